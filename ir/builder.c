@@ -215,10 +215,10 @@ MlirOperation zb_build_op(zb_builder *b, const char *name, const MlirValue *oper
     return fail(b, name, &error);
   }
   if (result_count < 0) result_count = zb_op_names_arity(state.view.def->results).least;
+  state.view.result_count = result_count;
   ZB_ASSERT(result_count <= BUILD_RESULTS);
   if (!take_operands(&state, operands, operand_count, &error) ||
-      !take_attributes(b, &state, attrs, attr_count, &error) ||
-      !state.view.def->infer(&state.view, results, result_count, &error))
+      !take_attributes(b, &state, attrs, attr_count, &error) || !state.view.def->infer(&state.view, results, &error))
     return fail(b, name, &error);
   for (int i = 0; i < result_count; ++i)
     types[i] = zb_shape_type(b->context, &results[i]);
@@ -238,6 +238,14 @@ MlirValue zb_build1(zb_builder *b, const char *name, MlirValue x) { return zb_bu
 
 MlirValue zb_build2(zb_builder *b, const char *name, MlirValue lhs, MlirValue rhs) {
   return zb_build(b, name, (MlirValue[]){lhs, rhs}, 2, NULL, 0);
+}
+
+zb_result zb_op_gradient(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+  zb_gradient g = {.b = b, .op = op, .dout = dout, .needs = needs, .din = din};
+  zb_op_view_storage storage;
+  if (!zb_op_view_get(op, &g.view, &storage)) return ZB_FAIL;
+  g.view.def->grad(&g);
+  return b->failed ? ZB_FAIL : ZB_OK;
 }
 
 /* ---- Short forms ---- */

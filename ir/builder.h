@@ -38,6 +38,9 @@ MlirValue zb_build(zb_builder *b, const char *name, const MlirValue *operands, i
 MlirOperation zb_build_any(zb_builder *b, const char *full_name, const MlirValue *operands, int operand_count,
                            const MlirType *results, int result_count, const MlirNamedAttribute *attrs, int attr_count);
 
+/* Builds the gradients of op's operands by the `grad` of its row, with dout, needs and din as in zb_gradient. */
+zb_result zb_op_gradient(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din);
+
 /* Short forms used everywhere. */
 MlirValue zb_build1(zb_builder *b, const char *name, MlirValue x);
 MlirValue zb_build2(zb_builder *b, const char *name, MlirValue lhs, MlirValue rhs);

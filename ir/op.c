@@ -289,7 +289,7 @@ zb_view_state zb_op_view_read(MlirOperation op, const zb_op_def *def, zb_op_view
   intptr_t count = mlirOperationGetNumOperands(op);
   zb_op_arity arity = zb_op_names_arity(def->operands);
   if (!check_operand_count(def, count, arity, error)) return ZB_VIEW_INVALID;
-  *view = (zb_op_view){.def = def, .operands = storage->shapes};
+  *view = (zb_op_view){.def = def, .operands = storage->shapes, .result_count = (int)mlirOperationGetNumResults(op)};
   if (!read_attributes(op, def, view, storage, error)) return ZB_VIEW_INVALID;
   int place = 0;
   for (intptr_t i = 0; i < count; ++i) {
@@ -311,4 +311,12 @@ bool zb_op_view_get(MlirOperation op, zb_op_view *view, zb_op_view_storage *stor
   const zb_op_def *def = zb_op_find(op);
   zb_op_error error;
   return def && zb_op_view_read(op, def, view, storage, &error) == ZB_VIEW_READ;
+}
+
+zb_cost zb_op_view_cost(const zb_op_view *op, const zb_shape *results) {
+  const zb_op_def *def = op->def;
+  if (def->cost) return def->cost(op, results);
+  if (def->flops == 0) return (zb_cost){0};
+  const zb_shape *counted = def->counted ? &op->operands[def->counted - 1] : &results[0];
+  return (zb_cost){.flops = def->flops * (double)zb_shape_elements(counted)};
 }

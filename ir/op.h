@@ -51,6 +51,7 @@ typedef struct zb_op_view {
   const zb_shape *operands;
   int operand_count;
   zb_attrs attrs; /* defaults filled in */
+  int result_count;
 } zb_op_view;
 
 /* Text of what is wrong and what to do, set by infer on failure. */
@@ -84,6 +85,18 @@ typedef struct zb_layout {
 
 typedef struct zb_builder zb_builder; /* ir/builder.h */
 
+/* What `grad` of a row works on. */
+typedef struct zb_gradient {
+  zb_builder *b;
+  MlirOperation op;
+  zb_op_view view;       /* of op */
+  const MlirValue *dout; /* dout[i]: the gradient of result i, or null; one is there */
+  const bool *needs;     /* which operands need a gradient: one does */
+  MlirValue *din;        /* to set for each operand k with needs[k]; left null: zero */
+} zb_gradient;
+
+#define ZB_OPERAND(k) ((k) + 1)
+
 typedef struct zb_op_def {
   const char *name;         /* "matmul" (without "zb."), or with its dialect for foreign ops: "pd_op.matmul" */
   const char *summary;      /* one line */
@@ -96,21 +109,24 @@ typedef struct zb_op_def {
   unsigned traits;
   zb_mixed mixed;         /* of VIEWs it counts as FOLLOW */
   unsigned full_operands; /* MIXED_LOW: bit k: operand k of the row stays f32 */
-  /* Result shapes from operand shapes and attributes, checking all constraints; results has result_count entries, which
-   * the op has (given for ops with a variable number). NULL: results may have any type. */
-  zb_result (*infer)(const zb_op_view *op, zb_shape *results, int result_count, zb_op_error *error);
-  /* NULL: 0 flops, bytes from the types. */
-  zb_cost (*cost)(const zb_op_view *op, const zb_shape *results, int result_count);
+  int kinds;              /* of element types of operand 0, for an infer that serves a family (ir/ops/support.h) */
+  double flops;           /* operations an element of result 0, or of operand k where counted is ZB_OPERAND(k) */
+  int counted;
+  /* Result shapes from operand shapes and attributes, checking all constraints; results has op->result_count entries.
+   * NULL: results may have any type. */
+  zb_result (*infer)(const zb_op_view *op, zb_shape *results, zb_op_error *error);
+  /* NULL: `flops`, bytes from the types. */
+  zb_cost (*cost)(const zb_op_view *op, const zb_shape *results);
   /* Bytes of workspace that one call needs beside its operands. NULL: 0. */
-  uint64_t (*scratch_bytes)(const zb_op_view *op, const zb_shape *results, int result_count);
+  uint64_t (*scratch_bytes)(const zb_op_view *op, const zb_shape *results);
   /* Which operand's buffer result i updates in place (-1: none). NULL: none. */
   int (*alias)(const zb_op_view *op, int result);
   /* VIEW: layout of result i over the operand's layout; false where strides cannot express it (then a copy is needed).
    */
   bool (*view)(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *result_shape, zb_layout *out);
-  /* Gradients: dout[i] is the gradient of result i or null; sets din[k] for each operand k with needs[k] (left null:
-   * zero). Emits zb.<name>_grad or simpler ops at the builder's place. NULL: "not differentiable" error. */
-  zb_result (*grad)(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din);
+  /* Emits zb.<name>_grad or simpler ops at the builder's place, which fails after an error that was reported. NULL:
+   * "not differentiable" error. */
+  void (*grad)(zb_gradient *g);
   /* COMPOSITE gradient ops with several results: builds result i alone from other ops. NULL: the op stays whole. */
   MlirValue (*split)(zb_builder *b, MlirOperation op, int result);
 } zb_op_def;
@@ -157,6 +173,9 @@ typedef struct zb_op_view_storage {
   char strings[512];
 } zb_op_view_storage;
 bool zb_op_view_get(MlirOperation op, zb_op_view *view, zb_op_view_storage *storage);
+
+/* What the op costs, by `cost` or `flops` of its row. */
+zb_cost zb_op_view_cost(const zb_op_view *op, const zb_shape *results);
 
 /* Shape of a value or type; false if it is no ranked static tensor of a known element type. */
 bool zb_type_shape(MlirType type, zb_shape *out);

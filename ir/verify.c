@@ -137,7 +137,7 @@ static zb_result check_op(MlirOperation op, const zb_op_def *def, bool foreign) 
   intptr_t count = mlirOperationGetNumResults(op);
   if (!check_result_count(op, def, count)) return ZB_FAIL;
   zb_shape results[RESULTS_MAX];
-  if (!def->infer(&view, results, (int)count, &error))
+  if (!def->infer(&view, results, &error))
     return zb_op_error_at(op, error.hint, "%s%s: %s", foreign ? "" : "zb.", def->name, error.text);
   return check_result_types(op, def, results, (int)count);
 }

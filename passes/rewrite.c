@@ -213,7 +213,7 @@ static bool infers(MlirOperation op) {
   zb_shape result;
   zb_op_error error;
   const zb_op_def *def = zb_op_find(op);
-  return zb_op_view_get(op, &view, &storage) && def->infer(&view, &result, 1, &error);
+  return zb_op_view_get(op, &view, &storage) && def->infer(&view, &result, &error);
 }
 
 bool zb_fold_widening_cast(MlirOperation op) {

@@ -44,8 +44,7 @@ static zb_shape lse_shape(const zb_shape *q) {
   return (zb_shape){zb_dtype_wide(q->dtype), 3, {q->dims[BATCH], q->dims[HEADS], q->dims[TOKENS]}};
 }
 
-static zb_result infer(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_operands(op, error)) return ZB_FAIL;
   results[0] = op->operands[Q];
   results[1] = lse_shape(&op->operands[Q]);
@@ -66,37 +65,26 @@ static double visible_pairs(const zb_op_view *op) {
 }
 
 /* Two products and the softmax. */
-static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
+static zb_cost cost(const zb_op_view *op, const zb_shape *results) {
+  (void)results;
   double pairs = visible_pairs(op), product = 4 * pairs * (double)op->operands[Q].dims[WIDTH];
   return (zb_cost){.flops = product + 12 * pairs, .product_flops = product};
 }
 
 /* Five products: scores again, dv, dp, dq, dk. */
-static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
+static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results) {
+  (void)results;
   double pairs = visible_pairs(op), product = 10 * pairs * (double)op->operands[Q].dims[WIDTH];
   return (zb_cost){.flops = product + 14 * pairs, .product_flops = product};
 }
 
-static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
-  zb_op_view view;
-  zb_op_view_storage storage;
-  bool has_mask = mlirOperationGetNumOperands(op) == 4;
-  if (!zb_check_no_gradient(op, dout, 1)) return ZB_FAIL;
-  if (has_mask && needs[MASK])
-    return zb_op_error_at(op, "compile with --no-raise, or freeze what the mask is computed from",
-                          "zb.attention gives no gradient for its mask, but a trained parameter leads to it");
-  if (mlirValueIsNull(dout[0])) return ZB_OK;
-  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
-  MlirValue operands[7];
-  int count = 0;
-  for (int i = 0; i < (has_mask ? 4 : 3); ++i)
-    operands[count++] = zb_operand(op, i);
-  operands[count++] = zb_result_value(op, 0);
-  operands[count++] = zb_result_value(op, 1);
-  operands[count++] = dout[0];
-  return zb_build_grad_op(b, "attention_grad", operands, count, view.attrs.items, view.attrs.count, 3, needs, din);
+static void grad(zb_gradient *g) {
+  bool refused = g->view.operands[MASK].rank >= 0 && g->needs[MASK];
+  if (refused)
+    zb_op_error_at(g->op, "compile with --no-raise, or freeze what the mask is computed from",
+                   "zb.attention gives no gradient for its mask, but a trained parameter leads to it");
+  g->b->failed |= refused;
+  if (!refused) zb_grad_named(g);
 }
 
 #define ATTENTION_ATTRS                                                                                                \
@@ -108,13 +96,12 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
   "broadcasts to the scores."
 
 const zb_op_def zb_op_attention = {
-    .name = "attention",
+    ZB_ROW(attention),
     .summary = "softmax(scale * q k^T + mask) v, token-major; lse is the logarithm of the softmax denominators.",
     .doc = OPERANDS_DOC "\n",
     .operands = "q, k, v, mask?",
     .results = "out, lse",
     .attrs = ATTENTION_ATTRS,
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .mixed = ZB_MIXED_LOW,
     .full_operands = 1u << MASK,
@@ -123,8 +110,7 @@ const zb_op_def zb_op_attention = {
     .grad = grad,
 };
 
-static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *q = &op->operands[Q];
   if (!check_operands(op, error)) return ZB_FAIL;
   if (!zb_check_same_type(op, OUT, Q, "C7", error) || !zb_check_same_type(op, DOUT, Q, "C7", error)) return ZB_FAIL;
@@ -137,8 +123,8 @@ static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, 
 
 /* Of bf16 and f16: dq in f32, before it is rounded. Then one f32 a query and head: the sum of dout * out over its
  * width. */
-static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
+static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results) {
+  (void)results;
   const zb_shape *q = &op->operands[Q];
   uint64_t rows = (uint64_t)q->dims[BATCH] * (uint64_t)q->dims[HEADS] * (uint64_t)q->dims[TOKENS];
   uint64_t sums = zb_dtype_wide(q->dtype) == q->dtype ? 0 : rows * (uint64_t)q->dims[WIDTH];
@@ -146,14 +132,13 @@ static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results, int
 }
 
 const zb_op_def zb_op_attention_grad = {
-    .name = "attention_grad",
+    ZB_ROW(attention_grad),
     .summary = "Gradients of zb.attention for q, k and v; the mask has none.",
     .doc = OPERANDS_DOC " C7: out and dout have the type of q. C8: lse has the shape [batch, heads, tokens] of q and "
                         "its type (for bf16 and f16: f32).\n",
     .operands = "q, k, v, mask?, out, lse, dout",
     .results = "dq, dk, dv",
     .attrs = ATTENTION_ATTRS,
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .infer = infer_grad,
     .cost = cost_grad,

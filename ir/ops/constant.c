@@ -5,14 +5,13 @@
 #include "ir/ops/support.h"
 
 const zb_op_def zb_op_constant = {
-    .name = "constant",
+    ZB_ROW(constant),
     .summary = "A small constant; larger ones are zb.constant arguments, by name, beside the IR.",
     .doc = "C1: value has the type of the result. C2: it has at most 1024 bytes.\n", /* checked by ir/verify.c: values
                                                                                         are no plain data */
     .operands = "",
     .results = "out",
     .attrs = ZB_ATTRS({"value", ZB_ATTR_ELEMENTS, false, 0, "value = dense<1.0> : tensor<f32>"}),
-    .op_class = ZB_CLASS_STRUCTURE,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT,
 };
 
@@ -23,21 +22,15 @@ static zb_result check_number_dtype(const zb_op_view *op, zb_dtype *out, const c
                     label);
 }
 
-static zb_result infer_iota(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_iota(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   zb_dtype dtype;
   if (!check_number_dtype(op, &dtype, "C1", error)) return ZB_FAIL;
   if (!zb_check_shape_attr(op, "shape", dtype, &results[0], "C2", error)) return ZB_FAIL;
   return zb_check_axis(op, "axis", results[0].rank, "C3", error);
 }
 
-static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 2);
-}
-
 const zb_op_def zb_op_iota = {
-    .name = "iota",
+    ZB_ROW(iota),
     .summary = "start + step * index along an axis.",
     .doc = "C1: dtype names a number type. C2: shape has at most 8 entries, each >= 0. C3: axis is one of its "
            "dimensions.\n",
@@ -48,14 +41,12 @@ const zb_op_def zb_op_iota = {
                       {"start", ZB_ATTR_FLOAT, false, 0, "first value: start = 0.0 : f64"},
                       {"step", ZB_ATTR_FLOAT, false, 0, "difference: step = 1.0 : f64"},
                       {"dtype", ZB_ATTR_STRING, false, 0, "element type: dtype = \"i64\""}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT,
     .infer = infer_iota,
-    .cost = cost,
+    .flops = 2,
 };
 
-static zb_result infer_triangle(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_triangle(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   zb_dtype dtype;
   if (!zb_check_dtype_attr(op, &dtype, "C1", error)) return ZB_FAIL;
   if (!zb_check_shape_attr(op, "shape", dtype, &results[0], "C2", error)) return ZB_FAIL;
@@ -65,7 +56,7 @@ static zb_result infer_triangle(const zb_op_view *op, zb_shape *results, int cou
 }
 
 const zb_op_def zb_op_triangle = {
-    .name = "triangle",
+    ZB_ROW(triangle),
     .summary = "j <= i + diagonal ? lower : upper, for row i and column j.",
     .doc = "C1: dtype names an element type. C2: shape has 2 to 8 entries, each >= 0.\n",
     .operands = "",
@@ -75,8 +66,7 @@ const zb_op_def zb_op_triangle = {
                       {"lower", ZB_ATTR_FLOAT, false, 0, "value on and below: lower = 0.0 : f64"},
                       {"upper", ZB_ATTR_FLOAT, false, 0, "value above: upper = 0xFFF0000000000000 : f64"},
                       {"dtype", ZB_ATTR_STRING, false, 0, "element type: dtype = \"f32\""}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT,
     .infer = infer_triangle,
-    .cost = cost,
+    .flops = 2,
 };

@@ -10,70 +10,31 @@
 
 /* ---- One operand ---- */
 
-static zb_result same_as_operand(const zb_op_view *op, zb_shape *results, int kinds, zb_op_error *error) {
-  if (!zb_check_dtype(op, 0, kinds, "C1", error)) return ZB_FAIL;
+/* What the column `kinds` of the tables stands for; classified: reals in, i1 out. */
+enum {
+  CLASSIFIED = ZB_ANY_DTYPE + 1,
+  KINDS_reals = ZB_REALS,
+  KINDS_numbers = ZB_REALS | ZB_INTEGERS,
+  KINDS_integers = ZB_INTEGERS,
+  KINDS_logic = ZB_LOGIC,
+  KINDS_classified = ZB_REALS | CLASSIFIED
+};
+
+static zb_result infer_unary(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   results[0] = op->operands[0];
-  return ZB_OK;
+  if (op->def->kinds & CLASSIFIED) results[0].dtype = ZB_I1;
+  return zb_check_dtype(op, 0, op->def->kinds & ZB_ANY_DTYPE, "C1", error);
 }
 
-static zb_result infer_reals(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  return same_as_operand(op, results, ZB_REALS, error);
-}
-
-static zb_result infer_numbers(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  return same_as_operand(op, results, ZB_REALS | ZB_INTEGERS, error);
-}
-
-static zb_result infer_integers(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  return same_as_operand(op, results, ZB_INTEGERS, error);
-}
-
-static zb_result infer_logic(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  return same_as_operand(op, results, ZB_LOGIC, error);
-}
-
-static zb_result infer_classified(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  if (!infer_reals(op, results, count, error)) return ZB_FAIL;
-  results[0].dtype = ZB_I1;
-  return ZB_OK;
-}
-
-static zb_result infer_unary_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_unary_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
   if (!zb_check_same_type(op, 1, 0, "C2", error)) return ZB_FAIL;
   results[0] = op->operands[0];
   return ZB_OK;
 }
 
-/* NAME_grad(saved, dout) with the attributes of the forward op. */
-static zb_result unary_grad(zb_builder *b, MlirOperation op, MlirValue saved, const MlirValue *dout, const bool *needs,
-                            MlirValue *din) {
-  if (!needs[0]) return ZB_OK;
-  din[0] = zb_build_grad1(b, op, (MlirValue[]){saved, dout[0]}, 2);
-  return zb_builder_result(b);
-}
-
-static zb_result grad_from_x(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                             MlirValue *din) {
-  return unary_grad(b, op, zb_operand(op, 0), dout, needs, din);
-}
-
-static zb_result grad_from_out(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                               MlirValue *din) {
-  return unary_grad(b, op, zb_result_value(op, 0), dout, needs, din);
-}
-
 /* zb.neg needs nothing saved. */
-static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
-  (void)op;
-  if (needs[0]) din[0] = zb_build1(b, "neg", dout[0]);
-  return zb_builder_result(b);
-}
+static void grad_neg(zb_gradient *g) { g->din[0] = zb_build1(g->b, "neg", g->dout[0]); }
 
 #define OPTIONAL_FLOAT(NAME, DEFAULT, HELP) {NAME, ZB_ATTR_FLOAT, true, DEFAULT, HELP}
 #define NO_ATTRS NULL
@@ -81,58 +42,58 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
 /* X(name, kinds, mixed, saved, gradient, flops, attributes, meaning). flops: per element, transcendental functions
  * count as 8. mixed: what PyTorch's autocast keeps in f32 is FULL. */
 #define UNARY_OPS(X)                                                                                                   \
-  X(abs, numbers, FOLLOW, x, grad_from_x, 1, NO_ATTRS, "|x|; gradient 0 at 0.")                                        \
-  X(acos, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Inverse cosine.")                                                 \
-  X(acosh, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic cosine.")                                   \
-  X(asin, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Inverse sine.")                                                   \
-  X(asinh, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic sine.")                                     \
-  X(atan, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Inverse tangent.")                                              \
-  X(atanh, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic tangent.")                                  \
-  X(cos, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Cosine.")                                                        \
-  X(cosh, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Hyperbolic cosine.")                                              \
-  X(celu, reals, FOLLOW, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "slope scale left of 0")),            \
+  X(abs, numbers, FOLLOW, x, zb_grad_named, 1, NO_ATTRS, "|x|; gradient 0 at 0.")                                      \
+  X(acos, reals, FULL, x, zb_grad_named, 8, NO_ATTRS, "Inverse cosine.")                                               \
+  X(acosh, reals, FOLLOW, x, zb_grad_named, 8, NO_ATTRS, "Inverse hyperbolic cosine.")                                 \
+  X(asin, reals, FULL, x, zb_grad_named, 8, NO_ATTRS, "Inverse sine.")                                                 \
+  X(asinh, reals, FOLLOW, x, zb_grad_named, 8, NO_ATTRS, "Inverse hyperbolic sine.")                                   \
+  X(atan, reals, FOLLOW, x, zb_grad_named, 8, NO_ATTRS, "Inverse tangent.")                                            \
+  X(atanh, reals, FOLLOW, x, zb_grad_named, 8, NO_ATTRS, "Inverse hyperbolic tangent.")                                \
+  X(cos, reals, FOLLOW, x, zb_grad_named, 8, NO_ATTRS, "Cosine.")                                                      \
+  X(cosh, reals, FULL, x, zb_grad_named, 8, NO_ATTRS, "Hyperbolic cosine.")                                            \
+  X(celu, reals, FOLLOW, x, zb_grad_named, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "slope scale left of 0")),          \
     "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).")                                                               \
-  X(clip, numbers, FOLLOW, x, grad_from_x, 2,                                                                          \
+  X(clip, numbers, FOLLOW, x, zb_grad_named, 2,                                                                        \
     ZB_ATTRS(OPTIONAL_FLOAT("min", -INFINITY, "lower bound"), OPTIONAL_FLOAT("max", INFINITY, "upper bound")),         \
     "min(max(x, min), max); the gradient passes where min <= x <= max.")                                               \
-  X(elu, reals, FOLLOW, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "scale left of 0")),                   \
+  X(elu, reals, FOLLOW, x, zb_grad_named, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "scale left of 0")),                 \
     "x > 0 ? x : alpha * (exp(x) - 1).")                                                                               \
-  X(erf, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Error function.")                                                \
-  X(exp, reals, FULL, out, grad_from_out, 8, NO_ATTRS, "e to the power of x.")                                         \
-  X(gelu, reals, FOLLOW, x, grad_from_x, 14,                                                                           \
+  X(erf, reals, FOLLOW, x, zb_grad_named, 8, NO_ATTRS, "Error function.")                                              \
+  X(exp, reals, FULL, out, zb_grad_named, 8, NO_ATTRS, "e to the power of x.")                                         \
+  X(gelu, reals, FOLLOW, x, zb_grad_named, 14,                                                                         \
     ZB_ATTRS({"tanh", ZB_ATTR_BOOL, true, 0, "true: the tanh approximation; false: erf"}),                             \
     "0.5 x (1 + erf(x / sqrt 2)), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).")                                \
-  X(hard_sigmoid, reals, FOLLOW, x, grad_from_x, 4,                                                                    \
+  X(hard_sigmoid, reals, FOLLOW, x, zb_grad_named, 4,                                                                  \
     ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.2, "slope"), OPTIONAL_FLOAT("beta", 0.5, "value at 0")),                        \
     "max(0, min(1, alpha * x + beta)).")                                                                               \
-  X(hard_swish, reals, FOLLOW, x, grad_from_x, 5, NO_ATTRS, "x * max(0, min(1, x / 6 + 0.5)).")                        \
-  X(leaky_relu, reals, FOLLOW, x, grad_from_x, 2, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.01, "slope left of 0")),          \
+  X(hard_swish, reals, FOLLOW, x, zb_grad_named, 5, NO_ATTRS, "x * max(0, min(1, x / 6 + 0.5)).")                      \
+  X(leaky_relu, reals, FOLLOW, x, zb_grad_named, 2, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.01, "slope left of 0")),        \
     "x < 0 ? alpha * x : x.")                                                                                          \
-  X(log, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Natural logarithm.")                                               \
-  X(mish, reals, FOLLOW, x, grad_from_x, 18, NO_ATTRS, "x * tanh(softplus(x)).")                                       \
+  X(log, reals, FULL, x, zb_grad_named, 8, NO_ATTRS, "Natural logarithm.")                                             \
+  X(mish, reals, FOLLOW, x, zb_grad_named, 18, NO_ATTRS, "x * tanh(softplus(x)).")                                     \
   X(neg, numbers, FOLLOW, out, grad_neg, 1, NO_ATTRS, "-x.")                                                           \
-  X(reciprocal, reals, FULL, out, grad_from_out, 1, NO_ATTRS, "1 / x.")                                                \
-  X(relu, numbers, FOLLOW, out, grad_from_out, 1, NO_ATTRS, "max(0, x); gradient 0 at 0.")                             \
-  X(rsqrt, reals, FULL, out, grad_from_out, 2, NO_ATTRS, "1 / sqrt(x).")                                               \
-  X(selu, reals, FOLLOW, x, grad_from_x, 10,                                                                           \
+  X(reciprocal, reals, FULL, out, zb_grad_named, 1, NO_ATTRS, "1 / x.")                                                \
+  X(relu, numbers, FOLLOW, out, zb_grad_named, 1, NO_ATTRS, "max(0, x); gradient 0 at 0.")                             \
+  X(rsqrt, reals, FULL, out, zb_grad_named, 2, NO_ATTRS, "1 / sqrt(x).")                                               \
+  X(selu, reals, FOLLOW, x, zb_grad_named, 10,                                                                         \
     ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1.67326319217681884765625, "scale left of 0"),                                    \
              OPTIONAL_FLOAT("gamma", 1.05070102214813232421875, "scale of all")),                                      \
     "gamma * (x > 0 ? x : alpha * (exp(x) - 1)).")                                                                     \
-  X(shrink, reals, FOLLOW, x, grad_from_x, 3,                                                                          \
+  X(shrink, reals, FOLLOW, x, zb_grad_named, 3,                                                                        \
     ZB_ATTRS(OPTIONAL_FLOAT("bias", 0, "moved towards 0 by this"),                                                     \
              OPTIONAL_FLOAT("lambda", 0.5, "half width of the dead zone")),                                            \
     "x < -lambda ? x + bias : x > lambda ? x - bias : 0.")                                                             \
-  X(sigmoid, reals, FOLLOW, out, grad_from_out, 10, NO_ATTRS, "1 / (1 + exp(-x)).")                                    \
-  X(silu, reals, FOLLOW, x, grad_from_x, 12, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "factor inside the sigmoid")),        \
+  X(sigmoid, reals, FOLLOW, out, zb_grad_named, 10, NO_ATTRS, "1 / (1 + exp(-x)).")                                    \
+  X(silu, reals, FOLLOW, x, zb_grad_named, 12, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "factor inside the sigmoid")),      \
     "x * sigmoid(alpha * x).")                                                                                         \
-  X(sin, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Sine.")                                                          \
-  X(sinh, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Hyperbolic sine.")                                                \
-  X(softplus, reals, FULL, x, grad_from_x, 16, NO_ATTRS, "log(1 + exp(x)), without overflow.")                         \
-  X(softsign, reals, FOLLOW, x, grad_from_x, 3, NO_ATTRS, "x / (1 + |x|).")                                            \
-  X(sqrt, reals, FOLLOW, out, grad_from_out, 1, NO_ATTRS, "Square root.")                                              \
-  X(tan, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Tangent.")                                                         \
-  X(tanh, reals, FOLLOW, out, grad_from_out, 8, NO_ATTRS, "Hyperbolic tangent.")                                       \
-  X(thresholded_relu, reals, FOLLOW, x, grad_from_x, 1, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "threshold")),             \
+  X(sin, reals, FOLLOW, x, zb_grad_named, 8, NO_ATTRS, "Sine.")                                                        \
+  X(sinh, reals, FULL, x, zb_grad_named, 8, NO_ATTRS, "Hyperbolic sine.")                                              \
+  X(softplus, reals, FULL, x, zb_grad_named, 16, NO_ATTRS, "log(1 + exp(x)), without overflow.")                       \
+  X(softsign, reals, FOLLOW, x, zb_grad_named, 3, NO_ATTRS, "x / (1 + |x|).")                                          \
+  X(sqrt, reals, FOLLOW, out, zb_grad_named, 1, NO_ATTRS, "Square root.")                                              \
+  X(tan, reals, FULL, x, zb_grad_named, 8, NO_ATTRS, "Tangent.")                                                       \
+  X(tanh, reals, FOLLOW, out, zb_grad_named, 8, NO_ATTRS, "Hyperbolic tangent.")                                       \
+  X(thresholded_relu, reals, FOLLOW, x, zb_grad_named, 1, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "threshold")),           \
     "x > alpha ? x : 0.")
 
 #define DOC_reals "C1: the element type of x is a float type.\n"
@@ -142,39 +103,30 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
 #define DOC_classified "C1: the element type of x is a float type. The result is i1.\n"
 
 #define UNARY_ROWS(NAME, KINDS, MIXED, SAVED, GRADIENT, FLOPS, ATTRIBUTES, MEANING)                                    \
-  static zb_cost cost_##NAME(const zb_op_view *op, const zb_shape *results, int count) {                               \
-    (void)op, (void)count;                                                                                             \
-    return zb_cost_per_element(&results[0], FLOPS);                                                                    \
-  }                                                                                                                    \
-  static zb_cost cost_##NAME##_grad(const zb_op_view *op, const zb_shape *results, int count) {                        \
-    (void)op, (void)count;                                                                                             \
-    return zb_cost_per_element(&results[0], (FLOPS) + 2);                                                              \
-  }                                                                                                                    \
   const zb_op_def zb_op_##NAME = {                                                                                     \
-      .name = #NAME,                                                                                                   \
+      ZB_ROW(NAME),                                                                                                    \
       .summary = MEANING,                                                                                              \
       .doc = DOC_##KINDS,                                                                                              \
       .operands = "x",                                                                                                 \
       .results = "out",                                                                                                \
       .attrs = ATTRIBUTES,                                                                                             \
-      .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE,                                                                  \
       .mixed = ZB_MIXED_##MIXED,                                                                                       \
-      .infer = infer_##KINDS,                                                                                          \
-      .cost = cost_##NAME,                                                                                             \
+      .kinds = KINDS_##KINDS,                                                                                          \
+      .infer = infer_unary,                                                                                            \
+      .flops = FLOPS,                                                                                                  \
       .grad = GRADIENT,                                                                                                \
   };                                                                                                                   \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
-      .name = #NAME "_grad",                                                                                           \
+      ZB_ROW(NAME##_grad),                                                                                             \
       .summary = "Gradient of zb." #NAME ".",                                                                          \
       .doc = "C1: the element type of " #SAVED " is a float type. C2: dout has the type of " #SAVED ".\n",             \
       .operands = #SAVED ", dout",                                                                                     \
       .results = "dx",                                                                                                 \
       .attrs = ATTRIBUTES,                                                                                             \
-      .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE,                                                                  \
       .infer = infer_unary_grad,                                                                                       \
-      .cost = cost_##NAME##_grad,                                                                                      \
+      .flops = (FLOPS) + 2,                                                                                            \
   };
 UNARY_OPS(UNARY_ROWS)
 
@@ -192,24 +144,19 @@ UNARY_OPS(UNARY_ROWS)
   X(not, logic, NO_ATTRS, "Logical not.")                                                                              \
   X(bitwise_not, integers, NO_ATTRS, "All bits inverted.")
 
-static zb_cost cost_flat(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 1);
-}
-
 #define UNARY_FLAT_ROWS(NAME, KINDS, ATTRIBUTES, MEANING)                                                              \
   const zb_op_def zb_op_##NAME = {                                                                                     \
-      .name = #NAME,                                                                                                   \
+      ZB_ROW(NAME),                                                                                                    \
       .summary = MEANING,                                                                                              \
       .doc = DOC_##KINDS,                                                                                              \
       .operands = "x",                                                                                                 \
       .results = "out",                                                                                                \
       .attrs = ATTRIBUTES,                                                                                             \
-      .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_ZERO_GRADIENT,                                         \
       .mixed = ZB_MIXED_FOLLOW,                                                                                        \
-      .infer = infer_##KINDS,                                                                                          \
-      .cost = cost_flat,                                                                                               \
+      .kinds = KINDS_##KINDS,                                                                                          \
+      .infer = infer_unary,                                                                                            \
+      .flops = 1,                                                                                                      \
   };
 UNARY_FLAT_OPS(UNARY_FLAT_ROWS)
 
@@ -224,58 +171,25 @@ static zb_result broadcast_operands(const zb_op_view *op, int lhs, int rhs, zb_s
                     zb_shape_text(&op->operands[lhs], a), zb_shape_text(&op->operands[rhs], b), label);
 }
 
-static zb_result infer_binary(const zb_op_view *op, zb_shape *results, int kinds, zb_op_error *error) {
-  if (!zb_check_dtype(op, 0, kinds, "C1", error)) return ZB_FAIL;
+static zb_result infer_binary(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  if (!zb_check_dtype(op, 0, op->def->kinds, "C1", error)) return ZB_FAIL;
   if (!zb_check_same_dtype(op, 1, 0, "C2", error)) return ZB_FAIL;
   results[0].dtype = op->operands[0].dtype;
   return broadcast_operands(op, 0, 1, &results[0], "C3", error);
 }
 
-static zb_result infer_binary_reals(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  return infer_binary(op, results, ZB_REALS, error);
-}
-
-static zb_result infer_binary_numbers(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  return infer_binary(op, results, ZB_REALS | ZB_INTEGERS, error);
-}
-
-static zb_result infer_binary_integers(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  return infer_binary(op, results, ZB_INTEGERS, error);
-}
-
-static zb_result infer_binary_logic(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  return infer_binary(op, results, ZB_LOGIC, error);
-}
-
-static zb_result infer_comparison(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_comparison(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_same_dtype(op, 1, 0, "C1", error)) return ZB_FAIL;
   results[0].dtype = ZB_I1;
   return broadcast_operands(op, 0, 1, &results[0], "C2", error);
 }
 
-static zb_result infer_binary_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  zb_shape out = {.dtype = op->operands[0].dtype};
-  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
-  if (!zb_check_same_dtype(op, 1, 0, "C2", error)) return ZB_FAIL;
-  if (!broadcast_operands(op, 0, 1, &out, "C3", error)) return ZB_FAIL;
-  if (!zb_check_type(op, 2, &out, "the broadcast type of lhs and rhs", "C4", error)) return ZB_FAIL;
+static zb_result infer_binary_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  zb_shape out;
+  if (!infer_binary(op, &out, error)) return ZB_FAIL;
   results[0] = op->operands[0];
   results[1] = op->operands[1];
-  return ZB_OK;
-}
-
-static zb_result grad_binary(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                             MlirValue *din) {
-  char name[64];
-  zb_op_grad_name(op, name, sizeof name);
-  MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), dout[0]};
-  return zb_build_grad_op(b, name, operands, 3, NULL, 0, 2, needs, din);
+  return zb_check_type(op, 2, &out, "the broadcast type of lhs and rhs", "C4", error);
 }
 
 /* The operands of a binary gradient and the builder, for its split rule. */
@@ -369,41 +283,34 @@ static MlirValue split_binary(zb_builder *b, MlirOperation op, int result, MlirV
 #define BINARY_DOC_logic "C1: the element type of lhs is i1."
 
 #define BINARY_ROWS(NAME, KINDS, MIXED, TRAITS, FLOPS, MEANING)                                                        \
-  static zb_cost cost_##NAME(const zb_op_view *op, const zb_shape *results, int count) {                               \
-    (void)op, (void)count;                                                                                             \
-    return zb_cost_per_element(&results[0], FLOPS);                                                                    \
-  }                                                                                                                    \
-  static zb_cost cost_##NAME##_grad(const zb_op_view *op, const zb_shape *results, int count) {                        \
-    (void)results, (void)count;                                                                                        \
-    return zb_cost_per_element(&op->operands[2], 2 * (FLOPS) + 2);                                                     \
-  }                                                                                                                    \
   static MlirValue split_##NAME##_grad(zb_builder *b, MlirOperation op, int result) {                                  \
     return split_binary(b, op, result, split_##NAME);                                                                  \
   }                                                                                                                    \
   const zb_op_def zb_op_##NAME = {                                                                                     \
-      .name = #NAME,                                                                                                   \
+      ZB_ROW(NAME),                                                                                                    \
       .summary = MEANING,                                                                                              \
       .doc = BINARY_DOC_##KINDS " C2: rhs has the element type of lhs. C3: the shapes broadcast.\n",                   \
       .operands = "lhs, rhs",                                                                                          \
       .results = "out",                                                                                                \
-      .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | (TRAITS),                                                       \
       .mixed = ZB_MIXED_##MIXED,                                                                                       \
-      .infer = infer_binary_##KINDS,                                                                                   \
-      .cost = cost_##NAME,                                                                                             \
-      .grad = grad_binary,                                                                                             \
+      .kinds = KINDS_##KINDS,                                                                                          \
+      .infer = infer_binary,                                                                                           \
+      .flops = FLOPS,                                                                                                  \
+      .grad = zb_grad_named,                                                                                           \
   };                                                                                                                   \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
-      .name = #NAME "_grad",                                                                                           \
+      ZB_ROW(NAME##_grad),                                                                                             \
       .summary = "Gradients of zb." #NAME ", each summed over what was broadcast.",                                    \
       .doc = "C1: the element type of lhs is a float type. C2: rhs has the element type of lhs. C3: the shapes "       \
              "broadcast. C4: dout has the broadcast type.\n",                                                          \
       .operands = "lhs, rhs, dout",                                                                                    \
       .results = "dlhs, drhs",                                                                                         \
-      .op_class = ZB_CLASS_COMPOSITE,                                                                                  \
       .traits = ZB_TRAIT_PURE,                                                                                         \
+      .kinds = ZB_REALS,                                                                                               \
       .infer = infer_binary_grad,                                                                                      \
-      .cost = cost_##NAME##_grad,                                                                                      \
+      .flops = 2 * (FLOPS) + 2,                                                                                        \
+      .counted = ZB_OPERAND(2),                                                                                        \
       .split = split_##NAME##_grad,                                                                                    \
   };
 BINARY_OPS(BINARY_ROWS)
@@ -424,16 +331,16 @@ BINARY_OPS(BINARY_ROWS)
 
 #define BINARY_FLAT_ROWS(NAME, KINDS, TRAITS, ATTRIBUTES, MEANING)                                                     \
   const zb_op_def zb_op_##NAME = {                                                                                     \
-      .name = #NAME,                                                                                                   \
+      ZB_ROW(NAME),                                                                                                    \
       .summary = MEANING,                                                                                              \
       .doc = BINARY_DOC_##KINDS " C2: rhs has the element type of lhs. C3: the shapes broadcast.\n",                   \
       .operands = "lhs, rhs",                                                                                          \
       .results = "out",                                                                                                \
       .attrs = ATTRIBUTES,                                                                                             \
-      .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | (TRAITS),                                                       \
-      .infer = infer_binary_##KINDS,                                                                                   \
-      .cost = cost_flat,                                                                                               \
+      .kinds = KINDS_##KINDS,                                                                                          \
+      .infer = infer_binary,                                                                                           \
+      .flops = 1,                                                                                                      \
   };
 BINARY_FLAT_OPS(BINARY_FLAT_ROWS)
 
@@ -447,23 +354,21 @@ BINARY_FLAT_OPS(BINARY_FLAT_ROWS)
 
 #define COMPARISON_ROWS(NAME, TRAITS, MEANING)                                                                         \
   const zb_op_def zb_op_##NAME = {                                                                                     \
-      .name = #NAME,                                                                                                   \
+      ZB_ROW(NAME),                                                                                                    \
       .summary = MEANING,                                                                                              \
       .doc = "C1: rhs has the element type of lhs. C2: the shapes broadcast. The result is i1.\n",                     \
       .operands = "lhs, rhs",                                                                                          \
       .results = "out",                                                                                                \
-      .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_ZERO_GRADIENT | (TRAITS),                              \
       .mixed = ZB_MIXED_FOLLOW,                                                                                        \
       .infer = infer_comparison,                                                                                       \
-      .cost = cost_flat,                                                                                               \
+      .flops = 1,                                                                                                      \
   };
 COMPARISON_OPS(COMPARISON_ROWS)
 
 /* ---- where ---- */
 
-static zb_result infer_where(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_where(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_dtype(op, 0, ZB_LOGIC, "C1", error)) return ZB_FAIL;
   if (!zb_check_same_dtype(op, 2, 1, "C2", error)) return ZB_FAIL;
   zb_shape values = {.dtype = op->operands[1].dtype};
@@ -475,29 +380,20 @@ static zb_result infer_where(const zb_op_view *op, zb_shape *results, int count,
                     zb_shape_text(&op->operands[0], a), zb_shape_text(&values, b));
 }
 
-static zb_result grad_where(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
-  zb_shape lhs = zb_value_shape(zb_operand(op, 1)), rhs = zb_value_shape(zb_operand(op, 2));
-  zb_attr attrs[] = {zb_ints("lhs_shape", lhs.dims, lhs.rank), zb_ints("rhs_shape", rhs.dims, rhs.rank)};
-  return zb_build_grad_op(b, "where_grad", (MlirValue[]){zb_operand(op, 0), dout[0]}, 2, attrs, 2, 2, needs + 1,
-                          din + 1);
-}
-
 const zb_op_def zb_op_where = {
-    .name = "where",
+    ZB_ROW(where),
     .summary = "condition ? lhs : rhs.",
     .doc = "C1: condition is i1. C2: rhs has the element type of lhs. C3: the three shapes broadcast.\n",
     .operands = "condition, lhs, rhs",
     .results = "out",
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_where,
-    .cost = cost_flat,
-    .grad = grad_where,
+    .flops = 1,
+    .grad = zb_grad_named,
 };
 
-static zb_result infer_where_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_where_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   static const char *const names[] = {"lhs_shape", "rhs_shape"};
   const zb_shape *dout = &op->operands[1];
   zb_shape out = {.dtype = dout->dtype};
@@ -521,7 +417,7 @@ static MlirValue split_where(zb_builder *b, MlirOperation op, int result) {
 }
 
 const zb_op_def zb_op_where_grad = {
-    .name = "where_grad",
+    ZB_ROW(where_grad),
     .summary = "Gradients of zb.where: dout where the condition chose that operand, else 0.",
     .doc = "C1: condition is i1. C2: dout has a float type. C3: lhs_shape, rhs_shape and the condition broadcast to "
            "the shape of "
@@ -530,7 +426,6 @@ const zb_op_def zb_op_where_grad = {
     .results = "dlhs, drhs",
     .attrs = ZB_ATTRS({"lhs_shape", ZB_ATTR_INTS, false, 0, "shape of lhs"},
                       {"rhs_shape", ZB_ATTR_INTS, false, 0, "shape of rhs"}),
-    .op_class = ZB_CLASS_COMPOSITE,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_where_grad,
     .split = split_where,
@@ -538,36 +433,31 @@ const zb_op_def zb_op_where_grad = {
 
 /* ---- cast ---- */
 
-static zb_result infer_cast(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_cast(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   results[0] = op->operands[0];
   return zb_check_dtype_attr(op, &results[0].dtype, "C1", error);
 }
 
-static zb_result grad_cast(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
-  if (!needs[0]) return ZB_OK;
-  zb_attr dtype = zb_string("dtype", zb_dtype_name(zb_value_shape(zb_operand(op, 0)).dtype));
-  din[0] = zb_build(b, "cast_grad", dout, 1, &dtype, 1);
-  return zb_builder_result(b);
+static void grad_cast(zb_gradient *g) {
+  zb_attr dtype = zb_string("dtype", zb_dtype_name(g->view.operands[0].dtype));
+  g->din[0] = zb_build(g->b, "cast_grad", g->dout, 1, &dtype, 1);
 }
 
 const zb_op_def zb_op_cast = {
-    .name = "cast",
+    ZB_ROW(cast),
     .summary = "The values in another element type; float to integer truncates, to i1 is != 0.",
     .doc = "C1: dtype names an element type.\n",
     .operands = "x",
     .results = "out",
     .attrs = ZB_ATTRS({"dtype", ZB_ATTR_STRING, false, 0, "element type of the result: dtype = \"f32\""}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .mixed = ZB_MIXED_ANY,
     .infer = infer_cast,
-    .cost = cost_flat,
+    .flops = 1,
     .grad = grad_cast,
 };
 
-static zb_result infer_cast_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_cast_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
   results[0] = op->operands[0];
   if (!zb_check_dtype_attr(op, &results[0].dtype, "C2", error)) return ZB_FAIL;
@@ -583,15 +473,14 @@ static MlirValue split_cast(zb_builder *b, MlirOperation op, int result) {
 }
 
 const zb_op_def zb_op_cast_grad = {
-    .name = "cast_grad",
+    ZB_ROW(cast_grad),
     .summary = "Gradient of zb.cast: dout in the element type of x.",
     .doc = "C1: dout has a float type. C2: dtype names a float type.\n",
     .operands = "dout",
     .results = "dx",
     .attrs = ZB_ATTRS({"dtype", ZB_ATTR_STRING, false, 0, "element type of x: dtype = \"f32\""}),
-    .op_class = ZB_CLASS_COMPOSITE,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_cast_grad,
-    .cost = cost_flat,
+    .flops = 1,
     .split = split_cast,
 };

@@ -12,59 +12,40 @@
 
 #define SWIGLU_DOC "C1: the element type of gate is a float type. C2: up has the type of gate."
 
-static zb_result infer_swiglu(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_swiglu(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !zb_check_same_type(op, 1, 0, "C2", error)) return ZB_FAIL;
   results[0] = op->operands[0];
   return ZB_OK;
 }
 
-static zb_cost cost_swiglu(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 13);
-}
-
-static zb_result grad_swiglu(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                             MlirValue *din) {
-  MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), dout[0]};
-  return zb_build_grad_op(b, "swiglu_grad", operands, 3, NULL, 0, 2, needs, din);
-}
-
 const zb_op_def zb_op_swiglu = {
-    .name = "swiglu",
+    ZB_ROW(swiglu),
     .summary = "silu(gate) * up = gate * sigmoid(gate) * up.",
     .doc = SWIGLU_DOC "\n",
     .operands = "gate, up",
     .results = "out",
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_swiglu,
-    .cost = cost_swiglu,
-    .grad = grad_swiglu,
+    .flops = 13,
+    .grad = zb_grad_named,
 };
 
-static zb_result infer_swiglu_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  if (!infer_swiglu(op, results, count, error) || !zb_check_same_type(op, 2, 0, "C3", error)) return ZB_FAIL;
+static zb_result infer_swiglu_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  if (!infer_swiglu(op, results, error) || !zb_check_same_type(op, 2, 0, "C3", error)) return ZB_FAIL;
   results[1] = op->operands[1];
   return ZB_OK;
 }
 
-static zb_cost cost_swiglu_grad(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 18);
-}
-
 const zb_op_def zb_op_swiglu_grad = {
-    .name = "swiglu_grad",
+    ZB_ROW(swiglu_grad),
     .summary = "Gradients of zb.swiglu; silu(gate) is computed again.",
     .doc = SWIGLU_DOC " C3: dout has the type of gate.\n",
     .operands = "gate, up, dout",
     .results = "dgate, dup",
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_swiglu_grad,
-    .cost = cost_swiglu_grad,
+    .flops = 18,
 };
 
 /* ---- rotary ---- */
@@ -77,8 +58,7 @@ enum { X, COS, SIN };
   "x (or f32, for bf16 and f16). C4: cos broadcasts to x and has its last dimension. C5: sin has the type of cos."
 
 /* The same for the gradient, whose x is dout. */
-static zb_result infer_rotary(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_rotary(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *x = &op->operands[X], *cos = &op->operands[COS];
   zb_shape both = {.dtype = x->dtype};
   char text[96], other[96];
@@ -101,43 +81,36 @@ static zb_result infer_rotary(const zb_op_view *op, zb_shape *results, int count
   return ZB_OK;
 }
 
-static zb_cost cost_rotary(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 3);
-}
-
-static zb_result grad_rotary(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                             MlirValue *din) {
-  if (needs[COS] || needs[SIN])
-    return zb_op_error_at(op, "compile with --no-raise, or freeze what the tables are computed from",
-                          "zb.rotary gives no gradient for cos and sin, but a trained parameter leads to them");
-  if (needs[X]) din[X] = zb_build_grad1(b, op, (MlirValue[]){dout[0], zb_operand(op, COS), zb_operand(op, SIN)}, 3);
-  return zb_builder_result(b);
+static void grad_rotary(zb_gradient *g) {
+  bool refused = g->needs[COS] || g->needs[SIN];
+  if (refused)
+    zb_op_error_at(g->op, "compile with --no-raise, or freeze what the tables are computed from",
+                   "zb.rotary gives no gradient for cos and sin, but a trained parameter leads to them");
+  g->b->failed |= refused;
+  if (!refused) zb_grad_named(g);
 }
 
 const zb_op_def zb_op_rotary = {
-    .name = "rotary",
+    ZB_ROW(rotary),
     .summary = "x * cos + (-x[.., d/2:], x[.., :d/2]) * sin: pairs of elements, d/2 apart, turned by an angle (Su et "
                "al., RoFormer, 2021).",
     .doc = ROTARY_DOC "\n",
     .operands = "x, cos, sin",
     .results = "out",
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .mixed = ZB_MIXED_ANY,
     .infer = infer_rotary,
-    .cost = cost_rotary,
+    .flops = 3,
     .grad = grad_rotary,
 };
 
 const zb_op_def zb_op_rotary_grad = {
-    .name = "rotary_grad",
+    ZB_ROW(rotary_grad),
     .summary = "Gradient of zb.rotary for x: dout turned back.",
     .doc = "With dout for x: " ROTARY_DOC "\n",
     .operands = "dout, cos, sin",
     .results = "dx",
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .infer = infer_rotary,
-    .cost = cost_rotary,
+    .flops = 3,
 };

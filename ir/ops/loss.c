@@ -31,21 +31,6 @@ static zb_result loss_shape(const zb_op_view *op, const zb_shape *labels, zb_dty
   return ZB_OK;
 }
 
-static zb_cost cost_scores(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
-  return zb_cost_per_element(&op->operands[0], 12);
-}
-
-static zb_cost cost_labels(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
-  return zb_cost_per_element(&op->operands[1], 2);
-}
-
-static zb_cost cost_result(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 10);
-}
-
 #define LOSS_ATTRS                                                                                                     \
   {"reduction", ZB_ATTR_STRING, false, 0, "reduction = \"mean\", \"sum\" or \"none\""},                                \
       {"ignore_index", ZB_ATTR_INT, true, ZB_NO_DEFAULT,                                                               \
@@ -56,40 +41,29 @@ static zb_cost cost_result(const zb_op_view *op, const zb_shape *results, int co
 
 /* ---- cross_entropy ---- */
 
-static zb_result infer_cross_entropy(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_cross_entropy(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
   results[1] = op->operands[1];
   results[1].dtype = zb_dtype_wide(op->operands[0].dtype);
   return loss_shape(op, &op->operands[1], results[1].dtype, &results[0], error);
 }
 
-static zb_result grad_cross_entropy(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                                    MlirValue *din) {
-  if (!zb_check_no_gradient(op, dout, 1)) return ZB_FAIL;
-  if (!needs[0] || mlirValueIsNull(dout[0])) return ZB_OK;
-  MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), zb_result_value(op, 1), dout[0]};
-  din[0] = zb_build_grad1(b, op, operands, 4);
-  return zb_builder_result(b);
-}
-
 const zb_op_def zb_op_cross_entropy = {
-    .name = "cross_entropy",
+    ZB_ROW(cross_entropy),
     .summary = "-log softmax(logits)[label], reduced over rows; lse is log(sum(exp(logits))).",
     .doc = C1_TO_C4("logits") " The loss and lse of bf16 and f16 logits are f32.\n",
     .operands = "logits, labels",
     .results = "loss, lse",
     .attrs = ZB_ATTRS(LOSS_ATTRS),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .mixed = ZB_MIXED_ANY,
     .infer = infer_cross_entropy,
-    .cost = cost_scores,
-    .grad = grad_cross_entropy,
+    .flops = 12,
+    .counted = ZB_OPERAND(0),
+    .grad = zb_grad_named,
 };
 
-static zb_result infer_cross_entropy_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_cross_entropy_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   zb_shape loss, lse = op->operands[1];
   if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
   lse.dtype = zb_dtype_wide(op->operands[0].dtype);
@@ -100,57 +74,39 @@ static zb_result infer_cross_entropy_grad(const zb_op_view *op, zb_shape *result
 }
 
 const zb_op_def zb_op_cross_entropy_grad = {
-    .name = "cross_entropy_grad",
+    ZB_ROW(cross_entropy_grad),
     .summary = "Gradient of zb.cross_entropy: (exp(logits - lse) - one_hot(label)) * dloss, scaled as reduced.",
     .doc = C1_TO_C4("logits") " C5: lse has the shape of labels. C6: dloss has the type of the loss.\n",
     .operands = "logits, labels, lse, dloss",
     .results = "dlogits",
     .attrs = ZB_ATTRS(LOSS_ATTRS),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_cross_entropy_grad,
-    .cost = cost_result,
+    .flops = 10,
 };
 
 /* ---- nll_loss ---- */
 
-static zb_result infer_nll_loss(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_nll_loss(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
   return loss_shape(op, &op->operands[1], op->operands[0].dtype, &results[0], error);
 }
 
-static zb_result grad_nll_loss(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                               MlirValue *din) {
-  zb_op_view view;
-  zb_op_view_storage storage;
-  if (!needs[0]) return ZB_OK;
-  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
-  zb_attr attrs[3];
-  int count = 0;
-  for (; count < view.attrs.count; ++count)
-    attrs[count] = view.attrs.items[count];
-  attrs[count++] = zb_ints("shape", view.operands[0].dims, view.operands[0].rank);
-  din[0] = zb_build(b, "nll_loss_grad", (MlirValue[]){zb_operand(op, 1), dout[0]}, 2, attrs, count);
-  return zb_builder_result(b);
-}
-
 const zb_op_def zb_op_nll_loss = {
-    .name = "nll_loss",
+    ZB_ROW(nll_loss),
     .summary = "-log_probabilities[label], reduced over rows.",
     .doc = C1_TO_C4("log_probabilities") "\n",
     .operands = "log_probabilities, labels",
     .results = "loss",
     .attrs = ZB_ATTRS(LOSS_ATTRS),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_nll_loss,
-    .cost = cost_labels,
-    .grad = grad_nll_loss,
+    .flops = 2,
+    .counted = ZB_OPERAND(1),
+    .grad = zb_grad_named,
 };
 
-static zb_result infer_nll_loss_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_nll_loss_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   zb_shape loss;
   if (!zb_check_shape_attr(op, "shape", op->operands[1].dtype, &results[0], "C1", error)) return ZB_FAIL;
   if (!zb_check_dtype(op, 0, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
@@ -165,7 +121,7 @@ static zb_result infer_nll_loss_grad(const zb_op_view *op, zb_shape *results, in
 }
 
 const zb_op_def zb_op_nll_loss_grad = {
-    .name = "nll_loss_grad",
+    ZB_ROW(nll_loss_grad),
     .summary = "Gradient of zb.nll_loss: -dloss at the label, scaled as reduced.",
     .doc = "C1: shape has a class dimension, the last. C2: labels are i64 or i32. C3: labels have that shape without "
            "it. C4: reduction "
@@ -173,8 +129,7 @@ const zb_op_def zb_op_nll_loss_grad = {
     .operands = "labels, dloss",
     .results = "dlog_probabilities",
     .attrs = ZB_ATTRS(LOSS_ATTRS, {"shape", ZB_ATTR_INTS, false, 0, "shape of log_probabilities"}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_nll_loss_grad,
-    .cost = cost_result,
+    .flops = 10,
 };

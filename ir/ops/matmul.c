@@ -50,8 +50,7 @@ static zb_result check_product(const zb_op_view *op, product *p, zb_op_error *er
   return ZB_OK;
 }
 
-static zb_result infer(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   product p;
   if (!check_product(op, &p, error)) return ZB_FAIL;
   results[0] = p.out;
@@ -61,8 +60,7 @@ static zb_result infer(const zb_op_view *op, zb_shape *results, int count, zb_op
   return zb_check_type(op, BIAS, &row, "one for each column of the product", "C7", error);
 }
 
-static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)count;
+static zb_cost cost(const zb_op_view *op, const zb_shape *results) {
   const zb_shape *lhs = &op->operands[LHS];
   bool transpose_lhs = zb_attr_bool(&op->attrs, "transpose_lhs", false);
   double flops = 2 * zb_elements(&results[0]) * (double)lhs->dims[lhs->rank - (transpose_lhs ? 2 : 1)];
@@ -70,19 +68,14 @@ static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
   return (zb_cost){.flops = flops + (bias ? zb_elements(&results[0]) : 0), .product_flops = flops};
 }
 
-static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
-  zb_op_view view;
-  zb_op_view_storage storage;
-  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
-  if (mlirOperationGetNumOperands(op) > BIAS && needs[BIAS]) /* as the add that it stands for */
-    din[BIAS] = zb_build_sum_to(b, dout[0], &view.operands[BIAS]);
+static void grad(zb_gradient *g) {
+  if (g->view.operands[BIAS].rank >= 0 && g->needs[BIAS]) /* as the add that it stands for */
+    g->din[BIAS] = zb_build_sum_to(g->b, g->dout[0], &g->view.operands[BIAS]);
   /* The gradient of an f32 sum of bf16 products is rounded before it is multiplied again, as that of a bf16 result is.
    */
-  MlirValue gradient = zb_build_cast(b, dout[0], view.operands[LHS].dtype);
-  zb_attr attrs[] = {zb_bool("transpose_lhs", zb_attr_bool(&view.attrs, "transpose_lhs", false)),
-                     zb_bool("transpose_rhs", zb_attr_bool(&view.attrs, "transpose_rhs", false))};
-  MlirValue operands[] = {zb_operand(op, LHS), zb_operand(op, RHS), gradient};
-  return zb_build_grad_op(b, "matmul_grad", operands, 3, attrs, 2, 2, needs, din);
+  MlirValue gradient = zb_build_cast(g->b, g->dout[0], g->view.operands[LHS].dtype);
+  g->dout = &gradient;
+  zb_grad_named(g);
 }
 
 #define TRANSPOSE_ATTRS                                                                                                \
@@ -93,7 +86,7 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
   "leading dimensions broadcast."
 
 const zb_op_def zb_op_matmul = {
-    .name = "matmul",
+    ZB_ROW(matmul),
     .summary = "Matrix product over the last two dimensions, and a bias a column; leading dimensions broadcast.",
     .doc = PRODUCT_DOC
     " C6: dtype, if it is there, is the type of the operands, or f32 for bf16 and f16. C7: bias, if it is "
@@ -101,7 +94,6 @@ const zb_op_def zb_op_matmul = {
     .operands = "lhs, rhs, bias?",
     .results = "out",
     .attrs = ZB_ATTRS(TRANSPOSE_ATTRS, ZB_SUM_DTYPE_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES | ZB_TRAIT_STRIDED,
     .mixed = ZB_MIXED_LOW,
     .infer = infer,
@@ -109,8 +101,7 @@ const zb_op_def zb_op_matmul = {
     .grad = grad,
 };
 
-static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   product p;
   if (!check_product(op, &p, error)) return ZB_FAIL;
   if (!zb_check_type(op, DOUT, &p.out, "the type of the product", "C5", error)) return ZB_FAIL;
@@ -119,8 +110,8 @@ static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, 
   return ZB_OK;
 }
 
-static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
+static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results) {
+  (void)results;
   const zb_shape *lhs = &op->operands[LHS];
   bool transpose_lhs = zb_attr_bool(&op->attrs, "transpose_lhs", false);
   double flops = 4 * zb_elements(&op->operands[DOUT]) * (double)lhs->dims[lhs->rank - (transpose_lhs ? 2 : 1)];
@@ -166,13 +157,12 @@ static MlirValue split(zb_builder *b, MlirOperation op, int result) {
 }
 
 const zb_op_def zb_op_matmul_grad = {
-    .name = "matmul_grad",
+    ZB_ROW(matmul_grad),
     .summary = "Gradients of zb.matmul: dX and dW of a linear layer.",
     .doc = PRODUCT_DOC " C5: dout has the type of the product.\n",
     .operands = "lhs, rhs, dout",
     .results = "dlhs, drhs",
     .attrs = ZB_ATTRS(TRANSPOSE_ATTRS),
-    .op_class = ZB_CLASS_COMPOSITE,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_grad,
     .cost = cost_grad,

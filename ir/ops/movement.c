@@ -15,8 +15,7 @@ static zb_layout layout_at(int64_t offset) { return (zb_layout){.offset = offset
 
 /* ---- reshape ---- */
 
-static zb_result infer_reshape(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_reshape(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_shape_attr(op, "shape", op->operands[0].dtype, &results[0], "C1", error)) return ZB_FAIL;
   int64_t expected = zb_shape_elements(&op->operands[0]), got = zb_shape_elements(&results[0]);
   if (expected == got) return ZB_OK;
@@ -24,12 +23,9 @@ static zb_result infer_reshape(const zb_op_view *op, zb_shape *results, int coun
                     got);
 }
 
-static zb_result grad_to_operand_shape(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                                       MlirValue *din) {
-  if (!needs[0]) return ZB_OK;
-  zb_shape shape = zb_value_shape(zb_operand(op, 0));
-  din[0] = zb_build_reshape(b, dout[0], shape.dims, shape.rank);
-  return zb_builder_result(b);
+static void grad_reshape(zb_gradient *g) {
+  const zb_shape *x = &g->view.operands[0];
+  g->din[0] = zb_build_reshape(g->b, g->dout[0], x->dims, x->rank);
 }
 
 /* A maximal run of dimensions that lies like one: `size` elements, `stride` apart. */
@@ -81,23 +77,21 @@ static bool view_reshape(const zb_op_view *op, const zb_layout *in, int result, 
 }
 
 const zb_op_def zb_op_reshape = {
-    .name = "reshape",
+    ZB_ROW(reshape),
     .summary = "The same elements in row-major order, in another shape.",
     .doc = "C1: shape has at most 8 entries, each >= 0. C2: the number of elements stays the same.\n",
     .operands = "x",
     .results = "out",
     .attrs = ZB_ATTRS({"shape", ZB_ATTR_INTS, false, 0, "shape of the result: shape = array<i64: 4, 8>"}),
-    .op_class = ZB_CLASS_VIEW,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_reshape,
     .view = view_reshape,
-    .grad = grad_to_operand_shape,
+    .grad = grad_reshape,
 };
 
 /* ---- transpose ---- */
 
-static zb_result infer_transpose(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_transpose(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *x = &op->operands[0];
   const zb_attr *permutation = zb_attr_ints(op, "permutation");
   bool seen[ZB_DIMS_MAX] = {false};
@@ -126,29 +120,22 @@ static bool view_transpose(const zb_op_view *op, const zb_layout *in, int result
   return true;
 }
 
-static zb_result grad_transpose(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                                MlirValue *din) {
-  zb_op_view view;
-  zb_op_view_storage storage;
-  if (!needs[0]) return ZB_OK;
-  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
-  const zb_attr *permutation = zb_attr_ints(&view, "permutation");
+static void grad_transpose(zb_gradient *g) {
+  const zb_attr *permutation = zb_attr_ints(&g->view, "permutation");
   int64_t inverse[ZB_DIMS_MAX];
   for (int i = 0; i < permutation->count; ++i)
     inverse[permutation->ints[i]] = i;
   zb_attr attr = zb_ints("permutation", inverse, permutation->count);
-  din[0] = zb_build(b, "transpose", dout, 1, &attr, 1);
-  return zb_builder_result(b);
+  g->din[0] = zb_build(g->b, "transpose", g->dout, 1, &attr, 1);
 }
 
 const zb_op_def zb_op_transpose = {
-    .name = "transpose",
+    ZB_ROW(transpose),
     .summary = "Dimension i of the result is dimension permutation[i] of x.",
     .doc = "C1: permutation has one entry a dimension. C2: it names each dimension once.\n",
     .operands = "x",
     .results = "out",
     .attrs = ZB_ATTRS({"permutation", ZB_ATTR_INTS, false, 0, "permutation = array<i64: 1, 0>"}),
-    .op_class = ZB_CLASS_VIEW,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_transpose,
     .view = view_transpose,
@@ -163,8 +150,7 @@ static bool slice_fits(int64_t start, int64_t size, int64_t step, int64_t dim) {
   return size == 0 || (start < dim && size - 1 <= (dim - 1 - start) / step);
 }
 
-static zb_result infer_slice(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_slice(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *x = &op->operands[0];
   const zb_attr *starts = zb_attr_ints(op, "starts"), *sizes = zb_attr_ints(op, "sizes"),
                 *steps = zb_attr_ints(op, "steps");
@@ -195,19 +181,8 @@ static bool view_slice(const zb_op_view *op, const zb_layout *in, int result, co
   return true;
 }
 
-static zb_result grad_slice(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
-  zb_op_view view;
-  zb_op_view_storage storage;
-  if (!needs[0]) return ZB_OK;
-  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
-  const zb_shape *x = &view.operands[0];
-  zb_attr attrs[] = {*zb_attr_ints(&view, "starts"), *zb_attr_ints(&view, "steps"), zb_ints("shape", x->dims, x->rank)};
-  din[0] = zb_build(b, "slice_grad", dout, 1, attrs, 3);
-  return zb_builder_result(b);
-}
-
 const zb_op_def zb_op_slice = {
-    .name = "slice",
+    ZB_ROW(slice),
     .summary = "Elements starts, starts + steps, ... (sizes of them) along every dimension.",
     .doc = "C1: starts, sizes and steps have one entry a dimension. C2: starts >= 0, steps >= 1, and every index is "
            "within x.\n",
@@ -216,15 +191,13 @@ const zb_op_def zb_op_slice = {
     .attrs = ZB_ATTRS({"starts", ZB_ATTR_INTS, false, 0, "first index along each dimension: starts = array<i64: 0, 2>"},
                       {"sizes", ZB_ATTR_INTS, false, 0, "shape of the result: sizes = array<i64: 4, 3>"},
                       {"steps", ZB_ATTR_INTS, false, 0, "distance along each dimension: steps = array<i64: 1, 1>"}),
-    .op_class = ZB_CLASS_VIEW,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_slice,
     .view = view_slice,
-    .grad = grad_slice,
+    .grad = zb_grad_named,
 };
 
-static zb_result infer_slice_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_slice_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *dout = &op->operands[0];
   const zb_attr *starts = zb_attr_ints(op, "starts"), *steps = zb_attr_ints(op, "steps");
   if (!zb_check_shape_attr(op, "shape", dout->dtype, &results[0], "C1", error)) return ZB_FAIL;
@@ -242,7 +215,7 @@ static zb_result infer_slice_grad(const zb_op_view *op, zb_shape *results, int c
 }
 
 const zb_op_def zb_op_slice_grad = {
-    .name = "slice_grad",
+    ZB_ROW(slice_grad),
     .summary = "Gradient of zb.slice: zeros with dout written into the slice.",
     .doc = "C1: shape has at most 8 entries, each >= 0. C2: starts, steps and shape have one entry a dimension. C3: "
            "dout fits.\n",
@@ -251,15 +224,13 @@ const zb_op_def zb_op_slice_grad = {
     .attrs =
         ZB_ATTRS({"starts", ZB_ATTR_INTS, false, 0, "as in zb.slice"},
                  {"steps", ZB_ATTR_INTS, false, 0, "as in zb.slice"}, {"shape", ZB_ATTR_INTS, false, 0, "shape of x"}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_slice_grad,
 };
 
 /* ---- expand ---- */
 
-static zb_result infer_expand(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_expand(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   zb_shape both;
   char from[96], to[96];
   if (!zb_check_shape_attr(op, "shape", op->operands[0].dtype, &results[0], "C1", error)) return ZB_FAIL;
@@ -280,22 +251,15 @@ static bool view_expand(const zb_op_view *op, const zb_layout *in, int result, c
   return true;
 }
 
-static zb_result grad_expand(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                             MlirValue *din) {
-  if (!needs[0]) return ZB_OK;
-  zb_shape shape = zb_value_shape(zb_operand(op, 0));
-  din[0] = zb_build_sum_to(b, dout[0], &shape);
-  return zb_builder_result(b);
-}
+static void grad_expand(zb_gradient *g) { g->din[0] = zb_build_sum_to(g->b, g->dout[0], &g->view.operands[0]); }
 
 const zb_op_def zb_op_expand = {
-    .name = "expand",
+    ZB_ROW(expand),
     .summary = "x broadcast to a shape, as in NumPy (strides 0).",
     .doc = "C1: shape has at most 8 entries, each >= 0. C2: x broadcasts to it.\n",
     .operands = "x",
     .results = "out",
     .attrs = ZB_ATTRS({"shape", ZB_ATTR_INTS, false, 0, "shape of the result: shape = array<i64: 4, 8>"}),
-    .op_class = ZB_CLASS_VIEW,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_expand,
     .view = view_expand,
@@ -304,15 +268,15 @@ const zb_op_def zb_op_expand = {
 
 /* ---- split and concat ---- */
 
-static zb_result infer_split(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+static zb_result infer_split(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *x = &op->operands[0];
   const zb_attr *sizes = zb_attr_ints(op, "sizes");
   if (!zb_check_axis(op, "axis", x->rank, "C1", error)) return ZB_FAIL;
-  if (sizes->count != count)
-    return zb_op_fail(error, NULL, "wrong number of sizes: expected one a result (%d), got %d (C2)", count,
+  if (sizes->count != op->result_count)
+    return zb_op_fail(error, NULL, "wrong number of sizes: expected one a result (%d), got %d (C2)", op->result_count,
                       sizes->count);
   int64_t axis = zb_attr_int(&op->attrs, "axis", 0), left = x->dims[axis];
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < op->result_count; ++i) {
     if (sizes->ints[i] < 0 || sizes->ints[i] > left)
       return zb_op_fail(error, NULL,
                         "the sizes do not add up to dimension %" PRId64 ": size %d is %" PRId64 ", %" PRId64
@@ -342,23 +306,18 @@ static bool view_split(const zb_op_view *op, const zb_layout *in, int result, co
   return true;
 }
 
-static zb_result grad_split(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
-  if (!needs[0]) return ZB_OK;
+static void grad_split(zb_gradient *g) {
   MlirValue parts[ZB_VIEW_OPERANDS];
-  intptr_t count = mlirOperationGetNumResults(op);
-  for (intptr_t i = 0; i < count; ++i) {
-    parts[i] = dout[i];
-    if (!mlirValueIsNull(dout[i])) continue;
-    zb_shape shape = zb_value_shape(zb_result_value(op, (int)i));
-    parts[i] = zb_build_splat(b, &shape, 0);
+  for (int i = 0; i < g->view.result_count; ++i) {
+    zb_shape shape = zb_value_shape(zb_result_value(g->op, i));
+    parts[i] = mlirValueIsNull(g->dout[i]) ? zb_build_splat(g->b, &shape, 0) : g->dout[i];
   }
-  zb_attr axis = zb_int("axis", zb_get_i64(op, "axis", 0));
-  din[0] = zb_build(b, "concat", parts, (int)count, &axis, 1);
-  return zb_builder_result(b);
+  zb_attr axis = *zb_attr_find(&g->view.attrs, "axis");
+  g->din[0] = zb_build(g->b, "concat", parts, g->view.result_count, &axis, 1);
 }
 
 const zb_op_def zb_op_split = {
-    .name = "split",
+    ZB_ROW(split),
     .summary = "x cut along an axis into parts of given sizes.",
     .doc = "C1: axis is a dimension of x. C2: there is one size a result. C3: sizes are >= 0 and add up to the "
            "dimension. C4: the third "
@@ -367,15 +326,13 @@ const zb_op_def zb_op_split = {
     .results = "first, second, rest*",
     .attrs = ZB_ATTRS({"axis", ZB_ATTR_INT, false, 0, "dimension that is cut, from 0: axis = 1 : i64"},
                       {"sizes", ZB_ATTR_INTS, false, 0, "sizes = array<i64: 8, 8, 8>"}),
-    .op_class = ZB_CLASS_VIEW,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_split,
     .view = view_split,
     .grad = grad_split,
 };
 
-static zb_result infer_concat(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_concat(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *first = &op->operands[0];
   if (!zb_check_axis(op, "axis", first->rank, "C1", error)) return ZB_FAIL;
   int64_t axis = zb_attr_int(&op->attrs, "axis", 0);
@@ -401,21 +358,19 @@ static zb_result infer_concat(const zb_op_view *op, zb_shape *results, int count
   return ZB_OK;
 }
 
-static zb_result grad_concat(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                             MlirValue *din) {
-  int64_t axis = zb_get_i64(op, "axis", 0), sizes[ZB_VIEW_OPERANDS];
+static void grad_concat(zb_gradient *g) {
+  int64_t axis = zb_attr_int(&g->view.attrs, "axis", 0), sizes[ZB_VIEW_OPERANDS];
   MlirValue parts[ZB_VIEW_OPERANDS];
-  int count = (int)mlirOperationGetNumOperands(op);
+  int count = g->view.operand_count;
   for (int i = 0; i < count; ++i)
-    sizes[i] = zb_value_shape(zb_operand(op, i)).dims[axis];
-  zb_build_split(b, dout[0], axis, sizes, count, parts);
+    sizes[i] = g->view.operands[i].dims[axis];
+  zb_build_split(g->b, g->dout[0], axis, sizes, count, parts);
   for (int i = 0; i < count; ++i)
-    if (needs[i]) din[i] = parts[i];
-  return zb_builder_result(b);
+    if (g->needs[i]) g->din[i] = parts[i];
 }
 
 const zb_op_def zb_op_concat = {
-    .name = "concat",
+    ZB_ROW(concat),
     .summary = "Operands one after the other along an axis.",
     .doc = "C1: axis is a dimension. C2: one element type. C3: shapes are equal up to the axis. C4: the third and "
            "later operands have "
@@ -423,7 +378,6 @@ const zb_op_def zb_op_concat = {
     .operands = "first, second, rest*",
     .results = "out",
     .attrs = ZB_ATTRS({"axis", ZB_ATTR_INT, false, 0, "dimension along which they follow, from 0: axis = 1 : i64"}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_concat,
@@ -432,26 +386,20 @@ const zb_op_def zb_op_concat = {
 
 /* ---- contiguous ---- */
 
-static zb_result infer_contiguous(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count, (void)error;
+static zb_result infer_contiguous(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  (void)error;
   results[0] = op->operands[0];
   return ZB_OK;
 }
 
-static zb_result grad_contiguous(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                                 MlirValue *din) {
-  (void)op;
-  if (needs[0]) din[0] = dout[0];
-  return zb_builder_result(b);
-}
+static void grad_contiguous(zb_gradient *g) { g->din[0] = g->dout[0]; }
 
 const zb_op_def zb_op_contiguous = {
-    .name = "contiguous",
+    ZB_ROW(contiguous),
     .summary = "The same values, stored contiguously.",
     .doc = "x may have any strides.\n",
     .operands = "x",
     .results = "out",
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_contiguous,
@@ -479,40 +427,27 @@ static zb_result gathered_shape(const zb_shape *data, const zb_shape *indices, i
   return ZB_OK;
 }
 
-static zb_result infer_gather(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_gather(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_axis(op, "axis", op->operands[0].rank, "C1", error)) return ZB_FAIL;
   if (!zb_check_dtype(op, 1, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
   return gathered_shape(&op->operands[0], &op->operands[1], zb_attr_int(&op->attrs, "axis", 0), &results[0], "C3",
                         error);
 }
 
-/* NAME_grad(indices, dout) {axis, shape}, for both gathers. */
-static zb_result grad_gather(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                             MlirValue *din) {
-  if (!needs[0]) return ZB_OK;
-  char name[64];
-  zb_shape data = zb_value_shape(zb_operand(op, 0));
-  zb_attr attrs[] = {zb_int("axis", zb_get_i64(op, "axis", 0)), zb_ints("shape", data.dims, data.rank)};
-  din[0] = zb_build(b, zb_op_grad_name(op, name, sizeof name), (MlirValue[]){zb_operand(op, 1), dout[0]}, 2, attrs, 2);
-  return zb_builder_result(b);
-}
-
 #define AXIS_ATTR {"axis", ZB_ATTR_INT, false, 0, "dimension of data that indices choose from, from 0: axis = 0 : i64"}
 #define DATA_SHAPE_ATTR {"shape", ZB_ATTR_INTS, false, 0, "shape of data: shape = array<i64: 256, 64>"}
 
 const zb_op_def zb_op_gather = {
-    .name = "gather",
+    ZB_ROW(gather),
     .summary = "Slices of data along an axis, chosen by indices; negative ones count from the end.",
     .doc = "C1: axis is a dimension of data. C2: indices are i64 or i32. C3: the result has at most 8 dimensions.\n",
     .operands = "data, indices",
     .results = "out",
     .attrs = ZB_ATTRS(AXIS_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_gather,
-    .grad = grad_gather,
+    .grad = zb_grad_named,
 };
 
 /* C1 to C3 of both gather gradients: (indices, dout) {axis, shape}. */
@@ -523,8 +458,7 @@ static zb_result check_gather_grad(const zb_op_view *op, zb_shape *data, zb_op_e
   return zb_check_dtype(op, 1, ZB_REALS, "C3", error);
 }
 
-static zb_result infer_gather_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_gather_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   zb_shape out;
   if (!check_gather_grad(op, &results[0], error)) return ZB_FAIL;
   if (!gathered_shape(&results[0], &op->operands[0], zb_attr_int(&op->attrs, "axis", 0), &out, "C4", error))
@@ -532,13 +466,8 @@ static zb_result infer_gather_grad(const zb_op_view *op, zb_shape *results, int 
   return zb_check_type(op, 1, &out, "the gathered shape", "C4", error);
 }
 
-static zb_cost cost_scatter(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
-  return zb_cost_per_element(&op->operands[1], 1);
-}
-
 const zb_op_def zb_op_gather_grad = {
-    .name = "gather_grad",
+    ZB_ROW(gather_grad),
     .summary = "Gradient of zb.gather for data: dout added where indices point, in index order.",
     .doc = "C1: shape is a shape and axis one of its dimensions. C2: indices are i64 or i32. C3: dout has a float "
            "type. C4: dout has the "
@@ -546,10 +475,10 @@ const zb_op_def zb_op_gather_grad = {
     .operands = "indices, dout",
     .results = "ddata",
     .attrs = ZB_ATTRS(AXIS_ATTR, DATA_SHAPE_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,
     .infer = infer_gather_grad,
-    .cost = cost_scatter,
+    .flops = 1,
+    .counted = ZB_OPERAND(1),
 };
 
 /* indices have the rank of data and fit into it in every dimension but the axis. */
@@ -565,8 +494,7 @@ static zb_result check_element_indices(const zb_shape *data, const zb_shape *ind
                     zb_shape_text(data, expected), axis, zb_shape_text(indices, got), label);
 }
 
-static zb_result infer_gather_elements(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_gather_elements(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *data = &op->operands[0], *indices = &op->operands[1];
   if (!zb_check_axis(op, "axis", data->rank, "C1", error)) return ZB_FAIL;
   if (!zb_check_dtype(op, 1, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
@@ -577,7 +505,7 @@ static zb_result infer_gather_elements(const zb_op_view *op, zb_shape *results, 
 }
 
 const zb_op_def zb_op_gather_elements = {
-    .name = "gather_elements",
+    ZB_ROW(gather_elements),
     .summary = "Element [.., indices[i, j, ..], ..] of data for every element of indices.",
     .doc = "C1: axis is a dimension of data. C2: indices are i64 or i32. C3: indices have the rank of data and fit "
            "into it but in the "
@@ -585,15 +513,13 @@ const zb_op_def zb_op_gather_elements = {
     .operands = "data, indices",
     .results = "out",
     .attrs = ZB_ATTRS(AXIS_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_gather_elements,
-    .grad = grad_gather,
+    .grad = zb_grad_named,
 };
 
-static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_gather_grad(op, &results[0], error)) return ZB_FAIL;
   if (!check_element_indices(&results[0], &op->operands[0], zb_attr_int(&op->attrs, "axis", 0), "C4", error))
     return ZB_FAIL;
@@ -603,7 +529,7 @@ static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *resu
 }
 
 const zb_op_def zb_op_gather_elements_grad = {
-    .name = "gather_elements_grad",
+    ZB_ROW(gather_elements_grad),
     .summary = "Gradient of zb.gather_elements for data, added in index order.",
     .doc = "C1: shape is a shape and axis one of its dimensions. C2: indices are i64 or i32. C3: dout has a float "
            "type. C4: indices fit "
@@ -611,16 +537,15 @@ const zb_op_def zb_op_gather_elements_grad = {
     .operands = "indices, dout",
     .results = "ddata",
     .attrs = ZB_ATTRS(AXIS_ATTR, DATA_SHAPE_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,
     .infer = infer_gather_elements_grad,
-    .cost = cost_scatter,
+    .flops = 1,
+    .counted = ZB_OPERAND(1),
 };
 
 /* ---- scatter ---- */
 
-static zb_result infer_ravel_index(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_ravel_index(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *indices = &op->operands[0];
   zb_shape space;
   if (!zb_check_dtype(op, 0, ZB_INTEGERS, "C1", error)) return ZB_FAIL;
@@ -636,7 +561,7 @@ static zb_result infer_ravel_index(const zb_op_view *op, zb_shape *results, int 
 }
 
 const zb_op_def zb_op_ravel_index = {
-    .name = "ravel_index",
+    ZB_ROW(ravel_index),
     .summary = "The row-major number of every index tuple within a shape; negative entries count from the end.",
     .doc = "C1: indices are i64 or i32. C2: shape is a shape. C3: the last dimension of indices has one entry a "
            "dimension of "
@@ -644,13 +569,11 @@ const zb_op_def zb_op_ravel_index = {
     .operands = "indices",
     .results = "out",
     .attrs = ZB_ATTRS({"shape", ZB_ATTR_INTS, false, 0, "what the tuples index: shape = array<i64: 4, 8>"}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT,
     .infer = infer_ravel_index,
 };
 
-static zb_result infer_scatter(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_scatter(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *data = &op->operands[0];
   zb_shape updates;
   const char *reduction = zb_attr_string(&op->attrs, "reduction", "");
@@ -668,28 +591,20 @@ static zb_result infer_scatter(const zb_op_view *op, zb_shape *results, int coun
 }
 
 /* Of equal indices every one gets the gradient of the place, as PyTorch does. */
-static zb_result grad_scatter(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                              MlirValue *din) {
+static void grad_scatter(zb_gradient *g) {
   zb_attr axis = zb_int("axis", 0), none = zb_string("reduction", "none");
-  MlirValue indices = zb_operand(op, 1);
-  bool add = strcmp(zb_get_string(op, "reduction"), "add") == 0;
-  if (needs[0] && add) din[0] = dout[0];
-  if (needs[0] && !add) {
-    zb_shape updates = zb_value_shape(zb_operand(op, 2));
-    MlirValue hidden = zb_build_splat(b, &updates, 0);
-    din[0] = zb_build(b, "scatter", (MlirValue[]){dout[0], indices, hidden}, 3, &none, 1);
+  MlirValue operands[] = {g->dout[0], zb_operand(g->op, 1), {NULL}};
+  bool add = strcmp(zb_attr_string(&g->view.attrs, "reduction", ""), "add") == 0;
+  if (g->needs[0] && add) g->din[0] = g->dout[0];
+  if (g->needs[0] && !add) {
+    operands[2] = zb_build_splat(g->b, &g->view.operands[2], 0);
+    g->din[0] = zb_build(g->b, "scatter", operands, 3, &none, 1);
   }
-  if (needs[2]) din[2] = zb_build(b, "gather", (MlirValue[]){dout[0], indices}, 2, &axis, 1);
-  return zb_builder_result(b);
-}
-
-static zb_cost cost_scattered(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
-  return zb_cost_per_element(&op->operands[2], 1);
+  if (g->needs[2]) g->din[2] = zb_build(g->b, "gather", operands, 2, &axis, 1);
 }
 
 const zb_op_def zb_op_scatter = {
-    .name = "scatter",
+    ZB_ROW(scatter),
     .summary = "data with rows replaced by updates, or updates added to them, where indices point, in index order.",
     .doc = "C1: data has rank 1 or more. C2: indices are i64 or i32. C3: updates have the type of data and the shape "
            "indices + "
@@ -698,9 +613,9 @@ const zb_op_def zb_op_scatter = {
     .results = "out",
     .attrs =
         ZB_ATTRS({"reduction", ZB_ATTR_STRING, false, 0, "\"none\": the last update stays; \"add\": all are added"}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_scatter,
-    .cost = cost_scattered,
+    .flops = 1,
+    .counted = ZB_OPERAND(2),
     .grad = grad_scatter,
 };

@@ -37,30 +37,15 @@ static zb_result check_statistic(const zb_op_view *op, int operand, zb_op_error 
   return zb_check_type(op, operand, &expected, "x with ones from axis on", "C4", error);
 }
 
-static zb_cost cost_forward(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 8);
-}
-
-static zb_cost cost_whole_grad(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
-  return zb_cost_per_element(&op->operands[0], 16);
-}
-
 /* C7: the residual, the last operand, has the type of x. */
 static zb_result check_residual(const zb_op_view *op, zb_op_error *error) {
   int last = op->operand_count - 1;
   return op->operands[last].rank < 0 ? ZB_OK : zb_check_same_type(op, last, 0, "C7", error);
 }
 
-static zb_cost cost_grad_x(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)count;
-  return zb_cost_per_element(&results[0], op->operands[op->operand_count - 1].rank < 0 ? 11 : 12);
-}
-
-static zb_cost cost_grad_scale(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
-  return zb_cost_per_element(&op->operands[0], 4);
+static zb_cost cost_grad_x(const zb_op_view *op, const zb_shape *results) {
+  bool residual = op->operands[op->operand_count - 1].rank >= 0;
+  return (zb_cost){.flops = (residual ? 12 : 11) * zb_elements(&results[0])};
 }
 
 #define AXIS_ATTR {"axis", ZB_ATTR_INT, false, 0, "first normalized dimension, from 0: axis = 2 : i64"}
@@ -73,8 +58,7 @@ static zb_cost cost_grad_scale(const zb_op_view *op, const zb_shape *results, in
 
 /* ---- layer_norm ---- */
 
-static zb_result infer_layer_norm(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_layer_norm(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_x(op, error) || !check_scale(op, 1, error)) return ZB_FAIL;
   if (op->operands[2].rank >= 0 && !check_scale(op, 2, error)) return ZB_FAIL;
   results[0] = op->operands[0];
@@ -82,29 +66,17 @@ static zb_result infer_layer_norm(const zb_op_view *op, zb_shape *results, int c
   return ZB_OK;
 }
 
-static zb_result grad_layer_norm(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                                 MlirValue *din) {
-  if (!zb_check_no_gradient(op, dout, 1)) return ZB_FAIL;
-  if (mlirValueIsNull(dout[0])) return ZB_OK;
-  bool bias = mlirOperationGetNumOperands(op) == 3;
-  MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), zb_result_value(op, 1), zb_result_value(op, 2),
-                          dout[0]};
-  zb_attr attrs[] = {zb_int("axis", zb_get_i64(op, "axis", 0)), zb_bool("bias", bias)};
-  return zb_build_grad_op(b, "layer_norm_grad", operands, 5, attrs, 2, bias ? 3 : 2, needs, din);
-}
-
 const zb_op_def zb_op_layer_norm = {
-    .name = "layer_norm",
+    ZB_ROW(layer_norm),
     .summary = "(x - mean) * rstd * scale + bias over the last dimensions, biased variance.",
     .doc = C1_C2 " C3: scale and bias have the type of x[axis:].\n",
     .operands = "x, scale, bias?",
     .results = "out, mean, rstd",
     .attrs = ZB_ATTRS(AXIS_ATTR, EPSILON_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_layer_norm,
-    .cost = cost_forward,
-    .grad = grad_layer_norm,
+    .flops = 8,
+    .grad = zb_grad_named,
 };
 
 /* (x, scale, mean, rstd, dout): C1 to C5. */
@@ -114,12 +86,12 @@ static zb_result check_layer_norm_grad(const zb_op_view *op, zb_op_error *error)
   return zb_check_same_type(op, 4, 0, "C5", error);
 }
 
-static zb_result infer_layer_norm_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+static zb_result infer_layer_norm_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_layer_norm_grad(op, error)) return ZB_FAIL;
   bool bias = zb_attr_bool(&op->attrs, "bias", false);
-  if (count != (bias ? 3 : 2))
+  if (op->result_count != (bias ? 3 : 2))
     return zb_op_fail(error, "dbias is there iff bias = true", "expected %d results with bias = %s, got %d (C6)",
-                      bias ? 3 : 2, bias ? "true" : "false", count);
+                      bias ? 3 : 2, bias ? "true" : "false", op->result_count);
   results[0] = op->operands[0];
   results[1] = op->operands[1];
   if (bias) results[2] = op->operands[1];
@@ -146,89 +118,74 @@ static MlirValue split_layer_norm(zb_builder *b, MlirOperation op, int result) {
 }
 
 const zb_op_def zb_op_layer_norm_grad = {
-    .name = "layer_norm_grad",
+    ZB_ROW(layer_norm_grad),
     .summary = "Gradients of zb.layer_norm.",
     .doc = C1_C2 C3_SCALE C4("mean and rstd have the type") C5_DOUT " C6: there are three results iff bias is true.\n",
     .operands = "x, scale, mean, rstd, dout",
     .results = "dx, dscale, dbias?",
     .attrs = ZB_ATTRS(AXIS_ATTR, {"bias", ZB_ATTR_BOOL, true, 0, "whether the forward op had a bias"}),
-    .op_class = ZB_CLASS_COMPOSITE,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_layer_norm_grad,
-    .cost = cost_whole_grad,
+    .flops = 16,
     .split = split_layer_norm,
 };
 
-static zb_result infer_layer_norm_grad_x(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_layer_norm_grad_x(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   results[0] = op->operands[0];
   return check_layer_norm_grad(op, error) ? check_residual(op, error) : ZB_FAIL;
 }
 
 const zb_op_def zb_op_layer_norm_grad_x = {
-    .name = "layer_norm_grad_x",
+    ZB_ROW(layer_norm_grad_x),
     .summary = "Gradient of zb.layer_norm for x; residual is added.",
     .doc = C1_C2 C3_SCALE C4("mean and rstd have the type") C5_DOUT C7_RESIDUAL "\n",
     .operands = "x, scale, mean, rstd, dout, residual?",
     .results = "dx",
     .attrs = ZB_ATTRS(AXIS_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_layer_norm_grad_x,
     .cost = cost_grad_x,
 };
 
-static zb_result infer_layer_norm_grad_scale(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_layer_norm_grad_scale(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_x(op, error) || !check_statistic(op, 1, error) || !check_statistic(op, 2, error)) return ZB_FAIL;
   results[0] = zb_subshape(&op->operands[0], (int)axis_of(op), op->operands[0].rank);
   return zb_check_same_type(op, 3, 0, "C5", error);
 }
 
 const zb_op_def zb_op_layer_norm_grad_scale = {
-    .name = "layer_norm_grad_scale",
+    ZB_ROW(layer_norm_grad_scale),
     .summary = "Gradient of zb.layer_norm for scale.",
     .doc = C1_C2 C4("mean and rstd have the type") C5_DOUT "\n",
     .operands = "x, mean, rstd, dout",
     .results = "dscale",
     .attrs = ZB_ATTRS(AXIS_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,
     .infer = infer_layer_norm_grad_scale,
-    .cost = cost_grad_scale,
+    .flops = 4,
+    .counted = ZB_OPERAND(0),
 };
 
 /* ---- rms_norm ---- */
 
-static zb_result infer_rms_norm(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_rms_norm(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_x(op, error) || !check_scale(op, 1, error)) return ZB_FAIL;
   results[0] = op->operands[0];
   results[1] = statistic_shape(&op->operands[0], axis_of(op));
   return ZB_OK;
 }
 
-static zb_result grad_rms_norm(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                               MlirValue *din) {
-  if (!zb_check_no_gradient(op, dout, 1)) return ZB_FAIL;
-  if (mlirValueIsNull(dout[0])) return ZB_OK;
-  MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), zb_result_value(op, 1), dout[0]};
-  zb_attr axis = zb_int("axis", zb_get_i64(op, "axis", 0));
-  return zb_build_grad_op(b, "rms_norm_grad", operands, 4, &axis, 1, 2, needs, din);
-}
-
 const zb_op_def zb_op_rms_norm = {
-    .name = "rms_norm",
+    ZB_ROW(rms_norm),
     .summary = "x * rstd * scale over the last dimensions, rstd = 1 / sqrt(mean(x^2) + epsilon).",
     .doc = C1_C2 C3_SCALE "\n",
     .operands = "x, scale",
     .results = "out, rstd",
     .attrs = ZB_ATTRS(AXIS_ATTR, EPSILON_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_rms_norm,
-    .cost = cost_forward,
-    .grad = grad_rms_norm,
+    .flops = 8,
+    .grad = zb_grad_named,
 };
 
 /* (x, scale, rstd, dout): C1 to C5. */
@@ -237,8 +194,7 @@ static zb_result check_rms_norm_grad(const zb_op_view *op, zb_op_error *error) {
   return zb_check_same_type(op, 3, 0, "C5", error);
 }
 
-static zb_result infer_rms_norm_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_rms_norm_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   results[0] = op->operands[0];
   results[1] = op->operands[1];
   return check_rms_norm_grad(op, error);
@@ -252,54 +208,50 @@ static MlirValue split_rms_norm(zb_builder *b, MlirOperation op, int result) {
 }
 
 const zb_op_def zb_op_rms_norm_grad = {
-    .name = "rms_norm_grad",
+    ZB_ROW(rms_norm_grad),
     .summary = "Gradients of zb.rms_norm.",
     .doc = C1_C2 C3_SCALE C4("rstd has the type") C5_DOUT "\n",
     .operands = "x, scale, rstd, dout",
     .results = "dx, dscale",
     .attrs = ZB_ATTRS(AXIS_ATTR),
-    .op_class = ZB_CLASS_COMPOSITE,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_rms_norm_grad,
-    .cost = cost_whole_grad,
+    .flops = 16,
     .split = split_rms_norm,
 };
 
-static zb_result infer_rms_norm_grad_x(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_rms_norm_grad_x(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   results[0] = op->operands[0];
   return check_rms_norm_grad(op, error) ? check_residual(op, error) : ZB_FAIL;
 }
 
 const zb_op_def zb_op_rms_norm_grad_x = {
-    .name = "rms_norm_grad_x",
+    ZB_ROW(rms_norm_grad_x),
     .summary = "Gradient of zb.rms_norm for x; residual is added.",
     .doc = C1_C2 C3_SCALE C4("rstd has the type") C5_DOUT C7_RESIDUAL "\n",
     .operands = "x, scale, rstd, dout, residual?",
     .results = "dx",
     .attrs = ZB_ATTRS(AXIS_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_rms_norm_grad_x,
     .cost = cost_grad_x,
 };
 
-static zb_result infer_rms_norm_grad_scale(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_rms_norm_grad_scale(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_x(op, error) || !check_statistic(op, 1, error)) return ZB_FAIL;
   results[0] = zb_subshape(&op->operands[0], (int)axis_of(op), op->operands[0].rank);
   return zb_check_same_type(op, 2, 0, "C5", error);
 }
 
 const zb_op_def zb_op_rms_norm_grad_scale = {
-    .name = "rms_norm_grad_scale",
+    ZB_ROW(rms_norm_grad_scale),
     .summary = "Gradient of zb.rms_norm for scale.",
     .doc = C1_C2 C4("rstd has the type") C5_DOUT "\n",
     .operands = "x, rstd, dout",
     .results = "dscale",
     .attrs = ZB_ATTRS(AXIS_ATTR),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,
     .infer = infer_rms_norm_grad_scale,
-    .cost = cost_grad_scale,
+    .flops = 4,
+    .counted = ZB_OPERAND(0),
 };

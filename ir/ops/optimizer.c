@@ -12,8 +12,7 @@ static zb_result check_step(const zb_op_view *op, int operand, zb_op_error *erro
 
 /* ---- accumulate ---- */
 
-static zb_result infer_accumulate(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_accumulate(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   enum { SUM, VALUE };
   if (!zb_check_dtype(op, VALUE, ZB_REALS, "C1", error)) return ZB_FAIL;
   results[0] = op->operands[VALUE];
@@ -26,47 +25,38 @@ static int alias_accumulate(const zb_op_view *op, int result) {
   return op->operands[0].rank < 0 ? -1 : 0;
 }
 
-static zb_cost cost_add(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 1);
-}
-
 const zb_op_def zb_op_accumulate = {
-    .name = "accumulate",
+    ZB_ROW(accumulate),
     .summary = "The sum of value over micro-batches: the edge between once a micro-batch and once a step.",
     .doc = "C1: value has a float type. C2: sum, if it is there, has the type of value.\n",
     .operands = "sum?, value",
     .results = "out",
     .attrs = ZB_ATTRS({"parameter", ZB_ATTR_STRING, true, ZB_NO_DEFAULT, "parameter whose gradient it is"},
                       {"use", ZB_ATTR_INT, true, ZB_NO_DEFAULT, "which of its uses, from 0"}),
-    .op_class = ZB_CLASS_STRUCTURE,
     .infer = infer_accumulate,
-    .cost = cost_add,
+    .flops = 1,
     .alias = alias_accumulate,
 };
 
-static zb_result infer_accumulate_add(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_accumulate_add(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   results[0] = op->operands[0];
   return zb_check_dtype(op, 0, ZB_REALS, "C1", error);
 }
 
 const zb_op_def zb_op_accumulate_add = {
-    .name = "accumulate_add",
+    ZB_ROW(accumulate_add),
     .summary = "sum += value: a zb.accumulate whose producer cannot add itself.",
     .doc = "C1: value has a float type.\n",
     .operands = "value",
     .results = "sum",
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,
     .infer = infer_accumulate_add,
-    .cost = cost_add,
+    .flops = 1,
 };
 
 /* ---- adamw ---- */
 
-static zb_result infer_adamw(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_adamw(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   enum { PARAMETER, GRADIENT, EXP_AVG, EXP_AVG_SQ, STEP };
   if (!zb_check_dtype(op, PARAMETER, ZB_REALS, "C1", error)) return ZB_FAIL;
   for (int i = GRADIENT; i <= EXP_AVG_SQ; ++i)
@@ -82,17 +72,12 @@ static int alias_adamw(const zb_op_view *op, int result) {
   return operands[result];
 }
 
-static zb_cost cost_adamw(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 16);
-}
-
 #define UPDATE_ATTRS                                                                                                   \
   {"lr", ZB_ATTR_FLOAT, false, 0, "learning rate: lr = 0.001 : f64"},                                                  \
       {"gradient_scale", ZB_ATTR_FLOAT, true, 1, "factor of the gradient: 1 / micro-batches"}
 
 const zb_op_def zb_op_adamw = {
-    .name = "adamw",
+    ZB_ROW(adamw),
     .summary = "One step of torch.optim.AdamW, in place.",
     .doc = "C1: parameter has a float type. C2: gradient, exp_avg and exp_avg_sq have its type. C3: step is an i64 "
            "scalar.\n",
@@ -102,27 +87,26 @@ const zb_op_def zb_op_adamw = {
                       {"beta2", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg_sq: beta2 = 0.95 : f64"},
                       {"eps", ZB_ATTR_FLOAT, false, 0, "eps = 1.0e-08 : f64"},
                       {"weight_decay", ZB_ATTR_FLOAT, false, 0, "weight_decay = 0.1 : f64"}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_UPDATE,
     .infer = infer_adamw,
-    .cost = cost_adamw,
+    .flops = 16,
     .alias = alias_adamw,
 };
 
 /* ---- sgd ---- */
 
-static zb_result infer_sgd(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+static zb_result infer_sgd(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   enum { PARAMETER, GRADIENT, BUFFER, STEP };
   if (!zb_check_dtype(op, PARAMETER, ZB_REALS, "C1", error)) return ZB_FAIL;
   if (!zb_check_same_type(op, GRADIENT, PARAMETER, "C2", error)) return ZB_FAIL;
   bool has_buffer = op->operands[BUFFER].rank >= 0, has_momentum = zb_attr_float(&op->attrs, "momentum", 0) != 0;
   if (has_buffer && !zb_check_same_type(op, BUFFER, PARAMETER, "C2", error)) return ZB_FAIL;
   if (!check_step(op, STEP, error)) return ZB_FAIL;
-  if (has_buffer != has_momentum || count != (has_momentum ? 2 : 1))
+  if (has_buffer != has_momentum || op->result_count != (has_momentum ? 2 : 1))
     return zb_op_fail(error, "momentum_buffer goes in and comes out iff momentum is not 0",
                       "momentum and momentum_buffer do not fit: expected %s (C4)",
                       has_momentum ? "4 operands and 2 results" : "3 operands and 1 result");
-  for (int i = 0; i < count; ++i)
+  for (int i = 0; i < op->result_count; ++i)
     results[i] = op->operands[PARAMETER];
   return ZB_OK;
 }
@@ -132,13 +116,8 @@ static int alias_sgd(const zb_op_view *op, int result) {
   return result == 0 ? 0 : 2;
 }
 
-static zb_cost cost_sgd(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 6);
-}
-
 const zb_op_def zb_op_sgd = {
-    .name = "sgd",
+    ZB_ROW(sgd),
     .summary = "One step of torch.optim.SGD, in place.",
     .doc = "C1: parameter has a float type. C2: gradient and momentum_buffer have its type. C3: step is an i64 scalar. "
            "C4: "
@@ -149,9 +128,8 @@ const zb_op_def zb_op_sgd = {
                       {"dampening", ZB_ATTR_FLOAT, true, 0, "dampening = 0.0 : f64"},
                       {"nesterov", ZB_ATTR_BOOL, true, 0, "nesterov = true"},
                       {"weight_decay", ZB_ATTR_FLOAT, true, 0, "weight_decay = 0.1 : f64"}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_UPDATE,
     .infer = infer_sgd,
-    .cost = cost_sgd,
+    .flops = 6,
     .alias = alias_sgd,
 };

@@ -38,59 +38,29 @@ static zb_result reduced_shape(const zb_op_view *op, bool keepdims, zb_shape *ou
   return ZB_OK;
 }
 
-static zb_result infer_numbers(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  if (!zb_check_dtype(op, 0, ZB_REALS | ZB_INTEGERS, "C1", error)) return ZB_FAIL;
-  return reduced_shape(op, zb_attr_bool(&op->attrs, "keepdims", false), &results[0], error);
-}
-
-static zb_result infer_sum(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  if (!infer_numbers(op, results, count, error)) return ZB_FAIL;
+static zb_result infer(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  if (!zb_check_dtype(op, 0, op->def->kinds, "C1", error)) return ZB_FAIL;
+  if (!reduced_shape(op, zb_attr_bool(&op->attrs, "keepdims", false), &results[0], error)) return ZB_FAIL;
   return zb_check_sum_dtype(op, op->operands[0].dtype, &results[0].dtype, "C4", error);
 }
 
-static zb_result infer_reals(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
-  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
-  return reduced_shape(op, zb_attr_bool(&op->attrs, "keepdims", false), &results[0], error);
-}
-
-static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   zb_shape out;
-  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
-  if (!reduced_shape(op, zb_attr_bool(&op->attrs, "keepdims", false), &out, error)) return ZB_FAIL;
+  if (!infer(op, &out, error)) return ZB_FAIL;
   if (!zb_check_type(op, 1, &out, "the type of the reduced x", "C3", error)) return ZB_FAIL;
   if (!zb_check_type(op, 2, &out, "the type of the reduced x", "C3", error)) return ZB_FAIL;
   results[0] = op->operands[0];
   return ZB_OK;
 }
 
-static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
-  return zb_cost_per_element(&op->operands[0], 1);
-}
-
-static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
-  return zb_cost_per_element(&op->operands[0], 2);
-}
-
-static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
-  if (!needs[0]) return ZB_OK;
-  zb_op_view view;
-  zb_op_view_storage storage;
-  char name[64];
-  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
-  /* What the gradient reads has the type of x; a wide sum is rounded for it. */
-  zb_dtype dtype = view.operands[0].dtype;
-  const zb_attr *axes = zb_attr_ints(&view, "axes");
-  zb_attr attrs[] = {zb_ints("axes", axes->ints, axes->count),
-                     zb_bool("keepdims", zb_attr_bool(&view.attrs, "keepdims", false))};
-  MlirValue out = zb_build_cast(b, zb_result_value(op, 0), dtype), gradient = zb_build_cast(b, dout[0], dtype);
-  din[0] =
-      zb_build(b, zb_op_grad_name(op, name, sizeof name), (MlirValue[]){zb_operand(op, 0), out, gradient}, 3, attrs, 2);
-  return zb_builder_result(b);
+/* What the gradient reads has the type of x; a wide sum is rounded for it. */
+static void grad(zb_gradient *g) {
+  char name[ZB_OP_NAME_BYTES];
+  zb_dtype dtype = g->view.operands[0].dtype;
+  zb_attr attrs[] = {*zb_attr_ints(&g->view, "axes"), zb_bool("keepdims", zb_attr_bool(&g->view.attrs, "keepdims", 0))};
+  MlirValue out = zb_build_cast(g->b, zb_result_value(g->op, 0), dtype);
+  MlirValue operands[] = {zb_operand(g->op, 0), out, zb_build_cast(g->b, g->dout[0], dtype)};
+  g->din[0] = zb_build(g->b, zb_op_grad_name(g, name), operands, 3, attrs, 2);
 }
 
 /* ---- Split rules ---- */
@@ -161,6 +131,7 @@ static MlirValue split_prod(const parts *p) {
     "Smallest element over axes; equal ones share the gradient evenly.")                                               \
   X(reduce_prod, numbers, split_prod, AXES_ATTRS, "Product over axes; its gradient is dout * out / x, for x != 0.")
 
+enum { KINDS_reals = ZB_REALS, KINDS_numbers = ZB_REALS | ZB_INTEGERS, KINDS_sum = KINDS_numbers };
 #define DOC_numbers "C1: the element type of x is a float type, i64 or i32."
 #define DOC_reals "C1: the element type of x is a float type."
 #define DOC_sum DOC_numbers " C4: dtype, if it is there, is the type of x, or f32 for bf16 and f16."
@@ -177,38 +148,38 @@ static MlirValue split_prod(const parts *p) {
     return read_parts(&p, b, op) ? RULE(&p) : (MlirValue){NULL};                                                       \
   }                                                                                                                    \
   const zb_op_def zb_op_##NAME = {                                                                                     \
-      .name = #NAME,                                                                                                   \
+      ZB_ROW(NAME),                                                                                                    \
       .summary = MEANING,                                                                                              \
       .doc = DOC_##KINDS " C2: axes are dimensions of x, each once.\n",                                                \
       .operands = "x",                                                                                                 \
       .results = "out",                                                                                                \
       .attrs = ATTRIBUTES,                                                                                             \
-      .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE,                                                                                         \
-      .infer = infer_##KINDS,                                                                                          \
-      .cost = cost,                                                                                                    \
+      .kinds = KINDS_##KINDS,                                                                                          \
+      .infer = infer,                                                                                                  \
+      .flops = 1,                                                                                                      \
+      .counted = ZB_OPERAND(0),                                                                                        \
       .grad = grad,                                                                                                    \
   };                                                                                                                   \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
-      .name = #NAME "_grad",                                                                                           \
+      ZB_ROW(NAME##_grad),                                                                                             \
       .summary = "Gradient of zb." #NAME ".",                                                                          \
       .doc = "C1: the element type of x is a float type. C2: axes are dimensions of x, each once. C3: out and dout "   \
              "have the type of the reduced x.\n",                                                                      \
       .operands = "x, out, dout",                                                                                      \
       .results = "dx",                                                                                                 \
       .attrs = AXES_ATTRS,                                                                                             \
-      .op_class = ZB_CLASS_COMPOSITE,                                                                                  \
       .traits = ZB_TRAIT_PURE,                                                                                         \
+      .kinds = ZB_REALS,                                                                                               \
       .infer = infer_grad,                                                                                             \
-      .cost = cost_grad,                                                                                               \
+      .flops = 2,                                                                                                      \
       .split = split_##NAME,                                                                                           \
   };
 REDUCE_OPS(REDUCE_ROWS)
 
 /* ---- cumsum ---- */
 
-static zb_result infer_cumsum(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer_cumsum(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_axis(op, "axis", op->operands[0].rank, "C1", error)) return ZB_FAIL;
   if (!zb_check_dtype(op, 0, ZB_REALS | ZB_INTEGERS, "C2", error)) return ZB_FAIL;
   results[0] = op->operands[0];
@@ -216,26 +187,15 @@ static zb_result infer_cumsum(const zb_op_view *op, zb_shape *results, int count
 }
 
 /* Element i is in the sums from i on: the gradient sums from the other end. */
-static zb_result grad_cumsum(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
-                             MlirValue *din) {
-  zb_op_view view;
-  zb_op_view_storage storage;
-  if (!needs[0]) return ZB_OK;
-  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
-  zb_attr attrs[] = {zb_int("axis", zb_attr_int(&view.attrs, "axis", 0)),
-                     zb_bool("exclusive", zb_attr_bool(&view.attrs, "exclusive", false)),
-                     zb_bool("reverse", !zb_attr_bool(&view.attrs, "reverse", false))};
-  din[0] = zb_build(b, "cumsum", dout, 1, attrs, 3);
-  return zb_builder_result(b);
-}
-
-static zb_cost cost_cumsum(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)results, (void)count;
-  return zb_cost_per_element(&op->operands[0], 1);
+static void grad_cumsum(zb_gradient *g) {
+  zb_attr attrs[] = {zb_int("axis", zb_attr_int(&g->view.attrs, "axis", 0)),
+                     zb_bool("exclusive", zb_attr_bool(&g->view.attrs, "exclusive", false)),
+                     zb_bool("reverse", !zb_attr_bool(&g->view.attrs, "reverse", false))};
+  g->din[0] = zb_build(g->b, "cumsum", g->dout, 1, attrs, 3);
 }
 
 const zb_op_def zb_op_cumsum = {
-    .name = "cumsum",
+    ZB_ROW(cumsum),
     .summary = "Sums of all elements along an axis up to each one.",
     .doc = "C1: axis is a dimension. C2: x holds numbers.\n",
     .operands = "x",
@@ -243,9 +203,8 @@ const zb_op_def zb_op_cumsum = {
     .attrs = ZB_ATTRS({"axis", ZB_ATTR_INT, false, 0, "dimension along which to sum, from 0: axis = 1 : i64"},
                       {"exclusive", ZB_ATTR_BOOL, true, 0, "each sum leaves its own element out"},
                       {"reverse", ZB_ATTR_BOOL, true, 0, "from the last element to the first"}),
-    .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_cumsum,
-    .cost = cost_cumsum,
+    .flops = 1,
     .grad = grad_cumsum,
 };

@@ -4,63 +4,43 @@
  */
 #include "ir/ops/support.h"
 
-static zb_result infer(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  (void)count;
+static zb_result infer(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
   if (!zb_check_axis(op, "axis", op->operands[0].rank, "C2", error)) return ZB_FAIL;
   results[0] = op->operands[0];
   return ZB_OK;
 }
 
-static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
-  if (!infer(op, results, count, error)) return ZB_FAIL;
+static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  if (!infer(op, results, error)) return ZB_FAIL;
   return zb_check_same_type(op, 1, 0, "C3", error);
-}
-
-static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
-  if (!needs[0]) return ZB_OK;
-  din[0] = zb_build_grad1(b, op, (MlirValue[]){zb_result_value(op, 0), dout[0]}, 2);
-  return zb_builder_result(b);
-}
-
-/* Maximum, exponential (8), sum and division. */
-static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 12);
-}
-
-static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 4);
 }
 
 #define AXIS_ATTRS ZB_ATTRS({"axis", ZB_ATTR_INT, false, 0, "dimension along which it runs, from 0: axis = 1 : i64"})
 #define ROWS(NAME, MEANING, GRADIENT)                                                                                  \
   const zb_op_def zb_op_##NAME = {                                                                                     \
-      .name = #NAME,                                                                                                   \
+      ZB_ROW(NAME),                                                                                                    \
       .summary = MEANING,                                                                                              \
       .doc = "C1: the element type of x is a float type. C2: axis is a dimension of x.\n",                             \
       .operands = "x",                                                                                                 \
       .results = "out",                                                                                                \
       .attrs = AXIS_ATTRS,                                                                                             \
-      .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE,                                                                                         \
       .infer = infer,                                                                                                  \
-      .cost = cost,                                                                                                    \
-      .grad = grad,                                                                                                    \
+      .flops = 12,                                                                                                     \
+      .grad = zb_grad_named,                                                                                           \
   };                                                                                                                   \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
-      .name = #NAME "_grad",                                                                                           \
+      ZB_ROW(NAME##_grad),                                                                                             \
       .summary = "Gradient of zb." #NAME ": " GRADIENT ".",                                                            \
       .doc = "C1: the element type of out is a float type. C2: axis is a dimension of out. C3: dout has the type of "  \
              "out.\n",                                                                                                 \
       .operands = "out, dout",                                                                                         \
       .results = "dx",                                                                                                 \
       .attrs = AXIS_ATTRS,                                                                                             \
-      .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE,                                                                                         \
       .infer = infer_grad,                                                                                             \
-      .cost = cost_grad,                                                                                               \
+      .flops = 4,                                                                                                      \
   };
 
 ROWS(softmax, "exp(x) / sum(exp(x)) along an axis.", "out * (dout - sum(dout * out))")

@@ -16,17 +16,16 @@
            {"part", ZB_ATTR_INT, true, 0, "number of this value in the message, from 0"})
 
 const zb_op_def zb_op_empty_frame = {
-    .name = "empty_frame",
+    ZB_ROW(empty_frame),
     .summary = "A frame before anything is put into it.",
     .doc = "",
     .results = "frame",
     .irdl = "    %frame = irdl.base @zb::@frame\n"
             "    irdl.results(frame: %frame)\n",
-    .op_class = ZB_CLASS_STRUCTURE,
 };
 
 const zb_op_def zb_op_put = {
-    .name = "put",
+    ZB_ROW(put),
     .summary = "The frame with value stored at offset.",
     .doc = "C1: value lies within the frame.\n", /* checked by ir/verify.c: frames are no shapes */
     .operands = "frame, value",
@@ -36,11 +35,10 @@ const zb_op_def zb_op_put = {
             "    irdl.operands(frame: %frame, value: %value)\n"
             "    irdl.results(out: %frame)\n",
     .attrs = OFFSET_ATTRS,
-    .op_class = ZB_CLASS_STRUCTURE,
 };
 
 const zb_op_def zb_op_get = {
-    .name = "get",
+    ZB_ROW(get),
     .summary = "The value stored in the frame at offset.",
     .doc = "C1: value lies within the frame.\n",
     .operands = "frame",
@@ -50,52 +48,47 @@ const zb_op_def zb_op_get = {
             "    irdl.operands(frame: %frame)\n"
             "    irdl.results(value: %value)\n",
     .attrs = OFFSET_ATTRS,
-    .op_class = ZB_CLASS_STRUCTURE,
 };
 
 const zb_op_def zb_op_zeros = {
-    .name = "zeros",
+    ZB_ROW(zeros),
     .summary = "The accumulators of a rank before the first micro-batch.",
     .doc = "",
     .results = "out",
     .irdl = "    %out = irdl.any\n"
             "    irdl.results(out: %out)\n",
-    .op_class = ZB_CLASS_STRUCTURE,
 };
 
 const zb_op_def zb_op_read = {
-    .name = "read",
+    ZB_ROW(read),
     .summary = "An input of the model, from the data.",
     .doc = "",
     .results = "value",
     .attrs = ZB_ATTRS({"input", ZB_ATTR_STRING, false, 0, "name of the input: input = \"x\""}),
-    .op_class = ZB_CLASS_STRUCTURE,
 };
 
 const zb_op_def zb_op_send = {
-    .name = "send",
+    ZB_ROW(send),
     .summary = "Sends a value to a rank.",
     .doc = "",
     .operands = "value",
     .irdl = "    %value = irdl.any\n"
             "    irdl.operands(value: %value)\n",
     .attrs = MESSAGE_ATTRS,
-    .op_class = ZB_CLASS_STRUCTURE,
 };
 
 const zb_op_def zb_op_recv = {
-    .name = "recv",
+    ZB_ROW(recv),
     .summary = "Receives a value from a rank.",
     .doc = "",
     .results = "value",
     .irdl = "    %value = irdl.any\n"
             "    irdl.results(value: %value)\n",
     .attrs = MESSAGE_ATTRS,
-    .op_class = ZB_CLASS_STRUCTURE,
 };
 
 /* Counts are one a member, and those of the others are the results. */
-static zb_result infer_all_gather(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+static zb_result infer_all_gather(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_attr *members = zb_attr_ints(op, "members"), *counts = zb_attr_ints(op, "counts");
   const int64_t place = zb_attr_int(&op->attrs, "place", 0);
   int64_t others = 0;
@@ -108,16 +101,16 @@ static zb_result infer_all_gather(const zb_op_view *op, zb_shape *results, int c
     if (each[m] < 0) return zb_op_fail(error, NULL, "a member cannot give %" PRId64 " values (C3)", each[m]);
     others += m == place ? 0 : each[m];
   }
-  if (op->operand_count != each[place] || count != others)
+  if (op->operand_count != each[place] || op->result_count != others)
     return zb_op_fail(error, NULL, "expected %" PRId64 " values of its own and %" PRId64 " of others (C3)", each[place],
                       others);
-  for (int i = 0; i < count && op->operand_count; ++i)
+  for (int i = 0; i < op->result_count && op->operand_count; ++i)
     results[i] = op->operands[0];
   return ZB_OK;
 }
 
 const zb_op_def zb_op_all_gather = {
-    .name = "all_gather",
+    ZB_ROW(all_gather),
     .summary = "Gives values to all members of a group, and gets those of the others.",
     .doc = "C1: there are two members or more, each has a count, and place is one of them. C2: members rise. C3: the "
            "operands are as many as the own count, the results as many as the counts of the others, in the order of "
@@ -130,15 +123,10 @@ const zb_op_def zb_op_all_gather = {
     .attrs = ZB_ATTRS({"members", ZB_ATTR_INTS, false, 0, "ranks, rising: members = array<i64: 0, 2, 3>"},
                       {"counts", ZB_ATTR_INTS, false, 0, "values that each member gives: counts = array<i64: 1, 2, 1>"},
                       {"place", ZB_ATTR_INT, false, 0, "which of the members this rank is, from 0: place = 1 : i64"}),
-    .op_class = ZB_CLASS_STRUCTURE,
     .infer = infer_all_gather,
 };
 
 const zb_op_def zb_op_report = {
-    .name = "report",
-    .summary = "Gives a scalar (the loss of a micro-batch) to the caller of the step.",
-    .doc = "",
-    .operands = "value",
-    .attrs = ZB_ATTRS({"name", ZB_ATTR_STRING, false, 0, "name = \"loss\""}),
-    .op_class = ZB_CLASS_STRUCTURE,
+    ZB_ROW(report),      .summary = "Gives a scalar (the loss of a micro-batch) to the caller of the step.", .doc = "",
+    .operands = "value", .attrs = ZB_ATTRS({"name", ZB_ATTR_STRING, false, 0, "name = \"loss\""}),
 };

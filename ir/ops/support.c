@@ -147,40 +147,85 @@ zb_shape zb_value_shape(MlirValue value) {
   return shape;
 }
 
-const char *zb_op_grad_name(MlirOperation op, char *text, size_t bytes) {
-  snprintf(text, bytes, "%s_grad", zb_op_find(op)->name);
+const char *zb_op_grad_name(const zb_gradient *g, char text[ZB_OP_NAME_BYTES]) {
+  snprintf(text, ZB_OP_NAME_BYTES, "%s_grad", g->view.def->name);
   return text;
 }
 
-MlirValue zb_build_grad1(zb_builder *b, MlirOperation op, const MlirValue *operands, int count) {
-  zb_op_view view;
-  zb_op_view_storage storage;
-  if (!zb_op_view_get(op, &view, &storage)) return b->failed = true, (MlirValue){NULL};
-  char name[80];
-  return zb_build(b, zb_op_grad_name(op, name, sizeof name), operands, count, view.attrs.items, view.attrs.count);
+/* The place of a name in a list of a row ("x, scale, bias?"); -1: it is not there. */
+static int find_name(const char *names, const char *text, int length) {
+  zb_op_name name;
+  for (int i = 0; zb_op_name_at(names, i, &name); ++i)
+    if (name.length == length && memcmp(name.text, text, (size_t)length) == 0) return i;
+  return -1;
 }
 
-zb_result zb_build_grad_op(zb_builder *b, const char *name, const MlirValue *operands, int operand_count,
-                           const zb_attr *attrs, int attr_count, int result_count, const bool *needs, MlirValue *din) {
-  MlirOperation gradient = zb_build_op(b, name, operands, operand_count, attrs, attr_count, result_count);
-  if (mlirOperationIsNull(gradient)) return ZB_FAIL;
-  for (int k = 0; k < result_count; ++k)
-    if (needs[k]) din[k] = mlirOperationGetResult(gradient, k);
-  return ZB_OK;
+/* The place of an operand of the op, which the row of its gradient names. */
+static int find_operand(const zb_gradient *g, const char *text, int length) {
+  int operand = find_name(g->view.def->operands, text, length);
+  ZB_ASSERT(operand >= 0);
+  return operand;
 }
 
-zb_result zb_check_no_gradient(MlirOperation op, const MlirValue *dout, int first) {
-  intptr_t count = mlirOperationGetNumResults(op);
-  for (intptr_t i = first; i < count; ++i)
-    if (!mlirValueIsNull(dout[i]))
-      return zb_op_error_at(op, "compute it with separate ops where it is used",
-                            "result %" PRIdPTR " of zb.%s is not differentiable, but the loss depends on it", i,
-                            zb_op_find(op)->name);
-  return ZB_OK;
+static bool is_present(const zb_gradient *g, int operand) { return g->view.operands[operand].rank >= 0; }
+
+static MlirValue named_value(const zb_gradient *g, const zb_op_name *name) {
+  const zb_op_def *def = g->view.def;
+  int result = find_name(def->results, name->text, name->length);
+  if (result >= 0) return zb_result_value(g->op, result);
+  result = find_name(def->results, name->text + 1, name->length - 1);
+  if (result >= 0) return g->dout[result];
+  int operand = find_operand(g, name->text, name->length);
+  return is_present(g, operand) ? zb_operand(g->op, operand) : (MlirValue){NULL};
 }
 
-zb_result zb_builder_result(const zb_builder *b) { return b->failed ? ZB_FAIL : ZB_OK; }
+static zb_attr named_attribute(const zb_gradient *g, const zb_op_def *gradient, const zb_attr_def *row) {
+  const char *name = row->name;
+  int length = (int)strcspn(name, "_");
+  zb_op_name first;
+  if (row->kind == ZB_ATTR_BOOL) return zb_bool(name, is_present(g, find_operand(g, name, (int)strlen(name))));
+  if (!name[length] && zb_op_name_at(gradient->results, 0, &first)) name = first.text + 1, length = first.length - 1;
+  const zb_shape *shape = &g->view.operands[find_operand(g, name, length)];
+  return zb_ints(row->name, shape->dims, shape->rank);
+}
 
-zb_cost zb_cost_per_element(const zb_shape *shape, double flops) {
-  return (zb_cost){.flops = flops * zb_elements(shape)};
+/* Results that only save something for the gradient (mean, rstd, lse) have none. */
+static bool check_named_results(zb_gradient *g, const zb_op_def *gradient) {
+  zb_op_name name;
+  char dname[ZB_OP_NAME_BYTES];
+  for (int r = 0; zb_op_name_at(g->view.def->results, r, &name); ++r) {
+    int length = snprintf(dname, sizeof dname, "d%.*s", name.length, name.text);
+    if (mlirValueIsNull(g->dout[r]) || find_name(gradient->operands, dname, length) >= 0) continue;
+    zb_op_error_at(g->op, "compute it with separate ops where it is used",
+                   "result %d of zb.%s is not differentiable, but the loss depends on it", r, g->view.def->name);
+    return false;
+  }
+  return true;
+}
+
+void zb_grad_named(zb_gradient *g) {
+  char grad_name[ZB_OP_NAME_BYTES];
+  const zb_op_def *gradient = zb_op_find_name(zb_op_grad_name(g, grad_name));
+  MlirValue operands[ZB_VIEW_OPERANDS];
+  zb_attr attrs[ZB_VIEW_ATTRS];
+  int operand_count = 0, attr_count = 0, result_count = 0, targets[ZB_VIEW_OPERANDS];
+  zb_op_name name;
+  if (!check_named_results(g, gradient)) {
+    g->b->failed = true;
+    return;
+  }
+  for (; zb_op_name_at(gradient->operands, operand_count, &name); ++operand_count)
+    operands[operand_count] = named_value(g, &name);
+  for (const zb_attr_def *row = gradient->attrs; row && row->name; ++row) {
+    const zb_attr *own = zb_attr_find(&g->view.attrs, row->name);
+    if (own || row->kind == ZB_ATTR_BOOL || row->kind == ZB_ATTR_INTS)
+      attrs[attr_count++] = own ? *own : named_attribute(g, gradient, row);
+  }
+  for (int r = 0; zb_op_name_at(gradient->results, r, &name); ++r) {
+    int operand = find_operand(g, name.text + 1, name.length - 1);
+    if (is_present(g, operand)) targets[result_count++] = operand;
+  }
+  MlirOperation op = zb_build_op(g->b, grad_name, operands, operand_count, attrs, attr_count, result_count);
+  for (int r = 0; r < result_count && !mlirOperationIsNull(op); ++r)
+    if (g->needs[targets[r]]) g->din[targets[r]] = zb_result_value(op, r);
 }

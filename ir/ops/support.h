@@ -54,25 +54,28 @@ MlirValue zb_operand(MlirOperation op, int index);
 MlirValue zb_result_value(MlirOperation op, int index);
 zb_shape zb_value_shape(MlirValue value);
 /* "NAME_grad" of the op's row. */
-const char *zb_op_grad_name(MlirOperation op, char *text, size_t bytes);
-/* Builds "NAME_grad" of the op's row with its attributes and these operands, one result; its result, null on failure.
- */
-MlirValue zb_build_grad1(zb_builder *b, MlirOperation op, const MlirValue *operands, int count);
-/* The same with several results: din[k] = result k where needs[k]. */
-zb_result zb_build_grad_op(zb_builder *b, const char *name, const MlirValue *operands, int operand_count,
-                           const zb_attr *attrs, int attr_count, int result_count, const bool *needs, MlirValue *din);
-/* Fails if any of dout[first..] is there: results that only save something for the gradient (mean, rstd, lse) have
- * none. */
-zb_result zb_check_no_gradient(MlirOperation op, const MlirValue *dout, int first);
-/* ZB_OK unless the builder failed. */
-zb_result zb_builder_result(const zb_builder *b);
-
-/* ---- Costs ---- */
-zb_cost zb_cost_per_element(const zb_shape *shape, double flops);
+enum { ZB_OP_NAME_BYTES = 80 };
+const char *zb_op_grad_name(const zb_gradient *g, char text[ZB_OP_NAME_BYTES]);
+/* A `grad` of rows whose gradient op says all by its names. zb.NAME_grad gets, by the names of its operands, operands
+ * and results of the op, and as "dout" the gradient of the result "out"; a result "dx" is the gradient of the operand
+ * "x". Its attributes are those of the op; where that has none of the name, "shape" is the shape of the operand whose
+ * gradient comes first, "x_shape" that of x, and a flag named as an optional operand says whether that is there. The
+ * gradient of a result without a "d..." is an error. */
+void zb_grad_named(zb_gradient *g);
 
 /* The row of the attribute of zb_check_sum_dtype. */
 #define ZB_SUM_DTYPE_ATTR                                                                                              \
   {"dtype", ZB_ATTR_STRING, true, 0, "\"f32\": the sums of bf16 or f16 operands are not rounded back"}
+
+/* Name and class of a row of zb/ops.def. */
+#define ZB_ROW(NAME) .name = #NAME, .op_class = (zb_op_class)ZB_CLASS_OF_##NAME
+enum {
+#define ZB_OP(name, op_class) ZB_CLASS_OF_##name = ZB_CLASS_##op_class,
+#define ZB_GRAD(name, op_class) ZB_CLASS_OF_##name##_grad = ZB_CLASS_##op_class,
+#include "zb/ops.def"
+#undef ZB_OP
+#undef ZB_GRAD
+};
 
 /* Attribute tables of the rows: ATTRS({...}, {...}) with the row that ends it. */
 #define ZB_ATTRS(...) ((const zb_attr_def[]){__VA_ARGS__, {.name = NULL}})

@@ -234,8 +234,7 @@ static zb_result differentiate(sweep *s, int n) {
   if (!node->def || !node->def->grad) return not_differentiable(node);
   MlirNamedAttribute mark;
   zb_builder builder = builder_for(s, n, &mark);
-  if (!node->def->grad(&builder, node->op, s->dout, s->needs, s->din)) return ZB_FAIL;
-  if (builder.failed) return ZB_FAIL;
+  if (!zb_op_gradient(&builder, node->op, s->dout, s->needs, s->din)) return ZB_FAIL;
   return add_operand_gradients(s, node, &builder);
 }
 

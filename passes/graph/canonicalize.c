@@ -216,7 +216,7 @@ static zb_outcome skip_expand(MlirOperation op) {
     if (view.operand_count != (int)mlirOperationGetNumOperands(op) ||
         !zb_type_shape(mlirValueGetType(source), &storage.shapes[i]))
       return ZB_KEPT;
-    if (!def->infer(&view, &got, 1, &error) || !zb_shape_equal(&got, &wanted)) continue;
+    if (!def->infer(&view, &got, &error) || !zb_shape_equal(&got, &wanted)) continue;
     mlirOperationSetOperand(op, i, source);
     return ZB_CHANGED;
   }

@@ -163,7 +163,7 @@ static zb_result set_results(mixed *m, const zb_node *node) {
   zb_op_error error;
   bool known =
       node->def && node->def->infer && node->result_count <= RESULTS_MAX && zb_op_view_get(node->op, &view, &storage);
-  if (known && !node->def->infer(&view, shapes, node->result_count, &error))
+  if (known && !node->def->infer(&view, shapes, &error))
     return zb_op_error_at(node->op, error.hint, "in %s, 'zb.%s' would be wrong: %s", zb_dtype_name(m->low),
                           node->def->name, error.text);
   for (int r = 0; r < node->result_count; ++r) {

@@ -25,16 +25,16 @@ static double moved_bytes(MlirOperation op) {
   return bytes;
 }
 
-static zb_cost described_cost(MlirOperation op, const zb_op_def *def) {
+static zb_cost described_cost(MlirOperation op) {
   zb_cost cost = {0};
   zb_op_view view;
   static _Thread_local zb_op_view_storage storage;
   zb_shape results[ZB_VIEW_OPERANDS];
   intptr_t count = mlirOperationGetNumResults(op);
-  if (!def->cost || count > ZB_VIEW_OPERANDS || !zb_op_view_get(op, &view, &storage)) return cost;
+  if (count > ZB_VIEW_OPERANDS || !zb_op_view_get(op, &view, &storage)) return cost;
   for (intptr_t i = 0; i < count; ++i)
     if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &results[i])) return cost;
-  return def->cost(&view, results, (int)count);
+  return zb_op_view_cost(&view, results);
 }
 
 /* ---- Names of ops in files of costs ---- */
@@ -111,7 +111,7 @@ zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *co
   int64_t measured = costs && zb_cost_text(op, def, text) ? zb_costs_op(costs, text) : -1;
   bool none = def && (def->op_class == ZB_CLASS_VIEW || def->op_class == ZB_CLASS_STRUCTURE);
   if (none) return (zb_op_cost){.time_ps = measured > 0 ? measured : 0, .measured = measured >= 0};
-  zb_cost cost = def ? described_cost(op, def) : (zb_cost){0};
+  zb_cost cost = def ? described_cost(op) : (zb_cost){0};
   double bytes = cost.bytes > 0 ? cost.bytes : moved_bytes(op);
   int64_t ps = measured >= 0 ? measured : (int64_t)modelled_ps(costs, cost.product_flops, bytes);
   return (zb_op_cost){

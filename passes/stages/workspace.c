@@ -313,7 +313,7 @@ static zb_status place_scratch(packer *p, const zb_node *node, int node_index) {
   if (node->result_count > 8 || !zb_op_view_get(node->op, &view, &storage)) return NULL;
   for (int r = 0; r < node->result_count; ++r)
     if (!value_shape(&p->w->graph, node->result_begin + r, &results[r])) return NULL;
-  uint64_t bytes = zb_align(node->def->scratch_bytes(&view, results, node->result_count));
+  uint64_t bytes = zb_align(node->def->scratch_bytes(&view, results));
   p->w->scratch_bytes[node_index] = bytes;
   if (bytes && !place(p, bytes, node_index, &p->w->scratch_offset[node_index])) return ZB_OUT_OF_MEMORY();
   return NULL;

@@ -155,7 +155,7 @@ static const char *run_kernel(evaluator *e, MlirOperation op, const zb_op_view *
     outputs[i] = as_tensor(&out);
     shapes[i] = out.shape;
   }
-  uint64_t scratch = view->def->scratch_bytes ? view->def->scratch_bytes(view, shapes, results) : 0;
+  uint64_t scratch = view->def->scratch_bytes ? view->def->scratch_bytes(view, shapes) : 0;
   zb_kernel_call call = {.inputs = inputs,
                          .input_count = view->operand_count,
                          .outputs = outputs,

@@ -52,7 +52,7 @@ RECIPES = {
     "op": (4, [
         ("include/zb/ops.def", "ZB_UNARY(tan) ", "ZB_UNARY(square)           /* [x] */\n"),
         ("ir/ops/elementwise.c", "  X(tan, reals",
-         '  X(square, reals, FOLLOW, x, grad_from_x, 1, NO_ATTRS, "x * x.")'.ljust(119) + "\\\n"),
+         '  X(square, reals, FOLLOW, x, zb_grad_named, 1, NO_ATTRS, "x * x.")'.ljust(119) + "\\\n"),
         ("kernels/cpu/ref/unary.def", "ZB_REF_UNARY(tan,", "ZB_REF_UNARY(square, x, NONE, NONE, x * x, 2 * x)\n"),
         ("ir/import/onnx/onnx_ops.def", 'UNARY(Tan, "tan")', 'UNARY(Square, "square")\n'),
         ("test/ir/examples.mlir", "  func.func @tan(", SQUARE_EXAMPLES),
