@@ -261,11 +261,19 @@ MlirValue zb_build_scalar(zb_builder *b, zb_dtype dtype, double value) {
   return mlirOperationIsNull(op) ? (MlirValue){NULL} : mlirOperationGetResult(op, 0);
 }
 
+MlirValue zb_build_expand(zb_builder *b, MlirValue x, const zb_shape *shape) {
+  return ZB_BUILD(b, "expand", x, zb_ints("shape", shape->dims, shape->rank));
+}
+
 MlirValue zb_build_splat(zb_builder *b, const zb_shape *shape, double value) {
   MlirValue scalar = zb_build_scalar(b, shape->dtype, value);
-  if (shape->rank == 0 || b->failed) return scalar;
-  zb_attr dims = zb_ints("shape", shape->dims, shape->rank);
-  return zb_build(b, "expand", &scalar, 1, &dims, 1);
+  return shape->rank == 0 || b->failed ? scalar : zb_build_expand(b, scalar, shape);
+}
+
+MlirValue zb_build_iota(zb_builder *b, const zb_shape *shape, int axis, double start, double step) {
+  zb_attr attrs[] = {zb_ints("shape", shape->dims, shape->rank), zb_int("axis", axis), zb_float("start", start),
+                     zb_float("step", step), zb_string("dtype", zb_dtype_name(shape->dtype))};
+  return zb_build(b, "iota", NULL, 0, attrs, 5);
 }
 
 MlirValue zb_build_reshape(zb_builder *b, MlirValue x, const int64_t *dims, int rank) {
@@ -274,15 +282,13 @@ MlirValue zb_build_reshape(zb_builder *b, MlirValue x, const int64_t *dims, int 
   if (zb_type_shape(mlirValueGetType(x), &shape) && shape.rank == rank &&
       (rank == 0 || memcmp(shape.dims, dims, (size_t)rank * sizeof dims[0]) == 0))
     return x;
-  zb_attr attribute = zb_ints("shape", dims, rank);
-  return zb_build(b, "reshape", &x, 1, &attribute, 1);
+  return ZB_BUILD(b, "reshape", x, zb_ints("shape", dims, rank));
 }
 
 MlirValue zb_build_cast(zb_builder *b, MlirValue x, zb_dtype dtype) {
   zb_shape shape;
   if (b->failed || (zb_type_shape(mlirValueGetType(x), &shape) && shape.dtype == dtype)) return x;
-  zb_attr attribute = zb_string("dtype", zb_dtype_name(dtype));
-  return zb_build(b, "cast", &x, 1, &attribute, 1);
+  return ZB_BUILD(b, "cast", x, zb_string("dtype", zb_dtype_name(dtype)));
 }
 
 MlirValue zb_build_sum_to(zb_builder *b, MlirValue x, const zb_shape *shape) {
@@ -293,10 +299,7 @@ MlirValue zb_build_sum_to(zb_builder *b, MlirValue x, const zb_shape *shape) {
   int count = 0, extra = from.rank - shape->rank;
   for (int i = 0; i < from.rank; ++i)
     if (i < extra || from.dims[i] != shape->dims[i - extra]) axes[count++] = i;
-  if (count > 0) {
-    zb_attr attribute = zb_ints("axes", axes, count);
-    x = zb_build(b, "reduce_sum", &x, 1, &attribute, 1);
-  }
+  if (count > 0) x = ZB_BUILD(b, "reduce_sum", x, zb_ints("axes", axes, count));
   return zb_build_reshape(b, x, shape->dims, shape->rank);
 }
 
@@ -322,29 +325,25 @@ static void build_slices(zb_builder *b, MlirValue x, const zb_shape *shape, int6
     steps[i] = 1, lengths[i] = shape->dims[i];
   for (int i = 0; i < count; ++i) {
     lengths[axis] = sizes[i];
-    zb_attr attrs[] = {zb_ints("starts", starts, shape->rank), zb_ints("sizes", lengths, shape->rank),
-                       zb_ints("steps", steps, shape->rank)};
-    out[i] = zb_build(b, "slice", &x, 1, attrs, 3);
+    out[i] = ZB_BUILD(b, "slice", x, zb_ints("starts", starts, shape->rank), zb_ints("sizes", lengths, shape->rank),
+                      zb_ints("steps", steps, shape->rank));
     starts[axis] += sizes[i];
   }
 }
 
 void zb_build_split(zb_builder *b, MlirValue x, int64_t axis, const int64_t *sizes, int count, MlirValue *out) {
+  zb_shape shape;
+  bool same = count >= 2 && count <= BUILD_RESULTS;
   for (int i = 0; i < count; ++i)
     out[i] = (MlirValue){NULL};
-  zb_shape shape;
-  if (b->failed || !zb_type_shape(mlirValueGetType(x), &shape)) {
+  for (int i = 3; i < count; ++i)
+    same = same && sizes[i] == sizes[2];
+  if (b->failed || !zb_type_shape(mlirValueGetType(x), &shape) || axis < 0 || axis >= shape.rank) {
     b->failed = true;
     return;
   }
-  bool same = count >= 2 && count <= BUILD_RESULTS;
-  for (int i = 3; i < count; ++i)
-    same = same && sizes[i] == sizes[2];
-  if (!same || axis < 0 || axis >= shape.rank) {
-    if (axis >= 0 && axis < shape.rank)
-      build_slices(b, x, &shape, axis, sizes, count, out);
-    else
-      b->failed = true;
+  if (!same) {
+    build_slices(b, x, &shape, axis, sizes, count, out);
     return;
   }
   zb_attr attrs[] = {zb_int("axis", axis), zb_ints("sizes", sizes, count)};

@@ -34,6 +34,10 @@ MlirOperation zb_build_op(zb_builder *b, const char *name, const MlirValue *oper
 /* The same for ops of one result; returns result 0 (null on failure). */
 MlirValue zb_build(zb_builder *b, const char *name, const MlirValue *operands, int operand_count, const zb_attr *attrs,
                    int attr_count);
+/* The same for ops of one operand: ZB_BUILD(b, "transpose", x, zb_ints("permutation", dims, rank)). */
+#define ZB_BUILD(b, name, x, ...)                                                                                      \
+  zb_build((b), (name), (MlirValue[]){x}, 1, (zb_attr[]){__VA_ARGS__},                                                 \
+           (int)(sizeof((zb_attr[]){__VA_ARGS__}) / sizeof(zb_attr)))
 /* Any op with given result types (for put, get, recv, accumulate and foreign ops), full name with dialect. */
 MlirOperation zb_build_any(zb_builder *b, const char *full_name, const MlirValue *operands, int operand_count,
                            const MlirType *results, int result_count, const MlirNamedAttribute *attrs, int attr_count);
@@ -44,10 +48,12 @@ zb_result zb_op_gradient(zb_builder *b, MlirOperation op, const MlirValue *dout,
 /* Short forms used everywhere. */
 MlirValue zb_build1(zb_builder *b, const char *name, MlirValue x);
 MlirValue zb_build2(zb_builder *b, const char *name, MlirValue lhs, MlirValue rhs);
-MlirValue zb_build_scalar(zb_builder *b, zb_dtype dtype, double value);       /* zb.constant of rank 0 */
+MlirValue zb_build_scalar(zb_builder *b, zb_dtype dtype, double value); /* zb.constant of rank 0 */
+MlirValue zb_build_expand(zb_builder *b, MlirValue x, const zb_shape *shape);
 MlirValue zb_build_splat(zb_builder *b, const zb_shape *shape, double value); /* scalar constant + zb.expand */
 MlirValue zb_build_reshape(zb_builder *b, MlirValue x, const int64_t *dims,
-                           int rank);                                /* x itself when already that shape */
+                           int rank); /* x itself when already that shape */
+MlirValue zb_build_iota(zb_builder *b, const zb_shape *shape, int axis, double start, double step);
 MlirValue zb_build_cast(zb_builder *b, MlirValue x, zb_dtype dtype); /* x itself when it has that element type */
 MlirValue zb_build_sum_to(zb_builder *b, MlirValue x,
                           const zb_shape *shape); /* sums over what was broadcast; x itself if nothing was */

@@ -31,8 +31,7 @@ MlirValue zb_import_transposed(zb_builder *b, MlirValue x, const int64_t *permut
   for (int i = 0; i < shape.rank; ++i)
     identity = identity && joined[i] == i;
   if (identity) return x;
-  zb_attr attr = zb_ints("permutation", joined, shape.rank);
-  return zb_build(b, "transpose", &x, 1, &attr, 1);
+  return ZB_BUILD(b, "transpose", x, zb_ints("permutation", joined, shape.rank));
 }
 
 MlirValue zb_import_reshaped(zb_builder *b, MlirValue x, const int64_t *dims, int rank) {
@@ -46,7 +45,5 @@ MlirValue zb_import_expanded(zb_builder *b, MlirValue x, const zb_shape *shape) 
   zb_shape own;
   if (b->failed || !x.ptr || !zb_type_shape(mlirValueGetType(x), &own)) return (MlirValue){NULL};
   own.dtype = shape->dtype;
-  if (zb_shape_equal(&own, shape)) return x;
-  zb_attr attr = zb_ints("shape", shape->dims, shape->rank);
-  return zb_build(b, "expand", &x, 1, &attr, 1);
+  return zb_shape_equal(&own, shape) ? x : zb_build_expand(b, x, shape);
 }

@@ -136,12 +136,6 @@ static MlirValue build_triangle(zb_import *im, const zb_known *c, int64_t diagon
   return zb_build(&im->builder, "triangle", NULL, 0, attrs, 5);
 }
 
-static MlirValue build_iota(zb_import *im, const zb_known *c, int axis, double start, double step) {
-  zb_attr attrs[] = {zb_ints("shape", c->shape.dims, c->shape.rank), zb_int("axis", axis), zb_float("start", start),
-                     zb_float("step", step), zb_string("dtype", zb_dtype_name(c->shape.dtype))};
-  return zb_build(&im->builder, "iota", NULL, 0, attrs, 5);
-}
-
 /* An argument, its data in the store of constants. */
 static MlirValue build_argument(zb_import *im, const zb_known *c, const char *name) {
   char unique[256];
@@ -164,7 +158,7 @@ static MlirValue build_compressed(zb_import *im, const zb_known *c, const char *
   int axis;
   if (zb_shape_bytes(&c->shape) <= ZB_IMPORT_DENSE_BYTES) return build_dense(im, c);
   if (is_triangle(c, &diagonal, &a, &b)) return build_triangle(im, c, diagonal, a, b);
-  if (is_range(c, &axis, &a, &b)) return build_iota(im, c, axis, a, b);
+  if (is_range(c, &axis, &a, &b)) return zb_build_iota(&im->builder, &c->shape, axis, a, b);
   return build_argument(im, c, name);
 }
 
@@ -175,9 +169,8 @@ static MlirValue build_literal(zb_import *im, const zb_known *c, const char *nam
   zb_known scalar = *small;
   if (small->elements == 1 && c->elements > 1) scalar.shape.rank = 0;
   MlirValue value = build_compressed(im, &scalar, name);
-  if (!value.ptr || zb_shape_equal(&scalar.shape, &c->shape)) return value;
-  zb_attr shape = zb_ints("shape", c->shape.dims, c->shape.rank);
-  return zb_build(&im->builder, "expand", &value, 1, &shape, 1);
+  bool whole = !value.ptr || zb_shape_equal(&scalar.shape, &c->shape);
+  return whole ? value : zb_build_expand(&im->builder, value, &c->shape);
 }
 
 typedef struct literal {

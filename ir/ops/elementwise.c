@@ -439,8 +439,8 @@ static zb_result infer_cast(const zb_op_view *op, zb_shape *results, zb_op_error
 }
 
 static void grad_cast(zb_gradient *g) {
-  zb_attr dtype = zb_string("dtype", zb_dtype_name(g->view.operands[0].dtype));
-  g->din[0] = zb_build(g->b, "cast_grad", g->dout, 1, &dtype, 1);
+  zb_dtype dtype = g->view.operands[0].dtype;
+  g->din[0] = ZB_BUILD(g->b, "cast_grad", g->dout[0], zb_string("dtype", zb_dtype_name(dtype)));
 }
 
 const zb_op_def zb_op_cast = {

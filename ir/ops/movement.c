@@ -125,8 +125,7 @@ static void grad_transpose(zb_gradient *g) {
   int64_t inverse[ZB_DIMS_MAX];
   for (int i = 0; i < permutation->count; ++i)
     inverse[permutation->ints[i]] = i;
-  zb_attr attr = zb_ints("permutation", inverse, permutation->count);
-  g->din[0] = zb_build(g->b, "transpose", g->dout, 1, &attr, 1);
+  g->din[0] = ZB_BUILD(g->b, "transpose", g->dout[0], zb_ints("permutation", inverse, permutation->count));
 }
 
 const zb_op_def zb_op_transpose = {

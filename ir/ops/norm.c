@@ -100,8 +100,7 @@ static MlirValue sum_leading(zb_builder *b, MlirValue dout, int64_t axis) {
   int64_t axes[ZB_DIMS_MAX];
   for (int64_t i = 0; i < axis; ++i)
     axes[i] = i;
-  zb_attr attr = zb_ints("axes", axes, (int)axis);
-  return axis == 0 ? dout : zb_build(b, "reduce_sum", &dout, 1, &attr, 1);
+  return axis == 0 ? dout : ZB_BUILD(b, "reduce_sum", dout, zb_ints("axes", axes, (int)axis));
 }
 
 /* dx reads all operands, dscale all but scale, dbias only dout. */

@@ -91,8 +91,7 @@ static MlirValue kept(const parts *p, int operand) {
 
 static MlirValue expand_to_x(const parts *p, MlirValue value) {
   if (p->b->failed || zb_shape_equal(&p->kept, &p->shape)) return value;
-  zb_attr shape = zb_ints("shape", p->shape.dims, p->shape.rank);
-  return zb_build(p->b, "expand", &value, 1, &shape, 1);
+  return zb_build_expand(p->b, value, &p->shape);
 }
 
 static MlirValue split_sum(const parts *p) { return expand_to_x(p, kept(p, 2)); }
@@ -106,12 +105,8 @@ static MlirValue split_mean(const parts *p) {
 /* The elements that are the extreme share the gradient evenly. */
 static MlirValue split_extreme(const parts *p) {
   MlirValue out = kept(p, 1), dout = kept(p, 2);
-  zb_attr dtype = zb_string("dtype", zb_dtype_name(p->shape.dtype));
-  MlirValue is_extreme = zb_build2(p->b, "equal", p->x, out);
-  MlirValue mask = zb_build(p->b, "cast", &is_extreme, 1, &dtype, 1);
-  const zb_attr *axes = zb_attr_ints(&p->view, "axes");
-  zb_attr attrs[] = {zb_ints("axes", axes->ints, axes->count), zb_bool("keepdims", true)};
-  MlirValue count = zb_build(p->b, "reduce_sum", &mask, 1, attrs, 2);
+  MlirValue mask = zb_build_cast(p->b, zb_build2(p->b, "equal", p->x, out), p->shape.dtype);
+  MlirValue count = ZB_BUILD(p->b, "reduce_sum", mask, *zb_attr_ints(&p->view, "axes"), zb_bool("keepdims", true));
   return zb_build2(p->b, "mul", mask, zb_build2(p->b, "div", dout, count));
 }
 

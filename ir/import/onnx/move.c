@@ -41,9 +41,10 @@ zb_result zb_onnx_slice(zb_import_node *n) {
     whole = whole && sizes[i] == in.dims[i];
   }
   MlirValue x = zb_import_ir(n, 0);
-  zb_attr attrs[] = {zb_ints("starts", starts, in.rank), zb_ints("sizes", sizes, in.rank),
-                     zb_ints("steps", steps, in.rank)};
-  return zb_import_give(n, 0, whole ? x : zb_build(n->b, "slice", &x, 1, attrs, 3));
+  if (!whole)
+    x = ZB_BUILD(n->b, "slice", x, zb_ints("starts", starts, in.rank), zb_ints("sizes", sizes, in.rank),
+                 zb_ints("steps", steps, in.rank));
+  return zb_import_give(n, 0, x);
 }
 
 zb_result zb_onnx_concat(zb_import_node *n) {

@@ -70,6 +70,5 @@ zb_result zb_onnx_loss(zb_import_node *n) {
   MlirOperation made = zb_build_op(n->b, n->op->argument, in, 2, attrs, count, -1);
   if (mlirOperationIsNull(made) || !zb_import_give(n, 0, mlirOperationGetResult(made, 0))) return ZB_FAIL;
   if (!zb_import_wants(n, 1)) return ZB_OK;
-  zb_attr axis = zb_int("axis", 1);
-  return zb_import_give(n, 1, zb_build(n->b, "log_softmax", &x, 1, &axis, 1));
+  return zb_import_give(n, 1, ZB_BUILD(n->b, "log_softmax", x, zb_int("axis", 1)));
 }

@@ -169,17 +169,14 @@ static bool read_scatter_elements(zb_import_node *n, zb_shape *data, zb_shape *i
 
 /* 0, step, 2 step, ... along one dimension of shape, the others of size 1. */
 static MlirValue coordinates(zb_builder *b, const zb_shape *shape, int dimension, int64_t step) {
-  int64_t dims[ZB_DIMS_MAX];
+  zb_shape line = {.dtype = ZB_I64, .rank = shape->rank};
   for (int i = 0; i < shape->rank; ++i)
-    dims[i] = i == dimension ? shape->dims[i] : 1;
-  zb_attr attrs[] = {zb_ints("shape", dims, shape->rank), zb_int("axis", dimension), zb_float("start", 0),
-                     zb_float("step", (double)step), zb_string("dtype", "i64")};
-  return zb_build(b, "iota", NULL, 0, attrs, 5);
+    line.dims[i] = i == dimension ? shape->dims[i] : 1;
+  return zb_build_iota(b, &line, dimension, 0, (double)step);
 }
 
 static MlirValue ravel(zb_builder *b, MlirValue indices, const zb_shape *space) {
-  zb_attr attr = zb_ints("shape", space->dims, space->rank);
-  return zb_build(b, "ravel_index", &indices, 1, &attr, 1);
+  return ZB_BUILD(b, "ravel_index", indices, zb_ints("shape", space->dims, space->rank));
 }
 
 /* Tuples with the place in the batch before them. */
