@@ -85,10 +85,8 @@ void zb_set_attribute(MlirOperation op, const char *name, MlirAttribute value) {
 
 int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback) {
   MlirAttribute attribute = zb_get_attribute(op, name);
-  if (mlirAttributeIsNull(attribute) || !mlirAttributeIsAInteger(attribute)) return fallback;
-  MlirType type = mlirAttributeGetType(attribute);
-  bool plain = mlirTypeIsAIndex(type) || (mlirIntegerTypeIsSignless(type) && mlirIntegerTypeGetWidth(type) <= 64);
-  return plain ? mlirIntegerAttrGetValueInt(attribute) : fallback;
+  int64_t value;
+  return !mlirAttributeIsNull(attribute) && zb_attr_read_integer(attribute, &value) ? value : fallback;
 }
 
 const char *zb_get_string(MlirOperation op, const char *name) {
@@ -147,28 +145,20 @@ typedef struct build_state {
   int named_count;
 } build_state;
 
-/* Operands by their named places; a null one is an absent optional. */
+/* A null operand is an absent optional one. */
 static zb_result take_operands(build_state *state, const MlirValue *operands, int count, zb_op_error *error) {
   zb_op_arity arity = zb_op_names_arity(state->view.def->operands);
-  if (count > ZB_VIEW_OPERANDS || (count > arity.named && arity.variadic < 0) || count < arity.least)
-    return zb_op_fail(error, NULL, "expected operands (%s), got %d operands", state->view.def->operands, count);
-  bool leave_gap = count == arity.least && arity.optional >= 0 && arity.optional < count;
-  int place = 0;
-  for (int i = 0; i < count; ++i) {
-    if (leave_gap && place == arity.optional) state->shapes[place++].rank = -1;
-    if (mlirValueIsNull(operands[i])) {
-      if (place != arity.optional) return zb_op_fail(error, NULL, "operand %d is missing", i);
-      state->shapes[place++].rank = -1;
-      continue;
-    }
-    if (!zb_type_shape(mlirValueGetType(operands[i]), &state->shapes[place++]))
-      return zb_op_fail(error, NULL, "operand %d is no tensor that zb knows", i);
-    state->operands[state->operand_count++] = operands[i];
+  for (int i = 0; i < count && i < ZB_VIEW_OPERANDS; ++i) {
+    if (!mlirValueIsNull(operands[i]))
+      state->operands[state->operand_count++] = operands[i];
+    else if (i != arity.optional)
+      return zb_op_fail(error, NULL, "operand %d is missing", i);
   }
-  if (place == arity.optional) state->shapes[place++].rank = -1;
-  state->view.operands = state->shapes;
-  state->view.operand_count = place;
-  return ZB_OK;
+  if (count > ZB_VIEW_OPERANDS) state->operand_count = count;
+  return zb_op_place_operands(&state->view, state->operands, state->operand_count, state->shapes, NULL, error) ==
+                 ZB_VIEW_READ
+             ? ZB_OK
+             : ZB_FAIL;
 }
 
 static const zb_attr *find_given(const zb_attr *attrs, int count, const char *name) {

@@ -55,27 +55,6 @@ zb_result zb_location_error(MlirLocation location, const char *hint, const char 
 
 /* ---- Types ---- */
 
-static bool element_dtype(MlirType type, zb_dtype *out) {
-  if (mlirTypeIsAF32(type)) return *out = ZB_F32, true;
-  if (mlirTypeIsAInteger(type)) {
-    if (!mlirIntegerTypeIsSignless(type)) return false;
-    switch (mlirIntegerTypeGetWidth(type)) {
-    case 64:
-      return *out = ZB_I64, true;
-    case 32:
-      return *out = ZB_I32, true;
-    case 1:
-      return *out = ZB_I1, true;
-    default:
-      return false;
-    }
-  }
-  if (mlirTypeIsABF16(type)) return *out = ZB_BF16, true;
-  if (mlirTypeIsAF16(type)) return *out = ZB_F16, true;
-  if (mlirTypeIsAF64(type)) return *out = ZB_F64, true;
-  return false;
-}
-
 static MlirType dtype_type(MlirContext context, zb_dtype dtype) {
   switch (dtype) {
   case ZB_F32:
@@ -97,6 +76,13 @@ static MlirType dtype_type(MlirContext context, zb_dtype dtype) {
   }
   ZB_ASSERT(!"a dtype without an MLIR type");
   return (MlirType){NULL};
+}
+
+static bool element_dtype(MlirType type, zb_dtype *out) {
+  MlirContext context = mlirTypeGetContext(type);
+  for (int i = 0; i < ZB_DTYPE_COUNT; ++i)
+    if (mlirTypeEqual(type, dtype_type(context, (zb_dtype)i))) return *out = (zb_dtype)i, true;
+  return false;
 }
 
 bool zb_type_shape(MlirType type, zb_shape *out) {
@@ -186,7 +172,7 @@ bool zb_attr_default(const zb_attr_def *def, zb_attr *out) {
   return true;
 }
 
-static bool read_integer(MlirAttribute attribute, int64_t *out) {
+bool zb_attr_read_integer(MlirAttribute attribute, int64_t *out) {
   if (!mlirAttributeIsAInteger(attribute)) return false;
   MlirType type = mlirAttributeGetType(attribute);
   if (mlirTypeIsAIndex(type)) return *out = mlirIntegerAttrGetValueInt(attribute), true;
@@ -213,7 +199,7 @@ static bool read_integers(MlirAttribute attribute, zb_op_view_storage *storage, 
       values[i] = mlirDenseI64ArrayGetElement(attribute, i);
     else if (is_i32)
       values[i] = mlirDenseI32ArrayGetElement(attribute, i);
-    else if (!read_integer(mlirArrayAttrGetElement(attribute, i), &values[i]))
+    else if (!zb_attr_read_integer(mlirArrayAttrGetElement(attribute, i), &values[i]))
       return false;
   }
   out->ints = values;
@@ -232,10 +218,10 @@ static bool read_attribute(MlirAttribute attribute, const zb_attr_def *def, zb_o
     out->i = mlirBoolAttrGetValue(attribute);
     return true;
   case ZB_ATTR_INT:
-    return read_integer(attribute, &out->i);
+    return zb_attr_read_integer(attribute, &out->i);
   case ZB_ATTR_FLOAT:
     if (mlirAttributeIsAFloat(attribute)) return out->f = mlirFloatAttrGetValueDouble(attribute), true;
-    if (!read_integer(attribute, &out->i)) return false;
+    if (!zb_attr_read_integer(attribute, &out->i)) return false;
     out->f = (double)out->i;
     return true;
   case ZB_ATTR_INTS:
@@ -277,34 +263,41 @@ static bool read_attributes(MlirOperation op, const zb_op_def *def, zb_op_view *
 
 /* ---- The view ---- */
 
-static bool check_operand_count(const zb_op_def *def, intptr_t count, zb_op_arity arity, zb_op_error *error) {
-  if (count > ZB_VIEW_OPERANDS || count < arity.least || (count > arity.named && arity.variadic < 0))
-    return zb_op_fail(error, NULL, "expected operands (%s), got %" PRIdPTR " operands",
-                      def->operands ? def->operands : "", count);
-  return true;
+static const char unknown_type[] =
+    "zb knows ranked static tensors of f32, f64, bf16, f16, i64, i32 and i1 with at most 8 dimensions";
+
+zb_view_state zb_op_place_operands(zb_op_view *view, const MlirValue *operands, intptr_t count, zb_shape *shapes,
+                                   const char *hint, zb_op_error *error) {
+  zb_op_arity arity = zb_op_names_arity(view->def->operands);
+  if (count > ZB_VIEW_OPERANDS || count < arity.least || (count > arity.named && arity.variadic < 0)) {
+    zb_op_fail(error, NULL, "expected operands (%s), got %" PRIdPTR " operands",
+               view->def->operands ? view->def->operands : "", count);
+    return ZB_VIEW_INVALID;
+  }
+  bool leaves_gap = arity.optional >= 0 && count == arity.least;
+  int place = 0;
+  for (intptr_t i = 0; i < count; ++i) {
+    if (leaves_gap && place == arity.optional) shapes[place++].rank = -1;
+    if (zb_type_shape(mlirValueGetType(operands[i]), &shapes[place++])) continue;
+    zb_op_fail(error, hint, "operand %" PRIdPTR " is no tensor that zb knows", i);
+    return ZB_VIEW_OPAQUE;
+  }
+  if (leaves_gap && place == arity.optional) shapes[place++].rank = -1;
+  view->operands = shapes;
+  view->operand_count = place;
+  return ZB_VIEW_READ;
 }
 
 zb_view_state zb_op_view_read(MlirOperation op, const zb_op_def *def, zb_op_view *view, zb_op_view_storage *storage,
                               zb_op_error *error) {
+  MlirValue operands[ZB_VIEW_OPERANDS];
   intptr_t count = mlirOperationGetNumOperands(op);
-  zb_op_arity arity = zb_op_names_arity(def->operands);
-  if (!check_operand_count(def, count, arity, error)) return ZB_VIEW_INVALID;
-  *view = (zb_op_view){.def = def, .operands = storage->shapes, .result_count = (int)mlirOperationGetNumResults(op)};
-  if (!read_attributes(op, def, view, storage, error)) return ZB_VIEW_INVALID;
-  int place = 0;
-  for (intptr_t i = 0; i < count; ++i) {
-    if (place == arity.optional && count == arity.least) storage->shapes[place++].rank = -1;
-    if (!zb_type_shape(mlirValueGetType(mlirOperationGetOperand(op, i)), &storage->shapes[place])) {
-      zb_op_fail(error,
-                 "zb knows ranked static tensors of f32, f64, bf16, f16, i64, i32 and i1 with at most 8 dimensions",
-                 "operand %" PRIdPTR " is no tensor that zb knows", i);
-      return ZB_VIEW_OPAQUE;
-    }
-    ++place;
-  }
-  if (place == arity.optional && count == arity.least) storage->shapes[place++].rank = -1;
-  view->operand_count = place;
-  return ZB_VIEW_READ;
+  *view = (zb_op_view){.def = def, .result_count = (int)mlirOperationGetNumResults(op)};
+  for (intptr_t i = 0; i < count && i < ZB_VIEW_OPERANDS; ++i)
+    operands[i] = mlirOperationGetOperand(op, i);
+  zb_view_state state = zb_op_place_operands(view, operands, count, storage->shapes, unknown_type, error);
+  if (state == ZB_VIEW_INVALID || !read_attributes(op, def, view, storage, error)) return ZB_VIEW_INVALID;
+  return state;
 }
 
 bool zb_op_view_get(MlirOperation op, zb_op_view *view, zb_op_view_storage *storage) {

@@ -15,6 +15,13 @@ typedef enum zb_view_state {
 zb_view_state zb_op_view_read(MlirOperation op, const zb_op_def *def, zb_op_view *view, zb_op_view_storage *storage,
                               zb_op_error *error);
 
+/* Shapes of operands at their named places, for a view whose row is known; `hint` is that of a type that zb does not
+ * know. */
+zb_view_state zb_op_place_operands(zb_op_view *view, const MlirValue *operands, intptr_t count, zb_shape *shapes,
+                                   const char *hint, zb_op_error *error);
+
+/* An integer of any width that fits into 64 bits. */
+bool zb_attr_read_integer(MlirAttribute attribute, int64_t *out);
 /* Whether an absent attribute of this row gets a value from the row; writes it. */
 bool zb_attr_default(const zb_attr_def *def, zb_attr *out);
 /* "a bool", "an integer", ...: for messages. */
