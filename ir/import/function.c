@@ -11,8 +11,8 @@
 static MlirValue add_argument(zb_import *im, const char *attribute, const char *name, const zb_shape *shape,
                               size_t place) {
   char *copy = zb_import_take_text(im, name, strlen(name));
-  if (!copy ||
-      !zb_grow((void **)&im->arguments, &im->argument_capacity, im->argument_count + 1, sizeof *im->arguments)) {
+  if (!copy || !zb_arena_grow(&im->memory, (void **)&im->arguments, &im->argument_capacity, im->argument_count + 1,
+                              sizeof *im->arguments)) {
     zb_import_memory(im);
     return (MlirValue){NULL};
   }

@@ -6,30 +6,10 @@
 
 /* ---- Memory ---- */
 
-enum { CHUNK_BYTES = 1 << 16 };
-
-/* Memory that is handed out piece by piece and freed in one go. */
-typedef struct zb_import_chunk {
-  struct zb_import_chunk *next;
-  size_t used, bytes;
-  _Alignas(16) char data[];
-} zb_import_chunk;
-
 void *zb_import_take(zb_import *im, size_t bytes) {
-  size_t rounded = (bytes + 15) & ~(size_t)15, room = rounded > CHUNK_BYTES / 8 ? rounded : CHUNK_BYTES;
-  zb_import_chunk *chunk = im->memory;
-  if (!chunk || rounded > chunk->bytes - chunk->used) {
-    chunk = rounded < bytes || room > SIZE_MAX - sizeof *chunk ? NULL : zb_alloc(sizeof *chunk + room);
-    if (!chunk) {
-      zb_import_memory(im);
-      return NULL;
-    }
-    zb_import_chunk **place = im->memory && room == rounded ? &im->memory->next : &im->memory; /* the first has room */
-    *chunk = (zb_import_chunk){.next = *place, .bytes = room};
-    *place = chunk;
-  }
-  chunk->used += rounded;
-  return chunk->data + chunk->used - rounded;
+  void *taken = zb_arena_take(&im->memory, bytes, 1);
+  if (!taken) zb_import_memory(im);
+  return taken;
 }
 
 char *zb_import_take_text(zb_import *im, const char *text, size_t length) {
@@ -121,14 +101,7 @@ zb_result zb_import_nodes(zb_import *im) {
 /* ---- The whole ---- */
 
 static void deinit(zb_import *im) {
-  for (zb_import_chunk *chunk = im->memory, *next; chunk; chunk = next) {
-    next = chunk->next;
-    zb_free(chunk);
-  }
-  zb_free(im->values);
-  zb_free(im->arguments);
-  zb_map_destroy(im->names);
-  zb_map_destroy(im->literals);
+  zb_arena_deinit(&im->memory);
   zb_store_destroy(im->weights);
   zb_store_destroy(im->constants);
   if (im->builder.block.ptr) mlirBlockDestroy(im->builder.block);
@@ -137,12 +110,12 @@ static void deinit(zb_import *im) {
 static zb_status init(zb_import *im) {
   im->fold_limit = im->params->fold_limit;
   if (!im->fold_limit) im->fold_limit = ZB_IMPORT_FOLD_BYTES + ZB_IMPORT_FOLD_OF_FILE * im->source_bytes;
-  im->names = zb_map_create();
-  im->literals = zb_map_create();
+  im->names = zb_arena_map(&im->memory);
+  im->literals = zb_arena_map(&im->memory);
   im->weights = zb_store_create();
   im->constants = zb_store_create();
   im->builder = zb_builder_at_end(mlirBlockCreate(0, NULL, NULL), zb_import_file_location(im));
-  return im->names && im->literals && im->weights && im->constants ? NULL : ZB_OUT_OF_MEMORY();
+  return !im->memory.failed && im->weights && im->constants ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 zb_status zb_import_run(zb_import *im, zb_result (*graph)(zb_import *im, zb_module *out), zb_module *out) {

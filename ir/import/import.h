@@ -11,7 +11,7 @@
 
 #include "ir/builder.h"
 #include "ir/dialect.h"
-#include "runtime/base/map.h"
+#include "runtime/base/arena.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
@@ -125,8 +125,8 @@ struct zb_import {
   const zb_import_params *params;
   const zb_import_format *format;
   uint64_t source_bytes; /* of all files of the model */
-  struct zb_import_chunk *memory;
-  zb_map *names; /* name -> index in values */
+  zb_arena memory;       /* of all below but the stores and the block */
+  zb_map *names;         /* name -> index in values */
   zb_import_value **values;
   size_t value_count, value_capacity, initial_count;
   zb_import_node *nodes;

@@ -9,7 +9,7 @@
 zb_import_value *zb_import_value_new(zb_import *im, const char *name, zb_import_kind kind) {
   zb_import_value *value = zb_import_take(im, sizeof *value);
   if (!value) return NULL;
-  if (!zb_grow((void **)&im->values, &im->value_capacity, im->value_count + 1, sizeof *im->values) ||
+  if (!zb_arena_grow(&im->memory, (void **)&im->values, &im->value_capacity, im->value_count + 1, sizeof *im->values) ||
       (*name && !zb_map_set(im->names, name, (int64_t)im->value_count))) {
     zb_import_memory(im);
     return NULL;
