@@ -10,7 +10,7 @@ enum { ATTR_FLOAT = 1, ATTR_INT = 2, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_FLOA
 const Onnx__AttributeProto *zb_onnx_attribute(const zb_import_node *n, const char *name) {
   const Onnx__NodeProto *proto = n->source;
   for (size_t i = 0; i < proto->n_attribute; ++i)
-    if (proto->attribute[i]->name && strcmp(proto->attribute[i]->name, name) == 0) return proto->attribute[i];
+    if (strcmp(proto->attribute[i]->name, name) == 0) return proto->attribute[i];
   return NULL;
 }
 

@@ -17,7 +17,7 @@ zb_result zb_onnx_constant(zb_import_node *n) {
                {"value_ints", {.dtype = ZB_I64, .rank = 1, .dims = {(int64_t)attr->n_ints}}, attr->ints},
                {"value_float", {.dtype = ZB_F32}, &attr->f},
                {"value_floats", {.dtype = ZB_F32, .rank = 1, .dims = {(int64_t)attr->n_floats}}, attr->floats}};
-  const char *name = attr->name ? attr->name : "";
+  const char *name = attr->name;
   if (strcmp(name, "value") == 0 && attr->t) {
     zb_shape shape;
     const void *data;

@@ -22,7 +22,7 @@ static zb_result check_model(zb_onnx *onnx) {
   bool found = false;
   for (size_t i = 0; i < model->n_opset_import; ++i) {
     const Onnx__OperatorSetIdProto *set = model->opset_import[i];
-    const char *domain = set->domain ? set->domain : "";
+    const char *domain = set->domain;
     if (*domain && strcmp(domain, "ai.onnx") != 0) continue; /* nodes of other domains are reported one by one */
     if (set->version < ZB_ONNX_OPSET_MIN || set->version > ZB_ONNX_OPSET_MAX) {
       return zb_import_fail(&onnx->core, versions, "opset %" PRId64 " is not supported", set->version);
@@ -41,8 +41,6 @@ static zb_result check_model(zb_onnx *onnx) {
 }
 
 /* ---- Values and nodes ---- */
-
-static const char *text_or_empty(const char *text) { return text ? text : ""; }
 
 /* "4xNx8xfloat32". */
 static void describe_type(const Onnx__TypeProto__Tensor *tensor, zb_text *text) {
@@ -104,7 +102,7 @@ static zb_result add_initializers(zb_onnx *onnx) {
   zb_import *im = &onnx->core;
   for (size_t i = 0; i < onnx->graph->n_initializer; ++i) {
     const Onnx__TensorProto *tensor = onnx->graph->initializer[i];
-    if (!tensor->name || !*tensor->name) return zb_import_fail(im, NULL, "initializer %zu has no name", i);
+    if (!*tensor->name) return zb_import_fail(im, NULL, "initializer %zu has no name", i);
     if (zb_import_find(im, tensor->name))
       return zb_import_fail(im, NULL, "two initializers are named '%s'", tensor->name);
     zb_import_value *value = zb_import_value_new(im, tensor->name, ZB_VALUE_INITIAL);
@@ -121,7 +119,7 @@ static zb_result add_inputs(zb_onnx *onnx) {
   zb_import *im = &onnx->core;
   for (size_t i = 0; i < onnx->graph->n_input; ++i) {
     const Onnx__ValueInfoProto *input = onnx->graph->input[i];
-    const char *name = text_or_empty(input->name);
+    const char *name = input->name;
     if (!*name) return zb_import_fail(im, NULL, "input %zu has no name", i);
     zb_import_value *value = zb_import_find(im, name);
     if (value && value->kind == ZB_VALUE_INPUT) return zb_import_fail(im, NULL, "two inputs are named '%s'", name);
@@ -201,8 +199,8 @@ static zb_result add_nodes(zb_onnx *onnx) {
     zb_import_node *n = &im->nodes[im->node_count++];
     *n = (zb_import_node){.im = im,
                           .b = &im->builder,
-                          .kind = text_or_empty(proto->op_type),
-                          .name = text_or_empty(proto->name),
+                          .kind = proto->op_type,
+                          .name = proto->name,
                           .path = module_path(im, proto),
                           .source = proto};
     n->inputs = zb_import_take(im, proto->n_input * sizeof *n->inputs);
@@ -237,7 +235,7 @@ static bool is_other_float(const Onnx__ValueInfoProto *output) {
 static void describe_outputs(const Onnx__GraphProto *graph, zb_text *text) {
   for (size_t i = 0; i < graph->n_output; ++i) {
     const Onnx__ValueInfoProto *output = graph->output[i];
-    zb_text_add(text, "%s'%s' (", i ? ", " : "", text_or_empty(output->name));
+    zb_text_add(text, "%s'%s' (", i ? ", " : "", output->name);
     describe_type(output->type ? output->type->tensor_type : NULL, text);
     zb_text_add(text, ")");
   }
@@ -251,7 +249,7 @@ static zb_import_value *find_loss(zb_onnx *onnx) {
   const Onnx__ValueInfoProto *other = NULL;
   for (size_t i = 0; i < onnx->graph->n_output; ++i) {
     const Onnx__ValueInfoProto *output = onnx->graph->output[i];
-    const char *name = text_or_empty(output->name);
+    const char *name = output->name;
     if (is_other_float(output)) other = output;
     if (wanted ? strcmp(name, wanted) != 0 : !may_be_loss(output)) continue;
     found = output->name;
@@ -264,8 +262,8 @@ static zb_import_value *find_loss(zb_onnx *onnx) {
   if (!found && wanted)
     zb_import_fail(im, "pass one of them to --loss", "no output is named '%s': the outputs are %s", wanted, all);
   else if (!found && other)
-    zb_import_fail(im, ZB_ONNX_TYPES_HINT, "the loss '%s' has the element type %s, which is not supported",
-                   text_or_empty(other->name), zb_onnx_dtype_text(other->type->tensor_type->elem_type));
+    zb_import_fail(im, ZB_ONNX_TYPES_HINT, "the loss '%s' has the element type %s, which is not supported", other->name,
+                   zb_onnx_dtype_text(other->type->tensor_type->elem_type));
   else if (!found) {
     zb_import_fail(
         im, "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does",
@@ -306,7 +304,7 @@ static zb_result refuse_op(zb_import_node *n, const char *what, const char *name
 
 static zb_result check_node(zb_import_node *n) {
   const Onnx__NodeProto *proto = n->source;
-  const char *domain = text_or_empty(proto->domain);
+  const char *domain = proto->domain;
   if (*domain && strcmp(domain, "ai.onnx") != 0) {
     if (zb_onnx_of(n->im)->file.model->n_functions == 0)
       return refuse_op(n, "operator of domain", domain, zb_onnx_domain_hint);
@@ -328,7 +326,7 @@ static zb_result check_node(zb_import_node *n) {
   if (proto->base.n_unknown_fields) return zb_import_refuse(n, NULL, "it has fields that are not understood");
   for (size_t i = 0; i < proto->n_attribute; ++i) {
     const Onnx__AttributeProto *attr = proto->attribute[i];
-    const char *name = attr->name ? attr->name : "";
+    const char *name = attr->name;
     if (!is_listed(n->op->attributes, name)) {
       char hint[192];
       snprintf(hint, sizeof hint, *n->op->attributes ? "understood: %s" : "it has no attributes that are understood",

@@ -24,27 +24,18 @@ const zb_import_op *zb_onnx_op_find(const char *name) {
   return NULL;
 }
 
-static const struct {
+/* Operators and, where is_domain, beginnings of domains. */
+static const struct unsupported {
   const char *name, *why, *way;
+  bool is_domain;
 } unsupported[] = {
-#define ZB_ONNX_UNSUPPORTED(Name, why, way) {#Name, why, way},
-#define ZB_ONNX_DOMAIN(begin, what, way)
+#define ZB_ONNX_UNSUPPORTED(Name, why, way) {#Name, why, way, false},
+#define ZB_ONNX_DOMAIN(begin, what, way) {begin, what, way, true},
 #include "ir/import/onnx/onnx_unsupported.def"
 #undef ZB_ONNX_UNSUPPORTED
 #undef ZB_ONNX_DOMAIN
 };
-
-static const struct {
-  const char *begin, *what, *way;
-} domains[] = {
-#define ZB_ONNX_UNSUPPORTED(Name, why, way)
-#define ZB_ONNX_DOMAIN(begin, what, way) {begin, what, way},
-#include "ir/import/onnx/onnx_unsupported.def"
-#undef ZB_ONNX_UNSUPPORTED
-#undef ZB_ONNX_DOMAIN
-};
-
-enum { UNSUPPORTED_COUNT = sizeof unsupported / sizeof *unsupported, DOMAIN_COUNT = sizeof domains / sizeof *domains };
+enum { UNSUPPORTED_COUNT = sizeof unsupported / sizeof *unsupported };
 
 /* ---- Hints ---- */
 
@@ -60,13 +51,20 @@ static bool is_misspelling(const char *a, const char *b) {
   return most >= 5 && most - begin - end <= (least >= 7 ? 2 : 1);
 }
 
+/* Adds what is said of a name; false: nothing is. */
+static bool add_reason(const char *name, bool is_domain, zb_text *why, zb_text *hint) {
+  for (const struct unsupported *u = unsupported; u < unsupported + UNSUPPORTED_COUNT; ++u) {
+    int difference = is_domain ? strncmp(name, u->name, strlen(u->name)) : strcmp(name, u->name);
+    if (u->is_domain != is_domain || difference != 0) continue;
+    zb_text_add(why, ": %s", u->why);
+    zb_text_add(hint, "%s", u->way);
+    return true;
+  }
+  return false;
+}
+
 void zb_onnx_unknown_hint(const char *name, zb_text *why, zb_text *hint) {
-  for (int i = 0; i < UNSUPPORTED_COUNT; ++i)
-    if (strcmp(unsupported[i].name, name) == 0) {
-      zb_text_add(why, ": %s", unsupported[i].why);
-      zb_text_add(hint, "%s", unsupported[i].way);
-      return;
-    }
+  if (add_reason(name, false, why, hint)) return;
   for (int i = 0; i < ROW_COUNT; ++i)
     if (is_misspelling(rows[i].name, name)) {
       zb_text_add(hint, "is it %s? ", rows[i].name);
@@ -76,32 +74,24 @@ void zb_onnx_unknown_hint(const char *name, zb_text *why, zb_text *hint) {
 }
 
 void zb_onnx_domain_hint(const char *domain, zb_text *why, zb_text *hint) {
-  for (int i = 0; i < DOMAIN_COUNT; ++i)
-    if (strncmp(domain, domains[i].begin, strlen(domains[i].begin)) == 0) {
-      zb_text_add(why, ": %s", domains[i].what);
-      zb_text_add(hint, "%s", domains[i].way);
-      return;
-    }
-  zb_text_add(hint, "export with operators of the default domain only; zbc --list-operators shows them");
+  if (!add_reason(domain, true, why, hint))
+    zb_text_add(hint, "export with operators of the default domain only; zbc --list-operators shows them");
 }
 
 /* ---- Pages ---- */
 
-static bool has_gradient(const zb_import_op *op) { return op->gradient != 0; }
-
-static bool has_none(const zb_import_op *op) { return !op->gradient && op->fold != ZB_FOLD_ONLY; }
-
-static bool needs_constants(const zb_import_op *op) { return !op->gradient && op->fold == ZB_FOLD_ONLY; }
-
+enum { WITH_GRADIENT, WITHOUT_GRADIENT, OF_CONSTANTS, KIND_COUNT };
 static const struct {
   const char *title, *cell;
-  bool (*holds)(const zb_import_op *op);
 } kinds[] = {
-    {"with a gradient", "yes", has_gradient},
-    {"without one: comparisons, rounding, indices", "no", has_none},
-    {"of constants and shapes, while importing", "constants only", needs_constants},
+    [WITH_GRADIENT] = {"with a gradient", "yes"},
+    [WITHOUT_GRADIENT] = {"without one: comparisons, rounding, indices", "no"},
+    [OF_CONSTANTS] = {"of constants and shapes, while importing", "constants only"},
 };
-enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+static int kind_of(const zb_import_op *op) {
+  return op->gradient ? WITH_GRADIENT : op->fold == ZB_FOLD_ONLY ? OF_CONSTANTS : WITHOUT_GRADIENT;
+}
 
 /* The short table stands in the project's README, too: from its first line to its last. */
 static void add_short_table(zb_text *text) {
@@ -109,7 +99,7 @@ static void add_short_table(zb_text *text) {
   for (int k = 0; k < KIND_COUNT; ++k) {
     zb_text_add(text, "| %s |", kinds[k].title);
     for (int i = 0; i < ROW_COUNT; ++i)
-      if (kinds[k].holds(&rows[i])) zb_text_add(text, " %s", rows[i].name);
+      if (kind_of(&rows[i]) == k) zb_text_add(text, " %s", rows[i].name);
     zb_text_add(text, " |\n");
   }
 }
@@ -127,10 +117,7 @@ static void add_supported(zb_text *text) {
       ZB_DIMS_MAX);
   for (int i = 0; i < ROW_COUNT; ++i) {
     const zb_import_op *op = &rows[i];
-    int kind = 0;
-    while (!kinds[kind].holds(op))
-      ++kind;
-    zb_text_add(text, "| %s | %s | %s |", op->name, op->attributes, kinds[kind].cell);
+    zb_text_add(text, "| %s | %s | %s |", op->name, op->attributes, kinds[kind_of(op)].cell);
     for (int input = 0; input < 8 && op->gradient != ~0u; ++input)
       if (op->gradient >> input & 1) zb_text_add(text, " %d", input);
     zb_text_add(text, "%s |\n", op->gradient == ~0u ? " all" : "");
@@ -142,12 +129,15 @@ static void add_cell(zb_text *text, const char *cell) {
     zb_text_add(text, *cell == '|' || *cell == '*' || *cell == '<' ? "\\%c" : "%c", *cell);
 }
 
-static void add_row(zb_text *text, const char *name, const char *why, const char *way) {
-  zb_text_add(text, "| %s | ", name);
-  add_cell(text, why);
-  zb_text_add(text, " | ");
-  add_cell(text, way);
-  zb_text_add(text, " |\n");
+static void add_rows(zb_text *text, bool domains) {
+  for (const struct unsupported *u = unsupported; u < unsupported + UNSUPPORTED_COUNT; ++u) {
+    if (u->is_domain != domains || (!domains && zb_onnx_op_find(u->name))) continue;
+    zb_text_add(text, "| %s | ", u->name);
+    add_cell(text, u->why);
+    zb_text_add(text, " | ");
+    add_cell(text, u->way);
+    zb_text_add(text, " |\n");
+  }
 }
 
 static void add_unsupported(zb_text *text) {
@@ -155,12 +145,9 @@ static void add_unsupported(zb_text *text) {
                     "`tools/operator_pages.py`. [What can](OPERATORS.md). "
                     "Code is PyTorch: B the batch, C channels, H and W sizes,\nT the sequence.\n\n"
                     "| operator | why | a way round |\n|---|---|---|\n");
-  for (int i = 0; i < UNSUPPORTED_COUNT; ++i)
-    if (!zb_onnx_op_find(unsupported[i].name))
-      add_row(text, unsupported[i].name, unsupported[i].why, unsupported[i].way);
+  add_rows(text, false);
   zb_text_add(text, "\n| domain | what it is | a way round |\n|---|---|---|\n");
-  for (int i = 0; i < DOMAIN_COUNT; ++i)
-    add_row(text, domains[i].begin, domains[i].what, domains[i].way);
+  add_rows(text, true);
   zb_text_add(text,
               "\nBeside operators: float16, bfloat16, complex and string tensors (%s); dynamic shapes (export with the "
               "shapes to train with); "

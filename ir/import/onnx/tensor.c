@@ -36,27 +36,37 @@ const char *zb_onnx_dtype_text(int64_t number) {
   return type_names[number];
 }
 
-#define TENSOR_FAIL(hint, ...) zb_location_error(location, hint, __VA_ARGS__)
+/* A tensor that is read; errors say "WHAT 'NAME'". */
+typedef struct reading {
+  zb_onnx *im;
+  const Onnx__TensorProto *tensor;
+  MlirLocation location;
+  const char *what;
+} reading;
 
-static zb_result read_shape(const Onnx__TensorProto *tensor, MlirLocation location, const char *what, zb_shape *shape) {
-  const char *name = tensor->name ? tensor->name : "";
+static ZB_PRINTF(3, 4) zb_result refuse(const reading *r, const char *hint, const char *format, ...) {
+  char text[768];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return zb_location_error(r->location, hint, "%s '%s'%s", r->what, r->tensor->name, text);
+}
+
+static zb_result read_shape(const reading *r, zb_shape *shape) {
+  const Onnx__TensorProto *tensor = r->tensor;
   zb_dtype dtype;
-  if (!zb_onnx_dtype(tensor->data_type, &dtype) || dtype == ZB_F16 || dtype == ZB_BF16) {
-    return TENSOR_FAIL(ZB_ONNX_TYPES_HINT, "%s '%s' has the element type %s (%d), which is not supported", what, name,
-                       zb_onnx_dtype_text(tensor->data_type), tensor->data_type);
-  }
-  if (tensor->n_dims > ZB_DIMS_MAX) {
-    return TENSOR_FAIL(NULL, "%s '%s' has %zu dimensions; at most %d are supported", what, name, tensor->n_dims,
-                       ZB_DIMS_MAX);
-  }
+  if (!zb_onnx_dtype(tensor->data_type, &dtype) || dtype == ZB_F16 || dtype == ZB_BF16)
+    return refuse(r, ZB_ONNX_TYPES_HINT, " has the element type %s (%d), which is not supported",
+                  zb_onnx_dtype_text(tensor->data_type), tensor->data_type);
+  if (tensor->n_dims > ZB_DIMS_MAX)
+    return refuse(r, NULL, " has %zu dimensions; at most %d are supported", tensor->n_dims, ZB_DIMS_MAX);
   *shape = (zb_shape){.dtype = dtype, .rank = (int)tensor->n_dims};
   for (int i = 0; i < shape->rank; ++i) {
-    if (tensor->dims[i] < 0) {
-      return TENSOR_FAIL(NULL, "%s '%s' has the negative dimension %" PRId64, what, name, tensor->dims[i]);
-    }
+    if (tensor->dims[i] < 0) return refuse(r, NULL, " has the negative dimension %" PRId64, tensor->dims[i]);
     shape->dims[i] = tensor->dims[i];
   }
-  if (zb_shape_bytes(shape) < 0) return TENSOR_FAIL(NULL, "%s '%s' is too large: its size overflows", what, name);
+  if (zb_shape_bytes(shape) < 0) return refuse(r, NULL, " is too large: its size overflows");
   return ZB_OK;
 }
 
@@ -122,7 +132,8 @@ uint64_t zb_onnx_model_bytes(const zb_onnx *im) {
   return good ? bytes : UINT64_MAX;
 }
 
-static const zb_import_source *open_external(zb_onnx *im, const char *name, const char *path, MlirLocation location) {
+static const zb_import_source *open_external(const reading *r, const char *name, const char *path) {
+  zb_onnx *im = r->im;
   for (size_t i = 0; i < im->external_count; ++i) {
     if (strcmp(im->externals[i].name, name) == 0) return &im->externals[i];
   }
@@ -132,50 +143,41 @@ static const zb_import_source *open_external(zb_onnx *im, const char *name, cons
   }
   zb_status status = zb_import_source_open(path, name, &im->externals[im->external_count]);
   if (status) {
-    TENSOR_FAIL(NULL, "%s", zb_status_message(status));
+    zb_location_error(r->location, NULL, "%s", zb_status_message(status));
     zb_status_free(status);
     return NULL;
   }
   return &im->externals[im->external_count++];
 }
 
-static zb_result read_external(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLocation location, const char *what,
-                               uint64_t bytes, const void **data) {
-  const char *name = tensor->name ? tensor->name : "";
-  const char *file = external_value(tensor, "location"), *text = external_value(tensor, "offset");
+static zb_result read_external(const reading *r, uint64_t bytes, const void **data) {
+  const char *file = external_value(r->tensor, "location"), *text = external_value(r->tensor, "offset");
   const char *hint = "keep the data files that the exporter wrote in the folder of the model";
   uint64_t offset = 0, length = bytes;
   char path[PATH_MAX];
-  if (!file || !stays_inside(file)) {
-    return TENSOR_FAIL(hint, "%s '%s': external data in '%s': expected a relative path inside the folder of the model",
-                       what, name, file ? file : "");
-  }
-  if (text && !parse_size(text, &offset))
-    return TENSOR_FAIL(NULL, "%s '%s': offset '%s' is no number", what, name, text);
-  text = external_value(tensor, "length");
-  if (text && !parse_size(text, &length))
-    return TENSOR_FAIL(NULL, "%s '%s': length '%s' is no number", what, name, text);
-  if (length != bytes) {
-    return TENSOR_FAIL(NULL, "%s '%s': its external data has %" PRIu64 " bytes, its shape needs %" PRIu64, what, name,
-                       length, bytes);
-  }
-  if (!resolve_external(im->core.params->path, file, path)) {
-    return TENSOR_FAIL(hint, "%s '%s': external data file '%s' is not in the folder of the model", what, name, file);
-  }
-  const zb_import_source *map = open_external(im, file, path, location);
+  if (!file || !stays_inside(file))
+    return refuse(r, hint, ": external data in '%s': expected a relative path inside the folder of the model",
+                  file ? file : "");
+  if (text && !parse_size(text, &offset)) return refuse(r, NULL, ": offset '%s' is no number", text);
+  text = external_value(r->tensor, "length");
+  if (text && !parse_size(text, &length)) return refuse(r, NULL, ": length '%s' is no number", text);
+  if (length != bytes)
+    return refuse(r, NULL, ": its external data has %" PRIu64 " bytes, its shape needs %" PRIu64, length, bytes);
+  if (!resolve_external(r->im->core.params->path, file, path))
+    return refuse(r, hint, ": external data file '%s' is not in the folder of the model", file);
+  const zb_import_source *map = open_external(r, file, path);
   if (!map) return ZB_FAIL;
-  if (offset > map->bytes || bytes > map->bytes - offset) {
-    return TENSOR_FAIL("was the data file copied completely?",
-                       "%s '%s': bytes %" PRIu64 " to %" PRIu64 " of external data file '%s', which has %zu", what,
-                       name, offset, offset + bytes, file, map->bytes);
-  }
+  if (offset > map->bytes || bytes > map->bytes - offset)
+    return refuse(r, "was the data file copied completely?",
+                  ": bytes %" PRIu64 " to %" PRIu64 " of external data file '%s', which has %zu", offset,
+                  offset + bytes, file, map->bytes);
   *data = map->bytes ? map->data + offset : (const void *)"";
   return ZB_OK;
 }
 
 /* Data in typed fields. */
-static zb_result read_typed(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLocation location, const char *what,
-                            const zb_shape *shape, const void **data) {
+static zb_result read_typed(const reading *r, const zb_shape *shape, const void **data) {
+  const Onnx__TensorProto *tensor = r->tensor;
   const struct {
     zb_dtype dtype;
     size_t count;
@@ -190,37 +192,36 @@ static zb_result read_typed(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLo
     if (fields[i].dtype != shape->dtype) continue;
     if ((uint64_t)fields[i].count != (uint64_t)elements) {
       char text[96];
-      return TENSOR_FAIL(NULL, "%s '%s': its shape %s needs %" PRId64 " elements, its data has %zu", what,
-                         tensor->name ? tensor->name : "", zb_shape_text(shape, text), elements, fields[i].count);
+      return refuse(r, NULL, ": its shape %s needs %" PRId64 " elements, its data has %zu", zb_shape_text(shape, text),
+                    elements, fields[i].count);
     }
     *data = elements ? fields[i].data : "";
     if (shape->dtype != ZB_I1) return ZB_OK;
-    zb_known *c = zb_known_new(&im->core, shape);
+    zb_known *c = zb_known_new(&r->im->core, shape);
     if (!c) return ZB_FAIL;
     for (int64_t k = 0; k < elements; ++k)
       ((uint8_t *)c->data)[k] = tensor->int32_data[k] != 0;
     *data = c->data;
     return ZB_OK;
   }
-  return TENSOR_FAIL(NULL, "%s '%s' has no data", what, tensor->name ? tensor->name : "");
+  return refuse(r, NULL, " has no data");
 }
 
 zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, const zb_onnx_extent *raw,
                               MlirLocation location, const char *what, zb_shape *shape, const void **data) {
-  if (!read_shape(tensor, location, what, shape)) return ZB_FAIL;
-  const char *name = tensor->name ? tensor->name : "";
-  if (tensor->segment.len || tensor->n_string_data) {
-    return TENSOR_FAIL(NULL, "%s '%s' is stored in segments or strings, which are not supported", what, name);
-  }
+  const reading reading_of = {im, tensor, location, what}, *r = &reading_of;
+  if (!read_shape(r, shape)) return ZB_FAIL;
+  if (tensor->segment.len || tensor->n_string_data)
+    return refuse(r, NULL, " is stored in segments or strings, which are not supported");
   uint64_t bytes = (uint64_t)zb_shape_bytes(shape);
-  if (tensor->data_location == 1) return read_external(im, tensor, location, what, bytes, data);
+  if (tensor->data_location == 1) return read_external(r, bytes, data);
   bool in_map = raw && raw->present, in_message = tensor->has_raw_data;
-  if (!in_map && !in_message) return read_typed(im, tensor, location, what, shape, data);
+  if (!in_map && !in_message) return read_typed(r, shape, data);
   size_t have = in_map ? raw->bytes : tensor->raw_data.len;
   if (have != bytes) {
     char text[96];
-    return TENSOR_FAIL(NULL, "%s '%s': its shape %s needs %" PRIu64 " bytes, its data has %zu", what, name,
-                       zb_shape_text(shape, text), bytes, have);
+    return refuse(r, NULL, ": its shape %s needs %" PRIu64 " bytes, its data has %zu", zb_shape_text(shape, text),
+                  bytes, have);
   }
   *data = in_map ? im->file.map.data + raw->offset : (bytes ? tensor->raw_data.data : (const void *)"");
   return ZB_OK;
