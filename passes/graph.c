@@ -6,11 +6,6 @@
 #include "passes/pass.h"
 #include "runtime/base/assert.h"
 
-#include <mlir-c/BuiltinAttributes.h>
-#include <stdio.h>
-
-static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
-
 typedef struct totals {
   size_t nodes, operands, results;
 } totals;
@@ -19,8 +14,7 @@ static totals count_ops(MlirBlock block, MlirOperation *out_terminator) {
   totals total = {0};
   MlirOperation terminator = mlirBlockGetTerminator(block);
   *out_terminator = terminator;
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
-       op = mlirOperationGetNextInBlock(op)) {
+  ZB_FOR_EACH_OP(op, block) {
     if (mlirOperationEqual(op, terminator)) continue;
     ++total.nodes;
     total.operands += (size_t)mlirOperationGetNumOperands(op);
@@ -38,7 +32,7 @@ static void add_value(zb_graph *graph, MlirValue value, int producer, int index,
 static void fill_node(zb_graph *graph, MlirOperation op, int *operand_count, bool *failed) {
   int number = graph->node_count++;
   zb_node *node = &graph->nodes[number];
-  *node = (zb_node){.op = op, .def = zb_op_find(op)};
+  *node = (zb_node){.op = op, .def = zb_op_find(op), .number = number};
   node->operand_begin = *operand_count;
   node->operand_count = (int)mlirOperationGetNumOperands(op);
   for (int i = 0; i < node->operand_count; ++i) {
@@ -61,12 +55,16 @@ static void fill_uses(zb_graph *graph) {
     begin += graph->values[v].use_count;
     graph->values[v].use_count = 0;
   }
-  for (int n = 0; n < graph->node_count; ++n) {
-    const zb_node *node = &graph->nodes[n];
-    for (int i = 0; i < node->operand_count; ++i) {
-      zb_value *value = &graph->values[graph->operands[node->operand_begin + i]];
-      graph->uses[value->use_begin + value->use_count++] = n;
+  ZB_FOR_EACH_NODE(node, graph) {
+    ZB_FOR_EACH_OPERAND(operand, graph, node) {
+      zb_value *value = &graph->values[operand];
+      graph->uses[value->use_begin + value->use_count++] = node->number;
     }
+  }
+  for (zb_node *node = graph->nodes; node < graph->nodes + graph->node_count; ++node) {
+    ZB_FOR_EACH_RESULT(v, node)
+      node->use_count += graph->values[v].use_count;
+    if (node->result_count) node->use_begin = graph->values[node->result_begin].use_begin;
   }
 }
 
@@ -83,7 +81,7 @@ zb_status zb_graph_build(zb_arena *arena, MlirOperation function, zb_graph *out)
   *out = (zb_graph){.function = function};
   bool failed = false;
   int operand_count = 0;
-  out->block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+  out->block = zb_function_block(function);
   totals total = count_ops(out->block, &out->terminator);
   out->argument_count = (int)mlirBlockGetNumArguments(out->block);
   out->returned_count = mlirOperationIsNull(out->terminator) ? 0 : (int)mlirOperationGetNumOperands(out->terminator);
@@ -97,9 +95,9 @@ zb_status zb_graph_build(zb_arena *arena, MlirOperation function, zb_graph *out)
   if (!zb_map_reserve(out->numbers, total.results + (size_t)out->argument_count)) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < out->argument_count; ++i)
     add_value(out, mlirBlockGetArgument(out->block, i), -1, i, &failed);
-  for (MlirOperation op = mlirBlockGetFirstOperation(out->block); !mlirOperationIsNull(op);
-       op = mlirOperationGetNextInBlock(op))
+  ZB_FOR_EACH_OP(op, out->block) {
     if (!mlirOperationEqual(op, out->terminator)) fill_node(out, op, &operand_count, &failed);
+  }
   if (failed) return ZB_OUT_OF_MEMORY();
   fill_uses(out);
   fill_returned(out);
@@ -127,13 +125,9 @@ bool zb_result_has(MlirOperation function, int index, const char *name) {
 zb_result zb_pass_function(MlirModule module, MlirOperation *out_function, MlirBlock *out_block) {
   MlirOperation found = {0};
   int count = 0;
-  MlirBlock body = mlirModuleGetBody(module);
-  for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
-       op = mlirOperationGetNextInBlock(op)) {
-    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-    if (!mlirStringRefEqual(name, text_ref("func.func"))) continue;
-    if (mlirRegionIsNull(mlirOperationGetRegion(op, 0)) ||
-        mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0))))
+  ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
+    if (!zb_op_is(op, "func.func") || mlirRegionIsNull(mlirOperationGetRegion(op, 0)) ||
+        mlirBlockIsNull(zb_function_block(op)))
       continue;
     found = op;
     ++count;
@@ -142,6 +136,6 @@ zb_result zb_pass_function(MlirModule module, MlirOperation *out_function, MlirB
     return zb_op_error_at(mlirModuleGetOperation(module), "a program is one func.func on one micro-batch",
                           "expected exactly one function with a body, got %d", count);
   *out_function = found;
-  *out_block = mlirRegionGetFirstBlock(mlirOperationGetRegion(found, 0));
+  *out_block = zb_function_block(found);
   return ZB_OK;
 }

@@ -12,6 +12,8 @@ typedef struct zb_node {
   const zb_op_def *def;             /* NULL: nobody described it */
   int operand_begin, operand_count; /* graph.operands: value numbers */
   int result_begin, result_count;   /* value numbers are consecutive */
+  int use_begin, use_count;         /* of all results */
+  int number;
 } zb_node;
 
 typedef struct zb_value {
@@ -39,6 +41,27 @@ typedef struct zb_graph {
 /* Lives in the arena. */
 zb_status zb_graph_build(zb_arena *arena, MlirOperation function, zb_graph *out) ZB_MUST_USE;
 int zb_graph_value(const zb_graph *graph, MlirValue value); /* -1 if it is not of this function */
+static inline int zb_operand(const zb_graph *graph, const zb_node *node, int index) {
+  return graph->operands[node->operand_begin + index];
+}
+/* The node that makes a value; NULL for an argument. */
+static inline const zb_node *zb_maker(const zb_graph *graph, int value) {
+  return graph->values[value].producer < 0 ? NULL : &graph->nodes[graph->values[value].producer];
+}
+
+/* Walks. Nodes are const zb_node *, all others numbers; `of` is a node or a value. */
+#define ZB_FOR_EACH_NODE(node, graph)                                                                                  \
+  for (const zb_node *node = (graph)->nodes; node < (graph)->nodes + (graph)->node_count; ++node)
+#define ZB_FOR_EACH_NODE_BACKWARD(node, graph)                                                                         \
+  for (const zb_node *node = (graph)->nodes + (graph)->node_count; node-- > (graph)->nodes;)
+#define ZB_FOR_EACH_RESULT(value, node)                                                                                \
+  for (int value = (node)->result_begin; value < (node)->result_begin + (node)->result_count; ++value)
+#define ZB_FOR_EACH_IN(number, list, begin, count)                                                                     \
+  for (int number##_at = 0, number; number##_at < (count) && ((number = (list)[(begin) + number##_at]), true);         \
+       ++number##_at)
+#define ZB_FOR_EACH_OPERAND(value, graph, node)                                                                        \
+  ZB_FOR_EACH_IN(value, (graph)->operands, (node)->operand_begin, (node)->operand_count)
+#define ZB_FOR_EACH_USER(user, graph, of) ZB_FOR_EACH_IN(user, (graph)->uses, (of)->use_begin, (of)->use_count)
 /* String attribute of argument or result `index` of a function ("zb.param"), or NULL. */
 const char *zb_argument_string(MlirOperation function, int index, const char *name);
 bool zb_argument_has(MlirOperation function, int index, const char *name);

@@ -63,7 +63,8 @@ static zb_status build_info(zb_arena *arena, MlirOperation function, zb_subprogr
 zb_status zb_subprograms_build(zb_arena *arena, MlirOperation rank, zb_subprograms *out) {
   MlirBlock body = zb_function_block(rank);
   int count = 0;
-  ZB_FOR_EACH_OP(f, body) count += zb_op_is(f, "func.func");
+  ZB_FOR_EACH_OP(f, body)
+    count += zb_op_is(f, "func.func");
   *out = (zb_subprograms){.infos = ZB_NEW(arena, zb_subprogram_info, count), .index = zb_arena_map(arena)};
   ZB_TRY(zb_arena_status(arena));
   ZB_FOR_EACH_OP(f, body) {

@@ -676,7 +676,8 @@ static zb_status emit_jobs(emitter *e) {
   e->posts = zb_posts_get(e->rank_op);
   e->address_at = e->wait_at = e->post_at = 0;
   int op_number = 0;
-  ZB_FOR_EACH_OP(op, zb_function_block(main)) ZB_TRY(emit_job(e, op, op_number++));
+  ZB_FOR_EACH_OP(op, zb_function_block(main))
+    ZB_TRY(emit_job(e, op, op_number++));
   zb_plan_rank *rank = e->rank;
   rank->jobs = PLAN_NEW(e, rank->job_count, zb_plan_job);
   rank->pool_u64 = PLAN_NEW(e, rank->pool_u64_count, uint64_t);

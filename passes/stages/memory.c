@@ -476,7 +476,8 @@ static zb_status find_leaving(memory *m, zb_map *leaving) {
 
 static zb_status rebuild_functions(memory *m, MlirBlock body, const zb_map *leaving) {
   MlirOperation last = {0};
-  ZB_FOR_EACH_OP(function, body) last = function;
+  ZB_FOR_EACH_OP(function, body)
+    last = function;
   MlirOperation op = mlirBlockGetFirstOperation(body);
   while (!mlirOperationIsNull(last) && !mlirOperationIsNull(op)) {
     MlirOperation next = mlirOperationGetNextInBlock(op);

@@ -22,7 +22,8 @@ typedef struct all_ranks {
 
 int zb_rank_count(MlirModule module) {
   int count = 0;
-  ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) count += zb_op_is(op, "builtin.module");
+  ZB_FOR_EACH_OP(op, mlirModuleGetBody(module))
+    count += zb_op_is(op, "builtin.module");
   return count;
 }
 

@@ -38,7 +38,7 @@ typedef struct settings {
 
 static MlirOperation rank_module(MlirModule module, int rank) {
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module))
-  if (zb_op_is(op, "builtin.module") && zb_get_i64(op, ZB_ATTR_RANK, -1) == rank) return op;
+    if (zb_op_is(op, "builtin.module") && zb_get_i64(op, ZB_ATTR_RANK, -1) == rank) return op;
   return (MlirOperation){0};
 }
 

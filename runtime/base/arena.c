@@ -48,6 +48,10 @@ static zb_map *own(zb_arena *arena, zb_map *map) {
 zb_map *zb_arena_map(zb_arena *arena) { return own(arena, zb_map_create()); }
 zb_map *zb_arena_map_pointer(zb_arena *arena) { return own(arena, zb_map_create_pointer()); }
 
+void zb_arena_map_set(zb_arena *arena, zb_map *map, const void *key, int64_t value) {
+  if (map && !zb_map_set(map, key, value)) arena->failed = true;
+}
+
 bool zb_arena_grow(zb_arena *arena, void **items, size_t *capacity, size_t needed, size_t element_bytes) {
   if (needed <= *capacity) return true;
   size_t more = *capacity < 8 ? 8 : 2 * *capacity;

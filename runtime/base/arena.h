@@ -25,6 +25,8 @@ char *zb_arena_strdup(zb_arena *arena, const char *text) ZB_MUST_USE;
 /* Maps that go with the arena; text keys or pointer keys. NULL when out of memory. */
 zb_map *zb_arena_map(zb_arena *arena) ZB_MUST_USE;
 zb_map *zb_arena_map_pointer(zb_arena *arena) ZB_MUST_USE;
+/* zb_map_set; the arena remembers that memory ran out. map: NULL does nothing. */
+void zb_arena_map_set(zb_arena *arena, zb_map *map, const void *key, int64_t value);
 
 /* A list that grows in an arena: ZB_PUSH(arena, &list, value) is false when out of memory. */
 #define ZB_LIST(type)                                                                                                  \
