@@ -62,6 +62,8 @@ static inline const zb_node *zb_maker(const zb_graph *graph, int value) {
 #define ZB_FOR_EACH_OPERAND(value, graph, node)                                                                        \
   ZB_FOR_EACH_IN(value, (graph)->operands, (node)->operand_begin, (node)->operand_count)
 #define ZB_FOR_EACH_USER(user, graph, of) ZB_FOR_EACH_IN(user, (graph)->uses, (of)->use_begin, (of)->use_count)
+/* Key of a number from 0 on, such as a zb.id, in a map of pointers. */
+static inline void *zb_id_key(int64_t id) { return (void *)(uintptr_t)(id + 1); }
 /* String attribute of argument or result `index` of a function ("zb.param"), or NULL. */
 const char *zb_argument_string(MlirOperation function, int index, const char *name);
 bool zb_argument_has(MlirOperation function, int index, const char *name);

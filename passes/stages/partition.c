@@ -33,9 +33,11 @@ typedef struct partition {
   zb_graph graph;
   zb_flow flow;
   int stages, ranks, chunks;
-  int *stage;   /* per node */
-  int *forward; /* node numbers of the forward ops that can be cut between, program order */
+  int *stage;       /* per node */
+  zb_map *numbered; /* zb.id -> node */
+  int *forward;     /* node numbers of the forward ops that can be cut between, program order */
   int forward_count;
+  int *entry;         /* per node: its place in `forward`, -1 */
   int64_t *cost;      /* per entry of forward: its time and that of its gradient ops */
   int64_t *cut_bytes; /* per entry: activation bytes alive after it */
   int *cut_after;     /* stages - 1 entries: index into forward after which a stage ends */
@@ -43,9 +45,12 @@ typedef struct partition {
   int64_t micro_batches;
 } partition;
 
-static bool is_main_forward(const partition *p, int node) {
-  unsigned flags = p->flow.nodes[node];
-  return (flags & ZB_FLOW_FORWARD) && !(flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN));
+static unsigned flags_of(const partition *p, const zb_node *node) { return p->flow.nodes[node->number]; }
+
+/* The forward op that a gradient op differentiates (zb.of): its number, or -1. */
+static int differentiated(const partition *p, const zb_node *node) {
+  int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1);
+  return of < 0 ? -1 : (int)zb_map_get_or(p->numbered, zb_id_key(of), -1);
 }
 
 /* ---- Costs of the forward ops ---- */
@@ -54,49 +59,46 @@ static zb_status collect_forward(partition *p) {
   zb_arena *arena = &p->pass->arena;
   int count = p->graph.node_count;
   p->stage = ZB_NEW(arena, int, count);
+  p->numbered = zb_arena_map_pointer(arena);
   p->forward = ZB_NEW(arena, int, count);
+  p->entry = ZB_NEW(arena, int, count);
   p->cost = ZB_NEW(arena, int64_t, count);
   p->cut_bytes = ZB_NEW(arena, int64_t, count);
   p->cut_after = ZB_NEW(arena, int, p->stages);
   ZB_TRY(zb_arena_status(arena));
-  for (int n = 0; n < p->graph.node_count; ++n) {
-    p->stage[n] = NO_STAGE;
-    if (is_main_forward(p, n)) p->forward[p->forward_count++] = n;
+  ZB_FOR_EACH_NODE(node, &p->graph) {
+    unsigned flags = flags_of(p, node);
+    int64_t id = zb_get_i64(node->op, ZB_ATTR_ID, -1);
+    p->stage[node->number] = NO_STAGE;
+    p->entry[node->number] = -1;
+    if (id >= 0) zb_arena_map_set(arena, p->numbered, zb_id_key(id), node->number);
+    if (!(flags & ZB_FLOW_FORWARD) || (flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN))) continue;
+    p->entry[node->number] = p->forward_count;
+    p->forward[p->forward_count++] = node->number;
   }
-  return NULL;
+  return zb_arena_status(arena);
 }
 
-/* zb.id -> entry of forward. Chain ops have ids as well: their gradients count for the reader, which is close enough.
- */
-static zb_status id_map(const partition *p, zb_map **out) {
-  *out = zb_arena_map_pointer(&p->pass->arena);
-  ZB_TRY(zb_arena_status(&p->pass->arena));
-  for (int i = 0; i < p->forward_count; ++i) {
-    int64_t id = zb_get_i64(p->graph.nodes[p->forward[i]].op, ZB_ATTR_ID, -1);
-    if (id >= 0 && !zb_map_set(*out, (void *)(uintptr_t)(id + 1), i)) return ZB_OUT_OF_MEMORY();
-  }
-  return NULL;
+static int64_t time_of(const partition *p, const zb_node *node) {
+  return zb_cost_of(node->op, node->def, p->costs).time_ps;
 }
 
 /* The optimizer runs once a step, so a micro-batch bears its part. An op of it counts where the first accumulate that
  * it depends on was made. */
-static zb_status add_optimizer(partition *p, const zb_map *ids) {
-  int64_t *entry = ZB_NEW(&p->pass->arena, int64_t, p->graph.node_count);
+static zb_status add_optimizer(partition *p) {
+  int *entry = ZB_NEW(&p->pass->arena, int, p->graph.node_count);
   ZB_TRY(zb_arena_status(&p->pass->arena));
-  for (int n = 0; n < p->graph.node_count; ++n) {
-    const zb_node *node = &p->graph.nodes[n];
-    unsigned flags = p->flow.nodes[n];
-    entry[n] = -1;
-    if (flags & ZB_FLOW_ACCUMULATE) {
-      int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1);
-      if (of >= 0) entry[n] = zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), -1);
-    }
+  ZB_FOR_EACH_NODE(node, &p->graph) {
+    unsigned flags = flags_of(p, node);
+    int of = flags & ZB_FLOW_ACCUMULATE ? differentiated(p, node) : -1;
+    int *own = &entry[node->number];
+    *own = of < 0 ? -1 : p->entry[of];
     if (!(flags & ZB_FLOW_OPTIMIZE)) continue;
-    for (int i = 0; i < node->operand_count && entry[n] < 0; ++i) {
-      int producer = p->graph.values[p->graph.operands[node->operand_begin + i]].producer;
-      if (producer >= 0 && producer < n) entry[n] = entry[producer];
+    ZB_FOR_EACH_OPERAND(operand, &p->graph, node) {
+      const zb_node *maker = zb_maker(&p->graph, operand);
+      if (*own < 0 && maker) *own = entry[maker->number];
     }
-    if (entry[n] >= 0) p->cost[entry[n]] += zb_cost_of(node->op, node->def, p->costs).time_ps / p->micro_batches;
+    if (*own >= 0) p->cost[*own] += time_of(p, node) / p->micro_batches;
   }
   return NULL;
 }
@@ -121,30 +123,21 @@ static zb_status check_costs(const partition *p) {
       "compile without --costs, measure that plan with zb-run --profile, and compile again");
 }
 
+/* Gradients of chains count for nobody: they are few. */
 static zb_status sum_costs(partition *p) {
-  zb_map *ids = NULL;
-  ZB_TRY(id_map(p, &ids));
-  for (int i = 0; i < p->forward_count; ++i) {
-    const zb_node *node = &p->graph.nodes[p->forward[i]];
-    p->cost[i] = zb_cost_of(node->op, node->def, p->costs).time_ps;
+  ZB_FOR_EACH_NODE(node, &p->graph) {
+    int of = flags_of(p, node) & ZB_FLOW_BACKWARD ? differentiated(p, node) : node->number;
+    if (of >= 0 && p->entry[of] >= 0) p->cost[p->entry[of]] += time_of(p, node);
   }
-  for (int n = 0; n < p->graph.node_count; ++n) {
-    if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD)) continue;
-    const zb_node *node = &p->graph.nodes[n];
-    int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1), entry = -1;
-    if (of >= 0) entry = zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), -1);
-    if (entry >= 0) p->cost[entry] += zb_cost_of(node->op, node->def, p->costs).time_ps;
-  }
-  return p->costs ? add_optimizer(p, ids) : NULL;
+  return p->costs ? add_optimizer(p) : NULL;
 }
 
 /* The value that would travel: views are remade where they are read. */
 static int base_value(const partition *p, int value) {
-  for (;;) {
-    int producer = p->graph.values[value].producer;
-    if (producer < 0 || !(p->flow.nodes[producer] & ZB_FLOW_VIEW)) return value;
-    value = p->graph.operands[p->graph.nodes[producer].operand_begin];
-  }
+  const zb_node *maker;
+  while ((maker = zb_maker(&p->graph, value)) && (flags_of(p, maker) & ZB_FLOW_VIEW))
+    value = zb_operand(&p->graph, maker, 0);
+  return value;
 }
 
 /* Bytes that cross a cut after each entry: activations made at or before it and read after it by a forward op. */
@@ -155,18 +148,16 @@ static zb_status sum_cut_bytes(partition *p) {
     last[v] = -1;
   for (int i = 0; i < p->forward_count; ++i) {
     const zb_node *node = &p->graph.nodes[p->forward[i]];
-    if (p->flow.nodes[p->forward[i]] & ZB_FLOW_VIEW) continue;
-    for (int k = 0; k < node->operand_count; ++k)
-      last[base_value(p, p->graph.operands[node->operand_begin + k])] = i;
+    if (flags_of(p, node) & ZB_FLOW_VIEW) continue;
+    ZB_FOR_EACH_OPERAND(operand, &p->graph, node)
+      last[base_value(p, operand)] = i;
   }
   int64_t alive = 0;
   /* `cut_bytes` first collects what stops being alive at each entry. */
   for (int i = 0; i < p->forward_count; ++i) {
     const zb_node *node = &p->graph.nodes[p->forward[i]];
-    bool view = (p->flow.nodes[p->forward[i]] & ZB_FLOW_VIEW) != 0;
-    for (int r = 0; r < node->result_count && !view; ++r) {
-      int v = node->result_begin + r;
-      if (last[v] <= i) continue;
+    ZB_FOR_EACH_RESULT(v, node) {
+      if (last[v] <= i || (flags_of(p, node) & ZB_FLOW_VIEW)) continue;
       int64_t bytes = (int64_t)zb_align(zb_type_bytes(mlirValueGetType(p->graph.values[v].value)));
       alive += bytes;
       p->cut_bytes[last[v]] -= bytes;
@@ -179,60 +170,70 @@ static zb_status sum_cut_bytes(partition *p) {
 
 /* ---- Choosing cuts ---- */
 
-/* Fewest stages with no stage above `limit`, cutting only after candidates; `from_right`[i] = stages needed for
- * candidates i.. . */
-static bool fits(const int *candidates, const int64_t *prefix, int count, int64_t total, int stages, int64_t limit) {
+/* Entries after which a cut is allowed, and the time of all up to each; end[count] is the time of the whole. */
+typedef struct candidates {
+  int *entry;
+  int64_t *end;
+  int count;
+} candidates;
+
+/* Those where at most so many bytes cross. A cut after the last op is none. */
+static void find_candidates(const partition *p, int64_t bytes_max, candidates *out) {
+  int64_t end = 0;
+  out->count = 0;
+  for (int i = 0; i < p->forward_count; ++i) {
+    end += p->cost[i];
+    out->end[out->count] = end;
+    if (i + 1 < p->forward_count && p->cut_bytes[i] <= bytes_max) out->entry[out->count++] = i;
+  }
+}
+
+/* Whether no stage has to be above `limit`. */
+static bool fits(const candidates *c, int stages, int64_t limit) {
   int64_t start = 0;
-  int used = 1, i = 0;
-  while (total - start > limit) {
-    int best = -1;
-    while (i < count && prefix[candidates[i]] - start <= limit)
-      best = i++;
-    if (best < 0 || ++used > stages) return false;
-    start = prefix[candidates[best]];
+  for (int used = 1, i = 0; c->end[c->count] - start > limit; ++used) {
+    int first = i;
+    while (i < c->count && c->end[i] - start <= limit)
+      ++i;
+    if (i == first || used == stages) return false;
+    start = c->end[i - 1];
   }
   return true;
 }
 
 /* Cuts with the given bottleneck, each as near to an even share of what is left as the bottleneck allows. needed[i]:
  * stages that the part after candidate i needs. */
-static bool place_cuts(partition *p, const int *candidates, const int64_t *prefix, int count, int64_t total,
-                       int64_t limit, int *needed) {
-  int reach = count; /* furthest end (candidate index, count = the end) a stage starting after i may have */
-  for (int i = count - 1; i >= 0; --i) {
-    while (reach > i && (reach == count ? total : prefix[candidates[reach]]) - prefix[candidates[i]] > limit)
+static bool place_cuts(partition *p, const candidates *c, int64_t limit, int *needed) {
+  int reach = c->count; /* furthest end a stage that starts after i may have */
+  for (int i = c->count - 1; i >= 0; --i) {
+    while (reach > i && c->end[reach] - c->end[i] > limit)
       --reach;
-    needed[i] = reach == count ? 1 : reach == i ? INT_MAX / 2 : 1 + needed[reach];
+    needed[i] = reach == c->count ? 1 : reach == i ? INT_MAX / 2 : 1 + needed[reach];
   }
   int64_t start = 0;
-  int next = 0;
-  bool ok = true;
-  for (int s = 0; s + 1 < p->stages && ok; ++s) {
-    int left = p->stages - s - 1; /* stages after this one */
-    int64_t ideal = start + (total - start) / (left + 1);
-    int best = -1;
-    int64_t best_distance = INT64_MAX;
-    for (int i = next; i < count && prefix[candidates[i]] - start <= limit; ++i) {
-      int64_t distance = prefix[candidates[i]] > ideal ? prefix[candidates[i]] - ideal : ideal - prefix[candidates[i]];
-      bool enough_after = count - i - 1 >= left - 1;
+  for (int s = 0, next = 0; s + 1 < p->stages; ++s) {
+    int left = p->stages - s - 1, best = -1; /* left: stages after this one */
+    int64_t ideal = start + (c->end[c->count] - start) / (left + 1), best_distance = INT64_MAX;
+    for (int i = next; i < c->count && c->end[i] - start <= limit; ++i) {
+      int64_t distance = c->end[i] > ideal ? c->end[i] - ideal : ideal - c->end[i];
+      bool enough_after = c->count - i - 1 >= left - 1;
       if (needed[i] <= left && enough_after && distance < best_distance) best = i, best_distance = distance;
     }
-    ok = best >= 0;
-    if (!ok) break;
-    p->cut_after[s] = candidates[best];
-    start = prefix[candidates[best]];
+    if (best < 0) return false;
+    p->cut_after[s] = c->entry[best];
+    start = c->end[best];
     next = best + 1;
   }
-  return ok;
+  return true;
 }
 
 /* The shortest bottleneck over these candidates; INT64_MAX if there are too few. */
-static int64_t bottleneck(const partition *p, const int *candidates, const int64_t *prefix, int count, int64_t total) {
-  if (count < p->stages - 1) return INT64_MAX;
-  int64_t low = total / p->stages, high = total;
+static int64_t bottleneck(const partition *p, const candidates *c) {
+  if (c->count < p->stages - 1) return INT64_MAX;
+  int64_t low = c->end[c->count] / p->stages, high = c->end[c->count];
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
-    if (fits(candidates, prefix, count, total, p->stages, middle))
+    if (fits(c, p->stages, middle))
       high = middle;
     else
       low = middle + 1;
@@ -244,58 +245,40 @@ static int64_t bottleneck(const partition *p, const int *candidates, const int64
  * transfers: both ways, and by the model four times over, because what crosses is also kept on both sides and the
  * model's times are none of this machine. */
 static zb_status choose_cuts(partition *p) {
-  int last = p->forward_count - 1; /* a cut after the last op is none */
   const double crossings = p->costs ? 2.0 : 8.0;
   zb_arena *arena = &p->pass->arena;
-  int *candidates = ZB_NEW(arena, int, p->forward_count), *needed = ZB_NEW(arena, int, p->forward_count);
-  int64_t *prefix = ZB_NEW(arena, int64_t, p->forward_count);
+  candidates c = {ZB_NEW(arena, int, p->forward_count), ZB_NEW(arena, int64_t, p->forward_count), 0};
+  int *needed = ZB_NEW(arena, int, p->forward_count);
   ZB_TRY(zb_arena_status(arena));
-  int64_t total = 0, fewest = INT64_MAX, best = INT64_MAX, best_threshold = 0, best_limit = 0;
-  for (int i = 0; i <= last; ++i) {
-    prefix[i] = total += p->cost[i];
-    if (i < last && p->cut_bytes[i] > 0 && p->cut_bytes[i] < fewest) fewest = p->cut_bytes[i];
-  }
+  int64_t fewest = INT64_MAX, best = INT64_MAX, best_threshold = 0, best_limit = 0;
+  for (int i = 0; i + 1 < p->forward_count; ++i)
+    if (p->cut_bytes[i] > 0 && p->cut_bytes[i] < fewest) fewest = p->cut_bytes[i];
   if (fewest == INT64_MAX) fewest = 64;
   for (double factor = 1.0; factor < 1e6; factor *= 1.5) {
     int64_t threshold = (int64_t)((double)fewest * factor);
-    int count = 0;
-    for (int i = 0; i < last; ++i)
-      if (p->cut_bytes[i] <= threshold) candidates[count++] = i;
-    int64_t limit = bottleneck(p, candidates, prefix, count, total);
+    find_candidates(p, threshold, &c);
+    int64_t limit = bottleneck(p, &c);
     if (limit == INT64_MAX) continue;
     int64_t score = limit + (int64_t)(crossings * zb_link_costs_of(p->costs).ps_per_byte * (double)threshold);
     if (score < best) best = score, best_threshold = threshold, best_limit = limit;
   }
   ZB_ASSERT(best < INT64_MAX); /* forward_count >= stages was checked, and the last threshold takes every place */
-  int count = 0;
-  for (int i = 0; i < last; ++i)
-    if (p->cut_bytes[i] <= best_threshold) candidates[count++] = i;
+  find_candidates(p, best_threshold, &c);
   /* An even share may miss the bottleneck by the rule that all stages get an op: widen until it works. */
-  while (!place_cuts(p, candidates, prefix, count, total, best_limit, needed))
+  while (!place_cuts(p, &c, best_limit, needed))
     best_limit += best_limit / 8 + 1;
   return NULL;
 }
 
 /* ---- Cuts named by the user ---- */
 
+/* "module.path (node)": the whole, the path or the node may be given. */
 static bool name_matches(MlirOperation op, const char *word, size_t length) {
   MlirLocation location = mlirOperationGetLocation(op);
-  while (!mlirLocationIsAName(location))
-    return false;
-  MlirStringRef name = mlirIdentifierStr(mlirLocationNameGetName(location));
-  /* "module.path (node)": the whole, the path or the node may be given. */
-  char text[512];
-  if (name.length >= sizeof text) return false;
-  memcpy(text, name.data, name.length);
-  text[name.length] = '\0';
-  if (name.length == length && memcmp(text, word, length) == 0) return true;
-  char *open = strstr(text, " (");
-  if (!open) return false;
-  *open = '\0';
-  if (strlen(text) == length && memcmp(text, word, length) == 0) return true;
-  open += 2;
-  open[strcspn(open, ")")] = '\0';
-  return strlen(open) == length && memcmp(open, word, length) == 0;
+  if (!mlirLocationIsAName(location)) return false;
+  const char *name = mlirIdentifierStr(mlirLocationNameGetName(location)).data, *node = strstr(name, " (");
+  if (strncmp(name, word, length) == 0 && (!name[length] || name + length == node)) return true;
+  return node && strcspn(node + 2, ")") == length && strncmp(node + 2, word, length) == 0;
 }
 
 /* "a,b": a stage ends after the last op named a, and so on. A path also names every op below it. */
@@ -338,43 +321,38 @@ static void stage_forward(partition *p) {
     if (s < p->stages - 1 && p->cut_after[s] == i) ++s;
   }
   /* A chain follows its reader. */
-  for (int n = p->graph.node_count - 1; n >= 0; --n) {
-    if (!(p->flow.nodes[n] & ZB_FLOW_CHAIN) || (p->flow.nodes[n] & ZB_FLOW_LOAD)) continue;
-    const zb_node *node = &p->graph.nodes[n];
+  ZB_FOR_EACH_NODE_BACKWARD(node, &p->graph) {
+    if (!(flags_of(p, node) & ZB_FLOW_CHAIN) || (flags_of(p, node) & ZB_FLOW_LOAD)) continue;
     int first = INT_MAX;
-    for (int r = 0; r < node->result_count; ++r) {
-      const zb_value *value = &p->graph.values[node->result_begin + r];
-      for (int u = 0; u < value->use_count; ++u) {
-        int user = p->graph.uses[value->use_begin + u];
-        if ((p->flow.nodes[user] & ZB_FLOW_FORWARD) && p->stage[user] >= 0 && p->stage[user] < first)
-          first = p->stage[user];
-      }
-    }
-    p->stage[n] = first == INT_MAX ? 0 : first;
+    ZB_FOR_EACH_USER(user, &p->graph, node)
+      if ((p->flow.nodes[user] & ZB_FLOW_FORWARD) && p->stage[user] >= 0 && p->stage[user] < first)
+        first = p->stage[user];
+    p->stage[node->number] = first == INT_MAX ? 0 : first;
   }
 }
 
-/* The stage of an accumulate is that of its parameter, by name, or the one its optimizer updates with it. */
+/* The trained parameter of an accumulate without a name: the one that its optimizer updates with it. -1: none. */
+static int updated_parameter(const partition *p, const zb_node *accumulate) {
+  ZB_FOR_EACH_USER(user, &p->graph, accumulate)
+    ZB_FOR_EACH_OPERAND(operand, &p->graph, &p->graph.nodes[user])
+      if (operand < p->graph.argument_count && (p->flow.arguments[operand] & ZB_FLOW_TRAINED)) return operand;
+  return -1;
+}
+
+/* The stage of an accumulate is that of its parameter. */
 static zb_status stage_accumulates(const partition *p, const int *parameter, int *known) {
   zb_map *names = zb_arena_map(&p->pass->arena);
-  ZB_TRY(zb_arena_status(&p->pass->arena));
   for (int a = 0; a < p->graph.argument_count; ++a) {
     const char *name = zb_argument_string(p->graph.function, a, ZB_ATTR_PARAM);
-    if (name && !zb_map_set(names, name, a)) return ZB_OUT_OF_MEMORY();
+    if (name) zb_arena_map_set(&p->pass->arena, names, name, a);
   }
-  for (int n = 0; n < p->graph.node_count; ++n) {
-    if (!(p->flow.nodes[n] & ZB_FLOW_ACCUMULATE)) continue;
-    const char *name = zb_get_string(p->graph.nodes[n].op, "parameter");
+  ZB_TRY(zb_arena_status(&p->pass->arena));
+  ZB_FOR_EACH_NODE(node, &p->graph) {
+    if (!(flags_of(p, node) & ZB_FLOW_ACCUMULATE)) continue;
+    const char *name = zb_get_string(node->op, "parameter");
     int64_t argument = name ? zb_map_get_or(names, name, -1) : -1;
-    const zb_value *sum = &p->graph.values[p->graph.nodes[n].result_begin];
-    for (int u = 0; u < sum->use_count && argument < 0; ++u) {
-      const zb_node *user = &p->graph.nodes[p->graph.uses[sum->use_begin + u]];
-      for (int i = 0; i < user->operand_count && argument < 0; ++i) {
-        const zb_value *operand = &p->graph.values[p->graph.operands[user->operand_begin + i]];
-        if (operand->producer < 0 && (p->flow.arguments[operand->index] & ZB_FLOW_TRAINED)) argument = operand->index;
-      }
-    }
-    if (argument >= 0 && parameter[argument] > known[n]) known[n] = parameter[argument];
+    if (argument < 0) argument = updated_parameter(p, node);
+    if (argument >= 0 && parameter[argument] > known[node->number]) known[node->number] = parameter[argument];
   }
   return NULL;
 }
@@ -387,89 +365,67 @@ static zb_status stage_unmarked(partition *p) {
   ZB_TRY(zb_arena_status(arena));
   for (int a = 0; a < p->graph.argument_count; ++a) {
     parameter[a] = -1;
-    const zb_value *value = &p->graph.values[a];
     if (!(p->flow.arguments[a] & ZB_FLOW_PARAMETER)) continue;
-    for (int u = 0; u < value->use_count && parameter[a] < 0; ++u) {
-      int user = p->graph.uses[value->use_begin + u];
-      if (p->flow.nodes[user] & ZB_FLOW_FORWARD) parameter[a] = p->stage[user];
-    }
+    ZB_FOR_EACH_USER(user, &p->graph, &p->graph.values[a])
+      if (parameter[a] < 0 && (p->flow.nodes[user] & ZB_FLOW_FORWARD)) parameter[a] = p->stage[user];
   }
-  for (int n = 0; n < p->graph.node_count; ++n) { /* what it reads */
-    const zb_node *node = &p->graph.nodes[n];
-    known[n] = -1;
-    for (int i = 0; i < node->operand_count; ++i) {
-      const zb_value *value = &p->graph.values[p->graph.operands[node->operand_begin + i]];
-      int from = value->producer < 0 ? parameter[value->index] : -1;
-      /* An activation was made in its stage: its gradient op cannot stand before it. */
-      if (value->producer >= 0 && (p->flow.nodes[value->producer] & ZB_FLOW_FORWARD)) from = p->stage[value->producer];
-      if (from > known[n]) known[n] = from;
+  ZB_FOR_EACH_NODE(node, &p->graph) { /* what it reads */
+    known[node->number] = -1;
+    ZB_FOR_EACH_OPERAND(operand, &p->graph, node) {
+      const zb_node *maker = zb_maker(&p->graph, operand);
+      int from = maker ? -1 : parameter[operand];
+      /* An activation was made in its stage: its gradient op cannot come before it. */
+      if (maker && (flags_of(p, maker) & ZB_FLOW_FORWARD)) from = p->stage[maker->number];
+      if (from > known[node->number]) known[node->number] = from;
     }
   }
   ZB_TRY(stage_accumulates(p, parameter, known));
-  for (int n = p->graph.node_count - 1; n >= 0; --n) { /* what it leads to */
+  ZB_FOR_EACH_NODE_BACKWARD(node, &p->graph) { /* what it leads to */
+    int n = node->number;
     if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD)) continue;
-    const zb_node *node = &p->graph.nodes[n];
-    for (int r = 0; r < node->result_count; ++r) {
-      const zb_value *value = &p->graph.values[node->result_begin + r];
-      for (int u = 0; u < value->use_count; ++u) {
-        int user = p->graph.uses[value->use_begin + u];
-        if (!(p->flow.nodes[user] & ZB_FLOW_OPTIMIZE) && known[user] > known[n]) known[n] = known[user];
-      }
-    }
+    ZB_FOR_EACH_USER(user, &p->graph, node)
+      if (!(p->flow.nodes[user] & ZB_FLOW_OPTIMIZE) && known[user] > known[n]) known[n] = known[user];
     if (p->stage[n] == NO_STAGE) p->stage[n] = known[n] < 0 ? 0 : known[n];
   }
   return NULL;
 }
 
 static zb_status stage_backward(partition *p) {
-  zb_map *ids = zb_arena_map_pointer(&p->pass->arena);
-  ZB_TRY(zb_arena_status(&p->pass->arena));
   bool unmarked = false;
-  for (int n = 0; n < p->graph.node_count; ++n) {
-    int64_t id = p->stage[n] >= 0 ? zb_get_i64(p->graph.nodes[n].op, ZB_ATTR_ID, -1) : -1;
-    if (id >= 0 && !zb_map_set(ids, (void *)(uintptr_t)(id + 1), p->stage[n])) return ZB_OUT_OF_MEMORY();
-  }
-  for (int n = 0; n < p->graph.node_count; ++n) {
-    unsigned flags = p->flow.nodes[n];
-    if (!(flags & ZB_FLOW_BACKWARD) || (flags & ZB_FLOW_LOAD)) continue;
-    int64_t of = zb_get_i64(p->graph.nodes[n].op, ZB_ATTR_OF, -1);
-    if (of >= 0) p->stage[n] = (int)zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), NO_STAGE);
-    unmarked |= p->stage[n] == NO_STAGE;
+  ZB_FOR_EACH_NODE(node, &p->graph) {
+    if (!(flags_of(p, node) & ZB_FLOW_BACKWARD) || (flags_of(p, node) & ZB_FLOW_LOAD)) continue;
+    int of = differentiated(p, node);
+    if (of >= 0) p->stage[node->number] = p->stage[of];
+    unmarked |= p->stage[node->number] == NO_STAGE;
   }
   return unmarked ? stage_unmarked(p) : NULL;
 }
 
-/* The optimizer of a parameter stands with its accumulates; shared where they are in several stages. Two sweeps join
- * what belongs together: down from the accumulates, then up, so that a chain that meets a shared one is shared as a
- * whole. */
+/* The optimizer of a parameter has the stage of its accumulates; it is shared where they are in several stages. Two
+ * sweeps join what belongs together: down from the accumulates, then up, so that a chain that meets a shared one is
+ * shared as a whole. */
 static void stage_optimizer(partition *p) {
-  for (int n = 0; n < p->graph.node_count; ++n) {
-    if (!(p->flow.nodes[n] & ZB_FLOW_OPTIMIZE)) continue;
-    const zb_node *node = &p->graph.nodes[n];
+  ZB_FOR_EACH_NODE(node, &p->graph) {
+    if (!(flags_of(p, node) & ZB_FLOW_OPTIMIZE)) continue;
     int stage = NO_STAGE;
-    for (int i = 0; i < node->operand_count; ++i) {
-      int producer = p->graph.values[p->graph.operands[node->operand_begin + i]].producer;
-      if (producer < 0 || !(p->flow.nodes[producer] & (ZB_FLOW_OPTIMIZE | ZB_FLOW_ACCUMULATE))) continue;
-      int from = p->stage[producer];
-      stage = stage == NO_STAGE ? from : stage == from ? stage : SHARED_STAGE;
+    ZB_FOR_EACH_OPERAND(operand, &p->graph, node) {
+      const zb_node *maker = zb_maker(&p->graph, operand);
+      if (!maker || !(flags_of(p, maker) & (ZB_FLOW_OPTIMIZE | ZB_FLOW_ACCUMULATE))) continue;
+      int from = p->stage[maker->number];
+      stage = stage == NO_STAGE || stage == from ? from : SHARED_STAGE;
     }
-    p->stage[n] = stage == NO_STAGE ? 0 : stage;
+    p->stage[node->number] = stage == NO_STAGE ? 0 : stage;
   }
-  for (int n = p->graph.node_count - 1; n >= 0; --n) {
-    if (!(p->flow.nodes[n] & ZB_FLOW_OPTIMIZE)) continue;
-    const zb_node *node = &p->graph.nodes[n];
-    for (int r = 0; r < node->result_count; ++r) {
-      const zb_value *value = &p->graph.values[node->result_begin + r];
-      for (int u = 0; u < value->use_count; ++u)
-        if (p->stage[p->graph.uses[value->use_begin + u]] == SHARED_STAGE) p->stage[n] = SHARED_STAGE;
-    }
-  }
+  ZB_FOR_EACH_NODE_BACKWARD(node, &p->graph)
+    ZB_FOR_EACH_USER(user, &p->graph, node)
+      if ((flags_of(p, node) & ZB_FLOW_OPTIMIZE) && p->stage[user] == SHARED_STAGE)
+        p->stage[node->number] = SHARED_STAGE;
 }
 
 static void write_stages(partition *p) {
-  for (int n = 0; n < p->graph.node_count; ++n) {
-    if (p->flow.nodes[n] & ZB_FLOW_LOAD || p->stage[n] == NO_STAGE) continue;
-    zb_set_i64(p->graph.nodes[n].op, ZB_ATTR_STAGE, p->stage[n]);
+  ZB_FOR_EACH_NODE(node, &p->graph) {
+    if ((flags_of(p, node) & ZB_FLOW_LOAD) || p->stage[node->number] == NO_STAGE) continue;
+    zb_set_i64(node->op, ZB_ATTR_STAGE, p->stage[node->number]);
     ++p->pass->changes;
   }
 }
@@ -479,18 +435,17 @@ static void write_stages(partition *p) {
 /* The stage that updates what a value is computed of, where that are trained parameters and views alone; -1 for other
  * values. Of a parameter that is used in `reader` itself, that one. */
 static int stage_of_parameters(const partition *p, int value, int reader) {
-  int producer = p->graph.values[value].producer, found = -1;
-  while (producer >= 0 && (p->flow.nodes[producer] & ZB_FLOW_VIEW) && !(p->flow.nodes[producer] & ZB_FLOW_CHAIN)) {
-    value = p->graph.operands[p->graph.nodes[producer].operand_begin];
-    producer = p->graph.values[value].producer;
+  const zb_node *maker = zb_maker(&p->graph, value);
+  for (; maker && (flags_of(p, maker) & (ZB_FLOW_VIEW | ZB_FLOW_CHAIN)) == ZB_FLOW_VIEW;
+       maker = zb_maker(&p->graph, value))
+    value = zb_operand(&p->graph, maker, 0);
+  if (maker) {
+    unsigned flags = flags_of(p, maker) & (ZB_FLOW_CHAIN | ZB_FLOW_TRAINED | ZB_FLOW_LOAD);
+    return flags == (ZB_FLOW_CHAIN | ZB_FLOW_TRAINED) ? p->stage[maker->number] : -1;
   }
-  if (producer >= 0) {
-    unsigned flags = p->flow.nodes[producer];
-    return (flags & ZB_FLOW_CHAIN) && (flags & ZB_FLOW_TRAINED) && !(flags & ZB_FLOW_LOAD) ? p->stage[producer] : -1;
-  }
-  const zb_value *parameter = &p->graph.values[value];
-  for (int u = 0; u < parameter->use_count && (p->flow.arguments[parameter->index] & ZB_FLOW_TRAINED); ++u) {
-    int user = p->graph.uses[parameter->use_begin + u];
+  int found = -1;
+  if (!(p->flow.arguments[value] & ZB_FLOW_TRAINED)) return -1;
+  ZB_FOR_EACH_USER(user, &p->graph, &p->graph.values[value]) {
     if (!(p->flow.nodes[user] & ZB_FLOW_FORWARD)) continue;
     if (p->stage[user] == reader) return reader;
     if (p->stage[user] > found) found = p->stage[user];
@@ -502,13 +457,13 @@ static int stage_of_parameters(const partition *p, int value, int reader) {
  * earlier stage that reads it must not take the parameter itself, as other readers do: its rank does not update it. A
  * copy is made where the parameter is, and travels. */
 static zb_result send_parameters(partition *p) {
-  for (int n = 0; n < p->graph.node_count; ++n) {
-    const zb_node *node = &p->graph.nodes[n];
-    if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD) || (p->flow.nodes[n] & (ZB_FLOW_VIEW | ZB_FLOW_LOAD)) || p->stage[n] < 0)
+  ZB_FOR_EACH_NODE(node, &p->graph) {
+    int stage = p->stage[node->number];
+    if ((flags_of(p, node) & (ZB_FLOW_BACKWARD | ZB_FLOW_VIEW | ZB_FLOW_LOAD)) != ZB_FLOW_BACKWARD || stage < 0)
       continue;
     for (int i = 0; i < node->operand_count; ++i) {
-      int value = p->graph.operands[node->operand_begin + i], from = stage_of_parameters(p, value, p->stage[n]);
-      if (from < 0 || from == p->stage[n]) continue;
+      int value = zb_operand(&p->graph, node, i), from = stage_of_parameters(p, value, stage);
+      if (from < 0 || from == stage) continue;
       zb_builder builder = zb_builder_before(node->op);
       MlirValue copy = zb_build1(&builder, "contiguous", p->graph.values[value].value);
       if (builder.failed) return ZB_FAIL;
