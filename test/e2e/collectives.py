@@ -8,9 +8,11 @@ on the fake GPU (over its queues and over the fake NCCL).
 
 collective_plan writes the plans (test/runtime/plan/collective_plan.h says what they compute): W of rank r adds the
 frozen parameter x.r to its sum of gradients in every micro-batch, the members put their sums together, UPDATE adds
-what came out to p. After an all-gather UPDATE adds up itself, so it and an all-reduce must give the same bytes. Then
-the tools that show a plan: the printed plan, timelines, traces, measured costs, memory. And a process that dies or
-stalls in the middle of a collective. Ends with "N passed, N failed, N skipped".
+what came out to p. After an all-gather UPDATE adds up itself, so it and an all-reduce must give the same bytes. Then the
+tools that show a plan: the printed plan, timelines, traces, measured costs, memory. And a process that dies or stalls
+in the middle of a collective, over TCP and over MPI.
+
+Ends with "N passed, N failed, N skipped".
 """
 import array
 import itertools
@@ -41,6 +43,10 @@ RANDOM = 8
 SIM_SEEDS = (1, 77)
 SHOWN = (NAMED[4], NAMED[6])  # what shows plans takes these
 FAULTY, MOST_KILLS = (3, 0b111, 4000000, 1), 20
+# By launcher: what is run, and where the others must have been caught. The sum of an all-gather is in UPDATE.
+FAULTY_KINDS = {"tcp": ("all-reduce", (r"is at ADD_0 \(job", r"is at UPDATE \(job")),
+                "mpi": ("all-gather", (r"is at UPDATE \(job \d+ of \d+\), waiting for message \d+ from",
+                                       r"is at UPDATE \(job \d+ of \d+\), waiting for message \d+ to"))}
 # Every plan is run by one of these too, in turn; no process without a rank.
 STARTS = [("tcp", 2), ("mpi", 2), ("tcp", 3), ("tcp", 4), ("mpi", 4)]
 
@@ -250,26 +256,28 @@ class Training(processes_faults.Run):
 
 def faults(suite, tool, folder, launcher):
     """A process is killed or stopped while many megabytes of sums are on their way, or are added: the others end in
-    time, and say which rank it was and at which job they were."""
-    case = Case(suite, tool, folder, "all-reduce", *FAULTY)
+    time, say which rank it was and at which job they were, and leave no part of a checkpoint."""
+    kind, places = FAULTY_KINDS[launcher.name]
+    case = Case(suite, tool, os.path.join(folder, "faults-" + launcher.name), kind, *FAULTY)
     chance, seen = random.Random(3), ""
 
     def hit(rank, number, seconds, status, *arguments):
-        run = Training(suite, launcher, case.folder, case.folder + ".faulty", *arguments, processes=case.ranks,
-                       every=10 ** 6)
+        saved = case.folder + ".faulty"
+        run = Training(suite, launcher, case.folder, saved, *arguments, processes=case.ranks, every=10 ** 6)
         took, got, left, errors = run.hit(rank, number, chance.random() / 20)
         said = {other for other in range(case.ranks) if re.search(rf"rank {other} is at \w", errors)}
-        suite.check(took is not None and took < seconds and got == status and not left and
+        half = [path for path in (saved, saved + ".tmp", saved + ".old") if os.path.exists(path)]
+        suite.check(took is not None and took < seconds and got == status and not left and not half and
                     len(said - {rank}) == case.ranks - 1 and f"process {rank} (rank {rank}, pid " in errors,
-                    f"signal {number} to rank {rank} in a collective: {took} s, status {got}, left {left}, said "
-                    f"{said}\n{errors}")
+                    f"signal {number} to rank {rank} in an {kind} over {launcher.name}: {took} s, status {got}, left "
+                    f"{left} and {half}, said {said}\n{errors}")
         return errors
 
     for rank in range(case.ranks):
         seen += hit(rank, signal.SIGSTOP, 6, 5, "--timeout", 1)
     for turn in range(MOST_KILLS):
         seen += hit(turn % case.ranks, signal.SIGKILL, 5, 128 + signal.SIGKILL)
-        whole = "is at ADD_0 (job" in seen and "is at UPDATE (job" in seen  # before or in the sum, and behind it
+        whole = all(re.search(place, seen) for place in places)
         if turn + 1 >= case.ranks and whole:
             break
     suite.check(whole, f"{MOST_KILLS} times nobody was hit while the sums came, or were added\n{seen}")
@@ -311,7 +319,7 @@ def main():
 
         rows = list(dict.fromkeys(cases()))
         launchers = [processes.LAUNCHERS[name] for name, reason in reasons.items() if not reason]
-        tasks = [lambda: faults(suite, tool, folder, processes.LAUNCHERS["tcp"]),
+        tasks = [*(lambda launcher=launcher: faults(suite, tool, folder, launcher) for launcher in launchers),
                  lambda: tied(suite, folder, launchers),
                  *(lambda row=row, number=number: train(number, row) for number, row in enumerate(rows))]
         common.run_parallel(tasks, options.jobs)
