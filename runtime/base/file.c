@@ -212,14 +212,9 @@ zb_status zb_file_writer_commit(zb_file_writer *writer) {
   ZB_TRY_GOTO(zb_file_writer_sync(writer));
   int closed = close(writer->descriptor);
   writer->descriptor = -1;
-  if (closed != 0 && errno != EINTR) {
-    status = io_error("write", writer->path, errno);
-    goto cleanup;
-  }
-  if (writer->temporary && rename(writer->temporary, writer->path) != 0) {
-    status = io_error("write", writer->path, errno);
-    goto cleanup;
-  }
+  if (closed != 0 && errno != EINTR) ZB_TRY_GOTO(io_error("write", writer->path, errno));
+  if (writer->temporary && rename(writer->temporary, writer->path) != 0)
+    ZB_TRY_GOTO(io_error("write", writer->path, errno));
   if (writer->temporary) status = sync_folder(writer->path);
   forget(writer);
   return status;
@@ -286,14 +281,9 @@ zb_status zb_make_folder(const char *path) {
     prefix[i] = '\0';
     struct stat there;
     const int error = mkdir(prefix, 0777) != 0 ? errno : 0;
-    if (error == EEXIST && stat(prefix, &there) == 0 && !S_ISDIR(there.st_mode)) {
-      status = ZB_ERROR(IO, "'%s' exists and is not a folder", prefix);
-      goto cleanup;
-    }
-    if (error && error != EEXIST) {
-      status = io_error("create the folder", prefix, error);
-      goto cleanup;
-    }
+    if (error == EEXIST && stat(prefix, &there) == 0 && !S_ISDIR(there.st_mode))
+      ZB_TRY_GOTO(ZB_ERROR(IO, "'%s' exists and is not a folder", prefix));
+    if (error && error != EEXIST) ZB_TRY_GOTO(io_error("create the folder", prefix, error));
     prefix[i] = path[i];
   }
   struct stat about;

@@ -269,7 +269,7 @@ void zb_json_add_real(zb_text *out, double value) {
   json_decref(real);
 }
 
-static void add_string(zb_text *out, const char *text) {
+void zb_json_add_string(zb_text *out, const char *text) {
   zb_text_add(out, "\"");
   for (const unsigned char *c = (const unsigned char *)(text ? text : ""); *c; ++c)
     if (*c == '"' || *c == '\\')
@@ -308,7 +308,7 @@ static void add_value(zb_text *out, const zb_json_field *f, const void *from) {
     zb_text_add(out, *(const bool *)from ? "true" : "false");
     break;
   case ZB_JSON_TEXT:
-    add_string(out, *(char *const *)from);
+    zb_json_add_string(out, *(char *const *)from);
     break;
   case ZB_JSON_HEX:
     zb_text_add(out, "\"%016" PRIx64 "\"", *(const uint64_t *)from);

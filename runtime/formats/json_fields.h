@@ -93,6 +93,8 @@ void zb_json_release(const zb_json_field *fields, void *item);
 void zb_json_add_object(zb_text *out, const zb_json_field *fields, const void *item);
 /* Adds one value of a row: "NAME": value. */
 void zb_json_add_field(zb_text *out, const zb_json_field *field, const void *item);
+/* Adds a text in quotes; NULL is the empty one. */
+void zb_json_add_string(zb_text *out, const char *text);
 /* Adds a number with a point in every locale, all digits kept. */
 void zb_json_add_real(zb_text *out, double value);
 

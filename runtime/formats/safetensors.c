@@ -221,11 +221,10 @@ static zb_status read_entries(zb_store *store, const char *path, json_t *header,
   qsort(entries, count, sizeof *entries, compare_entries);
   uint64_t at = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (entries[i].begin != at) {
-      status = ZB_ERROR(INVALID, "%s: tensor '%s' begins at byte %" PRIu64 " of the data, expected %" PRIu64 " (no %s)",
-                        path, entries[i].name, entries[i].begin, at, entries[i].begin < at ? "overlaps" : "holes");
-      goto cleanup;
-    }
+    if (entries[i].begin != at)
+      ZB_TRY_GOTO(ZB_ERROR(INVALID,
+                           "%s: tensor '%s' begins at byte %" PRIu64 " of the data, expected %" PRIu64 " (no %s)", path,
+                           entries[i].name, entries[i].begin, at, entries[i].begin < at ? "overlaps" : "holes"));
     at = entries[i].end;
     ZB_TRY_GOTO(zb_store_add(store, entries[i].name, &entries[i].shape, data + entries[i].begin, false));
   }
@@ -268,21 +267,13 @@ zb_status zb_store_open(const char *path, zb_store **out) {
   int descriptor = -1;
   uint64_t file_bytes = 0;
   ZB_TRY(zb_file_open(NULL, path, &descriptor, &file_bytes));
-  if (file_bytes < LENGTH_BYTES) {
-    status =
-        ZB_ERROR(INVALID, "%s: %llu bytes are too few for a safetensors file", path, (unsigned long long)file_bytes);
-    goto cleanup;
-  }
+  if (file_bytes < LENGTH_BYTES)
+    ZB_TRY_GOTO(
+        ZB_ERROR(INVALID, "%s: %llu bytes are too few for a safetensors file", path, (unsigned long long)file_bytes));
   store = zb_store_create();
-  if (!store) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  if (!store) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   void *mapping = mmap(NULL, (size_t)file_bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (mapping == MAP_FAILED) {
-    status = ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno));
-    goto cleanup;
-  }
+  if (mapping == MAP_FAILED) ZB_TRY_GOTO(ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno)));
   store->mapping = mapping;
   store->mapping_bytes = (size_t)file_bytes;
   ZB_TRY_GOTO(read_mapping(store, path));
@@ -449,23 +440,14 @@ static zb_status read_weight_map(zb_store *store, const char *path, json_t *weig
   json_object_foreach(weight_map, name, value) {
     const char *file = json_string_value(value);
     int64_t part = 0;
-    if (!file) {
-      status = ZB_ERROR(INVALID, "%s: the file of tensor '%s' is no text", path, name);
-      goto cleanup;
-    }
+    if (!file) ZB_TRY_GOTO(ZB_ERROR(INVALID, "%s: the file of tensor '%s' is no text", path, name));
     if (!zb_map_get(files, file, &part)) {
       ZB_TRY_GOTO(open_part(store, path, file));
       part = (int64_t)store->part_count - 1;
-      if (!zb_map_set(files, file, part)) {
-        status = ZB_OUT_OF_MEMORY();
-        goto cleanup;
-      }
+      if (!zb_map_set(files, file, part)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
     }
     const zb_stored_tensor *tensor = zb_store_find(store->parts[part], name);
-    if (!tensor) {
-      status = ZB_ERROR(INVALID, "%s: tensor '%s' is not in '%s'", path, name, file);
-      goto cleanup;
-    }
+    if (!tensor) ZB_TRY_GOTO(ZB_ERROR(INVALID, "%s: tensor '%s' is not in '%s'", path, name, file));
     ZB_TRY_GOTO(zb_store_add(store, name, &tensor->shape, tensor->data, false));
   }
 cleanup:
@@ -501,15 +483,9 @@ zb_status zb_store_open_index(const char *path, const char *const *same_keys, zb
   if (!store) return ZB_OUT_OF_MEMORY();
   ZB_TRY_GOTO(zb_file_read(path, HEADER_BYTES_MAX, &text, &bytes));
   ZB_TRY_GOTO(zb_json_parse(text, bytes, JSON_REJECT_DUPLICATES, &index, &error));
-  if (!index) {
-    status = ZB_ERROR(INVALID, "%s:%d:%d: %s", path, error.line, error.column, error.text);
-    goto cleanup;
-  }
+  if (!index) ZB_TRY_GOTO(ZB_ERROR(INVALID, "%s:%d:%d: %s", path, error.line, error.column, error.text));
   json_t *weight_map = json_object_get(index, "weight_map");
-  if (!json_is_object(weight_map)) {
-    status = ZB_ERROR(INVALID, "%s: \"weight_map\" is missing or no object", path);
-    goto cleanup;
-  }
+  if (!json_is_object(weight_map)) ZB_TRY_GOTO(ZB_ERROR(INVALID, "%s: \"weight_map\" is missing or no object", path));
   ZB_TRY_GOTO(read_weight_map(store, path, weight_map));
   ZB_TRY_GOTO(take_metadata(store, path, same_keys));
   *out = store;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/arena.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 
@@ -65,6 +66,7 @@ static int style_of(char kind) {
 typedef struct picture {
   const zb_timeline *timeline;
   zb_text *out;
+  zb_arena *memory;
   int64_t start_ps, end_ps;
   int64_t *busy_ps; /* [ranks] */
   uint64_t *peak;   /* [ranks] */
@@ -83,38 +85,37 @@ typedef struct picture {
 
 /* ---- Numbers and text ---- */
 
-static void add_number(zb_text *out, double value) {
-  const long long hundredths = llround(value * 100);
-  const long long size = hundredths < 0 ? -hundredths : hundredths;
-  zb_text_add(out, "%s%lld", hundredths < 0 ? "-" : "", size / 100);
-  if (size % 100) zb_text_add(out, size % 10 ? ".%02lld" : ".%lld", size % 10 ? size % 100 : size % 100 / 10);
+/* A number as text; it lives until the end of the call that it is an argument of. */
+typedef struct shown {
+  char text[48];
+} shown;
+
+/* An integer whose last `decimals` digits are behind the point. Without a double, for the same bytes in every locale.
+ */
+static shown decimal(long long value, int decimals) {
+  static const long long powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+  const long long power = powers[decimals], size = value < 0 ? -value : value;
+  shown out;
+  int used = snprintf(out.text, sizeof out.text, "%s%lld", value < 0 ? "-" : "", size / power);
+  if (decimals) snprintf(out.text + used, sizeof out.text - (size_t)used, ".%0*lld", decimals, size % power);
+  return out;
 }
 
-/* name="value" */
-static void add_attribute(zb_text *out, const char *name, double value) {
-  zb_text_add(out, " %s=\"", name);
-  add_number(out, value);
-  zb_text_add(out, "\"");
+static shown number(double value) {
+  const long long hundredths = llround(value * 100);
+  const int decimals = hundredths % 100 == 0 ? 0 : hundredths % 10 == 0 ? 1 : 2;
+  return decimal(decimals == 2 ? hundredths : decimals == 1 ? hundredths / 10 : hundredths / 100, decimals);
 }
 
 static void add_escaped(zb_text *out, const char *text) {
+  static const char special[] = "<>&\"";
+  static const char *const names[] = {"&lt;", "&gt;", "&amp;", "&quot;"};
   for (; *text; ++text) {
-    switch (*text) {
-    case '<':
-      zb_text_add(out, "&lt;");
-      break;
-    case '>':
-      zb_text_add(out, "&gt;");
-      break;
-    case '&':
-      zb_text_add(out, "&amp;");
-      break;
-    case '"':
-      zb_text_add(out, "&quot;");
-      break;
-    default:
-      if ((unsigned char)*text >= ' ') zb_text_add_bytes(out, text, 1);
-    }
+    const char *at = strchr(special, *text);
+    if (at)
+      zb_text_add(out, "%s", names[at - special]);
+    else if ((unsigned char)*text >= ' ')
+      zb_text_add_bytes(out, text, 1);
   }
 }
 
@@ -123,38 +124,38 @@ typedef struct unit {
   const char *name;
   double size;
 } unit;
-static const unit time_units[] = {{"ps", 1}, {"ns", 1e3}, {"\xc2\xb5s", 1e6}, {"ms", 1e9}, {"s", 1e12}};
-static const unit byte_units[] = {
+enum { UNIT_COUNT = 5 };
+static const unit time_units[UNIT_COUNT] = {{"ps", 1}, {"ns", 1e3}, {"\xc2\xb5s", 1e6}, {"ms", 1e9}, {"s", 1e12}};
+static const unit byte_units[UNIT_COUNT] = {
     {"B", 1}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
 
-static const unit *pick_unit(const unit *units, int count, double value) {
-  int i = count - 1;
+static const unit *pick_unit(const unit *units, double value) {
+  int i = UNIT_COUNT - 1;
   while (i > 0 && units[i].size > value)
     --i;
   return &units[i];
 }
 
-/* A value with three digits or more, in its unit: 1.25 ms, 840 MiB. Plain integers inside, for the same bytes in every
- * locale. */
-static void add_quantity(zb_text *out, double value, const unit *u) {
+/* A value with three digits or more, in its unit: 1.25 ms, 840 MiB. */
+static shown quantity(double value, const unit *units) {
+  const unit *u = pick_unit(units, value);
   const double scaled = value / u->size;
   const int decimals = u->size <= 1 || scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
-  const long long power = decimals == 0 ? 1 : decimals == 1 ? 10 : 100;
-  const long long rounded = llround(scaled * (double)power);
-  zb_text_add(out, "%lld", rounded / power);
-  if (decimals) zb_text_add(out, ".%0*lld", decimals, rounded % power);
-  zb_text_add(out, " %s", u->name);
+  shown out = decimal(llround(scaled * (decimals == 0 ? 1 : decimals == 1 ? 10 : 100)), decimals);
+  const size_t used = strlen(out.text);
+  snprintf(out.text + used, sizeof out.text - used, " %s", u->name);
+  return out;
 }
 
-static void add_time(zb_text *out, int64_t ps) { add_quantity(out, (double)ps, pick_unit(time_units, 5, (double)ps)); }
-static void add_bytes(zb_text *out, uint64_t bytes) {
-  add_quantity(out, (double)bytes, pick_unit(byte_units, 5, (double)bytes));
-}
+static shown time_of(int64_t ps) { return quantity((double)ps, time_units); }
+static shown bytes_of(uint64_t bytes) { return quantity((double)bytes, byte_units); }
 
 /* 0.157 as 15.7%. */
-static void add_share(zb_text *out, double share) {
-  const long long tenths = llround(fmax(share, 0) * 1000);
-  zb_text_add(out, "%lld.%lld%%", tenths / 10, tenths % 10);
+static shown share(double value) {
+  const long long tenths = llround(fmax(value, 0) * 1000);
+  shown out;
+  snprintf(out.text, sizeof out.text, "%lld.%lld%%", tenths / 10, tenths % 10);
+  return out;
 }
 
 /* ---- Geometry ---- */
@@ -180,31 +181,27 @@ static int most_digits(const zb_timeline *t) {
   return digits;
 }
 
-/* Time of the compute job in the middle; 0: there are none. False: out of memory. */
-static bool usual_time(const zb_timeline *t, int64_t *out) {
-  int64_t *times = zb_alloc(((size_t)t->event_count + 1) * sizeof *times);
-  if (!times) return false;
+/* Time of the compute job in the middle; 0: there are none. */
+static int64_t usual_time(const zb_timeline *t, zb_arena *memory) {
+  int64_t *times = ZB_NEW(memory, int64_t, t->event_count);
   size_t count = 0;
-  for (int64_t i = 0; i < t->event_count; ++i)
+  for (int64_t i = 0; times && i < t->event_count; ++i)
     if (t->events[i].lane == ZB_LANE_COMPUTE && t->events[i].end_ps > t->events[i].start_ps)
       times[count++] = t->events[i].end_ps - t->events[i].start_ps;
   if (count) qsort(times, count, sizeof *times, compare_times);
-  *out = count ? times[count / 2] : 0;
-  zb_free(times);
-  return true;
+  return count ? times[count / 2] : 0;
 }
 
 /* One scale for all pictures, at which half of the jobs have room for their label; of several pictures, where jobs are
  * longest: the others have more chunks. */
-static bool choose_scales(picture *pictures, int count) {
+static void choose_scales(picture *pictures, int count) {
   int64_t span = 1, usual = 0;
   uint64_t most = 0;
   int digits = 1;
   for (int i = 0; i < count; ++i) {
     const picture *p = &pictures[i];
-    int64_t time;
+    const int64_t time = usual_time(p->timeline, p->memory);
     if (most_digits(p->timeline) > digits) digits = most_digits(p->timeline);
-    if (!usual_time(p->timeline, &time)) return false;
     if (time > usual) usual = time;
     if (p->end_ps - p->start_ps > span) span = p->end_ps - p->start_ps;
     if (p->most_bytes > most) most = p->most_bytes;
@@ -219,7 +216,6 @@ static bool choose_scales(picture *pictures, int count) {
     p->most_bytes = most;
     p->digits = digits;
   }
-  return true;
 }
 
 static zb_status check(const zb_timeline *t) {
@@ -240,9 +236,9 @@ static zb_status check(const zb_timeline *t) {
 
 static zb_status measure(picture *p) {
   const zb_timeline *t = p->timeline;
-  p->busy_ps = zb_alloc((size_t)t->ranks * sizeof *p->busy_ps);
-  p->peak = zb_alloc((size_t)t->ranks * sizeof *p->peak);
-  if (!p->busy_ps || !p->peak) return ZB_OUT_OF_MEMORY();
+  ZB_TAKE(p->memory, p->busy_ps, t->ranks);
+  ZB_TAKE(p->memory, p->peak, t->ranks);
+  ZB_TRY(zb_arena_status(p->memory));
   p->start_ps = t->event_count ? INT64_MAX : 0;
   p->end_ps = t->event_count ? INT64_MIN : 1;
   for (int64_t i = 0; i < t->event_count; ++i) {
@@ -264,11 +260,12 @@ static zb_status measure(picture *p) {
 /* ---- Parts of the drawing ---- */
 
 /* 0: the colour, 1: white. Shades that no chunk has may lie beyond. */
-static void add_colour(zb_text *out, const style *s, double white) {
+static shown colour(const style *s, double white) {
+  shown out;
   white = white < 1 ? white : 1;
-  zb_text_add(out, "#%02x%02x%02x", (unsigned)lround(s->red + (255 - s->red) * white),
-              (unsigned)lround(s->green + (255 - s->green) * white),
-              (unsigned)lround(s->blue + (255 - s->blue) * white));
+  snprintf(out.text, sizeof out.text, "#%02x%02x%02x", (unsigned)lround(s->red + (255 - s->red) * white),
+           (unsigned)lround(s->green + (255 - s->green) * white), (unsigned)lround(s->blue + (255 - s->blue) * white));
+  return out;
 }
 
 static int shade_of(int chunk) { return chunk < 0 ? 0 : chunk < SHADES ? chunk : SHADES - 1; }
@@ -288,32 +285,22 @@ static void add_styles(picture *p) {
               ".l{stroke:#475467;stroke-width:.7;opacity:.55;fill:none;marker-end:url(#head)}\n");
   for (int i = 0; i < STYLE_COUNT; ++i)
     for (int shade = 0; shade < SHADES; ++shade) {
-      zb_text_add(out, ".k%d%d{", i, shade);
-      if (styles[i].hatched) {
-        zb_text_add(out, "fill:url(#hatch%d);stroke:", shade);
-        add_colour(out, &styles[i], p->whiter * shade);
-        zb_text_add(out, ";stroke-width:.8}\n");
-      } else {
-        zb_text_add(out, "fill:");
-        add_colour(out, &styles[i], p->whiter * shade);
-        zb_text_add(out, "}\n");
-      }
+      const shown fill = colour(&styles[i], p->whiter * shade);
+      if (styles[i].hatched)
+        zb_text_add(out, ".k%d%d{fill:url(#hatch%d);stroke:%s;stroke-width:.8}\n", i, shade, shade, fill.text);
+      else
+        zb_text_add(out, ".k%d%d{fill:%s}\n", i, shade, fill.text);
     }
   zb_text_add(out, "</style>\n<defs><marker id=\"head\" viewBox=\"0 0 6 6\" refX=\"5.4\" refY=\"3\" markerWidth=\"6\" "
                    "markerHeight=\"6\" "
                    "orient=\"auto\"><path d=\"M0 0.6L6 3L0 5.4z\" fill=\"#475467\"/></marker>\n");
-  for (int shade = 0; shade < SHADES; ++shade) {
-    const style *w = &styles[style_of('W')];
+  const style *w = &styles[style_of('W')];
+  for (int shade = 0; shade < SHADES; ++shade)
     zb_text_add(out,
                 "<pattern id=\"hatch%d\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
-                "patternTransform=\"rotate(45)\">"
-                "<rect width=\"5\" height=\"5\" fill=\"",
-                shade);
-    add_colour(out, w, 0.55 + p->whiter * shade / 4);
-    zb_text_add(out, "\"/><rect width=\"1.6\" height=\"5\" fill=\"");
-    add_colour(out, w, 0.15 + p->whiter * shade / 2);
-    zb_text_add(out, "\"/></pattern>\n");
-  }
+                "patternTransform=\"rotate(45)\"><rect width=\"5\" height=\"5\" fill=\"%s\"/>"
+                "<rect width=\"1.6\" height=\"5\" fill=\"%s\"/></pattern>\n",
+                shade, colour(w, 0.55 + p->whiter * shade / 4).text, colour(w, 0.15 + p->whiter * shade / 2).text);
   zb_text_add(out, "</defs>\n");
 }
 
@@ -325,15 +312,9 @@ static void add_header(picture *p) {
     idle += 1 - (double)p->busy_ps[rank] / (double)(p->end_ps - p->start_ps);
   zb_text_add(out, "<text class=\"h\" x=\"%d\" y=\"%d\">", MARGIN, p->top + 36);
   add_escaped(out, t->title ? t->title : "timeline");
-  zb_text_add(out, "</text>\n<text class=\"n\" x=\"%d\" y=\"%d\">step ", MARGIN, p->top + 57);
-  add_time(out, p->end_ps - p->start_ps);
-  zb_text_add(out, ", idle ");
-  add_share(out, idle / t->ranks);
-  zb_text_add(out, " (mean over ranks)");
-  if (t->note) {
-    zb_text_add(out, "; ");
-    add_escaped(out, t->note);
-  }
+  zb_text_add(out, "</text>\n<text class=\"n\" x=\"%d\" y=\"%d\">step %s, idle %s (mean over ranks)%s", MARGIN,
+              p->top + 57, time_of(p->end_ps - p->start_ps).text, share(idle / t->ranks).text, t->note ? "; " : "");
+  if (t->note) add_escaped(out, t->note);
   zb_text_add(out, "</text>\n");
 }
 
@@ -380,7 +361,7 @@ static void add_legend(picture *p) {
 static void add_axis(picture *p) {
   zb_text *out = p->out;
   const double span = (double)p->span_ps;
-  const unit *u = pick_unit(time_units, 5, span);
+  const unit *u = pick_unit(time_units, span);
   const double wanted = span / u->size * 110 / p->plot_width;
   double step = pow(10, floor(log10(wanted)));
   if (step * 5 < wanted)
@@ -393,19 +374,11 @@ static void add_axis(picture *p) {
   for (double s = step; s < 0.999 && decimals < 6; s *= 10)
     ++decimals;
   const int bottom = bottom_of(p), ticks = (int)floor(span / u->size / step + 1e-9);
-  long long power = 1;
-  for (int i = 0; i < decimals; ++i)
-    power *= 10;
   for (int i = 0; i <= ticks; ++i) {
-    const double x = LEFT + i * step * u->size * p->scale;
-    const long long value = llround(i * step * (double)power);
-    zb_text_add(out, "<path class=\"g\" d=\"M");
-    add_number(out, x);
-    zb_text_add(out, " %dV%d\"/><text class=\"a\"", p->top + TOP - 6, bottom + 6);
-    add_attribute(out, "x", x);
-    zb_text_add(out, " y=\"%d\">%lld", bottom + 21, value / power);
-    if (decimals) zb_text_add(out, ".%0*lld", decimals, value % power);
-    zb_text_add(out, "</text>\n");
+    const shown x = number(LEFT + i * step * u->size * p->scale);
+    const long long value = llround(i * step * pow(10, decimals));
+    zb_text_add(out, "<path class=\"g\" d=\"M%s %dV%d\"/><text class=\"a\" x=\"%s\" y=\"%d\">%s</text>\n", x.text,
+                p->top + TOP - 6, bottom + 6, x.text, bottom + 21, decimal(value, decimals).text);
   }
   zb_text_add(out, "<text class=\"a\" x=\"%d\" y=\"%d\">time (%s)</text>\n", LEFT + p->plot_width / 2, bottom + 39,
               u->name);
@@ -418,17 +391,14 @@ static void add_rank(picture *p, int rank) {
   zb_text_add(out, "<text class=\"r\" x=\"%d\" y=\"%d\">rank %d</text>\n", MARGIN, y + 20, rank);
   zb_text_add(out, "<rect class=\"w\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT, y, plot_end(p) - LEFT,
               BOX);
-  zb_text_add(out, "<text class=\"i\" x=\"%d\" y=\"%d\">", LEFT + p->plot_width + RIGHT - MARGIN, y + 20);
-  add_share(out, idle);
-  zb_text_add(out, "</text>\n");
+  zb_text_add(out, "<text class=\"i\" x=\"%d\" y=\"%d\">%s</text>\n", LEFT + p->plot_width + RIGHT - MARGIN, y + 20,
+              share(idle).text);
   if (rank == 0)
     zb_text_add(out, "<text class=\"i\" x=\"%d\" y=\"%d\" style=\"font-size:11px;fill:#667085\">idle</text>\n",
                 LEFT + p->plot_width + RIGHT - MARGIN, y - 8);
-  if (p->timeline->memory_count) {
-    zb_text_add(out, "<text class=\"s\" x=\"%d\" y=\"%d\">", MARGIN, y + BOX + 14);
-    add_bytes(out, p->peak[rank]);
-    zb_text_add(out, "</text>\n");
-  }
+  if (p->timeline->memory_count)
+    zb_text_add(out, "<text class=\"s\" x=\"%d\" y=\"%d\">%s</text>\n", MARGIN, y + BOX + 14,
+                bytes_of(p->peak[rank]).text);
 }
 
 static double curve_y(const picture *p, int rank, uint64_t bytes) {
@@ -442,43 +412,30 @@ static void add_curves(picture *p) {
   zb_text *out = p->out;
   for (int64_t i = 0; i < t->memory_count;) {
     const int rank = t->memory[i].rank, base = row_of(p, rank) + BOX + CURVE;
-    zb_text_add(out, "<path class=\"m\" d=\"M");
-    add_number(out, x_of(p, t->memory[i].time_ps));
-    zb_text_add(out, " %d", base);
-    for (; i < t->memory_count && t->memory[i].rank == rank; ++i) {
-      zb_text_add(out, "H");
-      add_number(out, x_of(p, t->memory[i].time_ps));
-      zb_text_add(out, "V");
-      add_number(out, curve_y(p, rank, t->memory[i].bytes));
-    }
-    zb_text_add(out, "H%d", plot_end(p));
-    zb_text_add(out, "V%dz\"><title>rank %d: peak ", base, rank);
-    add_bytes(out, p->peak[rank]);
-    zb_text_add(out, "</title></path>\n");
+    zb_text_add(out, "<path class=\"m\" d=\"M%s %d", number(x_of(p, t->memory[i].time_ps)).text, base);
+    for (; i < t->memory_count && t->memory[i].rank == rank; ++i)
+      zb_text_add(out, "H%sV%s", number(x_of(p, t->memory[i].time_ps)).text,
+                  number(curve_y(p, rank, t->memory[i].bytes)).text);
+    zb_text_add(out, "H%dV%dz\"><title>rank %d: peak %s</title></path>\n", plot_end(p), base, rank,
+                bytes_of(p->peak[rank]).text);
   }
 }
 
 static void add_tooltip(const picture *p, const zb_event *event) {
   zb_text *out = p->out;
-  const unit *u = pick_unit(time_units, 5, (double)(event->end_ps - event->start_ps));
-  zb_text_add(out, "<title>");
   const style *look = &styles[style_of(event->kind)];
   if (look->name)
-    zb_text_add(out, "%s", look->name);
+    zb_text_add(out, "<title>%s, rank %d", look->name, event->rank);
   else
-    zb_text_add(out, "%c%d", event->kind, event->micro_batch);
-  zb_text_add(out, ", rank %d", event->rank);
+    zb_text_add(out, "<title>%c%d, rank %d", event->kind, event->micro_batch, event->rank);
   if (event->stage >= 0) zb_text_add(out, ", stage %d", event->stage);
   if (!p->brief) zb_text_add(out, ": %lld to %lld ps", (long long)event->start_ps, (long long)event->end_ps);
-  zb_text_add(out, ", ");
-  add_quantity(out, (double)(event->end_ps - event->start_ps), u);
-  zb_text_add(out, "</title>");
+  zb_text_add(out, ", %s</title>", time_of(event->end_ps - event->start_ps).text);
 }
 
 /* The micro-batch, or what else a style says, in the size that fits the box; none where neither does: a tooltip has it.
  */
 static void add_label(picture *p, const zb_event *event, double x, double width) {
-  zb_text *out = p->out;
   const style *look = &styles[style_of(event->kind)];
   if (event->micro_batch < 0 && !look->label) return;
   const bool dark = look->hatched || p->whiter * shade_of(event->chunk) > 0.3;
@@ -492,9 +449,11 @@ static void add_label(picture *p, const zb_event *event, double x, double width)
   const bool small = width < BESIDE + LETTER * letters - ROUNDING;
   if (small && width < SMALL_BESIDE + SMALL_LETTER * letters - ROUNDING) return;
   p->labelled |= !look->label;
-  zb_text_add(out, "<text%s", small ? dark ? " class=\"t d\"" : " class=\"t\"" : dark ? " class=\"d\"" : "");
-  add_attribute(out, "x", x);
-  zb_text_add(out, " y=\"%d\">%s</text>\n", row_of(p, event->rank) + BOX / 2 + (small ? 3 : 4), label);
+  zb_text_add(p->out, "<text%s x=\"%s\" y=\"%d\">%s</text>\n",
+              small  ? dark ? " class=\"t d\"" : " class=\"t\""
+              : dark ? " class=\"d\""
+                     : "",
+              number(x).text, row_of(p, event->rank) + BOX / 2 + (small ? 3 : 4), label);
 }
 
 static void add_box(picture *p, const zb_event *event) {
@@ -503,19 +462,16 @@ static void add_box(picture *p, const zb_event *event) {
   const double x = x_of(p, event->start_ps), width = x_of(p, event->end_ps) - x;
   const double inset = width > 6 ? 0.5 : 0;
   p->drawn[kind] = true;
-  zb_text_add(out, "<rect class=\"k%d%d\"", kind, shade);
-  add_attribute(out, "x", x + inset);
-  add_attribute(out, "y", y + 1);
-  add_attribute(out, "width", fmax(width - 2 * inset, 0.3));
-  add_attribute(out, "height", BOX - 2);
-  zb_text_add(out, "%s>", width > 6 && !p->brief ? " rx=\"2\"" : "");
+  zb_text_add(out, "<rect class=\"k%d%d\" x=\"%s\" y=\"%d\" width=\"%s\" height=\"%d\"%s>", kind, shade,
+              number(x + inset).text, y + 1, number(fmax(width - 2 * inset, 0.3)).text, BOX - 2,
+              width > 6 && !p->brief ? " rx=\"2\"" : "");
   add_tooltip(p, event);
   zb_text_add(out, "</rect>\n");
   add_label(p, event, x + width / 2, width);
 }
 
 /* Joins both ends of every message; `send` is indexed by message number. */
-static zb_status add_arrows(picture *p) {
+static void add_arrows(picture *p) {
   const zb_timeline *t = p->timeline;
   int64_t sends = 0;
   int32_t most = -1;
@@ -523,9 +479,9 @@ static zb_status add_arrows(picture *p) {
     sends += t->events[i].lane == ZB_LANE_SEND;
     if (t->events[i].lane == ZB_LANE_SEND && t->events[i].message > most) most = t->events[i].message;
   }
-  if (sends > ARROWS_MAX || most < 0 || most > 1000 * ARROWS_MAX) return NULL;
-  const zb_event **send = zb_alloc(((size_t)most + 1) * sizeof *send);
-  if (!send) return ZB_OUT_OF_MEMORY();
+  if (sends > ARROWS_MAX || most < 0 || most > 1000 * ARROWS_MAX) return;
+  const zb_event **send = ZB_NEW(p->memory, const zb_event *, most);
+  if (!send) return;
   for (int64_t i = 0; i < t->event_count; ++i)
     if (t->events[i].lane == ZB_LANE_SEND && t->events[i].message >= 0) send[t->events[i].message] = &t->events[i];
   for (int64_t i = 0; i < t->event_count; ++i) {
@@ -533,17 +489,13 @@ static zb_status add_arrows(picture *p) {
     if (to->lane != ZB_LANE_RECV || to->message < 0 || to->message > most || !send[to->message]) continue;
     const zb_event *from = send[to->message];
     const bool down = from->rank < to->rank;
-    zb_text_add(p->out, "<path class=\"l\" d=\"M");
-    add_number(p->out, x_of(p, from->start_ps));
-    zb_text_add(p->out, " %dL", down ? row_of(p, from->rank) + BOX : row_of(p, from->rank));
-    add_number(p->out, x_of(p, to->end_ps));
-    zb_text_add(p->out, " %d\"/>\n", down ? row_of(p, to->rank) : row_of(p, to->rank) + BOX);
+    zb_text_add(p->out, "<path class=\"l\" d=\"M%s %dL%s %d\"/>\n", number(x_of(p, from->start_ps)).text,
+                row_of(p, from->rank) + (down ? BOX : 0), number(x_of(p, to->end_ps)).text,
+                row_of(p, to->rank) + (down ? 0 : BOX));
   }
-  zb_free(send);
-  return NULL;
 }
 
-static zb_status draw(picture *p) {
+static void draw(picture *p) {
   const zb_timeline *t = p->timeline;
   zb_text *out = p->out;
   add_header(p);
@@ -555,12 +507,11 @@ static zb_status draw(picture *p) {
   for (int64_t i = 0; i < t->event_count; ++i)
     if (t->events[i].lane == ZB_LANE_COMPUTE && t->events[i].end_ps > t->events[i].start_ps) add_box(p, &t->events[i]);
   zb_text_add(out, "</g>\n");
-  ZB_TRY(add_arrows(p));
+  add_arrows(p);
   add_legend(p);
-  return NULL;
 }
 
-static zb_status draw_all(picture *pictures, int count, zb_text *out) {
+static void draw_all(picture *pictures, int count, zb_text *out) {
   const picture *first = &pictures[0];
   int height = 0, chunks = 1;
   for (int i = 0; i < count; ++i) {
@@ -576,9 +527,8 @@ static zb_status draw_all(picture *pictures, int count, zb_text *out) {
   add_styles(&pictures[0]);
   zb_text_add(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
   for (int i = 0; i < count; ++i)
-    ZB_TRY(draw(&pictures[i]));
+    draw(&pictures[i]);
   zb_text_add(out, "</svg>\n");
-  return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
 zb_status zb_timeline_svg_all(const zb_timeline *timelines, int count, const char *path) {
@@ -588,24 +538,19 @@ zb_status zb_timeline_svg_all(const zb_timeline *timelines, int count, const cha
   zb_text text;
   zb_text_init(&text);
   zb_status status = NULL;
-  picture *pictures = zb_alloc((size_t)count * sizeof *pictures);
-  if (!pictures) return ZB_OUT_OF_MEMORY();
+  zb_arena memory = {0};
+  picture *pictures = ZB_NEW(&memory, picture, count);
+  ZB_TRY_GOTO(zb_arena_status(&memory));
   for (int i = 0; i < count; ++i) {
-    pictures[i] = (picture){.timeline = &timelines[i], .out = &text};
+    pictures[i] = (picture){.timeline = &timelines[i], .out = &text, .memory = &memory};
     ZB_TRY_GOTO(measure(&pictures[i]));
   }
-  if (!choose_scales(pictures, count)) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
-  ZB_TRY_GOTO(draw_all(pictures, count, &text));
+  choose_scales(pictures, count);
+  draw_all(pictures, count, &text);
+  ZB_TRY_GOTO(text.failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(&memory));
   ZB_TRY_GOTO(zb_file_write_atomic(path, text.data, text.length));
 cleanup:
-  for (int i = 0; i < count; ++i) {
-    zb_free(pictures[i].busy_ps);
-    zb_free(pictures[i].peak);
-  }
-  zb_free(pictures);
+  zb_arena_deinit(&memory);
   zb_text_deinit(&text);
   return status;
 }

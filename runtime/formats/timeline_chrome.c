@@ -4,11 +4,12 @@
  * several peers do overlap, so sends and receives are spread over as few threads as needed. Times are microseconds with
  * six decimals: exact picoseconds. Format: "Trace Event Format" (Google). Tests: test/runtime/base/timeline_test.c.
  */
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "runtime/base/arena.h"
 #include "runtime/base/file.h"
-#include "runtime/base/text.h"
+#include "runtime/formats/json_fields.h"
 #include "runtime/formats/timeline.h"
 
 /* Threads of one kind in a rank: thread number = lane * LANE_THREADS + which of them. */
@@ -22,6 +23,7 @@ typedef struct trace {
   const zb_event **events; /* by rank, lane, start */
   int *threads;            /* of events[i] */
   bool first;
+  zb_arena memory;
 } trace;
 
 static int compare_events(const void *a, const void *b) {
@@ -33,24 +35,17 @@ static int compare_events(const void *a, const void *b) {
   return x < y ? -1 : x > y; /* both lie in the caller's array: its order */
 }
 
-static void add_string(zb_text *out, const char *text) {
-  zb_text_add(out, "\"");
-  for (; *text; ++text) {
-    if (*text == '"' || *text == '\\')
-      zb_text_add(out, "\\%c", *text);
-    else if ((unsigned char)*text < ' ')
-      zb_text_add(out, "\\u%04x", (unsigned)(unsigned char)*text);
-    else
-      zb_text_add_bytes(out, text, 1);
-  }
-  zb_text_add(out, "\"");
-}
+/* A time as text; it lives until the end of the call that it is an argument of. */
+typedef struct microseconds {
+  char text[32];
+} microseconds;
 
-/* Microseconds. */
-static void add_time(zb_text *out, int64_t ps) {
+static microseconds time_of(int64_t ps) {
   const uint64_t size = ps < 0 ? (uint64_t)0 - (uint64_t)ps : (uint64_t)ps;
-  zb_text_add(out, "%s%llu.%06llu", ps < 0 ? "-" : "", (unsigned long long)(size / 1000000),
-              (unsigned long long)(size % 1000000));
+  microseconds out;
+  snprintf(out.text, sizeof out.text, "%s%llu.%06llu", ps < 0 ? "-" : "", (unsigned long long)(size / 1000000),
+           (unsigned long long)(size % 1000000));
+  return out;
 }
 
 static void next(trace *t) {
@@ -62,7 +57,7 @@ static void add_name(trace *t, const char *kind, int process, int thread, const 
   next(t);
   zb_text_add(t->out, "{\"ph\":\"M\",\"name\":\"%s_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":", kind, process,
               thread);
-  add_string(t->out, name);
+  zb_json_add_string(t->out, name);
   zb_text_add(t->out, "}}");
   next(t);
   zb_text_add(t->out, "{\"ph\":\"M\",\"name\":\"%s_sort_index\",\"pid\":%d,\"tid\":%d,\"args\":{\"sort_index\":%d}}",
@@ -143,12 +138,11 @@ static void add_slice(trace *t, const zb_event *event, int thread) {
     zb_text_add(out, "%c%d", event->kind, event->micro_batch);
   else
     zb_text_add(out, "%c", event->kind);
-  zb_text_add(out, "\",\"cat\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":", event->kind, event->rank, thread);
-  add_time(out, event->start_ps);
-  zb_text_add(out, ",\"dur\":");
-  add_time(out, event->end_ps - event->start_ps);
-  zb_text_add(out, ",\"args\":{\"micro_batch\":%d,\"stage\":%d,\"chunk\":%d", event->micro_batch, event->stage,
-              event->chunk);
+  zb_text_add(out,
+              "\",\"cat\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":%s,\"dur\":%s,\"args\":{\"micro_batch\":%d,\"stage\":%d,"
+              "\"chunk\":%d",
+              event->kind, event->rank, thread, time_of(event->start_ps).text,
+              time_of(event->end_ps - event->start_ps).text, event->micro_batch, event->stage, event->chunk);
   if (event->lane != ZB_LANE_COMPUTE)
     zb_text_add(out, ",\"message\":%d,\"bytes\":%llu", event->message, (unsigned long long)event->bytes);
   else
@@ -162,19 +156,18 @@ static void add_flow(trace *t, const zb_event *event, int thread, int64_t send_s
   int64_t at = event->start_ps;
   if (!send && at < send_start_ps) at = send_start_ps < event->end_ps ? send_start_ps : event->end_ps;
   next(t);
-  zb_text_add(t->out, "{\"ph\":\"%s,\"name\":\"message\",\"cat\":\"message\",\"id\":%d,\"pid\":%d,\"tid\":%d,\"ts\":",
-              send ? "s\"" : "f\",\"bp\":\"e\"", event->message, event->rank, thread);
-  add_time(t->out, at);
-  zb_text_add(t->out, "}");
+  zb_text_add(t->out,
+              "{\"ph\":\"%s,\"name\":\"message\",\"cat\":\"message\",\"id\":%d,\"pid\":%d,\"tid\":%d,\"ts\":%s}",
+              send ? "s\"" : "f\",\"bp\":\"e\"", event->message, event->rank, thread, time_of(at).text);
 }
 
-static zb_status add_events(trace *t) {
+static void add_events(trace *t) {
   const int64_t count = t->timeline->event_count;
   int32_t most = -1;
   for (int64_t i = 0; i < count; ++i)
     if (t->events[i]->message > most) most = t->events[i]->message;
-  int64_t *sent = zb_alloc(((size_t)most + 2) * sizeof *sent);
-  if (!sent) return ZB_OUT_OF_MEMORY();
+  int64_t *sent = ZB_NEW(&t->memory, int64_t, most + 1);
+  if (!sent) return;
   for (int64_t i = 0; i < count; ++i)
     if (t->events[i]->lane == ZB_LANE_SEND && t->events[i]->message >= 0)
       sent[t->events[i]->message] = t->events[i]->start_ps;
@@ -183,17 +176,14 @@ static zb_status add_events(trace *t) {
     add_slice(t, event, t->threads[i]);
     if (event->lane != ZB_LANE_COMPUTE && event->message >= 0) add_flow(t, event, t->threads[i], sent[event->message]);
   }
-  zb_free(sent);
-  return NULL;
 }
 
 static void add_memory(trace *t) {
   for (int64_t i = 0; i < t->timeline->memory_count; ++i) {
     const zb_memory_sample *sample = &t->timeline->memory[i];
     next(t);
-    zb_text_add(t->out, "{\"ph\":\"C\",\"name\":\"memory rank %d\",\"pid\":%d,\"ts\":", sample->rank, sample->rank);
-    add_time(t->out, sample->time_ps);
-    zb_text_add(t->out, ",\"args\":{\"total\":%llu}}", (unsigned long long)sample->bytes);
+    zb_text_add(t->out, "{\"ph\":\"C\",\"name\":\"memory rank %d\",\"pid\":%d,\"ts\":%s,\"args\":{\"total\":%llu}}",
+                sample->rank, sample->rank, time_of(sample->time_ps).text, (unsigned long long)sample->bytes);
   }
 }
 
@@ -216,29 +206,26 @@ zb_status zb_timeline_chrome(const zb_timeline *timeline, const char *path) {
   zb_text text;
   zb_text_init(&text);
   trace t = {.timeline = timeline, .out = &text, .first = true};
-  t.events = zb_alloc((count + 1) * sizeof *t.events);
-  t.threads = zb_alloc((count + 1) * sizeof *t.threads);
+  t.events = ZB_NEW(&t.memory, const zb_event *, count);
+  t.threads = ZB_NEW(&t.memory, int, count);
   zb_status status = NULL;
-  if (!t.events || !t.threads) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  ZB_TRY_GOTO(zb_arena_status(&t.memory));
   for (size_t i = 0; i < count; ++i)
     t.events[i] = &timeline->events[i];
   if (count) qsort(t.events, count, sizeof *t.events, compare_events);
   zb_text_add(&text, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"producer\":\"zb " ZB_VERSION "\",\"title\":");
-  add_string(&text, timeline->title ? timeline->title : "");
+  zb_json_add_string(&text, timeline->title);
   zb_text_add(&text, ",\"note\":");
-  add_string(&text, timeline->note ? timeline->note : "");
+  zb_json_add_string(&text, timeline->note);
   zb_text_add(&text, "},\"traceEvents\":[");
   ZB_TRY_GOTO(name_threads(&t));
-  ZB_TRY_GOTO(add_events(&t));
+  add_events(&t);
   add_memory(&t);
   zb_text_add(&text, "\n]}\n");
-  status = text.failed ? ZB_OUT_OF_MEMORY() : zb_file_write_atomic(path, text.data, text.length);
+  ZB_TRY_GOTO(text.failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(&t.memory));
+  status = zb_file_write_atomic(path, text.data, text.length);
 cleanup:
-  zb_free(t.events);
-  zb_free(t.threads);
+  zb_arena_deinit(&t.memory);
   zb_text_deinit(&text);
   return status;
 }

@@ -111,10 +111,7 @@ zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram
   ZB_TRY_GOTO(zb_calls_init(subprogram, &program->calls));
   program->items = zb_alloc(sizeof(prepared) * (count + 1));
   if (device->params.op_times) program->op_times = zb_alloc(sizeof(zb_op_time) * (count + 1));
-  if (!program->items || (device->params.op_times && !program->op_times)) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  if (!program->items || (device->params.op_times && !program->op_times)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (size_t i = 0; i < count; ++i) {
     zb_call *call = &program->calls.items[i];
     call->call.threads = device->threads;

@@ -48,10 +48,7 @@ zb_status zb_processes_open(const zb_transport_params *params, zb_transport **ou
   boxes.spin = zb_usable_processors() > busy; /* one more for the engine */
   ZB_TRY_GOTO(zb_mailboxes_create(&boxes, &transport->boxes));
   transport->messages = zb_alloc(sizeof(zb_engine_message) * (size_t)(plan->message_count + 1));
-  if (!transport->messages) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  if (!transport->messages) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   find_peers(transport, plan);
   ZB_TRY_GOTO(zb_engine_attach(params->group, plan, transport->boxes, transport->messages));
   transport->attached = true;
