@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-#define ZB_DEVICE(name) extern const zb_device_def zb_device_##name;
-#include "runtime/device/devices.def"
-
 static const zb_device_row rows[] = {
 #define ZB_DEVICE(id) {.name = #id, .built_in = &zb_device_##id},
 #define ZB_DEVICE_MODULE(id, file, text) {.name = #id, .module = file, .summary = text},

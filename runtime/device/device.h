@@ -105,6 +105,9 @@ typedef struct zb_device_def {
   const char *(*instruction_set)(void);
 } zb_device_def;
 
+#define ZB_DEVICE(name) extern const zb_device_def zb_device_##name;
+#include "runtime/device/devices.def"
+
 /* One row of devices.def: built in, or in a module. */
 typedef struct zb_device_row {
   const char *name;

@@ -48,6 +48,10 @@ static inline int zb_group_ranks(int rank_count, int processes, int process, int
   *first = (int)((int64_t)rank_count * process / processes);
   return (int)((int64_t)rank_count * (process + 1) / processes) - *first;
 }
+/* The ranks of this process; without a group, all. */
+static inline int zb_group_own_ranks(const zb_group_def *def, const zb_group *group, int rank_count, int *first) {
+  return zb_group_ranks(rank_count, group ? def->processes(group) : 1, group ? def->process(group) : 0, first);
+}
 static inline int zb_group_process_of(int rank_count, int processes, int rank) {
   return (int)((((int64_t)rank + 1) * processes - 1) / rank_count);
 }

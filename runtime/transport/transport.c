@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-#define ZB_TRANSPORT(name) extern const zb_transport_def zb_transport_##name;
-#include "runtime/transport/transports.def"
-
 static const zb_transport_row rows[] = {
 #define ZB_TRANSPORT(id) {.name = #id, .built_in = &zb_transport_##id},
 #define ZB_TRANSPORT_MODULE(id, file, text) {.name = #id, .module = file, .summary = text},

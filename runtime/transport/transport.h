@@ -60,6 +60,9 @@ typedef struct zb_transport_def {
   int64_t (*complete_ps)(zb_transport *transport, int rank, int message);
 } zb_transport_def;
 
+#define ZB_TRANSPORT(name) extern const zb_transport_def zb_transport_##name;
+#include "runtime/transport/transports.def"
+
 /* One row of transports.def: built in, or in a module. */
 typedef struct zb_transport_row {
   const char *name;

@@ -26,13 +26,12 @@ FOLDERS = {
     "runtime/cuda": BASE,
     "runtime/plan": [*BASE, "runtime/formats/", "plan.pb-c.h"],
     "runtime/device": PLAN,
-    "runtime/device/cpu": [*DEVICE, "kernels/cpu/"],
-    # sim computes with the device cpu, on the clock of the transport virtual; runtime/exec drives that clock.
-    "runtime/device/sim": [*TRANSPORT, "runtime/device/cpu/", "runtime/transport/virtual/"],
+    # cpu and sim: sim is on the clock of the transport virtual, which runtime/exec drives.
+    "runtime/device/cpu": [*TRANSPORT, "runtime/transport/virtual/", "kernels/cpu/"],
     "runtime/device/cuda": [*TRANSPORT, "runtime/cuda/"],
-    "runtime/device/cuda/module": [*TRANSPORT, "runtime/device/cuda/", "runtime/transport/nccl/", "kernels/cuda/"],
+    "runtime/device/cuda/module": [*TRANSPORT, "runtime/device/cuda/", "kernels/cuda/"],
     "runtime/transport": DEVICE,
-    "runtime/transport/threads": TRANSPORT,
+    "runtime/transport/threads": [*TRANSPORT, "runtime/transport/processes/"],
     "runtime/transport/virtual": TRANSPORT,
     "runtime/transport/streams": [*TRANSPORT, "runtime/cuda/", "runtime/device/cuda/"],
     "runtime/transport/nccl": [*TRANSPORT, "runtime/device/cuda/", "runtime/transport/streams/"],

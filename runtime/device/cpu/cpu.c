@@ -1,14 +1,16 @@
-/* The cpu device: the calling thread of a rank runs the kernels, with threads of its own beside it.
+/* The cpu device: the calling thread of a rank runs the kernels, with threads of its own beside it. And the sim device:
+ * the same kernels, so the same bits, on a virtual clock.
  *
  * prepare() chooses a kernel for each instruction and builds its call once; launch() only writes data pointers (arena +
  * base + offset) and calls. A program belongs to one rank and is not shared, so the templates may be patched in place.
  * Tests: test/runtime/exec.
  */
-#include "runtime/device/cpu/cpu.h"
-
 #include "kernels/cpu/isa.h"
+#include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
+#include "runtime/device/device.h"
 #include "runtime/plan/calls.h"
+#include "runtime/transport/virtual/virtual.h"
 
 #include <string.h>
 
@@ -28,13 +30,13 @@ typedef struct prepared {
 } prepared;
 
 struct zb_device_program {
-  const zb_plan_subprogram *subprogram;
+  zb_arena memory; /* of items, op_times */
   zb_calls calls;
   prepared *items;      /* one a call */
   zb_op_time *op_times; /* one a call, if params.op_times */
 };
 
-zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) {
+static zb_status cpu_open(const zb_device_params *params, zb_device **out) {
   *out = NULL;
   zb_device *device = zb_alloc(sizeof *device);
   if (!device) return ZB_OUT_OF_MEMORY();
@@ -49,13 +51,13 @@ zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) {
   return NULL;
 }
 
-void zb_cpu_close(zb_device *device) {
+static void cpu_close(zb_device *device) {
   if (!device) return;
   zb_threads_destroy(device->threads);
   zb_free(device);
 }
 
-zb_status zb_cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
+static zb_status cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
   device->arena_bytes = bytes > 0 ? bytes : ZB_ALIGNMENT;
   *out_arena = zb_alloc_pages(device->arena_bytes);
   if (*out_arena) return NULL;
@@ -64,26 +66,25 @@ zb_status zb_cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
                         "compile with more ranks or a smaller --memory-limit");
 }
 
-void zb_cpu_release(zb_device *device, void *arena) { zb_free_pages(arena, device->arena_bytes); }
+static void cpu_release(zb_device *device, void *arena) { zb_free_pages(arena, device->arena_bytes); }
 
-zb_status zb_cpu_copy(zb_device *device, void *to, const void *from, uint64_t bytes) {
+static zb_status cpu_copy(zb_device *device, void *to, const void *from, uint64_t bytes) {
   (void)device;
   if (bytes > 0) memcpy(to, from, bytes);
   return NULL;
 }
 
-zb_status zb_cpu_zero(zb_device *device, void *in_arena, uint64_t bytes) {
+static zb_status cpu_zero(zb_device *device, void *in_arena, uint64_t bytes) {
   (void)device;
   if (bytes > 0) memset(in_arena, 0, bytes);
   return NULL;
 }
 
-void zb_cpu_release_program(zb_device *device, zb_device_program *program) {
+static void cpu_release_program(zb_device *device, zb_device_program *program) {
   (void)device;
   if (!program) return;
   zb_calls_deinit(&program->calls);
-  zb_free(program->items);
-  zb_free(program->op_times);
+  zb_arena_deinit(&program->memory);
   zb_free(program);
 }
 
@@ -101,17 +102,16 @@ static zb_status choose_kernel(const zb_device *device, const zb_call *item, zb_
   return NULL;
 }
 
-zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) {
+static zb_status cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) {
   *out = NULL;
   zb_status status = NULL;
   size_t count = (size_t)subprogram->instruction_count;
   zb_device_program *program = zb_alloc(sizeof *program);
   if (!program) return ZB_OUT_OF_MEMORY();
-  program->subprogram = subprogram;
   ZB_TRY_GOTO(zb_calls_init(subprogram, &program->calls));
-  program->items = zb_alloc(sizeof(prepared) * (count + 1));
-  if (device->params.op_times) program->op_times = zb_alloc(sizeof(zb_op_time) * (count + 1));
-  if (!program->items || (device->params.op_times && !program->op_times)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  program->items = ZB_NEW(&program->memory, prepared, count);
+  if (device->params.op_times) program->op_times = ZB_NEW(&program->memory, zb_op_time, count);
+  ZB_TRY_GOTO(zb_arena_status(&program->memory));
   for (size_t i = 0; i < count; ++i) {
     zb_call *call = &program->calls.items[i];
     call->call.threads = device->threads;
@@ -122,7 +122,7 @@ zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram
   *out = program;
 cleanup:
   if (status) {
-    zb_cpu_release_program(device, program);
+    cpu_release_program(device, program);
     status = zb_status_note(status, "preparing subprogram %s of rank %d", subprogram->name, device->params.rank);
   }
   return status;
@@ -155,7 +155,7 @@ static zb_status kernel_failed(const zb_device *device, const zb_call *item, con
                   (long long)fault->least, (long long)fault->most);
 }
 
-zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
+static zb_status cpu_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
   if (device->params.no_kernels) return NULL;
   unsigned char *bytes = arena;
   bool timed = device->params.profile || device->time_ops;
@@ -171,20 +171,35 @@ zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *are
   return NULL;
 }
 
-void zb_cpu_time_ops(zb_device *device, bool on) { device->time_ops = on && device->params.op_times; }
+static void cpu_time_ops(zb_device *device, bool on) { device->time_ops = on && device->params.op_times; }
 
-zb_op_time *zb_cpu_op_times(zb_device_program *program) { return program->op_times; }
+static zb_op_time *cpu_op_times(zb_device_program *program) { return program->op_times; }
 
-const zb_kernel_fault *zb_cpu_fault(const zb_device *device) { return device->fault.set ? &device->fault : NULL; }
+static const zb_kernel_fault *cpu_fault(const zb_device *device) { return device->fault.set ? &device->fault : NULL; }
 
-void zb_cpu_profile(const zb_device *device, zb_device_profile *out) { *out = device->profile; }
+static void cpu_profile(const zb_device *device, zb_device_profile *out) { *out = device->profile; }
 
-const char *zb_cpu_instruction_set(void) { return zb_isa_name(); }
+static const char *cpu_instruction_set(void) { return zb_isa_name(); }
 
-extern const zb_device_def zb_device_cpu;
+#define ZB_CPU_FUNCTIONS                                                                                               \
+  .open = cpu_open, .close = cpu_close, .alloc = cpu_alloc, .release = cpu_release, .upload = cpu_copy,                \
+  .download = cpu_copy, .zero = cpu_zero, .prepare = cpu_prepare, .release_program = cpu_release_program,              \
+  .launch = cpu_launch, .fault = cpu_fault, .time_ops = cpu_time_ops, .op_times = cpu_op_times,                        \
+  .profile = cpu_profile, .instruction_set = cpu_instruction_set
 
 const zb_device_def zb_device_cpu = {
     .name = "cpu",
     .summary = "this machine's processor: a thread (or several, with --threads) per rank",
-    ZB_CPU_DEVICE,
+    ZB_CPU_FUNCTIONS,
+};
+
+/* It computes at once. What makes it a simulation is that the driver (runtime/exec/driver_virtual.c) runs all ranks on
+ * one thread and lets a job take the time of its subprogram, and that messages go through the virtual transport. */
+const zb_device_def zb_device_sim = {
+    .name = "sim",
+    .summary =
+        "real values on a virtual clock, in one thread; --seed delays messages, --no-kernels runs the plan alone",
+    .virtual_clock = true,
+    .transport = &zb_transport_virtual,
+    ZB_CPU_FUNCTIONS,
 };

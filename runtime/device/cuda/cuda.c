@@ -217,9 +217,9 @@ zb_status zb_cuda_wait_for_home(const zb_device *device, int job, CUstream chann
   return NULL;
 }
 
-int *zb_cuda_message_jobs(const zb_plan *plan) {
+int *zb_cuda_message_jobs(const zb_plan *plan, zb_arena *memory) {
   size_t count = 2 * (size_t)plan->message_count;
-  int *jobs = zb_alloc(sizeof(int) * (count + 1));
+  int *jobs = ZB_NEW(memory, int, count);
   if (!jobs) return NULL;
   for (size_t i = 0; i < count; ++i)
     jobs[i] = -1;

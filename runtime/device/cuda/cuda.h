@@ -118,8 +118,9 @@ const char *zb_cuda_device_instruction_set(void);
 /* The device with the libraries or fakes of a setup: what open of a zb_device_def does. */
 zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setup, zb_device **out) ZB_MUST_USE;
 
-/* The transport between ranks of one process: runtime/transport/streams. */
-extern const zb_transport_def zb_transport_streams;
+/* The transports between ranks of one process (runtime/transport/streams) and between processes
+ * (runtime/transport/nccl). */
+extern const zb_transport_def zb_transport_streams, zb_transport_nccl;
 
 extern const zb_device_queue zb_cuda_device_queue;
 /* Members of a zb_device_def, all but summary, probe and open. */
@@ -152,8 +153,7 @@ void zb_cuda_staging_settle(zb_device *device);
 /* What a message waits for on the side of a rank, enqueued on the channel's stream: jobs of the rank, and messages of
  * other channels, whose events are done[message]. */
 zb_status zb_cuda_wait_for_home(const zb_device *device, int job, CUstream channel, const CUevent *done) ZB_MUST_USE;
-/* [2 * message + (1: receive)]: its job in the list of the rank that posts it; -1: of a rank that is not here. zb_free.
- */
-int *zb_cuda_message_jobs(const zb_plan *plan) ZB_MUST_USE;
+/* [2 * message + (1: receive)]: its job in the list of the rank that posts it; -1: of a rank that is not here. */
+int *zb_cuda_message_jobs(const zb_plan *plan, zb_arena *memory) ZB_MUST_USE;
 
 #endif

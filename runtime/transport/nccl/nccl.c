@@ -12,8 +12,6 @@
  * are aborted, which ends what their streams hold. Sources: NCCL user guide, "Fault tolerance", "Group calls",
  * "Point-to-point". Tests: test/runtime/device/cuda/nccl_test.c.
  */
-#include "runtime/transport/nccl/nccl.h"
-
 #include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
 #include "runtime/transport/streams/streams.h"
@@ -99,7 +97,6 @@ static void nccl_close(zb_transport *transport) {
   }
   if (transport->inside) zb_transport_streams.close(transport->inside);
   zb_cuda_gpu_release(transport->gpu);
-  zb_free(transport->jobs);
   zb_arena_deinit(&transport->memory);
   zb_free(transport);
 }
@@ -129,8 +126,8 @@ static zb_status allocate(zb_transport *transport, const zb_transport_params *pa
   ZB_TAKE(&transport->memory, transport->channels, most_channels(plan));
   ZB_TAKE(&transport->memory, transport->channel_of, messages);
   ZB_TAKE(&transport->memory, transport->messages, messages);
-  transport->jobs = zb_cuda_message_jobs(plan);
-  if (!transport->jobs || transport->memory.failed) return ZB_OUT_OF_MEMORY();
+  transport->jobs = zb_cuda_message_jobs(plan, &transport->memory);
+  ZB_TRY(zb_arena_status(&transport->memory));
   return zb_transport_streams.open(params, &transport->inside);
 }
 
@@ -148,8 +145,8 @@ static zb_status nccl_open(const zb_transport_params *params, zb_transport **out
   transport->group_def = params->group_def;
   transport->timeout_ms = params->timeout_ms;
   transport->processes = processes;
-  int process = params->group ? params->group_def->process(params->group) : 0;
-  transport->rank_count = zb_group_ranks(plan->rank_count, processes, process, &transport->first_rank);
+  transport->rank_count =
+      zb_group_own_ranks(params->group_def, params->group, plan->rank_count, &transport->first_rank);
   zb_status status = allocate(transport, params);
   if (status) {
     nccl_close(transport);
@@ -264,13 +261,12 @@ static zb_status exchange_ids(zb_transport *transport) {
   zb_status status = NULL;
   for (int i = 0; i < transport->channel_count && !status; ++i)
     if (is_here(transport, transport->channels[i].source)) status = ZB_NCCL(api, ncclGetUniqueId, &ids[i]);
-  zb_status merged = transport->group_def->merge(transport->group, ids, bytes,
-                                                 merge_ids); /* a failure here must not leave the others alone */
+  /* Also after a failure: the others wait for this process. */
+  zb_status merged = transport->group_def->merge(transport->group, ids, bytes, merge_ids);
   for (int i = 0; i < transport->channel_count; ++i)
     transport->channels[i].id = ids[i];
   zb_free(ids);
-  zb_status statuses[] = {status, merged};
-  return zb_status_first(statuses, 2);
+  return zb_status_first((zb_status[]){status, merged}, 2);
 }
 
 static zb_status connect_channel(zb_transport *transport, channel *c) {
@@ -327,23 +323,13 @@ static zb_status enqueue(zb_transport *transport, int rank, int message, void *a
   return ZB_CU(api, cuEventRecord, done[message], c->stream);
 }
 
-static zb_status gave_up(const zb_transport *transport, int rank) {
-  return ZB_ERROR(PEER, "rank %d stops: %s", rank, transport->reason[0] ? transport->reason : "NCCL was aborted");
-}
-
-static zb_status nccl_send(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+/* Of both sides: which one follows from the rank. */
+static zb_status nccl_post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
                            int part_count) {
-  if (transport->aborted) return gave_up(transport, rank);
+  if (transport->aborted)
+    return ZB_ERROR(PEER, "rank %d stops: %s", rank, transport->reason[0] ? transport->reason : "NCCL was aborted");
   if (is_inside(transport, message))
     return zb_transport_streams.post_send(transport->inside, rank, message, arena, parts, part_count);
-  return enqueue(transport, rank, message, arena, parts, part_count);
-}
-
-static zb_status nccl_receive(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
-                              int part_count) {
-  if (transport->aborted) return gave_up(transport, rank);
-  if (is_inside(transport, message))
-    return zb_transport_streams.post_recv(transport->inside, rank, message, arena, parts, part_count);
   return enqueue(transport, rank, message, arena, parts, part_count);
 }
 
@@ -406,8 +392,8 @@ const zb_transport_def zb_transport_nccl = {
     .summary = "a GPU a process, with one rank or several; NCCL between processes",
     .open = nccl_open,
     .close = nccl_close,
-    .post_send = nccl_send,
-    .post_recv = nccl_receive,
+    .post_send = nccl_post,
+    .post_recv = nccl_post,
     .wait = nccl_wait,
     .test = nccl_test,
     .reset = nccl_reset,

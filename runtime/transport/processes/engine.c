@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REASON_BYTES = 1024, HOST_BYTES = 64 };
+enum { HOST_BYTES = 64 };
 static const int64_t ms_ps = INT64_C(1000) * 1000 * 1000;
 static const int64_t spin_ps = INT64_C(50) * 1000 * 1000;      /* after something happened, where a core is free */
 static const int64_t nap_least_ps = INT64_C(20) * 1000 * 1000; /* between two looks at what is under way */
@@ -26,7 +26,7 @@ static const int64_t nap_idle_ps = INT64_C(10) * 1000 * 1000 * 1000; /* nothing 
 static const int64_t stop_least_ps =
     INT64_C(2) * 1000 * 1000 * 1000 * 1000; /* between two turns: longer than any load of a machine makes it */
 static const int64_t stop_known_ps =
-    INT64_C(10) * 1000 * 1000 * 1000 * 1000; /* for so long a stop explains what is found after it */
+    INT64_C(10) * 1000 * 1000 * 1000 * 1000; /* how long a stop explains what is found after it */
 static const int64_t watch_ps = INT64_C(200) * 1000 * 1000 * 1000;
 
 /* What all know of a process. */
@@ -39,7 +39,8 @@ typedef struct process_record {
 } process_record;
 
 struct zb_group {
-  zb_arena memory; /* of the tables with a row a process */
+  zb_arena memory;      /* of the tables with a row a process */
+  zb_arena plan_memory; /* of the lists with a row a message */
   zb_group_params params;
   const zb_wire_def *wire_def;
   int process, processes, neighbours;
@@ -61,8 +62,8 @@ struct zb_group {
   int unanswered;
   bool aborted, abort_new;
   int abort_rank;
-  char abort_reason[REASON_BYTES];
-  bool plan_new; /* the plan changes to one of so many messages: the thread clears it */
+  char abort_reason[ZB_WIRE_REASON_BYTES];
+  bool plan_new; /* the plan changes to one of plan_messages; the thread clears it */
   int plan_messages;
   const zb_plan *plan;
   zb_mailboxes *boxes;
@@ -120,17 +121,19 @@ static void abort_locked(zb_group *group, int rank, const char *reason, bool tel
   group->aborted = true;
   group->abort_new = tell;
   group->abort_rank = rank;
-  snprintf(group->abort_reason, REASON_BYTES, "%s", reason);
+  snprintf(group->abort_reason, ZB_WIRE_REASON_BYTES, "%s", reason);
   if (group->boxes) zb_mailboxes_abort(group->boxes, rank, reason);
   rouse(group);
   pthread_cond_broadcast(&group->done);
 }
 
-void zb_engine_abort(zb_group *group, int rank, const char *reason) {
+static void abort_group(zb_group *group, int rank, const char *reason, bool tell) {
   pthread_mutex_lock(&group->mutex);
-  abort_locked(group, rank, reason, true);
+  abort_locked(group, rank, reason, tell);
   pthread_mutex_unlock(&group->mutex);
 }
+
+void zb_engine_abort(zb_group *group, int rank, const char *reason) { abort_group(group, rank, reason, true); }
 
 /* ---- The thread: what the wire tells ---- */
 
@@ -162,14 +165,10 @@ static void on_answered(void *context, int process) {
   pthread_mutex_unlock(&group->mutex);
 }
 
-static void on_told(void *context, int rank, const char *reason) {
-  zb_group *group = context;
-  pthread_mutex_lock(&group->mutex);
-  abort_locked(group, rank, reason, false);
-  pthread_mutex_unlock(&group->mutex);
-}
+static void on_told(void *context, int rank, const char *reason) { abort_group(context, rank, reason, false); }
+static void on_failed(void *context, const char *reason) { abort_group(context, -1, reason, false); }
 
-/* The others give up on a process that is stopped. When it goes on, that they are gone is not the cause. */
+/* The others end when a process is stopped. When it goes on, that they are gone is not the cause. */
 static const char *describe_stop(const zb_group *group, char *text, size_t size) {
   text[0] = '\0';
   if (group->stood_ps > 0 && zb_monotonic_ps() - group->stood_at_ps < stop_known_ps)
@@ -180,18 +179,11 @@ static const char *describe_stop(const zb_group *group, char *text, size_t size)
 
 static void on_lost(void *context, int process, const char *how) {
   zb_group *group = context;
-  char reason[REASON_BYTES], text[256], stop[128];
+  char reason[ZB_WIRE_REASON_BYTES], text[256], stop[128];
   pthread_mutex_lock(&group->mutex);
   snprintf(reason, sizeof reason, "%s%s %s", describe_stop(group, stop, sizeof stop),
            describe(group, process, text, sizeof text), how);
   abort_locked(group, -1, reason, true);
-  pthread_mutex_unlock(&group->mutex);
-}
-
-static void on_failed(void *context, const char *reason) {
-  zb_group *group = context;
-  pthread_mutex_lock(&group->mutex);
-  abort_locked(group, -1, reason, false);
   pthread_mutex_unlock(&group->mutex);
 }
 
@@ -253,7 +245,7 @@ static void sleep_locked(zb_group *group, int64_t ps) {
 }
 
 /* The plan changes. Nothing of a plan is under way then, but after an abort: then the wire must keep what it has. */
-static void change_plan_here(zb_group *group, bool aborted) {
+static void change_plan(zb_group *group, bool aborted) {
   zb_status status = aborted ? NULL : group->wire_def->resize(group->wire, group->plan_messages);
   pthread_mutex_lock(&group->mutex);
   group->failure = status;
@@ -299,7 +291,7 @@ static bool turn(zb_group *group) {
   notice_stop(group);
   group->batch_new = group->ask_new = group->abort_new = false;
   pthread_mutex_unlock(&group->mutex);
-  if (change) change_plan_here(group, aborted);
+  if (change) change_plan(group, aborted);
   if (stop && !tell) return false;
   if (tell) group->wire_def->tell(group->wire, group->abort_rank, group->abort_reason);
   if (!aborted) start_all(group, transfers, posts);
@@ -354,8 +346,7 @@ void zb_engine_close(zb_group *group, bool together) {
   pthread_cond_destroy(&group->done);
   pthread_mutex_destroy(&group->mutex);
   zb_arena_deinit(&group->memory);
-  zb_free(group->posts);
-  zb_free(group->taken);
+  zb_arena_deinit(&group->plan_memory);
   zb_free(group->scratch);
   zb_free(group->gathered);
   zb_free(group);
@@ -368,8 +359,8 @@ static void merge_known(void *total, const void *one, size_t bytes) {
     if (next[i].known) all[i] = next[i];
 }
 
-/* Who the others are, from all to all. */
-static zb_status meet(zb_group *group) {
+/* All processes learn the records of all. */
+static zb_status exchange_records(zb_group *group) {
   size_t bytes = sizeof(process_record) * (size_t)group->processes;
   process_record *records = zb_alloc(bytes);
   if (!records) return ZB_OUT_OF_MEMORY();
@@ -421,7 +412,7 @@ zb_status zb_engine_open(const zb_wire_def *wire, const zb_group_params *params,
   pthread_cond_init(&group->done, &attributes);
   pthread_condattr_destroy(&attributes);
   zb_status status = start_thread(group);
-  if (!status) status = meet(group);
+  if (!status) status = exchange_records(group);
   if (status)
     zb_engine_close(group, false);
   else
@@ -438,9 +429,9 @@ static zb_status aborted_locked(const zb_group *group) {
   return ZB_ERROR(PEER, "rank %d gave up: %s", group->abort_rank, group->abort_reason);
 }
 
-/* ---- Who is there ---- */
+/* ---- Which processes answer ---- */
 
-int64_t zb_engine_patience_ms(int64_t timeout_ms) {
+int64_t zb_engine_probe_ms(int64_t timeout_ms) {
   enum { MOST_MS = 1000 };
   return timeout_ms / 8 < MOST_MS ? timeout_ms / 8 : MOST_MS;
 }
@@ -463,7 +454,7 @@ static void name_silent(const zb_group *group, char *text, size_t size) {
 }
 
 static bool find_silent_locked(zb_group *group, char *text, size_t size) {
-  struct timespec until = deadline_of(zb_monotonic_ps() + zb_engine_patience_ms(group->params.timeout_ms) * ms_ps);
+  struct timespec until = deadline_of(zb_monotonic_ps() + zb_engine_probe_ms(group->params.timeout_ms) * ms_ps);
   text[0] = '\0';
   if (!group->asking) { /* else another rank has asked just now */
     memset(group->answered, 0, sizeof(bool) * (size_t)group->processes);
@@ -511,22 +502,22 @@ static bool await_transfers(zb_group *group, int64_t until_ps) {
 }
 
 /* Runs transfers and waits for all. Where it takes long, the others are asked before the time-out whether they are
- * there; if all are, they have some more time. Process 0 hears from every process and gives up first: it can name who
- * has not come, the others could only name process 0. */
+ * there; if all are, they have some more time. Process 0 receives from every process and its limit is the
+ * shortest: it can name the process that is missing, the others could only name process 0. */
 static zb_status run_transfers(zb_group *group, int count) {
   zb_status status = NULL;
-  char silent[2 * REASON_BYTES] = "";
-  const int64_t patience_ps = zb_engine_patience_ms(group->params.timeout_ms) * ms_ps, begin_ps = zb_monotonic_ps();
+  char silent[2 * ZB_WIRE_REASON_BYTES] = "";
+  const int64_t probe_ps = zb_engine_probe_ms(group->params.timeout_ms) * ms_ps, begin_ps = zb_monotonic_ps();
   const int64_t end_ps = begin_ps + group->params.timeout_ms * ms_ps;
   pthread_mutex_lock(&group->mutex);
   memset(group->transfer_done, 0, sizeof(bool) * (size_t)count);
   group->batch_count = group->batch_left = count;
   group->batch_new = true;
   rouse(group);
-  bool came = await_transfers(group, end_ps - patience_ps) || !find_silent_locked(group, silent, sizeof silent) ||
+  bool came = await_transfers(group, end_ps - probe_ps) || !find_silent_locked(group, silent, sizeof silent) ||
               group->batch_left == 0;
   if (!came && silent[0] == '\0')
-    came = await_transfers(group, end_ps + (group->process == 0 ? patience_ps : 2 * patience_ps));
+    came = await_transfers(group, end_ps + (group->process == 0 ? probe_ps : 2 * probe_ps));
   if (!came) status = transfers_timed_out(group, count, zb_monotonic_ps() - begin_ps, silent);
   if (!status && group->batch_left > 0) status = aborted_locked(group);
   pthread_mutex_unlock(&group->mutex);
@@ -613,14 +604,12 @@ zb_status zb_engine_gather(zb_group *group, const void *mine, size_t bytes, void
 int zb_engine_neighbours(const zb_group *group) { return group->neighbours; }
 
 /* Hands over to the thread, which alone may touch what is under way. */
-static zb_status change_plan(zb_group *group, const zb_plan *plan, zb_mailboxes *boxes, zb_engine_message *messages) {
+zb_status zb_engine_attach(zb_group *group, const zb_plan *plan, zb_mailboxes *boxes, zb_engine_message *messages) {
   int count = plan ? plan->message_count : 0;
-  int *posts = NULL, *taken = NULL;
-  if (plan) { /* the end of a plan needs no memory, so it cannot fail */
-    posts = zb_alloc(sizeof(int) * ((size_t)count + 1));
-    taken = zb_alloc(sizeof(int) * ((size_t)count + 1));
-  }
-  zb_status status = plan && (!posts || !taken) ? ZB_OUT_OF_MEMORY() : NULL;
+  zb_arena memory = {0}, before = {0};
+  int *posts = plan ? ZB_NEW(&memory, int, count) : NULL; /* the end of a plan needs no memory, so it cannot fail */
+  int *taken = plan ? ZB_NEW(&memory, int, count) : NULL;
+  zb_status status = zb_arena_status(&memory);
   pthread_mutex_lock(&group->mutex);
   if (!status) {
     group->plan_messages = count;
@@ -632,26 +621,20 @@ static zb_status change_plan(zb_group *group, const zb_plan *plan, zb_mailboxes 
     group->failure = NULL;
   }
   if (!status) {
-    int *before[] = {group->posts, group->taken};
+    before = group->plan_memory;
+    group->plan_memory = memory;
     group->posts = posts;
     group->taken = taken;
-    posts = before[0];
-    taken = before[1];
     group->plan = plan;
     group->boxes = boxes;
     group->messages = messages;
   }
   pthread_mutex_unlock(&group->mutex);
-  zb_free(posts);
-  zb_free(taken);
+  zb_arena_deinit(status ? &memory : &before);
   return status;
 }
 
-zb_status zb_engine_attach(zb_group *group, const zb_plan *plan, zb_mailboxes *boxes, zb_engine_message *messages) {
-  return change_plan(group, plan, boxes, messages);
-}
-
-void zb_engine_detach(zb_group *group) { zb_status_free(change_plan(group, NULL, NULL, NULL)); }
+void zb_engine_detach(zb_group *group) { zb_status_free(zb_engine_attach(group, NULL, NULL, NULL)); }
 
 void zb_engine_post(zb_group *group, int message) {
   pthread_mutex_lock(&group->mutex);

@@ -46,8 +46,8 @@ zb_status zb_engine_attach(zb_group *group, const zb_plan *plan, zb_mailboxes *b
 void zb_engine_detach(zb_group *group);
 /* Starts the message whose side was set. Never blocks, never allocates. */
 void zb_engine_post(zb_group *group, int message);
-/* How much of a time-out of so many ms is kept for finding who is silent. */
-int64_t zb_engine_patience_ms(int64_t timeout_ms);
+/* How much of a time-out is kept for finding a process that does not answer. */
+int64_t zb_engine_probe_ms(int64_t timeout_ms);
 /* Processes on this machine, this one included. */
 int zb_engine_neighbours(const zb_group *group);
 

@@ -1,5 +1,5 @@
-/* The transport between processes, over any wire: messages within a process by mailboxes, between processes by the
- * engine. */
+/* The transport of ranks on processors: messages within a process by mailboxes, between processes by the engine, over
+ * any wire. Without a group there is one process, and no engine. */
 #ifndef ZB_TRANSPORT_PROCESSES_TRANSPORT_H
 #define ZB_TRANSPORT_PROCESSES_TRANSPORT_H
 
@@ -16,7 +16,7 @@ zb_status zb_processes_reset(zb_transport *transport) ZB_MUST_USE;
 void zb_processes_abort(zb_transport *transport, int rank, const char *reason);
 int64_t zb_processes_complete_ps(zb_transport *transport, int rank, int message);
 
-/* What the rows of all wires have in common, within a zb_transport_def. */
+/* What the rows of all wires, and that of threads, have in common, within a zb_transport_def. */
 #define ZB_PROCESSES_FUNCTIONS                                                                                         \
   .copies = true, .open = zb_processes_open, .close = zb_processes_close, .post_send = zb_processes_post,              \
   .post_recv = zb_processes_post, .wait = zb_processes_wait, .test = zb_processes_test, .reset = zb_processes_reset,   \

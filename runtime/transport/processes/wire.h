@@ -21,7 +21,14 @@ typedef struct zb_wire_transfer {
   size_t bytes;
 } zb_wire_transfer;
 
-/* What a wire tells. Texts are lent for the call. */
+enum { ZB_WIRE_REASON_BYTES = 1024 };
+/* The news that a process gives up, as both wires send it. */
+typedef struct zb_wire_abort {
+  int32_t rank;
+  char reason[ZB_WIRE_REASON_BYTES];
+} zb_wire_abort;
+
+/* What a wire reports. Texts are valid during the call. */
 typedef struct zb_wire_events {
   void *context;
   void (*message)(void *context, int message); /* complete on the side of this process */
@@ -38,7 +45,7 @@ typedef struct zb_wire_def {
    * failure is marked as told only where another process is known to tell it. */
   zb_status (*open)(const zb_group_params *params, const zb_wire_events *events, zb_wire **out, int *process,
                     int *processes);
-  /* together: all processes come here. Else the last words of `tell` leave first, for less than a second. */
+  /* together: all processes call it. Else what `tell` began is sent first, for less than a second. */
   void (*close)(zb_wire *wire, bool together);
   /* Makes room for messages 0..count-1. None is under way, and no process starts one before all have the room. */
   zb_status (*resize)(zb_wire *wire, int count);

@@ -31,7 +31,7 @@ typedef struct parcel {
 struct zb_transport {
   zb_arena memory; /* of devices, parcels, channels */
   const zb_plan *plan;
-  int first_rank, end_rank; /* of this process */
+  int first_rank, rank_count; /* of this process */
   int channel_count;
   zb_cuda_gpu *gpu;       /* of the first device; NULL: none is attached */
   zb_device **devices;    /* [rank] */
@@ -52,7 +52,6 @@ static void streams_close(zb_transport *transport) {
     zb_cuda_events_destroy(transport->gpu, transport->starts, transport->plan->message_count);
   }
   zb_cuda_gpu_release(transport->gpu);
-  zb_free(transport->jobs);
   zb_arena_deinit(&transport->memory);
   zb_free(transport);
 }
@@ -63,21 +62,19 @@ static zb_status streams_open(const zb_transport_params *params, zb_transport **
   size_t ranks = (size_t)plan->rank_count, messages = (size_t)plan->message_count + 1;
   zb_transport *transport = zb_alloc(sizeof *transport);
   if (!transport) return ZB_OUT_OF_MEMORY();
-  int processes = params->group ? params->group_def->processes(params->group) : 1;
-  int process = params->group ? params->group_def->process(params->group) : 0;
   transport->plan = plan;
-  transport->end_rank = zb_group_ranks(plan->rank_count, processes, process, &transport->first_rank);
-  transport->end_rank += transport->first_rank;
+  transport->rank_count =
+      zb_group_own_ranks(params->group_def, params->group, plan->rank_count, &transport->first_rank);
   ZB_TAKE(&transport->memory, transport->devices, ranks);
-  transport->jobs = zb_cuda_message_jobs(plan);
+  transport->jobs = zb_cuda_message_jobs(plan, &transport->memory);
   ZB_TAKE(&transport->memory, transport->parcels, messages);
   ZB_TAKE(&transport->memory, transport->channels, ranks * ranks);
-  if (transport->jobs && !transport->memory.failed) {
+  zb_status status = zb_arena_status(&transport->memory);
+  if (status)
+    streams_close(transport);
+  else
     *out = transport;
-    return NULL;
-  }
-  streams_close(transport);
-  return ZB_OUT_OF_MEMORY();
+  return status;
 }
 
 static CUstream *channel_of(const zb_transport *transport, int message) {
@@ -86,7 +83,7 @@ static CUstream *channel_of(const zb_transport *transport, int message) {
 }
 
 static bool is_here(const zb_transport *transport, int rank) {
-  return rank >= transport->first_rank && rank < transport->end_rank;
+  return rank >= transport->first_rank && rank < transport->first_rank + transport->rank_count;
 }
 
 bool zb_cuda_streams_moves(const zb_transport *transport, int message) {
@@ -163,23 +160,19 @@ static zb_status enqueue(zb_transport *transport, int message) {
   return ZB_CU(api, cuEventRecord, transport->done[message], channel);
 }
 
-static zb_status arrive(zb_transport *transport, int rank, int message, int side, const post *what) {
-  parcel *it = &transport->parcels[message];
-  if (it->sides[side].posted) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
-  it->sides[side] = *what;
-  return it->sides[SEND_SIDE].posted && it->sides[RECEIVE_SIDE].posted ? enqueue(transport, message) : NULL;
+static post *side_of(zb_transport *transport, int rank, int message) {
+  bool sends = rank == transport->plan->messages[message].source;
+  return &transport->parcels[message].sides[sends ? SEND_SIDE : RECEIVE_SIDE];
 }
 
-static zb_status streams_send(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+/* Of both sides: which one follows from the rank. */
+static zb_status streams_post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
                               int part_count) {
-  return arrive(transport, rank, message, SEND_SIDE,
-                &(post){.arena = arena, .parts = parts, .part_count = part_count, .posted = true});
-}
-
-static zb_status streams_receive(zb_transport *transport, int rank, int message, void *arena,
-                                 const zb_plan_range *parts, int part_count) {
-  return arrive(transport, rank, message, RECEIVE_SIDE,
-                &(post){.arena = arena, .parts = parts, .part_count = part_count, .posted = true});
+  const post *sides = transport->parcels[message].sides;
+  post *side = side_of(transport, rank, message);
+  if (side->posted) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
+  *side = (post){.arena = arena, .parts = parts, .part_count = part_count, .posted = true};
+  return sides[SEND_SIDE].posted && sides[RECEIVE_SIDE].posted ? enqueue(transport, message) : NULL;
 }
 
 static bool streams_test(zb_transport *transport, int rank, int message) {
@@ -188,8 +181,7 @@ static bool streams_test(zb_transport *transport, int rank, int message) {
 }
 
 static zb_status streams_order(zb_transport *transport, int rank, int message) {
-  int side = rank == transport->plan->messages[message].source ? SEND_SIDE : RECEIVE_SIDE;
-  post *it = &transport->parcels[message].sides[side];
+  post *it = side_of(transport, rank, message);
   if (it->ordered) return NULL;
   it->ordered = true;
   return ZB_CU(&transport->gpu->api, cuStreamWaitEvent, transport->devices[rank]->compute, transport->done[message], 0);
@@ -238,8 +230,8 @@ const zb_transport_def zb_transport_streams = {
     .summary = "ranks of one process on one GPU, by copies in its memory",
     .open = streams_open,
     .close = streams_close,
-    .post_send = streams_send,
-    .post_recv = streams_receive,
+    .post_send = streams_post,
+    .post_recv = streams_post,
     .wait = streams_wait,
     .test = streams_test,
     .reset = streams_reset,

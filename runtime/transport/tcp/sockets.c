@@ -172,7 +172,7 @@ static bool wait_for(int descriptor, short events, int64_t until_ps) {
   }
 }
 
-/* On one machine a connection to a port of which nobody takes care can meet itself. */
+/* On one machine, a connection to a port where nobody listens may be connected to itself. */
 static bool is_itself(int descriptor) {
   socket_address here = {0};
   socklen_t bytes = sizeof here;
@@ -229,7 +229,7 @@ bool zb_tcp_receive(int descriptor, void *bytes, size_t count, int64_t until_ps)
   return true;
 }
 
-bool zb_tcp_has_words(int descriptor) {
+bool zb_tcp_has_bytes(int descriptor) {
   char byte = 0;
   return recv(descriptor, &byte, 1, MSG_PEEK) > 0;
 }

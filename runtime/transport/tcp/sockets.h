@@ -5,7 +5,7 @@
 
 #include "zb/status.h"
 
-/* A place on the network that can be sent to others. family: 4, 6, or 0 for none. */
+/* A network address that can be sent to other processes. family: 4, 6, or 0 for none. */
 typedef struct zb_tcp_address {
   uint8_t family, bytes[16];
   uint8_t unused;
@@ -25,7 +25,7 @@ int zb_tcp_resolve(const char *host, int port, zb_tcp_address *out, int most, co
 
 /* Listens at a port (0: any that is free), at one address of this machine or (NULL) at all. -1 and errno on failure. */
 int zb_tcp_listen(const zb_tcp_address *only, int port, int *out_port);
-/* The next visitor of a listener; -1: there is none now. */
+/* The next connection of a listener; -1: there is none now. */
 int zb_tcp_accept(int listener);
 /* -1 and errno on failure. */
 int zb_tcp_connect(const zb_tcp_address *address, int64_t until_ps);
@@ -33,7 +33,7 @@ int zb_tcp_connect(const zb_tcp_address *address, int64_t until_ps);
 bool zb_tcp_send(int descriptor, const void *bytes, size_t count, int64_t until_ps);
 bool zb_tcp_receive(int descriptor, void *bytes, size_t count, int64_t until_ps);
 /* Whether there is something to read. */
-bool zb_tcp_has_words(int descriptor);
+bool zb_tcp_has_bytes(int descriptor);
 /* Whether the other end has closed the connection, or it is broken; there may still be something to read. */
 bool zb_tcp_is_gone(int descriptor);
 

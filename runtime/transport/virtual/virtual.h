@@ -4,8 +4,6 @@
 
 #include "runtime/transport/transport.h"
 
-extern const zb_transport_def zb_transport_virtual;
-
 /* Sets the time that posts happen at. Never goes back within a step. */
 void zb_virtual_set_time(zb_transport *transport, int64_t now_ps);
 /* How long the post before this call kept its rank busy. */

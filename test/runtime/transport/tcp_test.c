@@ -2,7 +2,7 @@
  * and nonsense do no harm. */
 #include "runtime/base/clock.h"
 #include "runtime/base/module_id.h"
-#include "runtime/transport/tcp/meet.h"
+#include "runtime/transport/tcp/rendezvous.h"
 #include "runtime/transport/tcp/sockets.h"
 #include "runtime/transport/transport.h"
 #include "test/runtime/exec/tiny.h"
@@ -392,29 +392,29 @@ static int connect_to(int port) {
   return -1;
 }
 
-static zb_tcp_card card_of(int number, int processes) {
-  zb_tcp_card card = {
+static zb_tcp_hello hello_of(int number, int processes) {
+  zb_tcp_hello hello = {
       .magic = ZB_TCP_MAGIC, .run = 7, .process = (uint32_t)number, .processes = (uint32_t)processes, .port = 1};
-  snprintf(card.build, sizeof card.build, "%s %s", ZB_VERSION, ZB_BUILD_ID);
-  return card;
+  snprintf(hello.build, sizeof hello.build, "%s %s", ZB_VERSION, ZB_BUILD_ID);
+  return hello;
 }
 
-/* Comes as process 1 of two and says `card`; the connection. */
-static int come(int port, const zb_tcp_card *card) {
-  zb_tcp_card theirs;
+/* Comes as process 1 of two and says `hello`; the connection. */
+static int come(int port, const zb_tcp_hello *hello) {
+  zb_tcp_hello theirs;
   int64_t until = zb_monotonic_ps() + INT64_C(5) * 1000000000000;
   int descriptor = connect_to(port);
   CU_ASSERT(descriptor >= 0 && zb_tcp_receive(descriptor, &theirs, sizeof theirs, until) &&
             theirs.magic == ZB_TCP_MAGIC && theirs.process == 0);
-  CU_ASSERT(zb_tcp_send(descriptor, card, sizeof *card, until));
+  CU_ASSERT(zb_tcp_send(descriptor, hello, sizeof *hello, until));
   return descriptor;
 }
 
-static void test_wrong_cards(void) {
-  zb_tcp_card build = card_of(1, 2), size = card_of(1, 3), self = card_of(0, 2), far = card_of(9, 2);
+static void test_wrong_hellos(void) {
+  zb_tcp_hello build = hello_of(1, 2), size = hello_of(1, 3), self = hello_of(0, 2), far = hello_of(9, 2);
   build.build[0] = 'x';
   const struct {
-    zb_tcp_card card;
+    zb_tcp_hello hello;
     zb_code code;
     const char *text;
   } cases[] = {{build, ZB_UNAVAILABLE, "process 1 runs another build of zb: x"},
@@ -426,10 +426,10 @@ static void test_wrong_cards(void) {
     char answer[4096] = "";
     int port = free_port();
     begin(&zero, params_of(0, 2, port), NULL);
-    int descriptor = come(port, &cases[i].card);
+    int descriptor = come(port, &cases[i].hello);
     tiny_expect(end(&zero), cases[i].code, cases[i].text);
     zb_tcp_receive(descriptor, answer, sizeof answer - 1, zb_monotonic_ps() + INT64_C(1000000000000));
-    bool told = false; /* the visitor hears why */
+    bool told = false; /* the process that connects receives why */
     for (size_t k = 0; k + 16 < sizeof answer && !told; ++k)
       told = memcmp(answer + k, cases[i].text, 12) == 0;
     CU_ASSERT(told);
@@ -437,7 +437,7 @@ static void test_wrong_cards(void) {
   }
 }
 
-/* Any bytes, cards of other runs, and who comes and goes: process 1 is welcome after all of them. */
+/* Any bytes, hellos of other runs, and connections that are closed again: process 1 is accepted after all of them. */
 static void test_strangers(void) {
   process zero, one;
   int port = free_port(), strangers[40];
@@ -445,7 +445,7 @@ static void test_strangers(void) {
   begin(&zero, params_of(0, 2, port), exchange);
   for (int i = 0; i < 40; ++i) {
     unsigned char bytes[200];
-    zb_tcp_card other = card_of(1, 2);
+    zb_tcp_hello other = hello_of(1, 2);
     for (size_t k = 0; k < sizeof bytes; ++k)
       bytes[k] = (unsigned char)((random = random * UINT64_C(6364136223846793005) + 1442695040888963407) >> 56);
     other.run = 8;
@@ -463,19 +463,19 @@ static void test_strangers(void) {
 }
 
 /* Who says nothing hears that he may come again, and makes room. */
-static void test_silent_visitors(void) {
+static void test_silent_connections(void) {
   enum { SILENT = 300 };
   process zero, one;
   int port = free_port(), silent[SILENT];
-  zb_tcp_card card;
+  zb_tcp_hello hello;
   zb_tcp_verdict later = {0};
   int64_t start = zb_monotonic_ps(), second = INT64_C(1000000000000);
   begin(&zero, params_of(0, 2, port), exchange);
   for (int i = 0; i < SILENT; ++i)
     silent[i] = connect_to(port);
-  CU_ASSERT(zb_tcp_receive(silent[0], &card, sizeof card, start + 5 * second));
+  CU_ASSERT(zb_tcp_receive(silent[0], &hello, sizeof hello, start + 5 * second));
   CU_ASSERT(zb_tcp_receive(silent[0], &later, sizeof later, start + 5 * second));
-  CU_ASSERT(later.magic == ZB_TCP_MAGIC && later.meeting == 0 && later.refused == 0);
+  CU_ASSERT(later.magic == ZB_TCP_MAGIC && later.id == 0 && later.refused == 0);
   begin(&one, params_of(1, 2, port), exchange);
   TINY_OK(end(&zero));
   TINY_OK(end(&one));
@@ -499,11 +499,11 @@ static void test_come_again(void) {
   process one;
   int port = 0, listener = zb_tcp_listen(&(zb_tcp_address){.family = 4, .bytes = {127, 0, 0, 1}}, 0, &port);
   zb_tcp_verdict answers[2] = {{.magic = ZB_TCP_MAGIC},
-                               {.magic = ZB_TCP_MAGIC, .meeting = 1, .refused = ZB_INVALID, .text = "no run today"}};
+                               {.magic = ZB_TCP_MAGIC, .id = 1, .refused = ZB_INVALID, .text = "no run today"}};
   begin(&one, params_of(1, 2, port), NULL);
   for (int i = 0; i < 2; ++i) {
     int64_t until = zb_monotonic_ps() + INT64_C(5) * 1000000000000;
-    zb_tcp_card mine = card_of(0, 2), theirs = {0};
+    zb_tcp_hello mine = hello_of(0, 2), theirs = {0};
     int descriptor = accept_one(listener);
     CU_ASSERT(descriptor >= 0 && zb_tcp_send(descriptor, &mine, sizeof mine, until));
     CU_ASSERT(zb_tcp_receive(descriptor, &theirs, sizeof theirs, until) && theirs.process == 1);
@@ -526,11 +526,11 @@ static void test_nonsense_frames(void) {
     } frames[8];
     process zero;
     int port = free_port();
-    zb_tcp_card card = card_of(1, 2);
+    zb_tcp_hello hello = hello_of(1, 2);
     zb_group_params params = params_of(0, 2, port);
     params.timeout_ms = 4 * SECOND_MS;
     begin(&zero, params, exchange);
-    int descriptor = come(port, &card);
+    int descriptor = come(port, &hello);
     for (size_t k = 0; k < sizeof frames / sizeof frames[0]; ++k) {
       random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
       frames[k].kind = (uint32_t)(random >> 60) % 6;
@@ -598,11 +598,11 @@ int main(void) {
       {"messages: large, in parts, both ways, none holds up another", test_messages},
       {"IPv6", test_ipv6},
       {"a device with its own transport, started by torchrun", test_own_transport},
-      {"wrong cards", test_wrong_cards},
+      {"wrong hellos", test_wrong_hellos},
       {"strangers", test_strangers},
-      {"visitors who say nothing", test_silent_visitors},
+      {"connections that send nothing", test_silent_connections},
       {"a process that comes again", test_come_again},
-      {"nonsense after the meeting", test_nonsense_frames},
+      {"nonsense after the rendezvous", test_nonsense_frames},
       CU_TEST_INFO_NULL,
   };
   return tiny_run("tcp", tests);

@@ -5,7 +5,6 @@
 #include "runtime/base/module.h"
 #include "runtime/base/module_id.h"
 #include "runtime/device/cuda/module/kernel_set.h"
-#include "runtime/transport/nccl/nccl.h"
 
 #include <stdio.h>
 

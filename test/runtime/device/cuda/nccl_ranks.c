@@ -1,7 +1,7 @@
 /* The ranks of a plan over a fake NCCL: see nccl_ranks.h. */
 #include "test/runtime/device/cuda/nccl_ranks.h"
 
-#include "runtime/transport/nccl/nccl.h"
+#include "runtime/device/cuda/cuda.h"
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/host_kernels.h"
 

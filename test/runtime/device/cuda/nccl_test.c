@@ -1,6 +1,6 @@
 /* The NCCL transport on a fake NCCL without buffers: the values of the cpu; communicators, order, groups; errors,
  * time-outs, aborts. */
-#include "runtime/transport/nccl/nccl.h"
+#include "runtime/device/cuda/cuda.h"
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/host_kernels.h"
 #include "test/runtime/device/cuda/nccl_ranks.h"
