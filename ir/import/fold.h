@@ -1,22 +1,27 @@
-/* The evaluator of constants, for every importer. A function gives NULL after an error, which it reports at the node;
- * NULL without one (n->im->failed is false) says that the case is left to be built. */
+/* The evaluator of constants, for every importer. A function gives NULL after an error, which it reports at the node.
+ */
 #ifndef ZB_IR_IMPORT_FOLD_H
 #define ZB_IR_IMPORT_FOLD_H
 
 #include "ir/import/import.h"
 
-/* fold.c: values. op is the name of the zb op. */
-zb_known *zb_import_fold_unary(zb_import_node *n, const char *op, const zb_known *in);
-zb_known *zb_import_fold_binary(zb_import_node *n, const char *op, const zb_known *a, const zb_known *b);
+/* fold.c: values. */
+/* The op on up to three constants, with the attributes that it needs, by its reference kernel. */
+zb_known *zb_import_fold_op(zb_import_node *n, const char *op, const zb_known *const *in, int count,
+                            const zb_attr *attrs, int attr_count);
+zb_known *zb_import_fold_cast(zb_import_node *n, const zb_known *in, zb_dtype dtype);
+/* Also powers of integers, and of operands of two types. */
+zb_known *zb_import_fold_binary(zb_import_node *n, const char *op, const zb_known *a, const zb_known *b,
+                                const zb_attr *attrs, int attr_count);
 zb_known *zb_import_fold_where(zb_import_node *n, const zb_known *condition, const zb_known *yes, const zb_known *no);
 zb_known *zb_import_fold_range(zb_import_node *n, const zb_known *start, const zb_known *limit, const zb_known *delta);
-/* The five basic reductions. Sums of floats are kept in double. */
-zb_known *zb_import_fold_reduce(zb_import_node *n, const char *op, const zb_known *in, const bool *reduced,
+/* The five basic reductions over these axes, none twice; of none: over all. */
+zb_known *zb_import_fold_reduce(zb_import_node *n, const char *op, const zb_known *in, const int64_t *axes, int count,
                                 bool keepdims);
-zb_known *zb_import_fold_cumsum(zb_import_node *n, const zb_known *in, int axis, bool exclusive, bool reverse);
 /* Zero outside of a triangle of the last two dimensions; rank 2 or more. */
 zb_known *zb_import_fold_triangle(zb_import_node *n, const zb_known *in, bool upper, int64_t k);
-/* Small products of tables (rotary frequencies times positions). */
+/* Small products of tables (rotary frequencies times positions); NULL without an error (n->im->failed is false) for one
+ * that is left to be built. */
 zb_known *zb_import_fold_matmul(zb_import_node *n, const zb_known *a, const zb_known *b);
 
 /* fold_move.c: data movement. Arguments are normalized: non-negative axes, one entry a dimension. */

@@ -200,7 +200,6 @@ zb_known *zb_known_ints(zb_import *im, const int64_t *values, int64_t count); /*
 /* out[i...] = in[offset + sum i*strides] (strides in elements, any sign). */
 zb_known *zb_known_strided(zb_import *im, const zb_known *in, const zb_shape *shape, int64_t offset,
                            const int64_t *strides);
-zb_known *zb_known_cast(zb_import *im, const zb_known *in, zb_dtype dtype);
 void zb_known_put(zb_known *out, int64_t to, const zb_known *in, int64_t from, int64_t count); /* copies elements */
 double zb_known_real(const zb_known *c, int64_t index);
 int64_t zb_known_integer(const zb_known *c, int64_t index);

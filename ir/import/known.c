@@ -234,19 +234,3 @@ zb_known *zb_known_strided(zb_import *im, const zb_known *in, const zb_shape *sh
     zb_known_put(out, i, in, walk.at[0], 1);
   return out;
 }
-
-zb_known *zb_known_cast(zb_import *im, const zb_known *in, zb_dtype dtype) {
-  zb_shape shape = in->shape;
-  shape.dtype = dtype;
-  if (dtype == in->shape.dtype) return zb_known_alias(im, in, &shape);
-  zb_known *out = zb_known_new(im, &shape);
-  if (!out) return NULL;
-  bool real = zb_known_is_float(in);
-  for (int64_t i = 0; i < out->elements; ++i) {
-    if (real)
-      zb_known_set_real(out, i, zb_known_real(in, i));
-    else
-      zb_known_set_integer(out, i, zb_known_integer(in, i));
-  }
-  return out;
-}

@@ -4,24 +4,35 @@
 
 #include <string.h>
 
-/* The attributes of these operators have the names and defaults of the zb ops, but for one spelling. Integers where
- * only floats are defined are left to be built, as are operators with attributes. */
+/* An op of one or two operands. */
+static zb_result fold_or_build(zb_import_node *n, const char *op, int count, const zb_attr *attrs, int attr_count) {
+  if (n->folds) {
+    const zb_known *x = zb_import_known(n, 0), *y = zb_import_known(n, 1);
+    return zb_import_give_known(n, 0,
+                                count == 1 ? zb_import_fold_op(n, op, &x, 1, attrs, attr_count)
+                                           : zb_import_fold_binary(n, op, x, y, attrs, attr_count));
+  }
+  MlirValue in[2] = {zb_import_ir(n, 0), count > 1 ? zb_import_ir(n, 1) : (MlirValue){NULL}};
+  zb_shape lhs;
+  if (strcmp(op, "pow") == 0) {
+    if (!zb_import_ir_shape(n, in[0], &lhs)) return ZB_FAIL;
+    if (lhs.dtype == ZB_F32) in[1] = zb_build_cast(n->b, in[1], ZB_F32);
+  }
+  return zb_import_give(n, 0, zb_build(n->b, op, in, count, attrs, attr_count));
+}
+
+/* The attributes of these operators have the names and defaults of the zb ops, but for one spelling. */
 zb_result zb_onnx_unary(zb_import_node *n) {
   const Onnx__NodeProto *proto = n->source;
   zb_attr attrs[4];
   int count = 0;
-  bool folds = n->folds && proto->n_attribute == 0;
-  zb_known *folded = folds ? zb_import_fold_unary(n, n->op->argument, zb_import_known(n, 0)) : NULL;
-  if (folded || n->im->failed) return zb_import_give_known(n, 0, folded);
-  MlirValue x = zb_import_ir(n, 0);
   for (size_t i = 0; i < proto->n_attribute && count < 4; ++i) {
     const char *name = proto->attribute[i]->name;
     bool flag = strncmp(name, "detect_", 7) == 0;
     attrs[count++] = flag ? zb_bool(name, zb_onnx_int(n, name, 1) != 0)
                           : zb_float(strcmp(name, "lambd") == 0 ? "lambda" : name, zb_onnx_float(n, name, 0));
   }
-  if (n->im->failed) return ZB_FAIL;
-  return zb_import_give(n, 0, zb_build(n->b, n->op->argument, &x, 1, attrs, count));
+  return n->im->failed ? ZB_FAIL : fold_or_build(n, n->op->argument, 1, attrs, count);
 }
 
 zb_result zb_onnx_gelu(zb_import_node *n) {
@@ -41,48 +52,36 @@ zb_result zb_onnx_clip(zb_import_node *n) {
   zb_attr attrs[2];
   int count = 0;
   zb_shape shape;
-  if (n->folds) {
-    zb_known *folded = zb_import_known(n, 0);
-    for (int i = 1; folded && i <= 2; ++i)
-      if (zb_import_has(n, i)) folded = zb_import_fold_binary(n, ops[i], folded, zb_import_known(n, i));
-    return zb_import_give_known(n, 0, folded);
-  }
   if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
-  MlirValue x = zb_import_ir(n, 0);
+  const zb_known *known = n->folds ? zb_import_known(n, 0) : NULL;
+  MlirValue x = n->folds ? (MlirValue){NULL} : zb_import_ir(n, 0);
   for (int i = 1; i <= 2; ++i) {
     const zb_known *c = zb_import_known(n, i);
     if (!zb_import_has(n, i)) continue;
     if (c && c->elements == 1 && shape.dtype == ZB_F32)
       attrs[count++] = zb_float(names[i], zb_known_real(c, 0));
+    else if (n->folds)
+      known = known ? zb_import_fold_binary(n, ops[i], known, c, NULL, 0) : NULL;
     else
       x = zb_build2(n->b, ops[i], x, zb_import_ir(n, i));
   }
+  if (n->folds) return zb_import_give_known(n, 0, known ? zb_import_fold_op(n, "clip", &known, 1, attrs, count) : NULL);
   if (count > 0) x = zb_build(n->b, "clip", &x, 1, attrs, count);
   return zb_import_give(n, 0, x);
 }
 
-/* What has no formula for constants (prelu, shifts), and Mod with fmod, is left to be built. */
 zb_result zb_onnx_binary(zb_import_node *n) {
   zb_attr attrs[1];
   int count = 0;
   const char *op = n->op->argument;
-  bool fmod = zb_onnx_int(n, "fmod", 0) != 0;
-  zb_known *folded =
-      n->folds && !fmod ? zb_import_fold_binary(n, op, zb_import_known(n, 0), zb_import_known(n, 1)) : NULL;
-  if (folded || n->im->failed) return zb_import_give_known(n, 0, folded);
-  MlirValue in[2] = {zb_import_ir(n, 0), zb_import_ir(n, 1)};
-  zb_shape lhs, rhs;
-  if (!zb_import_ir_shape(n, in[0], &lhs) || !zb_import_ir_shape(n, in[1], &rhs)) return ZB_FAIL;
-  if (strcmp(op, "pow") == 0 && lhs.dtype == ZB_F32) in[1] = zb_build_cast(n->b, in[1], ZB_F32);
-  if (strcmp(op, "mod") == 0) attrs[count++] = zb_bool("fmod", fmod);
+  if (strcmp(op, "mod") == 0) attrs[count++] = zb_bool("fmod", zb_onnx_int(n, "fmod", 0) != 0);
   if (strcmp(op, "bit_shift") == 0) {
     bool left = zb_onnx_string_is(n, "direction", "", "LEFT");
     if (!left && !zb_onnx_string_is(n, "direction", "", "RIGHT"))
       return zb_import_refuse(n, "LEFT or RIGHT", "the direction is not understood");
     attrs[count++] = zb_bool("left", left);
   }
-  if (n->im->failed) return ZB_FAIL;
-  return zb_import_give(n, 0, zb_build(n->b, op, in, 2, attrs, count));
+  return n->im->failed ? ZB_FAIL : fold_or_build(n, op, 2, attrs, count);
 }
 
 /* Sum, Mean, Max, Min of any number: a chain from the left. */
@@ -90,19 +89,20 @@ zb_result zb_onnx_variadic(zb_import_node *n) {
   bool mean = strcmp(n->op->argument, "mean") == 0;
   const char *op = mean ? "add" : n->op->argument;
   int count = n->input_count;
+  if (count == 1) return zb_import_give_value(n, 0, n->inputs[0]);
   if (n->folds) {
-    const zb_known *folded = zb_import_known(n, 0);
+    zb_known *folded = zb_import_known(n, 0), *share = NULL;
     for (int i = 1; folded && i < count; ++i)
-      folded = zb_import_fold_binary(n, op, folded, zb_import_known(n, i));
-    zb_known *out = folded ? zb_known_copy(n->im, &folded->shape, folded->data) : NULL;
-    for (int64_t i = 0; out && mean && i < out->elements; ++i)
-      zb_known_set_real(out, i, zb_known_real(out, i) / count);
-    return zb_import_give_known(n, 0, out);
+      folded = zb_import_fold_binary(n, op, folded, zb_import_known(n, i), NULL, 0);
+    if (!folded || !mean) return zb_import_give_known(n, 0, folded);
+    share = zb_known_new(n->im, &(zb_shape){.dtype = folded->shape.dtype == ZB_F64 ? ZB_F64 : ZB_F32});
+    if (share) zb_known_set_real(share, 0, 1.0 / count);
+    return zb_import_give_known(n, 0, share ? zb_import_fold_binary(n, "mul", folded, share, NULL, 0) : NULL);
   }
   MlirValue sum = zb_import_ir(n, 0);
   for (int i = 1; i < count; ++i)
     sum = zb_build2(n->b, op, sum, zb_import_ir(n, i));
-  if (mean && count > 1) sum = zb_build2(n->b, "mul", sum, zb_build_scalar(n->b, ZB_F32, 1.0 / count));
+  if (mean) sum = zb_build2(n->b, "mul", sum, zb_build_scalar(n->b, ZB_F32, 1.0 / count));
   return zb_import_give(n, 0, sum);
 }
 
@@ -119,7 +119,7 @@ zb_result zb_onnx_cast(zb_import_node *n) {
   zb_dtype dtype;
   if (!zb_onnx_cast_arguments(n, &dtype)) return ZB_FAIL;
   if (n->folds && dtype != ZB_BF16 && dtype != ZB_F16)
-    return zb_import_give_known(n, 0, zb_known_cast(n->im, zb_import_known(n, 0), dtype));
+    return zb_import_give_known(n, 0, zb_import_fold_cast(n, zb_import_known(n, 0), dtype));
   if (dtype == ZB_F64)
     return zb_import_refuse(n, "remove .double() from the model, or export it in float32",
                             "a cast to double of a value that is computed each step");
@@ -148,15 +148,15 @@ zb_result zb_onnx_reduce(zb_import_node *n) {
   zb_shape shape;
   if (!zb_import_shape(n, 0, &shape) || !zb_onnx_axes_arguments(n, shape.rank, reduced, &keepdims, &identity))
     return ZB_FAIL;
-  if (n->folds && basic)
-    return zb_import_give_known(n, 0, zb_import_fold_reduce(n, op, zb_import_known(n, 0), reduced, keepdims));
-  MlirValue x = zb_import_ir(n, 0);
-  if (identity && basic) return zb_import_give(n, 0, x);
+  if (identity && basic) return zb_import_give_value(n, 0, n->inputs[0]);
   if (identity)
     return zb_import_refuse(n, "give it axes", "noop_with_empty_axes without axes is not supported for this operator");
   for (int i = 0; i < shape.rank; ++i) {
     if (reduced[i]) axes[count++] = i;
   }
+  if (n->folds && basic)
+    return zb_import_give_known(n, 0, zb_import_fold_reduce(n, op, zb_import_known(n, 0), axes, count, keepdims));
+  MlirValue x = zb_import_ir(n, 0);
   zb_builder *b = n->b;
   if (basic) return zb_import_give(n, 0, reduce(b, op, x, axes, count, keepdims));
   if (strcmp(op, "log_sum_exp") == 0) return zb_import_give(n, 0, log_sum_exp(b, x, axes, count, keepdims));
@@ -177,11 +177,8 @@ zb_result zb_onnx_cumsum(zb_import_node *n) {
   if (count != 1) return zb_import_refuse(n, NULL, "expected one axis, got %d", count);
   if (!zb_import_axis(n, wanted, in.rank, &axis)) return ZB_FAIL;
   bool exclusive = zb_onnx_int(n, "exclusive", 0) != 0, reverse = zb_onnx_int(n, "reverse", 0) != 0;
-  if (n->folds)
-    return zb_import_give_known(n, 0, zb_import_fold_cumsum(n, zb_import_known(n, 0), axis, exclusive, reverse));
-  MlirValue x = zb_import_ir(n, 0);
   zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", exclusive), zb_bool("reverse", reverse)};
-  return zb_import_give(n, 0, zb_build(n->b, "cumsum", &x, 1, attrs, 3));
+  return fold_or_build(n, "cumsum", 1, attrs, 3);
 }
 
 zb_result zb_onnx_softmax(zb_import_node *n) {
