@@ -8,9 +8,9 @@ on the fake GPU (over its queues and over the fake NCCL).
 
 collective_plan writes the plans (test/runtime/plan/collective_plan.h says what they compute): W of rank r adds the
 frozen parameter x.r to its sum of gradients in every micro-batch, the members put their sums together, UPDATE adds
-what came out to p. After an all-gather UPDATE adds up itself, so it and an all-reduce must give the same bytes. Then the
-tools that show a plan: the printed plan, timelines, traces, measured costs, memory. And a process that dies or stalls
-in the middle of a collective, over TCP and over MPI.
+what came out to p. After an all-gather UPDATE adds up itself, so it and an all-reduce must give the same bytes. Then
+the tools that show a plan: the printed plan, timelines, traces, measured costs, memory. And a process that dies or
+stalls in the middle of a collective, over TCP and over MPI.
 
 Ends with "N passed, N failed, N skipped".
 """
