@@ -27,8 +27,8 @@ zb_known *zb_import_fold_op(zb_import_node *n, const char *op, const zb_known *c
     shapes[i] = in[i]->shape;
     tensors[i] = tensor_of(in[i]);
   }
-  const zb_op_view view = {zb_op_find_name(op), shapes, count, {attrs, attr_count}};
-  if (!view.def->infer(&view, &shape, 1, &error)) {
+  const zb_op_view view = {zb_op_find_name(op), shapes, count, {attrs, attr_count}, 1};
+  if (!view.def->infer(&view, &shape, &error)) {
     n->im->failed = true;
     return zb_location_error(n->location, error.hint, "cannot build zb.%s: %s", op, error.text), NULL;
   }

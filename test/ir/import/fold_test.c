@@ -119,8 +119,8 @@ static int check_op(zb_import_node *n, const zb_op_def *def, int count, zb_dtype
   for (int i = 0; i < count; ++i)
     shapes[i] =
         (zb_shape){.dtype = is_where && i == 0 ? ZB_I1 : dtype, .rank = 2, .dims = {i == 1 ? 1 : ROWS, COLUMNS}};
-  const zb_op_view view = {.def = def, .operands = shapes, .operand_count = count};
-  if (!def->infer(&view, &result, 1, &error)) return 0;
+  const zb_op_view view = {.def = def, .operands = shapes, .operand_count = count, .result_count = 1};
+  if (!def->infer(&view, &result, &error)) return 0;
   for (int i = 0; i < count; ++i)
     in[i] = random_known(n->im, &shapes[i]);
   if (count == 2 && !zb_known_is_float(in[1]) && dtype != ZB_I1) make_divisors(in[1]);

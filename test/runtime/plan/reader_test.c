@@ -8,6 +8,7 @@
 
 #include "runtime/base/digest.h"
 #include "runtime/base/file.h"
+#include "runtime/plan/columns.h"
 #include "runtime/plan/container.h"
 #include "test/suite.h"
 
@@ -55,6 +56,50 @@ static void expect_round_trip(zb_plan *plan) {
   zb_free(again);
   zb_plan_destroy(plan);
   zb_plan_destroy(back);
+}
+
+/* Every byte of a row is of a field that the file has, of padding, or of a field in this list. */
+static void test_no_field_is_forgotten(void) {
+#define LEFT_OUT(table, structure, member)                                                                             \
+  {                                                                                                                    \
+    ZB_TABLE_##table, offsetof(structure, member), sizeof(((structure *)0)->member)                                    \
+  }
+  static const struct {
+    zb_plan_table table;
+    size_t offset, bytes;
+  } left_out[] = {
+      LEFT_OUT(header, zb_plan, carried),
+      LEFT_OUT(header, zb_plan, digest), /* of the file, or of a plan in memory */
+      LEFT_OUT(header, zb_plan, ranks),
+      LEFT_OUT(header, zb_plan, arena),
+      LEFT_OUT(message, zb_plan_message, part_of),
+  };
+  for (int t = 0; t < ZB_TABLE_COUNT; ++t) {
+    const zb_table_def *def = &zb_plan_tables[t];
+    bool known[1024] = {false};
+    CU_ASSERT_TRUE_FATAL(def->row_bytes <= sizeof known);
+    for (int c = 0; c < def->count; ++c) {
+      const zb_column *column = &def->columns[c];
+      const bool is_array = column->kind == ZB_COLUMN_ARRAY;
+      const size_t bytes = column->kind == ZB_COLUMN_NUMBER ? column->bytes
+                           : is_array ? (size_t)column->length_max * zb_plan_tables[column->of].row_bytes
+                                      : sizeof(void *);
+      memset(known + column->offset, true, bytes);
+      if (column->length_offset == ZB_LENGTH_FIXED) continue;
+      if (column->kind == ZB_COLUMN_LIST || is_array) memset(known + column->length_offset, true, sizeof(int32_t));
+      if (column->kind == ZB_COLUMN_BYTES) memset(known + column->length_offset, true, sizeof(uint64_t));
+    }
+    for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; ++i)
+      if (left_out[i].table == (zb_plan_table)t) memset(known + left_out[i].offset, true, left_out[i].bytes);
+    for (size_t begin = 0, end = 0; begin < def->row_bytes; begin = end + 1) {
+      for (end = begin; end < def->row_bytes && !known[end];)
+        ++end;
+      const bool padding =
+          (begin % 8 != 0 && end % 8 == 0 && end - begin < 8) || (begin % 4 != 0 && end % 4 == 0 && end - begin < 4);
+      if (end > begin && !padding) printf("\n  %s: byte %zu is of no column", def->name, begin);
+      CU_ASSERT_TRUE(end == begin || padding);
+    }
+  }
 }
 
 static void test_round_trip(void) {
@@ -280,8 +325,8 @@ static void test_malformed_is_not_written(void) {
   zb_plan_destroy(plan);
 }
 
-SUITE_MAIN("plan files", {"round trip", test_round_trip}, {"round trip of collectives", test_collectives},
-           {"measured costs", test_measured}, {"one rank", test_one_rank}, {"refused", test_refused},
-           {"mutated", test_mutated}, {"mutated, checksum right", test_mutated_with_checksum},
-           {"mutated collectives", test_mutated_collectives}, {"without memory", test_without_memory},
-           {"malformed is not written", test_malformed_is_not_written})
+SUITE_MAIN("plan files", {"no field is forgotten", test_no_field_is_forgotten}, {"round trip", test_round_trip},
+           {"round trip of collectives", test_collectives}, {"measured costs", test_measured},
+           {"one rank", test_one_rank}, {"refused", test_refused}, {"mutated", test_mutated},
+           {"mutated, checksum right", test_mutated_with_checksum}, {"mutated collectives", test_mutated_collectives},
+           {"without memory", test_without_memory}, {"malformed is not written", test_malformed_is_not_written})
