@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The style of the source text as a test: banned calls with what to use instead, limits of lines, functions and files,
-machine paths, a README in every folder.
+machine paths, names of attributes, a README in every folder.
 
 usage: tidy.py [ROOT]      checks a tree; ends with checks of itself on made-up text
        tidy.py --update    writes test/tidy/long_functions.txt anew (only to remove rows or
@@ -185,6 +185,30 @@ def check_format(root, names):
     return messages or ([run.stderr] if run.returncode else [])
 
 
+def attribute_names(root):
+    """Names of the attributes zb.* that are no names of ops."""
+    lists = []
+    for path, pattern in (("ir/attributes.def", r"ZB_ATTRIBUTE\(\w+, (\w+),"),
+                          ("include/zb/ops.def", r"^ZB_\w+\((\w+)")):
+        path = os.path.join(root, path)
+        text = ""
+        if os.path.exists(path):
+            with open(path) as file:
+                text = file.read()
+        lists.append(set(re.findall(pattern, text, re.M)))
+    return lists[0] - lists[1]
+
+
+def check_attribute_names(name, text, attributes):
+    """C that knows MLIR spells no attribute: ir/attributes.def does."""
+    if not re.match(r"(ir|passes|tools)/.*\.[ch]$", name):
+        return []
+    return ["%s:%d: error: \"zb.%s\" is spelled in ir/attributes.def; hint: ZB_ATTR_%s"
+            % (name, number, word, word.upper())
+            for number, line in enumerate(text.split("\n"), 1) for word in re.findall(r'"zb\.(\w+)"', line)
+            if word in attributes and not re.match(r"/?[ ]?\*", line.strip()) and "metadata" not in line]
+
+
 def check_readmes(names):
     """Folders with sources: those two levels deep at most need a README.md, deeper ones that or a mention above."""
     have = {os.path.dirname(name) for name in names if os.path.basename(name) == "README.md"}
@@ -214,13 +238,14 @@ def check_named_tests(name, text, names):
 
 
 CHECKS = ["banned calls", "banned text", "tabs", "one comment form", "long lines", "long files",
-          "long functions", "named tests"]
+          "long functions", "named tests", "names of attributes"]
 
 
 def check_tree(root, allowed):
     """([(check, messages)], {long functions})."""
     names = files_of(root)
     found, long_found = {check: [] for check in CHECKS}, {}
+    attributes = attribute_names(root)
     for name in names:
         base = os.path.basename(name)
         is_text = name.endswith(TEXT_FILES) or base.startswith(".") or "." not in base
@@ -232,6 +257,7 @@ def check_tree(root, allowed):
             found[check] += messages
         if re.match(ROOMS + "|tools/", name) and name.endswith(C_FILES):
             found["named tests"] += check_named_tests(name, text, names)
+            found["names of attributes"] += check_attribute_names(name, text, attributes)
     found["a README in every folder"] = check_readmes(names)
     found["format"] = check_format(root, names)
     return list(found.items()), long_found
@@ -298,6 +324,15 @@ def check_itself():
         places = [m.split(":")[0] for _, messages in checks for m in messages]
         if places != ["ir/a.c", "ir/ops/b.c", "ir/ops/README.md"]:
             wrong.append("named tests and READMEs: got %s" % checks)
+        os.makedirs(os.path.join(root, "include", "zb"))
+        for name, text in (("ir/attributes.def", "ZB_ATTRIBUTE(STAGE, stage, 1)\nZB_ATTRIBUTE(SEND, send, 1)\n"),
+                           ("include/zb/ops.def", "ZB_OP(send, STRUCTURE)\n")):
+            with open(os.path.join(root, name), "w") as file:
+                file.write(text)
+        code = '/* "zb.stage" */\nf("zb.send");\nf("zb.stage", "zb.stages");\nf("zb.stage"); /* metadata */\n'
+        got = [check_attribute_names(name, code, attribute_names(root)) for name in ("passes/a.c", "runtime/a.c")]
+        if [[m.split(":")[1] for m in messages] for messages in got] != [["3"], []]:
+            wrong.append("names of attributes: got %s" % got)
     return wrong
 
 

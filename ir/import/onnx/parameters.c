@@ -80,7 +80,7 @@ static const table_mark *find_frequency_tables(zb_import *im) {
 static const struct {
   const char *key;
   zb_import_role role;
-} listings[] = {{"zb.trained", ZB_ROLE_TRAINED}, {"zb.frozen", ZB_ROLE_FROZEN}};
+} listings[] = {{"zb.trained", ZB_ROLE_TRAINED}, {"zb.frozen", ZB_ROLE_FROZEN}}; /* keys of metadata */
 enum { LISTING_COUNT = sizeof listings / sizeof *listings };
 
 /* One name of a list: the initializer must be there, else a tool has changed the file after its export. */
