@@ -2,21 +2,30 @@
  * Tests: test/ir/attributes.mlir, test/ir/verify.mlir. */
 
 #include "ir/dialect.h"
-
-#include "runtime/base/words.h"
+#include "ir/op_view.h"
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef enum value_kind { KIND_UNIT, KIND_STRING, KIND_STRINGS, KIND_INTEGER, KIND_INTEGERS, KIND_ENTRIES } value_kind;
+typedef enum value_kind {
+  KIND_UNIT,
+  KIND_STRING,
+  KIND_STRINGS,
+  KIND_INTEGER,
+  KIND_INTEGERS,
+  KIND_ENTRIES,
+  KIND_TYPE
+} value_kind;
 
 typedef struct attribute_def {
   const char *name;
   size_t length;
   value_kind kind;
-  int columns; /* of INTEGERS */
+  int columns;    /* of INTEGERS */
+  unsigned names; /* of ENTRIES: keys of which an entry has one */
+  unsigned all;   /* and those that it has besides */
   unsigned places;
   int first, last; /* levels */
   const char *writer, *example;
@@ -27,7 +36,6 @@ enum {
   STRING = KIND_STRING << 8,
   STRINGS = KIND_STRINGS << 8,
   INTEGER = KIND_INTEGER << 8,
-  ENTRIES = KIND_ENTRIES << 8,
   MODULE = ZB_PLACE_MODULE,
   RANK = ZB_PLACE_RANK,
   FUNCTION = ZB_PLACE_FUNCTION,
@@ -36,18 +44,38 @@ enum {
   RESULT = ZB_PLACE_RESULT
 };
 #define INTEGERS(columns) (KIND_INTEGERS << 8 | (columns))
+#define ENTRIES(names, more) ((more) << 16 | KIND_ENTRIES << 8 | (names))
+
+/* Keys of entries. */
+enum { PARAM = 1, FROZEN = 2, STATE = 4, SUM = 8, USE = 16, CONSTANT = 32, LOAD = 64, OFFSET = 128, TYPE = 256 };
 
 #define ZB_ATTRIBUTE(ID, name, ...) const char ZB_ATTR_##ID[] = "zb." #name;
 #include "ir/attributes.def"
 
 static const attribute_def attributes[] = {
 #define ZB_ATTRIBUTE(ID, name, kind, places, first, last, writer, readers, example, help)                              \
-  {ZB_ATTR_##ID, sizeof ZB_ATTR_##ID - 1, (value_kind)((kind) >> 8), (kind) & 255,                                     \
-   places,       ZB_LEVEL_##first,        ZB_LEVEL_##last,           writer,                                           \
+  {ZB_ATTR_##ID,                                                                                                       \
+   sizeof ZB_ATTR_##ID - 1,                                                                                            \
+   (value_kind)((kind) >> 8 & 255),                                                                                    \
+   (kind) & 255,                                                                                                       \
+   (kind) & 255,                                                                                                       \
+   (unsigned)((kind) >> 16) | OFFSET | TYPE,                                                                           \
+   places,                                                                                                             \
+   ZB_LEVEL_##first,                                                                                                   \
+   ZB_LEVEL_##last,                                                                                                    \
+   writer,                                                                                                             \
    example},
 #include "ir/attributes.def"
 };
 enum { ATTRIBUTE_COUNT = sizeof attributes / sizeof attributes[0] };
+
+static const struct {
+  const char *name;
+  value_kind kind;
+} entry_keys[] = {{ZB_ATTR_PARAM, KIND_STRING}, {ZB_ATTR_FROZEN, KIND_STRING}, {ZB_ATTR_STATE, KIND_STRING},
+                  {ZB_ATTR_SUM, KIND_STRING},   {ZB_ATTR_USE, KIND_INTEGER},   {ZB_ATTR_CONSTANT, KIND_STRING},
+                  {ZB_ATTR_LOAD, KIND_INTEGER}, {"offset", KIND_INTEGER},      {"type", KIND_TYPE}};
+enum { KEY_COUNT = sizeof entry_keys / sizeof entry_keys[0] };
 
 const char *const zb_level_names[] = {
 #define ZB_LEVEL(name) #name,
@@ -68,8 +96,8 @@ static const attribute_def *find(MlirStringRef name) {
   return NULL;
 }
 
-static bool has_kind(const attribute_def *def, MlirAttribute value) {
-  switch (def->kind) {
+static bool has_kind(value_kind kind, int columns, MlirAttribute value) {
+  switch (kind) {
   case KIND_UNIT:
     return mlirAttributeIsAUnit(value);
   case KIND_STRING:
@@ -77,15 +105,17 @@ static bool has_kind(const attribute_def *def, MlirAttribute value) {
   case KIND_INTEGER:
     return mlirAttributeIsAInteger(value);
   case KIND_INTEGERS:
-    return mlirAttributeIsADenseI64Array(value) && mlirDenseArrayGetNumElements(value) % def->columns == 0;
+    return mlirAttributeIsADenseI64Array(value) && mlirDenseArrayGetNumElements(value) % columns == 0;
   case KIND_STRINGS:
   case KIND_ENTRIES:
     if (!mlirAttributeIsAArray(value)) return false;
     for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(value); ++i) {
       MlirAttribute entry = mlirArrayAttrGetElement(value, i);
-      if (def->kind == KIND_STRINGS ? !mlirAttributeIsAString(entry) : !mlirAttributeIsADictionary(entry)) return false;
+      if (kind == KIND_STRINGS ? !mlirAttributeIsAString(entry) : !mlirAttributeIsADictionary(entry)) return false;
     }
     return true;
+  case KIND_TYPE:
+    return mlirAttributeIsAType(value);
   }
   return false;
 }
@@ -114,11 +144,62 @@ static zb_result unknown(MlirOperation op, MlirStringRef name, zb_attribute_plac
   for (int i = 0; i < ATTRIBUTE_COUNT; ++i)
     if (attributes[i].places & place && attributes[i].first <= level && level <= attributes[i].last)
       candidates[count++] = attributes[i].name;
-  char word[64], where[64], hint[96] = "names that begin with zb. are those of zbc itself";
-  snprintf(word, sizeof word, "%.*s", (int)(name.length < 63 ? name.length : 63), name.data);
-  const char *nearest = zb_nearest(word, candidates, count);
-  if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
-  return zb_op_error_at(op, hint, "unknown attribute '%s' on %s", word, here(place, index, where));
+  char where[64];
+  zb_name_hint text = zb_name_hint_of(name, candidates, count, "names that begin with zb. are those of zbc itself");
+  return zb_op_error_at(op, text.hint, "unknown attribute '%s' on %s", text.name, here(place, index, where));
+}
+
+/* "write it as {zb.stage = 0}". */
+static const char *example_hint(const attribute_def *def, char hint[256]) {
+  snprintf(hint, 256, "write it as {%s%s%s}", def->name, *def->example ? " = " : "", def->example);
+  return hint;
+}
+
+/* The bit of a key of an entry; 0 after reporting. */
+static unsigned check_key(MlirOperation op, const attribute_def *def, MlirNamedAttribute key, intptr_t entry,
+                          const char *where) {
+  MlirStringRef name = mlirIdentifierStr(key.name);
+  const char *candidates[KEY_COUNT];
+  char hint[256];
+  int count = 0;
+  for (int k = 0; k < KEY_COUNT; ++k) {
+    if (!((def->names | def->all) >> k & 1)) continue;
+    candidates[count++] = entry_keys[k].name;
+    if (!mlirStringRefEqual(name, mlirStringRefCreateFromCString(entry_keys[k].name))) continue;
+    if (has_kind(entry_keys[k].kind, 1, key.attribute)) return 1u << k;
+    zb_op_error_at(op, example_hint(def, hint), "attribute '%s' of %s: '%s' of entry %" PRIdPTR " has the wrong kind",
+                   def->name, where, entry_keys[k].name, entry);
+    return 0;
+  }
+  zb_name_hint text = zb_name_hint_of(name, candidates, count, example_hint(def, hint));
+  zb_op_error_at(op, text.hint, "attribute '%s' of %s: entry %" PRIdPTR " has the unknown key '%s'", def->name, where,
+                 entry, text.name);
+  return 0;
+}
+
+/* Every entry has exactly one of its names, all of its other keys, and nothing else. */
+static zb_result check_entries(MlirOperation op, const attribute_def *def, MlirAttribute list, const char *where) {
+  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(list); ++i) {
+    MlirAttribute entry = mlirArrayAttrGetElement(list, i);
+    unsigned found = 0;
+    for (intptr_t k = 0; k < mlirDictionaryAttrGetNumElements(entry); ++k) {
+      unsigned bit = check_key(op, def, mlirDictionaryAttrGetElement(entry, k), i, where);
+      if (!bit) return ZB_FAIL;
+      found |= bit;
+    }
+    unsigned names = found & def->names, wrong = def->all & ~found;
+    bool is_one = names && !(names & (names - 1));
+    if (is_one && !wrong) continue;
+    char keys[128] = "", hint[256];
+    size_t used = 0;
+    for (int k = 0; k < KEY_COUNT; ++k)
+      if ((is_one ? wrong : def->names) >> k & 1)
+        used += (size_t)snprintf(keys + used, sizeof keys - used, "%s'%s'", used ? is_one ? " and " : " or " : "",
+                                 entry_keys[k].name);
+    return zb_op_error_at(op, example_hint(def, hint), "attribute '%s' of %s: entry %" PRIdPTR " needs %s%s", def->name,
+                          where, i, is_one ? "" : "one key, ", keys);
+  }
+  return ZB_OK;
 }
 
 zb_result zb_check_attribute(MlirOperation op, MlirNamedAttribute attribute, zb_attribute_place place, intptr_t index,
@@ -132,14 +213,16 @@ zb_result zb_check_attribute(MlirOperation op, MlirNamedAttribute attribute, zb_
     snprintf(hint, sizeof hint, "it belongs on %s", place_name(def->places));
     return zb_op_error_at(op, hint, "attribute '%s' does not belong on %s", def->name, here(place, index, where));
   }
-  if (!has_kind(def, attribute.attribute)) {
-    snprintf(hint, sizeof hint, "write it as {%s%s%s}", def->name, *def->example ? " = " : "", def->example);
+  if (!has_kind(def->kind, def->columns, attribute.attribute)) {
+    example_hint(def, hint);
     if (def->columns > 1 && mlirAttributeIsADenseI64Array(attribute.attribute))
       return zb_op_error_at(op, hint, "attribute '%s' of %s holds rows of %d numbers, got %" PRIdPTR " numbers",
                             def->name, here(place, index, where), def->columns,
                             mlirDenseArrayGetNumElements(attribute.attribute));
     return zb_op_error_at(op, hint, "attribute '%s' of %s has the wrong kind", def->name, here(place, index, where));
   }
+  if (def->kind == KIND_ENTRIES && !check_entries(op, def, attribute.attribute, here(place, index, where)))
+    return ZB_FAIL;
   if (def->first <= level && level <= def->last) return ZB_OK;
   snprintf(hint, sizeof hint, "it stands in programs of level '%s' to '%s'; who writes it: %s",
            zb_level_names[def->first], zb_level_names[def->last], def->writer);

@@ -9,6 +9,7 @@
 
 #include "ir/op_view.h"
 #include "runtime/base/assert.h"
+#include "runtime/base/words.h"
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
@@ -51,6 +52,14 @@ zb_result zb_location_error(MlirLocation location, const char *hint, const char 
   emit_error(location, hint, format, arguments);
   va_end(arguments);
   return ZB_FAIL;
+}
+
+zb_name_hint zb_name_hint_of(MlirStringRef name, const char *const *candidates, int count, const char *otherwise) {
+  zb_name_hint out;
+  snprintf(out.name, sizeof out.name, "%.*s", (int)(name.length < 63 ? name.length : 63), name.data);
+  const char *nearest = zb_nearest(out.name, candidates, count);
+  snprintf(out.hint, sizeof out.hint, nearest ? "did you mean '%s'?" : "%s", nearest ? nearest : otherwise);
+  return out;
 }
 
 /* ---- Types ---- */

@@ -27,4 +27,10 @@ bool zb_attr_default(const zb_attr_def *def, zb_attr *out);
 /* "a bool", "an integer", ...: for messages. */
 const char *zb_attr_kind_text(zb_attr_kind kind);
 
+/* What to say of a name that is none of the candidates: the nearest of them, else `otherwise`. */
+typedef struct zb_name_hint {
+  char name[64], hint[256];
+} zb_name_hint;
+zb_name_hint zb_name_hint_of(MlirStringRef name, const char *const *candidates, int count, const char *otherwise);
+
 #endif

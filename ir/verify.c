@@ -9,12 +9,10 @@
 #include "ir/dialect.h"
 #include "ir/op_view.h"
 #include "runtime/base/map.h"
-#include "runtime/base/words.h"
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { RESULTS_MAX = 64, CANDIDATES_MAX = 64, CONSTANT_BYTES_MAX = 1024 };
@@ -47,14 +45,8 @@ static zb_result report_unknown_attribute(MlirOperation op, const zb_op_def *def
   int count = 0;
   for (const zb_attr_def *row = def->attrs; row && row->name && count < CANDIDATES_MAX; ++row)
     candidates[count++] = row->name;
-  char word[64], hint[160];
-  snprintf(word, sizeof word, "%.*s", (int)(name.length < 63 ? name.length : 63), name.data);
-  const char *nearest = zb_nearest(word, candidates, count);
-  if (nearest)
-    snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
-  else
-    snprintf(hint, sizeof hint, "attributes of your own stand on the function");
-  return zb_op_error_at(op, hint, "zb.%s has no attribute '%s'", def->name, word);
+  zb_name_hint text = zb_name_hint_of(name, candidates, count, "attributes of your own stand on the function");
+  return zb_op_error_at(op, text.hint, "zb.%s has no attribute '%s'", def->name, text.name);
 }
 
 static zb_result check_attribute_names(MlirOperation op, const zb_op_def *def) {
@@ -267,10 +259,9 @@ zb_result zb_verify_module(MlirOperation module) {
   verify_state state = {.top = module, .level = level ? zb_level_index(level) : ZB_LEVEL_graph};
   if (!mlirOperationVerify(module)) return ZB_FAIL;
   if (state.level < 0) {
-    char hint[96] = "zb-opt --list-passes shows the levels";
-    const char *nearest = zb_nearest(level, zb_level_names, ZB_LEVEL_COUNT);
-    if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
-    return zb_op_error_at(module, hint, "unknown level '%s'", level);
+    zb_name_hint text = zb_name_hint_of(mlirStringRefCreateFromCString(level), zb_level_names, ZB_LEVEL_COUNT,
+                                        "zb-opt --list-passes shows the levels");
+    return zb_op_error_at(module, text.hint, "unknown level '%s'", level);
   }
   mlirOperationWalk(module, check, &state, MlirWalkPreOrder);
   return state.errors == 0 ? ZB_OK : ZB_FAIL;

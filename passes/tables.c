@@ -16,12 +16,12 @@
 /* The verifier counts the numbers of an attribute by the width in its row. */
 enum {
 #define INTEGERS(columns) columns
+#define ENTRIES(names, more) 0
 #define ZB_ATTRIBUTE(ID, name, kind, ...) WIDTH_##ID = kind,
   UNIT = 0,
   STRING = 0,
   STRINGS = 0,
   INTEGER = 0,
-  ENTRIES = 0,
 #include "ir/attributes.def"
 };
 #define ZB_TABLE(table, ID)                                                                                            \

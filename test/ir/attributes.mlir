@@ -97,6 +97,57 @@ module attributes {zb.level = "verified", zb.messages = array<i64: 0, 1, 2, 3, 4
 
 // -----
 
+// Entries of tables: keys that are not known, that are missing, that exclude each other, and of another kind.
+// CHECK: error: attribute 'zb.parameters' of the op: entry 1 has the unknown key 'zb.parm'
+// CHECK: hint: did you mean 'zb.param'?
+// CHECK: error: attribute 'zb.parameters' of the op: entry 0 needs one key, 'zb.param' or 'zb.frozen'
+// CHECK: hint: write it as {zb.parameters = [{zb.param = "w", offset = 0 : i64, type = tensor<2xf32>}]}
+// CHECK: error: attribute 'zb.parameters' of the op: entry 0 needs one key, 'zb.param' or 'zb.frozen'
+// CHECK: error: attribute 'zb.constants' of the op: 'offset' of entry 0 has the wrong kind
+// CHECK: hint: write it as {zb.constants = [{zb.constant = "mask", offset = 0 : i64, type = tensor<2xf32>}]}
+// CHECK: error: attribute 'zb.gradients' of the op: entry 0 needs 'zb.use'
+// CHECK: error: attribute 'zb.states' of the op: entry 0 needs 'offset' and 'type'
+// CHECK: error: attribute 'zb.constants' of the op: 'type' of entry 0 has the wrong kind
+// CHECK: error: attribute 'zb.gradients' of the op: entry 0 has the unknown key 'anything'
+// CHECK: hint: write it as {zb.gradients = [{zb.sum = "w", zb.use = 0 : i64, offset = 0 : i64, type = tensor<2xf32>}]}
+// CHECK: error: attribute 'zb.states' of the op: entry 0 has the unknown key 'zb.param'
+module attributes {zb.level = "framed"} {
+  // expected-error@+1 {{attribute 'zb.parameters' of the op: entry 1 has the unknown key 'zb.parm'}}
+  module @rank0 attributes {zb.parameters = [{zb.param = "w", offset = 0 : i64, type = tensor<2xf32>},
+                                             {zb.parm = "v", offset = 8 : i64, type = tensor<2xf32>}]} {
+  }
+  // expected-error@+1 {{attribute 'zb.parameters' of the op: entry 0 needs one key, 'zb.param' or 'zb.frozen'}}
+  module @rank1 attributes {zb.parameters = [{offset = 0 : i64, type = tensor<2xf32>}]} {
+  }
+  // expected-error@+1 {{attribute 'zb.parameters' of the op: entry 0 needs one key, 'zb.param' or 'zb.frozen'}}
+  module @rank2 attributes {zb.parameters = [{zb.param = "w", zb.frozen = "w", offset = 0 : i64, type = tensor<2xf32>}]} {
+  }
+  // expected-error@+3 {{attribute 'zb.constants' of the op: 'offset' of entry 0 has the wrong kind}}
+  // expected-error@+2 {{attribute 'zb.gradients' of the op: entry 0 needs 'zb.use'}}
+  // expected-error@+1 {{attribute 'zb.states' of the op: entry 0 needs 'offset' and 'type'}}
+  module @rank3 attributes {zb.constants = [{zb.constant = "c", offset = "x", type = tensor<2xf32>}],
+                            zb.gradients = [{zb.sum = "w", offset = 0 : i64, type = tensor<2xf32>}],
+                            zb.states = [{zb.state = "w.exp_avg"}]} {
+  }
+  // expected-error@+3 {{attribute 'zb.constants' of the op: 'type' of entry 0 has the wrong kind}}
+  // expected-error@+2 {{attribute 'zb.gradients' of the op: entry 0 has the unknown key 'anything'}}
+  // expected-error@+1 {{attribute 'zb.states' of the op: entry 0 has the unknown key 'zb.param'}}
+  module @rank4 attributes {zb.constants = [{zb.load = 3 : i64, offset = 0 : i64, type = 3 : i64}],
+                            zb.gradients = [{anything, offset = 0 : i64, type = tensor<2xf32>}],
+                            zb.states = [{zb.param = "w", offset = 0 : i64, type = tensor<2xf32>}]} {
+  }
+  // All of it right.
+  module @rank5 attributes {zb.constants = [{zb.constant = "c", offset = 0 : i64, type = tensor<2xf32>},
+                                            {zb.load = 3 : i64, offset = 256 : i64, type = tensor<2xf32>}],
+                            zb.gradients = [{zb.sum = "w", zb.use = 0 : i64, offset = 0 : i64, type = tensor<2xf32>}],
+                            zb.parameters = [{zb.param = "w", offset = 0 : i64, type = tensor<2xf32>},
+                                             {zb.frozen = "v", offset = 256 : i64, type = tensor<2xf32>}],
+                            zb.states = []} {
+  }
+}
+
+// -----
+
 // A level too early, and a level too late.
 // CHECK: error: attribute 'zb.ranks' of the module is not known at level 'graph'
 // CHECK: hint: it stands in programs of level 'staged' to 'verified'; who writes it: partition
