@@ -102,21 +102,25 @@ static void grad_neg(zb_gradient *g) { g->din[0] = zb_build1(g->b, "neg", g->dou
 #define DOC_logic "C1: the element type of x is i1.\n"
 #define DOC_classified "C1: the element type of x is a float type. The result is i1.\n"
 
-#define UNARY_ROWS(NAME, KINDS, MIXED, SAVED, GRADIENT, FLOPS, ATTRIBUTES, MEANING)                                    \
+/* An op, without its gradient op. */
+#define ROW(NAME, OPERANDS, DOC, TRAITS, MIXED, KINDS, INFER, FLOPS, ATTRIBUTES, GRADIENT, MEANING)                    \
   const zb_op_def zb_op_##NAME = {                                                                                     \
       ZB_ROW(NAME),                                                                                                    \
       .summary = MEANING,                                                                                              \
-      .doc = DOC_##KINDS,                                                                                              \
-      .operands = "x",                                                                                                 \
+      .doc = DOC,                                                                                                      \
+      .operands = OPERANDS,                                                                                            \
       .results = "out",                                                                                                \
       .attrs = ATTRIBUTES,                                                                                             \
-      .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE,                                                                  \
+      .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | (TRAITS),                                                       \
       .mixed = ZB_MIXED_##MIXED,                                                                                       \
-      .kinds = KINDS_##KINDS,                                                                                          \
-      .infer = infer_unary,                                                                                            \
+      .kinds = KINDS,                                                                                                  \
+      .infer = INFER,                                                                                                  \
       .flops = FLOPS,                                                                                                  \
       .grad = GRADIENT,                                                                                                \
-  };                                                                                                                   \
+  };
+
+#define UNARY_ROWS(NAME, KINDS, MIXED, SAVED, GRADIENT, FLOPS, ATTRIBUTES, MEANING)                                    \
+  ROW(NAME, "x", DOC_##KINDS, 0, MIXED, KINDS_##KINDS, infer_unary, FLOPS, ATTRIBUTES, GRADIENT, MEANING)              \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
       ZB_ROW(NAME##_grad),                                                                                             \
       .summary = "Gradient of zb." #NAME ".",                                                                          \
@@ -145,19 +149,7 @@ UNARY_OPS(UNARY_ROWS)
   X(bitwise_not, integers, NO_ATTRS, "All bits inverted.")
 
 #define UNARY_FLAT_ROWS(NAME, KINDS, ATTRIBUTES, MEANING)                                                              \
-  const zb_op_def zb_op_##NAME = {                                                                                     \
-      ZB_ROW(NAME),                                                                                                    \
-      .summary = MEANING,                                                                                              \
-      .doc = DOC_##KINDS,                                                                                              \
-      .operands = "x",                                                                                                 \
-      .results = "out",                                                                                                \
-      .attrs = ATTRIBUTES,                                                                                             \
-      .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_ZERO_GRADIENT,                                         \
-      .mixed = ZB_MIXED_FOLLOW,                                                                                        \
-      .kinds = KINDS_##KINDS,                                                                                          \
-      .infer = infer_unary,                                                                                            \
-      .flops = 1,                                                                                                      \
-  };
+  ROW(NAME, "x", DOC_##KINDS, ZB_TRAIT_ZERO_GRADIENT, FOLLOW, KINDS_##KINDS, infer_unary, 1, ATTRIBUTES, NULL, MEANING)
 UNARY_FLAT_OPS(UNARY_FLAT_ROWS)
 
 /* ---- Two operands ---- */
@@ -282,23 +274,14 @@ static MlirValue split_binary(zb_builder *b, MlirOperation op, int result, MlirV
 #define BINARY_DOC_integers "C1: the element type of lhs is i64 or i32."
 #define BINARY_DOC_logic "C1: the element type of lhs is i1."
 
+#define BINARY_ROW(NAME, KINDS, TRAITS, MIXED, FLOPS, ATTRIBUTES, GRADIENT, MEANING)                                   \
+  ROW(NAME, "lhs, rhs", BINARY_DOC_##KINDS " C2: rhs has the element type of lhs. C3: the shapes broadcast.\n",        \
+      TRAITS, MIXED, KINDS_##KINDS, infer_binary, FLOPS, ATTRIBUTES, GRADIENT, MEANING)
 #define BINARY_ROWS(NAME, KINDS, MIXED, TRAITS, FLOPS, MEANING)                                                        \
   static MlirValue split_##NAME##_grad(zb_builder *b, MlirOperation op, int result) {                                  \
     return split_binary(b, op, result, split_##NAME);                                                                  \
   }                                                                                                                    \
-  const zb_op_def zb_op_##NAME = {                                                                                     \
-      ZB_ROW(NAME),                                                                                                    \
-      .summary = MEANING,                                                                                              \
-      .doc = BINARY_DOC_##KINDS " C2: rhs has the element type of lhs. C3: the shapes broadcast.\n",                   \
-      .operands = "lhs, rhs",                                                                                          \
-      .results = "out",                                                                                                \
-      .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | (TRAITS),                                                       \
-      .mixed = ZB_MIXED_##MIXED,                                                                                       \
-      .kinds = KINDS_##KINDS,                                                                                          \
-      .infer = infer_binary,                                                                                           \
-      .flops = FLOPS,                                                                                                  \
-      .grad = zb_grad_named,                                                                                           \
-  };                                                                                                                   \
+  BINARY_ROW(NAME, KINDS, TRAITS, MIXED, FLOPS, NO_ATTRS, zb_grad_named, MEANING)                                      \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
       ZB_ROW(NAME##_grad),                                                                                             \
       .summary = "Gradients of zb." #NAME ", each summed over what was broadcast.",                                    \
@@ -330,18 +313,7 @@ BINARY_OPS(BINARY_ROWS)
     "lhs shifted by rhs bits, to the right unless `left`.")
 
 #define BINARY_FLAT_ROWS(NAME, KINDS, TRAITS, ATTRIBUTES, MEANING)                                                     \
-  const zb_op_def zb_op_##NAME = {                                                                                     \
-      ZB_ROW(NAME),                                                                                                    \
-      .summary = MEANING,                                                                                              \
-      .doc = BINARY_DOC_##KINDS " C2: rhs has the element type of lhs. C3: the shapes broadcast.\n",                   \
-      .operands = "lhs, rhs",                                                                                          \
-      .results = "out",                                                                                                \
-      .attrs = ATTRIBUTES,                                                                                             \
-      .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | (TRAITS),                                                       \
-      .kinds = KINDS_##KINDS,                                                                                          \
-      .infer = infer_binary,                                                                                           \
-      .flops = 1,                                                                                                      \
-  };
+  BINARY_ROW(NAME, KINDS, TRAITS, FULL, 1, ATTRIBUTES, NULL, MEANING)
 BINARY_FLAT_OPS(BINARY_FLAT_ROWS)
 
 /* X(name, traits, meaning) */
@@ -353,17 +325,8 @@ BINARY_FLAT_OPS(BINARY_FLAT_ROWS)
   X(less_equal, 0, "lhs <= rhs.")
 
 #define COMPARISON_ROWS(NAME, TRAITS, MEANING)                                                                         \
-  const zb_op_def zb_op_##NAME = {                                                                                     \
-      ZB_ROW(NAME),                                                                                                    \
-      .summary = MEANING,                                                                                              \
-      .doc = "C1: rhs has the element type of lhs. C2: the shapes broadcast. The result is i1.\n",                     \
-      .operands = "lhs, rhs",                                                                                          \
-      .results = "out",                                                                                                \
-      .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_ZERO_GRADIENT | (TRAITS),                              \
-      .mixed = ZB_MIXED_FOLLOW,                                                                                        \
-      .infer = infer_comparison,                                                                                       \
-      .flops = 1,                                                                                                      \
-  };
+  ROW(NAME, "lhs, rhs", "C1: rhs has the element type of lhs. C2: the shapes broadcast. The result is i1.\n",          \
+      ZB_TRAIT_ZERO_GRADIENT | (TRAITS), FOLLOW, ZB_ANY_DTYPE, infer_comparison, 1, NO_ATTRS, NULL, MEANING)
 COMPARISON_OPS(COMPARISON_ROWS)
 
 /* ---- where ---- */

@@ -434,20 +434,6 @@ static zb_result infer_gather(const zb_op_view *op, zb_shape *results, zb_op_err
 }
 
 #define AXIS_ATTR {"axis", ZB_ATTR_INT, false, 0, "dimension of data that indices choose from, from 0: axis = 0 : i64"}
-#define DATA_SHAPE_ATTR {"shape", ZB_ATTR_INTS, false, 0, "shape of data: shape = array<i64: 256, 64>"}
-
-const zb_op_def zb_op_gather = {
-    ZB_ROW(gather),
-    .summary = "Slices of data along an axis, chosen by indices; negative ones count from the end.",
-    .doc = "C1: axis is a dimension of data. C2: indices are i64 or i32. C3: the result has at most 8 dimensions.\n",
-    .operands = "data, indices",
-    .results = "out",
-    .attrs = ZB_ATTRS(AXIS_ATTR),
-    .traits = ZB_TRAIT_PURE,
-    .mixed = ZB_MIXED_FOLLOW,
-    .infer = infer_gather,
-    .grad = zb_grad_named,
-};
 
 /* C1 to C3 of both gather gradients: (indices, dout) {axis, shape}. */
 static zb_result check_gather_grad(const zb_op_view *op, zb_shape *data, zb_op_error *error) {
@@ -464,21 +450,6 @@ static zb_result infer_gather_grad(const zb_op_view *op, zb_shape *results, zb_o
     return ZB_FAIL;
   return zb_check_type(op, 1, &out, "the gathered shape", "C4", error);
 }
-
-const zb_op_def zb_op_gather_grad = {
-    ZB_ROW(gather_grad),
-    .summary = "Gradient of zb.gather for data: dout added where indices point, in index order.",
-    .doc = "C1: shape is a shape and axis one of its dimensions. C2: indices are i64 or i32. C3: dout has a float "
-           "type. C4: dout has the "
-           "shape shape[:axis] + indices + shape[axis+1:].\n",
-    .operands = "indices, dout",
-    .results = "ddata",
-    .attrs = ZB_ATTRS(AXIS_ATTR, DATA_SHAPE_ATTR),
-    .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,
-    .infer = infer_gather_grad,
-    .flops = 1,
-    .counted = ZB_OPERAND(1),
-};
 
 /* indices have the rank of data and fit into it in every dimension but the axis. */
 static zb_result check_element_indices(const zb_shape *data, const zb_shape *indices, int64_t axis, const char *label,
@@ -503,21 +474,6 @@ static zb_result infer_gather_elements(const zb_op_view *op, zb_shape *results, 
   return ZB_OK;
 }
 
-const zb_op_def zb_op_gather_elements = {
-    ZB_ROW(gather_elements),
-    .summary = "Element [.., indices[i, j, ..], ..] of data for every element of indices.",
-    .doc = "C1: axis is a dimension of data. C2: indices are i64 or i32. C3: indices have the rank of data and fit "
-           "into it but in the "
-           "axis.\n",
-    .operands = "data, indices",
-    .results = "out",
-    .attrs = ZB_ATTRS(AXIS_ATTR),
-    .traits = ZB_TRAIT_PURE,
-    .mixed = ZB_MIXED_FOLLOW,
-    .infer = infer_gather_elements,
-    .grad = zb_grad_named,
-};
-
 static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!check_gather_grad(op, &results[0], error)) return ZB_FAIL;
   if (!check_element_indices(&results[0], &op->operands[0], zb_attr_int(&op->attrs, "axis", 0), "C4", error))
@@ -527,20 +483,39 @@ static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *resu
   return zb_check_type(op, 1, &out, "the shape of indices", "C4", error);
 }
 
-const zb_op_def zb_op_gather_elements_grad = {
-    ZB_ROW(gather_elements_grad),
-    .summary = "Gradient of zb.gather_elements for data, added in index order.",
-    .doc = "C1: shape is a shape and axis one of its dimensions. C2: indices are i64 or i32. C3: dout has a float "
-           "type. C4: indices fit "
-           "into shape, and dout has their shape.\n",
-    .operands = "indices, dout",
-    .results = "ddata",
-    .attrs = ZB_ATTRS(AXIS_ATTR, DATA_SHAPE_ATTR),
-    .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,
-    .infer = infer_gather_elements_grad,
-    .flops = 1,
-    .counted = ZB_OPERAND(1),
-};
+#define GATHER_ROWS(NAME, MEANING, C3, GRAD_MEANING, C4)                                                               \
+  const zb_op_def zb_op_##NAME = {                                                                                     \
+      ZB_ROW(NAME),                                                                                                    \
+      .summary = MEANING,                                                                                              \
+      .doc = "C1: axis is a dimension of data. C2: indices are i64 or i32. C3: " C3 "\n",                              \
+      .operands = "data, indices",                                                                                     \
+      .results = "out",                                                                                                \
+      .attrs = ZB_ATTRS(AXIS_ATTR),                                                                                    \
+      .traits = ZB_TRAIT_PURE,                                                                                         \
+      .mixed = ZB_MIXED_FOLLOW,                                                                                        \
+      .infer = infer_##NAME,                                                                                           \
+      .grad = zb_grad_named,                                                                                           \
+  };                                                                                                                   \
+  const zb_op_def zb_op_##NAME##_grad = {                                                                              \
+      ZB_ROW(NAME##_grad),                                                                                             \
+      .summary = "Gradient of zb." #NAME " for data" GRAD_MEANING,                                                     \
+      .doc = "C1: shape is a shape and axis one of its dimensions. C2: indices are i64 or i32. C3: dout has a float "  \
+             "type. C4: " C4 "\n",                                                                                     \
+      .operands = "indices, dout",                                                                                     \
+      .results = "ddata",                                                                                              \
+      .attrs = ZB_ATTRS(AXIS_ATTR, {"shape", ZB_ATTR_INTS, false, 0, "shape of data: shape = array<i64: 256, 64>"}),   \
+      .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,                                                                  \
+      .infer = infer_##NAME##_grad,                                                                                    \
+      .flops = 1,                                                                                                      \
+      .counted = ZB_OPERAND(1),                                                                                        \
+  };
+
+GATHER_ROWS(gather, "Slices of data along an axis, chosen by indices; negative ones count from the end.",
+            "the result has at most 8 dimensions.", ": dout added where indices point, in index order.",
+            "dout has the shape shape[:axis] + indices + shape[axis+1:].")
+GATHER_ROWS(gather_elements, "Element [.., indices[i, j, ..], ..] of data for every element of indices.",
+            "indices have the rank of data and fit into it but in the axis.", ", added in index order.",
+            "indices fit into shape, and dout has their shape.")
 
 /* ---- scatter ---- */
 
