@@ -125,9 +125,7 @@ static void add_diagnostic(zb_text *text, handler_state *state, MlirDiagnostic d
                            zb_text *hint) {
   place at = {.line = 0};
   resolve(mlirDiagnosticGetLocation(diagnostic), &at, 0);
-  zb_text message, prefix;
-  zb_text_init(&message);
-  zb_text_init(&prefix);
+  zb_text message = {0}, prefix = {0};
   mlirDiagnosticPrint(diagnostic, add_chunk, &message);
   add_place(&prefix, &at);
   const char *body = message.failed ? "out of memory while reporting an error" : message.data ? message.data : "";
@@ -148,9 +146,7 @@ static void add_diagnostic(zb_text *text, handler_state *state, MlirDiagnostic d
 
 static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *user) {
   handler_state *state = user;
-  zb_text text, hint;
-  zb_text_init(&text);
-  zb_text_init(&hint);
+  zb_text text = {0}, hint = {0};
   if (mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticError) ++state->diagnostics->errors;
   add_diagnostic(&text, state, diagnostic, false, &hint);
   intptr_t notes = mlirDiagnosticGetNumNotes(diagnostic);

@@ -70,8 +70,7 @@ static void add_operation(zb_text *text, const zb_op_def *def) {
 }
 
 char *zb_irdl_make(int only) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text, "irdl.dialect @zb {\n%s", frame_type);
   for (int i = 0; i < zb_op_builtin_count(); ++i)
     if (only < 0 || i == only) add_operation(&text, zb_op_at(i));

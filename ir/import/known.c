@@ -98,14 +98,9 @@ zb_known *zb_known_ints(zb_import *im, const int64_t *values, int64_t count) {
 bool zb_known_is_float(const zb_known *c) { return c->shape.dtype == ZB_F32 || c->shape.dtype == ZB_F64; }
 
 double zb_known_real(const zb_known *c, int64_t index) {
-  switch (c->shape.dtype) {
-  case ZB_F32:
-    return (double)((const float *)c->data)[index];
-  case ZB_F64:
-    return ((const double *)c->data)[index];
-  default:
-    return (double)zb_known_integer(c, index);
-  }
+  if (c->shape.dtype == ZB_F32) return (double)((const float *)c->data)[index];
+  if (c->shape.dtype == ZB_F64) return ((const double *)c->data)[index];
+  return (double)zb_known_integer(c, index);
 }
 
 /* Float to integer truncates; what does not fit saturates, not-a-number gives 0. */
@@ -117,50 +112,30 @@ static int64_t truncate_real(double value) {
 }
 
 int64_t zb_known_integer(const zb_known *c, int64_t index) {
-  switch (c->shape.dtype) {
-  case ZB_I64:
-    return ((const int64_t *)c->data)[index];
-  case ZB_I32:
-    return ((const int32_t *)c->data)[index];
-  case ZB_I1:
-    return ((const uint8_t *)c->data)[index];
-  default:
-    return truncate_real(zb_known_real(c, index));
-  }
+  if (c->shape.dtype == ZB_I64) return ((const int64_t *)c->data)[index];
+  if (c->shape.dtype == ZB_I32) return ((const int32_t *)c->data)[index];
+  if (c->shape.dtype == ZB_I1) return ((const uint8_t *)c->data)[index];
+  return truncate_real(zb_known_real(c, index));
 }
 
 void zb_known_set_real(zb_known *c, int64_t index, double value) {
-  switch (c->shape.dtype) {
-  case ZB_F32:
+  if (c->shape.dtype == ZB_F32)
     ((float *)c->data)[index] = (float)value;
-    break;
-  case ZB_F64:
+  else if (c->shape.dtype == ZB_F64)
     ((double *)c->data)[index] = value;
-    break;
-  case ZB_I1:
-    ((uint8_t *)c->data)[index] = value != 0;
-    break;
-  default:
-    zb_known_set_integer(c, index, truncate_real(value));
-    break;
-  }
+  else
+    zb_known_set_integer(c, index, c->shape.dtype == ZB_I1 ? value != 0 : truncate_real(value));
 }
 
 void zb_known_set_integer(zb_known *c, int64_t index, int64_t value) {
-  switch (c->shape.dtype) {
-  case ZB_I64:
+  if (c->shape.dtype == ZB_I64)
     ((int64_t *)c->data)[index] = value;
-    break;
-  case ZB_I32:
+  else if (c->shape.dtype == ZB_I32)
     ((int32_t *)c->data)[index] = (int32_t)(uint32_t)(uint64_t)value;
-    break;
-  case ZB_I1:
+  else if (c->shape.dtype == ZB_I1)
     ((uint8_t *)c->data)[index] = value != 0;
-    break;
-  default:
+  else
     zb_known_set_real(c, index, (double)value);
-    break;
-  }
 }
 
 void zb_strides(const zb_shape *shape, int64_t *strides) {

@@ -32,8 +32,7 @@ static bool find_wider(const char *glob, const char *const *names, int count, zb
   size_t length = strlen(glob), begin = strspn(glob, "*");
   while (length > begin && glob[length - 1] == '*')
     --length;
-  zb_text wider;
-  zb_text_init(&wider);
+  zb_text wider = {0};
   zb_text_add(&wider, "*%.*s*", (int)(length - begin), glob + begin);
   bool found = false;
   for (int i = 0; i < count && !found && !wider.failed && length > begin; ++i) {
@@ -71,8 +70,7 @@ static zb_result report_unused(zb_import *im, const char *option, const char *co
     if (value->kind == ZB_VALUE_INITIAL && (value->role != ZB_ROLE_CONSTANT || value->untrained))
       names[found++] = value->name;
   }
-  zb_text hint;
-  zb_text_init(&hint);
+  zb_text hint = {0};
   hint_parameters(globs[g], names, found, &hint);
   zb_import_fail(im, hint.data, "%s '%s' matches no float %s of rank 1 or more that the loss depends on", option,
                  globs[g], im->format->initial);

@@ -125,8 +125,7 @@ static bool strip(reader *r, zb_text *out, zb_onnx_file *file, int depth) {
     if (!leads_on || depth == DEPTH_TENSOR) continue;
     if (seen && depth == 0) return false; /* two graphs would be merged by protobuf, and the raw data counted wrongly */
     seen = true;
-    zb_text inside;
-    zb_text_init(&inside);
+    zb_text inside = {0};
     reader inner = {r->data, f.value, f.end};
     bool has_room = depth + 1 < DEPTH_TENSOR ||
                     zb_grow((void **)&file->raw, &file->raw_capacity, file->raw_count + 1, sizeof *file->raw);
@@ -189,8 +188,7 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
   if (out->map.bytes == 0)
     return zb_status_hint(ZB_ERROR(INVALID, "'%s' is empty, not an ONNX model", path),
                           "was it copied completely? export it again");
-  zb_text skeleton;
-  zb_text_init(&skeleton);
+  zb_text skeleton = {0};
   zb_status status = NULL;
   reader r = {out->map.data, 0, out->map.bytes};
   if (!strip(&r, &skeleton, out, 0)) {

@@ -83,9 +83,7 @@ static zb_result check_default(zb_import *im, const Onnx__ValueInfoProto *input,
   for (size_t d = 0; same && shape && d < shape->n_dim; ++d)
     same = !shape->dim[d]->has_dim_value || shape->dim[d]->dim_value == tensor->dims[d];
   if (same) return ZB_OK;
-  zb_text declared, got;
-  zb_text_init(&declared);
-  zb_text_init(&got);
+  zb_text declared = {0}, got = {0};
   describe_type(type, &declared);
   for (size_t d = 0; d < tensor->n_dims; ++d)
     zb_text_add(&got, "%" PRId64 "x", tensor->dims[d]);
@@ -255,8 +253,7 @@ static zb_import_value *find_loss(zb_onnx *onnx) {
     found = output->name;
     ++candidates;
   }
-  zb_text list;
-  zb_text_init(&list);
+  zb_text list = {0};
   describe_outputs(onnx->graph, &list);
   const char *all = list.data ? list.data : "none";
   if (!found && wanted)
@@ -292,9 +289,7 @@ static bool is_listed(const char *list, const char *name) {
 
 static zb_result refuse_op(zb_import_node *n, const char *what, const char *name,
                            void (*explain)(const char *, zb_text *, zb_text *)) {
-  zb_text why, hint;
-  zb_text_init(&why);
-  zb_text_init(&hint);
+  zb_text why = {0}, hint = {0};
   explain(name, &why, &hint);
   zb_import_refuse(n, hint.data, "%s '%s' is not supported%s", what, name, why.data ? why.data : "");
   zb_text_deinit(&why);

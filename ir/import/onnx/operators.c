@@ -156,8 +156,7 @@ static void add_unsupported(zb_text *text) {
 }
 
 char *zb_operators_page(bool supported) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   if (supported)
     add_supported(&text);
   else
