@@ -21,11 +21,7 @@ typedef enum value_kind {
 
 typedef struct attribute_def {
   const char *name;
-  size_t length;
-  value_kind kind;
-  int columns;    /* of INTEGERS */
-  unsigned names; /* of ENTRIES: keys of which an entry has one */
-  unsigned all;   /* and those that it has besides */
+  int kind; /* as in the list: the kind, and what belongs to it */
   unsigned places;
   int first, last; /* levels */
   const char *writer, *example;
@@ -54,20 +50,18 @@ enum { PARAM = 1, FROZEN = 2, STATE = 4, SUM = 8, USE = 16, CONSTANT = 32, LOAD 
 
 static const attribute_def attributes[] = {
 #define ZB_ATTRIBUTE(ID, name, kind, places, first, last, writer, readers, example, help)                              \
-  {ZB_ATTR_##ID,                                                                                                       \
-   sizeof ZB_ATTR_##ID - 1,                                                                                            \
-   (value_kind)((kind) >> 8 & 255),                                                                                    \
-   (kind) & 255,                                                                                                       \
-   (kind) & 255,                                                                                                       \
-   (unsigned)((kind) >> 16) | OFFSET | TYPE,                                                                           \
-   places,                                                                                                             \
-   ZB_LEVEL_##first,                                                                                                   \
-   ZB_LEVEL_##last,                                                                                                    \
-   writer,                                                                                                             \
-   example},
+  {ZB_ATTR_##ID, kind, places, ZB_LEVEL_##first, ZB_LEVEL_##last, writer, example},
 #include "ir/attributes.def"
 };
 enum { ATTRIBUTE_COUNT = sizeof attributes / sizeof attributes[0] };
+
+static value_kind kind_of(const attribute_def *def) { return (value_kind)(def->kind >> 8 & 255); }
+
+/* Numbers of a row; of entries: the keys of which each has one. */
+static int columns_of(const attribute_def *def) { return def->kind & 255; }
+
+/* What entries have besides. */
+static int more_of(const attribute_def *def) { return def->kind >> 16 | OFFSET | TYPE; }
 
 static const struct {
   const char *name;
@@ -91,8 +85,7 @@ int zb_level_index(const char *level) {
 
 static const attribute_def *find(MlirStringRef name) {
   for (int i = 0; i < ATTRIBUTE_COUNT; ++i)
-    if (attributes[i].length == name.length && memcmp(attributes[i].name, name.data, name.length) == 0)
-      return &attributes[i];
+    if (mlirStringRefEqual(name, mlirStringRefCreateFromCString(attributes[i].name))) return &attributes[i];
   return NULL;
 }
 
@@ -156,17 +149,17 @@ static const char *example_hint(const attribute_def *def, char hint[256]) {
 }
 
 /* The bit of a key of an entry; 0 after reporting. */
-static unsigned check_key(MlirOperation op, const attribute_def *def, MlirNamedAttribute key, intptr_t entry,
-                          const char *where) {
+static int check_key(MlirOperation op, const attribute_def *def, MlirNamedAttribute key, intptr_t entry,
+                     const char *where) {
   MlirStringRef name = mlirIdentifierStr(key.name);
   const char *candidates[KEY_COUNT];
   char hint[256];
   int count = 0;
   for (int k = 0; k < KEY_COUNT; ++k) {
-    if (!((def->names | def->all) >> k & 1)) continue;
+    if (!((columns_of(def) | more_of(def)) >> k & 1)) continue;
     candidates[count++] = entry_keys[k].name;
     if (!mlirStringRefEqual(name, mlirStringRefCreateFromCString(entry_keys[k].name))) continue;
-    if (has_kind(entry_keys[k].kind, 1, key.attribute)) return 1u << k;
+    if (has_kind(entry_keys[k].kind, 1, key.attribute)) return 1 << k;
     zb_op_error_at(op, example_hint(def, hint), "attribute '%s' of %s: '%s' of entry %" PRIdPTR " has the wrong kind",
                    def->name, where, entry_keys[k].name, entry);
     return 0;
@@ -181,19 +174,19 @@ static unsigned check_key(MlirOperation op, const attribute_def *def, MlirNamedA
 static zb_result check_entries(MlirOperation op, const attribute_def *def, MlirAttribute list, const char *where) {
   for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(list); ++i) {
     MlirAttribute entry = mlirArrayAttrGetElement(list, i);
-    unsigned found = 0;
+    int found = 0;
     for (intptr_t k = 0; k < mlirDictionaryAttrGetNumElements(entry); ++k) {
-      unsigned bit = check_key(op, def, mlirDictionaryAttrGetElement(entry, k), i, where);
+      int bit = check_key(op, def, mlirDictionaryAttrGetElement(entry, k), i, where);
       if (!bit) return ZB_FAIL;
       found |= bit;
     }
-    unsigned names = found & def->names, wrong = def->all & ~found;
+    int names = found & columns_of(def), wrong = more_of(def) & ~found;
     bool is_one = names && !(names & (names - 1));
     if (is_one && !wrong) continue;
     char keys[128] = "", hint[256];
     size_t used = 0;
     for (int k = 0; k < KEY_COUNT; ++k)
-      if ((is_one ? wrong : def->names) >> k & 1)
+      if ((is_one ? wrong : columns_of(def)) >> k & 1)
         used += (size_t)snprintf(keys + used, sizeof keys - used, "%s'%s'", used ? is_one ? " and " : " or " : "",
                                  entry_keys[k].name);
     return zb_op_error_at(op, example_hint(def, hint), "attribute '%s' of %s: entry %" PRIdPTR " needs %s%s", def->name,
@@ -213,15 +206,15 @@ zb_result zb_check_attribute(MlirOperation op, MlirNamedAttribute attribute, zb_
     snprintf(hint, sizeof hint, "it belongs on %s", place_name(def->places));
     return zb_op_error_at(op, hint, "attribute '%s' does not belong on %s", def->name, here(place, index, where));
   }
-  if (!has_kind(def->kind, def->columns, attribute.attribute)) {
+  if (!has_kind(kind_of(def), columns_of(def), attribute.attribute)) {
     example_hint(def, hint);
-    if (def->columns > 1 && mlirAttributeIsADenseI64Array(attribute.attribute))
+    if (kind_of(def) == KIND_INTEGERS && mlirAttributeIsADenseI64Array(attribute.attribute))
       return zb_op_error_at(op, hint, "attribute '%s' of %s holds rows of %d numbers, got %" PRIdPTR " numbers",
-                            def->name, here(place, index, where), def->columns,
+                            def->name, here(place, index, where), columns_of(def),
                             mlirDenseArrayGetNumElements(attribute.attribute));
     return zb_op_error_at(op, hint, "attribute '%s' of %s has the wrong kind", def->name, here(place, index, where));
   }
-  if (def->kind == KIND_ENTRIES && !check_entries(op, def, attribute.attribute, here(place, index, where)))
+  if (kind_of(def) == KIND_ENTRIES && !check_entries(op, def, attribute.attribute, here(place, index, where)))
     return ZB_FAIL;
   if (def->first <= level && level <= def->last) return ZB_OK;
   snprintf(hint, sizeof hint, "it stands in programs of level '%s' to '%s'; who writes it: %s",

@@ -52,7 +52,7 @@ MlirAttribute zb_mlir_string(MlirContext context, const char *value) {
   return mlirStringAttrGet(context, mlirStringRefCreateFromCString(value));
 }
 
-MlirAttribute zb_attr_to_mlir(MlirContext context, const zb_attr *attr) {
+static MlirAttribute attr_to_mlir(MlirContext context, const zb_attr *attr) {
   switch (attr->kind) {
   case ZB_ATTR_BOOL:
     return mlirBoolAttrGet(context, attr->i != 0);
@@ -161,17 +161,10 @@ static zb_result take_operands(build_state *state, const MlirValue *operands, in
              : ZB_FAIL;
 }
 
-static const zb_attr *find_given(const zb_attr *attrs, int count, const char *name) {
-  for (int i = 0; i < count; ++i)
-    if (strcmp(attrs[i].name, name) == 0) return &attrs[i];
-  return NULL;
-}
-
-static zb_result take_attributes(zb_builder *b, build_state *state, const zb_attr *given, int given_count,
-                                 zb_op_error *error) {
+static zb_result take_attributes(zb_builder *b, build_state *state, zb_attrs given, zb_op_error *error) {
   int count = 0, used = 0;
   for (const zb_attr_def *row = state->view.def->attrs; row && row->name; ++row) {
-    const zb_attr *attr = find_given(given, given_count, row->name);
+    const zb_attr *attr = zb_attr_find(&given, row->name);
     if (!attr) {
       if (zb_attr_default(row, &state->attrs[count]))
         ++count;
@@ -185,9 +178,9 @@ static zb_result take_attributes(zb_builder *b, build_state *state, const zb_att
     ++used;
     state->attrs[count++] = *attr;
     if (!is_default(row, attr))
-      state->named[state->named_count++] = zb_named(b->context, row->name, zb_attr_to_mlir(b->context, attr));
+      state->named[state->named_count++] = zb_named(b->context, row->name, attr_to_mlir(b->context, attr));
   }
-  if (used != given_count) return zb_op_fail(error, NULL, "an attribute was given that the op does not have");
+  if (used != given.count) return zb_op_fail(error, NULL, "an attribute was given that the op does not have");
   state->view.attrs = (zb_attrs){.items = state->attrs, .count = count};
   return ZB_OK;
 }
@@ -208,7 +201,8 @@ MlirOperation zb_build_op(zb_builder *b, const char *name, const MlirValue *oper
   state.view.result_count = result_count;
   ZB_ASSERT(result_count <= BUILD_RESULTS);
   if (!take_operands(&state, operands, operand_count, &error) ||
-      !take_attributes(b, &state, attrs, attr_count, &error) || !state.view.def->infer(&state.view, results, &error))
+      !take_attributes(b, &state, (zb_attrs){attrs, attr_count}, &error) ||
+      !state.view.def->infer(&state.view, results, &error))
     return fail(b, name, &error);
   for (int i = 0; i < result_count; ++i)
     types[i] = zb_shape_type(b->context, &results[i]);

@@ -64,8 +64,6 @@ MlirValue zb_build_concat(zb_builder *b, const MlirValue *values, int count, int
  * each. */
 void zb_build_split(zb_builder *b, MlirValue x, int64_t axis, const int64_t *sizes, int count, MlirValue *out);
 
-/* MLIR attribute of a zb_attr, and named attributes. */
-MlirAttribute zb_attr_to_mlir(MlirContext context, const zb_attr *attr);
 MlirNamedAttribute zb_named(MlirContext context, const char *name, MlirAttribute value);
 MlirAttribute zb_mlir_i64(MlirContext context, int64_t value);
 MlirAttribute zb_mlir_string(MlirContext context, const char *value);
