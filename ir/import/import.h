@@ -181,6 +181,8 @@ bool zb_import_shape(zb_import_node *n, int input, zb_shape *out);
 bool zb_import_ir_shape(zb_import_node *n, MlirValue value, zb_shape *out);
 /* Integers of a constant input of rank 0 or 1 with at most `room` elements; false (reported) otherwise. */
 bool zb_import_ints(zb_import_node *n, int input, const char *what, int64_t *out, int room, int *count);
+/* The same as the dimensions of a shape, none negative. */
+bool zb_import_dims(zb_import_node *n, int input, zb_shape *out);
 /* Axis in -rank..rank-1 -> 0..rank-1; false after reporting. */
 bool zb_import_axis(zb_import_node *n, int64_t axis, int rank, int *out);
 zb_import_value *zb_import_sequence(zb_import_node *n, int input);              /* NULL after reporting */

@@ -98,6 +98,13 @@ bool zb_import_ints(zb_import_node *n, int input, const char *what, int64_t *out
   return true;
 }
 
+bool zb_import_dims(zb_import_node *n, int input, zb_shape *out) {
+  if (!zb_import_ints(n, input, "the shape", out->dims, ZB_DIMS_MAX, &out->rank)) return false;
+  for (int i = 0; i < out->rank; ++i)
+    if (out->dims[i] < 0) return zb_import_refuse(n, NULL, "the shape has a negative dimension");
+  return true;
+}
+
 bool zb_import_axis(zb_import_node *n, int64_t axis, int rank, int *out) {
   if (axis < -rank || axis >= rank)
     return zb_import_refuse(n, NULL, "axis %" PRId64 " is out of range: expected %d to %d", axis, -rank, rank - 1);

@@ -36,10 +36,7 @@ zb_result zb_onnx_constant(zb_import_node *n) {
 zb_result zb_onnx_constant_of_shape(zb_import_node *n) {
   zb_shape shape = {.dtype = ZB_F32}, one;
   const void *data = &(float){0};
-  if (!zb_import_ints(n, 0, "the shape", shape.dims, ZB_DIMS_MAX, &shape.rank)) return ZB_FAIL;
-  for (int i = 0; i < shape.rank; ++i) {
-    if (shape.dims[i] < 0) return zb_import_refuse(n, NULL, "the shape has a negative dimension");
-  }
+  if (!zb_import_dims(n, 0, &shape)) return ZB_FAIL;
   const Onnx__AttributeProto *attr = zb_onnx_attribute(n, "value");
   if (attr && (!attr->t || !zb_onnx_tensor_read(zb_onnx_of(n->im), attr->t, NULL, n->location, "value", &one, &data) ||
                zb_shape_elements(&one) != 1))

@@ -2,6 +2,7 @@
  * Tests: test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* An op of one or two operands. */
@@ -114,10 +115,26 @@ zb_result zb_onnx_where(zb_import_node *n) {
   return zb_import_give(n, 0, zb_build(n->b, "where", in, 3, NULL, 0));
 }
 
+static bool cast_arguments(zb_import_node *n, zb_dtype *out) {
+  if (strcmp(n->kind, "CastLike") == 0) {
+    zb_shape like;
+    if (!zb_import_shape(n, 1, &like)) return false;
+    *out = like.dtype;
+    return true;
+  }
+  int64_t to = zb_onnx_int(n, "to", 0);
+  if (to > 0 && to < INT32_MAX && zb_onnx_dtype(to, out)) return true;
+  zb_import_refuse(n,
+                   "f32, bf16, f16, f64 (constants only), i64, i32 and bool are supported; export the model in "
+                   "float32 (model.float())",
+                   "cast to %s (%" PRId64 ") is not supported", zb_onnx_dtype_text(to), to);
+  return false;
+}
+
 /* A constant as bf16 or f16 stays an op: rounded by its kernel, when a plan is loaded. */
 zb_result zb_onnx_cast(zb_import_node *n) {
   zb_dtype dtype;
-  if (!zb_onnx_cast_arguments(n, &dtype)) return ZB_FAIL;
+  if (!cast_arguments(n, &dtype)) return ZB_FAIL;
   if (n->folds && dtype != ZB_BF16 && dtype != ZB_F16)
     return zb_import_give_known(n, 0, zb_import_fold_cast(n, zb_import_known(n, 0), dtype));
   if (dtype == ZB_F64)
@@ -139,6 +156,28 @@ static MlirValue log_sum_exp(zb_builder *b, MlirValue x, const int64_t *axes, in
   return zb_build2(b, "add", zb_build1(b, "log", sum), flat);
 }
 
+/* Attribute or input 1. identity: no axes, which is said to change nothing. */
+static bool axes_arguments(zb_import_node *n, int rank, bool *reduced, bool *keepdims, bool *identity) {
+  int64_t axes[ZB_DIMS_MAX];
+  int count = 0;
+  *keepdims = zb_onnx_int(n, "keepdims", 1) != 0;
+  bool noop = zb_onnx_int(n, "noop_with_empty_axes", 0) != 0;
+  if (zb_import_has(n, 1)) {
+    if (!zb_import_ints(n, 1, "the axes", axes, ZB_DIMS_MAX, &count)) return false;
+  } else if (!zb_onnx_ints(n, "axes", axes, ZB_DIMS_MAX, &count) && n->im->failed) {
+    return false;
+  }
+  *identity = count == 0 && noop;
+  for (int i = 0; i < rank; ++i)
+    reduced[i] = count == 0 && !noop;
+  for (int i = 0; i < count; ++i) {
+    int axis;
+    if (!zb_import_axis(n, axes[i], rank, &axis)) return false;
+    reduced[axis] = true;
+  }
+  return true;
+}
+
 /* Reductions that are made of other operators are left to be built. */
 zb_result zb_onnx_reduce(zb_import_node *n) {
   const char *op = n->op->argument;
@@ -146,8 +185,7 @@ zb_result zb_onnx_reduce(zb_import_node *n) {
   int64_t axes[ZB_DIMS_MAX];
   int count = 0;
   zb_shape shape;
-  if (!zb_import_shape(n, 0, &shape) || !zb_onnx_axes_arguments(n, shape.rank, reduced, &keepdims, &identity))
-    return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &shape) || !axes_arguments(n, shape.rank, reduced, &keepdims, &identity)) return ZB_FAIL;
   if (identity && basic) return zb_import_give_value(n, 0, n->inputs[0]);
   if (identity)
     return zb_import_refuse(n, "give it axes", "noop_with_empty_axes without axes is not supported for this operator");

@@ -1,12 +1,248 @@
-/* Data movement: folded, or zb ops. Tests: test/ir/import/import_test.c. */
+/* Data movement: folded, or zb ops. Operands and attributes are read as the ONNX operator specification defines them,
+ * and normalized: non-negative axes, whole shapes, one entry a dimension. The same code serves constants and computed
+ * values, so both follow one reading of the specification. https://onnx.ai/onnx/operators.
+ * Tests: test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+enum { SPLIT_MAX = 256 };
+
+/* ---- Operands and attributes, normalized: false after reporting ---- */
+
+static bool is(const zb_import_node *n, const char *name) { return strcmp(n->kind, name) == 0; }
+
+static bool reshape(zb_import_node *n, const zb_shape *in, zb_shape *out) {
+  int64_t wanted[ZB_DIMS_MAX], known = 1;
+  int count, infer = -1;
+  if (!zb_import_ints(n, 1, "the shape", wanted, ZB_DIMS_MAX, &count)) return false;
+  bool allow_zero = zb_onnx_int(n, "allowzero", 0) != 0;
+  out->rank = count;
+  for (int i = 0; i < count; ++i) {
+    if (wanted[i] == -1) {
+      if (infer >= 0) return zb_import_refuse(n, NULL, "the shape has more than one -1");
+      infer = i;
+      continue;
+    }
+    if (wanted[i] == 0 && !allow_zero) {
+      if (i >= in->rank)
+        return zb_import_refuse(n, NULL, "the shape copies (0) a dimension that the input does not have");
+      wanted[i] = in->dims[i];
+    }
+    if (wanted[i] < 0) return zb_import_refuse(n, NULL, "the shape has a negative dimension");
+    out->dims[i] = wanted[i];
+    if (__builtin_mul_overflow(known, wanted[i], &known)) return zb_import_refuse(n, NULL, "the shape is too large");
+  }
+  int64_t elements = zb_shape_elements(in);
+  if (infer >= 0) {
+    if (known == 0 || elements % known != 0) return zb_import_refuse(n, NULL, "the shape's -1 does not come out even");
+    out->dims[infer] = elements / known;
+    known = elements;
+  }
+  if (known == elements) return true;
+  char text[96];
+  return zb_import_refuse(n,
+                          "a batch size that was a number at export time can be frozen into the shape: export with the "
+                          "shapes to train with",
+                          "cannot reshape %s to %" PRId64 " elements", zb_shape_text(in, text), known);
+}
+
+static bool squeeze(zb_import_node *n, const zb_shape *in, zb_shape *out) {
+  int64_t axes[ZB_DIMS_MAX];
+  bool removed[ZB_DIMS_MAX] = {false};
+  int count = 0;
+  bool all = !zb_import_has(n, 1);
+  if (!all && !zb_import_ints(n, 1, "the axes", axes, ZB_DIMS_MAX, &count)) return false;
+  for (int i = 0; i < count; ++i) {
+    int axis;
+    if (!zb_import_axis(n, axes[i], in->rank, &axis)) return false;
+    if (in->dims[axis] != 1)
+      return zb_import_refuse(n, NULL, "dimension %d is %" PRId64 ", expected 1", axis, in->dims[axis]);
+    removed[axis] = true;
+  }
+  out->rank = 0;
+  for (int i = 0; i < in->rank; ++i) {
+    if (!(all ? in->dims[i] == 1 : removed[i])) out->dims[out->rank++] = in->dims[i];
+  }
+  return true;
+}
+
+static bool unsqueeze(zb_import_node *n, const zb_shape *in, zb_shape *out) {
+  int64_t axes[ZB_DIMS_MAX];
+  bool added[ZB_DIMS_MAX] = {false};
+  int count;
+  if (!zb_import_ints(n, 1, "the axes", axes, ZB_DIMS_MAX, &count)) return false;
+  out->rank = in->rank + count;
+  if (out->rank > ZB_DIMS_MAX) return zb_import_refuse(n, NULL, "the result has more than 8 dimensions");
+  for (int i = 0; i < count; ++i) {
+    int axis;
+    if (!zb_import_axis(n, axes[i], out->rank, &axis)) return false;
+    if (added[axis]) return zb_import_refuse(n, NULL, "an axis is named twice");
+    added[axis] = true;
+  }
+  for (int i = 0, k = 0; i < out->rank; ++i)
+    out->dims[i] = added[i] ? 1 : in->dims[k++];
+  return true;
+}
+
+static bool flatten(zb_import_node *n, const zb_shape *in, zb_shape *out) {
+  int64_t axis = zb_onnx_int(n, "axis", 1);
+  if (axis < -in->rank || axis > in->rank) return zb_import_refuse(n, NULL, "axis is out of range");
+  if (axis < 0) axis += in->rank;
+  out->rank = 2;
+  out->dims[0] = out->dims[1] = 1;
+  for (int i = 0; i < in->rank; ++i)
+    out->dims[i >= axis] *= in->dims[i];
+  return true;
+}
+
+static bool reshape_arguments(zb_import_node *n, const zb_shape *in, zb_shape *out) {
+  *out = (zb_shape){.dtype = in->dtype};
+  if (is(n, "Squeeze")) return squeeze(n, in, out);
+  if (is(n, "Unsqueeze")) return unsqueeze(n, in, out);
+  if (is(n, "Flatten")) return flatten(n, in, out);
+  return reshape(n, in, out);
+}
+
+static bool transpose_arguments(zb_import_node *n, const zb_shape *in, int64_t *permutation) {
+  int count = in->rank;
+  bool seen[ZB_DIMS_MAX] = {false};
+  if (!zb_onnx_ints(n, "perm", permutation, ZB_DIMS_MAX, &count)) {
+    if (n->im->failed) return false;
+    for (int i = 0; i < in->rank; ++i)
+      permutation[i] = in->rank - 1 - i;
+    return true;
+  }
+  for (int i = 0; i < count; ++i) {
+    if (permutation[i] < 0 || permutation[i] >= in->rank || seen[permutation[i]])
+      return zb_import_refuse(n, NULL, "perm is no permutation");
+    seen[permutation[i]] = true;
+  }
+  return count == in->rank || zb_import_refuse(n, NULL, "perm has not one entry a dimension");
+}
+
+static bool expand_arguments(zb_import_node *n, const zb_shape *in, zb_shape *out) {
+  zb_shape wanted = {.dtype = in->dtype};
+  if (!zb_import_dims(n, 1, &wanted)) return false;
+  const zb_shape *both[] = {in, &wanted};
+  if (zb_broadcast_all(both, 2, out)) return true;
+  char a[96], b[96];
+  return zb_import_refuse(n, NULL, "cannot broadcast %s to %s", zb_shape_text(in, a), zb_shape_text(&wanted, b));
+}
+
+/* One dimension of a slice: NumPy's rules, with ends clamped as the specification says. */
+static int64_t slice_size(int64_t dim, int64_t *start, int64_t end, int64_t step) {
+  int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
+  int64_t bounds[2] = {*start, end};
+  for (int i = 0; i < 2; ++i) {
+    if (bounds[i] < 0) bounds[i] = bounds[i] < -dim ? low : bounds[i] + dim;
+    if (bounds[i] < low) bounds[i] = low;
+    if (bounds[i] > high) bounds[i] = high;
+  }
+  *start = bounds[0];
+  int64_t span = step > 0 ? bounds[1] - bounds[0] : bounds[0] - bounds[1];
+  int64_t stride = step > 0 ? step : (step == INT64_MIN ? INT64_MAX : -step);
+  return span > 0 ? (span - 1) / stride + 1 : 0;
+}
+
+static bool slice_arguments(zb_import_node *n, const zb_shape *in, int64_t *starts, int64_t *steps, int64_t *sizes) {
+  int64_t first[ZB_DIMS_MAX], last[ZB_DIMS_MAX], axes[ZB_DIMS_MAX], stride[ZB_DIMS_MAX];
+  int count, ends, axis_count, step_count;
+  if (!zb_import_ints(n, 1, "starts", first, ZB_DIMS_MAX, &count) ||
+      !zb_import_ints(n, 2, "ends", last, ZB_DIMS_MAX, &ends))
+    return false;
+  axis_count = step_count = count;
+  for (int i = 0; i < ZB_DIMS_MAX; ++i)
+    axes[i] = i, stride[i] = 1;
+  if (zb_import_has(n, 3) && !zb_import_ints(n, 3, "axes", axes, ZB_DIMS_MAX, &axis_count)) return false;
+  if (zb_import_has(n, 4) && !zb_import_ints(n, 4, "steps", stride, ZB_DIMS_MAX, &step_count)) return false;
+  if (ends != count || axis_count != count || step_count != count)
+    return zb_import_refuse(n, NULL, "starts, ends, axes and steps differ in length");
+  for (int i = 0; i < in->rank; ++i)
+    starts[i] = 0, steps[i] = 1, sizes[i] = in->dims[i];
+  for (int i = 0; i < count; ++i) {
+    int axis;
+    if (!zb_import_axis(n, axes[i], in->rank, &axis)) return false;
+    if (stride[i] == 0) return zb_import_refuse(n, NULL, "a step is 0");
+    starts[axis] = first[i];
+    steps[axis] = stride[i];
+    sizes[axis] = slice_size(in->dims[axis], &starts[axis], last[i], stride[i]);
+    if (sizes[axis] == 0) starts[axis] = 0;
+  }
+  return true;
+}
+
+static bool split_arguments(zb_import_node *n, const zb_shape *in, int *axis, int64_t *sizes, int *count) {
+  if (!zb_import_axis(n, zb_onnx_int(n, "axis", 0), in->rank, axis)) return false;
+  int64_t dim = in->dims[*axis], sum = 0;
+  bool sequence = is(n, "SplitToSequence");
+  if (zb_import_has(n, 1)) {
+    const zb_known *c = zb_import_known(n, 1);
+    if (!zb_import_ints(n, 1, "the sizes", sizes, SPLIT_MAX, count)) return false;
+    if (sequence && c && c->shape.rank == 0) { /* one size for all parts; the last may be smaller */
+      int64_t size = sizes[0];
+      if (size < 1 || (dim - 1) / size + 1 > SPLIT_MAX)
+        return zb_import_refuse(n, NULL, "the split size is out of range");
+      *count = (int)((dim - 1) / size + 1);
+      for (int i = 0; i < *count; ++i)
+        sizes[i] = i + 1 < *count ? size : dim - size * i;
+    }
+  } else {
+    int64_t parts = sequence ? dim : zb_onnx_int(n, "num_outputs", n->output_count);
+    if (parts < 1 || parts > SPLIT_MAX) return zb_import_refuse(n, NULL, "the number of parts is out of range");
+    *count = (int)parts;
+    int64_t size = (dim + parts - 1) / parts;
+    for (int i = 0; i < *count; ++i) {
+      int64_t left = dim - size * i;
+      sizes[i] = left < size ? left : size;
+    }
+  }
+  for (int i = 0; i < *count; ++i) {
+    if (sizes[i] < 0 || sizes[i] > dim) return zb_import_refuse(n, NULL, "a size is out of range");
+    sum += sizes[i];
+  }
+  if (sum == dim && (sequence || *count == n->output_count)) return true;
+  return zb_import_refuse(n, NULL, "%d sizes that sum to %" PRId64 ", expected %d that sum to %" PRId64, *count, sum,
+                          n->output_count, dim);
+}
+
+static bool tile_arguments(zb_import_node *n, const zb_shape *in, int64_t *repeats) {
+  int count;
+  if (!zb_import_ints(n, 1, "the repeats", repeats, ZB_DIMS_MAX, &count)) return false;
+  if (count != in->rank) return zb_import_refuse(n, NULL, "the repeats have not one entry a dimension");
+  for (int i = 0; i < count; ++i) {
+    if (repeats[i] < 0) return zb_import_refuse(n, NULL, "a repeat is negative");
+  }
+  return true;
+}
+
+static bool pad_arguments(zb_import_node *n, const zb_shape *in, int64_t *before, int64_t *after) {
+  int64_t pads[2 * ZB_DIMS_MAX], axes[ZB_DIMS_MAX];
+  int count, axis_count = in->rank;
+  if (!zb_onnx_string_is(n, "mode", "constant", "constant"))
+    return zb_import_refuse(n, "only mode 'constant' is supported", "the mode is not supported");
+  for (int i = 0; i < ZB_DIMS_MAX; ++i)
+    axes[i] = i, before[i] = after[i] = 0;
+  if (!zb_import_ints(n, 1, "the pads", pads, 2 * ZB_DIMS_MAX, &count)) return false;
+  if (zb_import_has(n, 3) && !zb_import_ints(n, 3, "the axes", axes, ZB_DIMS_MAX, &axis_count)) return false;
+  if (count != 2 * axis_count) return zb_import_refuse(n, NULL, "the pads have not two entries a dimension");
+  for (int i = 0; i < axis_count; ++i) {
+    int axis;
+    if (!zb_import_axis(n, axes[i], in->rank, &axis)) return false;
+    before[axis] = pads[i];
+    after[axis] = pads[i + axis_count];
+    if (pads[i] < 0 || pads[i + axis_count] < 0)
+      return zb_import_refuse(n, "cut with Slice instead", "a pad is negative");
+  }
+  return true;
+}
+
+/* ---- Operators ---- */
+
 zb_result zb_onnx_reshape(zb_import_node *n) {
   zb_shape in, out;
-  if (!zb_import_shape(n, 0, &in) || !zb_onnx_reshape_arguments(n, &in, &out)) return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &in) || !reshape_arguments(n, &in, &out)) return ZB_FAIL;
   if (n->folds) return zb_import_give_known(n, 0, zb_known_alias(n->im, zb_import_known(n, 0), &out));
   return zb_import_give(n, 0, zb_import_reshaped(n->b, zb_import_ir(n, 0), out.dims, out.rank));
 }
@@ -14,14 +250,14 @@ zb_result zb_onnx_reshape(zb_import_node *n) {
 zb_result zb_onnx_transpose(zb_import_node *n) {
   zb_shape in;
   int64_t permutation[ZB_DIMS_MAX];
-  if (!zb_import_shape(n, 0, &in) || !zb_onnx_transpose_arguments(n, &in, permutation)) return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &in) || !transpose_arguments(n, &in, permutation)) return ZB_FAIL;
   if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_transpose(n, zb_import_known(n, 0), permutation));
   return zb_import_give(n, 0, zb_import_transposed(n->b, zb_import_ir(n, 0), permutation));
 }
 
 zb_result zb_onnx_expand(zb_import_node *n) {
   zb_shape in, out;
-  if (!zb_import_shape(n, 0, &in) || !zb_onnx_expand_arguments(n, &in, &out)) return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &in) || !expand_arguments(n, &in, &out)) return ZB_FAIL;
   if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_expand(n, zb_import_known(n, 0), &out));
   return zb_import_give(n, 0, zb_import_expanded(n->b, zb_import_ir(n, 0), &out));
 }
@@ -30,7 +266,7 @@ zb_result zb_onnx_slice(zb_import_node *n) {
   zb_shape in;
   int64_t starts[ZB_DIMS_MAX], steps[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX];
   bool whole = true;
-  if (!zb_import_shape(n, 0, &in) || !zb_onnx_slice_arguments(n, &in, starts, steps, sizes)) return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &in) || !slice_arguments(n, &in, starts, steps, sizes)) return ZB_FAIL;
   if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_slice(n, zb_import_known(n, 0), starts, steps, sizes));
   for (int i = 0; i < in.rank; ++i) {
     if (steps[i] < 0 && sizes[i] > 1)
@@ -81,10 +317,10 @@ static void split(zb_import_node *n, int axis, const int64_t *sizes, int count, 
 
 zb_result zb_onnx_split(zb_import_node *n) {
   zb_shape in;
-  int64_t sizes[ZB_SPLIT_MAX], starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
-  MlirValue parts[ZB_SPLIT_MAX];
+  int64_t sizes[SPLIT_MAX], starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
+  MlirValue parts[SPLIT_MAX];
   int axis, count;
-  if (!zb_import_shape(n, 0, &in) || !zb_onnx_split_arguments(n, &in, &axis, sizes, &count)) return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &in) || !split_arguments(n, &in, &axis, sizes, &count)) return ZB_FAIL;
   if (!n->folds) split(n, axis, sizes, count, parts);
   for (int i = 0; i < ZB_DIMS_MAX; ++i)
     steps[i] = 1;
@@ -99,10 +335,10 @@ zb_result zb_onnx_split(zb_import_node *n) {
 
 zb_result zb_onnx_split_to_sequence(zb_import_node *n) {
   zb_shape in;
-  int64_t sizes[ZB_SPLIT_MAX];
-  MlirValue parts[ZB_SPLIT_MAX];
+  int64_t sizes[SPLIT_MAX];
+  MlirValue parts[SPLIT_MAX];
   int axis, count;
-  if (!zb_import_shape(n, 0, &in) || !zb_onnx_split_arguments(n, &in, &axis, sizes, &count)) return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &in) || !split_arguments(n, &in, &axis, sizes, &count)) return ZB_FAIL;
   bool keepdims = zb_import_has(n, 1) || zb_onnx_int(n, "keepdims", 1) != 0;
   split(n, axis, sizes, count, parts);
   zb_import_value **items = zb_import_take(n->im, (size_t)count * sizeof *items);
@@ -164,7 +400,7 @@ zb_result zb_onnx_gather(zb_import_node *n) {
 zb_result zb_onnx_tile(zb_import_node *n) {
   zb_shape in, split, wide;
   int64_t repeats[ZB_DIMS_MAX];
-  if (!zb_import_shape(n, 0, &in) || !zb_onnx_tile_arguments(n, &in, repeats)) return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &in) || !tile_arguments(n, &in, repeats)) return ZB_FAIL;
   if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_tile(n, zb_import_known(n, 0), repeats));
   split = (zb_shape){.dtype = in.dtype};
   wide = split;
@@ -190,7 +426,7 @@ zb_result zb_onnx_tile(zb_import_node *n) {
 zb_result zb_onnx_pad(zb_import_node *n) {
   zb_shape shape;
   int64_t before[ZB_DIMS_MAX], after[ZB_DIMS_MAX];
-  if (!zb_import_shape(n, 0, &shape) || !zb_onnx_pad_arguments(n, &shape, before, after)) return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &shape) || !pad_arguments(n, &shape, before, after)) return ZB_FAIL;
   const zb_known *fill = zb_import_known(n, 2);
   if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_pad(n, zb_import_known(n, 0), fill, before, after));
   if (zb_import_has(n, 2) && (!fill || fill->elements != 1))
@@ -205,9 +441,8 @@ zb_result zb_onnx_pad(zb_import_node *n) {
     parts[count++] = x;
     if (after[i]) shape.dims[i] = after[i], parts[count++] = zb_build_splat(n->b, &shape, value);
     if (count > 1 && !n->b->failed) x = zb_build_concat(n->b, parts, count, i);
-    if (__builtin_add_overflow(dim, before[i], &dim) || __builtin_add_overflow(dim, after[i], &shape.dims[i])) {
+    if (__builtin_add_overflow(dim, before[i], &dim) || __builtin_add_overflow(dim, after[i], &shape.dims[i]))
       return zb_import_refuse(n, NULL, "the result is too large");
-    }
   }
   return n->b->failed ? ZB_FAIL : zb_import_give(n, 0, x);
 }

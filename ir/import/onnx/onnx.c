@@ -16,27 +16,23 @@
 static zb_result check_model(zb_onnx *onnx) {
   const Onnx__ModelProto *model = onnx->file.model;
   const char *versions = "ONNX IR versions up to 13 and opsets 13 to 24 of the default domain are supported";
-  if (model->ir_version < 1 || model->ir_version > ZB_ONNX_IR_MAX) {
+  if (model->ir_version < 1 || model->ir_version > ZB_ONNX_IR_MAX)
     return zb_import_fail(&onnx->core, versions, "IR version %" PRId64 " is not supported", model->ir_version);
-  }
   bool found = false;
   for (size_t i = 0; i < model->n_opset_import; ++i) {
     const Onnx__OperatorSetIdProto *set = model->opset_import[i];
     const char *domain = set->domain;
     if (*domain && strcmp(domain, "ai.onnx") != 0) continue; /* nodes of other domains are reported one by one */
-    if (set->version < ZB_ONNX_OPSET_MIN || set->version > ZB_ONNX_OPSET_MAX) {
+    if (set->version < ZB_ONNX_OPSET_MIN || set->version > ZB_ONNX_OPSET_MAX)
       return zb_import_fail(&onnx->core, versions, "opset %" PRId64 " is not supported", set->version);
-    }
     found = true;
   }
   if (!found) return zb_import_fail(&onnx->core, versions, "the model names no opset of the default domain");
-  if (model->n_training_info) {
+  if (model->n_training_info)
     return zb_import_fail(&onnx->core, "leave training_info out: zbc differentiates the forward graph itself",
                           "training_info is not supported");
-  }
-  if (onnx->graph->n_sparse_initializer || onnx->graph->n_quantization_annotation) {
+  if (onnx->graph->n_sparse_initializer || onnx->graph->n_quantization_annotation)
     return zb_import_fail(&onnx->core, "export in float32", "sparse and quantized tensors are not supported");
-  }
   return ZB_OK;
 }
 
@@ -308,16 +304,14 @@ static zb_result check_node(zb_import_node *n) {
   }
   if (!n->op) return refuse_op(n, "operator", proto->op_type, zb_onnx_unknown_hint);
   int inputs = n->input_count;
-  if (inputs < n->op->min_inputs || (n->op->max_inputs >= 0 && inputs > n->op->max_inputs)) {
+  if (inputs < n->op->min_inputs || (n->op->max_inputs >= 0 && inputs > n->op->max_inputs))
     return zb_import_refuse(n, NULL, "it has %d inputs, expected %d to %d", inputs, n->op->min_inputs,
                             n->op->max_inputs);
-  }
   for (int i = 0; i < (n->op->max_inputs < 0 ? inputs : n->op->min_inputs); ++i) {
     if (!zb_import_has(n, i)) return zb_import_refuse(n, NULL, "input %d is missing", i);
   }
-  if (proto->n_output < 1 || (n->op->max_outputs >= 0 && (int)proto->n_output > n->op->max_outputs)) {
+  if (proto->n_output < 1 || (n->op->max_outputs >= 0 && (int)proto->n_output > n->op->max_outputs))
     return zb_import_refuse(n, NULL, "it has %zu outputs, expected 1 to %d", proto->n_output, n->op->max_outputs);
-  }
   if (proto->base.n_unknown_fields) return zb_import_refuse(n, NULL, "it has fields that are not understood");
   for (size_t i = 0; i < proto->n_attribute; ++i) {
     const Onnx__AttributeProto *attr = proto->attribute[i];
@@ -359,15 +353,13 @@ static zb_result input_shape(zb_import *im, const Onnx__ValueInfoProto *input, z
   if (!tensor) return zb_import_fail(im, NULL, "input '%s' is no tensor", input->name);
   *out = (zb_shape){.dtype = ZB_F32};
   bool known = zb_onnx_dtype(tensor->elem_type, &out->dtype);
-  if (!known || (out->dtype != ZB_F32 && out->dtype != ZB_I64 && out->dtype != ZB_I32 && out->dtype != ZB_I1)) {
+  if (!known || (out->dtype != ZB_F32 && out->dtype != ZB_I64 && out->dtype != ZB_I32 && out->dtype != ZB_I1))
     return zb_import_fail(im, ZB_ONNX_TYPES_HINT, "input '%s' has the element type %s, which is not supported",
                           input->name, zb_onnx_dtype_text(tensor->elem_type));
-  }
   if (!tensor->shape) return zb_import_fail(im, static_hint, "input '%s' has no shape", input->name);
-  if (tensor->shape->n_dim > ZB_DIMS_MAX) {
+  if (tensor->shape->n_dim > ZB_DIMS_MAX)
     return zb_import_fail(im, NULL, "input '%s' has %zu dimensions, at most %d are supported", input->name,
                           tensor->shape->n_dim, ZB_DIMS_MAX);
-  }
   out->rank = (int)tensor->shape->n_dim;
   for (int d = 0; d < out->rank; ++d) {
     const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
@@ -375,12 +367,11 @@ static zb_result input_shape(zb_import *im, const Onnx__ValueInfoProto *input, z
       out->dims[d] = dim->dim_value;
       continue;
     }
-    if (dim->has_dim_value) {
+    if (dim->has_dim_value)
       return zb_import_fail(im,
                             dim->dim_value ? static_hint : "export with an example of at least one row and one token",
                             "input '%s' has the dimension %" PRId64 " (dimension %d), expected 1 or more", input->name,
                             dim->dim_value, d);
-    }
     return zb_import_fail(im, static_hint, "input '%s' has the dynamic dimension '%s' (dimension %d)", input->name,
                           dim->dim_param ? dim->dim_param : "?", d);
   }

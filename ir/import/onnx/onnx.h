@@ -83,21 +83,6 @@ zb_result zb_onnx_propose_parameters(zb_onnx *onnx);
 /* Reports an initializer that an exporter folded a parameter into. */
 zb_result zb_onnx_refuse_folded(zb_import *im, const zb_import_value *value);
 
-/* ---- arguments.c: operands and attributes of data movement, normalized. False after reporting. ---- */
-bool zb_onnx_reshape_arguments(zb_import_node *n, const zb_shape *in,
-                               zb_shape *out); /* Reshape Squeeze Unsqueeze Flatten, by the node's name */
-bool zb_onnx_transpose_arguments(zb_import_node *n, const zb_shape *in, int64_t *permutation);
-bool zb_onnx_expand_arguments(zb_import_node *n, const zb_shape *in, zb_shape *out);
-/* starts, steps (may be negative) and sizes of every dimension. */
-bool zb_onnx_slice_arguments(zb_import_node *n, const zb_shape *in, int64_t *starts, int64_t *steps, int64_t *sizes);
-enum { ZB_SPLIT_MAX = 256 };
-bool zb_onnx_split_arguments(zb_import_node *n, const zb_shape *in, int *axis, int64_t *sizes, int *count);
-bool zb_onnx_axes_arguments(zb_import_node *n, int rank, bool *reduced, bool *keepdims,
-                            bool *identity); /* Reduce*: attribute or input 1 */
-bool zb_onnx_tile_arguments(zb_import_node *n, const zb_shape *in, int64_t *repeats);
-bool zb_onnx_pad_arguments(zb_import_node *n, const zb_shape *in, int64_t *before, int64_t *after);
-bool zb_onnx_cast_arguments(zb_import_node *n, zb_dtype *out);
-
 /* ---- The functions of operators, as the rows name them ---- */
 #define ZB_ONNX(Name, attributes, min, max, outputs, gradient, run, op, fold, types)                                   \
   zb_result zb_onnx_##run(zb_import_node *n);

@@ -188,9 +188,8 @@ zb_result zb_onnx_attention(zb_import_node *n) {
     if (zb_import_has(n, i))
       return zb_import_refuse(n, "export for training, without a cache", "past keys and values are not supported");
   }
-  if (zb_import_wants(n, 1) || zb_import_wants(n, 2) || zb_import_wants(n, 3)) {
+  if (zb_import_wants(n, 1) || zb_import_wants(n, 2) || zb_import_wants(n, 3))
     return zb_import_refuse(n, "export for training, without a cache", "only the first output is supported");
-  }
   if (zb_onnx_float(n, "softcap", 0) != 0) return zb_import_refuse(n, NULL, "softcap is not supported");
   int64_t precision = zb_onnx_int(n, "softmax_precision", 1);
   if (precision != 1)
@@ -202,10 +201,9 @@ zb_result zb_onnx_attention(zb_import_node *n) {
   if (count == 4) in[3] = additive_mask(n);
   if (n->im->failed || n->b->failed || !zb_import_ir_shape(n, in[0], &q) || !zb_import_ir_shape(n, in[1], &k))
     return ZB_FAIL;
-  if (causal && q.dims[1] != k.dims[1]) {
+  if (causal && q.dims[1] != k.dims[1])
     return zb_import_refuse(n, "give the mask as a tensor", "is_causal with %" PRId64 " queries and %" PRId64 " keys",
                             q.dims[1], k.dims[1]);
-  }
   zb_attr attrs[] = {zb_float("scale", zb_onnx_float(n, "scale", 1.0 / sqrt((double)q.dims[3]))),
                      zb_bool("causal", causal)};
   MlirOperation made = zb_build_op(n->b, "attention", in, count, attrs, 2, 2);
