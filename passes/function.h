@@ -5,6 +5,7 @@
 
 #include "ir/builder.h"
 #include "ir/dialect.h"
+#include "runtime/base/arena.h"
 
 typedef struct zb_function_builder {
   MlirContext context;
@@ -60,10 +61,17 @@ MlirBlock zb_function_block(MlirOperation function);
 /* How many modules of ranks an outlined program has. */
 int zb_rank_count(MlirModule module);
 
+/* The module of a rank as a pass works on it. */
+typedef struct zb_rank_work {
+  MlirOperation module;
+  int index, rank; /* number of the module in the program; zb.rank */
+  zb_arena arena;  /* released after the run */
+  int64_t changes; /* how many the run made */
+} zb_rank_work;
 /* Runs `run` once for the module of every rank of an outlined program, for many ranks on several threads: it may change
- * its rank's module and rows of its own, and read everything else. index: number of the module in the program. The
- * status of the lowest rank that failed comes back; those after it may have run or not. */
-typedef zb_status (*zb_rank_run)(void *context, MlirOperation rank, int index);
-zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context) ZB_MUST_USE;
+ * its rank's module and rows of its own, and read everything else. The status of the lowest rank that failed comes
+ * back; those after it may have run or not. The changes of all are added to *changes (may be NULL). */
+typedef zb_status (*zb_rank_run)(void *context, zb_rank_work *work);
+zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context, int64_t *changes) ZB_MUST_USE;
 
 #endif

@@ -79,6 +79,28 @@ zb_port zb_port_get(MlirAttribute dictionary) {
   return out;
 }
 
+zb_ports zb_arguments(MlirOperation function) {
+  const int count = (int)mlirBlockGetNumArguments(zb_function_block(function));
+  return (zb_ports){.function = function, .index = -1, .count = count};
+}
+
+zb_ports zb_results(MlirOperation function) {
+  MlirOperation end = mlirBlockGetTerminator(zb_function_block(function));
+  return (zb_ports){.function = function, .end = end, .index = -1, .count = (int)mlirOperationGetNumOperands(end)};
+}
+
+bool zb_next(zb_ports *at) {
+  if (++at->index >= at->count) return false;
+  const bool argument = mlirOperationIsNull(at->end);
+  at->attributes =
+      argument ? zb_argument_dictionary(at->function, at->index) : zb_result_dictionary(at->function, at->index);
+  at->port = zb_port_get(at->attributes);
+  at->value = argument ? mlirBlockGetArgument(zb_function_block(at->function), at->index)
+                       : mlirOperationGetOperand(at->end, at->index);
+  at->type = mlirValueGetType(at->value);
+  return true;
+}
+
 zb_port zb_argument_port(MlirOperation function, int index) {
   return zb_port_get(zb_argument_dictionary(function, index));
 }

@@ -97,6 +97,19 @@ typedef struct zb_port {
 extern const zb_port zb_no_port;
 
 zb_port zb_port_get(MlirAttribute dictionary); /* null: zb_no_port */
+/* A walk over the arguments or results of a function: for (zb_ports at = zb_arguments(f); zb_next(&at);) reads at.port.
+ */
+typedef struct zb_ports {
+  MlirOperation function, end; /* end: the terminator; null: arguments */
+  int index, count;
+  MlirAttribute attributes;
+  zb_port port;
+  MlirValue value;
+  MlirType type;
+} zb_ports;
+zb_ports zb_arguments(MlirOperation function);
+zb_ports zb_results(MlirOperation function);
+bool zb_next(zb_ports *at); /* false behind the last */
 zb_port zb_argument_port(MlirOperation function, int index);
 zb_port zb_result_port(MlirOperation function, int index);
 /* The dictionary of what is present. */

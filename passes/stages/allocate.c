@@ -18,18 +18,14 @@
  *
  * Tests: test/passes/allocate.mlir. */
 
-#include "passes/stages/classes.h"
 #include "passes/stages/addresses.h"
+#include "passes/stages/classes.h"
 #include "passes/function.h"
 #include "passes/stages/pack.h"
 #include "passes/pipeline.h"
 #include "passes/tables.h"
-#include "runtime/base/memory.h"
 #include "zb/schedule.h"
 
-#include <mlir-c/BuiltinAttributes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct home {
@@ -43,31 +39,25 @@ typedef struct pending_send {
 } pending_send;
 
 typedef struct allocator {
-  zb_pass *pass;
-  int64_t changes;
-  MlirOperation module, rank_op;
+  MlirOperation rank_op;
   int rank;
-  zb_arena arena;
+  zb_arena *arena;
   zb_subprograms subprograms;
   zb_graph graph;     /* of @main */
   int *info_of;       /* per node of @main: callee, -1 */
   home *homes;        /* per value of @main */
   int64_t *node_time; /* per node: when it happens in the simulated schedule */
-  zb_piece *items; /* pieces of the slots region: a frame of one micro-batch or a value on its way; times are nodes of
-                      @main */
-  size_t item_count, item_capacity;
+  ZB_LIST(zb_piece)
+  items;           /* pieces of the slots region: a frame of one micro-batch or a value on its way; times are
+                      nodes of @main */
   int frame_items; /* the first of them are frames */
   zb_plan_range regions[ZB_REGION_COUNT];
-  uint64_t slot_bytes;
-  pending_send *pending;
-  size_t pending_count, pending_capacity;
+  ZB_LIST(pending_send) pending;
   bool *received; /* per message: not waited for yet */
   zb_table messages;
   int *message_of; /* per node of @main: the message it posts, -1 */
-  zb_addresses_row *numbers;
-  size_t number_count, number_capacity;
-  zb_waits_row *waits;
-  size_t wait_count, wait_capacity;
+  ZB_LIST(zb_addresses_row) numbers;
+  ZB_LIST(zb_waits_row) waits;
 } allocator;
 
 static bool is_frame(const zb_graph *g, int value) {
@@ -77,6 +67,12 @@ static bool is_frame(const zb_graph *g, int value) {
 
 static uint64_t value_bytes(const zb_graph *g, int value) {
   return zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
+}
+
+/* The subprogram that a node of @main calls, or NULL. */
+static const zb_subprogram_info *called(const allocator *a, const zb_node *node) {
+  const int info = a->info_of[node->number];
+  return info < 0 ? NULL : &a->subprograms.infos[info];
 }
 
 /* ---- Subprograms ---- */
@@ -90,16 +86,14 @@ static bool is_post(MlirOperation op) {
 static zb_status read_posts(allocator *a) {
   const zb_table posts = zb_posts_get(a->rank_op);
   int at = 0;
-  a->message_of = ZB_NEW(&a->arena, int, a->graph.node_count);
-  ZB_TRY(zb_arena_status(&a->arena));
-  for (int n = 0; n < a->graph.node_count; ++n) {
-    MlirOperation op = a->graph.nodes[n].op;
-    a->message_of[n] = -1;
-    if (a->info_of[n] >= 0 || !is_post(op)) continue;
+  ZB_FOR_EACH_NODE(node, &a->graph) {
+    int *message = &a->message_of[node->number];
+    *message = -1;
+    if (called(a, node) || !is_post(node->op)) continue;
     if (at == posts.count) return ZB_ERROR(INVALID, "rank %d posts more messages than zb.posts names", a->rank);
-    a->message_of[n] = (int)zb_posts_at(posts, at++).message;
-    if (a->message_of[n] < 0 || a->message_of[n] >= a->messages.count)
-      return ZB_ERROR(INVALID, "rank %d posts message %d, which is not in zb.messages", a->rank, a->message_of[n]);
+    *message = (int)zb_posts_at(posts, at++).message;
+    if (*message < 0 || *message >= a->messages.count)
+      return ZB_ERROR(INVALID, "rank %d posts message %d, which is not in zb.messages", a->rank, *message);
   }
   return NULL;
 }
@@ -116,146 +110,120 @@ static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
   return 0;
 }
 
-/* Inline constants stand after the constants frame; equal ones share a place. Bytes they take. */
-static zb_status place_constants(allocator *a, uint64_t begin, uint64_t *out_bytes) {
-  zb_map *seen = zb_arena_map_pointer(&a->arena);
+/* Inline constants are placed after the constants frame; equal ones share a place. Bytes they take. */
+static uint64_t place_constants(allocator *a, uint64_t begin) {
+  zb_map *seen = zb_arena_map_pointer(a->arena);
   uint64_t bytes = 0;
-  ZB_TRY(zb_arena_status(&a->arena));
-  for (int i = 0; i < a->subprograms.count; ++i) {
+  for (int i = 0; i < a->subprograms.count && seen; ++i) {
     const zb_graph *g = &a->subprograms.infos[i].workspace.graph;
-    for (int n = 0; n < g->node_count; ++n) {
-      if (!zb_op_is(g->nodes[n].op, "zb.constant")) continue;
-      MlirAttribute value = zb_get_attribute(g->nodes[n].op, "value");
+    ZB_FOR_EACH_NODE(node, g) {
+      if (!zb_op_is(node->op, "zb.constant")) continue;
+      MlirAttribute value = zb_get_attribute(node->op, "value");
       int64_t offset = zb_map_get_or(seen, value.ptr, -1);
       if (offset < 0) {
         offset = (int64_t)(begin + bytes);
-        bytes += value_bytes(g, g->nodes[n].result_begin);
-        if (!zb_map_set(seen, value.ptr, offset)) return ZB_OUT_OF_MEMORY();
+        bytes += value_bytes(g, node->result_begin);
+        zb_arena_map_set(a->arena, seen, value.ptr, offset);
       }
-      zb_at_set(g->nodes[n].op, &(zb_at_row){.number = offset}, 1);
+      zb_at_set(node->op, &(zb_at_row){.number = offset}, 1);
     }
   }
-  *out_bytes = bytes;
-  return NULL;
+  return bytes;
 }
 
-static zb_status place_regions(allocator *a) {
-  uint64_t offset = 0, inline_bytes = 0, workspace = 0;
+static void place_regions(allocator *a) {
+  uint64_t offset = 0, workspace = 0;
   for (int r = ZB_REGION_PARAMETERS; r <= ZB_REGION_CONSTANTS; ++r) {
     a->regions[r] = (zb_plan_range){.offset = offset, .bytes = pool_bytes(a, (zb_region_kind)r)};
+    if (r == ZB_REGION_CONSTANTS) a->regions[r].bytes += place_constants(a, offset + a->regions[r].bytes);
     offset += a->regions[r].bytes;
   }
-  ZB_TRY(place_constants(a, offset, &inline_bytes));
-  a->regions[ZB_REGION_CONSTANTS].bytes += inline_bytes;
-  offset += inline_bytes;
   a->regions[ZB_REGION_STEP] = (zb_plan_range){.offset = offset, .bytes = ZB_ALIGNMENT};
-  offset += ZB_ALIGNMENT;
   for (int i = 0; i < a->subprograms.count; ++i)
     if (a->subprograms.infos[i].workspace.bytes > workspace) workspace = a->subprograms.infos[i].workspace.bytes;
-  a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = offset};
+  a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = offset + ZB_ALIGNMENT};
   a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){.bytes = workspace};
-  return NULL;
 }
 
 /* ---- Homes of the values of @main ---- */
 
-static zb_status new_item(allocator *a, uint64_t bytes, int node, int *out) {
-  if (!zb_arena_grow(&a->arena, (void **)&a->items, &a->item_capacity, a->item_count + 1, sizeof *a->items))
-    return ZB_OUT_OF_MEMORY();
-  *out = (int)a->item_count;
-  a->items[a->item_count++] = (zb_piece){.bytes = bytes, .first = node, .start = node, .end = node, .last = node};
-  return NULL;
+static int new_item(allocator *a, uint64_t bytes, int node) {
+  (void)ZB_PUSH(a->arena, &a->items,
+                (zb_piece){.bytes = bytes, .first = node, .start = node, .end = node, .last = node});
+  return (int)a->items.count - 1;
 }
 
-/* Bytes of what lies at a base, from the subprogram: there are few of them, while each frame type of @main would have
- * to be printed to be read. */
-static uint64_t info_base_bytes(const zb_subprogram_info *info, int base) { return info->base_bytes[base]; }
-
 /* A frame made by a call is an item; frames of pools are handed through and need none. */
-static zb_status make_frame_items(allocator *a) {
-  for (int n = 0; n < a->graph.node_count; ++n) {
-    if (a->info_of[n] < 0) continue;
-    const zb_subprogram_info *info = &a->subprograms.infos[a->info_of[n]];
-    for (int r = 0; r < a->graph.nodes[n].result_count; ++r) {
-      int value = a->graph.nodes[n].result_begin + r;
-      if (is_frame(&a->graph, value) && info->base_of[info->argument_count + r])
-        ZB_TRY(
-            new_item(a, info_base_bytes(info, info->base_of[info->argument_count + r] - 1), n, &a->homes[value].item));
+static void make_frame_items(allocator *a) {
+  ZB_FOR_EACH_NODE(node, &a->graph) {
+    const zb_subprogram_info *info = called(a, node);
+    for (int r = 0; info && r < node->result_count; ++r) {
+      int value = node->result_begin + r, base = info->base_of[info->argument_count + r];
+      if (is_frame(&a->graph, value) && base)
+        a->homes[value].item = new_item(a, info->base_bytes[base - 1], node->number);
     }
   }
-  return NULL;
+}
+
+/* The home in a frame that the call of `node` makes, if the value has one in the subprogram: `inner`. */
+static bool home_in_frame(allocator *a, int value, const zb_node *node, const zb_home *inner) {
+  const int frame = inner->base - called(a, node)->argument_count;
+  if (frame < 0) return false;
+  a->homes[value] = (home){.item = a->homes[node->result_begin + frame].item, .offset = inner->offset};
+  return true;
 }
 
 /* A job that takes the value straight into one of its frames: then that is its home. */
 static bool home_in_reader(allocator *a, int value) {
-  const zb_value *v = &a->graph.values[value];
-  for (int u = 0; u < v->use_count; ++u) {
-    int n = a->graph.uses[v->use_begin + u];
-    if (a->info_of[n] < 0) continue;
-    const zb_subprogram_info *info = &a->subprograms.infos[a->info_of[n]];
-    for (int i = 0; i < a->graph.nodes[n].operand_count; ++i) {
-      if (a->graph.operands[a->graph.nodes[n].operand_begin + i] != value) continue;
-      const zb_home *inner = &info->workspace.homes[i];
-      if (inner->base < info->argument_count) continue;
-      int frame = a->graph.nodes[n].result_begin + inner->base - info->argument_count;
-      a->homes[value] = (home){.item = a->homes[frame].item, .offset = inner->offset};
-      return true;
-    }
+  ZB_FOR_EACH_USER(user, &a->graph, &a->graph.values[value]) {
+    const zb_node *node = &a->graph.nodes[user];
+    const zb_subprogram_info *info = called(a, node);
+    for (int i = 0; info && i < node->operand_count; ++i)
+      if (zb_operand(&a->graph, node, i) == value && home_in_frame(a, value, node, &info->workspace.homes[i]))
+        return true;
   }
   return false;
 }
 
-static zb_status find_home(allocator *a, int value, int node) {
-  int info_index = a->info_of[node];
-  if (info_index >= 0) {
-    const zb_subprogram_info *info = &a->subprograms.infos[info_index];
+static void find_home(allocator *a, int value, const zb_node *node) {
+  const zb_subprogram_info *info = called(a, node);
+  if (info) {
     int result = a->graph.values[value].index;
     const zb_home *inner = &info->workspace.homes[info->workspace.graph.returned[result]];
-    if (inner->base >= info->argument_count && inner->base != info->argument_count + result) {
-      int frame = a->graph.nodes[node].result_begin + inner->base - info->argument_count;
-      a->homes[value] = (home){.item = a->homes[frame].item, .offset = inner->offset};
-      return NULL;
-    }
+    if (inner->base != info->argument_count + result && home_in_frame(a, value, node, inner)) return;
   }
-  if (home_in_reader(a, value)) return NULL;
-  a->homes[value].offset = 0;
-  return new_item(a, value_bytes(&a->graph, value), node, &a->homes[value].item);
+  if (!home_in_reader(a, value))
+    a->homes[value] = (home){.item = new_item(a, value_bytes(&a->graph, value), node->number)};
 }
 
-static zb_status find_homes(allocator *a) {
+static void find_homes(allocator *a) {
   for (int v = 0; v < a->graph.value_count; ++v)
     a->homes[v] = (home){.item = -1};
-  ZB_TRY(make_frame_items(a));
-  a->frame_items = (int)a->item_count;
-  for (int n = 0; n < a->graph.node_count; ++n) {
-    const zb_node *node = &a->graph.nodes[n];
+  make_frame_items(a);
+  a->frame_items = (int)a->items.count;
+  ZB_FOR_EACH_NODE(node, &a->graph) {
     if (zb_op_is(node->op, "zb.get")) { /* accumulators that are sent: they stay where they are */
       a->homes[node->result_begin].offset =
           a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)zb_get_i64(node->op, "offset", 0);
       continue;
     }
-    for (int r = 0; r < node->result_count; ++r)
-      if (!is_frame(&a->graph, node->result_begin + r)) ZB_TRY(find_home(a, node->result_begin + r, n));
+    ZB_FOR_EACH_RESULT(value, node)
+      if (!is_frame(&a->graph, value)) find_home(a, value, node);
   }
-  return NULL;
 }
 
 /* ---- Lifetimes ---- */
 
 /* When each op of @main happens: a job at its start, what is posted before it when the job before it ended. */
-static zb_status time_nodes(allocator *a) {
+static void time_nodes(allocator *a) {
   const zb_table times = zb_times_get(a->rank_op);
   int job = 0;
-  a->node_time = ZB_NEW(&a->arena, int64_t, a->graph.node_count);
-  ZB_TRY(zb_arena_status(&a->arena));
   int64_t before = 0;
-  for (int n = 0; n < a->graph.node_count; ++n) {
-    bool counted =
-        a->info_of[n] >= 0 && zb_get_i64(a->graph.nodes[n].op, ZB_ATTR_MICRO_BATCH, -1) >= 0 && job < times.count;
-    a->node_time[n] = counted ? zb_times_at(times, job).start_ps : before;
+  ZB_FOR_EACH_NODE(node, &a->graph) {
+    bool counted = called(a, node) && zb_get_i64(node->op, ZB_ATTR_MICRO_BATCH, -1) >= 0 && job < times.count;
+    a->node_time[node->number] = counted ? zb_times_at(times, job).start_ps : before;
     if (counted) before = zb_times_at(times, job++).end_ps;
   }
-  return NULL;
 }
 
 /* Last node that happens before the transfer is complete. */
@@ -278,7 +246,7 @@ static bool inside_frame(const allocator *a, int value) {
 
 static void touch(allocator *a, int value, int node) {
   if (a->homes[value].item < 0 || inside_frame(a, value)) return;
-  zb_piece *it = &a->items[a->homes[value].item];
+  zb_piece *it = &a->items.items[a->homes[value].item];
   if (node < it->start) it->start = it->first = node;
   if (node > it->end) it->end = it->last = node;
 }
@@ -295,7 +263,7 @@ static void grow_part(const allocator *a, zb_piece_part *part, int value) {
  * frame, or read out of one after its last job, by a later job of the rank or by a transfer. */
 static void touch_part(allocator *a, int value, int node) {
   if (a->homes[value].item < 0) return;
-  zb_piece *it = &a->items[a->homes[value].item];
+  zb_piece *it = &a->items.items[a->homes[value].item];
   if (node < it->start) {
     if (node < it->first) it->first = node;
     grow_part(a, &it->before, value);
@@ -307,145 +275,126 @@ static void touch_part(allocator *a, int value, int node) {
 }
 
 static void find_lifetimes(allocator *a) {
-  for (int n = 0; n < a->graph.node_count; ++n) {
-    const zb_node *node = &a->graph.nodes[n];
-    for (int r = 0; r < node->result_count; ++r)
-      touch(a, node->result_begin + r, n);
-    for (int i = 0; i < node->operand_count; ++i)
-      touch(a, a->graph.operands[node->operand_begin + i], n);
+  ZB_FOR_EACH_NODE(node, &a->graph) {
+    ZB_FOR_EACH_RESULT(value, node)
+      touch(a, value, node->number);
+    ZB_FOR_EACH_OPERAND(value, &a->graph, node)
+      touch(a, value, node->number);
   }
-  for (int n = 0; n < a->graph.node_count; ++n) {
-    const zb_node *node = &a->graph.nodes[n];
-    bool sends = zb_op_is(node->op, "zb.send");
-    int until = sends ? held_until(a, n, zb_messages_at(a->messages, a->message_of[n]).complete_ps) : n;
-    for (int r = 0; r < node->result_count; ++r)
-      touch_part(a, node->result_begin + r, n);
-    for (int i = 0; i < node->operand_count; ++i)
-      touch_part(a, a->graph.operands[node->operand_begin + i], until);
+  ZB_FOR_EACH_NODE(node, &a->graph) {
+    int until = node->number;
+    if (zb_op_is(node->op, "zb.send"))
+      until = held_until(a, until, zb_messages_at(a->messages, a->message_of[until]).complete_ps);
+    ZB_FOR_EACH_RESULT(value, node)
+      touch_part(a, value, node->number);
+    ZB_FOR_EACH_OPERAND(value, &a->graph, node)
+      touch_part(a, value, until);
   }
 }
 
 static uint64_t address(const allocator *a, int value) {
   const home *h = &a->homes[value];
-  return h->item < 0 ? h->offset : a->regions[ZB_REGION_SLOTS].offset + a->items[h->item].offset + h->offset;
+  return h->item < 0 ? h->offset : a->regions[ZB_REGION_SLOTS].offset + a->items.items[h->item].offset + h->offset;
 }
 
 /* ---- Waits and addresses on the ops ---- */
 
-/* Op `node` of @main waits for the message. Waits of an op stand together at the end of the table. */
-static zb_status add_wait(allocator *a, int node, int message) {
-  for (size_t i = a->wait_count; i > 0 && a->waits[i - 1].op == node; --i)
-    if (a->waits[i - 1].message == message) return NULL;
-  if (!zb_arena_grow(&a->arena, (void **)&a->waits, &a->wait_capacity, a->wait_count + 1, sizeof *a->waits))
-    return ZB_OUT_OF_MEMORY();
-  a->waits[a->wait_count++] = (zb_waits_row){.op = node, .message = message};
-  return NULL;
+/* Op `node` of @main waits for the message. Waits of an op are together at the end of the table. */
+static void add_wait(allocator *a, int node, int message) {
+  for (size_t i = a->waits.count; i > 0 && a->waits.items[i - 1].op == node; --i)
+    if (a->waits.items[i - 1].message == message) return;
+  (void)ZB_PUSH(a->arena, &a->waits, (zb_waits_row){.op = node, .message = message});
 }
 
-/* Who writes a range waits for the sends that still read it. */
-static zb_status wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node) {
+/* What writes a range waits for the sends that still read it. */
+static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node) {
   size_t kept = 0;
-  for (size_t i = 0; i < a->pending_count; ++i) {
-    pending_send p = a->pending[i];
+  for (size_t i = 0; i < a->pending.count; ++i) {
+    pending_send p = a->pending.items[i];
     if (p.offset < offset + bytes && offset < p.offset + p.bytes)
-      ZB_TRY(add_wait(a, node, p.message));
+      add_wait(a, node, p.message);
     else
-      a->pending[kept++] = p;
+      a->pending.items[kept++] = p;
   }
-  a->pending_count = kept;
-  return NULL;
+  a->pending.count = kept;
 }
 
-/* Who reads a received value waits for it, the first time. */
-static zb_status wait_for_recv(allocator *a, int value, int node) {
-  int producer = a->graph.values[value].producer;
-  if (producer < 0 || !is_post(a->graph.nodes[producer].op)) return NULL;
-  int message = a->message_of[producer];
-  if (!a->received[message]) return NULL;
-  a->received[message] = false;
-  return add_wait(a, node, message);
+/* What reads a received value waits for it, the first time. */
+static void wait_for_recv(allocator *a, int value, int node) {
+  const zb_node *maker = zb_maker(&a->graph, value);
+  if (!maker || !is_post(maker->op) || !a->received[a->message_of[maker->number]]) return;
+  a->received[a->message_of[maker->number]] = false;
+  add_wait(a, node, a->message_of[maker->number]);
 }
 
-static zb_status add_address(allocator *a, uint64_t number) {
-  if (!zb_arena_grow(&a->arena, (void **)&a->numbers, &a->number_capacity, a->number_count + 1, sizeof *a->numbers))
-    return ZB_OUT_OF_MEMORY();
-  a->numbers[a->number_count++] = (zb_addresses_row){.number = (int64_t)number};
-  return NULL;
+static void add_address(allocator *a, uint64_t number) {
+  (void)ZB_PUSH(a->arena, &a->numbers, (zb_addresses_row){.number = (int64_t)number});
 }
 
-static zb_status call_addresses(allocator *a, int n) {
-  const zb_node *node = &a->graph.nodes[n];
-  const zb_subprogram_info *info = &a->subprograms.infos[a->info_of[n]];
-  for (int i = 0; i < node->operand_count; ++i)
-    ZB_TRY(wait_for_recv(a, a->graph.operands[node->operand_begin + i], n));
+static void call_addresses(allocator *a, const zb_node *node) {
+  const zb_subprogram_info *info = called(a, node);
+  const int n = node->number;
+  ZB_FOR_EACH_OPERAND(value, &a->graph, node)
+    wait_for_recv(a, value, n);
   for (int b = 0; b < info->base_count; ++b) {
-    int position = info->base_position[b];
-    bool result = position >= info->argument_count;
-    int value = result ? node->result_begin + position - info->argument_count
-                       : a->graph.operands[node->operand_begin + position];
-    ZB_TRY(add_address(a, address(a, value)));
-    if (result) ZB_TRY(wait_for_sends(a, address(a, value), info_base_bytes(info, b), n));
+    int result = info->base_position[b] - info->argument_count;
+    int value = result >= 0 ? node->result_begin + result : zb_operand(&a->graph, node, info->base_position[b]);
+    add_address(a, address(a, value));
+    if (result >= 0) wait_for_sends(a, address(a, value), info->base_bytes[b], n);
   }
   /* A result that lies in a frame of a later job is written here as well. */
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
     if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r])
-      ZB_TRY(wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n));
+      wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n);
   }
   /* The optimizer of a tied parameter, which is of no stage, sums in place what the rank gave to others. */
   if (zb_job_is_optimizer(zb_class_get(info->function)) && zb_get_i64(info->function, ZB_ATTR_STAGE, -1) < 0)
-    ZB_TRY(wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, n));
-  return NULL;
+    wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, n);
 }
 
 /* One value of communication: where it lies, what it has to wait for, and what has to wait for it. */
-static zb_status value_address(allocator *a, int n, int value, bool comes) {
+static void value_address(allocator *a, int n, int value, bool comes) {
   zb_shape shape;
-  if (!zb_type_shape(mlirValueGetType(a->graph.values[value].value), &shape)) return NULL;
+  if (!zb_type_shape(mlirValueGetType(a->graph.values[value].value), &shape)) return;
   const uint64_t offset = address(a, value), bytes = (uint64_t)zb_shape_bytes(&shape);
   const int message = a->message_of[n];
-  ZB_TRY(comes ? wait_for_sends(a, offset, bytes, n) : wait_for_recv(a, value, n));
-  if (!comes && message >= 0) {
-    if (!zb_arena_grow(&a->arena, (void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending))
-      return ZB_OUT_OF_MEMORY();
-    a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = message};
-  }
+  if (comes)
+    wait_for_sends(a, offset, bytes, n);
+  else
+    wait_for_recv(a, value, n);
+  if (!comes && message >= 0)
+    (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = bytes, .message = message});
   if (comes && message >= 0) a->received[message] = true;
-  ZB_TRY(add_address(a, offset));
-  return add_address(a, bytes);
+  add_address(a, offset);
+  add_address(a, bytes);
 }
 
-/* Values of a collective stand in the order of members: those of the members before the rank, its own, the others. */
-static zb_status communication_address(allocator *a, int n) {
-  const zb_node *node = &a->graph.nodes[n];
-  int before = 0;
+/* Values of a collective are in the order of members: those of the members before the rank, its own, the others. */
+static void communication_address(allocator *a, const zb_node *node) {
+  int before = node->result_begin;
   if (zb_op_is(node->op, "zb.all_gather"))
     for (int64_t m = 0; m < zb_get_i64(node->op, "place", 0); ++m)
       before += (int)zb_ints_at(node->op, "counts", (int)m);
-  for (int r = 0; r < before; ++r)
-    ZB_TRY(value_address(a, n, node->result_begin + r, true));
-  for (int i = 0; i < node->operand_count; ++i)
-    ZB_TRY(value_address(a, n, a->graph.operands[node->operand_begin + i], false));
-  for (int r = before; r < node->result_count; ++r)
-    ZB_TRY(value_address(a, n, node->result_begin + r, true));
-  return NULL;
+  for (int value = node->result_begin; value < before; ++value)
+    value_address(a, node->number, value, true);
+  ZB_FOR_EACH_OPERAND(value, &a->graph, node)
+    value_address(a, node->number, value, false);
+  for (int value = before; value < node->result_begin + node->result_count; ++value)
+    value_address(a, node->number, value, true);
 }
 
-static zb_status write_main(allocator *a) {
-  a->received = ZB_NEW(&a->arena, bool, a->messages.count);
-  ZB_TRY(zb_arena_status(&a->arena));
-  for (int n = 0; n < a->graph.node_count; ++n) {
-    const zb_node *node = &a->graph.nodes[n];
+static void write_main(allocator *a, zb_rank_work *work) {
+  ZB_FOR_EACH_NODE(node, &a->graph) {
     if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
-    if (a->info_of[n] >= 0)
-      ZB_TRY(call_addresses(a, n));
+    if (called(a, node))
+      call_addresses(a, node);
     else
-      ZB_TRY(communication_address(a, n));
-    ++a->changes;
+      communication_address(a, node);
+    ++work->changes;
   }
-  zb_addresses_set(a->rank_op, a->numbers, (int)a->number_count);
-  zb_waits_set(a->rank_op, a->waits, (int)a->wait_count);
-  return NULL;
+  zb_addresses_set(a->rank_op, a->numbers.items, (int)a->numbers.count);
+  zb_waits_set(a->rank_op, a->waits.items, (int)a->waits.count);
 }
 
 /* (base, offset) of every result of every op in the functions, for people and for golden tests. */
@@ -453,15 +402,14 @@ static zb_status write_functions(allocator *a) {
   for (int i = 0; i < a->subprograms.count; ++i) {
     const zb_subprogram_info *info = &a->subprograms.infos[i];
     const zb_workspace *w = &info->workspace;
-    zb_bases_row *positions = ZB_NEW(&a->arena, zb_bases_row, info->base_count);
-    ZB_TRY(zb_arena_status(&a->arena));
+    zb_bases_row *positions = ZB_NEW(a->arena, zb_bases_row, info->base_count);
+    ZB_TRY(zb_arena_status(a->arena));
     for (int b = 0; b < info->base_count; ++b)
       positions[b].position = info->base_position[b];
     zb_bases_set(info->function, positions, info->base_count);
-    for (int n = 0; n < w->graph.node_count; ++n) {
-      const zb_node *node = &w->graph.nodes[n];
+    ZB_FOR_EACH_NODE(node, &w->graph) {
       zb_at_row at[2 * 8];
-      if (w->skipped[n] || node->result_count > 8) continue;
+      if (w->skipped[node->number] || node->result_count > 8) continue;
       for (int r = 0; r < node->result_count; ++r) {
         uint32_t base = 0;
         uint64_t offset = 0;
@@ -489,56 +437,55 @@ static void write_regions(allocator *a) {
 
 /* ---- The pass ---- */
 
-static zb_status allocate_rank(allocator *a) {
+static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work *work) {
   MlirOperation main = zb_symbol_in(zb_function_block(a->rank_op), "func.func", "main");
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "rank %d has no @main: run zb-insert-comm", a->rank);
-  ZB_TRY(zb_subprograms_build(&a->arena, a->rank_op, &a->subprograms));
-  ZB_TRY(zb_graph_build(&a->arena, main, &a->graph));
-  a->info_of = ZB_NEW(&a->arena, int, a->graph.node_count);
-  a->homes = ZB_NEW(&a->arena, home, a->graph.value_count);
-  ZB_TRY(zb_arena_status(&a->arena));
-  for (int n = 0; n < a->graph.node_count; ++n)
-    a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? zb_callee(&a->subprograms, a->graph.nodes[n].op) : -1;
-  a->messages = zb_messages_get(a->module);
+  ZB_TRY(zb_subprograms_build(a->arena, a->rank_op, &a->subprograms));
+  ZB_TRY(zb_graph_build(a->arena, main, &a->graph));
+  a->messages = zb_messages_get(module);
+  a->info_of = ZB_NEW(a->arena, int, a->graph.node_count);
+  a->message_of = ZB_NEW(a->arena, int, a->graph.node_count);
+  a->node_time = ZB_NEW(a->arena, int64_t, a->graph.node_count);
+  a->homes = ZB_NEW(a->arena, home, a->graph.value_count);
+  a->received = ZB_NEW(a->arena, bool, a->messages.count);
+  ZB_TRY(zb_arena_status(a->arena));
+  ZB_FOR_EACH_NODE(node, &a->graph)
+    a->info_of[node->number] = zb_op_is(node->op, "func.call") ? zb_callee(&a->subprograms, node->op) : -1;
   ZB_TRY(read_posts(a));
-  ZB_TRY(place_regions(a));
-  ZB_TRY(find_homes(a));
-  ZB_TRY(time_nodes(a));
+  place_regions(a);
+  find_homes(a);
+  time_nodes(a);
+  ZB_TRY(zb_arena_status(a->arena));
   find_lifetimes(a);
-  ZB_TRY(zb_pack(a->items, a->item_count, &a->slot_bytes));
-  a->regions[ZB_REGION_SLOTS].bytes = a->slot_bytes;
-  a->regions[ZB_REGION_WORKSPACE].offset = a->regions[ZB_REGION_SLOTS].offset + a->slot_bytes;
-  ZB_TRY(write_main(a));
+  zb_plan_range *slots = &a->regions[ZB_REGION_SLOTS];
+  ZB_TRY(zb_pack(a->items.items, a->items.count, &slots->bytes));
+  a->regions[ZB_REGION_WORKSPACE].offset = slots->offset + slots->bytes;
+  write_main(a, work);
   ZB_TRY(write_functions(a));
   write_regions(a);
-  return NULL;
+  return zb_arena_status(a->arena);
 }
 
 typedef struct rank_need {
   uint64_t bytes;
   int rank;
   zb_plan_range regions[ZB_REGION_COUNT];
-  int64_t changes;
 } rank_need;
 
 typedef struct allocation {
-  zb_pass *pass;
   MlirOperation module;
   rank_need *needs; /* [rank modules] */
 } allocation;
 
-static zb_status allocate_one(void *context, MlirOperation rank, int index) {
-  allocation *all = context;
-  allocator a = {
-      .pass = all->pass, .module = all->module, .rank_op = rank, .rank = (int)zb_get_i64(rank, ZB_ATTR_RANK, -1)};
-  zb_status status = allocate_rank(&a);
-  rank_need *need = &all->needs[index];
+static zb_status allocate_one(void *context, zb_rank_work *work) {
+  const allocation *all = context;
+  allocator a = {.rank_op = work->module, .rank = work->rank, .arena = &work->arena};
+  ZB_TRY(allocate_rank(&a, all->module, work));
+  rank_need *need = &all->needs[work->index];
   *need = (rank_need){.bytes = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes,
-                      .rank = a.rank,
-                      .changes = a.changes};
+                      .rank = a.rank};
   memcpy(need->regions, a.regions, sizeof need->regions);
-  zb_arena_deinit(&a.arena);
-  return status;
+  return NULL;
 }
 
 /* Names the rank that needs most: one retry with that number succeeds. */
@@ -576,14 +523,11 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   uint64_t limit = 0;
   if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
   int ranks = zb_rank_count(module);
-  allocation all = {.pass = pass, .module = top, .needs = ZB_NEW(&pass->arena, rank_need, ranks)};
+  allocation all = {.module = top, .needs = ZB_NEW(&pass->arena, rank_need, ranks)};
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
-  zb_status status = zb_for_each_rank(module, allocate_one, &all);
-  if (!status && limit)
-    status = check_limit(all.needs, ranks, limit, zb_get_string(top, ZB_ATTR_SCHEDULE), pass->shared);
-  for (int i = 0; i < ranks; ++i)
-    pass->changes += all.needs[i].changes;
-  if (status) return zb_pass_fail(pass, status);
+  ZB_PASS_TRY(pass, zb_for_each_rank(module, allocate_one, &all, &pass->changes));
+  if (limit)
+    ZB_PASS_TRY(pass, check_limit(all.needs, ranks, limit, zb_get_string(top, ZB_ATTR_SCHEDULE), pass->shared));
   return ZB_OK;
 }
 

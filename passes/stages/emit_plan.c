@@ -723,15 +723,15 @@ typedef struct emission {
   atomic_uint_least64_t model_hash;
 } emission;
 
-static zb_status emit_one(void *context, MlirOperation op, int index) {
+static zb_status emit_one(void *context, zb_rank_work *work) {
   emission *all = context;
   emitter e = {.module = all->header->module,
                .plan = all->header->plan,
                .input_index = all->header->input_index,
                .place = all->header->place,
                .number_count = all->header->number_count};
-  e.memory = all->memories[index] = zb_plan_create();
-  zb_status status = e.memory ? emit_rank(&e, op, all->owners) : ZB_OUT_OF_MEMORY();
+  e.memory = all->memories[work->index] = zb_plan_create();
+  zb_status status = e.memory ? emit_rank(&e, work->module, all->owners) : ZB_OUT_OF_MEMORY();
   atomic_fetch_add(&all->model_hash, e.model_hash);
   zb_arena_deinit(&e.arena);
   return status;
@@ -758,7 +758,7 @@ static zb_status emit_ranks(emitter *e, MlirModule module) {
   zb_status status = NULL;
   if (!owners || !all.memories) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(map_owners(e, owners));
-  status = zb_for_each_rank(module, emit_one, &all);
+  status = zb_for_each_rank(module, emit_one, &all, NULL);
   e->plan->model_hash += atomic_load(&all.model_hash);
 cleanup:
   for (int i = 0; all.memories && i < modules; ++i)

@@ -1,7 +1,8 @@
 /* The schedule problem of a framed module: see passes/stages/problem.h. Tested through test/passes/schedule.mlir. */
 
-#include "passes/stages/classes.h"
 #include "passes/stages/problem.h"
+
+#include "passes/stages/classes.h"
 
 #include "passes/stages/cost.h"
 #include "passes/stages/frames.h"
@@ -16,22 +17,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *id_key(int64_t id) { return (void *)(uintptr_t)(id + 1); }
-
 int64_t zb_frame_bytes(MlirOperation function, const char *kind) {
-  MlirBlock block = zb_function_block(function);
-  for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
-    const char *name = zb_argument_port(function, (int)i).frame;
-    if (name && strcmp(name, kind) == 0)
-      return (int64_t)zb_type_bytes(mlirValueGetType(mlirBlockGetArgument(block, i)));
-  }
-  MlirOperation end = mlirBlockGetTerminator(block);
-  for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
-    const char *name = zb_result_port(function, (int)i).frame;
-    if (name && strcmp(name, kind) == 0)
-      return (int64_t)zb_type_bytes(mlirValueGetType(mlirOperationGetOperand(end, i)));
-  }
+  zb_ports walks[] = {zb_arguments(function), zb_results(function)};
+  for (int i = 0; i < 2; ++i)
+    while (zb_next(&walks[i]))
+      if (walks[i].port.frame && strcmp(walks[i].port.frame, kind) == 0) return (int64_t)zb_type_bytes(walks[i].type);
   return 0;
+}
+
+MlirOperation *zb_stage_functions(zb_arena *arena, MlirModule module, int stages) {
+  MlirOperation *functions = ZB_NEW(arena, MlirOperation, stages * ZB_KIND_COUNT);
+  ZB_FOR_EACH_OP(rank, mlirModuleGetBody(module)) {
+    if (!zb_op_is(rank, "builtin.module") || !functions) continue;
+    ZB_FOR_EACH_OP(function, zb_function_block(rank)) {
+      int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1), c = zb_class_kind(function);
+      if (stage >= 0 && stage < stages && c >= 0) functions[stage * ZB_KIND_COUNT + c] = function;
+    }
+  }
+  return functions;
+}
+
+zb_map *zb_value_producers(zb_arena *arena, const MlirOperation *functions, int stages) {
+  zb_map *producers = zb_arena_map_pointer(arena);
+  for (int i = 0; i < stages * ZB_KIND_COUNT; ++i)
+    for (zb_ports at = zb_results(functions[i]); zb_next(&at);)
+      if (at.port.value >= 0) zb_arena_map_set(arena, producers, zb_id_key(at.port.value), i);
+  return producers;
 }
 
 /* With the interpreter's part; the first run of a step is spread over all. */
@@ -43,10 +54,8 @@ static int64_t job_time(const zb_module_problem *p, MlirOperation function, int 
 static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
   int64_t pool_bytes[POOL_COUNT] = {0}, workspace = 0;
   ZB_FOR_EACH_OP(function, zb_function_block(module)) {
-    int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1), c = zb_class_kind(function);
     zb_job_kind kind = zb_class_get(function);
     if (kind == ZB_JOB_KIND_COUNT) continue; /* @main */
-    if (stage >= 0 && stage < p->problem.stages && c >= 0) p->functions[stage * ZB_KIND_COUNT + c] = function;
     for (int i = 0; i < POOL_COUNT; ++i) {
       int64_t bytes = zb_frame_bytes(function, pool_names[i]);
       if (bytes > pool_bytes[i]) pool_bytes[i] = bytes;
@@ -92,85 +101,64 @@ static int compare_travel(const void *a, const void *b) {
   return x->backward ? -order : order;
 }
 
-static zb_status add_hop(zb_module_problem *p, zb_map *index, int source, int destination, int64_t id, int64_t bytes) {
-  void *key = (void *)((uintptr_t)source * (uintptr_t)p->problem.stages + (uintptr_t)destination + 1);
-  int64_t at;
-  if (!zb_map_get(index, key, &at)) {
-    at = (int64_t)p->hop_count;
-    if (!zb_arena_grow(&p->arena, (void **)&p->hops, &p->hop_capacity, p->hop_count + 1, sizeof *p->hops) ||
-        !zb_map_set(index, key, at))
-      return ZB_OUT_OF_MEMORY();
-    p->hops[p->hop_count++] = (zb_hop){.source = source, .destination = destination};
+static void add_hop(zb_module_problem *p, zb_map *index, int source, int destination, int64_t id, int64_t bytes) {
+  void *key = zb_id_key((int64_t)source * p->problem.stages + destination);
+  size_t at = (size_t)zb_map_get_or(index, key, (int64_t)p->hops.count);
+  if (at == p->hops.count) {
+    zb_arena_map_set(&p->arena, index, key, (int64_t)at);
+    if (!ZB_PUSH(&p->arena, &p->hops, (zb_hop){.source = source, .destination = destination})) return;
   }
-  zb_hop *hop = &p->hops[at];
-  if (!zb_arena_grow(&p->arena, (void **)&hop->values, &hop->value_capacity, hop->value_count + 1, sizeof id))
-    return ZB_OUT_OF_MEMORY();
-  hop->values[hop->value_count++] = id;
+  zb_hop *hop = &p->hops.items[at];
+  (void)ZB_PUSH(&p->arena, &hop->values, id);
   hop->bytes += bytes;
-  return NULL;
 }
 
+typedef ZB_LIST(travel) travels;
+
 /* All (value, reading stage) pairs of values that leave their stage. */
-static zb_status find_travels(zb_module_problem *p, const zb_map *producers, travel **out, size_t *out_count) {
-  travel *list = NULL;
-  size_t count = 0, capacity = 0;
-  for (int s = 0; s < p->problem.stages; ++s)
-    for (int c = 0; c < ZB_KIND_COUNT; ++c) {
-      MlirOperation function = p->functions[s * ZB_KIND_COUNT + c];
-      MlirBlock block = zb_function_block(function);
-      for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
-        int64_t id = zb_argument_port(function, (int)i).value, producer;
-        if (id < 0 || !zb_map_get(producers, id_key(id), &producer) || producer / ZB_KIND_COUNT == s) continue;
-        if (!zb_arena_grow(&p->arena, (void **)&list, &capacity, count + 1, sizeof *list)) return ZB_OUT_OF_MEMORY();
-        list[count++] = (travel){.id = id,
-                                 .producer = (int)(producer / ZB_KIND_COUNT),
-                                 .stage = s,
-                                 .backward = producer % ZB_KIND_COUNT != ZB_F,
-                                 .bytes = (int64_t)zb_type_bytes(mlirValueGetType(mlirBlockGetArgument(block, i)))};
-      }
+static void find_travels(zb_module_problem *p, const zb_map *producers, travels *out) {
+  for (int f = 0; f < p->problem.stages * ZB_KIND_COUNT; ++f)
+    for (zb_ports at = zb_arguments(p->functions[f]); zb_next(&at);) {
+      const int stage = f / ZB_KIND_COUNT;
+      int64_t id = at.port.value, producer;
+      if (id < 0 || !zb_map_get(producers, zb_id_key(id), &producer) || producer / ZB_KIND_COUNT == stage) continue;
+      (void)ZB_PUSH(&p->arena, out,
+                    (travel){.id = id,
+                             .producer = (int)(producer / ZB_KIND_COUNT),
+                             .stage = stage,
+                             .backward = producer % ZB_KIND_COUNT != ZB_F,
+                             .bytes = (int64_t)zb_type_bytes(at.type)});
     }
-  if (count) qsort(list, count, sizeof *list, compare_travel);
-  *out = list;
-  *out_count = count;
-  return NULL;
+  if (out->count) qsort(out->items, out->count, sizeof *out->items, compare_travel);
 }
 
 /* A value travels from user stage to user stage. */
-static zb_status build_hops(zb_module_problem *p, const zb_map *producers) {
-  travel *list = NULL;
-  size_t count = 0;
-  zb_map *index = zb_arena_map_pointer(&p->arena);
+static zb_status build_hops(zb_module_problem *p) {
+  zb_map *index = zb_arena_map_pointer(&p->arena),
+         *producers = zb_value_producers(&p->arena, p->functions, p->problem.stages);
+  travels list = {0};
   ZB_TRY(zb_arena_status(&p->arena));
-  ZB_TRY(find_travels(p, producers, &list, &count));
-  for (size_t i = 0; i < count; ++i) {
-    bool same = i > 0 && list[i - 1].id == list[i].id;
-    if (same && list[i - 1].stage == list[i].stage) continue; /* read by two classes */
-    int from = list[i].producer;
-    for (size_t k = i; k > 0 && list[k - 1].id == list[i].id; --k)
-      if (list[k - 1].stage != list[i].stage) {
-        from = list[k - 1].stage;
-        break;
-      }
-    ZB_TRY(add_hop(p, index, from, list[i].stage, list[i].id, list[i].bytes));
+  find_travels(p, producers, &list);
+  for (size_t i = 0; i < list.count; ++i) {
+    const travel *t = &list.items[i], *before = i && t[-1].id == t->id ? t - 1 : NULL;
+    if (before && before->stage == t->stage) continue; /* read by two classes */
+    add_hop(p, index, before ? before->stage : t->producer, t->stage, t->id, t->bytes);
   }
-  return NULL;
+  return zb_arena_status(&p->arena);
 }
 
 static zb_status build_edges(zb_module_problem *p) {
-  p->edges = ZB_NEW(&p->arena, zb_edge, p->hop_count);
+  p->edges = ZB_NEW(&p->arena, zb_edge, p->hops.count);
   ZB_TRY(zb_arena_status(&p->arena));
   int count = 0;
-  for (size_t i = 0; i < p->hop_count; ++i) {
-    const zb_hop *hop = &p->hops[i];
-    int low = hop->source < hop->destination ? hop->source : hop->destination;
-    int high = hop->source < hop->destination ? hop->destination : hop->source, e = 0;
+  for (size_t i = 0; i < p->hops.count; ++i) {
+    const zb_hop *hop = &p->hops.items[i];
+    bool forward = hop->source < hop->destination;
+    int low = forward ? hop->source : hop->destination, high = forward ? hop->destination : hop->source, e = 0;
     while (e < count && (p->edges[e].source != low || p->edges[e].destination != high))
       ++e;
     if (e == count) p->edges[count++] = (zb_edge){.source = low, .destination = high};
-    if (hop->source == low)
-      p->edges[e].forward_bytes += hop->bytes;
-    else
-      p->edges[e].backward_bytes += hop->bytes;
+    *(forward ? &p->edges[e].forward_bytes : &p->edges[e].backward_bytes) += hop->bytes;
   }
   p->problem.edges = p->edges;
   p->problem.edge_count = count;
@@ -182,24 +170,11 @@ static int compare_hops(const void *a, const void *b) {
   return x->source != y->source ? x->source - y->source : x->destination - y->destination;
 }
 
-static zb_status read_producers(zb_module_problem *p, zb_map *producers) {
-  for (int i = 0; i < p->problem.stages * ZB_KIND_COUNT; ++i) {
-    MlirOperation function = p->functions[i];
-    intptr_t count = mlirOperationGetNumOperands(mlirBlockGetTerminator(zb_function_block(function)));
-    for (intptr_t r = 0; r < count; ++r) {
-      int64_t id = zb_result_port(function, (int)r).value;
-      if (id >= 0 && !zb_map_set(producers, id_key(id), i)) return ZB_OUT_OF_MEMORY();
-    }
-  }
-  return NULL;
-}
-
 zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_module_problem *out) {
   MlirOperation top = mlirModuleGetOperation(module);
   *out = (zb_module_problem){.top = top};
   zb_status status = NULL;
   zb_arena *arena = &out->arena;
-  zb_map *producers = zb_arena_map_pointer(arena);
   zb_problem *problem = &out->problem;
   problem->ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
   const zb_table stage_rank = zb_stage_rank_get(top);
@@ -214,7 +189,7 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   out->base_bytes = ZB_NEW(arena, int64_t, problem->ranks);
   out->optimizer_ps = ZB_NEW(arena, int64_t, problem->ranks);
   out->ranks = ZB_NEW(arena, MlirOperation, problem->ranks);
-  out->functions = ZB_NEW(arena, MlirOperation, problem->stages * ZB_KIND_COUNT);
+  out->functions = zb_stage_functions(arena, module, problem->stages);
   ZB_TRY_GOTO(zb_arena_status(arena));
   for (int s = 0; s < problem->stages; ++s)
     out->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
@@ -229,9 +204,8 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
       ZB_TRY_GOTO(ZB_ERROR(INVALID, "stage %d has no function of class %c", i / ZB_KIND_COUNT,
                            zb_job_letter((zb_job_kind)(ZB_JOB_F + i % ZB_KIND_COUNT))));
   read_costs(out);
-  ZB_TRY_GOTO(read_producers(out, producers));
-  ZB_TRY_GOTO(build_hops(out, producers));
-  if (out->hop_count) qsort(out->hops, out->hop_count, sizeof *out->hops, compare_hops);
+  ZB_TRY_GOTO(build_hops(out));
+  if (out->hops.count) qsort(out->hops.items, out->hops.count, sizeof *out->hops.items, compare_hops);
   ZB_TRY_GOTO(build_edges(out));
   problem->stage_rank = out->stage_rank;
   problem->costs = out->costs;

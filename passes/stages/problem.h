@@ -2,14 +2,15 @@
 #ifndef ZB_PASSES_PROBLEM_H
 #define ZB_PASSES_PROBLEM_H
 
+#include "passes/function.h"
+#include "passes/graph.h"
 #include "passes/pass.h"
 #include "zb/schedule.h"
 
 /* One hop of values from stage to stage: what one message a micro-batch carries. */
 typedef struct zb_hop {
   int source, destination; /* stages; forward: source < destination, backward: source > destination */
-  int64_t *values;         /* value ids, ascending: the parts */
-  size_t value_count, value_capacity;
+  ZB_LIST(int64_t) values; /* value ids, ascending: the parts */
   int64_t bytes;
 } zb_hop;
 
@@ -20,13 +21,17 @@ typedef struct zb_module_problem {
   zb_stage_cost *costs;
   zb_edge *edges;
   int64_t *base_bytes, *optimizer_ps;
-  int64_t job_ps; /* of the interpreter, in every time above */
-  zb_hop *hops;   /* forward and backward ones, by (source, destination) */
-  size_t hop_count, hop_capacity;
+  int64_t job_ps;           /* of the interpreter, in every time above */
+  ZB_LIST(zb_hop) hops;     /* forward and backward ones, by (source, destination) */
   MlirOperation top;        /* the module */
   MlirOperation *ranks;     /* the nested modules by rank */
   MlirOperation *functions; /* [stage * ZB_KIND_COUNT + kind] */
 } zb_module_problem;
+
+/* The functions of stages, [stage * ZB_KIND_COUNT + class]; null where one is missing. NULL: out of memory. */
+MlirOperation *zb_stage_functions(zb_arena *arena, MlirModule module, int stages) ZB_MUST_USE;
+/* zb_id_key of each value that one of them gives -> its index there. */
+zb_map *zb_value_producers(zb_arena *arena, const MlirOperation *functions, int stages) ZB_MUST_USE;
 
 /* Reads a module of level framed or later. micro_batches may be 0 (not known yet). */
 zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_module_problem *out) ZB_MUST_USE;

@@ -16,7 +16,7 @@ enum { PARALLEL_RANKS_MIN = 8, THREADS_MAX = 8 };
 typedef struct all_ranks {
   zb_rank_run run;
   void *context;
-  MlirOperation *ranks;
+  zb_rank_work *works;
   zb_status *statuses;
 } all_ranks;
 
@@ -30,7 +30,8 @@ int zb_rank_count(MlirModule module) {
 static void run_tile(void *context, int64_t tile, void *scratch) {
   all_ranks *all = context;
   (void)scratch;
-  all->statuses[tile] = all->run(all->context, all->ranks[tile], (int)tile);
+  all->statuses[tile] = all->run(all->context, &all->works[tile]);
+  zb_arena_deinit(&all->works[tile].arena);
 }
 
 static void run_parallel(all_ranks *all, int count, MlirContext context, zb_threads *threads) {
@@ -43,20 +44,21 @@ static void run_parallel(all_ranks *all, int count, MlirContext context, zb_thre
 static zb_threads *create_threads(int ranks) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   if (ranks < PARALLEL_RANKS_MIN || online < 2) return NULL;
-  return zb_threads_create(online < THREADS_MAX ? (int)online
-                                                : THREADS_MAX); /* NULL for want of memory: one thread does it */
+  /* NULL when out of memory: one thread does it. */
+  return zb_threads_create(online < THREADS_MAX ? (int)online : THREADS_MAX);
 }
 
-zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context) {
+zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context, int64_t *changes) {
   int count = zb_rank_count(module), at = 0;
-  all_ranks all = {.run = run, .context = context};
-  zb_status status = NULL;
+  zb_arena arena = {0};
+  all_ranks all = {run, context, ZB_NEW(&arena, zb_rank_work, count), ZB_NEW(&arena, zb_status, count)};
   zb_threads *threads = NULL;
-  all.ranks = zb_alloc(((size_t)count + 1) * sizeof *all.ranks);
-  all.statuses = zb_alloc(((size_t)count + 1) * sizeof *all.statuses);
-  if (!all.ranks || !all.statuses) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_arena_status(&arena));
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
-    if (zb_op_is(op, "builtin.module")) all.ranks[at++] = op;
+    if (!zb_op_is(op, "builtin.module")) continue;
+    all.works[at] = (zb_rank_work){.module = op, .index = at, .rank = (int)zb_get_i64(op, ZB_ATTR_RANK, -1)};
+    ++at;
   }
   threads = create_threads(count);
   if (threads) run_parallel(&all, count, mlirModuleGetContext(module), threads);
@@ -64,10 +66,11 @@ zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context) {
     run_tile(&all, i, NULL);
     if (all.statuses[i]) break;
   }
+  for (int i = 0; i < count && changes; ++i)
+    *changes += all.works[i].changes;
   status = zb_status_first(all.statuses, count);
 cleanup:
   if (threads) zb_threads_destroy(threads);
-  zb_free(all.ranks);
-  zb_free(all.statuses);
+  zb_arena_deinit(&arena);
   return status;
 }

@@ -1,0 +1,373 @@
+/* The @main that zb-insert-comm gives a rank: jobs in order, each a call on SSA values, with the ops that post its
+ * transfers between them.
+ *
+ * The number of the message of every zb.send, zb.recv and zb.all_gather is in zb.posts of the rank's module, in program
+ * order: MLIR keeps every distinct attribute dictionary as long as the context, and one for each of some hundred
+ * thousand messages would cost more than the rest of a compile.
+ *
+ * Tests: test/passes/insert-comm.mlir, test/passes/gathered.mlir. */
+
+#include "passes/stages/rank_main.h"
+
+#include "passes/stages/classes.h"
+#include "passes/stages/frames.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct rank_main {
+  const zb_connection *c;
+  zb_rank_work *work;
+  zb_arena *arena; /* of work */
+  zb_builder b;    /* fails where a job reads a value that is not there */
+  MlirValue pools[POOL_COUNT];
+  MlirValue step;
+  zb_map *values; /* (value, stage, m) */
+  zb_map *sums;   /* keys of accumulators of other ranks */
+  ZB_LIST(MlirValue) operands;
+  ZB_LIST(zb_posts_row) posts; /* of every op that posts, in program order */
+} rank_main;
+
+/* ---- Interfaces ---- */
+
+static int name_index(const char *const *names, int count, const char *name) {
+  for (int i = 0; i < count; ++i)
+    if (strcmp(names[i], name) == 0) return i;
+  return -1;
+}
+
+static zb_interface_port read_port(zb_arena *arena, const zb_port *from) {
+  char key[ZB_KEY_BYTES];
+  if (from->frame) {
+    int pool = name_index(pool_names, POOL_COUNT, from->frame);
+    if (pool >= 0) return (zb_interface_port){.kind = ZB_PORT_POOL, .index = pool};
+    return (zb_interface_port){.kind = ZB_PORT_FRAME, .index = name_index(frame_names, FRAME_COUNT, from->frame)};
+  }
+  if (from->step) return (zb_interface_port){.kind = ZB_PORT_STEP};
+  if (from->sum) return (zb_interface_port){.kind = ZB_PORT_SUM, .name = zb_arena_strdup(arena, zb_sum_key(from, key))};
+  if (from->input) return (zb_interface_port){.kind = ZB_PORT_INPUT, .name = from->input};
+  if (from->report) return (zb_interface_port){.kind = ZB_PORT_REPORT, .name = from->report};
+  if (from->loss) return (zb_interface_port){.kind = ZB_PORT_REPORT, .name = "loss"};
+  return (zb_interface_port){.kind = ZB_PORT_VALUE, .id = from->value};
+}
+
+zb_status zb_subprogram_interface_read(zb_arena *arena, MlirOperation function, zb_subprogram_interface *out) {
+  zb_ports arguments = zb_arguments(function), results = zb_results(function);
+  *out = (zb_subprogram_interface){.arguments = ZB_NEW(arena, zb_interface_port, arguments.count),
+                                   .results = ZB_NEW(arena, zb_interface_port, results.count),
+                                   .argument_count = arguments.count,
+                                   .result_count = results.count,
+                                   .argument_types = ZB_NEW(arena, MlirType, arguments.count),
+                                   .result_types = ZB_NEW(arena, MlirType, results.count)};
+  ZB_TRY(zb_arena_status(arena));
+  while (zb_next(&arguments)) {
+    out->arguments[arguments.index] = read_port(arena, &arguments.port);
+    out->argument_types[arguments.index] = arguments.type;
+  }
+  while (zb_next(&results)) {
+    out->results[results.index] = read_port(arena, &results.port);
+    out->result_types[results.index] = results.type;
+  }
+  out->callee = mlirFlatSymbolRefAttrGet(mlirOperationGetContext(function),
+                                         mlirStringRefCreateFromCString(zb_symbol_name(function)));
+  return zb_arena_status(arena);
+}
+
+/* ---- Values of the rank ---- */
+
+void *zb_source_key(const zb_connection *c, int64_t value, int stage) {
+  return zb_id_key(value * c->t.p.problem.stages + stage);
+}
+
+static void *value_key(const rank_main *r, int64_t id, int stage, int m) {
+  const zb_problem *p = &r->c->t.p.problem;
+  return zb_id_key((id * p->stages + stage) * p->micro_batches + m);
+}
+
+static void remember(rank_main *r, zb_map *map, const void *key, MlirValue value) {
+  zb_arena_map_set(r->arena, map, key, (int64_t)(intptr_t)value.ptr);
+}
+
+static MlirValue recall(const zb_map *map, const void *key) {
+  return (MlirValue){(const void *)(intptr_t)zb_map_get_or(map, key, 0)};
+}
+
+/* The value as the stage sees it: made or received there, or handed over by a stage of the same rank. */
+static MlirValue find_value(rank_main *r, int64_t id, int stage, int m) {
+  for (int hops = 0; hops <= r->c->t.p.problem.stages && stage >= 0; ++hops) {
+    MlirValue value = recall(r->values, value_key(r, id, stage, m));
+    if (!mlirValueIsNull(value)) return value;
+    stage = (int)zb_map_get_or(r->c->sources, zb_source_key(r->c, id, stage), -1);
+  }
+  return (MlirValue){0};
+}
+
+static MlirValue *frame_of(const rank_main *r, int stage, int frame, int m) {
+  return &r->c->frames[(stage * FRAME_COUNT + frame) * r->c->t.p.problem.micro_batches + m];
+}
+
+/* ---- Ops ---- */
+
+static MlirOperation build(rank_main *r, const char *name, const MlirValue *operands, size_t operand_count,
+                           const MlirType *results, size_t result_count, const MlirNamedAttribute *attributes,
+                           int attribute_count) {
+  ++r->work->changes;
+  return zb_build_any(&r->b, name, operands, (int)operand_count, results, (int)result_count, attributes,
+                      attribute_count);
+}
+
+static MlirValue result_of(MlirOperation op, size_t index) {
+  return mlirOperationIsNull(op) ? (MlirValue){0} : mlirOperationGetResult(op, (intptr_t)index);
+}
+
+static MlirNamedAttribute i64_named(const rank_main *r, const char *name, int64_t value) {
+  return zb_named(r->b.context, name, zb_mlir_i64(r->b.context, value));
+}
+
+/* An input is named before it is read, a report as it is made: {input = "x", zb.micro_batch = m}. */
+static void name_of_micro_batch(const rank_main *r, const char *attribute, const char *name, int m,
+                                MlirNamedAttribute out[2]) {
+  out[0] = zb_named(r->b.context, attribute, zb_mlir_string(r->b.context, name));
+  out[1] = i64_named(r, ZB_ATTR_MICRO_BATCH, m);
+}
+
+static MlirValue argument_of(rank_main *r, const zb_interface_port *p, const MlirType *type, int stage, int m) {
+  MlirNamedAttribute attributes[2];
+  switch (p->kind) {
+  case ZB_PORT_POOL:
+    return r->pools[p->index];
+  case ZB_PORT_FRAME:
+    return *frame_of(r, stage, p->index, m);
+  case ZB_PORT_STEP:
+    return r->step;
+  case ZB_PORT_INPUT:
+    name_of_micro_batch(r, "input", p->name, m, attributes);
+    return result_of(build(r, "zb.read", NULL, 0, type, 1, attributes, 2), 0);
+  case ZB_PORT_SUM:
+    return recall(r->sums, p->name);
+  default:
+    return find_value(r, p->id, stage, m);
+  }
+}
+
+static void take_result(rank_main *r, const zb_interface_port *p, int stage, int m, MlirValue value) {
+  MlirNamedAttribute attributes[2];
+  switch (p->kind) {
+  case ZB_PORT_POOL:
+    r->pools[p->index] = value;
+    break;
+  case ZB_PORT_FRAME:
+    *frame_of(r, stage, p->index, m) = value;
+    break;
+  case ZB_PORT_REPORT:
+    name_of_micro_batch(r, "name", p->name, m, attributes);
+    build(r, "zb.report", &value, 1, NULL, 0, attributes, 2);
+    break;
+  default:
+    remember(r, r->values, value_key(r, p->id, stage, m), value);
+    break;
+  }
+}
+
+/* One job: reads inputs, calls, hands out results, reports. m = -1 for LOAD and the optimizer. */
+static void call(rank_main *r, const zb_subprogram_interface *f, int stage, int m) {
+  r->operands.count = 0;
+  for (int i = 0; i < f->argument_count; ++i) {
+    MlirValue operand = argument_of(r, &f->arguments[i], &f->argument_types[i], stage, m);
+    r->b.failed |= mlirValueIsNull(operand) || !ZB_PUSH(r->arena, &r->operands, operand);
+  }
+  MlirNamedAttribute attributes[2] = {zb_named(r->b.context, "callee", f->callee)};
+  if (m >= 0) attributes[1] = i64_named(r, ZB_ATTR_MICRO_BATCH, m);
+  MlirOperation op = build(r, "func.call", r->operands.items, r->operands.count, f->result_types,
+                           (size_t)f->result_count, attributes, m >= 0 ? 2 : 1);
+  for (int i = 0; i < f->result_count && !r->b.failed; ++i)
+    take_result(r, &f->results[i], stage, m, result_of(op, (size_t)i));
+}
+
+/* ---- Posts ---- */
+
+/* One of the ops that the rank adds for a transfer. */
+typedef struct post {
+  int position; /* before which job */
+  int message;  /* number of the transfer */
+  bool send;
+} post;
+typedef ZB_LIST(post) post_list;
+
+static int compare_posts(const void *a, const void *b) {
+  const post *x = a, *y = b;
+  if (x->position != y->position) return x->position - y->position;
+  if (x->send != y->send) return x->send ? -1 : 1; /* a receive may have to wait for memory: sends go first */
+  return x->message - y->message;
+}
+
+static zb_status find_posts(rank_main *r, post_list *out) {
+  const int rank = r->work->rank;
+  for (int i = 0; i < (int)r->c->transfers.list.count; ++i) {
+    const zb_rank_transfer *m = &r->c->transfers.list.items[i];
+    for (size_t k = 0; m->gather && k < m->gather->members.count; ++k)
+      if (m->gather->members.items[k].rank == rank)
+        (void)ZB_PUSH(r->arena, out, (post){.position = r->c->t.order.counts[rank], .message = i});
+    if (m->source == rank) (void)ZB_PUSH(r->arena, out, (post){m->send_position, i, true});
+    if (m->destination == rank) (void)ZB_PUSH(r->arena, out, (post){m->recv_position, i, false});
+  }
+  ZB_TRY(zb_arena_status(r->arena));
+  if (out->count) qsort(out->items, out->count, sizeof *out->items, compare_posts);
+  return NULL;
+}
+
+/* The next op of the program posts this message. */
+static void note_post(rank_main *r, int message) {
+  (void)ZB_PUSH(r->arena, &r->posts, (zb_posts_row){.message = message});
+}
+
+/* Type of a value at the stage that receives it: an argument of one of its functions. */
+static const MlirType *value_type(const rank_main *r, int stage, int64_t id) {
+  const zb_subprogram_interface *f = &r->c->interfaces[stage * ZB_KIND_COUNT];
+  for (int k = 0; k < ZB_KIND_COUNT; ++k)
+    for (int i = 0; i < f[k].argument_count; ++i)
+      if (f[k].arguments[i].kind == ZB_PORT_VALUE && f[k].arguments[i].id == id) return &f[k].argument_types[i];
+  return NULL;
+}
+
+/* A send or a receive a part. */
+static void build_message(rank_main *r, const zb_rank_transfer *m, const post *p) {
+  for (size_t part = 0; part < m->hop->values.count && !r->b.failed; ++part) {
+    int64_t id = m->hop->values.items[part];
+    MlirNamedAttribute attributes[2] = {i64_named(r, "peer", p->send ? m->destination : m->source),
+                                        i64_named(r, "part", (int64_t)part)};
+    note_post(r, p->message);
+    if (p->send) {
+      MlirValue value = find_value(r, id, m->source_stage, m->micro_batch);
+      r->b.failed |= mlirValueIsNull(value);
+      build(r, "zb.send", &value, 1, NULL, 0, attributes, 2);
+    } else {
+      const MlirType *type = value_type(r, m->destination_stage, id);
+      r->b.failed |= !type;
+      remember(r, r->values, value_key(r, id, m->destination_stage, m->micro_batch),
+               result_of(build(r, "zb.recv", NULL, 0, type, 1, attributes, 2), 0));
+    }
+  }
+}
+
+/* The rank gives its accumulators and gets those of the other members, in the order of members. */
+static void build_gather(rank_main *r, const zb_gather *g, int message) {
+  ZB_LIST(int64_t) ranks = {0}, counts = {0};
+  ZB_LIST(MlirValue) own = {0};
+  ZB_LIST(MlirType) types = {0};
+  ZB_LIST(const zb_port *) others = {0};
+  size_t place = 0;
+  char key[ZB_KEY_BYTES];
+  note_post(r, message);
+  for (size_t i = 0; i < g->members.count; ++i) {
+    const zb_gather_member *member = &g->members.items[i];
+    (void)(ZB_PUSH(r->arena, &ranks, member->rank) && ZB_PUSH(r->arena, &counts, (int64_t)member->sums.count));
+    if (member->rank == r->work->rank) place = i;
+    for (size_t k = 0; k < member->sums.count; ++k) {
+      const zb_entry *sum = &member->sums.items[k];
+      MlirNamedAttribute offset = i64_named(r, "offset", sum->offset);
+      if (member->rank != r->work->rank)
+        (void)(ZB_PUSH(r->arena, &others, &sum->port) && ZB_PUSH(r->arena, &types, g->type));
+      else
+        (void)ZB_PUSH(r->arena, &own,
+                      result_of(build(r, "zb.get", &r->pools[POOL_GRADIENTS], 1, &g->type, 1, &offset, 1), 0));
+    }
+  }
+  if (r->arena->failed) return;
+  MlirNamedAttribute attributes[3] = {
+      zb_named(r->b.context, "counts", mlirDenseI64ArrayGet(r->b.context, (intptr_t)counts.count, counts.items)),
+      zb_named(r->b.context, "members", mlirDenseI64ArrayGet(r->b.context, (intptr_t)ranks.count, ranks.items)),
+      i64_named(r, "place", (int64_t)place)};
+  MlirOperation op = build(r, "zb.all_gather", own.items, own.count, types.items, types.count, attributes, 3);
+  for (size_t i = 0; i < others.count; ++i)
+    remember(r, r->sums, zb_sum_key(others.items[i], key), result_of(op, i));
+}
+
+static void build_posts(rank_main *r, const post_list *posts, size_t *at, int position) {
+  for (; *at < posts->count && posts->items[*at].position <= position && !r->b.failed; ++*at) {
+    const post *p = &posts->items[*at];
+    const zb_rank_transfer *m = &r->c->transfers.list.items[p->message];
+    if (m->gather)
+      build_gather(r, m->gather, p->message);
+    else
+      build_message(r, m, p);
+  }
+}
+
+/* ---- The function ---- */
+
+static void begin_main(rank_main *r, zb_function_builder *f) {
+  MlirType types[POOL_COUNT] = {{0}};
+  ZB_FOR_EACH_OP(function, zb_function_block(r->work->module))
+    for (zb_ports at = zb_arguments(function); zb_next(&at);) {
+      int index = at.port.frame ? name_index(pool_names, POOL_COUNT, at.port.frame) : -1;
+      if (index >= 0) types[index] = at.type;
+    }
+  for (int i = 0; i < POOL_COUNT; ++i)
+    if (!mlirTypeIsNull(types[i]) && i != POOL_GRADIENTS)
+      r->pools[i] = zb_function_argument(f, types[i], zb_frame_port(f->context, pool_names[i]));
+  const zb_shape step = {.dtype = ZB_I64};
+  r->step = zb_function_argument(f, zb_shape_type(f->context, &step), zb_step_port(f->context, true));
+  if (!mlirTypeIsNull(types[POOL_GRADIENTS]))
+    r->pools[POOL_GRADIENTS] = result_of(build(r, "zb.zeros", NULL, 0, &types[POOL_GRADIENTS], 1, NULL, 0), 0);
+}
+
+/* Calls LOAD, or the optimizers of stages or of tied parameters. */
+static zb_status call_once(rank_main *r, bool optimizer, bool of_stages) {
+  ZB_FOR_EACH_OP(function, zb_function_block(r->work->module)) {
+    const zb_job_kind kind = zb_class_get(function);
+    if (!(optimizer ? zb_job_is_optimizer(kind) : kind == ZB_JOB_LOAD)) continue;
+    if ((zb_get_i64(function, ZB_ATTR_STAGE, -1) >= 0) != of_stages) continue;
+    zb_subprogram_interface f;
+    ZB_TRY(zb_subprogram_interface_read(r->arena, function, &f));
+    call(r, &f, -1, -1);
+  }
+  return NULL;
+}
+
+static zb_status build_body(rank_main *r) {
+  const zb_order *order = &r->c->t.order;
+  const int rank = r->work->rank;
+  post_list posts = {0};
+  size_t at = 0;
+  ZB_TRY(find_posts(r, &posts));
+  ZB_TRY(call_once(r, false, false));
+  for (int j = 0; j < order->counts[rank] && !r->b.failed; ++j) {
+    const zb_job job = order->jobs[rank][j];
+    build_posts(r, &posts, &at, j);
+    call(r, &r->c->interfaces[job.stage * ZB_KIND_COUNT + (int)job.kind], job.stage, job.micro_batch);
+  }
+  build_posts(r, &posts, &at, order->counts[rank]);
+  ZB_TRY(call_once(r, true, true));
+  ZB_TRY(call_once(r, true, false)); /* of tied parameters: they wait for accumulators of other ranks */
+  ZB_TRY(zb_arena_status(r->arena));
+  return r->b.failed ? ZB_ERROR(INVALID, "rank %d: a job reads a value that no earlier job or message gives", rank)
+                     : NULL;
+}
+
+zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work) {
+  zb_arena *arena = &work->arena;
+  zb_function_builder f;
+  MlirLocation location = mlirOperationGetLocation(work->module);
+  zb_function_begin(&f, mlirOperationGetContext(work->module), location);
+  rank_main r = {.c = connection,
+                 .work = work,
+                 .arena = arena,
+                 .b = zb_builder_at_end(f.block, location),
+                 .values = zb_arena_map_pointer(arena),
+                 .sums = zb_arena_map(arena)};
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_arena_status(arena));
+  begin_main(&r, &f);
+  ZB_TRY_GOTO(build_body(&r));
+  for (int i = 0; i < POOL_COUNT; ++i)
+    if (!mlirValueIsNull(r.pools[i]) && (i == POOL_PARAMETERS || i == POOL_STATE))
+      zb_function_result(&f, r.pools[i], zb_frame_port(f.context, pool_names[i]));
+  zb_posts_set(work->module, r.posts.items, (int)r.posts.count);
+  if (mlirOperationIsNull(zb_function_finish(&f, zb_function_block(work->module), "main", true, NULL, 0)))
+    status = ZB_OUT_OF_MEMORY();
+cleanup:
+  if (status) zb_function_abandon(&f);
+  return status;
+}

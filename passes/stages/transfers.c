@@ -1,0 +1,204 @@
+/* The transfers of zb-insert-comm: what crosses from rank to rank, and in which order.
+ *
+ * One message a hop (stage -> stage on another rank) and micro-batch, with a part a value. A transfer can start when
+ * its producer has ended and its consumer is the next job of the receiver; transfers are numbered by that time in the
+ * simulated schedule. A receive is posted right before its consumer, a send right after its producer unless a message
+ * of the same channel with a lower number is posted later: so both sides of a channel post in the same order, and a
+ * receive never blocks unrelated work.
+ *
+ * Accumulators of a parameter that several ranks hold are gathered by all of them once a step, after the last W and
+ * before its optimizer. Such a gather has a number among the messages, and its members in zb.members.
+ *
+ * Tests: test/passes/insert-comm.mlir, test/passes/gathered.mlir. */
+
+#include "passes/stages/transfers.h"
+
+#include "passes/stages/frames.h"
+#include "runtime/plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int position_of(const zb_timetable *t, int stage, int kind, int m) {
+  return t->positions[(stage * ZB_KIND_COUNT + kind) * t->p.problem.micro_batches + m];
+}
+
+/* When the job before `position` of the rank ends. */
+static int64_t end_before(const zb_timetable *t, int rank, int position) {
+  return position ? t->simulation.jobs[rank][position - 1].end_ps : 0;
+}
+
+static void add_messages(zb_arena *arena, const zb_timetable *t, const zb_hop *hop, zb_transfers *out) {
+  int source = t->p.stage_rank[hop->source], destination = t->p.stage_rank[hop->destination];
+  zb_kind kind = hop->source < hop->destination ? ZB_F : ZB_B;
+  for (int m = 0; m < t->p.problem.micro_batches && source != destination; ++m) {
+    int sent = position_of(t, hop->source, kind, m) + 1, consumer = position_of(t, hop->destination, kind, m);
+    int64_t ready = end_before(t, destination, consumer), produced = end_before(t, source, sent);
+    (void)ZB_PUSH(arena, &out->list,
+                  (zb_rank_transfer){.time = produced > ready ? produced : ready,
+                                     .produced = produced,
+                                     .hop = hop,
+                                     .source = source,
+                                     .destination = destination,
+                                     .source_stage = hop->source,
+                                     .destination_stage = hop->destination,
+                                     .micro_batch = m,
+                                     .send_position = sent,
+                                     .recv_position = consumer});
+  }
+}
+
+/* ---- Accumulators of tied parameters ---- */
+
+/* Whether an optimizer of the rank reads an accumulator of the parameter that the rank does not have: arguments
+ * {zb.sum} that are left on a function come from other ranks. */
+static bool needs_sum(const zb_timetable *t, int rank, const char *parameter) {
+  ZB_FOR_EACH_OP(function, zb_function_block(t->p.ranks[rank]))
+    for (zb_ports at = zb_arguments(function); zb_next(&at);)
+      if (at.port.sum && strcmp(at.port.sum, parameter) == 0) return true;
+  return false;
+}
+
+/* The accumulators that a rank has of a parameter are what it gives. */
+static zb_status add_member(zb_arena *arena, const zb_timetable *t, zb_gather *g, int rank) {
+  zb_gather_member m = {.rank = rank};
+  const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_GRADIENTS]);
+  for (int i = 0; i < entries.count; ++i) {
+    const zb_entry entry = zb_entries_at(entries, i);
+    if (!entry.port.sum || strcmp(entry.port.sum, g->parameter) != 0) continue;
+    (void)ZB_PUSH(arena, &m.sums, entry);
+    if (!mlirTypeIsNull(g->type) && !mlirTypeEqual(g->type, entry.type))
+      return ZB_ERROR(INVALID, "the accumulators of %s have different types", g->parameter);
+    g->type = entry.type;
+  }
+  (void)ZB_PUSH(arena, &g->members, m);
+  return zb_arena_status(arena);
+}
+
+/* The members of a gather are the ranks that read sums of the parameter from others, and each has sums that others
+ * read. */
+static zb_status add_gather(zb_arena *arena, const zb_timetable *t, const char *parameter, zb_transfers *out) {
+  zb_gather g = {.parameter = parameter};
+  for (int rank = 0; rank < t->p.problem.ranks; ++rank)
+    if (needs_sum(t, rank, parameter)) ZB_TRY(add_member(arena, t, &g, rank));
+  if (g.members.count < 2 || mlirTypeIsNull(g.type))
+    return ZB_ERROR(INVALID, "no rank makes the accumulator of %s that rank %d reads", parameter,
+                    g.members.items[0].rank);
+  return ZB_PUSH(arena, &out->gathers, g) ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+static zb_status find_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
+  zb_map *known = zb_arena_map(arena);
+  ZB_TRY(zb_arena_status(arena));
+  for (int rank = 0; rank < t->p.problem.ranks; ++rank)
+    ZB_FOR_EACH_OP(function, zb_function_block(t->p.ranks[rank]))
+      for (zb_ports at = zb_arguments(function); zb_next(&at);) {
+        if (!at.port.sum || zb_map_get(known, at.port.sum, NULL)) continue;
+        zb_arena_map_set(arena, known, at.port.sum, 1);
+        ZB_TRY(add_gather(arena, t, at.port.sum, out));
+      }
+  return zb_arena_status(arena);
+}
+
+static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb_gather *gather, zb_transfers *out) {
+  zb_rank_transfer all = {.gather = gather,
+                          .source = -1,
+                          .destination = -1,
+                          .source_stage = -1,
+                          .destination_stage = -1,
+                          .micro_batch = -1};
+  for (size_t i = 0; i < gather->members.count; ++i) {
+    const int rank = gather->members.items[i].rank;
+    const int64_t end = end_before(t, rank, t->order.counts[rank]);
+    if (end > all.time) all.time = all.produced = end;
+  }
+  (void)ZB_PUSH(arena, &out->list, all);
+}
+
+/* ---- Their order ---- */
+
+static int compare_transfers(const void *a, const void *b) {
+  const zb_rank_transfer *x = a, *y = b;
+  if (x->time != y->time) return x->time < y->time ? -1 : 1;
+  if (x->produced != y->produced) return x->produced < y->produced ? -1 : 1;
+  if (!x->hop != !y->hop) return x->hop ? -1 : 1; /* a gather comes last: it is posted after all else */
+  if (x->hop != y->hop) return x->hop < y->hop ? -1 : 1;
+  if (x->micro_batch != y->micro_batch) return x->micro_batch - y->micro_batch;
+  return (x->gather > y->gather) - (x->gather < y->gather);
+}
+
+/* Keeps the order of posting on every channel that of the numbers. */
+static zb_status keep_channels_in_order(zb_arena *arena, int ranks, zb_transfers *transfers) {
+  zb_map *channels = zb_arena_map_pointer(arena); /* (source, destination) -> last send position */
+  ZB_TRY(zb_arena_status(arena));
+  for (size_t i = 0; i < transfers->list.count; ++i) {
+    zb_rank_transfer *m = &transfers->list.items[i];
+    void *channel = zb_id_key((int64_t)m->source * ranks + m->destination);
+    if (!m->hop) continue;
+    int64_t last = zb_map_get_or(channels, channel, 0);
+    if (last > m->send_position) m->send_position = (int)last;
+    zb_arena_map_set(arena, channels, channel, m->send_position);
+  }
+  return zb_arena_status(arena);
+}
+
+zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
+  *out = (zb_transfers){0};
+  for (size_t h = 0; h < t->p.hops.count; ++h)
+    add_messages(arena, t, &t->p.hops.items[h], out);
+  ZB_TRY(find_gathers(arena, t, out));
+  for (size_t g = 0; g < out->gathers.count; ++g)
+    add_gather_transfer(arena, t, &out->gathers.items[g], out);
+  ZB_TRY(zb_arena_status(arena));
+  if (out->list.count) qsort(out->list.items, out->list.count, sizeof *out->list.items, compare_transfers);
+  return keep_channels_in_order(arena, t->p.problem.ranks, out);
+}
+
+/* ---- Their tables ---- */
+
+/* Bytes that a transfer brings: of a gather what comes to the member that gives least. */
+static int64_t bytes_of(const zb_rank_transfer *m) {
+  if (m->hop) return m->hop->bytes;
+  size_t total = 0, least = SIZE_MAX;
+  for (size_t i = 0; i < m->gather->members.count; ++i) {
+    const size_t own = m->gather->members.items[i].sums.count;
+    total += own;
+    if (own < least) least = own;
+  }
+  return (int64_t)(total - least) * (int64_t)zb_type_bytes(m->gather->type);
+}
+
+static zb_payload payload_of(const zb_rank_transfer *m) {
+  if (!m->hop) return ZB_PAYLOAD_GRADIENTS;
+  return m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD;
+}
+
+zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_transfers *transfers) {
+  const zb_problem *problem = &t->p.problem;
+  ZB_LIST(zb_messages_row) messages = {0};
+  ZB_LIST(zb_members_row) members = {0};
+  for (size_t i = 0; i < transfers->list.count; ++i) {
+    const zb_rank_transfer *m = &transfers->list.items[i];
+    const int64_t bytes = bytes_of(m);
+    (void)ZB_PUSH(arena, &messages,
+                  (zb_messages_row){.source = m->source,
+                                    .destination = m->destination,
+                                    .source_stage = m->source_stage,
+                                    .destination_stage = m->destination_stage,
+                                    .micro_batch = m->micro_batch,
+                                    .kind = zb_payload_letter(payload_of(m)),
+                                    .bytes = bytes,
+                                    .complete_ps = m->time + problem->link_latency_ps +
+                                                   (int64_t)(problem->link_ps_per_byte * (double)bytes)});
+    for (size_t k = 0; m->gather && k < m->gather->members.count; ++k)
+      (void)ZB_PUSH(arena, &members,
+                    (zb_members_row){.message = (int64_t)i,
+                                     .rank = m->gather->members.items[k].rank,
+                                     .values = (int64_t)m->gather->members.items[k].sums.count,
+                                     .bytes = (int64_t)zb_type_bytes(m->gather->type)});
+  }
+  ZB_TRY(zb_arena_status(arena));
+  zb_messages_set(t->p.top, messages.items, (int)messages.count);
+  if (members.count) zb_members_set(t->p.top, members.items, (int)members.count);
+  return NULL;
+}

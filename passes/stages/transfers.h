@@ -1,0 +1,51 @@
+/* What travels between the ranks of a scheduled program, in one global order: see transfers.c. */
+#ifndef ZB_PASSES_TRANSFERS_H
+#define ZB_PASSES_TRANSFERS_H
+
+#include "passes/stages/problem.h"
+#include "passes/tables.h"
+
+/* The schedule with its simulated times. */
+typedef struct zb_timetable {
+  zb_module_problem p;
+  zb_order order;
+  zb_simulation simulation;
+  int *positions; /* [(stage * ZB_KIND_COUNT + kind) * micro-batches + m] -> position in its rank's order */
+} zb_timetable;
+
+/* One member of a gather and the accumulators of the parameter that it gives, one a use. */
+typedef struct zb_gather_member {
+  int rank;
+  ZB_LIST(zb_entry) sums;
+} zb_gather_member;
+
+/* A parameter that several ranks update: each gets the accumulators of all others. */
+typedef struct zb_gather {
+  const char *parameter;
+  ZB_LIST(zb_gather_member) members; /* by rank */
+  MlirType type;                     /* of every accumulator */
+} zb_gather;
+
+/* A message of a hop, or a gather, which has members instead of a source and a destination (-1). Its number is its
+ * index in the list. */
+typedef struct zb_rank_transfer {
+  int64_t time;     /* when it can start */
+  int64_t produced; /* when its producer ends */
+  const zb_hop *hop;
+  const zb_gather *gather;
+  int source, destination; /* ranks */
+  int source_stage, destination_stage;
+  int micro_batch;                  /* -1 of a gather */
+  int send_position, recv_position; /* before which job of the rank */
+} zb_rank_transfer;
+
+typedef struct zb_transfers {
+  ZB_LIST(zb_rank_transfer) list; /* by number */
+  ZB_LIST(zb_gather) gathers;
+} zb_transfers;
+
+zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers *out) ZB_MUST_USE;
+/* Writes zb.messages, and zb.members where there are gathers. */
+zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_transfers *transfers) ZB_MUST_USE;
+
+#endif
