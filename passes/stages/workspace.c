@@ -12,7 +12,6 @@
 #include "passes/function.h"
 #include "passes/rewrite.h"
 #include "passes/tables.h"
-#include "runtime/base/memory.h"
 
 #include <string.h>
 
@@ -23,11 +22,10 @@ typedef struct live_block {
 
 typedef struct packer {
   zb_workspace *w;
-  int *frame_base;  /* per value */
-  int *root;        /* per value: the value whose buffer it shares (views) */
-  int *last_use;    /* per root value */
-  live_block *live; /* by offset */
-  size_t live_count, live_capacity;
+  int *frame_base;          /* per value */
+  int *root;                /* per value: the value whose buffer it shares (views) */
+  int *last_use;            /* per root value */
+  ZB_LIST(live_block) live; /* by offset */
   zb_arena *arena;
 } packer;
 
@@ -52,24 +50,26 @@ static bool node_is(const zb_node *node, const char *name) { return zb_op_is(nod
 
 /* ---- Frames ---- */
 
+static bool is_frame(const zb_graph *g, int value) { return !value_shape(g, value, &(zb_shape){0}); }
+
+/* The frame that puts began with: an argument, or of zb.empty_frame. */
+static int under_puts(const zb_graph *g, int value) {
+  for (const zb_node *maker; (maker = zb_maker(g, value)) && node_is(maker, "zb.put");)
+    value = zb_operand(g, maker, 0);
+  return value;
+}
+
 /* Frame values: arguments are their own base, a frame made here has that of the result it ends as. */
 static void find_frame_bases(packer *p) {
   const zb_graph *g = &p->w->graph;
   for (int v = 0; v < g->value_count; ++v)
-    p->frame_base[v] = -1;
-  for (int a = 0; a < g->argument_count; ++a)
-    if (!value_shape(g, a, &(zb_shape){0})) p->frame_base[a] = a;
-  /* From the returned values back through the puts. */
+    p->frame_base[v] = v < g->argument_count && is_frame(g, v) ? v : -1;
   for (int i = 0; i < g->returned_count; ++i) {
-    int v = g->returned[i];
-    if (value_shape(g, v, &(zb_shape){0})) continue;
-    while (g->values[v].producer >= 0 && node_is(&g->nodes[g->values[v].producer], "zb.put"))
-      v = g->operands[g->nodes[g->values[v].producer].operand_begin];
-    if (g->values[v].producer >= 0) p->frame_base[v] = g->argument_count + i; /* zb.empty_frame */
+    int v = under_puts(g, g->returned[i]);
+    if (is_frame(g, v) && v >= g->argument_count) p->frame_base[v] = g->argument_count + i; /* zb.empty_frame */
   }
-  for (int n = 0; n < g->node_count; ++n)
-    if (node_is(&g->nodes[n], "zb.put"))
-      p->frame_base[g->nodes[n].result_begin] = p->frame_base[g->operands[g->nodes[n].operand_begin]];
+  ZB_FOR_EACH_NODE(node, g)
+    if (node_is(node, "zb.put")) p->frame_base[node->result_begin] = p->frame_base[zb_operand(g, node, 0)];
 }
 
 static void fix(packer *p, int value, int base, uint64_t offset) {
@@ -82,36 +82,31 @@ static void fix(packer *p, int value, int base, uint64_t offset) {
 
 /* The value under contiguous views (reshapes): what a fold or an accumulate really writes. */
 static int under_views(const zb_graph *g, int value) {
-  while (g->values[value].producer >= 0) {
-    const zb_node *node = &g->nodes[g->values[value].producer];
-    if (!node->def || node->def->op_class != ZB_CLASS_VIEW) break;
-    value = g->operands[node->operand_begin];
-  }
+  for (const zb_node *maker; (maker = zb_maker(g, value)) && maker->def && maker->def->op_class == ZB_CLASS_VIEW;)
+    value = zb_operand(g, maker, 0);
   return value;
 }
 
-/* Homes that are given: gets, puts, results that stand alone, accumulators. */
+/* Homes that are given: gets, puts, results that are no part of a frame, accumulators. */
 static void fix_homes(packer *p) {
   const zb_graph *g = &p->w->graph;
   for (int a = 0; a < g->argument_count; ++a) {
     bool copied = false, put = false;
-    for (int u = 0; u < g->values[a].use_count; ++u) {
-      const zb_node *user = &g->nodes[g->uses[g->values[a].use_begin + u]];
-      if (!node_is(user, "zb.put") || g->operands[user->operand_begin + 1] != a) continue;
+    ZB_FOR_EACH_USER(user, g, &g->values[a]) {
+      const zb_node *node = &g->nodes[user];
+      if (!node_is(node, "zb.put") || zb_operand(g, node, 1) != a) continue;
       put = true;
-      copied |= zb_has_attribute(user->op, ZB_ATTR_COPY);
+      copied |= zb_has_attribute(node->op, ZB_ATTR_COPY);
     }
     if (!put || copied) fix(p, a, a, 0);
   }
-  for (int n = 0; n < g->node_count; ++n) {
-    const zb_node *node = &g->nodes[n];
+  ZB_FOR_EACH_NODE(node, g) {
     uint64_t offset = (uint64_t)zb_get_i64(node->op, "offset", 0);
-    if (node_is(node, "zb.get")) fix(p, node->result_begin, p->frame_base[g->operands[node->operand_begin]], offset);
-    if (node_is(node, "zb.put"))
-      fix(p, g->operands[node->operand_begin + 1], p->frame_base[node->result_begin], offset);
+    if (node_is(node, "zb.get")) fix(p, node->result_begin, p->frame_base[zb_operand(g, node, 0)], offset);
+    if (node_is(node, "zb.put")) fix(p, zb_operand(g, node, 1), p->frame_base[node->result_begin], offset);
     if (node_is(node, "zb.constant")) {
       fix(p, node->result_begin, ZB_BASE_CONSTANT, 0);
-      p->w->homes[node->result_begin].constant = n;
+      p->w->homes[node->result_begin].constant = node->number;
     }
   }
   for (int i = 0; i < g->returned_count; ++i)
@@ -121,21 +116,26 @@ static void fix_homes(packer *p) {
 /* Accumulates: the sum stays where it is, and a folded producer adds there itself. */
 static void fix_accumulates(packer *p) {
   const zb_graph *g = &p->w->graph;
-  for (int n = 0; n < g->node_count; ++n) {
-    const zb_node *node = &g->nodes[n];
+  ZB_FOR_EACH_NODE(node, g) {
     if (!node_is(node, "zb.accumulate") || node->operand_count != 2) continue;
-    const zb_home *sum = &p->w->homes[g->operands[node->operand_begin]];
-    bool fold = zb_has_attribute(node->op, ZB_ATTR_FOLD);
-    int value = under_views(g, g->operands[node->operand_begin + 1]);
-    p->w->accumulates[n] = true;
-    int producer = g->values[value].producer;
-    bool made_here = producer >= 0 && zb_has_trait(g->nodes[producer].def, ZB_TRAIT_ACCUMULATES);
-    if (!fold || !made_here) continue; /* a product of another job cannot add here: the accumulate does */
+    const zb_home *sum = &p->w->homes[zb_operand(g, node, 0)];
+    int value = under_views(g, zb_operand(g, node, 1));
+    const zb_node *maker = zb_maker(g, value);
+    p->w->accumulates[node->number] = true;
+    /* A product of another job cannot add here: the accumulate does. */
+    if (!zb_has_attribute(node->op, ZB_ATTR_FOLD) || !maker || !zb_has_trait(maker->def, ZB_TRAIT_ACCUMULATES))
+      continue;
     p->w->homes[value].fixed = false;
     fix(p, value, sum->base, sum->offset);
-    p->w->accumulates[producer] = true;
-    p->w->skipped[n] = true;
+    p->w->accumulates[maker->number] = true;
+    p->w->skipped[node->number] = true;
   }
+}
+
+/* The result lies where the operand does. */
+static void share(packer *p, int result, int operand) {
+  p->w->homes[result] = p->w->homes[operand];
+  p->root[result] = p->root[operand];
 }
 
 /* ---- Views and aliases ---- */
@@ -144,7 +144,7 @@ static zb_status view_home(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
   zb_op_view view;
   static _Thread_local zb_op_view_storage storage;
-  int operand = g->operands[node->operand_begin];
+  int operand = zb_operand(g, node, 0);
   if (!node->def->view || !zb_op_view_get(node->op, &view, &storage))
     return ZB_ERROR(INVALID, "view '%s' has no rule", node->def->name);
   for (int r = 0; r < node->result_count; ++r) {
@@ -156,37 +156,28 @@ static zb_status view_home(packer *p, const zb_node *node) {
                      "zb.%s cannot be a view of its operand", node->def->name);
       return ZB_ERROR(INVALID, "a view cannot be a stride");
     }
-    p->w->homes[value] = p->w->homes[operand];
+    share(p, value, operand);
     p->w->homes[value].layout = layout;
-    p->root[value] = p->root[operand];
   }
   return NULL;
 }
 
 /* Results that lie where an operand does: optimizer updates. True if all results were placed. */
-static bool alias_home(packer *p, const zb_node *node, int node_index) {
+static bool alias_home(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
   if (node_is(node, "zb.accumulate") && node->operand_count == 2) {
-    int sum = g->operands[node->operand_begin];
-    p->w->homes[node->result_begin] = p->w->homes[sum];
-    p->root[node->result_begin] = p->root[sum];
+    share(p, node->result_begin, zb_operand(g, node, 0));
     return true;
   }
-  (void)node_index;
-  if (!node->def || !node->def->alias) return false;
   zb_op_view view;
   static _Thread_local zb_op_view_storage storage;
-  if (!zb_op_view_get(node->op, &view, &storage)) return false;
+  if (!node->def || !node->def->alias || !zb_op_view_get(node->op, &view, &storage)) return false;
   bool all = true;
   for (int r = 0; r < node->result_count; ++r) {
     int operand = node->def->alias(&view, r);
-    if (operand < 0 || operand >= node->operand_count) {
-      all = false;
-      continue;
-    }
-    int from = g->operands[node->operand_begin + operand];
-    p->w->homes[node->result_begin + r] = p->w->homes[from];
-    p->root[node->result_begin + r] = p->root[from];
+    bool shares = operand >= 0 && operand < node->operand_count;
+    if (shares) share(p, node->result_begin + r, zb_operand(g, node, operand));
+    all &= shares;
   }
   return all;
 }
@@ -203,15 +194,11 @@ static bool owned_accumulator(packer *p, int value, const zb_shape *result) {
 
 /* The sum of the uses of a parameter goes into the accumulator of the last use that this rank owns. */
 static bool in_gradient(packer *p, const zb_node *node) {
-  const zb_graph *g = &p->w->graph;
   zb_shape result;
-  if (!node_is(node, "zb.add") || node->operand_count != 2 || !value_shape(g, node->result_begin, &result))
-    return false;
-  for (int i = 0; i < 2; ++i) {
-    int operand = g->operands[node->operand_begin + i];
+  if (!node_is(node, "zb.add") || !value_shape(&p->w->graph, node->result_begin, &result)) return false;
+  ZB_FOR_EACH_OPERAND(operand, &p->w->graph, node) {
     if (!owned_accumulator(p, operand, &result)) continue;
-    p->w->homes[node->result_begin] = p->w->homes[operand];
-    p->root[node->result_begin] = p->root[operand];
+    share(p, node->result_begin, operand);
     return true;
   }
   return false;
@@ -221,102 +208,88 @@ static bool in_gradient(packer *p, const zb_node *node) {
 
 static void free_dead(packer *p, int node) {
   size_t kept = 0;
-  for (size_t i = 0; i < p->live_count; ++i)
-    if (p->live[i].last >= node) p->live[kept++] = p->live[i];
-  p->live_count = kept;
+  for (size_t i = 0; i < p->live.count; ++i)
+    if (p->live.items[i].last >= node) p->live.items[kept++] = p->live.items[i];
+  p->live.count = kept;
 }
 
 /* Lowest gap that fits; the list stays sorted by offset. */
-static bool place(packer *p, uint64_t bytes, int last, uint64_t *out_offset) {
-  if (!zb_arena_grow(p->arena, (void **)&p->live, &p->live_capacity, p->live_count + 1, sizeof *p->live)) return false;
+static uint64_t place(packer *p, uint64_t bytes, int last) {
   uint64_t offset = 0;
   size_t at = 0;
-  while (at < p->live_count && p->live[at].offset < offset + bytes) {
-    offset = p->live[at].offset + p->live[at].bytes;
-    ++at;
-  }
-  memmove(&p->live[at + 1], &p->live[at], (p->live_count - at) * sizeof *p->live);
-  p->live[at] = (live_block){.offset = offset, .bytes = bytes, .last = last};
-  ++p->live_count;
+  for (; at < p->live.count && p->live.items[at].offset < offset + bytes; ++at)
+    offset = p->live.items[at].offset + p->live.items[at].bytes;
+  if (!ZB_PUSH(p->arena, &p->live, (live_block){0})) return 0;
+  memmove(&p->live.items[at + 1], &p->live.items[at], (p->live.count - 1 - at) * sizeof *p->live.items);
+  p->live.items[at] = (live_block){.offset = offset, .bytes = bytes, .last = last};
   if (offset + bytes > p->w->bytes) p->w->bytes = offset + bytes;
-  *out_offset = offset;
-  return true;
+  return offset;
 }
 
 /* Whether another operand looks at the same buffer through other strides: then it would be overwritten while it is
  * read. */
-static bool seen_otherwise(const packer *p, const zb_node *node, int operand_index, const zb_layout *dense) {
-  const zb_graph *g = &p->w->graph;
-  int root = p->root[g->operands[node->operand_begin + operand_index]];
-  for (int i = 0; i < node->operand_count; ++i) {
-    int operand = g->operands[node->operand_begin + i];
+static bool seen_otherwise(const packer *p, const zb_node *node, int root, const zb_layout *dense) {
+  ZB_FOR_EACH_OPERAND(operand, &p->w->graph, node)
     if (p->root[operand] == root && memcmp(&p->w->homes[operand].layout, dense, sizeof *dense) != 0) return true;
-  }
   return false;
 }
 
 /* An elementwise op may write over an operand of the same shape that dies here. */
-static bool take_over(packer *p, const zb_node *node, int node_index) {
+static bool take_over(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
   zb_shape result, operand_shape;
-  if (!node->def || !(node->def->traits & ZB_TRAIT_ELEMENTWISE) || node->result_count != 1) return false;
-  if (!value_shape(g, node->result_begin, &result)) return false;
+  if (!zb_has_trait(node->def, ZB_TRAIT_ELEMENTWISE) || !value_shape(g, node->result_begin, &result)) return false;
   zb_layout dense;
   contiguous(&result, &dense);
-  for (int i = 0; i < node->operand_count; ++i) {
-    int operand = g->operands[node->operand_begin + i], root = p->root[operand];
+  ZB_FOR_EACH_OPERAND(operand, g, node) {
+    int root = p->root[operand];
     const zb_home *home = &p->w->homes[operand];
-    if (home->base != ZB_BASE_WORKSPACE || p->last_use[root] != node_index || home->layout.offset != 0) continue;
+    if (home->base != ZB_BASE_WORKSPACE || p->last_use[root] != node->number || home->layout.offset != 0) continue;
     if (!value_shape(g, operand, &operand_shape) || !zb_shape_equal(&operand_shape, &result)) continue;
-    if (value_bytes(g, root) != value_bytes(g, operand) || seen_otherwise(p, node, i, &dense)) continue;
+    if (value_bytes(g, root) != value_bytes(g, operand) || seen_otherwise(p, node, root, &dense)) continue;
     p->w->homes[node->result_begin] = *home;
-    for (size_t b = 0; b < p->live_count; ++b)
-      if (p->live[b].offset == home->offset) p->live[b].last = p->last_use[node->result_begin];
+    for (size_t b = 0; b < p->live.count; ++b)
+      if (p->live.items[b].offset == home->offset) p->live.items[b].last = p->last_use[node->result_begin];
     return true;
   }
   return false;
 }
 
-static zb_status place_results(packer *p, const zb_node *node, int node_index) {
+static bool is_view(const zb_node *node) { return node->def && node->def->op_class == ZB_CLASS_VIEW; }
+
+static zb_status place_results(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
-  if (node_is(node, "zb.put") || node_is(node, "zb.empty_frame") || node_is(node, "zb.get") ||
-      node_is(node, "zb.constant")) {
-    p->w->skipped[node_index] = true;
+  const int n = node->number;
+  const bool moves_nothing = node_is(node, "zb.put") || node_is(node, "zb.empty_frame") || node_is(node, "zb.get") ||
+                             node_is(node, "zb.constant");
+  p->w->skipped[n] |= moves_nothing || is_view(node);
+  if (is_view(node)) return view_home(p, node);
+  if (moves_nothing || alias_home(p, node)) return NULL;
+  if (node->result_count == 1 && !p->w->homes[node->result_begin].fixed && (in_gradient(p, node) || take_over(p, node)))
     return NULL;
-  }
-  if (node->def && node->def->op_class == ZB_CLASS_VIEW) {
-    p->w->skipped[node_index] = true;
-    return view_home(p, node);
-  }
-  if (alias_home(p, node, node_index)) return NULL;
-  if (node->result_count == 1 && !p->w->homes[node->result_begin].fixed &&
-      (in_gradient(p, node) || take_over(p, node, node_index)))
-    return NULL;
-  for (int r = 0; r < node->result_count; ++r) {
-    int value = node->result_begin + r;
+  ZB_FOR_EACH_RESULT(value, node) {
     zb_home *home = &p->w->homes[value];
     zb_shape shape;
     if (home->fixed || home->base != ZB_BASE_NONE || !value_shape(g, value, &shape)) continue;
-    int last = p->last_use[value] > node_index ? p->last_use[value] : node_index;
     *home = (zb_home){.base = ZB_BASE_WORKSPACE, .constant = -1};
     contiguous(&shape, &home->layout);
-    if (!place(p, value_bytes(g, value), last, &home->offset)) return ZB_OUT_OF_MEMORY();
+    home->offset = place(p, value_bytes(g, value), p->last_use[value] > n ? p->last_use[value] : n);
   }
   return NULL;
 }
 
-static zb_status place_scratch(packer *p, const zb_node *node, int node_index) {
-  if (!node->def || !node->def->scratch_bytes) return NULL;
+static void place_scratch(packer *p, const zb_node *node) {
+  const int n = node->number;
   zb_op_view view;
   static _Thread_local zb_op_view_storage storage;
   zb_shape results[8];
-  if (node->result_count > 8 || !zb_op_view_get(node->op, &view, &storage)) return NULL;
+  if (!node->def || !node->def->scratch_bytes || node->result_count > 8 || !zb_op_view_get(node->op, &view, &storage))
+    return;
   for (int r = 0; r < node->result_count; ++r)
-    if (!value_shape(&p->w->graph, node->result_begin + r, &results[r])) return NULL;
+    if (!value_shape(&p->w->graph, node->result_begin + r, &results[r])) return;
   uint64_t bytes = zb_align(node->def->scratch_bytes(&view, results));
-  p->w->scratch_bytes[node_index] = bytes;
-  if (bytes && !place(p, bytes, node_index, &p->w->scratch_offset[node_index])) return ZB_OUT_OF_MEMORY();
-  return NULL;
+  p->w->scratch_bytes[n] = bytes;
+  if (bytes) p->w->scratch_offset[n] = place(p, bytes, n);
 }
 
 /* Last node that reads the buffer of each root. Views share the buffer of what they look at. */
@@ -324,16 +297,12 @@ static void find_last_uses(packer *p) {
   const zb_graph *g = &p->w->graph;
   for (int v = 0; v < g->value_count; ++v)
     p->root[v] = v, p->last_use[v] = -1;
-  for (int n = 0; n < g->node_count; ++n) {
-    const zb_node *node = &g->nodes[n];
-    bool view = node->def && node->def->op_class == ZB_CLASS_VIEW;
-    for (int i = 0; i < node->operand_count; ++i) {
-      int root = p->root[g->operands[node->operand_begin + i]];
-      p->last_use[root] = n;
-      for (int r = 0; view && r < node->result_count; ++r)
-        p->root[node->result_begin + r] = root;
+  ZB_FOR_EACH_NODE(node, g)
+    ZB_FOR_EACH_OPERAND(operand, g, node) {
+      p->last_use[p->root[operand]] = node->number;
+      for (int r = 0; is_view(node) && r < node->result_count; ++r)
+        p->root[node->result_begin + r] = p->root[operand];
     }
-  }
 }
 
 static zb_status pack(packer *p) {
@@ -344,13 +313,12 @@ static zb_status pack(packer *p) {
   fix_homes(p);
   fix_accumulates(p);
   find_last_uses(p);
-  for (int n = 0; n < g->node_count; ++n) {
-    const zb_node *node = &g->nodes[n];
-    free_dead(p, n);
-    ZB_TRY(place_results(p, node, n));
-    ZB_TRY(place_scratch(p, node, n));
+  ZB_FOR_EACH_NODE(node, g) {
+    free_dead(p, node->number);
+    ZB_TRY(place_results(p, node));
+    place_scratch(p, node);
   }
-  return NULL;
+  return zb_arena_status(p->arena);
 }
 
 zb_status zb_workspace_build(zb_arena *arena, MlirOperation function, zb_workspace *out) {
@@ -372,18 +340,10 @@ zb_status zb_workspace_build(zb_arena *arena, MlirOperation function, zb_workspa
 
 int zb_workspace_frame_base(const zb_workspace *workspace, int value) {
   const zb_graph *g = &workspace->graph;
-  if (value_shape(g, value, &(zb_shape){0})) return -1;
-  for (;;) {
-    int producer = g->values[value].producer;
-    if (producer < 0) return value;
-    if (!node_is(&g->nodes[producer], "zb.put")) break;
-    value = g->operands[g->nodes[producer].operand_begin];
-  }
-  for (int i = 0; i < g->returned_count; ++i) {
-    int v = g->returned[i];
-    while (g->values[v].producer >= 0 && node_is(&g->nodes[g->values[v].producer], "zb.put"))
-      v = g->operands[g->nodes[g->values[v].producer].operand_begin];
-    if (v == value) return g->argument_count + i;
-  }
+  if (!is_frame(g, value)) return -1;
+  value = under_puts(g, value);
+  if (value < g->argument_count) return value;
+  for (int i = 0; i < g->returned_count; ++i)
+    if (under_puts(g, g->returned[i]) == value) return g->argument_count + i;
   return -1;
 }
