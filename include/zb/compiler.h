@@ -46,14 +46,11 @@ typedef struct zb_compile_params {
   bool no_raise;
   const char *dump_directory; /* IR after each pass, or NULL */
   const char *pipeline;       /* NULL: the default one */
-  /* Diagnostics as text, one call each; NULL: standard error. */
-  void (*diagnostic)(void *context, const char *text);
-  void *diagnostic_context;
 } zb_compile_params;
 #define ZB_COMPILE_PARAMS_INIT {.ranks = 0}
 
 typedef struct zb_stage_summary {
-  int rank, chunk, layers_first_op, ops;
+  int rank, chunk, ops;
   uint64_t parameter_bytes, parameters;
   double f_seconds, b_seconds, w_seconds;
   double f_product_flops, b_product_flops, w_product_flops;

@@ -5,6 +5,7 @@
 #include "passes/compile/parts.h"
 #include "passes/function.h"
 #include "runtime/base/assert.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/file.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
@@ -12,7 +13,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- The default pipeline ---- */
 
@@ -67,40 +67,34 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* Text of one $word; *out is the caller's. */
-static zb_status word_text(const char *word, const zb_compile_params *p, char **out) {
-  zb_text text;
-  zb_text_init(&text);
-#define WORD(name) (strcmp(word, "$" name) == 0)
-  if (WORD("optimizer"))
-    zb_text_add(&text, "%s", p->optimizer);
-  else if (WORD("micro_batches"))
-    zb_text_add(&text, "%d", p->micro_batches);
-  else if (WORD("ranks"))
-    zb_text_add(&text, "%d", p->ranks);
-  else if (WORD("chunks"))
-    zb_text_add(&text, "%d", p->chunks);
-  else if (WORD("placement"))
-    zb_text_add(&text, "%s", p->placement);
-  else if (WORD("cuts"))
-    zb_text_add(&text, "%s", p->cuts ? p->cuts : "");
-  else if (WORD("costs"))
-    zb_text_add(&text, "%s", p->costs ? p->costs : "");
-  else if (WORD("schedule"))
-    zb_text_add(&text, "%s", p->schedule);
-  else if (WORD("precision"))
-    zb_text_add(&text, "%s", p->precision);
-  else if (WORD("metric"))
-    zb_text_add(&text, "%s", p->metric ? p->metric : "barrier");
-  else if (WORD("memory_limit"))
-    zb_text_add(&text, "%llu", (unsigned long long)p->memory_limit);
-  else if (WORD("model"))
-    zb_text_add(&text, "%s", base_name(p->model));
-  else
-    ZB_ASSERT(!"a word of default_pipeline");
-#undef WORD
-  *out = zb_text_take(&text);
-  return *out ? NULL : ZB_OUT_OF_MEMORY();
+static const char *decimal(uint64_t value, char out[24]) {
+  snprintf(out, 24, "%llu", (unsigned long long)value);
+  return out;
+}
+
+/* Text of one $word; the caller's. NULL: out of memory. */
+static char *word_text(const char *word, const zb_compile_params *p) {
+  char number[4][24];
+  const struct {
+    const char *word, *text;
+  } words[] = {
+      {"$optimizer", p->optimizer},
+      {"$placement", p->placement},
+      {"$cuts", p->cuts ? p->cuts : ""},
+      {"$costs", p->costs ? p->costs : ""},
+      {"$schedule", p->schedule},
+      {"$precision", p->precision},
+      {"$metric", p->metric ? p->metric : "barrier"},
+      {"$model", base_name(p->model)},
+      {"$ranks", decimal((uint64_t)p->ranks, number[0])},
+      {"$chunks", decimal((uint64_t)p->chunks, number[1])},
+      {"$micro_batches", decimal((uint64_t)p->micro_batches, number[2])},
+      {"$memory_limit", decimal(p->memory_limit, number[3])},
+  };
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+    if (strcmp(word, words[i].word) == 0) return zb_strdup(words[i].text);
+  ZB_ASSERT(!"a word of default_pipeline");
+  return NULL;
 }
 
 /* Words are filled in as values, not as text of the pipeline: a quote in a name stays a quote. */
@@ -108,9 +102,9 @@ static zb_status add_default(zb_pipeline *pipeline, const char *pass, const char
   ZB_TRY(zb_pipeline_add(pipeline, pass, options));
   zb_pipeline_entry *entry = &pipeline->entries[pipeline->count - 1];
   for (int i = 0; i < ZB_PASS_OPTIONS_MAX; ++i) {
-    char *value = NULL;
     if (!entry->values[i] || entry->values[i][0] != '$') continue;
-    ZB_TRY(word_text(entry->values[i], p, &value));
+    char *value = word_text(entry->values[i], p);
+    if (!value) return ZB_OUT_OF_MEMORY();
     zb_free(entry->values[i]);
     entry->values[i] = value;
   }
@@ -150,8 +144,7 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
     MlirOperation function;
     MlirBlock block;
     if (zb_pass_function(module, &function, &block))
-      for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
-           op = mlirOperationGetNextInBlock(op))
+      ZB_FOR_EACH_OP(op, block)
         ++r->ops;
   }
   if (!r->params->dump_directory || r->status) return;
@@ -184,33 +177,21 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
 static zb_status run_pipeline(zb_compile_params *params, bool open_layout, zb_module *program, zb_compile_state *state,
                               zb_pipeline_hooks *hooks, zb_diagnostics *diagnostics) {
   zb_pipeline pipeline = {0}, part;
-  zb_status status = zb_pipeline_of_params(params, &pipeline);
-  if (!status && open_layout) {
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
+  part = pipeline;
+  if (open_layout) {
     zb_pipeline_split(&pipeline, true, &part);
     ZB_TRY_GOTO(zb_pipeline_run(&part, program, state, hooks));
     ZB_TRY_GOTO(zb_layout_search(params, program, diagnostics));
     zb_pipeline_deinit(&pipeline);
-    pipeline = (zb_pipeline){0};
     ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
     zb_pipeline_split(&pipeline, false, &part);
-    status = zb_pipeline_run(&part, program, state, hooks);
-  } else if (!status) {
-    status = zb_pipeline_run(&pipeline, program, state, hooks);
   }
+  status = zb_pipeline_run(&part, program, state, hooks);
 cleanup:
   zb_pipeline_deinit(&pipeline);
   return status;
-}
-
-static double now_seconds(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void write_stderr(void *context, const char *text) {
-  (void)context;
-  fputs(text, stderr);
 }
 
 zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
@@ -219,15 +200,14 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   const zb_compile_params *params = &completed;
   zb_owned_texts owned = {0};
   zb_status status = NULL;
-  double start = now_seconds();
+  const int64_t start = zb_monotonic_ps();
   const uint64_t refused = zb_allocations_refused();
   bool open_layout = false;
   zb_module program = {.context = {0}};
   zb_given_values given_weights = {0};
-  zb_compile_state state = {.summary = zb_alloc(sizeof *state.summary), .options_of_zbc = !given->pipeline};
+  zb_compile_state state = {.summary = zb_summary_create(), .options_of_zbc = !given->pipeline};
   run_context context = {.params = params};
-  zb_diagnostics diagnostics = {.write = params->diagnostic ? params->diagnostic : write_stderr,
-                                .context = params->diagnostic_context};
+  zb_diagnostics diagnostics = {0}; /* to standard error */
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(zb_params_complete(&completed, &owned, &open_layout));
   program.context = zb_context_create(params->pipeline != NULL);
@@ -235,8 +215,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   zb_diagnostics_attach(program.context, &diagnostics);
   if (params->weights) ZB_TRY_GOTO(zb_weights_open(params->weights, &given_weights.store));
   ZB_TRY_GOTO(import(params, &program));
-  if (params->weights && program.weights)
-    ZB_TRY_GOTO(zb_given_match_model(&given_weights, params, program.weights, &diagnostics));
+  if (params->weights && program.weights) ZB_TRY_GOTO(zb_given_match_model(&given_weights, params, program.weights));
   ZB_TRY_GOTO(zb_summarize_import(program.module, state.summary));
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
   ZB_TRY_GOTO(run_pipeline(&completed, open_layout, &program, &state, &hooks, &diagnostics));
@@ -245,12 +224,11 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (!state.plan)
     ZB_TRY_GOTO(zb_status_hint(ZB_ERROR(USAGE, "the pipeline makes no plan"), "end it with zb-verify-plan"));
   state.summary->ops = context.ops;
-  if (params->weights && !given_weights.weights)
-    ZB_TRY_GOTO(zb_given_match_plan(&given_weights, params, state.plan, &diagnostics));
+  if (params->weights && !given_weights.weights) ZB_TRY_GOTO(zb_given_match_plan(&given_weights, params, state.plan));
   ZB_TRY_GOTO(zb_summarize(&program, params->csv, state.plan, given_weights.weights, state.summary));
   if (params->output) ZB_TRY_GOTO(zb_plan_folder_write(params->output, state.plan, &program, given_weights.weights));
   if (params->timeline) ZB_TRY_GOTO(zb_plan_timeline(state.plan, params->timeline));
-  state.summary->compile_seconds = now_seconds() - start;
+  state.summary->compile_seconds = 1e-12 * (double)(zb_monotonic_ps() - start);
   if (out) {
     *out = state.summary;
     state.summary = NULL;
@@ -258,7 +236,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
 cleanup:
   zb_free(owned.placement);
   zb_free(owned.optimizer);
-  if (state.plan) zb_plan_destroy(state.plan);
+  zb_plan_destroy(state.plan);
   zb_compile_summary_destroy(state.summary);
   zb_given_values_deinit(&given_weights);
   if (!mlirContextIsNull(program.context)) zb_module_deinit(&program);
@@ -272,7 +250,7 @@ zb_status zb_plan_timeline_file(const char *directory, const char *path) {
   zb_text_add(&plan_path, "%s/plan.zb", directory);
   zb_status status = plan_path.failed ? ZB_OUT_OF_MEMORY() : zb_plan_read(plan_path.data, -1, &plan);
   if (!status) status = zb_plan_timeline(plan, path);
-  if (plan) zb_plan_destroy(plan);
+  zb_plan_destroy(plan);
   zb_text_deinit(&plan_path);
   return status;
 }

@@ -4,7 +4,6 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/folder.h"
 #include "runtime/base/map.h"
-#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 #include <string.h>

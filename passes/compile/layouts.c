@@ -55,7 +55,7 @@ static zb_status try_layout(const zb_compile_params *params, const zb_module *pr
   }
 cleanup:
   zb_pipeline_deinit(&pipeline);
-  if (state.plan) zb_plan_destroy(state.plan);
+  zb_plan_destroy(state.plan);
   if (!mlirModuleIsNull(copy.module)) mlirModuleDestroy(copy.module);
   return status;
 }

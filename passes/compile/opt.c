@@ -26,15 +26,10 @@ typedef struct chunk {
   const char *name;
   const char *text; /* of this chunk, NUL-terminated */
   int first_line;   /* line of its first character, from 1 */
-  expectation *expected;
-  size_t expected_count, expected_capacity;
+  ZB_LIST(expectation) expected;
+  zb_arena arena;
   int surprises;
 } chunk;
-
-static void write_text(void *context, const char *text) {
-  (void)context;
-  fputs(text, stderr);
-}
 
 static void write_ref(MlirStringRef text, void *context) {
   const zb_opt_params *params = context;
@@ -44,22 +39,17 @@ static void write_ref(MlirStringRef text, void *context) {
 /* ---- Expected diagnostics ---- */
 
 static bool parse_expectation(const char *at, int line, expectation *out) {
-  static const struct {
-    const char *word;
-    char severity;
-  } kinds[] = {{"expected-error", 'e'}, {"expected-warning", 'w'}, {"expected-note", 'n'}, {"expected-remark", 'r'}};
-  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
-    if (strncmp(at, kinds[i].word, strlen(kinds[i].word)) != 0) continue;
-    at += strlen(kinds[i].word);
-    *out = (expectation){.line = line, .severity = kinds[i].severity};
-    if (*at == '@') {
-      if (strncmp(at, "@below", 6) == 0)
-        out->line += 1;
-      else if (strncmp(at, "@above", 6) == 0)
-        out->line -= 1;
-      else
-        out->line += atoi(at + 1);
-    }
+  static const char *const words[] = {"error", "warning", "note", "remark"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
+    if (strncmp(at, words[i], strlen(words[i])) != 0) continue;
+    at += strlen(words[i]);
+    *out = (expectation){.line = line, .severity = words[i][0]};
+    if (strncmp(at, "@below", 6) == 0)
+      out->line += 1;
+    else if (strncmp(at, "@above", 6) == 0)
+      out->line -= 1;
+    else if (*at == '@')
+      out->line += atoi(at + 1);
     const char *begin = strstr(at, "{{"), *end = begin ? strstr(begin, "}}") : NULL;
     if (!end || (size_t)(end - begin) >= sizeof out->text) return false;
     memcpy(out->text, begin + 2, (size_t)(end - begin - 2));
@@ -73,12 +63,10 @@ static zb_status find_expectations(chunk *c) {
   for (const char *at = c->text; *at; ++at) {
     if (*at == '\n') ++line;
     expectation found;
-    if (*at != 'e' || strncmp(at, "expected-", 9) != 0 || !parse_expectation(at, line, &found)) continue;
-    if (!zb_grow((void **)&c->expected, &c->expected_capacity, c->expected_count + 1, sizeof found))
-      return ZB_OUT_OF_MEMORY();
-    c->expected[c->expected_count++] = found;
+    if (*at == 'e' && strncmp(at, "expected-", 9) == 0 && parse_expectation(at + 9, line, &found))
+      (void)ZB_PUSH(&c->arena, &c->expected, found);
   }
-  return NULL;
+  return zb_arena_status(&c->arena);
 }
 
 static void collect(MlirStringRef part, void *context) { zb_text_add_bytes(context, part.data, part.length); }
@@ -98,8 +86,8 @@ static MlirLogicalResult match_diagnostic(MlirDiagnostic diagnostic, void *conte
   char severity = severities[mlirDiagnosticGetSeverity(diagnostic)];
   int line = line_of(mlirDiagnosticGetLocation(diagnostic));
   bool matched = false;
-  for (size_t i = 0; i < c->expected_count && !matched; ++i) {
-    expectation *e = &c->expected[i];
+  for (size_t i = 0; i < c->expected.count && !matched; ++i) {
+    expectation *e = &c->expected.items[i];
     if (e->met || e->severity != severity || e->line != line || !text.data || !strstr(text.data, e->text)) continue;
     e->met = matched = true;
   }
@@ -113,11 +101,11 @@ static MlirLogicalResult match_diagnostic(MlirDiagnostic diagnostic, void *conte
 
 static zb_status check_expectations(const chunk *c) {
   int missing = c->surprises;
-  for (size_t i = 0; i < c->expected_count; ++i) {
-    if (c->expected[i].met) continue;
+  for (size_t i = 0; i < c->expected.count; ++i) {
+    if (c->expected.items[i].met) continue;
     ++missing;
-    fprintf(stderr, "%s:%d: expected diagnostic was not produced: %s\n", c->name, c->expected[i].line,
-            c->expected[i].text);
+    fprintf(stderr, "%s:%d: expected diagnostic was not produced: %s\n", c->name, c->expected.items[i].line,
+            c->expected.items[i].text);
   }
   return missing ? ZB_ERROR(INVALID, "%d diagnostics did not match", missing) : NULL;
 }
@@ -136,13 +124,9 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
 }
 
 static void print_module(const zb_opt_params *params, MlirModule module) {
-  MlirOperation op = mlirModuleGetOperation(module);
   zb_opt_params copy = *params;
-  if (params->emit_bytecode) {
-    mlirOperationWriteBytecode(op, write_ref, &copy);
-    return;
-  }
-  mlirOperationPrint(op, write_ref, &copy);
+  (params->emit_bytecode ? mlirOperationWriteBytecode : mlirOperationPrint)(mlirModuleGetOperation(module), write_ref,
+                                                                            &copy);
 }
 
 /* The text is padded with line ends to its place in the file, so that locations are those of the file. */
@@ -152,12 +136,9 @@ static zb_status parse_chunk(const chunk *c, MlirContext context, MlirModule *ou
   for (int i = 1; i < c->first_line; ++i)
     zb_text_add_bytes(&padded, "\n", 1);
   zb_text_add_bytes(&padded, c->text, strlen(c->text));
-  if (padded.failed) {
-    zb_text_deinit(&padded);
-    return ZB_OUT_OF_MEMORY();
-  }
   MlirOperation op = {NULL};
-  zb_status status = zb_check_nesting(context, c->name, padded.data, padded.length);
+  zb_status status =
+      padded.failed ? ZB_OUT_OF_MEMORY() : zb_check_nesting(context, c->name, padded.data, padded.length);
   if (!status) {
     /* Parsing an op by name gives locations the file's name; mlirModuleCreateParse says "-". */
     int diagnostics = 0;
@@ -182,7 +163,7 @@ static zb_status run_chunk(chunk *c, const zb_pipeline *pipeline) {
   zb_status status = NULL;
   zb_module program = {.context = zb_context_create(params->allow_unregistered_dialect)};
   if (mlirContextIsNull(program.context)) return ZB_OUT_OF_MEMORY();
-  zb_diagnostics diagnostics = {.write = write_text};
+  zb_diagnostics diagnostics = {0}; /* to standard error */
   if (params->verify_diagnostics) {
     ZB_TRY_GOTO(find_expectations(c));
     mlirContextAttachDiagnosticHandler(program.context, match_diagnostic, c, NULL);
@@ -204,8 +185,7 @@ static zb_status run_chunk(chunk *c, const zb_pipeline *pipeline) {
     print_module(params, program.module);
   }
 cleanup:
-  zb_free(c->expected);
-  c->expected = NULL;
+  zb_arena_deinit(&c->arena);
   zb_module_deinit(&program);
   return status;
 }

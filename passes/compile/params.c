@@ -5,28 +5,27 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
 #include "runtime/base/file.h"
-#include "runtime/base/folder.h"
-#include "runtime/base/memory.h"
-#include "runtime/plan/timeline.h"
 
 #include <string.h>
 #include <unistd.h>
 
-static zb_status count_error(const char *option, int most, int got, const char *hint) {
-  return zb_status_hint(ZB_ERROR(USAGE, "--%s: expected 1 to %d, got %d", option, most, got), "%s", hint);
-}
-
 /* The numbers; 0 is what is left open. */
 static zb_status check_counts(const zb_compile_params *p) {
-  if (p->ranks < 0 || p->ranks > ZB_RANKS_MAX)
-    return count_error("ranks", ZB_RANKS_MAX, p->ranks,
-                       "it is how many executors train together, for example --ranks 4");
-  if (p->chunks < 0 || p->chunks > ZB_CHUNKS_MAX)
-    return count_error("chunks", ZB_CHUNKS_MAX, p->chunks,
-                       "it is how many virtual stages a rank has, for example --chunks 2");
-  if (p->micro_batches < 0 || p->micro_batches > ZB_MICRO_BATCHES_MAX)
-    return count_error("micro-batches", ZB_MICRO_BATCHES_MAX, p->micro_batches,
-                       "use at least as many as ranks, for example --micro-batches 8");
+  const struct {
+    const char *option;
+    int got, most;
+    const char *hint;
+  } counts[] = {
+      {"ranks", p->ranks, ZB_RANKS_MAX, "it is how many executors train together, for example --ranks 4"},
+      {"chunks", p->chunks, ZB_CHUNKS_MAX, "it is how many virtual stages a rank has, for example --chunks 2"},
+      {"micro-batches", p->micro_batches, ZB_MICRO_BATCHES_MAX,
+       "use at least as many as ranks, for example --micro-batches 8"},
+  };
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
+    if (counts[i].got < 0 || counts[i].got > counts[i].most)
+      return zb_status_hint(
+          ZB_ERROR(USAGE, "--%s: expected 1 to %d, got %d", counts[i].option, counts[i].most, counts[i].got), "%s",
+          counts[i].hint);
   return NULL;
 }
 
@@ -64,8 +63,8 @@ static zb_status check_inputs(const zb_compile_params *p) {
   return NULL;
 }
 
-/* A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped in
- * silence. */
+/* A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped
+ * silently. */
 static zb_status check_own_pipeline(const zb_compile_params *p) {
   const struct {
     const char *option;

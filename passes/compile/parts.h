@@ -8,7 +8,7 @@
 
 /* ---- params.c ---- */
 
-/* What the completed params point to beside what was given. */
+/* What the completed params point to, besides what was given. */
 typedef struct zb_owned_texts {
   char *placement, *optimizer;
 } zb_owned_texts;
@@ -36,17 +36,15 @@ zb_status zb_layout_search(zb_compile_params *params, const zb_module *program, 
 /* What --weights gives: opened before the work, matched as soon as the parameters are known. */
 typedef struct zb_given_values {
   zb_store *store;
-  zb_wanted *wanted; /* names and shapes are lent from the importer's store or the plan */
+  zb_wanted *wanted; /* names and shapes are borrowed from the importer's store or the plan */
   zb_weights *weights;
 } zb_given_values;
 
 void zb_given_values_deinit(zb_given_values *given);
 
 /* An ONNX file has its parameters from the start: what is wrong is said before the passes run. */
-zb_status zb_given_match_model(zb_given_values *given, const zb_compile_params *p, const zb_store *model,
-                               zb_diagnostics *diagnostics);
-zb_status zb_given_match_plan(zb_given_values *given, const zb_compile_params *p, const zb_plan *plan,
-                              zb_diagnostics *diagnostics);
+zb_status zb_given_match_model(zb_given_values *given, const zb_compile_params *p, const zb_store *model);
+zb_status zb_given_match_plan(zb_given_values *given, const zb_compile_params *p, const zb_plan *plan);
 
 /* The parameters of a plan, each as --weights gives it (`given` may be NULL), else as the model has it, else drawn. */
 zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store *out);
@@ -57,6 +55,9 @@ zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb
 zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_module *program, const zb_weights *given);
 
 /* ---- summary.c ---- */
+
+/* Release with zb_compile_summary_destroy. NULL: out of memory. */
+zb_compile_summary *zb_summary_create(void) ZB_MUST_USE;
 
 /* What the imported program says: parameters that it does not train, and whether its loss could not be compared. */
 zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out);

@@ -4,31 +4,42 @@
 #include "passes/compile/parts.h"
 #include "passes/function.h"
 #include "passes/stages/problem.h"
-#include "runtime/base/memory.h"
-#include "runtime/plan/timeline.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 
-static zb_status add_name(char ***list, int *count, const char *name) {
-  char **grown = zb_realloc(*list, ((size_t)*count + 1) * sizeof **list);
-  if (!grown) return ZB_OUT_OF_MEMORY();
-  *list = grown;
-  grown[*count] = zb_strdup(name);
-  return grown[(*count)++] ? NULL : ZB_OUT_OF_MEMORY();
+/* What a summary points to is in its arena. */
+typedef struct owned_summary {
+  zb_compile_summary summary;
+  zb_arena arena;
+} owned_summary;
+
+zb_compile_summary *zb_summary_create(void) {
+  owned_summary *owned = zb_alloc(sizeof *owned);
+  return owned ? &owned->summary : NULL;
 }
+
+void zb_compile_summary_destroy(zb_compile_summary *summary) {
+  if (summary) zb_arena_deinit(&((owned_summary *)summary)->arena);
+  zb_free(summary);
+}
+
+static zb_arena *arena_of(zb_compile_summary *summary) { return &((owned_summary *)summary)->arena; }
 
 zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out) {
   MlirOperation top = mlirModuleGetOperation(module);
   MlirAttribute names = zb_get_attribute(top, ZB_ATTR_UNTRAINED);
-  for (intptr_t i = 0; !mlirAttributeIsNull(names) && i < mlirArrayAttrGetNumElements(names); ++i)
-    ZB_TRY(add_name(&out->untrained, &out->untrained_count,
-                    mlirStringAttrGetValue(mlirArrayAttrGetElement(names, i)).data));
+  const int count = mlirAttributeIsNull(names) ? 0 : (int)mlirArrayAttrGetNumElements(names);
+  out->untrained = ZB_NEW(arena_of(out), char *, count);
+  ZB_TRY(zb_arena_status(arena_of(out)));
+  for (; out->untrained_count < count; ++out->untrained_count)
+    out->untrained[out->untrained_count] = zb_arena_strdup(
+        arena_of(out), mlirStringAttrGetValue(mlirArrayAttrGetElement(names, out->untrained_count)).data);
   out->uncompared = zb_has_attribute(top, ZB_ATTR_UNCOMPARED);
-  return NULL;
+  return zb_arena_status(arena_of(out));
 }
 
 /* First and last named op of a stage's forward function. */
-static void stage_names(MlirOperation function, zb_stage_summary *out) {
+static void stage_names(zb_arena *arena, MlirOperation function, zb_stage_summary *out) {
   out->first = out->last = NULL;
   MlirBlock block = zb_function_block(function);
   ZB_FOR_EACH_OP(op, block) {
@@ -41,11 +52,11 @@ static void stage_names(MlirOperation function, zb_stage_summary *out) {
     if (!out->first) out->first = name;
     out->last = name;
   }
-  out->first = zb_strdup(out->first ? out->first : "");
-  out->last = zb_strdup(out->last ? out->last : "");
+  out->first = zb_arena_strdup(arena, out->first ? out->first : "");
+  out->last = zb_arena_strdup(arena, out->last ? out->last : "");
 }
 
-static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary *out) {
+static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out) {
   for (int s = 0; s < out->stages; ++s) {
     zb_stage_summary *stage = &out->stage[s];
     const MlirOperation *f = &p->functions[s * ZB_KIND_COUNT];
@@ -61,10 +72,8 @@ static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary
     stage->fb_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fb");
     stage->fw_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fw");
     stage->bw_bytes = (uint64_t)zb_frame_bytes(f[ZB_B], "bw");
-    stage_names(f[ZB_F], stage);
-    if (!stage->first || !stage->last) return ZB_OUT_OF_MEMORY();
+    stage_names(arena_of(out), f[ZB_F], stage);
   }
-  return NULL;
 }
 
 /* Whether an instruction reads arena bytes from `begin` on, by an operand that starts within `bytes` of it. */
@@ -121,17 +130,16 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
         simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;
   }
   zb_plan_simulation_free(&simulation);
-  zb_status status = NULL;
-  for (int r = 0; r < plan->rank_count && !status; ++r)
-    for (int i = 0; i < plan->ranks[r].parameter_count && !status; ++i) {
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
       const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
       if (!p->owner) continue;
+      char *name = zb_arena_strdup(arena_of(out), p->tensor.name);
       out->drawn += !model && !(given && zb_weights_find(given, p->tensor.name));
-      status = p->trained ? add_name(&out->trained, &out->trained_count, p->tensor.name)
-                          : add_name(&out->frozen, &out->frozen_count, p->tensor.name);
+      *(p->trained ? &out->trained[out->trained_count++] : &out->frozen[out->frozen_count++]) = name;
     }
   count_parameters(plan, out);
-  return status;
+  return zb_arena_status(arena_of(out));
 }
 
 /* The order that the compile used. B and W are one cell where the schedule has one backward. */
@@ -152,34 +160,20 @@ zb_status zb_summarize(const zb_module *program, const char *csv, const zb_plan 
   zb_status status = NULL;
   out->ranks = plan->rank_count;
   out->stages = plan->stage_count;
-  out->stage = zb_alloc(((size_t)out->stages + 1) * sizeof *out->stage);
-  out->rank = zb_alloc(((size_t)out->ranks + 1) * sizeof *out->rank);
-  if (!out->stage || !out->rank) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(summarize_stages(&problem, out));
+  size_t parameters = 0;
+  for (int r = 0; r < plan->rank_count; ++r)
+    parameters += (size_t)plan->ranks[r].parameter_count;
+  zb_arena *arena = arena_of(out);
+  out->stage = ZB_NEW(arena, zb_stage_summary, out->stages);
+  out->rank = ZB_NEW(arena, zb_rank_summary, out->ranks);
+  out->trained = ZB_NEW(arena, char *, parameters);
+  out->frozen = ZB_NEW(arena, char *, parameters);
+  ZB_TRY_GOTO(zb_arena_status(arena));
+  summarize_stages(&problem, out);
   out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
   if (csv) ZB_TRY_GOTO(write_csv(&problem, csv));
 cleanup:
   zb_module_problem_deinit(&problem);
   return status;
-}
-
-void zb_compile_summary_destroy(zb_compile_summary *summary) {
-  if (!summary) return;
-  for (int s = 0; summary->stage && s < summary->stages; ++s) {
-    zb_free((void *)(uintptr_t)summary->stage[s].first);
-    zb_free((void *)(uintptr_t)summary->stage[s].last);
-  }
-  for (int i = 0; i < summary->trained_count; ++i)
-    zb_free(summary->trained[i]);
-  for (int i = 0; i < summary->frozen_count; ++i)
-    zb_free(summary->frozen[i]);
-  for (int i = 0; i < summary->untrained_count; ++i)
-    zb_free(summary->untrained[i]);
-  zb_free(summary->untrained);
-  zb_free(summary->trained);
-  zb_free(summary->frozen);
-  zb_free(summary->stage);
-  zb_free(summary->rank);
-  zb_free(summary);
 }

@@ -3,10 +3,10 @@
 
 #include "passes/compile/parts.h"
 #include "runtime/base/digest.h"
-#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static uint64_t next_random(uint64_t *state) { /* splitmix64 */
@@ -48,32 +48,29 @@ void zb_given_values_deinit(zb_given_values *given) {
   zb_store_destroy(given->store);
 }
 
-static zb_status match_given(zb_given_values *given, const zb_compile_params *p, int count,
-                             zb_diagnostics *diagnostics) {
+static zb_status match_given(zb_given_values *given, const zb_compile_params *p, int count) {
   ZB_TRY(zb_weights_match(given->store, p->weights, given->wanted, count, p->weights_partial, &given->weights));
-  for (int i = 0; zb_weights_note(given->weights, i) && diagnostics->write; ++i) {
+  for (int i = 0; zb_weights_note(given->weights, i); ++i) {
     zb_text line;
     zb_text_init(&line);
     zb_text_add_shown(&line, p->weights);
     zb_text_add(&line, ": note: %s\n", zb_weights_note(given->weights, i));
-    if (!line.failed) diagnostics->write(diagnostics->context, line.data);
+    if (!line.failed) fputs(line.data, stderr);
     zb_text_deinit(&line);
   }
   return NULL;
 }
 
-zb_status zb_given_match_model(zb_given_values *given, const zb_compile_params *p, const zb_store *model,
-                               zb_diagnostics *diagnostics) {
+zb_status zb_given_match_model(zb_given_values *given, const zb_compile_params *p, const zb_store *model) {
   int count = zb_store_count(model);
   given->wanted = zb_alloc(sizeof *given->wanted * ((size_t)count + 1));
   if (!given->wanted) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < count; ++i)
     given->wanted[i] = (zb_wanted){zb_store_at(model, i)->name, &zb_store_at(model, i)->shape};
-  return match_given(given, p, count, diagnostics);
+  return match_given(given, p, count);
 }
 
-zb_status zb_given_match_plan(zb_given_values *given, const zb_compile_params *p, const zb_plan *plan,
-                              zb_diagnostics *diagnostics) {
+zb_status zb_given_match_plan(zb_given_values *given, const zb_compile_params *p, const zb_plan *plan) {
   int count = 0, most = 1;
   for (int r = 0; r < plan->rank_count; ++r)
     most += plan->ranks[r].parameter_count;
@@ -84,7 +81,7 @@ zb_status zb_given_match_plan(zb_given_values *given, const zb_compile_params *p
       const zb_plan_parameter *parameter = &plan->ranks[r].parameters[i];
       if (parameter->owner) given->wanted[count++] = (zb_wanted){parameter->tensor.name, &parameter->tensor.shape};
     }
-  return match_given(given, p, count, diagnostics);
+  return match_given(given, p, count);
 }
 
 static zb_status add_widened(zb_store *out, const zb_plan_tensor *tensor, const zb_stored_tensor *t) {

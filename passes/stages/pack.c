@@ -21,6 +21,7 @@ typedef struct packer {
   int *order, *best, *found; /* [count] */
   int *placed;               /* by address */
   taken *taken;              /* [ZB_HELD_MAX * ZB_HELD_MAX * count] */
+  zb_arena arena;
 } packer;
 
 /* ---- One piece ---- */
@@ -181,8 +182,8 @@ static zb_status pack_within(packer *k, uint64_t bound, uint64_t *best) {
   static const uint64_t parts[] = {8, 12, 14}; /* of 16 of the waste */
   enum { FAILURES = sizeof parts / sizeof parts[0] };
   int64_t work = INT64_C(1) << 25;
-  zb_within *within = NULL;
-  ZB_TRY(zb_within_create(k->pieces, k->count, &within));
+  zb_within *within = zb_within_create(&k->arena, k->pieces, k->count);
+  ZB_TRY(zb_arena_status(&k->arena));
   for (int failures = 0; failures < FAILURES && *best > bound && work > 0;) {
     bool last = *best - bound < bound / 256;
     uint64_t capacity = last ? bound : bound + (*best - bound) * parts[failures] / 16;
@@ -191,7 +192,6 @@ static zb_status pack_within(packer *k, uint64_t bound, uint64_t *best) {
     else
       failures += last ? FAILURES : 1;
   }
-  zb_within_destroy(within);
   return NULL;
 }
 
@@ -250,24 +250,23 @@ uint64_t zb_pack_bound(const zb_piece *pieces, size_t count) {
 zb_status zb_pack(zb_piece *pieces, size_t count, uint64_t *out_bytes) {
   enum { SEARCHED_MAX = 1024 };
   packer k = {.pieces = pieces, .count = count};
-  k.order = zb_alloc(4 * (count + 1) * sizeof *k.order);
-  k.taken = zb_alloc((ZB_HELD_MAX * ZB_HELD_MAX * count + 1) * sizeof *k.taken);
+  k.order = ZB_NEW(&k.arena, int, count);
+  k.best = ZB_NEW(&k.arena, int, count);
+  k.found = ZB_NEW(&k.arena, int, count);
+  k.placed = ZB_NEW(&k.arena, int, count);
+  k.taken = ZB_NEW(&k.arena, taken, ZB_HELD_MAX * ZB_HELD_MAX * count);
   zb_status status = NULL;
-  if (!k.order || !k.taken) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  k.best = k.order + count + 1;
-  k.placed = k.best + count + 1;
-  k.found = k.placed + count + 1;
+  ZB_TRY_GOTO(zb_arena_status(&k.arena));
   for (size_t i = 0; i < count; ++i)
     k.order[i] = (int)i;
   sort(&k, compare_starts);
   if (count > SEARCHED_MAX) {
     *out_bytes = pack_by_start(&k);
-    goto cleanup;
+  } else {
+    uint64_t bound = zb_pack_bound(pieces, count);
+    status = bound == UINT64_MAX ? ZB_OUT_OF_MEMORY() : pack_searching(&k, bound, out_bytes);
   }
-  uint64_t bound = zb_pack_bound(pieces, count);
-  status = bound == UINT64_MAX ? ZB_OUT_OF_MEMORY() : pack_searching(&k, bound, out_bytes);
 cleanup:
-  zb_free(k.order);
-  zb_free(k.taken);
+  zb_arena_deinit(&k.arena);
   return status;
 }

@@ -55,20 +55,9 @@ static int64_t distance(const zb_piece *a, const zb_piece *b) {
   return most;
 }
 
-void zb_within_destroy(zb_within *within) {
-  if (!within) return;
-  zb_free(within->above);
-  zb_free(within->low);
-  zb_free(within->candidates);
-  zb_free(within->order);
-  zb_free(within->placed);
-  zb_free(within->lowest);
-  zb_free(within);
-}
-
-zb_status zb_within_create(const zb_piece *pieces, size_t count, zb_within **out) {
-  zb_within *w = *out = zb_alloc(sizeof *w);
-  if (!w) return ZB_OUT_OF_MEMORY();
+zb_within *zb_within_create(zb_arena *arena, const zb_piece *pieces, size_t count) {
+  zb_within *w = ZB_NEW(arena, zb_within, 1);
+  if (!w) return NULL;
   *w = (zb_within){.pieces = pieces, .count = count};
   for (size_t i = 0; i < count; ++i)
     if (i == 0 || pieces[i].first < w->begin) w->begin = pieces[i].first;
@@ -76,23 +65,19 @@ zb_status zb_within_create(const zb_piece *pieces, size_t count, zb_within **out
     if (pieces[i].last - w->begin >= w->times) w->times = pieces[i].last - w->begin + 1;
     w->held += pieces[i].last - pieces[i].first + 1;
   }
-  w->above = zb_alloc((count * count + 1) * sizeof *w->above);
-  w->low = zb_alloc((count * (count + 1) + 1) * sizeof *w->low);
-  w->candidates = zb_alloc((count * count + 1) * sizeof *w->candidates);
-  w->order = zb_alloc((2 * count + 1) * sizeof *w->order);
-  w->placed = zb_alloc(count + 1);
-  w->lowest = zb_alloc((2 * (size_t)w->times + 1) * sizeof *w->lowest);
-  if (!w->above || !w->low || !w->candidates || !w->order || !w->placed || !w->lowest) {
-    zb_within_destroy(w);
-    *out = NULL;
-    return ZB_OUT_OF_MEMORY();
-  }
-  w->rank = w->order + count;
-  w->left = w->lowest + w->times;
+  w->above = ZB_NEW(arena, int64_t, count *count);
+  w->low = ZB_NEW(arena, int64_t, count *(count + 1));
+  w->candidates = ZB_NEW(arena, int, count *count);
+  w->order = ZB_NEW(arena, int, count);
+  w->rank = ZB_NEW(arena, int, count);
+  w->placed = ZB_NEW(arena, bool, count);
+  w->lowest = ZB_NEW(arena, int64_t, w->times);
+  w->left = ZB_NEW(arena, int64_t, w->times);
+  if (arena->failed) return NULL;
   for (size_t below = 0; below < count; ++below)
     for (size_t i = 0; i < count; ++i)
       w->above[below * count + i] = i == below ? never : distance(&pieces[i], &pieces[below]);
-  return NULL;
+  return w;
 }
 
 static int64_t at_least(int64_t offset, int64_t last) { return offset < last ? last : offset; }
@@ -167,9 +152,8 @@ static bool place_rest(zb_within *w, size_t depth, int64_t last, int before) {
 }
 
 bool zb_within_find(zb_within *w, uint64_t capacity, const int *wanted, int64_t *work, int *out_order) {
-  enum {
-    STEPS_A_PIECE = 4
-  }; /* a search that goes wrong early does not come back: another order of wishes is the better try */
+  /* A search that goes wrong early does not come back: restarting in another order finds more than backtracking. */
+  enum { STEPS_A_PIECE = 4 };
   w->capacity = (int64_t)capacity;
   w->work = work;
   w->steps = STEPS_A_PIECE * (int64_t)w->count;

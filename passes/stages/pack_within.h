@@ -4,6 +4,7 @@
 #define ZB_PASSES_PACK_WITHIN_H
 
 #include "passes/stages/pack.h"
+#include "runtime/base/arena.h"
 
 /* What is held of a piece at a time: bytes [begin, end) of it from `from` to `to`. */
 typedef struct zb_held {
@@ -14,10 +15,9 @@ enum { ZB_HELD_MAX = 3 };
 int zb_piece_holds(const zb_piece *piece, zb_held out[ZB_HELD_MAX]); /* how many */
 
 typedef struct zb_within zb_within;
-/* Looks at the pieces; they must stay alive and keep their lives. Takes 40 bytes a pair of pieces. Release with
- * zb_within_destroy. MEMORY. */
-zb_status zb_within_create(const zb_piece *pieces, size_t count, zb_within **out) ZB_MUST_USE;
-void zb_within_destroy(zb_within *within);
+/* Looks at the pieces; they must stay alive and keep their lives. Takes 40 bytes a pair of pieces, in the arena. NULL
+ * when out of memory. */
+zb_within *zb_within_create(zb_arena *arena, const zb_piece *pieces, size_t count) ZB_MUST_USE;
 /* An order in which first fit stays within the capacity; false if none was found in a limited number of steps. Of
  * pieces that could lie equally low the one that comes first in `wanted` is tried first. *work is what all calls
  * together may still take, about a nanosecond each: it becomes less, and below 0 ends the search. Deterministic. */

@@ -22,7 +22,6 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct settings {
@@ -53,9 +52,8 @@ static zb_status write_order(MlirModule module, const zb_order *order, const cha
   const char *slash = strrchr(name, '/');
   zb_set_string(top, ZB_ATTR_SCHEDULE, slash ? slash + 1 : name);
   zb_set_i64(top, ZB_ATTR_MICRO_BATCHES, micro_batches);
-  if (order->whole_backward)
-    zb_set_i64(top, ZB_ATTR_WHOLE_BACKWARD,
-               1); /* for who writes the order again: our passes send a gradient after its B */
+  /* For --csv, which writes the order again; our passes send a gradient after its B. */
+  if (order->whole_backward) zb_set_i64(top, ZB_ATTR_WHOLE_BACKWARD, 1);
   return NULL;
 }
 
@@ -138,14 +136,13 @@ static zb_status not_within(zb_status status, const zb_schedule_def *schedule, c
 
 static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, zb_problem problem, zb_order *out) {
   enum { ATTEMPTS = 16 };
-  size_t ranks = (size_t)problem.ranks;
-  int64_t limit = (int64_t)s->limit;
-  int64_t *memory = zb_alloc(3 * ranks * sizeof *memory);
+  const int64_t limit = (int64_t)s->limit;
+  int64_t *rank_limit = ZB_NEW(&pass->arena, int64_t, problem.ranks);
+  int64_t *arena = ZB_NEW(&pass->arena, int64_t, problem.ranks), *peak = ZB_NEW(&pass->arena, int64_t, problem.ranks);
   zb_status status = NULL;
   bool fits = false;
-  if (!memory) return ZB_OUT_OF_MEMORY();
-  int64_t *rank_limit = memory, *arena = memory + ranks, *peak = memory + 2 * ranks;
-  for (size_t r = 0; r < ranks; ++r)
+  ZB_TRY(zb_arena_status(&pass->arena));
+  for (int r = 0; r < problem.ranks; ++r)
     rank_limit[r] = limit;
   problem.rank_limit_bytes = rank_limit;
   for (int i = 0; i < ATTEMPTS && !fits && !status; ++i) {
@@ -154,17 +151,11 @@ static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, zb_pro
     if (!status) status = find_arenas(pass, module, out, problem.micro_batches, arena);
     if (!status) fits = within(&problem, out, arena, limit, peak, rank_limit);
   }
-  if (fits || (status && zb_status_code(status) != ZB_INFEASIBLE)) goto cleanup;
-  if (!s->choice.schedule->searches) {
-    status = not_within(status, s->choice.schedule, &problem, limit);
-    goto cleanup;
-  }
+  if (fits || (status && zb_status_code(status) != ZB_INFEASIBLE)) return status;
+  if (!s->choice.schedule->searches) return not_within(status, s->choice.schedule, &problem, limit);
   zb_status_free(status);
   zb_order_deinit(out);
-  status = emit_serial(&problem, out);
-cleanup:
-  zb_free(memory);
-  return status;
+  return emit_serial(&problem, out);
 }
 
 /* ---- The pass ---- */
