@@ -3,7 +3,6 @@
 #include "passes/function.h"
 
 #include "runtime/base/assert.h"
-#include "runtime/base/memory.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
@@ -15,85 +14,93 @@ void zb_function_begin(zb_function_builder *f, MlirContext context, MlirLocation
   *f = (zb_function_builder){.context = context, .location = location, .block = mlirBlockCreate(0, NULL, NULL)};
 }
 
+void zb_function_open(zb_function_builder *f, MlirOperation function) {
+  MlirBlock block = zb_function_block(function);
+  MlirOperation end = mlirBlockGetTerminator(block);
+  *f = (zb_function_builder){
+      .context = mlirOperationGetContext(function), .location = mlirOperationGetLocation(function), .block = block};
+  for (int i = 0; i < (int)mlirBlockGetNumArguments(block); ++i)
+    (void)ZB_PUSH(&f->arena, &f->argument_attributes, zb_argument_dictionary(function, i));
+  for (int i = 0; i < (int)mlirOperationGetNumOperands(end); ++i)
+    zb_function_result(f, mlirOperationGetOperand(end, i), zb_result_dictionary(function, i));
+}
+
 MlirValue zb_function_argument(zb_function_builder *f, MlirType type, MlirAttribute attributes) {
-  if (!zb_grow((void **)&f->argument_attributes, &f->argument_capacity, f->argument_count + 1, sizeof attributes))
-    f->failed = true;
-  else
-    f->argument_attributes[f->argument_count++] = attributes;
+  (void)ZB_PUSH(&f->arena, &f->argument_attributes, attributes);
   return mlirBlockAddArgument(f->block, type, f->location);
 }
 
 void zb_function_result(zb_function_builder *f, MlirValue value, MlirAttribute attributes) {
-  if (!zb_grow((void **)&f->results, &f->result_capacity, f->result_count + 1, sizeof value) ||
-      !zb_grow((void **)&f->result_attributes, &f->result_attribute_capacity, f->result_count + 1, sizeof attributes)) {
-    f->failed = true;
-    return;
-  }
-  f->results[f->result_count] = value;
-  f->result_attributes[f->result_count++] = attributes;
+  (void)(ZB_PUSH(&f->arena, &f->results, value) && ZB_PUSH(&f->arena, &f->result_attributes, attributes));
 }
 
-static MlirAttribute attribute_array(MlirContext context, MlirAttribute *items, size_t count) {
+static MlirNamedAttribute attribute_array(MlirContext context, const char *name, MlirAttribute *items, size_t count) {
   MlirAttribute empty = mlirDictionaryAttrGet(context, 0, NULL);
   for (size_t i = 0; i < count; ++i)
     if (mlirAttributeIsNull(items[i])) items[i] = empty;
-  return mlirArrayAttrGet(context, (intptr_t)count, items);
+  return zb_named(context, name, mlirArrayAttrGet(context, (intptr_t)count, items));
 }
 
-static MlirAttribute function_type(zb_function_builder *f) {
-  MlirType *types = zb_alloc((f->argument_count + f->result_count + 1) * sizeof *types);
-  if (!types) return (MlirAttribute){0};
-  for (size_t i = 0; i < f->argument_count; ++i)
+/* The attributes of a func.func that say what it takes and gives. False: out of memory. */
+enum { INTERFACE_ATTRIBUTES = 3 };
+static bool interface_of(zb_function_builder *f, MlirNamedAttribute out[INTERFACE_ATTRIBUTES]) {
+  const size_t arguments = f->argument_attributes.count, results = f->results.count;
+  MlirType *types = ZB_NEW(&f->arena, MlirType, arguments + results);
+  if (f->failed || f->arena.failed) return false;
+  for (size_t i = 0; i < arguments; ++i)
     types[i] = mlirValueGetType(mlirBlockGetArgument(f->block, (intptr_t)i));
-  for (size_t i = 0; i < f->result_count; ++i)
-    types[f->argument_count + i] = mlirValueGetType(f->results[i]);
-  MlirType type = mlirFunctionTypeGet(f->context, (intptr_t)f->argument_count, types, (intptr_t)f->result_count,
-                                      types + f->argument_count);
-  zb_free(types);
-  return mlirTypeAttrGet(type);
+  for (size_t i = 0; i < results; ++i)
+    types[arguments + i] = mlirValueGetType(f->results.items[i]);
+  MlirType type = mlirFunctionTypeGet(f->context, (intptr_t)arguments, types, (intptr_t)results, types + arguments);
+  out[0] = zb_named(f->context, "function_type", mlirTypeAttrGet(type));
+  out[1] = attribute_array(f->context, "arg_attrs", f->argument_attributes.items, arguments);
+  out[2] = attribute_array(f->context, "res_attrs", f->result_attributes.items, results);
+  return true;
+}
+
+zb_status zb_function_close(zb_function_builder *f, MlirOperation function) {
+  MlirNamedAttribute interface[INTERFACE_ATTRIBUTES];
+  bool done = interface_of(f, interface);
+  for (int i = 0; done && i < INTERFACE_ATTRIBUTES; ++i)
+    mlirOperationSetAttributeByName(function, mlirIdentifierStr(interface[i].name), interface[i].attribute);
+  if (done) mlirOperationSetOperands(mlirBlockGetTerminator(f->block), (intptr_t)f->results.count, f->results.items);
+  f->block = (MlirBlock){0};
+  zb_function_abandon(f);
+  return done ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 static void append_return(zb_function_builder *f) {
   MlirOperationState state = mlirOperationStateGet(text_ref("func.return"), f->location);
-  mlirOperationStateAddOperands(&state, (intptr_t)f->result_count, f->results);
+  mlirOperationStateAddOperands(&state, (intptr_t)f->results.count, f->results.items);
   mlirBlockAppendOwnedOperation(f->block, mlirOperationCreate(&state));
 }
 
 MlirOperation zb_function_finish(zb_function_builder *f, MlirBlock parent, const char *name, bool is_public,
                                  const MlirNamedAttribute *attributes, int attribute_count) {
   MlirOperation op = {0};
-  MlirAttribute type = f->failed ? (MlirAttribute){0} : function_type(f);
-  if (mlirAttributeIsNull(type)) {
-    zb_function_abandon(f);
-    return op;
+  MlirNamedAttribute interface[INTERFACE_ATTRIBUTES];
+  if (interface_of(f, interface)) {
+    append_return(f);
+    MlirOperationState state = mlirOperationStateGet(text_ref("func.func"), f->location);
+    MlirNamedAttribute own[2] = {zb_named(f->context, "sym_name", zb_mlir_string(f->context, name)),
+                                 zb_named(f->context, "sym_visibility", zb_mlir_string(f->context, "private"))};
+    mlirOperationStateAddAttributes(&state, is_public ? 1 : 2, own);
+    mlirOperationStateAddAttributes(&state, INTERFACE_ATTRIBUTES, interface);
+    mlirOperationStateAddAttributes(&state, attribute_count, attributes);
+    MlirRegion region = mlirRegionCreate();
+    mlirRegionAppendOwnedBlock(region, f->block);
+    mlirOperationStateAddOwnedRegions(&state, 1, &region);
+    op = mlirOperationCreate(&state);
+    f->block = (MlirBlock){0};
+    mlirBlockAppendOwnedOperation(parent, op);
   }
-  append_return(f);
-  MlirOperationState state = mlirOperationStateGet(text_ref("func.func"), f->location);
-  MlirNamedAttribute own[5] = {
-      zb_named(f->context, "sym_name", zb_mlir_string(f->context, name)),
-      zb_named(f->context, "function_type", type),
-      zb_named(f->context, "arg_attrs", attribute_array(f->context, f->argument_attributes, f->argument_count)),
-      zb_named(f->context, "res_attrs", attribute_array(f->context, f->result_attributes, f->result_count)),
-  };
-  int own_count = 4;
-  if (!is_public) own[own_count++] = zb_named(f->context, "sym_visibility", zb_mlir_string(f->context, "private"));
-  mlirOperationStateAddAttributes(&state, own_count, own);
-  if (attribute_count) mlirOperationStateAddAttributes(&state, attribute_count, attributes);
-  MlirRegion region = mlirRegionCreate();
-  mlirRegionAppendOwnedBlock(region, f->block);
-  mlirOperationStateAddOwnedRegions(&state, 1, &region);
-  op = mlirOperationCreate(&state);
-  f->block = (MlirBlock){0};
-  mlirBlockAppendOwnedOperation(parent, op);
   zb_function_abandon(f);
   return op;
 }
 
 void zb_function_abandon(zb_function_builder *f) {
   if (!mlirBlockIsNull(f->block)) mlirBlockDestroy(f->block);
-  zb_free(f->argument_attributes);
-  zb_free(f->results);
-  zb_free(f->result_attributes);
+  zb_arena_deinit(&f->arena);
   *f = (zb_function_builder){0};
 }
 
@@ -164,6 +171,8 @@ int64_t zb_ints_at(MlirOperation op, const char *name, int index) {
   ZB_ASSERT(!mlirAttributeIsNull(value) && index < mlirDenseArrayGetNumElements(value));
   return mlirDenseI64ArrayGetElement(value, index);
 }
+
+void zb_remove_attribute(MlirOperation op, const char *name) { mlirOperationRemoveAttributeByName(op, text_ref(name)); }
 
 bool zb_op_is(MlirOperation op, const char *full_name) {
   if (mlirOperationIsNull(op)) return false;

@@ -11,12 +11,10 @@ typedef struct zb_function_builder {
   MlirContext context;
   MlirLocation location;
   MlirBlock block; /* ops are appended here */
-  MlirAttribute *argument_attributes;
-  size_t argument_count, argument_capacity;
-  MlirValue *results;
-  size_t result_count, result_capacity;
-  MlirAttribute *result_attributes;
-  size_t result_attribute_capacity;
+  ZB_LIST(MlirAttribute) argument_attributes;
+  ZB_LIST(MlirValue) results;
+  ZB_LIST(MlirAttribute) result_attributes;
+  zb_arena arena;
   bool failed; /* out of memory */
 } zb_function_builder;
 
@@ -28,6 +26,9 @@ void zb_function_result(zb_function_builder *f, MlirValue value, MlirAttribute a
  * the builder. */
 MlirOperation zb_function_finish(zb_function_builder *f, MlirBlock parent, const char *name, bool is_public,
                                  const MlirNamedAttribute *attributes, int attribute_count);
+/* Opens a function, to which arguments and results can then be added; closing it adds them and frees the builder. */
+void zb_function_open(zb_function_builder *f, MlirOperation function);
+zb_status zb_function_close(zb_function_builder *f, MlirOperation function) ZB_MUST_USE;
 /* Frees a builder that was not finished. */
 void zb_function_abandon(zb_function_builder *f);
 
@@ -47,6 +48,8 @@ void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int 
 /* array<i64: ...> attribute of an op: number of entries (0 if absent), entry i. */
 int zb_ints_count(MlirOperation op, const char *name);
 int64_t zb_ints_at(MlirOperation op, const char *name, int index);
+
+void zb_remove_attribute(MlirOperation op, const char *name);
 
 bool zb_op_is(MlirOperation op, const char *full_name); /* false for a null op */
 /* The function (or nested module) `name` in a block; null if absent. */

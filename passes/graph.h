@@ -49,6 +49,14 @@ static inline const zb_node *zb_maker(const zb_graph *graph, int value) {
   return graph->values[value].producer < 0 ? NULL : &graph->nodes[graph->values[value].producer];
 }
 
+/* The shape of a value; false for a frame and what else has none. */
+static inline bool zb_value_shape(MlirValue value, zb_shape *out) {
+  return zb_type_shape(mlirValueGetType(value), out);
+}
+static inline bool zb_same_type(MlirValue a, MlirValue b) {
+  return mlirTypeEqual(mlirValueGetType(a), mlirValueGetType(b));
+}
+
 /* Walks. Nodes are const zb_node *, all others numbers; `of` is a node or a value. */
 #define ZB_FOR_EACH_NODE(node, graph)                                                                                  \
   for (const zb_node *node = (graph)->nodes; node < (graph)->nodes + (graph)->node_count; ++node)

@@ -30,11 +30,13 @@ typedef struct zb_pass {
 typedef struct zb_pass_def {
   const char *name; /* "zb-dce" */
   const char *summary;
-  const zb_option_def *options;                       /* ends with a NULL name; NULL for none */
-  const char *requires_level;                         /* lowest level it takes: "graph"; NULL: any */
-  const char *last_level;                             /* highest level it takes; NULL: the same as requires_level */
-  const char *ensures_level;                          /* level after it; NULL: unchanged */
-  zb_result (*run)(zb_pass *pass, MlirModule module); /* reports errors itself, at locations */
+  const zb_option_def *options; /* ends with a NULL name; NULL for none */
+  const char *requires_level;   /* lowest level it takes: "graph"; NULL: any */
+  const char *last_level;       /* highest level it takes; NULL: the same as requires_level */
+  const char *ensures_level;    /* level after it; NULL: unchanged */
+  /* Both report errors themselves, at locations. */
+  zb_result (*run)(zb_pass *pass, MlirModule module);
+  zb_result (*run_on_function)(zb_pass *pass, MlirOperation function); /* instead: on that of zb_pass_function */
 } zb_pass_def;
 
 const char *zb_pass_option(const zb_pass *pass, const char *name); /* never NULL */

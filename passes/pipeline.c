@@ -6,14 +6,13 @@
 
 #include "ir/nesting.h"
 #include "runtime/base/assert.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
 
-#include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define ZB_PASS(c_name) extern const zb_pass_def zb_pass_##c_name;
 #include "passes/passes.def"
@@ -277,10 +276,11 @@ static zb_result check_level(const zb_pass_def *def, MlirModule module) {
                         last > first ? zb_level_names[last] : "", last > first ? "'" : "", zb_level_names[have]);
 }
 
-static double now_seconds(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+static zb_result run_pass(zb_pass *pass, MlirModule module) {
+  MlirOperation function;
+  MlirBlock block;
+  if (pass->def->run) return pass->def->run(pass, module);
+  return zb_pass_function(module, &function, &block) ? pass->def->run_on_function(pass, function) : ZB_FAIL;
 }
 
 /* *out_failure: the code of what went wrong, where a diagnostic has said it. */
@@ -289,18 +289,18 @@ static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_
   const zb_pass_def *def = entry->def;
   *out_failure = ZB_INVALID;
   if (!check_level(def, program->module)) return ZB_FAIL;
-  double start = now_seconds();
+  const int64_t start = zb_monotonic_ps();
   zb_pass pass = {.def = def,
                   .program = program,
                   .option_values = (const char *const *)entry->values,
                   .shared = state,
                   .failure = ZB_INVALID};
-  zb_result result = def->run(&pass, program->module);
+  zb_result result = run_pass(&pass, program->module);
   zb_arena_deinit(&pass.arena);
   *out_failure = pass.failure;
   if (!result) return ZB_FAIL;
   if (def->ensures_level) zb_module_set_level(program->module, def->ensures_level);
-  double seconds = now_seconds() - start;
+  const double seconds = 1e-12 * (double)(zb_monotonic_ps() - start);
   MlirOperation module = mlirModuleGetOperation(program->module);
   if (hooks && hooks->verify && (!mlirOperationVerify(module) || !zb_verify_module(module)))
     return zb_op_error_at(module, "this is a bug of the pass: please report it with the input",

@@ -2,13 +2,8 @@
 
 #include "passes/rewrite.h"
 
-#include "runtime/base/memory.h"
-
 #include <mlir-c/BuiltinAttributes.h>
-#include <mlir-c/BuiltinTypes.h>
 #include <string.h>
-
-static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
 
 /* ---- Ops and values ---- */
 
@@ -40,14 +35,13 @@ MlirValue zb_operand_or_null(MlirOperation op, intptr_t index) {
   return index < mlirOperationGetNumOperands(op) ? mlirOperationGetOperand(op, index) : (MlirValue){0};
 }
 
-zb_status zb_op_list_collect(zb_arena *arena, MlirBlock block, zb_op_list *out) {
-  *out = (zb_op_list){0};
+zb_status zb_op_list_collect(zb_arena *arena, MlirOperation function, zb_op_list *out) {
+  MlirBlock block = zb_function_block(function);
   MlirOperation terminator = mlirBlockGetTerminator(block);
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
-       op = mlirOperationGetNextInBlock(op)) {
-    if (!mlirOperationEqual(op, terminator) && !ZB_PUSH(arena, out, op)) return ZB_OUT_OF_MEMORY();
-  }
-  return NULL;
+  *out = (zb_op_list){0};
+  ZB_FOR_EACH_OP(op, block)
+    if (!mlirOperationEqual(op, terminator)) (void)ZB_PUSH(arena, out, op);
+  return zb_arena_status(arena);
 }
 
 bool zb_is_numbered(MlirOperation op) { return zb_has_attribute(op, ZB_ATTR_ID); }
@@ -74,42 +68,28 @@ void zb_set_flag(MlirOperation op, const char *name, bool value) {
   if (value)
     zb_set_attribute(op, name, mlirBoolAttrGet(mlirOperationGetContext(op), 1));
   else
-    mlirOperationRemoveAttributeByName(op, text_ref(name));
+    zb_remove_attribute(op, name);
 }
 
 /* ---- Constants ---- */
 
 bool zb_dense_element(MlirAttribute elements, zb_dtype dtype, int64_t index, double *out_float, int64_t *out_int) {
   if (mlirAttributeIsNull(elements) || !mlirAttributeIsADenseElements(elements)) return false;
-  bool splat = mlirDenseElementsAttrIsSplat(elements);
+  const bool splat = mlirDenseElementsAttrIsSplat(elements);
   switch (dtype) {
-  case ZB_F32:
-    *out_float = (double)(splat ? mlirDenseElementsAttrGetFloatSplatValue(elements)
-                                : mlirDenseElementsAttrGetFloatValue(elements, index));
-    *out_int = 0;
-    return true;
-  case ZB_F64:
-    *out_float = splat ? mlirDenseElementsAttrGetDoubleSplatValue(elements)
-                       : mlirDenseElementsAttrGetDoubleValue(elements, index);
-    *out_int = 0;
-    return true;
-  case ZB_I64:
-    *out_int =
-        splat ? mlirDenseElementsAttrGetInt64SplatValue(elements) : mlirDenseElementsAttrGetInt64Value(elements, index);
-    break;
-  case ZB_I32:
-    *out_int =
-        splat ? mlirDenseElementsAttrGetInt32SplatValue(elements) : mlirDenseElementsAttrGetInt32Value(elements, index);
-    break;
-  case ZB_I1:
-    *out_int =
-        splat ? mlirDenseElementsAttrGetBoolSplatValue(elements) : mlirDenseElementsAttrGetBoolValue(elements, index);
-    break;
+#define TYPE(DTYPE, Name, c_type, is_float)                                                                            \
+  case DTYPE: {                                                                                                        \
+    const c_type element = (c_type)(splat ? mlirDenseElementsAttrGet##Name##SplatValue(elements)                       \
+                                          : mlirDenseElementsAttrGet##Name##Value(elements, index));                   \
+    *out_float = (double)element;                                                                                      \
+    *out_int = is_float ? 0 : (int64_t)element;                                                                        \
+    return true;                                                                                                       \
+  }
+    ZB_DENSE_TYPES(TYPE)
+#undef TYPE
   default:
     return false;
   }
-  *out_float = (double)*out_int;
-  return true;
 }
 
 /* Views that repeat or rearrange keep the property "all elements are equal". */
@@ -126,8 +106,7 @@ bool zb_scalar_constant(MlirValue value, double *out) {
   MlirOperation op = behind_views(value);
   zb_shape shape;
   int64_t integer;
-  if (!zb_op_is(op, "zb.constant") || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape))
-    return false;
+  if (!zb_op_is(op, "zb.constant") || !zb_value_shape(mlirOperationGetResult(op, 0), &shape)) return false;
   MlirAttribute elements = zb_get_attribute(op, "value");
   if (mlirAttributeIsNull(elements) || !mlirAttributeIsADenseElements(elements)) return false;
   if (!mlirDenseElementsAttrIsSplat(elements) && zb_shape_elements(&shape) != 1) return false;
@@ -178,10 +157,10 @@ static bool is_dead(MlirOperation op) {
   return true;
 }
 
-zb_status zb_erase_dead(zb_arena *arena, MlirBlock block, int64_t *erased) {
+zb_status zb_erase_dead(zb_arena *arena, MlirOperation function, int64_t *erased) {
   zb_op_list list;
   *erased = 0;
-  ZB_TRY(zb_op_list_collect(arena, block, &list));
+  ZB_TRY(zb_op_list_collect(arena, function, &list));
   for (size_t i = list.count; i-- > 0;) {
     if (!is_dead(list.items[i])) continue;
     zb_erase_op(list.items[i]);
@@ -220,26 +199,33 @@ bool zb_fold_widening_cast(MlirOperation op) {
   zb_shape from, to;
   if (!zb_op_is(op, "zb.cast") || zb_is_numbered(op)) return false;
   MlirValue value = mlirOperationGetOperand(op, 0);
-  if (!zb_type_shape(mlirValueGetType(value), &from) ||
-      !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &to))
-    return false;
+  if (!zb_value_shape(value, &from) || !zb_value_shape(mlirOperationGetResult(op, 0), &to)) return false;
   if (to.dtype != ZB_F32 || (from.dtype != ZB_BF16 && from.dtype != ZB_F16)) return false;
   MlirOperation sum = sum_behind_views(value);
   if (mlirOperationIsNull(sum)) return false;
   MlirContext context = mlirOperationGetContext(op);
   zb_set_attribute(sum, "dtype", zb_mlir_string(context, zb_dtype_name(to.dtype)));
   if (!infers(sum)) {
-    mlirOperationRemoveAttributeByName(sum, text_ref("dtype"));
+    zb_remove_attribute(sum, "dtype");
     return false;
   }
   for (MlirValue at = value;; at = mlirOperationGetOperand(zb_producer(at), 0)) {
-    zb_type_shape(mlirValueGetType(at), &from);
+    zb_value_shape(at, &from);
     from.dtype = to.dtype;
     mlirValueSetType(at, zb_shape_type(context, &from));
     if (mlirOperationEqual(zb_producer(at), sum)) break;
   }
   zb_replace_op(op, value);
   return true;
+}
+
+void zb_contiguous_layout(const zb_shape *shape, zb_layout *out) {
+  *out = (zb_layout){0};
+  int64_t stride = 1;
+  for (int i = shape->rank - 1; i >= 0; --i) {
+    out->strides[i] = stride;
+    stride *= shape->dims[i] > 0 ? shape->dims[i] : 1;
+  }
 }
 
 /* ---- What a value depends on ---- */
@@ -252,21 +238,20 @@ static uint8_t argument_depends(MlirOperation function, int index) {
 
 unsigned zb_node_depends(const zb_graph *graph, const uint8_t *depends, const zb_node *node) {
   unsigned bits = zb_has_trait(node->def, ZB_TRAIT_PURE) ? 0 : ZB_DEPENDS_DATA;
-  for (int i = 0; i < node->operand_count; ++i)
-    bits |= depends[graph->operands[node->operand_begin + i]];
+  ZB_FOR_EACH_OPERAND(value, graph, node)
+    bits |= depends[value];
   return bits;
 }
+
+bool zb_is_chain(unsigned depends) { return (depends & ZB_DEPENDS_WEIGHT) && !(depends & ZB_DEPENDS_DATA); }
 
 uint8_t *zb_graph_depends(zb_arena *arena, const zb_graph *graph) {
   uint8_t *depends = ZB_NEW(arena, uint8_t, graph->value_count);
   if (!depends) return NULL;
   for (int i = 0; i < graph->argument_count; ++i)
     depends[i] = argument_depends(graph->function, i);
-  for (int n = 0; n < graph->node_count; ++n) {
-    const zb_node *node = &graph->nodes[n];
-    unsigned bits = zb_node_depends(graph, depends, node);
-    for (int r = 0; r < node->result_count; ++r)
-      depends[node->result_begin + r] = (uint8_t)bits;
-  }
+  ZB_FOR_EACH_NODE(node, graph)
+    ZB_FOR_EACH_RESULT(value, node)
+      depends[value] = (uint8_t)zb_node_depends(graph, depends, node);
   return depends;
 }

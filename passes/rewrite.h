@@ -22,7 +22,7 @@ bool zb_is_numbered(MlirOperation op); /* a forward op of a differentiated progr
 
 /* A list of ops in program order, the terminator left out. */
 typedef ZB_LIST(MlirOperation) zb_op_list;
-zb_status zb_op_list_collect(zb_arena *arena, MlirBlock block, zb_op_list *out) ZB_MUST_USE; /* in the arena */
+zb_status zb_op_list_collect(zb_arena *arena, MlirOperation function, zb_op_list *out) ZB_MUST_USE; /* in the arena */
 
 /* ---- Attributes ---- */
 
@@ -39,7 +39,13 @@ void zb_set_flag(MlirOperation op, const char *name, bool value);
 /* The number that all elements of a value have: a zb.constant, perhaps behind zb.expand and zb.reshape. False if there
  * is none. */
 bool zb_scalar_constant(MlirValue value, double *out);
-/* Element `index` of dense elements of type f32, f64, i64, i32 or i1; false for others. */
+/* The element types of constants that passes look into: dtype, name in MLIR's functions, type in memory, and whether
+ * it is a float. */
+#define ZB_DENSE_TYPES(TYPE)                                                                                           \
+  TYPE(ZB_F32, Float, float, true)                                                                                     \
+  TYPE(ZB_F64, Double, double, true)                                                                                   \
+  TYPE(ZB_I64, Int64, int64_t, false) TYPE(ZB_I32, Int32, int32_t, false) TYPE(ZB_I1, Bool, int, false)
+/* Element `index` of dense elements of one of these; false for others. */
 bool zb_dense_element(MlirAttribute elements, zb_dtype dtype, int64_t index, double *out_float, int64_t *out_int);
 
 /* ---- Building and erasing ---- */
@@ -54,12 +60,15 @@ void zb_replace_op(MlirOperation op, MlirValue value);
 void zb_erase_op(MlirOperation op);
 /* Erases pure ops that nobody reads, those that they alone kept alive included: one walk from the last op to the first,
  * O(ops). *erased counts them. */
-zb_status zb_erase_dead(zb_arena *arena, MlirBlock block, int64_t *erased) ZB_MUST_USE;
+zb_status zb_erase_dead(zb_arena *arena, MlirOperation function, int64_t *erased) ZB_MUST_USE;
 
 /* A zb.cast from bf16 or f16 to f32 of a sum that nobody else reads: its op gives f32 itself ({dtype = "f32"}, of rows
  * that have it), through views between, and the cast is erased. The sum is then not rounded on the way. Whether it was
  * done. */
 bool zb_fold_widening_cast(MlirOperation op);
+
+/* Strides of a dense value; a dimension of no elements counts as one. */
+void zb_contiguous_layout(const zb_shape *shape, zb_layout *out);
 
 /* ---- What a value depends on ---- */
 
@@ -69,10 +78,11 @@ enum {
   ZB_DEPENDS_FROZEN = 1 << 2,  /* a zb.frozen argument */
 };
 enum { ZB_DEPENDS_WEIGHT = ZB_DEPENDS_TRAINED | ZB_DEPENDS_FROZEN };
-/* One byte of these bits a value of the graph, 0 for constants; release with zb_free. NULL when out of memory. */
+/* One byte of these bits a value of the graph, 0 for constants. NULL when out of memory. */
 uint8_t *zb_graph_depends(zb_arena *arena, const zb_graph *graph) ZB_MUST_USE;
-/* Of an op: the bits of its operands, DATA if it is not pure or unknown. It is part of a parameter chain if these have
- * WEIGHT and no DATA. */
+/* Of an op: the bits of its operands, DATA if it is not pure or unknown. */
 unsigned zb_node_depends(const zb_graph *graph, const uint8_t *depends, const zb_node *node);
+/* Whether bits are those of a parameter chain: WEIGHT and no DATA. */
+bool zb_is_chain(unsigned depends);
 
 #endif

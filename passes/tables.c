@@ -7,7 +7,6 @@
 
 #include "ir/builder.h"
 #include "passes/function.h"
-#include "runtime/base/text.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

@@ -14,11 +14,6 @@
 
 #include "passes/graph/autodiff_parts.h"
 
-#include "runtime/base/memory.h"
-
-#include <mlir-c/BuiltinAttributes.h>
-#include <stdlib.h>
-
 typedef struct sweep {
   zb_graph graph;
   uint8_t *depends;
@@ -69,9 +64,9 @@ static zb_result find_loss(const zb_graph *graph, int *out_loss) {
 }
 
 static zb_result check_not_differentiated(const zb_graph *graph) {
-  for (int n = 0; n < graph->node_count; ++n)
-    if (zb_op_is(graph->nodes[n].op, "zb.accumulate"))
-      return zb_op_error_at(graph->nodes[n].op, "leave zb-autodiff out for a program that has its gradients",
+  ZB_FOR_EACH_NODE(node, graph)
+    if (zb_op_is(node->op, "zb.accumulate"))
+      return zb_op_error_at(node->op, "leave zb-autodiff out for a program that has its gradients",
                             "already differentiated: the program accumulates gradients");
   return ZB_OK;
 }
@@ -92,47 +87,33 @@ static zb_result check_parameters(const zb_graph *graph) {
 static void find_needed(sweep *s) {
   for (int v = 0; v < s->graph.argument_count; ++v)
     s->needed[v] = zb_argument_has(s->graph.function, v, ZB_ATTR_PARAM);
-  for (int n = 0; n < s->graph.node_count; ++n) {
-    const zb_node *node = &s->graph.nodes[n];
+  ZB_FOR_EACH_NODE(node, &s->graph) {
     bool any = false;
-    for (int k = 0; k < node->operand_count; ++k)
-      any |= s->needed[s->graph.operands[node->operand_begin + k]];
+    ZB_FOR_EACH_OPERAND(operand, &s->graph, node)
+      any |= s->needed[operand];
     if (!any || zb_has_trait(node->def, ZB_TRAIT_ZERO_GRADIENT)) continue;
-    for (int r = 0; r < node->result_count; ++r)
-      s->needed[node->result_begin + r] = is_float(mlirValueGetType(s->graph.values[node->result_begin + r].value));
+    ZB_FOR_EACH_RESULT(value, node)
+      s->needed[value] = is_float(mlirValueGetType(s->graph.values[value].value));
   }
 }
 
-static bool is_chain(const sweep *s, int n) {
-  unsigned bits = zb_node_depends(&s->graph, s->depends, &s->graph.nodes[n]);
-  return (bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA);
-}
-
-/* Chains stand directly before their reader (zb_autodiff_own_chains), so the owner of a chain op is the next op that is
+/* Chains are directly before their reader (zb_autodiff_own_chains), so the owner of a chain op is the next op that is
  * none. */
 static void find_owners(sweep *s) {
   int owner = s->graph.node_count;
-  for (int n = s->graph.node_count - 1; n >= 0; --n) {
-    if (!is_chain(s, n)) owner = n;
-    s->owner[n] = owner;
+  ZB_FOR_EACH_NODE_BACKWARD(node, &s->graph) {
+    if (!zb_is_chain(zb_node_depends(&s->graph, s->depends, node))) owner = node->number;
+    s->owner[node->number] = owner;
   }
-}
-
-static void number_ops(const sweep *s) {
-  MlirContext context = mlirOperationGetContext(s->graph.function);
-  MlirStringRef name = mlirStringRefCreateFromCString(ZB_ATTR_ID);
-  for (int n = 0; n < s->graph.node_count; ++n)
-    mlirOperationSetAttributeByName(s->graph.nodes[n].op, name, zb_mlir_i64(context, n));
 }
 
 static zb_status sweep_init(zb_arena *arena, MlirOperation function, sweep *s) {
   ZB_TRY(zb_graph_build(arena, function, &s->graph));
   const int values = s->graph.value_count, arguments = s->graph.argument_count;
-  size_t longest = 1;
-  for (int n = 0; n < s->graph.node_count; ++n) {
-    size_t operands = (size_t)s->graph.nodes[n].operand_count, results = (size_t)s->graph.nodes[n].result_count;
-    if (operands > longest) longest = operands;
-    if (results > longest) longest = results;
+  int longest = 1;
+  ZB_FOR_EACH_NODE(node, &s->graph) {
+    if (node->operand_count > longest) longest = node->operand_count;
+    if (node->result_count > longest) longest = node->result_count;
   }
   s->depends = zb_graph_depends(arena, &s->graph);
   s->needed = ZB_NEW(arena, bool, values);
@@ -207,9 +188,9 @@ static zb_result not_differentiable(const zb_node *node) {
 static zb_result add_operand_gradients(sweep *s, const zb_node *node, zb_builder *b) {
   /* The last operand is the last use. */
   for (int k = node->operand_count - 1; k >= 0; --k) {
-    int value = s->graph.operands[node->operand_begin + k];
+    int value = zb_operand(&s->graph, node, k);
     if (!s->needs[k] || mlirValueIsNull(s->din[k])) continue;
-    if (!mlirTypeEqual(mlirValueGetType(s->din[k]), mlirValueGetType(s->graph.values[value].value)))
+    if (!zb_same_type(s->din[k], s->graph.values[value].value))
       return zb_op_error_at(node->op, "mend the grad of its row",
                             "the gradient of operand %d of '%s' has another type than the operand", k, node->def->name);
     contribute(s, b, value, s->din[k]);
@@ -226,7 +207,7 @@ static zb_result differentiate(sweep *s, int n) {
     any_gradient |= !mlirValueIsNull(s->dout[r]);
   }
   for (int k = 0; k < node->operand_count; ++k) {
-    s->needs[k] = s->needed[s->graph.operands[node->operand_begin + k]];
+    s->needs[k] = s->needed[zb_operand(&s->graph, node, k)];
     s->din[k] = (MlirValue){0};
     any_need |= s->needs[k];
   }
@@ -246,7 +227,7 @@ static zb_result seed(sweep *s) {
                           "the loss depends on no trained parameter");
   MlirNamedAttribute mark;
   zb_builder builder = builder_for(s, loss->producer, &mark);
-  zb_type_shape(mlirValueGetType(loss->value), &shape);
+  zb_value_shape(loss->value, &shape);
   s->gradient[s->loss] = zb_build_scalar(&builder, shape.dtype, 1.0);
   return builder.failed ? ZB_FAIL : ZB_OK;
 }
@@ -276,20 +257,18 @@ static zb_result read_options(zb_pass *pass, MlirOperation function, zb_optimize
   return ZB_FAIL;
 }
 
-static zb_result run(zb_pass *pass, MlirModule module) {
+static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
   zb_optimizer optimizer;
   int64_t micro_batches;
-  MlirOperation function;
-  MlirBlock block;
-  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   if (!read_options(pass, function, &optimizer, &micro_batches)) return ZB_FAIL;
   zb_arena *arena = &pass->arena;
   ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));
   ZB_PASS_TRY(pass, sweep_init(arena, function, &s));
   if (!check_not_differentiated(&s.graph) || !check_parameters(&s.graph) || !find_loss(&s.graph, &s.loss))
     return ZB_FAIL;
-  number_ops(&s);
+  ZB_FOR_EACH_NODE(node, &s.graph)
+    zb_set_i64(node->op, ZB_ATTR_ID, node->number);
   if (!sweep_back(pass, &s)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_autodiff_optimize(arena, function, &optimizer, micro_batches, s.parameters, s.parameter_count));
   pass->changes += s.graph.node_count;
@@ -309,5 +288,5 @@ const zb_pass_def zb_pass_autodiff = {
     .options = options,
     .requires_level = "graph",
     .ensures_level = "differentiated",
-    .run = run,
+    .run_on_function = run,
 };

@@ -37,10 +37,8 @@ static zb_status chains_init(zb_arena *arena, MlirOperation function, chains *c)
   c->found = ZB_NEW(arena, int, count);
   c->stack = ZB_NEW(arena, int, count);
   ZB_TRY(zb_arena_status(arena));
-  for (int n = 0; n < c->graph.node_count; ++n) {
-    unsigned bits = zb_node_depends(&c->graph, c->depends, &c->graph.nodes[n]);
-    c->member[n] = (bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA);
-  }
+  ZB_FOR_EACH_NODE(node, &c->graph)
+    c->member[node->number] = zb_is_chain(zb_node_depends(&c->graph, c->depends, node));
   return NULL;
 }
 
@@ -65,10 +63,9 @@ static void find_chain(chains *c, const int *operands, int operand_count, int re
     push(c, operands[i], reader, &depth);
   while (depth > 0) {
     int n = c->stack[--depth];
-    const zb_node *node = &c->graph.nodes[n];
     c->found[c->found_count++] = n;
-    for (int i = 0; i < node->operand_count; ++i)
-      push(c, c->graph.operands[node->operand_begin + i], reader, &depth);
+    ZB_FOR_EACH_OPERAND(operand, &c->graph, &c->graph.nodes[n])
+      push(c, operand, reader, &depth);
   }
   if (c->found_count) qsort(c->found, (size_t)c->found_count, sizeof c->found[0], compare_ints);
 }
@@ -95,7 +92,7 @@ static void place_chain(chains *c, MlirOperation reader_op, int reader) {
       mlirOperationMoveBefore(node->op, reader_op);
     }
     for (int k = 0; k < node->operand_count; ++k)
-      redirect(c, c->copy[n], k, c->graph.operands[node->operand_begin + k], reader);
+      redirect(c, c->copy[n], k, zb_operand(&c->graph, node, k), reader);
   }
 }
 
@@ -110,10 +107,9 @@ static void own_chain(chains *c, MlirOperation reader_op, const int *operands, i
 zb_status zb_autodiff_own_chains(zb_arena *arena, MlirOperation function, int64_t *changes) {
   chains c = {0};
   ZB_TRY(chains_init(arena, function, &c));
-  for (int n = 0; n < c.graph.node_count; ++n) {
-    const zb_node *node = &c.graph.nodes[n];
-    if (!c.member[n]) own_chain(&c, node->op, c.graph.operands + node->operand_begin, node->operand_count, n);
-  }
+  ZB_FOR_EACH_NODE(node, &c.graph)
+    if (!c.member[node->number])
+      own_chain(&c, node->op, c.graph.operands + node->operand_begin, node->operand_count, node->number);
   own_chain(&c, c.graph.terminator, c.graph.returned, c.graph.returned_count, c.graph.node_count);
   *changes += c.clones;
   return NULL;

@@ -19,7 +19,6 @@
 
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
-#include <mlir-c/BuiltinTypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,59 +214,7 @@ const char *zb_optimizer_name(int index) {
   return index >= 0 && index < OPTIMIZER_COUNT ? optimizers[index].name : NULL;
 }
 
-/* ---- Signature ---- */
-
-/* What is added to a function: types and attribute dictionaries of arguments and results. */
-typedef struct signature {
-  MlirContext context;
-  MlirType *inputs, *outputs;
-  MlirAttribute *input_attrs, *output_attrs;
-  MlirValue *returned;
-  size_t input_count, output_count;
-} signature;
-
-static MlirAttribute or_empty(MlirContext context, MlirAttribute dictionary) {
-  return mlirAttributeIsNull(dictionary) ? mlirDictionaryAttrGet(context, 0, NULL) : dictionary;
-}
-
-static zb_status signature_init(zb_arena *arena, MlirOperation function, size_t more_inputs, size_t more_outputs,
-                                signature *s) {
-  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
-  MlirOperation terminator = mlirBlockGetTerminator(block);
-  *s = (signature){.context = mlirOperationGetContext(function)};
-  s->input_count = (size_t)mlirBlockGetNumArguments(block);
-  s->output_count = (size_t)mlirOperationGetNumOperands(terminator);
-  size_t inputs = s->input_count + more_inputs, outputs = s->output_count + more_outputs;
-  s->inputs = ZB_NEW(arena, MlirType, inputs);
-  s->input_attrs = ZB_NEW(arena, MlirAttribute, inputs);
-  s->outputs = ZB_NEW(arena, MlirType, outputs);
-  s->output_attrs = ZB_NEW(arena, MlirAttribute, outputs);
-  s->returned = ZB_NEW(arena, MlirValue, outputs);
-  ZB_TRY(zb_arena_status(arena));
-  for (size_t i = 0; i < s->input_count; ++i) {
-    s->inputs[i] = mlirValueGetType(mlirBlockGetArgument(block, (intptr_t)i));
-    s->input_attrs[i] = or_empty(s->context, zb_argument_dictionary(function, (int)i));
-  }
-  for (size_t i = 0; i < s->output_count; ++i) {
-    s->returned[i] = mlirOperationGetOperand(terminator, (intptr_t)i);
-    s->outputs[i] = mlirValueGetType(s->returned[i]);
-    s->output_attrs[i] = or_empty(s->context, zb_result_dictionary(function, (int)i));
-  }
-  return NULL;
-}
-
-static MlirValue add_input(signature *s, MlirBlock block, MlirType type, MlirLocation location,
-                           MlirAttribute dictionary) {
-  s->inputs[s->input_count] = type;
-  s->input_attrs[s->input_count++] = dictionary;
-  return mlirBlockAddArgument(block, type, location);
-}
-
-static void add_output(signature *s, MlirValue value, const char *updates) {
-  s->returned[s->output_count] = value;
-  s->outputs[s->output_count] = mlirValueGetType(value);
-  s->output_attrs[s->output_count++] = zb_update_port(s->context, updates);
-}
+/* ---- Updates ---- */
 
 /* zb.param = "w" becomes zb.frozen = "w"; other entries stay. */
 static MlirAttribute frozen_dictionary(MlirContext context, MlirAttribute old) {
@@ -281,17 +228,6 @@ static MlirAttribute frozen_dictionary(MlirContext context, MlirAttribute old) {
   }
   return mlirDictionaryAttrGet(context, count, entries);
 }
-
-static void signature_apply(const signature *s, MlirOperation function, MlirOperation terminator) {
-  MlirType type =
-      mlirFunctionTypeGet(s->context, (intptr_t)s->input_count, s->inputs, (intptr_t)s->output_count, s->outputs);
-  zb_set_attribute(function, "function_type", mlirTypeAttrGet(type));
-  zb_set_attribute(function, "arg_attrs", mlirArrayAttrGet(s->context, (intptr_t)s->input_count, s->input_attrs));
-  zb_set_attribute(function, "res_attrs", mlirArrayAttrGet(s->context, (intptr_t)s->output_count, s->output_attrs));
-  mlirOperationSetOperands(terminator, (intptr_t)s->output_count, s->returned);
-}
-
-/* ---- Updates ---- */
 
 static int state_count(const zb_optimizer *optimizer) {
   const zb_optimizer_def *def = optimizer->def;
@@ -330,27 +266,25 @@ typedef struct update_plan {
   int64_t micro_batches;
   int states; /* a parameter */
   MlirValue step;
-  MlirBlock block;
-  MlirOperation function;
+  zb_function_builder f;
 } update_plan;
 
 /* States of one parameter, as new arguments. */
-static void add_states(const update_plan *plan, signature *s, const char *name, MlirType type, MlirValue *out) {
+static void add_states(update_plan *plan, const char *name, MlirType type, MlirValue *out) {
   for (int i = 0; i < plan->states; ++i) {
     char state[512];
     snprintf(state, sizeof state, "%s.%s", name, plan->optimizer->def->states[i]);
-    out[i] =
-        add_input(s, plan->block, type, mlirOperationGetLocation(plan->function), zb_state_port(s->context, state));
+    out[i] = zb_function_argument(&plan->f, type, zb_state_port(plan->f.context, state));
   }
 }
 
 static zb_status update_parameter(const update_plan *plan, zb_builder *b, const zb_parameter_uses *uses,
                                   const MlirValue *states, MlirValue *out) {
-  MlirValue parameter = mlirBlockGetArgument(plan->block, uses->argument), operands[OPERANDS_MAX];
+  MlirValue parameter = mlirBlockGetArgument(plan->f.block, uses->argument), operands[OPERANDS_MAX];
   zb_attr attrs[ZB_OPTIMIZER_KEYS + 1];
   zb_shape shape;
   int count = 0;
-  zb_type_shape(mlirValueGetType(parameter), &shape);
+  zb_value_shape(parameter, &shape);
   operands[count++] = parameter;
   operands[count++] = sum_uses(b, uses);
   for (int i = 0; i < plan->states; ++i)
@@ -364,42 +298,50 @@ static zb_status update_parameter(const update_plan *plan, zb_builder *b, const 
   return NULL;
 }
 
-zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_optimizer *optimizer,
-                               int64_t micro_batches, const zb_parameter_uses *parameters, int parameter_count) {
-  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
-  MlirOperation terminator = mlirBlockGetTerminator(block);
-  MlirLocation location = mlirOperationGetLocation(function);
-  signature s = {0};
-  update_plan plan = {optimizer, micro_batches, state_count(optimizer), {0}, block, function};
-  size_t states = (size_t)plan.states * (size_t)parameter_count;
-  MlirValue *state = ZB_NEW(arena, MlirValue, states);
-  MlirValue *updated = ZB_NEW(arena, MlirValue, states + (size_t)parameter_count);
+static zb_status add_updates(zb_arena *arena, MlirOperation function, update_plan *plan,
+                             const zb_parameter_uses *parameters, int parameter_count) {
+  zb_function_builder *f = &plan->f;
+  const int stride = 1 + plan->states;
+  MlirValue *state = ZB_NEW(arena, MlirValue, plan->states * parameter_count);
+  MlirValue *updated = ZB_NEW(arena, MlirValue, stride * parameter_count);
   ZB_TRY(zb_arena_status(arena));
-  ZB_TRY(signature_init(arena, function, states + 1, states + (size_t)parameter_count, &s));
+  ZB_TRY(zb_arena_status(&f->arena));
   for (int p = 0; p < parameter_count; ++p) {
     int argument = parameters[p].argument;
-    const char *name = zb_argument_string(function, argument, ZB_ATTR_PARAM);
+    MlirAttribute *attributes = &f->argument_attributes.items[argument];
     if (parameters[p].accumulates.count > 0)
-      add_states(&plan, &s, name, s.inputs[argument], state + p * plan.states);
+      add_states(plan, zb_port_get(*attributes).param, mlirValueGetType(mlirBlockGetArgument(f->block, argument)),
+                 state + p * plan->states);
     else
-      s.input_attrs[argument] = frozen_dictionary(s.context, s.input_attrs[argument]);
+      *attributes = frozen_dictionary(f->context, *attributes);
   }
-  zb_shape step = {.dtype = ZB_I64};
-  plan.step = add_input(&s, block, zb_shape_type(s.context, &step), location, zb_step_port(s.context, true));
-  zb_builder builder = zb_builder_before(terminator);
-  builder.location = location;
-  int stride = 1 + plan.states;
+  const zb_shape step = {.dtype = ZB_I64};
+  plan->step = zb_function_argument(f, zb_shape_type(f->context, &step), zb_step_port(f->context, true));
+  zb_builder builder = zb_builder_before(mlirBlockGetTerminator(f->block));
+  builder.location = f->location;
   for (int p = 0; p < parameter_count; ++p)
     if (parameters[p].accumulates.count > 0)
-      ZB_TRY(update_parameter(&plan, &builder, &parameters[p], state + p * plan.states, updated + p * stride));
+      ZB_TRY(update_parameter(plan, &builder, &parameters[p], state + p * plan->states, updated + p * stride));
   for (int p = 0; p < parameter_count; ++p)
     if (parameters[p].accumulates.count > 0)
-      add_output(&s, updated[p * stride], zb_argument_string(function, parameters[p].argument, ZB_ATTR_PARAM));
+      zb_function_result(
+          f, updated[p * stride],
+          zb_update_port(f->context, zb_argument_string(function, parameters[p].argument, ZB_ATTR_PARAM)));
   for (int p = 0; p < parameter_count; ++p)
-    for (int i = 0; i < plan.states && parameters[p].accumulates.count > 0; ++i) {
-      MlirAttribute dictionary = s.input_attrs[mlirBlockArgumentGetArgNumber(state[p * plan.states + i])];
-      add_output(&s, updated[p * stride + 1 + i], zb_port_get(dictionary).state);
+    for (int i = 0; i < plan->states && parameters[p].accumulates.count > 0; ++i) {
+      intptr_t argument = mlirBlockArgumentGetArgNumber(state[p * plan->states + i]);
+      const char *name = zb_port_get(f->argument_attributes.items[argument]).state;
+      zb_function_result(f, updated[p * stride + 1 + i], zb_update_port(f->context, name));
     }
-  signature_apply(&s, function, terminator);
   return NULL;
+}
+
+zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_optimizer *optimizer,
+                               int64_t micro_batches, const zb_parameter_uses *parameters, int parameter_count) {
+  update_plan plan = {.optimizer = optimizer, .micro_batches = micro_batches, .states = state_count(optimizer)};
+  zb_function_open(&plan.f, function);
+  zb_status status = add_updates(arena, function, &plan, parameters, parameter_count);
+  zb_status closed = zb_function_close(&plan.f, function);
+  if (status) zb_status_free(closed);
+  return status ? status : closed;
 }

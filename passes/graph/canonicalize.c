@@ -20,8 +20,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool same_type(MlirValue a, MlirValue b) { return mlirTypeEqual(mlirValueGetType(a), mlirValueGetType(b)); }
-
 static MlirValue result_of(MlirOperation op) { return mlirOperationGetResult(op, 0); }
 
 static zb_outcome replace(MlirOperation op, MlirValue value) {
@@ -35,7 +33,7 @@ static zb_outcome replace(MlirOperation op, MlirValue value) {
  * split in one. */
 static zb_outcome drop_identity(MlirOperation op) {
   MlirValue x = mlirOperationGetOperand(op, 0);
-  if (mlirOperationGetNumOperands(op) != 1 || mlirOperationGetNumResults(op) != 1 || !same_type(x, result_of(op)))
+  if (mlirOperationGetNumOperands(op) != 1 || mlirOperationGetNumResults(op) != 1 || !zb_same_type(x, result_of(op)))
     return ZB_KEPT;
   return replace(op, x);
 }
@@ -78,9 +76,7 @@ static zb_outcome reshape_of_swap(MlirOperation op) {
   MlirOperation swap = zb_producer_named(mlirOperationGetOperand(op, 0), "zb.transpose");
   int rank = mlirOperationIsNull(swap) ? -1 : zb_get_ints(swap, "permutation", p);
   if (rank < 2 || p[rank - 1] != rank - 2 || p[rank - 2] != rank - 1 || !is_identity(p, rank - 2)) return ZB_KEPT;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(swap, 0)), &in) ||
-      !zb_type_shape(mlirValueGetType(result_of(op)), &out))
-    return ZB_KEPT;
+  if (!zb_value_shape(mlirOperationGetResult(swap, 0), &in) || !zb_value_shape(result_of(op), &out)) return ZB_KEPT;
   int last = out.rank - 1;
   if (last < 1 || out.dims[last] != in.dims[rank - 1] || out.dims[last - 1] != in.dims[rank - 2]) return ZB_KEPT;
   MlirValue x = mlirOperationGetOperand(swap, 0);
@@ -124,7 +120,7 @@ static zb_outcome slice_of_slice(MlirOperation op) {
 static zb_outcome reduce_nothing(MlirOperation op) {
   MlirValue x = mlirOperationGetOperand(op, 0);
   zb_shape in, out;
-  if (!zb_type_shape(mlirValueGetType(x), &in) || !zb_type_shape(mlirValueGetType(result_of(op)), &out)) return ZB_KEPT;
+  if (!zb_value_shape(x, &in) || !zb_value_shape(result_of(op), &out)) return ZB_KEPT;
   if (zb_shape_elements(&in) != zb_shape_elements(&out) || zb_shape_elements(&in) == 0) return ZB_KEPT;
   MlirNamedAttribute mark;
   zb_builder builder = zb_builder_marked(op, op, &mark);
@@ -163,7 +159,7 @@ static zb_outcome drop_neutral(MlirOperation op, int side, double neutral, bool 
   MlirValue x = mlirOperationGetOperand(op, 1 - side);
   if (!zb_scalar_constant(mlirOperationGetOperand(op, side), &value) || value != neutral) return ZB_KEPT;
   if (sign_matters && signbit(value)) return ZB_KEPT;
-  if (!same_type(x, result_of(op))) return ZB_KEPT;
+  if (!zb_same_type(x, result_of(op))) return ZB_KEPT;
   return replace(op, x);
 }
 
@@ -180,7 +176,7 @@ static zb_outcome sub_zero(MlirOperation op) { return drop_neutral(op, 1, 0.0, t
 static zb_outcome add_zero(MlirOperation op) {
   zb_shape shape;
   double value;
-  if (!zb_type_shape(mlirValueGetType(result_of(op)), &shape)) return ZB_KEPT;
+  if (!zb_value_shape(result_of(op), &shape)) return ZB_KEPT;
   bool integer = shape.dtype == ZB_I64 || shape.dtype == ZB_I32;
   for (int side = 1; side >= 0; --side) {
     if (!zb_scalar_constant(mlirOperationGetOperand(op, side), &value) || value != 0 || !(integer || signbit(value)))
@@ -210,11 +206,9 @@ static zb_outcome skip_expand(MlirOperation op) {
   for (int i = 0; i < (int)mlirOperationGetNumOperands(op); ++i) {
     MlirOperation expand = zb_producer_named(mlirOperationGetOperand(op, i), "zb.expand");
     if (mlirOperationIsNull(expand)) continue;
-    if (!zb_op_view_get(op, &view, &storage) || !zb_type_shape(mlirValueGetType(result_of(op)), &wanted))
-      return ZB_KEPT;
+    if (!zb_op_view_get(op, &view, &storage) || !zb_value_shape(result_of(op), &wanted)) return ZB_KEPT;
     MlirValue source = mlirOperationGetOperand(expand, 0);
-    if (view.operand_count != (int)mlirOperationGetNumOperands(op) ||
-        !zb_type_shape(mlirValueGetType(source), &storage.shapes[i]))
+    if (view.operand_count != (int)mlirOperationGetNumOperands(op) || !zb_value_shape(source, &storage.shapes[i]))
       return ZB_KEPT;
     if (!def->infer(&view, &got, &error) || !zb_shape_equal(&got, &wanted)) continue;
     mlirOperationSetOperand(op, i, source);
@@ -290,18 +284,15 @@ static zb_result canonicalize_op(zb_pass *pass, MlirOperation op) {
   return ZB_OK;
 }
 
-static zb_result run(zb_pass *pass, MlirModule module) {
-  MlirOperation function;
-  MlirBlock block;
+static zb_result run(zb_pass *pass, MlirOperation function) {
   zb_op_list list;
   zb_result result = ZB_OK;
   int64_t erased;
-  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, function, &list));
   for (size_t i = 0; i < list.count && result; ++i)
     result = canonicalize_op(pass, list.items[i]);
   if (!result || pass->changes == 0) return result;
-  ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, block, &erased));
+  ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, function, &erased));
   return ZB_OK;
 }
 
@@ -310,5 +301,5 @@ const zb_pass_def zb_pass_canonicalize = {
     .summary = "bring ops to one form: transposes into products, views composed, neutral ops dropped",
     .requires_level = "graph",
     .last_level = "split",
-    .run = run,
+    .run_on_function = run,
 };

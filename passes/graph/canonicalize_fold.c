@@ -8,7 +8,6 @@
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdint.h>
-#include <string.h>
 
 enum { CONSTANT_BYTES_MAX = 1024 };
 
@@ -48,23 +47,15 @@ zb_outcome zb_fold_reshape(MlirOperation op) {
 /* Stores a scalar as element `index` of a buffer of its dtype. False for a type that is not folded, or a value outside
  * of it. */
 static bool store(const scalar *from, void *buffer, int64_t index) {
+  const int64_t whole = from->dtype == ZB_I1 ? from->integer != 0 : from->integer;
+  if (from->dtype == ZB_I32 && (whole < INT32_MIN || whole > INT32_MAX)) return false;
   switch (from->dtype) {
-  case ZB_F32:
-    ((float *)buffer)[index] = (float)from->number;
+#define TYPE(DTYPE, Name, c_type, is_float)                                                                            \
+  case DTYPE:                                                                                                          \
+    ((c_type *)buffer)[index] = is_float ? (c_type)from->number : (c_type)whole;                                       \
     return true;
-  case ZB_F64:
-    ((double *)buffer)[index] = from->number;
-    return true;
-  case ZB_I64:
-    ((int64_t *)buffer)[index] = from->integer;
-    return true;
-  case ZB_I32:
-    if (from->integer < INT32_MIN || from->integer > INT32_MAX) return false;
-    ((int32_t *)buffer)[index] = (int32_t)from->integer;
-    return true;
-  case ZB_I1:
-    ((int *)buffer)[index] = from->integer != 0;
-    return true;
+    ZB_DENSE_TYPES(TYPE)
+#undef TYPE
   default:
     return false;
   }
@@ -72,16 +63,11 @@ static bool store(const scalar *from, void *buffer, int64_t index) {
 
 static MlirAttribute dense_of(MlirType type, zb_dtype dtype, int64_t count, const void *buffer) {
   switch (dtype) {
-  case ZB_F32:
-    return mlirDenseElementsAttrFloatGet(type, count, buffer);
-  case ZB_F64:
-    return mlirDenseElementsAttrDoubleGet(type, count, buffer);
-  case ZB_I64:
-    return mlirDenseElementsAttrInt64Get(type, count, buffer);
-  case ZB_I32:
-    return mlirDenseElementsAttrInt32Get(type, count, buffer);
-  case ZB_I1:
-    return mlirDenseElementsAttrBoolGet(type, count, buffer);
+#define TYPE(DTYPE, Name, c_type, is_float)                                                                            \
+  case DTYPE:                                                                                                          \
+    return mlirDenseElementsAttr##Name##Get(type, count, buffer);
+    ZB_DENSE_TYPES(TYPE)
+#undef TYPE
   default:
     return (MlirAttribute){0};
   }
@@ -91,24 +77,16 @@ static bool is_float(zb_dtype dtype) { return dtype == ZB_F32 || dtype == ZB_F64
 
 /* The meaning of zb.cast: float to integer truncates, anything to i1 is "not zero". */
 static bool cast_scalar(const scalar *from, zb_dtype to, scalar *out) {
-  *out = (scalar){.dtype = to};
+  const bool real = is_float(from->dtype);
+  *out = (scalar){.dtype = to, .number = real ? from->number : (double)from->integer, .integer = from->integer};
   if (to == ZB_I1) {
-    out->integer = is_float(from->dtype) ? from->number != 0 : from->integer != 0;
+    out->integer = real ? from->number != 0 : from->integer != 0;
     return true;
   }
-  if (is_float(to)) {
-    /* An integer beyond 2^53 would be rounded twice on its way through double. */
-    if (!is_float(from->dtype) && (from->integer > (INT64_C(1) << 53) || from->integer < -(INT64_C(1) << 53)))
-      return false;
-    out->number = is_float(from->dtype) ? from->number : (double)from->integer;
-    return true;
-  }
-  if (!is_float(from->dtype)) {
-    out->integer = from->integer;
-    return true;
-  }
-  if (!(from->number > -9e18 && from->number < 9e18)) return false;
-  out->integer = (int64_t)from->number;
+  /* An integer beyond 2^53 would be rounded twice on its way through double. */
+  if (is_float(to)) return real || (from->integer <= (INT64_C(1) << 53) && from->integer >= -(INT64_C(1) << 53));
+  if (real && !(from->number > -9e18 && from->number < 9e18)) return false;
+  if (real) out->integer = (int64_t)from->number;
   return true;
 }
 
@@ -121,9 +99,7 @@ zb_outcome zb_fold_cast(MlirOperation op) {
   MlirValue result = mlirOperationGetResult(op, 0);
   zb_shape in, out;
   if (mlirOperationIsNull(constant) || mlirAttributeIsNull(elements_of(constant))) return ZB_KEPT;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(constant, 0)), &in) ||
-      !zb_type_shape(mlirValueGetType(result), &out))
-    return ZB_KEPT;
+  if (!zb_value_shape(mlirOperationGetResult(constant, 0), &in) || !zb_value_shape(result, &out)) return ZB_KEPT;
   if (zb_shape_bytes(&in) > CONSTANT_BYTES_MAX || zb_shape_bytes(&out) > CONSTANT_BYTES_MAX ||
       zb_shape_bytes(&out) <= 0)
     return ZB_KEPT;
@@ -142,84 +118,55 @@ zb_outcome zb_fold_cast(MlirOperation op) {
 static bool load_scalar(MlirValue value, scalar *out) {
   MlirOperation constant = zb_producer_named(value, "zb.constant");
   zb_shape shape;
-  if (mlirOperationIsNull(constant) || !zb_type_shape(mlirValueGetType(value), &shape) || shape.rank != 0) return false;
+  if (mlirOperationIsNull(constant) || !zb_value_shape(value, &shape) || shape.rank != 0) return false;
   out->dtype = shape.dtype;
   return zb_dense_element(elements_of(constant), shape.dtype, 0, &out->number, &out->integer);
 }
 
-/* Rounded once, in float: double would round twice. */
-static bool float_result(char operation, float x, float y, float *out) {
-  switch (operation) {
-  case '+':
-    *out = x + y;
-    return true;
-  case '-':
-    *out = x - y;
-    return true;
-  case '*':
-    *out = x * y;
-    return true;
-  case '/':
-    *out = x / y;
-    return true;
-  case 'n':
-    *out = -x;
-    return true;
-  case 'q':
-    *out = sqrtf(x);
-    return true;
-  case 'r':
-    *out = 1.0f / x;
-    return true;
-  default:
-    return false;
-  }
+/* Ops on floats, rounded once in float (double would round twice), and on integers (*out is set; false: overflow and
+ * division by zero are left to the kernel, which says what they mean). */
+#define OPERATIONS(OPERATION)                                                                                          \
+  OPERATION(add, x + y, !__builtin_add_overflow(i, j, out))                                                            \
+  OPERATION(sub, x - y, !__builtin_sub_overflow(i, j, out))                                                            \
+  OPERATION(mul, x *y, !__builtin_mul_overflow(i, j, out))                                                             \
+  OPERATION(div, x / y, divide(i, j, out))                                                                             \
+  OPERATION(neg, -x, !__builtin_sub_overflow((int64_t)0, i, out))                                                      \
+  OPERATION(sqrt, sqrtf(x), false)                                                                                     \
+  OPERATION(reciprocal, 1.0f / x, false)
+
+static bool divide(int64_t i, int64_t j, int64_t *out) {
+  if (j == 0 || (i == INT64_MIN && j == -1)) return false;
+  *out = i / j;
+  return true;
 }
 
-/* Overflow and division by zero are left to the kernel, which says what they mean. */
-static bool integer_result(char operation, int64_t x, int64_t y, int64_t *out) {
-  switch (operation) {
-  case '+':
-    return !__builtin_add_overflow(x, y, out);
-  case '-':
-    return !__builtin_sub_overflow(x, y, out);
-  case '*':
-    return !__builtin_mul_overflow(x, y, out);
-  case 'n':
-    return !__builtin_sub_overflow((int64_t)0, x, out);
-  case '/':
-    if (y == 0 || (x == INT64_MIN && y == -1)) return false;
-    *out = x / y;
-    return true;
-  default:
-    return false;
-  }
-}
-
-static char operation_of(MlirOperation op) {
-  static const struct {
-    const char *name;
-    char operation;
-  } rows[] = {{"zb.add", '+'}, {"zb.sub", '-'},  {"zb.mul", '*'},       {"zb.div", '/'},
-              {"zb.neg", 'n'}, {"zb.sqrt", 'q'}, {"zb.reciprocal", 'r'}};
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
-    if (zb_op_is(op, rows[i].name)) return rows[i].operation;
+static float float_result(MlirOperation op, float x, float y) {
+#define OPERATION(name, number, integer)                                                                               \
+  if (zb_op_is(op, "zb." #name)) return number;
+  OPERATIONS(OPERATION)
+#undef OPERATION
   return 0;
+}
+
+static bool integer_result(MlirOperation op, int64_t i, int64_t j, int64_t *out) {
+#define OPERATION(name, number, integer)                                                                               \
+  if (zb_op_is(op, "zb." #name)) return integer;
+  OPERATIONS(OPERATION)
+#undef OPERATION
+  return false;
 }
 
 zb_outcome zb_fold_arithmetic(MlirOperation op) {
   scalar x = {0}, y = {0}, out;
   int64_t buffer[1];
-  float number = 0;
   MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
   if (!load_scalar(mlirOperationGetOperand(op, 0), &x)) return ZB_KEPT;
   if (mlirOperationGetNumOperands(op) > 1 && !load_scalar(mlirOperationGetOperand(op, 1), &y)) return ZB_KEPT;
   out = (scalar){.dtype = x.dtype};
-  bool folded = false;
-  if (x.dtype == ZB_F32) folded = float_result(operation_of(op), (float)x.number, (float)y.number, &number);
-  if (x.dtype == ZB_I64 || x.dtype == ZB_I32)
-    folded = integer_result(operation_of(op), x.integer, y.integer, &out.integer);
-  out.number = (double)number;
-  if (!folded || !store(&out, buffer, 0)) return ZB_KEPT;
+  if (x.dtype == ZB_F32)
+    out.number = (double)float_result(op, (float)x.number, (float)y.number);
+  else if ((x.dtype != ZB_I64 && x.dtype != ZB_I32) || !integer_result(op, x.integer, y.integer, &out.integer))
+    return ZB_KEPT;
+  if (!store(&out, buffer, 0)) return ZB_KEPT;
   return replace_by_constant(op, dense_of(type, x.dtype, 1, buffer));
 }

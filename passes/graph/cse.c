@@ -74,8 +74,7 @@ static bool equal_results(MlirOperation a, MlirOperation b) {
   intptr_t count = mlirOperationGetNumResults(a);
   if (count != mlirOperationGetNumResults(b)) return false;
   for (intptr_t i = 0; i < count; ++i)
-    if (!mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(a, i)), mlirValueGetType(mlirOperationGetResult(b, i))))
-      return false;
+    if (!zb_same_type(mlirOperationGetResult(a, i), mlirOperationGetResult(b, i))) return false;
   return true;
 }
 
@@ -112,8 +111,7 @@ static bool may_merge(const zb_graph *graph, const uint8_t *depends, const zb_no
       !mlirContextIsRegisteredOperation(mlirOperationGetContext(node->op),
                                         mlirIdentifierStr(mlirOperationGetName(node->op))))
     return false;
-  unsigned bits = zb_node_depends(graph, depends, node);
-  return !((bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA));
+  return !zb_is_chain(zb_node_depends(graph, depends, node));
 }
 
 static zb_status merge_all(zb_arena *arena, MlirOperation function, int64_t *changes) {
@@ -128,10 +126,9 @@ static zb_status merge_all(zb_arena *arena, MlirOperation function, int64_t *cha
   t.mask = size - 1;
   const uint8_t *depends = zb_graph_depends(arena, &graph);
   ZB_TRY(zb_arena_status(arena));
-  for (int n = 0; n < graph.node_count; ++n) {
-    MlirOperation op = graph.nodes[n].op;
-    if (!may_merge(&graph, depends, &graph.nodes[n])) continue;
-    MlirOperation first = find_or_enter(&t, op);
+  ZB_FOR_EACH_NODE(node, &graph) {
+    MlirOperation op = node->op, first = {0};
+    if (may_merge(&graph, depends, node)) first = find_or_enter(&t, op);
     if (mlirOperationIsNull(first)) continue;
     for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r)
       mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, r), mlirOperationGetResult(first, r));
@@ -141,10 +138,7 @@ static zb_status merge_all(zb_arena *arena, MlirOperation function, int64_t *cha
   return NULL;
 }
 
-static zb_result run(zb_pass *pass, MlirModule module) {
-  MlirOperation function;
-  MlirBlock block;
-  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+static zb_result run(zb_pass *pass, MlirOperation function) {
   ZB_PASS_TRY(pass, merge_all(&pass->arena, function, &pass->changes));
   return ZB_OK;
 }
@@ -154,5 +148,5 @@ const zb_pass_def zb_pass_cse = {
     .summary = "merge pure ops that compute the same, except uses of parameters",
     .requires_level = "graph",
     .last_level = "split",
-    .run = run,
+    .run_on_function = run,
 };

@@ -12,11 +12,8 @@
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
 
-static zb_result run(zb_pass *pass, MlirModule module) {
-  MlirOperation function;
-  MlirBlock block;
-  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, block, &pass->changes));
+static zb_result run(zb_pass *pass, MlirOperation function) {
+  ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, function, &pass->changes));
   return ZB_OK;
 }
 
@@ -25,5 +22,5 @@ const zb_pass_def zb_pass_dce = {
     .summary = "erase pure ops whose results nobody reads",
     .requires_level = "graph",
     .last_level = "split",
-    .run = run,
+    .run_on_function = run,
 };

@@ -31,8 +31,7 @@ static bool takes_residual(MlirOperation op) {
 static bool fits(MlirOperation add, MlirOperation op, MlirValue residual) {
   MlirValue own = mlirOperationGetResult(op, 0);
   if (!zb_value_used_once(own) || zb_get_i64(add, ZB_ATTR_OF, -1) != zb_get_i64(op, ZB_ATTR_OF, -1)) return false;
-  return mlirTypeEqual(mlirValueGetType(own), mlirValueGetType(residual)) &&
-         mlirTypeEqual(mlirValueGetType(own), mlirValueGetType(mlirOperationGetResult(add, 0)));
+  return zb_same_type(own, residual) && zb_same_type(own, mlirOperationGetResult(add, 0));
 }
 
 /* Made again at the place of the sum, where both summands are there. */
@@ -61,12 +60,9 @@ static bool try_sum(MlirOperation add) {
   return false;
 }
 
-static zb_result run(zb_pass *pass, MlirModule module) {
-  MlirOperation function;
-  MlirBlock block;
+static zb_result run(zb_pass *pass, MlirOperation function) {
   zb_op_list list;
-  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, function, &list));
   /* What is erased stands before the sum, so the rest of the list stays valid. */
   for (size_t i = 0; i < list.count; ++i)
     pass->changes += try_sum(list.items[i]);
@@ -77,5 +73,5 @@ const zb_pass_def zb_pass_fuse = {
     .name = "zb-fuse",
     .summary = "put sums into the ops that make a summand: the gradient past a norm into that through it",
     .requires_level = "split",
-    .run = run,
+    .run_on_function = run,
 };

@@ -44,19 +44,10 @@ typedef struct layouts {
 
 /* ---- Layouts ---- */
 
-static void contiguous_layout(const zb_shape *shape, zb_layout *out) {
-  *out = (zb_layout){0};
-  int64_t stride = 1;
-  for (int i = shape->rank - 1; i >= 0; --i) {
-    out->strides[i] = stride;
-    stride *= shape->dims[i] > 0 ? shape->dims[i] : 1;
-  }
-}
-
 /* The stride of a dimension of one element never counts; the offset does not matter to a reader. */
 static bool is_contiguous(const zb_shape *shape, const zb_layout *layout) {
   zb_layout dense;
-  contiguous_layout(shape, &dense);
+  zb_contiguous_layout(shape, &dense);
   if (zb_shape_elements(shape) == 0) return true;
   for (int i = 0; i < shape->rank; ++i)
     if (shape->dims[i] != 1 && layout->strides[i] != dense.strides[i]) return false;
@@ -139,7 +130,7 @@ static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def
   for (int i = 0; i < operand_count; ++i) {
     const value_state *state = &l->values[operands[i]];
     zb_shape shape;
-    if (!state->strided || !zb_type_shape(mlirValueGetType(l->graph.values[operands[i]].value), &shape)) continue;
+    if (!state->strided || !zb_value_shape(l->graph.values[operands[i]].value, &shape)) continue;
     if (reader_takes(def, &shape, &state->layout)) continue;
     MlirValue copy = contiguous_for(l, operands[i], op);
     if (mlirValueIsNull(copy)) return ZB_FAIL;
@@ -150,12 +141,12 @@ static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def
 
 /* Layouts of the results over that of operand 0. False if strides cannot express one of them. */
 static bool view_results(layouts *l, const zb_node *node, const zb_op_view *view, const zb_layout *in) {
-  for (int r = 0; r < node->result_count; ++r) {
-    int value = node->result_begin + r;
+  ZB_FOR_EACH_RESULT(value, node) {
     value_state *state = &l->values[value];
     zb_shape shape;
-    if (!zb_type_shape(mlirValueGetType(l->graph.values[value].value), &shape)) return false;
-    if (!node->def->view(view, in, r, &shape, &state->layout)) return false;
+    if (!zb_value_shape(l->graph.values[value].value, &shape) ||
+        !node->def->view(view, in, value - node->result_begin, &shape, &state->layout))
+      return false;
     state->strided = !is_contiguous(&shape, &state->layout);
   }
   return true;
@@ -171,7 +162,7 @@ static zb_result visit_view(layouts *l, const zb_node *node) {
   MlirValue copy = contiguous_for(l, operand, node->op);
   if (mlirValueIsNull(copy)) return ZB_FAIL;
   mlirOperationSetOperand(node->op, 0, copy);
-  contiguous_layout(&view.operands[0], &dense);
+  zb_contiguous_layout(&view.operands[0], &dense);
   if (view_results(l, node, &view, &dense)) return ZB_OK;
   return zb_op_error_at(node->op, "mend the `view` of its row", "'%s' is no view even of contiguous data",
                         node->def->name);
@@ -182,8 +173,7 @@ static bool is_view(const zb_node *node) {
 }
 
 static zb_result visit_all(layouts *l) {
-  for (int n = 0; n < l->graph.node_count; ++n) {
-    const zb_node *node = &l->graph.nodes[n];
+  ZB_FOR_EACH_NODE(node, &l->graph) {
     zb_result result = is_view(node) ? visit_view(l, node)
                                      : visit_reader(l, node->op, node->def, l->graph.operands + node->operand_begin,
                                                     node->operand_count);
@@ -195,23 +185,19 @@ static zb_result visit_all(layouts *l) {
 /* ---- Folding ---- */
 
 static bool folds(const zb_graph *graph, const zb_node *accumulate) {
-  int number = graph->operands[accumulate->operand_begin];
-  for (;;) {
-    const zb_value *value = &graph->values[number];
+  for (const zb_node *reader = accumulate;;) {
+    const zb_value *value = &graph->values[zb_operand(graph, reader, 0)];
     if (value->producer < 0 || value->use_count != 1 || value->returned || value->index != 0) return false;
-    const zb_node *producer = &graph->nodes[value->producer];
-    if (!zb_op_is(producer->op, "zb.reshape")) return zb_has_trait(producer->def, ZB_TRAIT_ACCUMULATES);
-    number = graph->operands[producer->operand_begin];
+    reader = &graph->nodes[value->producer];
+    if (!zb_op_is(reader->op, "zb.reshape")) return zb_has_trait(reader->def, ZB_TRAIT_ACCUMULATES);
   }
 }
 
 static void decide_folds(layouts *l) {
-  MlirStringRef name = mlirStringRefCreateFromCString(ZB_ATTR_FOLD);
-  for (int n = 0; n < l->graph.node_count; ++n) {
-    const zb_node *node = &l->graph.nodes[n];
+  ZB_FOR_EACH_NODE(node, &l->graph) {
     if (!zb_op_is(node->op, "zb.accumulate") || node->operand_count != 1 || !folds(&l->graph, node)) continue;
-    if (!mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, name))) continue;
-    mlirOperationSetAttributeByName(node->op, name, mlirUnitAttrGet(mlirOperationGetContext(node->op)));
+    if (zb_has_attribute(node->op, ZB_ATTR_FOLD)) continue;
+    zb_set_attribute(node->op, ZB_ATTR_FOLD, mlirUnitAttrGet(mlirOperationGetContext(node->op)));
     ++l->changes;
   }
 }
@@ -220,40 +206,36 @@ static void decide_folds(layouts *l) {
 
 static zb_status layouts_init(zb_arena *arena, MlirOperation function, layouts *l) {
   ZB_TRY(zb_graph_build(arena, function, &l->graph));
-  for (int n = 0; n < l->graph.node_count; ++n) {
-    int64_t id = zb_get_i64(l->graph.nodes[n].op, ZB_ATTR_ID, -1);
+  ZB_FOR_EACH_NODE(node, &l->graph) {
+    int64_t id = zb_get_i64(node->op, ZB_ATTR_ID, -1);
     if (id >= l->id_count && id < IDS_MAX) l->id_count = id + 1;
   }
-  l->values = zb_arena_take(arena, (size_t)l->graph.value_count + 1, sizeof *l->values);
+  l->values = ZB_NEW(arena, value_state, l->graph.value_count);
   l->forward_ops = ZB_NEW(arena, MlirOperation, l->id_count);
   ZB_TRY(zb_arena_status(arena));
-  for (int n = 0; n < l->graph.node_count; ++n) {
-    int64_t id = zb_get_i64(l->graph.nodes[n].op, ZB_ATTR_ID, -1);
-    if (id >= 0 && id < l->id_count) l->forward_ops[id] = l->graph.nodes[n].op;
+  ZB_FOR_EACH_NODE(node, &l->graph) {
+    int64_t id = zb_get_i64(node->op, ZB_ATTR_ID, -1);
+    if (id >= 0 && id < l->id_count) l->forward_ops[id] = node->op;
   }
   for (int v = 0; v < l->graph.value_count; ++v) {
     zb_shape shape;
-    if (zb_type_shape(mlirValueGetType(l->graph.values[v].value), &shape))
-      contiguous_layout(&shape, &l->values[v].layout);
+    if (zb_value_shape(l->graph.values[v].value, &shape)) zb_contiguous_layout(&shape, &l->values[v].layout);
   }
   return NULL;
 }
 
-/* Gradients that leave bf16 for good, dW above all, do so in the op that sums them. */
-static zb_result widen_sums(zb_pass *pass, MlirBlock block) {
+/* Gradients that leave bf16 permanently, dW above all, do so in the op that sums them. */
+static zb_result widen_sums(zb_pass *pass, MlirOperation function) {
   zb_op_list list;
-  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, function, &list));
   for (size_t i = 0; i < list.count; ++i)
     pass->changes += zb_fold_widening_cast(list.items[i]);
   return ZB_OK;
 }
 
-static zb_result run(zb_pass *pass, MlirModule module) {
+static zb_result run(zb_pass *pass, MlirOperation function) {
   layouts l = {0};
-  MlirOperation function;
-  MlirBlock block;
-  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  if (!widen_sums(pass, block)) return ZB_FAIL;
+  if (!widen_sums(pass, function)) return ZB_FAIL;
   ZB_PASS_TRY(pass, layouts_init(&pass->arena, function, &l));
   if (!visit_all(&l)) return ZB_FAIL;
   decide_folds(&l);
@@ -265,5 +247,5 @@ const zb_pass_def zb_pass_layout = {
     .name = "zb-layout",
     .summary = "make views strides, copy where a reader needs dense data, fold accumulates into products",
     .requires_level = "split",
-    .run = run,
+    .run_on_function = run,
 };

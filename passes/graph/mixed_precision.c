@@ -51,25 +51,24 @@ static void set_kind(mixed *m, int value, value_kind kind) {
 
 /* ---- Forms of a value ---- */
 
-/* The view op that makes the value, if a cast before it is no larger than one behind it: -1 if there is none. */
-static int view_before(const mixed *m, int value) {
-  int producer = m->graph.values[value].producer;
-  if (producer < 0) return -1;
-  const zb_node *node = &m->graph.nodes[producer];
-  if (!node->def || node->def->op_class != ZB_CLASS_VIEW || node->operand_count != 1 || node->result_count != 1)
-    return -1;
+/* The view op that makes the value, if a cast before it is no larger than one behind it, or NULL. */
+static const zb_node *view_before(const mixed *m, int value) {
+  const zb_node *node = zb_maker(&m->graph, value);
+  if (!node || !node->def || node->def->op_class != ZB_CLASS_VIEW || node->operand_count != 1 ||
+      node->result_count != 1)
+    return NULL;
   zb_shape in, out;
-  bool known = zb_type_shape(mlirValueGetType(m->graph.values[m->graph.operands[node->operand_begin]].value), &in) &&
-               zb_type_shape(mlirValueGetType(m->graph.values[value].value), &out);
-  return known && zb_shape_elements(&in) <= zb_shape_elements(&out) ? producer : -1;
+  bool known = zb_value_shape(m->graph.values[zb_operand(&m->graph, node, 0)].value, &in) &&
+               zb_value_shape(m->graph.values[value].value, &out);
+  return known && zb_shape_elements(&in) <= zb_shape_elements(&out) ? node : NULL;
 }
 
 /* The view of another operand, of which it takes the element type. */
 static MlirValue with_operand(zb_builder *b, MlirOperation view, MlirValue operand) {
   MlirOperation copy = mlirOperationClone(view);
   zb_shape shape, operand_shape;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(view, 0)), &shape)) return (MlirValue){0};
-  if (!zb_type_shape(mlirValueGetType(operand), &operand_shape)) return (MlirValue){0};
+  if (!zb_value_shape(mlirOperationGetResult(view, 0), &shape)) return (MlirValue){0};
+  if (!zb_value_shape(operand, &operand_shape)) return (MlirValue){0};
   shape.dtype = operand_shape.dtype;
   mlirBlockInsertOwnedOperationBefore(b->block, b->before, copy);
   mlirOperationSetOperand(copy, 0, operand);
@@ -82,9 +81,9 @@ static MlirValue with_operand(zb_builder *b, MlirOperation view, MlirValue opera
 static MlirValue form_of(mixed *m, int value, int form, MlirOperation reader) {
   enum { VIEWS_MAX = 64 }; /* deeper chains of views are cast behind the last one */
   int views[VIEWS_MAX], depth = 0, at = value;
-  while (mlirValueIsNull(m->forms[at][form]) && depth < VIEWS_MAX && view_before(m, at) >= 0) {
+  while (mlirValueIsNull(m->forms[at][form]) && depth < VIEWS_MAX && view_before(m, at)) {
     views[depth++] = at;
-    at = m->graph.operands[m->graph.nodes[view_before(m, at)].operand_begin];
+    at = zb_operand(&m->graph, view_before(m, at), 0);
   }
   zb_builder builder = zb_builder_before(reader);
   MlirValue made = m->forms[at][form];
@@ -103,8 +102,6 @@ static MlirValue form_of(mixed *m, int value, int form, MlirOperation reader) {
 
 /* ---- Ops ---- */
 
-static bool is_chain(unsigned depends) { return (depends & ZB_DEPENDS_WEIGHT) && !(depends & ZB_DEPENDS_DATA); }
-
 static bool bf16_holds(double number) {
   float narrow = (float)number;
   uint32_t bits;
@@ -116,15 +113,14 @@ static bool bf16_holds(double number) {
  * nothing. */
 static bool is_weak(const mixed *m, int value) {
   double number;
-  if (is_chain(m->depends[value])) return true;
+  if (zb_is_chain(m->depends[value])) return true;
   return zb_scalar_constant(m->graph.values[value].value, &number) && bf16_holds(number);
 }
 
 /* The form of the operands of a FOLLOW op. */
 static int form_to_follow(const mixed *m, const zb_node *node) {
   bool low = false, full = false, all_low = true;
-  for (int i = 0; i < node->operand_count; ++i) {
-    int value = m->graph.operands[node->operand_begin + i];
+  ZB_FOR_EACH_OPERAND(value, &m->graph, node) {
     if (m->kind[value] == KIND_OTHER) continue;
     all_low &= m->kind[value] == KIND_LOW;
     if (is_weak(m, value)) continue;
@@ -144,7 +140,7 @@ static zb_result set_operands(mixed *m, const zb_node *node) {
   if (rule == ZB_MIXED_ANY) return ZB_OK;
   int form = rule == ZB_MIXED_LOW ? FORM_LOW : rule == ZB_MIXED_FOLLOW ? form_to_follow(m, node) : FORM_FULL;
   for (int i = 0; i < node->operand_count; ++i) {
-    int value = m->graph.operands[node->operand_begin + i];
+    int value = zb_operand(&m->graph, node, i);
     if (m->kind[value] == KIND_OTHER) continue;
     bool stays = rule == ZB_MIXED_LOW && (node->def->full_operands >> i & 1);
     MlirValue operand = form_of(m, value, stays ? FORM_FULL : form, node->op);
@@ -166,10 +162,11 @@ static zb_result set_results(mixed *m, const zb_node *node) {
   if (known && !node->def->infer(&view, shapes, &error))
     return zb_op_error_at(node->op, error.hint, "in %s, 'zb.%s' would be wrong: %s", zb_dtype_name(m->low),
                           node->def->name, error.text);
-  for (int r = 0; r < node->result_count; ++r) {
-    MlirValue result = m->graph.values[node->result_begin + r].value;
-    if (known) mlirValueSetType(result, zb_shape_type(mlirOperationGetContext(node->op), &shapes[r]));
-    set_kind(m, node->result_begin + r, kind_of(m, mlirValueGetType(result)));
+  ZB_FOR_EACH_RESULT(value, node) {
+    MlirValue result = m->graph.values[value].value;
+    const zb_shape *shape = &shapes[value - node->result_begin];
+    if (known) mlirValueSetType(result, zb_shape_type(mlirOperationGetContext(node->op), shape));
+    set_kind(m, value, kind_of(m, mlirValueGetType(result)));
   }
   return ZB_OK;
 }
@@ -208,15 +205,13 @@ const char *zb_precision_help(int index) {
 
 static zb_result read_precision(zb_pass *pass, MlirOperation function, zb_dtype *out) {
   const char *got = zb_pass_option(pass, "precision");
-  char names[64] = "";
+  char names[64] = "", hint[160] = "";
+  const char *list[PRECISION_COUNT];
   for (int i = 0; i < PRECISION_COUNT; ++i) {
-    if (strcmp(precisions[i].name, got) == 0) return *out = precisions[i].low, ZB_OK;
+    list[i] = precisions[i].name;
+    if (strcmp(list[i], got) == 0) return *out = precisions[i].low, ZB_OK;
     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " or " : "", precisions[i].name);
   }
-  char hint[160] = "";
-  const char *list[PRECISION_COUNT];
-  for (int i = 0; i < PRECISION_COUNT; ++i)
-    list[i] = precisions[i].name;
   const char *nearest = zb_nearest(got, list, PRECISION_COUNT), *meaning = zb_name_meaning("precision", got);
   if (meaning)
     snprintf(hint, sizeof hint, "%s", meaning);
@@ -232,21 +227,20 @@ static zb_result check_forward(const zb_graph *graph) {
     if (zb_result_has(graph->function, i, ZB_ATTR_UPDATE))
       return zb_op_error_at(graph->function, hint,
                             "mixed precision needs a forward program: result %d is marked zb.update", i);
-  for (int n = 0; n < graph->node_count; ++n)
-    if (zb_op_is(graph->nodes[n].op, "zb.accumulate"))
-      return zb_op_error_at(graph->nodes[n].op, hint,
-                            "mixed precision needs a forward program: this one accumulates gradients");
+  ZB_FOR_EACH_NODE(node, graph)
+    if (zb_op_is(node->op, "zb.accumulate"))
+      return zb_op_error_at(node->op, hint, "mixed precision needs a forward program: this one accumulates gradients");
   return ZB_OK;
 }
 
 static zb_status mixed_init(mixed *m, MlirOperation function) {
   zb_arena *arena = &m->pass->arena;
   ZB_TRY(zb_graph_build(arena, function, &m->graph));
-  size_t count = (size_t)m->graph.value_count + 1;
+  const int count = m->graph.value_count;
   m->depends = zb_graph_depends(arena, &m->graph);
-  m->kind = zb_arena_take(arena, count, sizeof *m->kind);
-  m->first_kind = zb_arena_take(arena, count, sizeof *m->first_kind);
-  m->forms = zb_arena_take(arena, count, sizeof *m->forms);
+  m->kind = ZB_NEW(arena, value_kind, count);
+  m->first_kind = ZB_NEW(arena, value_kind, count);
+  m->forms = zb_arena_take(arena, (size_t)count + 1, sizeof *m->forms);
   ZB_TRY(zb_arena_status(arena));
   for (int v = 0; v < m->graph.value_count; ++v) {
     m->first_kind[v] = kind_of(m, mlirValueGetType(m->graph.values[v].value));
@@ -259,29 +253,26 @@ static zb_result rewrite_all(mixed *m) {
   zb_op_list list;
   int64_t erased;
   if (!check_forward(&m->graph)) return ZB_FAIL;
-  for (int n = 0; n < m->graph.node_count; ++n) {
+  ZB_FOR_EACH_NODE(node, &m->graph) {
     /* Until set_results has seen the op again, its results have no forms. */
-    const zb_node *node = &m->graph.nodes[n];
-    for (int r = 0; r < node->result_count; ++r)
-      memset(m->forms[node->result_begin + r], 0, sizeof m->forms[0]);
+    ZB_FOR_EACH_RESULT(value, node)
+      memset(m->forms[value], 0, sizeof m->forms[0]);
     if (!set_operands(m, node) || !set_results(m, node)) return ZB_FAIL;
   }
   if (!set_returned(m)) return ZB_FAIL;
-  ZB_PASS_TRY(m->pass, zb_op_list_collect(&m->pass->arena, m->graph.block, &list));
+  ZB_PASS_TRY(m->pass, zb_op_list_collect(&m->pass->arena, m->graph.function, &list));
   for (size_t i = 0; i < list.count; ++i)
     m->pass->changes += zb_fold_widening_cast(list.items[i]);
   /* Views that their readers now take behind the cast. */
-  if (m->pass->changes > 0) ZB_PASS_TRY(m->pass, zb_erase_dead(&m->pass->arena, m->graph.block, &erased));
+  if (m->pass->changes > 0) ZB_PASS_TRY(m->pass, zb_erase_dead(&m->pass->arena, m->graph.function, &erased));
   return ZB_OK;
 }
 
-static zb_result run(zb_pass *pass, MlirModule module) {
+static zb_result run(zb_pass *pass, MlirOperation function) {
   mixed m = {.pass = pass};
-  MlirOperation function;
-  MlirBlock block;
-  if (!zb_pass_function(module, &function, &block) || !read_precision(pass, function, &m.low)) return ZB_FAIL;
+  if (!read_precision(pass, function, &m.low)) return ZB_FAIL;
   if (m.low == ZB_F32) return ZB_OK;
-  zb_set_string(mlirModuleGetOperation(module), ZB_ATTR_PRECISION, zb_pass_option(pass, "precision"));
+  zb_set_string(mlirModuleGetOperation(pass->program->module), ZB_ATTR_PRECISION, zb_pass_option(pass, "precision"));
   ZB_PASS_TRY(pass, mixed_init(&m, function));
   return rewrite_all(&m);
 }
@@ -296,5 +287,5 @@ const zb_pass_def zb_pass_mixed_precision = {
     .summary = "products in bf16, parameters, norms, softmax and loss in f32",
     .options = options,
     .requires_level = "graph",
-    .run = run,
+    .run_on_function = run,
 };

@@ -74,11 +74,10 @@ static zb_result check_groups(zb_pass *pass, MlirOperation function, const char 
   return ZB_OK;
 }
 
-static zb_result raise_op(zb_pass *pass, const zb_raise_context *context, const char *only, bool last,
-                          MlirOperation op) {
+static zb_result raise_op(zb_pass *pass, const zb_raise *r, const char *only, bool last) {
   for (int i = 0; i < PATTERN_COUNT; ++i) {
     if (patterns[i].last != last || !is_chosen(only, patterns[i].group)) continue;
-    zb_raised raised = patterns[i].pattern(context, op);
+    zb_raised raised = patterns[i].pattern(r);
     if (raised == ZB_RAISED_FAILED) return ZB_FAIL;
     if (raised == ZB_RAISED_NOT) continue;
     ++pass->changes;
@@ -88,28 +87,28 @@ static zb_result raise_op(zb_pass *pass, const zb_raise_context *context, const 
 }
 
 /* Patterns erase nothing, so the list stays valid; what lost its readers goes at the end. */
-static zb_result walk(zb_pass *pass, const zb_raise_context *context, MlirBlock block, const char *only, bool last) {
+static zb_result walk(zb_pass *pass, zb_raise *r, MlirOperation function, const char *only, bool last) {
   zb_op_list list;
   zb_result result = ZB_OK;
   int64_t erased;
-  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
-  for (size_t i = 0; i < list.count && result; ++i)
-    result = raise_op(pass, context, only, last, list.items[i]);
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, function, &list));
+  for (size_t i = 0; i < list.count && result; ++i) {
+    r->root = list.items[i];
+    result = raise_op(pass, r, only, last);
+  }
   if (!result) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, block, &erased));
+  ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, function, &erased));
   return ZB_OK;
 }
 
-static zb_result run(zb_pass *pass, MlirModule module) {
-  MlirOperation function;
-  MlirBlock block;
+static zb_result run(zb_pass *pass, MlirOperation function) {
   zb_graph graph;
   const char *only = zb_pass_option(pass, "only");
-  if (!zb_pass_function(module, &function, &block) || !check_groups(pass, function, only)) return ZB_FAIL;
+  if (!check_groups(pass, function, only)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &graph));
-  zb_raise_context context = {&graph, zb_graph_depends(&pass->arena, &graph)};
+  zb_raise r = {.graph = &graph, .depends = zb_graph_depends(&pass->arena, &graph)};
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
-  return walk(pass, &context, block, only, false) && walk(pass, &context, block, only, true) ? ZB_OK : ZB_FAIL;
+  return walk(pass, &r, function, only, false) && walk(pass, &r, function, only, true) ? ZB_OK : ZB_FAIL;
 }
 
 static const zb_option_def options[] = {
@@ -123,5 +122,5 @@ const zb_pass_def zb_pass_raise = {
                "embeddings, products with a bias",
     .options = options,
     .requires_level = "graph",
-    .run = run,
+    .run_on_function = run,
 };

@@ -44,13 +44,12 @@ static bool inner_matches(MlirValue inner, MlirValue x, bool tanh_form) {
 }
 
 /* x * 0.5 * (1 + f(..)) in any order and grouping; the factor that is neither the number nor the bracket is x. */
-zb_raised zb_raise_gelu(const zb_raise_context *context, MlirOperation root) {
-  (void)context;
+zb_raised zb_raise_gelu(const zb_raise *r) {
   factors f = {0};
   double half = 1, number;
   MlirValue x = {0}, inner = {0};
   bool tanh_form = false;
-  if (!zb_op_is(root, "zb.mul") || !collect_factors(mlirOperationGetResult(root, 0), 0, &f)) return ZB_RAISED_NOT;
+  if (!zb_op_is(r->root, "zb.mul") || !collect_factors(mlirOperationGetResult(r->root, 0), 0, &f)) return ZB_RAISED_NOT;
   for (int i = 0; i < f.count; ++i) {
     bool is_tanh = mlirValueIsNull(inner) && one_plus(f.items[i], "zb.tanh", &inner);
     tanh_form |= is_tanh;
@@ -64,72 +63,59 @@ zb_raised zb_raise_gelu(const zb_raise_context *context, MlirOperation root) {
   }
   if (mlirValueIsNull(x) || mlirValueIsNull(inner) || !zb_near(half, 0.5) || !inner_matches(inner, x, tanh_form))
     return ZB_RAISED_NOT;
-  if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0)))) return ZB_RAISED_NOT;
-  MlirNamedAttribute mark;
-  zb_builder builder = zb_builder_marked(root, root, &mark);
+  if (!zb_raise_has_type(r, x)) return ZB_RAISED_NOT;
   zb_attr attribute = zb_bool("tanh", true);
-  return zb_raise_finish(&builder, root, zb_build(&builder, "gelu", &x, 1, &attribute, tanh_form ? 1 : 0));
+  return zb_raise_replace(r, "gelu", &x, 1, &attribute, tanh_form ? 1 : 0);
 }
 
 /* x * sigmoid(alpha * x). */
-zb_raised zb_raise_silu(const zb_raise_context *context, MlirOperation root) {
-  (void)context;
-  if (!zb_op_is(root, "zb.mul")) return ZB_RAISED_NOT;
+zb_raised zb_raise_silu(const zb_raise *r) {
+  if (!zb_op_is(r->root, "zb.mul")) return ZB_RAISED_NOT;
   for (int side = 0; side < 2; ++side) {
-    MlirValue x = mlirOperationGetOperand(root, 1 - side), scaled;
-    MlirOperation sigmoid = zb_inner(mlirOperationGetOperand(root, side), "zb.sigmoid");
+    MlirValue x = zb_raise_operand(r, 1 - side), scaled;
+    MlirOperation sigmoid = zb_inner(zb_raise_operand(r, side), "zb.sigmoid");
     double alpha = 1;
     if (mlirOperationIsNull(sigmoid)) continue;
     MlirValue argument = mlirOperationGetOperand(sigmoid, 0);
     if (!mlirValueEqual(argument, x) &&
         !(zb_inner_with_scalar(argument, "zb.mul", true, &scaled, &alpha) && mlirValueEqual(scaled, x)))
       continue;
-    if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0)))) continue;
-    MlirNamedAttribute mark;
-    zb_builder builder = zb_builder_marked(root, root, &mark);
+    if (!zb_raise_has_type(r, x)) continue;
     zb_attr attribute = zb_float("alpha", alpha);
-    return zb_raise_finish(&builder, root, zb_build(&builder, "silu", &x, 1, &attribute, alpha == 1 ? 0 : 1));
+    return zb_raise_replace(r, "silu", &x, 1, &attribute, alpha == 1 ? 0 : 1);
   }
   return ZB_RAISED_NOT;
 }
 
 /* silu(gate) * up of one type. The gradient computes silu(gate) again, so nobody keeps it. */
-zb_raised zb_raise_swiglu(const zb_raise_context *context, MlirOperation root) {
-  (void)context;
-  if (!zb_op_is(root, "zb.mul")) return ZB_RAISED_NOT;
+zb_raised zb_raise_swiglu(const zb_raise *r) {
+  if (!zb_op_is(r->root, "zb.mul")) return ZB_RAISED_NOT;
   for (int side = 0; side < 2; ++side) {
-    MlirOperation silu = zb_inner(mlirOperationGetOperand(root, side), "zb.silu");
+    MlirOperation silu = zb_inner(zb_raise_operand(r, side), "zb.silu");
     zb_op_view view;
     zb_op_view_storage storage;
     if (mlirOperationIsNull(silu) || !zb_op_view_get(silu, &view, &storage) ||
         zb_attr_float(&view.attrs, "alpha", 1) != 1)
       continue;
-    MlirValue operands[] = {mlirOperationGetOperand(silu, 0), mlirOperationGetOperand(root, 1 - side)};
-    if (!mlirTypeEqual(mlirValueGetType(operands[0]), mlirValueGetType(operands[1]))) continue;
-    MlirNamedAttribute mark;
-    zb_builder builder = zb_builder_marked(root, root, &mark);
-    return zb_raise_finish(&builder, root, zb_build(&builder, "swiglu", operands, 2, NULL, 0));
+    MlirValue operands[] = {mlirOperationGetOperand(silu, 0), zb_raise_operand(r, 1 - side)};
+    if (!zb_same_type(operands[0], operands[1])) continue;
+    return zb_raise_replace(r, "swiglu", operands, 2, NULL, 0);
   }
   return ZB_RAISED_NOT;
 }
 
 /* pow(x, 2) = x*x, pow(x, 3) = x*x*x, pow(x, 0.5) = sqrt(x), pow(x, -1) = 1/x: what no other pattern took. */
-zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root) {
-  (void)context;
+zb_raised zb_raise_power(const zb_raise *r) {
   double exponent;
-  if (!zb_op_is(root, "zb.pow") || !zb_scalar_constant(mlirOperationGetOperand(root, 1), &exponent))
-    return ZB_RAISED_NOT;
-  MlirValue x = mlirOperationGetOperand(root, 0), value = {0};
-  if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0)))) return ZB_RAISED_NOT;
-  if (exponent != 2 && exponent != 3 && exponent != 0.5 && exponent != -1) return ZB_RAISED_NOT;
+  if (!zb_op_is(r->root, "zb.pow") || !zb_scalar_constant(zb_raise_operand(r, 1), &exponent)) return ZB_RAISED_NOT;
+  MlirValue x = zb_raise_operand(r, 0);
+  if (!zb_raise_has_type(r, x)) return ZB_RAISED_NOT;
+  if (exponent == 0.5) return zb_raise_replace(r, "sqrt", &x, 1, NULL, 0);
+  if (exponent == -1) return zb_raise_replace(r, "reciprocal", &x, 1, NULL, 0);
+  if (exponent == 2) return zb_raise_replace(r, "mul", (MlirValue[]){x, x}, 2, NULL, 0);
+  if (exponent != 3) return ZB_RAISED_NOT;
   MlirNamedAttribute mark;
-  zb_builder builder = zb_builder_marked(root, root, &mark);
-  if (exponent == 0.5)
-    value = zb_build1(&builder, "sqrt", x);
-  else if (exponent == -1)
-    value = zb_build1(&builder, "reciprocal", x);
-  else
-    value = zb_build2(&builder, "mul", x, x);
-  if (exponent == 3 && !builder.failed) value = zb_build2(&builder, "mul", value, x);
-  return zb_raise_finish(&builder, root, value);
+  zb_builder builder = zb_builder_marked(r->root, r->root, &mark);
+  MlirValue square = zb_build2(&builder, "mul", x, x);
+  return zb_raise_finish(&builder, r->root, builder.failed ? square : zb_build2(&builder, "mul", square, x));
 }

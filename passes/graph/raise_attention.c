@@ -48,9 +48,7 @@ static MlirOperation behind_mask_views(MlirValue value) {
     zb_shape in, out;
     if (!zb_op_is(op, "zb.expand") && !zb_op_is(op, "zb.reshape")) return op;
     MlirValue x = mlirOperationGetOperand(op, 0);
-    if (!zb_type_shape(mlirValueGetType(x), &in) || !zb_type_shape(mlirValueGetType(value), &out) ||
-        !same_last_two(&in, &out))
-      break;
+    if (!zb_value_shape(x, &in) || !zb_value_shape(value, &out) || !same_last_two(&in, &out)) break;
     value = x;
   }
   return (MlirOperation){0};
@@ -62,8 +60,7 @@ static bool causal_triangle(MlirValue value, const zb_shape *scores, double *low
   zb_shape shape;
   zb_op_view view;
   zb_op_view_storage storage;
-  if (!zb_op_is(op, "zb.triangle") || !zb_type_shape(mlirValueGetType(value), &shape) || !same_last_two(&shape, scores))
-    return false;
+  if (!zb_op_is(op, "zb.triangle") || !zb_value_shape(value, &shape) || !same_last_two(&shape, scores)) return false;
   if (!zb_op_view_get(op, &view, &storage)) return false;
   *lower = zb_attr_float(&view.attrs, "lower", 0);
   *upper = zb_attr_float(&view.attrs, "upper", 0);
@@ -108,16 +105,15 @@ static bool computed_with_least(MlirValue value, int depth) {
   return false;
 }
 
-static bool add_mask(const zb_raise_context *context, MlirValue mask, parts *p) {
+static bool add_mask(const zb_raise *r, MlirValue mask, parts *p) {
   zb_shape shape;
   if (p->scale != 1) return false; /* the mask would be scaled as well */
   if (causal_addend(mask, &p->scores)) {
     p->causal = true;
     return true;
   }
-  if (!mlirValueIsNull(p->mask) || zb_raise_trainable(context, mask)) return false;
-  if (!zb_type_shape(mlirValueGetType(mask), &shape) || shape.dtype != p->scores.dtype || shape.rank > AXES)
-    return false;
+  if (!mlirValueIsNull(p->mask) || zb_raise_trainable(r, mask)) return false;
+  if (!zb_value_shape(mask, &shape) || shape.dtype != p->scores.dtype || shape.rank > AXES) return false;
   bool boolean = boolean_mask(mask, p);
   if (!boolean && computed_with_least(mask, 0)) return false;
   if (boolean) p->boolean = zb_producer_named(mask, "zb.where");
@@ -137,18 +133,18 @@ static MlirValue strip_scale(MlirValue value, double *scale) {
     *scale /= number;
   else
     return (MlirValue){0};
-  return mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(value)) ? x : (MlirValue){0};
+  return zb_same_type(x, value) ? x : (MlirValue){0};
 }
 
-static bool peel(const zb_raise_context *context, MlirValue value, int depth, parts *p);
+static bool peel(const zb_raise *r, MlirValue value, int depth, parts *p);
 
 /* Sum of scores and a mask, in either order. */
-static bool peel_sum(const zb_raise_context *context, MlirOperation sum, int depth, parts *p) {
+static bool peel_sum(const zb_raise *r, MlirOperation sum, int depth, parts *p) {
   for (int side = 0; side < 2; ++side) {
     parts attempt = *p;
     MlirValue scores = mlirOperationGetOperand(sum, side), mask = mlirOperationGetOperand(sum, 1 - side);
-    if (!mlirTypeEqual(mlirValueGetType(scores), mlirValueGetType(mlirOperationGetResult(sum, 0)))) continue;
-    if (!add_mask(context, mask, &attempt) || !peel(context, scores, depth + 1, &attempt)) continue;
+    if (!zb_same_type(scores, mlirOperationGetResult(sum, 0))) continue;
+    if (!add_mask(r, mask, &attempt) || !peel(r, scores, depth + 1, &attempt)) continue;
     *p = attempt;
     return true;
   }
@@ -156,27 +152,27 @@ static bool peel_sum(const zb_raise_context *context, MlirOperation sum, int dep
 }
 
 /* where(visible, scores, very negative), or the other way round. */
-static bool peel_where(const zb_raise_context *context, MlirOperation where, int depth, parts *p) {
+static bool peel_where(const zb_raise *r, MlirOperation where, int depth, parts *p) {
   bool when;
   double unseen;
   if (p->scale != 1 || !causal_condition(mlirOperationGetOperand(where, 0), &p->scores, &when)) return false;
   if (!zb_scalar_constant(mlirOperationGetOperand(where, when ? 2 : 1), &unseen) || unseen > hidden) return false;
   p->causal = true;
-  return peel(context, mlirOperationGetOperand(where, when ? 1 : 2), depth + 1, p);
+  return peel(r, mlirOperationGetOperand(where, when ? 1 : 2), depth + 1, p);
 }
 
 /* Takes scores apart, from the softmax to the product; as deep as a pattern (DEPTH_MAX). */
-static bool peel(const zb_raise_context *context, MlirValue value, int depth, parts *p) {
+static bool peel(const zb_raise *r, MlirValue value, int depth, parts *p) {
   if (depth > DEPTH_MAX || !zb_value_used_once(value)) return false;
   MlirOperation op = zb_producer(value);
   if (zb_op_is(op, "zb.matmul")) {
     p->product = op;
     return true;
   }
-  if (zb_op_is(op, "zb.add")) return peel_sum(context, op, depth, p);
-  if (zb_op_is(op, "zb.where")) return peel_where(context, op, depth, p);
+  if (zb_op_is(op, "zb.add")) return peel_sum(r, op, depth, p);
+  if (zb_op_is(op, "zb.where")) return peel_where(r, op, depth, p);
   MlirValue scaled = strip_scale(value, &p->scale);
-  return !mlirValueIsNull(scaled) && peel(context, scaled, depth + 1, p);
+  return !mlirValueIsNull(scaled) && peel(r, scaled, depth + 1, p);
 }
 
 /* ---- Operands ---- */
@@ -201,8 +197,8 @@ static MlirValue repeated(MlirValue value) {
       mlirOperationIsNull(reshape) ? reshape : zb_inner(mlirOperationGetOperand(reshape, 0), "zb.expand");
   if (mlirOperationIsNull(expand)) return (MlirValue){0};
   MlirValue x = mlirOperationGetOperand(expand, 0);
-  if (!zb_type_shape(mlirValueGetType(value), &out) || !zb_type_shape(mlirValueGetType(x), &narrow) ||
-      !zb_type_shape(mlirValueGetType(mlirOperationGetOperand(reshape, 0)), &wide))
+  if (!zb_value_shape(value, &out) || !zb_value_shape(x, &narrow) ||
+      !zb_value_shape(mlirOperationGetOperand(reshape, 0), &wide))
     return (MlirValue){0};
   if (out.rank != AXES || wide.rank != AXES + 1 || narrow.rank != AXES + 1 || narrow.dims[2] != 1)
     return (MlirValue){0};
@@ -231,7 +227,7 @@ static void strip_operand(operand *o, double *scale) {
 
 /* [batch, heads, t, d] of an operand after stripping; false for another rank. */
 static bool operand_shape(const operand *o, MlirValue value, zb_shape *out) {
-  if (!zb_type_shape(mlirValueGetType(value), out)) return false;
+  if (!zb_value_shape(value, out)) return false;
   if (out->rank == AXES + 1) { /* before repeat_kv */
     out->rank = AXES;
     out->dims[ROWS] = out->dims[ROWS + 1];
@@ -256,15 +252,14 @@ static MlirValue token_major(zb_builder *b, const operand *o) {
   static const int64_t straight[] = {0, 2, 1, 3}, crossed[] = {0, 3, 1, 2};
   zb_shape shape;
   MlirValue x = o->value;
-  zb_type_shape(mlirValueGetType(x), &shape);
+  zb_value_shape(x, &shape);
   if (shape.rank == AXES + 1) {
     MlirOperation made = zb_producer_named(x, "zb.reshape");
     MlirValue before = mlirOperationIsNull(made) ? (MlirValue){0} : mlirOperationGetOperand(made, 0);
     zb_shape direct;
     int64_t dims[] = {shape.dims[0], shape.dims[1], shape.dims[3], shape.dims[4]};
-    bool is_unsqueeze = !mlirValueIsNull(before) && zb_type_shape(mlirValueGetType(before), &direct) &&
-                        direct.rank == AXES && direct.dims[0] == dims[0] && direct.dims[1] == dims[1] &&
-                        direct.dims[2] == dims[2];
+    bool is_unsqueeze = !mlirValueIsNull(before) && zb_value_shape(before, &direct) && direct.rank == AXES &&
+                        direct.dims[0] == dims[0] && direct.dims[1] == dims[1] && direct.dims[2] == dims[2];
     x = is_unsqueeze ? before : zb_build_reshape(b, x, dims, AXES);
   }
   return b->failed ? x : zb_raise_transposed(b, x, o->swapped ? crossed : straight, AXES);
@@ -301,16 +296,16 @@ static MlirValue mask_of(zb_builder *b, const parts *p) {
   zb_shape shape;
   if (mlirOperationIsNull(p->boolean)) return p->mask;
   MlirValue in[3] = {mlirOperationGetOperand(p->boolean, 0), mlirOperationGetOperand(p->boolean, 1), {0}};
-  (void)zb_type_shape(mlirValueGetType(p->mask), &shape); /* add_mask asked */
+  (void)zb_value_shape(p->mask, &shape); /* add_mask asked */
   in[2] = zb_build_scalar(b, shape.dtype, -INFINITY);
   return b->failed ? p->mask : zb_build(b, "where", in, 3, NULL, 0);
 }
 
-static zb_raised build_attention(MlirOperation root, const parts *p, const operand *q, const operand *k,
+static zb_raised build_attention(const zb_raise *r, const parts *p, const operand *q, const operand *k,
                                  const operand *v) {
   static const int64_t back[] = {0, 2, 1, 3};
   MlirNamedAttribute mark;
-  zb_builder builder = zb_builder_marked(root, root, &mark);
+  zb_builder builder = zb_builder_marked(r->root, r->root, &mark);
   MlirValue operands[4] = {token_major(&builder, q)};
   operands[1] = token_major(&builder, k);
   operands[2] = token_major(&builder, v);
@@ -319,22 +314,22 @@ static zb_raised build_attention(MlirOperation root, const parts *p, const opera
   if (builder.failed) return ZB_RAISED_FAILED;
   MlirOperation op = zb_build_op(&builder, "attention", operands, mlirValueIsNull(p->mask) ? 3 : 4, attrs, 2, -1);
   if (builder.failed) return ZB_RAISED_FAILED;
-  return zb_raise_finish(&builder, root, zb_build_transpose(&builder, mlirOperationGetResult(op, 0), back, AXES));
+  return zb_raise_finish(&builder, r->root, zb_build_transpose(&builder, mlirOperationGetResult(op, 0), back, AXES));
 }
 
-zb_raised zb_raise_attention(const zb_raise_context *context, MlirOperation root) {
+zb_raised zb_raise_attention(const zb_raise *r) {
   parts p = {.scale = 1};
   zb_shape q_shape, k_shape, v_shape;
-  if (!zb_op_is(root, "zb.matmul") || zb_get_flag(root, "transpose_lhs")) return ZB_RAISED_NOT;
-  MlirOperation softmax = softmax_of(mlirOperationGetOperand(root, 0), &p.guarded);
+  if (!zb_op_is(r->root, "zb.matmul") || zb_get_flag(r->root, "transpose_lhs")) return ZB_RAISED_NOT;
+  MlirOperation softmax = softmax_of(zb_raise_operand(r, 0), &p.guarded);
   if (mlirOperationIsNull(softmax)) return ZB_RAISED_NOT;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(softmax, 0)), &p.scores) || p.scores.rank != AXES ||
+  if (!zb_value_shape(mlirOperationGetResult(softmax, 0), &p.scores) || p.scores.rank != AXES ||
       zb_get_i64(softmax, "axis", -1) != COLUMNS)
     return ZB_RAISED_NOT;
-  if (!peel(context, mlirOperationGetOperand(softmax, 0), 0, &p)) return ZB_RAISED_NOT;
+  if (!peel(r, mlirOperationGetOperand(softmax, 0), 0, &p)) return ZB_RAISED_NOT;
   operand q = {mlirOperationGetOperand(p.product, 0), zb_get_flag(p.product, "transpose_lhs")};
   operand k = {mlirOperationGetOperand(p.product, 1), !zb_get_flag(p.product, "transpose_rhs")};
-  operand v = {mlirOperationGetOperand(root, 1), zb_get_flag(root, "transpose_rhs")};
+  operand v = {zb_raise_operand(r, 1), zb_get_flag(r->root, "transpose_rhs")};
   strip_operand(&q, &p.scale);
   strip_operand(&k, &p.scale);
   strip_operand(&v, NULL);
@@ -344,5 +339,5 @@ zb_raised zb_raise_attention(const zb_raise_context *context, MlirOperation root
       !operand_shape(&v, v.value, &v_shape))
     return ZB_RAISED_NOT;
   if (!shapes_fit(&p, &q_shape, &k_shape, &v_shape)) return ZB_RAISED_NOT;
-  return build_attention(root, &p, &q, &k, &v);
+  return build_attention(r, &p, &q, &k, &v);
 }

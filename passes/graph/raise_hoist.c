@@ -44,7 +44,7 @@ static MlirOperation cancelled(const hoist *h, MlirValue value) {
 /* The permuted shape of a value, filled up with leading ones to the rank. */
 static bool permuted_shape(const hoist *h, MlirValue value, zb_shape *out) {
   zb_shape shape;
-  if (!zb_type_shape(mlirValueGetType(value), &shape) || shape.rank > h->rank) return false;
+  if (!zb_value_shape(value, &shape) || shape.rank > h->rank) return false;
   *out = (zb_shape){.dtype = shape.dtype, .rank = h->rank};
   int missing = h->rank - shape.rank;
   for (int i = 0; i < h->rank; ++i) {
@@ -57,7 +57,7 @@ static bool permuted_shape(const hoist *h, MlirValue value, zb_shape *out) {
 /* Whether permuting moves nothing but dimensions of size 1, so that a reshape does it. */
 static bool is_reshape(const hoist *h, MlirValue value) {
   zb_shape shape, moved;
-  if (!permuted_shape(h, value, &moved) || !zb_type_shape(mlirValueGetType(value), &shape)) return false;
+  if (!permuted_shape(h, value, &moved) || !zb_value_shape(value, &shape)) return false;
   int missing = h->rank - shape.rank;
   int64_t last = -1;
   for (int i = 0; i < h->rank; ++i) {
@@ -73,7 +73,7 @@ static bool is_hoistable(const hoist *h, MlirOperation op) {
   const zb_op_def *def = mlirOperationIsNull(op) ? NULL : zb_op_find(op);
   zb_shape shape;
   if (!zb_has_trait(def, ZB_TRAIT_PURE) || mlirOperationGetNumResults(op) != 1) return false;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape) || shape.rank != h->rank) return false;
+  if (!zb_value_shape(mlirOperationGetResult(op, 0), &shape) || shape.rank != h->rank) return false;
   return zb_has_trait(def, ZB_TRAIT_ELEMENTWISE) || strcmp(def->name, "slice") == 0 || strcmp(def->name, "concat") == 0;
 }
 
@@ -147,7 +147,7 @@ static MlirValue make_again(const hoist *h, zb_builder *b, MlirOperation op) {
 MlirValue zb_raise_transposed(zb_builder *b, MlirValue value, const int64_t *permutation, int rank) {
   hoist h = {.permutation = permutation, .rank = rank};
   zb_shape shape;
-  bool fits = zb_type_shape(mlirValueGetType(value), &shape) && shape.rank == rank;
+  bool fits = zb_value_shape(value, &shape) && shape.rank == rank;
   if (!fits || !collect(&h, value, 0) || h.count == 0 || !read_inside_only(&h))
     return zb_build_transpose(b, value, permutation, rank);
   for (int i = 0; i < h.count; ++i) {

@@ -6,9 +6,15 @@
 
 enum { DEPTH_MAX = 10 };
 
-bool zb_raise_trainable(const zb_raise_context *context, MlirValue value) {
-  int number = zb_graph_value(context->graph, value);
-  return number < 0 || (context->depends[number] & ZB_DEPENDS_TRAINED) != 0;
+bool zb_raise_trainable(const zb_raise *r, MlirValue value) {
+  int number = zb_graph_value(r->graph, value);
+  return number < 0 || (r->depends[number] & ZB_DEPENDS_TRAINED) != 0;
+}
+
+MlirValue zb_raise_operand(const zb_raise *r, int index) { return mlirOperationGetOperand(r->root, index); }
+
+bool zb_raise_has_type(const zb_raise *r, MlirValue value) {
+  return zb_same_type(value, mlirOperationGetResult(r->root, 0));
 }
 
 zb_raised zb_raise_finish(const zb_builder *b, MlirOperation root, MlirValue value) {
@@ -18,6 +24,14 @@ zb_raised zb_raise_finish(const zb_builder *b, MlirOperation root, MlirValue val
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(root, 0), value);
   mlirOperationSetOperands(root, 0, NULL);
   return ZB_RAISED;
+}
+
+zb_raised zb_raise_replace(const zb_raise *r, const char *name, const MlirValue *operands, int operand_count,
+                           const zb_attr *attrs, int attr_count) {
+  MlirNamedAttribute mark;
+  zb_builder builder = zb_builder_marked(r->root, r->root, &mark);
+  MlirOperation op = zb_build_op(&builder, name, operands, operand_count, attrs, attr_count, -1);
+  return zb_raise_finish(&builder, r->root, builder.failed ? (MlirValue){0} : mlirOperationGetResult(op, 0));
 }
 
 bool zb_near(double a, double b) { return fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b)); }
@@ -106,7 +120,7 @@ bool zb_polynomial_of(MlirValue value, MlirValue x, int depth, zb_polynomial *ou
   if (depth >= DEPTH_MAX || mlirOperationIsNull(op) || !zb_value_used_once(value) ||
       mlirOperationGetNumOperands(op) != 2)
     return false;
-  if (!mlirTypeEqual(mlirValueGetType(value), mlirValueGetType(x))) return false;
+  if (!zb_same_type(value, x)) return false;
   return zb_polynomial_of(mlirOperationGetOperand(op, 0), x, depth + 1, &a) &&
          zb_polynomial_of(mlirOperationGetOperand(op, 1), x, depth + 1, &b) && combine(op, &a, &b, out);
 }

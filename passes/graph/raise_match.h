@@ -10,29 +10,36 @@ typedef enum zb_raised {
   ZB_RAISED_FAILED, /* an error was reported */
 } zb_raised;
 
-/* What patterns may ask about the whole program. */
-typedef struct zb_raise_context {
+/* The op that a pattern looks at, and what it may ask about the whole program. */
+typedef struct zb_raise {
+  MlirOperation root;
   const zb_graph *graph; /* of the program before the pass */
   const uint8_t *depends;
-} zb_raise_context;
+} zb_raise;
 /* Whether a gradient may be asked of this value: it depends on a trained parameter, or was made by this pass. */
-bool zb_raise_trainable(const zb_raise_context *context, MlirValue value);
+bool zb_raise_trainable(const zb_raise *r, MlirValue value);
+/* The operands of the root, and whether a value has the type of its result. */
+MlirValue zb_raise_operand(const zb_raise *r, int index);
+bool zb_raise_has_type(const zb_raise *r, MlirValue value);
 
-/* A pattern tries to replace the op `root`; tried on every op in program order. */
-typedef zb_raised (*zb_raise_pattern)(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_gelu(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_silu(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_swiglu(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_rms_norm(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_layer_norm(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_norm_bias(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_attention(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_rotary(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_bias(const zb_raise_context *context, MlirOperation root);
-zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root);
+/* A pattern tries to replace the root; tried on every op in program order. */
+typedef zb_raised (*zb_raise_pattern)(const zb_raise *r);
+zb_raised zb_raise_gelu(const zb_raise *r);
+zb_raised zb_raise_silu(const zb_raise *r);
+zb_raised zb_raise_swiglu(const zb_raise *r);
+zb_raised zb_raise_rms_norm(const zb_raise *r);
+zb_raised zb_raise_layer_norm(const zb_raise *r);
+zb_raised zb_raise_norm_bias(const zb_raise *r);
+zb_raised zb_raise_attention(const zb_raise *r);
+zb_raised zb_raise_rotary(const zb_raise *r);
+zb_raised zb_raise_bias(const zb_raise *r);
+zb_raised zb_raise_power(const zb_raise *r);
 
 /* Replaces the root by a value; RAISED, or FAILED where the builder failed. */
 zb_raised zb_raise_finish(const zb_builder *b, MlirOperation root, MlirValue value);
+/* Replaces the root by result 0 of one op: zb_build_op. */
+zb_raised zb_raise_replace(const zb_raise *r, const char *name, const MlirValue *operands, int operand_count,
+                           const zb_attr *attrs, int attr_count);
 
 /* transpose(value): composed with a transpose that makes it; or, where that makes all transposes above it cancel,
  * through the elementwise ops, slices and concats between (raise_hoist.c). At most one op may read `value`. Null and

@@ -21,7 +21,7 @@ static bool mean_of(MlirOperation op, MlirValue *x, int *axis) {
   if (mlirOperationIsNull(op) || !zb_get_flag(op, "keepdims")) return false;
   int count = zb_get_ints(op, "axes", axes);
   *x = mlirOperationGetOperand(op, 0);
-  if (count < 0 || !zb_type_shape(mlirValueGetType(*x), &shape)) return false;
+  if (count < 0 || !zb_value_shape(*x, &shape)) return false;
   bool found[ZB_DIMS_MAX] = {0};
   for (int i = 0; i < count; ++i)
     if (axes[i] >= 0 && axes[i] < shape.rank) found[axes[i]] = true;
@@ -87,40 +87,35 @@ static bool normalized_by(MlirValue value, normalized *n) {
 /* Whether `scale` has the shape x[axis:]. */
 static bool has_tail_shape(MlirValue scale, MlirValue x, int axis) {
   zb_shape s, whole;
-  if (!zb_type_shape(mlirValueGetType(scale), &s) || !zb_type_shape(mlirValueGetType(x), &whole)) return false;
+  if (!zb_value_shape(scale, &s) || !zb_value_shape(x, &whole)) return false;
   if (s.dtype != whole.dtype || s.rank != whole.rank - axis) return false;
   for (int i = 0; i < s.rank; ++i)
     if (s.dims[i] != whole.dims[axis + i]) return false;
   return true;
 }
 
-/* Matches root = scale * normalized; calls it for both orders. */
-static bool match_scaled(MlirOperation root, normalized *n, MlirValue *scale) {
-  if (!zb_op_is(root, "zb.mul")) return false;
+/* Matches root = scale * normalized, in either order. */
+static bool match_scaled(const zb_raise *r, normalized *n, MlirValue *scale) {
+  if (!zb_op_is(r->root, "zb.mul")) return false;
   for (int side = 0; side < 2; ++side) {
-    *scale = mlirOperationGetOperand(root, 1 - side);
-    if (!normalized_by(mlirOperationGetOperand(root, side), n)) continue;
-    return mlirTypeEqual(mlirValueGetType(n->x), mlirValueGetType(mlirOperationGetResult(root, 0)));
+    *scale = zb_raise_operand(r, 1 - side);
+    if (normalized_by(zb_raise_operand(r, side), n))
+      return zb_raise_has_type(r, n->x) && has_tail_shape(*scale, n->x, n->axis);
   }
   return false;
 }
 
-static zb_raised build_norm(MlirOperation root, const char *name, const MlirValue *operands, int count,
+static zb_raised build_norm(const zb_raise *r, const char *name, const MlirValue *operands, int count,
                             const normalized *n) {
-  MlirNamedAttribute mark;
-  zb_builder builder = zb_builder_marked(root, root, &mark);
-  zb_attr attrs[] = {zb_int("axis", n->axis), zb_float("epsilon", n->epsilon)};
-  MlirOperation op = zb_build_op(&builder, name, operands, count, attrs, 2, -1);
-  return zb_raise_finish(&builder, root, builder.failed ? (MlirValue){0} : mlirOperationGetResult(op, 0));
+  const zb_attr attrs[] = {zb_int("axis", n->axis), zb_float("epsilon", n->epsilon)};
+  return zb_raise_replace(r, name, operands, count, attrs, 2);
 }
 
-zb_raised zb_raise_rms_norm(const zb_raise_context *context, MlirOperation root) {
-  (void)context;
+zb_raised zb_raise_rms_norm(const zb_raise *r) {
   normalized n;
   MlirValue scale;
-  if (!match_scaled(root, &n, &scale) || !mlirValueEqual(n.x, n.square_of)) return ZB_RAISED_NOT;
-  if (!has_tail_shape(scale, n.x, n.axis)) return ZB_RAISED_NOT;
-  return build_norm(root, "rms_norm", (MlirValue[]){n.x, scale}, 2, &n);
+  if (!match_scaled(r, &n, &scale) || !mlirValueEqual(n.x, n.square_of)) return ZB_RAISED_NOT;
+  return build_norm(r, "rms_norm", (MlirValue[]){n.x, scale}, 2, &n);
 }
 
 /* x - mean(x) over the same dimensions: gives x. */
@@ -143,26 +138,24 @@ static bool only_read_inside(const normalized *n) {
   return zb_value_uses(n->square_of, uses + 1) == uses && (shared || zb_value_used_once(n->x));
 }
 
-zb_raised zb_raise_layer_norm(const zb_raise_context *context, MlirOperation root) {
-  (void)context;
+zb_raised zb_raise_layer_norm(const zb_raise *r) {
   normalized n;
   MlirValue scale;
-  if (!match_scaled(root, &n, &scale) || !has_tail_shape(scale, n.x, n.axis)) return ZB_RAISED_NOT;
+  if (!match_scaled(r, &n, &scale)) return ZB_RAISED_NOT;
   MlirValue x = centered(n.x, n.axis), squared = centered(n.square_of, n.axis);
   if (mlirValueIsNull(x) || mlirValueIsNull(squared) || !mlirValueEqual(x, squared) || !only_read_inside(&n))
     return ZB_RAISED_NOT;
-  return build_norm(root, "layer_norm", (MlirValue[]){x, scale}, 2, &n);
+  return build_norm(r, "layer_norm", (MlirValue[]){x, scale}, 2, &n);
 }
 
 /* layer_norm(x, scale) + bias, where the norm has no bias yet. */
-zb_raised zb_raise_norm_bias(const zb_raise_context *context, MlirOperation root) {
-  (void)context;
-  if (!zb_op_is(root, "zb.add")) return ZB_RAISED_NOT;
+zb_raised zb_raise_norm_bias(const zb_raise *r) {
+  if (!zb_op_is(r->root, "zb.add")) return ZB_RAISED_NOT;
   for (int side = 0; side < 2; ++side) {
-    MlirOperation norm = zb_inner(mlirOperationGetOperand(root, side), "zb.layer_norm");
+    MlirOperation norm = zb_inner(zb_raise_operand(r, side), "zb.layer_norm");
     if (mlirOperationIsNull(norm) || mlirOperationGetNumOperands(norm) != 2) continue;
     MlirValue operands[] = {mlirOperationGetOperand(norm, 0), mlirOperationGetOperand(norm, 1),
-                            mlirOperationGetOperand(root, 1 - side)};
+                            zb_raise_operand(r, 1 - side)};
     zb_op_view view;
     zb_op_view_storage storage;
     if (!zb_op_view_get(norm, &view, &storage)) continue;
@@ -171,7 +164,7 @@ zb_raised zb_raise_norm_bias(const zb_raise_context *context, MlirOperation root
     if (n.axis < 0 || !has_tail_shape(operands[2], operands[0], n.axis)) continue;
     if (!zb_value_unused(mlirOperationGetResult(norm, 1)) || !zb_value_unused(mlirOperationGetResult(norm, 2)))
       continue;
-    return build_norm(root, "layer_norm", operands, 3, &n);
+    return build_norm(r, "layer_norm", operands, 3, &n);
   }
   return ZB_RAISED_NOT;
 }

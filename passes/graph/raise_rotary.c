@@ -15,7 +15,7 @@ static bool is_half(MlirValue value, MlirValue x, bool second) {
   zb_shape whole;
   int64_t starts[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
   MlirOperation op = zb_producer(value);
-  if (!zb_type_shape(mlirValueGetType(x), &whole) || whole.rank < 1 || mlirOperationIsNull(op)) return false;
+  if (!zb_value_shape(x, &whole) || whole.rank < 1 || mlirOperationIsNull(op)) return false;
   int last = whole.rank - 1;
   int64_t half = whole.dims[last] / 2;
   if (zb_op_is(op, "zb.split")) {
@@ -38,8 +38,7 @@ static bool is_turned(MlirValue value, MlirValue x) {
   zb_shape shape;
   MlirOperation concat = zb_inner(value, "zb.concat");
   if (mlirOperationIsNull(concat) || mlirOperationGetNumOperands(concat) != 2) return false;
-  if (!zb_type_shape(mlirValueGetType(x), &shape) || shape.rank < 1 || shape.dims[shape.rank - 1] % 2 != 0)
-    return false;
+  if (!zb_value_shape(x, &shape) || shape.rank < 1 || shape.dims[shape.rank - 1] % 2 != 0) return false;
   if (zb_get_i64(concat, "axis", -1) != shape.rank - 1) return false;
   MlirOperation neg = zb_inner(mlirOperationGetOperand(concat, 0), "zb.neg");
   return !mlirOperationIsNull(neg) && is_half(mlirOperationGetOperand(neg, 0), x, true) &&
@@ -55,35 +54,25 @@ static MlirValue behind_views(MlirValue value) {
 }
 
 /* A table that broadcasts to x along its whole last dimension. */
-static bool is_table(const zb_raise_context *context, MlirValue table, MlirValue x) {
+static bool is_table(const zb_raise *r, MlirValue table, MlirValue x) {
   zb_shape t, whole;
-  if (!zb_type_shape(mlirValueGetType(table), &t) || !zb_type_shape(mlirValueGetType(x), &whole)) return false;
+  if (!zb_value_shape(table, &t) || !zb_value_shape(x, &whole)) return false;
   if (t.rank < 1 || t.rank > whole.rank || t.dims[t.rank - 1] != whole.dims[whole.rank - 1]) return false;
-  return !zb_raise_trainable(context, behind_views(table));
+  return !zb_raise_trainable(r, behind_views(table));
 }
 
-static zb_raised build_rotary(MlirOperation root, MlirValue x, MlirValue cos, MlirValue sin) {
-  MlirNamedAttribute mark;
-  zb_builder builder = zb_builder_marked(root, root, &mark);
-  return zb_raise_finish(&builder, root, zb_build(&builder, "rotary", (MlirValue[]){x, cos, sin}, 3, NULL, 0));
-}
-
-zb_raised zb_raise_rotary(const zb_raise_context *context, MlirOperation root) {
-  if (!zb_op_is(root, "zb.add")) return ZB_RAISED_NOT;
+zb_raised zb_raise_rotary(const zb_raise *r) {
+  if (!zb_op_is(r->root, "zb.add")) return ZB_RAISED_NOT;
   for (int way = 0; way < 8; ++way) { /* which summand, and which factor of each */
-    MlirOperation straight = zb_inner(mlirOperationGetOperand(root, way & 1), "zb.mul");
-    MlirOperation turned = zb_inner(mlirOperationGetOperand(root, !(way & 1)), "zb.mul");
+    MlirOperation straight = zb_inner(zb_raise_operand(r, way & 1), "zb.mul");
+    MlirOperation turned = zb_inner(zb_raise_operand(r, !(way & 1)), "zb.mul");
     if (mlirOperationIsNull(straight) || mlirOperationIsNull(turned)) return ZB_RAISED_NOT;
     MlirValue x = mlirOperationGetOperand(straight, way >> 1 & 1),
               cos = mlirOperationGetOperand(straight, !(way >> 1 & 1));
     MlirValue rotated = mlirOperationGetOperand(turned, way >> 2), sin = mlirOperationGetOperand(turned, !(way >> 2));
-    if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0))) ||
-        !is_turned(rotated, x))
-      continue;
-    if (!is_table(context, cos, x) || !is_table(context, sin, x) ||
-        !mlirTypeEqual(mlirValueGetType(cos), mlirValueGetType(sin)))
-      continue;
-    return build_rotary(root, x, cos, sin);
+    if (!zb_raise_has_type(r, x) || !is_turned(rotated, x)) continue;
+    if (!is_table(r, cos, x) || !is_table(r, sin, x) || !zb_same_type(cos, sin)) continue;
+    return zb_raise_replace(r, "rotary", (MlirValue[]){x, cos, sin}, 3, NULL, 0);
   }
   return ZB_RAISED_NOT;
 }

@@ -26,7 +26,7 @@ static zb_result split_result(MlirOperation op, const zb_op_def *def, int index)
   if (mlirValueIsNull(value))
     return zb_op_error_at(op, "give the row's split a rule for it", "'%s' has no split rule for result %d", def->name,
                           index);
-  if (!mlirTypeEqual(mlirValueGetType(value), mlirValueGetType(old)))
+  if (!zb_same_type(value, old))
     return zb_op_error_at(op, "mend the row's split", "the split of '%s' gives another type than result %d has",
                           def->name, index);
   mlirValueReplaceAllUsesOfWith(old, value);
@@ -41,11 +41,11 @@ static zb_result split_op(MlirOperation op, const zb_op_def *def) {
 }
 
 /* Splits what is composite now; *count counts it. */
-static zb_result split_round(zb_pass *pass, MlirBlock block, int64_t *count) {
+static zb_result split_round(zb_pass *pass, MlirOperation function, int64_t *count) {
   zb_op_list list;
   zb_result result = ZB_OK;
   *count = 0;
-  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, function, &list));
   for (size_t i = 0; i < list.count && result; ++i) {
     const zb_op_def *def = zb_op_find(list.items[i]);
     /* A described op of another dialect may bring a rule as well. */
@@ -56,19 +56,16 @@ static zb_result split_round(zb_pass *pass, MlirBlock block, int64_t *count) {
   return result;
 }
 
-static zb_result run(zb_pass *pass, MlirModule module) {
-  MlirOperation function;
-  MlirBlock block;
-  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+static zb_result run(zb_pass *pass, MlirOperation function) {
   int64_t count = 1, erased = 0;
   for (int round = 0; count > 0; ++round) {
     if (round == ROUNDS_MAX)
       return zb_op_error_at(function, "a split rule builds the op that it splits",
                             "ops are still composite after %d rounds", ROUNDS_MAX);
-    if (!split_round(pass, block, &count)) return ZB_FAIL;
+    if (!split_round(pass, function, &count)) return ZB_FAIL;
     pass->changes += count;
   }
-  if (pass->changes > 0) ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, block, &erased));
+  if (pass->changes > 0) ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, function, &erased));
   return ZB_OK;
 }
 
@@ -77,5 +74,5 @@ const zb_pass_def zb_pass_split_grad = {
     .summary = "replace composite gradient ops by one chain of ops a result",
     .requires_level = "differentiated",
     .ensures_level = "split",
-    .run = run,
+    .run_on_function = run,
 };

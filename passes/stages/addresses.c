@@ -32,7 +32,7 @@ static bool needs_base(const zb_subprogram_info *info, int position) {
   int value = argument ? position : g->returned[position - info->argument_count];
   if (argument && zb_argument_region(info->function, position) != ZB_REGION_COUNT) return false;
   zb_shape shape;
-  if (!zb_type_shape(mlirValueGetType(g->values[value].value), &shape)) {
+  if (!zb_value_shape(g->values[value].value, &shape)) {
     int base = zb_workspace_frame_base(&info->workspace, value);
     return base == position; /* a pool frame that is handed back has its argument as base */
   }

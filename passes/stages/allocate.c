@@ -62,7 +62,7 @@ typedef struct allocator {
 
 static bool is_frame(const zb_graph *g, int value) {
   zb_shape shape;
-  return !zb_type_shape(mlirValueGetType(g->values[value].value), &shape);
+  return !zb_value_shape(g->values[value].value, &shape);
 }
 
 static uint64_t value_bytes(const zb_graph *g, int value) {
@@ -356,7 +356,7 @@ static void call_addresses(allocator *a, const zb_node *node) {
 /* One value of communication: where it lies, what it has to wait for, and what has to wait for it. */
 static void value_address(allocator *a, int n, int value, bool comes) {
   zb_shape shape;
-  if (!zb_type_shape(mlirValueGetType(a->graph.values[value].value), &shape)) return;
+  if (!zb_value_shape(a->graph.values[value].value, &shape)) return;
   const uint64_t offset = address(a, value), bytes = (uint64_t)zb_shape_bytes(&shape);
   const int message = a->message_of[n];
   if (comes)

@@ -4,6 +4,7 @@
 #include "passes/stages/cost.h"
 
 #include "passes/function.h"
+#include "passes/graph.h"
 #include "passes/tables.h"
 #include "runtime/base/digest.h"
 
@@ -33,7 +34,7 @@ static zb_cost described_cost(MlirOperation op) {
   intptr_t count = mlirOperationGetNumResults(op);
   if (count > ZB_VIEW_OPERANDS || !zb_op_view_get(op, &view, &storage)) return cost;
   for (intptr_t i = 0; i < count; ++i)
-    if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &results[i])) return cost;
+    if (!zb_value_shape(mlirOperationGetResult(op, i), &results[i])) return cost;
   return zb_op_view_cost(&view, results);
 }
 
@@ -45,7 +46,7 @@ static bool accumulate_text(MlirOperation op, char text[ZB_COST_TEXT_BYTES]) {
   zb_shape shape;
   char shape_text[96];
   if (zb_has_attribute(op, ZB_ATTR_FOLD)) return false;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape)) return false;
+  if (!zb_value_shape(mlirOperationGetResult(op, 0), &shape)) return false;
   snprintf(text, ZB_COST_TEXT_BYTES, "accumulate %s", zb_shape_text(&shape, shape_text));
   return true;
 }

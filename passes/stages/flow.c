@@ -25,61 +25,47 @@ bool zb_flow_is_activation(const zb_graph *graph, const zb_flow *flow, int value
   return (flags & ZB_FLOW_FORWARD) && (flags & ZB_FLOW_INPUT);
 }
 
+static bool is_pure(const zb_node *node) { return node->def && (node->def->traits & ZB_TRAIT_PURE); }
+
 static void sweep_down(const zb_graph *graph, zb_flow *flow) {
-  for (int n = 0; n < graph->node_count; ++n) {
-    const zb_node *node = &graph->nodes[n];
-    bool pure = node->def && (node->def->traits & ZB_TRAIT_PURE);
-    unsigned flags = 0, constant = pure ? ZB_FLOW_LOAD : 0;
-    for (int i = 0; i < node->operand_count; ++i) {
-      unsigned from = zb_flow_value(graph, flow, graph->operands[node->operand_begin + i]);
+  ZB_FOR_EACH_NODE(node, graph) {
+    unsigned flags = 0, constant = is_pure(node) ? ZB_FLOW_LOAD : 0;
+    ZB_FOR_EACH_OPERAND(operand, graph, node) {
+      unsigned from = zb_flow_value(graph, flow, operand);
       flags |= from & (ZB_FLOW_INPUT | ZB_FLOW_PARAMETER | ZB_FLOW_TRAINED | ZB_FLOW_OPTIMIZE);
       if (from & ZB_FLOW_ACCUMULATE) flags |= ZB_FLOW_OPTIMIZE;
-      if (!(from & ZB_FLOW_LOAD)) constant = 0;
+      constant &= from;
     }
     if (zb_op_is(node->op, "zb.accumulate")) flags |= ZB_FLOW_ACCUMULATE;
     if (node->def && node->def->op_class == ZB_CLASS_VIEW) flags |= ZB_FLOW_VIEW;
-    flow->nodes[n] = flags | constant;
+    flow->nodes[node->number] = flags | constant;
   }
-}
-
-/* What the users of a node make of it. */
-static unsigned flags_from_users(const zb_graph *graph, const zb_flow *flow, const zb_node *node) {
-  unsigned leads = 0;
-  for (int r = 0; r < node->result_count; ++r) {
-    const zb_value *value = &graph->values[node->result_begin + r];
-    for (int u = 0; u < value->use_count; ++u) {
-      unsigned user = flow->nodes[graph->uses[value->use_begin + u]];
-      leads |= user & ZB_FLOW_LOSS;
-      if (user & (ZB_FLOW_ACCUMULATE | ZB_FLOW_BACKWARD)) leads |= ZB_FLOW_BACKWARD;
-    }
-  }
-  return leads;
 }
 
 static void sweep_up(const zb_graph *graph, zb_flow *flow) {
-  for (int n = graph->node_count - 1; n >= 0; --n) {
-    const zb_node *node = &graph->nodes[n];
-    unsigned own = flow->nodes[n], leads = own & ZB_FLOW_LOSS;
-    leads |= flags_from_users(graph, flow, node);
+  ZB_FOR_EACH_NODE_BACKWARD(node, graph) {
+    unsigned own = flow->nodes[node->number], leads = own & ZB_FLOW_LOSS;
+    ZB_FOR_EACH_USER(user, graph, node) {
+      leads |= flow->nodes[user] & ZB_FLOW_LOSS;
+      if (flow->nodes[user] & (ZB_FLOW_ACCUMULATE | ZB_FLOW_BACKWARD)) leads |= ZB_FLOW_BACKWARD;
+    }
     if (own & (ZB_FLOW_OPTIMIZE | ZB_FLOW_LOAD)) leads &= ~(unsigned)ZB_FLOW_BACKWARD;
     if ((leads & ZB_FLOW_LOSS) && !(own & (ZB_FLOW_OPTIMIZE | ZB_FLOW_ACCUMULATE))) leads |= ZB_FLOW_FORWARD;
     if (leads & ZB_FLOW_FORWARD) leads &= ~(unsigned)ZB_FLOW_BACKWARD;
     if (own & ZB_FLOW_ACCUMULATE) leads |= ZB_FLOW_BACKWARD;
-    flow->nodes[n] = own | leads;
+    flow->nodes[node->number] = own | leads;
   }
 }
 
 /* A forward op that leads to nothing else runs where its operands are; it counts as forward when nothing backward feeds
  * it. */
 static void place_leftovers(const zb_graph *graph, zb_flow *flow) {
-  for (int n = 0; n < graph->node_count; ++n) {
-    const zb_node *node = &graph->nodes[n];
-    unsigned flags = flow->nodes[n];
-    if (flags & (ZB_FLOW_FORWARD | ZB_FLOW_BACKWARD | ZB_FLOW_OPTIMIZE | ZB_FLOW_LOAD)) continue;
-    bool backward = false;
-    for (int i = 0; i < node->operand_count; ++i)
-      backward |= (zb_flow_value(graph, flow, graph->operands[node->operand_begin + i]) & ZB_FLOW_BACKWARD) != 0;
-    flow->nodes[n] |= backward ? ZB_FLOW_BACKWARD : ZB_FLOW_FORWARD;
+  ZB_FOR_EACH_NODE(node, graph) {
+    unsigned *flags = &flow->nodes[node->number], from = 0;
+    if (*flags & (ZB_FLOW_FORWARD | ZB_FLOW_BACKWARD | ZB_FLOW_OPTIMIZE | ZB_FLOW_LOAD)) continue;
+    ZB_FOR_EACH_OPERAND(operand, graph, node)
+      from |= zb_flow_value(graph, flow, operand);
+    *flags |= from & ZB_FLOW_BACKWARD ? ZB_FLOW_BACKWARD : ZB_FLOW_FORWARD;
   }
 }
 
@@ -96,11 +82,10 @@ zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
   }
   sweep_up(graph, out);
   place_leftovers(graph, out);
-  for (int n = 0; n < graph->node_count; ++n) {
-    const zb_node *node = &graph->nodes[n];
-    unsigned flags = out->nodes[n];
-    bool pure = node->def && (node->def->traits & ZB_TRAIT_PURE);
-    if (pure && (flags & ZB_FLOW_FORWARD) && !(flags & (ZB_FLOW_INPUT | ZB_FLOW_LOAD))) out->nodes[n] |= ZB_FLOW_CHAIN;
+  ZB_FOR_EACH_NODE(node, graph) {
+    unsigned *flags = &out->nodes[node->number];
+    if (is_pure(node) && (*flags & (ZB_FLOW_FORWARD | ZB_FLOW_INPUT | ZB_FLOW_LOAD)) == ZB_FLOW_FORWARD)
+      *flags |= ZB_FLOW_CHAIN;
   }
   return NULL;
 }

@@ -26,7 +26,6 @@
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct pool {
   zb_map *offsets;                /* key text -> offset */
@@ -247,8 +246,8 @@ static bool kept_by_sender(rebuild *r, int64_t id) {
 static void find_kept_values(rebuild *r) {
   for (size_t i = 0; i < r->stage->kept.count; ++i)
     r->stage->kept.items[i].value = (MlirValue){0};
-  for (size_t n = 0; n < r->f.argument_count; ++n) {
-    kept *k = find(r->stage, zb_port_get(r->f.argument_attributes[n]).value);
+  for (size_t n = 0; n < r->f.argument_attributes.count; ++n) {
+    kept *k = find(r->stage, zb_port_get(r->f.argument_attributes.items[n]).value);
     if (!k) continue;
     k->value = mlirBlockGetArgument(r->f.block, (intptr_t)n);
     k->incoming = true;

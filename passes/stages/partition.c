@@ -23,7 +23,6 @@
 #include "zb/schedule.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { NO_STAGE = -2, SHARED_STAGE = -1 };

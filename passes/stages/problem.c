@@ -9,10 +9,8 @@
 #include "passes/function.h"
 #include "passes/tables.h"
 #include "runtime/base/map.h"
-#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
-#include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

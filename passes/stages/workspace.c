@@ -29,17 +29,8 @@ typedef struct packer {
   zb_arena *arena;
 } packer;
 
-static void contiguous(const zb_shape *shape, zb_layout *out) {
-  *out = (zb_layout){0};
-  int64_t stride = 1;
-  for (int d = shape->rank - 1; d >= 0; --d) {
-    out->strides[d] = stride;
-    stride *= shape->dims[d];
-  }
-}
-
 static bool value_shape(const zb_graph *g, int value, zb_shape *out) {
-  return zb_type_shape(mlirValueGetType(g->values[value].value), out);
+  return zb_value_shape(g->values[value].value, out);
 }
 
 static uint64_t value_bytes(const zb_graph *g, int value) {
@@ -77,7 +68,7 @@ static void fix(packer *p, int value, int base, uint64_t offset) {
   zb_shape shape;
   if (home->fixed || !value_shape(&p->w->graph, value, &shape)) return;
   *home = (zb_home){.base = base, .offset = offset, .constant = -1, .fixed = true};
-  contiguous(&shape, &home->layout);
+  zb_contiguous_layout(&shape, &home->layout);
 }
 
 /* The value under contiguous views (reshapes): what a fold or an accumulate really writes. */
@@ -240,7 +231,7 @@ static bool take_over(packer *p, const zb_node *node) {
   zb_shape result, operand_shape;
   if (!zb_has_trait(node->def, ZB_TRAIT_ELEMENTWISE) || !value_shape(g, node->result_begin, &result)) return false;
   zb_layout dense;
-  contiguous(&result, &dense);
+  zb_contiguous_layout(&result, &dense);
   ZB_FOR_EACH_OPERAND(operand, g, node) {
     int root = p->root[operand];
     const zb_home *home = &p->w->homes[operand];
@@ -272,7 +263,7 @@ static zb_status place_results(packer *p, const zb_node *node) {
     zb_shape shape;
     if (home->fixed || home->base != ZB_BASE_NONE || !value_shape(g, value, &shape)) continue;
     *home = (zb_home){.base = ZB_BASE_WORKSPACE, .constant = -1};
-    contiguous(&shape, &home->layout);
+    zb_contiguous_layout(&shape, &home->layout);
     home->offset = place(p, value_bytes(g, value), p->last_use[value] > n ? p->last_use[value] : n);
   }
   return NULL;

@@ -136,7 +136,7 @@ static int argument_named(MlirOperation function, int count, const char *name) {
 static void take_gradients(MlirOperation function, MlirBlock body, int argument_count, gradients *out) {
   zb_op_list list;
   zb_arena arena = {0};
-  zb_status status = zb_op_list_collect(&arena, body, &list);
+  zb_status status = zb_op_list_collect(&arena, function, &list);
   ZB_ASSERT(!status);
   *out = (gradients){.count = 0};
   for (size_t i = 0; i < list.count; ++i) {
