@@ -1,4 +1,5 @@
-/* Elementwise kernels on f32 and bf16: any strides and broadcasting, one vector expression an op (elementwise.def).
+/* Elementwise kernels on f32 and bf16: any strides and broadcasting, one vector expression an op, a row of
+ * ref/unary.def or ref/binary.def.
  *
  * The index space is cut into tiles of ZB_TILE_ELEMENTS, and these into segments on which every operand is dense:
  * operands that lie so are read in place, others (scalars, broadcast rows, transposes, bf16) are first laid out in
@@ -176,40 +177,33 @@ static const char *run_map(const zb_kernel_call *call, map_run run, const zb_ten
   return NULL;
 }
 
-/* The attributes of ops: those of the reference kernels, with their defaults. */
-enum {
-  OP_none,
-#define ZB_REF_UNARY(name, saved, a, b, forward, slope) OP_##name,
-#define ZB_REF_UNARY_FLAT(name, a, b, forward)
-#define ZB_REF_UNARY_INTEGER(name, forward)
-#include "kernels/cpu/ref/unary.def"
-};
+/* An attribute of an op. */
 typedef struct attribute {
   const char *name; /* NULL: the op has none */
   double fallback;
 } attribute;
-#define NONE {NULL, 0}
-#define PARAMETER(name, fallback) {name, fallback}
-static const attribute attributes[][2] = {
-    [OP_none] = {NONE, NONE},
-#define ZB_REF_UNARY(name, saved, a, b, forward, slope) [OP_##name] = {a, b},
-#define ZB_REF_UNARY_FLAT(name, a, b, forward)
-#define ZB_REF_UNARY_INTEGER(name, forward)
-#include "kernels/cpu/ref/unary.def"
-};
+#define NONE ((attribute){NULL, 0})
+#define PARAMETER(name, fallback) ((attribute){name, fallback})
 
-static float value_of(const zb_kernel_call *call, const attribute *a) {
-  return a->name ? (float)zb_attr_float(&call->attrs, a->name, a->fallback) : 0.0f;
+static float value_of(const zb_kernel_call *call, attribute a) {
+  return a.name ? (float)zb_attr_float(&call->attrs, a.name, a.fallback) : 0.0f;
 }
 
-#define ZB_MAP(name, operands, op, expression)                                                                         \
+#define RUN_MAP(name, operands, a, b)                                                                                  \
   const char *zb_cpu_##name(const zb_kernel_call *call) {                                                              \
     static const map_run rows[] = ZB_ISA_ROW(map_##name);                                                              \
-    const attribute *own = attributes[OP_##op];                                                                        \
     const zb_tensor *const tensors[2] = {&call->inputs[0], &call->inputs[(operands) - 1]};                             \
-    return run_map(call, rows[zb_isa()], tensors, operands, value_of(call, &own[0]), value_of(call, &own[1]));         \
+    return run_map(call, rows[zb_isa()], tensors, operands, value_of(call, a), value_of(call, b));                     \
   }
-#include "kernels/cpu/elementwise.def"
+#define ZB_REF_UNARY_VECTOR(name, saved, a, b, forward, slope, gradient)                                               \
+  RUN_MAP(name, 1, a, b) RUN_MAP(name##_grad, 2, a, b)
+#include "kernels/cpu/ref/unary.def"
+#define ZB_REF_BINARY_VECTOR(name, types, flag, divisor, real, integer) RUN_MAP(name, 2, NONE, NONE)
+#include "kernels/cpu/ref/binary.def"
+RUN_MAP(gelu_erf, 1, NONE, NONE)
+RUN_MAP(gelu_tanh, 1, NONE, NONE)
+RUN_MAP(gelu_erf_grad, 2, NONE, NONE)
+RUN_MAP(gelu_tanh_grad, 2, NONE, NONE)
 
 const char *zb_cpu_where(const zb_kernel_call *call) {
   static const map_run rows[] = ZB_ISA_ROW(map_where);
@@ -269,8 +263,17 @@ bool zb_cpu_gelu_tanh_matches(const zb_kernel_call *call) {
 
 #else /* ---- The expressions, for one instruction set ---- */
 
+#define expm1_of ZB_ISA(expm1_of)
+#define bell ZB_ISA(bell)
+#define normal_cdf ZB_ISA(normal_cdf)
+#define gelu_erf_slope ZB_ISA(gelu_erf_slope)
+#define gelu_gate ZB_ISA(gelu_gate)
+#define gelu_tanh_slope ZB_ISA(gelu_tanh_slope)
+#define silu_slope ZB_ISA(silu_slope)
+#define softplus_of ZB_ISA(softplus_of)
+
 /* exp(x) - 1 for x <= 0. */
-V_INLINE vf ZB_ISA(expm1_of)(vf x) {
+V_INLINE vf expm1_of(vf x) {
   vf n, clamped = v_max(v_set(-30.0f), x);
   vf p = v_exp_part(clamped, &n);
   vf power = v_float((v_to_int(n) + 127) << 23);
@@ -278,76 +281,91 @@ V_INLINE vf ZB_ISA(expm1_of)(vf x) {
 }
 
 /* exp(-x^2 / 2), with the rounding error of the square put right where there is a fused multiply-add. */
-V_INLINE vf ZB_ISA(bell)(vf x) {
+V_INLINE vf bell(vf x) {
   vf square = v_min(v_set(1e4f), x * x), error = v_fma(x, x, -(x * x));
   vf e = v_exp(square * v_set(-0.5f));
   return v_select(v_lt(square, v_set(1e3f)), v_fma(e * v_set(-0.5f), error, e), e);
 }
 
 /* The normal distribution function from bell(x): no cancellation for negative x. */
-V_INLINE vf ZB_ISA(normal_cdf)(vf x, vf bell_x) {
+V_INLINE vf normal_cdf(vf x, vf bell_x) {
   vf t = v_min(v_set(1e4f), v_abs(x) * v_set(0.707106781f));
   vf tail = v_set(0.5f) * bell_x * v_erfcx(t);
   return v_select(v_lt(v_set(0), x), v_set(1) - tail, tail);
 }
 
-V_INLINE vf ZB_ISA(gelu_erf)(vf x) { return x * ZB_ISA(normal_cdf)(x, ZB_ISA(bell)(x)); }
-
-V_INLINE vf ZB_ISA(gelu_erf_slope)(vf x) {
-  vf bell_x = ZB_ISA(bell)(x);
-  return v_fma(x * v_set(0.398942280f), bell_x, ZB_ISA(normal_cdf)(x, bell_x));
+V_INLINE vf gelu_erf_slope(vf x) {
+  vf bell_x = bell(x);
+  return v_fma(x * v_set(0.398942280f), bell_x, normal_cdf(x, bell_x));
 }
 
 /* (1 + tanh(u)) / 2 = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3). */
-V_INLINE vf ZB_ISA(gelu_gate)(vf x) {
-  return v_sigmoid(v_set(1.59576912f) * x * v_fma(v_set(0.044715f) * x, x, v_set(1)));
-}
+V_INLINE vf gelu_gate(vf x) { return v_sigmoid(v_set(1.59576912f) * x * v_fma(v_set(0.044715f) * x, x, v_set(1))); }
 
-V_INLINE vf ZB_ISA(gelu_tanh_slope)(vf x) {
-  vf gate = ZB_ISA(gelu_gate)(x);
+V_INLINE vf gelu_tanh_slope(vf x) {
+  vf gate = gelu_gate(x);
   vf argument_slope = v_set(1.59576912f) * v_fma(v_set(0.134145f) * x, x, v_set(1));
   return gate * v_fma(x * (v_set(1) - gate), argument_slope, v_set(1));
 }
 
-V_INLINE vf ZB_ISA(silu_slope)(vf x, vf alpha) {
+V_INLINE vf silu_slope(vf x, vf alpha) {
   vf gate = v_sigmoid(alpha * x);
   return gate * v_fma(alpha * x, v_set(1) - gate, v_set(1));
 }
 
 /* max(x, 0) + log(1 + exp(-|x|)): log(1 + e) = log(s) e / (s - 1) with s = 1 + e rounded keeps small e (Kahan). */
-V_INLINE vf ZB_ISA(softplus)(vf x) {
+V_INLINE vf softplus_of(vf x) {
   vf e = v_exp(-v_abs(x)), s = v_set(1) + e;
   vf rounded = s - v_set(1);
   vf log_part = v_select(v_lt(v_set(0), rounded), v_log(s) * (e / rounded), e);
   return v_max(v_set(0), x) + log_part;
 }
 
-#define expm1_of ZB_ISA(expm1_of)
-#define gelu_erf ZB_ISA(gelu_erf)
-#define gelu_erf_slope ZB_ISA(gelu_erf_slope)
-#define gelu_gate ZB_ISA(gelu_gate)
-#define gelu_tanh_slope ZB_ISA(gelu_tanh_slope)
-#define silu_slope ZB_ISA(silu_slope)
-#define softplus ZB_ISA(softplus)
+/* The words of the rows (ref/words.def), on vectors. */
+#define C(value) v_set((float)(value))
+#define SELECT(condition, yes, no) v_select(condition, yes, no)
+#define LESS(x, y) v_lt(x, y)
+#define AT_MOST(x, y) v_le(x, y)
+#define IS_NAN(x) v_nan(x)
+#define CLIP(x, low, high) v_min(high, v_max(low, x))
+#define SIGMOID(x) v_sigmoid(x)
+#define SOFTPLUS(x) softplus_of(x)
+#define fabs(x) v_abs(x)
+#define erf(x) v_erf(x)
+#define exp(x) v_exp(x)
+#define expm1(x) expm1_of(x)
+#define log(x) v_log(x)
+#define sqrt(x) v_sqrt(x)
+#define tanh(x) v_tanh(x)
 
-#define ZB_MAP_READ_1(part) vf x = part(0);
-#define ZB_MAP_READ_2(part) vf x = part(0), y = part(1);
-#define ZB_MAP_WHOLE(k) v_load((const float *)in[k] + i)
-#define ZB_MAP_PART(k) v_load_part((const float *)in[k] + i, count - i)
-
-#define ZB_MAP(name, operands, op, expression)                                                                         \
-  static void ZB_ISA(map_##name)(float *out, const void *const *in, int64_t count, float a_value, float b_value) {     \
+#define LOAD(k) v_load((const float *)in[k] + i)
+#define LOAD_PART(k) v_load_part((const float *)in[k] + i, count - i)
+/* map_NAME: the expression of one operand, or of two. */
+#define MAP_BODY(name, operands, first, second, expression)                                                            \
+  static void ZB_ISA(map_##name)(float *to, const void *const *in, int64_t count, float a_value, float b_value) {      \
     const vf a = v_set(a_value), b = v_set(b_value);                                                                   \
     (void)a, (void)b;                                                                                                  \
     int64_t i = 0;                                                                                                     \
     for (; i + V_LANES <= count; i += V_LANES) {                                                                       \
-      ZB_MAP_READ_##operands(ZB_MAP_WHOLE) v_store(out + i, (expression));                                             \
+      vf first = LOAD(0), second = LOAD((operands) - 1);                                                               \
+      (void)first, (void)second;                                                                                       \
+      v_store(to + i, (expression));                                                                                   \
     }                                                                                                                  \
     if (i < count) {                                                                                                   \
-      ZB_MAP_READ_##operands(ZB_MAP_PART) v_store_part(out + i, (expression), count - i);                              \
+      vf first = LOAD_PART(0), second = LOAD_PART((operands) - 1);                                                     \
+      (void)first, (void)second;                                                                                       \
+      v_store_part(to + i, (expression), count - i);                                                                   \
     }                                                                                                                  \
   }
-#include "kernels/cpu/elementwise.def"
+#define ZB_REF_UNARY_VECTOR(name, saved, a, b, forward, slope, gradient)                                               \
+  MAP_BODY(name, 1, x, same, forward) MAP_BODY(name##_grad, 2, saved, dout, gradient)
+#include "kernels/cpu/ref/unary.def"
+#define ZB_REF_BINARY_VECTOR(name, types, flag, divisor, real, integer) MAP_BODY(name, 2, x, y, real)
+#include "kernels/cpu/ref/binary.def"
+MAP_BODY(gelu_erf, 1, x, same, (x * normal_cdf(x, bell(x))))
+MAP_BODY(gelu_tanh, 1, x, same, (x * gelu_gate(x)))
+MAP_BODY(gelu_erf_grad, 2, x, dout, (dout * gelu_erf_slope(x)))
+MAP_BODY(gelu_tanh_grad, 2, x, dout, (dout * gelu_tanh_slope(x)))
 
 static void ZB_ISA(map_where)(float *out, const void *const *in, int64_t count, float a, float b) {
   const uint8_t *condition = in[0];
@@ -376,15 +394,4 @@ static void ZB_ISA(map_pow)(float *out, const void *const *in, int64_t count, fl
     out[i] = powf(x[i], y[i]);
 }
 
-#undef expm1_of
-#undef gelu_erf
-#undef gelu_erf_slope
-#undef gelu_gate
-#undef gelu_tanh_slope
-#undef silu_slope
-#undef softplus
-#undef ZB_MAP_READ_1
-#undef ZB_MAP_READ_2
-#undef ZB_MAP_WHOLE
-#undef ZB_MAP_PART
 #endif

@@ -1,5 +1,5 @@
 /* The gradient of zb.swiglu: both results of an element in one pass, f32 and bf16. (The forward form is a row of
- * elementwise.def.) Tests: test/kernels/fast_fused_test.c */
+ * ref/binary.def.) Tests: test/kernels/fast_fused_test.c */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/bf16.h"
 #include "kernels/cpu/isa.h"

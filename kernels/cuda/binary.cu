@@ -9,8 +9,9 @@ enum { ANY_DIVISOR, NOT_ZERO, NOT_NEGATIVE };
   struct name##_pair {                                                                                                 \
     static const int types = type_set, divisor = divisor_rule;                                                         \
     ZB_DEVICE float real(float x, float y, bool flag) const {                                                          \
+      typedef float T;                                                                                                 \
       (void)x, (void)y, (void)flag;                                                                                    \
-      return (float)(real_formula);                                                                                    \
+      return (T)(real_formula);                                                                                        \
     }                                                                                                                  \
     ZB_DEVICE int64_t integer(int64_t x, int64_t y, bool flag) const {                                                 \
       (void)x, (void)y, (void)flag;                                                                                    \

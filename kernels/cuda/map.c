@@ -86,14 +86,11 @@ static zb_status unary_run(const zb_kernel_call *call, zb_cuda_launcher *on, con
 enum {
 #define ZB_REF_UNARY(name, saved, a, b, forward, slope) UNARY_##name,
 #define ZB_REF_UNARY_FLAT(name, a, b, forward) UNARY_##name,
-#define ZB_REF_UNARY_INTEGER(name, forward)
 #include "kernels/cpu/ref/unary.def"
   UNARY_COUNT
 };
 /* The integer kernel + 1; 0 for none. */
 static const int integer_kernels[UNARY_COUNT] = {
-#define ZB_REF_UNARY(name, saved, a, b, forward, slope)
-#define ZB_REF_UNARY_FLAT(name, a, b, forward)
 #define ZB_REF_UNARY_INTEGER(name, forward) [UNARY_##name] = ZB_FUNCTION_zb_##name##_i64 + 1,
 #include "kernels/cpu/ref/unary.def"
 };
@@ -112,7 +109,6 @@ static const int integer_kernels[UNARY_COUNT] = {
   UNARY_FUNCTIONS(name##_grad, 2, a, b, ZB_FUNCTION_zb_##name##_grad_f32, NO_INTEGERS)
 #define ZB_REF_UNARY_FLAT(name, a, b, forward)                                                                         \
   UNARY_FUNCTIONS(name, 1, a, b, ZB_FUNCTION_zb_##name##_f32, integer_kernels[UNARY_##name] - 1)
-#define ZB_REF_UNARY_INTEGER(name, forward)
 #include "kernels/cpu/ref/unary.def"
 
 /* ---- Two operands: the rows of binary.def ---- */

@@ -122,25 +122,25 @@ ZB_CALLED(tan)
 ZB_CALLED(tanh)
 ZB_CALLED_DEVICE float called_pow(float x, float y) { return pow(x, y); }
 ZB_CALLED_DEVICE float called_fmod(float x, float y) { return fmod(x, y); }
-#define acos called_acos
-#define acosh called_acosh
-#define asin called_asin
-#define asinh called_asinh
-#define atan called_atan
-#define atanh called_atanh
-#define cos called_cos
-#define cosh called_cosh
-#define erf called_erf
-#define erfc called_erfc
-#define expm1 called_expm1
-#define log called_log
-#define log1p called_log1p
-#define sin called_sin
-#define sinh called_sinh
-#define tan called_tan
-#define tanh called_tanh
-#define pow called_pow
-#define fmod called_fmod
+#define acos(x) called_acos(x)
+#define acosh(x) called_acosh(x)
+#define asin(x) called_asin(x)
+#define asinh(x) called_asinh(x)
+#define atan(x) called_atan(x)
+#define atanh(x) called_atanh(x)
+#define cos(x) called_cos(x)
+#define cosh(x) called_cosh(x)
+#define erf(x) called_erf(x)
+#define erfc(x) called_erfc(x)
+#define expm1(x) called_expm1(x)
+#define log(x) called_log(x)
+#define log1p(x) called_log1p(x)
+#define sin(x) called_sin(x)
+#define sinh(x) called_sinh(x)
+#define tan(x) called_tan(x)
+#define tanh(x) called_tanh(x)
+#define pow(x, y) called_pow(x, y)
+#define fmod(x, y) called_fmod(x, y)
 
 #define ZB_MAP_KERNEL(name, ...)                                                                                       \
   ZB_KERNEL(name, zb_map_args, ZB_MAP_THREADS) { __VA_ARGS__ }

@@ -1,4 +1,4 @@
-/* The fused CPU kernels that are no row of elementwise.def against the reference: lengths around the vectors, bits of
+/* The fused CPU kernels that are no rows of the formulas, against the reference: lengths around the vectors, bits of
  * an element wherever it stands, bf16. */
 #include "test/kernels/fast.h"
 

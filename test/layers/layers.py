@@ -40,10 +40,9 @@ FOLDERS = {
     "runtime/transport/tcp": [*TRANSPORT, "runtime/transport/processes/"],
     "runtime/exec": [*TRANSPORT, "runtime/formats/", "runtime/transport/virtual/"],
     "kernels": ["zb/"],
-    # unary.def: of the rows there the fast kernels take the attributes of ops, with their defaults.
-    "kernels/cpu": [*BASE, "kernels/call.h", "kernels/cpu/ref/unary.def", "x86"],
+    # The formulas of elementwise ops are written once, for vectors and all devices, too.
+    "kernels/cpu": [*BASE, "kernels/call.h", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "x86"],
     "kernels/cpu/ref": BASE,
-    # The formulas of elementwise ops are written once, for all devices.
     "kernels/cuda": [*BASE, "runtime/cuda/", "kernels/call.h", "kernels/cpu/ref/unary.def",
                      "kernels/cpu/ref/binary.def", "kernels/cpu/ref/words.def"],
     "ir": [*BASE, "runtime/formats/", "mlir-c"],

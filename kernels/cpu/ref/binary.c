@@ -20,8 +20,9 @@ typedef struct binary {
 
 #define DEFINE(type, function, expression)                                                                             \
   static type function(type x, type y, bool flag) {                                                                    \
+    typedef type T;                                                                                                    \
     (void)x, (void)y, (void)flag;                                                                                      \
-    return (type)(expression);                                                                                         \
+    return (T)(expression);                                                                                            \
   }
 #define ZB_REF_BINARY(name, types, flag, divisor, real, integer)                                                       \
   DEFINE(float, name##_f32, real)                                                                                      \

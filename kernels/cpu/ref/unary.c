@@ -46,14 +46,11 @@ typedef struct unary {
 typedef enum row_number {
 #define ZB_REF_UNARY(name, saved, a, b, forward, slope) ROW_##name,
 #define ZB_REF_UNARY_FLAT(name, a, b, forward) ROW_##name,
-#define ZB_REF_UNARY_INTEGER(name, forward)
 #include "kernels/cpu/ref/unary.def"
   ROW_COUNT
 } row_number;
 
 static int64_t (*const integer_functions[ROW_COUNT])(int64_t x, double a, double b) = {
-#define ZB_REF_UNARY(name, saved, a, b, forward, slope)
-#define ZB_REF_UNARY_FLAT(name, a, b, forward)
 #define ZB_REF_UNARY_INTEGER(name, forward) [ROW_##name] = name##_integer,
 #include "kernels/cpu/ref/unary.def"
 };
@@ -114,7 +111,6 @@ static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
     return run_gradient(call, &op);                                                                                    \
   }
 #define ZB_REF_UNARY_FLAT(name, a, b, forward) FORWARD(name, a, b)
-#define ZB_REF_UNARY_INTEGER(name, forward)
 #include "kernels/cpu/ref/unary.def"
 
 /* ---- Ops whose result has another type, or that are defined on integers only ---- */
