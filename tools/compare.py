@@ -196,33 +196,20 @@ def generators():
 class NoDropout(TorchFunctionMode):
     """Every dropout gives what it takes (--no-dropout)."""
 
-    NAMES = (
-        "dropout",
-        "dropout1d",
-        "dropout2d",
-        "dropout3d",
-        "alpha_dropout",
-        "feature_alpha_dropout",
-        "feature_dropout",
-        "dropout_",
-        "alpha_dropout_",
-        "feature_dropout_",
-        "feature_alpha_dropout_",
-    )
+    KINDS = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")
+    NAMES = {*KINDS, *(kind + "_" for kind in KINDS), "dropout1d", "dropout2d", "dropout3d"}
+    PROBABILITY = {"scaled_dot_product_attention": 4, "multi_head_attention_forward": 10}  # its place among arguments
 
     def __torch_function__(self, func, types_, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
         name = getattr(func, "__name__", "")
         if name in self.NAMES:
             return args[0] if args else kwargs["input"]
-        if name == "scaled_dot_product_attention":
-            args = (*args[:4], 0.0, *args[5:]) if len(args) > 4 else args
-            if "dropout_p" in kwargs:
-                kwargs["dropout_p"] = 0.0
-        elif name == "multi_head_attention_forward":
-            args = (*args[:10], 0.0, *args[11:]) if len(args) > 10 else args
-            if "dropout_p" in kwargs:
-                kwargs["dropout_p"] = 0.0
+        place = self.PROBABILITY.get(name)
+        if place is not None and len(args) > place:
+            args = (*args[:place], 0.0, *args[place + 1 :])
+        elif place is not None and "dropout_p" in kwargs:
+            kwargs["dropout_p"] = 0.0
         return func(*args, **kwargs)
 
 

@@ -44,7 +44,7 @@ class Attributes:
         found = self.node.attributes.get(name)
         if found is None:
             return default
-        value = found.value
+        value = found.value.decode() if isinstance(found.value, bytes) else found.value
         return to_tensor(value) if hasattr(value, "numpy") else value
 
 
@@ -59,12 +59,12 @@ def numbers(tensor):
     return [int(v) for v in tensor.reshape(-1).tolist()]
 
 
+def axes_of(a, axes):
+    """An operand, or before opset 13 an attribute; None: neither."""
+    return a.get("axes") if axes is None else numbers(axes)
+
+
 # ---- Families of rows ----
-
-
-def promote(*values):
-    """Operands that differ in kind only because one is a Python-like scalar keep the type of the first."""
-    return [v.to(values[0].dtype) for v in values]
 
 
 def divide(a, x, y):
@@ -76,7 +76,7 @@ def modulo(a, x, y):
 
 
 def shift(a, x, y):
-    return x << y if a.get("direction") in ("LEFT", b"LEFT") else x >> y
+    return x << y if a.get("direction") == "LEFT" else x >> y
 
 
 def clip(a, x, low=None, high=None):
@@ -101,7 +101,7 @@ def fold(function):
 
 def reduction(function):
     def row(a, x, axes=None):
-        axes = a.get("axes") if axes is None else numbers(axes)
+        axes = axes_of(a, axes)
         if not axes and a.get("noop_with_empty_axes", 0):
             return x
         return function(x, list(axes) if axes else list(range(x.dim())), bool(a.get("keepdims", 1)))
@@ -116,8 +116,7 @@ def product(x, axes, keep):
 
 
 def gelu(a, x):
-    text = a.get("approximate", "none")
-    return F.gelu(x, approximate=text if isinstance(text, str) else text.decode())
+    return F.gelu(x, approximate=a.get("approximate", "none"))
 
 
 def dropout(a, x, ratio=None, training=None):
@@ -164,7 +163,7 @@ def reshape(a, x, shape):
 
 
 def squeeze(a, x, axes=None):
-    axes = a.get("axes") if axes is None else numbers(axes)
+    axes = axes_of(a, axes)
     return x.squeeze() if axes is None else x.squeeze(tuple(axes))
 
 
@@ -252,12 +251,8 @@ def gather_nd(a, x, indices):
     return x[tuple(batch_positions(x.shape[:batch], indices.dim() - 1) + own)]
 
 
-REDUCTIONS = {"none": None, "add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
-
-
 def reduction_of(a):
-    text = a.get("reduction", "none")
-    return REDUCTIONS[text if isinstance(text, str) else text.decode()]
+    return {"none": None, "add": "sum", "mul": "prod", "max": "amax", "min": "amin"}[a.get("reduction", "none")]
 
 
 def scatter_elements(a, x, indices, updates):
@@ -274,15 +269,12 @@ def scatter_nd(a, x, indices, updates):
     strides = [math.prod(x.shape[i + 1 : len(own)]) for i in range(len(own))]
     rows = sum(part * stride for part, stride in zip(own, strides)).reshape(-1)
     flat = x.reshape(-1, *x.shape[len(own) :])
-    return flat.index_reduce(
-        0, rows, updates.reshape(-1, *flat.shape[1:]), {"prod": "prod", "amax": "amax", "amin": "amin"}[how]
-    ).reshape(x.shape)
+    return flat.index_reduce(0, rows, updates.reshape(-1, *flat.shape[1:]), how).reshape(x.shape)
 
 
 def pad(a, x, pads, value=None, axes=None):
     axes = list(range(x.dim())) if axes is None else [axis % x.dim() for axis in numbers(axes)]
     mode = a.get("mode", "constant")
-    mode = mode if isinstance(mode, str) else mode.decode()
     amounts = numbers(pads)
     for i, axis in enumerate(axes):
         before, after, size = amounts[i], amounts[len(axes) + i], x.shape[axis]
@@ -320,14 +312,9 @@ def cumsum(a, x, axis):
 
 
 def constant(a):
-    for name, dtype in (
-        ("value_int", torch.int64),
-        ("value_ints", torch.int64),
-        ("value_float", torch.float32),
-        ("value_floats", torch.float32),
-    ):
+    for name in ("value_int", "value_ints", "value_float", "value_floats"):
         if a.get(name) is not None:
-            return torch.tensor(a.get(name), dtype=dtype)
+            return torch.tensor(a.get(name), dtype=torch.int64 if "int" in name else torch.float32)
     return a.get("value")
 
 
@@ -347,7 +334,6 @@ def eye_like(a, x):
 
 
 def loss_of(a, log, target, weight=None):
-    how = a.get("reduction", "mean")
     ignored = a.get("ignore_index")
     # Without ignore_index no target may be negative; F.nll_loss wants a number all the same.
     return F.nll_loss(
@@ -355,7 +341,7 @@ def loss_of(a, log, target, weight=None):
         target.to(torch.int64),
         weight,
         ignore_index=-(1 << 30) if ignored is None else ignored,
-        reduction=how if isinstance(how, str) else how.decode(),
+        reduction=a.get("reduction", "mean"),
     )
 
 
@@ -384,37 +370,19 @@ def power(a, x, y):
     return torch.pow(x, y).to(x.dtype)
 
 
+def named(kind, names):
+    """Rows whose function is torch's of that name."""
+    return {name: kind(getattr(torch, name.lower())) for name in names.split()}
+
+
 ROWS = dict(
-    Abs=unary(torch.abs),
-    Acos=unary(torch.acos),
-    Acosh=unary(torch.acosh),
-    Asin=unary(torch.asin),
-    Asinh=unary(torch.asinh),
-    Atan=unary(torch.atan),
-    Atanh=unary(torch.atanh),
-    Cos=unary(torch.cos),
-    Cosh=unary(torch.cosh),
-    Sin=unary(torch.sin),
-    Sinh=unary(torch.sinh),
-    Tan=unary(torch.tan),
-    Tanh=unary(torch.tanh),
-    Erf=unary(torch.erf),
-    Exp=unary(torch.exp),
-    Log=unary(torch.log),
-    Neg=unary(torch.neg),
-    Reciprocal=unary(torch.reciprocal),
-    Sqrt=unary(torch.sqrt),
-    Sigmoid=unary(torch.sigmoid),
-    Relu=unary(torch.relu),
+    **named(unary, "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor IsNaN Log Neg Reciprocal Relu"),
+    **named(unary, "Round Sigmoid Sign Sin Sinh Sqrt Tan Tanh"),
+    **named(binary, "Add Greater Less MatMul Mul Sub"),
     Softplus=unary(F.softplus),
     Softsign=unary(F.softsign),
     Mish=unary(F.mish),
     HardSwish=unary(F.hardswish),
-    Ceil=unary(torch.ceil),
-    Floor=unary(torch.floor),
-    Round=unary(torch.round),
-    Sign=unary(torch.sign),
-    IsNaN=unary(torch.isnan),
     Not=unary(torch.logical_not),
     BitwiseNot=unary(torch.bitwise_not),
     Identity=unary(lambda x: x),
@@ -436,9 +404,6 @@ ROWS = dict(
     Cast=cast,
     CastLike=cast,
     Dropout=dropout,
-    Add=binary(torch.add),
-    Sub=binary(torch.sub),
-    Mul=binary(torch.mul),
     Div=divide,
     Pow=power,
     PRelu=lambda a, x, slope: torch.where(x < 0, x * slope, x),
@@ -451,9 +416,7 @@ ROWS = dict(
     BitwiseXor=binary(torch.bitwise_xor),
     BitShift=shift,
     Equal=binary(torch.eq),
-    Greater=binary(torch.gt),
     GreaterOrEqual=binary(torch.ge),
-    Less=binary(torch.lt),
     LessOrEqual=binary(torch.le),
     Where=lambda a, c, x, y: torch.where(c, x, y),
     Sum=fold(torch.add),
@@ -475,7 +438,6 @@ ROWS = dict(
     LayerNormalization=layer_norm,
     RMSNormalization=rms_norm,
     BatchNormalization=batch_norm,
-    MatMul=binary(torch.matmul),
     Gemm=gemm,
     Einsum=lambda a, *values: torch.einsum(a.get("equation"), *values),
     Reshape=reshape,

@@ -38,9 +38,9 @@ def check_rows(suite):
     wanted = set(re.findall(r"^\s*[A-Z_]+\(([A-Z]\w+),", text, re.M)) - {"Name"}  # of the #defines
     with open(os.path.join(TOOLS, "evaluate.py")) as file:
         text = file.read()
-    rows = set(re.findall(r"\b([A-Z]\w+)=", text[text.index("ROWS = dict(") :])) | set(
-        re.findall(r'LATER = \{"(\w+)"', text)
-    )
+    table = text[text.index("ROWS = dict(") :]
+    rows = set(re.findall(r"\b([A-Z]\w+)=", table)) | set(re.findall(r'LATER = \{"(\w+)"', text))
+    rows.update(*(names.split() for names in re.findall(r'named\(\w+, "([^"]*)"', table)))
     suite.check(len(wanted) > 100, f"operators of zbc: {len(wanted)}")
     suite.check(wanted <= rows, f"tools/evaluate.py has no row for {sorted(wanted - rows)}")
 
