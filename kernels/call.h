@@ -46,6 +46,25 @@ static inline bool zb_tensor_contiguous(const zb_tensor *x) {
   return true;
 }
 
+/* x with a dimension of size 1 and stride 0 at the end (labels [..] next to logits [.., C]). */
+static inline zb_tensor zb_tensor_append_unit(const zb_tensor *x) {
+  zb_tensor out = *x;
+  if (out.rank < ZB_DIMS_MAX) {
+    out.shape[out.rank] = 1;
+    out.strides[out.rank++] = 0;
+  }
+  return out;
+}
+
+static inline bool zb_dtype_is_index(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
+
+/* A BOOL, INT or FLOAT attribute as a number. */
+static inline double zb_attr_number(const zb_kernel_call *call, const char *name, double fallback) {
+  const zb_attr *attr = zb_attr_find(&call->attrs, name);
+  if (!attr) return fallback;
+  return attr->kind == ZB_ATTR_FLOAT ? attr->f : (double)attr->i;
+}
+
 /* Operand or result i; NULL if the call has none or it is absent. */
 static inline const zb_tensor *zb_call_input(const zb_kernel_call *call, int i) {
   return i < call->input_count && zb_tensor_present(&call->inputs[i]) ? &call->inputs[i] : NULL;

@@ -255,8 +255,6 @@ static void gather_tile(void *context, int64_t tile, void *scratch) {
   }
 }
 
-static bool is_index(const zb_tensor *x) { return x->dtype == ZB_I64 || x->dtype == ZB_I32; }
-
 static void gather_init(gather *g, const zb_tensor *data, const zb_tensor *indices, int64_t axis) {
   *g = (gather){.outer = zb_shape_product(data, 0, (int)axis),
                 .size = data->shape[axis],
@@ -279,8 +277,8 @@ const char *zb_cpu_gather(const zb_kernel_call *call) {
 }
 
 bool zb_cpu_gather_matches(const zb_kernel_call *call) {
-  return is_index(&call->inputs[1]) && call->inputs[0].rank > 0 && call->inputs[0].dtype == call->outputs[0].dtype &&
-         zb_call_contiguous(call);
+  return zb_dtype_is_index(call->inputs[1].dtype) && call->inputs[0].rank > 0 &&
+         call->inputs[0].dtype == call->outputs[0].dtype && zb_call_contiguous(call);
 }
 
 /* Columns of the gradient: each tile adds its columns of all rows, in the order of the indices. */
@@ -313,8 +311,8 @@ const char *zb_cpu_gather_grad(const zb_kernel_call *call) {
 }
 
 bool zb_cpu_gather_grad_matches(const zb_kernel_call *call) {
-  return is_index(&call->inputs[0]) && call->inputs[1].dtype == ZB_F32 && call->outputs[0].dtype == ZB_F32 &&
-         call->outputs[0].rank > 0 && zb_call_contiguous(call);
+  return zb_dtype_is_index(call->inputs[0].dtype) && call->inputs[1].dtype == ZB_F32 &&
+         call->outputs[0].dtype == ZB_F32 && call->outputs[0].rank > 0 && zb_call_contiguous(call);
 }
 
 /* ---- Scatter: rows of updates put at, or added to, rows of a copy of data ---- */
@@ -346,7 +344,8 @@ const char *zb_cpu_scatter(const zb_kernel_call *call) {
 bool zb_cpu_scatter_matches(const zb_kernel_call *call) {
   const zb_tensor *data = &call->inputs[0], *updates = &call->inputs[2], *out = &call->outputs[0];
   const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
-  if (!is_index(&call->inputs[1]) || data->dtype != out->dtype || updates->dtype != out->dtype || out->rank < 1)
+  if (!zb_dtype_is_index(call->inputs[1].dtype) || data->dtype != out->dtype || updates->dtype != out->dtype ||
+      out->rank < 1)
     return false;
   return (strcmp(reduction, "none") == 0 || (strcmp(reduction, "add") == 0 && out->dtype == ZB_F32)) &&
          zb_call_contiguous(call);

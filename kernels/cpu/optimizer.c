@@ -85,7 +85,7 @@ static bool dense_but_step(const zb_kernel_call *call, int step) {
   for (int i = 0; i < call->input_count; ++i) {
     const zb_tensor *x = zb_call_input(call, i);
     if (!x) continue;
-    bool good = i == step ? x->dtype == ZB_I64 || x->dtype == ZB_I32 : x->dtype == ZB_F32 && zb_tensor_contiguous(x);
+    bool good = i == step ? zb_dtype_is_index(x->dtype) : x->dtype == ZB_F32 && zb_tensor_contiguous(x);
     if (!good) return false;
   }
   for (int i = 0; i < call->output_count; ++i) {

@@ -133,9 +133,8 @@ const char *zb_cpu_cross_entropy_grad(const zb_kernel_call *call) {
 
 /* f32 or bf16 logits with integer labels; what is summed over a row is f32. */
 static bool logits_match(const zb_kernel_call *call) {
-  zb_dtype labels = call->inputs[1].dtype;
   if (call->inputs[0].rank < 1 || !zb_call_contiguous(call)) return false;
-  return zb_is_f32_or_bf16(call->inputs[0].dtype) && (labels == ZB_I64 || labels == ZB_I32);
+  return zb_is_f32_or_bf16(call->inputs[0].dtype) && zb_dtype_is_index(call->inputs[1].dtype);
 }
 
 bool zb_cpu_cross_entropy_matches(const zb_kernel_call *call) {

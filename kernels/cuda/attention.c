@@ -49,7 +49,7 @@ static bool plan(const zb_kernel_call *call, zb_attention_args *args) {
   args->kv_heads = k->shape[2];
   args->group = args->heads / args->kv_heads;
   args->value_width = (int32_t)v->shape[3];
-  args->scale = (float)zb_cuda_number(call, "scale", 1 / sqrt((double)q->shape[3]));
+  args->scale = (float)zb_attr_number(call, "scale", 1 / sqrt((double)q->shape[3]));
   args->causal = zb_attr_bool(&call->attrs, "causal", false);
   if (!mask) return true;
   int shift = 4 - mask->rank;

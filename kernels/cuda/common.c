@@ -31,13 +31,7 @@ zb_cuda_function zb_cuda_for_integer(zb_cuda_function i64, zb_dtype dtype) { ret
 
 zb_cuda_function zb_cuda_for_any(zb_cuda_function f32, zb_dtype dtype) {
   if (dtype == ZB_I1) return f32 + 5;
-  return zb_cuda_is_index(dtype) ? zb_cuda_for_integer(f32 + 3, dtype) : zb_cuda_for_float(f32, dtype);
-}
-
-double zb_cuda_number(const zb_kernel_call *call, const char *name, double fallback) {
-  const zb_attr *attr = zb_attr_find(&call->attrs, name);
-  if (!attr) return fallback;
-  return attr->kind == ZB_ATTR_FLOAT ? attr->f : (double)attr->i;
+  return zb_dtype_is_index(dtype) ? zb_cuda_for_integer(f32 + 3, dtype) : zb_cuda_for_float(f32, dtype);
 }
 
 /* Appends a dimension, merged with the one before it where their strides allow. */
@@ -84,15 +78,6 @@ bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, cons
   for (int i = 0; i < rows->rank; ++i)
     if (rows->stride[i] % n != 0) return false;
   return (uintptr_t)data % (bytes < 16 ? bytes : 16) == 0;
-}
-
-zb_tensor zb_cuda_append_unit(const zb_tensor *x) {
-  zb_tensor out = *x;
-  if (out.rank < ZB_DIMS_MAX) {
-    out.shape[out.rank] = 1;
-    out.strides[out.rank++] = 0;
-  }
-  return out;
 }
 
 zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) {

@@ -24,15 +24,11 @@ bool zb_cuda_complete_up_to(const zb_kernel_call *call, int inputs, int most, in
 
 /* f32, bf16, f16: the types that kernels are made for. */
 static inline bool zb_cuda_is_float(zb_dtype dtype) { return dtype == ZB_F32 || dtype == ZB_BF16 || dtype == ZB_F16; }
-static inline bool zb_cuda_is_index(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
 /* The kernel for a float type, or an integer type, given that for f32, or i64. */
 zb_cuda_function zb_cuda_for_float(zb_cuda_function f32, zb_dtype dtype);
 zb_cuda_function zb_cuda_for_integer(zb_cuda_function i64, zb_dtype dtype);
 /* Given that for f32 of a row that has all six. */
 zb_cuda_function zb_cuda_for_any(zb_cuda_function f32, zb_dtype dtype);
-
-/* A BOOL, INT or FLOAT attribute as a number. */
-double zb_cuda_number(const zb_kernel_call *call, const char *name, double fallback);
 
 /* ---- Dimensions ---- */
 
@@ -54,8 +50,6 @@ static inline int zb_cuda_group_elements(size_t widest_bytes) { return (int)(16 
  * rows are whole groups that lie together, at multiples of 16 bytes, or of a group that is shorter. */
 bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, const void *data, int n,
                        size_t element_bytes);
-/* x with a dimension of size 1 and stride 0 put at the end (labels beside logits). */
-zb_tensor zb_cuda_append_unit(const zb_tensor *x);
 
 /* ---- Launches ---- */
 

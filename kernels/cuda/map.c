@@ -69,15 +69,15 @@ static bool unary_matches(const zb_kernel_call *call, const unary *op) {
   zb_dtype dtype = call->outputs[0].dtype;
   for (int i = 0; i < op->operands; ++i)
     if (call->inputs[i].dtype != dtype) return false;
-  return zb_cuda_is_float(dtype) || (op->i64 != NO_INTEGERS && zb_cuda_is_index(dtype));
+  return zb_cuda_is_float(dtype) || (op->i64 != NO_INTEGERS && zb_dtype_is_index(dtype));
 }
 
 static zb_status unary_run(const zb_kernel_call *call, zb_cuda_launcher *on, const unary *op) {
   zb_dtype dtype = call->outputs[0].dtype;
   int n = zb_cuda_group_elements(zb_dtype_bytes(dtype));
   zb_map_args args = zb_cuda_map_plan(call, op->operands, n);
-  args.a = op->a.name ? zb_cuda_number(call, op->a.name, op->a.fallback) : 0;
-  args.b = op->b.name ? zb_cuda_number(call, op->b.name, op->b.fallback) : 0;
+  args.a = op->a.name ? zb_attr_number(call, op->a.name, op->a.fallback) : 0;
+  args.b = op->b.name ? zb_attr_number(call, op->b.name, op->b.fallback) : 0;
   zb_cuda_function function = zb_cuda_is_float(dtype) ? zb_cuda_for_float(op->f32, dtype)
                                                       : zb_cuda_for_integer((zb_cuda_function)op->i64, dtype);
   return zb_cuda_map_launch(on, function, &args, n);
@@ -119,7 +119,7 @@ static bool binary_matches(const zb_kernel_call *call, int types, bool compariso
   if (!zb_cuda_map_fits(call, 2)) return false;
   zb_dtype dtype = call->inputs[0].dtype;
   if (call->inputs[1].dtype != dtype || call->outputs[0].dtype != (comparison ? ZB_I1 : dtype)) return false;
-  int type = zb_cuda_is_float(dtype) ? REALS : zb_cuda_is_index(dtype) ? INTEGERS : dtype == ZB_I1 ? LOGIC : 0;
+  int type = zb_cuda_is_float(dtype) ? REALS : zb_dtype_is_index(dtype) ? INTEGERS : dtype == ZB_I1 ? LOGIC : 0;
   return (types & type) != 0;
 }
 
@@ -127,7 +127,7 @@ static zb_status binary_run(const zb_kernel_call *call, zb_cuda_launcher *on, zb
   zb_dtype dtype = call->inputs[0].dtype;
   int n = zb_cuda_group_elements(zb_dtype_bytes(dtype));
   zb_map_args args = zb_cuda_map_plan(call, 2, n);
-  args.flag = flag && zb_cuda_number(call, flag, 0) != 0;
+  args.flag = flag && zb_attr_number(call, flag, 0) != 0;
   args.fault = zb_cuda_fault_of(on);
   return zb_cuda_map_launch(on, zb_cuda_for_any(f32, dtype), &args, n);
 }
@@ -151,8 +151,8 @@ static zb_status test_run(const zb_kernel_call *call, zb_cuda_launcher *on, zb_c
   zb_dtype dtype = call->inputs[0].dtype;
   int n = zb_cuda_group_elements(zb_dtype_bytes(dtype));
   zb_map_args args = zb_cuda_map_plan(call, 1, n);
-  args.a = zb_cuda_number(call, "detect_negative", 1);
-  args.b = zb_cuda_number(call, "detect_positive", 1);
+  args.a = zb_attr_number(call, "detect_negative", 1);
+  args.b = zb_attr_number(call, "detect_positive", 1);
   return zb_cuda_map_launch(on, zb_cuda_for_float(f32, dtype), &args, n);
 }
 
@@ -180,7 +180,7 @@ zb_status zb_cuda_run_not(const zb_kernel_call *call, zb_cuda_launcher *on) {
 }
 
 bool zb_cuda_matches_bitwise_not(const zb_kernel_call *call) {
-  return zb_cuda_map_fits(call, 1) && zb_cuda_is_index(call->inputs[0].dtype) &&
+  return zb_cuda_map_fits(call, 1) && zb_dtype_is_index(call->inputs[0].dtype) &&
          call->outputs[0].dtype == call->inputs[0].dtype;
 }
 zb_status zb_cuda_run_bitwise_not(const zb_kernel_call *call, zb_cuda_launcher *on) {
@@ -286,8 +286,8 @@ zb_status zb_cuda_run_iota(const zb_kernel_call *call, zb_cuda_launcher *on) {
   zb_fill_args args = {.out = out->data, .elements = zb_tensor_elements(out), .dtype = (int32_t)out->dtype};
   args.inner = zb_cuda_count(out, zb_cuda_from(out, axis + 1));
   args.size = out->shape[axis];
-  args.a = zb_cuda_number(call, "start", 0);
-  args.b = zb_cuda_number(call, "step", 1);
+  args.a = zb_attr_number(call, "start", 0);
+  args.b = zb_attr_number(call, "step", 1);
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_iota, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0,
                          &args);
 }
@@ -302,8 +302,8 @@ zb_status zb_cuda_run_triangle(const zb_kernel_call *call, zb_cuda_launcher *on)
   args.inner = out->shape[out->rank - 2];
   args.size = out->shape[out->rank - 1];
   args.diagonal = zb_attr_int(&call->attrs, "diagonal", 0);
-  args.a = zb_cuda_number(call, "lower", 0);
-  args.b = zb_cuda_number(call, "upper", 0);
+  args.a = zb_attr_number(call, "lower", 0);
+  args.b = zb_attr_number(call, "upper", 0);
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_triangle, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0,
                          &args);
 }

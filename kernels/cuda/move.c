@@ -129,7 +129,7 @@ bool zb_cuda_matches_gather(const zb_kernel_call *call) {
   if (!zb_cuda_complete(call, 2, 1, false)) return false;
   const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
-  if (axis < 0 || axis >= data->rank || !zb_cuda_is_index(indices->dtype) || data->dtype != out->dtype) return false;
+  if (axis < 0 || axis >= data->rank || !zb_dtype_is_index(indices->dtype) || data->dtype != out->dtype) return false;
   if (out->rank != data->rank - 1 + indices->rank) return false;
   int64_t rows = zb_cuda_count(data, zb_cuda_before(axis)) * zb_cuda_count(data, zb_cuda_from(data, axis + 1));
   return zb_tensor_elements(out) == rows * zb_tensor_elements(indices);
@@ -187,7 +187,7 @@ zb_status zb_cuda_run_gather(const zb_kernel_call *call, zb_cuda_launcher *on) {
 
 /* data with the shape of the indices, whose elements it is asked for. */
 static bool by_element(const zb_tensor *data, const zb_tensor *indices, int64_t axis, zb_tensor *selected) {
-  if (data->rank != indices->rank || axis < 0 || axis >= data->rank || !zb_cuda_is_index(indices->dtype)) return false;
+  if (data->rank != indices->rank || axis < 0 || axis >= data->rank || !zb_dtype_is_index(indices->dtype)) return false;
   *selected = *data;
   for (int i = 0; i < data->rank; ++i) {
     if (i != axis && indices->shape[i] > data->shape[i]) return false;
@@ -221,7 +221,7 @@ zb_status zb_cuda_run_gather_elements(const zb_kernel_call *call, zb_cuda_launch
 static bool gradient_types(const zb_kernel_call *call) {
   if (!zb_cuda_complete(call, 2, 1, true)) return false;
   const zb_tensor *indices = &call->inputs[0], *dout = &call->inputs[1], *ddata = &call->outputs[0];
-  return zb_cuda_is_index(indices->dtype) && zb_cuda_is_float(dout->dtype) && zb_cuda_is_float(ddata->dtype);
+  return zb_dtype_is_index(indices->dtype) && zb_cuda_is_float(dout->dtype) && zb_cuda_is_float(ddata->dtype);
 }
 
 static zb_scatter_args scatter_plan(const zb_kernel_call *call, zb_cuda_launcher *on) {
@@ -318,8 +318,8 @@ bool zb_cuda_matches_scatter(const zb_kernel_call *call) {
   const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
   bool add = strcmp(reduction, "add") == 0;
   if (!add && strcmp(reduction, "none") != 0) return false;
-  if (!zb_cuda_is_float(out->dtype) && !zb_cuda_is_index(out->dtype) && (add || out->dtype != ZB_I1)) return false;
-  if (data->dtype != out->dtype || updates->dtype != out->dtype || !zb_cuda_is_index(indices->dtype)) return false;
+  if (!zb_cuda_is_float(out->dtype) && !zb_dtype_is_index(out->dtype) && (add || out->dtype != ZB_I1)) return false;
+  if (data->dtype != out->dtype || updates->dtype != out->dtype || !zb_dtype_is_index(indices->dtype)) return false;
   if (out->rank < 1 || !zb_tensor_same_shape(data, out) || zb_tensor_elements(indices) > INT32_MAX) return false;
   int64_t inner = zb_cuda_count(out, zb_cuda_from(out, 1));
   return updates->rank == indices->rank + out->rank - 1 &&
@@ -351,7 +351,7 @@ bool zb_cuda_matches_ravel_index(const zb_kernel_call *call) {
   const zb_tensor *indices = &call->inputs[0], *out = &call->outputs[0];
   const zb_attr *shape = zb_attr_find(&call->attrs, "shape");
   if (!shape || shape->kind != ZB_ATTR_INTS || shape->count < 1 || shape->count > ZB_DIMS_MAX) return false;
-  if (!zb_cuda_is_index(indices->dtype) || out->dtype != ZB_I64 || indices->rank != out->rank + 1) return false;
+  if (!zb_dtype_is_index(indices->dtype) || out->dtype != ZB_I64 || indices->rank != out->rank + 1) return false;
   return indices->shape[out->rank] == shape->count &&
          zb_tensor_elements(indices) == zb_tensor_elements(out) * shape->count;
 }
@@ -379,7 +379,7 @@ bool zb_cuda_matches_cumsum(const zb_kernel_call *call) {
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
   if (axis < 0 || axis >= x->rank || x->dtype != out->dtype || !zb_tensor_same_shape(x, out)) return false;
-  return zb_cuda_is_float(x->dtype) || zb_cuda_is_index(x->dtype);
+  return zb_cuda_is_float(x->dtype) || zb_dtype_is_index(x->dtype);
 }
 
 zb_status zb_cuda_run_cumsum(const zb_kernel_call *call, zb_cuda_launcher *on) {

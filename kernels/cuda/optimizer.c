@@ -28,7 +28,7 @@ static bool state_fits(const zb_kernel_call *call, int operand, int result, cons
 static bool update_matches(const zb_kernel_call *call, const optimizer *op) {
   if (call->input_count != op->inputs || !zb_cuda_complete_up_to(call, 2, op->inputs, 1, false)) return false;
   const zb_tensor *parameter = &call->inputs[0], *gradient = &call->inputs[1], *step = zb_call_input(call, op->step);
-  if (!step || !zb_cuda_is_index(step->dtype) || zb_tensor_elements(step) != 1) return false;
+  if (!step || !zb_dtype_is_index(step->dtype) || zb_tensor_elements(step) != 1) return false;
   if (!zb_cuda_is_float(parameter->dtype) || !zb_cuda_is_float(gradient->dtype)) return false;
   if (!zb_tensor_contiguous(parameter) || !zb_tensor_contiguous(gradient)) return false;
   if (!zb_tensor_same_shape(parameter, gradient) || !zb_tensor_same_shape(parameter, &call->outputs[0])) return false;
@@ -74,7 +74,7 @@ static bool update_tensor(naming *names, const zb_cuda_item *item, const optimiz
   int results = call->input_count;
   memset(t, 0, sizeof *t);
   t->elements = zb_tensor_elements(parameter);
-  t->weight_decay = (float)zb_cuda_number(call, "weight_decay", op->decay_fallback);
+  t->weight_decay = (float)zb_attr_number(call, "weight_decay", op->decay_fallback);
   t->parameter_dtype = (uint8_t)parameter->dtype;
   t->gradient_dtype = (uint8_t)gradient->dtype;
   t->state_dtype = (uint8_t)(first ? first->dtype : ZB_F32);
@@ -103,11 +103,11 @@ static int update_tensors(naming *names, const zb_cuda_item *items, int count, c
 }
 
 static void read_attrs(const zb_kernel_call *call, const optimizer *op, zb_update_args *args) {
-  args->lr = zb_cuda_number(call, "lr", 1e-3);
-  args->beta1 = zb_cuda_number(call, op->beta1, op->beta1_fallback);
-  args->beta2 = zb_cuda_number(call, op->beta2, op->beta2_fallback);
-  args->eps = zb_cuda_number(call, "eps", 1e-8);
-  args->gradient_scale = zb_cuda_number(call, "gradient_scale", 1);
+  args->lr = zb_attr_number(call, "lr", 1e-3);
+  args->beta1 = zb_attr_number(call, op->beta1, op->beta1_fallback);
+  args->beta2 = zb_attr_number(call, op->beta2, op->beta2_fallback);
+  args->eps = zb_attr_number(call, "eps", 1e-8);
+  args->gradient_scale = zb_attr_number(call, "gradient_scale", 1);
   args->nesterov = zb_attr_bool(&call->attrs, "nesterov", false);
 }
 

@@ -71,7 +71,7 @@ static bool matches(const zb_kernel_call *call, bool floats_only) {
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   if (zb_cuda_count(x, ~dimensions) != zb_tensor_elements(out)) return false;
   if (zb_cuda_is_float(x->dtype)) return out->dtype == x->dtype || out->dtype == ZB_F32;
-  return !floats_only && zb_cuda_is_index(x->dtype) && out->dtype == x->dtype;
+  return !floats_only && zb_dtype_is_index(x->dtype) && out->dtype == x->dtype;
 }
 
 static zb_cuda_function for_type(zb_cuda_function f32, zb_dtype dtype) {

@@ -87,7 +87,7 @@ static bool norm_plan(const zb_kernel_call *call, const norm_form *form, zb_norm
   if (form->dout >= 0 && call->inputs[form->dout].dtype != x->dtype) return false;
   args->rows = zb_cuda_count(x, zb_cuda_before(axis));
   args->size = zb_cuda_count(x, zb_cuda_from(x, axis));
-  args->epsilon = zb_cuda_number(call, "epsilon", 1e-5);
+  args->epsilon = zb_attr_number(call, "epsilon", 1e-5);
   args->out = out->data;
   args->out_dtype = (int32_t)out->dtype;
   if (form->out_mean >= 0) {
@@ -256,7 +256,7 @@ static bool read_reduction(const zb_kernel_call *call, int32_t *out) {
 
 /* The rows of an operand that has the shape of the labels. */
 static bool loss_rows(const zb_tensor *scores, const zb_tensor *x, zb_cuda_dims *out) {
-  zb_tensor wide = zb_cuda_append_unit(x);
+  zb_tensor wide = zb_tensor_append_unit(x);
   return zb_cuda_dims_of(scores, &wide, zb_cuda_before(scores->rank - 1), out);
 }
 
@@ -273,8 +273,8 @@ static bool loss_types(const zb_kernel_call *call, const loss_form *form, const 
   args->classes = scores->shape[scores->rank - 1];
   args->class_stride = scores->strides[scores->rank - 1];
   args->rows = zb_tensor_elements(labels);
-  return zb_cuda_is_float(scores->dtype) && zb_cuda_is_index(labels->dtype) && read_reduction(call, &args->reduction) &&
-         loss_rows(scores, labels, &args->label_rows) &&
+  return zb_cuda_is_float(scores->dtype) && zb_dtype_is_index(labels->dtype) &&
+         read_reduction(call, &args->reduction) && loss_rows(scores, labels, &args->label_rows) &&
          zb_cuda_dims_of(scores, scores, zb_cuda_before(scores->rank - 1), &args->score_rows);
 }
 

@@ -42,7 +42,7 @@ FOLDERS = {
     "kernels": ["zb/"],
     # The formulas of elementwise ops are written once, for vectors and all devices, too.
     "kernels/cpu": [*BASE, "kernels/call.h", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "x86"],
-    "kernels/cpu/ref": BASE,
+    "kernels/cpu/ref": [*BASE, "kernels/call.h"],
     "kernels/cuda": [*BASE, "runtime/cuda/", "kernels/call.h", "kernels/cpu/ref/unary.def",
                      "kernels/cpu/ref/binary.def", "kernels/cpu/ref/words.def"],
     "ir": [*BASE, "runtime/formats/", "mlir-c"],

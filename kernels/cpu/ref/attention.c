@@ -22,7 +22,7 @@ static int64_t at(const zb_tensor *t, int64_t b, int64_t token, int64_t head, in
 
 static const char *start_attention(const zb_kernel_call *call, attention *a) {
   const zb_tensor *q = &call->inputs[0], *k = &call->inputs[1], *v = &call->inputs[2];
-  const zb_tensor *mask = zb_ref_optional(call, 3);
+  const zb_tensor *mask = zb_call_input(call, 3);
   if (q->rank != 4 || k->rank != 4 || v->rank != 4) return "attention needs operands of rank 4";
   if (!zb_ref_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) return ZB_REF_BAD_TYPE;
   if (mask && !zb_ref_is_float(mask->dtype)) return ZB_REF_BAD_TYPE;
@@ -37,7 +37,7 @@ static const char *start_attention(const zb_kernel_call *call, attention *a) {
   if (!fits) return ZB_REF_BAD_SHAPE;
   if (a->kv_heads < 1 || a->heads % a->kv_heads) return "the number of heads is no multiple of the key/value heads";
   a->group = a->heads / a->kv_heads;
-  a->scale = zb_ref_number(call, "scale", 1 / sqrt((double)a->width));
+  a->scale = zb_attr_number(call, "scale", 1 / sqrt((double)a->width));
   a->causal = zb_attr_bool(&call->attrs, "causal", false);
   zb_ref_walk walk;
   zb_tensor scores = {.rank = 4, .shape = {a->batch, a->heads, a->queries, a->keys}};
@@ -102,7 +102,7 @@ const char *zb_ref_attention(const zb_kernel_call *call) {
   const zb_tensor *out = &call->outputs[0], *lse = &call->outputs[1];
   const zb_tensor rows = {.rank = 4, .shape = {a.batch, a.queries, a.heads, a.value_width}};
   const zb_tensor sums = {.rank = 3, .shape = {a.batch, a.heads, a.queries}};
-  if (!zb_ref_same_shape(out, &rows) || !zb_ref_same_shape(lse, &sums)) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(out, &rows) || !zb_tensor_same_shape(lse, &sums)) return ZB_REF_BAD_SHAPE;
   if (!zb_ref_is_float(out->dtype) || !zb_ref_is_float(lse->dtype)) return ZB_REF_BAD_TYPE;
   ZB_REF_CHECKED(call);
   for (int64_t b = 0; b < a.batch; ++b)
@@ -185,12 +185,13 @@ const char *zb_ref_attention_grad(const zb_kernel_call *call) {
   const attention *a = &g.a;
   const zb_tensor rows = {.rank = 4, .shape = {a->batch, a->queries, a->heads, a->value_width}};
   const zb_tensor sums = {.rank = 3, .shape = {a->batch, a->heads, a->queries}};
-  if (!zb_ref_same_shape(g.out, &rows) || !zb_ref_same_shape(g.dout, &rows) || !zb_ref_same_shape(g.lse, &sums))
+  if (!zb_tensor_same_shape(g.out, &rows) || !zb_tensor_same_shape(g.dout, &rows) ||
+      !zb_tensor_same_shape(g.lse, &sums))
     return ZB_REF_BAD_SHAPE;
   if (!zb_ref_is_float(g.out->dtype) || !zb_ref_is_float(g.lse->dtype) || !zb_ref_is_float(g.dout->dtype))
     return ZB_REF_BAD_TYPE;
   for (int i = 0; i < 3; ++i)
-    if (!zb_ref_same_shape(&call->outputs[i], &call->inputs[i])) return ZB_REF_BAD_SHAPE;
+    if (!zb_tensor_same_shape(&call->outputs[i], &call->inputs[i])) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   for (int64_t b = 0; b < a->batch; ++b) {
     for (int64_t h = 0; h < a->heads; ++h)

@@ -46,9 +46,9 @@ static const char *run_binary(const zb_kernel_call *call, const binary *op) {
   ZB_REF_TRY(start_binary(call, &walk));
   const zb_tensor *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
   bool real = zb_ref_is_float(x->dtype);
-  int type = real ? REALS : zb_ref_is_integer(x->dtype) ? INTEGERS : LOGIC;
+  int type = real ? REALS : zb_dtype_is_index(x->dtype) ? INTEGERS : LOGIC;
   if (!(op->types & type) || out->dtype != x->dtype) return ZB_REF_BAD_TYPE;
-  bool flag = op->flag && zb_ref_number(call, op->flag, 0) != 0;
+  bool flag = op->flag && zb_attr_number(call, op->flag, 0) != 0;
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     int64_t from_x = walk.offset[1], from_y = walk.offset[2], to = walk.offset[0];

@@ -20,11 +20,11 @@ const char *zb_ref_swiglu_grad(const zb_kernel_call *call) {
   const zb_tensor *dgate = &call->outputs[0], *dup = &call->outputs[1];
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, dgate);
-  if (!zb_ref_same_shape(dgate, dup) || !zb_ref_walk_add(&walk, dup)) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(dgate, dup) || !zb_ref_walk_add(&walk, dup)) return ZB_REF_BAD_SHAPE;
   for (int i = 0; i < 3; ++i) {
     const zb_tensor *x = &call->inputs[i];
     if (!zb_ref_is_float(x->dtype) || x->dtype != dgate->dtype || x->dtype != dup->dtype) return ZB_REF_BAD_TYPE;
-    if (!zb_ref_same_shape(x, dgate) || !zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
+    if (!zb_tensor_same_shape(x, dgate) || !zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
   }
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
@@ -52,7 +52,7 @@ static const char *turn(const zb_kernel_call *call, bool back) {
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
   int last = x->rank - 1;
-  if (!zb_ref_same_shape(x, out) || last < 0 || x->shape[last] % 2 != 0) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(x, out) || last < 0 || x->shape[last] % 2 != 0) return ZB_REF_BAD_SHAPE;
   for (int i = 0; i < 3; ++i) {
     const zb_tensor *operand = &call->inputs[i];
     if (!zb_ref_is_float(operand->dtype)) return ZB_REF_BAD_TYPE;

@@ -44,21 +44,21 @@ static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tens
   const zb_attr *ignore = zb_attr_find(&call->attrs, "ignore_index");
   *l = (loss){.labels = labels, .ignores = ignore != NULL, .ignore_index = ignore ? ignore->i : 0, .weight = 1};
   ZB_REF_TRY(read_reduction(call, &l->reduction));
-  if (!zb_ref_is_integer(labels->dtype) || !zb_ref_is_float(scores->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_index(labels->dtype) || !zb_ref_is_float(scores->dtype)) return ZB_REF_BAD_TYPE;
   if (scores->rank != labels->rank + 1) return ZB_REF_BAD_SHAPE;
   l->class_count = scores->shape[scores->rank - 1];
   zb_ref_walk whole;
   zb_ref_walk_init(&whole, scores);
   const zb_tensor *per_row[] = {labels, third, fourth};
   for (int i = 0; i < 3; ++i) {
-    zb_tensor wide = per_row[i] ? zb_ref_append_unit(per_row[i]) : (zb_tensor){0};
+    zb_tensor wide = per_row[i] ? zb_tensor_append_unit(per_row[i]) : (zb_tensor){0};
     if (!zb_ref_walk_add(&whole, per_row[i] ? &wide : NULL)) return ZB_REF_BAD_SHAPE;
     if (i > 0 && per_row[i] && !zb_ref_is_float(per_row[i]->dtype)) return ZB_REF_BAD_TYPE;
   }
   l->class_stride = whole.strides[0][scores->rank - 1];
   zb_ref_walk_split(&whole, 1u << (scores->rank - 1), &l->rows, &l->classes);
   for (int i = 0; i < 3; ++i)
-    if (per_row[i] && zb_ref_elements(per_row[i]) != l->rows.total) return ZB_REF_BAD_SHAPE;
+    if (per_row[i] && zb_tensor_elements(per_row[i]) != l->rows.total) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   int64_t counted = 0;
   for (; l->rows.left > 0; zb_ref_walk_next(&l->rows)) {
@@ -87,7 +87,7 @@ static void finish(const loss *l, const zb_tensor *out, double total) {
 
 static const char *check_result(const loss *l, const zb_tensor *out) {
   if (!zb_ref_is_float(out->dtype)) return ZB_REF_BAD_TYPE;
-  return zb_ref_elements(out) == (l->reduction == NONE ? l->rows.total : 1) ? NULL : ZB_REF_BAD_SHAPE;
+  return zb_tensor_elements(out) == (l->reduction == NONE ? l->rows.total : 1) ? NULL : ZB_REF_BAD_SHAPE;
 }
 
 /* The gradient of the loss, as a walk sees it: one a row, or one for all (NULL). */
@@ -97,7 +97,7 @@ static const char *spread_gradient(const zb_kernel_call *call, const zb_tensor *
   *out = by == NONE ? dloss : NULL;
   if (error) return error;
   if (!zb_ref_is_float(dloss->dtype)) return ZB_REF_BAD_TYPE;
-  return by == NONE || zb_ref_elements(dloss) == 1 ? NULL : ZB_REF_BAD_SHAPE;
+  return by == NONE || zb_tensor_elements(dloss) == 1 ? NULL : ZB_REF_BAD_SHAPE;
 }
 
 const char *zb_ref_cross_entropy(const zb_kernel_call *call) {
@@ -129,7 +129,7 @@ const char *zb_ref_cross_entropy_grad(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 4, 1, false));
   const zb_tensor *logits = &call->inputs[0], *labels = &call->inputs[1], *lse = &call->inputs[2];
   const zb_tensor *dloss = &call->inputs[3], *dlogits = &call->outputs[0];
-  if (!zb_ref_same_shape(logits, dlogits)) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(logits, dlogits)) return ZB_REF_BAD_SHAPE;
   loss l;
   const zb_tensor *by_row;
   ZB_REF_TRY(spread_gradient(call, dloss, &by_row));

@@ -3,7 +3,7 @@
 #include "kernels/cpu/ref/ref.h"
 
 static void zero_fill(const zb_tensor *tensor) {
-  memset(tensor->data, 0, (size_t)zb_ref_elements(tensor) * zb_dtype_bytes(tensor->dtype));
+  memset(tensor->data, 0, (size_t)zb_tensor_elements(tensor) * zb_dtype_bytes(tensor->dtype));
 }
 
 /* Copies x to `to`, whose shape it has and whose data lies at any strides. */
@@ -23,7 +23,7 @@ static void move_start(zb_tensor *tensor, int64_t offset) {
 const char *zb_ref_contiguous(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   if (call->inputs[0].dtype != call->outputs[0].dtype) return ZB_REF_BAD_TYPE;
-  if (!zb_ref_same_shape(&call->inputs[0], &call->outputs[0])) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(&call->inputs[0], &call->outputs[0])) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   copy_all(&call->outputs[0], &call->inputs[0]);
   return NULL;
@@ -33,7 +33,7 @@ const char *zb_ref_accumulate_add(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, true));
   const zb_tensor *value = &call->inputs[0], *sum = &call->outputs[0];
   if (!zb_ref_is_float(value->dtype) || !zb_ref_is_float(sum->dtype)) return ZB_REF_BAD_TYPE;
-  if (!zb_ref_same_shape(value, sum)) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(value, sum)) return ZB_REF_BAD_SHAPE;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, sum);
   (void)zb_ref_walk_add(&walk, value);
@@ -49,7 +49,7 @@ const char *zb_ref_cast(const zb_kernel_call *call) {
   const char *name = zb_attr_string(&call->attrs, "dtype", zb_dtype_name(out->dtype));
   zb_dtype dtype;
   if (!zb_dtype_parse(name, &dtype) || dtype != out->dtype) return "the result is not of the type that the cast names";
-  if (!zb_ref_same_shape(x, out)) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(x, out)) return ZB_REF_BAD_SHAPE;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
   (void)zb_ref_walk_add(&walk, x);
@@ -74,7 +74,7 @@ const char *zb_ref_concat(const zb_kernel_call *call) {
     if (x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
     zb_tensor part = *out;
     part.shape[axis] = x->shape[axis];
-    if (place + x->shape[axis] > out->shape[axis] || !zb_ref_same_shape(x, &part)) return ZB_REF_BAD_SHAPE;
+    if (place + x->shape[axis] > out->shape[axis] || !zb_tensor_same_shape(x, &part)) return ZB_REF_BAD_SHAPE;
     if (out->data) { /* else only checked */
       move_start(&part, place * out->strides[axis]);
       copy_all(&part, x);
@@ -148,7 +148,7 @@ static const char *run_gather(const zb_kernel_call *call, const zb_tensor *data,
                               const zb_tensor *selected, bool by_element, bool add) {
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
   if (axis < 0 || axis >= data->rank) return ZB_REF_BAD_AXIS;
-  if (!zb_ref_is_integer(indices->dtype) || data->dtype != selected->dtype) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_index(indices->dtype) || data->dtype != selected->dtype) return ZB_REF_BAD_TYPE;
   zb_tensor spread, positions;
   if (by_element) {
     if (data->rank != indices->rank) return ZB_REF_BAD_SHAPE;
@@ -161,7 +161,7 @@ static const char *run_gather(const zb_kernel_call *call, const zb_tensor *data,
   } else if (!spread_axis(data, indices, axis, &spread, &positions)) {
     return ZB_REF_BAD_SHAPE;
   }
-  if (!zb_ref_same_shape(&spread, selected)) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(&spread, selected)) return ZB_REF_BAD_SHAPE;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, selected);
   (void)zb_ref_walk_add(&walk, &spread);
@@ -219,11 +219,11 @@ const char *zb_ref_ravel_index(const zb_kernel_call *call) {
   const zb_tensor *indices = &call->inputs[0], *out = &call->outputs[0];
   int count = 0, last = indices->rank - 1;
   const int64_t *shape = zb_ref_ints(call, "shape", &count);
-  if (!zb_ref_is_integer(indices->dtype) || out->dtype != ZB_I64) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_index(indices->dtype) || out->dtype != ZB_I64) return ZB_REF_BAD_TYPE;
   if (last < 0 || count < 1 || indices->shape[last] != count) return ZB_REF_BAD_SHAPE;
   zb_tensor tuples = *indices;
   tuples.rank = last;
-  if (!zb_ref_same_shape(&tuples, out)) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(&tuples, out)) return ZB_REF_BAD_SHAPE;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
   (void)zb_ref_walk_add(&walk, &tuples);
@@ -255,11 +255,11 @@ const char *zb_ref_scatter(const zb_kernel_call *call) {
   bool add = strcmp(reduction, "add") == 0;
   zb_tensor spread, positions;
   if (!add && strcmp(reduction, "none") != 0) return "the reduction is neither none nor add";
-  if (!zb_ref_is_integer(indices->dtype) || data->dtype != out->dtype || updates->dtype != out->dtype)
+  if (!zb_dtype_is_index(indices->dtype) || data->dtype != out->dtype || updates->dtype != out->dtype)
     return ZB_REF_BAD_TYPE;
   if (add && out->dtype == ZB_I1) return ZB_REF_BAD_TYPE;
-  if (out->rank < 1 || !zb_ref_same_shape(data, out)) return ZB_REF_BAD_SHAPE;
-  if (!spread_axis(out, indices, 0, &spread, &positions) || !zb_ref_same_shape(&spread, updates))
+  if (out->rank < 1 || !zb_tensor_same_shape(data, out)) return ZB_REF_BAD_SHAPE;
+  if (!spread_axis(out, indices, 0, &spread, &positions) || !zb_tensor_same_shape(&spread, updates))
     return ZB_REF_BAD_SHAPE;
   for (int i = 0; i < indices->rank; ++i)
     spread.strides[i] = 0;
@@ -284,7 +284,7 @@ const char *zb_ref_iota(const zb_kernel_call *call) {
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
   if (axis < 0 || axis >= out->rank) return ZB_REF_BAD_AXIS;
-  double start = zb_ref_number(call, "start", 0), step = zb_ref_number(call, "step", 1);
+  double start = zb_attr_number(call, "start", 0), step = zb_attr_number(call, "step", 1);
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
   ZB_REF_CHECKED(call);
@@ -298,7 +298,7 @@ const char *zb_ref_triangle(const zb_kernel_call *call) {
   const zb_tensor *out = &call->outputs[0];
   if (out->rank < 2) return "a triangle needs rank 2 or more";
   int64_t diagonal = zb_attr_int(&call->attrs, "diagonal", 0);
-  double lower = zb_ref_number(call, "lower", 0), upper = zb_ref_number(call, "upper", 0);
+  double lower = zb_attr_number(call, "lower", 0), upper = zb_attr_number(call, "upper", 0);
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
   ZB_REF_CHECKED(call);

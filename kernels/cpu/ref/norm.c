@@ -38,8 +38,8 @@ static const char *start_norm(const zb_kernel_call *call, norm *n) {
   for (int i = 0; i < 2; ++i) {
     const zb_tensor *all = n->tensors[whole_operands[i]], *row = n->tensors[row_operands[i]],
                     *scale = n->tensors[inner_operands[i]];
-    if ((all && !zb_ref_same_shape(all, x)) || (row && zb_ref_elements(row) != n->rows.total) ||
-        (scale && zb_ref_elements(scale) != n->along.total))
+    if ((all && !zb_tensor_same_shape(all, x)) || (row && zb_tensor_elements(row) != n->rows.total) ||
+        (scale && zb_tensor_elements(scale) != n->along.total))
       return ZB_REF_BAD_SHAPE;
   }
   return NULL;
@@ -48,12 +48,12 @@ static const char *start_norm(const zb_kernel_call *call, norm *n) {
 /* (x, scale, bias?) -> (out, mean, rstd), or without bias and mean for RMS. */
 static const char *run_norm(const zb_kernel_call *call, bool centered) {
   ZB_REF_TRY(zb_ref_check(call, 2, centered ? 3 : 2, false));
-  const zb_tensor *bias = centered ? zb_ref_optional(call, 2) : NULL;
+  const zb_tensor *bias = centered ? zb_call_input(call, 2) : NULL;
   const zb_tensor *mean = centered ? &call->outputs[1] : NULL, *rstd = &call->outputs[centered ? 2 : 1];
   norm n = {.tensors = {&call->outputs[0], &call->inputs[0], &call->inputs[1], bias, mean, rstd, NULL}};
   ZB_REF_TRY(start_norm(call, &n));
-  if (!zb_ref_same_shape(n.tensors[OUT], n.tensors[X])) return ZB_REF_BAD_SHAPE;
-  double epsilon = zb_ref_number(call, "epsilon", 1e-5);
+  if (!zb_tensor_same_shape(n.tensors[OUT], n.tensors[X])) return ZB_REF_BAD_SHAPE;
+  double epsilon = zb_attr_number(call, "epsilon", 1e-5);
   ZB_REF_CHECKED(call);
   for (; n.rows.left > 0; zb_ref_walk_next(&n.rows)) {
     double sum = 0, squares = 0;
@@ -84,7 +84,7 @@ static double normalized(const norm *n) { return (get(n, X) - (n->tensors[MEAN] 
 /* With h = x normalized and g = dout*scale: dx = rstd * (g - mean(g) - h*mean(g*h)) + residual; RMS has no mean(g). */
 static const char *run_norm_grad_x(const zb_kernel_call *call, norm *n) {
   ZB_REF_TRY(start_norm(call, n));
-  if (!zb_ref_same_shape(n->tensors[OUT], n->tensors[X])) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(n->tensors[OUT], n->tensors[X])) return ZB_REF_BAD_SHAPE;
   bool centered = n->tensors[MEAN] != NULL;
   ZB_REF_CHECKED(call);
   for (; n->rows.left > 0; zb_ref_walk_next(&n->rows)) {
@@ -107,7 +107,7 @@ static const char *run_norm_grad_x(const zb_kernel_call *call, norm *n) {
 /* dscale = sum over the rows of dout * (x normalized). */
 static const char *run_norm_grad_scale(const zb_kernel_call *call, norm *n) {
   ZB_REF_TRY(start_norm(call, n));
-  if (n->along.total != zb_ref_elements(n->tensors[OUT])) return ZB_REF_BAD_SHAPE;
+  if (n->along.total != zb_tensor_elements(n->tensors[OUT])) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   for (; n->along.left > 0; zb_ref_walk_next(&n->along)) {
     double total = 0;
@@ -127,7 +127,7 @@ static const char *run_norm_grad_scale(const zb_kernel_call *call, norm *n) {
     norm n = {.tensors = {&call->outputs[0], &in[0], __VA_ARGS__}};                                                    \
     return run(call, &n);                                                                                              \
   }
-GRADIENT(layer_norm_grad_x, run_norm_grad_x, 5, false, &in[1], NULL, &in[2], &in[3], &in[4], zb_ref_optional(call, 5))
-GRADIENT(rms_norm_grad_x, run_norm_grad_x, 4, false, &in[1], NULL, NULL, &in[2], &in[3], zb_ref_optional(call, 4))
+GRADIENT(layer_norm_grad_x, run_norm_grad_x, 5, false, &in[1], NULL, &in[2], &in[3], &in[4], zb_call_input(call, 5))
+GRADIENT(rms_norm_grad_x, run_norm_grad_x, 4, false, &in[1], NULL, NULL, &in[2], &in[3], zb_call_input(call, 4))
 GRADIENT(layer_norm_grad_scale, run_norm_grad_scale, 4, true, NULL, NULL, &in[1], &in[2], &in[3])
 GRADIENT(rms_norm_grad_scale, run_norm_grad_scale, 3, true, NULL, NULL, NULL, &in[1], &in[2])

@@ -12,20 +12,20 @@ static const char *start_update(const zb_kernel_call *call, int tensors, zb_ref_
   const zb_tensor *parameter = &call->outputs[0];
   zb_ref_walk_init(walk, parameter);
   for (int i = 0; i < tensors; ++i) {
-    const zb_tensor *operand = zb_ref_optional(call, i);
+    const zb_tensor *operand = zb_call_input(call, i);
     if (operand && !zb_ref_is_float(operand->dtype)) return ZB_REF_BAD_TYPE;
-    if (operand && !zb_ref_same_shape(operand, parameter)) return ZB_REF_BAD_SHAPE;
+    if (operand && !zb_tensor_same_shape(operand, parameter)) return ZB_REF_BAD_SHAPE;
     (void)zb_ref_walk_add(walk, operand);
   }
   for (int i = 0; i < call->output_count; ++i) {
     const zb_tensor *result = &call->outputs[i];
-    if (result->rank >= 0 && !zb_ref_same_shape(result, parameter)) return ZB_REF_BAD_SHAPE;
+    if (result->rank >= 0 && !zb_tensor_same_shape(result, parameter)) return ZB_REF_BAD_SHAPE;
   }
   return NULL;
 }
 
 static const char *read_step(const zb_tensor *step, int64_t *out) {
-  if (!zb_ref_is_integer(step->dtype) || zb_ref_elements(step) != 1) return "the step is no single integer";
+  if (!zb_dtype_is_index(step->dtype) || zb_tensor_elements(step) != 1) return "the step is no single integer";
   *out = 1;
   if (!step->data) return NULL; /* only checked */
   *out = zb_ref_get_int(step, 0);
@@ -39,9 +39,9 @@ const char *zb_ref_adamw(const zb_kernel_call *call) {
   ZB_REF_TRY(read_step(&in[4], &step));
   zb_ref_walk walk;
   ZB_REF_TRY(start_update(call, 4, &walk));
-  double lr = zb_ref_number(call, "lr", 1e-3), weight_decay = zb_ref_number(call, "weight_decay", 0.01);
-  double beta1 = zb_ref_number(call, "beta1", 0.9), beta2 = zb_ref_number(call, "beta2", 0.999);
-  double eps = zb_ref_number(call, "eps", 1e-8), gradient_scale = zb_ref_number(call, "gradient_scale", 1);
+  double lr = zb_attr_number(call, "lr", 1e-3), weight_decay = zb_attr_number(call, "weight_decay", 0.01);
+  double beta1 = zb_attr_number(call, "beta1", 0.9), beta2 = zb_attr_number(call, "beta2", 0.999);
+  double eps = zb_attr_number(call, "eps", 1e-8), gradient_scale = zb_attr_number(call, "gradient_scale", 1);
   double step_size = lr / (1 - pow(beta1, (double)step)), root = sqrt(1 - pow(beta2, (double)step));
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
@@ -61,12 +61,12 @@ const char *zb_ref_sgd(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   if (call->input_count != 4)
     return "sgd takes four operands: parameter, gradient, momentum_buffer (may be absent), step";
-  const zb_tensor *in = call->inputs, *out = call->outputs, *buffer = zb_ref_optional(call, 2);
+  const zb_tensor *in = call->inputs, *out = call->outputs, *buffer = zb_call_input(call, 2);
   int64_t step;
   ZB_REF_TRY(read_step(&in[3], &step));
-  double lr = zb_ref_number(call, "lr", 1e-3), momentum = zb_ref_number(call, "momentum", 0);
-  double dampening = zb_ref_number(call, "dampening", 0), weight_decay = zb_ref_number(call, "weight_decay", 0);
-  double gradient_scale = zb_ref_number(call, "gradient_scale", 1);
+  double lr = zb_attr_number(call, "lr", 1e-3), momentum = zb_attr_number(call, "momentum", 0);
+  double dampening = zb_attr_number(call, "dampening", 0), weight_decay = zb_attr_number(call, "weight_decay", 0);
+  double gradient_scale = zb_attr_number(call, "gradient_scale", 1);
   bool nesterov = zb_attr_bool(&call->attrs, "nesterov", false);
   if ((momentum != 0) != (buffer != NULL)) return "sgd has a momentum buffer if and only if momentum is not 0";
   bool keeps = call->output_count > 1 && out[1].rank >= 0;

@@ -42,14 +42,14 @@ static const char *run_reduction(const zb_kernel_call *call, const reduction *op
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   bool real = zb_ref_is_float(x->dtype);
   bool wide = op->widens && out->dtype == ZB_F32 && (x->dtype == ZB_BF16 || x->dtype == ZB_F16);
-  if ((x->dtype != out->dtype && !wide) || !(real || (zb_ref_is_integer(x->dtype) && !op->floats_only)))
+  if ((x->dtype != out->dtype && !wide) || !(real || (zb_dtype_is_index(x->dtype) && !op->floats_only)))
     return ZB_REF_BAD_TYPE;
   unsigned dimensions;
   ZB_REF_TRY(reduced_dimensions(call, &dimensions));
   zb_ref_walk whole, kept, reduced;
   zb_ref_walk_init(&whole, x);
   zb_ref_walk_split(&whole, dimensions, &kept, &reduced);
-  if (kept.total != zb_ref_elements(out)) return ZB_REF_BAD_SHAPE;
+  if (kept.total != zb_tensor_elements(out)) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   /* Kept dimensions come in the order of the result, so its elements are met one after the other. */
   for (int64_t to = 0; kept.left > 0; zb_ref_walk_next(&kept), ++to) {
@@ -107,7 +107,7 @@ static const char *start_rows(const zb_kernel_call *call, int inputs, zb_ref_wal
   zb_ref_walk_init(&whole, out);
   for (int i = 0; i < inputs; ++i) {
     if (!zb_ref_is_float(call->inputs[i].dtype) || call->inputs[i].dtype != out->dtype) return ZB_REF_BAD_TYPE;
-    if (!zb_ref_same_shape(&call->inputs[i], out)) return ZB_REF_BAD_SHAPE;
+    if (!zb_tensor_same_shape(&call->inputs[i], out)) return ZB_REF_BAD_SHAPE;
     if (!zb_ref_walk_add(&whole, &call->inputs[i])) return ZB_REF_BAD_SHAPE;
   }
   zb_ref_walk_split(&whole, 1u << axis, rows, along);
@@ -191,7 +191,7 @@ const char *zb_ref_cumsum(const zb_kernel_call *call) {
   bool exclusive = zb_attr_bool(&call->attrs, "exclusive", false),
        reverse = zb_attr_bool(&call->attrs, "reverse", false);
   if (x->dtype != out->dtype || x->dtype == ZB_I1) return ZB_REF_BAD_TYPE;
-  if (!zb_ref_same_shape(x, out)) return ZB_REF_BAD_SHAPE;
+  if (!zb_tensor_same_shape(x, out)) return ZB_REF_BAD_SHAPE;
   if (axis < 0 || axis >= x->rank) return ZB_REF_BAD_AXIS;
   ZB_REF_CHECKED(call);
   zb_tensor lines = *out, starts = *x;

@@ -8,8 +8,6 @@ bool zb_ref_is_float(zb_dtype dtype) {
   return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
 }
 
-bool zb_ref_is_integer(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
-
 double zb_ref_from_bf16(uint16_t bits) {
   uint32_t wide = (uint32_t)bits << 16;
   float value;
@@ -77,35 +75,10 @@ const char *zb_ref_check(const zb_kernel_call *call, int inputs, int outputs, bo
   return NULL;
 }
 
-const zb_tensor *zb_ref_optional(const zb_kernel_call *call, int index) {
-  if (index >= call->input_count || call->inputs[index].rank < 0) return NULL;
-  return &call->inputs[index];
-}
-
-double zb_ref_number(const zb_kernel_call *call, const char *name, double fallback) {
-  const zb_attr *attr = zb_attr_find(&call->attrs, name);
-  if (!attr) return fallback;
-  return attr->kind == ZB_ATTR_FLOAT ? attr->f : (double)attr->i;
-}
-
 const int64_t *zb_ref_ints(const zb_kernel_call *call, const char *name, int *count) {
   const zb_attr *attr = zb_attr_find(&call->attrs, name);
   *count = attr && attr->kind == ZB_ATTR_INTS ? attr->count : 0;
   return *count ? attr->ints : NULL;
-}
-
-int64_t zb_ref_elements(const zb_tensor *tensor) {
-  int64_t count = 1;
-  for (int i = 0; i < tensor->rank; ++i)
-    count *= tensor->shape[i];
-  return count;
-}
-
-bool zb_ref_same_shape(const zb_tensor *a, const zb_tensor *b) {
-  if (a->rank != b->rank) return false;
-  for (int i = 0; i < a->rank; ++i)
-    if (a->shape[i] != b->shape[i]) return false;
-  return true;
 }
 
 void zb_ref_walk_init(zb_ref_walk *walk, const zb_tensor *space) {
@@ -157,14 +130,4 @@ void zb_ref_walk_split(const zb_ref_walk *walk, unsigned inner_dimensions, zb_re
   }
   outer->left = outer->total;
   inner->left = inner->total;
-}
-
-zb_tensor zb_ref_append_unit(const zb_tensor *tensor) {
-  zb_tensor out = *tensor;
-  if (out.rank < ZB_DIMS_MAX) {
-    out.shape[out.rank] = 1;
-    out.strides[out.rank] = 0;
-    ++out.rank;
-  }
-  return out;
 }

@@ -15,7 +15,7 @@
 #ifndef ZB_KERNELS_CPU_REF_H
 #define ZB_KERNELS_CPU_REF_H
 
-#include "zb/kernel.h"
+#include "kernels/call.h"
 
 #include <string.h>
 
@@ -37,8 +37,7 @@
 
 /* ---- Elements. `element` is an offset in elements from data. ---- */
 
-bool zb_ref_is_float(zb_dtype dtype);   /* f32, f64, bf16, f16 */
-bool zb_ref_is_integer(zb_dtype dtype); /* i64, i32 */
+bool zb_ref_is_float(zb_dtype dtype); /* f32, f64, bf16, f16 */
 
 /* The value of the 16-bit formats, exact, and the nearest 16-bit value (ties to even, overflow to infinity). */
 double zb_ref_from_bf16(uint16_t bits);
@@ -153,14 +152,8 @@ static inline void zb_ref_put(const zb_tensor *tensor, int64_t element, double v
 /* NULL when the call has that many operands and results at least, each present, and does not ask an op that cannot to
  * add into its result. Optional operands are not counted. */
 const char *zb_ref_check(const zb_kernel_call *call, int inputs, int outputs, bool accumulates);
-/* Operand `index`, or NULL where it is absent (not given, or rank -1). */
-const zb_tensor *zb_ref_optional(const zb_kernel_call *call, int index);
-/* A BOOL, INT or FLOAT attribute as a number. */
-double zb_ref_number(const zb_kernel_call *call, const char *name, double fallback);
 /* An array attribute; *count gets its length, 0 when it is absent. */
 const int64_t *zb_ref_ints(const zb_kernel_call *call, const char *name, int *count);
-int64_t zb_ref_elements(const zb_tensor *tensor);
-bool zb_ref_same_shape(const zb_tensor *a, const zb_tensor *b);
 
 /* ---- Walks: visiting the elements of a shape in row-major order, with an offset for each of some operands. ---- */
 
@@ -187,8 +180,5 @@ static inline void zb_ref_walk_again(zb_ref_walk *walk) { walk->left = walk->tot
 /* Splits the dimensions of a fresh walk in two: those of the bit set `inner_dimensions`, and the others. An element's
  * offset is the sum of both walks' offsets. */
 void zb_ref_walk_split(const zb_ref_walk *walk, unsigned inner_dimensions, zb_ref_walk *outer, zb_ref_walk *inner);
-
-/* The tensor with a dimension of size 1 and stride 0 put in at the end (labels [..] beside logits [..,C]). */
-zb_tensor zb_ref_append_unit(const zb_tensor *tensor);
 
 #endif

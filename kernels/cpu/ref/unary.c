@@ -59,16 +59,16 @@ static const char *run_forward(const zb_kernel_call *call, const unary *op) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   if (x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
-  if (!zb_ref_is_float(x->dtype) && !(zb_ref_is_integer(x->dtype) && op->integer)) return ZB_REF_BAD_TYPE;
+  if (!zb_ref_is_float(x->dtype) && !(zb_dtype_is_index(x->dtype) && op->integer)) return ZB_REF_BAD_TYPE;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
   if (!zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
-  double a = op->a.name ? zb_ref_number(call, op->a.name, op->a.fallback) : 0;
-  double b = op->b.name ? zb_ref_number(call, op->b.name, op->b.fallback) : 0;
+  double a = op->a.name ? zb_attr_number(call, op->a.name, op->a.fallback) : 0;
+  double b = op->b.name ? zb_attr_number(call, op->b.name, op->b.fallback) : 0;
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     int64_t from = walk.offset[1], to = walk.offset[0];
-    if (zb_ref_is_integer(x->dtype))
+    if (zb_dtype_is_index(x->dtype))
       zb_ref_set_int(out, to, op->integer(zb_ref_get_int(x, from), a, b));
     else if (x->dtype == ZB_F64)
       zb_ref_set(out, to, op->f64(zb_ref_get(x, from), a, b));
@@ -86,8 +86,8 @@ static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, dx);
   if (!zb_ref_walk_add(&walk, saved) || !zb_ref_walk_add(&walk, dout)) return ZB_REF_BAD_SHAPE;
-  double a = op->a.name ? zb_ref_number(call, op->a.name, op->a.fallback) : 0;
-  double b = op->b.name ? zb_ref_number(call, op->b.name, op->b.fallback) : 0;
+  double a = op->a.name ? zb_attr_number(call, op->a.name, op->a.fallback) : 0;
+  double b = op->b.name ? zb_attr_number(call, op->b.name, op->b.fallback) : 0;
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double value = zb_ref_get(saved, walk.offset[1]), d = zb_ref_get(dout, walk.offset[2]);
@@ -125,8 +125,8 @@ const char *zb_ref_is_inf(const zb_kernel_call *call) {
   zb_ref_walk walk;
   ZB_REF_TRY(start_unary(call, &walk));
   if (!zb_ref_is_float(call->inputs[0].dtype) || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
-  bool negative = zb_ref_number(call, "detect_negative", 1) != 0;
-  bool positive = zb_ref_number(call, "detect_positive", 1) != 0;
+  bool negative = zb_attr_number(call, "detect_negative", 1) != 0;
+  bool positive = zb_attr_number(call, "detect_positive", 1) != 0;
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double x = zb_ref_get(&call->inputs[0], walk.offset[1]);
@@ -149,4 +149,4 @@ const char *zb_ref_is_inf(const zb_kernel_call *call) {
   }
 SIMPLE(is_nan, zb_ref_get, zb_ref_is_float(dtype) && result == ZB_I1, isnan)
 SIMPLE(not, zb_ref_get_int, dtype == ZB_I1 && result == ZB_I1, !)
-SIMPLE(bitwise_not, zb_ref_get_int, zb_ref_is_integer(dtype) && result == dtype, ~)
+SIMPLE(bitwise_not, zb_ref_get_int, zb_dtype_is_index(dtype) && result == dtype, ~)
