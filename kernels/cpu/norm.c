@@ -25,81 +25,58 @@ typedef struct norm {
 #define ZB_ISA_BODY "kernels/cpu/norm.c"
 #include "kernels/cpu/isa_each.h"
 
-static norm norm_init(const zb_kernel_call *call) {
-  const zb_tensor *x = &call->inputs[0];
-  int64_t axis = zb_attr_int(&call->attrs, "axis", x->rank - 1);
-  int64_t width = zb_inner(x, axis);
+/* Operand numbers of the forms of the op, x is 0, and how many results it has; -1: it has none. */
+typedef struct norm_form {
+  int scale, bias, mean, rstd, dout, residual, results;
+  bool centered;
+} norm_form;
+
+static const float *operand(const zb_kernel_call *call, int index) {
+  const zb_tensor *x = index < 0 ? NULL : zb_call_input(call, index);
+  return x ? x->data : NULL;
+}
+
+static norm norm_init(const zb_kernel_call *call, const norm_form *form) {
+  const zb_tensor *x = &call->inputs[0], *out = call->outputs;
+  int64_t axis = zb_attr_int(&call->attrs, "axis", x->rank - 1), width = zb_inner(x, axis);
   return (norm){.rows = zb_outer(x, axis),
                 .width = width,
                 .tile_rows = zb_tile_rows(width),
                 .x = x->data,
+                .scale = operand(call, form->scale),
+                .bias = operand(call, form->bias),
+                .mean = operand(call, form->mean),
+                .rstd = operand(call, form->rstd),
+                .dout = operand(call, form->dout),
+                .residual = operand(call, form->residual),
+                .out = out[0].data,
+                .mean_out = form->results == 3 ? out[1].data : NULL,
+                .rstd_out = form->results > 1 ? out[form->results - 1].data : NULL,
                 .epsilon = (float)zb_attr_float(&call->attrs, "epsilon", 1e-5),
-                .out = call->outputs[0].data,
+                .centered = form->centered,
                 .accumulate = call->accumulate};
 }
 
-static const float *data_of(const zb_tensor *x) { return x ? x->data : NULL; }
-
-static const char *over_rows(const zb_kernel_call *call, const norm *n, zb_tile_run run) {
-  norm copy = *n;
-  if (n->width > 0) zb_parallel_for(call->threads, zb_ceil_div(n->rows, n->tile_rows), run, &copy);
+/* Tiles are rows, or columns of the gradient of scale, which alone has no scale. */
+static const char *run_norm(const zb_kernel_call *call, const norm_form *form, zb_tile_run run) {
+  norm n = norm_init(call, form);
+  int64_t tiles = form->scale < 0 ? zb_ceil_div(n.width, TILE_COLUMNS) : zb_ceil_div(n.rows, n.tile_rows);
+  if (n.width > 0) zb_parallel_for(call->threads, tiles, run, &n);
   return NULL;
 }
 
-const char *zb_cpu_layer_norm(const zb_kernel_call *call) {
-  static const zb_tile_run tiles[] = ZB_ISA_ROW(norm_tile);
-  norm n = norm_init(call);
-  n.scale = call->inputs[1].data;
-  n.bias = data_of(zb_call_input(call, 2));
-  n.mean_out = call->outputs[1].data;
-  n.rstd_out = call->outputs[2].data;
-  n.centered = true;
-  return over_rows(call, &n, tiles[zb_isa()]);
-}
-
-const char *zb_cpu_rms_norm(const zb_kernel_call *call) {
-  static const zb_tile_run tiles[] = ZB_ISA_ROW(norm_tile);
-  norm n = norm_init(call);
-  n.scale = call->inputs[1].data;
-  n.rstd_out = call->outputs[1].data;
-  return over_rows(call, &n, tiles[zb_isa()]);
-}
-
-const char *zb_cpu_layer_norm_grad_x(const zb_kernel_call *call) {
-  static const zb_tile_run tiles[] = ZB_ISA_ROW(norm_grad_tile);
-  norm n = norm_init(call);
-  n.scale = call->inputs[1].data;
-  n.mean = call->inputs[2].data;
-  n.rstd = call->inputs[3].data;
-  n.dout = call->inputs[4].data;
-  n.residual = data_of(zb_call_input(call, 5));
-  n.centered = true;
-  return over_rows(call, &n, tiles[zb_isa()]);
-}
-
-const char *zb_cpu_rms_norm_grad_x(const zb_kernel_call *call) {
-  static const zb_tile_run tiles[] = ZB_ISA_ROW(norm_grad_tile);
-  norm n = norm_init(call);
-  n.scale = call->inputs[1].data;
-  n.rstd = call->inputs[2].data;
-  n.dout = call->inputs[3].data;
-  n.residual = data_of(zb_call_input(call, 4));
-  return over_rows(call, &n, tiles[zb_isa()]);
-}
-
-static const char *grad_scale(const zb_kernel_call *call, bool centered) {
-  static const zb_tile_run tiles[] = ZB_ISA_ROW(norm_scale_tile);
-  norm n = norm_init(call);
-  n.centered = centered;
-  n.mean = centered ? call->inputs[1].data : NULL;
-  n.rstd = call->inputs[centered ? 2 : 1].data;
-  n.dout = call->inputs[centered ? 3 : 2].data;
-  zb_parallel_for(call->threads, zb_ceil_div(n.width, TILE_COLUMNS), tiles[zb_isa()], &n);
-  return NULL;
-}
-
-const char *zb_cpu_layer_norm_grad_scale(const zb_kernel_call *call) { return grad_scale(call, true); }
-const char *zb_cpu_rms_norm_grad_scale(const zb_kernel_call *call) { return grad_scale(call, false); }
+#define NORM(name, tile, ...)                                                                                          \
+  const char *zb_cpu_##name(const zb_kernel_call *call) {                                                              \
+    static const zb_tile_run tiles[] = ZB_ISA_ROW(tile);                                                               \
+    static const norm_form form = {__VA_ARGS__};                                                                       \
+    return run_norm(call, &form, tiles[zb_isa()]);                                                                     \
+  }
+NORM(layer_norm, norm_tile, 1, 2, -1, -1, -1, -1, 3, true)
+NORM(rms_norm, norm_tile, 1, -1, -1, -1, -1, -1, 2, false)
+NORM(layer_norm_grad_x, norm_grad_tile, 1, -1, 2, 3, 4, 5, 1, true)
+NORM(rms_norm_grad_x, norm_grad_tile, 1, -1, -1, 2, 3, 4, 1, false)
+NORM(layer_norm_grad_scale, norm_scale_tile, -1, -1, 1, 2, 3, -1, 1, true)
+NORM(rms_norm_grad_scale, norm_scale_tile, -1, -1, -1, 1, 2, -1, 1, false)
 
 #else /* ---- Tiles, for one instruction set ---- */
 

@@ -164,21 +164,18 @@ typedef struct zb_reduce_args {
 /* ---- Rows: softmax.cu, norm.cu, loss.cu. One block a row ---- */
 
 enum { ZB_ROW_THREADS = 256 };
+typedef struct zb_row_operand {
+  void *data;
+  int32_t dtype; /* data == NULL: absent */
+  int32_t dense; /* groups of a row can be moved at once */
+  zb_cuda_dims rows, along;
+} zb_row_operand;
+
 typedef struct zb_softmax_args {
-  const void *x, *dout; /* x: of the gradient, `out` */
-  void *out;
   int64_t rows, size;
   int32_t logarithm;
-  int32_t x_dense, dout_dense, out_dense; /* groups of a row can be moved at once */
-  zb_cuda_dims x_rows, x_along, dout_rows, dout_along, out_rows, out_along;
+  zb_row_operand x, dout, out; /* x: of the gradient, `out` */
 } zb_softmax_args;
-
-typedef struct zb_norm_operand {
-  const void *data;
-  int32_t dtype; /* data == NULL: absent */
-  int32_t dense; /* groups of a row can be read at once */
-  zb_cuda_dims rows, along;
-} zb_norm_operand;
 
 typedef struct zb_norm_args {
   void *out, *mean, *rstd;
@@ -192,7 +189,7 @@ typedef struct zb_norm_args {
   int64_t rows, size;
   double epsilon;
   int64_t part; /* norm_grad_scale: rows a split */
-  zb_norm_operand x, scale, bias, saved_mean, saved_rstd, dout, residual;
+  zb_row_operand x, scale, bias, saved_mean, saved_rstd, dout, residual;
 } zb_norm_args;
 
 enum { ZB_LOSS_MEAN, ZB_LOSS_SUM, ZB_LOSS_NONE };

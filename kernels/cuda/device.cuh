@@ -100,6 +100,12 @@ ZB_DEVICE uint16_t f16_bits(float x) {
 }
 #endif
 
+/* A kernel for each float type: NAME_f32, NAME_bf16, NAME_f16, of the template `body`. */
+#define ZB_FLOAT_KERNELS(name, args_type, threads, body)                                                               \
+  ZB_KERNEL(name##_f32, args_type, threads) { body<float>(a); }                                                        \
+  ZB_KERNEL(name##_bf16, args_type, threads) { body<bf16>(a); }                                                        \
+  ZB_KERNEL(name##_f16, args_type, threads) { body<f16>(a); }
+
 /* A double as a float whose rounding to fewer digits is that of the double: towards zero, the last digit set if
  * inexact. */
 ZB_DEVICE float round_to_odd(double x) {

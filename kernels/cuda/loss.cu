@@ -91,9 +91,5 @@ template <typename T> ZB_DEVICE void loss_grad(const zb_loss_args &a) {
   }
 }
 
-#define ZB_LOSS_KERNELS(suffix, T)                                                                                     \
-  ZB_KERNEL(zb_row_lse_##suffix, zb_loss_args, ZB_ROW_THREADS) { row_lse<T>(a); }                                      \
-  ZB_KERNEL(zb_loss_grad_##suffix, zb_loss_args, ZB_ROW_THREADS) { loss_grad<T>(a); }
-ZB_LOSS_KERNELS(f32, float)
-ZB_LOSS_KERNELS(bf16, bf16)
-ZB_LOSS_KERNELS(f16, f16)
+ZB_FLOAT_KERNELS(zb_row_lse, zb_loss_args, ZB_ROW_THREADS, row_lse)
+ZB_FLOAT_KERNELS(zb_loss_grad, zb_loss_args, ZB_ROW_THREADS, loss_grad)

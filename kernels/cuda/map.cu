@@ -35,12 +35,8 @@ template <typename T> ZB_DEVICE void run_swiglu_grad(const zb_map_args &args) {
   });
 }
 
-ZB_MAP_KERNEL(zb_is_inf_f32, run_is_inf<float>(a);)
-ZB_MAP_KERNEL(zb_is_inf_bf16, run_is_inf<bf16>(a);)
-ZB_MAP_KERNEL(zb_is_inf_f16, run_is_inf<f16>(a);)
-ZB_MAP_KERNEL(zb_is_nan_f32, run_is_nan<float>(a);)
-ZB_MAP_KERNEL(zb_is_nan_bf16, run_is_nan<bf16>(a);)
-ZB_MAP_KERNEL(zb_is_nan_f16, run_is_nan<f16>(a);)
+ZB_FLOAT_KERNELS(zb_is_inf, zb_map_args, ZB_MAP_THREADS, run_is_inf)
+ZB_FLOAT_KERNELS(zb_is_nan, zb_map_args, ZB_MAP_THREADS, run_is_nan)
 ZB_MAP_KERNEL(zb_not_i1, run_not<uint8_t>(a);)
 ZB_MAP_KERNEL(zb_bitwise_not_i64, run_not<int64_t>(a);)
 ZB_MAP_KERNEL(zb_bitwise_not_i32, run_not<int32_t>(a);)
@@ -53,12 +49,8 @@ ZB_MAP_KERNEL(zb_cast_f32_bf16, run_cast<float, bf16>(a);)
 ZB_MAP_KERNEL(zb_cast_f16_f32, run_cast<f16, float>(a);)
 ZB_MAP_KERNEL(zb_cast_f32_f16, run_cast<float, f16>(a);)
 /* sum += value, into f32. */
-ZB_MAP_KERNEL(zb_accumulate_add_f32, run_accumulate<float>(a);)
-ZB_MAP_KERNEL(zb_accumulate_add_bf16, run_accumulate<bf16>(a);)
-ZB_MAP_KERNEL(zb_accumulate_add_f16, run_accumulate<f16>(a);)
-ZB_MAP_KERNEL(zb_swiglu_grad_f32, run_swiglu_grad<float>(a);)
-ZB_MAP_KERNEL(zb_swiglu_grad_bf16, run_swiglu_grad<bf16>(a);)
-ZB_MAP_KERNEL(zb_swiglu_grad_f16, run_swiglu_grad<f16>(a);)
+ZB_FLOAT_KERNELS(zb_accumulate_add, zb_map_args, ZB_MAP_THREADS, run_accumulate)
+ZB_FLOAT_KERNELS(zb_swiglu_grad, zb_map_args, ZB_MAP_THREADS, run_swiglu_grad)
 
 /* Any type to any type, element by element: floats through double, integers through int64_t. With args.accumulate the
  * value is added to what is there. */

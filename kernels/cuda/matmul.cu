@@ -48,6 +48,4 @@ template <typename T> ZB_DEVICE void matmul(const zb_matmul_args &a) {
     }
 }
 
-ZB_KERNEL(zb_matmul_f32, zb_matmul_args, ZB_MATMUL_THREADS) { matmul<float>(a); }
-ZB_KERNEL(zb_matmul_bf16, zb_matmul_args, ZB_MATMUL_THREADS) { matmul<bf16>(a); }
-ZB_KERNEL(zb_matmul_f16, zb_matmul_args, ZB_MATMUL_THREADS) { matmul<f16>(a); }
+ZB_FLOAT_KERNELS(zb_matmul, zb_matmul_args, ZB_MATMUL_THREADS, matmul)

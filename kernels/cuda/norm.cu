@@ -5,7 +5,7 @@
 
 /* Elements `first` and on of a row, in f32; 0 beyond the row. */
 template <int N>
-ZB_DEVICE void load_side(const zb_norm_operand &o, int64_t row_offset, int64_t first, int count, float (&to)[N]) {
+ZB_DEVICE void load_side(const zb_row_operand &o, int64_t row_offset, int64_t first, int count, float (&to)[N]) {
   if (o.dense) return load_dense_of(o.data, o.dtype, row_offset + first, to);
   for (int i = 0; i < N; ++i)
     to[i] = i < count ? load_float(o.data, o.dtype, row_offset + at(o.along, first + i)) : 0;
@@ -149,10 +149,6 @@ template <typename T> ZB_DEVICE void norm_grad_scale(const zb_norm_args &a) {
   }
 }
 
-#define ZB_NORM_KERNELS(suffix, T)                                                                                     \
-  ZB_KERNEL(zb_norm_##suffix, zb_norm_args, ZB_ROW_THREADS) { norm<T>(a); }                                            \
-  ZB_KERNEL(zb_norm_grad_x_##suffix, zb_norm_args, ZB_ROW_THREADS) { norm_grad_x<T>(a); }                              \
-  ZB_KERNEL(zb_norm_grad_scale_##suffix, zb_norm_args, ZB_ROW_THREADS) { norm_grad_scale<T>(a); }
-ZB_NORM_KERNELS(f32, float)
-ZB_NORM_KERNELS(bf16, bf16)
-ZB_NORM_KERNELS(f16, f16)
+ZB_FLOAT_KERNELS(zb_norm, zb_norm_args, ZB_ROW_THREADS, norm)
+ZB_FLOAT_KERNELS(zb_norm_grad_x, zb_norm_args, ZB_ROW_THREADS, norm_grad_x)
+ZB_FLOAT_KERNELS(zb_norm_grad_scale, zb_norm_args, ZB_ROW_THREADS, norm_grad_scale)

@@ -37,6 +37,4 @@ template <typename T> ZB_DEVICE void rotary(const zb_rotary_args &a) {
   store_part(out + a.half, dense, count, two);
 }
 
-ZB_KERNEL(zb_rotary_f32, zb_rotary_args, ZB_MAP_THREADS) { rotary<float>(a); }
-ZB_KERNEL(zb_rotary_bf16, zb_rotary_args, ZB_MAP_THREADS) { rotary<bf16>(a); }
-ZB_KERNEL(zb_rotary_f16, zb_rotary_args, ZB_MAP_THREADS) { rotary<f16>(a); }
+ZB_FLOAT_KERNELS(zb_rotary, zb_rotary_args, ZB_MAP_THREADS, rotary)

@@ -13,6 +13,14 @@ static int group_threads(int64_t size, zb_dtype dtype) {
 
 enum { WARP_SUMS_BYTES = 32 * sizeof(double) };
 
+/* An operand by rows of `space`, whose dimensions `along` are in a row; a thread takes n elements at a time. */
+static bool row_operand(const zb_tensor *space, const zb_tensor *x, unsigned along, int n, zb_row_operand *out) {
+  *out = (zb_row_operand){.data = x->data, .dtype = (int32_t)x->dtype};
+  if (!zb_cuda_dims_of(space, x, ~along, &out->rows) || !zb_cuda_dims_of(space, x, along, &out->along)) return false;
+  out->dense = zb_cuda_in_groups(&out->rows, &out->along, out->data, n, zb_dtype_bytes(x->dtype));
+  return true;
+}
+
 /* ---- Softmax ---- */
 
 static bool softmax_matches(const zb_kernel_call *call, int inputs) {
@@ -29,20 +37,14 @@ static zb_status softmax_run(const zb_kernel_call *call, zb_cuda_launcher *on, z
                              bool logarithm) {
   const zb_tensor *x = &call->inputs[0], *dout = gradient ? &call->inputs[1] : x, *out = &call->outputs[0];
   unsigned along = 1u << zb_attr_int(&call->attrs, "axis", -1);
-  zb_softmax_args args = {.x = x->data, .dout = dout->data, .out = out->data, .logarithm = logarithm};
+  zb_softmax_args args = {.logarithm = logarithm};
   args.rows = zb_cuda_count(out, ~along);
   args.size = zb_cuda_count(out, along);
   if (args.size == 0) return NULL;
-  (void)zb_cuda_dims_of(out, x, ~along, &args.x_rows);
-  (void)zb_cuda_dims_of(out, x, along, &args.x_along);
-  (void)zb_cuda_dims_of(out, dout, ~along, &args.dout_rows);
-  (void)zb_cuda_dims_of(out, dout, along, &args.dout_along);
-  (void)zb_cuda_dims_of(out, out, ~along, &args.out_rows);
-  (void)zb_cuda_dims_of(out, out, along, &args.out_along);
   int n = zb_cuda_group_elements(zb_dtype_bytes(out->dtype));
-  args.x_dense = zb_cuda_in_groups(&args.x_rows, &args.x_along, x->data, n, zb_dtype_bytes(out->dtype));
-  args.dout_dense = zb_cuda_in_groups(&args.dout_rows, &args.dout_along, dout->data, n, zb_dtype_bytes(out->dtype));
-  args.out_dense = zb_cuda_in_groups(&args.out_rows, &args.out_along, out->data, n, zb_dtype_bytes(out->dtype));
+  (void)row_operand(out, x, along, n, &args.x); /* matches() asked */
+  (void)row_operand(out, dout, along, n, &args.dout);
+  (void)row_operand(out, out, along, n, &args.out);
   return zb_cuda_enqueue(on, zb_cuda_for_float(f32, out->dtype), args.rows, 1, group_threads(args.size, out->dtype),
                          WARP_SUMS_BYTES, &args);
 }
@@ -67,13 +69,11 @@ typedef struct norm_form {
   bool centered, accumulates;
 } norm_form;
 
-static bool norm_operand(const zb_kernel_call *call, int index, int64_t axis, zb_norm_operand *out) {
+static bool norm_operand(const zb_kernel_call *call, int index, int64_t axis, zb_row_operand *out) {
   const zb_tensor *x = &call->inputs[0], *operand = index < 0 ? NULL : zb_call_input(call, index);
   if (!operand) return true;
-  out->data = operand->data;
-  out->dtype = (int32_t)operand->dtype;
-  return zb_cuda_is_float(operand->dtype) && zb_cuda_dims_of(x, operand, zb_cuda_before(axis), &out->rows) &&
-         zb_cuda_dims_of(x, operand, zb_cuda_from(x, axis), &out->along);
+  int n = zb_cuda_group_elements(zb_dtype_bytes(x->dtype));
+  return zb_cuda_is_float(operand->dtype) && row_operand(x, operand, zb_cuda_from(x, axis), n, out);
 }
 
 static bool norm_plan(const zb_kernel_call *call, const norm_form *form, zb_norm_args *args) {
@@ -111,15 +111,10 @@ static bool norm_matches(const zb_kernel_call *call, const norm_form *form) {
   return zb_tensor_elements(&call->outputs[0]) == elements;
 }
 
-/* How the groups of a row lie, of the operands and the result. */
+/* How the groups of a row of the results lie. */
 static void norm_groups(const zb_kernel_call *call, zb_norm_args *args) {
   int n = zb_cuda_group_elements(zb_dtype_bytes(call->inputs[0].dtype));
   size_t out_bytes = zb_dtype_bytes((zb_dtype)args->out_dtype);
-  zb_norm_operand *const operands[] = {&args->x, &args->scale, &args->bias, &args->dout, &args->residual};
-  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; ++i) {
-    zb_norm_operand *o = operands[i];
-    o->dense = o->data && zb_cuda_in_groups(&o->rows, &o->along, o->data, n, zb_dtype_bytes((zb_dtype)o->dtype));
-  }
   zb_cuda_dims rows = {.rank = 1, .shape = {args->rows}, .stride = {args->size}},
                along = {.rank = 1, .shape = {args->size}, .stride = {1}};
   args->dense_out = zb_cuda_in_groups(&rows, &along, args->out, n, out_bytes);
@@ -127,7 +122,7 @@ static void norm_groups(const zb_kernel_call *call, zb_norm_args *args) {
 }
 
 /* Whether the statistics of rows are f32 at one stride. */
-static bool plain_rows(const zb_norm_operand *o) { return o->rows.rank == 1 && o->dtype == ZB_F32; }
+static bool plain_rows(const zb_row_operand *o) { return o->rows.rank == 1 && o->dtype == ZB_F32; }
 
 /* dscale: partial sums over splits of the rows, then their sum. */
 static zb_status norm_grad_scale(const zb_kernel_call *call, zb_cuda_launcher *on, zb_norm_args *args) {

@@ -73,18 +73,6 @@ static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tens
   return NULL;
 }
 
-/* Puts the loss of one row in its place, or adds it to the total. */
-static void add_row(const loss *l, const zb_tensor *out, int64_t row, double value, double *total) {
-  if (l->reduction == NONE)
-    zb_ref_set(out, row, value);
-  else
-    *total += value;
-}
-
-static void finish(const loss *l, const zb_tensor *out, double total) {
-  if (l->reduction != NONE) zb_ref_set(out, 0, total * l->weight);
-}
-
 static const char *check_result(const loss *l, const zb_tensor *out) {
   if (!zb_ref_is_float(out->dtype)) return ZB_REF_BAD_TYPE;
   return zb_tensor_elements(out) == (l->reduction == NONE ? l->rows.total : 1) ? NULL : ZB_REF_BAD_SHAPE;
@@ -100,28 +88,47 @@ static const char *spread_gradient(const zb_kernel_call *call, const zb_tensor *
   return by == NONE || zb_tensor_elements(dloss) == 1 ? NULL : ZB_REF_BAD_SHAPE;
 }
 
-const char *zb_ref_cross_entropy(const zb_kernel_call *call) {
-  ZB_REF_TRY(zb_ref_check(call, 2, 2, false));
-  const zb_tensor *logits = &call->inputs[0], *out = &call->outputs[0], *lse = &call->outputs[1];
+/* log(sum(exp(x))) of the row where `rows` stands. */
+static double log_sum_exp(const loss *l, const zb_tensor *logits) {
+  double largest = -(double)INFINITY, sum = 0;
+  for (int64_t c = 0; c < l->class_count; ++c)
+    largest = fmax(largest, zb_ref_get(logits, l->rows.offset[0] + c * l->class_stride));
+  for (int64_t c = 0; c < l->class_count; ++c)
+    sum += exp(zb_ref_get(logits, l->rows.offset[0] + c * l->class_stride) - largest);
+  return largest + log(sum);
+}
+
+/* lse: where a row of logits has its log_sum_exp; NULL: scores are log-probabilities, which have none. */
+static const char *run_loss(const zb_kernel_call *call, const zb_tensor *lse) {
+  const zb_tensor *scores = &call->inputs[0], *out = &call->outputs[0];
   loss l;
-  ZB_REF_TRY(start_loss(call, &l, logits, &call->inputs[1], lse, NULL));
+  ZB_REF_TRY(start_loss(call, &l, scores, &call->inputs[1], lse, NULL));
   ZB_REF_TRY(check_result(&l, out));
   ZB_REF_CHECKED(call);
   double total = 0;
   for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), ++row) {
-    double largest = -(double)INFINITY, sum = 0;
-    for (int64_t c = 0; c < l.class_count; ++c)
-      largest = fmax(largest, zb_ref_get(logits, l.rows.offset[0] + c * l.class_stride));
-    for (int64_t c = 0; c < l.class_count; ++c)
-      sum += exp(zb_ref_get(logits, l.rows.offset[0] + c * l.class_stride) - largest);
-    double log_sum = largest + log(sum);
-    zb_ref_set(lse, l.rows.offset[2], log_sum);
+    double log_sum = lse ? log_sum_exp(&l, scores) : 0;
+    if (lse) zb_ref_set(lse, l.rows.offset[2], log_sum);
     int64_t label = label_of(&l);
-    double value = label < 0 ? 0 : log_sum - zb_ref_get(logits, l.rows.offset[0] + label * l.class_stride);
-    add_row(&l, out, row, value, &total);
+    double score = label < 0 ? 0 : zb_ref_get(scores, l.rows.offset[0] + label * l.class_stride);
+    double value = label < 0 ? 0 : lse ? log_sum - score : -score;
+    if (l.reduction == NONE)
+      zb_ref_set(out, row, value);
+    else
+      total += value;
   }
-  finish(&l, out, total);
+  if (l.reduction != NONE) zb_ref_set(out, 0, total * l.weight);
   return NULL;
+}
+
+const char *zb_ref_cross_entropy(const zb_kernel_call *call) {
+  ZB_REF_TRY(zb_ref_check(call, 2, 2, false));
+  return run_loss(call, &call->outputs[1]);
+}
+
+const char *zb_ref_nll_loss(const zb_kernel_call *call) {
+  ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
+  return run_loss(call, NULL);
 }
 
 /* dlogits = (exp(logits - lse) - [c is the label]) * dloss * weight; ignored rows give 0. */
@@ -144,22 +151,6 @@ const char *zb_ref_cross_entropy_grad(const zb_kernel_call *call) {
       zb_ref_set(dlogits, to, label < 0 ? 0 : (share - (c == label)) * factor);
     }
   }
-  return NULL;
-}
-
-const char *zb_ref_nll_loss(const zb_kernel_call *call) {
-  ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
-  const zb_tensor *scores = &call->inputs[0], *out = &call->outputs[0];
-  loss l;
-  ZB_REF_TRY(start_loss(call, &l, scores, &call->inputs[1], NULL, NULL));
-  ZB_REF_TRY(check_result(&l, out));
-  ZB_REF_CHECKED(call);
-  double total = 0;
-  for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), ++row) {
-    int64_t label = label_of(&l);
-    add_row(&l, out, row, label < 0 ? 0 : -zb_ref_get(scores, l.rows.offset[0] + label * l.class_stride), &total);
-  }
-  finish(&l, out, total);
   return NULL;
 }
 
