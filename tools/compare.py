@@ -60,6 +60,10 @@ def place_of(path, line):
     return f"{shown}:{line}: {text}" if text else f"{shown}:{line}"
 
 
+def note_of(place):
+    return f"\n  note: at {place}" if place else ""
+
+
 def user_place():
     """The innermost line that is neither PyTorch's nor this script's, or None."""
     frame = sys._getframe(1)
@@ -98,10 +102,15 @@ class Modules(contextlib.AbstractContextManager):
         return f"{name} ({type(module).__name__})" if name else "the model" if module is None else type(module).__name__
 
 
+def joined(path, key):
+    """The name of what the module at this path has as `key`; the model's own path is empty."""
+    return f"{path}.{key}" if path else key
+
+
 def attributes_of(model):
     """{path: value} of the Python numbers that modules hold."""
     return {
-        f"{path}.{key}" if path else key: value
+        joined(path, key): value
         for path, module in model.named_modules()
         for key, value in vars(module).items()
         if type(value) in (int, float, bool)
@@ -125,7 +134,7 @@ class State:
     def __init__(self, model):
         self.model = model
         self.buffers = [
-            (f"{path}.{key}" if path else key, module, key, tensor, None if tensor is None else tensor.clone())
+            (joined(path, key), module, key, tensor, None if tensor is None else tensor.clone())
             for path, module in model.named_modules()
             for key, tensor in module._buffers.items()
         ]
@@ -160,7 +169,7 @@ class State:
         """{name: a copy of the tensor} of what forward() has put into plain attributes."""
         names = {module: path for path, module in self.model.named_modules()}
         return {
-            f"{names[module]}.{key}" if names[module] else key: value.detach().clone()
+            joined(names[module], key): value.detach().clone()
             for (module, key), value in tensors_of(self.model).items()
             if value is not None and self.tensors.get((module, key)) is not value
         }
@@ -358,7 +367,7 @@ class Pair:
         # Rows that get no gradient in PyTorch by a rule of the table, of which the user is warned: {name: rows}.
         self.apart_by_rule = {}
         for path, table in tables_with_padding(model):
-            name = names[f"{path}.weight" if path else "weight"]
+            name = names[joined(path, "weight")]
             self.apart_by_rule.setdefault(name, []).append(table.padding_idx)
 
     def of_model(self, inputs):
@@ -495,7 +504,7 @@ class Call:
         self.function = None  # the autograd.Function whose forward() this is part of
 
     def text(self, more=""):
-        return f"{self.name}() in {self.where}{more}" + (f"\n  note: at {self.place}" if self.place else "")
+        return f"{self.name}() in {self.where}{more}{note_of(self.place)}"
 
 
 def own_function():
@@ -714,16 +723,12 @@ def gradients_part(pair, inputs, apart):
     if own:
         name = own[0].function if own[0] else ", ".join(found.custom)
         place = own[0].place if own[0] else calls[last].place if last is not None else None
-        what += f"\n  note: the backward of autograd.Function {name} is not in the graph" + (
-            f"\n  note: at {place}" if place else ""
-        )
+        what += f"\n  note: the backward of autograd.Function {name} is not in the graph{note_of(place)}"
     elif stopping:
         what += f"\n  note: no gradient passes {stopping[0].text(stopping[0].stops)}"
     elif found.hooks:
         place, where = found.hooks[0]
-        what += f"\n  note: a hook on a gradient is not in the graph: register_hook() in {where}" + (
-            f"\n  note: at {place}" if place else ""
-        )
+        what += f"\n  note: a hook on a gradient is not in the graph: register_hook() in {where}{note_of(place)}"
     elif last is not None:
         what += f"\n  note: gradients part behind {calls[last].text()}"
     elif readers:

@@ -64,6 +64,15 @@ def fail(message, hint=None):
     sys.exit(f"error: {message}" + (f"\n  hint: {hint}" if hint else ""))
 
 
+def warn(message):
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def some(names):
+    """The first five."""
+    return ", ".join(names[:5])
+
+
 @contextlib.contextmanager
 def guarded(what, hint=None, but=()):
     """What the user's code or PyTorch raises becomes one error: its first cause, and the last line outside of PyTorch
@@ -79,7 +88,7 @@ def guarded(what, hint=None, but=()):
         frames = [f for f in traceback.extract_tb(cause.__traceback__) if not compare.is_foreign(f.filename)]
         if isinstance(cause, SyntaxError) and cause.filename:
             frames = [traceback.FrameSummary(cause.filename, cause.lineno or 0, "")]
-        where = f"\n  note: at {compare.place_of(frames[-1].filename, frames[-1].lineno)}" if frames else ""
+        where = compare.note_of(frames and compare.place_of(frames[-1].filename, frames[-1].lineno))
         text = (str(cause).strip().splitlines() or [""])[0]
         fail(f"{what}: {type(cause).__name__}: {text}{where}", hint(cause) if callable(hint) else hint)
 
@@ -236,10 +245,10 @@ def warn_of_rules(model):
     """What PyTorch does outside of the graph, so that no file can say it."""
     for name, table in compare.tables_with_padding(model):
         rule = f"padding_idx={table.padding_idx} (PyTorch keeps that row as it is; here it is trained)"
-        print(f"warning: {name or 'the model'}: {rule}", file=sys.stderr)
+        warn(f"{name or 'the model'}: {rule}")
     hooked = [n for n, p in model.named_parameters() if p._backward_hooks or p._post_accumulate_grad_hooks]
     if hooked:
-        print("warning: hooks on gradients are not in the file: " + ", ".join(hooked[:5]), file=sys.stderr)
+        warn("hooks on gradients are not in the file: " + some(hooked))
 
 
 def check(graph, input_names, wanted):
@@ -251,11 +260,7 @@ def check(graph, input_names, wanted):
         fail(f"the exported graph has the inputs {[v.name for v in graph.inputs]}, expected {input_names}")
     missing = sorted(wanted - {v.name for v in graph.initializers.values()})
     if missing:
-        print(
-            f"warning: {len(missing)} parameters are not used by the loss and not in the file: "
-            + ", ".join(missing[:5]),
-            file=sys.stderr,
-        )
+        warn(f"{len(missing)} parameters are not used by the loss and not in the file: {some(missing)}")
 
 
 def way_round(cause):
@@ -411,16 +416,14 @@ def refuse_memory(model, state, inputs, first):
         second = model(*[t for _, t in inputs]).item()
     if not second == first and not (math.isnan(first) and math.isnan(second)):
         fail(
-            f"forward() changes {', '.join((buffers + numbers)[:5])}, and with it the loss of the same inputs, "
+            f"forward() changes {some(buffers + numbers)}, and with it the loss of the same inputs, "
             f"from {first:.6f} to {second:.6f}: "
             "in a file it would stay as it is now",
             "compute the loss from inputs and parameters alone; "
             "a value that is only watched can be computed outside of forward()",
         )
     if numbers:
-        print(
-            f"warning: forward() changes {', '.join(numbers[:5])}: in the file it stays as it is now", file=sys.stderr
-        )
+        warn(f"forward() changes {some(numbers)}: in the file it stays as it is now")
     return buffers
 
 
@@ -456,7 +459,7 @@ def refuse_buffers(graph, changed, model):
     """Buffers that forward() changes: wrong where the loss reads them. A normalization in training reads none of its
     own, whatever the exporter writes."""
     norms = {
-        f"{path}.{key}" if path else key: (path, module)
+        compare.joined(path, key): (path, module)
         for path, module in model.named_modules()
         if isinstance(module, torch.nn.modules.batchnorm._NormBase) and module.training
         for key in module._buffers
@@ -470,12 +473,8 @@ def refuse_buffers(graph, changed, model):
                 "compute the loss from inputs and parameters alone",
             )
     if changed:
-        print(
-            f"warning: forward() changes {', '.join(changed[:5])}"
-            + (f" and {len(changed) - 5} more" if changed[5:] else "")
-            + ": the training loss does not depend on it, zbc does not compute it",
-            file=sys.stderr,
-        )
+        more = f" and {len(changed) - 5} more" if changed[5:] else ""
+        warn(f"forward() changes {some(changed)}{more}: the training loss does not depend on it, zbc does not compute it")
 
 
 # ---- Exporting ----
@@ -585,7 +584,7 @@ def export(model, inputs, options):
         file = File(program, options.out, size, list_parameters(model, graph, names))
         compared = "no"
         if options.no_compare:
-            print("warning: the file is not compared with the model, and says so", file=sys.stderr)
+            warn("the file is not compared with the model, and says so")
         else:
             say("comparing loss and gradients with the model's")
             pair = compare.Pair(model, lambda given: model(*[t for _, t in given]), graph, names, state)

@@ -7,83 +7,82 @@ exporter knows, unless options.attention names another of transformers'. FAMILIE
 """
 
 
+def lm(config, model, **fields):
+    """A model of transformers and its configuration, by their names."""
+    import transformers
+
+    return getattr(transformers, model)(getattr(transformers, config)(**fields))
+
+
 def gpt2(o):
     """Tied embedding, fused query/key/value, tanh-GELU, LayerNorm, learned positions."""
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    return GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=o.vocab,
-            n_layer=o.layers,
-            n_embd=o.dim,
-            n_head=o.heads,
-            n_positions=o.seq,
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-            bos_token_id=0,
-            eos_token_id=0,
-            attn_implementation=getattr(o, "attention", "eager"),
-        )
+    return lm(
+        "GPT2Config",
+        "GPT2LMHeadModel",
+        vocab_size=o.vocab,
+        n_layer=o.layers,
+        n_embd=o.dim,
+        n_head=o.heads,
+        n_positions=o.seq,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=0,
+        eos_token_id=0,
+        attn_implementation=getattr(o, "attention", "eager"),
     )
 
 
 def llama(o):
     """Untied embedding, grouped-query attention, rotary positions, SwiGLU, RMSNorm, no biases."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=o.vocab,
-            num_hidden_layers=o.layers,
-            hidden_size=o.dim,
-            intermediate_size=max(32, o.dim * 8 // 3 // 32 * 32),
-            num_attention_heads=o.heads,
-            num_key_value_heads=max(1, o.heads // 2),
-            max_position_embeddings=o.seq,
-            tie_word_embeddings=False,
-            bos_token_id=0,
-            eos_token_id=0,
-            attn_implementation=getattr(o, "attention", "eager"),
-        )
+    return lm(
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        vocab_size=o.vocab,
+        num_hidden_layers=o.layers,
+        hidden_size=o.dim,
+        intermediate_size=max(32, o.dim * 8 // 3 // 32 * 32),
+        num_attention_heads=o.heads,
+        num_key_value_heads=max(1, o.heads // 2),
+        max_position_embeddings=o.seq,
+        tie_word_embeddings=False,
+        bos_token_id=0,
+        eos_token_id=0,
+        attn_implementation=getattr(o, "attention", "eager"),
     )
 
 
 def roberta(o):
     """Bidirectional, tied embedding, positions counted by a running sum over what is no padding."""
-    from transformers import RobertaConfig, RobertaForMaskedLM
-
-    return RobertaForMaskedLM(
-        RobertaConfig(
-            vocab_size=o.vocab,
-            num_hidden_layers=o.layers,
-            hidden_size=o.dim,
-            intermediate_size=2 * o.dim,
-            num_attention_heads=o.heads,
-            max_position_embeddings=o.seq + 2,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-        )
+    return lm(
+        "RobertaConfig",
+        "RobertaForMaskedLM",
+        vocab_size=o.vocab,
+        num_hidden_layers=o.layers,
+        hidden_size=o.dim,
+        intermediate_size=2 * o.dim,
+        num_attention_heads=o.heads,
+        max_position_embeddings=o.seq + 2,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
     )
 
 
 def bart(o):
     """An encoder of one layer and a decoder, which reads the labels, moved by one place."""
-    from transformers import BartConfig, BartForConditionalGeneration
-
-    return BartForConditionalGeneration(
-        BartConfig(
-            vocab_size=o.vocab,
-            encoder_layers=1,
-            decoder_layers=o.layers,
-            d_model=o.dim,
-            encoder_ffn_dim=o.dim,
-            decoder_ffn_dim=o.dim,
-            encoder_attention_heads=o.heads,
-            decoder_attention_heads=o.heads,
-            max_position_embeddings=o.seq,
-            dropout=0.0,
-        )
+    return lm(
+        "BartConfig",
+        "BartForConditionalGeneration",
+        vocab_size=o.vocab,
+        encoder_layers=1,
+        decoder_layers=o.layers,
+        d_model=o.dim,
+        encoder_ffn_dim=o.dim,
+        decoder_ffn_dim=o.dim,
+        encoder_attention_heads=o.heads,
+        decoder_attention_heads=o.heads,
+        max_position_embeddings=o.seq,
+        dropout=0.0,
     )
 
 
@@ -91,9 +90,9 @@ def sdpa(builder):
     """The same model with scaled_dot_product_attention, as transformers has it by default."""
 
     def build(o):
-        lm = builder(o)
-        lm.set_attn_implementation("sdpa")
-        return lm
+        model = builder(o)
+        model.set_attn_implementation("sdpa")
+        return model
 
     return build
 
@@ -150,5 +149,5 @@ def build(family, options):
 
     torch.manual_seed(options.seed)
     row = FAMILIES[family]
-    lm = row["build"](options)
-    return (Padded(lm, row["pad"]) if "pad" in row else WithLoss(lm)).train()
+    model = row["build"](options)
+    return (Padded(model, row["pad"]) if "pad" in row else WithLoss(model)).train()

@@ -23,6 +23,7 @@
 #define v_store ZB_ISA(v_store)
 #define v_load_part ZB_ISA(v_load_part)
 #define v_store_part ZB_ISA(v_store_part)
+#define v_first ZB_ISA(v_first)
 #define v_take ZB_ISA(v_take)
 #define v_give ZB_ISA(v_give)
 #define v_bits ZB_ISA(v_bits)
@@ -67,6 +68,8 @@ typedef __mmask16 vm;
 V_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
 V_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
 V_INLINE void v_store(float *p, vf x) { _mm512_storeu_ps(p, x); }
+/* The first n (>= 1) lanes. */
+V_INLINE vm v_first(int64_t n) { return (vm)(n >= V_LANES ? 0xffffu : (1u << n) - 1u); }
 /* The first n (1..V_LANES) lanes; the others are 0. */
 V_INLINE vf v_load_part(const float *p, int64_t n) { return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
 V_INLINE void v_store_part(float *p, vf x, int64_t n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), x); }
@@ -87,14 +90,9 @@ typedef vf vm;
 V_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }
 V_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
 V_INLINE void v_store(float *p, vf x) { _mm256_storeu_ps(p, x); }
-V_INLINE vf v_load_part(const float *p, int64_t n) {
-  vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
-  return _mm256_maskload_ps(p, (__m256i)(lane < (int32_t)n));
-}
-V_INLINE void v_store_part(float *p, vf x, int64_t n) {
-  vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
-  _mm256_maskstore_ps(p, (__m256i)(lane < (int32_t)n), x);
-}
+V_INLINE vm v_first(int64_t n) { return (vm)((vi){0, 1, 2, 3, 4, 5, 6, 7} < (int32_t)n); }
+V_INLINE vf v_load_part(const float *p, int64_t n) { return _mm256_maskload_ps(p, (__m256i)v_first(n)); }
+V_INLINE void v_store_part(float *p, vf x, int64_t n) { _mm256_maskstore_ps(p, (__m256i)v_first(n), x); }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 V_INLINE vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 V_INLINE vm v_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
@@ -121,6 +119,7 @@ V_INLINE vf v_load_part(const float *p, int64_t n) {
   return x;
 }
 V_INLINE void v_store_part(float *p, vf x, int64_t n) { memcpy(p, &x, (size_t)n * sizeof *p); }
+V_INLINE vm v_first(int64_t n) { return (vi){0, 1, 2, 3} < (int32_t)n; }
 V_INLINE vf v_fma(vf a, vf b, vf c) { return a * b + c; }
 V_INLINE vm v_lt(vf a, vf b) { return a < b; }
 V_INLINE vm v_le(vf a, vf b) { return a <= b; }
@@ -195,17 +194,7 @@ V_INLINE float v_highest(vf x) {
 }
 
 /* Lanes n.. (n >= 1) become `value`. */
-V_INLINE vf v_fill(vf x, int64_t n, float value) {
-#if ZB_ISA_LEVEL == 2
-  return v_select((vm)(n >= V_LANES ? 0xffffu : (1u << n) - 1u), x, v_set(value));
-#elif ZB_ISA_LEVEL == 1
-  vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
-  return v_select((vf)(lane < (int32_t)n), x, v_set(value));
-#else
-  vi lane = {0, 1, 2, 3};
-  return v_select(lane < (int32_t)n, x, v_set(value));
-#endif
-}
+V_INLINE vf v_fill(vf x, int64_t n, float value) { return v_select(v_first(n), x, v_set(value)); }
 
 /* x = n ln 2 + r with |r| <= ln 2 / 2 (1 %% more by rounding); returns exp(r) - 1. |x| <= 2^16. */
 V_INLINE vf v_exp_part(vf x, vf *n) {
