@@ -23,11 +23,20 @@ typedef enum zb_kind {
   ZB_KIND_COUNT
 } zb_kind;
 
+/* What the optimizer of a stage does, in this order: adds up gradients, takes their norm, updates parameters. */
+typedef enum zb_optimizer_part {
+  ZB_OPTIMIZER_SUM,
+  ZB_OPTIMIZER_NORM,
+  ZB_OPTIMIZER_UPDATE,
+  ZB_OPTIMIZER_PARTS
+} zb_optimizer_part;
+
 typedef struct zb_stage_cost {
   int64_t time_ps[ZB_KIND_COUNT];
   /* Change of live bytes by each job: F +fb +fw, B +bw -fb, W -fw -bw. The peak of B counts bw before fb is freed. */
   int64_t keep_bytes[ZB_KIND_COUNT]; /* added at the start of the job, >= 0 */
   int64_t free_bytes[ZB_KIND_COUNT]; /* removed at its end, >= 0 */
+  int64_t optimizer_ps[ZB_OPTIMIZER_PARTS];
 } zb_stage_cost;
 
 /* Values of producer stage `source` are used by stage `destination` > source: one message a micro-batch forward and one
@@ -37,6 +46,30 @@ typedef struct zb_edge {
   int source, destination;
   int64_t forward_bytes, backward_bytes; /* backward 0: no gradient returns */
 } zb_edge;
+
+/* What a message takes on channels of this class: latency + bytes * ps_per_byte. */
+enum { ZB_LINK_NAME_BYTES = 48 };
+typedef struct zb_link_class {
+  char name[ZB_LINK_NAME_BYTES]; /* "between nodes": printable ASCII without '"' and '\\' */
+  int64_t latency_ps;
+  double ps_per_byte;
+} zb_link_class;
+
+/* The class of one channel, an ordered pair of ranks. */
+typedef struct zb_channel {
+  int source, destination; /* ranks */
+  int link_class;          /* index in link_classes */
+} zb_channel;
+
+/* A collective that reduces gradients of a stage while its rank computes: on the rank's second clock, which runs the
+ * reductions of the rank one after the other in the order of the list. It starts when W of `after` is done and the one
+ * before it has ended. The optimizer of the rank starts when all have ended. */
+typedef struct zb_reduction {
+  int stage;
+  int after;     /* micro-batch; W of a stage rise, so the last one is micro_batches - 1 */
+  int64_t bytes; /* for the reader only */
+  int64_t time_ps;
+} zb_reduction;
 
 /* What a step is judged by. BARRIER: global end - global start, for a step that ends with something that waits for all
  * ranks. STAGE: the longest rank's end - start, for optimizers that need not wait for each other. */
@@ -50,9 +83,20 @@ typedef struct zb_problem {
   int edge_count;
   int64_t link_latency_ps; /* between different ranks; messages inside a rank are free */
   double link_ps_per_byte;
-  const int64_t *base_bytes;   /* [ranks] weights, optimizer state, ...; NULL: 0 */
-  const int64_t *optimizer_ps; /* [ranks]; NULL: 0 */
-  int64_t memory_limit_bytes;  /* per rank; 0: none */
+  /* Where links differ: a channel has the class that `channels` gives it; else, with node_ranks > 0, rank / node_ranks
+   * is a rank's node, and it has inside_class or between_class; else it is the link above, which is 0 beside nodes. */
+  const zb_link_class *link_classes;
+  const zb_channel *channels;
+  int link_class_count, channel_count;
+  int node_ranks, inside_class, between_class;
+  const int64_t *base_bytes; /* [ranks] weights, optimizer state, ...; NULL: 0 */
+  /* [ranks]; NULL: 0. Or each stage has optimizer times of its own (zb_stage_cost), which a rank runs one after the
+   * other; then these are 0. */
+  const int64_t *optimizer_ps;
+  const zb_reduction *reductions;
+  int reduction_count;
+  double overlap_slowdown;    /* factor on jobs while a reduction runs; 0 is 1, and other factors are refused yet */
+  int64_t memory_limit_bytes; /* per rank; 0: none */
   const int64_t
       *rank_limit_bytes; /* [ranks] instead of memory_limit_bytes where ranks differ, 0: none; NULL: all alike */
   zb_metric metric;      /* what searching schedules minimize */
@@ -138,11 +182,15 @@ ZB_API zb_status zb_problem_check(const zb_problem *problem) ZB_MUST_USE;
  * are these. */
 typedef struct zb_problem_data {
   zb_problem problem;
-  int *stage_rank;                    /* [stages] */
-  zb_stage_cost *costs;               /* [stages] */
-  zb_edge *edges;                     /* [problem.edge_count], or NULL */
+  int *stage_rank;             /* [stages] */
+  zb_stage_cost *costs;        /* [stages] */
+  zb_edge *edges;              /* [problem.edge_count], or NULL */
+  zb_link_class *link_classes; /* [problem.link_class_count], or NULL; and so on */
+  zb_channel *channels;
+  zb_reduction *reductions;
   int64_t *base_bytes, *optimizer_ps; /* [ranks] */
   int64_t *rank_limit_bytes;          /* [ranks], or NULL: all ranks have memory_limit_bytes */
+  void *memory;                       /* of all these */
 } zb_problem_data;
 /* A problem of ranks x chunks stages whose costs are 0, placed "plain" or, for several chunks, "looped". USAGE for
  * counts out of range. Released with zb_problem_data_deinit; on failure it is empty. */
@@ -150,8 +198,11 @@ ZB_API zb_status zb_problem_data_init(zb_problem_data *data, int ranks, int chun
 ZB_API void zb_problem_data_deinit(zb_problem_data *data);
 /* A copy of a problem, which owns all it points to; the problem is checked first. */
 ZB_API zb_status zb_problem_data_copy(zb_problem_data *data, const zb_problem *problem) ZB_MUST_USE;
-/* Edges and limits of ranks are made where they are wanted, all 0: *data's edges [count], rank_limit_bytes [ranks]. */
+/* Arrays that a problem need not have are made where they are wanted, all 0: count entries, limits one a rank. */
 ZB_API zb_status zb_problem_data_edges(zb_problem_data *data, int count) ZB_MUST_USE;
+ZB_API zb_status zb_problem_data_link_classes(zb_problem_data *data, int count) ZB_MUST_USE;
+ZB_API zb_status zb_problem_data_channels(zb_problem_data *data, int count) ZB_MUST_USE;
+ZB_API zb_status zb_problem_data_reductions(zb_problem_data *data, int count) ZB_MUST_USE;
 ZB_API zb_status zb_problem_data_limits(zb_problem_data *data) ZB_MUST_USE;
 
 /* Problems as JSON: passes/schedule/README.md says what the keys are. Reads strictly and checks the problem: INVALID
@@ -193,7 +244,8 @@ typedef struct zb_job_times {
 typedef struct zb_simulation {
   int ranks;
   zb_job_times **jobs;         /* [rank][index in order] */
-  int64_t *optimizer_start_ps; /* [ranks] end of the last job */
+  zb_job_times *reductions;    /* [reduction_count], in the order of the problem's list */
+  int64_t *optimizer_start_ps; /* [ranks] end of the last job and of the last reduction */
   int64_t *peak_bytes;         /* [ranks] base + most live at any time */
   int64_t step_ps;             /* barrier: global end (optimizer included) - global start */
   int64_t stage_ps;            /* longest rank: its end - its start */
@@ -215,13 +267,14 @@ ZB_API void zb_order_peaks(const zb_problem *problem, const zb_order *order, int
  * micro-batches, stays as it is. On failure it does too. O(jobs log micro-batches). */
 ZB_API zb_status zb_order_advance_w(const zb_problem *problem, zb_order *order) ZB_MUST_USE;
 
-/* One piece of the critical path: a job, a message between ranks, or the optimizer of a rank. */
-typedef enum zb_path_kind { ZB_PATH_JOB, ZB_PATH_MESSAGE, ZB_PATH_OPTIMIZER } zb_path_kind;
+/* One piece of the critical path: a job, a message between ranks, a reduction or the optimizer of a rank. */
+typedef enum zb_path_kind { ZB_PATH_JOB, ZB_PATH_MESSAGE, ZB_PATH_REDUCTION, ZB_PATH_OPTIMIZER } zb_path_kind;
 typedef struct zb_path_step {
   zb_path_kind kind;
   int rank;    /* that runs it, or sends it */
   int to_rank; /* MESSAGE: that receives it; else rank */
-  zb_job job;  /* JOB: it. MESSAGE: the job whose result it carries (stage, B or F, micro-batch). OPTIMIZER: unset */
+  zb_job job;  /* JOB: it. MESSAGE: the job whose result it carries (stage, B or F, micro-batch). REDUCTION: the W that
+                  it  comes after. OPTIMIZER: unset */
   int64_t start_ps, end_ps;
 } zb_path_step;
 typedef struct zb_path {

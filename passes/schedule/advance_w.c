@@ -19,10 +19,11 @@ typedef struct advancer {
   zb_order candidate;   /* lists as long as those of `given` */
   zb_job_times **times; /* [rank][index] of the order that was timed last */
   int64_t *end_ps;      /* [ranks] of `given` */
-  int *done;            /* [ranks] */
-  bool *advanced;       /* [stages * micro_batches] this W stands behind its B in `candidate` */
-  int *next;            /* [stages] micro-batch of the next B */
-  int backwards;        /* most of a rank */
+  int64_t *candidate_end_ps;
+  int *done;      /* [ranks] */
+  bool *advanced; /* [stages * micro_batches] this W stands behind its B in `candidate` */
+  int *next;      /* [stages] micro-batch of the next B */
+  int backwards;  /* most of a rank */
 } advancer;
 
 static void advancer_deinit(advancer *s) {
@@ -36,6 +37,7 @@ static zb_status advancer_init(advancer *s, const zb_problem *problem, const zb_
   zb_arena *arena = &s->model.arena;
   s->times = zb_order_times(order, arena);
   ZB_TAKE(arena, s->end_ps, order->ranks);
+  ZB_TAKE(arena, s->candidate_end_ps, order->ranks);
   ZB_TAKE(arena, s->done, order->ranks);
   ZB_TAKE(arena, s->advanced, problem->stages * problem->micro_batches);
   ZB_TAKE(arena, s->next, problem->stages);
@@ -79,17 +81,18 @@ static void build(advancer *s, int count) {
   }
 }
 
-static int64_t rank_end(const advancer *s, int rank) {
-  const int count = s->given->counts[rank];
-  return count ? s->times[rank][count - 1].end_ps : 0;
+/* When ranks end, with what their reductions wait for. */
+static zb_status run(advancer *s, const zb_order *order, int64_t *end_ps) {
+  ZB_TRY(zb_order_run(&s->model, order, s->done, s->times));
+  return zb_order_finish(&s->model, order, s->times, end_ps, NULL);
 }
 
 static zb_status try_count(advancer *s, int count, bool *good) {
   build(s, count);
-  ZB_TRY(zb_order_run(&s->model, &s->candidate, s->done, s->times));
+  ZB_TRY(run(s, &s->candidate, s->candidate_end_ps));
   *good = true;
   for (int rank = 0; rank < s->given->ranks; ++rank)
-    if (rank_end(s, rank) > s->end_ps[rank]) *good = false;
+    if (s->candidate_end_ps[rank] > s->end_ps[rank]) *good = false;
   return NULL;
 }
 
@@ -99,9 +102,7 @@ zb_status zb_order_advance_w(const zb_problem *problem, zb_order *order) {
   if (order->whole_backward) return NULL;
   ZB_TRY_GOTO(advancer_init(&s, problem, order));
   if (!backwards_rise(&s)) goto cleanup;
-  ZB_TRY_GOTO(zb_order_run(&s.model, order, s.done, s.times));
-  for (int rank = 0; rank < order->ranks; ++rank)
-    s.end_ps[rank] = rank_end(&s, rank);
+  ZB_TRY_GOTO(run(&s, order, s.end_ps));
   int least = 0, most = s.backwards; /* least is good */
   while (least < most) {
     const int middle = most - (most - least) / 2;

@@ -44,6 +44,11 @@
  * tail)
  * <= step, for the least over s.
  *
+ * 6. Reductions. After the last W of a stage the reductions behind it, and those that come later on the clock of its
+ * rank, run one after the other before the optimizer: that is part of its tail. So "after all jobs" of a rank, the last
+ * of which is a W, at least the least tail of its W passes. And a reduction behind W of micro-batch i starts no earlier
+ * than i + 1 micro-batches of its stage have run F, B and W; those that follow on its clock come after it.
+ *
  * Whole backwards: B takes the time of W too, and W is empty.
  *
  * Stage metric: time from the start of a rank's first job to its end. The first B of rank r, of stage s and micro-batch
@@ -75,9 +80,10 @@ typedef struct chains {
   /* For the stage metric, [stages * ranks], -1: no chain. From the start of F on a rank to that of F of a stage; from
    * the start of F of a stage to the end of W on a rank. */
   int64_t *from_rank, *to_rank;
-  int64_t *after; /* [stages] from the start of F to the end of the step: F and its tail */
-  int *by_tail;   /* [chunks * kinds] scratch */
-  item *items;    /* [2 * chunks] scratch */
+  int64_t *after;  /* [stages] from the start of F to the end of the step: F and its tail */
+  int64_t *finish; /* [ranks] what passes at least after the last job of a rank */
+  int *by_tail;    /* [chunks * kinds] scratch */
+  item *items;     /* [2 * chunks] scratch */
 } chains;
 
 /* Longest way, over all receivers of (stage, kind), of message + then[receiver]; 0 if there is none. */
@@ -111,12 +117,24 @@ static void fill_heads(const chains *c) {
   }
 }
 
+/* What follows the last W of a stage on its rank: its reductions, all behind them, and the optimizer. */
+static int64_t after_last_w(const zb_model *model, int stage) {
+  const zb_problem *p = model->problem;
+  const int rank = p->stage_rank[stage];
+  int64_t behind = 0, longest = 0;
+  for (const zb_rank_reduction *r = zb_reductions(model, rank + 1); r-- > zb_reductions(model, rank);) {
+    behind += r->time_ps;
+    if (r->stage == stage && r->after == p->micro_batches - 1) longest = behind;
+  }
+  return longest + model->optimizer_ps[rank];
+}
+
 /* `through` holds time + tail, what longest_link adds up. */
 static void fill_tails(const chains *c, int64_t *through) {
   const zb_problem *p = c->model->problem;
   for (int stage = 0; stage < p->stages; ++stage) {
     int64_t *tail = &c->tail[stage * ZB_KIND_COUNT], *sum = &through[stage * ZB_KIND_COUNT];
-    tail[ZB_W] = zb_optimizer_ps(p, p->stage_rank[stage]);
+    tail[ZB_W] = after_last_w(c->model, stage);
     sum[ZB_W] = p->costs[stage].time_ps[ZB_W] + tail[ZB_W];
     tail[ZB_B] = max64(sum[ZB_W], longest_link(c->model, ZB_B, stage, through));
     sum[ZB_B] = p->costs[stage].time_ps[ZB_B] + tail[ZB_B];
@@ -178,6 +196,7 @@ static zb_status chains_init(chains *c, zb_model *model) {
   ZB_TAKE(&model->arena, c->after, stages);
   ZB_TAKE(&model->arena, c->from_rank, pairs);
   ZB_TAKE(&model->arena, c->to_rank, pairs);
+  ZB_TAKE(&model->arena, c->finish, model->problem->ranks);
   ZB_TAKE(&model->arena, c->by_tail, model->chunks * ZB_KIND_COUNT);
   ZB_TAKE(&model->arena, c->items, 2 * model->chunks);
   ZB_TRY(zb_arena_status(&model->arena));
@@ -188,6 +207,9 @@ static zb_status chains_init(chains *c, zb_model *model) {
   for (int stage = 0; stage < stages; ++stage) {
     fill_loop(c, stage, scratch);
     c->after[stage] = model->problem->costs[stage].time_ps[ZB_F] + c->tail[stage * ZB_KIND_COUNT];
+    int64_t *finish = &c->finish[model->problem->stage_rank[stage]];
+    const int64_t tail = c->tail[stage * ZB_KIND_COUNT + ZB_W];
+    if (model->stage_chunk[stage] == 0 || tail < *finish) *finish = tail;
   }
   return NULL;
 }
@@ -353,7 +375,23 @@ static int64_t bound_memory(const chains *c, int rank) {
     if (head[ZB_F] < first) first = head[ZB_F];
   }
   const int64_t after = first_b + total_work(model, rank) - most_forward(c, rank);
-  return max64(after, first + bound_span(c, rank)) + zb_optimizer_ps(model->problem, rank);
+  return max64(after, first + bound_span(c, rank)) + c->finish[rank];
+}
+
+/* The reductions of a rank, from the start of its first job or, for the barrier metric, from that of all. */
+static int64_t bound_reductions(const chains *c, int rank, bool stage_metric) {
+  const zb_model *model = c->model;
+  int64_t stream = 0;
+  for (const zb_rank_reduction *r = zb_reductions(model, rank); r < zb_reductions(model, rank + 1); ++r) {
+    const int64_t *time = model->problem->costs[r->stage].time_ps;
+    const int64_t *head = &c->head[r->stage * ZB_KIND_COUNT];
+    const int64_t runs = (r->after + 1) * (time[ZB_F] + time[ZB_B] + time[ZB_W]);
+    const int64_t one = c->loop[r->stage] + time[ZB_B] + (r->after + 1) * time[ZB_W];
+    const int64_t from_start = max64(runs, one),
+                  from_all = max64(head[ZB_F] + runs, head[ZB_B] + time[ZB_B] + (r->after + 1) * time[ZB_W]);
+    stream = zb_reduction_end(r, stream, stage_metric ? from_start : from_all);
+  }
+  return stream > 0 ? stream + model->optimizer_ps[rank] : 0;
 }
 
 /* ---- Bound 5 ---- */
@@ -445,11 +483,12 @@ static zb_status bound_of(zb_model *model, bool stage_metric, int64_t *best) {
   for (int rank = 0; rank < model->problem->ranks; ++rank) {
     if (stage_metric) {
       const int64_t span = max64(bound_span(&c, rank), bound_span_last_f(&c, rank));
-      *best = max64(*best, span + zb_optimizer_ps(model->problem, rank));
+      *best = max64(*best, span + c.finish[rank]);
     } else {
       *best = max64(*best, max64(bound_rank(&c, rank), bound_memory(&c, rank)));
       *best = max64(*best, bound_step_last_f(&c, rank));
     }
+    *best = max64(*best, bound_reductions(&c, rank, stage_metric));
   }
   return NULL;
 }

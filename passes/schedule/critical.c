@@ -118,13 +118,29 @@ static zb_status add_jobs(walk *k, int rank, int index) {
   }
 }
 
-/* The rank that ends last, and its optimizer. */
+/* The reductions that the optimizer of a rank starts right behind; gives the job that ends before them. */
+static zb_status add_reductions(walk *k, int rank, int *index) {
+  const wires *w = k->wires;
+  *index = w->order->counts[rank] - 1;
+  int64_t end = k->simulation->optimizer_start_ps[rank];
+  const zb_rank_reduction *r = zb_reductions(w->model, rank + 1);
+  while (r > zb_reductions(w->model, rank) && k->simulation->jobs[rank][*index].end_ps != end) {
+    const zb_job_times times = k->simulation->reductions[(--r)->index];
+    const zb_job after = {r->stage, r->after, ZB_W};
+    ZB_TRY(add(k, (zb_path_step){ZB_PATH_REDUCTION, rank, rank, after, times.start_ps, times.end_ps}));
+    end = times.start_ps;
+    *index = w->index[zb_model_job(w->model, r->stage, ZB_W, r->after)];
+  }
+  return NULL;
+}
+
+/* The rank that ends last, its optimizer and its reductions. */
 static zb_status add_all(walk *k) {
-  const zb_problem *p = k->wires->model->problem;
-  int last = 0;
+  const zb_model *model = k->wires->model;
+  int last = 0, index;
   int64_t last_ps = -1;
-  for (int rank = 0; rank < p->ranks; ++rank) {
-    const int64_t end = k->simulation->optimizer_start_ps[rank] + zb_optimizer_ps(p, rank);
+  for (int rank = 0; rank < model->problem->ranks; ++rank) {
+    const int64_t end = k->simulation->optimizer_start_ps[rank] + model->optimizer_ps[rank];
     if (end <= last_ps) continue;
     last = rank;
     last_ps = end;
@@ -133,7 +149,8 @@ static zb_status add_all(walk *k) {
   if (last_ps > start)
     ZB_TRY(add(k, (zb_path_step){
                       .kind = ZB_PATH_OPTIMIZER, .rank = last, .to_rank = last, .start_ps = start, .end_ps = last_ps}));
-  ZB_TRY(add_jobs(k, last, k->wires->order->counts[last] - 1));
+  ZB_TRY(add_reductions(k, last, &index));
+  ZB_TRY(add_jobs(k, last, index));
   for (int i = 0, j = k->path->count - 1; i < j; ++i, --j) {
     const zb_path_step step = k->path->steps[i];
     k->path->steps[i] = k->path->steps[j];

@@ -36,6 +36,18 @@ static inline int64_t zb_link_send(const zb_link *link, int64_t *channel, int64_
 /* Kinds that send: F and B. */
 enum { ZB_LINK_KINDS = 2 };
 
+/* A reduction as its rank sees it. */
+typedef struct zb_rank_reduction {
+  int index; /* in the problem's list */
+  int stage, after;
+  int64_t time_ps;
+} zb_rank_reduction;
+
+/* When a reduction ends: its W ends then, and the one before it on its rank ended at `stream_ps`. */
+static inline int64_t zb_reduction_end(const zb_rank_reduction *reduction, int64_t stream_ps, int64_t w_end_ps) {
+  return (w_end_ps > stream_ps ? w_end_ps : stream_ps) + reduction->time_ps;
+}
+
 typedef struct zb_model {
   const zb_problem *problem;
   int chunks;
@@ -44,6 +56,10 @@ typedef struct zb_model {
   zb_link *links[ZB_LINK_KINDS];    /* by sending stage; F goes up, B down */
   int *link_begin[ZB_LINK_KINDS];   /* [stages + 1] */
   int *input_counts[ZB_LINK_KINDS]; /* [stages] how many links arrive */
+  int32_t *channel_class;           /* [ranks * ranks] the class that `channels` gives a channel, + 1; NULL: none */
+  int64_t *optimizer_ps;            /* [ranks] of all stages */
+  zb_rank_reduction *reductions;    /* by rank */
+  int *reduction_begin;             /* [ranks + 1] */
   zb_arena arena;
 } zb_model;
 
@@ -57,6 +73,11 @@ static inline const zb_link *zb_links(const zb_model *model, zb_kind kind, int s
   return &model->links[kind][model->link_begin[kind][stage]];
 }
 
+/* The reductions of a rank in its order: from here to those of the next rank. */
+static inline const zb_rank_reduction *zb_reductions(const zb_model *model, int rank) {
+  return &model->reductions[model->reduction_begin[rank]];
+}
+
 /* Most ranks: there is a channel for each ordered pair of them, 128 MiB for these. */
 enum { ZB_SCHEDULE_RANKS_MAX = 4096 };
 /* Whether a problem of these sizes may be: what zb_problem_check says first, for those who allocate before they know
@@ -68,15 +89,13 @@ static inline int64_t zb_rank_limit(const zb_problem *problem, int rank) {
   return problem->rank_limit_bytes ? problem->rank_limit_bytes[rank] : problem->memory_limit_bytes;
 }
 
-/* What is always there on a rank, and what its optimizer takes. */
+/* What is always there on a rank. */
 static inline int64_t zb_base_bytes(const zb_problem *problem, int rank) {
   return problem->base_bytes ? problem->base_bytes[rank] : 0;
 }
-static inline int64_t zb_optimizer_ps(const zb_problem *problem, int rank) {
-  return problem->optimizer_ps ? problem->optimizer_ps[rank] : 0;
-}
 
-/* The problem with every job taking one step and messages none, its costs in the arena. MEMORY. */
+/* The problem with every job taking one step, and messages, reductions and optimizers none, its costs in the arena.
+ * MEMORY. */
 zb_status zb_unit_problem(const zb_problem *problem, zb_arena *arena, zb_problem *out) ZB_MUST_USE;
 
 /* B and W of a stage as one job: B has the time and the memory of both, W is empty. */
@@ -113,6 +132,11 @@ zb_status zb_order_run(const zb_model *model, const zb_order *order, int *done, 
  * which job it waits for. */
 zb_status zb_order_run_to_end(const zb_model *model, const zb_order *order, zb_job_times **times, zb_code code,
                               const char *message) ZB_MUST_USE;
+
+/* When the optimizer of each rank may start, to start_ps[ranks]: its last job and its reductions have ended, of which
+ * reductions[reduction_count] (may be NULL) gets the times. TIMEOUT where a W that one waits for is in no list. */
+zb_status zb_order_finish(const zb_model *model, const zb_order *order, zb_job_times *const *times, int64_t *start_ps,
+                          zb_job_times *reductions) ZB_MUST_USE;
 
 /* Why a rank stands still at done[rank]: fills the job it waits for; false if it does not wait. */
 bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank,

@@ -1,4 +1,5 @@
-/* Exact simulation: every job starts when its rank is free and its inputs are there, to the picosecond.
+/* Exact simulation: every job starts when its rank is free and its inputs are there, to the picosecond. Reductions run
+ * on a second clock of each rank, which only the optimizer waits for: they are timed when all jobs are.
  *
  * A message is sent when its producer ends, waits until its channel (ordered pair of ranks) is free, and takes latency
  * + bytes * ps_per_byte; receivers do not wait for anything but the data they need. What a channel carries, and in
@@ -133,6 +134,41 @@ cleanup:
   return status;
 }
 
+/* ---- The second clock ---- */
+
+zb_status zb_order_finish(const zb_model *model, const zb_order *order, zb_job_times *const *times, int64_t *start_ps,
+                          zb_job_times *reductions) {
+  const zb_problem *p = model->problem;
+  for (int rank = 0; rank < order->ranks; ++rank)
+    start_ps[rank] = order->counts[rank] ? times[rank][order->counts[rank] - 1].end_ps : 0;
+  if (p->reduction_count == 0) return NULL;
+  const size_t pairs = (size_t)p->stages * (size_t)p->micro_batches;
+  zb_status status = NULL;
+  int64_t *w_end = zb_alloc(pairs * sizeof *w_end);
+  if (!w_end) return ZB_OUT_OF_MEMORY();
+  memset(w_end, -1, pairs * sizeof *w_end);
+  for (int rank = 0; rank < order->ranks; ++rank)
+    for (int i = 0; i < order->counts[rank]; ++i) {
+      const zb_job job = order->jobs[rank][i];
+      if (job.kind == ZB_W) w_end[zb_model_pair(model, job.stage, job.micro_batch)] = times[rank][i].end_ps;
+    }
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    int64_t stream = 0;
+    for (const zb_rank_reduction *r = zb_reductions(model, rank); r < zb_reductions(model, rank + 1); ++r) {
+      const int64_t w = w_end[zb_model_pair(model, r->stage, r->after)];
+      if (w < 0)
+        ZB_TRY_GOTO(
+            ZB_ERROR(TIMEOUT, "reduction %d waits for %dW%d, which is in no list", r->index, r->stage, r->after));
+      stream = zb_reduction_end(r, stream, w);
+      if (reductions) reductions[r->index] = (zb_job_times){stream - r->time_ps, stream};
+    }
+    if (stream > start_ps[rank]) start_ps[rank] = stream;
+  }
+cleanup:
+  zb_free(w_end);
+  return status;
+}
+
 /* ---- Messages, for timelines: the same rule for channels, read off the finished times ---- */
 
 static zb_status visit_links(const zb_model *model, int64_t *channel, zb_kind kind, zb_job job, int64_t sent_ps,
@@ -176,18 +212,20 @@ void zb_simulation_deinit(zb_simulation *simulation) {
   for (int rank = 0; simulation->jobs && rank < simulation->ranks; ++rank)
     zb_free(simulation->jobs[rank]);
   zb_free(simulation->jobs);
+  zb_free(simulation->reductions);
   zb_free(simulation->optimizer_start_ps);
   zb_free(simulation->peak_bytes);
   *simulation = (zb_simulation){0};
 }
 
-static zb_status allocate(const zb_order *order, zb_simulation *out) {
+static zb_status allocate(const zb_problem *problem, const zb_order *order, zb_simulation *out) {
   const size_t ranks = (size_t)order->ranks;
   out->ranks = order->ranks;
   out->jobs = zb_alloc(ranks * sizeof *out->jobs);
   out->optimizer_start_ps = zb_alloc(ranks * sizeof *out->optimizer_start_ps);
   out->peak_bytes = zb_alloc(ranks * sizeof *out->peak_bytes);
-  bool ok = out->jobs && out->optimizer_start_ps && out->peak_bytes;
+  out->reductions = zb_alloc(((size_t)problem->reduction_count + 1) * sizeof *out->reductions);
+  bool ok = out->jobs && out->reductions && out->optimizer_start_ps && out->peak_bytes;
   for (int rank = 0; ok && rank < order->ranks; ++rank)
     ok = (out->jobs[rank] = zb_alloc(((size_t)order->counts[rank] + 1) * sizeof **out->jobs)) != NULL;
   return ok ? NULL : ZB_OUT_OF_MEMORY();
@@ -195,14 +233,13 @@ static zb_status allocate(const zb_order *order, zb_simulation *out) {
 
 /* Both metrics are idle shares of compute time, averaged over the ranks: with equal stages 1 - m(F+B+W) / time, as
  * papers state them. */
-static void summarize(const zb_problem *problem, const zb_order *order, zb_simulation *out) {
+static void summarize(const zb_model *model, const zb_order *order, zb_simulation *out) {
   int64_t first = INT64_MAX, last = 0;
   double busy = 0;
   for (int rank = 0; rank < order->ranks; ++rank) {
     const int count = order->counts[rank];
-    const int64_t optimizer = zb_optimizer_ps(problem, rank);
+    const int64_t optimizer = model->optimizer_ps[rank];
     const int64_t start = count ? out->jobs[rank][0].start_ps : 0;
-    out->optimizer_start_ps[rank] = count ? out->jobs[rank][count - 1].end_ps : 0;
     const int64_t end = out->optimizer_start_ps[rank] + optimizer;
     if (start < first) first = start;
     if (end > last) last = end;
@@ -224,10 +261,11 @@ zb_status zb_simulate(const zb_problem *problem, const zb_order *order, zb_simul
   ZB_TRY(zb_model_init(problem, &model));
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_order_index(&model, order, &model.arena, &index)); /* the jobs are those of the problem */
-  ZB_TRY_GOTO(allocate(order, out));
+  ZB_TRY_GOTO(allocate(problem, order, out));
   ZB_TRY_GOTO(
       zb_order_run_to_end(&model, order, out->jobs, ZB_TIMEOUT, "this order cannot finish: some ranks wait for ever"));
-  summarize(problem, order, out);
+  ZB_TRY_GOTO(zb_order_finish(&model, order, out->jobs, out->optimizer_start_ps, out->reductions));
+  summarize(&model, order, out);
   zb_order_peaks(problem, order, out->peak_bytes);
 cleanup:
   zb_model_deinit(&model);

@@ -87,7 +87,6 @@ static void take_arrays(zb_scheduler *w) {
   ZB_TAKE(arena, w->pad, ranks);
   ZB_TAKE(arena, w->one_each, ranks);
   ZB_TAKE(arena, w->work, ranks);
-  ZB_TAKE(arena, w->optimizer, ranks);
   ZB_TAKE(arena, w->ready, w->jobs);
   ZB_TAKE(arena, w->missing, w->jobs);
   ZB_TAKE(arena, w->missing_start[0], w->jobs);
@@ -106,6 +105,7 @@ static void take_arrays(zb_scheduler *w) {
   ZB_TAKE(arena, w->idle, ranks);
   ZB_TAKE(arena, w->channel, ranks * ranks);
   ZB_TAKE(arena, w->queue, ranks);
+  if (w->model->problem->reduction_count) ZB_TAKE(arena, w->start, w->jobs);
   ZB_TAKE(arena, w->queued, ranks);
 }
 
@@ -137,6 +137,7 @@ zb_status zb_scheduler_init(const zb_model *model, zb_scheduler *out) {
   out->jobs = zb_model_jobs(model);
   out->per_rank = (int)(out->jobs / (size_t)p->ranks);
   out->whole = p->whole_backward;
+  out->optimizer = model->optimizer_ps;
   for (out->leaves = 1; out->leaves < p->ranks;)
     out->leaves *= 2;
   out->slack = INT64_MAX;
@@ -149,7 +150,7 @@ zb_status zb_scheduler_init(const zb_model *model, zb_scheduler *out) {
   }
   for (int rank = 0; rank < p->ranks; ++rank) {
     out->base[rank] = out->one_each[rank] = zb_base_bytes(p, rank);
-    out->optimizer[rank] = out->work[rank] = zb_optimizer_ps(p, rank);
+    out->work[rank] = model->optimizer_ps[rank];
   }
   for (int stage = 0; stage < p->stages; ++stage)
     fill_stage(out, stage);
@@ -406,6 +407,17 @@ static void run_sequence(zb_scheduler *w, const zb_slot *sequence, int rank, int
   w->done[rank] = i;
 }
 
+/* When the optimizer of a rank may start: its jobs, and the reductions behind W of these starts, have ended. */
+static int64_t optimizer_start(const zb_scheduler *w, int rank, const int64_t *start_ps) {
+  int64_t stream = 0;
+  for (const zb_rank_reduction *r = zb_reductions(w->model, rank); r < zb_reductions(w->model, rank + 1); ++r) {
+    const int class = r->stage * ZB_KIND_COUNT + ZB_W;
+    const int64_t start = start_ps[(size_t)class * (size_t)w->micro_batches + (size_t)r->after];
+    stream = zb_reduction_end(r, stream, start + w->forwards.time_ps[class]);
+  }
+  return stream > w->clock[rank] ? stream : w->clock[rank];
+}
+
 bool zb_time_sequence(zb_scheduler *w, const zb_slot *sequence, zb_timing *out, int64_t *start_ps, int64_t *span_ps) {
   const size_t ranks = (size_t)w->ranks;
   ++w->evaluations;
@@ -414,6 +426,7 @@ bool zb_time_sequence(zb_scheduler *w, const zb_slot *sequence, zb_timing *out, 
   memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
   memset(w->done, 0, ranks * sizeof *w->done);
   memset(w->clock, 0, ranks * sizeof *w->clock);
+  if (!start_ps) start_ps = w->start;
   int queued = 0;
   for (int rank = w->ranks - 1; rank >= 0; --rank) {
     w->queue[queued++] = rank;
@@ -429,7 +442,7 @@ bool zb_time_sequence(zb_scheduler *w, const zb_slot *sequence, zb_timing *out, 
   *out = (zb_timing){0};
   for (int rank = 0; rank < w->ranks; ++rank) {
     if (w->done[rank] < w->per_rank) return false;
-    const int64_t start = w->live[rank], end = w->clock[rank] + w->optimizer[rank];
+    const int64_t start = w->live[rank], end = optimizer_start(w, rank, start_ps) + w->optimizer[rank];
     if (start < first) first = start;
     if (end > last) last = end;
     if (end - start > out->stage_ps) out->stage_ps = end - start;

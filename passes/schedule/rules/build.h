@@ -46,14 +46,14 @@ typedef struct zb_scheduler {
   size_t jobs;
   bool whole; /* problem.whole_backward */
   zb_direction forwards, mirror;
-  int64_t *base;      /* [ranks] */
-  int64_t *hold;      /* [stages] bytes of a micro-batch between F and B */
-  int64_t *pad;       /* [ranks] most bytes that a job needs for its own time only */
-  int64_t *one_each;  /* [ranks] base and one micro-batch of every stage */
-  int64_t *work;      /* [ranks] time of all jobs and the optimizer */
-  int64_t *optimizer; /* [ranks] */
-  int32_t *head_at;   /* [classes] the place of a class in heads */
-  int leaves;         /* of tree: a power of two, at least ranks */
+  int64_t *base;            /* [ranks] */
+  int64_t *hold;            /* [stages] bytes of a micro-batch between F and B */
+  int64_t *pad;             /* [ranks] most bytes that a job needs for its own time only */
+  int64_t *one_each;        /* [ranks] base and one micro-batch of every stage */
+  int64_t *work;            /* [ranks] time of all jobs and the optimizer */
+  const int64_t *optimizer; /* [ranks] */
+  int32_t *head_at;         /* [classes] the place of a class in heads */
+  int leaves;               /* of tree: a power of two, at least ranks */
   int64_t evaluations;
   int64_t slack; /* least room left by any test of a limit that passed: with limits lowered by no more, all would have
                     gone the same way */
@@ -70,6 +70,7 @@ typedef struct zb_scheduler {
   zb_head *heads; /* [classes] by rank, chunk, step */
   int64_t most_idle;
   int64_t *channel; /* [ranks * ranks] when it is free */
+  int64_t *start;   /* [jobs] starts of jobs, for reductions that wait for some; NULL: there are none */
   int32_t *queue;
   bool *queued;
   zb_arena arena; /* of all this, and of what lives as long */

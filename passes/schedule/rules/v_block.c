@@ -135,7 +135,7 @@ static void fill_place(const zb_v_engine *e, int position) {
                         : (job_cost){cost->time_ps[kind], cost->keep_bytes[kind], cost->free_bytes[kind]};
     x->work += x->cost[pass].time * p->micro_batches;
   }
-  if (e->costs == ZB_V_REAL) x->optimizer = zb_optimizer_ps(p, p->stage_rank[position]);
+  if (e->costs == ZB_V_REAL) x->optimizer = e->model->optimizer_ps[p->stage_rank[position]];
   e->position[p->stage_rank[position]] = position;
 }
 

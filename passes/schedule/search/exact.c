@@ -44,6 +44,7 @@ typedef struct explorer {
   uint64_t *weight;      /* [classes] of one more job of the class in the number of a state */
   int64_t *first, *left; /* [ranks] start of the first job, -1: none; time of what has not run */
   int64_t *tail;         /* [classes * ranks] longest chain from the end of a job to the end of a rank, -1: none */
+  int64_t *w_end;        /* [reductions of the model] when the W that one waits for has ended, -1: it has not run */
   int *channels;         /* those that are used */
   int channel_count, not_begun;
   size_t remaining;
@@ -112,6 +113,8 @@ static void start(explorer *x) {
   uint64_t weight = 1;
   zb_scheduler_clear(w);
   memcpy(x->left, w->work, ranks * sizeof *x->left);
+  for (int i = 0; i < w->model->problem->reduction_count; ++i)
+    x->w_end[i] = -1;
   for (int class = 0; class < w->classes; ++class) {
     x->weight[class] = weight;
     weight *= (uint64_t)w->micro_batches + 1;
@@ -139,11 +142,13 @@ static zb_status explorer_init(explorer *x) {
   ZB_TAKE(&x->arena, x->left, ranks);
   ZB_TAKE(&x->arena, x->tail, classes * ranks);
   ZB_TAKE(&x->arena, x->channels, links + 1);
-  ZB_TAKE(&x->arena, x->undo, 2 * links * m + 4 * w->jobs);
+  const size_t reductions = (size_t)w->model->problem->reduction_count;
+  ZB_TAKE(&x->arena, x->w_end, reductions);
+  ZB_TAKE(&x->arena, x->undo, 2 * links * m + 4 * w->jobs + reductions);
   ZB_TRY(zb_arena_status(&x->arena));
   fill_tails(x);
   fill_channels(x);
-  x->width = 2 * ranks + (size_t)x->channel_count + 3;
+  x->width = 2 * ranks + (size_t)x->channel_count + reductions + 3;
   for (int class = 0; class < w->classes; ++class)
     if (has_inputs(x, class)) x->width += m;
   for (x->head_count = 64; x->head_count < HEADS_MAX && (int64_t)x->head_count < x->states_max;)
@@ -184,6 +189,11 @@ static bool can_run(const explorer *x, int class) {
   return room >= 0;
 }
 
+/* Whether a reduction waits for a W of this class; whole backwards: W is part of B. */
+static bool is_behind(const explorer *x, const zb_rank_reduction *r, int class) {
+  return class == r->stage * ZB_KIND_COUNT + (x->w->whole ? ZB_B : ZB_W);
+}
+
 static void run(explorer *x, int class, int64_t at) {
   zb_scheduler *w = x->w;
   const int rank = rank_of(x, class), i = w->next[class]++;
@@ -195,6 +205,8 @@ static void run(explorer *x, int class, int64_t at) {
   set(x, &w->clock[rank], end);
   set(x, &w->live[rank], w->live[rank] + x->d->keep[class] - x->d->release[class]);
   set(x, &x->left[rank], x->left[rank] - x->d->time_ps[class]);
+  for (const zb_rank_reduction *r = zb_reductions(w->model, rank); r < zb_reductions(w->model, rank + 1); ++r)
+    if (is_behind(x, r, class) && r->after == i) set(x, &x->w_end[r - w->model->reductions], end);
   for (int k = x->d->link_begin[class]; k < x->d->link_begin[class + 1]; ++k) {
     const zb_link *link = &x->d->links[k];
     const int64_t arrival = zb_link_arrival(link, w->channel, end);
@@ -223,6 +235,17 @@ static void take_back(explorer *x, int class, size_t undo_count) {
 
 static bool is_stage_metric(const explorer *x) { return x->w->model->problem->metric == ZB_METRIC_STAGE; }
 
+/* The second clock of a rank ends then or later: a W that has not run ends no earlier than the jobs that have. */
+static int64_t least_stream(const explorer *x, int rank) {
+  const zb_model *model = x->w->model;
+  int64_t stream = 0;
+  for (const zb_rank_reduction *r = zb_reductions(model, rank); r < zb_reductions(model, rank + 1); ++r) {
+    const int64_t w_end = x->w_end[r - model->reductions];
+    stream = zb_reduction_end(r, stream, w_end >= 0 ? w_end : x->w->clock[rank]);
+  }
+  return stream;
+}
+
 /* No order that goes on from here takes less. */
 static int64_t bound(const explorer *x) {
   const zb_scheduler *w = x->w;
@@ -230,7 +253,9 @@ static int64_t bound(const explorer *x) {
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t from = is_stage_metric(x) ? x->first[rank] : 0;
     const int64_t time = from < 0 ? x->left[rank] : w->clock[rank] + x->left[rank] - from;
+    const int64_t stream = from < 0 ? 0 : least_stream(x, rank) + w->optimizer[rank] - from;
     if (time > most) most = time;
+    if (stream > most) most = stream;
   }
   for (int class = 0; class < w->classes; ++class) {
     const int rest = w->micro_batches - w->next[class];
@@ -258,6 +283,8 @@ static void describe(const explorer *x, int64_t *times) {
     const int64_t free_ps = w->channel[x->channels[k]], clock = w->clock[x->channels[k] / w->ranks];
     *times++ = free_ps > clock ? free_ps : clock;
   }
+  for (int i = 0; i < w->model->problem->reduction_count; ++i)
+    *times++ = x->w_end[i];
   for (int class = 0; class < w->classes; ++class)
     for (int i = 0; has_inputs(x, class) && i < w->micro_batches; ++i) {
       const int64_t ready = w->ready[job_of(x, class, i)], clock = w->clock[rank_of(x, class)];

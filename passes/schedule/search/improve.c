@@ -153,7 +153,7 @@ static int choose_rank(const zb_improver *x, uint64_t *seed) {
 static void trace(zb_improver *x, int rank) {
   const zb_scheduler *w = x->scheduler;
   x->path_length = 0;
-  for (int i = w->per_rank - 1; i > 0;) {
+  for (int i = x->times.last[rank]; i > 0;) {
     const zb_slot slot = rank_slots(x, rank)[i], before = rank_slots(x, rank)[i - 1];
     const int64_t *starts = rank_starts(x, rank);
     if (starts[i - 1] + w->forwards.time_ps[before.class] == starts[i]) {

@@ -63,6 +63,7 @@ zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
   ZB_TAKE(arena, out->by_job, w->jobs);
   ZB_TAKE(arena, out->place, w->jobs);
   ZB_TAKE(arena, out->span, ranks);
+  ZB_TAKE(arena, out->last, ranks);
   ZB_TAKE(arena, out->input_begin, classes + 1);
   ZB_TAKE(arena, out->inputs, links + 1);
   ZB_TAKE(arena, out->kept, ranks);
@@ -146,14 +147,31 @@ static bool run_all(zb_retimer *x, const zb_slot *sequence) {
   return ended == ranks;
 }
 
+/* When the optimizer of a rank may start, and the job that this waits for. */
+static int64_t optimizer_start(zb_retimer *x, const zb_slot *sequence, int rank) {
+  const zb_scheduler *w = x->scheduler;
+  const int64_t *starts = &x->start[(size_t)rank * (size_t)w->per_rank];
+  int64_t stream = 0;
+  int cause = x->last[rank] = w->per_rank - 1;
+  const int64_t end = starts[cause] + w->forwards.time_ps[rank_slots(x, sequence, rank)[cause].class];
+  for (const zb_rank_reduction *r = zb_reductions(w->model, rank); r < zb_reductions(w->model, rank + 1); ++r) {
+    const int class = r->stage * ZB_KIND_COUNT + ZB_W;
+    const int at = x->place[(size_t)class * (size_t)w->micro_batches + (size_t)r->after];
+    const int64_t w_end = starts[at] + w->forwards.time_ps[class];
+    if (w_end > stream) cause = at;
+    stream = zb_reduction_end(r, stream, w_end);
+  }
+  if (stream <= end) return end;
+  x->last[rank] = cause;
+  return stream;
+}
+
 static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
   const zb_scheduler *w = x->scheduler;
   const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t *starts = &x->start[(size_t)rank * (size_t)w->per_rank];
-    const int last = w->per_rank - 1;
-    x->span[rank] = starts[last] + w->forwards.time_ps[rank_slots(x, sequence, rank)[last].class] + w->optimizer[rank] -
-                    (stage_metric ? starts[0] : 0);
+    x->span[rank] = optimizer_start(x, sequence, rank) + w->optimizer[rank] - (stage_metric ? starts[0] : 0);
   }
 }
 
@@ -161,9 +179,10 @@ static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
 static bool time_again(zb_retimer *x, const zb_slot *sequence) {
   const zb_scheduler *w = x->scheduler;
   zb_timing timing;
-  if (!zb_time_sequence(x->scheduler, sequence, &timing, x->by_job, x->span)) return false;
+  if (!zb_time_sequence(x->scheduler, sequence, &timing, x->by_job, NULL)) return false;
   for (size_t i = 0; i < w->jobs; ++i)
     x->start[i] = x->by_job[(size_t)sequence[i].class * (size_t)w->micro_batches + (size_t)sequence[i].micro_batch];
+  fill_spans(x, sequence);
   return true;
 }
 

@@ -25,6 +25,7 @@ typedef struct zb_retimer {
   int64_t *start; /* [jobs] by place: rank * per_rank + index in the list */
   int32_t *place; /* [jobs] by class * micro_batches + micro_batch: index in its rank's list */
   int64_t *span;  /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
+  int *last;      /* [ranks] index of the job that its end waits for: the last one, or a W before a reduction */
   bool
       channels_wait; /* a message may have to wait for the one before it: then all is timed anew, by zb_time_sequence */
   int *input_begin;  /* [classes + 1] */

@@ -152,7 +152,6 @@ static bool simulate_units(const zb_problem *problem, const zb_order *order, zb_
   zb_arena arena = {0};
   zb_problem units;
   zb_status status = zb_unit_problem(problem, &arena, &units);
-  units.optimizer_ps = NULL;
   if (!status) status = zb_simulate(&units, order, out);
   zb_arena_deinit(&arena);
   const bool ok = !status;

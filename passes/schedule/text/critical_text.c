@@ -205,6 +205,10 @@ static int add_stretch(zb_text *out, const zb_problem *p, const zb_path *path, i
     zb_text_add(out, "rank %d: optimizer\n", steps->rank);
     return 1;
   }
+  if (steps->kind == ZB_PATH_REDUCTION) {
+    zb_text_add(out, "rank %d: reduction of stage %d\n", steps->rank, steps->job.stage);
+    return 1;
+  }
   const along way = find_along(path, at);
   const bool moves = way.messages > 1;
   int count = 0;

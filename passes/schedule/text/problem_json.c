@@ -18,9 +18,10 @@
 enum { COUNT_MAX = 1000000 /* ranks, chunks, micro-batches */ };
 static const double PS_PER_SECOND = 1e12;
 
-/* What sizes the arrays, read before there is a problem. */
+/* What sizes the arrays, read before there is a problem; and the problem, whose link classes later keys name. */
 typedef struct sizes {
   int ranks, micro_batches, chunks;
+  const zb_problem *problem;
 } sizes;
 
 static const sizes *sizes_of(const zb_json_place *at) { return at->source->context; }
@@ -28,6 +29,8 @@ static const sizes *sizes_of(const zb_json_place *at) { return at->source->conte
 /* A number that may be left out, and one that may not. */
 #define NUMBER(type, member, json_kind, ...)                                                                           \
   {.kind = json_kind, .offset = offsetof(type, member), .high = ZB_JSON_MOST, __VA_ARGS__}
+#define COUNT(type, member, key, ...)                                                                                  \
+  {.name = key, .kind = ZB_JSON_INT, .offset = offsetof(type, member), .high = INT_MAX, __VA_ARGS__}
 #define SIZE(member, must)                                                                                             \
   {.name = #member,                                                                                                    \
    .kind = ZB_JSON_INT,                                                                                                \
@@ -45,14 +48,22 @@ static const zb_json_field stage_fields[] = {
     NUMBER(zb_stage_cost, time_ps, ZB_JSON_WHOLE, .name = "time_ps", .values = ZB_KIND_COUNT, .instead_of = "time_ms"),
     NUMBER(zb_stage_cost, keep_bytes, ZB_JSON_WHOLE, .name = "keep_bytes", .values = ZB_KIND_COUNT),
     NUMBER(zb_stage_cost, free_bytes, ZB_JSON_WHOLE, .name = "free_bytes", .values = ZB_KIND_COUNT),
+    NUMBER(zb_stage_cost, optimizer_ps, ZB_JSON_MS, .name = "optimizer_ms", .values = ZB_OPTIMIZER_PARTS),
+    NUMBER(zb_stage_cost, optimizer_ps, ZB_JSON_WHOLE, .name = "optimizer_ps", .values = ZB_OPTIMIZER_PARTS,
+           .instead_of = "optimizer_ms"),
     {0},
 };
+enum { STAGE_ROWS = sizeof stage_fields / sizeof *stage_fields, OPTIMIZER_ROWS = 2 };
+
+/* A time has two keys, of which one must be there. */
+static zb_status check_time(const json_t *value, const zb_json_place *at, const char *hint) {
+  if (json_object_get(value, "time_ms") || json_object_get(value, "time_ps")) return NULL;
+  return zb_status_hint(zb_json_error(at, "expected time_ms or time_ps, both are missing"), "%s", hint);
+}
 
 static zb_status read_stage(const json_t *value, const zb_json_place *at, zb_stage_cost *out) {
   ZB_TRY(zb_json_read_object(value, at, stage_fields, out));
-  if (json_object_get(value, "time_ms") || json_object_get(value, "time_ps")) return NULL;
-  return zb_status_hint(zb_json_error(at, "expected time_ms or time_ps, both are missing"),
-                        "times of F, B and W of one micro-batch: \"time_ms\": [2, 2, 1]");
+  return check_time(value, at, "times of F, B and W of one micro-batch: \"time_ms\": [2, 2, 1]");
 }
 
 /* A list of stages, or one object for all. */
@@ -75,6 +86,25 @@ static zb_status read_stages(const json_t *value, const zb_json_place *at, void 
   return NULL;
 }
 
+/* ---- Lists of what a problem may be without ---- */
+
+/* Reads an entry of a list in place. */
+typedef zb_status (*read_entry)(const json_t *value, const zb_json_place *at, void *entry);
+
+static zb_status read_entries(const json_t *value, const zb_json_place *at, void *entries, size_t bytes,
+                              read_entry read) {
+  for (size_t i = 0; i < json_array_size(value); ++i) {
+    const zb_json_place place = {at->source, at, NULL, i};
+    ZB_TRY(read(json_array_get(value, i), &place, (char *)entries + i * bytes));
+  }
+  return NULL;
+}
+
+static zb_status check_list(const json_t *value, const zb_json_place *at, const char *what) {
+  if (json_is_array(value) && json_array_size(value) <= INT_MAX / 2) return NULL;
+  return zb_json_wrong(at, value, "a list of %s", what);
+}
+
 /* ---- Edges and links ---- */
 
 /* The last two are those of a chain. */
@@ -87,7 +117,7 @@ static const zb_json_field edge_fields[] = {
 };
 enum { EDGE_ROWS = sizeof edge_fields / sizeof *edge_fields, ENDS = 2 };
 
-static zb_status read_edge(const json_t *value, const zb_json_place *at, const zb_json_field *fields, zb_edge *out) {
+static zb_status read_bytes(const json_t *value, const zb_json_place *at, const zb_json_field *fields, zb_edge *out) {
   ZB_TRY(zb_json_read_object(value, at, fields, out));
   if (json_object_get(value, "backward_bytes")) return NULL;
   out->backward_bytes = out->forward_bytes; /* a gradient is as large as its value */
@@ -96,49 +126,147 @@ static zb_status read_edge(const json_t *value, const zb_json_place *at, const z
                         "backward_bytes 0: no gradient returns; 1 or more: one does");
 }
 
+static zb_status read_edge(const json_t *value, const zb_json_place *at, void *entry) {
+  zb_json_field fields[EDGE_ROWS];
+  zb_edge *edge = entry;
+  memcpy(fields, edge_fields, sizeof fields);
+  fields[0].high = fields[1].high = sizes_of(at)->ranks * sizes_of(at)->chunks - 1;
+  ZB_TRY(read_bytes(value, at, fields, edge));
+  if (edge->source < edge->destination) return NULL;
+  return zb_json_error(at, "expected source < destination, got %d and %d", edge->source, edge->destination);
+}
+
 static zb_status read_edges(const json_t *value, const zb_json_place *at, void *item) {
   zb_problem_data *out = item;
-  zb_json_field fields[EDGE_ROWS];
   if (json_is_object(value)) {
     zb_edge all = {0};
     ZB_TRY(zb_problem_data_edges(out, out->problem.stages - 1));
-    ZB_TRY(read_edge(value, at, &edge_fields[ENDS], &all));
+    ZB_TRY(read_bytes(value, at, &edge_fields[ENDS], &all));
     for (int i = 0; i < out->problem.edge_count; ++i)
       out->edges[i] = (zb_edge){i, i + 1, all.forward_bytes, all.backward_bytes};
     return NULL;
   }
-  if (!json_is_array(value) || json_array_size(value) > INT_MAX / 2)
-    return zb_json_wrong(at, value, "a list of edges, or an object for a chain of them");
-  memcpy(fields, edge_fields, sizeof fields);
-  fields[0].high = fields[1].high = out->problem.stages - 1;
+  ZB_TRY(check_list(value, at, "edges, or an object for a chain of them"));
   ZB_TRY(zb_problem_data_edges(out, (int)json_array_size(value)));
-  for (int i = 0; i < out->problem.edge_count; ++i) {
-    const zb_json_place place = {at->source, at, NULL, (size_t)i};
-    zb_edge *edge = &out->edges[i];
-    ZB_TRY(read_edge(json_array_get(value, (size_t)i), &place, fields, edge));
-    if (edge->source >= edge->destination)
-      return zb_json_error(&place, "expected source < destination, got %d and %d", edge->source, edge->destination);
-  }
-  return NULL;
+  return read_entries(value, at, out->edges, sizeof *out->edges, read_edge);
 }
 
 static zb_status read_bandwidth(const json_t *value, const zb_json_place *at, void *item) {
   const double number = json_is_number(value) ? json_number_value(value) : -1;
   if (!(number > 0)) return zb_json_wrong(at, value, "a number above 0 (bytes a second)");
-  ((zb_problem *)item)->link_ps_per_byte = PS_PER_SECOND / number;
+  ((zb_link_class *)item)->ps_per_byte = PS_PER_SECOND / number;
   return NULL;
 }
 
-static const zb_json_field link_fields[] = {
-    NUMBER(zb_problem, link_latency_ps, ZB_JSON_MS, .name = "latency_ms"),
-    NUMBER(zb_problem, link_latency_ps, ZB_JSON_WHOLE, .name = "latency_ps", .instead_of = "latency_ms"),
+static zb_status read_name(const json_t *value, const zb_json_place *at, void *item) {
+  zb_link_class *class = item;
+  if (!json_is_string(value) || json_string_length(value) >= sizeof class->name)
+    return zb_json_wrong(at, value, "a name of 1 to %d characters", ZB_LINK_NAME_BYTES - 1);
+  memcpy(class->name, json_string_value(value), json_string_length(value));
+  return NULL;
+}
+
+/* A class; all but the name are those of a link. */
+static const zb_json_field class_fields[] = {
+    {.name = "name", .kind = ZB_JSON_OTHER, .read = read_name, .required = true},
+    NUMBER(zb_link_class, latency_ps, ZB_JSON_MS, .name = "latency_ms"),
+    NUMBER(zb_link_class, latency_ps, ZB_JSON_WHOLE, .name = "latency_ps", .instead_of = "latency_ms"),
     {.name = "bytes_per_second", .kind = ZB_JSON_OTHER, .read = read_bandwidth},
     {.name = "ps_per_byte",
      .kind = ZB_JSON_REAL,
-     .offset = offsetof(zb_problem, link_ps_per_byte),
+     .offset = offsetof(zb_link_class, ps_per_byte),
      .instead_of = "bytes_per_second"},
     {0},
 };
+
+static zb_status read_link(const json_t *value, const zb_json_place *at, void *item) {
+  zb_problem *p = &((zb_problem_data *)item)->problem;
+  zb_link_class link = {0};
+  ZB_TRY(zb_json_read_object(value, at, &class_fields[1], &link));
+  p->link_latency_ps = link.latency_ps;
+  p->link_ps_per_byte = link.ps_per_byte;
+  return NULL;
+}
+
+static zb_status read_class(const json_t *value, const zb_json_place *at, void *entry) {
+  return zb_json_read_object(value, at, class_fields, entry);
+}
+
+static zb_status read_classes(const json_t *value, const zb_json_place *at, void *item) {
+  zb_problem_data *out = item;
+  ZB_TRY(check_list(value, at, "link classes"));
+  ZB_TRY(zb_problem_data_link_classes(out, (int)json_array_size(value)));
+  return read_entries(value, at, out->link_classes, sizeof *out->link_classes, read_class);
+}
+
+/* The class that a member of an object names. */
+static zb_status find_class(const json_t *object, const zb_json_place *at, const char *key, int *out) {
+  const zb_problem *p = sizes_of(at)->problem;
+  const zb_json_place place = {at->source, at, key, 0};
+  const json_t *name = json_object_get(object, key);
+  for (*out = 0; *out < p->link_class_count; ++*out)
+    if (json_is_string(name) && !strcmp(json_string_value(name), p->link_classes[*out].name)) return NULL;
+  return zb_status_hint(zb_json_wrong(&place, name, "the name of one of the %d link classes", p->link_class_count),
+                        "link_classes lists them: {\"name\": \"between nodes\", \"bytes_per_second\": 25e9}");
+}
+
+static const zb_json_field node_fields[] = {
+    COUNT(zb_problem, node_ranks, "ranks", .low = 1, .required = true),
+    {.name = "inside", .kind = ZB_JSON_OTHER, .required = true},
+    {.name = "between", .kind = ZB_JSON_OTHER, .required = true},
+    {0},
+};
+
+static zb_status read_nodes(const json_t *value, const zb_json_place *at, void *item) {
+  zb_problem *p = &((zb_problem_data *)item)->problem;
+  ZB_TRY(zb_json_read_object(value, at, node_fields, p));
+  ZB_TRY(find_class(value, at, "inside", &p->inside_class));
+  return find_class(value, at, "between", &p->between_class);
+}
+
+static const zb_json_field channel_fields[] = {
+    COUNT(zb_channel, source, "source", .required = true),
+    COUNT(zb_channel, destination, "destination", .required = true),
+    {.name = "class", .kind = ZB_JSON_OTHER, .required = true},
+    {0},
+};
+
+static zb_status read_channel(const json_t *value, const zb_json_place *at, void *entry) {
+  ZB_TRY(zb_json_read_object(value, at, channel_fields, entry));
+  return find_class(value, at, "class", &((zb_channel *)entry)->link_class);
+}
+
+static zb_status read_channels(const json_t *value, const zb_json_place *at, void *item) {
+  zb_problem_data *out = item;
+  ZB_TRY(check_list(value, at, "channels"));
+  ZB_TRY(zb_problem_data_channels(out, (int)json_array_size(value)));
+  return read_entries(value, at, out->channels, sizeof *out->channels, read_channel);
+}
+
+/* ---- Reductions ---- */
+
+static const zb_json_field reduction_fields[] = {
+    COUNT(zb_reduction, stage, "stage", .required = true),
+    COUNT(zb_reduction, after, "after", .low = 0),
+    NUMBER(zb_reduction, bytes, ZB_JSON_WHOLE, .name = "bytes"),
+    NUMBER(zb_reduction, time_ps, ZB_JSON_MS, .name = "time_ms"),
+    NUMBER(zb_reduction, time_ps, ZB_JSON_WHOLE, .name = "time_ps", .instead_of = "time_ms"),
+    {0},
+};
+
+static zb_status read_reduction(const json_t *value, const zb_json_place *at, void *entry) {
+  zb_reduction *reduction = entry;
+  reduction->after = sizes_of(at)->micro_batches - 1;
+  ZB_TRY(zb_json_read_object(value, at, reduction_fields, reduction));
+  return check_time(value, at, "what the collective takes: \"time_ms\": 1.5");
+}
+
+static zb_status read_reductions(const json_t *value, const zb_json_place *at, void *item) {
+  zb_problem_data *out = item;
+  ZB_TRY(check_list(value, at, "reductions"));
+  ZB_TRY(zb_problem_data_reductions(out, (int)json_array_size(value)));
+  return read_entries(value, at, out->reductions, sizeof *out->reductions, read_reduction);
+}
 
 /* ---- Ranks and the whole ---- */
 
@@ -191,10 +319,18 @@ static const zb_json_field problem_fields[] = {
     {.name = "placement", .kind = ZB_JSON_OTHER, .read = read_placement},
     {.name = "stages", .kind = ZB_JSON_OTHER, .read = read_stages, .required = true},
     {.name = "edges", .kind = ZB_JSON_OTHER, .read = read_edges},
-    {.name = "link", .kind = ZB_JSON_OBJECT, .offset = offsetof(zb_problem_data, problem), .fields = link_fields},
+    {.name = "link", .kind = ZB_JSON_OTHER, .read = read_link},
+    {.name = "link_classes", .kind = ZB_JSON_OTHER, .read = read_classes},
+    {.name = "nodes", .kind = ZB_JSON_OTHER, .read = read_nodes, .instead_of = "link"},
+    {.name = "channels", .kind = ZB_JSON_OTHER, .read = read_channels},
     EACH(base_bytes, ZB_JSON_WHOLE, .name = "base_bytes"),
     EACH(optimizer_ps, ZB_JSON_MS, .name = "optimizer_ms"),
     EACH(optimizer_ps, ZB_JSON_WHOLE, .name = "optimizer_ps", .instead_of = "optimizer_ms"),
+    {.name = "reductions", .kind = ZB_JSON_OTHER, .read = read_reductions},
+    {.name = "overlap_slowdown",
+     .kind = ZB_JSON_REAL,
+     .offset = offsetof(zb_problem_data, problem.overlap_slowdown),
+     .low = 1},
     {.name = "memory_limit_bytes", .kind = ZB_JSON_OTHER, .read = read_limit},
     {.name = "metric", .kind = ZB_JSON_OTHER, .read = read_metric},
     {.name = "whole_backward", .kind = ZB_JSON_FLAG, .offset = offsetof(zb_problem_data, problem.whole_backward)},
@@ -224,6 +360,7 @@ static zb_status read_problem(const char *name, const json_t *root, zb_problem_d
   if (!size.chunks) size.chunks = default_chunks(root, size.ranks);
   source.each = size.ranks;
   ZB_TRY(zb_status_note(zb_problem_data_init(out, size.ranks, size.chunks, size.micro_batches), "in %s", name));
+  size.problem = &out->problem;
   ZB_TRY(zb_json_read_fields(root, &whole, problem_fields, out));
   return zb_status_note(zb_problem_check(&out->problem), "in %s", name);
 }
@@ -280,16 +417,46 @@ static void add_items(zb_text *out, const char *name, const zb_json_field *field
 }
 
 static void add_stages(zb_text *out, const zb_problem *p) {
+  zb_json_field fields[STAGE_ROWS];
+  bool has_optimizer = false;
   int alike = 1;
+  memcpy(fields, stage_fields, sizeof fields);
+  for (int i = 0; i < p->stages * ZB_OPTIMIZER_PARTS; ++i)
+    has_optimizer |= p->costs[i / ZB_OPTIMIZER_PARTS].optimizer_ps[i % ZB_OPTIMIZER_PARTS] > 0;
+  if (!has_optimizer) fields[STAGE_ROWS - 1 - OPTIMIZER_ROWS].name = NULL;
   while (alike < p->stages && !memcmp(&p->costs[alike], &p->costs[0], sizeof *p->costs))
     ++alike;
   if (alike < p->stages) {
-    add_items(out, "stages", stage_fields, p->costs, p->stages, sizeof *p->costs);
+    add_items(out, "stages", fields, p->costs, p->stages, sizeof *p->costs);
     return;
   }
   zb_text_add(out, "  \"stages\": ");
-  zb_json_add_object(out, stage_fields, &p->costs[0]);
+  zb_json_add_object(out, fields, &p->costs[0]);
   zb_text_add(out, ",\n");
+}
+
+/* The end of an object: what a message takes on such a link. */
+static void add_link(zb_text *out, int64_t latency_ps, double ps_per_byte) {
+  zb_text_add(out, "\"latency_ps\": %lld, \"ps_per_byte\": ", (long long)latency_ps);
+  zb_json_add_real(out, ps_per_byte);
+  zb_text_add(out, "}");
+}
+
+/* What may differ between links, and the second clock. */
+static void add_classes(zb_text *out, const zb_problem *p) {
+  for (int i = 0; i < p->link_class_count; ++i) {
+    const zb_link_class *class = &p->link_classes[i];
+    zb_text_add(out, "%s\n    {\"name\": \"%s\", ", i ? "," : "  \"link_classes\": [", class->name);
+    add_link(out, class->latency_ps, class->ps_per_byte);
+  }
+  if (p->link_class_count) zb_text_add(out, "\n  ],\n");
+  if (p->node_ranks)
+    zb_text_add(out, "  \"nodes\": {\"ranks\": %d, \"inside\": \"%s\", \"between\": \"%s\"},\n", p->node_ranks,
+                p->link_classes[p->inside_class].name, p->link_classes[p->between_class].name);
+  for (int i = 0; i < p->channel_count; ++i)
+    zb_text_add(out, "%s\n    {\"source\": %d, \"destination\": %d, \"class\": \"%s\"}", i ? "," : "  \"channels\": [",
+                p->channels[i].source, p->channels[i].destination, p->link_classes[p->channels[i].link_class].name);
+  if (p->channel_count) zb_text_add(out, "\n  ],\n");
 }
 
 char *zb_problem_json(const zb_problem *problem) {
@@ -303,11 +470,21 @@ char *zb_problem_json(const zb_problem *problem) {
   zb_text_add(&out, "],\n");
   add_stages(&out, p);
   if (p->edges) add_items(&out, "edges", edge_fields, p->edges, p->edge_count, sizeof *p->edges);
-  zb_text_add(&out, "  \"link\": {\"latency_ps\": %lld, \"ps_per_byte\": ", (long long)p->link_latency_ps);
-  zb_json_add_real(&out, p->link_ps_per_byte);
-  zb_text_add(&out, "},\n");
+  if (!p->node_ranks) {
+    zb_text_add(&out, "  \"link\": {");
+    add_link(&out, p->link_latency_ps, p->link_ps_per_byte);
+    zb_text_add(&out, ",\n");
+  }
+  add_classes(&out, p);
   add_ranks(&out, "base_bytes", p->base_bytes, p->ranks);
   add_ranks(&out, "optimizer_ps", p->optimizer_ps, p->ranks);
+  if (p->reduction_count)
+    add_items(&out, "reductions", reduction_fields, p->reductions, p->reduction_count, sizeof *p->reductions);
+  if (p->overlap_slowdown > 0) {
+    zb_text_add(&out, "  \"overlap_slowdown\": ");
+    zb_json_add_real(&out, p->overlap_slowdown);
+    zb_text_add(&out, ",\n");
+  }
   if (p->rank_limit_bytes)
     add_list(&out, "memory_limit_bytes", p->rank_limit_bytes, p->ranks);
   else if (p->memory_limit_bytes)

@@ -56,7 +56,7 @@ static zb_status collect_jobs(collection *c, const zb_order *order, const zb_sim
       live -= cost->free_bytes[job.kind];
       if (cost->free_bytes[job.kind]) ZB_TRY(add_memory(c, rank, times.end_ps, live));
     }
-    const int64_t optimizer = p->optimizer_ps ? p->optimizer_ps[rank] : 0, start = simulation->optimizer_start_ps[rank];
+    const int64_t optimizer = c->model->optimizer_ps[rank], start = simulation->optimizer_start_ps[rank];
     if (optimizer)
       ZB_TRY(add_event(c, (zb_event){.rank = rank,
                                      .lane = ZB_LANE_COMPUTE,
