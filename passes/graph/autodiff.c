@@ -191,7 +191,7 @@ static zb_result add_operand_gradients(sweep *s, const zb_node *node, zb_builder
     int value = zb_operand(&s->graph, node, k);
     if (!s->needs[k] || mlirValueIsNull(s->din[k])) continue;
     if (!zb_same_type(s->din[k], s->graph.values[value].value))
-      return zb_op_error_at(node->op, "mend the grad of its row",
+      return zb_op_error_at(node->op, "correct the grad of its row",
                             "the gradient of operand %d of '%s' has another type than the operand", k, node->def->name);
     contribute(s, b, value, s->din[k]);
     if (b->failed) return ZB_FAIL;

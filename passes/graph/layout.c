@@ -164,7 +164,7 @@ static zb_result visit_view(layouts *l, const zb_node *node) {
   mlirOperationSetOperand(node->op, 0, copy);
   zb_contiguous_layout(&view.operands[0], &dense);
   if (view_results(l, node, &view, &dense)) return ZB_OK;
-  return zb_op_error_at(node->op, "mend the `view` of its row", "'%s' is no view even of contiguous data",
+  return zb_op_error_at(node->op, "correct the `view` of its row", "'%s' is no view even of contiguous data",
                         node->def->name);
 }
 

@@ -27,7 +27,7 @@ static zb_result split_result(MlirOperation op, const zb_op_def *def, int index)
     return zb_op_error_at(op, "give the row's split a rule for it", "'%s' has no split rule for result %d", def->name,
                           index);
   if (!zb_same_type(value, old))
-    return zb_op_error_at(op, "mend the row's split", "the split of '%s' gives another type than result %d has",
+    return zb_op_error_at(op, "correct the row's split", "the split of '%s' gives another type than result %d has",
                           def->name, index);
   mlirValueReplaceAllUsesOfWith(old, value);
   return ZB_OK;

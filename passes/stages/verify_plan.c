@@ -40,7 +40,7 @@ static zb_status bug(zb_status refused) {
   return zb_status_hint(status,
                         "please report it with the model (or the file of --dump-ir DIR whose name has %s), the command "
                         "line, and this text; "
-                        "no plan was written. Until it is mended another --schedule or other --ranks may work",
+                        "no plan was written. Until it is fixed another --schedule or other --ranks may work",
                         maker);
 }
 

@@ -12,4 +12,9 @@ static inline int64_t zb_monotonic_ps(void) {
   return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) * 1000;
 }
 
+/* A time of that clock, for functions that take a deadline. */
+static inline struct timespec zb_monotonic_time(int64_t at_ps) {
+  return (struct timespec){.tv_sec = (time_t)(at_ps / 1000000000000), .tv_nsec = (long)(at_ps / 1000 % 1000000000)};
+}
+
 #endif

@@ -55,7 +55,7 @@ static zb_status not_regular(const char *what, const char *path, mode_t mode) {
   return S_ISDIR(mode) ? status : zb_status_hint(status, "write it to a file first, and give that");
 }
 
-/* Opens without waiting for whoever is at the other end of a pipe. */
+/* Opens without waiting for the other end of a pipe. */
 static zb_status open_and_look(const char *what, const char *path, int *out, struct stat *about) {
   *out = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (*out >= 0 && fstat(*out, about) == 0) return NULL;
@@ -84,6 +84,12 @@ static bool is_unnamed_pipe(int descriptor, mode_t mode) {
   return S_ISFIFO(mode) && fstatfs(descriptor, &system) == 0 && system.f_type == PIPE_FILE_SYSTEM;
 }
 
+/* From here on reads and writes wait. */
+static bool waits(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFL);
+  return flags >= 0 && fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0;
+}
+
 zb_status zb_file_read(const char *path, uint64_t limit_bytes, char **out, size_t *out_bytes) {
   static const uint64_t pipe_most = UINT64_C(1) << 30; /* of what has no size to be asked for */
   zb_status status = NULL;
@@ -93,8 +99,7 @@ zb_status zb_file_read(const char *path, uint64_t limit_bytes, char **out, size_
   struct stat about;
   ZB_TRY(open_and_look(NULL, path, &descriptor, &about));
   if (is_unnamed_pipe(descriptor, about.st_mode)) {
-    int flags = fcntl(descriptor, F_GETFL);
-    if (flags < 0 || fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) != 0) ZB_TRY_GOTO(io_error("read", path, errno));
+    if (!waits(descriptor)) ZB_TRY_GOTO(io_error("read", path, errno));
     if (limit_bytes == 0) limit_bytes = pipe_most;
   } else if (!S_ISREG(about.st_mode)) {
     ZB_TRY_GOTO(not_regular(NULL, path, about.st_mode));
@@ -124,12 +129,6 @@ static void forget(zb_file_writer *writer) {
   zb_free(writer->path);
   zb_free(writer->temporary);
   *writer = (zb_file_writer){.descriptor = -1};
-}
-
-/* From here on a write waits until there is room. */
-static bool waits(int descriptor) {
-  int flags = fcntl(descriptor, F_GETFL);
-  return flags >= 0 && fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
 /* What is written to as it is: a device, a pipe, and what the system's names for open files lead to. */
@@ -186,19 +185,15 @@ zb_status zb_file_writer_add(zb_file_writer *writer, const void *bytes, size_t c
 }
 
 /* Makes the rename durable. Some file systems cannot sync a folder (EINVAL): then there is nothing more to do. */
-static zb_status sync_folder(const char *path) {
-  const char *slash = strrchr(path, '/');
-  char *folder = slash ? zb_strdup(path) : zb_strdup(".");
-  if (!folder) return ZB_OUT_OF_MEMORY();
-  if (slash) folder[slash == path ? 1 : slash - path] = '\0';
+static zb_status sync_folder(char *path) {
+  char *slash = strrchr(path, '/'), *end = !slash ? path : slash == path ? path + 1 : slash, kept = *end;
+  *end = '\0'; /* for the call */
+  int descriptor = open_file(slash ? path : ".", O_RDONLY | O_DIRECTORY);
+  *end = kept;
   zb_status status = NULL;
-  int descriptor = open_file(folder, O_RDONLY | O_DIRECTORY);
-  if (descriptor >= 0) {
-    if (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS)
-      status = io_error("sync the folder of", path, errno);
-    close(descriptor);
-  }
-  zb_free(folder);
+  if (descriptor < 0) return NULL;
+  if (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) status = io_error("sync the folder of", path, errno);
+  close(descriptor);
   return status;
 }
 
@@ -212,8 +207,7 @@ zb_status zb_file_writer_commit(zb_file_writer *writer) {
   ZB_TRY_GOTO(zb_file_writer_sync(writer));
   int closed = close(writer->descriptor);
   writer->descriptor = -1;
-  if (closed != 0 && errno != EINTR) ZB_TRY_GOTO(io_error("write", writer->path, errno));
-  if (writer->temporary && rename(writer->temporary, writer->path) != 0)
+  if ((closed != 0 && errno != EINTR) || (writer->temporary && rename(writer->temporary, writer->path) != 0))
     ZB_TRY_GOTO(io_error("write", writer->path, errno));
   if (writer->temporary) status = sync_folder(writer->path);
   forget(writer);
@@ -257,16 +251,13 @@ zb_status zb_output_check(const char *what, const char *path, const char *ending
                           strchr(endings, ' ') ? "one of " : "", endings);
   if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
     return ZB_ERROR(IO, "%s: '%s' is a folder, expected a file", what, path);
-  if (sink) /* opening a pipe and leaving it would be its end for who reads it */
+  if (sink) /* opening and closing a pipe would end it for its reader */
     return access(path, W_OK) == 0 ? NULL : ZB_ERROR(IO, "%s: cannot write '%s': %s", what, path, strerror(errno));
-  zb_status status = zb_file_writer_open(&writer, path), named = NULL;
-  if (!status) {
-    zb_file_writer_abandon(&writer);
-    return NULL;
-  }
+  zb_status status = zb_file_writer_open(&writer, path);
+  if (!status) zb_file_writer_abandon(&writer);
   if (zb_status_code(status) != ZB_IO) return status;
-  named = zb_status_hint(ZB_ERROR(IO, "%s: %s", what, zb_status_message(status)),
-                         "name a file in a folder that exists and can be written");
+  zb_status named = zb_status_hint(ZB_ERROR(IO, "%s: %s", what, zb_status_message(status)),
+                                   "name a file in a folder that exists and can be written");
   zb_status_free(status);
   return named;
 }

@@ -68,12 +68,21 @@ typedef struct visit {
   bool changed;             /* an entry is gone: what was read of the folder has gaps */
 } visit;
 
+/* By errno. */
+static zb_status folder_error(const char *what, const char *folder) {
+  return ZB_ERROR(IO, "cannot %s the folder '%s': %s", what, folder, strerror(errno));
+}
+
+static zb_status open_folder(const char *what, const char *folder, int *out) {
+  *out = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return *out < 0 ? folder_error(what, folder) : NULL;
+}
+
 /* Calls `each` for the entries of a folder, until it fails or has found something. Not readdir, which allocates. */
 static zb_status read_entries(visit *v, zb_status (*each)(visit *v, const char *name)) {
   _Alignas(struct dirent64) char buffer[8192];
   ssize_t got = 0;
-  if (lseek(v->from_folder, 0, SEEK_SET) < 0)
-    return ZB_ERROR(IO, "cannot read the folder '%s': %s", v->from, strerror(errno));
+  if (lseek(v->from_folder, 0, SEEK_SET) < 0) return folder_error("read", v->from);
   while ((got = getdents64(v->from_folder, buffer, sizeof buffer)) > 0) {
     for (ssize_t at = 0; at < got;) {
       const struct dirent64 *entry = (const struct dirent64 *)(const void *)(buffer + at);
@@ -82,14 +91,13 @@ static zb_status read_entries(visit *v, zb_status (*each)(visit *v, const char *
         ZB_TRY(each(v, entry->d_name));
     }
   }
-  return got < 0 ? ZB_ERROR(IO, "cannot read the folder '%s': %s", v->from, strerror(errno)) : NULL;
+  return got < 0 ? folder_error("read", v->from) : NULL;
 }
 
 static zb_status each_entry(const char *folder, zb_status (*each)(visit *v, const char *name), visit *v) {
   zb_status status = NULL;
   v->from = folder;
-  v->from_folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (v->from_folder < 0) return ZB_ERROR(IO, "cannot read the folder '%s': %s", folder, strerror(errno));
+  ZB_TRY(open_folder("read", folder, &v->from_folder));
   do {
     v->changed = false;
     status = read_entries(v, each);
@@ -111,6 +119,13 @@ static zb_status remove_ours(visit *v, const char *name) {
   return NULL;
 }
 
+static zb_status move_entry(visit *v, const char *name) {
+  if (renameat(v->from_folder, name, v->to_folder, name) != 0)
+    return ZB_ERROR(IO, "cannot move '%s/%s' to '%s': %s", v->from, name, v->to, strerror(errno));
+  v->changed = true;
+  return NULL;
+}
+
 /* Moves what is not ours to the same name in another folder, where nothing may have it. */
 static zb_status move_others(visit *v, const char *name) {
   struct stat info;
@@ -118,16 +133,12 @@ static zb_status move_others(visit *v, const char *name) {
   if (fstatat(v->to_folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
     return zb_status_hint(ZB_ERROR(IO, "cannot move '%s/%s' to '%s': there is one of that name", v->from, name, v->to),
                           "remove one of them");
-  if (renameat(v->from_folder, name, v->to_folder, name) != 0)
-    return ZB_ERROR(IO, "cannot move '%s/%s' to '%s': %s", v->from, name, v->to, strerror(errno));
-  v->changed = true;
-  return NULL;
+  return move_entry(v, name);
 }
 
 static zb_status keep_others(const zb_folder *folder, const char *from, const char *to) {
   visit v = {.kind = folder->kind, .to = to};
-  v.to_folder = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (v.to_folder < 0) return ZB_ERROR(IO, "cannot open the folder '%s': %s", to, strerror(errno));
+  ZB_TRY(open_folder("open", to, &v.to_folder));
   zb_status status = each_entry(from, move_others, &v);
   close(v.to_folder);
   return status;
@@ -143,14 +154,12 @@ static zb_status remove_folder(const zb_folder *folder, const char *path) {
 }
 
 static zb_status sync_folder(const char *folder) {
-  int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS)) {
-    zb_status status = ZB_ERROR(IO, "cannot sync the folder '%s': %s", folder, strerror(errno));
-    if (descriptor >= 0) close(descriptor);
-    return status;
-  }
+  int descriptor = -1;
+  ZB_TRY(open_folder("sync", folder, &descriptor));
+  zb_status status = NULL;
+  if (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) status = folder_error("sync", folder);
   close(descriptor);
-  return NULL;
+  return status;
 }
 
 /* ---- Whether it can be ---- */
@@ -280,26 +289,22 @@ static zb_status clear_away(const zb_folder *folder, const char *from, bool has_
 }
 
 static zb_status move_ours(visit *v, const char *name) {
-  if (strcmp(name, v->kind->first_file) == 0) return NULL;
-  if (renameat(v->from_folder, name, v->to_folder, name) != 0)
-    return ZB_ERROR(IO, "cannot move '%s/%s' to '%s': %s", v->from, name, v->to, strerror(errno));
-  v->changed = true;
-  return NULL;
+  return strcmp(name, v->kind->first_file) == 0 ? NULL : move_entry(v, name);
 }
 
 /* One by one, the file first_file being away meanwhile. */
 static zb_status move_into_place(const zb_folder *folder) {
   const char *name = folder->kind->first_file;
   visit v = {.kind = folder->kind, .to = folder->path};
-  v.to_folder = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (v.to_folder < 0) return ZB_ERROR(IO, "cannot open the folder '%s': %s", folder->path, strerror(errno));
+  ZB_TRY(open_folder("open", folder->path, &v.to_folder));
   zb_status status = NULL;
   if (unlinkat(v.to_folder, name, 0) != 0 && errno != ENOENT)
     status = ZB_ERROR(IO, "cannot remove '%s/%s': %s", folder->path, name, strerror(errno));
   if (!status) status = each_entry(folder->temporary, move_ours, &v);
-  v.from_folder = open(folder->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (!status && (v.from_folder < 0 || renameat(v.from_folder, name, v.to_folder, name) != 0))
-    status = ZB_ERROR(IO, "cannot move '%s/%s' to '%s': %s", folder->temporary, name, folder->path, strerror(errno));
+  v.from = folder->temporary;
+  v.from_folder = -1;
+  if (!status) status = open_folder("open", folder->temporary, &v.from_folder);
+  if (!status) status = move_entry(&v, name);
   if (v.from_folder >= 0) close(v.from_folder);
   close(v.to_folder);
   return status;
@@ -323,7 +328,7 @@ zb_status zb_folder_commit(const zb_folder *folder, bool by_exchange, bool *out_
   return zb_status_first((zb_status[]){synced, cleared, old}, 3);
 }
 
-/* ---- Who writes ---- */
+/* ---- The lock of the process that writes ---- */
 
 enum { OWNER_BYTES = 256 };
 
@@ -341,7 +346,7 @@ static void write_owner(int descriptor) {
   if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
   int length = snprintf(owner, sizeof owner, "process %ld on %s\n", (long)getpid(), host[0] ? host : "this machine");
   if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, owner, (size_t)length, 0) != length)
-    return; /* who asks hears less */
+    return; /* the error of another writer says less */
 }
 
 /* Whether the path still leads to the locked file: its holder before may have removed it in between. */
@@ -375,7 +380,7 @@ zb_status zb_folder_lock_take(const zb_folder *folder, zb_folder_lock *out) {
 
 void zb_folder_lock_release(zb_folder_lock *lock) {
   if (!lock->held) return;
-  unlink(lock->path); /* first: whoever opens it from here on makes a new one */
+  unlink(lock->path); /* first: a writer that opens it from here on makes a new one */
   close(lock->descriptor);
   lock->held = false;
 }

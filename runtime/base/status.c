@@ -35,14 +35,10 @@ static const struct code_row {
 
 /* Formats into fresh memory; NULL when out of memory. */
 static char *format_text(const char *format, va_list arguments) {
-  va_list measured;
-  va_copy(measured, arguments);
-  int length = vsnprintf(NULL, 0, format, measured);
-  va_end(measured);
-  if (length < 0) return zb_strdup(format);
-  char *text = zb_alloc((size_t)length + 1);
-  if (text) vsnprintf(text, (size_t)length + 1, format, arguments);
-  return text;
+  zb_text text;
+  zb_text_init(&text);
+  zb_text_add_arguments(&text, format, arguments);
+  return zb_text_take(&text);
 }
 
 zb_status zb_status_make(zb_code code, const char *file, int line, const char *format, ...) {
@@ -70,11 +66,11 @@ static void forget_text(zb_status status) {
 zb_status zb_status_note(zb_status status, const char *format, ...) {
   if (!status || status == &out_of_memory) return status;
   va_list arguments;
+  zb_text_add(&status->notes, "  note: ");
   va_start(arguments, format);
-  char *note = format_text(format, arguments);
+  zb_text_add_arguments(&status->notes, format, arguments);
   va_end(arguments);
-  if (note) zb_text_add(&status->notes, "  note: %s\n", note);
-  zb_free(note);
+  zb_text_add(&status->notes, "\n");
   forget_text(status);
   return status;
 }

@@ -21,20 +21,22 @@ static bool reserve(zb_text *text, size_t more) {
   return !text->failed;
 }
 
+void zb_text_add_arguments(zb_text *text, const char *format, va_list arguments) {
+  va_list measured;
+  va_copy(measured, arguments);
+  int length = vsnprintf(NULL, 0, format, measured);
+  va_end(measured);
+  if (length < 0) text->failed = true;
+  if (!reserve(text, (size_t)length)) return;
+  vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+  text->length += (size_t)length;
+}
+
 void zb_text_add(zb_text *text, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  int length = vsnprintf(NULL, 0, format, arguments);
+  zb_text_add_arguments(text, format, arguments);
   va_end(arguments);
-  if (length < 0) {
-    text->failed = true;
-    return;
-  }
-  if (!reserve(text, (size_t)length)) return;
-  va_start(arguments, format);
-  vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
-  va_end(arguments);
-  text->length += (size_t)length;
 }
 
 void zb_text_add_bytes(zb_text *text, const char *bytes, size_t count) {

@@ -2,6 +2,8 @@
 #ifndef ZB_BASE_TEXT_H
 #define ZB_BASE_TEXT_H
 
+#include <stdarg.h>
+
 #include "zb/status.h"
 
 /* A growing NUL-terminated text. Out of memory is sticky (`failed`), so that callers test once at the end. {0}
@@ -14,8 +16,9 @@ typedef struct zb_text {
 void zb_text_init(zb_text *text);
 void zb_text_deinit(zb_text *text);
 void zb_text_add(zb_text *text, const char *format, ...) ZB_PRINTF(2, 3);
+void zb_text_add_arguments(zb_text *text, const char *format, va_list arguments) ZB_PRINTF(2, 0);
 void zb_text_add_bytes(zb_text *text, const char *bytes, size_t count);
-/* Adds a text as a terminal may be given it: names come from files of strangers. Control characters other than tabs and
+/* Adds a text as a terminal may be given it: names come from untrusted files. Control characters other than tabs and
  * line ends as \xNN. */
 void zb_text_add_shown(zb_text *text, const char *shown);
 /* How many bytes the control character at `at` has that a terminal must not be given; 0 if there is none. */

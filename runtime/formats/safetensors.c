@@ -16,60 +16,46 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/base/arena.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json.h"
-#include "runtime/base/map.h"
-#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 enum { LENGTH_BYTES = 8, HEADER_BYTES_MAX = 100 * 1000 * 1000 }; /* the limit of the reference reader */
 
 struct zb_store {
-  zb_stored_tensor *items;
-  bool *owned; /* [count] whether items[i].data is ours */
-  size_t count, capacity, owned_capacity;
+  zb_arena memory; /* of all but the mapping and the parts */
+  ZB_LIST(zb_stored_tensor) tensors;
+  ZB_LIST(char *) metadata;  /* key, value, key, value */
+  ZB_LIST(zb_store *) parts; /* of a set in several files: what its tensors are borrowed from */
   zb_map *by_name;
-  char **metadata; /* key, value, key, value */
-  size_t metadata_count, metadata_capacity;
   void *mapping;
   size_t mapping_bytes;
-  zb_store **parts; /* of a set in several files: what the items are borrowed from */
-  size_t part_count, part_capacity;
 };
 
 zb_store *zb_store_create(void) {
   zb_store *store = zb_alloc(sizeof *store);
   if (!store) return NULL;
-  store->by_name = zb_map_create();
+  store->by_name = zb_arena_map(&store->memory);
   if (store->by_name) return store;
-  zb_free(store);
+  zb_store_destroy(store);
   return NULL;
 }
 
 void zb_store_destroy(zb_store *store) {
   if (!store) return;
-  for (size_t i = 0; i < store->count; ++i) {
-    zb_free((void *)(uintptr_t)store->items[i].name);
-    if (store->owned[i]) zb_free((void *)(uintptr_t)store->items[i].data);
-  }
-  for (size_t i = 0; i < store->metadata_count; ++i)
-    zb_free(store->metadata[i]);
-  zb_free(store->items);
-  zb_free(store->owned);
-  zb_free(store->metadata);
-  zb_map_destroy(store->by_name);
-  for (size_t i = 0; i < store->part_count; ++i)
-    zb_store_destroy(store->parts[i]);
-  zb_free(store->parts);
+  for (size_t i = 0; i < store->parts.count; ++i)
+    zb_store_destroy(store->parts.items[i]);
+  zb_arena_deinit(&store->memory);
   if (store->mapping) munmap(store->mapping, store->mapping_bytes);
   zb_free(store);
 }
 
-int zb_store_count(const zb_store *store) { return (int)store->count; }
+int zb_store_count(const zb_store *store) { return (int)store->tensors.count; }
 
 const zb_stored_tensor *zb_store_at(const zb_store *store, int index) {
-  if (index < 0 || (size_t)index >= store->count) return NULL;
-  return &store->items[index];
+  if (index < 0 || (size_t)index >= store->tensors.count) return NULL;
+  return &store->tensors.items[index];
 }
 
 const zb_stored_tensor *zb_store_find(const zb_store *store, const char *name) {
@@ -81,49 +67,38 @@ zb_status zb_store_add(zb_store *store, const char *name, const zb_shape *shape,
   if (shape->rank < 0 || shape->rank > ZB_DIMS_MAX || bytes < 0)
     return ZB_ERROR(USAGE, "tensor '%s' has no valid shape", name);
   if (zb_map_get(store->by_name, name, NULL)) return ZB_ERROR(USAGE, "there are two tensors named '%s'", name);
-  if (store->count >= INT32_MAX) return ZB_ERROR(USAGE, "too many tensors");
-  if (!zb_grow((void **)&store->items, &store->capacity, store->count + 1, sizeof *store->items) ||
-      !zb_grow((void **)&store->owned, &store->owned_capacity, store->count + 1, sizeof *store->owned))
-    return ZB_OUT_OF_MEMORY();
-  char *name_copy = zb_strdup(name);
-  void *data_copy = copy ? zb_alloc((size_t)bytes) : NULL;
-  if (!name_copy || (copy && !data_copy) || !zb_map_set(store->by_name, name, (int64_t)store->count)) {
-    zb_free(name_copy);
-    zb_free(data_copy);
-    return ZB_OUT_OF_MEMORY();
+  if (store->tensors.count >= INT32_MAX) return ZB_ERROR(USAGE, "too many tensors");
+  zb_stored_tensor tensor = {
+      .name = zb_arena_strdup(&store->memory, name), .shape = *shape, .data = data, .bytes = (uint64_t)bytes};
+  if (copy) {
+    void *own = zb_arena_take(&store->memory, (size_t)bytes, 1);
+    if (own && bytes > 0) memcpy(own, data, (size_t)bytes);
+    tensor.data = own;
   }
-  if (copy && bytes > 0) memcpy(data_copy, data, (size_t)bytes);
-  store->items[store->count] =
-      (zb_stored_tensor){.name = name_copy, .shape = *shape, .data = copy ? data_copy : data, .bytes = (uint64_t)bytes};
-  store->owned[store->count] = copy;
-  ++store->count;
+  if (!tensor.name || (copy && !tensor.data) || !zb_map_set(store->by_name, name, (int64_t)store->tensors.count) ||
+      !ZB_PUSH(&store->memory, &store->tensors, tensor))
+    return ZB_OUT_OF_MEMORY();
   return NULL;
 }
 
 const char *zb_store_metadata(const zb_store *store, const char *key) {
-  for (size_t i = 0; i < store->metadata_count; i += 2)
-    if (strcmp(store->metadata[i], key) == 0) return store->metadata[i + 1];
+  for (size_t i = 0; i < store->metadata.count; i += 2)
+    if (strcmp(store->metadata.items[i], key) == 0) return store->metadata.items[i + 1];
   return NULL;
 }
 
 zb_status zb_store_set_metadata(zb_store *store, const char *key, const char *value) {
-  char *value_copy = zb_strdup(value);
-  if (!value_copy) return ZB_OUT_OF_MEMORY();
-  for (size_t i = 0; i < store->metadata_count; i += 2) {
-    if (strcmp(store->metadata[i], key) != 0) continue;
-    zb_free(store->metadata[i + 1]);
-    store->metadata[i + 1] = value_copy;
+  char *own_key = NULL, *own_value = zb_arena_strdup(&store->memory, value);
+  if (!own_value) return ZB_OUT_OF_MEMORY();
+  for (size_t i = 0; i < store->metadata.count; i += 2) {
+    if (strcmp(store->metadata.items[i], key) != 0) continue;
+    store->metadata.items[i + 1] = own_value;
     return NULL;
   }
-  char *key_copy = zb_strdup(key);
-  if (!key_copy || !zb_grow((void **)&store->metadata, &store->metadata_capacity, store->metadata_count + 2,
-                            sizeof *store->metadata)) {
-    zb_free(key_copy);
-    zb_free(value_copy);
+  own_key = zb_arena_strdup(&store->memory, key);
+  if (!own_key || !ZB_PUSH(&store->memory, &store->metadata, own_key) ||
+      !ZB_PUSH(&store->memory, &store->metadata, own_value))
     return ZB_OUT_OF_MEMORY();
-  }
-  store->metadata[store->metadata_count++] = key_copy;
-  store->metadata[store->metadata_count++] = value_copy;
   return NULL;
 }
 
@@ -304,16 +279,18 @@ static json_t *make_header(const zb_store *store) {
   zb_json_watch();
   json_t *header = json_object();
   if (!header) return NULL;
-  if (store->metadata_count > 0) {
+  if (store->metadata.count > 0) {
     json_t *metadata = json_object();
     if (json_object_set_new(header, "__metadata__", metadata) != 0) goto failed;
-    for (size_t i = 0; i < store->metadata_count; i += 2)
-      if (json_object_set_new(metadata, store->metadata[i], json_string(store->metadata[i + 1])) != 0) goto failed;
+    for (size_t i = 0; i < store->metadata.count; i += 2)
+      if (json_object_set_new(metadata, store->metadata.items[i], json_string(store->metadata.items[i + 1])) != 0)
+        goto failed;
   }
   uint64_t at = 0;
-  for (size_t i = 0; i < store->count; ++i) {
-    if (json_object_set_new(header, store->items[i].name, entry_to_json(&store->items[i], at)) != 0) goto failed;
-    at += store->items[i].bytes;
+  for (size_t i = 0; i < store->tensors.count; ++i) {
+    if (json_object_set_new(header, store->tensors.items[i].name, entry_to_json(&store->tensors.items[i], at)) != 0)
+      goto failed;
+    at += store->tensors.items[i].bytes;
   }
   return header;
 
@@ -353,17 +330,17 @@ static zb_status make_start(const zb_store *store, const char *path, zb_text *st
 }
 /* What of a file is not what was to be written; NULL: all is. */
 static const char *find_difference(const zb_store *wanted, const zb_store *got) {
-  if (got->count != wanted->count) return "number of tensors";
-  if (got->metadata_count != wanted->metadata_count) return "number of metadata";
-  for (size_t i = 0; i < wanted->count; ++i) {
-    const zb_stored_tensor *a = &wanted->items[i], *b = &got->items[i];
+  if (got->tensors.count != wanted->tensors.count) return "number of tensors";
+  if (got->metadata.count != wanted->metadata.count) return "number of metadata";
+  for (size_t i = 0; i < wanted->tensors.count; ++i) {
+    const zb_stored_tensor *a = &wanted->tensors.items[i], *b = &got->tensors.items[i];
     if (strcmp(a->name, b->name) != 0) b = zb_store_find(got, a->name); /* empty ones at one place come in any order */
     if (!b || !zb_shape_equal(&a->shape, &b->shape)) return "names or shapes";
     if (a->bytes > 0 && memcmp(a->data, b->data, (size_t)a->bytes) != 0) return "values";
   }
-  for (size_t i = 0; i < wanted->metadata_count; i += 2) {
-    const char *value = zb_store_metadata(got, wanted->metadata[i]);
-    if (!value || strcmp(value, wanted->metadata[i + 1]) != 0) return "metadata";
+  for (size_t i = 0; i < wanted->metadata.count; i += 2) {
+    const char *value = zb_store_metadata(got, wanted->metadata.items[i]);
+    if (!value || strcmp(value, wanted->metadata.items[i + 1]) != 0) return "metadata";
   }
   return NULL;
 }
@@ -393,8 +370,8 @@ zb_status zb_store_write(const zb_store *store, const char *path) {
   ZB_TRY_GOTO(make_start(store, path, &start));
   ZB_TRY_GOTO(zb_file_writer_open(&writer, path));
   ZB_TRY_GOTO(zb_file_writer_add(&writer, start.data, start.length));
-  for (size_t i = 0; i < store->count; ++i)
-    ZB_TRY_GOTO(zb_file_writer_add(&writer, store->items[i].data, (size_t)store->items[i].bytes));
+  for (size_t i = 0; i < store->tensors.count; ++i)
+    ZB_TRY_GOTO(zb_file_writer_add(&writer, store->tensors.items[i].data, (size_t)store->tensors.items[i].bytes));
   ZB_TRY_GOTO(zb_file_writer_sync(&writer));
   if (writer.temporary) ZB_TRY_GOTO(check_written(store, path, writer.temporary));
   status = zb_file_writer_commit(&writer);
@@ -407,68 +384,63 @@ cleanup:
 
 /* ---- Several files and their index ---- */
 
-/* FOLDER OF PATH/name. */
-static char *beside(const char *path, const char *name) {
+/* Opens FOLDER OF PATH/name. */
+static zb_status open_beside(const char *path, const char *name, zb_store **out) {
   const char *slash = strrchr(path, '/');
   zb_text text;
   zb_text_init(&text);
   if (slash) zb_text_add_bytes(&text, path, (size_t)(slash - path) + 1);
   zb_text_add(&text, "%s", name);
-  return zb_text_take(&text);
+  zb_status status = text.failed ? ZB_OUT_OF_MEMORY() : zb_store_open(text.data, out);
+  zb_text_deinit(&text);
+  return status;
 }
 
 /* Opens a file of an index into the parts of the store. */
 static zb_status open_part(zb_store *store, const char *index_path, const char *file) {
   if (!*file || strchr(file, '/')) return ZB_ERROR(INVALID, "%s: the file '%s' is not one beside it", index_path, file);
-  if (!zb_grow((void **)&store->parts, &store->part_capacity, store->part_count + 1, sizeof *store->parts))
-    return ZB_OUT_OF_MEMORY();
-  char *path = beside(index_path, file);
-  if (!path) return ZB_OUT_OF_MEMORY();
-  zb_status status = zb_store_open(path, &store->parts[store->part_count]);
-  zb_free(path);
-  if (status) return status;
-  ++store->part_count;
-  return NULL;
+  zb_store *part = NULL;
+  ZB_TRY(open_beside(index_path, file, &part));
+  if (ZB_PUSH(&store->memory, &store->parts, part)) return NULL;
+  zb_store_destroy(part);
+  return ZB_OUT_OF_MEMORY();
 }
 
 static zb_status read_weight_map(zb_store *store, const char *path, json_t *weight_map) {
-  zb_status status = NULL;
   const char *name;
   json_t *value;
-  zb_map *files = zb_map_create();
+  zb_map *files = zb_arena_map(&store->memory);
   if (!files) return ZB_OUT_OF_MEMORY();
   json_object_foreach(weight_map, name, value) {
     const char *file = json_string_value(value);
     int64_t part = 0;
-    if (!file) ZB_TRY_GOTO(ZB_ERROR(INVALID, "%s: the file of tensor '%s' is no text", path, name));
+    if (!file) return ZB_ERROR(INVALID, "%s: the file of tensor '%s' is no text", path, name);
     if (!zb_map_get(files, file, &part)) {
-      ZB_TRY_GOTO(open_part(store, path, file));
-      part = (int64_t)store->part_count - 1;
-      if (!zb_map_set(files, file, part)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+      ZB_TRY(open_part(store, path, file));
+      part = (int64_t)store->parts.count - 1;
+      if (!zb_map_set(files, file, part)) return ZB_OUT_OF_MEMORY();
     }
-    const zb_stored_tensor *tensor = zb_store_find(store->parts[part], name);
-    if (!tensor) ZB_TRY_GOTO(ZB_ERROR(INVALID, "%s: tensor '%s' is not in '%s'", path, name, file));
-    ZB_TRY_GOTO(zb_store_add(store, name, &tensor->shape, tensor->data, false));
+    const zb_stored_tensor *tensor = zb_store_find(store->parts.items[part], name);
+    if (!tensor) return ZB_ERROR(INVALID, "%s: tensor '%s' is not in '%s'", path, name, file);
+    ZB_TRY(zb_store_add(store, name, &tensor->shape, tensor->data, false));
   }
-cleanup:
-  zb_map_destroy(files);
-  return status;
+  return NULL;
 }
 
 /* The metadata of the first part become those of the set, once they are known to be of the same save. */
 static zb_status take_metadata(zb_store *store, const char *path, const char *const *same_keys) {
-  if (store->part_count == 0) return NULL;
-  const zb_store *first = store->parts[0];
-  for (size_t i = 1; i < store->part_count; ++i) {
+  if (store->parts.count == 0) return NULL;
+  const zb_store *first = store->parts.items[0];
+  for (size_t i = 1; i < store->parts.count; ++i) {
     for (const char *const *key = same_keys; *key; ++key) {
-      const char *expected = zb_store_metadata(first, *key), *got = zb_store_metadata(store->parts[i], *key);
+      const char *expected = zb_store_metadata(first, *key), *got = zb_store_metadata(store->parts.items[i], *key);
       if (strcmp(expected ? expected : "", got ? got : "") != 0)
         return ZB_ERROR(INVALID, "%s: its files do not belong together: '%s' is '%s' in one and '%s' in another", path,
                         *key, expected ? expected : "", got ? got : "");
     }
   }
-  for (size_t i = 0; i < first->metadata_count; i += 2)
-    ZB_TRY(zb_store_set_metadata(store, first->metadata[i], first->metadata[i + 1]));
+  for (size_t i = 0; i < first->metadata.count; i += 2)
+    ZB_TRY(zb_store_set_metadata(store, first->metadata.items[i], first->metadata.items[i + 1]));
   return NULL;
 }
 
@@ -500,17 +472,14 @@ cleanup:
 /* Adds the tensors of one file to the index. */
 static zb_status add_to_index(const char *path, const char *file, json_t *weight_map, uint64_t *total_bytes) {
   zb_store *part = NULL;
-  char *part_path = beside(path, file);
-  if (!part_path) return ZB_OUT_OF_MEMORY();
-  zb_status status = zb_store_open(part_path, &part);
-  zb_free(part_path);
-  if (status) return status;
+  zb_status status = NULL;
+  ZB_TRY(open_beside(path, file, &part));
   zb_json_watch();
-  for (size_t i = 0; i < part->count && !status; ++i) {
-    *total_bytes += part->items[i].bytes;
-    if (json_object_get(weight_map, part->items[i].name))
-      status = ZB_ERROR(USAGE, "two files have a tensor named '%s'", part->items[i].name);
-    else if (json_object_set_new(weight_map, part->items[i].name, json_string(file)) != 0)
+  for (size_t i = 0; i < part->tensors.count && !status; ++i) {
+    *total_bytes += part->tensors.items[i].bytes;
+    if (json_object_get(weight_map, part->tensors.items[i].name))
+      status = ZB_ERROR(USAGE, "two files have a tensor named '%s'", part->tensors.items[i].name);
+    else if (json_object_set_new(weight_map, part->tensors.items[i].name, json_string(file)) != 0)
       status = ZB_OUT_OF_MEMORY();
   }
   if (!status && zb_json_out_of_memory()) status = ZB_OUT_OF_MEMORY();

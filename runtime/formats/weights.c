@@ -1,7 +1,8 @@
 /* Values of parameters from elsewhere: see weights.h. Tests: test/runtime/base/weights_test.c, test/e2e/weights.py */
 #include "runtime/formats/weights.h"
 
-#include "runtime/base/map.h"
+#include "runtime/base/arena.h"
+#include "runtime/base/folder.h"
 #include "runtime/base/text.h"
 
 #include <stdio.h>
@@ -20,11 +21,6 @@ static const char *const no_keys[] = {NULL};
 static bool is_file(const char *path) {
   struct stat about;
   return stat(path, &about) == 0 && S_ISREG(about.st_mode);
-}
-
-static bool is_folder(const char *path) {
-  struct stat about;
-  return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
 static zb_status refuse_pickle(const char *path) {
@@ -61,7 +57,7 @@ static zb_status open_folder(const char *folder, zb_store **out) {
 
 zb_status zb_weights_open(const char *path, zb_store **out) {
   *out = NULL;
-  return is_folder(path) ? open_folder(path, out) : open_file(path, out);
+  return zb_is_folder(path) ? open_folder(path, out) : open_file(path, out);
 }
 
 /* ---- Under which name ---- */
@@ -78,6 +74,7 @@ struct zb_weights {
   const zb_store *store;
   const zb_wanted *wanted;
   int count;
+  zb_arena memory; /* of all that follows */
   zb_map *by_name; /* wanted -> index in the store */
   bool *used;      /* [index in the store] */
   int missing;
@@ -105,8 +102,9 @@ static int count_found(const zb_weights *w, const zb_map *places, const spelling
 
 /* What the choice among spellings knows. */
 typedef struct search {
-  zb_map *places; /* name in the store -> index */
-  zb_map *tried;  /* prefixes, '+' or '-' before them */
+  zb_arena memory; /* of the maps */
+  zb_map *places;  /* name in the store -> index */
+  zb_map *tried;   /* prefixes, '+' or '-' before them */
   zb_text buffer;
   spelling best, rival; /* rival: finds as many */
 } search;
@@ -241,11 +239,10 @@ static zb_status refuse_missing(const zb_weights *w, const char *path) {
   return zb_status_hint(status, "--weights-partial leaves what is missing as it was (PyTorch: strict=False)");
 }
 
-static zb_status add_note(zb_weights *w, zb_text *text) {
-  char *note = zb_text_take(text);
-  if (!note) return ZB_OUT_OF_MEMORY();
-  w->notes[w->note_count++] = note;
-  return NULL;
+static void add_note(zb_weights *w, zb_text *text) {
+  w->notes[w->note_count++] = text->failed ? NULL : zb_arena_strdup(&w->memory, text->data);
+  w->memory.failed |= text->failed;
+  text->length = 0;
 }
 
 static zb_status make_notes(zb_weights *w) {
@@ -257,27 +254,31 @@ static zb_status make_notes(zb_weights *w) {
   if (w->spelling.length > 0) {
     zb_text_add(&text, "names of the model are looked for %s '", w->spelling.added ? "with" : "without");
     zb_text_add(&text, "%.*s' in front", (int)w->spelling.length, w->spelling.prefix);
-    ZB_TRY(add_note(w, &text));
+    add_note(w, &text);
   }
   if (w->missing > 0) {
     zb_text_add(&text, "%d of %d parameters are missing and stay as they were: ", w->missing, w->count);
     list_missing(w, &text, LISTED_SURPLUS);
-    ZB_TRY(add_note(w, &text));
+    add_note(w, &text);
   }
-  if (surplus == 0) return NULL;
-  zb_text_add(&text, "%d tensor%s not of this model: ", surplus, surplus == 1 ? " is" : "s are");
-  for (int i = 0; i < zb_store_count(w->store); ++i)
-    if (!w->used[i]) list_name(&text, index++, surplus, LISTED_SURPLUS, zb_store_at(w->store, i)->name);
-  return add_note(w, &text);
+  if (surplus > 0) {
+    zb_text_add(&text, "%d tensor%s not of this model: ", surplus, surplus == 1 ? " is" : "s are");
+    for (int i = 0; i < zb_store_count(w->store); ++i)
+      if (!w->used[i]) list_name(&text, index++, surplus, LISTED_SURPLUS, zb_store_at(w->store, i)->name);
+    add_note(w, &text);
+  }
+  zb_text_deinit(&text);
+  return zb_arena_status(&w->memory);
 }
 
 static zb_status match(zb_weights *w, search *it, const char *path, bool partial) {
   int stored = zb_store_count(w->store);
-  w->by_name = zb_map_create();
-  w->used = zb_alloc((size_t)stored + 1);
-  it->places = zb_map_create();
-  it->tried = zb_map_create();
-  if (!w->by_name || !w->used || !it->places || !it->tried) return ZB_OUT_OF_MEMORY();
+  w->by_name = zb_arena_map(&w->memory);
+  w->used = ZB_NEW(&w->memory, bool, stored);
+  it->places = zb_arena_map(&it->memory);
+  it->tried = zb_arena_map(&it->memory);
+  ZB_TRY(zb_arena_status(&w->memory));
+  ZB_TRY(zb_arena_status(&it->memory));
   for (int i = 0; i < stored; ++i)
     if (!zb_map_set(it->places, zb_store_at(w->store, i)->name, i)) return ZB_OUT_OF_MEMORY();
   ZB_TRY(choose_spelling(w, it, path, partial));
@@ -296,8 +297,7 @@ zb_status zb_weights_match(const zb_store *store, const char *path, const zb_wan
   zb_text_init(&it.buffer);
   zb_status status = match(w, &it, path, partial);
   zb_text_deinit(&it.buffer);
-  zb_map_destroy(it.places);
-  zb_map_destroy(it.tried);
+  zb_arena_deinit(&it.memory);
   if (status)
     zb_weights_destroy(w);
   else
@@ -307,10 +307,7 @@ zb_status zb_weights_match(const zb_store *store, const char *path, const zb_wan
 
 void zb_weights_destroy(zb_weights *w) {
   if (!w) return;
-  for (int i = 0; i < w->note_count; ++i)
-    zb_free(w->notes[i]);
-  zb_map_destroy(w->by_name);
-  zb_free(w->used);
+  zb_arena_deinit(&w->memory);
   zb_free(w);
 }
 

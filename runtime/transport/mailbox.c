@@ -4,6 +4,7 @@
 #include "runtime/transport/mailbox.h"
 
 #include "runtime/base/arena.h"
+#include "runtime/base/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +12,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SENT = 1, RECEIVING = 2, COMPLETE = 4 };
@@ -41,12 +41,6 @@ struct zb_mailboxes {
   int abort_rank; /* -1: the reason is the whole text */
   char reason[REASON_BYTES];
 };
-
-static int64_t now_ps(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) * 1000;
-}
 
 int zb_usable_processors(void) {
   cpu_set_t set;
@@ -124,7 +118,7 @@ zb_status zb_mailboxes_post(zb_mailboxes *boxes, int rank, int message, const zb
   if (before & bit) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
   if (before == 0) return NULL;
   zb_transport_copy(&box->from, &box->to);
-  box->complete_ps = now_ps();
+  box->complete_ps = zb_monotonic_ps();
   atomic_fetch_or(&box->state, COMPLETE);
   wake(boxes, sends ? m->destination : m->source);
   return NULL;
@@ -132,7 +126,7 @@ zb_status zb_mailboxes_post(zb_mailboxes *boxes, int rank, int message, const zb
 
 void zb_mailboxes_complete(zb_mailboxes *boxes, int message) {
   mailbox *box = &boxes->items[message];
-  box->complete_ps = now_ps();
+  box->complete_ps = zb_monotonic_ps();
   atomic_fetch_or(&box->state, COMPLETE);
   wake(boxes, boxes->params.plan->messages[message].source);
   wake(boxes, boxes->params.plan->messages[message].destination);
@@ -167,18 +161,14 @@ static zb_status timed_out(zb_mailboxes *boxes, int rank, int message, int64_t w
                   why);
 }
 
-/* True when the wait is over, for good or ill. */
+/* Whether the wait is over: the message is complete, or the run was aborted. */
 static bool over(zb_mailboxes *boxes, int message) {
   return (atomic_load(&boxes->items[message].state) & COMPLETE) || atomic_load(&boxes->aborted);
 }
 
 static void sleep_until_over(zb_mailboxes *boxes, int rank, int message, int64_t timeout_ms) {
   sleeper *s = &boxes->sleepers[rank - boxes->params.first_rank];
-  struct timespec deadline;
-  clock_gettime(CLOCK_MONOTONIC, &deadline);
-  deadline.tv_sec += (time_t)(timeout_ms / 1000);
-  deadline.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-  if (deadline.tv_nsec >= 1000000000) deadline.tv_nsec -= 1000000000, ++deadline.tv_sec;
+  const struct timespec deadline = zb_monotonic_time(zb_monotonic_ps() + timeout_ms * INT64_C(1000000000));
   pthread_mutex_lock(&s->mutex);
   atomic_store(&s->asleep, 1);
   while (!over(boxes, message))

@@ -1,8 +1,8 @@
 /* One mailbox a message, for the ranks of one process: what transports between threads and between processes share.
  *
- * A message within the process: both sides post where their bytes lie, whoever comes second copies. So there is no
- * buffer in between, a post never blocks, and the message is complete on both sides at the same moment. A message from
- * or to another process is completed by whoever carries it (zb_mailboxes_complete). A rank that waits spins for some
+ * A message within the process: both sides post where their bytes are, and the side that posts second copies. So there
+ * is no buffer in between, a post never blocks, and the message is complete on both sides at the same moment. A message
+ * from or to another process is completed by what carries it (zb_mailboxes_complete). A rank that waits spins for some
  * microseconds if it may, then sleeps on a condition of its own. Each rank's calls come from one thread; the others are
  * thread-safe.
  */

@@ -84,10 +84,6 @@ struct zb_group {
   int64_t stood_ps, stood_at_ps; /* how long this process stood still, and when it went on; 0: it has not */
 };
 
-static struct timespec deadline_of(int64_t at_ps) {
-  return (struct timespec){.tv_sec = (time_t)(at_ps / 1000000000000), .tv_nsec = (long)(at_ps / 1000 % 1000000000)};
-}
-
 /* "process 2 (ranks 4 to 5, pid 4711 on node3)". */
 static const char *describe(const zb_group *group, int process, char *text, size_t size) {
   char ranks[64] = "";
@@ -233,7 +229,7 @@ static int64_t nap(const zb_group *group) {
 /* The mutex is held, but not while the wire sleeps. */
 static void sleep_locked(zb_group *group, int64_t ps) {
   if (!group->wire_def->sleep) {
-    struct timespec until = deadline_of(zb_monotonic_ps() + ps);
+    struct timespec until = zb_monotonic_time(zb_monotonic_ps() + ps);
     pthread_cond_timedwait(&group->wake, &group->mutex, &until);
     return;
   }
@@ -454,7 +450,7 @@ static void name_silent(const zb_group *group, char *text, size_t size) {
 }
 
 static bool find_silent_locked(zb_group *group, char *text, size_t size) {
-  struct timespec until = deadline_of(zb_monotonic_ps() + zb_engine_probe_ms(group->params.timeout_ms) * ms_ps);
+  struct timespec until = zb_monotonic_time(zb_monotonic_ps() + zb_engine_probe_ms(group->params.timeout_ms) * ms_ps);
   text[0] = '\0';
   if (!group->asking) { /* else another rank has asked just now */
     memset(group->answered, 0, sizeof(bool) * (size_t)group->processes);
@@ -494,7 +490,7 @@ static zb_status transfers_timed_out(zb_group *group, int count, int64_t waited_
 
 /* Waits for all transfers, until then at most; false if that was too short. */
 static bool await_transfers(zb_group *group, int64_t until_ps) {
-  struct timespec until = deadline_of(until_ps);
+  struct timespec until = zb_monotonic_time(until_ps);
   while (group->batch_left > 0 && !group->aborted)
     if (pthread_cond_timedwait(&group->done, &group->mutex, &until) == ETIMEDOUT)
       return group->batch_left == 0 || group->aborted;

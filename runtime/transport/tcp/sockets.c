@@ -198,35 +198,27 @@ int zb_tcp_connect(const zb_tcp_address *address, int64_t until_ps) {
   return descriptor;
 }
 
-bool zb_tcp_send(int descriptor, const void *bytes, size_t count, int64_t until_ps) {
-  const unsigned char *from = bytes;
+/* All bytes, in one direction; see zb_tcp_send. */
+static bool transfer(int descriptor, bool sends, unsigned char *bytes, size_t count, int64_t until_ps) {
   while (count > 0) {
-    ssize_t sent = send(descriptor, from, count, MSG_NOSIGNAL);
-    if (sent > 0) {
-      from += sent;
-      count -= (size_t)sent;
-    } else if (sent < 0 && errno != EINTR && (errno != EAGAIN || !wait_for(descriptor, POLLOUT, until_ps))) {
+    ssize_t moved = sends ? send(descriptor, bytes, count, MSG_NOSIGNAL) : recv(descriptor, bytes, count, 0);
+    if (moved == 0) errno = 0;
+    if (moved > 0) {
+      bytes += moved;
+      count -= (size_t)moved;
+    } else if (errno != EINTR && (errno != EAGAIN || !wait_for(descriptor, sends ? POLLOUT : POLLIN, until_ps))) {
       return false;
     }
   }
   return true;
 }
 
+bool zb_tcp_send(int descriptor, const void *bytes, size_t count, int64_t until_ps) {
+  return transfer(descriptor, true, (unsigned char *)(uintptr_t)bytes, count, until_ps);
+}
+
 bool zb_tcp_receive(int descriptor, void *bytes, size_t count, int64_t until_ps) {
-  unsigned char *to = bytes;
-  while (count > 0) {
-    ssize_t got = recv(descriptor, to, count, 0);
-    if (got > 0) {
-      to += got;
-      count -= (size_t)got;
-    } else if (got == 0) {
-      errno = 0;
-      return false;
-    } else if (errno != EINTR && (errno != EAGAIN || !wait_for(descriptor, POLLIN, until_ps))) {
-      return false;
-    }
-  }
-  return true;
+  return transfer(descriptor, false, bytes, count, until_ps);
 }
 
 bool zb_tcp_has_bytes(int descriptor) {

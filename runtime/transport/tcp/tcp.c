@@ -1,10 +1,10 @@
 /* The transport over TCP: a wire of frames on one connection a pair of processes.
  *
- * Whoever posts a receive tells the sender so (READY), and only then the bytes leave (DATA), in pieces. So nothing ever
- * comes for which there is no place, no message holds up another, a connection is always read to its end, and no buffer
- * lies between the arenas but the kernel's. The two sides of a frame have the same build of zb, or they would not have
- * met. Lengths are checked against what is awaited before a byte is taken. Messages are known from the agreement that
- * all processes have the plan; before it only transfers are. Tests: test/runtime/transport/tcp_test.c,
+ * The process that posts a receive tells the sender (READY), and only then the bytes leave (DATA), in pieces. So
+ * nothing ever arrives that has no place, no message holds up another, a connection is always read to its end, and no
+ * buffer lies between the arenas but the kernel's. The two sides of a frame have the same build of zb, or they would
+ * not have met. Lengths are checked against what is awaited before a byte is taken. Messages are known from the
+ * agreement that all processes have the plan; before it only transfers are. Tests: test/runtime/transport/tcp_test.c,
  * test/e2e/processes.py.
  */
 #include "runtime/base/arena.h"
@@ -22,15 +22,14 @@
 #include <unistd.h>
 
 enum { NONE = -1, PIECES = 8, HOW_BYTES = 128, FAREWELL_MS = 700 };
-enum {
-  CHUNK_BYTES = 1 << 20,
-  TURN_BYTES = 4 << 20
-}; /* of a frame, so that an abort gets through; read from one process before the next has its turn */
+/* The most that a frame has, so that an abort gets through; that is read from one process before the next. */
+enum { CHUNK_BYTES = 1 << 20, TURN_BYTES = 4 << 20 };
 static const uint32_t tag_transfer = UINT32_MAX;
 
 typedef enum frame_kind { FRAME_READY = 1, FRAME_DATA, FRAME_ABORT, FRAME_BYE, FRAME_ASK, FRAME_HERE } frame_kind;
+enum { DUE_AT_THE_END = 1 << FRAME_ABORT | 1 << FRAME_BYE };
 
-/* READY: tag, bytes of all. DATA: tag, bytes that follow. ABORT: an zb_wire_abort follows. BYE: the process ends, and
+/* READY: tag, bytes of all. DATA: tag, bytes that follow. ABORT: a zb_wire_abort follows. BYE: the process ends, and
  * has not died: it is done, or was told to end, as the receiver is or will be. ASK: whether the process is there; HERE:
  * it is. */
 typedef struct frame {
@@ -54,10 +53,10 @@ typedef struct list {
 
 typedef struct peer {
   int descriptor;    /* -1: closed, or this process */
-  bool has_left;     /* said BYE */
+  bool has_left;     /* has sent BYE */
   bool is_blocked;   /* the kernel takes no more now */
   list ready, sends; /* to tell; to send */
-  bool abort_due, bye_due, ask_due, here_due;
+  unsigned due;      /* bits of frame kinds that are to be sent: ABORT, BYE, ASK, HERE */
   frame out;
   size_t out_head; /* bytes of `out` that are still to go; after them: */
   int out_item;    /* the item that `out` is of; NONE: the abort, if anything */
@@ -78,7 +77,7 @@ struct zb_wire {
   int message_count;
   struct pollfd *polls; /* [process], then the pipe */
   bool polled;          /* they say what to do */
-  bool quiet;           /* this process has given up, or was told to: what comes is thrown away */
+  bool quiet;           /* this process has given up, or was told to: what arrives is thrown away */
   zb_wire_abort abort_out;
   int waker[2]; /* a pipe */
 };
@@ -168,21 +167,21 @@ static void lose_broken(zb_wire *wire, int process, int error) {
 
 /* ---- Sending ---- */
 
-/* Makes the next frame; false if there is nothing to say. What was begun comes first, then the news that ends the run.
- */
+/* Whether a frame without an item is due; it is the next one then. */
+static bool take_due(peer *p, frame_kind kind) {
+  if (!(p->due & 1U << kind)) return false;
+  p->due &= ~(1U << kind);
+  p->out = (frame){.kind = kind};
+  return true;
+}
+
+/* Makes the next frame; false if there is none. An abort comes first; once the run has ended nothing new is begun. */
 static bool next_frame(zb_wire *wire, peer *p) {
   p->out_item = NONE;
   p->out_left = 0;
-  if (p->abort_due) {
-    p->out = (frame){.kind = FRAME_ABORT, .bytes = sizeof wire->abort_out};
-    p->out_left = sizeof wire->abort_out;
-    p->abort_due = false;
-  } else if (p->here_due) {
-    p->out = (frame){.kind = FRAME_HERE};
-    p->here_due = false;
-  } else if (p->ask_due && !wire->quiet) {
-    p->out = (frame){.kind = FRAME_ASK};
-    p->ask_due = false;
+  const bool aborts = take_due(p, FRAME_ABORT);
+  if (aborts || take_due(p, FRAME_HERE) || (!wire->quiet && take_due(p, FRAME_ASK))) {
+    p->out.bytes = p->out_left = aborts ? sizeof wire->abort_out : 0;
   } else if (p->ready.first != NONE && !wire->quiet) {
     int index = take(wire, &p->ready);
     p->out = (frame){.kind = FRAME_READY, .tag = tag_of(wire, index), .bytes = wire->items[index].left};
@@ -191,28 +190,27 @@ static bool next_frame(zb_wire *wire, peer *p) {
     p->out_left = wire->items[p->out_item].left;
     if (p->out_left > CHUNK_BYTES) p->out_left = CHUNK_BYTES;
     p->out = (frame){.kind = FRAME_DATA, .tag = tag_of(wire, p->out_item), .bytes = p->out_left};
-  } else if (p->bye_due) {
-    p->out = (frame){.kind = FRAME_BYE};
-    p->bye_due = false;
-  } else {
+  } else if (!take_due(p, FRAME_BYE)) {
     return false;
   }
   p->out_head = sizeof p->out;
   return true;
 }
 
+/* The last `left` bytes before `end`. */
+static struct iovec rest_of(void *end, uint64_t left) {
+  return (struct iovec){.iov_base = (unsigned char *)end - left, .iov_len = (size_t)left};
+}
+
 /* What is left of a frame, in one call. -1 and errno. */
 static ssize_t send_frame(zb_wire *wire, peer *p) {
   struct iovec pieces[PIECES + 1];
   struct msghdr message = {.msg_iov = pieces};
-  if (p->out_head > 0)
-    pieces[message.msg_iovlen++] =
-        (struct iovec){.iov_base = (unsigned char *)(&p->out + 1) - p->out_head, .iov_len = p->out_head};
+  if (p->out_head > 0) pieces[message.msg_iovlen++] = rest_of(&p->out + 1, p->out_head);
   if (p->out_item != NONE)
     message.msg_iovlen += (size_t)pieces_of(&wire->items[p->out_item], p->out_left, pieces + message.msg_iovlen);
   else if (p->out_left > 0)
-    pieces[message.msg_iovlen++] = (struct iovec){.iov_base = (unsigned char *)(&wire->abort_out + 1) - p->out_left,
-                                                  .iov_len = (size_t)p->out_left};
+    pieces[message.msg_iovlen++] = rest_of(&wire->abort_out + 1, p->out_left);
   return sendmsg(p->descriptor, &message, MSG_NOSIGNAL);
 }
 
@@ -228,7 +226,7 @@ static bool flush(zb_wire *wire, int process) {
     if (sent < 0) {
       int error = errno;
       p->is_blocked = true;
-      /* What it said before it went is still to be read. */
+      /* What it sent before is still to be read. */
       if (error != EAGAIN && error != EWOULDBLOCK && !zb_tcp_has_bytes(p->descriptor))
         lose_broken(wire, process, error);
       return any;
@@ -296,7 +294,7 @@ static bool take_head(zb_wire *wire, int process) {
     return true;
   }
   if (in->kind == FRAME_BYE && in->bytes == 0) return p->has_left = true;
-  if (in->kind == FRAME_ASK && in->bytes == 0) return p->here_due = true;
+  if (in->kind == FRAME_ASK && in->bytes == 0) return p->due |= 1U << FRAME_HERE;
   if (in->kind == FRAME_HERE && in->bytes == 0) return true;
   if (wire->quiet && in->kind == FRAME_DATA) { /* thrown away */
     p->in_left = in->bytes;
@@ -328,10 +326,9 @@ static bool end_frame(zb_wire *wire, int process) {
 /* Where the next bytes of a frame belong. */
 static int place_of(zb_wire *wire, peer *p, unsigned char sink[CHUNK_BYTES / 16], struct iovec pieces[PIECES]) {
   if (p->in_head < sizeof p->in)
-    pieces[0] = (struct iovec){.iov_base = (unsigned char *)&p->in + p->in_head, .iov_len = sizeof p->in - p->in_head};
+    pieces[0] = rest_of(&p->in + 1, sizeof p->in - p->in_head);
   else if (p->in.kind == FRAME_ABORT)
-    pieces[0] =
-        (struct iovec){.iov_base = (unsigned char *)(&p->abort_in + 1) - p->in_left, .iov_len = (size_t)p->in_left};
+    pieces[0] = rest_of(&p->abort_in + 1, p->in_left);
   else if (p->in_item != NONE && !wire->quiet)
     return pieces_of(&wire->items[p->in_item], p->in_left, pieces);
   else
@@ -423,21 +420,20 @@ static void tcp_start_transfer(zb_wire *wire, const zb_wire_transfer *transfer) 
   start(wire, index, &side, transfer->peer, transfer->sends);
 }
 
-static void tcp_ask(zb_wire *wire) {
+static void send_all(zb_wire *wire, frame_kind kind) {
   for (int i = 0; i < wire->processes; ++i) {
-    wire->peers[i].ask_due = wire->peers[i].descriptor >= 0;
+    wire->peers[i].due |= 1U << kind;
     flush(wire, i);
   }
 }
+
+static void tcp_ask(zb_wire *wire) { send_all(wire, FRAME_ASK); }
 
 static void tcp_tell(zb_wire *wire, int rank, const char *reason) {
   wire->quiet = true;
   wire->abort_out = (zb_wire_abort){.rank = rank};
   snprintf(wire->abort_out.reason, ZB_WIRE_REASON_BYTES, "%s", reason);
-  for (int i = 0; i < wire->processes; ++i) {
-    wire->peers[i].abort_due = wire->peers[i].descriptor >= 0;
-    flush(wire, i);
-  }
+  send_all(wire, FRAME_ABORT);
 }
 
 /* Asks the kernel what there is to do, for `wait_ms` at most. */
@@ -551,27 +547,24 @@ cleanup:
   return status;
 }
 
-/* Whether something is still to be said, or (wait) somebody has not hung up. */
+/* Whether something is still to be sent, or (wait) a connection is open. */
 static bool is_busy(const zb_wire *wire, bool wait) {
   for (int i = 0; i < wire->processes; ++i) {
     const peer *p = &wire->peers[i];
-    if (p->descriptor >= 0 && (wait || p->out_head > 0 || p->out_left > 0 || p->abort_due || p->bye_due)) return true;
+    if (p->descriptor >= 0 && (wait || p->out_head > 0 || p->out_left > 0 || p->due & DUE_AT_THE_END)) return true;
   }
   return false;
 }
 
-/* Last words first. Then it is waited for that the others hang up: who closes a connection on which something comes
- * breaks it, and with it what the other has not read yet. */
+/* What is to be sent goes first. Then it waits until the others have closed: closing a connection on which something
+ * still arrives resets it, and the other side loses what it has not read yet. */
 static void tcp_close(zb_wire *wire, bool together) {
   int64_t until = zb_monotonic_ps() + FAREWELL_MS * INT64_C(1000000000);
-  for (int i = 0; i < wire->processes; ++i) {
-    wire->peers[i].bye_due = true;
-    flush(wire, i);
-  }
-  for (bool said = false; is_busy(wire, !together) && zb_monotonic_ps() < until;) {
-    for (int i = 0; i < wire->processes && !said && !is_busy(wire, false); ++i)
+  send_all(wire, FRAME_BYE);
+  for (bool sent = false; is_busy(wire, !together) && zb_monotonic_ps() < until;) {
+    for (int i = 0; i < wire->processes && !sent && !is_busy(wire, false); ++i)
       if (wire->peers[i].descriptor >= 0) shutdown(wire->peers[i].descriptor, SHUT_WR);
-    said = said || !is_busy(wire, false);
+    sent = sent || !is_busy(wire, false);
     look(wire, 20);
     tcp_progress(wire, !together);
   }

@@ -106,8 +106,13 @@ static void depart(zb_transport *transport, int message) {
   transport->flying[transport->flying_count++] = message;
 }
 
-static zb_status arrive(zb_transport *transport, int rank, int message, state side) {
+/* Of both sides: which one follows from the rank. */
+static zb_status post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                      int part_count) {
   parcel *p = &transport->parcels[message];
+  bool sends = rank == transport->plan->messages[message].source;
+  state side = sends ? SENT : RECEIVING;
+  *(sends ? &p->from : &p->to) = (zb_transport_side){arena, parts, part_count};
   transport->copy_ps = 0;
   if (p->state == side || p->state == FLYING || p->state == COMPLETE)
     return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
@@ -116,18 +121,6 @@ static zb_status arrive(zb_transport *transport, int rank, int message, state si
   else
     depart(transport, message);
   return NULL;
-}
-
-static zb_status post_send(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
-                           int part_count) {
-  transport->parcels[message].from = (zb_transport_side){arena, parts, part_count};
-  return arrive(transport, rank, message, SENT);
-}
-
-static zb_status post_recv(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
-                           int part_count) {
-  transport->parcels[message].to = (zb_transport_side){arena, parts, part_count};
-  return arrive(transport, rank, message, RECEIVING);
 }
 
 static bool transport_test(zb_transport *transport, int rank, int message) {
@@ -222,8 +215,8 @@ const zb_transport_def zb_transport_virtual = {
     .on_virtual_clock = true,
     .open = transport_open,
     .close = transport_close,
-    .post_send = post_send,
-    .post_recv = post_recv,
+    .post_send = post,
+    .post_recv = post,
     .wait = transport_wait,
     .test = transport_test,
     .reset = transport_reset,

@@ -12,7 +12,7 @@ int64_t zb_virtual_copy_ps(const zb_transport *transport);
 bool zb_virtual_next(const zb_transport *transport, int64_t *out_ps, int *out_message);
 /* Lets that message arrive: its bytes are copied now, and both sides find it complete. */
 void zb_virtual_deliver(zb_transport *transport, int message);
-/* "rank 0 has sent, rank 1 has not posted its receive": for who hangs. */
+/* "rank 0 has sent, rank 1 has not posted its receive": of a message that is waited for. */
 const char *zb_virtual_state_text(const zb_transport *transport, int message, char *text, size_t size);
 
 #endif

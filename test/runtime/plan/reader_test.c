@@ -180,7 +180,7 @@ static void expect_refused(const void *bytes, size_t count, const char *expected
 }
 
 /* Makes the checksums right again. */
-static void mend(char *bytes, size_t count) {
+static void repair(char *bytes, size_t count) {
   unsigned char *at = (unsigned char *)bytes;
   uint32_t sections = zb_get_u32(at + 12);
   size_t table_bytes = ZB_PLAN_START_BYTES + (size_t)sections * ZB_PLAN_ENTRY_BYTES;
@@ -213,10 +213,10 @@ static void test_refused(void) {
   bytes[8] = ZB_PLAN_VERSION;
   bytes[20] ^= 1;
   expect_refused(bytes, count, "checksum of its table");
-  mend(bytes, count);
+  repair(bytes, count);
   expect_refused(bytes, count, "a section lies outside of the file");
   bytes[20] ^= 1;
-  mend(bytes, count);
+  repair(bytes, count);
   bytes[count - 1] ^= 1;
   expect_refused(bytes, count, "checksum of a rank");
   bytes[count - 1] ^= 1;
@@ -254,7 +254,7 @@ static bool walk(const char *bytes, size_t count) {
 }
 
 /* Takes the plan. */
-static void mutate(zb_plan *plan, bool mended) {
+static void mutate(zb_plan *plan, bool repaired) {
   size_t count = 0;
   uint64_t random = 3;
   int accepted = 0;
@@ -269,11 +269,11 @@ static void mutate(zb_plan *plan, bool mended) {
       else
         copy[at] = (char)next_random(&random);
     }
-    if (mended) mend(copy, count);
+    if (repaired) repair(copy, count);
     accepted += walk(copy, count);
   }
-  if (mended) CU_ASSERT_TRUE(accepted > 10); /* else the checks behind the parser were never reached */
-  if (!mended) CU_ASSERT_TRUE(accepted < 5); /* only where a byte happened to stay as it was */
+  if (repaired) CU_ASSERT_TRUE(accepted > 10); /* else the checks behind the parser were never reached */
+  if (!repaired) CU_ASSERT_TRUE(accepted < 5); /* only where a byte happened to stay as it was */
   zb_free(bytes);
   zb_free(copy);
   zb_plan_destroy(plan);
