@@ -25,22 +25,15 @@ const char *zb_device_summary(const zb_device_row *row) {
   return row->built_in ? row->built_in->summary : row->summary;
 }
 
-/* Opens the module of a row and finds the row's part in it. */
-static zb_status from_module(const zb_device_row *row, const zb_device_def **out, char **out_path) {
-  const zb_module *module = NULL;
-  ZB_TRY(zb_module_open(row->module, &module, out_path));
-  for (int i = 0; module->devices && module->devices[i]; ++i) {
-    if (strcmp(module->devices[i]->name, row->name) != 0) continue;
-    *out = module->devices[i];
-    return NULL;
-  }
-  return ZB_ERROR(UNAVAILABLE, "the module '%s' has no device '%s'", row->module, row->name);
-}
-
 zb_status zb_device_open_row(const zb_device_row *row, const zb_device_def **out, char **out_path) {
+  const zb_module *module = NULL;
   *out = row->built_in;
   if (out_path) *out_path = NULL;
-  return row->built_in ? NULL : from_module(row, out, out_path);
+  if (row->built_in) return NULL;
+  ZB_TRY(zb_module_open(row->module, &module, out_path));
+  for (int i = 0; !*out && module->devices && module->devices[i]; ++i)
+    if (strcmp(module->devices[i]->name, row->name) == 0) *out = module->devices[i];
+  return *out ? NULL : ZB_ERROR(UNAVAILABLE, "the module '%s' has no device '%s'", row->module, row->name);
 }
 
 zb_status zb_device_find(const char *name, const zb_device_def **out) {
@@ -61,22 +54,20 @@ zb_profile_category zb_profile_of(const zb_plan_subprogram *subprogram, const zb
   return instruction->product_flops > 0 ? ZB_PROFILE_PRODUCTS : ZB_PROFILE_OTHER;
 }
 
-const char *zb_profile_name(zb_profile_category category) {
-  static const char *const names[] = {
-#define ZB_PROFILE(ID, name, help) name,
+static const struct {
+  const char *name, *help;
+} profile_rows[ZB_PROFILE_COUNT] = {
+#define ZB_PROFILE(ID, name, help) {name, help},
 #include "runtime/device/profile.def"
 #undef ZB_PROFILE
-  };
+};
+
+const char *zb_profile_name(zb_profile_category category) {
   ZB_ASSERT(category >= 0 && category < ZB_PROFILE_COUNT);
-  return names[category];
+  return profile_rows[category].name;
 }
 
 const char *zb_profile_help(zb_profile_category category) {
-  static const char *const texts[] = {
-#define ZB_PROFILE(ID, name, help) help,
-#include "runtime/device/profile.def"
-#undef ZB_PROFILE
-  };
   ZB_ASSERT(category >= 0 && category < ZB_PROFILE_COUNT);
-  return texts[category];
+  return profile_rows[category].help;
 }

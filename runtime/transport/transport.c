@@ -25,22 +25,15 @@ const char *zb_transport_summary(const zb_transport_row *row) {
   return row->built_in ? row->built_in->summary : row->summary;
 }
 
-/* Opens the module of a row and finds the row's part in it. */
-static zb_status from_module(const zb_transport_row *row, const zb_transport_def **out, char **out_path) {
-  const zb_module *module = NULL;
-  ZB_TRY(zb_module_open(row->module, &module, out_path));
-  for (int i = 0; module->transports && module->transports[i]; ++i) {
-    if (strcmp(module->transports[i]->name, row->name) != 0) continue;
-    *out = module->transports[i];
-    return NULL;
-  }
-  return ZB_ERROR(UNAVAILABLE, "the module '%s' has no transport '%s'", row->module, row->name);
-}
-
 zb_status zb_transport_open_row(const zb_transport_row *row, const zb_transport_def **out, char **out_path) {
+  const zb_module *module = NULL;
   *out = row->built_in;
   if (out_path) *out_path = NULL;
-  return row->built_in ? NULL : from_module(row, out, out_path);
+  if (row->built_in) return NULL;
+  ZB_TRY(zb_module_open(row->module, &module, out_path));
+  for (int i = 0; !*out && module->transports && module->transports[i]; ++i)
+    if (strcmp(module->transports[i]->name, row->name) == 0) *out = module->transports[i];
+  return *out ? NULL : ZB_ERROR(UNAVAILABLE, "the module '%s' has no transport '%s'", row->module, row->name);
 }
 
 zb_status zb_transport_find(const char *name, const zb_transport_def **out) {

@@ -534,49 +534,49 @@ static zb_status check_size(size_t bytes) {
   return ZB_ERROR(RUNTIME, "%zu bytes are too many to exchange at once between processes", bytes);
 }
 
+/* A transfer with process 0, or of process 0 with each other process: item i of `data` is that of process i, and there
+ * is one for all if stride is 0. */
+static zb_status transfer_all(zb_group *group, bool sends, void *data, size_t bytes, size_t stride) {
+  const int first = group->process == 0 ? 1 : 0, count = group->process == 0 ? group->processes - 1 : 1;
+  for (int i = 0; i < count; ++i)
+    group->transfers[i] = (zb_wire_transfer){.sends = sends,
+                                             .peer = first + i,
+                                             .data = (unsigned char *)data + (size_t)(first + i) * stride,
+                                             .bytes = bytes};
+  return run_transfers(group, count);
+}
+
 zb_status zb_engine_merge(zb_group *group, void *record, size_t bytes,
                           void (*merge)(void *total, const void *one, size_t bytes)) {
   ZB_TRY(check_size(bytes));
-  zb_wire_transfer *t = group->transfers;
   if (group->processes == 1) return NULL;
   if (group->process > 0) {
-    t[0] = (zb_wire_transfer){.sends = true, .peer = 0, .data = record, .bytes = bytes};
-    ZB_TRY(run_transfers(group, 1));
-    t[0] = (zb_wire_transfer){.peer = 0, .data = record, .bytes = bytes};
-    return run_transfers(group, 1);
+    ZB_TRY(transfer_all(group, true, record, bytes, 0));
+    return transfer_all(group, false, record, bytes, 0);
   }
   ZB_TRY(need_scratch(group, bytes * (size_t)group->processes));
-  for (int i = 1; i < group->processes; ++i)
-    t[i - 1] = (zb_wire_transfer){.peer = i, .data = group->scratch + (size_t)i * bytes, .bytes = bytes};
-  ZB_TRY(run_transfers(group, group->processes - 1));
+  ZB_TRY(transfer_all(group, false, group->scratch, bytes, bytes));
   for (int i = 1; i < group->processes; ++i)
     merge(record, group->scratch + (size_t)i * bytes, bytes);
-  for (int i = 1; i < group->processes; ++i)
-    t[i - 1] = (zb_wire_transfer){.sends = true, .peer = i, .data = record, .bytes = bytes};
-  return run_transfers(group, group->processes - 1);
+  return transfer_all(group, true, record, bytes, 0);
 }
 
 /* Two rounds: how many bytes, then the bytes. */
 zb_status zb_engine_gather(zb_group *group, const void *mine, size_t bytes, void **out, size_t *out_bytes) {
   *out = NULL;
   *out_bytes = 0;
-  zb_wire_transfer *t = group->transfers;
   uint64_t count = bytes;
   zb_status status = check_size(bytes);
   if (group->process > 0) {
     if (status) count = 0; /* the others must not wait */
-    t[0] = (zb_wire_transfer){.sends = true, .peer = 0, .data = &count, .bytes = sizeof count};
-    zb_status failed = run_transfers(group, 1);
-    t[0] = (zb_wire_transfer){.sends = true, .peer = 0, .data = (void *)(uintptr_t)mine, .bytes = (size_t)count};
-    if (!failed) failed = run_transfers(group, 1);
+    zb_status failed = transfer_all(group, true, &count, sizeof count, 0);
+    if (!failed) failed = transfer_all(group, true, (void *)(uintptr_t)mine, (size_t)count, 0);
     return zb_status_first((zb_status[]){status, failed}, 2);
   }
   ZB_TRY(status);
   ZB_TRY(need_scratch(group, sizeof count * (size_t)group->processes));
   uint64_t *counts = (uint64_t *)(void *)group->scratch, total = bytes;
-  for (int i = 1; i < group->processes; ++i)
-    t[i - 1] = (zb_wire_transfer){.peer = i, .data = &counts[i], .bytes = sizeof count};
-  ZB_TRY(run_transfers(group, group->processes - 1));
+  ZB_TRY(transfer_all(group, false, counts, sizeof count, sizeof count));
   for (int i = 1; i < group->processes; ++i)
     total += counts[i];
   unsigned char *all = zb_alloc((size_t)total + 1);
@@ -584,7 +584,7 @@ zb_status zb_engine_gather(zb_group *group, const void *mine, size_t bytes, void
   if (bytes > 0) memcpy(all, mine, bytes);
   size_t at = bytes;
   for (int i = 1; i < group->processes; ++i) {
-    t[i - 1] = (zb_wire_transfer){.peer = i, .data = all + at, .bytes = (size_t)counts[i]};
+    group->transfers[i - 1] = (zb_wire_transfer){.peer = i, .data = all + at, .bytes = (size_t)counts[i]};
     at += (size_t)counts[i];
   }
   status = run_transfers(group, group->processes - 1);

@@ -10,6 +10,7 @@
 #include "runtime/transport/streams/streams.h"
 
 #include "runtime/base/arena.h"
+#include "runtime/transport/copy.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +18,7 @@
 enum { SEND_SIDE, RECEIVE_SIDE, SIDES };
 
 typedef struct post {
-  unsigned char *arena;
-  const zb_plan_range *parts;
-  int part_count;
+  zb_transport_side bytes;
   bool posted, ordered; /* ordered: the rank's compute stream waits for the message already */
 } post;
 
@@ -128,21 +127,12 @@ static zb_status streams_attach(zb_transport *transport, int rank, zb_device *de
   return make_streams(transport, device->params.trace);
 }
 
-/* Copies the parts of the sender, in order, to those of the receiver, wherever they are cut. */
-static zb_status copy_parts(const zb_transport *transport, const post *from, const post *to, CUstream channel) {
-  int f = 0, t = 0;
-  uint64_t from_done = 0, to_done = 0;
-  while (f < from->part_count && t < to->part_count) {
-    uint64_t from_left = from->parts[f].bytes - from_done, to_left = to->parts[t].bytes - to_done;
-    uint64_t bytes = from_left < to_left ? from_left : to_left;
-    CUdeviceptr source = (CUdeviceptr)(uintptr_t)(from->arena + from->parts[f].offset + from_done);
-    CUdeviceptr destination = (CUdeviceptr)(uintptr_t)(to->arena + to->parts[t].offset + to_done);
-    if (bytes > 0) ZB_TRY(ZB_CU(&transport->gpu->api, cuMemcpyDtoDAsync, destination, source, bytes, channel));
-    from_done += bytes;
-    to_done += bytes;
-    if (from_done == from->parts[f].bytes) ++f, from_done = 0;
-    if (to_done == to->parts[t].bytes) ++t, to_done = 0;
-  }
+static zb_status copy(const zb_transport *transport, const parcel *it, CUstream channel) {
+  zb_transport_pieces piece = {.from = &it->sides[SEND_SIDE].bytes, .to = &it->sides[RECEIVE_SIDE].bytes};
+  while (zb_transport_next_piece(&piece))
+    if (piece.bytes > 0)
+      ZB_TRY(ZB_CU(&transport->gpu->api, cuMemcpyDtoDAsync, (CUdeviceptr)(uintptr_t)piece.destination,
+                   (CUdeviceptr)(uintptr_t)piece.source, piece.bytes, channel));
   return NULL;
 }
 
@@ -155,7 +145,7 @@ static zb_status enqueue(zb_transport *transport, int message) {
   ZB_TRY(zb_cuda_wait_for_home(transport->devices[m->source], jobs[SEND_SIDE], channel, transport->done));
   ZB_TRY(zb_cuda_wait_for_home(transport->devices[m->destination], jobs[RECEIVE_SIDE], channel, transport->done));
   if (transport->starts) ZB_TRY(ZB_CU(api, cuEventRecord, transport->starts[message], channel));
-  ZB_TRY(copy_parts(transport, &it->sides[SEND_SIDE], &it->sides[RECEIVE_SIDE], channel));
+  ZB_TRY(copy(transport, it, channel));
   it->enqueued = true;
   return ZB_CU(api, cuEventRecord, transport->done[message], channel);
 }
@@ -171,7 +161,7 @@ static zb_status streams_post(zb_transport *transport, int rank, int message, vo
   const post *sides = transport->parcels[message].sides;
   post *side = side_of(transport, rank, message);
   if (side->posted) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
-  *side = (post){.arena = arena, .parts = parts, .part_count = part_count, .posted = true};
+  *side = (post){.bytes = {arena, parts, part_count}, .posted = true};
   return sides[SEND_SIDE].posted && sides[RECEIVE_SIDE].posted ? enqueue(transport, message) : NULL;
 }
 

@@ -376,8 +376,8 @@ static bool receive(zb_wire *wire, int process) {
 
 /* ---- What the engine asks ---- */
 
-/* Both sides are there: the same number of bytes must be meant. */
-static void start(zb_wire *wire, int index, const zb_transport_side *side, int process, bool sends) {
+/* Of a transfer too: index is that of its item. Both sides must mean the same number of bytes. */
+static void tcp_start_message(zb_wire *wire, int index, int process, bool sends, const zb_transport_side *side) {
   item *it = &wire->items[index];
   peer *p = &wire->peers[process];
   uint64_t bytes = 0;
@@ -409,15 +409,11 @@ static void start(zb_wire *wire, int index, const zb_transport_side *side, int p
   flush(wire, process);
 }
 
-static void tcp_start_message(zb_wire *wire, int message, int process, bool sends, const zb_transport_side *side) {
-  start(wire, message, side, process, sends);
-}
-
 static void tcp_start_transfer(zb_wire *wire, const zb_wire_transfer *transfer) {
   int index = transfer_item(wire, transfer->peer);
   wire->items[index].whole = (zb_plan_range){.offset = 0, .bytes = transfer->bytes};
   zb_transport_side side = {transfer->data, &wire->items[index].whole, 1};
-  start(wire, index, &side, transfer->peer, transfer->sends);
+  tcp_start_message(wire, index, transfer->peer, transfer->sends, &side);
 }
 
 static void send_all(zb_wire *wire, frame_kind kind) {

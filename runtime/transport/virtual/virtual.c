@@ -172,11 +172,7 @@ bool zb_virtual_next(const zb_transport *transport, int64_t *out_ps, int *out_me
   int best = -1;
   for (int i = 0; i < transport->flying_count; ++i) {
     int message = transport->flying[i];
-    if (best < 0) {
-      best = message;
-      continue;
-    }
-    int64_t difference = transport->parcels[message].arrival_ps - transport->parcels[best].arrival_ps;
+    int64_t difference = best < 0 ? -1 : transport->parcels[message].arrival_ps - transport->parcels[best].arrival_ps;
     if (difference < 0 || (difference == 0 && message < best)) best = message; /* ties by number: deterministic */
   }
   if (best < 0) return false;
