@@ -17,7 +17,7 @@ typedef struct zb_arena {
 
 /* count x bytes, zeroed and 16-byte aligned; NULL when out of memory. */
 void *zb_arena_take(zb_arena *arena, size_t count, size_t bytes) ZB_MUST_USE;
-/* Sets a pointer to an array of so many. */
+/* Sets a pointer to an array of `count`. */
 #define ZB_TAKE(arena, pointer, count) ((pointer) = zb_arena_take((arena), (size_t)(count), sizeof *(pointer)))
 /* The same as an expression, with room for one more. */
 #define ZB_NEW(arena, type, count) ((type *)zb_arena_take(arena, (size_t)(count) + 1, sizeof(type)))

@@ -42,8 +42,7 @@ void *zb_realloc(void *memory, size_t bytes) {
   return noted(count_allocation() ? realloc(memory, bytes > 0 ? bytes : 1) : NULL);
 }
 
-/* Pages of 4 KiB are so many that looking them up costs the kernels of a step 2 to 8 %; Linux gives pages of 2 MiB to
- * who asks. */
+/* Looking up pages of 4 KiB costs the kernels of a step 2 to 8 %; Linux gives pages of 2 MiB on request. */
 enum { HUGE_PAGE = 1 << 21 };
 
 void *zb_alloc_aligned(size_t bytes, size_t alignment) {
@@ -54,7 +53,7 @@ void *zb_alloc_aligned(size_t bytes, size_t alignment) {
   if (posix_memalign(&memory, alignment, bytes > 0 ? bytes : 1) != 0) return noted(NULL);
 #ifdef MADV_HUGEPAGE
   if (bytes >= HUGE_PAGE)
-    (void)madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a wish: refused, all works the same */
+    (void)madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a hint: refused, all works the same */
 #endif
   memset(memory, 0, bytes);
   return memory;
@@ -76,7 +75,7 @@ static void *map_huge_pages(size_t size) {
   if (before > 0) munmap(memory, before);
   if (before < HUGE_PAGE) munmap(memory + before + size, HUGE_PAGE - before);
 #ifdef MADV_HUGEPAGE
-  (void)madvise(memory + before, size, MADV_HUGEPAGE); /* a wish, as above */
+  (void)madvise(memory + before, size, MADV_HUGEPAGE); /* a hint, as above */
 #endif
   return memory + before;
 }

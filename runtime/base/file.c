@@ -1,6 +1,6 @@
 /* Whole files in, whole files out: see file.h.
  *
- * What is written is never half there: a temporary file beside the final one is written, synced and renamed over it,
+ * What is written is never half there: a temporary file next to the final one is written, synced and renamed over it,
  * then the folder is synced. EINTR is retried everywhere.
  *
  * Tests: test/runtime/base/file_test.c
@@ -77,7 +77,7 @@ zb_status zb_file_open(const char *what, const char *path, int *out, uint64_t *o
   return not_regular(what, path, about.st_mode);
 }
 
-/* Whether it is a pipe that has no name: somebody holds its other end, or what they wrote is in it. */
+/* Whether it is a pipe without a name: a process holds its other end, or has written to it. */
 static bool is_unnamed_pipe(int descriptor, mode_t mode) {
   enum { PIPE_FILE_SYSTEM = 0x50495045 };
   struct statfs system;
@@ -152,9 +152,8 @@ static int open_sink(const char *path) {
 
 zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) {
   *writer = (zb_file_writer){.descriptor = -1};
-  zb_text name;
+  zb_text name = {0};
   bool replaces = !is_sink(path);
-  zb_text_init(&name);
   if (replaces) zb_text_add(&name, "%s.tmp.%ld", path, (long)getpid());
   writer->temporary = replaces ? zb_text_take(&name) : NULL;
   writer->path = zb_strdup(path);
@@ -296,7 +295,7 @@ zb_status zb_output_folder_check(const char *what, const char *path) {
     error = errno;
     char *slash = strrchr(nearest, '/');
     if ((error != ENOENT && error != ENOTDIR) || strcmp(nearest, ".") == 0)
-      break; /* ENOTDIR: what is no folder stands above */
+      break; /* ENOTDIR: a part of the path is no folder */
     if (slash)
       slash[slash == nearest] = '\0';
     else

@@ -10,7 +10,7 @@
  * or NULL. *out_bytes (may be NULL) gets its size; close. */
 zb_status zb_file_open(const char *what, const char *path, int *out, uint64_t *out_bytes) ZB_MUST_USE;
 
-/* A file under a temporary name beside its final one; a device or a pipe (/dev/stdout, /dev/null) itself, with
+/* A file under a temporary name next to its final one; a device or a pipe (/dev/stdout, /dev/null) itself, with
  * `temporary` NULL. */
 typedef struct zb_file_writer {
   int descriptor;

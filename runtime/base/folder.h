@@ -5,11 +5,11 @@
  * cannot do that (NFS), FOLDER moves to FOLDER.old and FOLDER.tmp to FOLDER; between these two moves the whole folder
  * is FOLDER.old (zb_folder_present). What a stopped writer has left goes with the next one.
  *
- * FOLDER.lock is locked (flock) by who writes; the lock ends with its process, and the file with the lock, or, after a
- * kill, with the next one's. On NFS the lock holds across machines where the server knows locks; where it does not,
- * there is none. A folder that cannot be moved (a file system is mounted there, the folder above is not ours,
- * somebody's shell stands in it) and that keeps_others keeps its place: new files lie in FOLDER/new.tmp until all are
- * written, and are moved one by one, the first_file last. A kill between two of these moves leaves no plan, never a
+ * FOLDER.lock is locked (flock) by the process that writes; the lock ends with its process, and the file with the lock,
+ * or, after a kill, with the next one's. On NFS the lock holds across machines where the server knows locks; where it
+ * does not, there is none. A folder that cannot be moved (a file system is mounted there, the folder above is not ours,
+ * it is the working folder of a shell) and that keeps_others keeps its place: new files lie in FOLDER/new.tmp until all
+ * are written, and are moved one by one, the first_file last. A kill between two of these moves leaves no plan, never a
  * mixed one.
  *
  * Nothing here allocates but statuses: cleaning up works without memory. Not thread-safe. */
@@ -42,7 +42,7 @@ typedef struct zb_folder {
 zb_status zb_folder_find(const char *folder, const zb_folder_kind *kind, zb_folder *out) ZB_MUST_USE;
 /* The same once missing parents are made, and what is there could be replaced: USAGE or IO if not. */
 zb_status zb_folder_prepare(const char *folder, const zb_folder_kind *kind, zb_folder *out) ZB_MUST_USE;
-/* Whether what stands in the way is only what a stopped writer has left. */
+/* Whether what is in the way is only what a stopped writer has left. */
 zb_status zb_folder_check_leftovers(const zb_folder *folder) ZB_MUST_USE;
 /* An empty folder->temporary; what was left there is removed. */
 zb_status zb_folder_begin(const zb_folder *folder) ZB_MUST_USE;
@@ -61,7 +61,7 @@ typedef struct zb_folder_lock {
   int descriptor;
   char path[ZB_PATH_BYTES];
 } zb_folder_lock;
-/* IO, naming the process and its machine, if somebody else holds it. folder->parent must be there. */
+/* IO, naming the process and its machine, if another one holds it. folder->parent must be there. */
 zb_status zb_folder_lock_take(const zb_folder *folder, zb_folder_lock *out) ZB_MUST_USE;
 void zb_folder_lock_release(zb_folder_lock *lock);
 

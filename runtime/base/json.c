@@ -1,7 +1,8 @@
 /* jansson's memory, watched: see json.h.
  *
- * Its allocation functions are those of the process. Ours ask those that were set before, so that whoever else uses
- * jansson in this process keeps what it has; where those are malloc and free, zb_alloc counts, and tests make it fail.
+ * Its allocation functions are those of the process. Ours ask those that were set before, so that other users of
+ * jansson in this process keep what they have; where those are malloc and free, zb_alloc counts, and tests make it
+ * fail.
  *
  * A reader of jansson that is refused memory for the text of a token computes with the shorter text, and writes past
  * the end of what it takes for the value. So it is never refused that: a reserve is put aside before, and once it is

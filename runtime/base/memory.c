@@ -1,4 +1,4 @@
-/* Growing arrays, and what is told of an assertion that does not hold. Tests: test/runtime/base/text_test.c. */
+/* Growing arrays, and the report of an assertion that does not hold. Tests: test/runtime/base/text_test.c. */
 #include "runtime/base/memory.h"
 
 #include "runtime/base/assert.h"

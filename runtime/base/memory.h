@@ -1,5 +1,4 @@
-/* Arrays that grow; and whether memory was refused, for who hears only that something failed, which is safe to ask from
- * every thread. */
+/* Arrays that grow; and whether memory was refused, for callers that only see a failure. Thread-safe. */
 #ifndef ZB_BASE_MEMORY_H
 #define ZB_BASE_MEMORY_H
 

@@ -44,8 +44,7 @@ static bool cut_to_folder(char *path) {
 /* FOLDER/PLACE/zb-NAME.so for the first place that has it; NULL if none does. */
 static char *look_in(const char *folder, const char *const *places, size_t count, const char *name) {
   for (size_t i = 0; i < count; ++i) {
-    zb_text path;
-    zb_text_init(&path);
+    zb_text path = {0};
     zb_text_add(&path, "%s/%s/zb-%s.so", folder, places[i], name);
     if (!path.failed && access(path.data, F_OK) == 0) return zb_text_take(&path);
     zb_text_deinit(&path);
@@ -53,27 +52,30 @@ static char *look_in(const char *folder, const char *const *places, size_t count
   return NULL;
 }
 
-static char *find_file(const char *name, char *program) {
-  static const char marker = 0; /* lies in the program or library that holds this code */
+/* The program or library that holds this code, as it was opened; NULL if that is not known. */
+static const char *own_file(void) {
+  static const char marker = 0;
   Dl_info here;
+  return dladdr(&marker, &here) ? here.dli_fname : NULL;
+}
+
+static char *find_file(const char *name, char *program) {
   char library[PATH_BYTES];
+  const char *own = own_file();
   ssize_t length = readlink("/proc/self/exe", program, PATH_BYTES - 1);
   program[length > 0 ? length : 0] = '\0';
   char *found = NULL;
   if (cut_to_folder(program))
     found = look_in(program, beside_program, sizeof beside_program / sizeof beside_program[0], name);
-  if (found || !dladdr(&marker, &here) || !here.dli_fname) return found;
-  int written = snprintf(library, sizeof library, "%s", here.dli_fname);
-  if (written < 0 || (size_t)written >= sizeof library || !cut_to_folder(library)) return NULL;
-  return look_in(library, beside_library, 1, name);
+  if (found || !own || strlen(own) >= sizeof library) return found;
+  memcpy(library, own, strlen(own) + 1);
+  return cut_to_folder(library) ? look_in(library, beside_library, 1, name) : NULL;
 }
 
-/* Whoever opened our library may have kept its names to itself (Python does), but a module must find them. */
+/* A program that opened our library may keep its names local (Python does), but a module must find them. */
 static void show_our_names(void) {
-  static const char marker = 0;
-  Dl_info here;
-  if (!dladdr(&marker, &here) || !here.dli_fname) return;
-  void *ourselves = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  const char *own = own_file();
+  void *ourselves = own ? dlopen(own, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) : NULL;
   if (ourselves) dlclose(ourselves); /* NULL: the program itself, whose names are always seen */
 }
 

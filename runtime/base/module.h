@@ -1,5 +1,5 @@
-/* Modules: parts of zb that need libraries which a machine may not have (MPI, CUDA). Each is one file zb-NAME.so beside
- * the program, opened when somebody asks for what is in it.
+/* Modules: parts of zb that need libraries which a machine may not have (MPI, CUDA). Each is one file zb-NAME.so next
+ * to the program, opened when what is in it is asked for.
  *
  * A module uses the functions of include/zb of the program that opens it (so there is one allocator, one kind of
  * status) and has its own copies of everything else that it needs. It is looked for relative to the program or library

@@ -35,8 +35,7 @@ static const struct code_row {
 
 /* Formats into fresh memory; NULL when out of memory. */
 static char *format_text(const char *format, va_list arguments) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add_arguments(&text, format, arguments);
   return zb_text_take(&text);
 }
@@ -47,7 +46,6 @@ zb_status zb_status_make(zb_code code, const char *file, int line, const char *f
   zb_status status = zb_alloc(sizeof *status);
   if (!status) return &out_of_memory;
   status->code = code;
-  zb_text_init(&status->notes);
   va_list arguments;
   va_start(arguments, format);
   status->message = format_text(format, arguments);
@@ -102,8 +100,7 @@ const char *zb_status_text(zb_status status) {
   if (!status) return "";
   if (status == &out_of_memory) return "error: out of memory\n";
   if (status->text) return status->text;
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text, "error: %s\n", status->message);
   zb_text_add_bytes(&text, status->notes.data ? status->notes.data : "", status->notes.length);
   if (status->hint) zb_text_add(&text, "  hint: %s\n", status->hint);

@@ -67,8 +67,7 @@ void zb_text_add_shown(zb_text *text, const char *shown) {
 }
 
 char *zb_shown(const char *text) {
-  zb_text shown;
-  zb_text_init(&shown);
+  zb_text shown = {0};
   zb_text_add_shown(&shown, text);
   return zb_text_take(&shown);
 }

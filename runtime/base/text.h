@@ -6,8 +6,8 @@
 
 #include "zb/status.h"
 
-/* A growing NUL-terminated text. Out of memory is sticky (`failed`), so that callers test once at the end. {0}
- * is an empty text. */
+/* A growing NUL-terminated text. Out of memory is sticky (`failed`), so that callers test once at the end. {0} is
+ * an empty text. */
 typedef struct zb_text {
   char *data;
   size_t length, capacity;

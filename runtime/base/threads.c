@@ -2,9 +2,9 @@
  *
  * One word, `state`, says all: bit 32 and up count the calls (odd: a call is open), the low 32 bits count the workers
  * inside it. A worker enters an open call by adding 1 and then takes tiles from `next_tile`; the caller takes tiles
- * too, closes the call when there are none left, and waits until nobody is inside. A worker that wakes late finds the
- * call closed and costs nothing. Idle workers spin for a few microseconds, since kernels follow each other closely, and
- * then sleep.
+ * too, closes the call when there are none left, and waits until no worker is inside. A worker that wakes late finds
+ * the call closed and costs nothing. Idle workers spin for a few microseconds, since kernels follow each other closely,
+ * and then sleep.
  *
  * Tests: test/runtime/base/threads_test.c
  */

@@ -57,7 +57,7 @@ static int edit_distance(const char *a, const char *b) {
   return rows[a_length % 3][b_length];
 }
 
-/* Whether `word` stands in a candidate as whole parts between dashes. */
+/* Whether a candidate has `word` as whole parts between dashes. */
 static bool has_part(const char *candidate, const char *word) {
   const size_t length = strlen(word);
   for (const char *at = candidate; *at; ++at) {
@@ -120,7 +120,7 @@ static bool plain_word(const char *typed, bool option, char out[WORD_BYTES]) {
   return length > 0;
 }
 
-/* Whether a word is one of those that stand in `typed` with blanks between. */
+/* Whether a word is one of those in `typed`, which are separated by blanks. */
 static bool is_typed(const char *typed, const char *word) {
   char pattern[WORD_BYTES];
   for (const char *at = typed; *at; at += strspn(at, " ")) {
@@ -216,8 +216,7 @@ zb_status zb_hint_name(zb_status status, const char *what, const char *name, con
   const char *meaning = zb_name_meaning(what, name), *nearest = meaning ? NULL : zb_nearest(name, names, count);
   if (meaning) return zb_status_hint(status, "%s", meaning);
   if (nearest) return zb_status_hint(status, "did you mean '%s'?", nearest);
-  zb_text known;
-  zb_text_init(&known);
+  zb_text known = {0};
   for (int i = 0; i < count; ++i)
     zb_text_add(&known, "%s%s", i ? ", " : "", names[i]);
   if (!known.failed) status = zb_status_hint(status, "known: %s", known.data);

@@ -55,8 +55,7 @@ static void *open_first(const char *files, char *error, size_t error_size) {
     size_t length = strcspn(files, " ");
     snprintf(file, sizeof file, "%.*s", (int)length, files);
     files += length + strspn(files + length, " ");
-    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL |
-                                    RTLD_NODELETE); /* unloaded, some of them leave memory that nobody can free */
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); /* unloaded, some of them leak */
     if (handle) return handle;
     const char *text = dlerror();
     if (!error[0]) snprintf(error, error_size, "%s", text ? text : "unknown error");

@@ -91,7 +91,7 @@ typedef struct zb_device_def {
   void (*release_program)(zb_device *device, zb_device_program *program);
   /* Runs one job: bases are arena offsets of bases 1... Never allocates. */
   zb_status (*launch)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
-  /* The value that made the last launch fail, if it was one; else NULL. Lent until the next launch. */
+  /* The value that made the last launch fail, if it was one; else NULL. Valid until the next launch. */
   const zb_kernel_fault *(*fault)(const zb_device *device);
   /* Switches the timing of single instructions on or off: needs params.op_times. A device with a queue times one run
    * of each program a step, its second if it has one, the others every run. */
@@ -101,7 +101,7 @@ typedef struct zb_device_def {
   zb_op_time *(*op_times)(zb_device_program *program);
   /* What launches took since the device was opened; all zero unless params.profile was set. */
   void (*profile)(const zb_device *device, zb_device_profile *out);
-  /* What fixes the bits of its results beside the plan: "avx512". */
+  /* What fixes the bits of its results besides the plan: "avx512". */
   const char *(*instruction_set)(void);
 } zb_device_def;
 

@@ -351,8 +351,7 @@ static bool is_there(const zb_costs *costs, const zb_json_field *field) {
 }
 
 zb_status zb_costs_write(const zb_costs *costs, const char *path) {
-  zb_text out;
-  zb_text_init(&out);
+  zb_text out = {0};
   zb_text_add(&out, "{\"format\": \"zb-costs\", \"version\": %d", ZB_COSTS_VERSION);
   for (const zb_json_field *field = file_fields; field->name; ++field) {
     if (!is_there(costs, field)) continue;

@@ -26,8 +26,7 @@ static void add_place(zb_text *out, const zb_json_place *at) {
 }
 
 static zb_status error_at(const zb_json_place *at, const char *whole_file, const char *message) {
-  zb_text place;
-  zb_text_init(&place);
+  zb_text place = {0};
   add_place(&place, at);
   zb_status status =
       ZB_ERROR(INVALID, "%s: %s%s%s", at->source->name, at->within && place.data ? place.data : whole_file,
@@ -45,10 +44,9 @@ zb_status zb_json_error(const zb_json_place *at, const char *format, ...) {
   return error_at(at, "", message);
 }
 
-/* The value as it stands in the file, shortened. */
+/* The value as it is in the file, shortened. */
 static void show(const json_t *value, char text[SHOWN_BYTES]) {
-  zb_text dump;
-  zb_text_init(&dump);
+  zb_text dump = {0};
   zb_status status = NULL;
   if (!value)
     zb_text_add(&dump, "none");
@@ -78,8 +76,7 @@ zb_status zb_json_wrong(const zb_json_place *at, const json_t *value, const char
 
 static zb_status unknown_key(const zb_json_place *at, const char *name, const zb_json_field *fields) {
   const char *names[KEYS_MAX];
-  zb_text list;
-  zb_text_init(&list);
+  zb_text list = {0};
   int count = 0;
   for (; fields[count].name && count < KEYS_MAX; ++count)
     zb_text_add(&list, "%s%s", count ? ", " : "", names[count] = fields[count].name);

@@ -4,7 +4,7 @@
  * goes. One table of fields gives a strict reader, a writer, the release of what was read, and errors that name the
  * file and the place in it. What is too odd for a row has a function of its own in the row.
  *
- * A place is where in a file a value stands: the key in its object, or the index in its list, and the place around it.
+ * A place is where a value is in a file: the key in its object, or the index in its list, and the place around it.
  * Places live on the stack of the reader, and become text ("stages[2].time_ms[1]") only in an error.
  */
 #ifndef ZB_FORMATS_JSON_FIELDS_H
@@ -55,7 +55,7 @@ typedef struct zb_json_field {
   size_t offset;
   int64_t low, high;
   bool required;
-  int values;                         /* of numbers: 0: one, ZB_JSON_EACH, else a list of so many in place */
+  int values;                         /* of numbers: 0: one, ZB_JSON_EACH, else a list of this length, in place */
   const char *instead_of;             /* an earlier member that may not be there too */
   const char *with;                   /* a member of this object without which this one may not be, and must be with */
   const struct zb_json_field *fields; /* of OBJECT and OBJECTS */

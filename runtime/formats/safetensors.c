@@ -314,8 +314,7 @@ static void add_start(const char *header, size_t length, zb_text *start) {
 static zb_status make_start(const zb_store *store, const char *path, zb_text *start) {
   json_t *header = make_header(store);
   zb_status status = NULL;
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   if (zb_json_out_of_memory())
     status = ZB_OUT_OF_MEMORY();
   else if (!header)
@@ -365,8 +364,7 @@ static zb_status check_written(const zb_store *store, const char *path, const ch
 zb_status zb_store_write(const zb_store *store, const char *path) {
   zb_status status = NULL;
   zb_file_writer writer = {.descriptor = -1};
-  zb_text start;
-  zb_text_init(&start);
+  zb_text start = {0};
   ZB_TRY_GOTO(make_start(store, path, &start));
   ZB_TRY_GOTO(zb_file_writer_open(&writer, path));
   ZB_TRY_GOTO(zb_file_writer_add(&writer, start.data, start.length));
@@ -387,8 +385,7 @@ cleanup:
 /* Opens FOLDER OF PATH/name. */
 static zb_status open_beside(const char *path, const char *name, zb_store **out) {
   const char *slash = strrchr(path, '/');
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   if (slash) zb_text_add_bytes(&text, path, (size_t)(slash - path) + 1);
   zb_text_add(&text, "%s", name);
   zb_status status = text.failed ? ZB_OUT_OF_MEMORY() : zb_store_open(text.data, out);
@@ -490,8 +487,7 @@ static zb_status add_to_index(const char *path, const char *file, json_t *weight
 zb_status zb_store_write_index(const char *path, const char *const *files, int count) {
   zb_status status = NULL;
   uint64_t total_bytes = 0;
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_json_watch();
   json_t *weight_map = json_object(), *index = NULL;
   if (!weight_map) return ZB_OUT_OF_MEMORY();

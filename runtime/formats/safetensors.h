@@ -32,7 +32,7 @@ zb_status zb_store_set_metadata(zb_store *store, const char *key, const char *va
  * leaves the old file. */
 zb_status zb_store_write(const zb_store *store, const char *path) ZB_MUST_USE;
 
-/* A set that lies in several files beside an index, as Hugging Face's model.safetensors.index.json: "weight_map" says
+/* A set that lies in several files next to an index, as Hugging Face's model.safetensors.index.json: "weight_map" says
  * which file has a tensor. Opening maps all of them; metadata are those of the first file in the order of names, and
  * each must have the same value in all files for `same_keys` (ended by NULL). INVALID for an index that names what is
  * not there. */

@@ -1,5 +1,5 @@
 /* Timelines as SVG: a row of boxes and a memory curve a rank, one self-contained file without scripts. Several of them
- * stand under each other, on one scale of time and one of memory.
+ * are drawn under each other, on one scale of time and one of memory.
  *
  * All coordinates are printed as rounded integers of a hundredth of a pixel, so that the same timeline gives the same
  * bytes on every machine and in every locale. The drawing is as wide as usual jobs need for the number of their
@@ -20,7 +20,7 @@
 /* Pixels. */
 enum {
   MARGIN = 24,
-  LEFT = 112, /* start of the plot: rank and its peak stand left of it */
+  LEFT = 112, /* start of the plot: the rank and its peak are left of it */
   RIGHT = 88, /* from the end of the plot: idle share */
   TOP = 104,  /* title, note, legend */
   BOX = 30,   /* height of a row of jobs */
@@ -34,7 +34,7 @@ enum {
 };
 
 /* Labels, in pixels of widths: a letter of usual and of small size, as wide as the fonts of add_styles have digits, and
- * what is left free beside it. */
+ * what is left free around it. */
 static const double LETTER = 6.8, SMALL_LETTER = 5.2, BESIDE = 4.4, SMALL_BESIDE = 2.4, ROUNDING = 0.01;
 
 /* How a kind of job looks; chunk 0 is drawn so, later chunks lighter. name, label: of jobs that are not of a
@@ -73,7 +73,7 @@ typedef struct picture {
   int top;          /* where it starts in the drawing */
   bool drawn[STYLE_COUNT];
   bool labelled; /* some job has the number of its micro-batch */
-  bool brief;    /* so many jobs that letters count */
+  bool brief;    /* there are many jobs, so text is kept short */
   /* Common to all of a drawing. */
   int64_t span_ps;
   double scale; /* pixels a ps */
@@ -318,7 +318,7 @@ static void add_header(picture *p) {
   zb_text_add(out, "</text>\n");
 }
 
-enum { SIGN = 20, LEGEND_GAP = 14 }; /* what stands before a text of the legend, and between two */
+enum { SIGN = 20, LEGEND_GAP = 14 }; /* the room before a text of the legend, and between two */
 
 /* A text of the legend; *x moves behind it. */
 static void add_legend_text(picture *p, int *x, int y, const char *text) {
@@ -535,8 +535,7 @@ zb_status zb_timeline_svg_all(const zb_timeline *timelines, int count, const cha
   if (count < 1) return ZB_ERROR(INVALID, "timelines: expected 1 or more, got %d", count);
   for (int i = 0; i < count; ++i)
     ZB_TRY(check(&timelines[i]));
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_status status = NULL;
   zb_arena memory = {0};
   picture *pictures = ZB_NEW(&memory, picture, count);

@@ -83,8 +83,7 @@ static int spread(trace *t, int64_t begin, int64_t end) {
 
 /* "rank 0 (stage 0,7)": virtual stages as they first occur. */
 static void name_rank(trace *t, int rank, int64_t begin, int64_t end) {
-  zb_text name;
-  zb_text_init(&name);
+  zb_text name = {0};
   zb_text_add(&name, "rank %d", rank);
   const size_t plain = name.length;
   for (int64_t i = begin; i < end; ++i) {
@@ -203,8 +202,7 @@ static zb_status check(const zb_timeline *timeline) {
 zb_status zb_timeline_chrome(const zb_timeline *timeline, const char *path) {
   ZB_TRY(check(timeline));
   const size_t count = (size_t)timeline->event_count;
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   trace t = {.timeline = timeline, .out = &text, .first = true};
   t.events = ZB_NEW(&t.memory, const zb_event *, count);
   t.threads = ZB_NEW(&t.memory, int, count);

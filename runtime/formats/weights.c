@@ -41,8 +41,7 @@ static zb_status open_folder(const char *folder, zb_store **out) {
   static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
   const size_t files = sizeof folder_files / sizeof folder_files[0], count = files + sizeof pickles / sizeof pickles[0];
   for (size_t i = 0; i < count; ++i) {
-    zb_text path;
-    zb_text_init(&path);
+    zb_text path = {0};
     zb_text_add(&path, "%s/%s", folder, i < files ? folder_files[i] : pickles[i - files]);
     bool found = !path.failed && is_file(path.data);
     zb_status status = path.failed ? ZB_OUT_OF_MEMORY() : NULL;
@@ -64,7 +63,7 @@ zb_status zb_weights_open(const char *path, zb_store **out) {
 
 /* A way to spell all names: with the prefix taken from the wanted ones, or put before them. */
 typedef struct spelling {
-  const char *prefix; /* in a name of somebody else's; length bytes of it */
+  const char *prefix; /* borrowed from a name: its first `length` bytes */
   size_t length;
   bool added; /* put before wanted names, else taken from them */
   int found;
@@ -140,8 +139,7 @@ static zb_status choose_spelling(zb_weights *w, search *it, const char *path, bo
   bool of_another_model = !partial && it->best.found < w->count / 2; /* then what is missing says more */
   if (it->rival.length == 0 || of_another_model) return NULL;
   const spelling *both[] = {&it->best, &it->rival};
-  zb_text ways;
-  zb_text_init(&ways);
+  zb_text ways = {0};
   for (int i = 0; i < 2; ++i)
     zb_text_add(&ways, "%s'%.*s' %s", i ? ", and " : "", (int)both[i]->length, both[i]->prefix,
                 both[i]->added ? "put before them" : "taken from them");
@@ -208,7 +206,7 @@ static void list_missing(const zb_weights *w, zb_text *text, int most) {
     if (!zb_map_get(w->by_name, w->wanted[i].name, NULL)) list_name(text, index++, w->missing, most, w->wanted[i].name);
 }
 
-/* The only tensor that nobody asked for, if it has the shape of the only one that is missing: it may be that under its
+/* The only tensor that is not asked for, if it has the shape of the only one that is missing: it may be that under its
  * other name (tied weights). */
 static const char *other_name(const zb_weights *w) {
   const zb_stored_tensor *left = NULL;
@@ -225,8 +223,7 @@ static const char *other_name(const zb_weights *w) {
 }
 
 static zb_status refuse_missing(const zb_weights *w, const char *path) {
-  zb_text names;
-  zb_text_init(&names);
+  zb_text names = {0};
   list_missing(w, &names, LISTED_MISSING);
   const char *other = other_name(w);
   zb_status status = names.failed ? ZB_OUT_OF_MEMORY()
@@ -246,11 +243,10 @@ static void add_note(zb_weights *w, zb_text *text) {
 }
 
 static zb_status make_notes(zb_weights *w) {
-  zb_text text;
+  zb_text text = {0};
   int surplus = 0, index = 0;
   for (int i = 0; i < zb_store_count(w->store); ++i)
     surplus += !w->used[i];
-  zb_text_init(&text);
   if (w->spelling.length > 0) {
     zb_text_add(&text, "names of the model are looked for %s '", w->spelling.added ? "with" : "without");
     zb_text_add(&text, "%.*s' in front", (int)w->spelling.length, w->spelling.prefix);
@@ -294,7 +290,6 @@ zb_status zb_weights_match(const zb_store *store, const char *path, const zb_wan
   zb_weights *w = zb_alloc(sizeof *w);
   if (!w) return ZB_OUT_OF_MEMORY();
   *w = (zb_weights){.store = store, .wanted = wanted, .count = count};
-  zb_text_init(&it.buffer);
   zb_status status = match(w, &it, path, partial);
   zb_text_deinit(&it.buffer);
   zb_arena_deinit(&it.memory);

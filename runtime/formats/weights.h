@@ -20,7 +20,7 @@ typedef struct zb_weights zb_weights;
 
 /* Finds what is wanted in a store: by the same names, or else by the one prefix that, put before or taken from all
  * names, finds the most; never by a guess for one tensor. A wanted f32 takes f32, bf16 and f16; all else its own dtype
- * only. Texts of `wanted` are lent until zb_weights_destroy, and so is the store. INVALID: two prefixes find equally
+ * only. Texts of `wanted` and the store are borrowed until zb_weights_destroy. INVALID: two prefixes find equally
  * many; what is missing (unless `partial`), by name; shapes or dtypes that differ. `path`: for messages. */
 zb_status zb_weights_match(const zb_store *store, const char *path, const zb_wanted *wanted, int count, bool partial,
                            zb_weights **out) ZB_MUST_USE;

@@ -1,4 +1,4 @@
-/* The processes of a run: what they do together beside the messages of a plan. A transport between processes brings
+/* The processes of a run: what they do together besides the messages of a plan. A transport between processes brings
  * one.
  *
  * Ranks are laid over processes in contiguous blocks (zb_group_ranks). Every function that takes a group of more than
@@ -18,14 +18,14 @@ typedef struct zb_group_params {
   void (*give_up)(zb_status status); /* as in zb_session_params */
   /* Where process 0 waits for the others, for a wire that has no launcher of its own. */
   const char *address; /* NULL: not said */
-  int port, ports;     /* the first that is free of so many */
+  int port, ports;     /* the first free one of `ports`, from `port` on */
   uint64_t run;        /* a digest of what tells this run from others that may be near */
 } zb_group_params;
 
 typedef struct zb_group_def {
   /* Finds the other processes. */
   zb_status (*open)(const zb_group_params *params, zb_group **out);
-  /* together: all processes come here, so wait for them; else leave at once, what was aborted is told first. */
+  /* together: all processes call it, so it waits for them; else it ends at once, after an abort has been sent. */
   void (*close)(zb_group *group, bool together);
   int (*process)(const zb_group *group); /* from 0 */
   int (*processes)(const zb_group *group);
@@ -36,10 +36,10 @@ typedef struct zb_group_def {
                      void (*merge)(void *total, const void *one, size_t bytes));
   /* Process 0 gets the bytes of every process, one after another in their order (zb_free). Elsewhere *out is NULL. */
   zb_status (*gather)(zb_group *group, const void *mine, size_t bytes, void **out, size_t *out_bytes);
-  /* Asks the other processes whether they are there, for an eighth of the time-out or a second, and writes who does not
-   * answer into text: "" if all do. False if the run was aborted meanwhile. Thread-safe. */
+  /* Asks the other processes whether they are there, for an eighth of the time-out or a second, and names those that do
+   * not answer in text: "" if all do. False if the run was aborted meanwhile. Thread-safe. */
   bool (*find_silent)(zb_group *group, char *text, size_t size);
-  /* Tells the other processes that `rank` gave up: what they wait for fails with PEER and this reason. Thread-safe. */
+  /* Tells the other processes that `rank` aborts: what they wait for fails with PEER and this reason. Thread-safe. */
   void (*abort)(zb_group *group, int rank, const char *reason);
 } zb_group_def;
 

@@ -23,7 +23,7 @@ typedef struct mailbox {
   int64_t complete_ps;
 } mailbox;
 
-/* A rank that sleeps. `asleep` lets a completing rank skip the lock when nobody does. */
+/* A rank that sleeps. `asleep` lets a completing rank skip the lock when none does. */
 typedef struct sleeper {
   pthread_mutex_t mutex;
   pthread_cond_t wake;
@@ -168,7 +168,7 @@ static bool over(zb_mailboxes *boxes, int message) {
 
 static void sleep_until_over(zb_mailboxes *boxes, int rank, int message, int64_t timeout_ms) {
   sleeper *s = &boxes->sleepers[rank - boxes->params.first_rank];
-  const struct timespec deadline = zb_monotonic_time(zb_monotonic_ps() + timeout_ms * INT64_C(1000000000));
+  const struct timespec deadline = zb_monotonic_time(zb_monotonic_ps() + timeout_ms * ZB_MS_PS);
   pthread_mutex_lock(&s->mutex);
   atomic_store(&s->asleep, 1);
   while (!over(boxes, message))

@@ -35,8 +35,8 @@ bool zb_mailboxes_test(const zb_mailboxes *boxes, int message);
 zb_status zb_mailboxes_wait(zb_mailboxes *boxes, int rank, int message) ZB_MUST_USE;
 /* The same for more_ms behind a time-out. */
 zb_status zb_mailboxes_wait_more(zb_mailboxes *boxes, int rank, int message, int64_t more_ms) ZB_MUST_USE;
-/* Makes every wait fail with PEER: `rank` gave up for this reason; rank -1: the reason says all. The first one counts;
- * true if it is this. */
+/* Makes every wait fail with PEER: `rank` aborts for this reason; rank -1: the reason is the whole text. The first one
+ * counts; true if it is this. */
 bool zb_mailboxes_abort(zb_mailboxes *boxes, int rank, const char *reason);
 /* All messages are complete: makes ready for the next step. */
 zb_status zb_mailboxes_reset(zb_mailboxes *boxes) ZB_MUST_USE;

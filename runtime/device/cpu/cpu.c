@@ -1,4 +1,4 @@
-/* The cpu device: the calling thread of a rank runs the kernels, with threads of its own beside it. And the sim device:
+/* The cpu device: the calling thread of a rank runs the kernels, with threads of its own. And the sim device:
  * the same kernels, so the same bits, on a virtual clock.
  *
  * prepare() chooses a kernel for each instruction and builds its call once; launch() only writes data pointers (arena +

@@ -31,7 +31,7 @@ typedef struct zb_cuda_gpu {
   int priority_least, priority_greatest;
   int queues;      /* of the hardware: more streams than these may hold up each other */
   int processors;  /* 0: not known */
-  bool busy;       /* something may be running that nobody has waited for */
+  bool busy;       /* something may be running that was not waited for */
   CUevent base;    /* trace: when the times of a step begin */
   int64_t base_ps; /* the same on the clock of the host */
 } zb_cuda_gpu;
@@ -40,8 +40,8 @@ typedef struct zb_cuda_gpu {
 zb_status zb_cuda_gpu_open(const zb_cuda_setup *setup, bool trace, zb_cuda_gpu **out) ZB_MUST_USE;
 zb_cuda_gpu *zb_cuda_gpu_share(zb_cuda_gpu *gpu);
 void zb_cuda_gpu_release(zb_cuda_gpu *gpu);
-/* Waits for all that was enqueued, by any rank: after a failure, before memory goes, on any thread. Errors were told
- * already. */
+/* Waits for all that was enqueued, by any rank: after a failure, before memory goes, on any thread. Errors were
+ * reported already. */
 void zb_cuda_gpu_quiet(zb_cuda_gpu *gpu);
 /* When an event happened, on the clock of the host; it must be over. */
 int64_t zb_cuda_event_ps(const zb_cuda_gpu *gpu, CUevent event);
@@ -49,8 +49,10 @@ int64_t zb_cuda_event_ps(const zb_cuda_gpu *gpu, CUevent event);
 zb_status zb_cuda_events_create(const zb_cuda_gpu *gpu, int count, unsigned flags, CUevent **out) ZB_MUST_USE;
 void zb_cuda_events_destroy(const zb_cuda_gpu *gpu, CUevent *events, int count);
 
-/* Host memory that copies run from and to beside the host: a ring of buffers for inputs, and places for losses. */
+/* Host memory that copies read and write while the host goes on: a ring of buffers for inputs, and places for losses.
+ */
 typedef struct zb_cuda_staging {
+  zb_arena arena;        /* of busy, targets */
   unsigned char *memory; /* pinned: buffers, then losses, then the fault record */
   uint64_t buffer_bytes;
   int buffer_count, next, current; /* current: the one that was handed out last; -1: none */
@@ -64,6 +66,7 @@ typedef struct zb_cuda_staging {
 
 /* Times of the single instructions of a subprogram: events around the launches of one run a step (op_clock.c). */
 typedef struct zb_cuda_op_clock {
+  zb_arena memory; /* of times, numbers */
   const zb_plan_subprogram *subprogram;
   zb_op_time *times; /* [instruction] */
   CUevent *events;   /* [instruction + 1]: before each launch, and after the last */

@@ -4,10 +4,8 @@
 #include "runtime/base/memory.h"
 #include "runtime/plan/access.h"
 
-enum { CLEARING = 0 }; /* jobs are numbered from 1 in the maps */
-enum {
-  PROGRESS_JOBS = 4
-}; /* so many jobs at most between two events: a device that stands still must be told from one that works long */
+enum { CLEARING = 0 };      /* jobs are numbered from 1 in the maps */
+enum { PROGRESS_JOBS = 4 }; /* at most, between two events: a device that hangs must be told from one that works long */
 
 typedef struct walk {
   const zb_plan *plan;

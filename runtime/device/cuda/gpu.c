@@ -1,9 +1,10 @@
 /* One GPU of a process: libraries, context, kernels, shared by its ranks (cuda.h). Tests: test/runtime/device/cuda. */
+#include "runtime/base/clock.h"
 #include "runtime/device/cuda/cuda.h"
 
 #include <stdlib.h>
 
-enum { CAPABILITY_MAJOR = 8, PS_A_MILLISECOND = 1000000000, QUEUES = 32 };
+enum { CAPABILITY_MAJOR = 8, QUEUES = 32 };
 
 /* No more streams than queues, or streams that wait could hold up others: the driver's default is 8, its most 32. It
  * reads this once, when it starts. What the environment says is meant for other programs: some are advised to have one
@@ -81,7 +82,7 @@ void zb_cuda_gpu_quiet(zb_cuda_gpu *gpu) {
 int64_t zb_cuda_event_ps(const zb_cuda_gpu *gpu, CUevent event) {
   float milliseconds = 0;
   if (gpu->api.cuEventElapsedTime(&milliseconds, gpu->base, event) != CUDA_SUCCESS) return gpu->base_ps;
-  return gpu->base_ps + (int64_t)((double)milliseconds * PS_A_MILLISECOND);
+  return gpu->base_ps + (int64_t)((double)milliseconds * (double)ZB_MS_PS);
 }
 
 zb_status zb_cuda_events_create(const zb_cuda_gpu *gpu, int count, unsigned flags, CUevent **out) {

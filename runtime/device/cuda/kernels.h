@@ -14,7 +14,7 @@ typedef struct zb_cuda_kernel_options {
   bool tf32; /* f32 products on tensor cores that round operands to 10 bits of fraction */
 } zb_cuda_kernel_options;
 
-/* Who wants to know where a run is: `at` is called before the launch that does call `number` and those up to the next
+/* Follows a run: `at` is called before the launch that does call `number` and those up to the next
  * number. */
 typedef struct zb_cuda_watch {
   zb_status (*at)(void *context, int number);
@@ -38,7 +38,7 @@ typedef struct zb_cuda_kernel_set {
    * run() only enqueues. Not while a stream captures. NULL: nothing depends on them. On failure *out_failed is the
    * call. */
   zb_status (*settle)(void *launcher, void *program, int *out_failed);
-  /* Enqueues all calls in order; call i has the number first_instruction + i in fault records. watch: NULL: nobody. On
+  /* Enqueues all calls in order; call i has the number first_instruction + i in fault records. watch: may be NULL. On
    * failure *out_failed is the call. */
   zb_status (*run)(void *launcher, void *program, int first_instruction, const zb_cuda_watch *watch, int *out_failed);
   /* Whether a copy of the fault record says that a kernel failed; if so, which instruction, what value, and why (static

@@ -5,14 +5,12 @@
  * time among them by their elements. There are as many events as instructions, made once, so a step with times
  * allocates nothing either. Tests: test/runtime/device/cuda/step_test.c.
  */
+#include "runtime/base/clock.h"
 #include "runtime/device/cuda/cuda.h"
-
-enum { PS_A_MILLISECOND = 1000000000 };
 
 void zb_cuda_op_clock_deinit(zb_device *device, zb_cuda_op_clock *clock) {
   if (clock->subprogram) zb_cuda_events_destroy(device->gpu, clock->events, clock->subprogram->instruction_count + 1);
-  zb_free(clock->times);
-  zb_free(clock->numbers);
+  zb_arena_deinit(&clock->memory);
   *clock = (zb_cuda_op_clock){0};
 }
 
@@ -27,9 +25,9 @@ static int runs_a_step(const zb_device *device, const zb_plan_subprogram *subpro
 zb_status zb_cuda_op_clock_init(zb_device *device, const zb_plan_subprogram *subprogram, zb_cuda_op_clock *out) {
   size_t count = (size_t)subprogram->instruction_count;
   *out = (zb_cuda_op_clock){.subprogram = subprogram, .timed_run = runs_a_step(device, subprogram) > 1};
-  out->times = zb_alloc(sizeof(zb_op_time) * (count + 1));
-  out->numbers = zb_alloc(sizeof(int) * (count + 1));
-  if (!out->times || !out->numbers) return ZB_OUT_OF_MEMORY();
+  out->times = ZB_NEW(&out->memory, zb_op_time, count);
+  out->numbers = ZB_NEW(&out->memory, int, count);
+  ZB_TRY(zb_arena_status(&out->memory));
   return zb_cuda_events_create(device->gpu, (int)count + 1, CU_EVENT_DEFAULT, &out->events);
 }
 
@@ -79,6 +77,6 @@ void zb_cuda_op_clock_settle(const zb_device *device, zb_cuda_op_clock *clock) {
     int end = i + 1 < clock->launches ? clock->numbers[i + 1] : clock->subprogram->instruction_count;
     if (device->gpu->api.cuEventElapsedTime(&milliseconds, clock->events[i], clock->events[i + 1]) != CUDA_SUCCESS)
       continue;
-    share(clock, clock->numbers[i], end, (double)milliseconds * PS_A_MILLISECOND);
+    share(clock, clock->numbers[i], end, (double)milliseconds * (double)ZB_MS_PS);
   }
 }

@@ -84,7 +84,7 @@ static zb_status name_call(const zb_device_program *program, int failed, zb_stat
   return zb_status_note(status, "%s", zb_call_text(program->calls.items[failed].instruction, text, sizeof text));
 }
 
-/* Enqueues the instructions one by one, or into a capture. watch: NULL: nobody. */
+/* Enqueues the instructions one by one, or into a capture. watch: may be NULL. */
 static zb_status run_all(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases,
                          const zb_cuda_watch *watch) {
   int failed = -1;

@@ -38,9 +38,9 @@ zb_status zb_cuda_staging_init(zb_device *device) {
   memset(s->memory, 0, bytes);
   s->losses = (float *)(void *)(s->memory + ring);
   s->fault = s->memory + ring + losses;
-  s->busy = zb_alloc(sizeof(bool) * (size_t)s->buffer_count);
-  s->targets = zb_alloc(sizeof(float *) * ((size_t)s->loss_capacity + 1));
-  if (!s->busy || !s->targets) return ZB_OUT_OF_MEMORY();
+  s->busy = ZB_NEW(&s->arena, bool, s->buffer_count);
+  s->targets = ZB_NEW(&s->arena, float *, s->loss_capacity);
+  ZB_TRY(zb_arena_status(&s->arena));
   return zb_cuda_events_create(device->gpu, s->buffer_count, CU_EVENT_DISABLE_TIMING, &s->events);
 }
 
@@ -48,8 +48,7 @@ void zb_cuda_staging_deinit(zb_device *device) {
   zb_cuda_staging *s = &device->staging;
   zb_cuda_events_destroy(device->gpu, s->events, s->buffer_count);
   if (s->memory) device->gpu->api.cuMemFreeHost(s->memory);
-  zb_free(s->busy);
-  zb_free(s->targets);
+  zb_arena_deinit(&s->arena);
 }
 
 zb_status zb_cuda_device_stage(zb_device *device, uint64_t bytes, void **out) {

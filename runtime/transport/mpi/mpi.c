@@ -22,8 +22,7 @@ enum {
   WORD_SLOT = 1,
   SLOTS = 2,
 };
-static const int64_t farewell_ps =
-    INT64_C(700) * 1000 * 1000 * 1000; /* for others to receive an abort before this process ends */
+static const int64_t farewell_ps = 700 * ZB_MS_PS; /* for others to receive an abort before this process ends */
 
 /* What travels with TAG_WORD: asks whether the receiver is there, or says that the sender is. */
 typedef struct word_record {

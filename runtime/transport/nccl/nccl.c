@@ -5,10 +5,10 @@
  * NCCL has no tags: what a communicator is given is matched in order. The plan gives both ends of a channel the same
  * order, and a rank posts in the order of its jobs, from one thread; an operation needs no buffer of NCCL to end, as
  * the plan is proved without any. Channels are numbered by their first message in the plan, and connected and warmed up
- * in that order by all ranks, so nobody waits in a circle, and no connection is built within a step.
+ * in that order by all ranks, so there is no circle of waits, and no connection is built within a step.
  *
  * Communicators do not block: a call may come back while NCCL works on it, and nothing may follow on that communicator
- * before it is done. So the host can always give up: on an error, a peer that is gone or a time-out all communicators
+ * before it is done. So the host can always abort: on an error, a peer that is gone or a time-out all communicators
  * are aborted, which ends what their streams hold. Sources: NCCL user guide, "Fault tolerance", "Group calls",
  * "Point-to-point". Tests: test/runtime/device/cuda/nccl_test.c.
  */
@@ -159,7 +159,7 @@ static zb_status nccl_open(const zb_transport_params *params, zb_transport **out
 }
 
 /* An operation of NCCL keeps its stream and some multiprocessors until the other end is there, which may need work that
- * this process enqueues later: that must find a queue of the hardware that nobody waits in, and room. */
+ * this process enqueues later: that must find a queue of the hardware in which nothing waits, and room. */
 static zb_status check_room(const zb_transport *transport, int channels) {
   const zb_cuda_gpu *gpu = transport->gpu;
   int inside = zb_cuda_streams_channels(transport->inside), streams = transport->rank_count + inside + channels;
@@ -222,7 +222,7 @@ static zb_status settle(zb_transport *transport, const channel *c, ncclResult_t 
   while (result == ncclInProgress) {
     int64_t now = zb_monotonic_ps();
     if (start == 0) start = now;
-    if (now - start > transport->timeout_ms * INT64_C(1000000000)) {
+    if (now - start > transport->timeout_ms * ZB_MS_PS) {
       abort_all(transport);
       return ZB_ERROR(TIMEOUT, "rank %d waited %.1f s for %s with rank %d", own_of(transport, c),
                       (double)transport->timeout_ms / 1e3, function, peer_of(transport, c));
@@ -234,7 +234,7 @@ static zb_status settle(zb_transport *transport, const channel *c, ncclResult_t 
   return result == ncclSuccess ? NULL : failed(transport, c, (int)result, function);
 }
 
-/* Sends or receives so many bytes; the other end has the index 0 (source) or 1 (destination). */
+/* Sends or receives `bytes` bytes; the other end has the index 0 (source) or 1 (destination). */
 static ncclResult_t move(const zb_transport *transport, const channel *c, CUdeviceptr at, uint64_t bytes) {
   const zb_cuda_api *api = &transport->gpu->api;
   void *memory = (void *)(uintptr_t)at;
@@ -346,7 +346,7 @@ static zb_status nccl_order(zb_transport *transport, int rank, int message) {
                zb_cuda_streams_done(transport->inside)[message], 0);
 }
 
-/* A post of ours needs nobody else, so there is nothing to wait for. */
+/* A post of this process needs no other, so there is nothing to wait for. */
 static zb_status nccl_wait(zb_transport *transport, int rank, int message) {
   if (is_inside(transport, message)) return zb_transport_streams.wait(transport->inside, rank, message);
   if (transport->messages[message].enqueued) return NULL;

@@ -18,16 +18,13 @@
 #include <unistd.h>
 
 enum { HOST_BYTES = 64 };
-static const int64_t ms_ps = INT64_C(1000) * 1000 * 1000;
-static const int64_t spin_ps = INT64_C(50) * 1000 * 1000;      /* after something happened, where a core is free */
-static const int64_t nap_least_ps = INT64_C(20) * 1000 * 1000; /* between two looks at what is under way */
-static const int64_t nap_most_ps = INT64_C(500) * 1000 * 1000;
-static const int64_t nap_idle_ps = INT64_C(10) * 1000 * 1000 * 1000; /* nothing is: only an abort could come */
-static const int64_t stop_least_ps =
-    INT64_C(2) * 1000 * 1000 * 1000 * 1000; /* between two turns: longer than any load of a machine makes it */
-static const int64_t stop_known_ps =
-    INT64_C(10) * 1000 * 1000 * 1000 * 1000; /* how long a stop explains what is found after it */
-static const int64_t watch_ps = INT64_C(200) * 1000 * 1000 * 1000;
+static const int64_t spin_ps = 50 * ZB_US_PS;      /* after something happened, where a core is free */
+static const int64_t nap_least_ps = 20 * ZB_US_PS; /* between two looks at what is under way */
+static const int64_t nap_most_ps = 500 * ZB_US_PS;
+static const int64_t nap_idle_ps = 10 * ZB_MS_PS;  /* nothing is: only an abort could come */
+static const int64_t stop_least_ps = 2 * ZB_S_PS;  /* between two turns: longer than any load of a machine makes it */
+static const int64_t stop_known_ps = 10 * ZB_S_PS; /* how long a stop explains what is found after it */
+static const int64_t watch_ps = 200 * ZB_MS_PS;
 
 /* What all know of a process. */
 typedef struct process_record {
@@ -450,7 +447,8 @@ static void name_silent(const zb_group *group, char *text, size_t size) {
 }
 
 static bool find_silent_locked(zb_group *group, char *text, size_t size) {
-  struct timespec until = zb_monotonic_time(zb_monotonic_ps() + zb_engine_probe_ms(group->params.timeout_ms) * ms_ps);
+  struct timespec until =
+      zb_monotonic_time(zb_monotonic_ps() + zb_engine_probe_ms(group->params.timeout_ms) * ZB_MS_PS);
   text[0] = '\0';
   if (!group->asking) { /* else another rank has asked just now */
     memset(group->answered, 0, sizeof(bool) * (size_t)group->processes);
@@ -503,8 +501,8 @@ static bool await_transfers(zb_group *group, int64_t until_ps) {
 static zb_status run_transfers(zb_group *group, int count) {
   zb_status status = NULL;
   char silent[2 * ZB_WIRE_REASON_BYTES] = "";
-  const int64_t probe_ps = zb_engine_probe_ms(group->params.timeout_ms) * ms_ps, begin_ps = zb_monotonic_ps();
-  const int64_t end_ps = begin_ps + group->params.timeout_ms * ms_ps;
+  const int64_t probe_ps = zb_engine_probe_ms(group->params.timeout_ms) * ZB_MS_PS, begin_ps = zb_monotonic_ps();
+  const int64_t end_ps = begin_ps + group->params.timeout_ms * ZB_MS_PS;
   pthread_mutex_lock(&group->mutex);
   memset(group->transfer_done, 0, sizeof(bool) * (size_t)count);
   group->batch_count = group->batch_left = count;

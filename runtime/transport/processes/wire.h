@@ -13,7 +13,7 @@
 
 typedef struct zb_wire zb_wire;
 
-/* Bytes for or from one process, beside the messages of a plan. Both sides know how many. */
+/* Bytes for or from one process, besides the messages of a plan. Both sides know how many. */
 typedef struct zb_wire_transfer {
   bool sends;
   int peer;
@@ -22,7 +22,7 @@ typedef struct zb_wire_transfer {
 } zb_wire_transfer;
 
 enum { ZB_WIRE_REASON_BYTES = 1024 };
-/* The news that a process gives up, as both wires send it. */
+/* An abort, as both wires send it. */
 typedef struct zb_wire_abort {
   int32_t rank;
   char reason[ZB_WIRE_REASON_BYTES];
@@ -34,15 +34,15 @@ typedef struct zb_wire_events {
   void (*message)(void *context, int message); /* complete on the side of this process */
   void (*transfer)(void *context, int peer);
   void (*answered)(void *context, int process);              /* zb_wire_def.ask */
-  void (*told)(void *context, int rank, const char *reason); /* another process gave up: zb_wire_def.tell */
+  void (*told)(void *context, int rank, const char *reason); /* another process aborts: zb_wire_def.tell */
   void (*lost)(void *context, int process, const char *how); /* "has died": the others can still be reached */
-  void (*failed)(void *context, const char *reason);         /* nobody can be reached any more */
+  void (*failed)(void *context, const char *reason);         /* no process can be reached any more */
 } zb_wire_events;
 
 typedef struct zb_wire_def {
   const char *name; /* "MPI" */
   /* Finds the other processes; *process is this one of *processes. The parameters and the events outlive the wire. A
-   * failure is marked as told only where another process is known to tell it. */
+   * failure is marked as told only where another process is known to report it. */
   zb_status (*open)(const zb_group_params *params, const zb_wire_events *events, zb_wire **out, int *process,
                     int *processes);
   /* together: all processes call it. Else what `tell` began is sent first, for less than a second. */
@@ -55,8 +55,8 @@ typedef struct zb_wire_def {
   void (*start_transfer)(zb_wire *wire, const zb_wire_transfer *transfer);
   /* Asks all others whether they are there. The wire of each answers by itself, whatever its ranks do. */
   void (*ask)(zb_wire *wire);
-  /* Tells all others that this process gives up, or that `rank` did (-1: the reason says all). Nothing is started after
-   * it. */
+  /* Tells all others that this process aborts, or that `rank` did (-1: the reason is the whole text). Nothing is
+   * started after it. */
   void (*tell)(zb_wire *wire, int rank, const char *reason);
   /* Looks at what is under way; true if something was finished. aborted: only what `tell` began still matters. */
   bool (*progress)(zb_wire *wire, bool aborted);

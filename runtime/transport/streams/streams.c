@@ -2,10 +2,10 @@
  * ranks). Of several processes it moves what stays in this one; for the rest it has the events
  * (runtime/transport/nccl).
  *
- * Whoever posts second enqueues: the channel's stream waits for the homes of both sides (edges.h), copies, and records
- * an event. The message is then complete as far as the host is concerned; a job that waits for it makes its compute
- * stream wait for the event. Channel streams have the highest priority, as copies must not queue behind a product. One
- * thread. Tests: test/runtime/device/cuda.
+ * The side that posts second enqueues: the channel's stream waits for the homes of both sides (edges.h), copies, and
+ * records an event. The message is then complete as far as the host is concerned; a job that waits for it makes its
+ * compute stream wait for the event. Channel streams have the highest priority, as copies must not queue behind a
+ * product. One thread. Tests: test/runtime/device/cuda.
  */
 #include "runtime/transport/streams/streams.h"
 

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 enum { PENDING_MAX = 256, PENDING_MIN = 32, ADDRESSES_MAX = 8, NAMED_MAX = 16, ROUND_MS = 100 };
-static const int64_t ms_ps = INT64_C(1000) * 1000 * 1000;
 static const int64_t hello_ms = 2000;  /* for the hello of a connection: what sends none is no process of ours */
 static const int64_t crowded_ms = 250; /* the same while other connections wait to be accepted */
 static const int64_t name_ms = 10000;  /* for a host to get its name, which on a cluster may come after its processes */
@@ -144,7 +143,7 @@ static void accept_all(rendezvous *r) {
 /* Port scanners and the like must not keep processes out: a connection that sends nothing is dropped, and sooner if all
  * entries are in use. A process sends its hello at once; only one that is held up for longer has to retry. */
 static void drop_late(rendezvous *r) {
-  int64_t limit_ps = (free_entry(r) ? hello_ms : crowded_ms) * ms_ps, now = zb_monotonic_ps();
+  int64_t limit_ps = (free_entry(r) ? hello_ms : crowded_ms) * ZB_MS_PS, now = zb_monotonic_ps();
   for (int i = 0; i < r->pending_count; ++i) {
     pending *p = &r->pending[i];
     bool is_late = p->descriptor >= 0 && now - p->since_ps > limit_ps;
@@ -163,10 +162,8 @@ static void list_processes(const rendezvous *r, bool connected, zb_text *out) {
 }
 
 static zb_status timed_out(const rendezvous *r, int left) {
-  zb_text came, missing;
+  zb_text came = {0}, missing = {0};
   const zb_group_params *params = r->params;
-  zb_text_init(&came);
-  zb_text_init(&missing);
   list_processes(r, true, &came);
   list_processes(r, false, &missing);
   zb_status status =
@@ -202,7 +199,7 @@ static zb_status await_processes(rendezvous *r, int left) {
       if (r->pending[i].descriptor >= 0 && asked[i].revents) ZB_TRY(receive_hello(r, &r->pending[i], &left));
     drop_late(r);
     accept_all(r);
-    if (now - looked_ps < ROUND_MS * ms_ps) continue;
+    if (now - looked_ps < ROUND_MS * ZB_MS_PS) continue;
     looked_ps = now;
     ZB_TRY(check_connected(r));
   }
@@ -238,7 +235,7 @@ static zb_status open_listener(rendezvous *r) {
 /* Sends all processes the verdict. One that it does not reach finds out by its connection. */
 static void announce(const rendezvous *r, zb_status failure) {
   zb_tcp_verdict v = {.magic = ZB_TCP_MAGIC, .id = r->id, .refused = (uint32_t)zb_status_code(failure)};
-  int64_t until = zb_monotonic_ps() + hello_ms * ms_ps;
+  int64_t until = zb_monotonic_ps() + hello_ms * ZB_MS_PS;
   if (failure) snprintf(v.text, sizeof v.text, "%s", zb_status_message(failure));
   if (failure && zb_status_hint_text(failure)) snprintf(v.hint, sizeof v.hint, "%s", zb_status_hint_text(failure));
   for (int i = 1; i < r->params->processes; ++i) {
@@ -268,7 +265,7 @@ static zb_status collect(rendezvous *r) {
 /* Connects to a process of this run. -1: it is not at this address; *why says what is, if anything. */
 static int connect_to(const rendezvous *r, const zb_tcp_address *address, int process, const char **why) {
   zb_tcp_hello hello;
-  int64_t soon = zb_monotonic_ps() + hello_ms * ms_ps, until = soon < r->until_ps ? soon : r->until_ps;
+  int64_t soon = zb_monotonic_ps() + hello_ms * ZB_MS_PS, until = soon < r->until_ps ? soon : r->until_ps;
   int descriptor = zb_tcp_connect(address, until);
   if (descriptor < 0) {
     *why = strerror(errno);
@@ -300,7 +297,7 @@ static zb_status find_process_0(rendezvous *r) {
     zb_tcp_address addresses[ADDRESSES_MAX];
     int count = zb_tcp_resolve(params->address, 0, addresses, ADDRESSES_MAX, &why);
     int64_t now = zb_monotonic_ps();
-    if (count == 0 && (now - start > name_ms * ms_ps || now + pause_ms * ms_ps > r->until_ps))
+    if (count == 0 && (now - start > name_ms * ZB_MS_PS || now + pause_ms * ZB_MS_PS > r->until_ps))
       return ZB_ERROR(INVALID, "cannot find the host '%s' of process 0: %s", params->address, why);
     for (int i = 0; i < params->ports; ++i) {
       for (int k = 0; k < count; ++k) {
@@ -309,7 +306,7 @@ static zb_status find_process_0(rendezvous *r) {
         if (r->sockets[0] >= 0) return NULL;
       }
     }
-    if (zb_monotonic_ps() + pause_ms * ms_ps > r->until_ps) return cannot_reach(r, why);
+    if (zb_monotonic_ps() + pause_ms * ZB_MS_PS > r->until_ps) return cannot_reach(r, why);
     nanosleep(&(struct timespec){.tv_nsec = (long)pause_ms * 1000000}, NULL);
     if (pause_ms < 250) pause_ms += pause_ms / 2;
   }
@@ -319,7 +316,7 @@ static zb_status find_process_0(rendezvous *r) {
 static zb_status receive_verdict(rendezvous *r, bool *again) {
   zb_tcp_verdict v = {0};
   /* From here on, because process 0 may have started later; its own limit is shorter, and it says so. */
-  int64_t until = zb_monotonic_ps() + (r->params->timeout_ms + hello_ms) * ms_ps;
+  int64_t until = zb_monotonic_ps() + (r->params->timeout_ms + hello_ms) * ZB_MS_PS;
   size_t bytes = sizeof(zb_tcp_address) * (size_t)r->params->processes;
   bool received = zb_tcp_receive(r->sockets[0], &v, sizeof v, until) && v.magic == ZB_TCP_MAGIC;
   if (received && v.refused) {
@@ -334,7 +331,7 @@ static zb_status receive_verdict(rendezvous *r, bool *again) {
   if (!r->addresses) return ZB_OUT_OF_MEMORY();
   if (received) received = zb_tcp_receive(r->sockets[0], r->addresses, bytes, until);
   r->id = v.id;
-  r->until_ps = zb_monotonic_ps() + r->params->timeout_ms * ms_ps;
+  r->until_ps = zb_monotonic_ps() + r->params->timeout_ms * ZB_MS_PS;
   if (received) return NULL;
   return ZB_ERROR(PEER, "process %d was with process 0, which did not say that all had come: %s", r->params->process,
                   errno ? strerror(errno) : "it has gone");
@@ -411,7 +408,8 @@ zb_status zb_tcp_rendezvous(const zb_group_params *params, int *sockets) {
   if (!r) return ZB_OUT_OF_MEMORY();
   *r = (rendezvous){.params = params, .sockets = sockets, .listener = -1};
   /* Process 0 ends first: it can name the process that is missing. */
-  r->until_ps = zb_monotonic_ps() + (params->timeout_ms - (params->process == 0 ? params->timeout_ms / 8 : 0)) * ms_ps;
+  r->until_ps =
+      zb_monotonic_ps() + (params->timeout_ms - (params->process == 0 ? params->timeout_ms / 8 : 0)) * ZB_MS_PS;
   for (int i = 0; i < params->processes; ++i)
     sockets[i] = -1;
   for (int i = 0; i < PENDING_MAX; ++i)

@@ -1,6 +1,6 @@
-/* Sockets with deadlines: see sockets.h. POSIX, TCP_NODELAY and POLLRDHUP, nothing else. Tests:
+/* Sockets with deadlines: see sockets.h. POSIX of 2024, TCP_NODELAY and POLLRDHUP, nothing else. Tests:
  * test/runtime/transport/tcp_test.c. */
-#define _GNU_SOURCE /* POLLRDHUP */
+#define _GNU_SOURCE /* accept4, POLLRDHUP */
 
 #include "runtime/transport/tcp/sockets.h"
 
@@ -8,7 +8,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -101,11 +100,7 @@ static int close_failed(int descriptor) {
   return -1;
 }
 
-static bool prepare(int descriptor) {
-  int flags = fcntl(descriptor, F_GETFL);
-  return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 &&
-         fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
-}
+enum { STREAM = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
 
 /* Small messages must not wait for others. */
 static void send_at_once(int descriptor) {
@@ -116,13 +111,12 @@ static void send_at_once(int descriptor) {
 static int listen_at(const zb_tcp_address *address) {
   socket_address at;
   socklen_t bytes = to_socket_address(address, &at);
-  int one = 1, zero = 0, descriptor = socket(at.any.sa_family, SOCK_STREAM, 0);
+  int one = 1, zero = 0, descriptor = socket(at.any.sa_family, STREAM, 0);
   if (descriptor < 0) return -1;
   setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one,
              sizeof one); /* connections of a run that has ended do not hold the port */
   if (address->family == 6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-  if (!prepare(descriptor) || bind(descriptor, &at.any, bytes) != 0 || listen(descriptor, SOMAXCONN) != 0)
-    return close_failed(descriptor);
+  if (bind(descriptor, &at.any, bytes) != 0 || listen(descriptor, SOMAXCONN) != 0) return close_failed(descriptor);
   return descriptor;
 }
 
@@ -143,10 +137,8 @@ int zb_tcp_listen(const zb_tcp_address *only, int port, int *out_port) {
 }
 
 int zb_tcp_accept(int listener) {
-  int descriptor = accept(listener, NULL, NULL);
-  if (descriptor < 0) return -1;
-  if (!prepare(descriptor)) return close_failed(descriptor);
-  send_at_once(descriptor);
+  int descriptor = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (descriptor >= 0) send_at_once(descriptor);
   return descriptor;
 }
 
@@ -162,7 +154,7 @@ static bool wait_for(int descriptor, short events, int64_t until_ps) {
   for (;;) {
     int64_t left_ps = until_ps - zb_monotonic_ps();
     struct pollfd ask = {.fd = descriptor, .events = events};
-    int ready = poll(&ask, 1, left_ps > 0 ? (int)(left_ps / 1000000000 + 1) : 0);
+    int ready = poll(&ask, 1, left_ps > 0 ? (int)(left_ps / ZB_MS_PS + 1) : 0);
     if (ready > 0) return true;
     if (ready == 0 && left_ps <= 0) {
       errno = ETIMEDOUT;
@@ -184,10 +176,9 @@ static bool is_itself(int descriptor) {
 int zb_tcp_connect(const zb_tcp_address *address, int64_t until_ps) {
   socket_address at;
   socklen_t bytes = to_socket_address(address, &at);
-  int descriptor = socket(at.any.sa_family, SOCK_STREAM, 0), error = 0;
+  int descriptor = socket(at.any.sa_family, STREAM, 0), error = 0;
   socklen_t error_bytes = sizeof error;
   if (descriptor < 0) return -1;
-  if (!prepare(descriptor)) return close_failed(descriptor);
   if (connect(descriptor, &at.any, bytes) != 0) {
     if (errno != EINPROGRESS || !wait_for(descriptor, POLLOUT, until_ps)) return close_failed(descriptor);
     if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &error_bytes) != 0) return close_failed(descriptor);

@@ -7,6 +7,8 @@
  * agreement that all processes have the plan; before it only transfers are. Tests: test/runtime/transport/tcp_test.c,
  * test/e2e/processes.py.
  */
+#define _GNU_SOURCE /* pipe2 */
+
 #include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
 #include "runtime/transport/processes/transport.h"
@@ -77,7 +79,7 @@ struct zb_wire {
   int message_count;
   struct pollfd *polls; /* [process], then the pipe */
   bool polled;          /* they say what to do */
-  bool quiet;           /* this process has given up, or was told to: what arrives is thrown away */
+  bool quiet;           /* the run was aborted: what arrives is thrown away */
   zb_wire_abort abort_out;
   int waker[2]; /* a pipe */
 };
@@ -460,7 +462,7 @@ static bool tcp_progress(zb_wire *wire, bool aborted) {
   return any;
 }
 
-static void tcp_sleep(zb_wire *wire, int64_t ps) { look(wire, (int)((ps + 999999999) / 1000000000)); }
+static void tcp_sleep(zb_wire *wire, int64_t ps) { look(wire, (int)((ps + ZB_MS_PS - 1) / ZB_MS_PS)); }
 
 static void tcp_wake(zb_wire *wire) {
   ssize_t written = write(wire->waker[1], "", 1); /* full: it will wake */
@@ -492,17 +494,13 @@ static void destroy(zb_wire *wire) {
   zb_free(wire);
 }
 
-static zb_status make_peers(zb_wire *wire, const zb_group_params *params) {
-  zb_status status = NULL;
-  int *sockets = zb_alloc(sizeof(int) * (size_t)wire->processes);
-  if (!sockets) return ZB_OUT_OF_MEMORY();
+static zb_status make_peers(zb_wire *wire, const zb_group_params *params, int *sockets) {
   for (int i = 0; i < wire->processes; ++i)
     sockets[i] = -1;
-  if (wire->processes > 1) status = zb_tcp_rendezvous(params, sockets);
+  zb_status status = wire->processes > 1 ? zb_tcp_rendezvous(params, sockets) : NULL;
   for (int i = 0; i < wire->processes; ++i)
     wire->peers[i] = (peer){
         .descriptor = sockets[i], .ready = {NONE, NONE}, .sends = {NONE, NONE}, .out_item = NONE, .in_item = NONE};
-  zb_free(sockets);
   return status;
 }
 
@@ -524,16 +522,14 @@ static zb_status tcp_open(const zb_group_params *params, const zb_wire_events *e
   ZB_TAKE(&wire->memory, wire->peers, wire->processes);
   wire->items = zb_alloc(sizeof(item) * (size_t)wire->processes);
   ZB_TAKE(&wire->memory, wire->polls, wire->processes + 1);
+  int *sockets = ZB_NEW(&wire->memory, int, wire->processes);
   if (!wire->items || wire->memory.failed) {
-    wire->processes = 0;
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
+    wire->processes = 0; /* nothing is open */
+    ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   }
-  if (pipe(wire->waker) != 0) status = ZB_ERROR(RUNTIME, "cannot make a pipe: %s", strerror(errno));
-  for (int i = 0; i < 2 && !status; ++i)
-    if (fcntl(wire->waker[i], F_SETFL, O_NONBLOCK) != 0 || fcntl(wire->waker[i], F_SETFD, FD_CLOEXEC) != 0)
-      status = ZB_ERROR(RUNTIME, "cannot set up a pipe: %s", strerror(errno));
-  zb_status met = make_peers(wire, params);
+  if (pipe2(wire->waker, O_NONBLOCK | O_CLOEXEC) != 0)
+    status = ZB_ERROR(RUNTIME, "cannot make a pipe: %s", strerror(errno));
+  zb_status met = make_peers(wire, params, sockets); /* also after a failure: the others wait for this process */
   status = zb_status_first((zb_status[]){status, met}, 2);
 cleanup:
   if (status)
@@ -555,7 +551,7 @@ static bool is_busy(const zb_wire *wire, bool wait) {
 /* What is to be sent goes first. Then it waits until the others have closed: closing a connection on which something
  * still arrives resets it, and the other side loses what it has not read yet. */
 static void tcp_close(zb_wire *wire, bool together) {
-  int64_t until = zb_monotonic_ps() + FAREWELL_MS * INT64_C(1000000000);
+  int64_t until = zb_monotonic_ps() + FAREWELL_MS * ZB_MS_PS;
   send_all(wire, FRAME_BYE);
   for (bool sent = false; is_busy(wire, !together) && zb_monotonic_ps() < until;) {
     for (int i = 0; i < wire->processes && !sent && !is_busy(wire, false); ++i)

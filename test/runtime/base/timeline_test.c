@@ -209,10 +209,10 @@ static void test_labels(void) {
     CU_ASSERT_FATAL(list && samples);
     int64_t count_of = 0;
     for (int rank = 0; rank < ranks; ++rank) {
-      int64_t time = rank * 1000000000;
+      int64_t time = rank * INT64_C(1000000000);
       samples[rank] = (zb_memory_sample){rank, time, 1000};
       for (int job = 0; job <= jobs; ++job) {
-        const int64_t length = rows[i].times[job % 3] * 1000000000;
+        const int64_t length = rows[i].times[job % 3] * INT64_C(1000000000);
         list[count_of++] = (zb_event){rank,
                                       ZB_LANE_COMPUTE,
                                       job == jobs ? 'O' : "FBW"[job % 3],

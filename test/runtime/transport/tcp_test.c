@@ -8,6 +8,7 @@
 #include "test/runtime/exec/tiny.h"
 
 #include <netinet/in.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -589,6 +590,26 @@ static void test_ipv6(void) {
     TINY_OK(end(&all[i]));
 }
 
+/* A start that is refused memory ends with that, and closes only what it has opened: descriptor 0 is not its own. */
+static void test_memory(void) {
+  zb_code code = ZB_MEMORY;
+  CU_ASSERT_FATAL(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+  for (uint64_t n = 1; n < 100 && code == ZB_MEMORY; ++n) {
+    process one;
+    zb_group_params params = params_of(0, 1, free_port());
+    zb_allocation_fail_at(n);
+    begin(&one, params, NULL);
+    zb_status status = end(&one);
+    zb_allocation_fail_at(0);
+    code = zb_status_code(status);
+    zb_status_free(status);
+    if (fcntl(STDIN_FILENO, F_GETFD) >= 0) continue;
+    CU_FAIL("descriptor 0 was closed");
+    return;
+  }
+  CU_ASSERT_EQUAL(code, ZB_OK_CODE); /* without a refusal at last */
+}
+
 int main(void) {
   static CU_TestInfo tests[] = {
       {"addresses", test_addresses},
@@ -603,6 +624,7 @@ int main(void) {
       {"connections that send nothing", test_silent_connections},
       {"a process that comes again", test_come_again},
       {"nonsense after the rendezvous", test_nonsense_frames},
+      {"no memory", test_memory},
       CU_TEST_INFO_NULL,
   };
   return tiny_run("tcp", tests);

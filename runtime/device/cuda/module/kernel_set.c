@@ -44,7 +44,7 @@ static zb_status load(const zb_cuda_api *api, CUdevice device, void **out) {
 static void stop(void *launcher) {
   zb_cuda_launcher *it = launcher;
   zb_cuda_blas_destroy(it->blas);
-  if (it->workspace) (void)it->api->cuMemFree(it->workspace); /* at the end; there is nobody to tell */
+  if (it->workspace) (void)it->api->cuMemFree(it->workspace); /* at the end: a failure has no effect */
   zb_free(it);
 }
 
