@@ -109,27 +109,24 @@ static void wake(zb_mailboxes *boxes, int rank) {
   pthread_mutex_unlock(&s->mutex);
 }
 
-zb_status zb_mailboxes_post(zb_mailboxes *boxes, int rank, int message, const zb_transport_side *side) {
-  mailbox *box = &boxes->items[message];
-  const zb_plan_message *m = &boxes->params.plan->messages[message];
-  bool sends = rank == m->source;
-  *(sends ? &box->from : &box->to) = *side;
-  int bit = sends ? SENT : RECEIVING, before = atomic_fetch_or_explicit(&box->state, bit, memory_order_acq_rel);
-  if (before & bit) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
-  if (before == 0) return NULL;
-  zb_transport_copy(&box->from, &box->to);
-  box->complete_ps = zb_monotonic_ps();
-  atomic_fetch_or(&box->state, COMPLETE);
-  wake(boxes, sends ? m->destination : m->source);
-  return NULL;
-}
-
 void zb_mailboxes_complete(zb_mailboxes *boxes, int message) {
   mailbox *box = &boxes->items[message];
   box->complete_ps = zb_monotonic_ps();
   atomic_fetch_or(&box->state, COMPLETE);
   wake(boxes, boxes->params.plan->messages[message].source);
   wake(boxes, boxes->params.plan->messages[message].destination);
+}
+
+zb_status zb_mailboxes_post(zb_mailboxes *boxes, int rank, int message, const zb_transport_side *side) {
+  mailbox *box = &boxes->items[message];
+  bool sends = rank == boxes->params.plan->messages[message].source;
+  *(sends ? &box->from : &box->to) = *side;
+  int bit = sends ? SENT : RECEIVING, before = atomic_fetch_or_explicit(&box->state, bit, memory_order_acq_rel);
+  if (before & bit) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
+  if (before == 0) return NULL;
+  zb_transport_copy(&box->from, &box->to);
+  zb_mailboxes_complete(boxes, message);
+  return NULL;
 }
 
 bool zb_mailboxes_test(const zb_mailboxes *boxes, int message) {
