@@ -474,7 +474,8 @@ def refuse_buffers(graph, changed, model):
             )
     if changed:
         more = f" and {len(changed) - 5} more" if changed[5:] else ""
-        warn(f"forward() changes {some(changed)}{more}: the training loss does not depend on it, zbc does not compute it")
+        what = f"forward() changes {some(changed)}{more}"
+        warn(f"{what}: the training loss does not depend on it, zbc does not compute it")
 
 
 # ---- Exporting ----
