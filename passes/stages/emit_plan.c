@@ -29,16 +29,13 @@ typedef struct emitter {
   zb_subprograms subprograms;
   zb_map *input_index; /* name -> plan.inputs */
   uint64_t model_hash; /* of the parameters that the rank owns */
-  size_t input_capacity;
-  /* Growing arrays of the rank at hand; copied into the plan at the end. */
-  zb_plan_job *jobs;
-  size_t job_capacity;
-  uint64_t *pool_u64;
-  size_t pool_u64_capacity;
-  zb_plan_range *pool_ranges;
-  size_t pool_range_capacity;
-  uint32_t *pool_u32;
-  size_t pool_u32_capacity;
+  /* They grow in the arena; copied into the plan at the end. */
+  ZB_LIST(zb_plan_input) inputs;
+  ZB_LIST(zb_plan_constant) constants;
+  ZB_LIST(zb_plan_job) jobs;
+  ZB_LIST(uint64_t) pool_u64;
+  ZB_LIST(zb_plan_range) pool_ranges;
+  ZB_LIST(uint32_t) pool_u32;
   int number_count;                 /* messages and collectives */
   int32_t *place;                   /* [number] of emit_transfers */
   int32_t *job_of_message;          /* [number] index of the job of this rank that posts it */
@@ -48,30 +45,35 @@ typedef struct emitter {
 
 #define PLAN_NEW(e, count, type) ((type *)zb_plan_alloc((e)->memory, ((size_t)(count) + 1) * sizeof(type)))
 
+/* The items of a list in the plan's memory; NULL when out of memory. */
+static void *keep(emitter *e, const void *items, size_t count, size_t bytes) {
+  void *kept = zb_plan_alloc(e->memory, (count + 1) * bytes);
+  if (kept && count) memcpy(kept, items, count * bytes);
+  return kept;
+}
+#define KEEP(e, list) keep(e, (list).items, (list).count, sizeof *(list).items)
+
 /* ---- Header ---- */
 
 static zb_status emit_inputs(emitter *e) {
   /* Inputs are found on zb.read ops: name and type. */
-  for (MlirOperation rank = mlirBlockGetFirstOperation(zb_function_block(e->module)); !mlirOperationIsNull(rank);
-       rank = mlirOperationGetNextInBlock(rank)) {
-    MlirOperation main = zb_op_is(rank, "builtin.module") ? zb_symbol_in(zb_function_block(rank), "func.func", "main")
-                                                          : (MlirOperation){0};
+  ZB_FOR_EACH_OP(rank, zb_function_block(e->module)) {
+    if (!zb_op_is(rank, "builtin.module")) continue;
+    MlirOperation main = zb_symbol_in(zb_function_block(rank), "func.func", "main");
     if (mlirOperationIsNull(main)) continue;
     ZB_FOR_EACH_OP(op, zb_function_block(main)) {
-      if (!zb_op_is(op, "zb.read")) continue;
-      const char *name = zb_get_string(op, "input");
-      if (zb_map_get(e->input_index, name, NULL)) continue;
-      if (!zb_grow((void **)&e->plan->inputs, &e->input_capacity, (size_t)e->plan->input_count + 1,
-                   sizeof *e->plan->inputs))
-        return ZB_OUT_OF_MEMORY();
-      zb_plan_input *input = &e->plan->inputs[e->plan->input_count];
-      input->name = zb_plan_strdup(e->memory, name);
-      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &input->shape))
+      const char *name = zb_op_is(op, "zb.read") ? zb_get_string(op, "input") : NULL;
+      if (!name || zb_map_get(e->input_index, name, NULL)) continue;
+      zb_plan_input input = {.name = zb_plan_strdup(e->memory, name)};
+      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &input.shape))
         return ZB_ERROR(INVALID, "input %s is no static tensor", name);
-      if (!input->name || !zb_map_set(e->input_index, name, e->plan->input_count++)) return ZB_OUT_OF_MEMORY();
+      zb_arena_map_set(&e->arena, e->input_index, name, (int64_t)e->inputs.count);
+      if (!input.name || !ZB_PUSH(&e->arena, &e->inputs, input)) return ZB_OUT_OF_MEMORY();
     }
   }
-  return NULL;
+  e->plan->inputs = KEEP(e, e->inputs);
+  e->plan->input_count = (int)e->inputs.count;
+  return e->plan->inputs ? zb_arena_status(&e->arena) : ZB_OUT_OF_MEMORY();
 }
 
 /* A collective of the plan from its rows of zb.members, from *at on. */
@@ -283,51 +285,46 @@ static uint8_t *dense_bytes(emitter *e, MlirAttribute value, const zb_shape *sha
   return bytes;
 }
 
-static int inline_constant_count(const emitter *e) {
-  int count = 0;
-  for (int i = 0; i < e->subprograms.count; ++i)
-    for (int n = 0; n < e->subprograms.infos[i].workspace.graph.node_count; ++n)
-      count += zb_op_is(e->subprograms.infos[i].workspace.graph.nodes[n].op, "zb.constant");
-  return count;
-}
-
-static zb_status add_inline_constants(emitter *e, zb_map *seen) {
-  for (int i = 0; i < e->subprograms.count; ++i)
-    for (int n = 0; n < e->subprograms.infos[i].workspace.graph.node_count; ++n) {
-      const zb_node *node = &e->subprograms.infos[i].workspace.graph.nodes[n];
-      if (!zb_op_is(node->op, "zb.constant")) continue;
-      int64_t offset = (int64_t)zb_constant_address(node->op);
-      if (zb_map_get(seen, (void *)(uintptr_t)(offset + 1), NULL)) continue;
-      if (!zb_map_set(seen, (void *)(uintptr_t)(offset + 1), 1)) return ZB_OUT_OF_MEMORY();
-      zb_plan_constant *c = &e->rank->constants[e->rank->constant_count];
+/* The constants within functions, each place once. */
+static zb_status add_inline_constants(emitter *e) {
+  zb_map *seen = zb_arena_map_pointer(&e->arena);
+  for (int i = 0; i < e->subprograms.count; ++i) {
+    const zb_graph *graph = &e->subprograms.infos[i].workspace.graph;
+    for (int n = 0; n < graph->node_count; ++n) {
+      MlirOperation op = graph->nodes[n].op;
+      if (!zb_op_is(op, "zb.constant")) continue;
+      const uint64_t offset = zb_constant_address(op);
+      if (!seen || zb_map_get(seen, (void *)(uintptr_t)(offset + 1), NULL)) continue;
+      zb_arena_map_set(&e->arena, seen, (void *)(uintptr_t)(offset + 1), 1);
       char name[32];
-      snprintf(name, sizeof name, "inline%d", e->rank->constant_count++);
-      c->tensor.name = zb_plan_strdup(e->memory, name);
-      c->tensor.offset = (uint64_t)offset;
-      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(node->op, 0)), &c->tensor.shape))
+      snprintf(name, sizeof name, "inline%zu", e->constants.count);
+      zb_plan_constant c = {.tensor = {.name = zb_plan_strdup(e->memory, name), .offset = offset}};
+      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &c.tensor.shape))
         return ZB_ERROR(INVALID, "a constant is no static tensor");
-      c->bytes = dense_bytes(e, zb_get_attribute(node->op, "value"), &c->tensor.shape);
-      c->byte_count = (uint64_t)zb_shape_bytes(&c->tensor.shape);
-      if (!c->tensor.name || !c->bytes) return ZB_ERROR(INVALID, "the value of a constant is no dense attribute");
+      c.bytes = dense_bytes(e, zb_get_attribute(op, "value"), &c.tensor.shape);
+      c.byte_count = (uint64_t)zb_shape_bytes(&c.tensor.shape);
+      if (!c.tensor.name || !c.bytes) return ZB_ERROR(INVALID, "the value of a constant is no dense attribute");
+      if (!ZB_PUSH(&e->arena, &e->constants, c)) return ZB_OUT_OF_MEMORY();
     }
-  return NULL;
+  }
+  return zb_arena_status(&e->arena);
 }
 
 static zb_status emit_constants(emitter *e) {
   const zb_entries constants = zb_entries_get(e->rank_op, pool_tables[POOL_CONSTANTS]);
-  e->rank->constants = PLAN_NEW(e, constants.count + inline_constant_count(e), zb_plan_constant);
-  zb_map *seen = zb_arena_map_pointer(&e->arena);
-  if (!e->rank->constants || !seen) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < constants.count; ++i) {
     const zb_entry entry = zb_entries_at(constants, i);
-    zb_plan_constant *c = &e->rank->constants[e->rank->constant_count++];
     const char *name = entry.port.constant;
     char computed[32];
     snprintf(computed, sizeof computed, "load%lld", (long long)entry.port.load);
-    c->computed = name == NULL;
-    ZB_TRY(fill_tensor(e, &entry, name ? name : computed, ZB_REGION_CONSTANTS, &c->tensor));
+    zb_plan_constant c = {.computed = name == NULL};
+    ZB_TRY(fill_tensor(e, &entry, name ? name : computed, ZB_REGION_CONSTANTS, &c.tensor));
+    if (!ZB_PUSH(&e->arena, &e->constants, c)) return ZB_OUT_OF_MEMORY();
   }
-  return add_inline_constants(e, seen);
+  ZB_TRY(add_inline_constants(e));
+  e->rank->constants = KEEP(e, e->constants);
+  e->rank->constant_count = (int)e->constants.count;
+  return e->rank->constants ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 /* ---- Subprograms ---- */
@@ -380,18 +377,35 @@ static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instructi
   return NULL;
 }
 
+static zb_status take_operands(emitter *e, zb_plan_instruction *out, int inputs, int outputs) {
+  out->inputs = PLAN_NEW(e, inputs, zb_plan_operand);
+  out->outputs = PLAN_NEW(e, outputs, zb_plan_operand);
+  out->input_count = inputs;
+  out->output_count = outputs;
+  return out->inputs && out->outputs ? NULL : ZB_OUT_OF_MEMORY();
+}
+
 /* zb.accumulate(sum, value) that no product took over: sum += value. */
 static zb_status emit_accumulate(emitter *e, const zb_subprogram_info *info, const zb_node *node,
                                  zb_plan_instruction *out) {
   const zb_graph *g = &info->workspace.graph;
   out->op = "accumulate_add";
   out->accumulate = true;
-  out->inputs = PLAN_NEW(e, 1, zb_plan_operand);
-  out->outputs = PLAN_NEW(e, 1, zb_plan_operand);
-  if (!out->inputs || !out->outputs) return ZB_OUT_OF_MEMORY();
-  out->input_count = out->output_count = 1;
+  ZB_TRY(take_operands(e, out, 1, 1));
   ZB_TRY(emit_operand(e, info, g->operands[node->operand_begin + 1], &out->inputs[0]));
   return emit_operand(e, info, g->operands[node->operand_begin], &out->outputs[0]);
+}
+
+/* zb.put of a value that another stage of the rank keeps as well: copied into this stage's frame. */
+static zb_status emit_copy(emitter *e, const zb_subprogram_info *info, const zb_node *node, zb_plan_instruction *out) {
+  out->op = "contiguous";
+  out->location = "";
+  ZB_TRY(take_operands(e, out, 1, 1));
+  ZB_TRY(emit_operand(e, info, info->workspace.graph.operands[node->operand_begin + 1], &out->inputs[0]));
+  out->outputs[0] = out->inputs[0];
+  out->outputs[0].base = (uint32_t)info->base_of[zb_workspace_frame_base(&info->workspace, node->result_begin)];
+  out->outputs[0].offset = (uint64_t)zb_get_i64(node->op, "offset", 0);
+  return NULL;
 }
 
 /* Which of the row's operand places each operand fills: an optional one in the middle (the mask of attention_grad) is
@@ -433,11 +447,7 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
   out->accumulate = w->accumulates[n];
   out->scratch_bytes = w->scratch_bytes[n];
   out->scratch_offset = e->rank->regions[ZB_REGION_WORKSPACE].offset + w->scratch_offset[n];
-  out->input_count = place_count(node->def, node->operand_count);
-  out->output_count = node->result_count;
-  out->inputs = PLAN_NEW(e, out->input_count, zb_plan_operand);
-  out->outputs = PLAN_NEW(e, out->output_count, zb_plan_operand);
-  if (!out->inputs || !out->outputs) return ZB_OUT_OF_MEMORY();
+  ZB_TRY(take_operands(e, out, place_count(node->def, node->operand_count), node->result_count));
   for (int i = 0; i < out->input_count; ++i)
     out->inputs[i].rank = -1;
   for (int i = 0; i < node->operand_count; ++i)
@@ -510,22 +520,7 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
     bool copy = zb_op_is(node->op, "zb.put") && zb_has_attribute(node->op, ZB_ATTR_COPY);
     if (info->workspace.skipped[n] && !copy) continue;
     zb_plan_instruction *instruction = &out->instructions[out->instruction_count++];
-    if (copy) { /* a value that another stage of the rank keeps as well: copied into this stage's frame */
-      int value = g->operands[node->operand_begin + 1];
-      instruction->op = "contiguous";
-      instruction->location = "";
-      instruction->inputs = PLAN_NEW(e, 1, zb_plan_operand);
-      instruction->outputs = PLAN_NEW(e, 1, zb_plan_operand);
-      if (!instruction->inputs || !instruction->outputs) return ZB_OUT_OF_MEMORY();
-      instruction->input_count = instruction->output_count = 1;
-      ZB_TRY(emit_operand(e, info, value, &instruction->inputs[0]));
-      instruction->outputs[0] = instruction->inputs[0];
-      instruction->outputs[0].base =
-          (uint32_t)info->base_of[zb_workspace_frame_base(&info->workspace, node->result_begin)];
-      instruction->outputs[0].offset = (uint64_t)zb_get_i64(node->op, "offset", 0);
-      continue;
-    }
-    ZB_TRY(emit_instruction(e, info, n, instruction));
+    ZB_TRY(copy ? emit_copy(e, info, node, instruction) : emit_instruction(e, info, n, instruction));
     out->flops += instruction->flops;
     out->product_flops += instruction->product_flops;
   }
@@ -545,15 +540,12 @@ static zb_status emit_subprograms(emitter *e) {
 
 /* Waits of op number `op_number` of @main: the table goes by op. */
 static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
-  if (!job->waits.count) job->waits.begin = e->rank->pool_u32_count;
+  if (!job->waits.count) job->waits.begin = (uint32_t)e->pool_u32.count;
   for (; e->wait_at < e->waits.count && zb_waits_at(e->waits, e->wait_at).op == op_number; ++e->wait_at) {
     int64_t message = zb_waits_at(e->waits, e->wait_at).message;
     if (message < 0 || message >= e->number_count || e->job_of_message[message] < 0)
       return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
-    if (!zb_arena_grow(&e->arena, (void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1,
-                       sizeof *e->pool_u32))
-      return ZB_OUT_OF_MEMORY();
-    e->pool_u32[e->rank->pool_u32_count++] = (uint32_t)e->job_of_message[message];
+    if (!ZB_PUSH(&e->arena, &e->pool_u32, (uint32_t)e->job_of_message[message])) return ZB_OUT_OF_MEMORY();
     ++job->waits.count;
   }
   return NULL;
@@ -564,15 +556,11 @@ static uint64_t next_address(emitter *e) { return (uint64_t)zb_addresses_at(e->a
 /* The next (address, bytes) of the table becomes a part of the job. */
 static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
   if (e->address_at + 2 > e->addresses.count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
-  if (!zb_arena_grow(&e->arena, (void **)&e->pool_ranges, &e->pool_range_capacity,
-                     (size_t)e->rank->pool_range_count + 1, sizeof *e->pool_ranges))
-    return ZB_OUT_OF_MEMORY();
-  if (!job->parts.count) job->parts.begin = e->rank->pool_range_count;
-  zb_plan_range range = {.offset = next_address(e), .bytes = next_address(e)};
-  e->pool_ranges[e->rank->pool_range_count++] = range;
+  if (!job->parts.count) job->parts.begin = (uint32_t)e->pool_ranges.count;
+  zb_plan_range range = {.offset = next_address(e)};
+  *out_bytes = range.bytes = next_address(e);
   ++job->parts.count;
-  *out_bytes = range.bytes;
-  return NULL;
+  return ZB_PUSH(&e->arena, &e->pool_ranges, range) ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
@@ -586,12 +574,9 @@ static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   int count = s->base_count;
   if (e->address_at + count > e->addresses.count)
     return ZB_ERROR(INVALID, "%s: zb.addresses is too short for @main", s->name);
-  if (!zb_arena_grow(&e->arena, (void **)&e->pool_u64, &e->pool_u64_capacity,
-                     (size_t)e->rank->pool_u64_count + (size_t)count + 1, sizeof *e->pool_u64))
-    return ZB_OUT_OF_MEMORY();
-  job->bases = (zb_plan_slice){.begin = e->rank->pool_u64_count, .count = (uint32_t)count};
+  job->bases = (zb_plan_slice){.begin = (uint32_t)e->pool_u64.count, .count = (uint32_t)count};
   for (int i = 0; i < count; ++i)
-    e->pool_u64[e->rank->pool_u64_count++] = next_address(e);
+    if (!ZB_PUSH(&e->arena, &e->pool_u64, next_address(e))) return ZB_OUT_OF_MEMORY();
   if (job->kind == ZB_JOB_LOAD) ++e->rank->load_count;
   return NULL;
 }
@@ -636,21 +621,20 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
        report = zb_op_is(op, "zb.report"), gather = zb_op_is(op, "zb.all_gather");
   bool call = zb_op_is(op, "func.call"), posts = send || recv || gather;
   if (!posts && !read && !report && !call) return NULL;
-  size_t count = (size_t)e->rank->job_count;
+  const size_t count = e->jobs.count;
   int64_t number = -1;
   if (posts) ZB_TRY(next_post(e, gather, &number));
-  if ((send || recv) && count && e->jobs[count - 1].message == e->place[number]) {
-    ZB_TRY(emit_communication(e, number, send, &e->jobs[count - 1]));
-    return add_waits(e, op_number, &e->jobs[count - 1]);
+  if ((send || recv) && count && e->jobs.items[count - 1].message == e->place[number]) {
+    ZB_TRY(emit_communication(e, number, send, &e->jobs.items[count - 1]));
+    return add_waits(e, op_number, &e->jobs.items[count - 1]);
   }
-  if (!zb_arena_grow(&e->arena, (void **)&e->jobs, &e->job_capacity, count + 1, sizeof *e->jobs))
-    return ZB_OUT_OF_MEMORY();
-  zb_plan_job *job = &e->jobs[count];
-  *job = (zb_plan_job){.subprogram = -1,
-                       .stage = -1,
-                       .micro_batch = (int32_t)zb_get_i64(op, ZB_ATTR_MICRO_BATCH, -1),
-                       .message = -1,
-                       .input = -1};
+  const zb_plan_job blank = {.subprogram = -1,
+                             .stage = -1,
+                             .micro_batch = (int32_t)zb_get_i64(op, ZB_ATTR_MICRO_BATCH, -1),
+                             .message = -1,
+                             .input = -1};
+  if (!ZB_PUSH(&e->arena, &e->jobs, blank)) return ZB_OUT_OF_MEMORY();
+  zb_plan_job *job = &e->jobs.items[count];
   if (call) ZB_TRY(emit_call(e, op, job));
   if (send || recv) ZB_TRY(emit_communication(e, number, send, job));
   if (gather) ZB_TRY(emit_gather(e, op, number, job));
@@ -662,7 +646,6 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   }
   ZB_TRY(add_waits(e, op_number, job));
   if (posts) e->job_of_message[number] = (int32_t)count;
-  ++e->rank->job_count;
   return NULL;
 }
 
@@ -679,17 +662,15 @@ static zb_status emit_jobs(emitter *e) {
   ZB_FOR_EACH_OP(op, zb_function_block(main))
     ZB_TRY(emit_job(e, op, op_number++));
   zb_plan_rank *rank = e->rank;
-  rank->jobs = PLAN_NEW(e, rank->job_count, zb_plan_job);
-  rank->pool_u64 = PLAN_NEW(e, rank->pool_u64_count, uint64_t);
-  rank->pool_u32 = PLAN_NEW(e, rank->pool_u32_count, uint32_t);
-  rank->pool_ranges = PLAN_NEW(e, rank->pool_range_count, zb_plan_range);
-  if (!rank->jobs || !rank->pool_u64 || !rank->pool_u32 || !rank->pool_ranges) return ZB_OUT_OF_MEMORY();
-  if (rank->job_count) memcpy(rank->jobs, e->jobs, (size_t)rank->job_count * sizeof *rank->jobs);
-  if (rank->pool_u64_count) memcpy(rank->pool_u64, e->pool_u64, (size_t)rank->pool_u64_count * sizeof *rank->pool_u64);
-  if (rank->pool_u32_count) memcpy(rank->pool_u32, e->pool_u32, (size_t)rank->pool_u32_count * sizeof *rank->pool_u32);
-  if (rank->pool_range_count)
-    memcpy(rank->pool_ranges, e->pool_ranges, (size_t)rank->pool_range_count * sizeof *rank->pool_ranges);
-  return NULL;
+  rank->jobs = KEEP(e, e->jobs);
+  rank->pool_u64 = KEEP(e, e->pool_u64);
+  rank->pool_u32 = KEEP(e, e->pool_u32);
+  rank->pool_ranges = KEEP(e, e->pool_ranges);
+  rank->job_count = (int)e->jobs.count;
+  rank->pool_u64_count = (uint32_t)e->pool_u64.count;
+  rank->pool_u32_count = (uint32_t)e->pool_u32.count;
+  rank->pool_range_count = (uint32_t)e->pool_ranges.count;
+  return rank->jobs && rank->pool_u64 && rank->pool_u32 && rank->pool_ranges ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 /* ---- Ranks ---- */
@@ -768,33 +749,19 @@ cleanup:
   return status;
 }
 
-/* Inputs grew outside of the plan's memory: hand them over. */
-static zb_status hand_over_inputs(zb_plan *plan) {
-  zb_plan_input *inputs = zb_plan_alloc(plan, ((size_t)plan->input_count + 1) * sizeof *inputs);
-  if (!inputs) return ZB_OUT_OF_MEMORY();
-  if (plan->input_count) memcpy(inputs, plan->inputs, (size_t)plan->input_count * sizeof *inputs);
-  zb_free(plan->inputs);
-  plan->inputs = inputs;
-  return NULL;
-}
-
 zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimizer, zb_plan **out) {
   emitter e = {.module = mlirModuleGetOperation(module)};
   zb_status status = NULL;
   *out = NULL;
   e.plan = e.memory = zb_plan_create();
-  e.input_index = zb_map_create();
+  e.input_index = zb_arena_map(&e.arena);
   if (!e.plan || !e.input_index) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(emit_header(&e, model, optimizer));
   ZB_TRY_GOTO(emit_ranks(&e, module));
-  ZB_TRY_GOTO(hand_over_inputs(e.plan));
   *out = e.plan;
   e.plan = NULL;
 cleanup:
-  if (e.input_index) zb_map_destroy(e.input_index);
-  if (e.plan) {
-    zb_free(e.plan->inputs);
-    zb_plan_destroy(e.plan);
-  }
+  zb_plan_destroy(e.plan);
+  zb_arena_deinit(&e.arena);
   return status;
 }
