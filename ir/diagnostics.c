@@ -91,17 +91,11 @@ static void add_source_line(zb_text *text, handler_state *state, const place *at
 }
 
 static const char *severity_text(MlirDiagnosticSeverity severity) {
-  switch (severity) {
-  case MlirDiagnosticError:
-    return "error";
-  case MlirDiagnosticWarning:
-    return "warning";
-  case MlirDiagnosticNote:
-    return "note";
-  case MlirDiagnosticRemark:
-    return "remark";
-  }
-  return "error";
+  static const char *const texts[] = {[MlirDiagnosticError] = "error",
+                                      [MlirDiagnosticWarning] = "warning",
+                                      [MlirDiagnosticNote] = "note",
+                                      [MlirDiagnosticRemark] = "remark"};
+  return texts[severity];
 }
 
 /* MLIR's parser says that an op of zb does not exist; the nearest name is the hint. */

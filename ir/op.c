@@ -62,29 +62,33 @@ zb_name_hint zb_name_hint_of(MlirStringRef name, const char *const *candidates, 
   return out;
 }
 
-/* ---- Types ---- */
+/* ---- Shapes and types ---- */
+
+zb_shape zb_subshape(const zb_shape *x, int from, int to) {
+  zb_shape out = {.dtype = x->dtype, .rank = to - from};
+  for (int i = from; i < to; ++i)
+    out.dims[i - from] = x->dims[i];
+  return out;
+}
+
+bool zb_broadcast(const zb_shape *a, const zb_shape *b, zb_shape *out) {
+  int rank = a->rank > b->rank ? a->rank : b->rank;
+  out->rank = rank;
+  for (int i = 0; i < rank; ++i) {
+    int at_a = i - (rank - a->rank), at_b = i - (rank - b->rank);
+    int64_t da = at_a < 0 ? 1 : a->dims[at_a], db = at_b < 0 ? 1 : b->dims[at_b];
+    if (da != db && da != 1 && db != 1) return false;
+    out->dims[i] = da == 1 ? db : da;
+  }
+  return true;
+}
 
 static MlirType dtype_type(MlirContext context, zb_dtype dtype) {
-  switch (dtype) {
-  case ZB_F32:
-    return mlirF32TypeGet(context);
-  case ZB_F64:
-    return mlirF64TypeGet(context);
-  case ZB_BF16:
-    return mlirBF16TypeGet(context);
-  case ZB_F16:
-    return mlirF16TypeGet(context);
-  case ZB_I64:
-    return mlirIntegerTypeGet(context, 64);
-  case ZB_I32:
-    return mlirIntegerTypeGet(context, 32);
-  case ZB_I1:
-    return mlirIntegerTypeGet(context, 1);
-  case ZB_DTYPE_COUNT:
-    break;
-  }
-  ZB_ASSERT(!"a dtype without an MLIR type");
-  return (MlirType){NULL};
+  static MlirType (*const floats[ZB_DTYPE_COUNT])(MlirContext) = {
+      [ZB_F32] = mlirF32TypeGet, [ZB_F64] = mlirF64TypeGet, [ZB_BF16] = mlirBF16TypeGet, [ZB_F16] = mlirF16TypeGet};
+  static const unsigned widths[ZB_DTYPE_COUNT] = {[ZB_I64] = 64, [ZB_I32] = 32, [ZB_I1] = 1};
+  ZB_ASSERT(floats[dtype] || widths[dtype]);
+  return floats[dtype] ? floats[dtype](context) : mlirIntegerTypeGet(context, widths[dtype]);
 }
 
 static bool element_dtype(MlirType type, zb_dtype *out) {
@@ -155,19 +159,13 @@ uint64_t zb_type_bytes(MlirType type) {
 /* ---- Attributes ---- */
 
 const char *zb_attr_kind_text(zb_attr_kind kind) {
-  switch (kind) {
-  case ZB_ATTR_BOOL:
-    return "a bool (true or false)";
-  case ZB_ATTR_INT:
-    return "an integer (2 : i64)";
-  case ZB_ATTR_FLOAT:
-    return "a float (1.0e-05 : f64)";
-  case ZB_ATTR_INTS:
-    return "a list of integers (array<i64: 0, 1>)";
-  case ZB_ATTR_STRING:
-    return "a string";
-  }
-  return "elements (dense<1.0> : tensor<f32>)";
+  static const char *const texts[] = {[ZB_ATTR_BOOL] = "a bool (true or false)",
+                                      [ZB_ATTR_INT] = "an integer (2 : i64)",
+                                      [ZB_ATTR_FLOAT] = "a float (1.0e-05 : f64)",
+                                      [ZB_ATTR_INTS] = "a list of integers (array<i64: 0, 1>)",
+                                      [ZB_ATTR_STRING] = "a string",
+                                      [ZB_ATTR_STRING + 1] = "elements (dense<1.0> : tensor<f32>)"};
+  return texts[kind];
 }
 
 bool zb_attr_default(const zb_attr_def *def, zb_attr *out) {

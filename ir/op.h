@@ -177,6 +177,10 @@ bool zb_op_view_get(MlirOperation op, zb_op_view *view, zb_op_view_storage *stor
 /* What the op costs, by `cost` or `flops` of its row. */
 zb_cost zb_op_view_cost(const zb_op_view *op, const zb_shape *results);
 
+/* The shape of dims [from, to) of x. */
+zb_shape zb_subshape(const zb_shape *x, int from, int to);
+/* NumPy broadcast of dims (dtype of out is left alone); out is neither of both. */
+bool zb_broadcast(const zb_shape *a, const zb_shape *b, zb_shape *out);
 /* Shape of a value or type; false if it is no ranked static tensor of a known element type. */
 bool zb_type_shape(MlirType type, zb_shape *out);
 MlirType zb_shape_type(MlirContext context, const zb_shape *shape);

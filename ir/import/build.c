@@ -3,14 +3,13 @@
 #include "ir/import/import.h"
 
 #include <mlir-c/BuiltinAttributes.h>
-#include <string.h>
 
 /* The op "zb.<name>" that makes x, or a null op. */
 static MlirOperation producer(MlirValue x, const char *name) {
   if (!mlirValueIsAOpResult(x)) return (MlirOperation){NULL};
   MlirOperation op = mlirOpResultGetOwner(x);
   MlirStringRef full = mlirIdentifierStr(mlirOperationGetName(op));
-  bool same = full.length == strlen(name) && memcmp(full.data, name, full.length) == 0;
+  bool same = mlirStringRefEqual(full, mlirStringRefCreateFromCString(name));
   return same ? op : (MlirOperation){NULL};
 }
 
@@ -22,7 +21,7 @@ MlirValue zb_import_transposed(zb_builder *b, MlirValue x, const int64_t *permut
   for (int i = 0; i < shape.rank; ++i)
     joined[i] = permutation[i];
   if (before.ptr) {
-    MlirAttribute first = mlirOperationGetAttributeByName(before, mlirStringRefCreateFromCString("permutation"));
+    MlirAttribute first = zb_get_attribute(before, "permutation");
     for (int i = 0; i < shape.rank; ++i)
       joined[i] = mlirDenseI64ArrayGetElement(first, (intptr_t)permutation[i]);
     x = mlirOperationGetOperand(before, 0);

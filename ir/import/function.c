@@ -12,10 +12,8 @@ static MlirValue add_argument(zb_import *im, const char *attribute, const char *
                               size_t place) {
   char *copy = zb_import_take_text(im, name, strlen(name));
   if (!copy || !zb_arena_grow(&im->memory, (void **)&im->arguments, &im->argument_capacity, im->argument_count + 1,
-                              sizeof *im->arguments)) {
-    zb_import_memory(im);
-    return (MlirValue){NULL};
-  }
+                              sizeof *im->arguments))
+    return zb_import_memory(im), (MlirValue){NULL};
   memmove(&im->arguments[place + 1], &im->arguments[place], (im->argument_count - place) * sizeof *im->arguments);
   im->arguments[place] = (zb_import_argument){attribute, copy};
   ++im->argument_count;
@@ -35,15 +33,11 @@ MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *sh
 MlirValue zb_import_parameter(zb_import *im, zb_import_value *value) {
   zb_shape shape;
   const void *data;
-  if (!im->format->load(im, value, &shape, &data)) {
-    im->failed = true;
-    return (MlirValue){NULL};
-  }
-  if (shape.dtype != ZB_F32) {
-    zb_import_fail(im, im->format->types_hint, "parameter '%s' has the element type %s, which is not supported",
-                   value->name, value->type_text);
-    return (MlirValue){NULL};
-  }
+  if (!im->format->load(im, value, &shape, &data)) return im->failed = true, (MlirValue){NULL};
+  if (shape.dtype != ZB_F32)
+    return zb_import_fail(im, im->format->types_hint, "parameter '%s' has the element type %s, which is not supported",
+                          value->name, value->type_text),
+           (MlirValue){NULL};
   zb_status status = zb_store_add(im->weights, value->name, &shape, data, true);
   if (zb_status_code(status) == ZB_MEMORY)
     zb_import_memory(im);
@@ -152,9 +146,7 @@ static zb_result list_untrained(zb_import *im, MlirOperation module) {
   intptr_t count = 0;
   for (size_t i = 0; i < im->value_count; ++i)
     if (im->values[i]->untrained) names[count++] = zb_mlir_string(im->context, im->values[i]->name);
-  if (count)
-    mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString(ZB_ATTR_UNTRAINED),
-                                    mlirArrayAttrGet(im->context, count, names));
+  if (count) zb_set_attribute(module, ZB_ATTR_UNTRAINED, mlirArrayAttrGet(im->context, count, names));
   return ZB_OK;
 }
 

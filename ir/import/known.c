@@ -147,20 +147,10 @@ void zb_strides(const zb_shape *shape, int64_t *strides) {
 }
 
 bool zb_broadcast_all(const zb_shape *const *shapes, int count, zb_shape *out) {
-  *out = (zb_shape){.dtype = shapes[0]->dtype};
-  for (int k = 0; k < count; ++k) {
-    if (shapes[k]->rank > out->rank) out->rank = shapes[k]->rank;
-  }
-  for (int i = 0; i < out->rank; ++i) {
-    int64_t dim = 1;
-    for (int k = 0; k < count; ++k) {
-      int own = i - (out->rank - shapes[k]->rank);
-      int64_t d = own < 0 ? 1 : shapes[k]->dims[own];
-      if (d == 1) continue;
-      if (dim != 1 && dim != d) return false;
-      dim = d;
-    }
-    out->dims[i] = dim;
+  *out = *shapes[0];
+  for (int k = 1; k < count; ++k) {
+    const zb_shape before = *out;
+    if (!zb_broadcast(&before, shapes[k], out)) return false;
   }
   return zb_shape_elements(out) >= 0;
 }

@@ -204,7 +204,5 @@ MlirValue zb_import_literal_ir(zb_import *im, const zb_known *c, const char *nam
   literal *made = value.ptr ? zb_import_take(im, sizeof *made) : NULL;
   if (!made) return (MlirValue){NULL};
   *made = (literal){c, value};
-  if (zb_map_set(im->literals, key, (intptr_t)made)) return value;
-  zb_import_memory(im);
-  return (MlirValue){NULL};
+  return zb_map_set(im->literals, key, (intptr_t)made) ? value : (zb_import_memory(im), (MlirValue){NULL});
 }

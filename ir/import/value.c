@@ -28,10 +28,7 @@ zb_result zb_import_value_known(zb_import *im, zb_import_value *value, zb_known 
   if (value->kind == ZB_VALUE_INITIAL && value->role == ZB_ROLE_CONSTANT && !value->known) {
     zb_shape shape;
     const void *data;
-    if (!im->format->load(im, value, &shape, &data)) {
-      im->failed = true;
-      return ZB_FAIL;
-    }
+    if (!im->format->load(im, value, &shape, &data)) return im->failed = true, ZB_FAIL;
     value->known = zb_known_copy(im, &shape, data);
     if (!value->known) return ZB_FAIL;
   }

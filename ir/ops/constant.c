@@ -15,16 +15,11 @@ const zb_op_def zb_op_constant = {
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT,
 };
 
-static zb_result check_number_dtype(const zb_op_view *op, zb_dtype *out, const char *label, zb_op_error *error) {
-  if (!zb_check_dtype_attr(op, out, label, error)) return ZB_FAIL;
-  if (*out != ZB_I1) return ZB_OK;
-  return zb_op_fail(error, "compare the numbers with zb.greater or zb.equal", "expected a number type, got i1 (%s)",
-                    label);
-}
-
 static zb_result infer_iota(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   zb_dtype dtype;
-  if (!check_number_dtype(op, &dtype, "C1", error)) return ZB_FAIL;
+  if (!zb_check_dtype_attr(op, &dtype, "C1", error)) return ZB_FAIL;
+  if (dtype == ZB_I1)
+    return zb_op_fail(error, "compare the numbers with zb.greater or zb.equal", "expected a number type, got i1 (C1)");
   if (!zb_check_shape_attr(op, "shape", dtype, &results[0], "C2", error)) return ZB_FAIL;
   return zb_check_axis(op, "axis", results[0].rank, "C3", error);
 }

@@ -41,11 +41,16 @@ static zb_result loss_shape(const zb_op_view *op, const zb_shape *labels, zb_dty
 
 /* ---- cross_entropy ---- */
 
-static zb_result infer_cross_entropy(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+/* With a second result, lse, both are wide. */
+static zb_result infer(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  zb_dtype dtype = op->operands[0].dtype;
   if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
-  results[1] = op->operands[1];
-  results[1].dtype = zb_dtype_wide(op->operands[0].dtype);
-  return loss_shape(op, &op->operands[1], results[1].dtype, &results[0], error);
+  if (op->result_count > 1) {
+    dtype = zb_dtype_wide(dtype);
+    results[1] = op->operands[1];
+    results[1].dtype = dtype;
+  }
+  return loss_shape(op, &op->operands[1], dtype, &results[0], error);
 }
 
 const zb_op_def zb_op_cross_entropy = {
@@ -57,7 +62,7 @@ const zb_op_def zb_op_cross_entropy = {
     .attrs = ZB_ATTRS(LOSS_ATTRS),
     .traits = ZB_TRAIT_PURE,
     .mixed = ZB_MIXED_ANY,
-    .infer = infer_cross_entropy,
+    .infer = infer,
     .flops = 12,
     .counted = ZB_OPERAND(0),
     .grad = zb_grad_named,
@@ -87,11 +92,6 @@ const zb_op_def zb_op_cross_entropy_grad = {
 
 /* ---- nll_loss ---- */
 
-static zb_result infer_nll_loss(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
-  if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
-  return loss_shape(op, &op->operands[1], op->operands[0].dtype, &results[0], error);
-}
-
 const zb_op_def zb_op_nll_loss = {
     ZB_ROW(nll_loss),
     .summary = "-log_probabilities[label], reduced over rows.",
@@ -100,7 +100,7 @@ const zb_op_def zb_op_nll_loss = {
     .results = "loss",
     .attrs = ZB_ATTRS(LOSS_ATTRS),
     .traits = ZB_TRAIT_PURE,
-    .infer = infer_nll_loss,
+    .infer = infer,
     .flops = 2,
     .counted = ZB_OPERAND(1),
     .grad = zb_grad_named,

@@ -20,9 +20,7 @@ static const char *operand_name(const zb_op_view *op, int operand, char text[40]
   zb_op_name name;
   zb_op_arity arity = zb_op_names_arity(op->def->operands);
   int index = operand < arity.named ? operand : arity.named - 1;
-  if (!zb_op_name_at(op->def->operands, index, &name))
-    snprintf(text, 40, "operand %d", operand);
-  else if (name.variadic)
+  if (!zb_op_name_at(op->def->operands, index, &name) || name.variadic)
     snprintf(text, 40, "operand %d", operand);
   else
     snprintf(text, 40, "%.*s", name.length < 32 ? name.length : 32, name.text);
@@ -107,18 +105,6 @@ zb_result zb_check_sum_dtype(const zb_op_view *op, zb_dtype operand, zb_dtype *o
                     zb_dtype_name(zb_dtype_wide(operand)), label);
 }
 
-bool zb_broadcast(const zb_shape *a, const zb_shape *b, zb_shape *out) {
-  int rank = a->rank > b->rank ? a->rank : b->rank;
-  out->rank = rank;
-  for (int i = 0; i < rank; ++i) {
-    int at_a = i - (rank - a->rank), at_b = i - (rank - b->rank);
-    int64_t da = at_a < 0 ? 1 : a->dims[at_a], db = at_b < 0 ? 1 : b->dims[at_b];
-    if (da != db && da != 1 && db != 1) return false;
-    out->dims[i] = da == 1 ? db : da;
-  }
-  return true;
-}
-
 const zb_attr *zb_attr_ints(const zb_op_view *op, const char *name) {
   static const zb_attr none = {.kind = ZB_ATTR_INTS};
   const zb_attr *attr = zb_attr_find(&op->attrs, name);
@@ -128,13 +114,6 @@ const zb_attr *zb_attr_ints(const zb_op_view *op, const char *name) {
 double zb_elements(const zb_shape *shape) { return (double)zb_shape_elements(shape); }
 
 zb_shape zb_scalar_shape(zb_dtype dtype) { return (zb_shape){.dtype = dtype, .rank = 0}; }
-
-zb_shape zb_subshape(const zb_shape *x, int from, int to) {
-  zb_shape out = {.dtype = x->dtype, .rank = to - from};
-  for (int i = from; i < to; ++i)
-    out.dims[i - from] = x->dims[i];
-  return out;
-}
 
 MlirValue zb_operand(MlirOperation op, int index) { return mlirOperationGetOperand(op, index); }
 

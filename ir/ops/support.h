@@ -37,16 +37,12 @@ zb_result zb_check_dtype_attr(const zb_op_view *op, zb_dtype *out, const char *l
  * wide one of it. */
 zb_result zb_check_sum_dtype(const zb_op_view *op, zb_dtype operand, zb_dtype *out, const char *label,
                              zb_op_error *error);
-/* NumPy broadcast of dims (dtype of out is left alone). */
-bool zb_broadcast(const zb_shape *a, const zb_shape *b, zb_shape *out);
 
 /* ---- Reading ---- */
 const zb_attr *zb_attr_ints(const zb_op_view *op,
                             const char *name); /* never NULL for a required attribute of a checked op */
 double zb_elements(const zb_shape *shape);     /* as a double, for costs */
 zb_shape zb_scalar_shape(zb_dtype dtype);
-/* The shape of dims [from, to) of x. */
-zb_shape zb_subshape(const zb_shape *x, int from, int to);
 
 /* ---- Gradients ---- */
 /* Operand, result and shape of an op that is known to be valid. */

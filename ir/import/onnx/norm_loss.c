@@ -6,9 +6,7 @@
 
 /* Scale or bias with exactly the normalized shape x[axis:]. */
 static MlirValue affine(zb_import_node *n, int input, const zb_shape *x, int axis) {
-  zb_shape wanted = {.dtype = x->dtype, .rank = x->rank - axis};
-  for (int i = axis; i < x->rank; ++i)
-    wanted.dims[i - axis] = x->dims[i];
+  zb_shape wanted = zb_subshape(x, axis, x->rank);
   return zb_import_expanded(n->b, zb_import_ir(n, input), &wanted);
 }
 
@@ -42,14 +40,10 @@ static MlirValue class_last(zb_import_node *n, MlirValue x, int rank) {
 /* Attributes of both losses; returns their number, or -1 after reporting. */
 static int loss_attributes(zb_import_node *n, char reduction[8], zb_attr attrs[2]) {
   zb_onnx_string(n, "reduction", "mean", reduction, 8);
-  if (strcmp(reduction, "mean") != 0 && strcmp(reduction, "sum") != 0 && strcmp(reduction, "none") != 0) {
-    zb_import_refuse(n, "mean, sum and none are supported", "reduction '%s'", reduction);
-    return -1;
-  }
-  if (zb_import_has(n, 2)) {
-    zb_import_refuse(n, "export the loss without class weights", "class weights are not supported");
-    return -1;
-  }
+  if (strcmp(reduction, "mean") != 0 && strcmp(reduction, "sum") != 0 && strcmp(reduction, "none") != 0)
+    return zb_import_refuse(n, "mean, sum and none are supported", "reduction '%s'", reduction), -1;
+  if (zb_import_has(n, 2))
+    return zb_import_refuse(n, "export the loss without class weights", "class weights are not supported"), -1;
   attrs[0] = zb_string("reduction", reduction);
   if (!zb_onnx_attribute(n, "ignore_index")) return 1;
   attrs[1] = zb_int("ignore_index", zb_onnx_int(n, "ignore_index", 0));

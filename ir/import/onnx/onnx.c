@@ -407,8 +407,7 @@ static zb_result mark_compared(zb_onnx *onnx, MlirOperation module) {
                             "the exporter refused this graph, which does not train as its model does: %s",
                             entry->value + sizeof refused - 1);
     if (strcmp(entry->value, "no") == 0)
-      mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString(ZB_ATTR_UNCOMPARED),
-                                      mlirUnitAttrGet(onnx->core.context));
+      zb_set_attribute(module, ZB_ATTR_UNCOMPARED, mlirUnitAttrGet(onnx->core.context));
   }
   return ZB_OK;
 }

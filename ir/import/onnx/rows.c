@@ -14,12 +14,6 @@ typedef struct selection {
   int batch_dims;
 } selection;
 
-static zb_shape part(const zb_shape *x, int from, int to) {
-  zb_shape out = {.dtype = x->dtype, .rank = to - from};
-  memcpy(out.dims, x->dims + from, (size_t)(to - from) * sizeof *out.dims);
-  return out;
-}
-
 /* a then b, with the element type of b; false after reporting. */
 static bool join(zb_import_node *n, const zb_shape *a, const zb_shape *b, zb_shape *out) {
   *out = *a;
@@ -45,8 +39,9 @@ static bool read_selection(zb_import_node *n, const zb_shape *data, const zb_sha
     return zb_import_refuse(n, NULL, "the batch dimensions differ");
   }
   int named = (int)(batch_dims + depth);
-  *out = (selection){.batch_dims = (int)batch_dims, .space = part(data, 0, named), .tuples = part(indices, 0, last)};
-  out->rest = part(data, named, data->rank);
+  *out = (selection){
+      .batch_dims = (int)batch_dims, .space = zb_subshape(data, 0, named), .tuples = zb_subshape(indices, 0, last)};
+  out->rest = zb_subshape(data, named, data->rank);
   out->tuples.dtype = ZB_I64;
   return true;
 }
