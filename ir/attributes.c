@@ -1,4 +1,4 @@
-/* The list of the attributes zb.* (ir/attributes.def), and whether one stands where it may.
+/* The list of the attributes zb.* (ir/attributes.def), and the check of their places, kinds and levels.
  * Tests: test/ir/attributes.mlir, test/ir/verify.mlir. */
 
 #include "ir/dialect.h"

@@ -56,8 +56,8 @@ typedef enum zb_attribute_place {
   ZB_PLACE_RESULT = 32
 } zb_attribute_place;
 
-/* Whether an attribute zb.* may stand there in a program of that level (index of ZB_LEVELS), and is what it should be.
- * Else an error at `op`; index: of the argument or result. */
+/* Whether an attribute zb.* is allowed at that place in a program of that level (index of ZB_LEVELS), and of its kind.
+ * Otherwise reports at `op`. index: of the argument or result. */
 zb_result zb_check_attribute(MlirOperation op, MlirNamedAttribute attribute, zb_attribute_place place, intptr_t index,
                              int level);
 

@@ -88,7 +88,7 @@ static void skip_blanks(scanner *s) {
   }
 }
 
-/* "#name" or "!name", the beginning of a definition or what stands for one; false: out of memory. Names of dialects
+/* "#name" or "!name", the beginning of a definition, or a use of one; false: out of memory. Names of dialects
  * have no entry. */
 static bool take_alias(scanner *s) {
   const char *begin = s->at++;

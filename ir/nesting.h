@@ -10,7 +10,7 @@
 /* MLIR's parser, verifier, printer and destructors recurse with the text. A level takes at most 2.4 KiB of stack there
  * (modules), so that this many fit into a stack of 1 MiB; programs of exporters nest some 20 deep. */
 enum { ZB_NESTING_MAX = 256 };
-/* An alias is written once and means its whole value wherever it stands: most bytes of the aliases that one alias
+/* An alias is written once and means its whole value wherever it is used: most bytes of the aliases that one alias
  * names, written out. */
 #define ZB_ALIAS_BYTES_MAX (UINT64_C(64) << 20)
 
@@ -21,8 +21,8 @@ zb_status zb_check_nesting(MlirContext context, const char *name, const char *te
 
 /* Counts diagnostics from now on, on their way to the handlers before; end with mlirContextDetachDiagnosticHandler. */
 MlirDiagnosticHandlerID zb_count_diagnostics(MlirContext context, int *count);
-/* INVALID, told: the text did not parse. Without diagnostics (MLIR says nothing of an op of an IRDL dialect in a syntax
- * of its own) one says so. */
+/* INVALID, reported: the text did not parse. Without diagnostics (MLIR says nothing of an op of an IRDL dialect in a
+ * syntax of its own) one says so. */
 zb_status zb_parse_refused(MlirContext context, const char *name, const char *text, size_t bytes,
                            int diagnostics) ZB_MUST_USE;
 

@@ -1,7 +1,7 @@
 /* Ops and types as plain data: MLIR in, zb_op_view and zb_shape out; and the errors that point at ops.
  *
  * Attributes are looked up by name and read leniently (any width of integer or float, a unit attribute as true),
- * because the IR may come from a person or from another tool. They are written in one form only (ir/builder.c).
+ * because the IR may be written by hand or by another tool. They are written in one form only (ir/builder.c).
  *
  * Tests: test/ir/op_table_test.c, test/ir/dialect_test.c.
  */

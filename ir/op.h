@@ -20,7 +20,7 @@ typedef enum zb_op_class {
 } zb_op_class;
 
 enum {
-  ZB_TRAIT_PURE = 1 << 0,        /* no effect beside its results: may be erased, merged, cloned */
+  ZB_TRAIT_PURE = 1 << 0,        /* no effect but its results: may be erased, merged, cloned */
   ZB_TRAIT_ELEMENTWISE = 1 << 1, /* result element i reads operand element i (broadcast) only: may run in place */
   ZB_TRAIT_COMMUTATIVE = 1 << 2,
   ZB_TRAIT_ACCUMULATES = 1 << 3,   /* its kernels can add into result 0 */
@@ -117,7 +117,7 @@ typedef struct zb_op_def {
   zb_result (*infer)(const zb_op_view *op, zb_shape *results, zb_op_error *error);
   /* NULL: `flops`, bytes from the types. */
   zb_cost (*cost)(const zb_op_view *op, const zb_shape *results);
-  /* Bytes of workspace that one call needs beside its operands. NULL: 0. */
+  /* Bytes of workspace that one call needs besides its operands. NULL: 0. */
   uint64_t (*scratch_bytes)(const zb_op_view *op, const zb_shape *results);
   /* Which operand's buffer result i updates in place (-1: none). NULL: none. */
   int (*alias)(const zb_op_view *op, int result);
@@ -133,7 +133,7 @@ typedef struct zb_op_def {
 
 /* ---- The registry: built-in rows (zb/ops.def) and rows of embedders. Reading is thread-safe, registering is not. ----
  */
-/* The row of an op, or NULL for an op nobody described (the safe default: not pure, no views, never split). */
+/* The row of an op, or NULL for an op without a row (the safe default: not pure, no views, never split). */
 const zb_op_def *zb_op_find(MlirOperation op);
 const zb_op_def *zb_op_find_name(const char *full_name); /* "zb.matmul", "pd_op.matmul"; also "matmul" for zb ops */
 int zb_op_count(void);
@@ -152,7 +152,7 @@ typedef struct zb_op_name {
   bool optional, variadic;
 } zb_op_name;
 bool zb_op_name_at(const char *names, int index, zb_op_name *out);
-/* How many entries such a list has. At most one entry is optional or variadic; it may stand anywhere (`-1`: there is
+/* How many entries such a list has. At most one entry is optional or variadic; it may be anywhere (`-1`: there is
  * none). */
 typedef struct zb_op_arity {
   int named;              /* entries */

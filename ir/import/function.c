@@ -1,4 +1,4 @@
-/* The function that comes out: its arguments, what nobody reads taken away, the module. Tests: test/ir/import. */
+/* The function that is imported: its arguments, its unread ops taken out, the module. Tests: test/ir/import. */
 #include "ir/import/import.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -52,7 +52,7 @@ MlirValue zb_import_parameter(zb_import *im, zb_import_value *value) {
   return add_argument(im, attribute, value->name, &shape, im->input_count + im->parameter_count++);
 }
 
-/* ---- What nobody reads ---- */
+/* ---- What is not read ---- */
 
 static bool is_unread(MlirValue value) { return mlirOpOperandIsNull(mlirValueGetFirstUse(value)); }
 
@@ -139,7 +139,7 @@ static zb_result build_function(zb_import *im, MlirValue loss, MlirModule module
   return ZB_OK;
 }
 
-/* zb.untrained: initial values that a gradient reaches and that stay as they are, for who reads the summary. */
+/* zb.untrained: initial values that a gradient reaches and that are not trained, for the summary. */
 static zb_result list_untrained(zb_import *im, MlirOperation module) {
   MlirAttribute *names = zb_import_take(im, im->value_count * sizeof *names);
   if (!names) return ZB_FAIL;

@@ -1,5 +1,5 @@
 /* What every importer shares: the source graph as values and nodes, tensors that are known while importing, roles of
- * parameters, errors with their place, and the function that comes out.
+ * parameters, errors with their place, and the function that is made.
  *
  * An importer (a row of importers.def) reads its format into values and nodes, each with the row of its kind, and
  * calls, in this order: zb_import_mark, zb_import_choose_parameters, zb_import_input for each input, zb_import_nodes,
@@ -15,8 +15,8 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
-/* What constants may take where nothing is said: this, and so many times what the files of the model have. Folding may
- * also read and write so many times the limit. */
+/* The default limit of constants: these bytes, and ZB_IMPORT_FOLD_OF_FILE times those of the model's files. Folding may
+ * read and write at most ZB_IMPORT_FOLD_WORK times the limit. */
 #define ZB_IMPORT_FOLD_BYTES (UINT64_C(256) << 20)
 enum { ZB_IMPORT_FOLD_OF_FILE = 4, ZB_IMPORT_FOLD_WORK = 8 };
 /* Constants up to this size are dense attributes of the IR. */

@@ -57,7 +57,7 @@ enum { X, COS, SIN };
   "of "                                                                                                                \
   "x (or f32, for bf16 and f16). C4: cos broadcasts to x and has its last dimension. C5: sin has the type of cos."
 
-/* The same for the gradient, whose x is dout. */
+/* Also of the gradient, whose x is dout. */
 static zb_result infer_rotary(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *x = &op->operands[X], *cos = &op->operands[COS];
   zb_shape both = {.dtype = x->dtype};

@@ -69,7 +69,7 @@ static zb_cost cost(const zb_op_view *op, const zb_shape *results) {
 }
 
 static void grad(zb_gradient *g) {
-  if (g->view.operands[BIAS].rank >= 0 && g->needs[BIAS]) /* as the add that it stands for */
+  if (g->view.operands[BIAS].rank >= 0 && g->needs[BIAS]) /* as the add that it replaces */
     g->din[BIAS] = zb_build_sum_to(g->b, g->dout[0], &g->view.operands[BIAS]);
   /* The gradient of an f32 sum of bf16 products is rounded before it is multiplied again, as that of a bf16 result is.
    */

@@ -33,7 +33,7 @@ typedef struct run {
   int64_t size, stride;
 } run;
 
-/* Merges dimensions that can be walked with one stride; those of size 1 have no say. */
+/* Merges dimensions that can be walked with one stride; those of size 1 do not matter. */
 static int find_runs(const zb_shape *shape, const int64_t *strides, run runs[ZB_DIMS_MAX]) {
   int count = 0;
   for (int i = 0; i < shape->rank; ++i) {

@@ -1,7 +1,7 @@
 /* Shared by the op rows: checks with labelled messages, broadcasting, and short forms for reading the op whose gradient
  * is built.
  *
- * Checks take the label of the constraint ("C1") as it stands in the row's doc; it ends every message, so that one grep
+ * Checks take the label of the constraint ("C1") as in the row's doc; it ends every message, so that one grep
  * goes from an error to its rule. They return ZB_FAIL after setting *error.
  */
 #ifndef ZB_IR_OPS_SUPPORT_H

@@ -156,7 +156,7 @@ static MlirValue log_sum_exp(zb_builder *b, MlirValue x, const int64_t *axes, in
   return zb_build2(b, "add", zb_build1(b, "log", sum), flat);
 }
 
-/* Attribute or input 1. identity: no axes, which is said to change nothing. */
+/* Attribute or input 1. identity: no axes, and noop_with_empty_axes. */
 static bool axes_arguments(zb_import_node *n, int rank, bool *reduced, bool *keepdims, bool *identity) {
   int64_t axes[ZB_DIMS_MAX];
   int count = 0;

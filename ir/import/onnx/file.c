@@ -26,7 +26,7 @@ typedef struct field {
   size_t end;
 } field;
 
-/* data: whether memory was refused, or NULL. protobuf-c says of that only what it says of a damaged file. */
+/* data: set when memory runs out, which protobuf-c reports as it reports a damaged file; or NULL. */
 static void *allocate(void *data, size_t size) {
   bool *refused = data;
   void *memory = zb_alloc(size ? size : 1);
@@ -108,12 +108,12 @@ static void put_field(zb_text *out, const reader *r, const field *f) {
 
 static bool is_bytes(const field *f) { return f->end != f->value && f->value + f->length == f->end; }
 
-/* The messages on the way to raw data, from the outside: the field of each that leads on. */
+/* The path to raw data, from the outermost message: the field of each message that leads to the next. */
 static const uint32_t way[] = {FIELD_GRAPH, FIELD_INITIALIZER, FIELD_RAW_DATA};
 enum { DEPTH_TENSOR = 2 };
 
-/* A message without raw data, whose places go into file->raw, one a tensor. On failure r->at is the byte where it went
- * wrong, unless out->failed: then it was memory. */
+/* Copies a message without raw data, whose places go into file->raw, one a tensor. On failure r->at is the byte that is
+ * wrong, unless out->failed: then memory ran out. */
 static bool strip(reader *r, zb_text *out, zb_onnx_file *file, int depth) {
   bool seen = false;
   while (r->at < r->end) {
@@ -159,7 +159,7 @@ static zb_status check_texts(const char *path, reader *r, const ProtobufCMessage
   return NULL;
 }
 
-/* Whether the start of the file looks like something a person would read. */
+/* Whether the start of the file looks like text. */
 static bool looks_like_text(const zb_import_source *map) {
   size_t count = map->bytes < 64 ? map->bytes : 64;
   for (size_t i = 0; i < count; ++i) {

@@ -394,8 +394,8 @@ static zb_result build_inputs(zb_onnx *onnx) {
 
 /* ---- The whole ---- */
 
-/* What tools/export_onnx.py found when it compared the file with its model (zb.compared). What it refused is kept for
- * the errors before this one. */
+/* What tools/export_onnx.py found when it compared the file with its model (zb.compared). A file that it refused
+ * is imported up to here, so that earlier errors come first. */
 static zb_result mark_compared(zb_onnx *onnx, MlirOperation module) {
   static const char refused[] = "rejected: ";
   const Onnx__ModelProto *model = onnx->file.model;

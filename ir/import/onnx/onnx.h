@@ -26,7 +26,7 @@ typedef struct zb_onnx_file {
 } zb_onnx_file;
 
 typedef struct zb_onnx {
-  zb_import core; /* first: what the core gives back is cast (zb_onnx_of) */
+  zb_import core; /* first: zb_onnx_of casts a pointer to it */
   zb_onnx_file file;
   Onnx__GraphProto *graph;
   zb_import_source *externals; /* data files */
@@ -47,7 +47,7 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) ZB_MUST_USE;
 void zb_onnx_file_close(zb_onnx_file *file);
 
 /* ---- tensor.c: TensorProto -> shape and data ---- */
-/* Bytes of the model file and of the data files that it names and that are there. UINT64_MAX: out of memory. */
+/* Bytes of the model file and of its data files that exist. UINT64_MAX: out of memory. */
 uint64_t zb_onnx_model_bytes(const zb_onnx *im);
 /* Reads a tensor: shape checked, data of exactly that size. raw may be NULL. *data points into the file, the message
  * or, if the layout differs, a new constant. Reports errors at `location` as "what 'name': ...". */
@@ -56,8 +56,7 @@ zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, cons
 /* dtype of an ONNX element type number; false if zbc has none. */
 bool zb_onnx_dtype(int64_t number, zb_dtype *out);
 const char *zb_onnx_dtype_text(int64_t number); /* "float16"; "unknown" */
-/* What to do about an element type that is not supported; the reason is said before it: "WHAT 'NAME' has the element
- * type ...". */
+/* The hint at an element type that is not supported, after "WHAT 'NAME' has the element type ...". */
 #define ZB_ONNX_TYPES_HINT                                                                                             \
   "export the model in float32 (model.float()); zbc --precision bf16 then computes in bf16. float32, int64, int32 "    \
   "and bool are supported, double "                                                                                    \
@@ -75,8 +74,7 @@ bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, i
 bool zb_onnx_shape_axis(zb_import_node *n, int64_t fallback, zb_shape *shape, int *axis);
 
 /* ---- parameters.c ---- */
-/* Reads what the file says of its parameters; where that is nothing, refuses files whose parameters an exporter merged.
- */
+/* Reads the file's lists of parameters; without them, refuses files in which an exporter merged parameters. */
 zb_result zb_onnx_check_merged(zb_onnx *onnx);
 /* Proposes the role of every initializer, of marked values. */
 zb_result zb_onnx_propose_parameters(zb_onnx *onnx);

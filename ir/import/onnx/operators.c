@@ -1,6 +1,6 @@
-/* The rows, and what people are told of operators: the hint at one that cannot be imported, and the two pages.
+/* The rows, the hints at operators that cannot be imported, and the two pages of operators.
  *
- * The pages are OPERATORS.md and UNSUPPORTED.md beside this file; tools/operator_pages.py writes them. Tests:
+ * The pages are OPERATORS.md and UNSUPPORTED.md in this folder; tools/operator_pages.py writes them. Tests:
  * test/ir/import/import_test.c, test/tools/zbc-operators.test. */
 #include "ir/import/onnx/onnx.h"
 #include "zb/compiler.h"
@@ -39,8 +39,8 @@ enum { UNSUPPORTED_COUNT = sizeof unsupported / sizeof *unsupported };
 
 /* ---- Hints ---- */
 
-/* Two spellings of one name: they differ in case alone, or in one letter of five, two side by side of more. Short names
- * that are near mean something else: Conv is no Cos. */
+/* Two spellings of one name: they differ in case alone, or in one letter (names of five or more letters) or two
+ * neighbouring letters (seven or more). Short names that are near mean something else: Conv is no Cos. */
 static bool is_misspelling(const char *a, const char *b) {
   size_t m = strlen(a), n = strlen(b), most = m > n ? m : n, least = m < n ? m : n, begin = 0, end = 0;
   if (strcasecmp(a, b) == 0) return true;
@@ -51,7 +51,7 @@ static bool is_misspelling(const char *a, const char *b) {
   return most >= 5 && most - begin - end <= (least >= 7 ? 2 : 1);
 }
 
-/* Adds what is said of a name; false: nothing is. */
+/* Adds the reason and the hint of a name; false: it has none. */
 static bool add_reason(const char *name, bool is_domain, zb_text *why, zb_text *hint) {
   for (const struct unsupported *u = unsupported; u < unsupported + UNSUPPORTED_COUNT; ++u) {
     int difference = is_domain ? strncmp(name, u->name, strlen(u->name)) : strcmp(name, u->name);
@@ -93,7 +93,7 @@ static int kind_of(const zb_import_op *op) {
   return op->gradient ? WITH_GRADIENT : op->fold == ZB_FOLD_ONLY ? OF_CONSTANTS : WITHOUT_GRADIENT;
 }
 
-/* The short table stands in the project's README, too: from its first line to its last. */
+/* The short table is also in the project's README: from its first line to its last. */
 static void add_short_table(zb_text *text) {
   zb_text_add(text, "| ONNX operators, opsets %d to %d | |\n|---|---|\n", ZB_ONNX_OPSET_MIN, ZB_ONNX_OPSET_MAX);
   for (int k = 0; k < KIND_COUNT; ++k) {

@@ -28,7 +28,7 @@ static bool is_kind(const zb_import_node *n, const char *a, const char *b) {
 
 /* ---- Tables of frequencies ---- */
 
-/* Who a value depends on: nobody, one dotted float initializer (its number + 1), or more than that or an input. */
+/* What a value depends on: nothing, one dotted float initializer (its number + 1), or more, or an input. */
 enum { OWNER_NONE = 0, OWNER_MANY = -1 };
 
 /* What is noted of a value. */
@@ -37,7 +37,7 @@ typedef struct table_mark {
   bool mixed, ends; /* meets others; ends in a Cos or Sin */
 } table_mark;
 
-/* Of an input of a node; nobody where only its type matters. */
+/* Of an input of a node; OWNER_NONE where only its type matters. */
 static int owner_of(const zb_import_node *n, int input, const table_mark *marks) {
   bool type_only = input < 31 && (n->op->types >> input & 1);
   return n->inputs[input] && !type_only ? marks[n->inputs[input]->number].owner : OWNER_NONE;
@@ -56,7 +56,7 @@ static void follow_tables(const zb_import_node *n, table_mark *marks) {
   }
   if (is_kind(n, "Cos", "Sin") && all > 0) {
     marks[all - 1].ends = true;
-    all = OWNER_NONE; /* a finished table is as good as a constant */
+    all = OWNER_NONE; /* a finished table counts as a constant */
   }
   for (int o = 0; o < n->output_count; ++o)
     if (n->outputs[o]) marks[n->outputs[o]->number].owner = all;
@@ -116,7 +116,7 @@ static zb_result read_listings(zb_onnx *onnx) {
 
 /* ---- The proposal ---- */
 
-/* The exporter's optimizer made it out of a parameter: whoever trains this file would train the rest alone. */
+/* The exporter's optimizer made it out of a parameter: training this file would train only the others. */
 zb_result zb_onnx_refuse_folded(zb_import *im, const zb_import_value *value) {
   return zb_import_fail(im,
                         "export with tools/export_onnx.py, or with torch.onnx.export(..., optimize=False, "
@@ -163,7 +163,7 @@ static bool owns(const char *path, const char *parameter) {
   return path && length && strncmp(path, parameter, length) == 0 && (path[length] == '\0' || path[length] == '.');
 }
 
-/* What a value stands for: exporters share one initializer through Identity nodes. */
+/* The value without Identity nodes, through which exporters share one initializer. */
 static const zb_import_value *source_of(const zb_import_value *value) {
   while (value && value->producer && strcmp(value->producer->kind, "Identity") == 0 &&
          value->producer->input_count == 1)

@@ -1,5 +1,5 @@
 /* Reads TensorProto: its shape, and its data from wherever the format may keep it: raw bytes, typed fields, or a file
- * beside the model. Sizes are checked before memory is taken; a path that leaves the model's folder is refused. Tests:
+ * next to the model. Sizes are checked before memory is taken; a path that leaves the model's folder is refused. Tests:
  * test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
 
