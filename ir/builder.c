@@ -234,15 +234,19 @@ zb_result zb_op_gradient(zb_builder *b, MlirOperation op, const MlirValue *dout,
 
 /* ---- Short forms ---- */
 
+MlirValue zb_build_constant(zb_builder *b, MlirType type, MlirAttribute value) {
+  MlirNamedAttribute attribute = zb_named(b->context, "value", value);
+  MlirOperation op = zb_build_any(b, "zb.constant", NULL, 0, &type, 1, &attribute, 1);
+  return mlirOperationIsNull(op) ? (MlirValue){NULL} : mlirOperationGetResult(op, 0);
+}
+
 MlirValue zb_build_scalar(zb_builder *b, zb_dtype dtype, double value) {
   if (b->failed) return (MlirValue){NULL};
   zb_shape shape = {.dtype = dtype, .rank = 0};
   MlirType type = zb_shape_type(b->context, &shape), element = mlirShapedTypeGetElementType(type);
   MlirAttribute number = mlirTypeIsAInteger(element) ? mlirIntegerAttrGet(element, (int64_t)value)
                                                      : mlirFloatAttrDoubleGet(b->context, element, value);
-  MlirNamedAttribute attribute = zb_named(b->context, "value", mlirDenseElementsAttrSplatGet(type, number));
-  MlirOperation op = zb_build_any(b, "zb.constant", NULL, 0, &type, 1, &attribute, 1);
-  return mlirOperationIsNull(op) ? (MlirValue){NULL} : mlirOperationGetResult(op, 0);
+  return zb_build_constant(b, type, mlirDenseElementsAttrSplatGet(type, number));
 }
 
 MlirValue zb_build_expand(zb_builder *b, MlirValue x, const zb_shape *shape) {

@@ -48,6 +48,8 @@ zb_result zb_op_gradient(zb_builder *b, MlirOperation op, const MlirValue *dout,
 /* Short forms used everywhere. */
 MlirValue zb_build1(zb_builder *b, const char *name, MlirValue x);
 MlirValue zb_build2(zb_builder *b, const char *name, MlirValue lhs, MlirValue rhs);
+/* zb.constant of a type; value: elements. */
+MlirValue zb_build_constant(zb_builder *b, MlirType type, MlirAttribute value);
 MlirValue zb_build_scalar(zb_builder *b, zb_dtype dtype, double value); /* zb.constant of rank 0 */
 MlirValue zb_build_expand(zb_builder *b, MlirValue x, const zb_shape *shape);
 MlirValue zb_build_splat(zb_builder *b, const zb_shape *shape, double value); /* scalar constant + zb.expand */

@@ -12,7 +12,6 @@
 #include "runtime/base/memory.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ZB_OP(name, op_class) extern const zb_op_def zb_op_##name;

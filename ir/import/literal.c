@@ -7,34 +7,25 @@
 #include <inttypes.h>
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
-#include <mlir-c/BuiltinTypes.h>
 #include <stdio.h>
 #include <string.h>
 
 static MlirValue build_dense(zb_import *im, const zb_known *c) {
   MlirType type = zb_shape_type(im->context, &c->shape);
   MlirAttribute value;
-  switch (c->shape.dtype) {
-  case ZB_F32:
+  int bits[ZB_IMPORT_DENSE_BYTES];
+  if (c->shape.dtype == ZB_F32)
     value = mlirDenseElementsAttrFloatGet(type, c->elements, c->data);
-    break;
-  case ZB_I64:
+  else if (c->shape.dtype == ZB_I64)
     value = mlirDenseElementsAttrInt64Get(type, c->elements, c->data);
-    break;
-  case ZB_I32:
+  else if (c->shape.dtype == ZB_I32)
     value = mlirDenseElementsAttrInt32Get(type, c->elements, c->data);
-    break;
-  default: {
-    int bits[ZB_IMPORT_DENSE_BYTES];
+  else {
     for (int64_t i = 0; i < c->elements; ++i)
       bits[i] = ((const uint8_t *)c->data)[i];
     value = mlirDenseElementsAttrBoolGet(type, c->elements, bits);
-    break;
   }
-  }
-  MlirNamedAttribute attribute = zb_named(im->context, "value", value);
-  MlirOperation op = zb_build_any(&im->builder, "zb.constant", NULL, 0, &type, 1, &attribute, 1);
-  return mlirOperationIsNull(op) ? (MlirValue){NULL} : mlirOperationGetResult(op, 0);
+  return zb_build_constant(&im->builder, type, value);
 }
 
 /* Whether all slices along a dimension are bitwise equal. */

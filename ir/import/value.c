@@ -2,7 +2,6 @@
 #include "ir/import/import.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* ---- Values ---- */
 

@@ -60,10 +60,14 @@ static zb_result infer(const zb_op_view *op, zb_shape *results, zb_op_error *err
   return zb_check_type(op, BIAS, &row, "one for each column of the product", "C7", error);
 }
 
-static zb_cost cost(const zb_op_view *op, const zb_shape *results) {
+/* Terms of the sum that an element of the product is. */
+static double inner_size(const zb_op_view *op) {
   const zb_shape *lhs = &op->operands[LHS];
-  bool transpose_lhs = zb_attr_bool(&op->attrs, "transpose_lhs", false);
-  double flops = 2 * zb_elements(&results[0]) * (double)lhs->dims[lhs->rank - (transpose_lhs ? 2 : 1)];
+  return (double)lhs->dims[lhs->rank - (zb_attr_bool(&op->attrs, "transpose_lhs", false) ? 2 : 1)];
+}
+
+static zb_cost cost(const zb_op_view *op, const zb_shape *results) {
+  double flops = 2 * zb_elements(&results[0]) * inner_size(op);
   bool bias = op->operand_count > BIAS && op->operands[BIAS].rank >= 0;
   return (zb_cost){.flops = flops + (bias ? zb_elements(&results[0]) : 0), .product_flops = flops};
 }
@@ -112,9 +116,7 @@ static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error
 
 static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results) {
   (void)results;
-  const zb_shape *lhs = &op->operands[LHS];
-  bool transpose_lhs = zb_attr_bool(&op->attrs, "transpose_lhs", false);
-  double flops = 4 * zb_elements(&op->operands[DOUT]) * (double)lhs->dims[lhs->rank - (transpose_lhs ? 2 : 1)];
+  double flops = 4 * zb_elements(&op->operands[DOUT]) * inner_size(op);
   return (zb_cost){.flops = flops, .product_flops = flops};
 }
 

@@ -12,7 +12,6 @@
 
 /* ---- Classes of element types ---- */
 bool zb_dtype_is_float(zb_dtype dtype);
-bool zb_dtype_is_integer(zb_dtype dtype); /* i64 and i32, not i1 */
 /* The type in which kernels keep sums and statistics of this one: f32 for bf16 and f16, else the type itself. */
 zb_dtype zb_dtype_wide(zb_dtype dtype);
 

@@ -28,10 +28,14 @@ static const char *kind_text(int kind) {
 
 /* The attribute if it has the kind; reported if it has another. Old files leave the type out: then the field says it.
  */
-static const Onnx__AttributeProto *typed(zb_import_node *n, const char *name, int kind, bool present) {
+static const Onnx__AttributeProto *typed(zb_import_node *n, const char *name, int kind) {
   const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
   if (!attr) return NULL;
-  if ((attr->has_type && attr->type == kind) || (!attr->has_type && present)) return attr;
+  const bool present[] = {[ATTR_FLOAT] = attr->has_f,
+                          [ATTR_INT] = attr->has_i,
+                          [ATTR_STRING] = attr->has_s,
+                          [ATTR_INTS] = attr->n_ints > 0};
+  if (attr->has_type ? attr->type == kind : present[kind]) return attr;
   char got[96], value[32] = "";
   if (attr->has_f) snprintf(value, sizeof value, " (%g)", (double)attr->f);
   if (attr->has_s)
@@ -43,20 +47,17 @@ static const Onnx__AttributeProto *typed(zb_import_node *n, const char *name, in
 }
 
 int64_t zb_onnx_int(zb_import_node *n, const char *name, int64_t fallback) {
-  const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
-  attr = typed(n, name, ATTR_INT, attr && attr->has_i);
+  const Onnx__AttributeProto *attr = typed(n, name, ATTR_INT);
   return attr ? attr->i : fallback;
 }
 
 double zb_onnx_float(zb_import_node *n, const char *name, double fallback) {
-  const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
-  attr = typed(n, name, ATTR_FLOAT, attr && attr->has_f);
+  const Onnx__AttributeProto *attr = typed(n, name, ATTR_FLOAT);
   return attr ? (double)attr->f : fallback;
 }
 
 void zb_onnx_string(zb_import_node *n, const char *name, const char *fallback, char *out, size_t room) {
-  const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
-  attr = typed(n, name, ATTR_STRING, attr && attr->has_s);
+  const Onnx__AttributeProto *attr = typed(n, name, ATTR_STRING);
   if (attr && attr->s.len && memchr(attr->s.data, '\0', attr->s.len)) {
     zb_import_refuse(n, "export the model again: a tool has changed this attribute", "attribute '%s' holds a zero byte",
                      name);
@@ -75,8 +76,7 @@ bool zb_onnx_string_is(zb_import_node *n, const char *name, const char *fallback
 }
 
 bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, int *count) {
-  const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
-  attr = typed(n, name, ATTR_INTS, attr && attr->n_ints);
+  const Onnx__AttributeProto *attr = typed(n, name, ATTR_INTS);
   if (!attr) return false;
   if (attr->n_ints > (size_t)room)
     return zb_import_refuse(n, NULL, "attribute '%s' has %zu entries, expected at most %d", name, attr->n_ints, room);

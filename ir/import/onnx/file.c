@@ -102,12 +102,6 @@ static void put_message(zb_text *out, uint32_t number, const zb_text *content) {
   if (content->length) zb_text_add_bytes(out, content->data, content->length);
 }
 
-static void put_field(zb_text *out, const reader *r, const field *f) {
-  zb_text_add_bytes(out, (const char *)r->data + f->start, f->end - f->start);
-}
-
-static bool is_bytes(const field *f) { return f->end != f->value && f->value + f->length == f->end; }
-
 /* The path to raw data, from the outermost message: the field of each message that leads to the next. */
 static const uint32_t way[] = {FIELD_GRAPH, FIELD_INITIALIZER, FIELD_RAW_DATA};
 enum { DEPTH_TENSOR = 2 };
@@ -119,9 +113,10 @@ static bool strip(reader *r, zb_text *out, zb_onnx_file *file, int depth) {
   while (r->at < r->end) {
     field f;
     if (!read_field(r, &f)) return false;
-    bool leads_on = f.number == way[depth] && (depth == DEPTH_TENSOR ? f.value + f.length == f.end : is_bytes(&f));
+    bool bytes = f.value + f.length == f.end && (depth == DEPTH_TENSOR || f.length);
+    bool leads_on = f.number == way[depth] && bytes;
     if (leads_on && depth == DEPTH_TENSOR) file->raw[file->raw_count - 1] = (zb_onnx_extent){f.value, f.length, true};
-    if (!leads_on) put_field(out, r, &f);
+    if (!leads_on) zb_text_add_bytes(out, (const char *)r->data + f.start, f.end - f.start);
     if (!leads_on || depth == DEPTH_TENSOR) continue;
     if (seen && depth == 0) return false; /* two graphs would be merged by protobuf, and the raw data counted wrongly */
     seen = true;

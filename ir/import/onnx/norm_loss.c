@@ -1,7 +1,6 @@
 /* Normalization and losses. Tests: test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* Scale or bias with exactly the normalized shape x[axis:]. */

@@ -52,21 +52,17 @@ static void describe_type(const Onnx__TypeProto__Tensor *tensor, zb_text *text) 
 
 /* The longest module path of a node: the last entry but one of ['', 'lm', 'lm.h', 'add']. */
 static const char *module_path(zb_import *im, const Onnx__NodeProto *node) {
-  for (size_t i = 0; i < node->n_metadata_props; ++i) {
-    const Onnx__StringStringEntryProto *entry = node->metadata_props[i];
-    if (!entry->key || !entry->value || strcmp(entry->key, "pkg.torch.onnx.name_scopes") != 0) continue;
-    const char *begin = NULL, *last = NULL;
-    size_t length = 0, last_length = 0;
-    for (const char *c = entry->value; (c = strchr(c, '\'')) != NULL;) {
-      const char *end = strchr(c + 1, '\'');
-      if (!end) break;
-      begin = last, length = last_length;
-      last = c + 1, last_length = (size_t)(end - last);
-      c = end + 1;
-    }
-    return zb_import_take_text(im, begin ? begin : "", length);
+  const char *scopes = zb_onnx_entry(node->metadata_props, node->n_metadata_props, "pkg.torch.onnx.name_scopes");
+  const char *begin = NULL, *last = NULL;
+  size_t length = 0, last_length = 0;
+  for (const char *c = scopes; c && (c = strchr(c, '\'')) != NULL;) {
+    const char *end = strchr(c + 1, '\'');
+    if (!end) break;
+    begin = last, length = last_length;
+    last = c + 1, last_length = (size_t)(end - last);
+    c = end + 1;
   }
-  return NULL;
+  return scopes ? zb_import_take_text(im, begin ? begin : "", length) : NULL;
 }
 
 /* An input with a default value, as older exporters list weights: it must be declared as it is. Symbolic dimensions may

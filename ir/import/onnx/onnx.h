@@ -47,6 +47,8 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) ZB_MUST_USE;
 void zb_onnx_file_close(zb_onnx_file *file);
 
 /* ---- tensor.c: TensorProto -> shape and data ---- */
+/* The value of the first entry of a key; NULL: there is none. */
+const char *zb_onnx_entry(Onnx__StringStringEntryProto *const *entries, size_t count, const char *key);
 /* Bytes of the model file and of its data files that exist. UINT64_MAX: out of memory. */
 uint64_t zb_onnx_model_bytes(const zb_onnx *im);
 /* Reads a tensor: shape checked, data of exactly that size. raw may be NULL. *data points into the file, the message

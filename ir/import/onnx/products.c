@@ -154,9 +154,11 @@ zb_result zb_onnx_einsum(zb_import_node *n) {
 
 /* ---- Attention (opset 23), where it says what zb.attention does ---- */
 
+/* [b, h, t, d] <-> [b, t, h, d]. */
+static const int64_t swap[] = {0, 2, 1, 3};
+
 /* [b, h, t, d] or [b, t, h*d] -> [b, t, h, d]. */
 static MlirValue token_major(zb_import_node *n, int input, const char *heads_name) {
-  static const int64_t swap[] = {0, 2, 1, 3};
   zb_shape shape;
   if (!zb_import_shape(n, input, &shape)) return (MlirValue){NULL};
   if (shape.rank == 4) return zb_import_transposed(n->b, zb_import_ir(n, input), swap);
@@ -182,7 +184,6 @@ static MlirValue additive_mask(zb_import_node *n) {
 }
 
 zb_result zb_onnx_attention(zb_import_node *n) {
-  static const int64_t swap[] = {0, 2, 1, 3};
   zb_shape given, q, k;
   for (int i = 4; i < n->input_count; ++i) {
     if (zb_import_has(n, i))

@@ -4,7 +4,6 @@
 #include "ir/import/onnx/onnx.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* What tuples of indices name. */
 typedef struct selection {

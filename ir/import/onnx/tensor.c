@@ -70,12 +70,14 @@ static zb_result read_shape(const reading *r, zb_shape *shape) {
   return ZB_OK;
 }
 
-static const char *external_value(const Onnx__TensorProto *tensor, const char *key) {
-  for (size_t i = 0; i < tensor->n_external_data; ++i) {
-    const Onnx__StringStringEntryProto *entry = tensor->external_data[i];
-    if (entry->key && strcmp(entry->key, key) == 0) return entry->value;
-  }
+const char *zb_onnx_entry(Onnx__StringStringEntryProto *const *entries, size_t count, const char *key) {
+  for (size_t i = 0; i < count; ++i)
+    if (entries[i]->key && strcmp(entries[i]->key, key) == 0) return entries[i]->value;
   return NULL;
+}
+
+static const char *external_value(const Onnx__TensorProto *tensor, const char *key) {
+  return zb_onnx_entry(tensor->external_data, tensor->n_external_data, key);
 }
 
 /* A decimal number without sign; false for anything else. */
