@@ -104,13 +104,6 @@ void zb_function_abandon(zb_function_builder *f) {
   *f = (zb_function_builder){0};
 }
 
-MlirAttribute zb_dictionary(MlirContext context, const char *name, MlirAttribute value, const char *name2,
-                            MlirAttribute value2) {
-  MlirNamedAttribute entries[2] = {zb_named(context, name, value)};
-  if (name2) entries[1] = zb_named(context, name2, value2);
-  return mlirDictionaryAttrGet(context, name2 ? 2 : 1, entries);
-}
-
 static MlirAttribute list_entry(MlirOperation function, const char *list, int index) {
   MlirAttribute array = zb_get_attribute(function, list);
   if (mlirAttributeIsNull(array) || index >= mlirArrayAttrGetNumElements(array)) return (MlirAttribute){0};
@@ -155,19 +148,8 @@ void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int 
   zb_set_attribute(op, name, mlirDenseI64ArrayGet(mlirOperationGetContext(op), count, values));
 }
 
-static MlirAttribute ints_attribute(MlirOperation op, const char *name) {
-  MlirAttribute value = zb_get_attribute(op, name);
-  if (mlirAttributeIsNull(value) || !mlirAttributeIsADenseI64Array(value)) return (MlirAttribute){0};
-  return value;
-}
-
-int zb_ints_count(MlirOperation op, const char *name) {
-  MlirAttribute value = ints_attribute(op, name);
-  return mlirAttributeIsNull(value) ? 0 : (int)mlirDenseArrayGetNumElements(value);
-}
-
 int64_t zb_ints_at(MlirOperation op, const char *name, int index) {
-  MlirAttribute value = ints_attribute(op, name);
+  MlirAttribute value = zb_get_attribute(op, name);
   ZB_ASSERT(!mlirAttributeIsNull(value) && index < mlirDenseArrayGetNumElements(value));
   return mlirDenseI64ArrayGetElement(value, index);
 }

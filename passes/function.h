@@ -32,9 +32,6 @@ zb_status zb_function_close(zb_function_builder *f, MlirOperation function) ZB_M
 /* Frees a builder that was not finished. */
 void zb_function_abandon(zb_function_builder *f);
 
-/* {name = value}; with a second entry when name2 is not NULL. */
-MlirAttribute zb_dictionary(MlirContext context, const char *name, MlirAttribute value, const char *name2,
-                            MlirAttribute value2);
 /* Attribute dictionary of argument/result `index` ("arg_attrs" / "res_attrs"); null if there is none. */
 MlirAttribute zb_argument_dictionary(MlirOperation function, int index);
 MlirAttribute zb_result_dictionary(MlirOperation function, int index);
@@ -45,8 +42,7 @@ bool zb_dictionary_has(MlirAttribute dictionary, const char *name);
 void zb_set_i64(MlirOperation op, const char *name, int64_t value);
 void zb_set_string(MlirOperation op, const char *name, const char *value);
 void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int count);
-/* array<i64: ...> attribute of an op: number of entries (0 if absent), entry i. */
-int zb_ints_count(MlirOperation op, const char *name);
+/* Entry of an array<i64: ...> attribute of an op. */
 int64_t zb_ints_at(MlirOperation op, const char *name, int index);
 
 void zb_remove_attribute(MlirOperation op, const char *name);

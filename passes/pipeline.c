@@ -96,7 +96,7 @@ static zb_status set_option(zb_pipeline_entry *entry, const char *name, const ch
   return entry->values[index] ? NULL : ZB_OUT_OF_MEMORY();
 }
 
-/* Options: key=value separated by blanks or commas; a value may stand in double quotes. Changes `text`. */
+/* Options: key=value separated by blanks or commas; a value may be in double quotes. Changes `text`. */
 static zb_status parse_options(zb_pipeline_entry *entry, char *text) {
   while (*text) {
     text += strspn(text, " ,");

@@ -17,7 +17,7 @@ typedef struct zb_pipeline {
   int count;
 } zb_pipeline;
 
-/* What the passes of a whole compile leave for the one who called. */
+/* What the passes of a whole compile leave for its caller. */
 typedef struct zb_compile_state {
   struct zb_plan *plan;        /* set by zb-verify-plan; owned by the state */
   zb_compile_summary *summary; /* filled as facts become known; may be NULL */

@@ -31,10 +31,6 @@ bool zb_value_unused(MlirValue value) { return mlirOpOperandIsNull(mlirValueGetF
 
 bool zb_value_used_once(MlirValue value) { return zb_value_uses(value, 2) == 1; }
 
-MlirValue zb_operand_or_null(MlirOperation op, intptr_t index) {
-  return index < mlirOperationGetNumOperands(op) ? mlirOperationGetOperand(op, index) : (MlirValue){0};
-}
-
 zb_status zb_op_list_collect(zb_arena *arena, MlirOperation function, zb_op_list *out) {
   MlirBlock block = zb_function_block(function);
   MlirOperation terminator = mlirBlockGetTerminator(block);

@@ -17,7 +17,6 @@ bool zb_has_trait(const zb_op_def *def, unsigned trait); /* false for NULL */
 bool zb_value_unused(MlirValue value);
 bool zb_value_used_once(MlirValue value);      /* by one operand of one op, the terminator included */
 int zb_value_uses(MlirValue value, int limit); /* operands that read it, counted up to `limit` */
-MlirValue zb_operand_or_null(MlirOperation op, intptr_t index);
 bool zb_is_numbered(MlirOperation op); /* a forward op of a differentiated program: gradient ops name it (zb.id) */
 
 /* A list of ops in program order, the terminator left out. */

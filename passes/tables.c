@@ -44,6 +44,15 @@ void zb_table_set(MlirOperation op, const char *name, const int64_t *numbers, in
   zb_set_attribute(op, name, mlirDenseI64ArrayGet(mlirOperationGetContext(op), count, numbers));
 }
 
+int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) {
+  const zb_table table = zb_stage_rank_get(module);
+  int *ranks = ZB_NEW(arena, int, table.count);
+  for (int s = 0; ranks && s < table.count; ++s)
+    ranks[s] = (int)zb_stage_rank_at(table, s).rank;
+  *out_count = table.count;
+  return ranks;
+}
+
 /* ---- Ports ---- */
 
 #define ZB_NAME(column, ID) .column = NULL,

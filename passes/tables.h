@@ -5,6 +5,7 @@
 #define ZB_PASSES_TABLES_H
 
 #include "ir/dialect.h"
+#include "runtime/base/arena.h"
 
 /* ---- Tables of numbers: dense arrays, a row after the other ---- */
 
@@ -14,7 +15,7 @@
   COLUMN(source)                                                                                                       \
   COLUMN(destination)                                                                                                  \
   COLUMN(source_stage) COLUMN(destination_stage) COLUMN(micro_batch) COLUMN(kind) COLUMN(bytes) COLUMN(complete_ps)
-/* values: accumulators that the member gives, each of so many bytes. */
+/* values: how many accumulators the member gives; bytes: of each. */
 #define ZB_COLUMNS_OF_MEMBERS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(values) COLUMN(bytes)
 #define ZB_COLUMNS_OF_POSTS(COLUMN) COLUMN(message)
 #define ZB_COLUMNS_OF_TIMES(COLUMN) COLUMN(start_ps) COLUMN(end_ps)
@@ -69,6 +70,9 @@ void zb_table_set(MlirOperation op, const char *name, const int64_t *numbers, in
 ZB_TABLES(ZB_TABLE)
 #undef ZB_TABLE
 #undef ZB_COLUMN
+
+/* The rank of each stage, from zb.stage_rank. NULL: out of memory. */
+int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MUST_USE;
 
 /* ---- What an argument or a result stands for ---- */
 

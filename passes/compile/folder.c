@@ -13,7 +13,7 @@ static uint64_t digest_in(const zb_store *store, const char *name) {
   return t ? zb_digest_of(t->data, (size_t)t->bytes) : 0;
 }
 
-/* Ties the plan to the values beside it. A parameter that several ranks hold is looked at once. */
+/* Ties the plan to the values in its folder. A parameter that several ranks hold is looked at once. */
 static zb_status tie_values(zb_plan *plan, const zb_store *weights, const zb_store *constants) {
   zb_map *known = zb_map_create();
   if (!known) return ZB_OUT_OF_MEMORY();
@@ -68,7 +68,7 @@ static void write_tile(void *context, int64_t tile, void *scratch) {
       tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_weights(w->paths, w->weights, w->constants);
 }
 
-/* The plan beside the weights: of a large compile each takes some tenths of a second. */
+/* The plan and the weights at the same time: of a large compile each takes some tenths of a second. */
 static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_store *weights,
                              const zb_store *constants) {
   enum { PARALLEL_JOBS_MIN = 20000 };

@@ -77,7 +77,7 @@ static void redirect(chains *c, MlirOperation op, int index, int value, int read
   mlirOperationSetOperand(op, index, mlirOperationGetResult(c->copy[old->producer], old->index));
 }
 
-/* The first reader takes the ops themselves, later ones take clones; all stand directly before the reader. */
+/* The first reader takes the ops themselves, later ones take clones; all are placed directly before the reader. */
 static void place_chain(chains *c, MlirOperation reader_op, int reader) {
   for (int i = 0; i < c->found_count; ++i) {
     int n = c->found[i];

@@ -130,7 +130,7 @@ static zb_outcome reduce_nothing(MlirOperation op) {
 
 /* ---- Products ---- */
 
-/* A transpose that swaps the last two dimensions becomes a flag; what it does beside that stays a transpose. */
+/* A transpose that swaps the last two dimensions becomes a flag; the rest of what it does stays a transpose. */
 static zb_outcome fold_transpose(MlirOperation op, int side) {
   static const char *const flags[] = {"transpose_lhs", "transpose_rhs"};
   int64_t permutation[ZB_DIMS_MAX];
@@ -260,7 +260,7 @@ static const struct {
 };
 enum { RULE_COUNT = sizeof rules / sizeof rules[0], TRIES_MAX = 64 };
 
-/* Composite gradients and the like stand at differentiated programs; their operands may be rewritten like all others.
+/* Composite gradients are ops of differentiated programs; their operands may be rewritten like all others.
  */
 static zb_outcome apply_once(MlirOperation op, const zb_op_def *def) {
   for (int i = 0; i < RULE_COUNT; ++i) {

@@ -5,7 +5,7 @@
  *   return %h
  *
  * MLIR's own pass leaves ops of IRDL dialects alone (no effect interface), so purity comes from the op's row. An op
- * that nobody described stays, and so do unused arguments: they are the program's signature.
+ * that nobody described stays, and so do unused arguments: they are the program's interface.
  *
  * Tests: test/passes/dce.mlir. */
 

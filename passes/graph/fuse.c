@@ -63,7 +63,7 @@ static bool try_sum(MlirOperation add) {
 static zb_result run(zb_pass *pass, MlirOperation function) {
   zb_op_list list;
   ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, function, &list));
-  /* What is erased stands before the sum, so the rest of the list stays valid. */
+  /* What is erased comes before the sum, so the rest of the list stays valid. */
   for (size_t i = 0; i < list.count; ++i)
     pass->changes += try_sum(list.items[i]);
   return ZB_OK;

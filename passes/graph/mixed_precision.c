@@ -11,7 +11,7 @@
  * optimizer state are f32 without another rule; the gradient of a cast is a cast (which is why this runs before
  * zb-autodiff), and goes where its product goes.
  *
- * Casts stand beside views where that makes them smaller or shared: cast(transpose(w)) is transpose(cast(w)). A product
+ * Casts move before views where that makes them smaller or shared: cast(transpose(w)) is transpose(cast(w)). A product
  * whose only reader widens it gives f32 sums itself ({dtype = "f32"}); zb-layout does the same for gradients, so dW is
  * never rounded to bf16.
  *

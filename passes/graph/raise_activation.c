@@ -28,11 +28,9 @@ static bool collect_factors(MlirValue value, int depth, factors *out) {
 static bool one_plus(MlirValue value, const char *function, MlirValue *inner) {
   MlirValue call;
   double one;
-  if (!zb_inner_with_scalar(value, "zb.add", true, &call, &one) || one != 1) return false;
-  MlirOperation op = zb_inner(call, function);
-  if (mlirOperationIsNull(op)) return false;
-  *inner = mlirOperationGetOperand(op, 0);
-  return true;
+  if (zb_inner_with_scalar(value, "zb.add", true, &call, &one) && one == 1)
+    *inner = zb_inner_operand(call, function, 0);
+  return !mlirValueIsNull(*inner);
 }
 
 static bool inner_matches(MlirValue inner, MlirValue x, bool tanh_form) {
@@ -73,10 +71,9 @@ zb_raised zb_raise_silu(const zb_raise *r) {
   if (!zb_op_is(r->root, "zb.mul")) return ZB_RAISED_NOT;
   for (int side = 0; side < 2; ++side) {
     MlirValue x = zb_raise_operand(r, 1 - side), scaled;
-    MlirOperation sigmoid = zb_inner(zb_raise_operand(r, side), "zb.sigmoid");
+    MlirValue argument = zb_inner_operand(zb_raise_operand(r, side), "zb.sigmoid", 0);
     double alpha = 1;
-    if (mlirOperationIsNull(sigmoid)) continue;
-    MlirValue argument = mlirOperationGetOperand(sigmoid, 0);
+    if (mlirValueIsNull(argument)) continue;
     if (!mlirValueEqual(argument, x) &&
         !(zb_inner_with_scalar(argument, "zb.mul", true, &scaled, &alpha) && mlirValueEqual(scaled, x)))
       continue;

@@ -86,7 +86,7 @@ static bool causal_addend(MlirValue mask, const zb_shape *scores) {
          zb_scalar_constant(mlirOperationGetOperand(where, when ? 2 : 1), &unseen) && unseen <= hidden;
 }
 
-/* where(visible, 0, very negative) beside the guard: what the exporter makes of a boolean mask. */
+/* where(visible, 0, very negative) under the guard: what the exporter makes of a boolean mask. */
 static bool boolean_mask(MlirValue mask, const parts *p) {
   double seen, unseen;
   MlirOperation where = zb_producer_named(mask, "zb.where");
@@ -94,7 +94,7 @@ static bool boolean_mask(MlirValue mask, const parts *p) {
          seen == 0 && zb_scalar_constant(mlirOperationGetOperand(where, 2), &unseen) && unseen <= -swallows;
 }
 
-/* Whether such a number stands among what a value is computed from. */
+/* Whether a value is computed from such a number. */
 static bool computed_with_least(MlirValue value, int depth) {
   double number;
   MlirOperation op = zb_producer(value);
@@ -192,13 +192,9 @@ static bool swaps_last_two(MlirOperation transpose) {
  * 1, or null. */
 static MlirValue repeated(MlirValue value) {
   zb_shape out, wide, narrow;
-  MlirOperation reshape = zb_inner(value, "zb.reshape");
-  MlirOperation expand =
-      mlirOperationIsNull(reshape) ? reshape : zb_inner(mlirOperationGetOperand(reshape, 0), "zb.expand");
-  if (mlirOperationIsNull(expand)) return (MlirValue){0};
-  MlirValue x = mlirOperationGetOperand(expand, 0);
-  if (!zb_value_shape(value, &out) || !zb_value_shape(x, &narrow) ||
-      !zb_value_shape(mlirOperationGetOperand(reshape, 0), &wide))
+  MlirValue repeat = zb_inner_operand(value, "zb.reshape", 0), x = zb_inner_operand(repeat, "zb.expand", 0);
+  if (mlirValueIsNull(x) || !zb_value_shape(value, &out) || !zb_value_shape(x, &narrow) ||
+      !zb_value_shape(repeat, &wide))
     return (MlirValue){0};
   if (out.rank != AXES || wide.rank != AXES + 1 || narrow.rank != AXES + 1 || narrow.dims[2] != 1)
     return (MlirValue){0};

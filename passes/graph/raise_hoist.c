@@ -5,7 +5,7 @@
  *   %b = concat(neg(slice(%t)), slice(%t))    ->    add(%a, %b)
  *   transpose(add(%a, %b)) [0, 2, 1, 3]
  *
- * A rotary embedding stands between the transpose of the exporter and that of zb.attention, and would be computed on
+ * A rotary embedding is between the transpose of the exporter and that of zb.attention, and would be computed on
  * strided data, with a copy for each of its ops. Where all ways up from a value end in transposes that cancel, or in
  * values that only move dimensions of size 1, the ops between are made again in the other order of dimensions. They
  * compute the same numbers, so no bit changes. */
@@ -21,7 +21,7 @@ typedef struct hoist {
   const int64_t *permutation;
   int rank;
   MlirOperation ops[OPS_MAX];
-  MlirValue made[OPS_MAX]; /* what stands for the result of ops[i] */
+  MlirValue made[OPS_MAX]; /* what replaces the result of ops[i] */
   int count;
 } hoist;
 

@@ -52,10 +52,9 @@ bool zb_inner_with_scalar(MlirValue value, const char *name, bool either_order, 
   return false;
 }
 
-MlirValue zb_other_operand(MlirOperation op, MlirValue known) {
-  for (int side = 0; side < 2; ++side)
-    if (mlirValueEqual(mlirOperationGetOperand(op, side), known)) return mlirOperationGetOperand(op, 1 - side);
-  return (MlirValue){0};
+MlirValue zb_inner_operand(MlirValue value, const char *name, int index) {
+  MlirOperation op = zb_inner(value, name);
+  return mlirOperationIsNull(op) ? (MlirValue){0} : mlirOperationGetOperand(op, index);
 }
 
 /* ---- Polynomials ---- */
@@ -129,16 +128,7 @@ bool zb_polynomial_of(MlirValue value, MlirValue x, int depth, zb_polynomial *ou
 
 MlirValue zb_square_root_of(MlirValue value) {
   double exponent;
-  MlirValue x;
-  MlirOperation mul = zb_inner(value, "zb.mul");
-  if (!mlirOperationIsNull(mul)) {
-    x = mlirOperationGetOperand(mul, 0);
-    return mlirValueEqual(x, mlirOperationGetOperand(mul, 1)) ? x : (MlirValue){0};
-  }
+  MlirValue x = zb_inner_operand(value, "zb.mul", 0);
+  if (!mlirValueIsNull(x)) return mlirValueEqual(x, zb_inner_operand(value, "zb.mul", 1)) ? x : (MlirValue){0};
   return zb_inner_with_scalar(value, "zb.pow", false, &x, &exponent) && exponent == 2 ? x : (MlirValue){0};
-}
-
-bool zb_is_square(MlirValue value, MlirValue x) {
-  MlirValue root = zb_square_root_of(value);
-  return !mlirValueIsNull(root) && mlirValueEqual(root, x);
 }

@@ -55,8 +55,8 @@ MlirOperation zb_inner(MlirValue value, const char *name);
 /* An op "name"(x, constant) or, for either order, "name"(constant, x): gives x and the number. `value` must have no
  * other reader. */
 bool zb_inner_with_scalar(MlirValue value, const char *name, bool either_order, MlirValue *x, double *number);
-/* The operand of a binary op beside `known`, or null if `known` is none of the two. */
-MlirValue zb_other_operand(MlirOperation op, MlirValue known);
+/* Operand `index` of such an op, or null. */
+MlirValue zb_inner_operand(MlirValue value, const char *name, int index);
 
 /* A value as polynomial in x of degree 3 at most, c[0] + c[1] x + ...; every value between must have one reader. */
 enum { ZB_POLYNOMIAL_DEGREE = 3 };
@@ -65,9 +65,7 @@ typedef struct zb_polynomial {
 } zb_polynomial;
 bool zb_polynomial_of(MlirValue value, MlirValue x, int depth, zb_polynomial *out);
 
-/* x*x as mul(x, x) or pow(x, 2), read once. */
-bool zb_is_square(MlirValue value, MlirValue x);
-/* The x of such a value, or null. */
+/* The x of x*x as mul(x, x) or pow(x, 2), read once, or null. */
 MlirValue zb_square_root_of(MlirValue value);
 
 #endif

@@ -42,31 +42,24 @@ static bool mean_square(MlirValue value, normalized *n) {
   return !mlirValueIsNull(n->square_of);
 }
 
-/* sqrt(..), or pow(.., 0.5): gives what is under the root. */
+/* sqrt(..), or pow(.., 0.5): gives what is under the root, or null. */
 static MlirValue under_root(MlirValue value) {
-  MlirValue x;
+  MlirValue x = zb_inner_operand(value, "zb.sqrt", 0);
   double exponent;
-  MlirOperation sqrt = zb_inner(value, "zb.sqrt");
-  if (!mlirOperationIsNull(sqrt)) return mlirOperationGetOperand(sqrt, 0);
+  if (!mlirValueIsNull(x)) return x;
   return zb_inner_with_scalar(value, "zb.pow", false, &x, &exponent) && exponent == 0.5 ? x : (MlirValue){0};
 }
 
 /* 1/sqrt(mean(x*x) + epsilon): rsqrt, reciprocal of a root, 1 / root, pow(.., -0.5). */
 static bool inverse_root(MlirValue value, normalized *n) {
-  MlirValue x;
+  MlirValue x = zb_inner_operand(value, "zb.rsqrt", 0);
   double number;
-  MlirOperation op = zb_inner(value, "zb.rsqrt");
-  if (!mlirOperationIsNull(op)) return mean_square(mlirOperationGetOperand(op, 0), n);
-  op = zb_inner(value, "zb.reciprocal");
-  if (!mlirOperationIsNull(op)) {
-    x = under_root(mlirOperationGetOperand(op, 0));
-    return !mlirValueIsNull(x) && mean_square(x, n);
-  }
-  op = zb_inner(value, "zb.div");
-  if (!mlirOperationIsNull(op) && zb_scalar_constant(mlirOperationGetOperand(op, 0), &number) && number == 1) {
-    x = under_root(mlirOperationGetOperand(op, 1));
-    return !mlirValueIsNull(x) && mean_square(x, n);
-  }
+  if (!mlirValueIsNull(x)) return mean_square(x, n);
+  x = zb_inner_operand(value, "zb.reciprocal", 0);
+  if (!mlirValueIsNull(x)) return mean_square(under_root(x), n);
+  x = zb_inner_operand(value, "zb.div", 0);
+  if (!mlirValueIsNull(x) && zb_scalar_constant(x, &number) && number == 1)
+    return mean_square(under_root(zb_inner_operand(value, "zb.div", 1)), n);
   return zb_inner_with_scalar(value, "zb.pow", false, &x, &number) && number == -0.5 && mean_square(x, n);
 }
 
@@ -77,11 +70,8 @@ static bool normalized_by(MlirValue value, normalized *n) {
     n->x = mlirOperationGetOperand(mul, 1 - side);
     if (inverse_root(mlirOperationGetOperand(mul, side), n)) return true;
   }
-  MlirOperation div = zb_inner(value, "zb.div");
-  if (mlirOperationIsNull(div)) return false;
-  n->x = mlirOperationGetOperand(div, 0);
-  MlirValue square = under_root(mlirOperationGetOperand(div, 1));
-  return !mlirValueIsNull(square) && mean_square(square, n);
+  n->x = zb_inner_operand(value, "zb.div", 0);
+  return !mlirValueIsNull(n->x) && mean_square(under_root(zb_inner_operand(value, "zb.div", 1)), n);
 }
 
 /* Whether `scale` has the shape x[axis:]. */
@@ -130,7 +120,7 @@ static MlirValue centered(MlirValue value, int axis) {
   return x;
 }
 
-/* What is normalized may have no readers beside the pattern; it may be one value with what is squared, or two equal
+/* What is normalized may have no readers outside of the pattern; it may be one value with what is squared, or two equal
  * ones. */
 static bool only_read_inside(const normalized *n) {
   bool shared = mlirValueEqual(n->x, n->square_of);

@@ -40,8 +40,7 @@ static bool is_turned(MlirValue value, MlirValue x) {
   if (mlirOperationIsNull(concat) || mlirOperationGetNumOperands(concat) != 2) return false;
   if (!zb_value_shape(x, &shape) || shape.rank < 1 || shape.dims[shape.rank - 1] % 2 != 0) return false;
   if (zb_get_i64(concat, "axis", -1) != shape.rank - 1) return false;
-  MlirOperation neg = zb_inner(mlirOperationGetOperand(concat, 0), "zb.neg");
-  return !mlirOperationIsNull(neg) && is_half(mlirOperationGetOperand(neg, 0), x, true) &&
+  return is_half(zb_inner_operand(mlirOperationGetOperand(concat, 0), "zb.neg", 0), x, true) &&
          is_half(mlirOperationGetOperand(concat, 1), x, false);
 }
 

@@ -24,18 +24,20 @@ zb_region_kind zb_argument_region(MlirOperation function, int argument) {
   return ZB_REGION_COUNT;
 }
 
+/* The value at a position: an argument, or a result. */
+static int value_at(const zb_subprogram_info *info, int position) {
+  return position < info->argument_count ? position : info->workspace.graph.returned[position - info->argument_count];
+}
+
 /* A position needs an address from the job when something lies there by itself: a frame, or a value whose home is its
  * own. */
 static bool needs_base(const zb_subprogram_info *info, int position) {
   const zb_graph *g = &info->workspace.graph;
-  bool argument = position < info->argument_count;
-  int value = argument ? position : g->returned[position - info->argument_count];
-  if (argument && zb_argument_region(info->function, position) != ZB_REGION_COUNT) return false;
+  int value = value_at(info, position);
+  if (position < info->argument_count && zb_argument_region(info->function, position) != ZB_REGION_COUNT) return false;
   zb_shape shape;
-  if (!zb_value_shape(g->values[value].value, &shape)) {
-    int base = zb_workspace_frame_base(&info->workspace, value);
-    return base == position; /* a pool frame that is handed back has its argument as base */
-  }
+  if (!zb_value_shape(g->values[value].value, &shape)) /* a pool frame that is handed back has its argument as base */
+    return zb_workspace_frame_base(&info->workspace, value) == position;
   return info->workspace.homes[value].base == position;
 }
 
@@ -51,9 +53,8 @@ static zb_status build_info(zb_arena *arena, MlirOperation function, zb_subprogr
   ZB_TRY(zb_arena_status(arena));
   for (int p = 0; p < positions; ++p) {
     if (!needs_base(out, p)) continue;
-    const zb_graph *g = &out->workspace.graph;
-    int value = p < out->argument_count ? p : g->returned[p - out->argument_count];
-    out->base_bytes[out->base_count] = zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
+    const zb_value *value = &out->workspace.graph.values[value_at(out, p)];
+    out->base_bytes[out->base_count] = zb_align(zb_type_bytes(mlirValueGetType(value->value)));
     out->base_position[out->base_count] = p;
     out->base_of[p] = ++out->base_count;
   }
@@ -64,7 +65,7 @@ zb_status zb_subprograms_build(zb_arena *arena, MlirOperation rank, zb_subprogra
   MlirBlock body = zb_function_block(rank);
   int count = 0;
   ZB_FOR_EACH_OP(f, body)
-    count += zb_op_is(f, "func.func");
+    ++count;
   *out = (zb_subprograms){.infos = ZB_NEW(arena, zb_subprogram_info, count), .index = zb_arena_map(arena)};
   ZB_TRY(zb_arena_status(arena));
   ZB_FOR_EACH_OP(f, body) {

@@ -6,7 +6,7 @@
  *       %fb, %fw = call @s1_F(%p, %a)       addresses of the bases of @s1_F: 4096, 4288
  *       zb.send(%x)                         its memory: 256 bytes at 5120; op 1 waits for message 0
  *
- * Addresses of the ops of @main stand in program order: a call has one a base, communication an address and a size.
+ * Addresses of the ops of @main are in program order: a call has one a base, communication an address and a size.
  * zb.waits are pairs of the number of an op of @main and a message.
  *
  * The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the

@@ -111,12 +111,11 @@ zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *co
   char text[ZB_COST_TEXT_BYTES];
   int64_t measured = costs && zb_cost_text(op, def, text) ? zb_costs_op(costs, text) : -1;
   bool none = def && (def->op_class == ZB_CLASS_VIEW || def->op_class == ZB_CLASS_STRUCTURE);
-  if (none) return (zb_op_cost){.time_ps = measured > 0 ? measured : 0, .measured = measured >= 0};
+  if (none) return (zb_op_cost){.time_ps = measured > 0 ? measured : 0};
   zb_cost cost = def ? described_cost(op) : (zb_cost){0};
   double bytes = cost.bytes > 0 ? cost.bytes : moved_bytes(op);
   int64_t ps = measured >= 0 ? measured : (int64_t)modelled_ps(costs, cost.product_flops, bytes);
-  return (zb_op_cost){
-      .time_ps = ps, .flops = cost.flops, .product_flops = cost.product_flops, .measured = measured >= 0};
+  return (zb_op_cost){.time_ps = ps, .flops = cost.flops, .product_flops = cost.product_flops};
 }
 
 zb_op_cost zb_cost_of_block(MlirBlock block, const zb_costs *costs, uint64_t *out_key) {
@@ -142,7 +141,7 @@ zb_status zb_pass_costs(const zb_pass *pass, zb_costs **out) {
   return *path ? zb_costs_read(path, out) : NULL;
 }
 
-/* ---- Beside ops ---- */
+/* ---- Messages, jobs, steps ---- */
 
 static const double mebibyte = 1048576.0;
 

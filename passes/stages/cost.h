@@ -9,7 +9,6 @@
 typedef struct zb_op_cost {
   int64_t time_ps;
   double flops, product_flops;
-  bool measured; /* this very op was measured */
 } zb_op_cost;
 
 /* costs may be NULL: rates of one core, so that a compile does not depend on the machine: matrix products 100 GFLOP/s
@@ -29,7 +28,7 @@ zb_op_cost zb_cost_of_block(MlirBlock block, const zb_costs *costs, uint64_t *ou
 /* The file that the option `costs` of a pass names; NULL if it names none. Release with zb_costs_destroy. */
 zb_status zb_pass_costs(const zb_pass *pass, zb_costs **out) ZB_MUST_USE;
 
-/* Costs of everything beside ops, kept on the module from zb-memory on: as in zb_plan. Without a file of costs a
+/* Costs of everything except ops, kept on the module from zb-memory on: as in zb_plan. Without a file of costs a
  * message has a latency of 5 us and 10 GB/s, and the rest takes no time. */
 typedef struct zb_link_costs {
   int64_t latency_ps;

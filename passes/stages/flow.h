@@ -15,7 +15,7 @@ enum {
   ZB_FLOW_ACCUMULATE = 1 << 5, /* is an accumulate */
   ZB_FLOW_OPTIMIZE = 1 << 6,   /* depends on an accumulate */
   ZB_FLOW_BACKWARD = 1 << 7,   /* leads to an accumulate, not forward */
-  ZB_FLOW_CHAIN = 1 << 8,      /* forward, pure, from parameters and constants alone: cloned into whoever reads it */
+  ZB_FLOW_CHAIN = 1 << 8,      /* forward, pure, from parameters and constants alone: cloned for each reader */
   ZB_FLOW_VIEW = 1 << 9,       /* moves no data */
   ZB_FLOW_LOSS = 1 << 10,      /* leads to an output without an update mark */
 };

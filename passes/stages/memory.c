@@ -434,17 +434,11 @@ static zb_result frame_all(memory *m) {
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
-  const zb_table stage_rank = zb_stage_rank_get(top);
-  memory m = {.pass = pass,
-              .arena = &pass->arena,
-              .context = mlirOperationGetContext(top),
-              .stage_count = stage_rank.count,
-              .stages = ZB_NEW(&pass->arena, stage_info, stage_rank.count),
-              .stage_rank = ZB_NEW(&pass->arena, int, stage_rank.count),
-              .functions = zb_stage_functions(&pass->arena, module, stage_rank.count)};
-  ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
-  for (int s = 0; s < m.stage_count; ++s)
-    m.stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
+  memory m = {.pass = pass, .arena = &pass->arena, .context = mlirOperationGetContext(top)};
+  m.stage_rank = zb_stage_ranks(m.arena, top, &m.stage_count);
+  m.stages = ZB_NEW(m.arena, stage_info, m.stage_count);
+  m.functions = zb_stage_functions(m.arena, module, m.stage_count);
+  ZB_PASS_TRY(pass, zb_arena_status(m.arena));
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &m.costs));
   const zb_link_costs link = zb_link_costs_of(m.costs);
   if (m.costs) zb_link_costs_set(top, &link);

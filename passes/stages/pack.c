@@ -33,7 +33,7 @@ static void forbid(taken *list, size_t *count, taken t) {
   list[at] = t;
 }
 
-/* Lowest offset for `a` beside the first `count` of placed. */
+/* Lowest offset at which `a` overlaps none of the first `count` of placed. */
 static uint64_t lowest(packer *k, const zb_piece *a, size_t count) {
   size_t n = 0;
   zb_held own[ZB_HELD_MAX];
@@ -129,7 +129,7 @@ static void sort(packer *k, int (*compare)(const void *, const void *)) {
   if (k->count) qsort(k->order, k->count, sizeof *k->order, compare);
 }
 
-/* Keeps the order at hand as the best if it takes less. The pieces stand as it says. */
+/* Keeps the order at hand, by which the pieces are placed, as the best if it takes less. */
 static void keep(packer *k, uint64_t bytes, uint64_t *best) {
   if (bytes >= *best) return;
   *best = bytes;

@@ -3,9 +3,9 @@
  * lost by it but the holes under parts.
  *
  * What ends a branch: a piece that no longer fits; a moment at which what is still to be placed, put on the lowest
- * place that any of it can have, does not fit; and a piece that leaves room for another whole piece beneath it, as that
- * one could have gone first. These are the canonical solutions and the inference on sections of Moffitt, "MiniMalloc"
- * (ASPLOS 2023), without its other rules.
+ * place that any of it can have, does not fit; and a piece that leaves a gap for another whole piece beneath it, as
+ * that one could have gone first. These are the canonical solutions and the inference on sections of Moffitt,
+ * "MiniMalloc" (ASPLOS 2023), without its other rules.
  *
  * Tests: test/passes/pack_test.c.
  */

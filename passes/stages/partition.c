@@ -176,7 +176,7 @@ typedef struct candidates {
   int count;
 } candidates;
 
-/* Those where at most so many bytes cross. A cut after the last op is none. */
+/* Those where at most `bytes_max` bytes cross. A cut after the last op is none. */
 static void find_candidates(const partition *p, int64_t bytes_max, candidates *out) {
   int64_t end = 0;
   out->count = 0;

@@ -175,22 +175,18 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   zb_arena *arena = &out->arena;
   zb_problem *problem = &out->problem;
   problem->ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
-  const zb_table stage_rank = zb_stage_rank_get(top);
-  problem->stages = stage_rank.count;
+  out->stage_rank = zb_stage_ranks(arena, top, &problem->stages);
   problem->micro_batches = micro_batches;
   const zb_link_costs link = zb_link_costs_get(top);
   problem->link_latency_ps = link.latency_ps + link.wake_ps; /* most receivers wait */
   problem->link_ps_per_byte = link.ps_per_byte;
   out->job_ps = link.job_ps;
-  out->stage_rank = ZB_NEW(arena, int, problem->stages);
   out->costs = ZB_NEW(arena, zb_stage_cost, problem->stages);
   out->base_bytes = ZB_NEW(arena, int64_t, problem->ranks);
   out->optimizer_ps = ZB_NEW(arena, int64_t, problem->ranks);
   out->ranks = ZB_NEW(arena, MlirOperation, problem->ranks);
   out->functions = zb_stage_functions(arena, module, problem->stages);
   ZB_TRY_GOTO(zb_arena_status(arena));
-  for (int s = 0; s < problem->stages; ++s)
-    out->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
     int rank = (int)zb_get_i64(op, ZB_ATTR_RANK, -1);
     if (rank < 0 || rank >= problem->ranks || !zb_op_is(op, "builtin.module")) continue;

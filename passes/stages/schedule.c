@@ -5,13 +5,13 @@
  *
  * The problem is read off the framed functions: times, frame bytes, edges between stages, memory that is always there.
  *
- * A schedule that looks for an order within a memory limit is told what is left for frames. What messages, inputs and
+ * A schedule that looks for an order within a memory limit gets what is left for frames. What messages, inputs and
  * packing take on top depends on the order, so the order is laid out as the plan will be (zb-insert-comm and
  * zb-allocate on a copy), and a rank that is over the limit is searched again with that much less. Where a search finds
  * nothing, the order is one micro-batch at a time, the least any can need: zb-allocate then says how much that is, and
  * where.
  *
- * A W stands right behind its B as far as no rank ends later (zb_order_advance_w). An order from outside
+ * A W is placed right behind its B as far as no rank ends later (zb_order_advance_w). An order from outside
  * (schedule=FILE.csv) is read and proven by the library and stays as it is; messages and memory are ours like for any
  * other.
  *
@@ -104,7 +104,7 @@ static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
   return NULL;
 }
 
-/* Makes the limits of the ranks that are over it smaller by what their arena has beside the frames; true if none is.
+/* Makes the limits of the ranks that are over it smaller by what their arena has besides the frames; true if none is.
  * Each such rank gets less than it took, so that the same order does not come again. */
 static bool within(const zb_problem *problem, const zb_order *order, const int64_t *arena, int64_t limit, int64_t *peak,
                    int64_t *rank_limit) {
@@ -123,7 +123,7 @@ static bool within(const zb_problem *problem, const zb_order *order, const int64
  * left for frames. */
 static zb_status not_within(zb_status status, const zb_schedule_def *schedule, const zb_problem *problem,
                             int64_t limit) {
-  int64_t other = 0; /* most of a rank beside frames */
+  int64_t other = 0; /* most of a rank besides frames */
   for (int rank = 0; rank < problem->ranks; ++rank)
     if (limit - problem->rank_limit_bytes[rank] > other) other = limit - problem->rank_limit_bytes[rank];
   if (!status)
@@ -191,19 +191,18 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   s.file = zb_schedule_is_file(schedule) ? schedule : NULL;
   s.micro_batches = s.file && !*given ? 0 : (int)micro_batches;
   if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
-  const char *metric = zb_pass_option(pass, "metric");
-  if (strcmp(metric, "barrier") != 0 && strcmp(metric, "stage") != 0) {
+  const char *metric = zb_pass_option(pass, "metric"), *settle = zb_pass_option(pass, "settle");
+  s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+  s.settle = strcmp(settle, "true") == 0;
+  if (s.metric == ZB_METRIC_BARRIER && strcmp(metric, "barrier") != 0) {
     const char *meaning = zb_name_meaning("metric", metric);
     return zb_pass_option_error(pass, top, "metric",
                                 meaning ? meaning : "barrier counts the whole step, stage the longest rank alone",
                                 "expected barrier or stage, got '%s'", metric);
   }
-  s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
-  const char *settle = zb_pass_option(pass, "settle");
-  if (strcmp(settle, "true") != 0 && strcmp(settle, "false") != 0)
+  if (!s.settle && strcmp(settle, "false") != 0)
     return zb_pass_option_error(pass, top, "settle", "false leaves every W where the schedule has it",
                                 "expected true or false, got '%s'", settle);
-  s.settle = strcmp(settle, "true") == 0;
   if (!s.file) ZB_PASS_TRY(pass, zb_schedule_to_train(schedule, &s.choice));
   ZB_PASS_TRY(pass, schedule_module(pass, module, &s));
   return ZB_OK;

@@ -1,5 +1,5 @@
 /* zb-verify-plan: makes the plan of an allocated program and proves it right with the independent verifier of
- * runtime/plan. The program stays as it is. In a whole compile the plan is handed to the one who asked for it. Tests:
+ * runtime/plan. The program stays as it is. In a whole compile the plan goes to the caller. Tests:
  * test/passes/chunks.test, test/passes/tied.mlir, test/passes/proof.test; the verifier itself:
  * test/runtime/plan/verifier_test.c. */
 
@@ -28,7 +28,7 @@ static const char *maker_of(zb_status refused) {
   return "zb-verify-plan";
 }
 
-/* No model and no option may lead to a plan that the proof refuses: whoever sees it has found a mistake of ours. Takes
+/* No model and no option may lead to a plan that the proof refuses: that would be a bug of zbc. Takes
  * ownership. */
 static zb_status bug(zb_status refused) {
   if (zb_status_code(refused) != ZB_INVALID) return refused;

@@ -1,6 +1,6 @@
 /* Homes of the values of a function and packing of its workspace: see passes/stages/workspace.h.
  *
- * A value that is put into a frame lives there from the start; a value that stands alone as a result lives where the
+ * A value that is put into a frame lives there from the start; a value that is a result of its own lives where the
  * caller says; an accumulator, an optimizer update and a view live where their operand does. All others share the
  * workspace: first fit over the live intervals in program order, and an elementwise op takes over the buffer of an
  * operand that dies with it.

@@ -8,7 +8,7 @@
 enum { ZB_BASE_WORKSPACE = -1, ZB_BASE_CONSTANT = -2, ZB_BASE_NONE = -3 };
 
 /* Home of a value: bytes from a base, with strides. base >= 0: argument of that number, or argument_count + number of
- * the result whose memory the caller provides (a frame made here, or a value that stands alone). CONSTANT: `offset` is
+ * the result whose memory the caller provides (a frame made here, or a value in no frame). CONSTANT: `offset` is
  * in the constants that zb.constant ops of this function give, the op is `constant`. */
 typedef struct zb_home {
   int base;
