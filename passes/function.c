@@ -136,6 +136,10 @@ bool zb_dictionary_has(MlirAttribute dictionary, const char *name) {
   return !mlirAttributeIsNull(dictionary_get(dictionary, name));
 }
 
+MlirNamedAttribute zb_named_i64(MlirContext context, const char *name, int64_t value) {
+  return zb_named(context, name, zb_mlir_i64(context, value));
+}
+
 void zb_set_i64(MlirOperation op, const char *name, int64_t value) {
   zb_set_attribute(op, name, zb_mlir_i64(mlirOperationGetContext(op), value));
 }

@@ -39,6 +39,7 @@ int64_t zb_dictionary_i64(MlirAttribute dictionary, const char *name, int64_t fa
 const char *zb_dictionary_string(MlirAttribute dictionary, const char *name);
 bool zb_dictionary_has(MlirAttribute dictionary, const char *name);
 
+MlirNamedAttribute zb_named_i64(MlirContext context, const char *name, int64_t value);
 void zb_set_i64(MlirOperation op, const char *name, int64_t value);
 void zb_set_string(MlirOperation op, const char *name, const char *value);
 void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int count);

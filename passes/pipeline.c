@@ -88,15 +88,8 @@ static zb_status unknown_option(const zb_pass_def *def, const char *name) {
                : zb_status_hint(status, "it takes no options");
 }
 
-static zb_status set_option(zb_pipeline_entry *entry, const char *name, const char *value) {
-  int index = option_index(entry->def, name);
-  if (index < 0) return unknown_option(entry->def, name);
-  zb_free(entry->values[index]);
-  entry->values[index] = zb_strdup(value);
-  return entry->values[index] ? NULL : ZB_OUT_OF_MEMORY();
-}
-
-/* Options: key=value separated by blanks or commas; a value may be in double quotes. Changes `text`. */
+/* Options: key=value separated by blanks or commas; a value may be in double quotes. Cuts `text`, which
+ * must live as long as the entry. */
 static zb_status parse_options(zb_pipeline_entry *entry, char *text) {
   while (*text) {
     text += strspn(text, " ,");
@@ -118,7 +111,9 @@ static zb_status parse_options(zb_pipeline_entry *entry, char *text) {
     }
     bool more = *text != '\0';
     *text = '\0';
-    ZB_TRY(set_option(entry, name, value));
+    int index = option_index(entry->def, name);
+    if (index < 0) return unknown_option(entry->def, name);
+    entry->values[index] = value;
     if (more) ++text;
   }
   return NULL;
@@ -141,15 +136,10 @@ zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *o
   *entry = (zb_pipeline_entry){.def = def};
   for (int i = 0; def->options && def->options[i].name; ++i) {
     ZB_ASSERT(i < ZB_PASS_OPTIONS_MAX);
-    entry->values[i] = zb_strdup(def->options[i].default_value);
-    if (!entry->values[i]) return ZB_OUT_OF_MEMORY();
+    entry->values[i] = def->options[i].default_value;
   }
-  if (!options) return NULL;
-  char *copy = zb_strdup(options);
-  if (!copy) return ZB_OUT_OF_MEMORY();
-  zb_status status = parse_options(entry, copy);
-  zb_free(copy);
-  return status;
+  char *copy = zb_arena_strdup(&pipeline->arena, options ? options : "");
+  return copy ? parse_options(entry, copy) : ZB_OUT_OF_MEMORY();
 }
 
 /* One element "name" or "name{options}" that starts at text; *out_end is what follows it. */
@@ -169,14 +159,11 @@ static zb_status parse_element(zb_pipeline *pipeline, const char *text, const ch
   while (*text && (quoted || *text != '}'))
     quoted ^= *text++ == '"';
   if (!*text) return ZB_ERROR(USAGE, "pipeline: missing '}' after %s{", name);
-  zb_text options;
-  zb_text_init(&options);
-  zb_text_add_bytes(&options, begin, (size_t)(text - begin));
-  zb_status status =
-      options.failed ? ZB_OUT_OF_MEMORY() : zb_pipeline_add(pipeline, name, options.data ? options.data : "");
-  zb_text_deinit(&options);
+  char *options = zb_arena_strdup(&pipeline->arena, begin);
+  if (!options) return ZB_OUT_OF_MEMORY();
+  options[text - begin] = '\0';
   *out_end = text + 1;
-  return status;
+  return zb_pipeline_add(pipeline, name, options);
 }
 
 zb_status zb_pipeline_parse(const char *text, zb_pipeline *out) {
@@ -198,9 +185,7 @@ cleanup:
 }
 
 void zb_pipeline_deinit(zb_pipeline *pipeline) {
-  for (int i = 0; i < pipeline->count; ++i)
-    for (int k = 0; k < ZB_PASS_OPTIONS_MAX; ++k)
-      zb_free(pipeline->entries[i].values[k]);
+  zb_arena_deinit(&pipeline->arena);
   pipeline->count = 0;
 }
 
@@ -290,11 +275,8 @@ static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_
   *out_failure = ZB_INVALID;
   if (!check_level(def, program->module)) return ZB_FAIL;
   const int64_t start = zb_monotonic_ps();
-  zb_pass pass = {.def = def,
-                  .program = program,
-                  .option_values = (const char *const *)entry->values,
-                  .shared = state,
-                  .failure = ZB_INVALID};
+  zb_pass pass = {
+      .def = def, .program = program, .option_values = entry->values, .shared = state, .failure = ZB_INVALID};
   zb_result result = run_pass(&pass, program->module);
   zb_arena_deinit(&pass.arena);
   *out_failure = pass.failure;

@@ -9,12 +9,13 @@ enum { ZB_PASS_OPTIONS_MAX = 16, ZB_PIPELINE_MAX = 64 };
 
 typedef struct zb_pipeline_entry {
   const zb_pass_def *def;
-  char *values[ZB_PASS_OPTIONS_MAX]; /* owned; one a row of def->options */
+  const char *values[ZB_PASS_OPTIONS_MAX]; /* one a row of def->options */
 } zb_pipeline_entry;
 
 typedef struct zb_pipeline {
   zb_pipeline_entry entries[ZB_PIPELINE_MAX];
   int count;
+  zb_arena arena; /* of the values */
 } zb_pipeline;
 
 /* What the passes of a whole compile leave for its caller. */

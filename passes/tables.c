@@ -176,7 +176,7 @@ zb_entry zb_entries_at(zb_entries entries, int index) {
 MlirAttribute zb_entry_set(MlirContext context, const zb_entry *entry) {
   MlirNamedAttribute columns[PORT_COLUMNS + 2];
   int count = list_columns(context, &entry->port, columns);
-  columns[count++] = zb_named(context, offset_key, zb_mlir_i64(context, entry->offset));
+  columns[count++] = zb_named_i64(context, offset_key, entry->offset);
   columns[count++] = zb_named(context, type_key, mlirTypeAttrGet(entry->type));
   return mlirDictionaryAttrGet(context, count, columns);
 }

@@ -72,8 +72,8 @@ static const char *decimal(uint64_t value, char out[24]) {
   return out;
 }
 
-/* Text of one $word; the caller's. NULL: out of memory. */
-static char *word_text(const char *word, const zb_compile_params *p) {
+/* Text of one $word, in the arena. NULL: out of memory. */
+static const char *word_text(zb_arena *arena, const char *word, const zb_compile_params *p) {
   char number[4][24];
   const struct {
     const char *word, *text;
@@ -92,7 +92,7 @@ static char *word_text(const char *word, const zb_compile_params *p) {
       {"$memory_limit", decimal(p->memory_limit, number[3])},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
-    if (strcmp(word, words[i].word) == 0) return zb_strdup(words[i].text);
+    if (strcmp(word, words[i].word) == 0) return zb_arena_strdup(arena, words[i].text);
   ZB_ASSERT(!"a word of default_pipeline");
   return NULL;
 }
@@ -101,14 +101,10 @@ static char *word_text(const char *word, const zb_compile_params *p) {
 static zb_status add_default(zb_pipeline *pipeline, const char *pass, const char *options, const zb_compile_params *p) {
   ZB_TRY(zb_pipeline_add(pipeline, pass, options));
   zb_pipeline_entry *entry = &pipeline->entries[pipeline->count - 1];
-  for (int i = 0; i < ZB_PASS_OPTIONS_MAX; ++i) {
-    if (!entry->values[i] || entry->values[i][0] != '$') continue;
-    char *value = word_text(entry->values[i], p);
-    if (!value) return ZB_OUT_OF_MEMORY();
-    zb_free(entry->values[i]);
-    entry->values[i] = value;
-  }
-  return NULL;
+  for (int i = 0; i < ZB_PASS_OPTIONS_MAX; ++i)
+    if (entry->values[i] && entry->values[i][0] == '$')
+      entry->values[i] = word_text(&pipeline->arena, entry->values[i], p);
+  return zb_arena_status(&pipeline->arena);
 }
 
 zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out) {

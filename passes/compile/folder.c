@@ -49,42 +49,39 @@ static char *join(const char *folder, const char *name) {
   return zb_text_take(&path);
 }
 
-static zb_status write_weights(char *const paths[FILE_COUNT], const zb_store *weights, const zb_store *constants) {
-  ZB_TRY(zb_store_write(weights, paths[FILE_WEIGHTS]));
-  return zb_store_write(constants, paths[FILE_CONSTANTS]);
-}
-
 typedef struct file_writer {
-  char *const *paths;
+  char *paths[FILE_COUNT];
   const zb_plan *plan;
   const zb_store *weights, *constants;
   zb_status statuses[2];
 } file_writer;
 
+static zb_status write_values(const file_writer *w) {
+  ZB_TRY(zb_store_write(w->weights, w->paths[FILE_WEIGHTS]));
+  return zb_store_write(w->constants, w->paths[FILE_CONSTANTS]);
+}
+
 static void write_tile(void *context, int64_t tile, void *scratch) {
   file_writer *w = context;
   (void)scratch;
-  w->statuses[tile] =
-      tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_weights(w->paths, w->weights, w->constants);
+  w->statuses[tile] = tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_values(w);
 }
 
 /* The plan and the weights at the same time: of a large compile each takes some tenths of a second. */
-static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_store *weights,
-                             const zb_store *constants) {
+static zb_status write_files(file_writer *w) {
   enum { PARALLEL_JOBS_MIN = 20000 };
-  file_writer w = {.paths = paths, .plan = plan, .weights = weights, .constants = constants};
   int64_t jobs = 0;
-  for (int r = 0; r < plan->rank_count; ++r)
-    jobs += plan->ranks[r].job_count;
+  for (int r = 0; r < w->plan->rank_count; ++r)
+    jobs += w->plan->ranks[r].job_count;
   zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(2) : NULL;
   if (threads) {
-    zb_parallel_for(threads, 2, write_tile, &w);
+    zb_parallel_for(threads, 2, write_tile, w);
     zb_threads_destroy(threads);
   } else {
-    write_tile(&w, 0, NULL);
-    if (!w.statuses[0]) write_tile(&w, 1, NULL);
+    write_tile(w, 0, NULL);
+    if (!w->statuses[0]) write_tile(w, 1, NULL);
   }
-  return zb_status_first(w.statuses, 2);
+  return zb_status_first(w->statuses, 2);
 }
 
 static bool is_ours(const char *name) {
@@ -100,24 +97,19 @@ static const zb_folder_kind folder_kind = {.purpose = "write the plan to",
                                            .keeps_others = true,
                                            .first_file = "plan.zb"};
 
-static zb_status write_temporary(const zb_folder *folder, const zb_plan *plan, const zb_store *weights,
-                                 const zb_store *constants) {
-  char *paths[FILE_COUNT] = {NULL};
+static zb_status write_temporary(const zb_folder *folder, file_writer *w) {
   zb_status status = NULL;
-  for (int i = 0; i < FILE_COUNT; ++i) {
-    paths[i] = join(folder->temporary, folder_files[i]);
-    if (!paths[i]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  }
-  status = write_files(paths, plan, weights, constants);
+  for (int i = 0; i < FILE_COUNT; ++i)
+    if (!(w->paths[i] = join(folder->temporary, folder_files[i]))) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  status = write_files(w);
 cleanup:
   for (int i = 0; i < FILE_COUNT; ++i)
-    zb_free(paths[i]);
+    zb_free(w->paths[i]);
   return status;
 }
 
 /* The folder is replaced as a whole: whatever fails or stops it, a folder with a plan is an old or a new one. */
-static zb_status write_stores(const char *path, const zb_plan *plan, const zb_store *weights,
-                              const zb_store *constants) {
+static zb_status replace_folder(const char *path, file_writer *w) {
   zb_folder folder;
   zb_folder_lock lock;
   bool done = false;
@@ -126,7 +118,7 @@ static zb_status write_stores(const char *path, const zb_plan *plan, const zb_st
   zb_status status = zb_folder_check_leftovers(&folder);
   if (!status) status = zb_folder_begin(&folder);
   if (!status) {
-    status = write_temporary(&folder, plan, weights, constants);
+    status = write_temporary(&folder, w);
     if (!status) status = zb_folder_commit(&folder, true, &done);
     if (status && !done) zb_status_free(zb_folder_abandon(&folder)); /* the first failure is the one to tell */
   }
@@ -142,7 +134,7 @@ zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_module 
   if (!weights || !none) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(zb_gather_weights(plan, program->weights, given, weights));
   ZB_TRY_GOTO(tie_values(plan, weights, constants));
-  status = write_stores(path, plan, weights, constants);
+  status = replace_folder(path, &(file_writer){.plan = plan, .weights = weights, .constants = constants});
 cleanup:
   zb_store_destroy(weights);
   zb_store_destroy(none);

@@ -143,7 +143,7 @@ static zb_status sweep_init(zb_arena *arena, MlirOperation function, sweep *s) {
 static zb_builder builder_for(const sweep *s, int n, MlirNamedAttribute *mark) {
   zb_builder builder = zb_builder_before(s->graph.terminator);
   builder.location = mlirOperationGetLocation(s->graph.nodes[n].op);
-  *mark = zb_named(builder.context, ZB_ATTR_OF, zb_mlir_i64(builder.context, n));
+  *mark = zb_named_i64(builder.context, ZB_ATTR_OF, n);
   builder.marks = mark;
   builder.mark_count = 1;
   return builder;

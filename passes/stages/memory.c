@@ -169,12 +169,12 @@ typedef struct rebuild {
 } rebuild;
 
 static MlirValue build_get(rebuild *r, MlirValue frame, uint64_t offset, MlirType type) {
-  MlirNamedAttribute attribute = zb_named(r->m->context, "offset", zb_mlir_i64(r->m->context, (int64_t)offset));
+  MlirNamedAttribute attribute = zb_named_i64(r->m->context, "offset", (int64_t)offset);
   return mlirOperationGetResult(zb_build_any(&r->builder, "zb.get", &frame, 1, &type, 1, &attribute, 1), 0);
 }
 
 static MlirValue build_put(rebuild *r, MlirValue frame, MlirValue value, uint64_t offset, bool copy) {
-  MlirNamedAttribute attributes[2] = {zb_named(r->m->context, "offset", zb_mlir_i64(r->m->context, (int64_t)offset)),
+  MlirNamedAttribute attributes[2] = {zb_named_i64(r->m->context, "offset", (int64_t)offset),
                                       zb_named(r->m->context, ZB_ATTR_COPY, mlirUnitAttrGet(r->m->context))};
   MlirValue operands[2] = {frame, value};
   MlirType type = mlirValueGetType(frame);
@@ -361,10 +361,10 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old) 
   add_results(&r);
   MlirNamedAttribute attributes[5] = {
       zb_named(m->context, ZB_ATTR_CLASS, zb_get_attribute(old, ZB_ATTR_CLASS)),
-      zb_named(m->context, ZB_ATTR_STAGE, zb_mlir_i64(m->context, stage)),
-      zb_named(m->context, ZB_ATTR_TIME_PS, zb_mlir_i64(m->context, cost.time_ps > 0 ? cost.time_ps : 1)),
-      zb_named(m->context, ZB_ATTR_FLOPS, zb_mlir_i64(m->context, (int64_t)cost.flops)),
-      zb_named(m->context, ZB_ATTR_PRODUCT_FLOPS, zb_mlir_i64(m->context, (int64_t)cost.product_flops)),
+      zb_named_i64(m->context, ZB_ATTR_STAGE, stage),
+      zb_named_i64(m->context, ZB_ATTR_TIME_PS, cost.time_ps > 0 ? cost.time_ps : 1),
+      zb_named_i64(m->context, ZB_ATTR_FLOPS, (int64_t)cost.flops),
+      zb_named_i64(m->context, ZB_ATTR_PRODUCT_FLOPS, (int64_t)cost.product_flops),
   };
   MlirOperation now = zb_function_finish(&r.f, body, zb_symbol_name(old), false, attributes, 5);
   if (mlirOperationIsNull(now)) return ZB_OUT_OF_MEMORY();

@@ -121,15 +121,11 @@ static MlirValue result_of(MlirOperation op, size_t index) {
   return mlirOperationIsNull(op) ? (MlirValue){0} : mlirOperationGetResult(op, (intptr_t)index);
 }
 
-static MlirNamedAttribute i64_named(const rank_main *r, const char *name, int64_t value) {
-  return zb_named(r->b.context, name, zb_mlir_i64(r->b.context, value));
-}
-
 /* An input is named before it is read, a report as it is made: {input = "x", zb.micro_batch = m}. */
 static void name_of_micro_batch(const rank_main *r, const char *attribute, const char *name, int m,
                                 MlirNamedAttribute out[2]) {
   out[0] = zb_named(r->b.context, attribute, zb_mlir_string(r->b.context, name));
-  out[1] = i64_named(r, ZB_ATTR_MICRO_BATCH, m);
+  out[1] = zb_named_i64(r->b.context, ZB_ATTR_MICRO_BATCH, m);
 }
 
 static MlirValue argument_of(rank_main *r, const zb_interface_port *p, const MlirType *type, int stage, int m) {
@@ -178,7 +174,7 @@ static void call(rank_main *r, const zb_subprogram_interface *f, int stage, int 
     r->b.failed |= mlirValueIsNull(operand) || !ZB_PUSH(r->arena, &r->operands, operand);
   }
   MlirNamedAttribute attributes[2] = {zb_named(r->b.context, "callee", f->callee)};
-  if (m >= 0) attributes[1] = i64_named(r, ZB_ATTR_MICRO_BATCH, m);
+  if (m >= 0) attributes[1] = zb_named_i64(r->b.context, ZB_ATTR_MICRO_BATCH, m);
   MlirOperation op = build(r, "func.call", r->operands.items, r->operands.count, f->result_types,
                            (size_t)f->result_count, attributes, m >= 0 ? 2 : 1);
   for (int i = 0; i < f->result_count && !r->b.failed; ++i)
@@ -235,8 +231,8 @@ static const MlirType *value_type(const rank_main *r, int stage, int64_t id) {
 static void build_message(rank_main *r, const zb_rank_transfer *m, const post *p) {
   for (size_t part = 0; part < m->hop->values.count && !r->b.failed; ++part) {
     int64_t id = m->hop->values.items[part];
-    MlirNamedAttribute attributes[2] = {i64_named(r, "peer", p->send ? m->destination : m->source),
-                                        i64_named(r, "part", (int64_t)part)};
+    MlirNamedAttribute attributes[2] = {zb_named_i64(r->b.context, "peer", p->send ? m->destination : m->source),
+                                        zb_named_i64(r->b.context, "part", (int64_t)part)};
     note_post(r, p->message);
     if (p->send) {
       MlirValue value = find_value(r, id, m->source_stage, m->micro_batch);
@@ -266,7 +262,7 @@ static void build_gather(rank_main *r, const zb_gather *g, int message) {
     if (member->rank == r->work->rank) place = i;
     for (size_t k = 0; k < member->sums.count; ++k) {
       const zb_entry *sum = &member->sums.items[k];
-      MlirNamedAttribute offset = i64_named(r, "offset", sum->offset);
+      MlirNamedAttribute offset = zb_named_i64(r->b.context, "offset", sum->offset);
       if (member->rank != r->work->rank)
         (void)(ZB_PUSH(r->arena, &others, &sum->port) && ZB_PUSH(r->arena, &types, g->type));
       else
@@ -278,7 +274,7 @@ static void build_gather(rank_main *r, const zb_gather *g, int message) {
   MlirNamedAttribute attributes[3] = {
       zb_named(r->b.context, "counts", mlirDenseI64ArrayGet(r->b.context, (intptr_t)counts.count, counts.items)),
       zb_named(r->b.context, "members", mlirDenseI64ArrayGet(r->b.context, (intptr_t)ranks.count, ranks.items)),
-      i64_named(r, "place", (int64_t)place)};
+      zb_named_i64(r->b.context, "place", (int64_t)place)};
   MlirOperation op = build(r, "zb.all_gather", own.items, own.count, types.items, types.count, attributes, 3);
   for (size_t i = 0; i < others.count; ++i)
     remember(r, r->sums, zb_sum_key(others.items[i], key), result_of(op, i));
