@@ -48,7 +48,7 @@ typedef struct options_table {
   void (*more)(const option_row *row, int column);
 } options_table;
 
-/* Takes "--name", "--name value" and "--name=value", in any order, and -h for --help. All is lent. */
+/* Takes "--name", "--name value" and "--name=value", in any order, and -h for --help. Everything is borrowed. */
 zb_status options_parse(const options_table *table, int count, char **words, void *settings) ZB_MUST_USE;
 /* Whether a row was given a value. */
 bool option_is_given(const option_row *row, const void *settings);

@@ -1,5 +1,5 @@
-/* Rotary embedding and its gradient, f32 and bf16 (the tables may be f32 beside bf16): a row at a time, both halves at
- * once. The products are rounded before they are added, as in the ops that zb.rotary stands for. Tests:
+/* Rotary embedding and its gradient, f32 and bf16 (the tables may be f32 where x is bf16): a row at a time, both halves
+ * at once. The products are rounded before they are added, as in the ops that zb.rotary stands for. Tests:
  * test/kernels/fast_fused_test.c */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/bf16.h"

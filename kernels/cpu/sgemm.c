@@ -153,7 +153,7 @@ V_INLINE void ZB_ISA(pack_turned)(float *restrict to, lines x, bool narrow, int6
   }
 }
 
-/* Panels of lines that lie beside each other: read along the lines, as the hardware fetches ahead. */
+/* Panels of lines that lie next to each other: read along the lines, as the hardware fetches ahead. */
 V_INLINE void ZB_ISA(pack_beside)(float *restrict to, lines x, bool narrow, int64_t width, int64_t depth) {
   for (int64_t p = 0; p < depth; ++p) {
     int64_t i = 0, from = p * x.depth_stride;

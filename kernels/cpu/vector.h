@@ -4,7 +4,7 @@
  * vf is a vector of V_LANES floats with the operators of GCC's vector extension, vi the same of int32_t, vm a mask of
  * lanes. Functions keep NaN and follow the limits at infinity. Largest relative errors, measured over the floats by
  * test/kernels/fast_math_test.c: exp 1e-7, log 1.2e-7, tanh 3e-7, sigmoid 2e-7, erf 3e-7. The polynomials are minimax
- * fits made for the intervals named beside them (Lawson's weighted least squares at Chebyshev nodes); ranges are
+ * fits made for the intervals named next to them (Lawson's weighted least squares at Chebyshev nodes); ranges are
  * reduced as in W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980.
  */
 #include <float.h>

@@ -34,7 +34,7 @@ enum zb_cuda_fault_kind {
 #define ZB_CALLED_DEVICE static __device__ __noinline__
 #define ZB_KERNEL(name, args_type, threads)                                                                            \
   extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ args_type a)
-/* The same with registers for so many blocks of a multiprocessor at a time, at least. */
+/* The same with registers for at least `blocks` blocks of a multiprocessor at a time. */
 #define ZB_KERNEL_OF_BLOCKS(name, args_type, threads, blocks)                                                          \
   extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ args_type a)
 
@@ -483,7 +483,7 @@ template <typename T, typename F> ZB_DEVICE T over_block(T value, F combine, voi
 }
 
 /* The sum of exp(x - largest) of a row in one pass over it: a thread keeps the largest of its own so far, and the sum
- * to that base. What is -infinity, or stands for an element that is not there, adds 0. */
+ * to that base. -infinity, also in place of an element that is not there, adds 0. */
 struct exponential_sum {
   float largest, total;
   template <int N> ZB_DEVICE void add(const float (&x)[N]) {

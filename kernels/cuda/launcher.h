@@ -44,7 +44,7 @@ zb_status zb_cuda_code_from(CUfunction (*find)(const char *name), zb_cuda_code *
 
 /* ---- Launching ---- */
 
-/* Bytes of the workspace that a launcher must have: a fixed size, beside the plan's arena, one a stream that computes.
+/* Bytes of the workspace that a launcher must have: a fixed size in addition to the plan's arena, one a stream.
  * Half is cuBLASLt's (NVIDIA advises 32 MiB on Hopper), half holds partial sums and sorted indices. */
 enum { ZB_CUDA_WORKSPACE_BYTES = 64 << 20, ZB_CUDA_BLAS_BYTES = 32 << 20 };
 
@@ -72,8 +72,8 @@ typedef struct zb_cuda_group {
   /* How many of these items, of which the first is a call of this row, from the first on (>= 1). Data pointers may be
    * NULL where there are places. */
   int (*size)(const zb_cuda_item *items, int count);
-  /* Bytes of the table of so many; 0: they need none. Items without places cannot have one, and a group of them needs
-   * none. */
+  /* Bytes of the table of `count` items; 0: they need none. Items without places cannot have one, and a group of them
+   * needs none. */
   uint64_t (*table_bytes)(int count);
   void (*fill)(const zb_cuda_item *items, int count, void *table);
   /* table: the device address of what fill wrote; 0 if they need none. */
@@ -112,8 +112,8 @@ struct zb_cuda_item {
 /* The instructions of a subprogram as launches: which of them go together, and their tables. */
 typedef struct zb_cuda_program zb_cuda_program;
 /* Forms the launches; allocates device memory for tables, once, and writes them (waits for the launcher's stream). The
- * items are lent and must stay. *out is NULL on failure. Release with zb_cuda_program_destroy when nothing runs, with
- * graphs that name its tables. */
+ * items are borrowed and must stay valid. *out is NULL on failure. Release with zb_cuda_program_destroy when nothing
+ * runs, with graphs that name its tables. */
 zb_status zb_cuda_program_create(const zb_cuda_item *items, int count, zb_cuda_launcher *on,
                                  zb_cuda_program **out) ZB_MUST_USE;
 void zb_cuda_program_destroy(zb_cuda_program *program);

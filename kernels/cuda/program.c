@@ -34,7 +34,7 @@ static void form_launches(zb_cuda_program *program, int count) {
   }
 }
 
-/* Before any run and beside no capture, so it may wait. */
+/* Runs before any launch, while nothing is captured, so it may wait. */
 static zb_status write_tables(zb_cuda_program *program, const zb_cuda_launcher *on) {
   if (program->table_bytes == 0) return NULL;
   zb_status status = NULL;

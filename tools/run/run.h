@@ -24,8 +24,8 @@ enum {
 /* Reads the command line, and checks what can be checked of the words alone. */
 zb_status run_parse(int count, char **words, arguments *out) ZB_MUST_USE;
 void run_print_help(void);
-/* What the session does not see of the options that must be the same. Numbers are written to `numbers`; all is lent.
- * Returns how many there are. */
+/* What the session does not see of the options that must be the same. Numbers are written to `numbers`; everything is
+ * borrowed. Returns how many there are. */
 int run_list_settings(const arguments *args, zb_setting settings[RUN_OPTIONS],
                       char numbers[RUN_OPTIONS][RUN_NUMBER_BYTES]);
 

@@ -171,7 +171,7 @@ static int64_t micro_batch_bytes(const zb_problem *p, bool two_pipelines, int64_
   return two_pipelines ? most / 2 : most;
 }
 
-/* 1.25p: beside what is always there, 1.25 times the ranks times what a micro-batch keeps. */
+/* 1.25p: in addition to what is always there, 1.25 times the ranks times what a micro-batch keeps. */
 static zb_status limit_in_p(double value, bool two_pipelines, zb_problem_data *data) {
   ZB_TRY(zb_problem_data_limits(data));
   const zb_problem *p = &data->problem;

@@ -31,7 +31,7 @@ static const char *read_reduction(const zb_kernel_call *call, reduction *out) {
 
 static bool is_ignored(const loss *l, int64_t label) { return l->ignores && label == l->ignore_index; }
 
-/* The class of the row where `rows` stands, or -1 for a row that is ignored. Labels were checked by start_loss. */
+/* The class of the row that `rows` is at, or -1 for a row that is ignored. Labels were checked by start_loss. */
 static int64_t label_of(const loss *l) {
   int64_t label = zb_ref_get_int(l->labels, l->rows.offset[1]);
   return is_ignored(l, label) ? -1 : label;
@@ -88,7 +88,7 @@ static const char *spread_gradient(const zb_kernel_call *call, const zb_tensor *
   return by == NONE || zb_tensor_elements(dloss) == 1 ? NULL : ZB_REF_BAD_SHAPE;
 }
 
-/* log(sum(exp(x))) of the row where `rows` stands. */
+/* log(sum(exp(x))) of the row that `rows` is at. */
 static double log_sum_exp(const loss *l, const zb_tensor *logits) {
   double largest = -(double)INFINITY, sum = 0;
   for (int64_t c = 0; c < l->class_count; ++c)

@@ -1,7 +1,7 @@
 /* Layer and RMS normalization over the dimensions axis..rank-1, and their gradients by x and by scale.
  *
- * mean and rstd have the shape x[:axis] + ones and scale and bias the shape x[axis:], so NumPy's broadcasting puts each
- * beside x. */
+ * mean and rstd have the shape x[:axis] + ones and scale and bias the shape x[axis:], so NumPy's broadcasting fits each
+ * to x. */
 #include "kernels/cpu/ref/ref.h"
 
 #include <math.h>
