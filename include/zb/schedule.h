@@ -423,7 +423,6 @@ typedef struct zb_search_report {
   int64_t best_ps;     /* the time of the answer */
   int64_t bound_ps; /* no order takes less: zb_lower_bound_ps or zb_lower_bound_stage_ps; best_ps where all orders were
                        tried (barrier metric) */
-  double gap;       /* (best - bound) / best */
   bool proven;      /* best_ps is bound_ps: no order of this placement within the limits is faster */
   char placement[32]; /* zb_search_placement: the one taken, "given" for that of the problem */
   char summary[256];  /* what was done, in words */

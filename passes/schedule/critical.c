@@ -22,11 +22,10 @@ typedef struct wire {
 } wire;
 
 typedef struct wires {
-  const zb_model *model;
-  int32_t *index; /* of zb_order_index */
+  zb_model *model; /* its memory is that of the list */
+  int32_t *index;  /* of zb_order_index */
   const zb_order *order;
-  wire *list;
-  size_t count, capacity;
+  ZB_LIST(wire) wires;
   int32_t *last;                   /* [ranks * ranks] the newest of a channel, + 1 */
   int32_t *arrival[ZB_LINK_KINDS]; /* [stages * micro_batches] the latest that arrives, + 1 */
 } wires;
@@ -42,17 +41,17 @@ static int sender_of(const wires *w, const zb_message_times *message) {
 static zb_status collect(void *context, const zb_message_times *message) {
   wires *w = context;
   const zb_problem *p = w->model->problem;
-  if (!zb_grow((void **)&w->list, &w->capacity, w->count + 1, sizeof *w->list)) return ZB_OUT_OF_MEMORY();
   const size_t channel =
       (size_t)p->stage_rank[message->source] * (size_t)p->ranks + (size_t)p->stage_rank[message->destination];
-  w->list[w->count] = (wire){*message, w->last[channel] - 1, sender_of(w, message)};
+  const wire added = {*message, w->last[channel] - 1, sender_of(w, message)};
   int32_t *arrival = &w->arrival[message->kind][zb_model_pair(w->model, message->destination, message->micro_batch)];
-  if (!*arrival || w->list[*arrival - 1].times.end_ps < message->end_ps) *arrival = (int32_t)w->count + 1;
-  w->last[channel] = (int32_t)++w->count;
-  return NULL;
+  if (!*arrival || w->wires.items[*arrival - 1].times.end_ps < message->end_ps) *arrival = (int32_t)w->wires.count + 1;
+  w->last[channel] = (int32_t)w->wires.count + 1;
+  return ZB_PUSH(&w->model->arena, &w->wires, added) ? NULL : ZB_OUT_OF_MEMORY();
 }
 
-static zb_status wires_init(wires *w, zb_arena *arena, const zb_simulation *simulation) {
+static zb_status wires_init(wires *w, const zb_simulation *simulation) {
+  zb_arena *arena = &w->model->arena;
   const zb_problem *p = w->model->problem;
   ZB_TRY(zb_order_index(w->model, w->order, arena, &w->index));
   ZB_TAKE(arena, w->last, p->ranks * p->ranks);
@@ -82,7 +81,7 @@ static zb_status add(walk *k, zb_path_step step) {
 static zb_status add_messages(walk *k, int32_t at, int *rank, int *index) {
   const zb_problem *p = k->wires->model->problem;
   for (;;) {
-    const wire *message = &k->wires->list[at];
+    const wire *message = &k->wires->wires.items[at];
     const zb_message_times *times = &message->times;
     *rank = p->stage_rank[times->source];
     *index = message->sender_index;
@@ -111,7 +110,7 @@ static zb_status add_jobs(walk *k, int rank, int index) {
     }
     const int32_t arrival =
         job.kind == ZB_W ? 0 : w->arrival[job.kind][zb_model_pair(w->model, job.stage, job.micro_batch)];
-    if (!arrival || w->list[arrival - 1].times.end_ps != times.start_ps)
+    if (!arrival || w->wires.items[arrival - 1].times.end_ps != times.start_ps)
       return ZB_ERROR(INVALID, "rank %d: job %d starts at %lld ps for no reason: the simulation is of another order",
                       rank, index, (long long)times.start_ps);
     ZB_TRY(add_messages(k, arrival - 1, &rank, &index));
@@ -167,11 +166,10 @@ zb_status zb_critical_path(const zb_problem *problem, const zb_order *order, con
   wires w = {.model = &model, .order = order};
   walk k = {.wires = &w, .simulation = simulation, .path = out};
   zb_status status = NULL;
-  ZB_TRY_GOTO(wires_init(&w, &model.arena, simulation));
+  ZB_TRY_GOTO(wires_init(&w, simulation));
   ZB_TRY_GOTO(add_all(&k));
 cleanup:
   if (status) zb_path_deinit(out);
-  zb_free(w.list);
   zb_model_deinit(&model);
   return status;
 }

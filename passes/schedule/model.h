@@ -144,6 +144,11 @@ bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *d
 /* Adds a note a waiting rank, and the cycle if there is one; the jobs of the order are those of the problem. */
 zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done);
 
+/* The lower bound of what the metric of the problem counts. */
+static inline int64_t zb_lower_bound(const zb_problem *problem) {
+  return problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(problem) : zb_lower_bound_ps(problem);
+}
+
 /* Calls visit for every message between different ranks, in the order in which each rank sends. sent: handed to the
  * channel; start and end: on the wire. */
 typedef struct zb_message_times {

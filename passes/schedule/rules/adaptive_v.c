@@ -171,18 +171,10 @@ static bool find_best(search *s, int64_t less_than, candidate *best, const manne
   return best_time < less_than;
 }
 
-static void release_engines(search *s) {
-  zb_v_engine_free(s->unit);
-  zb_v_engine_free(s->real);
-  zb_model_deinit(&s->model);
-  s->unit = s->real = NULL;
-}
-
 static zb_status make_engines(search *s, const zb_problem *problem) {
   ZB_TRY(zb_model_init(problem, &s->model));
-  zb_status status = zb_v_engine_new(&s->model, ZB_V_UNIT, &s->unit);
-  if (!status) status = zb_v_engine_new(&s->model, ZB_V_REAL, &s->real);
-  return status;
+  ZB_TRY(zb_v_engine_new(&s->model, ZB_V_UNIT, &s->unit));
+  return zb_v_engine_new(&s->model, ZB_V_REAL, &s->real);
 }
 
 /* What a block that is judged with fewer micro-batches must take less than: each one more makes the rank with the most
@@ -216,7 +208,7 @@ static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_th
   ZB_TRY_GOTO(make_engines(&s, &judged));
   bool found = find_best(&s, judged_less_than(problem, judged.micro_batches, less_than_ps), &best, &best_manner);
   if (found) {
-    release_engines(&s);
+    zb_model_deinit(&s.model);
     ZB_TRY_GOTO(make_engines(&s, problem));
     fill_block(&best, problem->ranks, s.block);
     int64_t unit = INT64_MAX;
@@ -229,7 +221,7 @@ static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_th
   else
     status = zb_v_min_emit(problem, out);
 cleanup:
-  release_engines(&s);
+  zb_model_deinit(&s.model);
   zb_arena_deinit(&s.arena);
   return status;
 }

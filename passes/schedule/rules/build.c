@@ -67,13 +67,13 @@ static void direction_init(zb_scheduler *w, zb_direction *d, bool backwards) {
   const size_t classes = (size_t)w->classes;
   const size_t links = (size_t)w->model->link_begin[ZB_F][w->stages] + (size_t)w->model->link_begin[ZB_B][w->stages];
   d->backwards = backwards;
-  ZB_TAKE(&w->arena, d->time_ps, classes);
-  ZB_TAKE(&w->arena, d->keep, classes);
-  ZB_TAKE(&w->arena, d->release, classes);
-  ZB_TAKE(&w->arena, d->links, links + 1);
-  ZB_TAKE(&w->arena, d->link_begin, classes + 2);
-  ZB_TAKE(&w->arena, d->inputs, classes);
-  if (w->arena.failed) return;
+  ZB_TAKE(w->arena, d->time_ps, classes);
+  ZB_TAKE(w->arena, d->keep, classes);
+  ZB_TAKE(w->arena, d->release, classes);
+  ZB_TAKE(w->arena, d->links, links + 1);
+  ZB_TAKE(w->arena, d->link_begin, classes + 2);
+  ZB_TAKE(w->arena, d->inputs, classes);
+  if (w->arena->failed) return;
   fill_costs(w, d);
   fill_links(w, d);
 }
@@ -81,7 +81,7 @@ static void direction_init(zb_scheduler *w, zb_direction *d, bool backwards) {
 static void take_arrays(zb_scheduler *w) {
   const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes,
                leaves = (size_t)w->leaves;
-  zb_arena *arena = &w->arena;
+  zb_arena *arena = w->arena;
   ZB_TAKE(arena, w->base, ranks);
   ZB_TAKE(arena, w->hold, stages);
   ZB_TAKE(arena, w->pad, ranks);
@@ -129,9 +129,10 @@ static void fill_stage(zb_scheduler *w, int stage) {
   }
 }
 
-zb_status zb_scheduler_init(const zb_model *model, zb_scheduler *out) {
+zb_status zb_scheduler_init(zb_model *model, zb_scheduler *out) {
   const zb_problem *p = model->problem;
-  *out = (zb_scheduler){.model = model, .ranks = p->ranks, .chunks = model->chunks, .stages = p->stages};
+  *out = (zb_scheduler){
+      .model = model, .arena = &model->arena, .ranks = p->ranks, .chunks = model->chunks, .stages = p->stages};
   out->micro_batches = p->micro_batches;
   out->classes = p->stages * ZB_KIND_COUNT;
   out->jobs = zb_model_jobs(model);
@@ -144,10 +145,7 @@ zb_status zb_scheduler_init(const zb_model *model, zb_scheduler *out) {
   direction_init(out, &out->forwards, false);
   direction_init(out, &out->mirror, true);
   take_arrays(out);
-  if (out->arena.failed) {
-    zb_scheduler_deinit(out);
-    return ZB_OUT_OF_MEMORY();
-  }
+  ZB_TRY(zb_arena_status(out->arena));
   for (int rank = 0; rank < p->ranks; ++rank) {
     out->base[rank] = out->one_each[rank] = zb_base_bytes(p, rank);
     out->work[rank] = model->optimizer_ps[rank];
@@ -155,11 +153,6 @@ zb_status zb_scheduler_init(const zb_model *model, zb_scheduler *out) {
   for (int stage = 0; stage < p->stages; ++stage)
     fill_stage(out, stage);
   return NULL;
-}
-
-void zb_scheduler_deinit(zb_scheduler *w) {
-  zb_arena_deinit(&w->arena);
-  *w = (zb_scheduler){0};
 }
 
 /* ---- Building ---- */

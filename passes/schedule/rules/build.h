@@ -73,11 +73,11 @@ typedef struct zb_scheduler {
   int64_t *start;   /* [jobs] starts of jobs, for reductions that wait for some; NULL: there are none */
   int32_t *queue;
   bool *queued;
-  zb_arena arena; /* of all this, and of what lives as long */
+  zb_arena *arena; /* the model's: of all this, and of what lives as long */
 } zb_scheduler;
 
-zb_status zb_scheduler_init(const zb_model *model, zb_scheduler *out) ZB_MUST_USE;
-void zb_scheduler_deinit(zb_scheduler *scheduler);
+/* Its memory is the model's. */
+zb_status zb_scheduler_init(zb_model *model, zb_scheduler *out) ZB_MUST_USE;
 /* Before the first job: nothing has run or is on its way, and every rank holds its base. What the inputs of jobs are is
  * the caller's. */
 void zb_scheduler_clear(zb_scheduler *scheduler);

@@ -11,10 +11,10 @@ static void fill_priority(const zb_scheduler *w, int class, int64_t urgency, int
 zb_status zb_priority_rules_init(zb_scheduler *w, zb_priority_rules *out) {
   *out = (zb_priority_rules){.scheduler = w};
   for (int i = 0; i < 3; ++i)
-    ZB_TAKE(&w->arena, out->priority[i], w->jobs);
-  ZB_TAKE(&w->arena, out->cap, w->stages);
-  ZB_TAKE(&w->arena, out->urgency, 2 * w->chunks);
-  ZB_TRY(zb_arena_status(&w->arena));
+    ZB_TAKE(w->arena, out->priority[i], w->jobs);
+  ZB_TAKE(w->arena, out->cap, w->stages);
+  ZB_TAKE(w->arena, out->urgency, 2 * w->chunks);
+  ZB_TRY(zb_arena_status(w->arena));
   /* B before F before W; F of a later chunk first: what is further on its way frees memory sooner. */
   for (int late = 0; late < 2; ++late)
     for (int class = 0; class < w->classes; ++class) {
@@ -288,7 +288,6 @@ zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *l
     else if (rounded < limits[rank])
       limits[rank] = rounded;
   }
-  zb_scheduler_deinit(&w);
 cleanup:
   zb_model_deinit(&model);
   return status;

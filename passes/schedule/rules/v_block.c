@@ -99,27 +99,20 @@ struct zb_v_engine {
   int64_t *channel;                /* [ranks * ranks] when it is free */
   int64_t *wake;                   /* [2 * leaves] tournament: when a position decides next; [1] is the earliest */
   int leaves;
-  zb_arena arena;
 };
 
-void zb_v_engine_free(zb_v_engine *engine) {
-  if (!engine) return;
-  zb_arena_deinit(&engine->arena);
-  zb_free(engine);
-}
-
-static zb_status take_arrays(zb_v_engine *e) {
+static zb_status take_arrays(zb_v_engine *e, zb_arena *arena) {
   const int pairs = e->model->problem->stages * e->micro_batches;
-  ZB_TAKE(&e->arena, e->places, e->ranks);
-  ZB_TAKE(&e->arena, e->position, e->ranks);
-  ZB_TAKE(&e->arena, e->passes, e->ranks * ZB_V_PASSES * e->micro_batches);
-  ZB_TAKE(&e->arena, e->channel, e->ranks * e->ranks);
-  ZB_TAKE(&e->arena, e->wake, 2 * e->leaves);
+  ZB_TAKE(arena, e->places, e->ranks);
+  ZB_TAKE(arena, e->position, e->ranks);
+  ZB_TAKE(arena, e->passes, e->ranks * ZB_V_PASSES * e->micro_batches);
+  ZB_TAKE(arena, e->channel, e->ranks * e->ranks);
+  ZB_TAKE(arena, e->wake, 2 * e->leaves);
   for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
-    ZB_TAKE(&e->arena, e->missing[kind], pairs);
-    ZB_TAKE(&e->arena, e->ready[kind], pairs);
+    ZB_TAKE(arena, e->missing[kind], pairs);
+    ZB_TAKE(arena, e->ready[kind], pairs);
   }
-  return zb_arena_status(&e->arena);
+  return zb_arena_status(arena);
 }
 
 static void fill_place(const zb_v_engine *e, int position) {
@@ -139,10 +132,10 @@ static void fill_place(const zb_v_engine *e, int position) {
   e->position[p->stage_rank[position]] = position;
 }
 
-zb_status zb_v_engine_new(const zb_model *model, zb_v_costs costs, zb_v_engine **out) {
-  zb_v_engine *e = zb_alloc(sizeof *e);
-  *out = e;
-  if (!e) return ZB_OUT_OF_MEMORY();
+zb_status zb_v_engine_new(zb_model *model, zb_v_costs costs, zb_v_engine **out) {
+  zb_v_engine *e;
+  *out = ZB_TAKE(&model->arena, e, 1);
+  ZB_TRY(zb_arena_status(&model->arena));
   *e = (zb_v_engine){.model = model,
                      .costs = costs,
                      .ranks = model->problem->ranks,
@@ -150,12 +143,7 @@ zb_status zb_v_engine_new(const zb_model *model, zb_v_costs costs, zb_v_engine *
                      .leaves = 1};
   while (e->leaves < e->ranks)
     e->leaves *= 2;
-  zb_status status = take_arrays(e);
-  if (status) {
-    zb_v_engine_free(e);
-    *out = NULL;
-    return status;
-  }
+  ZB_TRY(take_arrays(e, &model->arena));
   for (int position = 0; position < e->ranks; ++position)
     fill_place(e, position);
   return NULL;
@@ -441,7 +429,7 @@ zb_status zb_v_block_emit(const zb_v_legs *legs, const zb_v_rules *manner, const
   zb_model model;
   ZB_TRY(zb_model_init(problem, &model));
   zb_status status = NULL;
-  zb_v_engine *engine = NULL;
+  zb_v_engine *engine;
   zb_v_slots *block;
   int64_t *limits;
   ZB_TAKE(&model.arena, block, problem->ranks);
@@ -462,7 +450,6 @@ zb_status zb_v_block_emit(const zb_v_legs *legs, const zb_v_rules *manner, const
   }
   ZB_TRY_GOTO(zb_v_engine_emit(engine, out));
 cleanup:
-  zb_v_engine_free(engine);
   zb_model_deinit(&model);
   return status;
 }

@@ -43,9 +43,8 @@ typedef enum zb_v_costs {
 } zb_v_costs;
 
 typedef struct zb_v_engine zb_v_engine;
-/* NULL with a status when out of memory. The model must outlive it. */
-zb_status zb_v_engine_new(const zb_model *model, zb_v_costs costs, zb_v_engine **out) ZB_MUST_USE;
-void zb_v_engine_free(zb_v_engine *engine);
+/* Its memory is the model's. */
+zb_status zb_v_engine_new(zb_model *model, zb_v_costs costs, zb_v_engine **out) ZB_MUST_USE;
 
 typedef struct zb_v_rules {
   const int64_t *limits; /* [position] most live bytes (ZB_V_UNIT: chunk activations), base not included; NULL: none */

@@ -32,7 +32,7 @@ typedef struct greedy {
   switches how;
   bool careful; /* room is kept for F of leg 1 after the warm-up too */
   zb_slot *sequence, *best;
-  int *rank;                  /* [position] */
+  const int *rank;            /* [position] */
   int *waiting;               /* [ranks * per_rank / 3] classes of B without their W, oldest first */
   int *oldest, *newest;       /* [position] in `waiting` */
   int8_t *leg;                /* [position] of the B of this round */
@@ -40,29 +40,21 @@ typedef struct greedy {
   int64_t longest, longest_approved;
 } greedy;
 
-static void greedy_deinit(greedy *g) {
-  zb_scheduler_deinit(&g->w);
-  zb_model_deinit(&g->model);
-}
-
 static zb_status greedy_init(const zb_problem *problem, const int64_t *limits, greedy *g) {
   *g = (greedy){.limits = limits};
   ZB_TRY(zb_model_init(problem, &g->model));
   ZB_TRY(zb_scheduler_init(&g->model, &g->w));
-  zb_arena *arena = &g->w.arena;
+  zb_arena *arena = g->w.arena;
   ZB_TAKE(arena, g->sequence, g->w.jobs);
   ZB_TAKE(arena, g->best, g->w.jobs);
-  ZB_TAKE(arena, g->rank, g->w.ranks);
   ZB_TAKE(arena, g->waiting, g->w.jobs / ZB_KIND_COUNT);
   ZB_TAKE(arena, g->oldest, g->w.ranks);
   ZB_TAKE(arena, g->newest, g->w.ranks);
   ZB_TAKE(arena, g->leg, g->w.ranks);
   ZB_TAKE(arena, g->bubble, g->w.ranks);
   ZB_TAKE(arena, g->approved, g->w.ranks);
-  ZB_TRY(zb_arena_status(arena));
-  for (int i = 0; i < g->w.ranks; ++i)
-    g->rank[i] = problem->stage_rank[i];
-  return NULL;
+  g->rank = problem->stage_rank; /* stages go down the positions first */
+  return zb_arena_status(arena);
 }
 
 /* ---- Putting jobs ---- */
@@ -312,7 +304,7 @@ static zb_status emit_within(const zb_problem *problem, const int64_t *limits, i
     if (!run_all(&g)) zb_sequence_least(&g.w, g.best, g.bubble);
     status = zb_sequence_write(&g.w, g.best, out);
   }
-  greedy_deinit(&g);
+  zb_model_deinit(&g.model);
   return status;
 }
 

@@ -35,7 +35,7 @@ zb_status zb_improver_init(zb_scheduler *w, zb_improver *out) {
   *out = (zb_improver){.scheduler = w, .reference = 1};
   for (int rank = 0; rank < w->ranks; ++rank)
     if (w->work[rank] > out->reference) out->reference = w->work[rank];
-  zb_arena *arena = &w->arena;
+  zb_arena *arena = w->arena;
   ZB_TAKE(arena, out->current, w->jobs);
   ZB_TAKE(arena, out->undo, w->jobs);
   ZB_TAKE(arena, out->changes, w->ranks);

@@ -56,7 +56,7 @@ static void fill_inputs(zb_retimer *x) {
 zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
   const size_t ranks = (size_t)w->ranks, classes = (size_t)w->classes;
   const size_t links = (size_t)w->mirror.link_begin[w->classes];
-  zb_arena *arena = &w->arena;
+  zb_arena *arena = w->arena;
   *out = (zb_retimer){.scheduler = w};
   ZB_TAKE(arena, out->start, w->jobs);
   ZB_TAKE(arena, out->saved, w->jobs);

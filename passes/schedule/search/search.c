@@ -68,7 +68,6 @@ typedef struct searcher {
 
 static void searcher_deinit(searcher *s) {
   zb_free(s->starts);
-  zb_scheduler_deinit(&s->w);
   zb_model_deinit(&s->model);
 }
 
@@ -91,11 +90,11 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
   *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .best_start = -1};
   ZB_TRY(zb_model_init(problem, &s->model));
   ZB_TRY(zb_scheduler_init(&s->model, &s->w));
-  ZB_TAKE(&s->w.arena, s->limit, s->w.ranks);
-  ZB_TAKE(&s->w.arena, s->least, s->w.ranks);
-  ZB_TAKE(&s->w.arena, s->peak, s->w.ranks);
-  ZB_TAKE(&s->w.arena, s->best, s->w.jobs);
-  ZB_TAKE(&s->w.arena, s->scratch, s->w.per_rank);
+  ZB_TAKE(s->w.arena, s->limit, s->w.ranks);
+  ZB_TAKE(s->w.arena, s->least, s->w.ranks);
+  ZB_TAKE(s->w.arena, s->peak, s->w.ranks);
+  ZB_TAKE(s->w.arena, s->best, s->w.jobs);
+  ZB_TAKE(s->w.arena, s->scratch, s->w.per_rank);
   ZB_TRY(zb_run_init(&s->w, &s->run));
   const int64_t most = zb_level_most(&s->w);
   for (int rank = 0; rank < s->w.ranks; ++rank) {
@@ -132,21 +131,14 @@ static void take_best(searcher *s, const zb_slot *sequence, int64_t time) {
 /* Schedules that look within limits, whose orders depend on them: a run asks for those of its own level. */
 static bool goes_by_memory(const zb_schedule_def *schedule) { return schedule->keeps_limit && !schedule->searches; }
 
-static zb_status emit_within(const searcher *s, const zb_schedule_def *schedule, const int64_t *limits, zb_order *out) {
-  zb_problem limited = *s->problem;
+static zb_status emit(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {
   zb_schedule_choice choice;
-  limited.rank_limit_bytes = limits;
   zb_schedule_default(schedule, &choice);
-  return zb_schedule_emit(&choice, &limited, out);
+  return zb_schedule_emit(&choice, problem, out);
 }
 
-/* The order of a schedule for limits that takes less than that, into s->run.sequence; none where its rule is not
- * defined or it has none. */
-static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const int64_t *limits, int64_t less_than,
-                             bool *found) {
-  zb_order order;
-  zb_status status = schedule->emit_within ? schedule->emit_within(s->problem, limits, less_than, &order)
-                                           : emit_within(s, schedule, limits, &order);
+/* The order that a schedule has emitted, into s->run.sequence; none where its rule is not defined or it has none. */
+static zb_status read_emitted(searcher *s, zb_status status, zb_order *order, bool *found) {
   const zb_code code = zb_status_code(status);
   *found = status == NULL;
   if (code == ZB_USAGE || code == ZB_INFEASIBLE) {
@@ -154,9 +146,20 @@ static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const
     return NULL;
   }
   ZB_TRY(status);
-  zb_sequence_read(&s->w, &order, s->run.sequence, s->scratch);
-  zb_order_deinit(&order);
-  s->w.evaluations += ZB_RULES_FIXED;
+  zb_sequence_read(&s->w, order, s->run.sequence, s->scratch);
+  zb_order_deinit(order);
+  return NULL;
+}
+
+/* The same of one within s->run.level that takes less than that. */
+static zb_status read_within(searcher *s, const zb_schedule_def *schedule, int64_t less_than, bool *found) {
+  zb_order order;
+  zb_problem limited = *s->problem;
+  limited.rank_limit_bytes = s->run.level;
+  zb_status status = schedule->emit_within ? schedule->emit_within(s->problem, s->run.level, less_than, &order)
+                                           : emit(schedule, &limited, &order);
+  ZB_TRY(read_emitted(s, status, &order, found));
+  if (*found) s->w.evaluations += ZB_RULES_FIXED;
   return NULL;
 }
 
@@ -166,7 +169,7 @@ static zb_status try_within(searcher *s, bool slow, int64_t less_than) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
     if (!goes_by_memory(schedule) || schedule->is_slow != slow || !zb_schedule_takes(schedule, s->problem)) continue;
     bool found;
-    ZB_TRY(read_within(s, schedule, s->run.level, less_than, &found));
+    ZB_TRY(read_within(s, schedule, less_than, &found));
     if (found && keeps(s, s->run.sequence, s->run.level)) zb_run_evaluate(&s->run);
   }
   return NULL;
@@ -174,15 +177,11 @@ static zb_status try_within(searcher *s, bool slow, int64_t less_than) {
 
 /* ---- Levels ---- */
 
-/* Lower bound for the limits of s->run.level, by the metric. */
-static int64_t bound_of_level(const searcher *s, zb_metric metric) {
+/* Lower bound for the limits of s->run.level. */
+static int64_t bound_of_level(const searcher *s) {
   zb_problem limited = *s->problem;
   limited.rank_limit_bytes = s->run.level;
-  return metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(&limited) : zb_lower_bound_ps(&limited);
-}
-
-static int64_t bound_of(const searcher *s) {
-  return s->problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(s->problem) : zb_lower_bound_ps(s->problem);
+  return zb_lower_bound(&limited);
 }
 
 /* What a bound leaves a rank idle that has the most work. */
@@ -190,11 +189,17 @@ static int64_t idle_of(const searcher *s, int64_t bound) {
   return bound > s->run.improver.reference ? bound - s->run.improver.reference : 0;
 }
 
-/* Whether a run of this level, with whatever limit it is part of, has this start. */
-static bool is_made_for_less(searcher *s, const start_order *start) {
+/* The highest limit of all ranks. */
+static int64_t most_of(const searcher *s, const int64_t *limits) {
   int64_t most = 0;
   for (int rank = 0; rank < s->w.ranks; ++rank)
-    if (s->run.level[rank] > most) most = s->run.level[rank];
+    if (limits[rank] > most) most = limits[rank];
+  return most;
+}
+
+/* Whether a run of this level, with whatever limit it is part of, has this start. */
+static bool is_made_for_less(searcher *s, const start_order *start) {
+  const int64_t most = most_of(s, s->run.level);
   if (start->made_for > most) return false;
   if (start->made_for > 0 && most - start->made_for < s->w.slack) s->w.slack = most - start->made_for;
   return true;
@@ -205,7 +210,7 @@ static zb_status run_level(searcher *s) {
   zb_run *run = &s->run;
   run->random = s->seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
   if (run->random == 0) run->random = 1;
-  run->bound_ps = bound_of_level(s, s->problem->metric);
+  run->bound_ps = bound_of_level(s);
   if (!run->is_exact) run->idle_ps = idle_of(s, run->bound_ps);
   s->w.slack = INT64_MAX;
   zb_run_begin(run, s->budget, s->patience);
@@ -229,7 +234,7 @@ static zb_status run_level(searcher *s) {
 
 /* False: no order can be better with these limits than the best one there is, or that of another placement. */
 static bool is_worth(searcher *s) {
-  const int64_t bound = bound_of_level(s, s->problem->metric);
+  const int64_t bound = bound_of_level(s);
   return bound < s->best_ps && bound < s->known_ps;
 }
 
@@ -245,18 +250,10 @@ static bool is_feasible(searcher *s) {
   return true;
 }
 
-/* The highest limit of all ranks. */
-static int64_t most_limit(const searcher *s) {
-  int64_t most = 0;
-  for (int rank = 0; rank < s->w.ranks; ++rank)
-    if (s->limit[rank] > most) most = s->limit[rank];
-  return most;
-}
-
 /* Half way between two levels only the schedules that go by memory are asked. */
 static zb_status run_half_level(searcher *s) {
   zb_run *run = &s->run;
-  run->bound_ps = bound_of_level(s, s->problem->metric);
+  run->bound_ps = bound_of_level(s);
   zb_run_begin(run, s->budget, s->patience);
   ZB_TRY(try_within(s, false, INT64_MAX));
   ZB_TRY(try_within(s, true, run->incumbent_ps[0] < s->best_ps ? run->incumbent_ps[0] : s->best_ps));
@@ -265,7 +262,7 @@ static zb_status run_half_level(searcher *s) {
 }
 
 static zb_status run_levels(searcher *s) {
-  for (int level = zb_level_within(&s->w, most_limit(s)); level > 0; --level) {
+  for (int level = zb_level_within(&s->w, most_of(s, s->limit)); level > 0; --level) {
     lower_to(s, zb_level_bytes(&s->w, level));
     if (!is_feasible(s) || !is_worth(s)) return NULL;
     ZB_TRY(zb_level_is_half(&s->w, level) ? run_half_level(s) : run_level(s));
@@ -304,7 +301,7 @@ static int64_t exact_step(const searcher *s) {
 static zb_status run_exact_levels(searcher *s) {
   const bool is_small = zb_exact_is_possible(&s->w);
   const int64_t step = exact_step(s);
-  for (int64_t bytes = most_limit(s) / step * step;;) {
+  for (int64_t bytes = most_of(s, s->limit) / step * step;;) {
     bool is_complete = false;
     lower_to(s, bytes);
     if (!is_feasible(s) || !is_worth(s)) return NULL;
@@ -328,8 +325,8 @@ static zb_status add_start(searcher *s, const char *name, int64_t made_for) {
   s->starts = grown;
   start_order *x = &grown[s->start_count];
   *x = (start_order){.name = name, .time = zb_metric_time(&s->w, &timing), .made_for = made_for};
-  ZB_TAKE(&s->w.arena, x->sequence, s->w.jobs);
-  ZB_TRY(zb_arena_status(&s->w.arena));
+  ZB_TAKE(s->w.arena, x->sequence, s->w.jobs);
+  ZB_TRY(zb_arena_status(s->w.arena));
   ++s->start_count;
   memcpy(x->sequence, s->run.sequence, s->w.jobs * sizeof *x->sequence);
   if (x->time < s->best_ps) s->best_start = s->start_count - 1;
@@ -339,7 +336,7 @@ static zb_status add_start(searcher *s, const char *name, int64_t made_for) {
 
 /* Every row of the table that takes this problem, until one is as fast as the lower bound. */
 static zb_status add_rows(searcher *s) {
-  const int64_t bound = bound_of(s);
+  const int64_t bound = zb_lower_bound(s->problem);
   bool is_limited = false;
   for (int rank = 0; rank < s->w.ranks; ++rank)
     is_limited |= zb_rank_limit(s->problem, rank) > 0;
@@ -347,18 +344,10 @@ static zb_status add_rows(searcher *s) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
     const bool by_memory = goes_by_memory(schedule);
     if (schedule->searches || (by_memory && is_limited) || schedule->two_pipelines) continue;
-    zb_schedule_choice choice;
-    zb_schedule_default(schedule, &choice);
     zb_order order;
-    zb_status status = zb_schedule_emit(&choice, s->problem, &order);
-    const zb_code code = zb_status_code(status);
-    if (code == ZB_USAGE || code == ZB_INFEASIBLE) {
-      zb_status_free(status);
-      continue;
-    }
-    ZB_TRY(status);
-    zb_sequence_read(&s->w, &order, s->run.sequence, s->scratch);
-    zb_order_deinit(&order);
+    bool found;
+    ZB_TRY(read_emitted(s, emit(schedule, s->problem, &order), &order, &found));
+    if (!found) continue;
     ++s->rows;
     ZB_TRY(add_start(s, schedule->name, by_memory ? INT64_MAX : 0));
   }
@@ -368,12 +357,12 @@ static zb_status add_rows(searcher *s) {
 /* The schedules that go by memory, for every level within the limits: what exact levels, whose rules do not know their
  * limits, start from. */
 static zb_status add_within(searcher *s, const zb_schedule_def *schedule) {
-  for (int level = zb_level_within(&s->w, most_limit(s)); level > 0; --level) {
+  for (int level = zb_level_within(&s->w, most_of(s, s->limit)); level > 0; --level) {
     const int64_t bytes = zb_level_bytes(&s->w, level);
     lower_to(s, bytes);
     if (!is_feasible(s)) return NULL;
     bool found;
-    ZB_TRY(read_within(s, schedule, s->run.level, INT64_MAX, &found));
+    ZB_TRY(read_within(s, schedule, INT64_MAX, &found));
     if (found) ZB_TRY(add_start(s, schedule->name, bytes));
   }
   return NULL;
@@ -395,7 +384,8 @@ static zb_status too_little(const searcher *s) {
 /* ---- The public functions ---- */
 
 static void fill_report(const searcher *s, zb_search_report *report) {
-  *report = (zb_search_report){.evaluations = s->w.evaluations, .best_ps = s->best_ps, .bound_ps = bound_of(s)};
+  *report = (zb_search_report){
+      .evaluations = s->w.evaluations, .best_ps = s->best_ps, .bound_ps = zb_lower_bound(s->problem)};
   const bool is_optimal = s->is_complete && s->problem->metric == ZB_METRIC_BARRIER;
   const char *proof = report->best_ps <= report->bound_ps ? "; no order is faster"
                       : is_optimal                        ? "; all orders were tried, none is faster"
@@ -407,7 +397,6 @@ static void fill_report(const searcher *s, zb_search_report *report) {
     snprintf(report->start, sizeof report->start, "%s", s->starts[s->best_start].name);
     report->start_ps = s->starts[s->best_start].time;
   }
-  if (report->best_ps > 0) report->gap = (double)(report->best_ps - report->bound_ps) / (double)report->best_ps;
   snprintf(report->placement, sizeof report->placement, "given");
   char levels[48] = "";
   if (s->runs > 0) snprintf(levels, sizeof levels, " %d memory limit%s searched;", s->runs, s->runs == 1 ? "" : "s");
@@ -427,8 +416,8 @@ static zb_status search(searcher *s) {
   s->run.is_exact = s->w.jobs <= SMALL_JOBS;
   s->run.is_perturbed = !s->run.is_exact && zb_is_placed_as_v(s->problem);
   if (s->run.is_exact) {
-    if (zb_exact_is_possible(&s->w) && s->best_ps > bound_of(s)) {
-      lower_to(s, most_limit(s));
+    if (zb_exact_is_possible(&s->w) && s->best_ps > zb_lower_bound(s->problem)) {
+      lower_to(s, most_of(s, s->limit));
       ZB_TRY(try_all(s, &s->is_complete));
       if (s->is_complete) return NULL;
     }
@@ -438,8 +427,7 @@ static zb_status search(searcher *s) {
     zb_problem unlimited = *s->problem;
     unlimited.rank_limit_bytes = NULL;
     unlimited.memory_limit_bytes = 0;
-    s->run.idle_ps = idle_of(s, s->problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(&unlimited)
-                                                                      : zb_lower_bound_ps(&unlimited));
+    s->run.idle_ps = idle_of(s, zb_lower_bound(&unlimited));
     return run_exact_levels(s);
   }
   return run_levels(s);
@@ -569,7 +557,7 @@ cleanup:
 
 /* ---- The row of the table ---- */
 
-static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+static zb_status emit_best(const zb_problem *problem, const int64_t *options, zb_order *out) {
   const zb_search_params params = {.budget = options[0], .seed = (uint64_t)options[1]};
   zb_order found;
   ZB_TRY(zb_search(problem, &params, &found, NULL));
@@ -593,6 +581,6 @@ const zb_schedule_def zb_schedule_search = {
     .keeps_limit = true,
     .searches = true,
     .options = search_options,
-    .emit = emit,
+    .emit = emit_best,
     .memory_bound = zb_no_memory_bound,
 };

@@ -27,7 +27,7 @@ enum { PROBE_LEAST = 128, PROBE_JOBS = 1500000 };
 static const double GOAL_SHARE = 0.4, GOAL_SHARE_BEST = 0.15, GOAL_TOLERANCE = 1.1;
 
 zb_status zb_run_init(zb_scheduler *w, zb_run *out) {
-  zb_arena *arena = &w->arena;
+  zb_arena *arena = w->arena;
   *out = (zb_run){.w = w};
   ZB_TAKE(arena, out->level, w->ranks);
   ZB_TAKE(arena, out->shape, w->ranks);

@@ -28,18 +28,13 @@ static zb_status heuristic_init(const zb_problem *problem, heuristic *h) {
   ZB_TRY(zb_model_init(problem, &h->model));
   ZB_TRY(zb_scheduler_init(&h->model, &h->w));
   ZB_TRY(zb_priority_rules_init(&h->w, &h->rules));
-  zb_arena *arena = &h->w.arena;
+  zb_arena *arena = h->w.arena;
   ZB_TAKE(arena, h->sequence, h->w.jobs);
   ZB_TAKE(arena, h->best, h->w.jobs);
   ZB_TAKE(arena, h->start, h->w.jobs);
   ZB_TAKE(arena, h->least, h->w.ranks);
   ZB_TAKE(arena, h->scratch, h->w.per_rank);
   return zb_arena_status(arena);
-}
-
-static void heuristic_deinit(heuristic *h) {
-  zb_scheduler_deinit(&h->w);
-  zb_model_deinit(&h->model);
 }
 
 /* The best of all rules by the longest rank, then by the step; one micro-batch after the other if none can go on within
@@ -95,7 +90,7 @@ static zb_status emit_within(const zb_problem *problem, const int64_t *limits, i
     zb_sequence_renumber(&h.w, h.best, h.scratch);
     status = zb_sequence_write(&h.w, h.best, out);
   }
-  heuristic_deinit(&h);
+  zb_model_deinit(&h.model);
   return status;
 }
 

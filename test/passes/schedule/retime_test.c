@@ -66,7 +66,6 @@ static int check(const zb_problem *problem, uint64_t *seed, bool *channels_wait)
   zb_free(start);
   zb_free(span);
   zb_order_deinit(&order);
-  zb_scheduler_deinit(&w);
   zb_model_deinit(&model);
   return ended;
 }

@@ -419,7 +419,6 @@ static int64_t best_by_exact_search(const zb_problem *p) {
   CU_ASSERT(result.is_complete);
   free(limit);
   free(sequence);
-  zb_scheduler_deinit(&w);
   zb_model_deinit(&model);
   return result.best_ps;
 }
