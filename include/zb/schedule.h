@@ -250,6 +250,7 @@ typedef struct zb_simulation {
   int64_t step_ps;             /* barrier: global end (optimizer included) - global start */
   int64_t stage_ps;            /* longest rank: its end - its start */
   double bubble_barrier, bubble_stage;
+  void *memory; /* of these arrays */
 } zb_simulation;
 
 /* Exact to the picosecond: a job starts when its rank is free and its inputs have arrived. TIMEOUT where the order

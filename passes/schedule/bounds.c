@@ -65,8 +65,6 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* What a rank may hold of one stage: `count` items of so many bytes, each with so much work. */
 typedef struct item {
   int64_t time, bytes;
@@ -90,7 +88,7 @@ typedef struct chains {
 static int64_t longest_link(const zb_model *model, zb_kind kind, int stage, const int64_t *receiver_time) {
   int64_t longest = 0;
   for (const zb_link *link = zb_links(model, kind, stage); link < zb_links(model, kind, stage + 1); ++link) {
-    longest = max64(longest, link->time_ps + receiver_time[link->stage * ZB_KIND_COUNT + (int)kind]);
+    longest = zb_max64(longest, link->time_ps + receiver_time[link->stage * ZB_KIND_COUNT + (int)kind]);
   }
   return longest;
 }
@@ -100,7 +98,7 @@ static void push_heads(const chains *c, zb_kind kind, int stage) {
   const int64_t end = c->head[stage * ZB_KIND_COUNT + (int)kind] + model->problem->costs[stage].time_ps[kind];
   for (const zb_link *link = zb_links(model, kind, stage); link < zb_links(model, kind, stage + 1); ++link) {
     int64_t *head = &c->head[link->stage * ZB_KIND_COUNT + (int)kind];
-    *head = max64(*head, end + link->time_ps);
+    *head = zb_max64(*head, end + link->time_ps);
   }
 }
 
@@ -111,7 +109,7 @@ static void fill_heads(const chains *c) {
     push_heads(c, ZB_F, stage);
   for (int stage = p->stages - 1; stage >= 0; --stage) {
     int64_t *head = &c->head[stage * ZB_KIND_COUNT];
-    head[ZB_B] = max64(head[ZB_B], head[ZB_F] + p->costs[stage].time_ps[ZB_F]);
+    head[ZB_B] = zb_max64(head[ZB_B], head[ZB_F] + p->costs[stage].time_ps[ZB_F]);
     head[ZB_W] = head[ZB_B] + p->costs[stage].time_ps[ZB_B];
     push_heads(c, ZB_B, stage);
   }
@@ -136,12 +134,12 @@ static void fill_tails(const chains *c, int64_t *through) {
     int64_t *tail = &c->tail[stage * ZB_KIND_COUNT], *sum = &through[stage * ZB_KIND_COUNT];
     tail[ZB_W] = after_last_w(c->model, stage);
     sum[ZB_W] = p->costs[stage].time_ps[ZB_W] + tail[ZB_W];
-    tail[ZB_B] = max64(sum[ZB_W], longest_link(c->model, ZB_B, stage, through));
+    tail[ZB_B] = zb_max64(sum[ZB_W], longest_link(c->model, ZB_B, stage, through));
     sum[ZB_B] = p->costs[stage].time_ps[ZB_B] + tail[ZB_B];
   }
   for (int stage = p->stages - 1; stage >= 0; --stage) {
     int64_t *tail = &c->tail[stage * ZB_KIND_COUNT], *sum = &through[stage * ZB_KIND_COUNT];
-    tail[ZB_F] = max64(sum[ZB_B], longest_link(c->model, ZB_F, stage, through));
+    tail[ZB_F] = zb_max64(sum[ZB_B], longest_link(c->model, ZB_F, stage, through));
     sum[ZB_F] = p->costs[stage].time_ps[ZB_F] + tail[ZB_F];
   }
 }
@@ -159,17 +157,17 @@ static void fill_loop(const chains *c, int from, int64_t *way) {
     for (const zb_link *link = zb_links(model, ZB_F, stage); start >= 0 && link < zb_links(model, ZB_F, stage + 1);
          ++link) {
       int64_t *to = &way[link->stage * ZB_KIND_COUNT + ZB_F];
-      *to = max64(*to, start + p->costs[stage].time_ps[ZB_F] + link->time_ps);
+      *to = zb_max64(*to, start + p->costs[stage].time_ps[ZB_F] + link->time_ps);
     }
   }
   for (int stage = p->stages - 1; stage >= 0; --stage) {
     int64_t *start = &way[stage * ZB_KIND_COUNT + ZB_B];
     if (way[stage * ZB_KIND_COUNT + ZB_F] >= 0)
-      *start = max64(*start, way[stage * ZB_KIND_COUNT + ZB_F] + p->costs[stage].time_ps[ZB_F]);
+      *start = zb_max64(*start, way[stage * ZB_KIND_COUNT + ZB_F] + p->costs[stage].time_ps[ZB_F]);
     for (const zb_link *link = zb_links(model, ZB_B, stage); *start >= 0 && link < zb_links(model, ZB_B, stage + 1);
          ++link) {
       int64_t *to = &way[link->stage * ZB_KIND_COUNT + ZB_B];
-      *to = max64(*to, *start + p->costs[stage].time_ps[ZB_B] + link->time_ps);
+      *to = zb_max64(*to, *start + p->costs[stage].time_ps[ZB_B] + link->time_ps);
     }
   }
   c->loop[from] = way[from * ZB_KIND_COUNT + ZB_B];
@@ -177,9 +175,9 @@ static void fill_loop(const chains *c, int from, int64_t *way) {
     const int64_t *start = &way[stage * ZB_KIND_COUNT];
     int64_t *there = &c->from_rank[stage * p->ranks + p->stage_rank[from]];
     int64_t *back = &c->to_rank[from * p->ranks + p->stage_rank[stage]];
-    *there = max64(*there, start[ZB_F]);
+    *there = zb_max64(*there, start[ZB_F]);
     if (start[ZB_B] >= 0)
-      *back = max64(*back, start[ZB_B] + p->costs[stage].time_ps[ZB_B] + p->costs[stage].time_ps[ZB_W]);
+      *back = zb_max64(*back, start[ZB_B] + p->costs[stage].time_ps[ZB_B] + p->costs[stage].time_ps[ZB_W]);
   }
 }
 
@@ -235,13 +233,13 @@ static int64_t bound_rank(const chains *c, int rank) {
   for (int i = 0; i < classes; ++i) {
     const int at = c->by_tail[i];
     const int64_t least_head = c->head[at];
-    best = max64(best, least_head + p->costs[at / ZB_KIND_COUNT].time_ps[at % ZB_KIND_COUNT] + c->tail[at]);
+    best = zb_max64(best, least_head + p->costs[at / ZB_KIND_COUNT].time_ps[at % ZB_KIND_COUNT] + c->tail[at]);
     int64_t sum = 0;
     for (int j = 0; j < classes; ++j) {
       const int other = c->by_tail[j];
       if (c->head[other] < least_head) continue;
       sum += p->micro_batches * p->costs[other / ZB_KIND_COUNT].time_ps[other % ZB_KIND_COUNT];
-      if (sum > 0) best = max64(best, least_head + sum + c->tail[other]);
+      if (sum > 0) best = zb_max64(best, least_head + sum + c->tail[other]);
     }
   }
   return best;
@@ -296,18 +294,12 @@ static int64_t most_work(const item *items, int item_count, int64_t count, int64
   return work;
 }
 
-static int64_t held_after(const zb_stage_cost *cost, zb_kind kind) {
-  int64_t bytes = cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F];
-  if (kind == ZB_B) bytes += cost->keep_bytes[ZB_B] - cost->free_bytes[ZB_B];
-  return bytes;
-}
-
 /* X: most F time of a rank before its first B, at least the true one. */
 static int64_t most_forward(const chains *c, int rank) {
   const zb_problem *p = c->model->problem;
   const int *stages = &c->model->rank_stages[rank * c->model->chunks];
   for (int k = 0; k < c->model->chunks; ++k)
-    c->items[k] = (item){p->costs[stages[k]].time_ps[ZB_F], held_after(&p->costs[stages[k]], ZB_F)};
+    c->items[k] = (item){p->costs[stages[k]].time_ps[ZB_F], zb_held_after(&p->costs[stages[k]], ZB_F)};
   const int64_t limit = zb_rank_limit(p, rank);
   return most_work(c->items, c->model->chunks, p->micro_batches, limit ? limit - zb_base_bytes(p, rank) : INT64_MAX);
 }
@@ -321,8 +313,8 @@ static int64_t idle_after_last_f(const chains *c, int rank) {
   if (limit == 0) return 0;
   for (int k = 0; k < chunks; ++k) {
     const zb_stage_cost *cost = &p->costs[stages[k]];
-    c->items[k] = (item){cost->time_ps[ZB_B] + cost->time_ps[ZB_W], held_after(cost, ZB_F)};
-    c->items[chunks + k] = (item){cost->time_ps[ZB_W], held_after(cost, ZB_B)};
+    c->items[k] = (item){cost->time_ps[ZB_B] + cost->time_ps[ZB_W], zb_held_after(cost, ZB_F)};
+    c->items[chunks + k] = (item){cost->time_ps[ZB_W], zb_held_after(cost, ZB_B)};
   }
   int64_t least = INT64_MAX;
   for (int k = 0; k < chunks; ++k) {
@@ -332,7 +324,7 @@ static int64_t idle_after_last_f(const chains *c, int rank) {
     const int64_t idle = c->loop[stages[k]] - cost->time_ps[ZB_F] - work;
     if (idle < least) least = idle;
   }
-  return max64(least, 0);
+  return zb_max64(least, 0);
 }
 
 /* Whether all F of a rank fit its limit at once. */
@@ -341,7 +333,7 @@ static bool all_forwards_fit(const chains *c, int rank) {
   const int64_t limit = zb_rank_limit(p, rank);
   int64_t bytes = zb_base_bytes(p, rank);
   for (int k = 0; k < c->model->chunks; ++k)
-    bytes += p->micro_batches * held_after(&p->costs[c->model->rank_stages[rank * c->model->chunks + k]], ZB_F);
+    bytes += p->micro_batches * zb_held_after(&p->costs[c->model->rank_stages[rank * c->model->chunks + k]], ZB_F);
   return limit == 0 || bytes <= limit;
 }
 
@@ -361,8 +353,8 @@ static int64_t bound_span(const chains *c, int rank) {
   int64_t first_b = INT64_MAX;
   for (int k = 0; k < model->chunks; ++k)
     if (c->loop[stages[k]] < first_b) first_b = c->loop[stages[k]];
-  const int64_t before = max64(first_b - most_forward(c, rank), 0), after = idle_after_last_f(c, rank);
-  return total_work(model, rank) + (all_forwards_fit(c, rank) ? max64(before, after) : before + after);
+  const int64_t before = zb_max64(first_b - most_forward(c, rank), 0), after = idle_after_last_f(c, rank);
+  return total_work(model, rank) + (all_forwards_fit(c, rank) ? zb_max64(before, after) : before + after);
 }
 
 /* Bounds 3 and 4 of a rank. */
@@ -375,7 +367,7 @@ static int64_t bound_memory(const chains *c, int rank) {
     if (head[ZB_F] < first) first = head[ZB_F];
   }
   const int64_t after = first_b + total_work(model, rank) - most_forward(c, rank);
-  return max64(after, first + bound_span(c, rank)) + c->finish[rank];
+  return zb_max64(after, first + bound_span(c, rank)) + c->finish[rank];
 }
 
 /* The reductions of a rank, from the start of its first job or, for the barrier metric, from that of all. */
@@ -387,8 +379,8 @@ static int64_t bound_reductions(const chains *c, int rank, bool stage_metric) {
     const int64_t *head = &c->head[r->stage * ZB_KIND_COUNT];
     const int64_t runs = (r->after + 1) * (time[ZB_F] + time[ZB_B] + time[ZB_W]);
     const int64_t one = c->loop[r->stage] + time[ZB_B] + (r->after + 1) * time[ZB_W];
-    const int64_t from_start = max64(runs, one),
-                  from_all = max64(head[ZB_F] + runs, head[ZB_B] + time[ZB_B] + (r->after + 1) * time[ZB_W]);
+    const int64_t from_start = zb_max64(runs, one),
+                  from_all = zb_max64(head[ZB_F] + runs, head[ZB_B] + time[ZB_B] + (r->after + 1) * time[ZB_W]);
     stream = zb_reduction_end(r, stream, stage_metric ? from_start : from_all);
   }
   return stream > 0 ? stream + model->optimizer_ps[rank] : 0;
@@ -433,7 +425,7 @@ static int64_t bound_last_f(const chains *c, int rank, const int64_t *then, int 
   int64_t held = zb_base_bytes(p, rank), forward = 0, least = INT64_MAX;
   for (int k = 0; k < chunks; ++k) {
     const zb_stage_cost *cost = &p->costs[stages[k]];
-    held += p->micro_batches * held_after(cost, ZB_F);
+    held += p->micro_batches * zb_held_after(cost, ZB_F);
     forward += p->micro_batches * cost->time_ps[ZB_F];
     fill_pieces(cost, &c->items[2 * k]);
   }
@@ -460,7 +452,7 @@ static int64_t bound_span_last_f(const chains *c, int rank) {
       if (way < offset) offset = way;
     }
     const int64_t time = offset >= 0 ? bound_last_f(c, other, &c->to_rank[rank], p->ranks) : 0;
-    if (time > 0) best = max64(best, offset + time);
+    if (time > 0) best = zb_max64(best, offset + time);
   }
   return best;
 }
@@ -482,13 +474,13 @@ static zb_status bound_of(zb_model *model, bool stage_metric, int64_t *best) {
   ZB_TRY(chains_init(&c, model));
   for (int rank = 0; rank < model->problem->ranks; ++rank) {
     if (stage_metric) {
-      const int64_t span = max64(bound_span(&c, rank), bound_span_last_f(&c, rank));
-      *best = max64(*best, span + c.finish[rank]);
+      const int64_t span = zb_max64(bound_span(&c, rank), bound_span_last_f(&c, rank));
+      *best = zb_max64(*best, span + c.finish[rank]);
     } else {
-      *best = max64(*best, max64(bound_rank(&c, rank), bound_memory(&c, rank)));
-      *best = max64(*best, bound_step_last_f(&c, rank));
+      *best = zb_max64(*best, zb_max64(bound_rank(&c, rank), bound_memory(&c, rank)));
+      *best = zb_max64(*best, bound_step_last_f(&c, rank));
     }
-    *best = max64(*best, bound_reductions(&c, rank, stage_metric));
+    *best = zb_max64(*best, bound_reductions(&c, rank, stage_metric));
   }
   return NULL;
 }

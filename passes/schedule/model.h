@@ -98,6 +98,12 @@ static inline int64_t zb_base_bytes(const zb_problem *problem, int rank) {
  * MEMORY. */
 zb_status zb_unit_problem(const zb_problem *problem, zb_arena *arena, zb_problem *out) ZB_MUST_USE;
 
+/* What one micro-batch keeps of a stage after its F or B. */
+static inline int64_t zb_held_after(const zb_stage_cost *cost, zb_kind kind) {
+  int64_t bytes = cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F];
+  if (kind == ZB_B) bytes += cost->keep_bytes[ZB_B] - cost->free_bytes[ZB_B];
+  return bytes;
+}
 /* B and W of a stage as one job: B has the time and the memory of both, W is empty. */
 zb_stage_cost zb_whole_cost(const zb_stage_cost *cost);
 
@@ -118,6 +124,12 @@ bool zb_kind_parse(char letter, zb_kind *out);
 
 /* Whether the jobs at index and index + 1 of a rank are B and W of one backward: see zb_order.whole_backward. */
 bool zb_order_is_whole(const zb_order *order, int rank, int index);
+/* Whether results leave when the job at index ends, and of which kind: the W of a whole backward sends what B made. */
+static inline bool zb_order_sends(const zb_order *order, int rank, int index, zb_kind *kind) {
+  const zb_kind job = order->jobs[rank][index].kind;
+  *kind = job == ZB_W ? ZB_B : job;
+  return job == ZB_W ? zb_order_is_whole(order, rank, index - 1) : !zb_order_is_whole(order, rank, index);
+}
 
 /* Where each job stands in its rank's list: index[zb_model_job], -1 if nowhere, in the arena. INVALID for a job that
  * does not exist, stands on a rank that does not own its stage, or stands twice. */
@@ -180,5 +192,6 @@ static inline int64_t zb_common_divisor(int64_t a, int64_t b) {
 }
 static inline int zb_min_int(int a, int b) { return a < b ? a : b; }
 static inline int zb_max_int(int a, int b) { return a > b ? a : b; }
+static inline int64_t zb_max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 #endif

@@ -86,8 +86,8 @@ static void run_rank(engine *e, int rank) {
     e->clock[rank] = end;
     e->ran[at * ZB_KIND_COUNT + (size_t)job.kind] = true;
     e->done[rank] = i + 1;
-    if (job.kind == ZB_W && zb_order_is_whole(order, rank, i - 1)) deliver(e, job.stage, ZB_B, job.micro_batch, end);
-    if (job.kind != ZB_W && !zb_order_is_whole(order, rank, i)) deliver(e, job.stage, job.kind, job.micro_batch, end);
+    zb_kind sent;
+    if (zb_order_sends(order, rank, i, &sent)) deliver(e, job.stage, sent, job.micro_batch, end);
   }
 }
 
@@ -196,10 +196,9 @@ zb_status zb_order_messages(const zb_model *model, const zb_order *order, const 
     for (int i = 0; i < order->counts[rank]; ++i) {
       const zb_job job = order->jobs[rank][i];
       const int64_t end = simulation->jobs[rank][i].end_ps;
-      if (job.kind == ZB_W && zb_order_is_whole(order, rank, i - 1))
-        ZB_TRY_GOTO(visit_links(model, channel, ZB_B, job, end, visit, context));
-      if (job.kind != ZB_W && !zb_order_is_whole(order, rank, i))
-        ZB_TRY_GOTO(visit_links(model, channel, job.kind, job, end, visit, context));
+      zb_kind sent;
+      if (zb_order_sends(order, rank, i, &sent))
+        ZB_TRY_GOTO(visit_links(model, channel, sent, job, end, visit, context));
     }
 cleanup:
   zb_free(channel);
@@ -209,26 +208,20 @@ cleanup:
 /* ---- The public simulation ---- */
 
 void zb_simulation_deinit(zb_simulation *simulation) {
-  for (int rank = 0; simulation->jobs && rank < simulation->ranks; ++rank)
-    zb_free(simulation->jobs[rank]);
-  zb_free(simulation->jobs);
-  zb_free(simulation->reductions);
-  zb_free(simulation->optimizer_start_ps);
-  zb_free(simulation->peak_bytes);
+  if (simulation->memory) zb_arena_deinit(simulation->memory);
+  zb_free(simulation->memory);
   *simulation = (zb_simulation){0};
 }
 
 static zb_status allocate(const zb_problem *problem, const zb_order *order, zb_simulation *out) {
-  const size_t ranks = (size_t)order->ranks;
+  zb_arena *arena = out->memory = zb_alloc(sizeof *arena);
+  if (!arena) return ZB_OUT_OF_MEMORY();
   out->ranks = order->ranks;
-  out->jobs = zb_alloc(ranks * sizeof *out->jobs);
-  out->optimizer_start_ps = zb_alloc(ranks * sizeof *out->optimizer_start_ps);
-  out->peak_bytes = zb_alloc(ranks * sizeof *out->peak_bytes);
-  out->reductions = zb_alloc(((size_t)problem->reduction_count + 1) * sizeof *out->reductions);
-  bool ok = out->jobs && out->reductions && out->optimizer_start_ps && out->peak_bytes;
-  for (int rank = 0; ok && rank < order->ranks; ++rank)
-    ok = (out->jobs[rank] = zb_alloc(((size_t)order->counts[rank] + 1) * sizeof **out->jobs)) != NULL;
-  return ok ? NULL : ZB_OUT_OF_MEMORY();
+  out->jobs = zb_order_times(order, arena);
+  ZB_TAKE(arena, out->reductions, problem->reduction_count);
+  ZB_TAKE(arena, out->optimizer_start_ps, order->ranks);
+  ZB_TAKE(arena, out->peak_bytes, order->ranks);
+  return zb_arena_status(arena);
 }
 
 /* Both metrics are idle shares of compute time, averaged over the ranks: with equal stages 1 - m(F+B+W) / time, as

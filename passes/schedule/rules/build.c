@@ -122,7 +122,7 @@ static void fill_stage(zb_scheduler *w, int stage) {
     if (extra > w->pad[rank]) w->pad[rank] = extra;
     w->work[rank] += d->time_ps[class + kind] * w->micro_batches;
     for (int i = 0; i < w->micro_batches; ++i) {
-      const size_t at = (size_t)(class + kind) * (size_t)w->micro_batches + (size_t)i;
+      const size_t at = zb_class_job(w, class + kind, i);
       w->missing_start[0][at] = d->inputs[class + kind] + (kind != 0);
       w->missing_start[1][at] = w->mirror.inputs[class + kind] + (kind != 0);
     }
@@ -232,7 +232,7 @@ static void start_build(build *b) {
 /* An input of (class, micro_batch) arrives at that time. */
 static void arrive(build *b, int class, int micro_batch, int64_t time) {
   zb_scheduler *w = b->w;
-  const size_t at = (size_t)class * (size_t)w->micro_batches + (size_t)micro_batch;
+  const size_t at = zb_class_job(w, class, micro_batch);
   if (time > w->ready[at]) w->ready[at] = time;
   if (--w->missing[at] > 0 || micro_batch != w->next[class]) return;
   refresh_head(b, class);
@@ -310,7 +310,7 @@ static void run(build *b, int rank, const choice *c, int64_t now) {
   const int real = real_class(d, class);
   const int place = d->backwards ? w->per_rank - 1 - w->done[rank] : w->done[rank];
   const int micro_batch = d->backwards ? w->micro_batches - 1 - c->micro_batch : c->micro_batch;
-  b->sequence[(size_t)rank * (size_t)w->per_rank + (size_t)place] = (zb_slot){real, micro_batch};
+  b->sequence[zb_rank_begin(w, rank) + (size_t)place] = (zb_slot){real, micro_batch};
   b->start_ps[(size_t)real * (size_t)w->micro_batches + (size_t)micro_batch] = d->backwards ? -end : now;
   if (w->done[rank] > 0 || b->rule->count_start) w->idle[rank] += now - w->clock[rank];
   if (w->idle[rank] > w->most_idle) w->most_idle = w->idle[rank];
@@ -374,7 +374,7 @@ bool zb_build_order(zb_scheduler *w, const zb_build_rule *rule, zb_slot *sequenc
 /* Runs a rank as far as it goes; ranks that got their next input are queued. */
 static void run_sequence(zb_scheduler *w, const zb_slot *sequence, int rank, int64_t *start_ps, int *queued) {
   const zb_direction *d = &w->forwards;
-  const zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
+  const zb_slot *slots = &sequence[zb_rank_begin(w, rank)];
   const size_t m = (size_t)w->micro_batches;
   int i = w->done[rank];
   for (; i < w->per_rank; ++i) {
@@ -405,20 +405,16 @@ static int64_t optimizer_start(const zb_scheduler *w, int rank, const int64_t *s
   int64_t stream = 0;
   for (const zb_rank_reduction *r = zb_reductions(w->model, rank); r < zb_reductions(w->model, rank + 1); ++r) {
     const int class = r->stage * ZB_KIND_COUNT + ZB_W;
-    const int64_t start = start_ps[(size_t)class * (size_t)w->micro_batches + (size_t)r->after];
+    const int64_t start = start_ps[zb_class_job(w, class, r->after)];
     stream = zb_reduction_end(r, stream, start + w->forwards.time_ps[class]);
   }
   return stream > w->clock[rank] ? stream : w->clock[rank];
 }
 
 bool zb_time_sequence(zb_scheduler *w, const zb_slot *sequence, zb_timing *out, int64_t *start_ps, int64_t *span_ps) {
-  const size_t ranks = (size_t)w->ranks;
   ++w->evaluations;
+  zb_scheduler_clear(w);
   memcpy(w->missing, w->missing_start[0], w->jobs * sizeof *w->missing);
-  memset(w->ready, 0, w->jobs * sizeof *w->ready);
-  memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
-  memset(w->done, 0, ranks * sizeof *w->done);
-  memset(w->clock, 0, ranks * sizeof *w->clock);
   if (!start_ps) start_ps = w->start;
   int queued = 0;
   for (int rank = w->ranks - 1; rank >= 0; --rank) {
@@ -454,7 +450,7 @@ int64_t zb_metric_time(const zb_scheduler *w, const zb_timing *timing) {
 void zb_sequence_peaks(const zb_scheduler *w, const zb_slot *sequence, int64_t *peak) {
   const zb_direction *d = &w->forwards;
   for (int rank = 0; rank < w->ranks; ++rank) {
-    const zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
+    const zb_slot *slots = &sequence[zb_rank_begin(w, rank)];
     int64_t live = peak[rank] = w->base[rank];
     for (int i = 0; i < w->per_rank; ++i) {
       live += d->keep[slots[i].class];
@@ -467,7 +463,7 @@ void zb_sequence_peaks(const zb_scheduler *w, const zb_slot *sequence, int64_t *
 void zb_sequence_renumber(zb_scheduler *w, zb_slot *sequence, zb_slot *scratch) {
   memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
   for (int rank = 0; rank < w->ranks; ++rank) {
-    zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
+    zb_slot *slots = &sequence[zb_rank_begin(w, rank)];
     int count = 0;
     for (int i = 0; i < w->per_rank; ++i) {
       const int class = slots[i].class, kind = class % ZB_KIND_COUNT;
@@ -483,7 +479,7 @@ void zb_sequence_read(zb_scheduler *w, const zb_order *order, zb_slot *sequence,
   for (int rank = 0; rank < w->ranks; ++rank)
     for (int i = 0; i < w->per_rank; ++i) {
       const zb_job job = order->jobs[rank][i];
-      sequence[(size_t)rank * (size_t)w->per_rank + (size_t)i] =
+      sequence[zb_rank_begin(w, rank) + (size_t)i] =
           (zb_slot){job.stage * ZB_KIND_COUNT + (int)job.kind, job.micro_batch};
     }
   zb_sequence_renumber(w, sequence, scratch);
@@ -495,7 +491,7 @@ zb_status zb_sequence_write(const zb_scheduler *w, const zb_slot *sequence, zb_o
   zb_status status = NULL;
   for (int rank = 0; rank < w->ranks && !status; ++rank)
     for (int i = 0; i < w->per_rank && !status; ++i) {
-      const zb_slot slot = sequence[(size_t)rank * (size_t)w->per_rank + (size_t)i];
+      const zb_slot slot = sequence[zb_rank_begin(w, rank) + (size_t)i];
       status =
           zb_order_add(out, rank, slot.class / ZB_KIND_COUNT, (zb_kind)(slot.class % ZB_KIND_COUNT), slot.micro_batch);
     }

@@ -82,6 +82,15 @@ zb_status zb_scheduler_init(zb_model *model, zb_scheduler *out) ZB_MUST_USE;
  * the caller's. */
 void zb_scheduler_clear(zb_scheduler *scheduler);
 
+/* Where arrays by job have (class, micro_batch); the class of a kind of a rank's chunk; a rank's part of a sequence. */
+static inline size_t zb_class_job(const zb_scheduler *w, int class, int micro_batch) {
+  return (size_t)class * (size_t)w->micro_batches + (size_t)micro_batch;
+}
+static inline int zb_class_at(const zb_scheduler *w, int rank, int chunk, int kind) {
+  return w->model->rank_stages[rank * w->chunks + chunk] * ZB_KIND_COUNT + kind;
+}
+static inline size_t zb_rank_begin(const zb_scheduler *w, int rank) { return (size_t)rank * (size_t)w->per_rank; }
+
 /* How a scheduler decides. */
 typedef struct zb_build_rule {
   const int64_t *priority; /* [jobs] by class * micro_batches + micro_batch, lowest first; backwards: highest first */

@@ -86,21 +86,15 @@ int zb_rank_position(const zb_problem *problem, int rank) {
   return stage;
 }
 
-int64_t zb_memory_after_f(const zb_problem *problem, int rank) {
+static int64_t memory_after(const zb_problem *problem, int rank, zb_kind last) {
   int64_t bytes = 0;
   for (int stage = 0; stage < problem->stages; ++stage)
-    if (problem->stage_rank[stage] == rank)
-      bytes += problem->costs[stage].keep_bytes[ZB_F] - problem->costs[stage].free_bytes[ZB_F];
+    if (problem->stage_rank[stage] == rank) bytes += zb_held_after(&problem->costs[stage], last);
   return bytes;
 }
 
-int64_t zb_memory_after_b(const zb_problem *problem, int rank) {
-  int64_t bytes = zb_memory_after_f(problem, rank);
-  for (int stage = 0; stage < problem->stages; ++stage)
-    if (problem->stage_rank[stage] == rank)
-      bytes += problem->costs[stage].keep_bytes[ZB_B] - problem->costs[stage].free_bytes[ZB_B];
-  return bytes;
-}
+int64_t zb_memory_after_f(const zb_problem *problem, int rank) { return memory_after(problem, rank, ZB_F); }
+int64_t zb_memory_after_b(const zb_problem *problem, int rank) { return memory_after(problem, rank, ZB_B); }
 
 double zb_v_memory_bound(const zb_problem *problem, int rank, int chunk_activations) {
   const int stage = zb_rank_position(problem, rank);

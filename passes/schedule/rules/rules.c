@@ -5,7 +5,7 @@
 
 static void fill_priority(const zb_scheduler *w, int class, int64_t urgency, int64_t *priority) {
   for (int i = 0; i < w->micro_batches; ++i)
-    priority[(size_t)class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
+    priority[zb_class_job(w, class, i)] = urgency * (INT64_C(1) << 32) + i;
 }
 
 zb_status zb_priority_rules_init(zb_scheduler *w, zb_priority_rules *out) {
@@ -151,7 +151,7 @@ static int early_job(int chunks, int index) {
 
 void zb_sequence_least(const zb_scheduler *w, zb_slot *sequence, int64_t *least) {
   for (int rank = 0; rank < w->ranks; ++rank) {
-    zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
+    zb_slot *slots = &sequence[zb_rank_begin(w, rank)];
     const int *stages = &w->model->rank_stages[rank * w->chunks];
     int exact[EXACT_JOBS];
     const bool is_exact = !w->whole && w->chunks <= EXACT_CHUNKS;
@@ -173,8 +173,7 @@ int64_t zb_level_most(const zb_scheduler *w) {
     int64_t bytes = w->base[rank];
     for (int k = 0; k < w->chunks; ++k)
       for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
-        bytes +=
-            w->micro_batches * w->forwards.keep[w->model->rank_stages[rank * w->chunks + k] * ZB_KIND_COUNT + kind];
+        bytes += w->micro_batches * w->forwards.keep[zb_class_at(w, rank, k, kind)];
     if (bytes > most) most = bytes;
   }
   return most;
@@ -233,13 +232,20 @@ static share share_of(const zb_scheduler *w, int level) {
   return x;
 }
 
+/* What one micro-batch keeps on the rank where that is most. */
+static int64_t largest_unit(const zb_scheduler *w) {
+  int64_t unit = 0;
+  for (int rank = 0; rank < w->ranks; ++rank)
+    if (w->one_each[rank] - w->base[rank] > unit) unit = w->one_each[rank] - w->base[rank];
+  return unit;
+}
+
 static int64_t whole_level_bytes(const zb_scheduler *w, int level) {
   const int64_t most = zb_level_most(w);
-  int64_t base = 0, unit = 0;
-  for (int rank = 0; rank < w->ranks; ++rank) {
+  const int64_t unit = largest_unit(w);
+  int64_t base = 0;
+  for (int rank = 0; rank < w->ranks; ++rank)
     if (w->base[rank] > base) base = w->base[rank];
-    if (w->one_each[rank] - w->base[rank] > unit) unit = w->one_each[rank] - w->base[rank];
-  }
   if (unit == 0) return most; /* a micro-batch alone takes nothing: there is one level */
   const share x = share_of(w, level);
   const double about = (double)base + (double)unit * w->ranks * ((double)x.part / (double)x.of);
@@ -271,13 +277,12 @@ zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *l
   ZB_TRY(zb_model_init(problem, &model));
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_scheduler_init(&model, &w));
-  const int64_t all = zb_level_most(&w);
-  int64_t most = 0, unit = 0;
+  const int64_t all = zb_level_most(&w), unit = largest_unit(&w);
+  int64_t most = 0;
   for (int rank = 0; rank < w.ranks; ++rank) {
     const int64_t limit = zb_rank_limit(problem, rank);
     limits[rank] = limit == 0 || limit > all ? all : limit;
     if (limits[rank] > most) most = limits[rank];
-    if (w.one_each[rank] - w.base[rank] > unit) unit = w.one_each[rank] - w.base[rank];
   }
   const int level = zb_level_within(&w, most);
   const int64_t rounded = level ? zb_level_bytes(&w, level) : most;

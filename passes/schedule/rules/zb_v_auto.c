@@ -91,7 +91,7 @@ static void put(greedy *g, int at, int class) {
   const int64_t end = start + d->time_ps[class];
   if (w->done[rank] > 0 || w->model->problem->metric == ZB_METRIC_BARRIER) g->bubble[at] += start - w->clock[rank];
   if (g->bubble[at] > g->longest) g->longest = g->bubble[at];
-  g->sequence[(size_t)rank * (size_t)w->per_rank + (size_t)w->done[rank]++] = (zb_slot){class, micro_batch};
+  g->sequence[zb_rank_begin(w, rank) + (size_t)w->done[rank]++] = (zb_slot){class, micro_batch};
   w->clock[rank] = end;
   w->live[rank] += d->keep[class] - d->release[class];
   if (kind == ZB_F) w->committed[rank] += w->hold[class / ZB_KIND_COUNT];

@@ -48,7 +48,7 @@ typedef struct explorer {
   int *channels;         /* those that are used */
   int channel_count, not_begun;
   size_t remaining;
-  bool is_found;
+  bool is_found, is_full; /* is_full: no memory for one more label */
   undo_entry *undo;
   size_t undo_count;
   /* States seen: by number, chains of labels. A label is its number, the next one, and `width` times. */
@@ -119,7 +119,7 @@ static void start(explorer *x) {
     x->weight[class] = weight;
     weight *= (uint64_t)w->micro_batches + 1;
     for (int i = 0; i < w->micro_batches; ++i)
-      w->missing[(size_t)class * (size_t)w->micro_batches + (size_t)i] = x->d->inputs[class];
+      w->missing[zb_class_job(w, class, i)] = x->d->inputs[class];
   }
   for (int rank = 0; rank < w->ranks; ++rank)
     x->first[rank] = -1;
@@ -167,14 +167,11 @@ static void set(explorer *x, int64_t *where, int64_t value) {
   *where = value;
 }
 
-static size_t job_of(const explorer *x, int class, int micro_batch) {
-  return (size_t)class * (size_t)x->w->micro_batches + (size_t)micro_batch;
-}
-
 static int rank_of(const explorer *x, int class) { return x->w->model->problem->stage_rank[class / ZB_KIND_COUNT]; }
 
 static int64_t start_of(const explorer *x, int class) {
-  const int64_t ready = x->w->ready[job_of(x, class, x->w->next[class])], clock = x->w->clock[rank_of(x, class)];
+  const int64_t ready = x->w->ready[zb_class_job(x->w, class, x->w->next[class])],
+                clock = x->w->clock[rank_of(x, class)];
   return ready > clock ? ready : clock;
 }
 
@@ -182,7 +179,7 @@ static int64_t start_of(const explorer *x, int class) {
 static bool can_run(const explorer *x, int class) {
   zb_scheduler *w = x->w;
   const int i = w->next[class], rank = rank_of(x, class);
-  if (i == w->micro_batches || w->missing[job_of(x, class, i)] > 0) return false;
+  if (i == w->micro_batches || w->missing[zb_class_job(x->w, class, i)] > 0) return false;
   if (class % ZB_KIND_COUNT != ZB_F && w->next[class - 1] <= i) return false;
   const int64_t room = x->limit[rank] - w->live[rank] - x->d->keep[class];
   if (room >= 0 && room < w->slack) w->slack = room;
@@ -198,7 +195,7 @@ static void run(explorer *x, int class, int64_t at) {
   zb_scheduler *w = x->w;
   const int rank = rank_of(x, class), i = w->next[class]++;
   const int64_t end = at + x->d->time_ps[class];
-  x->sequence[(size_t)rank * (size_t)w->per_rank + (size_t)w->done[rank]++] = (zb_slot){class, i};
+  x->sequence[zb_rank_begin(w, rank) + (size_t)w->done[rank]++] = (zb_slot){class, i};
   --x->remaining;
   if (x->first[rank] < 0) --x->not_begun;
   if (x->first[rank] < 0) set(x, &x->first[rank], at);
@@ -211,7 +208,7 @@ static void run(explorer *x, int class, int64_t at) {
     const zb_link *link = &x->d->links[k];
     const int64_t arrival = zb_link_arrival(link, w->channel, end);
     if (link->channel >= 0) set(x, &w->channel[link->channel], arrival);
-    const size_t to = job_of(x, link->stage, i);
+    const size_t to = zb_class_job(x->w, link->stage, i);
     --w->missing[to];
     if (arrival > w->ready[to]) set(x, &w->ready[to], arrival);
   }
@@ -223,7 +220,7 @@ static void take_back(explorer *x, int class, size_t undo_count) {
   --w->done[rank];
   ++x->remaining;
   for (int k = x->d->link_begin[class]; k < x->d->link_begin[class + 1]; ++k)
-    ++w->missing[job_of(x, x->d->links[k].stage, i)];
+    ++w->missing[zb_class_job(x->w, x->d->links[k].stage, i)];
   while (x->undo_count > undo_count) {
     const undo_entry *entry = &x->undo[--x->undo_count];
     *entry->where = entry->value;
@@ -287,7 +284,7 @@ static void describe(const explorer *x, int64_t *times) {
     *times++ = x->w_end[i];
   for (int class = 0; class < w->classes; ++class)
     for (int i = 0; has_inputs(x, class) && i < w->micro_batches; ++i) {
-      const int64_t ready = w->ready[job_of(x, class, i)], clock = w->clock[rank_of(x, class)];
+      const int64_t ready = w->ready[zb_class_job(x->w, class, i)], clock = w->clock[rank_of(x, class)];
       *times++ = i < w->next[class] ? 0 : ready > clock ? ready : clock;
     }
 }
@@ -310,14 +307,11 @@ static bool grow(explorer *x) {
 }
 
 /* Whether a way to this state that was nowhere later is known; else remembers this one. */
-static bool is_dominated(explorer *x, bool *is_full) {
+static bool is_dominated(explorer *x) {
   uint64_t number = 0;
   for (int class = 0; class < x->w->classes; ++class)
     number += x->weight[class] * (uint64_t)x->w->next[class];
-  if (!grow(x)) {
-    *is_full = true;
-    return true;
-  }
+  if (!grow(x)) return x->is_full = true;
   int64_t *label = &x->labels[x->label_count * x->width];
   describe(x, label + 2);
   int32_t *head = &x->heads[(number * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (x->head_count - 1)];
@@ -355,7 +349,7 @@ static bool idles(const explorer *x, int class, int64_t at) {
   const int rank = rank_of(x, class);
   for (int k = 0; k < w->chunks; ++k)
     for (int kind = ZB_B; kind <= ZB_W; ++kind) {
-      const int other = w->model->rank_stages[rank * w->chunks + k] * ZB_KIND_COUNT + kind;
+      const int other = zb_class_at(w, rank, k, kind);
       if (other == class || x->d->keep[other] > x->d->release[other] || !can_run(x, other)) continue;
       if (start_of(x, other) + x->d->time_ps[other] <= at && x->d->time_ps[other] > 0 &&
           is_sent_by(x, other, at + x->d->time_ps[class]))
@@ -371,13 +365,13 @@ static void take_best(explorer *x) {
   memcpy(x->best_sequence, x->sequence, w->jobs * sizeof *x->sequence);
   for (int rank = 0; rank < w->ranks; ++rank)
     for (int i = w->done[rank]; i < w->per_rank; ++i)
-      x->best_sequence[(size_t)rank * (size_t)w->per_rank + (size_t)i] =
+      x->best_sequence[zb_rank_begin(w, rank) + (size_t)i] =
           (zb_slot){w->model->rank_stages[rank * w->chunks] * ZB_KIND_COUNT + ZB_W, 0};
   x->is_found = true;
 }
 
 /* False: too many states, or out of memory. */
-static bool visit(explorer *x, bool *is_full) {
+static bool visit(explorer *x) {
   int8_t by_start[JOBS_MAX];
   int64_t starts[JOBS_MAX];
   int count = 0;
@@ -386,7 +380,7 @@ static bool visit(explorer *x, bool *is_full) {
     take_best(x);
     return true;
   }
-  if (is_dominated(x, is_full)) return !*is_full;
+  if (is_dominated(x)) return !x->is_full;
   if (++x->states >= x->states_max) return false;
   for (int class = 0; class < x->w->classes; ++class) {
     if (!can_run(x, class)) continue;
@@ -403,7 +397,7 @@ static bool visit(explorer *x, bool *is_full) {
   for (int i = 0; i < count; ++i) {
     const size_t undo_count = x->undo_count;
     run(x, by_start[i], starts[i]);
-    const bool ok = visit(x, is_full);
+    const bool ok = visit(x);
     take_back(x, by_start[i], undo_count);
     if (!ok) return false;
   }
@@ -417,12 +411,11 @@ zb_status zb_exact_search(zb_scheduler *w, const zb_exact_params *params, zb_slo
                 .best = params->known_ps,
                 .states_max = params->states,
                 .best_sequence = sequence};
-  bool is_full = false;
   zb_status status = explorer_init(&x);
   if (!status) {
-    const bool is_complete = visit(&x, &is_full);
+    const bool is_complete = visit(&x);
     *out = (zb_exact_result){.best_ps = x.best, .states = x.states, .is_complete = is_complete};
-    if (is_full) status = ZB_OUT_OF_MEMORY();
+    if (x.is_full) status = ZB_OUT_OF_MEMORY();
     if (x.is_found) zb_sequence_renumber(w, sequence, x.sequence);
   }
   zb_free(x.labels);

@@ -46,13 +46,9 @@ zb_status zb_improver_init(zb_scheduler *w, zb_improver *out) {
   return zb_retimer_init(w, &out->times);
 }
 
-static zb_slot *rank_slots(const zb_improver *x, int rank) {
-  return &x->current[(size_t)rank * (size_t)x->scheduler->per_rank];
-}
+static zb_slot *rank_slots(const zb_improver *x, int rank) { return &x->current[zb_rank_begin(x->scheduler, rank)]; }
 
-static const int64_t *rank_starts(const zb_improver *x, int rank) {
-  return &x->times.start[(size_t)rank * (size_t)x->scheduler->per_rank];
-}
+static const int64_t *rank_starts(const zb_improver *x, int rank) { return zb_retime_starts(&x->times, rank); }
 
 /* ---- The cost ---- */
 
@@ -106,8 +102,7 @@ static double lateness(const zb_improver *x) {
   for (size_t i = 0; i < w->jobs; ++i) {
     const zb_slot slot = x->current[i];
     if (slot.class % ZB_KIND_COUNT != ZB_F) continue;
-    const int64_t late =
-        x->times.start[i] - x->due[(size_t)slot.class * (size_t)w->micro_batches + (size_t)slot.micro_batch];
+    const int64_t late = x->times.start[i] - x->due[zb_class_job(w, slot.class, slot.micro_batch)];
     if (late > 0) sum += late;
   }
   return (double)sum / (double)x->aim / (double)w->jobs;
@@ -121,7 +116,7 @@ static double cost_of(const zb_improver *x, const zb_improve_params *params) {
 /* ---- The critical path ---- */
 
 static int place_of(const zb_improver *x, int class, int micro_batch) {
-  return x->times.place[(size_t)class * (size_t)x->scheduler->micro_batches + (size_t)micro_batch];
+  return x->times.place[zb_class_job(x->scheduler, class, micro_batch)];
 }
 
 /* The input of a job that arrives last; NULL: the job waits for nothing. */
@@ -261,7 +256,7 @@ static bool is_valid(const zb_improver *x, zb_slot *slots, int rank, int64_t lim
   int64_t live = w->base[rank], peak = live;
   for (int k = 0; k < w->chunks; ++k)
     for (int kind = 0; kind < ZB_KIND_COUNT; ++kind) {
-      const int class = w->model->rank_stages[rank * w->chunks + k] * ZB_KIND_COUNT + kind;
+      const int class = zb_class_at(w, rank, k, kind);
       w->next[class] = count_before(x, class, first);
       live += w->next[class] * (keep[class] - release[class]);
     }

@@ -79,7 +79,7 @@ zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
 }
 
 static const zb_slot *rank_slots(const zb_retimer *x, const zb_slot *sequence, int rank) {
-  return &sequence[(size_t)rank * (size_t)x->scheduler->per_rank];
+  return &sequence[zb_rank_begin(x->scheduler, rank)];
 }
 
 static void fill_places(zb_retimer *x, const zb_slot *sequence, const zb_change *change) {
@@ -150,13 +150,13 @@ static bool run_all(zb_retimer *x, const zb_slot *sequence) {
 /* When the optimizer of a rank may start, and the job that this waits for. */
 static int64_t optimizer_start(zb_retimer *x, const zb_slot *sequence, int rank) {
   const zb_scheduler *w = x->scheduler;
-  const int64_t *starts = &x->start[(size_t)rank * (size_t)w->per_rank];
+  const int64_t *starts = zb_retime_starts(x, rank);
   int64_t stream = 0;
   int cause = x->last[rank] = w->per_rank - 1;
   const int64_t end = starts[cause] + w->forwards.time_ps[rank_slots(x, sequence, rank)[cause].class];
   for (const zb_rank_reduction *r = zb_reductions(w->model, rank); r < zb_reductions(w->model, rank + 1); ++r) {
     const int class = r->stage * ZB_KIND_COUNT + ZB_W;
-    const int at = x->place[(size_t)class * (size_t)w->micro_batches + (size_t)r->after];
+    const int at = x->place[zb_class_job(w, class, r->after)];
     const int64_t w_end = starts[at] + w->forwards.time_ps[class];
     if (w_end > stream) cause = at;
     stream = zb_reduction_end(r, stream, w_end);
@@ -170,7 +170,7 @@ static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
   const zb_scheduler *w = x->scheduler;
   const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
   for (int rank = 0; rank < w->ranks; ++rank) {
-    const int64_t *starts = &x->start[(size_t)rank * (size_t)w->per_rank];
+    const int64_t *starts = zb_retime_starts(x, rank);
     x->span[rank] = optimizer_start(x, sequence, rank) + w->optimizer[rank] - (stage_metric ? starts[0] : 0);
   }
 }
@@ -181,7 +181,7 @@ static bool time_again(zb_retimer *x, const zb_slot *sequence) {
   zb_timing timing;
   if (!zb_time_sequence(x->scheduler, sequence, &timing, x->by_job, NULL)) return false;
   for (size_t i = 0; i < w->jobs; ++i)
-    x->start[i] = x->by_job[(size_t)sequence[i].class * (size_t)w->micro_batches + (size_t)sequence[i].micro_batch];
+    x->start[i] = x->by_job[zb_class_job(w, sequence[i].class, sequence[i].micro_batch)];
   fill_spans(x, sequence);
   return true;
 }
@@ -211,7 +211,7 @@ bool zb_retime_all(zb_retimer *x, const zb_slot *sequence) {
 
 /* How many of the first `count` jobs of a rank started before a time. */
 static int count_before(const zb_retimer *x, int rank, int count, int64_t time) {
-  const int64_t *starts = &x->start[(size_t)rank * (size_t)x->scheduler->per_rank];
+  const int64_t *starts = zb_retime_starts(x, rank);
   int low = 0;
   while (low < count) {
     const int middle = low + (count - low) / 2;
@@ -231,7 +231,7 @@ bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes,
   for (int i = 0; i < count; ++i) {
     const int rank = changes[i].rank, before = changes[i].first - 1;
     const int64_t time = before < 0 ? 0
-                                    : x->start[(size_t)rank * (size_t)w->per_rank + (size_t)before] +
+                                    : x->start[zb_rank_begin(w, rank) + (size_t)before] +
                                           w->forwards.time_ps[rank_slots(x, sequence, rank)[before].class];
     if (time < earliest) earliest = time;
     x->kept[rank] = changes[i].first;
@@ -257,7 +257,7 @@ int64_t zb_retime_metric_ps(const zb_retimer *x) {
   const zb_scheduler *w = x->scheduler;
   int64_t last = 0, first = INT64_MAX;
   for (int rank = 0; rank < w->ranks; ++rank) {
-    const int64_t start = x->start[(size_t)rank * (size_t)w->per_rank];
+    const int64_t start = x->start[zb_rank_begin(w, rank)];
     if (x->span[rank] > last) last = x->span[rank];
     if (start < first) first = start;
   }

@@ -41,6 +41,11 @@ typedef struct zb_retimer {
 /* Its memory is the scheduler's. */
 zb_status zb_retimer_init(zb_scheduler *scheduler, zb_retimer *out) ZB_MUST_USE;
 
+/* When the jobs of a rank start. */
+static inline const int64_t *zb_retime_starts(const zb_retimer *x, int rank) {
+  return &x->start[zb_rank_begin(x->scheduler, rank)];
+}
+
 /* Times all of a renumbered sequence. False: it cannot finish. O(jobs). */
 bool zb_retime_all(zb_retimer *retimer, const zb_slot *sequence) ZB_MUST_USE;
 /* Times it after changes, of different ranks; what is timed stays the same but for those places. False: it cannot

@@ -104,7 +104,7 @@ static int64_t refine_backwards(zb_run *run, const zb_build_rule *forwards, int6
       run->priority[(size_t)class * m + i] = run->start[(size_t)class * m + i] + w->forwards.time_ps[class];
   int64_t latest = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
-    const zb_slot first = run->sequence[(size_t)rank * (size_t)w->per_rank];
+    const zb_slot first = run->sequence[zb_rank_begin(w, rank)];
     const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
     const int64_t start = stage_metric ? run->start[(size_t)first.class * m + (size_t)first.micro_batch] : 0;
     run->release[rank] = start + time - w->optimizer[rank];
@@ -189,6 +189,16 @@ static bool recall(zb_run *run, int index) {
   return evaluate(run, run->start) < INT64_MAX;
 }
 
+/* Builds an order again, by run->priority. */
+static zb_build_rule repeat_rule(const zb_run *run, int patience) {
+  return (zb_build_rule){.priority = run->priority,
+                         .limit = run->level,
+                         .extra = -1,
+                         .patience = patience,
+                         .idle = -1,
+                         .count_start = run->w->model->problem->metric == ZB_METRIC_BARRIER};
+}
+
 /* Builds a good order again with its start times, blurred, as priorities. */
 static void try_blurred(zb_run *run) {
   static const int patiences[] = {0, 64, 128, 256};
@@ -198,24 +208,23 @@ static void try_blurred(zb_run *run) {
   const int64_t blur = 1 + ((run->improver.reference / w->micro_batches) >> zb_random_below(&run->random, 7));
   for (size_t i = 0; i < w->jobs; ++i)
     run->priority[i] = run->start[i] + (int64_t)(zb_random_next(&run->random) % (uint64_t)(2 * blur)) - blur;
-  const zb_build_rule rule = {.priority = run->priority,
-                              .limit = run->level,
-                              .extra = -1,
-                              .patience = patiences[zb_random_below(&run->random, 4)],
-                              .idle = -1,
-                              .count_start = w->model->problem->metric == ZB_METRIC_BARRIER};
+  const zb_build_rule rule = repeat_rule(run, patiences[zb_random_below(&run->random, 4)]);
   try_rule(run, &rule);
 }
 
 /* ---- Local search ---- */
 
+static zb_improve_params params_of(zb_run *run, int64_t moves, int history) {
+  return (zb_improve_params){.limit = run->level,
+                             .moves = moves,
+                             .allowance = &run->allowance,
+                             .target_ps = run->bound_ps,
+                             .history = history};
+}
+
 /* On run->sequence; its time. */
 static int64_t improve(zb_run *run, int64_t moves, int history) {
-  const zb_improve_params params = {.limit = run->level,
-                                    .moves = moves,
-                                    .allowance = &run->allowance,
-                                    .target_ps = run->bound_ps,
-                                    .history = history};
+  const zb_improve_params params = params_of(run, moves, history);
   const int64_t time = zb_improve(&run->improver, &params, &run->random, run->sequence);
   zb_run_take(run, run->sequence, time);
   return time;
@@ -255,7 +264,7 @@ static void shift_some(zb_run *run) {
   const int64_t by = average * (1 + zb_random_below(&run->random, 12)) / 2;
   const int64_t shift = zb_random_below(&run->random, 2) ? -by : by;
   for (int rank = first_rank; rank <= last_rank; ++rank) {
-    const int class = w->model->rank_stages[rank * w->chunks + chunk] * ZB_KIND_COUNT + kind;
+    const int class = zb_class_at(w, rank, chunk, kind);
     for (int i = first; i <= last; ++i)
       run->priority[(size_t)class * (size_t)m + (size_t)i] += shift;
   }
@@ -264,17 +273,11 @@ static void shift_some(zb_run *run) {
 /* run->current built again in run->sequence after some shifts. With the full patience a build repeats the order it has
  * the times of, but for what is shifted. False: it is stuck. */
 static bool build_perturbed(zb_run *run, int shifts) {
-  const zb_scheduler *w = run->w;
   zb_timing timing;
   if (!zb_time_sequence(run->w, run->current, &timing, run->priority, NULL)) return false;
   for (int i = 1 + zb_random_below(&run->random, shifts); i > 0; --i)
     shift_some(run);
-  const zb_build_rule rule = {.priority = run->priority,
-                              .limit = run->level,
-                              .extra = -1,
-                              .patience = 256,
-                              .idle = -1,
-                              .count_start = w->model->problem->metric == ZB_METRIC_BARRIER};
+  const zb_build_rule rule = repeat_rule(run, 256);
   return zb_build_order(run->w, &rule, run->sequence, run->start);
 }
 
@@ -304,12 +307,8 @@ static void perturb_often(zb_run *run) {
 
 /* Local search of run->sequence towards a goal; its cost. What was faster than the best order on the way is taken. */
 static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int history) {
-  const zb_improve_params params = {.limit = run->level,
-                                    .moves = moves,
-                                    .allowance = &run->allowance,
-                                    .target_ps = run->bound_ps,
-                                    .history = history,
-                                    .goal_ps = goal};
+  zb_improve_params params = params_of(run, moves, history);
+  params.goal_ps = goal;
   zb_improver *x = &run->improver;
   x->fastest_ps = run->incumbent_ps[0];
   zb_improve(x, &params, &run->random, run->sequence);
@@ -358,8 +357,7 @@ static void probe(zb_run *run) {
   a->end = least < a->most ? least : a->most;
   if (known_incumbents(run) == 0) return;
   uint64_t random = run->random;
-  const zb_improve_params params = {
-      .limit = run->level, .moves = PROBE_LEAST, .allowance = a, .target_ps = run->bound_ps, .history = 10};
+  const zb_improve_params params = params_of(run, PROBE_LEAST, 10);
   memcpy(run->probed, run->incumbent[0], run->w->jobs * sizeof *run->probed);
   run->probed_ps = zb_improve(&run->improver, &params, &random, run->probed);
 }
