@@ -5,6 +5,9 @@
 
 #include "zb/kernel.h"
 
+/* Text that several kernels return. */
+#define ZB_BAD_SHAPE "the shapes of the operands do not fit each other"
+
 static inline int64_t zb_min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t zb_max64(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t zb_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -56,6 +59,13 @@ static inline zb_tensor zb_tensor_append_unit(const zb_tensor *x) {
   return out;
 }
 
+/* x from element `offset` on. */
+static inline zb_tensor zb_tensor_from(const zb_tensor *x, int64_t offset) {
+  zb_tensor out = *x;
+  out.data = (void *)((uintptr_t)x->data + (uintptr_t)offset * zb_dtype_bytes(x->dtype));
+  return out;
+}
+
 static inline bool zb_dtype_is_index(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
 
 /* A BOOL, INT or FLOAT attribute as a number. */
@@ -71,6 +81,28 @@ static inline const zb_tensor *zb_call_input(const zb_kernel_call *call, int i) 
 }
 static inline const zb_tensor *zb_call_output(const zb_kernel_call *call, int i) {
   return i < call->output_count && zb_tensor_present(&call->outputs[i]) ? &call->outputs[i] : NULL;
+}
+
+/* The part of the result of zb.slice_grad that its operand is written into. NULL, or what is wrong. */
+static inline const char *zb_slice_part(const zb_kernel_call *call, zb_tensor *part) {
+  const zb_tensor *dout = &call->inputs[0], *dx = &call->outputs[0];
+  const zb_attr *starts = zb_attr_find(&call->attrs, "starts"), *steps = zb_attr_find(&call->attrs, "steps");
+  int start_count = starts && starts->kind == ZB_ATTR_INTS ? starts->count : 0;
+  int step_count = steps && steps->kind == ZB_ATTR_INTS ? steps->count : 0;
+  if (start_count != dx->rank || step_count != dx->rank || dout->rank != dx->rank) return ZB_BAD_SHAPE;
+  int64_t offset = 0;
+  for (int i = 0; i < dx->rank; ++i) {
+    int64_t size = dout->shape[i], start = starts->ints[i], step = steps->ints[i];
+    if (start < 0 || step < 1 || (size > 0 && start + (size - 1) * step >= dx->shape[i]))
+      return "the slice does not lie inside of its operand";
+    offset += start * dx->strides[i];
+  }
+  *part = zb_tensor_from(dx, offset);
+  for (int i = 0; i < dx->rank; ++i) {
+    part->shape[i] = dout->shape[i];
+    part->strides[i] *= steps->ints[i];
+  }
+  return NULL;
 }
 
 #endif

@@ -84,6 +84,16 @@ static bool is_dense(const map_context *map, int operand, bool by_row) {
   return true;
 }
 
+/* Which operands can be read in place. True if all can, and the result is written in place. */
+static bool find_dense(const map_context *map, bool by_row, bool *dense) {
+  bool all = !map->out_narrow;
+  for (int k = 0; k < map->loop.operand_count; ++k) {
+    dense[k] = is_dense(map, k, by_row);
+    all &= dense[k];
+  }
+  return all;
+}
+
 /* One segment, whose operands are f32 (or bytes) now. `buffer` has room for a result behind the operands. */
 static void run_segment(const map_context *map, const void *const *in, int64_t position, int64_t count, char *buffer) {
   if (!map->out_narrow) {
@@ -98,12 +108,7 @@ static void run_segment(const map_context *map, const void *const *in, int64_t p
 /* Segments that cross rows: operands that are not dense throughout are laid out. */
 static void map_flat(const map_context *map, int64_t position, int64_t end, char *buffer) {
   const zb_loop *loop = &map->loop;
-  bool dense[OPERANDS_MAX], all_dense = true;
-  for (int k = 0; k < loop->operand_count; ++k) {
-    dense[k] = is_dense(map, k, false);
-    all_dense &= dense[k];
-  }
-  all_dense &= !map->out_narrow;
+  bool dense[OPERANDS_MAX], all_dense = find_dense(map, false, dense);
   int64_t filled[OPERANDS_MAX] = {0}; /* how much of the buffer of an operand that is one value has it */
   while (position < end) {
     int64_t length = all_dense ? end - position : zb_min64(end - position, SEGMENT);
@@ -126,12 +131,7 @@ static void map_rows(const map_context *map, int64_t position, int64_t end, char
   const zb_loop *loop = &map->loop;
   int last = loop->rank - 1;
   int64_t inner = loop->shape[last], column = position % inner;
-  bool dense[OPERANDS_MAX], all_dense = true;
-  for (int k = 0; k < loop->operand_count; ++k) {
-    dense[k] = is_dense(map, k, true);
-    all_dense &= dense[k];
-  }
-  all_dense &= !map->out_narrow;
+  bool dense[OPERANDS_MAX], all_dense = find_dense(map, true, dense);
   zb_cursor row;
   zb_cursor_init(&row, loop, last, position / inner);
   while (position < end) {
@@ -362,6 +362,7 @@ V_INLINE vf softplus_of(vf x) {
 #include "kernels/cpu/ref/unary.def"
 #define ZB_REF_BINARY_VECTOR(name, types, flag, divisor, real, integer) MAP_BODY(name, 2, x, y, real)
 #include "kernels/cpu/ref/binary.def"
+MAP_BODY(cube, 1, x, same, (x * x * x))
 MAP_BODY(gelu_erf, 1, x, same, (x * normal_cdf(x, bell(x))))
 MAP_BODY(gelu_tanh, 1, x, same, (x * gelu_gate(x)))
 MAP_BODY(gelu_erf_grad, 2, x, dout, (dout * gelu_erf_slope(x)))
@@ -378,13 +379,6 @@ static void ZB_ISA(map_where)(float *out, const void *const *in, int64_t count, 
 static void ZB_ISA(map_copy)(float *out, const void *const *in, int64_t count, float a, float b) {
   (void)a, (void)b;
   memcpy(out, in[0], (size_t)count * sizeof *out);
-}
-
-static void ZB_ISA(map_cube)(float *out, const void *const *in, int64_t count, float a, float b) {
-  const float *x = in[0];
-  (void)a, (void)b;
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = x[i] * x[i] * x[i];
 }
 
 static void ZB_ISA(map_pow)(float *out, const void *const *in, int64_t count, float a, float b) {

@@ -147,28 +147,14 @@ bool zb_cpu_contiguous_matches(const zb_kernel_call *call) {
   return call->inputs[0].rank == call->outputs[0].rank && call->inputs[0].dtype == call->outputs[0].dtype;
 }
 
-/* The part of x from `starts`, with steps, as a tensor that shares its memory. */
-static zb_tensor part_of(const zb_tensor *x, const int64_t *starts, const int64_t *steps, const int64_t *sizes) {
-  zb_tensor part = *x;
-  int64_t offset = 0;
-  for (int d = 0; d < x->rank; ++d) {
-    offset += starts[d] * x->strides[d];
-    part.strides[d] *= steps[d];
-    part.shape[d] = sizes[d];
-  }
-  part.data = (char *)x->data + offset * (int64_t)zb_dtype_bytes(x->dtype);
-  return part;
-}
-
 const char *zb_cpu_concat(const zb_kernel_call *call) {
   const zb_tensor *out = &call->outputs[0];
-  int64_t axis = zb_attr_int(&call->attrs, "axis", 0), starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
-  for (int d = 0; d < ZB_DIMS_MAX; ++d)
-    steps[d] = 1;
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0), place = 0;
   for (int i = 0; i < call->input_count; ++i) {
-    zb_tensor part = part_of(out, starts, steps, call->inputs[i].shape);
+    zb_tensor part = zb_tensor_from(out, place * out->strides[axis]);
+    part.shape[axis] = call->inputs[i].shape[axis];
     copy_strided(call->threads, &part, &call->inputs[i]);
-    starts[axis] += call->inputs[i].shape[axis];
+    place += part.shape[axis];
   }
   return NULL;
 }
@@ -199,19 +185,17 @@ static void fill_zeros(zb_threads *threads, const zb_tensor *x) {
 }
 
 const char *zb_cpu_slice_grad(const zb_kernel_call *call) {
-  const zb_attr *starts = zb_attr_find(&call->attrs, "starts"), *steps = zb_attr_find(&call->attrs, "steps");
   const zb_tensor *dout = &call->inputs[0], *dx = &call->outputs[0];
+  zb_tensor part;
   if (zb_tensor_elements(dout) != zb_tensor_elements(dx)) fill_zeros(call->threads, dx);
-  zb_tensor part = part_of(dx, starts->ints, steps->ints, dout->shape);
-  copy_strided(call->threads, &part, dout);
-  return NULL;
+  const char *error = zb_slice_part(call, &part);
+  if (!error) copy_strided(call->threads, &part, dout);
+  return error;
 }
 
 bool zb_cpu_slice_grad_matches(const zb_kernel_call *call) {
-  const zb_attr *starts = zb_attr_find(&call->attrs, "starts"), *steps = zb_attr_find(&call->attrs, "steps");
-  const zb_tensor *dout = &call->inputs[0], *dx = &call->outputs[0];
-  if (!starts || !steps || starts->count != dx->rank || steps->count != dx->rank) return false;
-  return dout->rank == dx->rank && dout->dtype == dx->dtype;
+  zb_tensor part;
+  return call->inputs[0].dtype == call->outputs[0].dtype && !zb_slice_part(call, &part);
 }
 
 /* ---- Gather along one axis: data seen as [outer, size, inner], indices flat. ---- */

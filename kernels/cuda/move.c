@@ -45,11 +45,6 @@ static zb_status copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor
                          ZB_MOVE_THREADS, 0, &args);
 }
 
-/* The part of a tensor from `offset` elements on. */
-static void move_start(zb_tensor *x, int64_t offset) {
-  x->data = (void *)((uintptr_t)x->data + (uintptr_t)offset * zb_dtype_bytes(x->dtype));
-}
-
 bool zb_cuda_matches_contiguous(const zb_kernel_call *call) {
   return zb_cuda_complete(call, 1, 1, false) && call->inputs[0].dtype == call->outputs[0].dtype &&
          zb_tensor_same_shape(&call->inputs[0], &call->outputs[0]);
@@ -60,9 +55,8 @@ zb_status zb_cuda_run_contiguous(const zb_kernel_call *call, zb_cuda_launcher *o
 
 /* The part of the result that operand i becomes, `place` along the axis. */
 static zb_tensor concat_part(const zb_kernel_call *call, int i, int64_t axis, int64_t place) {
-  zb_tensor part = call->outputs[0];
+  zb_tensor part = zb_tensor_from(&call->outputs[0], place * call->outputs[0].strides[axis]);
   part.shape[axis] = call->inputs[i].shape[axis];
-  move_start(&part, place * part.strides[axis]);
   return part;
 }
 
@@ -91,34 +85,14 @@ zb_status zb_cuda_run_concat(const zb_kernel_call *call, zb_cuda_launcher *on) {
   return NULL;
 }
 
-/* The slice of dx that dout is written into. */
-static bool slice_part(const zb_kernel_call *call, zb_tensor *part) {
-  const zb_tensor *dout = &call->inputs[0], *dx = &call->outputs[0];
-  const zb_attr *starts = zb_attr_find(&call->attrs, "starts"), *steps = zb_attr_find(&call->attrs, "steps");
-  int start_count = starts && starts->kind == ZB_ATTR_INTS ? starts->count : 0;
-  int step_count = steps && steps->kind == ZB_ATTR_INTS ? steps->count : 0;
-  if (start_count != dx->rank || step_count != dx->rank || dout->rank != dx->rank) return false;
-  int64_t offset = 0;
-  *part = *dx;
-  for (int i = 0; i < dx->rank; ++i) {
-    int64_t size = dout->shape[i], start = starts->ints[i], step = steps->ints[i];
-    if (start < 0 || step < 1 || (size > 0 && start + (size - 1) * step >= dx->shape[i])) return false;
-    part->shape[i] = size;
-    part->strides[i] = dx->strides[i] * step;
-    offset += start * dx->strides[i];
-  }
-  move_start(part, offset);
-  return true;
-}
-
 bool zb_cuda_matches_slice_grad(const zb_kernel_call *call) {
   zb_tensor part;
   return zb_cuda_complete(call, 1, 1, false) && call->inputs[0].dtype == call->outputs[0].dtype &&
-         slice_part(call, &part);
+         !zb_slice_part(call, &part);
 }
 zb_status zb_cuda_run_slice_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
   zb_tensor part;
-  (void)slice_part(call, &part); /* matches() asked */
+  (void)zb_slice_part(call, &part); /* matches() asked */
   ZB_TRY(zb_cuda_enqueue_zero(on, &call->outputs[0]));
   return copy(on, &part, &call->inputs[0]);
 }
@@ -387,12 +361,10 @@ zb_status zb_cuda_run_cumsum(const zb_kernel_call *call, zb_cuda_launcher *on) {
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0), size = x->shape[axis];
   bool reverse = zb_attr_bool(&call->attrs, "reverse", false);
   unsigned lines = ~(1u << axis) & zb_cuda_from(x, 0);
-  zb_tensor from = *x, to = *out;
+  int64_t first = reverse ? size - 1 : 0;
   if (zb_tensor_elements(out) == 0) return NULL;
-  if (reverse) move_start(&from, (size - 1) * x->strides[axis]);
-  if (reverse) move_start(&to, (size - 1) * out->strides[axis]);
-  zb_cumsum_args args = {.out = to.data,
-                         .x = from.data,
+  zb_cumsum_args args = {.out = zb_tensor_from(out, first * out->strides[axis]).data,
+                         .x = zb_tensor_from(x, first * x->strides[axis]).data,
                          .lines = zb_cuda_count(x, lines),
                          .size = size,
                          .x_step = reverse ? -x->strides[axis] : x->strides[axis],

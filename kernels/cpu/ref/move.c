@@ -15,11 +15,6 @@ static void copy_all(const zb_tensor *to, const zb_tensor *x) {
     zb_ref_copy(to, walk.offset[0], x, walk.offset[1]);
 }
 
-/* The part of a contiguous result from element `offset` on. */
-static void move_start(zb_tensor *tensor, int64_t offset) {
-  tensor->data = (char *)tensor->data + offset * (int64_t)zb_dtype_bytes(tensor->dtype);
-}
-
 const char *zb_ref_contiguous(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   if (call->inputs[0].dtype != call->outputs[0].dtype) return ZB_REF_BAD_TYPE;
@@ -72,13 +67,10 @@ const char *zb_ref_concat(const zb_kernel_call *call) {
     const zb_tensor *x = &call->inputs[i];
     if (x->rank != out->rank) return ZB_REF_BAD_SHAPE;
     if (x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
-    zb_tensor part = *out;
+    zb_tensor part = zb_tensor_from(out, place * out->strides[axis]);
     part.shape[axis] = x->shape[axis];
     if (place + x->shape[axis] > out->shape[axis] || !zb_tensor_same_shape(x, &part)) return ZB_REF_BAD_SHAPE;
-    if (out->data) { /* else only checked */
-      move_start(&part, place * out->strides[axis]);
-      copy_all(&part, x);
-    }
+    if (out->data) copy_all(&part, x); /* else only checked */
     place += x->shape[axis];
   }
   return place == out->shape[axis] ? NULL : ZB_REF_BAD_SHAPE;
@@ -87,23 +79,11 @@ const char *zb_ref_concat(const zb_kernel_call *call) {
 const char *zb_ref_slice_grad(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *dout = &call->inputs[0], *dx = &call->outputs[0];
-  int start_count = 0, step_count = 0;
-  const int64_t *starts = zb_ref_ints(call, "starts", &start_count), *steps = zb_ref_ints(call, "steps", &step_count);
-  if (start_count != dx->rank || step_count != dx->rank || dout->rank != dx->rank) return ZB_REF_BAD_SHAPE;
+  zb_tensor part;
+  ZB_REF_TRY(zb_slice_part(call, &part));
   if (dout->dtype != dx->dtype) return ZB_REF_BAD_TYPE;
-  zb_tensor part = *dx;
-  int64_t offset = 0;
-  for (int i = 0; i < dx->rank; ++i) {
-    int64_t size = dout->shape[i];
-    if (starts[i] < 0 || steps[i] < 1 || (size > 0 && starts[i] + (size - 1) * steps[i] >= dx->shape[i]))
-      return "the slice does not lie inside of its operand";
-    part.shape[i] = size;
-    part.strides[i] = dx->strides[i] * steps[i];
-    offset += starts[i] * dx->strides[i];
-  }
   ZB_REF_CHECKED(call);
   zero_fill(dx);
-  move_start(&part, offset);
   copy_all(&part, dout);
   return NULL;
 }

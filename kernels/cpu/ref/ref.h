@@ -32,7 +32,7 @@
 
 /* Texts that several kernels return. */
 #define ZB_REF_BAD_TYPE "the element type of an operand is not supported by this op"
-#define ZB_REF_BAD_SHAPE "the shapes of the operands do not fit each other"
+#define ZB_REF_BAD_SHAPE ZB_BAD_SHAPE
 #define ZB_REF_BAD_AXIS "the axis is outside of the operand's rank"
 
 /* ---- Elements. `element` is an offset in elements from data. ---- */
