@@ -46,6 +46,9 @@ typedef struct zb_compile_params {
   bool no_raise;
   const char *dump_directory; /* IR after each pass, or NULL */
   const char *pipeline;       /* NULL: the default one */
+  /* Diagnostics as text, one call each; NULL: standard error. */
+  void (*diagnostic)(void *context, const char *text);
+  void *diagnostic_context;
 } zb_compile_params;
 #define ZB_COMPILE_PARAMS_INIT {.ranks = 0}
 

@@ -24,19 +24,19 @@ typedef enum zb_kind {
 } zb_kind;
 
 /* What the optimizer of a stage does, in this order: adds up gradients, takes their norm, updates parameters. */
-typedef enum zb_optimizer_part {
-  ZB_OPTIMIZER_SUM,
-  ZB_OPTIMIZER_NORM,
-  ZB_OPTIMIZER_UPDATE,
-  ZB_OPTIMIZER_PARTS
-} zb_optimizer_part;
+typedef enum zb_optimizer_phase {
+#define ZB_PHASE(name, summary) ZB_OPTIMIZER_##name,
+#include "zb/phases.def"
+#undef ZB_PHASE
+  ZB_OPTIMIZER_PHASES
+} zb_optimizer_phase;
 
 typedef struct zb_stage_cost {
   int64_t time_ps[ZB_KIND_COUNT];
   /* Change of live bytes by each job: F +fb +fw, B +bw -fb, W -fw -bw. The peak of B counts bw before fb is freed. */
   int64_t keep_bytes[ZB_KIND_COUNT]; /* added at the start of the job, >= 0 */
   int64_t free_bytes[ZB_KIND_COUNT]; /* removed at its end, >= 0 */
-  int64_t optimizer_ps[ZB_OPTIMIZER_PARTS];
+  int64_t optimizer_ps[ZB_OPTIMIZER_PHASES];
 } zb_stage_cost;
 
 /* Values of producer stage `source` are used by stage `destination` > source: one message a micro-batch forward and one

@@ -203,7 +203,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   zb_given_values given_weights = {0};
   zb_compile_state state = {.summary = zb_summary_create(), .options_of_zbc = !given->pipeline};
   run_context context = {.params = params};
-  zb_diagnostics diagnostics = {0}; /* to standard error */
+  zb_diagnostics diagnostics = {.write = params->diagnostic, .context = params->diagnostic_context};
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(zb_params_complete(&completed, &owned, &open_layout));
   program.context = zb_context_create(params->pipeline != NULL);

@@ -202,7 +202,7 @@ static zb_status check_cost(int stage, const zb_stage_cost *cost, int64_t micro_
                       (long long)cost->free_bytes[kind], (long long)live);
     live -= cost->free_bytes[kind];
   }
-  for (int part = 0; part < ZB_OPTIMIZER_PARTS; ++part)
+  for (int part = 0; part < ZB_OPTIMIZER_PHASES; ++part)
     if (cost->optimizer_ps[part] < 0 || !add_product(time, 1, cost->optimizer_ps[part]))
       return ZB_ERROR(INVALID,
                       "stage %d: optimizer_ps[%d]: expected 0 or more, and all times together at most %lld ps, "
@@ -235,7 +235,7 @@ static zb_status check_edges(const zb_model *model, int64_t *time) {
 
 static bool has_stage_optimizer(const zb_problem *p) {
   for (int stage = 0; stage < p->stages; ++stage)
-    for (int part = 0; part < ZB_OPTIMIZER_PARTS; ++part)
+    for (int part = 0; part < ZB_OPTIMIZER_PHASES; ++part)
       if (p->costs[stage].optimizer_ps[part] > 0) return true;
   return false;
 }
@@ -317,7 +317,7 @@ static zb_status build_chunks(zb_model *model) {
                       model->chunks, stage);
     model->stage_chunk[stage] = filled[rank];
     model->rank_stages[rank * model->chunks + filled[rank]++] = stage;
-    for (int part = 0; part < ZB_OPTIMIZER_PARTS; ++part)
+    for (int part = 0; part < ZB_OPTIMIZER_PHASES; ++part)
       model->optimizer_ps[rank] += p->costs[stage].optimizer_ps[part];
   }
   return NULL;

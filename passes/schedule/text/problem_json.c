@@ -48,8 +48,8 @@ static const zb_json_field stage_fields[] = {
     NUMBER(zb_stage_cost, time_ps, ZB_JSON_WHOLE, .name = "time_ps", .values = ZB_KIND_COUNT, .instead_of = "time_ms"),
     NUMBER(zb_stage_cost, keep_bytes, ZB_JSON_WHOLE, .name = "keep_bytes", .values = ZB_KIND_COUNT),
     NUMBER(zb_stage_cost, free_bytes, ZB_JSON_WHOLE, .name = "free_bytes", .values = ZB_KIND_COUNT),
-    NUMBER(zb_stage_cost, optimizer_ps, ZB_JSON_MS, .name = "optimizer_ms", .values = ZB_OPTIMIZER_PARTS),
-    NUMBER(zb_stage_cost, optimizer_ps, ZB_JSON_WHOLE, .name = "optimizer_ps", .values = ZB_OPTIMIZER_PARTS,
+    NUMBER(zb_stage_cost, optimizer_ps, ZB_JSON_MS, .name = "optimizer_ms", .values = ZB_OPTIMIZER_PHASES),
+    NUMBER(zb_stage_cost, optimizer_ps, ZB_JSON_WHOLE, .name = "optimizer_ps", .values = ZB_OPTIMIZER_PHASES,
            .instead_of = "optimizer_ms"),
     {0},
 };
@@ -421,8 +421,8 @@ static void add_stages(zb_text *out, const zb_problem *p) {
   bool has_optimizer = false;
   int alike = 1;
   memcpy(fields, stage_fields, sizeof fields);
-  for (int i = 0; i < p->stages * ZB_OPTIMIZER_PARTS; ++i)
-    has_optimizer |= p->costs[i / ZB_OPTIMIZER_PARTS].optimizer_ps[i % ZB_OPTIMIZER_PARTS] > 0;
+  for (int i = 0; i < p->stages * ZB_OPTIMIZER_PHASES; ++i)
+    has_optimizer |= p->costs[i / ZB_OPTIMIZER_PHASES].optimizer_ps[i % ZB_OPTIMIZER_PHASES] > 0;
   if (!has_optimizer) fields[STAGE_ROWS - 1 - OPTIMIZER_ROWS].name = NULL;
   while (alike < p->stages && !memcmp(&p->costs[alike], &p->costs[0], sizeof *p->costs))
     ++alike;

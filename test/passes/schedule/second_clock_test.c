@@ -44,7 +44,7 @@ static void draw(extended *e, uint64_t *seed, const char *placement, int ranks, 
   if (fixture_random(seed, 2)) {
     p->optimizer_ps = NULL;
     for (int stage = 0; stage < p->stages; ++stage)
-      for (int part = 0; part < ZB_OPTIMIZER_PARTS; ++part)
+      for (int part = 0; part < ZB_OPTIMIZER_PHASES; ++part)
         e->x.costs[stage].optimizer_ps[part] = fixture_random(seed, 8);
   }
   p->reductions = e->reductions;
@@ -119,7 +119,7 @@ static void test_optimizer_by_hand(void) {
   zb_simulation s;
   fixture_uniform(&x, "v", 2, 2, 1, 2, 2, 2, 0, 0.5);
   for (int stage = 0; stage < 4; ++stage)
-    for (int part = 0; part < ZB_OPTIMIZER_PARTS; ++part)
+    for (int part = 0; part < ZB_OPTIMIZER_PHASES; ++part)
       x.costs[stage].optimizer_ps[part] = 100 * stage + part; /* rank 0: stages 0 and 3, rank 1: 1 and 2 */
   run(&x.problem, "gpipe", &order, &s);
   const int64_t end =
@@ -236,7 +236,7 @@ static void naive_finish(naive *n, const zb_problem *p, const zb_order *order) {
       n->reduction_end[i] = stream += r->time_ps;
     }
     for (int stage = 0; stage < p->stages; ++stage)
-      for (int part = 0; part < ZB_OPTIMIZER_PARTS; ++part)
+      for (int part = 0; part < ZB_OPTIMIZER_PHASES; ++part)
         if (p->stage_rank[stage] == rank) optimizer += p->costs[stage].optimizer_ps[part];
     const zb_job begin = order->jobs[rank][0];
     const int64_t start =
