@@ -78,10 +78,9 @@ typedef struct chains {
   /* For the stage metric, [stages * ranks], -1: no chain. From the start of F on a rank to that of F of a stage; from
    * the start of F of a stage to the end of W on a rank. */
   int64_t *from_rank, *to_rank;
-  int64_t *after;  /* [stages] from the start of F to the end of the step: F and its tail */
-  int64_t *finish; /* [ranks] what passes at least after the last job of a rank */
-  int *by_tail;    /* [chunks * kinds] scratch */
-  item *items;     /* [2 * chunks] scratch */
+  int64_t *after; /* [stages] from the start of F to the end of the step: F and its tail */
+  int *by_tail;   /* [chunks * kinds] scratch */
+  item *items;    /* [2 * chunks] scratch */
 } chains;
 
 /* Longest way, over all receivers of (stage, kind), of message + then[receiver]; 0 if there is none. */
@@ -93,12 +92,14 @@ static int64_t longest_link(const zb_model *model, zb_kind kind, int stage, cons
   return longest;
 }
 
-static void push_heads(const chains *c, zb_kind kind, int stage) {
-  const zb_model *model = c->model;
-  const int64_t end = c->head[stage * ZB_KIND_COUNT + (int)kind] + model->problem->costs[stage].time_ps[kind];
+/* Moves the starts of what receives from (stage, kind) behind its end; -1: it is on no chain. */
+static void push_starts(const zb_model *model, int64_t *start, zb_kind kind, int stage) {
+  const int64_t own = start[stage * ZB_KIND_COUNT + (int)kind];
+  if (own < 0) return;
+  const int64_t end = own + model->problem->costs[stage].time_ps[kind];
   for (const zb_link *link = zb_links(model, kind, stage); link < zb_links(model, kind, stage + 1); ++link) {
-    int64_t *head = &c->head[link->stage * ZB_KIND_COUNT + (int)kind];
-    *head = zb_max64(*head, end + link->time_ps);
+    int64_t *to = &start[link->stage * ZB_KIND_COUNT + (int)kind];
+    *to = zb_max64(*to, end + link->time_ps);
   }
 }
 
@@ -106,12 +107,12 @@ static void push_heads(const chains *c, zb_kind kind, int stage) {
 static void fill_heads(const chains *c) {
   const zb_problem *p = c->model->problem;
   for (int stage = 0; stage < p->stages; ++stage)
-    push_heads(c, ZB_F, stage);
+    push_starts(c->model, c->head, ZB_F, stage);
   for (int stage = p->stages - 1; stage >= 0; --stage) {
     int64_t *head = &c->head[stage * ZB_KIND_COUNT];
     head[ZB_B] = zb_max64(head[ZB_B], head[ZB_F] + p->costs[stage].time_ps[ZB_F]);
     head[ZB_W] = head[ZB_B] + p->costs[stage].time_ps[ZB_B];
-    push_heads(c, ZB_B, stage);
+    push_starts(c->model, c->head, ZB_B, stage);
   }
 }
 
@@ -147,28 +148,16 @@ static void fill_tails(const chains *c, int64_t *through) {
 /* Chains that start at F of one stage: heads again, with everything before that stage left out. `way` is scratch,
  * [stages * kinds]. */
 static void fill_loop(const chains *c, int from, int64_t *way) {
-  const zb_model *model = c->model;
-  const zb_problem *p = model->problem;
+  const zb_problem *p = c->model->problem;
   for (int i = 0; i < p->stages * ZB_KIND_COUNT; ++i)
     way[i] = -1;
   way[from * ZB_KIND_COUNT + ZB_F] = 0;
-  for (int stage = from; stage < p->stages; ++stage) {
-    const int64_t start = way[stage * ZB_KIND_COUNT + ZB_F];
-    for (const zb_link *link = zb_links(model, ZB_F, stage); start >= 0 && link < zb_links(model, ZB_F, stage + 1);
-         ++link) {
-      int64_t *to = &way[link->stage * ZB_KIND_COUNT + ZB_F];
-      *to = zb_max64(*to, start + p->costs[stage].time_ps[ZB_F] + link->time_ps);
-    }
-  }
+  for (int stage = from; stage < p->stages; ++stage)
+    push_starts(c->model, way, ZB_F, stage);
   for (int stage = p->stages - 1; stage >= 0; --stage) {
-    int64_t *start = &way[stage * ZB_KIND_COUNT + ZB_B];
-    if (way[stage * ZB_KIND_COUNT + ZB_F] >= 0)
-      *start = zb_max64(*start, way[stage * ZB_KIND_COUNT + ZB_F] + p->costs[stage].time_ps[ZB_F]);
-    for (const zb_link *link = zb_links(model, ZB_B, stage); *start >= 0 && link < zb_links(model, ZB_B, stage + 1);
-         ++link) {
-      int64_t *to = &way[link->stage * ZB_KIND_COUNT + ZB_B];
-      *to = zb_max64(*to, *start + p->costs[stage].time_ps[ZB_B] + link->time_ps);
-    }
+    int64_t *start = &way[stage * ZB_KIND_COUNT];
+    if (start[ZB_F] >= 0) start[ZB_B] = zb_max64(start[ZB_B], start[ZB_F] + p->costs[stage].time_ps[ZB_F]);
+    push_starts(c->model, way, ZB_B, stage);
   }
   c->loop[from] = way[from * ZB_KIND_COUNT + ZB_B];
   for (int stage = 0; stage < p->stages; ++stage) {
@@ -194,7 +183,6 @@ static zb_status chains_init(chains *c, zb_model *model) {
   ZB_TAKE(&model->arena, c->after, stages);
   ZB_TAKE(&model->arena, c->from_rank, pairs);
   ZB_TAKE(&model->arena, c->to_rank, pairs);
-  ZB_TAKE(&model->arena, c->finish, model->problem->ranks);
   ZB_TAKE(&model->arena, c->by_tail, model->chunks * ZB_KIND_COUNT);
   ZB_TAKE(&model->arena, c->items, 2 * model->chunks);
   ZB_TRY(zb_arena_status(&model->arena));
@@ -205,11 +193,23 @@ static zb_status chains_init(chains *c, zb_model *model) {
   for (int stage = 0; stage < stages; ++stage) {
     fill_loop(c, stage, scratch);
     c->after[stage] = model->problem->costs[stage].time_ps[ZB_F] + c->tail[stage * ZB_KIND_COUNT];
-    int64_t *finish = &c->finish[model->problem->stage_rank[stage]];
-    const int64_t tail = c->tail[stage * ZB_KIND_COUNT + ZB_W];
-    if (model->stage_chunk[stage] == 0 || tail < *finish) *finish = tail;
   }
   return NULL;
+}
+
+/* The least of values[stage * stride] over the stages of a rank. */
+static int64_t least_of_rank(const zb_model *model, int rank, const int64_t *values, int stride) {
+  int64_t least = INT64_MAX;
+  for (int k = 0; k < model->chunks; ++k) {
+    const int64_t value = values[model->rank_stages[rank * model->chunks + k] * stride];
+    if (value < least) least = value;
+  }
+  return least;
+}
+
+/* What passes at least after the last job of a rank. */
+static int64_t least_finish(const chains *c, int rank) {
+  return least_of_rank(c->model, rank, &c->tail[ZB_W], ZB_KIND_COUNT);
 }
 
 /* The classes (stage * kinds + kind) of a rank by falling tail. */
@@ -254,7 +254,7 @@ static int64_t part(const item *x, int64_t bytes) {
 }
 
 /* Items by falling rate, equal ones as they stand; those of a rate below 0 are left out. Items are few, so the next one
- * is searched anew. */
+ * is searched again. */
 typedef struct ranking {
   const item *items;
   int count;
@@ -348,26 +348,18 @@ static int64_t total_work(const zb_model *model, int rank) {
 
 /* The stage bound of a rank, without its optimizer. */
 static int64_t bound_span(const chains *c, int rank) {
-  const zb_model *model = c->model;
-  const int *stages = &model->rank_stages[rank * model->chunks];
-  int64_t first_b = INT64_MAX;
-  for (int k = 0; k < model->chunks; ++k)
-    if (c->loop[stages[k]] < first_b) first_b = c->loop[stages[k]];
+  const int64_t first_b = least_of_rank(c->model, rank, c->loop, 1);
   const int64_t before = zb_max64(first_b - most_forward(c, rank), 0), after = idle_after_last_f(c, rank);
-  return total_work(model, rank) + (all_forwards_fit(c, rank) ? zb_max64(before, after) : before + after);
+  return total_work(c->model, rank) + (all_forwards_fit(c, rank) ? zb_max64(before, after) : before + after);
 }
 
 /* Bounds 3 and 4 of a rank. */
 static int64_t bound_memory(const chains *c, int rank) {
   const zb_model *model = c->model;
-  int64_t first_b = INT64_MAX, first = INT64_MAX;
-  for (int k = 0; k < model->chunks; ++k) {
-    const int64_t *head = &c->head[model->rank_stages[rank * model->chunks + k] * ZB_KIND_COUNT];
-    if (head[ZB_B] < first_b) first_b = head[ZB_B];
-    if (head[ZB_F] < first) first = head[ZB_F];
-  }
+  const int64_t first = least_of_rank(model, rank, &c->head[ZB_F], ZB_KIND_COUNT);
+  const int64_t first_b = least_of_rank(model, rank, &c->head[ZB_B], ZB_KIND_COUNT);
   const int64_t after = first_b + total_work(model, rank) - most_forward(c, rank);
-  return zb_max64(after, first + bound_span(c, rank)) + c->finish[rank];
+  return zb_max64(after, first + bound_span(c, rank)) + least_finish(c, rank);
 }
 
 /* The reductions of a rank, from the start of its first job or, for the barrier metric, from that of all. */
@@ -446,11 +438,7 @@ static int64_t bound_span_last_f(const chains *c, int rank) {
   const zb_problem *p = c->model->problem;
   int64_t best = 0;
   for (int other = 0; other < p->ranks; ++other) {
-    int64_t offset = INT64_MAX;
-    for (int k = 0; k < c->model->chunks; ++k) {
-      const int64_t way = c->from_rank[c->model->rank_stages[other * c->model->chunks + k] * p->ranks + rank];
-      if (way < offset) offset = way;
-    }
+    const int64_t offset = least_of_rank(c->model, other, &c->from_rank[rank], p->ranks);
     const int64_t time = offset >= 0 ? bound_last_f(c, other, &c->to_rank[rank], p->ranks) : 0;
     if (time > 0) best = zb_max64(best, offset + time);
   }
@@ -459,14 +447,8 @@ static int64_t bound_span_last_f(const chains *c, int rank) {
 
 /* The step, by the last F of a rank. */
 static int64_t bound_step_last_f(const chains *c, int rank) {
-  const zb_model *model = c->model;
-  int64_t first = INT64_MAX;
-  for (int k = 0; k < model->chunks; ++k) {
-    const int stage = model->rank_stages[rank * model->chunks + k];
-    if (c->head[stage * ZB_KIND_COUNT] < first) first = c->head[stage * ZB_KIND_COUNT];
-  }
   const int64_t time = bound_last_f(c, rank, c->after, 1);
-  return time > 0 ? first + time : 0;
+  return time > 0 ? least_of_rank(c->model, rank, &c->head[ZB_F], ZB_KIND_COUNT) + time : 0;
 }
 
 static zb_status bound_of(zb_model *model, bool stage_metric, int64_t *best) {
@@ -475,7 +457,7 @@ static zb_status bound_of(zb_model *model, bool stage_metric, int64_t *best) {
   for (int rank = 0; rank < model->problem->ranks; ++rank) {
     if (stage_metric) {
       const int64_t span = zb_max64(bound_span(&c, rank), bound_span_last_f(&c, rank));
-      *best = zb_max64(*best, span + c.finish[rank]);
+      *best = zb_max64(*best, span + least_finish(&c, rank));
     } else {
       *best = zb_max64(*best, zb_max64(bound_rank(&c, rank), bound_memory(&c, rank)));
       *best = zb_max64(*best, bound_step_last_f(&c, rank));
