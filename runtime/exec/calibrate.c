@@ -154,29 +154,26 @@ static zb_status conclude(const zb_costs *from, const char *path) {
   return zb_costs_write(&out, path);
 }
 
-static zb_status run_steps(const zb_session_params *params, int ranks, zb_costs **out) {
-  zb_session *session = NULL;
-  zb_session_sources sources = {.plan = make_plan(ranks)};
-  if (!sources.plan) return ZB_OUT_OF_MEMORY();
-  ZB_TRY(zb_session_create_from(params, &sources, &session));
-  zb_status status = NULL;
-  for (int i = 0; i < STEPS && !status; ++i) {
+static zb_status run_steps(zb_session *session, zb_costs *out) {
+  for (int i = 0; i < STEPS; ++i) {
     zb_step_result result;
-    status = zb_session_step(session, &result);
+    ZB_TRY(zb_session_step(session, &result));
   }
-  if (!status) status = zb_measure_costs(session->measure, out);
-  zb_session_destroy(session);
-  return status;
+  return zb_measure_costs(session->measure, out);
 }
 
 zb_status zb_calibrate(const char *path, int threads) {
-  zb_costs *measured = NULL;
+  zb_costs measured;
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   int most = (int)(cores / (threads > 1 ? threads : 1));
   int ranks = most < 2 ? 2 : most > RANKS_MOST ? RANKS_MOST : most - most % 2; /* in pairs that send to each other */
+  zb_session *session = NULL;
   zb_session_params params = {.threads = threads, .costs = true};
-  ZB_TRY(run_steps(&params, ranks, &measured));
-  zb_status status = conclude(measured, path);
-  zb_costs_destroy(measured);
+  zb_session_sources sources = {.plan = make_plan(ranks)};
+  if (!sources.plan) return ZB_OUT_OF_MEMORY();
+  ZB_TRY(zb_session_create_from(&params, &sources, &session));
+  zb_status status = run_steps(session, &measured);
+  if (!status) status = conclude(&measured, path);
+  zb_session_destroy(session);
   return status;
 }

@@ -1,10 +1,6 @@
 /* Measured costs of a plan: see measure.h. Tests: test/runtime/exec/measure_test.c */
 #include "runtime/exec/measure.h"
 
-#include "runtime/base/arena.h"
-#include "runtime/base/map.h"
-#include "runtime/base/memory.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +9,18 @@
 
 /* Samples of one kind: one a step in which it ran. */
 typedef struct series {
-  int64_t *samples;
-  size_t count, capacity;
+  ZB_LIST(int64_t) samples;
   int64_t runs;
   int64_t sum, now; /* of the step at hand */
 } series;
+
+/* A subprogram of a rank. */
+typedef struct program_runs {
+  int rank;
+  const zb_plan_subprogram *subprogram;
+  zb_device_program *program;
+  series first, later; /* the first run of a step; the others */
+} program_runs;
 
 /* Messages between two ranks of one size. */
 typedef struct message_kind {
@@ -25,28 +28,25 @@ typedef struct message_kind {
   int64_t bytes;
 } message_kind;
 
+enum { WAKE, JOB, READ, STEP, FIXED_SERIES };
+
 struct zb_measure {
-  zb_arena memory; /* of the arrays whose size is known from the plan */
+  zb_arena memory; /* of all arrays */
   zb_measure_params params;
-  series *all; /* wake, job, read, step; subprograms by rank; kinds of ops; kinds of messages */
-  size_t series_count;
-  int *subprogram_series; /* [rank]: of its first subprogram */
-  int **op_series;        /* [rank][subprogram's first + instruction], -1: not in the file */
-  int **op_begin;         /* [rank][subprogram] */
-  const char **op_texts;
-  int op_count, op_first;
-  int first_runs; /* series of first runs in a step, in the order of the subprograms' */
-  bool *ran;      /* [subprogram of all ranks] in the step at hand */
-  int *message_series;
-  message_kind *message_kinds;
-  int message_kind_count, message_first;
+  series *all; /* wake, job, read, step; ops; messages */
+  series *ops, *messages;
+  int series_count;
+  ZB_LIST(program_runs) programs; /* of all ranks */
+  int *first_program;             /* [rank] */
+  ZB_LIST(const char *) op_texts;
+  int *op_of; /* [instruction of all programs] of op_texts; -1: not in the file */
+  ZB_LIST(message_kind) message_kinds;
+  int *kind_of;           /* [message] of message_kinds */
   int64_t *channel_ps;    /* [source * ranks + destination], links that do not copy */
   int (*message_jobs)[2]; /* [message]: jobs that post it at its source and destination */
   int64_t steps, counted_plain, counted_ops;
-  bool plain, ops; /* what the step at hand is for */
+  bool plain, ops_timed; /* what the step at hand is for */
 };
-
-enum { WAKE, JOB, READ, STEP, FIXED_SERIES };
 
 static bool copies(const zb_measure *m) {
   return m->params.device->virtual_clock ? m->params.plan->link_copies : m->params.transport_def->copies;
@@ -54,79 +54,61 @@ static bool copies(const zb_measure *m) {
 
 /* ---- Making it ---- */
 
-/* Kinds of ops get series by their text. */
-static zb_status number_ops(zb_measure *m) {
+/* The number of a text; `next` if it is new. */
+static int number_of(zb_measure *m, zb_map *known, const char *text, size_t next) {
+  int64_t number = (int64_t)next;
+  if (!zb_map_get(known, text, &number)) zb_arena_map_set(&m->memory, known, text, number);
+  return (int)number;
+}
+
+static zb_status number_programs(zb_measure *m) {
   const zb_plan *plan = m->params.plan;
-  size_t ranks = (size_t)plan->rank_count, capacity = 0;
-  zb_status status = NULL;
-  zb_map *known = zb_map_create();
-  ZB_TAKE(&m->memory, m->op_series, ranks);
-  ZB_TAKE(&m->memory, m->op_begin, ranks);
-  if (!known || m->memory.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  for (size_t r = 0; r < ranks; ++r) {
-    const zb_plan_rank *rank = &plan->ranks[r];
-    int count = 0;
-    for (int i = 0; i < rank->subprogram_count; ++i)
-      count += rank->subprograms[i].instruction_count;
-    ZB_TAKE(&m->memory, m->op_series[r], count + 1);
-    ZB_TAKE(&m->memory, m->op_begin[r], rank->subprogram_count + 1);
-    ZB_TRY_GOTO(zb_arena_status(&m->memory));
-    int at = 0;
-    for (int i = 0; i < rank->subprogram_count; ++i) {
-      m->op_begin[r][i] = at;
-      for (int k = 0; k < rank->subprograms[i].instruction_count; ++k, ++at) {
-        const char *text = rank->subprograms[i].instructions[k].cost_op;
-        int64_t index = -1;
-        m->op_series[r][at] = -1;
-        if (!text || !text[0]) continue;
-        if (!zb_map_get(known, text, &index)) {
-          index = m->op_count;
-          bool grown = zb_grow((void **)&m->op_texts, &capacity, (size_t)m->op_count + 1, sizeof *m->op_texts);
-          if (!grown || !zb_map_set(known, text, index)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-          m->op_texts[m->op_count++] = text;
-        }
-        m->op_series[r][at] = (int)index;
-      }
+  zb_map *known = zb_arena_map(&m->memory);
+  size_t instructions = 0, at = 0;
+  ZB_TAKE(&m->memory, m->first_program, plan->rank_count + 1);
+  ZB_TRY(zb_arena_status(&m->memory));
+  for (int r = 0; r < plan->rank_count; ++r) {
+    m->first_program[r] = (int)m->programs.count;
+    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
+      const zb_plan_subprogram *s = &plan->ranks[r].subprograms[i];
+      program_runs runs = {.rank = r, .subprogram = s, .program = m->params.executors[r].programs[i]};
+      if (!ZB_PUSH(&m->memory, &m->programs, runs)) return ZB_OUT_OF_MEMORY();
+      instructions += (size_t)s->instruction_count;
     }
   }
-cleanup:
-  if (known) zb_map_destroy(known);
-  return status;
+  if (!ZB_TAKE(&m->memory, m->op_of, instructions + 1)) return ZB_OUT_OF_MEMORY();
+  for (size_t p = 0; p < m->programs.count; ++p)
+    for (int k = 0; k < m->programs.items[p].subprogram->instruction_count; ++k, ++at) {
+      const char *text = m->programs.items[p].subprogram->instructions[k].cost_op;
+      m->op_of[at] = text && text[0] ? number_of(m, known, text, m->op_texts.count) : -1;
+      if (m->op_of[at] == (int)m->op_texts.count && !ZB_PUSH(&m->memory, &m->op_texts, text)) return ZB_OUT_OF_MEMORY();
+    }
+  return zb_arena_status(&m->memory);
 }
 
 static zb_status number_messages(zb_measure *m) {
   const zb_plan *plan = m->params.plan;
-  size_t count = (size_t)plan->message_count + 1, ranks = (size_t)plan->rank_count, capacity = 0;
-  zb_status status = NULL;
-  zb_map *known = zb_map_create();
-  ZB_TAKE(&m->memory, m->message_series, count);
+  size_t count = (size_t)plan->message_count + 1, ranks = (size_t)plan->rank_count;
+  zb_map *known = zb_arena_map(&m->memory);
+  ZB_TAKE(&m->memory, m->kind_of, count);
   ZB_TAKE(&m->memory, m->message_jobs, count);
   ZB_TAKE(&m->memory, m->channel_ps, ranks * ranks);
-  if (!known || m->memory.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY(zb_arena_status(&m->memory));
   for (int i = 0; i < plan->message_count; ++i) {
     const zb_plan_message *message = &plan->messages[i];
+    message_kind kind = {message->source, message->destination, (int64_t)message->bytes};
     char text[64];
-    int64_t index = 0;
-    snprintf(text, sizeof text, "%d %d %llu", message->source, message->destination,
-             (unsigned long long)message->bytes);
-    if (!zb_map_get(known, text, &index)) {
-      index = m->message_kind_count;
-      size_t needed = (size_t)m->message_kind_count + 1;
-      bool grown = zb_grow((void **)&m->message_kinds, &capacity, needed, sizeof *m->message_kinds);
-      if (!grown || !zb_map_set(known, text, index)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-      m->message_kinds[m->message_kind_count++] =
-          (message_kind){message->source, message->destination, (int64_t)message->bytes};
-    }
-    m->message_series[i] = (int)index;
+    snprintf(text, sizeof text, "%d %d %lld", kind.source, kind.destination, (long long)kind.bytes);
+    m->kind_of[i] = number_of(m, known, text, m->message_kinds.count);
+    if (m->kind_of[i] == (int)m->message_kinds.count && !ZB_PUSH(&m->memory, &m->message_kinds, kind))
+      return ZB_OUT_OF_MEMORY();
   }
   for (size_t r = 0; r < ranks; ++r)
     for (int i = 0; i < plan->ranks[r].job_count; ++i) {
       const zb_plan_job *job = &plan->ranks[r].jobs[i];
-      if (job->message >= 0) m->message_jobs[job->message][job->kind == ZB_JOB_RECV] = i;
+      if (job->message >= 0) m->message_jobs[job->message][zb_job_flow(job->kind) == ZB_PARTS_IN] = i;
     }
-cleanup:
-  if (known) zb_map_destroy(known);
-  return status;
+  return zb_arena_status(&m->memory);
 }
 
 static void add_run(series *s, int64_t ps) {
@@ -134,60 +116,60 @@ static void add_run(series *s, int64_t ps) {
   ++s->now;
 }
 
-/* Ends a step for a series. */
-static zb_status keep(series *s) {
-  if (s->now == 0) return NULL;
-  if (!zb_grow((void **)&s->samples, &s->capacity, s->count + 1, sizeof *s->samples)) return ZB_OUT_OF_MEMORY();
-  s->samples[s->count++] = llround((double)s->sum / (double)s->now);
-  s->runs += s->now;
-  s->sum = s->now = 0;
-  return NULL;
+static int64_t length(zb_run_times times) { return times.end_ps - times.start_ps; }
+
+/* A job that computes or reads; false: it is another one. */
+static bool add_work(zb_measure *m, const zb_executor *e, int index) {
+  const zb_plan_job *job = &e->program->jobs[index];
+  if (job->subprogram >= 0) {
+    program_runs *runs = &m->programs.items[m->first_program[e->params.rank] + job->subprogram];
+    add_run(runs->first.now ? &runs->later : &runs->first, length(e->times[index]));
+  } else if (job->kind == ZB_JOB_READ) {
+    add_run(&m->all[READ], length(e->times[index]));
+  } else {
+    return false;
+  }
+  return true;
 }
 
-/* A run of a subprogram, given by its series. */
-static void add_subprogram_run(zb_measure *m, int number, int64_t ps) {
-  bool *ran = &m->ran[number - FIXED_SERIES];
-  add_run(&m->all[*ran ? number : m->first_runs + number - FIXED_SERIES], ps);
-  *ran = true;
+/* Ends a step for a series. */
+static void keep(zb_measure *m, series *s) {
+  if (s->now == 0 || !ZB_PUSH(&m->memory, &s->samples, llround((double)s->sum / (double)s->now))) return;
+  s->runs += s->now;
+  s->sum = s->now = 0;
+}
+
+static zb_status keep_all(zb_measure *m) {
+  for (int i = 0; i < m->series_count; ++i)
+    keep(m, &m->all[i]);
+  for (size_t i = 0; i < m->programs.count; ++i) {
+    keep(m, &m->programs.items[i].first);
+    keep(m, &m->programs.items[i].later);
+  }
+  return zb_arena_status(&m->memory);
 }
 
 /* LOAD ran once, before the first step. */
 static zb_status sample_load(zb_measure *m) {
-  for (int r = 0; r < m->params.plan->rank_count; ++r) {
-    const zb_executor *e = &m->params.executors[r];
-    for (int i = 0; i < e->program->load_count; ++i) {
-      add_subprogram_run(m, m->subprogram_series[r] + e->program->jobs[i].subprogram,
-                         e->times[i].end_ps - e->times[i].start_ps);
-    }
-  }
-  for (size_t i = 0; i < m->series_count; ++i)
-    ZB_TRY(keep(&m->all[i]));
-  return NULL;
+  for (int r = 0; r < m->params.plan->rank_count; ++r)
+    for (int i = 0; i < m->params.executors[r].program->load_count; ++i)
+      (void)add_work(m, &m->params.executors[r], i);
+  return keep_all(m);
 }
 
 zb_status zb_measure_create(const zb_measure_params *params, zb_measure **out) {
   zb_measure *m = zb_alloc(sizeof *m);
   zb_status status = NULL;
-  const zb_plan *plan = params->plan;
   *out = NULL;
   if (!m) return ZB_OUT_OF_MEMORY();
   m->params = *params;
-  ZB_TAKE(&m->memory, m->subprogram_series, plan->rank_count + 1);
-  ZB_TRY_GOTO(zb_arena_status(&m->memory));
-  ZB_TRY_GOTO(number_ops(m));
+  ZB_TRY_GOTO(number_programs(m));
   ZB_TRY_GOTO(number_messages(m));
-  m->series_count = FIXED_SERIES;
-  for (int r = 0; r < plan->rank_count; ++r) {
-    m->subprogram_series[r] = (int)m->series_count;
-    m->series_count += (size_t)plan->ranks[r].subprogram_count;
-  }
-  m->op_first = (int)m->series_count;
-  m->message_first = m->op_first + m->op_count;
-  m->first_runs = m->message_first + m->message_kind_count;
-  m->series_count = (size_t)(m->first_runs + m->op_first - FIXED_SERIES);
-  ZB_TAKE(&m->memory, m->ran, m->op_first - FIXED_SERIES + 1);
+  m->series_count = FIXED_SERIES + (int)(m->op_texts.count + m->message_kinds.count);
   ZB_TAKE(&m->memory, m->all, m->series_count);
   ZB_TRY_GOTO(zb_arena_status(&m->memory));
+  m->ops = m->all + FIXED_SERIES;
+  m->messages = m->ops + m->op_texts.count;
   ZB_TRY_GOTO(sample_load(m));
   *out = m;
   m = NULL;
@@ -198,10 +180,6 @@ cleanup:
 
 void zb_measure_destroy(zb_measure *m) {
   if (!m) return;
-  for (size_t i = 0; m->all && i < m->series_count; ++i)
-    zb_free(m->all[i].samples);
-  zb_free(m->op_texts);
-  zb_free(m->message_kinds);
   zb_arena_deinit(&m->memory);
   zb_free(m);
 }
@@ -211,41 +189,35 @@ void zb_measure_destroy(zb_measure *m) {
 void zb_measure_begin_step(zb_measure *m) {
   bool virtual_clock = m->params.device->virtual_clock;
   m->plain = virtual_clock || m->steps % 2 == 1;
-  m->ops = !virtual_clock && m->steps > 0 && !m->plain;
+  m->ops_timed = !virtual_clock && m->steps > 0 && !m->plain;
   memset(m->params.resumed_ps, 0, 2 * (size_t)m->params.plan->message_count * sizeof *m->params.resumed_ps);
   for (int r = 0; r < m->params.plan->rank_count; ++r)
-    m->params.device->time_ops(m->params.executors[r].device, m->ops);
+    m->params.device->time_ops(m->params.executors[r].device, m->ops_timed);
 }
 
-static int64_t length(zb_run_times times) { return times.end_ps - times.start_ps; }
+/* When both sides of a message were posted. */
+static void posts_of(const zb_measure *m, int message, zb_run_times *out_send, zb_run_times *out_recv) {
+  const zb_plan_message *about = &m->params.plan->messages[message];
+  *out_send = m->params.executors[about->source].times[m->message_jobs[message][0]];
+  *out_recv = m->params.executors[about->destination].times[m->message_jobs[message][1]];
+}
 
-/* What ranks did beside waiting, and what is left for the interpreter. */
-static void sample_jobs(zb_measure *m) {
-  memset(m->ran, 0, (size_t)(m->op_first - FIXED_SERIES));
-  const zb_plan *plan = m->params.plan;
-  bool moves = copies(m);
-  for (int r = 0; r < plan->rank_count; ++r) {
-    const zb_executor *e = &m->params.executors[r];
-    int64_t left = e->ended_ps - e->started_ps - e->waiting_ps;
-    for (int i = e->program->load_count; i < e->program->job_count; ++i) {
-      const zb_plan_job *job = &e->program->jobs[i];
-      int64_t time = length(e->times[i]);
-      if (job->subprogram >= 0) add_subprogram_run(m, m->subprogram_series[r] + job->subprogram, time);
-      if (job->kind == ZB_JOB_READ) add_run(&m->all[READ], time);
-      bool second = false; /* whoever posts second copies */
-      if (job->message >= 0 && moves) {
-        const zb_plan_message *about = &plan->messages[job->message];
-        int peer = job->kind == ZB_JOB_SEND ? about->destination : about->source;
-        int other = m->message_jobs[job->message][job->kind == ZB_JOB_SEND];
-        int64_t other_time = length(m->params.executors[peer].times[other]);
-        second = time > other_time || (time == other_time && job->kind == ZB_JOB_RECV);
-      }
-      if (job->subprogram >= 0 || job->kind == ZB_JOB_READ || second) left -= time;
-    }
-    series *jobs = &m->all[JOB];
-    jobs->sum += left > 0 ? left : 0;
-    jobs->now += e->program->job_count - e->program->load_count;
-  }
+/* Whether it is this job that copies its message: the side that posts second does. */
+static bool copies_here(const zb_measure *m, const zb_plan_job *job) {
+  zb_run_times send, recv;
+  if (job->message < 0 || !copies(m)) return false;
+  posts_of(m, job->message, &send, &recv);
+  return (zb_job_flow(job->kind) == ZB_PARTS_OUT) == (length(send) > length(recv));
+}
+
+/* What a rank did besides waiting, and what is left for the interpreter. */
+static void sample_jobs(zb_measure *m, const zb_executor *e) {
+  series *jobs = &m->all[JOB];
+  int64_t left = e->ended_ps - e->started_ps - e->waiting_ps;
+  for (int i = e->program->load_count; i < e->program->job_count; ++i)
+    if (add_work(m, e, i) || copies_here(m, &e->program->jobs[i])) left -= length(e->times[i]);
+  jobs->sum += left > 0 ? left : 0;
+  jobs->now += e->program->job_count - e->program->load_count;
 }
 
 /* The end of the messages that a job waits for; 0: none. */
@@ -263,105 +235,82 @@ static int64_t waits_over_ps(const zb_measure *m, const zb_executor *e, const zb
  * message that came later than the job before, and what it takes to go on after it, or else the cost of starting a job.
  */
 static void sample_queue(zb_measure *m, const zb_executor *e) {
-  const int *subprogram_series = &m->subprogram_series[e->params.rank];
   series *jobs = &m->all[JOB];
   int64_t before = e->times[e->program->load_count].start_ps, arrived = 0;
   for (int i = e->program->load_count; i < e->program->job_count; ++i) {
     const zb_plan_job *job = &e->program->jobs[i];
-    const zb_run_times *times = &e->times[i];
     const int64_t over = waits_over_ps(m, e, job);
     if (over > arrived) arrived = over;
     ++jobs->now;
-    if (job->subprogram < 0 && job->kind != ZB_JOB_READ && job->kind != ZB_JOB_REPORT)
-      continue; /* moves on other queues */
+    if (!add_work(m, e, i) && job->kind != ZB_JOB_REPORT) continue; /* moves on other queues */
     const bool waited = arrived > before;
-    const int64_t gap = times->start_ps - (waited ? arrived : before);
+    const int64_t gap = e->times[i].start_ps - (waited ? arrived : before);
     if (waited)
       add_run(&m->all[WAKE], gap > 0 ? gap : 0);
     else if (gap > 0)
       jobs->sum += gap;
-    if (job->subprogram >= 0) add_subprogram_run(m, *subprogram_series + job->subprogram, length(*times));
-    if (job->kind == ZB_JOB_READ) add_run(&m->all[READ], length(*times));
-    before = times->end_ps;
+    before = e->times[i].end_ps;
   }
 }
 
-static void sample_device(zb_measure *m, int64_t took_ps) {
-  const zb_plan *plan = m->params.plan;
-  int64_t first = INT64_MAX, last = INT64_MIN;
-  memset(m->ran, 0, (size_t)(m->op_first - FIXED_SERIES));
-  for (int r = 0; r < plan->rank_count; ++r) {
-    const zb_executor *e = &m->params.executors[r];
-    const int load = e->program->load_count, end = e->program->job_count;
-    if (end > load) sample_queue(m, e);
-    for (int i = load; i < end; ++i) {
-      if (e->times[i].start_ps < first) first = e->times[i].start_ps;
-      if (e->times[i].end_ps > last) last = e->times[i].end_ps;
-    }
-  }
-  for (int i = 0; i < plan->message_count; ++i) {
-    int receiver = plan->messages[i].destination;
-    zb_transport *transport = m->params.executors[receiver].params.transport;
-    int64_t start = m->params.transport_def->start_ps(transport, receiver, i),
-            over = m->params.transport_def->complete_ps(transport, receiver, i);
-    add_run(&m->all[m->message_first + m->message_series[i]], over > start ? over - start : 0);
-  }
-  add_run(&m->all[STEP], last > first && took_ps > last - first ? took_ps - (last - first) : 0);
+/* From when its bytes could move until it was complete. */
+static zb_run_times message_times(zb_measure *m, int message) {
+  const zb_plan_message *about = &m->params.plan->messages[message];
+  const zb_transport_def *def = m->params.transport_def;
+  zb_transport *transport = m->params.executors[about->destination].params.transport;
+  int64_t *channel = &m->channel_ps[about->source * m->params.plan->rank_count + about->destination];
+  zb_run_times send, recv;
+  posts_of(m, message, &send, &recv);
+  if (copies(m) && !m->params.device->queue) return length(send) > length(recv) ? send : recv;
+  int64_t start = send.start_ps > recv.start_ps ? send.start_ps : recv.start_ps;
+  if (start < *channel) start = *channel;
+  if (m->params.device->queue) start = def->start_ps(transport, about->destination, message);
+  *channel = def->complete_ps(transport, about->destination, message);
+  return (zb_run_times){start, *channel};
 }
 
 static void sample_messages(zb_measure *m) {
-  const zb_plan *plan = m->params.plan;
-  size_t ranks = (size_t)plan->rank_count;
-  bool moves = copies(m);
+  size_t ranks = (size_t)m->params.plan->rank_count;
   memset(m->channel_ps, 0, ranks * ranks * sizeof *m->channel_ps);
-  for (int i = 0; i < plan->message_count; ++i) {
-    const zb_plan_message *message = &plan->messages[i];
-    zb_run_times send = m->params.executors[message->source].times[m->message_jobs[i][0]];
-    zb_run_times recv = m->params.executors[message->destination].times[m->message_jobs[i][1]];
-    int64_t *channel = &m->channel_ps[(size_t)message->source * ranks + (size_t)message->destination];
-    int64_t start = send.start_ps > recv.start_ps ? send.start_ps : recv.start_ps, end = 0;
-    if (moves) {
-      const zb_run_times *second = length(send) > length(recv) ? &send : &recv;
-      start = second->start_ps;
-      end = second->end_ps;
-    } else {
-      end = m->params.transport_def->complete_ps(m->params.executors[message->destination].params.transport,
-                                                 message->destination, i);
-      if (start < *channel) start = *channel;
-      *channel = end;
-    }
-    add_run(&m->all[m->message_first + m->message_series[i]], end > start ? end - start : 0);
+  for (int i = 0; i < m->params.plan->message_count; ++i) {
+    zb_run_times times = message_times(m, i);
+    add_run(&m->messages[m->kind_of[i]], length(times) > 0 ? length(times) : 0);
     for (int side = 0; side < 2; ++side) {
       int64_t resumed = m->params.resumed_ps[2 * i + side];
-      if (resumed) add_run(&m->all[WAKE], resumed > end ? resumed - end : 0);
+      if (resumed) add_run(&m->all[WAKE], resumed > times.end_ps ? resumed - times.end_ps : 0);
     }
   }
 }
 
+static void widen(zb_run_times *all, int64_t start_ps, int64_t end_ps) {
+  if (start_ps < all->start_ps) all->start_ps = start_ps;
+  if (end_ps > all->end_ps) all->end_ps = end_ps;
+}
+
+/* What the step took beyond the work of its ranks. */
 static void sample_step(zb_measure *m, int64_t took_ps) {
-  int64_t first = INT64_MAX, last = INT64_MIN;
+  zb_run_times all = {INT64_MAX, INT64_MIN};
   for (int r = 0; r < m->params.plan->rank_count; ++r) {
     const zb_executor *e = &m->params.executors[r];
-    if (e->started_ps < first) first = e->started_ps;
-    if (e->ended_ps > last) last = e->ended_ps;
+    if (!m->params.device->queue) widen(&all, e->started_ps, e->ended_ps);
+    for (int i = e->program->load_count; m->params.device->queue && i < e->program->job_count; ++i)
+      widen(&all, e->times[i].start_ps, e->times[i].end_ps);
   }
-  add_run(&m->all[STEP], took_ps > last - first ? took_ps - (last - first) : 0);
+  bool ran = all.start_ps <= all.end_ps;
+  add_run(&m->all[STEP], ran && took_ps > length(all) ? took_ps - length(all) : 0);
 }
 
 static void sample_ops(zb_measure *m) {
-  for (int r = 0; r < m->params.plan->rank_count; ++r) {
-    const zb_executor *e = &m->params.executors[r];
-    for (int i = 0; i < e->program->subprogram_count; ++i) {
-      zb_op_time *times = m->params.device->op_times(e->programs[i]);
-      int count = e->program->subprograms[i].instruction_count;
-      for (int k = 0; k < count; ++k) {
-        int kind = m->op_series[r][m->op_begin[r][i] + k];
-        if (kind < 0) continue;
-        m->all[m->op_first + kind].sum += times[k].ps;
-        m->all[m->op_first + kind].now += times[k].runs;
-      }
-      if (count > 0) memset(times, 0, (size_t)count * sizeof *times);
+  const int *op = m->op_of;
+  for (size_t p = 0; p < m->programs.count; ++p) {
+    zb_op_time *times = m->params.device->op_times(m->programs.items[p].program);
+    int count = m->programs.items[p].subprogram->instruction_count;
+    for (int k = 0; k < count; ++k, ++op) {
+      if (*op < 0) continue;
+      m->ops[*op].sum += times[k].ps;
+      m->ops[*op].now += times[k].runs;
     }
+    if (count > 0) memset(times, 0, (size_t)count * sizeof *times);
   }
 }
 
@@ -369,21 +318,16 @@ zb_status zb_measure_end_step(zb_measure *m, int64_t took_ps) {
   ++m->steps;
   if (m->plain) {
     ++m->counted_plain;
-    if (m->params.device->queue) {
-      sample_device(m, took_ps);
-    } else {
-      sample_jobs(m);
-      sample_messages(m);
-      sample_step(m, took_ps);
-    }
+    for (int r = 0; r < m->params.plan->rank_count; ++r)
+      (m->params.device->queue ? sample_queue : sample_jobs)(m, &m->params.executors[r]);
+    sample_messages(m);
+    sample_step(m, took_ps);
   }
-  if (m->ops) {
+  if (m->ops_timed) {
     ++m->counted_ops;
     sample_ops(m);
   }
-  for (size_t i = 0; i < m->series_count; ++i)
-    ZB_TRY(keep(&m->all[i]));
-  return NULL;
+  return keep_all(m);
 }
 
 /* ---- The result ---- */
@@ -395,16 +339,17 @@ static int compare_times(const void *a, const void *b) {
 
 /* 0 without samples. Sorts them: their order does not matter. */
 static int64_t median(const series *s) {
-  if (s->count == 0) return 0;
-  qsort(s->samples, s->count, sizeof *s->samples, compare_times);
-  int64_t low = s->samples[(s->count - 1) / 2], high = s->samples[s->count / 2];
+  const int64_t *samples = s->samples.items;
+  if (s->samples.count == 0) return 0;
+  qsort(s->samples.items, s->samples.count, sizeof *samples, compare_times);
+  int64_t low = samples[(s->samples.count - 1) / 2], high = samples[s->samples.count / 2];
   return low + (high - low) / 2;
 }
 
-static bool set_text(char **to, const char *text) {
-  *to = zb_strdup(text ? text : "");
-  return *to != NULL;
-}
+/* Of a run that is not the first of a step, if there is one. */
+static int64_t later_ps(const program_runs *runs) { return median(runs->later.runs ? &runs->later : &runs->first); }
+
+static char *text_of(zb_measure *m, const char *text) { return zb_arena_strdup(&m->memory, text ? text : ""); }
 
 static uint64_t frame_bytes(const zb_plan_rank *rank, int stage, const char *name) {
   for (int i = 0; i < rank->subprogram_count; ++i)
@@ -413,21 +358,19 @@ static uint64_t frame_bytes(const zb_plan_rank *rank, int stage, const char *nam
   return 0;
 }
 
-static zb_status fill_program(const zb_measure *m, zb_costs *out) {
+static void fill_program(zb_measure *m, zb_costs *out) {
   const zb_plan *plan = m->params.plan;
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  bool ok = set_text(&out->machine.device, m->params.device->name) &&
-            set_text(&out->machine.instruction_set, m->params.instruction_set) &&
-            set_text(&out->program.model, plan->model) && set_text(&out->program.schedule, plan->schedule);
-  out->machine.cores = cores > 1 ? cores : 1;
-  out->machine.threads = m->params.threads;
-  out->machine.virtual_clock = m->params.device->virtual_clock;
-  out->program.ranks = plan->rank_count;
-  out->program.micro_batches = plan->micro_batches;
-  out->program.steps = m->counted_plain + m->counted_ops;
-  out->stages = zb_alloc((size_t)plan->stage_count * sizeof *out->stages);
-  out->ranks = zb_alloc((size_t)plan->rank_count * sizeof *out->ranks);
-  if (!ok || !out->stages || !out->ranks) return ZB_OUT_OF_MEMORY();
+  out->machine = (zb_cost_machine){.device = text_of(m, m->params.device->name),
+                                   .instruction_set = text_of(m, m->params.instruction_set),
+                                   .cores = cores > 1 ? cores : 1,
+                                   .threads = m->params.threads,
+                                   .virtual_clock = m->params.device->virtual_clock};
+  out->program = (zb_cost_program){.model = text_of(m, plan->model),
+                                   .schedule = text_of(m, plan->schedule),
+                                   .ranks = plan->rank_count,
+                                   .micro_batches = plan->micro_batches,
+                                   .steps = m->counted_plain + m->counted_ops};
   out->stage_count = plan->stage_count;
   out->rank_count = plan->rank_count;
   for (int s = 0; s < plan->stage_count; ++s) {
@@ -441,7 +384,6 @@ static zb_status fill_program(const zb_measure *m, zb_costs *out) {
   for (int r = 0; r < plan->rank_count; ++r)
     out->ranks[r] =
         (zb_cost_rank){r, (int64_t)(plan->ranks[r].arena_bytes - plan->ranks[r].regions[ZB_REGION_SLOTS].bytes)};
-  return NULL;
 }
 
 static int compare_edges(const void *a, const void *b) {
@@ -451,12 +393,9 @@ static int compare_edges(const void *a, const void *b) {
 }
 
 /* What one micro-batch sends from stage to stage; neighbours on one rank hand over without a message. */
-static zb_status fill_edges(const zb_plan *plan, zb_costs *out) {
-  size_t capacity = (size_t)plan->stage_count, count = 0;
-  for (int i = 0; i < plan->message_count; ++i)
-    capacity += plan->messages[i].micro_batch == 0;
-  zb_cost_edge *edges = out->edges = zb_alloc((capacity + 1) * sizeof *edges);
-  if (!edges) return ZB_OUT_OF_MEMORY();
+static void fill_edges(const zb_plan *plan, zb_costs *out) {
+  zb_cost_edge *edges = out->edges;
+  size_t count = 0;
   for (int s = 0; s + 1 < plan->stage_count; ++s)
     if (plan->stage_rank[s] == plan->stage_rank[s + 1])
       edges[count++] = (zb_cost_edge){.source = s, .destination = s + 1};
@@ -470,80 +409,59 @@ static zb_status fill_edges(const zb_plan *plan, zb_costs *out) {
   }
   if (count) qsort(edges, count, sizeof *edges, compare_edges);
   for (size_t i = 0; i < count; ++i) { /* the two directions of one edge */
-    bool same = out->edge_count > 0 && compare_edges(&edges[out->edge_count - 1], &edges[i]) == 0;
-    zb_cost_edge *to = same ? &edges[out->edge_count - 1] : &edges[out->edge_count++];
-    if (!same)
-      *to = (zb_cost_edge){.source = edges[i].source,
-                           .destination = edges[i].destination,
-                           .forward_bytes = edges[i].forward_bytes,
-                           .backward_bytes = edges[i].backward_bytes};
+    zb_cost_edge *last = out->edge_count > 0 ? &edges[out->edge_count - 1] : NULL;
+    if (!last || compare_edges(last, &edges[i]) != 0)
+      edges[out->edge_count++] = edges[i];
     else
-      to->forward_bytes += edges[i].forward_bytes, to->backward_bytes += edges[i].backward_bytes;
+      last->forward_bytes += edges[i].forward_bytes, last->backward_bytes += edges[i].backward_bytes;
   }
-  return NULL;
 }
 
-static zb_status fill_subprograms(const zb_measure *m, zb_costs *out) {
-  const zb_plan *plan = m->params.plan;
-  size_t count = 0;
-  for (int r = 0; r < plan->rank_count; ++r)
-    count += (size_t)plan->ranks[r].subprogram_count;
-  out->subprograms = zb_alloc((count + 1) * sizeof *out->subprograms);
-  if (!out->subprograms) return ZB_OUT_OF_MEMORY();
-  for (int r = 0; r < plan->rank_count; ++r)
-    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
-      const zb_plan_subprogram *s = &plan->ranks[r].subprograms[i];
-      const series *others = &m->all[m->subprogram_series[r] + i];
-      const series *first = &m->all[m->first_runs + m->subprogram_series[r] - FIXED_SERIES + i];
-      if (first->runs == 0) continue;
-      zb_cost_subprogram *to = &out->subprograms[out->subprogram_count++];
-      *to = (zb_cost_subprogram){.rank = r,
-                                 .stage = s->stage,
-                                 .key = s->key,
-                                 .first_ps = median(first),
-                                 .time_ps = median(others->runs ? others : first),
-                                 .runs = first->runs + others->runs};
-      if (!set_text(&to->name, s->name) || !set_text(&to->kind, zb_job_mnemonic(s->kind))) return ZB_OUT_OF_MEMORY();
-    }
-  return NULL;
+static void fill_subprograms(zb_measure *m, zb_costs *out) {
+  for (size_t i = 0; i < m->programs.count; ++i) {
+    const program_runs *runs = &m->programs.items[i];
+    const zb_plan_subprogram *s = runs->subprogram;
+    if (runs->first.runs == 0) continue;
+    out->subprograms[out->subprogram_count++] = (zb_cost_subprogram){.name = text_of(m, s->name),
+                                                                     .rank = runs->rank,
+                                                                     .stage = s->stage,
+                                                                     .kind = text_of(m, zb_job_mnemonic(s->kind)),
+                                                                     .key = s->key,
+                                                                     .first_ps = median(&runs->first),
+                                                                     .time_ps = later_ps(runs),
+                                                                     .runs = runs->first.runs + runs->later.runs};
+  }
 }
 
 /* How long a step's subprograms take against the sum of their ops: reading clocks twice an op is in the latter. A
  * device with a queue times the ops of one run of each, its second if it has one. */
 static double whole_by_ops(const zb_measure *m) {
-  const zb_plan *plan = m->params.plan;
-  const bool one = m->params.device->queue;
   double whole = 0, ops = 0;
-  for (int r = 0; r < plan->rank_count; ++r)
-    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
-      const series *others = &m->all[m->subprogram_series[r] + i];
-      const series *first = &m->all[m->first_runs + m->subprogram_series[r] - FIXED_SERIES + i];
-      if (plan->ranks[r].subprograms[i].kind == ZB_JOB_LOAD) continue;
-      if (one)
-        whole += (double)median(others->runs ? others : first) * (double)m->counted_plain;
-      else
-        whole += (double)median(others) * (double)others->runs + (double)median(first) * (double)first->runs;
-    }
-  for (int i = 0; i < m->op_count; ++i)
-    ops += (double)median(&m->all[m->op_first + i]) * (double)m->all[m->op_first + i].runs;
+  for (size_t i = 0; i < m->programs.count; ++i) {
+    const program_runs *runs = &m->programs.items[i];
+    const series *first = &runs->first, *later = &runs->later;
+    if (runs->subprogram->kind == ZB_JOB_LOAD) continue;
+    if (m->params.device->queue)
+      whole += (double)later_ps(runs) * (double)m->counted_plain;
+    else
+      whole += (double)median(later) * (double)later->runs + (double)median(first) * (double)first->runs;
+  }
+  for (size_t i = 0; i < m->op_texts.count; ++i)
+    ops += (double)median(&m->ops[i]) * (double)m->ops[i].runs;
   whole /= (double)m->counted_plain;
   ops /= m->counted_ops > 0 ? (double)m->counted_ops : 1;
   double ratio = ops > 0 ? whole / ops : 1;
   return ratio > 0.5 && ratio < 2 ? ratio : 1;
 }
 
-static zb_status fill_ops(const zb_measure *m, zb_costs *out) {
+static void fill_ops(zb_measure *m, zb_costs *out) {
   const double ratio = whole_by_ops(m);
-  out->ops = zb_alloc(((size_t)m->op_count + 1) * sizeof *out->ops);
-  if (!out->ops) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < m->op_count; ++i) {
-    const series *times = &m->all[m->op_first + i];
+  for (size_t i = 0; i < m->op_texts.count; ++i) {
+    const series *times = &m->ops[i];
     if (times->runs == 0) continue;
-    zb_cost_op *to = &out->ops[out->op_count++];
-    *to = (zb_cost_op){.time_ps = llround(ratio * (double)median(times)), .runs = times->runs};
-    if (!set_text(&to->op, m->op_texts[i])) return ZB_OUT_OF_MEMORY();
+    out->ops[out->op_count++] = (zb_cost_op){
+        .op = text_of(m, m->op_texts.items[i]), .time_ps = llround(ratio * (double)median(times)), .runs = times->runs};
   }
-  return NULL;
 }
 
 /* The line of least squares through the times by size, each size as often as it was sent. One size alone fixes no line:
@@ -564,21 +482,17 @@ static void fit_link(const zb_costs *costs, zb_cost_link *out) {
   out->ps_per_byte = slope;
 }
 
-static zb_status fill_messages(const zb_measure *m, zb_costs *out) {
-  out->messages = zb_alloc(((size_t)m->message_kind_count + 1) * sizeof *out->messages);
-  if (!out->messages) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < m->message_kind_count; ++i) {
-    const series *times = &m->all[m->message_first + i];
-    const message_kind *kind = &m->message_kinds[i];
+static void fill_messages(const zb_measure *m, zb_costs *out) {
+  for (size_t i = 0; i < m->message_kinds.count; ++i) {
+    const message_kind *kind = &m->message_kinds.items[i];
     out->messages[out->message_count++] =
-        (zb_cost_message){kind->source, kind->destination, kind->bytes, median(times), times->runs};
+        (zb_cost_message){kind->source, kind->destination, kind->bytes, median(&m->messages[i]), m->messages[i].runs};
   }
   fit_link(out, &out->link);
   out->link.copies = copies(m);
   out->link.wake_ps = median(&m->all[WAKE]);
   out->overheads = (zb_cost_overheads){
       .job_ps = median(&m->all[JOB]), .read_ps = median(&m->all[READ]), .step_ps = median(&m->all[STEP])};
-  return NULL;
 }
 
 zb_status zb_measure_enough(const zb_device_def *device, int64_t steps) {
@@ -589,20 +503,21 @@ zb_status zb_measure_enough(const zb_device_def *device, int64_t steps) {
       "add --steps 20: the more steps, the less a disturbed one matters");
 }
 
-zb_status zb_measure_costs(const zb_measure *m, zb_costs **out) {
-  *out = NULL;
+zb_status zb_measure_costs(zb_measure *m, zb_costs *out) {
+  const zb_plan *plan = m->params.plan;
+  *out = (zb_costs){0};
   ZB_TRY(zb_measure_enough(m->params.device, m->steps));
-  zb_costs *costs = zb_alloc(sizeof *costs);
-  if (!costs) return ZB_OUT_OF_MEMORY();
-  zb_status status = NULL;
-  ZB_TRY_GOTO(fill_program(m, costs));
-  ZB_TRY_GOTO(fill_edges(m->params.plan, costs));
-  ZB_TRY_GOTO(fill_subprograms(m, costs));
-  ZB_TRY_GOTO(fill_ops(m, costs));
-  ZB_TRY_GOTO(fill_messages(m, costs));
-  *out = costs;
-  costs = NULL;
-cleanup:
-  zb_costs_destroy(costs);
-  return status;
+  ZB_TAKE(&m->memory, out->stages, plan->stage_count);
+  ZB_TAKE(&m->memory, out->ranks, plan->rank_count);
+  ZB_TAKE(&m->memory, out->edges, plan->stage_count + plan->message_count);
+  ZB_TAKE(&m->memory, out->subprograms, m->programs.count);
+  ZB_TAKE(&m->memory, out->ops, m->op_texts.count);
+  ZB_TAKE(&m->memory, out->messages, m->message_kinds.count);
+  ZB_TRY(zb_arena_status(&m->memory));
+  fill_program(m, out);
+  fill_edges(plan, out);
+  fill_subprograms(m, out);
+  fill_ops(m, out);
+  fill_messages(m, out);
+  return zb_arena_status(&m->memory);
 }

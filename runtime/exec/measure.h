@@ -37,9 +37,9 @@ void zb_measure_destroy(zb_measure *measure);
 void zb_measure_begin_step(zb_measure *measure);
 /* After a step that went well. took_ps: the whole step. Allocates. */
 zb_status zb_measure_end_step(zb_measure *measure, int64_t took_ps) ZB_MUST_USE;
-/* USAGE, as zb_measure_costs would say after so many steps, if they are not enough on this device. */
+/* USAGE, as zb_measure_costs would say after this number of steps, if they are not enough on this device. */
 zb_status zb_measure_enough(const zb_device_def *device, int64_t steps) ZB_MUST_USE;
-/* What the steps so far say. USAGE before there are enough. Release with zb_costs_destroy. */
-zb_status zb_measure_costs(const zb_measure *measure, zb_costs **out) ZB_MUST_USE;
+/* What the steps so far say. USAGE before there are enough. *out is valid as long as the measure. */
+zb_status zb_measure_costs(zb_measure *measure, zb_costs *out) ZB_MUST_USE;
 
 #endif

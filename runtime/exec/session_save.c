@@ -198,12 +198,10 @@ zb_status zb_session_gradient_norms(zb_session *session, void (*visit)(void *con
 }
 
 zb_status zb_session_write_costs(const zb_session *session, const char *path) {
-  zb_costs *costs = NULL;
+  zb_costs costs;
   if (!session->measure) return ZB_ERROR(USAGE, "the session measures no costs: set costs in its parameters");
   ZB_TRY(zb_measure_costs(session->measure, &costs));
-  zb_status status = zb_costs_write(costs, path);
-  zb_costs_destroy(costs);
-  return status;
+  return zb_costs_write(&costs, path);
 }
 
 static void add_profiles(void *total, const void *one, size_t bytes) {
