@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "runtime/base/module_id.h"
+#include "runtime/base/assert.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, NAMES_MOST = 16 };
 
 typedef struct module_row {
   const char *name, *purpose, *option, *to_build, *to_open;
@@ -131,4 +133,32 @@ zb_status zb_module_open(const char *name, const zb_module **out, char **out_pat
   else
     *out_path = path;
   return status;
+}
+
+/* ---- Parts ---- */
+
+const char *zb_part_summary(const zb_part_row *row) { return row->built_in ? row->built_in->summary : row->summary; }
+
+zb_status zb_part_open(const zb_part_table *table, const zb_part_row *row, const zb_part_def **out, char **out_path) {
+  const zb_module *module = NULL;
+  *out = row->built_in;
+  if (out_path) *out_path = NULL;
+  if (row->built_in) return NULL;
+  ZB_TRY(zb_module_open(row->module, &module, out_path));
+  for (int i = 0; !*out && module->parts && module->parts[i]; ++i)
+    if (strcmp(module->parts[i]->name, row->name) == 0) *out = module->parts[i];
+  return *out ? NULL : ZB_ERROR(UNAVAILABLE, "the module '%s' has no %s '%s'", row->module, table->kind, row->name);
+}
+
+zb_status zb_part_find(const zb_part_table *table, const char *name, const zb_part_def **out) {
+  const char *names[NAMES_MOST];
+  int count = 0;
+  *out = NULL;
+  ZB_ASSERT(table->count <= NAMES_MOST);
+  for (int i = 0; i < table->count; ++i) {
+    const zb_part_row *row = &table->rows[i];
+    if (strcmp(row->name, name) == 0) return zb_part_open(table, row, out, NULL);
+    if (!row->built_in || !row->built_in->unlisted) names[count++] = row->name;
+  }
+  return zb_unknown_name(table->what, name, names, count);
 }

@@ -2,49 +2,21 @@
 #include "runtime/device/device.h"
 
 #include "runtime/base/assert.h"
-#include "runtime/base/module.h"
-#include "runtime/base/words.h"
 
 #include <string.h>
 
-static const zb_device_row rows[] = {
-#define ZB_DEVICE(id) {.name = #id, .built_in = &zb_device_##id},
+static const zb_part_row rows[] = {
+#define ZB_DEVICE(id) {.name = #id, .built_in = &zb_device_##id.part},
 #define ZB_DEVICE_MODULE(id, file, text) {.name = #id, .module = file, .summary = text},
 #include "runtime/device/devices.def"
 };
-enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
-
-int zb_device_count(void) { return ROW_COUNT; }
-
-const zb_device_row *zb_device_at(int index) {
-  ZB_ASSERT(index >= 0 && index < ROW_COUNT);
-  return &rows[index];
-}
-
-const char *zb_device_summary(const zb_device_row *row) {
-  return row->built_in ? row->built_in->summary : row->summary;
-}
-
-zb_status zb_device_open_row(const zb_device_row *row, const zb_device_def **out, char **out_path) {
-  const zb_module *module = NULL;
-  *out = row->built_in;
-  if (out_path) *out_path = NULL;
-  if (row->built_in) return NULL;
-  ZB_TRY(zb_module_open(row->module, &module, out_path));
-  for (int i = 0; !*out && module->devices && module->devices[i]; ++i)
-    if (strcmp(module->devices[i]->name, row->name) == 0) *out = module->devices[i];
-  return *out ? NULL : ZB_ERROR(UNAVAILABLE, "the module '%s' has no device '%s'", row->module, row->name);
-}
+const zb_part_table zb_devices = {"device", "device", rows, sizeof rows / sizeof rows[0]};
 
 zb_status zb_device_find(const char *name, const zb_device_def **out) {
-  const char *names[ROW_COUNT];
-  int count = 0;
-  *out = NULL;
-  for (int i = 0; i < ROW_COUNT; ++i) {
-    if (strcmp(rows[i].name, name) == 0) return zb_device_open_row(&rows[i], out, NULL);
-    names[count++] = rows[i].name;
-  }
-  return zb_unknown_name("device", name, names, count);
+  const zb_part_def *part = NULL;
+  zb_status status = zb_part_find(&zb_devices, name, &part);
+  *out = (const zb_device_def *)part; /* whose first member it is */
+  return status;
 }
 
 zb_profile_category zb_profile_of(const zb_plan_subprogram *subprogram, const zb_plan_instruction *instruction) {

@@ -2,6 +2,7 @@
 #ifndef ZB_RUNTIME_DEVICE_H
 #define ZB_RUNTIME_DEVICE_H
 
+#include "runtime/base/module.h"
 #include "runtime/plan/plan.h"
 
 typedef struct zb_device zb_device;                 /* one a rank */
@@ -66,11 +67,7 @@ typedef struct zb_device_queue {
 } zb_device_queue;
 
 typedef struct zb_device_def {
-  const char *name; /* "cpu" */
-  const char *summary;
-  /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to
-   * say. */
-  zb_status (*probe)(char *text, size_t size);
+  ZB_PART_MEMBERS;
   bool virtual_clock;                       /* sim: time is that of the plan's cost model, one thread runs all ranks */
   bool tf32;                                /* takes params.tf32 */
   const zb_device_queue *queue;             /* cuda: all of it; NULL: what a call does is done when it returns */
@@ -108,21 +105,9 @@ typedef struct zb_device_def {
 #define ZB_DEVICE(name) extern const zb_device_def zb_device_##name;
 #include "runtime/device/devices.def"
 
-/* One row of devices.def: built in, or in a module. */
-typedef struct zb_device_row {
-  const char *name;
-  const zb_device_def *built_in;
-  const char *module;  /* a row of runtime/base/modules.def, if not built in */
-  const char *summary; /* of a module's; see zb_device_summary */
-} zb_device_row;
-
-int zb_device_count(void);
-const zb_device_row *zb_device_at(int index);
-const char *zb_device_summary(const zb_device_row *row);
-/* The device of a row. UNAVAILABLE, with what to install, if it is in a module that cannot be opened. out_path (may be
- * NULL): where the module lies, to be released with zb_free; NULL for what is built in. */
-zb_status zb_device_open_row(const zb_device_row *row, const zb_device_def **out, char **out_path) ZB_MUST_USE;
-/* The same by name; USAGE with the nearest names if there is none of that name. */
+extern const zb_part_table zb_devices; /* devices.def */
+/* A device by name; USAGE with the nearest names if there is none of that name, UNAVAILABLE if its module cannot be
+ * opened. */
 zb_status zb_device_find(const char *name, const zb_device_def **out) ZB_MUST_USE;
 /* Category of an instruction of a subprogram, and its row. */
 zb_profile_category zb_profile_of(const zb_plan_subprogram *subprogram, const zb_plan_instruction *instruction);

@@ -4,57 +4,54 @@
 #include "runtime/transport/transport.h"
 #include "zb/runtime.h"
 
-bool zb_runtime_device_at(int index, const char **name, const char **summary) {
-  if (index < 0 || index >= zb_device_count()) return false;
-  *name = zb_device_at(index)->name;
-  *summary = zb_device_summary(zb_device_at(index));
+/* The row with this number of those that users choose from; NULL: there is none. */
+static const zb_part_row *listed(const zb_part_table *table, int index) {
+  for (int i = 0; i < table->count; ++i) {
+    const zb_part_row *row = &table->rows[i];
+    if ((!row->built_in || !row->built_in->unlisted) && index-- == 0) return row;
+  }
+  return NULL;
+}
+
+static bool part_at(const zb_part_table *table, int index, const char **name, const char **summary) {
+  const zb_part_row *row = listed(table, index);
+  if (!row) return false;
+  *name = row->name;
+  *summary = zb_part_summary(row);
   return true;
 }
 
-/* The virtual transport belongs to the sim device and is no way to launch ranks. */
-static bool launches(const zb_transport_row *row) { return !row->built_in || !row->built_in->on_virtual_clock; }
+bool zb_runtime_device_at(int index, const char **name, const char **summary) {
+  return part_at(&zb_devices, index, name, summary);
+}
 
 bool zb_runtime_launch_at(int index, const char **name, const char **summary) {
-  for (int i = 0; i < zb_transport_count(); ++i) {
-    const zb_transport_row *row = zb_transport_at(i);
-    if (!launches(row) || index-- > 0) continue;
-    *name = row->name;
-    *summary = zb_transport_summary(row);
-    return true;
-  }
-  return false;
+  return part_at(&zb_transports, index, name, summary);
 }
 
-/* Completes a part whose definition was found or not (missing, taken), and gives it to the caller. */
-static void visit_part(zb_runtime_part *part, zb_status missing, zb_status (*probe)(char *text, size_t size),
-                       char *path, void (*visit)(void *context, const zb_runtime_part *part), void *context) {
-  char found[256] = "";
-  if (!missing && probe) missing = probe(found, sizeof found);
-  part->path = path;
-  part->found = found;
-  part->missing = missing ? zb_status_message(missing) : NULL;
-  part->hint = missing ? zb_status_hint_text(missing) : NULL;
-  visit(context, part);
-  zb_status_free(missing);
-  zb_free(path);
+typedef void (*part_visitor)(void *context, const zb_runtime_part *part);
+
+static void visit_table(const zb_part_table *table, const char *kind, part_visitor visit, void *context) {
+  const zb_part_row *row;
+  for (int i = 0; (row = listed(table, i)); ++i) {
+    const zb_part_def *def = NULL;
+    char *path = NULL, found[256] = "";
+    zb_status missing = zb_part_open(table, row, &def, &path);
+    if (!missing && def->probe) missing = def->probe(found, sizeof found);
+    zb_runtime_part part = {.kind = kind,
+                            .name = row->name,
+                            .summary = zb_part_summary(row),
+                            .path = path,
+                            .found = found,
+                            .missing = missing ? zb_status_message(missing) : NULL,
+                            .hint = missing ? zb_status_hint_text(missing) : NULL};
+    visit(context, &part);
+    zb_status_free(missing);
+    zb_free(path);
+  }
 }
 
-void zb_runtime_parts(void (*visit)(void *context, const zb_runtime_part *part), void *context) {
-  for (int i = 0; i < zb_device_count(); ++i) {
-    const zb_device_row *row = zb_device_at(i);
-    const zb_device_def *def = NULL;
-    char *path = NULL;
-    zb_runtime_part part = {.kind = "device", .name = row->name, .summary = zb_device_summary(row)};
-    zb_status missing = zb_device_open_row(row, &def, &path);
-    visit_part(&part, missing, def ? def->probe : NULL, path, visit, context);
-  }
-  for (int i = 0; i < zb_transport_count(); ++i) {
-    const zb_transport_row *row = zb_transport_at(i);
-    const zb_transport_def *def = NULL;
-    char *path = NULL;
-    if (!launches(row)) continue;
-    zb_runtime_part part = {.kind = "launch", .name = row->name, .summary = zb_transport_summary(row)};
-    zb_status missing = zb_transport_open_row(row, &def, &path);
-    visit_part(&part, missing, def ? def->probe : NULL, path, visit, context);
-  }
+void zb_runtime_parts(part_visitor visit, void *context) {
+  visit_table(&zb_devices, "device", visit, context);
+  visit_table(&zb_transports, "launch", visit, context);
 }

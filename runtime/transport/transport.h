@@ -19,13 +19,8 @@ typedef struct zb_transport_params {
 /* A transport is shared by the ranks of a process; calls name the rank they act for, and each rank's calls come from
  * one thread. */
 typedef struct zb_transport_def {
-  const char *name; /* "threads" */
-  const char *summary;
-  /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to
-   * say. */
-  zb_status (*probe)(char *text, size_t size);
-  bool copies;           /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
-  bool on_virtual_clock; /* belongs to a device with a virtual clock; no way to launch ranks */
+  ZB_PART_MEMBERS;
+  bool copies; /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
   const zb_group_def *group_def; /* how the processes find each other; NULL: there is one process */
   zb_status (*open)(const zb_transport_params *params, zb_transport **out);
   void (*close)(zb_transport *transport);
@@ -63,21 +58,9 @@ typedef struct zb_transport_def {
 #define ZB_TRANSPORT(name) extern const zb_transport_def zb_transport_##name;
 #include "runtime/transport/transports.def"
 
-/* One row of transports.def: built in, or in a module. */
-typedef struct zb_transport_row {
-  const char *name;
-  const zb_transport_def *built_in;
-  const char *module;  /* a row of runtime/base/modules.def, if not built in */
-  const char *summary; /* of a module's; see zb_transport_summary */
-} zb_transport_row;
-
-int zb_transport_count(void);
-const zb_transport_row *zb_transport_at(int index);
-const char *zb_transport_summary(const zb_transport_row *row);
-/* The transport of a row. UNAVAILABLE, with what to install, if it is in a module that cannot be opened. out_path (may
- * be NULL): where the module lies, to be released with zb_free; NULL for what is built in. */
-zb_status zb_transport_open_row(const zb_transport_row *row, const zb_transport_def **out, char **out_path) ZB_MUST_USE;
-/* The same by name; USAGE with the nearest names if there is none of that name. */
+extern const zb_part_table zb_transports; /* transports.def */
+/* A transport by name; USAGE with the nearest names if there is none of that name, UNAVAILABLE if its module cannot be
+ * opened. */
 zb_status zb_transport_find(const char *name, const zb_transport_def **out) ZB_MUST_USE;
 
 #endif

@@ -393,6 +393,6 @@ static const zb_transport_def mpi = {
     ZB_PROCESSES_FUNCTIONS,
 };
 
-static const zb_transport_def *const transports[] = {&mpi, NULL};
+static const zb_part_def *const parts[] = {&mpi.part, NULL};
 
-ZB_MODULE_EXPORT = {.abi = ZB_MODULE_ABI, .build_id = ZB_BUILD_ID, .name = "mpi", .transports = transports};
+ZB_MODULE_EXPORT = {.abi = ZB_MODULE_ABI, .build_id = ZB_BUILD_ID, .name = "mpi", .parts = parts};

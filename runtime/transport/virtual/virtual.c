@@ -208,7 +208,7 @@ const char *zb_virtual_state_text(const zb_transport *transport, int message, ch
 const zb_transport_def zb_transport_virtual = {
     .name = "virtual",
     .summary = "messages on the virtual clock of the sim device",
-    .on_virtual_clock = true,
+    .unlisted = true,
     .open = transport_open,
     .close = transport_close,
     .post_send = post,

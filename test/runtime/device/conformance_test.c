@@ -184,12 +184,12 @@ static void run_all_cases(void) {
 }
 
 static void cases_on_cpu(void) {
-  CU_ASSERT_FATAL(open_device(zb_device_at(0)->built_in, false));
+  CU_ASSERT_FATAL(open_device(&zb_device_cpu, false));
   run_all_cases();
 }
 
 static void cases_on_sim(void) {
-  CU_ASSERT_FATAL(open_device(zb_device_at(1)->built_in, false));
+  CU_ASSERT_FATAL(open_device(&zb_device_sim, false));
   run_all_cases();
 }
 

@@ -232,7 +232,7 @@ static const char *other_instruction_set(void) { return "abacus"; }
 
 static void *run_player(void *argument) {
   player *p = argument;
-  zb_device_def device = *zb_device_at(0)->built_in; /* cpu */
+  zb_device_def device = zb_device_cpu;
   device.transport = &transport_def;
   if (p->process == 1 && p->play->other_machine) device.instruction_set = other_instruction_set;
   this_process = p->process;

@@ -137,18 +137,18 @@ static void test_tables(void) {
   TINY_OK(zb_transport_find("virtual", &transport)); /* for the sim device */
   tiny_expect(zb_device_find("sin", &device), ZB_USAGE, "did you mean 'sim'?");
   tiny_expect(zb_device_find("quantum", &device), ZB_USAGE, "known: cpu, sim");
-  for (int i = 0; i < zb_transport_count(); ++i) {
-    const zb_transport_row *row = zb_transport_at(i);
+  for (int i = 0; i < zb_transports.count; ++i) {
+    const zb_part_row *row = &zb_transports.rows[i];
     if (!row->built_in) continue;
     TINY_OK(zb_transport_find(row->name, &transport));
-    CU_ASSERT_PTR_EQUAL(transport, row->built_in);
+    CU_ASSERT_PTR_EQUAL(&transport->part, row->built_in);
     CU_ASSERT_STRING_EQUAL(row->name, row->built_in->name);
   }
-  for (int i = 0; i < zb_device_count(); ++i) {
-    const zb_device_row *row = zb_device_at(i);
+  for (int i = 0; i < zb_devices.count; ++i) {
+    const zb_part_row *row = &zb_devices.rows[i];
     if (!row->built_in) continue;
     TINY_OK(zb_device_find(row->name, &device));
-    CU_ASSERT_PTR_EQUAL(device, row->built_in);
+    CU_ASSERT_PTR_EQUAL(&device->part, row->built_in);
     CU_ASSERT_STRING_EQUAL(row->name, row->built_in->name);
   }
   const char *name = NULL, *summary = NULL;
@@ -173,8 +173,8 @@ static void count_part(void *context, const zb_runtime_part *part) {
 static void test_parts(void) {
   int counts[2] = {0, 0};
   zb_runtime_parts(count_part, counts);
-  CU_ASSERT_EQUAL(counts[1], zb_device_count());
-  CU_ASSERT_EQUAL(counts[0], zb_transport_count() - 1);
+  CU_ASSERT_EQUAL(counts[1], zb_devices.count);
+  CU_ASSERT_EQUAL(counts[0], zb_transports.count - 1);
 }
 
 int main(void) {

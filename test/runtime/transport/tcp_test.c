@@ -330,7 +330,7 @@ static void *run_trainer(void *argument) {
   zb_bootstrap bootstrap;
   zb_session *session = NULL;
   zb_store *weights = tiny_weights();
-  zb_device_def device = *zb_device_at(0)->built_in; /* cpu */
+  zb_device_def device = zb_device_cpu;
   zb_session_params params = {.data = self->data, .bootstrap = &bootstrap, .timeout_ms = 20 * SECOND_MS};
   zb_session_sources sources = {.plan = tiny_plan(), .weights = weights, .device = &device};
   device.transport_between = &between;

@@ -54,6 +54,6 @@ static zb_status probe(char *text, size_t size) {
 static const zb_device_def cuda_device = {ZB_CUDA_DEVICE, .transport_between = &zb_transport_nccl,
                                           .summary = "an NVIDIA GPU a process, shared by its ranks", .probe = probe,
                                           .open = open_here};
-static const zb_device_def *const devices[] = {&cuda_device, NULL};
+static const zb_part_def *const parts[] = {&cuda_device.part, NULL};
 
-ZB_MODULE_EXPORT = {.abi = ZB_MODULE_ABI, .build_id = ZB_BUILD_ID, .name = "cuda", .devices = devices};
+ZB_MODULE_EXPORT = {.abi = ZB_MODULE_ABI, .build_id = ZB_BUILD_ID, .name = "cuda", .parts = parts};
