@@ -6,7 +6,6 @@
  */
 #include "passes/schedule/text/cells.h"
 
-#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 #include <limits.h>
@@ -58,23 +57,15 @@ size_t zb_cells_row(const zb_order_cells *cells, size_t index) {
   return low;
 }
 
-zb_status zb_cells_add(zb_order_cells *cells, zb_cell cell) {
-  if (!zb_grow((void **)&cells->cells, &cells->capacity, cells->count + 1, sizeof cell)) return ZB_OUT_OF_MEMORY();
-  cells->cells[cells->count++] = cell;
-  return NULL;
+void zb_cells_add(zb_order_cells *cells, zb_cell cell) {
+  if (zb_arena_grow(&cells->arena, (void **)&cells->cells, &cells->capacity, cells->count + 1, sizeof cell))
+    cells->cells[cells->count++] = cell;
 }
 
-zb_status zb_cells_end_row(zb_order_cells *cells) {
-  if (!zb_grow((void **)&cells->row_end, &cells->row_capacity, cells->rows + 1, sizeof *cells->row_end))
-    return ZB_OUT_OF_MEMORY();
-  cells->row_end[cells->rows++] = cells->count;
-  return NULL;
-}
-
-void zb_cells_deinit(zb_order_cells *cells) {
-  zb_free(cells->cells);
-  zb_free(cells->row_end);
-  *cells = (zb_order_cells){0};
+void zb_cells_end_row(zb_order_cells *cells) {
+  if (zb_arena_grow(&cells->arena, (void **)&cells->row_end, &cells->row_capacity, cells->rows + 1,
+                    sizeof *cells->row_end))
+    cells->row_end[cells->rows++] = cells->count;
 }
 
 /* ---- Errors ---- */
@@ -196,7 +187,8 @@ static zb_status read_overlap(scanner *s, const char *at, const char *end) {
   if ((size_t)(end - close) != sizeof name || strncmp(close + 1, name, sizeof name - 1) != 0)
     return WRONG(close + 1, "expected %s after ')', got '%.*s'", name, shown(close + 1, end), close + 1);
   const size_t head = s->out->count;
-  ZB_TRY(zb_cells_add(s->out, (zb_cell){.column = column(s, at), .action = ZB_ACTION_OVERLAP}));
+  zb_cells_add(s->out, (zb_cell){.column = column(s, at), .action = ZB_ACTION_OVERLAP});
+  ZB_TRY(zb_arena_status(&s->out->arena));
   for (const char *part = at + 1; part <= close;) {
     const char *stop = memchr(part, ';', (size_t)(close - part));
     if (!stop) stop = close;
@@ -206,7 +198,7 @@ static zb_status read_overlap(scanner *s, const char *at, const char *end) {
     ZB_TRY(read_action(s, first, last, &cell));
     if (actions[cell.action].action_class > ZB_ACTION_WHOLE)
       return WRONG(first, "expected jobs (F, I, W, B) in %s, got '%.*s'", name, shown(first, last), first);
-    ZB_TRY(zb_cells_add(s->out, cell));
+    zb_cells_add(s->out, cell);
     ++s->out->cells[head].micro_batch;
     part = stop + 1;
   }
@@ -226,7 +218,7 @@ static zb_status read_csv_line(scanner *s, const char *end) {
       ZB_TRY(read_overlap(s, first, last));
     } else {
       if (first < last) ZB_TRY(read_action(s, first, last, &cell));
-      ZB_TRY(zb_cells_add(s->out, cell));
+      zb_cells_add(s->out, cell);
     }
     at = stop + 1;
   }
@@ -244,17 +236,18 @@ static zb_status read_text_line(scanner *s, const char *end) {
       ++stop;
     zb_cell cell;
     ZB_TRY(read_action(s, at, stop, &cell));
-    ZB_TRY(zb_cells_add(s->out, cell));
+    zb_cells_add(s->out, cell);
     at = stop;
   }
   return NULL;
 }
 
-static zb_status split_lines(zb_source *source, zb_order_cells *out) {
+static void split_lines(zb_source *source, zb_order_cells *out) {
   const char *text = source->text;
   for (size_t at = 0; at < source->bytes;) {
-    if (!zb_grow((void **)&source->lines, &source->line_capacity, source->line_count + 2, sizeof *source->lines))
-      return ZB_OUT_OF_MEMORY();
+    if (!zb_arena_grow(&out->arena, (void **)&source->lines, &source->line_capacity, source->line_count + 2,
+                       sizeof *source->lines))
+      return;
     const char *stop = memchr(text + at, '\n', source->bytes - at);
     source->lines[source->line_count++] = at;
     out->last_line_ends = stop != NULL;
@@ -262,7 +255,6 @@ static zb_status split_lines(zb_source *source, zb_order_cells *out) {
     at = stop ? (size_t)(stop - text) + 1 : source->bytes;
     source->lines[source->line_count] = at;
   }
-  return NULL;
 }
 
 /* ---- What the cells say about the file ---- */
@@ -303,7 +295,8 @@ zb_status zb_cells_read(zb_source *source, zb_order_cells *out) {
   *out = (zb_order_cells){0};
   if (source->bytes > BYTES_MAX)
     return ZB_ERROR(INVALID, "%s: expected at most %zu bytes, got %zu", source->name, BYTES_MAX, source->bytes);
-  ZB_TRY(split_lines(source, out));
+  split_lines(source, out);
+  ZB_TRY(zb_arena_status(&out->arena));
   if (source->line_count == 0)
     return ZB_ERROR(INVALID, "%s: expected a line of jobs for each rank, got an empty file", source->name);
   const bool csv = memchr(source->text, ',', source->bytes) || memchr(source->text, '(', source->bytes);
@@ -316,8 +309,9 @@ zb_status zb_cells_read(zb_source *source, zb_order_cells *out) {
     if (first == last)
       return zb_source_error(source, line, 1, "expected the jobs of rank %zu, got an empty line", line);
     ZB_TRY(csv ? read_csv_line(&s, end) : read_text_line(&s, end));
-    ZB_TRY(zb_cells_end_row(out));
+    zb_cells_end_row(out);
   }
+  ZB_TRY(zb_arena_status(&out->arena));
   return decide(source, out);
 }
 

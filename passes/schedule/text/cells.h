@@ -56,9 +56,10 @@ struct zb_order_cells {
   zb_order_form form;
   bool b_is_part; /* B is the gradient of the input alone */
   bool crlf, last_line_ends;
+  zb_arena arena; /* of these; it remembers that a cell or a row found no memory */
 };
 
-/* The text that messages point into. Borrowed, but for lines. */
+/* The text that messages point into. Borrowed; lines are in the arena of the cells. */
 typedef struct zb_source {
   const char *name, *text;
   size_t bytes;
@@ -72,11 +73,10 @@ zb_status zb_source_error(const zb_source *source, size_t line, int column, cons
 
 /* Reads all cells and decides the form and the meaning of B. */
 zb_status zb_cells_read(zb_source *source, zb_order_cells *out) ZB_MUST_USE;
-zb_status zb_cells_add(zb_order_cells *cells, zb_cell cell) ZB_MUST_USE;
-zb_status zb_cells_end_row(zb_order_cells *cells) ZB_MUST_USE;
+void zb_cells_add(zb_order_cells *cells, zb_cell cell);
+void zb_cells_end_row(zb_order_cells *cells);
 /* The text of all rows (zb_free); NULL when out of memory. */
 char *zb_cells_text(const zb_order_cells *cells);
-void zb_cells_deinit(zb_order_cells *cells);
 
 /* What a cell means here; the class of idle and overlap entries is ZB_ACTION_NONE. */
 zb_action_class zb_cell_class(const zb_order_cells *cells, const zb_cell *cell);

@@ -350,7 +350,6 @@ zb_status zb_order_read(const char *name, const char *text, size_t bytes, const 
   ZB_TRY_GOTO(check(&r, out));
 cleanup:
   zb_arena_deinit(&arena);
-  zb_free(source.lines);
   if (status) zb_order_file_deinit(out);
   return status;
 }
@@ -369,7 +368,7 @@ void zb_order_file_deinit(zb_order_file *file) {
   zb_order_deinit(&file->order);
   zb_free(file->stage_rank);
   zb_free(file->file_micro_batch);
-  if (file->cells) zb_cells_deinit(file->cells);
+  if (file->cells) zb_arena_deinit(&file->cells->arena);
   zb_free(file->cells);
   *file = (zb_order_file){0};
 }

@@ -14,44 +14,36 @@
 typedef struct writer {
   const zb_problem *problem;
   const zb_order *order; /* whole_backward: one cell a backward */
-  zb_order_cells cells;
+  zb_order_cells cells;  /* its arena is that of all here */
   zb_lowering lowering;
   size_t *first, *sorted; /* transfers by rank: sorted[first[r]..first[r + 1]) in their order, both ends */
   int *left;              /* [stages] jobs that are still to come */
   int *left_w;            /* [stages] the same of W */
-  zb_arena arena;
 } writer;
 
-static void writer_deinit(writer *w) {
-  zb_cells_deinit(&w->cells);
-  zb_lowering_deinit(&w->lowering);
-  zb_arena_deinit(&w->arena);
-}
-
-static zb_status add(writer *w, zb_action action, int stage, int micro_batch) {
-  return zb_cells_add(&w->cells, (zb_cell){.stage = stage, .micro_batch = micro_batch, .action = action});
+static void add(writer *w, zb_action action, int stage, int micro_batch) {
+  zb_cells_add(&w->cells, (zb_cell){.stage = stage, .micro_batch = micro_batch, .action = action});
 }
 
 /* Adds the job at *index, and moves behind it. */
-static zb_status add_job(writer *w, int rank, int *index) {
+static void add_job(writer *w, int rank, int *index) {
   static const zb_action csv[] = {ZB_ACTION_F, ZB_ACTION_I, ZB_ACTION_W},
                          text[] = {ZB_ACTION_F, ZB_ACTION_B, ZB_ACTION_W};
   const zb_job job = w->order->jobs[rank][*index];
   const bool is_text = w->cells.form == ZB_FORM_TEXT, whole = zb_order_is_whole(w->order, rank, *index);
   *index += whole ? 2 : 1;
-  if (whole) return add(w, is_text ? ZB_ACTION_BW : ZB_ACTION_B, job.stage, job.micro_batch);
-  return add(w, (is_text ? text : csv)[job.kind], job.stage, job.micro_batch);
+  const zb_action action = whole ? (is_text ? ZB_ACTION_BW : ZB_ACTION_B) : (is_text ? text : csv)[job.kind];
+  add(w, action, job.stage, job.micro_batch);
 }
 
 /* ---- TEXT and COMPUTE_ONLY ---- */
 
-static zb_status add_jobs(writer *w) {
+static void add_jobs(writer *w) {
   for (int rank = 0; rank < w->order->ranks; ++rank) {
     for (int i = 0; i < w->order->counts[rank];)
-      ZB_TRY(add_job(w, rank, &i));
-    ZB_TRY(zb_cells_end_row(&w->cells));
+      add_job(w, rank, &i);
+    zb_cells_end_row(&w->cells);
   }
-  return NULL;
 }
 
 /* The order with one job a cell: B for B and W. */
@@ -65,17 +57,16 @@ static zb_status make_steps_order(const zb_order *order, zb_order *out) {
   return NULL;
 }
 
-static zb_status add_rows_of_steps(writer *w, zb_job_times *const *times) {
+static void add_rows_of_steps(writer *w, zb_job_times *const *times) {
   for (int rank = 0; rank < w->order->ranks; ++rank) {
     int64_t column = 0;
     for (int i = 0, cell = 0; i < w->order->counts[rank]; ++cell, ++column) {
       for (; column < times[rank][cell].start_ps; ++column)
-        ZB_TRY(add(w, ZB_ACTION_IDLE, 0, 0));
-      ZB_TRY(add_job(w, rank, &i));
+        add(w, ZB_ACTION_IDLE, 0, 0);
+      add_job(w, rank, &i);
     }
-    ZB_TRY(zb_cells_end_row(&w->cells));
+    zb_cells_end_row(&w->cells);
   }
-  return NULL;
 }
 
 /* Every cell takes one step, and messages none: the start of a cell is its column. */
@@ -85,14 +76,14 @@ static zb_status add_steps(writer *w) {
   zb_problem unit;
   zb_status status = NULL;
   int *done;
-  ZB_TRY_GOTO(zb_unit_problem(w->problem, &w->arena, &unit));
+  ZB_TRY_GOTO(zb_unit_problem(w->problem, &w->cells.arena, &unit));
   ZB_TRY_GOTO(zb_model_init(&unit, &model));
   ZB_TRY_GOTO(make_steps_order(w->order, &order));
-  zb_job_times **times = zb_order_times(&order, &w->arena);
-  ZB_TAKE(&w->arena, done, unit.ranks);
-  ZB_TRY_GOTO(zb_arena_status(&w->arena));
+  zb_job_times **times = zb_order_times(&order, &w->cells.arena);
+  ZB_TAKE(&w->cells.arena, done, unit.ranks);
+  ZB_TRY_GOTO(zb_arena_status(&w->cells.arena));
   ZB_TRY_GOTO(zb_order_run(&model, &order, done, times));
-  ZB_TRY_GOTO(add_rows_of_steps(w, times));
+  add_rows_of_steps(w, times);
 cleanup:
   zb_order_deinit(&order);
   zb_model_deinit(&model);
@@ -104,9 +95,9 @@ cleanup:
 static zb_status sort_by_rank(writer *w) {
   const int *stage_rank = w->problem->stage_rank;
   const size_t ranks = (size_t)w->order->ranks, count = w->lowering.count;
-  ZB_TAKE(&w->arena, w->first, ranks + 2);
-  ZB_TAKE(&w->arena, w->sorted, 2 * count);
-  ZB_TRY(zb_arena_status(&w->arena));
+  ZB_TAKE(&w->cells.arena, w->first, ranks + 2);
+  ZB_TAKE(&w->cells.arena, w->sorted, 2 * count);
+  ZB_TRY(zb_arena_status(&w->cells.arena));
   /* first[r + 2] counts, first[r + 1] is where the next one goes, and in the end where they end. */
   for (size_t i = 0; i < count; ++i) {
     ++w->first[stage_rank[w->lowering.transfers[i].source] + 2];
@@ -122,61 +113,57 @@ static zb_status sort_by_rank(writer *w) {
 }
 
 /* The sends and receives of the rank before its job at index; *at moves behind them. */
-static zb_status add_operations(writer *w, int rank, int index, size_t *at) {
+static void add_operations(writer *w, int rank, int index, size_t *at) {
   for (; *at < w->first[rank + 1]; ++*at) {
     const zb_transfer *t = &w->lowering.transfers[w->sorted[*at]];
     const bool send = w->problem->stage_rank[t->source] == rank;
-    if ((send ? t->send_at : t->receive_at) > index) return NULL;
+    if ((send ? t->send_at : t->receive_at) > index) return;
     const zb_action action =
         t->kind == ZB_F ? (send ? ZB_ACTION_SEND_F : ZB_ACTION_RECV_F) : (send ? ZB_ACTION_SEND_B : ZB_ACTION_RECV_B);
-    ZB_TRY(add(w, action, send ? t->source : t->destination, t->micro_batch));
+    add(w, action, send ? t->source : t->destination, t->micro_batch);
   }
-  return NULL;
 }
 
-static zb_status add_unshards(writer *w, int rank) {
+static void add_unshards(writer *w, int rank) {
   for (int i = 0; i < w->order->counts[rank]; ++i) {
     const zb_job job = w->order->jobs[rank][i];
     int *left = &w->left[job.stage];
-    if (*left == 0) ZB_TRY(add(w, ZB_ACTION_UNSHARD, job.stage, 0));
-    ++*left;
+    if ((*left)++ == 0) add(w, ZB_ACTION_UNSHARD, job.stage, 0);
     if (job.kind == ZB_W) ++w->left_w[job.stage];
   }
-  return NULL;
 }
 
 /* What follows on the jobs at from..to-1 and their sends. */
-static zb_status add_ends(writer *w, int rank, int from, int to) {
+static void add_ends(writer *w, int rank, int from, int to) {
   for (int i = from; i < to; ++i) {
     const zb_job job = w->order->jobs[rank][i];
-    if (job.kind == ZB_W && --w->left_w[job.stage] == 0) ZB_TRY(add(w, ZB_ACTION_REDUCE_GRAD, job.stage, 0));
-    if (--w->left[job.stage] == 0) ZB_TRY(add(w, ZB_ACTION_RESHARD, job.stage, 0));
+    if (job.kind == ZB_W && --w->left_w[job.stage] == 0) add(w, ZB_ACTION_REDUCE_GRAD, job.stage, 0);
+    if (--w->left[job.stage] == 0) add(w, ZB_ACTION_RESHARD, job.stage, 0);
   }
-  return NULL;
 }
 
-static zb_status add_row_with_operations(writer *w, int rank) {
+static void add_row_with_operations(writer *w, int rank) {
   size_t at = w->first[rank];
   int from = 0, i = 0;
-  ZB_TRY(add_unshards(w, rank));
+  add_unshards(w, rank);
   for (;;) {
-    ZB_TRY(add_operations(w, rank, i, &at));
-    ZB_TRY(add_ends(w, rank, from, i));
+    add_operations(w, rank, i, &at);
+    add_ends(w, rank, from, i);
     if (i == w->order->counts[rank]) break;
     from = i;
-    ZB_TRY(add_job(w, rank, &i));
+    add_job(w, rank, &i);
   }
-  return zb_cells_end_row(&w->cells);
+  zb_cells_end_row(&w->cells);
 }
 
 static zb_status add_with_operations(writer *w) {
   ZB_TRY(zb_order_lower(w->problem, w->order, &w->lowering));
   ZB_TRY(sort_by_rank(w));
-  ZB_TAKE(&w->arena, w->left, w->problem->stages);
-  ZB_TAKE(&w->arena, w->left_w, w->problem->stages);
-  ZB_TRY(zb_arena_status(&w->arena));
+  ZB_TAKE(&w->cells.arena, w->left, w->problem->stages);
+  ZB_TAKE(&w->cells.arena, w->left_w, w->problem->stages);
+  ZB_TRY(zb_arena_status(&w->cells.arena));
   for (int rank = 0; rank < w->order->ranks; ++rank)
-    ZB_TRY(add_row_with_operations(w, rank));
+    add_row_with_operations(w, rank);
   return NULL;
 }
 
@@ -233,17 +220,19 @@ zb_status zb_order_write(const zb_problem *problem, const zb_order *order, const
   w.cells.crlf = style->form != ZB_FORM_TEXT;
   w.cells.last_line_ends = true;
   zb_status status = NULL;
-  ZB_TRY_GOTO(as_chain(problem, order, style->form, &w.arena, &chain));
+  ZB_TRY_GOTO(as_chain(problem, order, style->form, &w.cells.arena, &chain));
   if (style->form == ZB_FORM_COMPUTE_COMMS)
     ZB_TRY_GOTO(add_with_operations(&w));
   else if (style->form == ZB_FORM_COMPUTE_ONLY && style->idle_cells)
     ZB_TRY_GOTO(add_steps(&w));
   else
-    ZB_TRY_GOTO(add_jobs(&w));
+    add_jobs(&w);
+  ZB_TRY_GOTO(zb_arena_status(&w.cells.arena));
   *out = zb_cells_text(&w.cells);
   if (!*out) status = ZB_OUT_OF_MEMORY();
 cleanup:
-  writer_deinit(&w);
+  zb_lowering_deinit(&w.lowering);
+  zb_arena_deinit(&w.cells.arena);
   return status;
 }
 
