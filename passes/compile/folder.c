@@ -4,7 +4,6 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/folder.h"
 #include "runtime/base/map.h"
-#include "runtime/base/text.h"
 
 #include <string.h>
 
@@ -41,13 +40,6 @@ cleanup:
 /* What a compile writes. */
 static const char *const folder_files[] = {"weights.safetensors", "constants.safetensors", "plan.zb"};
 enum { FILE_WEIGHTS, FILE_CONSTANTS, FILE_PLAN, FILE_COUNT };
-
-static char *join(const char *folder, const char *name) {
-  zb_text path;
-  zb_text_init(&path);
-  zb_text_add(&path, "%s/%s", folder, name);
-  return zb_text_take(&path);
-}
 
 typedef struct file_writer {
   char *paths[FILE_COUNT];
@@ -100,7 +92,7 @@ static const zb_folder_kind folder_kind = {.purpose = "write the plan to",
 static zb_status write_temporary(const zb_folder *folder, file_writer *w) {
   zb_status status = NULL;
   for (int i = 0; i < FILE_COUNT; ++i)
-    if (!(w->paths[i] = join(folder->temporary, folder_files[i]))) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    if (!(w->paths[i] = zb_folder_file(folder->temporary, folder_files[i]))) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   status = write_files(w);
 cleanup:
   for (int i = 0; i < FILE_COUNT; ++i)

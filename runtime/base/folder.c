@@ -4,6 +4,7 @@
 
 #include "runtime/base/folder.h"
 #include "runtime/base/file.h"
+#include "runtime/base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +15,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+char *zb_folder_file(const char *folder, const char *name) {
+  zb_text path = {0};
+  zb_text_add(&path, "%s/%s", folder, name);
+  return zb_text_take(&path);
+}
 
 bool zb_is_folder(const char *path) {
   struct stat info;

@@ -53,6 +53,8 @@ zb_status zb_folder_abandon(const zb_folder *folder) ZB_MUST_USE;
 zb_status zb_folder_commit(const zb_folder *folder, bool by_exchange, bool *out_done) ZB_MUST_USE;
 
 bool zb_is_folder(const char *path);
+/* FOLDER/NAME, to be released with zb_free; NULL when out of memory. */
+char *zb_folder_file(const char *folder, const char *name) ZB_MUST_USE;
 /* FOLDER, or FOLDER.old where a writer was stopped between its two moves. */
 const char *zb_folder_present(const zb_folder *folder);
 

@@ -1,6 +1,7 @@
 /* Checkpoints: see checkpoint.h. Tests: test/runtime/exec/checkpoint_test.c. */
 #include "runtime/exec/checkpoint.h"
 
+#include "runtime/base/arena.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 
@@ -14,32 +15,23 @@
 
 #define WEIGHTS_FILE "weights.safetensors"
 #define OPTIMIZER_FILE "optimizer.safetensors"
-/* Of a save by several processes: one file each, and an index as Hugging Face's loaders look for it. */
-#define WEIGHTS_PART "weights-%05d-of-%05d.safetensors"
-#define OPTIMIZER_PART "optimizer-%05d-of-%05d.safetensors"
+/* Of a save by several processes: an index over one file of each, as Hugging Face's loaders look for it. */
 #define WEIGHTS_INDEX "model.safetensors.index.json"
 #define OPTIMIZER_INDEX "optimizer.safetensors.index.json"
 #define FORMAT "zb-checkpoint-1"
 #define IN_PLACE "the new checkpoint is in '%s'"
 enum { NAME_BYTES = 64 };
+/* How the files of a store are called: one, or one a process, "STEM-00001-of-00002.safetensors", with an index. */
+typedef struct store_files {
+  const char *stem, *file, *index;
+} store_files;
+static const store_files weights_files = {"weights", WEIGHTS_FILE, WEIGHTS_INDEX},
+                         optimizer_files = {"optimizer", OPTIMIZER_FILE, OPTIMIZER_INDEX};
 static const int64_t count_most = INT64_C(1) << 53; /* of steps and rows: what is added to them does not overflow */
 
 /* What all files of one save have in common. */
 static const char *const common_keys[] = {"zb.format", "zb.model_hash",    "zb.optimizer",
                                           "zb.step",   "zb.data_position", NULL};
-
-static char *text_of(const char *format, ...) ZB_PRINTF(1, 2);
-static char *text_of(const char *format, ...) {
-  va_list arguments, again;
-  va_start(arguments, format);
-  va_copy(again, arguments);
-  int length = vsnprintf(NULL, 0, format, arguments);
-  va_end(arguments);
-  char *text = length < 0 ? NULL : zb_alloc((size_t)length + 1);
-  if (text) vsnprintf(text, (size_t)length + 1, format, again);
-  va_end(again);
-  return text;
-}
 
 static bool is_ours(const char *name) {
   /* With what a stopped writer leaves: NAME.tmp.PID. */
@@ -87,7 +79,7 @@ zb_status zb_checkpoint_try_part(const char *folder, int part, int parts) {
   ZB_TRY(zb_folder_find(folder, &kind, &at));
   ZB_TRY(check_seen(at.temporary, part));
   snprintf(name, sizeof name, WEIGHTS_FILE ".try-%d-of-%d", part + 1, parts);
-  char *path = text_of("%s/%s", at.temporary, name);
+  char *path = zb_folder_file(at.temporary, name);
   if (!path) return ZB_OUT_OF_MEMORY();
   zb_status status = zb_file_write_atomic(path, name, 1), failure = NULL;
   if (!status) unlink(path);
@@ -138,18 +130,21 @@ static zb_status set_metadata(zb_store *store, const zb_plan *plan, const zb_che
   return NULL;
 }
 
-static zb_status write_store(const zb_store *store, const char *folder, const char *name) {
-  char *path = text_of("%s/%s", folder, name);
-  if (!path) return ZB_OUT_OF_MEMORY();
-  zb_status status = zb_store_write(store, path);
-  zb_free(path);
-  return status;
+/* The name of the file of a part; of a save in one part the fixed one. */
+static void name_part(const store_files *files, int part, int parts, char name[NAME_BYTES]) {
+  if (parts > 1)
+    snprintf(name, NAME_BYTES, "%s-%05d-of-%05d.safetensors", files->stem, part + 1, parts);
+  else
+    snprintf(name, NAME_BYTES, "%s", files->file);
 }
 
-/* The names of the files of a part; of a save in one part the fixed ones. */
-static void part_names(int part, int parts, char weights[NAME_BYTES], char optimizer[NAME_BYTES]) {
-  snprintf(weights, NAME_BYTES, parts > 1 ? WEIGHTS_PART : WEIGHTS_FILE, part + 1, parts);
-  snprintf(optimizer, NAME_BYTES, parts > 1 ? OPTIMIZER_PART : OPTIMIZER_FILE, part + 1, parts);
+static zb_status write_store(const zb_store *store, const char *folder, const store_files *files, int part, int parts) {
+  char name[NAME_BYTES];
+  name_part(files, part, parts, name);
+  char *path = zb_folder_file(folder, name);
+  zb_status status = path ? zb_store_write(store, path) : ZB_OUT_OF_MEMORY();
+  zb_free(path);
+  return status;
 }
 
 zb_status zb_checkpoint_begin(const char *folder) {
@@ -161,38 +156,27 @@ zb_status zb_checkpoint_begin(const char *folder) {
 zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint, int part,
                                    int parts) {
   zb_folder at;
-  char weights[NAME_BYTES], optimizer[NAME_BYTES];
-  part_names(part, parts, weights, optimizer);
   ZB_TRY(zb_folder_find(folder, &kind, &at));
   ZB_TRY(check_seen(at.temporary, part));
   ZB_TRY(set_metadata(checkpoint->weights, plan, checkpoint));
   ZB_TRY(set_metadata(checkpoint->optimizer, plan, checkpoint));
-  ZB_TRY(write_store(checkpoint->weights, at.temporary, weights));
-  return write_store(checkpoint->optimizer, at.temporary, optimizer);
+  ZB_TRY(write_store(checkpoint->weights, at.temporary, &weights_files, part, parts));
+  return write_store(checkpoint->optimizer, at.temporary, &optimizer_files, part, parts);
 }
 
-/* Both indexes over the files of all parts. */
-static zb_status write_indexes(const char *temporary, int parts) {
-  zb_status status = NULL;
-  char (*names)[NAME_BYTES] = zb_alloc(sizeof *names * 2 * (size_t)parts);
-  const char **files = zb_alloc(sizeof(char *) * 2 * (size_t)parts);
-  char *weights = text_of("%s/" WEIGHTS_INDEX, temporary), *optimizer = text_of("%s/" OPTIMIZER_INDEX, temporary);
-  if (!names || !files || !weights || !optimizer) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
+/* The index over the files of all parts. */
+static zb_status write_index(const char *temporary, const store_files *files, int parts) {
+  zb_arena memory = {0};
+  const char **names = ZB_NEW(&memory, const char *, parts);
+  char *path = zb_folder_file(temporary, files->index), name[NAME_BYTES];
+  for (int i = 0; names && i < parts; ++i) {
+    name_part(files, i, parts, name);
+    names[i] = zb_arena_strdup(&memory, name);
   }
-  for (int i = 0; i < parts; ++i) {
-    part_names(i, parts, names[i], names[parts + i]);
-    files[i] = names[i];
-    files[parts + i] = names[parts + i];
-  }
-  ZB_TRY_GOTO(zb_store_write_index(weights, files, parts));
-  status = zb_store_write_index(optimizer, files + parts, parts);
-cleanup:
-  zb_free(names);
-  zb_free(files);
-  zb_free(weights);
-  zb_free(optimizer);
+  zb_status status = path ? zb_arena_status(&memory) : ZB_OUT_OF_MEMORY();
+  if (!status) status = zb_store_write_index(path, names, parts);
+  zb_free(path);
+  zb_arena_deinit(&memory);
   return status;
 }
 
@@ -202,7 +186,8 @@ zb_status zb_checkpoint_commit_by(const char *folder, int parts, bool by_exchang
   zb_folder at;
   bool done = false;
   ZB_TRY(zb_folder_find(folder, &kind, &at));
-  if (parts > 1) ZB_TRY(write_indexes(at.temporary, parts));
+  if (parts > 1) ZB_TRY(write_index(at.temporary, &weights_files, parts));
+  if (parts > 1) ZB_TRY(write_index(at.temporary, &optimizer_files, parts));
   zb_status status = zb_folder_commit(&at, by_exchange, &done);
   return status && done ? zb_status_note(status, IN_PLACE, at.path) : status;
 }
@@ -223,18 +208,21 @@ zb_status zb_checkpoint_abandon(const char *folder, zb_status status) {
 
 /* ---- Reading ---- */
 
-/* One file, or several with an index. */
-static zb_status open_store(const char *folder, const char *name, const char *index, zb_store **out) {
-  char *path = text_of("%s/%s", folder, name), *index_path = text_of("%s/%s", folder, index);
-  zb_status status = NULL;
-  if (!path || !index_path)
-    status = ZB_OUT_OF_MEMORY();
-  else if (access(index_path, F_OK) == 0)
-    status = zb_store_open_index(index_path, common_keys, out);
-  else
-    status = zb_store_open(path, out);
+static bool has_file(const char *folder, const char *name) {
+  char *path = zb_folder_file(folder, name);
+  bool found = path && access(path, F_OK) == 0;
   zb_free(path);
-  zb_free(index_path);
+  return found;
+}
+
+/* One file, or several with an index. */
+static zb_status open_store(const char *folder, const store_files *files, zb_store **out) {
+  bool by_index = has_file(folder, files->index);
+  char *path = zb_folder_file(folder, by_index ? files->index : files->file);
+  zb_status status = !path      ? ZB_OUT_OF_MEMORY()
+                     : by_index ? zb_store_open_index(path, common_keys, out)
+                                : zb_store_open(path, out);
+  zb_free(path);
   return status;
 }
 
@@ -336,13 +324,6 @@ static zb_status check_optimizer(const char *folder, const zb_plan *plan, const 
                         "compile the plan with zbc --optimizer '%s'", saved);
 }
 
-static bool has_file(const char *folder, const char *name) {
-  char *path = text_of("%s/%s", folder, name);
-  bool found = path && access(path, F_OK) == 0;
-  zb_free(path);
-  return found;
-}
-
 /* A checkpoint of somebody else's, or one of ours whose optimizer state was left behind, is no place to go on from. */
 static zb_status check_optimizer_is_there(const char *folder) {
   bool weights =
@@ -355,8 +336,8 @@ static zb_status check_optimizer_is_there(const char *folder) {
 static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoint *out) {
   int64_t optimizer_step = 0;
   ZB_TRY(check_optimizer_is_there(folder));
-  ZB_TRY(open_store(folder, WEIGHTS_FILE, WEIGHTS_INDEX, &out->weights));
-  ZB_TRY(open_store(folder, OPTIMIZER_FILE, OPTIMIZER_INDEX, &out->optimizer));
+  ZB_TRY(open_store(folder, &weights_files, &out->weights));
+  ZB_TRY(open_store(folder, &optimizer_files, &out->optimizer));
   ZB_TRY(check_model(folder, plan, out));
   ZB_TRY(check_optimizer(folder, plan, out));
   ZB_TRY(number_of(out->weights, "zb.step", folder, &out->step));

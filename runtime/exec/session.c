@@ -15,13 +15,6 @@
 
 enum { THREADS_MAX = 1024, TIMEOUT_MS = 60000, TELL_MS = 3000, SAID_BYTES = 64 << 20 };
 
-static char *join(const char *folder, const char *name) {
-  size_t bytes = strlen(folder) + strlen(name) + 2;
-  char *path = zb_alloc(bytes);
-  if (path) snprintf(path, bytes, "%s/%s", folder, name);
-  return path;
-}
-
 /* ---- What can be known before anything is made ---- */
 
 /* How processes were launched that nothing else is said of; NULL: by no launcher. */
@@ -168,7 +161,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
                           .local_process = params->bootstrap && params->bootstrap->local_process > 0
                                                ? params->bootstrap->local_process
                                                : 0,
-                          .threads = params->threads > 0 ? params->threads : 1,
+                          .threads = session->params.threads,
                           .no_kernels = params->no_kernels,
                           .reference = params->reference,
                           .tf32 = params->tf32,
@@ -222,7 +215,7 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
   poison = true;
 #endif
   zb_transport_params transport = {.plan = session->plan,
-                                   .threads = params->threads,
+                                   .threads = session->params.threads,
                                    .seed = params->seed,
                                    .timeout_ms = session->timeout_ms,
                                    .group = session->group,
@@ -245,7 +238,7 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                                .device = session->device,
                                .transport_def = session->transport_def,
                                .instruction_set = session->instruction_set,
-                               .threads = params->threads > 0 ? params->threads : 1,
+                               .threads = session->params.threads,
                                .executors = session->executors,
                                .resumed_ps = session->resumed_ps};
   return zb_measure_create(&measure, &session->measure);
@@ -294,6 +287,13 @@ static zb_status agree_on_options(zb_session *session, const zb_session_params *
   return status || !params->save ? status : zb_session_try_save(session, params->save);
 }
 
+/* Gives the session to the caller, or destroys it after a failure. */
+static zb_status give(zb_session *session, zb_status status, zb_session **out) {
+  *out = status ? NULL : session;
+  if (status) zb_session_destroy(session);
+  return status;
+}
+
 /* An empty session that knows its device (given, if not NULL) and the other processes. What is wrong with the device is
  * told once they have met: else they would wait for this one. */
 static zb_status begin(const zb_session_params *params, const zb_device_def *given, zb_session **out) {
@@ -310,17 +310,14 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
       session->params.launch = session->params.save = session->params.weights = NULL;
   session->params.bootstrap = NULL;
   session->params.settings = NULL;
+  session->params.threads = params->threads > 1 ? params->threads : 1;
   session->timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS;
   status = choose_device(session, params, given);
   if (status) session->group_def = meeting_of(params);
   zb_status met = zb_session_group_open(session, params);
   if (met) session->apart = true;
   status = met ? zb_status_first((zb_status[]){status, met}, 2) : agree_on_options(session, params, status);
-  if (status)
-    zb_session_destroy(session);
-  else
-    *out = session;
-  return status;
+  return give(session, status, out);
 }
 
 void zb_session_tell_failure(const zb_session_params *params, zb_status failure) {
@@ -337,7 +334,7 @@ void zb_session_tell_failure(const zb_session_params *params, zb_status failure)
 }
 
 static zb_status read_plan(const char *directory, int first, int count, zb_plan **out) {
-  char *path = join(directory, "plan.zb");
+  char *path = zb_folder_file(directory, "plan.zb");
   if (!path) return ZB_OUT_OF_MEMORY();
   zb_status status = zb_plan_read_some(path, first, count, out);
   zb_free(path);
@@ -433,6 +430,7 @@ static void say_opened(const zb_session *session, const zb_session_params *param
 static zb_status prepare(zb_session *session, const zb_session_params *params, const zb_session_sources *sources) {
   zb_status status = NULL;
   zb_checkpoint checkpoint = {0};
+  const zb_checkpoint *resumed = params->resume ? &checkpoint : NULL;
   chosen_weights chosen = {0};
   zb_values values = {0};
   if (params->costs && session->processes > 1)
@@ -447,13 +445,13 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     session->steps = checkpoint.step;
   }
   if (params->weights) ZB_TRY_GOTO(choose_weights(session, params, sources, &chosen));
-  ZB_TRY_GOTO(zb_values_find(session, sources, params->resume ? &checkpoint : NULL, chosen.weights, &values));
+  ZB_TRY_GOTO(zb_values_find(session, sources, resumed, chosen.weights, &values));
   ZB_TRY_GOTO(check_reports(session->plan, session->processes == 1));
   ZB_TRY_GOTO(list_owned(session));
-  ZB_TRY_GOTO(make_data(session, params, params->resume ? &checkpoint : NULL));
+  ZB_TRY_GOTO(make_data(session, params, resumed));
   say_opened(session, params, chosen.weights); /* what can be known to be wrong is known */
   status = make_all(session, params, sources, &values);
-  if (!status) describe_contents(session, sources, params->resume ? &checkpoint : NULL, chosen.store);
+  if (!status) describe_contents(session, sources, resumed, chosen.store);
 cleanup:
   zb_values_deinit(&values);
   free_chosen(&chosen);
@@ -470,18 +468,13 @@ zb_status zb_session_create_from(const zb_session_params *params, const zb_sessi
     return status;
   }
   session->plan = sources->plan;
-  status = zb_session_agree_start(session, prepare(session, params, sources));
-  if (status)
-    zb_session_destroy(session);
-  else
-    *out = session;
-  return status;
+  return give(session, zb_session_agree_start(session, prepare(session, params, sources)), out);
 }
 
 static zb_status open_optional(const char *folder, const char *name, bool needed, zb_store **out) {
   *out = NULL;
   if (!needed) return NULL;
-  char *path = join(folder, name);
+  char *path = zb_folder_file(folder, name);
   if (!path) return ZB_OUT_OF_MEMORY();
   zb_status status = zb_store_open(path, out);
   zb_free(path);
@@ -530,7 +523,7 @@ static zb_status open_plan(zb_session *session, const char *directory) {
 
 /* Where no rank of this process needs them they are read too, if they are there: all processes compare the file. */
 static zb_status open_constants(const zb_session *session, const zb_session_params *params, zb_store **out) {
-  char *path = join(params->directory, "constants.safetensors");
+  char *path = zb_folder_file(params->directory, "constants.safetensors");
   if (!path) return ZB_OUT_OF_MEMORY();
   bool is_there = access(path, F_OK) == 0;
   zb_free(path);
@@ -563,12 +556,7 @@ zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
   if (!params->directory || !*params->directory)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"), "give the folder that zbc wrote with -o");
   ZB_TRY(begin(params, NULL, &session));
-  zb_status status = zb_session_agree_start(session, open_and_prepare(session, params));
-  if (status)
-    zb_session_destroy(session);
-  else
-    *out = session;
-  return status;
+  return give(session, zb_session_agree_start(session, open_and_prepare(session, params)), out);
 }
 
 void zb_session_destroy(zb_session *session) {
@@ -713,7 +701,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .ranks = plan->rank_count,
       .stages = plan->stage_count,
       .micro_batches = plan->micro_batches,
-      .threads = session->params.threads > 0 ? session->params.threads : 1,
+      .threads = session->params.threads,
       .process = session->process,
       .processes = session->processes,
       .launch = session->transport_def->name,
