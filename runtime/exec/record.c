@@ -1,6 +1,5 @@
 /* Timelines of real and simulated runs: what the executors recorded, as events of runtime/formats/timeline.h. Tests:
  * test/runtime/exec. */
-#include "runtime/base/memory.h"
 #include "runtime/formats/timeline.h"
 #include "runtime/exec/session_group.h"
 
@@ -8,10 +7,9 @@
 #include <string.h>
 
 typedef struct recording {
-  zb_event *events;
-  size_t event_count, event_capacity;
-  zb_memory_sample *memory;
-  size_t memory_count, memory_capacity;
+  zb_arena arena;
+  ZB_LIST(zb_event) events;
+  ZB_LIST(zb_memory_sample) memory;
 } recording;
 
 static int chunk_of(const zb_plan *plan, int stage) {
@@ -26,15 +24,13 @@ static zb_status add_event(const zb_session *session, const zb_executor *e, int 
   const zb_plan_job *job = &e->program->jobs[index];
   const char letter = zb_job_letter(job->kind);
   if (!letter) return NULL;
-  if (!zb_grow((void **)&r->events, &r->event_capacity, r->event_count + 1, sizeof(zb_event)))
-    return ZB_OUT_OF_MEMORY();
   const zb_plan_message *message = job->message >= 0 ? &plan->messages[job->message] : NULL;
   const zb_transport_def *transport = session->transport_def;
   int64_t start = message && transport->start_ps ? transport->start_ps(session->transport, e->params.rank, job->message)
                                                  : e->times[index].start_ps;
   int64_t end =
       message ? transport->complete_ps(session->transport, e->params.rank, job->message) : e->times[index].end_ps;
-  r->events[r->event_count++] = (zb_event){
+  const zb_event event = {
       .rank = e->params.rank,
       .lane = !message                                 ? ZB_LANE_COMPUTE
               : zb_job_flow(job->kind) == ZB_PARTS_OUT ? ZB_LANE_SEND
@@ -49,7 +45,7 @@ static zb_status add_event(const zb_session *session, const zb_executor *e, int 
       .bytes = message ? message->bytes : 0,
       .flops = job->subprogram >= 0 ? e->program->subprograms[job->subprogram].flops : 0,
   };
-  return NULL;
+  return ZB_PUSH(&r->arena, &r->events, event) ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 static zb_status add_rank(const zb_session *session, const zb_executor *e, recording *r) {
@@ -57,31 +53,27 @@ static zb_status add_rank(const zb_session *session, const zb_executor *e, recor
   ZB_TRY(zb_liveness_init(session->plan, e->params.rank, &liveness));
   zb_status status = NULL;
   for (int i = e->program->load_count; i < e->program->job_count; ++i) {
+    zb_memory_sample use = {e->params.rank, e->times[i].start_ps - session->step_start_ps, liveness.use_bytes[i]};
     ZB_TRY_GOTO(add_event(session, e, i, r));
-    if (!zb_job_is_compute(e->program->jobs[i].kind)) continue;
-    if (!zb_grow((void **)&r->memory, &r->memory_capacity, r->memory_count + 1, sizeof(zb_memory_sample))) {
-      status = ZB_OUT_OF_MEMORY();
-      goto cleanup;
-    }
-    r->memory[r->memory_count++] =
-        (zb_memory_sample){e->params.rank, e->times[i].start_ps - session->step_start_ps, liveness.use_bytes[i]};
+    if (zb_job_is_compute(e->program->jobs[i].kind) && !ZB_PUSH(&r->arena, &r->memory, use))
+      ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   }
 cleanup:
   zb_liveness_deinit(&liveness);
   return status;
 }
 
-/* What all processes recorded, at process 0; elsewhere nothing (*out_events is NULL). */
-static zb_status gather_recordings(zb_session *session, const recording *mine, zb_event **out_events,
-                                   size_t *event_bytes, zb_memory_sample **out_memory, size_t *memory_bytes) {
+/* What all processes recorded, at process 0; elsewhere *out has no items. To be released with zb_free. */
+static zb_status gather_recordings(zb_session *session, const recording *mine, recording *out) {
   void *events = NULL, *memory = NULL;
-  zb_status status =
-      zb_session_gather(session, mine->events, mine->event_count * sizeof(zb_event), &events, event_bytes);
-  if (!status)
-    status =
-        zb_session_gather(session, mine->memory, mine->memory_count * sizeof(zb_memory_sample), &memory, memory_bytes);
-  *out_events = events;
-  *out_memory = memory;
+  size_t event_bytes = mine->events.count * sizeof(zb_event),
+         memory_bytes = mine->memory.count * sizeof(zb_memory_sample);
+  zb_status status = zb_session_gather(session, mine->events.items, event_bytes, &events, &event_bytes);
+  if (!status) status = zb_session_gather(session, mine->memory.items, memory_bytes, &memory, &memory_bytes);
+  out->events.items = events;
+  out->events.count = event_bytes / sizeof(zb_event);
+  out->memory.items = memory;
+  out->memory.count = memory_bytes / sizeof(zb_memory_sample);
   return status;
 }
 
@@ -92,18 +84,17 @@ static int64_t start_of(const zb_session *session, int rank) {
 }
 
 /* Times of each process count from its own start of the step; here they come to count from the first start of all. */
-static void align(const zb_session *session, zb_event *events, size_t event_count, zb_memory_sample *memory,
-                  size_t memory_count) {
+static void align(const zb_session *session, recording *r) {
   int64_t first_ps = INT64_MAX;
-  if (session->processes == 1 || !events) return;
+  if (session->processes == 1 || !r->events.items) return;
   for (int rank = 0; rank < session->plan->rank_count; ++rank)
     if (start_of(session, rank) < first_ps) first_ps = start_of(session, rank);
-  for (size_t i = 0; i < event_count; ++i) {
-    events[i].start_ps += start_of(session, events[i].rank) - first_ps;
-    events[i].end_ps += start_of(session, events[i].rank) - first_ps;
+  for (size_t i = 0; i < r->events.count; ++i) {
+    r->events.items[i].start_ps += start_of(session, r->events.items[i].rank) - first_ps;
+    r->events.items[i].end_ps += start_of(session, r->events.items[i].rank) - first_ps;
   }
-  for (size_t i = 0; memory && i < memory_count; ++i)
-    memory[i].time_ps += start_of(session, memory[i].rank) - first_ps;
+  for (size_t i = 0; r->memory.items && i < r->memory.count; ++i)
+    r->memory.items[i].time_ps += start_of(session, r->memory.items[i].rank) - first_ps;
 }
 
 static zb_status record_here(const zb_session *session, recording *r) {
@@ -117,20 +108,17 @@ static zb_status record_here(const zb_session *session, recording *r) {
 static zb_status write_timeline(zb_session *session, const char *path,
                                 zb_status (*write)(const zb_timeline *timeline, const char *path)) {
   zb_status status = NULL;
-  recording r = {0};
-  zb_event *events = NULL;
-  zb_memory_sample *memory = NULL;
-  size_t event_bytes = 0, memory_bytes = 0;
+  recording mine = {0}, all = {0};
   char title[256], note[256];
-  ZB_TRY_GOTO(zb_session_agree(session, record_here(session, &r)));
-  ZB_TRY_GOTO(gather_recordings(session, &r, &events, &event_bytes, &memory, &memory_bytes));
+  ZB_TRY_GOTO(zb_session_agree(session, record_here(session, &mine)));
+  ZB_TRY_GOTO(gather_recordings(session, &mine, &all));
   snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (%s, step %lld)",
            session->plan->schedule ? session->plan->schedule : "plan", session->plan->rank_count,
            session->plan->micro_batches, session->device->name, (long long)session->steps);
   const char *clock = session->device->virtual_clock ? "virtual clock"
                       : session->device->queue       ? "events of the GPU, one clock for all ranks"
                                                      : "one monotonic clock for all ranks";
-  align(session, events, event_bytes / sizeof *events, memory, memory_bytes / sizeof *memory);
+  align(session, &all);
   if (session->clock_error_ps > 0)
     snprintf(note, sizeof note, "clocks of %d processes, compared to within %.0f us, zb %s", session->processes,
              (double)session->clock_error_ps / 1e6, ZB_VERSION);
@@ -141,17 +129,16 @@ static zb_status write_timeline(zb_session *session, const char *path,
       .note = note,
       .ranks = session->plan->rank_count,
       .chunks = session->plan->chunk_count,
-      .events = events,
-      .event_count = (int64_t)(event_bytes / sizeof *events),
-      .memory = memory,
-      .memory_count = (int64_t)(memory_bytes / sizeof *memory),
+      .events = all.events.items,
+      .event_count = (int64_t)all.events.count,
+      .memory = all.memory.items,
+      .memory_count = (int64_t)all.memory.count,
   };
   status = zb_session_agree(session, session->process == 0 ? write(&timeline, path) : NULL);
 cleanup:
-  zb_free(events);
-  zb_free(memory);
-  zb_free(r.events);
-  zb_free(r.memory);
+  zb_free(all.events.items);
+  zb_free(all.memory.items);
+  zb_arena_deinit(&mine.arena);
   return status;
 }
 

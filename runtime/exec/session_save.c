@@ -1,32 +1,18 @@
 /* What is taken out of a session: checkpoints, gradient norms, the time profile. Tests: test/runtime/exec. */
 #include "runtime/exec/session_group.h"
 
-#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Host copies of tensors, alive until the stores that borrow them are written. */
-typedef struct copies {
-  void **items;
-  size_t count, capacity;
-} copies;
-
-static void free_copies(copies *c) {
-  for (size_t i = 0; i < c->count; ++i)
-    zb_free(c->items[i]);
-  zb_free(c->items);
-}
-
-static zb_status add_tensor(const zb_executor *e, const zb_plan_tensor *tensor, zb_store *store, copies *c) {
-  int64_t bytes = zb_shape_bytes(&tensor->shape);
-  if (!zb_grow((void **)&c->items, &c->capacity, c->count + 1, sizeof(void *))) return ZB_OUT_OF_MEMORY();
-  void *copy = zb_alloc((size_t)bytes + 1);
+/* memory: of the host copy of the tensor, which the store borrows until it is written. */
+static zb_status add_tensor(const zb_executor *e, const zb_plan_tensor *tensor, zb_store *store, zb_arena *memory) {
+  size_t bytes = (size_t)zb_shape_bytes(&tensor->shape);
+  void *copy = zb_arena_take(memory, bytes + 1, 1);
   if (!copy) return ZB_OUT_OF_MEMORY();
-  c->items[c->count++] = copy;
-  ZB_TRY(e->params.device->download(e->device, copy, e->arena + tensor->offset, (uint64_t)bytes));
+  ZB_TRY(e->params.device->download(e->device, copy, e->arena + tensor->offset, bytes));
   return zb_store_add(store, tensor->name, &tensor->shape, copy, false);
 }
 
@@ -44,13 +30,13 @@ static const zb_plan_tensor *state_by_name(const zb_plan_rank *rank, const zb_pl
 
 /* Parameters, and the state of the trained ones, in the order of names: the files do not depend on ranks or schedule.
  */
-static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, copies *c) {
+static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, zb_arena *memory) {
   for (int i = 0; i < session->owned_count; ++i) {
     const zb_executor *e = &session->executors[session->owned[i].rank - session->first_rank];
     const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
-    ZB_TRY(add_tensor(e, &parameter->tensor, checkpoint->weights, c));
+    ZB_TRY(add_tensor(e, &parameter->tensor, checkpoint->weights, memory));
     for (int k = 0; k < parameter->state_count; ++k)
-      ZB_TRY(add_tensor(e, state_by_name(e->program, parameter, k), checkpoint->optimizer, c));
+      ZB_TRY(add_tensor(e, state_by_name(e->program, parameter, k), checkpoint->optimizer, memory));
   }
   return NULL;
 }
@@ -85,19 +71,19 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
     return zb_status_hint(ZB_ERROR(RUNTIME, "nothing is saved: the last step failed, so the weights belong to no step"),
                           "an earlier checkpoint stays whole");
   if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to save");
-  copies c = {0};
+  zb_arena copies = {0};
   zb_checkpoint checkpoint = {.weights = zb_store_create(),
                               .optimizer = zb_store_create(),
                               .step = session->steps,
                               .data_position = zb_data_position(session->data, session->steps)};
   zb_status status =
-      checkpoint.weights && checkpoint.optimizer ? collect(session, &checkpoint, &c) : ZB_OUT_OF_MEMORY();
+      checkpoint.weights && checkpoint.optimizer ? collect(session, &checkpoint, &copies) : ZB_OUT_OF_MEMORY();
   status = zb_session_agree(session, status);
   zb_folder_lock lock = {.held = false};
   if (!status) status = write_parts(session, folder, &checkpoint, &lock);
   zb_folder_lock_release(&lock);
   zb_checkpoint_close(&checkpoint);
-  free_copies(&c);
+  zb_arena_deinit(&copies);
   return status;
 }
 
@@ -162,23 +148,21 @@ static int by_norm_name(const void *a, const void *b) {
 /* Visits the records of all processes in the order of names. */
 static zb_status visit_norms(const char *records, size_t bytes,
                              void (*visit)(void *context, const char *name, double norm), void *context) {
-  size_t count = 0, capacity = 0;
-  named_norm *norms = NULL;
-  for (size_t at = 0; at < bytes; ++count) {
+  zb_arena memory = {0};
+  ZB_LIST(named_norm) norms = {0};
+  bool kept = true;
+  for (size_t at = 0; at < bytes && kept;) {
     norm_record record;
-    if (!zb_grow((void **)&norms, &capacity, count + 1, sizeof *norms)) {
-      zb_free(norms);
-      return ZB_OUT_OF_MEMORY();
-    }
     memcpy(&record, records + at, sizeof record);
-    norms[count] = (named_norm){records + at + sizeof record, record.norm};
+    kept = ZB_PUSH(&memory, &norms, (named_norm){records + at + sizeof record, record.norm});
     at += sizeof record + (size_t)record.name_bytes;
   }
-  if (count > 0) qsort(norms, count, sizeof *norms, by_norm_name);
-  for (size_t i = 0; i < count; ++i)
-    visit(context, norms[i].name, norms[i].norm);
-  zb_free(norms);
-  return NULL;
+  if (norms.count > 0) qsort(norms.items, norms.count, sizeof *norms.items, by_norm_name);
+  for (size_t i = 0; i < norms.count && kept; ++i)
+    visit(context, norms.items[i].name, norms.items[i].norm);
+  zb_status status = zb_arena_status(&memory);
+  zb_arena_deinit(&memory);
+  return status;
 }
 
 zb_status zb_session_gradient_norms(zb_session *session, void (*visit)(void *context, const char *name, double norm),

@@ -17,41 +17,29 @@ static const uint64_t parallel_min_bytes = 8 << 20;
 
 /* ---- The parameters of a plan ---- */
 
-static zb_status add_wanted(zb_wanted_list *list, zb_map *seen, const zb_plan_tensor *tensor) {
-  if (zb_map_get(seen, tensor->name, NULL)) return NULL;
-  int i = list->count;
-  if (!zb_map_set(seen, tensor->name, i) || !(list->names[i] = zb_strdup(tensor->name))) return ZB_OUT_OF_MEMORY();
-  list->shapes[i] = tensor->shape;
-  list->items[i] = (zb_wanted){list->names[i], &list->shapes[i]};
-  ++list->count;
-  return NULL;
-}
-
 zb_status zb_wanted_init(const zb_plan *plan, zb_wanted_list *out) {
-  zb_status status = NULL;
-  size_t most = 1;
-  for (int i = 0; i < plan->rank_count; ++i)
-    most += (size_t)plan->ranks[i].parameter_count;
-  zb_map *seen = zb_map_create();
-  *out = (zb_wanted_list){.items = zb_alloc(sizeof *out->items * most),
-                          .shapes = zb_alloc(sizeof *out->shapes * most),
-                          .names = zb_alloc(sizeof *out->names * most)};
-  if (!seen || !out->items || !out->shapes || !out->names) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  for (int i = 0; i < plan->rank_count; ++i)
-    for (int k = 0; k < plan->ranks[i].parameter_count; ++k)
-      ZB_TRY_GOTO(add_wanted(out, seen, &plan->ranks[i].parameters[k].tensor));
-cleanup:
-  zb_map_destroy(seen);
-  if (status) zb_wanted_deinit(out);
-  return status;
+  int most = 0;
+  for (int r = 0; r < plan->rank_count; ++r)
+    most += plan->ranks[r].parameter_count;
+  *out = (zb_wanted_list){0};
+  zb_map *seen = zb_arena_map(&out->memory);
+  zb_shape *shapes = ZB_NEW(&out->memory, zb_shape, most);
+  ZB_TAKE(&out->memory, out->items, most);
+  ZB_TRY(zb_arena_status(&out->memory));
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
+      const zb_plan_tensor *tensor = &plan->ranks[r].parameters[i].tensor;
+      if (zb_map_get(seen, tensor->name, NULL)) continue;
+      zb_arena_map_set(&out->memory, seen, tensor->name, 1);
+      shapes[out->count] = tensor->shape;
+      out->items[out->count] = (zb_wanted){zb_arena_strdup(&out->memory, tensor->name), &shapes[out->count]};
+      ++out->count;
+    }
+  return zb_arena_status(&out->memory);
 }
 
 void zb_wanted_deinit(zb_wanted_list *list) {
-  for (int i = 0; i < list->count; ++i)
-    zb_free(list->names[i]);
-  zb_free(list->items);
-  zb_free(list->shapes);
-  zb_free(list->names);
+  zb_arena_deinit(&list->memory);
   *list = (zb_wanted_list){0};
 }
 

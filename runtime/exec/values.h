@@ -23,11 +23,10 @@ typedef struct zb_values {
 } zb_values;
 
 /* The parameters of all ranks of a plan, each name once: what weights from elsewhere are matched with. Release with
- * zb_wanted_deinit. */
+ * zb_wanted_deinit, also after a failure. */
 typedef struct zb_wanted_list {
+  zb_arena memory; /* of the items */
   zb_wanted *items;
-  zb_shape *shapes;
-  char **names;
   int count;
 } zb_wanted_list;
 zb_status zb_wanted_init(const zb_plan *plan, zb_wanted_list *out) ZB_MUST_USE;
