@@ -13,9 +13,9 @@ const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *t
   const zb_plan_rank *program = &plan->ranks[rank];
   const zb_plan_job *j = &program->jobs[job];
   const char *kind = zb_job_mnemonic(j->kind);
-  if (j->kind == ZB_JOB_SEND || j->kind == ZB_JOB_RECV) {
+  if (zb_job_is_post(j->kind)) {
     const zb_plan_message *m = &plan->messages[j->message];
-    bool sends = j->kind == ZB_JOB_SEND;
+    bool sends = zb_job_flow(j->kind) == ZB_PARTS_OUT;
     snprintf(text, size, "%s of message %d %s rank %d", kind, j->message, sends ? "to" : "from",
              sends ? m->destination : m->source);
   } else if (j->kind == ZB_JOB_READ) {
@@ -254,11 +254,12 @@ static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
 static zb_status run_post(zb_executor *e, const zb_plan_job *job) {
   const zb_transport_def *def = e->params.transport_def;
   const zb_plan_range *parts = e->program->pool_ranges + job->parts.begin;
-  if (e->params.poison && job->kind == ZB_JOB_RECV) /* what was there before must not pass for what was received */
+  bool sends = zb_job_flow(job->kind) == ZB_PARTS_OUT;
+  if (e->params.poison && !sends) /* what was there before must not pass for what was received */
     for (uint32_t i = 0; i < job->parts.count; ++i)
       memset(e->arena + parts[i].offset, POISON, parts[i].bytes);
-  return (job->kind == ZB_JOB_SEND ? def->post_send : def->post_recv)(e->params.transport, e->params.rank, job->message,
-                                                                      e->arena, parts, (int)job->parts.count);
+  return (sends ? def->post_send : def->post_recv)(e->params.transport, e->params.rank, job->message, e->arena, parts,
+                                                   (int)job->parts.count);
 }
 
 static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
@@ -291,17 +292,10 @@ static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
 }
 
 static zb_status run_other(zb_executor *e, const zb_plan_job *job) {
-  switch (job->kind) {
-  case ZB_JOB_SEND:
-  case ZB_JOB_RECV:
-    return run_post(e, job);
-  case ZB_JOB_READ:
-    return run_read(e, job);
-  case ZB_JOB_REPORT:
-    return run_report(e, job);
-  default:
-    return ZB_ERROR(INVALID, "the interpreter cannot run a job of kind %s", zb_job_mnemonic(job->kind));
-  }
+  if (zb_job_is_post(job->kind)) return run_post(e, job);
+  if (job->kind == ZB_JOB_READ) return run_read(e, job);
+  if (job->kind == ZB_JOB_REPORT) return run_report(e, job);
+  return ZB_ERROR(INVALID, "the interpreter cannot run a job of kind %s", zb_job_mnemonic(job->kind));
 }
 
 /* A device with a queue times its jobs itself. */
@@ -376,7 +370,7 @@ static zb_status finish(zb_executor *e, zb_executor_state *out_state) {
   bool done = true;
   for (; e->drain < e->end; ++e->drain) {
     const zb_plan_job *job = &e->program->jobs[e->drain];
-    if (job->kind != ZB_JOB_SEND && job->kind != ZB_JOB_RECV) continue;
+    if (!zb_job_is_post(job->kind)) continue;
     ZB_TRY(complete(e, job->message, &done));
     *out_state = ZB_EXECUTOR_BLOCKED;
     if (!done) return NULL;

@@ -226,7 +226,7 @@ int *zb_cuda_message_jobs(const zb_plan *plan, zb_arena *memory) {
   for (int rank = 0; rank < plan->rank_count; ++rank) {
     for (int i = 0; i < plan->ranks[rank].job_count; ++i) {
       const zb_plan_job *job = &plan->ranks[rank].jobs[i];
-      if (job->message >= 0) jobs[2 * (size_t)job->message + (job->kind == ZB_JOB_RECV)] = i;
+      if (job->message >= 0) jobs[2 * (size_t)job->message + (zb_job_flow(job->kind) == ZB_PARTS_IN)] = i;
     }
   }
   return jobs;

@@ -70,7 +70,7 @@ static zb_status after_messages(walk *it, const zb_intervals *channels, int own_
 static zb_status run_message(walk *it, const zb_plan_job *job, int index) {
   const zb_plan_message *message = &it->plan->messages[job->message];
   const zb_plan_range *parts = it->rank->pool_ranges + job->parts.begin;
-  bool sends = job->kind == ZB_JOB_SEND;
+  bool sends = zb_job_flow(job->kind) == ZB_PARTS_OUT;
   int peer = sends ? message->destination : message->source;
   int32_t last = -1;
   for (uint32_t i = 0; i < job->parts.count; ++i) {
@@ -94,7 +94,7 @@ static zb_status walk_jobs(walk *it) {
   for (int i = rank->load_count; i < rank->job_count; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     const zb_plan_range *parts = rank->pool_ranges + job->parts.begin;
-    if (job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_RECV) ZB_TRY(run_message(it, job, i));
+    if (zb_job_is_post(job->kind)) ZB_TRY(run_message(it, job, i));
     if (zb_job_is_compute(job->kind)) run_compute(it, job, i + 1);
     for (uint32_t k = 0; k < job->parts.count; ++k) {
       if (job->kind == ZB_JOB_READ) assign(&it->written, &parts[k], i + 1);
