@@ -9,8 +9,8 @@
 
 /* ---- Tables of numbers: dense arrays, a row after the other ---- */
 
-/* source, destination: -1 of a collective, whose members are in zb.members. kind: the letter of a payload
- * (zb_payload_of); times in ps of the simulated schedule. */
+/* source, destination: -1 where the message is a collective, whose members are in zb.members. kind: the letter of its
+ * payload (zb_payload_of). Times are those of the simulated schedule, in ps. */
 #define ZB_COLUMNS_OF_MESSAGES(COLUMN)                                                                                 \
   COLUMN(source)                                                                                                       \
   COLUMN(destination)                                                                                                  \
@@ -76,8 +76,8 @@ int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MU
 
 /* ---- What an argument or a result stands for ---- */
 
-/* One each of the attributes on arguments and results. Names are borrowed from the context, NULL where absent; numbers
- * are -1 there. */
+/* A column for each attribute that an argument or a result of a function may have. Where one is absent, the column is
+ * NULL (a name), -1 (a number) or false (a flag). Names are borrowed from the MLIR context. */
 #define ZB_PORT_COLUMNS(NAME, NUMBER, FLAG)                                                                            \
   NAME(input, INPUT)                                                                                                   \
   NAME(param, PARAM)                                                                                                   \

@@ -114,8 +114,8 @@ ZB_API zb_status zb_session_create(const zb_session_params *params, zb_session *
  * One process: nothing. */
 ZB_API void zb_session_tell_failure(const zb_session_params *params, zb_status failure);
 ZB_API void zb_session_destroy(zb_session *session);
-/* One step. RUNTIME when the loss is not a finite number (weights are then those before the step's update is saved by
- * nobody). */
+/* One step. RUNTIME when the loss is not a finite number. After a step that failed the session is over: its weights
+ * belong to no step, so another step and a save are refused. */
 ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;
 /* Steps done so far, those before a resume included. */
 ZB_API int64_t zb_session_steps(const zb_session *session);
@@ -185,8 +185,8 @@ ZB_API zb_status zb_session_profile(zb_session *session, void (*visit)(void *con
 ZB_API zb_status zb_session_write_costs(const zb_session *session, const char *path) ZB_MUST_USE;
 
 /* Measures the machine alone, without a plan, in about a second: products by size, memory, messages between threads,
- * with all cores busy. Writes a file of costs that has no program (include/zb/costs.h): zbc estimates ops by it that no
- * profile knows. threads: per rank; 0: 1. */
+ * with all cores busy as far as an even number of 2 to 8 ranks allows. Writes a file of costs that has no program
+ * (include/zb/costs.h): zbc estimates ops by it that no profile knows. threads: per rank; 0: 1. */
 ZB_API zb_status zb_calibrate(const char *path, int threads) ZB_MUST_USE;
 
 /* The devices and ways to launch ranks, for --help: name and one line; false past the end. */

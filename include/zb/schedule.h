@@ -39,9 +39,9 @@ typedef struct zb_stage_cost {
   int64_t optimizer_ps[ZB_OPTIMIZER_PHASES];
 } zb_stage_cost;
 
-/* Values of producer stage `source` are used by stage `destination` > source: one message a micro-batch forward and one
- * back. Where a job sends several messages to one rank they leave one after the other, in the order of the list of
- * edges. */
+/* Stage `destination` > source reads values that stage `source` makes: for each micro-batch one message goes forward,
+ * and one with their gradients back. Where a job sends several messages to one rank they leave one after the other, in
+ * the order of the list of edges. */
 typedef struct zb_edge {
   int source, destination;
   int64_t forward_bytes, backward_bytes; /* backward 0: no gradient returns */
@@ -282,9 +282,10 @@ typedef struct zb_path {
   zb_path_step *steps; /* from the start of the step to its end: each starts when the one before it ends */
   int count;
 } zb_path;
-/* Why the step takes as long as it does: a chain of jobs and messages without a gap, from 0 to the end of the rank that
- * ends last (the barrier metric); its length is step_ps. Where several jobs are to blame, the rank's own job before it
- * is named. simulation is that of this order. O(jobs + edges*micro_batches). */
+/* Why the step takes as long as it does: a chain of jobs, messages, reductions and the optimizer without a gap, from 0
+ * to the end of the rank that ends last (the barrier metric); its length is step_ps. Where both the job before on the
+ * rank and a message end when a job starts, the chain goes on with the former. `simulation` must be that of `order`.
+ * O(jobs + edges*micro_batches). */
 ZB_API zb_status zb_critical_path(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
                                   zb_path *out) ZB_MUST_USE;
 ZB_API void zb_path_deinit(zb_path *path);

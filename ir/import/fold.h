@@ -20,8 +20,8 @@ zb_known *zb_import_fold_reduce(zb_import_node *n, const char *op, const zb_know
                                 bool keepdims);
 /* Zero outside of a triangle of the last two dimensions; rank 2 or more. */
 zb_known *zb_import_fold_triangle(zb_import_node *n, const zb_known *in, bool upper, int64_t k);
-/* Small products of tables (rotary frequencies times positions); NULL without an error (n->im->failed is false) for one
- * that is left to be built. */
+/* The product of two small constants (rotary frequencies times positions). NULL: an error if n->im->failed is set; else
+ * it is not folded (too large, or an operand has rank below 2), and the caller builds the op. */
 zb_known *zb_import_fold_matmul(zb_import_node *n, const zb_known *a, const zb_known *b);
 
 /* fold_move.c: data movement. Arguments are normalized: non-negative axes, one entry a dimension. */

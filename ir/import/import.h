@@ -2,9 +2,9 @@
  * parameters, errors with their place, and the function that is made.
  *
  * An importer (a row of importers.def) reads its format into values and nodes, each with the row of its kind, and
- * calls, in this order: zb_import_mark, zb_import_choose_parameters, zb_import_input for each input, zb_import_nodes,
- * zb_import_finish; all within zb_import_run. ir/import/onnx is an example. Nothing here knows a format, and nothing is
- * thread-safe beyond one import at a time per zb_import. Tests: test/ir/import.
+ * calls, in this order: zb_import_mark_needed, zb_import_mark_values, zb_import_choose_parameters, zb_import_input for
+ * each input, zb_import_nodes, zb_import_finish; all within zb_import_run. ir/import/onnx is an example. Nothing here
+ * knows a format, and nothing is thread-safe beyond one import at a time per zb_import. Tests: test/ir/import.
  */
 #ifndef ZB_IR_IMPORT_IMPORT_H
 #define ZB_IR_IMPORT_IMPORT_H
@@ -60,7 +60,7 @@ typedef struct zb_import_value {
   zb_import_role role;   /* what it is if the command line does not say otherwise; then what it is */
   bool is_listed;        /* the file itself says its role */
   bool is_suspect;       /* an error (zb_import_format.left) if a gradient reaches it and it stays a constant */
-  /* Set by zb_import_mark, then by zb_import_choose_parameters. */
+  /* Set by zb_import_mark_values, then by zb_import_choose_parameters. */
   bool reached, read, activation; /* a gradient of the loss reaches it; a needed node reads it; depends on an input */
   bool untrained;                 /* a gradient reaches it, and nothing says that it is a parameter */
 } zb_import_value;

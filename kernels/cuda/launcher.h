@@ -33,8 +33,8 @@ typedef enum zb_cuda_function {
 typedef struct zb_cuda_code zb_cuda_code;
 /* Whether this build has device code (nvcc was found); else zb_cuda_code_load says how to get it. */
 bool zb_cuda_code_present(void);
-/* Loads it into the current context, for this device. Errors: UNAVAILABLE without device code or for a card that it was
- * not built for. */
+/* Loads the device code of this build into the current CUDA context, for the GPU `device`. UNAVAILABLE if the build has
+ * no device code, or none for this GPU. */
 zb_status zb_cuda_code_load(const zb_cuda_api *api, CUdevice device, zb_cuda_code **out) ZB_MUST_USE;
 /* Ends it; NULL is fine. No launch may be under way. */
 void zb_cuda_code_unload(const zb_cuda_api *api, zb_cuda_code *code);

@@ -16,8 +16,8 @@
 
 /* ---- The default pipeline ---- */
 
-/* $words are filled in from zb_compile_params. An option of a pass that comes from an option of zbc has its name
- * (zb_pass_option_error). */
+/* $words are replaced by values of zb_compile_params. A pass option that takes its value from an option of zbc has the
+ * same name as that option, because zb_pass_option_error reports it as "--NAME". */
 static const struct {
   const char *pass, *options;
 } default_pipeline[] = {

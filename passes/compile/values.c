@@ -18,8 +18,8 @@ static uint64_t next_random(uint64_t *state) { /* splitmix64 */
 
 static double uniform(uint64_t *state) { return ((double)(next_random(state) >> 11) + 0.5) / 9007199254740992.0; }
 
-/* Rank >= 2: normal with deviation 0.02 (Box-Muller), drawn from the name alone; rank <= 1: zeros for biases, else
- * ones. */
+/* Tensors of two dimensions or more: normal with deviation 0.02 (Box-Muller), seeded by the name alone; others: zeros
+ * where the name ends in "bias", else ones. */
 static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) {
   int64_t count = zb_shape_elements(shape);
   if (shape->dtype != ZB_F32 || count < 0)

@@ -19,8 +19,8 @@ bool zb_raise_has_type(const zb_raise *r, MlirValue value) {
 
 zb_raised zb_raise_finish(const zb_builder *b, MlirOperation root, MlirValue value) {
   if (b->failed || mlirValueIsNull(value)) return ZB_RAISED_FAILED;
-  /* Without operands the root reads nothing any more; it is erased with the other dead ops, so that no new op can take
-   * its address while the graph of the program before the pass is asked about values. */
+  /* Without operands the root reads nothing any more. It is erased later, with the other dead ops: r->graph finds
+   * values of the program before the pass by their address, so no new op may get the address of an erased one. */
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(root, 0), value);
   mlirOperationSetOperands(root, 0, NULL);
   return ZB_RAISED;

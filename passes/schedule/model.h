@@ -80,8 +80,8 @@ static inline const zb_rank_reduction *zb_reductions(const zb_model *model, int 
 
 /* Most ranks: there is a channel for each ordered pair of them, 128 MiB for these. */
 enum { ZB_SCHEDULE_RANKS_MAX = 4096 };
-/* Whether a problem of these sizes may be: what zb_problem_check says first, for those who allocate before they know
- * more. */
+/* Checks these sizes against the limits: the first check of zb_problem_check, for callers that allocate before they
+ * have the rest of the problem. */
 zb_status zb_check_size(int ranks, int64_t stages, int micro_batches) ZB_MUST_USE;
 
 /* Bytes that a rank may hold, 0: no limit. */

@@ -1,16 +1,19 @@
 /* Folders whose files belong together, replaced as a whole: checkpoints, plans.
  *
- * New files go to FOLDER.tmp; it and an older FOLDER take each other's place in one step (renameat2, RENAME_EXCHANGE),
- * and what is FOLDER.tmp then is removed: whatever stops it, FOLDER is whole, for readers too. Where the file system
- * cannot do that (NFS), FOLDER moves to FOLDER.old and FOLDER.tmp to FOLDER; between these two moves the whole folder
- * is FOLDER.old (zb_folder_present). What a stopped writer has left goes with the next one.
+ * New files go to FOLDER.tmp. Then FOLDER.tmp and the older FOLDER are exchanged in one step (renameat2,
+ * RENAME_EXCHANGE), and FOLDER.tmp, which is now the older one, is removed. Wherever the writer is stopped, FOLDER is
+ * whole, for readers too. Where the file system cannot do that (NFS), FOLDER moves to FOLDER.old and FOLDER.tmp to
+ * FOLDER; between these two moves the whole folder is FOLDER.old (zb_folder_present). The next writer removes what a
+ * stopped one has left.
  *
- * FOLDER.lock is locked (flock) by the process that writes; the lock ends with its process, and the file with the lock,
- * or, after a kill, with the next one's. On NFS the lock holds across machines where the server knows locks; where it
- * does not, there is none. A folder that cannot be moved (a file system is mounted there, the folder above is not ours,
- * it is the working folder of a shell) and that keeps_others keeps its place: new files lie in FOLDER/new.tmp until all
- * are written, and are moved one by one, the first_file last. A kill between two of these moves leaves no plan, never a
- * mixed one.
+ * FOLDER.lock is locked (flock) by the process that writes. The lock ends with the process; the file is removed when
+ * the lock is released or, after a kill, when the next writer releases its own. On NFS the lock holds across machines
+ * where the server knows locks; where it does not, nothing is locked.
+ *
+ * Some folders cannot be moved: a file system is mounted there, the folder above cannot be written to, or it is the
+ * working folder. With keeps_others such a folder stays, and its files are replaced: new ones lie in FOLDER/new.tmp
+ * until all are written; then first_file is removed, and they are moved one by one, first_file last. A kill between two
+ * of these moves leaves a folder without first_file, never a mixed one.
  *
  * Nothing here allocates but statuses: cleaning up works without memory. Not thread-safe. */
 #ifndef ZB_BASE_FOLDER_H

@@ -45,9 +45,10 @@ typedef struct zb_op_time {
   int64_t ps, runs;
 } zb_op_time;
 
-/* What a device has whose calls only enqueue, and whose memory is not the host's: launch, zero, upload from a staged
- * buffer, and posts of the transport take their place in its queue, which runs in the order of the job list. Nobody
- * waits for it until all jobs of a run are enqueued: then `poll` tells. One thread calls all ranks. */
+/* For a device whose calls only enqueue work, and whose memory is not the host's. launch, zero, upload from a staged
+ * buffer, and posts of the transport take their place in its queue, which runs in the order of the job list. Except in
+ * `stage`, the host waits for nothing before all jobs of a run are enqueued; then `poll` says whether they are done.
+ * One thread makes the calls for all ranks. */
 typedef struct zb_device_queue {
   /* Before the first run, once for each compute job: may prepare what launch will do with these bases. */
   zb_status (*bind)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);

@@ -1,9 +1,9 @@
-/* What this machine's kernels, memory and threads give, once: zb_calibrate of zb/runtime.h.
+/* zb_calibrate of zb/runtime.h: measures the kernels, memory and threads of this machine, without a model.
  *
- * A plan is made in memory that does nothing but what is to be measured: products by size, a small and a large
- * elementwise op, messages of three sizes between neighbours. It runs on as many ranks as there are cores, so that all
- * are busy as they are in training, and is measured as any plan (measure.h). Tests: test/runtime/exec/measure_test.c,
- * test/e2e/costs.py.
+ * It makes a plan (in memory, without a file) that only does what is to be measured: products by size, a small and a
+ * large elementwise op, messages of three sizes between neighbours. The plan runs on an even number of ranks, from 2 to
+ * 8, as many as cores allow, so that cores are busy as in training, and is measured as any plan (measure.h). Tests:
+ * test/runtime/exec/measure_test.c, test/e2e/costs.py.
  */
 #include "runtime/exec/session.h"
 

@@ -2,9 +2,9 @@
  *
  * A field is a row that says how one member of a JSON object is called, what it may hold and where in a C struct it
  * goes. One table of fields gives a strict reader, a writer, the release of what was read, and errors that name the
- * file and the place in it. What is too odd for a row has a function of its own in the row.
+ * file and the place in it. A member that the columns cannot describe is read by a function that its row names.
  *
- * A place is where a value is in a file: the key in its object, or the index in its list, and the place around it.
+ * A place is where a value is in a file: its key or its index, and the place of the object or list that holds it.
  * Places live on the stack of the reader, and become text ("stages[2].time_ms[1]") only in an error.
  */
 #ifndef ZB_FORMATS_JSON_FIELDS_H

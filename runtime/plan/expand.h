@@ -2,11 +2,13 @@
  *
  * A collective of k members becomes messages between pairs, so that every transport has it, with the same bits:
  *   all-gather        member a sends its parts to every other member.
- *   reduce-scatter    member a sends shard b of its buffers to member b, which adds what came, in the order of members,
- * by a subprogram of its own (ADD), onto its shard. all-reduce        a reduce-scatter, then member a sends its shard,
- * which is a sum now, to every other member: a ring's bytes, 2 (k - 1) / k of the buffer out and in. The messages of a
- * phase go in rounds: in round d member a sends to the d-th member after it, so no rank is the target of all at once.
- * They are numbered in this order where the collective stands among the messages.
+ *   reduce-scatter    member a sends shard b of its buffers to member b. Member b adds the k shards b, its own among
+ *                     them, in the order of members, by a subprogram of its own (ADD); its shard b then is the sum.
+ *   all-reduce        a reduce-scatter; then member a sends its shard, which is now a sum, to every other member.
+ *                     These are the bytes of a ring: 2 (k - 1) / k of the buffer out and in.
+ *
+ * The messages of a phase go in rounds: in round d member a sends to the d-th member after it, so no rank is the target
+ * of all at once. In this order they take the numbers that follow at the place of the collective in the list.
  */
 #ifndef ZB_PLAN_EXPAND_H
 #define ZB_PLAN_EXPAND_H

@@ -114,8 +114,10 @@ zb_status sched_print_path(const sched_case *c) {
 /* ---- JSON ---- */
 
 static zb_status print_json_path(const sched_case *c) {
-  static const char *const kinds[] = {
-      [ZB_PATH_JOB] = "job", [ZB_PATH_MESSAGE] = "message", [ZB_PATH_OPTIMIZER] = "optimizer"};
+  static const char *const kinds[] = {[ZB_PATH_JOB] = "job",
+                                      [ZB_PATH_MESSAGE] = "message",
+                                      [ZB_PATH_REDUCTION] = "reduction",
+                                      [ZB_PATH_OPTIMIZER] = "optimizer"};
   zb_path path;
   ZB_TRY(zb_critical_path(&c->data.problem, &c->order, &c->simulation, &path));
   printf(", \"critical_path\": [");

@@ -122,8 +122,9 @@ static int64_t wrap_index(int64_t index, int64_t size) {
 
 #define BAD_INDEX "an index is out of range"
 
-/* Copies out of data, or adds dout into it; both walk the elements of `selected` (out or dout) in row-major order, so
- * gradients of rows that occur several times are added in the order of the indices. */
+/* Copies the elements of `data` that `indices` name to `selected` (out); or, with `add`, adds `selected` (dout) into
+ * `data` (the gradient of the operand). Both walk the elements of `selected` in row-major order, so gradients of rows
+ * that occur several times are added in the order of the indices. */
 static const char *run_gather(const zb_kernel_call *call, const zb_tensor *data, const zb_tensor *indices,
                               const zb_tensor *selected, bool by_element, bool add) {
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);

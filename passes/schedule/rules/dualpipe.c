@@ -112,8 +112,8 @@ static zb_status emit_one(const zb_problem *problem, const int64_t *options, zb_
   return zb_emit_all(problem, emit_dualpipev, NULL, out);
 }
 
-/* P+1 micro-batches. A micro-batch passes one pipeline, and keeps one of the two chunks of this rank: that is its unit.
- */
+/* DualPipe holds at most P+1 micro-batches. A micro-batch passes only one of the two pipelines, so on this rank it
+ * keeps only one of the two chunks. The unit here is one chunk; zb_v_memory_bound counts in both: hence the 2. */
 static double bound_two(const zb_problem *problem, int rank) {
   return 2 * zb_v_memory_bound(problem, rank, problem->ranks + 1);
 }

@@ -58,8 +58,9 @@ typedef struct zb_improve_params {
                         order with fewer such delays is better, whatever its time */
 } zb_improve_params;
 
-/* Improves a renumbered sequence within the limits; *seed moves on. Returns its time by the metric of the problem,
- * never more than before unless there is a goal. */
+/* Improves a sequence within the limits; its micro-batches must be numbered as by zb_sequence_renumber. Advances *seed.
+ * Returns the new time by the metric of the problem, which without a goal is never more than the old one; INT64_MAX:
+ * the sequence cannot finish. */
 int64_t zb_improve(zb_improver *improver, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence);
 
 #endif

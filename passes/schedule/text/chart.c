@@ -1,12 +1,12 @@
-/* Terminal charts: one line a rank, what test files and error messages show.
+/* Charts as text, one line per rank: what zb-sched --chart prints and test files hold.
  *
- *   F0 F1 F2 .. .. B0 W0 F3        one column a job (or a common unit of time), ".." is idle
- *   F0--F1--F2--......B0--W0--     times to scale where they do not fit such columns
- *   1.000 ms                       and one part of the time beneath the other where labels do not fit these
- *   FFFFFBBBWFFFB..                kinds alone where that would be too many parts
+ *   F0 F1 F2 .. .. B0 W0 F3        one cell per job, or per common unit of time; ".." is idle
+ *   F0--F1--F2--......B0--W0--     to scale, where there would be more such cells than columns
+ *   from 1.000 ms                  to scale in parts, one below the other, where the labels need more columns
+ *   FFFFFBBBWFFFB..                only the letters of kinds, where labels would need more than PARTS_MAX parts
  *
- * With one chunk a rank a cell leaves the stage out, as it is the line. Tests: test/passes/schedule/chart_test.c,
- * charts/.
+ * With one stage per rank the labels leave the stage out: each line is one stage. Tests:
+ * test/passes/schedule/chart_test.c, charts/.
  */
 #include <stdio.h>
 #include <string.h>

@@ -21,8 +21,8 @@
 #include <string.h>
 #include <time.h>
 
-/* CTAS_MOST: a message must leave the multiprocessors to products, and all messages that wait must find room at the
- * same time. */
+/* CTAS_MOST: the most CTAs (thread blocks) that NCCL may use for a channel. Few, so that a message leaves most
+ * multiprocessors to matrix products, and so that all messages that wait fit on the GPU at once (check_room). */
 enum { CTAS_MOST = 4, WARM_UP_BYTES = ZB_ALIGNMENT, REASON_BYTES = 512, PAUSE_NS = 20 * 1000 };
 
 /* Between ranks of two processes. */
