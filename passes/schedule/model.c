@@ -211,12 +211,17 @@ static zb_status check_cost(int stage, const zb_stage_cost *cost, int64_t micro_
   return NULL;
 }
 
+/* Without a list of them the edges are those of a chain. */
+static int edge_count(const zb_problem *p) { return p->edges ? p->edge_count : p->stages - 1; }
+
+static zb_edge edge_at(const zb_problem *p, int index) {
+  return p->edges ? p->edges[index] : (zb_edge){index, index + 1, 0, 0};
+}
+
 static zb_status check_edges(const zb_model *model, int64_t *time) {
   const zb_problem *p = model->problem;
-  const bool chain = !p->edges;
-  const int count = chain ? p->stages - 1 : p->edge_count;
-  for (int i = 0; i < count; ++i) {
-    const zb_edge edge = chain ? (zb_edge){i, i + 1, 0, 0} : p->edges[i];
+  for (int i = 0; i < edge_count(p); ++i) {
+    const zb_edge edge = edge_at(p, i);
     if (edge.source < 0 || edge.destination >= p->stages || edge.source >= edge.destination)
       return ZB_ERROR(INVALID, "edge %d: expected 0 <= source < destination < %d stages, got %d -> %d", i, p->stages,
                       edge.source, edge.destination);
@@ -323,10 +328,6 @@ static zb_status build_chunks(zb_model *model) {
   return NULL;
 }
 
-static zb_edge edge_at(const zb_problem *p, int index) {
-  return p->edges ? p->edges[index] : (zb_edge){index, index + 1, 0, 0};
-}
-
 static zb_link make_link(const zb_model *model, int from, int to, int64_t bytes) {
   const zb_problem *p = model->problem;
   const int source = p->stage_rank[from], destination = p->stage_rank[to];
@@ -340,7 +341,7 @@ static zb_link make_link(const zb_model *model, int from, int to, int64_t bytes)
 /* Sorts the links of one kind by sending stage (a counting sort: edges of a stage keep their order). */
 static zb_status build_links(zb_model *model, zb_kind kind) {
   const zb_problem *p = model->problem;
-  const int edges = p->edges ? p->edge_count : p->stages - 1;
+  const int edges = edge_count(p);
   int *begin = ZB_TAKE(&model->arena, model->link_begin[kind], p->stages + 2);
   int *inputs = ZB_TAKE(&model->arena, model->input_counts[kind], p->stages);
   zb_link *links = ZB_TAKE(&model->arena, model->links[kind], edges + 1);

@@ -150,10 +150,8 @@ zb_status zb_order_run_to_end(const zb_model *model, const zb_order *order, zb_j
 zb_status zb_order_finish(const zb_model *model, const zb_order *order, zb_job_times *const *times, int64_t *start_ps,
                           zb_job_times *reductions) ZB_MUST_USE;
 
-/* Why a rank stands still at done[rank]: fills the job it waits for; false if it does not wait. */
-bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank,
-                      zb_job *out);
-/* Adds a note a waiting rank, and the cycle if there is one; the jobs of the order are those of the problem. */
+/* Of an order that stands still at done[ranks]: adds a note a waiting rank, and the cycle if there is one; the jobs of
+ * the order are those of the problem. */
 zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done);
 
 /* The lower bound of what the metric of the problem counts. */
@@ -177,6 +175,9 @@ zb_status zb_order_messages(const zb_model *model, const zb_order *order, const 
  * messages show. NULL when out of memory. */
 char *zb_order_marked(const zb_order *order, int rank, int index);
 
+static inline bool zb_placement_takes(const zb_placement_def *placement, int chunks) {
+  return chunks >= placement->chunks_min && chunks <= placement->chunks_max;
+}
 /* What zb_schedule_layout says but for the check that the schedule takes these chunks. */
 zb_status zb_placement_layout(const zb_schedule_def *schedule, int ranks, const char **placement,
                               int *chunks) ZB_MUST_USE;
@@ -193,5 +194,11 @@ static inline int64_t zb_common_divisor(int64_t a, int64_t b) {
 static inline int zb_min_int(int a, int b) { return a < b ? a : b; }
 static inline int zb_max_int(int a, int b) { return a > b ? a : b; }
 static inline int64_t zb_max64(int64_t a, int64_t b) { return a > b ? a : b; }
+/* The greatest of the values and of `most`. */
+static inline int64_t zb_most_of(const int64_t *values, int count, int64_t most) {
+  for (int i = 0; i < count; ++i)
+    if (values[i] > most) most = values[i];
+  return most;
+}
 
 #endif

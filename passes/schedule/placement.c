@@ -94,7 +94,7 @@ zb_status zb_placement(const char *name, int ranks, int chunks, int *stage_rank)
   const char *nearest = NULL;
   const zb_placement_def *placement = find(name, &nearest);
   if (!placement) return unknown_placement(name, nearest);
-  if (chunks < placement->chunks_min || chunks > placement->chunks_max)
+  if (!zb_placement_takes(placement, chunks))
     return zb_status_hint(ZB_ERROR(USAGE, "placement %s: expected %d chunk%s a rank, got %d", name,
                                    placement->chunks_min, placement->chunks_min == 1 ? "" : "s", chunks),
                           "looped and wave take any number of chunks");
@@ -104,10 +104,6 @@ zb_status zb_placement(const char *name, int ranks, int chunks, int *stage_rank)
 }
 
 /* ---- What a schedule is made for ---- */
-
-static bool takes(const zb_placement_def *placement, int chunks) {
-  return chunks >= placement->chunks_min && chunks <= placement->chunks_max;
-}
 
 /* Several rounds need two chunks: with one every placement is plain. */
 static int fewest_chunks(const zb_schedule_def *schedule, const zb_placement_def *placement) {
@@ -129,6 +125,6 @@ zb_status zb_placement_layout(const zb_schedule_def *schedule, int ranks, const 
   const bool plain =
       !*placement && schedule->any_placement && !schedule->searches && schedule->chunks_min == 1 && *chunks <= 1;
   if (!*chunks) *chunks = plain ? 1 : fewest_chunks(schedule, def);
-  if (!*placement) *placement = plain ? "plain" : takes(def, *chunks) ? schedule->placement : "looped";
+  if (!*placement) *placement = plain ? "plain" : zb_placement_takes(def, *chunks) ? schedule->placement : "looped";
   return NULL;
 }

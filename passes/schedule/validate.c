@@ -115,8 +115,9 @@ static bool is_done(const zb_model *model, const int *done, const int32_t *index
   return at >= 0 && at < done[model->problem->stage_rank[job.stage]];
 }
 
-bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank,
-                      zb_job *out) {
+/* The job that a rank waits for at done[rank]; false if it waits for none. */
+static bool find_blocker(const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank,
+                         zb_job *out) {
   if (done[rank] >= order->counts[rank]) return false;
   const zb_job job = order->jobs[rank][done[rank]];
   if (job.kind != ZB_F) {
@@ -157,7 +158,7 @@ static zb_status note_waits(zb_status status, const zb_model *model, const zb_or
   zb_job blocker;
   for (int rank = first; !seen[rank]; rank = model->problem->stage_rank[blocker.stage]) {
     seen[rank] = true;
-    if (!zb_order_blocker(model, order, done, index, rank, &blocker)) break;
+    if (!find_blocker(model, order, done, index, rank, &blocker)) break;
     status = note_wait(status, model, order, done, index, rank, blocker);
   }
   return with_chart(status, order, first, done[first]);

@@ -179,6 +179,14 @@ int64_t zb_level_most(const zb_scheduler *w) {
   return most;
 }
 
+void zb_level_rank_limits(const zb_scheduler *w, int64_t *limits) {
+  const int64_t most = zb_level_most(w);
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    const int64_t limit = zb_rank_limit(w->model->problem, rank);
+    limits[rank] = limit == 0 || limit > most ? most : limit;
+  }
+}
+
 bool zb_is_placed_as_v(const zb_problem *problem) {
   const int *rank = problem->stage_rank;
   bool is_v = problem->stages == 2 * problem->ranks;
@@ -236,16 +244,14 @@ static share share_of(const zb_scheduler *w, int level) {
 static int64_t largest_unit(const zb_scheduler *w) {
   int64_t unit = 0;
   for (int rank = 0; rank < w->ranks; ++rank)
-    if (w->one_each[rank] - w->base[rank] > unit) unit = w->one_each[rank] - w->base[rank];
+    unit = zb_max64(unit, w->one_each[rank] - w->base[rank]);
   return unit;
 }
 
 static int64_t whole_level_bytes(const zb_scheduler *w, int level) {
   const int64_t most = zb_level_most(w);
   const int64_t unit = largest_unit(w);
-  int64_t base = 0;
-  for (int rank = 0; rank < w->ranks; ++rank)
-    if (w->base[rank] > base) base = w->base[rank];
+  const int64_t base = zb_most_of(w->base, w->ranks, 0);
   if (unit == 0) return most; /* a micro-batch alone takes nothing: there is one level */
   const share x = share_of(w, level);
   const double about = (double)base + (double)unit * w->ranks * ((double)x.part / (double)x.of);
@@ -278,12 +284,8 @@ zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *l
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_scheduler_init(&model, &w));
   const int64_t all = zb_level_most(&w), unit = largest_unit(&w);
-  int64_t most = 0;
-  for (int rank = 0; rank < w.ranks; ++rank) {
-    const int64_t limit = zb_rank_limit(problem, rank);
-    limits[rank] = limit == 0 || limit > all ? all : limit;
-    if (limits[rank] > most) most = limits[rank];
-  }
+  zb_level_rank_limits(&w, limits);
+  const int64_t most = zb_most_of(limits, w.ranks, 0);
   const int level = zb_level_within(&w, most);
   const int64_t rounded = level ? zb_level_bytes(&w, level) : most;
   for (int rank = 0; rank < w.ranks; ++rank) {

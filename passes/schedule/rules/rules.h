@@ -61,6 +61,8 @@ enum { ZB_JOBS_LARGE = 90000 };
 int64_t zb_level_bytes(const zb_scheduler *scheduler, int level);
 /* The most that any rank can ever hold. */
 int64_t zb_level_most(const zb_scheduler *scheduler);
+/* limits[ranks] of the problem; where there is none, the most that any rank can ever hold. */
+void zb_level_rank_limits(const zb_scheduler *scheduler, int64_t *limits);
 /* Whether only the schedules that go by memory are asked at a level: half way between two of the V placement, up to
  * three quarters of what 1F1B needs, where there may be room for another building block because B frees a part of what
  * a chunk keeps. */

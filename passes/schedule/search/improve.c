@@ -32,9 +32,7 @@ enum { EXCHANGES_IN = 3 };
 enum { FAR_IN = 3 };
 
 zb_status zb_improver_init(zb_scheduler *w, zb_improver *out) {
-  *out = (zb_improver){.scheduler = w, .reference = 1};
-  for (int rank = 0; rank < w->ranks; ++rank)
-    if (w->work[rank] > out->reference) out->reference = w->work[rank];
+  *out = (zb_improver){.scheduler = w, .reference = zb_most_of(w->work, w->ranks, 1)};
   zb_arena *arena = w->arena;
   ZB_TAKE(arena, out->current, w->jobs);
   ZB_TAKE(arena, out->undo, w->jobs);
@@ -204,7 +202,7 @@ static move draw(const zb_improver *x, uint64_t *seed) {
   return (move){rank, i, clamp(i - distance, last)};
 }
 
-/* Moves a slot, and numbers the micro-batches of its class anew between both places. */
+/* Moves a slot, and numbers the micro-batches of its class again between both places. */
 static void shift(zb_slot *slots, int from, int to) {
   const zb_slot moved = slots[from];
   const int low = from < to ? from : to, high = from < to ? to : from;
@@ -235,7 +233,7 @@ static bool pull_w(const zb_scheduler *w, zb_slot *slots, int i, int *last) {
 
 /* How many jobs of a class stand before a place that nothing before has moved to. */
 static int count_before(const zb_improver *x, int class, int place) {
-  const int32_t *places = &x->times.place[(size_t)class * (size_t)x->scheduler->micro_batches];
+  const int32_t *places = &x->times.place[zb_class_job(x->scheduler, class, 0)];
   int low = 0, high = x->scheduler->micro_batches;
   while (low < high) {
     const int middle = low + (high - low) / 2;

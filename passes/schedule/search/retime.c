@@ -3,11 +3,11 @@
  * A job that is reached from a changed place starts no earlier than the job before the first changed place ends: at
  * that time T or later. What a job waits for starts no later than the job itself; so jobs that started before T depend
  * on nothing that changed, and keep their times. On every rank they are the first ones of the list. The others run
- * anew, each rank until an input is missing, as in the simulator.
+ * again, each rank until an input is missing, as in the simulator.
  *
  * Messages are pulled: an input arrives when its sender has ended, and the message has taken its time. That leaves out
  * waiting for the channel, which cannot be where every job takes at least as long as each message on the channels it
- * sends on, one message a channel; elsewhere all is timed anew. The jobs of one stage and micro-batch need no check:
+ * sends on, one message a channel; elsewhere all is timed again. The jobs of one stage and micro-batch need no check:
  * their order in the list is F, B, W. Tests: test/passes/schedule/retime_test.c.
  */
 #include "passes/schedule/search/retime.h"
@@ -28,8 +28,7 @@ static bool may_wait(const zb_scheduler *w) {
       /* The message before it on this channel was sent by a job of the same rank, which ended before this one began. */
       const int rank = link->channel / w->ranks;
       for (int j = 0; j < w->chunks * ZB_KIND_COUNT; ++j) {
-        const int other =
-            w->model->rank_stages[rank * w->chunks + j / ZB_KIND_COUNT] * ZB_KIND_COUNT + j % ZB_KIND_COUNT;
+        const int other = zb_class_at(w, rank, j / ZB_KIND_COUNT, j % ZB_KIND_COUNT);
         for (int k = d->link_begin[other]; k < d->link_begin[other + 1]; ++k)
           if (d->links[k].channel == link->channel && d->links[k].time_ps > d->time_ps[class]) return true;
       }

@@ -96,11 +96,7 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
   ZB_TAKE(s->w.arena, s->best, s->w.jobs);
   ZB_TAKE(s->w.arena, s->scratch, s->w.per_rank);
   ZB_TRY(zb_run_init(&s->w, &s->run));
-  const int64_t most = zb_level_most(&s->w);
-  for (int rank = 0; rank < s->w.ranks; ++rank) {
-    const int64_t limit = zb_rank_limit(problem, rank);
-    s->limit[rank] = limit == 0 || limit > most ? most : limit;
-  }
+  zb_level_rank_limits(&s->w, s->limit);
   s->seed = params ? params->seed : 0;
   const bool has_budget = params && params->budget > 0;
   s->budget = has_budget ? params->budget : default_budget(problem, placements);
@@ -190,12 +186,7 @@ static int64_t idle_of(const searcher *s, int64_t bound) {
 }
 
 /* The highest limit of all ranks. */
-static int64_t most_of(const searcher *s, const int64_t *limits) {
-  int64_t most = 0;
-  for (int rank = 0; rank < s->w.ranks; ++rank)
-    if (limits[rank] > most) most = limits[rank];
-  return most;
-}
+static int64_t most_of(const searcher *s, const int64_t *limits) { return zb_most_of(limits, s->w.ranks, 0); }
 
 /* Whether a run of this level, with whatever limit it is part of, has this start. */
 static bool is_made_for_less(searcher *s, const start_order *start) {
@@ -482,19 +473,15 @@ static zb_status search_one(const zb_problem *problem, const zb_search_params *p
   return NULL;
 }
 
-static bool has_chunks(const zb_placement_def *placement, int chunks) {
-  return chunks >= placement->chunks_min && chunks <= placement->chunks_max;
-}
-
 /* Whether the search tries the placement of that index beside the given one: with two chunks wave is v. */
 static bool is_open(const zb_problem *problem, int index) {
   const zb_placement_def *placement = zb_placement_at(index);
   const int chunks = problem->stages / problem->ranks;
-  bool is_new = has_chunks(placement, chunks) && all_alike(problem->base_bytes, problem->ranks) &&
+  bool is_new = zb_placement_takes(placement, chunks) && all_alike(problem->base_bytes, problem->ranks) &&
                 all_alike(problem->optimizer_ps, problem->ranks);
   for (int i = -1; i < index && is_new; ++i) {
     const zb_placement_def *other = i < 0 ? NULL : zb_placement_at(i);
-    if (other && !has_chunks(other, chunks)) continue;
+    if (other && !zb_placement_takes(other, chunks)) continue;
     bool same = true;
     for (int stage = 0; stage < problem->stages && same; ++stage)
       same = placement->rank(problem->ranks, stage) ==

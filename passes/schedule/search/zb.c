@@ -40,9 +40,7 @@ static zb_status heuristic_init(const zb_problem *problem, heuristic *h) {
 /* The best of all rules by the longest rank, then by the step; one micro-batch after the other if none can go on within
  * the limits. */
 static void build_best(heuristic *h, const int64_t *limits, int64_t bound) {
-  int64_t work = 0;
-  for (int rank = 0; rank < h->w.ranks; ++rank)
-    if (h->w.work[rank] > work) work = h->w.work[rank];
+  const int64_t work = zb_most_of(h->w.work, h->w.ranks, 0);
   zb_timing best = {INT64_MAX, INT64_MAX};
   zb_sequence_least(&h->w, h->best, h->least);
   for (int i = 0; i < ZB_RULES_FIXED && best.stage_ps > bound; ++i) {
@@ -110,7 +108,7 @@ static zb_status emit_2p(const zb_problem *problem, const int64_t *options, zb_o
 static double bound_percent(const zb_problem *problem, int rank, int percent) {
   int64_t unit = 0;
   for (int r = 0; r < problem->ranks; ++r)
-    if (zb_memory_after_f(problem, r) > unit) unit = zb_memory_after_f(problem, r);
+    unit = zb_max64(unit, zb_memory_after_f(problem, r));
   const int64_t own = zb_memory_after_f(problem, rank);
   if (own <= 0) return -1; /* no unit to state it in */
   double alone = (double)own;

@@ -100,10 +100,15 @@ static zb_status read_entries(const json_t *value, const zb_json_place *at, void
   return NULL;
 }
 
-static zb_status check_list(const json_t *value, const zb_json_place *at, const char *what) {
-  if (json_is_array(value) && json_array_size(value) <= INT_MAX / 2) return NULL;
-  return zb_json_wrong(at, value, "a list of %s", what);
-}
+/* Defines `name`, which reads a list of what a problem may be without. */
+#define READ_LIST(name, array, read, what)                                                                             \
+  static zb_status name(const json_t *value, const zb_json_place *at, void *item) {                                    \
+    zb_problem_data *out = item;                                                                                       \
+    const size_t count = json_array_size(value);                                                                       \
+    if (!json_is_array(value) || count > INT_MAX / 2) return zb_json_wrong(at, value, "a list of " what);              \
+    ZB_TRY(zb_problem_data_##array(out, (int)count));                                                                  \
+    return read_entries(value, at, out->array, sizeof *out->array, read);                                              \
+  }
 
 /* ---- Edges and links ---- */
 
@@ -136,6 +141,8 @@ static zb_status read_edge(const json_t *value, const zb_json_place *at, void *e
   return zb_json_error(at, "expected source < destination, got %d and %d", edge->source, edge->destination);
 }
 
+READ_LIST(read_edge_list, edges, read_edge, "edges, or an object for a chain of them")
+
 static zb_status read_edges(const json_t *value, const zb_json_place *at, void *item) {
   zb_problem_data *out = item;
   if (json_is_object(value)) {
@@ -146,9 +153,7 @@ static zb_status read_edges(const json_t *value, const zb_json_place *at, void *
       out->edges[i] = (zb_edge){i, i + 1, all.forward_bytes, all.backward_bytes};
     return NULL;
   }
-  ZB_TRY(check_list(value, at, "edges, or an object for a chain of them"));
-  ZB_TRY(zb_problem_data_edges(out, (int)json_array_size(value)));
-  return read_entries(value, at, out->edges, sizeof *out->edges, read_edge);
+  return read_edge_list(value, at, item);
 }
 
 static zb_status read_bandwidth(const json_t *value, const zb_json_place *at, void *item) {
@@ -192,12 +197,7 @@ static zb_status read_class(const json_t *value, const zb_json_place *at, void *
   return zb_json_read_object(value, at, class_fields, entry);
 }
 
-static zb_status read_classes(const json_t *value, const zb_json_place *at, void *item) {
-  zb_problem_data *out = item;
-  ZB_TRY(check_list(value, at, "link classes"));
-  ZB_TRY(zb_problem_data_link_classes(out, (int)json_array_size(value)));
-  return read_entries(value, at, out->link_classes, sizeof *out->link_classes, read_class);
-}
+READ_LIST(read_classes, link_classes, read_class, "link classes")
 
 /* The class that a member of an object names. */
 static zb_status find_class(const json_t *object, const zb_json_place *at, const char *key, int *out) {
@@ -236,12 +236,7 @@ static zb_status read_channel(const json_t *value, const zb_json_place *at, void
   return find_class(value, at, "class", &((zb_channel *)entry)->link_class);
 }
 
-static zb_status read_channels(const json_t *value, const zb_json_place *at, void *item) {
-  zb_problem_data *out = item;
-  ZB_TRY(check_list(value, at, "channels"));
-  ZB_TRY(zb_problem_data_channels(out, (int)json_array_size(value)));
-  return read_entries(value, at, out->channels, sizeof *out->channels, read_channel);
-}
+READ_LIST(read_channels, channels, read_channel, "channels")
 
 /* ---- Reductions ---- */
 
@@ -261,12 +256,7 @@ static zb_status read_reduction(const json_t *value, const zb_json_place *at, vo
   return check_time(value, at, "what the collective takes: \"time_ms\": 1.5");
 }
 
-static zb_status read_reductions(const json_t *value, const zb_json_place *at, void *item) {
-  zb_problem_data *out = item;
-  ZB_TRY(check_list(value, at, "reductions"));
-  ZB_TRY(zb_problem_data_reductions(out, (int)json_array_size(value)));
-  return read_entries(value, at, out->reductions, sizeof *out->reductions, read_reduction);
-}
+READ_LIST(read_reductions, reductions, read_reduction, "reductions")
 
 /* ---- Ranks and the whole ---- */
 
