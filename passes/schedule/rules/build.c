@@ -79,8 +79,7 @@ static void direction_init(zb_scheduler *w, zb_direction *d, bool backwards) {
 }
 
 static void take_arrays(zb_scheduler *w) {
-  const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes,
-               leaves = (size_t)w->leaves;
+  const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes;
   zb_arena *arena = w->arena;
   ZB_TAKE(arena, w->base, ranks);
   ZB_TAKE(arena, w->hold, stages);
@@ -98,8 +97,7 @@ static void take_arrays(zb_scheduler *w) {
   ZB_TAKE(arena, w->clock, ranks);
   ZB_TAKE(arena, w->live, ranks);
   ZB_TAKE(arena, w->committed, ranks);
-  ZB_TAKE(arena, w->due, leaves);
-  ZB_TAKE(arena, w->tree, 2 * leaves);
+  zb_agenda_take(arena, w->ranks, &w->agenda);
   ZB_TAKE(arena, w->head_at, classes);
   ZB_TAKE(arena, w->heads, classes);
   ZB_TAKE(arena, w->idle, ranks);
@@ -139,8 +137,6 @@ zb_status zb_scheduler_init(zb_model *model, zb_scheduler *out) {
   out->per_rank = (int)(out->jobs / (size_t)p->ranks);
   out->whole = p->whole_backward;
   out->optimizer = model->optimizer_ps;
-  for (out->leaves = 1; out->leaves < p->ranks;)
-    out->leaves *= 2;
   out->slack = INT64_MAX;
   direction_init(out, &out->forwards, false);
   direction_init(out, &out->mirror, true);
@@ -156,6 +152,24 @@ zb_status zb_scheduler_init(zb_model *model, zb_scheduler *out) {
 }
 
 /* ---- Building ---- */
+
+void zb_agenda_take(zb_arena *arena, int ranks, zb_agenda *out) {
+  for (out->leaves = 1; out->leaves < ranks;)
+    out->leaves *= 2;
+  ZB_TAKE(arena, out->due, out->leaves);
+  ZB_TAKE(arena, out->first, 2 * out->leaves);
+  for (int leaf = ranks; out->due && leaf < out->leaves; ++leaf)
+    out->due[leaf] = INT64_MAX;
+}
+
+void zb_agenda_start(zb_agenda *agenda) {
+  for (int leaf = 0; leaf < agenda->leaves; ++leaf)
+    agenda->first[agenda->leaves + leaf] = leaf;
+  for (int node = agenda->leaves - 1; node > 0; --node) {
+    const int32_t left = agenda->first[2 * node], right = agenda->first[2 * node + 1];
+    agenda->first[node] = agenda->due[right] < agenda->due[left] ? right : left;
+  }
+}
 
 void zb_scheduler_clear(zb_scheduler *w) {
   const size_t ranks = (size_t)w->ranks;
@@ -175,28 +189,6 @@ typedef struct build {
   zb_slot *sequence;
   int64_t *start_ps;
 } build;
-
-/* A tree instead of a look at all ranks for every job. */
-static void set_due(zb_scheduler *w, int rank, int64_t time) {
-  w->due[rank] = time;
-  for (int node = (w->leaves + rank) / 2; node > 0; node /= 2) {
-    const int32_t left = w->tree[2 * node], right = w->tree[2 * node + 1];
-    const int32_t first = w->due[right] < w->due[left] ? right : left;
-    if (first == w->tree[node] && first != rank) return;
-    w->tree[node] = first;
-  }
-}
-
-static void plant_tree(zb_scheduler *w) {
-  for (int rank = w->ranks; rank < w->leaves; ++rank)
-    w->due[rank] = INT64_MAX;
-  for (int leaf = 0; leaf < w->leaves; ++leaf)
-    w->tree[w->leaves + leaf] = leaf;
-  for (int node = w->leaves - 1; node > 0; --node) {
-    const int32_t left = w->tree[2 * node], right = w->tree[2 * node + 1];
-    w->tree[node] = w->due[right] < w->due[left] ? right : left;
-  }
-}
 
 /* The next job of a class, when it has become the next or its last input has become known. */
 static void refresh_head(const build *b, int class) {
@@ -219,12 +211,12 @@ static void start_build(build *b) {
   w->most_idle = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t release = b->rule->release ? b->rule->release[rank] : 0;
-    w->clock[rank] = w->due[rank] = release;
+    w->clock[rank] = w->agenda.due[rank] = release;
     w->in_flight[rank] = 0;
     w->in_flight_first[rank] = -1;
     w->idle[rank] = b->rule->count_start ? release : 0;
   }
-  plant_tree(w);
+  zb_agenda_start(&w->agenda);
   for (int class = 0; class < w->classes; ++class)
     refresh_head(b, class);
 }
@@ -238,7 +230,7 @@ static void arrive(build *b, int class, int micro_batch, int64_t time) {
   refresh_head(b, class);
   const int rank = w->model->problem->stage_rank[class / ZB_KIND_COUNT];
   const int64_t due = w->ready[at] > w->clock[rank] ? w->ready[at] : w->clock[rank];
-  if (due < w->due[rank]) set_due(w, rank, due);
+  if (due < w->agenda.due[rank]) zb_agenda_set(&w->agenda, rank, due);
 }
 
 /* Tests a limit, and remembers how close it was. */
@@ -323,7 +315,7 @@ static void run(build *b, int rank, const choice *c, int64_t now) {
   w->next[class] = c->micro_batch + 1;
   refresh_head(b, class);
   w->clock[rank] = end;
-  set_due(w, rank, w->done[rank] == w->per_rank ? INT64_MAX : end);
+  zb_agenda_set(&w->agenda, rank, w->done[rank] == w->per_rank ? INT64_MAX : end);
   for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
     const zb_link *link = &d->links[i];
     const int64_t arrival = zb_link_send(link, w->channel, end);
@@ -338,7 +330,7 @@ static void visit(build *b, int rank, int64_t now) {
   int64_t wake;
   choose(b, rank, now, &best, &coming, &wake);
   if (best.class < 0) {
-    set_due(w, rank, wake);
+    zb_agenda_set(&w->agenda, rank, wake);
     return;
   }
   const int64_t time = b->d->time_ps[best.class], gap = coming.ready - now;
@@ -347,7 +339,7 @@ static void visit(build *b, int rank, int64_t now) {
     const int64_t idle = w->idle[rank] + (counts ? now - w->clock[rank] : 0) + gap;
     if (gap * 256 < time * b->rule->patience || idle <= b->rule->idle ||
         (b->rule->share_idle && idle <= w->most_idle)) {
-      set_due(w, rank, coming.ready);
+      zb_agenda_set(&w->agenda, rank, coming.ready);
       return;
     }
   }
@@ -360,10 +352,11 @@ bool zb_build_order(zb_scheduler *w, const zb_build_rule *rule, zb_slot *sequenc
   ++w->evaluations;
   start_build(&b);
   for (size_t left = w->jobs; left > 0;) {
-    const int rank = w->tree[1];
-    if (w->due[rank] == INT64_MAX) return false;
+    const int rank = w->agenda.first[1];
+    const int64_t now = w->agenda.due[rank];
+    if (now == INT64_MAX) return false;
     const int before = w->done[rank];
-    visit(&b, rank, w->due[rank]);
+    visit(&b, rank, now);
     left -= (size_t)(w->done[rank] - before);
   }
   return true;

@@ -39,6 +39,27 @@ typedef struct zb_head {
   int64_t ready, priority; /* ready: INT64_MAX where an input is not known, or no job is left */
 } zb_head;
 
+/* When each of several ranks decides next, and who is first: a tournament instead of a look at all of them. */
+typedef struct zb_agenda {
+  int leaves;     /* a power of two */
+  int64_t *due;   /* [leaves] INT64_MAX: never */
+  int32_t *first; /* [2 * leaves] who is due first, the lowest of several, among the leaves of a node; 1 is the root */
+} zb_agenda;
+
+void zb_agenda_take(zb_arena *arena, int ranks, zb_agenda *out);
+/* After `due` of all ranks has been set. */
+void zb_agenda_start(zb_agenda *agenda);
+static inline void zb_agenda_set(zb_agenda *agenda, int rank, int64_t time) {
+  int32_t *const first = agenda->first;
+  agenda->due[rank] = time;
+  for (int node = (agenda->leaves + rank) / 2; node > 0; node /= 2) {
+    const int32_t left = first[2 * node], right = first[2 * node + 1];
+    const int32_t winner = agenda->due[right] < agenda->due[left] ? right : left;
+    if (winner == first[node] && winner != rank) return;
+    first[node] = winner;
+  }
+}
+
 /* Not to be shared between threads. */
 typedef struct zb_scheduler {
   const zb_model *model;
@@ -53,7 +74,6 @@ typedef struct zb_scheduler {
   int64_t *work;            /* [ranks] time of all jobs and the optimizer */
   const int64_t *optimizer; /* [ranks] */
   int32_t *head_at;         /* [classes] the place of a class in heads */
-  int leaves;               /* of tree: a power of two, at least ranks */
   int64_t evaluations;
   int64_t slack; /* least room left by any test of a limit that passed: with limits lowered by no more, all would have
                     gone the same way */
@@ -65,8 +85,7 @@ typedef struct zb_scheduler {
   int32_t *done;
   int32_t *in_flight, *in_flight_first; /* between F and B; when the first B started, -1 before */
   int64_t *clock, *live, *committed, *idle;
-  int64_t *due;   /* [leaves] when a rank decides next, INT64_MAX behind the last rank */
-  int32_t *tree;  /* [2 * leaves] the rank that is due first, the lowest of several, among the leaves of a node */
+  zb_agenda agenda;
   zb_head *heads; /* [classes] by rank, chunk, step */
   int64_t most_idle;
   int64_t *channel; /* [ranks * ranks] when it is free */

@@ -6,6 +6,8 @@
  */
 #include "passes/schedule/rules/v_block.h"
 
+#include "passes/schedule/rules/build.h"
+
 #include <string.h>
 
 static const int PASS_CHUNK[ZB_V_PASSES] = {0, 1, 1, 0, 1, 0};
@@ -97,8 +99,7 @@ struct zb_v_engine {
   int32_t *missing[ZB_LINK_KINDS]; /* [stages * micro_batches] inputs that have not been sent */
   int64_t *ready[ZB_LINK_KINDS];   /* when the last of those that have been sent arrives */
   int64_t *channel;                /* [ranks * ranks] when it is free */
-  int64_t *wake;                   /* [2 * leaves] tournament: when a position decides next; [1] is the earliest */
-  int leaves;
+  zb_agenda agenda;                /* of positions */
 };
 
 static zb_status take_arrays(zb_v_engine *e, zb_arena *arena) {
@@ -107,7 +108,7 @@ static zb_status take_arrays(zb_v_engine *e, zb_arena *arena) {
   ZB_TAKE(arena, e->position, e->ranks);
   ZB_TAKE(arena, e->passes, e->ranks * ZB_V_PASSES * e->micro_batches);
   ZB_TAKE(arena, e->channel, e->ranks * e->ranks);
-  ZB_TAKE(arena, e->wake, 2 * e->leaves);
+  zb_agenda_take(arena, e->ranks, &e->agenda);
   for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
     ZB_TAKE(arena, e->missing[kind], pairs);
     ZB_TAKE(arena, e->ready[kind], pairs);
@@ -136,33 +137,12 @@ zb_status zb_v_engine_new(zb_model *model, zb_v_costs costs, zb_v_engine **out) 
   zb_v_engine *e;
   *out = ZB_TAKE(&model->arena, e, 1);
   ZB_TRY(zb_arena_status(&model->arena));
-  *e = (zb_v_engine){.model = model,
-                     .costs = costs,
-                     .ranks = model->problem->ranks,
-                     .micro_batches = model->problem->micro_batches,
-                     .leaves = 1};
-  while (e->leaves < e->ranks)
-    e->leaves *= 2;
+  *e = (zb_v_engine){
+      .model = model, .costs = costs, .ranks = model->problem->ranks, .micro_batches = model->problem->micro_batches};
   ZB_TRY(take_arrays(e, &model->arena));
   for (int position = 0; position < e->ranks; ++position)
     fill_place(e, position);
   return NULL;
-}
-
-static void set_wake(zb_v_engine *e, int position, int64_t time) {
-  size_t node = (size_t)(e->leaves + position);
-  for (e->wake[node] = time; node > 1; node /= 2) {
-    const int64_t other = e->wake[node ^ 1];
-    e->wake[node / 2] = e->wake[node] < other ? e->wake[node] : other;
-  }
-}
-
-/* The position that decides next: the lowest of those with the earliest time. */
-static int first_awake(const zb_v_engine *e) {
-  size_t node = 1;
-  while (node < (size_t)e->leaves)
-    node = 2 * node + (e->wake[2 * node] != e->wake[node]);
-  return (int)node - e->leaves;
 }
 
 static void reset(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rules) {
@@ -190,10 +170,8 @@ static void reset(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rul
   e->over = false;
   e->warm_end = block[0].start[ZB_V_B0];
   e->cool_begin = block[0].start[ZB_V_F0] + ZB_V_INTERVAL * (e->micro_batches - 1);
-  for (int leaf = 0; leaf < e->leaves; ++leaf)
-    e->wake[e->leaves + leaf] = leaf < e->ranks ? 0 : INT64_MAX;
-  for (int node = e->leaves - 1; node >= 1; --node)
-    e->wake[node] = e->wake[2 * node] < e->wake[2 * node + 1] ? e->wake[2 * node] : e->wake[2 * node + 1];
+  memset(e->agenda.due, 0, ranks * sizeof *e->agenda.due);
+  zb_agenda_start(&e->agenda);
 }
 
 static void advance(const place *x, int *slot, int pass) {
@@ -275,7 +253,7 @@ static void deliver(zb_v_engine *e, int stage, zb_kind kind, int micro_batch, in
     const int position = e->position[model->problem->stage_rank[link->stage]];
     const int64_t clock = e->places[position].clock, ready = e->ready[kind][to];
     const int64_t earliest = ready > clock ? ready : clock;
-    if (earliest < e->wake[e->leaves + position]) set_wake(e, position, earliest);
+    if (earliest < e->agenda.due[position]) zb_agenda_set(&e->agenda, position, earliest);
   }
 }
 
@@ -297,7 +275,7 @@ static void run_pass(zb_v_engine *e, int position, int pass, int64_t now) {
   x->live += cost->keep;
   e->over = e->over || x->live > x->limit;
   x->live -= cost->release;
-  set_wake(e, position, x->clock);
+  zb_agenda_set(&e->agenda, position, x->clock);
   if (kind != ZB_W) deliver(e, x->stage[PASS_CHUNK[pass]], kind, micro_batch, x->clock);
 }
 
@@ -337,7 +315,7 @@ static void fill_gap(zb_v_engine *e, int position, int due, int w, int64_t now, 
   if (pass >= 0)
     run_pass(e, position, pass, now);
   else
-    set_wake(e, position, wake);
+    zb_agenda_set(&e->agenda, position, wake);
 }
 
 /* The F or B that is to run next; -1: none is left. */
@@ -355,7 +333,7 @@ static void decide(zb_v_engine *e, int position, int64_t now) {
     if (w >= 0)
       run_pass(e, position, w, now);
     else
-      set_wake(e, position, INT64_MAX);
+      zb_agenda_set(&e->agenda, position, INT64_MAX);
     return;
   }
   const bool w_due = w >= 0 && x->next[e->rules->keep_w] < e->micro_batches && x->slot[w] < x->slot[due];
@@ -372,13 +350,13 @@ static void decide(zb_v_engine *e, int position, int64_t now) {
 static void follow(zb_v_engine *e, int position, int64_t now) {
   const place *x = &e->places[position];
   if (x->done == ZB_V_PASSES * e->micro_batches) {
-    set_wake(e, position, INT64_MAX);
+    zb_agenda_set(&e->agenda, position, INT64_MAX);
     return;
   }
   const int pass = passes_of(e->rules->follow, position)[x->done];
   const int64_t input = PASS_KIND[pass] == ZB_W ? now : input_time(e, x, pass);
   if (input > now)
-    set_wake(e, position, input);
+    zb_agenda_set(&e->agenda, position, input);
   else
     run_pass(e, position, pass, now);
 }
@@ -392,12 +370,11 @@ static int64_t least_end(const zb_v_engine *e, const place *x) {
 int64_t zb_v_engine_run(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rules, int64_t *jobs) {
   reset(e, block, rules);
   bool given_up = false;
-  while (e->wake[1] < INT64_MAX && !given_up) {
-    const int position = first_awake(e);
-    if (rules->follow)
-      follow(e, position, e->wake[1]);
-    else
-      decide(e, position, e->wake[1]);
+  while (!given_up) {
+    const int position = e->agenda.first[1];
+    const int64_t now = e->agenda.due[position];
+    if (now == INT64_MAX) break;
+    (rules->follow ? follow : decide)(e, position, now);
     given_up = e->over || least_end(e, &e->places[position]) >= rules->less_than;
   }
   int64_t time = 0;
