@@ -19,7 +19,6 @@ typedef struct zb_driver_params {
 } zb_driver_params;
 
 typedef struct zb_driver_def {
-  const char *name;
   zb_status (*start)(const zb_driver_params *params, zb_driver **out);
   /* Clears every executor and advances it until all are done; each must have begun. After the first failure of a rank
    * the others are stopped (transport->abort), and that failure is what comes back. out_ps: how long it took, on the

@@ -18,7 +18,6 @@ typedef struct worker {
 
 struct zb_driver {
   zb_driver_params params;
-  worker *workers;
   int started;
   pthread_mutex_t mutex; /* guards all below */
   pthread_cond_t go, done;
@@ -26,6 +25,7 @@ struct zb_driver {
   int running;
   bool stopping;
   zb_status failure; /* the first */
+  worker workers[];  /* one an executor */
 };
 
 static zb_status run_executor(const zb_driver *driver, zb_executor *e) {
@@ -96,7 +96,6 @@ static void threads_stop(zb_driver *driver) {
   pthread_cond_destroy(&driver->done);
   pthread_mutex_destroy(&driver->mutex);
   zb_status_free(driver->failure);
-  zb_free(driver->workers);
   zb_free(driver);
 }
 
@@ -117,7 +116,7 @@ static zb_status start_workers(zb_driver *driver) {
 
 static zb_status threads_start(const zb_driver_params *params, zb_driver **out) {
   *out = NULL;
-  zb_driver *driver = zb_alloc(sizeof *driver);
+  zb_driver *driver = zb_alloc(sizeof *driver + sizeof(worker) * (size_t)params->count);
   if (!driver) return ZB_OUT_OF_MEMORY();
   driver->params = *params;
   pthread_condattr_t attributes;
@@ -127,8 +126,7 @@ static zb_status threads_start(const zb_driver_params *params, zb_driver **out) 
   pthread_cond_init(&driver->go, NULL);
   pthread_cond_init(&driver->done, &attributes);
   pthread_condattr_destroy(&attributes);
-  driver->workers = zb_alloc(sizeof(worker) * (size_t)params->count);
-  zb_status status = driver->workers ? start_workers(driver) : ZB_OUT_OF_MEMORY();
+  zb_status status = start_workers(driver);
   if (status)
     threads_stop(driver);
   else
@@ -172,7 +170,6 @@ static zb_status threads_run(zb_driver *driver, int64_t *out_ps) {
 }
 
 const zb_driver_def zb_driver_threads = {
-    .name = "threads",
     .start = threads_start,
     .run = threads_run,
     .stop = threads_stop,

@@ -5,16 +5,18 @@
  * device. So the queues hold nothing that waits for what is not enqueued yet, and however short they are, they move on.
  * Tests: test/runtime/exec, test/runtime/device/cuda.
  */
-#include "runtime/base/arena.h"
 #include "runtime/exec/driver.h"
 
 #include <time.h>
 
+typedef struct turn {
+  bool done;
+  uint64_t progress; /* when it was last looked at */
+} turn;
+
 struct zb_driver {
   zb_driver_params params;
-  zb_arena memory;    /* of both arrays */
-  bool *done;         /* [executor] */
-  uint64_t *progress; /* [executor] when it was last looked at */
+  turn turns[]; /* one an executor */
 };
 
 enum {
@@ -23,25 +25,13 @@ enum {
   ROUNDS_AWAKE = 64
 }; /* between questions whether the devices are done: asleep after some rounds */
 
-static void turns_stop(zb_driver *driver) {
-  if (!driver) return;
-  zb_arena_deinit(&driver->memory);
-  zb_free(driver);
-}
+static void turns_stop(zb_driver *driver) { zb_free(driver); }
 
 static zb_status turns_start(const zb_driver_params *params, zb_driver **out) {
-  *out = NULL;
-  zb_driver *driver = zb_alloc(sizeof *driver);
-  if (!driver) return ZB_OUT_OF_MEMORY();
-  driver->params = *params;
-  ZB_TAKE(&driver->memory, driver->done, params->count + 1);
-  ZB_TAKE(&driver->memory, driver->progress, params->count + 1);
-  zb_status status = zb_arena_status(&driver->memory);
-  if (status)
-    turns_stop(driver);
-  else
-    *out = driver;
-  return status;
+  *out = zb_alloc(sizeof **out + sizeof(turn) * (size_t)params->count);
+  if (!*out) return ZB_OUT_OF_MEMORY();
+  (*out)->params = *params;
+  return NULL;
 }
 
 /* A turn of every rank; *out_moved: one of them enqueued something, or its device went on. */
@@ -50,18 +40,19 @@ static zb_status take_turns(zb_driver *driver, int *out_running, bool *out_moved
   *out_moved = false;
   for (int i = 0; i < driver->params.count; ++i) {
     zb_executor *e = &driver->params.executors[i];
+    turn *own = &driver->turns[i];
     zb_executor_state state = ZB_EXECUTOR_DONE;
-    if (driver->done[i]) continue;
+    if (own->done) continue;
     zb_status status = zb_executor_advance(e, &state);
     if (status) {
       driver->params.transport_def->abort(driver->params.transport, e->params.rank, zb_status_message(status));
       return status;
     }
-    driver->done[i] = state == ZB_EXECUTOR_DONE;
-    if (driver->done[i]) e->ended_ps = zb_monotonic_ps();
-    *out_running += !driver->done[i];
-    *out_moved |= state == ZB_EXECUTOR_RAN || state == ZB_EXECUTOR_DONE || e->progress != driver->progress[i];
-    driver->progress[i] = e->progress;
+    own->done = state == ZB_EXECUTOR_DONE;
+    if (own->done) e->ended_ps = zb_monotonic_ps();
+    *out_running += !own->done;
+    *out_moved |= state == ZB_EXECUTOR_RAN || own->done || e->progress != own->progress;
+    own->progress = e->progress;
   }
   return NULL;
 }
@@ -91,10 +82,9 @@ static zb_status turns_run(zb_driver *driver, int64_t *out_ps) {
   *out_ps = 0;
   for (int i = 0; i < driver->params.count; ++i) {
     zb_executor *e = &driver->params.executors[i];
-    driver->done[i] = false;
     ZB_TRY(zb_executor_clear(e));
     e->started_ps = e->ended_ps = zb_monotonic_ps();
-    driver->progress[i] = e->progress;
+    driver->turns[i] = (turn){.progress = e->progress};
   }
   while (running > 0) {
     bool moved = false;
@@ -109,7 +99,6 @@ static zb_status turns_run(zb_driver *driver, int64_t *out_ps) {
 }
 
 const zb_driver_def zb_driver_turns = {
-    .name = "turns",
     .start = turns_start,
     .run = turns_run,
     .stop = turns_stop,

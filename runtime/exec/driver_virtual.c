@@ -14,28 +14,22 @@ typedef struct virtual_rank {
 
 struct zb_driver {
   zb_driver_params params;
-  virtual_rank *ranks;
   int64_t now_ps;
+  virtual_rank ranks[]; /* one an executor */
 };
 
 static void virtual_stop(zb_driver *driver) {
   if (!driver) return;
   for (int i = 0; i < driver->params.count; ++i)
     driver->params.executors[i].virtual_now_ps = NULL;
-  zb_free(driver->ranks);
   zb_free(driver);
 }
 
 static zb_status virtual_start(const zb_driver_params *params, zb_driver **out) {
   *out = NULL;
-  zb_driver *driver = zb_alloc(sizeof *driver);
+  zb_driver *driver = zb_alloc(sizeof *driver + sizeof(virtual_rank) * (size_t)params->count);
   if (!driver) return ZB_OUT_OF_MEMORY();
   driver->params = *params;
-  driver->ranks = zb_alloc(sizeof(virtual_rank) * (size_t)params->count);
-  if (!driver->ranks) {
-    zb_free(driver);
-    return ZB_OUT_OF_MEMORY();
-  }
   for (int i = 0; i < params->count; ++i)
     params->executors[i].virtual_now_ps = &driver->now_ps;
   *out = driver;
@@ -139,7 +133,6 @@ static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
 }
 
 const zb_driver_def zb_driver_virtual = {
-    .name = "virtual",
     .start = virtual_start,
     .run = virtual_run,
     .stop = virtual_stop,

@@ -166,16 +166,24 @@ void zb_executor_deinit(zb_executor *e) {
   memset(e, 0, sizeof *e);
 }
 
-static void begin(zb_executor *e, int first, int end) {
-  e->first = e->job = first;
-  atomic_store_explicit(&e->at_job, first, memory_order_relaxed);
-  atomic_store_explicit(&e->at_message, -1, memory_order_relaxed);
-  e->end = end;
+static void go_to(zb_executor *e, int job) {
+  e->job = job;
   e->wait = 0;
-  e->drain = first;
-  e->blocked_on = -1;
-  e->compute_ps = 0;
-  e->waiting_ps = 0;
+  atomic_store_explicit(&e->at_job, job, memory_order_relaxed);
+}
+
+/* message -1: it waits for none. */
+static void block_on(zb_executor *e, int message) {
+  e->blocked_on = message;
+  atomic_store_explicit(&e->at_message, message, memory_order_relaxed);
+}
+
+static void begin(zb_executor *e, int first, int end) {
+  go_to(e, first);
+  block_on(e, -1);
+  e->first = e->drain = first;
+  e->end = end;
+  e->compute_ps = e->waiting_ps = 0;
 }
 
 void zb_executor_begin_load(zb_executor *e) {
@@ -347,8 +355,7 @@ static zb_status name_job(const zb_executor *e, zb_status status) {
 static zb_status complete(zb_executor *e, int message, bool *out_done) {
   const zb_transport_def *def = e->params.transport_def;
   *out_done = def->test(e->params.transport, e->params.rank, message);
-  e->blocked_on = *out_done ? -1 : message;
-  atomic_store_explicit(&e->at_message, e->blocked_on, memory_order_relaxed);
+  block_on(e, *out_done ? -1 : message);
   return *out_done && def->order ? def->order(e->params.transport, e->params.rank, message) : NULL;
 }
 
@@ -402,9 +409,7 @@ zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
   zb_status status = run_job(e, job);
   if (!status && e->params.poison && e->job >= e->program->load_count) status = check_and_fill(e);
   if (status) return name_job(e, status);
-  ++e->job;
-  atomic_store_explicit(&e->at_job, e->job, memory_order_relaxed);
-  e->wait = 0;
+  go_to(e, e->job + 1);
   *out_state = ZB_EXECUTOR_RAN;
   return NULL;
 }
@@ -415,6 +420,5 @@ void zb_executor_waited(zb_executor *e, int64_t start_ps, int64_t now) {
     bool receives = e->params.plan->messages[e->blocked_on].destination == e->params.rank;
     e->params.resumed_ps[2 * (size_t)e->blocked_on + receives] = now;
   }
-  e->blocked_on = -1;
-  atomic_store_explicit(&e->at_message, -1, memory_order_relaxed);
+  block_on(e, -1);
 }
