@@ -22,6 +22,13 @@ char *zb_folder_file(const char *folder, const char *name) {
   return zb_text_take(&path);
 }
 
+bool zb_folder_has(const char *folder, const char *name) {
+  char *path = zb_folder_file(folder, name);
+  bool found = path && access(path, F_OK) == 0;
+  zb_free(path);
+  return found;
+}
+
 bool zb_is_folder(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);

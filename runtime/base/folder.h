@@ -58,6 +58,7 @@ zb_status zb_folder_commit(const zb_folder *folder, bool by_exchange, bool *out_
 bool zb_is_folder(const char *path);
 /* FOLDER/NAME, to be released with zb_free; NULL when out of memory. */
 char *zb_folder_file(const char *folder, const char *name) ZB_MUST_USE;
+bool zb_folder_has(const char *folder, const char *name);
 /* FOLDER, or FOLDER.old where a writer was stopped between its two moves. */
 const char *zb_folder_present(const zb_folder *folder);
 

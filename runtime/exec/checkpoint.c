@@ -208,16 +208,9 @@ zb_status zb_checkpoint_abandon(const char *folder, zb_status status) {
 
 /* ---- Reading ---- */
 
-static bool has_file(const char *folder, const char *name) {
-  char *path = zb_folder_file(folder, name);
-  bool found = path && access(path, F_OK) == 0;
-  zb_free(path);
-  return found;
-}
-
 /* One file, or several with an index. */
 static zb_status open_store(const char *folder, const store_files *files, zb_store **out) {
-  bool by_index = has_file(folder, files->index);
+  bool by_index = zb_folder_has(folder, files->index);
   char *path = zb_folder_file(folder, by_index ? files->index : files->file);
   zb_status status = !path      ? ZB_OUT_OF_MEMORY()
                      : by_index ? zb_store_open_index(path, common_keys, out)
@@ -326,9 +319,9 @@ static zb_status check_optimizer(const char *folder, const zb_plan *plan, const 
 
 /* A checkpoint of somebody else's, or one of ours whose optimizer state was left behind, is no place to go on from. */
 static zb_status check_optimizer_is_there(const char *folder) {
-  bool weights =
-      has_file(folder, WEIGHTS_FILE) || has_file(folder, WEIGHTS_INDEX) || has_file(folder, "model.safetensors");
-  if (!weights || has_file(folder, OPTIMIZER_FILE) || has_file(folder, OPTIMIZER_INDEX)) return NULL;
+  bool weights = zb_folder_has(folder, WEIGHTS_FILE) || zb_folder_has(folder, WEIGHTS_INDEX) ||
+                 zb_folder_has(folder, "model.safetensors");
+  if (!weights || zb_folder_has(folder, OPTIMIZER_FILE) || zb_folder_has(folder, OPTIMIZER_INDEX)) return NULL;
   return zb_status_hint(ZB_ERROR(INVALID, "'%s' holds weights, but no optimizer state to go on with", folder),
                         "--weights '%s' starts from them, with a fresh optimizer and at step 0", folder);
 }

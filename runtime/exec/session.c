@@ -244,15 +244,18 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
   return zb_measure_create(&measure, &session->measure);
 }
 
+/* NULL: there is none of that name, which is reported elsewhere. */
+static const zb_transport_def *transport_of(const char *launch) {
+  const zb_transport_def *def = NULL;
+  zb_status_free(launch ? zb_transport_find(launch, &def) : NULL);
+  return def;
+}
+
 /* Processes that do not meet would all train the same, and save to the same place. */
 static zb_status check_not_apart(const zb_session_params *params) {
-  const zb_bootstrap *by = params->bootstrap;
-  const zb_transport_def *def = NULL;
-  if (!params->launch || !by || by->processes <= 1) return NULL;
-  zb_status status = zb_transport_find(params->launch, &def);
-  bool meets = status || def->group_def; /* a wrong name is found later */
-  zb_status_free(status);
-  if (meets) return NULL;
+  const zb_bootstrap *by = several_of(params);
+  const zb_transport_def *def = by ? transport_of(params->launch) : NULL;
+  if (!def || def->group_def) return NULL;
   return zb_status_hint(
       ZB_ERROR(USAGE, "%d processes were started by %s, and with --launch %s each of them would train alone",
                by->processes, by->launcher, params->launch),
@@ -263,15 +266,9 @@ static zb_status check_not_apart(const zb_session_params *params) {
  * NULL: there is one, or it cannot be known. */
 static const zb_group_def *meeting_of(const zb_session_params *params) {
   const zb_bootstrap *by = several_of(params);
-  const char *const launches[] = {params->launch, by ? by->launch : NULL};
-  for (size_t i = 0; i < sizeof launches / sizeof launches[0]; ++i) {
-    const zb_transport_def *def = NULL;
-    zb_status status = launches[i] ? zb_transport_find(launches[i], &def) : NULL;
-    bool meets = launches[i] && !status && def->group_def;
-    zb_status_free(status);
-    if (meets) return def->group_def;
-  }
-  return NULL;
+  const zb_transport_def *def = transport_of(params->launch);
+  if (!def || !def->group_def) def = transport_of(by ? by->launch : NULL);
+  return def ? def->group_def : NULL;
 }
 
 /* The first words between processes that have met: whether each knows its device, whether all were given the same, and
@@ -521,16 +518,6 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   return NULL;
 }
 
-/* Where no rank of this process needs them they are read too, if they are there: all processes compare the file. */
-static zb_status open_constants(const zb_session *session, const zb_session_params *params, zb_store **out) {
-  char *path = zb_folder_file(params->directory, "constants.safetensors");
-  if (!path) return ZB_OUT_OF_MEMORY();
-  bool is_there = access(path, F_OK) == 0;
-  zb_free(path);
-  return open_optional(params->directory, "constants.safetensors",
-                       !params->no_kernels && (is_there || needs_constants(session->plan)), out);
-}
-
 /* Whether parameters may begin with the values beside the plan. */
 static bool needs_weights(const zb_session_params *params) {
   return !params->no_kernels && !params->resume && (!params->weights || params->weights_partial);
@@ -538,11 +525,14 @@ static bool needs_weights(const zb_session_params *params) {
 
 static zb_status open_and_prepare(zb_session *session, const zb_session_params *params) {
   zb_status status = NULL;
+  const char *folder = params->directory;
   zb_store *weights = NULL, *constants = NULL;
-  ZB_TRY(open_plan(session, params->directory));
-  ZB_TRY_GOTO(open_optional(params->directory, "weights.safetensors", needs_weights(params), &weights));
-  ZB_TRY_GOTO(open_constants(session, params, &constants));
-  zb_session_sources sources = {.weights = weights, .constants = constants, .folder = params->directory};
+  ZB_TRY(open_plan(session, folder));
+  ZB_TRY_GOTO(open_optional(folder, "weights.safetensors", needs_weights(params), &weights));
+  /* Where no rank of this process needs them they are read too, if they are there: all processes compare the file. */
+  bool has_constants = zb_folder_has(folder, "constants.safetensors") || needs_constants(session->plan);
+  ZB_TRY_GOTO(open_optional(folder, "constants.safetensors", !params->no_kernels && has_constants, &constants));
+  zb_session_sources sources = {.weights = weights, .constants = constants, .folder = folder};
   status = prepare(session, params, &sources);
 cleanup:
   zb_store_destroy(weights);
@@ -594,10 +584,10 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
   const int ranks = plan->rank_count;
   for (int i = 0; i < plan->micro_batches; ++i)
     sum += session->micro_losses[i];
-  for (int i = 0; i < ranks && took_ps > 0; ++i)
-    idle += 1.0 - (double)session->times[i].compute_ps / (double)took_ps;
-  for (int i = 0; i < ranks; ++i)
+  for (int i = 0; i < ranks; ++i) {
+    if (took_ps > 0) idle += 1.0 - (double)session->times[i].compute_ps / (double)took_ps;
     if (session->times[i].ended_ps > last_ps) last_ps = session->times[i].ended_ps;
+  }
   for (int i = 0; i < ranks; ++i) {
     const zb_rank_time *t = &session->times[i];
     session->waiting[i] = took_ps > 0 ? (double)(t->waiting_ps + last_ps - t->ended_ps) / (double)took_ps : 0;
