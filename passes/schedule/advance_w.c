@@ -44,7 +44,7 @@ static zb_status advancer_init(advancer *s, const zb_problem *problem, const zb_
   ZB_TRY(zb_arena_status(arena));
   ZB_TRY(zb_order_init(&s->candidate, order->ranks));
   for (int rank = 0; rank < order->ranks; ++rank) {
-    for (int i = 0; i < order->counts[rank]; ++i) /* for room: build writes them anew */
+    for (int i = 0; i < order->counts[rank]; ++i) /* for room: build overwrites them */
       ZB_TRY(zb_order_add(&s->candidate, rank, order->jobs[rank][i].stage, order->jobs[rank][i].kind,
                           order->jobs[rank][i].micro_batch));
     s->backwards = zb_max_int(s->backwards, order->counts[rank] / ZB_KIND_COUNT);

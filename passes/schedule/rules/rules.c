@@ -87,7 +87,7 @@ zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps) {
   static const struct {
     int8_t late_b, slope, shift;
     int16_t patience;
-    int8_t idle_share; /* -1: none; else the idle time of the bound and so many 1/400 of the work */
+    int8_t idle_share; /* -1: none; else the idle time of the bound and this many 1/400 of the work */
   } rows[ZB_RULES_FIXED] = {{1, 4, -1, 0, 0},  {1, 7, 2, 0, 0}, {0, 8, -1, 0, 0}, {1, 9, 0, 0, 0},
                             {1, 5, -1, 64, 2}, {1, 8, 1, 0, 0}, {0, 2, -1, 0, 0}, {0, 1, 4, 64, -1}};
   const int share = rows[index].idle_share;

@@ -40,7 +40,7 @@ zb_status zb_priority_rules_init(zb_scheduler *scheduler, zb_priority_rules *out
 /* The rule of these numbers for limits[ranks]; it points into the rules, until the next call. */
 zb_build_rule zb_rule_make(zb_priority_rules *rules, const zb_rule_numbers *numbers, const int64_t *limit);
 
-/* The rules of the zb schedules: so many for every problem, few and good. idle_ps: what the lower bound of the problem
+/* The rules of the zb schedules: the same for every problem, few and good. idle_ps: what the lower bound of the problem
  * leaves a rank idle that works for work_ps. */
 enum { ZB_RULES_FIXED = 8 };
 zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);

@@ -26,7 +26,7 @@
 
 #include <string.h>
 
-/* So many jobs at most: the depth of the recursion. */
+/* Most jobs: the depth of the recursion. */
 enum { JOBS_MAX = 54 };
 /* Chains of labels. */
 enum { HEADS_MAX = 1 << 18 };

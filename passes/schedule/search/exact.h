@@ -10,7 +10,7 @@ bool zb_exact_is_possible(const zb_scheduler *scheduler);
 typedef struct zb_exact_params {
   const int64_t *limit; /* [ranks] bytes */
   int64_t known_ps;     /* only what is faster is looked for */
-  int64_t states;       /* after so many it gives up */
+  int64_t states;       /* the search stops after this number of them */
 } zb_exact_params;
 
 typedef struct zb_exact_result {

@@ -10,7 +10,7 @@
  *
  * The cost adds up the fourth powers of what each rank takes more than the reference, and of the worst one once more:
  * with the worst alone, an order in which five of eight ranks are equally late would look the same until the last of
- * the five is mended.
+ * the five is repaired.
  *
  * With a goal another cost comes first: how late all F start, for the chain that follows each to end within the goal.
  * The F that are last on their rank decide how long the step is at least, and what is put off to have them earlier
@@ -24,11 +24,11 @@
 
 #include <string.h>
 
-/* One move in so many is a compound move, of several ranks. */
+/* One move in this many is a compound move, of several ranks. */
 enum { COMPOUNDS_IN = 2 };
-/* On the way to a goal one move in so many is an exchange on several ranks. */
+/* On the way to a goal one move in this many is an exchange on several ranks. */
 enum { EXCHANGES_IN = 3 };
-/* One move of a single W in so many takes it to a gap anywhere. */
+/* One move of a single W in this many takes it to a gap anywhere. */
 enum { FAR_IN = 3 };
 
 zb_status zb_improver_init(zb_scheduler *w, zb_improver *out) {

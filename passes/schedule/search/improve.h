@@ -17,7 +17,7 @@ typedef struct zb_allowance {
   int64_t best_ps;          /* the best time that is known */
 } zb_allowance;
 
-/* A time that has come out after so many evaluations. */
+/* Notes a time that was found after this number of evaluations. */
 static inline void zb_allowance_note(zb_allowance *allowance, int64_t evaluations, int64_t time) {
   if (time >= allowance->best_ps) return;
   allowance->best_ps = time;

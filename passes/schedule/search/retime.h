@@ -1,7 +1,7 @@
 /* The times of a sequence that is changed again and again.
  *
  * A change is a range of places of a rank whose jobs were exchanged. Only the jobs that start after the first change
- * are timed anew, and a change can be taken back with the times before it.
+ * are timed again, and a change can be taken back with the times before it.
  */
 #ifndef ZB_PASSES_SCHEDULE_RETIME_H
 #define ZB_PASSES_SCHEDULE_RETIME_H
@@ -22,13 +22,13 @@ typedef struct zb_retime_input {
 /* Scratch memory for one scheduler, and the times of one sequence. */
 typedef struct zb_retimer {
   zb_scheduler *scheduler;
-  int64_t *start; /* [jobs] by place: rank * per_rank + index in the list */
-  int32_t *place; /* [jobs] by class * micro_batches + micro_batch: index in its rank's list */
-  int64_t *span;  /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
-  int *last;      /* [ranks] index of the job that its end waits for: the last one, or a W before a reduction */
-  bool
-      channels_wait; /* a message may have to wait for the one before it: then all is timed anew, by zb_time_sequence */
-  int *input_begin;  /* [classes + 1] */
+  int64_t *start;     /* [jobs] by place: rank * per_rank + index in the list */
+  int32_t *place;     /* [jobs] by class * micro_batches + micro_batch: index in its rank's list */
+  int64_t *span;      /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
+  int *last;          /* [ranks] index of the job that its end waits for: the last one, or a W before a reduction */
+  bool channels_wait; /* a message may have to wait for the one before it: then all is timed again, by zb_time_sequence
+                       */
+  int *input_begin;   /* [classes + 1] */
   zb_retime_input *inputs;
   /* to take a change back */
   int64_t *saved;

@@ -24,17 +24,17 @@
 #include "passes/schedule/search/registry.h"
 #include "passes/schedule/search/search_run.h"
 
-/* Up to so many jobs levels are exact. */
+/* Levels are exact up to this number of jobs. */
 enum { SMALL_JOBS = 160 };
 /* Exact levels of a problem at most, about. */
 enum { LEVELS = 4096 };
 /* States of the search of all orders that take about as long as one evaluation. */
 enum { STATES = 64 };
-/* So many at most: each takes some hundred bytes. */
+/* The most of them: each takes some hundred bytes. */
 enum { STATES_MAX = 500000 };
 /* Jobs of all evaluations of a level of a large problem, with one chunk a rank and with several. */
 enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 2500000 };
-/* The default budget is spent for as long as it pays: up to so many times what the last better order came after. */
+/* The default budget is spent for as long as it pays: up to this multiple of what the last better order came after. */
 enum { PATIENCE = 32 };
 /* Slow schedules are asked before the rounds, as a start, where the order is further from the bound than this share of
  * its time; else behind them, where most of their orders are given up soon. */

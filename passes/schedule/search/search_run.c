@@ -13,9 +13,9 @@
 
 #include <string.h>
 
-/* A run ends after so many rounds without a better order: without and with goals. */
+/* A run ends after this number of rounds without a better order: without and with goals. */
 enum { IDLE_ROUNDS = 5, IDLE_GOALS = 24 };
-/* The perturbations of a round take so many evaluations a job. */
+/* Evaluations a job that the perturbations of a round take. */
 enum { PERTURBATIONS_PER_JOB = 32 };
 /* The round from which on goals are pursued, and the evaluations a job that each may take. */
 enum { GOALS_FROM = 3, GOAL_PER_JOB = 192 };
@@ -287,13 +287,13 @@ static int64_t perturb(zb_run *run, int64_t time) {
   if (!build_perturbed(run, 2)) return time;
   const int64_t excess = time - run->improver.reference, built = evaluate(run, NULL);
   if (built == INT64_MAX || built - time > excess) return time;
-  const int64_t mended = improve(run, 1000, 30);
-  if (mended - time > excess / 12) return time;
+  const int64_t repaired = improve(run, 1000, 30);
+  if (repaired - time > excess / 12) return time;
   memcpy(run->current, run->sequence, run->w->jobs * sizeof *run->current);
-  return mended;
+  return repaired;
 }
 
-/* Perturbs the best start of the run again and again; every round starts from it anew. */
+/* Perturbs the best start of the run again and again; every round starts from it again. */
 static void perturb_often(zb_run *run) {
   const int64_t end = run->w->evaluations + (int64_t)run->w->jobs * PERTURBATIONS_PER_JOB;
   int64_t time = run->origin_ps;
@@ -317,7 +317,7 @@ static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int hist
 }
 
 /* Perturbs the best start, or, at more length, the best order, towards a time below the best one. The F that are too
- * late for that are mended first: those whose own chain would end too late. An order without such F may for the time
+ * late for that are repaired first: those whose own chain would end too late. An order without such F may for the time
  * being take longer than the best one. */
 static void pursue_goal(zb_run *run, bool of_best) {
   const zb_scheduler *w = run->w;
@@ -332,9 +332,9 @@ static void pursue_goal(zb_run *run, bool of_best) {
   memcpy(run->current, run->sequence, bytes);
   while (!zb_run_is_over(run) && w->evaluations < end) {
     if (!build_perturbed(run, 3)) continue;
-    const double mended = improve_towards(run, goal, of_best ? 10000 : 4000, of_best ? 100 : 60);
-    if (mended > cost * GOAL_TOLERANCE) continue;
-    cost = mended;
+    const double repaired = improve_towards(run, goal, of_best ? 10000 : 4000, of_best ? 100 : 60);
+    if (repaired > cost * GOAL_TOLERANCE) continue;
+    cost = repaired;
     memcpy(run->current, run->sequence, bytes);
   }
   run->goal_random = run->random;
