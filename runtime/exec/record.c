@@ -4,7 +4,6 @@
 #include "runtime/exec/session_group.h"
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct recording {
   zb_arena arena;

@@ -10,11 +10,15 @@
 
 enum { NOBODY = INT32_MAX, MESSAGE_BYTES = 768, HINT_BYTES = 256, SET_BYTES = 32 };
 
-/* How a process is, merged: the first that failed. */
-typedef struct state_record {
+typedef struct failure_record {
   int32_t process; /* NOBODY: all are well */
   int32_t code;
   char message[MESSAGE_BYTES], hint[HINT_BYTES];
+} failure_record;
+
+/* How a process is, merged: the first that failed. */
+typedef struct state_record {
+  failure_record failure;
   /* At the start only. */
   uint64_t digest;        /* of the plan */
   int32_t digest_process; /* the first whose plan is another; NOBODY */
@@ -76,12 +80,7 @@ static void merge_state(void *total, const void *one, size_t bytes) {
   state_record *all = total;
   const state_record *next = one;
   (void)bytes;
-  if (all->process == NOBODY && next->process != NOBODY) {
-    all->process = next->process;
-    all->code = next->code;
-    memcpy(all->message, next->message, sizeof all->message);
-    memcpy(all->hint, next->hint, sizeof all->hint);
-  }
+  if (all->failure.process == NOBODY) all->failure = next->failure;
   /* digest_process and set_process of `next` are its own number until here. */
   if (all->digest_process == NOBODY && next->digest != all->digest) all->digest_process = next->digest_process;
   if (all->set_process == NOBODY && strcmp(next->set, all->set) != 0) {
@@ -92,25 +91,25 @@ static void merge_state(void *total, const void *one, size_t bytes) {
 
 static void describe(const zb_session *session, zb_status status, state_record *out) {
   int32_t own = session->process == 0 ? NOBODY : session->process;
-  *out = (state_record){.process = NOBODY, .digest_process = own, .set_process = own};
+  failure_record *failure = &out->failure;
+  *out = (state_record){.failure.process = NOBODY, .digest_process = own, .set_process = own};
   if (session->plan) out->digest = session->plan->digest;
   snprintf(out->set, sizeof out->set, "%s", session->instruction_set);
   if (!status) return;
-  out->process = session->process;
-  out->code = (int32_t)zb_status_code(status);
-  snprintf(out->message, sizeof out->message, "%s", zb_status_message(status));
-  if (zb_status_hint_text(status)) snprintf(out->hint, sizeof out->hint, "%s", zb_status_hint_text(status));
+  failure->process = session->process;
+  failure->code = (int32_t)zb_status_code(status);
+  snprintf(failure->message, sizeof failure->message, "%s", zb_status_message(status));
+  if (zb_status_hint_text(status)) snprintf(failure->hint, sizeof failure->hint, "%s", zb_status_hint_text(status));
 }
 
 /* What this process says of a failure somewhere. */
-static zb_status after_merge(const zb_session *session, zb_status status, const state_record *record) {
-  if (record->process == NOBODY) return status; /* NULL */
-  if (record->process == session->process) return status;
+static zb_status after_merge(const zb_session *session, zb_status status, const failure_record *failure) {
+  if (failure->process == NOBODY || failure->process == session->process) return status;
   zb_status_free(status);
-  zb_code code = record->code > 0 && record->code < ZB_CODE_COUNT ? (zb_code)record->code : ZB_PEER;
+  zb_code code = failure->code > 0 && failure->code < ZB_CODE_COUNT ? (zb_code)failure->code : ZB_PEER;
   status = zb_status_make(code, __FILE__, __LINE__, "process %d stops because process %d failed: %s", session->process,
-                          (int)record->process, record->message);
-  if (record->hint[0]) status = zb_status_hint(status, "%s", record->hint);
+                          (int)failure->process, failure->message);
+  if (failure->hint[0]) status = zb_status_hint(status, "%s", failure->hint);
   return zb_status_set_told(status);
 }
 
@@ -126,7 +125,7 @@ static zb_status merge_states(zb_session *session, zb_status status, state_recor
   describe(session, status, record);
   zb_status failed = session->group_def->merge(session->group, record, sizeof *record, merge_state);
   if (failed) return zb_status_first((zb_status[]){status, lost(session, failed)}, 2);
-  return after_merge(session, status, record);
+  return after_merge(session, status, &record->failure);
 }
 
 zb_status zb_session_agree(zb_session *session, zb_status status) {

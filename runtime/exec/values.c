@@ -2,8 +2,6 @@
 #include "runtime/exec/values.h"
 
 #include "runtime/base/digest.h"
-#include "runtime/base/map.h"
-#include "runtime/base/memory.h"
 #include "runtime/base/words.h"
 
 #include <inttypes.h>
@@ -59,11 +57,8 @@ static zb_status missing(const zb_store *store, const char *what, const char *na
 }
 
 static zb_status add_value(zb_values *values, zb_value value, uint64_t bytes) {
-  if (!zb_grow((void **)&values->items, &values->capacity, values->count + 1, sizeof *values->items))
-    return ZB_OUT_OF_MEMORY();
-  values->items[values->count++] = value;
   values->bytes += bytes;
-  return NULL;
+  return ZB_PUSH(&values->memory, values, value) ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 /* value: all but what is stored. */
@@ -134,7 +129,7 @@ cleanup:
 }
 
 void zb_values_deinit(zb_values *values) {
-  zb_free(values->items);
+  zb_arena_deinit(&values->memory);
   *values = (zb_values){0};
 }
 

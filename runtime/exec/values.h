@@ -11,12 +11,13 @@ typedef struct zb_value {
   int rank;
   const char *what; /* "parameter" */
   const zb_plan_tensor *tensor;
-  const void *bytes; /* lent */
+  const void *bytes; /* borrowed */
   zb_dtype dtype;    /* as stored; its elements are widened where the tensor's are wider */
   bool checked;      /* must be what the plan says: tensor->digest */
 } zb_value;
 
 typedef struct zb_values {
+  zb_arena memory;
   zb_value *items; /* the largest first */
   size_t count, capacity;
   uint64_t bytes; /* as stored */
@@ -32,9 +33,9 @@ typedef struct zb_wanted_list {
 zb_status zb_wanted_init(const zb_plan *plan, zb_wanted_list *out) ZB_MUST_USE;
 void zb_wanted_deinit(zb_wanted_list *list);
 
-/* Finds what the ranks of this process need: parameters in `weights`, else in the checkpoint, else beside the plan;
+/* Finds what the ranks of this process need: parameters in `weights`, else in the checkpoint, else next to the plan;
  * optimizer state in the checkpoint (it starts at zero otherwise). INVALID naming what is missing or of another shape.
- * What it gives lends from the stores. */
+ * What it gives borrows from the stores. */
 zb_status zb_values_find(const zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint,
                          const zb_weights *weights, zb_values *out) ZB_MUST_USE;
 void zb_values_deinit(zb_values *values);
