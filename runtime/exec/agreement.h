@@ -1,5 +1,5 @@
-/* What must be the same in all processes of a run, and who finds that it is not: options when the processes have met,
- * what the options lead to (data, checkpoint, weights) when it is open. Process 0 hears all and compares; with one
+/* What must be the same in all processes of a run, and how a difference is found: options when the processes have met,
+ * what the options lead to (data, checkpoint, weights) when it is open. Process 0 receives all and compares; with one
  * process all of this is nothing. Tests: test/runtime/exec/session_group_test.c, test/e2e/processes.py.
  */
 #ifndef ZB_EXEC_AGREEMENT_H
@@ -14,7 +14,7 @@ typedef struct zb_facts {
   zb_text records;
 } zb_facts;
 
-/* value NULL: not given. Lent for the call. hint: what to do where it differs. Out of memory shows in zb_facts_compare.
+/* value NULL: not given. Copied. hint: what to do where it differs. Out of memory shows in zb_facts_compare.
  */
 void zb_facts_add(zb_facts *facts, const char *name, const char *value, const char *hint);
 void zb_facts_deinit(zb_facts *facts);

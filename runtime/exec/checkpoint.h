@@ -37,7 +37,7 @@ zb_status zb_checkpoint_abandon(const char *folder, zb_status status) ZB_MUST_US
  * taken. */
 zb_status zb_checkpoint_lock(const char *folder, const char *held, zb_folder_lock *out) ZB_MUST_USE;
 /* Whether a save to this folder could work: USAGE if it is no folder or holds other files (it will be replaced as a
- * whole), IO if no folder can be made beside it or it cannot be moved. Makes missing parents. */
+ * whole), IO if no folder can be made next to it or it cannot be moved. Makes missing parents. */
 zb_status zb_checkpoint_check_folder(const char *folder) ZB_MUST_USE;
 /* The same by several processes: process 0 begins, then each tries its part, then process 0 ends it, also after a
  * failure of a part. */

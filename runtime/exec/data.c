@@ -93,7 +93,7 @@ static zb_status parse_source(const char *source, const format **out_format, cha
   return unknown_source(source);
 }
 
-/* What follows the last colon, where it looks like a kind of number ("u8", "int32") or what stands before it is a file.
+/* What follows the last colon, where it looks like a kind of number ("u8", "int32") or what is before it is a file.
  * NULL: it is all a name. */
 static const char *find_kind(const char *path) {
   const char *colon = strrchr(path, ':');

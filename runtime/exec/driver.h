@@ -30,13 +30,13 @@ typedef struct zb_driver_def {
 
 /* A thread a rank, started once, asleep between steps. Times are real. */
 extern const zb_driver_def zb_driver_threads;
-/* One thread, the caller; times are those of the plan's cost model. A plan that cannot go on gives TIMEOUT with who
- * waits for what. */
+/* One thread, the caller; times are those of the plan's cost model. A plan that cannot go on gives TIMEOUT with the
+ * position of every rank. */
 extern const zb_driver_def zb_driver_virtual;
 
 /* One thread, the caller, for devices with a queue: every rank does one job in turn, so that all of them are fed, and
  * none waits in the host. Times are real. Nothing enqueued and nothing done for params.timeout_ms gives TIMEOUT with
- * who waits for what, and which process does not answer. */
+ * the position of every rank, and which process does not answer. */
 extern const zb_driver_def zb_driver_turns;
 
 #endif

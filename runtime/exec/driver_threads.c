@@ -137,15 +137,15 @@ static zb_status threads_start(const zb_driver_params *params, zb_driver **out) 
 /* Sleeps until all workers are done. A rank looks at the interrupt flag between jobs; one that waits for a message is
  * woken here. */
 static void wait_for_workers(zb_driver *driver) {
-  bool told = false;
+  bool aborted = false;
   while (driver->running > 0) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += poll_ns;
     if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, ++until.tv_sec;
     if (pthread_cond_timedwait(&driver->done, &driver->mutex, &until) != ETIMEDOUT) continue;
-    if (told || !atomic_load(driver->params.interrupted)) continue;
-    told = true;
+    if (aborted || !atomic_load(driver->params.interrupted)) continue;
+    aborted = true;
     if (!driver->failure) driver->failure = ZB_ERROR(INTERRUPTED, "the step was interrupted");
     pthread_mutex_unlock(&driver->mutex);
     driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank,

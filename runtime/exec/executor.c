@@ -197,7 +197,7 @@ void zb_executor_begin_step(zb_executor *e, int64_t step) {
   e->cleared = false;
 }
 
-/* Where the host puts the next input, of so many bytes, for the device to take. */
+/* Where the host puts the next input, of that size, for the device to take. */
 static zb_status stage(zb_executor *e, uint64_t bytes, void **out) {
   *out = e->staging;
   return e->params.device->queue ? e->params.device->queue->stage(e->device, bytes, out) : NULL;

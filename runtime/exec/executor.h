@@ -84,7 +84,7 @@ void zb_executor_begin_step(zb_executor *executor, int64_t step);
 zb_status zb_executor_clear(zb_executor *executor) ZB_MUST_USE;
 /* Does the next job if it can. Errors name rank and job; the executor is then of no more use. */
 zb_status zb_executor_advance(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;
-/* The driver was told to wait for blocked_on at start_ps, and goes on at now_ps. */
+/* The rank waited for blocked_on from start_ps on, and goes on at now_ps. */
 void zb_executor_waited(zb_executor *executor, int64_t start_ps, int64_t now_ps);
 /* The same from at_job and at_message, async-signal-safe and from any thread; not NUL-terminated. Returns how many
  * bytes of `text` are used. */

@@ -262,8 +262,8 @@ static zb_status check_not_apart(const zb_session_params *params) {
       "leave --launch out to train together; to train alone, start it alone, or unset the variables of the launcher");
 }
 
-/* How the processes would meet if nothing were known of the device: as this one was told, else as they were launched.
- * NULL: there is one, or it cannot be known. */
+/* How the processes would meet if nothing were known of the device: by the options of this one, else as they were
+ * launched. NULL: there is one, or it cannot be known. */
 static const zb_group_def *meeting_of(const zb_session_params *params) {
   const zb_bootstrap *by = several_of(params);
   const zb_transport_def *def = transport_of(params->launch);
@@ -292,7 +292,7 @@ static zb_status give(zb_session *session, zb_status status, zb_session **out) {
 }
 
 /* An empty session that knows its device (given, if not NULL) and the other processes. What is wrong with the device is
- * told once they have met: else they would wait for this one. */
+ * reported once they have met: else they would wait for this one. */
 static zb_status begin(const zb_session_params *params, const zb_device_def *given, zb_session **out) {
   *out = NULL;
   zb_status status = check_not_apart(params);
@@ -326,7 +326,7 @@ void zb_session_tell_failure(const zb_session_params *params, zb_status failure)
     if (zb_status_hint_text(failure)) same = zb_status_hint(same, "%s", zb_status_hint_text(failure));
     status = zb_session_agree(&session, same);
   }
-  zb_status_free(status); /* who cannot be told finds out */
+  zb_status_free(status); /* a process that this does not reach finds out */
   if (session.group) session.group_def->close(session.group, !session.apart);
 }
 
@@ -518,7 +518,7 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   return NULL;
 }
 
-/* Whether parameters may begin with the values beside the plan. */
+/* Whether parameters may begin with the values next to the plan. */
 static bool needs_weights(const zb_session_params *params) {
   return !params->no_kernels && !params->resume && (!params->weights || params->weights_partial);
 }

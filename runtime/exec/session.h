@@ -41,7 +41,7 @@ struct zb_session {
   int64_t clock_error_ps; /* of the least certain of them */
   char mixed[256];        /* how instruction sets of processes differ; "" */
   zb_plan *plan;
-  char instruction_set[32]; /* what fixes the bits of results beside the plan */
+  char instruction_set[32]; /* what fixes the bits of results besides the plan */
   const zb_device_def *device;
   const zb_transport_def *transport_def;
   const zb_group_def *group_def; /* how the processes meet; NULL: there is one */
