@@ -261,7 +261,11 @@ int main(int argc, char **argv) {
   if (argc > 1) {
     char *end;
     params.budget = strtoll(argv[1], &end, 10);
-    if (*end == ',') params.seed = strtoull(end + 1, NULL, 10);
+    if (*end == ',') params.seed = strtoull(end + 1, &end, 10);
+    if (end == argv[1] || *end) {
+      fprintf(stderr, "usage: zb-bench-schedule [BUDGET[,SEED] [WORD...]]; for example 0 1.5B p8 v stage\n");
+      return 2;
+    }
   }
   char *none = NULL, **const words = argc > 2 ? &argv[2] : &none;
   json_error_t error;
