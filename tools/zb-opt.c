@@ -1,7 +1,7 @@
 /* zb-opt: run passes on MLIR text, as mlir-opt does. Tests: test/passes, test/tools/zb-opt-options.test. */
 
 #include "tools/memory.h"
-#include "tools/options.h"
+#include "tools/command/options.h"
 #include "zb/compiler.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@ typedef struct command_line {
 static const option_row rows[] = {
 #define ROW(option, kind, field, argument, help)                                                                       \
   {option, argument, help, OPTION_##kind, .offset = offsetof(command_line, field)},
-#include "tools/zb-opt.def"
+#include "tools/command/zb-opt.def"
 };
 static zb_status take_input(void *settings, const char *word), take_pass(void *settings, const char *word);
 static const options_table table = {TOOL_ZB_OPT, rows, sizeof rows / sizeof rows[0], 32, take_input, take_pass, NULL};

@@ -2,7 +2,7 @@
  * Tests: test/tools/zbc-*.test, test/e2e/bad_input.py. */
 
 #include "tools/memory.h"
-#include "tools/options.h"
+#include "tools/command/options.h"
 #include "zb/compiler.h"
 
 #include <signal.h>
@@ -33,7 +33,7 @@ static void print_choices(const option_row *row, int column) {
 static const option_row rows[] = {
 #define ROW(option, kind, field, argument, help)                                                                       \
   {option, argument, help, OPTION_##kind, .offset = offsetof(options, field)},
-#include "tools/zbc.def"
+#include "tools/command/zbc.def"
 };
 static zb_status take_model(void *settings, const char *word);
 static const options_table table = {

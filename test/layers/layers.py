@@ -20,7 +20,10 @@ SCHEDULE = [*BASE, "passes/schedule/"]
 PASS = [*BASE, "ir/", "mlir-c", "passes/"]
 FOLDERS = {
     "include/zb": ["zb/"],
-    "tools": ["zb/"],
+    "tools": ["zb/", "tools/command/", "tools/run/", "tools/sched/"],
+    "tools/command": ["zb/"],
+    "tools/run": ["zb/", "tools/command/"],
+    "tools/sched": ["zb/", "tools/command/"],
     "runtime/base": ["zb/", "jansson"],
     "runtime/formats": BASE,
     "runtime/cuda": BASE,
@@ -121,14 +124,15 @@ def check_include(root, file, folder, name, angle):
         return None if "zb/" in allowed or name in allowed else name
     if os.path.exists(os.path.join(root, os.path.dirname(file), name)) and "/" not in name:
         return None if folder == "include/zb" else name + " (without its folder)"
-    owner = folder_rule(os.path.dirname(name))
+    owner = folder_rule(os.path.dirname(os.path.normpath(name)))
     if owner == folder or any(entry.endswith("/") and owner == entry[:-1] for entry in allowed):
         return None
     return name
 
 
-def check_tree(root):
-    """[(folder, [messages])] of every folder of the tree that has sources."""
+def check_tree(root, edges=None):
+    """[(folder, [messages])] of every folder of the tree that has sources. edges: a dictionary that gets the folders
+    that each folder really includes from."""
     results = {}
     for room in ROOMS:
         for place, folders, files in os.walk(os.path.join(root, room)):
@@ -146,7 +150,13 @@ def check_tree(root):
                 with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
                     for number, line in enumerate(file, 1):
                         match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+                        if not match and re.match(r"\s*#\s*(include|import)", line) and \
+                                line.split()[-1] != "ZB_ISA_BODY":
+                            messages.append("%s:%d: error: an include that cannot be read here; hint: write #include "
+                                            "and the name of a file" % (path, number))
                         bad = match and check_include(root, path, rule, match[2], match[1] == "<")
+                        if match and match[1] == '"' and edges is not None:
+                            edges.setdefault(relative, set()).add(os.path.dirname(os.path.normpath(match[2])) + "/")
                         if bad:
                             messages.append("%s:%d: error: %s may not include %s; hint: %s" %
                                             (path, number, rule, bad, hint_for(rule, bad)))
@@ -179,6 +189,11 @@ EXAMPLES = [
     ("runtime/base/k.c", "#include <curl/curl.h>", "runtime/base may not include <curl/curl.h>"),
     ("runtime/base/l.c", '#include "m.h"', "may not include m.h (without its folder)"),
     ("runtime/new/n.c", "#include <stdio.h>", "runtime/new has no row in the table of layers"),
+    ("runtime/plan/p.c", '#include "runtime/plan/../exec/executor.h"',
+     "runtime/plan may not include runtime/plan/../exec"),
+    ("runtime/plan/q.c", '#include/**/"runtime/device/device.h"', "an include that cannot be read here"),
+    ("runtime/plan/r.c", '#include_next "runtime/device/device.h"', "an include that cannot be read here"),
+    ("runtime/plan/s.c", "#include HEADER", "an include that cannot be read here"),
     ("runtime/base/m.h", "#include <stdio.h>", None),
     ("passes/stages/o.c",
      '#include "passes/schedule/model.h"\n#include <mlir-c/IR.h>\n#include "ir/op.h"\n#include "zb/base.h"', None),
@@ -243,7 +258,10 @@ def check_itself():
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
             with open(os.path.join(root, path), "w") as file:
                 file.write(text + "\n")
-        messages = [message for _, rows in check_tree(root) for message in rows]
+        edges = {}
+        messages = [message for _, rows in check_tree(root, edges) for message in rows]
+    if "passes/schedule/" not in edges["passes/stages"] or "runtime/plan/" not in edges["passes/schedule"]:
+        wrong.append("the includes between folders are not collected")
     for path, _, expected in EXAMPLES:
         got = [message for message in messages if message.startswith(path + ":")]
         if expected is None and got or expected and not (len(got) == 1 and expected in got[0]):
@@ -254,7 +272,9 @@ def check_itself():
 def main():
     own_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     root = sys.argv[1] if len(sys.argv) > 1 else own_root
-    checks = check_tree(root) + [("no circle between folders", circles(FOLDERS)),
+    edges = {}
+    checks = check_tree(root, edges) + [("no circle between folders", circles(FOLDERS)),
+                                 ("no circle between folders as they are", circles(edges)),
                                  ("finds what it should find", check_itself())]
     for name, messages in checks:
         print("%s - layers: %s" % ("not ok" if messages else "ok", name))

@@ -55,8 +55,6 @@ TEXT_BANS = [
 ]
 # May have long lines: data and what other programs wrote.
 WIDE = r"(test/(?!(.*/)?CMakeLists\.txt).*\.(txt|mlir|test)|.*\.json|LICENSE)$"
-# And these, until all of their prose is filled.
-WIDE_YET = (".md",)
 
 
 def files_of(root):
@@ -128,7 +126,7 @@ def lines_of_tables(path, text):
             for i, line in enumerate(lines)]
 
 
-def check_file(path, text, allowed, long_found, wide_yet=WIDE_YET):
+def check_file(path, text, allowed, long_found):
     """{check: [messages]} of one file; adds long functions to long_found."""
     out = {}
 
@@ -136,7 +134,7 @@ def check_file(path, text, allowed, long_found, wide_yet=WIDE_YET):
         out.setdefault(check, []).append("%s:%d: error: %s; hint: %s" % (path, line, what, hint))
 
     lines = text.split("\n")
-    is_wide = bool(re.match(WIDE, path)) or path.endswith(wide_yet)
+    is_wide = bool(re.match(WIDE, path))
     for number, (line, is_row) in enumerate(zip(lines, lines_of_tables(path, text)), 1):
         for pattern, hint in TEXT_BANS:
             match = re.search(pattern, line)
@@ -304,7 +302,7 @@ EXAMPLES = [
 def check_itself():
     wrong = []
     for path, text, expected in EXAMPLES:
-        messages = [m for rows in check_file(path, text, {}, {}, wide_yet=()).values() for m in rows]
+        messages = [m for rows in check_file(path, text, {}, {}).values() for m in rows]
         if len(messages) != len(expected) or not all(any(part in m for m in messages) for part in expected):
             wrong.append("%s: expected %s, got %s" % (path, expected, messages))
     long_one = next(text for path, text, _ in EXAMPLES if path == "ir/j.c")

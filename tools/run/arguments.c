@@ -22,12 +22,12 @@ typedef struct across_rule {
 static const option_row rows[] = {
 #define ROW(option, field, kind, across, argument, low, high, help)                                                    \
   {option, argument, help, OPTION_##kind, .offset = offsetof(arguments, field), .lowest = low, .highest = high},
-#include "tools/zb-run.def"
+#include "tools/command/zb-run.def"
 };
 
 static const across_rule rules[RUN_OPTIONS] = {
 #define ROW(option, field, kind, across, ...) across,
-#include "tools/zb-run.def"
+#include "tools/command/zb-run.def"
 };
 
 static zb_status take_directory(void *settings, const char *word);

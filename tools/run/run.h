@@ -3,7 +3,7 @@
 #ifndef ZB_TOOLS_RUN_H
 #define ZB_TOOLS_RUN_H
 
-#include "tools/options.h"
+#include "tools/command/options.h"
 #include "zb/runtime.h"
 
 #include <signal.h>
@@ -11,12 +11,12 @@
 typedef struct arguments {
   const char *directory;
 #define ROW(option, field, kind, across, argument, lowest, highest, help) option_##kind field;
-#include "tools/zb-run.def"
+#include "tools/command/zb-run.def"
 } arguments;
 
 enum {
 #define ROW(option, field, ...) RUN_OPTION_##field,
-#include "tools/zb-run.def"
+#include "tools/command/zb-run.def"
   RUN_OPTIONS,
   RUN_NUMBER_BYTES = 24
 };

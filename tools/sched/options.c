@@ -1,4 +1,5 @@
-/* The command line of zb-sched: parsing, help and suggestions come from the rows of zb-sched.def (tools/options.h). */
+/* The command line of zb-sched: parsing, help and suggestions come from the rows of zb-sched.def
+ * (tools/command/options.h). */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 static const option_row rows[] = {
 #define ROW(option, group_of, field, kind, value, help_text)                                                           \
   {option, value, help_text, OPTION_##kind, offsetof(sched_settings, field), 1, 1000000, group_of},
-#include "tools/sched/zb-sched.def"
+#include "tools/command/zb-sched.def"
 };
 static zb_status take_word(void *settings, const char *word);
 static const options_table table = {TOOL_ZB_SCHED, rows, sizeof rows / sizeof rows[0], .column = 27, .word = take_word};

@@ -97,16 +97,21 @@ void sched_print_summary(const sched_case *c) {
 zb_status sched_print_path(const sched_case *c) {
   zb_path path;
   ZB_TRY(zb_critical_path(&c->data.problem, &c->order, &c->simulation, &path));
-  int64_t messages = 0;
-  for (int i = 0; i < path.count; ++i)
-    if (path.steps[i].kind == ZB_PATH_MESSAGE) messages += path.steps[i].end_ps - path.steps[i].start_ps;
+  int64_t messages = 0, reductions = 0;
+  for (int i = 0; i < path.count; ++i) {
+    const int64_t took = path.steps[i].end_ps - path.steps[i].start_ps;
+    if (path.steps[i].kind == ZB_PATH_MESSAGE) messages += took;
+    if (path.steps[i].kind == ZB_PATH_REDUCTION) reductions += took;
+  }
   char *text = zb_path_text(&c->data.problem, &path, PATH_LINES);
   zb_path_deinit(&path);
   if (!text) return ZB_OUT_OF_MEMORY();
   const unit time = time_unit(c->simulation.step_ps);
-  printf("critical path of the step: %.3f %s of jobs, %.3f %s of messages\n%s",
-         (double)(c->simulation.step_ps - messages) / time.size, time.name, (double)messages / time.size, time.name,
-         text);
+  printf("critical path of the step: %.3f %s of jobs, %.3f %s of messages",
+         (double)(c->simulation.step_ps - messages - reductions) / time.size, time.name, (double)messages / time.size,
+         time.name);
+  if (reductions) printf(", %.3f %s of reductions", (double)reductions / time.size, time.name);
+  printf("\n%s", text);
   zb_free(text);
   return NULL;
 }

@@ -3,12 +3,12 @@
 #ifndef ZB_TOOLS_SCHED_H
 #define ZB_TOOLS_SCHED_H
 
-#include "tools/options.h"
+#include "tools/command/options.h"
 #include "zb/schedule.h"
 
 typedef struct sched_settings { /* a number 0: open */
 #define ROW(option, group, field, kind, value, help) option_##kind field;
-#include "tools/sched/zb-sched.def"
+#include "tools/command/zb-sched.def"
 } sched_settings;
 
 /* Reads --name value and --name=value, and checks what can be checked of the words alone. */

@@ -110,9 +110,9 @@ static void add_supported(zb_text *text) {
   add_short_table(text);
   zb_text_add(
       text,
-      "\nElement types: float32, int64, int32 and bool; double in constants that are folded away. Shapes are static, "
-      "of at most %d dimensions. "
-      "Attributes that are not named\nhere are errors. A gradient flows to the inputs that are numbered, from 0.\n\n"
+      "\nElement types: float32, int64, int32 and bool; double in constants that are folded away. Shapes are static,\n"
+      "of at most %d dimensions. Attributes that are not named here are errors. A gradient flows to the inputs that\n"
+      "are numbered, from 0.\n\n"
       "| operator | attributes | gradient | to inputs |\n|---|---|---|---|\n",
       ZB_DIMS_MAX);
   for (int i = 0; i < ROW_COUNT; ++i) {
@@ -142,16 +142,15 @@ static void add_rows(zb_text *text, bool domains) {
 
 static void add_unsupported(zb_text *text) {
   zb_text_add(text, "# What cannot be imported, and ways round\n\nMade from `onnx_unsupported.def` by "
-                    "`tools/operator_pages.py`. [What can](OPERATORS.md). "
-                    "Code is PyTorch: B the batch, C channels, H and W sizes,\nT the sequence.\n\n"
+                    "`tools/operator_pages.py`. [What can](OPERATORS.md).\n"
+                    "Code is PyTorch: B the batch, C channels, H and W sizes, T the sequence.\n\n"
                     "| operator | why | a way round |\n|---|---|---|\n");
   add_rows(text, false);
   zb_text_add(text, "\n| domain | what it is | a way round |\n|---|---|---|\n");
   add_rows(text, true);
   zb_text_add(text,
-              "\nBeside operators: float16, bfloat16, complex and string tensors (%s); dynamic shapes (export with the "
-              "shapes to train with); "
-              "models whose loss is no scalar float output.\n",
+              "\nBeside operators: float16, bfloat16, complex and string tensors (%s);\n"
+              "dynamic shapes (export with the shapes to train with); models whose loss is no scalar float output.\n",
               "export in float32: model.float()");
 }
 

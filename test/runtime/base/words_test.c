@@ -1,4 +1,4 @@
-/* What is said of options and names that are not there: runtime/base/options.c and the table of words. */
+/* What is said of options and names that are not there: runtime/base/words.c and the table of words. */
 #include "zb/status.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "test/suite.h"
-#include "tools/programs.h"
+#include "tools/command/programs.h"
 
 enum { ZBC = TOOL_ZBC, ZB_RUN = TOOL_ZB_RUN, ZB_SCHED = TOOL_ZB_SCHED, ZB_OPT = TOOL_ZB_OPT, PROGRAMS = TOOL_COUNT };
 

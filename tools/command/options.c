@@ -1,5 +1,5 @@
 /* See options.h. */
-#include "tools/options.h"
+#include "tools/command/options.h"
 
 #include <errno.h>
 #include <limits.h>

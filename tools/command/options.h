@@ -3,7 +3,7 @@
 #ifndef ZB_TOOLS_OPTIONS_H
 #define ZB_TOOLS_OPTIONS_H
 
-#include "tools/programs.h"
+#include "tools/command/programs.h"
 
 /* Options that are given again and again. */
 enum { OPTION_LIST_MAX = 256 };

@@ -1,6 +1,6 @@
 /* The options of all programs, from the rows that each of them reads its command line by; and what they do alike.
  * Tests: test/runtime/base/words_test.c, test/tools/words.test. */
-#include "tools/programs.h"
+#include "tools/command/programs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,19 +8,19 @@
 
 #define ROW(option, ...) option " "
 static const char zbc[] =
-#include "tools/zbc.def"
+#include "tools/command/zbc.def"
     ;
 #define ROW(option, ...) option " "
 static const char zb_run[] =
-#include "tools/zb-run.def"
+#include "tools/command/zb-run.def"
     ;
 #define ROW(option, ...) option " "
 static const char zb_sched[] =
-#include "tools/sched/zb-sched.def"
+#include "tools/command/zb-sched.def"
     ;
 #define ROW(option, ...) option " "
 static const char zb_opt[] =
-#include "tools/zb-opt.def"
+#include "tools/command/zb-opt.def"
     ;
 
 const zb_program tool_programs[TOOL_COUNT] = {
