@@ -89,6 +89,23 @@ static bool may_write(zb_job_kind kind, zb_region_kind region) {
   }
 }
 
+/* F, B and W read no gradients: those are sums of the micro-batches that came before, and so depend on the order. What
+ * an instruction adds to is its result, and no input. */
+static zb_status verify_reads(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram) {
+  if (zb_job_is_optimizer(subprogram->kind) || subprogram->kind == ZB_JOB_ADD) return NULL;
+  for (int i = 0; i < subprogram->instruction_count; ++i) {
+    const zb_plan_instruction *instruction = &subprogram->instructions[i];
+    for (int k = 0; k < instruction->input_count; ++k) {
+      const zb_plan_operand *x = &instruction->inputs[k];
+      const uint64_t bytes = (uint64_t)zb_operand_extent(x);
+      if (bytes > 0 && x->base == 0 && zb_plan_region_of(rank, x->offset, bytes) == ZB_REGION_GRADIENTS)
+        return ZB_RULE("ranges", "rank %d, subprogram %s, instruction %d (%s): a %s may not read the region gradients",
+                       rank->rank, subprogram->name, i, instruction->op, zb_job_mnemonic(subprogram->kind));
+    }
+  }
+  return NULL;
+}
+
 static zb_status verify_subprogram(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram,
                                    const zb_access *access) {
   if (access->fault) {
@@ -107,7 +124,7 @@ static zb_status verify_subprogram(const zb_plan_rank *rank, const zb_plan_subpr
       return ZB_RULE("ranges", "rank %d, subprogram %s: a %s may not write to the region %s", rank->rank,
                      subprogram->name, zb_job_mnemonic(subprogram->kind), zb_region_name((zb_region_kind)region));
   }
-  return NULL;
+  return verify_reads(rank, subprogram);
 }
 
 /* ---- Rules "complete" and "order" ---- */

@@ -192,6 +192,9 @@ static void opt_writes_constant(zb_plan *p) {
   out->offset = p->ranks[1].constants[0].tensor.offset;
   out->shape[0] = 1;
 }
+static void b_reads_gradients(zb_plan *p) {
+  instruction(p, 1, SAMPLE_B, 1)->inputs[1].offset = sample_at(&p->ranks[1], ZB_REGION_GRADIENTS);
+}
 static void constant_read_early(zb_plan *p) {
   zb_plan_instruction *it = instruction(p, 0, SAMPLE_LOAD, 0);
   it->accumulate = true;
@@ -380,6 +383,7 @@ static const struct breakage {
      "from a parameter that is updated, but no UPDATE computes it again"},
     {"UPDATE writes a constant", opt_writes_constant, "load", "an optimizer may not write to the constant 'one'"},
     {"constant read early", constant_read_early, "load", "before it is computed"},
+    {"B reads gradients", b_reads_gradients, "ranges", "a B may not read the region gradients"},
     {"F writes parameters", f_writes_parameters, "ranges", "a F may not write to the region parameters"},
     {"slots without a base", base_zero_in_slots, "ranges", "lies in the slots, which only bases may address"},
     {"workspace that nobody wrote", unwritten_workspace, "ranges", "one of them was overwritten, or never whole"},
