@@ -124,7 +124,12 @@ static zb_status lost(zb_session *session, zb_status status) {
 static zb_status merge_states(zb_session *session, zb_status status, state_record *record) {
   describe(session, status, record);
   zb_status failed = session->group_def->merge(session->group, record, sizeof *record, merge_state);
-  if (failed) return zb_status_first((zb_status[]){status, lost(session, failed)}, 2);
+  if (failed) { /* what failed here can follow from it: process 0 clears away a save that cannot be finished */
+    failed = lost(session, failed);
+    if (status) failed = zb_status_note(failed, "this process failed, too: %s", zb_status_message(status));
+    zb_status_free(status);
+    return failed;
+  }
   return after_merge(session, status, &record->failure);
 }
 
