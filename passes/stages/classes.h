@@ -1,5 +1,5 @@
-/* zb.class of ops and functions: the kind of job in the plan (zb/jobs.def) that they become. Of functions it is the
- * last of what is in them: an optimizer whose phases run as one is an UPDATE. */
+/* zb.class of ops and functions: the kind of job in the plan (zb/jobs.def) that they become. A function that has all
+ * phases of the optimizer is an UPDATE. */
 #ifndef ZB_PASSES_CLASSES_H
 #define ZB_PASSES_CLASSES_H
 

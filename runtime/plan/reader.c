@@ -120,14 +120,21 @@ static void open_tables(reader *it, const Zb__Plan__Section *section) {
       check_known(it, &column->base);
       if (c == 0) it->tables[t].left = count;
       if (count != it->tables[t].left) fail(it, "the columns of a table have different lengths");
-      if (is_real ? column->n_values : column->n_reals) fail(it, "a column has values of another kind");
+      const bool has_other = (is_real ? column->n_values : column->n_reals) > 0;
+      if (has_other || (column->data.len > 0 && def->columns[c].kind != ZB_COLUMN_BYTES))
+        fail(it, "a column has values of another kind");
     }
   }
 }
 
-static void close_tables(reader *it) {
-  for (int t = 0; t < ZB_TABLE_COUNT; ++t)
+/* Nothing may be left over: a reader that takes it for nothing would hide a fault of the writer. */
+static void close_tables(reader *it, const Zb__Plan__Section *section) {
+  for (int t = 0; !it->fault && t < ZB_TABLE_COUNT; ++t) {
     if (it->tables[t].left > 0) fail(it, "a table has rows that nothing refers to");
+    for (size_t c = 0; c < section->tables[t]->n_columns; ++c)
+      if (section->tables[t]->columns[c]->data.len > it->tables[t].data_at)
+        fail(it, "a column has bytes that no row refers to");
+  }
 }
 
 static void read_rows(reader *it, zb_plan_table table, char *rows, size_t count);
@@ -281,7 +288,7 @@ static zb_status read_section(reader *it, uint32_t index) {
     if (index == 0) read_names(it);
     read_row(it, index == 0 ? ZB_TABLE_header : ZB_TABLE_rank,
              index == 0 ? (void *)it->plan : &it->plan->ranks[index - 1]);
-    close_tables(it);
+    close_tables(it, section);
   }
   zb_plan_destroy(memory.scratch);
   if (it->out_of_memory || memory.refused) return ZB_OUT_OF_MEMORY();

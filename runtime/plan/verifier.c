@@ -271,7 +271,8 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
 
 /* ---- Rule "optimizer" ---- */
 
-/* Of two phases on the same bytes the earlier one writes and runs first: a later one reads what it made. */
+/* No byte is updated by two subprograms. What one of them reads, another may update only in an earlier phase, and
+ * before. */
 static zb_status verify_two_optimizers(const char *text, const zb_access *own, zb_job_kind kind,
                                        const zb_plan_subprogram *other, const zb_access *access, bool other_first) {
   uint64_t where = 0;

@@ -2,6 +2,7 @@
  * What holds for all transports between processes is shown without MPI: the same bits, one failure for all, one end for
  * all, one checkpoint. */
 #include "runtime/base/digest.h"
+#include "runtime/exec/session_group.h"
 #include "runtime/transport/mailbox.h"
 #include "test/runtime/exec/tiny.h"
 
@@ -357,6 +358,20 @@ static void test_one_failure(void) {
   }
 }
 
+/* A process has died, and another could not write for it: what it says is who died, and after that what failed. */
+static void test_failure_after_a_death(void) {
+  zb_group group = {.process = 1};
+  zb_session session = {.group = &group, .group_def = &group_def, .process = 1, .processes = PROCESSES};
+  world.arrived = 0; /* the test before may have left one waiting */
+  snprintf(world.abort_reason, sizeof world.abort_reason, "process 0 has died");
+  zb_status status = zb_session_agree(&session, ZB_ERROR(IO, "cannot write 'part'"));
+  world.abort_reason[0] = '\0';
+  world.arrived = 0;
+  CU_ASSERT_TRUE(session.apart);
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "note: this process failed, too: cannot write 'part'"));
+  tiny_expect(status, ZB_PEER, "process 0 has died");
+}
+
 /* Each parameter that must be the same, in process 1 another: USAGE in both, and process 0 tells which. */
 static void test_other_parameters(void) {
   char folder[600], with_slash[700], text[600], other_text[700], expected[1500];
@@ -543,6 +558,7 @@ int main(void) {
       {"one checkpoint of all", test_one_checkpoint},
       {"one end for all", test_one_end},
       {"one failure for all", test_one_failure},
+      {"a failure after a death", test_failure_after_a_death},
       {"other parameters", test_other_parameters},
       {"other settings of the embedder", test_other_settings},
       {"other contents of files", test_other_contents},
