@@ -46,6 +46,7 @@ SCRIPTS = [
       for part in ("evaluator", "refused", "taken", "trained")),
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
+    ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),
     ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),
     ("e2e-cuda_fake",
      ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),

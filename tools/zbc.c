@@ -105,6 +105,28 @@ static void print_empty_stages(const zb_compile_summary *s) {
            s->stages > s->ranks ? "fewer --chunks or --ranks" : "fewer --ranks");
 }
 
+/* Which gradients of parameters are in B, where --split put some there, and what that costs. */
+static void print_split(const zb_compile_summary *s) {
+  char seconds[32], bytes[32];
+  int all = 0, in_b = 0;
+  for (int i = 0; i < s->stages; ++i) {
+    all += s->stage[i].gradients;
+    in_b += s->stage[i].gradients_in_b;
+  }
+  if (!in_b && s->split_seconds <= 0) return;
+  printf("split: %d of %d gradients of parameters are in B", in_b, all);
+  for (int i = 0; i < s->stages && in_b; ++i)
+    printf("%s%d", i ? " " : ", by stage: ", s->stage[i].gradients_in_b);
+  printf("\n");
+  if (s->split_seconds <= 0 || !in_b) return;
+  printf("  with all in W the step is %s, the fullest rank %s", zb_time_text(s->split_seconds, seconds),
+         zb_bytes_text(s->split_bytes, bytes));
+  if (s->split_bound_seconds > 0)
+    printf("; with any others in B that keep the memory this order takes %s or more",
+           zb_time_text(s->split_bound_seconds, seconds));
+  printf("\n");
+}
+
 static void print_summary(const zb_compile_summary *s, const options *o) {
   char a[32], b[32], c[32], d[32], e[32], f[48], g[48];
   printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B",
@@ -123,6 +145,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
     printf("%-5d %12s %6.1f%%\n", r, zb_bytes_text(s->rank[r].peak_bytes, a), 100 * s->rank[r].idle_share);
   printf("\n");
   print_empty_stages(s);
+  print_split(s);
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
@@ -157,11 +180,12 @@ static void print_json(const zb_compile_summary *s) {
            "seconds\":%.12g,"
            "\"b_seconds\":%.12g,\"w_seconds\":%.12g,\"f_product_flops\":%.17g,\"b_product_flops\":%.17g,\"w_product_"
            "flops\":%.17g,"
-           "\"fb_bytes\":%llu,\"fw_bytes\":%llu,\"bw_bytes\":%llu}",
+           "\"fb_bytes\":%llu,\"fw_bytes\":%llu,\"bw_bytes\":%llu,"
+           "\"gradients\":%d,\"gradients_in_b\":%d}",
            i ? "," : "", i, t->rank, t->chunk, t->ops, (unsigned long long)t->parameters,
            (unsigned long long)t->parameter_bytes, t->f_seconds, t->b_seconds, t->w_seconds, t->f_product_flops,
            t->b_product_flops, t->w_product_flops, (unsigned long long)t->fb_bytes, (unsigned long long)t->fw_bytes,
-           (unsigned long long)t->bw_bytes);
+           (unsigned long long)t->bw_bytes, t->gradients, t->gradients_in_b);
   }
   printf("],\"memory\":[");
   for (int r = 0; r < s->ranks; ++r)
@@ -169,7 +193,11 @@ static void print_json(const zb_compile_summary *s) {
   printf("],\"idle\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%.6g", r ? "," : "", s->rank[r].idle_share);
-  printf("],\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g},\"compile_"
+  printf("]");
+  if (s->split_seconds > 0)
+    printf(",\"split\":{\"all_step_seconds\":%.12g,\"all_memory\":%llu,\"bound_seconds\":%.12g}", s->split_seconds,
+           (unsigned long long)s->split_bytes, s->split_bound_seconds);
+  printf(",\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g},\"compile_"
          "seconds\":%.6g,\"ops\":%d",
          s->step_seconds, s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->compile_seconds, s->ops);
   print_json_names("trained", s->trained, s->trained_count);

@@ -27,8 +27,10 @@ typedef struct zb_compile_params {
   const char *placement; /* "plain", "looped", "v", "wave", "0,1,1,0"; NULL: what the schedule is made for, looped for
                             other chunks */
   const char *metric;    /* "barrier" or "stage": what schedules that search make short; NULL: barrier */
-  const char *optimizer; /* "adamw:lr=1e-3,..." or "sgd:lr=..."; what is left out is as zb_optimizer_complete says;
-                            NULL: adamw */
+  const char *split; /* which gradients of parameters wait in W: "all", "products" (of matrices alone), "auto" (as many
+                        as memory allows), or "GLOB,..." of parameters; NULL: auto with a memory limit, else all */
+  const char *optimizer;    /* "adamw:lr=1e-3,..." or "sgd:lr=..."; what is left out is as zb_optimizer_complete says;
+                               NULL: adamw */
   const char *const *train; /* globs */
   int train_count;
   const char *const *freeze;
@@ -58,7 +60,8 @@ typedef struct zb_stage_summary {
   double f_seconds, b_seconds, w_seconds;
   double f_product_flops, b_product_flops, w_product_flops;
   uint64_t fb_bytes, fw_bytes, bw_bytes;
-  const char *first, *last; /* module paths or node names of its first and last op */
+  int gradients, gradients_in_b; /* of parameters: all, and those that B computes although they could wait in W */
+  const char *first, *last;      /* module paths or node names of its first and last op */
 } zb_stage_summary;
 
 typedef struct zb_rank_summary {
@@ -79,6 +82,10 @@ typedef struct zb_compile_summary {
   bool uncompared; /* the model comes from tools/export_onnx.py --no-compare: nobody knows whether it is what it was
                       exported from */
   int drawn;       /* parameters whose initial values were drawn at random, because none came with the model */
+  /* What --split auto found: the step and the fullest rank with everything split, and the least step that the order of
+   * the plan has with any gradients in B that keep the memory. 0: it did not choose; it does not know. */
+  double split_seconds, split_bound_seconds;
+  uint64_t split_bytes;
   double compile_seconds;
   int ops; /* after the split */
 } zb_compile_summary;

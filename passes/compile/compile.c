@@ -39,6 +39,9 @@ static const struct {
     {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",costs=\"$costs\",micro-"
                      "batches=$micro_batches"},
     {"zb-classify", NULL},
+    {"zb-split-policy",
+     "split=\"$split\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
+     "metric=$metric,costs=\"$costs\""}, /* left out by --split all */
     {"zb-outline", NULL},
     {"zb-memory", "costs=\"$costs\""},
     {"zb-schedule", "schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,metric=$metric"},
@@ -83,6 +86,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$cuts", p->cuts ? p->cuts : ""},
       {"$costs", p->costs ? p->costs : ""},
       {"$schedule", p->schedule},
+      {"$split", p->split},
       {"$precision", p->precision},
       {"$metric", p->metric ? p->metric : "barrier"},
       {"$model", base_name(p->model)},
@@ -114,6 +118,7 @@ zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out) {
   for (int i = 0; i < PIPELINE_LENGTH; ++i) {
     bool raises = strcmp(default_pipeline[i].pass, "zb-raise") == 0 || strcmp(default_pipeline[i].pass, "zb-fuse") == 0;
     if (p->no_raise && raises) continue;
+    if (strcmp(p->split, "all") == 0 && strcmp(default_pipeline[i].pass, "zb-split-policy") == 0) continue;
     if (strcmp(p->precision, "f32") == 0 && strcmp(default_pipeline[i].pass, "zb-mixed-precision") == 0) continue;
     ZB_TRY(add_default(out, default_pipeline[i].pass, default_pipeline[i].options, p));
   }

@@ -56,6 +56,13 @@ static void stage_names(zb_arena *arena, MlirOperation function, zb_stage_summar
   out->last = zb_arena_strdup(arena, out->last ? out->last : "");
 }
 
+static int count_gradients(MlirOperation function) {
+  int count = 0;
+  ZB_FOR_EACH_OP(op, zb_function_block(function))
+    count += zb_op_is(op, "zb.accumulate");
+  return count;
+}
+
 static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out) {
   for (int s = 0; s < out->stages; ++s) {
     zb_stage_summary *stage = &out->stage[s];
@@ -72,6 +79,8 @@ static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out
     stage->fb_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fb");
     stage->fw_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fw");
     stage->bw_bytes = (uint64_t)zb_frame_bytes(f[ZB_B], "bw");
+    stage->gradients_in_b = count_gradients(f[ZB_B]);
+    stage->gradients = count_gradients(f[ZB_W]) + stage->gradients_in_b;
     stage_names(arena_of(out), f[ZB_F], stage);
   }
 }

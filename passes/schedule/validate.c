@@ -1,5 +1,5 @@
-/* Proof that an order is right: every job once, on its rank, after what it needs, W in micro-batch order, and no cycle
- * between ranks.
+/* Proof that an order is right: every job once, on its rank, after what it needs, what adds to gradients in
+ * micro-batch order, and no cycle between ranks.
  *
  * A cycle is found by running the order: where every rank is in list order, it ends for some times if and only if it
  * ends for all, so one run is a proof. Messages show the job as text, which rank waits for which job, and the lists
@@ -70,23 +70,32 @@ static zb_status check_jobs(const zb_model *model, const zb_order *order, const 
   return NULL;
 }
 
-static zb_status check_w_order(const zb_model *model, const zb_order *order, const int32_t *index) {
+/* A kind of job that adds to gradients runs in rising micro-batch order. */
+static zb_status check_rising(const zb_model *model, const zb_order *order, const int32_t *index, int stage,
+                              zb_kind kind) {
   const zb_problem *p = model->problem;
   char text[32], earlier[32];
-  for (int stage = 0; stage < p->stages; ++stage)
-    for (int micro_batch = 1; micro_batch < p->micro_batches; ++micro_batch) {
-      const int32_t at = index[zb_model_job(model, stage, ZB_W, micro_batch)];
-      if (index[zb_model_job(model, stage, ZB_W, micro_batch - 1)] < at) continue;
-      const zb_job job = {stage, micro_batch, ZB_W}, before = {stage, micro_batch - 1, ZB_W};
-      return with_chart(
-          zb_status_hint(
-              ZB_ERROR(INVALID,
-                       "rank %d, job %d: %s stands before %s: expected W of a stage in rising micro-batch order",
-                       p->stage_rank[stage], at, zb_job_text(job, text), zb_job_text(before, earlier)),
-              "gradients accumulate in this order, so that every schedule gives the same bits; number the "
-              "micro-batches by it"),
-          order, p->stage_rank[stage], at);
-    }
+  for (int micro_batch = 1; micro_batch < p->micro_batches; ++micro_batch) {
+    const int32_t at = index[zb_model_job(model, stage, kind, micro_batch)];
+    if (index[zb_model_job(model, stage, kind, micro_batch - 1)] < at) continue;
+    const zb_job job = {stage, micro_batch, kind}, before = {stage, micro_batch - 1, kind};
+    return with_chart(
+        zb_status_hint(
+            ZB_ERROR(
+                INVALID, "rank %d, job %d: %s stands before %s: expected %c of a stage in rising micro-batch order",
+                p->stage_rank[stage], at, zb_job_text(job, text), zb_job_text(before, earlier), zb_kind_letter(kind)),
+            "gradients accumulate in this order, so that every schedule gives the same bits; number the "
+            "micro-batches by it"),
+        order, p->stage_rank[stage], at);
+  }
+  return NULL;
+}
+
+static zb_status check_sums(const zb_model *model, const zb_order *order, const int32_t *index) {
+  for (int stage = 0; stage < model->problem->stages; ++stage) {
+    if (model->problem->costs[stage].b_accumulates) ZB_TRY(check_rising(model, order, index, stage, ZB_B));
+    ZB_TRY(check_rising(model, order, index, stage, ZB_W));
+  }
   return NULL;
 }
 
@@ -186,7 +195,7 @@ zb_status zb_order_validate(const zb_problem *problem, const zb_order *order) {
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_order_index(&model, order, &model.arena, &index));
   ZB_TRY_GOTO(check_jobs(&model, order, index));
-  ZB_TRY_GOTO(check_w_order(&model, order, index));
+  ZB_TRY_GOTO(check_sums(&model, order, index));
   ZB_TRY_GOTO(check_whole(&model, order, index));
   ZB_TRY_GOTO(zb_order_run_to_end(&model, order, NULL, ZB_INVALID,
                                   "the order deadlocks: ranks wait for each other in a circle"));

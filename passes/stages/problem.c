@@ -67,6 +67,12 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
     p->base_bytes[rank] += pool_bytes[i];
 }
 
+static bool accumulates(MlirOperation function) {
+  for (zb_ports at = zb_results(function); zb_next(&at);)
+    if (at.port.frame && strcmp(at.port.frame, pool_names[POOL_GRADIENTS]) == 0) return true;
+  return false;
+}
+
 static void read_costs(zb_module_problem *p) {
   for (int s = 0; s < p->problem.stages; ++s) {
     const MlirOperation *f = &p->functions[s * ZB_KIND_COUNT];
@@ -75,6 +81,7 @@ static void read_costs(zb_module_problem *p) {
     zb_stage_cost *cost = &p->costs[s];
     for (int c = 0; c < ZB_KIND_COUNT; ++c)
       cost->time_ps[c] = job_time(p, f[c], p->problem.micro_batches);
+    cost->b_accumulates = accumulates(f[ZB_B]);
     cost->keep_bytes[ZB_F] = fb + fw;
     cost->keep_bytes[ZB_B] = bw;
     cost->free_bytes[ZB_B] = fb;

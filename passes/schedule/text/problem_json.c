@@ -51,9 +51,10 @@ static const zb_json_field stage_fields[] = {
     NUMBER(zb_stage_cost, optimizer_ps, ZB_JSON_MS, .name = "optimizer_ms", .values = ZB_OPTIMIZER_PHASES),
     NUMBER(zb_stage_cost, optimizer_ps, ZB_JSON_WHOLE, .name = "optimizer_ps", .values = ZB_OPTIMIZER_PHASES,
            .instead_of = "optimizer_ms"),
+    {.name = "b_accumulates", .kind = ZB_JSON_FLAG, .offset = offsetof(zb_stage_cost, b_accumulates)},
     {0},
 };
-enum { STAGE_ROWS = sizeof stage_fields / sizeof *stage_fields, OPTIMIZER_ROWS = 2 };
+enum { STAGE_ROWS = sizeof stage_fields / sizeof *stage_fields };
 
 /* A time has two keys, of which one must be there. */
 static zb_status check_time(const json_t *value, const zb_json_place *at, const char *hint) {
@@ -406,15 +407,27 @@ static void add_items(zb_text *out, const char *name, const zb_json_field *field
   zb_text_add(out, "%s],\n", count ? "\n  " : "");
 }
 
+static bool is_alike(const zb_stage_cost *x, const zb_stage_cost *y) {
+  return memcmp(x->time_ps, y->time_ps, sizeof x->time_ps) == 0 &&
+         memcmp(x->keep_bytes, y->keep_bytes, sizeof x->keep_bytes) == 0 &&
+         memcmp(x->free_bytes, y->free_bytes, sizeof x->free_bytes) == 0 &&
+         memcmp(x->optimizer_ps, y->optimizer_ps, sizeof x->optimizer_ps) == 0 && x->b_accumulates == y->b_accumulates;
+}
+
 static void add_stages(zb_text *out, const zb_problem *p) {
-  zb_json_field fields[STAGE_ROWS];
-  bool has_optimizer = false;
-  int alike = 1;
-  memcpy(fields, stage_fields, sizeof fields);
+  zb_json_field fields[STAGE_ROWS] = {0};
+  bool has_optimizer = false, accumulates = false;
+  int alike = 1, count = 0;
   for (int i = 0; i < p->stages * ZB_OPTIMIZER_PHASES; ++i)
     has_optimizer |= p->costs[i / ZB_OPTIMIZER_PHASES].optimizer_ps[i % ZB_OPTIMIZER_PHASES] > 0;
-  if (!has_optimizer) fields[STAGE_ROWS - 1 - OPTIMIZER_ROWS].name = NULL;
-  while (alike < p->stages && !memcmp(&p->costs[alike], &p->costs[0], sizeof *p->costs))
+  for (int i = 0; i < p->stages; ++i)
+    accumulates |= p->costs[i].b_accumulates;
+  for (const zb_json_field *field = stage_fields; field->name; ++field) {
+    if (field->offset == offsetof(zb_stage_cost, optimizer_ps) && !has_optimizer) continue;
+    if (field->offset == offsetof(zb_stage_cost, b_accumulates) && !accumulates) continue;
+    fields[count++] = *field;
+  }
+  while (alike < p->stages && is_alike(&p->costs[alike], &p->costs[0]))
     ++alike;
   if (alike < p->stages) {
     add_items(out, "stages", fields, p->costs, p->stages, sizeof *p->costs);

@@ -1,0 +1,431 @@
+/* zb-split-policy: which gradients of parameters stay in B although they could wait in W.
+ *
+ *   split=all        none: W has all that nothing waits for (as zb-classify leaves it)
+ *   split=products   all but products of matrices: gradients of norms and biases
+ *   split=GLOB,...   those of parameters that no GLOB names
+ *   split=auto       as few as it takes to keep to memory; see below
+ *
+ * What W needs is kept from B on: of a norm both its input and the gradient of its output, for little work. A gradient
+ * that B computes itself keeps nothing, but makes B longer, for which other ranks wait. No bit changes: a gradient is
+ * the same sum, as long as what adds to it runs in rising micro-batch order, which holds for B too then
+ * (zb_stage_cost.b_accumulates).
+ *
+ * auto compares plans, each compiled on a copy to its end: all, products, and choices of zb_split_choose for the order
+ * that the schedule gives. Of those within the memory it takes the fastest, of equal ones the first. The memory is
+ * memory-limit; without one it is what 1F1B takes on its fullest rank with everything split (and a hundredth), the
+ * promise of ZB-H1 (Qi, Wan, Huang, Lin 2024, "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, table 1).
+ *
+ * Tests: test/passes/split-policy.mlir, test/e2e/split.py. */
+
+#include "passes/function.h"
+#include "passes/pipeline.h"
+#include "passes/stages/classes.h"
+#include "passes/stages/cost.h"
+#include "passes/stages/problem.h"
+#include "passes/stages/schedule_file.h"
+#include "passes/stages/split_choice.h"
+#include "passes/stages/w_groups.h"
+
+#include "runtime/plan/plan.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A whole compile with the groups as they stand. */
+typedef struct outcome {
+  bool exists;
+  int64_t step_ps; /* by the metric */
+  int64_t *arena;  /* [ranks] */
+  int64_t *peak;   /* [ranks] of the problem, for the order that the plan has */
+  int64_t most;    /* of arena */
+  bool *in_b;      /* [groups] */
+} outcome;
+
+typedef struct policy {
+  zb_pass *pass;
+  MlirModule module;
+  zb_graph graph;
+  zb_w_groups w;
+  int64_t limit; /* 0: none given */
+  bool by_stage; /* the metric */
+  int ranks;
+  zb_module_problem base; /* with everything split */
+  zb_order order;         /* of the last plan */
+  int64_t bound_ps;       /* least step of the best plan's order with any groups; 0: not known */
+} policy;
+
+/* ---- One compile ---- */
+
+/* Adds a pass with those options of this pass that it has too. */
+static zb_status add_like(const policy *p, const char *name, zb_pipeline *out) {
+  ZB_TRY(zb_pipeline_add(out, name, NULL));
+  zb_pipeline_entry *entry = &out->entries[out->count - 1];
+  for (int i = 0; entry->def->options[i].name; ++i)
+    for (int k = 0; p->pass->def->options[k].name; ++k)
+      if (strcmp(entry->def->options[i].name, p->pass->def->options[k].name) == 0)
+        entry->values[i] = p->pass->option_values[k];
+  return NULL;
+}
+
+/* From level classified to framed. */
+static zb_status add_frames(const policy *p, zb_pipeline *out) {
+  ZB_TRY(zb_pipeline_add(out, "zb-outline", NULL));
+  return add_like(p, "zb-memory", out);
+}
+
+/* From level framed to verified. The limit is for schedules that look for an order within it; what is above it
+ * nevertheless is measured here, not refused. */
+static zb_status add_rest(const policy *p, const char *schedule, zb_pipeline *out) {
+  ZB_TRY(add_like(p, "zb-schedule", out));
+  out->entries[out->count - 1].values[0] = schedule;
+  ZB_TRY(zb_pipeline_add(out, "zb-insert-comm", NULL));
+  ZB_TRY(zb_pipeline_add(out, "zb-allocate", NULL));
+  return zb_pipeline_add(out, "zb-verify-plan", NULL);
+}
+
+static zb_status clone_module(const policy *p, zb_module *out) {
+  *out = *p->pass->program;
+  out->module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(p->module)));
+  return mlirModuleIsNull(out->module) ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+/* What a plan takes: its step and its arenas. Its order is p->order from now on. */
+static zb_status measure(policy *p, MlirModule module, const zb_plan *plan, outcome *out) {
+  zb_module_problem problem;
+  zb_plan_simulation simulation = {0};
+  zb_status status = NULL;
+  ZB_TRY(zb_module_problem_build(module, plan->micro_batches, &problem));
+  zb_order_deinit(&p->order);
+  ZB_TRY_GOTO(zb_module_order(&problem, &p->order));
+  ZB_TRY_GOTO(zb_plan_simulate(plan, &simulation));
+  zb_order_peaks(&problem.problem, &p->order, out->peak);
+  out->step_ps = p->by_stage ? 0 : simulation.step_ps;
+  for (int r = 0; r < p->ranks; ++r) {
+    const int64_t span = simulation.ranks[r].end_ps - simulation.ranks[r].start_ps;
+    if (p->by_stage && span > out->step_ps) out->step_ps = span;
+    out->arena[r] = (int64_t)plan->ranks[r].arena_bytes;
+    if (out->arena[r] > out->most) out->most = out->arena[r];
+  }
+  out->exists = true;
+cleanup:
+  zb_plan_simulation_free(&simulation);
+  zb_module_problem_deinit(&problem);
+  return status;
+}
+
+/* Compiles a copy with the groups as they stand. Where the schedule has no order for it, out->exists stays false. */
+static zb_status compile(policy *p, const char *schedule, outcome *out) {
+  zb_arena *arena = &p->pass->arena;
+  *out = (outcome){.arena = ZB_NEW(arena, int64_t, p->ranks),
+                   .peak = ZB_NEW(arena, int64_t, p->ranks),
+                   .in_b = ZB_NEW(arena, bool, p->w.group_count)};
+  ZB_TRY(zb_arena_status(arena));
+  zb_module copy;
+  zb_pipeline pipeline = {0};
+  zb_compile_state state = {0};
+  for (int g = 0; g < p->w.group_count; ++g)
+    out->in_b[g] = p->w.groups[g].in_b;
+  zb_w_groups_write(&p->w);
+  ZB_TRY(clone_module(p, &copy));
+  zb_status status = NULL;
+  ZB_TRY_GOTO(add_frames(p, &pipeline));
+  ZB_TRY_GOTO(add_rest(p, schedule, &pipeline));
+  status = zb_pipeline_run(&pipeline, &copy, &state, NULL);
+  const zb_code code = zb_status_code(status);
+  if (code == ZB_INFEASIBLE || code == ZB_USAGE || (code == ZB_INVALID && !zb_status_told(status))) {
+    zb_status_free(status); /* the compile itself says it if no other does better */
+    status = NULL;
+  } else if (!status) {
+    status = measure(p, copy.module, state.plan, out);
+  }
+cleanup:
+  zb_plan_destroy(state.plan);
+  zb_pipeline_deinit(&pipeline);
+  mlirModuleDestroy(copy.module);
+  return status;
+}
+
+/* ---- auto ---- */
+
+/* With everything split: a copy up to its frames. */
+static zb_status build_base(policy *p, zb_module *copy) {
+  zb_pipeline pipeline = {0};
+  zb_compile_state state = {0};
+  ZB_TRY(clone_module(p, copy));
+  zb_status status = add_frames(p, &pipeline);
+  if (!status) status = zb_pipeline_run(&pipeline, copy, &state, NULL);
+  zb_pipeline_deinit(&pipeline);
+  const int micro_batches = (int)zb_pass_option_int(p->pass, "micro-batches", 1);
+  if (!status) status = zb_module_problem_build(copy->module, micro_batches, &p->base);
+  return status;
+}
+
+/* The order that a schedule gives without a limit, with everything split. */
+static zb_status unlimited_order(policy *p, const char *schedule) {
+  zb_schedule_choice choice;
+  zb_problem *problem = &p->base.problem;
+  problem->metric = p->by_stage ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+  zb_order_deinit(&p->order);
+  if (zb_schedule_is_file(schedule)) return zb_schedule_file_order(schedule, problem, &p->order);
+  ZB_TRY(zb_schedule_to_train(schedule, &choice));
+  ZB_TRY(zb_schedule_run_choice(&choice, problem, &p->order));
+  return zb_order_advance_w(problem, &p->order);
+}
+
+/* What 1F1B takes with everything split, and a hundredth, for what messages and packing differ by: of one chunk a rank
+ * as a plan; of several, whose rules for 1F1B take more, the same number of micro-batches, p, on every rank. */
+static zb_status find_promise(policy *p, const outcome *all, int64_t *out) {
+  outcome one_by_one;
+  const zb_problem *problem = &p->base.problem;
+  *out = 0;
+  if (problem->stages == p->ranks) {
+    ZB_TRY(compile(p, "1f1b", &one_by_one));
+    *out = one_by_one.most + one_by_one.most / 100;
+    return NULL;
+  }
+  for (int rank = 0; rank < p->ranks; ++rank) {
+    int64_t held = 0;
+    for (int s = 0; s < problem->stages; ++s)
+      if (problem->stage_rank[s] == rank) held += p->base.costs[s].keep_bytes[ZB_F];
+    const int in_flight = p->ranks < problem->micro_batches ? p->ranks : problem->micro_batches;
+    const int64_t bytes = all->arena[rank] - all->peak[rank] + p->base.base_bytes[rank] + held * in_flight;
+    if (bytes + bytes / 100 > *out) *out = bytes + bytes / 100;
+  }
+  return NULL;
+}
+
+/* Within the memory before above it; then the faster; above it the smaller. */
+static bool is_better(const outcome *x, const outcome *best, int64_t bytes) {
+  if (!x->exists || !best->exists) return x->exists;
+  const bool fits = x->most <= bytes, best_fits = best->most <= bytes;
+  if (fits != best_fits) return fits;
+  if (fits || x->most == best->most) return x->step_ps < best->step_ps;
+  return x->most < best->most;
+}
+
+static void set_all(policy *p, bool in_b) {
+  for (int g = 0; g < p->w.group_count; ++g)
+    zb_w_group_set(&p->w, g, in_b && !p->w.groups[g].has_product);
+}
+
+/* Workspace that a rank may come to need less of when W does fewer ops. B does all that it did, and more. */
+static int64_t loose_workspace(const policy *p, int rank) {
+  int64_t all = 0, fixed = 0;
+  ZB_FOR_EACH_OP(function, zb_function_block(p->base.ranks[rank])) {
+    const int64_t bytes = zb_get_i64(function, ZB_ATTR_WORKSPACE, 0);
+    const zb_job_kind kind = zb_class_get(function);
+    if (bytes > all) all = bytes;
+    if (bytes > fixed && kind != ZB_JOB_W) fixed = bytes;
+  }
+  return all - fixed;
+}
+
+/* Of the order that the best plan has: what every plan takes beside its frames is the fixed workspace alone. */
+static zb_status find_bound(policy *p, zb_split_problem *it, int64_t bytes) {
+  int64_t *limits = ZB_NEW(&p->pass->arena, int64_t, p->ranks);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
+  for (int r = 0; r < p->ranks; ++r)
+    limits[r] = bytes + loose_workspace(p, r);
+  return zb_split_bound(it, limits, &p->pass->arena, &p->bound_ps);
+}
+
+/* Bytes of frames for which groups of a rank are chosen. What a plan takes beside its frames differs by some per mille
+ * from choice to choice, so the best number is between one that was within the memory and one that was not. */
+typedef struct allotment {
+  int64_t next, peak, within, above; /* peak: of what was chosen for `next`; within: -1, above: INT64_MAX: none yet */
+} allotment;
+
+/* The next number to try after a plan that takes `arena`; false: the same again, or as near as it pays. */
+static bool adjust(allotment *a, int64_t arena, int64_t bytes) {
+  const int64_t tried = a->next, left = bytes - (arena - a->peak);
+  if (arena <= bytes && tried > a->within) a->within = tried;
+  if (arena > bytes && tried < a->above) a->above = tried;
+  a->next = left;
+  if (a->within >= a->above) a->within = -1; /* of another order */
+  if (a->within >= 0 && a->above < INT64_MAX) {
+    a->next = a->within + (a->above - a->within) / 2;
+    if (a->above - a->within <= bytes / 1000) a->next = a->within;
+  } else if (arena <= bytes && a->next < tried) {
+    a->next = tried;
+  } else if (arena > bytes && a->next >= tried) {
+    a->next = tried - 1;
+  }
+  return a->next != tried;
+}
+
+/* Plans with as little in B as keeps every rank within `bytes`, from p->order on; each next one goes by the order of
+ * the last. share: of what the first order takes too much; the rest is left to a schedule that looks for an order
+ * within the limit. */
+static zb_status fit(policy *p, const char *schedule, int64_t bytes, double share, const outcome *all, outcome *best) {
+  enum { ATTEMPTS = 12 };
+  zb_split_problem it = {.w = &p->w, .problem = &p->base.problem, .order = &p->order};
+  allotment *ranks = ZB_NEW(&p->pass->arena, allotment, p->ranks);
+  int64_t *limits = ZB_NEW(&p->pass->arena, int64_t, p->ranks);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
+  set_all(p, false);
+  for (int r = 0; r < p->ranks; ++r) {
+    ranks[r] = (allotment){.next = bytes, .within = -1, .above = INT64_MAX};
+    if (all->exists) ranks[r].next -= all->arena[r] - all->peak[r];
+    const int64_t peak = zb_split_peak(&it, r), over = peak - ranks[r].next;
+    if (over > 0) ranks[r].next = peak - (int64_t)(share * (double)over);
+  }
+  bool goes_on = true;
+  for (int i = 0; i < ATTEMPTS && goes_on; ++i) {
+    outcome next;
+    for (int r = 0; r < p->ranks; ++r)
+      limits[r] = i + 1 == ATTEMPTS && ranks[r].within >= 0 ? ranks[r].within : ranks[r].next;
+    ZB_TRY(zb_split_choose(&it, limits, &p->pass->arena, NULL));
+    for (int r = 0; r < p->ranks; ++r)
+      ranks[r].peak = zb_split_peak(&it, r);
+    ZB_TRY(compile(p, schedule, &next));
+    if (!next.exists) return NULL;
+    if (is_better(&next, best, bytes)) {
+      *best = next;
+      ZB_TRY(find_bound(p, &it, bytes));
+    }
+    goes_on = false;
+    for (int r = 0; r < p->ranks; ++r)
+      goes_on |= adjust(&ranks[r], next.arena[r], bytes);
+  }
+  return NULL;
+}
+
+static bool keeps_limit(const char *schedule) {
+  zb_schedule_choice choice;
+  zb_status status = zb_schedule_is_file(schedule) ? NULL : zb_schedule_parse(schedule, &choice);
+  const bool keeps = !status && !zb_schedule_is_file(schedule) && choice.schedule->keeps_limit;
+  zb_status_free(status);
+  return keeps;
+}
+
+static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *best) {
+  zb_module copy = {0};
+  outcome products;
+  int64_t bytes = p->limit;
+  zb_status status = NULL;
+  set_all(p, false);
+  ZB_TRY_GOTO(compile(p, schedule, all));
+  *best = *all;
+  ZB_TRY_GOTO(build_base(p, &copy));
+  if (!p->limit) ZB_TRY_GOTO(find_promise(p, all, &bytes));
+  set_all(p, true);
+  ZB_TRY_GOTO(compile(p, schedule, &products));
+  if (is_better(&products, best, bytes)) *best = products;
+  for (double share = 1; share > 0.2; share /= 2) {
+    ZB_TRY_GOTO(unlimited_order(p, schedule));
+    ZB_TRY_GOTO(fit(p, schedule, bytes, share, all, best));
+    if (!p->limit || !keeps_limit(schedule)) break;
+  }
+  for (int g = 0; g < p->w.group_count; ++g)
+    zb_w_group_set(&p->w, g, best->exists && best->in_b[g]);
+cleanup:
+  zb_order_deinit(&p->order);
+  zb_module_problem_deinit(&p->base);
+  if (!mlirModuleIsNull(copy.module)) mlirModuleDestroy(copy.module);
+  return status;
+}
+
+static zb_status run_auto(policy *p) {
+  outcome all, best;
+  zb_compile_state *state = p->pass->shared;
+  ZB_TRY(choose(p, zb_pass_option(p->pass, "schedule"), &all, &best));
+  if (!state || !state->summary || !all.exists || !best.exists) return NULL;
+  state->summary->split_seconds = 1e-12 * (double)all.step_ps;
+  state->summary->split_bytes = (uint64_t)all.most;
+  state->summary->split_bound_seconds = p->by_stage ? 0 : 1e-12 * (double)p->bound_ps;
+  return NULL;
+}
+
+/* ---- GLOBs ---- */
+
+/* Whether a gradient of the group is of a parameter that the glob names. */
+static bool is_named(const policy *p, const zb_w_group *group, const char *glob) {
+  for (size_t i = 0; i < group->nodes.count; ++i) {
+    const char *name = zb_get_string(p->graph.nodes[group->nodes.items[i]].op, "parameter");
+    if (name && fnmatch(glob, name, 0) == 0) return true;
+  }
+  return false;
+}
+
+/* "A,B": W has the gradients of the parameters that they name, B all others. */
+static zb_result split_named(policy *p, const char *text) {
+  MlirOperation module = mlirModuleGetOperation(p->module);
+  char *globs = zb_arena_strdup(&p->pass->arena, text);
+  ZB_PASS_TRY(p->pass, zb_arena_status(&p->pass->arena));
+  for (int g = 0; g < p->w.group_count; ++g)
+    zb_w_group_set(&p->w, g, true);
+  while (globs) {
+    char *next = strchr(globs, ',');
+    if (next) *next++ = '\0';
+    int named = 0;
+    for (int g = 0; g < p->w.group_count; ++g) {
+      if (!is_named(p, &p->w.groups[g], globs)) continue;
+      zb_w_group_set(&p->w, g, false);
+      ++named;
+    }
+    if (!named)
+      return zb_pass_option_error(p->pass, module, "split",
+                                  "all, products, auto, or globs of parameters whose gradients wait in W, such as "
+                                  "'*.weight'",
+                                  "'%s' names no trained parameter", globs);
+    globs = next;
+  }
+  return ZB_OK;
+}
+
+/* ---- The pass ---- */
+
+static zb_result apply(policy *p) {
+  const char *split = zb_pass_option(p->pass, "split"), *metric = zb_pass_option(p->pass, "metric");
+  uint64_t limit;
+  if (!zb_pass_option_bytes(p->pass, "memory-limit", &limit)) return ZB_FAIL;
+  p->limit = (int64_t)limit;
+  p->by_stage = strcmp(metric, "stage") == 0;
+  if (strcmp(split, "auto") == 0)
+    ZB_PASS_TRY(p->pass, run_auto(p));
+  else if (strcmp(split, "products") == 0)
+    set_all(p, true);
+  else if (!split_named(p, split))
+    return ZB_FAIL;
+  zb_w_groups_write(&p->w);
+  for (int g = 0; g < p->w.group_count; ++g)
+    p->pass->changes += p->w.groups[g].in_b;
+  return ZB_OK;
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  policy p = {.pass = pass, .module = module};
+  MlirOperation function;
+  MlirBlock block;
+  if (strcmp(zb_pass_option(pass, "split"), "all") == 0) return ZB_OK;
+  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+  ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &p.graph));
+  zb_costs *costs;
+  ZB_PASS_TRY(pass, zb_pass_costs(pass, &costs));
+  zb_status status = zb_w_groups_build(&pass->arena, &p.graph, costs, &p.w);
+  zb_costs_destroy(costs);
+  ZB_PASS_TRY(pass, status);
+  p.ranks = (int)zb_get_i64(mlirModuleGetOperation(module), ZB_ATTR_RANKS, 1);
+  return apply(&p);
+}
+
+static const zb_option_def options[] = {
+    {"split", "all",
+     "which gradients of parameters wait in W: all, products, auto (as memory allows), or GLOB,... of parameters"},
+    {"schedule", "zb-h1", "auto: as of zb-schedule, and so on"},
+    {"micro-batches", "1", "auto: micro-batches a step"},
+    {"memory-limit", "", "auto: bytes a rank may take (default: what 1F1B takes with everything split)"},
+    {"metric", "barrier", "auto: barrier or stage"},
+    {"costs", "", "auto: file of costs (default: the built-in model)"},
+    {0},
+};
+
+const zb_pass_def zb_pass_split_policy = {
+    .name = "zb-split-policy",
+    .summary = "Choose which gradients of parameters stay in B, by the memory that W would keep.",
+    .options = options,
+    .requires_level = "classified",
+    .run = run,
+};

@@ -1,0 +1,58 @@
+/* W ops in groups, by what B could do in their place.
+ *
+ * A group is what leads to one gradient of a parameter, or to several that share ops. Each W op belongs to one group.
+ * Where B does a group itself, what the group alone reads is no longer kept from B to W, at the price of a longer B.
+ */
+#ifndef ZB_PASSES_W_GROUPS_H
+#define ZB_PASSES_W_GROUPS_H
+
+#include "passes/stages/flow.h"
+#include "zb/costs.h"
+
+/* What a stage keeps for its W: an activation or an input (from F on), or what B makes or receives. */
+typedef struct zb_w_value {
+  int64_t bytes; /* in its frame */
+  bool forward;
+  int stage;
+  int waiting;                  /* of its groups: those that W does */
+  int group_begin, group_count; /* w.value_groups: the groups that read it */
+} zb_w_value;
+
+typedef struct zb_w_group {
+  int stage;
+  bool in_b;        /* B does it */
+  bool has_product; /* a product of matrices is among its ops */
+  int64_t time_ps;
+  int value_begin, value_count; /* w.group_values: what it reads */
+  ZB_LIST(int) nodes;           /* without those that are cloned for each reader */
+} zb_w_group;
+
+/* What a stage has in B instead of W: the time of its groups, and the bytes that W no longer needs. */
+typedef struct zb_w_moved {
+  int64_t time_ps, forward_bytes, backward_bytes;
+} zb_w_moved;
+
+typedef struct zb_w_groups {
+  const zb_graph *graph;
+  zb_flow flow;
+  int *stage; /* per node */
+  zb_w_group *groups;
+  int group_count;
+  zb_w_value *values;
+  int value_count, stages;
+  int *value_groups, *group_values;
+  zb_w_moved *moved; /* [stages] */
+} zb_w_groups;
+
+/* The groups of a program of level classified, all in W. costs may be NULL. Lives in the
+ * arena, as the graph must. MEMORY. O(operands). */
+zb_status zb_w_groups_build(zb_arena *arena, const zb_graph *graph, const zb_costs *costs,
+                            zb_w_groups *out) ZB_MUST_USE;
+
+/* Gives a group to B, or back to W. O(what it reads). */
+void zb_w_group_set(zb_w_groups *w, int group, bool in_b);
+
+/* Writes the classes of the ops: B or W. */
+void zb_w_groups_write(const zb_w_groups *w);
+
+#endif
