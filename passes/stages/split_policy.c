@@ -26,9 +26,9 @@
 #include "passes/stages/split_choice.h"
 #include "passes/stages/w_groups.h"
 
+#include "runtime/base/text.h"
 #include "runtime/plan/plan.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -344,7 +344,7 @@ static zb_status run_auto(policy *p) {
 static bool is_named(const policy *p, const zb_w_group *group, const char *glob) {
   for (size_t i = 0; i < group->nodes.count; ++i) {
     const char *name = zb_get_string(p->graph.nodes[group->nodes.items[i]].op, "parameter");
-    if (name && fnmatch(glob, name, 0) == 0) return true;
+    if (name && zb_glob(glob, name)) return true;
   }
   return false;
 }
