@@ -16,6 +16,7 @@ typedef enum value_kind {
   KIND_INTEGER,
   KIND_INTEGERS,
   KIND_ENTRIES,
+  KIND_REALS,
   KIND_TYPE
 } value_kind;
 
@@ -32,6 +33,7 @@ enum {
   STRING = KIND_STRING << 8,
   STRINGS = KIND_STRINGS << 8,
   INTEGER = KIND_INTEGER << 8,
+  REALS = KIND_REALS << 8,
   MODULE = ZB_PLACE_MODULE,
   RANK = ZB_PLACE_RANK,
   FUNCTION = ZB_PLACE_FUNCTION,
@@ -43,7 +45,20 @@ enum {
 #define ENTRIES(names, more) ((more) << 16 | KIND_ENTRIES << 8 | (names))
 
 /* Keys of entries. */
-enum { PARAM = 1, FROZEN = 2, STATE = 4, SUM = 8, USE = 16, CONSTANT = 32, LOAD = 64, OFFSET = 128, TYPE = 256 };
+enum {
+  PARAM = 1,
+  FROZEN = 2,
+  STATE = 4,
+  SUM = 8,
+  USE = 16,
+  CONSTANT = 32,
+  LOAD = 64,
+  SETTING = 128,
+  OFFSET = 256,
+  TYPE = 512,
+  DEFAULTS = 1024,
+  OWN = 2048
+};
 
 #define ZB_ATTRIBUTE(ID, name, ...) const char ZB_ATTR_##ID[] = "zb." #name;
 #include "ir/attributes.def"
@@ -66,9 +81,10 @@ static int more_of(const attribute_def *def) { return def->kind >> 16 | OFFSET |
 static const struct {
   const char *name;
   value_kind kind;
-} entry_keys[] = {{ZB_ATTR_PARAM, KIND_STRING}, {ZB_ATTR_FROZEN, KIND_STRING}, {ZB_ATTR_STATE, KIND_STRING},
-                  {ZB_ATTR_SUM, KIND_STRING},   {ZB_ATTR_USE, KIND_INTEGER},   {ZB_ATTR_CONSTANT, KIND_STRING},
-                  {ZB_ATTR_LOAD, KIND_INTEGER}, {"offset", KIND_INTEGER},      {"type", KIND_TYPE}};
+} entry_keys[] = {{ZB_ATTR_PARAM, KIND_STRING}, {ZB_ATTR_FROZEN, KIND_STRING},  {ZB_ATTR_STATE, KIND_STRING},
+                  {ZB_ATTR_SUM, KIND_STRING},   {ZB_ATTR_USE, KIND_INTEGER},    {ZB_ATTR_CONSTANT, KIND_STRING},
+                  {ZB_ATTR_LOAD, KIND_INTEGER}, {ZB_ATTR_SETTING, KIND_STRING}, {"offset", KIND_INTEGER},
+                  {"type", KIND_TYPE},          {ZB_ATTR_DEFAULTS, KIND_REALS}, {ZB_ATTR_OWN, KIND_INTEGER}};
 enum { KEY_COUNT = sizeof entry_keys / sizeof entry_keys[0] };
 
 const char *const zb_level_names[] = {
@@ -107,6 +123,8 @@ static bool has_kind(value_kind kind, int columns, MlirAttribute value) {
       if (kind == KIND_STRINGS ? !mlirAttributeIsAString(entry) : !mlirAttributeIsADictionary(entry)) return false;
     }
     return true;
+  case KIND_REALS:
+    return mlirAttributeIsADenseF64Array(value);
   case KIND_TYPE:
     return mlirAttributeIsAType(value);
   }

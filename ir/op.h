@@ -185,7 +185,8 @@ bool zb_broadcast(const zb_shape *a, const zb_shape *b, zb_shape *out);
 bool zb_type_shape(MlirType type, zb_shape *out);
 MlirType zb_shape_type(MlirContext context, const zb_shape *shape);
 enum { ZB_FRAME_KIND_BYTES = 16 };
-/* !zb.frame<"fb", 192>: kind is "fb", "fw", "bw", or a pool: "parameters", "state", "gradients", "constants".
+/* !zb.frame<"fb", 192>: kind is "fb", "fw", "bw", or a pool: "parameters", "state", "gradients", "constants",
+ * "step".
  * zb_type_frame: false if the type is no frame. */
 MlirType zb_frame_type(MlirContext context, const char *kind, uint64_t bytes);
 bool zb_type_frame(MlirType type, char kind[ZB_FRAME_KIND_BYTES], uint64_t *bytes);

@@ -181,6 +181,80 @@ static int check_state_names(MlirOperation function, MlirAttribute arguments, in
   return errors;
 }
 
+/* How many numbers a setting has, and in *out_length how long the name of its parameter is (0: of the run); 0: its name
+ * is none that there is. */
+static int setting_values(const char *name, size_t *out_length) {
+  enum { RUN, PARAMETER };
+  static const struct {
+    const char *name;
+    int values, of;
+  } rows[] = {
+#define ZB_SETTING(ID, name, values, of, help) {name, values, of},
+#include "zb/settings.def"
+  };
+  const char *dot = strrchr(name, '.');
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+    const bool of_parameter = rows[i].of == PARAMETER;
+    if (strcmp(of_parameter && dot ? dot + 1 : name, rows[i].name) != 0 || (of_parameter && (!dot || dot == name)))
+      continue;
+    *out_length = of_parameter ? (size_t)(dot - name) : 0;
+    return rows[i].values;
+  }
+  return 0;
+}
+
+/* "w.update" is a setting of the trained parameter "w". */
+static bool is_of_parameter(const char *setting, size_t length, MlirAttribute arguments, const zb_map *names) {
+  char *parameter = zb_strdup(setting);
+  if (parameter) parameter[length] = '\0';
+  const int64_t owner = parameter ? zb_map_get_or(names, parameter, -1) : -1;
+  zb_free(parameter);
+  return owner >= 0 && entry_string(arguments, owner, ZB_ATTR_PARAM);
+}
+
+static zb_result check_setting(MlirOperation function, MlirAttribute arguments, intptr_t i, const zb_map *names) {
+  const char *setting = entry_string(arguments, i, ZB_ATTR_SETTING);
+  MlirAttribute defaults = mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(arguments, i),
+                                                              mlirStringRefCreateFromCString(ZB_ATTR_DEFAULTS));
+  size_t length = 0;
+  const int values = setting_values(setting, &length);
+  const intptr_t given = mlirAttributeIsNull(defaults) || !mlirAttributeIsADenseF64Array(defaults)
+                             ? 0
+                             : mlirDenseArrayGetNumElements(defaults);
+  if (values == 0 || (length > 0 && !is_of_parameter(setting, length, arguments, names)))
+    return zb_op_error_at(function,
+                          "name it as its parameter, a dot and what it sets: zb.setting = \"layer.weight.update\"",
+                          "the setting '%s' belongs to no trained parameter", setting);
+  if (given != values)
+    return zb_op_error_at(function, "give them: zb.defaults = array<f64: 0.001, 0.1>",
+                          "the setting '%s' has %" PRIdPTR " defaults, expected %d", setting, given, values);
+  MlirAttribute own = mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(arguments, i),
+                                                         mlirStringRefCreateFromCString(ZB_ATTR_OWN));
+  int64_t bits = -1;
+  if (!mlirAttributeIsNull(own) && zb_attr_read_integer(own, &bits) && bits >= 0 && bits >> values == 0) return ZB_OK;
+  return zb_op_error_at(function, "zb.own = 0 : i64: none of them",
+                        "the setting '%s' does not say which of its numbers "
+                        "are its own",
+                        setting);
+}
+
+static int check_settings(MlirOperation function, MlirAttribute arguments, intptr_t count, const zb_map *names) {
+  int errors = 0;
+  zb_map *seen = zb_map_create();
+  if (!seen) return zb_op_error_at(function, NULL, "out of memory"), 1;
+  for (intptr_t i = 0; i < count; ++i) {
+    const char *setting = entry_string(arguments, i, ZB_ATTR_SETTING);
+    if (!setting) continue;
+    errors += !check_setting(function, arguments, i, names);
+    if (zb_map_get(seen, setting, NULL))
+      errors += !zb_op_error_at(function, "a name stands for one argument", "two settings are named '%s'", setting);
+    else if (!zb_map_set(seen, setting, i))
+      errors += !zb_op_error_at(function, NULL, "out of memory");
+  }
+  zb_map_destroy(seen);
+  return errors;
+}
+
 enum { UPDATED = -1 }; /* in place of the argument's number */
 
 /* Every update names an argument that no other result updates. */
@@ -227,6 +301,7 @@ static int check_argument_names(MlirOperation function, bool strict) {
       }
     }
   if (strict) errors += check_state_names(function, arguments, count, names);
+  if (strict) errors += check_settings(function, arguments, count, names);
   errors += check_update_names(function, names);
   zb_map_destroy(names);
   return errors;

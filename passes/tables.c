@@ -18,6 +18,7 @@ enum {
 #define ENTRIES(names, more) 0
 #define ZB_ATTRIBUTE(ID, name, kind, ...) WIDTH_##ID = kind,
   UNIT = 0,
+  REALS = 0,
   STRING = 0,
   STRINGS = 0,
   INTEGER = 0,
@@ -58,10 +59,12 @@ int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) {
 #define ZB_NAME(column, ID) .column = NULL,
 #define ZB_NUMBER(column, ID) .column = -1,
 #define ZB_FLAG(column, ID) .column = false,
-const zb_port zb_no_port = {ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)};
+#define ZB_REALS(column, ID) .column = {NULL},
+const zb_port zb_no_port = {ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG, ZB_REALS)};
 #undef ZB_NAME
 #undef ZB_NUMBER
 #undef ZB_FLAG
+#undef ZB_REALS
 
 static void read_column(MlirStringRef name, MlirAttribute value, zb_port *out) {
 #define ZB_COLUMN(column, ID, is, get)                                                                                 \
@@ -70,10 +73,12 @@ static void read_column(MlirStringRef name, MlirAttribute value, zb_port *out) {
 #define ZB_NAME(column, ID) ZB_COLUMN(column, ID, mlirAttributeIsAString, mlirStringAttrGetValue(value).data)
 #define ZB_NUMBER(column, ID) ZB_COLUMN(column, ID, mlirAttributeIsAInteger, mlirIntegerAttrGetValueInt(value))
 #define ZB_FLAG(column, ID) ZB_COLUMN(column, ID, !mlirAttributeIsNull, true)
-  ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#define ZB_REALS(column, ID) ZB_COLUMN(column, ID, mlirAttributeIsADenseF64Array, value)
+  ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG, ZB_REALS)
 #undef ZB_NAME
 #undef ZB_NUMBER
 #undef ZB_FLAG
+#undef ZB_REALS
 #undef ZB_COLUMN
 }
 
@@ -125,10 +130,13 @@ static int list_columns(MlirContext context, const zb_port *port, MlirNamedAttri
   if (port->column >= 0) out[count++] = zb_named(context, ZB_ATTR_##ID, zb_mlir_i64(context, port->column));
 #define ZB_FLAG(column, ID)                                                                                            \
   if (port->column) out[count++] = zb_named(context, ZB_ATTR_##ID, mlirUnitAttrGet(context));
-  ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#define ZB_REALS(column, ID)                                                                                           \
+  if (!mlirAttributeIsNull(port->column)) out[count++] = zb_named(context, ZB_ATTR_##ID, port->column);
+  ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG, ZB_REALS)
 #undef ZB_NAME
 #undef ZB_NUMBER
 #undef ZB_FLAG
+#undef ZB_REALS
   return count;
 }
 
@@ -146,10 +154,12 @@ MlirAttribute zb_port_set(MlirContext context, const zb_port *port) {
 #define ZB_NAME(column, ID) ZB_ONE(column, const char *)
 #define ZB_NUMBER(column, ID) ZB_ONE(column, int64_t)
 #define ZB_FLAG(column, ID) ZB_ONE(column, bool)
-ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#define ZB_REALS(column, ID)
+ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG, ZB_REALS)
 #undef ZB_NAME
 #undef ZB_NUMBER
 #undef ZB_FLAG
+#undef ZB_REALS
 
 const char *zb_sum_key(const zb_port *port, char key[ZB_KEY_BYTES]) {
   snprintf(key, ZB_KEY_BYTES, "%s#%lld", port->sum ? port->sum : "", port->use < 0 ? 0LL : (long long)port->use);

@@ -77,8 +77,8 @@ int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MU
 /* ---- What an argument or a result stands for ---- */
 
 /* A column for each attribute that an argument or a result of a function may have. Where one is absent, the column is
- * NULL (a name), -1 (a number) or false (a flag). Names are borrowed from the MLIR context. */
-#define ZB_PORT_COLUMNS(NAME, NUMBER, FLAG)                                                                            \
+ * NULL (a name), -1 (a number), false (a flag) or null (a list of reals). Names are borrowed from the MLIR context. */
+#define ZB_PORT_COLUMNS(NAME, NUMBER, FLAG, REALS)                                                                     \
   NAME(input, INPUT)                                                                                                   \
   NAME(param, PARAM)                                                                                                   \
   NAME(frozen, FROZEN)                                                                                                 \
@@ -87,16 +87,21 @@ int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MU
   NAME(update, UPDATE)                                                                                                 \
   NAME(report, REPORT)                                                                                                 \
   NAME(sum, SUM)                                                                                                       \
-  NAME(frame, FRAME) NUMBER(value, VALUE) NUMBER(load, LOAD) NUMBER(use, USE) FLAG(step, STEP) FLAG(loss, LOSS)
+  NAME(frame, FRAME)                                                                                                   \
+  NAME(setting, SETTING)                                                                                               \
+  REALS(defaults, DEFAULTS)                                                                                            \
+  NUMBER(value, VALUE) NUMBER(load, LOAD) NUMBER(use, USE) NUMBER(own, OWN) FLAG(step, STEP) FLAG(loss, LOSS)
 
 typedef struct zb_port {
 #define ZB_NAME(column, ID) const char *column;
 #define ZB_NUMBER(column, ID) int64_t column;
 #define ZB_FLAG(column, ID) bool column;
-  ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#define ZB_REALS(column, ID) MlirAttribute column;
+  ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG, ZB_REALS)
 #undef ZB_NAME
 #undef ZB_NUMBER
 #undef ZB_FLAG
+#undef ZB_REALS
 } zb_port;
 extern const zb_port zb_no_port;
 
@@ -123,10 +128,12 @@ MlirAttribute zb_port_set(MlirContext context, const zb_port *port);
 #define ZB_NAME(column, ID) MlirAttribute zb_##column##_port(MlirContext context, const char *column);
 #define ZB_NUMBER(column, ID) MlirAttribute zb_##column##_port(MlirContext context, int64_t column);
 #define ZB_FLAG(column, ID) MlirAttribute zb_##column##_port(MlirContext context, bool column);
-ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#define ZB_REALS(column, ID)
+ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG, ZB_REALS)
 #undef ZB_NAME
 #undef ZB_NUMBER
 #undef ZB_FLAG
+#undef ZB_REALS
 
 /* An accumulator as text: "w#1". */
 enum { ZB_KEY_BYTES = 512 };

@@ -4,10 +4,11 @@
  */
 #include "ir/ops/support.h"
 
-/* C3: the step number. */
+/* C3: the step number. C4: what the session sets, which stands behind it. */
 static zb_result check_step(const zb_op_view *op, int operand, zb_op_error *error) {
-  zb_shape step = zb_scalar_shape(ZB_I64);
-  return zb_check_type(op, operand, &step, "the number of the step, from 1", "C3", error);
+  const zb_shape step = zb_scalar_shape(ZB_I64), settings = {.dtype = ZB_F64, .rank = 1, .dims = {2}};
+  if (!zb_check_type(op, operand, &step, "the number of the step, from 1", "C3", error)) return ZB_FAIL;
+  return zb_check_type(op, operand + 1, &settings, "learning rate and weight decay", "C4", error);
 }
 
 /* ---- accumulate ---- */
@@ -72,21 +73,18 @@ static int alias_adamw(const zb_op_view *op, int result) {
   return operands[result];
 }
 
-#define UPDATE_ATTRS                                                                                                   \
-  {"lr", ZB_ATTR_FLOAT, false, 0, "learning rate: lr = 0.001 : f64"},                                                  \
-      {"gradient_scale", ZB_ATTR_FLOAT, true, 1, "factor of the gradient: 1 / micro-batches"}
+#define UPDATE_ATTRS {"gradient_scale", ZB_ATTR_FLOAT, true, 1, "factor of the gradient: 1 / micro-batches"}
 
 const zb_op_def zb_op_adamw = {
     ZB_ROW(adamw),
     .summary = "One step of torch.optim.AdamW, in place.",
     .doc = "C1: parameter has a float type. C2: gradient, exp_avg and exp_avg_sq have its type. C3: step is an i64 "
-           "scalar.\n",
-    .operands = "parameter, gradient, exp_avg, exp_avg_sq, step",
+           "scalar. C4: settings, a pair of f64, are learning rate and weight decay.\n",
+    .operands = "parameter, gradient, exp_avg, exp_avg_sq, step, settings",
     .results = "new_parameter, new_exp_avg, new_exp_avg_sq",
     .attrs = ZB_ATTRS(UPDATE_ATTRS, {"beta1", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg: beta1 = 0.9 : f64"},
                       {"beta2", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg_sq: beta2 = 0.95 : f64"},
-                      {"eps", ZB_ATTR_FLOAT, false, 0, "eps = 1.0e-08 : f64"},
-                      {"weight_decay", ZB_ATTR_FLOAT, false, 0, "weight_decay = 0.1 : f64"}),
+                      {"eps", ZB_ATTR_FLOAT, false, 0, "eps = 1.0e-08 : f64"}),
     .traits = ZB_TRAIT_UPDATE,
     .infer = infer_adamw,
     .flops = 16,
@@ -104,8 +102,8 @@ static zb_result infer_sgd(const zb_op_view *op, zb_shape *results, zb_op_error 
   if (!check_step(op, STEP, error)) return ZB_FAIL;
   if (has_buffer != has_momentum || op->result_count != (has_momentum ? 2 : 1))
     return zb_op_fail(error, "momentum_buffer goes in and comes out iff momentum is not 0",
-                      "momentum and momentum_buffer do not fit: expected %s (C4)",
-                      has_momentum ? "4 operands and 2 results" : "3 operands and 1 result");
+                      "momentum and momentum_buffer do not fit: expected %s (C5)",
+                      has_momentum ? "5 operands and 2 results" : "4 operands and 1 result");
   for (int i = 0; i < op->result_count; ++i)
     results[i] = op->operands[PARAMETER];
   return ZB_OK;
@@ -120,14 +118,13 @@ const zb_op_def zb_op_sgd = {
     ZB_ROW(sgd),
     .summary = "One step of torch.optim.SGD, in place.",
     .doc = "C1: parameter has a float type. C2: gradient and momentum_buffer have its type. C3: step is an i64 scalar. "
-           "C4: "
-           "momentum_buffer is there, as operand and as result, iff momentum is not 0.\n",
-    .operands = "parameter, gradient, momentum_buffer?, step",
+           "C4: settings, a pair of f64, are learning rate and weight decay. C5: momentum_buffer is there, as operand "
+           "and as result, iff momentum is not 0.\n",
+    .operands = "parameter, gradient, momentum_buffer?, step, settings",
     .results = "new_parameter, new_momentum_buffer?",
     .attrs = ZB_ATTRS(UPDATE_ATTRS, {"momentum", ZB_ATTR_FLOAT, true, 0, "momentum = 0.9 : f64"},
                       {"dampening", ZB_ATTR_FLOAT, true, 0, "dampening = 0.0 : f64"},
-                      {"nesterov", ZB_ATTR_BOOL, true, 0, "nesterov = true"},
-                      {"weight_decay", ZB_ATTR_FLOAT, true, 0, "weight_decay = 0.1 : f64"}),
+                      {"nesterov", ZB_ATTR_BOOL, true, 0, "nesterov = true"}),
     .traits = ZB_TRAIT_UPDATE,
     .infer = infer_sgd,
     .flops = 6,

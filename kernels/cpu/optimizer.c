@@ -36,7 +36,7 @@ static int64_t step_number(const zb_tensor *step) {
 const char *zb_cpu_adamw(const zb_kernel_call *call) {
   static const zb_tile_run tiles[] = ZB_ISA_ROW(adamw_tile);
   const zb_attrs *attrs = &call->attrs;
-  double lr = zb_attr_float(attrs, "lr", 1e-3), eps = zb_attr_float(attrs, "eps", 1e-8);
+  const double *settings = call->inputs[5].data, lr = settings[0], eps = zb_attr_float(attrs, "eps", 1e-8);
   double beta1 = zb_attr_float(attrs, "beta1", 0.9), beta2 = zb_attr_float(attrs, "beta2", 0.999);
   double step = (double)step_number(&call->inputs[4]);
   update u = {
@@ -46,7 +46,7 @@ const char *zb_cpu_adamw(const zb_kernel_call *call) {
       .gradient = call->inputs[1].data,
       .elements = zb_tensor_elements(&call->inputs[0]),
       .gradient_scale = (float)zb_attr_float(attrs, "gradient_scale", 1),
-      .decay = (float)(1 - lr * zb_attr_float(attrs, "weight_decay", 0.01)),
+      .decay = (float)(1 - lr * settings[1]),
       .beta1 = (float)beta1,
       .one_minus_beta1 = (float)(1 - beta1),
       .beta2 = (float)beta2,
@@ -62,30 +62,33 @@ const char *zb_cpu_adamw(const zb_kernel_call *call) {
 const char *zb_cpu_sgd(const zb_kernel_call *call) {
   static const zb_tile_run tiles[] = ZB_ISA_ROW(sgd_tile);
   const zb_attrs *attrs = &call->attrs;
-  const zb_tensor *buffer = zb_call_output(call, 1), *step = zb_call_input(call, 3);
+  const zb_tensor *buffer = zb_call_output(call, 1);
+  const double *settings = call->inputs[4].data;
   update u = {
       .parameter = updated(call, 0, 0),
       .first = buffer ? updated(call, 1, 2) : NULL,
       .gradient = call->inputs[1].data,
       .elements = zb_tensor_elements(&call->inputs[0]),
       .gradient_scale = (float)zb_attr_float(attrs, "gradient_scale", 1),
-      .decay = (float)zb_attr_float(attrs, "weight_decay", 0),
-      .lr = (float)zb_attr_float(attrs, "lr", 1e-3),
+      .decay = (float)settings[1],
+      .lr = (float)settings[0],
       .momentum = (float)zb_attr_float(attrs, "momentum", 0),
       .gradient_share = (float)(1 - zb_attr_float(attrs, "dampening", 0)),
-      .first_step = step && step_number(step) <= 1,
+      .first_step = step_number(&call->inputs[3]) <= 1,
       .nesterov = zb_attr_bool(attrs, "nesterov", false),
   };
   zb_parallel_for(call->threads, zb_ceil_div(u.elements, ZB_TILE_ELEMENTS), tiles[zb_isa()], &u);
   return NULL;
 }
 
-/* All but the step number are f32 and contiguous. */
+/* All but the step number, and the settings behind it, are f32 and contiguous. */
 static bool dense_but_step(const zb_kernel_call *call, int step) {
   for (int i = 0; i < call->input_count; ++i) {
     const zb_tensor *x = zb_call_input(call, i);
-    if (!x) continue;
-    bool good = i == step ? zb_dtype_is_index(x->dtype) : x->dtype == ZB_F32 && zb_tensor_contiguous(x);
+    if (!x && i < step) continue;
+    bool good = x && (i == step       ? zb_dtype_is_index(x->dtype)
+                      : i == step + 1 ? x->dtype == ZB_F64 && zb_tensor_elements(x) == 2 && zb_tensor_contiguous(x)
+                                      : x->dtype == ZB_F32 && zb_tensor_contiguous(x));
     if (!good) return false;
   }
   for (int i = 0; i < call->output_count; ++i) {
@@ -96,13 +99,13 @@ static bool dense_but_step(const zb_kernel_call *call, int step) {
 }
 
 bool zb_cpu_adamw_matches(const zb_kernel_call *call) {
-  return call->input_count == 5 && call->output_count == 3 && dense_but_step(call, 4);
+  return call->input_count == 6 && call->output_count == 3 && dense_but_step(call, 4);
 }
 
 bool zb_cpu_sgd_matches(const zb_kernel_call *call) {
   bool has_buffer = zb_call_output(call, 1) != NULL;
   if (has_buffer != (zb_attr_float(&call->attrs, "momentum", 0) != 0.0)) return false;
-  return call->input_count == 4 && dense_but_step(call, 3);
+  return call->input_count == 5 && dense_but_step(call, 3);
 }
 
 #else /* ---- One tile, for one instruction set ---- */

@@ -216,7 +216,7 @@ typedef struct zb_loss_args {
 enum {
   ZB_UPDATE_THREADS = 256,
   ZB_UPDATE_ELEMENTS = 4096,
-  ZB_UPDATE_TENSORS = 70,
+  ZB_UPDATE_TENSORS = 62,
   ZB_UPDATE_BASES = 8,
   ZB_UPDATE_NONE = 255
 };
@@ -224,11 +224,11 @@ enum {
  * bases are. */
 typedef struct zb_update_tensor {
   uint64_t parameter, gradient, first,
-      second; /* parameter, exp_avg and exp_avg_sq (or the momentum buffer) are updated in place */
+      second;        /* parameter, exp_avg and exp_avg_sq (or the momentum buffer) are updated in place */
+  uint64_t settings; /* learning rate and weight decay, f64 */
   int64_t elements;
   int32_t first_block;
-  float weight_decay;
-  uint8_t parameter_base, gradient_base, first_base, second_base; /* ZB_UPDATE_NONE: absent */
+  uint8_t parameter_base, gradient_base, first_base, second_base, settings_base; /* ZB_UPDATE_NONE: absent */
   uint8_t parameter_dtype, gradient_dtype, state_dtype;
   uint8_t dense; /* all operands f32 */
 } zb_update_tensor;
@@ -237,7 +237,7 @@ typedef struct zb_update_args {
   uint64_t bases[ZB_UPDATE_BASES]; /* addresses */
   const zb_update_tensor *table;   /* NULL: tensors */
   const void *step;
-  double lr, beta1, beta2, eps, gradient_scale; /* sgd: beta1 is momentum, beta2 is dampening */
+  double beta1, beta2, eps, gradient_scale; /* sgd: beta1 is momentum, beta2 is dampening */
   int32_t tensor_count, nesterov, step_dtype;
   zb_update_tensor tensors[ZB_UPDATE_TENSORS];
 } zb_update_args;

@@ -9,14 +9,14 @@
 /* The operands of an optimizer. */
 typedef struct optimizer {
   zb_cuda_function function;
-  int inputs, step;  /* operands in all; which is the step */
+  int inputs, step;  /* operands in all; which is the step; the settings stand behind it */
   int first, second; /* operands of the state, -1: none */
   const char *beta1, *beta2;
-  double beta1_fallback, beta2_fallback, decay_fallback;
+  double beta1_fallback, beta2_fallback;
 } optimizer;
 
-static const optimizer adamw = {ZB_FUNCTION_zb_adamw, 5, 4, 2, 3, "beta1", "beta2", 0.9, 0.999, 0.01};
-static const optimizer sgd = {ZB_FUNCTION_zb_sgd, 4, 3, 2, -1, "momentum", "dampening", 0, 0, 0};
+static const optimizer adamw = {ZB_FUNCTION_zb_adamw, 6, 4, 2, 3, "beta1", "beta2", 0.9, 0.999};
+static const optimizer sgd = {ZB_FUNCTION_zb_sgd, 5, 3, 2, -1, "momentum", "dampening", 0, 0};
 
 static bool state_fits(const zb_kernel_call *call, int operand, int result, const zb_tensor *parameter) {
   const zb_tensor *state = zb_call_input(call, operand), *out = zb_call_output(call, result);
@@ -28,7 +28,10 @@ static bool state_fits(const zb_kernel_call *call, int operand, int result, cons
 static bool update_matches(const zb_kernel_call *call, const optimizer *op) {
   if (call->input_count != op->inputs || !zb_cuda_complete_up_to(call, 2, op->inputs, 1, false)) return false;
   const zb_tensor *parameter = &call->inputs[0], *gradient = &call->inputs[1], *step = zb_call_input(call, op->step);
+  const zb_tensor *settings = zb_call_input(call, op->step + 1);
   if (!step || !zb_dtype_is_index(step->dtype) || zb_tensor_elements(step) != 1) return false;
+  if (!settings || settings->dtype != ZB_F64 || zb_tensor_elements(settings) != 2 || !zb_tensor_contiguous(settings))
+    return false;
   if (!zb_cuda_is_float(parameter->dtype) || !zb_cuda_is_float(gradient->dtype)) return false;
   if (!zb_tensor_contiguous(parameter) || !zb_tensor_contiguous(gradient)) return false;
   if (!zb_tensor_same_shape(parameter, gradient) || !zb_tensor_same_shape(parameter, &call->outputs[0])) return false;
@@ -65,7 +68,7 @@ static bool name_operand(naming *names, const zb_cuda_item *item, int number, co
   return true;
 }
 
-/* Results alias their operands, so only results are named. */
+/* Results alias their operands, of which only those that are not updated are named. */
 static bool update_tensor(naming *names, const zb_cuda_item *item, const optimizer *op, zb_update_tensor *t) {
   const zb_kernel_call *call = item->call;
   const zb_tensor *parameter = &call->outputs[0], *gradient = &call->inputs[1];
@@ -74,12 +77,12 @@ static bool update_tensor(naming *names, const zb_cuda_item *item, const optimiz
   int results = call->input_count;
   memset(t, 0, sizeof *t);
   t->elements = zb_tensor_elements(parameter);
-  t->weight_decay = (float)zb_attr_number(call, "weight_decay", op->decay_fallback);
   t->parameter_dtype = (uint8_t)parameter->dtype;
   t->gradient_dtype = (uint8_t)gradient->dtype;
   t->state_dtype = (uint8_t)(first ? first->dtype : ZB_F32);
   t->dense = parameter->dtype == ZB_F32 && gradient->dtype == ZB_F32 && t->state_dtype == ZB_F32;
   return name_operand(names, item, 1, gradient, &t->gradient, &t->gradient_base) &&
+         name_operand(names, item, op->step + 1, &call->inputs[op->step + 1], &t->settings, &t->settings_base) &&
          name_operand(names, item, results, parameter, &t->parameter, &t->parameter_base) &&
          name_operand(names, item, results + 1, first, &t->first, &t->first_base) &&
          name_operand(names, item, results + 2, second, &t->second, &t->second_base);
@@ -103,7 +106,6 @@ static int update_tensors(naming *names, const zb_cuda_item *items, int count, c
 }
 
 static void read_attrs(const zb_kernel_call *call, const optimizer *op, zb_update_args *args) {
-  args->lr = zb_attr_number(call, "lr", 1e-3);
   args->beta1 = zb_attr_number(call, op->beta1, op->beta1_fallback);
   args->beta2 = zb_attr_number(call, op->beta2, op->beta2_fallback);
   args->eps = zb_attr_number(call, "eps", 1e-8);
@@ -112,8 +114,8 @@ static void read_attrs(const zb_kernel_call *call, const optimizer *op, zb_updat
 }
 
 static bool same_attrs(const zb_update_args *a, const zb_update_args *b) {
-  return a->lr == b->lr && a->beta1 == b->beta1 && a->beta2 == b->beta2 && a->eps == b->eps &&
-         a->gradient_scale == b->gradient_scale && a->nesterov == b->nesterov;
+  return a->beta1 == b->beta1 && a->beta2 == b->beta2 && a->eps == b->eps && a->gradient_scale == b->gradient_scale &&
+         a->nesterov == b->nesterov;
 }
 
 static bool same_step(const zb_cuda_item *a, const zb_cuda_item *b, const optimizer *op) {
@@ -124,7 +126,7 @@ static bool same_step(const zb_cuda_item *a, const zb_cuda_item *b, const optimi
          a->places[op->step].offset == b->places[op->step].offset;
 }
 
-/* Calls with the same step and the same attributes but weight_decay; without places as many as the arguments take. */
+/* Calls with the same step and the same attributes; without places as many as the arguments take. */
 static int update_size(const zb_cuda_item *items, int count, const optimizer *op) {
   zb_update_args first, other;
   zb_update_tensor t;

@@ -22,6 +22,17 @@ ZB_DEVICE void *operand_at(const zb_update_args &a, uint8_t base, uint64_t offse
   return base == ZB_UPDATE_NONE ? NULL : (void *)(uintptr_t)(a.bases[base] + offset);
 }
 
+/* What the session set for the step. */
+struct update_settings {
+  double lr;
+  float weight_decay;
+};
+
+ZB_DEVICE update_settings settings_of(const zb_update_args &a, const zb_update_tensor &t) {
+  const double *pair = (const double *)operand_at(a, t.settings_base, t.settings);
+  return update_settings{pair[0], (float)pair[1]};
+}
+
 /* Calls update(p, g, first, second) for the elements of the block, four at a time where they lie so. */
 template <typename F> ZB_DEVICE void for_each_element(const zb_update_args &a, const zb_update_tensor &t, F update) {
   int64_t begin = (int64_t)((int)blockIdx.x - t.first_block) * ZB_UPDATE_ELEMENTS, end = begin + ZB_UPDATE_ELEMENTS;
@@ -60,10 +71,11 @@ ZB_KERNEL(zb_adamw, zb_update_args, ZB_UPDATE_THREADS) {
   const zb_update_tensor &t = tensor_of_block(a);
   float *shared = (float *)zb_shared(); /* step size, root: two powers in f64, once a block */
   int64_t step = load_integer(a.step, a.step_dtype, 0);
-  if (threadIdx.x == 0) shared[0] = (float)(a.lr / (1 - pow(a.beta1, (double)step)));
+  update_settings now = settings_of(a, t);
+  if (threadIdx.x == 0) shared[0] = (float)(now.lr / (1 - pow(a.beta1, (double)step)));
   if (threadIdx.x == 32) shared[1] = (float)sqrt(1 - pow(a.beta2, (double)step)); /* another warp, at the same time */
   __syncthreads();
-  float step_size = shared[0], root = shared[1], eps = (float)a.eps, decay = (float)(a.lr * (double)t.weight_decay);
+  float step_size = shared[0], root = shared[1], eps = (float)a.eps, decay = (float)(now.lr * (double)now.weight_decay);
   float beta1 = (float)a.beta1, beta2 = (float)a.beta2, rest1 = (float)(1 - a.beta1), rest2 = (float)(1 - a.beta2);
   for_each_element(a, t, [&](float &p, float g, float &m, float &v) {
     m = beta1 * m + rest1 * g;
@@ -77,9 +89,10 @@ ZB_KERNEL(zb_adamw, zb_update_args, ZB_UPDATE_THREADS) {
 ZB_KERNEL(zb_sgd, zb_update_args, ZB_UPDATE_THREADS) {
   const zb_update_tensor &t = tensor_of_block(a);
   bool starts = load_integer(a.step, a.step_dtype, 0) == 1;
-  float lr = (float)a.lr, momentum = (float)a.beta1, rest = (float)(1 - a.beta2);
+  update_settings now = settings_of(a, t);
+  float lr = (float)now.lr, momentum = (float)a.beta1, rest = (float)(1 - a.beta2);
   for_each_element(a, t, [&](float &p, float g, float &buffer, float &) {
-    g += t.weight_decay * p;
+    g += now.weight_decay * p;
     if (t.first_base != ZB_UPDATE_NONE) {
       buffer = starts ? g : momentum * buffer + rest * g;
       g = a.nesterov ? g + momentum * buffer : buffer;

@@ -2,8 +2,10 @@
  * passes/graph/autodiff_parts.h.
  *
  *   %g = "zb.add"(%use2, %use1)             last use first
- *   %p, %m, %v = "zb.adamw"(%w, %g, %w.exp_avg, %w.exp_avg_sq, %step) {lr, ..., gradient_scale = 1/M}
+ *   %p, %m, %v = "zb.adamw"(%w, %g, %w.exp_avg, %w.exp_avg_sq, %step, %s) {beta1, ..., gradient_scale = 1/M}
  *
+ * %s = {learning rate, weight decay} is an argument {zb.setting = "w.update"}: a run can set it. The line gives what it
+ * is where nobody does: {zb.defaults}.
  * Formulas are those of torch.optim.AdamW and torch.optim.SGD. Defaults: the rows below, the only place that has them.
  * AdamW's are those that language models are trained with (beta2 0.95, weight decay 0.1: Brown et al. 2020, appendix
  * B), not those of PyTorch (0.999, 0.01). Tests: test/passes/autodiff-optimizer.mlir, autodiff-options.mlir;
@@ -23,14 +25,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One key of an optimizer line: an attribute of the op of the same name. */
+/* One key of an optimizer line: an attribute of the op of the same name; lr and weight_decay are settings. */
 typedef struct key_def {
   const char *name;
   zb_attr_kind kind;
   double default_number, least, below; /* least <= value < below */
 } key_def;
 
-enum { STATES_MAX = 2, WEIGHT_DECAY_RANK = 2, RESULTS_MAX = 1 + STATES_MAX, OPERANDS_MAX = 5 };
+enum { STATES_MAX = 2, WEIGHT_DECAY_RANK = 2, OPERANDS_MAX = 4 + STATES_MAX };
 
 typedef struct zb_optimizer_def {
   const char *name; /* of the optimizer and of its op */
@@ -250,12 +252,20 @@ static MlirValue sum_uses(zb_builder *b, const zb_parameter_uses *uses) {
   return sum;
 }
 
-static int optimizer_attrs(const zb_optimizer *optimizer, int rank, int64_t micro_batches, zb_attr *out) {
+/* The settings of a parameter, in order. */
+static const char *const setting_keys[] = {"lr", "weight_decay"};
+enum { SETTING_RATE, SETTING_DECAY, SETTING_KEYS };
+
+static bool is_setting(const char *key) {
+  return strcmp(key, setting_keys[SETTING_RATE]) == 0 || strcmp(key, setting_keys[SETTING_DECAY]) == 0;
+}
+
+static int optimizer_attrs(const zb_optimizer *optimizer, int64_t micro_batches, zb_attr *out) {
   int count = 0;
-  for (const key_def *key = optimizer->def->keys; key->name; ++key, ++count) {
-    double value = optimizer->values[count];
-    if (rank < WEIGHT_DECAY_RANK && strcmp(key->name, "weight_decay") == 0) value = 0;
-    out[count] = key->kind == ZB_ATTR_BOOL ? zb_bool(key->name, value != 0) : zb_float(key->name, value);
+  for (const key_def *key = optimizer->def->keys; key->name; ++key) {
+    const double value = optimizer->values[key - optimizer->def->keys];
+    if (is_setting(key->name)) continue;
+    out[count++] = key->kind == ZB_ATTR_BOOL ? zb_bool(key->name, value != 0) : zb_float(key->name, value);
   }
   out[count++] = zb_float("gradient_scale", 1.0 / (double)micro_batches);
   return count;
@@ -278,19 +288,35 @@ static void add_states(update_plan *plan, const char *name, MlirType type, MlirV
   }
 }
 
+/* What a run can set of the update of a parameter, as a new argument. Vectors and scalars have no weight decay: biases,
+ * norms. */
+static MlirValue add_settings(update_plan *plan, const char *name, int rank) {
+  const zb_shape shape = {.dtype = ZB_F64, .rank = 1, .dims = {SETTING_KEYS}};
+  double values[SETTING_KEYS];
+  char setting[ZB_KEY_BYTES];
+  for (int i = 0; i < SETTING_KEYS; ++i)
+    values[i] = plan->optimizer->values[key_index(plan->optimizer->def, setting_keys[i])];
+  zb_port port = zb_no_port;
+  port.own = 0;
+  if (rank < WEIGHT_DECAY_RANK) values[SETTING_DECAY] = 0, port.own |= 1 << SETTING_DECAY;
+  snprintf(setting, sizeof setting, "%s.update", name);
+  port.setting = setting;
+  port.defaults = mlirDenseF64ArrayGet(plan->f.context, SETTING_KEYS, values);
+  return zb_function_argument(&plan->f, zb_shape_type(plan->f.context, &shape), zb_port_set(plan->f.context, &port));
+}
+
 static zb_status update_parameter(const update_plan *plan, zb_builder *b, const zb_parameter_uses *uses,
-                                  const MlirValue *states, MlirValue *out) {
+                                  const MlirValue *states, MlirValue settings, MlirValue *out) {
   MlirValue parameter = mlirBlockGetArgument(plan->f.block, uses->argument), operands[OPERANDS_MAX];
   zb_attr attrs[ZB_OPTIMIZER_KEYS + 1];
-  zb_shape shape;
   int count = 0;
-  zb_value_shape(parameter, &shape);
   operands[count++] = parameter;
   operands[count++] = sum_uses(b, uses);
   for (int i = 0; i < plan->states; ++i)
     operands[count++] = states[i];
   operands[count++] = plan->step;
-  int attr_count = optimizer_attrs(plan->optimizer, shape.rank, plan->micro_batches, attrs);
+  operands[count++] = settings;
+  int attr_count = optimizer_attrs(plan->optimizer, plan->micro_batches, attrs);
   MlirOperation op = zb_build_op(b, plan->optimizer->def->name, operands, count, attrs, attr_count, 1 + plan->states);
   if (b->failed) return ZB_ERROR(INVALID, "the update of a parameter could not be built");
   for (int i = 0; i <= plan->states; ++i)
@@ -304,6 +330,7 @@ static zb_status add_updates(zb_arena *arena, MlirOperation function, update_pla
   const int stride = 1 + plan->states;
   MlirValue *state = ZB_NEW(arena, MlirValue, plan->states * parameter_count);
   MlirValue *updated = ZB_NEW(arena, MlirValue, stride * parameter_count);
+  MlirValue *settings = ZB_NEW(arena, MlirValue, parameter_count);
   ZB_TRY(zb_arena_status(arena));
   ZB_TRY(zb_arena_status(&f->arena));
   for (int p = 0; p < parameter_count; ++p) {
@@ -317,11 +344,19 @@ static zb_status add_updates(zb_arena *arena, MlirOperation function, update_pla
   }
   const zb_shape step = {.dtype = ZB_I64};
   plan->step = zb_function_argument(f, zb_shape_type(f->context, &step), zb_step_port(f->context, true));
+  for (int p = 0; p < parameter_count; ++p) {
+    zb_shape shape;
+    if (parameters[p].accumulates.count == 0) continue;
+    zb_value_shape(mlirBlockGetArgument(f->block, parameters[p].argument), &shape);
+    settings[p] =
+        add_settings(plan, zb_port_get(f->argument_attributes.items[parameters[p].argument]).param, shape.rank);
+  }
   zb_builder builder = zb_builder_before(mlirBlockGetTerminator(f->block));
   builder.location = f->location;
   for (int p = 0; p < parameter_count; ++p)
     if (parameters[p].accumulates.count > 0)
-      ZB_TRY(update_parameter(plan, &builder, &parameters[p], state + p * plan->states, updated + p * stride));
+      ZB_TRY(update_parameter(plan, &builder, &parameters[p], state + p * plan->states, settings[p],
+                              updated + p * stride));
   for (int p = 0; p < parameter_count; ++p)
     if (parameters[p].accumulates.count > 0)
       zb_function_result(

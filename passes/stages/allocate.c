@@ -100,14 +100,18 @@ static zb_status read_posts(allocator *a) {
 
 /* ---- Regions ---- */
 
+/* Of the region step the number alone is an argument, too. */
 static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
+  uint64_t most = 0;
   for (int i = 0; i < a->subprograms.count; ++i) {
     const zb_graph *g = &a->subprograms.infos[i].workspace.graph;
-    for (int k = 0; k < a->subprograms.infos[i].argument_count; ++k)
-      if (zb_argument_region(a->subprograms.infos[i].function, k) == region)
-        return zb_align(zb_type_bytes(mlirValueGetType(g->values[k].value)));
+    for (int k = 0; k < a->subprograms.infos[i].argument_count; ++k) {
+      if (zb_argument_region(a->subprograms.infos[i].function, k) != region) continue;
+      const uint64_t bytes = zb_align(zb_type_bytes(mlirValueGetType(g->values[k].value)));
+      if (bytes > most) most = bytes;
+    }
   }
-  return 0;
+  return most;
 }
 
 /* Inline constants are placed after the constants frame; equal ones share a place. Bytes they take. */
@@ -138,10 +142,12 @@ static void place_regions(allocator *a) {
     if (r == ZB_REGION_CONSTANTS) a->regions[r].bytes += place_constants(a, offset + a->regions[r].bytes);
     offset += a->regions[r].bytes;
   }
-  a->regions[ZB_REGION_STEP] = (zb_plan_range){.offset = offset, .bytes = ZB_ALIGNMENT};
+  a->regions[ZB_REGION_STEP] = (zb_plan_range){.offset = offset, .bytes = pool_bytes(a, ZB_REGION_STEP)};
+  if (a->regions[ZB_REGION_STEP].bytes == 0) a->regions[ZB_REGION_STEP].bytes = ZB_ALIGNMENT;
+  offset += a->regions[ZB_REGION_STEP].bytes;
   for (int i = 0; i < a->subprograms.count; ++i)
     if (a->subprograms.infos[i].workspace.bytes > workspace) workspace = a->subprograms.infos[i].workspace.bytes;
-  a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = offset + ZB_ALIGNMENT};
+  a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = offset};
   a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){.bytes = workspace};
 }
 

@@ -327,6 +327,53 @@ static zb_status emit_constants(emitter *e) {
   return e->rank->constants ? NULL : ZB_OUT_OF_MEMORY();
 }
 
+/* ---- Settings ---- */
+
+/* "w.update" is the setting "update" of the parameter "w"; "NAME" is one of the run. */
+static bool split_setting(const char *text, zb_setting_kind *out_kind, size_t *out_length) {
+  const size_t length = strlen(text);
+  for (int kind = 0; kind < ZB_SETTING_COUNT; ++kind) {
+    const zb_setting_def *def = zb_setting_find((zb_setting_kind)kind);
+    const size_t own = strlen(def->name) + def->of_parameter; /* with the dot */
+    *out_kind = (zb_setting_kind)kind;
+    *out_length = length - own;
+    if (length < own || (length == own) == def->of_parameter) continue;
+    if (strcmp(text + length - strlen(def->name), def->name) != 0) continue;
+    if (!def->of_parameter || text[*out_length] == '.') return true;
+  }
+  return false;
+}
+
+static zb_status emit_setting(emitter *e, const zb_entry *entry, zb_plan_setting *out) {
+  const char *text = entry->port.setting ? entry->port.setting : "";
+  const MlirAttribute defaults = entry->port.defaults;
+  const int count = mlirAttributeIsNull(defaults) ? 0 : (int)mlirDenseArrayGetNumElements(defaults);
+  size_t length = 0;
+  if (!split_setting(text, &out->kind, &length)) return ZB_ERROR(INVALID, "'%s' is no setting that is known", text);
+  char *name = PLAN_NEW(e, length, char);
+  out->offset = e->rank->regions[ZB_REGION_STEP].offset + (uint64_t)entry->offset;
+  out->defaults = PLAN_NEW(e, count, double);
+  out->default_count = count;
+  out->own = entry->port.own > 0 ? (uint32_t)entry->port.own : 0;
+  if (!name || !out->defaults) return ZB_OUT_OF_MEMORY();
+  memcpy(name, text, length);
+  out->name = name;
+  for (int i = 0; i < count; ++i)
+    out->defaults[i] = mlirDenseF64ArrayGetElement(defaults, i);
+  return NULL;
+}
+
+static zb_status emit_settings(emitter *e) {
+  const zb_entries settings = zb_entries_get(e->rank_op, pool_tables[POOL_STEP]);
+  e->rank->settings = PLAN_NEW(e, settings.count, zb_plan_setting);
+  if (!e->rank->settings) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < settings.count; ++i) {
+    const zb_entry entry = zb_entries_at(settings, i);
+    ZB_TRY(emit_setting(e, &entry, &e->rank->settings[e->rank->setting_count++]));
+  }
+  return NULL;
+}
+
 /* ---- Subprograms ---- */
 
 static zb_status emit_operand(emitter *e, const zb_subprogram_info *info, int value, zb_plan_operand *out) {
@@ -693,6 +740,7 @@ static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
   ZB_TRY(emit_subprograms(e));
   ZB_TRY(emit_tables(e, owners));
   ZB_TRY(emit_constants(e));
+  ZB_TRY(emit_settings(e));
   return emit_jobs(e);
 }
 

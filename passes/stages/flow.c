@@ -10,7 +10,8 @@ static unsigned argument_flags(MlirOperation function, int index) {
   if (zb_dictionary_has(attributes, ZB_ATTR_FROZEN) || zb_dictionary_has(attributes, ZB_ATTR_STATE))
     return ZB_FLOW_PARAMETER;
   if (zb_dictionary_has(attributes, ZB_ATTR_CONSTANT)) return ZB_FLOW_LOAD;
-  if (zb_dictionary_has(attributes, ZB_ATTR_STEP)) return ZB_FLOW_PARAMETER;
+  if (zb_dictionary_has(attributes, ZB_ATTR_STEP) || zb_dictionary_has(attributes, ZB_ATTR_SETTING))
+    return ZB_FLOW_PARAMETER;
   return ZB_FLOW_INPUT;
 }
 

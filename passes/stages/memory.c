@@ -8,9 +8,9 @@
  *
  * fb: saved by F (made, received or read there), last read by B. fw: saved by F, last read by W. bw: saved by B, read
  * by W. A value that is kept has its home in its frame from the start; zb.put says where. Values that only travel stay
- * arguments and results. Parameters, optimizer state, accumulators and values of LOAD become one frame a rank each:
- * parameters, state, gradients, constants; their tables are attributes of the rank's module. Every function gets
- * zb.workspace (bytes) and the costs that schedules count with.
+ * arguments and results. Parameters, optimizer state, accumulators, values of LOAD and settings become one frame a rank
+ * each: parameters, state, gradients, constants, step; their tables are attributes of the rank's module. Every function
+ * gets zb.workspace (bytes) and the costs that schedules count with.
  *
  * Tests: test/passes/memory.mlir. */
 
@@ -86,7 +86,8 @@ static int pool_of(const zb_port *port, char key[ZB_KEY_BYTES]) {
   } kinds[] = {{port->param, POOL_PARAMETERS},
                {port->frozen, POOL_PARAMETERS},
                {port->state, POOL_STATE},
-               {port->constant, POOL_CONSTANTS}};
+               {port->constant, POOL_CONSTANTS},
+               {port->setting, POOL_STEP}};
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
     if (!kinds[i].name) continue;
     snprintf(key, ZB_KEY_BYTES, "%s", kinds[i].name);
@@ -104,11 +105,13 @@ static void add_to_pool(memory *m, int which, const char *key, const zb_port *po
   zb_arena_map_set(m->arena, p->offsets, key, (int64_t)p->bytes);
   const zb_entry entry = {.port = *port, .offset = (int64_t)p->bytes, .type = type};
   (void)ZB_PUSH(m->arena, &p->entries, zb_entry_set(m->context, &entry));
-  p->bytes += zb_align(zb_type_bytes(type));
+  /* All settings are written at once, so they lie one after the other. */
+  p->bytes += which == POOL_STEP ? zb_type_bytes(type) : zb_align(zb_type_bytes(type));
 }
 
 static void collect_pools(memory *m, MlirBlock body) {
   char key[ZB_KEY_BYTES];
+  m->pools[POOL_STEP].bytes = sizeof(int64_t); /* the number of the step */
   ZB_FOR_EACH_OP(function, body) {
     if (!zb_op_is(function, "func.func")) continue;
     bool optimizer = zb_job_is_optimizer(zb_class_get(function));

@@ -62,9 +62,10 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
     if (own > workspace) workspace = own;
     if (zb_job_is_optimizer(kind)) p->optimizer_ps[rank] += job_time(p, function, 1);
   }
-  p->base_bytes[rank] = workspace + (int64_t)zb_align(8);
+  if (pool_bytes[POOL_STEP] == 0) pool_bytes[POOL_STEP] = sizeof(int64_t); /* the number of the step alone */
+  p->base_bytes[rank] = workspace;
   for (int i = 0; i < POOL_COUNT; ++i)
-    p->base_bytes[rank] += pool_bytes[i];
+    p->base_bytes[rank] += (int64_t)zb_align((uint64_t)pool_bytes[i]);
 }
 
 static bool accumulates(MlirOperation function) {

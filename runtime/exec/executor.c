@@ -127,6 +127,29 @@ static zb_status bind_jobs(zb_executor *e) {
   return NULL;
 }
 
+double *zb_executor_setting(zb_executor *e, int index) {
+  const uint64_t at = e->program->settings[index].offset - e->program->regions[ZB_REGION_STEP].offset;
+  return (double *)(void *)(e->step_image + at);
+}
+
+/* A plan without a region step has no optimizer: that of a calibration. */
+static zb_status make_step_image(zb_executor *e) {
+  const zb_plan_range *step = &e->program->regions[ZB_REGION_STEP];
+  if (step->bytes < sizeof(int64_t)) return NULL;
+  e->step_bytes = sizeof(int64_t);
+  for (int i = 0; i < e->program->setting_count; ++i) {
+    const zb_plan_setting *setting = &e->program->settings[i];
+    const uint64_t end = setting->offset - step->offset + (uint64_t)setting->default_count * sizeof(double);
+    if (end > e->step_bytes) e->step_bytes = end;
+  }
+  if (!ZB_TAKE(&e->memory, e->step_image, e->step_bytes)) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < e->program->setting_count; ++i) {
+    const zb_plan_setting *setting = &e->program->settings[i];
+    memcpy(zb_executor_setting(e, i), setting->defaults, (size_t)setting->default_count * sizeof(double));
+  }
+  return NULL;
+}
+
 zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   zb_status status = NULL;
   memset(e, 0, sizeof *e);
@@ -149,6 +172,7 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   for (int i = 0; i < e->program->subprogram_count; ++i)
     ZB_TRY_GOTO(params->device->prepare(e->device, &e->program->subprograms[i], &e->programs[i]));
   ZB_TRY_GOTO(bind_jobs(e));
+  ZB_TRY_GOTO(make_step_image(e));
   if (e->params.poison) ZB_TRY_GOTO(zb_liveness_init(params->plan, params->rank, &e->liveness));
 cleanup:
   if (status) zb_executor_deinit(e);
@@ -203,16 +227,18 @@ static zb_status stage(zb_executor *e, uint64_t bytes, void **out) {
   return e->params.device->queue ? e->params.device->queue->stage(e->device, bytes, out) : NULL;
 }
 
-static zb_status write_step_number(zb_executor *e) {
-  const zb_plan_range *counter = &e->program->regions[ZB_REGION_STEP];
+/* The number of the step and the settings, in one. */
+static zb_status write_step(zb_executor *e) {
+  unsigned char *to = e->arena + e->program->regions[ZB_REGION_STEP].offset;
   const int64_t number = e->step + 1;
-  void *buffer = NULL;
-  if (counter->bytes < sizeof number) return NULL;
-  if (!e->params.device->queue)
-    return e->params.device->upload(e->device, e->arena + counter->offset, &number, sizeof number);
-  ZB_TRY(stage(e, sizeof number, &buffer));
-  memcpy(buffer, &number, sizeof number);
-  return e->params.device->upload(e->device, e->arena + counter->offset, buffer, sizeof number);
+  void *buffer = e->step_image;
+  if (e->step_bytes == 0) return NULL;
+  memcpy(e->step_image, &number, sizeof number);
+  if (e->params.device->queue) {
+    ZB_TRY(stage(e, e->step_bytes, &buffer));
+    memcpy(buffer, e->step_image, e->step_bytes);
+  }
+  return e->params.device->upload(e->device, to, buffer, e->step_bytes);
 }
 
 zb_status zb_executor_clear(zb_executor *e) {
@@ -223,7 +249,7 @@ zb_status zb_executor_clear(zb_executor *e) {
   const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
   ZB_TRY(device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
   memset(e->ran, 0, (size_t)e->program->subprogram_count);
-  ZB_TRY(write_step_number(e));
+  ZB_TRY(write_step(e));
   if (device->queue) ZB_TRY(device->queue->after_job(e->device, -1));
   if (e->times) memset(e->times, 0, sizeof(zb_run_times) * (size_t)e->program->job_count);
   const zb_plan_range *slots = &e->program->regions[ZB_REGION_SLOTS];

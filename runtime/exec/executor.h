@@ -50,10 +50,12 @@ typedef struct zb_executor {
   zb_device *device;
   zb_device_program **programs; /* one a subprogram */
   unsigned char *arena;
-  unsigned char *staging; /* the largest input; NULL with a device with a queue, which has buffers of its own */
-  float *losses;          /* [micro-batch] as fetched from a device with a queue */
-  zb_run_times *times;    /* one a job, if trace */
-  zb_liveness liveness;   /* if poison */
+  unsigned char *staging;    /* the largest input; NULL with a device with a queue, which has buffers of its own */
+  unsigned char *step_image; /* what is written to the region step: the number of the step, and settings */
+  uint64_t step_bytes;       /* of it */
+  float *losses;             /* [micro-batch] as fetched from a device with a queue */
+  zb_run_times *times;       /* one a job, if trace */
+  zb_liveness liveness;      /* if poison */
   /* Where it is, for signal handlers and other threads: job and blocked_on below, a moment later. */
   atomic_int at_job, at_message;
   /* Where it is. */
@@ -79,8 +81,11 @@ void zb_executor_deinit(zb_executor *executor);
 /* The next run is that of the LOAD jobs, or of a step. */
 void zb_executor_begin_load(zb_executor *executor);
 void zb_executor_begin_step(zb_executor *executor, int64_t step);
+/* The numbers of a setting of the rank, as they are written before the next steps: at first the defaults of the plan.
+ * Between steps the caller may change them. */
+double *zb_executor_setting(zb_executor *executor, int index);
 /* By the driver, on the thread of the rank, before the first advance of a run: zeroes the gradients and writes the step
- * number. */
+ * number and the settings. */
 zb_status zb_executor_clear(zb_executor *executor) ZB_MUST_USE;
 /* Does the next job if it can. Errors name rank and job; the executor is then of no more use. */
 zb_status zb_executor_advance(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;

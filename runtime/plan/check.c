@@ -200,6 +200,28 @@ static zb_status check_tensors(const zb_plan *plan, const zb_plan_rank *rank) {
   return NULL;
 }
 
+static zb_status check_settings(const zb_plan_rank *rank) {
+  char text[ZB_SETTING_TEXT_BYTES];
+  for (int i = 0; i < rank->setting_count; ++i) {
+    const zb_plan_setting *setting = &rank->settings[i];
+    const zb_setting_def *def = zb_setting_find(setting->kind);
+    if (!def) return MALFORMED(rank->rank, "setting %d is of no kind that is known", i);
+    zb_setting_text(setting, text);
+    if (setting->default_count != def->values)
+      return MALFORMED(rank->rank, "the setting %s has %d values, expected %d", text, setting->default_count,
+                       def->values);
+    if (setting->offset % sizeof(double) != 0 ||
+        !fits(setting->offset, (uint64_t)def->values * sizeof(double), rank->arena_bytes))
+      return MALFORMED(rank->rank, "the setting %s is not aligned to 8 bytes, or ends outside of the arena", text);
+    if (setting->own >> def->values != 0)
+      return MALFORMED(rank->rank, "the setting %s has own numbers that are not there", text);
+    for (int k = 0; k < def->values; ++k)
+      if (!number_is_valid(setting->defaults[k]))
+        return MALFORMED(rank->rank, "the setting %s: its values must be numbers >= 0", text);
+  }
+  return NULL;
+}
+
 static const char *operand_fault(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram,
                                  const zb_plan_operand *operand, bool is_output) {
   if (operand->rank == -1) return is_output ? "a result is absent" : NULL;
@@ -357,6 +379,7 @@ zb_status zb_plan_check_rank(const zb_plan *plan, int index) {
   if (rank->rank != index) return MALFORMED(index, "it calls itself rank %d", rank->rank);
   ZB_TRY(check_regions(rank));
   ZB_TRY(check_tensors(plan, rank));
+  ZB_TRY(check_settings(rank));
   for (int i = 0; i < rank->subprogram_count; ++i)
     ZB_TRY(check_subprogram(plan, rank, &rank->subprograms[i]));
   for (int i = 0; i < rank->segment_count; ++i) {

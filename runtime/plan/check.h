@@ -23,6 +23,10 @@ bool zb_operand_is_contiguous(const zb_plan_operand *operand);
 enum { ZB_JOB_TEXT_BYTES = 128 };
 const char *zb_plan_job_text(const zb_plan *plan, int rank, int job, char text[ZB_JOB_TEXT_BYTES]);
 
+/* "'update' of 'w'": how errors name a setting. Returns text. */
+enum { ZB_SETTING_TEXT_BYTES = 192 };
+const char *zb_setting_text(const zb_plan_setting *setting, char text[ZB_SETTING_TEXT_BYTES]);
+
 /* The region that holds [offset, offset + bytes) as a whole, or ZB_REGION_COUNT. */
 zb_region_kind zb_plan_region_of(const zb_plan_rank *rank, uint64_t offset, uint64_t bytes);
 

@@ -76,6 +76,7 @@ static const zb_column rank_columns[] = {
     LIST(zb_plan_rank, parameters, parameter_count, parameter)
     LIST(zb_plan_rank, states, state_count, tensor)
     LIST(zb_plan_rank, constants, constant_count, constant)
+    LIST(zb_plan_rank, settings, setting_count, setting)
     LIST(zb_plan_rank, subprograms, subprogram_count, subprogram)
     LIST(zb_plan_rank, segments, segment_count, segment)
     LIST(zb_plan_rank, jobs, job_count, job)
@@ -85,6 +86,7 @@ static const zb_column rank_columns[] = {
 static const zb_column text_columns[] = {{.name = "value", .kind = ZB_COLUMN_TEXT}};
 static const zb_column i32_columns[] = {VALUE(int32_t)}, u32_columns[] = {VALUE(uint32_t)};
 static const zb_column i64_columns[] = {VALUE(int64_t)}, u64_columns[] = {VALUE(uint64_t)};
+static const zb_column f64_columns[] = {{.name = "value", .kind = ZB_COLUMN_REAL}};
 static const zb_column range_columns[] = {NUMBER(zb_plan_range, offset) NUMBER(zb_plan_range, bytes)};
 static const zb_column input_columns[] = {
     TEXT(zb_plan_input, name)
@@ -100,6 +102,10 @@ static const zb_column constant_columns[] = {
     TENSOR(zb_plan_constant, tensor.)
     BYTES(zb_plan_constant, bytes, byte_count)
     NUMBER(zb_plan_constant, computed)};
+static const zb_column setting_columns[] = {
+    NUMBER(zb_plan_setting, kind) TEXT(zb_plan_setting, name) NUMBER(zb_plan_setting, offset)
+    NUMBER(zb_plan_setting, own)
+    LIST(zb_plan_setting, defaults, default_count, f64)};
 static const zb_column subprogram_columns[] = {
     TEXT(zb_plan_subprogram, name)
     NUMBER(zb_plan_subprogram, stage) NUMBER(zb_plan_subprogram, kind)
@@ -177,6 +183,8 @@ void zb_plan_names_fill(zb_plan_names *names) {
 #undef ZB_COLLECTIVE
   for (int i = 0; i < ZB_REGION_COUNT; ++i)
     add_name(names, zb_region_name((zb_region_kind)i));
+  for (int i = 0; i < ZB_SETTING_COUNT; ++i)
+    add_name(names, zb_setting_find((zb_setting_kind)i)->name);
   for (int t = 0; t < ZB_TABLE_COUNT; ++t) {
     add_name(names, zb_plan_tables[t].name);
     for (int c = 0; c < zb_plan_tables[t].count; ++c)

@@ -7,7 +7,8 @@
 
 /* What the numbers of enumerations mean: the first row of the header. */
 typedef struct zb_plan_names {
-  const char **items; /* of dtypes, kinds of jobs, payloads, kinds of collectives, regions, tables and their columns */
+  const char **items; /* of dtypes, kinds of jobs, payloads, kinds of collectives, regions, settings, tables and their
+                         columns */
   int count;
 } zb_plan_names;
 
@@ -21,6 +22,7 @@ typedef struct zb_plan_names {
   TABLE(u32, uint32_t)                                                                                                 \
   TABLE(i64, int64_t)                                                                                                  \
   TABLE(u64, uint64_t)                                                                                                 \
+  TABLE(f64, double)                                                                                                   \
   TABLE(range, zb_plan_range)                                                                                          \
   TABLE(input, zb_plan_input)                                                                                          \
   TABLE(message, zb_plan_message)                                                                                      \
@@ -28,6 +30,7 @@ typedef struct zb_plan_names {
   TABLE(tensor, zb_plan_tensor)                                                                                        \
   TABLE(parameter, zb_plan_parameter)                                                                                  \
   TABLE(constant, zb_plan_constant)                                                                                    \
+  TABLE(setting, zb_plan_setting)                                                                                      \
   TABLE(subprogram, zb_plan_subprogram)                                                                                \
   TABLE(instruction, zb_plan_instruction)                                                                              \
   TABLE(operand, zb_plan_operand)                                                                                      \

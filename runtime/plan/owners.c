@@ -3,7 +3,8 @@
  * proven that
  *   - every parameter has one owner, and is the same on all ranks that hold it;
  *   - every state belongs to one parameter, whose name its own name begins with;
- *   - what updates a parameter reads the gradient and writes the states that the table says are its own.
+ *   - what updates a parameter reads the gradient and the settings, and writes the states, that the table says are its
+ *     own.
  *
  * Tests: test/runtime/plan/verifier_test.c
  */
@@ -59,7 +60,7 @@ cleanup:
 /* Names of a rank by the place in its arena. */
 typedef struct places {
   const zb_plan_rank *rank;
-  zb_intervals parameters; /* writer: the index */
+  zb_intervals parameters, settings; /* writer: the index */
 } places;
 
 /* The parameter that lies exactly where the operand does; NULL if none does. */
@@ -85,6 +86,14 @@ static bool has_state_at(const zb_plan_rank *rank, const zb_plan_parameter *para
   return false;
 }
 
+/* NULL: none lies there. */
+static const zb_plan_setting *setting_at(const places *it, const zb_plan_operand *operand) {
+  if (operand->rank < 0 || operand->base != 0) return NULL;
+  const size_t at = zb_intervals_find(&it->settings, operand->offset);
+  if (at == it->settings.count || it->settings.items[at].begin != operand->offset) return NULL;
+  return &it->rank->settings[it->settings.items[at].writer];
+}
+
 /* An optimizer that is one instruction gives the parameter first, then its states. */
 static zb_status verify_update(const places *it, const zb_plan_subprogram *subprogram,
                                const zb_plan_instruction *update) {
@@ -94,6 +103,10 @@ static zb_status verify_update(const places *it, const zb_plan_subprogram *subpr
   int64_t bytes = zb_shape_bytes(&parameter->tensor.shape);
   for (int k = 0; k < update->input_count; ++k) {
     const zb_plan_operand *read = &update->inputs[k];
+    const zb_plan_setting *setting = setting_at(it, read);
+    if (setting && *setting->name && strcmp(setting->name, parameter->tensor.name) != 0)
+      return ZB_RULE("owners", "rank %d, subprogram %s: the update of '%s' reads the settings of '%s'", rank->rank,
+                     subprogram->name, parameter->tensor.name, setting->name);
     if (!in_region(rank, read, ZB_REGION_GRADIENTS) || zb_operand_extent(read) != bytes) continue;
     if ((int64_t)read->offset != parameter->gradient_offset)
       return ZB_RULE("owners",
@@ -117,13 +130,14 @@ static zb_status verify_all_updates(const zb_plan_rank *rank) {
     const zb_plan_tensor *tensor = &rank->parameters[i].tensor;
     zb_intervals_assign(&it.parameters, tensor->offset, tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape), i);
   }
-  if (it.parameters.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  if (it.parameters.failed || !zb_setting_places(rank, &it.settings)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int s = 0; s < rank->subprogram_count; ++s)
     for (int i = 0; zb_job_is_optimizer(rank->subprograms[s].kind) && i < rank->subprograms[s].instruction_count; ++i)
       ZB_TRY_GOTO(verify_update(&it, &rank->subprograms[s], &rank->subprograms[s].instructions[i]));
 
 cleanup:
   zb_intervals_deinit(&it.parameters);
+  zb_intervals_deinit(&it.settings);
   return status;
 }
 

@@ -88,6 +88,15 @@ const char *zb_region_name(zb_region_kind kind) {
   return (unsigned)kind < ZB_REGION_COUNT ? names[kind] : "invalid";
 }
 
+const zb_setting_def *zb_setting_find(zb_setting_kind kind) {
+  enum { RUN, PARAMETER };
+  static const zb_setting_def rows[] = {
+#define ZB_SETTING(ID, name, values, of, help) {name, values, of == PARAMETER},
+#include "zb/settings.def"
+  };
+  return (unsigned)kind < ZB_SETTING_COUNT ? &rows[kind] : NULL;
+}
+
 zb_plan *zb_plan_create(void) {
   zb_plan *plan = zb_alloc(sizeof *plan);
   if (!plan) return NULL;

@@ -14,7 +14,8 @@
  * starts when all communication jobs in its waits are complete (a RECV: the data has landed; a SEND: its memory may be
  * overwritten).
  *
- * At the start of a step the runtime zeroes the region `gradients` and writes the step number (from 1, i64) to `step`.
+ * At the start of a step the runtime zeroes the region `gradients` and writes the step number (from 1, i64) to `step`,
+ * and behind it the settings of the rank.
  * The loss of a step is the fp64 sum of the reported micro-batch losses in micro-batch order, divided by micro_batches.
  *
  * All arrays belong to the plan (one zb_plan_arena), freed by zb_plan_destroy. Pool slices are (begin, count).
@@ -179,6 +180,30 @@ typedef struct zb_plan_parameter {
                               -1 if none */
 } zb_plan_parameter;
 
+typedef enum zb_setting_kind {
+#define ZB_SETTING(ID, name, values, of, help) ZB_SETTING_##ID,
+#include "zb/settings.def"
+  ZB_SETTING_COUNT
+} zb_setting_kind;
+
+/* What its row says. */
+typedef struct zb_setting_def {
+  const char *name;
+  int values;
+  bool of_parameter; /* one for each parameter that is trained; else one a run */
+} zb_setting_def;
+const zb_setting_def *zb_setting_find(zb_setting_kind kind);
+
+/* Numbers that the session writes before each step, f64 after f64. */
+typedef struct zb_plan_setting {
+  zb_setting_kind kind;
+  const char *name; /* of the parameter; "": of the run */
+  uint64_t offset;  /* in the arena, in the region step */
+  uint32_t own;     /* bits: which of the numbers what a run says of all parameters leaves as they are */
+  double *defaults; /* what they are where a run says nothing else; as many as the row says */
+  int default_count;
+} zb_plan_setting;
+
 /* A constant of the arena: from constants.safetensors by name (bytes == NULL), or inline, or computed by LOAD
  * (computed). */
 typedef struct zb_plan_constant {
@@ -198,6 +223,8 @@ typedef struct zb_plan_rank {
   int state_count;
   zb_plan_constant *constants;
   int constant_count;
+  zb_plan_setting *settings;
+  int setting_count;
   zb_plan_subprogram *subprograms;
   int subprogram_count;
   zb_plan_segment *segments;

@@ -255,6 +255,21 @@ static void say_constants(printer *it, const zb_plan_rank *rank) {
   }
 }
 
+static void say_settings(printer *it, const zb_plan_rank *rank) {
+  for (int i = 0; i < rank->setting_count; ++i) {
+    const zb_plan_setting *setting = &rank->settings[i];
+    put(it, "  setting ");
+    put(it, zb_setting_find(setting->kind)->name);
+    if (*setting->name) put(it, " of ");
+    put(it, setting->name);
+    put(it, " at ");
+    say_place(it, rank, setting->offset, (uint64_t)setting->default_count * sizeof(double));
+    for (int k = 0; k < setting->default_count; ++k)
+      say(it, "%s %.17g%s", k ? "," : "", setting->defaults[k], setting->own >> k & 1 ? " (own)" : "");
+    put(it, "\n");
+  }
+}
+
 static void say_job(printer *it, const zb_plan *plan, const zb_plan_rank *rank, int index) {
   const zb_plan_job *job = &rank->jobs[index];
   say(it, "  %5d  %-6s", index, zb_job_mnemonic(job->kind));
@@ -327,6 +342,7 @@ static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank)
   }
   say_tensors(it, rank);
   say_constants(it, rank);
+  say_settings(it, rank);
   for (int i = 0; i < rank->subprogram_count; ++i)
     say_subprogram(it, rank, &rank->subprograms[i]);
   put(it, "  jobs\n");

@@ -527,6 +527,7 @@ static zb_status verify_expanded(const zb_plan *plan) {
   }
   zb_status status = zb_status_first(all.statuses, plan->rank_count);
   zb_free(all.statuses);
+  if (!status) status = zb_verify_settings(plan);
   if (!status) status = zb_verify_owners(plan);
   return status ? status : zb_verify_messages(plan);
 }

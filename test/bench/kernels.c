@@ -316,18 +316,20 @@ static void optimizers(void) {
     input(&b, F32(8 << 20));
   input(&b, tensor(ZB_I64, 0, NULL));
   *(int64_t *)b.inputs[4].data = 10;
+  input(&b, tensor(ZB_F64, SHAPE(2)));
+  ((double *)b.inputs[5].data)[0] = 1e-3;
   for (int64_t i = 0; i < 8 << 20; ++i)
     ((float *)b.inputs[3].data)[i] = 0.5f;
   for (int i = 0; i < 3; ++i)
     output(&b, b.inputs[i ? i + 1 : 0]);
   zb_kernel_call call = {
-      .inputs = b.inputs, .input_count = 5, .outputs = b.outputs, .output_count = 3, .threads = threads};
+      .inputs = b.inputs, .input_count = 6, .outputs = b.outputs, .output_count = 3, .threads = threads};
   if (!only || strcmp(only, "adamw") == 0) {
     double seconds = median_seconds(zb_kernel_cpu("adamw", &call), &call);
     printf("%-22s %-26s %9.4f ms %8.1f GB/s\n", b.op, b.shape, seconds * 1e3,
            7 * 4 * (double)(8 << 20) / seconds * 1e-9);
   }
-  for (int i = 0; i < 5; ++i)
+  for (int i = 0; i < 6; ++i)
     zb_free(b.inputs[i].data);
 }
 

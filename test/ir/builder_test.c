@@ -95,17 +95,19 @@ static void test_optional_operands(void) {
   operands[2] = s.scale;
   op = zb_build_op(&s.b, "layer_norm", operands, 3, &axis, 1, -1);
   CU_ASSERT_EQUAL(mlirOperationGetNumOperands(op), 3);
-  /* An optional one in the middle (sgd: parameter, gradient, momentum_buffer?, step), null or left out. */
-  zb_attr lr = zb_float("lr", 0.1);
-  MlirValue step = zb_build_scalar(&s.b, ZB_I64, 1), with_null[] = {s.a, s.a, {NULL}, step},
-            without[] = {s.a, s.a, step};
-  CU_ASSERT_EQUAL(mlirOperationGetNumOperands(zb_build_op(&s.b, "sgd", with_null, 4, &lr, 1, 1)), 3);
-  op = zb_build_op(&s.b, "sgd", without, 3, &lr, 1, 1);
-  CU_ASSERT_EQUAL(mlirOperationGetNumOperands(op), 3);
+  /* An optional one in the middle (sgd: parameter, gradient, momentum_buffer?, step, settings), null or left out. */
+  const zb_shape pair = {.dtype = ZB_F64, .rank = 1, .dims = {2}};
+  zb_attr scale = zb_float("gradient_scale", 0.5);
+  MlirValue step = zb_build_scalar(&s.b, ZB_I64, 1),
+            settings = ZB_BUILD(&s.b, "expand", zb_build_scalar(&s.b, ZB_F64, 0.1), zb_ints("shape", pair.dims, 1)),
+            with_null[] = {s.a, s.a, {NULL}, step, settings}, without[] = {s.a, s.a, step, settings};
+  CU_ASSERT_EQUAL(mlirOperationGetNumOperands(zb_build_op(&s.b, "sgd", with_null, 5, &scale, 1, 1)), 4);
+  op = zb_build_op(&s.b, "sgd", without, 4, &scale, 1, 1);
+  CU_ASSERT_EQUAL(mlirOperationGetNumOperands(op), 4);
   zb_op_view view;
   zb_op_view_storage storage;
   CU_ASSERT_FATAL(zb_op_view_get(op, &view, &storage));
-  CU_ASSERT_EQUAL(view.operand_count, 4);
+  CU_ASSERT_EQUAL(view.operand_count, 5);
   CU_ASSERT_EQUAL(view.operands[2].rank, -1);
   CU_ASSERT_EQUAL(view.operands[3].dtype, ZB_I64);
   CU_ASSERT(zb_verify_module(mlirModuleGetOperation(s.module)));

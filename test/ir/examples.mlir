@@ -681,12 +681,12 @@ module {
     %r = "zb.accumulate_add"(%0) : (tensor<8x4xf32>) -> tensor<8x4xf32>
     return
   }
-  func.func @adamw(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>, %2: tensor<8x4xf32>, %3: tensor<8x4xf32>, %4: tensor<i64>) {
-    %r:3 = "zb.adamw"(%0, %1, %2, %3, %4) {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-08 : f64, gradient_scale = 2.500000e-01 : f64, lr = 0.001 : f64, weight_decay = 0.1 : f64} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>)
+  func.func @adamw(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>, %2: tensor<8x4xf32>, %3: tensor<8x4xf32>, %4: tensor<i64>, %5: tensor<2xf64>) {
+    %r:3 = "zb.adamw"(%0, %1, %2, %3, %4, %5) {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-08 : f64, gradient_scale = 2.500000e-01 : f64} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>, tensor<2xf64>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>)
     return
   }
-  func.func @sgd(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>, %2: tensor<8x4xf32>, %3: tensor<i64>) {
-    %r:2 = "zb.sgd"(%0, %1, %2, %3) {lr = 0.1 : f64, momentum = 0.9 : f64, nesterov = true} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
+  func.func @sgd(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>, %2: tensor<8x4xf32>, %3: tensor<i64>, %4: tensor<2xf64>) {
+    %r:2 = "zb.sgd"(%0, %1, %2, %3, %4) {momentum = 0.9 : f64, nesterov = true} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>, tensor<2xf64>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
     return
   }
   func.func @empty_frame() {
@@ -741,8 +741,8 @@ module {
     %r:3 = "zb.attention_grad"(%0, %1, %2, %3, %4, %5) {scale = 0.25 : f64} : (tensor<2x8x4x16xf32>, tensor<2x6x2x16xf32>, tensor<2x6x2x16xf32>, tensor<2x8x4x16xf32>, tensor<2x4x8xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x6x2x16xf32>, tensor<2x6x2x16xf32>)
     return
   }
-  func.func @sgd_no_momentum(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>, %2: tensor<i64>) {
-    %r = "zb.sgd"(%0, %1, %2) {lr = 0.1 : f64} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>) -> tensor<8x4xf32>
+  func.func @sgd_no_momentum(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>, %2: tensor<i64>, %3: tensor<2xf64>) {
+    %r = "zb.sgd"(%0, %1, %2, %3) : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>, tensor<2xf64>) -> tensor<8x4xf32>
     return
   }
   func.func @accumulate_sum(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>) {

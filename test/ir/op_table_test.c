@@ -188,14 +188,14 @@ static void test_every_constraint_has_a_test(void) {
 static const zb_shape matrix = {ZB_F32, 2, {8, 4}};
 
 static void test_aliases(void) {
-  const zb_shape step = {ZB_I64, 0, {0}}, absent = {.rank = -1};
-  zb_shape adamw[] = {matrix, matrix, matrix, matrix, step}, sgd[] = {matrix, matrix, absent, step},
+  const zb_shape step = {ZB_I64, 0, {0}}, settings = {ZB_F64, 1, {2}}, absent = {.rank = -1};
+  zb_shape adamw[] = {matrix, matrix, matrix, matrix, step, settings}, sgd[] = {matrix, matrix, absent, step, settings},
            sums[] = {absent, matrix};
-  zb_op_view view = {.def = zb_op_find_name("adamw"), .operands = adamw, .operand_count = 5};
+  zb_op_view view = {.def = zb_op_find_name("adamw"), .operands = adamw, .operand_count = 6};
   CU_ASSERT_EQUAL(view.def->alias(&view, 0), 0);
   CU_ASSERT_EQUAL(view.def->alias(&view, 1), 2);
   CU_ASSERT_EQUAL(view.def->alias(&view, 2), 3);
-  view = (zb_op_view){.def = zb_op_find_name("sgd"), .operands = sgd, .operand_count = 4};
+  view = (zb_op_view){.def = zb_op_find_name("sgd"), .operands = sgd, .operand_count = 5};
   CU_ASSERT_EQUAL(view.def->alias(&view, 0), 0);
   CU_ASSERT_EQUAL(view.def->alias(&view, 1), 2);
   view = (zb_op_view){.def = zb_op_find_name("accumulate"), .operands = sums, .operand_count = 2};

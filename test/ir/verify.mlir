@@ -114,7 +114,45 @@ module {
   func.func @state_of_a_state(%w: tensor<2xf32> {zb.frozen = "w"}, %m: tensor<2xf32> {zb.state = "w.m"}, %v: tensor<2xf32> {zb.state = "w.m.v"}) {
     return
   }
-  func.func @fine(%w: tensor<2xf32> {zb.param = "w"}, %m: tensor<2xf32> {zb.state = "w.exp_avg"}, %t: tensor<i64> {zb.step})
+  // expected-error@+1 {{the setting 'v.update' belongs to no trained parameter}}
+  func.func @setting_of_nobody(%w: tensor<2xf32> {zb.param = "w"}, %s: tensor<2xf64> {zb.setting = "v.update", zb.defaults = array<f64: 1.0, 0.0>, zb.own = 0 : i64}) {
+    return
+  }
+  // expected-error@+1 {{the setting 'w.update' belongs to no trained parameter}}
+  func.func @setting_of_a_frozen(%w: tensor<2xf32> {zb.frozen = "w"}, %s: tensor<2xf64> {zb.setting = "w.update", zb.defaults = array<f64: 1.0, 0.0>, zb.own = 0 : i64}) {
+    return
+  }
+  // expected-error@+1 {{the setting 'w.rate' belongs to no trained parameter}}
+  func.func @setting_of_no_kind(%w: tensor<2xf32> {zb.param = "w"}, %s: tensor<2xf64> {zb.setting = "w.rate", zb.defaults = array<f64: 1.0, 0.0>, zb.own = 0 : i64}) {
+    return
+  }
+  // expected-error@+1 {{the setting 'update' belongs to no trained parameter}}
+  func.func @setting_of_the_run(%w: tensor<2xf32> {zb.param = "w"}, %s: tensor<2xf64> {zb.setting = "update", zb.defaults = array<f64: 1.0, 0.0>, zb.own = 0 : i64}) {
+    return
+  }
+  // expected-error@+1 {{the setting 'w.update' has 0 defaults, expected 2}}
+  func.func @setting_without_defaults(%w: tensor<2xf32> {zb.param = "w"}, %s: tensor<2xf64> {zb.setting = "w.update"}) {
+    return
+  }
+  // expected-error@+1 {{the setting 'w.update' does not say which of its numbers are its own}}
+  func.func @setting_without_own(%w: tensor<2xf32> {zb.param = "w"}, %s: tensor<2xf64> {zb.setting = "w.update", zb.defaults = array<f64: 1.0, 0.0>}) {
+    return
+  }
+  // expected-error@+1 {{the setting 'w.update' does not say which of its numbers are its own}}
+  func.func @setting_with_too_many(%w: tensor<2xf32> {zb.param = "w"}, %s: tensor<2xf64> {zb.setting = "w.update", zb.defaults = array<f64: 1.0, 0.0>, zb.own = 4 : i64}) {
+    return
+  }
+  // expected-error@+1 {{two settings are named 'w.update'}}
+  func.func @setting_twice(%w: tensor<2xf32> {zb.param = "w"}, %s: tensor<2xf64> {zb.setting = "w.update", zb.defaults = array<f64: 1.0, 0.0>, zb.own = 0 : i64},
+                           %t: tensor<2xf64> {zb.setting = "w.update", zb.defaults = array<f64: 1.0, 0.0>, zb.own = 0 : i64}) {
+    return
+  }
+  // expected-error@+1 {{the setting 'w.update' has 1 defaults, expected 2}}
+  func.func @setting_of_one_number(%w: tensor<2xf32> {zb.param = "w"}, %s: tensor<2xf64> {zb.setting = "w.update", zb.defaults = array<f64: 1.0>}) {
+    return
+  }
+  func.func @fine(%w: tensor<2xf32> {zb.param = "w"}, %m: tensor<2xf32> {zb.state = "w.exp_avg"}, %t: tensor<i64> {zb.step},
+                  %s: tensor<2xf64> {zb.setting = "w.update", zb.defaults = array<f64: 1.0, 0.0>, zb.own = 0 : i64})
       -> (tensor<2xf32> {zb.update = "w"}, tensor<2xf32> {zb.update = "w.exp_avg"}) {
     return %w, %m : tensor<2xf32>, tensor<2xf32>
   }

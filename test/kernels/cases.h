@@ -193,6 +193,9 @@ static void fill_random(json_t *operand, uint64_t seed, zb_tensor *tensor, int64
     case ZB_F32:
       ((float *)tensor->data)[i] = hidden ? -INFINITY : (float)value;
       break;
+    case ZB_F64:
+      ((double *)tensor->data)[i] = value;
+      break;
     case ZB_BF16:
       ((uint16_t *)tensor->data)[i] = zb_ref_to_bf16(value);
       break;

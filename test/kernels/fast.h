@@ -66,6 +66,14 @@ static inline zb_tensor fast_uniform(float low, float high, int rank, const int6
   return x;
 }
 
+/* What the session sets for an update: a rate and a weight decay. */
+static inline zb_tensor fast_settings(double rate, double weight_decay) {
+  zb_tensor x = fast_tensor(ZB_F64, FAST_SHAPE(2));
+  ((double *)x.data)[0] = rate;
+  ((double *)x.data)[1] = weight_decay;
+  return x;
+}
+
 /* The view with two dimensions swapped; it shares memory. */
 static inline zb_tensor fast_swap(zb_tensor x, int a, int b) {
   int64_t shape = x.shape[a], stride = x.strides[a];

@@ -9,13 +9,12 @@ static void check_adamw(int64_t elements, int64_t step) {
   fast_input(&c, fast_uniform(0, 1, 1, &elements));
   fast_input(&c, fast_tensor(ZB_I64, 0, NULL));
   *(int64_t *)c.inputs[4].data = step;
+  fast_input(&c, fast_settings(1e-2, 0.1));
   for (int i = 0; i < 3; ++i)
     fast_output(&c, fast_tensor(ZB_F32, 1, &elements));
-  fast_float(&c, "lr", 1e-2);
   fast_float(&c, "beta1", 0.9);
   fast_float(&c, "beta2", 0.95);
   fast_float(&c, "eps", 1e-8);
-  fast_float(&c, "weight_decay", 0.1);
   fast_float(&c, "gradient_scale", 0.25);
   fast_check(&c, 1e-7f, 5e-7f);
   fast_free(&c, 0);
@@ -34,13 +33,12 @@ static void check_sgd(int64_t elements, int64_t step, double momentum, bool nest
   fast_input(&c, momentum != 0 ? fast_uniform(-1, 1, 1, &elements) : fast_absent());
   fast_input(&c, fast_tensor(ZB_I64, 0, NULL));
   *(int64_t *)c.inputs[3].data = step;
+  fast_input(&c, fast_settings(1e-2, 0.1));
   fast_output(&c, fast_tensor(ZB_F32, 1, &elements));
   if (momentum != 0) fast_output(&c, fast_tensor(ZB_F32, 1, &elements));
-  fast_float(&c, "lr", 1e-2);
   fast_float(&c, "momentum", momentum);
   fast_float(&c, "dampening", nesterov ? 0 : 0.3);
   fast_bool(&c, "nesterov", nesterov);
-  fast_float(&c, "weight_decay", 0.1);
   fast_float(&c, "gradient_scale", 0.25);
   fast_check(&c, 1e-7f, 5e-7f);
   fast_free(&c, 0);
@@ -56,14 +54,15 @@ static void test_sgd(void) {
 /* Results that share the memory of their operands get the same bits as results that do not. */
 static void test_in_place(void) {
   const int64_t n = 1000;
-  zb_tensor inputs[5], outputs[3], apart[3];
+  zb_tensor inputs[6], outputs[3], apart[3];
   for (int i = 0; i < 4; ++i)
     inputs[i] = fast_uniform(0, 1, 1, &n);
   inputs[4] = fast_tensor(ZB_I64, 0, NULL);
   *(int64_t *)inputs[4].data = 3;
+  inputs[5] = fast_settings(1e-3, 0.01);
   for (int i = 0; i < 3; ++i)
     outputs[i] = inputs[i ? i + 1 : 0], apart[i] = fast_tensor(ZB_F32, 1, &n);
-  zb_kernel_call call = {.inputs = inputs, .input_count = 5, .outputs = apart, .output_count = 3};
+  zb_kernel_call call = {.inputs = inputs, .input_count = 6, .outputs = apart, .output_count = 3};
   CU_ASSERT(zb_kernel_cpu("adamw", &call)->run(&call) == NULL);
   call.outputs = outputs;
   CU_ASSERT(zb_kernel_cpu("adamw", &call)->run(&call) == NULL);
@@ -71,7 +70,7 @@ static void test_in_place(void) {
     CU_ASSERT(memcmp(outputs[i].data, apart[i].data, (size_t)n * sizeof(float)) == 0);
     free(apart[i].data);
   }
-  for (int i = 0; i < 5; ++i)
+  for (int i = 0; i < 6; ++i)
     free(inputs[i].data);
 }
 

@@ -1181,19 +1181,29 @@ def optimizers():
             R(*shape),
             R(*shape, low=-0.1, high=0.1),
             R(*shape, low=0, high=0.1),
-            R(dtype="i64", low=7, high=8)
+            R(dtype="i64", low=7, high=8),
+            R(2, dtype="f64", low=0, high=0.1)
         ]
-        random_case("adamw", f"large {shape}", state, [O(*shape)] * 3, attrs, alias=[0, 2, 3])
+        random_case("adamw", f"large {shape}", state, [O(*shape)] * 3, update_attrs(attrs), alias=[0, 2, 3])
         for momentum in (0.0, 0.9):
             buffer = R(*shape) if momentum else None
             random_case("sgd",
                         f"large {shape} {momentum}",
-                        [R(*shape), R(*shape), buffer, R(dtype="i64", low=7, high=8)],
+                        [R(*shape), R(*shape), buffer, R(dtype="i64", low=7, high=8),
+                         R(2, dtype="f64", low=0, high=0.1)],
                         [O(*shape)] * (2 if momentum else 1), {
-                            "lr": 0.1, "momentum": momentum, "dampening": 0.0, "nesterov": bool(momentum),
-                            "weight_decay": 0.1, "gradient_scale": 0.5
+                            "momentum": momentum, "dampening": 0.0, "nesterov": bool(momentum), "gradient_scale": 0.5
                         },
                         alias=[0, 2] if momentum else [0])
+
+
+def settings_of(attrs):
+    """What a session sets: learning rate and weight decay."""
+    return np.array([attrs["lr"], attrs["weight_decay"]], F64)
+
+
+def update_attrs(attrs):
+    return {k: v for k, v in attrs.items() if k not in ("lr", "weight_decay")}
 
 
 def adamw_case(shape, step, attrs):
@@ -1215,10 +1225,10 @@ def adamw_case(shape, step, attrs):
     optimizer.step()
     state = optimizer.state[parameter]
     case("adamw",
-         f"{shape} step {step} lr {attrs['lr']}", [p, g, m, v, np.array(step)],
+         f"{shape} step {step} lr {attrs['lr']}", [p, g, m, v, np.array(step), settings_of(attrs)],
          [narrow(parameter), narrow(state["exp_avg"]),
           narrow(state["exp_avg_sq"])],
-         attrs,
+         update_attrs(attrs),
          alias=[0, 2, 3])
 
 
@@ -1239,12 +1249,15 @@ def sgd_case(shape, step, attrs):
     text = " ".join(f"{k} {v}" for k, v in attrs.items() if v)
     if attrs["momentum"]:
         case("sgd",
-             f"{shape} step {step} {text}", [p, g, buffer, np.array(step)],
+             f"{shape} step {step} {text}", [p, g, buffer, np.array(step), settings_of(attrs)],
              [narrow(parameter), narrow(optimizer.state[parameter]["momentum_buffer"])],
-             attrs,
+             update_attrs(attrs),
              alias=[0, 2])
     else:
-        case("sgd", f"{shape} step {step} {text}", [p, g, None, np.array(step)], [narrow(parameter)], attrs, alias=[0])
+        case("sgd",
+             f"{shape} step {step} {text}", [p, g, None, np.array(step), settings_of(attrs)], [narrow(parameter)],
+             update_attrs(attrs),
+             alias=[0])
 
 
 # ---- bf16 ----------------------------------------------------------------------------------------

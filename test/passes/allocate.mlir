@@ -23,7 +23,7 @@
 // LIMIT: hint: give at least 3712 bytes
 
 module attributes {zb.chunks = 1 : i64, zb.level = "connected", zb.messages = array<i64: 0, 1, 0, 1, 0, 70, 256, 6176640, 0, 1, 0, 1, 1, 70, 256, 13450720, 1, 0, 1, 0, 0, 66, 256, 13450720, 1, 0, 1, 0, 1, 66, 256, 19652960>, zb.micro_batches = 2 : i64, zb.placement = "plain", zb.ranks = 2 : i64, zb.schedule = "zb-h1", zb.stage_rank = array<i64: 0, 1>} {
-  module @rank0 attributes {zb.constants = [], zb.gradients = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.sum = "net.w0", zb.use = 0 : i64}], zb.order = "0F0 0F1 0B0 0W0 0B1 0W1", zb.parameters = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.param = "net.w0"}], zb.posts = array<i64: 0, 1, 2, 3>, zb.rank = 0 : i64, zb.states = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg"}, {offset = 512 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg_sq"}], zb.times = array<i64: 0, 1151040, 1151040, 2302080, 13450720, 14027520, 14027520, 14627360, 18476320, 19053120, 19053120, 19652960>} {
+  module @rank0 attributes {zb.constants = [], zb.gradients = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.sum = "net.w0", zb.use = 0 : i64}], zb.order = "0F0 0F1 0B0 0W0 0B1 0W1", zb.parameters = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.param = "net.w0"}], zb.posts = array<i64: 0, 1, 2, 3>, zb.rank = 0 : i64, zb.settings = [{offset = 8 : i64, type = tensor<2xf64>, zb.defaults = array<f64: 1.000000e-03, 1.000000e-02>, zb.own = 0 : i64, zb.setting = "net.w0.update"}], zb.states = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg"}, {offset = 512 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg_sq"}], zb.times = array<i64: 0, 1151040, 1151040, 2302080, 13450720, 14027520, 14027520, 14627360, 18476320, 19053120, 19053120, 19652960>} {
     func.func private @s0_F(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: tensor<4x8xf32> {zb.input = "x", zb.value = 0 : i64}) -> (!zb.frame<"fb", 256 : i64> {zb.frame = "fb"}, !zb.frame<"fw", 128 : i64> {zb.frame = "fw"}, tensor<4x16xf32> {zb.value = 10 : i64}) attributes {zb.class = "F", zb.flops = 1088 : i64, zb.product_flops = 1024 : i64, zb.stage = 0 : i64, zb.time_ps = 1151040 : i64, zb.workspace = 256 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<8x16xf32>
       %1 = "zb.matmul"(%arg1, %0) {zb.class = "F", zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
@@ -50,18 +50,19 @@ module attributes {zb.chunks = 1 : i64, zb.level = "connected", zb.messages = ar
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<8x16xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }
-    func.func private @s0_UPDATE(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "UPDATE", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 0 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
+    func.func private @s0_UPDATE(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %step: !zb.frame<"step", 24 : i64> {zb.frame = "step"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "UPDATE", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 0 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<8x16xf32>
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<8x16xf32>
       %2 = "zb.get"(%arg1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<8x16xf32>
       %3 = "zb.get"(%arg1) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<8x16xf32>
-      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "UPDATE", zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
+      %set = "zb.get"(%step) {offset = 8 : i64} : (!zb.frame<"step", 24 : i64>) -> tensor<2xf64>
+      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3, %set) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, zb.class = "UPDATE", zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>, tensor<2xf64>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
       %5 = "zb.put"(%arg0, %4#0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>, tensor<8x16xf32>) -> !zb.frame<"parameters", 512 : i64>
       %6 = "zb.put"(%arg1, %4#1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<8x16xf32>) -> !zb.frame<"state", 1024 : i64>
       %7 = "zb.put"(%6, %4#2) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<8x16xf32>) -> !zb.frame<"state", 1024 : i64>
       return %5, %7 : !zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>
     }
-    func.func @main(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) {
+    func.func @main(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %step: !zb.frame<"step", 24 : i64> {zb.frame = "step"}, %arg2: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) {
       %0 = "zb.zeros"() : () -> !zb.frame<"gradients", 512 : i64>
       %1 = "zb.read"() {input = "x", zb.micro_batch = 0 : i64} : () -> tensor<4x8xf32>
       %2:3 = call @s0_F(%arg0, %1) {zb.micro_batch = 0 : i64} : (!zb.frame<"parameters", 512 : i64>, tensor<4x8xf32>) -> (!zb.frame<"fb", 256 : i64>, !zb.frame<"fw", 128 : i64>, tensor<4x16xf32>)
@@ -75,11 +76,11 @@ module attributes {zb.chunks = 1 : i64, zb.level = "connected", zb.messages = ar
       %8 = "zb.recv"() {part = 0 : i64, peer = 1 : i64} : () -> tensor<4x16xf32>
       %9 = call @s0_B(%4#0, %8) {zb.micro_batch = 1 : i64} : (!zb.frame<"fb", 256 : i64>, tensor<4x16xf32>) -> !zb.frame<"bw", 256 : i64>
       %10 = call @s0_W(%7, %4#1, %9) {zb.micro_batch = 1 : i64} : (!zb.frame<"gradients", 512 : i64>, !zb.frame<"fw", 128 : i64>, !zb.frame<"bw", 256 : i64>) -> !zb.frame<"gradients", 512 : i64>
-      %11:2 = call @s0_UPDATE(%arg0, %arg1, %10, %arg2) : (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>, !zb.frame<"gradients", 512 : i64>, tensor<i64>) -> (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>)
+      %11:2 = call @s0_UPDATE(%arg0, %arg1, %10, %step, %arg2) : (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>, !zb.frame<"gradients", 512 : i64>, !zb.frame<"step", 24 : i64>, tensor<i64>) -> (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>)
       return %11#0, %11#1 : !zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>
     }
   }
-  module @rank1 attributes {zb.constants = [], zb.gradients = [{offset = 0 : i64, type = tensor<16x8xf32>, zb.sum = "net.w1", zb.use = 0 : i64}], zb.order = "1F0 1B0 1F1 1B1 1W0 1W1", zb.parameters = [{offset = 0 : i64, type = tensor<16x8xf32>, zb.param = "net.w1"}], zb.posts = array<i64: 0, 2, 1, 3>, zb.rank = 1 : i64, zb.states = [{offset = 0 : i64, type = tensor<16x8xf32>, zb.state = "net.w1.exp_avg"}, {offset = 512 : i64, type = tensor<16x8xf32>, zb.state = "net.w1.exp_avg_sq"}], zb.times = array<i64: 6176640, 7294480, 7294480, 8425120, 11202240, 12320080, 12320080, 13450720, 13450720, 14050560, 14050560, 14650400>} {
+  module @rank1 attributes {zb.constants = [], zb.gradients = [{offset = 0 : i64, type = tensor<16x8xf32>, zb.sum = "net.w1", zb.use = 0 : i64}], zb.order = "1F0 1B0 1F1 1B1 1W0 1W1", zb.parameters = [{offset = 0 : i64, type = tensor<16x8xf32>, zb.param = "net.w1"}], zb.posts = array<i64: 0, 2, 1, 3>, zb.rank = 1 : i64, zb.settings = [{offset = 8 : i64, type = tensor<2xf64>, zb.defaults = array<f64: 1.000000e-03, 1.000000e-02>, zb.own = 0 : i64, zb.setting = "net.w1.update"}], zb.states = [{offset = 0 : i64, type = tensor<16x8xf32>, zb.state = "net.w1.exp_avg"}, {offset = 512 : i64, type = tensor<16x8xf32>, zb.state = "net.w1.exp_avg_sq"}], zb.times = array<i64: 6176640, 7294480, 7294480, 8425120, 11202240, 12320080, 12320080, 13450720, 13450720, 14050560, 14050560, 14650400>} {
     func.func private @s1_F(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: tensor<4x16xf32> {zb.value = 10 : i64}, %arg2: tensor<4xi64> {zb.input = "y", zb.value = 1 : i64}) -> (!zb.frame<"fb", 256 : i64> {zb.frame = "fb"}, !zb.frame<"fw", 256 : i64> {zb.frame = "fw"}, tensor<f32> {zb.loss}) attributes {zb.class = "F", zb.flops = 1408 : i64, zb.product_flops = 1024 : i64, zb.stage = 1 : i64, zb.time_ps = 1117840 : i64, zb.workspace = 0 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<16x8xf32>
       %1 = "zb.matmul"(%arg1, %0) {zb.class = "F", zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
@@ -113,18 +114,19 @@ module attributes {zb.chunks = 1 : i64, zb.level = "connected", zb.messages = ar
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<16x8xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }
-    func.func private @s1_UPDATE(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "UPDATE", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 1 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
+    func.func private @s1_UPDATE(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %step: !zb.frame<"step", 24 : i64> {zb.frame = "step"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "UPDATE", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 1 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<16x8xf32>
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<16x8xf32>
       %2 = "zb.get"(%arg1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<16x8xf32>
       %3 = "zb.get"(%arg1) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<16x8xf32>
-      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "UPDATE", zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<i64>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>)
+      %set = "zb.get"(%step) {offset = 8 : i64} : (!zb.frame<"step", 24 : i64>) -> tensor<2xf64>
+      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3, %set) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, zb.class = "UPDATE", zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<i64>, tensor<2xf64>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>)
       %5 = "zb.put"(%arg0, %4#0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>, tensor<16x8xf32>) -> !zb.frame<"parameters", 512 : i64>
       %6 = "zb.put"(%arg1, %4#1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<16x8xf32>) -> !zb.frame<"state", 1024 : i64>
       %7 = "zb.put"(%6, %4#2) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<16x8xf32>) -> !zb.frame<"state", 1024 : i64>
       return %5, %7 : !zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>
     }
-    func.func @main(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) {
+    func.func @main(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %step: !zb.frame<"step", 24 : i64> {zb.frame = "step"}, %arg2: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) {
       %0 = "zb.zeros"() : () -> !zb.frame<"gradients", 512 : i64>
       %1 = "zb.recv"() {part = 0 : i64, peer = 0 : i64} : () -> tensor<4x16xf32>
       %2 = "zb.read"() {input = "y", zb.micro_batch = 0 : i64} : () -> tensor<4xi64>
@@ -140,7 +142,7 @@ module attributes {zb.chunks = 1 : i64, zb.level = "connected", zb.messages = ar
       "zb.send"(%8#1) {part = 0 : i64, peer = 0 : i64} : (tensor<4x16xf32>) -> ()
       %9 = call @s1_W(%0, %3#1, %4#0) {zb.micro_batch = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, !zb.frame<"fw", 256 : i64>, !zb.frame<"bw", 128 : i64>) -> !zb.frame<"gradients", 512 : i64>
       %10 = call @s1_W(%9, %7#1, %8#0) {zb.micro_batch = 1 : i64} : (!zb.frame<"gradients", 512 : i64>, !zb.frame<"fw", 256 : i64>, !zb.frame<"bw", 128 : i64>) -> !zb.frame<"gradients", 512 : i64>
-      %11:2 = call @s1_UPDATE(%arg0, %arg1, %10, %arg2) : (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>, !zb.frame<"gradients", 512 : i64>, tensor<i64>) -> (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>)
+      %11:2 = call @s1_UPDATE(%arg0, %arg1, %10, %step, %arg2) : (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>, !zb.frame<"gradients", 512 : i64>, !zb.frame<"step", 24 : i64>, tensor<i64>) -> (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>)
       return %11#0, %11#1 : !zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>
     }
   }

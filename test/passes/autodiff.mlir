@@ -6,7 +6,10 @@
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32> {zb.input = "x"}, %[[Y:[a-z0-9]+]]: tensor<4xi64> {zb.input = "y"}
 // CHECK-SAME: %[[W0:[a-z0-9]+]]: tensor<8x16xf32> {zb.param = "net.w0"}, %[[B:[a-z0-9]+]]: tensor<16xf32> {zb.param = "net.b"}
 // CHECK-SAME: %[[M0:[a-z0-9]+]]: tensor<8x16xf32> {zb.state = "net.w0.exp_avg"}, %[[V0:[a-z0-9]+]]: tensor<8x16xf32> {zb.state = "net.w0.exp_avg_sq"}
-// CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<i64> {zb.step})
+// What a run can set of each update: learning rate, and weight decay, which a vector has not.
+// CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<i64> {zb.step}
+// CHECK-SAME: %[[S0:[a-z0-9]+]]: tensor<2xf64> {zb.defaults = array<f64: 1.000000e-03, 1.000000e-01>, zb.own = 0 : i64, zb.setting = "net.w0.update"}
+// CHECK-SAME: %[[SB:[a-z0-9]+]]: tensor<2xf64> {zb.defaults = array<f64: 1.000000e-03, 0.000000e+00>, zb.own = 2 : i64, zb.setting = "net.b.update"})
 // CHECK-SAME: -> (tensor<f32> {zb.loss}, tensor<8x16xf32> {zb.update = "net.w0"}, tensor<16xf32> {zb.update = "net.b"},
 // CHECK-SAME: tensor<8x16xf32> {zb.update = "net.w0.exp_avg"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg_sq"},
 // CHECK-SAME: tensor<16xf32> {zb.update = "net.b.exp_avg"}, tensor<16xf32> {zb.update = "net.b.exp_avg_sq"})
@@ -19,8 +22,8 @@
 // CHECK-NEXT: %[[GB:.*]] = "zb.accumulate"(%[[DADD]]#1) {parameter = "net.b", use = 0 : i64, zb.of = 1 : i64}
 // CHECK-NEXT: %[[DMAT:.*]]:2 = "zb.matmul_grad"(%[[X]], %[[W0]], %[[DADD]]#0) {zb.of = 0 : i64}
 // CHECK-NEXT: %[[G0:.*]] = "zb.accumulate"(%[[DMAT]]#1) {parameter = "net.w0", use = 0 : i64, zb.of = 0 : i64}
-// CHECK-NEXT: %[[U:.*]]:3 = "zb.adamw"(%[[W0]], %[[G0]], %[[M0]], %[[V0]], %[[T]]) {{{.*}}gradient_scale = 2.500000e-01 : f64{{.*}}weight_decay = 1.000000e-01 : f64}
-// CHECK-NEXT: %[[UB:.*]]:3 = "zb.adamw"(%[[B]], %[[GB]], {{.*}}weight_decay = 0.000000e+00 : f64}
+// CHECK-NEXT: %[[U:.*]]:3 = "zb.adamw"(%[[W0]], %[[G0]], %[[M0]], %[[V0]], %[[T]], %[[S0]]) {{{.*}}gradient_scale = 2.500000e-01 : f64}
+// CHECK-NEXT: %[[UB:.*]]:3 = "zb.adamw"(%[[B]], %[[GB]], {{.*}}, %[[SB]])
 // CHECK-NEXT: return %[[L]]#0, %[[U]]#0, %[[UB]]#0, %[[U]]#1, %[[U]]#2, %[[UB]]#1, %[[UB]]#2
 func.func @mlp(%x: tensor<4x8xf32> {zb.input = "x"}, %y: tensor<4xi64> {zb.input = "y"},
                %w0: tensor<8x16xf32> {zb.param = "net.w0"}, %b: tensor<16xf32> {zb.param = "net.b"}) -> (tensor<f32> {zb.loss}) {

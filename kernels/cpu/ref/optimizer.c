@@ -32,14 +32,26 @@ static const char *read_step(const zb_tensor *step, int64_t *out) {
   return *out >= 1 ? NULL : "the step counts from 1";
 }
 
+/* What the session sets: learning rate and weight decay. */
+static const char *read_settings(const zb_tensor *settings, double *lr, double *weight_decay) {
+  if (settings->dtype != ZB_F64 || settings->rank != 1 || settings->shape[0] != 2)
+    return "the settings are no pair of f64";
+  *lr = *weight_decay = 0;
+  if (!settings->data) return NULL; /* only checked */
+  *lr = zb_ref_get(settings, 0);
+  *weight_decay = zb_ref_get(settings, settings->strides[0]);
+  return NULL;
+}
+
 const char *zb_ref_adamw(const zb_kernel_call *call) {
-  ZB_REF_TRY(zb_ref_check(call, 5, 3, false));
+  ZB_REF_TRY(zb_ref_check(call, 6, 3, false));
   const zb_tensor *in = call->inputs, *out = call->outputs;
   int64_t step;
+  double lr, weight_decay;
   ZB_REF_TRY(read_step(&in[4], &step));
+  ZB_REF_TRY(read_settings(&in[5], &lr, &weight_decay));
   zb_ref_walk walk;
   ZB_REF_TRY(start_update(call, 4, &walk));
-  double lr = zb_attr_number(call, "lr", 1e-3), weight_decay = zb_attr_number(call, "weight_decay", 0.01);
   double beta1 = zb_attr_number(call, "beta1", 0.9), beta2 = zb_attr_number(call, "beta2", 0.999);
   double eps = zb_attr_number(call, "eps", 1e-8), gradient_scale = zb_attr_number(call, "gradient_scale", 1);
   double step_size = lr / (1 - pow(beta1, (double)step)), root = sqrt(1 - pow(beta2, (double)step));
@@ -59,13 +71,14 @@ const char *zb_ref_adamw(const zb_kernel_call *call) {
 
 const char *zb_ref_sgd(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
-  if (call->input_count != 4)
-    return "sgd takes four operands: parameter, gradient, momentum_buffer (may be absent), step";
+  if (call->input_count != 5)
+    return "sgd takes five operands: parameter, gradient, momentum_buffer (may be absent), step, settings";
   const zb_tensor *in = call->inputs, *out = call->outputs, *buffer = zb_call_input(call, 2);
   int64_t step;
+  double lr, weight_decay;
   ZB_REF_TRY(read_step(&in[3], &step));
-  double lr = zb_attr_number(call, "lr", 1e-3), momentum = zb_attr_number(call, "momentum", 0);
-  double dampening = zb_attr_number(call, "dampening", 0), weight_decay = zb_attr_number(call, "weight_decay", 0);
+  ZB_REF_TRY(read_settings(&in[4], &lr, &weight_decay));
+  double momentum = zb_attr_number(call, "momentum", 0), dampening = zb_attr_number(call, "dampening", 0);
   double gradient_scale = zb_attr_number(call, "gradient_scale", 1);
   bool nesterov = zb_attr_bool(&call->attrs, "nesterov", false);
   if ((momentum != 0) != (buffer != NULL)) return "sgd has a momentum buffer if and only if momentum is not 0";

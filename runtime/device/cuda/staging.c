@@ -12,8 +12,8 @@ enum { RING_BYTES = 64 << 20, BUFFERS_LEAST = 2, LOSS_BYTES = ZB_ALIGNMENT };
 /* What the jobs of a step need of it. */
 static void measure(const zb_plan *plan, int rank, zb_cuda_staging *s) {
   const zb_plan_rank *program = &plan->ranks[rank];
-  uint64_t largest = ZB_ALIGNMENT;
-  int reads = 1; /* the step number */
+  uint64_t largest = program->regions[ZB_REGION_STEP].bytes;
+  int reads = 1; /* the region step: the number of the step, and settings */
   for (int i = 0; i < program->job_count; ++i) {
     const zb_plan_job *job = &program->jobs[i];
     s->loss_capacity += job->kind == ZB_JOB_REPORT;

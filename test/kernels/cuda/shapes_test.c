@@ -512,7 +512,8 @@ static void thousands_of_indices(void) {
 
 /* ---- Optimizers ---- */
 
-enum { PARAMETERS = 130, OF_ONE_RATE = 100, RESULTS = 3, HOMES = 8, REGION_BYTES = 2 << 20, REGIONS_MOST = 12 };
+enum { PARAMETERS = 130, OF_ONE_EPS = 100, RESULTS = 3, HOMES = 9, REGION_BYTES = 2 << 20, REGIONS_MOST = 12 };
+enum { STEP = 4, SETTINGS, UPDATE_INPUTS }; /* operands */
 
 /* Parameters of adamw in an arena, as a plan has them: operands in regions that start at bases, the results where the
  * operands are. */
@@ -520,21 +521,21 @@ typedef struct updates {
   fast_call calls[PARAMETERS];
   zb_cuda_place places[PARAMETERS][HOMES];
   zb_kernel_call alone[PARAMETERS], joined[PARAMETERS];
-  zb_tensor results[PARAMETERS][RESULTS], joined_inputs[PARAMETERS][5], joined_results[PARAMETERS][RESULTS];
+  zb_tensor results[PARAMETERS][RESULTS], joined_inputs[PARAMETERS][UPDATE_INPUTS], joined_results[PARAMETERS][RESULTS];
   zb_cuda_item items[PARAMETERS];
   uint64_t offsets[REGIONS_MOST]; /* next free byte of a region */
   int64_t step;
 } updates;
 
 static fast_call update_call(int i, int64_t *step) {
-  fast_call c = {.op = "adamw", .input_count = 5, .output_count = RESULTS, .attr_count = 2};
+  fast_call c = {.op = "adamw", .input_count = UPDATE_INPUTS, .output_count = RESULTS, .attr_count = 1};
   int64_t size = i % 7 == 0 ? 5001 : i % 11 == 0 ? 0 : 1 + i * 3; /* more than a block, less, and nothing at all */
   for (int k = 0; k < 4; ++k)
     c.inputs[k] = fast_uniform(k == 3 ? 0 : -1, 1, 1, &size);
-  c.inputs[4] = fast_tensor(ZB_I64, 0, NULL);
-  *step = *(int64_t *)c.inputs[4].data = 3;
-  c.attrs[0] = (zb_attr){.name = "lr", .kind = ZB_ATTR_FLOAT, .f = i < OF_ONE_RATE ? 1e-2 : 1e-3};
-  c.attrs[1] = (zb_attr){.name = "weight_decay", .kind = ZB_ATTR_FLOAT, .f = i % 2 ? 0.1 : 0};
+  c.inputs[STEP] = fast_tensor(ZB_I64, 0, NULL);
+  *step = *(int64_t *)c.inputs[STEP].data = 3;
+  c.inputs[SETTINGS] = fast_settings(i % 3 ? 1e-2 : 1e-3, i % 2 ? 0.1 : 0);
+  c.attrs[0] = (zb_attr){.name = "eps", .kind = ZB_ATTR_FLOAT, .f = i < OF_ONE_EPS ? 1e-8 : 1e-6};
   return c;
 }
 
@@ -546,14 +547,15 @@ static void place_update(updates *u, int i, int regions) {
     u->places[i][k] = (zb_cuda_place){*next + (i % 13 == 0 ? 4 : 0), region};
     *next += ((uint64_t)fast_elements(&u->calls[i].inputs[k]) * 4 + 64 + 15) / 16 * 16;
   }
-  u->places[i][4] = (zb_cuda_place){0, 0}; /* the step of all: the first bytes */
+  u->places[i][STEP] = (zb_cuda_place){0, 0}; /* the step of all: the first bytes; then the settings of each */
+  u->places[i][SETTINGS] = (zb_cuda_place){8 + 16 * (uint64_t)i, 0};
   for (int k = 0; k < RESULTS; ++k)
-    u->places[i][5 + k] = u->places[i][k ? k + 1 : 0];
+    u->places[i][UPDATE_INPUTS + k] = u->places[i][k ? k + 1 : 0];
 }
 
 static void make_updates(updates *u, int regions) {
   memset(u, 0, sizeof *u);
-  u->offsets[0] = 64;
+  u->offsets[0] = 64 + 16 * PARAMETERS;
   for (int i = 0; i < PARAMETERS; ++i) {
     u->calls[i] = update_call(i, &u->step);
     place_update(u, i, regions);
@@ -584,15 +586,15 @@ static void end_updates(updates *u) {
 static void fill_arena(updates *u, unsigned char *const bases[]) {
   memcpy(bases[0], &u->step, sizeof u->step);
   for (int i = 0; i < PARAMETERS; ++i) {
-    for (int k = 0; k < 5; ++k) {
+    for (int k = 0; k < UPDATE_INPUTS; ++k) {
       const zb_cuda_place *home = &u->places[i][k];
       u->joined_inputs[i][k].data = bases[home->base] + home->offset;
-      if (k < 4)
-        memcpy(u->joined_inputs[i][k].data, u->calls[i].inputs[k].data,
-               (size_t)fast_elements(&u->calls[i].inputs[k]) * 4);
+      if (k != STEP)
+        memcpy(u->joined_inputs[i][k].data, u->calls[i].inputs[k].data, fast_bytes(&u->calls[i].inputs[k]));
     }
     for (int k = 0; k < RESULTS; ++k)
-      u->joined_results[i][k].data = bases[u->places[i][5 + k].base] + u->places[i][5 + k].offset;
+      u->joined_results[i][k].data =
+          bases[u->places[i][UPDATE_INPUTS + k].base] + u->places[i][UPDATE_INPUTS + k].offset;
   }
 }
 
@@ -638,13 +640,13 @@ static void run_updates(updates *u, bool homes, const int *launches, int launch_
   zb_cuda_program_destroy(program);
 }
 
-/* 100 parameters of one rate, then 30 of another, in two regions: two launches, of which the first has a table. Each
- * the same bits as alone. */
+/* 100 parameters of one eps, then 30 of another, of two rates, in two regions: two launches, of which the first has a
+ * table. Each the same bits as alone. */
 static void any_number_of_parameters_in_a_launch(void) {
   static updates u;
   make_updates(&u, 2);
-  run_updates(&u, true, (int[]){OF_ONE_RATE, PARAMETERS - OF_ONE_RATE}, 2,
-              (OF_ONE_RATE * sizeof(zb_update_tensor) + 255) / 256 * 256);
+  run_updates(&u, true, (int[]){OF_ONE_EPS, PARAMETERS - OF_ONE_EPS}, 2,
+              (OF_ONE_EPS * sizeof(zb_update_tensor) + 255) / 256 * 256);
   end_updates(&u);
 }
 
@@ -652,7 +654,7 @@ static void any_number_of_parameters_in_a_launch(void) {
 static void parameters_without_homes(void) {
   static updates u;
   make_updates(&u, 2);
-  run_updates(&u, false, (int[]){ZB_UPDATE_TENSORS, OF_ONE_RATE - ZB_UPDATE_TENSORS, PARAMETERS - OF_ONE_RATE}, 3, 0);
+  run_updates(&u, false, (int[]){ZB_UPDATE_TENSORS, OF_ONE_EPS - ZB_UPDATE_TENSORS, PARAMETERS - OF_ONE_EPS}, 3, 0);
   end_updates(&u);
 }
 
@@ -664,7 +666,7 @@ static void parameters_behind_many_bases(void) {
   int count = 0;
   make_updates(&u, REGIONS_MOST);
   for (int first = 0; first < PARAMETERS; first += launches[count++]) {
-    int end = first < OF_ONE_RATE ? OF_ONE_RATE : PARAMETERS;
+    int end = first < OF_ONE_EPS ? OF_ONE_EPS : PARAMETERS;
     launches[count] = end - first < ZB_UPDATE_BASES - 1 ? end - first : ZB_UPDATE_BASES - 1;
   }
   run_updates(&u, true, launches, count, 0);

@@ -151,6 +151,7 @@ static inline void tiny_rank_init(tiny_builder *b, zb_plan *plan, int rank, uint
   b->rank->parameters = zb_plan_alloc(plan, sizeof(zb_plan_parameter) * 2);
   b->rank->states = zb_plan_alloc(plan, sizeof(zb_plan_tensor) * 4);
   b->rank->constants = zb_plan_alloc(plan, sizeof(zb_plan_constant) * 2);
+  b->rank->settings = zb_plan_alloc(plan, sizeof(zb_plan_setting) * 2);
   const uint64_t bytes[ZB_REGION_COUNT] = {parameters, 2 * parameters, parameters, constants, 64, slots, 0};
   for (int i = 0; i < ZB_REGION_COUNT; ++i) {
     b->rank->regions[i] = (zb_plan_range){b->rank->arena_bytes, bytes[i]};
@@ -184,21 +185,28 @@ static inline void tiny_adamw(tiny_builder *b, zb_plan_subprogram *s, const zb_p
   int64_t r = p->tensor.shape.dims[0], c = p->tensor.shape.dims[1];
   const zb_plan_tensor *m = &b->rank->states[p->state_begin], *v = m + 1;
   zb_plan_operand step = tiny_operand(0, b->rank->regions[ZB_REGION_STEP].offset, ZB_I64, 0, NULL);
+  zb_plan_setting *settings = &b->rank->settings[b->rank->setting_count++];
+  *settings = (zb_plan_setting){.kind = ZB_SETTING_UPDATE,
+                                .name = p->tensor.name,
+                                .offset = step.offset + (uint64_t)b->rank->setting_count * 16 - 8,
+                                .defaults = zb_plan_alloc(b->plan, sizeof(double) * 2),
+                                .default_count = 2};
+  settings->defaults[0] = 0.01;
+  settings->defaults[1] = 0.1;
   const zb_plan_operand operands[] = {TINY_F32(0, p->tensor.offset, r, c),
                                       TINY_F32(0, (uint64_t)p->gradient_offset, r, c),
                                       TINY_F32(0, m->offset, r, c),
                                       TINY_F32(0, v->offset, r, c),
                                       step,
+                                      tiny_operand(0, settings->offset, ZB_F64, TINY_SHAPE(2)),
                                       TINY_F32(0, p->tensor.offset, r, c),
                                       TINY_F32(0, m->offset, r, c),
                                       TINY_F32(0, v->offset, r, c)};
-  const zb_attr attrs[] = {{.name = "lr", .kind = ZB_ATTR_FLOAT, .f = 0.01},
-                           {.name = "beta1", .kind = ZB_ATTR_FLOAT, .f = 0.9},
+  const zb_attr attrs[] = {{.name = "beta1", .kind = ZB_ATTR_FLOAT, .f = 0.9},
                            {.name = "beta2", .kind = ZB_ATTR_FLOAT, .f = 0.95},
                            {.name = "eps", .kind = ZB_ATTR_FLOAT, .f = 1e-8},
-                           {.name = "weight_decay", .kind = ZB_ATTR_FLOAT, .f = 0.1},
                            {.name = "gradient_scale", .kind = ZB_ATTR_FLOAT, .f = 1.0 / TINY_MICRO_BATCHES}};
-  tiny_add(b, s, "adamw", p->tensor.name, 5, 3, operands, 6, attrs);
+  tiny_add(b, s, "adamw", p->tensor.name, 6, 3, operands, 4, attrs);
 }
 
 static inline zb_attr tiny_true(const char *name) { return (zb_attr){.name = name, .kind = ZB_ATTR_BOOL, .i = 1}; }

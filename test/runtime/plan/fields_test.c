@@ -44,6 +44,10 @@ typedef enum expectation {
   ROW(state, offset, uint64_t, CAUGHT, "")                                                                             \
   ROW(constant, tensor.offset, uint64_t, SOME, "nobody reads one of the two")                                          \
   ROW(constant, computed, bool, CAUGHT, "")                                                                            \
+  ROW(setting, kind, int, CAUGHT, "")                                                                                  \
+  ROW(setting, offset, uint64_t, CAUGHT, "")                                                                           \
+  ROW(setting, own, uint32_t, SOME, "of one rank it is what the program says")                                         \
+  ROW(setting, default_count, int, CAUGHT, "")                                                                         \
   ROW(message, source, int32_t, CAUGHT, "")                                                                            \
   ROW(message, destination, int32_t, CAUGHT, "")                                                                       \
   ROW(message, source_stage, int32_t, SOME, "of sums of gradients it is for people")                                   \
@@ -78,6 +82,7 @@ typedef zb_plan_job structure_job;
 typedef zb_plan_parameter structure_parameter;
 typedef zb_plan_tensor structure_state;
 typedef zb_plan_constant structure_constant;
+typedef zb_plan_setting structure_setting;
 typedef zb_plan_message structure_message;
 typedef zb_plan_range structure_part, structure_region;
 typedef zb_plan_collective structure_collective;
@@ -100,6 +105,7 @@ ARRAY(job, rank->jobs, job_count)
 ARRAY(parameter, rank->parameters, parameter_count)
 ARRAY(state, rank->states, state_count)
 ARRAY(constant, rank->constants, constant_count)
+ARRAY(setting, rank->settings, setting_count)
 ARRAY(base, rank->pool_u64, pool_u64_count)
 ARRAY(wait, rank->pool_u32, pool_u32_count)
 ARRAY(part, rank->pool_ranges, pool_range_count)

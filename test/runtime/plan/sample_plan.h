@@ -182,11 +182,12 @@ static inline void sample_weights(sample *it, zb_plan_rank *rank) {
     sum->accumulate = true;
   }
   zb_plan_subprogram *update = sample_subprogram(it, rank, "UPDATE", rank->rank, ZB_JOB_UPDATE, SAMPLE_OPT_PS);
-  zb_plan_instruction *sgd = sample_add(it, update, "sgd", 4, 2);
+  zb_plan_instruction *sgd = sample_add(it, update, "sgd", 5, 2);
   sgd->inputs[0] = sgd->outputs[0] = sample_operand(0, parameters, ZB_F32, 8, 16);
   sgd->inputs[1] = sample_operand(0, gradients, ZB_F32, 8, 16);
   sgd->inputs[2] = sgd->outputs[1] = sample_operand(0, state, ZB_F32, 8, 16);
   sgd->inputs[3] = sample_operand(0, sample_at(rank, ZB_REGION_STEP), ZB_I64, 0, 0);
+  sgd->inputs[4] = sample_operand(0, rank->settings[0].offset, ZB_F64, 2, 0);
   if (!sample_is_tied(it, rank->rank)) return;
   zb_plan_subprogram *tied = sample_subprogram(it, rank, "tied_OPT", -1, ZB_JOB_UPDATE, SAMPLE_OPT_PS);
   zb_plan_instruction *sum = sample_add(it, tied, "add", 2, 1);
@@ -194,11 +195,12 @@ static inline void sample_weights(sample *it, zb_plan_rank *rank) {
   sum->inputs[own] = sample_operand(0, gradients + 512, ZB_F32, 16, 0);
   sum->inputs[!own] = sample_operand(0, gradients + 576, ZB_F32, 16, 0);
   sum->outputs[0] = sample_operand(0, workspace, ZB_F32, 16, 0);
-  sgd = sample_add(it, tied, "sgd", 4, 1);
+  sgd = sample_add(it, tied, "sgd", 5, 1);
   sgd->inputs[0] = sgd->outputs[0] = sample_operand(0, parameters + 512, ZB_F32, 16, 0);
   sgd->inputs[1] = sample_operand(0, workspace, ZB_F32, 16, 0);
   sgd->inputs[2].rank = -1;
   sgd->inputs[3] = sample_operand(0, sample_at(rank, ZB_REGION_STEP), ZB_I64, 0, 0);
+  sgd->inputs[4] = sample_operand(0, rank->settings[1].offset, ZB_F64, 2, 0);
 }
 
 /* ---- Regions, tensors ---- */
@@ -238,6 +240,16 @@ static inline void sample_memory(sample *it, zb_plan_rank *rank) {
       .tensor = {"one", {ZB_F32, 0, {0}}, sample_at(rank, ZB_REGION_CONSTANTS), 0}, .bytes = one, .byte_count = 4};
   rank->constants[1] = (zb_plan_constant){
       .tensor = {"ramp", {ZB_F32, 1, {8}}, sample_at(rank, ZB_REGION_CONSTANTS) + 32, 0}, .computed = true};
+  rank->setting_count = rank->parameter_count;
+  rank->settings = sample_take(it, 2, sizeof *rank->settings);
+  for (int i = 0; i < 2; ++i) {
+    rank->settings[i] = (zb_plan_setting){.kind = ZB_SETTING_UPDATE,
+                                          .name = rank->parameters[i].tensor.name,
+                                          .offset = sample_at(rank, ZB_REGION_STEP) + 8 + 16 * (uint64_t)i,
+                                          .defaults = sample_take(it, 2, sizeof(double)),
+                                          .default_count = 2};
+    rank->settings[i].defaults[0] = 0.1;
+  }
   rank->subprograms = sample_take(it, SAMPLE_SUBPROGRAMS + 1, sizeof *rank->subprograms);
   zb_plan_subprogram *load = sample_subprogram(it, rank, "LOAD", -1, ZB_JOB_LOAD, 0);
   sample_add(it, load, "iota", 0, 1)->outputs[0] =

@@ -1,6 +1,7 @@
 /* The verifier: right plans of many sizes pass; for each rule, plans that break that rule are refused by that rule. */
 #include "test/runtime/plan/sample_plan.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "test/suite.h"
@@ -300,8 +301,14 @@ static void nothing_reported(zb_plan *p) {
 static void no_owner(zb_plan *p) { p->ranks[1].parameters[0].owner = false; }
 static void no_owner_of_tied(zb_plan *p) { p->ranks[0].parameters[1].owner = false; }
 static void two_owners(zb_plan *p) { p->ranks[2].parameters[1].owner = true; }
-static void held_twice(zb_plan *p) { p->ranks[0].parameters[1].tensor.name = "w0"; }
-static void other_name_of_tied(zb_plan *p) { p->ranks[2].parameters[1].tensor.name = "tied2"; }
+static void held_twice(zb_plan *p) {
+  p->ranks[0].parameters[1].tensor.name = "w0";
+  p->ranks[0].setting_count = 1;
+  instruction(p, 0, SAMPLE_TIED, 1)->inputs[4].offset = p->ranks[0].settings[0].offset;
+}
+static void other_name_of_tied(zb_plan *p) {
+  p->ranks[2].parameters[1].tensor.name = p->ranks[2].settings[1].name = "tied2";
+}
 static void tied_of_other_shape(zb_plan *p) { p->ranks[2].parameters[1].tensor.shape = (zb_shape){ZB_F32, 2, {4, 4}}; }
 static void state_of_nobody(zb_plan *p) { p->ranks[0].parameters[0].state_count = 0; }
 static void state_of_another(zb_plan *p) {
@@ -331,6 +338,41 @@ static void hangs(zb_plan *p) {
   int first = sample_find(p, 1, ZB_JOB_RECV, 0);
   move_job(p, 1, sample_find(p, 1, ZB_JOB_RECV, 1), first);
   wait_for(p, 1, first + 1, first);
+}
+static zb_plan_setting *setting(zb_plan *p, int rank, int index) { return &p->ranks[rank].settings[index]; }
+static void setting_outside(zb_plan *p) { setting(p, 1, 0)->offset += 64; } /* after 8 bytes of 64 */
+static void setting_over_the_number(zb_plan *p) { setting(p, 1, 0)->offset -= 8; }
+static void settings_overlap(zb_plan *p) { setting(p, 0, 1)->offset -= 8; }
+static void setting_twice(zb_plan *p) { setting(p, 0, 1)->name = "w0"; }
+static void setting_of_nobody(zb_plan *p) { setting(p, 1, 0)->name = "w2"; }
+static void setting_of_the_frozen(zb_plan *p) {
+  p->ranks[1].parameters[0].trained = false;
+  p->ranks[1].parameters[0].gradient_offset = -1;
+  p->ranks[1].subprograms[SAMPLE_OPT].instructions[0].outputs[0] =
+      sample_operand(0, sample_at(&p->ranks[1], ZB_REGION_STATE), ZB_F32, 8, 16);
+  p->ranks[1].subprograms[SAMPLE_OPT].instructions[0].output_count = 1;
+}
+static void setting_of_another_kind(zb_plan *p) { setting(p, 1, 0)->kind = ZB_SETTING_COUNT; }
+static void setting_without_values(zb_plan *p) { setting(p, 1, 0)->default_count = 1; }
+static void setting_owns_too_much(zb_plan *p) { setting(p, 1, 0)->own = 4; }
+static void setting_odd(zb_plan *p) { setting(p, 1, 0)->offset += 4; }
+static void setting_that_is_no_number(zb_plan *p) { setting(p, 1, 0)->defaults[1] = NAN; }
+static void settings_disagree(zb_plan *p) { setting(p, 2, 1)->defaults[0] = 0.2; }
+static void half_a_setting(zb_plan *p) {
+  instruction(p, 1, SAMPLE_OPT, 0)->inputs[4] = sample_operand(0, setting(p, 1, 0)->offset, ZB_F64, 1, 0);
+}
+static void step_number_as_setting(zb_plan *p) {
+  instruction(p, 1, SAMPLE_OPT, 0)->inputs[4].offset = sample_at(&p->ranks[1], ZB_REGION_STEP);
+}
+static void settings_of_another(zb_plan *p) {
+  instruction(p, 0, SAMPLE_OPT, 0)->inputs[4].offset = setting(p, 0, 1)->offset;
+}
+static void update_writes_settings(zb_plan *p) {
+  instruction(p, 1, SAMPLE_OPT, 0)->outputs[1] = sample_operand(0, setting(p, 1, 0)->offset, ZB_F64, 2, 0);
+}
+static void settings_received(zb_plan *p) {
+  for (int m = 0; m < 4; ++m)
+    part_of(p, 0, ZB_JOB_READ, m, 0)->offset = sample_at(&p->ranks[0], ZB_REGION_STEP);
 }
 static void bad_job_kind(zb_plan *p) { p->ranks[0].jobs[1].kind = ZB_JOB_KIND_COUNT; }
 static void wait_forward(zb_plan *p) { p->ranks[1].pool_u32[job(p, 1, ZB_JOB_F, 0)->waits.begin] = 60; }
@@ -440,6 +482,24 @@ static const struct breakage {
     {"parts not the message's", parts_of_other_size, "structure", "its parts are not those of its message"},
     {"numbers fall", numbers_fall, "messages", "numbers must rise on every"},
     {"ranks wait for each other", hangs, "deadlock", "without buffering the ranks wait for each other: rank"},
+    {"setting outside", setting_outside, "settings", "'update' of 'w1' at 1864 does not lie in the region step"},
+    {"setting over the number", setting_over_the_number, "settings", "overlaps the number of the step"},
+    {"settings overlap", settings_overlap, "settings", "'update' of 'tied' at"},
+    {"setting twice", setting_twice, "settings", "rank 0 has the setting 'update' of 'w0' twice"},
+    {"setting of nobody", setting_of_nobody, "settings", "of no parameter that the rank trains"},
+    {"setting of what is frozen", setting_of_the_frozen, "settings", "of no parameter that the rank trains"},
+    {"setting of no kind", setting_of_another_kind, "structure", "setting 0 is of no kind that is known"},
+    {"setting without values", setting_without_values, "structure", "'update' of 'w1' has 1 values, expected 2"},
+    {"setting that owns too much", setting_owns_too_much, "structure", "own numbers that are not there"},
+    {"setting not aligned", setting_odd, "structure", "not aligned to 8 bytes"},
+    {"setting that is no number", setting_that_is_no_number, "structure", "its values must be numbers >= 0"},
+    {"settings disagree", settings_disagree, "settings",
+     "'update' of 'tied' has other values on rank 2 than on rank 0"},
+    {"half a setting read", half_a_setting, "settings", "neither the number of the step nor one setting"},
+    {"the number read as a setting", step_number_as_setting, "settings", "neither the number of the step nor one"},
+    {"settings of another", settings_of_another, "owners", "the update of 'w0' reads the settings of 'tied'"},
+    {"UPDATE writes settings", update_writes_settings, "ranges", "a UPDATE may not write to the region step"},
+    {"an input in the settings", settings_received, "ranges", "lies neither in the slots nor"},
     {"unknown kind", bad_job_kind, "structure", "its kind is not known"},
     {"waits for a later job", wait_forward, "structure", "it waits for a job that is not before it"},
 };

@@ -46,15 +46,15 @@ static void test_tf32(void) {
 
 enum {
   PARAMETERS = 200,
-  FEW = 70,
+  FEW = 62,
   ELEMENTS = 48,
-  OPERANDS = 5,
+  OPERANDS = 6,
   RESULTS = 3,
   TENSOR_BYTES = ELEMENTS * 4,
   GRADIENTS = 2048
 };
-/* The arena: the step, then parameters and both states; gradients twice, behind a base, as if two micro-batches took
- * turns. */
+/* The arena: the step and the settings of all, then parameters and both states; gradients twice, behind a base, as if
+ * two micro-batches took turns. */
 enum {
   STATE_AT = 64,
   GRADIENTS_AT = STATE_AT + PARAMETERS * 3 * TENSOR_BYTES,
@@ -66,19 +66,19 @@ typedef struct optimizer_program {
   zb_plan_operand operands[PARAMETERS][OPERANDS + RESULTS];
   zb_plan_instruction instructions[PARAMETERS];
   zb_plan_subprogram subprogram;
-  zb_attr attrs[2];
+  zb_attr attr;
 } optimizer_program;
 
 static void make_optimizer(optimizer_program *p, int count) {
   memset(p, 0, sizeof *p);
-  p->attrs[0] = (zb_attr){.name = "lr", .kind = ZB_ATTR_FLOAT, .f = 1e-2};
-  p->attrs[1] = (zb_attr){.name = "gradient_scale", .kind = ZB_ATTR_FLOAT, .f = 0.25};
+  p->attr = (zb_attr){.name = "gradient_scale", .kind = ZB_ATTR_FLOAT, .f = 0.25};
   for (int i = 0; i < count; ++i) {
     zb_plan_operand *x = p->operands[i];
     for (int k = 0; k < 3; ++k)
       x[k ? k + 1 : 0] = TINY_F32(0, (uint64_t)(STATE_AT + (i * 3 + k) * TENSOR_BYTES), ELEMENTS);
     x[1] = TINY_F32(1, (uint64_t)(GRADIENTS + i * TENSOR_BYTES), ELEMENTS);
     x[4] = TINY_I64(0, 0, 1);
+    x[5] = tiny_operand(0, sizeof(int64_t), ZB_F64, TINY_SHAPE(2));
     for (int k = 0; k < RESULTS; ++k)
       x[OPERANDS + k] = x[k ? k + 1 : 0];
     p->instructions[i] = (zb_plan_instruction){.op = "adamw",
@@ -88,8 +88,8 @@ static void make_optimizer(optimizer_program *p, int count) {
                                                .input_count = OPERANDS,
                                                .outputs = x + OPERANDS,
                                                .output_count = RESULTS,
-                                               .attrs = p->attrs,
-                                               .attr_count = 2};
+                                               .attrs = &p->attr,
+                                               .attr_count = 1};
   }
   p->subprogram = (zb_plan_subprogram){.name = "s0_UPDATE",
                                        .kind = ZB_JOB_UPDATE,
@@ -101,9 +101,11 @@ static void make_optimizer(optimizer_program *p, int count) {
 static void start_arena(const zb_device_def *def, zb_device *device, unsigned char *arena) {
   static float values[ARENA_BYTES / 4];
   const int64_t step = 3;
+  const double settings[2] = {1e-2, 0.01};
   for (int i = 0; i < ARENA_BYTES / 4; ++i)
     values[i] = (float)(i * 37 % 101) / 128;
   memcpy(values, &step, sizeof step);
+  memcpy((char *)values + sizeof step, settings, sizeof settings);
   TINY_OK(def->upload(device, arena, values, ARENA_BYTES));
 }
 
@@ -191,7 +193,7 @@ static void test_optimizer(void) {
   static const struct {
     int count;
     uint64_t table_bytes;
-  } cases[] = {{FEW, 0}, {FEW + 1, 4096}, {PARAMETERS, 11264}}; /* 56 bytes each, rounded up to 256 */
+  } cases[] = {{FEW, 0}, {FEW + 1, 4096}, {PARAMETERS, 12800}}; /* 64 bytes each, rounded up to 256 */
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     char log[1000];
     uint64_t beside = 0;
