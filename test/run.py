@@ -42,6 +42,7 @@ SCRIPTS = [
     ("e2e-failing", ["python3", "test/e2e/failing.py", "--bin", "{build}/bin"]),
     ("e2e-signals", ["python3", "test/e2e/signals.py", "--bin", "{build}/bin"]),
     ("e2e-reference", ["python3", "test/e2e/reference.py", "--bin", "{build}/bin"]),
+    ("e2e-rates", ["python3", "test/e2e/rates.py", "--bin", "{build}/bin"]),
     *(("e2e-export_" + part, ["python3", "test/e2e/export.py", "--bin", "{build}/bin", "--part", part])
       for part in ("evaluator", "refused", "taken", "trained")),
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),

@@ -57,6 +57,14 @@ typedef struct zb_session_params {
   const char *weights;
   bool weights_partial; /* parameters that `weights` lacks keep the values beside the plan (PyTorch: strict=False);
                            USAGE without weights */
+  /* Learning rate and weight decay of all parameters but those that have their own (by zbc --group; vectors have no
+   * weight decay), as numbers; groups "GLOB:lr=1e-4,weight_decay=0", of which the last that a parameter is in counts;
+   * and a schedule of zb_rate_schedule_at, "cosine:warmup=100,steps=1000", that gives the factor of all rates of a
+   * step. NULL and 0: those of the run that is resumed, else those of the plan, and no schedule. A checkpoint keeps
+   * them. USAGE for what cannot be read, and for a group that no trained parameter is in. Lent for the call. */
+  const char *lr, *weight_decay, *lr_schedule;
+  const char *const *groups;
+  int group_count;
   int64_t steps; /* how many steps will be made, if that is known: what is too few for `costs` is then said at once; 0:
                     not known */
   const char *save;   /* NULL, or where zb_session_save will save: all processes try it before anything is loaded */
@@ -103,7 +111,10 @@ typedef struct zb_step_result {
   const double *waiting_shares; /* one a rank: waiting for messages, or at its end for the last rank, of the step's
                                    time; valid as above */
   int ranks;
-  bool stopping; /* a process of the run asked to end after this step: zb_session_stop */
+  double lr; /* learning rate of the step, of the parameters that have none of their own; NaN: the plan does not say */
+  double lr_factor; /* of all rates, by the schedule; 1 without one */
+  bool scheduled;   /* there is a schedule */
+  bool stopping;    /* a process of the run asked to end after this step: zb_session_stop */
 } zb_step_result;
 
 /* Loads, checks, verifies; starts the ranks. On failure *out is NULL. USAGE where the processes do not agree on what
@@ -159,6 +170,8 @@ typedef struct zb_session_info {
   const char *precision;       /* "f32", or the low type of mixed precision: "bf16" */
   const char *instruction_set; /* "avx512", "cuda", "cuda with TF32": within one, results are bitwise the same; machines
                                   of two differ in the last bits */
+  const char
+      *rates; /* "lr 3e-4, schedule cosine:...": what was said, here or when the resumed run began; "": nothing */
   int ranks, stages, micro_batches, threads;
   int process, processes; /* this one, of how many; ranks are laid over them in contiguous blocks */
   const char *launch;     /* "threads", "mpi", "tcp" */
@@ -188,6 +201,10 @@ ZB_API zb_status zb_session_write_costs(const zb_session *session, const char *p
  * with all cores busy as far as an even number of 2 to 8 ranks allows. Writes a file of costs that has no program
  * (include/zb/costs.h): zbc estimates ops by it that no profile knows. threads: per rank; 0: 1. */
 ZB_API zb_status zb_calibrate(const char *path, int threads) ZB_MUST_USE;
+
+/* The schedules of the learning rate, for --help: name, an example of a line, and one line of help; false past the end.
+ */
+ZB_API bool zb_rate_schedule_at(int index, const char **name, const char **example, const char **help);
 
 /* The devices and ways to launch ranks, for --help: name and one line; false past the end. */
 ZB_API bool zb_runtime_device_at(int index, const char **name, const char **summary);

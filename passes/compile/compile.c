@@ -29,7 +29,7 @@ static const struct {
     {"zb-cse", NULL},
     {"zb-dce", NULL},
     {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
-    {"zb-autodiff", "optimizer=\"$optimizer\",micro-batches=$micro_batches"},
+    {"zb-autodiff", "optimizer=\"$optimizer\",group=\"$groups\",micro-batches=$micro_batches"},
     {"zb-split-grad", NULL},
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
@@ -75,13 +75,25 @@ static const char *decimal(uint64_t value, char out[24]) {
   return out;
 }
 
+/* As the option of zb-autodiff takes them; NULL: out of memory. */
+static const char *join_groups(zb_arena *arena, const zb_compile_params *p) {
+  zb_text text = {0};
+  for (int i = 0; i < p->group_count; ++i)
+    zb_text_add(&text, "%s%s", i ? ";" : "", p->groups[i]);
+  const char *joined = text.failed ? NULL : zb_arena_strdup(arena, text.data ? text.data : "");
+  zb_text_deinit(&text);
+  return joined;
+}
+
 /* Text of one $word, in the arena. NULL: out of memory. */
 static const char *word_text(zb_arena *arena, const char *word, const zb_compile_params *p) {
   char number[4][24];
+  const char *groups = join_groups(arena, p);
   const struct {
     const char *word, *text;
   } words[] = {
       {"$optimizer", p->optimizer},
+      {"$groups", groups},
       {"$placement", p->placement},
       {"$cuts", p->cuts ? p->cuts : ""},
       {"$costs", p->costs ? p->costs : ""},
@@ -96,7 +108,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$memory_limit", decimal(p->memory_limit, number[3])},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
-    if (strcmp(word, words[i].word) == 0) return zb_arena_strdup(arena, words[i].text);
+    if (strcmp(word, words[i].word) == 0) return words[i].text ? zb_arena_strdup(arena, words[i].text) : NULL;
   ZB_ASSERT(!"a word of default_pipeline");
   return NULL;
 }

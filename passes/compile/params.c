@@ -5,6 +5,7 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
 #include "runtime/base/file.h"
+#include "runtime/base/update_groups.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -29,14 +30,31 @@ static zb_status check_counts(const zb_compile_params *p) {
   return NULL;
 }
 
-static zb_status complete_optimizer(zb_compile_params *p, zb_owned_texts *owned) {
-  zb_status status = zb_optimizer_complete(p->optimizer, &owned->optimizer), named = NULL;
-  if (!status) p->optimizer = owned->optimizer;
+/* A wrong line, with the option that it was given to. Takes and returns ownership. */
+static zb_status name_option(const char *option, zb_status status) {
   if (!status || zb_status_code(status) != ZB_USAGE) return status;
-  named = ZB_ERROR(USAGE, "--optimizer: %s", zb_status_message(status));
+  zb_status named = ZB_ERROR(USAGE, "%s: %s", option, zb_status_message(status));
   if (zb_status_hint_text(status)) named = zb_status_hint(named, "%s", zb_status_hint_text(status));
   zb_status_free(status);
   return named;
+}
+
+static zb_status complete_optimizer(zb_compile_params *p, zb_owned_texts *owned) {
+  ZB_TRY(name_option("--optimizer", zb_optimizer_complete(p->optimizer, &owned->optimizer)));
+  p->optimizer = owned->optimizer;
+  return NULL;
+}
+
+/* What is wrong with a line is said before the model is read; that no parameter is in a group zb-autodiff sees. */
+static zb_status check_groups(const zb_compile_params *p) {
+  zb_update_group group;
+  for (int i = 0; i < p->group_count; ++i) {
+    zb_status status = zb_update_group_parse(p->groups[i], &group);
+    if (!status && strchr(p->groups[i], ';'))
+      status = zb_status_hint(ZB_ERROR(USAGE, "'%s' has a semicolon", p->groups[i]), "write ? in its place");
+    ZB_TRY(name_option("--group", status));
+  }
+  return NULL;
 }
 
 /* Whether what is to be written can be, before the work is done. The folder itself is made at the end. */
@@ -78,6 +96,7 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
       {"metric", p->metric != NULL},
       {"split", p->split != NULL},
       {"optimizer", p->optimizer != NULL},
+      {"group", p->group_count > 0},
       {"cuts", p->cuts != NULL},
       {"costs", p->costs != NULL},
       {"memory-limit", p->memory_limit != 0},
@@ -102,6 +121,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *
   if (p->weights_partial && !p->weights)
     return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
   ZB_TRY(complete_optimizer(p, owned));
+  ZB_TRY(check_groups(p));
   ZB_TRY(check_outputs(p));
   zb_schedule_choice choice;
   if (!p->schedule) p->schedule = "zb-h1";

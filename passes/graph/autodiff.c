@@ -244,24 +244,30 @@ static zb_result sweep_back(zb_pass *pass, sweep *s) {
 
 /* ---- The pass ---- */
 
-static zb_result read_options(zb_pass *pass, MlirOperation function, zb_optimizer *optimizer, int64_t *micro_batches) {
-  *micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
-  if (*micro_batches < 1)
-    return zb_pass_option_error(pass, function, "micro-batches", NULL, "expected a number from 1, got '%s'",
-                                zb_pass_option(pass, "micro-batches"));
-  zb_status status = zb_optimizer_parse(zb_pass_option(pass, "optimizer"), optimizer);
+/* A wrong value is said where the option was written. Takes ownership. */
+static zb_result fail_option(zb_pass *pass, MlirOperation function, const char *option, zb_status status) {
   if (!status) return ZB_OK;
   if (zb_status_code(status) != ZB_USAGE) return zb_pass_fail(pass, status);
-  zb_pass_option_error(pass, function, "optimizer", zb_status_hint_text(status), "%s", zb_status_message(status));
+  zb_pass_option_error(pass, function, option, zb_status_hint_text(status), "%s", zb_status_message(status));
   zb_status_free(status);
   return ZB_FAIL;
 }
 
+static zb_result read_options(zb_pass *pass, MlirOperation function, zb_update_rules *out) {
+  out->micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
+  if (out->micro_batches < 1)
+    return zb_pass_option_error(pass, function, "micro-batches", NULL, "expected a number from 1, got '%s'",
+                                zb_pass_option(pass, "micro-batches"));
+  if (!fail_option(pass, function, "optimizer", zb_optimizer_parse(zb_pass_option(pass, "optimizer"), &out->optimizer)))
+    return ZB_FAIL;
+  return fail_option(pass, function, "group",
+                     zb_optimizer_groups(&pass->arena, zb_pass_option(pass, "group"), &out->groups, &out->group_count));
+}
+
 static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
-  zb_optimizer optimizer;
-  int64_t micro_batches;
-  if (!read_options(pass, function, &optimizer, &micro_batches)) return ZB_FAIL;
+  zb_update_rules rules;
+  if (!read_options(pass, function, &rules)) return ZB_FAIL;
   zb_arena *arena = &pass->arena;
   ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));
   ZB_PASS_TRY(pass, sweep_init(arena, function, &s));
@@ -270,7 +276,9 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   ZB_FOR_EACH_NODE(node, &s.graph)
     zb_set_i64(node->op, ZB_ATTR_ID, node->number);
   if (!sweep_back(pass, &s)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_autodiff_optimize(arena, function, &optimizer, micro_batches, s.parameters, s.parameter_count));
+  if (!fail_option(pass, function, "group",
+                   zb_autodiff_optimize(arena, function, &rules, s.parameters, s.parameter_count)))
+    return ZB_FAIL;
   pass->changes += s.graph.node_count;
   return ZB_OK;
 }
@@ -278,6 +286,7 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
 static const zb_option_def options[] = {
     {"optimizer", "adamw",
      "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or sgd:lr=,momentum=,dampening=,nesterov=,weight_decay="},
+    {"group", "", "GLOB:lr=,weight_decay=;GLOB:...: defaults of these parameters; the last that fits counts"},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
     {0},
 };

@@ -17,7 +17,6 @@
 
 #include "runtime/base/assert.h"
 #include "runtime/base/text.h"
-#include "runtime/base/words.h"
 
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
@@ -25,27 +24,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One key of an optimizer line: an attribute of the op of the same name; lr and weight_decay are settings. */
-typedef struct key_def {
-  const char *name;
-  zb_attr_kind kind;
-  double default_number, least, below; /* least <= value < below */
-} key_def;
-
 enum { STATES_MAX = 2, WEIGHT_DECAY_RANK = 2, OPERANDS_MAX = 4 + STATES_MAX };
 
+/* A key of the line is an attribute of the op of the same name; lr and weight_decay are settings. */
 typedef struct zb_optimizer_def {
-  const char *name; /* of the optimizer and of its op */
-  key_def keys[ZB_OPTIMIZER_KEYS + 1];
+  zb_line_row line; /* name: of the optimizer and of its op */
   const char *states[STATES_MAX + 1];
-  const char *states_need; /* key that must not be 0 for the state to exist; NULL: always there */
-  zb_status (*check)(const zb_optimizer *optimizer); /* settings that do not go together; NULL: all do */
+  const char *states_need;                 /* key that must not be 0 for the state to exist; NULL: always there */
+  zb_status (*check)(const zb_line *line); /* settings that do not go together; NULL: all do */
 } zb_optimizer_def;
 
 enum { SGD_MOMENTUM = 1, SGD_DAMPENING, SGD_NESTEROV }; /* keys of sgd */
 
-static zb_status check_sgd(const zb_optimizer *optimizer) {
-  const double *values = optimizer->values;
+static zb_status check_sgd(const zb_line *line) {
+  const double *values = line->values;
   if (values[SGD_NESTEROV] == 0 || (values[SGD_MOMENTUM] > 0 && values[SGD_DAMPENING] == 0)) return NULL;
   return zb_status_hint(
       ZB_ERROR(USAGE, "optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum %g, dampening %g",
@@ -53,167 +45,51 @@ static zb_status check_sgd(const zb_optimizer *optimizer) {
       "for example sgd:lr=0.1,momentum=0.9,nesterov=true");
 }
 
+#define REAL(name, fallback, below) {name, ZB_KEY_REAL, fallback, 0, below, NULL}
 /* The first is what trains when nothing is said. */
 static const zb_optimizer_def optimizers[] = {
-    {.name = "adamw",
-     .keys = {{"lr", ZB_ATTR_FLOAT, 1e-3, 0, INFINITY},
-              {"beta1", ZB_ATTR_FLOAT, 0.9, 0, 1},
-              {"beta2", ZB_ATTR_FLOAT, 0.95, 0, 1},
-              {"eps", ZB_ATTR_FLOAT, 1e-8, 0, INFINITY},
-              {"weight_decay", ZB_ATTR_FLOAT, 0.1, 0, INFINITY}},
+    {.line = {"adamw",
+              {REAL("lr", 1e-3, INFINITY), REAL("beta1", 0.9, 1), REAL("beta2", 0.95, 1), REAL("eps", 1e-8, INFINITY),
+               REAL("weight_decay", 0.1, INFINITY)}},
      .states = {"exp_avg", "exp_avg_sq"}},
-    {.name = "sgd",
-     .keys = {{"lr", ZB_ATTR_FLOAT, 1e-3, 0, INFINITY},
-              {"momentum", ZB_ATTR_FLOAT, 0, 0, INFINITY},
-              {"dampening", ZB_ATTR_FLOAT, 0, 0, INFINITY},
-              {"nesterov", ZB_ATTR_BOOL, 0, 0, 2},
-              {"weight_decay", ZB_ATTR_FLOAT, 0, 0, INFINITY}},
+    {.line = {"sgd",
+              {REAL("lr", 1e-3, INFINITY),
+               REAL("momentum", 0, INFINITY),
+               REAL("dampening", 0, INFINITY),
+               {"nesterov", ZB_KEY_BOOL, 0, 0, 2, NULL},
+               REAL("weight_decay", 0, INFINITY)}},
      .states = {"momentum_buffer"},
      .states_need = "momentum",
      .check = check_sgd},
 };
 enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
 
-static int key_index(const zb_optimizer_def *def, const char *name) {
-  for (int i = 0; def->keys[i].name; ++i)
-    if (strcmp(def->keys[i].name, name) == 0) return i;
-  return -1;
-}
-
 /* ---- The text ---- */
 
-/* what: "key"; owner: " of optimizer 'adamw'". */
-static zb_status unknown_name(const char *what, const char *name, const char *owner, const char *const *names,
-                              int count) {
-  char known[160] = "";
-  const char *nearest = zb_nearest(name, names, count);
-  int length = 0;
-  for (int i = 0; i < count && length >= 0 && (size_t)length < sizeof known; ++i)
-    length += snprintf(known + length, sizeof known - (size_t)length, "%s%s", i ? ", " : "", names[i]);
-  zb_status status = ZB_ERROR(USAGE, "unknown %s '%s'%s", what, name, owner);
-  const char *meaning = zb_name_meaning(what[0] == 'k' ? "optimizer key" : what, name);
-  if (meaning) return zb_status_hint(status, "%s; known: %s", meaning, known);
-  if (nearest) return zb_status_hint(status, "did you mean '%s'? known: %s", nearest, known);
-  return zb_status_hint(status, "known: %s", known);
-}
-
-static zb_status unknown_key(const zb_optimizer_def *def, const char *name) {
-  const char *names[ZB_OPTIMIZER_KEYS];
-  int count = 0;
-  while (def->keys[count].name) {
-    names[count] = def->keys[count].name;
-    ++count;
-  }
-  char owner[64];
-  snprintf(owner, sizeof owner, " of optimizer '%s'", def->name);
-  return unknown_name("key", name, owner, names, count);
-}
-
-static zb_status parse_value(const zb_optimizer_def *def, const key_def *key, const char *text, double *out) {
-  char *end = NULL;
-  *out = strtod(text, &end);
-  if (key->kind == ZB_ATTR_BOOL) {
-    *out = strcmp(text, "true") == 0;
-    if (*out != 0 || strcmp(text, "false") == 0) return NULL;
-    return ZB_ERROR(USAGE, "optimizer '%s': %s must be true or false, got '%s'", def->name, key->name, text);
-  }
-  if (end != text && !*end && *out >= key->least && *out < key->below) return NULL;
-  return ZB_ERROR(USAGE, "optimizer '%s': %s must be a number from %g%s, got '%s'", def->name, key->name, key->least,
-                  key->below == 1 ? " to below 1" : "", text);
-}
-
-/* `given`: which keys the line has had so far. */
-static zb_status parse_pair(zb_optimizer *out, char *pair, bool given[ZB_OPTIMIZER_KEYS]) {
-  char *value = strchr(pair, '=');
-  if (!*pair)
-    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': a setting is missing after ':' or ','", out->def->name),
-                          "write %s:key=value,key=value", out->def->name);
-  if (!value)
-    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': '%s' has no value", out->def->name, pair),
-                          "write key=value");
-  *value++ = '\0';
-  int index = key_index(out->def, pair);
-  if (index < 0) return unknown_key(out->def, pair);
-  if (given[index])
-    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': %s is given twice", out->def->name, pair),
-                          "leave one of them out");
-  given[index] = true;
-  return parse_value(out->def, &out->def->keys[index], value, &out->values[index]);
-}
-
-static const zb_optimizer_def *find_optimizer(const char *name) {
-  for (int i = 0; i < OPTIMIZER_COUNT; ++i)
-    if (strcmp(optimizers[i].name, name) == 0) return &optimizers[i];
-  return NULL;
-}
-
-static void set_defaults(zb_optimizer *out) {
-  for (int i = 0; out->def->keys[i].name; ++i)
-    out->values[i] = out->def->keys[i].default_number;
-}
-
 zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) {
-  const char *names[OPTIMIZER_COUNT];
+  const zb_line_row *rows[OPTIMIZER_COUNT];
   for (int i = 0; i < OPTIMIZER_COUNT; ++i)
-    names[i] = optimizers[i].name;
-  char copy[512];
-  bool given[ZB_OPTIMIZER_KEYS] = {false};
-  if (strlen(text) >= sizeof copy) return ZB_ERROR(USAGE, "the optimizer line is too long");
-  snprintf(copy, sizeof copy, "%s", text);
-  char *pairs = strchr(copy, ':');
-  if (pairs) *pairs++ = '\0';
-  *out = (zb_optimizer){.def = find_optimizer(copy)};
-  if (!out->def) return unknown_name("optimizer", copy, "", names, OPTIMIZER_COUNT);
-  set_defaults(out);
-  while (pairs) {
-    char *next = strchr(pairs, ',');
-    if (next) *next++ = '\0';
-    ZB_TRY(parse_pair(out, pairs, given));
-    pairs = next;
-  }
-  return out->def->check ? out->def->check(out) : NULL;
-}
-
-/* The shortest text that reads back as the same number: "1e-3", "0.95". */
-static void number_text(double value, char out[32]) {
-  int digits = 1;
-  do
-    snprintf(out, 32, "%.*g", digits, value);
-  while (strtod(out, NULL) != value && ++digits <= 17);
-  char scientific[32];
-  snprintf(scientific, sizeof scientific, "%.*e", digits - 1, value);
-  char *exponent = strchr(scientific, 'e');
-  if (!exponent) return;
-  snprintf(exponent + 1, 8, "%d", atoi(exponent + 1)); /* without leading zeros */
-  if (strlen(scientific) < strlen(out)) memcpy(out, scientific, strlen(scientific) + 1);
-}
-
-static void add_line(const zb_optimizer *optimizer, zb_text *out) {
-  zb_text_add(out, "%s", optimizer->def->name);
-  for (int i = 0; optimizer->def->keys[i].name; ++i) {
-    char number[32];
-    number_text(optimizer->values[i], number);
-    bool is_bool = optimizer->def->keys[i].kind == ZB_ATTR_BOOL;
-    zb_text_add(out, "%c%s=%s", i ? ',' : ':', optimizer->def->keys[i].name,
-                !is_bool                    ? number
-                : optimizer->values[i] != 0 ? "true"
-                                            : "false");
-  }
+    rows[i] = &optimizers[i].line;
+  *out = (zb_optimizer){.def = NULL};
+  ZB_TRY(zb_line_parse("optimizer", text, rows, OPTIMIZER_COUNT, &out->line));
+  for (int i = 0; i < OPTIMIZER_COUNT; ++i)
+    if (out->line.row == rows[i]) out->def = &optimizers[i];
+  return out->def->check ? out->def->check(&out->line) : NULL;
 }
 
 zb_status zb_optimizer_complete(const char *text, char **out) {
   zb_optimizer optimizer;
   zb_text line;
   *out = NULL;
-  ZB_TRY(zb_optimizer_parse(text ? text : optimizers[0].name, &optimizer));
+  ZB_TRY(zb_optimizer_parse(text ? text : zb_optimizer_name(0), &optimizer));
   zb_text_init(&line);
-  add_line(&optimizer, &line);
+  zb_line_add(&optimizer.line, &line);
   *out = zb_text_take(&line);
   return *out ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 const char *zb_optimizer_name(int index) {
-  return index >= 0 && index < OPTIMIZER_COUNT ? optimizers[index].name : NULL;
+  return index >= 0 && index < OPTIMIZER_COUNT ? optimizers[index].line.name : NULL;
 }
 
 /* ---- Updates ---- */
@@ -233,7 +109,7 @@ static MlirAttribute frozen_dictionary(MlirContext context, MlirAttribute old) {
 
 static int state_count(const zb_optimizer *optimizer) {
   const zb_optimizer_def *def = optimizer->def;
-  if (def->states_need && optimizer->values[key_index(def, def->states_need)] == 0) return 0;
+  if (def->states_need && optimizer->line.values[zb_line_key(&def->line, def->states_need)] == 0) return 0;
   int count = 0;
   while (count < STATES_MAX && def->states[count])
     ++count;
@@ -252,29 +128,28 @@ static MlirValue sum_uses(zb_builder *b, const zb_parameter_uses *uses) {
   return sum;
 }
 
-/* The settings of a parameter, in order. */
-static const char *const setting_keys[] = {"lr", "weight_decay"};
-enum { SETTING_RATE, SETTING_DECAY, SETTING_KEYS };
+static const char *const setting_keys[ZB_UPDATE_NUMBERS] = {"lr", "weight_decay"};
 
 static bool is_setting(const char *key) {
-  return strcmp(key, setting_keys[SETTING_RATE]) == 0 || strcmp(key, setting_keys[SETTING_DECAY]) == 0;
+  return strcmp(key, setting_keys[ZB_UPDATE_RATE]) == 0 || strcmp(key, setting_keys[ZB_UPDATE_DECAY]) == 0;
 }
 
 static int optimizer_attrs(const zb_optimizer *optimizer, int64_t micro_batches, zb_attr *out) {
   int count = 0;
-  for (const key_def *key = optimizer->def->keys; key->name; ++key) {
-    const double value = optimizer->values[key - optimizer->def->keys];
+  for (int i = 0; optimizer->def->line.keys[i].kind != ZB_KEY_END; ++i) {
+    const zb_key *key = &optimizer->def->line.keys[i];
+    const double value = optimizer->line.values[i];
     if (is_setting(key->name)) continue;
-    out[count++] = key->kind == ZB_ATTR_BOOL ? zb_bool(key->name, value != 0) : zb_float(key->name, value);
+    out[count++] = key->kind == ZB_KEY_BOOL ? zb_bool(key->name, value != 0) : zb_float(key->name, value);
   }
   out[count++] = zb_float("gradient_scale", 1.0 / (double)micro_batches);
   return count;
 }
 
 typedef struct update_plan {
-  const zb_optimizer *optimizer;
-  int64_t micro_batches;
-  int states; /* a parameter */
+  const zb_update_rules *rules;
+  const zb_optimizer *optimizer; /* of the rules */
+  int states;                    /* a parameter */
   MlirValue step;
   zb_function_builder f;
 } update_plan;
@@ -291,24 +166,25 @@ static void add_states(update_plan *plan, const char *name, MlirType type, MlirV
 /* What a run can set of the update of a parameter, as a new argument. Vectors and scalars have no weight decay: biases,
  * norms. */
 static MlirValue add_settings(update_plan *plan, const char *name, int rank) {
-  const zb_shape shape = {.dtype = ZB_F64, .rank = 1, .dims = {SETTING_KEYS}};
-  double values[SETTING_KEYS];
+  const zb_shape shape = {.dtype = ZB_F64, .rank = 1, .dims = {ZB_UPDATE_NUMBERS}};
+  double values[ZB_UPDATE_NUMBERS];
   char setting[ZB_KEY_BYTES];
-  for (int i = 0; i < SETTING_KEYS; ++i)
-    values[i] = plan->optimizer->values[key_index(plan->optimizer->def, setting_keys[i])];
+  for (int i = 0; i < ZB_UPDATE_NUMBERS; ++i)
+    values[i] = plan->optimizer->line.values[zb_line_key(&plan->optimizer->def->line, setting_keys[i])];
   zb_port port = zb_no_port;
   port.own = 0;
-  if (rank < WEIGHT_DECAY_RANK) values[SETTING_DECAY] = 0, port.own |= 1 << SETTING_DECAY;
+  if (rank < WEIGHT_DECAY_RANK) values[ZB_UPDATE_DECAY] = 0, port.own |= 1 << ZB_UPDATE_DECAY;
+  port.own |= zb_update_groups_apply(plan->rules->groups, plan->rules->group_count, name, values);
   snprintf(setting, sizeof setting, "%s.update", name);
   port.setting = setting;
-  port.defaults = mlirDenseF64ArrayGet(plan->f.context, SETTING_KEYS, values);
+  port.defaults = mlirDenseF64ArrayGet(plan->f.context, ZB_UPDATE_NUMBERS, values);
   return zb_function_argument(&plan->f, zb_shape_type(plan->f.context, &shape), zb_port_set(plan->f.context, &port));
 }
 
 static zb_status update_parameter(const update_plan *plan, zb_builder *b, const zb_parameter_uses *uses,
                                   const MlirValue *states, MlirValue settings, MlirValue *out) {
   MlirValue parameter = mlirBlockGetArgument(plan->f.block, uses->argument), operands[OPERANDS_MAX];
-  zb_attr attrs[ZB_OPTIMIZER_KEYS + 1];
+  zb_attr attrs[ZB_LINE_KEYS + 1];
   int count = 0;
   operands[count++] = parameter;
   operands[count++] = sum_uses(b, uses);
@@ -316,8 +192,9 @@ static zb_status update_parameter(const update_plan *plan, zb_builder *b, const 
     operands[count++] = states[i];
   operands[count++] = plan->step;
   operands[count++] = settings;
-  int attr_count = optimizer_attrs(plan->optimizer, plan->micro_batches, attrs);
-  MlirOperation op = zb_build_op(b, plan->optimizer->def->name, operands, count, attrs, attr_count, 1 + plan->states);
+  int attr_count = optimizer_attrs(plan->optimizer, plan->rules->micro_batches, attrs);
+  MlirOperation op =
+      zb_build_op(b, plan->optimizer->def->line.name, operands, count, attrs, attr_count, 1 + plan->states);
   if (b->failed) return ZB_ERROR(INVALID, "the update of a parameter could not be built");
   for (int i = 0; i <= plan->states; ++i)
     out[i] = mlirOperationGetResult(op, i);
@@ -371,9 +248,37 @@ static zb_status add_updates(zb_arena *arena, MlirOperation function, update_pla
   return NULL;
 }
 
-zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_optimizer *optimizer,
-                               int64_t micro_batches, const zb_parameter_uses *parameters, int parameter_count) {
-  update_plan plan = {.optimizer = optimizer, .micro_batches = micro_batches, .states = state_count(optimizer)};
+static zb_status check_groups(const zb_update_rules *rules, MlirOperation function, zb_arena *arena,
+                              const zb_parameter_uses *parameters, int parameter_count) {
+  const char **names = ZB_NEW(arena, const char *, parameter_count);
+  int count = 0;
+  ZB_TRY(zb_arena_status(arena));
+  for (int p = 0; p < parameter_count; ++p)
+    if (parameters[p].accumulates.count > 0)
+      names[count++] = zb_argument_string(function, parameters[p].argument, ZB_ATTR_PARAM);
+  return zb_update_groups_check(rules->groups, rules->group_count, names, count);
+}
+
+zb_status zb_optimizer_groups(zb_arena *arena, const char *text, zb_update_group **out, int *out_count) {
+  *out_count = 0;
+  int count = 1;
+  for (const char *at = text; (at = strchr(at, ';')); ++at)
+    ++count;
+  char *copy = zb_arena_strdup(arena, text);
+  *out = ZB_NEW(arena, zb_update_group, count);
+  ZB_TRY(zb_arena_status(arena));
+  for (char *at = *copy ? copy : NULL, *next; at; at = next) {
+    next = strchr(at, ';');
+    if (next) *next++ = '\0';
+    ZB_TRY(zb_update_group_parse(at, &(*out)[(*out_count)++]));
+  }
+  return NULL;
+}
+
+zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_update_rules *rules,
+                               const zb_parameter_uses *parameters, int parameter_count) {
+  update_plan plan = {.rules = rules, .optimizer = &rules->optimizer, .states = state_count(&rules->optimizer)};
+  ZB_TRY(check_groups(rules, function, arena, parameters, parameter_count));
   zb_function_open(&plan.f, function);
   zb_status status = add_updates(arena, function, &plan, parameters, parameter_count);
   zb_status closed = zb_function_close(&plan.f, function);

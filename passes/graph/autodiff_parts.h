@@ -4,6 +4,7 @@
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
+#include "runtime/base/update_groups.h"
 
 /* ---- Chains: what is computed from parameters and constants alone ---- */
 
@@ -14,12 +15,15 @@ zb_status zb_autodiff_own_chains(zb_arena *arena, MlirOperation function, int64_
 
 /* ---- Optimizer ---- */
 
-enum { ZB_OPTIMIZER_KEYS = 8 };
-/* "adamw:lr=1e-3,beta1=0.9" as numbers: values[i] belongs to key i of the row. */
+/* "adamw:lr=1e-3,beta1=0.9". */
 typedef struct zb_optimizer {
   const struct zb_optimizer_def *def;
-  double values[ZB_OPTIMIZER_KEYS];
+  zb_line line;
 } zb_optimizer;
+
+/* Groups as the option of the pass has them, "GLOB:lr=1;GLOB:weight_decay=0". *out, with *out_count, is in the arena.
+ */
+zb_status zb_optimizer_groups(zb_arena *arena, const char *text, zb_update_group **out, int *out_count) ZB_MUST_USE;
 
 /* Reads the text. USAGE with a hint for an unknown optimizer or key (the nearest one), a key given twice or a value out
  * of range. */
@@ -34,8 +38,14 @@ typedef struct zb_parameter_uses {
 /* Adds, before the terminator: the sum of the uses of each parameter, its update, the arguments for state and step and
  * the results {zb.update}. Parameters without uses become frozen (their argument then has zb.frozen instead of
  * zb.param). */
-zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_optimizer *optimizer,
-                               int64_t micro_batches, const zb_parameter_uses *parameters,
-                               int parameter_count) ZB_MUST_USE;
+typedef struct zb_update_rules {
+  zb_optimizer optimizer;
+  zb_update_group *groups;
+  int group_count;
+  int64_t micro_batches;
+} zb_update_rules;
+/* USAGE for a group that no parameter with uses is in. */
+zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_update_rules *rules,
+                               const zb_parameter_uses *parameters, int parameter_count) ZB_MUST_USE;
 
 #endif

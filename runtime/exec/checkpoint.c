@@ -30,8 +30,8 @@ static const store_files weights_files = {"weights", WEIGHTS_FILE, WEIGHTS_INDEX
 static const int64_t count_most = INT64_C(1) << 53; /* of steps and rows: what is added to them does not overflow */
 
 /* What all files of one save have in common. */
-static const char *const common_keys[] = {"zb.format", "zb.model_hash",    "zb.optimizer",
-                                          "zb.step",   "zb.data_position", NULL};
+static const char *const common_keys[] = {"zb.format",        "zb.model_hash", "zb.optimizer",  "zb.step",
+                                          "zb.data_position", "zb.rates",      "zb.rate_table", NULL};
 
 static bool is_ours(const char *name) {
   /* With what a stopped writer leaves: NAME.tmp.PID. */
@@ -124,9 +124,11 @@ static zb_status set_metadata(zb_store *store, const zb_plan *plan, const zb_che
       {"zb.optimizer", plan->optimizer ? plan->optimizer : ""},
       {"zb.step", step},
       {"zb.data_position", position},
+      {"zb.rates", checkpoint->rates},
+      {"zb.rate_table", checkpoint->rate_table},
   };
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i)
-    ZB_TRY(zb_store_set_metadata(store, pairs[i][0], pairs[i][1]));
+    if (pairs[i][1]) ZB_TRY(zb_store_set_metadata(store, pairs[i][0], pairs[i][1]));
   return NULL;
 }
 
@@ -336,6 +338,8 @@ static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoin
   ZB_TRY(number_of(out->weights, "zb.step", folder, &out->step));
   ZB_TRY(number_of(out->optimizer, "zb.step", folder, &optimizer_step));
   ZB_TRY(number_of(out->optimizer, "zb.data_position", folder, &out->data_position));
+  out->rates = zb_store_metadata(out->optimizer, "zb.rates");
+  out->rate_table = zb_store_metadata(out->optimizer, "zb.rate_table");
   if (out->step == optimizer_step) return NULL;
   return ZB_ERROR(
       INVALID, "the two files in '%s' do not belong together: weights of step %" PRId64 ", optimizer of step %" PRId64,

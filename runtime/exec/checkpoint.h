@@ -13,8 +13,10 @@
 
 typedef struct zb_checkpoint {
   zb_store *weights, *optimizer;
-  int64_t step;          /* steps done */
-  int64_t data_position; /* rows taken from the data */
+  int64_t step;           /* steps done */
+  int64_t data_position;  /* rows taken from the data */
+  const char *rates;      /* zb_rates_save; NULL: nothing was said */
+  const char *rate_table; /* the text of a table of rates, or NULL */
 } zb_checkpoint;
 
 /* Opens a checkpoint of the model of the plan. INVALID, naming what differs, for one of another model or a pair that

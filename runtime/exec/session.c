@@ -4,6 +4,7 @@
 #include "runtime/exec/session_group.h"
 #include "runtime/exec/values.h"
 
+#include "runtime/base/digest.h"
 #include "runtime/base/text.h"
 
 #include <inttypes.h>
@@ -307,6 +308,8 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
       session->params.launch = session->params.save = session->params.weights = NULL;
   session->params.bootstrap = NULL;
   session->params.settings = NULL;
+  session->params.lr = session->params.weight_decay = session->params.lr_schedule = NULL;
+  session->params.groups = NULL;
   session->params.threads = params->threads > 1 ? params->threads : 1;
   session->timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS;
   status = choose_device(session, params, given);
@@ -346,6 +349,16 @@ static void describe_store(zb_facts *facts, const char *name, const zb_store *st
   zb_facts_add(facts, name, text, hint);
 }
 
+static void describe_rates(zb_session *session) {
+  const char *table = session->rates.table ? session->rates.table : "";
+  zb_text text = {0};
+  zb_rates_save(&session->rates, &text);
+  if (*table) zb_text_add(&text, " %016" PRIx64, zb_fnv1a(ZB_FNV_START, table, strlen(table)));
+  zb_facts_add(&session->contents, "the rates (--lr, --weight-decay, --group, --lr-schedule)", text.data,
+               "start all processes with the same options, and the same table");
+  zb_text_deinit(&text);
+}
+
 /* What the options led to here, for the other processes: their paths may be spelled otherwise. */
 static void describe_contents(zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint,
                               const zb_store *chosen) {
@@ -362,6 +375,7 @@ static void describe_contents(zb_session *session, const zb_session_sources *sou
              checkpoint->data_position, zb_sample_store(checkpoint->weights) ^ zb_sample_store(checkpoint->optimizer));
   zb_facts_add(&session->contents, "the checkpoint (--resume)", checkpoint ? text : NULL, same_folder);
   describe_store(&session->contents, "the weights (--weights)", chosen, same_folder);
+  describe_rates(session);
 }
 
 /* Weights from elsewhere, under the names of the model. */
@@ -393,6 +407,65 @@ static zb_status choose_weights(const zb_session *session, const zb_session_para
   return NULL;
 }
 
+/* ---- Learning rates ---- */
+
+/* The rate in the line of the plan's optimizer, "adamw:lr=1e-3,..."; NaN: the line has none. */
+static double rate_of_plan(const zb_plan *plan) {
+  static const char key[] = "lr=";
+  const char *line = plan->optimizer ? plan->optimizer : "", *at = strstr(line, key);
+  while (at && at > line && at[-1] != ':' && at[-1] != ',')
+    at = strstr(at + 1, key);
+  return at ? strtod(at + sizeof key - 1, NULL) : (double)NAN;
+}
+
+/* A group is looked for among the parameters of all ranks. */
+static zb_status check_groups(const zb_session *session, const zb_session_sources *sources) {
+  zb_plan *whole = NULL;
+  if (session->rates.group_count == 0) return NULL;
+  if (sources->folder && session->processes > 1) ZB_TRY(read_plan(sources->folder, 0, -1, &whole));
+  zb_status status = zb_rates_check_groups(&session->rates, whole ? whole : session->plan);
+  zb_plan_destroy(whole);
+  return status;
+}
+
+/* What each setting of the ranks of this process is, but for the factor of a step. */
+static zb_status open_rates(zb_session *session, const zb_session_params *params, const zb_session_sources *sources,
+                            const zb_checkpoint *resumed) {
+  zb_text text = {0};
+  zb_rates *rates = &session->rates;
+  ZB_TRY(zb_rates_open(params, resumed ? resumed->rates : NULL, resumed ? resumed->rate_table : NULL, rates));
+  ZB_TRY(check_groups(session, sources));
+  session->lr = isnan(rates->numbers[ZB_UPDATE_RATE]) ? rate_of_plan(session->plan) : rates->numbers[ZB_UPDATE_RATE];
+  zb_rates_describe(rates, &text);
+  session->rates_text = text.failed ? NULL : zb_arena_strdup(&session->memory, text.data ? text.data : "");
+  zb_text_deinit(&text);
+  ZB_TAKE(&session->memory, session->bases, session->rank_count + 1);
+  ZB_TRY(zb_arena_status(&session->memory));
+  for (int i = 0; i < session->rank_count; ++i) {
+    const zb_plan_rank *rank = &session->plan->ranks[session->first_rank + i];
+    if (!ZB_TAKE(&session->memory, session->bases[i], rank->setting_count + 1)) return ZB_OUT_OF_MEMORY();
+    for (int k = 0; k < rank->setting_count; ++k)
+      if (rank->settings[k].kind == ZB_SETTING_UPDATE) zb_rates_base(rates, &rank->settings[k], session->bases[i][k]);
+  }
+  return session->rates_text ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+/* For the step that comes. */
+static void set_rates(zb_session *session) {
+  const double factor = zb_rates_factor(&session->rates, session->steps);
+  for (int i = 0; i < session->executor_count; ++i) {
+    const zb_plan_rank *rank = session->executors[i].program;
+    for (int k = 0; k < rank->setting_count; ++k) {
+      double *numbers = zb_executor_setting(&session->executors[i], k);
+      if (rank->settings[k].kind != ZB_SETTING_UPDATE) continue;
+      numbers[ZB_UPDATE_RATE] = session->bases[i][k][ZB_UPDATE_RATE] * factor;
+      numbers[ZB_UPDATE_DECAY] = session->bases[i][k][ZB_UPDATE_DECAY];
+    }
+  }
+}
+
+/* ---- Opening ---- */
+
 /* Arenas are pages that are taken when they are used: that they do not fit would show in the middle of the first step.
  */
 static void say_too_large(const zb_session *session) {
@@ -414,6 +487,7 @@ static void say_opened(const zb_session *session, const zb_session_params *param
   if (session->process > 0) return;
   if (params->opened) params->opened(params->progress_context, session);
   if (params->say) say_too_large(session);
+  if (params->say && session->rates.changes.data) params->say(params->progress_context, session->rates.changes.data);
   for (int i = 0; weights && params->say && zb_weights_note(weights, i); ++i) {
     zb_text line;
     zb_text_init(&line);
@@ -441,6 +515,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     ZB_TRY_GOTO(zb_checkpoint_open(params->resume, session->plan, &checkpoint));
     session->steps = checkpoint.step;
   }
+  ZB_TRY_GOTO(open_rates(session, params, sources, resumed));
   if (params->weights) ZB_TRY_GOTO(choose_weights(session, params, sources, &chosen));
   ZB_TRY_GOTO(zb_values_find(session, sources, resumed, chosen.weights, &values));
   ZB_TRY_GOTO(check_reports(session->plan, session->processes == 1));
@@ -562,6 +637,7 @@ void zb_session_destroy(zb_session *session) {
   zb_plan_destroy(session->plan);
   zb_arena_deinit(&session->memory);
   zb_facts_deinit(&session->contents);
+  zb_rates_close(&session->rates);
   zb_free(session);
 }
 
@@ -570,6 +646,7 @@ void zb_session_destroy(zb_session *session) {
 static zb_status run_step(zb_session *session, int64_t *out_ps) {
   ZB_TRY(session->transport_def->reset(session->transport));
   session->step_start_ps = session->device->virtual_clock ? 0 : zb_monotonic_ps();
+  set_rates(session);
   for (int i = 0; i < session->executor_count; ++i)
     zb_executor_begin_step(&session->executors[i], session->steps);
   return session->driver_def->run(session->driver, out_ps);
@@ -605,8 +682,11 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
       .micro_batches = plan->micro_batches,
       .waiting_shares = session->waiting,
       .ranks = ranks,
+      .lr_factor = zb_rates_factor(&session->rates, session->steps),
+      .scheduled = session->rates.schedule != NULL,
       .stopping = session->ends,
   };
+  out->lr = session->lr * out->lr_factor;
 }
 
 zb_status zb_session_step(zb_session *session, zb_step_result *out) {
@@ -686,6 +766,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .schedule = plan->schedule ? plan->schedule : "",
       .optimizer = plan->optimizer ? plan->optimizer : "",
       .precision = plan->precision && *plan->precision ? plan->precision : "f32",
+      .rates = session->rates_text ? session->rates_text : "",
       .device = session->device->name,
       .instruction_set = session->instruction_set,
       .ranks = plan->rank_count,

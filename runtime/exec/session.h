@@ -9,6 +9,7 @@
 #include "runtime/exec/checkpoint.h"
 #include "runtime/exec/driver.h"
 #include "runtime/exec/measure.h"
+#include "runtime/exec/rates.h"
 #include "zb/runtime.h"
 
 /* A parameter that a rank of this process writes to checkpoints. */
@@ -54,15 +55,19 @@ struct zb_session {
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
   double *micro_losses;
-  zb_rank_time *times;        /* [rank of the plan] of the last step */
-  double *waiting;            /* [rank of the plan] share of the last step */
-  int64_t *resumed_ps;        /* if params.costs: see zb_executor_params */
-  zb_measure *measure;        /* if params.costs */
-  int64_t steps;              /* done, those before a resume included */
-  int64_t steps_here;         /* done by this session */
-  int64_t ran_ps, waiting_ps; /* of all steps here: length, and waiting summed over ranks */
-  int64_t step_start_ps;      /* of the last step, on the driver's clock */
-  bool failed;                /* a step failed: the weights are of no step */
+  zb_rank_time *times; /* [rank of the plan] of the last step */
+  double *waiting;     /* [rank of the plan] share of the last step */
+  int64_t *resumed_ps; /* if params.costs: see zb_executor_params */
+  zb_measure *measure; /* if params.costs */
+  zb_rates rates;
+  const char *rates_text; /* of rates, for people */
+  double lr;              /* of parameters that have none of their own, without the factor of a step; NaN */
+  double (**bases)[ZB_UPDATE_NUMBERS]; /* [executor][setting] rate and weight decay without the factor of a step */
+  int64_t steps;                       /* done, those before a resume included */
+  int64_t steps_here;                  /* done by this session */
+  int64_t ran_ps, waiting_ps;          /* of all steps here: length, and waiting summed over ranks */
+  int64_t step_start_ps;               /* of the last step, on the driver's clock */
+  bool failed;                         /* a step failed: the weights are of no step */
   atomic_int interrupted;
   atomic_int stopping;      /* this process was asked to end after a step */
   zb_folder_lock save_lock; /* of process 0, on where params.save leads, for as long as the session lives */

@@ -72,17 +72,23 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
                           "an earlier checkpoint stays whole");
   if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to save");
   zb_arena copies = {0};
+  zb_text rates = {0};
+  zb_rates_save(&session->rates, &rates);
   zb_checkpoint checkpoint = {.weights = zb_store_create(),
                               .optimizer = zb_store_create(),
+                              .rates = rates.data,
+                              .rate_table = session->rates.table,
                               .step = session->steps,
                               .data_position = zb_data_position(session->data, session->steps)};
-  zb_status status =
-      checkpoint.weights && checkpoint.optimizer ? collect(session, &checkpoint, &copies) : ZB_OUT_OF_MEMORY();
+  zb_status status = checkpoint.weights && checkpoint.optimizer && !rates.failed
+                         ? collect(session, &checkpoint, &copies)
+                         : ZB_OUT_OF_MEMORY();
   status = zb_session_agree(session, status);
   zb_folder_lock lock = {.held = false};
   if (!status) status = write_parts(session, folder, &checkpoint, &lock);
   zb_folder_lock_release(&lock);
   zb_checkpoint_close(&checkpoint);
+  zb_text_deinit(&rates);
   zb_arena_deinit(&copies);
   return status;
 }

@@ -10,9 +10,12 @@
 // RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:nesterov=true"})' %s 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:momentum=0.9,dampening=0.5,nesterov=true"})' %s 2>&1 | FileCheck %s --check-prefix=DAMPED
 // RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:momentum=1,nesterov=0.5"})' %s 2>&1 | FileCheck %s --check-prefix=BOOL
+// RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{group="b.*:lr=1"})' %s 2>&1 | FileCheck %s --check-prefix=NOBODY
+// RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{group="a.w:lr=1;*:lr=fast"})' %s 2>&1 | FileCheck %s --check-prefix=GROUP
+// RUN: zb-opt --pass-pipeline='builtin.module(zb-autodiff{group="*:lr=0.5,weight_decay=0.25;a.?:lr=2"})' %s | FileCheck %s --check-prefix=LAST
 // RUN: not zb-opt --zb-autodiff=micro-batches=0 %s 2>&1 | FileCheck %s --check-prefix=MICRO
 
-// NAME: autodiff-options.mlir:[[#@LINE+17]]:1: error: optimizer: unknown optimizer 'adam'
+// NAME: autodiff-options.mlir:[[#@LINE+22]]:1: error: optimizer: unknown optimizer 'adam'
 // NAME: hint: adamw:weight_decay=0,beta2=0.999 is PyTorch's Adam; known: adamw, sgd
 // KEY: error: optimizer: unknown key 'beta3' of optimizer 'adamw'
 // KEY: hint: did you mean 'beta1'?
@@ -27,6 +30,11 @@
 // ALONE: hint: for example sgd:lr=0.1,momentum=0.9,nesterov=true
 // DAMPED: error: optimizer: optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum 0.9, dampening 0.5
 // BOOL: error: optimizer: optimizer 'sgd': nesterov must be true or false, got '0.5'
+// NOBODY: error: group: the group 'b.*' has no trained parameter
+// NOBODY: hint: the first of 1 is 'a.w'
+// GROUP: error: group: group '*': lr must be a number from 0, got 'fast'
+// The last group that fits counts, each number alone; what it says is the parameter's own.
+// LAST: zb.defaults = array<f64: 2.000000e+00, 2.500000e-01>, zb.own = 3 : i64, zb.setting = "a.w.update"
 // MICRO: error: micro-batches: expected a number from 1, got '0'
 
 func.func @model(%x: tensor<4xf32> {zb.input = "x"}, %w: tensor<4xf32> {zb.param = "a.w"}) -> (tensor<f32> {zb.loss}) {

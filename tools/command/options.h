@@ -17,6 +17,7 @@ typedef const char *option_TEXT;
 typedef bool option_FLAG;
 typedef int option_COUNT;
 typedef int64_t option_NUMBER;
+typedef option_list option_LIST;
 typedef enum option_kind {
   OPTION_TEXT,
   OPTION_FLAG,

@@ -44,6 +44,11 @@ void run_print_help(void) {
   printf("\nways to launch ranks:\n");
   for (int i = 0; zb_runtime_launch_at(i, &name, &summary); ++i)
     printf("  %-22s %s\n", name, summary);
+  printf("\nschedules of the learning rate (--lr-schedule; the rate of a step is a factor times that of the "
+         "parameter):\n");
+  const char *example = NULL;
+  for (int i = 0; zb_rate_schedule_at(i, &name, &example, &summary); ++i)
+    printf("  %-36s %s\n", example, summary);
   printf("\nof several processes each must be given the same options, but for\n");
   for (int i = 0; i < RUN_OPTIONS; ++i)
     if (rules[i].kind == ACROSS_OWN) printf("  %-22s %s\n", rows[i].option, rules[i].why);
@@ -54,6 +59,8 @@ void run_print_help(void) {
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --weights hub/gpt2      (fine-tune a checkpoint of "
          "Hugging Face)\n"
          "  zb-run model --data text:corpus.txt --steps 20 --profile costs.json   (then zbc --costs costs.json)\n"
+         "  zb-run model --data text:corpus.txt --steps 1000 --lr 3e-4 --lr-schedule "
+         "cosine:warmup=100,steps=1000,end=0.1\n"
          "  mpirun -n 4 zb-run model --data text:corpus.txt --steps 100            (ranks in 4 processes)\n"
          "  torchrun --no-python --nproc-per-node 4 zb-run model --data text:corpus.txt --steps 100\n"
          "  zb-run model --device sim --no-kernels --steps 1 --timeline step.svg\n"

@@ -44,6 +44,7 @@ static zb_status print_step_json(zb_session *session, const arguments *args, con
   print_json_number("seconds", result->seconds);
   print_json_number("tokens_per_second", tokens_per_second(result));
   print_json_number("idle", result->idle_share);
+  print_json_number("lr", result->lr);
   printf(",\"waiting\":[");
   for (int rank = 0; rank < result->ranks; ++rank)
     printf("%s%.6g", rank ? "," : "", result->waiting_shares[rank]);
@@ -75,8 +76,10 @@ static zb_status print_step_text(zb_session *session, const arguments *args, con
   char rate[32], time[32], loss[32] = "-", idle[32] = "-";
   if (isfinite(result->idle_share)) snprintf(idle, sizeof idle, "%.1f%%", 100 * result->idle_share);
   if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
-  printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %s\n", (long long)result->step + 1, (long long)last, loss,
+  printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %s", (long long)result->step + 1, (long long)last, loss,
          zb_time_text(result->seconds, time), short_number(tokens_per_second(result), rate), idle);
+  if (result->scheduled) printf("  lr %.4g", result->lr);
+  putchar('\n');
   return args->grad_norms ? zb_session_gradient_norms(session, text_norm, NULL) : NULL;
 }
 
@@ -179,6 +182,7 @@ void run_print_header(void *context, const zb_session *session) {
           model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks, info.device,
           info.instruction_set, info.threads, info.stages, info.micro_batches, zb_bytes_text(largest, bytes));
   zb_free(model);
+  if (*info.rates) fprintf(spoken(args), "rates: %s\n", info.rates);
   flush_spoken(args);
 }
 
