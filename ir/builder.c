@@ -89,6 +89,12 @@ int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback) {
   return !mlirAttributeIsNull(attribute) && zb_attr_read_integer(attribute, &value) ? value : fallback;
 }
 
+double zb_get_float(MlirOperation op, const char *name, double fallback) {
+  MlirAttribute attribute = zb_get_attribute(op, name);
+  bool real = !mlirAttributeIsNull(attribute) && mlirAttributeIsAFloat(attribute);
+  return real ? mlirFloatAttrGetValueDouble(attribute) : fallback;
+}
+
 const char *zb_get_string(MlirOperation op, const char *name) {
   MlirAttribute attribute = zb_get_attribute(op, name);
   if (mlirAttributeIsNull(attribute) || !mlirAttributeIsAString(attribute)) return NULL;

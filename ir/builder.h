@@ -73,9 +73,10 @@ MlirAttribute zb_mlir_string(MlirContext context, const char *value);
 MlirAttribute zb_get_attribute(MlirOperation op, const char *name);
 bool zb_has_attribute(MlirOperation op, const char *name);
 void zb_set_attribute(MlirOperation op, const char *name, MlirAttribute value);
-/* Integer (or string) attribute of an op by name; fallback / NULL when absent. The string is borrowed from the context
- * and, as MLIR guarantees for uniqued string attributes, NUL-terminated. */
+/* Integer (or real, or string) attribute of an op by name; fallback / NULL when absent. The string is borrowed from the
+ * context and, as MLIR guarantees for uniqued string attributes, NUL-terminated. */
 int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback);
+double zb_get_float(MlirOperation op, const char *name, double fallback);
 const char *zb_get_string(MlirOperation op, const char *name);
 
 #endif

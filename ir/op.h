@@ -27,6 +27,10 @@ enum {
   ZB_TRAIT_STRIDED = 1 << 4,       /* its kernels take operands of any strides (matmul, attention: one unit stride) */
   ZB_TRAIT_ZERO_GRADIENT = 1 << 5, /* gradient zero, or integer valued: autodiff stops here silently */
   ZB_TRAIT_UPDATE = 1 << 6,        /* an optimizer update: results alias operands (see `alias`) */
+  /* Draws random numbers by its operand `counter`, and drops the share `rate`: a result element also depends on its
+   * place, so views may not move past it although it is ELEMENTWISE. With rate 0 it drops nothing, as in an evaluation.
+   */
+  ZB_TRAIT_RANDOM = 1 << 7,
 };
 
 /* Kind of an attribute that only the IR has (`value` of zb.constant): any elements attribute. Never in a zb_op_view. */

@@ -3,13 +3,17 @@
  * The gradient recomputes the probabilities from lse, so F keeps no [tq, tk] matrix. Its one workspace is a row of sums
  * a query (the "delta" of FlashAttention, Dao 2022, section B.4).
  *
+ * With dropout of the probabilities it is another op: a row has one optional operand, which is the mask. Nothing is
+ * saved for it, as the gradient draws again.
+ *
  * Tests: test/ir/ops/attention.mlir.
  */
 #include "ir/ops/support.h"
 
 #include <inttypes.h>
 
-enum { Q, K, V, MASK, OUT, LSE, DOUT };
+enum { Q, K, V, MASK, COUNTER /* of the ops with dropout */ };
+enum { OUT, LSE, DOUT }; /* from the operand on that is behind the others */
 enum { BATCH, TOKENS, HEADS, WIDTH };
 
 /* C1 to C5 on the first four operands of both ops. */
@@ -64,32 +68,41 @@ static double visible_pairs(const zb_op_view *op) {
   return pairs * (double)q->dims[BATCH] * (double)q->dims[HEADS];
 }
 
+/* Operations a pair beside its products. */
+static double pair_flops(const zb_op_view *op, double without) {
+  return without + (zb_attr_find(&op->attrs, "rate") ? ZB_DRAW_FLOPS : 0);
+}
+
 /* Two products and the softmax. */
 static zb_cost cost(const zb_op_view *op, const zb_shape *results) {
   (void)results;
   double pairs = visible_pairs(op), product = 4 * pairs * (double)op->operands[Q].dims[WIDTH];
-  return (zb_cost){.flops = product + 12 * pairs, .product_flops = product};
+  return (zb_cost){.flops = product + pair_flops(op, 12) * pairs, .product_flops = product};
 }
 
 /* Five products: scores again, dv, dp, dq, dk. */
 static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results) {
   (void)results;
   double pairs = visible_pairs(op), product = 10 * pairs * (double)op->operands[Q].dims[WIDTH];
-  return (zb_cost){.flops = product + 14 * pairs, .product_flops = product};
+  return (zb_cost){.flops = product + pair_flops(op, 14) * pairs, .product_flops = product};
 }
 
 static void grad(zb_gradient *g) {
   bool refused = g->view.operands[MASK].rank >= 0 && g->needs[MASK];
   if (refused)
     zb_op_error_at(g->op, "compile with --no-raise, or freeze what the mask is computed from",
-                   "zb.attention gives no gradient for its mask, but a trained parameter leads to it");
+                   "zb.%s gives no gradient for its mask, but a trained parameter leads to it", g->view.def->name);
   g->b->failed |= refused;
   if (!refused) zb_grad_named(g);
 }
 
 #define ATTENTION_ATTRS                                                                                                \
-  ZB_ATTRS({"scale", ZB_ATTR_FLOAT, false, 0, "factor of the scores: scale = 0.125 : f64"},                            \
-           {"causal", ZB_ATTR_BOOL, true, 0, "key j is visible to query i iff j <= i + tk - tq"})
+  {"scale", ZB_ATTR_FLOAT, false, 0, "factor of the scores: scale = 0.125 : f64"},                                     \
+      {"causal", ZB_ATTR_BOOL, true, 0, "key j is visible to query i iff j <= i + tk - tq"}
+#define GRADIENT_DOC                                                                                                   \
+  " C7: out and dout have the type of q. C8: lse has the shape [batch, heads, tokens] of q and its type (for bf16 "    \
+  "and "                                                                                                               \
+  "f16: f32)."
 #define OPERANDS_DOC                                                                                                   \
   "C1: q, k and v have rank 4. C2: they have one float type. C3: batch and width of q and k are equal. C4: the heads " \
   "of k divide those of q. C5: v has the type of k. C6: the mask has that element type (for bf16 and f16: f32) and "   \
@@ -101,7 +114,7 @@ const zb_op_def zb_op_attention = {
     .doc = OPERANDS_DOC "\n",
     .operands = "q, k, v, mask?",
     .results = "out, lse",
-    .attrs = ATTENTION_ATTRS,
+    .attrs = ZB_ATTRS(ATTENTION_ATTRS),
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .mixed = ZB_MIXED_LOW,
     .full_operands = 1u << MASK,
@@ -110,15 +123,21 @@ const zb_op_def zb_op_attention = {
     .grad = grad,
 };
 
-static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+/* saved: the operand `out`. */
+static zb_result infer_gradients(const zb_op_view *op, int saved, zb_shape *results, zb_op_error *error) {
   const zb_shape *q = &op->operands[Q];
   if (!check_operands(op, error)) return ZB_FAIL;
-  if (!zb_check_same_type(op, OUT, Q, "C7", error) || !zb_check_same_type(op, DOUT, Q, "C7", error)) return ZB_FAIL;
+  if (!zb_check_same_type(op, saved + OUT, Q, "C7", error) || !zb_check_same_type(op, saved + DOUT, Q, "C7", error))
+    return ZB_FAIL;
   zb_shape lse = lse_shape(q);
-  if (!zb_check_type(op, LSE, &lse, "batch, heads and tokens of q", "C8", error)) return ZB_FAIL;
+  if (!zb_check_type(op, saved + LSE, &lse, "batch, heads and tokens of q", "C8", error)) return ZB_FAIL;
   for (int i = 0; i < 3; ++i)
     results[i] = op->operands[i];
   return ZB_OK;
+}
+
+static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  return infer_gradients(op, MASK + 1, results, error);
 }
 
 /* Of bf16 and f16: dq in f32, before it is rounded. Then one f32 a query and head: the sum of dout * out over its
@@ -134,13 +153,56 @@ static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results) {
 const zb_op_def zb_op_attention_grad = {
     ZB_ROW(attention_grad),
     .summary = "Gradients of zb.attention for q, k and v; the mask has none.",
-    .doc = OPERANDS_DOC " C7: out and dout have the type of q. C8: lse has the shape [batch, heads, tokens] of q and "
-                        "its type (for bf16 and f16: f32).\n",
+    .doc = OPERANDS_DOC GRADIENT_DOC "\n",
     .operands = "q, k, v, mask?, out, lse, dout",
     .results = "dq, dk, dv",
-    .attrs = ATTENTION_ATTRS,
+    .attrs = ZB_ATTRS(ATTENTION_ATTRS),
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .infer = infer_grad,
+    .cost = cost_grad,
+    .scratch_bytes = scratch_bytes,
+};
+
+/* ---- With dropout ---- */
+
+static zb_result check_drop(const zb_op_view *op, zb_op_error *error) {
+  return zb_check_counter(op, COUNTER, "C9", error) && zb_check_drop(op, "C9", "C9", error) ? ZB_OK : ZB_FAIL;
+}
+
+static zb_result infer_dropout(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  return infer(op, results, error) && check_drop(op, error) ? ZB_OK : ZB_FAIL;
+}
+
+static zb_result infer_dropout_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  return infer_gradients(op, COUNTER + 1, results, error) && check_drop(op, error) ? ZB_OK : ZB_FAIL;
+}
+
+#define DROP_DOC " C9: counter, rate and op are as in zb.dropout.\n"
+
+const zb_op_def zb_op_attention_dropout = {
+    ZB_ROW(attention_dropout),
+    .summary = "dropout(softmax(scale * q k^T + mask)) v, as zb.attention.",
+    .doc = OPERANDS_DOC DROP_DOC,
+    .operands = "q, k, v, mask?, counter",
+    .results = "out, lse",
+    .attrs = ZB_ATTRS(ATTENTION_ATTRS, ZB_DROP_ATTRS),
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED | ZB_TRAIT_RANDOM,
+    .mixed = ZB_MIXED_LOW,
+    .full_operands = 1u << MASK,
+    .infer = infer_dropout,
+    .cost = cost,
+    .grad = grad,
+};
+
+const zb_op_def zb_op_attention_dropout_grad = {
+    ZB_ROW(attention_dropout_grad),
+    .summary = "Gradients of zb.attention_dropout for q, k and v; the mask has none.",
+    .doc = OPERANDS_DOC GRADIENT_DOC DROP_DOC,
+    .operands = "q, k, v, mask?, counter, out, lse, dout",
+    .results = "dq, dk, dv",
+    .attrs = ZB_ATTRS(ATTENTION_ATTRS, ZB_DROP_ATTRS),
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED | ZB_TRAIT_RANDOM,
+    .infer = infer_dropout_grad,
     .cost = cost_grad,
     .scratch_bytes = scratch_bytes,
 };

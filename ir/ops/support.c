@@ -146,14 +146,20 @@ static int find_operand(const zb_gradient *g, const char *text, int length) {
 
 static bool is_present(const zb_gradient *g, int operand) { return g->view.operands[operand].rank >= 0; }
 
+/* The operand at a place of the row; null: it is absent. In the IR those behind an absent one stand one lower. */
+static MlirValue placed_operand(const zb_gradient *g, int place) {
+  const int optional = zb_op_names_arity(g->view.def->operands).optional;
+  if (!is_present(g, place)) return (MlirValue){NULL};
+  return zb_operand(g->op, place - (optional >= 0 && optional < place && !is_present(g, optional)));
+}
+
 static MlirValue named_value(const zb_gradient *g, const zb_op_name *name) {
   const zb_op_def *def = g->view.def;
   int result = find_name(def->results, name->text, name->length);
   if (result >= 0) return zb_result_value(g->op, result);
   result = find_name(def->results, name->text + 1, name->length - 1);
   if (result >= 0) return g->dout[result];
-  int operand = find_operand(g, name->text, name->length);
-  return is_present(g, operand) ? zb_operand(g->op, operand) : (MlirValue){NULL};
+  return placed_operand(g, find_operand(g, name->text, name->length));
 }
 
 static zb_attr named_attribute(const zb_gradient *g, const zb_op_def *gradient, const zb_attr_def *row) {

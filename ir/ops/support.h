@@ -37,6 +37,16 @@ zb_result zb_check_dtype_attr(const zb_op_view *op, zb_dtype *out, const char *l
 zb_result zb_check_sum_dtype(const zb_op_view *op, zb_dtype operand, zb_dtype *out, const char *label,
                              zb_op_error *error);
 
+/* What random ops have: the operand `counter` (i64 [4]; the label), and of ops that drop the attributes rate and op
+ * (the two labels behind it). */
+zb_result zb_check_counter(const zb_op_view *op, int operand, const char *label, zb_op_error *error);
+zb_result zb_check_drop(const zb_op_view *op, const char *rate_label, const char *op_label, zb_op_error *error);
+/* Operations of a draw and its use: a quarter of a call of Philox. */
+enum { ZB_DRAW_FLOPS = 32 };
+#define ZB_DROP_ATTRS                                                                                                  \
+  {"rate", ZB_ATTR_FLOAT, false, 0, "the share that is dropped: rate = 0.1"},                                          \
+      {"op", ZB_ATTR_INT, false, 0, "which random op of the program it is"}
+
 /* ---- Reading ---- */
 const zb_attr *zb_attr_ints(const zb_op_view *op,
                             const char *name); /* never NULL for a required attribute of a checked op */

@@ -7,10 +7,12 @@
  * tables serve badly, so a block is copied together before it is used. Scores are computed again from q,
  * k and lse, and the row sums of out * dout for each block of keys. Operands in bf16 become f32 when they are copied
  * together, and results are rounded when all is summed: dq of several blocks of keys is summed in the workspace, the
- * only use of it. Tests: test/kernels/fast_attention_test.c, test/kernels/fast_bf16_test.c
+ * only use of it. With dropout, probabilities are multiplied by what their place in [batch, heads, tq, tk] draws, in
+ * both passes. Tests: test/kernels/fast_attention_test.c, test/kernels/fast_bf16_test.c
  */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/bf16.h"
+#include "kernels/cpu/drop.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/sgemm.h"
@@ -55,7 +57,8 @@ typedef struct attention {
   int64_t mask_strides[4];   /* batch, head, query, key */
   const float *lse;
   float scale;
-  bool causal;
+  bool causal, drops;
+  zb_drop drop;   /* where it drops */
   void *out_data; /* forward; as q is */
   float *lse_data;
   void *dq, *dk, *dv; /* gradient; as q is */
@@ -99,6 +102,8 @@ static zb_matrix matrix(const float *data, int64_t row_stride, int64_t column_st
 #define ZB_ISA_BODY "kernels/cpu/attention.c"
 #include "kernels/cpu/isa_each.h"
 
+enum { COUNTER = 4 }; /* of the ops with dropout, behind the mask */
+
 static void attention_init(attention *a, const zb_kernel_call *call) {
   const zb_tensor *q = &call->inputs[0], *k = &call->inputs[1], *mask = zb_call_input(call, 3);
   *a = (attention){.batch = q->shape[0],
@@ -130,23 +135,31 @@ static void over_units(const zb_kernel_call *call, attention *a, int64_t units, 
   zb_parallel_for(call->threads, zb_ceil_div(units, a->unit_count), run, a);
 }
 
-const char *zb_cpu_attention(const zb_kernel_call *call) {
+static const char *attend(const zb_kernel_call *call, bool drops) {
   static const zb_tile_run tiles[] = ZB_ISA_ROW(attention_tile);
   attention a;
   attention_init(&a, call);
+  if (drops) a.drop = zb_drop_of(call, COUNTER);
+  a.drops = drops && a.drop.last != UINT32_MAX;
   a.out_data = call->outputs[0].data;
   a.lse_data = call->outputs[1].data;
   over_units(call, &a, a.batch * a.heads * a.groups, 4 * zb_min64(GROUP, a.tq), tiles[zb_isa()]);
   return NULL;
 }
 
-const char *zb_cpu_attention_grad(const zb_kernel_call *call) {
+const char *zb_cpu_attention(const zb_kernel_call *call) { return attend(call, false); }
+const char *zb_cpu_attention_dropout(const zb_kernel_call *call) { return attend(call, true); }
+
+static const char *attend_gradient(const zb_kernel_call *call, bool drops) {
   static const zb_tile_run tiles[] = ZB_ISA_ROW(attention_grad_tile);
+  const zb_tensor *saved = call->inputs + (drops ? COUNTER + 1 : COUNTER); /* out, lse, dout */
   attention a;
   attention_init(&a, call);
-  a.out = heads_of(&call->inputs[4]);
-  a.lse = call->inputs[5].data;
-  a.dout = heads_of(&call->inputs[6]);
+  if (drops) a.drop = zb_drop_of(call, COUNTER);
+  a.drops = drops && a.drop.last != UINT32_MAX;
+  a.out = heads_of(&saved[0]);
+  a.lse = saved[1].data;
+  a.dout = heads_of(&saved[2]);
   a.dq = call->outputs[0].data;
   a.dk = call->outputs[1].data;
   a.dv = call->outputs[2].data;
@@ -156,6 +169,9 @@ const char *zb_cpu_attention_grad(const zb_kernel_call *call) {
   over_units(call, &a, a.batch * a.kv_heads, 10 * a.heads / zb_max64(1, a.kv_heads) * a.tq, tiles[zb_isa()]);
   return NULL;
 }
+
+const char *zb_cpu_attention_grad(const zb_kernel_call *call) { return attend_gradient(call, false); }
+const char *zb_cpu_attention_dropout_grad(const zb_kernel_call *call) { return attend_gradient(call, true); }
 
 static bool readable(const zb_tensor *x, zb_dtype dtype) {
   return x->rank == 4 && x->dtype == dtype && zb_is_f32_or_bf16(dtype) && (x->strides[3] == 1 || x->shape[3] <= 1);
@@ -175,16 +191,40 @@ bool zb_cpu_attention_matches(const zb_kernel_call *call) {
 }
 
 bool zb_cpu_attention_grad_matches(const zb_kernel_call *call) {
+  const zb_tensor *saved = call->inputs + call->input_count - 3; /* out, lse, dout */
   zb_dtype dtype = call->inputs[0].dtype;
-  if (call->input_count != 7 || !operands_match(call, 0, 3) || !readable(&call->inputs[4], dtype) ||
-      !readable(&call->inputs[6], dtype))
+  if (call->input_count < 7 || !operands_match(call, 0, 3) || !readable(&saved[0], dtype) ||
+      !readable(&saved[2], dtype))
     return false;
   for (int i = 0; i < 3; ++i)
     if (call->outputs[i].dtype != dtype) return false;
-  return call->inputs[5].dtype == ZB_F32 && zb_tensor_contiguous(&call->inputs[5]);
+  return saved[1].dtype == ZB_F32 && zb_tensor_contiguous(&saved[1]);
 }
 
 #else /* ---- Tiles, for one instruction set ---- */
+
+#include "kernels/cpu/vector_random.h"
+
+/* What the shares of query i, of `count` keys from `key` on, are multiplied by: the first lies at what is returned, in
+ * a buffer of whole groups. */
+static const float *ZB_ISA(draw_row)(const attention *a, int64_t batch, int64_t head, int64_t i, int64_t key,
+                                     int64_t count, float buffer[KEYS + 2 * ZB_RANDOM_GROUP]) {
+  int64_t element = ((batch * a->heads + head) * a->tq + i) * a->tk + key, before = element % ZB_RANDOM_GROUP;
+  for (int64_t at = 0; at < before + count; at += ZB_RANDOM_GROUP) {
+    for (int lane = 0; lane < ZB_RANDOM_LANES; lane += V_LANES) {
+      vf factor[4];
+      draw_factors(&a->drop, element - before + at, lane, factor);
+      for (int w = 0; w < 4; ++w)
+        v_store(buffer + at + w * ZB_RANDOM_LANES + lane, factor[w]);
+    }
+  }
+  return buffer + before;
+}
+
+V_INLINE void ZB_ISA(drop_row)(float *row, const float *factors, int64_t count) {
+  for (int64_t j = 0; j < count; j += V_LANES)
+    v_give(row, v_take(row, j, count) * v_take(factors, j, count), j, count);
+}
 
 V_INLINE void ZB_ISA(add_mask)(float *scores, const float *mask, int64_t stride, int64_t count) {
   if (stride == 1) {
@@ -271,6 +311,9 @@ static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int
     const float *mask = mask_row(a, batch, head, first + i, key);
     if (mask) ZB_ISA(add_mask)(row, mask, a->mask_strides[3], visible);
     ZB_ISA(join_row)(row, visible, count, &highest[i], &sum[i], out + i * a->d, a->d);
+    if (!a->drops) continue;
+    float buffer[KEYS + 2 * ZB_RANDOM_GROUP];
+    ZB_ISA(drop_row)(row, ZB_ISA(draw_row)(a, batch, head, first + i, key, visible, buffer), visible);
   }
   product(pack, rows, a->d, count, 1.0f, matrix(scores, stride, 1), matrix(v, a->d, 1), key > 0, out, a->d);
 }
@@ -362,8 +405,11 @@ static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_
     int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
     const float *mask = mask_row(a, batch, head, first + i, key);
     if (mask) ZB_ISA(add_mask)(s->scores + i * stride, mask, a->mask_strides[3], visible);
-    float delta = ZB_ISA(dot)(s->other + i * d, s->dout + i * d, d);
+    float delta = ZB_ISA(dot)(s->other + i * d, s->dout + i * d, d), buffer[KEYS + 2 * ZB_RANDOM_GROUP];
+    const float *factors = a->drops ? ZB_ISA(draw_row)(a, batch, head, first + i, key, visible, buffer) : NULL;
+    if (factors) ZB_ISA(drop_row)(s->dp + i * stride, factors, visible);
     ZB_ISA(grad_row)(s->scores + i * stride, s->dp + i * stride, visible, count, lse[i], delta, a->scale);
+    if (factors) ZB_ISA(drop_row)(s->scores + i * stride, factors, visible);
   }
   if (key > 0) ZB_ISA(copy_rows)(s->other, d, dq, a->heads * d, rows, d);
   product(s->pack, rows, d, count, 1.0f, matrix(s->dp, stride, 1), matrix(s->k, d, 1), key > 0, s->other, d);

@@ -70,6 +70,16 @@ typedef struct zb_rotary_args {
   zb_cuda_dims x_rows, cos_rows, sin_rows; /* the dimensions before it */
 } zb_rotary_args;
 
+/* dropout: dropout.cu. A thread takes a call of Philox, which is four elements. */
+typedef struct zb_dropout_args {
+  void *out;
+  const void *x;
+  const int64_t *counter;
+  int64_t elements, op, threshold;
+  double scale;
+  zb_cuda_dims dims;
+} zb_dropout_args;
+
 /* ---- Moves: move.cu. out[..] = in[..] for two lists of dimensions of equal size ---- */
 
 enum { ZB_MOVE_THREADS = 256 };
@@ -277,6 +287,10 @@ typedef struct zb_attention_args {
   int32_t width, value_width, causal;
   int32_t mask_dtype, lse_dtype;
   float scale;
+  const int64_t *counter; /* read if it drops */
+  int64_t op, threshold;
+  float kept; /* what stays is multiplied by this */
+  int32_t drops;
 } zb_attention_args;
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-enum { Q, K, V, MASK, OUT, LSE, DOUT };
+enum { Q, K, V, MASK, COUNTER /* of the ops with dropout */ };
+enum { OUT, LSE, DOUT };
 
 /* The kernels are made for heads of these widths; narrower ones are padded. */
 static const int padded_widths[] = {64, 128, 256};
@@ -63,6 +64,18 @@ static bool plan(const zb_kernel_call *call, zb_attention_args *args) {
   return zb_cuda_is_float(mask->dtype);
 }
 
+/* Whether the call may drop, and by what: rate, op and the counter behind the mask. */
+static bool plan_drop(const zb_kernel_call *call, zb_attention_args *args) {
+  zb_cuda_drop drop;
+  if (call->input_count <= COUNTER || !zb_cuda_drop_of(call, COUNTER, &drop)) return false;
+  args->counter = drop.counter;
+  args->op = drop.op;
+  args->threshold = drop.threshold;
+  args->kept = (float)drop.scale;
+  args->drops = drop.threshold < INT64_C(1) << 32;
+  return true;
+}
+
 /* ---- On tensor cores ---- */
 
 /* The functions are those of bf16, then f16. */
@@ -92,10 +105,10 @@ static int64_t statistics_bytes(const zb_attention_args *args) {
   return 2 * args->heads * zb_ceil_div(args->queries, ZB_FLASH_ROWS) * ZB_FLASH_ROWS * (int64_t)sizeof(float);
 }
 
-/* The row for a call, or NULL: then it is computed in f32. */
+/* The row for a call, or NULL: then it is computed in f32, as dropout is. */
 static const struct flash_row *flash_row(const zb_attention_args *args, zb_dtype dtype, bool gradient) {
   int wider = args->width > args->value_width ? args->width : args->value_width, row = 0;
-  if (dtype == ZB_F32 || args->width % 8 != 0 || args->value_width % 8 != 0) return NULL;
+  if (dtype == ZB_F32 || args->drops || args->width % 8 != 0 || args->value_width % 8 != 0) return NULL;
   if (!in_eights(&args->q) || !in_eights(&args->k) || !in_eights(&args->v)) return NULL;
   if (!gradient && !in_pairs(args->result)) return NULL;
   if (gradient && (!in_eights(&args->out) || !in_eights(&args->dout) || statistics_bytes(args) > ZB_CUDA_SCRATCH_BYTES))
@@ -180,18 +193,25 @@ static int64_t blocks(int64_t batch, int64_t heads, int64_t tokens) {
   return batch * heads * zb_ceil_div(tokens, ZB_ATTENTION_TILE);
 }
 
-bool zb_cuda_matches_attention(const zb_kernel_call *call) {
+/* `count` operands up to the one behind the mask; drops: with the counter. */
+static bool fits(const zb_kernel_call *call, int count, int results, bool drops, zb_attention_args *args) {
+  return call->input_count <= count && zb_cuda_complete_up_to(call, 3, count, results, false) && plan(call, args) &&
+         (!drops || plan_drop(call, args));
+}
+
+static bool matches(const zb_kernel_call *call, bool drops) {
   zb_attention_args args;
-  if (!zb_cuda_complete_up_to(call, 3, 4, 2, false) || !plan(call, &args)) return false;
+  if (!fits(call, drops ? COUNTER + 1 : COUNTER, 2, drops, &args)) return false;
   const zb_tensor *out = &call->outputs[0], *lse = &call->outputs[1];
   return out->dtype == call->inputs[Q].dtype && zb_cuda_is_float(lse->dtype) &&
          zb_tensor_elements(out) == args.batch * args.queries * args.heads * args.value_width &&
          zb_tensor_elements(lse) == args.batch * args.queries * args.heads;
 }
 
-zb_status zb_cuda_run_attention(const zb_kernel_call *call, zb_cuda_launcher *on) {
+static zb_status run(const zb_kernel_call *call, zb_cuda_launcher *on, bool drops) {
   zb_attention_args args;
   (void)plan(call, &args); /* matches() asked */
+  if (drops) (void)plan_drop(call, &args);
   args.result = call->outputs[0].data;
   args.lse_out = call->outputs[1].data;
   args.lse_dtype = (int32_t)call->outputs[1].dtype;
@@ -203,11 +223,12 @@ zb_status zb_cuda_run_attention(const zb_kernel_call *call, zb_cuda_launcher *on
                          shared_bytes(padded_widths[row], 2, 1, 0), &args);
 }
 
-bool zb_cuda_matches_attention_grad(const zb_kernel_call *call) {
+static bool matches_gradient(const zb_kernel_call *call, bool drops) {
+  const int count = drops ? 8 : 7;
   zb_attention_args args;
-  if (call->input_count != 7 || !zb_cuda_complete_up_to(call, 3, 7, 3, false) || !plan(call, &args)) return false;
-  const zb_tensor *q = &call->inputs[Q], *out = &call->inputs[OUT], *lse = &call->inputs[LSE],
-                  *dout = &call->inputs[DOUT];
+  if (call->input_count != count || !fits(call, count, 3, drops, &args)) return false;
+  const zb_tensor *q = &call->inputs[Q], *saved = call->inputs + count - 3;
+  const zb_tensor *out = &saved[OUT], *lse = &saved[LSE], *dout = &saved[DOUT];
   if (out->rank != 4 || lse->rank != 3 || out->dtype != q->dtype || dout->dtype != q->dtype) return false;
   if (!zb_tensor_same_shape(out, dout) || out->shape[3] != args.value_width || !zb_cuda_is_float(lse->dtype))
     return false;
@@ -216,12 +237,13 @@ bool zb_cuda_matches_attention_grad(const zb_kernel_call *call) {
   return true;
 }
 
-zb_status zb_cuda_run_attention_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
-  const zb_tensor *lse = &call->inputs[LSE];
+static zb_status run_gradient(const zb_kernel_call *call, zb_cuda_launcher *on, bool drops) {
+  const zb_tensor *saved = call->inputs + call->input_count - 3, *lse = &saved[LSE];
   zb_attention_args args;
   (void)plan(call, &args); /* matches() asked */
-  args.out = operand(&call->inputs[OUT]);
-  args.dout = operand(&call->inputs[DOUT]);
+  if (drops) (void)plan_drop(call, &args);
+  args.out = operand(&saved[OUT]);
+  args.dout = operand(&saved[DOUT]);
   args.lse = lse->data;
   args.lse_dtype = (int32_t)lse->dtype;
   memcpy(args.lse_strides, lse->strides, sizeof args.lse_strides);
@@ -238,3 +260,13 @@ zb_status zb_cuda_run_attention_grad(const zb_kernel_call *call, zb_cuda_launche
   return zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].grad_kv, dtype),
                          blocks(args.batch, args.kv_heads, args.keys), 1, ZB_ATTENTION_THREADS, shared, &args);
 }
+
+#define ATTENTION_FUNCTIONS(name, drops)                                                                               \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) { return matches(call, drops); }                             \
+  zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) { return run(call, on, drops); }      \
+  bool zb_cuda_matches_##name##_grad(const zb_kernel_call *call) { return matches_gradient(call, drops); }             \
+  zb_status zb_cuda_run_##name##_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {                              \
+    return run_gradient(call, on, drops);                                                                              \
+  }
+ATTENTION_FUNCTIONS(attention, false)
+ATTENTION_FUNCTIONS(attention_dropout, true)

@@ -9,6 +9,9 @@
  */
 #include "kernels/cuda/device.cuh"
 
+#define ZB_RANDOM_FUNCTION ZB_DEVICE
+#include "runtime/base/random.h"
+
 enum { TILE = ZB_ATTENTION_TILE, LANES = ZB_ATTENTION_THREADS / TILE, SCORES = TILE / LANES };
 
 typedef pack<float, 4> four;
@@ -93,6 +96,14 @@ ZB_DEVICE float score(const zb_attention_args &a, const place &at_, int64_t head
   return value + load_float(a.mask, a.mask_dtype, at_.batch * s[0] + head * s[1] + i * s[2] + j * s[3]);
 }
 
+/* What the share of a pair is multiplied by: a draw for its place in [batch, heads, queries, keys]. */
+ZB_DEVICE float draw(const zb_attention_args &a, const place &at_, int64_t head, int64_t i, int64_t j) {
+  if (!a.drops) return 1;
+  zb_random_stream stream = zb_random_stream_of(a.counter, a.op);
+  int64_t element = ((at_.batch * a.heads + head) * a.queries + i) * a.keys + j;
+  return (int64_t)zb_random_word(&stream, element) < a.threshold ? a.kept : 0;
+}
+
 /* Over the four threads of a row. */
 template <typename F> ZB_DEVICE float over_row(float value, F combine) {
   value = combine(value, __shfl_xor_sync(0xffffffffu, value, 1));
@@ -154,7 +165,8 @@ template <typename T, int D> ZB_DEVICE void attention(const zb_attention_args &a
     for (int s = 0; s < SCORES; ++s) {
       float share = nothing ? 0 : exp(scores[s] - next);
       total += share;
-      m.p.at[p.row][p.lane + LANES * s] = share;
+      int64_t j = key + p.lane + LANES * s;
+      m.p.at[p.row][p.lane + LANES * s] = share == 0 ? 0 : share * draw(a, p, p.head, query, j);
     }
     largest = next;
     __syncthreads();
@@ -201,12 +213,13 @@ ZB_DEVICE void load_statistics(const zb_attention_args &a, const place &p, int64
       query < a.queries ? load_float(a.lse, a.lse_dtype, p.batch * s[0] + head * s[1] + query * s[2]) : -INFINITY;
 }
 
-/* The share of a pair, and the gradient of its scaled product. */
-ZB_DEVICE float pair_gradient(const zb_attention_args &a, float one_score, float lse, float dp, float delta,
-                              float *ds) {
+/* What of the share of a pair meets v, and the gradient of its scaled product. */
+ZB_DEVICE float pair_gradient(const zb_attention_args &a, const place &at_, int64_t head, int64_t i, int64_t j,
+                              float one_score, float lse, float dp, float delta, float *ds) {
   float share = lse == -INFINITY || one_score == -INFINITY ? 0 : exp(one_score - lse);
-  *ds = share == 0 ? 0 : a.scale * share * (dp - delta);
-  return share;
+  float factor = share == 0 ? 0 : draw(a, at_, head, i, j);
+  *ds = share == 0 ? 0 : a.scale * share * (factor * dp - delta);
+  return share * factor;
 }
 
 template <typename T, int D> ZB_DEVICE void attention_grad_q(const zb_attention_args &a) {
@@ -226,7 +239,7 @@ template <typename T, int D> ZB_DEVICE void attention_grad_q(const zb_attention_
     for (int s = 0; s < SCORES; ++s) {
       int j = p.lane + LANES * s;
       float value = score(a, p, p.head, query, key + j, scores[s]);
-      (void)pair_gradient(a, value, m.lse[p.row], dp[s], m.delta[p.row], &m.ds.at[p.row][j]);
+      (void)pair_gradient(a, p, p.head, query, key + j, value, m.lse[p.row], dp[s], m.delta[p.row], &m.ds.at[p.row][j]);
     }
     __syncthreads();
     add_rows<D>(sums, m.ds.at[p.row], m.k, p.lane);
@@ -254,7 +267,8 @@ template <typename T, int D> ZB_DEVICE void attention_grad_kv(const zb_attention
       for (int s = 0; s < SCORES; ++s) {
         int i = p.lane + LANES * s;
         float value = score(a, p, head, first + i, key, scores[s]);
-        m.p.at[p.row][i] = pair_gradient(a, value, m.lse[i], dp[s], m.delta[i], &m.ds.at[p.row][i]);
+        m.p.at[p.row][i] =
+            pair_gradient(a, p, head, first + i, key, value, m.lse[i], dp[s], m.delta[i], &m.ds.at[p.row][i]);
       }
       __syncthreads();
       add_rows<D>(dv, m.p.at[p.row], m.dout, p.lane);

@@ -30,6 +30,16 @@ zb_cuda_function zb_cuda_for_integer(zb_cuda_function i64, zb_dtype dtype);
 /* Given that for f32 of a row that has all six. */
 zb_cuda_function zb_cuda_for_any(zb_cuda_function f32, zb_dtype dtype);
 
+/* ---- Random ops ---- */
+
+/* What ops that drop elements have: attributes rate and op, and the operand `counter`, which must be dense. */
+typedef struct zb_cuda_drop {
+  const int64_t *counter; /* a device address */
+  int64_t op, threshold;
+  double scale;
+} zb_cuda_drop;
+bool zb_cuda_drop_of(const zb_kernel_call *call, int operand, zb_cuda_drop *out); /* dropout.c */
+
 /* ---- Dimensions ---- */
 
 /* The dimensions of `space` in the bit set, as x has them when it is broadcast to space as NumPy does. False where it

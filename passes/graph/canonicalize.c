@@ -8,9 +8,10 @@
  *
  * One walk in program order: operands are in their final form when an op is met, so one walk is enough. Rules are rows
  * of a table by op name; a rule changes its op in place, replaces it, or leaves it. Ops that nobody reads any more are
- * erased at the end. Values keep their bits: x + 0 stays (it turns -0 into +0), x - 0, x * 1 and x / 1 go. Constants
- * are folded only where one rounding of the same operation gives the result (canonicalize_fold.c). Forward ops of a
- * differentiated program stay as they are: gradient ops name them by number (zb.id, zb.of).
+ * erased at the end. Values keep their bits: x + 0 stays (it turns -0 into +0), x - 0, x * 1, x / 1 and dropout of
+ * nothing go. Constants are folded only where one rounding of the same operation gives the result
+ * (canonicalize_fold.c). Forward ops of a differentiated program stay as they are: gradient ops name them by number
+ * (zb.id, zb.of).
  *
  * Tests: test/passes/canonicalize.mlir. */
 
@@ -192,6 +193,11 @@ static zb_outcome double_negation(MlirOperation op) {
   return mlirOperationIsNull(inner) ? ZB_KEPT : replace(op, mlirOperationGetOperand(inner, 0));
 }
 
+/* A rate of 0 keeps every element as it is. */
+static zb_outcome drop_nothing(MlirOperation op) {
+  return zb_get_float(op, "rate", 1) == 0 ? replace(op, mlirOperationGetOperand(op, 0)) : ZB_KEPT;
+}
+
 /* ---- Broadcasting ---- */
 
 /* An operand behind zb.expand goes direct where the op broadcasts by itself to the same result. The row's infer says
@@ -250,6 +256,7 @@ static const struct {
     {"sub", sub_zero},
     {"add", add_zero},
     {"neg", double_negation},
+    {"dropout", drop_nothing},
     {"add", zb_fold_arithmetic},
     {"sub", zb_fold_arithmetic},
     {"mul", zb_fold_arithmetic},

@@ -76,8 +76,13 @@ static const struct {
   const char *op;
   bool (*takes)(const zb_shape *shape, const zb_layout *layout);
 } conditions[] = {
-    {"matmul", takes_matrix},     {"attention", takes_dense_last},   {"attention_grad", takes_dense_last},
-    {"rotary", takes_dense_last}, {"rotary_grad", takes_dense_last},
+    {"matmul", takes_matrix},
+    {"attention", takes_dense_last},
+    {"attention_grad", takes_dense_last},
+    {"rotary", takes_dense_last},
+    {"rotary_grad", takes_dense_last},
+    {"attention_dropout", takes_dense_last},
+    {"attention_dropout_grad", takes_dense_last},
 };
 
 static bool reader_takes(const zb_op_def *def, const zb_shape *shape, const zb_layout *layout) {

@@ -5,11 +5,12 @@
  *   %p = softmax(%s * scale + %mask)       ->    %o, %lse = attention(%qt, %kt, %vt, %mask?) {scale, causal}
  *   %o = matmul(%p, %v)                          transpose(%o) (0, 2, 1, 3)
  *
+ * With matmul(dropout(%p), %v) it becomes one zb.attention_dropout, which drops the same.
  * The transposes meet those of the exporter and cancel, also through a rotary embedding (raise_hoist.c). Taken apart
  * are: the scale before or after the product, on q or on k; a mask that is added or selected by zb.where; key and value
  * heads repeated for groups of query heads; the guard against rows of NaN that PyTorch's exporter writes around the
- * softmax. Not raised: a mask that needs a gradient, probabilities with another reader (dropout, attention maps that
- * are returned), a computed mask that hides by a large finite number: a row that it hides whole sees every key alike,
+ * softmax. Not raised: a mask that needs a gradient, probabilities with another reader (attention maps that are
+ * returned), a computed mask that hides by a large finite number: a row that it hides whole sees every key alike,
  * and lse, of the size of that number, has no room for how many those are. With the guard such a mask was boolean: the
  * exporter writes the least float for what PyTorch takes for -infinity, and PyTorch's row is then zero, as that of
  * zb.attention. */
@@ -30,6 +31,7 @@ typedef struct parts {
   double scale;
   MlirValue mask;        /* added, or null */
   MlirOperation boolean; /* the zb.where that makes it of a boolean one, or null */
+  MlirOperation drop;    /* the zb.dropout of the probabilities, or null */
   bool guarded;          /* a row of NaN becomes zeros */
   bool causal;
 } parts;
@@ -302,13 +304,20 @@ static zb_raised build_attention(const zb_raise *r, const parts *p, const operan
   static const int64_t back[] = {0, 2, 1, 3};
   MlirNamedAttribute mark;
   zb_builder builder = zb_builder_marked(r->root, r->root, &mark);
-  MlirValue operands[4] = {token_major(&builder, q)};
+  MlirValue operands[5] = {token_major(&builder, q)};
   operands[1] = token_major(&builder, k);
   operands[2] = token_major(&builder, v);
   operands[3] = mask_of(&builder, p);
-  zb_attr attrs[] = {zb_float("scale", p->scale), zb_bool("causal", p->causal)};
+  zb_attr attrs[4] = {zb_float("scale", p->scale), zb_bool("causal", p->causal)};
+  const bool drops = !mlirOperationIsNull(p->drop);
+  if (drops) {
+    operands[4] = mlirOperationGetOperand(p->drop, 1);
+    attrs[2] = zb_float("rate", zb_get_float(p->drop, "rate", 0));
+    attrs[3] = zb_int("op", zb_get_i64(p->drop, "op", 0));
+  }
   if (builder.failed) return ZB_RAISED_FAILED;
-  MlirOperation op = zb_build_op(&builder, "attention", operands, mlirValueIsNull(p->mask) ? 3 : 4, attrs, 2, -1);
+  MlirOperation op = zb_build_op(&builder, drops ? "attention_dropout" : "attention", operands, drops ? 5 : 4, attrs,
+                                 drops ? 4 : 2, -1);
   if (builder.failed) return ZB_RAISED_FAILED;
   return zb_raise_finish(&builder, r->root, zb_build_transpose(&builder, mlirOperationGetResult(op, 0), back, AXES));
 }
@@ -317,7 +326,10 @@ zb_raised zb_raise_attention(const zb_raise *r) {
   parts p = {.scale = 1};
   zb_shape q_shape, k_shape, v_shape;
   if (!zb_op_is(r->root, "zb.matmul") || zb_get_flag(r->root, "transpose_lhs")) return ZB_RAISED_NOT;
-  MlirOperation softmax = softmax_of(zb_raise_operand(r, 0), &p.guarded);
+  MlirValue probabilities = zb_raise_operand(r, 0);
+  p.drop = zb_inner(probabilities, "zb.dropout");
+  if (!mlirOperationIsNull(p.drop)) probabilities = mlirOperationGetOperand(p.drop, 0);
+  MlirOperation softmax = softmax_of(probabilities, &p.guarded);
   if (mlirOperationIsNull(softmax)) return ZB_RAISED_NOT;
   if (!zb_value_shape(mlirOperationGetResult(softmax, 0), &p.scores) || p.scores.rank != AXES ||
       zb_get_i64(softmax, "axis", -1) != COLUMNS)

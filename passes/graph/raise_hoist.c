@@ -74,6 +74,7 @@ static bool is_hoistable(const hoist *h, MlirOperation op) {
   zb_shape shape;
   if (!zb_has_trait(def, ZB_TRAIT_PURE) || mlirOperationGetNumResults(op) != 1) return false;
   if (!zb_value_shape(mlirOperationGetResult(op, 0), &shape) || shape.rank != h->rank) return false;
+  if (zb_has_trait(def, ZB_TRAIT_RANDOM)) return false; /* what an element gets is that of its place */
   return zb_has_trait(def, ZB_TRAIT_ELEMENTWISE) || strcmp(def->name, "slice") == 0 || strcmp(def->name, "concat") == 0;
 }
 

@@ -59,10 +59,10 @@ static bool append(char *text, size_t *length, const char *word) {
   return true;
 }
 
-/* Real numbers (a learning rate) do not change what an op takes. */
+/* Real numbers (a learning rate), and which of the random ops it is, do not change what an op takes. */
 static bool append_attr(char *text, size_t *length, const zb_attr *attr) {
   char word[160];
-  if (attr->kind == ZB_ATTR_FLOAT) return true;
+  if (attr->kind == ZB_ATTR_FLOAT || strcmp(attr->name, "op") == 0) return true;
   snprintf(word, sizeof word, " %s=", attr->name);
   if (!append(text, length, word)) return false;
   if (attr->kind == ZB_ATTR_STRING) return append(text, length, attr->s);

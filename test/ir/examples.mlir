@@ -457,6 +457,10 @@ module {
     %r = "zb.cast_grad"(%0) {dtype = "bf16"} : (tensor<4xf32>) -> tensor<4xbf16>
     return
   }
+  func.func @dropout(%0: tensor<2x4xbf16>, %1: tensor<4xi64>) {
+    %r = "zb.dropout"(%0, %1) {rate = 0.1, op = 3 : i64} : (tensor<2x4xbf16>, tensor<4xi64>) -> tensor<2x4xbf16>
+    return
+  }
   func.func @swiglu(%0: tensor<2x4xf32>, %1: tensor<2x4xf32>) {
     %r = "zb.swiglu"(%0, %1) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
     return
@@ -731,6 +735,18 @@ module {
   }
   func.func @layer_norm_grad_no_bias(%0: tensor<2x3x8xf32>, %1: tensor<8xf32>, %2: tensor<2x3x1xf32>, %3: tensor<2x3x1xf32>, %4: tensor<2x3x8xf32>) {
     %r:2 = "zb.layer_norm_grad"(%0, %1, %2, %3, %4) {axis = 2 : i64} : (tensor<2x3x8xf32>, tensor<8xf32>, tensor<2x3x1xf32>, tensor<2x3x1xf32>, tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<8xf32>)
+    return
+  }
+  func.func @attention_dropout(%0: tensor<2x8x4x16xf32>, %1: tensor<2x6x2x16xf32>, %2: tensor<2x6x2x16xf32>, %3: tensor<2x1x8x6xf32>, %4: tensor<4xi64>) {
+    %r:2 = "zb.attention_dropout"(%0, %1, %2, %3, %4) {causal = true, op = 3 : i64, rate = 1.000000e-01 : f64, scale = 2.500000e-01 : f64} : (tensor<2x8x4x16xf32>, tensor<2x6x2x16xf32>, tensor<2x6x2x16xf32>, tensor<2x1x8x6xf32>, tensor<4xi64>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+    return
+  }
+  func.func @attention_dropout_grad(%0: tensor<2x8x4x16xf32>, %1: tensor<2x6x2x16xf32>, %2: tensor<2x6x2x16xf32>, %3: tensor<2x1x8x6xf32>, %4: tensor<4xi64>, %5: tensor<2x8x4x16xf32>, %6: tensor<2x4x8xf32>, %7: tensor<2x8x4x16xf32>) {
+    %r:3 = "zb.attention_dropout_grad"(%0, %1, %2, %3, %4, %5, %6, %7) {causal = true, op = 3 : i64, rate = 1.000000e-01 : f64, scale = 2.500000e-01 : f64} : (tensor<2x8x4x16xf32>, tensor<2x6x2x16xf32>, tensor<2x6x2x16xf32>, tensor<2x1x8x6xf32>, tensor<4xi64>, tensor<2x8x4x16xf32>, tensor<2x4x8xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x6x2x16xf32>, tensor<2x6x2x16xf32>)
+    return
+  }
+  func.func @attention_dropout_grad_no_mask(%0: tensor<2x8x4x16xf32>, %1: tensor<2x6x2x16xf32>, %2: tensor<2x6x2x16xf32>, %4: tensor<4xi64>, %5: tensor<2x8x4x16xf32>, %6: tensor<2x4x8xf32>, %7: tensor<2x8x4x16xf32>) {
+    %r:3 = "zb.attention_dropout_grad"(%0, %1, %2, %4, %5, %6, %7) {op = 3 : i64, rate = 1.000000e-01 : f64, scale = 0.25 : f64} : (tensor<2x8x4x16xf32>, tensor<2x6x2x16xf32>, tensor<2x6x2x16xf32>, tensor<4xi64>, tensor<2x8x4x16xf32>, tensor<2x4x8xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x6x2x16xf32>, tensor<2x6x2x16xf32>)
     return
   }
   func.func @attention_no_mask(%0: tensor<2x8x4x16xf32>, %1: tensor<2x6x2x16xf32>, %2: tensor<2x6x2x16xf32>) {

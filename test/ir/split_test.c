@@ -108,6 +108,8 @@ static const gradient_case cases[] = {
     {"where", {TRUTH("4x2x3"), N("3"), N("2x1")}, {{0}}, 0},
     {"cast", {N("2x3")}, {STRING("dtype", "f64")}, 0},
 
+    {"dropout", {N("5x7"), INDEX("4", 5)}, {FLOAT("rate", 0.4), INT("op", 3)}, 0},
+
     {"swiglu", {N("2x3"), N("2x3")}, {{0}}, 0},
     {"rotary", {N("2x3x2x4"), FIXED("1x3x1x4"), FIXED("1x3x1x4")}, {{0}}, 0},
     {"rotary", {N("2x3x6"), FIXED("6"), FIXED("6")}, {{0}}, 0},
@@ -172,6 +174,10 @@ static const gradient_case cases[] = {
     {"nll_loss", {N("4x5"), INDEX("4", 5)}, {STRING("reduction", "mean"), INT("ignore_index", 2)}, 0},
 
     {"attention", {N("1x3x2x4"), N("1x3x2x4"), N("1x3x2x4")}, {FLOAT("scale", 0.5), BOOL("causal")}, 0},
+    {"attention_dropout",
+     {N("2x3x2x4"), N("2x3x2x4"), N("2x3x2x4"), INDEX("4", 5)},
+     {FLOAT("scale", 0.5), BOOL("causal"), FLOAT("rate", 0.3), INT("op", 2)},
+     0},
     {"attention", {N("2x2x4x2"), N("2x3x2x2"), N("2x3x2x2"), FIXED("2x1x2x3")}, {FLOAT("scale", 0.7)}, 0},
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };

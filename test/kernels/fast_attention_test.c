@@ -1,5 +1,5 @@
 /* Attention on the CPU against the reference: blocks of queries and keys, grouped heads, causality, masks, strides,
- * gradients. */
+ * gradients; with dropout and without. */
 #include "test/kernels/fast.h"
 
 typedef struct sizes {
@@ -33,14 +33,24 @@ static void make_operands(fast_call *c, const sizes *s) {
   fast_bool(c, "causal", s->causal);
 }
 
-static void check_attention(sizes s) {
-  fast_call c = {.op = "attention"}, g = {.op = "attention_grad"};
+static void drop(fast_call *c) {
+  static const int64_t counter[] = {99, 7, 3, 0};
+  fast_input(c, fast_tensor(ZB_I64, FAST_SHAPE(4)));
+  memcpy(c->inputs[4].data, counter, sizeof counter);
+  fast_float(c, "rate", 0.2);
+  fast_int(c, "op", 11);
+}
+
+static void check_one(sizes s, bool drops) {
+  fast_call c = {.op = drops ? "attention_dropout" : "attention"};
+  fast_call g = {.op = drops ? "attention_dropout_grad" : "attention_grad"};
   make_operands(&c, &s);
+  if (drops) drop(&c);
   fast_output(&c, fast_tensor(ZB_F32, FAST_SHAPE(s.batch, s.tq, s.heads, s.d)));
   fast_output(&c, fast_tensor(ZB_F32, FAST_SHAPE(s.batch, s.heads, s.tq)));
   fast_check(&c, 3e-6f, 3e-6f);
   fast_results forward = fast_run(&c, true, NULL);
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < c.input_count; ++i)
     fast_input(&g, c.inputs[i]);
   fast_input(&g, forward.tensor[0]);
   fast_input(&g, forward.tensor[1]);
@@ -50,9 +60,14 @@ static void check_attention(sizes s) {
   memcpy(g.attrs, c.attrs, sizeof g.attrs);
   g.attr_count = c.attr_count;
   fast_check(&g, 2e-5f, 1e-5f);
-  fast_free(&g, 0x3f);
+  fast_free(&g, drops ? 0x7f : 0x3f);
   fast_results_free(&forward);
   fast_free(&c, s.packed ? 6 : 0);
+}
+
+static void check_attention(sizes s) {
+  check_one(s, false);
+  check_one(s, true);
 }
 
 static void test_sizes(void) {

@@ -12,7 +12,7 @@
 #include "test/suite.h"
 #include "zb/kernel.h"
 
-enum { OPERANDS_MAX = 8, RESULTS_MAX = 3, ELEMENTS_MAX = 256 };
+enum { OPERANDS_MAX = 8, FORWARD_MAX = 5, RESULTS_MAX = 3, ATTRS_MAX = 5, ELEMENTS_MAX = 256 };
 
 /* ---- The gradient ops that need a row ---- */
 
@@ -45,8 +45,8 @@ typedef struct row {
   const char *
       operands; /* of the gradient op: x2 = operand 2 of forward, y0 = its result 0, d = gradient of y0, "-" = absent */
   int by[RESULTS_MAX]; /* result k of the gradient op is the gradient of operand by[k]; -1 ends */
-  shape inputs[4], results[RESULTS_MAX];
-  zb_attr attrs[4]; /* ends with a row without a name */
+  shape inputs[FORWARD_MAX], results[RESULTS_MAX];
+  zb_attr attrs[ATTRS_MAX]; /* ends with a row without a name */
 } row;
 
 #define REAL(low, high, ...)                                                                                           \
@@ -76,7 +76,15 @@ typedef struct row {
    {0, 1, 2},                                                                                                          \
    {REAL(-1, 1, b, tq, heads, d), REAL(-1, 1, b, tk, kv_heads, d), REAL(-1, 1, b, tk, kv_heads, d), mask},             \
    {RESULT(b, tq, heads, d), RESULT(b, heads, tq)},                                                                    \
-   {FLOAT("scale", 0.6), BOOL("causal", is_causal)}},
+   {FLOAT("scale", 0.6), BOOL("causal", is_causal)}},                                                                  \
+      {"attention_dropout",                                                                                            \
+       "attention_dropout_grad",                                                                                       \
+       "x0 x1 x2 x3 x4 y0 y1 d",                                                                                       \
+       {0, 1, 2},                                                                                                      \
+       {REAL(-1, 1, b, tq, heads, d), REAL(-1, 1, b, tk, kv_heads, d), REAL(-1, 1, b, tk, kv_heads, d), mask,          \
+        INDEX(0, 9, 4)},                                                                                               \
+       {RESULT(b, tq, heads, d), RESULT(b, heads, tq)},                                                                \
+       {FLOAT("scale", 0.6), BOOL("causal", is_causal), FLOAT("rate", 0.4), INT("op", 3)}},
 #define LOSS(reduction, result)                                                                                        \
   {"cross_entropy",                                                                                                    \
    "cross_entropy_grad",                                                                                               \
@@ -198,9 +206,9 @@ typedef struct buffers {
 
 typedef struct run {
   const row *row;
-  buffers inputs[4], results[RESULTS_MAX], gradients[RESULTS_MAX];
+  buffers inputs[FORWARD_MAX], results[RESULTS_MAX], gradients[RESULTS_MAX];
   double weights[ELEMENTS_MAX];
-  zb_tensor x[4], y[RESULTS_MAX], d;
+  zb_tensor x[FORWARD_MAX], y[RESULTS_MAX], d;
   int input_count, result_count, attr_count;
 } run;
 
@@ -236,7 +244,7 @@ static void start(run *r, const row *one, uint64_t seed) {
   *r = (run){.row = one};
   /* Operands up to the last present one, with absent ones between; attention has four places. */
   r->input_count = strcmp(one->forward, "attention") == 0 ? 4 : 0;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < FORWARD_MAX; ++i) {
     r->x[i] = tensor_of(&one->inputs[i], &r->inputs[i]);
     if (one->inputs[i].present && r->input_count <= i) r->input_count = i + 1;
     for (int64_t k = 0; one->inputs[i].present && k < elements_of(&r->x[i]); ++k) {
@@ -253,7 +261,7 @@ static void start(run *r, const row *one, uint64_t seed) {
     r->weights[i] = next_number(&seed, -1, 1);
   r->d = r->y[0];
   r->d.data = r->weights;
-  while (r->attr_count < 4 && one->attrs[r->attr_count].name)
+  while (r->attr_count < ATTRS_MAX && one->attrs[r->attr_count].name)
     ++r->attr_count;
 }
 

@@ -27,6 +27,9 @@ import onnxruntime
 import torch
 from onnx import helper
 
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "tools"))
+import random_words  # noqa: E402
+
 F32, F64, I64, I32, BOOL, F16, BF16 = (np.dtype(t) for t in ("f4", "f8", "i8", "i4", "?", "f2", ml_dtypes.bfloat16))
 STORED = {F32: "F32", F64: "F64", I64: "I64", I32: "I32", BOOL: "BOOL", F16: "F16", BF16: "BF16"}
 SHORT = {F32: "f32", F64: "f64", I64: "i64", I32: "i32", BOOL: "i1", F16: "f16", BF16: "bf16"}
@@ -1082,8 +1085,9 @@ def visible(tq, tk):
     return torch.arange(tk) <= torch.arange(tq)[:, None] + (tk - tq)
 
 
-def attention64(q, k, v, mask, scale, causal):
-    """Out and the log of the sum of a row; PyTorch's own attention computes out, rows that see nothing are set to 0."""
+def attention64(q, k, v, mask, scale, causal, factor=1.0):
+    """Out and the log of the sum of a row; PyTorch's own attention computes out, rows that see nothing are set to 0.
+    factor: what probabilities are multiplied by."""
     q, k, v = (t.transpose(1, 2) for t in (q, k, v))
     group = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
@@ -1093,7 +1097,10 @@ def attention64(q, k, v, mask, scale, causal):
     if causal:
         bias = bias.masked_fill(~visible(q.shape[2], k.shape[2]), -INF)
     blind = (bias == -INF).all(-1, keepdim=True)
-    out = T.nn.functional.scaled_dot_product_attention(q, k, v, bias.masked_fill(blind, 0), scale=scale)
+    if isinstance(factor, float):
+        out = T.nn.functional.scaled_dot_product_attention(q, k, v, bias.masked_fill(blind, 0), scale=scale)
+    else:
+        out = (torch.softmax(scale * q @ k.transpose(2, 3) + bias.masked_fill(blind, 0), -1) * factor) @ v
     out = out.masked_fill(blind, 0)
     lse = torch.logsumexp(scale * q @ k.transpose(2, 3) + bias, -1)
     return out.transpose(1, 2), lse
@@ -1565,6 +1572,85 @@ def fused():
     residual_norms()
 
 
+def dropouts():
+    """The words are those of tools/random_words.py, which must give the published answers of Philox first."""
+    global random
+    random = np.random.Generator(np.random.PCG64(20261123))
+    answer = random_words.philox([np.uint64([word]) for word in (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)],
+                                 (0xA4093822, 0x299F31D0))
+    assert [int(word[0]) for word in answer] == [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1]
+    tolerance("dropout", *EXACT)
+
+    def one(title, x, rate, place, op):
+        seed, step, micro_batch = place
+        factor = np.where(random_words.stays(x.shape, rate, seed % 2**64, step, micro_batch, op), 1 / (1 - rate), 0)
+        with np.errstate(invalid="ignore"):  # infinity * 0
+            want = (x.astype(F32) * factor.astype(F32)).astype(x.dtype)
+        case("dropout", title, [x, np.array([*place, 0], I64)], [want], {"rate": rate, "op": op})
+
+    one("rank 0", real(), 0.5, (1, 0, 0), 0)
+    one("a row", real(17), 0.1, (1, 2, 3), 4)
+    one("groups", real(3, 5, 29), 0.3, (1, 2, 3), 4)
+    one("another op", real(3, 5, 29), 0.3, (1, 2, 3), 5)
+    one("another micro-batch", real(3, 5, 29), 0.3, (1, 2, 4), 4)
+    one("another step", real(3, 5, 29), 0.3, (1, 3, 3), 4)
+    one("another seed", real(3, 5, 29), 0.3, (2, 2, 3), 4)
+    one("ends of the fields", real(130), 0.7, (-1, 2**40 - 1, 2**24 - 1), 2**20 - 1)
+    one("nothing", real(70), 0.0, (5, 6, 7), 8)
+    one("no elements", real(0, 3), 0.5, (1, 0, 0), 0)
+    one("transposed", real(9, 5, 4).T, 0.4, (1, 2, 3), 4)
+    one("expanded", np.broadcast_to(real(3, 1), (2, 3, 40)), 0.4, (1, 2, 3), 4)
+    one("spaced", real(4, 50)[:, ::2], 0.4, (1, 2, 3), 4)
+    one("special values", np.array([INF, -INF, 0, -0.0, 1e38, 1e-40] * 8, F32), 0.5, (1, 2, 3), 4)
+    one("bf16", real(3, 43).astype(BF16), 0.1, (1, 2, 3), 4)
+    one("f16", real(3, 43).astype(F16), 0.1, (1, 2, 3), 4)
+    one("large", real(3, 7001), 0.1, (1, 2, 3), 4)
+    attention_dropouts()
+
+
+def attention_dropouts():
+    tolerance("attention_dropout", *SUMS)
+    # A row that sees one key: its gradient is 0, but out is v / (1 - rate), which is rounded.
+    tolerance("attention_dropout_grad", (2e-6, 4e-6, 1e-7), (2e-5, 1e-5, 3e-7))
+    place, op, rate = (1, 2, 3), 4, 0.3
+    counter = np.array([*place, 0], I64)
+
+    def one(title, q, k, v, mask, causal):
+        attrs = {"scale": 0.3, "causal": causal, "rate": rate, "op": op}
+        (batch, tq, heads, _), tk = q.shape, k.shape[1]
+        stays = random_words.stays((batch, heads, tq, tk), rate, *place, op)
+        factor = torch.from_numpy(np.where(stays, 1 / (1 - rate), 0))
+        out, lse = attention64(wide(q), wide(k), wide(v), mask, 0.3, causal, factor)
+        case("attention_dropout", title, [q, k, v, mask, counter], [narrow(out), narrow(lse)], attrs)
+        dout = real(*q.shape)
+        grads = gradients(lambda a, b, c: attention64(a, b, c, mask, 0.3, causal, factor)[0], [q, k, v], dout)
+        case("attention_dropout_grad", title, [q, k, v, mask, counter, narrow(out), narrow(lse), dout], grads, attrs)
+
+    for batch, tq, tk, heads, kv_heads, width in ((1, 1, 1, 1, 1, 2), (2, 3, 3, 2, 2, 4), (1, 5, 7, 4, 2, 3),
+                                                  (2, 2, 70, 2, 1, 4)):
+        for causal in (False, True):
+            for masked in (None, (batch, heads, tq, tk)):
+                q = real(batch, tq, heads, width)
+                k, v = real(batch, tk, kv_heads, width), real(batch, tk, kv_heads, width)
+                mask = None if masked is None else real(*masked)
+                if masked:
+                    mask[random.uniform(size=masked) < 0.3] = -INF
+                one(f"{(batch, tq, tk, heads, kv_heads, width)} mask {masked} causal {causal}", q, k, v, mask, causal)
+    for batch, tq, tk, heads, kv_heads, width in ((2, 37, 37, 4, 2, 16), (1, 19, 67, 3, 1, 24),
+                                                  (1, 131, 600, 2, 1, 40)):
+        for causal in (False, True):
+            q, k, v = R(batch, tq, heads, width), R(batch, tk, kv_heads, width), R(batch, tk, kv_heads, width)
+            key = R(4, dtype="i64", low=0, high=9)
+            attrs = {"scale": width**-0.5, "causal": causal, "rate": 0.1, "op": 2}
+            text = f"large {(batch, tq, tk, heads, kv_heads, width)} {causal}"
+            random_case("attention_dropout", text, [q, k, v, None, key],
+                        [O(batch, tq, heads, width), O(batch, heads, tq)], attrs)
+            saved = [result_of("attention_dropout", [0, 1, 2, 3, 4], i) for i in range(2)]
+            gradients_of = [O(batch, tq, heads, width), O(batch, tk, kv_heads, width), O(batch, tk, kv_heads, width)]
+            random_case("attention_dropout_grad", text, [q, k, v, None, key] + saved + [R(batch, tq, heads, width)],
+                        gradients_of, attrs)
+
+
 # ---- Files ---------------------------------------------------------------------------------------
 
 
@@ -1590,7 +1676,7 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
-                 losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums):
+                 losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, dropouts):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

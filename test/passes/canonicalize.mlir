@@ -190,3 +190,15 @@ func.func @split_keys(%k: tensor<6x6x4xf32> {zb.input = "k"}) -> tensor<6x2x12xf
   %c = "zb.reshape"(%b) {shape = array<i64: 6, 2, 12>} : (tensor<6x4x6xf32>) -> tensor<6x2x12xf32>
   return %c : tensor<6x2x12xf32>
 }
+
+// -----
+
+// Dropout of nothing goes; that of something stays.
+// CHECK-LABEL: func.func @dropout
+// CHECK-NEXT: %[[D:.*]] = "zb.dropout"(%arg0, %arg1) {op = 1 : i64
+// CHECK-NEXT: return %[[D]]
+func.func @dropout(%x: tensor<4xf32> {zb.input = "x"}, %c: tensor<4xi64> {zb.input = "zb.counter"}) -> tensor<4xf32> {
+  %a = "zb.dropout"(%x, %c) {rate = 0.0, op = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %b = "zb.dropout"(%a, %c) {rate = 0.5, op = 1 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return %b : tensor<4xf32>
+}

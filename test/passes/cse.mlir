@@ -74,3 +74,17 @@ func.func @marks(%x: tensor<4xf32> {zb.input = "x"})
   %e = "foreign.noise"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %a, %b, %c, %d, %e : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Two dropouts of one value draw two masks; they are one op only with one number and one rate.
+// CHECK-LABEL: func.func @dropout
+// CHECK-NEXT: %[[A:.*]] = "zb.dropout"(%arg0, %arg1) {op = 0 : i64
+// CHECK-NEXT: %[[B:.*]] = "zb.dropout"(%arg0, %arg1) {op = 1 : i64
+// CHECK-NEXT: return %[[A]], %[[B]], %[[A]]
+func.func @dropout(%x: tensor<4xf32> {zb.input = "x"}, %k: tensor<4xi64> {zb.input = "zb.counter"}) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %a = "zb.dropout"(%x, %k) {rate = 0.5, op = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %b = "zb.dropout"(%x, %k) {rate = 0.5, op = 1 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
+  %c = "zb.dropout"(%x, %k) {rate = 0.5, op = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

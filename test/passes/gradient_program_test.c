@@ -24,10 +24,10 @@ typedef struct program {
 } program;
 
 static const program programs[] = {
-    {"mlp", 8},   /* e: gather and two products; w; b twice; s; p */
-    {"block", 7}, /* one a parameter */
-    {"odd", 5},   /* w; u and c: the product and the penalty */
-    {"alone", 1},
+    {"mlp", 8},                   /* e: gather and two products; w; b twice; s; p */
+    {"block", 7},                 /* one a parameter */
+    {"odd", 5},                   /* w; u and c: the product and the penalty */
+    {"alone", 1}, {"dropped", 2}, /* w, whose copy is no chain: what stays of it is drawn; b */
 };
 enum { PROGRAM_COUNT = sizeof programs / sizeof programs[0] };
 

@@ -218,3 +218,41 @@ func.func @hides_by_number(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<
   %o3 = "zb.matmul"(%p3, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
   return %o, %o2, %o3 : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>
 }
+
+// -----
+
+// Dropout of the probabilities: one op that drops the same, with a mask and without. What an element draws is that of its place, so no
+// transpose moves past a dropout of q. A dropout that somebody else reads, too, stays.
+// CHECK-LABEL: func.func @dropped
+// CHECK: "zb.attention_dropout"(%{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}}, %arg3) {op = 0 : i64, rate = 1.000000e-01 : f64, scale = 5.000000e-01 : f64}
+// CHECK-NOT: zb.softmax
+// CHECK: %[[T:.*]] = "zb.transpose"(%arg2)
+// CHECK: %[[D:.*]] = "zb.dropout"(%[[T]], %arg3) {op = 1
+// CHECK: %[[B:.*]] = "zb.transpose"(%[[D]])
+// CHECK: "zb.attention_dropout"(%[[B]], %{{[0-9]+}}, %{{[0-9]+}}, %arg4, %arg3) {op = 2
+// CHECK: "zb.softmax"
+// CHECK: "zb.dropout"({{.*}}) {op = 3
+// CHECK: "zb.matmul"
+func.func @dropped(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<2x3x5x4xf32> {zb.input = "k"},
+                   %r: tensor<2x5x3x4xf32> {zb.input = "r"}, %c: tensor<4xi64> {zb.input = "zb.counter"},
+                   %mask: tensor<2x1x5x5xf32> {zb.input = "mask"})
+    -> (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x5xf32>) {
+  %half = "zb.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %s0 = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %s = "zb.mul"(%s0, %half) : (tensor<2x3x5x5xf32>, tensor<f32>) -> tensor<2x3x5x5xf32>
+  %p = "zb.softmax"(%s) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %d = "zb.dropout"(%p, %c) {rate = 0.1, op = 0 : i64} : (tensor<2x3x5x5xf32>, tensor<4xi64>) -> tensor<2x3x5x5xf32>
+  %o = "zb.matmul"(%d, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %t = "zb.transpose"(%r) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>
+  %e = "zb.dropout"(%t, %c) {rate = 0.1, op = 1 : i64} : (tensor<2x3x5x4xf32>, tensor<4xi64>) -> tensor<2x3x5x4xf32>
+  %s2 = "zb.matmul"(%e, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %m2 = "zb.add"(%s2, %mask) : (tensor<2x3x5x5xf32>, tensor<2x1x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %p2 = "zb.softmax"(%m2) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %d2 = "zb.dropout"(%p2, %c) {rate = 0.1, op = 2 : i64} : (tensor<2x3x5x5xf32>, tensor<4xi64>) -> tensor<2x3x5x5xf32>
+  %o2 = "zb.matmul"(%d2, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %s3 = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %p3 = "zb.softmax"(%s3) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %d3 = "zb.dropout"(%p3, %c) {rate = 0.1, op = 3 : i64} : (tensor<2x3x5x5xf32>, tensor<4xi64>) -> tensor<2x3x5x5xf32>
+  %o3 = "zb.matmul"(%d3, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  return %o, %o2, %o3, %d3 : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x5xf32>
+}

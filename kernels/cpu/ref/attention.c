@@ -1,4 +1,5 @@
-/* Attention, token-major, with grouped key/value heads, an added mask and the causal limit; and its gradient.
+/* Attention, token-major, with grouped key/value heads, an added mask and the causal limit; and its gradient. With
+ * dropout: what of a probability meets v is that of the element of the matrix [batch, heads, tq, tk].
  *
  * Nothing of size tq x tk is stored: a score is computed again where it is needed. Results are made in blocks of
  * columns whose sums live on the stack, so that no workspace is needed. */
@@ -13,7 +14,8 @@ typedef struct attention {
   int64_t batch, queries, keys, heads, kv_heads, group, width, value_width;
   int64_t mask_strides[4]; /* over [batch, heads, tq, tk] */
   double scale;
-  bool causal;
+  bool causal, drops;
+  zb_ref_drop drop; /* where it drops */
 } attention;
 
 static int64_t at(const zb_tensor *t, int64_t b, int64_t token, int64_t head, int64_t column) {
@@ -45,6 +47,11 @@ static const char *start_attention(const zb_kernel_call *call, attention *a) {
   if (!zb_ref_walk_add(&walk, mask)) return "the mask cannot be broadcast to [batch, heads, tq, tk]";
   memcpy(a->mask_strides, walk.strides[1], sizeof a->mask_strides);
   return NULL;
+}
+
+/* What the share of a pair is multiplied by. */
+static double factor(const attention *a, int64_t b, int64_t h, int64_t i, int64_t j) {
+  return a->drops ? zb_ref_drop_factor(&a->drop, ((b * a->heads + h) * a->queries + i) * a->keys + j) : 1;
 }
 
 /* scale * q.k + mask, or -infinity where key j is hidden from query i. */
@@ -87,7 +94,7 @@ static void attend_row(const attention *a, int64_t b, int64_t h, int64_t i, doub
     int64_t count = block_size(begin, a->value_width);
     double sums[BLOCK] = {0};
     for (int64_t j = 0; j < a->keys; ++j) {
-      double p = share(score(a, b, h, i, j), lse);
+      double p = share(score(a, b, h, i, j), lse) * factor(a, b, h, i, j);
       for (int64_t c = 0; c < count; ++c)
         sums[c] += p * zb_ref_get(a->v, at(a->v, b, j, h / a->group, begin + c));
     }
@@ -95,10 +102,16 @@ static void attend_row(const attention *a, int64_t b, int64_t h, int64_t i, doub
   }
 }
 
-const char *zb_ref_attention(const zb_kernel_call *call) {
+static const char *start_drop(const zb_kernel_call *call, attention *a) {
+  a->drops = true;
+  return zb_ref_drop_of(call, 4, &a->drop);
+}
+
+static const char *attend(const zb_kernel_call *call, bool drops) {
   ZB_REF_TRY(zb_ref_check(call, 3, 2, false));
   attention a;
   ZB_REF_TRY(start_attention(call, &a));
+  if (drops) ZB_REF_TRY(start_drop(call, &a));
   const zb_tensor *out = &call->outputs[0], *lse = &call->outputs[1];
   const zb_tensor rows = {.rank = 4, .shape = {a.batch, a.queries, a.heads, a.value_width}};
   const zb_tensor sums = {.rank = 3, .shape = {a.batch, a.heads, a.queries}};
@@ -115,8 +128,11 @@ const char *zb_ref_attention(const zb_kernel_call *call) {
   return NULL;
 }
 
-/* ---- Gradient. With p = exp(score - lse), dp = dout.v and delta = dout.out of the row:
- *      ds = p * (dp - delta); dq = scale * sum_j ds k; dk = scale * sum_i ds q; dv = sum_i p dout. ---- */
+const char *zb_ref_attention(const zb_kernel_call *call) { return attend(call, false); }
+const char *zb_ref_attention_dropout(const zb_kernel_call *call) { return attend(call, true); }
+
+/* ---- Gradient. With p = exp(score - lse), f the factor of the pair, dp = dout.v and delta = dout.out of the row:
+ *      ds = p * (f dp - delta); dq = scale * sum_j ds k; dk = scale * sum_i ds q; dv = sum_i f p dout. ---- */
 
 typedef struct attention_gradient {
   attention a;
@@ -130,17 +146,18 @@ static double dot_rows(const zb_tensor *x, int64_t from_x, const zb_tensor *y, i
   return total;
 }
 
-/* p of one pair and, where ds is asked for, its score's gradient. */
+/* f p of one pair and, where ds is asked for, its score's gradient. */
 static double pair_gradient(const attention_gradient *g, int64_t b, int64_t h, int64_t i, int64_t j, double *ds) {
   const attention *a = &g->a;
   const int64_t *s = g->lse->strides;
   double p = share(score(a, b, h, i, j), zb_ref_get(g->lse, b * s[0] + h * s[1] + i * s[2]));
-  if (!ds) return p;
+  double f = factor(a, b, h, i, j);
+  if (!ds) return f * p;
   int64_t from = at(g->dout, b, i, h, 0);
   double dp = dot_rows(g->dout, from, a->v, at(a->v, b, j, h / a->group, 0), a->value_width);
   double delta = dot_rows(g->dout, from, g->out, at(g->out, b, i, h, 0), a->value_width);
-  *ds = p == 0 ? 0 : p * (dp - delta);
-  return p;
+  *ds = p == 0 ? 0 : p * (f * dp - delta);
+  return f * p;
 }
 
 static void query_gradient(const attention_gradient *g, int64_t b, int64_t h, int64_t i, const zb_tensor *dq) {
@@ -176,12 +193,16 @@ static void key_gradient(const attention_gradient *g, int64_t b, int64_t kv_head
   }
 }
 
-const char *zb_ref_attention_grad(const zb_kernel_call *call) {
-  if (call->input_count != 7)
-    return "attention_grad takes seven operands: q, k, v, mask (may be absent), out, lse, dout";
+static const char *attend_gradient(const zb_kernel_call *call, bool drops) {
+  const int first = drops ? 5 : 4;
+  if (call->input_count != first + 3)
+    return drops ? "attention_dropout_grad takes eight operands: q, k, v, mask (may be absent), counter, out, lse, dout"
+                 : "attention_grad takes seven operands: q, k, v, mask (may be absent), out, lse, dout";
   ZB_REF_TRY(zb_ref_check(call, 3, 3, false));
-  attention_gradient g = {.out = &call->inputs[4], .lse = &call->inputs[5], .dout = &call->inputs[6]};
+  attention_gradient g = {
+      .out = &call->inputs[first], .lse = &call->inputs[first + 1], .dout = &call->inputs[first + 2]};
   ZB_REF_TRY(start_attention(call, &g.a));
+  if (drops) ZB_REF_TRY(start_drop(call, &g.a));
   const attention *a = &g.a;
   const zb_tensor rows = {.rank = 4, .shape = {a->batch, a->queries, a->heads, a->value_width}};
   const zb_tensor sums = {.rank = 3, .shape = {a->batch, a->heads, a->queries}};
@@ -205,3 +226,6 @@ const char *zb_ref_attention_grad(const zb_kernel_call *call) {
   }
   return NULL;
 }
+
+const char *zb_ref_attention_grad(const zb_kernel_call *call) { return attend_gradient(call, false); }
+const char *zb_ref_attention_dropout_grad(const zb_kernel_call *call) { return attend_gradient(call, true); }

@@ -16,6 +16,7 @@
 #define ZB_KERNELS_CPU_REF_H
 
 #include "kernels/call.h"
+#include "runtime/base/random.h"
 
 #include <string.h>
 
@@ -154,6 +155,19 @@ static inline void zb_ref_put(const zb_tensor *tensor, int64_t element, double v
 const char *zb_ref_check(const zb_kernel_call *call, int inputs, int outputs, bool accumulates);
 /* An array attribute; *count gets its length, 0 when it is absent. */
 const int64_t *zb_ref_ints(const zb_kernel_call *call, const char *name, int *count);
+
+/* What ops that drop elements have: attributes rate and op, and the operand `counter`. */
+typedef struct zb_ref_drop {
+  zb_random_stream stream;
+  uint64_t threshold;
+  double scale;
+} zb_ref_drop;
+/* NULL, or what is wrong with them. */
+const char *zb_ref_drop_of(const zb_kernel_call *call, int operand, zb_ref_drop *out);
+/* What the element at this place is multiplied by. */
+static inline double zb_ref_drop_factor(const zb_ref_drop *drop, int64_t element) {
+  return zb_random_word(&drop->stream, element) < drop->threshold ? drop->scale : 0;
+}
 
 /* ---- Walks: visiting the elements of a shape in row-major order, with an offset for each of some operands. ---- */
 

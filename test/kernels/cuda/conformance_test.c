@@ -36,6 +36,7 @@ static const struct stays_wide {
     {"cross_entropy", 0, 3},      {"cross_entropy_grad", 12, 0},
     {"nll_loss", 0, 1},           {"nll_loss_grad", 2, 0},
     {"attention", 8, 2},          {"attention_grad", 8 + 32, 0},
+    {"attention_dropout", 8, 2},  {"attention_dropout_grad", 8 + 64, 0},
     {"adamw", 1 + 4 + 8, 7},      {"sgd", 1 + 4, 3},
     {"accumulate_add", 0, 1},
 };
