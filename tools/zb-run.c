@@ -199,6 +199,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .steps = args->steps,
       .threads = (int)args->threads,
       .seed = (uint64_t)args->seed,
+      .random_seed = args->random_seed,
       .no_kernels = args->no_kernels,
       .reference = args->reference,
       .tf32 = args->tf32,

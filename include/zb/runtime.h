@@ -39,9 +39,12 @@ typedef struct zb_setting {
   const char *name, *value; /* value NULL: not given */
 } zb_setting;
 
-/* Processes compare their parameters when they have met: device, launch, save, seed, no_kernels, reference, trace,
- * profile, costs, timeout_ms, and what data, resume, weights and the folder of the plan lead to (not how the paths are
- * spelled). threads may differ: results do not depend on it. */
+/* What random ops draw by if nothing else is said. */
+enum { ZB_RANDOM_SEED = 1 };
+
+/* Processes compare their parameters when they have met: device, launch, save, seed, random_seed, no_kernels,
+ * reference, trace, profile, costs, timeout_ms, and what data, resume, weights and the folder of the plan lead to (not
+ * how the paths are spelled). threads may differ: results do not depend on it. */
 typedef struct zb_session_params {
   const char *directory; /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;      /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
@@ -67,6 +70,9 @@ typedef struct zb_session_params {
   int group_count;
   int64_t steps; /* how many steps will be made, if that is known: what is too few for `costs` is then said at once; 0:
                     not known */
+  /* What random ops (dropout) draw by, from 1 to INT64_MAX; 0: as the checkpoint that is resumed says, else
+   * ZB_RANDOM_SEED. Saved in checkpoints. USAGE where the plan has no random op. */
+  int64_t random_seed;
   const char *save;   /* NULL, or where zb_session_save will save: all processes try it before anything is loaded */
   int threads;        /* per rank; 0: 1 */
   uint64_t seed;      /* sim: delays of messages; 0: none */
@@ -105,7 +111,7 @@ typedef struct zb_step_result {
   double loss;                /* fp64 sum of micro-batch losses in order / M */
   double seconds;             /* real, or virtual on sim */
   double idle_share;          /* mean over ranks: 1 - compute time / step time; NaN on a GPU without a trace */
-  double tokens;              /* elements of the first input, all micro-batches */
+  double tokens;              /* elements of the first input that data feeds, all micro-batches */
   const double *micro_losses; /* M of them, valid until the next step */
   int micro_batches;
   const double *waiting_shares; /* one a rank: waiting for messages, or at its end for the last rank, of the step's
@@ -176,6 +182,7 @@ typedef struct zb_session_info {
   int process, processes; /* this one, of how many; ranks are laid over them in contiguous blocks */
   const char *launch;     /* "threads", "mpi", "tcp" */
   const char *warning;    /* what a user should know, or NULL: processes with different instruction sets */
+  int64_t random_seed;    /* of the random ops of the plan; 0: it has none */
 } zb_session_info;
 ZB_API zb_session_info zb_session_describe(const zb_session *session);
 

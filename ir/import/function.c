@@ -1,6 +1,8 @@
 /* The function that is imported: its arguments, its unread ops taken out, the module. Tests: test/ir/import. */
 #include "ir/import/import.h"
 
+#include "runtime/base/random.h"
+
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
 #include <string.h>
@@ -24,6 +26,17 @@ static MlirValue add_argument(zb_import *im, const char *attribute, const char *
 
 MlirValue zb_import_input(zb_import *im, const char *name, const zb_shape *shape) {
   return add_argument(im, ZB_ATTR_INPUT, name, shape, im->input_count++);
+}
+
+MlirValue zb_import_counter(zb_import *im) {
+  const zb_shape shape = {.dtype = ZB_I64, .rank = 1, .dims = {ZB_COUNTER_WORDS}};
+  const zb_import_value *other = zb_import_find(im, ZB_COUNTER_INPUT);
+  if (other && other->kind == ZB_VALUE_INPUT)
+    return zb_import_fail(im, "give it another name", "an input is named '%s', as zbc names the counter of random ops",
+                          ZB_COUNTER_INPUT),
+           (MlirValue){NULL};
+  if (!im->counter.ptr) im->counter = zb_import_input(im, ZB_COUNTER_INPUT, &shape);
+  return im->counter;
 }
 
 MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *shape) {

@@ -137,6 +137,8 @@ struct zb_import {
   size_t argument_count, argument_capacity, input_count, parameter_count;
   zb_map *literals; /* content hash -> a constant that has become IR (literal.c) */
   zb_store *weights, *constants;
+  MlirValue counter; /* of random numbers; null before the first random op */
+  int64_t random_ops;
   zb_builder builder;
   bool failed; /* an error was reported */
   bool out_of_memory;
@@ -237,6 +239,9 @@ MlirValue zb_import_expanded(zb_builder *b, MlirValue x, const zb_shape *shape);
 /* A new argument: {zb.input = name} behind the other inputs, {zb.constant = name} behind all others. */
 MlirValue zb_import_input(zb_import *im, const char *name, const zb_shape *shape);
 MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *shape);
+/* The input ZB_COUNTER_INPUT, an argument from the first random op on. Null (reported) if the model has an input of
+ * that name. */
+MlirValue zb_import_counter(zb_import *im);
 /* A parameter becomes an argument at its first use; its data goes to the weights. */
 MlirValue zb_import_parameter(zb_import *im, zb_import_value *value);
 /* func.func @model over what was built, in a module at level graph, verified. */

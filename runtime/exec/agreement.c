@@ -18,7 +18,8 @@ static const char hint_save[] =
 static const char hint_reference[] =
     "start all processes with the same options: the two kinds of kernels differ in the last bits";
 
-/* Parameters, by the names that zb-run gives them: ROW(name, format, value, hint). Not here: threads (results do not
+/* Parameters, by the names that zb-run gives them: ROW(name, format, value, hint). Not here: random_seed, which may be
+ * left to the checkpoint, threads (results do not
  * depend on it), bootstrap (its differences are the point), input (not to be compared), save (see add_save), and
  * directory, data, resume, of which what they lead to is compared. */
 #define PARAMETERS(ROW)                                                                                                \
@@ -80,6 +81,8 @@ void zb_facts_add_params(zb_facts *facts, const zb_session *session, const zb_se
   for (int i = 0; i < params->setting_count; ++i)
     zb_facts_add(facts, params->settings[i].name, params->settings[i].value, hint_options);
   add_save(facts, params->save);
+  snprintf(value, sizeof value, "%" PRId64, params->random_seed);
+  zb_facts_add(facts, "--random-seed", params->random_seed ? value : NULL, hint_options);
 #define ROW(name, format, given, hint)                                                                                 \
   snprintf(value, sizeof value, format, (given));                                                                      \
   zb_facts_add(facts, name, value, hint);

@@ -30,8 +30,9 @@ static const store_files weights_files = {"weights", WEIGHTS_FILE, WEIGHTS_INDEX
 static const int64_t count_most = INT64_C(1) << 53; /* of steps and rows: what is added to them does not overflow */
 
 /* What all files of one save have in common. */
-static const char *const common_keys[] = {"zb.format",        "zb.model_hash", "zb.optimizer",  "zb.step",
-                                          "zb.data_position", "zb.rates",      "zb.rate_table", NULL};
+static const char *const common_keys[] = {"zb.format", "zb.model_hash",    "zb.optimizer",
+                                          "zb.step",   "zb.data_position", "zb.random_seed",
+                                          "zb.rates",  "zb.rate_table",    NULL};
 
 static bool is_ours(const char *name) {
   /* With what a stopped writer leaves: NAME.tmp.PID. */
@@ -111,7 +112,7 @@ zb_status zb_checkpoint_check_folder(const char *folder) {
 /* ---- Writing ---- */
 
 static zb_status set_metadata(zb_store *store, const zb_plan *plan, const zb_checkpoint *checkpoint) {
-  char step[32], position[32], hash[32];
+  char step[32], position[32], hash[32], seed[32];
   snprintf(step, sizeof step, "%" PRId64, checkpoint->step);
   snprintf(position, sizeof position, "%" PRId64, checkpoint->data_position);
   snprintf(hash, sizeof hash, "%016" PRIx64, plan->model_hash);
@@ -129,7 +130,8 @@ static zb_status set_metadata(zb_store *store, const zb_plan *plan, const zb_che
   };
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i)
     if (pairs[i][1]) ZB_TRY(zb_store_set_metadata(store, pairs[i][0], pairs[i][1]));
-  return NULL;
+  snprintf(seed, sizeof seed, "%" PRId64, checkpoint->random_seed);
+  return checkpoint->random_seed ? zb_store_set_metadata(store, "zb.random_seed", seed) : NULL;
 }
 
 /* The name of the file of a part; of a save in one part the fixed one. */
@@ -221,15 +223,15 @@ static zb_status open_store(const char *folder, const store_files *files, zb_sto
   return status;
 }
 
-static zb_status number_of(const zb_store *store, const char *key, const char *folder, int64_t *out) {
+static zb_status number_of(const zb_store *store, const char *key, const char *folder, int64_t most, int64_t *out) {
   const char *text = zb_store_metadata(store, key);
   char *end = NULL;
   errno = 0;
   long long value = text ? strtoll(text, &end, 10) : -1;
-  if (!text || end == text || *end || errno || value < 0 || value > count_most)
+  if (!text || end == text || *end || errno || value < 0 || value > most)
     return ZB_ERROR(INVALID,
                     "the checkpoint in '%s' has no valid '%s': expected a whole number from 0 to %" PRId64 ", got '%s'",
-                    folder, key, count_most, text ? text : "nothing");
+                    folder, key, most, text ? text : "nothing");
   *out = value;
   return NULL;
 }
@@ -335,9 +337,11 @@ static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoin
   ZB_TRY(open_store(folder, &optimizer_files, &out->optimizer));
   ZB_TRY(check_model(folder, plan, out));
   ZB_TRY(check_optimizer(folder, plan, out));
-  ZB_TRY(number_of(out->weights, "zb.step", folder, &out->step));
-  ZB_TRY(number_of(out->optimizer, "zb.step", folder, &optimizer_step));
-  ZB_TRY(number_of(out->optimizer, "zb.data_position", folder, &out->data_position));
+  ZB_TRY(number_of(out->weights, "zb.step", folder, count_most, &out->step));
+  ZB_TRY(number_of(out->optimizer, "zb.step", folder, count_most, &optimizer_step));
+  ZB_TRY(number_of(out->optimizer, "zb.data_position", folder, count_most, &out->data_position));
+  if (zb_store_metadata(out->optimizer, "zb.random_seed"))
+    ZB_TRY(number_of(out->optimizer, "zb.random_seed", folder, INT64_MAX, &out->random_seed));
   out->rates = zb_store_metadata(out->optimizer, "zb.rates");
   out->rate_table = zb_store_metadata(out->optimizer, "zb.rate_table");
   if (out->step == optimizer_step) return NULL;

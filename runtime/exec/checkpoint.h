@@ -15,6 +15,7 @@ typedef struct zb_checkpoint {
   zb_store *weights, *optimizer;
   int64_t step;           /* steps done */
   int64_t data_position;  /* rows taken from the data */
+  int64_t random_seed;    /* 0: it says none */
   const char *rates;      /* zb_rates_save; NULL: nothing was said */
   const char *rate_table; /* the text of a table of rates, or NULL */
 } zb_checkpoint;

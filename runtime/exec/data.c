@@ -3,6 +3,7 @@
 
 #include "runtime/base/digest.h"
 #include "runtime/base/file.h"
+#include "runtime/base/random.h"
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
 #include "runtime/exec/agreement.h"
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 /* What an input gets. */
-typedef enum role { ROLE_NONE, ROLE_TOKENS, ROLE_SHIFTED } role;
+typedef enum role { ROLE_NONE, ROLE_COUNTER, ROLE_TOKENS, ROLE_SHIFTED } role;
 
 /* How a source is spelled. The longest suffix that matches counts. */
 typedef struct format {
@@ -141,11 +142,40 @@ static bool is_integer(const zb_plan_input *input) {
   return input->shape.dtype == ZB_I64 || input->shape.dtype == ZB_I32;
 }
 
+bool zb_data_is_counter(const zb_plan_input *input) { return strcmp(input->name, ZB_COUNTER_INPUT) == 0; }
+
+bool zb_data_has_counter(const zb_plan *plan) {
+  for (int i = 0; i < plan->input_count; ++i)
+    if (zb_data_is_counter(&plan->inputs[i])) return true;
+  return false;
+}
+
+const zb_plan_input *zb_data_first_input(const zb_plan *plan) {
+  for (int i = 0; i < plan->input_count; ++i)
+    if (!zb_data_is_counter(&plan->inputs[i])) return &plan->inputs[i];
+  return NULL;
+}
+
+static zb_status find_counter(zb_data *data) {
+  const zb_plan *plan = data->params.plan;
+  const zb_shape expected = {.dtype = ZB_I64, .rank = 1, .dims = {ZB_COUNTER_WORDS}};
+  char shape[96], wanted[96];
+  for (int i = 0; i < plan->input_count; ++i) {
+    if (!zb_data_is_counter(&plan->inputs[i])) continue;
+    if (!zb_shape_equal(&plan->inputs[i].shape, &expected))
+      return zb_status_hint(ZB_ERROR(INVALID, "the input '%s' is %s, expected %s", plan->inputs[i].name,
+                                     zb_shape_text(&plan->inputs[i].shape, shape), zb_shape_text(&expected, wanted)),
+                            "an input of this name is the counter of random numbers, which zb-run fills");
+    data->roles[i] = ROLE_COUNTER;
+  }
+  return NULL;
+}
+
 /* The integer input called `name`; else the first that is neither `taken` nor called `reserved`; -1 if none. */
 static int find_input(const zb_plan *plan, const char *name, const char *reserved, int taken) {
   int first = -1;
   for (int i = 0; i < plan->input_count; ++i) {
-    if (i == taken || !is_integer(&plan->inputs[i])) continue;
+    if (i == taken || !is_integer(&plan->inputs[i]) || zb_data_is_counter(&plan->inputs[i])) continue;
     if (strcmp(plan->inputs[i].name, name) == 0) return i;
     if (first < 0 && strcmp(plan->inputs[i].name, reserved) != 0) first = i;
   }
@@ -168,11 +198,12 @@ static zb_status assign_roles(zb_data *data) {
   if (shifted >= 0) data->roles[shifted] = ROLE_SHIFTED;
   for (int i = 0; i < plan->input_count; ++i) {
     const zb_plan_input *input = &plan->inputs[i];
+    if (data->roles[i] == ROLE_COUNTER) continue;
     if (!is_integer(input)) return unsupported(input, "it is no integer input");
     if (data->roles[i] == ROLE_NONE) return unsupported(input, "there are two already");
     if (input->shape.rank != 2) return unsupported(input, "its shape is not [rows, tokens]");
     if (input->shape.dims[0] < 1 || input->shape.dims[1] < 1) return unsupported(input, "it is empty");
-    if (i > 0 && (input->shape.dims[0] != data->rows || input->shape.dims[1] != data->length))
+    if (data->rows > 0 && (input->shape.dims[0] != data->rows || input->shape.dims[1] != data->length))
       return unsupported(input, "its shape differs from that of the first input");
     data->rows = input->shape.dims[0];
     data->length = input->shape.dims[1];
@@ -192,7 +223,7 @@ static zb_status open_corpus(zb_data *data) {
                                    (unsigned long long)data->byte_count, f->token_bytes),
                           "%s", hint_sources);
   data->tokens = (int64_t)(data->byte_count / (uint64_t)f->token_bytes);
-  if (data->params.plan->input_count == 0 || data->tokens >= data->length + 2) return NULL;
+  if (!zb_data_first_input(data->params.plan) || data->tokens >= data->length + 2) return NULL;
   return zb_status_hint(ZB_ERROR(INVALID, "'%s' holds %lld tokens, but one row of the model needs %lld", path,
                                  (long long)data->tokens, (long long)data->length + 2),
                         "give a longer file");
@@ -202,6 +233,7 @@ zb_status zb_data_create(const zb_data_params *params, zb_data **out) {
   *out = NULL;
   zb_status status = NULL;
   const zb_plan *plan = params->plan;
+  const zb_plan_input *first = zb_data_first_input(plan);
   zb_data *data = zb_alloc(sizeof *data);
   if (!data) return ZB_OUT_OF_MEMORY();
   data->params = *params;
@@ -210,13 +242,13 @@ zb_status zb_data_create(const zb_data_params *params, zb_data **out) {
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;
   }
+  ZB_TRY_GOTO(find_counter(data));
   if (params->source) {
     ZB_TRY_GOTO(assign_roles(data));
     ZB_TRY_GOTO(open_corpus(data));
-  } else if (!params->input && plan->input_count > 0) {
-    status =
-        zb_status_hint(ZB_ERROR(USAGE, "the model reads the input '%s', but no data is given", plan->inputs[0].name),
-                       "pass --data: %s", hint_sources);
+  } else if (!params->input && first) {
+    status = zb_status_hint(ZB_ERROR(USAGE, "the model reads the input '%s', but no data is given", first->name),
+                            "pass --data: %s", hint_sources);
     goto cleanup;
   }
   *out = data;
@@ -250,8 +282,20 @@ static int64_t row_start(const zb_data *data, int input, int64_t step, int micro
   return start + (data->roles[input] == ROLE_SHIFTED ? 1 : 0);
 }
 
+static zb_status fill_counter(const zb_data *data, int64_t step, int micro_batch, int64_t *to) {
+  if (step >> ZB_RANDOM_STEP_BITS != 0 || micro_batch >> ZB_RANDOM_MICRO_BATCH_BITS != 0)
+    return ZB_ERROR(RUNTIME, "step %lld, micro-batch %d: random numbers are drawn for 2^%d steps of 2^%d micro-batches",
+                    (long long)step + 1, micro_batch, ZB_RANDOM_STEP_BITS, ZB_RANDOM_MICRO_BATCH_BITS);
+  memset(to, 0, sizeof *to * ZB_COUNTER_WORDS);
+  to[ZB_COUNTER_SEED] = (int64_t)data->params.random_seed;
+  to[ZB_COUNTER_STEP] = step;
+  to[ZB_COUNTER_MICRO_BATCH] = micro_batch;
+  return NULL;
+}
+
 zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_batch, void *to) {
   const zb_plan_input *spec = &data->params.plan->inputs[input];
+  if (data->roles[input] == ROLE_COUNTER) return fill_counter(data, step, micro_batch, to);
   if (!data->params.source)
     return data->params.input(data->params.input_context, spec->name, step, micro_batch, to,
                               (uint64_t)zb_shape_bytes(&spec->shape));
@@ -279,7 +323,7 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
 static bool blame_micro_batch(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault,
                               zb_status *status) {
   for (int input = 0; input < data->params.plan->input_count; ++input) {
-    for (int64_t row = 0; row < data->rows; ++row) {
+    for (int64_t row = 0; row < data->rows && data->roles[input] != ROLE_COUNTER; ++row) {
       int64_t start = row_start(data, input, step, micro_batch, row);
       for (int64_t t = 0; t < data->length; ++t) {
         if (token_at(data, start + t) != fault->value) continue;

@@ -1,4 +1,5 @@
-/* Inputs of micro-batches from a file of text or tokens, or from the embedder.
+/* Inputs of micro-batches from a file of text or tokens, or from the embedder; and the counter of random numbers, which
+ * is an input that neither gives (runtime/base/random.h).
  *
  * A corpus is N tokens. Row r of micro-batch i of step k starts at token ((k*M + i)*B + r)*T mod (N - T - 1); y is x
  * shifted by one. So the only position to save is the number of rows taken so far.
@@ -18,7 +19,14 @@ typedef struct zb_data_params {
   void *input_context;
   int64_t first_step; /* steps done before this run */
   int64_t first_row;  /* rows taken before this run */
+  uint64_t random_seed;
 } zb_data_params;
+
+/* Whether the session itself fills the input. */
+bool zb_data_is_counter(const zb_plan_input *input);
+bool zb_data_has_counter(const zb_plan *plan);
+/* The first input that data feeds; NULL: there is none. */
+const zb_plan_input *zb_data_first_input(const zb_plan *plan);
 
 /* Opens the corpus and checks that it fits the inputs of the plan. Release with zb_data_destroy. */
 zb_status zb_data_create(const zb_data_params *params, zb_data **out) ZB_MUST_USE;

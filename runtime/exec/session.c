@@ -64,7 +64,8 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' cannot run a plan without its kernels", name),
                           "use the device sim");
   if (params->seed != 0 && !session->device->virtual_clock)
-    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no delays to seed", name), "use the device sim");
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no delays to seed", name),
+                          "use the device sim; random ops (dropout) draw by --random-seed");
   if (params->costs && params->steps > 0) ZB_TRY(zb_measure_enough(session->device, params->steps));
   if (params->tf32 && !session->device->tf32)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no TF32: its products of f32 are products of f32", name),
@@ -75,6 +76,8 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
     return zb_status_hint(ZB_ERROR(USAGE, "--weights and --resume are two ways to begin"),
                           "--resume goes on with optimizer, step and data position; --weights takes parameters alone");
   if (params->weights_partial && !params->weights) return ZB_ERROR(USAGE, "--weights-partial without --weights");
+  if (params->random_seed < 0)
+    return ZB_ERROR(USAGE, "the random seed is %lld: expected 1 or more", (long long)params->random_seed);
   if (params->timeout_ms < 0)
     return ZB_ERROR(USAGE, "the time-out is %lld ms: expected more than 0", (long long)params->timeout_ms);
   snprintf(session->instruction_set, sizeof session->instruction_set, "%s%s", session->device->instruction_set(),
@@ -129,6 +132,20 @@ static zb_status list_owned(zb_session *session) {
 
 /* ---- Making a session ---- */
 
+/* By the parameters, else the checkpoint, else the default. */
+static zb_status choose_random_seed(zb_session *session, const zb_session_params *params,
+                                    const zb_checkpoint *checkpoint) {
+  const int64_t saved = checkpoint ? checkpoint->random_seed : 0;
+  if (params->no_kernels) return NULL;
+  if (!zb_data_has_counter(session->plan)) {
+    if (!params->random_seed) return NULL;
+    return zb_status_hint(ZB_ERROR(USAGE, "--random-seed has no effect: nothing in the plan draws random numbers"),
+                          "leave it out; a model draws where it was exported in training mode, with dropout");
+  }
+  session->random_seed = params->random_seed ? params->random_seed : saved ? saved : ZB_RANDOM_SEED;
+  return NULL;
+}
+
 static zb_status make_data(zb_session *session, const zb_session_params *params, const zb_checkpoint *checkpoint) {
   if (params->no_kernels) return NULL;
   zb_data_params data = {
@@ -138,6 +155,7 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
       .input_context = params->input_context,
       .first_step = checkpoint ? checkpoint->step : 0,
       .first_row = checkpoint ? checkpoint->data_position : 0,
+      .random_seed = (uint64_t)session->random_seed,
   };
   return zb_data_create(&data, &session->data);
 }
@@ -520,6 +538,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
   ZB_TRY_GOTO(zb_values_find(session, sources, resumed, chosen.weights, &values));
   ZB_TRY_GOTO(check_reports(session->plan, session->processes == 1));
   ZB_TRY_GOTO(list_owned(session));
+  ZB_TRY_GOTO(choose_random_seed(session, params, resumed));
   ZB_TRY_GOTO(make_data(session, params, resumed));
   say_opened(session, params, chosen.weights); /* what can be known to be wrong is known */
   status = make_all(session, params, sources, &values);
@@ -669,7 +688,8 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
     const zb_rank_time *t = &session->times[i];
     session->waiting[i] = took_ps > 0 ? (double)(t->waiting_ps + last_ps - t->ended_ps) / (double)took_ps : 0;
   }
-  int64_t elements = plan->input_count > 0 ? zb_shape_elements(&plan->inputs[0].shape) : 0;
+  const zb_plan_input *input = zb_data_first_input(plan);
+  int64_t elements = input ? zb_shape_elements(&input->shape) : 0;
   *out = (zb_step_result){
       .step = session->steps,
       .loss = session->params.no_kernels ? (double)NAN : sum / plan->micro_batches,
@@ -777,6 +797,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .processes = session->processes,
       .launch = session->transport_def->name,
       .warning = session->mixed[0] ? session->mixed : NULL,
+      .random_seed = session->random_seed,
   };
 }
 

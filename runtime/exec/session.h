@@ -52,6 +52,7 @@ struct zb_session {
   zb_executor *executors;    /* one a rank of this process */
   int executor_count;        /* how many are initialized */
   zb_data *data;             /* NULL with no_kernels */
+  int64_t random_seed;       /* of the random ops of the plan; 0: it has none */
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
   double *micro_losses;

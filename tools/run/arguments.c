@@ -124,10 +124,11 @@ zb_status run_parse(int count, char **words, arguments *out) {
                           "--resume goes on with optimizer, step and data position; --weights takes parameters alone");
   if (out->weights_partial && !out->weights)
     return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
-  if (out->no_kernels && (out->save || out->resume || out->weights || out->grad_norms || out->profile_ops || out->data))
+  if (out->no_kernels && (out->save || out->resume || out->weights || out->grad_norms || out->profile_ops ||
+                          out->data || out->random_seed))
     return ZB_ERROR(
-        USAGE, "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --weights, --grad-norms or "
-               "--profile-ops");
+        USAGE, "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --weights, --grad-norms, "
+               "--profile-ops or --random-seed");
   return NULL;
 }
 

@@ -183,6 +183,7 @@ void run_print_header(void *context, const zb_session *session) {
           info.instruction_set, info.threads, info.stages, info.micro_batches, zb_bytes_text(largest, bytes));
   zb_free(model);
   if (*info.rates) fprintf(spoken(args), "rates: %s\n", info.rates);
+  if (info.random_seed) fprintf(spoken(args), "random seed %lld\n", (long long)info.random_seed);
   flush_spoken(args);
 }
 

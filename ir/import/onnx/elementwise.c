@@ -234,19 +234,36 @@ zb_result zb_onnx_identity(zb_import_node *n) {
                              : zb_import_refuse(n, NULL, "its input is missing");
 }
 
+/* The op, and the mask where it is read: what the same op makes of ones. */
+static zb_result drop(zb_import_node *n, const zb_shape *shape, double rate) {
+  const zb_attr attrs[] = {zb_float("rate", rate), zb_int("op", n->im->random_ops++)};
+  MlirValue operands[2];
+  operands[0] = zb_import_ir(n, 0);
+  operands[1] = zb_import_counter(n->im);
+  if (!operands[0].ptr || !operands[1].ptr) return ZB_FAIL;
+  if (!zb_import_give(n, 0, zb_build(n->b, "dropout", operands, 2, attrs, 2))) return ZB_FAIL;
+  if (!zb_import_wants(n, 1)) return ZB_OK;
+  operands[0] = zb_build_splat(n->b, shape, 1);
+  MlirValue mask = zb_build(n->b, "dropout", operands, 2, attrs, 2);
+  return zb_import_give(n, 1, n->b->failed ? mask : zb_build_cast(n->b, mask, ZB_I1));
+}
+
 zb_result zb_onnx_dropout(zb_import_node *n) {
   const zb_known *ratio = zb_import_known(n, 1), *training = zb_import_known(n, 2);
+  zb_shape shape;
   if ((zb_import_has(n, 1) && !ratio) || (zb_import_has(n, 2) && !training))
-    return zb_import_refuse(n, "export with dropout = 0", "the ratio or the training mode is not a constant");
+    return zb_import_refuse(n, "export with constants, as tools/export_onnx.py does",
+                            "the ratio or the training mode is not a constant");
   bool trains = training && training->elements == 1 && zb_known_integer(training, 0) != 0;
-  double share = ratio && ratio->elements == 1 ? zb_known_real(ratio, 0) : 0.5;
-  if (trains && share != 0)
-    return zb_import_refuse(
-        n, "export with dropout = 0 (a model in training mode with its dropout probabilities set to 0)",
-        "dropout of %g in training mode is not supported: results would depend on random numbers", share);
+  double rate = ratio && ratio->elements == 1 ? zb_known_real(ratio, 0) : 0.5;
+  if (trains && !(rate >= 0 && rate < 1))
+    return zb_import_refuse(n, "it is the share that is dropped", "the ratio is %g, expected 0 <= ratio < 1", rate);
+  if (trains && zb_onnx_attribute(n, "seed"))
+    return zb_import_refuse(n, "leave it out: zb-run --random-seed N seeds all random ops of a run",
+                            "attribute 'seed' is not supported in training mode");
+  if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
+  if (trains && rate != 0) return drop(n, &shape, rate);
   if (zb_import_wants(n, 1)) {
-    zb_shape shape;
-    if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
     shape.dtype = ZB_I1;
     if (!zb_import_give_known(n, 1, zb_known_filled(n->im, &shape, &(uint8_t){1}))) return ZB_FAIL;
   }

@@ -11,10 +11,14 @@ text that the error must contain. Small random numbers, fixed seed.
 import base64
 import json
 import os
+import sys
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tools"))
+import random_words  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 F, I, B, I32 = np.float32, np.int64, np.bool_, np.int32
@@ -755,8 +759,29 @@ def errors():
     )
     bad(
         "dropout",
-        model([node("Dropout", "x r t", "y")], dict(r=F(0.1), t=np.array(True))),
-        "dropout of 0.1 in training mode",
+        model([node("Dropout", "x r t", "y")], dict(r=F(1), t=np.array(True))),
+        "Dropout: the ratio is 1, expected 0 <= ratio < 1",
+    )
+    bad(
+        "dropout-seed",
+        model([node("Dropout", "x r t", "y", seed=3)], dict(r=F(0.1), t=np.array(True))),
+        "attribute 'seed' is not supported in training mode",
+        "zb-run --random-seed",
+    )
+    bad(
+        "dropout-open",
+        model([node("ReduceMean", "x", "r", keepdims=0), node("Dropout", "x r t", "y")], dict(t=np.array(True))),
+        "the ratio or the training mode is not a constant",
+    )
+    bad(
+        "dropout-counter",
+        build(
+            [node("Dropout", "zb.counter r t", "y"), node("Mul", "y m.s", "z"),
+             node("ReduceSum", "z", "loss", keepdims=0)],
+            {"zb.counter": x}, {"m.s": np.array([1.5], F), "r": F(0.5), "t": np.array(True)}, out, 20,
+        ),
+        "an input is named 'zb.counter'",
+        "give it another name",
     )
     bad(
         "class-weights",
@@ -941,9 +966,33 @@ def indexing():
     wrong("cumsum-axis", "CumSum", "k", dict(k=I(3)), "axis 3 is out of range")
 
 
+def dropouts():
+    """What stays is drawn as tools/random_words.py says, by a counter that is an input. Two of one value; a mask."""
+    own = np.random.default_rng(8)
+    x, w = [own.uniform(-1, 1, (3, 50)).astype(F) for _ in range(2)]
+    rates = F(0.3), F(0.6)
+    kept = [random_words.stays(x.shape, float(rate), 7, 3, 2, op) for op, rate in enumerate(rates)]
+    y = sum(x * mask / (1 - rate) for mask, rate in zip(kept, rates)) - kept[1]
+    nodes = [
+        node("Dropout", "x r t", "a"),
+        node("Dropout", "x s t", "b mask"),
+        node("Cast", "mask", "m", to=TensorProto.FLOAT),
+        node("Add", "a b", "c"),
+        node("Sub", "c m", "y"),
+        node("Mul", "y w", "y_w"),
+        node("Mul", "y_w m.scale", "y_scaled"),
+        node("ReduceSum", "y_scaled", "loss", keepdims=0),
+    ]
+    constants = {"r": rates[0], "s": rates[1], "t": np.array(True), "w": w, "m.scale": np.array([1.5], F)}
+    counter = np.array([7, 3, 2, 0], I)
+    save("dropout-drawn", build(nodes, {"x": x}, constants, [("loss", TensorProto.FLOAT, [])], 20),
+         inputs={"x": array(x), "zb.counter": array(counter)}, loss=float((y * w).sum() * 1.5),
+         ops={"zb.dropout": 3})
+
+
 def main():
     for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
-                 listed_cases, narrow_casts, indexing):
+                 listed_cases, narrow_casts, indexing, dropouts):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")

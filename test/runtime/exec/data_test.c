@@ -178,8 +178,47 @@ static void test_inputs_that_tokens_cannot_fill(void) {
                  "differs from that of the first");
 }
 
+/* The counter of random numbers, wherever it stands among the inputs. */
+static void test_counter(void) {
+  enum { N = 50, T = 5, B = 2 };
+  unsigned char corpus[N] = {0};
+  char text[700], path[600];
+  tiny_write(tiny_path(path, "counter.txt"), corpus, N);
+  const zb_plan_input counter = INPUT("zb.counter", ZB_I64, 4);
+  zb_plan *plan = plan_with(3, (zb_plan_input[]){counter, INPUT("x", ZB_I64, B, T), INPUT("y", ZB_I64, B, T)});
+  zb_data *data = NULL;
+  zb_data_params params = {
+      .plan = plan, .source = source(text, "text:", "counter.txt", ""), .random_seed = UINT64_C(0x7fffffffffffffff)};
+  int64_t words[4], x[B * T];
+  CU_ASSERT(zb_data_has_counter(plan));
+  CU_ASSERT_PTR_EQUAL(zb_data_first_input(plan), &plan->inputs[1]);
+  TINY_OK(zb_data_create(&params, &data));
+  TINY_OK(zb_data_read(data, 0, 70, 2, words));
+  CU_ASSERT(words[0] == INT64_MAX && words[1] == 70 && words[2] == 2 && words[3] == 0);
+  TINY_OK(zb_data_read(data, 1, 70, 2, x));
+  tiny_expect(zb_data_read(data, 0, INT64_C(1) << 40, 0, words), ZB_RUNTIME, "random numbers are drawn for 2^40 steps");
+  zb_kernel_fault fault = {true, 200, 0, 99};
+  tiny_expect(zb_data_blame(data, 1, 2, &fault, ZB_ERROR(INVALID, "wrong")), ZB_INVALID, "error: wrong");
+  zb_data_destroy(data);
+  zb_plan_destroy(plan);
+
+  /* Data is asked for what it feeds, not for the counter. */
+  plan = plan_with(1, &counter);
+  params = (zb_data_params){.plan = plan, .random_seed = 5};
+  CU_ASSERT_PTR_NULL(zb_data_first_input(plan));
+  TINY_OK(zb_data_create(&params, &data));
+  TINY_OK(zb_data_read(data, 0, 3, 1, words));
+  CU_ASSERT(words[0] == 5 && words[1] == 3 && words[2] == 1);
+  zb_data_destroy(data);
+  zb_plan_destroy(plan);
+  expect_failure(2, (zb_plan_input[]){counter, INPUT("x", ZB_I64, B, T)}, NULL, ZB_USAGE, "reads the input 'x'");
+  expect_failure(1, (zb_plan_input[]){INPUT("zb.counter", ZB_I32, 4)}, NULL, ZB_INVALID,
+                 "the input 'zb.counter' is 4xi32, expected 4xi64");
+}
+
 int main(void) {
   static CU_TestInfo tests[] = {
+      {"the counter of random numbers", test_counter},
       {"rows of text", test_rows_of_text},
       {"tokens of 16 and 32 bits", test_tokens},
       {"where a wrong value stands", test_blame},
