@@ -202,6 +202,36 @@ def generators():
     return found
 
 
+class Drawn(TorchDispatchMode):
+    """What the dropouts of a model keep: `masks`, of its last call, in order. Each call draws the same; where `stays`
+    is given, by it: stays(number, shape, probability) is a tensor of booleans. Below autograd every kind of dropout is
+    a tensor that bernoulli_() fills (that of scaled_dot_product_attention too, on a CPU)."""
+
+    def __init__(self, model, stays=None):
+        super().__init__()
+        self.model, self.stays, self.masks, self.hook = model, stays, [], None
+
+    def begin(self, *_):
+        self.masks.clear()
+        torch.manual_seed(0)
+
+    def __enter__(self):
+        self.hook = self.model.register_forward_pre_hook(self.begin)
+        return super().__enter__()
+
+    def __exit__(self, *reason):
+        self.hook.remove()
+        return super().__exit__(*reason)
+
+    def __torch_dispatch__(self, func, types_, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        if func is torch.ops.aten.bernoulli_.float:
+            if self.stays:
+                out.copy_(self.stays(len(self.masks), out.shape, args[1] if len(args) > 1 else 0.5))
+            self.masks.append(out.bool())
+        return out
+
+
 class NoDropout(TorchFunctionMode):
     """Every dropout gives what it takes (--no-dropout)."""
 
@@ -232,7 +262,8 @@ class Spy(TorchDispatchMode):
     def __init__(self, modules, inputs):
         super().__init__()
         self.modules, self.alive = modules, []
-        self.random = {}  # where -> text
+        self.random = {}  # where -> text; without dropouts
+        self.drops = []  # texts of the dropouts, in order
         self.bounds = {}  # name of an input -> smallest size of what it indexes
         self.known = {}  # address -> names of inputs that these integers come from
         for name, tensor in inputs:
@@ -243,6 +274,9 @@ class Spy(TorchDispatchMode):
         if not isinstance(tensor, torch.Tensor) or tensor.dtype not in (torch.int64, torch.int32) or not tensor.numel():
             return set()
         return self.known.get(tensor.untyped_storage().data_ptr(), set())
+
+    def text_of(self, name, place):
+        return f"{name} in {self.modules.where()}" + (f" at {place}" if place else "")
 
     def note_bounds(self, name, args):
         indexed = []
@@ -263,14 +297,15 @@ class Spy(TorchDispatchMode):
     def __torch_dispatch__(self, func, types_, args=(), kwargs=None):
         name = func.overloadpacket.__name__
         self.note_bounds(name, args)
+        if func is torch.ops.aten.bernoulli_.float:
+            self.drops.append(self.text_of("dropout", user_place()))
+            return func(*args, **(kwargs or {}))
         tagged = torch.Tag.nondeterministic_seeded in func.tags
         before = torch.get_rng_state() if tagged else None
         out = func(*args, **(kwargs or {}))
         if tagged and not torch.equal(before, torch.get_rng_state()):
             place = user_place()
-            self.random.setdefault(
-                (self.modules.where(), place), f"{name} in {self.modules.where()}" + (f" at {place}" if place else "")
-            )
+            self.random.setdefault((self.modules.where(), place), self.text_of(name, place))
         sources = set().union(*(self.names_of(a) for a in args)) | set().union(
             *(self.names_of(a) for group in args if isinstance(group, (list, tuple)) for a in group), set()
         )
@@ -359,10 +394,10 @@ def tables_with_padding(model):
 
 
 class Pair:
-    """A model and its graph. call(inputs) gives the model's loss."""
+    """A model and its graph. call(inputs) gives the model's loss; masks: of a Drawn, which the graph drops by."""
 
-    def __init__(self, model, call, graph, names, state):
-        self.model, self.call, self.graph, self.state = model, call, graph, state
+    def __init__(self, model, call, graph, names, state, masks=()):
+        self.model, self.call, self.graph, self.state, self.masks = model, call, graph, state, masks
         self.parameters = {name: p for name, p in model.named_parameters() if names[name] == name}
         # Rows that get no gradient in PyTorch by a rule of the table, of which the user is warned: {name: rows}.
         self.apart_by_rule = {}
@@ -386,7 +421,7 @@ class Pair:
 
     def of_graph(self, inputs, seen=None):
         leaves = {name: p.detach().requires_grad_(p.requires_grad) for name, p in self.parameters.items()}
-        loss = evaluate.run(self.graph, dict(inputs), leaves, seen)
+        loss = evaluate.run(self.graph, dict(inputs), leaves, seen, self.masks)
         if loss.requires_grad:
             loss.backward()
         return loss.item(), {name: leaf.grad for name, leaf in leaves.items() if leaf.requires_grad}

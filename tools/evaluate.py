@@ -119,10 +119,21 @@ def gelu(a, x):
     return F.gelu(x, approximate=a.get("approximate", "none"))
 
 
-def dropout(a, x, ratio=None, training=None):
-    if training is not None and bool(training):
-        x = F.dropout(x, 0.5 if ratio is None else float(ratio))
-    return (x, torch.ones_like(x, dtype=torch.bool))[: a.outputs]
+class Dropouts:
+    """Of a graph: what stays is given, in the order of nodes."""
+
+    masks, count = (), 0
+
+    def __call__(self, a, x, ratio=None, training=None):
+        ratio, mask = 0.5 if ratio is None else float(ratio), torch.ones_like(x, dtype=torch.bool)
+        if training is not None and bool(training) and ratio > 0:
+            mask = self.masks[self.count] if ratio < 1 else ~mask
+            self.count += ratio < 1
+            x = x * mask / (1 - ratio) if ratio < 1 else 0 * x
+        return (x, mask)[: a.outputs]
+
+
+dropouts = Dropouts()
 
 
 def layer_norm(a, x, scale, bias=None):
@@ -403,7 +414,7 @@ ROWS = dict(
     Clip=clip,
     Cast=cast,
     CastLike=cast,
-    Dropout=dropout,
+    Dropout=dropouts,
     Div=divide,
     Pow=power,
     PRelu=lambda a, x, slope: torch.where(x < 0, x * slope, x),
@@ -486,13 +497,15 @@ def find_unknown(graph):
     return found
 
 
-def run(graph, inputs, parameters, seen=None):
+def run(graph, inputs, parameters, seen=None, masks=()):
     """The first output. inputs: {name: tensor}; parameters: {name of an initializer: tensor that is read in its
-    place}; seen(node, outputs) is told of every node. Raises Unknown before it starts."""
+    place}; seen(node, outputs) is told of every node; masks: what stays in each dropout. Raises Unknown before it
+    starts."""
     unknown = find_unknown(graph)
     if unknown:
         raise Unknown(unknown)
     nodes = list(graph)
+    dropouts.masks, dropouts.count = masks, 0
     last = {}
     for k, node in enumerate(nodes):
         for value in node.inputs:

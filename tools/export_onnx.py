@@ -17,6 +17,9 @@ stops after the first step (a larger file, the same program).
 Then loss and gradients of what will be in the file are compared with the model's (compare.py). Where they differ,
 OUT.onnx is not written; OUT.rejected.onnx is, and the error says where they part.
 
+Dropout of a model in training mode is in the file, as ONNX's Dropout: zb-run draws what it drops. It is compared too,
+with the same elements dropped in both. --no-dropout leaves it out.
+
 In the file, parameters have the names of named_parameters(); a tied weight has the first of its names. The file's
 metadata lists those that require a gradient (zb.trained) and those that do not (zb.frozen), which is how zbc tells
 them from other tensors (rotary tables, masks). Paths of this machine are removed.
@@ -194,6 +197,60 @@ def optimize(model, names):
             graph.inputs.remove(value)
             value.const_value = kept[value.name]
             graph.initializers[value.name] = value
+
+
+RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+
+
+def number_of(value):
+    """Of a constant with one element; None."""
+    tensor = value.const_value if value is not None else None
+    if tensor is None and value is not None and value.producer() is not None:
+        attribute = value.producer().attributes.get("value")
+        attribute = attribute or value.producer().attributes.get("value_float")
+        tensor = attribute.value if attribute is not None else None
+    return float(tensor.numpy().reshape(-1)[0]) if hasattr(tensor, "numpy") else tensor
+
+
+def keep_dropouts(graph):
+    """What the exporter writes for dropout within attention has no training mode, which means that it does nothing:
+    it gets one. And of equal nodes the optimizer keeps one: a number in an attribute tells them apart (drop_numbers
+    takes it away)."""
+    from onnxscript import ir
+
+    for number, node in enumerate([node for node in graph if node.op_type == "Dropout"]):
+        if len(node.inputs) < 3 and len(node.inputs) > 1 and number_of(node.inputs[1]):
+            import numpy
+
+            mode = ir.Node("", "Constant", [], [ir.AttrTensor("value", ir.tensor(numpy.array(True)))])
+            graph.insert_before(node, mode)
+            node.resize_inputs(3)
+            node.replace_input_with(2, mode.outputs[0])
+        node.attributes["seed"] = ir.AttrInt64("seed", number)
+
+
+def drop_numbers(graph):
+    for node in graph:
+        if node.op_type == "Dropout":
+            node.attributes.pop("seed")
+
+
+def check_dropouts(graph, spy):
+    """Each dropout that the model made is a node."""
+    others = [node for node in graph if node.op_type in RANDOM]
+    found = [
+        node
+        for node in graph
+        if node.op_type == "Dropout" and number_of(node.inputs[2]) and 0 < number_of(node.inputs[1]) < 1
+    ]
+    if len(found) == len(spy.drops) and not others:
+        return
+    where = compare.source_of(others[0]) if others else None
+    fail(
+        f"the model draws random numbers in forward(), which a file cannot do: {where or spy.drops[0]}",
+        "dropout of single elements can be in a file (nn.Dropout, F.dropout, dropout_p of attention), that of channels "
+        "and alpha dropout cannot; --no-dropout trains without any",
+    )
 
 
 def hide_by_infinity(graph):
@@ -384,17 +441,13 @@ def first_run(model, inputs):
     return spy, loss
 
 
-def refuse_random(model, spy):
+def refuse_random(spy):
     found = list(spy.random.values())
     if found:
         fail(
             f"the model draws random numbers in forward(), which a file cannot do: {found[0]}"
             + (f" (and {len(found) - 1} more)" if found[1:] else ""),
-            (
-                "--no-dropout trains without dropout"
-                if any("dropout" in text.lower() or "bernoulli" in text for text in found)
-                else "train without it, or give the random numbers as an input"
-            ),
+            "train without it, or give the random numbers as an input; dropout can be in a file",
         )
     if spy.other:
         fail(
@@ -541,9 +594,10 @@ def check_types(model):
 
 
 def probe(model, inputs, state, given):
-    """Runs the model on zeros. (inputs to trace it with, their ranges, names of the buffers that forward() changes)."""
+    """Runs the model on zeros. (inputs to trace it with, their ranges, names of the buffers that forward() changes,
+    what a Spy saw)."""
     spy, first = first_run(model, inputs)
-    refuse_random(model, spy)
+    refuse_random(spy)
     cached = state.cached()
     changed = refuse_memory(model, state, inputs, first.item())
     state.restore()
@@ -557,7 +611,7 @@ def probe(model, inputs, state, given):
     ranges = compare.find_ranges(inputs, spy, given, finite)
     drawn = compare.draw(inputs, ranges, 1)
     refuse_cached(model, state, drawn, cached)
-    return drawn, ranges, changed
+    return drawn, ranges, changed, spy
 
 
 def export(model, inputs, options):
@@ -569,17 +623,21 @@ def export(model, inputs, options):
     with compare.NoDropout() if options.no_dropout else contextlib.nullcontext():
         say(f"running the model, {size // 4:,} parameters")
         state = compare.State(model)
-        inputs, ranges, changed = probe(model, inputs, state, options.ranges)
+        with compare.Drawn(model):
+            inputs, ranges, changed, spy = probe(model, inputs, state, options.ranges)
         say("tracing it: torch.onnx.export")
         program = trace(model, inputs)
         state.restore()
         graph = program.model.graph
         hide_by_infinity(graph)
+        keep_dropouts(graph)
         refuse_buffers(graph, changed, model)  # before the optimizer folds them
         name_initializers(graph, names)
         if not options.raw:
             say("optimizing the graph")
             optimize(program.model, names)
+        drop_numbers(graph)
+        check_dropouts(graph, spy)
         warn_of_rules(model)
         check(graph, [n for n, _ in inputs], {names[n] for n, p in model.named_parameters() if p.requires_grad})
         file = File(program, options.out, size, list_parameters(model, graph, names))
@@ -588,8 +646,10 @@ def export(model, inputs, options):
             warn("the file is not compared with the model, and says so")
         else:
             say("comparing loss and gradients with the model's")
-            pair = compare.Pair(model, lambda given: model(*[t for _, t in given]), graph, names, state)
-            compared = compare_with_model(pair, inputs, ranges, file)
+            with compare.Drawn(model) as drawn:
+                call = lambda given: model(*[t for _, t in given])  # noqa: E731
+                pair = compare.Pair(model, call, graph, names, state, drawn.masks)
+                compared = compare_with_model(pair, inputs, ranges, file)
     say("writing")
     file.save(options.out, compared)
     return len(list(graph)), size

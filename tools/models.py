@@ -1,9 +1,9 @@
 """The model families that export_onnx.py and reference.py know by name: GPT-2, Llama, RoBERTa and BART as Hugging Face
 defines them, each with a training loss, forward(x, y) -> scalar.
 
-Random initial weights from a fixed seed, no dropout, a byte vocabulary by default. Attention is "eager", whose ops the
-exporter knows, unless options.attention names another of transformers'. FAMILIES is the one list: a family is a row
-{builder, path of its list of layers}.
+Random initial weights from a fixed seed, no dropout (of gpt2 what --dropout says), a byte vocabulary by default.
+Attention is "eager", whose ops the exporter knows, unless options.attention names another of transformers'. FAMILIES
+is the one list: a family is a row {builder, path of its list of layers}.
 """
 
 
@@ -24,9 +24,9 @@ def gpt2(o):
         n_embd=o.dim,
         n_head=o.heads,
         n_positions=o.seq,
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
+        resid_pdrop=getattr(o, "dropout", 0.0),
+        embd_pdrop=getattr(o, "dropout", 0.0),
+        attn_pdrop=getattr(o, "dropout", 0.0),
         bos_token_id=0,
         eos_token_id=0,
         attn_implementation=getattr(o, "attention", "eager"),
@@ -113,6 +113,7 @@ OPTIONS = dict(layers=8, dim=128, heads=4, seq=128, batch=4, vocab=256, seed=0)
 def add_options(parser):
     for name, default in OPTIONS.items():
         parser.add_argument("--" + name, type=int, default=default, help=f"default {default}")
+    parser.add_argument("--dropout", type=float, default=0.0, help="of gpt2: the share that is dropped; default 0")
 
 
 def build(family, options):

@@ -8,6 +8,9 @@
 A family, or MODULE:FACTORY as export_onnx.py takes it, of a module with forward(x, y) -> loss. Its layers are not
 known: nothing is said of saved bytes.
 
+With --dropout the elements that are dropped are those of zb-run --random-seed 1 (random_words.py), so that losses can
+be compared one by one; and "seeds" has the losses of 24 runs that draw by PyTorch's generator.
+
 With --precision bf16 the runs are fp32 and torch.autocast in bf16 around the forward pass (parameters, gradients and
 optimizer in fp32), instead of fp32 and fp64.
 
@@ -36,6 +39,7 @@ except ImportError:
 
 ADAMW = dict(betas=(0.9, 0.95), eps=1e-8)
 DECAY = 0.1
+RANDOM_SEED, SEEDS = 1, 24
 
 
 def batch(text, o, step, micro):
@@ -61,8 +65,39 @@ def build(o):
     return export_onnx.load_factory(o.family).train()
 
 
-def train(text, o, dtype, bf16=False):
+class Place:
+    """Step and micro-batch of the pass that runs, and what zbc draws there."""
+
+    step = micro_batch = 0
+
+    def stays(self, number, shape, probability):
+        import numpy
+        import random_words
+
+        rate = float(numpy.float32(1 - probability))  # as an ONNX file has it
+        drawn = random_words.stays(tuple(shape), rate, RANDOM_SEED, self.step, self.micro_batch, number)
+        return torch.from_numpy(drawn)
+
+
+def drawing(model, o, place, seed):
+    """The context of a run: without dropout none; by PyTorch's generator; or as zbc draws."""
+    if seed is not None:
+        torch.manual_seed(seed)
+    if not o.dropout or seed is not None:
+        return contextlib.nullcontext()
+    import compare  # its packages are needed for dropout alone
+
+    return compare.Drawn(model, place.stays)
+
+
+def train(text, o, dtype, bf16=False, seed=None):
     model = build(o).to(dtype)
+    place = Place()
+    with drawing(model, o, place, seed):
+        return steps_of(model, text, o, bf16, place)
+
+
+def steps_of(model, text, o, bf16, place):
     named = dict(model.named_parameters())
     optimizer = torch.optim.AdamW(
         [
@@ -77,6 +112,7 @@ def train(text, o, dtype, bf16=False):
         optimizer.zero_grad()
         micro = []
         for i in range(o.micro_batches):
+            place.step, place.micro_batch = step, i
             with autocast(bf16):
                 loss = model(*batch(text, o, step, i))
             (loss / o.micro_batches).backward()
@@ -155,6 +191,9 @@ def main():
     )
     if known:
         result.update(saved_bytes_per_layer=layers, saved_bytes_outside_layers=outside)
+    if o.dropout:
+        seeds = [train(text, o, torch.float32, seed=seed)["losses"] for seed in range(SEEDS)]
+        result.update(dropout=o.dropout, random_seed=RANDOM_SEED, seeds=seeds)
     if other == "bf16":
         result["corpus_sha256"] = hashlib.sha256(bytes(text.tolist())).hexdigest()
     with open(o.out, "w") as file:

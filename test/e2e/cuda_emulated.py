@@ -14,7 +14,7 @@ import common
 
 STEPS = 2
 MICRO_BATCHES = 4
-GRAPHS = ("gpt2-small", "llama-small")
+GRAPHS = ("gpt2-small", "llama-small", "gpt2-dropout")
 PLANS = (("fthenb", 1), ("zb-h1", 2), ("zb-v", 4))
 # Largest relative difference of a loss from the cpu's.
 PRECISIONS = {"f32": 1e-6, "bf16": 2e-3}

@@ -96,20 +96,25 @@ class PythonRandom(Classifier):
         return super().body(x) * (1.0 if random.random() < 0.5 else 0.5)
 
 
-@refused(r"draws random numbers in forward\(\).*drop \(Dropout\)", r"hint: --no-dropout")
-class Dropped(Classifier):
-    def __init__(self):
-        super().__init__()
-        self.drop = nn.Dropout(0.3)
-
+@refused(
+    r"draws random numbers in forward\(\).*export_models\.py:\d+: ", r"hint: dropout of single elements.*--no-dropout"
+)
+class ChannelDropout(Classifier):
     def body(self, x):
-        return self.drop(super().body(x))
+        return F.dropout1d(super().body(x), 0.3)
 
 
-@refused(r"draws random numbers in forward\(\).*FunctionalDropout.*F\.dropout\(", r"hint: --no-dropout")
-class FunctionalDropout(Classifier):
+@refused(r"draws random numbers in forward\(\)", r"hint: dropout of single elements.*--no-dropout")
+class AlphaDropout(Classifier):
     def body(self, x):
-        return F.dropout(super().body(x), 0.1, self.training)
+        return F.alpha_dropout(super().body(x), 0.3, True)
+
+
+@refused(r"draws random numbers in forward\(\)", r"hint: dropout of single elements")
+class OwnDropout(Classifier):
+    def body(self, x):
+        h = super().body(x)
+        return h * torch.empty_like(h).bernoulli_(0.7)
 
 
 @refused(r"draws random numbers in forward\(\).*randn_like")
@@ -330,14 +335,32 @@ class Watched(Classifier):
         return super().forward(x, y)
 
 
+class Dropped(Classifier):
+    """As a module and as a function, one value twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.3)
+
+    def body(self, x):
+        h = self.drop(super().body(x))
+        return F.dropout(h, 0.2, self.training) + F.dropout(h, 0.2, self.training)
+
+
 @taken(no_dropout=True)
 class WithoutDropout(Dropped):
-    def body(self, x):
-        return F.dropout(super().body(x), 0.2, self.training)
+    pass
 
 
-@taken(no_dropout=True)
-class AttentionWithoutDropout(Classifier):
+class Evaluated(Dropped):
+    """eval(): what is no function of its own does nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.eval()
+
+
+class AttentionDropped(Classifier):
     def __init__(self):
         super().__init__()
         self.attention = nn.MultiheadAttention(16, 2, dropout=0.1, batch_first=True)
@@ -346,6 +369,11 @@ class AttentionWithoutDropout(Classifier):
         h = super().body(x)
         h = h + self.attention(h, h, h, need_weights=False)[0]
         return h + F.scaled_dot_product_attention(h[:, None], h[:, None], h[:, None], dropout_p=0.1)[:, 0]
+
+
+@taken(no_dropout=True)
+class AttentionWithoutDropout(AttentionDropped):
+    pass
 
 
 @taken()
@@ -623,3 +651,7 @@ class Ctc(Classifier):
     def forward(self, x, y):
         log = F.log_softmax(self.head(self.body(x)), -1).transpose(0, 1)
         return F.ctc_loss(log, y[:, :4].clamp(min=1), torch.full((4,), 16), torch.full((4,), 4))
+
+
+for dropping in (Dropped, Evaluated, AttentionDropped):
+    trains(dropping)

@@ -22,7 +22,9 @@ import common
 
 NOISE = 1e-6
 # Of test/data: two language models, and losses of export_models.py that end in a plain mean.
-SMALL = ("gpt2-small", "llama-small", "llama-padded", "roberta", "bart", "bce", "l1", "huber", "triplet")
+SMALL = (
+    "gpt2-small", "llama-small", "llama-padded", "roberta", "bart", "bce", "l1", "huber", "triplet", "gpt2-dropout"
+)
 
 
 def relative(got, wanted):
