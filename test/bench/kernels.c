@@ -69,6 +69,13 @@ static void integer(bench *b, const char *name, int64_t value) {
   b->attrs[b->attr_count++] = (zb_attr){.name = name, .kind = ZB_ATTR_INT, .i = value};
 }
 
+/* The operand and the attributes of ops that drop. */
+static void counter(bench *b) {
+  input(b, tensor(ZB_I64, SHAPE(4)));
+  integer(b, "op", 1);
+  b->attrs[b->attr_count++] = (zb_attr){.name = "rate", .kind = ZB_ATTR_FLOAT, .f = 0.1};
+}
+
 /* Median of at least 5 runs and 50 ms. */
 static double median_seconds(const zb_kernel *kernel, const zb_kernel_call *call) {
   double times[400], total = 0;
@@ -170,20 +177,26 @@ static void attentions(void) {
       {"4x256x8x64", 4, 256, 8, 8, 64, false},
       {"1x2048x8x64 causal", 1, 2048, 8, 8, 64, true},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+  static const char *const ops[2][2] = {{"attention", "attention_grad"},
+                                        {"attention_dropout", "attention_dropout_grad"}};
+  for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; ++i) {
     for (int gradient = 0; gradient < 2; ++gradient) {
-      int64_t batch = rows[i].batch, t = rows[i].t, heads = rows[i].heads, kv = rows[i].kv_heads, d = rows[i].d;
-      bench b = {.op = gradient ? "attention_grad" : "attention", .shape = rows[i].name};
+      const bool drops = i >= sizeof rows / sizeof rows[0];
+      const size_t row = i % (sizeof rows / sizeof rows[0]);
+      int64_t batch = rows[row].batch, t = rows[row].t, heads = rows[row].heads, kv = rows[row].kv_heads;
+      int64_t d = rows[row].d;
+      bench b = {.op = ops[drops][gradient], .shape = rows[row].name};
       input(&b, F32(batch, t, heads, d));
       input(&b, F32(batch, t, kv, d));
       input(&b, F32(batch, t, kv, d));
       input(&b, (zb_tensor){.rank = -1});
+      if (drops) counter(&b);
       if (gradient) {
         input(&b, F32(batch, t, heads, d));
         input(&b, F32(batch, heads, t));
-        input(&b, F32(batch, t, heads, d));
         for (int64_t k = 0; k < batch * heads * t; ++k)
-          ((float *)b.inputs[5].data)[k] = 6.0f;
+          ((float *)b.inputs[b.input_count - 1].data)[k] = 6.0f;
+        input(&b, F32(batch, t, heads, d));
       }
       output(&b, F32(batch, t, heads, d));
       if (gradient)
@@ -191,9 +204,9 @@ static void attentions(void) {
       else
         output(&b, F32(batch, heads, t));
       b.attrs[b.attr_count++] = (zb_attr){.name = "scale", .kind = ZB_ATTR_FLOAT, .f = 0.125};
-      flag(&b, "causal", rows[i].causal);
+      flag(&b, "causal", rows[row].causal);
       b.flops = (gradient ? 10.0 : 4.0) * (double)(batch * heads) * (double)(t * t) * (double)d *
-                (rows[i].causal ? 0.5 : 1.0);
+                (rows[row].causal ? 0.5 : 1.0);
       run(&b);
     }
   }
@@ -216,6 +229,9 @@ static void elementwise(void) {
     if (rows[i].tanh_form) flag(&b, "tanh", true); /* no other op knows it */
     run(&b);
   }
+  bench drop = {.op = "dropout", .shape = "512x2048"};
+  input(&drop, F32(512, 2048)), counter(&drop), output(&drop, F32(512, 2048));
+  run(&drop);
   bench bias = {.op = "add", .shape = "512x2048 + 2048"}, one = {.op = "mul", .shape = "512x2048 * 1 value"};
   input(&bias, F32(512, 2048)), input(&bias, F32(2048)), output(&bias, F32(512, 2048));
   run(&bias);

@@ -4,8 +4,8 @@
     dropout.py [--bin BUILD/bin]
 
 bits: losses, weights and optimizer state are those of one rank, byte for byte, for every number of ranks, schedule,
-placement, number of threads, device, number of processes, and after a resume, which goes on with the seed that was
-saved; in f32 and bf16. seeds: one gives one run, another another; who may not be given one. chance: the mean loss over
+placement, number of threads, device, for two processes over each launcher, and after a resume, which goes on with the
+seed that was saved; in f32 and bf16. seeds: one gives one run, another another; who may not be given one. chance: the mean loss over
 the seeds 1 to 5 is, step by step and over all steps, that of 24 runs of PyTorch, within 4 standard deviations of what
 five seeds can tell.
 
@@ -15,10 +15,10 @@ Ends with "N passed, N failed".
 import json
 import math
 import os
-import subprocess
 import sys
 
 import common
+import processes
 
 GRAPH = os.path.join(common.DATA, "gpt2-dropout.onnx")
 STEPS = 4
@@ -69,20 +69,13 @@ class Runs:
         for delays in (1, 2):
             self.same(f"sim {delays}", self.train(plan, STEPS, "--device", "sim", "--seed", delays))
 
-    def processes(self):
-        plan, saved = self.path("zb-h1-4"), self.path("processes.saved")
-        starter = os.path.join(common.SOURCE, "test", "e2e", "start.py")
-        command = [sys.executable, starter, "-n", "2", "--as", "torchrun",
-                   self.suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", str(STEPS), "--json",
-                   "--save", saved]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        if not self.suite.check(done.returncode == 0, f"two processes: {done.stderr[-2000:]}"):
-            return
+    def processes(self, launcher):
+        plan, saved = self.path("zb-h1-4"), self.path(launcher.name + ".saved")
+        rows = processes.train(self.suite, launcher, 2, plan, STEPS, "--save", saved)
         resumed = self.train(self.path("zb-h1-2"), STEPS, "--resume", saved)
         whole = self.train(self.path("fthenb-1"), 2 * STEPS)
-        self.suite.check([row["loss"] for row in common.json_lines(done.stdout)] == self.wanted[0],
-                         f"{self.precision} two processes: losses")
-        self.same("two processes, then two ranks", (self.wanted[0] + resumed[0], resumed[1]), whole)
+        losses = [row["loss"] for row in rows]
+        self.same(f"two processes over {launcher.name}, then two ranks", (losses + resumed[0], resumed[1]), whole)
 
     # ---- Seeds ----
 
@@ -162,7 +155,12 @@ def main():
                 runs = Runs(suite, folder, precision)
                 runs.cuts()
                 if precision == "f32":
-                    runs.processes()
+                    for launcher in processes.LAUNCHERS.values():
+                        reason = launcher.reason_to_skip(suite)
+                        if reason:
+                            print(f"without {launcher.name}: {reason}", flush=True)
+                        else:
+                            runs.processes(launcher)
                     runs.seeds()
                     runs.refused()
             except common.Failure as failure:

@@ -341,8 +341,43 @@ static void test_too_many_steps(void) {
   }
 }
 
+/* The seed of random ops: what no run can have saved is an error; a plan without random ops neither needs it nor saves
+ * it. */
+static void test_random_seed(void) {
+  char folder[600], path[700];
+  zb_session *session = NULL;
+  zb_session_params params = {.data = tiny_data()};
+  double losses[1];
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  CU_ASSERT_EQUAL(zb_session_describe(session).random_seed, 0);
+  run(session, 1, losses);
+  TINY_OK(zb_session_save(session, tiny_path(folder, "seed")));
+  zb_session_destroy(session);
+  zb_store *store = NULL;
+  snprintf(path, sizeof path, "%s/optimizer.safetensors", folder);
+  TINY_OK(zb_store_open(path, &store));
+  CU_ASSERT_PTR_NULL(zb_store_metadata(store, "zb.random_seed"));
+  zb_store_destroy(store);
+  params.resume = folder;
+  static const char *const wrong[] = {"9223372036854775808", "-1", "", "seven"};
+  for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; ++k) {
+    set_metadata(folder, "zb.random_seed", wrong[k]);
+    tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_INVALID, "has no valid 'zb.random_seed'");
+  }
+  set_metadata(folder, "zb.random_seed", "9223372036854775807");
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  zb_session_destroy(session);
+  params.resume = NULL;
+  params.random_seed = 7;
+  tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_USAGE,
+              "nothing in the plan draws random numbers");
+  params.random_seed = -7;
+  tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_USAGE, "the random seed is -7");
+}
+
 int main(void) {
   static CU_TestInfo tests[] = {
+      {"the seed of random ops", test_random_seed},
       {"resume is bitwise", test_resume_is_bitwise},
       {"names and metadata", test_names_and_metadata},
       {"a full disk leaves the old one", test_full_disk_leaves_the_old_one},
