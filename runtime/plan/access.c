@@ -16,7 +16,7 @@ typedef struct span {
 } span;
 
 typedef struct walk {
-  const zb_plan_rank *rank;
+  zb_plan_rank rank; /* its regions as they lie where the subprogram runs */
   const zb_plan_subprogram *subprogram;
   zb_access *out;
   zb_intervals *written; /* [base_count] with the workspace in base 0; writer: instruction */
@@ -38,7 +38,7 @@ static bool in_workspace(const walk *it, const zb_plan_operand *operand) {
 static const char *place_fault(const walk *it, const zb_plan_operand *operand) {
   span bytes = span_of(operand);
   if (operand->base != 0 || is_empty(bytes)) return NULL;
-  zb_region_kind region = zb_plan_region_of(it->rank, bytes.begin, bytes.end - bytes.begin);
+  zb_region_kind region = zb_plan_region_of(&it->rank, bytes.begin, bytes.end - bytes.begin);
   if (region == ZB_REGION_COUNT) return "an operand of the arena lies in no region as a whole";
   if (region == ZB_REGION_SLOTS) return "an operand of the arena lies in the slots, which only bases may address";
   if (region == ZB_REGION_WORKSPACE && bytes.end - it->workspace.offset > it->subprogram->workspace_bytes)
@@ -144,7 +144,8 @@ zb_status zb_access_compute(const zb_plan_rank *rank, const zb_plan_subprogram *
   *out = (zb_access){.base_count = (int)count};
   out->reads = zb_alloc(count * sizeof *out->reads);
   out->writes = zb_alloc(count * sizeof *out->writes);
-  walk it = {.rank = rank, .subprogram = subprogram, .out = out, .workspace = rank->regions[ZB_REGION_WORKSPACE]};
+  walk it = {.rank = zb_plan_rank_in(rank, zb_plan_list_of(subprogram)), .subprogram = subprogram, .out = out};
+  it.workspace = it.rank.regions[ZB_REGION_WORKSPACE];
   it.written = zb_alloc(count * sizeof *it.written);
   if (!out->reads || !out->writes || !it.written) {
     status = ZB_OUT_OF_MEMORY();

@@ -129,6 +129,8 @@ static zb_status check_transfers(const zb_plan *plan) {
     const char *fault = collective_fault(plan, &plan->collectives[i]);
     if (!fault && i > 0 && plan->collectives[i].before < plan->collectives[i - 1].before)
       fault = "it stands in the list before one that comes earlier";
+    if (!fault && plan->collectives[i].before > plan->message_count - plan->evaluation_messages)
+      fault = "it stands among the messages of an evaluation, which has no collectives";
     if (fault) return ZB_ERROR(INVALID, "collective %d is malformed: %s", i, fault);
   }
   return NULL;
@@ -151,6 +153,9 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
                plan->step_ps >= 0;
   if (!times || !number_is_valid(plan->link_ps_per_byte))
     return ZB_ERROR(INVALID, "the costs of messages, jobs and steps must be numbers >= 0");
+  if (plan->evaluation_messages < 0 || plan->evaluation_messages > (plan->evaluates ? plan->message_count : 0))
+    return ZB_ERROR(INVALID, "the plan has %d messages, and %d of them are said to be of an evaluation",
+                    plan->message_count, plan->evaluation_messages);
   return check_transfers(plan);
 }
 
@@ -162,6 +167,14 @@ static zb_status check_regions(const zb_plan_rank *rank) {
     if (!fits(rank->regions[i].offset, rank->regions[i].bytes, rank->arena_bytes))
       return MALFORMED(rank->rank, "the region %s ends outside of the arena of %" PRIu64 " bytes",
                        zb_region_name((zb_region_kind)i), rank->arena_bytes);
+  const zb_plan_range of_evaluation[] = {rank->evaluation_slots, rank->evaluation_workspace};
+  for (int i = 0; i < 2; ++i) {
+    const bool none = of_evaluation[i].offset == 0 && of_evaluation[i].bytes == 0;
+    if (!fits(of_evaluation[i].offset, of_evaluation[i].bytes, rank->arena_bytes) || (!none && !rank->evaluation_count))
+      return MALFORMED(rank->rank,
+                       "the region %s of an evaluation ends outside of the arena, or there is no evaluation",
+                       zb_region_name(i ? ZB_REGION_WORKSPACE : ZB_REGION_SLOTS));
+  }
   return NULL;
 }
 
@@ -270,7 +283,8 @@ static const char *segment_fault(const zb_plan *plan, const zb_plan_rank *rank, 
 }
 
 static bool loss_fits(const zb_plan_subprogram *subprogram) {
-  if (subprogram->kind != ZB_JOB_F || subprogram->loss_base > (uint32_t)subprogram->base_count) return false;
+  const bool forward = subprogram->kind == ZB_JOB_F || subprogram->kind == ZB_JOB_EVALUATE;
+  if (!forward || subprogram->loss_base > (uint32_t)subprogram->base_count) return false;
   uint64_t limit = subprogram->base_bytes[subprogram->loss_base - 1];
   return fits(subprogram->loss_offset, sizeof(float), limit) && subprogram->loss_offset % sizeof(float) == 0;
 }
@@ -286,7 +300,7 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
       !number_is_valid(subprogram->product_flops))
     return MALFORMED(rank->rank, "subprogram %s: time and flops must be numbers >= 0", subprogram->name);
   if (subprogram->loss_base && !loss_fits(subprogram))
-    return MALFORMED(rank->rank, "subprogram %s: its loss must be 4 bytes of one of its bases, made by an F",
+    return MALFORMED(rank->rank, "subprogram %s: its loss must be 4 bytes of one of its bases, made by an F or E",
                      subprogram->name);
   for (int i = 0; i < subprogram->base_count; ++i)
     if (subprogram->base_bytes[i] > rank->arena_bytes)
@@ -354,6 +368,21 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
   return NULL;
 }
 
+/* A job belongs to one list: it waits for no other's jobs and posts no other's messages, and jobs E are of an
+ * evaluation, which has nothing else that computes. */
+static const char *list_fault(const zb_plan *plan, const zb_plan_rank *rank, int index) {
+  const zb_plan_job *job = &rank->jobs[index];
+  const int begin = zb_plan_step_end(rank), first_message = plan->message_count - plan->evaluation_messages;
+  const bool evaluates = index >= begin, in_evaluation = evaluates || plan->list == ZB_LIST_EVALUATION;
+  if (job->message >= 0 && (job->message >= first_message) != evaluates) return "its message is of another list";
+  for (uint32_t i = 0; i < job->waits.count && evaluates; ++i)
+    if (rank->pool_u32[job->waits.begin + i] < (uint32_t)begin) return "it waits for a job of another list";
+  if (job->kind == ZB_JOB_LOAD) return NULL;
+  if (zb_job_is_compute(job->kind) && (job->kind == ZB_JOB_EVALUATE) != in_evaluation)
+    return in_evaluation ? "an evaluation computes by jobs E alone" : "a job E is of an evaluation";
+  return in_evaluation && job->kind == ZB_JOB_COLLECTIVE ? "an evaluation has no collectives" : NULL;
+}
+
 static const char *job_fault(const zb_plan *plan, const zb_plan_rank *rank, int index) {
   const zb_plan_job *job = &rank->jobs[index];
 #define ZB_JOB_COLUMN(type, name, low, high, fault) COLUMN_FAULT(job, name, low, high, fault)
@@ -371,7 +400,8 @@ static const char *job_fault(const zb_plan *plan, const zb_plan_rank *rank, int 
       return "it waits for a job that is neither SEND nor RECV";
   }
   if ((index < rank->load_count) != (job->kind == ZB_JOB_LOAD)) return "LOAD jobs come first, and are load_count many";
-  return zb_job_is_compute(job->kind) ? compute_job_fault(rank, job) : other_job_fault(plan, rank, job);
+  const char *fault = zb_job_is_compute(job->kind) ? compute_job_fault(rank, job) : other_job_fault(plan, rank, job);
+  return fault ? fault : list_fault(plan, rank, index);
 }
 
 zb_status zb_plan_check_rank(const zb_plan *plan, int index) {
@@ -388,6 +418,9 @@ zb_status zb_plan_check_rank(const zb_plan *plan, int index) {
   }
   if (rank->load_count < 0 || rank->load_count > rank->job_count)
     return MALFORMED(index, "%d of %d jobs are said to be LOAD", rank->load_count, rank->job_count);
+  if (rank->evaluation_count < 0 || rank->evaluation_count > rank->job_count - rank->load_count ||
+      (rank->evaluation_count > 0) != plan->evaluates)
+    return MALFORMED(index, "%d of %d jobs are said to be of an evaluation", rank->evaluation_count, rank->job_count);
   for (int i = 0; i < rank->job_count; ++i) {
     const char *fault = job_fault(plan, rank, i);
     if (fault) return MALFORMED(index, "job %d (%s): %s", i, zb_job_mnemonic(rank->jobs[i].kind), fault);

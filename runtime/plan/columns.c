@@ -68,10 +68,14 @@ static const zb_column header_columns[] = {
     BITS(zb_plan, model_hash) NUMBER(zb_plan, value_digests)
     LIST(zb_plan, inputs, input_count, input)
     LIST(zb_plan, messages, message_count, message)
+    NUMBER(zb_plan, evaluates) NUMBER(zb_plan, evaluation_messages)
     LIST(zb_plan, collectives, collective_count, collective)
     LIST(zb_plan, pool_u64, pool_u64_count, u64)};
 static const zb_column rank_columns[] = {
     NUMBER(zb_plan_rank, rank) NUMBER(zb_plan_rank, arena_bytes) NUMBER(zb_plan_rank, load_count)
+    NUMBER(zb_plan_rank, evaluation_count)
+    NUMBER(zb_plan_rank, evaluation_slots.offset) NUMBER(zb_plan_rank, evaluation_slots.bytes)
+    NUMBER(zb_plan_rank, evaluation_workspace.offset) NUMBER(zb_plan_rank, evaluation_workspace.bytes)
     ROWS(zb_plan_rank, regions, range)
     LIST(zb_plan_rank, parameters, parameter_count, parameter)
     LIST(zb_plan_rank, states, state_count, tensor)

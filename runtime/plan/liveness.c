@@ -23,9 +23,10 @@ typedef struct interval_set {
 
 typedef struct walk {
   const zb_plan_rank *rank;
+  zb_plan_list list; /* whose jobs are walked */
   interval slots;
   interval_set live, touched, use;
-  int *released; /* for SEND and RECV: the first job that waits for it, else job_count */
+  int *released; /* for SEND and RECV: the first job that waits for it, else the end of the list */
   zb_plan_range *pool;
   size_t pool_count, pool_capacity;
   uint64_t highest, largest_workspace; /* end in the slots; bytes */
@@ -149,7 +150,7 @@ static void step_back(walk *w, const zb_plan_job *job) {
 /* Adds the parts of messages that are on their way once job `index` has run, or, if `waiting`, while it still waits to
  * start. */
 static void add_held(walk *w, interval_set *set, int index, bool waiting) {
-  for (int p = w->rank->load_count; p <= index; ++p) {
+  for (int p = zb_plan_list_begin(w->rank, w->list); p <= index; ++p) {
     const zb_plan_job *job = &w->rank->jobs[p];
     if (!zb_job_is_post(job->kind)) continue;
     if (waiting ? w->released[p] < index : w->released[p] <= index) continue;
@@ -191,7 +192,7 @@ static uint64_t rounded_bytes(const interval_set *set) {
 
 static void find_releases(walk *w) {
   for (int i = 0; i < w->rank->job_count; ++i)
-    w->released[i] = w->rank->job_count;
+    w->released[i] = i < zb_plan_step_end(w->rank) ? zb_plan_step_end(w->rank) : w->rank->job_count;
   for (int i = w->rank->job_count - 1; i >= 0; --i) {
     const zb_plan_slice *waits = &w->rank->jobs[i].waits;
     for (uint32_t k = 0; k < waits->count; ++k)
@@ -224,16 +225,25 @@ static void visit(walk *w, int index, zb_liveness *out) {
   uint64_t end = w->use.count ? zb_align(w->use.items[w->use.count - 1].end) : 0;
   if (end > w->highest) w->highest = end;
   uint64_t slots = w->highest > w->slots.begin ? w->highest - w->slots.begin : 0;
-  out->high_water_bytes = fixed_bytes(w->rank) + slots + w->largest_workspace;
+  const uint64_t high_water = fixed_bytes(w->rank) + slots + w->largest_workspace;
+  if (high_water > out->high_water_bytes) out->high_water_bytes = high_water;
   out->quiet[index] = gaps(w, &w->use);
+}
+
+/* Nothing lives in a slot between two lists, or two runs of one. */
+static void begin_list(walk *w, zb_plan_list list) {
+  const zb_plan_range slots = zb_plan_rank_in(w->rank, list).regions[ZB_REGION_SLOTS];
+  w->list = list;
+  w->slots = (interval){slots.offset, slots.offset + slots.bytes};
+  w->live.count = 0;
+  w->highest = w->largest_workspace = 0;
 }
 
 zb_status zb_liveness_init(const zb_plan *plan, int rank, zb_liveness *out) {
   memset(out, 0, sizeof *out);
   zb_status status = NULL;
   const zb_plan_rank *program = &plan->ranks[rank];
-  zb_plan_range slots = program->regions[ZB_REGION_SLOTS];
-  walk w = {.rank = program, .slots = {slots.offset, slots.offset + slots.bytes}};
+  walk w = {.rank = program};
   size_t jobs = (size_t)program->job_count + 1;
   out->free_after = zb_alloc(sizeof(zb_plan_slice) * jobs);
   out->quiet = zb_alloc(sizeof(zb_plan_slice) * jobs);
@@ -244,8 +254,11 @@ zb_status zb_liveness_init(const zb_plan *plan, int rank, zb_liveness *out) {
     goto cleanup;
   }
   find_releases(&w);
-  for (int i = program->job_count - 1; i >= program->load_count; --i)
-    visit(&w, i, out);
+  for (zb_plan_list list = ZB_LIST_STEP; list < ZB_LIST_COUNT; ++list) {
+    begin_list(&w, list);
+    for (int i = zb_plan_list_end(program, list) - 1; i >= zb_plan_list_begin(program, list); --i)
+      visit(&w, i, out);
+  }
   if (w.failed || w.live.failed || w.touched.failed || w.use.failed) status = ZB_OUT_OF_MEMORY();
   out->ranges = w.pool;
 cleanup:

@@ -14,6 +14,10 @@
  * starts when all communication jobs in its waits are complete (a RECV: the data has landed; a SEND: its memory may be
  * overwritten).
  *
+ * A plan may have a second list for each rank: that of an evaluation, which computes forward alone (jobs E). Between
+ * steps and evaluations slots and workspace hold nothing, so those of an evaluation lie over those of a step, and an
+ * evaluation writes nothing else. Each list has its own messages. zb_plan_view makes a plan of one list alone.
+ *
  * At the start of a step the runtime zeroes the region `gradients` and writes the step number (from 1, i64) to `step`,
  * and behind it the settings of the rank.
  * The loss of a step is the fp64 sum of the reported micro-batch losses in micro-batch order, divided by micro_batches.
@@ -75,6 +79,9 @@ const char *zb_collective_name(zb_collective_kind kind);
 bool zb_collective_adds(zb_collective_kind kind);
 bool zb_collective_gathers(zb_collective_kind kind);
 
+/* What the ranks of a plan run: again and again, after the LOAD jobs. */
+typedef enum zb_plan_list { ZB_LIST_STEP, ZB_LIST_EVALUATION, ZB_LIST_COUNT } zb_plan_list;
+
 typedef struct zb_plan_slice {
   uint32_t begin, count;
 } zb_plan_slice;
@@ -120,8 +127,8 @@ typedef struct zb_plan_subprogram {
   int64_t first_ps;         /* of its first run in a step, when caches are cold; 0: time_ps */
   double flops, product_flops;
   uint64_t key;       /* of its ops: what it is in a file of costs */
-  uint32_t loss_base; /* an F that leaves the loss of its micro-batch, an f32, at loss_offset of this base; 0: gives no
-                         loss */
+  uint32_t loss_base; /* an F or E that leaves the loss of its micro-batch, an f32, at loss_offset of this base; 0:
+                         gives no loss */
   uint64_t loss_offset;
 } zb_plan_subprogram;
 
@@ -229,9 +236,11 @@ typedef struct zb_plan_rank {
   int subprogram_count;
   zb_plan_segment *segments;
   int segment_count; /* 0 */
-  zb_plan_job *jobs; /* of a step, in order; LOAD jobs come first and run once, before the first step */
+  zb_plan_job *jobs; /* LOAD jobs, which run once, before the first step; those of a step; those of an evaluation */
   int job_count;
-  int load_count; /* how many of them are LOAD */
+  int load_count;                                       /* how many of them are LOAD */
+  int evaluation_count;                                 /* how many of them, at the end, are of an evaluation */
+  zb_plan_range evaluation_slots, evaluation_workspace; /* where these regions lie in an evaluation */
   uint64_t *pool_u64;
   uint32_t pool_u64_count;
   zb_plan_range *pool_ranges;
@@ -239,6 +248,28 @@ typedef struct zb_plan_rank {
   uint32_t *pool_u32;
   uint32_t pool_u32_count;
 } zb_plan_rank;
+
+/* Where the jobs of a step end and those of an evaluation begin. */
+static inline int zb_plan_step_end(const zb_plan_rank *rank) { return rank->job_count - rank->evaluation_count; }
+static inline int zb_plan_list_begin(const zb_plan_rank *rank, zb_plan_list list) {
+  return list == ZB_LIST_STEP ? rank->load_count : zb_plan_step_end(rank);
+}
+static inline int zb_plan_list_end(const zb_plan_rank *rank, zb_plan_list list) {
+  return list == ZB_LIST_STEP ? zb_plan_step_end(rank) : rank->job_count;
+}
+/* The rank with its regions where they lie while the list runs; it borrows everything. */
+static inline zb_plan_rank zb_plan_rank_in(const zb_plan_rank *rank, zb_plan_list list) {
+  zb_plan_rank in = *rank;
+  if (list == ZB_LIST_EVALUATION && rank->evaluation_count > 0) { /* of a view they lie so already */
+    in.regions[ZB_REGION_SLOTS] = rank->evaluation_slots;
+    in.regions[ZB_REGION_WORKSPACE] = rank->evaluation_workspace;
+  }
+  return in;
+}
+/* The list whose regions a subprogram sees; LOAD: that of a step. */
+static inline zb_plan_list zb_plan_list_of(const zb_plan_subprogram *subprogram) {
+  return subprogram->kind == ZB_JOB_EVALUATE ? ZB_LIST_EVALUATION : ZB_LIST_STEP;
+}
 
 /* A transfer with two members: ranks source and destination, different. Messages are numbered in one global order, by
  * the time their transfer can start in the simulated schedule; on a channel (ordered pair of ranks) both sides post in
@@ -285,6 +316,9 @@ typedef struct zb_plan {
   int input_count;
   zb_plan_message *messages;
   int message_count;
+  bool evaluates;                  /* every rank has jobs of an evaluation */
+  int evaluation_messages;         /* how many of the messages, at the end, are of an evaluation */
+  zb_plan_list list;               /* of a view: its list; not in the file */
   zb_plan_collective *collectives; /* rising in `before` */
   int collective_count;
   const zb_plan_collective *carried; /* of an expanded plan: those that its messages carry, for part_of; else NULL */
@@ -338,13 +372,17 @@ void zb_plan_print(const zb_plan *plan, zb_write write, void *context);
 zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the expanded plan, which takes its memory. */
 zb_status zb_plan_expand_own(zb_plan **plan) ZB_MUST_USE;
+/* A plan of one list alone: *out has its jobs (of a step after those of LOAD), its subprograms, messages and regions,
+ * and no evaluation beside it. So what proves, simulates or draws a plan needs to know one list only. It borrows what
+ * did not change, so `plan` must outlive it. list EVALUATION: of a plan that evaluates. MEMORY. */
+zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) ZB_MUST_USE;
 /* Room that a member needs for what others send of the buffers. */
 uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collective *collective);
 
 /* Proves the plan right, sharing no code with the scheduler: see runtime/plan/README.md for the list of rules
  * (complete, dataflow: every read after its write, homes of live values never overlap, messages match, same order per
  * channel, no deadlock with zero buffering, W once, the optimizer after its W, memory inside the arena and its
- * regions). INVALID names rank, job and rule. */
+ * regions), for a step and for an evaluation. INVALID names rank, job and rule. */
 zb_status zb_plan_verify(const zb_plan *plan) ZB_MUST_USE;
 
 /* What the simulator found for one job: start and end in ps from the start of the step. */
@@ -368,8 +406,8 @@ typedef struct zb_plan_simulation {
   int rank_count;
 } zb_plan_simulation;
 
-/* Runs the plan on a virtual clock with the times of its subprograms and links. A plan that cannot finish gives TIMEOUT
- * with who waits for what. Release with zb_plan_simulation_free. */
+/* Runs a step of the plan, or the list of a view, on a virtual clock with the times of its subprograms and links. A
+ * plan that cannot finish gives TIMEOUT with who waits for what. Release with zb_plan_simulation_free. */
 zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) ZB_MUST_USE;
 void zb_plan_simulation_free(zb_plan_simulation *simulation);
 

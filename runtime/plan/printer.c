@@ -327,27 +327,44 @@ static void say_collective(printer *it, const zb_plan *plan, int index) {
   put(it, " bytes\n");
 }
 
-static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank) {
+/* "23 jobs, 6 messages": of jobs begin to end. */
+static void say_count(printer *it, const zb_plan_rank *rank, int begin, int end) {
   int messages = 0;
-  for (int i = 0; i < rank->job_count; ++i)
+  for (int i = begin; i < end; ++i)
     messages += rank->jobs[i].message >= 0;
+  say_number(it, "", (uint64_t)(end - begin), " jobs, ");
+  say_number(it, "", (uint64_t)messages, " messages");
+}
+
+static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank) {
+  const int step_end = zb_plan_step_end(rank);
+  const zb_plan_rank in_evaluation = zb_plan_rank_in(rank, ZB_LIST_EVALUATION);
   say_number(it, "", (uint64_t)rank->rank, ": ");
-  say_number(it, "", (uint64_t)rank->job_count, " jobs, ");
-  say_number(it, "", (uint64_t)messages, " messages, ");
-  say_number(it, "arena ", rank->arena_bytes, " bytes\n");
+  say_count(it, rank, 0, step_end);
+  say_number(it, ", arena ", rank->arena_bytes, " bytes\n");
   for (int i = 0; i < ZB_REGION_COUNT; ++i) {
     put(it, i == 0 ? "  " : "   ");
     put(it, zb_region_name((zb_region_kind)i));
     say_number(it, " ", rank->regions[i].bytes, i + 1 == ZB_REGION_COUNT ? "\n" : "");
   }
+  if (rank->evaluation_count > 0) {
+    put(it, "  evaluation: ");
+    say_count(it, rank, step_end, rank->job_count);
+    say_number(it, ", slots ", rank->evaluation_slots.bytes, "");
+    say_number(it, "   workspace ", rank->evaluation_workspace.bytes, "\n");
+  }
   say_tensors(it, rank);
   say_constants(it, rank);
   say_settings(it, rank);
-  for (int i = 0; i < rank->subprogram_count; ++i)
-    say_subprogram(it, rank, &rank->subprograms[i]);
+  for (int i = 0; i < rank->subprogram_count; ++i) {
+    const bool evaluates = zb_plan_list_of(&rank->subprograms[i]) == ZB_LIST_EVALUATION;
+    say_subprogram(it, evaluates ? &in_evaluation : rank, &rank->subprograms[i]);
+  }
   put(it, "  jobs\n");
-  for (int i = 0; i < rank->job_count; ++i)
-    say_job(it, plan, rank, i);
+  for (int i = 0; i < rank->job_count; ++i) {
+    if (i == step_end) put(it, "  jobs of an evaluation\n");
+    say_job(it, plan, i < step_end ? rank : &in_evaluation, i);
+  }
 }
 
 static void say_header(printer *it, const zb_plan *plan) {
@@ -383,8 +400,10 @@ static void say_header(printer *it, const zb_plan *plan) {
     say_collective(it, plan, i);
   for (int i = 0; i < plan->message_count; ++i) {
     const zb_plan_message *message = &plan->messages[i];
-    say(it, "message #%d %c from rank %d stage %d to rank %d stage %d", i, zb_payload_letter(message->payload),
-        message->source, message->source_stage, message->destination, message->destination_stage);
+    say(it, "%smessage #%d %c from rank %d stage %d to rank %d stage %d",
+        i < plan->message_count - plan->evaluation_messages ? "" : "evaluation ", i,
+        zb_payload_letter(message->payload), message->source, message->source_stage, message->destination,
+        message->destination_stage);
     if (message->micro_batch >= 0) say(it, " micro-batch %d", message->micro_batch);
     say_number(it, ", ", message->bytes, " bytes");
     say(it, " in %d part%s\n", message->part_count, message->part_count == 1 ? "" : "s");

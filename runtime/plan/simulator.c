@@ -203,6 +203,7 @@ static zb_status post(simulator *it, int r, int index) {
 static void count_compute(zb_plan_rank_result *result, zb_job_kind kind, int64_t time) {
   switch (kind) {
   case ZB_JOB_F:
+  case ZB_JOB_EVALUATE:
     result->f_ps += time;
     break;
   case ZB_JOB_B:
@@ -502,12 +503,17 @@ cleanup:
 }
 
 zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
-  zb_plan *expanded = NULL;
+  zb_plan *view = NULL, *expanded = NULL;
+  zb_status status = NULL;
   *out = (zb_plan_simulation){0};
   ZB_TRY(zb_plan_check(plan));
-  ZB_TRY(zb_plan_expand(plan, &expanded));
-  zb_status status = simulate_expanded(expanded ? expanded : plan, out);
+  if (plan->evaluates) ZB_TRY(zb_plan_view(plan, ZB_LIST_STEP, &view));
+  const zb_plan *step = view ? view : plan;
+  ZB_TRY_GOTO(zb_plan_expand(step, &expanded));
+  status = simulate_expanded(expanded ? expanded : step, out);
+cleanup:
   zb_plan_destroy(expanded);
+  zb_plan_destroy(view);
   return status;
 }
 

@@ -88,12 +88,17 @@ cleanup:
 }
 
 zb_status zb_plan_timeline(const zb_plan *plan, const char *path) {
-  zb_plan *expanded = NULL;
+  zb_plan *view = NULL, *expanded = NULL;
+  zb_status status = NULL;
   if (!zb_ends_with(path, ".svg") && !zb_ends_with(path, ".json"))
     return zb_status_hint(ZB_ERROR(USAGE, "cannot tell what picture '%s' is", path),
                           "end it with .svg, or with .json for a Chrome trace");
-  ZB_TRY(zb_plan_expand(plan, &expanded));
-  zb_status status = draw(expanded ? expanded : plan, path);
+  if (plan->evaluates) ZB_TRY(zb_plan_view(plan, ZB_LIST_STEP, &view));
+  const zb_plan *step = view ? view : plan;
+  ZB_TRY_GOTO(zb_plan_expand(step, &expanded));
+  status = draw(expanded ? expanded : step, path);
+cleanup:
   zb_plan_destroy(expanded);
+  zb_plan_destroy(view);
   return status;
 }

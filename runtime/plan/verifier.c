@@ -81,6 +81,8 @@ static bool may_write(zb_job_kind kind, zb_region_kind region) {
   switch (kind) {
   case ZB_JOB_LOAD:
     return region == ZB_REGION_CONSTANTS;
+  case ZB_JOB_EVALUATE: /* between steps: what is trained stays as it is */
+    return false;
   case ZB_JOB_UPDATE: /* SUM and NORM, when they run with it, too */
     return region == ZB_REGION_PARAMETERS || region == ZB_REGION_STATE || region == ZB_REGION_GRADIENTS ||
            region == ZB_REGION_CONSTANTS; /* copies of parameters, see the rule "load" */
@@ -89,8 +91,8 @@ static bool may_write(zb_job_kind kind, zb_region_kind region) {
   }
 }
 
-/* F, B and W read no gradients: those are sums of the micro-batches that came before, and so depend on the order. What
- * an instruction adds to is its result, and no input. */
+/* F, B, W and E read no gradients: those are sums of the micro-batches that came before, and so depend on the order.
+ * What an instruction adds to is its result, and no input. */
 static zb_status verify_reads(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram) {
   if (zb_job_is_optimizer(subprogram->kind) || subprogram->kind == ZB_JOB_ADD) return NULL;
   for (int i = 0; i < subprogram->instruction_count; ++i) {
@@ -129,24 +131,25 @@ static zb_status verify_subprogram(const zb_plan_rank *rank, const zb_plan_subpr
 
 /* ---- Rules "complete" and "order" ---- */
 
-/* Where the jobs of one rank stand: for each kind F, B, W, stage and micro-batch the index of the job, -1 if there is
- * none. */
+/* Where the jobs of one rank stand: for each kind F, B, W (of an evaluation: E), stage and micro-batch the index of the
+ * job, -1 if there is none. */
 typedef struct positions {
   const zb_plan *plan;
   const zb_plan_rank *rank;
+  const zb_job_kind *kinds; /* that run for each micro-batch; the first is there for every stage */
+  int kind_count;
   int *row_of_stage; /* [stage_count] row of the stages of this rank, -1 for others */
   int rows;
-  int *at;          /* [3][rows][micro_batches] */
-  int *subprograms; /* [3][rows] */
+  int *at;          /* [kind][rows][micro_batches] */
+  int *subprograms; /* [kind][rows] */
   int *runs;        /* [subprogram_count] how often each ran */
 } positions;
 
-static const zb_job_kind batch_kinds[] = {ZB_JOB_F, ZB_JOB_B, ZB_JOB_W};
-enum { BATCH_KIND_COUNT = 3 };
+static const zb_job_kind step_kinds[] = {ZB_JOB_F, ZB_JOB_B, ZB_JOB_W}, evaluation_kinds[] = {ZB_JOB_EVALUATE};
 
-static int batch_row(zb_job_kind kind) {
-  for (int i = 0; i < BATCH_KIND_COUNT; ++i)
-    if (batch_kinds[i] == kind) return i;
+static int batch_row(const positions *it, zb_job_kind kind) {
+  for (int i = 0; i < it->kind_count; ++i)
+    if (it->kinds[i] == kind) return i;
   return -1;
 }
 
@@ -163,12 +166,16 @@ static void positions_deinit(positions *it) {
 }
 
 static zb_status positions_init(positions *it, const zb_plan *plan, const zb_plan_rank *rank) {
-  *it = (positions){.plan = plan, .rank = rank};
+  const bool evaluates = plan->list == ZB_LIST_EVALUATION;
+  *it = (positions){.plan = plan,
+                    .rank = rank,
+                    .kinds = evaluates ? evaluation_kinds : step_kinds,
+                    .kind_count = evaluates ? 1 : sizeof step_kinds / sizeof step_kinds[0]};
   it->row_of_stage = zb_alloc((size_t)plan->stage_count * sizeof *it->row_of_stage);
   if (!it->row_of_stage) return ZB_OUT_OF_MEMORY();
   for (int stage = 0; stage < plan->stage_count; ++stage)
     it->row_of_stage[stage] = plan->stage_rank[stage] == rank->rank ? it->rows++ : -1;
-  size_t subprogram_rows = (size_t)BATCH_KIND_COUNT * (size_t)it->rows, count = 0;
+  size_t subprogram_rows = (size_t)it->kind_count * (size_t)it->rows, count = 0;
   if (!__builtin_mul_overflow(subprogram_rows, (size_t)plan->micro_batches, &count) &&
       count <= SIZE_MAX / sizeof *it->at)
     it->at = zb_alloc(count * sizeof *it->at);
@@ -187,7 +194,7 @@ static zb_status note_subprograms(const positions *it) {
   const zb_plan_rank *rank = it->rank;
   for (int i = 0; i < rank->subprogram_count; ++i) {
     const zb_plan_subprogram *subprogram = &rank->subprograms[i];
-    int kind_row = batch_row(subprogram->kind);
+    int kind_row = batch_row(it, subprogram->kind);
     if (kind_row >= 0 && subprogram->stage < 0)
       return ZB_RULE("complete", "rank %d: subprogram %s has no stage", rank->rank, subprogram->name);
     int row = subprogram->stage >= 0 ? it->row_of_stage[subprogram->stage] : -1;
@@ -211,9 +218,9 @@ static zb_status note_jobs(const positions *it) {
     const zb_plan_job *job = &rank->jobs[i];
     if (!zb_job_is_compute(job->kind)) continue;
     ++it->runs[job->subprogram];
-    int kind_row = batch_row(job->kind);
+    int kind_row = batch_row(it, job->kind);
     if ((kind_row >= 0) != (job->micro_batch >= 0))
-      return ZB_RULE("complete", "%s: F, B and W are of a micro-batch, others are not",
+      return ZB_RULE("complete", "%s: F, B, W and E are of a micro-batch, others are not",
                      zb_plan_job_text(it->plan, rank->rank, i, text));
     if (kind_row < 0) continue;
     int *at = position(it, kind_row, it->row_of_stage[job->stage], job->micro_batch);
@@ -231,14 +238,14 @@ static zb_status verify_complete(const positions *it) {
   ZB_TRY(note_jobs(it));
   for (int i = 0; i < rank->subprogram_count; ++i) {
     const zb_plan_subprogram *subprogram = &rank->subprograms[i];
-    int expected = batch_row(subprogram->kind) >= 0 ? it->plan->micro_batches : 1;
+    int expected = batch_row(it, subprogram->kind) >= 0 ? it->plan->micro_batches : 1;
     if (it->runs[i] != expected)
       return ZB_RULE("complete", "rank %d: subprogram %s runs %d times, expected %d", rank->rank, subprogram->name,
                      it->runs[i], expected);
   }
   for (int stage = 0; stage < it->plan->stage_count; ++stage)
     if (it->row_of_stage[stage] >= 0 && it->subprograms[it->row_of_stage[stage]] < 0)
-      return ZB_RULE("complete", "rank %d: stage %d has no F", rank->rank, stage);
+      return ZB_RULE("complete", "rank %d: stage %d has no %s", rank->rank, stage, zb_job_mnemonic(it->kinds[0]));
   return NULL;
 }
 
@@ -248,7 +255,7 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
   char text[ZB_JOB_TEXT_BYTES];
   zb_plan_range gradients = it->rank->regions[ZB_REGION_GRADIENTS];
   for (int row = 0; row < it->rows; ++row) {
-    for (int kind_row = 0; kind_row < BATCH_KIND_COUNT; ++kind_row) {
+    for (int kind_row = 0; kind_row < it->kind_count; ++kind_row) {
       int subprogram = it->subprograms[kind_row * it->rows + row];
       if (subprogram < 0) continue;
       bool adds =
@@ -258,9 +265,9 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
         for (int before = 0; before < kind_row; ++before)
           if (*position(it, before, row, micro_batch) > at)
             return ZB_RULE("order", "%s comes before its %s", zb_plan_job_text(it->plan, it->rank->rank, at, text),
-                           zb_job_mnemonic(batch_kinds[before]));
+                           zb_job_mnemonic(it->kinds[before]));
         bool rises = micro_batch == 0 || *position(it, kind_row, row, micro_batch - 1) < at;
-        if (!rises && (adds || batch_kinds[kind_row] == ZB_JOB_W))
+        if (!rises && (adds || it->kinds[kind_row] == ZB_JOB_W))
           return ZB_RULE("order", "%s adds to gradients before micro-batch %d does",
                          zb_plan_job_text(it->plan, it->rank->rank, at, text), micro_batch - 1);
       }
@@ -473,14 +480,16 @@ zb_status zb_verify_rank(const zb_plan *plan, int index, const zb_access *access
   ZB_TRY(verify_tensors(rank));
   for (int i = 0; i < rank->subprogram_count; ++i)
     ZB_TRY(verify_subprogram(rank, &rank->subprograms[i], &accesses[i]));
-  ZB_TRY(verify_load(plan, rank, accesses));
-  ZB_TRY(verify_copies_written(rank, accesses));
-  ZB_TRY(verify_copies_renewed(rank, accesses));
+  if (plan->list == ZB_LIST_STEP) { /* LOAD ran before any evaluation, too */
+    ZB_TRY(verify_load(plan, rank, accesses));
+    ZB_TRY(verify_copies_written(rank, accesses));
+    ZB_TRY(verify_copies_renewed(rank, accesses));
+  }
   positions it;
   ZB_TRY(positions_init(&it, plan, rank));
   zb_status status = verify_complete(&it);
   if (!status) status = verify_order(&it, accesses);
-  if (!status) status = verify_optimizer(&it, accesses);
+  if (!status && plan->list == ZB_LIST_STEP) status = verify_optimizer(&it, accesses);
   positions_deinit(&it);
   return status;
 }
@@ -528,16 +537,31 @@ static zb_status verify_expanded(const zb_plan *plan) {
   zb_status status = zb_status_first(all.statuses, plan->rank_count);
   zb_free(all.statuses);
   if (!status) status = zb_verify_settings(plan);
-  if (!status) status = zb_verify_owners(plan);
+  if (!status && plan->list == ZB_LIST_STEP) status = zb_verify_owners(plan);
   return status ? status : zb_verify_messages(plan);
 }
 
-zb_status zb_plan_verify(const zb_plan *plan) {
+/* One list: a plan without an evaluation, or a view. */
+static zb_status verify_list(const zb_plan *plan) {
   zb_plan *expanded = NULL;
-  ZB_TRY(zb_plan_check(plan));
+  if (plan->list == ZB_LIST_EVALUATION) return verify_expanded(plan); /* it has no collectives, and updates nothing */
   ZB_TRY(zb_verify_collectives(plan));
   ZB_TRY(zb_plan_expand(plan, &expanded));
   zb_status status = verify_expanded(expanded ? expanded : plan);
   zb_plan_destroy(expanded);
   return status ? status : zb_verify_sums(plan);
+}
+
+zb_status zb_plan_verify(const zb_plan *plan) {
+  zb_status status = NULL;
+  ZB_TRY(zb_plan_check(plan));
+  if (!plan->evaluates) return verify_list(plan);
+  for (zb_plan_list list = ZB_LIST_STEP; list < ZB_LIST_COUNT && !status; ++list) {
+    zb_plan *view;
+    ZB_TRY(zb_plan_view(plan, list, &view));
+    status = verify_list(view);
+    zb_plan_destroy(view);
+    if (status && list == ZB_LIST_EVALUATION) status = zb_status_note(status, "in the list of an evaluation");
+  }
+  return status;
 }

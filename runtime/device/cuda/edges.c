@@ -87,11 +87,22 @@ static zb_status run_message(walk *it, const zb_plan_job *job, int index) {
   return NULL;
 }
 
-static zb_status walk_jobs(walk *it) {
+static void forget(zb_intervals *intervals) { intervals->count = 0; }
+
+/* The queues are empty when a list begins. */
+static zb_status walk_list(walk *it, zb_plan_list list) {
   const zb_plan_rank *rank = it->rank;
-  assign(&it->written, &rank->regions[ZB_REGION_GRADIENTS], CLEARING);
-  assign(&it->written, &rank->regions[ZB_REGION_STEP], CLEARING);
-  for (int i = rank->load_count; i < rank->job_count; ++i) {
+  forget(&it->read);
+  forget(&it->written);
+  for (int peer = 0; peer < it->plan->rank_count; ++peer) {
+    forget(&it->sent[peer]);
+    forget(&it->received[peer]);
+  }
+  if (list == ZB_LIST_STEP) {
+    assign(&it->written, &rank->regions[ZB_REGION_GRADIENTS], CLEARING);
+    assign(&it->written, &rank->regions[ZB_REGION_STEP], CLEARING);
+  }
+  for (int i = zb_plan_list_begin(rank, list); i < zb_plan_list_end(rank, list); ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     const zb_plan_range *parts = rank->pool_ranges + job->parts.begin;
     if (zb_job_is_post(job->kind)) ZB_TRY(run_message(it, job, i));
@@ -141,7 +152,8 @@ zb_status zb_cuda_edges_init(const zb_plan *plan, int rank, zb_cuda_edges *out) 
     it.after_job[i] = -1;
   ZB_TRY_GOTO(zb_access_create_all(program, &accesses));
   it.accesses = accesses;
-  ZB_TRY_GOTO(walk_jobs(&it));
+  for (zb_plan_list list = ZB_LIST_STEP; list < ZB_LIST_COUNT; ++list)
+    ZB_TRY_GOTO(walk_list(&it, list));
   number_events(&it);
 cleanup:
   zb_access_destroy_all(accesses, program->subprogram_count);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "test/runtime/plan/collective_plan.h"
-#include "test/runtime/plan/sample_plan.h"
+#include "test/runtime/plan/evaluation_plan.h"
 #include "test/suite.h"
 
 typedef enum expectation {
@@ -75,7 +75,14 @@ typedef enum expectation {
   ROW(part, offset, uint64_t, CAUGHT, "")                                                                              \
   ROW(part, bytes, uint64_t, SOME, "a READ and a REPORT have room to spare")                                           \
   ROW(region, offset, uint64_t, CAUGHT, "")                                                                            \
-  ROW(region, bytes, uint64_t, SOME, "the end of a region may be used by nobody")
+  ROW(region, bytes, uint64_t, SOME, "the end of a region may be used by nobody")                                      \
+  ROW(rank, evaluation_count, int, CAUGHT, "")                                                                         \
+  ROW(rank, evaluation_slots.offset, uint64_t, CAUGHT, "")                                                             \
+  ROW(rank, evaluation_slots.bytes, uint64_t, CAUGHT, "")                                                              \
+  ROW(rank, evaluation_workspace.offset, uint64_t, CAUGHT, "")                                                         \
+  ROW(rank, evaluation_workspace.bytes, uint64_t, SOME, "the end of a region may be used by nobody")                   \
+  ROW(plan, evaluates, bool, CAUGHT, "")                                                                               \
+  ROW(plan, evaluation_messages, int, CAUGHT, "")
 
 typedef zb_plan_subprogram structure_subprogram;
 typedef zb_plan_job structure_job;
@@ -86,6 +93,8 @@ typedef zb_plan_setting structure_setting;
 typedef zb_plan_message structure_message;
 typedef zb_plan_range structure_part, structure_region;
 typedef zb_plan_collective structure_collective;
+typedef zb_plan_rank structure_rank;
+typedef zb_plan structure_plan;
 typedef struct structure_base {
   uint64_t value;
 } structure_base, structure_collective_pool;
@@ -113,6 +122,16 @@ ARRAY(part, rank->pool_ranges, pool_range_count)
 static int array_region(zb_plan *plan, int r, void **out) {
   *out = plan->ranks[r].regions;
   return ZB_REGION_COUNT;
+}
+
+static int array_rank(zb_plan *plan, int r, void **out) {
+  *out = &plan->ranks[r];
+  return 1;
+}
+
+static int array_plan(zb_plan *plan, int r, void **out) {
+  *out = plan;
+  return r == 0;
 }
 
 /* Messages are those of the plan: with the first rank. */
@@ -185,14 +204,14 @@ static void change_all(zb_plan *plan, const field *it, int *tried, int *survived
   zb_plan_destroy(plan);
 }
 
-/* Fields of collectives in a plan of each kind, others in the sample. */
+/* Fields of collectives in a plan of each kind, others in the sample and its evaluation. */
 static void test_field(const field *it) {
   int tried = 0, survived = 0;
   if (strstr(it->name, "collective")) {
     for (int kind = 0; kind < ZB_COLLECTIVE_COUNT; ++kind)
       change_all(collective_plan(&(collective_case){(zb_collective_kind)kind, 4, 0xb, 10, 2}), it, &tried, &survived);
   } else {
-    change_all(sample_plan(3, 4, 0), it, &tried, &survived);
+    change_all(evaluation_plan(3, 4, 2), it, &tried, &survived);
   }
   expectation found = survived == 0 ? CAUGHT : survived < tried ? SOME : FREE;
   if (found != it->expected) printf("\n  %s: %d of %d changes are not noticed\n", it->name, survived, tried);

@@ -2,7 +2,7 @@
  * later room can walk through: print, verify and simulate run on it (a sanitizer build shows reads outside of arrays).
  */
 #include "test/runtime/plan/collective_plan.h"
-#include "test/runtime/plan/sample_plan.h"
+#include "test/runtime/plan/evaluation_plan.h"
 
 #include <stdio.h>
 
@@ -68,11 +68,9 @@ static void test_no_field_is_forgotten(void) {
     zb_plan_table table;
     size_t offset, bytes;
   } left_out[] = {
-      LEFT_OUT(header, zb_plan, carried),
-      LEFT_OUT(header, zb_plan, digest), /* of the file, or of a plan in memory */
-      LEFT_OUT(header, zb_plan, ranks),
-      LEFT_OUT(header, zb_plan, arena),
-      LEFT_OUT(message, zb_plan_message, part_of),
+      LEFT_OUT(header, zb_plan, carried), LEFT_OUT(header, zb_plan, list), /* of a view */
+      LEFT_OUT(header, zb_plan, digest),                                   /* of the file, or of a plan in memory */
+      LEFT_OUT(header, zb_plan, ranks),   LEFT_OUT(header, zb_plan, arena), LEFT_OUT(message, zb_plan_message, part_of),
   };
   for (int t = 0; t < ZB_TABLE_COUNT; ++t) {
     const zb_table_def *def = &zb_plan_tables[t];
@@ -108,6 +106,7 @@ static void test_round_trip(void) {
   } rows[] = {{1, 1, 0}, {1, 3, 1}, {2, 2, 0}, {3, 5, 0}, {4, 16, 6}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
     expect_round_trip(sample_plan(rows[i].ranks, rows[i].micro_batches, rows[i].depth));
+  expect_round_trip(evaluation_plan(3, 4, 2));
 }
 
 /* A small plan with a collective. */
@@ -281,6 +280,7 @@ static void mutate(zb_plan *plan, bool repaired) {
 
 static void test_mutated(void) { mutate(sample_plan(2, 2, 0), false); }
 static void test_mutated_with_checksum(void) { mutate(sample_plan(2, 2, 0), true); }
+static void test_mutated_evaluation(void) { mutate(evaluation_plan(2, 2, 1), true); }
 
 static void test_mutated_collectives(void) {
   for (int kind = 0; kind < ZB_COLLECTIVE_COUNT; ++kind)
@@ -288,7 +288,7 @@ static void test_mutated_collectives(void) {
 }
 
 static void test_without_memory(void) {
-  zb_plan *plan = sample_plan(2, 1, 0);
+  zb_plan *plan = evaluation_plan(2, 1, 0);
   size_t count = 0;
   char *bytes = file_of(plan, &count);
   for (uint64_t n = 1; n <= 60; ++n) {
@@ -329,4 +329,5 @@ SUITE_MAIN("plan files", {"no field is forgotten", test_no_field_is_forgotten}, 
            {"round trip of collectives", test_collectives}, {"measured costs", test_measured},
            {"one rank", test_one_rank}, {"refused", test_refused}, {"mutated", test_mutated},
            {"mutated, checksum right", test_mutated_with_checksum}, {"mutated collectives", test_mutated_collectives},
-           {"without memory", test_without_memory}, {"malformed is not written", test_malformed_is_not_written})
+           {"mutated evaluation", test_mutated_evaluation}, {"without memory", test_without_memory},
+           {"malformed is not written", test_malformed_is_not_written})

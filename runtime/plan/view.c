@@ -1,0 +1,88 @@
+/* Plans of one list alone: zb_plan_view of runtime/plan/plan.h. Tests: test/runtime/plan/view_test.c. */
+#include "runtime/plan/plan.h"
+
+#include <string.h>
+
+/* The subprograms of the list; place[i]: where number i is among them. */
+static zb_status take_subprograms(zb_plan *view, const zb_plan_rank *from, zb_plan_rank *rank, int *place) {
+  rank->subprograms = zb_plan_alloc(view, (size_t)from->subprogram_count * sizeof *rank->subprograms);
+  rank->subprogram_count = 0;
+  if (!rank->subprograms) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < from->subprogram_count; ++i) {
+    place[i] = rank->subprogram_count;
+    if (zb_plan_list_of(&from->subprograms[i]) == view->list)
+      rank->subprograms[rank->subprogram_count++] = from->subprograms[i];
+  }
+  return NULL;
+}
+
+/* The waits of a job of `from`, whose list begins at job `begin` there. */
+static void take_waits(const zb_plan_rank *from, zb_plan_rank *rank, zb_plan_job *job, int begin) {
+  const zb_plan_slice waits = job->waits;
+  job->waits.begin = rank->pool_u32_count;
+  for (uint32_t i = 0; i < waits.count; ++i)
+    rank->pool_u32[rank->pool_u32_count++] = from->pool_u32[waits.begin + i] - (uint32_t)begin;
+}
+
+/* LOAD jobs go with the step. */
+static zb_status take_jobs(zb_plan *view, const zb_plan_rank *from, zb_plan_rank *rank, const int *place,
+                           int first_message) {
+  const int begin = view->list == ZB_LIST_STEP ? 0 : zb_plan_step_end(from), end = zb_plan_list_end(from, view->list);
+  size_t waits = 0;
+  for (int i = begin; i < end; ++i)
+    waits += from->jobs[i].waits.count;
+  rank->jobs = zb_plan_alloc(view, (size_t)(end - begin) * sizeof *rank->jobs);
+  rank->pool_u32 = zb_plan_alloc(view, (waits + 1) * sizeof *rank->pool_u32);
+  rank->job_count = 0;
+  rank->pool_u32_count = 0;
+  if (!rank->jobs || !rank->pool_u32) return ZB_OUT_OF_MEMORY();
+  for (int i = begin; i < end; ++i) {
+    zb_plan_job *job = &rank->jobs[rank->job_count++];
+    *job = from->jobs[i];
+    if (job->subprogram >= 0) job->subprogram = place[job->subprogram];
+    if (job->message >= 0) job->message -= first_message;
+    take_waits(from, rank, job, begin);
+  }
+  if (view->list != ZB_LIST_STEP) rank->load_count = 0;
+  return NULL;
+}
+
+static zb_status take_rank(zb_plan *view, const zb_plan_rank *from, zb_plan_rank *rank, int first_message) {
+  *rank = zb_plan_rank_in(from, view->list);
+  if (!from->jobs) return NULL; /* not read */
+  int *place = zb_alloc((size_t)from->subprogram_count * sizeof *place);
+  if (!place) return ZB_OUT_OF_MEMORY();
+  rank->evaluation_count = 0;
+  rank->evaluation_slots = rank->evaluation_workspace = (zb_plan_range){0, 0};
+  zb_status status = take_subprograms(view, from, rank, place);
+  if (!status) status = take_jobs(view, from, rank, place, first_message);
+  zb_free(place);
+  return status;
+}
+
+zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) {
+  zb_status status = NULL;
+  *out = NULL;
+  zb_plan *view = zb_plan_create();
+  if (!view) return ZB_OUT_OF_MEMORY();
+  const int of_step = plan->message_count - plan->evaluation_messages;
+  const int first_message = list == ZB_LIST_EVALUATION ? of_step : 0;
+  struct zb_plan_arena *memory = view->arena;
+  *view = *plan;
+  view->arena = memory;
+  view->list = list;
+  view->evaluates = false;
+  view->evaluation_messages = 0;
+  if (first_message) view->messages = plan->messages + first_message;
+  view->message_count = list == ZB_LIST_EVALUATION ? plan->evaluation_messages : of_step;
+  if (list == ZB_LIST_EVALUATION) view->collective_count = 0;
+  view->ranks = zb_plan_alloc(view, (size_t)plan->rank_count * sizeof *view->ranks);
+  if (!view->ranks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  for (int r = 0; r < plan->rank_count; ++r)
+    ZB_TRY_GOTO(take_rank(view, &plan->ranks[r], &view->ranks[r], first_message));
+  *out = view;
+  view = NULL;
+cleanup:
+  zb_plan_destroy(view);
+  return status;
+}
