@@ -70,12 +70,19 @@ static zb_status interrupted(const zb_session *session, const arguments *args, b
 
 /* ---- Steps ---- */
 
+/* *out_stopping: a signal came, which counts for more than the loss of some batches. */
+static zb_status evaluate(zb_session *session, const arguments *args, bool last, bool *out_stopping) {
+  zb_evaluation_result result;
+  ZB_TRY(zb_session_evaluate(session, &result));
+  *out_stopping = result.stopping;
+  if (!result.stopping) run_print_evaluation(args, &result, last);
+  return NULL;
+}
+
 static zb_status make_steps(zb_session *session, const arguments *args, zb_status *out_output, bool *out_stopped,
                             saves *saved) {
   int64_t last = zb_session_steps(session) + args->steps;
   bool stopping = false;
-  if (run_told.seen)
-    zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */
   while (zb_session_steps(session) < last && !stopping) {
     zb_step_result result;
     ZB_TRY(zb_session_step(session, &result));
@@ -84,6 +91,8 @@ static zb_status make_steps(zb_session *session, const arguments *args, zb_statu
     if (!args->quiet || final) ZB_TRY(run_print_step(session, args, &result, last));
     if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0)
       ZB_TRY(save(session, args, saved));
+    if (args->eval_every && !final && zb_session_steps(session) % args->eval_every == 0)
+      ZB_TRY(evaluate(session, args, false, &stopping));
     run_flush_or_stop(session, out_output);
     *out_stopped = stopping;
   }
@@ -109,14 +118,15 @@ static zb_status write_costs(zb_session *session, const arguments *args, bool st
   return NULL;
 }
 
-static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool stopped, saves *saved) {
+static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool *stopped, saves *saved) {
   bool any = zb_session_steps(session) > first;
   if (any && args->save) ZB_TRY(save(session, args, saved));
+  if (args->eval && !*stopped) ZB_TRY(evaluate(session, args, true, stopped)); /* what it could lose is saved */
   if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
   if (any && args->trace) ZB_TRY(zb_session_trace(session, args->trace));
   if (any && args->profile_ops) ZB_TRY(run_print_profile(session, args));
-  if (any && args->profile) ZB_TRY(write_costs(session, args, stopped));
-  if (any && args->memory) ZB_TRY(run_print_memory(session, args));
+  if (any && args->profile) ZB_TRY(write_costs(session, args, *stopped));
+  if ((any || args->eval) && args->memory) ZB_TRY(run_print_memory(session, args));
   return NULL;
 }
 
@@ -186,6 +196,8 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   zb_session_params params = {
       .directory = args->directory,
       .data = args->data,
+      .evaluation = args->eval,
+      .evaluation_batches = args->eval_steps,
       .device = args->device,
       .launch = args->launch,
       .resume = args->resume,
@@ -239,8 +251,10 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   run_print_start(session, args);
   zb_status output = NULL, status = NULL;
   run_flush_or_stop(session, &status); /* a full disk is found before the first step */
-  if (!status) status = make_steps(session, args, &output, &stopped, &saved);
-  if (!status) status = finish(session, args, first, stopped, &saved);
+  if (run_told.seen)
+    zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */
+  if (!status && args->steps) status = make_steps(session, args, &output, &stopped, &saved);
+  if (!status) status = finish(session, args, first, &stopped, &saved);
   bool together = !status; /* all processes have come to the end */
   if (together)
     status = end_of(session, args, output, stopped, args->save && zb_session_steps(session) > first);

@@ -43,12 +43,16 @@ typedef struct zb_setting {
 enum { ZB_RANDOM_SEED = 1 };
 
 /* Processes compare their parameters when they have met: device, launch, save, seed, random_seed, no_kernels,
- * reference, trace, profile, costs, timeout_ms, and what data, resume, weights and the folder of the plan lead to (not
- * how the paths are spelled). threads may differ: results do not depend on it. */
+ * reference, trace, profile, costs, timeout_ms, and what data, evaluation, resume, weights and the folder of the plan
+ * lead to (not how the paths are spelled). threads may differ: results do not depend on it. */
 typedef struct zb_session_params {
   const char *directory; /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;      /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
-  const char *device;    /* "cpu" (NULL), "sim" */
+  /* What zb_session_evaluate computes the loss of, spelled as `data`; NULL: nothing. Where `data` and `input` are NULL,
+   * the session makes no steps. INVALID where the data has not one whole batch (M micro-batches of rows). */
+  const char *evaluation;
+  int64_t evaluation_batches; /* how many batches, from the first row on; 0: all whole ones, once. INVALID for more */
+  const char *device;         /* "cpu" (NULL), "sim" */
   const char
       *launch; /* how the ranks of a real device run: "threads", "mpi", "tcp"; NULL: by bootstrap, else "threads" */
   const zb_bootstrap *bootstrap; /* what zb_bootstrap_find found, or NULL: one process */
@@ -134,6 +138,21 @@ ZB_API void zb_session_destroy(zb_session *session);
 /* One step. RUNTIME when the loss is not a finite number. After a step that failed the session is over: its weights
  * belong to no step, so another step and a save are refused. */
 ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;
+/* What an evaluation found. */
+typedef struct zb_evaluation_result {
+  int64_t step;    /* steps that were done before it */
+  double loss;     /* mean over batches of their losses, each as of a step; it may be no finite number */
+  double seconds;  /* real, or virtual on sim */
+  int64_t batches; /* how many were evaluated: all, unless the run is to stop */
+  double tokens;   /* elements of the first input, in all batches */
+  bool stopping; /* a process of the run asked to end: zb_session_stop. The loss is then that of some batches, or NaN */
+} zb_evaluation_result;
+
+/* Computes the loss of params.evaluation with the weights as they are, by forward jobs alone: always of the same rows,
+ * in batches of M micro-batches, as in training but for what acts in training alone. It changes nothing: a run with
+ * evaluations between its steps has the bits of one without. Called by all processes in the same order, as steps are.
+ * USAGE where params.evaluation is NULL. A failure ends the session, as that of a step does. */
+ZB_API zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) ZB_MUST_USE;
 /* Steps done so far, those before a resume included. */
 ZB_API int64_t zb_session_steps(const zb_session *session);
 /* From here on a function that takes a session which is not const is called by all processes of the run, in the same

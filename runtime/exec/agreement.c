@@ -29,6 +29,7 @@ static const char hint_reference[] =
   ROW("--no-kernels", "%s", on_or_off(params->no_kernels), hint_options)                                               \
   ROW("--reference", "%s", on_or_off(params->reference), hint_reference)                                               \
   ROW("--tf32", "%s", on_or_off(params->tf32), hint_options)                                                           \
+  ROW("--eval-steps", "%" PRId64, params->evaluation_batches, hint_options)                                            \
   ROW("--weights-partial", "%s", on_or_off(params->weights_partial), hint_options)                                     \
   ROW("a timeline or trace", "%s", on_or_off(params->trace), hint_options)                                             \
   ROW("--profile-ops", "%s", on_or_off(params->profile), hint_options)                                                 \

@@ -54,10 +54,10 @@ static const format formats[] = {
 static const char hint_sources[] = "write text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)";
 
 /* "corpus.txt" without text:, "file:corpus.txt", "text:" alone. */
-static zb_status unknown_source(const char *source) {
+static zb_status unknown_source(const char *option, const char *source) {
   static const char *const kinds[] = {"text", "tokens"};
   const size_t length = strcspn(source, ":");
-  zb_status status = ZB_ERROR(USAGE, "--data: cannot read data from '%s'", source);
+  zb_status status = ZB_ERROR(USAGE, "%s: cannot read data from '%s'", option, source);
   if (!source[length] || access(source, F_OK) == 0)
     return zb_status_hint(
         status,
@@ -77,7 +77,7 @@ static zb_status unknown_source(const char *source) {
 }
 
 /* Splits a source into format and path (zb_free). */
-static zb_status parse_source(const char *source, const format **out_format, char **out_path) {
+static zb_status parse_source(const char *option, const char *source, const format **out_format, char **out_path) {
   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
     const format *f = &formats[i];
     size_t prefix = strlen(f->prefix), suffix = strlen(f->suffix);
@@ -91,7 +91,7 @@ static zb_status parse_source(const char *source, const format **out_format, cha
     *out_path = path;
     return NULL;
   }
-  return unknown_source(source);
+  return unknown_source(option, source);
 }
 
 /* What follows the last colon, where it looks like a kind of number ("u8", "int32") or what is before it is a file.
@@ -109,15 +109,15 @@ static const char *find_kind(const char *path) {
   return number || file ? colon + 1 : NULL;
 }
 
-static zb_status check_kind(const format *f, const char *path) {
+static zb_status check_kind(const char *option, const format *f, const char *path) {
   const char *kind = find_kind(path);
   if (!kind) return NULL;
   const int name = (int)(kind - 1 - path);
   if (f->token_bytes == 1)
-    return zb_status_hint(ZB_ERROR(USAGE, "--data: text has no '%s': its tokens are the bytes of the file", kind),
+    return zb_status_hint(ZB_ERROR(USAGE, "%s: text has no '%s': its tokens are the bytes of the file", option, kind),
                           "write text:%.*s, or tokens:%.*s:u16 for what a tokenizer wrote", name, path, name, path);
   return zb_status_hint(
-      ZB_ERROR(USAGE, "--data: tokens cannot be read as '%s'", kind),
+      ZB_ERROR(USAGE, "%s: tokens cannot be read as '%s'", option, kind),
       "write tokens:%.*s:u16 or :u32 (little-endian, without a header); text:%.*s makes a token of every byte", name,
       path, name, path);
 }
@@ -213,8 +213,9 @@ static zb_status assign_roles(zb_data *data) {
 
 static zb_status open_corpus(zb_data *data) {
   const format *f = NULL;
-  ZB_TRY(parse_source(data->params.source, &f, &data->path));
-  ZB_TRY(check_kind(f, data->path));
+  const char *option = data->params.option ? data->params.option : "--data";
+  ZB_TRY(parse_source(option, data->params.source, &f, &data->path));
+  ZB_TRY(check_kind(option, f, data->path));
   const char *path = data->path;
   ZB_TRY(map_file(data, path));
   data->format = f;
@@ -356,6 +357,14 @@ void zb_data_describe(const zb_data *data, char *text, size_t size) {
     snprintf(text, size, "%" PRIu64 " bytes, %d a token, digest %016" PRIx64, data->byte_count,
              data->format->token_bytes, zb_sample_bytes(data->bytes, data->byte_count));
 }
+
+int64_t zb_data_rows(const zb_data *data) {
+  if (!data->params.source || data->length < 1) return 0;
+  const int64_t starts = data->tokens - data->length - 1;
+  return (starts + data->length - 1) / data->length;
+}
+
+int64_t zb_data_rows_at_once(const zb_data *data) { return data->rows; }
 
 int64_t zb_data_position(const zb_data *data, int64_t steps) {
   if (!data->params.source) return 0;

@@ -15,6 +15,7 @@ typedef struct zb_data zb_data;
 typedef struct zb_data_params {
   const zb_plan *plan; /* outlives the data */
   const char *source;  /* "text:FILE", "tokens:FILE[:u16|u32]", or NULL: `input` is asked */
+  const char *option;  /* by which the source was given, for errors: "--data" (NULL), "--eval" */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
   void *input_context;
   int64_t first_step; /* steps done before this run */
@@ -41,6 +42,10 @@ zb_status zb_data_blame(const zb_data *data, int64_t step, int micro_batch, cons
                         zb_status status) ZB_MUST_USE;
 /* What tells this data from others, for people: "3192 bytes, 2 a token, digest 6bf1...". */
 void zb_data_describe(const zb_data *data, char *text, size_t size);
+/* Rows that begin at different tokens: after them the data begins again. 0 when the data is no file. */
+int64_t zb_data_rows(const zb_data *data);
+/* Rows of a micro-batch. */
+int64_t zb_data_rows_at_once(const zb_data *data);
 /* Rows taken after this number of steps; 0 when the data is no file. */
 int64_t zb_data_position(const zb_data *data, int64_t steps);
 

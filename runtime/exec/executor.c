@@ -83,6 +83,7 @@ size_t zb_executor_position_safe(const zb_executor *e, char *text, size_t size) 
   int at = atomic_load_explicit(&e->at_job, memory_order_relaxed),
       blocked = atomic_load_explicit(&e->at_message, memory_order_relaxed);
   add_number(&out, "rank ", e->params.rank);
+  const int step_end = zb_plan_step_end(e->program);
   if (at < 0 || at >= e->program->job_count) {
     add_safe(&out, " is at the end of its jobs");
     if (blocked < 0) add_safe(&out, ", waiting for other processes or saving");
@@ -93,7 +94,7 @@ size_t zb_executor_position_safe(const zb_executor *e, char *text, size_t size) 
     add_safe(&out, zb_job_mnemonic(job->kind));
     if (job->micro_batch >= 0) add_number(&out, "", job->micro_batch);
     add_number(&out, " (job ", at);
-    add_number(&out, " of ", e->program->job_count);
+    add_number(&out, " of ", at < step_end ? step_end : e->program->job_count);
     add_safe(&out, ")");
   }
   if (blocked < 0 || blocked >= e->params.plan->message_count) return out.used;
@@ -193,7 +194,7 @@ void zb_executor_deinit(zb_executor *e) {
 static void go_to(zb_executor *e, int job) {
   e->job = job;
   e->wait = 0;
-  atomic_store_explicit(&e->at_job, job, memory_order_relaxed);
+  atomic_store_explicit(&e->at_job, job < e->end ? job : -1, memory_order_relaxed);
 }
 
 /* message -1: it waits for none. */
@@ -203,22 +204,32 @@ static void block_on(zb_executor *e, int message) {
 }
 
 static void begin(zb_executor *e, int first, int end) {
-  go_to(e, first);
-  block_on(e, -1);
   e->first = e->drain = first;
   e->end = end;
+  go_to(e, first);
+  block_on(e, -1);
   e->compute_ps = e->waiting_ps = 0;
 }
 
 void zb_executor_begin_load(zb_executor *e) {
   begin(e, 0, e->program->load_count);
+  e->list = ZB_LIST_STEP;
   e->cleared = true;
 }
 
-void zb_executor_begin_step(zb_executor *e, int64_t step) {
-  begin(e, e->program->load_count, e->program->job_count);
-  e->step = step;
+static void begin_list(zb_executor *e, zb_plan_list list, int64_t number) {
+  begin(e, zb_plan_list_begin(e->program, list), zb_plan_list_end(e->program, list));
+  e->list = list;
+  e->step = number;
   e->cleared = false;
+}
+
+void zb_executor_begin_step(zb_executor *e, int64_t step) { begin_list(e, ZB_LIST_STEP, step); }
+
+void zb_executor_begin_evaluation(zb_executor *e, int64_t batch) { begin_list(e, ZB_LIST_EVALUATION, batch); }
+
+static const zb_data *data_of(const zb_executor *e) {
+  return e->list == ZB_LIST_EVALUATION ? e->params.evaluation : e->params.data;
 }
 
 /* Where the host puts the next input, of that size, for the device to take. */
@@ -241,19 +252,25 @@ static zb_status write_step(zb_executor *e) {
   return e->params.device->upload(e->device, to, buffer, e->step_bytes);
 }
 
+static zb_plan_range region_of(const zb_executor *e, zb_region_kind kind) {
+  return zb_plan_rank_in(e->program, e->list).regions[kind];
+}
+
 zb_status zb_executor_clear(zb_executor *e) {
   const zb_device_def *device = e->params.device;
   if (device->queue) ZB_TRY(device->queue->before_job(e->device, -1));
   if (e->cleared) return NULL; /* LOAD jobs: nothing to clear */
   e->cleared = true;
   const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
-  ZB_TRY(device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
+  if (e->list == ZB_LIST_STEP) {
+    ZB_TRY(device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
+    ZB_TRY(write_step(e));
+  }
   memset(e->ran, 0, (size_t)e->program->subprogram_count);
-  ZB_TRY(write_step(e));
   if (device->queue) ZB_TRY(device->queue->after_job(e->device, -1));
-  if (e->times) memset(e->times, 0, sizeof(zb_run_times) * (size_t)e->program->job_count);
-  const zb_plan_range *slots = &e->program->regions[ZB_REGION_SLOTS];
-  if (e->params.poison) memset(e->arena + slots->offset, POISON, slots->bytes); /* nothing in a slot outlives a step */
+  if (e->times) memset(e->times + e->first, 0, sizeof(zb_run_times) * (size_t)(e->end - e->first));
+  const zb_plan_range slots = region_of(e, ZB_REGION_SLOTS);
+  if (e->params.poison) memset(e->arena + slots.offset, POISON, slots.bytes); /* nothing in a slot outlives a step */
   return NULL;
 }
 
@@ -265,13 +282,15 @@ static zb_status blame_data(const zb_executor *e, int micro_batch, zb_status sta
   status = zb_status_hint(status, "look at the inputs of that %s: the model takes values of %lld to %lld there",
                           micro_batch == ZB_DATA_ANY ? "step" : "micro-batch", (long long)fault->least,
                           (long long)fault->most);
-  return zb_data_blame(e->params.data, e->step, micro_batch, fault, status);
+  return zb_data_blame(data_of(e), e->step, micro_batch, fault, status);
 }
 
 static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
   const zb_plan_subprogram *subprogram = &e->program->subprograms[job->subprogram];
-  const zb_plan_range *workspace = &e->program->regions[ZB_REGION_WORKSPACE];
-  if (e->params.poison) memset(e->arena + workspace->offset, POISON, workspace->bytes);
+  if (e->params.poison) {
+    const zb_plan_range workspace = region_of(e, ZB_REGION_WORKSPACE);
+    memset(e->arena + workspace.offset, POISON, workspace.bytes);
+  }
   int64_t start = now_ps(e);
   zb_status status = e->params.device->launch(e->device, e->programs[job->subprogram], e->arena,
                                               e->program->pool_u64 + job->bases.begin);
@@ -297,11 +316,11 @@ static zb_status run_post(zb_executor *e, const zb_plan_job *job) {
 }
 
 static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
-  if (!e->params.data) return NULL;
+  if (!data_of(e)) return NULL;
   uint64_t bytes = (uint64_t)zb_shape_bytes(&e->params.plan->inputs[job->input].shape);
   void *staged = NULL;
   ZB_TRY(stage(e, bytes, &staged));
-  ZB_TRY(zb_data_read(e->params.data, job->input, e->step, job->micro_batch, staged));
+  ZB_TRY(zb_data_read(data_of(e), job->input, e->step, job->micro_batch, staged));
   for (uint32_t i = 0; i < job->parts.count; ++i) /* every part is a home of the whole input */
     ZB_TRY(e->params.device->upload(e->device, e->arena + e->program->pool_ranges[job->parts.begin + i].offset, staged,
                                     bytes));
@@ -311,6 +330,7 @@ static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
 static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
   e->params.micro_losses[job->micro_batch] = (double)loss;
   if (isfinite(loss) || e->params.device_params.no_kernels) return NULL;
+  if (e->list == ZB_LIST_EVALUATION) return NULL; /* it changes nothing, so it is a result like any other */
   return zb_status_hint(ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step + 1,
                                  job->micro_batch, isnan(loss) ? "not a number" : "infinite"),
                         "lower the learning rate, or look at the data of that step");

@@ -24,7 +24,8 @@ typedef struct zb_executor_params {
   zb_device_params device_params;
   const zb_transport_def *transport_def;
   zb_transport *transport;
-  const zb_data *data;           /* NULL with no_kernels: inputs are not read */
+  const zb_data *data;           /* of steps; NULL with no_kernels: inputs are not read */
+  const zb_data *evaluation;     /* of evaluations, or NULL */
   double *micro_losses;          /* REPORT jobs write here, one a micro-batch, shared by all ranks */
   const atomic_int *interrupted; /* nonzero: the next advance gives INTERRUPTED */
   bool trace;                    /* keep the times of jobs */
@@ -59,7 +60,8 @@ typedef struct zb_executor {
   /* Where it is, for signal handlers and other threads: job and blocked_on below, a moment later. */
   atomic_int at_job, at_message;
   /* Where it is. */
-  int64_t step;        /* from 0 */
+  zb_plan_list list;   /* what runs; LOAD jobs count to the steps */
+  int64_t step;        /* from 0; of an evaluation: number of the batch */
   bool cleared;        /* zb_executor_clear was called */
   int first, job, end; /* first: of this run */
   uint32_t wait;       /* how many waits of the job are over */
@@ -78,14 +80,15 @@ typedef struct zb_executor {
  * zb_executor_deinit. */
 zb_status zb_executor_init(zb_executor *executor, const zb_executor_params *params) ZB_MUST_USE;
 void zb_executor_deinit(zb_executor *executor);
-/* The next run is that of the LOAD jobs, or of a step. */
+/* The next run is that of the LOAD jobs, of a step, or of an evaluation of one batch. */
 void zb_executor_begin_load(zb_executor *executor);
 void zb_executor_begin_step(zb_executor *executor, int64_t step);
+void zb_executor_begin_evaluation(zb_executor *executor, int64_t batch);
 /* The numbers of a setting of the rank, as they are written before the next steps: at first the defaults of the plan.
  * Between steps the caller may change them. */
 double *zb_executor_setting(zb_executor *executor, int index);
-/* By the driver, on the thread of the rank, before the first advance of a run: zeroes the gradients and writes the step
- * number and the settings. */
+/* By the driver, on the thread of the rank, before the first advance of a run: for a step it zeroes the gradients and
+ * writes the step number and the settings. */
 zb_status zb_executor_clear(zb_executor *executor) ZB_MUST_USE;
 /* Does the next job if it can. Errors name rank and job; the executor is then of no more use. */
 zb_status zb_executor_advance(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;

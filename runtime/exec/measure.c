@@ -214,10 +214,10 @@ static bool copies_here(const zb_measure *m, const zb_plan_job *job) {
 static void sample_jobs(zb_measure *m, const zb_executor *e) {
   series *jobs = &m->all[JOB];
   int64_t left = e->ended_ps - e->started_ps - e->waiting_ps;
-  for (int i = e->program->load_count; i < e->program->job_count; ++i)
+  for (int i = e->program->load_count; i < zb_plan_step_end(e->program); ++i)
     if (add_work(m, e, i) || copies_here(m, &e->program->jobs[i])) left -= length(e->times[i]);
   jobs->sum += left > 0 ? left : 0;
-  jobs->now += e->program->job_count - e->program->load_count;
+  jobs->now += zb_plan_step_end(e->program) - e->program->load_count;
 }
 
 /* The end of the messages that a job waits for; 0: none. */
@@ -237,7 +237,7 @@ static int64_t waits_over_ps(const zb_measure *m, const zb_executor *e, const zb
 static void sample_queue(zb_measure *m, const zb_executor *e) {
   series *jobs = &m->all[JOB];
   int64_t before = e->times[e->program->load_count].start_ps, arrived = 0;
-  for (int i = e->program->load_count; i < e->program->job_count; ++i) {
+  for (int i = e->program->load_count; i < zb_plan_step_end(e->program); ++i) {
     const zb_plan_job *job = &e->program->jobs[i];
     const int64_t over = waits_over_ps(m, e, job);
     if (over > arrived) arrived = over;
@@ -272,7 +272,7 @@ static zb_run_times message_times(zb_measure *m, int message) {
 static void sample_messages(zb_measure *m) {
   size_t ranks = (size_t)m->params.plan->rank_count;
   memset(m->channel_ps, 0, ranks * ranks * sizeof *m->channel_ps);
-  for (int i = 0; i < m->params.plan->message_count; ++i) {
+  for (int i = 0; i < m->params.plan->message_count - m->params.plan->evaluation_messages; ++i) {
     zb_run_times times = message_times(m, i);
     add_run(&m->messages[m->kind_of[i]], length(times) > 0 ? length(times) : 0);
     for (int side = 0; side < 2; ++side) {
@@ -293,7 +293,7 @@ static void sample_step(zb_measure *m, int64_t took_ps) {
   for (int r = 0; r < m->params.plan->rank_count; ++r) {
     const zb_executor *e = &m->params.executors[r];
     if (!m->params.device->queue) widen(&all, e->started_ps, e->ended_ps);
-    for (int i = e->program->load_count; m->params.device->queue && i < e->program->job_count; ++i)
+    for (int i = e->program->load_count; m->params.device->queue && i < zb_plan_step_end(e->program); ++i)
       widen(&all, e->times[i].start_ps, e->times[i].end_ps);
   }
   bool ran = all.start_ps <= all.end_ps;
@@ -326,6 +326,8 @@ zb_status zb_measure_end_step(zb_measure *m, int64_t took_ps) {
   if (m->ops_timed) {
     ++m->counted_ops;
     sample_ops(m);
+    for (int r = 0; r < m->params.plan->rank_count; ++r) /* an evaluation may follow */
+      m->params.device->time_ops(m->params.executors[r].device, false);
   }
   return keep_all(m);
 }
@@ -381,9 +383,10 @@ static void fill_program(zb_measure *m, zb_costs *out) {
                                      .fw_bytes = (int64_t)frame_bytes(rank, s, "fw"),
                                      .bw_bytes = (int64_t)frame_bytes(rank, s, "bw")};
   }
-  for (int r = 0; r < plan->rank_count; ++r)
-    out->ranks[r] =
-        (zb_cost_rank){r, (int64_t)(plan->ranks[r].arena_bytes - plan->ranks[r].regions[ZB_REGION_SLOTS].bytes)};
+  for (int r = 0; r < plan->rank_count; ++r) {
+    const zb_plan_range *regions = plan->ranks[r].regions, last = regions[ZB_REGION_WORKSPACE];
+    out->ranks[r] = (zb_cost_rank){r, (int64_t)(last.offset + last.bytes - regions[ZB_REGION_SLOTS].bytes)};
+  }
 }
 
 static int compare_edges(const void *a, const void *b) {
@@ -399,7 +402,7 @@ static void fill_edges(const zb_plan *plan, zb_costs *out) {
   for (int s = 0; s + 1 < plan->stage_count; ++s)
     if (plan->stage_rank[s] == plan->stage_rank[s + 1])
       edges[count++] = (zb_cost_edge){.source = s, .destination = s + 1};
-  for (int i = 0; i < plan->message_count; ++i) {
+  for (int i = 0; i < plan->message_count - plan->evaluation_messages; ++i) {
     const zb_plan_message *message = &plan->messages[i];
     int a = message->source_stage, b = message->destination_stage;
     if (message->micro_batch != 0 || message->payload == ZB_PAYLOAD_GRADIENTS || a == b || a < 0 || b < 0) continue;

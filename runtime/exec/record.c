@@ -51,7 +51,7 @@ static zb_status add_rank(const zb_session *session, const zb_executor *e, recor
   zb_liveness liveness;
   ZB_TRY(zb_liveness_init(session->plan, e->params.rank, &liveness));
   zb_status status = NULL;
-  for (int i = e->program->load_count; i < e->program->job_count; ++i) {
+  for (int i = e->program->load_count; i < zb_plan_step_end(e->program); ++i) {
     zb_memory_sample use = {e->params.rank, e->times[i].start_ps - session->step_start_ps, liveness.use_bytes[i]};
     ZB_TRY_GOTO(add_event(session, e, i, r));
     if (zb_job_is_compute(e->program->jobs[i].kind) && !ZB_PUSH(&r->arena, &r->memory, use))

@@ -87,12 +87,13 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
 
 /* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. Of a plan that is here in part
  * the rest is seen after the first step. */
-static zb_status check_reports(const zb_plan *plan, bool whole) {
+static zb_status check_reports(const zb_plan *plan, bool whole, zb_plan_list list) {
   int *seen = zb_alloc(sizeof(int) * (size_t)(plan->micro_batches + 1));
   if (!seen) return ZB_OUT_OF_MEMORY();
   zb_status status = NULL;
   for (int rank = 0; rank < plan->rank_count && !status; ++rank) {
-    for (int i = 0; i < plan->ranks[rank].job_count && !status; ++i) {
+    const int end = zb_plan_list_end(&plan->ranks[rank], list);
+    for (int i = zb_plan_list_begin(&plan->ranks[rank], list); i < end && !status; ++i) {
       const zb_plan_job *job = &plan->ranks[rank].jobs[i];
       if (job->kind != ZB_JOB_REPORT) continue;
       bool fits = job->micro_batch >= 0 && job->micro_batch < plan->micro_batches && job->parts.count == 1 &&
@@ -146,6 +147,28 @@ static zb_status choose_random_seed(zb_session *session, const zb_session_params
   return NULL;
 }
 
+/* The data of evaluations, and how many batches of it: what is missing is told before anything trains. */
+static zb_status make_evaluation(zb_session *session, const zb_session_params *params) {
+  const zb_data_params data = {.plan = session->plan, .source = params->evaluation, .option = "--eval"};
+  if (!session->plan->evaluates)
+    return zb_status_hint(ZB_ERROR(INVALID, "the plan has no evaluation: it was made of a program without a loss"),
+                          "leave --eval out");
+  ZB_TRY(zb_data_create(&data, &session->evaluation));
+  const int64_t rows = zb_data_rows(session->evaluation),
+                needed = zb_data_rows_at_once(session->evaluation) * session->plan->micro_batches;
+  const int64_t whole = needed > 0 ? rows / needed : 1;
+  session->batches = params->evaluation_batches > 0 ? params->evaluation_batches : whole;
+  if (whole == 0)
+    return zb_status_hint(ZB_ERROR(INVALID, "--eval: a batch needs %lld rows, and '%s' has %lld", (long long)needed,
+                                   params->evaluation, (long long)rows),
+                          "give a longer file, or compile with fewer --micro-batches");
+  if (session->batches > whole)
+    return zb_status_hint(ZB_ERROR(INVALID, "--eval-steps: '%s' has %lld rows, which are no %lld batches of %lld",
+                                   params->evaluation, (long long)rows, (long long)session->batches, (long long)needed),
+                          "they are %lld; without --eval-steps all of them are evaluated", (long long)whole);
+  return NULL;
+}
+
 static zb_status make_data(zb_session *session, const zb_session_params *params, const zb_checkpoint *checkpoint) {
   if (params->no_kernels) return NULL;
   zb_data_params data = {
@@ -157,6 +180,8 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
       .first_row = checkpoint ? checkpoint->data_position : 0,
       .random_seed = (uint64_t)session->random_seed,
   };
+  if (params->evaluation) ZB_TRY(make_evaluation(session, params));
+  if (params->evaluation && !params->data && !params->input) return NULL; /* no steps */
   return zb_data_create(&data, &session->data);
 }
 
@@ -165,6 +190,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
   ZB_TAKE(&session->memory, session->micro_losses, session->plan->micro_batches);
   ZB_TAKE(&session->memory, session->waiting, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->times, session->plan->rank_count);
+  ZB_TAKE(&session->memory, session->other_times, session->plan->rank_count);
   if (params->costs) ZB_TAKE(&session->memory, session->resumed_ps, 2 * ((size_t)session->plan->message_count + 1));
   ZB_TRY(zb_arena_status(&session->memory));
   for (int i = 0; i < session->rank_count; ++i) {
@@ -189,6 +215,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .transport_def = session->transport_def,
         .transport = session->transport,
         .data = session->data,
+        .evaluation = session->evaluation,
         .micro_losses = session->micro_losses,
         .interrupted = &session->interrupted,
         .trace = params->trace || params->costs,
@@ -322,8 +349,8 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
   zb_session *session = zb_alloc(sizeof *session);
   if (!session) return ZB_OUT_OF_MEMORY();
   session->params = *params;
-  session->params.directory = session->params.data = session->params.device = session->params.resume =
-      session->params.launch = session->params.save = session->params.weights = NULL;
+  session->params.directory = session->params.data = session->params.evaluation = session->params.device =
+      session->params.resume = session->params.launch = session->params.save = session->params.weights = NULL;
   session->params.bootstrap = NULL;
   session->params.settings = NULL;
   session->params.lr = session->params.weight_decay = session->params.lr_schedule = NULL;
@@ -386,6 +413,9 @@ static void describe_contents(zb_session *session, const zb_session_sources *sou
   if (!session->group) return;
   zb_data_describe(session->data, text, sizeof text);
   zb_facts_add(&session->contents, "the data (--data)", text, same_file);
+  snprintf(text, sizeof text, "none");
+  if (session->evaluation) zb_data_describe(session->evaluation, text, sizeof text);
+  zb_facts_add(&session->contents, "the data of evaluations (--eval)", text, same_file);
   describe_store(&session->contents, "the file of weights", sources->weights, same_folder);
   describe_store(&session->contents, "the file of constants", sources->constants, same_folder);
   if (checkpoint)
@@ -536,7 +566,9 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
   ZB_TRY_GOTO(open_rates(session, params, sources, resumed));
   if (params->weights) ZB_TRY_GOTO(choose_weights(session, params, sources, &chosen));
   ZB_TRY_GOTO(zb_values_find(session, sources, resumed, chosen.weights, &values));
-  ZB_TRY_GOTO(check_reports(session->plan, session->processes == 1));
+  const bool whole = session->processes == 1;
+  ZB_TRY_GOTO(check_reports(session->plan, whole, ZB_LIST_STEP));
+  if (session->plan->evaluates) ZB_TRY_GOTO(check_reports(session->plan, whole, ZB_LIST_EVALUATION));
   ZB_TRY_GOTO(list_owned(session));
   ZB_TRY_GOTO(choose_random_seed(session, params, resumed));
   ZB_TRY_GOTO(make_data(session, params, resumed));
@@ -653,6 +685,7 @@ void zb_session_destroy(zb_session *session) {
     zb_executor_deinit(&session->executors[i]);
   zb_measure_destroy(session->measure);
   zb_data_destroy(session->data);
+  zb_data_destroy(session->evaluation);
   zb_plan_destroy(session->plan);
   zb_arena_deinit(&session->memory);
   zb_facts_deinit(&session->contents);
@@ -662,24 +695,47 @@ void zb_session_destroy(zb_session *session) {
 
 /* ---- Steps ---- */
 
-static zb_status run_step(zb_session *session, int64_t *out_ps) {
+/* A step, or an evaluation of a batch, whose number is given; losses and times of all ranks are then known in every
+ * process, and that no process is in it any more. */
+static zb_status run_list(zb_session *session, void (*begin_list)(zb_executor *executor, int64_t number),
+                          int64_t number, int64_t *out_ps) {
   ZB_TRY(session->transport_def->reset(session->transport));
   session->step_start_ps = session->device->virtual_clock ? 0 : zb_monotonic_ps();
-  set_rates(session);
   for (int i = 0; i < session->executor_count; ++i)
-    zb_executor_begin_step(&session->executors[i], session->steps);
-  return session->driver_def->run(session->driver, out_ps);
+    begin_list(&session->executors[i], number);
+  ZB_TRY(session->driver_def->run(session->driver, out_ps));
+  return zb_session_share_step(session, out_ps);
+}
+
+/* Whether the session can go on: with "step" 7, or "the evaluation after step" 6. */
+static zb_status check_alive(zb_session *session, const char *next, int64_t number) {
+  if (session->failed)
+    return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"),
+                          "make a new one, with a checkpoint to resume from if there is one");
+  if (!atomic_load(&session->interrupted)) return NULL;
+  zb_session_abort(session, "interrupted");
+  return ZB_ERROR(INTERRUPTED, "interrupted before %s %lld", next, (long long)number);
+}
+
+static double mean_loss(const zb_session *session) {
+  double sum = 0;
+  for (int i = 0; i < session->plan->micro_batches; ++i)
+    sum += session->micro_losses[i];
+  return sum / session->plan->micro_batches;
+}
+
+static double tokens_of_batch(const zb_plan *plan) {
+  const zb_plan_input *input = zb_data_first_input(plan);
+  return input ? (double)zb_shape_elements(&input->shape) * plan->micro_batches : 0;
 }
 
 static void fill_result(const zb_session *session, int64_t took_ps, zb_step_result *out) {
   const zb_plan *plan = session->plan;
-  double sum = 0, idle = 0;
+  double idle = 0;
   int64_t last_ps = INT64_MIN;
   bool timed = !session->device->queue || session->params.trace ||
                session->params.costs; /* else only the device knows when it computed */
   const int ranks = plan->rank_count;
-  for (int i = 0; i < plan->micro_batches; ++i)
-    sum += session->micro_losses[i];
   for (int i = 0; i < ranks; ++i) {
     if (took_ps > 0) idle += 1.0 - (double)session->times[i].compute_ps / (double)took_ps;
     if (session->times[i].ended_ps > last_ps) last_ps = session->times[i].ended_ps;
@@ -688,16 +744,14 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
     const zb_rank_time *t = &session->times[i];
     session->waiting[i] = took_ps > 0 ? (double)(t->waiting_ps + last_ps - t->ended_ps) / (double)took_ps : 0;
   }
-  const zb_plan_input *input = zb_data_first_input(plan);
-  int64_t elements = input ? zb_shape_elements(&input->shape) : 0;
   *out = (zb_step_result){
       .step = session->steps,
-      .loss = session->params.no_kernels ? (double)NAN : sum / plan->micro_batches,
+      .loss = session->params.no_kernels ? (double)NAN : mean_loss(session),
       .seconds = (double)took_ps / 1e12,
       .idle_share = !timed      ? (double)NAN
                     : ranks > 0 ? idle / ranks
                                 : 0,
-      .tokens = (double)elements * plan->micro_batches,
+      .tokens = tokens_of_batch(plan),
       .micro_losses = session->micro_losses,
       .micro_batches = plan->micro_batches,
       .waiting_shares = session->waiting,
@@ -711,17 +765,13 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
 
 zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   memset(out, 0, sizeof *out);
-  if (session->failed)
-    return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"),
-                          "make a new one, with a checkpoint to resume from if there is one");
-  if (atomic_load(&session->interrupted)) {
-    zb_session_abort(session, "interrupted");
-    return ZB_ERROR(INTERRUPTED, "interrupted before step %lld", (long long)session->steps + 1);
-  }
+  ZB_TRY(check_alive(session, "step", session->steps + 1));
+  if (!session->data && !session->params.no_kernels)
+    return ZB_ERROR(USAGE, "the session has the data of evaluations alone, so it makes no steps");
   int64_t took_ps = 0;
   if (session->measure) zb_measure_begin_step(session->measure);
-  zb_status status = run_step(session, &took_ps);
-  if (!status) status = zb_session_share_step(session, &took_ps);
+  set_rates(session);
+  zb_status status = run_list(session, zb_executor_begin_step, session->steps, &took_ps);
   if (!status && session->measure) status = zb_measure_end_step(session->measure, took_ps);
   if (status) {
     session->failed = true;
@@ -733,6 +783,42 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   session->ran_ps += took_ps;
   for (int i = 0; i < session->plan->rank_count; ++i)
     session->waiting_ps += session->times[i].waiting_ps;
+  return NULL;
+}
+
+static void swap_times(zb_session *session, int64_t *start_ps) {
+  zb_rank_time *times = session->times;
+  const int64_t start = session->step_start_ps;
+  session->times = session->other_times;
+  session->other_times = times;
+  session->step_start_ps = *start_ps;
+  *start_ps = start;
+}
+
+zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
+  *out = (zb_evaluation_result){.step = session->steps, .loss = (double)NAN};
+  if (!session->evaluation)
+    return zb_status_hint(ZB_ERROR(USAGE, "the session has no data to evaluate"),
+                          "set evaluation in its parameters (--eval)");
+  ZB_TRY(check_alive(session, "the evaluation after step", session->steps));
+  double sum = 0;
+  int64_t start_ps = 0;
+  swap_times(session, &start_ps); /* timelines are of the last step */
+  for (int64_t batch = 0; batch < session->batches && !out->stopping; ++batch) {
+    int64_t took_ps = 0;
+    zb_status status = run_list(session, zb_executor_begin_evaluation, batch, &took_ps);
+    if (status) {
+      session->failed = true;
+      return zb_status_note(status, "evaluation after step %lld, batch %lld", (long long)session->steps,
+                            (long long)batch + 1);
+    }
+    sum += mean_loss(session);
+    out->seconds += (double)took_ps / 1e12;
+    out->tokens += tokens_of_batch(session->plan);
+    out->loss = sum / (double)++out->batches;
+    out->stopping = session->ends;
+  }
+  swap_times(session, &start_ps);
   return NULL;
 }
 

@@ -51,15 +51,18 @@ struct zb_session {
   zb_driver *driver;
   zb_executor *executors;    /* one a rank of this process */
   int executor_count;        /* how many are initialized */
-  zb_data *data;             /* NULL with no_kernels */
+  zb_data *data;             /* NULL with no_kernels, and where there are evaluations alone */
+  zb_data *evaluation;       /* or NULL */
+  int64_t batches;           /* of an evaluation */
   int64_t random_seed;       /* of the random ops of the plan; 0: it has none */
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
   double *micro_losses;
-  zb_rank_time *times; /* [rank of the plan] of the last step */
-  double *waiting;     /* [rank of the plan] share of the last step */
-  int64_t *resumed_ps; /* if params.costs: see zb_executor_params */
-  zb_measure *measure; /* if params.costs */
+  zb_rank_time *times;       /* [rank of the plan] of the last step */
+  zb_rank_time *other_times; /* [rank of the plan] in their place during an evaluation */
+  double *waiting;           /* [rank of the plan] share of the last step */
+  int64_t *resumed_ps;       /* if params.costs: see zb_executor_params */
+  zb_measure *measure;       /* if params.costs */
   zb_rates rates;
   const char *rates_text; /* of rates, for people */
   double lr;              /* of parameters that have none of their own, without the factor of a step; NaN */

@@ -71,6 +71,7 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
     return zb_status_hint(ZB_ERROR(RUNTIME, "nothing is saved: the last step failed, so the weights belong to no step"),
                           "an earlier checkpoint stays whole");
   if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to save");
+  if (!session->data) return ZB_ERROR(USAGE, "a session that makes no steps has nothing to save");
   zb_arena copies = {0};
   zb_text rates = {0};
   zb_rates_save(&session->rates, &rates);

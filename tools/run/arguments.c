@@ -34,8 +34,11 @@ static zb_status take_directory(void *settings, const char *word);
 static const options_table table = {TOOL_ZB_RUN, rows, RUN_OPTIONS, .column = 25, .word = take_directory};
 
 void run_print_help(void) {
-  printf("zb-run DIR --data SOURCE --steps N [options]\n\n"
-         "Trains with the plan in DIR (written by zbc): one line a step.\n\noptions:\n");
+  printf(
+      "zb-run DIR --data SOURCE --steps N [options]\n"
+      "zb-run DIR --eval SOURCE [options]\n\n"
+      "Trains with the plan in DIR (written by zbc): one line a step. Without --data it computes the loss of the plan "
+      "alone.\n\noptions:\n");
   options_print(&table);
   printf("\ndevices:\n");
   const char *name = NULL, *summary = NULL;
@@ -56,6 +59,7 @@ void run_print_help(void) {
          "  zb-run model --data text:corpus.txt --steps 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --resume checkpoint --save checkpoint --json\n"
+         "  zb-run model --data tokens:train.bin:u16 --steps 1000 --eval tokens:valid.bin:u16 --eval-every 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --weights hub/gpt2      (fine-tune a checkpoint of "
          "Hugging Face)\n"
          "  zb-run model --data text:corpus.txt --steps 20 --profile costs.json   (then zbc --costs costs.json)\n"
@@ -97,6 +101,34 @@ static zb_status takes_no_more(const arguments *args, const char *option, const 
   return NULL;
 }
 
+/* Where parameters begin. */
+static zb_status check_beginning(const arguments *args) {
+  if (args->weights && args->resume)
+    return zb_status_hint(ZB_ERROR(USAGE, "--weights and --resume are two ways to begin"),
+                          "--resume goes on with optimizer, step and data position; --weights takes parameters alone");
+  if (args->weights_partial && !args->weights)
+    return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
+  return NULL;
+}
+
+/* --eval without --data: what belongs to steps has no meaning. */
+static zb_status check_evaluation(const arguments *args) {
+  const struct {
+    const char *option;
+    bool given;
+  } of_steps[] = {{"--steps", args->steps != 0},           {"--save", args->save != NULL},
+                  {"--save-every", args->save_every != 0}, {"--eval-every", args->eval_every != 0},
+                  {"--timeline", args->timeline != NULL},  {"--trace", args->trace != NULL},
+                  {"--grad-norms", args->grad_norms},      {"--profile", args->profile != NULL},
+                  {"--profile-ops", args->profile_ops},    {"--no-kernels", args->no_kernels}};
+  for (size_t i = 0; i < sizeof of_steps / sizeof of_steps[0]; ++i)
+    if (of_steps[i].given)
+      return zb_status_hint(
+          ZB_ERROR(USAGE, "--eval without --data trains nothing: %s has no effect", of_steps[i].option),
+          "leave %s out, or add --data SOURCE", of_steps[i].option);
+  return check_beginning(args);
+}
+
 static zb_status take_directory(void *settings, const char *word) {
   arguments *out = settings;
   if (out->directory) return ZB_ERROR(USAGE, "two folders of a plan are given: '%s' and '%s'", out->directory, word);
@@ -116,20 +148,19 @@ zb_status run_parse(int count, char **words, arguments *out) {
                           "zb-run DIR --data text:FILE --steps N; zb-run --help says more");
   ZB_TRY(check_directory(out->directory));
   if (out->print_plan) return takes_no_more(out, "--print-plan", "");
+  if ((out->eval_every || out->eval_steps) && !out->eval)
+    return zb_status_hint(ZB_ERROR(USAGE, "%s without --eval", out->eval_every ? "--eval-every" : "--eval-steps"),
+                          "add --eval text:FILE or --eval tokens:FILE");
+  if (out->eval && !out->data) return check_evaluation(out);
   if (!out->steps) return zb_status_hint(ZB_ERROR(USAGE, "the number of steps is not given"), "add --steps N");
   if (out->save_every && !out->save)
     return zb_status_hint(ZB_ERROR(USAGE, "--save-every without --save"), "add --save FOLDER");
-  if (out->weights && out->resume)
-    return zb_status_hint(ZB_ERROR(USAGE, "--weights and --resume are two ways to begin"),
-                          "--resume goes on with optimizer, step and data position; --weights takes parameters alone");
-  if (out->weights_partial && !out->weights)
-    return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
   if (out->no_kernels && (out->save || out->resume || out->weights || out->grad_norms || out->profile_ops ||
                           out->data || out->random_seed))
     return ZB_ERROR(
         USAGE, "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --weights, --grad-norms, "
                "--profile-ops or --random-seed");
-  return NULL;
+  return check_beginning(out);
 }
 
 int run_list_settings(const arguments *args, zb_setting settings[RUN_OPTIONS],

@@ -34,15 +34,13 @@ static void text_norm(void *context, const char *name, double norm) {
   zb_free(shown);
 }
 
-static double tokens_per_second(const zb_step_result *result) {
-  return result->seconds > 0 ? result->tokens / result->seconds : (double)NAN;
-}
+static double per_second(double tokens, double seconds) { return seconds > 0 ? tokens / seconds : (double)NAN; }
 
 static zb_status print_step_json(zb_session *session, const arguments *args, const zb_step_result *result) {
   printf("{\"step\":%lld", (long long)result->step);
   print_json_number("loss", result->loss);
   print_json_number("seconds", result->seconds);
-  print_json_number("tokens_per_second", tokens_per_second(result));
+  print_json_number("tokens_per_second", per_second(result->tokens, result->seconds));
   print_json_number("idle", result->idle_share);
   print_json_number("lr", result->lr);
   printf(",\"waiting\":[");
@@ -77,7 +75,7 @@ static zb_status print_step_text(zb_session *session, const arguments *args, con
   if (isfinite(result->idle_share)) snprintf(idle, sizeof idle, "%.1f%%", 100 * result->idle_share);
   if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
   printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %s", (long long)result->step + 1, (long long)last, loss,
-         zb_time_text(result->seconds, time), short_number(tokens_per_second(result), rate), idle);
+         zb_time_text(result->seconds, time), short_number(per_second(result->tokens, result->seconds), rate), idle);
   if (result->scheduled) printf("  lr %.4g", result->lr);
   putchar('\n');
   return args->grad_norms ? zb_session_gradient_norms(session, text_norm, NULL) : NULL;
@@ -85,6 +83,24 @@ static zb_status print_step_text(zb_session *session, const arguments *args, con
 
 zb_status run_print_step(zb_session *session, const arguments *args, const zb_step_result *result, int64_t last) {
   return args->json ? print_step_json(session, args, result) : print_step_text(session, args, result, last);
+}
+
+void run_print_evaluation(const arguments *args, const zb_evaluation_result *result, bool last) {
+  char rate[32], time[32], loss[32] = "-";
+  const double speed = per_second(result->tokens, result->seconds);
+  if (args->quiet && !last) return;
+  if (args->json) {
+    printf("{\"eval\":{\"step\":%lld", (long long)result->step);
+    print_json_number("loss", result->loss);
+    print_json_number("seconds", result->seconds);
+    print_json_number("tokens_per_second", speed);
+    printf(",\"batches\":%lld}}\n", (long long)result->batches);
+    return;
+  }
+  if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
+  printf("eval step %lld  loss %s  %s  %s tokens/s  %lld batch%s\n", (long long)result->step, loss,
+         zb_time_text(result->seconds, time), short_number(speed, rate), (long long)result->batches,
+         result->batches == 1 ? "" : "es");
 }
 
 void run_flush_or_stop(zb_session *session, zb_status *out) {

@@ -54,6 +54,8 @@ void run_print_start(const zb_session *session, const arguments *args);
 /* last: the number of the last step of this run. */
 zb_status run_print_step(zb_session *session, const arguments *args, const zb_step_result *result,
                          int64_t last) ZB_MUST_USE;
+/* last: the evaluation ends the run. */
+void run_print_evaluation(const arguments *args, const zb_evaluation_result *result, bool last);
 zb_status run_print_profile(zb_session *session, const arguments *args) ZB_MUST_USE;
 /* What each rank was given, how much of it its jobs touch, and how much is alive at the fullest moment. */
 zb_status run_print_memory(zb_session *session, const arguments *args) ZB_MUST_USE;

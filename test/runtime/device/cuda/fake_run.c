@@ -5,7 +5,8 @@
  * usage: cuda-fake DIR text:FILE STEPS SEED SAVE        one line a step, the loss with 17 digits, then "races N" and
  * the first race cuda-fake DIR text:FILE STEPS SEED nccl:N[:SAVE]      the same as N processes over NCCL, all of it
  * fake; saves the weights alone cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE
- * instead of a checkpoint cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other:
+ * instead of a checkpoint cuda-fake DIR text:FILE STEPS SEED eval:SAVE  evaluates a batch of the same text after each
+ * step, too: "eval LOSS" cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other:
  * "waits N, found N"
  */
 #include "runtime/exec/session.h"
@@ -101,6 +102,9 @@ static zb_status train(const char *folder, const zb_session_params *params, long
     zb_step_result result;
     status = zb_session_step(session, &result);
     if (!status) printf("%.17g\n", result.loss);
+    zb_evaluation_result evaluation;
+    if (!status && params->evaluation) status = zb_session_evaluate(session, &evaluation);
+    if (!status && params->evaluation) printf("eval %.17g\n", evaluation.loss);
   }
   if (!status) status = params->costs ? zb_session_write_costs(session, save) : zb_session_save(session, save);
   if (!status) printf("races %d %s\n", fake_races(), fake_first_race());
@@ -151,9 +155,13 @@ int main(int count, char **words) {
   } else {
     fake_start(strtoull(words[4], NULL, 10));
     long steps = strtol(words[3], NULL, 10);
+    const bool evaluates = strncmp(words[5], "eval:", 5) == 0;
     params.costs = strncmp(words[5], "costs:", 6) == 0;
+    params.evaluation = evaluates ? words[2] : NULL;
+    params.evaluation_batches = 1;
+    const int prefix = params.costs ? 6 : evaluates ? 5 : 0;
     status = strncmp(words[5], "nccl:", 5) == 0 ? train_over_nccl(words[1], words[2], steps, words[5] + 5)
-                                                : train(words[1], &params, steps, words[5] + (params.costs ? 6 : 0));
+                                                : train(words[1], &params, steps, words[5] + prefix);
     left = fake_stop();
   }
   if (status) fprintf(stderr, "cuda-fake: %s", zb_status_text(status));
