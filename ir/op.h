@@ -131,6 +131,9 @@ typedef struct zb_op_def {
   /* Emits zb.<name>_grad or simpler ops at the builder's place, which fails after an error that was reported. NULL:
    * "not differentiable" error. */
   void (*grad)(zb_gradient *g);
+  /* In an evaluation result 0 is operand 0 as it is, and the op is left out: what acts in training alone (dropout). No
+   * forward op may read its other results. */
+  bool identity_in_evaluation;
   /* COMPOSITE gradient ops with several results: builds result i alone from other ops. NULL: the op stays whole. */
   MlirValue (*split)(zb_builder *b, MlirOperation op, int result);
 } zb_op_def;

@@ -93,11 +93,13 @@ zb_port zb_port_get(MlirAttribute dictionary) {
 }
 
 zb_ports zb_arguments(MlirOperation function) {
+  if (mlirOperationIsNull(function)) return (zb_ports){.function = function, .index = -1};
   const int count = (int)mlirBlockGetNumArguments(zb_function_block(function));
   return (zb_ports){.function = function, .index = -1, .count = count};
 }
 
 zb_ports zb_results(MlirOperation function) {
+  if (mlirOperationIsNull(function)) return (zb_ports){.function = function, .index = -1};
   MlirOperation end = mlirBlockGetTerminator(zb_function_block(function));
   return (zb_ports){.function = function, .end = end, .index = -1, .count = (int)mlirOperationGetNumOperands(end)};
 }

@@ -22,6 +22,7 @@
 #define ZB_COLUMNS_OF_ADDRESSES(COLUMN) COLUMN(number)
 #define ZB_COLUMNS_OF_WAITS(COLUMN) COLUMN(op) COLUMN(message)
 #define ZB_COLUMNS_OF_REGIONS(COLUMN) COLUMN(offset) COLUMN(bytes)
+#define ZB_COLUMNS_OF_EVALUATION_REGIONS(COLUMN) COLUMN(offset) COLUMN(bytes)
 #define ZB_COLUMNS_OF_STAGE_RANK(COLUMN) COLUMN(rank)
 /* Attributes are integers here: the time of a byte is one of 2^-20 ps. */
 #define ZB_COLUMNS_OF_COSTS(COLUMN)                                                                                    \
@@ -37,7 +38,9 @@
   TABLE(times, TIMES)                                                                                                  \
   TABLE(addresses, ADDRESSES)                                                                                          \
   TABLE(waits, WAITS)                                                                                                  \
-  TABLE(regions, REGIONS) TABLE(stage_rank, STAGE_RANK) TABLE(costs, COSTS) TABLE(bases, BASES) TABLE(at, AT)
+  TABLE(regions, REGIONS)                                                                                              \
+  TABLE(evaluation_regions, EVALUATION_REGIONS)                                                                        \
+  TABLE(stage_rank, STAGE_RANK) TABLE(costs, COSTS) TABLE(bases, BASES) TABLE(at, AT)
 
 /* A table of an op: count is 0 where it has none. The rows are read one by one, nothing is copied. */
 typedef struct zb_table {
@@ -106,7 +109,8 @@ typedef struct zb_port {
 extern const zb_port zb_no_port;
 
 zb_port zb_port_get(MlirAttribute dictionary); /* null: zb_no_port */
-/* A walk over the arguments or results of a function: for (zb_ports at = zb_arguments(f); zb_next(&at);) reads at.port.
+/* A walk over the arguments or results of a function (null: none): for (zb_ports at = zb_arguments(f); zb_next(&at);)
+ * reads at.port.
  */
 typedef struct zb_ports {
   MlirOperation function, end; /* end: the terminator; null: arguments */

@@ -46,6 +46,10 @@ SCRIPTS = [
     *(("e2e-export_" + part, ["python3", "test/e2e/export.py", "--bin", "{build}/bin", "--part", part])
       for part in ("evaluator", "refused", "taken", "trained")),
     ("e2e-dropout", ["python3", "test/e2e/dropout.py", "--bin", "{build}/bin"]),
+    ("e2e-evaluation", ["python3", "test/e2e/evaluation.py", "--bin", "{build}/bin",
+                        "--only", "loss", "bits", "training", "input"]),
+    ("e2e-evaluation_processes", ["python3", "test/e2e/evaluation.py", "--bin", "{build}/bin",
+                                  "--only", "processes", "ends"]),
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),

@@ -20,6 +20,7 @@ Batches:    row r of micro-batch i of step k starts at byte ((k*M + i)*B + r)*T 
 Gradient:   mean over the M micro-batches of the gradient of each micro-batch's mean loss.
 Loss:       of a step: mean of the micro-batch losses, before the update.
 Optimizer:  AdamW, constant rate, decoupled decay on parameters of rank >= 2 only, no clipping.
+Evaluation: mean loss of all batches of the text that are whole, once, by model.eval(), before and after training.
 Saved:      bytes that autograd keeps from the forward pass of one micro-batch, per layer: unique storages,
             parameters left out, counted where they are saved first.
 """
@@ -65,6 +66,17 @@ def build(o):
     return export_onnx.load_factory(o.family).train()
 
 
+def evaluate(model, text, o, bf16):
+    """How many whole batches the text has, and their mean loss in evaluation mode; the model is left in its mode."""
+    rows = -(-(len(text) - o.seq - 1) // o.seq)
+    batches, training = rows // (o.micro_batches * o.batch), model.training
+    model.eval()
+    with torch.no_grad(), autocast(bf16):
+        losses = [model(*batch(text, o, k, i)).item() for k in range(batches) for i in range(o.micro_batches)]
+    model.train(training)
+    return batches, sum(losses) / max(len(losses), 1)
+
+
 class Place:
     """Step and micro-batch of the pass that runs, and what zbc draws there."""
 
@@ -108,6 +120,7 @@ def steps_of(model, text, o, bf16, place):
         **ADAMW,
     )
     losses, first, gradient = [], [], None
+    batches, before = evaluate(model, text, o, bf16)
     for step in range(o.steps):
         optimizer.zero_grad()
         micro = []
@@ -124,7 +137,11 @@ def steps_of(model, text, o, bf16, place):
         optimizer.step()
     weights = {n: p.detach().double().norm().item() for n, p in named.items()}
     return dict(
-        losses=losses, first_step_micro_losses=first, first_step_gradient_norm=gradient, final_weight_norm=weights
+        losses=losses,
+        first_step_micro_losses=first,
+        first_step_gradient_norm=gradient,
+        final_weight_norm=weights,
+        evaluation=dict(batches=batches, before=before, after=evaluate(model, text, o, bf16)[1]),
     )
 
 

@@ -144,6 +144,10 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   for (int r = 0; r < s->ranks; ++r)
     printf("%-5d %12s %6.1f%%\n", r, zb_bytes_text(s->rank[r].peak_bytes, a), 100 * s->rank[r].idle_share);
   printf("\n");
+  for (int r = 0; r < s->ranks; ++r)
+    if (s->rank[r].evaluation_bytes)
+      printf("rank %d: %s of its memory are needed by evaluations alone\n", r,
+             zb_bytes_text(s->rank[r].evaluation_bytes, a));
   print_empty_stages(s);
   print_split(s);
   print_names("trained", s->trained, s->trained_count);
@@ -190,6 +194,9 @@ static void print_json(const zb_compile_summary *s) {
   printf("],\"memory\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].peak_bytes);
+  printf("],\"evaluation_memory\":[");
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].evaluation_bytes);
   printf("],\"idle\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%.6g", r ? "," : "", s->rank[r].idle_share);

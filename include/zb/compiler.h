@@ -69,7 +69,8 @@ typedef struct zb_stage_summary {
 } zb_stage_summary;
 
 typedef struct zb_rank_summary {
-  uint64_t peak_bytes;
+  uint64_t peak_bytes;       /* of the arena */
+  uint64_t evaluation_bytes; /* of them, what an evaluation takes beyond a step; mostly 0 */
   double idle_share;
 } zb_rank_summary;
 

@@ -134,7 +134,9 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
   out->bubble_barrier = simulation.bubble_barrier;
   out->bubble_stage = simulation.bubble_stage;
   for (int r = 0; r < out->ranks; ++r) {
+    const zb_plan_range last = plan->ranks[r].regions[ZB_REGION_WORKSPACE];
     out->rank[r].peak_bytes = plan->ranks[r].arena_bytes;
+    out->rank[r].evaluation_bytes = plan->ranks[r].arena_bytes - (last.offset + last.bytes);
     out->rank[r].idle_share =
         simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;
   }

@@ -3,6 +3,7 @@
 #include "passes/stages/addresses.h"
 
 #include "passes/function.h"
+#include "passes/stages/classes.h"
 #include "passes/tables.h"
 #include "runtime/base/assert.h"
 
@@ -69,7 +70,7 @@ zb_status zb_subprograms_build(zb_arena *arena, MlirOperation rank, zb_subprogra
   *out = (zb_subprograms){.infos = ZB_NEW(arena, zb_subprogram_info, count), .index = zb_arena_map(arena)};
   ZB_TRY(zb_arena_status(arena));
   ZB_FOR_EACH_OP(f, body) {
-    if (!zb_op_is(f, "func.func") || strcmp(zb_symbol_name(f), "main") == 0) continue;
+    if (!zb_op_is(f, "func.func") || zb_class_get(f) == ZB_JOB_KIND_COUNT) continue; /* @main, @evaluate */
     ZB_TRY(build_info(arena, f, &out->infos[out->count]));
     if (!zb_map_set(out->index, zb_symbol_name(f), out->count++)) return ZB_OUT_OF_MEMORY();
   }

@@ -18,7 +18,7 @@ typedef struct zb_subprogram_info {
   uint64_t *base_bytes; /* [base number - 1] -> rounded bytes of what lies there */
 } zb_subprogram_info;
 
-/* Those of a rank but @main, in program order. They live in the arena. */
+/* Those of a rank but @main and @evaluate, in program order. They live in the arena. */
 typedef struct zb_subprograms {
   zb_subprogram_info *infos;
   int count;

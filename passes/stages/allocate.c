@@ -7,7 +7,10 @@
  *       zb.send(%x)                         its memory: 256 bytes at 5120; op 1 waits for message 0
  *
  * Addresses of the ops of @main are in program order: a call has one a base, communication an address and a size.
- * zb.waits are pairs of the number of an op of @main and a message.
+ * zb.waits are pairs of the number of an op of @main and a message. Those of @evaluate follow, and its ops count on.
+ *
+ * @evaluate is packed on its own, in the same way: between steps and evaluations slots and workspace hold nothing, so
+ * both begin at the same place, and the arena is as large as the larger of the two.
  *
  * The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the
  * way, packed offline: each for as long as it is needed in the simulated schedule. A value that is kept has its home in
@@ -43,21 +46,24 @@ typedef struct allocator {
   int rank;
   zb_arena *arena;
   zb_subprograms subprograms;
-  zb_graph graph;     /* of @main */
-  int *info_of;       /* per node of @main: callee, -1 */
-  home *homes;        /* per value of @main */
+  zb_table messages;
+  ZB_LIST(zb_addresses_row) numbers;
+  ZB_LIST(zb_waits_row) waits;
+  zb_plan_range regions[ZB_REGION_COUNT];
+  zb_plan_range evaluation_slots, evaluation_workspace;
+  int posts_read, times_read, first_op; /* of the lists before: rows that are used up, numbers of ops */
+  /* ---- of the list at hand: @main or @evaluate ---- */
+  zb_graph graph;
+  int *info_of;       /* per node: callee, -1 */
+  home *homes;        /* per value */
   int64_t *node_time; /* per node: when it happens in the simulated schedule */
   ZB_LIST(zb_piece)
   items;           /* pieces of the slots region: a frame of one micro-batch or a value on its way; times are
-                      nodes of @main */
+                      nodes */
   int frame_items; /* the first of them are frames */
-  zb_plan_range regions[ZB_REGION_COUNT];
   ZB_LIST(pending_send) pending;
-  bool *received; /* per message: not waited for yet */
-  zb_table messages;
-  int *message_of; /* per node of @main: the message it posts, -1 */
-  ZB_LIST(zb_addresses_row) numbers;
-  ZB_LIST(zb_waits_row) waits;
+  bool *received;  /* per message: not waited for yet */
+  int *message_of; /* per node: the message it posts, -1 */
 } allocator;
 
 static bool is_frame(const zb_graph *g, int value) {
@@ -69,7 +75,7 @@ static uint64_t value_bytes(const zb_graph *g, int value) {
   return zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
 }
 
-/* The subprogram that a node of @main calls, or NULL. */
+/* The subprogram that a node calls, or NULL. */
 static const zb_subprogram_info *called(const allocator *a, const zb_node *node) {
   const int info = a->info_of[node->number];
   return info < 0 ? NULL : &a->subprograms.infos[info];
@@ -85,13 +91,13 @@ static bool is_post(MlirOperation op) {
 /* The message that each of them posts, from the table of the rank in program order. */
 static zb_status read_posts(allocator *a) {
   const zb_table posts = zb_posts_get(a->rank_op);
-  int at = 0;
   ZB_FOR_EACH_NODE(node, &a->graph) {
     int *message = &a->message_of[node->number];
     *message = -1;
     if (called(a, node) || !is_post(node->op)) continue;
-    if (at == posts.count) return ZB_ERROR(INVALID, "rank %d posts more messages than zb.posts names", a->rank);
-    *message = (int)zb_posts_at(posts, at++).message;
+    if (a->posts_read == posts.count)
+      return ZB_ERROR(INVALID, "rank %d posts more messages than zb.posts names", a->rank);
+    *message = (int)zb_posts_at(posts, a->posts_read++).message;
     if (*message < 0 || *message >= a->messages.count)
       return ZB_ERROR(INVALID, "rank %d posts message %d, which is not in zb.messages", a->rank, *message);
   }
@@ -135,8 +141,19 @@ static uint64_t place_constants(allocator *a, uint64_t begin) {
   return bytes;
 }
 
+/* The largest of the functions of a list. */
+static uint64_t workspace_bytes(const allocator *a, bool evaluates) {
+  uint64_t largest = 0;
+  for (int i = 0; i < a->subprograms.count; ++i) {
+    const zb_subprogram_info *info = &a->subprograms.infos[i];
+    if ((zb_class_get(info->function) == ZB_JOB_EVALUATE) == evaluates && info->workspace.bytes > largest)
+      largest = info->workspace.bytes;
+  }
+  return largest;
+}
+
 static void place_regions(allocator *a) {
-  uint64_t offset = 0, workspace = 0;
+  uint64_t offset = 0;
   for (int r = ZB_REGION_PARAMETERS; r <= ZB_REGION_CONSTANTS; ++r) {
     a->regions[r] = (zb_plan_range){.offset = offset, .bytes = pool_bytes(a, (zb_region_kind)r)};
     if (r == ZB_REGION_CONSTANTS) a->regions[r].bytes += place_constants(a, offset + a->regions[r].bytes);
@@ -145,13 +162,10 @@ static void place_regions(allocator *a) {
   a->regions[ZB_REGION_STEP] = (zb_plan_range){.offset = offset, .bytes = pool_bytes(a, ZB_REGION_STEP)};
   if (a->regions[ZB_REGION_STEP].bytes == 0) a->regions[ZB_REGION_STEP].bytes = ZB_ALIGNMENT;
   offset += a->regions[ZB_REGION_STEP].bytes;
-  for (int i = 0; i < a->subprograms.count; ++i)
-    if (a->subprograms.infos[i].workspace.bytes > workspace) workspace = a->subprograms.infos[i].workspace.bytes;
   a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = offset};
-  a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){.bytes = workspace};
 }
 
-/* ---- Homes of the values of @main ---- */
+/* ---- Homes of values ---- */
 
 static int new_item(allocator *a, uint64_t bytes, int node) {
   (void)ZB_PUSH(a->arena, &a->items,
@@ -220,15 +234,14 @@ static void find_homes(allocator *a) {
 
 /* ---- Lifetimes ---- */
 
-/* When each op of @main happens: a job at its start, what is posted before it when the job before it ended. */
+/* When each op happens: a job at its start, what is posted before it when the job before it ended. */
 static void time_nodes(allocator *a) {
   const zb_table times = zb_times_get(a->rank_op);
-  int job = 0;
   int64_t before = 0;
   ZB_FOR_EACH_NODE(node, &a->graph) {
-    bool counted = called(a, node) && zb_get_i64(node->op, ZB_ATTR_MICRO_BATCH, -1) >= 0 && job < times.count;
-    a->node_time[node->number] = counted ? zb_times_at(times, job).start_ps : before;
-    if (counted) before = zb_times_at(times, job++).end_ps;
+    bool counted = called(a, node) && zb_get_i64(node->op, ZB_ATTR_MICRO_BATCH, -1) >= 0 && a->times_read < times.count;
+    a->node_time[node->number] = counted ? zb_times_at(times, a->times_read).start_ps : before;
+    if (counted) before = zb_times_at(times, a->times_read++).end_ps;
   }
 }
 
@@ -305,11 +318,12 @@ static uint64_t address(const allocator *a, int value) {
 
 /* ---- Waits and addresses on the ops ---- */
 
-/* Op `node` of @main waits for the message. Waits of an op are together at the end of the table. */
+/* Op `node` waits for the message. Waits of an op are together at the end of the table. */
 static void add_wait(allocator *a, int node, int message) {
-  for (size_t i = a->waits.count; i > 0 && a->waits.items[i - 1].op == node; --i)
+  const int op = a->first_op + node;
+  for (size_t i = a->waits.count; i > 0 && a->waits.items[i - 1].op == op; --i)
     if (a->waits.items[i - 1].message == message) return;
-  (void)ZB_PUSH(a->arena, &a->waits, (zb_waits_row){.op = node, .message = message});
+  (void)ZB_PUSH(a->arena, &a->waits, (zb_waits_row){.op = op, .message = message});
 }
 
 /* What writes a range waits for the sends that still read it. */
@@ -390,7 +404,7 @@ static void communication_address(allocator *a, const zb_node *node) {
     value_address(a, node->number, value, true);
 }
 
-static void write_main(allocator *a, zb_rank_work *work) {
+static void write_list(allocator *a, zb_rank_work *work) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
     if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
     if (called(a, node))
@@ -399,8 +413,6 @@ static void write_main(allocator *a, zb_rank_work *work) {
       communication_address(a, node);
     ++work->changes;
   }
-  zb_addresses_set(a->rank_op, a->numbers.items, (int)a->numbers.count);
-  zb_waits_set(a->rank_op, a->waits.items, (int)a->waits.count);
 }
 
 /* (base, offset) of every result of every op in the functions, for people and for golden tests. */
@@ -408,6 +420,9 @@ static zb_status write_functions(allocator *a) {
   for (int i = 0; i < a->subprograms.count; ++i) {
     const zb_subprogram_info *info = &a->subprograms.infos[i];
     const zb_workspace *w = &info->workspace;
+    zb_plan_range regions[ZB_REGION_COUNT];
+    memcpy(regions, a->regions, sizeof regions);
+    if (zb_class_get(info->function) == ZB_JOB_EVALUATE) regions[ZB_REGION_WORKSPACE] = a->evaluation_workspace;
     zb_bases_row *positions = ZB_NEW(a->arena, zb_bases_row, info->base_count);
     ZB_TRY(zb_arena_status(a->arena));
     for (int b = 0; b < info->base_count; ++b)
@@ -420,7 +435,7 @@ static zb_status write_functions(allocator *a) {
         uint32_t base = 0;
         uint64_t offset = 0;
         const zb_home *h = &w->homes[node->result_begin + r];
-        if (h->base != ZB_BASE_NONE) zb_home_address(info, h, a->regions, &base, &offset);
+        if (h->base != ZB_BASE_NONE) zb_home_address(info, h, regions, &base, &offset);
         at[2 * r].number = base;
         at[2 * r + 1].number = (int64_t)offset;
       }
@@ -430,45 +445,74 @@ static zb_status write_functions(allocator *a) {
   return NULL;
 }
 
-static void write_regions(allocator *a) {
+static uint64_t end_of(zb_plan_range range) { return range.offset + range.bytes; }
+
+static uint64_t arena_bytes(const allocator *a) {
+  const uint64_t step = end_of(a->regions[ZB_REGION_WORKSPACE]), evaluation = end_of(a->evaluation_workspace);
+  return step > evaluation ? step : evaluation;
+}
+
+static void write_tables(allocator *a, bool evaluates) {
   zb_regions_row rows[ZB_REGION_COUNT];
-  uint64_t total = 0;
-  for (int r = 0; r < ZB_REGION_COUNT; ++r) {
+  const zb_plan_range *slots = &a->evaluation_slots, *workspace = &a->evaluation_workspace;
+  for (int r = 0; r < ZB_REGION_COUNT; ++r)
     rows[r] = (zb_regions_row){.offset = (int64_t)a->regions[r].offset, .bytes = (int64_t)a->regions[r].bytes};
-    total += a->regions[r].bytes;
-  }
+  const zb_evaluation_regions_row of_evaluation[] = {{(int64_t)slots->offset, (int64_t)slots->bytes},
+                                                     {(int64_t)workspace->offset, (int64_t)workspace->bytes}};
   zb_regions_set(a->rank_op, rows, ZB_REGION_COUNT);
-  zb_set_i64(a->rank_op, ZB_ATTR_ARENA, (int64_t)total);
+  if (evaluates) zb_evaluation_regions_set(a->rank_op, of_evaluation, 2);
+  zb_set_i64(a->rank_op, ZB_ATTR_ARENA, (int64_t)arena_bytes(a));
+  zb_addresses_set(a->rank_op, a->numbers.items, (int)a->numbers.count);
+  zb_waits_set(a->rank_op, a->waits.items, (int)a->waits.count);
 }
 
 /* ---- The pass ---- */
 
-static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work *work) {
-  MlirOperation main = zb_symbol_in(zb_function_block(a->rank_op), "func.func", "main");
-  if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "rank %d has no @main: run zb-insert-comm", a->rank);
-  ZB_TRY(zb_subprograms_build(a->arena, a->rank_op, &a->subprograms));
-  ZB_TRY(zb_graph_build(a->arena, main, &a->graph));
-  a->messages = zb_messages_get(module);
+/* Packs @main or @evaluate, and adds its addresses and waits to the tables. */
+static zb_status allocate_list(allocator *a, MlirOperation function, zb_rank_work *work) {
+  ZB_TRY(zb_graph_build(a->arena, function, &a->graph));
   a->info_of = ZB_NEW(a->arena, int, a->graph.node_count);
   a->message_of = ZB_NEW(a->arena, int, a->graph.node_count);
   a->node_time = ZB_NEW(a->arena, int64_t, a->graph.node_count);
   a->homes = ZB_NEW(a->arena, home, a->graph.value_count);
   a->received = ZB_NEW(a->arena, bool, a->messages.count);
+  a->items.count = a->pending.count = 0;
   ZB_TRY(zb_arena_status(a->arena));
   ZB_FOR_EACH_NODE(node, &a->graph)
     a->info_of[node->number] = zb_op_is(node->op, "func.call") ? zb_callee(&a->subprograms, node->op) : -1;
   ZB_TRY(read_posts(a));
-  place_regions(a);
   find_homes(a);
   time_nodes(a);
   ZB_TRY(zb_arena_status(a->arena));
   find_lifetimes(a);
+  ZB_TRY(zb_pack(a->items.items, a->items.count, &a->regions[ZB_REGION_SLOTS].bytes));
+  write_list(a, work);
+  a->first_op += a->graph.node_count;
+  return NULL;
+}
+
+static zb_status allocate_evaluation(allocator *a, MlirOperation function, zb_rank_work *work) {
   zb_plan_range *slots = &a->regions[ZB_REGION_SLOTS];
-  ZB_TRY(zb_pack(a->items.items, a->items.count, &slots->bytes));
-  a->regions[ZB_REGION_WORKSPACE].offset = slots->offset + slots->bytes;
-  write_main(a, work);
+  const zb_plan_range of_step = *slots;
+  ZB_TRY(allocate_list(a, function, work));
+  a->evaluation_slots = *slots;
+  a->evaluation_workspace = (zb_plan_range){end_of(*slots), workspace_bytes(a, true)};
+  *slots = of_step;
+  return NULL;
+}
+
+static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work *work) {
+  MlirBlock body = zb_function_block(a->rank_op);
+  MlirOperation main = zb_symbol_in(body, "func.func", "main"), evaluate = zb_symbol_in(body, "func.func", "evaluate");
+  if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "rank %d has no @main: run zb-insert-comm", a->rank);
+  ZB_TRY(zb_subprograms_build(a->arena, a->rank_op, &a->subprograms));
+  a->messages = zb_messages_get(module);
+  place_regions(a);
+  ZB_TRY(allocate_list(a, main, work));
+  a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){end_of(a->regions[ZB_REGION_SLOTS]), workspace_bytes(a, false)};
+  if (!mlirOperationIsNull(evaluate)) ZB_TRY(allocate_evaluation(a, evaluate, work));
   ZB_TRY(write_functions(a));
-  write_regions(a);
+  write_tables(a, !mlirOperationIsNull(evaluate));
   return zb_arena_status(a->arena);
 }
 
@@ -488,8 +532,7 @@ static zb_status allocate_one(void *context, zb_rank_work *work) {
   allocator a = {.rank_op = work->module, .rank = work->rank, .arena = &work->arena};
   ZB_TRY(allocate_rank(&a, all->module, work));
   rank_need *need = &all->needs[work->index];
-  *need = (rank_need){.bytes = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes,
-                      .rank = a.rank};
+  *need = (rank_need){.bytes = arena_bytes(&a), .rank = a.rank};
   memcpy(need->regions, a.regions, sizeof need->regions);
   return NULL;
 }

@@ -25,7 +25,8 @@ typedef struct emitter {
   zb_plan *plan;
   zb_plan *memory; /* takes the allocations: the plan, or one whose memory the plan gets in the end */
   zb_plan_rank *rank;
-  zb_arena arena; /* what lives as long as the rank at hand */
+  zb_plan_rank in_evaluation; /* the rank with the regions of an evaluation */
+  zb_arena arena;             /* what lives as long as the rank at hand */
   zb_subprograms subprograms;
   zb_map *input_index; /* name -> plan.inputs */
   uint64_t model_hash; /* of the parameters that the rank owns */
@@ -157,6 +158,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->read_ps = link.read_ps;
   plan->step_ps = link.step_ps;
   plan->model_hash = ZB_FNV_START;
+  plan->evaluation_messages = (int)zb_get_i64(e->module, ZB_ATTR_EVALUATION_MESSAGES, 0);
   plan->stage_rank = PLAN_NEW(e, plan->stage_count, int);
   plan->ranks = PLAN_NEW(e, plan->rank_count, zb_plan_rank);
   if (!plan->stage_rank || !plan->ranks || !plan->model || !plan->optimizer || !plan->precision || !plan->schedule ||
@@ -376,12 +378,17 @@ static zb_status emit_settings(emitter *e) {
 
 /* ---- Subprograms ---- */
 
+/* Where the regions are while the function runs. */
+static const zb_plan_range *regions_of(const emitter *e, const zb_subprogram_info *info) {
+  return zb_class_get(info->function) == ZB_JOB_EVALUATE ? e->in_evaluation.regions : e->rank->regions;
+}
+
 static zb_status emit_operand(emitter *e, const zb_subprogram_info *info, int value, zb_plan_operand *out) {
   const zb_home *home = &info->workspace.homes[value];
   zb_shape shape;
   if (!zb_type_shape(mlirValueGetType(info->workspace.graph.values[value].value), &shape) || home->base == ZB_BASE_NONE)
     return ZB_ERROR(INVALID, "%s: an operand has no home", info->name);
-  zb_home_address(info, home, e->rank->regions, &out->base, &out->offset);
+  zb_home_address(info, home, regions_of(e, info), &out->base, &out->offset);
   out->offset += (uint64_t)home->layout.offset * zb_dtype_bytes(shape.dtype);
   out->dtype = shape.dtype;
   out->rank = shape.rank;
@@ -493,7 +500,7 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
   out->op = node->def->name;
   out->accumulate = w->accumulates[n];
   out->scratch_bytes = w->scratch_bytes[n];
-  out->scratch_offset = e->rank->regions[ZB_REGION_WORKSPACE].offset + w->scratch_offset[n];
+  out->scratch_offset = regions_of(e, info)[ZB_REGION_WORKSPACE].offset + w->scratch_offset[n];
   ZB_TRY(take_operands(e, out, place_count(node->def, node->operand_count), node->result_count));
   for (int i = 0; i < out->input_count; ++i)
     out->inputs[i].rank = -1;
@@ -697,7 +704,8 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
 }
 
 static zb_status emit_jobs(emitter *e) {
-  MlirOperation main = zb_symbol_in(zb_function_block(e->rank_op), "func.func", "main");
+  MlirBlock body = zb_function_block(e->rank_op);
+  MlirOperation main = zb_symbol_in(body, "func.func", "main"), evaluate = zb_symbol_in(body, "func.func", "evaluate");
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "a rank has no @main");
   for (int i = 0; i < e->number_count; ++i)
     e->job_of_message[i] = -1;
@@ -705,10 +713,15 @@ static zb_status emit_jobs(emitter *e) {
   e->waits = zb_waits_get(e->rank_op);
   e->posts = zb_posts_get(e->rank_op);
   e->address_at = e->wait_at = e->post_at = 0;
+  zb_plan_rank *rank = e->rank;
   int op_number = 0;
   ZB_FOR_EACH_OP(op, zb_function_block(main))
-    ZB_TRY(emit_job(e, op, op_number++));
-  zb_plan_rank *rank = e->rank;
+    if (!zb_op_is(op, "func.return")) ZB_TRY(emit_job(e, op, op_number++));
+  const size_t of_step = e->jobs.count;
+  if (!mlirOperationIsNull(evaluate))
+    ZB_FOR_EACH_OP(op, zb_function_block(evaluate))
+      if (!zb_op_is(op, "func.return")) ZB_TRY(emit_job(e, op, op_number++));
+  rank->evaluation_count = (int)(e->jobs.count - of_step);
   rank->jobs = KEEP(e, e->jobs);
   rank->pool_u64 = KEEP(e, e->pool_u64);
   rank->pool_u32 = KEEP(e, e->pool_u32);
@@ -735,6 +748,16 @@ static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
     const zb_regions_row row = zb_regions_at(regions, r);
     e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)row.offset, .bytes = (uint64_t)row.bytes};
   }
+  const zb_table of_evaluation = zb_evaluation_regions_get(op);
+  if (of_evaluation.count == 2) {
+    const zb_evaluation_regions_row slots = zb_evaluation_regions_at(of_evaluation, 0),
+                                    workspace = zb_evaluation_regions_at(of_evaluation, 1);
+    e->rank->evaluation_slots = (zb_plan_range){(uint64_t)slots.offset, (uint64_t)slots.bytes};
+    e->rank->evaluation_workspace = (zb_plan_range){(uint64_t)workspace.offset, (uint64_t)workspace.bytes};
+  }
+  e->in_evaluation = *e->rank;
+  e->in_evaluation.regions[ZB_REGION_SLOTS] = e->rank->evaluation_slots;
+  e->in_evaluation.regions[ZB_REGION_WORKSPACE] = e->rank->evaluation_workspace;
   e->job_of_message = ZB_NEW(&e->arena, int32_t, e->number_count);
   ZB_TRY(zb_arena_status(&e->arena));
   ZB_TRY(emit_subprograms(e));
@@ -789,6 +812,7 @@ static zb_status emit_ranks(emitter *e, MlirModule module) {
   ZB_TRY_GOTO(map_owners(e, owners));
   status = zb_for_each_rank(module, emit_one, &all, NULL);
   e->plan->model_hash += atomic_load(&all.model_hash);
+  e->plan->evaluates = e->plan->rank_count > 0 && e->plan->ranks[0].evaluation_count > 0;
 cleanup:
   for (int i = 0; all.memories && i < modules; ++i)
     zb_plan_take_memory(e->plan, all.memories[i]);

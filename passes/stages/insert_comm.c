@@ -6,6 +6,8 @@
  *                                                      %a = zb.recv {peer = 0, part = 0}
  *                                                      %loss, %fb, %fw = call @s1_F(%p, %a, ...) {zb.micro_batch = 0}
  *
+ * A program with functions E gets an @evaluate in the same way, whose order is decided by evaluation.c.
+ *
  * transfers.c finds what crosses from rank to rank and numbers it by simulated time; rank_main.c builds the @main of a
  * rank. All edges of the plan go forward in the simulated time, which is why it cannot deadlock, with zero buffering
  * too (zb-verify-plan shows it again).
@@ -15,21 +17,24 @@
 #include "passes/stages/frames.h"
 #include "passes/pipeline.h"
 #include "passes/stages/rank_main.h"
+#include "runtime/plan/plan.h"
 
-static zb_status read_timetable(zb_pass *pass, MlirModule module, int micro_batches, zb_timetable *t) {
-  ZB_TRY(zb_module_problem_build(module, micro_batches, &t->p));
+static int *new_positions(zb_arena *arena, const zb_timetable *t) {
   const zb_problem *problem = &t->p.problem;
-  ZB_TRY(zb_module_order(&t->p, &t->order));
-  ZB_TRY(zb_order_validate(problem, &t->order));
-  ZB_TRY(zb_simulate(problem, &t->order, &t->simulation));
-  t->positions = ZB_NEW(&pass->arena, int, (size_t)problem->stages * ZB_KIND_COUNT * (size_t)micro_batches);
-  ZB_TRY(zb_arena_status(&pass->arena));
-  for (int rank = 0; rank < problem->ranks; ++rank)
+  int *positions = ZB_NEW(arena, int, (size_t)problem->stages * ZB_KIND_COUNT * (size_t)problem->micro_batches);
+  for (int rank = 0; rank < problem->ranks && positions; ++rank)
     for (int j = 0; j < t->order.counts[rank]; ++j) {
       const zb_job job = t->order.jobs[rank][j];
-      t->positions[(job.stage * ZB_KIND_COUNT + (int)job.kind) * micro_batches + job.micro_batch] = j;
+      positions[(job.stage * ZB_KIND_COUNT + (int)job.kind) * problem->micro_batches + job.micro_batch] = j;
     }
-  return NULL;
+  return positions;
+}
+
+static zb_status read_timetable(MlirModule module, int micro_batches, zb_timetable *t) {
+  ZB_TRY(zb_module_problem_build(module, micro_batches, &t->p));
+  ZB_TRY(zb_module_order(&t->p, &t->order));
+  ZB_TRY(zb_order_validate(&t->p.problem, &t->order));
+  return zb_simulate(&t->p.problem, &t->order, &t->simulation);
 }
 
 /* Where values of hops come from, and the interfaces of the functions of stages. */
@@ -46,34 +51,60 @@ static zb_status read_stages(zb_arena *arena, zb_connection *c) {
       zb_arena_map_set(arena, c->sources, zb_source_key(c, hop->values.items[i], hop->destination), hop->source);
     }
   for (size_t i = 0; i < stages * ZB_KIND_COUNT; ++i)
-    ZB_TRY(zb_subprogram_interface_read(arena, p->functions[i], &c->interfaces[i]));
+    if (!mlirOperationIsNull(p->functions[i]))
+      ZB_TRY(zb_subprogram_interface_read(arena, p->functions[i], &c->interfaces[i]));
   return zb_arena_status(arena);
 }
 
+/* A step, and an evaluation, which may have no stages. */
+enum { CONNECTIONS = ZB_LIST_COUNT };
+typedef struct connections {
+  zb_connection of[CONNECTIONS];
+} connections;
+
 /* Simulated times of every job of the rank: zb-allocate holds memory by them. */
-static zb_status write_times(const zb_timetable *t, zb_rank_work *work) {
-  int count = t->order.counts[work->rank];
-  zb_times_row *times = ZB_NEW(&work->arena, zb_times_row, count);
+static zb_status write_times(const connections *all, zb_rank_work *work) {
+  ZB_LIST(zb_times_row) times = {0};
+  for (int c = 0; c < CONNECTIONS; ++c) {
+    const zb_timetable *t = &all->of[c].t;
+    for (int j = 0; t->p.problem.stages > 0 && j < t->order.counts[work->rank]; ++j)
+      (void)ZB_PUSH(&work->arena, &times,
+                    (zb_times_row){.start_ps = t->simulation.jobs[work->rank][j].start_ps,
+                                   .end_ps = t->simulation.jobs[work->rank][j].end_ps});
+  }
   ZB_TRY(zb_arena_status(&work->arena));
-  for (int j = 0; j < count; ++j)
-    times[j] = (zb_times_row){.start_ps = t->simulation.jobs[work->rank][j].start_ps,
-                              .end_ps = t->simulation.jobs[work->rank][j].end_ps};
-  zb_times_set(work->module, times, count);
+  zb_times_set(work->module, times.items, (int)times.count);
   return NULL;
 }
 
 static zb_status connect_rank(void *context, zb_rank_work *work) {
-  const zb_connection *c = context;
-  ZB_TRY(write_times(&c->t, work));
-  return zb_rank_main_build(c, work);
+  const connections *all = context;
+  zb_rank_posts posts = {0};
+  ZB_TRY(write_times(all, work));
+  for (int c = 0; c < CONNECTIONS; ++c)
+    if (all->of[c].t.p.problem.stages > 0) ZB_TRY(zb_rank_main_build(&all->of[c], work, &posts));
+  zb_posts_set(work->module, posts.items, (int)posts.count);
+  return NULL;
 }
 
-static zb_status connect_all(zb_pass *pass, MlirModule module, int micro_batches, zb_connection *c) {
-  ZB_TRY(read_timetable(pass, module, micro_batches, &c->t));
-  ZB_TRY(read_stages(&pass->arena, c));
-  ZB_TRY(zb_transfers_find(&pass->arena, &c->t, &c->transfers));
-  ZB_TRY(zb_transfers_write(&pass->arena, &c->t, &c->transfers));
-  return zb_for_each_rank(module, connect_rank, c, &pass->changes);
+static zb_status connect_all(zb_pass *pass, MlirModule module, int micro_batches, connections *all) {
+  zb_connection *step = &all->of[ZB_LIST_STEP], *evaluation = &all->of[ZB_LIST_EVALUATION];
+  zb_arena *arena = &pass->arena;
+  step->name = "main";
+  evaluation->name = "evaluate";
+  ZB_TRY(read_timetable(module, micro_batches, &step->t));
+  ZB_TRY(zb_evaluation_timetable(arena, module, micro_batches, &evaluation->t));
+  for (int c = 0; c < CONNECTIONS; ++c) {
+    zb_connection *it = &all->of[c];
+    if (it->t.p.problem.stages == 0) continue;
+    it->t.positions = new_positions(arena, &it->t);
+    ZB_TRY(zb_arena_status(arena));
+    ZB_TRY(read_stages(arena, it));
+    ZB_TRY(zb_transfers_find(arena, &it->t, &it->transfers));
+  }
+  evaluation->first_message = (int)step->transfers.list.count;
+  ZB_TRY(zb_transfers_write(arena, &step->t, &step->transfers, &evaluation->transfers));
+  return zb_for_each_rank(module, connect_rank, all, &pass->changes);
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
@@ -81,11 +112,13 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   const int micro_batches = (int)zb_get_i64(top, ZB_ATTR_MICRO_BATCHES, 0);
   if (micro_batches < 1)
     return zb_op_error_at(top, "run zb-schedule before zb-insert-comm", "module needs zb.micro_batches");
-  zb_connection c = {0};
-  zb_status status = connect_all(pass, module, micro_batches, &c);
-  zb_simulation_deinit(&c.t.simulation);
-  zb_order_deinit(&c.t.order);
-  zb_module_problem_deinit(&c.t.p);
+  connections all = {0};
+  zb_status status = connect_all(pass, module, micro_batches, &all);
+  for (int c = 0; c < CONNECTIONS; ++c) {
+    zb_simulation_deinit(&all.of[c].t.simulation);
+    zb_order_deinit(&all.of[c].t.order);
+    zb_module_problem_deinit(&all.of[c].t.p);
+  }
   return status ? zb_pass_fail(pass, status) : ZB_OK;
 }
 

@@ -315,9 +315,10 @@ static void add_results(rebuild *r) {
   for (int i = 0; r->stage && i < FRAME_COUNT; ++i)
     if (writes_frame(r->kind, i) && r->stage->frame_bytes[i])
       zb_function_result(&r->f, r->frames[i], zb_frame_port(r->m->context, frame_names[i]));
+  const bool keeps_nothing = zb_class_get(r->old) == ZB_JOB_EVALUATE; /* all that others read travels */
   for (zb_ports at = zb_results(r->old); zb_next(&at);)
     if (at.port.loss || at.port.report ||
-        (at.port.value >= 0 && zb_map_get(r->m->leaving, zb_id_key(at.port.value), NULL)))
+        (at.port.value >= 0 && (keeps_nothing || zb_map_get(r->m->leaving, zb_id_key(at.port.value), NULL))))
       zb_function_result(&r->f, at.value, at.attributes);
 }
 
@@ -330,7 +331,7 @@ static zb_status function_cost(const memory *m, MlirOperation function, zb_op_co
   const zb_cost_subprogram *whole = zb_costs_subprogram(m->costs, kind, zb_get_i64(function, ZB_ATTR_STAGE, -1), key);
   if (whole)
     out->time_ps = whole->time_ps, *out_first_ps = whole->first_ps;
-  else if (!m->costs->op_count && zb_class_get(function) != ZB_JOB_LOAD)
+  else if (!m->costs->op_count && zb_class_get(function) != ZB_JOB_LOAD && zb_class_get(function) != ZB_JOB_EVALUATE)
     return zb_status_hint(
         ZB_ERROR(
             INVALID,

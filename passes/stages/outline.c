@@ -19,6 +19,9 @@
  * Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
  * accumulators {zb.sum = "w", zb.use = 0}; results also {zb.loss}, {zb.report}, {zb.update = "w"}, {zb.sum, zb.use}.
  *
+ * An evaluation has functions of its own, @s0_E for each stage: clones of the forward ops that the loss needs. Their
+ * values cross from one to another as those of F do, under the same numbers, and nothing is kept for B and W.
+ *
  * The phases of the optimizer (SUM, NORM, UPDATE) are one function, an UPDATE. That of a parameter that several stages
  * use becomes @tied<k>_UPDATE on each rank that holds it.
  *
@@ -36,8 +39,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The functions of a stage: F, B, W and all phases of the optimizer. */
-enum { SUB_OPTIMIZER = ZB_KIND_COUNT, SUBS_OF_STAGE };
+/* The functions of a stage: F, B, W, all phases of the optimizer, and E. */
+enum { SUB_OPTIMIZER = ZB_KIND_COUNT, SUB_EVALUATION, SUBS_OF_STAGE };
 
 /* A function under construction. */
 typedef struct subprogram {
@@ -64,7 +67,9 @@ typedef struct outline {
   int sub_count;
   zb_map *memo; /* (sub, value) -> index into locals */
   ZB_LIST(MlirValue) locals;
-  bool *crosses;      /* per value: a result of its function */
+  bool *crosses;            /* per value: a result of its function */
+  bool *crosses_evaluation; /* per value: a result of the E of its stage */
+  bool evaluates;
   zb_map *load_needs; /* (LOAD function, value): a rank needs a value of its LOAD */
   int *copy; /* per node: the value that stands for this copy of a parameter (the result of its first cast), or -1 */
   zb_map *copies;     /* name of a parameter -> that value */
@@ -168,7 +173,7 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
     return zb_load_port(o->context, made);
   }
   if (flags & ZB_FLOW_ACCUMULATE) return sum_attributes(o, o->graph.nodes[v->producer].op);
-  o->crosses[value] = true;
+  *(o->subs[sub].kind == ZB_JOB_EVALUATE ? &o->crosses_evaluation[value] : &o->crosses[value]) = true;
   return zb_value_port(o->context, value);
 }
 
@@ -201,12 +206,15 @@ static bool clone_into(outline *o, int sub, int node_index) {
   const zb_node *node = &o->graph.nodes[node_index];
   MlirOperation op = mlirOperationClone(node->op);
   drop_marks(op);
+  if (o->subs[sub].kind == ZB_JOB_EVALUATE) zb_class_set(op, ZB_JOB_EVALUATE);
   mlirBlockAppendOwnedOperation(o->subs[sub].f.block, op);
   if (!set_operands(o, sub, node, op)) return false;
   for (int r = 0; r < node->result_count; ++r)
     if (!remember(o, sub, node->result_begin + r, mlirOperationGetResult(op, r))) return false;
   return true;
 }
+
+static int evaluation_sub(int stage) { return stage * SUBS_OF_STAGE + SUB_EVALUATION; }
 
 static bool push(outline *o, int value) { return ZB_PUSH(&o->pass->arena, &o->stack, value); }
 
@@ -311,6 +319,58 @@ static void find_group_ranks(outline *o) {
   }
 }
 
+/* ---- Evaluation ---- */
+
+/* An op as an evaluation has it: as it is, or left out. */
+static bool evaluate_op(outline *o, const zb_node *node) {
+  const int sub = evaluation_sub(o->stage[node->number]);
+  MlirValue local;
+  if (node->def && node->def->identity_in_evaluation) {
+    const int operand = zb_operand(&o->graph, node, 0);
+    return resolve(o, sub, operand) && lookup(o, sub, operand, &local) && remember(o, sub, node->result_begin, local);
+  }
+  ZB_FOR_EACH_OPERAND(operand, &o->graph, node)
+    if (!resolve(o, sub, operand)) return false;
+  return clone_into(o, sub, node->number);
+}
+
+/* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is
+ * no update. -1: none. */
+static int reported_index(const outline *o) {
+  int plain = -1;
+  for (int i = 0; i < o->graph.returned_count; ++i) {
+    if (zb_result_has(o->graph.function, i, ZB_ATTR_LOSS)) return i;
+    if (plain < 0 && !zb_result_string(o->graph.function, i, ZB_ATTR_UPDATE)) plain = i;
+  }
+  return plain;
+}
+
+/* Clones what the reported value needs into the functions E of the stages. A program that reports nothing has none. */
+static bool place_evaluation(outline *o) {
+  const int reported = reported_index(o);
+  bool *needed = ZB_NEW(&o->pass->arena, bool, o->graph.value_count);
+  if (!needed) return false;
+  o->evaluates = reported >= 0;
+  if (!o->evaluates) return true;
+  needed[o->graph.returned[reported]] = true;
+  ZB_FOR_EACH_NODE_BACKWARD(node, &o->graph) {
+    bool any = false;
+    ZB_FOR_EACH_RESULT(value, node)
+      any |= needed[value];
+    const int operands = node->def && node->def->identity_in_evaluation ? 1 : node->operand_count;
+    for (int i = 0; any && i < operands; ++i)
+      needed[zb_operand(&o->graph, node, i)] = true;
+  }
+  ZB_FOR_EACH_NODE(node, &o->graph) {
+    bool any = false;
+    ZB_FOR_EACH_RESULT(value, node)
+      any |= needed[value];
+    if (any && home_sub(o, node->number) >= 0 && o->kind[node->number] == ZB_JOB_F && !evaluate_op(o, node))
+      return false;
+  }
+  return true;
+}
+
 /* ---- All ops, then results ---- */
 
 static bool place_ops(outline *o) {
@@ -353,17 +413,6 @@ static MlirValue reported_value(outline *o, int sub, int value, MlirValue local)
   return copy;
 }
 
-/* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is
- * no update. -1: none. */
-static int reported_index(const outline *o) {
-  int plain = -1;
-  for (int i = 0; i < o->graph.returned_count; ++i) {
-    if (zb_result_has(o->graph.function, i, ZB_ATTR_LOSS)) return i;
-    if (plain < 0 && !zb_result_string(o->graph.function, i, ZB_ATTR_UPDATE)) plain = i;
-  }
-  return plain;
-}
-
 /* A result that is no update. */
 static zb_result place_reported(outline *o, int index, int producer) {
   int value = o->graph.returned[index], reported = reported_index(o);
@@ -381,13 +430,18 @@ static zb_result place_reported(outline *o, int index, int producer) {
     return zb_op_error_at(o->graph.terminator,
                           "a plan reports a scalar f32 result that depends on an input; drop other results",
                           "result %d of the program cannot be reported", index);
-  MlirValue local;
-  if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
-  local = reported_value(o, sub, value, local);
-  if (mlirValueIsNull(local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
   char name[32];
   snprintf(name, sizeof name, "output%d", index);
-  zb_function_result(&o->subs[sub].f, local, loss ? zb_loss_port(o->context, true) : zb_report_port(o->context, name));
+  const int subs[] = {sub, evaluation_sub(o->subs[sub].stage)};
+  for (int i = 0; i < 2; ++i) {
+    MlirValue local;
+    if (!resolve(o, subs[i], value) || !lookup(o, subs[i], value, &local))
+      return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+    local = reported_value(o, subs[i], value, local);
+    if (mlirValueIsNull(local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+    zb_function_result(&o->subs[subs[i]].f, local,
+                       loss ? zb_loss_port(o->context, true) : zb_report_port(o->context, name));
+  }
   return ZB_OK;
 }
 
@@ -417,13 +471,22 @@ static zb_result place_returned(outline *o, int index) {
   return place_reported(o, index, producer);
 }
 
+/* Makes a value that other functions read a result of the one that makes it. */
+static void add_crossing(outline *o, int sub, int value) {
+  MlirValue local;
+  bool found = sub >= 0 && lookup(o, sub, value, &local);
+  ZB_ASSERT(found);
+  zb_function_result(&o->subs[sub].f, local, zb_value_port(o->context, value));
+}
+
 static zb_result place_results(outline *o) {
   for (int i = 0; i < o->graph.returned_count; ++i)
     if (!place_returned(o, i)) return ZB_FAIL;
   /* Values that LOAD functions give: every rank that asked for one made an argument of it. */
   for (int v = 0; v < o->graph.value_count; ++v) {
-    if (!o->crosses[v]) continue;
     int producer = o->graph.values[v].producer;
+    if (o->crosses_evaluation[v]) add_crossing(o, evaluation_sub(o->stage[producer]), v);
+    if (!o->crosses[v]) continue;
     MlirValue local;
     if ((o->flow.nodes[producer] & ZB_FLOW_LOAD) || o->copy[producer] >= 0) {
       for (int rank = 0; rank < o->ranks; ++rank) {
@@ -434,10 +497,7 @@ static zb_result place_results(outline *o) {
       }
       continue;
     }
-    int sub = home_sub(o, producer);
-    bool found = sub >= 0 && lookup(o, sub, v, &local);
-    ZB_ASSERT(found);
-    zb_function_result(&o->subs[sub].f, local, zb_value_port(o->context, v));
+    add_crossing(o, home_sub(o, producer), v);
   }
   return ZB_OK;
 }
@@ -476,7 +536,7 @@ static zb_result make_modules(outline *o) {
     if (o->subs[load_sub(o, rank)].started && !finish_function(o, body, load_sub(o, rank))) return ZB_FAIL;
     for (int s = 0; s < o->stages; ++s) {
       if (o->stage_rank[s] != rank) continue;
-      for (int c = 0; c < SUBS_OF_STAGE; ++c) {
+      for (int c = 0; c <= SUB_OPTIMIZER; ++c) {
         int sub = s * SUBS_OF_STAGE + c;
         if (c != SUB_OPTIMIZER) start(o, sub); /* F, B and W always exist, empty or not: the schedule counts them */
         if (o->subs[sub].started && !finish_function(o, body, sub)) return ZB_FAIL;
@@ -484,6 +544,11 @@ static zb_result make_modules(outline *o) {
     }
     for (int g = 0; g < o->group_count; ++g)
       if (o->subs[tied_sub(o, g, rank)].started && !finish_function(o, body, tied_sub(o, g, rank))) return ZB_FAIL;
+    for (int s = 0; s < o->stages && o->evaluates; ++s) {
+      if (o->stage_rank[s] != rank) continue;
+      start(o, evaluation_sub(s)); /* as F: empty or not */
+      if (!finish_function(o, body, evaluation_sub(s))) return ZB_FAIL;
+    }
   }
   return ZB_OK;
 }
@@ -510,11 +575,12 @@ static zb_result make_subs(outline *o) {
   ZB_PASS_TRY(o->pass, zb_arena_status(&o->pass->arena));
   for (int s = 0; s < o->stages; ++s)
     for (int c = 0; c < SUBS_OF_STAGE; ++c)
-      o->subs[s * SUBS_OF_STAGE + c] =
-          (subprogram){.rank = o->stage_rank[s],
-                       .stage = s,
-                       .kind = c == SUB_OPTIMIZER ? ZB_JOB_UPDATE : (zb_job_kind)(ZB_JOB_F + c),
-                       .group = -1};
+      o->subs[s * SUBS_OF_STAGE + c] = (subprogram){.rank = o->stage_rank[s],
+                                                    .stage = s,
+                                                    .kind = c == SUB_OPTIMIZER    ? ZB_JOB_UPDATE
+                                                            : c == SUB_EVALUATION ? ZB_JOB_EVALUATE
+                                                                                  : (zb_job_kind)(ZB_JOB_F + c),
+                                                    .group = -1};
   for (int rank = 0; rank < o->ranks; ++rank) {
     o->subs[load_sub(o, rank)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_LOAD, .group = -1};
     for (int g = 0; g < o->group_count; ++g)
@@ -533,6 +599,7 @@ static zb_result outline_graph(outline *o) {
   o->group = ZB_NEW(arena, int, nodes);
   o->copy = ZB_NEW(arena, int, nodes);
   o->crosses = ZB_NEW(arena, bool, o->graph.value_count);
+  o->crosses_evaluation = ZB_NEW(arena, bool, o->graph.value_count);
   o->memo = zb_arena_map_pointer(arena);
   o->load_needs = zb_arena_map_pointer(arena);
   o->copies = zb_arena_map(arena);
@@ -542,7 +609,7 @@ static zb_result outline_graph(outline *o) {
   ZB_PASS_TRY(pass, find_groups(o));
   if (!make_subs(o)) return ZB_FAIL;
   find_group_ranks(o);
-  if (!place_ops(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if (!place_evaluation(o) || !place_ops(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!place_results(o) || !make_modules(o)) return ZB_FAIL;
   mlirOperationDestroy(o->graph.function);
   return ZB_OK;

@@ -58,7 +58,7 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
       int64_t bytes = zb_frame_bytes(function, pool_names[i]);
       if (bytes > pool_bytes[i]) pool_bytes[i] = bytes;
     }
-    int64_t own = zb_get_i64(function, ZB_ATTR_WORKSPACE, 0);
+    int64_t own = kind == ZB_JOB_EVALUATE ? 0 : zb_get_i64(function, ZB_ATTR_WORKSPACE, 0);
     if (own > workspace) workspace = own;
     if (zb_job_is_optimizer(kind)) p->optimizer_ps[rank] += job_time(p, function, 1);
   }
@@ -176,10 +176,10 @@ static int compare_hops(const void *a, const void *b) {
   return x->source != y->source ? x->source - y->source : x->destination - y->destination;
 }
 
-zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_module_problem *out) {
+/* What steps and evaluations have in common. */
+static zb_status read_module(MlirModule module, int micro_batches, zb_module_problem *out) {
   MlirOperation top = mlirModuleGetOperation(module);
   *out = (zb_module_problem){.top = top};
-  zb_status status = NULL;
   zb_arena *arena = &out->arena;
   zb_problem *problem = &out->problem;
   problem->ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
@@ -193,26 +193,63 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   out->base_bytes = ZB_NEW(arena, int64_t, problem->ranks);
   out->optimizer_ps = ZB_NEW(arena, int64_t, problem->ranks);
   out->ranks = ZB_NEW(arena, MlirOperation, problem->ranks);
-  out->functions = zb_stage_functions(arena, module, problem->stages);
-  ZB_TRY_GOTO(zb_arena_status(arena));
+  out->functions = ZB_NEW(arena, MlirOperation, problem->stages * ZB_KIND_COUNT);
+  ZB_TRY(zb_arena_status(arena));
+  problem->stage_rank = out->stage_rank;
+  problem->costs = out->costs;
+  problem->base_bytes = out->base_bytes;
+  problem->optimizer_ps = out->optimizer_ps;
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
     int rank = (int)zb_get_i64(op, ZB_ATTR_RANK, -1);
-    if (rank < 0 || rank >= problem->ranks || !zb_op_is(op, "builtin.module")) continue;
-    out->ranks[rank] = op;
-    read_rank(out, op, rank);
+    if (rank >= 0 && rank < problem->ranks && zb_op_is(op, "builtin.module")) out->ranks[rank] = op;
   }
+  return NULL;
+}
+
+static zb_status read_hops(zb_module_problem *p) {
+  ZB_TRY(build_hops(p));
+  if (p->hops.count) qsort(p->hops.items, p->hops.count, sizeof *p->hops.items, compare_hops);
+  return build_edges(p);
+}
+
+static zb_status read_evaluation(zb_module_problem *p) {
+  int found = 0;
+  for (int rank = 0; rank < p->problem.ranks; ++rank) {
+    if (mlirOperationIsNull(p->ranks[rank])) continue;
+    ZB_FOR_EACH_OP(function, zb_function_block(p->ranks[rank])) {
+      const int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1);
+      if (zb_class_get(function) != ZB_JOB_EVALUATE || stage < 0 || stage >= p->problem.stages) continue;
+      p->functions[stage * ZB_KIND_COUNT + ZB_F] = function;
+      p->costs[stage].time_ps[ZB_F] = job_time(p, function, 0);
+      ++found;
+    }
+  }
+  if (found == p->problem.stages) return read_hops(p);
+  p->problem.stages = 0;
+  return found == 0 ? NULL : ZB_ERROR(INVALID, "%d stages have a function of class E, others have none", found);
+}
+
+zb_status zb_module_evaluation_build(MlirModule module, int micro_batches, zb_module_problem *out) {
+  zb_status status = read_module(module, micro_batches, out);
+  if (!status) status = read_evaluation(out);
+  if (status) zb_module_problem_deinit(out);
+  return status;
+}
+
+zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_module_problem *out) {
+  zb_status status = NULL;
+  const zb_problem *problem = &out->problem;
+  ZB_TRY_GOTO(read_module(module, micro_batches, out));
+  out->functions = zb_stage_functions(&out->arena, module, problem->stages);
+  ZB_TRY_GOTO(zb_arena_status(&out->arena));
+  for (int rank = 0; rank < problem->ranks; ++rank)
+    if (!mlirOperationIsNull(out->ranks[rank])) read_rank(out, out->ranks[rank], rank);
   for (int i = 0; i < problem->stages * ZB_KIND_COUNT; ++i)
     if (mlirOperationIsNull(out->functions[i]))
       ZB_TRY_GOTO(ZB_ERROR(INVALID, "stage %d has no function of class %c", i / ZB_KIND_COUNT,
                            zb_job_letter((zb_job_kind)(ZB_JOB_F + i % ZB_KIND_COUNT))));
   read_costs(out);
-  ZB_TRY_GOTO(build_hops(out));
-  if (out->hops.count) qsort(out->hops.items, out->hops.count, sizeof *out->hops.items, compare_hops);
-  ZB_TRY_GOTO(build_edges(out));
-  problem->stage_rank = out->stage_rank;
-  problem->costs = out->costs;
-  problem->base_bytes = out->base_bytes;
-  problem->optimizer_ps = out->optimizer_ps;
+  status = read_hops(out);
 cleanup:
   if (status) zb_module_problem_deinit(out);
   return status;

@@ -35,6 +35,9 @@ zb_map *zb_value_producers(zb_arena *arena, const MlirOperation *functions, int 
 
 /* Reads a module of level framed or later. micro_batches may be 0 (not known yet). */
 zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_module_problem *out) ZB_MUST_USE;
+/* The same of an evaluation, which has functions E in the place of F, and nothing in the places of B and W: no schedule
+ * is made for it, but its hops and costs are read as those of a step. A program without an evaluation: stages is 0. */
+zb_status zb_module_evaluation_build(MlirModule module, int micro_batches, zb_module_problem *out) ZB_MUST_USE;
 void zb_module_problem_deinit(zb_module_problem *problem);
 
 /* Frame bytes of a stage from its functions' results: kind "fb", "fw" or "bw". */

@@ -1,5 +1,5 @@
-/* The @main that zb-insert-comm gives a rank: jobs in order, each a call on SSA values, with the ops that post its
- * transfers between them.
+/* The @main, and the @evaluate, that zb-insert-comm gives a rank: jobs in order, each a call on SSA values, with the
+ * ops that post its transfers between them.
  *
  * The number of the message of every zb.send, zb.recv and zb.all_gather is in zb.posts of the rank's module, in program
  * order: MLIR keeps every distinct attribute dictionary as long as the context, and one for each of some hundred
@@ -26,7 +26,7 @@ typedef struct rank_main {
   zb_map *values; /* (value, stage, m) */
   zb_map *sums;   /* keys of accumulators of other ranks */
   ZB_LIST(MlirValue) operands;
-  ZB_LIST(zb_posts_row) posts; /* of every op that posts, in program order */
+  zb_rank_posts *posts; /* of every op that posts, in program order */
 } rank_main;
 
 /* ---- Interfaces ---- */
@@ -215,7 +215,7 @@ static zb_status find_posts(rank_main *r, post_list *out) {
 
 /* The next op of the program posts this message. */
 static void note_post(rank_main *r, int message) {
-  (void)ZB_PUSH(r->arena, &r->posts, (zb_posts_row){.message = message});
+  (void)ZB_PUSH(r->arena, r->posts, (zb_posts_row){.message = r->c->first_message + message});
 }
 
 /* Type of a value at the stage that receives it: an argument of one of its functions. */
@@ -295,14 +295,17 @@ static void build_posts(rank_main *r, const post_list *posts, size_t *at, int po
 
 static void begin_main(rank_main *r, zb_function_builder *f) {
   MlirType types[POOL_COUNT] = {{0}};
-  ZB_FOR_EACH_OP(function, zb_function_block(r->work->module))
+  ZB_FOR_EACH_OP(function, zb_function_block(r->work->module)) {
+    if (r->c->t.evaluates && zb_class_get(function) != ZB_JOB_EVALUATE) continue;
     for (zb_ports at = zb_arguments(function); zb_next(&at);) {
       int index = at.port.frame ? name_index(pool_names, POOL_COUNT, at.port.frame) : -1;
       if (index >= 0) types[index] = at.type;
     }
+  }
   for (int i = 0; i < POOL_COUNT; ++i)
     if (!mlirTypeIsNull(types[i]) && i != POOL_GRADIENTS)
       r->pools[i] = zb_function_argument(f, types[i], zb_frame_port(f->context, pool_names[i]));
+  if (r->c->t.evaluates) return;
   const zb_shape step = {.dtype = ZB_I64};
   r->step = zb_function_argument(f, zb_shape_type(f->context, &step), zb_step_port(f->context, true));
   if (!mlirTypeIsNull(types[POOL_GRADIENTS]))
@@ -328,21 +331,22 @@ static zb_status build_body(rank_main *r) {
   post_list posts = {0};
   size_t at = 0;
   ZB_TRY(find_posts(r, &posts));
-  ZB_TRY(call_once(r, false, false));
+  if (!r->c->t.evaluates) ZB_TRY(call_once(r, false, false));
   for (int j = 0; j < order->counts[rank] && !r->b.failed; ++j) {
     const zb_job job = order->jobs[rank][j];
     build_posts(r, &posts, &at, j);
     call(r, &r->c->interfaces[job.stage * ZB_KIND_COUNT + (int)job.kind], job.stage, job.micro_batch);
   }
   build_posts(r, &posts, &at, order->counts[rank]);
-  ZB_TRY(call_once(r, true, true));
-  ZB_TRY(call_once(r, true, false)); /* of tied parameters: they wait for accumulators of other ranks */
+  if (!r->c->t.evaluates) ZB_TRY(call_once(r, true, true));
+  if (!r->c->t.evaluates)
+    ZB_TRY(call_once(r, true, false)); /* of tied parameters: they wait for accumulators of other ranks */
   ZB_TRY(zb_arena_status(r->arena));
   return r->b.failed ? ZB_ERROR(INVALID, "rank %d: a job reads a value that no earlier job or message gives", rank)
                      : NULL;
 }
 
-zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work) {
+zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work, zb_rank_posts *posts) {
   zb_arena *arena = &work->arena;
   zb_function_builder f;
   MlirLocation location = mlirOperationGetLocation(work->module);
@@ -350,6 +354,7 @@ zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work
   rank_main r = {.c = connection,
                  .work = work,
                  .arena = arena,
+                 .posts = posts,
                  .b = zb_builder_at_end(f.block, location),
                  .values = zb_arena_map_pointer(arena),
                  .sums = zb_arena_map(arena)};
@@ -357,11 +362,10 @@ zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work
   ZB_TRY_GOTO(zb_arena_status(arena));
   begin_main(&r, &f);
   ZB_TRY_GOTO(build_body(&r));
-  for (int i = 0; i < POOL_COUNT; ++i)
+  for (int i = 0; i < POOL_COUNT && !connection->t.evaluates; ++i)
     if (!mlirValueIsNull(r.pools[i]) && (i == POOL_PARAMETERS || i == POOL_STATE))
       zb_function_result(&f, r.pools[i], zb_frame_port(f.context, pool_names[i]));
-  zb_posts_set(work->module, r.posts.items, (int)r.posts.count);
-  if (mlirOperationIsNull(zb_function_finish(&f, zb_function_block(work->module), "main", true, NULL, 0)))
+  if (mlirOperationIsNull(zb_function_finish(&f, zb_function_block(work->module), connection->name, true, NULL, 0)))
     status = ZB_OUT_OF_MEMORY();
 cleanup:
   if (status) zb_function_abandon(&f);

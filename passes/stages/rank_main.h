@@ -23,8 +23,10 @@ zb_status zb_subprogram_interface_read(zb_arena *arena, MlirOperation function,
 
 /* What the ranks share while each gets its @main. */
 typedef struct zb_connection {
+  const char *name; /* of the function: "main", or "evaluate" */
   zb_timetable t;
   zb_transfers transfers;
+  int first_message;                   /* number of the first of them among all */
   zb_subprogram_interface *interfaces; /* of the stage functions, by stage * ZB_KIND_COUNT + class */
   zb_map *sources;                     /* (value, stage) -> the stage it comes from */
   MlirValue *frames; /* [(stage * FRAME_COUNT + frame) * micro-batches + m]; a rank writes those of its stages */
@@ -32,7 +34,8 @@ typedef struct zb_connection {
 /* Key of (value, stage) in `sources`. */
 void *zb_source_key(const zb_connection *c, int64_t value, int stage);
 
-/* Adds @main and zb.posts to the module of the rank. */
-zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work) ZB_MUST_USE;
+typedef ZB_LIST(zb_posts_row) zb_rank_posts;
+/* Adds @main, or @evaluate, to the module of the rank, and what its ops post to `posts`. */
+zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work, zb_rank_posts *posts) ZB_MUST_USE;
 
 #endif

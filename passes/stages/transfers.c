@@ -33,6 +33,7 @@ static void add_messages(zb_arena *arena, const zb_timetable *t, const zb_hop *h
   zb_kind kind = hop->source < hop->destination ? ZB_F : ZB_B;
   for (int m = 0; m < t->p.problem.micro_batches && source != destination; ++m) {
     int sent = position_of(t, hop->source, kind, m) + 1, consumer = position_of(t, hop->destination, kind, m);
+    if (t->evaluates && consumer > 0) --consumer; /* what is posted a job ahead arrives while that one runs */
     int64_t ready = end_before(t, destination, consumer), produced = end_before(t, source, sent);
     (void)ZB_PUSH(arena, &out->list,
                   (zb_rank_transfer){.time = produced > ready ? produced : ready,
@@ -146,7 +147,7 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   *out = (zb_transfers){0};
   for (size_t h = 0; h < t->p.hops.count; ++h)
     add_messages(arena, t, &t->p.hops.items[h], out);
-  ZB_TRY(find_gathers(arena, t, out));
+  if (!t->evaluates) ZB_TRY(find_gathers(arena, t, out));
   for (size_t g = 0; g < out->gathers.count; ++g)
     add_gather_transfer(arena, t, &out->gathers.items[g], out);
   ZB_TRY(zb_arena_status(arena));
@@ -173,12 +174,14 @@ static zb_payload payload_of(const zb_rank_transfer *m) {
   return m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD;
 }
 
-zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_transfers *transfers) {
+zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_transfers *step,
+                             const zb_transfers *evaluation) {
   const zb_problem *problem = &t->p.problem;
+  const size_t of_step = step->list.count, count = of_step + evaluation->list.count;
   ZB_LIST(zb_messages_row) messages = {0};
   ZB_LIST(zb_members_row) members = {0};
-  for (size_t i = 0; i < transfers->list.count; ++i) {
-    const zb_rank_transfer *m = &transfers->list.items[i];
+  for (size_t i = 0; i < count; ++i) {
+    const zb_rank_transfer *m = i < of_step ? &step->list.items[i] : &evaluation->list.items[i - of_step];
     const int64_t bytes = bytes_of(m);
     (void)ZB_PUSH(arena, &messages,
                   (zb_messages_row){.source = m->source,
@@ -200,5 +203,6 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
   ZB_TRY(zb_arena_status(arena));
   zb_messages_set(t->p.top, messages.items, (int)messages.count);
   if (members.count) zb_members_set(t->p.top, members.items, (int)members.count);
+  if (count > of_step) zb_set_i64(t->p.top, ZB_ATTR_EVALUATION_MESSAGES, (int64_t)(count - of_step));
   return NULL;
 }

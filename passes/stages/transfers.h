@@ -10,6 +10,7 @@ typedef struct zb_timetable {
   zb_module_problem p;
   zb_order order;
   zb_simulation simulation;
+  bool evaluates; /* it is of an evaluation: F stands for E, and there is no B and W */
   int *positions; /* [(stage * ZB_KIND_COUNT + kind) * micro-batches + m] -> position in its rank's order */
 } zb_timetable;
 
@@ -45,7 +46,12 @@ typedef struct zb_transfers {
 } zb_transfers;
 
 zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers *out) ZB_MUST_USE;
-/* Writes zb.messages, and zb.members where there are gathers. */
-zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_transfers *transfers) ZB_MUST_USE;
+/* Writes zb.messages, those of an evaluation after those of a step, and zb.members where there are gathers. */
+zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_transfers *step,
+                             const zb_transfers *evaluation) ZB_MUST_USE;
+
+/* The timetable of an evaluation: micro-batches in order, each stage as soon as it can, the last stages first, so that
+ * values are used soon. A program without one: the problem has no stages. */
+zb_status zb_evaluation_timetable(zb_arena *arena, MlirModule module, int micro_batches, zb_timetable *out) ZB_MUST_USE;
 
 #endif

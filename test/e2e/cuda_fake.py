@@ -90,6 +90,24 @@ class Runs:
             self.suite.check(False, str(failure))
 
 
+    def evaluations(self, schedule, ranks):
+        """Between steps they change nothing, race with nothing, and find what the cpu finds."""
+        name, saved = f"{schedule}-{ranks}", os.path.join(self.folder, "evaluated.saved")
+        try:
+            self.compile(name, schedule, ranks)
+            *lines, races = self.fake(name, STEPS, 3, "eval:" + saved)
+            losses = [float(line) for line in lines if not line.startswith("eval")]
+            found = [float(line.split()[1]) for line in lines if line.startswith("eval")]
+            rows = self.suite.train(os.path.join(self.folder, "reference"), STEPS, "--eval", self.data,
+                                    "--eval-every", 1, "--eval-steps", 1)
+            wanted = [row["eval"]["loss"] for row in rows if "eval" in row]
+            difference = common.first_difference(self.tensors, common.read_checkpoint(saved))
+            self.suite.check(losses == self.losses and not difference and races.split()[1] == "0",
+                             f"{self.graph} {name} with evaluations: {losses}, {difference}, {races}")
+            self.suite.check(found == wanted, f"{self.graph} {name}: evaluations {found}, on the cpu {wanted}")
+        except common.Failure as failure:
+            self.suite.check(False, str(failure))
+
     def costs(self, schedule, ranks):
         """What a measured run writes is what zbc and zb-sched take; what is trained does not depend on measuring."""
         name, file = f"{schedule}-{ranks}", os.path.join(self.folder, "costs.json")
@@ -129,6 +147,8 @@ def main():
                 plans = sum(pool.map(lambda case: runs.plan(*case), cases))
             suite.check(plans > 20, f"{graph}: only {plans} plans")
             runs.costs("zb-h1", 2)
+            for schedule, ranks in (("zb-h1", 1), ("zb-h1", 4), ("zb-v", 2)):
+                runs.evaluations(schedule, ranks)
             print(f"{graph}: {plans} plans on the fake GPU, {suite.passed - before} checks", flush=True)
         tokens = os.path.join(folder, "tokens.bin")
         with open(tokens, "wb") as file:

@@ -10,6 +10,7 @@
 // CHECK: %[[A:.*]] = "zb.add"(%[[U3]], %[[U2]])
 // CHECK: %[[B:.*]] = "zb.add"(%[[A]], %[[U1]])
 // CHECK: "zb.add"(%[[B]],
+// CHECK: func.func @main(
 // CHECK: %[[OWN:.*]] = "zb.get"
 // CHECK-NEXT: %[[R:.*]]:3 = "zb.all_gather"(%[[OWN]]) {counts = array<i64: 1, 2, 1>, members = array<i64: 0, 2, 3>, place = 0 : i64}
 // CHECK: call @tied0_UPDATE({{.*}}%[[R]]#1, %[[R]]#0, %[[R]]#2)

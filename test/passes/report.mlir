@@ -7,6 +7,9 @@
 // CHECK-NEXT: %[[L:[0-9]+]] = "zb.contiguous"(%[[V]]) {zb.class = "F", zb.stage = 1 : i64} : (tensor<f32>) -> tensor<f32>
 // CHECK-NEXT: return %[[L]] : tensor<f32>
 // CHECK-NOT: "zb.contiguous"
+// CHECK: func.func private @s1_E(
+// CHECK: "zb.contiguous"({{.*}}) {zb.class = "E", zb.stage = 1 : i64} : (tensor<f32>) -> tensor<f32>
+// CHECK-NOT: "zb.contiguous"
 func.func @model(%x: tensor<4x8xf32> {zb.input = "x"}, %w: tensor<8x4xf32> {zb.param = "a.w"}, %v: tensor<4x4xf32> {zb.param = "b.w"}) -> (tensor<f32> {zb.loss}) {
   %h = "zb.matmul"(%x, %w) : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
   %t = "zb.tanh"(%h) : (tensor<4x4xf32>) -> tensor<4x4xf32>
