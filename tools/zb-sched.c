@@ -127,10 +127,11 @@ static zb_status print_chart(const sched_case *c) {
 
 static zb_status report(const sched_settings *s, const sched_case *c) {
   ZB_TRY(write_files(s, c));
-  if (s->json) return sched_print_json(c);
+  if (s->json) return sched_print_json(s, c);
   if (s->chart) ZB_TRY(print_chart(c));
   sched_print_summary(c);
-  return sched_print_path(c);
+  ZB_TRY(sched_print_path(c));
+  return s->explain ? sched_print_explanation(c, false) : NULL;
 }
 
 static zb_status run_one(const sched_settings *s, const sched_source *source) {
@@ -226,7 +227,7 @@ static zb_status run_cases(const sched_settings *s, const sched_source *source, 
   }
   sched_sort(cases, count);
   for (int i = 0; s->json && i < count; ++i)
-    ZB_TRY(sched_print_json(&cases[i]));
+    ZB_TRY(sched_print_json(s, &cases[i]));
   if (!s->json) sched_print_table(cases, count);
   if (s->timeline) ZB_TRY(write_pictures(cases, count, s->timeline));
   if (good) return NULL;

@@ -9,7 +9,7 @@
 #ifndef ZB_SCHEDULE_H
 #define ZB_SCHEDULE_H
 
-#include "zb/status.h"
+#include "zb/explain.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -294,6 +294,13 @@ ZB_API void zb_path_deinit(zb_path *path);
  * `lines` of them (0: all; the middle is left out and counted). Owned by the caller (zb_free); NULL when out of memory.
  */
 ZB_API char *zb_path_text(const zb_problem *problem, const zb_path *path, int lines) ZB_MUST_USE;
+
+/* Why each rank idles in the simulated order, by the metric of the problem: parts of messages, imbalance, order, memory
+ * and dependency (zb/explain.h; passes/schedule/DECISIONS.md has the rules). Links are ideal in the later ones, so what
+ * an order out of turn saves alone is a bound. INVALID for jobs that are not those of the problem, TIMEOUT for an order
+ * that cannot finish. Release with zb_explanation_deinit; on failure *out is empty. O((jobs + edges*micro_batches) log
+ * jobs). */
+ZB_API zb_status zb_schedule_explain(const zb_problem *problem, const zb_order *order, zb_explanation *out) ZB_MUST_USE;
 
 /* Proven lower bound of the barrier step time of any order of this problem that keeps its memory limit. The argument is
  * in passes/schedule/bounds.c. 0, which is always true, for a problem that zb_problem_check rejects and when out of

@@ -419,6 +419,14 @@ void zb_model_deinit(zb_model *model) {
   *model = (zb_model){0};
 }
 
+zb_problem zb_free_links(const zb_problem *problem) {
+  zb_problem out = *problem;
+  out.link_latency_ps = 0;
+  out.link_ps_per_byte = 0;
+  out.channel_count = out.node_ranks = out.reduction_count = 0;
+  return out;
+}
+
 zb_status zb_unit_problem(const zb_problem *problem, zb_arena *arena, zb_problem *out) {
   zb_stage_cost *costs;
   ZB_TAKE(arena, costs, problem->stages);
@@ -426,11 +434,8 @@ zb_status zb_unit_problem(const zb_problem *problem, zb_arena *arena, zb_problem
   for (int stage = 0; stage < problem->stages; ++stage)
     for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
       costs[stage].time_ps[kind] = 1;
-  *out = *problem;
+  *out = zb_free_links(problem);
   out->costs = costs;
-  out->link_latency_ps = 0;
-  out->link_ps_per_byte = 0;
-  out->channel_count = out->node_ranks = out->reduction_count = 0;
   out->optimizer_ps = NULL;
   return NULL;
 }

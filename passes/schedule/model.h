@@ -94,6 +94,8 @@ static inline int64_t zb_base_bytes(const zb_problem *problem, int rank) {
   return problem->base_bytes ? problem->base_bytes[rank] : 0;
 }
 
+/* The problem with messages that take no time, and without reductions. */
+zb_problem zb_free_links(const zb_problem *problem);
 /* The problem with every job taking one step, and messages, reductions and optimizers none, its costs in the arena.
  * MEMORY. */
 zb_status zb_unit_problem(const zb_problem *problem, zb_arena *arena, zb_problem *out) ZB_MUST_USE;

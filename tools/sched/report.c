@@ -116,6 +116,22 @@ zb_status sched_print_path(const sched_case *c) {
   return NULL;
 }
 
+/* ---- Idle time ---- */
+
+zb_status sched_print_explanation(const sched_case *c, bool json) {
+  zb_explanation explanation;
+  ZB_TRY(zb_schedule_explain(&c->data.problem, &c->order, &explanation));
+  char *text = json ? zb_explanation_json(&explanation) : zb_explanation_text(&explanation);
+  zb_explanation_deinit(&explanation);
+  if (!text) return ZB_OUT_OF_MEMORY();
+  if (json)
+    printf(", \"explanation\": %s", text);
+  else
+    printf("why ranks idle, by the %s metric:\n%s", metric_name(c), text);
+  zb_free(text);
+  return NULL;
+}
+
 /* ---- JSON ---- */
 
 static zb_status print_json_path(const sched_case *c) {
@@ -164,7 +180,7 @@ static void print_json_search(const zb_search_report *r) {
   printf("}");
 }
 
-zb_status sched_print_json(const sched_case *c) {
+zb_status sched_print_json(const sched_settings *s, const sched_case *c) {
   const zb_problem *p = &c->data.problem;
   printf("{\"version\": \"%s\", \"schedule\": ", ZB_VERSION);
   tool_print_json_text(c->name);
@@ -175,19 +191,20 @@ zb_status sched_print_json(const sched_case *c) {
     printf("}\n");
     return NULL;
   }
-  const score s = score_of(c);
+  const score found = score_of(c);
   printf(", \"ranks\": %d, \"micro_batches\": %d, \"chunks\": %d, \"placement\": \"%s\", ", p->ranks, c->micro_batches,
          p->stages / p->ranks, c->placement);
   printf("\"time\": %.9f, \"stage_time\": %.9f, \"bubble\": {\"barrier\": %.9f, \"stage\": %.9f}, ",
          ms(c->simulation.step_ps), ms(c->simulation.stage_ps), c->simulation.bubble_barrier,
          c->simulation.bubble_stage);
   printf("\"lower_bound\": %.9f, \"lower_bound_stage\": %.9f, \"metric\": \"%s\", \"above_bound\": %.9f, \"memory\": [",
-         ms(zb_lower_bound_ps(p)), ms(zb_lower_bound_stage_ps(p)), metric_name(c), s.above);
+         ms(zb_lower_bound_ps(p)), ms(zb_lower_bound_stage_ps(p)), metric_name(c), found.above);
   for (int rank = 0; rank < c->simulation.ranks; ++rank)
     printf("%s%lld", rank ? ", " : "", (long long)c->simulation.peak_bytes[rank]);
   printf("]");
   if (c->searched) print_json_search(&c->report);
   ZB_TRY(print_json_path(c));
+  if (s->explain) ZB_TRY(sched_print_explanation(c, true));
   print_json_jobs(c);
   printf("}\n");
   return NULL;

@@ -65,7 +65,9 @@ zb_status sched_read_order(const sched_settings *s, const sched_source *source, 
 void sched_print_summary(const sched_case *c);
 /* Which jobs and messages make the step as long as it is. */
 zb_status sched_print_path(const sched_case *c) ZB_MUST_USE;
-zb_status sched_print_json(const sched_case *c) ZB_MUST_USE;
+/* Why ranks idle: a table, or a member of the object of sched_print_json. */
+zb_status sched_print_explanation(const sched_case *c, bool json) ZB_MUST_USE;
+zb_status sched_print_json(const sched_settings *s, const sched_case *c) ZB_MUST_USE;
 /* Those that fit first, by time; else as they were. */
 void sched_sort(sched_case *cases, int count);
 /* A row a case. */
