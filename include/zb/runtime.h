@@ -6,7 +6,7 @@
 #ifndef ZB_RUNTIME_H
 #define ZB_RUNTIME_H
 
-#include "zb/status.h"
+#include "zb/explain.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,8 +43,8 @@ typedef struct zb_setting {
 enum { ZB_RANDOM_SEED = 1 };
 
 /* Processes compare their parameters when they have met: device, launch, save, seed, random_seed, no_kernels,
- * reference, trace, profile, costs, timeout_ms, and what data, evaluation, resume, weights and the folder of the plan
- * lead to (not how the paths are spelled). threads may differ: results do not depend on it. */
+ * reference, trace, explain, profile, costs, timeout_ms, and what data, evaluation, resume, weights and the folder of
+ * the plan lead to (not how the paths are spelled). threads may differ: results do not depend on it. */
 typedef struct zb_session_params {
   const char *directory; /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;      /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
@@ -84,6 +84,7 @@ typedef struct zb_session_params {
   bool reference;     /* cpu: reference kernels only */
   bool tf32;          /* cuda: f32 products in TF32 (10 bits of fraction); USAGE on devices that have none */
   bool trace;         /* record job times */
+  bool explain;       /* keep what zb_session_explain needs: job times, and in process 0 the plan of all ranks */
   bool profile;       /* count the time of kernels by category: zb_session_profile */
   bool costs;         /* measure subprograms, ops and messages: zb_session_write_costs */
   int64_t timeout_ms; /* 0: 60,000 */
@@ -118,6 +119,7 @@ typedef struct zb_step_result {
   double tokens;              /* elements of the first input that data feeds, all micro-batches */
   const double *micro_losses; /* M of them, valid until the next step */
   int micro_batches;
+  const double *idle_shares;    /* one a rank, of which idle_share is the mean */
   const double *waiting_shares; /* one a rank: waiting for messages, or at its end for the last rank, of the step's
                                    time; valid as above */
   int ranks;
@@ -175,6 +177,12 @@ ZB_API zb_status zb_session_gradient_norms(zb_session *session,
 /* Timeline of the last step as SVG / Chrome trace, when params.trace was set. */
 ZB_API zb_status zb_session_timeline(zb_session *session, const char *path_svg) ZB_MUST_USE;
 ZB_API zb_status zb_session_trace(zb_session *session, const char *path_json) ZB_MUST_USE;
+/* Why ranks idled in the last step, when params.explain was set (zb/explain.h): *measured is split by simulating the
+ * plan with what its jobs and messages took in that step, *simulated is the step by the costs of the plan. On a virtual
+ * clock without a seed both are the same. In process 0; elsewhere both are empty. USAGE without explain, or before a
+ * step. Release with zb_explanation_deinit; on failure both are empty. */
+ZB_API zb_status zb_session_explain(zb_session *session, zb_explanation *measured,
+                                    zb_explanation *simulated) ZB_MUST_USE;
 /* Bytes of arena of a rank; 0 for a rank that there is not. */
 ZB_API uint64_t zb_session_arena_bytes(const zb_session *session, int rank);
 

@@ -32,6 +32,7 @@ static const char hint_reference[] =
   ROW("--eval-steps", "%" PRId64, params->evaluation_batches, hint_options)                                            \
   ROW("--weights-partial", "%s", on_or_off(params->weights_partial), hint_options)                                     \
   ROW("a timeline or trace", "%s", on_or_off(params->trace), hint_options)                                             \
+  ROW("--explain", "%s", on_or_off(params->explain), hint_options)                                                     \
   ROW("--profile-ops", "%s", on_or_off(params->profile), hint_options)                                                 \
   ROW("--profile", "%s", on_or_off(params->costs), hint_options)                                                       \
   ROW("--timeout", "%" PRId64 " ms", session->timeout_ms, hint_options)

@@ -168,7 +168,10 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
     ZB_TAKE(&e->memory, e->losses, params->plan->micro_batches + 1);
   else
     ZB_TAKE(&e->memory, e->staging, largest_input(params->plan) + 1);
-  if (params->trace) ZB_TAKE(&e->memory, e->times, e->program->job_count + 1);
+  if (params->trace) {
+    ZB_TAKE(&e->memory, e->times, e->program->job_count + 1);
+    ZB_TAKE(&e->memory, e->waited_ps, e->program->job_count + 1);
+  }
   ZB_TRY_GOTO(zb_arena_status(&e->memory));
   for (int i = 0; i < e->program->subprogram_count; ++i)
     ZB_TRY_GOTO(params->device->prepare(e->device, &e->program->subprograms[i], &e->programs[i]));
@@ -268,7 +271,11 @@ zb_status zb_executor_clear(zb_executor *e) {
   }
   memset(e->ran, 0, (size_t)e->program->subprogram_count);
   if (device->queue) ZB_TRY(device->queue->after_job(e->device, -1));
-  if (e->times) memset(e->times + e->first, 0, sizeof(zb_run_times) * (size_t)(e->end - e->first));
+  if (e->times) {
+    memset(e->times + e->first, 0, sizeof(zb_run_times) * (size_t)(e->end - e->first));
+    memset(e->waited_ps + e->first, 0, sizeof(int64_t) * (size_t)(e->end - e->first));
+  }
+  e->waited_end_ps = 0;
   const zb_plan_range slots = region_of(e, ZB_REGION_SLOTS);
   if (e->params.poison) memset(e->arena + slots.offset, POISON, slots.bytes); /* nothing in a slot outlives a step */
   return NULL;
@@ -462,6 +469,8 @@ zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
 
 void zb_executor_waited(zb_executor *e, int64_t start_ps, int64_t now) {
   e->waiting_ps += now - start_ps;
+  if (e->waited_ps && e->job < e->end) e->waited_ps[e->job] += now - start_ps;
+  if (e->job >= e->end) e->waited_end_ps += now - start_ps;
   if (e->params.resumed_ps) {
     bool receives = e->params.plan->messages[e->blocked_on].destination == e->params.rank;
     e->params.resumed_ps[2 * (size_t)e->blocked_on + receives] = now;

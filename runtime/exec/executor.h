@@ -56,6 +56,8 @@ typedef struct zb_executor {
   uint64_t step_bytes;       /* of it */
   float *losses;             /* [micro-batch] as fetched from a device with a queue */
   zb_run_times *times;       /* one a job, if trace */
+  int64_t *waited_ps;        /* one a job, if trace: how long the rank waited for messages before it */
+  int64_t waited_end_ps;     /* and behind the last of the run */
   zb_liveness liveness;      /* if poison */
   /* Where it is, for signal handlers and other threads: job and blocked_on below, a moment later. */
   atomic_int at_job, at_message;

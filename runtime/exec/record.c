@@ -82,12 +82,21 @@ static int64_t start_of(const zb_session *session, int rank) {
   return session->times[rank].start_ps + (session->clock_ps ? session->clock_ps[process] : 0);
 }
 
-/* Times of each process count from its own start of the step; here they come to count from the first start of all. */
-static void align(const zb_session *session, recording *r) {
+static int64_t first_start(const zb_session *session) {
   int64_t first_ps = INT64_MAX;
-  if (session->processes == 1 || !r->events.items) return;
   for (int rank = 0; rank < session->plan->rank_count; ++rank)
     if (start_of(session, rank) < first_ps) first_ps = start_of(session, rank);
+  return first_ps;
+}
+
+int64_t zb_session_shift_of(const zb_session *session, int rank) {
+  return session->processes == 1 ? 0 : start_of(session, rank) - first_start(session);
+}
+
+/* Times of each process count from its own start of the step; here they come to count from the first start of all. */
+static void align(const zb_session *session, recording *r) {
+  if (session->processes == 1 || !r->events.items) return;
+  const int64_t first_ps = first_start(session);
   for (size_t i = 0; i < r->events.count; ++i) {
     r->events.items[i].start_ps += start_of(session, r->events.items[i].rank) - first_ps;
     r->events.items[i].end_ps += start_of(session, r->events.items[i].rank) - first_ps;

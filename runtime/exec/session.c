@@ -188,11 +188,13 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
 static zb_status make_executors(zb_session *session, const zb_session_params *params, bool poison) {
   ZB_TAKE(&session->memory, session->executors, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->micro_losses, session->plan->micro_batches);
+  ZB_TAKE(&session->memory, session->idle, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->waiting, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->times, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->other_times, session->plan->rank_count);
   if (params->costs) ZB_TAKE(&session->memory, session->resumed_ps, 2 * ((size_t)session->plan->message_count + 1));
   ZB_TRY(zb_arena_status(&session->memory));
+  if (params->explain) ZB_TRY(zb_session_init_records(session));
   for (int i = 0; i < session->rank_count; ++i) {
     int rank = session->first_rank + i;
     zb_executor_params executor = {
@@ -202,7 +204,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .device_params = {.rank = rank,
                           .plan = session->plan,
                           .beside = session->executor_count > 0 ? session->executors[0].device : NULL,
-                          .trace = params->trace || params->costs,
+                          .trace = session->params.trace || params->costs,
                           .local_process = params->bootstrap && params->bootstrap->local_process > 0
                                                ? params->bootstrap->local_process
                                                : 0,
@@ -218,7 +220,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .evaluation = session->evaluation,
         .micro_losses = session->micro_losses,
         .interrupted = &session->interrupted,
-        .trace = params->trace || params->costs,
+        .trace = session->params.trace || params->costs,
         .resumed_ps = session->resumed_ps,
         .poison = poison && !params->no_kernels,
     };
@@ -355,6 +357,7 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
   session->params.settings = NULL;
   session->params.lr = session->params.weight_decay = session->params.lr_schedule = NULL;
   session->params.groups = NULL;
+  session->params.trace = params->trace || params->explain;
   session->params.threads = params->threads > 1 ? params->threads : 1;
   session->timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS;
   status = choose_device(session, params, given);
@@ -556,6 +559,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     return zb_status_hint(ZB_ERROR(USAGE, "costs are measured in one process, and there are %d", session->processes),
                           "measure with all ranks in one process: without a launcher, or with --launch threads");
   ZB_TRY(zb_plan_expand_own(&session->plan));
+  if (session->whole) ZB_TRY(zb_plan_expand_own(&session->whole));
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
   ZB_TRY(zb_session_note_arenas(session, session->plan));
   if (params->resume) {
@@ -639,7 +643,10 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
   zb_plan *part = NULL;
   ZB_TRY(read_plan(directory, session->first_rank, session->rank_count, &part));
-  zb_plan_destroy(session->plan);
+  if (session->params.explain && session->process == 0)
+    session->whole = session->plan;
+  else
+    zb_plan_destroy(session->plan);
   session->plan = part;
   return NULL;
 }
@@ -687,6 +694,7 @@ void zb_session_destroy(zb_session *session) {
   zb_data_destroy(session->data);
   zb_data_destroy(session->evaluation);
   zb_plan_destroy(session->plan);
+  zb_plan_destroy(session->whole);
   zb_arena_deinit(&session->memory);
   zb_facts_deinit(&session->contents);
   zb_rates_close(&session->rates);
@@ -737,7 +745,9 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
                session->params.costs; /* else only the device knows when it computed */
   const int ranks = plan->rank_count;
   for (int i = 0; i < ranks; ++i) {
-    if (took_ps > 0) idle += 1.0 - (double)session->times[i].compute_ps / (double)took_ps;
+    const double share = took_ps > 0 ? 1.0 - (double)session->times[i].compute_ps / (double)took_ps : 0;
+    session->idle[i] = timed ? share : (double)NAN;
+    idle += share;
     if (session->times[i].ended_ps > last_ps) last_ps = session->times[i].ended_ps;
   }
   for (int i = 0; i < ranks; ++i) {
@@ -754,6 +764,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
       .tokens = tokens_of_batch(plan),
       .micro_losses = session->micro_losses,
       .micro_batches = plan->micro_batches,
+      .idle_shares = session->idle,
       .waiting_shares = session->waiting,
       .ranks = ranks,
       .lr_factor = zb_rates_factor(&session->rates, session->steps),
@@ -780,6 +791,8 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   fill_result(session, took_ps, out);
   ++session->steps;
   ++session->steps_here;
+  session->took_ps = took_ps;
+  zb_session_record_step(session);
   session->ran_ps += took_ps;
   for (int i = 0; i < session->plan->rank_count; ++i)
     session->waiting_ps += session->times[i].waiting_ps;

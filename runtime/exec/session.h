@@ -25,6 +25,7 @@ typedef struct zb_rank_time {
 } zb_rank_time;
 
 typedef struct zb_step_record zb_step_record; /* session_group.c */
+typedef struct zb_job_record zb_job_record;   /* explain.c */
 
 struct zb_session {
   zb_arena memory;          /* of all arrays below */
@@ -42,6 +43,7 @@ struct zb_session {
   int64_t clock_error_ps; /* of the least certain of them */
   char mixed[256];        /* how instruction sets of processes differ; "" */
   zb_plan *plan;
+  zb_plan *whole;           /* if params.explain, at process 0 of several: that of all ranks, expanded; else NULL */
   char instruction_set[32]; /* what fixes the bits of results besides the plan */
   const zb_device_def *device;
   const zb_transport_def *transport_def;
@@ -60,7 +62,7 @@ struct zb_session {
   double *micro_losses;
   zb_rank_time *times;       /* [rank of the plan] of the last step */
   zb_rank_time *other_times; /* [rank of the plan] in their place during an evaluation */
-  double *waiting;           /* [rank of the plan] share of the last step */
+  double *idle, *waiting;    /* [rank of the plan] shares of the last step */
   int64_t *resumed_ps;       /* if params.costs: see zb_executor_params */
   zb_measure *measure;       /* if params.costs */
   zb_rates rates;
@@ -71,6 +73,8 @@ struct zb_session {
   int64_t steps_here;                  /* done by this session */
   int64_t ran_ps, waiting_ps;          /* of all steps here: length, and waiting summed over ranks */
   int64_t step_start_ps;               /* of the last step, on the driver's clock */
+  int64_t took_ps;                     /* the last step */
+  zb_job_record *records;              /* of the last step, of the ranks here, if params.explain; else NULL */
   bool failed;                         /* a step failed: the weights are of no step */
   atomic_int interrupted;
   atomic_int stopping;      /* this process was asked to end after a step */
@@ -86,6 +90,13 @@ typedef struct zb_session_sources {
   const zb_device_def *device; /* instead of the one that the parameters name; NULL: that one. For tests */
   bool poison;                 /* fill free ranges with 0xFF; always on in a build with ZB_POISON */
 } zb_session_sources;
+
+/* Room for what zb_session_explain asks of a step, and taking it at the end of one. */
+zb_status zb_session_init_records(zb_session *session) ZB_MUST_USE;
+void zb_session_record_step(zb_session *session);
+/* What is to be added to times of a rank, which count from the start of the step in its process, so that they count
+ * from the first start of all (record.c). */
+int64_t zb_session_shift_of(const zb_session *session, int rank);
 
 /* A session of a plan in memory, not verified here. params->directory is not used. */
 zb_status zb_session_create_from(const zb_session_params *params, const zb_session_sources *sources,

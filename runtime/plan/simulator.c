@@ -22,6 +22,7 @@
 
 #include "runtime/plan/access.h"
 #include "runtime/plan/check.h"
+#include "runtime/plan/explain.h"
 
 enum { NO_JOB = -1 };
 
@@ -33,6 +34,7 @@ typedef struct message_state {
 
 typedef struct simulator {
   const zb_plan *plan;
+  const zb_plan_pace *pace; /* NULL: the costs of the plan */
   zb_plan_simulation *out;
   message_state *messages;
   int64_t *channel_free_ps;
@@ -55,12 +57,23 @@ static int64_t add_time(simulator *it, int64_t a, int64_t b) {
 
 static int64_t max_time(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static int64_t transfer_time(simulator *it, uint64_t bytes) {
-  double moving = (double)bytes * it->plan->link_ps_per_byte;
+static int64_t transfer_time(simulator *it, int message) {
+  if (it->pace) return it->pace->message_ps[message];
+  double moving = (double)it->plan->messages[message].bytes * it->plan->link_ps_per_byte;
   if (moving < 9e18) return add_time(it, it->plan->link_latency_ps, (int64_t)llround(moving));
   it->overflow = true;
   return INT64_MAX;
 }
+
+static int64_t after_time(const simulator *it, int r, int job) {
+  return it->pace ? it->pace->after_ps[r][job] : it->plan->job_ps;
+}
+
+static int64_t wake_time(const simulator *it, int r, int job) {
+  return it->pace ? it->pace->wake_ps[r][job] : it->plan->link_wake_ps;
+}
+
+static bool copies(const simulator *it) { return it->pace ? it->pace->copies : it->plan->link_copies; }
 
 /* ---- Setting up ---- */
 
@@ -106,9 +119,9 @@ static void simulator_deinit(simulator *it) {
   zb_free(it->ready);
 }
 
-static zb_status simulator_init(simulator *it, const zb_plan *plan, zb_plan_simulation *out) {
+static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_plan_pace *pace, zb_plan_simulation *out) {
   size_t ranks = (size_t)plan->rank_count;
-  *it = (simulator){.plan = plan, .out = out};
+  *it = (simulator){.plan = plan, .pace = pace, .out = out};
   it->messages = zb_alloc((size_t)plan->message_count * sizeof *it->messages);
   it->next = zb_alloc(ranks * sizeof *it->next);
   it->now_ps = zb_alloc(ranks * sizeof *it->now_ps);
@@ -170,7 +183,7 @@ static void schedule(simulator *it, int r) {
       it->blocked_on[r] = waited;
       return;
     }
-    if (message->complete_ps > start) start = add_time(it, message->complete_ps, it->plan->link_wake_ps);
+    if (message->complete_ps > start) start = add_time(it, message->complete_ps, wake_time(it, r, it->next[r]));
   }
   it->start_ps[r] = start;
   push_ready(it, r);
@@ -191,10 +204,10 @@ static zb_status post(simulator *it, int r, int index) {
   zb_plan_times *send = &it->out->jobs[about->source][message->send],
                 *recv = &it->out->jobs[about->destination][message->recv];
   int64_t start = max_time(send->start_ps, recv->start_ps);
-  if (!it->plan->link_copies) start = max_time(it->channel_free_ps[message->channel], start);
-  message->complete_ps = add_time(it, start, transfer_time(it, about->bytes));
+  if (!copies(it)) start = max_time(it->channel_free_ps[message->channel], start);
+  message->complete_ps = add_time(it, start, transfer_time(it, job->message));
   it->channel_free_ps[message->channel] = send->end_ps = recv->end_ps = message->complete_ps;
-  if (it->plan->link_copies) it->now_ps[r] = add_time(it, message->complete_ps, it->plan->job_ps);
+  if (copies(it)) it->now_ps[r] = add_time(it, message->complete_ps, after_time(it, r, index));
   int peer = r == about->source ? about->destination : about->source;
   if (it->blocked_on[peer] == job->message) schedule(it, peer);
   return NULL;
@@ -219,10 +232,13 @@ static void count_compute(zb_plan_rank_result *result, zb_job_kind kind, int64_t
   result->busy_ps += time; /* cannot overflow: the rank's clock, which was checked, is never before it */
 }
 
-static int64_t compute_time(simulator *it, int r, int subprogram) {
-  const zb_plan_subprogram *s = &it->plan->ranks[r].subprograms[subprogram];
-  bool first = !it->ran[r][subprogram];
-  it->ran[r][subprogram] = true;
+static int64_t job_time(simulator *it, int r, int index) {
+  const zb_plan_job *job = &it->plan->ranks[r].jobs[index];
+  if (it->pace) return it->pace->job_ps[r][index];
+  if (job->subprogram < 0) return job->kind == ZB_JOB_READ ? it->plan->read_ps : 0;
+  const zb_plan_subprogram *s = &it->plan->ranks[r].subprograms[job->subprogram];
+  bool first = !it->ran[r][job->subprogram];
+  it->ran[r][job->subprogram] = true;
   return first && s->first_ps ? s->first_ps : s->time_ps;
 }
 
@@ -232,12 +248,10 @@ static zb_status run_job(simulator *it, int r) {
   zb_plan_rank_result *result = &it->out->ranks[r];
   int index = it->next[r]++;
   const zb_plan_job *job = &rank->jobs[index];
-  int64_t start = it->start_ps[r], time = job->kind == ZB_JOB_READ ? it->plan->read_ps : 0;
-  if (job->subprogram >= 0) time = compute_time(it, r, job->subprogram);
-  int64_t end = add_time(it, start, time);
+  int64_t start = it->start_ps[r], time = job_time(it, r, index), end = add_time(it, start, time);
   if (it->overflow) return NULL;
   result->waiting_ps += start - it->now_ps[r];
-  it->now_ps[r] = add_time(it, end, it->plan->job_ps);
+  it->now_ps[r] = add_time(it, end, after_time(it, r, index));
   it->out->jobs[r][index] = (zb_plan_times){start, end};
   if (job->message >= 0) ZB_TRY(post(it, r, index));
   if (job->subprogram >= 0) {
@@ -269,12 +283,13 @@ static zb_status run_all(simulator *it) {
   for (int r = plan->rank_count - 1; r >= 0; --r) {
     it->next[r] = plan->ranks[r].load_count; /* LOAD is before the step */
     it->out->ranks[r].start_ps = -1;         /* until its first compute job */
+    if (it->pace) it->now_ps[r] = it->pace->begin_ps[r];
     schedule(it, r);
   }
   while (it->ready_count > 0 && !it->overflow)
     ZB_TRY(run_job(it, pop_ready(it)));
   for (int r = 0; r < plan->rank_count; ++r)
-    add_time(it, it->now_ps[r], plan->step_ps);
+    add_time(it, it->now_ps[r], it->pace ? it->pace->step_ps : plan->step_ps);
   if (it->overflow) return ZB_ERROR(INVALID, "the plan's times add up to more than 2^63 ps");
   for (int r = 0; r < plan->rank_count; ++r) {
     if (it->next[r] < plan->ranks[r].job_count) return stuck(it);
@@ -481,23 +496,30 @@ static void summarize(const simulator *it, zb_plan_simulation *out) {
   }
   for (int r = 0; r < out->rank_count; ++r)
     out->ranks[r].waiting_ps += end - it->now_ps[r];
-  out->step_ps = end + it->plan->step_ps; /* checked by run_all */
+  out->step_ps = end + (it->pace ? it->pace->step_ps : it->plan->step_ps); /* checked by run_all */
   out->bubble_barrier = out->step_ps > 0 ? 1 - busy / (double)out->step_ps : 0;
   out->bubble_stage = longest > 0 ? 1 - busy / (double)longest : 0;
 }
 
-/* A plan without collectives. */
-static zb_status simulate_expanded(const zb_plan *plan, zb_plan_simulation *out) {
+zb_status zb_plan_simulate_pace(const zb_plan *plan, const zb_plan_pace *pace, zb_plan_simulation *out) {
   zb_status status = NULL;
   simulator it = {0};
-  ZB_TRY_GOTO(simulator_init(&it, plan, out));
+  *out = (zb_plan_simulation){0};
+  ZB_TRY_GOTO(simulator_init(&it, plan, pace, out));
   ZB_TRY_GOTO(run_all(&it));
-  for (int r = 0; r < plan->rank_count; ++r)
-    ZB_TRY_GOTO(measure_memory(plan, r, &out->ranks[r].peak_bytes));
   summarize(&it, out);
 
 cleanup:
   simulator_deinit(&it);
+  if (status) zb_plan_simulation_free(out);
+  return status;
+}
+
+/* A plan without collectives. */
+static zb_status simulate_expanded(const zb_plan *plan, zb_plan_simulation *out) {
+  zb_status status = zb_plan_simulate_pace(plan, NULL, out);
+  for (int r = 0; r < plan->rank_count && !status; ++r)
+    status = measure_memory(plan, r, &out->ranks[r].peak_bytes);
   if (status) zb_plan_simulation_free(out);
   return status;
 }

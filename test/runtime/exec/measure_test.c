@@ -7,43 +7,16 @@
 
 enum { STEPS = 7 };
 
-static int64_t next_random(uint64_t *seed, int64_t below) {
-  *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407U;
-  return (int64_t)(*seed >> 33) % below;
-}
-
-/* The tiny plan with other times everywhere, and every op named for the file. */
-static zb_plan *random_plan(uint64_t seed) {
-  zb_plan *plan = tiny_plan();
-  for (int r = 0; r < plan->rank_count; ++r)
-    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
-      zb_plan_subprogram *s = &plan->ranks[r].subprograms[i];
-      s->time_ps = 1000 + next_random(&seed, 1000000);
-      s->first_ps = next_random(&seed, 2) * next_random(&seed, 1000000);
-      s->key = (uint64_t)(100 * r + i + 1);
-      for (int k = 0; k < s->instruction_count; ++k)
-        s->instructions[k].cost_op = s->instructions[k].op;
-    }
-  plan->link_copies = next_random(&seed, 2) == 1;
-  plan->link_latency_ps = next_random(&seed, 200000);
-  plan->link_ps_per_byte = (double)next_random(&seed, 1000) / 8;
-  plan->link_wake_ps = next_random(&seed, 3) * next_random(&seed, 100000);
-  plan->job_ps = next_random(&seed, 3) * next_random(&seed, 10000);
-  plan->read_ps = next_random(&seed, 2) * next_random(&seed, 100000);
-  plan->step_ps = next_random(&seed, 100000);
-  return plan;
-}
-
 /* The plan's own simulator shares no code with the virtual clock. */
 static void test_simulators_agree(void) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
-    zb_plan *plan = random_plan(seed);
+    zb_plan *plan = tiny_random_plan(seed);
     zb_plan_simulation simulation;
     zb_session *session = NULL;
     zb_step_result result;
     zb_session_params params = {.device = "sim", .no_kernels = true};
     TINY_OK(zb_plan_simulate(plan, &simulation));
-    TINY_OK(tiny_session(&params, random_plan(seed), false, &session));
+    TINY_OK(tiny_session(&params, tiny_random_plan(seed), false, &session));
     TINY_OK(zb_session_step(session, &result));
     CU_ASSERT_EQUAL((int64_t)(result.seconds * 1e12 + 0.5), simulation.step_ps);
     CU_ASSERT_EQUAL(result.ranks, 2);
@@ -83,19 +56,19 @@ static void test_collectives_agree(void) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     uint64_t random = seed;
     const collective_case about = {(zb_collective_kind)(seed % ZB_COLLECTIVE_COUNT), 4,
-                                   (const int[]){0x3, 0x7, 0xb, 0xf}[next_random(&random, 4)],
-                                   1 + (int)next_random(&random, 500), 1 + (int)next_random(&random, 4)};
+                                   (const int[]){0x3, 0x7, 0xb, 0xf}[tiny_random(&random, 4)],
+                                   1 + (int)tiny_random(&random, 500), 1 + (int)tiny_random(&random, 4)};
     zb_plan *plans[] = {collective_plan(&about), collective_plan(&about)};
     for (int i = 0; i < 2; ++i) {
       random = seed;
-      plans[i]->link_copies = next_random(&random, 2) == 1;
-      plans[i]->link_latency_ps = next_random(&random, 200000);
-      plans[i]->link_ps_per_byte = (double)next_random(&random, 1000) / 8;
-      plans[i]->link_wake_ps = next_random(&random, 100000);
-      plans[i]->job_ps = next_random(&random, 10000);
+      plans[i]->link_copies = tiny_random(&random, 2) == 1;
+      plans[i]->link_latency_ps = tiny_random(&random, 200000);
+      plans[i]->link_ps_per_byte = (double)tiny_random(&random, 1000) / 8;
+      plans[i]->link_wake_ps = tiny_random(&random, 100000);
+      plans[i]->job_ps = tiny_random(&random, 10000);
       for (int r = 0; r < 4; ++r)
         for (int s = 0; s < plans[i]->ranks[r].subprogram_count; ++s)
-          plans[i]->ranks[r].subprograms[s].time_ps = 1000 + next_random(&random, 1000000);
+          plans[i]->ranks[r].subprograms[s].time_ps = 1000 + tiny_random(&random, 1000000);
     }
     zb_plan_simulation simulation;
     TINY_OK(zb_plan_simulate(plans[0], &simulation));
@@ -130,8 +103,8 @@ static const zb_cost_subprogram *find(const zb_costs *costs, int rank, const cha
 static void test_sim_gives_back(void) {
   zb_session_params params = {.device = "sim", .no_kernels = true, .costs = true};
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    zb_plan *plan = random_plan(seed);
-    zb_costs *costs = measure(&params, random_plan(seed), 3);
+    zb_plan *plan = tiny_random_plan(seed);
+    zb_costs *costs = measure(&params, tiny_random_plan(seed), 3);
     CU_ASSERT_TRUE(costs->machine.virtual_clock);
     CU_ASSERT_EQUAL(costs->program.steps, 3);
     for (int r = 0; r < plan->rank_count; ++r)
@@ -174,7 +147,7 @@ static void test_sim_gives_back(void) {
 static void test_sim_link(void) {
   zb_session_params params = {.device = "sim", .no_kernels = true, .costs = true};
   for (int moves = 0; moves < 2; ++moves) {
-    zb_plan *plan = random_plan(3);
+    zb_plan *plan = tiny_random_plan(3);
     for (int i = 0; i < plan->message_count; ++i)
       if (plan->messages[i].payload == ZB_PAYLOAD_BACKWARD)
         plan->messages[i].bytes = 4096; /* only the plan's number counts: nothing is moved */
@@ -196,7 +169,7 @@ static void test_real(void) {
     zb_session_params params = {.data = tiny_data(), .costs = on == 1, .timeout_ms = 10000};
     zb_session *session = NULL;
     zb_step_result result;
-    TINY_OK(tiny_session(&params, random_plan(5), false, &session));
+    TINY_OK(tiny_session(&params, tiny_random_plan(5), false, &session));
     for (int i = 0; i < STEPS; ++i) {
       if (i == 2 || !on)
         tiny_expect(zb_session_write_costs(session, tiny_path(path, "costs.json")), ZB_USAGE,

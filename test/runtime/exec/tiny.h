@@ -413,6 +413,33 @@ static inline zb_plan *tiny_plan(void) {
   return plan;
 }
 
+static inline int64_t tiny_random(uint64_t *seed, int64_t below) {
+  *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407U;
+  return (int64_t)(*seed >> 33) % below;
+}
+
+/* The tiny plan with other times everywhere, and every op named for the file. */
+static inline zb_plan *tiny_random_plan(uint64_t seed) {
+  zb_plan *plan = tiny_plan();
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
+      zb_plan_subprogram *s = &plan->ranks[r].subprograms[i];
+      s->time_ps = 1000 + tiny_random(&seed, 1000000);
+      s->first_ps = tiny_random(&seed, 2) * tiny_random(&seed, 1000000);
+      s->key = (uint64_t)(100 * r + i + 1);
+      for (int k = 0; k < s->instruction_count; ++k)
+        s->instructions[k].cost_op = s->instructions[k].op;
+    }
+  plan->link_copies = tiny_random(&seed, 2) == 1;
+  plan->link_latency_ps = tiny_random(&seed, 200000);
+  plan->link_ps_per_byte = (double)tiny_random(&seed, 1000) / 8;
+  plan->link_wake_ps = tiny_random(&seed, 3) * tiny_random(&seed, 100000);
+  plan->job_ps = tiny_random(&seed, 3) * tiny_random(&seed, 10000);
+  plan->read_ps = tiny_random(&seed, 2) * tiny_random(&seed, 100000);
+  plan->step_ps = tiny_random(&seed, 100000);
+  return plan;
+}
+
 /* Initial weights: small numbers from a fixed generator. */
 static inline zb_store *tiny_weights(void) {
   static const struct {
