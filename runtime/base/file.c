@@ -171,6 +171,23 @@ zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) {
   return status;
 }
 
+zb_status zb_file_writer_append(zb_file_writer *writer, const char *path, uint64_t keep) {
+  *writer = (zb_file_writer){.descriptor = -1, .path = zb_strdup(path)};
+  if (!writer->path) return ZB_OUT_OF_MEMORY();
+  const bool sink = is_sink(path);
+  writer->descriptor = sink ? open_sink(path) : open_file(path, O_WRONLY | O_CREAT | O_APPEND);
+  int error = writer->descriptor < 0 ? errno : 0;
+  if (!error && !sink && ftruncate(writer->descriptor, (off_t)keep) != 0) error = errno;
+  if (!error) return NULL;
+  forget(writer);
+  return io_error("write", path, error);
+}
+
+bool zb_file_is_there(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0;
+}
+
 zb_status zb_file_writer_add(zb_file_writer *writer, const void *bytes, size_t count) {
   const char *at = bytes;
   while (count > 0) {
@@ -197,7 +214,7 @@ static zb_status sync_folder(char *path) {
 }
 
 zb_status zb_file_writer_sync(zb_file_writer *writer) {
-  if (!writer->temporary || fsync(writer->descriptor) == 0 || errno == EINVAL) return NULL;
+  if (fsync(writer->descriptor) == 0 || errno == EINVAL) return NULL;
   return io_error("sync", writer->path, errno);
 }
 

@@ -20,6 +20,9 @@ typedef struct zb_file_writer {
 /* Creates PATH.tmp.PID; of what is no regular file nothing is created or replaced: it is written to. IO for a pipe that
  * nobody reads, so that nothing blocks. After success exactly one of commit and abandon must follow. */
 zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) ZB_MUST_USE;
+/* The same for a file that is written as it goes, under its own name: what is there stays up to `keep` bytes. Commit
+ * syncs and closes it, abandon closes it. */
+zb_status zb_file_writer_append(zb_file_writer *writer, const char *path, uint64_t keep) ZB_MUST_USE;
 zb_status zb_file_writer_add(zb_file_writer *writer, const void *bytes, size_t count) ZB_MUST_USE;
 /* Syncs what was added, so that a look at the temporary file sees it whole. */
 zb_status zb_file_writer_sync(zb_file_writer *writer) ZB_MUST_USE;
@@ -27,6 +30,9 @@ zb_status zb_file_writer_sync(zb_file_writer *writer) ZB_MUST_USE;
 zb_status zb_file_writer_commit(zb_file_writer *writer) ZB_MUST_USE;
 /* Removes the temporary file. */
 void zb_file_writer_abandon(zb_file_writer *writer);
+
+/* Whether there is something of that name. */
+bool zb_file_is_there(const char *path);
 
 /* Whole file into memory (zb_free); limit_bytes 0: no limit. Text gets a NUL after it that is not counted. A pipe
  * without a name, as a shell makes it for

@@ -41,7 +41,7 @@ FOLDERS = {
     "runtime/transport/processes": TRANSPORT,
     "runtime/transport/mpi": [*TRANSPORT, "runtime/transport/processes/", "mpi"],
     "runtime/transport/tcp": [*TRANSPORT, "runtime/transport/processes/"],
-    "runtime/exec": [*TRANSPORT, "runtime/formats/", "runtime/transport/virtual/"],
+    "runtime/exec": [*TRANSPORT, "runtime/formats/", "runtime/transport/virtual/", "events.pb-c.h"],
     "kernels": ["zb/"],
     # The formulas of elementwise ops are written once, for vectors and all devices, too.
     "kernels/cpu": [*BASE, "kernels/call.h", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "x86"],
