@@ -40,6 +40,8 @@ SCRIPTS = [
     ("e2e-weights", ["python3", "test/e2e/weights.py", "--bin", "{build}/bin"]),
     ("e2e-places", ["python3", "test/e2e/places.py", "--bin", "{build}/bin"]),
     ("e2e-failing", ["python3", "test/e2e/failing.py", "--bin", "{build}/bin"]),
+    ("e2e-logs", ["python3", "test/e2e/logs.py", "--bin", "{build}/bin"]),
+    ("e2e-explain", ["python3", "test/e2e/explain.py", "--bin", "{build}/bin"]),
     ("e2e-signals", ["python3", "test/e2e/signals.py", "--bin", "{build}/bin"]),
     ("e2e-reference", ["python3", "test/e2e/reference.py", "--bin", "{build}/bin"]),
     ("e2e-rates", ["python3", "test/e2e/rates.py", "--bin", "{build}/bin"]),

@@ -4,10 +4,12 @@
  * Standard output: a line a step, or with --json an object a line and nothing else. Standard error: everything else.
  * Tests: test/runtime/exec/zb_run_test.c.
  */
+#include "tools/command/outputs.h"
 #include "tools/run/run.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,7 @@ typedef struct saves {
 static zb_status save(zb_session *session, const arguments *args, saves *saved) {
   saved->begun = zb_session_steps(session);
   saved->ended = false;
+  run_progress_make_room();
   zb_status status = zb_session_save(session, args->save);
   saved->ended = !run_told.many_processes;
   if (status) return status;
@@ -71,31 +74,48 @@ static zb_status interrupted(const zb_session *session, const arguments *args, b
 /* ---- Steps ---- */
 
 /* *out_stopping: a signal came, which counts for more than the loss of some batches. */
-static zb_status evaluate(zb_session *session, const arguments *args, bool last, bool *out_stopping) {
+static zb_status evaluate(zb_session *session, const arguments *args, run_logs *logs, bool last, bool *out_stopping) {
   zb_evaluation_result result;
   ZB_TRY(zb_session_evaluate(session, &result));
   *out_stopping = result.stopping;
-  if (!result.stopping) run_print_evaluation(args, &result, last);
+  if (result.stopping) return NULL;
+  run_print_evaluation(args, &result, last);
+  run_logs_evaluated(logs, result.loss);
   return NULL;
 }
 
-static zb_status make_steps(zb_session *session, const arguments *args, zb_status *out_output, bool *out_stopped,
-                            saves *saved) {
+/* What goes wrong with a log is kept in *out, as what goes wrong with standard output: the run ends after the next
+ * step, with its save. */
+static void write_row(zb_session *session, run_logs *logs, zb_status *out) {
+  zb_status status = run_logs_write(logs);
+  if (status) zb_session_stop(session);
+  *out = zb_status_first((zb_status[]){*out, status}, 2);
+}
+
+static zb_status make_steps(zb_session *session, const arguments *args, run_logs *logs, zb_status *out_output,
+                            bool *out_stopped, saves *saved) {
   int64_t last = zb_session_steps(session) + args->steps;
   bool stopping = false;
+  run_progress_begin(session, args, last);
   while (zb_session_steps(session) < last && !stopping) {
     zb_step_result result;
     ZB_TRY(zb_session_step(session, &result));
     stopping = result.stopping;
     bool final = zb_session_steps(session) == last || stopping;
-    if (!args->quiet || final) ZB_TRY(run_print_step(session, args, &result, last));
+    double norm = (double)NAN;
+    if (!args->quiet || final) ZB_TRY(run_print_step(session, args, &result, last, &norm));
+    if (args->grad_norms && isnan(norm) && (args->log || args->tensorboard)) ZB_TRY(run_find_norm(session, &norm));
+    run_logs_take(logs, &result, norm);
     if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0)
       ZB_TRY(save(session, args, saved));
     if (args->eval_every && !final && zb_session_steps(session) % args->eval_every == 0)
-      ZB_TRY(evaluate(session, args, false, &stopping));
+      ZB_TRY(evaluate(session, args, logs, false, &stopping));
+    if (!final || !args->eval) write_row(session, logs, out_output); /* else the last evaluation belongs to it */
     run_flush_or_stop(session, out_output);
+    run_progress_step(&result, last);
     *out_stopped = stopping;
   }
+  run_progress_end();
   return NULL;
 }
 
@@ -118,12 +138,14 @@ static zb_status write_costs(zb_session *session, const arguments *args, bool st
   return NULL;
 }
 
-static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool *stopped, saves *saved) {
+static zb_status finish(zb_session *session, const arguments *args, run_logs *logs, int64_t first, bool *stopped,
+                        saves *saved) {
   bool any = zb_session_steps(session) > first;
   if (any && args->save) ZB_TRY(save(session, args, saved));
-  if (args->eval && !*stopped) ZB_TRY(evaluate(session, args, true, stopped)); /* what it could lose is saved */
+  if (args->eval && !*stopped) ZB_TRY(evaluate(session, args, logs, true, stopped)); /* what it could lose is saved */
   if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
   if (any && args->trace) ZB_TRY(zb_session_trace(session, args->trace));
+  if (any && args->explain) ZB_TRY(run_print_explanation(session, args));
   if (any && args->profile_ops) ZB_TRY(run_print_profile(session, args));
   if (any && args->profile) ZB_TRY(write_costs(session, args, *stopped));
   if ((any || args->eval) && args->memory) ZB_TRY(run_print_memory(session, args));
@@ -135,12 +157,15 @@ static zb_status check_outputs(void *context, int process) {
   const arguments *args = context;
   run_told.has_met = 1;
   if (process > 0) return NULL;
-  if (args->trace && args->profile && strcmp(args->trace, args->profile) == 0)
-    return zb_status_hint(ZB_ERROR(USAGE, "--trace and --profile would write the same file '%s'", args->trace),
-                          "give each a name of its own");
+  const output_place outputs[] = {{"--save", args->save, true},    {"--timeline", args->timeline, false},
+                                  {"--trace", args->trace, false}, {"--profile", args->profile, false},
+                                  {"--log", args->log, false},     {"--tensorboard", args->tensorboard, false}};
+  ZB_TRY(outputs_apart(outputs, sizeof outputs / sizeof outputs[0]));
   if (args->timeline) ZB_TRY(zb_output_check("--timeline", args->timeline, ".svg"));
   if (args->trace) ZB_TRY(zb_output_check("--trace", args->trace, ".json"));
   if (args->profile) ZB_TRY(zb_output_check("--profile", args->profile, ".json"));
+  if (args->log) ZB_TRY(zb_log_check("--log", args->log, false));
+  if (args->tensorboard) ZB_TRY(zb_log_check("--tensorboard", args->tensorboard, true));
   return NULL;
 }
 
@@ -153,6 +178,7 @@ static const char *environment(void *context, const char *name) {
 static zb_status print_error(zb_status status, const zb_bootstrap *by) {
   if (by->processes > 1 && zb_status_code(status) != ZB_INTERRUPTED)
     status = zb_status_note(status, "in process %d of %d", by->process, by->processes);
+  run_progress_end();
   fflush(stdout);
   fprintf(stderr, "zb-run: %s", zb_status_text(status));
   return status;
@@ -160,6 +186,7 @@ static zb_status print_error(zb_status status, const zb_bootstrap *by) {
 
 /* The time-out is over in a wait that nothing else ends. */
 static void give_up(zb_status status) {
+  run_progress_hide();
   fprintf(stderr, "zb-run: %s", zb_status_text(status));
   _exit(zb_status_exit(status));
 }
@@ -216,6 +243,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .reference = args->reference,
       .tf32 = args->tf32,
       .trace = args->timeline || args->trace,
+      .explain = args->explain,
       .profile = args->profile_ops,
       .costs = args->profile != NULL,
       .timeout_ms = args->timeout * 1000,
@@ -249,12 +277,15 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   run_told.session = session;
   run_told.has_trained = 1;
   run_print_start(session, args);
+  run_logs *logs = NULL;
   zb_status output = NULL, status = NULL;
   run_flush_or_stop(session, &status); /* a full disk is found before the first step */
   if (run_told.seen)
     zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */
-  if (!status && args->steps) status = make_steps(session, args, &output, &stopped, &saved);
-  if (!status) status = finish(session, args, first, &stopped, &saved);
+  if (!status) status = run_logs_open(session, args, &logs);
+  if (!status && args->steps) status = make_steps(session, args, logs, &output, &stopped, &saved);
+  if (!status) status = finish(session, args, logs, first, &stopped, &saved);
+  output = zb_status_first((zb_status[]){output, run_logs_close(logs)}, 2);
   bool together = !status; /* all processes have come to the end */
   if (together)
     status = end_of(session, args, output, stopped, args->save && zb_session_steps(session) > first);

@@ -49,15 +49,17 @@ int tool_end(tool program, zb_status status) {
   return code;
 }
 
-void tool_print_json_text(const char *text) {
-  putchar('"');
+void tool_write_json_text(FILE *out, const char *text) {
+  putc('"', out);
   for (const unsigned char *c = (const unsigned char *)text; *c; ++c) {
     if (*c == '"' || *c == '\\')
-      printf("\\%c", *c);
+      fprintf(out, "\\%c", *c);
     else if (*c < 0x20)
-      printf("\\u%04x", *c);
+      fprintf(out, "\\u%04x", *c);
     else
-      putchar(*c);
+      putc(*c, out);
   }
-  putchar('"');
+  putc('"', out);
 }
+
+void tool_print_json_text(const char *text) { tool_write_json_text(stdout, text); }

@@ -3,6 +3,8 @@
 #ifndef ZB_TOOLS_PROGRAMS_H
 #define ZB_TOOLS_PROGRAMS_H
 
+#include <stdio.h>
+
 #include "zb/status.h"
 
 typedef enum tool { TOOL_ZBC, TOOL_ZB_RUN, TOOL_ZB_SCHED, TOOL_ZB_OPT, TOOL_COUNT } tool;
@@ -15,7 +17,8 @@ zb_status tool_unknown_option(tool program, const char *argument) ZB_MUST_USE;
 zb_status tool_flush_output(void) ZB_MUST_USE;
 /* Prints a failure, unless it was told already, and releases it; the exit status. NULL: 0. */
 int tool_end(tool program, zb_status status);
-/* A text in JSON's quotes, to standard output. */
+/* A text in JSON's quotes; to standard output. */
+void tool_write_json_text(FILE *out, const char *text);
 void tool_print_json_text(const char *text);
 
 #endif

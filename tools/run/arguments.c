@@ -116,11 +116,19 @@ static zb_status check_evaluation(const arguments *args) {
   const struct {
     const char *option;
     bool given;
-  } of_steps[] = {{"--steps", args->steps != 0},           {"--save", args->save != NULL},
-                  {"--save-every", args->save_every != 0}, {"--eval-every", args->eval_every != 0},
-                  {"--timeline", args->timeline != NULL},  {"--trace", args->trace != NULL},
-                  {"--grad-norms", args->grad_norms},      {"--profile", args->profile != NULL},
-                  {"--profile-ops", args->profile_ops},    {"--no-kernels", args->no_kernels}};
+  } of_steps[] = {{"--steps", args->steps != 0},
+                  {"--save", args->save != NULL},
+                  {"--save-every", args->save_every != 0},
+                  {"--eval-every", args->eval_every != 0},
+                  {"--timeline", args->timeline != NULL},
+                  {"--trace", args->trace != NULL},
+                  {"--grad-norms", args->grad_norms},
+                  {"--profile", args->profile != NULL},
+                  {"--log", args->log != NULL},
+                  {"--tensorboard", args->tensorboard != NULL},
+                  {"--explain", args->explain},
+                  {"--profile-ops", args->profile_ops},
+                  {"--no-kernels", args->no_kernels}};
   for (size_t i = 0; i < sizeof of_steps / sizeof of_steps[0]; ++i)
     if (of_steps[i].given)
       return zb_status_hint(
@@ -161,6 +169,36 @@ zb_status run_parse(int count, char **words, arguments *out) {
         USAGE, "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --weights, --grad-norms, "
                "--profile-ops or --random-seed");
   return check_beginning(out);
+}
+
+static void write_list(FILE *out, const option_list *list) {
+  for (int i = 0; i < list->count; ++i) {
+    fputs(i ? ", " : "[", out);
+    tool_write_json_text(out, list->items[i]);
+  }
+  fputs("]", out);
+}
+
+void run_write_options(const arguments *args, FILE *out) {
+  const char *between = "";
+  fputs("{", out);
+  for (int i = 0; i < RUN_OPTIONS; ++i) {
+    const void *field = (const char *)args + rows[i].offset;
+    if (!option_is_given(&rows[i], args)) continue;
+    fputs(between, out);
+    between = ", ";
+    tool_write_json_text(out, rows[i].option + 2);
+    fputs(": ", out);
+    if (rows[i].kind == OPTION_LIST)
+      write_list(out, field);
+    else if (rows[i].kind == OPTION_NUMBER)
+      fprintf(out, "%lld", (long long)*(const int64_t *)field);
+    else if (rows[i].kind == OPTION_FLAG)
+      fputs("true", out);
+    else
+      tool_write_json_text(out, *(const char *const *)field);
+  }
+  fputs("}", out);
 }
 
 int run_list_settings(const arguments *args, zb_setting settings[RUN_OPTIONS],

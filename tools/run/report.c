@@ -16,10 +16,22 @@ static void print_json_number(const char *key, double value) {
     printf("null");
 }
 
+/* Norms of parameters, and of all of them. */
+typedef struct norms {
+  bool any;
+  double squares;
+} norms;
+
+static void add_norm(void *context, const char *name, double norm) {
+  (void)name;
+  ((norms *)context)->squares += norm * norm;
+}
+
 static void json_norm(void *context, const char *name, double norm) {
-  bool *first = context;
-  if (!*first) putchar(',');
-  *first = false;
+  norms *all = context;
+  add_norm(context, name, norm);
+  if (all->any) putchar(',');
+  all->any = true;
   tool_print_json_text(name);
   if (isfinite(norm))
     printf(":%.17g", norm);
@@ -28,19 +40,28 @@ static void json_norm(void *context, const char *name, double norm) {
 }
 
 static void text_norm(void *context, const char *name, double norm) {
-  (void)context;
+  add_norm(context, name, norm);
   char *shown = zb_shown(name);
   printf("  gradient norm %12.6g  %s\n", norm, shown ? shown : "(out of memory)");
   zb_free(shown);
 }
 
+zb_status run_find_norm(zb_session *session, double *out) {
+  norms all = {0};
+  ZB_TRY(zb_session_gradient_norms(session, add_norm, &all));
+  *out = sqrt(all.squares);
+  return NULL;
+}
+
 static double per_second(double tokens, double seconds) { return seconds > 0 ? tokens / seconds : (double)NAN; }
 
-static zb_status print_step_json(zb_session *session, const arguments *args, const zb_step_result *result) {
+double run_tokens_per_second(const zb_step_result *result) { return per_second(result->tokens, result->seconds); }
+
+static zb_status print_step_json(zb_session *session, const arguments *args, const zb_step_result *result, norms *all) {
   printf("{\"step\":%lld", (long long)result->step);
   print_json_number("loss", result->loss);
   print_json_number("seconds", result->seconds);
-  print_json_number("tokens_per_second", per_second(result->tokens, result->seconds));
+  print_json_number("tokens_per_second", run_tokens_per_second(result));
   print_json_number("idle", result->idle_share);
   print_json_number("lr", result->lr);
   printf(",\"waiting\":[");
@@ -49,17 +70,15 @@ static zb_status print_step_json(zb_session *session, const arguments *args, con
   putchar(']');
   zb_status status = NULL;
   if (args->grad_norms) {
-    bool first = true;
     printf(",\"gradient_norms\":{");
-    status = zb_session_gradient_norms(session, json_norm, &first);
+    status = zb_session_gradient_norms(session, json_norm, all);
     putchar('}');
   }
   printf("}\n");
   return status;
 }
 
-/* "41.0k": three digits that a person can read. */
-static const char *short_number(double value, char text[32]) {
+const char *run_short_number(double value, char text[32]) {
   static const char *const units[] = {"", "k", "M", "G", "T"};
   size_t unit = 0;
   if (!isfinite(value)) return "-";
@@ -69,26 +88,33 @@ static const char *short_number(double value, char text[32]) {
   return text;
 }
 
-static zb_status print_step_text(zb_session *session, const arguments *args, const zb_step_result *result,
-                                 int64_t last) {
+static zb_status print_step_text(zb_session *session, const arguments *args, const zb_step_result *result, int64_t last,
+                                 norms *all) {
   char rate[32], time[32], loss[32] = "-", idle[32] = "-";
   if (isfinite(result->idle_share)) snprintf(idle, sizeof idle, "%.1f%%", 100 * result->idle_share);
   if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
   printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %s", (long long)result->step + 1, (long long)last, loss,
-         zb_time_text(result->seconds, time), short_number(per_second(result->tokens, result->seconds), rate), idle);
+         zb_time_text(result->seconds, time), run_short_number(run_tokens_per_second(result), rate), idle);
   if (result->scheduled) printf("  lr %.4g", result->lr);
   putchar('\n');
-  return args->grad_norms ? zb_session_gradient_norms(session, text_norm, NULL) : NULL;
+  return args->grad_norms ? zb_session_gradient_norms(session, text_norm, all) : NULL;
 }
 
-zb_status run_print_step(zb_session *session, const arguments *args, const zb_step_result *result, int64_t last) {
-  return args->json ? print_step_json(session, args, result) : print_step_text(session, args, result, last);
+zb_status run_print_step(zb_session *session, const arguments *args, const zb_step_result *result, int64_t last,
+                         double *out_norm) {
+  norms all = {0};
+  run_progress_make_room();
+  ZB_TRY(args->json ? print_step_json(session, args, result, &all)
+                    : print_step_text(session, args, result, last, &all));
+  if (args->grad_norms) *out_norm = sqrt(all.squares);
+  return NULL;
 }
 
 void run_print_evaluation(const arguments *args, const zb_evaluation_result *result, bool last) {
   char rate[32], time[32], loss[32] = "-";
   const double speed = per_second(result->tokens, result->seconds);
   if (args->quiet && !last) return;
+  run_progress_make_room();
   if (args->json) {
     printf("{\"eval\":{\"step\":%lld", (long long)result->step);
     print_json_number("loss", result->loss);
@@ -99,7 +125,7 @@ void run_print_evaluation(const arguments *args, const zb_evaluation_result *res
   }
   if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
   printf("eval step %lld  loss %s  %s  %s tokens/s  %lld batch%s\n", (long long)result->step, loss,
-         zb_time_text(result->seconds, time), short_number(speed, rate), (long long)result->batches,
+         zb_time_text(result->seconds, time), run_short_number(speed, rate), (long long)result->batches,
          result->batches == 1 ? "" : "es");
 }
 
@@ -129,9 +155,34 @@ static void json_row(void *context, const zb_profile_row *row) {
 static void text_row(void *context, const zb_profile_row *row) {
   char time[32], rate[32] = "";
   (void)context;
-  if (row->flops > 0 && row->seconds > 0) short_number(row->flops / row->seconds, rate);
+  if (row->flops > 0 && row->seconds > 0) run_short_number(row->flops / row->seconds, rate);
   printf("  %-14s %10s %6.1f%% %10llu calls %9s%-6s  %s\n", row->category, zb_time_text(row->seconds, time),
          100 * row->share, (unsigned long long)row->calls, rate, rate[0] ? "FLOP/s" : "", row->help);
+}
+
+static zb_status print_explanations(int64_t step, const zb_explanation *measured, const zb_explanation *simulated,
+                                    bool json) {
+  char *(*text_of)(const zb_explanation *explanation) = json ? zb_explanation_json : zb_explanation_text;
+  char *texts[] = {text_of(measured), text_of(simulated)};
+  const bool good = texts[0] && texts[1];
+  if (good && json) printf("{\"explanation\":{\"measured\":%s,\"simulated\":%s}}\n", texts[0], texts[1]);
+  if (good && !json)
+    printf("why ranks idled in step %lld, as measured:\n%sby the costs of the plan:\n%s", (long long)step, texts[0],
+           texts[1]);
+  zb_free(texts[0]);
+  zb_free(texts[1]);
+  return good ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+zb_status run_print_explanation(zb_session *session, const arguments *args) {
+  zb_explanation measured, simulated;
+  ZB_TRY(zb_session_explain(session, &measured, &simulated));
+  zb_status status = NULL;
+  if (zb_session_describe(session).process == 0)
+    status = print_explanations(zb_session_steps(session), &measured, &simulated, args->json);
+  zb_explanation_deinit(&measured);
+  zb_explanation_deinit(&simulated);
+  return status;
 }
 
 zb_status run_print_profile(zb_session *session, const arguments *args) {

@@ -25,7 +25,9 @@ enum { SIGNAL_COUNT = sizeof signal_rows / sizeof signal_rows[0] };
 run_signals run_told;
 
 static void say(const char *text, size_t bytes) {
+  static const char hide[] = RUN_HIDE_PROGRESS;
   int kept = errno;
+  if (run_told.has_progress && write(STDERR_FILENO, hide, sizeof hide - 1) < 0) errno = kept;
   if (write(STDERR_FILENO, text, bytes) < 0) errno = kept;
   errno = kept;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/command/outputs.h"
 #include "tools/sched/sched.h"
 
 static const option_row rows[] = {
@@ -72,19 +73,13 @@ static bool ends_with(const char *text, const char *ending) {
 
 /* Whether each output can be written, and in a file of its own, before a search of minutes. */
 static zb_status check_outputs(const sched_settings *s) {
-  const struct {
-    const char *option, *path;
-  } outputs[] = {{"--timeline", s->timeline}, {"--trace", s->trace}, {"--csv", s->csv},
-                 {"--lowered", s->lowered},   {"--text", s->text},   {"--write-problem", s->write_problem}};
-  for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; ++i) {
-    if (!outputs[i].path) continue;
-    ZB_TRY(zb_output_check(outputs[i].option, outputs[i].path, NULL));
-    for (size_t k = 0; k < i; ++k)
-      if (outputs[k].path && !strcmp(outputs[i].path, outputs[k].path))
-        return sched_see_help(ZB_ERROR(USAGE, "%s and %s would write the same file '%s'", outputs[k].option,
-                                       outputs[i].option, outputs[i].path));
-  }
-  return NULL;
+  const output_place outputs[] = {{"--timeline", s->timeline, false}, {"--trace", s->trace, false},
+                                  {"--csv", s->csv, false},           {"--lowered", s->lowered, false},
+                                  {"--text", s->text, false},         {"--write-problem", s->write_problem, false}};
+  enum { COUNT = sizeof outputs / sizeof outputs[0] };
+  for (int i = 0; i < COUNT; ++i)
+    if (outputs[i].path) ZB_TRY(zb_output_check(outputs[i].option, outputs[i].path, NULL));
+  return outputs_apart(outputs, COUNT);
 }
 
 static zb_status check_files(const sched_settings *s) {
@@ -106,6 +101,9 @@ static zb_status check(const sched_settings *s) {
     return sched_see_help(
         ZB_ERROR(USAGE, "%s: %s says where its stages stand", s->chunks ? "--chunks" : "--placement", s->order));
   if (!orders && !s->write_problem) return sched_see_help(ZB_ERROR(USAGE, "--schedule is missing"));
+  if (!orders &&
+      (s->chart || s->explain || s->json || s->settle || s->timeline || s->trace || s->csv || s->lowered || s->text))
+    return sched_see_help(ZB_ERROR(USAGE, "--write-problem alone runs no schedule: add --schedule for other output"));
   const bool file = s->problem || (s->costs && sched_costs_is_file(s->costs));
   if (s->problem && s->costs) return sched_see_help(ZB_ERROR(USAGE, "expected one of --problem and --costs"));
   if (!file && !s->order && !s->ranks) return sched_see_help(ZB_ERROR(USAGE, "--ranks is missing"));
@@ -114,7 +112,7 @@ static zb_status check(const sched_settings *s) {
     return zb_status_hint(ZB_ERROR(USAGE, "--metric: expected barrier or stage, got '%s'", s->metric), "%s",
                           zb_name_meaning("metric", s->metric) ? zb_name_meaning("metric", s->metric)
                                                                : "barrier is the whole step, stage the longest rank");
-  if (is_table(s) && (s->chart || s->trace || s->csv || s->lowered || s->text || s->write_problem))
+  if (is_table(s) && (s->chart || s->trace || s->csv || s->lowered || s->text || s->write_problem || s->explain))
     return sched_see_help(
         ZB_ERROR(USAGE, "a table of several schedules goes with --timeline and --json, not with other output"));
   return check_files(s);

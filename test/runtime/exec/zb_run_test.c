@@ -167,6 +167,9 @@ static void test_wrong_command_lines(void) {
       {"DIR --steps 1 --data text:not-there --resume not-there", "no such folder", 4},
       {"not-there --steps 1 --data text:x", "not-there", 4},
       {"DIR --steps 1 --data text:x --save DIR", "holds other files", 2},
+      {"DIR --steps 1 --data text:x --log x.txt", "end it in one of .csv .jsonl", 2},
+      {"DIR --steps 1 --data text:x --tensorboard DIR/plan.zb", "exists and is not a folder", 4},
+      {"DIR --explain --print-plan", "--explain has no effect with --print-plan", 2},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
     char arguments[3000] = "";

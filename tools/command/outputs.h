@@ -1,0 +1,17 @@
+/* The files that a program is told to write. */
+#ifndef ZB_TOOLS_OUTPUTS_H
+#define ZB_TOOLS_OUTPUTS_H
+
+#include "zb/status.h"
+
+typedef struct output_place {
+  const char *option; /* "--trace" */
+  const char *path;   /* NULL: it is not given */
+  bool folder;        /* everything in it is the option's, and is replaced as a whole */
+} output_place;
+
+/* USAGE where two of them would write the same file, or one a file in the folder of another. Files that are not there
+ * yet are told by the folders that they would be in. */
+zb_status outputs_apart(const output_place *outputs, int count) ZB_MUST_USE;
+
+#endif
