@@ -856,28 +856,6 @@ size_t zb_session_positions(const zb_session *session, char *text, size_t size) 
   return used;
 }
 
-uint64_t zb_session_arena_bytes(const zb_session *session, int rank) {
-  return rank >= 0 && rank < session->plan->rank_count ? session->arena_bytes[rank] : 0;
-}
-
-zb_status zb_session_memory(zb_session *session, int rank, zb_session_memory_use *out) {
-  *out = (zb_session_memory_use){0};
-  if (rank < 0 || rank >= session->plan->rank_count)
-    return ZB_ERROR(INVALID, "expected a rank of 0..%d, got %d", session->plan->rank_count - 1, rank);
-  bool here = rank >= session->first_rank && rank < session->first_rank + session->rank_count;
-  zb_liveness liveness;
-  zb_status status = here ? zb_liveness_init(session->plan, rank, &liveness) : NULL;
-  if (here && !status) {
-    *out = (zb_session_memory_use){.arena_bytes = session->plan->ranks[rank].arena_bytes,
-                                   .high_water_bytes = liveness.high_water_bytes,
-                                   .most_live_bytes = liveness.most_live_bytes};
-    zb_liveness_deinit(&liveness);
-  }
-  status = zb_session_agree(session, status);
-  if (status || !session->group) return status;
-  return session->group_def->merge(session->group, out, sizeof *out, zb_session_merge_u64);
-}
-
 zb_session_info zb_session_describe(const zb_session *session) {
   const zb_plan *plan = session->plan;
   return (zb_session_info){

@@ -1,4 +1,4 @@
-/* What is taken out of a session: checkpoints, gradient norms, the time profile. Tests: test/runtime/exec. */
+/* What is taken out of a session: checkpoints, gradient norms, the time profile, memory. Tests: test/runtime/exec. */
 #include "runtime/exec/session_group.h"
 
 #include "runtime/base/text.h"
@@ -234,4 +234,26 @@ zb_status zb_session_profile(zb_session *session, void (*visit)(void *context, c
                             .share = all_ps > 0 ? (double)session->waiting_ps / all_ps : 0};
   visit(context, &waiting);
   return NULL;
+}
+
+uint64_t zb_session_arena_bytes(const zb_session *session, int rank) {
+  return rank >= 0 && rank < session->plan->rank_count ? session->arena_bytes[rank] : 0;
+}
+
+zb_status zb_session_memory(zb_session *session, int rank, zb_session_memory_use *out) {
+  *out = (zb_session_memory_use){0};
+  if (rank < 0 || rank >= session->plan->rank_count)
+    return ZB_ERROR(INVALID, "expected a rank of 0..%d, got %d", session->plan->rank_count - 1, rank);
+  bool here = rank >= session->first_rank && rank < session->first_rank + session->rank_count;
+  zb_liveness liveness;
+  zb_status status = here ? zb_liveness_init(session->plan, rank, &liveness) : NULL;
+  if (here && !status) {
+    *out = (zb_session_memory_use){.arena_bytes = session->plan->ranks[rank].arena_bytes,
+                                   .high_water_bytes = liveness.high_water_bytes,
+                                   .most_live_bytes = liveness.most_live_bytes};
+    zb_liveness_deinit(&liveness);
+  }
+  status = zb_session_agree(session, status);
+  if (status || !session->group) return status;
+  return session->group_def->merge(session->group, out, sizeof *out, zb_session_merge_u64);
 }

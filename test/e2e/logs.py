@@ -149,7 +149,7 @@ def read_rows(path):
         return [json.loads(line) for line in file][1:]
 
 
-KEYS = ["step", "loss", "seconds", "tokens_per_second", "idle"]
+KEYS = ["step", "loss", "seconds", "tokens_per_second", "idle", "lr"]
 
 
 def files(t):
@@ -173,6 +173,12 @@ def files(t):
     rows = read_rows(t.path("q.csv"))
     t.ok(len(rows) == 2 and all("gradient_norm" in row for row in rows) and done.stdout.count("step ") == 1,
          "--quiet prints less, and logs all", rows)
+    evaluate = ["--eval", "text:" + common.CORPUS, "--eval-steps", 1]
+    done = t.run(5, "--json", *evaluate, "--eval-every", 2, "--log", t.path("e.csv"))
+    wanted = {row["eval"]["step"] - 1: row["eval"]["loss"] for row in common.json_lines(done.stdout) if "eval" in row}
+    found = {int(row["step"]): row["eval_loss"] for row in read_rows(t.path("e.csv")) if "eval_loss" in row}
+    t.ok(found == wanted and sorted(found) == [1, 3, 4], "evaluations are in the rows of their steps",
+         f"{found}\n{wanted}\n{done.stderr}")
 
 
 def resumes(t):
@@ -250,7 +256,11 @@ def refusals(t):
     for words in (["--log", os.path.join(save, "x.csv")], ["--tensorboard", os.path.join(save, "board")]):
         t.refused("an output in the folder of --save", 2, "the folder of --save, which is replaced as a whole", 1,
                   "--save", save, *words)
-    t.refused("--log twice wrong", 2, "--log needs a value", 1, "--log")
+    t.refused("--log without a value", 2, "--log needs a value", 1, "--log")
+    for words in (["--log", log], ["--tensorboard", t.path("y")], ["--explain"]):
+        done = t.suite.run("zb-run", t.plan, "--eval", "text:" + common.CORPUS, *words)
+        t.ok(done.returncode == 2 and f"trains nothing: {words[0]} has no effect" in done.stderr,
+             f"{words[0]} of an evaluation alone", done.stderr)
     t.refused("a near name", 2, "did you mean '--tensorboard'", 1, "--tensorbord", t.path("y"))
     t.ok(not os.path.exists(log) and not os.path.exists(t.path("y")), "nothing was made")
 
