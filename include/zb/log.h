@@ -21,9 +21,10 @@ extern "C" {
 typedef struct zb_log zb_log;
 
 typedef struct zb_log_params {
-  const char *path;         /* a file that ends in .csv or .jsonl, or the folder of events */
-  bool events;              /* path is a folder, for TensorBoard */
-  const char *const *names; /* [count] of the numbers of a row, without the step */
+  const char *path; /* a file that ends in .csv or .jsonl, or the folder of events */
+  bool events;      /* path is a folder, for TensorBoard */
+  const char *const
+      *names; /* [count] of the numbers of a row, without the step: ASCII without blanks, quotes, commas */
   int count;
   const char *config; /* .jsonl: a JSON object that describes the run, for the first line; NULL: none */
   /* 0: the log begins anew. Else it goes on: rows of steps before this one stay, as they are; rows from it on, which a

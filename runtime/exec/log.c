@@ -169,8 +169,24 @@ static void destroy(zb_log *log) {
   zb_free(log);
 }
 
+/* Names stand in CSV and JSON as they are. */
+static zb_status check_names(const zb_log_params *params) {
+  for (int i = 0; i < params->count; ++i) {
+    const char *name = params->names[i];
+    bool good = *name != '\0';
+    for (const char *c = name; *c; ++c)
+      good = good && *c > ' ' && *c <= '~' && !strchr("\",\\", *c);
+    if (!good)
+      return ZB_ERROR(INVALID,
+                      "the name of number %d of a log: expected ASCII without blanks, '\"', ',' and '\\', got '%s'", i,
+                      name);
+  }
+  return NULL;
+}
+
 zb_status zb_log_open(const zb_log_params *params, zb_log **out) {
   *out = NULL;
+  ZB_TRY(check_names(params));
   ZB_TRY(zb_log_check("the log", params->path, params->events));
   zb_log *log = zb_alloc(sizeof *log);
   if (!log) return ZB_OUT_OF_MEMORY();

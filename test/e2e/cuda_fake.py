@@ -108,6 +108,22 @@ class Runs:
         except common.Failure as failure:
             self.suite.check(False, str(failure))
 
+    def explained(self, schedule, ranks):
+        """The idle time of a step, from the events of the queues: its parts add up."""
+        name = f"{schedule}-{ranks}"
+        try:
+            self.compile(name, schedule, ranks)
+            *losses, line, races = self.fake(name, STEPS, 3, "explain")
+            found = json.loads(line.removeprefix("explain "))
+            parts = [sum(value for key, value in row.items() if key != "idle_ps") for row in found["ranks"]]
+            idle = [row["idle_ps"] for row in found["ranks"]]
+            self.suite.check(list(map(float, losses)) == self.losses and races.split()[1] == "0" and
+                             parts == idle and len(idle) == ranks and 0 < max(idle) < found["time_ps"] and
+                             min(value for row in found["ranks"] for value in row.values()) >= 0,
+                             f"{self.graph} {name}, explained: {line} {losses}")
+        except common.Failure as failure:
+            self.suite.check(False, str(failure))
+
     def costs(self, schedule, ranks):
         """What a measured run writes is what zbc and zb-sched take; what is trained does not depend on measuring."""
         name, file = f"{schedule}-{ranks}", os.path.join(self.folder, "costs.json")
@@ -147,6 +163,7 @@ def main():
                 plans = sum(pool.map(lambda case: runs.plan(*case), cases))
             suite.check(plans > 20, f"{graph}: only {plans} plans")
             runs.costs("zb-h1", 2)
+            runs.explained("zb-h1", 2)
             for schedule, ranks in (("zb-h1", 1), ("zb-h1", 4), ("zb-v", 2)):
                 runs.evaluations(schedule, ranks)
             print(f"{graph}: {plans} plans on the fake GPU, {suite.passed - before} checks", flush=True)

@@ -132,6 +132,11 @@ def limits(t, folder):
 def real(t, folder):
     plan = os.path.join(folder, "real")
     t.compile(GPT2, plan, "--ranks", 2, "--micro-batches", 4)
+    data = "text:" + common.CORPUS
+    both = explain(t, plan, "--device", "sim", "--data", data, "--steps", 2, "--eval", data, "--eval-steps", 1)[1]
+    t.check(all(a[cause + "_ps"] == b[cause + "_ps"] for a, b in zip(both["measured"]["ranks"],
+                                                                     both["simulated"]["ranks"])
+                for cause in CAUSES[1:]), f"an evaluation behind the last step changes what is explained: {both}")
     step, both = explain(t, plan, "--data", "text:" + common.CORPUS, "--steps", 3)
     if check_sums(t, "threads", step, both["measured"]):
         print("ok   threads: " + ", ".join(f"{cause} {sum_of(both['measured'], cause) / 1e9:.3f} ms"

@@ -101,6 +101,13 @@ static void test_refused(void) {
   params = params_of(tiny_path(path, "other.jsonl"), 2);
   write_text(path, "{\"a\": 1}\n");
   expect_refused(&params, ZB_INVALID, "line 1: not a row of a log");
+  static const char *const wrong[] = {"a,b", "", "a b", "a\"", "a\\"};
+  for (int i = 0; i < 5; ++i) {
+    zb_log_params named = params_of(tiny_path(path, "name.csv"), 0);
+    named.names = &wrong[i];
+    named.count = 1;
+    expect_refused(&named, ZB_INVALID, "the name of number 0 of a log");
+  }
   params = params_of(tiny_path(path, "log.txt"), 0);
   expect_refused(&params, ZB_USAGE, "end it in one of .csv .jsonl");
   params = params_of(tiny_path(path, "nowhere/log.csv"), 0);

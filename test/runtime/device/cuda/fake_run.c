@@ -6,7 +6,8 @@
  * the first race cuda-fake DIR text:FILE STEPS SEED nccl:N[:SAVE]      the same as N processes over NCCL, all of it
  * fake; saves the weights alone cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE
  * instead of a checkpoint cuda-fake DIR text:FILE STEPS SEED eval:SAVE  evaluates a batch of the same text after each
- * step, too: "eval LOSS" cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other:
+ * step, too: "eval LOSS" cuda-fake DIR text:FILE STEPS SEED explain    why ranks idled in the last step, as JSON; saves
+ * nothing cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other:
  * "waits N, found N"
  */
 #include "runtime/exec/session.h"
@@ -95,6 +96,17 @@ static zb_status train_over_nccl(const char *folder, const char *source, long st
 }
 #endif
 
+static zb_status print_explanation(zb_session *session) {
+  zb_explanation measured, simulated;
+  ZB_TRY(zb_session_explain(session, &measured, &simulated));
+  char *text = zb_explanation_json(&measured);
+  printf("explain %s\n", text ? text : "");
+  zb_free(text);
+  zb_explanation_deinit(&measured);
+  zb_explanation_deinit(&simulated);
+  return NULL;
+}
+
 static zb_status train(const char *folder, const zb_session_params *params, long steps, const char *save) {
   zb_session *session = NULL;
   zb_status status = open_session(folder, params, &session);
@@ -106,7 +118,10 @@ static zb_status train(const char *folder, const zb_session_params *params, long
     if (!status && params->evaluation) status = zb_session_evaluate(session, &evaluation);
     if (!status && params->evaluation) printf("eval %.17g\n", evaluation.loss);
   }
-  if (!status) status = params->costs ? zb_session_write_costs(session, save) : zb_session_save(session, save);
+  if (!status && params->explain)
+    status = print_explanation(session);
+  else if (!status)
+    status = params->costs ? zb_session_write_costs(session, save) : zb_session_save(session, save);
   if (!status) printf("races %d %s\n", fake_races(), fake_first_race());
   zb_session_destroy(session);
   return status;
@@ -156,6 +171,7 @@ int main(int count, char **words) {
     fake_start(strtoull(words[4], NULL, 10));
     long steps = strtol(words[3], NULL, 10);
     const bool evaluates = strncmp(words[5], "eval:", 5) == 0;
+    params.explain = strcmp(words[5], "explain") == 0;
     params.costs = strncmp(words[5], "costs:", 6) == 0;
     params.evaluation = evaluates ? words[2] : NULL;
     params.evaluation_batches = 1;
