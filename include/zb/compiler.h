@@ -29,8 +29,8 @@ typedef struct zb_compile_params {
   const char *metric;    /* "barrier" or "stage": what schedules that search make short; NULL: barrier */
   const char *split; /* which gradients of parameters wait in W: "all", "products" (of matrices alone), "auto" (as many
                         as memory allows), or "GLOB,..." of parameters; NULL: auto with a memory limit, else all */
-  const char *optimizer; /* "adamw:lr=1e-3,..." or "sgd:lr=..."; what is left out is as zb_optimizer_complete says;
-                            NULL: adamw */
+  const char *optimizer; /* "adamw:lr=1e-3,...", "sgd:lr=...", a line of zb_optimizer_name; what is left out is as
+                            zb_optimizer_complete says; NULL: adamw */
   /* Rates and weight decays of their own: "GLOB:lr=1e-4,weight_decay=0"; of several that a parameter is in the last
      counts. A run can change them (zb_session_params.groups). */
   const char *const *groups;

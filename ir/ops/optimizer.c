@@ -55,40 +55,68 @@ const zb_op_def zb_op_accumulate_add = {
     .flops = 1,
 };
 
-/* ---- adamw ---- */
+/* ---- adamw, adam, lion ---- */
 
-static zb_result infer_adamw(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
-  enum { PARAMETER, GRADIENT, EXP_AVG, EXP_AVG_SQ, STEP };
+/* Parameter and gradient, states of its type, the step and the settings. */
+static zb_result infer_update(const zb_op_view *op, int states, zb_shape *results, zb_op_error *error) {
+  enum { PARAMETER, GRADIENT, STATES };
   if (!zb_check_dtype(op, PARAMETER, ZB_REALS, "C1", error)) return ZB_FAIL;
-  for (int i = GRADIENT; i <= EXP_AVG_SQ; ++i)
+  for (int i = GRADIENT; i < STATES + states; ++i)
     if (!zb_check_same_type(op, i, PARAMETER, "C2", error)) return ZB_FAIL;
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i <= states; ++i)
     results[i] = op->operands[PARAMETER];
-  return check_step(op, STEP, error);
+  return check_step(op, STATES + states, error);
 }
 
-static int alias_adamw(const zb_op_view *op, int result) {
-  static const int operands[] = {0, 2, 3};
+static zb_result infer_adam(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  return infer_update(op, 2, results, error);
+}
+
+static zb_result infer_lion(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  return infer_update(op, 1, results, error);
+}
+
+/* Results are the parameter and the states. */
+static int alias_update(const zb_op_view *op, int result) {
   (void)op;
-  return operands[result];
+  return result == 0 ? 0 : result + 1;
 }
 
 #define UPDATE_ATTRS {"gradient_scale", ZB_ATTR_FLOAT, true, 1, "factor of the gradient: 1 / micro-batches"}
+#define UPDATE_DOC(states)                                                                                             \
+  "C1: parameter has a float type. C2: gradient" states " have its type. C3: step is an i64 scalar. C4: settings, a "  \
+  "pair of f64, are learning rate and weight decay.\n"
+#define ADAM(op, text)                                                                                                 \
+  const zb_op_def zb_op_##op = {                                                                                       \
+      ZB_ROW(op),                                                                                                      \
+      .summary = text,                                                                                                 \
+      .doc = UPDATE_DOC(", exp_avg and exp_avg_sq"),                                                                   \
+      .operands = "parameter, gradient, exp_avg, exp_avg_sq, step, settings",                                          \
+      .results = "new_parameter, new_exp_avg, new_exp_avg_sq",                                                         \
+      .attrs = ZB_ATTRS(UPDATE_ATTRS, {"beta1", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg: beta1 = 0.9 : f64"},       \
+                        {"beta2", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg_sq: beta2 = 0.95 : f64"},                 \
+                        {"eps", ZB_ATTR_FLOAT, false, 0, "eps = 1.0e-08 : f64"}),                                      \
+      .traits = ZB_TRAIT_UPDATE,                                                                                       \
+      .infer = infer_adam,                                                                                             \
+      .flops = 16,                                                                                                     \
+      .alias = alias_update,                                                                                           \
+  };
+ADAM(adamw, "One step of torch.optim.AdamW, in place.")
+ADAM(adam, "One step of torch.optim.Adam, in place.")
 
-const zb_op_def zb_op_adamw = {
-    ZB_ROW(adamw),
-    .summary = "One step of torch.optim.AdamW, in place.",
-    .doc = "C1: parameter has a float type. C2: gradient, exp_avg and exp_avg_sq have its type. C3: step is an i64 "
-           "scalar. C4: settings, a pair of f64, are learning rate and weight decay.\n",
-    .operands = "parameter, gradient, exp_avg, exp_avg_sq, step, settings",
-    .results = "new_parameter, new_exp_avg, new_exp_avg_sq",
-    .attrs = ZB_ATTRS(UPDATE_ATTRS, {"beta1", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg: beta1 = 0.9 : f64"},
-                      {"beta2", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg_sq: beta2 = 0.95 : f64"},
-                      {"eps", ZB_ATTR_FLOAT, false, 0, "eps = 1.0e-08 : f64"}),
+const zb_op_def zb_op_lion = {
+    ZB_ROW(lion),
+    .summary = "One step of Lion (Chen et al. 2023), in place.",
+    .doc = UPDATE_DOC(" and exp_avg"),
+    .operands = "parameter, gradient, exp_avg, step, settings",
+    .results = "new_parameter, new_exp_avg",
+    .attrs =
+        ZB_ATTRS(UPDATE_ATTRS, {"beta1", ZB_ATTR_FLOAT, false, 0, "share of exp_avg in the sign: beta1 = 0.9 : f64"},
+                 {"beta2", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg: beta2 = 0.99 : f64"}),
     .traits = ZB_TRAIT_UPDATE,
-    .infer = infer_adamw,
-    .flops = 16,
-    .alias = alias_adamw,
+    .infer = infer_lion,
+    .flops = 10,
+    .alias = alias_update,
 };
 
 /* ---- sgd ---- */
@@ -109,11 +137,6 @@ static zb_result infer_sgd(const zb_op_view *op, zb_shape *results, zb_op_error 
   return ZB_OK;
 }
 
-static int alias_sgd(const zb_op_view *op, int result) {
-  (void)op;
-  return result == 0 ? 0 : 2;
-}
-
 const zb_op_def zb_op_sgd = {
     ZB_ROW(sgd),
     .summary = "One step of torch.optim.SGD, in place.",
@@ -128,5 +151,5 @@ const zb_op_def zb_op_sgd = {
     .traits = ZB_TRAIT_UPDATE,
     .infer = infer_sgd,
     .flops = 6,
-    .alias = alias_sgd,
+    .alias = alias_update,
 };

@@ -16,6 +16,8 @@ typedef struct optimizer {
 } optimizer;
 
 static const optimizer adamw = {ZB_FUNCTION_zb_adamw, 6, 4, 2, 3, "beta1", "beta2", 0.9, 0.999};
+static const optimizer adam = {ZB_FUNCTION_zb_adam, 6, 4, 2, 3, "beta1", "beta2", 0.9, 0.999};
+static const optimizer lion = {ZB_FUNCTION_zb_lion, 5, 3, 2, -1, "beta1", "beta2", 0.9, 0.99};
 static const optimizer sgd = {ZB_FUNCTION_zb_sgd, 5, 3, 2, -1, "momentum", "dampening", 0, 0};
 
 static bool state_fits(const zb_kernel_call *call, int operand, int result, const zb_tensor *parameter) {
@@ -186,4 +188,6 @@ static zb_status update_run(const zb_cuda_item *items, int count, CUdeviceptr ta
   }                                                                                                                    \
   const zb_cuda_group zb_cuda_group_##name = {size_##name, update_table_bytes, fill_##name, run_##name};
 OPTIMIZER(adamw)
+OPTIMIZER(adam)
+OPTIMIZER(lion)
 OPTIMIZER(sgd)

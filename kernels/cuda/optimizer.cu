@@ -1,4 +1,4 @@
-/* Optimizer updates, in place, of many parameters in one launch: torch.optim.AdamW and torch.optim.SGD in f32.
+/* Optimizer updates, in place, of many parameters in one launch: torch.optim.AdamW, Adam and SGD, and Lion, in f32.
  *
  * The table of tensors is the kernel's argument, or lies in device memory; a block finds its tensor by its number and
  * updates ZB_UPDATE_ELEMENTS of it. */
@@ -67,7 +67,8 @@ template <typename F> ZB_DEVICE void for_each_element(const zb_update_args &a, c
   }
 }
 
-ZB_KERNEL(zb_adamw, zb_update_args, ZB_UPDATE_THREADS) {
+/* coupled: weight decay is part of the gradient. */
+template <bool coupled> ZB_DEVICE void adam(const zb_update_args &a) {
   const zb_update_tensor &t = tensor_of_block(a);
   float *shared = (float *)zb_shared(); /* step size, root: two powers in f64, once a block */
   int64_t step = load_integer(a.step, a.step_dtype, 0);
@@ -78,10 +79,27 @@ ZB_KERNEL(zb_adamw, zb_update_args, ZB_UPDATE_THREADS) {
   float step_size = shared[0], root = shared[1], eps = (float)a.eps, decay = (float)(now.lr * (double)now.weight_decay);
   float beta1 = (float)a.beta1, beta2 = (float)a.beta2, rest1 = (float)(1 - a.beta1), rest2 = (float)(1 - a.beta2);
   for_each_element(a, t, [&](float &p, float g, float &m, float &v) {
+    if (coupled) g += now.weight_decay * p;
     m = beta1 * m + rest1 * g;
     v = beta2 * v + rest2 * g * g;
-    p -= decay * p;
+    if (!coupled) p -= decay * p;
     p -= step_size * m / (sqrt(v) / root + eps);
+  });
+}
+
+ZB_KERNEL(zb_adamw, zb_update_args, ZB_UPDATE_THREADS) { adam<false>(a); }
+ZB_KERNEL(zb_adam, zb_update_args, ZB_UPDATE_THREADS) { adam<true>(a); }
+
+ZB_KERNEL(zb_lion, zb_update_args, ZB_UPDATE_THREADS) {
+  const zb_update_tensor &t = tensor_of_block(a);
+  update_settings now = settings_of(a, t);
+  float lr = (float)now.lr, decay = (float)(now.lr * (double)now.weight_decay);
+  float beta1 = (float)a.beta1, beta2 = (float)a.beta2, rest1 = (float)(1 - a.beta1), rest2 = (float)(1 - a.beta2);
+  for_each_element(a, t, [&](float &p, float g, float &m, float &) {
+    float direction = beta1 * m + rest1 * g;
+    m = beta2 * m + rest2 * g;
+    p -= decay * p;
+    p -= lr * (direction > 0 ? 1.0f : direction < 0 ? -1.0f : direction); /* 0 and NaN stay */
   });
 }
 

@@ -284,8 +284,7 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
 }
 
 static const zb_option_def options[] = {
-    {"optimizer", "adamw",
-     "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or sgd:lr=,momentum=,dampening=,nesterov=,weight_decay="},
+    {"optimizer", "adamw", "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or another line that zbc --help shows"},
     {"group", "", "GLOB:lr=,weight_decay=;GLOB:...: defaults of these parameters; the last that fits counts"},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
     {0},

@@ -6,10 +6,10 @@
  *
  * %s = {learning rate, weight decay} is an argument {zb.setting = "w.update"}: a run can set it. The line gives what it
  * is where nobody does: {zb.defaults}.
- * Formulas are those of torch.optim.AdamW and torch.optim.SGD. Defaults: the rows below, the only place that has them.
- * AdamW's are those that language models are trained with (beta2 0.95, weight decay 0.1: Brown et al. 2020, appendix
- * B), not those of PyTorch (0.999, 0.01). Tests: test/passes/autodiff-optimizer.mlir, autodiff-options.mlir;
- * test/tools/zbc-options.test. */
+ * Formulas are those of torch.optim.AdamW, SGD and Adam, and of Lion (Chen et al. 2023). Defaults: the rows below, the
+ * only place that has them. AdamW's are those that language models are trained with (beta2 0.95, weight decay 0.1:
+ * Brown et al. 2020, appendix B), not those of PyTorch (0.999, 0.01). Tests: test/passes/autodiff-optimizer.mlir,
+ * autodiff-options.mlir; test/tools/zbc-options.test. */
 
 #include "passes/graph/autodiff_parts.h"
 #include "passes/function.h"
@@ -61,6 +61,14 @@ static const zb_optimizer_def optimizers[] = {
      .states = {"momentum_buffer"},
      .states_need = "momentum",
      .check = check_sgd},
+    {.line = {"adam",
+              {REAL("lr", 1e-3, INFINITY), REAL("beta1", 0.9, 1), REAL("beta2", 0.999, 1), REAL("eps", 1e-8, INFINITY),
+               REAL("weight_decay", 0, INFINITY)}},
+     .states = {"exp_avg", "exp_avg_sq"}},
+    {.line = {"lion",
+              {REAL("lr", 1e-4, INFINITY), REAL("beta1", 0.9, 1), REAL("beta2", 0.99, 1),
+               REAL("weight_decay", 0, INFINITY)}},
+     .states = {"exp_avg"}},
 };
 enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
 

@@ -262,7 +262,7 @@ def bad_options(c):
     c.zbc("unknown option", GPT2, 2, "--rank", "did you mean.*--ranks", options=("--rank", 4))
     c.zbc("a flag with a value", GPT2, 2, "--json takes no value.*3", options=("--json=3",))
     c.zbc("unknown optimizer", GPT2, 2, "zbc: error: --optimizer: .*adam",
-          "adamw:weight_decay=0,beta2=0.999 is PyTorch's Adam", options=("--optimizer", "adam:lr=1"))
+          "write adamw or adam", options=("--optimizer", "fused_adam:lr=1"))
     c.zbc("wrong setting of an optimizer", GPT2, 2,
           "--optimizer: .*learning_rate", options=("--optimizer", "adamw:learning_rate=1"))
     c.zbc("setting of an optimizer given twice", GPT2, 2,

@@ -45,8 +45,9 @@ def follow(suite, folder, name, run, micro_batches):
     if name != "groups":  # whose first parameter has a rate of its own
         suite.check(rates <= 1e-12, f"{name}: rates are off by {rates:.1e}")
     weights = common.read_checkpoint(saved)
+    # Attention takes no notice of a bias of its keys: their gradient is rounding noise, of which Lion takes the sign.
     norms = {n: relative(weight_norm(weights["weights:" + n]), w) for n, w in run["weight_norms"].items()
-             if "weights:" + n in weights and w > 1e-3}
+             if "weights:" + n in weights and w > 1e-3 and not (name == "lion" and n.endswith("c_attn.bias"))}
     off = max(norms, key=norms.get)
     suite.check(len(norms) > 50 and norms[off] <= 1e-4, f"{name}: the norm of {off} is off by {norms[off]:.1e}")
     print(f"{name}: {len(rows)} losses within {worst:.1e} of PyTorch's, {len(norms)} weight norms within "

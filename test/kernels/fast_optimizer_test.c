@@ -1,8 +1,8 @@
-/* AdamW and SGD on the CPU against the reference, apart and in place. */
+/* AdamW, Adam, Lion and SGD on the CPU against the reference, apart and in place. */
 #include "test/kernels/fast.h"
 
-static void check_adamw(int64_t elements, int64_t step) {
-  fast_call c = {.op = "adamw"};
+static void check_adam(const char *op, int64_t elements, int64_t step) {
+  fast_call c = {.op = op};
   fast_input(&c, fast_uniform(-1, 1, 1, &elements));
   fast_input(&c, fast_uniform(-1, 1, 1, &elements));
   fast_input(&c, fast_uniform(-1, 1, 1, &elements));
@@ -20,10 +20,38 @@ static void check_adamw(int64_t elements, int64_t step) {
   fast_free(&c, 0);
 }
 
-static void test_adamw(void) {
+static void test_adam(void) {
+  static const char *const ops[] = {"adamw", "adam"};
+  for (int i = 0; i < 2; ++i) {
+    for (int64_t n = 1; n <= 67; ++n)
+      check_adam(ops[i], n, n);
+    check_adam(ops[i], 50001, 1);
+  }
+}
+
+static void check_lion(int64_t elements) {
+  fast_call c = {.op = "lion"};
+  fast_input(&c, fast_uniform(-1, 1, 1, &elements));
+  fast_input(&c, fast_uniform(-1, 1, 1, &elements));
+  fast_input(&c, fast_uniform(-1, 1, 1, &elements));
+  fast_input(&c, fast_tensor(ZB_I64, 0, NULL));
+  *(int64_t *)c.inputs[3].data = 3;
+  fast_input(&c, fast_settings(1e-2, 0.1));
+  for (int i = 0; i < 2; ++i)
+    fast_output(&c, fast_tensor(ZB_F32, 1, &elements));
+  for (int64_t i = 0; i < elements; i += 7) /* the sign of nothing is nothing, that of no number is none */
+    ((float *)c.inputs[1].data)[i] = ((float *)c.inputs[2].data)[i] = i % 2 ? NAN : 0;
+  fast_float(&c, "beta1", 0.9);
+  fast_float(&c, "beta2", 0.99);
+  fast_float(&c, "gradient_scale", 0.25);
+  fast_check(&c, 1e-7f, 5e-7f);
+  fast_free(&c, 0);
+}
+
+static void test_lion(void) {
   for (int64_t n = 1; n <= 67; ++n)
-    check_adamw(n, n);
-  check_adamw(50001, 1);
+    check_lion(n);
+  check_lion(50001);
 }
 
 static void check_sgd(int64_t elements, int64_t step, double momentum, bool nesterov) {
@@ -75,6 +103,10 @@ static void test_in_place(void) {
 }
 
 int main(void) {
-  CU_TestInfo tests[] = {{"adamw", test_adamw}, {"sgd", test_sgd}, {"in place", test_in_place}, CU_TEST_INFO_NULL};
+  CU_TestInfo tests[] = {{"adamw and adam", test_adam},
+                         {"lion", test_lion},
+                         {"sgd", test_sgd},
+                         {"in place", test_in_place},
+                         CU_TEST_INFO_NULL};
   return fast_main("fast optimizers", tests);
 }

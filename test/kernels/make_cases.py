@@ -1165,14 +1165,15 @@ def one_attention(title, q, k, v, mask, scale, causal):
 
 def optimizers():
     tolerance("adamw", *ELEMENTWISE)
-    tolerance("sgd", *ELEMENTWISE)
+    for op in ("adam", "lion", "sgd"):
+        tolerance(op, *ELEMENTWISE)
     for shape, steps in (((), (1, )), ((7, ), (1, 2, 1000)), ((3, 5), (3, ))):
         for step in steps:
             for attrs in ({
                     "lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01, "gradient_scale": 1.0
             }, {"lr": 0.1, "beta1": 0.8, "beta2": 0.95, "eps": 1e-3, "weight_decay": 0.3, "gradient_scale": 0.25
                 }, {"lr": 1e-2, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.0, "gradient_scale": 1.0}):
-                adamw_case(shape, step, attrs)
+                adam_case("adamw", torch.optim.AdamW, shape, step, attrs)
             for momentum, dampening, nesterov in ((0.0, 0.0, False), (0.9, 0.0, False), (0.9, 0.3, False), (0.8, 0.0,
                                                                                                             True)):
                 for weight_decay, scale in ((0.0, 1.0), (0.1, 0.5)):
@@ -1209,34 +1210,66 @@ def settings_of(attrs):
     return np.array([attrs["lr"], attrs["weight_decay"]], F64)
 
 
-def update_attrs(attrs):
-    return {k: v for k, v in attrs.items() if k not in ("lr", "weight_decay")}
+def update_attrs(attrs, *others):
+    return {k: v for k, v in attrs.items() if k not in ("lr", "weight_decay", *others)}
 
 
-def adamw_case(shape, step, attrs):
+def adam_case(op, make, shape, step, attrs):
     p, g, m, v = real(*shape), real(*shape), real(*shape) * 0.1, np.abs(real(*shape))
     if step == 1:
         m, v = np.zeros(shape, F32), np.zeros(shape, F32)
     m, v = np.asarray(m, F32), np.asarray(v, F32)
     parameter = wide(p)
-    optimizer = torch.optim.AdamW([parameter],
-                                  lr=attrs["lr"],
-                                  betas=(attrs["beta1"], attrs["beta2"]),
-                                  eps=attrs["eps"],
-                                  weight_decay=attrs["weight_decay"],
-                                  foreach=False)
+    optimizer = make([parameter],
+                     lr=attrs["lr"],
+                     betas=(attrs["beta1"], attrs["beta2"]),
+                     eps=attrs["eps"],
+                     weight_decay=attrs["weight_decay"],
+                     foreach=False)
     optimizer.state[parameter] = {
         "step": torch.tensor(float(step - 1)), "exp_avg": wide(m).detach(), "exp_avg_sq": wide(v).detach()
     }
     parameter.grad = wide(g).detach() * attrs["gradient_scale"]
     optimizer.step()
     state = optimizer.state[parameter]
-    case("adamw",
+    case(op,
          f"{shape} step {step} lr {attrs['lr']}", [p, g, m, v, np.array(step), settings_of(attrs)],
          [narrow(parameter), narrow(state["exp_avg"]),
           narrow(state["exp_avg_sq"])],
          update_attrs(attrs),
          alias=[0, 2, 3])
+
+
+def lion_case(shape, step, attrs):
+    """Algorithm 2 of Chen et al. 2023 in float64: PyTorch has no Lion."""
+    p, g, m = np.asarray(real(*shape)), np.asarray(real(*shape)), np.asarray(real(*shape) * 0.1, F32)
+    if step == 1:
+        m = np.zeros(shape, F32)
+    p64, g64, m64 = p.astype(F64), g.astype(F64) * attrs["gradient_scale"], m.astype(F64)
+    update = np.sign(attrs["beta1"] * m64 + (1 - attrs["beta1"]) * g64)
+    want = p64 - attrs["lr"] * (update + attrs["weight_decay"] * p64)
+    kept = attrs["beta2"] * m64 + (1 - attrs["beta2"]) * g64
+    case("lion",
+         f"{shape} step {step} lr {attrs['lr']}", [p, g, m, np.array(step), settings_of(attrs)],
+         [np.asarray(want, F32), np.asarray(kept, F32)],
+         update_attrs(attrs, "eps"),
+         alias=[0, 2])
+
+
+def more_optimizers():
+    """With operands drawn after all others, whose cases stay as they are."""
+    attrs = {"lr": 0.1, "beta1": 0.8, "beta2": 0.95, "eps": 1e-3, "weight_decay": 0.3, "gradient_scale": 0.25}
+    for shape, steps in (((), (1, )), ((7, ), (1, 2, 1000)), ((3, 5), (3, ))):
+        for step in steps:
+            for decay in (0.0, 0.3):
+                adam_case("adam", torch.optim.Adam, shape, step, attrs | {"weight_decay": decay})
+                lion_case(shape, step, attrs | {"weight_decay": decay, "lr": 0.01})
+    for shape in ((37, 211), (4099, )):
+        low = [R(*shape), R(*shape), R(*shape, low=-0.1, high=0.1)]
+        rest = [R(dtype="i64", low=7, high=8), R(2, dtype="f64", low=0, high=0.1)]
+        random_case("adam", f"large {shape}", low + [R(*shape, low=0, high=0.1)] + rest, [O(*shape)] * 3,
+                    update_attrs(attrs), alias=[0, 2, 3])
+        random_case("lion", f"large {shape}", low + rest, [O(*shape)] * 2, update_attrs(attrs, "eps"), alias=[0, 2])
 
 
 def sgd_case(shape, step, attrs):
@@ -1676,7 +1709,7 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
-                 losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, dropouts):
+                 losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, dropouts, more_optimizers):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

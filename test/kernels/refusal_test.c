@@ -48,7 +48,7 @@ static size_t span(const zb_tensor *x) {
 /* Values that every op takes: integers are 0, or 1 where that is no first step or divisor; real numbers lie between 1/4
  * and 5/4. */
 static void fill(const case_file *file, const zb_tensor *x) {
-  static const char *const not_zero[] = {"adamw", "sgd", "div", "mod"};
+  static const char *const not_zero[] = {"adamw", "adam", "lion", "sgd", "div", "mod"};
   bool one = false;
   for (size_t i = 0; i < sizeof not_zero / sizeof not_zero[0]; ++i)
     one |= strcmp(file->op, not_zero[i]) == 0;

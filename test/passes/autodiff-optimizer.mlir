@@ -3,6 +3,14 @@
 // RUN: zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="adamw:lr=0.5,beta1=0.25,beta2=0.125,eps=2,weight_decay=4"})' %s | FileCheck %s --check-prefix=ADAMW
 // RUN: zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:lr=0.5"})' %s | FileCheck %s --check-prefix=SGD
 // RUN: zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:lr=0.5,momentum=0.75,nesterov=true" micro-batches=8})' %s | FileCheck %s --check-prefix=MOMENTUM
+// RUN: zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="adam:lr=0.5,weight_decay=4"})' %s | FileCheck %s --check-prefix=ADAM
+// RUN: zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="lion:beta1=0.5"})' %s | FileCheck %s --check-prefix=LION
+// ADAM: {zb.state = "a.w.exp_avg_sq"}
+// ADAM: {zb.defaults = array<f64: 5.000000e-01, 4.000000e+00>, zb.own = 0 : i64, zb.setting = "a.w.update"}
+// ADAM: "zb.adam"({{.*}}) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64}
+// LION-NOT: exp_avg_sq
+// LION: {zb.defaults = array<f64: 1.000000e-04, 0.000000e+00>, zb.own = 0 : i64, zb.setting = "a.w.update"}
+// LION: "zb.lion"({{.*}}) {beta1 = 5.000000e-01 : f64, beta2 = 0.98999999999999999 : f64}
 // What is left out is as in the help of zbc, and the same for a line that is not given.
 // RUN: zb-opt --zb-autodiff %s | FileCheck %s --check-prefix=DEFAULT
 // RUN: zb-opt --zb-autodiff=optimizer=adamw %s | FileCheck %s --check-prefix=DEFAULT

@@ -1,4 +1,4 @@
-/* Optimizer updates, in place: torch.optim.AdamW and torch.optim.SGD.
+/* Optimizer updates, in place: torch.optim.AdamW, Adam and SGD, and Lion.
  *
  * Results alias operands. An element's new values are computed in double from the old ones, before any of them is
  * stored. */
@@ -43,7 +43,8 @@ static const char *read_settings(const zb_tensor *settings, double *lr, double *
   return NULL;
 }
 
-const char *zb_ref_adamw(const zb_kernel_call *call) {
+/* coupled: weight decay is part of the gradient. */
+static const char *adam(const zb_kernel_call *call, bool coupled) {
   ZB_REF_TRY(zb_ref_check(call, 6, 3, false));
   const zb_tensor *in = call->inputs, *out = call->outputs;
   int64_t step;
@@ -58,13 +59,40 @@ const char *zb_ref_adamw(const zb_kernel_call *call) {
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double p = zb_ref_get(&in[0], walk.offset[1]), g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale;
+    if (coupled) g += weight_decay * p;
     double m = beta1 * zb_ref_get(&in[2], walk.offset[3]) + (1 - beta1) * g;
     double v = beta2 * zb_ref_get(&in[3], walk.offset[4]) + (1 - beta2) * g * g;
-    p -= lr * weight_decay * p;
+    if (!coupled) p -= lr * weight_decay * p;
     p -= step_size * m / (sqrt(v) / root + eps);
     zb_ref_set(&out[0], walk.offset[0], p);
     zb_ref_set(&out[1], walk.offset[0], m);
     zb_ref_set(&out[2], walk.offset[0], v);
+  }
+  return NULL;
+}
+
+const char *zb_ref_adamw(const zb_kernel_call *call) { return adam(call, false); }
+const char *zb_ref_adam(const zb_kernel_call *call) { return adam(call, true); }
+
+const char *zb_ref_lion(const zb_kernel_call *call) {
+  ZB_REF_TRY(zb_ref_check(call, 5, 2, false));
+  const zb_tensor *in = call->inputs, *out = call->outputs;
+  int64_t step;
+  double lr, weight_decay;
+  ZB_REF_TRY(read_step(&in[3], &step));
+  ZB_REF_TRY(read_settings(&in[4], &lr, &weight_decay));
+  zb_ref_walk walk;
+  ZB_REF_TRY(start_update(call, 3, &walk));
+  double beta1 = zb_attr_number(call, "beta1", 0.9), beta2 = zb_attr_number(call, "beta2", 0.99);
+  double gradient_scale = zb_attr_number(call, "gradient_scale", 1);
+  ZB_REF_CHECKED(call);
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    double p = zb_ref_get(&in[0], walk.offset[1]), g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale;
+    double m = zb_ref_get(&in[2], walk.offset[3]), direction = beta1 * m + (1 - beta1) * g;
+    double sign = direction > 0 ? 1 : direction < 0 ? -1 : direction; /* 0 and NaN stay */
+    p -= lr * weight_decay * p;
+    zb_ref_set(&out[0], walk.offset[0], p - lr * sign);
+    zb_ref_set(&out[1], walk.offset[0], beta2 * m + (1 - beta2) * g);
   }
   return NULL;
 }

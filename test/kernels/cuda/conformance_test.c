@@ -37,7 +37,8 @@ static const struct stays_wide {
     {"nll_loss", 0, 1},           {"nll_loss_grad", 2, 0},
     {"attention", 8, 2},          {"attention_grad", 8 + 32, 0},
     {"attention_dropout", 8, 2},  {"attention_dropout_grad", 8 + 64, 0},
-    {"adamw", 1 + 4 + 8, 7},      {"sgd", 1 + 4, 3},
+    {"adamw", 1 + 4 + 8, 7},      {"adam", 1 + 4 + 8, 7},
+    {"lion", 1 + 4, 3},           {"sgd", 1 + 4, 3},
     {"accumulate_add", 0, 1},
 };
 

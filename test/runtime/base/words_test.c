@@ -215,7 +215,7 @@ static void test_values(void) {
       {"device", "mps", "cpu, cuda and sim"},
       {"way to launch ranks", "nccl", "tcp"},
       {"way to launch ranks", "mpirun", "--launch mpi"},
-      {"optimizer", "adam", "weight_decay=0"},
+      {"optimizer", "FusedAdam", "write adamw or adam"},
       {"optimizer", "lr=1e-3", "adamw:lr=3e-4"},
       {"optimizer key", "weight-decay", NULL},
       {"optimizer key", "betas", "beta1"},

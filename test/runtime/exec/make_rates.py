@@ -7,7 +7,9 @@ the rate that the scheduler has set when that step of the optimizer runs, as PyT
 (optimizer.step(), then scheduler.step()). rates_test.c compares.
 """
 
+import itertools
 import pathlib
+import random
 import warnings
 
 import torch
@@ -49,9 +51,25 @@ CASES = [
 ]
 
 
+def drawn(count):
+    """Lines with numbers drawn at random."""
+    draw = random.Random(1)
+    for _ in range(count):
+        steps, end = draw.randrange(2, 400), draw.choice([0.0, draw.random(), 0.1])
+        warmup = draw.choice([0, 1, draw.randrange(steps)])
+        decay = draw.randrange(1, steps - warmup + 1)
+        shape = draw.choice(["cosine", "linear", "1-sqrt"])
+        yield (f"cosine:warmup={warmup},steps={steps},end={end!r}", steps + 1,
+               lambda o: hugging_face.get_cosine_with_min_lr_schedule_with_warmup(o, warmup, steps, min_lr_rate=end))
+        yield (f"linear:warmup={warmup},steps={steps}", steps + 20,
+               lambda o: hugging_face.get_linear_schedule_with_warmup(o, warmup, steps))
+        yield (f"wsd:warmup={warmup},steps={steps},decay={decay},end={end!r},shape={shape}", steps + 20,
+               lambda o: hugging_face.get_wsd_schedule(o, warmup, decay, steps, decay_type=shape, min_lr_ratio=end))
+
+
 def main():
     lines = []
-    for line, steps, make in CASES:
+    for line, steps, make in itertools.chain(CASES, drawn(8)):
         optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=RATE)
         scheduler = make(optimizer)
         lines.append(f"{line} {RATE!r}")

@@ -16,7 +16,7 @@ static void open_schedule(const char *line, zb_rates *out) {
 static void test_pytorch(void) {
   char *text = NULL;
   size_t bytes = 0;
-  int cases = 0, steps = 0;
+  int cases = 0, steps = 0; /* fixed ones, and drawn at random */
   TINY_OK(zb_file_read(ZB_SOURCE_DIR "/test/runtime/exec/rates.csv", 0, &text, &bytes));
   zb_rates rates = {0};
   double base = 0, worst = 0;
@@ -41,7 +41,7 @@ static void test_pytorch(void) {
     CU_ASSERT(off <= 1e-12 * base);
     ++steps;
   }
-  CU_ASSERT(cases == 15 && steps > 1500);
+  CU_ASSERT(cases == 39 && steps > 5000);
   zb_rates_close(&rates);
   zb_free(text);
 }
