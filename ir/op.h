@@ -28,7 +28,7 @@ enum {
   ZB_TRAIT_ZERO_GRADIENT = 1 << 5, /* gradient zero, or integer valued: autodiff stops here silently */
   ZB_TRAIT_UPDATE = 1 << 6,        /* an optimizer update: results alias operands (see `alias`) */
   /* Draws random numbers by its operand `counter`, and drops the share `rate`: a result element also depends on its
-   * place, so views may not move past it although it is ELEMENTWISE. With rate 0 it drops nothing, as in an evaluation.
+   * place, so views may not move past it although it is ELEMENTWISE. An evaluation has another op (`in_evaluation`).
    */
   ZB_TRAIT_RANDOM = 1 << 7,
 };
@@ -131,9 +131,10 @@ typedef struct zb_op_def {
   /* Emits zb.<name>_grad or simpler ops at the builder's place, which fails after an error that was reported. NULL:
    * "not differentiable" error. */
   void (*grad)(zb_gradient *g);
-  /* In an evaluation result 0 is operand 0 as it is, and the op is left out: what acts in training alone (dropout). No
-   * forward op may read its other results. */
-  bool identity_in_evaluation;
+  /* Of a RANDOM op, whose last operand is its counter: the op that stands for it in an evaluation, with its other
+   * operands, those of its attributes that it has, and its results; "": result 0 is operand 0 as it is. NULL: the op is
+   * the same in an evaluation. */
+  const char *in_evaluation;
   /* COMPOSITE gradient ops with several results: builds result i alone from other ops. NULL: the op stays whole. */
   MlirValue (*split)(zb_builder *b, MlirOperation op, int result);
 } zb_op_def;

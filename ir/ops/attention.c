@@ -192,6 +192,7 @@ const zb_op_def zb_op_attention_dropout = {
     .infer = infer_dropout,
     .cost = cost,
     .grad = grad,
+    .in_evaluation = "attention",
 };
 
 const zb_op_def zb_op_attention_dropout_grad = {

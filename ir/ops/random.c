@@ -63,4 +63,5 @@ const zb_op_def zb_op_dropout = {
     .infer = infer_dropout,
     .flops = ZB_DRAW_FLOPS,
     .grad = grad_dropout,
+    .in_evaluation = "",
 };

@@ -321,17 +321,50 @@ static void find_group_ranks(outline *o) {
 
 /* ---- Evaluation ---- */
 
-/* An op as an evaluation has it: as it is, or left out. */
+/* How many operands of an op an evaluation needs: all but the counter of an op that draws random numbers. */
+static int evaluated_operands(const zb_node *node) {
+  return node->operand_count - (node->def && node->def->in_evaluation ? 1 : 0);
+}
+
+/* The op that stands for a random one: its results are the first ones of `node`. */
+static bool build_in_evaluation(outline *o, int sub, const zb_node *node, const zb_op_def *def) {
+  enum { MOST = 16 };
+  const int operand_count = evaluated_operands(node), result_count = zb_op_names_arity(def->results).named;
+  char name[64];
+  MlirValue operands[MOST];
+  MlirType types[MOST];
+  MlirNamedAttribute attributes[MOST];
+  int attribute_count = 0;
+  ZB_ASSERT(operand_count <= MOST && result_count <= node->result_count && result_count <= MOST);
+  for (int i = 0; i < operand_count; ++i)
+    if (!lookup(o, sub, zb_operand(&o->graph, node, i), &operands[i])) return false;
+  for (int r = 0; r < result_count; ++r)
+    types[r] = mlirValueGetType(o->graph.values[node->result_begin + r].value);
+  for (const zb_attr_def *row = def->attrs; row && row->name && attribute_count < MOST; ++row)
+    if (zb_has_attribute(node->op, row->name))
+      attributes[attribute_count++] = zb_named(o->context, row->name, zb_get_attribute(node->op, row->name));
+  zb_builder builder = zb_builder_at_end(o->subs[sub].f.block, mlirOperationGetLocation(node->op));
+  snprintf(name, sizeof name, "zb.%s", def->name);
+  MlirOperation op =
+      zb_build_any(&builder, name, operands, operand_count, types, result_count, attributes, attribute_count);
+  if (builder.failed || mlirOperationIsNull(op)) return false;
+  zb_class_set(op, ZB_JOB_EVALUATE);
+  zb_set_i64(op, ZB_ATTR_STAGE, o->stage[node->number]);
+  for (int r = 0; r < result_count; ++r)
+    if (!remember(o, sub, node->result_begin + r, mlirOperationGetResult(op, r))) return false;
+  return true;
+}
+
+/* An op as an evaluation has it: as it is, as another, or left out. */
 static bool evaluate_op(outline *o, const zb_node *node) {
   const int sub = evaluation_sub(o->stage[node->number]);
+  const char *other = node->def ? node->def->in_evaluation : NULL;
   MlirValue local;
-  if (node->def && node->def->identity_in_evaluation) {
-    const int operand = zb_operand(&o->graph, node, 0);
-    return resolve(o, sub, operand) && lookup(o, sub, operand, &local) && remember(o, sub, node->result_begin, local);
-  }
-  ZB_FOR_EACH_OPERAND(operand, &o->graph, node)
-    if (!resolve(o, sub, operand)) return false;
-  return clone_into(o, sub, node->number);
+  for (int i = 0; i < evaluated_operands(node); ++i)
+    if (!resolve(o, sub, zb_operand(&o->graph, node, i))) return false;
+  if (!other) return clone_into(o, sub, node->number);
+  if (*other) return build_in_evaluation(o, sub, node, zb_op_find_name(other));
+  return lookup(o, sub, zb_operand(&o->graph, node, 0), &local) && remember(o, sub, node->result_begin, local);
 }
 
 /* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is
@@ -357,8 +390,7 @@ static bool place_evaluation(outline *o) {
     bool any = false;
     ZB_FOR_EACH_RESULT(value, node)
       any |= needed[value];
-    const int operands = node->def && node->def->identity_in_evaluation ? 1 : node->operand_count;
-    for (int i = 0; any && i < operands; ++i)
+    for (int i = 0; any && i < evaluated_operands(node); ++i)
       needed[zb_operand(&o->graph, node, i)] = true;
   }
   ZB_FOR_EACH_NODE(node, &o->graph) {

@@ -1,4 +1,4 @@
-/* An op that acts in training alone (identity_in_evaluation of its row) is in F and not in E, where what it would have
+/* An op that acts in training alone (in_evaluation of its row) is in F and not in E, where what it would have
  * changed goes on as it is; what it alone reads is not computed there. */
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -47,7 +47,7 @@ static void test_left_out(void) {
                                   .operands = "x, seed",
                                   .op_class = ZB_CLASS_FOREIGN,
                                   .traits = ZB_TRAIT_PURE,
-                                  .identity_in_evaluation = true};
+                                  .in_evaluation = ""};
   char text[512];
   int arguments = 0;
   CU_ASSERT_PTR_NULL_FATAL(zb_op_register(&noise));
