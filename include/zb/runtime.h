@@ -93,7 +93,7 @@ typedef struct zb_session_params {
    */
   void (*give_up)(zb_status status);
   /* Called for a batch when data is NULL: fill `to` (contiguous, bytes) with the input of that micro-batch. Ranks that
-   * are threads call it at the same time. */
+   * are threads call it at the same time. Never called for the input `zb.counter`, which the session fills. */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
   void *input_context;
   /* What else must be the same in all processes, of the embedder: `setting_count` of them, lent for the call. */

@@ -5,9 +5,9 @@
 
 bits: losses, weights and optimizer state are those of one rank, byte for byte, for every number of ranks, schedule,
 placement, number of threads, device, for two processes over each launcher, and after a resume, which goes on with the
-seed that was saved; in f32 and bf16. seeds: one gives one run, another another; who may not be given one. chance: the mean loss over
-the seeds 1 to 5 is, step by step and over all steps, that of 24 runs of PyTorch, within 4 standard deviations of what
-five seeds can tell.
+seed that was saved; in f32 and bf16. seeds: one gives one run, another another; who may not be given one.
+chance: the mean loss over the seeds 1 to 5 is, step by step and over all steps, that of 24 runs of PyTorch, within 4
+standard deviations of what five seeds can tell.
 
 (reference.py compares the same graph with a PyTorch that drops the elements that zbc drops, loss by loss.)
 Ends with "N passed, N failed".

@@ -371,6 +371,19 @@ class AttentionDropped(Classifier):
         return h + F.scaled_dot_product_attention(h[:, None], h[:, None], h[:, None], dropout_p=0.1)[:, 0]
 
 
+@taken()
+class CheckpointedDropout(Classifier):
+    """What is computed again in the backward pass drops the same."""
+
+    def body(self, x):
+        from torch.utils.checkpoint import checkpoint
+
+        return checkpoint(self.dropped, x, use_reentrant=False)
+
+    def dropped(self, x):
+        return F.dropout(self.second(F.gelu(self.first(self.table(x)))), 0.3)
+
+
 @taken(no_dropout=True)
 class AttentionWithoutDropout(AttentionDropped):
     pass

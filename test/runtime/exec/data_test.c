@@ -178,6 +178,14 @@ static void test_inputs_that_tokens_cannot_fill(void) {
                  "differs from that of the first");
 }
 
+/* An embedder's callback, which is not asked for the counter. */
+static zb_status fill_ones(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes) {
+  (void)context, (void)step, (void)micro_batch;
+  CU_ASSERT_STRING_EQUAL(name, "x");
+  memset(to, 1, bytes);
+  return NULL;
+}
+
 /* The counter of random numbers, wherever it stands among the inputs. */
 static void test_counter(void) {
   enum { N = 50, T = 5, B = 2 };
@@ -199,6 +207,15 @@ static void test_counter(void) {
   tiny_expect(zb_data_read(data, 0, INT64_C(1) << 40, 0, words), ZB_RUNTIME, "random numbers are drawn for 2^40 steps");
   zb_kernel_fault fault = {true, 200, 0, 99};
   tiny_expect(zb_data_blame(data, 1, 2, &fault, ZB_ERROR(INVALID, "wrong")), ZB_INVALID, "error: wrong");
+  zb_data_destroy(data);
+  zb_plan_destroy(plan);
+
+  plan = plan_with(2, (zb_plan_input[]){INPUT("x", ZB_I64, B, T), counter});
+  params = (zb_data_params){.plan = plan, .input = fill_ones, .random_seed = 5};
+  TINY_OK(zb_data_create(&params, &data));
+  TINY_OK(zb_data_read(data, 0, 3, 1, x));
+  TINY_OK(zb_data_read(data, 1, 3, 1, words));
+  CU_ASSERT(x[0] == INT64_C(0x0101010101010101) && words[0] == 5 && words[1] == 3 && words[2] == 1);
   zb_data_destroy(data);
   zb_plan_destroy(plan);
 
