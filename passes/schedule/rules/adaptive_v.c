@@ -237,9 +237,7 @@ static zb_status emit_blocks(const zb_problem *problem, const int64_t *limits, i
   return status;
 }
 
-static zb_status emit_within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps,
-                             int64_t *slack_bytes, zb_order *out) {
-  if (slack_bytes) *slack_bytes = 0;
+static zb_status emit_within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
   return emit_blocks(problem, limits, BLOCKS, less_than_ps, out);
 }
 
@@ -247,7 +245,7 @@ static zb_status emit(const zb_problem *problem, const int64_t *options, zb_orde
   int64_t *limits = zb_alloc((size_t)problem->ranks * sizeof *limits);
   if (!limits) return ZB_OUT_OF_MEMORY();
   zb_order_deinit(out);
-  zb_status status = zb_level_limits(problem, 0, false, limits);
+  zb_status status = zb_level_limits(problem, 0, limits);
   if (!status) status = emit_blocks(problem, limits, options[0], INT64_MAX, out);
   zb_free(limits);
   return status;
