@@ -29,10 +29,11 @@ ERRNOS = (errno.ENOSPC, errno.EIO, errno.EDQUOT)
 
 class Case:
     """A command in a folder of its own. outputs: what it writes there; shared: what it reads. before: what it writes is
-    there already, of another run, so that it is replaced."""
+    there already, of another run, so that it is replaced. grows: what is written as it goes, with times in it."""
 
-    def __init__(self, name, words, outputs=(), before=None, reads=False):
+    def __init__(self, name, words, outputs=(), before=None, reads=False, grows=()):
         self.name, self.words, self.outputs, self.before, self.reads = name, words, outputs, before, reads
+        self.grows = grows
 
 
 def contents(path):
@@ -92,7 +93,7 @@ def written(case, place):
 def strangers(case, place, killed=False):
     """What is there beside the outputs. A killed run leaves the temporary file of a single output, under the
     number of its process, for good."""
-    return [name for name in sorted(set(os.listdir(place)) - set(case.outputs))
+    return [name for name in sorted(set(os.listdir(place)) - set(case.outputs) - set(case.grows))
             if not (killed and re.search(r"\.(json|csv)\.tmp\.\d+$", name))]
 
 
@@ -246,11 +247,15 @@ def make_cases(suite, folder):
               ["saved"], before=half), []),
         (Case("zb-run --resume", [*train, "--steps", 1, "--resume", os.path.join(half, "saved"), "--save", "{}/saved"],
               ["saved"]), []),
+        (Case("zb-run with logs", [*train, "--steps", 2, "--save", "{}/saved", "--save-every", 1, "--explain",
+                                   "--log", "{}/log.jsonl", "--tensorboard", "{}/board"],
+              ["saved"], grows=["log.jsonl", "board"]), started),
         (Case("zb-run --print-plan", ["zb-run", plan, "--print-plan"]), []),
         (Case("zb-sched of a problem",
               [*scheduled, "--problem", problem, "--write-problem", "{}/problem.json", "--csv", "{}/order.csv"],
               ["problem.json", "order.csv"]), []),
         (Case("zb-sched of an order", ["zb-sched", "--problem", problem, "--order", order]), []),
+        (Case("zb-sched --explain", [*scheduled, "--problem", problem, "--explain"]), []),
         (Case("zb-sched with costs", [*scheduled, "--costs", costs]), []),
     ]
 
