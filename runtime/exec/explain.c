@@ -143,6 +143,7 @@ static zb_status pace_rank(pacer *p, int r) {
   ZB_TRY(zb_arena_status(&p->arena));
   for (int i = rank->load_count; i <= rank->job_count; ++i) {
     const int64_t waited = wait_of(p, r, i, before), start = records[i].start_ps;
+    if (i == rank->job_count) after_thing = thing_of(AFTER, r, -2); /* to the end of the rank: once, as its begin */
     ZB_TRY(put(p, after_thing, 0, at_least_0(start - waited - before), after));
     if (i == rank->job_count) break;
     const zb_plan_job *job = &rank->jobs[i];
