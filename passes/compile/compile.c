@@ -81,6 +81,7 @@ static const char *join_groups(zb_arena *arena, const zb_compile_params *p) {
   for (int i = 0; i < p->group_count; ++i)
     zb_text_add(&text, "%s%s", i ? ";" : "", p->groups[i]);
   const char *joined = text.failed ? NULL : zb_arena_strdup(arena, text.data ? text.data : "");
+  arena->failed |= text.failed;
   zb_text_deinit(&text);
   return joined;
 }

@@ -88,20 +88,11 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
     const char *option;
     bool given;
   } options[] = {
-      {"ranks", p->ranks != 0},
-      {"chunks", p->chunks != 0},
-      {"micro-batches", p->micro_batches != 0},
-      {"schedule", p->schedule != NULL},
-      {"placement", p->placement != NULL},
-      {"metric", p->metric != NULL},
-      {"split", p->split != NULL},
-      {"optimizer", p->optimizer != NULL},
-      {"group", p->group_count > 0},
-      {"cuts", p->cuts != NULL},
-      {"costs", p->costs != NULL},
-      {"memory-limit", p->memory_limit != 0},
-      {"no-raise", p->no_raise},
-      {"precision", p->precision != NULL},
+      {"ranks", p->ranks != 0},          {"chunks", p->chunks != 0},          {"micro-batches", p->micro_batches != 0},
+      {"schedule", p->schedule != NULL}, {"placement", p->placement != NULL}, {"metric", p->metric != NULL},
+      {"split", p->split != NULL},       {"optimizer", p->optimizer != NULL}, {"group", p->group_count > 0},
+      {"cuts", p->cuts != NULL},         {"costs", p->costs != NULL},         {"memory-limit", p->memory_limit != 0},
+      {"no-raise", p->no_raise},         {"precision", p->precision != NULL},
   };
   for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
     if (options[i].given)

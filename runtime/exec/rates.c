@@ -238,7 +238,7 @@ static zb_status replace(zb_rates *rates, const char *option, const char *now, c
   if (strcmp(now, saved) != 0)
     zb_text_add(&rates->changes, "%s%s %s replaces '%s' of the checkpoint", rates->changes.length ? "\n" : "", option,
                 now, saved);
-  return NULL;
+  return rates->changes.failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
 /* One line of a checkpoint, for what the parameters do not say. */

@@ -4,7 +4,6 @@
 #include "runtime/exec/session_group.h"
 #include "runtime/exec/values.h"
 
-#include "runtime/base/digest.h"
 #include "runtime/base/text.h"
 
 #include <inttypes.h>
@@ -381,7 +380,7 @@ void zb_session_tell_failure(const zb_session_params *params, zb_status failure)
   if (session.group) session.group_def->close(session.group, !session.apart);
 }
 
-static zb_status read_plan(const char *directory, int first, int count, zb_plan **out) {
+zb_status zb_session_read_plan(const char *directory, int first, int count, zb_plan **out) {
   char *path = zb_folder_file(directory, "plan.zb");
   if (!path) return ZB_OUT_OF_MEMORY();
   zb_status status = zb_plan_read_some(path, first, count, out);
@@ -395,16 +394,6 @@ static void describe_store(zb_facts *facts, const char *name, const zb_store *st
   if (store)
     snprintf(text, sizeof text, "%d tensors, digest %016" PRIx64, zb_store_count(store), zb_sample_store(store));
   zb_facts_add(facts, name, text, hint);
-}
-
-static void describe_rates(zb_session *session) {
-  const char *table = session->rates.table ? session->rates.table : "";
-  zb_text text = {0};
-  zb_rates_save(&session->rates, &text);
-  if (*table) zb_text_add(&text, " %016" PRIx64, zb_fnv1a(ZB_FNV_START, table, strlen(table)));
-  zb_facts_add(&session->contents, "the rates (--lr, --weight-decay, --group, --lr-schedule)", text.data,
-               "start all processes with the same options, and the same table");
-  zb_text_deinit(&text);
 }
 
 /* What the options led to here, for the other processes: their paths may be spelled otherwise. */
@@ -426,7 +415,7 @@ static void describe_contents(zb_session *session, const zb_session_sources *sou
              checkpoint->data_position, zb_sample_store(checkpoint->weights) ^ zb_sample_store(checkpoint->optimizer));
   zb_facts_add(&session->contents, "the checkpoint (--resume)", checkpoint ? text : NULL, same_folder);
   describe_store(&session->contents, "the weights (--weights)", chosen, same_folder);
-  describe_rates(session);
+  zb_session_describe_rates(session);
 }
 
 /* Weights from elsewhere, under the names of the model. */
@@ -448,7 +437,7 @@ static zb_status choose_weights(const zb_session *session, const zb_session_para
                                 const zb_session_sources *sources, chosen_weights *out) {
   zb_plan *whole = NULL;
   if (params->no_kernels) return ZB_ERROR(USAGE, "a run without kernels takes no weights");
-  if (sources->folder && session->processes > 1) ZB_TRY(read_plan(sources->folder, 0, -1, &whole));
+  if (sources->folder && session->processes > 1) ZB_TRY(zb_session_read_plan(sources->folder, 0, -1, &whole));
   zb_status status = zb_wanted_init(whole ? whole : session->plan, &out->wanted);
   zb_plan_destroy(whole);
   ZB_TRY(status);
@@ -457,65 +446,6 @@ static zb_status choose_weights(const zb_session *session, const zb_session_para
                           &out->weights));
   return NULL;
 }
-
-/* ---- Learning rates ---- */
-
-/* The rate in the line of the plan's optimizer, "adamw:lr=1e-3,..."; NaN: the line has none. */
-static double rate_of_plan(const zb_plan *plan) {
-  static const char key[] = "lr=";
-  const char *line = plan->optimizer ? plan->optimizer : "", *at = strstr(line, key);
-  while (at && at > line && at[-1] != ':' && at[-1] != ',')
-    at = strstr(at + 1, key);
-  return at ? strtod(at + sizeof key - 1, NULL) : (double)NAN;
-}
-
-/* A group is looked for among the parameters of all ranks. */
-static zb_status check_groups(const zb_session *session, const zb_session_sources *sources) {
-  zb_plan *whole = NULL;
-  if (session->rates.group_count == 0) return NULL;
-  if (sources->folder && session->processes > 1) ZB_TRY(read_plan(sources->folder, 0, -1, &whole));
-  zb_status status = zb_rates_check_groups(&session->rates, whole ? whole : session->plan);
-  zb_plan_destroy(whole);
-  return status;
-}
-
-/* What each setting of the ranks of this process is, but for the factor of a step. */
-static zb_status open_rates(zb_session *session, const zb_session_params *params, const zb_session_sources *sources,
-                            const zb_checkpoint *resumed) {
-  zb_text text = {0};
-  zb_rates *rates = &session->rates;
-  ZB_TRY(zb_rates_open(params, resumed ? resumed->rates : NULL, resumed ? resumed->rate_table : NULL, rates));
-  ZB_TRY(check_groups(session, sources));
-  session->lr = isnan(rates->numbers[ZB_UPDATE_RATE]) ? rate_of_plan(session->plan) : rates->numbers[ZB_UPDATE_RATE];
-  zb_rates_describe(rates, &text);
-  session->rates_text = text.failed ? NULL : zb_arena_strdup(&session->memory, text.data ? text.data : "");
-  zb_text_deinit(&text);
-  ZB_TAKE(&session->memory, session->bases, session->rank_count + 1);
-  ZB_TRY(zb_arena_status(&session->memory));
-  for (int i = 0; i < session->rank_count; ++i) {
-    const zb_plan_rank *rank = &session->plan->ranks[session->first_rank + i];
-    if (!ZB_TAKE(&session->memory, session->bases[i], rank->setting_count + 1)) return ZB_OUT_OF_MEMORY();
-    for (int k = 0; k < rank->setting_count; ++k)
-      if (rank->settings[k].kind == ZB_SETTING_UPDATE) zb_rates_base(rates, &rank->settings[k], session->bases[i][k]);
-  }
-  return session->rates_text ? NULL : ZB_OUT_OF_MEMORY();
-}
-
-/* For the step that comes. */
-static void set_rates(zb_session *session) {
-  const double factor = zb_rates_factor(&session->rates, session->steps);
-  for (int i = 0; i < session->executor_count; ++i) {
-    const zb_plan_rank *rank = session->executors[i].program;
-    for (int k = 0; k < rank->setting_count; ++k) {
-      double *numbers = zb_executor_setting(&session->executors[i], k);
-      if (rank->settings[k].kind != ZB_SETTING_UPDATE) continue;
-      numbers[ZB_UPDATE_RATE] = session->bases[i][k][ZB_UPDATE_RATE] * factor;
-      numbers[ZB_UPDATE_DECAY] = session->bases[i][k][ZB_UPDATE_DECAY];
-    }
-  }
-}
-
-/* ---- Opening ---- */
 
 /* Arenas are pages that are taken when they are used: that they do not fit would show in the middle of the first step.
  */
@@ -567,7 +497,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     ZB_TRY_GOTO(zb_checkpoint_open(params->resume, session->plan, &checkpoint));
     session->steps = checkpoint.step;
   }
-  ZB_TRY_GOTO(open_rates(session, params, sources, resumed));
+  ZB_TRY_GOTO(zb_session_open_rates(session, params, sources, resumed));
   if (params->weights) ZB_TRY_GOTO(choose_weights(session, params, sources, &chosen));
   ZB_TRY_GOTO(zb_values_find(session, sources, resumed, chosen.weights, &values));
   const bool whole = session->processes == 1;
@@ -633,16 +563,16 @@ static zb_status prove_plan(const zb_plan *plan, const char *directory) {
 /* Process 0 reads and verifies the whole plan, for all; what stays is the part of the ranks that run here. */
 static zb_status open_plan(zb_session *session, const char *directory) {
   if (session->process == 0) {
-    ZB_TRY(read_plan(directory, 0, -1, &session->plan));
+    ZB_TRY(zb_session_read_plan(directory, 0, -1, &session->plan));
     ZB_TRY(prove_plan(session->plan, directory));
     ZB_TRY(zb_session_note_arenas(session, session->plan));
     if (session->processes == 1) return NULL;
   } else {
-    ZB_TRY(read_plan(directory, 0, 0, &session->plan));
+    ZB_TRY(zb_session_read_plan(directory, 0, 0, &session->plan));
   }
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
   zb_plan *part = NULL;
-  ZB_TRY(read_plan(directory, session->first_rank, session->rank_count, &part));
+  ZB_TRY(zb_session_read_plan(directory, session->first_rank, session->rank_count, &part));
   if (session->params.explain && session->process == 0)
     session->whole = session->plan;
   else
@@ -781,7 +711,7 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
     return ZB_ERROR(USAGE, "the session has the data of evaluations alone, so it makes no steps");
   int64_t took_ps = 0;
   if (session->measure) zb_measure_begin_step(session->measure);
-  set_rates(session);
+  zb_session_set_rates(session);
   zb_status status = run_list(session, zb_executor_begin_step, session->steps, &took_ps);
   if (!status && session->measure) status = zb_measure_end_step(session->measure, took_ps);
   if (status) {
@@ -883,7 +813,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
 zb_status zb_plan_print_file(const char *directory, void (*write)(void *context, const char *text, size_t bytes),
                              void *context) {
   zb_plan *plan = NULL;
-  ZB_TRY(read_plan(directory, 0, -1, &plan));
+  ZB_TRY(zb_session_read_plan(directory, 0, -1, &plan));
   zb_status status = prove_plan(plan, directory);
   if (!status) zb_plan_print(plan, write, context);
   zb_plan_destroy(plan);

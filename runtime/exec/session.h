@@ -102,4 +102,18 @@ int64_t zb_session_shift_of(const zb_session *session, int rank);
 zb_status zb_session_create_from(const zb_session_params *params, const zb_session_sources *sources,
                                  zb_session **out) ZB_MUST_USE;
 
+/* The plan in a folder, of those ranks alone; count -1: all. */
+zb_status zb_session_read_plan(const char *directory, int first, int count, zb_plan **out) ZB_MUST_USE;
+
+/* ---- session_rates.c ---- */
+
+/* What the settings of the ranks of this process are, but for the factor of a step. resumed: NULL, or the checkpoint.
+ */
+zb_status zb_session_open_rates(zb_session *session, const zb_session_params *params, const zb_session_sources *sources,
+                                const zb_checkpoint *resumed) ZB_MUST_USE;
+/* For the step that comes. */
+void zb_session_set_rates(zb_session *session);
+/* Adds the rates to what the processes compare. */
+void zb_session_describe_rates(zb_session *session);
+
 #endif

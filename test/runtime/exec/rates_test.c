@@ -295,6 +295,29 @@ static void test_damaged(void) {
   }
 }
 
+/* Each allocation refused in turn: MEMORY, and nothing is left. */
+static void test_without_memory(void) {
+  static const char *const groups[] = {"*:lr=1"};
+  static const char saved[] = "lr=1e-3\ngroup=a:lr=2\nschedule=table:gone.csv", table[] = "0,1\n1,2\n";
+  const zb_session_params given = {.weight_decay = "0.1", .groups = groups, .group_count = 1};
+  zb_status status = NULL;
+  uint64_t n = 0;
+  do {
+    zb_rates rates;
+    zb_text text = {0};
+    zb_status_free(status);
+    zb_allocation_fail_at(++n);
+    status = zb_rates_open(&given, saved, table, &rates);
+    if (!status) zb_rates_save(&rates, &text);
+    zb_allocation_fail_at(0);
+    CU_ASSERT(!status || zb_status_code(status) == ZB_MEMORY);
+    if (!status) status = text.failed || rates.changes.failed ? ZB_OUT_OF_MEMORY() : NULL;
+    zb_text_deinit(&text);
+    zb_rates_close(&rates);
+  } while (status && n < 100);
+  CU_ASSERT(n > 5 && n < 100);
+}
+
 int main(void) {
   CU_TestInfo tests[] = {{"as PyTorch", test_pytorch},
                          {"behind the end", test_behind_the_end},
@@ -306,6 +329,7 @@ int main(void) {
                          {"saved", test_saved},
                          {"a saved table", test_saved_table},
                          {"damaged", test_damaged},
+                         {"without memory", test_without_memory},
                          CU_TEST_INFO_NULL};
   return tiny_run("rates", tests);
 }
