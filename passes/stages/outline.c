@@ -329,13 +329,13 @@ static int evaluated_operands(const zb_node *node) {
 /* The op that stands for a random one: its results are the first ones of `node`. */
 static bool build_in_evaluation(outline *o, int sub, const zb_node *node, const zb_op_def *def) {
   enum { MOST = 16 };
-  const int operand_count = evaluated_operands(node), result_count = zb_op_names_arity(def->results).named;
+  const int operand_count = evaluated_operands(node), result_count = def ? zb_op_names_arity(def->results).named : 0;
   char name[64];
   MlirValue operands[MOST];
   MlirType types[MOST];
   MlirNamedAttribute attributes[MOST];
   int attribute_count = 0;
-  ZB_ASSERT(operand_count <= MOST && result_count <= node->result_count && result_count <= MOST);
+  ZB_ASSERT(def && operand_count <= MOST && result_count <= node->result_count && result_count <= MOST);
   for (int i = 0; i < operand_count; ++i)
     if (!lookup(o, sub, zb_operand(&o->graph, node, i), &operands[i])) return false;
   for (int r = 0; r < result_count; ++r)

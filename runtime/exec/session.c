@@ -146,28 +146,6 @@ static zb_status choose_random_seed(zb_session *session, const zb_session_params
   return NULL;
 }
 
-/* The data of evaluations, and how many batches of it: what is missing is told before anything trains. */
-static zb_status make_evaluation(zb_session *session, const zb_session_params *params) {
-  const zb_data_params data = {.plan = session->plan, .source = params->evaluation, .option = "--eval"};
-  if (!session->plan->evaluates)
-    return zb_status_hint(ZB_ERROR(INVALID, "the plan has no evaluation: it was made of a program without a loss"),
-                          "leave --eval out");
-  ZB_TRY(zb_data_create(&data, &session->evaluation));
-  const int64_t rows = zb_data_rows(session->evaluation),
-                needed = zb_data_rows_at_once(session->evaluation) * session->plan->micro_batches;
-  const int64_t whole = needed > 0 ? rows / needed : 1;
-  session->batches = params->evaluation_batches > 0 ? params->evaluation_batches : whole;
-  if (whole == 0)
-    return zb_status_hint(ZB_ERROR(INVALID, "--eval: a batch needs %lld rows, and '%s' has %lld", (long long)needed,
-                                   params->evaluation, (long long)rows),
-                          "give a longer file, or compile with fewer --micro-batches");
-  if (session->batches > whole)
-    return zb_status_hint(ZB_ERROR(INVALID, "--eval-steps: '%s' has %lld rows, which are no %lld batches of %lld",
-                                   params->evaluation, (long long)rows, (long long)session->batches, (long long)needed),
-                          "they are %lld; without --eval-steps all of them are evaluated", (long long)whole);
-  return NULL;
-}
-
 static zb_status make_data(zb_session *session, const zb_session_params *params, const zb_checkpoint *checkpoint) {
   if (params->no_kernels) return NULL;
   zb_data_params data = {
@@ -179,7 +157,7 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
       .first_row = checkpoint ? checkpoint->data_position : 0,
       .random_seed = (uint64_t)session->random_seed,
   };
-  if (params->evaluation) ZB_TRY(make_evaluation(session, params));
+  if (params->evaluation) ZB_TRY(zb_session_open_evaluation(session, params));
   if (params->evaluation && !params->data && !params->input) return NULL; /* no steps */
   return zb_data_create(&data, &session->data);
 }
@@ -633,40 +611,6 @@ void zb_session_destroy(zb_session *session) {
 
 /* ---- Steps ---- */
 
-/* A step, or an evaluation of a batch, whose number is given; losses and times of all ranks are then known in every
- * process, and that no process is in it any more. */
-static zb_status run_list(zb_session *session, void (*begin_list)(zb_executor *executor, int64_t number),
-                          int64_t number, int64_t *out_ps) {
-  ZB_TRY(session->transport_def->reset(session->transport));
-  session->step_start_ps = session->device->virtual_clock ? 0 : zb_monotonic_ps();
-  for (int i = 0; i < session->executor_count; ++i)
-    begin_list(&session->executors[i], number);
-  ZB_TRY(session->driver_def->run(session->driver, out_ps));
-  return zb_session_share_step(session, out_ps);
-}
-
-/* Whether the session can go on: with "step" 7, or "the evaluation after step" 6. */
-static zb_status check_alive(zb_session *session, const char *next, int64_t number) {
-  if (session->failed)
-    return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"),
-                          "make a new one, with a checkpoint to resume from if there is one");
-  if (!atomic_load(&session->interrupted)) return NULL;
-  zb_session_abort(session, "interrupted");
-  return ZB_ERROR(INTERRUPTED, "interrupted before %s %lld", next, (long long)number);
-}
-
-static double mean_loss(const zb_session *session) {
-  double sum = 0;
-  for (int i = 0; i < session->plan->micro_batches; ++i)
-    sum += session->micro_losses[i];
-  return sum / session->plan->micro_batches;
-}
-
-static double tokens_of_batch(const zb_plan *plan) {
-  const zb_plan_input *input = zb_data_first_input(plan);
-  return input ? (double)zb_shape_elements(&input->shape) * plan->micro_batches : 0;
-}
-
 static void fill_result(const zb_session *session, int64_t took_ps, zb_step_result *out) {
   const zb_plan *plan = session->plan;
   double idle = 0;
@@ -686,12 +630,12 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
   }
   *out = (zb_step_result){
       .step = session->steps,
-      .loss = session->params.no_kernels ? (double)NAN : mean_loss(session),
+      .loss = session->params.no_kernels ? (double)NAN : zb_session_mean_loss(session),
       .seconds = (double)took_ps / 1e12,
       .idle_share = !timed      ? (double)NAN
                     : ranks > 0 ? idle / ranks
                                 : 0,
-      .tokens = tokens_of_batch(plan),
+      .tokens = zb_session_batch_tokens(plan),
       .micro_losses = session->micro_losses,
       .micro_batches = plan->micro_batches,
       .idle_shares = session->idle,
@@ -706,13 +650,13 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
 
 zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   memset(out, 0, sizeof *out);
-  ZB_TRY(check_alive(session, "step", session->steps + 1));
+  ZB_TRY(zb_session_check_alive(session, "step", session->steps + 1));
   if (!session->data && !session->params.no_kernels)
     return ZB_ERROR(USAGE, "the session has the data of evaluations alone, so it makes no steps");
   int64_t took_ps = 0;
   if (session->measure) zb_measure_begin_step(session->measure);
   zb_session_set_rates(session);
-  zb_status status = run_list(session, zb_executor_begin_step, session->steps, &took_ps);
+  zb_status status = zb_session_run_list(session, zb_executor_begin_step, session->steps, &took_ps);
   if (!status && session->measure) status = zb_measure_end_step(session->measure, took_ps);
   if (status) {
     session->failed = true;
@@ -726,42 +670,6 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   session->ran_ps += took_ps;
   for (int i = 0; i < session->plan->rank_count; ++i)
     session->waiting_ps += session->times[i].waiting_ps;
-  return NULL;
-}
-
-static void swap_times(zb_session *session, int64_t *start_ps) {
-  zb_rank_time *times = session->times;
-  const int64_t start = session->step_start_ps;
-  session->times = session->other_times;
-  session->other_times = times;
-  session->step_start_ps = *start_ps;
-  *start_ps = start;
-}
-
-zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
-  *out = (zb_evaluation_result){.step = session->steps, .loss = (double)NAN};
-  if (!session->evaluation)
-    return zb_status_hint(ZB_ERROR(USAGE, "the session has no data to evaluate"),
-                          "set evaluation in its parameters (--eval)");
-  ZB_TRY(check_alive(session, "the evaluation after step", session->steps));
-  double sum = 0;
-  int64_t start_ps = 0;
-  swap_times(session, &start_ps); /* timelines are of the last step */
-  for (int64_t batch = 0; batch < session->batches && !out->stopping; ++batch) {
-    int64_t took_ps = 0;
-    zb_status status = run_list(session, zb_executor_begin_evaluation, batch, &took_ps);
-    if (status) {
-      session->failed = true;
-      return zb_status_note(status, "evaluation after step %lld, batch %lld", (long long)session->steps,
-                            (long long)batch + 1);
-    }
-    sum += mean_loss(session);
-    out->seconds += (double)took_ps / 1e12;
-    out->tokens += tokens_of_batch(session->plan);
-    out->loss = sum / (double)++out->batches;
-    out->stopping = session->ends;
-  }
-  swap_times(session, &start_ps);
   return NULL;
 }
 

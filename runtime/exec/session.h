@@ -116,4 +116,18 @@ void zb_session_set_rates(zb_session *session);
 /* Adds the rates to what the processes compare. */
 void zb_session_describe_rates(zb_session *session);
 
+/* ---- session_evaluate.c, for steps and evaluations ---- */
+
+/* A step, or an evaluation of a batch, whose number is given; losses and times of all ranks are then known in every
+ * process, and that no process is in it any more. */
+zb_status zb_session_run_list(zb_session *session, void (*begin_list)(zb_executor *executor, int64_t number),
+                              int64_t number, int64_t *out_ps) ZB_MUST_USE;
+/* Whether the session can go on: with "step" 7, or "the evaluation after step" 6. */
+zb_status zb_session_check_alive(zb_session *session, const char *next, int64_t number) ZB_MUST_USE;
+/* Of the last list that ran. */
+double zb_session_mean_loss(const zb_session *session);
+double zb_session_batch_tokens(const zb_plan *plan);
+/* The data of evaluations, and how many batches of it: what is missing is told before anything trains. */
+zb_status zb_session_open_evaluation(zb_session *session, const zb_session_params *params) ZB_MUST_USE;
+
 #endif

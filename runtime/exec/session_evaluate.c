@@ -1,0 +1,97 @@
+/* Evaluations of a session, and what they have in common with its steps. Tests: test/runtime/exec/evaluation_test.c,
+ * test/e2e/evaluation.py. */
+#include "runtime/exec/session_group.h"
+
+#include <math.h>
+
+/* ---- Of steps, too ---- */
+
+zb_status zb_session_run_list(zb_session *session, void (*begin_list)(zb_executor *executor, int64_t number),
+                              int64_t number, int64_t *out_ps) {
+  ZB_TRY(session->transport_def->reset(session->transport));
+  session->step_start_ps = session->device->virtual_clock ? 0 : zb_monotonic_ps();
+  for (int i = 0; i < session->executor_count; ++i)
+    begin_list(&session->executors[i], number);
+  ZB_TRY(session->driver_def->run(session->driver, out_ps));
+  return zb_session_share_step(session, out_ps);
+}
+
+zb_status zb_session_check_alive(zb_session *session, const char *next, int64_t number) {
+  if (session->failed)
+    return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"),
+                          "make a new one, with a checkpoint to resume from if there is one");
+  if (!atomic_load(&session->interrupted)) return NULL;
+  zb_session_abort(session, "interrupted");
+  return ZB_ERROR(INTERRUPTED, "interrupted before %s %lld", next, (long long)number);
+}
+
+double zb_session_mean_loss(const zb_session *session) {
+  double sum = 0;
+  for (int i = 0; i < session->plan->micro_batches; ++i)
+    sum += session->micro_losses[i];
+  return sum / session->plan->micro_batches;
+}
+
+double zb_session_batch_tokens(const zb_plan *plan) {
+  const zb_plan_input *input = zb_data_first_input(plan);
+  return input ? (double)zb_shape_elements(&input->shape) * plan->micro_batches : 0;
+}
+
+/* ---- Evaluations ---- */
+
+zb_status zb_session_open_evaluation(zb_session *session, const zb_session_params *params) {
+  const zb_data_params data = {.plan = session->plan, .source = params->evaluation, .option = "--eval"};
+  if (!session->plan->evaluates)
+    return zb_status_hint(ZB_ERROR(INVALID, "the plan has no evaluation: it was made of a program without a loss"),
+                          "leave --eval out");
+  ZB_TRY(zb_data_create(&data, &session->evaluation));
+  const int64_t rows = zb_data_rows(session->evaluation),
+                needed = zb_data_rows_at_once(session->evaluation) * session->plan->micro_batches;
+  const int64_t whole = needed > 0 ? rows / needed : 1;
+  session->batches = params->evaluation_batches > 0 ? params->evaluation_batches : whole;
+  if (whole == 0)
+    return zb_status_hint(ZB_ERROR(INVALID, "--eval: a batch needs %lld rows, and '%s' has %lld", (long long)needed,
+                                   params->evaluation, (long long)rows),
+                          "give a longer file, or compile with fewer --micro-batches");
+  if (session->batches > whole)
+    return zb_status_hint(ZB_ERROR(INVALID, "--eval-steps: '%s' has %lld rows, which are no %lld batches of %lld",
+                                   params->evaluation, (long long)rows, (long long)session->batches, (long long)needed),
+                          "they are %lld; without --eval-steps all of them are evaluated", (long long)whole);
+  return NULL;
+}
+
+static void swap_times(zb_session *session, int64_t *start_ps) {
+  zb_rank_time *times = session->times;
+  const int64_t start = session->step_start_ps;
+  session->times = session->other_times;
+  session->other_times = times;
+  session->step_start_ps = *start_ps;
+  *start_ps = start;
+}
+
+zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
+  *out = (zb_evaluation_result){.step = session->steps, .loss = (double)NAN};
+  if (!session->evaluation)
+    return zb_status_hint(ZB_ERROR(USAGE, "the session has no data to evaluate"),
+                          "set evaluation in its parameters (--eval)");
+  ZB_TRY(zb_session_check_alive(session, "the evaluation after step", session->steps));
+  double sum = 0;
+  int64_t start_ps = 0;
+  swap_times(session, &start_ps); /* timelines are of the last step */
+  for (int64_t batch = 0; batch < session->batches && !out->stopping; ++batch) {
+    int64_t took_ps = 0;
+    zb_status status = zb_session_run_list(session, zb_executor_begin_evaluation, batch, &took_ps);
+    if (status) {
+      session->failed = true;
+      return zb_status_note(status, "evaluation after step %lld, batch %lld", (long long)session->steps,
+                            (long long)batch + 1);
+    }
+    sum += zb_session_mean_loss(session);
+    out->seconds += (double)took_ps / 1e12;
+    out->tokens += zb_session_batch_tokens(session->plan);
+    out->loss = sum / (double)++out->batches;
+    out->stopping = session->ends;
+  }
+  swap_times(session, &start_ps);
+  return NULL;
+}
