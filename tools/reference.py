@@ -14,7 +14,6 @@ be compared one by one; and "seeds" has the losses of 24 runs that draw by PyTor
 With --precision bf16 the runs are fp32 and torch.autocast in bf16 around the forward pass (parameters, gradients and
 optimizer in fp32), instead of fp32 and fp64.
 
-
 Batches:    row r of micro-batch i of step k starts at byte ((k*M + i)*B + r)*T mod (N - T - 1) of the text; x =
             bytes [start, start+T), y = bytes [start+1, start+T+1).
 Gradient:   mean over the M micro-batches of the gradient of each micro-batch's mean loss.
