@@ -29,11 +29,11 @@ typedef struct attribute_def {
 } attribute_def;
 
 enum {
-  UNIT = KIND_UNIT << 8,
-  STRING = KIND_STRING << 8,
-  STRINGS = KIND_STRINGS << 8,
-  INTEGER = KIND_INTEGER << 8,
-  REALS = KIND_REALS << 8,
+  UNIT = KIND_UNIT << 12,
+  STRING = KIND_STRING << 12,
+  STRINGS = KIND_STRINGS << 12,
+  INTEGER = KIND_INTEGER << 12,
+  REALS = KIND_REALS << 12,
   MODULE = ZB_PLACE_MODULE,
   RANK = ZB_PLACE_RANK,
   FUNCTION = ZB_PLACE_FUNCTION,
@@ -41,8 +41,8 @@ enum {
   ARGUMENT = ZB_PLACE_ARGUMENT,
   RESULT = ZB_PLACE_RESULT
 };
-#define INTEGERS(columns) (KIND_INTEGERS << 8 | (columns))
-#define ENTRIES(names, more) ((more) << 16 | KIND_ENTRIES << 8 | (names))
+#define INTEGERS(columns) (KIND_INTEGERS << 12 | (columns))
+#define ENTRIES(names, more) ((more) << 16 | KIND_ENTRIES << 12 | (names))
 
 /* Keys of entries. */
 enum {
@@ -54,10 +54,11 @@ enum {
   CONSTANT = 32,
   LOAD = 64,
   SETTING = 128,
-  OFFSET = 256,
-  TYPE = 512,
-  DEFAULTS = 1024,
-  OWN = 2048
+  NORM = 256,
+  OFFSET = 512,
+  TYPE = 1024,
+  DEFAULTS = 2048,
+  OWN = 4096
 };
 
 #define ZB_ATTRIBUTE(ID, name, ...) const char ZB_ATTR_##ID[] = "zb." #name;
@@ -70,10 +71,10 @@ static const attribute_def attributes[] = {
 };
 enum { ATTRIBUTE_COUNT = sizeof attributes / sizeof attributes[0] };
 
-static value_kind kind_of(const attribute_def *def) { return (value_kind)(def->kind >> 8 & 255); }
+static value_kind kind_of(const attribute_def *def) { return (value_kind)(def->kind >> 12 & 15); }
 
 /* Numbers of a row; of entries: the keys of which each has one. */
-static int columns_of(const attribute_def *def) { return def->kind & 255; }
+static int columns_of(const attribute_def *def) { return def->kind & 4095; }
 
 /* What entries have besides. */
 static int more_of(const attribute_def *def) { return def->kind >> 16 | OFFSET | TYPE; }
@@ -81,10 +82,13 @@ static int more_of(const attribute_def *def) { return def->kind >> 16 | OFFSET |
 static const struct {
   const char *name;
   value_kind kind;
-} entry_keys[] = {{ZB_ATTR_PARAM, KIND_STRING}, {ZB_ATTR_FROZEN, KIND_STRING},  {ZB_ATTR_STATE, KIND_STRING},
-                  {ZB_ATTR_SUM, KIND_STRING},   {ZB_ATTR_USE, KIND_INTEGER},    {ZB_ATTR_CONSTANT, KIND_STRING},
-                  {ZB_ATTR_LOAD, KIND_INTEGER}, {ZB_ATTR_SETTING, KIND_STRING}, {"offset", KIND_INTEGER},
-                  {"type", KIND_TYPE},          {ZB_ATTR_DEFAULTS, KIND_REALS}, {ZB_ATTR_OWN, KIND_INTEGER}};
+} entry_keys[] = {{ZB_ATTR_PARAM, KIND_STRING}, {ZB_ATTR_FROZEN, KIND_STRING},
+                  {ZB_ATTR_STATE, KIND_STRING}, {ZB_ATTR_SUM, KIND_STRING},
+                  {ZB_ATTR_USE, KIND_INTEGER},  {ZB_ATTR_CONSTANT, KIND_STRING},
+                  {ZB_ATTR_LOAD, KIND_INTEGER}, {ZB_ATTR_SETTING, KIND_STRING},
+                  {ZB_ATTR_NORM, KIND_INTEGER}, {"offset", KIND_INTEGER},
+                  {"type", KIND_TYPE},          {ZB_ATTR_DEFAULTS, KIND_REALS},
+                  {ZB_ATTR_OWN, KIND_INTEGER}};
 enum { KEY_COUNT = sizeof entry_keys / sizeof entry_keys[0] };
 
 const char *const zb_level_names[] = {

@@ -24,11 +24,11 @@
 /* The type of frames: its kinds are the rows of ir/frames.def. */
 static const char frame_type[] = "  irdl.type @frame {\n"
 #define ZB_FRAME(ID, name) "    %" name " = irdl.is \"" name "\"\n"
-#define ZB_POOL(ID, name, TABLE) ZB_FRAME(ID, name)
+#define ZB_POOL(ID, name, TABLE, REGION) ZB_FRAME(ID, name)
 #include "ir/frames.def"
                                  "    %kind = irdl.any_of(%fb" /* again among the rows: it only starts the list */
 #define ZB_FRAME(ID, name) ", %" name
-#define ZB_POOL(ID, name, TABLE) ZB_FRAME(ID, name)
+#define ZB_POOL(ID, name, TABLE, REGION) ZB_FRAME(ID, name)
 #include "ir/frames.def"
                                  ")\n"
                                  "    %bytes = irdl.base \"#builtin.integer\"\n"

@@ -15,8 +15,10 @@
   COLUMN(source)                                                                                                       \
   COLUMN(destination)                                                                                                  \
   COLUMN(source_stage) COLUMN(destination_stage) COLUMN(micro_batch) COLUMN(kind) COLUMN(bytes) COLUMN(complete_ps)
-/* values: how many accumulators the member gives; bytes: of each. */
+/* values: how many accumulators the member gives, or parts of a frame; bytes: of each accumulator. */
 #define ZB_COLUMNS_OF_MEMBERS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(values) COLUMN(bytes)
+/* Of a message that is a collective on frames. */
+#define ZB_COLUMNS_OF_PARTS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(offset) COLUMN(bytes)
 #define ZB_COLUMNS_OF_POSTS(COLUMN) COLUMN(message)
 #define ZB_COLUMNS_OF_TIMES(COLUMN) COLUMN(start_ps) COLUMN(end_ps)
 #define ZB_COLUMNS_OF_ADDRESSES(COLUMN) COLUMN(number)
@@ -34,6 +36,7 @@
 #define ZB_TABLES(TABLE)                                                                                               \
   TABLE(messages, MESSAGES)                                                                                            \
   TABLE(members, MEMBERS)                                                                                              \
+  TABLE(parts, PARTS)                                                                                                  \
   TABLE(posts, POSTS)                                                                                                  \
   TABLE(times, TIMES)                                                                                                  \
   TABLE(addresses, ADDRESSES)                                                                                          \
@@ -93,7 +96,9 @@ int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MU
   NAME(frame, FRAME)                                                                                                   \
   NAME(setting, SETTING)                                                                                               \
   REALS(defaults, DEFAULTS)                                                                                            \
-  NUMBER(value, VALUE) NUMBER(load, LOAD) NUMBER(use, USE) NUMBER(own, OWN) FLAG(step, STEP) FLAG(loss, LOSS)
+  NUMBER(value, VALUE)                                                                                                 \
+  NUMBER(load, LOAD)                                                                                                   \
+  NUMBER(use, USE) NUMBER(own, OWN) NUMBER(norm, NORM) FLAG(step, STEP) FLAG(loss, LOSS)
 
 typedef struct zb_port {
 #define ZB_NAME(column, ID) const char *column;

@@ -235,6 +235,8 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .lr_schedule = args->lr_schedule,
       .groups = args->groups.items,
       .group_count = args->groups.count,
+      .clip_norm = run_clip_norm(args),
+      .non_finite = args->non_finite,
       .steps = args->steps,
       .threads = (int)args->threads,
       .seed = (uint64_t)args->seed,

@@ -35,6 +35,10 @@ typedef struct zb_compile_params {
      counts. A run can change them (zb_session_params.groups). */
   const char *const *groups;
   int group_count;
+  /* "1.0": gradients are scaled down where the norm of all of them is greater (torch.nn.utils.clip_grad_norm_); "inf":
+   * the norm is computed, and no more; NULL: neither. zb_session_params.clip_norm changes it. clip_norm_type: "2"
+   * (NULL), the root of the sum of squares, or "inf", the greatest absolute value. */
+  const char *clip_norm, *clip_norm_type;
   const char *const *train; /* globs */
   int train_count;
   const char *const *freeze;
@@ -107,6 +111,8 @@ ZB_API zb_status zb_plan_timeline_file(const char *directory, const char *path) 
  * "adamw:lr=3e-4,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1". NULL: the optimizer that trains when none is named.
  * *out is the caller's (zb_free). USAGE with a hint for a wrong line. */
 ZB_API zb_status zb_optimizer_complete(const char *line, char **out) ZB_MUST_USE;
+/* Whether zb_compile would take these two. USAGE, named as the options of zbc, with a hint. */
+ZB_API zb_status zb_clip_norm_check(const char *clip_norm, const char *clip_norm_type) ZB_MUST_USE;
 /* The choices of `precision`, for --help; NULL past the end. */
 ZB_API const char *zb_precision_name(int index);
 ZB_API const char *zb_precision_help(int index);

@@ -43,8 +43,9 @@ typedef struct zb_setting {
 enum { ZB_RANDOM_SEED = 1 };
 
 /* Processes compare their parameters when they have met: device, launch, save, seed, random_seed, no_kernels,
- * reference, trace, explain, profile, costs, timeout_ms, and what data, evaluation, resume, weights and the folder of
- * the plan lead to (not how the paths are spelled). threads may differ: results do not depend on it. */
+ * reference, trace, explain, profile, costs, timeout_ms, clip_norm, non_finite, and what data, evaluation, resume,
+ * weights and the folder of the plan lead to (not how the paths are spelled). threads may differ: results do not depend
+ * on it. */
 typedef struct zb_session_params {
   const char *directory; /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;      /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
@@ -72,6 +73,13 @@ typedef struct zb_session_params {
   const char *lr, *weight_decay, *lr_schedule;
   const char *const *groups;
   int group_count;
+  /* Instead of the greatest norm that the plan was compiled with: a number above 0, or infinity, which clips nothing;
+   * 0: that of the plan. USAGE for another number, and for a plan without clipping (zbc --clip-norm). */
+  double clip_norm;
+  /* "stop" (NULL): a step whose loss or gradients are not finite fails. "skip": a step whose gradients are not finite
+   * changes no parameter, no optimizer state and not the optimizer's count of steps, as with PyTorch's GradScaler, and
+   * the run goes on; USAGE for a plan without clipping, which knows no norm. */
+  const char *non_finite;
   int64_t steps; /* how many steps will be made, if that is known: what is too few for `costs` is then said at once; 0:
                     not known */
   /* What random ops (dropout) draw by, from 1 to INT64_MAX; 0: as the checkpoint that is resumed says, else
@@ -124,9 +132,13 @@ typedef struct zb_step_result {
                                    time; valid as above */
   int ranks;
   double lr; /* learning rate of the step, of the parameters that have none of their own; NaN: the plan does not say */
-  double lr_factor; /* of all rates, by the schedule; 1 without one */
-  bool scheduled;   /* there is a schedule */
-  bool stopping;    /* a process of the run asked to end after this step: zb_session_stop */
+  double lr_factor;      /* of all rates, by the schedule; 1 without one */
+  bool scheduled;        /* there is a schedule */
+  bool has_norm;         /* the plan clips gradients: */
+  double norm;           /* of all gradients, before clipping, as clip_grad_norm_ returns it */
+  bool skipped;          /* it is not finite, and the step changed nothing: zb_session_params.non_finite */
+  int64_t skipped_steps; /* so far, those before a resume included */
+  bool stopping;         /* a process of the run asked to end after this step: zb_session_stop */
 } zb_step_result;
 
 /* Loads, checks, verifies; starts the ranks. On failure *out is NULL. USAGE where the processes do not agree on what
@@ -137,8 +149,8 @@ ZB_API zb_status zb_session_create(const zb_session_params *params, zb_session *
  * One process: nothing. */
 ZB_API void zb_session_tell_failure(const zb_session_params *params, zb_status failure);
 ZB_API void zb_session_destroy(zb_session *session);
-/* One step. RUNTIME when the loss is not a finite number. After a step that failed the session is over: its weights
- * belong to no step, so another step and a save are refused. */
+/* One step. RUNTIME when the loss, or the norm of the gradients, is not a finite number (but see non_finite). After a
+ * step that failed the session is over: its weights belong to no step, so another step and a save are refused. */
 ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;
 /* What an evaluation found. */
 typedef struct zb_evaluation_result {

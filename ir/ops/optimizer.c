@@ -4,11 +4,13 @@
  */
 #include "ir/ops/support.h"
 
-/* C3: the step number. C4: what the session sets, which stands behind it. */
+/* C3: the step number, alone or with a factor. C4: what the session sets. */
 static zb_result check_step(const zb_op_view *op, int operand, zb_op_error *error) {
-  const zb_shape step = zb_scalar_shape(ZB_I64), settings = {.dtype = ZB_F64, .rank = 1, .dims = {2}};
-  if (!zb_check_type(op, operand, &step, "the number of the step, from 1", "C3", error)) return ZB_FAIL;
-  return zb_check_type(op, operand + 1, &settings, "learning rate and weight decay", "C4", error);
+  const zb_shape step = zb_scalar_shape(ZB_I64), pair = {.dtype = ZB_F64, .rank = 1, .dims = {2}};
+  if (!zb_shape_equal(&op->operands[operand], &pair) &&
+      !zb_check_type(op, operand, &step, "the number of the step, from 1", "C3", error))
+    return ZB_FAIL;
+  return zb_check_type(op, operand + 1, &pair, "learning rate and weight decay", "C4", error);
 }
 
 /* ---- accumulate ---- */
@@ -84,8 +86,8 @@ static int alias_update(const zb_op_view *op, int result) {
 
 #define UPDATE_ATTRS {"gradient_scale", ZB_ATTR_FLOAT, true, 1, "factor of the gradient: 1 / micro-batches"}
 #define UPDATE_DOC(states)                                                                                             \
-  "C1: parameter has a float type. C2: gradient" states " have its type. C3: step is an i64 scalar. C4: settings, a "  \
-  "pair of f64, are learning rate and weight decay.\n"
+  "C1: parameter has a float type. C2: gradient" states " have its type. C3: step is an i64 scalar, or a pair "        \
+  "of f64 that zb.clip_scale makes of it. C4: settings, a pair of f64, are learning rate and weight decay.\n"
 #define ADAM(op, text)                                                                                                 \
   const zb_op_def zb_op_##op = {                                                                                       \
       ZB_ROW(op),                                                                                                      \

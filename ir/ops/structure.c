@@ -126,6 +126,17 @@ const zb_op_def zb_op_all_gather = {
     .infer = infer_all_gather,
 };
 
+const zb_op_def zb_op_gather_frame = {
+    ZB_ROW(gather_frame),
+    .summary = "Gives parts of a frame to all members of a group, and gets the parts of the others.",
+    .doc = "",
+    .operands = "frame",
+    .results = "out",
+    .irdl = "    %frame = irdl.base @zb::@frame\n"
+            "    irdl.operands(frame: %frame)\n"
+            "    irdl.results(out: %frame)\n",
+};
+
 const zb_op_def zb_op_report = {
     ZB_ROW(report),      .summary = "Gives a scalar (the loss of a micro-batch) to the caller of the step.", .doc = "",
     .operands = "value", .attrs = ZB_ATTRS({"name", ZB_ATTR_STRING, false, 0, "name = \"loss\""}),

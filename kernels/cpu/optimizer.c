@@ -30,7 +30,15 @@ static float *updated(const zb_kernel_call *call, int out, int in) {
 }
 
 static int64_t step_number(const zb_tensor *step) {
+  if (step->dtype == ZB_F64) return (int64_t)*(const double *)step->data;
   return step->dtype == ZB_I64 ? *(const int64_t *)step->data : *(const int32_t *)step->data;
+}
+
+/* gradient_scale, times the factor that comes with the step, if one does; negative: nothing is to change. */
+static float scale_of(const zb_kernel_call *call, const zb_tensor *step) {
+  const double own = zb_attr_float(&call->attrs, "gradient_scale", 1);
+  const double factor = step && step->dtype == ZB_F64 ? ((const double *)step->data)[1] : 1;
+  return factor < 0 ? -1 : (float)(own * factor);
 }
 
 static const char *adam(const zb_kernel_call *call, bool coupled, zb_tile_run tile) {
@@ -44,7 +52,7 @@ static const char *adam(const zb_kernel_call *call, bool coupled, zb_tile_run ti
       .second = updated(call, 2, 3),
       .gradient = call->inputs[1].data,
       .elements = zb_tensor_elements(&call->inputs[0]),
-      .gradient_scale = (float)zb_attr_float(attrs, "gradient_scale", 1),
+      .gradient_scale = scale_of(call, &call->inputs[4]),
       .decay = (float)(coupled ? settings[1] : 1 - lr * settings[1]),
       .beta1 = (float)beta1,
       .one_minus_beta1 = (float)(1 - beta1),
@@ -54,6 +62,7 @@ static const char *adam(const zb_kernel_call *call, bool coupled, zb_tile_run ti
       .root_correction = (float)(1 / sqrt(1 - pow(beta2, step))),
       .eps = (float)eps,
   };
+  if (u.gradient_scale < 0) return NULL;
   zb_parallel_for(call->threads, zb_ceil_div(u.elements, ZB_TILE_ELEMENTS), tile, &u);
   return NULL;
 }
@@ -77,7 +86,7 @@ const char *zb_cpu_lion(const zb_kernel_call *call) {
       .first = updated(call, 1, 2),
       .gradient = call->inputs[1].data,
       .elements = zb_tensor_elements(&call->inputs[0]),
-      .gradient_scale = (float)zb_attr_float(&call->attrs, "gradient_scale", 1),
+      .gradient_scale = scale_of(call, &call->inputs[3]),
       .decay = (float)(1 - settings[0] * settings[1]),
       .beta1 = (float)beta1,
       .one_minus_beta1 = (float)(1 - beta1),
@@ -85,6 +94,7 @@ const char *zb_cpu_lion(const zb_kernel_call *call) {
       .one_minus_beta2 = (float)(1 - beta2),
       .lr = (float)settings[0],
   };
+  if (u.gradient_scale < 0) return NULL;
   zb_parallel_for(call->threads, zb_ceil_div(u.elements, ZB_TILE_ELEMENTS), tiles[zb_isa()], &u);
   return NULL;
 }
@@ -99,7 +109,7 @@ const char *zb_cpu_sgd(const zb_kernel_call *call) {
       .first = buffer ? updated(call, 1, 2) : NULL,
       .gradient = call->inputs[1].data,
       .elements = zb_tensor_elements(&call->inputs[0]),
-      .gradient_scale = (float)zb_attr_float(attrs, "gradient_scale", 1),
+      .gradient_scale = scale_of(call, &call->inputs[3]),
       .decay = (float)settings[1],
       .lr = (float)settings[0],
       .momentum = (float)zb_attr_float(attrs, "momentum", 0),
@@ -107,6 +117,7 @@ const char *zb_cpu_sgd(const zb_kernel_call *call) {
       .first_step = step_number(&call->inputs[3]) <= 1,
       .nesterov = zb_attr_bool(attrs, "nesterov", false),
   };
+  if (u.gradient_scale < 0) return NULL;
   zb_parallel_for(call->threads, zb_ceil_div(u.elements, ZB_TILE_ELEMENTS), tiles[zb_isa()], &u);
   return NULL;
 }
@@ -116,8 +127,9 @@ static bool dense_but_step(const zb_kernel_call *call, int step) {
   for (int i = 0; i < call->input_count; ++i) {
     const zb_tensor *x = zb_call_input(call, i);
     if (!x && i < step) continue;
-    bool good = x && (i == step       ? zb_dtype_is_index(x->dtype)
-                      : i == step + 1 ? x->dtype == ZB_F64 && zb_tensor_elements(x) == 2 && zb_tensor_contiguous(x)
+    bool is_pair = x && x->dtype == ZB_F64 && zb_tensor_elements(x) == 2 && zb_tensor_contiguous(x);
+    bool good = x && (i == step       ? zb_dtype_is_index(x->dtype) || is_pair
+                      : i == step + 1 ? is_pair
                                       : x->dtype == ZB_F32 && zb_tensor_contiguous(x));
     if (!good) return false;
   }

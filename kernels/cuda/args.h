@@ -219,6 +219,28 @@ typedef struct zb_loss_args {
   zb_cuda_dims score_rows, label_rows, lse_rows, dloss_rows;
 } zb_loss_args;
 
+/* ---- The norm of all gradients: clip.cu. Half a warp a block of 4,096 ---- */
+
+enum { ZB_PART_THREADS = 256, ZB_PART_BLOCK = 4096, ZB_PART_LANES = 16, ZB_CLIP_THREADS = 32 };
+typedef struct zb_part_args {
+  const void *in; /* the operand, then sums of its blocks */
+  double *out;    /* one a block */
+  int64_t elements;
+  double scale; /* of the last sum, squared for squares; else 1 */
+  int32_t largest;
+  zb_cuda_dims dims; /* of the operand */
+} zb_part_args;
+
+typedef struct zb_clip_args {
+  const double *parts;
+  const int64_t *step;
+  double *scaled_step;
+  float *norm;
+  const double *max_norm;
+  int64_t count, stride;
+  int32_t largest;
+} zb_clip_args;
+
 /* ---- Optimizers: optimizer.cu. All parameters of a subprogram in one launch ---- */
 
 /* Up to ZB_UPDATE_TENSORS lie in the arguments (4,096 bytes, what every driver takes), more in a table in device

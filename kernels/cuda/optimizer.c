@@ -31,7 +31,8 @@ static bool update_matches(const zb_kernel_call *call, const optimizer *op) {
   if (call->input_count != op->inputs || !zb_cuda_complete_up_to(call, 2, op->inputs, 1, false)) return false;
   const zb_tensor *parameter = &call->inputs[0], *gradient = &call->inputs[1], *step = zb_call_input(call, op->step);
   const zb_tensor *settings = zb_call_input(call, op->step + 1);
-  if (!step || !zb_dtype_is_index(step->dtype) || zb_tensor_elements(step) != 1) return false;
+  bool scaled = step && step->dtype == ZB_F64 && zb_tensor_contiguous(step) && zb_tensor_elements(step) == 2;
+  if (!step || (!scaled && (!zb_dtype_is_index(step->dtype) || zb_tensor_elements(step) != 1))) return false;
   if (!settings || settings->dtype != ZB_F64 || zb_tensor_elements(settings) != 2 || !zb_tensor_contiguous(settings))
     return false;
   if (!zb_cuda_is_float(parameter->dtype) || !zb_cuda_is_float(gradient->dtype)) return false;

@@ -33,11 +33,21 @@ ZB_DEVICE update_settings settings_of(const zb_update_args &a, const zb_update_t
   return update_settings{pair[0], (float)pair[1]};
 }
 
+/* The number of the step; with zb.clip_scale it comes with a factor of the gradient, negative where nothing is to
+ * change.
+ */
+ZB_DEVICE int64_t step_of(const zb_update_args &a) {
+  return a.step_dtype == ZB_F64 ? (int64_t)((const double *)a.step)[0] : load_integer(a.step, a.step_dtype, 0);
+}
+ZB_DEVICE double factor_of(const zb_update_args &a) { return a.step_dtype == ZB_F64 ? ((const double *)a.step)[1] : 1; }
+
 /* Calls update(p, g, first, second) for the elements of the block, four at a time where they lie so. */
 template <typename F> ZB_DEVICE void for_each_element(const zb_update_args &a, const zb_update_tensor &t, F update) {
   int64_t begin = (int64_t)((int)blockIdx.x - t.first_block) * ZB_UPDATE_ELEMENTS, end = begin + ZB_UPDATE_ELEMENTS;
   if (end > t.elements) end = t.elements;
-  float scale = (float)a.gradient_scale, none = 0;
+  const double factor = factor_of(a);
+  if (factor < 0) return;
+  float scale = (float)(a.gradient_scale * factor), none = 0;
   void *parameter = operand_at(a, t.parameter_base, t.parameter), *first = operand_at(a, t.first_base, t.first);
   void *second = operand_at(a, t.second_base, t.second);
   const void *gradient = operand_at(a, t.gradient_base, t.gradient);
@@ -71,7 +81,7 @@ template <typename F> ZB_DEVICE void for_each_element(const zb_update_args &a, c
 template <bool coupled> ZB_DEVICE void adam(const zb_update_args &a) {
   const zb_update_tensor &t = tensor_of_block(a);
   float *shared = (float *)zb_shared(); /* step size, root: two powers in f64, once a block */
-  int64_t step = load_integer(a.step, a.step_dtype, 0);
+  int64_t step = step_of(a);
   update_settings now = settings_of(a, t);
   if (threadIdx.x == 0) shared[0] = (float)(now.lr / (1 - pow(a.beta1, (double)step)));
   if (threadIdx.x == 32) shared[1] = (float)sqrt(1 - pow(a.beta2, (double)step)); /* another warp, at the same time */
@@ -106,7 +116,7 @@ ZB_KERNEL(zb_lion, zb_update_args, ZB_UPDATE_THREADS) {
 /* beta1 is momentum, beta2 dampening; first is the momentum buffer, or NULL. */
 ZB_KERNEL(zb_sgd, zb_update_args, ZB_UPDATE_THREADS) {
   const zb_update_tensor &t = tensor_of_block(a);
-  bool starts = load_integer(a.step, a.step_dtype, 0) == 1;
+  bool starts = step_of(a) == 1;
   update_settings now = settings_of(a, t);
   float lr = (float)now.lr, momentum = (float)a.beta1, rest = (float)(1 - a.beta2);
   for_each_element(a, t, [&](float &p, float g, float &buffer, float &) {

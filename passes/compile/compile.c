@@ -29,7 +29,9 @@ static const struct {
     {"zb-cse", NULL},
     {"zb-dce", NULL},
     {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
-    {"zb-autodiff", "optimizer=\"$optimizer\",group=\"$groups\",micro-batches=$micro_batches"},
+    {"zb-autodiff",
+     "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","
+     "micro-batches=$micro_batches"},
     {"zb-split-grad", NULL},
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
@@ -95,6 +97,8 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
   } words[] = {
       {"$optimizer", p->optimizer},
       {"$groups", groups},
+      {"$clip_norm", p->clip_norm ? p->clip_norm : ""},
+      {"$clip_norm_type", p->clip_norm_type ? p->clip_norm_type : ""},
       {"$placement", p->placement},
       {"$cuts", p->cuts ? p->cuts : ""},
       {"$costs", p->costs ? p->costs : ""},

@@ -88,11 +88,22 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
     const char *option;
     bool given;
   } options[] = {
-      {"ranks", p->ranks != 0},          {"chunks", p->chunks != 0},          {"micro-batches", p->micro_batches != 0},
-      {"schedule", p->schedule != NULL}, {"placement", p->placement != NULL}, {"metric", p->metric != NULL},
-      {"split", p->split != NULL},       {"optimizer", p->optimizer != NULL}, {"group", p->group_count > 0},
-      {"cuts", p->cuts != NULL},         {"costs", p->costs != NULL},         {"memory-limit", p->memory_limit != 0},
-      {"no-raise", p->no_raise},         {"precision", p->precision != NULL},
+      {"ranks", p->ranks != 0},
+      {"chunks", p->chunks != 0},
+      {"micro-batches", p->micro_batches != 0},
+      {"schedule", p->schedule != NULL},
+      {"placement", p->placement != NULL},
+      {"metric", p->metric != NULL},
+      {"split", p->split != NULL},
+      {"optimizer", p->optimizer != NULL},
+      {"group", p->group_count > 0},
+      {"clip-norm", p->clip_norm != NULL},
+      {"clip-norm-type", p->clip_norm_type != NULL},
+      {"cuts", p->cuts != NULL},
+      {"costs", p->costs != NULL},
+      {"memory-limit", p->memory_limit != 0},
+      {"no-raise", p->no_raise},
+      {"precision", p->precision != NULL},
   };
   for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
     if (options[i].given)
@@ -113,6 +124,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *
     return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
   ZB_TRY(complete_optimizer(p, owned));
   ZB_TRY(check_groups(p));
+  ZB_TRY(zb_clip_norm_check(p->clip_norm, p->clip_norm_type));
   ZB_TRY(check_outputs(p));
   zb_schedule_choice choice;
   if (!p->schedule) p->schedule = "zb-h1";

@@ -260,6 +260,8 @@ static zb_result read_options(zb_pass *pass, MlirOperation function, zb_update_r
                                 zb_pass_option(pass, "micro-batches"));
   if (!fail_option(pass, function, "optimizer", zb_optimizer_parse(zb_pass_option(pass, "optimizer"), &out->optimizer)))
     return ZB_FAIL;
+  ZB_PASS_TRY(pass, zb_clipping_parse(zb_pass_option(pass, "clip-norm"), zb_pass_option(pass, "clip-norm-type"),
+                                      &out->clipping));
   return fail_option(pass, function, "group",
                      zb_optimizer_groups(&pass->arena, zb_pass_option(pass, "group"), &out->groups, &out->group_count));
 }
@@ -286,6 +288,9 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
 static const zb_option_def options[] = {
     {"optimizer", "adamw", "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or another line that zbc --help shows"},
     {"group", "", "GLOB:lr=,weight_decay=;GLOB:...: defaults of these parameters; the last that fits counts"},
+    {"clip-norm", "",
+     "greatest norm of all gradients together; inf: it is measured, and no more; default: no clipping"},
+    {"clip-norm-type", "", "2: the root of the sum of squares (default), inf: the greatest absolute value"},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
     {0},
 };

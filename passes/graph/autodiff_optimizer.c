@@ -6,6 +6,16 @@
  *
  * %s = {learning rate, weight decay} is an argument {zb.setting = "w.update"}: a run can set it. The line gives what it
  * is where nobody does: {zb.defaults}.
+ *
+ * With clipping each gradient gives a number to one vector, in the order of parameters, and all updates take what
+ * follows from it:
+ *
+ *   %q = "zb.square_sum"(%g) {scale = 1/M}
+ *   %f1 = "zb.put"(%f0, %q) {offset = 8 * number of the parameter}
+ *   %scaled, %norm = "zb.clip_scale"(%parts, %step, %most)     parts: zb.get of the last frame
+ *
+ * %most is a setting of the run: {zb.setting = "max_norm"}.
+ *
  * Formulas are those of torch.optim.AdamW, SGD and Adam, and of Lion (Chen et al. 2023). Defaults: the rows below, the
  * only place that has them. AdamW's are those that language models are trained with (beta2 0.95, weight decay 0.1:
  * Brown et al. 2020, appendix B), not those of PyTorch (0.999, 0.01). Tests: test/passes/autodiff-optimizer.mlir,
@@ -17,6 +27,7 @@
 
 #include "runtime/base/assert.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
@@ -100,6 +111,33 @@ const char *zb_optimizer_name(int index) {
   return index >= 0 && index < OPTIMIZER_COUNT ? optimizers[index].line.name : NULL;
 }
 
+zb_status zb_clipping_parse(const char *max_norm, const char *type, zb_clipping *out) {
+  static const char *const types[] = {"2", "inf"};
+  char *end = NULL;
+  *out = (zb_clipping){.greatest = type && strcmp(type, "inf") == 0};
+  if (type && *type && !out->greatest && strcmp(type, "2") != 0) {
+    const char *nearest = zb_nearest(type, types, 2);
+    return zb_status_hint(ZB_ERROR(USAGE, "--clip-norm-type: unknown norm '%s'", type),
+                          nearest ? "did you mean '%s'? known: 2 (root of the sum of squares), inf (greatest)"
+                                  : "known: 2 (root of the sum of squares), inf (greatest)",
+                          nearest);
+  }
+  if (!max_norm || !*max_norm)
+    return type && *type
+               ? zb_status_hint(ZB_ERROR(USAGE, "--clip-norm-type without --clip-norm"), "add --clip-norm 1.0")
+               : NULL;
+  out->max_norm = strtod(max_norm, &end);
+  if (*end || end == max_norm || !(out->max_norm > 0))
+    return zb_status_hint(ZB_ERROR(USAGE, "--clip-norm: expected a number above 0, or inf, got '%s'", max_norm),
+                          "inf measures the norm and clips nothing; leave it out to train without a norm");
+  return NULL;
+}
+
+zb_status zb_clip_norm_check(const char *clip_norm, const char *clip_norm_type) {
+  zb_clipping clipping;
+  return zb_clipping_parse(clip_norm, clip_norm_type, &clipping);
+}
+
 /* ---- Updates ---- */
 
 /* zb.param = "w" becomes zb.frozen = "w"; other entries stay. */
@@ -158,7 +196,8 @@ typedef struct update_plan {
   const zb_update_rules *rules;
   const zb_optimizer *optimizer; /* of the rules */
   int states;                    /* a parameter */
-  MlirValue step;
+  MlirValue max_norm;            /* null: gradients are not clipped */
+  MlirValue step;                /* with clipping that of zb.clip_scale, which has a factor with it */
   zb_function_builder f;
 } update_plan;
 
@@ -189,13 +228,22 @@ static MlirValue add_settings(update_plan *plan, const char *name, int rank) {
   return zb_function_argument(&plan->f, zb_shape_type(plan->f.context, &shape), zb_port_set(plan->f.context, &port));
 }
 
+static MlirValue add_max_norm(update_plan *plan) {
+  const zb_shape shape = {.dtype = ZB_F64, .rank = 1, .dims = {1}};
+  zb_port port = zb_no_port;
+  port.own = 0;
+  port.setting = "max_norm";
+  port.defaults = mlirDenseF64ArrayGet(plan->f.context, 1, &plan->rules->clipping.max_norm);
+  return zb_function_argument(&plan->f, zb_shape_type(plan->f.context, &shape), zb_port_set(plan->f.context, &port));
+}
+
 static zb_status update_parameter(const update_plan *plan, zb_builder *b, const zb_parameter_uses *uses,
-                                  const MlirValue *states, MlirValue settings, MlirValue *out) {
+                                  MlirValue gradient, const MlirValue *states, MlirValue settings, MlirValue *out) {
   MlirValue parameter = mlirBlockGetArgument(plan->f.block, uses->argument), operands[OPERANDS_MAX];
   zb_attr attrs[ZB_LINE_KEYS + 1];
   int count = 0;
   operands[count++] = parameter;
-  operands[count++] = sum_uses(b, uses);
+  operands[count++] = gradient;
   for (int i = 0; i < plan->states; ++i)
     operands[count++] = states[i];
   operands[count++] = plan->step;
@@ -209,13 +257,42 @@ static zb_status update_parameter(const update_plan *plan, zb_builder *b, const 
   return NULL;
 }
 
+/* The vector with a number of each gradient, and the factor of all of them. */
+static zb_status add_clipping(update_plan *plan, zb_builder *b, const MlirValue *gradients, int count) {
+  const zb_clipping *clipping = &plan->rules->clipping;
+  const zb_attr scale = zb_float("scale", 1.0 / (double)plan->rules->micro_batches);
+  const zb_attr type_attr = zb_string("norm_type", "inf");
+  const zb_shape vector = {.dtype = ZB_F64, .rank = 1, .dims = {count}};
+  MlirType type = zb_frame_type(b->context, "norms", (uint64_t)zb_shape_bytes(&vector));
+  MlirValue frame = mlirOperationGetResult(zb_build_any(b, "zb.empty_frame", NULL, 0, &type, 1, NULL, 0), 0);
+  for (int i = 0; i < count && !b->failed; ++i) {
+    MlirNamedAttribute offset = zb_named(b->context, "offset", zb_mlir_i64(b->context, i * (int64_t)sizeof(double)));
+    MlirValue operands[] = {frame,
+                            zb_build(b, clipping->greatest ? "abs_max" : "square_sum", &gradients[i], 1, &scale, 1)};
+    MlirOperation put = zb_build_any(b, "zb.put", operands, 2, &type, 1, &offset, 1);
+    if (!b->failed) frame = mlirOperationGetResult(put, 0);
+  }
+  MlirNamedAttribute offset = zb_named(b->context, "offset", zb_mlir_i64(b->context, 0));
+  MlirType parts_type = zb_shape_type(b->context, &vector);
+  MlirOperation get = zb_build_any(b, "zb.get", &frame, 1, &parts_type, 1, &offset, 1);
+  MlirValue operands[] = {b->failed ? frame : mlirOperationGetResult(get, 0), plan->step, plan->max_norm};
+  MlirOperation clip = zb_build_op(b, "clip_scale", operands, 3, &type_attr, clipping->greatest, 2);
+  if (b->failed) return ZB_ERROR(INVALID, "the norm of the gradients could not be built");
+  plan->step = mlirOperationGetResult(clip, 0);
+  zb_function_result(&plan->f, mlirOperationGetResult(clip, 1), zb_report_port(b->context, "norm"));
+  return NULL;
+}
+
 static zb_status add_updates(zb_arena *arena, MlirOperation function, update_plan *plan,
                              const zb_parameter_uses *parameters, int parameter_count) {
   zb_function_builder *f = &plan->f;
+  const bool clips = plan->rules->clipping.max_norm > 0;
   const int stride = 1 + plan->states;
   MlirValue *state = ZB_NEW(arena, MlirValue, plan->states * parameter_count);
   MlirValue *updated = ZB_NEW(arena, MlirValue, stride * parameter_count);
   MlirValue *settings = ZB_NEW(arena, MlirValue, parameter_count);
+  MlirValue *gradients = ZB_NEW(arena, MlirValue, parameter_count); /* of the trained ones */
+  int trained = 0;
   ZB_TRY(zb_arena_status(arena));
   ZB_TRY(zb_arena_status(&f->arena));
   for (int p = 0; p < parameter_count; ++p) {
@@ -236,12 +313,17 @@ static zb_status add_updates(zb_arena *arena, MlirOperation function, update_pla
     settings[p] =
         add_settings(plan, zb_port_get(f->argument_attributes.items[parameters[p].argument]).param, shape.rank);
   }
+  if (clips) plan->max_norm = add_max_norm(plan);
   zb_builder builder = zb_builder_before(mlirBlockGetTerminator(f->block));
   builder.location = f->location;
-  for (int p = 0; p < parameter_count; ++p)
+  for (int p = 0; p < parameter_count && clips; ++p)
+    if (parameters[p].accumulates.count > 0) gradients[trained++] = sum_uses(&builder, &parameters[p]);
+  if (trained) ZB_TRY(add_clipping(plan, &builder, gradients, trained));
+  for (int p = 0, k = 0; p < parameter_count; ++p)
     if (parameters[p].accumulates.count > 0)
-      ZB_TRY(update_parameter(plan, &builder, &parameters[p], state + p * plan->states, settings[p],
-                              updated + p * stride));
+      ZB_TRY(update_parameter(plan, &builder, &parameters[p],
+                              trained ? gradients[k++] : sum_uses(&builder, &parameters[p]), state + p * plan->states,
+                              settings[p], updated + p * stride));
   for (int p = 0; p < parameter_count; ++p)
     if (parameters[p].accumulates.count > 0)
       zb_function_result(

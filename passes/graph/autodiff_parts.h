@@ -29,17 +29,28 @@ zb_status zb_optimizer_groups(zb_arena *arena, const char *text, zb_update_group
  * of range. */
 zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) ZB_MUST_USE;
 
+/* Clipping by the norm of all gradients, as torch.nn.utils.clip_grad_norm_ has it. */
+typedef struct zb_clipping {
+  double max_norm; /* 0: gradients are not clipped; infinity: their norm is known, and no more */
+  bool greatest;   /* the greatest absolute value is the norm, else the root of the sum of squares */
+} zb_clipping;
+
+/* Reads "1.0" or "inf", and "2" or "inf"; "" or NULL: no clipping, and "2". USAGE, named as the options of zbc, for
+ * another text, and for a type without a norm. */
+zb_status zb_clipping_parse(const char *max_norm, const char *type, zb_clipping *out) ZB_MUST_USE;
+
 /* The accumulates of one parameter, last use first, as the sweep made them. */
 typedef struct zb_parameter_uses {
   int argument;
   ZB_LIST(MlirOperation) accumulates;
 } zb_parameter_uses;
 
-/* Adds, before the terminator: the sum of the uses of each parameter, its update, the arguments for state and step and
- * the results {zb.update}. Parameters without uses become frozen (their argument then has zb.frozen instead of
- * zb.param). */
+/* Adds, before the terminator: the sum of the uses of each parameter, what it gives to the norm, if there is clipping,
+ * its update, the arguments for state and step, the results {zb.update} and {zb.report = "norm"}. Parameters without
+ * uses become frozen (their argument then has zb.frozen instead of zb.param). */
 typedef struct zb_update_rules {
   zb_optimizer optimizer;
+  zb_clipping clipping;
   zb_update_group *groups;
   int group_count;
   int64_t micro_batches;

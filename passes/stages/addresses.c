@@ -15,7 +15,7 @@ zb_region_kind zb_argument_region(MlirOperation function, int argument) {
     const char *frame;
     zb_region_kind region;
   } pools[] = {
-#define ZB_POOL(ID, name, TABLE) {name, ZB_REGION_##ID},
+#define ZB_POOL(ID, name, TABLE, REGION) {name, ZB_REGION_##REGION},
 #include "ir/frames.def"
   };
   const zb_port port = zb_argument_port(function, argument);

@@ -46,7 +46,7 @@ typedef struct allocator {
   int rank;
   zb_arena *arena;
   zb_subprograms subprograms;
-  zb_table messages;
+  zb_table messages, parts;
   ZB_LIST(zb_addresses_row) numbers;
   ZB_LIST(zb_waits_row) waits;
   zb_plan_range regions[ZB_REGION_COUNT];
@@ -85,7 +85,8 @@ static const zb_subprogram_info *called(const allocator *a, const zb_node *node)
 
 /* Communication: an op that posts a message. */
 static bool is_post(MlirOperation op) {
-  return zb_op_is(op, "zb.send") || zb_op_is(op, "zb.recv") || zb_op_is(op, "zb.all_gather");
+  return zb_op_is(op, "zb.send") || zb_op_is(op, "zb.recv") || zb_op_is(op, "zb.all_gather") ||
+         zb_op_is(op, "zb.gather_frame");
 }
 
 /* The message that each of them posts, from the table of the rank in program order. */
@@ -173,10 +174,12 @@ static int new_item(allocator *a, uint64_t bytes, int node) {
   return (int)a->items.count - 1;
 }
 
-/* A frame made by a call is an item; frames of pools are handed through and need none. */
+/* A frame made by a call is an item, as is that of norms; frames of pools are handed through and need none. */
 static void make_frame_items(allocator *a) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
     const zb_subprogram_info *info = called(a, node);
+    if (zb_op_is(node->op, "zb.empty_frame"))
+      a->homes[node->result_begin].item = new_item(a, value_bytes(&a->graph, node->result_begin), node->number);
     for (int r = 0; info && r < node->result_count; ++r) {
       int value = node->result_begin + r, base = info->base_of[info->argument_count + r];
       if (is_frame(&a->graph, value) && base)
@@ -216,6 +219,19 @@ static void find_home(allocator *a, int value, const zb_node *node) {
     a->homes[value] = (home){.item = new_item(a, value_bytes(&a->graph, value), node->number)};
 }
 
+/* A frame that an op hands through is where its operand is. */
+static void hand_through(allocator *a, int value, const zb_node *node) {
+  const zb_subprogram_info *info = called(a, node);
+  int from = 0;
+  if (zb_op_is(node->op, "zb.empty_frame")) return;
+  if (info) {
+    const int result = a->graph.values[value].index;
+    if (info->base_of[info->argument_count + result]) return; /* made here */
+    from = zb_workspace_frame_base(&info->workspace, info->workspace.graph.returned[result]);
+  }
+  if (from >= 0 && from < node->operand_count) a->homes[value] = a->homes[zb_operand(&a->graph, node, from)];
+}
+
 static void find_homes(allocator *a) {
   for (int v = 0; v < a->graph.value_count; ++v)
     a->homes[v] = (home){.item = -1};
@@ -227,8 +243,12 @@ static void find_homes(allocator *a) {
           a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)zb_get_i64(node->op, "offset", 0);
       continue;
     }
-    ZB_FOR_EACH_RESULT(value, node)
-      if (!is_frame(&a->graph, value)) find_home(a, value, node);
+    ZB_FOR_EACH_RESULT(value, node) {
+      if (is_frame(&a->graph, value))
+        hand_through(a, value, node);
+      else
+        find_home(a, value, node);
+    }
   }
 }
 
@@ -404,11 +424,32 @@ static void communication_address(allocator *a, const zb_node *node) {
     value_address(a, node->number, value, true);
 }
 
+/* The parts of a frame that a collective moves, in the order of members. */
+static void frame_addresses(allocator *a, const zb_node *node) {
+  const int message = a->message_of[node->number];
+  const uint64_t frame = address(a, node->result_begin);
+  for (int i = 0; i < a->parts.count; ++i) {
+    const zb_parts_row row = zb_parts_at(a->parts, i);
+    const uint64_t offset = frame + (uint64_t)row.offset, bytes = (uint64_t)row.bytes;
+    if (row.message != message) continue;
+    if (row.rank == a->rank)
+      (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = bytes, .message = message});
+    else
+      wait_for_sends(a, offset, bytes, node->number);
+    add_address(a, offset);
+    add_address(a, bytes);
+  }
+  a->received[message] = true;
+}
+
 static void write_list(allocator *a, zb_rank_work *work) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
-    if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
+    if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get") || zb_op_is(node->op, "zb.empty_frame"))
+      continue;
     if (called(a, node))
       call_addresses(a, node);
+    else if (zb_op_is(node->op, "zb.gather_frame"))
+      frame_addresses(a, node);
     else
       communication_address(a, node);
     ++work->changes;
@@ -507,6 +548,7 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "rank %d has no @main: run zb-insert-comm", a->rank);
   ZB_TRY(zb_subprograms_build(a->arena, a->rank_op, &a->subprograms));
   a->messages = zb_messages_get(module);
+  a->parts = zb_parts_get(module);
   place_regions(a);
   ZB_TRY(allocate_list(a, main, work));
   a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){end_of(a->regions[ZB_REGION_SLOTS]), workspace_bytes(a, false)};

@@ -9,6 +9,7 @@
  *
  *   SUM     adds such sums, or scales them by a constant, and reads nothing else
  *   NORM    reads no parameter, state or step number, directly or through others, and is no SUM
+ *   CLIP    puts what a NORM makes into the frame that all parameters share, or reads that frame alone
  *   UPDATE  the rest
  *
  * A stage that sends no gradient upstream (the first; the one after a frozen prefix) takes as targets of B the
@@ -169,6 +170,7 @@ static bool adds_or_scales(const classify *c, int n) {
 static zb_job_kind phase_of(const classify *c, int n) {
   const zb_node *node = &c->graph.nodes[n];
   const bool is_sum = adds_or_scales(c, n);
+  if (c->flow.nodes[n] & ZB_FLOW_COMMON) return ZB_JOB_CLIP;
   zb_job_kind kind = ZB_JOB_SUM;
   for (int i = 0; i < node->operand_count; ++i) {
     zb_job_kind least = phase_after(c, is_sum, c->graph.operands[node->operand_begin + i]);
@@ -223,7 +225,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 
 const zb_pass_def zb_pass_classify = {
     .name = "zb-classify",
-    .summary = "Give every op a class by dataflow: F, B, W, SUM, NORM, UPDATE, LOAD.",
+    .summary = "Give every op a class by dataflow: F, B, W, SUM, NORM, CLIP, UPDATE, LOAD.",
     .requires_level = "staged",
     .ensures_level = "classified",
     .run = run,

@@ -78,10 +78,11 @@ static zb_status emit_inputs(emitter *e) {
 }
 
 /* A collective of the plan from its rows of zb.members, from *at on. */
-static zb_status emit_collective(emitter *e, int number, zb_table members, int *at) {
+static zb_status emit_collective(emitter *e, int number, zb_payload payload, zb_table members, int *at) {
   zb_plan *plan = e->plan;
   const int begin = *at;
   uint64_t *pool = plan->pool_u64 + plan->pool_u64_count;
+  const zb_table frame_parts = zb_parts_get(e->module);
   uint32_t count = 0, parts = 0;
   for (; *at < members.count && zb_members_at(members, *at).message == number; ++*at)
     ++count;
@@ -89,13 +90,16 @@ static zb_status emit_collective(emitter *e, int number, zb_table members, int *
     const zb_members_row row = zb_members_at(members, begin + (int)m);
     pool[m] = (uint64_t)row.rank;
     pool[count + m] = (uint64_t)row.values;
-    for (int64_t v = 0; v < row.values; ++v)
+    for (int64_t v = 0; v < row.values && payload != ZB_PAYLOAD_NORMS; ++v)
       pool[2 * count + parts++] = (uint64_t)row.bytes;
   }
+  for (int i = 0; i < frame_parts.count; ++i)
+    if (zb_parts_at(frame_parts, i).message == number)
+      pool[2 * count + parts++] = (uint64_t)zb_parts_at(frame_parts, i).bytes;
   plan->collectives[plan->collective_count++] =
       (zb_plan_collective){.kind = ZB_COLLECTIVE_ALL_GATHER,
-                           .payload = ZB_PAYLOAD_GRADIENTS,
-                           .dtype = ZB_F32,
+                           .payload = payload,
+                           .dtype = payload == ZB_PAYLOAD_NORMS ? ZB_F64 : ZB_F32,
                            .before = plan->message_count,
                            .members = {plan->pool_u64_count, count},
                            .counts = {plan->pool_u64_count + count, count},
@@ -121,7 +125,7 @@ static zb_status emit_transfers(emitter *e) {
     const zb_messages_row row = zb_messages_at(messages, i);
     e->place[i] = row.source < 0 ? -1 - plan->collective_count : plan->message_count;
     if (row.source < 0)
-      ZB_TRY(emit_collective(e, i, members, &at));
+      ZB_TRY(emit_collective(e, i, zb_payload_of((char)row.kind), members, &at));
     else
       plan->messages[plan->message_count++] = (zb_plan_message){.source = (int32_t)row.source,
                                                                 .destination = (int32_t)row.destination,
@@ -529,6 +533,8 @@ static const char *base_name(emitter *e, const zb_subprogram_info *info, int pos
     snprintf(text, sizeof text, "sum %s", zb_sum_key(&port, key));
   else if (port.loss)
     snprintf(text, sizeof text, "loss");
+  else if (port.report)
+    snprintf(text, sizeof text, "%s", port.report);
   else
     snprintf(text, sizeof text, "value %lld", (long long)port.value);
   return zb_plan_strdup(e->memory, text);
@@ -650,12 +656,11 @@ static zb_status emit_communication(emitter *e, int64_t number, bool send, zb_pl
   return NULL;
 }
 
-static zb_status emit_gather(emitter *e, MlirOperation op, int64_t number, zb_plan_job *job) {
-  const intptr_t parts = mlirOperationGetNumOperands(op) + mlirOperationGetNumResults(op);
+static zb_status emit_gather(emitter *e, int64_t number, zb_plan_job *job) {
   uint64_t bytes = 0;
   job->kind = ZB_JOB_COLLECTIVE;
   job->collective = -e->place[number];
-  for (intptr_t i = 0; i < parts; ++i)
+  for (uint32_t i = 0; i < e->plan->collectives[job->collective - 1].sizes.count; ++i)
     ZB_TRY(add_range(e, job, &bytes));
   return NULL;
 }
@@ -672,7 +677,7 @@ static zb_status next_post(emitter *e, bool collective, int64_t *out) {
 /* One op of @main: a job of its own, or one more part of the message before it. */
 static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"),
-       report = zb_op_is(op, "zb.report"), gather = zb_op_is(op, "zb.all_gather");
+       report = zb_op_is(op, "zb.report"), gather = zb_op_is(op, "zb.all_gather") || zb_op_is(op, "zb.gather_frame");
   bool call = zb_op_is(op, "func.call"), posts = send || recv || gather;
   if (!posts && !read && !report && !call) return NULL;
   const size_t count = e->jobs.count;
@@ -691,7 +696,7 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   zb_plan_job *job = &e->jobs.items[count];
   if (call) ZB_TRY(emit_call(e, op, job));
   if (send || recv) ZB_TRY(emit_communication(e, number, send, job));
-  if (gather) ZB_TRY(emit_gather(e, op, number, job));
+  if (gather) ZB_TRY(emit_gather(e, number, job));
   if (read || report) {
     uint64_t bytes = 0;
     job->kind = read ? ZB_JOB_READ : ZB_JOB_REPORT;

@@ -30,13 +30,17 @@ static bool is_pure(const zb_node *node) { return node->def && (node->def->trait
 
 static void sweep_down(const zb_graph *graph, zb_flow *flow) {
   ZB_FOR_EACH_NODE(node, graph) {
-    unsigned flags = 0, constant = is_pure(node) ? ZB_FLOW_LOAD : 0;
+    unsigned flags = 0, constant = is_pure(node) ? ZB_FLOW_LOAD : 0, common = 0, own = 0;
     ZB_FOR_EACH_OPERAND(operand, graph, node) {
       unsigned from = zb_flow_value(graph, flow, operand);
       flags |= from & (ZB_FLOW_INPUT | ZB_FLOW_PARAMETER | ZB_FLOW_TRAINED | ZB_FLOW_OPTIMIZE);
+      common |= from & ZB_FLOW_COMMON;
+      if (!(from & ZB_FLOW_COMMON)) own |= from & (ZB_FLOW_OPTIMIZE | ZB_FLOW_ACCUMULATE);
       if (from & ZB_FLOW_ACCUMULATE) flags |= ZB_FLOW_OPTIMIZE;
       constant &= from;
     }
+    if (zb_op_is(node->op, "zb.empty_frame")) flags |= ZB_FLOW_OPTIMIZE | ZB_FLOW_COMMON;
+    if ((common && !own) || zb_op_is(node->op, "zb.put")) flags |= ZB_FLOW_COMMON;
     if (zb_op_is(node->op, "zb.accumulate")) flags |= ZB_FLOW_ACCUMULATE;
     if (node->def && node->def->op_class == ZB_CLASS_VIEW) flags |= ZB_FLOW_VIEW;
     flow->nodes[node->number] = flags | constant;
@@ -79,7 +83,9 @@ zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
   sweep_down(graph, out);
   for (int i = 0; i < graph->returned_count; ++i) {
     int producer = graph->values[graph->returned[i]].producer;
-    if (producer >= 0 && !zb_result_string(graph->function, i, ZB_ATTR_UPDATE)) out->nodes[producer] |= ZB_FLOW_LOSS;
+    if (producer >= 0 && !zb_result_string(graph->function, i, ZB_ATTR_UPDATE) &&
+        !(out->nodes[producer] & ZB_FLOW_OPTIMIZE))
+      out->nodes[producer] |= ZB_FLOW_LOSS;
   }
   sweep_up(graph, out);
   place_leftovers(graph, out);

@@ -17,7 +17,8 @@ enum {
   ZB_FLOW_BACKWARD = 1 << 7,   /* leads to an accumulate, not forward */
   ZB_FLOW_CHAIN = 1 << 8,      /* forward, pure, from parameters and constants alone: cloned for each reader */
   ZB_FLOW_VIEW = 1 << 9,       /* moves no data */
-  ZB_FLOW_LOSS = 1 << 10,      /* leads to an output without an update mark */
+  ZB_FLOW_LOSS = 1 << 10,      /* leads to an output of the forward pass */
+  ZB_FLOW_COMMON = 1 << 11, /* of the optimizer: made of what all parameters put into one frame, and of nothing else */
 };
 
 typedef struct zb_flow {

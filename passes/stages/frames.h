@@ -11,7 +11,7 @@ enum {
 };
 
 enum {
-#define ZB_POOL(ID, name, TABLE) POOL_##ID,
+#define ZB_POOL(ID, name, TABLE, REGION) POOL_##ID,
 #include "ir/frames.def"
   POOL_COUNT
 };
@@ -22,12 +22,12 @@ static const char *const frame_names[FRAME_COUNT] = {
 };
 
 static const char *const pool_names[POOL_COUNT] = {
-#define ZB_POOL(ID, name, TABLE) name,
+#define ZB_POOL(ID, name, TABLE, REGION) name,
 #include "ir/frames.def"
 };
 
 static const char *const pool_tables[POOL_COUNT] = {
-#define ZB_POOL(ID, name, TABLE) ZB_ATTR_##TABLE,
+#define ZB_POOL(ID, name, TABLE, REGION) ZB_ATTR_##TABLE,
 #include "ir/frames.def"
 };
 

@@ -94,6 +94,7 @@ static int pool_of(const zb_port *port, char key[ZB_KEY_BYTES]) {
     return kinds[i].pool;
   }
   if (port->sum) return zb_sum_key(port, key), POOL_GRADIENTS;
+  if (port->norm >= 0) return snprintf(key, ZB_KEY_BYTES, "#%lld", (long long)port->norm), POOL_NORMS;
   if (port->load < 0) return -1;
   snprintf(key, ZB_KEY_BYTES, "#%lld", (long long)port->load);
   return POOL_CONSTANTS;
@@ -109,14 +110,33 @@ static void add_to_pool(memory *m, int which, const char *key, const zb_port *po
   p->bytes += which == POOL_STEP ? zb_type_bytes(type) : zb_align(zb_type_bytes(type));
 }
 
+/* Offsets in the frame of norms are given. CLIP reads all of it, so it knows how large it is. */
+static void collect_norm(memory *m, const zb_ports *at, bool given) {
+  pool *p = &m->pools[POOL_NORMS];
+  char key[ZB_KEY_BYTES];
+  (void)pool_of(&at->port, key);
+  zb_arena_map_set(m->arena, p->offsets, key, at->port.norm);
+  const zb_entry entry = {.port = at->port, .offset = at->port.norm, .type = at->type};
+  if (given)
+    (void)ZB_PUSH(m->arena, &p->entries, zb_entry_set(m->context, &entry));
+  else
+    p->bytes = zb_type_bytes(at->type);
+}
+
 static void collect_pools(memory *m, MlirBlock body) {
   char key[ZB_KEY_BYTES];
   m->pools[POOL_STEP].bytes = sizeof(int64_t); /* the number of the step */
   ZB_FOR_EACH_OP(function, body) {
     if (!zb_op_is(function, "func.func")) continue;
     bool optimizer = zb_job_is_optimizer(zb_class_get(function));
+    for (zb_ports at = zb_results(function); zb_next(&at);)
+      if (at.port.norm >= 0) collect_norm(m, &at, true);
     for (zb_ports at = zb_arguments(function); zb_next(&at);) {
       int which = pool_of(&at.port, key);
+      if (which == POOL_NORMS) {
+        collect_norm(m, &at, false);
+        continue;
+      }
       /* An accumulator of another rank arrives as a message: it is no entry here. W has made the rank's own first. */
       if (which >= 0 && !(which == POOL_GRADIENTS && optimizer)) add_to_pool(m, which, key, &at.port, at.type);
     }
@@ -204,8 +224,10 @@ static void add_frame_arguments(rebuild *r) {
   }
   /* LOAD, and an optimizer that makes a copy of its parameter again, write the constants: they take the frame to put
    * their results in. */
-  for (zb_ports at = zb_results(r->old); zb_next(&at);)
+  for (zb_ports at = zb_results(r->old); zb_next(&at);) {
     if (at.port.load >= 0) pool_used[POOL_CONSTANTS] = true;
+    if (at.port.norm >= 0) pool_used[POOL_NORMS] = true;
+  }
   for (int i = 0; i < POOL_COUNT; ++i)
     if (pool_used[i]) r->pools[i] = frame_argument(r, pool_names[i], r->m->pools[i].bytes);
   /* The last reader takes a frame even if it reads nothing of it: that is where it ends. */
@@ -317,7 +339,7 @@ static void add_results(rebuild *r) {
       zb_function_result(&r->f, r->frames[i], zb_frame_port(r->m->context, frame_names[i]));
   const bool keeps_nothing = zb_class_get(r->old) == ZB_JOB_EVALUATE; /* all that others read travels */
   for (zb_ports at = zb_results(r->old); zb_next(&at);)
-    if (at.port.loss || at.port.report ||
+    if (at.port.loss || at.port.report || (at.port.value >= 0 && zb_class_get(r->old) == ZB_JOB_CLIP) ||
         (at.port.value >= 0 && (keeps_nothing || zb_map_get(r->m->leaving, zb_id_key(at.port.value), NULL))))
       zb_function_result(&r->f, at.value, at.attributes);
 }
@@ -414,7 +436,8 @@ static zb_status rebuild_rank(void *context, zb_rank_work *work) {
     op = next;
   }
   for (int i = 0; i < POOL_COUNT; ++i)
-    zb_entries_set(work->module, pool_tables[i], m.pools[i].entries.items, (int)m.pools[i].entries.count);
+    if (i != POOL_NORMS || m.pools[i].entries.count)
+      zb_entries_set(work->module, pool_tables[i], m.pools[i].entries.items, (int)m.pools[i].entries.count);
   return NULL;
 }
 

@@ -22,8 +22,14 @@
  * An evaluation has functions of its own, @s0_E for each stage: clones of the forward ops that the loss needs. Their
  * values cross from one to another as those of F do, under the same numbers, and nothing is kept for B and W.
  *
- * The phases of the optimizer (SUM, NORM, UPDATE) are one function, an UPDATE. That of a parameter that several stages
- * use becomes @tied<k>_UPDATE on each rank that holds it.
+ * The phases of the optimizer are one function, an UPDATE. That of a parameter that several stages use becomes
+ * @tied<k>_UPDATE on each rank that holds it.
+ *
+ * With clipping the phases are apart: SUM and NORM are @s<k>_NORM, whose results {zb.norm = 8} go into the frame that
+ * all parameters share. Of a tied parameter that is @tied<k>_NORM on its owner, the lowest rank that holds it, and
+ * @tied<k>_SUM, without the number, on the others. Each rank that updates has @CLIP, which reads the whole frame as an
+ * argument {zb.norm = 0}. A sum of uses is a result of SUM at the place {zb.sum, zb.use} of the last use that the rank
+ * has.
  *
  * Tests: test/passes/outline.mlir. */
 
@@ -39,8 +45,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The functions of a stage: F, B, W, all phases of the optimizer, and E. */
-enum { SUB_OPTIMIZER = ZB_KIND_COUNT, SUB_EVALUATION, SUBS_OF_STAGE };
+/* The functions of a stage: F, B, W, the optimizer, whose phases before CLIP may be apart, and E. */
+enum { SUB_NORM = ZB_KIND_COUNT, SUB_UPDATE, SUB_EVALUATION, SUBS_OF_STAGE };
 
 /* A function under construction. */
 typedef struct subprogram {
@@ -50,6 +56,12 @@ typedef struct subprogram {
   int group; /* tied optimizer: which */
   bool started;
 } subprogram;
+
+/* A sum of the uses of a parameter that a rank's SUM gives to its UPDATE. */
+typedef struct common_sum {
+  int value, rank;
+  MlirAttribute port;
+} common_sum;
 
 typedef struct outline {
   zb_pass *pass;
@@ -63,23 +75,35 @@ typedef struct outline {
   int *group;        /* per node: tied optimizer group, -1 none */
   int group_count;
   bool *group_rank; /* [group * ranks + rank] */
-  subprogram *subs; /* stage * SUBS_OF_STAGE + F, B, W, optimizer; then rank LOADs; then tied groups x ranks */
+  bool apart;       /* the phases of the optimizer: something is made of all parameters together */
+  subprogram *subs; /* stage * SUBS_OF_STAGE + F, B, W, NORM, UPDATE; then rank LOADs, rank CLIPs; then tied groups x
+                       ranks x (before CLIP, after it) */
   int sub_count;
   zb_map *memo; /* (sub, value) -> index into locals */
   ZB_LIST(MlirValue) locals;
   bool *crosses;            /* per value: a result of its function */
   bool *crosses_evaluation; /* per value: a result of the E of its stage */
   bool evaluates;
-  zb_map *load_needs; /* (LOAD function, value): a rank needs a value of its LOAD */
+  ZB_LIST(common_sum) sums; /* of uses, that an UPDATE reads */
+  int reported_norm;        /* which result of the program; -1: none */
+  zb_map *load_needs;       /* (LOAD function, value): a rank needs a value of its LOAD */
   int *copy; /* per node: the value that stands for this copy of a parameter (the result of its first cast), or -1 */
   zb_map *copies;     /* name of a parameter -> that value */
   ZB_LIST(int) stack; /* of values, for resolve */
 } outline;
 
 static int load_sub(const outline *o, int rank) { return o->stages * SUBS_OF_STAGE + rank; }
-static int tied_sub(const outline *o, int group, int rank) {
-  return o->stages * SUBS_OF_STAGE + o->ranks + group * o->ranks + rank;
+static int clip_sub(const outline *o, int rank) { return load_sub(o, rank) + o->ranks; }
+static int tied_sub(const outline *o, int group, int rank, bool before_clip) {
+  return o->stages * SUBS_OF_STAGE + 2 * o->ranks + 2 * (group * o->ranks + rank) + !before_clip;
 }
+
+/* Whether an op, or a function, of that kind is of the optimizer and runs before CLIP. */
+static bool before_clip(const outline *o, zb_job_kind kind) {
+  return o->apart && zb_job_is_optimizer(kind) && kind < ZB_JOB_CLIP;
+}
+
+static bool is_common(const outline *o, int node) { return node >= 0 && (o->flow.nodes[node] & ZB_FLOW_COMMON); }
 
 /* Casts of parameters. Those to another type than the first are chains as others. */
 static zb_status find_copies(outline *o) {
@@ -103,18 +127,21 @@ static zb_status find_copies(outline *o) {
 /* The function an op lives in, -1 for those that are cloned where needed. */
 static int home_sub(const outline *o, int node) {
   unsigned flags = o->flow.nodes[node];
-  if (flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN | ZB_FLOW_VIEW) || o->group[node] >= 0) return -1;
-  return o->stage[node] * SUBS_OF_STAGE +
-         (zb_job_is_optimizer(o->kind[node]) ? SUB_OPTIMIZER : (int)(o->kind[node] - ZB_JOB_F));
+  if (flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN | ZB_FLOW_VIEW | ZB_FLOW_COMMON) || o->group[node] >= 0) return -1;
+  return o->stage[node] * SUBS_OF_STAGE + (!zb_job_is_optimizer(o->kind[node]) ? (int)(o->kind[node] - ZB_JOB_F)
+                                           : before_clip(o, o->kind[node])     ? SUB_NORM
+                                                                               : SUB_UPDATE);
 }
 
 /* Whether the producer of a value is cloned into function `sub` instead of crossing. */
 static bool clonable(const outline *o, int sub, int node) {
   unsigned flags = o->flow.nodes[node];
   if (flags & ZB_FLOW_VIEW) return true;
+  if (flags & ZB_FLOW_COMMON) return o->subs[sub].kind == ZB_JOB_CLIP && !zb_op_is(o->graph.nodes[node].op, "zb.get");
   if (o->copy[node] >= 0) return o->subs[sub].kind == ZB_JOB_LOAD;
   if (flags & ZB_FLOW_LOAD) return o->subs[sub].kind == ZB_JOB_LOAD || zb_op_is(o->graph.nodes[node].op, "zb.constant");
-  if (o->group[node] >= 0) return o->subs[sub].group == o->group[node];
+  if (o->group[node] >= 0)
+    return o->subs[sub].group == o->group[node] && before_clip(o, o->subs[sub].kind) == before_clip(o, o->kind[node]);
   return (flags & ZB_FLOW_CHAIN) != 0;
 }
 
@@ -150,6 +177,36 @@ static MlirAttribute sum_attributes(outline *o, MlirOperation accumulate) {
   return zb_port_set(o->context, &port);
 }
 
+/* The accumulator that a sum of uses is put into: that of the last use that the rank has. Null: it has none. */
+static MlirOperation last_use(const outline *o, int value, int rank) {
+  const int producer = o->graph.values[value].producer;
+  MlirOperation last = {0};
+  if (producer < 0) return last;
+  const zb_node *node = &o->graph.nodes[producer];
+  if (o->flow.nodes[producer] & ZB_FLOW_ACCUMULATE) return o->stage_rank[o->stage[producer]] == rank ? node->op : last;
+  for (int i = 0; i < node->operand_count && o->kind[producer] == ZB_JOB_SUM; ++i) {
+    MlirOperation one = last_use(o, o->graph.operands[node->operand_begin + i], rank);
+    bool later = mlirOperationIsNull(last) ||
+                 (!mlirOperationIsNull(one) && zb_get_i64(one, "use", 0) > zb_get_i64(last, "use", 0));
+    if (later) last = one;
+  }
+  return last;
+}
+
+/* A value of SUM in an UPDATE of the rank. */
+static MlirAttribute summed_attributes(outline *o, int sub, int value) {
+  const int rank = o->subs[sub].rank;
+  MlirOperation use = last_use(o, value, rank);
+  if (mlirOperationIsNull(use) || !mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(use, 0)),
+                                                 mlirValueGetType(o->graph.values[value].value))) {
+    o->subs[sub].f.failed = true;
+    return mlirAttributeGetNull();
+  }
+  MlirAttribute port = sum_attributes(o, use);
+  if (!ZB_PUSH(&o->pass->arena, &o->sums, (common_sum){value, rank, port})) o->subs[sub].f.failed = true;
+  return port;
+}
+
 /* How a value that is not made in the function comes into it. */
 static MlirAttribute argument_attributes(outline *o, int sub, int value) {
   const zb_value *v = &o->graph.values[value];
@@ -173,6 +230,13 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
     return zb_load_port(o->context, made);
   }
   if (flags & ZB_FLOW_ACCUMULATE) return sum_attributes(o, o->graph.nodes[v->producer].op);
+  if (flags & ZB_FLOW_COMMON) {
+    if (o->subs[sub].kind == ZB_JOB_CLIP)
+      return zb_norm_port(o->context, zb_get_i64(o->graph.nodes[v->producer].op, "offset", 0));
+    start(o, clip_sub(o, o->subs[sub].rank));
+  } else if (before_clip(o, o->kind[v->producer])) {
+    return summed_attributes(o, sub, value);
+  }
   *(o->subs[sub].kind == ZB_JOB_EVALUATE ? &o->crosses_evaluation[value] : &o->crosses[value]) = true;
   return zb_value_port(o->context, value);
 }
@@ -283,6 +347,11 @@ static int find_group(int *parent, int node) {
   return node;
 }
 
+/* Of the optimizer of a parameter that several stages use. */
+static bool is_shared(const outline *o, int node) {
+  return (o->flow.nodes[node] & ZB_FLOW_OPTIMIZE) && o->stage[node] == -1 && !is_common(o, node);
+}
+
 /* Connected shared optimizer ops are one group; the ranks of the accumulates that feed it hold it. */
 static zb_status find_groups(outline *o) {
   int *parent = ZB_NEW(&o->pass->arena, int, o->graph.node_count);
@@ -290,16 +359,15 @@ static zb_status find_groups(outline *o) {
   for (int n = 0; n < o->graph.node_count; ++n)
     parent[n] = n, o->group[n] = -1;
   for (int n = 0; n < o->graph.node_count; ++n) {
-    if (!(o->flow.nodes[n] & ZB_FLOW_OPTIMIZE) || o->stage[n] != -1) continue;
+    if (!is_shared(o, n)) continue;
     const zb_node *node = &o->graph.nodes[n];
     for (int i = 0; i < node->operand_count; ++i) {
       int producer = o->graph.values[o->graph.operands[node->operand_begin + i]].producer;
-      if (producer >= 0 && (o->flow.nodes[producer] & ZB_FLOW_OPTIMIZE) && o->stage[producer] == -1)
-        parent[find_group(parent, n)] = find_group(parent, producer);
+      if (producer >= 0 && is_shared(o, producer)) parent[find_group(parent, n)] = find_group(parent, producer);
     }
   }
   for (int n = 0; n < o->graph.node_count; ++n) {
-    if (!(o->flow.nodes[n] & ZB_FLOW_OPTIMIZE) || o->stage[n] != -1) continue;
+    if (!is_shared(o, n)) continue;
     int root = find_group(parent, n);
     if (o->group[root] < 0) o->group[root] = o->group_count++;
     o->group[n] = o->group[root];
@@ -490,7 +558,7 @@ static zb_result place_returned(outline *o, int index) {
     if (producer < 0) return ZB_OK; /* handed through: nothing updates it */
     MlirAttribute attributes = zb_update_port(o->context, update);
     for (int rank = 0; rank < o->ranks; ++rank) {
-      int sub = o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank) : home_sub(o, producer);
+      int sub = o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank, false) : home_sub(o, producer);
       if (o->group[producer] >= 0 && !o->group_rank[o->group[producer] * o->ranks + rank]) continue;
       if (sub < 0 || !resolve(o, sub, value) || !lookup(o, sub, value, &local))
         return zb_op_error_at(o->graph.function, NULL, "update of '%s' is not made by the optimizer", update);
@@ -500,7 +568,69 @@ static zb_result place_returned(outline *o, int index) {
     }
     return ZB_OK;
   }
+  if (is_common(o, producer)) {
+    o->reported_norm = index;
+    return ZB_OK;
+  }
   return place_reported(o, index, producer);
+}
+
+/* ---- What is made of all parameters together ---- */
+
+/* The function that makes a value of the optimizer for a rank (any, where one stage has it). */
+static int sub_of(const outline *o, int value, int rank) {
+  const int producer = o->graph.values[value].producer;
+  return o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank, true) : home_sub(o, producer);
+}
+
+static bool add_made(outline *o, int sub, int value, MlirAttribute port) {
+  MlirValue local;
+  if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return false;
+  zb_function_result(&o->subs[sub].f, local, port);
+  return true;
+}
+
+static int owner_of(const outline *o, int group) {
+  int rank = 0;
+  while (!o->group_rank[group * o->ranks + rank])
+    ++rank;
+  return rank;
+}
+
+/* What each parameter puts into the frame, once: of a tied one its owner does. */
+static zb_result place_norms(outline *o) {
+  for (int n = 0; n < o->graph.node_count; ++n) {
+    const zb_node *node = &o->graph.nodes[n];
+    if (!is_common(o, n) || !zb_op_is(node->op, "zb.put")) continue;
+    const int value = o->graph.operands[node->operand_begin + 1], producer = o->graph.values[value].producer;
+    if (producer < 0 || !before_clip(o, o->kind[producer]))
+      return zb_op_error_at(node->op, "put what depends on sums of gradients alone",
+                            "a frame that all parameters share gets a value of another class than NORM");
+    const int rank = o->group[producer] >= 0 ? owner_of(o, o->group[producer]) : 0;
+    MlirAttribute port = zb_norm_port(o->context, zb_get_i64(node->op, "offset", 0));
+    if (!add_made(o, sub_of(o, value, rank), value, port)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+  }
+  return ZB_OK;
+}
+
+/* Sums of uses, and what CLIP gives on each rank that asked for it. */
+static bool place_common(outline *o) {
+  for (size_t i = 0; i < o->sums.count; ++i) {
+    const common_sum *it = &o->sums.items[i];
+    if (!add_made(o, sub_of(o, it->value, it->rank), it->value, it->port)) return false;
+  }
+  for (int rank = 0; rank < o->ranks; ++rank) {
+    const int sub = clip_sub(o, rank);
+    if (!o->subs[sub].started) continue;
+    for (int v = 0; v < o->graph.value_count; ++v)
+      if (o->crosses[v] && is_common(o, o->graph.values[v].producer) &&
+          !add_made(o, sub, v, zb_value_port(o->context, v)))
+        return false;
+    if (o->reported_norm < 0) continue;
+    MlirAttribute port = zb_result_dictionary(o->graph.function, o->reported_norm);
+    if (!add_made(o, sub, o->graph.returned[o->reported_norm], port)) return false;
+  }
+  return true;
 }
 
 /* Makes a value that other functions read a result of the one that makes it. */
@@ -514,11 +644,13 @@ static void add_crossing(outline *o, int sub, int value) {
 static zb_result place_results(outline *o) {
   for (int i = 0; i < o->graph.returned_count; ++i)
     if (!place_returned(o, i)) return ZB_FAIL;
+  if (o->apart && !place_norms(o)) return ZB_FAIL;
+  if (o->apart && !place_common(o)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
   /* Values that LOAD functions give: every rank that asked for one made an argument of it. */
   for (int v = 0; v < o->graph.value_count; ++v) {
     int producer = o->graph.values[v].producer;
     if (o->crosses_evaluation[v]) add_crossing(o, evaluation_sub(o->stage[producer]), v);
-    if (!o->crosses[v]) continue;
+    if (!o->crosses[v] || is_common(o, producer)) continue;
     MlirValue local;
     if ((o->flow.nodes[producer] & ZB_FLOW_LOAD) || o->copy[producer] >= 0) {
       for (int rank = 0; rank < o->ranks; ++rank) {
@@ -539,10 +671,10 @@ static zb_result place_results(outline *o) {
 static zb_result finish_function(outline *o, MlirBlock body, int sub) {
   subprogram *s = &o->subs[sub];
   char name[64];
-  if (s->kind == ZB_JOB_LOAD)
-    snprintf(name, sizeof name, "LOAD");
+  if (s->kind == ZB_JOB_LOAD || s->kind == ZB_JOB_CLIP)
+    snprintf(name, sizeof name, "%s", zb_job_mnemonic(s->kind));
   else if (s->group >= 0)
-    snprintf(name, sizeof name, "tied%d_UPDATE", s->group);
+    snprintf(name, sizeof name, "tied%d_%s", s->group, zb_job_mnemonic(s->kind));
   else
     snprintf(name, sizeof name, "s%d_%s", s->stage, zb_job_mnemonic(s->kind));
   MlirNamedAttribute attributes[2] = {
@@ -568,14 +700,17 @@ static zb_result make_modules(outline *o) {
     if (o->subs[load_sub(o, rank)].started && !finish_function(o, body, load_sub(o, rank))) return ZB_FAIL;
     for (int s = 0; s < o->stages; ++s) {
       if (o->stage_rank[s] != rank) continue;
-      for (int c = 0; c <= SUB_OPTIMIZER; ++c) {
+      for (int c = 0; c <= SUB_UPDATE; ++c) {
         int sub = s * SUBS_OF_STAGE + c;
-        if (c != SUB_OPTIMIZER) start(o, sub); /* F, B and W always exist, empty or not: the schedule counts them */
+        if (c < ZB_KIND_COUNT) start(o, sub); /* F, B and W always exist, empty or not: the schedule counts them */
         if (o->subs[sub].started && !finish_function(o, body, sub)) return ZB_FAIL;
       }
     }
-    for (int g = 0; g < o->group_count; ++g)
-      if (o->subs[tied_sub(o, g, rank)].started && !finish_function(o, body, tied_sub(o, g, rank))) return ZB_FAIL;
+    for (int g = 0; g < 2 * o->group_count; ++g) {
+      const int sub = tied_sub(o, g / 2, rank, g % 2 == 0);
+      if (o->subs[sub].started && !finish_function(o, body, sub)) return ZB_FAIL;
+    }
+    if (o->subs[clip_sub(o, rank)].started && !finish_function(o, body, clip_sub(o, rank))) return ZB_FAIL;
     for (int s = 0; s < o->stages && o->evaluates; ++s) {
       if (o->stage_rank[s] != rank) continue;
       start(o, evaluation_sub(s)); /* as F: empty or not */
@@ -595,28 +730,36 @@ static zb_result read_marks(outline *o) {
     bool stage_ok = o->stage[n] < o->stages && (o->stage[n] >= 0 || kind == ZB_JOB_LOAD || zb_job_is_optimizer(kind));
     if (kind == ZB_JOB_KIND_COUNT || !stage_ok)
       return zb_op_error_at(op, "run zb-partition and zb-classify before zb-outline",
-                            "op needs zb.class (F, B, W, SUM, NORM, UPDATE, LOAD) and a zb.stage below %d", o->stages);
+                            "op needs zb.class (F, B, W, SUM, NORM, CLIP, UPDATE, LOAD) and a zb.stage below %d",
+                            o->stages);
+    o->apart |= is_common(o, n);
   }
   return ZB_OK;
 }
 
 static zb_result make_subs(outline *o) {
-  o->sub_count = o->stages * SUBS_OF_STAGE + o->ranks + o->group_count * o->ranks;
+  o->sub_count = o->stages * SUBS_OF_STAGE + 2 * o->ranks + 2 * o->group_count * o->ranks;
   o->subs = ZB_NEW(&o->pass->arena, subprogram, o->sub_count);
   o->group_rank = ZB_NEW(&o->pass->arena, bool, (size_t)o->group_count *(size_t)o->ranks);
   ZB_PASS_TRY(o->pass, zb_arena_status(&o->pass->arena));
+  find_group_ranks(o);
   for (int s = 0; s < o->stages; ++s)
     for (int c = 0; c < SUBS_OF_STAGE; ++c)
       o->subs[s * SUBS_OF_STAGE + c] = (subprogram){.rank = o->stage_rank[s],
                                                     .stage = s,
-                                                    .kind = c == SUB_OPTIMIZER    ? ZB_JOB_UPDATE
+                                                    .kind = c == SUB_UPDATE       ? ZB_JOB_UPDATE
+                                                            : c == SUB_NORM       ? ZB_JOB_NORM
                                                             : c == SUB_EVALUATION ? ZB_JOB_EVALUATE
                                                                                   : (zb_job_kind)(ZB_JOB_F + c),
                                                     .group = -1};
   for (int rank = 0; rank < o->ranks; ++rank) {
     o->subs[load_sub(o, rank)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_LOAD, .group = -1};
-    for (int g = 0; g < o->group_count; ++g)
-      o->subs[tied_sub(o, g, rank)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_UPDATE, .group = g};
+    o->subs[clip_sub(o, rank)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_CLIP, .group = -1};
+    for (int g = 0; g < o->group_count; ++g) {
+      const zb_job_kind first = rank == owner_of(o, g) ? ZB_JOB_NORM : ZB_JOB_SUM;
+      o->subs[tied_sub(o, g, rank, true)] = (subprogram){.rank = rank, .stage = -1, .kind = first, .group = g};
+      o->subs[tied_sub(o, g, rank, false)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_UPDATE, .group = g};
+    }
   }
   return ZB_OK;
 }
@@ -640,7 +783,6 @@ static zb_result outline_graph(outline *o) {
   ZB_PASS_TRY(pass, find_copies(o));
   ZB_PASS_TRY(pass, find_groups(o));
   if (!make_subs(o)) return ZB_FAIL;
-  find_group_ranks(o);
   if (!place_evaluation(o) || !place_ops(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!place_results(o) || !make_modules(o)) return ZB_FAIL;
   mlirOperationDestroy(o->graph.function);
@@ -658,7 +800,7 @@ static void drop_operands(outline *o) {
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module), function;
   MlirBlock block;
-  outline o = {.pass = pass, .context = mlirOperationGetContext(top)};
+  outline o = {.pass = pass, .context = mlirOperationGetContext(top), .reported_norm = -1};
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   o.ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
   const zb_table stage_rank = zb_stage_rank_get(top);

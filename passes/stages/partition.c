@@ -402,7 +402,7 @@ static zb_status stage_backward(partition *p) {
 
 /* The optimizer of a parameter has the stage of its accumulates; it is shared where they are in several stages. Two
  * sweeps join what belongs together: down from the accumulates, then up, so that a chain that meets a shared one is
- * shared as a whole. */
+ * shared as a whole. What is made of all parameters together is shared, and joins nothing. */
 static void stage_optimizer(partition *p) {
   ZB_FOR_EACH_NODE(node, &p->graph) {
     if (!(flags_of(p, node) & ZB_FLOW_OPTIMIZE)) continue;
@@ -410,14 +410,17 @@ static void stage_optimizer(partition *p) {
     ZB_FOR_EACH_OPERAND(operand, &p->graph, node) {
       const zb_node *maker = zb_maker(&p->graph, operand);
       if (!maker || !(flags_of(p, maker) & (ZB_FLOW_OPTIMIZE | ZB_FLOW_ACCUMULATE))) continue;
+      if (flags_of(p, maker) & ZB_FLOW_COMMON) continue;
       int from = p->stage[maker->number];
       stage = stage == NO_STAGE || stage == from ? from : SHARED_STAGE;
     }
+    if (flags_of(p, node) & ZB_FLOW_COMMON) stage = SHARED_STAGE;
     p->stage[node->number] = stage == NO_STAGE ? 0 : stage;
   }
   ZB_FOR_EACH_NODE_BACKWARD(node, &p->graph)
     ZB_FOR_EACH_USER(user, &p->graph, node)
-      if ((flags_of(p, node) & ZB_FLOW_OPTIMIZE) && p->stage[user] == SHARED_STAGE)
+      if ((flags_of(p, node) & ZB_FLOW_OPTIMIZE) && p->stage[user] == SHARED_STAGE &&
+          !(p->flow.nodes[user] & ZB_FLOW_COMMON))
         p->stage[node->number] = SHARED_STAGE;
 }
 

@@ -65,7 +65,8 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
   if (pool_bytes[POOL_STEP] == 0) pool_bytes[POOL_STEP] = sizeof(int64_t); /* the number of the step alone */
   p->base_bytes[rank] = workspace;
   for (int i = 0; i < POOL_COUNT; ++i)
-    p->base_bytes[rank] += (int64_t)zb_align((uint64_t)pool_bytes[i]);
+    if (i != POOL_NORMS) /* that is in the slots, when frames are gone */
+      p->base_bytes[rank] += (int64_t)zb_align((uint64_t)pool_bytes[i]);
 }
 
 static bool accumulates(MlirOperation function) {

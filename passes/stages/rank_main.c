@@ -22,8 +22,10 @@ typedef struct rank_main {
   zb_arena *arena; /* of work */
   zb_builder b;    /* fails where a job reads a value that is not there */
   MlirValue pools[POOL_COUNT];
+  MlirType norms_type; /* null: there is no clipping */
   MlirValue step;
   zb_map *values; /* (value, stage, m) */
+  zb_map *common; /* values between jobs that run once a step */
   zb_map *sums;   /* keys of accumulators of other ranks */
   ZB_LIST(MlirValue) operands;
   zb_rank_posts *posts; /* of every op that posts, in program order */
@@ -95,6 +97,7 @@ static MlirValue recall(const zb_map *map, const void *key) {
 
 /* The value as the stage sees it: made or received there, or handed over by a stage of the same rank. */
 static MlirValue find_value(rank_main *r, int64_t id, int stage, int m) {
+  if (stage < 0) return recall(r->common, zb_id_key(id));
   for (int hops = 0; hops <= r->c->t.p.problem.stages && stage >= 0; ++hops) {
     MlirValue value = recall(r->values, value_key(r, id, stage, m));
     if (!mlirValueIsNull(value)) return value;
@@ -125,7 +128,7 @@ static MlirValue result_of(MlirOperation op, size_t index) {
 static void name_of_micro_batch(const rank_main *r, const char *attribute, const char *name, int m,
                                 MlirNamedAttribute out[2]) {
   out[0] = zb_named(r->b.context, attribute, zb_mlir_string(r->b.context, name));
-  out[1] = zb_named_i64(r->b.context, ZB_ATTR_MICRO_BATCH, m);
+  if (m >= 0) out[1] = zb_named_i64(r->b.context, ZB_ATTR_MICRO_BATCH, m);
 }
 
 static MlirValue argument_of(rank_main *r, const zb_interface_port *p, const MlirType *type, int stage, int m) {
@@ -158,10 +161,13 @@ static void take_result(rank_main *r, const zb_interface_port *p, int stage, int
     break;
   case ZB_PORT_REPORT:
     name_of_micro_batch(r, "name", p->name, m, attributes);
-    build(r, "zb.report", &value, 1, NULL, 0, attributes, 2);
+    build(r, "zb.report", &value, 1, NULL, 0, attributes, m >= 0 ? 2 : 1);
     break;
   default:
-    remember(r, r->values, value_key(r, p->id, stage, m), value);
+    if (stage < 0)
+      remember(r, r->common, zb_id_key(p->id), value);
+    else
+      remember(r, r->values, value_key(r, p->id, stage, m), value);
     break;
   }
 }
@@ -204,7 +210,8 @@ static zb_status find_posts(rank_main *r, post_list *out) {
     const zb_rank_transfer *m = &r->c->transfers.list.items[i];
     for (size_t k = 0; m->gather && k < m->gather->members.count; ++k)
       if (m->gather->members.items[k].rank == rank)
-        (void)ZB_PUSH(r->arena, out, (post){.position = r->c->t.order.counts[rank], .message = i});
+        (void)ZB_PUSH(r->arena, out,
+                      (post){.position = r->c->t.order.counts[rank] + !m->gather->parameter, .message = i});
     if (m->source == rank) (void)ZB_PUSH(r->arena, out, (post){m->send_position, i, true});
     if (m->destination == rank) (void)ZB_PUSH(r->arena, out, (post){m->recv_position, i, false});
   }
@@ -280,11 +287,21 @@ static void build_gather(rank_main *r, const zb_gather *g, int message) {
     remember(r, r->sums, zb_sum_key(others.items[i], key), result_of(op, i));
 }
 
+/* The rank gives its parts of the frame of norms, and gets all others. */
+static void build_norm_gather(rank_main *r, int message) {
+  MlirValue *frame = &r->pools[POOL_NORMS];
+  MlirType type = mlirValueGetType(*frame);
+  note_post(r, message);
+  *frame = result_of(build(r, "zb.gather_frame", frame, 1, &type, 1, NULL, 0), 0);
+}
+
 static void build_posts(rank_main *r, const post_list *posts, size_t *at, int position) {
   for (; *at < posts->count && posts->items[*at].position <= position && !r->b.failed; ++*at) {
     const post *p = &posts->items[*at];
     const zb_rank_transfer *m = &r->c->transfers.list.items[p->message];
-    if (m->gather)
+    if (m->gather && !m->gather->parameter)
+      build_norm_gather(r, p->message);
+    else if (m->gather)
       build_gather(r, m->gather, p->message);
     else
       build_message(r, m, p);
@@ -303,20 +320,21 @@ static void begin_main(rank_main *r, zb_function_builder *f) {
     }
   }
   for (int i = 0; i < POOL_COUNT; ++i)
-    if (!mlirTypeIsNull(types[i]) && i != POOL_GRADIENTS)
+    if (!mlirTypeIsNull(types[i]) && i != POOL_GRADIENTS && i != POOL_NORMS)
       r->pools[i] = zb_function_argument(f, types[i], zb_frame_port(f->context, pool_names[i]));
   if (r->c->t.evaluates) return;
   const zb_shape step = {.dtype = ZB_I64};
   r->step = zb_function_argument(f, zb_shape_type(f->context, &step), zb_step_port(f->context, true));
   if (!mlirTypeIsNull(types[POOL_GRADIENTS]))
     r->pools[POOL_GRADIENTS] = result_of(build(r, "zb.zeros", NULL, 0, &types[POOL_GRADIENTS], 1, NULL, 0), 0);
+  r->norms_type = types[POOL_NORMS];
 }
 
-/* Calls LOAD, or the optimizers of stages or of tied parameters. */
-static zb_status call_once(rank_main *r, bool optimizer, bool of_stages) {
+/* Calls the functions from one kind to another, those of stages or those of none. */
+static zb_status call_once(rank_main *r, zb_job_kind first, zb_job_kind last, bool of_stages) {
   ZB_FOR_EACH_OP(function, zb_function_block(r->work->module)) {
     const zb_job_kind kind = zb_class_get(function);
-    if (!(optimizer ? zb_job_is_optimizer(kind) : kind == ZB_JOB_LOAD)) continue;
+    if (kind < first || kind > last || kind == ZB_JOB_KIND_COUNT) continue;
     if ((zb_get_i64(function, ZB_ATTR_STAGE, -1) >= 0) != of_stages) continue;
     zb_subprogram_interface f;
     ZB_TRY(zb_subprogram_interface_read(r->arena, function, &f));
@@ -325,22 +343,36 @@ static zb_status call_once(rank_main *r, bool optimizer, bool of_stages) {
   return NULL;
 }
 
+/* Optimizers of tied parameters come after those of stages: they wait for accumulators of other ranks. */
+static zb_status call_phases(rank_main *r, zb_job_kind first, zb_job_kind last) {
+  ZB_TRY(call_once(r, first, last, true));
+  return call_once(r, first, last, false);
+}
+
+static zb_status call_optimizer(rank_main *r, const post_list *posts, size_t *at) {
+  const int jobs = r->c->t.order.counts[r->work->rank];
+  if (!mlirTypeIsNull(r->norms_type))
+    r->pools[POOL_NORMS] = result_of(build(r, "zb.empty_frame", NULL, 0, &r->norms_type, 1, NULL, 0), 0);
+  ZB_TRY(call_phases(r, ZB_JOB_SUM, ZB_JOB_NORM));
+  build_posts(r, posts, at, jobs + 1);
+  ZB_TRY(call_phases(r, ZB_JOB_CLIP, ZB_JOB_CLIP));
+  return call_phases(r, ZB_JOB_UPDATE, ZB_JOB_UPDATE);
+}
+
 static zb_status build_body(rank_main *r) {
   const zb_order *order = &r->c->t.order;
   const int rank = r->work->rank;
   post_list posts = {0};
   size_t at = 0;
   ZB_TRY(find_posts(r, &posts));
-  if (!r->c->t.evaluates) ZB_TRY(call_once(r, false, false));
+  if (!r->c->t.evaluates) ZB_TRY(call_once(r, ZB_JOB_LOAD, ZB_JOB_LOAD, false));
   for (int j = 0; j < order->counts[rank] && !r->b.failed; ++j) {
     const zb_job job = order->jobs[rank][j];
     build_posts(r, &posts, &at, j);
     call(r, &r->c->interfaces[job.stage * ZB_KIND_COUNT + (int)job.kind], job.stage, job.micro_batch);
   }
   build_posts(r, &posts, &at, order->counts[rank]);
-  if (!r->c->t.evaluates) ZB_TRY(call_once(r, true, true));
-  if (!r->c->t.evaluates)
-    ZB_TRY(call_once(r, true, false)); /* of tied parameters: they wait for accumulators of other ranks */
+  if (!r->c->t.evaluates) ZB_TRY(call_optimizer(r, &posts, &at));
   ZB_TRY(zb_arena_status(r->arena));
   return r->b.failed ? ZB_ERROR(INVALID, "rank %d: a job reads a value that no earlier job or message gives", rank)
                      : NULL;
@@ -357,6 +389,7 @@ zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work
                  .posts = posts,
                  .b = zb_builder_at_end(f.block, location),
                  .values = zb_arena_map_pointer(arena),
+                 .common = zb_arena_map_pointer(arena),
                  .sums = zb_arena_map(arena)};
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_arena_status(arena));

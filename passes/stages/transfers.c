@@ -7,14 +7,15 @@
  * receive never blocks unrelated work.
  *
  * Accumulators of a parameter that several ranks hold are gathered by all of them once a step, after the last W and
- * before its optimizer. Such a gather has a number among the messages, and its members in zb.members.
+ * before its optimizer. Such a gather has a number among the messages, and its members in zb.members. With clipping one
+ * more gather, behind all NORMs, gives every rank that has a CLIP the whole frame of norms; zb.parts names its parts.
  *
  * Tests: test/passes/insert-comm.mlir, test/passes/gathered.mlir. */
 
 #include "passes/stages/transfers.h"
 
+#include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
-#include "runtime/plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,47 @@ static zb_status find_gathers(zb_arena *arena, const zb_timetable *t, zb_transfe
   return zb_arena_status(arena);
 }
 
+/* ---- What parameters give to the norm ---- */
+
+static int compare_ranges(const void *a, const void *b) {
+  const zb_plan_range *x = a, *y = b;
+  return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Numbers that lie side by side are one part. */
+static void add_norm_member(zb_arena *arena, const zb_timetable *t, int rank, zb_gather *g) {
+  zb_gather_member m = {.rank = rank};
+  const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_NORMS]);
+  size_t last = 0;
+  for (int i = 0; i < entries.count; ++i) {
+    const zb_entry entry = zb_entries_at(entries, i);
+    (void)ZB_PUSH(arena, &m.parts, (zb_plan_range){(uint64_t)entry.offset, zb_type_bytes(entry.type)});
+  }
+  if (m.parts.count) qsort(m.parts.items, m.parts.count, sizeof *m.parts.items, compare_ranges);
+  for (size_t i = 1; i < m.parts.count; ++i) {
+    zb_plan_range *before = &m.parts.items[last], next = m.parts.items[i];
+    if (before->offset + before->bytes == next.offset)
+      before->bytes += next.bytes;
+    else
+      m.parts.items[++last] = next;
+  }
+  if (m.parts.count) m.parts.count = last + 1;
+  (void)ZB_PUSH(arena, &g->members, m);
+}
+
+static bool clips(MlirOperation rank) {
+  ZB_FOR_EACH_OP(function, zb_function_block(rank))
+    if (zb_class_get(function) == ZB_JOB_CLIP) return true;
+  return false;
+}
+
+static void find_norm_gather(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
+  zb_gather g = {0};
+  for (int rank = 0; rank < t->p.problem.ranks; ++rank)
+    if (clips(t->p.ranks[rank])) add_norm_member(arena, t, rank, &g);
+  if (g.members.count > 1) (void)ZB_PUSH(arena, &out->gathers, g);
+}
+
 static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb_gather *gather, zb_transfers *out) {
   zb_rank_transfer all = {.gather = gather,
                           .source = -1,
@@ -148,6 +190,7 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   for (size_t h = 0; h < t->p.hops.count; ++h)
     add_messages(arena, t, &t->p.hops.items[h], out);
   if (!t->evaluates) ZB_TRY(find_gathers(arena, t, out));
+  if (!t->evaluates) find_norm_gather(arena, t, out); /* the last */
   for (size_t g = 0; g < out->gathers.count; ++g)
     add_gather_transfer(arena, t, &out->gathers.items[g], out);
   ZB_TRY(zb_arena_status(arena));
@@ -157,20 +200,28 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
 
 /* ---- Their tables ---- */
 
+static uint64_t given_by(const zb_gather *gather, const zb_gather_member *member) {
+  if (gather->parameter) return member->sums.count * zb_type_bytes(gather->type);
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < member->parts.count; ++i)
+    bytes += member->parts.items[i].bytes;
+  return bytes;
+}
+
 /* Bytes that a transfer brings: of a gather what comes to the member that gives least. */
 static int64_t bytes_of(const zb_rank_transfer *m) {
   if (m->hop) return m->hop->bytes;
-  size_t total = 0, least = SIZE_MAX;
+  uint64_t total = 0, least = UINT64_MAX;
   for (size_t i = 0; i < m->gather->members.count; ++i) {
-    const size_t own = m->gather->members.items[i].sums.count;
+    const uint64_t own = given_by(m->gather, &m->gather->members.items[i]);
     total += own;
     if (own < least) least = own;
   }
-  return (int64_t)(total - least) * (int64_t)zb_type_bytes(m->gather->type);
+  return (int64_t)(total - least);
 }
 
 static zb_payload payload_of(const zb_rank_transfer *m) {
-  if (!m->hop) return ZB_PAYLOAD_GRADIENTS;
+  if (!m->hop) return m->gather->parameter ? ZB_PAYLOAD_GRADIENTS : ZB_PAYLOAD_NORMS;
   return m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD;
 }
 
@@ -180,6 +231,7 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
   const size_t of_step = step->list.count, count = of_step + evaluation->list.count;
   ZB_LIST(zb_messages_row) messages = {0};
   ZB_LIST(zb_members_row) members = {0};
+  ZB_LIST(zb_parts_row) parts = {0};
   for (size_t i = 0; i < count; ++i) {
     const zb_rank_transfer *m = i < of_step ? &step->list.items[i] : &evaluation->list.items[i - of_step];
     const int64_t bytes = bytes_of(m);
@@ -193,16 +245,26 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
                                     .bytes = bytes,
                                     .complete_ps = m->time + problem->link_latency_ps +
                                                    (int64_t)(problem->link_ps_per_byte * (double)bytes)});
-    for (size_t k = 0; m->gather && k < m->gather->members.count; ++k)
+    for (size_t k = 0; m->gather && k < m->gather->members.count; ++k) {
+      const zb_gather_member *member = &m->gather->members.items[k];
+      const bool sums = m->gather->parameter != NULL;
       (void)ZB_PUSH(arena, &members,
                     (zb_members_row){.message = (int64_t)i,
-                                     .rank = m->gather->members.items[k].rank,
-                                     .values = (int64_t)m->gather->members.items[k].sums.count,
-                                     .bytes = (int64_t)zb_type_bytes(m->gather->type)});
+                                     .rank = member->rank,
+                                     .values = (int64_t)(sums ? member->sums.count : member->parts.count),
+                                     .bytes = sums ? (int64_t)zb_type_bytes(m->gather->type) : 0});
+      for (size_t p = 0; p < member->parts.count; ++p)
+        (void)ZB_PUSH(arena, &parts,
+                      (zb_parts_row){.message = (int64_t)i,
+                                     .rank = member->rank,
+                                     .offset = (int64_t)member->parts.items[p].offset,
+                                     .bytes = (int64_t)member->parts.items[p].bytes});
+    }
   }
   ZB_TRY(zb_arena_status(arena));
   zb_messages_set(t->p.top, messages.items, (int)messages.count);
   if (members.count) zb_members_set(t->p.top, members.items, (int)members.count);
   if (count > of_step) zb_set_i64(t->p.top, ZB_ATTR_EVALUATION_MESSAGES, (int64_t)(count - of_step));
+  if (parts.count) zb_parts_set(t->p.top, parts.items, (int)parts.count);
   return NULL;
 }

@@ -3,6 +3,7 @@
 #define ZB_PASSES_TRANSFERS_H
 
 #include "passes/stages/problem.h"
+#include "runtime/plan/plan.h"
 #include "passes/tables.h"
 
 /* The schedule with its simulated times. */
@@ -14,13 +15,16 @@ typedef struct zb_timetable {
   int *positions; /* [(stage * ZB_KIND_COUNT + kind) * micro-batches + m] -> position in its rank's order */
 } zb_timetable;
 
-/* One member of a gather and the accumulators of the parameter that it gives, one a use. */
+/* One member of a gather and what it gives: the accumulators of the parameter, one a use; or parts of the frame of
+ * norms, each as long as its numbers lie side by side. */
 typedef struct zb_gather_member {
   int rank;
   ZB_LIST(zb_entry) sums;
+  ZB_LIST(zb_plan_range) parts;
 } zb_gather_member;
 
-/* A parameter that several ranks update: each gets the accumulators of all others. */
+/* A parameter that several ranks update: each gets the accumulators of all others. Or, where parameter is NULL, what
+ * every rank gives to the norm. */
 typedef struct zb_gather {
   const char *parameter;
   ZB_LIST(zb_gather_member) members; /* by rank */

@@ -30,9 +30,9 @@ static const store_files weights_files = {"weights", WEIGHTS_FILE, WEIGHTS_INDEX
 static const int64_t count_most = INT64_C(1) << 53; /* of steps and rows: what is added to them does not overflow */
 
 /* What all files of one save have in common. */
-static const char *const common_keys[] = {"zb.format", "zb.model_hash",    "zb.optimizer",
-                                          "zb.step",   "zb.data_position", "zb.random_seed",
-                                          "zb.rates",  "zb.rate_table",    NULL};
+static const char *const common_keys[] = {
+    "zb.format",      "zb.model_hash", "zb.optimizer",  "zb.step",    "zb.data_position",
+    "zb.random_seed", "zb.rates",      "zb.rate_table", "zb.skipped", NULL};
 
 static bool is_ours(const char *name) {
   /* With what a stopped writer leaves: NAME.tmp.PID. */
@@ -112,7 +112,7 @@ zb_status zb_checkpoint_check_folder(const char *folder) {
 /* ---- Writing ---- */
 
 static zb_status set_metadata(zb_store *store, const zb_plan *plan, const zb_checkpoint *checkpoint) {
-  char step[32], position[32], hash[32], seed[32];
+  char step[32], position[32], hash[32], seed[32], skipped[32];
   snprintf(step, sizeof step, "%" PRId64, checkpoint->step);
   snprintf(position, sizeof position, "%" PRId64, checkpoint->data_position);
   snprintf(hash, sizeof hash, "%016" PRIx64, plan->model_hash);
@@ -131,7 +131,9 @@ static zb_status set_metadata(zb_store *store, const zb_plan *plan, const zb_che
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i)
     if (pairs[i][1]) ZB_TRY(zb_store_set_metadata(store, pairs[i][0], pairs[i][1]));
   snprintf(seed, sizeof seed, "%" PRId64, checkpoint->random_seed);
-  return checkpoint->random_seed ? zb_store_set_metadata(store, "zb.random_seed", seed) : NULL;
+  if (checkpoint->random_seed) ZB_TRY(zb_store_set_metadata(store, "zb.random_seed", seed));
+  snprintf(skipped, sizeof skipped, "%" PRId64, checkpoint->skipped);
+  return checkpoint->skipped ? zb_store_set_metadata(store, "zb.skipped", skipped) : NULL;
 }
 
 /* The name of the file of a part; of a save in one part the fixed one. */
@@ -344,6 +346,11 @@ static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoin
     ZB_TRY(number_of(out->optimizer, "zb.random_seed", folder, INT64_MAX, &out->random_seed));
   out->rates = zb_store_metadata(out->optimizer, "zb.rates");
   out->rate_table = zb_store_metadata(out->optimizer, "zb.rate_table");
+  if (zb_store_metadata(out->optimizer, "zb.skipped"))
+    ZB_TRY(number_of(out->optimizer, "zb.skipped", folder, count_most, &out->skipped));
+  if (out->skipped > out->step)
+    return ZB_ERROR(INVALID, "the checkpoint in '%s' says that %" PRId64 " of %" PRId64 " steps changed nothing",
+                    folder, out->skipped, out->step);
   if (out->step == optimizer_step) return NULL;
   return ZB_ERROR(
       INVALID, "the two files in '%s' do not belong together: weights of step %" PRId64 ", optimizer of step %" PRId64,

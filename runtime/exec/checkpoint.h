@@ -14,6 +14,7 @@
 typedef struct zb_checkpoint {
   zb_store *weights, *optimizer;
   int64_t step;           /* steps done */
+  int64_t skipped;        /* of them: those that changed no parameter, which the optimizer does not count */
   int64_t data_position;  /* rows taken from the data */
   int64_t random_seed;    /* 0: it says none */
   const char *rates;      /* zb_rates_save; NULL: nothing was said */

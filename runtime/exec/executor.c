@@ -227,7 +227,10 @@ static void begin_list(zb_executor *e, zb_plan_list list, int64_t number) {
   e->cleared = false;
 }
 
-void zb_executor_begin_step(zb_executor *e, int64_t step) { begin_list(e, ZB_LIST_STEP, step); }
+void zb_executor_begin_step(zb_executor *e, int64_t step) {
+  begin_list(e, ZB_LIST_STEP, step);
+  e->has_norm = false;
+}
 
 void zb_executor_begin_evaluation(zb_executor *e, int64_t batch) { begin_list(e, ZB_LIST_EVALUATION, batch); }
 
@@ -244,7 +247,7 @@ static zb_status stage(zb_executor *e, uint64_t bytes, void **out) {
 /* The number of the step and the settings, in one. */
 static zb_status write_step(zb_executor *e) {
   unsigned char *to = e->arena + e->program->regions[ZB_REGION_STEP].offset;
-  const int64_t number = e->step + 1;
+  const int64_t number = e->updates + 1;
   void *buffer = e->step_image;
   if (e->step_bytes == 0) return NULL;
   memcpy(e->step_image, &number, sizeof number);
@@ -336,20 +339,40 @@ static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
 
 static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
   e->params.micro_losses[job->micro_batch] = (double)loss;
-  if (isfinite(loss) || e->params.device_params.no_kernels) return NULL;
+  if (isfinite(loss) || e->params.device_params.no_kernels || e->params.skip_non_finite) return NULL;
   if (e->list == ZB_LIST_EVALUATION) return NULL; /* it changes nothing, so it is a result like any other */
   return zb_status_hint(ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step + 1,
                                  job->micro_batch, isnan(loss) ? "not a number" : "infinite"),
                         "lower the learning rate, or look at the data of that step");
 }
 
+/* Where it is not finite no UPDATE changes anything, on any rank: zb.clip_scale says so. */
+static zb_status take_norm(zb_executor *e, float norm) {
+  e->has_norm = true;
+  e->norm = norm;
+  if (isfinite(norm) || e->params.device_params.no_kernels || e->params.skip_non_finite) return NULL;
+  return zb_status_hint(ZB_ERROR(RUNTIME, "the norm of all gradients of step %lld is %s", (long long)e->step + 1,
+                                 isnan(norm) ? "not a number" : "infinite"),
+                        "lower the learning rate, look at the data of that step, or leave such steps out: --non-finite "
+                        "skip");
+}
+
+/* The loss of a micro-batch, or the norm. */
+static zb_status take_report(zb_executor *e, const zb_plan_job *job, float value) {
+  return job->micro_batch < 0 ? take_norm(e, value) : take_loss(e, job, value);
+}
+
+static float *fetched(const zb_executor *e, const zb_plan_job *job) {
+  return &e->losses[job->micro_batch < 0 ? e->params.plan->micro_batches : job->micro_batch];
+}
+
 static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
   const unsigned char *at = e->arena + e->program->pool_ranges[job->parts.begin].offset;
   const zb_device_queue *queue = e->params.device->queue;
-  if (queue) return queue->fetch(e->device, at, &e->losses[job->micro_batch]);
-  float loss = 0;
-  ZB_TRY(e->params.device->download(e->device, &loss, at, sizeof loss));
-  return take_loss(e, job, loss);
+  if (queue) return queue->fetch(e->device, at, fetched(e, job));
+  float value = 0;
+  ZB_TRY(e->params.device->download(e->device, &value, at, sizeof value));
+  return take_report(e, job, value);
 }
 
 static zb_status run_other(zb_executor *e, const zb_plan_job *job) {
@@ -416,7 +439,7 @@ static zb_status complete(zb_executor *e, int message, bool *out_done) {
 static zb_status collect(zb_executor *e) {
   for (int i = e->first; i < e->end; ++i) {
     const zb_plan_job *job = &e->program->jobs[i];
-    if (job->kind == ZB_JOB_REPORT) ZB_TRY(take_loss(e, job, e->losses[job->micro_batch]));
+    if (job->kind == ZB_JOB_REPORT) ZB_TRY(take_report(e, job, *fetched(e, job)));
     if (!e->times) continue;
     zb_run_times *times = &e->times[i];
     if (!e->params.device->queue->job_times(e->device, i, &times->start_ps, &times->end_ps)) continue;

@@ -29,8 +29,9 @@ typedef struct zb_executor_params {
   double *micro_losses;          /* REPORT jobs write here, one a micro-batch, shared by all ranks */
   const atomic_int *interrupted; /* nonzero: the next advance gives INTERRUPTED */
   bool trace;                    /* keep the times of jobs */
-  int64_t *resumed_ps; /* [2 * message + (1: its receiver)]: when a rank that waited went on, else 0; NULL: not kept */
-  bool poison;         /* fill what is free with 0xFF after each job, and check that nobody wrote there */
+  int64_t *resumed_ps;  /* [2 * message + (1: its receiver)]: when a rank that waited went on, else 0; NULL: not kept */
+  bool skip_non_finite; /* a norm of gradients that is not finite, or such a loss, is no failure */
+  bool poison;          /* fill what is free with 0xFF after each job, and check that nobody wrote there */
 } zb_executor_params;
 
 typedef enum zb_executor_state {
@@ -54,7 +55,7 @@ typedef struct zb_executor {
   unsigned char *staging;    /* the largest input; NULL with a device with a queue, which has buffers of its own */
   unsigned char *step_image; /* what is written to the region step: the number of the step, and settings */
   uint64_t step_bytes;       /* of it */
-  float *losses;             /* [micro-batch] as fetched from a device with a queue */
+  float *losses;             /* [micro-batch] as fetched from a device with a queue; behind them the norm */
   zb_run_times *times;       /* one a job, if trace */
   int64_t *waited_ps;        /* one a job, if trace: how long the rank waited for messages before it */
   int64_t waited_end_ps;     /* and behind the last of the run */
@@ -62,8 +63,11 @@ typedef struct zb_executor {
   /* Where it is, for signal handlers and other threads: job and blocked_on below, a moment later. */
   atomic_int at_job, at_message;
   /* Where it is. */
-  zb_plan_list list;   /* what runs; LOAD jobs count to the steps */
-  int64_t step;        /* from 0; of an evaluation: number of the batch */
+  zb_plan_list list; /* what runs; LOAD jobs count to the steps */
+  int64_t step;      /* from 0; of an evaluation: number of the batch */
+  int64_t updates;   /* steps before it that changed parameters: set before each step */
+  bool has_norm;     /* of the gradients of the last step: */
+  float norm;
   bool cleared;        /* zb_executor_clear was called */
   int first, job, end; /* first: of this run */
   uint32_t wait;       /* how many waits of the job are over */

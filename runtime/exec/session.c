@@ -84,31 +84,6 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   return choose_transport(session, params);
 }
 
-/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. Of a plan that is here in part
- * the rest is seen after the first step. */
-static zb_status check_reports(const zb_plan *plan, bool whole, zb_plan_list list) {
-  int *seen = zb_alloc(sizeof(int) * (size_t)(plan->micro_batches + 1));
-  if (!seen) return ZB_OUT_OF_MEMORY();
-  zb_status status = NULL;
-  for (int rank = 0; rank < plan->rank_count && !status; ++rank) {
-    const int end = zb_plan_list_end(&plan->ranks[rank], list);
-    for (int i = zb_plan_list_begin(&plan->ranks[rank], list); i < end && !status; ++i) {
-      const zb_plan_job *job = &plan->ranks[rank].jobs[i];
-      if (job->kind != ZB_JOB_REPORT) continue;
-      bool fits = job->micro_batch >= 0 && job->micro_batch < plan->micro_batches && job->parts.count == 1 &&
-                  plan->ranks[rank].pool_ranges[job->parts.begin].bytes >= sizeof(float);
-      if (!fits || seen[job->micro_batch]++)
-        status = ZB_ERROR(INVALID,
-                          "rank %d, job %d reports the loss of micro-batch %d, which is not one scalar reported once",
-                          rank, i, job->micro_batch);
-    }
-  }
-  for (int i = 0; i < plan->micro_batches && !status && whole; ++i)
-    if (!seen[i]) status = ZB_ERROR(INVALID, "no job of the plan reports the loss of micro-batch %d", i);
-  zb_free(seen);
-  return status;
-}
-
 static int by_name(const void *a, const void *b) {
   return strcmp(((const zb_owned_parameter *)a)->name, ((const zb_owned_parameter *)b)->name);
 }
@@ -199,6 +174,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .interrupted = &session->interrupted,
         .trace = session->params.trace || params->costs,
         .resumed_ps = session->resumed_ps,
+        .skip_non_finite = zb_session_skips(params),
         .poison = poison && !params->no_kernels,
     };
     ZB_TRY(zb_executor_init(&session->executors[i], &executor));
@@ -247,6 +223,7 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                                    .group_def = session->group_def};
   ZB_TRY(session->transport_def->open(&transport, &session->transport));
   ZB_TRY(make_executors(session, params, poison));
+  zb_session_set_clip_norm(session, params->clip_norm);
   ZB_TRY(load_values(session, sources, values));
   zb_driver_params driver = {.executors = session->executors,
                              .count = session->executor_count,
@@ -329,7 +306,8 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
   if (!session) return ZB_OUT_OF_MEMORY();
   session->params = *params;
   session->params.directory = session->params.data = session->params.evaluation = session->params.device =
-      session->params.resume = session->params.launch = session->params.save = session->params.weights = NULL;
+      session->params.resume = session->params.launch = session->params.save = session->params.weights =
+          session->params.non_finite = NULL;
   session->params.bootstrap = NULL;
   session->params.settings = NULL;
   session->params.lr = session->params.weight_decay = session->params.lr_schedule = NULL;
@@ -466,6 +444,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
   if (params->costs && session->processes > 1)
     return zb_status_hint(ZB_ERROR(USAGE, "costs are measured in one process, and there are %d", session->processes),
                           "measure with all ranks in one process: without a launcher, or with --launch threads");
+  ZB_TRY(zb_session_check_norm(session->plan, params));
   ZB_TRY(zb_plan_expand_own(&session->plan));
   if (session->whole) ZB_TRY(zb_plan_expand_own(&session->whole));
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
@@ -474,13 +453,14 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     if (params->no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to resume");
     ZB_TRY_GOTO(zb_checkpoint_open(params->resume, session->plan, &checkpoint));
     session->steps = checkpoint.step;
+    session->skipped = checkpoint.skipped;
   }
   ZB_TRY_GOTO(zb_session_open_rates(session, params, sources, resumed));
   if (params->weights) ZB_TRY_GOTO(choose_weights(session, params, sources, &chosen));
   ZB_TRY_GOTO(zb_values_find(session, sources, resumed, chosen.weights, &values));
   const bool whole = session->processes == 1;
-  ZB_TRY_GOTO(check_reports(session->plan, whole, ZB_LIST_STEP));
-  if (session->plan->evaluates) ZB_TRY_GOTO(check_reports(session->plan, whole, ZB_LIST_EVALUATION));
+  ZB_TRY_GOTO(zb_session_check_reports(session->plan, whole, ZB_LIST_STEP));
+  if (session->plan->evaluates) ZB_TRY_GOTO(zb_session_check_reports(session->plan, whole, ZB_LIST_EVALUATION));
   ZB_TRY_GOTO(list_owned(session));
   ZB_TRY_GOTO(choose_random_seed(session, params, resumed));
   ZB_TRY_GOTO(make_data(session, params, resumed));
@@ -656,6 +636,7 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   int64_t took_ps = 0;
   if (session->measure) zb_measure_begin_step(session->measure);
   zb_session_set_rates(session);
+  zb_session_begin_norm(session);
   zb_status status = zb_session_run_list(session, zb_executor_begin_step, session->steps, &took_ps);
   if (!status && session->measure) status = zb_measure_end_step(session->measure, took_ps);
   if (status) {
@@ -663,6 +644,7 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
     return zb_status_note(status, "step %lld", (long long)session->steps + 1);
   }
   fill_result(session, took_ps, out);
+  zb_session_take_norm(session, out);
   ++session->steps;
   ++session->steps_here;
   session->took_ps = took_ps;

@@ -69,13 +69,16 @@ struct zb_session {
   const char *rates_text; /* of rates, for people */
   double lr;              /* of parameters that have none of their own, without the factor of a step; NaN */
   double (**bases)[ZB_UPDATE_NUMBERS]; /* [executor][setting] rate and weight decay without the factor of a step */
-  int64_t steps;                       /* done, those before a resume included */
-  int64_t steps_here;                  /* done by this session */
-  int64_t ran_ps, waiting_ps;          /* of all steps here: length, and waiting summed over ranks */
-  int64_t step_start_ps;               /* of the last step, on the driver's clock */
-  int64_t took_ps;                     /* the last step */
-  zb_job_record *records;              /* of the last step, of the ranks here, if params.explain; else NULL */
-  bool failed;                         /* a step failed: the weights are of no step */
+  bool has_norm;                       /* of the last step: */
+  double norm;
+  int64_t skipped;            /* of the steps done: those that changed no parameter */
+  int64_t steps;              /* done, those before a resume included */
+  int64_t steps_here;         /* done by this session */
+  int64_t ran_ps, waiting_ps; /* of all steps here: length, and waiting summed over ranks */
+  int64_t step_start_ps;      /* of the last step, on the driver's clock */
+  int64_t took_ps;            /* the last step */
+  zb_job_record *records;     /* of the last step, of the ranks here, if params.explain; else NULL */
+  bool failed;                /* a step failed: the weights are of no step */
   atomic_int interrupted;
   atomic_int stopping;      /* this process was asked to end after a step */
   zb_folder_lock save_lock; /* of process 0, on where params.save leads, for as long as the session lives */
@@ -129,5 +132,20 @@ double zb_session_mean_loss(const zb_session *session);
 double zb_session_batch_tokens(const zb_plan *plan);
 /* The data of evaluations, and how many batches of it: what is missing is told before anything trains. */
 zb_status zb_session_open_evaluation(zb_session *session, const zb_session_params *params) ZB_MUST_USE;
+
+/* ---- session_reports.c ---- */
+
+/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. Of a plan that is here in part
+ * the rest is seen after the first step. */
+zb_status zb_session_check_reports(const zb_plan *plan, bool whole, zb_plan_list list) ZB_MUST_USE;
+/* Whether clip_norm and non_finite can be had of this plan. */
+zb_status zb_session_check_norm(const zb_plan *plan, const zb_session_params *params) ZB_MUST_USE;
+/* Whether a step whose gradients are not finite is left out. */
+bool zb_session_skips(const zb_session_params *params);
+/* The greatest norm that this run was given, in the place of the plan's; 0: none was. */
+void zb_session_set_clip_norm(zb_session *session, double clip_norm);
+/* Before a step: how many there were that changed parameters. After it: its norm, and whether it changed any. */
+void zb_session_begin_norm(zb_session *session);
+void zb_session_take_norm(zb_session *session, zb_step_result *out);
 
 #endif

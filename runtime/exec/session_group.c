@@ -40,7 +40,8 @@ typedef struct loss_share {
 
 /* A step, merged. */
 struct zb_step_record {
-  int64_t took_ps, stopping, ranks, micro_batches;
+  int64_t took_ps, stopping, ranks, micro_batches, has_norm;
+  double norm;
   rank_share share[]; /* ranks of them, then the losses */
 };
 
@@ -202,6 +203,8 @@ static void merge_step(void *total, const void *one, size_t bytes) {
   (void)bytes;
   if (next->took_ps > all->took_ps) all->took_ps = next->took_ps;
   all->stopping |= next->stopping;
+  if (next->has_norm) all->norm = next->norm; /* one number on all ranks that have it */
+  all->has_norm |= next->has_norm;
   for (int64_t i = 0; i < all->ranks; ++i)
     if (next->share[i].known) all->share[i] = next->share[i];
   for (int64_t i = 0; i < all->micro_batches; ++i)
@@ -213,15 +216,18 @@ static void fill_losses(const zb_session *session, loss_share *out) {
   for (int i = 0; i < session->executor_count; ++i) {
     const zb_plan_rank *program = session->executors[i].program;
     for (int k = 0; k < program->job_count; ++k)
-      if (program->jobs[k].kind == ZB_JOB_REPORT)
+      if (program->jobs[k].kind == ZB_JOB_REPORT && program->jobs[k].micro_batch >= 0)
         out[program->jobs[k].micro_batch] = (loss_share){session->micro_losses[program->jobs[k].micro_batch], 1};
   }
 }
 
 zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
   const zb_plan *plan = session->plan;
+  session->has_norm = false;
   for (int i = 0; i < session->executor_count; ++i) {
     const zb_executor *e = &session->executors[i];
+    if (e->has_norm) session->norm = (double)e->norm;
+    session->has_norm |= e->has_norm;
     session->times[session->first_rank + i] =
         (zb_rank_time){session->step_start_ps, e->compute_ps, e->waiting_ps, e->ended_ps - session->step_start_ps};
   }
@@ -233,11 +239,15 @@ zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
   record->stopping = session->ends;
   record->ranks = plan->rank_count;
   record->micro_batches = plan->micro_batches;
+  record->has_norm = session->has_norm;
+  record->norm = session->norm;
   for (int i = session->first_rank; i < session->first_rank + session->rank_count; ++i)
     record->share[i] = (rank_share){session->times[i], 1};
   fill_losses(session, losses_of(record));
   ZB_TRY(lost(session, session->group_def->merge(session->group, record, session->record_bytes, merge_step)));
   *took_ps = record->took_ps;
+  session->has_norm = record->has_norm != 0;
+  session->norm = record->norm;
   session->ends = record->stopping != 0; /* what comes later counts for the next step, in every process */
   for (int i = 0; i < plan->rank_count; ++i)
     session->times[i] = record->share[i].time;

@@ -80,6 +80,7 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
                               .rates = rates.data,
                               .rate_table = session->rates.table,
                               .step = session->steps,
+                              .skipped = session->skipped,
                               .data_position = zb_data_position(session->data, session->steps),
                               .random_seed = session->random_seed};
   zb_status status = checkpoint.weights && checkpoint.optimizer && !rates.failed

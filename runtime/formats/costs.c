@@ -201,6 +201,7 @@ static const char *const kinds[] = {
 #include "zb/kinds.def"
 #undef ZB_KIND
 #define ZB_PHASE(name, summary) #name,
+#define ZB_COMMON_PHASE ZB_PHASE
 #include "zb/phases.def"
 #undef ZB_PHASE
     "LOAD"};
@@ -221,6 +222,7 @@ static zb_status rename_optimizers(zb_costs *c) {
 bool zb_cost_is_optimizer(const zb_cost_subprogram *subprogram) {
 #define ZB_PHASE(name, summary)                                                                                        \
   if (strcmp(subprogram->kind, #name) == 0) return true;
+#define ZB_COMMON_PHASE ZB_PHASE
 #include "zb/phases.def"
 #undef ZB_PHASE
   return false;

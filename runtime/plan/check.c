@@ -229,7 +229,8 @@ static zb_status check_settings(const zb_plan_rank *rank) {
     if (setting->own >> def->values != 0)
       return MALFORMED(rank->rank, "the setting %s has own numbers that are not there", text);
     for (int k = 0; k < def->values; ++k)
-      if (!number_is_valid(setting->defaults[k]))
+      if (!number_is_valid(setting->defaults[k]) &&
+          !(setting->kind == ZB_SETTING_MAX_NORM && setting->defaults[k] > 0)) /* infinity: nothing is clipped */
         return MALFORMED(rank->rank, "the setting %s: its values must be numbers >= 0", text);
   }
   return NULL;
@@ -283,8 +284,9 @@ static const char *segment_fault(const zb_plan *plan, const zb_plan_rank *rank, 
 }
 
 static bool loss_fits(const zb_plan_subprogram *subprogram) {
-  const bool forward = subprogram->kind == ZB_JOB_F || subprogram->kind == ZB_JOB_EVALUATE;
-  if (!forward || subprogram->loss_base > (uint32_t)subprogram->base_count) return false;
+  const bool gives =
+      subprogram->kind == ZB_JOB_F || subprogram->kind == ZB_JOB_EVALUATE || subprogram->kind == ZB_JOB_CLIP;
+  if (!gives || subprogram->loss_base > (uint32_t)subprogram->base_count) return false;
   uint64_t limit = subprogram->base_bytes[subprogram->loss_base - 1];
   return fits(subprogram->loss_offset, sizeof(float), limit) && subprogram->loss_offset % sizeof(float) == 0;
 }
@@ -300,8 +302,10 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
       !number_is_valid(subprogram->product_flops))
     return MALFORMED(rank->rank, "subprogram %s: time and flops must be numbers >= 0", subprogram->name);
   if (subprogram->loss_base && !loss_fits(subprogram))
-    return MALFORMED(rank->rank, "subprogram %s: its loss must be 4 bytes of one of its bases, made by an F or E",
-                     subprogram->name);
+    return MALFORMED(
+        rank->rank,
+        "subprogram %s: its loss (or norm) must be 4 bytes of one of its bases, made by an F or E (or CLIP)",
+        subprogram->name);
   for (int i = 0; i < subprogram->base_count; ++i)
     if (subprogram->base_bytes[i] > rank->arena_bytes)
       return MALFORMED(rank->rank, "subprogram %s: base '%s' is larger than the arena", subprogram->name,

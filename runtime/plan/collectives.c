@@ -1,9 +1,13 @@
-/* Who takes part in a collective, and which sums an optimizer adds: rules "collectives" and "sums" of the verifier
- * (README.md).
+/* Who takes part in a collective, which sums an optimizer adds, and what it scales them by: rules "collectives", "sums"
+ * and "norms" of the verifier (README.md).
  *
  * A parameter that several ranks hold is updated by each of them, and stays one parameter only if all of them add the
  * same sums of gradients in the same order. So every sum that an update reads is followed to the rank and place where B
  * and W added to it, through the transfer that brought it, and the lists of all holders are compared.
+ *
+ * The factor that clips is one number on all ranks only if each of them makes it of the same numbers in the same order:
+ * one of every trained parameter. So every number that a CLIP reads is followed to the NORM that made it, and to the
+ * gradient that this NORM read.
  *
  * Tests: test/runtime/plan/collectives_test.c */
 #include <inttypes.h>
@@ -42,8 +46,9 @@ zb_status zb_verify_collectives(const zb_plan *plan) {
     ZB_TRY_GOTO(verify_rank_collectives(plan, r, seen));
   for (int c = 0; c < plan->collective_count; ++c) {
     const zb_plan_collective *collective = &plan->collectives[c];
-    if (collective->payload != ZB_PAYLOAD_GRADIENTS)
-      ZB_TRY_GOTO(ZB_RULE("collectives", "collective %d does not carry sums of gradients", c));
+    bool norms = collective->payload == ZB_PAYLOAD_NORMS && !zb_collective_adds(collective->kind);
+    if (collective->payload != ZB_PAYLOAD_GRADIENTS && !norms)
+      ZB_TRY_GOTO(ZB_RULE("collectives", "collective %d carries neither sums of gradients nor gathers norms", c));
     if (seen[c] != (int)collective->members.count)
       ZB_TRY_GOTO(ZB_RULE("collectives", "%d of the %u members of collective %d take part", seen[c],
                           collective->members.count, c));
@@ -133,7 +138,8 @@ static zb_status find_arrivals(sums *it) {
   for (int i = 0; i < it->plan->message_count; ++i)
     if (it->plan->messages[i].payload == ZB_PAYLOAD_GRADIENTS) ZB_TRY(add_message_arrivals(it, i));
   for (int i = 0; i < it->plan->collective_count; ++i)
-    ZB_TRY(zb_collective_adds(it->plan->collectives[i].kind) ? add_reduced(it, i) : add_gathered(it, i));
+    if (it->plan->collectives[i].payload == ZB_PAYLOAD_GRADIENTS)
+      ZB_TRY(zb_collective_adds(it->plan->collectives[i].kind) ? add_reduced(it, i) : add_gathered(it, i));
   return NULL;
 }
 
@@ -211,23 +217,33 @@ static void follow_operand(const update *it, const zb_plan_operand *operand, pla
     }
   } while (!writes_exactly(it->rank, writer, address));
   const zb_plan_instruction *instruction = instruction_at(it->rank, writer);
+  if (it->rank->jobs[writer.job].kind == ZB_JOB_CLIP) return; /* a factor: the rule "norms" is about it */
   if (instruction->accumulate) follow_operand(it, &instruction->outputs[0], writer);
   for (int k = 0; k < instruction->input_count; ++k)
     follow_operand(it, &instruction->inputs[k], writer);
 }
 
+/* The instruction of the optimizer that writes there last, before *at; false: none does. */
+static bool find_writer(const zb_plan_rank *rank, uint64_t address, place *at) {
+  while (step_back(rank, at))
+    if (writes_exactly(rank, *at, address)) return true;
+  return false;
+}
+
+/* The sums that an instruction adds, or what it reads is made of. */
+static void find_terms_at(const sums *it, const zb_plan_rank *rank, place at, terms *out) {
+  const update by = {it, rank, out};
+  const zb_plan_instruction *instruction = instruction_at(rank, at);
+  out->count = 0;
+  for (int k = 0; k < instruction->input_count; ++k)
+    follow_operand(&by, &instruction->inputs[k], at);
+}
+
 /* The sums that the update of a parameter adds on a rank; none where the rank does not update it. */
 static void find_terms(const sums *it, const zb_plan_rank *rank, const zb_plan_parameter *parameter, terms *out) {
-  const update by = {it, rank, out};
   place at = {.job = rank->job_count};
   out->count = 0;
-  while (step_back(rank, &at)) {
-    if (!writes_exactly(rank, at, parameter->tensor.offset)) continue;
-    const zb_plan_instruction *instruction = instruction_at(rank, at);
-    for (int k = 0; k < instruction->input_count; ++k)
-      follow_operand(&by, &instruction->inputs[k], at);
-    return;
-  }
+  if (find_writer(rank, parameter->tensor.offset, &at)) find_terms_at(it, rank, at, out);
 }
 
 /* Whether a B or W of the rank adds to the sum. */
@@ -292,11 +308,13 @@ static zb_status verify_buffers(const zb_plan *plan) {
   return NULL;
 }
 
+static bool same_terms(const terms *a, const terms *b) {
+  return a->count == b->count && (a->count == 0 || memcmp(a->items, b->items, a->count * sizeof *a->items) == 0);
+}
+
 static zb_status compare_terms(const sums *it, const char *name, int first_rank, const terms *first, int rank,
                                const terms *here) {
-  bool same = first->count == here->count &&
-              (here->count == 0 || memcmp(first->items, here->items, here->count * sizeof *here->items) == 0);
-  if (!same)
+  if (!same_terms(first, here))
     return ZB_RULE(
         "sums", "the updates of '%s' on rank %d and on rank %d do not add the same sums of gradients in the same order",
         name, first_rank, rank);
@@ -327,6 +345,182 @@ static zb_status verify_holder(const sums *it, zb_map *first_of, int rank, int i
   return status;
 }
 
+/* ---- Rule "norms" ---- */
+
+/* What makes a number of the norm. */
+typedef struct number {
+  const zb_plan_rank *rank;
+  place at;
+} number;
+
+/* The instruction of a rank that makes the factor; false: it has none. */
+static bool find_clip(const zb_plan_rank *rank, place *out) {
+  for (out->job = 0; out->job < rank->job_count; ++out->job) {
+    if (rank->jobs[out->job].kind != ZB_JOB_CLIP) continue;
+    const zb_plan_subprogram *clip = &rank->subprograms[rank->jobs[out->job].subprogram];
+    for (out->instruction = 0; out->instruction < clip->instruction_count; ++out->instruction)
+      if (strcmp(clip->instructions[out->instruction].op, "clip_scale") == 0) return true;
+  }
+  return false;
+}
+
+static bool find_number(const zb_plan_rank *rank, uint64_t address, int before_job, number *out) {
+  *out = (number){rank, {.job = before_job}};
+  return find_writer(rank, address, &out->at) && rank->jobs[out->at.job].kind == ZB_JOB_NORM;
+}
+
+/* Follows 8 bytes that the CLIP at job `clip` reads to what made them, through the collective that brought them last.
+ */
+static bool trace_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, int clip, number *out) {
+  bool own = find_number(rank, address, clip, out);
+  for (int i = own ? out->at.job + 1 : 0; i < clip; ++i) {
+    const zb_plan_job *job = &rank->jobs[i];
+    if (!job->collective) continue;
+    const zb_plan_collective *collective = &plan->collectives[job->collective - 1];
+    const zb_plan_range *parts = rank->pool_ranges + job->parts.begin;
+    for (uint32_t m = 0, p = 0; m < collective->counts.count; ++m) {
+      const zb_plan_rank *from = &plan->ranks[plan->pool_u64[collective->members.begin + m]];
+      const uint32_t end = p + (uint32_t)plan->pool_u64[collective->counts.begin + m];
+      for (; p < end; ++p) {
+        if (from == rank || address - parts[p].offset >= parts[p].bytes || address < parts[p].offset) continue;
+        const zb_plan_job *sent = job_with(from, -1, job->collective);
+        const uint64_t there = from->pool_ranges[sent->parts.begin + p].offset + (address - parts[p].offset);
+        return find_number(from, there, (int)(sent - from->jobs), out);
+      }
+    }
+  }
+  return own;
+}
+
+static const zb_attr *attr_of(const zb_plan_instruction *instruction, const char *name) {
+  return zb_attr_find(&(zb_attrs){instruction->attrs, instruction->attr_count}, name);
+}
+
+static double scale_of(const zb_plan_instruction *instruction, const char *name) {
+  const zb_attr *attr = attr_of(instruction, name);
+  return attr ? attr->f : 1;
+}
+
+/* The parameter whose gradient, as its update takes it, the number is made of; NULL: it is of none. */
+static zb_status find_gradient(const sums *it, const number *made, const zb_plan_parameter **out) {
+  const zb_plan_instruction *instruction = instruction_at(made->rank, made->at);
+  const uint64_t address = address_of(made->rank, made->at.job, &instruction->inputs[0]);
+  terms read = {0}, added = {0};
+  *out = NULL;
+  for (int i = 0; i < made->rank->parameter_count && !*out; ++i) {
+    const zb_plan_parameter *parameter = &made->rank->parameters[i];
+    place updated = {.job = made->rank->job_count};
+    if (!parameter->trained || parameter->gradient_offset != (int64_t)address ||
+        zb_operand_extent(&instruction->inputs[0]) != zb_shape_bytes(&parameter->tensor.shape) ||
+        !find_writer(made->rank, parameter->tensor.offset, &updated))
+      continue;
+    find_terms_at(it, made->rank, made->at, &read);
+    find_terms(it, made->rank, parameter, &added);
+    if (same_terms(&read, &added) &&
+        scale_of(instruction, "scale") == scale_of(instruction_at(made->rank, updated), "gradient_scale"))
+      *out = parameter;
+  }
+  const bool failed = read.failed || added.failed;
+  zb_free(read.items);
+  zb_free(added.items);
+  return failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+/* The numbers that the CLIP of a rank reads are of the parameters of `order`, which the first rank fills. */
+static zb_status verify_numbers(const sums *it, const zb_plan_rank *rank, place clip, bool first, zb_map *order,
+                                int *count) {
+  const zb_plan_operand *parts = &instruction_at(rank, clip)->inputs[0];
+  const uint64_t begin = address_of(rank, clip.job, parts);
+  const char *type = zb_attr_string(
+      &(zb_attrs){instruction_at(rank, clip)->attrs, instruction_at(rank, clip)->attr_count}, "norm_type", "2");
+  const char *op = strcmp(type, "inf") == 0 ? "abs_max" : "square_sum";
+  const int64_t numbers = parts->rank == 1 && zb_operand_is_contiguous(parts) ? parts->shape[0] : 0;
+  if (!first && numbers != *count)
+    return ZB_RULE("norms", "rank %d makes the norm of %" PRId64 " numbers, another rank of %d", rank->rank, numbers,
+                   *count);
+  for (int64_t k = 0; k < numbers; ++k) {
+    const zb_plan_parameter *parameter = NULL;
+    number made;
+    int64_t place_in_order = k;
+    if (!trace_number(it->plan, rank, begin + (uint64_t)k * sizeof(double), clip.job, &made) ||
+        strcmp(instruction_at(made.rank, made.at)->op, op) != 0)
+      return ZB_RULE("norms", "rank %d: no %s of a NORM makes number %" PRId64 " of the norm", rank->rank, op, k);
+    ZB_TRY(find_gradient(it, &made, &parameter));
+    if (!parameter)
+      return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is not of a gradient as its update takes it",
+                     rank->rank, k);
+    const bool known = zb_map_get(order, parameter->tensor.name, &place_in_order);
+    if (known == first || place_in_order != k)
+      return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', which %s", rank->rank, k,
+                     parameter->tensor.name, first ? "is in it twice" : "has another place in that of another rank");
+    if (first && !zb_map_set(order, parameter->tensor.name, k)) return ZB_OUT_OF_MEMORY();
+  }
+  *count = (int)numbers;
+  return NULL;
+}
+
+/* Every parameter that is updated is in the norm, and its update takes the factor of its own rank. */
+static zb_status verify_factors(const zb_plan_rank *rank, const place *clip, const zb_map *order) {
+  for (int i = 0; i < rank->parameter_count; ++i) {
+    const zb_plan_parameter *parameter = &rank->parameters[i];
+    place updated = {.job = rank->job_count};
+    if (!parameter->trained || parameter->gradient_offset < 0 || !find_writer(rank, parameter->tensor.offset, &updated))
+      continue;
+    if (!zb_map_get(order, parameter->tensor.name, NULL))
+      return ZB_RULE("norms", "rank %d: the gradient of '%s' is not in the norm", rank->rank, parameter->tensor.name);
+    const zb_plan_instruction *instruction = instruction_at(rank, updated);
+    bool takes = false;
+    for (int k = 0; k < instruction->input_count && clip && !takes; ++k) {
+      place writer = updated;
+      const zb_plan_operand *operand = &instruction->inputs[k];
+      takes = operand->rank >= 0 && find_writer(rank, address_of(rank, updated.job, operand), &writer) &&
+              writer.job == clip->job && writer.instruction == clip->instruction &&
+              address_of(rank, writer.job, &instruction_at(rank, writer)->outputs[0]) ==
+                  address_of(rank, updated.job, operand);
+    }
+    if (!takes)
+      return ZB_RULE("norms", "rank %d: the update of '%s' does not take the factor that CLIP makes", rank->rank,
+                     parameter->tensor.name);
+  }
+  return NULL;
+}
+
+/* Its greatest norm is the setting of the run, which is one number on all ranks. */
+static bool takes_max_norm(const zb_plan_rank *rank, place clip) {
+  const zb_plan_instruction *instruction = instruction_at(rank, clip);
+  for (int i = 0; i < rank->setting_count && instruction->input_count == 3; ++i)
+    if (rank->settings[i].kind == ZB_SETTING_MAX_NORM && instruction->inputs[2].base == 0 &&
+        instruction->inputs[2].offset == rank->settings[i].offset)
+      return rank->settings[i].default_count == 1 && rank->settings[i].defaults[0] > 0;
+  return false;
+}
+
+static zb_status verify_norms(const sums *it) {
+  zb_status status = NULL;
+  const zb_plan *plan = it->plan;
+  zb_map *order = zb_map_create();
+  int count = 0;
+  bool first = true;
+  if (!order) return ZB_OUT_OF_MEMORY();
+  for (int r = 0; r < plan->rank_count; ++r) {
+    place clip;
+    if (!find_clip(&plan->ranks[r], &clip)) continue;
+    if (!takes_max_norm(&plan->ranks[r], clip))
+      ZB_TRY_GOTO(ZB_RULE("norms", "rank %d: CLIP does not read the setting max_norm", r));
+    ZB_TRY_GOTO(verify_numbers(it, &plan->ranks[r], clip, first, order, &count));
+    first = false;
+  }
+  for (int r = 0; r < plan->rank_count && !first; ++r) {
+    place clip;
+    const bool clips = find_clip(&plan->ranks[r], &clip);
+    ZB_TRY_GOTO(verify_factors(&plan->ranks[r], clips ? &clip : NULL, order));
+  }
+
+cleanup:
+  zb_map_destroy(order);
+  return status;
+}
+
 zb_status zb_verify_sums(const zb_plan *plan) {
   zb_status status = NULL;
   const size_t ranks = (size_t)plan->rank_count;
@@ -339,6 +533,7 @@ zb_status zb_verify_sums(const zb_plan *plan) {
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
       ZB_TRY_GOTO(verify_holder(&it, first_of, r, i));
+  ZB_TRY_GOTO(verify_norms(&it));
 
 cleanup:
   zb_map_destroy(first_of);

@@ -549,25 +549,28 @@ static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_r
   return NULL;
 }
 
-/* Whether the F that wrote this cell left its loss at this address. */
-static bool left_loss(const dataflow *it, const cell *written, uint64_t at) {
+/* Whether the F that wrote this cell left its loss at this address, or the CLIP the norm. */
+static bool left_loss(const dataflow *it, const cell *written, bool is_norm, uint64_t at) {
   const zb_plan_job *writer = &it->rank->jobs[written->writer];
   if (writer->subprogram < 0) return false;
   const zb_plan_subprogram *subprogram = &it->rank->subprograms[writer->subprogram];
-  return subprogram->loss_base > 0 && written->writer_base + subprogram->loss_offset == at &&
+  return subprogram->loss_base > 0 && (subprogram->kind == ZB_JOB_CLIP) == is_norm &&
+         written->writer_base + subprogram->loss_offset == at &&
          written->source == source_of_base(writer->subprogram, subprogram->loss_base - 1);
 }
 
-/* A REPORT hands out the loss of its micro-batch, where the F left it. */
+/* A REPORT hands out the loss of its micro-batch, where the F left it; without a micro-batch the norm. */
 static zb_status run_report(dataflow *it, int index, zb_plan_range part) {
   use by = {.job = index, .micro_batch = it->rank->jobs[index].micro_batch, .address = part.offset, .base_index = -1};
   if (!in_slots(it, part.offset, part.bytes))
     return violation(it, index, "reads", part.offset, NULL, "which is not in the slots", NOBODY);
   for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + sizeof(float); ++at) {
     ZB_TRY(read_cell(it, &by, at));
-    if (!left_loss(it, &it->cells[at], part.offset))
+    if (!left_loss(it, &it->cells[at], by.micro_batch < 0, part.offset))
       return violation(it, index, "reads", part.offset, NULL,
-                       "which is not where an F left the loss: it was written by ", it->cells[at].writer);
+                       by.micro_batch < 0 ? "which is not where CLIP left the norm: it was written by "
+                                          : "which is not where an F left the loss: it was written by ",
+                       it->cells[at].writer);
   }
   return NULL;
 }

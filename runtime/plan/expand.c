@@ -84,6 +84,11 @@ static piece piece_at(const zb_plan_collective *collective, int index) {
   return (piece){source, (source + round) % members, phase == 0 && zb_collective_adds(collective->kind)};
 }
 
+/* A member that gives nothing sends nothing. */
+static bool is_sent(const zb_plan *plan, const zb_plan_collective *collective, piece it) {
+  return zb_collective_adds(collective->kind) || count_of(plan, collective, it.source) > 0;
+}
+
 static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
   const zb_plan_collective *collective = &plan->collectives[index];
   zb_plan_message message = {.source = rank_of(plan, collective, it.source),
@@ -148,15 +153,18 @@ static zb_plan_slice parts_of(expansion *it, const zb_plan_job *job, piece about
 static void add_posts(expansion *it, const zb_plan_job *job, int member, bool adds, zb_plan_slice waits) {
   const int index = job->collective - 1;
   const zb_plan_collective *collective = &it->from->collectives[index];
+  int message = it->first_message[index];
   for (int i = 0; i < messages_of(collective); ++i) {
     piece about = piece_at(collective, i);
+    if (!is_sent(it->from, collective, about)) continue;
+    ++message;
     if (about.adds != adds || (about.source != member && about.destination != member)) continue;
     bool sends = about.source == member;
     it->rank->jobs[it->rank->job_count++] = (zb_plan_job){.kind = sends ? ZB_JOB_SEND : ZB_JOB_RECV,
                                                           .subprogram = -1,
                                                           .stage = -1,
                                                           .micro_batch = -1,
-                                                          .message = it->first_message[index] + i,
+                                                          .message = message - 1,
                                                           .input = -1,
                                                           .parts = parts_of(it, job, about, sends),
                                                           .waits = waits};
@@ -373,8 +381,10 @@ static zb_status expand_messages(const zb_plan *from, zb_plan *to, int *first_me
   for (int m = 0, c = 0; m <= from->message_count; ++m) {
     for (; c < from->collective_count && from->collectives[c].before == m; ++c) {
       first_message[c] = to->message_count;
-      for (int i = 0; i < messages_of(&from->collectives[c]); ++i)
-        to->messages[to->message_count++] = message_of(from, c, piece_at(&from->collectives[c], i));
+      for (int i = 0; i < messages_of(&from->collectives[c]); ++i) {
+        const piece it = piece_at(&from->collectives[c], i);
+        if (is_sent(from, &from->collectives[c], it)) to->messages[to->message_count++] = message_of(from, c, it);
+      }
     }
     if (m == from->message_count) break;
     new_message[m] = to->message_count;

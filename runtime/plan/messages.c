@@ -78,13 +78,13 @@ static zb_status compare_sides(const zb_plan *plan, const message_ends *ends) {
   return NULL;
 }
 
-/* At most one subprogram of a plan gives the loss. *out: whether one does. */
+/* At most one F (in an evaluation: E) of a plan gives the loss. *out: whether one does. */
 static zb_status find_loss(const zb_plan *plan, bool *out) {
   const char *first = NULL;
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
       const zb_plan_subprogram *subprogram = &plan->ranks[r].subprograms[i];
-      if (!subprogram->loss_base) continue;
+      if (!subprogram->loss_base || subprogram->kind == ZB_JOB_CLIP) continue;
       if (first)
         return ZB_RULE("reports", "rank %d: subprogram %s gives a loss, and so does %s", r, subprogram->name, first);
       first = subprogram->name;
@@ -93,7 +93,17 @@ static zb_status find_loss(const zb_plan *plan, bool *out) {
   return NULL;
 }
 
-/* The loss of every micro-batch is reported once; a plan without a loss reports nothing. */
+/* A rank reports the norm once for each CLIP, of which it has one at most. */
+static zb_status verify_norm_report(const zb_plan_rank *rank, int reports) {
+  int clips = 0;
+  for (int i = 0; i < rank->subprogram_count; ++i)
+    if (rank->subprograms[i].kind == ZB_JOB_CLIP) clips += rank->subprograms[i].loss_base ? 1 : 2;
+  return clips < 2 && clips == reports
+             ? NULL
+             : ZB_RULE("reports", "rank %d: one CLIP gives a norm, which is reported once", rank->rank);
+}
+
+/* The loss of every micro-batch is reported once; a plan without a loss reports none. */
 static zb_status verify_reports(const zb_plan *plan) {
   zb_status status = NULL;
   char text[ZB_JOB_TEXT_BYTES];
@@ -102,16 +112,23 @@ static zb_status verify_reports(const zb_plan *plan) {
   ZB_TRY(find_loss(plan, &has_loss));
   bool *seen = zb_alloc((size_t)plan->micro_batches * sizeof *seen);
   if (!seen) return ZB_OUT_OF_MEMORY();
-  for (int r = 0; r < plan->rank_count; ++r)
+  for (int r = 0; r < plan->rank_count; ++r) {
+    int norms = 0;
     for (int i = 0; i < plan->ranks[r].job_count; ++i) {
       const zb_plan_job *job = &plan->ranks[r].jobs[i];
       if (job->kind != ZB_JOB_REPORT) continue;
-      if (job->micro_batch < 0 || seen[job->micro_batch])
+      if (job->micro_batch < 0) {
+        ++norms;
+        continue;
+      }
+      if (seen[job->micro_batch])
         ZB_TRY_GOTO(ZB_RULE("reports", "%s: a report is of one micro-batch, and there is one for each",
                             zb_plan_job_text(plan, r, i, text)));
       seen[job->micro_batch] = true;
       ++reported;
     }
+    ZB_TRY_GOTO(verify_norm_report(&plan->ranks[r], norms));
+  }
   if (reported != (has_loss ? plan->micro_batches : 0))
     status = ZB_RULE("reports", "%d of %d micro-batches are reported", reported, plan->micro_batches);
 

@@ -18,6 +18,8 @@
  * steps and evaluations slots and workspace hold nothing, so those of an evaluation lie over those of a step, and an
  * evaluation writes nothing else. Each list has its own messages. zb_plan_view makes a plan of one list alone.
  *
+ * A plan that clips gradients has a CLIP on each rank that updates, and a REPORT of no micro-batch, of the norm.
+ *
  * At the start of a step the runtime zeroes the region `gradients` and writes the step number (from 1, i64) to `step`,
  * and behind it the settings of the rank.
  * The loss of a step is the fp64 sum of the reported micro-batch losses in micro-batch order, divided by micro_batches.
@@ -46,7 +48,7 @@ const char *zb_job_mnemonic(zb_job_kind kind);
 char zb_job_letter(zb_job_kind kind);
 zb_job_class zb_job_class_of(zb_job_kind kind);
 zb_parts_flow zb_job_flow(zb_job_kind kind);
-/* SUM, NORM and UPDATE: phases of the optimizer, once a step. */
+/* SUM, NORM, CLIP and UPDATE: phases of the optimizer, once a step. */
 static inline bool zb_job_is_optimizer(zb_job_kind kind) { return kind >= ZB_JOB_SUM && kind <= ZB_JOB_UPDATE; }
 static inline bool zb_job_is_compute(zb_job_kind kind) { return zb_job_class_of(kind) == ZB_CLASS_COMPUTE; }
 /* SEND and RECV: it posts one side of a message, and later jobs can wait for it. */
@@ -127,8 +129,8 @@ typedef struct zb_plan_subprogram {
   int64_t first_ps;         /* of its first run in a step, when caches are cold; 0: time_ps */
   double flops, product_flops;
   uint64_t key;       /* of its ops: what it is in a file of costs */
-  uint32_t loss_base; /* an F or E that leaves the loss of its micro-batch, an f32, at loss_offset of this base; 0:
-                         gives no loss */
+  uint32_t loss_base; /* an F or E that leaves the loss of its micro-batch, an f32, at loss_offset of this base, or a
+                         CLIP that leaves the norm there; 0: gives neither */
   uint64_t loss_offset;
 } zb_plan_subprogram;
 

@@ -317,12 +317,13 @@ static void say_collective(printer *it, const zb_plan *plan, int index) {
   for (uint32_t m = 0; m < collective->members.count; ++m)
     say(it, "%s %" PRIu64, m ? "," : "", members[m]);
   say(it, " before message #%d:", collective->before);
-  uint64_t member = 0, left = collective->counts.count ? counts[0] : 0;
-  for (uint32_t p = 0; p < collective->sizes.count; ++p, --left) {
-    const char *between = p == 0 ? "" : " +";
-    for (; collective->counts.count && left == 0; left = counts[++member])
-      between = ",";
-    say(it, "%s %" PRIu64, between, sizes[p]);
+  const uint32_t groups = collective->counts.count ? collective->counts.count : 1;
+  for (uint32_t m = 0, p = 0; m < groups; ++m) {
+    const uint64_t end = collective->counts.count ? p + counts[m] : collective->sizes.count;
+    if (m) put(it, ",");
+    if (p == end) put(it, " 0");
+    for (bool more = false; p < end; ++p, more = true)
+      say(it, more ? " + %" PRIu64 : " %" PRIu64, sizes[p]);
   }
   put(it, " bytes\n");
 }

@@ -697,6 +697,26 @@ module {
     %r:2 = "zb.lion"(%0, %1, %2, %3, %4) {beta1 = 0.9 : f64, beta2 = 0.99 : f64, gradient_scale = 2.500000e-01 : f64} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>, tensor<2xf64>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
     return
   }
+  func.func @square_sum(%0: tensor<8x4xf32>) {
+    %r = "zb.square_sum"(%0) {scale = 2.500000e-01 : f64} : (tensor<8x4xf32>) -> tensor<f64>
+    return
+  }
+  func.func @abs_max(%0: tensor<8x4xf32>) {
+    %r = "zb.abs_max"(%0) : (tensor<8x4xf32>) -> tensor<f64>
+    return
+  }
+  func.func @clip_scale(%0: tensor<3xf64>, %1: tensor<i64>, %2: tensor<1xf64>) {
+    %r:2 = "zb.clip_scale"(%0, %1, %2) {norm_type = "inf"} : (tensor<3xf64>, tensor<i64>, tensor<1xf64>) -> (tensor<2xf64>, tensor<f32>)
+    return
+  }
+  func.func @adamw_scaled(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>, %2: tensor<8x4xf32>, %3: tensor<8x4xf32>, %4: tensor<2xf64>, %5: tensor<2xf64>) {
+    %r:3 = "zb.adamw"(%0, %1, %2, %3, %4, %5) {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-08 : f64, gradient_scale = 2.500000e-01 : f64} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<2xf64>, tensor<2xf64>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>)
+    return
+  }
+  func.func @gather_frame(%0: !zb.frame<"norms", 24>) {
+    %r = "zb.gather_frame"(%0) : (!zb.frame<"norms", 24>) -> !zb.frame<"norms", 24>
+    return
+  }
   func.func @sgd(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>, %2: tensor<8x4xf32>, %3: tensor<i64>, %4: tensor<2xf64>) {
     %r:2 = "zb.sgd"(%0, %1, %2, %3, %4) {momentum = 0.9 : f64, nesterov = true} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>, tensor<2xf64>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
     return

@@ -16,6 +16,7 @@ with the reference on them.
 """
 
 import json
+import math
 import pathlib
 import struct
 import sys
@@ -1214,7 +1215,70 @@ def update_attrs(attrs, *others):
     return {k: v for k, v in attrs.items() if k not in ("lr", "weight_decay", *others)}
 
 
-def adam_case(op, make, shape, step, attrs):
+# ---- Clipping ------------------------------------------------------------------------------------
+
+
+def clipping():
+    """Squares in float64, summed exactly (math.fsum); the factor as clip_grad_norm_ has it, in float64."""
+    for op in ("square_sum", "abs_max"):
+        tolerance(op, (1e-14, 0, 0), (1e-14, 0, 0))
+    tolerance("clip_scale", (1e-7, 0, 0), (1e-7, 0, 0))
+    for shape in ((), (1, ), (15, ), (16, ), (17, ), (3, 5), (0, ), (2, 0), (4097, )):
+        part_case(f"{shape}", np.asarray(real(*shape), F32), 0.125 if len(shape) == 2 else 1.0)
+    part_case("transposed", real(7, 60).T, 0.25)
+    part_case("spaced", real(3, 40)[:, ::2], 0.25)
+    for op in ("square_sum", "abs_max"):
+        for shape in ((4096, ), (3, 4099), (37, 2111)):
+            random_case(op, f"large {shape}", [R(*shape)], [O(dtype="f64")], {"scale": 0.125})
+    for text, value in (("nan", np.nan), ("infinity", -np.inf), ("largest", 3e38)):
+        x = real(5, 100)
+        x[3, 7] = value
+        part_case(text, x, 1.0)
+    for kind in ("2", "inf"):
+        for count, largest in ((1, 1.0), (3, 1e-3), (100, 4.0), (5, 0.0), (4, np.inf), (4, np.nan), (4, 1e80)):
+            parts = np.abs(real(count)).astype(F64)
+            parts[0] = largest
+            for most in (0.5, 1e9, np.inf):
+                clip_case(f"{kind} of {count}, largest {largest}, at most {most}", parts, most, kind)
+    clip_case("large", np.abs(real(700)).astype(F64), 1.0, "2")
+    clip_case("spaced", np.abs(real(40)).astype(F64)[::2], 1.0, "2")
+    scaled_updates()
+
+
+def part_case(text, x, scale):
+    squares = wide(x).detach().numpy().ravel()**2
+    total = scale * scale * (math.fsum(squares) if np.isfinite(squares).all() else float(np.sum(squares)))
+    largest = scale * (float(np.max(np.abs(x))) if x.size else 0.0)
+    case("square_sum", text, [x], [np.array(total, F64)], {"scale": scale})
+    case("abs_max", text, [x], [np.array(largest, F64)], {"scale": scale})
+
+
+def clip_case(text, parts, most, kind):
+    norm = float(np.max(parts)) if kind == "inf" else float(np.sqrt(np.sum(parts)))
+    with np.errstate(over="ignore"):
+        single = F32.type(norm)
+    scale = min(1.0, most / (norm + 1e-6)) if np.isfinite(single) else -1.0
+    case("clip_scale", text, [parts, np.array(7), np.array([most])], [np.array([7.0, scale]), np.array(single, F32)],
+         {"norm_type": kind})
+
+
+def scaled_updates():
+    """Updates whose step comes with a factor; with one below 0 nothing changes."""
+    attrs = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01, "gradient_scale": 0.25}
+    sgd = {"lr": 0.1, "momentum": 0.9, "dampening": 0.0, "nesterov": True, "weight_decay": 0.1, "gradient_scale": 0.25}
+    for factor in (1.0, 0.3, 0.0, -1.0):
+        adam_case("adamw", torch.optim.AdamW, (3, 5), 3, attrs, factor)
+        adam_case("adam", torch.optim.Adam, (3, 5), 3, attrs, factor)
+        lion_case((3, 5), 3, attrs, factor)
+        sgd_case((3, 5), 3, sgd, factor)
+        sgd_case((7, ), 1, sgd | {"momentum": 0.0, "nesterov": False}, factor)
+
+
+def step_of(step, factor):
+    return np.array(step) if factor is None else np.array([step, factor], F64)
+
+
+def adam_case(op, make, shape, step, attrs, factor=None):
     p, g, m, v = real(*shape), real(*shape), real(*shape) * 0.1, np.abs(real(*shape))
     if step == 1:
         m, v = np.zeros(shape, F32), np.zeros(shape, F32)
@@ -1229,28 +1293,34 @@ def adam_case(op, make, shape, step, attrs):
     optimizer.state[parameter] = {
         "step": torch.tensor(float(step - 1)), "exp_avg": wide(m).detach(), "exp_avg_sq": wide(v).detach()
     }
-    parameter.grad = wide(g).detach() * attrs["gradient_scale"]
-    optimizer.step()
+    parameter.grad = wide(g).detach() * attrs["gradient_scale"] * (1.0 if factor is None else factor)
+    if factor is None or factor >= 0:
+        optimizer.step()
     state = optimizer.state[parameter]
     case(op,
-         f"{shape} step {step} lr {attrs['lr']}", [p, g, m, v, np.array(step), settings_of(attrs)],
+         f"{shape} step {step} lr {attrs['lr']}" + ("" if factor is None else f" factor {factor}"),
+         [p, g, m, v, step_of(step, factor), settings_of(attrs)],
          [narrow(parameter), narrow(state["exp_avg"]),
           narrow(state["exp_avg_sq"])],
          update_attrs(attrs),
          alias=[0, 2, 3])
 
 
-def lion_case(shape, step, attrs):
+def lion_case(shape, step, attrs, factor=None):
     """Algorithm 2 of Chen et al. 2023 in float64: PyTorch has no Lion."""
     p, g, m = np.asarray(real(*shape)), np.asarray(real(*shape)), np.asarray(real(*shape) * 0.1, F32)
     if step == 1:
         m = np.zeros(shape, F32)
-    p64, g64, m64 = p.astype(F64), g.astype(F64) * attrs["gradient_scale"], m.astype(F64)
+    scale = attrs["gradient_scale"] * (1.0 if factor is None else factor)
+    p64, g64, m64 = p.astype(F64), g.astype(F64) * scale, m.astype(F64)
     update = np.sign(attrs["beta1"] * m64 + (1 - attrs["beta1"]) * g64)
     want = p64 - attrs["lr"] * (update + attrs["weight_decay"] * p64)
     kept = attrs["beta2"] * m64 + (1 - attrs["beta2"]) * g64
+    if factor is not None and factor < 0:
+        want, kept = p, m
     case("lion",
-         f"{shape} step {step} lr {attrs['lr']}", [p, g, m, np.array(step), settings_of(attrs)],
+         f"{shape} step {step} lr {attrs['lr']}" + ("" if factor is None else f" factor {factor}"),
+         [p, g, m, step_of(step, factor), settings_of(attrs)],
          [np.asarray(want, F32), np.asarray(kept, F32)],
          update_attrs(attrs, "eps"),
          alias=[0, 2])
@@ -1272,7 +1342,7 @@ def more_optimizers():
         random_case("lion", f"large {shape}", low + rest, [O(*shape)] * 2, update_attrs(attrs, "eps"), alias=[0, 2])
 
 
-def sgd_case(shape, step, attrs):
+def sgd_case(shape, step, attrs, factor=None):
     p, g, buffer = real(*shape), real(*shape), real(*shape)
     parameter = wide(p)
     optimizer = torch.optim.SGD([parameter],
@@ -1284,18 +1354,20 @@ def sgd_case(shape, step, attrs):
                                 foreach=False)
     if step > 1 and attrs["momentum"]:
         optimizer.state[parameter]["momentum_buffer"] = wide(buffer).detach()
-    parameter.grad = wide(g).detach() * attrs["gradient_scale"]
-    optimizer.step()
-    text = " ".join(f"{k} {v}" for k, v in attrs.items() if v)
+    parameter.grad = wide(g).detach() * attrs["gradient_scale"] * (1.0 if factor is None else factor)
+    if factor is None or factor >= 0:
+        optimizer.step()
+    text = " ".join(f"{k} {v}" for k, v in attrs.items() if v) + ("" if factor is None else f" factor {factor}")
     if attrs["momentum"]:
         case("sgd",
-             f"{shape} step {step} {text}", [p, g, buffer, np.array(step), settings_of(attrs)],
+             f"{shape} step {step} {text}", [p, g, buffer, step_of(step, factor), settings_of(attrs)],
              [narrow(parameter), narrow(optimizer.state[parameter]["momentum_buffer"])],
              update_attrs(attrs),
              alias=[0, 2])
     else:
         case("sgd",
-             f"{shape} step {step} {text}", [p, g, None, np.array(step), settings_of(attrs)], [narrow(parameter)],
+             f"{shape} step {step} {text}", [p, g, None, step_of(step, factor), settings_of(attrs)],
+             [narrow(parameter)],
              update_attrs(attrs),
              alias=[0])
 
@@ -1709,7 +1781,8 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
-                 losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, dropouts, more_optimizers):
+                 losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, dropouts, more_optimizers,
+                 clipping):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

@@ -46,7 +46,7 @@ static size_t span(const zb_tensor *x) {
 }
 
 /* Values that every op takes: integers are 0, or 1 where that is no first step or divisor; real numbers lie between 1/4
- * and 5/4. */
+ * and 5/4, or from 1 on where one of them may be a step. */
 static void fill(const case_file *file, const zb_tensor *x) {
   static const char *const not_zero[] = {"adamw", "adam", "lion", "sgd", "div", "mod"};
   bool one = false;
@@ -54,7 +54,7 @@ static void fill(const case_file *file, const zb_tensor *x) {
     one |= strcmp(file->op, not_zero[i]) == 0;
   zb_tensor flat = *x;
   for (int64_t i = 0; i < (int64_t)(span(x) / zb_dtype_bytes(x->dtype)); ++i)
-    zb_ref_set(&flat, i, zb_ref_is_float(x->dtype) ? 0.25 + (double)(i * 37 % 64) / 64 : one);
+    zb_ref_set(&flat, i, zb_ref_is_float(x->dtype) ? (one ? 1 : 0.25) + (double)(i * 37 % 64) / 64 : one);
 }
 
 /* Gives the tensors memory, results that of the operands that they are updated in; false if one is too large. */

@@ -2,6 +2,7 @@
 #include "tools/run/run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -144,6 +145,16 @@ static zb_status take_directory(void *settings, const char *word) {
   return NULL;
 }
 
+double run_clip_norm(const arguments *args) { return args->clip_norm ? strtod(args->clip_norm, NULL) : 0; }
+
+static zb_status check_clip_norm(const arguments *args) {
+  char *end = NULL;
+  if (args->clip_norm && (!(strtod(args->clip_norm, &end) > 0) || *end))
+    return zb_status_hint(ZB_ERROR(USAGE, "--clip-norm: expected a number above 0, or inf, got '%s'", args->clip_norm),
+                          "inf clips nothing");
+  return NULL;
+}
+
 zb_status run_parse(int count, char **words, arguments *out) {
   ZB_TRY(options_parse(&table, count, words, out));
   if (out->help || out->version || out->list_devices) return NULL;
@@ -163,6 +174,7 @@ zb_status run_parse(int count, char **words, arguments *out) {
   if (!out->steps) return zb_status_hint(ZB_ERROR(USAGE, "the number of steps is not given"), "add --steps N");
   if (out->save_every && !out->save)
     return zb_status_hint(ZB_ERROR(USAGE, "--save-every without --save"), "add --save FOLDER");
+  ZB_TRY(check_clip_norm(out));
   if (out->no_kernels && (out->save || out->resume || out->weights || out->grad_norms || out->profile_ops ||
                           out->data || out->random_seed))
     return ZB_ERROR(

@@ -60,6 +60,8 @@ double run_tokens_per_second(const zb_step_result *result) { return per_second(r
 static zb_status print_step_json(zb_session *session, const arguments *args, const zb_step_result *result, norms *all) {
   printf("{\"step\":%lld", (long long)result->step);
   print_json_number("loss", result->loss);
+  if (result->has_norm) print_json_number("norm", result->norm);
+  if (result->has_norm) printf(",\"skipped\":%s", result->skipped ? "true" : "false");
   print_json_number("seconds", result->seconds);
   print_json_number("tokens_per_second", run_tokens_per_second(result));
   print_json_number("idle", result->idle_share);
@@ -90,13 +92,17 @@ const char *run_short_number(double value, char text[32]) {
 
 static zb_status print_step_text(zb_session *session, const arguments *args, const zb_step_result *result, int64_t last,
                                  norms *all) {
-  char rate[32], time[32], loss[32] = "-", idle[32] = "-";
+  char rate[32], time[32], loss[32] = "-", idle[32] = "-", norm[48] = "";
   if (isfinite(result->idle_share)) snprintf(idle, sizeof idle, "%.1f%%", 100 * result->idle_share);
   if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
-  printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %s", (long long)result->step + 1, (long long)last, loss,
-         zb_time_text(result->seconds, time), run_short_number(run_tokens_per_second(result), rate), idle);
+  if (result->has_norm) snprintf(norm, sizeof norm, isfinite(result->norm) ? "  norm %.6g" : "  norm -", result->norm);
+  printf("step %lld/%lld  loss %s%s  %s  %s tokens/s  idle %s", (long long)result->step + 1, (long long)last, loss,
+         norm, zb_time_text(result->seconds, time), run_short_number(run_tokens_per_second(result), rate), idle);
   if (result->scheduled) printf("  lr %.4g", result->lr);
   putchar('\n');
+  if (result->skipped)
+    printf("  skipped: its gradients are not finite, so nothing was changed (%lld of %lld steps so far)\n",
+           (long long)result->skipped_steps, (long long)result->step + 1);
   return args->grad_norms ? zb_session_gradient_norms(session, text_norm, all) : NULL;
 }
 

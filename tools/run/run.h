@@ -23,6 +23,8 @@ enum {
   RUN_NUMBER_BYTES = 24
 };
 
+/* --clip-norm as a number; 0: not given. What is no number above 0 was refused. */
+double run_clip_norm(const arguments *args);
 /* Reads the command line, and checks what can be checked of the words alone. */
 zb_status run_parse(int count, char **words, arguments *out) ZB_MUST_USE;
 void run_print_help(void);

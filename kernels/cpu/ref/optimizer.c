@@ -24,11 +24,17 @@ static const char *start_update(const zb_kernel_call *call, int tensors, zb_ref_
   return NULL;
 }
 
-static const char *read_step(const zb_tensor *step, int64_t *out) {
-  if (!zb_dtype_is_index(step->dtype) || zb_tensor_elements(step) != 1) return "the step is no single integer";
+/* The step, alone or with a factor: *scale gets gradient_scale times that; negative: nothing is to change. */
+static const char *read_step(const zb_kernel_call *call, const zb_tensor *step, int64_t *out, double *scale) {
+  bool is_scaled = step->dtype == ZB_F64 && zb_tensor_elements(step) == 2;
   *out = 1;
+  *scale = zb_attr_number(call, "gradient_scale", 1);
+  if (!is_scaled && (!zb_dtype_is_index(step->dtype) || zb_tensor_elements(step) != 1))
+    return "the step is neither a single integer nor a pair of f64 with a scale";
   if (!step->data) return NULL; /* only checked */
   *out = zb_ref_get_int(step, 0);
+  const double factor = is_scaled ? zb_ref_get(step, step->strides[0]) : 1;
+  *scale = factor < 0 ? -1 : *scale * factor;
   return *out >= 1 ? NULL : "the step counts from 1";
 }
 
@@ -43,20 +49,37 @@ static const char *read_settings(const zb_tensor *settings, double *lr, double *
   return NULL;
 }
 
+/* The results are the operands that they alias. */
+static const char *leave(const zb_kernel_call *call, const int *operands) {
+  for (int i = 0; i < call->output_count; ++i) {
+    const zb_tensor *to = &call->outputs[i], *from = &call->inputs[operands[i]];
+    zb_ref_walk walk;
+    if (to->rank < 0) continue;
+    zb_ref_walk_init(&walk, to);
+    (void)zb_ref_walk_add(&walk, from);
+    for (; walk.left > 0; zb_ref_walk_next(&walk))
+      zb_ref_set(to, walk.offset[0], zb_ref_get(from, walk.offset[1]));
+  }
+  return NULL;
+}
+
 /* coupled: weight decay is part of the gradient. */
 static const char *adam(const zb_kernel_call *call, bool coupled) {
+  static const int aliases[] = {0, 2, 3};
   ZB_REF_TRY(zb_ref_check(call, 6, 3, false));
   const zb_tensor *in = call->inputs, *out = call->outputs;
+  double gradient_scale;
   int64_t step;
   double lr, weight_decay;
-  ZB_REF_TRY(read_step(&in[4], &step));
+  ZB_REF_TRY(read_step(call, &in[4], &step, &gradient_scale));
   ZB_REF_TRY(read_settings(&in[5], &lr, &weight_decay));
   zb_ref_walk walk;
   ZB_REF_TRY(start_update(call, 4, &walk));
   double beta1 = zb_attr_number(call, "beta1", 0.9), beta2 = zb_attr_number(call, "beta2", 0.999);
-  double eps = zb_attr_number(call, "eps", 1e-8), gradient_scale = zb_attr_number(call, "gradient_scale", 1);
+  double eps = zb_attr_number(call, "eps", 1e-8);
   double step_size = lr / (1 - pow(beta1, (double)step)), root = sqrt(1 - pow(beta2, (double)step));
   ZB_REF_CHECKED(call);
+  if (gradient_scale < 0) return leave(call, aliases);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double p = zb_ref_get(&in[0], walk.offset[1]), g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale;
     if (coupled) g += weight_decay * p;
@@ -75,17 +98,19 @@ const char *zb_ref_adamw(const zb_kernel_call *call) { return adam(call, false);
 const char *zb_ref_adam(const zb_kernel_call *call) { return adam(call, true); }
 
 const char *zb_ref_lion(const zb_kernel_call *call) {
+  static const int aliases[] = {0, 2};
   ZB_REF_TRY(zb_ref_check(call, 5, 2, false));
   const zb_tensor *in = call->inputs, *out = call->outputs;
+  double gradient_scale;
   int64_t step;
   double lr, weight_decay;
-  ZB_REF_TRY(read_step(&in[3], &step));
+  ZB_REF_TRY(read_step(call, &in[3], &step, &gradient_scale));
   ZB_REF_TRY(read_settings(&in[4], &lr, &weight_decay));
   zb_ref_walk walk;
   ZB_REF_TRY(start_update(call, 3, &walk));
   double beta1 = zb_attr_number(call, "beta1", 0.9), beta2 = zb_attr_number(call, "beta2", 0.99);
-  double gradient_scale = zb_attr_number(call, "gradient_scale", 1);
   ZB_REF_CHECKED(call);
+  if (gradient_scale < 0) return leave(call, aliases);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double p = zb_ref_get(&in[0], walk.offset[1]), g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale;
     double m = zb_ref_get(&in[2], walk.offset[3]), direction = beta1 * m + (1 - beta1) * g;
@@ -98,16 +123,17 @@ const char *zb_ref_lion(const zb_kernel_call *call) {
 }
 
 const char *zb_ref_sgd(const zb_kernel_call *call) {
+  static const int aliases[] = {0, 2};
   ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   if (call->input_count != 5)
     return "sgd takes five operands: parameter, gradient, momentum_buffer (may be absent), step, settings";
   const zb_tensor *in = call->inputs, *out = call->outputs, *buffer = zb_call_input(call, 2);
+  double gradient_scale;
   int64_t step;
   double lr, weight_decay;
-  ZB_REF_TRY(read_step(&in[3], &step));
+  ZB_REF_TRY(read_step(call, &in[3], &step, &gradient_scale));
   ZB_REF_TRY(read_settings(&in[4], &lr, &weight_decay));
   double momentum = zb_attr_number(call, "momentum", 0), dampening = zb_attr_number(call, "dampening", 0);
-  double gradient_scale = zb_attr_number(call, "gradient_scale", 1);
   bool nesterov = zb_attr_bool(&call->attrs, "nesterov", false);
   if ((momentum != 0) != (buffer != NULL)) return "sgd has a momentum buffer if and only if momentum is not 0";
   bool keeps = call->output_count > 1 && out[1].rank >= 0;
@@ -115,6 +141,7 @@ const char *zb_ref_sgd(const zb_kernel_call *call) {
   zb_ref_walk walk;
   ZB_REF_TRY(start_update(call, 3, &walk));
   ZB_REF_CHECKED(call);
+  if (gradient_scale < 0) return leave(call, aliases);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double p = zb_ref_get(&in[0], walk.offset[1]);
     double g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale + weight_decay * p;

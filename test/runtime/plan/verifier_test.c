@@ -457,7 +457,7 @@ static const struct breakage {
     {"report of the workspace", reports_workspace, "dataflow", "which is not in the slots"},
     {"loss elsewhere", loss_elsewhere, "dataflow", "not where an F left the loss"},
     {"loss in another base", loss_in_another_base, "dataflow", "not where an F left the loss"},
-    {"loss outside of its base", loss_outside, "structure", "its loss must be 4 bytes of one of its bases"},
+    {"loss outside of its base", loss_outside, "structure", "its loss (or norm) must be 4 bytes of one of its bases"},
     {"loss of a B", loss_of_b, "structure", "made by an F"},
     {"no loss", no_loss, "dataflow", "not where an F left the loss"},
     {"two losses", two_losses, "reports", "gives a loss, and so does F"},

@@ -161,8 +161,10 @@ zb_status nccl_ranks_step(nccl_ranks *all, int64_t step, double *out_loss) {
   *out_loss = 0;
   for (int i = 0; i < all->processes; ++i)
     ZB_TRY(zb_transport_nccl.reset(all->transports[i]));
-  for (int i = 0; i < all->count; ++i)
+  for (int i = 0; i < all->count; ++i) {
+    all->executors[i].updates = step;
     zb_executor_begin_step(&all->executors[i], step);
+  }
   ZB_TRY(zb_driver_turns.run(all->driver, &took_ps));
   for (int i = 0; i < all->plan->micro_batches; ++i)
     *out_loss += all->micro_losses[i];

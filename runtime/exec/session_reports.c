@@ -1,0 +1,90 @@
+/* What the steps of a session report: the losses of micro-batches and the norm of gradients, and what becomes of a step
+ * whose gradients are not finite. Tests: test/e2e/clipping.py, test/tools/clipping.test, test/runtime/exec. */
+#include "runtime/exec/session.h"
+
+#include "runtime/base/words.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. Of a plan that is here in part
+ * the rest is seen after the first step. */
+zb_status zb_session_check_reports(const zb_plan *plan, bool whole, zb_plan_list list) {
+  int *seen = zb_alloc(sizeof(int) * (size_t)(plan->micro_batches + 1));
+  if (!seen) return ZB_OUT_OF_MEMORY();
+  zb_status status = NULL;
+  for (int rank = 0; rank < plan->rank_count && !status; ++rank) {
+    const int end = zb_plan_list_end(&plan->ranks[rank], list);
+    for (int i = zb_plan_list_begin(&plan->ranks[rank], list); i < end && !status; ++i) {
+      const zb_plan_job *job = &plan->ranks[rank].jobs[i];
+      if (job->kind != ZB_JOB_REPORT || job->micro_batch < 0) continue;
+      bool fits = job->micro_batch < plan->micro_batches && job->parts.count == 1 &&
+                  plan->ranks[rank].pool_ranges[job->parts.begin].bytes >= sizeof(float);
+      if (!fits || seen[job->micro_batch]++)
+        status = ZB_ERROR(INVALID,
+                          "rank %d, job %d reports the loss of micro-batch %d, which is not one scalar reported once",
+                          rank, i, job->micro_batch);
+    }
+  }
+  for (int i = 0; i < plan->micro_batches && !status && whole; ++i)
+    if (!seen[i]) status = ZB_ERROR(INVALID, "no job of the plan reports the loss of micro-batch %d", i);
+  zb_free(seen);
+  return status;
+}
+
+bool zb_session_skips(const zb_session_params *params) {
+  return params->non_finite && strcmp(params->non_finite, "skip") == 0;
+}
+
+static zb_status check_non_finite(const zb_session_params *params) {
+  static const char *const choices[] = {"stop", "skip"};
+  if (!params->non_finite || zb_session_skips(params) || strcmp(params->non_finite, "stop") == 0) return NULL;
+  const char *nearest = zb_nearest(params->non_finite, choices, 2);
+  return zb_status_hint(ZB_ERROR(USAGE, "--non-finite: expected stop or skip, got '%s'", params->non_finite),
+                        nearest ? "did you mean '%s'?" : "skip leaves such a step out", nearest);
+}
+
+/* Whether a rank of this process updates parameters without knowing the norm of their gradients. */
+static bool trains_unclipped(const zb_plan *plan) {
+  for (int r = 0; r < plan->rank_count; ++r) {
+    bool trains = false, clips = false;
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
+      trains |= plan->ranks[r].parameters[i].trained && plan->ranks[r].parameters[i].gradient_offset >= 0;
+    for (int i = 0; i < plan->ranks[r].setting_count; ++i)
+      clips |= plan->ranks[r].settings[i].kind == ZB_SETTING_MAX_NORM;
+    if (trains && !clips) return true;
+  }
+  return false;
+}
+
+zb_status zb_session_check_norm(const zb_plan *plan, const zb_session_params *params) {
+  ZB_TRY(check_non_finite(params));
+  if (params->clip_norm != 0 && !(params->clip_norm > 0))
+    return ZB_ERROR(USAGE, "the greatest norm of the gradients is %g: expected a number above 0", params->clip_norm);
+  if ((params->clip_norm != 0 || zb_session_skips(params)) && trains_unclipped(plan))
+    return zb_status_hint(ZB_ERROR(USAGE, "the plan was compiled without clipping: it knows no norm of the gradients"),
+                          params->clip_norm != 0 ? "compile the model with zbc --clip-norm"
+                                                 : "compile the model with zbc --clip-norm inf, which clips nothing");
+  return NULL;
+}
+
+void zb_session_set_clip_norm(zb_session *session, double clip_norm) {
+  for (int i = 0; i < session->executor_count && clip_norm > 0; ++i) {
+    zb_executor *e = &session->executors[i];
+    for (int k = 0; k < e->program->setting_count; ++k)
+      if (e->program->settings[k].kind == ZB_SETTING_MAX_NORM) *zb_executor_setting(e, k) = clip_norm;
+  }
+}
+
+void zb_session_begin_norm(zb_session *session) {
+  for (int i = 0; i < session->executor_count; ++i)
+    session->executors[i].updates = session->steps - session->skipped;
+}
+
+void zb_session_take_norm(zb_session *session, zb_step_result *out) {
+  out->has_norm = session->has_norm;
+  out->norm = session->has_norm ? session->norm : (double)NAN;
+  out->skipped = session->has_norm && !isfinite(session->norm) && !session->params.no_kernels;
+  session->skipped += out->skipped;
+  out->skipped_steps = session->skipped;
+}
