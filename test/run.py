@@ -60,6 +60,7 @@ SCRIPTS = [
      ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
     ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin",
                            "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
+    ("e2e-clipping", ["python3", "test/e2e/clipping.py", "--bin", "{build}/bin"]),
     ("e2e-collectives", ["python3", "test/e2e/collectives.py", "--bin", "{build}/bin"]),
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
     ("e2e-mpi_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "bits"]),
