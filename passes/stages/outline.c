@@ -499,18 +499,26 @@ static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, M
   return !o->subs[sub].f.failed;
 }
 
-/* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied.
- * Null: out of memory. */
-static MlirValue reported_value(outline *o, int sub, int value, MlirValue local) {
-  int producer = o->graph.values[value].producer;
-  if (!(o->flow.nodes[producer] & ZB_FLOW_VIEW)) return local;
+/* A copy with a home of its own. Out of memory: the function has failed. */
+static MlirValue copy_of(outline *o, int sub, int producer, MlirValue local) {
   zb_builder builder = zb_builder_at_end(o->subs[sub].f.block, mlirOperationGetLocation(o->graph.nodes[producer].op));
   MlirValue copy = zb_build1(&builder, "contiguous", local);
-  if (builder.failed) return (MlirValue){0};
+  if (builder.failed) {
+    o->subs[sub].f.failed = true;
+    return local;
+  }
   MlirOperation op = mlirOpResultGetOwner(copy);
   zb_class_set(op, o->subs[sub].kind);
   zb_set_i64(op, ZB_ATTR_STAGE, o->subs[sub].stage);
   return copy;
+}
+
+/* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied.
+ */
+static MlirValue reported_value(outline *o, int sub, int value, MlirValue local) {
+  int producer = o->graph.values[value].producer;
+  if (!(o->flow.nodes[producer] & ZB_FLOW_VIEW)) return local;
+  return copy_of(o, sub, producer, local);
 }
 
 /* A result that is no update. */
@@ -636,8 +644,12 @@ static bool place_common(outline *o) {
 /* Makes a value that other functions read a result of the one that makes it. */
 static void add_crossing(outline *o, int sub, int value) {
   MlirValue local;
+  const zb_node *producer = zb_maker(&o->graph, value);
   bool found = sub >= 0 && lookup(o, sub, value, &local);
   ZB_ASSERT(found);
+  /* Of an op that an evaluation leaves out the operand stands for the result: it has a home of its own already. */
+  const char *other = producer->def ? producer->def->in_evaluation : NULL;
+  if (o->subs[sub].kind == ZB_JOB_EVALUATE && other && !*other) local = copy_of(o, sub, producer->number, local);
   zb_function_result(&o->subs[sub].f, local, zb_value_port(o->context, value));
 }
 

@@ -39,7 +39,7 @@ static const struct stays_wide {
     {"attention_dropout", 8, 2},  {"attention_dropout_grad", 8 + 64, 0},
     {"adamw", 1 + 4 + 8, 7},      {"adam", 1 + 4 + 8, 7},
     {"lion", 1 + 4, 3},           {"sgd", 1 + 4, 3},
-    {"accumulate_add", 0, 1},
+    {"accumulate_add", 0, 1},     {"clip_scale", 0, 2},
 };
 
 /* The tensor with all elements that its strides can reach rounded to `dtype`, in memory of its own. */
