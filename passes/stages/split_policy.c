@@ -205,9 +205,11 @@ static bool is_better(const outcome *x, const outcome *best, int64_t bytes) {
   return x->most < best->most;
 }
 
-static void set_all(policy *p, bool in_b) {
+/* In B: nothing, what has no product, or all: then B and W are one, which takes the least memory. */
+typedef enum in_b { IN_B_NONE, IN_B_OTHERS, IN_B_ALL } in_b;
+static void set_all(policy *p, in_b which) {
   for (int g = 0; g < p->w.group_count; ++g)
-    zb_w_group_set(&p->w, g, in_b && !p->w.groups[g].has_product);
+    zb_w_group_set(&p->w, g, which == IN_B_ALL || (which == IN_B_OTHERS && !p->w.groups[g].has_product));
 }
 
 /* Workspace that a rank may come to need less of when W does fewer ops. B does all that it did, and more. */
@@ -264,7 +266,7 @@ static zb_status fit(policy *p, const char *schedule, int64_t bytes, double shar
   allotment *ranks = ZB_NEW(&p->pass->arena, allotment, p->ranks);
   int64_t *limits = ZB_NEW(&p->pass->arena, int64_t, p->ranks);
   ZB_TRY(zb_arena_status(&p->pass->arena));
-  set_all(p, false);
+  set_all(p, IN_B_NONE);
   for (int r = 0; r < p->ranks; ++r) {
     ranks[r] = (allotment){.next = bytes, .within = -1, .above = INT64_MAX};
     if (all->exists) ranks[r].next -= all->arena[r] - all->peak[r];
@@ -302,15 +304,15 @@ static bool keeps_limit(const char *schedule) {
 
 static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *best) {
   zb_module copy = {0};
-  outcome products;
+  outcome products, whole;
   int64_t bytes = p->limit;
   zb_status status = NULL;
-  set_all(p, false);
+  set_all(p, IN_B_NONE);
   ZB_TRY_GOTO(compile(p, schedule, all));
   *best = *all;
   ZB_TRY_GOTO(build_base(p, &copy));
   if (!p->limit) ZB_TRY_GOTO(find_promise(p, all, &bytes));
-  set_all(p, true);
+  set_all(p, IN_B_OTHERS);
   ZB_TRY_GOTO(compile(p, schedule, &products));
   if (is_better(&products, best, bytes)) *best = products;
   for (double share = 1; share > 0.2; share /= 2) {
@@ -318,9 +320,16 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
     ZB_TRY_GOTO(fit(p, schedule, bytes, share, all, best));
     if (!p->limit || !keeps_limit(schedule)) break;
   }
-  for (int g = 0; g < p->w.group_count; ++g)
-    zb_w_group_set(&p->w, g, best->exists && best->in_b[g]);
+  if (best->exists && best->most <= bytes) goto cleanup;
+  /* Nothing fits. What needs the least of the choices that do not depend on the limit: it fits where the error says. */
+  set_all(p, IN_B_ALL);
+  ZB_TRY_GOTO(compile(p, schedule, &whole));
+  *best = *all;
+  if (is_better(&products, best, bytes)) *best = products;
+  if (is_better(&whole, best, bytes)) *best = whole;
 cleanup:
+  for (int g = 0; g < p->w.group_count && !status; ++g)
+    zb_w_group_set(&p->w, g, best->exists && best->in_b[g]);
   zb_order_deinit(&p->order);
   zb_module_problem_deinit(&p->base);
   if (!mlirModuleIsNull(copy.module)) mlirModuleDestroy(copy.module);
@@ -386,7 +395,7 @@ static zb_result apply(policy *p) {
   if (strcmp(split, "auto") == 0)
     ZB_PASS_TRY(p->pass, run_auto(p));
   else if (strcmp(split, "products") == 0)
-    set_all(p, true);
+    set_all(p, IN_B_OTHERS);
   else if (!split_named(p, split))
     return ZB_FAIL;
   zb_w_groups_write(&p->w);

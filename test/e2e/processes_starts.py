@@ -33,6 +33,8 @@ import start
 SOON_SECONDS = 15  # the time-out of everything here is 60
 DATA = ["--data", "text:" + common.CORPUS]
 STEPS = ["--steps", "1"]
+RATES = r"the rates \(--lr, --weight-decay, --group, --lr-schedule\) is "
+EVALUATION = ["--eval", "text:" + common.CORPUS]
 NOT_TRAINED = "one of them trains, the other does not: there is nothing to agree on"
 
 
@@ -47,6 +49,23 @@ def options_table(folder):
                    r"the data \(--data\) is '\d+ bytes.*' in process 0 and '.*' in process 1"),
         "--steps": ([*DATA, "--steps", "1"], [*DATA, "--steps", "2"],
                     "--steps is '1' in process 0 and '2' in process 1"),
+        "--eval": (*given(*EVALUATION), "--eval is 'given' in process 0 and 'not given' in process 1"),
+        "--eval-every": ([*common_words, *EVALUATION, "--eval-every", "1"], [*common_words, *EVALUATION],
+                         "--eval-every is '1' in process 0 and 'not given' in process 1"),
+        "--eval-steps": ([*common_words, *EVALUATION, "--eval-steps", "1"], [*common_words, *EVALUATION],
+                         "--eval-steps is '1' in process 0 and '[0-9a-z ]+' in process 1"),
+        "--lr": (*given("--lr", "1e-4"), RATES + "'lr=1e-4' in process 0 and 'not given' in process 1"),
+        "--lr-schedule": (*given("--lr-schedule", "linear:steps=9"),
+                          RATES + "'schedule=linear:steps=9' in process 0 and 'not given' in process 1"),
+        "--weight-decay": (*given("--weight-decay", "0"),
+                           RATES + "'weight_decay=0' in process 0 and 'not given' in process 1"),
+        "--group": (*given("--group", "*.bias:lr=1"), RATES + r"'group=\*.bias:lr=1' in process 0 and 'not given'"),
+        "--clip-norm": (*given("--clip-norm", "0.5"), "--clip-norm is '0.5' in process 0 and '0' in process 1"),
+        "--non-finite": (*given("--non-finite", "skip"), "--non-finite is 'skip' in process 0 and '.*' in process 1"),
+        "--log": (*given("--log", at("log.csv")), "--log is 'given' in process 0 and 'not given' in process 1"),
+        "--tensorboard": (*given("--tensorboard", at("board")), "--tensorboard is 'given' in process 0 and 'not given'"),
+        "--no-progress": (*given("--no-progress"), None),
+        "--explain": (*given("--explain"), "--explain is 'on' in process 0 and 'off' in process 1"),
         "--device": (common_words, [*common_words, "--device", "sim"],
                      "the device 'sim' runs all ranks in one process\n  note: in process 1 of 2"),
         "--launch": (common_words, [*common_words, "--launch", "threads"],
@@ -93,7 +112,7 @@ class Pair:
 
     def __init__(self, suite, launcher, folder):
         self.suite, self.launcher, self.folder = suite, launcher, folder
-        self.plan = self.compile("plan")
+        self.plan = self.compile("plan", "--clip-norm", 1)
 
     def compile(self, name, *arguments):
         out = os.path.join(self.folder, name)
