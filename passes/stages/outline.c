@@ -513,12 +513,17 @@ static MlirValue copy_of(outline *o, int sub, int producer, MlirValue local) {
   return copy;
 }
 
-/* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied.
- */
+/* Whether an evaluation has the operand of an op in place of its result. */
+static bool is_left_out(const outline *o, int sub, int producer) {
+  const zb_op_def *def = o->graph.nodes[producer].def;
+  return o->subs[sub].kind == ZB_JOB_EVALUATE && def && def->in_evaluation && !*def->in_evaluation;
+}
+
+/* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied. */
 static MlirValue reported_value(outline *o, int sub, int value, MlirValue local) {
-  int producer = o->graph.values[value].producer;
-  if (!(o->flow.nodes[producer] & ZB_FLOW_VIEW)) return local;
-  return copy_of(o, sub, producer, local);
+  const int producer = o->graph.values[value].producer;
+  const bool is_view = (o->flow.nodes[producer] & ZB_FLOW_VIEW) != 0;
+  return is_view || is_left_out(o, sub, producer) ? copy_of(o, sub, producer, local) : local;
 }
 
 /* A result that is no update. */
@@ -644,12 +649,10 @@ static bool place_common(outline *o) {
 /* Makes a value that other functions read a result of the one that makes it. */
 static void add_crossing(outline *o, int sub, int value) {
   MlirValue local;
-  const zb_node *producer = zb_maker(&o->graph, value);
+  const int producer = o->graph.values[value].producer;
   bool found = sub >= 0 && lookup(o, sub, value, &local);
   ZB_ASSERT(found);
-  /* Of an op that an evaluation leaves out the operand stands for the result: it has a home of its own already. */
-  const char *other = producer->def ? producer->def->in_evaluation : NULL;
-  if (o->subs[sub].kind == ZB_JOB_EVALUATE && other && !*other) local = copy_of(o, sub, producer->number, local);
+  if (is_left_out(o, sub, producer)) local = copy_of(o, sub, producer, local); /* the operand has a home already */
   zb_function_result(&o->subs[sub].f, local, zb_value_port(o->context, value));
 }
 
