@@ -91,8 +91,9 @@ typedef struct zb_compile_summary {
   bool uncompared; /* the model comes from tools/export_onnx.py --no-compare: nobody knows whether it is what it was
                       exported from */
   int drawn;       /* parameters whose initial values were drawn at random, because none came with the model */
-  /* What --split auto found: the step and the fullest rank with everything split, and the least step that the order of
-   * the plan has with any gradients in B that keep the memory. 0: it did not choose; it does not know. */
+  /* Of --split auto, else 0. split_seconds, split_bytes: the step and the fullest rank with all gradients in W.
+   * split_bound_seconds: with no choice of gradients within the memory is a step in this order of jobs shorter; 0: no
+   * such bound is known. */
   double split_seconds, split_bound_seconds;
   uint64_t split_bytes;
   double compile_seconds;

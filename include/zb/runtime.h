@@ -155,7 +155,7 @@ ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MU
 /* What an evaluation found. */
 typedef struct zb_evaluation_result {
   int64_t step;    /* steps that were done before it */
-  double loss;     /* mean over batches of their losses, each as of a step; it may be no finite number */
+  double loss;     /* mean over batches of their losses, each as of a step; not finite where a loss is not */
   double seconds;  /* real, or virtual on sim */
   int64_t batches; /* how many were evaluated: all, unless the run is to stop */
   double tokens;   /* elements of the first input, in all batches */

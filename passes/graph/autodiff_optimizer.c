@@ -197,7 +197,7 @@ typedef struct update_plan {
   const zb_optimizer *optimizer; /* of the rules */
   int states;                    /* a parameter */
   MlirValue max_norm;            /* null: gradients are not clipped */
-  MlirValue step;                /* with clipping that of zb.clip_scale, which has a factor with it */
+  MlirValue step;                /* with clipping: step and factor, as zb.clip_scale gives them */
   zb_function_builder f;
 } update_plan;
 

@@ -550,9 +550,7 @@ static zb_result place_reported(outline *o, int index, int producer) {
     MlirValue local;
     if (!resolve(o, subs[i], value) || !lookup(o, subs[i], value, &local))
       return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
-    local = reported_value(o, subs[i], value, local);
-    if (mlirValueIsNull(local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
-    zb_function_result(&o->subs[subs[i]].f, local,
+    zb_function_result(&o->subs[subs[i]].f, reported_value(o, subs[i], value, local),
                        loss ? zb_loss_port(o->context, true) : zb_report_port(o->context, name));
   }
   return ZB_OK;

@@ -1,13 +1,13 @@
 /* zb-split-policy: which gradients of parameters stay in B although they could wait in W.
  *
- *   split=all        none: W has all that nothing waits for (as zb-classify leaves it)
- *   split=products   all but products of matrices: gradients of norms and biases
- *   split=GLOB,...   those of parameters that no GLOB names
- *   split=auto       as few as it takes to keep to memory; see below
+ *   split=all        W computes all of them, as zb-classify leaves it
+ *   split=products   W computes those that are products of matrices, B those of norms and biases
+ *   split=GLOB,...   W computes those of the parameters that a GLOB names, B all others
+ *   split=auto       B computes as few as the memory asks for; see below
  *
- * What W needs is kept from B on: of a norm both its input and the gradient of its output, for little work. A gradient
- * that B computes itself keeps nothing, but makes B longer, for which other ranks wait. No bit changes: a gradient is
- * the same sum, as long as what adds to it runs in rising micro-batch order, which holds for B too then
+ * What W reads is kept until it runs: for a norm both its input and the gradient of its output, although its work is
+ * small. A gradient that B computes keeps nothing, but makes B longer, and other ranks wait for B. No bit changes: the
+ * sums are the same, because a B that adds to gradients runs in rising micro-batch order, as W does
  * (zb_stage_cost.b_accumulates).
  *
  * auto compares plans, each compiled on a copy to its end: all, products, and choices of zb_split_choose for the order
@@ -218,6 +218,7 @@ static int64_t loose_workspace(const policy *p, int rank) {
   ZB_FOR_EACH_OP(function, zb_function_block(p->base.ranks[rank])) {
     const int64_t bytes = zb_get_i64(function, ZB_ATTR_WORKSPACE, 0);
     const zb_job_kind kind = zb_class_get(function);
+    if (kind == ZB_JOB_EVALUATE) continue; /* it has a workspace of its own */
     if (bytes > all) all = bytes;
     if (bytes > fixed && kind != ZB_JOB_W) fixed = bytes;
   }

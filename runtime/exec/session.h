@@ -135,8 +135,8 @@ zb_status zb_session_open_evaluation(zb_session *session, const zb_session_param
 
 /* ---- session_reports.c ---- */
 
-/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. Of a plan that is here in part
- * the rest is seen after the first step. */
+/* Checks that every micro-batch reports one loss, a scalar. whole: the plan has all its ranks; else the losses of the
+ * others are checked after the first step. */
 zb_status zb_session_check_reports(const zb_plan *plan, bool whole, zb_plan_list list) ZB_MUST_USE;
 /* Whether clip_norm and non_finite can be had of this plan. */
 zb_status zb_session_check_norm(const zb_plan *plan, const zb_session_params *params) ZB_MUST_USE;

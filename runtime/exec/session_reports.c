@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. Of a plan that is here in part
- * the rest is seen after the first step. */
 zb_status zb_session_check_reports(const zb_plan *plan, bool whole, zb_plan_list list) {
   int *seen = zb_alloc(sizeof(int) * (size_t)(plan->micro_batches + 1));
   if (!seen) return ZB_OUT_OF_MEMORY();

@@ -19,7 +19,7 @@ zb_status zb_verify_settings(const zb_plan *plan) ZB_MUST_USE;
 /* Where the settings of a rank lie; writer: the index. False: out of memory. */
 bool zb_setting_places(const zb_plan_rank *rank, zb_intervals *out) ZB_MUST_USE;
 /* Rules "collectives", "sums" and "norms": who takes part in a collective, which sums of gradients an optimizer adds,
- * and of which the factor is made that clips them. zb_verify_sums: the latter two. */
+ * and what the factor that clips them is made of. zb_verify_sums: the latter two. */
 zb_status zb_verify_collectives(const zb_plan *plan) ZB_MUST_USE;
 zb_status zb_verify_sums(const zb_plan *plan) ZB_MUST_USE;
 /* Rules "messages", "deadlock", "reports": between ranks. */

@@ -10,8 +10,8 @@ typedef struct output_place {
   bool folder;        /* everything in it is the option's, and is replaced as a whole */
 } output_place;
 
-/* USAGE where two of them would write the same file, or one a file in the folder of another. Files that are not there
- * yet are told by the folders that they would be in. */
+/* USAGE where two of them would write the same file, or one a file in the folder of another. A file that does not exist
+ * is compared by its name and the folder that it would be in. */
 zb_status outputs_apart(const output_place *outputs, int count) ZB_MUST_USE;
 
 #endif

@@ -24,29 +24,44 @@ static const char *start_update(const zb_kernel_call *call, int tensors, zb_ref_
   return NULL;
 }
 
-/* The step, alone or with a factor: *scale gets gradient_scale times that; negative: nothing is to change. */
-static const char *read_step(const zb_kernel_call *call, const zb_tensor *step, int64_t *out, double *scale) {
+/* What an update reads besides its tensors. */
+typedef struct update {
+  int64_t step;
+  double gradient_scale; /* times the factor that comes with the step; negative: nothing is to change */
+  double lr, weight_decay;
+  zb_ref_walk walk;
+} update;
+
+/* The step, alone or with a factor. */
+static const char *read_step(const zb_kernel_call *call, const zb_tensor *step, update *out) {
   bool is_scaled = step->dtype == ZB_F64 && zb_tensor_elements(step) == 2;
-  *out = 1;
-  *scale = zb_attr_number(call, "gradient_scale", 1);
+  out->step = 1;
+  out->gradient_scale = zb_attr_number(call, "gradient_scale", 1);
   if (!is_scaled && (!zb_dtype_is_index(step->dtype) || zb_tensor_elements(step) != 1))
     return "the step is neither a single integer nor a pair of f64 with a scale";
   if (!step->data) return NULL; /* only checked */
-  *out = zb_ref_get_int(step, 0);
+  out->step = zb_ref_get_int(step, 0);
   const double factor = is_scaled ? zb_ref_get(step, step->strides[0]) : 1;
-  *scale = factor < 0 ? -1 : *scale * factor;
-  return *out >= 1 ? NULL : "the step counts from 1";
+  out->gradient_scale = factor < 0 ? -1 : out->gradient_scale * factor;
+  return out->step >= 1 ? NULL : "the step counts from 1";
 }
 
-/* What the session sets: learning rate and weight decay. */
-static const char *read_settings(const zb_tensor *settings, double *lr, double *weight_decay) {
+/* What the session sets. */
+static const char *read_settings(const zb_tensor *settings, update *out) {
   if (settings->dtype != ZB_F64 || settings->rank != 1 || settings->shape[0] != 2)
     return "the settings are no pair of f64";
-  *lr = *weight_decay = 0;
   if (!settings->data) return NULL; /* only checked */
-  *lr = zb_ref_get(settings, 0);
-  *weight_decay = zb_ref_get(settings, settings->strides[0]);
+  out->lr = zb_ref_get(settings, 0);
+  out->weight_decay = zb_ref_get(settings, settings->strides[0]);
   return NULL;
+}
+
+/* Operands are so many tensors, the step, the settings. */
+static const char *open_update(const zb_kernel_call *call, int tensors, update *out) {
+  *out = (update){0};
+  ZB_REF_TRY(read_step(call, &call->inputs[tensors], out));
+  ZB_REF_TRY(read_settings(&call->inputs[tensors + 1], out));
+  return start_update(call, tensors, &out->walk);
 }
 
 /* The results are the operands that they alias. */
@@ -68,28 +83,23 @@ static const char *adam(const zb_kernel_call *call, bool coupled) {
   static const int aliases[] = {0, 2, 3};
   ZB_REF_TRY(zb_ref_check(call, 6, 3, false));
   const zb_tensor *in = call->inputs, *out = call->outputs;
-  double gradient_scale;
-  int64_t step;
-  double lr, weight_decay;
-  ZB_REF_TRY(read_step(call, &in[4], &step, &gradient_scale));
-  ZB_REF_TRY(read_settings(&in[5], &lr, &weight_decay));
-  zb_ref_walk walk;
-  ZB_REF_TRY(start_update(call, 4, &walk));
+  update u;
+  ZB_REF_TRY(open_update(call, 4, &u));
   double beta1 = zb_attr_number(call, "beta1", 0.9), beta2 = zb_attr_number(call, "beta2", 0.999);
   double eps = zb_attr_number(call, "eps", 1e-8);
-  double step_size = lr / (1 - pow(beta1, (double)step)), root = sqrt(1 - pow(beta2, (double)step));
+  double step_size = u.lr / (1 - pow(beta1, (double)u.step)), root = sqrt(1 - pow(beta2, (double)u.step));
   ZB_REF_CHECKED(call);
-  if (gradient_scale < 0) return leave(call, aliases);
-  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
-    double p = zb_ref_get(&in[0], walk.offset[1]), g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale;
-    if (coupled) g += weight_decay * p;
-    double m = beta1 * zb_ref_get(&in[2], walk.offset[3]) + (1 - beta1) * g;
-    double v = beta2 * zb_ref_get(&in[3], walk.offset[4]) + (1 - beta2) * g * g;
-    if (!coupled) p -= lr * weight_decay * p;
+  if (u.gradient_scale < 0) return leave(call, aliases);
+  for (; u.walk.left > 0; zb_ref_walk_next(&u.walk)) {
+    double p = zb_ref_get(&in[0], u.walk.offset[1]), g = zb_ref_get(&in[1], u.walk.offset[2]) * u.gradient_scale;
+    if (coupled) g += u.weight_decay * p;
+    double m = beta1 * zb_ref_get(&in[2], u.walk.offset[3]) + (1 - beta1) * g;
+    double v = beta2 * zb_ref_get(&in[3], u.walk.offset[4]) + (1 - beta2) * g * g;
+    if (!coupled) p -= u.lr * u.weight_decay * p;
     p -= step_size * m / (sqrt(v) / root + eps);
-    zb_ref_set(&out[0], walk.offset[0], p);
-    zb_ref_set(&out[1], walk.offset[0], m);
-    zb_ref_set(&out[2], walk.offset[0], v);
+    zb_ref_set(&out[0], u.walk.offset[0], p);
+    zb_ref_set(&out[1], u.walk.offset[0], m);
+    zb_ref_set(&out[2], u.walk.offset[0], v);
   }
   return NULL;
 }
@@ -101,23 +111,18 @@ const char *zb_ref_lion(const zb_kernel_call *call) {
   static const int aliases[] = {0, 2};
   ZB_REF_TRY(zb_ref_check(call, 5, 2, false));
   const zb_tensor *in = call->inputs, *out = call->outputs;
-  double gradient_scale;
-  int64_t step;
-  double lr, weight_decay;
-  ZB_REF_TRY(read_step(call, &in[3], &step, &gradient_scale));
-  ZB_REF_TRY(read_settings(&in[4], &lr, &weight_decay));
-  zb_ref_walk walk;
-  ZB_REF_TRY(start_update(call, 3, &walk));
+  update u;
+  ZB_REF_TRY(open_update(call, 3, &u));
   double beta1 = zb_attr_number(call, "beta1", 0.9), beta2 = zb_attr_number(call, "beta2", 0.99);
   ZB_REF_CHECKED(call);
-  if (gradient_scale < 0) return leave(call, aliases);
-  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
-    double p = zb_ref_get(&in[0], walk.offset[1]), g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale;
-    double m = zb_ref_get(&in[2], walk.offset[3]), direction = beta1 * m + (1 - beta1) * g;
+  if (u.gradient_scale < 0) return leave(call, aliases);
+  for (; u.walk.left > 0; zb_ref_walk_next(&u.walk)) {
+    double p = zb_ref_get(&in[0], u.walk.offset[1]), g = zb_ref_get(&in[1], u.walk.offset[2]) * u.gradient_scale;
+    double m = zb_ref_get(&in[2], u.walk.offset[3]), direction = beta1 * m + (1 - beta1) * g;
     double sign = direction > 0 ? 1 : direction < 0 ? -1 : direction; /* 0 and NaN stay */
-    p -= lr * weight_decay * p;
-    zb_ref_set(&out[0], walk.offset[0], p - lr * sign);
-    zb_ref_set(&out[1], walk.offset[0], beta2 * m + (1 - beta2) * g);
+    p -= u.lr * u.weight_decay * p;
+    zb_ref_set(&out[0], u.walk.offset[0], p - u.lr * sign);
+    zb_ref_set(&out[1], u.walk.offset[0], beta2 * m + (1 - beta2) * g);
   }
   return NULL;
 }
@@ -128,29 +133,24 @@ const char *zb_ref_sgd(const zb_kernel_call *call) {
   if (call->input_count != 5)
     return "sgd takes five operands: parameter, gradient, momentum_buffer (may be absent), step, settings";
   const zb_tensor *in = call->inputs, *out = call->outputs, *buffer = zb_call_input(call, 2);
-  double gradient_scale;
-  int64_t step;
-  double lr, weight_decay;
-  ZB_REF_TRY(read_step(call, &in[3], &step, &gradient_scale));
-  ZB_REF_TRY(read_settings(&in[4], &lr, &weight_decay));
   double momentum = zb_attr_number(call, "momentum", 0), dampening = zb_attr_number(call, "dampening", 0);
   bool nesterov = zb_attr_bool(&call->attrs, "nesterov", false);
   if ((momentum != 0) != (buffer != NULL)) return "sgd has a momentum buffer if and only if momentum is not 0";
   bool keeps = call->output_count > 1 && out[1].rank >= 0;
   if (keeps != (buffer != NULL)) return "sgd has a momentum buffer as a result if and only if it has one as an operand";
-  zb_ref_walk walk;
-  ZB_REF_TRY(start_update(call, 3, &walk));
+  update u;
+  ZB_REF_TRY(open_update(call, 3, &u));
   ZB_REF_CHECKED(call);
-  if (gradient_scale < 0) return leave(call, aliases);
-  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
-    double p = zb_ref_get(&in[0], walk.offset[1]);
-    double g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale + weight_decay * p;
+  if (u.gradient_scale < 0) return leave(call, aliases);
+  for (; u.walk.left > 0; zb_ref_walk_next(&u.walk)) {
+    double p = zb_ref_get(&in[0], u.walk.offset[1]);
+    double g = zb_ref_get(&in[1], u.walk.offset[2]) * u.gradient_scale + u.weight_decay * p;
     if (buffer) {
-      double kept = step == 1 ? g : momentum * zb_ref_get(buffer, walk.offset[3]) + (1 - dampening) * g;
+      double kept = u.step == 1 ? g : momentum * zb_ref_get(buffer, u.walk.offset[3]) + (1 - dampening) * g;
       g = nesterov ? g + momentum * kept : kept;
-      zb_ref_set(&out[1], walk.offset[0], kept);
+      zb_ref_set(&out[1], u.walk.offset[0], kept);
     }
-    zb_ref_set(&out[0], walk.offset[0], p - lr * g);
+    zb_ref_set(&out[0], u.walk.offset[0], p - u.lr * g);
   }
   return NULL;
 }

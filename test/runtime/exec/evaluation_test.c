@@ -7,13 +7,8 @@
 enum { STEPS = 4 };
 
 static const char *long_data(void) {
-  static char source[640];
-  char path[600], text[2000];
-  for (size_t i = 0; i < sizeof text; ++i)
-    text[i] = (char)('a' + (i * 5 + i / 7) % 26);
-  tiny_write(tiny_path(path, "valid.txt"), text, sizeof text);
-  snprintf(source, sizeof source, "text:%s", path);
-  return source;
+  static char source[TINY_SOURCE_BYTES];
+  return tiny_text("valid.txt", TINY_TEXT_BYTES, 5, source);
 }
 
 static void add_programs(tiny_builder *b) {

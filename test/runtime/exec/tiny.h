@@ -496,15 +496,21 @@ static inline void tiny_write(const char *path, const void *bytes, size_t count)
   CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-/* The corpus of the tests: "text:FOLDER/corpus.txt". */
-static inline const char *tiny_data(void) {
-  static char source[640];
-  char path[600], text[400];
-  for (size_t i = 0; i < sizeof text; ++i)
-    text[i] = (char)('a' + (i * 7 + i / 9) % 26);
-  tiny_write(tiny_path(path, "corpus.txt"), text, sizeof text);
-  snprintf(source, sizeof source, "text:%s", path);
+/* Writes letters to FOLDER/name, other ones for another stride: "text:FOLDER/name", in source. */
+enum { TINY_TEXT_BYTES = 2000, TINY_SOURCE_BYTES = 640 };
+static inline const char *tiny_text(const char *name, size_t bytes, size_t stride, char source[TINY_SOURCE_BYTES]) {
+  char path[600], text[TINY_TEXT_BYTES];
+  for (size_t i = 0; i < bytes; ++i)
+    text[i] = (char)('a' + (i * stride + i / (stride + 2)) % 26);
+  tiny_write(tiny_path(path, name), text, bytes);
+  snprintf(source, TINY_SOURCE_BYTES, "text:%s", path);
   return source;
+}
+
+/* The corpus of the tests. */
+static inline const char *tiny_data(void) {
+  static char source[TINY_SOURCE_BYTES];
+  return tiny_text("corpus.txt", 400, 7, source);
 }
 
 static inline zb_status tiny_session(const zb_session_params *params, zb_plan *plan, bool poison, zb_session **out) {
