@@ -41,7 +41,7 @@ class Clipping:
         out = self.path("reference")
         self.suite.compile(graph, out, "--ranks", 2, "--micro-batches", run["micro_batches"], "--clip-norm",
                            run["clip_norm"], "--clip-norm-type", run["clip_norm_type"])
-        rows = self.suite.train(out, len(run["losses"]), corpus=corpus)
+        rows = self.suite.train(out, len(run["losses"]), "--lr", run["lr"], corpus=corpus)
         for what, limit in (("loss", 1e-5), ("norm", 1e-6)):
             wanted = run["losses" if what == "loss" else "norms"][:20]
             errors = [abs(row[what] - w) / w for row, w in zip(rows, wanted)]
