@@ -271,12 +271,12 @@ static zb_status choose_cuts(partition *p) {
 
 /* ---- Cuts named by the user ---- */
 
-/* "module.path (node)": the whole, the path or the node may be given. */
+/* "module.path (node)": the whole, the path, one that it is below, or the node may be given. */
 static bool name_matches(MlirOperation op, const char *word, size_t length) {
   MlirLocation location = mlirOperationGetLocation(op);
   if (!mlirLocationIsAName(location)) return false;
   const char *name = mlirIdentifierStr(mlirLocationNameGetName(location)).data, *node = strstr(name, " (");
-  if (strncmp(name, word, length) == 0 && (!name[length] || name + length == node)) return true;
+  if (strncmp(name, word, length) == 0 && (!name[length] || name[length] == '.' || name + length == node)) return true;
   return node && strcspn(node + 2, ")") == length && strncmp(node + 2, word, length) == 0;
 }
 

@@ -139,17 +139,29 @@ static void find_travels(zb_module_problem *p, const zb_map *producers, travels 
   if (out->count) qsort(out->items, out->count, sizeof *out->items, compare_travel);
 }
 
-/* A value travels from user stage to user stage. */
+/* The last stage of a rank that has a value. */
+typedef struct holder {
+  size_t value; /* by the first of its travels, from 1 */
+  int stage;
+} holder;
+
+/* A value travels from reader to reader, but a rank that has it already, as its producer or for another stage, keeps it
+ * for its next stage: no rank gets a value twice. */
 static zb_status build_hops(zb_module_problem *p) {
   zb_map *index = zb_arena_map_pointer(&p->arena),
          *producers = zb_value_producers(&p->arena, p->functions, p->problem.stages);
   travels list = {0};
+  holder *holders = ZB_NEW(&p->arena, holder, p->problem.ranks);
   ZB_TRY(zb_arena_status(&p->arena));
   find_travels(p, producers, &list);
-  for (size_t i = 0; i < list.count; ++i) {
-    const travel *t = &list.items[i], *before = i && t[-1].id == t->id ? t - 1 : NULL;
-    if (before && before->stage == t->stage) continue; /* read by two classes */
-    add_hop(p, index, before ? before->stage : t->producer, t->stage, t->id, t->bytes);
+  for (size_t i = 0, first = 0; i < list.count; ++i) {
+    const travel *t = &list.items[i];
+    const bool begins = i == 0 || t[-1].id != t->id;
+    if (begins) first = i + 1;
+    if (!begins && t[-1].stage == t->stage) continue; /* read by two classes */
+    const int from = begins ? t->producer : t[-1].stage, rank = p->stage_rank[t->stage];
+    holders[p->stage_rank[from]] = (holder){.value = first, .stage = from};
+    add_hop(p, index, holders[rank].value == first ? holders[rank].stage : from, t->stage, t->id, t->bytes);
   }
   return zb_arena_status(&p->arena);
 }

@@ -668,3 +668,37 @@ class Ctc(Classifier):
 
 for dropping in (Dropped, Evaluated, AttentionDropped):
     trains(dropping)
+
+
+class DepthBlock(nn.Module):
+    """Reads a mean of all outputs before it, weighted by how they meet its query."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(dim))
+        self.norm = nn.LayerNorm(dim)
+        self.up, self.down = nn.Linear(dim, 2 * dim), nn.Linear(2 * dim, dim)
+
+    def forward(self, outputs):
+        stacked = torch.stack(outputs)
+        weights = (F.layer_norm(stacked, stacked.shape[-1:]) * self.query).sum(-1, keepdim=True).softmax(0)
+        return self.down(F.gelu(self.up(self.norm((weights * stacked).sum(0)))))
+
+
+@trains
+class AttentionOverDepth(nn.Module):
+    """Attention residuals (Kimi Team 2026, arXiv 2603.15031): every stage of a pipeline needs what all stages before it
+    made."""
+
+    def __init__(self, blocks=12, dim=16):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed = nn.Embedding(256, dim)
+        self.blocks = nn.ModuleList(DepthBlock(dim) for _ in range(blocks))
+        self.head = nn.Linear(dim, 256)
+
+    def forward(self, x, y):
+        outputs = [self.embed(x)]
+        for block in self.blocks:
+            outputs.append(block(outputs))
+        return F.cross_entropy(self.head(sum(outputs)).flatten(0, 1), y.flatten())

@@ -21,9 +21,10 @@ import sys
 import common
 
 NOISE = 1e-6
-# Of test/data: two language models, and losses of export_models.py that end in a plain mean.
+# Of test/data: language models, losses of export_models.py that end in a plain mean, attention over depth.
 SMALL = (
-    "gpt2-small", "llama-small", "llama-padded", "roberta", "bart", "bce", "l1", "huber", "triplet", "gpt2-dropout"
+    "gpt2-small", "llama-small", "llama-padded", "roberta", "bart", "bce", "l1", "huber", "triplet", "depth",
+    "gpt2-dropout"
 )
 
 
