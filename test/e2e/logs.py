@@ -173,6 +173,13 @@ def files(t):
     rows = read_rows(t.path("q.csv"))
     t.ok(len(rows) == 2 and all("gradient_norm" in row for row in rows) and done.stdout.count("step ") == 1,
          "--quiet prints less, and logs all", rows)
+    clipped = t.path("clipped")
+    t.suite.compile(GPT2, clipped, "--ranks", 2, "--micro-batches", 2, "--clip-norm", "0.1", "--clip-norm-type", "inf")
+    done = t.suite.run("zb-run", clipped, "--data", "text:" + common.CORPUS, "--steps", 2, "--json", "--log",
+                       t.path("clipped.jsonl"))
+    wanted, rows = common.json_lines(done.stdout), read_rows(t.path("clipped.jsonl"))
+    t.ok(len(rows) == 2 and [r["gradient_norm"] for r in rows] == [w["norm"] for w in wanted],
+         "a plan that clips logs the norm that it found", f"{rows}\n{wanted}\n{done.stderr}")
     evaluate = ["--eval", "text:" + common.CORPUS, "--eval-steps", 1]
     done = t.run(5, "--json", *evaluate, "--eval-every", 2, "--log", t.path("e.csv"))
     wanted = {row["eval"]["step"] - 1: row["eval"]["loss"] for row in common.json_lines(done.stdout) if "eval" in row}
