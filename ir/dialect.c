@@ -169,10 +169,26 @@ static zb_status parse_file(MlirContext context, const char *path, MlirModule *o
   return status;
 }
 
+/* What the program says itself, in attributes. */
+static zb_status check_unused(const zb_import_params *p) {
+  const struct {
+    const char *option, *hint;
+    bool is_given;
+  } rows[] = {{"--loss", "mark that result with {zb.loss}", p->loss != NULL},
+              {"--keep-output", "mark that result with {zb.output = \"NAME\"}", p->output_count > 0},
+              {"--train", "mark the argument with {zb.param = \"NAME\"}", p->train_count > 0},
+              {"--freeze", "mark the argument with {zb.frozen = \"NAME\"}", p->freeze_count > 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
+    if (rows[i].is_given)
+      return zb_status_hint(ZB_ERROR(USAGE, "%s has no effect on a .mlir file", rows[i].option), "%s", rows[i].hint);
+  return NULL;
+}
+
 zb_status zb_import_mlir(MlirContext context, const zb_import_params *params, zb_module *out) {
   const char *path = params->path;
   *out = (zb_module){.context = context};
   MlirModule module = {NULL};
+  ZB_TRY(check_unused(params));
   ZB_TRY(check_source(path));
   ZB_TRY(parse_file(context, path, &module));
   if (!zb_verify_module(mlirModuleGetOperation(module))) {

@@ -64,7 +64,9 @@ zb_result zb_check_attribute(MlirOperation op, MlirNamedAttribute attribute, zb_
 /* What is imported, and how (ir/import/importers.h). Names of parameters to train or freeze are globs. */
 typedef struct zb_import_params {
   const char *path;
-  const char *loss; /* output to minimize or NULL */
+  const char *loss;           /* output to minimize or NULL */
+  const char *const *outputs; /* names of outputs that an evaluation hands out */
+  int output_count;
   const char *const *train;
   int train_count;
   const char *const *freeze;

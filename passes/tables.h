@@ -92,6 +92,7 @@ int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MU
   NAME(constant, CONSTANT)                                                                                             \
   NAME(update, UPDATE)                                                                                                 \
   NAME(report, REPORT)                                                                                                 \
+  NAME(output, OUTPUT)                                                                                                 \
   NAME(sum, SUM)                                                                                                       \
   NAME(frame, FRAME)                                                                                                   \
   NAME(setting, SETTING)                                                                                               \

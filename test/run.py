@@ -54,6 +54,7 @@ SCRIPTS = [
                                   "--only", "processes", "ends"]),
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
+    ("e2e-outputs", ["python3", "test/e2e/outputs.py", "--bin", "{build}/bin"]),
     ("e2e-skips", ["python3", "test/e2e/skips.py", "--bin", "{build}/bin"]),
     ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),
     ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),

@@ -498,7 +498,12 @@ def find_unknown(graph):
 
 
 def run(graph, inputs, parameters, seen=None, masks=()):
-    """The first output. inputs: {name: tensor}; parameters: {name of an initializer: tensor that is read in its
+    """The first output: see run_all."""
+    return run_all(graph, inputs, parameters, seen, masks)[0]
+
+
+def run_all(graph, inputs, parameters, seen=None, masks=()):
+    """The outputs. inputs: {name: tensor}; parameters: {name of an initializer: tensor that is read in its
     place}; seen(node, outputs) is told of every node; masks: what stays in each dropout. Raises Unknown before it
     starts."""
     unknown = find_unknown(graph)
@@ -525,4 +530,4 @@ def run(graph, inputs, parameters, seen=None, masks=()):
         for value in node.inputs:
             if value is not None and last[value] == k and value not in wanted:
                 values.pop(value, None)
-    return values[graph.outputs[0]]
+    return [values[output] for output in graph.outputs]

@@ -17,6 +17,9 @@ stops after the first step (a larger file, the same program).
 Then loss and gradients of what will be in the file are compared with the model's (compare.py). Where they differ,
 OUT.onnx is not written; OUT.rejected.onnx is, and the error says where they part.
 
+--output NAME keeps a field of what forward() gives beside the loss (NAME=K: value number K of a tuple), which zbc
+--keep-output NAME hands on and zb-run --eval ... --output NAME:FILE.npy writes.
+
 Dropout of a model in training mode is in the file, as ONNX's Dropout: zb-run draws what it drops. It is compared too,
 with the same elements dropped in both. --no-dropout leaves it out.
 
@@ -331,7 +334,7 @@ def way_round(cause):
     return kinds.get(type(cause).__name__, "write what it cannot trace otherwise") + "; " + report
 
 
-def trace(model, inputs):
+def trace(model, inputs, outputs):
     """PyTorch's own export. Its report of a failure is hundreds of lines, which begin before it fails; what decides
     is the first cause."""
     with contextlib.redirect_stderr(io.StringIO()):
@@ -342,7 +345,7 @@ def trace(model, inputs):
                 dynamo=True,
                 optimize=False,
                 input_names=[n for n, _ in inputs],
-                output_names=["loss"],
+                output_names=["loss", *(name for name, _ in outputs)],
                 verbose=False,
             )
 
@@ -412,18 +415,47 @@ def pick_loss(result):
     fail(f"forward() gave {what}, not a scalar float loss", "return the mean loss of the micro-batch, nothing else")
 
 
-def adapt(model, names):
-    """The model, taking its inputs by name and giving its loss alone. A subclass and not a module around it:
-    parameters and modules keep their paths."""
+def parse_output(text):
+    """(name, key in what forward() gives)."""
+    name, _, key = text.partition("=")
+    if not name or name == "loss" or (key and not key.isdigit()):
+        fail(f"--output: expected NAME, a field of what forward() gives, or NAME=K, its value number K, got '{text}'")
+    return name, int(key) if key else name
+
+
+def pick_output(result, name, key):
+    """An output beside the loss."""
+    if isinstance(key, int):
+        values = list(result.values()) if isinstance(result, Mapping) else result
+        found = values[key] if isinstance(values, (list, tuple)) and key < len(values) else None
+    else:
+        found = result.get(key) if isinstance(result, Mapping) else getattr(result, key, None)
+    if not isinstance(found, torch.Tensor):
+        fields = list(result) if isinstance(result, Mapping) else list(getattr(result, "_fields", ()))
+        what = ", ".join(map(str, fields)) if fields else f"a {type(result).__name__}"
+        fail(
+            f"--output {name}: forward() gives no such tensor, but {what}",
+            "--output NAME takes a field, --output NAME=K value number K, from 0, of a tuple",
+        )
+    return found
+
+
+def adapt(model, names, outputs):
+    """The model, taking its inputs by name and giving its loss alone; after gives_outputs = True the outputs too. A
+    subclass and not a module around it: parameters and modules keep their paths."""
     own = type(model)
 
     def forward(self, *tensors):
-        return pick_loss(own.forward(self, **dict(zip(names, tensors))) if names else own.forward(self, *tensors))[0]
+        result = own.forward(self, **dict(zip(names, tensors))) if names else own.forward(self, *tensors)
+        loss = pick_loss(result)[0]
+        return (loss, *(pick_output(result, *output) for output in outputs)) if self.gives_outputs else loss
 
-    model.__class__ = type(own.__name__, (own,), {"forward": forward, "__module__": own.__module__})
+    model.__class__ = type(
+        own.__name__, (own,), {"forward": forward, "__module__": own.__module__, "gives_outputs": False}
+    )
 
 
-def first_run(model, inputs):
+def first_run(model, inputs, outputs):
     """Runs the model once, on zeros; adapts it to the way it is called. What a Spy saw."""
     names = [n for n, _ in inputs]
     given = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in inputs)
@@ -436,8 +468,10 @@ def first_run(model, inputs):
     loss, taken = pick_loss(result)
     if taken:
         print(f"note: {taken}", file=sys.stderr)
-    if keywords or taken:
-        adapt(model, names if keywords else None)
+    for output in outputs:
+        pick_output(result, *output)
+    if keywords or taken or outputs:
+        adapt(model, names if keywords else None, outputs)
     return spy, loss
 
 
@@ -584,6 +618,34 @@ def compare_with_model(pair, inputs, ranges, file):
         file.reject(unknown_ops(unknown.nodes), "give that file to zbc: it says what it knows of each")
 
 
+@contextlib.contextmanager
+def giving_outputs(model, outputs):
+    if outputs:
+        model.gives_outputs = True
+    yield
+    if outputs:
+        model.gives_outputs = False
+
+
+def is_same(want, got):
+    if want.shape != got.shape or want.numel() == 0:
+        return want.shape == got.shape
+    apart = (want.double() - got.double()).abs()
+    if want.dtype.is_floating_point:
+        return bool(apart.max() <= 1e-4 * max(want.double().abs().max().item(), 1e-6))
+    return bool((apart != 0).double().mean() <= 1e-3)  # what is counted or compared may turn at a rounding
+
+
+def compare_outputs(model, inputs, outputs, graph, drawn, file):
+    """Outputs of the graph against the model's, of one draw."""
+    with giving_outputs(model, outputs), torch.no_grad():
+        wanted = model(*[t for _, t in inputs])[1:]
+        found = evaluate.run_all(graph, dict(inputs), {}, masks=drawn.masks)[1:]
+    for (name, _), want, got in zip(outputs, wanted, found):
+        if not is_same(want, got):
+            file.reject(f"output '{name}' of the exported graph is not the model's", "leave it out of --output")
+
+
 def check_types(model):
     for name, p in model.named_parameters():
         if p.dtype.is_floating_point and p.dtype != torch.float32:
@@ -593,10 +655,10 @@ def check_types(model):
             )
 
 
-def probe(model, inputs, state, given):
+def probe(model, inputs, state, given, outputs):
     """Runs the model on zeros. (inputs to trace it with, their ranges, names of the buffers that forward() changes,
     what a Spy saw)."""
-    spy, first = first_run(model, inputs)
+    spy, first = first_run(model, inputs, outputs)
     refuse_random(spy)
     cached = state.cached()
     changed = refuse_memory(model, state, inputs, first.item())
@@ -624,9 +686,10 @@ def export(model, inputs, options):
         say(f"running the model, {size // 4:,} parameters")
         state = compare.State(model)
         with compare.Drawn(model):
-            inputs, ranges, changed, spy = probe(model, inputs, state, options.ranges)
+            inputs, ranges, changed, spy = probe(model, inputs, state, options.ranges, options.outputs)
         say("tracing it: torch.onnx.export")
-        program = trace(model, inputs)
+        with giving_outputs(model, options.outputs):
+            program = trace(model, inputs, options.outputs)
         state.restore()
         graph = program.model.graph
         hide_by_infinity(graph)
@@ -650,6 +713,10 @@ def export(model, inputs, options):
                 call = lambda given: model(*[t for _, t in given])  # noqa: E731
                 pair = compare.Pair(model, call, graph, names, state, drawn.masks)
                 compared = compare_with_model(pair, inputs, ranges, file)
+            if options.outputs:
+                with compare.Drawn(model) as drawn:
+                    compare_outputs(model, inputs, options.outputs, graph, drawn, file)
+                state.restore()
     say("writing")
     file.save(options.out, compared)
     return len(list(graph)), size
@@ -660,6 +727,7 @@ def main():
     parser.add_argument("model", help="family (" + ", ".join(models.FAMILIES) + ") or MODULE:FACTORY")
     parser.add_argument("out", metavar="OUT.onnx")
     parser.add_argument("--input", action="append", default=[], metavar="NAME:DTYPE:SHAPE[:LOW..HIGH]")
+    parser.add_argument("--output", action="append", default=[], metavar="NAME[=K]", help="an output beside the loss")
     parser.add_argument("--raw", action="store_true", help="leave the graph as the exporter writes it")
     parser.add_argument("--no-dropout", action="store_true", help="train without dropout, whatever the model says")
     parser.add_argument(
@@ -668,6 +736,7 @@ def main():
     models.add_options(parser)
     options = parser.parse_args()
     options.ranges = {}
+    options.outputs = [parse_output(text) for text in options.output]
     if options.model in models.FAMILIES:
         if options.input:
             fail("--input is for MODULE:FACTORY; a family has x and y", "use --batch and --seq")

@@ -233,6 +233,8 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .lr = args->lr,
       .weight_decay = args->weight_decay,
       .lr_schedule = args->lr_schedule,
+      .outputs = args->outputs.items,
+      .output_count = args->outputs.count,
       .groups = args->groups.items,
       .group_count = args->groups.count,
       .clip_norm = run_clip_norm(args),

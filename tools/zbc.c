@@ -11,7 +11,7 @@
 
 typedef struct options {
   zb_compile_params params;
-  option_list train, freeze, groups;
+  option_list train, freeze, groups, outputs;
   bool json, list_operators, list_unsupported, help_passes, help, version;
 } options;
 
@@ -243,6 +243,8 @@ static zb_status compile(options *o) {
   o->params.train_count = o->train.count;
   o->params.freeze = o->freeze.items;
   o->params.freeze_count = o->freeze.count;
+  o->params.outputs = o->outputs.items;
+  o->params.output_count = o->outputs.count;
   o->params.groups = o->groups.items;
   o->params.group_count = o->groups.count;
   zb_compile_summary *summary = NULL;

@@ -43,7 +43,10 @@ typedef struct zb_compile_params {
   int train_count;
   const char *const *freeze;
   int freeze_count;
-  const char *loss;      /* name of the output to minimize; NULL: the only scalar one */
+  const char *loss;           /* name of the output to minimize; NULL: the only scalar one, of several the one
+                                 named "loss" */
+  const char *const *outputs; /* names of other outputs that an evaluation can hand out; none is computed in a step */
+  int output_count;
   uint64_t memory_limit; /* bytes per rank; 0: none */
   const char *costs; /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
   const char *cuts;  /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */

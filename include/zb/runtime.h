@@ -52,6 +52,10 @@ typedef struct zb_session_params {
   /* What zb_session_evaluate computes the loss of, spelled as `data`; NULL: nothing. Where `data` and `input` are NULL,
    * the session makes no steps. INVALID where the data has not one whole batch (M micro-batches of rows). */
   const char *evaluation;
+  const char *const *outputs; /* "NAME:FILE.npy": what an evaluation writes of the outputs that the plan keeps (zbc
+                                 --keep-output), rows of all batches in their order; replaced by each evaluation as a
+                                 whole. The process that has the rank which makes an output writes it */
+  int output_count;
   int64_t evaluation_batches; /* how many batches, from the first row on; 0: all whole ones, once. INVALID for more */
   const char *device;         /* "cpu" (NULL), "sim" */
   const char

@@ -114,17 +114,44 @@ static zb_result find_loss(zb_import *im, const zb_import_value *loss, MlirValue
   return ZB_OK;
 }
 
+static zb_result find_output(zb_import *im, const zb_import_value *output, MlirValue *out) {
+  if (output->kind == ZB_VALUE_INPUT || output->kind == ZB_VALUE_INITIAL || output->known)
+    return zb_import_fail(im, "an output is computed from the inputs",
+                          "--keep-output: '%s' is not computed from the inputs", output->name);
+  if (!output->value.ptr || !mlirTypeIsARankedTensor(mlirValueGetType(output->value)))
+    return zb_import_fail(im, NULL, "--keep-output: '%s' is no tensor", output->name);
+  *out = output->value;
+  return ZB_OK;
+}
+
 static MlirAttribute dictionary(MlirContext context, const char *name, MlirAttribute value) {
   MlirNamedAttribute attribute = zb_named(context, name, value);
   return mlirDictionaryAttrGet(context, 1, &attribute);
 }
 
+/* The loss, then outputs; zb_import_take of them. NULL after reporting. */
+static MlirValue *find_results(zb_import *im, const zb_import_value *loss) {
+  const int outputs = im->outputs ? im->params->output_count : 0;
+  MlirValue *results = zb_import_take(im, (size_t)(1 + outputs) * sizeof *results);
+  if (!results || !find_loss(im, loss, &results[0])) return NULL;
+  for (int i = 0; i < outputs; ++i)
+    if (!find_output(im, im->outputs[i], &results[1 + i])) return NULL;
+  return results;
+}
+
 /* func.func @model over the finished block, which it takes. */
-static zb_result build_function(zb_import *im, MlirValue loss, MlirModule module) {
+static zb_result build_function(zb_import *im, const MlirValue *results, int result_count, MlirModule module) {
   MlirContext context = im->context;
   MlirBlock block = im->builder.block;
-  MlirType result = mlirValueGetType(loss);
   size_t count = im->argument_count;
+  MlirType *result_types = zb_import_take(im, (size_t)result_count * sizeof *result_types);
+  MlirAttribute *marks = zb_import_take(im, (size_t)result_count * sizeof *marks);
+  if (!result_types || !marks) return ZB_FAIL;
+  for (int i = 0; i < result_count; ++i) {
+    result_types[i] = mlirValueGetType(results[i]);
+    marks[i] = i == 0 ? dictionary(context, ZB_ATTR_LOSS, mlirUnitAttrGet(context))
+                      : dictionary(context, ZB_ATTR_OUTPUT, zb_mlir_string(context, im->outputs[i - 1]->name));
+  }
   MlirType *types = zb_import_take(im, count * sizeof *types);
   MlirAttribute *attributes = zb_import_take(im, count * sizeof *attributes);
   if (!types || !attributes) return ZB_FAIL;
@@ -132,13 +159,12 @@ static zb_result build_function(zb_import *im, MlirValue loss, MlirModule module
     types[i] = mlirValueGetType(mlirBlockGetArgument(block, (intptr_t)i));
     attributes[i] = dictionary(context, im->arguments[i].attribute, zb_mlir_string(context, im->arguments[i].name));
   }
-  MlirAttribute loss_mark = dictionary(context, ZB_ATTR_LOSS, mlirUnitAttrGet(context));
   MlirNamedAttribute named[] = {
       zb_named(context, "sym_name", zb_mlir_string(context, "model")),
       zb_named(context, "function_type",
-               mlirTypeAttrGet(mlirFunctionTypeGet(context, (intptr_t)count, types, 1, &result))),
+               mlirTypeAttrGet(mlirFunctionTypeGet(context, (intptr_t)count, types, result_count, result_types))),
       zb_named(context, "arg_attrs", mlirArrayAttrGet(context, (intptr_t)count, attributes)),
-      zb_named(context, "res_attrs", mlirArrayAttrGet(context, 1, &loss_mark))};
+      zb_named(context, "res_attrs", mlirArrayAttrGet(context, result_count, marks))};
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, block);
   im->builder.block = (MlirBlock){NULL};
@@ -164,15 +190,16 @@ static zb_result list_untrained(zb_import *im, MlirOperation module) {
 }
 
 zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module *out) {
-  MlirValue value;
-  if (!find_loss(im, loss, &value)) return ZB_FAIL;
+  const int count = 1 + (im->outputs ? im->params->output_count : 0);
+  const MlirValue *results = find_results(im, loss);
+  if (!results) return ZB_FAIL;
   im->builder.location = zb_import_file_location(im);
-  if (mlirOperationIsNull(zb_build_any(&im->builder, "func.return", &value, 1, NULL, 0, NULL, 0))) return ZB_FAIL;
+  if (mlirOperationIsNull(zb_build_any(&im->builder, "func.return", results, count, NULL, 0, NULL, 0))) return ZB_FAIL;
   if (!erase_dead_ops(im, im->builder.block)) return ZB_FAIL;
   erase_dead_arguments(im, im->builder.block);
   out->module = mlirModuleCreateEmpty(zb_import_file_location(im));
   MlirOperation module = mlirModuleGetOperation(out->module);
   zb_set_attribute(module, ZB_ATTR_LEVEL, zb_mlir_string(im->context, "graph"));
-  if (!list_untrained(im, module) || !build_function(im, value, out->module)) return ZB_FAIL;
+  if (!list_untrained(im, module) || !build_function(im, results, count, out->module)) return ZB_FAIL;
   return zb_verify_module(module);
 }

@@ -22,6 +22,8 @@ char *zb_import_take_text(zb_import *im, const char *text, size_t length) {
 
 void zb_import_mark_needed(zb_import *im, const zb_import_value *loss) {
   if (loss->producer) loss->producer->needed = true;
+  for (int i = 0; im->outputs && i < im->params->output_count; ++i)
+    if (im->outputs[i]->producer) im->outputs[i]->producer->needed = true;
   for (zb_import_node *n = im->nodes + im->node_count; n-- > im->nodes;) {
     for (int i = 0; n->needed && i < n->input_count; ++i) {
       if (n->inputs[i] && n->inputs[i]->producer) n->inputs[i]->producer->needed = true;

@@ -98,7 +98,7 @@ struct zb_import_node {
   unsigned gradient;                   /* of the row, without what the attributes of this node rule out */
   zb_import_value **inputs, **outputs; /* NULL: absent; the last input is there */
   int input_count, output_count;
-  bool needed;        /* the loss depends on it */
+  bool needed;        /* the loss, or a kept output, depends on it */
   bool folds;         /* while it runs: its inputs are constants */
   const void *source; /* the reader's own: a message, an operation, an object */
 };
@@ -129,6 +129,7 @@ struct zb_import {
   zb_map *names;         /* name -> index in values */
   zb_import_value **values;
   size_t value_count, value_capacity, initial_count;
+  zb_import_value **outputs; /* [params->output_count] that the reader found, before the marks */
   zb_import_node *nodes;
   size_t node_count;
   bool is_listed;                                 /* the file says what its parameters are */
@@ -148,8 +149,8 @@ struct zb_import {
 /* Runs `graph`, which reads and imports, with im->{context, params, format, source_bytes} set. On success *out has the
  * module and both stores, on failure nothing but the context. All else of im is released. */
 zb_status zb_import_run(zb_import *im, zb_result (*graph)(zb_import *im, zb_module *out), zb_module *out) ZB_MUST_USE;
-/* Marks the nodes that the loss needs, and what reads, gradients and inputs reach. Twice: the marks of values need the
- * rows of needed nodes. */
+/* Marks the nodes that the loss and im->outputs need, and what reads, gradients and inputs reach. Twice: the marks of
+ * values need the rows of needed nodes. */
 void zb_import_mark_needed(zb_import *im, const zb_import_value *loss);
 void zb_import_mark_values(zb_import *im, zb_import_value *loss);
 /* Folds or builds every needed node, in order. */
@@ -244,7 +245,7 @@ MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *sh
 MlirValue zb_import_counter(zb_import *im);
 /* A parameter becomes an argument at its first use; its data goes to the weights. */
 MlirValue zb_import_parameter(zb_import *im, zb_import_value *value);
-/* func.func @model over what was built, in a module at level graph, verified. */
+/* func.func @model over what was built, which gives the loss and im->outputs, in a module at level graph, verified. */
 zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module *out);
 
 /* ---- parameters.c ---- */

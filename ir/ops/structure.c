@@ -138,6 +138,10 @@ const zb_op_def zb_op_gather_frame = {
 };
 
 const zb_op_def zb_op_report = {
-    ZB_ROW(report),      .summary = "Gives a scalar (the loss of a micro-batch) to the caller of the step.", .doc = "",
-    .operands = "value", .attrs = ZB_ATTRS({"name", ZB_ATTR_STRING, false, 0, "name = \"loss\""}),
+    ZB_ROW(report),
+    .summary = "Gives a scalar (the loss of a micro-batch), or an output of an evaluation, to who asked for it.",
+    .doc = "",
+    .operands = "value",
+    .attrs = ZB_ATTRS({"name", ZB_ATTR_STRING, false, 0, "name = \"loss\""},
+                      {"is_output", ZB_ATTR_BOOL, true, 0, "whether it is an output of an evaluation"}),
 };

@@ -180,6 +180,8 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
 static zb_status import(const zb_compile_params *p, zb_module *program) {
   zb_import_params params = {.path = p->model,
                              .loss = p->loss,
+                             .outputs = p->outputs,
+                             .output_count = p->output_count,
                              .train = p->train,
                              .train_count = p->train_count,
                              .freeze = p->freeze,

@@ -28,10 +28,11 @@ typedef struct emitter {
   zb_plan_rank in_evaluation; /* the rank with the regions of an evaluation */
   zb_arena arena;             /* what lives as long as the rank at hand */
   zb_subprograms subprograms;
-  zb_map *input_index; /* name -> plan.inputs */
-  uint64_t model_hash; /* of the parameters that the rank owns */
+  zb_map *input_index, *output_index; /* name -> plan.inputs, plan.outputs */
+  uint64_t model_hash;                /* of the parameters that the rank owns */
   /* They grow in the arena; copied into the plan at the end. */
   ZB_LIST(zb_plan_input) inputs;
+  ZB_LIST(zb_plan_output) outputs;
   ZB_LIST(zb_plan_constant) constants;
   ZB_LIST(zb_plan_job) jobs;
   ZB_LIST(uint64_t) pool_u64;
@@ -56,25 +57,50 @@ static void *keep(emitter *e, const void *items, size_t count, size_t bytes) {
 
 /* ---- Header ---- */
 
-static zb_status emit_inputs(emitter *e) {
-  /* Inputs are found on zb.read ops: name and type. */
+static zb_status emit_input(emitter *e, const char *name, MlirOperation read) {
+  if (zb_map_get(e->input_index, name, NULL)) return NULL;
+  zb_plan_input input = {.name = zb_plan_strdup(e->memory, name)};
+  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(read, 0)), &input.shape))
+    return ZB_ERROR(INVALID, "input %s is no static tensor", name);
+  zb_arena_map_set(&e->arena, e->input_index, name, (int64_t)e->inputs.count);
+  return input.name && ZB_PUSH(&e->arena, &e->inputs, input) ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+static zb_status emit_output(emitter *e, const char *name, MlirOperation report) {
+  if (zb_map_get(e->output_index, name, NULL)) return NULL;
+  zb_plan_output output = {.name = zb_plan_strdup(e->memory, name)};
+  if (!zb_type_shape(mlirValueGetType(mlirOperationGetOperand(report, 0)), &output.shape))
+    return ZB_ERROR(INVALID, "output %s is no static tensor", name);
+  zb_arena_map_set(&e->arena, e->output_index, name, (int64_t)e->outputs.count);
+  return output.name && ZB_PUSH(&e->arena, &e->outputs, output) ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+/* The name of the output that an op hands out; NULL: it does not. */
+static const char *output_of(MlirOperation op) {
+  return zb_op_is(op, "zb.report") && zb_has_attribute(op, "is_output") ? zb_get_string(op, "name") : NULL;
+}
+
+/* Names and types of what zb.read and zb.report ops move. */
+static zb_status emit_data(emitter *e) {
   ZB_FOR_EACH_OP(rank, zb_function_block(e->module)) {
     if (!zb_op_is(rank, "builtin.module")) continue;
-    MlirOperation main = zb_symbol_in(zb_function_block(rank), "func.func", "main");
-    if (mlirOperationIsNull(main)) continue;
-    ZB_FOR_EACH_OP(op, zb_function_block(main)) {
-      const char *name = zb_op_is(op, "zb.read") ? zb_get_string(op, "input") : NULL;
-      if (!name || zb_map_get(e->input_index, name, NULL)) continue;
-      zb_plan_input input = {.name = zb_plan_strdup(e->memory, name)};
-      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &input.shape))
-        return ZB_ERROR(INVALID, "input %s is no static tensor", name);
-      zb_arena_map_set(&e->arena, e->input_index, name, (int64_t)e->inputs.count);
-      if (!input.name || !ZB_PUSH(&e->arena, &e->inputs, input)) return ZB_OUT_OF_MEMORY();
+    const char *const lists[] = {"main", "evaluate"};
+    for (int i = 0; i < 2; ++i) {
+      MlirOperation list = zb_symbol_in(zb_function_block(rank), "func.func", lists[i]);
+      if (mlirOperationIsNull(list)) continue;
+      ZB_FOR_EACH_OP(op, zb_function_block(list)) {
+        const char *input = zb_op_is(op, "zb.read") ? zb_get_string(op, "input") : NULL;
+        const char *output = output_of(op);
+        if (input) ZB_TRY(emit_input(e, input, op));
+        if (output) ZB_TRY(emit_output(e, output, op));
+      }
     }
   }
   e->plan->inputs = KEEP(e, e->inputs);
   e->plan->input_count = (int)e->inputs.count;
-  return e->plan->inputs ? zb_arena_status(&e->arena) : ZB_OUT_OF_MEMORY();
+  e->plan->outputs = KEEP(e, e->outputs);
+  e->plan->output_count = (int)e->outputs.count;
+  return e->plan->inputs && e->plan->outputs ? zb_arena_status(&e->arena) : ZB_OUT_OF_MEMORY();
 }
 
 /* A collective of the plan from its rows of zb.members, from *at on. */
@@ -171,7 +197,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   for (int s = 0; s < plan->stage_count; ++s)
     plan->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   ZB_TRY(emit_transfers(e));
-  return emit_inputs(e);
+  return emit_data(e);
 }
 
 /* ---- Tables of what lives in the arena ---- */
@@ -533,8 +559,8 @@ static const char *base_name(emitter *e, const zb_subprogram_info *info, int pos
     snprintf(text, sizeof text, "sum %s", zb_sum_key(&port, key));
   else if (port.loss)
     snprintf(text, sizeof text, "loss");
-  else if (port.report)
-    snprintf(text, sizeof text, "%s", port.report);
+  else if (port.report || port.output)
+    snprintf(text, sizeof text, "%s", port.report ? port.report : port.output);
   else
     snprintf(text, sizeof text, "value %lld", (long long)port.value);
   return zb_plan_strdup(e->memory, text);
@@ -549,6 +575,20 @@ static zb_status emit_loss(emitter *e, const zb_subprogram_info *info, zb_plan_s
     ZB_TRY(emit_operand(e, info, info->workspace.graph.returned[r], &loss));
     out->loss_base = loss.base;
     out->loss_offset = loss.offset;
+  }
+  return NULL;
+}
+
+static zb_status emit_output_homes(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
+  out->outputs = PLAN_NEW(e, info->result_count, zb_plan_output_home);
+  if (!out->outputs) return ZB_OUT_OF_MEMORY();
+  for (int r = 0; r < info->result_count; ++r) {
+    const zb_port port = zb_result_port(info->function, r);
+    zb_plan_operand home;
+    if (!port.output) continue;
+    ZB_TRY(emit_operand(e, info, info->workspace.graph.returned[r], &home));
+    out->outputs[out->output_count++] = (zb_plan_output_home){
+        .output = (int32_t)zb_map_get_or(e->output_index, port.output, -1), .base = home.base, .offset = home.offset};
   }
   return NULL;
 }
@@ -575,6 +615,7 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
     if (!out->bases[b]) return ZB_OUT_OF_MEMORY();
   }
   ZB_TRY(emit_loss(e, info, out));
+  ZB_TRY(emit_output_homes(e, info, out));
   for (int n = 0; n < g->node_count; ++n) {
     const zb_node *node = &g->nodes[n];
     bool copy = zb_op_is(node->op, "zb.put") && zb_has_attribute(node->op, ZB_ATTR_COPY);
@@ -701,6 +742,8 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
     uint64_t bytes = 0;
     job->kind = read ? ZB_JOB_READ : ZB_JOB_REPORT;
     if (read) job->input = (int32_t)zb_map_get_or(e->input_index, zb_get_string(op, "input"), -1);
+    const char *output = output_of(op);
+    if (output) job->output = 1 + (int32_t)zb_map_get_or(e->output_index, output, -1);
     ZB_TRY(add_range(e, job, &bytes));
   }
   ZB_TRY(add_waits(e, op_number, job));
@@ -785,6 +828,7 @@ static zb_status emit_one(void *context, zb_rank_work *work) {
   emitter e = {.module = all->header->module,
                .plan = all->header->plan,
                .input_index = all->header->input_index,
+               .output_index = all->header->output_index,
                .place = all->header->place,
                .number_count = all->header->number_count};
   e.memory = all->memories[work->index] = zb_plan_create();
@@ -832,6 +876,7 @@ zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimiz
   *out = NULL;
   e.plan = e.memory = zb_plan_create();
   e.input_index = zb_arena_map(&e.arena);
+  e.output_index = zb_arena_map(&e.arena);
   if (!e.plan || !e.input_index) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(emit_header(&e, model, optimizer));
   ZB_TRY_GOTO(emit_ranks(&e, module));

@@ -339,7 +339,8 @@ static void add_results(rebuild *r) {
       zb_function_result(&r->f, r->frames[i], zb_frame_port(r->m->context, frame_names[i]));
   const bool keeps_nothing = zb_class_get(r->old) == ZB_JOB_EVALUATE; /* all that others read travels */
   for (zb_ports at = zb_results(r->old); zb_next(&at);)
-    if (at.port.loss || at.port.report || (at.port.value >= 0 && zb_class_get(r->old) == ZB_JOB_CLIP) ||
+    if (at.port.loss || at.port.report || at.port.output ||
+        (at.port.value >= 0 && zb_class_get(r->old) == ZB_JOB_CLIP) ||
         (at.port.value >= 0 && (keeps_nothing || zb_map_get(r->m->leaving, zb_id_key(at.port.value), NULL))))
       zb_function_result(&r->f, at.value, at.attributes);
 }

@@ -18,6 +18,7 @@
  *
  * Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
  * accumulators {zb.sum = "w", zb.use = 0}; results also {zb.loss}, {zb.report}, {zb.update = "w"}, {zb.sum, zb.use}.
+ * Results {zb.output = "logits"} of the program are results of an evaluation alone.
  *
  * An evaluation has functions of its own, @s0_E for each stage: clones of the forward ops that the loss needs. Their
  * values cross from one to another as those of F do, under the same numbers, and nothing is kept for B and W.
@@ -441,7 +442,8 @@ static int reported_index(const outline *o) {
   int plain = -1;
   for (int i = 0; i < o->graph.returned_count; ++i) {
     if (zb_result_has(o->graph.function, i, ZB_ATTR_LOSS)) return i;
-    if (plain < 0 && !zb_result_string(o->graph.function, i, ZB_ATTR_UPDATE)) plain = i;
+    const zb_port port = zb_result_port(o->graph.function, i);
+    if (plain < 0 && !port.update && !port.output) plain = i;
   }
   return plain;
 }
@@ -453,7 +455,8 @@ static bool place_evaluation(outline *o) {
   if (!needed) return false;
   o->evaluates = reported >= 0;
   if (!o->evaluates) return true;
-  needed[o->graph.returned[reported]] = true;
+  for (int i = 0; i < o->graph.returned_count; ++i)
+    needed[o->graph.returned[i]] |= i == reported || zb_result_string(o->graph.function, i, ZB_ATTR_OUTPUT);
   ZB_FOR_EACH_NODE_BACKWARD(node, &o->graph) {
     bool any = false;
     ZB_FOR_EACH_RESULT(value, node)
@@ -473,15 +476,33 @@ static bool place_evaluation(outline *o) {
 
 /* ---- All ops, then results ---- */
 
-static bool place_ops(outline *o) {
-  for (int n = 0; n < o->graph.node_count; ++n) {
-    int sub = home_sub(o, n);
-    if (sub >= 0) {
-      if (!move_op(o, sub, n)) return false;
-      ++o->pass->changes;
-    }
+/* Ops that a step needs: all but those that lead to outputs of an evaluation alone. NULL: out of memory. */
+static bool *find_step(outline *o) {
+  bool *needed = ZB_NEW(&o->pass->arena, bool, o->graph.value_count);
+  bool *out = ZB_NEW(&o->pass->arena, bool, o->graph.node_count);
+  if (!needed || !out) return NULL;
+  for (int i = 0; i < o->graph.returned_count; ++i)
+    needed[o->graph.returned[i]] |= !zb_result_string(o->graph.function, i, ZB_ATTR_OUTPUT);
+  ZB_FOR_EACH_NODE_BACKWARD(node, &o->graph) {
+    bool *any = &out[node->number];
+    *any = node->result_count == 0;
+    ZB_FOR_EACH_RESULT(value, node)
+      *any |= needed[value];
+    for (int i = 0; *any && i < node->operand_count; ++i)
+      needed[zb_operand(&o->graph, node, i)] = true;
   }
-  return true;
+  return out;
+}
+
+static bool place_ops(outline *o) {
+  const bool *in_step = find_step(o);
+  for (int n = 0; in_step && n < o->graph.node_count; ++n) {
+    const int sub = in_step[n] ? home_sub(o, n) : -1;
+    if (sub < 0) continue;
+    if (!move_op(o, sub, n)) return false;
+    ++o->pass->changes;
+  }
+  return in_step != NULL;
 }
 
 /* The copy of a parameter that the rank keeps, made anew from the updated one in the optimizer `sub`. */
@@ -556,6 +577,20 @@ static zb_result place_reported(outline *o, int index, int producer) {
   return ZB_OK;
 }
 
+/* What an evaluation hands out has a home of its own, for the same value may travel as well. */
+static zb_result place_output(outline *o, int index, int producer) {
+  const char *name = zb_result_string(o->graph.function, index, ZB_ATTR_OUTPUT);
+  const int value = o->graph.returned[index], home = producer < 0 ? -1 : home_sub(o, producer);
+  if (home < 0 || o->subs[home].kind != ZB_JOB_F)
+    return zb_op_error_at(o->graph.terminator, "an output is computed by forward ops that depend on an input",
+                          "output '%s' cannot be handed out", name);
+  const int sub = evaluation_sub(o->subs[home].stage);
+  MlirValue local;
+  if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+  zb_function_result(&o->subs[sub].f, copy_of(o, sub, producer, local), zb_output_port(o->context, name));
+  return ZB_OK;
+}
+
 /* Adds a returned value to the function that makes it. */
 static zb_result place_returned(outline *o, int index) {
   int value = o->graph.returned[index];
@@ -579,6 +614,7 @@ static zb_result place_returned(outline *o, int index) {
     }
     return ZB_OK;
   }
+  if (zb_result_string(o->graph.function, index, ZB_ATTR_OUTPUT)) return place_output(o, index, producer);
   if (is_common(o, producer)) {
     o->reported_norm = index;
     return ZB_OK;

@@ -49,6 +49,7 @@ static zb_interface_port read_port(zb_arena *arena, const zb_port *from) {
   if (from->step) return (zb_interface_port){.kind = ZB_PORT_STEP};
   if (from->sum) return (zb_interface_port){.kind = ZB_PORT_SUM, .name = zb_arena_strdup(arena, zb_sum_key(from, key))};
   if (from->input) return (zb_interface_port){.kind = ZB_PORT_INPUT, .name = from->input};
+  if (from->output) return (zb_interface_port){.kind = ZB_PORT_OUTPUT, .name = from->output};
   if (from->report) return (zb_interface_port){.kind = ZB_PORT_REPORT, .name = from->report};
   if (from->loss) return (zb_interface_port){.kind = ZB_PORT_REPORT, .name = "loss"};
   return (zb_interface_port){.kind = ZB_PORT_VALUE, .id = from->value};
@@ -151,7 +152,7 @@ static MlirValue argument_of(rank_main *r, const zb_interface_port *p, const Mli
 }
 
 static void take_result(rank_main *r, const zb_interface_port *p, int stage, int m, MlirValue value) {
-  MlirNamedAttribute attributes[2];
+  MlirNamedAttribute attributes[3];
   switch (p->kind) {
   case ZB_PORT_POOL:
     r->pools[p->index] = value;
@@ -162,6 +163,11 @@ static void take_result(rank_main *r, const zb_interface_port *p, int stage, int
   case ZB_PORT_REPORT:
     name_of_micro_batch(r, "name", p->name, m, attributes);
     build(r, "zb.report", &value, 1, NULL, 0, attributes, m >= 0 ? 2 : 1);
+    break;
+  case ZB_PORT_OUTPUT:
+    name_of_micro_batch(r, "name", p->name, m, attributes);
+    attributes[2] = zb_named(r->b.context, "is_output", mlirBoolAttrGet(r->b.context, 1));
+    build(r, "zb.report", &value, 1, NULL, 0, attributes, 3);
     break;
   default:
     if (stage < 0)

@@ -6,10 +6,19 @@
 
 /* What a function of a rank takes and gives, read once instead of once a call. */
 typedef struct zb_interface_port {
-  enum { ZB_PORT_POOL, ZB_PORT_FRAME, ZB_PORT_STEP, ZB_PORT_VALUE, ZB_PORT_INPUT, ZB_PORT_SUM, ZB_PORT_REPORT } kind;
+  enum {
+    ZB_PORT_POOL,
+    ZB_PORT_FRAME,
+    ZB_PORT_STEP,
+    ZB_PORT_VALUE,
+    ZB_PORT_INPUT,
+    ZB_PORT_SUM,
+    ZB_PORT_REPORT,
+    ZB_PORT_OUTPUT
+  } kind;
   int index;        /* pool or frame */
   int64_t id;       /* value */
-  const char *name; /* key of an accumulator, input, report */
+  const char *name; /* key of an accumulator, input, report, output */
 } zb_interface_port;
 
 typedef struct zb_subprogram_interface {

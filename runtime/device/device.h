@@ -16,6 +16,7 @@ typedef struct zb_device_params {
   zb_device *beside; /* another open device of this kind in this process, which may share what is not of one rank; NULL:
                         the first */
   bool trace;        /* with a queue: keep the times of jobs */
+  bool outputs;      /* with a queue: outputs of evaluations will be fetched */
   int local_process; /* of this process among those on its machine: which GPU it takes */
   int threads;       /* per rank */
   bool no_kernels;   /* sim: skip the arithmetic */
@@ -55,8 +56,9 @@ typedef struct zb_device_queue {
   /* A buffer for at least `bytes` of input, to be filled and uploaded before the next call. It waits only if all
    * buffers are still being read. */
   zb_status (*stage)(zb_device *device, uint64_t bytes, void **out);
-  /* *out is what lies there at this place in the queue, once poll says that all is done. */
-  zb_status (*fetch)(zb_device *device, const void *from_arena, float *out);
+  /* The bytes at `out` are what lies there at this place in the queue, once poll says that all is done: what the REPORT
+   * jobs of a run hand out, those of outputs only with params.outputs. */
+  zb_status (*fetch)(zb_device *device, const void *from_arena, void *out, uint64_t bytes);
   /* Around every job of the plan (index in rank.jobs), and around the clearing before a step (job -1). */
   zb_status (*before_job)(zb_device *device, int job);
   zb_status (*after_job)(zb_device *device, int job);

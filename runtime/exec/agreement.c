@@ -79,12 +79,23 @@ static void add_save(zb_facts *facts, const char *save) {
   zb_facts_add(facts, "--save", save ? value : NULL, hint_save);
 }
 
+static void add_outputs(zb_facts *facts, const zb_session_params *params) {
+  zb_text all;
+  zb_text_init(&all);
+  for (int i = 0; i < params->output_count; ++i)
+    zb_text_add(&all, "%s%s", i ? " " : "", params->outputs[i]);
+  facts->records.failed |= all.failed;
+  zb_facts_add(facts, "--output", all.data, hint_options);
+  zb_text_deinit(&all);
+}
+
 void zb_facts_add_params(zb_facts *facts, const zb_session *session, const zb_session_params *params) {
   char value[VALUE_BYTES];
   add_build(facts, session);
   for (int i = 0; i < params->setting_count; ++i)
     zb_facts_add(facts, params->settings[i].name, params->settings[i].value, hint_options);
   add_save(facts, params->save);
+  add_outputs(facts, params);
   snprintf(value, sizeof value, "%" PRId64, params->random_seed);
   zb_facts_add(facts, "--random-seed", params->random_seed ? value : NULL, hint_options);
 #define ROW(name, format, given, hint)                                                                                 \

@@ -366,10 +366,21 @@ static float *fetched(const zb_executor *e, const zb_plan_job *job) {
   return &e->losses[job->micro_batch < 0 ? e->params.plan->micro_batches : job->micro_batch];
 }
 
+/* An output goes to what the session keeps of the batch. */
+static zb_status run_output(zb_executor *e, const zb_plan_job *job, const unsigned char *at) {
+  const int output = job->output - 1;
+  const uint64_t bytes = (uint64_t)zb_shape_bytes(&e->params.plan->outputs[output].shape);
+  const zb_device_queue *queue = e->params.device->queue;
+  if (!e->params.outputs || !e->params.outputs[output] || bytes == 0) return NULL;
+  unsigned char *to = e->params.outputs[output] + bytes * (uint64_t)job->micro_batch;
+  return queue ? queue->fetch(e->device, at, to, bytes) : e->params.device->download(e->device, to, at, bytes);
+}
+
 static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
   const unsigned char *at = e->arena + e->program->pool_ranges[job->parts.begin].offset;
   const zb_device_queue *queue = e->params.device->queue;
-  if (queue) return queue->fetch(e->device, at, fetched(e, job));
+  if (job->output) return run_output(e, job, at);
+  if (queue) return queue->fetch(e->device, at, fetched(e, job), sizeof(float));
   float value = 0;
   ZB_TRY(e->params.device->download(e->device, &value, at, sizeof value));
   return take_report(e, job, value);
@@ -439,7 +450,7 @@ static zb_status complete(zb_executor *e, int message, bool *out_done) {
 static zb_status collect(zb_executor *e) {
   for (int i = e->first; i < e->end; ++i) {
     const zb_plan_job *job = &e->program->jobs[i];
-    if (job->kind == ZB_JOB_REPORT) ZB_TRY(take_report(e, job, *fetched(e, job)));
+    if (job->kind == ZB_JOB_REPORT && !job->output) ZB_TRY(take_report(e, job, *fetched(e, job)));
     if (!e->times) continue;
     zb_run_times *times = &e->times[i];
     if (!e->params.device->queue->job_times(e->device, i, &times->start_ps, &times->end_ps)) continue;

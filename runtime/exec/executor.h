@@ -27,6 +27,8 @@ typedef struct zb_executor_params {
   const zb_data *data;           /* of steps; NULL with no_kernels: inputs are not read */
   const zb_data *evaluation;     /* of evaluations, or NULL */
   double *micro_losses;          /* REPORT jobs write here, one a micro-batch, shared by all ranks */
+  unsigned char *const *outputs; /* [output of the plan] where its REPORT jobs write, one micro-batch behind the other;
+                                    NULL, or of one NULL: it is left out */
   const atomic_int *interrupted; /* nonzero: the next advance gives INTERRUPTED */
   bool trace;                    /* keep the times of jobs */
   int64_t *resumed_ps;  /* [2 * message + (1: its receiver)]: when a rank that waited went on, else 0; NULL: not kept */

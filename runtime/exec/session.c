@@ -133,6 +133,8 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
       .random_seed = (uint64_t)session->random_seed,
   };
   if (params->evaluation) ZB_TRY(zb_session_open_evaluation(session, params));
+  if (params->output_count > 0 && !params->evaluation)
+    return zb_status_hint(ZB_ERROR(USAGE, "--output without --eval"), "add --eval text:FILE or --eval tokens:FILE");
   if (params->evaluation && !params->data && !params->input) return NULL; /* no steps */
   return zb_data_create(&data, &session->data);
 }
@@ -157,6 +159,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
                           .plan = session->plan,
                           .beside = session->executor_count > 0 ? session->executors[0].device : NULL,
                           .trace = session->params.trace || params->costs,
+                          .outputs = session->outputs.count > 0,
                           .local_process = params->bootstrap && params->bootstrap->local_process > 0
                                                ? params->bootstrap->local_process
                                                : 0,
@@ -171,6 +174,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .data = session->data,
         .evaluation = session->evaluation,
         .micro_losses = session->micro_losses,
+        .outputs = session->outputs.batch,
         .interrupted = &session->interrupted,
         .trace = session->params.trace || params->costs,
         .resumed_ps = session->resumed_ps,
@@ -311,7 +315,7 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
   session->params.bootstrap = NULL;
   session->params.settings = NULL;
   session->params.lr = session->params.weight_decay = session->params.lr_schedule = NULL;
-  session->params.groups = NULL;
+  session->params.groups = session->params.outputs = NULL;
   session->params.trace = params->trace || params->explain;
   session->params.threads = params->threads > 1 ? params->threads : 1;
   session->timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS;
@@ -579,6 +583,7 @@ void zb_session_destroy(zb_session *session) {
   for (int i = 0; i < session->executor_count; ++i) /* after what could still write to an arena */
     zb_executor_deinit(&session->executors[i]);
   zb_measure_destroy(session->measure);
+  zb_outputs_abandon(&session->outputs);
   zb_data_destroy(session->data);
   zb_data_destroy(session->evaluation);
   zb_plan_destroy(session->plan);

@@ -9,6 +9,7 @@
 #include "runtime/exec/checkpoint.h"
 #include "runtime/exec/driver.h"
 #include "runtime/exec/measure.h"
+#include "runtime/exec/outputs.h"
 #include "runtime/exec/rates.h"
 #include "zb/runtime.h"
 
@@ -56,6 +57,7 @@ struct zb_session {
   zb_data *data;             /* NULL with no_kernels, and where there are evaluations alone */
   zb_data *evaluation;       /* or NULL */
   int64_t batches;           /* of an evaluation */
+  zb_outputs outputs;        /* that it writes */
   int64_t random_seed;       /* of the random ops of the plan; 0: it has none */
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;

@@ -45,6 +45,8 @@ zb_status zb_session_open_evaluation(zb_session *session, const zb_session_param
     return zb_status_hint(ZB_ERROR(INVALID, "the plan has no evaluation: it was made of a program without a loss"),
                           "leave --eval out");
   ZB_TRY(zb_data_create(&data, &session->evaluation));
+  ZB_TRY(zb_outputs_open(&session->outputs, &session->memory, session->plan, params->outputs, params->output_count,
+                         session->first_rank, session->rank_count));
   const int64_t rows = zb_data_rows(session->evaluation),
                 needed = zb_data_rows_at_once(session->evaluation) * session->plan->micro_batches;
   const int64_t whole = needed > 0 ? rows / needed : 1;
@@ -69,6 +71,11 @@ static void swap_times(zb_session *session, int64_t *start_ps) {
   *start_ps = start;
 }
 
+/* What became of the files in one process is known in all, which else would go on without it. */
+static zb_status agree_on_files(zb_session *session, zb_status status) {
+  return session->params.output_count > 0 ? zb_session_agree(session, status) : status;
+}
+
 zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
   *out = (zb_evaluation_result){.step = session->steps, .loss = (double)NAN};
   if (!session->evaluation)
@@ -77,10 +84,12 @@ zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
   ZB_TRY(zb_session_check_alive(session, "the evaluation after step", session->steps));
   double sum = 0;
   int64_t start_ps = 0;
+  ZB_TRY(agree_on_files(session, zb_outputs_begin(&session->outputs, session->plan, session->batches)));
   swap_times(session, &start_ps); /* timelines are of the last step */
   for (int64_t batch = 0; batch < session->batches && !out->stopping; ++batch) {
     int64_t took_ps = 0;
     zb_status status = zb_session_run_list(session, zb_executor_begin_evaluation, batch, &took_ps);
+    if (!status) status = agree_on_files(session, zb_outputs_add(&session->outputs));
     if (status) {
       session->failed = true;
       return zb_status_note(status, "evaluation after step %lld, batch %lld", (long long)session->steps,
@@ -93,5 +102,7 @@ zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
     out->stopping = session->ends;
   }
   swap_times(session, &start_ps);
+  if (!out->stopping) return agree_on_files(session, zb_outputs_commit(&session->outputs));
+  zb_outputs_abandon(&session->outputs); /* of some batches only */
   return NULL;
 }

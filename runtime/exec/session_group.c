@@ -216,7 +216,7 @@ static void fill_losses(const zb_session *session, loss_share *out) {
   for (int i = 0; i < session->executor_count; ++i) {
     const zb_plan_rank *program = session->executors[i].program;
     for (int k = 0; k < program->job_count; ++k)
-      if (program->jobs[k].kind == ZB_JOB_REPORT && program->jobs[k].micro_batch >= 0)
+      if (program->jobs[k].kind == ZB_JOB_REPORT && program->jobs[k].micro_batch >= 0 && !program->jobs[k].output)
         out[program->jobs[k].micro_batch] = (loss_share){session->micro_losses[program->jobs[k].micro_batch], 1};
   }
 }

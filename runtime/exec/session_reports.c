@@ -15,7 +15,7 @@ zb_status zb_session_check_reports(const zb_plan *plan, bool whole, zb_plan_list
     const int end = zb_plan_list_end(&plan->ranks[rank], list);
     for (int i = zb_plan_list_begin(&plan->ranks[rank], list); i < end && !status; ++i) {
       const zb_plan_job *job = &plan->ranks[rank].jobs[i];
-      if (job->kind != ZB_JOB_REPORT || job->micro_batch < 0) continue;
+      if (job->kind != ZB_JOB_REPORT || job->micro_batch < 0 || job->output) continue;
       bool fits = job->micro_batch < plan->micro_batches && job->parts.count == 1 &&
                   plan->ranks[rank].pool_ranges[job->parts.begin].bytes >= sizeof(float);
       if (!fits || seen[job->micro_batch]++)

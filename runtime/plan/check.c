@@ -149,6 +149,10 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   for (int i = 0; i < plan->input_count; ++i)
     if (!shape_is_valid(&plan->inputs[i].shape))
       return ZB_ERROR(INVALID, "input '%s' has no valid shape", plan->inputs[i].name);
+  if (plan->output_count < 0) return ZB_ERROR(INVALID, "the plan has %d outputs", plan->output_count);
+  for (int i = 0; i < plan->output_count; ++i)
+    if (!shape_is_valid(&plan->outputs[i].shape))
+      return ZB_ERROR(INVALID, "output '%s' has no valid shape", plan->outputs[i].name);
   bool times = plan->link_latency_ps >= 0 && plan->link_wake_ps >= 0 && plan->job_ps >= 0 && plan->read_ps >= 0 &&
                plan->step_ps >= 0;
   if (!times || !number_is_valid(plan->link_ps_per_byte))
@@ -156,6 +160,8 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   if (plan->evaluation_messages < 0 || plan->evaluation_messages > (plan->evaluates ? plan->message_count : 0))
     return ZB_ERROR(INVALID, "the plan has %d messages, and %d of them are said to be of an evaluation",
                     plan->message_count, plan->evaluation_messages);
+  if (plan->output_count && !plan->evaluates && plan->list != ZB_LIST_EVALUATION)
+    return ZB_ERROR(INVALID, "the plan has outputs, but no evaluation");
   return check_transfers(plan);
 }
 
@@ -291,6 +297,13 @@ static bool loss_fits(const zb_plan_subprogram *subprogram) {
   return fits(subprogram->loss_offset, sizeof(float), limit) && subprogram->loss_offset % sizeof(float) == 0;
 }
 
+static bool output_fits(const zb_plan *plan, const zb_plan_subprogram *subprogram, const zb_plan_output_home *home) {
+  return subprogram->kind == ZB_JOB_EVALUATE && home->output >= 0 && home->output < plan->output_count &&
+         home->base > 0 && home->base <= (uint32_t)subprogram->base_count &&
+         fits(home->offset, (uint64_t)zb_shape_bytes(&plan->outputs[home->output].shape),
+              subprogram->base_bytes[home->base - 1]);
+}
+
 static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_subprogram *subprogram) {
   if (!zb_job_is_compute(subprogram->kind))
     return MALFORMED(rank->rank, "subprogram %s is of the kind %s, which does not compute", subprogram->name,
@@ -306,6 +319,12 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
         rank->rank,
         "subprogram %s: its loss (or norm) must be 4 bytes of one of its bases, made by an F or E (or CLIP)",
         subprogram->name);
+  if (subprogram->output_count < 0)
+    return MALFORMED(rank->rank, "subprogram %s has %d outputs", subprogram->name, subprogram->output_count);
+  for (int i = 0; i < subprogram->output_count; ++i)
+    if (!output_fits(plan, subprogram, &subprogram->outputs[i]))
+      return MALFORMED(rank->rank, "subprogram %s: its output %d must lie in one of its bases, made by an E",
+                       subprogram->name, i);
   for (int i = 0; i < subprogram->base_count; ++i)
     if (subprogram->base_bytes[i] > rank->arena_bytes)
       return MALFORMED(rank->rank, "subprogram %s: base '%s' is larger than the arena", subprogram->name,
@@ -360,6 +379,10 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
       return "a part is smaller than the input";
   }
   if (job->kind == ZB_JOB_READ) return job->parts.count >= 1 ? NULL : "it reads into no part";
+  if (job->kind == ZB_JOB_REPORT && job->output)
+    return job->parts.count == 1 && total >= (uint64_t)zb_shape_bytes(&plan->outputs[job->output - 1].shape)
+               ? NULL
+               : "it must have one part that is no smaller than its output";
   if (job->kind == ZB_JOB_REPORT)
     return job->parts.count == 1 && total >= sizeof(float) ? NULL : "it must have one part of at least 4 bytes";
   if (job->kind == ZB_JOB_COLLECTIVE) return collective_job_fault(plan, rank, job);
@@ -397,6 +420,7 @@ static const char *job_fault(const zb_plan *plan, const zb_plan_rank *rank, int 
   if (zb_job_is_post(job->kind) != (job->message >= 0)) return "its message is not there";
   if ((job->kind == ZB_JOB_READ) != (job->input >= 0)) return "its input is not there";
   if ((job->kind == ZB_JOB_COLLECTIVE) != (job->collective > 0)) return "its collective is not there";
+  if (job->kind != ZB_JOB_REPORT && job->output) return "only a REPORT has an output";
   for (uint32_t i = 0; i < job->waits.count; ++i) {
     uint32_t waited = rank->pool_u32[job->waits.begin + i];
     if (waited >= (uint32_t)index) return "it waits for a job that is not before it";

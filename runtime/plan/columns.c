@@ -67,6 +67,7 @@ static const zb_column header_columns[] = {
     NUMBER(zb_plan, link_wake_ps) NUMBER(zb_plan, job_ps) NUMBER(zb_plan, read_ps) NUMBER(zb_plan, step_ps)
     BITS(zb_plan, model_hash) NUMBER(zb_plan, value_digests)
     LIST(zb_plan, inputs, input_count, input)
+    LIST(zb_plan, outputs, output_count, output)
     LIST(zb_plan, messages, message_count, message)
     NUMBER(zb_plan, evaluates) NUMBER(zb_plan, evaluation_messages)
     LIST(zb_plan, collectives, collective_count, collective)
@@ -96,6 +97,12 @@ static const zb_column input_columns[] = {
     TEXT(zb_plan_input, name)
     NUMBER(zb_plan_input, shape.dtype)
     ARRAY(zb_plan_input, shape.dims, shape.rank, i64)};
+static const zb_column output_columns[] = {
+    TEXT(zb_plan_output, name)
+    NUMBER(zb_plan_output, shape.dtype)
+    ARRAY(zb_plan_output, shape.dims, shape.rank, i64)};
+static const zb_column output_home_columns[] = {
+    NUMBER(zb_plan_output_home, output) NUMBER(zb_plan_output_home, base) NUMBER(zb_plan_output_home, offset)};
 static const zb_column tensor_columns[] = {TENSOR(zb_plan_tensor, )};
 static const zb_column parameter_columns[] = {
     TENSOR(zb_plan_parameter, tensor.)
@@ -120,7 +127,8 @@ static const zb_column subprogram_columns[] = {
     NUMBER(zb_plan_subprogram, time_ps) NUMBER(zb_plan_subprogram, first_ps)
     REAL(zb_plan_subprogram, flops) REAL(zb_plan_subprogram, product_flops)
     BITS(zb_plan_subprogram, key)
-    NUMBER(zb_plan_subprogram, loss_base) NUMBER(zb_plan_subprogram, loss_offset)};
+    NUMBER(zb_plan_subprogram, loss_base) NUMBER(zb_plan_subprogram, loss_offset)
+    LIST(zb_plan_subprogram, outputs, output_count, output_home)};
 static const zb_column instruction_columns[] = {
     TEXT(zb_plan_instruction, op) TEXT(zb_plan_instruction, location)
     LIST(zb_plan_instruction, inputs, input_count, operand)

@@ -25,6 +25,8 @@ typedef struct zb_plan_names {
   TABLE(f64, double)                                                                                                   \
   TABLE(range, zb_plan_range)                                                                                          \
   TABLE(input, zb_plan_input)                                                                                          \
+  TABLE(output, zb_plan_output)                                                                                        \
+  TABLE(output_home, zb_plan_output_home)                                                                              \
   TABLE(message, zb_plan_message)                                                                                      \
   TABLE(collective, zb_plan_collective)                                                                                \
   TABLE(tensor, zb_plan_tensor)                                                                                        \

@@ -213,8 +213,9 @@ static size_t cell_at(const dataflow *it, uint64_t at) {
 }
 
 /* What a READ fills of its part: the input, not what the part is rounded up to. */
-static uint64_t written_bytes(const dataflow *it, const zb_plan_job *job, zb_plan_range part) {
-  return job->kind == ZB_JOB_READ ? (uint64_t)zb_shape_bytes(&it->plan->inputs[job->input].shape) : part.bytes;
+static uint64_t moved_bytes(const dataflow *it, const zb_plan_job *job, zb_plan_range part) {
+  if (job->kind == ZB_JOB_READ) return (uint64_t)zb_shape_bytes(&it->plan->inputs[job->input].shape);
+  return job->output ? (uint64_t)zb_shape_bytes(&it->plan->outputs[job->output - 1].shape) : part.bytes;
 }
 
 static zb_status make_cells(dataflow *it) {
@@ -229,7 +230,7 @@ static zb_status make_cells(dataflow *it) {
       zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
       if (!in_slots(it, part.offset, part.bytes)) continue;
       add_boundary(&all, part.offset);
-      add_boundary(&all, part.offset + written_bytes(it, job, part));
+      add_boundary(&all, part.offset + moved_bytes(it, job, part));
       add_boundary(&all, part.offset + part.bytes);
     }
   }
@@ -541,7 +542,7 @@ static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_r
                      (uint64_t)message->destination_stage),
                  p);
   }
-  uint64_t end = part.offset + written_bytes(it, job, part);
+  uint64_t end = part.offset + moved_bytes(it, job, part);
   for (size_t at = cell_at(it, part.offset); it->cells[at].begin < end; ++at) {
     ZB_TRY(write_cell(it, &by, at, source));
     if (job->kind == ZB_JOB_RECV) it->cells[at].filling = index;
@@ -559,11 +560,36 @@ static bool left_loss(const dataflow *it, const cell *written, bool is_norm, uin
          written->source == source_of_base(writer->subprogram, subprogram->loss_base - 1);
 }
 
+/* Whether the E that wrote this cell left that output at this address. */
+static bool left_output(const dataflow *it, const cell *written, int output, uint64_t at) {
+  const int writer = it->rank->jobs[written->writer].subprogram;
+  for (int i = 0; writer >= 0 && i < it->rank->subprograms[writer].output_count; ++i) {
+    const zb_plan_output_home *left = &it->rank->subprograms[writer].outputs[i];
+    if (left->output == output)
+      return written->writer_base + left->offset == at && written->source == source_of_base(writer, left->base - 1);
+  }
+  return false;
+}
+
+static zb_status run_output_report(dataflow *it, int index, zb_plan_range part) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  use by = {.job = index, .micro_batch = job->micro_batch, .address = part.offset, .base_index = -1};
+  const uint64_t end = part.offset + moved_bytes(it, job, part);
+  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < end; ++at) {
+    ZB_TRY(read_cell(it, &by, at));
+    if (!left_output(it, &it->cells[at], job->output - 1, part.offset))
+      return violation(it, index, "reads", part.offset, NULL,
+                       "which is not where an E left the output: it was written by ", it->cells[at].writer);
+  }
+  return NULL;
+}
+
 /* A REPORT hands out the loss of its micro-batch, where the F left it; without a micro-batch the norm. */
 static zb_status run_report(dataflow *it, int index, zb_plan_range part) {
   use by = {.job = index, .micro_batch = it->rank->jobs[index].micro_batch, .address = part.offset, .base_index = -1};
   if (!in_slots(it, part.offset, part.bytes))
     return violation(it, index, "reads", part.offset, NULL, "which is not in the slots", NOBODY);
+  if (it->rank->jobs[index].output) return run_output_report(it, index, part);
   for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + sizeof(float); ++at) {
     ZB_TRY(read_cell(it, &by, at));
     if (!left_loss(it, &it->cells[at], by.micro_batch < 0, part.offset))

@@ -103,6 +103,44 @@ static zb_status verify_norm_report(const zb_plan_rank *rank, int reports) {
              : ZB_RULE("reports", "rank %d: one CLIP gives a norm, which is reported once", rank->rank);
 }
 
+/* Every output is left by one E, and reported once for each micro-batch, where it is. */
+static zb_status verify_outputs(const zb_plan *plan) {
+  zb_status status = NULL;
+  char text[ZB_JOB_TEXT_BYTES];
+  const size_t all = (size_t)plan->output_count * (size_t)plan->micro_batches;
+  bool *seen = zb_alloc((all + 1) * sizeof *seen);
+  int *rank_of = zb_alloc(((size_t)plan->output_count + 1) * sizeof *rank_of); /* and one; 0: nobody leaves it */
+  size_t reported = 0;
+  if (!seen || !rank_of) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
+      const zb_plan_subprogram *subprogram = &plan->ranks[r].subprograms[i];
+      for (int k = 0; k < subprogram->output_count; ++k) {
+        const int output = subprogram->outputs[k].output;
+        if (rank_of[output])
+          ZB_TRY_GOTO(ZB_RULE("reports", "rank %d: subprogram %s gives output '%s', and so does another", r,
+                              subprogram->name, plan->outputs[output].name));
+        rank_of[output] = r + 1;
+      }
+    }
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].job_count; ++i) {
+      const zb_plan_job *job = &plan->ranks[r].jobs[i];
+      if (!job->output) continue;
+      const size_t at = (size_t)(job->output - 1) * (size_t)plan->micro_batches + (size_t)job->micro_batch;
+      if (job->micro_batch < 0 || seen[at] || rank_of[job->output - 1] != r + 1)
+        ZB_TRY_GOTO(ZB_RULE("reports", "%s: an output is reported once for each micro-batch, by the rank that has it",
+                            zb_plan_job_text(plan, r, i, text)));
+      seen[at] = true;
+      ++reported;
+    }
+  if (reported != all) status = ZB_RULE("reports", "%zu of %zu outputs of micro-batches are reported", reported, all);
+cleanup:
+  zb_free(seen);
+  zb_free(rank_of);
+  return status;
+}
+
 /* The loss of every micro-batch is reported once; a plan without a loss reports none. */
 static zb_status verify_reports(const zb_plan *plan) {
   zb_status status = NULL;
@@ -116,7 +154,7 @@ static zb_status verify_reports(const zb_plan *plan) {
     int norms = 0;
     for (int i = 0; i < plan->ranks[r].job_count; ++i) {
       const zb_plan_job *job = &plan->ranks[r].jobs[i];
-      if (job->kind != ZB_JOB_REPORT) continue;
+      if (job->kind != ZB_JOB_REPORT || job->output) continue;
       if (job->micro_batch < 0) {
         ++norms;
         continue;
@@ -241,6 +279,7 @@ zb_status zb_verify_messages(const zb_plan *plan) {
   if (!status) status = compare_sides(plan, ends);
   zb_free(ends);
   if (!status) status = verify_reports(plan);
+  if (!status) status = verify_outputs(plan);
   if (!status) status = verify_progress(plan);
   return status ? status : verify_rising(plan);
 }

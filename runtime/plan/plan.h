@@ -115,6 +115,13 @@ typedef struct zb_plan_instruction {
   const char *cost_op; /* what it is in a file of costs (include/zb/costs.h); "": nothing */
 } zb_plan_instruction;
 
+/* Where a subprogram leaves an output: contiguous, at an offset of a base. */
+typedef struct zb_plan_output_home {
+  int32_t output; /* of plan.outputs */
+  uint32_t base;  /* from 1 */
+  uint64_t offset;
+} zb_plan_output_home;
+
 typedef struct zb_plan_subprogram {
   const char *name;   /* "s1_B", "LOAD", "s0_UPDATE", "tied0_UPDATE" */
   int stage;          /* virtual stage; -1 for LOAD and UPDATE of tied parameters */
@@ -132,6 +139,8 @@ typedef struct zb_plan_subprogram {
   uint32_t loss_base; /* an F or E that leaves the loss of its micro-batch, an f32, at loss_offset of this base, or a
                          CLIP that leaves the norm there; 0: gives neither */
   uint64_t loss_offset;
+  zb_plan_output_home *outputs; /* of an E: outputs of its micro-batch */
+  int output_count;
 } zb_plan_subprogram;
 
 /* A range of the arena. */
@@ -149,9 +158,10 @@ typedef struct zb_plan_segment {
 
 /* The fields are listed in plan_columns.def. subprogram: of compute jobs; segment: 0, all of it; stage: virtual stage;
  * micro_batch: of F, B, W and what moves their values; message: of SEND and RECV; input: of READ, index of plan.inputs;
- * each -1 where there is none. collective: 1 + its index in plan.collectives; 0: none. bases: of compute jobs, in
- * pool_u64, arena offsets of bases 1..; parts: in pool_ranges, homes of what is read or filled; waits: in pool_u32,
- * earlier transfers of this rank that must be complete before the job starts. */
+ * each -1 where there is none. collective: 1 + its index in plan.collectives; 0: none. output: of REPORT, 1 + its index
+ * in plan.outputs; 0: the loss, or the norm. bases: of compute jobs, in pool_u64, arena offsets of bases 1..; parts: in
+ * pool_ranges, homes of what is read or filled; waits: in pool_u32, earlier transfers of this rank that must be
+ * complete before the job starts. */
 typedef struct zb_plan_job {
 #define ZB_JOB_COLUMN(type, name, low, high, fault) type name;
 #define ZB_JOB_SLICE(name, pool, fault) zb_plan_slice name;
@@ -305,6 +315,12 @@ typedef struct zb_plan_input {
   zb_shape shape; /* of one micro-batch */
 } zb_plan_input;
 
+/* What an evaluation hands out besides the loss. */
+typedef struct zb_plan_output {
+  const char *name;
+  zb_shape shape; /* of one micro-batch */
+} zb_plan_output;
+
 typedef struct zb_plan {
   const char *producer;  /* "zbc 0.1.0" */
   const char *model;     /* base name of the model file */
@@ -316,6 +332,8 @@ typedef struct zb_plan {
   int *stage_rank; /* virtual stage -> rank */
   zb_plan_input *inputs;
   int input_count;
+  zb_plan_output *outputs;
+  int output_count;
   zb_plan_message *messages;
   int message_count;
   bool evaluates;                  /* every rank has jobs of an evaluation */

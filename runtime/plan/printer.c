@@ -178,7 +178,8 @@ static void say_instruction(printer *it, const zb_plan_rank *rank, const zb_plan
   put(it, "\n");
 }
 
-static void say_subprogram(printer *it, const zb_plan_rank *rank, const zb_plan_subprogram *subprogram) {
+static void say_subprogram(printer *it, const zb_plan *plan, const zb_plan_rank *rank,
+                           const zb_plan_subprogram *subprogram) {
   put(it, "  subprogram ");
   put(it, subprogram->name);
   say(it, ": %s", zb_job_mnemonic(subprogram->kind));
@@ -196,6 +197,13 @@ static void say_subprogram(printer *it, const zb_plan_rank *rank, const zb_plan_
     put(it, "    loss at ");
     put(it, subprogram->bases[subprogram->loss_base - 1]);
     say_number(it, "+", subprogram->loss_offset, "\n");
+  }
+  for (int i = 0; i < subprogram->output_count; ++i) {
+    put(it, "    output ");
+    put(it, plan->outputs[subprogram->outputs[i].output].name);
+    put(it, " at ");
+    put(it, subprogram->bases[subprogram->outputs[i].base - 1]);
+    say_number(it, "+", subprogram->outputs[i].offset, "\n");
   }
   for (int i = 0; i < subprogram->instruction_count; ++i)
     say_instruction(it, rank, subprogram, &subprogram->instructions[i]);
@@ -285,6 +293,10 @@ static void say_job(printer *it, const zb_plan *plan, const zb_plan_rank *rank, 
     put(it, " ");
     put(it, plan->inputs[job->input].name);
   }
+  if (job->output > 0) {
+    put(it, " ");
+    put(it, plan->outputs[job->output - 1].name);
+  }
   if (job->subprogram < 0 && job->stage >= 0) say(it, " stage %d", job->stage);
   if (job->micro_batch >= 0) say(it, " micro-batch %d", job->micro_batch);
   for (uint32_t i = 0; i < job->bases.count; ++i) {
@@ -359,7 +371,7 @@ static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank)
   say_settings(it, rank);
   for (int i = 0; i < rank->subprogram_count; ++i) {
     const bool evaluates = zb_plan_list_of(&rank->subprograms[i]) == ZB_LIST_EVALUATION;
-    say_subprogram(it, evaluates ? &in_evaluation : rank, &rank->subprograms[i]);
+    say_subprogram(it, plan, evaluates ? &in_evaluation : rank, &rank->subprograms[i]);
   }
   put(it, "  jobs\n");
   for (int i = 0; i < rank->job_count; ++i) {
@@ -395,6 +407,13 @@ static void say_header(printer *it, const zb_plan *plan) {
     put(it, plan->inputs[i].name);
     put(it, " ");
     say_shape(it, &plan->inputs[i].shape);
+    put(it, "\n");
+  }
+  for (int i = 0; i < plan->output_count; ++i) {
+    put(it, "output ");
+    put(it, plan->outputs[i].name);
+    put(it, " ");
+    say_shape(it, &plan->outputs[i].shape);
     put(it, "\n");
   }
   for (int i = 0; i < plan->collective_count; ++i)

@@ -76,6 +76,7 @@ zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) {
   if (first_message) view->messages = plan->messages + first_message;
   view->message_count = list == ZB_LIST_EVALUATION ? plan->evaluation_messages : of_step;
   if (list == ZB_LIST_EVALUATION) view->collective_count = 0;
+  if (list == ZB_LIST_STEP) view->output_count = 0;
   view->ranks = zb_plan_alloc(view, (size_t)plan->rank_count * sizeof *view->ranks);
   if (!view->ranks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int r = 0; r < plan->rank_count; ++r)

@@ -40,12 +40,12 @@ class Runs:
         rows = self.suite.train(os.path.join(self.folder, "reference"), STEPS, "--save", saved)
         self.losses, self.tensors = [row["loss"] for row in rows], common.read_checkpoint(saved)
 
-    def compile(self, name, schedule, ranks):
+    def compile(self, name, schedule, ranks, *more):
         """Whether the schedule is defined here."""
         schedule = bitwise.SHORT.get(schedule, schedule)
         process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"),
                                  "-o", os.path.join(self.folder, name), "--ranks", ranks,
-                                 "--schedule", schedule, "--micro-batches", self.micro_batches)
+                                 "--schedule", schedule, "--micro-batches", self.micro_batches, *more)
         if process.returncode not in (0, 2):
             raise common.Failure(f"{self.graph} {name}: {process.stderr[-2000:]}")
         return process.returncode == 0
@@ -89,6 +89,19 @@ class Runs:
         except common.Failure as failure:
             self.suite.check(False, str(failure))
 
+
+    def outputs(self, schedule, ranks):
+        """What the fake GPU hands out besides the loss is what the cpu does."""
+        name, files = f"{schedule}-{ranks}", [os.path.join(self.folder, k + ".npy") for k in ("fake", "cpu")]
+        try:
+            self.compile(name, schedule, ranks, "--keep-output", "logits")
+            self.fake(name, 1, 3, "eval:" + os.path.join(self.folder, "output.saved"), "logits:" + files[0])
+            self.suite.train(os.path.join(self.folder, name), 1, "--eval", self.data, "--eval-steps", 1, "--output",
+                             "logits:" + files[1])
+            read = [open(file, "rb").read() for file in files]
+            self.suite.check(read[0] == read[1] and len(read[0]) > 4096, f"{self.graph} {name}: outputs differ")
+        except common.Failure as failure:
+            self.suite.check(False, str(failure))
 
     def evaluations(self, schedule, ranks):
         """Between steps they change nothing, race with nothing, and find what the cpu finds."""
@@ -167,6 +180,9 @@ def main():
             for schedule, ranks in (("zb-h1", 1), ("zb-h1", 4), ("zb-v", 2)):
                 runs.evaluations(schedule, ranks)
             print(f"{graph}: {plans} plans on the fake GPU, {suite.passed - before} checks", flush=True)
+        runs = Runs(suite, tool, folder, "outputs", MICRO_BATCHES, "text:" + common.CORPUS)
+        for schedule, ranks in (("zb-h1", 1), ("zb-h1", 3), ("zb-v", 2)):
+            runs.outputs(schedule, ranks)
         tokens = os.path.join(folder, "tokens.bin")
         with open(tokens, "wb") as file:
             file.write(bytes(byte for i in range(4096) for byte in ((i * 7 + i // 9) % TOKENS, 0)))

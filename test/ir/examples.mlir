@@ -757,6 +757,10 @@ module {
     "zb.report"(%0) {name = "loss"} : (tensor<f32>) -> ()
     return
   }
+  func.func @report_output(%0: tensor<4x8xbf16>) {
+    "zb.report"(%0) {is_output = true, name = "logits"} : (tensor<4x8xbf16>) -> ()
+    return
+  }
   func.func @layer_norm_no_bias(%0: tensor<2x3x8xf32>, %1: tensor<8xf32>) {
     %r:3 = "zb.layer_norm"(%0, %1) {axis = 2 : i64} : (tensor<2x3x8xf32>, tensor<8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x1xf32>, tensor<2x3x1xf32>)
     return

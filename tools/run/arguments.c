@@ -170,6 +170,9 @@ zb_status run_parse(int count, char **words, arguments *out) {
   if ((out->eval_every || out->eval_steps) && !out->eval)
     return zb_status_hint(ZB_ERROR(USAGE, "%s without --eval", out->eval_every ? "--eval-every" : "--eval-steps"),
                           "add --eval text:FILE or --eval tokens:FILE");
+  if (out->outputs.count && !out->eval)
+    return zb_status_hint(ZB_ERROR(USAGE, "--output without --eval: outputs are those of an evaluation"),
+                          "add --eval text:FILE or --eval tokens:FILE");
   if (out->eval && !out->data) return check_evaluation(out);
   if (!out->steps) return zb_status_hint(ZB_ERROR(USAGE, "the number of steps is not given"), "add --steps N");
   if (out->save_every && !out->save)

@@ -236,13 +236,15 @@ static zb_import_value *find_loss(zb_onnx *onnx) {
   const char *wanted = im->params->loss, *found = NULL;
   zb_import_value *value = NULL;
   int candidates = 0;
+  bool named = false; /* of several scalars "loss" is the loss */
   const Onnx__ValueInfoProto *other = NULL;
   for (size_t i = 0; i < onnx->graph->n_output; ++i) {
     const Onnx__ValueInfoProto *output = onnx->graph->output[i];
     const char *name = output->name;
     if (is_other_float(output)) other = output;
     if (wanted ? strcmp(name, wanted) != 0 : !may_be_loss(output)) continue;
-    found = output->name;
+    if (!named) found = output->name;
+    named |= strcmp(name, "loss") == 0;
     ++candidates;
   }
   zb_text list = {0};
@@ -257,7 +259,7 @@ static zb_import_value *find_loss(zb_onnx *onnx) {
     zb_import_fail(
         im, "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does",
         "no scalar float output to minimize: the outputs are %s", all);
-  } else if (candidates > 1 && !wanted) {
+  } else if (candidates > 1 && !wanted && !named) {
     zb_import_fail(im, "say which one with --loss NAME", "%d outputs may be the loss: %s", candidates, all);
   } else if (!(value = zb_import_find(im, found))) {
     zb_import_fail(im, NULL, "output '%s' is made by no node", found);
@@ -414,6 +416,39 @@ static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *sha
                              zb_import_file_location(im), "initializer", shape, data);
 }
 
+static bool is_output(const Onnx__GraphProto *graph, const char *name) {
+  for (size_t i = 0; i < graph->n_output; ++i)
+    if (strcmp(graph->output[i]->name, name) == 0) return true;
+  return false;
+}
+
+/* The outputs that --keep-output names: im->outputs. */
+static zb_result find_outputs(zb_onnx *onnx, const zb_import_value *loss) {
+  zb_import *im = &onnx->core;
+  const int count = im->params->output_count;
+  im->outputs = zb_import_take(im, ((size_t)count + 1) * sizeof *im->outputs);
+  if (!im->outputs) return ZB_FAIL;
+  for (int i = 0; i < count; ++i) {
+    const char *name = im->params->outputs[i];
+    zb_import_value *value = is_output(onnx->graph, name) ? zb_import_find(im, name) : NULL;
+    zb_text list = {0};
+    if (!value) describe_outputs(onnx->graph, &list);
+    if (!value)
+      zb_import_fail(im, "an exported forward() returns them beside the loss: return loss, logits",
+                     "--keep-output: no output is named '%s': the outputs are %s", name,
+                     list.data ? list.data : "none");
+    zb_text_deinit(&list);
+    if (!value) return ZB_FAIL;
+    if (value == loss)
+      return zb_import_fail(im, "leave it out: the loss is computed in any case", "--keep-output: '%s' is the loss",
+                            name);
+    for (int k = 0; k < i; ++k)
+      if (im->outputs[k] == value) return zb_import_fail(im, NULL, "--keep-output: '%s' is named twice", name);
+    im->outputs[i] = value;
+  }
+  return ZB_OK;
+}
+
 static const zb_import_format format = {
     .initial = "initializer",
     .types_hint = ZB_ONNX_TYPES_HINT,
@@ -427,7 +462,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_onnx *onnx = zb_onnx_of(im);
   if (!check_model(onnx) || !add_initializers(onnx) || !add_inputs(onnx) || !add_nodes(onnx)) return ZB_FAIL;
   zb_import_value *loss = find_loss(onnx);
-  if (!loss) return ZB_FAIL;
+  if (!loss || !find_outputs(onnx, loss)) return ZB_FAIL;
   zb_import_mark_needed(im, loss);
   if (!check_nodes(im) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
   zb_import_mark_values(im, loss);

@@ -49,18 +49,26 @@ int64_t zb_cuda_event_ps(const zb_cuda_gpu *gpu, CUevent event);
 zb_status zb_cuda_events_create(const zb_cuda_gpu *gpu, int count, unsigned flags, CUevent **out) ZB_MUST_USE;
 void zb_cuda_events_destroy(const zb_cuda_gpu *gpu, CUevent *events, int count);
 
-/* Host memory that copies read and write while the host goes on: a ring of buffers for inputs, and places for losses.
- */
+/* Where something that was fetched goes once it is there. */
+typedef struct zb_cuda_fetched {
+  const void *from;
+  void *to;
+  uint64_t bytes;
+} zb_cuda_fetched;
+
+/* Host memory that copies read and write while the host goes on: a ring of buffers for inputs, and places for what is
+ * fetched. */
 typedef struct zb_cuda_staging {
   zb_arena arena;        /* of busy, targets */
-  unsigned char *memory; /* pinned: buffers, then losses, then the fault record */
+  unsigned char *memory; /* pinned: buffers, then places, then the fault record */
   uint64_t buffer_bytes;
   int buffer_count, next, current; /* current: the one that was handed out last; -1: none */
   CUevent *events;                 /* [buffer] */
   bool *busy;                      /* [buffer] copied from since the device was last idle */
-  float *losses;
-  float **targets; /* [fetched] where losses go once they are there */
-  int loss_count, loss_capacity;
+  unsigned char *places;
+  uint64_t place_bytes, places_used;
+  zb_cuda_fetched *fetched;
+  int fetched_count, fetched_capacity;
   void *fault;
 } zb_cuda_staging;
 
@@ -107,7 +115,7 @@ zb_status zb_cuda_device_launch(zb_device *device, zb_device_program *program, v
                                 const uint64_t *bases) ZB_MUST_USE;
 zb_status zb_cuda_device_stage(zb_device *device, uint64_t bytes, void **out) ZB_MUST_USE;
 zb_status zb_cuda_device_upload(zb_device *device, void *to_arena, const void *from_host, uint64_t bytes) ZB_MUST_USE;
-zb_status zb_cuda_device_fetch(zb_device *device, const void *from_arena, float *out) ZB_MUST_USE;
+zb_status zb_cuda_device_fetch(zb_device *device, const void *from_arena, void *out, uint64_t bytes) ZB_MUST_USE;
 void zb_cuda_device_close(zb_device *device);
 zb_status zb_cuda_device_alloc(zb_device *device, uint64_t bytes, void **out_arena) ZB_MUST_USE;
 void zb_cuda_device_release(zb_device *device, void *arena);

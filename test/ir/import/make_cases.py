@@ -593,7 +593,11 @@ def parameter_cases():
         [("loss", TensorProto.FLOAT, []), ("other", TensorProto.FLOAT, [])],
         20,
     )
-    save("bad-two-losses", model, error=["2 outputs may be the loss", "'other'", "--loss"])
+    several = onnx.ModelProto()
+    several.CopyFrom(model)
+    several.graph.output[0].name = several.graph.node[-2].output[0] = "first"
+    save("bad-two-losses", several, error=["2 outputs may be the loss", "'other'", "--loss"])
+    save("loss-of-several", model, inputs={"x": array(x)}, loss=float(evaluate(model, {"x": x})[0]))
     save("loss-by-name", model, wanted_loss="other", inputs={"x": array(x)}, loss=float(evaluate(model, {"x": x})[1]))
 
 

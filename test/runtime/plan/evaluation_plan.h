@@ -1,11 +1,13 @@
-/* The sample plan with an evaluation: stage s computes z = a.w and hands it on; the last one gives the loss. Every home
- * has `depth` slots, used in turn; the slots lie where those of the step begin. */
+/* The sample plan with an evaluation: stage s computes z = a.w and hands it on; the last one gives the loss, and z as
+ * the output "logits" of the plan. Every home has `depth` slots, used in turn; the slots lie where those of the step
+ * begin. */
 #ifndef ZB_TEST_EVALUATION_PLAN_H
 #define ZB_TEST_EVALUATION_PLAN_H
 
 #include "test/runtime/plan/sample_plan.h"
 
 enum { EVALUATION_IN = 256, EVALUATION_OUT = 256, EVALUATION_LOSS = 64, EVALUATION_WORKSPACE = 128, EVALUATION_PS = 7 };
+enum { EVALUATION_OUTPUT = 128, EVALUATION_OUTPUT_BYTES = 4 * 8 * 4 };
 
 /* The subprogram E of a rank, behind all others. */
 static inline int evaluation_subprogram(const zb_plan *plan, int rank) {
@@ -35,6 +37,12 @@ static inline void evaluation_program(sample *it, zb_plan_rank *rank) {
   next->outputs[0] = sample_operand(out, EVALUATION_LOSS, ZB_F32, 0, 0);
   e->loss_base = out;
   e->loss_offset = EVALUATION_LOSS;
+  zb_plan_instruction *kept = sample_add(it, e, "relu", 1, 1);
+  kept->inputs[0] = product->outputs[0];
+  kept->outputs[0] = sample_operand(out, EVALUATION_OUTPUT, ZB_F32, 4, 8);
+  e->outputs = sample_take(it, 1, sizeof *e->outputs);
+  e->outputs[0] = (zb_plan_output_home){.output = 0, .base = out, .offset = EVALUATION_OUTPUT};
+  e->output_count = 1;
 }
 
 /* Message of a micro-batch to the next rank. */
@@ -102,10 +110,14 @@ static inline void evaluation_jobs(sample *it, zb_plan_rank *rank, int depth) {
     if (!last && m >= depth) rank->pool_u32[rank->pool_u32_count++] = (uint32_t)sends[m - depth], ++job->waits.count;
     sends[m] = rank->job_count;
     job = sample_job(&at, last ? ZB_JOB_REPORT : ZB_JOB_SEND, m);
-    if (last)
-      sample_part(&at, job, out + EVALUATION_LOSS, 4);
-    else
+    if (!last) {
       sample_part(&at, job, out, EVALUATION_OUT), job->message = evaluation_message(it->plan, rank->rank, m);
+      continue;
+    }
+    sample_part(&at, job, out + EVALUATION_LOSS, 4);
+    job = sample_job(&at, ZB_JOB_REPORT, m);
+    job->output = 1;
+    sample_part(&at, job, out + EVALUATION_OUTPUT, EVALUATION_OUTPUT_BYTES);
   }
   rank->evaluation_count = rank->job_count - begin;
 }
@@ -115,6 +127,9 @@ static inline zb_plan *evaluation_plan(int ranks, int micro_batches, int depth) 
   zb_plan *plan = sample_plan(ranks, micro_batches, 0);
   sample it = {.plan = plan, .ranks = ranks, .micro_batches = micro_batches, .depth = depth ? depth : micro_batches};
   plan->evaluates = true;
+  plan->outputs = sample_take(&it, 1, sizeof *plan->outputs);
+  plan->outputs[0] = (zb_plan_output){.name = "logits", .shape = {.dtype = ZB_F32, .rank = 2, .dims = {4, 8}}};
+  plan->output_count = 1;
   evaluation_messages(&it);
   for (int r = 0; r < ranks; ++r) {
     zb_plan_rank *rank = &plan->ranks[r];

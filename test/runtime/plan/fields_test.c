@@ -32,6 +32,10 @@ typedef enum expectation {
   ROW(job, micro_batch, int32_t, CAUGHT, "")                                                                           \
   ROW(job, message, int32_t, CAUGHT, "")                                                                               \
   ROW(job, input, int32_t, CAUGHT, "")                                                                                 \
+  ROW(job, output, int32_t, CAUGHT, "")                                                                                \
+  ROW(output_home, output, int32_t, CAUGHT, "")                                                                        \
+  ROW(output_home, base, uint32_t, CAUGHT, "")                                                                         \
+  ROW(output_home, offset, uint64_t, CAUGHT, "")                                                                       \
   ROW(parameter, trained, bool, CAUGHT, "")                                                                            \
   ROW(parameter, owner, bool, CAUGHT, "")                                                                              \
   ROW(parameter, state_begin, int, SOME, "without states it is nothing")                                               \
@@ -93,6 +97,7 @@ typedef zb_plan_setting structure_setting;
 typedef zb_plan_message structure_message;
 typedef zb_plan_range structure_part, structure_region;
 typedef zb_plan_collective structure_collective;
+typedef zb_plan_output_home structure_output_home;
 typedef zb_plan_rank structure_rank;
 typedef zb_plan structure_plan;
 typedef struct structure_base {
@@ -122,6 +127,13 @@ ARRAY(part, rank->pool_ranges, pool_range_count)
 static int array_region(zb_plan *plan, int r, void **out) {
   *out = plan->ranks[r].regions;
   return ZB_REGION_COUNT;
+}
+
+static int array_output_home(zb_plan *plan, int r, void **out) {
+  zb_plan_rank *rank = &plan->ranks[r];
+  zb_plan_subprogram *last = rank->subprogram_count ? &rank->subprograms[rank->subprogram_count - 1] : NULL;
+  *out = last ? last->outputs : NULL;
+  return last ? last->output_count : 0;
 }
 
 static int array_rank(zb_plan *plan, int r, void **out) {

@@ -74,12 +74,15 @@ static void test_print(void) {
   zb_plan *plan = evaluation_plan(2, 2, 1);
   char *text = sample_print(plan);
   const char *const lines[] = {
+      "\noutput logits 4x8xf32\n",
       "\nrank 1: 19 jobs, 6 messages, arena",
-      "\n  evaluation: 8 jobs, 2 messages, slots 512   workspace 128\n",
+      "\n  evaluation: 10 jobs, 2 messages, slots 512   workspace 128\n",
       "\n  subprogram E: E of stage 1, time 7 ps",
       "\n    matmul  in+0:4x16xf32  parameters+0:16x8xf32  ->  workspace+0:4x8xf32",
+      "\n    output logits at out+128\n",
       "\n  jobs of an evaluation\n",
-      " E      E micro-batch 1  in slots+0  out slots+256  after 23\n",
+      " REPORT logits stage 1 micro-batch 1  slots+384 (128)",
+      " E      E micro-batch 1  in slots+0  out slots+256  after 24\n",
   };
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
     if (!strstr(text, lines[i])) printf("\n  not in the text: '%s'", lines[i]);
@@ -227,11 +230,45 @@ static void no_evaluation(zb_plan *p) { p->ranks[1].evaluation_count = 0; }
 static void not_said(zb_plan *p) { p->evaluates = false; }
 static void e_missing(zb_plan *p) {
   zb_plan_rank *rank = &p->ranks[2];
-  rank->job_count -= 2; /* E and REPORT of the last micro-batch */
-  rank->evaluation_count -= 2;
+  rank->job_count -= 3; /* E and two REPORTs of the last micro-batch */
+  rank->evaluation_count -= 3;
 }
 static void e_twice(zb_plan *p) { job(p, 0, ZB_JOB_EVALUATE, 1)->micro_batch = 0; }
 static void report_of_another_place(zb_plan *p) { part_of(p, 2, ZB_JOB_REPORT, 1)->offset -= 64; }
+static zb_plan_job *output_job(zb_plan *p, int micro_batch) { return job(p, 2, ZB_JOB_REPORT, micro_batch) + 1; }
+static zb_plan_subprogram *last_e(zb_plan *p) { return &p->ranks[2].subprograms[evaluation_subprogram(p, 2)]; }
+static void output_of_another_place(zb_plan *p) {
+  p->ranks[2].pool_ranges[output_job(p, 1)->parts.begin].offset -= EVALUATION_OUTPUT;
+}
+static void output_of_another_micro_batch(zb_plan *p) {
+  p->ranks[2].pool_ranges[output_job(p, 1)->parts.begin] = p->ranks[2].pool_ranges[output_job(p, 0)->parts.begin];
+}
+static void output_twice(zb_plan *p) {
+  output_job(p, 1)->micro_batch = 0;
+  p->ranks[2].pool_ranges[output_job(p, 1)->parts.begin] = p->ranks[2].pool_ranges[output_job(p, 0)->parts.begin];
+}
+static void output_dropped(zb_plan *p) {
+  --p->ranks[2].job_count;
+  --p->ranks[2].evaluation_count;
+}
+static void output_shrunk(zb_plan *p) { --p->ranks[2].pool_ranges[output_job(p, 1)->parts.begin].bytes; }
+static void output_as_loss(zb_plan *p) { output_job(p, 1)->output = 0; }
+static void loss_as_output(zb_plan *p) { job(p, 2, ZB_JOB_REPORT, 1)->output = 1; }
+static void output_unknown(zb_plan *p) { output_job(p, 1)->output = 2; }
+static void output_of_send(zb_plan *p) { job(p, 1, ZB_JOB_SEND, 1)->output = 1; }
+static void output_of_nobody(zb_plan *p) { last_e(p)->output_count = 0; }
+static void output_home_elsewhere(zb_plan *p) { last_e(p)->outputs[0].offset = 0; }
+static void output_home_outside(zb_plan *p) { last_e(p)->outputs[0].offset = EVALUATION_OUT - 64; }
+static void output_home_of_f(zb_plan *p) {
+  p->ranks[2].subprograms[SAMPLE_F].outputs = last_e(p)->outputs;
+  p->ranks[2].subprograms[SAMPLE_F].output_count = 1;
+}
+static void output_of_two(zb_plan *p) {
+  zb_plan_subprogram *e = &p->ranks[1].subprograms[evaluation_subprogram(p, 1)];
+  e->outputs = last_e(p)->outputs;
+  e->output_count = 1;
+}
+static void output_larger(zb_plan *p) { p->outputs[0].shape.dims[0] = 5; }
 static void slots_outside(zb_plan *p) { p->ranks[1].evaluation_slots.bytes = p->ranks[1].arena_bytes; }
 static void workspace_outside(zb_plan *p) {
   p->ranks[1].evaluation_workspace.offset = p->ranks[1].arena_bytes - EVALUATION_WORKSPACE + 64;
@@ -275,6 +312,21 @@ static const struct breakage {
     {"E of a micro-batch missing", e_missing, "complete", "subprogram E runs 3 times, expected 4"},
     {"E of a micro-batch twice", e_twice, "complete", "the same job is there twice"},
     {"reports another place", report_of_another_place, "dataflow", "which is not where an F left the loss"},
+    {"an output from another place", output_of_another_place, "dataflow", "which is not where an E left the output"},
+    {"an output of another micro-batch", output_of_another_micro_batch, "dataflow", "for another micro-batch"},
+    {"an output twice", output_twice, "reports", "an output is reported once for each micro-batch"},
+    {"an output dropped", output_dropped, "reports", "3 of 4 outputs of micro-batches are reported"},
+    {"part of an output", output_shrunk, "structure", "one part that is no smaller than its output"},
+    {"an output as the loss", output_as_loss, "dataflow", "which is not where an F left the loss"},
+    {"the loss as an output", loss_as_output, "structure", "one part that is no smaller than its output"},
+    {"an output that is not there", output_unknown, "structure", "its output is not there"},
+    {"an output of a SEND", output_of_send, "structure", "only a REPORT has an output"},
+    {"an output that nobody leaves", output_of_nobody, "dataflow", "which is not where an E left the output"},
+    {"an output left elsewhere", output_home_elsewhere, "dataflow", "which is not where an E left the output"},
+    {"an output left outside of its base", output_home_outside, "", "its output 0 must lie in one of its bases"},
+    {"an output of an F", output_home_of_f, "", "made by an E"},
+    {"an output of two", output_of_two, "reports", "gives output 'logits', and so does another"},
+    {"an output that is larger", output_larger, "", "its output 0 must lie in one of its bases"},
     {"slots outside of the arena", slots_outside, "structure", "ends outside of the arena"},
     {"workspace outside of the arena", workspace_outside, "structure", "ends outside of the arena"},
     {"slots over the step number", slots_over_step, "regions", "before the end"},

@@ -5,10 +5,10 @@
  * usage: cuda-fake DIR text:FILE STEPS SEED SAVE        one line a step, the loss with 17 digits, then "races N" and
  * the first race cuda-fake DIR text:FILE STEPS SEED nccl:N[:SAVE]      the same as N processes over NCCL, all of it
  * fake; saves the weights alone cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE
- * instead of a checkpoint cuda-fake DIR text:FILE STEPS SEED eval:SAVE  evaluates a batch of the same text after each
- * step, too: "eval LOSS" cuda-fake DIR text:FILE STEPS SEED explain    why ranks idled in the last step, as JSON; saves
- * nothing cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other:
- * "waits N, found N"
+ * instead of a checkpoint cuda-fake DIR text:FILE STEPS SEED eval:SAVE [NAME:FILE.npy]  evaluates a batch of the same
+ * text after each step, too: "eval LOSS" cuda-fake DIR text:FILE STEPS SEED explain    why ranks idled in the last
+ * step, as JSON; saves nothing cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the
+ * other: "waits N, found N"
  */
 #include "runtime/exec/session.h"
 #include "test/runtime/device/cuda/fake.h"
@@ -161,7 +161,8 @@ static zb_status mutate(const char *folder, const zb_session_params *params) {
 
 int main(int count, char **words) {
   bool mutates = count == 4 && strcmp(words[3], "mutate") == 0;
-  if (!mutates && count != 6) return 2;
+  const bool with_output = count == 7 && strncmp(words[5], "eval:", 5) == 0;
+  if (!mutates && count != 6 && !with_output) return 2;
   zb_session_params params = {.data = words[2], .timeout_ms = 60000};
   zb_status status = NULL;
   int left = 0;
@@ -175,6 +176,8 @@ int main(int count, char **words) {
     params.costs = strncmp(words[5], "costs:", 6) == 0;
     params.evaluation = evaluates ? words[2] : NULL;
     params.evaluation_batches = 1;
+    params.outputs = (const char *const *)&words[6];
+    params.output_count = with_output ? 1 : 0;
     const int prefix = params.costs ? 6 : evaluates ? 5 : 0;
     status = strncmp(words[5], "nccl:", 5) == 0 ? train_over_nccl(words[1], words[2], steps, words[5] + 5)
                                                 : train(words[1], &params, steps, words[5] + prefix);
