@@ -170,6 +170,40 @@ static int compare_transfers(const void *a, const void *b) {
   return (x->gather > y->gather) - (x->gather < y->gather);
 }
 
+/* A message in a list that is sorted by channels. */
+typedef struct channel_entry {
+  int64_t channel;
+  int order, number; /* order: of receiving, or again the number */
+} channel_entry;
+
+static int compare_entries(const void *a, const void *b) {
+  const channel_entry *x = a, *y = b;
+  if (x->channel != y->channel) return x->channel < y->channel ? -1 : 1;
+  return x->order != y->order ? x->order - y->order : x->number - y->number;
+}
+
+/* Gives the numbers of each channel to its messages in the order in which they are received. That is mostly the order
+ * in time, but not between consumers that take no time, nor in an evaluation, where a receive is posted a job ahead:
+ * what it waits for may be there before what that job waits for. */
+static zb_status number_as_received(zb_arena *arena, int ranks, zb_transfers *transfers) {
+  const size_t count = transfers->list.count;
+  channel_entry *slots = ZB_NEW(arena, channel_entry, count), *received = ZB_NEW(arena, channel_entry, count);
+  zb_rank_transfer *before = ZB_NEW(arena, zb_rank_transfer, count);
+  ZB_TRY(zb_arena_status(arena));
+  for (size_t i = 0; i < count; ++i) {
+    const zb_rank_transfer *m = &transfers->list.items[i];
+    const int64_t channel = (int64_t)m->source * ranks + m->destination;
+    before[i] = *m;
+    slots[i] = (channel_entry){channel, (int)i, (int)i};
+    received[i] = (channel_entry){channel, m->hop ? m->recv_position : (int)i, (int)i};
+  }
+  if (count) qsort(slots, count, sizeof *slots, compare_entries);
+  if (count) qsort(received, count, sizeof *received, compare_entries);
+  for (size_t i = 0; i < count; ++i)
+    transfers->list.items[slots[i].number] = before[received[i].number];
+  return NULL;
+}
+
 /* Keeps the order of posting on every channel that of the numbers. */
 static zb_status keep_channels_in_order(zb_arena *arena, int ranks, zb_transfers *transfers) {
   zb_map *channels = zb_arena_map_pointer(arena); /* (source, destination) -> last send position */
@@ -195,6 +229,7 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
     add_gather_transfer(arena, t, &out->gathers.items[g], out);
   ZB_TRY(zb_arena_status(arena));
   if (out->list.count) qsort(out->list.items, out->list.count, sizeof *out->list.items, compare_transfers);
+  ZB_TRY(number_as_received(arena, t->p.problem.ranks, out));
   return keep_channels_in_order(arena, t->p.problem.ranks, out);
 }
 
