@@ -127,6 +127,28 @@ static void print_split(const zb_compile_summary *s) {
   printf("\n");
 }
 
+static double longest_rank(const zb_compile_summary *s, double *out_mean) {
+  double longest = 0;
+  *out_mean = 0;
+  for (int r = 0; r < s->ranks; ++r) {
+    if (s->rank[r].seconds > longest) longest = s->rank[r].seconds;
+    *out_mean += s->rank[r].seconds / s->ranks;
+  }
+  return longest;
+}
+
+/* How even ranks are, and whether other cuts could make them more so. */
+static void print_balance(const zb_compile_summary *s) {
+  char bound[32];
+  double mean;
+  const double longest = longest_rank(s, &mean);
+  if (s->ranks == 1 || mean <= 0) return;
+  printf("the longest rank takes %.4f of the mean", longest / mean);
+  if (s->rank_bound_seconds > mean * 1.0001)
+    printf("; with no other cuts is it below %s", zb_time_text(s->rank_bound_seconds, bound));
+  printf("\n");
+}
+
 static void print_summary(const zb_compile_summary *s, const options *o) {
   char a[32], b[32], c[32], d[32], e[32], f[48], g[48];
   printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B",
@@ -140,9 +162,11 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
     print_name(" .. ", short_name(t->last, g));
     printf("\n");
   }
-  printf("\n%-5s %12s %7s\n", "rank", "memory", "idle");
+  printf("\n%-5s %11s %12s %7s\n", "rank", "F+B+W", "memory", "idle");
   for (int r = 0; r < s->ranks; ++r)
-    printf("%-5d %12s %6.1f%%\n", r, zb_bytes_text(s->rank[r].peak_bytes, a), 100 * s->rank[r].idle_share);
+    printf("%-5d %11s %12s %6.1f%%\n", r, zb_time_text(s->rank[r].seconds, b), zb_bytes_text(s->rank[r].peak_bytes, a),
+           100 * s->rank[r].idle_share);
+  print_balance(s);
   printf("\n");
   for (int r = 0; r < s->ranks; ++r)
     if (s->rank[r].evaluation_bytes)
@@ -200,7 +224,10 @@ static void print_json(const zb_compile_summary *s) {
   printf("],\"idle\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%.6g", r ? "," : "", s->rank[r].idle_share);
-  printf("]");
+  printf("],\"rank_seconds\":[");
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%s%.12g", r ? "," : "", s->rank[r].seconds);
+  printf("],\"rank_bound_seconds\":%.12g", s->rank_bound_seconds);
   if (s->split_seconds > 0)
     printf(",\"split\":{\"all_step_seconds\":%.12g,\"all_memory\":%llu,\"bound_seconds\":%.12g}", s->split_seconds,
            (unsigned long long)s->split_bytes, s->split_bound_seconds);

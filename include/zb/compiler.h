@@ -79,6 +79,7 @@ typedef struct zb_rank_summary {
   uint64_t peak_bytes;       /* of the arena */
   uint64_t evaluation_bytes; /* of them, what an evaluation takes beyond a step; mostly 0 */
   double idle_share;
+  double seconds; /* F, B and W of its stages, of one micro-batch */
 } zb_rank_summary;
 
 /* What a compile found out; owned by the caller, zb_compile_summary_destroy. */
@@ -87,7 +88,9 @@ typedef struct zb_compile_summary {
   zb_stage_summary *stage;
   zb_rank_summary *rank;
   double step_seconds, bubble_barrier, bubble_stage, lower_bound_seconds;
-  char **trained, **frozen; /* names of parameters */
+  double rank_bound_seconds; /* with no other cuts is the longest rank shorter, by the costs that the cuts were chosen
+                                by; 0: not known (one stage a rank, or --cuts) */
+  char **trained, **frozen;  /* names of parameters */
   int trained_count, frozen_count;
   char **untrained; /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;

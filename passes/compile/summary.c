@@ -73,6 +73,7 @@ static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out
     stage->f_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_F] - p->job_ps);
     stage->b_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_B] - p->job_ps);
     stage->w_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_W] - p->job_ps);
+    out->rank[stage->rank].seconds += stage->f_seconds + stage->b_seconds + stage->w_seconds;
     stage->f_product_flops = (double)zb_get_i64(f[ZB_F], ZB_ATTR_PRODUCT_FLOPS, 0);
     stage->b_product_flops = (double)zb_get_i64(f[ZB_B], ZB_ATTR_PRODUCT_FLOPS, 0);
     stage->w_product_flops = (double)zb_get_i64(f[ZB_W], ZB_ATTR_PRODUCT_FLOPS, 0);

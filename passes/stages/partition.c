@@ -15,11 +15,11 @@
  * Tests: test/passes/partition.mlir. */
 
 #include "passes/stages/cost.h"
+#include "passes/stages/cuts.h"
 #include "passes/stages/flow.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/tables.h"
-#include "runtime/base/assert.h"
 #include "zb/schedule.h"
 
 #include <limits.h>
@@ -32,9 +32,10 @@ typedef struct partition {
   zb_graph graph;
   zb_flow flow;
   int stages, ranks, chunks;
-  int *stage;       /* per node */
-  zb_map *numbered; /* zb.id -> node */
-  int *forward;     /* node numbers of the forward ops that can be cut between, program order */
+  const int *stage_rank; /* [stages] */
+  int *stage;            /* per node */
+  zb_map *numbered;      /* zb.id -> node */
+  int *forward;          /* node numbers of the forward ops that can be cut between, program order */
   int forward_count;
   int *entry;         /* per node: its place in `forward`, -1 */
   int64_t *cost;      /* per entry of forward: its time and that of its gradient ops */
@@ -122,11 +123,34 @@ static zb_status check_costs(const partition *p) {
       "compile without --costs, measure that plan with zb-run --profile, and compile again");
 }
 
-/* Gradients of chains count for nobody: they are few. */
+/* The entries of ops; where ranks have several stages, of chains that of their first reader too, since few of them (a
+ * lookup of positions) can be more than what one rank differs from the others by. */
+static zb_status find_bearers(const partition *p, int **out) {
+  int *bearer = *out = ZB_NEW(&p->pass->arena, int, p->graph.node_count);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
+  ZB_FOR_EACH_NODE_BACKWARD(node, &p->graph) {
+    int *own = &bearer[node->number];
+    *own = p->entry[node->number];
+    if (p->chunks == 1 || *own >= 0 || (flags_of(p, node) & (ZB_FLOW_CHAIN | ZB_FLOW_LOAD)) != ZB_FLOW_CHAIN) continue;
+    ZB_FOR_EACH_USER(user, &p->graph, node)
+      if ((p->flow.nodes[user] & ZB_FLOW_FORWARD) && bearer[user] >= 0 && (*own < 0 || bearer[user] < *own))
+        *own = bearer[user];
+  }
+  return NULL;
+}
+
+/* A parameter's cast is no job of a micro-batch: zb-outline keeps its copy. */
+static bool is_copy(const partition *p, const zb_node *node) {
+  return (flags_of(p, node) & ZB_FLOW_CHAIN) && zb_op_is(node->op, "zb.cast") &&
+         !zb_maker(&p->graph, zb_operand(&p->graph, node, 0));
+}
+
 static zb_status sum_costs(partition *p) {
+  int *bearer;
+  ZB_TRY(find_bearers(p, &bearer));
   ZB_FOR_EACH_NODE(node, &p->graph) {
     int of = flags_of(p, node) & ZB_FLOW_BACKWARD ? differentiated(p, node) : node->number;
-    if (of >= 0 && p->entry[of] >= 0) p->cost[p->entry[of]] += time_of(p, node);
+    if (of >= 0 && bearer[of] >= 0 && !is_copy(p, node)) p->cost[bearer[of]] += time_of(p, node);
   }
   return p->costs ? add_optimizer(p) : NULL;
 }
@@ -169,103 +193,22 @@ static zb_status sum_cut_bytes(partition *p) {
 
 /* ---- Choosing cuts ---- */
 
-/* Entries after which a cut is allowed, and the time of all up to each; end[count] is the time of the whole. */
-typedef struct candidates {
-  int *entry;
-  int64_t *end;
-  int count;
-} candidates;
-
-/* Those where at most `bytes_max` bytes cross. A cut after the last op is none. */
-static void find_candidates(const partition *p, int64_t bytes_max, candidates *out) {
-  int64_t end = 0;
-  out->count = 0;
-  for (int i = 0; i < p->forward_count; ++i) {
-    end += p->cost[i];
-    out->end[out->count] = end;
-    if (i + 1 < p->forward_count && p->cut_bytes[i] <= bytes_max) out->entry[out->count++] = i;
-  }
-}
-
-/* Whether no stage has to be above `limit`. */
-static bool fits(const candidates *c, int stages, int64_t limit) {
-  int64_t start = 0;
-  for (int used = 1, i = 0; c->end[c->count] - start > limit; ++used) {
-    int first = i;
-    while (i < c->count && c->end[i] - start <= limit)
-      ++i;
-    if (i == first || used == stages) return false;
-    start = c->end[i - 1];
-  }
-  return true;
-}
-
-/* Cuts with the given bottleneck, each as near to an even share of what is left as the bottleneck allows. needed[i]:
- * stages that the part after candidate i needs. */
-static bool place_cuts(partition *p, const candidates *c, int64_t limit, int *needed) {
-  int reach = c->count; /* furthest end a stage that starts after i may have */
-  for (int i = c->count - 1; i >= 0; --i) {
-    while (reach > i && c->end[reach] - c->end[i] > limit)
-      --reach;
-    needed[i] = reach == c->count ? 1 : reach == i ? INT_MAX / 2 : 1 + needed[reach];
-  }
-  int64_t start = 0;
-  for (int s = 0, next = 0; s + 1 < p->stages; ++s) {
-    int left = p->stages - s - 1, best = -1; /* left: stages after this one */
-    int64_t ideal = start + (c->end[c->count] - start) / (left + 1), best_distance = INT64_MAX;
-    for (int i = next; i < c->count && c->end[i] - start <= limit; ++i) {
-      int64_t distance = c->end[i] > ideal ? c->end[i] - ideal : ideal - c->end[i];
-      bool enough_after = c->count - i - 1 >= left - 1;
-      if (needed[i] <= left && enough_after && distance < best_distance) best = i, best_distance = distance;
-    }
-    if (best < 0) return false;
-    p->cut_after[s] = c->entry[best];
-    start = c->end[best];
-    next = best + 1;
-  }
-  return true;
-}
-
-/* The shortest bottleneck over these candidates; INT64_MAX if there are too few. */
-static int64_t bottleneck(const partition *p, const candidates *c) {
-  if (c->count < p->stages - 1) return INT64_MAX;
-  int64_t low = c->end[c->count] / p->stages, high = c->end[c->count];
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (fits(c, p->stages, middle))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return high;
-}
-
-/* Tries byte thresholds from the fewest bytes up; keeps the candidate set with the best longest stage plus its
- * transfers: both ways, and by the model four times over, because what crosses is also kept on both sides and the
+/* What crosses counts both ways, and by the model four times over, because it is also kept on both sides and the
  * model's times are none of this machine. */
 static zb_status choose_cuts(partition *p) {
   const double crossings = p->costs ? 2.0 : 8.0;
-  zb_arena *arena = &p->pass->arena;
-  candidates c = {ZB_NEW(arena, int, p->forward_count), ZB_NEW(arena, int64_t, p->forward_count), 0};
-  int *needed = ZB_NEW(arena, int, p->forward_count);
-  ZB_TRY(zb_arena_status(arena));
-  int64_t fewest = INT64_MAX, best = INT64_MAX, best_threshold = 0, best_limit = 0;
-  for (int i = 0; i + 1 < p->forward_count; ++i)
-    if (p->cut_bytes[i] > 0 && p->cut_bytes[i] < fewest) fewest = p->cut_bytes[i];
-  if (fewest == INT64_MAX) fewest = 64;
-  for (double factor = 1.0; factor < 1e6; factor *= 1.5) {
-    int64_t threshold = (int64_t)((double)fewest * factor);
-    find_candidates(p, threshold, &c);
-    int64_t limit = bottleneck(p, &c);
-    if (limit == INT64_MAX) continue;
-    int64_t score = limit + (int64_t)(crossings * zb_link_costs_of(p->costs).ps_per_byte * (double)threshold);
-    if (score < best) best = score, best_threshold = threshold, best_limit = limit;
-  }
-  ZB_ASSERT(best < INT64_MAX); /* forward_count >= stages was checked, and the last threshold takes every place */
-  find_candidates(p, best_threshold, &c);
-  /* An even share may miss the bottleneck by the rule that all stages get an op: widen until it works. */
-  while (!place_cuts(p, &c, best_limit, needed))
-    best_limit += best_limit / 8 + 1;
+  const zb_cut_problem problem = {.count = p->forward_count,
+                                  .cost = p->cost,
+                                  .cut_bytes = p->cut_bytes,
+                                  .stages = p->stages,
+                                  .ranks = p->ranks,
+                                  .stage_rank = p->stage_rank,
+                                  .ps_per_byte = crossings * zb_link_costs_of(p->costs).ps_per_byte};
+  zb_cuts cuts;
+  ZB_TRY(zb_cuts_choose(&problem, &p->pass->arena, &cuts));
+  p->cut_after = cuts.after;
+  const zb_compile_state *state = p->pass->shared;
+  if (state && state->summary) state->summary->rank_bound_seconds = 1e-12 * (double)cuts.bound_ps;
   return NULL;
 }
 
@@ -542,6 +485,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   int *stage_rank = ZB_NEW(&pass->arena, int, p.stages);
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
   if (!read_options(&p, stage_rank)) return ZB_FAIL;
+  p.stage_rank = stage_rank;
   ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &p.graph));
   zb_result result = partition_graph(&p);
   zb_costs_destroy(p.costs);
