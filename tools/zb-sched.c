@@ -23,6 +23,11 @@ static int64_t option_value(const zb_schedule_choice *choice, const char *name) 
   return 0;
 }
 
+static zb_status time_order(sched_case *c) {
+  ZB_TRY(zb_simulate(&c->data.problem, &c->order, &c->simulation));
+  return zb_order_period(&c->data.problem, &c->order, &c->period);
+}
+
 /* A searching schedule, with its report; over placements too where none is named. */
 static zb_status run_search(const sched_settings *s, sched_case *c) {
   const zb_search_params params = {.budget = option_value(&c->choice, "budget"),
@@ -43,7 +48,7 @@ static zb_status run_search(const sched_settings *s, sched_case *c) {
   c->searched = true;
   c->placement = sched_placement_name(&data->problem);
   if (s->settle) ZB_TRY(zb_order_advance_w(&data->problem, &c->order));
-  return zb_simulate(&data->problem, &c->order, &c->simulation);
+  return time_order(c);
 }
 
 /* Parses the name of a case, and puts that of the table in the place of an alias. */
@@ -65,7 +70,7 @@ static zb_status run_schedule(const sched_settings *s, const sched_source *sourc
   if (c->choice.schedule->searches) return run_search(s, c);
   ZB_TRY(zb_schedule_run_choice(&c->choice, &c->data.problem, &c->order));
   if (s->settle) ZB_TRY(zb_order_advance_w(&c->data.problem, &c->order));
-  return zb_simulate(&c->data.problem, &c->order, &c->simulation);
+  return time_order(c);
 }
 
 /* An order from outside runs as it is, but a limit is a limit. */
@@ -83,7 +88,7 @@ static zb_status check_limit(const sched_case *c) {
 static zb_status run_order(const sched_settings *s, const sched_source *source, sched_case *c) {
   ZB_TRY(sched_read_order(s, source, c));
   if (s->settle) ZB_TRY(zb_order_advance_w(&c->data.problem, &c->order));
-  ZB_TRY(zb_simulate(&c->data.problem, &c->order, &c->simulation));
+  ZB_TRY(time_order(c));
   return check_limit(c);
 }
 

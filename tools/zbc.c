@@ -187,6 +187,9 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   printf("step %s by %s, lower bound %s, bubble %.2f%% (barrier) %.2f%% (stage)\n", zb_time_text(s->step_seconds, a),
          o->params.costs ? "measured costs" : "the cost model", zb_time_text(s->lower_bound_seconds, b),
          100 * s->bubble_barrier, 100 * s->bubble_stage);
+  if (o->params.metric && strcmp(o->params.metric, "period") == 0)
+    printf("period %s%s, bubble %.2f%% (period): a step of many that follow each other without a barrier\n",
+           s->period_exact ? "" : "about ", zb_time_text(s->period_seconds, a), 100 * s->bubble_period);
   printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "",
          o->params.output ? o->params.output : "");
 }
@@ -231,9 +234,11 @@ static void print_json(const zb_compile_summary *s) {
   if (s->split_seconds > 0)
     printf(",\"split\":{\"all_step_seconds\":%.12g,\"all_memory\":%llu,\"bound_seconds\":%.12g}", s->split_seconds,
            (unsigned long long)s->split_bytes, s->split_bound_seconds);
-  printf(",\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g},\"compile_"
-         "seconds\":%.6g,\"ops\":%d",
-         s->step_seconds, s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->compile_seconds, s->ops);
+  printf(",\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g,\"period\":%.6g}",
+         s->step_seconds, s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->bubble_period);
+  printf(",\"period\":{\"seconds\":%.12g,\"cycle_ps\":%lld,\"steps\":%d,\"exact\":%s}", s->period_seconds,
+         (long long)s->period_cycle_ps, s->period_steps, s->period_exact ? "true" : "false");
+  printf(",\"compile_seconds\":%.6g,\"ops\":%d", s->compile_seconds, s->ops);
   print_json_names("trained", s->trained, s->trained_count);
   print_json_names("frozen", s->frozen, s->frozen_count);
   print_json_names("untrained", s->untrained, s->untrained_count);

@@ -26,7 +26,7 @@ typedef struct zb_compile_params {
                             given must agree); NULL: zb-h1 */
   const char *placement; /* "plain", "looped", "v", "wave", "0,1,1,0"; NULL: what the schedule is made for, looped for
                             other chunks */
-  const char *metric;    /* "barrier" or "stage": what schedules that search make short; NULL: barrier */
+  const char *metric;    /* of zb/metrics.def: what schedules that search make short; NULL: "barrier" */
   const char *split; /* which gradients of parameters wait in W: "all", "products" (of matrices alone), "auto" (as many
                         as memory allows), or "GLOB,..." of parameters; NULL: auto with a memory limit, else all */
   const char *optimizer; /* "adamw:lr=1e-3,...", "sgd:lr=...", a line of zb_optimizer_name; what is left out is as
@@ -90,7 +90,13 @@ typedef struct zb_compile_summary {
   double step_seconds, bubble_barrier, bubble_stage, lower_bound_seconds;
   double rank_bound_seconds; /* with no other cuts is the longest rank shorter, by the costs that the cuts were chosen
                                 by; 0: not known (one stage a rank, or --cuts) */
-  char **trained, **frozen;  /* names of parameters */
+  /* Where steps follow each other without a barrier, in the long run: a step takes period_seconds, exactly
+   * period_cycle_ps / period_steps; period_exact false: an average of many steps that did not repeat. */
+  double period_seconds, bubble_period;
+  int64_t period_cycle_ps;
+  int period_steps;
+  bool period_exact;
+  char **trained, **frozen; /* names of parameters */
   int trained_count, frozen_count;
   char **untrained; /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;

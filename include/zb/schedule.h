@@ -73,8 +73,18 @@ typedef struct zb_reduction {
 } zb_reduction;
 
 /* What a step is judged by. BARRIER: global end - global start, for a step that ends with something that waits for all
- * ranks. STAGE: the longest rank's end - start, for optimizers that need not wait for each other. */
-typedef enum zb_metric { ZB_METRIC_BARRIER, ZB_METRIC_STAGE } zb_metric;
+ * ranks. STAGE: the longest rank's end - start, for optimizers that need not wait for each other. PERIOD: what a step
+ * takes in the long run where each rank begins the next one when its own optimizer has ended (zb_order_period). */
+typedef enum zb_metric {
+#define ZB_METRIC(name, text, meaning) ZB_METRIC_##name,
+#include "zb/metrics.def"
+#undef ZB_METRIC
+  ZB_METRIC_COUNT
+} zb_metric;
+/* Its name, "barrier". */
+ZB_API const char *zb_metric_name(zb_metric metric);
+/* By its name; USAGE with all names and the nearest one, or with what to write instead. */
+ZB_API zb_status zb_metric_parse(const char *name, zb_metric *out) ZB_MUST_USE;
 
 typedef struct zb_problem {
   int ranks, micro_batches, stages; /* stages: virtual stages, a multiple of ranks */
@@ -259,6 +269,22 @@ typedef struct zb_simulation {
 ZB_API zb_status zb_simulate(const zb_problem *problem, const zb_order *order, zb_simulation *out) ZB_MUST_USE;
 ZB_API void zb_simulation_deinit(zb_simulation *simulation);
 
+/* What steps take that follow each other without a barrier: rank r begins its list again when its optimizer has ended,
+ * and its messages follow those of the step before on their channels. */
+typedef struct zb_period {
+  int64_t cycle_ps;  /* of a cycle of jobs and messages that no repetition can be faster than, */
+  int cycle_steps;   /* over that many steps; the two have no common divisor: the period is exactly their ratio */
+  int64_t period_ps; /* cycle_ps / cycle_steps, rounded up */
+  double bubble;     /* idle share of compute time by the period, averaged over ranks, as in zb_simulation */
+} zb_period;
+/* The period of an order: the greatest ratio of time to steps over the cycles of its jobs, messages, reductions and
+ * optimizers. Whatever the ranks begin with, from some step on they take it, on average over cycle_steps or a multiple.
+ * At most step_ps of the simulation, and at most its stage_ps where every message forward has one back; not below what
+ * a rank computes. Where a message has none back, its sender may run ahead: here without end; in a run as far as
+ * receives are posted, which changes nothing of the slowest rank, nor of the period. TIMEOUT for an order that cannot
+ * finish. O(jobs + edges*micro_batches), mostly a few times. */
+ZB_API zb_status zb_order_period(const zb_problem *problem, const zb_order *order, zb_period *out) ZB_MUST_USE;
+
 /* Most live bytes of each rank, base included: peak[ranks]. Exact, and needs no simulation: the jobs of a rank run one
  * after the other. The order must be valid. */
 ZB_API void zb_order_peaks(const zb_problem *problem, const zb_order *order, int64_t *peak);
@@ -308,6 +334,8 @@ ZB_API zb_status zb_schedule_explain(const zb_problem *problem, const zb_order *
 ZB_API int64_t zb_lower_bound_ps(const zb_problem *problem);
 /* The same for the stage metric (zb_simulation.stage_ps). */
 ZB_API int64_t zb_lower_bound_stage_ps(const zb_problem *problem);
+/* The same for the period: what the longest rank computes, reduces, or what a channel carries. */
+ZB_API int64_t zb_lower_bound_period_ps(const zb_problem *problem);
 
 /* Terminal chart (one line a rank), as text owned by the caller (zb_free); NULL when out of memory. simulation may be
  * NULL: every job is one column wide (of an order that cannot finish: the lists as they are). With one: times to scale,

@@ -127,9 +127,21 @@ static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
     }
 }
 
+static zb_status summarize_period(const zb_plan *plan, zb_compile_summary *out) {
+  zb_plan_period period;
+  ZB_TRY(zb_plan_find_period(plan, &period));
+  out->period_seconds = 1e-12 * (double)period.cycle_ps / period.steps;
+  out->bubble_period = period.bubble;
+  out->period_cycle_ps = period.cycle_ps;
+  out->period_steps = period.steps;
+  out->period_exact = period.exact;
+  return NULL;
+}
+
 static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
                                 zb_compile_summary *out) {
   zb_plan_simulation simulation;
+  ZB_TRY(summarize_period(plan, out));
   ZB_TRY(zb_plan_simulate(plan, &simulation));
   out->step_seconds = 1e-12 * (double)simulation.step_ps;
   out->bubble_barrier = simulation.bubble_barrier;

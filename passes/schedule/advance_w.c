@@ -20,10 +20,11 @@ typedef struct advancer {
   zb_job_times **times; /* [rank][index] of the order that was timed last */
   int64_t *end_ps;      /* [ranks] of `given` */
   int64_t *candidate_end_ps;
-  int *done;      /* [ranks] */
-  bool *advanced; /* [stages * micro_batches] this W stands behind its B in `candidate` */
-  int *next;      /* [stages] micro-batch of the next B */
-  int backwards;  /* most of a rank */
+  int *done;         /* [ranks] */
+  int64_t period_ps; /* of `given`, where that is the metric: ranks that end as early may yet hold up the next step */
+  bool *advanced;    /* [stages * micro_batches] this W stands behind its B in `candidate` */
+  int *next;         /* [stages] micro-batch of the next B */
+  int backwards;     /* most of a rank */
 } advancer;
 
 static void advancer_deinit(advancer *s) {
@@ -93,6 +94,10 @@ static zb_status try_count(advancer *s, int count, bool *good) {
   *good = true;
   for (int rank = 0; rank < s->given->ranks; ++rank)
     if (s->candidate_end_ps[rank] > s->end_ps[rank]) *good = false;
+  if (!*good || s->model.problem->metric != ZB_METRIC_PERIOD) return NULL;
+  zb_period period;
+  ZB_TRY(zb_order_period(s->model.problem, &s->candidate, &period));
+  *good = period.period_ps <= s->period_ps;
   return NULL;
 }
 
@@ -103,6 +108,11 @@ zb_status zb_order_advance_w(const zb_problem *problem, zb_order *order) {
   ZB_TRY_GOTO(advancer_init(&s, problem, order));
   if (!backwards_rise(&s)) goto cleanup;
   ZB_TRY_GOTO(run(&s, order, s.end_ps));
+  if (problem->metric == ZB_METRIC_PERIOD) {
+    zb_period period;
+    ZB_TRY_GOTO(zb_order_period(problem, order, &period));
+    s.period_ps = period.period_ps;
+  }
   int least = 0, most = s.backwards; /* least is good */
   while (least < most) {
     const int middle = most - (most - least) / 2;

@@ -15,6 +15,8 @@
 #include "runtime/base/explanation.h"
 #include "runtime/base/free_run.h"
 
+#include <stdlib.h>
+
 typedef struct explainer {
   const zb_problem *problem;
   const zb_order *order;
@@ -83,6 +85,13 @@ static void find_busy(const zb_model *model, const zb_order *order, int64_t *bus
   }
 }
 
+static zb_status period_of(const zb_problem *problem, const zb_order *order, int64_t *time_ps) {
+  zb_period period;
+  ZB_TRY(zb_order_period(problem, order, &period));
+  *time_ps = period.period_ps;
+  return NULL;
+}
+
 /* Simulates the order as it is; what the ranks compute to x->busy_ps. */
 static zb_status run_in_turn(explainer *x, const zb_problem *problem, int64_t *time_ps) {
   zb_simulation simulation = {0};
@@ -92,6 +101,7 @@ static zb_status run_in_turn(explainer *x, const zb_problem *problem, int64_t *t
   ZB_TRY_GOTO(zb_model_init(problem, &model));
   find_busy(&model, x->order, x->busy_ps);
   *time_ps = problem->metric == ZB_METRIC_STAGE ? simulation.stage_ps : simulation.step_ps;
+  if (problem->metric == ZB_METRIC_PERIOD) ZB_TRY_GOTO(period_of(problem, x->order, time_ps));
 cleanup:
   zb_model_deinit(&model);
   zb_simulation_deinit(&simulation);
@@ -177,10 +187,51 @@ static zb_status make_edges(graph *g) {
   return NULL;
 }
 
+/* A job of a rank's list. */
+typedef struct timed_job {
+  int64_t start_ps;
+  int index;
+} timed_job;
+
+static int by_start(const void *a, const void *b) {
+  const timed_job *x = a, *y = b;
+  if (x->start_ps != y->start_ps) return x->start_ps < y->start_ps ? -1 : 1;
+  return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* The period of lists whose jobs stand in the order in which they start. */
+static zb_status measure_period(const graph *g, const int64_t *job_ps, int64_t *time_ps) {
+  const zb_order *from = g->order;
+  zb_order order = {0};
+  timed_job *jobs = NULL;
+  zb_status status = NULL;
+  ZB_TRY(zb_order_init(&order, from->ranks));
+  order.whole_backward = from->whole_backward;
+  for (int rank = 0; rank < from->ranks; ++rank) {
+    zb_free(jobs);
+    jobs = zb_alloc(((size_t)from->counts[rank] + 1) * sizeof *jobs);
+    status = jobs ? NULL : ZB_OUT_OF_MEMORY();
+    if (status) goto cleanup;
+    for (int i = 0; i < from->counts[rank]; ++i)
+      jobs[i] = (timed_job){job_ps[g->node[rank][i]], i};
+    qsort(jobs, (size_t)from->counts[rank], sizeof *jobs, by_start);
+    for (int i = 0; i < from->counts[rank]; ++i) {
+      const zb_job job = from->jobs[rank][jobs[i].index];
+      ZB_TRY_GOTO(zb_order_add(&order, rank, job.stage, job.kind, job.micro_batch));
+    }
+  }
+  ZB_TRY_GOTO(period_of(g->model->problem, &order, time_ps));
+cleanup:
+  zb_free(jobs);
+  zb_order_deinit(&order);
+  return status;
+}
+
 /* What a step takes whose jobs start then: ranks end when their jobs, reductions and optimizer have. */
 static zb_status measure(void *context, const int64_t *job_ps, int64_t *time_ps) {
   const graph *g = context;
   const zb_model *model = g->model;
+  if (model->problem->metric == ZB_METRIC_PERIOD) return measure_period(g, job_ps, time_ps);
   for (int rank = 0; rank < g->order->ranks; ++rank) {
     int64_t start = g->begin[rank] < g->begin[rank + 1] ? INT64_MAX : 0, end = 0, stream = 0;
     for (int32_t node = g->begin[rank]; node < g->begin[rank + 1]; ++node) {

@@ -158,6 +158,7 @@ zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_ord
 
 /* The lower bound of what the metric of the problem counts. */
 static inline int64_t zb_lower_bound(const zb_problem *problem) {
+  if (problem->metric == ZB_METRIC_PERIOD) return zb_lower_bound_period_ps(problem);
   return problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(problem) : zb_lower_bound_ps(problem);
 }
 

@@ -21,6 +21,7 @@
 #include "passes/pipeline.h"
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
+#include "passes/stages/step_time.h"
 
 #include <string.h>
 
@@ -191,15 +192,9 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   s.file = zb_schedule_is_file(schedule) ? schedule : NULL;
   s.micro_batches = s.file && !*given ? 0 : (int)micro_batches;
   if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
-  const char *metric = zb_pass_option(pass, "metric"), *settle = zb_pass_option(pass, "settle");
-  s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+  const char *settle = zb_pass_option(pass, "settle");
   s.settle = strcmp(settle, "true") == 0;
-  if (s.metric == ZB_METRIC_BARRIER && strcmp(metric, "barrier") != 0) {
-    const char *meaning = zb_name_meaning("metric", metric);
-    return zb_pass_option_error(pass, top, "metric",
-                                meaning ? meaning : "barrier counts the whole step, stage the longest rank alone",
-                                "expected barrier or stage, got '%s'", metric);
-  }
+  if (!zb_pass_option_metric(pass, top, &s.metric)) return ZB_FAIL;
   if (!s.settle && strcmp(settle, "false") != 0)
     return zb_pass_option_error(pass, top, "settle", "false leaves every W where the schedule has it",
                                 "expected true or false, got '%s'", settle);
@@ -215,7 +210,7 @@ static const zb_option_def options[] = {
     {"micro-batches", "", "micro-batches a step (default: 1, or those of the file)"},
     {"memory-limit", "",
      "bytes a rank may take, with K, M or G: schedules that search look for the fastest order within it"},
-    {"metric", "barrier", "barrier or stage: what schedules that search make short"},
+    {"metric", "barrier", "barrier, stage or period: what schedules that search make short"},
     {"settle", "true",
      "true: each W right behind its B, as far as no rank ends later; false: where the schedule has it"},
     {0},

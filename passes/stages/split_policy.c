@@ -24,6 +24,7 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
 #include "passes/stages/split_choice.h"
+#include "passes/stages/step_time.h"
 #include "passes/stages/w_groups.h"
 
 #include "runtime/base/text.h"
@@ -49,7 +50,7 @@ typedef struct policy {
   zb_graph graph;
   zb_w_groups w;
   int64_t limit; /* 0: none given */
-  bool by_stage; /* the metric */
+  zb_metric metric;
   int ranks;
   zb_module_problem base; /* with everything split */
   zb_order order;         /* of the last plan */
@@ -101,10 +102,8 @@ static zb_status measure(policy *p, MlirModule module, const zb_plan *plan, outc
   ZB_TRY_GOTO(zb_module_order(&problem, &p->order));
   ZB_TRY_GOTO(zb_plan_simulate(plan, &simulation));
   zb_order_peaks(&problem.problem, &p->order, out->peak);
-  out->step_ps = p->by_stage ? 0 : simulation.step_ps;
+  ZB_TRY_GOTO(zb_step_time(plan, &simulation, p->metric, &out->step_ps));
   for (int r = 0; r < p->ranks; ++r) {
-    const int64_t span = simulation.ranks[r].end_ps - simulation.ranks[r].start_ps;
-    if (p->by_stage && span > out->step_ps) out->step_ps = span;
     out->arena[r] = (int64_t)plan->ranks[r].arena_bytes;
     if (out->arena[r] > out->most) out->most = out->arena[r];
   }
@@ -166,7 +165,7 @@ static zb_status build_base(policy *p, zb_module *copy) {
 static zb_status unlimited_order(policy *p, const char *schedule) {
   zb_schedule_choice choice;
   zb_problem *problem = &p->base.problem;
-  problem->metric = p->by_stage ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+  problem->metric = p->metric;
   zb_order_deinit(&p->order);
   if (zb_schedule_is_file(schedule)) return zb_schedule_file_order(schedule, problem, &p->order);
   ZB_TRY(zb_schedule_to_train(schedule, &choice));
@@ -344,7 +343,7 @@ static zb_status run_auto(policy *p) {
   if (!state || !state->summary || !all.exists || !best.exists) return NULL;
   state->summary->split_seconds = 1e-12 * (double)all.step_ps;
   state->summary->split_bytes = (uint64_t)all.most;
-  state->summary->split_bound_seconds = p->by_stage ? 0 : 1e-12 * (double)p->bound_ps;
+  state->summary->split_bound_seconds = p->metric != ZB_METRIC_BARRIER ? 0 : 1e-12 * (double)p->bound_ps;
   return NULL;
 }
 
@@ -388,11 +387,11 @@ static zb_result split_named(policy *p, const char *text) {
 /* ---- The pass ---- */
 
 static zb_result apply(policy *p) {
-  const char *split = zb_pass_option(p->pass, "split"), *metric = zb_pass_option(p->pass, "metric");
+  const char *split = zb_pass_option(p->pass, "split");
   uint64_t limit;
   if (!zb_pass_option_bytes(p->pass, "memory-limit", &limit)) return ZB_FAIL;
   p->limit = (int64_t)limit;
-  p->by_stage = strcmp(metric, "stage") == 0;
+  if (!zb_pass_option_metric(p->pass, mlirModuleGetOperation(p->module), &p->metric)) return ZB_FAIL;
   if (strcmp(split, "auto") == 0)
     ZB_PASS_TRY(p->pass, run_auto(p));
   else if (strcmp(split, "products") == 0)
@@ -427,7 +426,7 @@ static const zb_option_def options[] = {
     {"schedule", "zb-h1", "auto: as of zb-schedule, and so on"},
     {"micro-batches", "1", "auto: micro-batches a step"},
     {"memory-limit", "", "auto: bytes a rank may take (default: what 1F1B takes with everything split)"},
-    {"metric", "barrier", "auto: barrier or stage"},
+    {"metric", "barrier", "auto: as of zb-schedule"},
     {"costs", "", "auto: file of costs (default: the built-in model)"},
     {0},
 };

@@ -431,4 +431,21 @@ typedef struct zb_plan_simulation {
 zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) ZB_MUST_USE;
 void zb_plan_simulation_free(zb_plan_simulation *simulation);
 
+/* Where steps follow each other without a barrier: a rank begins a step when what it posted in the one before is
+ * complete, but no more than this many steps are begun and not done on all ranks. */
+enum { ZB_STEPS_IN_FLIGHT = 4 };
+
+/* What a step takes then, in the long run. */
+typedef struct zb_plan_period {
+  int64_t cycle_ps; /* `steps` steps take that long: the period is exactly their ratio */
+  int steps;
+  bool exact; /* from `after` steps on every rank does the same `cycle_ps` later; else: an average of many steps */
+  int after;
+  double bubble; /* as in zb_plan_simulation */
+} zb_plan_period;
+
+/* Runs steps of the plan until they repeat. step_ps of the plan, which a barrier takes, is not in it. As
+ * zb_plan_simulate. O(steps * jobs), within a fixed number of jobs in all. */
+zb_status zb_plan_find_period(const zb_plan *plan, zb_plan_period *out) ZB_MUST_USE;
+
 #endif

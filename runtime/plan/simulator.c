@@ -23,6 +23,7 @@
 #include "runtime/plan/access.h"
 #include "runtime/plan/check.h"
 #include "runtime/plan/explain.h"
+#include "runtime/plan/simulator.h"
 
 enum { NO_JOB = -1 };
 
@@ -38,6 +39,7 @@ typedef struct simulator {
   zb_plan_simulation *out;
   message_state *messages;
   int64_t *channel_free_ps;
+  int channel_count;
   int *next;         /* [rank] next job */
   int64_t *now_ps;   /* [rank] */
   int *blocked_on;   /* [rank] message, -1 */
@@ -97,6 +99,7 @@ static zb_status number_channels(simulator *it) {
   for (size_t i = 0; i < count; ++i)
     if (i == 0 || keys[i] != keys[channels - 1]) keys[channels++] = keys[i];
   it->channel_free_ps = zb_alloc(channels * sizeof *it->channel_free_ps);
+  it->channel_count = (int)channels;
   for (size_t i = 0; it->channel_free_ps && i < count; ++i) {
     uint64_t key = channel_key(&it->plan->messages[i]);
     const uint64_t *found = bsearch(&key, keys, channels, sizeof *keys, compare_keys);
@@ -283,7 +286,6 @@ static zb_status run_all(simulator *it) {
   for (int r = plan->rank_count - 1; r >= 0; --r) {
     it->next[r] = plan->ranks[r].load_count; /* LOAD is before the step */
     it->out->ranks[r].start_ps = -1;         /* until its first compute job */
-    if (it->pace) it->now_ps[r] = it->pace->begin_ps[r];
     schedule(it, r);
   }
   while (it->ready_count > 0 && !it->overflow)
@@ -296,6 +298,61 @@ static zb_status run_all(simulator *it) {
     if (it->out->ranks[r].start_ps < 0) it->out->ranks[r].start_ps = 0;
   }
   return NULL;
+}
+
+/* ---- Step after step ---- */
+
+struct zb_plan_steps {
+  simulator it;
+  zb_plan_simulation out;
+};
+
+zb_status zb_plan_steps_create(const zb_plan *plan, zb_plan_steps **out) {
+  zb_plan_steps *steps = *out = zb_alloc(sizeof *steps);
+  if (!steps) return ZB_OUT_OF_MEMORY();
+  zb_status status = simulator_init(&steps->it, plan, NULL, &steps->out);
+  if (!status) return NULL;
+  zb_plan_steps_destroy(steps);
+  *out = NULL;
+  return status;
+}
+
+void zb_plan_steps_destroy(zb_plan_steps *steps) {
+  if (!steps) return;
+  simulator_deinit(&steps->it);
+  zb_plan_simulation_free(&steps->out);
+  zb_free(steps);
+}
+
+/* A rank waits for all that it posted, in the order of its list, before its step is done. */
+static void drain(simulator *it, int r) {
+  const zb_plan_rank *rank = &it->plan->ranks[r];
+  for (int i = rank->load_count; i < rank->job_count; ++i) {
+    if (rank->jobs[i].message < 0) continue;
+    const int64_t complete = it->messages[rank->jobs[i].message].complete_ps;
+    if (complete > it->now_ps[r]) it->now_ps[r] = add_time(it, complete, it->plan->link_wake_ps);
+  }
+}
+
+zb_status zb_plan_steps_next(zb_plan_steps *steps, const int64_t *begin_ps) {
+  simulator *it = &steps->it;
+  for (int i = 0; i < it->plan->message_count; ++i)
+    it->messages[i].send = it->messages[i].recv = NO_JOB;
+  for (int r = 0; r < it->plan->rank_count; ++r) {
+    memset(it->ran[r], 0, (size_t)it->plan->ranks[r].subprogram_count);
+    it->now_ps[r] = begin_ps[r];
+  }
+  ZB_TRY(run_all(it));
+  for (int r = 0; r < it->plan->rank_count; ++r)
+    drain(it, r);
+  return it->overflow ? ZB_ERROR(INVALID, "the plan's times add up to more than 2^63 ps") : NULL;
+}
+
+const int64_t *zb_plan_steps_end_ps(const zb_plan_steps *steps) { return steps->it.now_ps; }
+
+const int64_t *zb_plan_steps_channels_ps(const zb_plan_steps *steps, int *out_count) {
+  *out_count = steps->it.channel_count;
+  return steps->it.channel_free_ps;
 }
 
 /* ---- Memory ---- */
@@ -506,6 +563,8 @@ zb_status zb_plan_simulate_pace(const zb_plan *plan, const zb_plan_pace *pace, z
   simulator it = {0};
   *out = (zb_plan_simulation){0};
   ZB_TRY_GOTO(simulator_init(&it, plan, pace, out));
+  for (int r = 0; pace && r < plan->rank_count; ++r)
+    it.now_ps[r] = pace->begin_ps[r];
   ZB_TRY_GOTO(run_all(&it));
   summarize(&it, out);
 

@@ -30,8 +30,8 @@
 // MORE: error: {{.*}}order.csv:1:1: 0F2 is missing
 // LATE: error: {{.*}}order-wrong.csv:2:
 // SETTLE: error: settle: expected true or false, got 'no'
-// METRIC: error: metric: expected barrier or stage, got 'best'
-// METRIC: hint: barrier counts the whole step
+// METRIC: error: metric: expected barrier, stage or period, got 'best'
+// METRIC: hint: known: barrier, stage, period
 // BYTES: error: memory-limit: expected bytes with K, M or G, got '2GB'
 // ZERO: error: micro-batches: expected 1 to 65536 micro-batches, got '0'
 

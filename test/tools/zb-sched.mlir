@@ -58,7 +58,7 @@
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --timeline no-such-folder/a.svg 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: no-such-folder/a.svg
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --metric best 2>&1 | FileCheck %s --check-prefix=METRIC
-// METRIC: --metric: expected barrier or stage, got 'best'
+// METRIC: --metric: expected barrier, stage or period, got 'best'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --memory-limit 800000 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: 1f1b needs 4194304 bytes on rank 0, and the limit is 800000
 // ALONE: note: one micro-batch alone needs 1048576 bytes on rank 0: no schedule fits

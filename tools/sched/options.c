@@ -108,10 +108,14 @@ static zb_status check(const sched_settings *s) {
   if (s->problem && s->costs) return sched_see_help(ZB_ERROR(USAGE, "expected one of --problem and --costs"));
   if (!file && !s->order && !s->ranks) return sched_see_help(ZB_ERROR(USAGE, "--ranks is missing"));
   if (!file && !s->order && !s->micro_batches) return sched_see_help(ZB_ERROR(USAGE, "--micro-batches is missing"));
-  if (s->metric && strcmp(s->metric, "barrier") && strcmp(s->metric, "stage"))
-    return zb_status_hint(ZB_ERROR(USAGE, "--metric: expected barrier or stage, got '%s'", s->metric), "%s",
-                          zb_name_meaning("metric", s->metric) ? zb_name_meaning("metric", s->metric)
-                                                               : "barrier is the whole step, stage the longest rank");
+  zb_metric metric;
+  zb_status status = s->metric ? zb_metric_parse(s->metric, &metric) : NULL;
+  if (status) {
+    zb_status named =
+        zb_status_hint(ZB_ERROR(USAGE, "--metric: %s", zb_status_message(status)), "%s", zb_status_hint_text(status));
+    zb_status_free(status);
+    return named;
+  }
   if (is_table(s) && (s->chart || s->trace || s->csv || s->lowered || s->text || s->write_problem || s->explain))
     return sched_see_help(
         ZB_ERROR(USAGE, "a table of several schedules goes with --timeline and --json, not with other output"));

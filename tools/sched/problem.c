@@ -201,7 +201,7 @@ static zb_status set_limit(const char *text, bool two_pipelines, zb_problem_data
 }
 
 static zb_status set_rest(const sched_settings *s, bool two_pipelines, zb_problem_data *data) {
-  if (s->metric) data->problem.metric = strcmp(s->metric, "stage") ? ZB_METRIC_BARRIER : ZB_METRIC_STAGE;
+  if (s->metric) ZB_TRY(zb_metric_parse(s->metric, &data->problem.metric));
   return s->memory_limit ? set_limit(s->memory_limit, two_pipelines, data) : NULL;
 }
 

@@ -26,7 +26,10 @@ static unit memory_unit(int64_t bytes) {
 }
 
 static int64_t time_of(const sched_case *c) {
-  return c->data.problem.metric == ZB_METRIC_STAGE ? c->simulation.stage_ps : c->simulation.step_ps;
+  const zb_metric metric = c->data.problem.metric;
+  return metric == ZB_METRIC_PERIOD  ? c->period.period_ps
+         : metric == ZB_METRIC_STAGE ? c->simulation.stage_ps
+                                     : c->simulation.step_ps;
 }
 
 /* Time and bound by the metric of the problem. */
@@ -36,16 +39,16 @@ typedef struct score {
 } score;
 
 static score score_of(const sched_case *c) {
-  const bool stage = c->data.problem.metric == ZB_METRIC_STAGE;
+  const zb_problem *p = &c->data.problem;
   score out = {.time_ps = time_of(c)};
-  out.bound_ps = stage ? zb_lower_bound_stage_ps(&c->data.problem) : zb_lower_bound_ps(&c->data.problem);
+  out.bound_ps = p->metric == ZB_METRIC_PERIOD  ? zb_lower_bound_period_ps(p)
+                 : p->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(p)
+                                                : zb_lower_bound_ps(p);
   if (out.bound_ps > 0) out.above = (double)out.time_ps / (double)out.bound_ps - 1;
   return out;
 }
 
-static const char *metric_name(const sched_case *c) {
-  return c->data.problem.metric == ZB_METRIC_STAGE ? "stage" : "barrier";
-}
+static const char *metric_name(const sched_case *c) { return zb_metric_name(c->data.problem.metric); }
 
 static void peaks(const sched_case *c, int64_t *least, int64_t *most) {
   *least = INT64_MAX;
@@ -80,8 +83,8 @@ void sched_print_summary(const sched_case *c) {
          c->placement);
   const unit time = time_unit(s.time_ps), memory = memory_unit(most);
   printf("time         %.3f %s (%s metric)\n", (double)s.time_ps / time.size, time.name, metric_name(c));
-  printf("bubble       %.2f%% barrier, %.2f%% stage\n", 100 * c->simulation.bubble_barrier,
-         100 * c->simulation.bubble_stage);
+  printf("bubble       %.2f%% barrier, %.2f%% stage, %.2f%% period\n", 100 * c->simulation.bubble_barrier,
+         100 * c->simulation.bubble_stage, 100 * c->period.bubble);
   printf("lower bound  %.3f %s: no order is faster; this one is %.2f%% above\n", (double)s.bound_ps / time.size,
          time.name, 100 * s.above);
   printf("peak memory  %.3f to %.3f %s a rank\n", (double)least / memory.size, (double)most / memory.size, memory.name);
@@ -194,11 +197,13 @@ zb_status sched_print_json(const sched_settings *s, const sched_case *c) {
   const score found = score_of(c);
   printf(", \"ranks\": %d, \"micro_batches\": %d, \"chunks\": %d, \"placement\": \"%s\", ", p->ranks, c->micro_batches,
          p->stages / p->ranks, c->placement);
-  printf("\"time\": %.9f, \"stage_time\": %.9f, \"bubble\": {\"barrier\": %.9f, \"stage\": %.9f}, ",
-         ms(c->simulation.step_ps), ms(c->simulation.stage_ps), c->simulation.bubble_barrier,
-         c->simulation.bubble_stage);
-  printf("\"lower_bound\": %.9f, \"lower_bound_stage\": %.9f, \"metric\": \"%s\", \"above_bound\": %.9f, \"memory\": [",
-         ms(zb_lower_bound_ps(p)), ms(zb_lower_bound_stage_ps(p)), metric_name(c), found.above);
+  printf("\"time\": %.9f, \"stage_time\": %.9f, \"period\": {\"time\": %.9f, \"steps\": %d}, ",
+         ms(c->simulation.step_ps), ms(c->simulation.stage_ps), ms(c->period.cycle_ps), c->period.cycle_steps);
+  printf("\"bubble\": {\"barrier\": %.9f, \"stage\": %.9f, \"period\": %.9f}, ", c->simulation.bubble_barrier,
+         c->simulation.bubble_stage, c->period.bubble);
+  printf("\"lower_bound\": %.9f, \"lower_bound_stage\": %.9f, \"lower_bound_period\": %.9f, ", ms(zb_lower_bound_ps(p)),
+         ms(zb_lower_bound_stage_ps(p)), ms(zb_lower_bound_period_ps(p)));
+  printf("\"metric\": \"%s\", \"above_bound\": %.9f, \"memory\": [", metric_name(c), found.above);
   for (int rank = 0; rank < c->simulation.ranks; ++rank)
     printf("%s%lld", rank ? ", " : "", (long long)c->simulation.peak_bytes[rank]);
   printf("]");
@@ -239,7 +244,7 @@ static const char *reason(const sched_case *c) {
 
 void sched_print_table(const sched_case *cases, int count) {
   int width = (int)strlen("schedule");
-  const char *metric = "barrier";
+  const char *metric = zb_metric_name(ZB_METRIC_BARRIER);
   int64_t longest = 0, largest = 0;
   for (int i = 0; i < count; ++i) {
     const int length = (int)strlen(cases[i].name);
@@ -256,8 +261,8 @@ void sched_print_table(const sched_case *cases, int count) {
   snprintf(heads[0], sizeof heads[0], "time %s", time.name);
   snprintf(heads[1], sizeof heads[1], "bound %s", time.name);
   snprintf(heads[2], sizeof heads[2], "peak %s", memory.name);
-  printf("%-*s  %-9s %6s %13s %9s %9s %13s %8s %12s\n", width, "schedule", "placement", "chunks", heads[0], "barrier",
-         "stage", heads[1], "above", heads[2]);
+  printf("%-*s  %-9s %6s %13s %9s %9s %9s %13s %8s %12s\n", width, "schedule", "placement", "chunks", heads[0],
+         "barrier", "stage", "period", heads[1], "above", heads[2]);
   for (int i = 0; i < count; ++i) {
     const sched_case *c = &cases[i];
     const zb_problem *p = &c->data.problem; /* empty where the problem itself cannot be made */
@@ -272,9 +277,9 @@ void sched_print_table(const sched_case *cases, int count) {
     const score s = score_of(c);
     int64_t least, most;
     peaks(c, &least, &most);
-    printf("%13.3f %8.2f%% %8.2f%% %13.3f %7.2f%% %12.3f\n", (double)s.time_ps / time.size,
-           100 * c->simulation.bubble_barrier, 100 * c->simulation.bubble_stage, (double)s.bound_ps / time.size,
-           100 * s.above, (double)most / memory.size);
+    printf("%13.3f %8.2f%% %8.2f%% %8.2f%% %13.3f %7.2f%% %12.3f\n", (double)s.time_ps / time.size,
+           100 * c->simulation.bubble_barrier, 100 * c->simulation.bubble_stage, 100 * c->period.bubble,
+           (double)s.bound_ps / time.size, 100 * s.above, (double)most / memory.size);
   }
   printf("time, bound and order of the rows by the %s metric; a bound holds for the placement of its row\n", metric);
 }

@@ -48,6 +48,7 @@ typedef struct sched_case {
   zb_problem_data data;
   zb_order order;
   zb_simulation simulation;
+  zb_period period;
   zb_status status; /* why there is no order: USAGE or INFEASIBLE */
 } sched_case;
 void sched_case_deinit(sched_case *c);

@@ -21,6 +21,7 @@
 
 #include "passes/schedule/rules/emit.h"
 #include "passes/schedule/search/exact.h"
+#include "passes/schedule/search/period_search.h"
 #include "passes/schedule/search/registry.h"
 #include "passes/schedule/search/search_run.h"
 
@@ -428,6 +429,7 @@ static zb_status search(searcher *s) {
  * none is): only a faster one is looked for. */
 static zb_status search_beside(const zb_problem *problem, const zb_search_params *params, int placements,
                                int64_t known_ps, zb_order *order, zb_search_report *report) {
+  if (problem->metric == ZB_METRIC_PERIOD) return zb_search_period(problem, params, order, report);
   *order = (zb_order){0};
   searcher s;
   zb_status status = searcher_init(problem, params, placements, &s);

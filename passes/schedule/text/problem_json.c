@@ -297,10 +297,10 @@ static zb_status read_limit(const json_t *value, const zb_json_place *at, void *
 
 static zb_status read_metric(const json_t *value, const zb_json_place *at, void *item) {
   const char *name = json_is_string(value) ? json_string_value(value) : "";
-  const bool stage = !strcmp(name, "stage");
-  if (!stage && strcmp(name, "barrier")) return zb_json_wrong(at, value, "\"barrier\" or \"stage\"");
-  ((zb_problem_data *)item)->problem.metric = stage ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
-  return NULL;
+  zb_status status = zb_metric_parse(name, &((zb_problem_data *)item)->problem.metric);
+  if (!status) return NULL;
+  zb_status_free(status);
+  return zb_json_wrong(at, value, "\"barrier\", \"stage\" or \"period\"");
 }
 
 static const zb_json_field problem_fields[] = {
@@ -492,8 +492,8 @@ char *zb_problem_json(const zb_problem *problem) {
     add_list(&out, "memory_limit_bytes", p->rank_limit_bytes, p->ranks);
   else if (p->memory_limit_bytes)
     zb_text_add(&out, "  \"memory_limit_bytes\": %lld,\n", (long long)p->memory_limit_bytes);
-  zb_text_add(&out, "  \"metric\": \"%s\",\n  \"whole_backward\": %s\n}\n",
-              p->metric == ZB_METRIC_STAGE ? "stage" : "barrier", p->whole_backward ? "true" : "false");
+  zb_text_add(&out, "  \"metric\": \"%s\",\n  \"whole_backward\": %s\n}\n", zb_metric_name(p->metric),
+              p->whole_backward ? "true" : "false");
   return zb_text_take(&out);
 }
 

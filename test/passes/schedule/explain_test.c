@@ -171,7 +171,11 @@ static void test_order(void) {
 static int64_t time_of(const zb_problem *problem, const zb_order *order, int64_t *idle_ps) {
   zb_simulation s;
   expect_ok(zb_simulate(problem, order, &s));
-  const int64_t time = problem->metric == ZB_METRIC_STAGE ? s.stage_ps : s.step_ps;
+  zb_period period;
+  expect_ok(zb_order_period(problem, order, &period));
+  const int64_t time = problem->metric == ZB_METRIC_PERIOD  ? period.period_ps
+                       : problem->metric == ZB_METRIC_STAGE ? s.stage_ps
+                                                            : s.step_ps;
   for (int rank = 0; idle_ps && rank < problem->ranks; ++rank) {
     idle_ps[rank] = time - problem->optimizer_ps[rank];
     for (int i = 0; i < order->counts[rank]; ++i)
@@ -218,7 +222,7 @@ static void test_random(void) {
     fixture x;
     zb_order order = {0};
     fixture_uneven(&x, &seed, placements[kind], p, v, m);
-    x.problem.metric = round / 7 % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+    x.problem.metric = (zb_metric)(round / 7 % ZB_METRIC_COUNT);
     zb_reduction reductions[3];
     for (int i = 0; i < 3; ++i)
       reductions[i] = (zb_reduction){(int)fixture_random(&seed, p * v), (int)fixture_random(&seed, m), 0,

@@ -55,7 +55,7 @@ static void test_round_trip(void) {
     if (round % 5 == 0) x.problem.rank_limit_bytes = limits;
     if (round % 5 == 0) x.problem.memory_limit_bytes = 0;
     x.problem.link_ps_per_byte = (double)fixture_random(&seed, 1000000) / 7;
-    x.problem.metric = round % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+    x.problem.metric = (zb_metric)(round % ZB_METRIC_COUNT);
     x.problem.whole_backward = round % 7 == 0;
     char *text = zb_problem_json(&x.problem);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
@@ -169,7 +169,7 @@ static const struct {
     {GOOD "\"memory_limit_bytes\": \"2G\"}",
      "memory_limit_bytes: expected a number or a list of 2 numbers, got \"2G\""},
     {GOOD "\"optimizer_ms\": 1, \"optimizer_ps\": 1}", "optimizer_ps: expected this or optimizer_ms, got both"},
-    {GOOD "\"metric\": \"best\"}", "metric: expected \"barrier\" or \"stage\", got \"best\""},
+    {GOOD "\"metric\": \"best\"}", "metric: expected \"barrier\", \"stage\" or \"period\", got \"best\""},
     {GOOD "\"whole_backward\": 1}", "whole_backward: expected true or false, got 1"},
     {GOOD "\"metric\": \"stage\"} x", "not JSON"},
 };

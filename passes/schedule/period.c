@@ -1,0 +1,388 @@
+/* The period of an order: what a step takes when the lists are repeated without a barrier, exactly.
+ *
+ * A rank begins its list again when its optimizer has ended, a channel carries the messages of the next step behind
+ * those of this one, and nothing else waits for a step to end. So a step is a graph of events (jobs, messages,
+ * reductions, optimizers), each the latest of its inputs plus a time, from one moment a rank and channel, its token, to
+ * the same moments one step later. In the long run steps come at the greatest ratio of time to steps over all cycles of
+ * tokens (Cuninghame-Green 1979; Baccelli, Cohen, Olsder, Quadrat 1992, "Synchronization and linearity", 3.2).
+ *
+ * The cycle is found from below: with the ratio of some cycle taken off each step, the moments are run through the
+ * graph until none grows, which proves the ratio (then no cycle has more), or until the tokens from which they grew
+ * form a cycle, which has a greater one. As in Bellman and Ford that takes no more rounds than there are tokens, and
+ * mostly a few; each is one pass over the graph. Moments are whole picoseconds and a fraction whose denominator is the
+ * number of steps of the cycle, so nothing is rounded.
+ *
+ * Tests: test/passes/schedule/period_test.c.
+ */
+#include <string.h>
+
+#include "passes/schedule/model.h"
+
+enum { NONE = -1 };
+
+/* The times of tokens over all rounds stay below this. */
+static const int64_t SUM_MAX = INT64_C(1) << 61;
+
+/* A time: whole picoseconds, and the fraction of the token that it came from. */
+typedef struct moment {
+  int64_t ps;
+  int32_t token;
+} moment;
+
+/* Moments of a step. An input is an event before it, or ~token: when the step begins. */
+typedef struct graph {
+  const zb_model *model;
+  const zb_order *order;
+  int64_t *time_ps;     /* [event] */
+  size_t *input_begin;  /* [event + 1] */
+  int32_t *inputs;      /* of one event after the other */
+  moment *end;          /* [event] */
+  int32_t *token_event; /* [token] whose end it is, one step later; ranks first, then channels */
+  size_t input_count;
+  int32_t events, tokens;
+  /* while it is made */
+  int32_t *channel_token;           /* [ranks * ranks], 0: none yet */
+  int32_t *arrivals[ZB_LINK_KINDS]; /* [stages * micro_batches] the last message that came, and the one before it */
+  int32_t *arrival_before;          /* [event] */
+  int32_t *missing[ZB_LINK_KINDS];  /* [stages * micro_batches] inputs that are not there yet */
+  int32_t *w_event;                 /* [stages * micro_batches] */
+  int32_t *done;                    /* [rank] jobs */
+  int *queue;                       /* ranks to visit, a stack */
+  bool *queued;
+  int queue_count;
+  zb_arena arena;
+} graph;
+
+/* ---- The graph ---- */
+
+static size_t count_messages(const zb_model *model) {
+  size_t count = 0;
+  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
+    count += (size_t)(zb_links(model, (zb_kind)kind, model->problem->stages) - zb_links(model, (zb_kind)kind, 0));
+  return count * (size_t)model->problem->micro_batches;
+}
+
+static zb_status graph_init(graph *g) {
+  const zb_problem *p = g->model->problem;
+  zb_arena *arena = &g->arena;
+  const size_t messages = count_messages(g->model), pairs = (size_t)p->stages * (size_t)p->micro_batches;
+  const size_t events = zb_model_jobs(g->model) + messages + (size_t)p->reduction_count + (size_t)p->ranks;
+  ZB_TAKE(arena, g->time_ps, events);
+  ZB_TAKE(arena, g->input_begin, events + 1);
+  ZB_TAKE(arena, g->inputs, 2 * events + messages);
+  ZB_TAKE(arena, g->end, events);
+  ZB_TAKE(arena, g->arrival_before, events);
+  ZB_TAKE(arena, g->w_event, pairs);
+  ZB_TAKE(arena, g->done, p->ranks);
+  ZB_TAKE(arena, g->queue, p->ranks);
+  ZB_TAKE(arena, g->queued, p->ranks);
+  ZB_TAKE(arena, g->token_event, (size_t)p->ranks + (messages < events ? messages : events));
+  ZB_TAKE(arena, g->channel_token, (size_t)p->ranks * (size_t)p->ranks);
+  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
+    ZB_TAKE(arena, g->arrivals[kind], pairs);
+    ZB_TAKE(arena, g->missing[kind], pairs);
+  }
+  ZB_TRY(zb_arena_status(arena));
+  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
+    for (size_t i = 0; i < pairs; ++i) {
+      g->arrivals[kind][i] = NONE;
+      g->missing[kind][i] = g->model->input_counts[kind][i / (size_t)p->micro_batches];
+    }
+  g->tokens = p->ranks;
+  for (int rank = p->ranks - 1; rank >= 0; --rank) {
+    g->token_event[rank] = ~rank;
+    g->queue[g->queue_count++] = rank;
+    g->queued[rank] = true;
+  }
+  return NULL;
+}
+
+/* Its inputs so far are those that were added since the event before it. */
+static int32_t add_event(graph *g, int64_t time_ps) {
+  g->time_ps[g->events] = time_ps;
+  g->input_begin[g->events + 1] = g->input_count;
+  return g->events++;
+}
+
+static void add_input(graph *g, int32_t input) { g->inputs[g->input_count++] = input; }
+
+/* What the channel did last. */
+static int32_t *channel_event(graph *g, int channel) {
+  int32_t *token = &g->channel_token[channel];
+  if (*token == 0) {
+    *token = g->tokens++;
+    g->token_event[*token] = ~*token;
+  }
+  return &g->token_event[*token];
+}
+
+/* Hands the results of a job to their receivers. */
+static void add_messages(graph *g, zb_job job, zb_kind kind, int32_t from) {
+  const zb_model *model = g->model;
+  for (const zb_link *link = zb_links(model, kind, job.stage); link < zb_links(model, kind, job.stage + 1); ++link) {
+    const size_t to = zb_model_pair(model, link->stage, job.micro_batch);
+    if (link->channel >= 0) {
+      int32_t *const last = channel_event(g, link->channel);
+      add_input(g, from);
+      add_input(g, *last);
+      *last = add_event(g, link->time_ps);
+      g->arrival_before[*last] = g->arrivals[kind][to];
+      g->arrivals[kind][to] = *last;
+    }
+    const int rank = model->problem->stage_rank[link->stage];
+    if (--g->missing[kind][to] > 0 || g->queued[rank]) continue;
+    g->queued[rank] = true;
+    g->queue[g->queue_count++] = rank;
+  }
+}
+
+/* The jobs of a rank as far as they go. Within a rank a job comes behind what it needs: the order can finish. */
+static void add_jobs(graph *g, int rank) {
+  for (; g->done[rank] < g->order->counts[rank]; ++g->done[rank]) {
+    const zb_job job = g->order->jobs[rank][g->done[rank]];
+    const size_t at = zb_model_pair(g->model, job.stage, job.micro_batch);
+    if (job.kind != ZB_W) {
+      if (g->missing[job.kind][at] > 0) return;
+      for (int32_t message = g->arrivals[job.kind][at]; message != NONE; message = g->arrival_before[message])
+        add_input(g, message);
+    }
+    add_input(g, g->token_event[rank]);
+    const int32_t event = g->token_event[rank] = add_event(g, g->model->problem->costs[job.stage].time_ps[job.kind]);
+    if (job.kind == ZB_W) g->w_event[at] = event;
+    zb_kind sent;
+    if (zb_order_sends(g->order, rank, g->done[rank], &sent)) add_messages(g, job, sent, event);
+  }
+}
+
+/* Reductions and the optimizer, behind all jobs. The optimizer waits for the last reduction, so the second clock is
+ * free when a step begins. */
+static void add_end(graph *g, int rank) {
+  const zb_model *model = g->model;
+  int32_t stream = NONE;
+  for (const zb_rank_reduction *r = zb_reductions(model, rank); r < zb_reductions(model, rank + 1); ++r) {
+    add_input(g, g->w_event[zb_model_pair(model, r->stage, r->after)]);
+    if (stream != NONE) add_input(g, stream);
+    stream = add_event(g, r->time_ps);
+  }
+  if (stream != NONE) add_input(g, stream);
+  add_input(g, g->token_event[rank]);
+  g->token_event[rank] = add_event(g, model->optimizer_ps[rank]);
+}
+
+static zb_status make_graph(graph *g) {
+  ZB_TRY(graph_init(g));
+  while (g->queue_count > 0) {
+    const int rank = g->queue[--g->queue_count];
+    g->queued[rank] = false;
+    add_jobs(g, rank);
+  }
+  for (int rank = 0; rank < g->order->ranks; ++rank)
+    add_end(g, rank);
+  return NULL;
+}
+
+/* ---- The greatest ratio ---- */
+
+typedef struct token_state {
+  int64_t ps; /* when it is there, without the steps so far: ps + fraction / steps of the ratio */
+  int32_t fraction;
+  int32_t parent;   /* the token that it came from when it grew last, NONE */
+  int64_t taken_ps; /* from there */
+  int32_t visit;    /* of find_cycle */
+} token_state;
+
+typedef struct ratio {
+  int64_t ps;
+  int32_t steps;
+} ratio;
+
+/* a > b, by whole parts, then by what is left of both the other way round: products could overflow. */
+static bool is_greater(ratio a, ratio b) {
+  int64_t a_ps = a.ps, a_steps = a.steps, b_ps = b.ps, b_steps = b.steps;
+  for (;;) {
+    const int64_t whole_a = a_ps / a_steps, whole_b = b_ps / b_steps;
+    if (whole_a != whole_b) return whole_a > whole_b;
+    a_ps -= whole_a * a_steps;
+    b_ps -= whole_b * b_steps;
+    if (a_ps == 0 || b_ps == 0) return a_ps > b_ps;
+    const int64_t next_a = b_steps, next_a_steps = b_ps; /* a_ps / a_steps > b_ps / b_steps: the inverses, swapped */
+    b_ps = a_steps;
+    b_steps = a_ps;
+    a_ps = next_a;
+    a_steps = next_a_steps;
+  }
+}
+
+/* Runs all moments through one step. */
+static void run_step(graph *g, const token_state *tokens) {
+  for (int32_t event = 0; event < g->events; ++event) {
+    moment latest = {-1, NONE};
+    for (size_t i = g->input_begin[event]; i < g->input_begin[event + 1]; ++i) {
+      const int32_t input = g->inputs[i];
+      const moment other = input >= 0 ? g->end[input] : (moment){tokens[~input].ps, ~input};
+      if (latest.token == NONE || other.ps > latest.ps ||
+          (other.ps == latest.ps && tokens[other.token].fraction > tokens[latest.token].fraction))
+        latest = other;
+    }
+    g->end[event] = (moment){latest.ps + g->time_ps[event], latest.token};
+  }
+}
+
+/* Takes the ratio off each moment, and lets tokens grow; whether any did. `before` is a copy. */
+static bool grow(const graph *g, ratio off, const token_state *before, token_state *tokens) {
+  const int64_t whole = off.ps / off.steps;
+  const int32_t rest = (int32_t)(off.ps % off.steps);
+  bool grew = false;
+  for (int32_t t = 0; t < g->tokens; ++t) {
+    const moment end = g->end[g->token_event[t]];
+    int64_t ps = end.ps - whole;
+    int32_t fraction = before[end.token].fraction - rest;
+    if (fraction < 0) {
+      fraction += off.steps;
+      --ps;
+    }
+    if (ps < before[t].ps || (ps == before[t].ps && fraction <= before[t].fraction)) continue;
+    tokens[t].ps = ps;
+    tokens[t].fraction = fraction;
+    tokens[t].parent = end.token;
+    tokens[t].taken_ps = end.ps - before[end.token].ps;
+    grew = true;
+  }
+  return grew;
+}
+
+static ratio ratio_of_cycle(const token_state *tokens, int32_t at) {
+  ratio out = {0, 0};
+  int32_t t = at;
+  do {
+    out.ps += tokens[t].taken_ps;
+    ++out.steps;
+    t = tokens[t].parent;
+  } while (t != at);
+  return out;
+}
+
+/* The greatest ratio of the cycles of parents; false: there is none. */
+static bool find_cycle(token_state *tokens, int32_t count, ratio *out) {
+  bool found = false;
+  for (int32_t t = 0; t < count; ++t)
+    tokens[t].visit = NONE;
+  for (int32_t t = 0; t < count; ++t) {
+    int32_t at = t;
+    while (at != NONE && tokens[at].visit == NONE) {
+      tokens[at].visit = t;
+      at = tokens[at].parent;
+    }
+    if (at == NONE || tokens[at].visit != t) continue;
+    const ratio one = ratio_of_cycle(tokens, at);
+    if (!found || is_greater(one, *out)) *out = one;
+    found = true;
+  }
+  return found;
+}
+
+static void begin_ratio(token_state *tokens, int32_t count) {
+  for (int32_t t = 0; t < count; ++t)
+    tokens[t] = (token_state){.parent = NONE};
+}
+
+/* Moments are below the longest path of a step for each round, of which there are no more than tokens. */
+static bool can_overflow(const graph *g) {
+  int64_t last = 0;
+  for (int32_t t = 0; t < g->tokens; ++t)
+    last = zb_max64(last, g->end[g->token_event[t]].ps);
+  return last > SUM_MAX / (g->tokens + 1);
+}
+
+static zb_status find_ratio(graph *g, ratio *out) {
+  token_state *tokens, *before;
+  ZB_TAKE(&g->arena, tokens, g->tokens);
+  ZB_TAKE(&g->arena, before, g->tokens);
+  ZB_TRY(zb_arena_status(&g->arena));
+  *out = (ratio){0, 1};
+  begin_ratio(tokens, g->tokens);
+  for (bool first = true;; first = false) {
+    memcpy(before, tokens, (size_t)g->tokens * sizeof *tokens);
+    run_step(g, before);
+    if (first && can_overflow(g))
+      return zb_status_hint(ZB_ERROR(INVALID, "the times of a step are too long for a period"),
+                            "a step times its ranks and channels is more than 2^61 ps");
+    if (!grow(g, *out, before, tokens)) return NULL;
+    if (find_cycle(tokens, g->tokens, out)) begin_ratio(tokens, g->tokens);
+  }
+}
+
+/* ---- The public functions ---- */
+
+/* What each rank computes on average, in ps. */
+static double mean_busy(const zb_model *model, const zb_order *order) {
+  double busy = 0;
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    busy += (double)model->optimizer_ps[rank];
+    for (int i = 0; i < order->counts[rank]; ++i)
+      busy += (double)model->problem->costs[order->jobs[rank][i].stage].time_ps[order->jobs[rank][i].kind];
+  }
+  return busy / order->ranks;
+}
+
+zb_status zb_order_period(const zb_problem *problem, const zb_order *order, zb_period *out) {
+  *out = (zb_period){0};
+  zb_model model;
+  int32_t *index;
+  ratio found;
+  ZB_TRY(zb_model_init(problem, &model));
+  graph g = {.model = &model, .order = order};
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_order_index(&model, order, &model.arena, &index)); /* the jobs are those of the problem */
+  ZB_TRY_GOTO(
+      zb_order_run_to_end(&model, order, NULL, ZB_TIMEOUT, "this order cannot finish: some ranks wait for ever"));
+  ZB_TRY_GOTO(make_graph(&g));
+  ZB_TRY_GOTO(find_ratio(&g, &found));
+  const int64_t divisor = zb_common_divisor(found.ps, found.steps);
+  *out = (zb_period){.cycle_ps = found.ps / divisor, .cycle_steps = found.steps / divisor};
+  out->period_ps = out->cycle_ps / out->cycle_steps + (out->cycle_ps % out->cycle_steps != 0);
+  if (found.ps > 0) out->bubble = 1 - mean_busy(&model, order) * (double)out->cycle_steps / (double)out->cycle_ps;
+cleanup:
+  zb_arena_deinit(&g.arena);
+  zb_model_deinit(&model);
+  return status;
+}
+
+/* What the stages of each rank take for all micro-batches, and its reductions; what each channel carries. */
+static zb_status work_bound(const zb_model *model, int64_t *best) {
+  const zb_problem *p = model->problem;
+  zb_arena arena = {0};
+  int64_t *work, *channel;
+  ZB_TAKE(&arena, work, p->ranks);
+  ZB_TAKE(&arena, channel, (size_t)p->ranks * (size_t)p->ranks);
+  const zb_status status = zb_arena_status(&arena);
+  for (int stage = 0; !status && stage < p->stages; ++stage) {
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      work[p->stage_rank[stage]] += p->costs[stage].time_ps[kind] * p->micro_batches;
+    for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
+      for (const zb_link *link = zb_links(model, (zb_kind)kind, stage);
+           link < zb_links(model, (zb_kind)kind, stage + 1); ++link) {
+        if (link->channel < 0) continue;
+        channel[link->channel] += link->time_ps * p->micro_batches;
+        *best = zb_max64(*best, channel[link->channel]);
+      }
+  }
+  for (int rank = 0; !status && rank < p->ranks; ++rank) {
+    int64_t stream = 0;
+    for (const zb_rank_reduction *r = zb_reductions(model, rank); r < zb_reductions(model, rank + 1); ++r)
+      stream += r->time_ps;
+    *best = zb_max64(*best, zb_max64(work[rank], stream) + model->optimizer_ps[rank]);
+  }
+  zb_arena_deinit(&arena);
+  return status;
+}
+
+int64_t zb_lower_bound_period_ps(const zb_problem *problem) {
+  zb_model model;
+  int64_t best = 0;
+  zb_status status = zb_model_init(problem, &model);
+  if (!status) status = work_bound(&model, &best);
+  zb_status_free(status);
+  zb_model_deinit(&model);
+  return best;
+}

@@ -1,0 +1,11 @@
+/* The search by the period metric. */
+#ifndef ZB_PASSES_SCHEDULE_SEARCH_PERIOD_SEARCH_H
+#define ZB_PASSES_SCHEDULE_SEARCH_PERIOD_SEARCH_H
+
+#include "zb/schedule.h"
+
+/* zb_search of a problem whose metric is the period. */
+zb_status zb_search_period(const zb_problem *problem, const zb_search_params *params, zb_order *order,
+                           zb_search_report *report) ZB_MUST_USE;
+
+#endif

@@ -1,0 +1,19 @@
+/* The simulator for those that run a plan more than once: step after step, each beginning where the one before left
+ * the channels. */
+#ifndef ZB_RUNTIME_PLAN_SIMULATOR_H
+#define ZB_RUNTIME_PLAN_SIMULATOR_H
+
+#include "runtime/plan/plan.h"
+
+typedef struct zb_plan_steps zb_plan_steps;
+
+/* Of a plan of one list without collectives, by its costs; it outlives the steps. */
+zb_status zb_plan_steps_create(const zb_plan *plan, zb_plan_steps **out) ZB_MUST_USE;
+void zb_plan_steps_destroy(zb_plan_steps *steps);
+/* Runs a step that each rank begins then: begin_ps[rank], not before the end of its last one. */
+zb_status zb_plan_steps_next(zb_plan_steps *steps, const int64_t *begin_ps) ZB_MUST_USE;
+/* [rank] when its jobs were done and what it posted was complete; when each channel is free. */
+const int64_t *zb_plan_steps_end_ps(const zb_plan_steps *steps);
+const int64_t *zb_plan_steps_channels_ps(const zb_plan_steps *steps, int *out_count);
+
+#endif
