@@ -1,4 +1,4 @@
-/* What a step of a plan takes, by a metric: see step_time.h. Tests: test/e2e/period.py. */
+/* What a step of a plan takes, by a metric: see step_time.h. Tests: test/tools/zbc-schedule.test. */
 #include "passes/stages/step_time.h"
 
 bool zb_pass_option_metric(zb_pass *pass, MlirOperation at, zb_metric *out) {

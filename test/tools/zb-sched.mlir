@@ -7,8 +7,10 @@
 
 // RUN: zb-sched --ranks 8 --micro-batches 24 --schedule zb-h1 --costs f=18.522,b=18.086,w=9.337,comm=0.601 --json | FileCheck %s --check-prefix=JSON
 // JSON: {"version": "{{.*}}", "schedule": "zb-h1", "ranks": 8, "micro_batches": 24, "chunks": 1, "placement": "plain", "time": 1310.405
-// JSON-SAME: "bubble": {"barrier": 0.1585{{[0-9]*}}, "stage": 0.1585
+// JSON-SAME: "period": {"time": 1310.405{{[0-9]*}}, "steps": 1}
+// JSON-SAME: "bubble": {"barrier": 0.1585{{[0-9]*}}, "stage": 0.1585{{[0-9]*}}, "period": 0.1585
 // JSON-SAME: "lower_bound": 1236.541
+// JSON-SAME: "lower_bound_period": 1102.680
 // JSON-SAME: "memory": [8388608, 8388608,
 
 // RUN: zb-sched --ranks 3 --micro-batches 6 --schedule zb-h1 --settle --text %t.txt
@@ -107,6 +109,10 @@
 // ALL-DAG: 1f1b plain
 // ALL-DAG: fthenb plain
 // ALL: by the stage metric
+// RUN: zb-sched --ranks 4 --micro-batches 8 --schedule zb --metric period --explain | FileCheck %s --check-prefix=PERIOD
+// PERIOD: time 24.000 ms (period metric)
+// PERIOD: bubble 11.11% barrier, 0.00% stage, 0.00% period
+// PERIOD: why ranks idle, by the period metric
 // RUN: zb-sched --ranks 2 --micro-batches 4 --compare zb-h1,fthenb --memory-limit 1p --json | FileCheck %s --check-prefix=LINES
 // LINES: {"version": "{{.*}}", "schedule": "zb-h1", "ranks": 2,{{.*}} "critical_path": [{"kind": "job", "rank": 0, "job": "0F0", "start": 0.000000000, "end": 1.000000000},{{.*}} "jobs": {{\[\[}}["0F0", 0.000000000, 1.000000000],
 // LINES-NEXT: {"version": "{{.*}}", "schedule": "fthenb", "chunks": 1, "placement": "plain", "error": "fthenb needs
