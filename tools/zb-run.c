@@ -92,6 +92,14 @@ static void write_row(zb_session *session, run_logs *logs, zb_status *out) {
   *out = zb_status_first((zb_status[]){*out, status}, 2);
 }
 
+/* Until how many steps in all nothing else is asked of the ranks. */
+static int64_t next_pause(const arguments *args, int64_t steps, int64_t last) {
+  const int64_t saving = args->save && args->save_every ? (steps / args->save_every + 1) * args->save_every : last;
+  const int64_t evaluating = args->eval_every ? (steps / args->eval_every + 1) * args->eval_every : last;
+  const int64_t pause = args->grad_norms ? steps + 1 : saving < evaluating ? saving : evaluating;
+  return pause < last ? pause : last;
+}
+
 static zb_status make_steps(zb_session *session, const arguments *args, run_logs *logs, zb_status *out_output,
                             bool *out_stopped, saves *saved) {
   int64_t last = zb_session_steps(session) + args->steps;
@@ -99,6 +107,7 @@ static zb_status make_steps(zb_session *session, const arguments *args, run_logs
   run_progress_begin(session, args, last);
   while (zb_session_steps(session) < last && !stopping) {
     zb_step_result result;
+    zb_session_announce(session, next_pause(args, zb_session_steps(session), last));
     ZB_TRY(zb_session_step(session, &result));
     stopping = result.stopping;
     bool final = zb_session_steps(session) == last || stopping;
@@ -243,6 +252,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .threads = (int)args->threads,
       .seed = (uint64_t)args->seed,
       .random_seed = args->random_seed,
+      .overlap = args->overlap,
       .no_kernels = args->no_kernels,
       .reference = args->reference,
       .tf32 = args->tf32,

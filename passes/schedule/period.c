@@ -339,7 +339,7 @@ zb_status zb_order_period(const zb_problem *problem, const zb_order *order, zb_p
   ZB_TRY_GOTO(make_graph(&g));
   ZB_TRY_GOTO(find_ratio(&g, &found));
   const int64_t divisor = zb_common_divisor(found.ps, found.steps);
-  *out = (zb_period){.cycle_ps = found.ps / divisor, .cycle_steps = found.steps / divisor};
+  *out = (zb_period){.cycle_ps = found.ps / divisor, .cycle_steps = found.steps / (int32_t)divisor};
   out->period_ps = out->cycle_ps / out->cycle_steps + (out->cycle_ps % out->cycle_steps != 0);
   if (found.ps > 0) out->bubble = 1 - mean_busy(&model, order) * (double)out->cycle_steps / (double)out->cycle_ps;
 cleanup:

@@ -16,6 +16,10 @@ typedef struct zb_driver_params {
   int64_t timeout_ms; /* turns: see below */
   zb_group *group;    /* the processes; NULL: there is one */
   const zb_group_def *group_def;
+  /* On the thread of the rank, before an executor of that index begins a step without a barrier: what changes from step
+   * to step. */
+  void (*begin_step)(void *context, int index, int64_t step);
+  void *context;
 } zb_driver_params;
 
 typedef struct zb_driver_def {
@@ -26,6 +30,17 @@ typedef struct zb_driver_def {
    */
   zb_status (*run)(zb_driver *driver, int64_t *out_ps);
   void (*stop)(zb_driver *driver);
+  /* ---- Steps without a barrier; NULL where the driver has none. Between `open` and the last step that is allowed
+   * nothing else runs ---- */
+  /* The next step of all ranks is `first`, and none is allowed yet. */
+  void (*open)(zb_driver *driver, int64_t first);
+  /* Every rank makes its steps below `end`, each as soon as its own before it is done. Never blocks. */
+  void (*allow)(zb_driver *driver, int64_t end);
+  /* Until all ranks have done that step, which is allowed; then *out_ps is when the last one had, on the driver's clock.
+   * A failure stops all ranks, and comes back. */
+  zb_status (*await)(zb_driver *driver, int64_t step, int64_t *out_ps);
+  /* No rank begins a step that none of them has begun; returns the number of the first such one. */
+  int64_t (*halt)(zb_driver *driver);
 } zb_driver_def;
 
 /* A thread a rank, started once, asleep between steps. Times are real. */

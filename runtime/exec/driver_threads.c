@@ -14,6 +14,9 @@ typedef struct worker {
   zb_driver *driver;
   zb_executor *executor;
   pthread_t thread;
+  uint64_t seen; /* the last run that it took part in */
+  int64_t next;  /* step, where there are no barriers */
+  bool busy;
 } worker;
 
 struct zb_driver {
@@ -22,7 +25,8 @@ struct zb_driver {
   pthread_mutex_t mutex; /* guards all below */
   pthread_cond_t go, done;
   uint64_t generation; /* of runs; a change lets the workers start */
-  int running;
+  int running;         /* workers of a run that are not done */
+  int64_t first, allowed; /* steps without a barrier: the first since `open`, and the first that none may begin */
   bool stopping;
   zb_status failure; /* the first */
   worker workers[];  /* one an executor */
@@ -64,21 +68,51 @@ static void fail(zb_driver *driver, const zb_executor *e, zb_status status) {
   driver->params.transport_def->abort(driver->params.transport, e->params.rank, reason);
 }
 
+/* The mutex is held, but not while the executor runs. */
+static void run_list(worker *w) {
+  zb_driver *driver = w->driver;
+  w->seen = driver->generation;
+  pthread_mutex_unlock(&driver->mutex);
+  zb_status status = run_executor(driver, w->executor);
+  if (status)
+    fail(driver, w->executor, status);
+  else
+    zb_executor_finish_run(w->executor, false);
+  pthread_mutex_lock(&driver->mutex);
+  if (--driver->running == 0) pthread_cond_signal(&driver->done);
+}
+
+static bool may_step(const worker *w) { return !w->driver->failure && w->next < w->driver->allowed; }
+
+static void run_step(worker *w) {
+  zb_driver *driver = w->driver;
+  const bool follows = w->next > driver->first;
+  w->busy = true;
+  pthread_mutex_unlock(&driver->mutex);
+  zb_executor_begin_step(w->executor, w->next);
+  driver->params.begin_step(driver->params.context, (int)(w - driver->workers), w->next);
+  zb_status status = run_executor(driver, w->executor);
+  if (status)
+    fail(driver, w->executor, zb_status_note(status, "step %lld", (long long)w->next + 1));
+  else
+    zb_executor_finish_run(w->executor, follows);
+  pthread_mutex_lock(&driver->mutex);
+  w->busy = false;
+  w->next += !status;
+  pthread_cond_signal(&driver->done);
+}
+
 static void *work(void *argument) {
   worker *w = argument;
   zb_driver *driver = w->driver;
-  uint64_t seen = 0;
   pthread_mutex_lock(&driver->mutex);
-  for (;;) {
-    while (driver->generation == seen && !driver->stopping)
+  while (!driver->stopping) {
+    if (driver->generation != w->seen)
+      run_list(w);
+    else if (may_step(w))
+      run_step(w);
+    else
       pthread_cond_wait(&driver->go, &driver->mutex);
-    if (driver->stopping) break;
-    seen = driver->generation;
-    pthread_mutex_unlock(&driver->mutex);
-    zb_status status = run_executor(driver, w->executor);
-    if (status) fail(driver, w->executor, status);
-    pthread_mutex_lock(&driver->mutex);
-    if (--driver->running == 0) pthread_cond_signal(&driver->done);
   }
   pthread_mutex_unlock(&driver->mutex);
   return NULL;
@@ -134,11 +168,31 @@ static zb_status threads_start(const zb_driver_params *params, zb_driver **out) 
   return status;
 }
 
-/* Sleeps until all workers are done. A rank looks at the interrupt flag between jobs; one that waits for a message is
- * woken here. */
-static void wait_for_workers(zb_driver *driver) {
+/* Of a run. */
+static bool is_run_over(const zb_driver *driver, int64_t step) {
+  (void)step;
+  return driver->running == 0;
+}
+
+static bool is_busy(const zb_driver *driver) {
+  for (int i = 0; i < driver->params.count; ++i)
+    if (driver->workers[i].busy) return true;
+  return false;
+}
+
+/* Of a step: all ranks have done it, or one has failed and the others have stopped. */
+static bool is_step_over(const zb_driver *driver, int64_t step) {
+  bool done = true;
+  for (int i = 0; i < driver->params.count; ++i)
+    done &= driver->workers[i].next > step;
+  return done || (driver->failure && !is_busy(driver));
+}
+
+/* Sleeps until it is over. A rank looks at the interrupt flag between jobs; one that waits for a message is woken here.
+ */
+static void wait_for_workers(zb_driver *driver, bool (*is_over)(const zb_driver *driver, int64_t step), int64_t step) {
   bool aborted = false;
-  while (driver->running > 0) {
+  while (!is_over(driver, step)) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += poll_ns;
@@ -154,23 +208,77 @@ static void wait_for_workers(zb_driver *driver) {
   }
 }
 
+/* The mutex is held, and released here. */
+static zb_status take_failure(zb_driver *driver) {
+  zb_status status = driver->failure;
+  driver->failure = NULL;
+  if (status) driver->allowed = INT64_MIN; /* all is over */
+  pthread_mutex_unlock(&driver->mutex);
+  bool lost = zb_status_code(status) == ZB_TIMEOUT || zb_status_code(status) == ZB_PEER;
+  return lost ? zb_executors_note_positions(driver->params.executors, driver->params.count, status) : status;
+}
+
 static zb_status threads_run(zb_driver *driver, int64_t *out_ps) {
   int64_t start = zb_monotonic_ps();
   pthread_mutex_lock(&driver->mutex);
   driver->running = driver->params.count;
   ++driver->generation;
   pthread_cond_broadcast(&driver->go);
-  wait_for_workers(driver);
-  zb_status status = driver->failure;
-  driver->failure = NULL;
-  pthread_mutex_unlock(&driver->mutex);
+  wait_for_workers(driver, is_run_over, 0);
   *out_ps = zb_monotonic_ps() - start;
-  bool lost = zb_status_code(status) == ZB_TIMEOUT || zb_status_code(status) == ZB_PEER;
-  return lost ? zb_executors_note_positions(driver->params.executors, driver->params.count, status) : status;
+  return take_failure(driver);
+}
+
+/* ---- Steps without a barrier ---- */
+
+static void threads_open(zb_driver *driver, int64_t first) {
+  pthread_mutex_lock(&driver->mutex);
+  driver->first = driver->allowed = first;
+  for (int i = 0; i < driver->params.count; ++i)
+    driver->workers[i].next = first;
+  pthread_mutex_unlock(&driver->mutex);
+}
+
+static void threads_allow(zb_driver *driver, int64_t end) {
+  pthread_mutex_lock(&driver->mutex);
+  driver->allowed = end;
+  pthread_cond_broadcast(&driver->go);
+  pthread_mutex_unlock(&driver->mutex);
+}
+
+static zb_status threads_await(zb_driver *driver, int64_t step, int64_t *out_ps) {
+  *out_ps = INT64_MIN;
+  pthread_mutex_lock(&driver->mutex);
+  wait_for_workers(driver, is_step_over, step);
+  bool done = true;
+  for (int i = 0; i < driver->params.count; ++i) {
+    const int64_t ended_ps = zb_executor_record(&driver->params.executors[i], step)->ended_ps;
+    if (ended_ps > *out_ps) *out_ps = ended_ps;
+    done &= driver->workers[i].next > step;
+  }
+  if (!done) return take_failure(driver);
+  pthread_mutex_unlock(&driver->mutex); /* a failure is of a later step, which is asked for next */
+  return NULL;
+}
+
+static int64_t threads_halt(zb_driver *driver) {
+  pthread_mutex_lock(&driver->mutex);
+  int64_t begun = driver->first;
+  for (int i = 0; i < driver->params.count; ++i) {
+    const int64_t next = driver->workers[i].next + driver->workers[i].busy;
+    if (next > begun) begun = next;
+  }
+  driver->allowed = begun;
+  pthread_mutex_unlock(&driver->mutex);
+  return begun;
 }
 
 const zb_driver_def zb_driver_threads = {
     .start = threads_start,
     .run = threads_run,
     .stop = threads_stop,
+    .open = threads_open,
+    .allow = threads_allow,
+    .await = threads_await,
+    .halt = threads_halt,
 };

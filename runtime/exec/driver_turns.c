@@ -49,7 +49,10 @@ static zb_status take_turns(zb_driver *driver, int *out_running, bool *out_moved
       return status;
     }
     own->done = state == ZB_EXECUTOR_DONE;
-    if (own->done) e->ended_ps = zb_monotonic_ps();
+    if (own->done) {
+      e->ended_ps = zb_monotonic_ps();
+      zb_executor_finish_run(e, false);
+    }
     *out_running += !own->done;
     *out_moved |= state == ZB_EXECUTOR_RAN || own->done || e->progress != own->progress;
     own->progress = e->progress;

@@ -9,12 +9,15 @@
 typedef struct virtual_rank {
   int64_t ready_ps;   /* when its current job ends */
   int64_t blocked_ps; /* since when it is blocked */
+  int64_t next; /* step, where there are no barriers */
   bool blocked, done;
 } virtual_rank;
 
 struct zb_driver {
   zb_driver_params params;
   int64_t now_ps;
+  bool overlaps; /* steps without a barrier: */
+  int64_t first, allowed;
   virtual_rank ranks[]; /* one an executor */
 };
 
@@ -72,7 +75,12 @@ static zb_status step_rank(zb_driver *driver, int rank) {
   zb_virtual_set_time(driver->params.transport, driver->now_ps);
   zb_executor_state state = ZB_EXECUTOR_DONE;
   ZB_TRY(zb_executor_advance(e, &state));
-  if (state == ZB_EXECUTOR_DONE) r->done = true, e->ended_ps = r->ready_ps;
+  if (state == ZB_EXECUTOR_DONE) {
+    r->done = true;
+    e->ended_ps = r->ready_ps;
+    zb_executor_finish_run(e, driver->overlaps && r->next > driver->first);
+    if (driver->overlaps) ++r->next;
+  }
   if (state == ZB_EXECUTOR_BLOCKED) r->blocked = true, r->blocked_ps = r->ready_ps;
   if (state == ZB_EXECUTOR_RAN) {
     const int64_t end = r->ready_ps + time_of(driver, e, &e->program->jobs[e->job - 1]);
@@ -82,9 +90,10 @@ static zb_status step_rank(zb_driver *driver, int rank) {
   return NULL;
 }
 
-static bool all_done(const zb_driver *driver) {
+/* The run is, or with overlaps the step. */
+static bool all_done(const zb_driver *driver, int64_t step) {
   for (int i = 0; i < driver->params.count; ++i)
-    if (!driver->ranks[i].done) return false;
+    if (driver->overlaps ? driver->ranks[i].next <= step : !driver->ranks[i].done) return false;
   return true;
 }
 
@@ -103,14 +112,26 @@ static zb_status hangs(const zb_driver *driver) {
   return status;
 }
 
-static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
-  driver->now_ps = 0;
+/* Lets ranks that have done a step begin the next one, if they may. */
+static zb_status begin_steps(zb_driver *driver) {
   for (int i = 0; i < driver->params.count; ++i) {
-    driver->ranks[i] = (virtual_rank){0};
-    driver->params.executors[i].started_ps = 0;
-    ZB_TRY(zb_executor_clear(&driver->params.executors[i]));
+    virtual_rank *r = &driver->ranks[i];
+    zb_executor *e = &driver->params.executors[i];
+    if (!driver->overlaps || !r->done || r->next >= driver->allowed) continue;
+    zb_executor_begin_step(e, r->next);
+    driver->params.begin_step(driver->params.context, i, r->next);
+    ZB_TRY(zb_executor_clear(e));
+    if (r->ready_ps < driver->now_ps) r->ready_ps = driver->now_ps;
+    e->started_ps = r->ready_ps;
+    r->done = false;
   }
-  while (!all_done(driver)) {
+  return NULL;
+}
+
+/* Lets time pass until the run, or with overlaps the step, is done. */
+static zb_status pass(zb_driver *driver, int64_t step) {
+  while (!all_done(driver, step)) {
+    ZB_TRY(begin_steps(driver));
     int64_t arrival_ps = 0;
     int message = -1, rank = first_ready(driver);
     bool arrives = zb_virtual_next(driver->params.transport, &arrival_ps, &message);
@@ -123,8 +144,21 @@ static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
     zb_status status = step_rank(driver, rank);
     if (!status) continue;
     driver->params.transport_def->abort(driver->params.transport, rank, zb_status_message(status));
-    return status;
+    if (!driver->overlaps) return status;
+    return zb_status_note(status, "step %lld", (long long)driver->ranks[rank].next + 1);
   }
+  return NULL;
+}
+
+static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
+  driver->now_ps = 0;
+  driver->overlaps = false;
+  for (int i = 0; i < driver->params.count; ++i) {
+    driver->ranks[i] = (virtual_rank){0};
+    driver->params.executors[i].started_ps = 0;
+    ZB_TRY(zb_executor_clear(&driver->params.executors[i]));
+  }
+  ZB_TRY(pass(driver, 0));
   *out_ps = 0;
   for (int i = 0; i < driver->params.count; ++i)
     if (driver->ranks[i].ready_ps > *out_ps) *out_ps = driver->ranks[i].ready_ps;
@@ -132,8 +166,43 @@ static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
   return NULL;
 }
 
+/* ---- Steps without a barrier ---- */
+
+static void virtual_open(zb_driver *driver, int64_t first) {
+  driver->now_ps = 0;
+  driver->overlaps = true;
+  driver->first = driver->allowed = first;
+  for (int i = 0; i < driver->params.count; ++i)
+    driver->ranks[i] = (virtual_rank){.next = first, .done = true};
+}
+
+static void virtual_allow(zb_driver *driver, int64_t end) { driver->allowed = end; }
+
+static zb_status virtual_await(zb_driver *driver, int64_t step, int64_t *out_ps) {
+  *out_ps = 0;
+  ZB_TRY(pass(driver, step));
+  for (int i = 0; i < driver->params.count; ++i) {
+    const int64_t ended_ps = zb_executor_record(&driver->params.executors[i], step)->ended_ps;
+    if (ended_ps > *out_ps) *out_ps = ended_ps;
+  }
+  return NULL;
+}
+
+static int64_t virtual_halt(zb_driver *driver) {
+  int64_t begun = driver->first;
+  for (int i = 0; i < driver->params.count; ++i) {
+    const int64_t next = driver->ranks[i].next + !driver->ranks[i].done;
+    if (next > begun) begun = next;
+  }
+  return driver->allowed = begun;
+}
+
 const zb_driver_def zb_driver_virtual = {
     .start = virtual_start,
     .run = virtual_run,
     .stop = virtual_stop,
+    .open = virtual_open,
+    .allow = virtual_allow,
+    .await = virtual_await,
+    .halt = virtual_halt,
 };

@@ -338,7 +338,8 @@ static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
 }
 
 static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
-  e->params.micro_losses[job->micro_batch] = (double)loss;
+  const int kept = e->list == ZB_LIST_STEP && e->params.losses_kept > 1 ? e->params.losses_kept : 1;
+  e->params.micro_losses[e->step % kept * e->params.plan->micro_batches + job->micro_batch] = (double)loss;
   if (isfinite(loss) || e->params.device_params.no_kernels || e->params.skip_non_finite) return NULL;
   if (e->list == ZB_LIST_EVALUATION) return NULL; /* it changes nothing, so it is a result like any other */
   return zb_status_hint(ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step + 1,
@@ -499,6 +500,22 @@ zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
   go_to(e, e->job + 1);
   *out_state = ZB_EXECUTOR_RAN;
   return NULL;
+}
+
+void zb_executor_finish_run(zb_executor *e, bool follows) {
+  const int64_t before_ps = zb_executor_record(e, e->step + ZB_STEPS_IN_FLIGHT - 1)->ended_ps;
+  e->records[e->step % ZB_STEPS_IN_FLIGHT] = (zb_run_record){.began_ps = follows ? before_ps : e->started_ps,
+                                                             .ended_ps = e->ended_ps,
+                                                             .compute_ps = e->compute_ps,
+                                                             .waiting_ps = e->waiting_ps,
+                                                             .has_norm = e->has_norm,
+                                                             .norm = e->norm};
+  bool changed = !e->has_norm || isfinite(e->norm) || e->params.device_params.no_kernels;
+  if (e->list == ZB_LIST_STEP) e->updates += changed;
+}
+
+const zb_run_record *zb_executor_record(const zb_executor *e, int64_t number) {
+  return &e->records[number % ZB_STEPS_IN_FLIGHT];
 }
 
 void zb_executor_waited(zb_executor *e, int64_t start_ps, int64_t now) {

@@ -27,6 +27,7 @@ typedef struct zb_executor_params {
   const zb_data *data;           /* of steps; NULL with no_kernels: inputs are not read */
   const zb_data *evaluation;     /* of evaluations, or NULL */
   double *micro_losses;          /* REPORT jobs write here, one a micro-batch, shared by all ranks */
+  int losses_kept;               /* of so many steps, one after the other; 0: 1 */
   unsigned char *const *outputs; /* [output of the plan] where its REPORT jobs write, one micro-batch behind the other;
                                     NULL, or of one NULL: it is left out */
   const atomic_int *interrupted; /* nonzero: the next advance gives INTERRUPTED */
@@ -46,6 +47,14 @@ typedef enum zb_executor_state {
 typedef struct zb_run_times {
   int64_t start_ps, end_ps; /* of the clock of the driver; compute jobs, reads, and posts of SEND and RECV */
 } zb_run_times;
+
+/* What a run took, on the clock of the driver, and what it found: zb_executor_finish_run. */
+typedef struct zb_run_record {
+  int64_t began_ps; /* or, of a step without a barrier before it, when the rank had ended the one before */
+  int64_t ended_ps, compute_ps, waiting_ps;
+  bool has_norm; /* of the gradients: */
+  float norm;
+} zb_run_record;
 
 typedef struct zb_executor {
   zb_executor_params params;
@@ -67,7 +76,7 @@ typedef struct zb_executor {
   /* Where it is. */
   zb_plan_list list; /* what runs; LOAD jobs count to the steps */
   int64_t step;      /* from 0; of an evaluation: number of the batch */
-  int64_t updates;   /* steps before it that changed parameters: set before each step */
+  int64_t updates;   /* steps before it that changed parameters: set before the first step; it counts those that follow */
   bool has_norm;     /* of the gradients of the last step: */
   float norm;
   bool cleared;        /* zb_executor_clear was called */
@@ -81,6 +90,7 @@ typedef struct zb_executor {
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;
   int64_t started_ps, ended_ps;  /* by the driver: before its first advance, and when all was done */
+  zb_run_record records[ZB_STEPS_IN_FLIGHT]; /* [number of the run % that] */
   const int64_t *virtual_now_ps; /* NULL: the monotonic clock */
 } zb_executor;
 
@@ -98,6 +108,11 @@ double *zb_executor_setting(zb_executor *executor, int index);
 /* By the driver, on the thread of the rank, before the first advance of a run: for a step it zeroes the gradients and
  * writes the step number and the settings. */
 zb_status zb_executor_clear(zb_executor *executor) ZB_MUST_USE;
+/* By the driver, on that thread: the run is done. follows: no barrier was before it, so it began when the one before it
+ * had ended. */
+void zb_executor_finish_run(zb_executor *executor, bool follows);
+/* What became of the step, or the batch of an evaluation, of that number: one of the last ZB_STEPS_IN_FLIGHT. */
+const zb_run_record *zb_executor_record(const zb_executor *executor, int64_t number);
 /* Does the next job if it can. Errors name rank and job; the executor is then of no more use. */
 zb_status zb_executor_advance(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;
 /* The rank waited for blocked_on from start_ps on, and goes on at now_ps. */

@@ -81,7 +81,8 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
     return ZB_ERROR(USAGE, "the time-out is %lld ms: expected more than 0", (long long)params->timeout_ms);
   snprintf(session->instruction_set, sizeof session->instruction_set, "%s%s", session->device->instruction_set(),
            params->tf32 ? " with TF32" : "");
-  return choose_transport(session, params);
+  ZB_TRY(choose_transport(session, params));
+  return zb_session_check_overlap(session, params);
 }
 
 static int by_name(const void *a, const void *b) {
@@ -142,6 +143,7 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
 static zb_status make_executors(zb_session *session, const zb_session_params *params, bool poison) {
   ZB_TAKE(&session->memory, session->executors, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->micro_losses, session->plan->micro_batches);
+  ZB_TAKE(&session->memory, session->losses_kept, (size_t)session->plan->micro_batches * ZB_STEPS_IN_FLIGHT);
   ZB_TAKE(&session->memory, session->idle, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->waiting, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->times, session->plan->rank_count);
@@ -173,7 +175,8 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .transport = session->transport,
         .data = session->data,
         .evaluation = session->evaluation,
-        .micro_losses = session->micro_losses,
+        .micro_losses = params->overlap ? session->losses_kept : session->micro_losses,
+        .losses_kept = params->overlap ? ZB_STEPS_IN_FLIGHT : 1,
         .outputs = session->outputs.batch,
         .interrupted = &session->interrupted,
         .trace = session->params.trace || params->costs,
@@ -237,6 +240,7 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                              .timeout_ms = session->timeout_ms,
                              .group = session->group,
                              .group_def = session->group_def};
+  zb_session_fill_driver(session, &driver);
   ZB_TRY(session->driver_def->start(&driver, &session->driver));
   ZB_TRY(run_load_jobs(session));
   if (!params->costs) return NULL;
@@ -577,6 +581,8 @@ zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
 void zb_session_destroy(zb_session *session) {
   if (!session) return;
   zb_folder_lock_release(&session->save_lock); /* first: once another process has ended, a launcher may kill this one */
+  if (session->stepping && !session->failed) /* a rank may wait for one that begins no more steps */
+    session->transport_def->abort(session->transport, session->first_rank, "the session is destroyed");
   if (session->driver) session->driver_def->stop(session->driver);
   if (session->transport) session->transport_def->close(session->transport);
   if (session->group) session->group_def->close(session->group, !session->failed && !session->apart);
@@ -596,6 +602,11 @@ void zb_session_destroy(zb_session *session) {
 
 /* ---- Steps ---- */
 
+/* What the step took a rank: where none waits for a step to end, from its own end of the one before. */
+static int64_t own_time(const zb_session *session, int rank, int64_t took_ps) {
+  return session->params.overlap ? session->times[rank].ended_ps : took_ps;
+}
+
 static void fill_result(const zb_session *session, int64_t took_ps, zb_step_result *out) {
   const zb_plan *plan = session->plan;
   double idle = 0;
@@ -604,14 +615,16 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
                session->params.costs; /* else only the device knows when it computed */
   const int ranks = plan->rank_count;
   for (int i = 0; i < ranks; ++i) {
-    const double share = took_ps > 0 ? 1.0 - (double)session->times[i].compute_ps / (double)took_ps : 0;
+    const int64_t own_ps = own_time(session, i, took_ps);
+    const double share = own_ps > 0 ? 1.0 - (double)session->times[i].compute_ps / (double)own_ps : 0;
     session->idle[i] = timed ? share : (double)NAN;
     idle += share;
     if (session->times[i].ended_ps > last_ps) last_ps = session->times[i].ended_ps;
   }
   for (int i = 0; i < ranks; ++i) {
     const zb_rank_time *t = &session->times[i];
-    session->waiting[i] = took_ps > 0 ? (double)(t->waiting_ps + last_ps - t->ended_ps) / (double)took_ps : 0;
+    const int64_t own_ps = own_time(session, i, took_ps), end_ps = session->params.overlap ? own_ps : last_ps;
+    session->waiting[i] = own_ps > 0 ? (double)(t->waiting_ps + end_ps - t->ended_ps) / (double)own_ps : 0;
   }
   *out = (zb_step_result){
       .step = session->steps,
@@ -628,9 +641,23 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
       .ranks = ranks,
       .lr_factor = zb_rates_factor(&session->rates, session->steps),
       .scheduled = session->rates.schedule != NULL,
-      .stopping = session->ends,
   };
   out->lr = session->lr * out->lr_factor;
+}
+
+static zb_status make_step(zb_session *session, int64_t *out_ps) {
+  if (session->params.overlap) return zb_session_run_ahead(session, out_ps);
+  if (session->measure) zb_measure_begin_step(session->measure);
+  zb_session_set_rates(session);
+  zb_session_begin_norm(session);
+  ZB_TRY(zb_session_run_list(session, zb_executor_begin_step, session->steps, out_ps));
+  return session->measure ? zb_measure_end_step(session->measure, *out_ps) : NULL;
+}
+
+/* Without a barrier the driver says which step it was. Takes and returns ownership. */
+static zb_status fail_step(zb_session *session, zb_status status) {
+  session->failed = true;
+  return session->params.overlap ? status : zb_status_note(status, "step %lld", (long long)session->steps + 1);
 }
 
 zb_status zb_session_step(zb_session *session, zb_step_result *out) {
@@ -639,19 +666,14 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   if (!session->data && !session->params.no_kernels)
     return ZB_ERROR(USAGE, "the session has the data of evaluations alone, so it makes no steps");
   int64_t took_ps = 0;
-  if (session->measure) zb_measure_begin_step(session->measure);
-  zb_session_set_rates(session);
-  zb_session_begin_norm(session);
-  zb_status status = zb_session_run_list(session, zb_executor_begin_step, session->steps, &took_ps);
-  if (!status && session->measure) status = zb_measure_end_step(session->measure, took_ps);
-  if (status) {
-    session->failed = true;
-    return zb_status_note(status, "step %lld", (long long)session->steps + 1);
-  }
+  zb_status status = make_step(session, &took_ps);
+  if (status) return fail_step(session, status);
   fill_result(session, took_ps, out);
   zb_session_take_norm(session, out);
   ++session->steps;
   ++session->steps_here;
+  status = zb_session_after_step(session, &out->stopping);
+  if (status) return fail_step(session, status);
   session->took_ps = took_ps;
   zb_session_record_step(session);
   session->ran_ps += took_ps;

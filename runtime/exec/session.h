@@ -61,7 +61,8 @@ struct zb_session {
   int64_t random_seed;       /* of the random ops of the plan; 0: it has none */
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
-  double *micro_losses;
+  double *micro_losses;      /* of the last step or batch */
+  double *losses_kept;       /* [ZB_STEPS_IN_FLIGHT][micro-batch] of steps without a barrier; else those above */
   zb_rank_time *times;       /* [rank of the plan] of the last step */
   zb_rank_time *other_times; /* [rank of the plan] in their place during an evaluation */
   double *idle, *waiting;    /* [rank of the plan] shares of the last step */
@@ -84,7 +85,11 @@ struct zb_session {
   atomic_int interrupted;
   atomic_int stopping;      /* this process was asked to end after a step */
   zb_folder_lock save_lock; /* of process 0, on where params.save leads, for as long as the session lives */
-  bool ends;                /* all processes end after the last step: one of them was asked in time */
+  bool ends;                /* all processes end after the last step, or with overlap soon: one was asked in time */
+  /* With params.overlap: */
+  int64_t announced; /* steps that are made before anything else is asked */
+  bool stepping;     /* ranks may be beyond the steps that are done */
+  bool ending;       /* `announced` is where the run ends */
 };
 
 typedef struct zb_session_sources {
@@ -116,8 +121,9 @@ zb_status zb_session_read_plan(const char *directory, int first, int count, zb_p
  */
 zb_status zb_session_open_rates(zb_session *session, const zb_session_params *params, const zb_session_sources *sources,
                                 const zb_checkpoint *resumed) ZB_MUST_USE;
-/* For the step that comes. */
+/* For the step that comes; and for that one, on a rank of this process, by its index. */
 void zb_session_set_rates(zb_session *session);
+void zb_session_set_rank_rates(zb_session *session, int index, int64_t step);
 /* Adds the rates to what the processes compare. */
 void zb_session_describe_rates(zb_session *session);
 
@@ -134,6 +140,18 @@ double zb_session_mean_loss(const zb_session *session);
 double zb_session_batch_tokens(const zb_plan *plan);
 /* The data of evaluations, and how many batches of it: what is missing is told before anything trains. */
 zb_status zb_session_open_evaluation(zb_session *session, const zb_session_params *params) ZB_MUST_USE;
+
+/* ---- session_overlap.c ---- */
+
+/* Whether steps without a barrier can be had as the parameters say. */
+zb_status zb_session_check_overlap(const zb_session *session, const zb_session_params *params) ZB_MUST_USE;
+void zb_session_fill_driver(zb_session *session, zb_driver_params *out);
+/* The next step, without a barrier. */
+zb_status zb_session_run_ahead(zb_session *session, int64_t *out_ps) ZB_MUST_USE;
+/* Behind a step, which counts as done: whether the run ends with it, and how far ranks may go on. */
+zb_status zb_session_after_step(zb_session *session, bool *out_stopping) ZB_MUST_USE;
+/* USAGE where ranks may be beyond the steps that are done: what is asked then would be of no step. */
+zb_status zb_session_check_still(const zb_session *session) ZB_MUST_USE;
 
 /* ---- session_reports.c ---- */
 

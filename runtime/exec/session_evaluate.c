@@ -13,7 +13,7 @@ zb_status zb_session_run_list(zb_session *session, void (*begin_list)(zb_executo
   for (int i = 0; i < session->executor_count; ++i)
     begin_list(&session->executors[i], number);
   ZB_TRY(session->driver_def->run(session->driver, out_ps));
-  return zb_session_share_step(session, out_ps);
+  return zb_session_share_step(session, number, out_ps);
 }
 
 zb_status zb_session_check_alive(zb_session *session, const char *next, int64_t number) {
@@ -82,6 +82,7 @@ zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
     return zb_status_hint(ZB_ERROR(USAGE, "the session has no data to evaluate"),
                           "set evaluation in its parameters (--eval)");
   ZB_TRY(zb_session_check_alive(session, "the evaluation after step", session->steps));
+  ZB_TRY(zb_session_check_still(session));
   double sum = 0;
   int64_t start_ps = 0;
   ZB_TRY(agree_on_files(session, zb_outputs_begin(&session->outputs, session->plan, session->batches)));

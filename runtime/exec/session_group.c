@@ -221,16 +221,27 @@ static void fill_losses(const zb_session *session, loss_share *out) {
   }
 }
 
-zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
-  const zb_plan *plan = session->plan;
+/* What the ranks here say of it. Without a barrier a rank's step begins when its own one before it has ended. */
+static void take_records(zb_session *session, int64_t number) {
+  const bool follows = session->stepping;
+  const size_t count = (size_t)session->plan->micro_batches;
   session->has_norm = false;
   for (int i = 0; i < session->executor_count; ++i) {
-    const zb_executor *e = &session->executors[i];
-    if (e->has_norm) session->norm = (double)e->norm;
-    session->has_norm |= e->has_norm;
+    const zb_run_record *one = zb_executor_record(&session->executors[i], number);
+    const int64_t began_ps = follows ? one->began_ps : session->step_start_ps;
+    if (one->has_norm) session->norm = (double)one->norm;
+    session->has_norm |= one->has_norm;
     session->times[session->first_rank + i] =
-        (zb_rank_time){session->step_start_ps, e->compute_ps, e->waiting_ps, e->ended_ps - session->step_start_ps};
+        (zb_rank_time){began_ps, one->compute_ps, one->waiting_ps, one->ended_ps - began_ps};
   }
+  if (!follows) return;
+  const size_t kept = (size_t)(number % ZB_STEPS_IN_FLIGHT);
+  memcpy(session->micro_losses, session->losses_kept + kept * count, count * sizeof *session->micro_losses);
+}
+
+zb_status zb_session_share_step(zb_session *session, int64_t number, int64_t *took_ps) {
+  const zb_plan *plan = session->plan;
+  take_records(session, number);
   session->ends = atomic_load(&session->stopping) != 0;
   if (!session->group) return NULL;
   zb_step_record *record = session->record;

@@ -49,17 +49,20 @@ zb_status zb_session_open_rates(zb_session *session, const zb_session_params *pa
   return session->rates_text ? NULL : ZB_OUT_OF_MEMORY();
 }
 
-void zb_session_set_rates(zb_session *session) {
-  const double factor = zb_rates_factor(&session->rates, session->steps);
-  for (int i = 0; i < session->executor_count; ++i) {
-    const zb_plan_rank *rank = session->executors[i].program;
-    for (int k = 0; k < rank->setting_count; ++k) {
-      double *numbers = zb_executor_setting(&session->executors[i], k);
-      if (rank->settings[k].kind != ZB_SETTING_UPDATE) continue;
-      numbers[ZB_UPDATE_RATE] = session->bases[i][k][ZB_UPDATE_RATE] * factor;
-      numbers[ZB_UPDATE_DECAY] = session->bases[i][k][ZB_UPDATE_DECAY];
-    }
+void zb_session_set_rank_rates(zb_session *session, int index, int64_t step) {
+  const double factor = zb_rates_factor(&session->rates, step);
+  const zb_plan_rank *rank = session->executors[index].program;
+  for (int k = 0; k < rank->setting_count; ++k) {
+    double *numbers = zb_executor_setting(&session->executors[index], k);
+    if (rank->settings[k].kind != ZB_SETTING_UPDATE) continue;
+    numbers[ZB_UPDATE_RATE] = session->bases[index][k][ZB_UPDATE_RATE] * factor;
+    numbers[ZB_UPDATE_DECAY] = session->bases[index][k][ZB_UPDATE_DECAY];
   }
+}
+
+void zb_session_set_rates(zb_session *session) {
+  for (int i = 0; i < session->executor_count; ++i)
+    zb_session_set_rank_rates(session, i, session->steps);
 }
 
 void zb_session_describe_rates(zb_session *session) {

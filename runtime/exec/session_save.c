@@ -72,6 +72,7 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
                           "an earlier checkpoint stays whole");
   if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to save");
   if (!session->data) return ZB_ERROR(USAGE, "a session that makes no steps has nothing to save");
+  ZB_TRY(zb_session_check_still(session));
   zb_arena copies = {0};
   zb_text rates = {0};
   zb_rates_save(&session->rates, &rates);
@@ -178,6 +179,7 @@ zb_status zb_session_gradient_norms(zb_session *session, void (*visit)(void *con
                                     void *context) {
   if (session->steps_here == 0 || session->failed) return ZB_ERROR(USAGE, "there are no gradients before a step");
   if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has no gradients");
+  ZB_TRY(zb_session_check_still(session));
   void *all = NULL;
   size_t all_bytes = 0;
   zb_text mine;

@@ -29,7 +29,7 @@ typedef struct finder {
 static int64_t *state_at(const finder *f, int step) { return &f->history[(size_t)step * (size_t)f->width]; }
 
 /* Where the ends of steps stand in a state. */
-static int64_t *ends_of(const finder *f, int64_t *state) { return &state[f->width - (ZB_STEPS_IN_FLIGHT - 1)]; }
+static int64_t *ends_of(const finder *f, int64_t *state) { return &state[f->width - ZB_STEPS_IN_FLIGHT]; }
 
 static zb_status finder_init(finder *f, const zb_plan *plan) {
   int channels = 0;
@@ -41,7 +41,7 @@ static zb_status finder_init(finder *f, const zb_plan *plan) {
     jobs += plan->ranks[r].job_count;
   const int64_t most = JOBS_MAX / jobs;
   f->capacity = most < STEPS_MIN ? STEPS_MIN : most > STEPS_MAX ? STEPS_MAX : (int)most;
-  f->width = plan->rank_count + channels + ZB_STEPS_IN_FLIGHT - 1;
+  f->width = plan->rank_count + channels + ZB_STEPS_IN_FLIGHT;
   ZB_TAKE(&f->memory, f->history, (size_t)f->width * (size_t)f->capacity);
   ZB_TAKE(&f->memory, f->begin_ps, plan->rank_count);
   return zb_arena_status(&f->memory);
@@ -56,7 +56,7 @@ static zb_status run_next(finder *f) {
   const int ranks = f->plan->rank_count;
   int64_t *before = f->count > 0 ? state_at(f, f->count - 1) : NULL, *state = state_at(f, f->count);
   for (int r = 0; before && r < ranks; ++r) {
-    const int64_t gate = ends_of(f, before)[ZB_STEPS_IN_FLIGHT - 2];
+    const int64_t gate = ends_of(f, before)[ZB_STEPS_IN_FLIGHT - 1];
     f->begin_ps[r] = before[r] > gate ? before[r] : gate;
   }
   ZB_TRY(zb_plan_steps_next(f->steps, f->begin_ps));
@@ -67,7 +67,7 @@ static zb_status run_next(finder *f) {
   int64_t *ends = ends_of(f, state);
   for (int r = 0; r < ranks; ++r)
     if (state[r] > ends[0]) ends[0] = state[r];
-  for (int i = 1; before && i < ZB_STEPS_IN_FLIGHT - 1; ++i)
+  for (int i = 1; before && i < ZB_STEPS_IN_FLIGHT; ++i)
     ends[i] = ends_of(f, before)[i - 1];
   ++f->count;
   return NULL;
@@ -85,7 +85,7 @@ static int64_t later_than(const finder *f, int step) {
 /* A channel that is free before anybody can want it says nothing: as old as it may be, it changes no step. */
 static void forget_old_channels(finder *f) {
   int64_t *state = state_at(f, f->count - 1), first = INT64_MAX;
-  const int ranks = f->plan->rank_count, channels = f->width - ranks - (ZB_STEPS_IN_FLIGHT - 1);
+  const int ranks = f->plan->rank_count, channels = f->width - ranks - ZB_STEPS_IN_FLIGHT;
   for (int r = 0; r < ranks; ++r)
     if (state[r] < first) first = state[r];
   for (int i = ranks; i < ranks + channels; ++i)

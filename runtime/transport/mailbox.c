@@ -14,11 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SENT = 1, RECEIVING = 2, COMPLETE = 4 };
+enum { SENT = 1, RECEIVING = 2 };
 enum { SPINS = 4000, REASON_BYTES = 1024 };
 
 typedef struct mailbox {
-  atomic_int state;
+  atomic_int state;   /* which side has posted and waits for the other */
+  atomic_uint done;   /* how often it was complete */
+  unsigned posted[2]; /* how often the sender and the receiver posted it: each is of the thread of its rank */
   zb_transport_side from, to;
   int64_t complete_ps;
 } mailbox;
@@ -109,10 +111,18 @@ static void wake(zb_mailboxes *boxes, int rank) {
   pthread_mutex_unlock(&s->mutex);
 }
 
+static bool is_receiver(const zb_mailboxes *boxes, int rank, int message) {
+  return rank != boxes->params.plan->messages[message].source;
+}
+
+void zb_mailboxes_posted(zb_mailboxes *boxes, int rank, int message) {
+  ++boxes->items[message].posted[is_receiver(boxes, rank, message)];
+}
+
 void zb_mailboxes_complete(zb_mailboxes *boxes, int message) {
   mailbox *box = &boxes->items[message];
   box->complete_ps = zb_monotonic_ps();
-  atomic_fetch_or(&box->state, COMPLETE);
+  atomic_fetch_add(&box->done, 1);
   wake(boxes, boxes->params.plan->messages[message].source);
   wake(boxes, boxes->params.plan->messages[message].destination);
 }
@@ -123,14 +133,18 @@ zb_status zb_mailboxes_post(zb_mailboxes *boxes, int rank, int message, const zb
   *(sends ? &box->from : &box->to) = *side;
   int bit = sends ? SENT : RECEIVING, before = atomic_fetch_or_explicit(&box->state, bit, memory_order_acq_rel);
   if (before & bit) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
+  zb_mailboxes_posted(boxes, rank, message);
   if (before == 0) return NULL;
   zb_transport_copy(&box->from, &box->to);
+  atomic_store_explicit(&box->state, 0, memory_order_release); /* before anyone can know that it is complete */
   zb_mailboxes_complete(boxes, message);
   return NULL;
 }
 
-bool zb_mailboxes_test(const zb_mailboxes *boxes, int message) {
-  return atomic_load_explicit(&boxes->items[message].state, memory_order_acquire) & COMPLETE;
+bool zb_mailboxes_test(const zb_mailboxes *boxes, int rank, int message) {
+  const mailbox *box = &boxes->items[message];
+  const unsigned posted = box->posted[is_receiver(boxes, rank, message)];
+  return posted > 0 && atomic_load(&box->done) == posted;
 }
 
 static zb_status aborted_status(zb_mailboxes *boxes, int rank) {
@@ -159,8 +173,8 @@ static zb_status timed_out(zb_mailboxes *boxes, int rank, int message, int64_t w
 }
 
 /* Whether the wait is over: the message is complete, or the run was aborted. */
-static bool over(zb_mailboxes *boxes, int message) {
-  return (atomic_load(&boxes->items[message].state) & COMPLETE) || atomic_load(&boxes->aborted);
+static bool over(zb_mailboxes *boxes, int rank, int message) {
+  return zb_mailboxes_test(boxes, rank, message) || atomic_load(&boxes->aborted);
 }
 
 static void sleep_until_over(zb_mailboxes *boxes, int rank, int message, int64_t timeout_ms) {
@@ -168,7 +182,7 @@ static void sleep_until_over(zb_mailboxes *boxes, int rank, int message, int64_t
   const struct timespec deadline = zb_monotonic_time(zb_monotonic_ps() + timeout_ms * ZB_MS_PS);
   pthread_mutex_lock(&s->mutex);
   atomic_store(&s->asleep, 1);
-  while (!over(boxes, message))
+  while (!over(boxes, rank, message))
     if (pthread_cond_timedwait(&s->wake, &s->mutex, &deadline) == ETIMEDOUT) break;
   atomic_store(&s->asleep, 0);
   pthread_mutex_unlock(&s->mutex);
@@ -176,15 +190,15 @@ static void sleep_until_over(zb_mailboxes *boxes, int rank, int message, int64_t
 
 /* waited_ms: what a time-out says, waits before this one included. */
 static zb_status wait_for(zb_mailboxes *boxes, int rank, int message, int64_t timeout_ms, int64_t waited_ms) {
-  if (!over(boxes, message)) sleep_until_over(boxes, rank, message, timeout_ms);
-  if (zb_mailboxes_test(boxes, message)) return NULL;
+  if (!over(boxes, rank, message)) sleep_until_over(boxes, rank, message, timeout_ms);
+  if (zb_mailboxes_test(boxes, rank, message)) return NULL;
   if (atomic_load_explicit(&boxes->aborted, memory_order_acquire)) return aborted_status(boxes, rank);
   return timed_out(boxes, rank, message, waited_ms);
 }
 
 zb_status zb_mailboxes_wait(zb_mailboxes *boxes, int rank, int message) {
   for (int i = 0; boxes->params.spin && i < SPINS; ++i) {
-    if (over(boxes, message)) break;
+    if (over(boxes, rank, message)) break;
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
@@ -198,10 +212,14 @@ zb_status zb_mailboxes_wait_more(zb_mailboxes *boxes, int rank, int message, int
 
 zb_status zb_mailboxes_reset(zb_mailboxes *boxes) {
   for (int message = 0; message < boxes->params.plan->message_count; ++message) {
-    int state = atomic_load_explicit(&boxes->items[message].state, memory_order_acquire);
-    if (state != 0 && !(state & COMPLETE))
-      return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
-    atomic_store_explicit(&boxes->items[message].state, 0, memory_order_release);
+    const zb_plan_message *m = &boxes->params.plan->messages[message];
+    mailbox *box = &boxes->items[message];
+    const unsigned done = atomic_load(&box->done);
+    bool sent = !is_here(boxes, m->source) || box->posted[0] == done;
+    bool received = !is_here(boxes, m->destination) || box->posted[1] == done;
+    if (!sent || !received) return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
+    box->posted[0] = box->posted[1] = 0;
+    atomic_store(&box->done, 0);
   }
   return NULL;
 }

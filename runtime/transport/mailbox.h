@@ -2,7 +2,9 @@
  *
  * A message within the process: both sides post where their bytes are, and the side that posts second copies. So there
  * is no buffer in between, a post never blocks, and the message is complete on both sides at the same moment. A message
- * from or to another process is completed by what carries it (zb_mailboxes_complete). A rank that waits spins for some
+ * from or to another process is completed by what carries it (zb_mailboxes_complete). Each side counts its posts: it
+ * may post the message of the next step when its own is complete, whether or not the other side has looked, which then
+ * is a post ahead. A rank that waits spins for some
  * microseconds if it may, then sleeps on a condition of its own. Each rank's calls come from one thread; the others are
  * thread-safe.
  */
@@ -28,9 +30,11 @@ void zb_mailboxes_destroy(zb_mailboxes *boxes);
 bool zb_mailboxes_local(const zb_mailboxes *boxes, int message);
 /* One side of a local message: the second of the two copies. RUNTIME if posted twice. Never allocates. */
 zb_status zb_mailboxes_post(zb_mailboxes *boxes, int rank, int message, const zb_transport_side *side) ZB_MUST_USE;
-/* A message from or to another process is complete on the side of this one. */
+/* The side of this process of a message from or to another one is posted; and complete. */
+void zb_mailboxes_posted(zb_mailboxes *boxes, int rank, int message);
 void zb_mailboxes_complete(zb_mailboxes *boxes, int message);
-bool zb_mailboxes_test(const zb_mailboxes *boxes, int message);
+/* Whether what this rank posted last is complete. */
+bool zb_mailboxes_test(const zb_mailboxes *boxes, int rank, int message);
 /* Until it is complete. TIMEOUT naming rank, message, peer; PEER after zb_mailboxes_abort. */
 zb_status zb_mailboxes_wait(zb_mailboxes *boxes, int rank, int message) ZB_MUST_USE;
 /* The same for more_ms behind a time-out. */

@@ -70,6 +70,7 @@ zb_status zb_processes_post(zb_transport *transport, int rank, int message, void
                             int part_count) {
   zb_transport_side side = {arena, parts, part_count};
   if (zb_mailboxes_local(transport->boxes, message)) return zb_mailboxes_post(transport->boxes, rank, message, &side);
+  zb_mailboxes_posted(transport->boxes, rank, message);
   transport->messages[message].side = side;
   zb_engine_post(transport->group, message);
   return NULL;
@@ -82,7 +83,7 @@ zb_status zb_processes_wait(zb_transport *transport, int rank, int message) {
   zb_status status = zb_mailboxes_wait(transport->boxes, rank, message);
   if (!transport->group || zb_status_code(status) != ZB_TIMEOUT) return status;
   if (zb_engine_find_silent(transport->group, silent, sizeof silent) && silent[0] &&
-      !zb_mailboxes_test(transport->boxes, message)) {
+      !zb_mailboxes_test(transport->boxes, rank, message)) {
     zb_status named = ZB_ERROR(TIMEOUT, "%s; %s", zb_status_message(status), silent);
     zb_status_free(status);
     return named;
@@ -95,8 +96,7 @@ zb_status zb_processes_wait(zb_transport *transport, int rank, int message) {
 }
 
 bool zb_processes_test(zb_transport *transport, int rank, int message) {
-  (void)rank;
-  return zb_mailboxes_test(transport->boxes, message);
+  return zb_mailboxes_test(transport->boxes, rank, message);
 }
 
 zb_status zb_processes_reset(zb_transport *transport) { return zb_mailboxes_reset(transport->boxes); }

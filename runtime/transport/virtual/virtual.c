@@ -18,12 +18,14 @@
 
 enum { DELAY_JOBS = 4, REASON_BYTES = 512 };
 
-typedef enum state { IDLE, SENT, RECEIVING, FLYING, COMPLETE } state;
+typedef enum state { IDLE, SENT, RECEIVING, FLYING } state;
 
 typedef struct parcel {
   state state;
+  int done;      /* how often it was complete since the last reset */
+  int posted[2]; /* how often the sender and the receiver posted it since then */
   zb_transport_side from, to;
-  int64_t arrival_ps; /* FLYING, COMPLETE */
+  int64_t arrival_ps; /* of the last one */
 } parcel;
 
 struct zb_transport {
@@ -84,7 +86,8 @@ static uint64_t mix(uint64_t x) {
 
 static int64_t delay_ps(const zb_transport *transport, int message) {
   if (transport->seed == 0 || transport->delay_max_ps <= 0) return 0;
-  uint64_t random = mix(mix(mix(transport->seed) ^ transport->step) ^ (uint64_t)message);
+  const uint64_t step = transport->step + (uint64_t)transport->parcels[message].done;
+  uint64_t random = mix(mix(mix(transport->seed) ^ step) ^ (uint64_t)message);
   return (int64_t)(random % (uint64_t)(transport->delay_max_ps + 1));
 }
 
@@ -114,8 +117,9 @@ static zb_status post(zb_transport *transport, int rank, int message, void *aren
   state side = sends ? SENT : RECEIVING;
   *(sends ? &p->from : &p->to) = (zb_transport_side){arena, parts, part_count};
   transport->copy_ps = 0;
-  if (p->state == side || p->state == FLYING || p->state == COMPLETE)
+  if (p->state == side || p->posted[!sends] > p->done)
     return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
+  ++p->posted[!sends];
   if (p->state == IDLE)
     p->state = side;
   else
@@ -124,8 +128,9 @@ static zb_status post(zb_transport *transport, int rank, int message, void *aren
 }
 
 static bool transport_test(zb_transport *transport, int rank, int message) {
-  (void)rank;
-  return transport->parcels[message].state == COMPLETE;
+  const parcel *p = &transport->parcels[message];
+  const int posted = p->posted[rank != transport->plan->messages[message].source];
+  return posted > 0 && p->done == posted;
 }
 
 /* Only the driver can let time pass, so a wait that is not over never will be. */
@@ -137,10 +142,9 @@ static zb_status transport_wait(zb_transport *transport, int rank, int message) 
 
 static zb_status transport_reset(zb_transport *transport) {
   for (int message = 0; message < transport->plan->message_count; ++message) {
-    state s = transport->parcels[message].state;
-    if (s != IDLE && s != COMPLETE)
-      return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
-    transport->parcels[message].state = IDLE;
+    parcel *p = &transport->parcels[message];
+    if (p->state != IDLE) return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
+    p->done = p->posted[0] = p->posted[1] = 0;
   }
   size_t ranks = (size_t)transport->plan->rank_count;
   memset(transport->channel_ps, 0, sizeof(int64_t) * ranks * ranks);
@@ -190,7 +194,8 @@ void zb_virtual_deliver(zb_transport *transport, int message) {
     break;
   }
   zb_transport_copy(&p->from, &p->to);
-  p->state = COMPLETE;
+  p->state = IDLE;
+  ++p->done;
 }
 
 const char *zb_virtual_state_text(const zb_transport *transport, int message, char *text, size_t size) {
@@ -198,10 +203,11 @@ const char *zb_virtual_state_text(const zb_transport *transport, int message, ch
   static const char *const words[] = {[IDLE] = "neither side has posted it",
                                       [SENT] = "only the sender has posted it",
                                       [RECEIVING] = "only the receiver has posted it",
-                                      [FLYING] = "it is on its way",
-                                      [COMPLETE] = "it is complete"};
+                                      [FLYING] = "it is on its way"};
+  const parcel *p = &transport->parcels[message];
+  const bool complete = p->state == IDLE && p->done > 0;
   snprintf(text, size, "message %d (rank %d to rank %d): %s", message, m->source, m->destination,
-           words[transport->parcels[message].state]);
+           complete ? "it is complete" : words[p->state]);
   return text;
 }
 

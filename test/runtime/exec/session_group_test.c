@@ -142,7 +142,7 @@ static zb_status transport_wait(zb_transport *transport, int rank, int message) 
 static bool transport_test(zb_transport *transport, int rank, int message) {
   (void)transport;
   (void)rank;
-  return zb_mailboxes_test(world.boxes, message);
+  return zb_mailboxes_test(world.boxes, rank, message);
 }
 
 /* Between two steps all processes come here: one of them resets for all. */
