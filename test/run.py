@@ -52,6 +52,7 @@ SCRIPTS = [
                         "--only", "loss", "bits", "training", "input"]),
     ("e2e-evaluation_processes", ["python3", "test/e2e/evaluation.py", "--bin", "{build}/bin",
                                   "--only", "processes", "ends"]),
+    ("e2e-overlap", ["python3", "test/e2e/overlap.py", "--bin", "{build}/bin"]),
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-outputs", ["python3", "test/e2e/outputs.py", "--bin", "{build}/bin"]),

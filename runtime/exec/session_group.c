@@ -234,8 +234,8 @@ static void take_records(zb_session *session, int64_t number) {
     session->times[session->first_rank + i] =
         (zb_rank_time){began_ps, one->compute_ps, one->waiting_ps, one->ended_ps - began_ps};
   }
-  if (!follows) return;
-  const size_t kept = (size_t)(number % ZB_STEPS_IN_FLIGHT);
+  if (!session->params.overlap) return;
+  const size_t kept = follows ? (size_t)(number % ZB_STEPS_IN_FLIGHT) : 0;
   memcpy(session->micro_losses, session->losses_kept + kept * count, count * sizeof *session->micro_losses);
 }
 
@@ -246,7 +246,8 @@ zb_status zb_session_share_step(zb_session *session, int64_t number, int64_t *to
   if (!session->group) return NULL;
   zb_step_record *record = session->record;
   memset(record, 0, session->record_bytes);
-  record->took_ps = *took_ps;
+  /* Without a barrier the steps of one process add up to its time, and the longest of each to more. */
+  record->took_ps = session->params.overlap && session->process > 0 ? 0 : *took_ps;
   record->stopping = session->ends;
   record->ranks = plan->rank_count;
   record->micro_batches = plan->micro_batches;
