@@ -43,9 +43,9 @@ typedef struct zb_setting {
 enum { ZB_RANDOM_SEED = 1 };
 
 /* Processes compare their parameters when they have met: device, launch, save, seed, random_seed, no_kernels,
- * reference, overlap, trace, explain, profile, costs, timeout_ms, clip_norm, non_finite, and what data, evaluation, resume,
- * weights and the folder of the plan lead to (not how the paths are spelled). threads may differ: results do not depend
- * on it. */
+ * reference, overlap, trace, explain, profile, costs, timeout_ms, clip_norm, non_finite, and what data, evaluation,
+ * resume, weights and the folder of the plan lead to (not how the paths are spelled). threads may differ: results do
+ * not depend on it. */
 typedef struct zb_session_params {
   const char *directory; /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;      /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
@@ -159,13 +159,13 @@ ZB_API void zb_session_destroy(zb_session *session);
  * step that failed the session is over: its weights belong to no step, so another step and a save are refused. */
 ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;
 /* With params.overlap: nothing is asked of the session but steps until it has made this many in all (zb_session_steps
- * counts them), so up to there no rank waits for the others to end a step: it begins the next one when what it posted in
- * its last is complete, and not more than some steps ahead of the last one that zb_session_step has given. Then a step's
- * `seconds` are from the end of the one before on all ranks to its own; a rank's shares are of the time between its own
- * ends of both. After a step that was not announced all ranks have ended. A later call can only announce more. No bit of
- * a result depends on it. Where a process asks for the end (zb_session_stop), the last step that any rank has begun is
- * made on all ranks, and its result says `stopping`. A step that fails may have come after others whose results were
- * not given yet. Without params.overlap: nothing. */
+ * counts them), so up to there no rank waits for the others to end a step: it begins the next one when what it posted
+ * in its last is complete, and not more than some steps ahead of the last one that zb_session_step has given. Then a
+ * step's `seconds` are from the end of the one before on all ranks to its own; a rank's shares are of the time between
+ * its own ends of both. After a step that was not announced all ranks have ended. A later call can only announce more.
+ * No bit of a result depends on it. Where a process asks for the end (zb_session_stop), the last step that any rank has
+ * begun is made on all ranks, and its result says `stopping`. A step that fails may have come after others whose
+ * results were not given yet. Without params.overlap: nothing. */
 ZB_API void zb_session_announce(zb_session *session, int64_t steps);
 /* What an evaluation found. */
 typedef struct zb_evaluation_result {

@@ -36,8 +36,8 @@ typedef struct zb_driver_def {
   void (*open)(zb_driver *driver, int64_t first);
   /* Every rank makes its steps below `end`, each as soon as its own before it is done. Never blocks. */
   void (*allow)(zb_driver *driver, int64_t end);
-  /* Until all ranks have done that step, which is allowed; then *out_ps is when the last one had, on the driver's clock.
-   * A failure stops all ranks, and comes back. */
+  /* Until all ranks have done that step, which is allowed; then *out_ps is when the last one had, on the driver's
+   * clock. A failure stops all ranks, and comes back. */
   zb_status (*await)(zb_driver *driver, int64_t step, int64_t *out_ps);
   /* No rank begins a step that none of them has begun; returns the number of the first such one. */
   int64_t (*halt)(zb_driver *driver);

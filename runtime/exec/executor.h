@@ -76,7 +76,7 @@ typedef struct zb_executor {
   /* Where it is. */
   zb_plan_list list; /* what runs; LOAD jobs count to the steps */
   int64_t step;      /* from 0; of an evaluation: number of the batch */
-  int64_t updates;   /* steps before it that changed parameters: set before the first step; it counts those that follow */
+  int64_t updates;   /* steps before it that changed parameters: set before the first step, then counted */
   bool has_norm;     /* of the gradients of the last step: */
   float norm;
   bool cleared;        /* zb_executor_clear was called */

@@ -19,8 +19,8 @@ zb_status zb_session_agree(zb_session *session, zb_status status) ZB_MUST_USE;
 zb_status zb_session_agree_start(zb_session *session, zb_status status) ZB_MUST_USE;
 /* How the clocks of processes differ, for timelines; nothing if they are not recorded. */
 zb_status zb_session_compare_clocks(zb_session *session) ZB_MUST_USE;
-/* After the step or batch of that number went well here: losses and times of all ranks into all processes, whether anyone wants to stop, the
- * longest time. */
+/* After the step or batch of that number went well here: losses and times of all ranks into all processes, whether
+ * anyone wants to stop, the longest time. */
 zb_status zb_session_share_step(zb_session *session, int64_t number, int64_t *took_ps) ZB_MUST_USE;
 /* Keeps the size of the arenas of the ranks of this plan that are there: process 0 sees the whole plan, and says how
  * much the largest takes. */

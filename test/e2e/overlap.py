@@ -35,7 +35,8 @@ def draw_plan(suite, folder, random_):
     """A plan, with its summary: how it was made, and where it is."""
     graph = random_.choice(("gpt2-small", "llama-small"))
     ranks = random_.choice((1, 2, 2, 3, 4, 4))
-    schedule = random_.choice(("1f1b", "zb-h1", "zb-h2", "zb", "zb-v", "fthenb", "interleaved-1f1b", "search:budget=50"))
+    schedule = random_.choice(("1f1b", "zb-h1", "zb-h2", "zb", "zb-v", "fthenb", "interleaved-1f1b",
+                               "search:budget=50"))
     more = ["--metric", "period", "--micro-batches", random_.choice((ranks, 2 * ranks, 3 * ranks))]
     if random_.random() < 0.3:
         more += ["--clip-norm", 1]
@@ -122,9 +123,9 @@ def skips(suite, plans, folder, save):
     with open(table, "w") as file:
         file.write("".join(f"{step},{factor}\n" for step, factor in enumerate((1, 1e38, 1, 1, 1, 1))))
     more = ("--non-finite", "skip", "--lr-schedule", "table:" + table)
-    wanted = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 6, "--json", *more, "--save", save[0])
-    got = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 6, "--json", *more, "--save", save[1],
-                    "--overlap")
+    more = ("--data", "text:" + common.CORPUS, "--steps", 6, "--json", *more)
+    wanted = suite.run("zb-run", plan, *more, "--save", save[0])
+    got = suite.run("zb-run", plan, *more, "--save", save[1], "--overlap")
     suite.check(wanted.returncode == got.returncode == 0 and '"skipped":true' in wanted.stdout.replace(" ", ""),
                 f"skips: {wanted.stdout}{wanted.stderr}{got.stderr}")
     if wanted.returncode == got.returncode == 0:
