@@ -214,6 +214,7 @@ zb_status zb_session_profile(zb_session *session, void (*visit)(void *context, c
                              void *context) {
   if (!session->params.profile)
     return ZB_ERROR(USAGE, "the session does not count the time of kernels: set profile in its parameters");
+  ZB_TRY(zb_session_check_still(session));
   zb_device_profile total = {0};
   for (int rank = 0; rank < session->executor_count; ++rank) {
     zb_device_profile one = {0};

@@ -34,7 +34,7 @@ typedef struct zb_transport_def {
   /* Whether it is complete, without blocking. */
   bool (*test)(zb_transport *transport, int rank, int message);
   /* All messages of the step are complete on all ranks: makes ready for the next step. Called by one thread between
-   * steps. */
+   * steps that a barrier parts; without one a side that is complete may be posted again. */
   zb_status (*reset)(zb_transport *transport);
   /* Makes every wait of every rank fail with PEER and this reason. Thread-safe. */
   void (*abort)(zb_transport *transport, int rank, const char *reason);

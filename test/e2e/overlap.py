@@ -179,7 +179,8 @@ def ends(suite, plans, folder):
         before = (int(named.group(1)) - 1) // 4 * 4
         lines = [int(step) for step in re.findall(r"^step (\d+)/", run.stdout, re.MULTILINE)]
         suite.check(all(step < int(named.group(1)) for step in lines), f"no number: printed {lines}")
-        suite.check(before == 0 or saved_step(saved) == before, f"no number: {saved_step(saved)} is saved, not {before}")
+        suite.check(before == 0 or saved_step(saved) == before,
+                    f"no number: {saved_step(saved)} is saved, not {before}")
     with open("/dev/full", "w") as full:
         run = subprocess.run([suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "100000",
                               "--overlap", "--save", saved], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
@@ -201,8 +202,8 @@ def several(suite, plans, folder):
         status, out, errors = stopped_run(suite, command, random_.uniform(0, 0.3), signal.SIGTERM, launcher.environment)
         lines = [int(step) for step in re.findall(r"^step (\d+)/", out, re.MULTILINE)]
         step = read_step(saved)
-        suite.check(lines and lines[-1] == step, f"{launcher.name}: status {status}, printed {lines[-3:]}, saved {step}\n"
-                    f"{errors}")
+        suite.check(lines and lines[-1] == step,
+                    f"{launcher.name}: status {status}, printed {lines[-3:]}, saved {step}\n{errors}")
         whole = saved + "-whole"
         suite.train(plan, step, "--save", whole)
         again = [suite.train(plan, 2, "--resume", one) for one in (whole, saved)]
@@ -225,13 +226,12 @@ def read_step(folder):
 
 def inputs(suite, plans, folder):
     plan = plans.get("gpt2-small", 2, "zb-h1")
-    data = ("--data", "text:" + common.CORPUS, "--steps", 2)
+    data, out = ("--data", "text:" + common.CORPUS, "--steps", 2), os.path.join(folder, "no")
     for words, status, said in (
             ((*data, "--overlap", "--explain"), 2, ["--explain is of a step between two barriers", "leave --overlap"]),
-            ((*data, "--overlap", "--timeline", os.path.join(folder, "no.svg")), 2, ["--timeline and --trace are of a"]),
-            ((*data, "--overlap", "--trace", os.path.join(folder, "no.json")), 2, ["--timeline and --trace are of a"]),
-            (("--data", "text:" + common.CORPUS, "--steps", 9, "--overlap", "--profile", os.path.join(folder, "no.json")),
-             2, ["--profile is of a step between two barriers"]),
+            ((*data, "--overlap", "--timeline", out + ".svg"), 2, ["--timeline and --trace are of a"]),
+            ((*data, "--overlap", "--trace", out + ".json"), 2, ["--timeline and --trace are of a"]),
+            ((*data[:-1], 9, "--overlap", "--profile", out + ".json"), 2, ["--profile is of a step between two"]),
             ((*data, "--overlaps"), 2, ["did you mean '--overlap'?"]),
             ((*data, "--no-barrier"), 2, ["--overlap"]),
             (("--eval", "text:" + common.CORPUS, "--overlap"), 2, ["--overlap has no effect"])):
