@@ -24,8 +24,8 @@ struct zb_driver {
   int started;
   pthread_mutex_t mutex; /* guards all below */
   pthread_cond_t go, done;
-  uint64_t generation; /* of runs; a change lets the workers start */
-  int running;         /* workers of a run that are not done */
+  uint64_t generation;    /* of runs; a change lets the workers start */
+  int running;            /* workers of a run that are not done */
   int64_t first, allowed; /* steps without a barrier: the first since `open`, and the first that none may begin */
   bool stopping;
   zb_status failure; /* the first */

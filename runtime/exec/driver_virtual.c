@@ -9,7 +9,7 @@
 typedef struct virtual_rank {
   int64_t ready_ps;   /* when its current job ends */
   int64_t blocked_ps; /* since when it is blocked */
-  int64_t next; /* step, where there are no barriers */
+  int64_t next;       /* step, where there are no barriers */
   bool blocked, done;
 } virtual_rank;
 

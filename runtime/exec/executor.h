@@ -89,9 +89,9 @@ typedef struct zb_executor {
   int64_t virtual_ps;  /* what the last compute job takes on a virtual clock */
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;
-  int64_t started_ps, ended_ps;  /* by the driver: before its first advance, and when all was done */
+  int64_t started_ps, ended_ps;              /* by the driver: before its first advance, and when all was done */
   zb_run_record records[ZB_STEPS_IN_FLIGHT]; /* [number of the run % that] */
-  const int64_t *virtual_now_ps; /* NULL: the monotonic clock */
+  const int64_t *virtual_now_ps;             /* NULL: the monotonic clock */
 } zb_executor;
 
 /* Opens the device, makes the arena and prepares all subprograms. On failure nothing is left. Release with

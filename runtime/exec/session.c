@@ -581,7 +581,7 @@ zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
 void zb_session_destroy(zb_session *session) {
   if (!session) return;
   zb_folder_lock_release(&session->save_lock); /* first: once another process has ended, a launcher may kill this one */
-  if (session->stepping && !session->failed) /* a rank may wait for one that begins no more steps */
+  if (session->stepping && !session->failed)   /* a rank may wait for one that begins no more steps */
     session->transport_def->abort(session->transport, session->first_rank, "the session is destroyed");
   if (session->driver) session->driver_def->stop(session->driver);
   if (session->transport) session->transport_def->close(session->transport);

@@ -20,9 +20,9 @@ zb_status zb_session_check_overlap(const zb_session *session, const zb_session_p
                      : params->costs ? "--profile"
                                      : NULL;
   if (!what) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "%s %s of a step between two barriers", what,
-                                 params->trace && !params->explain ? "are" : "is"),
-                        "leave --overlap out: no bit of a result depends on it");
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "%s %s of a step between two barriers", what, params->trace && !params->explain ? "are" : "is"),
+      "leave --overlap out: no bit of a result depends on it");
 }
 
 void zb_session_announce(zb_session *session, int64_t steps) {
@@ -36,9 +36,7 @@ zb_status zb_session_check_still(const zb_session *session) {
                         "announce no more steps than are made before anything else is asked (zb_session_announce)");
 }
 
-static void begin_step(void *context, int index, int64_t step) {
-  zb_session_set_rank_rates(context, index, step);
-}
+static void begin_step(void *context, int index, int64_t step) { zb_session_set_rank_rates(context, index, step); }
 
 void zb_session_fill_driver(zb_session *session, zb_driver_params *out) {
   out->begin_step = begin_step;
