@@ -279,10 +279,10 @@ typedef struct zb_period {
 } zb_period;
 /* The period of an order: the greatest ratio of time to steps over the cycles of its jobs, messages, reductions and
  * optimizers. Whatever the ranks begin with, from some step on they take it, on average over cycle_steps or a multiple.
- * At most step_ps of the simulation, and at most its stage_ps where every message forward has one back; not below what
- * a rank computes. Where a message has none back, its sender may run ahead: here without end; in a run as far as
- * receives are posted, which changes nothing of the slowest rank, nor of the period. TIMEOUT for an order that cannot
- * finish. O(jobs + edges*micro_batches), mostly a few times. */
+ * At most step_ps of the simulation, and at most its stage_ps with one stage a rank whose messages forward all have one
+ * back; not below what a rank computes. Where a message has none back, its sender may run ahead: here without end; in a
+ * run as far as receives are posted, which changes nothing of the slowest rank, nor of the period. TIMEOUT for an order
+ * that cannot finish. O(jobs + edges*micro_batches), mostly a few times. */
 ZB_API zb_status zb_order_period(const zb_problem *problem, const zb_order *order, zb_period *out) ZB_MUST_USE;
 
 /* Most live bytes of each rank, base included: peak[ranks]. Exact, and needs no simulation: the jobs of a rank run one
@@ -334,7 +334,7 @@ ZB_API zb_status zb_schedule_explain(const zb_problem *problem, const zb_order *
 ZB_API int64_t zb_lower_bound_ps(const zb_problem *problem);
 /* The same for the stage metric (zb_simulation.stage_ps). */
 ZB_API int64_t zb_lower_bound_stage_ps(const zb_problem *problem);
-/* The same for the period: what the longest rank computes, reduces, or what a channel carries. */
+/* The same for the period (zb_order_period): that of the stage metric, and what the busiest channel carries. */
 ZB_API int64_t zb_lower_bound_period_ps(const zb_problem *problem);
 
 /* Terminal chart (one line a rank), as text owned by the caller (zb_free); NULL when out of memory. simulation may be

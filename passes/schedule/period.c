@@ -348,41 +348,33 @@ cleanup:
   return status;
 }
 
-/* What the stages of each rank take for all micro-batches, and its reductions; what each channel carries. */
-static zb_status work_bound(const zb_model *model, int64_t *best) {
+/* What the busiest channel carries in a step. */
+static zb_status busiest_channel(const zb_model *model, int64_t *best) {
   const zb_problem *p = model->problem;
   zb_arena arena = {0};
-  int64_t *work, *channel;
-  ZB_TAKE(&arena, work, p->ranks);
+  int64_t *channel;
   ZB_TAKE(&arena, channel, (size_t)p->ranks * (size_t)p->ranks);
   const zb_status status = zb_arena_status(&arena);
-  for (int stage = 0; !status && stage < p->stages; ++stage) {
-    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
-      work[p->stage_rank[stage]] += p->costs[stage].time_ps[kind] * p->micro_batches;
-    for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
-      for (const zb_link *link = zb_links(model, (zb_kind)kind, stage);
-           link < zb_links(model, (zb_kind)kind, stage + 1); ++link) {
-        if (link->channel < 0) continue;
-        channel[link->channel] += link->time_ps * p->micro_batches;
-        *best = zb_max64(*best, channel[link->channel]);
-      }
-  }
-  for (int rank = 0; !status && rank < p->ranks; ++rank) {
-    int64_t stream = 0;
-    for (const zb_rank_reduction *r = zb_reductions(model, rank); r < zb_reductions(model, rank + 1); ++r)
-      stream += r->time_ps;
-    *best = zb_max64(*best, zb_max64(work[rank], stream) + model->optimizer_ps[rank]);
-  }
+  for (int kind = 0; !status && kind < ZB_LINK_KINDS; ++kind)
+    for (const zb_link *link = zb_links(model, (zb_kind)kind, 0); link < zb_links(model, (zb_kind)kind, p->stages);
+         ++link) {
+      if (link->channel < 0) continue;
+      channel[link->channel] += link->time_ps * p->micro_batches;
+      *best = zb_max64(*best, channel[link->channel]);
+    }
   zb_arena_deinit(&arena);
   return status;
 }
 
+/* A rank ends a step before it begins the next one, and from beginning to end it takes what the stage metric's bound
+ * says, which holds whenever other ranks begin and end: a chain of jobs and messages of one step leads from the one to
+ * the other. A channel carries the messages of a step before those of the next one. */
 int64_t zb_lower_bound_period_ps(const zb_problem *problem) {
   zb_model model;
   int64_t best = 0;
   zb_status status = zb_model_init(problem, &model);
-  if (!status) status = work_bound(&model, &best);
+  if (!status) status = busiest_channel(&model, &best);
   zb_status_free(status);
   zb_model_deinit(&model);
-  return best;
+  return zb_max64(best, zb_lower_bound_stage_ps(problem));
 }
