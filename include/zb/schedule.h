@@ -162,10 +162,8 @@ typedef struct zb_schedule_def {
   /* Fills the order. USAGE with what is defined, where the rule is not defined for this problem. options: one value a
    * row. */
   zb_status (*emit)(const zb_problem *problem, const int64_t *options, zb_order *out);
-  /* An order of its rules within limits[ranks], whatever the problem's are: a search asks for one for every memory
-   * limit it tries. Only one that takes less than less_than_ps by the metric of the problem is of use: INFEASIBLE says
-   * that there is none. NULL: it has no such rules. *out is initialized here. */
-  zb_status (*emit_within)(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out);
+  const struct zb_within_def *within; /* its rules for any memory limit, which a search asks for orders within many of
+                                         them; NULL: it has none */
   /* Bound on the peak of a rank in units of one micro-batch's F memory, as the paper states it; < 0: none stated. */
   double (*memory_bound)(const zb_problem *problem, int rank);
 } zb_schedule_def;

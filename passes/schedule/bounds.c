@@ -451,20 +451,19 @@ static int64_t bound_step_last_f(const chains *c, int rank) {
   return time > 0 ? least_of_rank(c->model, rank, &c->head[ZB_F], ZB_KIND_COUNT) + time : 0;
 }
 
-static zb_status bound_of(zb_model *model, bool stage_metric, int64_t *best) {
-  chains c;
-  ZB_TRY(chains_init(&c, model));
-  for (int rank = 0; rank < model->problem->ranks; ++rank) {
+static int64_t bound_of(const chains *c, bool stage_metric) {
+  int64_t best = 0;
+  for (int rank = 0; rank < c->model->problem->ranks; ++rank) {
     if (stage_metric) {
-      const int64_t span = zb_max64(bound_span(&c, rank), bound_span_last_f(&c, rank));
-      *best = zb_max64(*best, span + least_finish(&c, rank));
+      const int64_t span = zb_max64(bound_span(c, rank), bound_span_last_f(c, rank));
+      best = zb_max64(best, span + least_finish(c, rank));
     } else {
-      *best = zb_max64(*best, zb_max64(bound_rank(&c, rank), bound_memory(&c, rank)));
-      *best = zb_max64(*best, bound_step_last_f(&c, rank));
+      best = zb_max64(best, zb_max64(bound_rank(c, rank), bound_memory(c, rank)));
+      best = zb_max64(best, bound_step_last_f(c, rank));
     }
-    *best = zb_max64(*best, bound_reductions(&c, rank, stage_metric));
+    best = zb_max64(best, bound_reductions(c, rank, stage_metric));
   }
-  return NULL;
+  return best;
 }
 
 /* Whole backwards: the costs of all stages as those of two jobs. */
@@ -475,19 +474,47 @@ static zb_status make_whole(zb_model *model, zb_problem *whole) {
   for (int stage = 0; stage < whole->stages; ++stage)
     costs[stage] = zb_whole_cost(&whole->costs[stage]);
   whole->costs = costs;
-  model->problem = whole;
   return NULL;
 }
 
-static int64_t lower_bound(const zb_problem *problem, bool stage_metric) {
+struct zb_bounds {
+  zb_problem problem; /* with the limits that are asked for, and whole backwards as its costs */
   zb_model model;
-  zb_problem whole = *problem;
-  int64_t best = 0;
-  zb_status status = zb_model_init(problem, &model);
-  if (!status && problem->whole_backward) status = make_whole(&model, &whole);
-  if (!status) status = bound_of(&model, stage_metric, &best);
+  chains chains; /* no limit changes them */
+};
+
+zb_status zb_bounds_new(const zb_problem *problem, zb_bounds **out) {
+  zb_bounds *const b = zb_alloc(sizeof *b);
+  *out = NULL;
+  if (!b) return ZB_OUT_OF_MEMORY();
+  *b = (zb_bounds){.problem = *problem};
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_model_init(problem, &b->model));
+  b->model.problem = &b->problem;
+  if (problem->whole_backward) ZB_TRY_GOTO(make_whole(&b->model, &b->problem));
+  ZB_TRY_GOTO(chains_init(&b->chains, &b->model));
+  *out = b;
+cleanup:
+  if (status) zb_bounds_free(b);
+  return status;
+}
+
+void zb_bounds_free(zb_bounds *b) {
+  if (b) zb_model_deinit(&b->model);
+  zb_free(b);
+}
+
+int64_t zb_bounds_within(zb_bounds *b, const int64_t *limits) {
+  b->problem.rank_limit_bytes = limits;
+  return bound_of(&b->chains, b->problem.metric == ZB_METRIC_STAGE);
+}
+
+static int64_t lower_bound(const zb_problem *problem, bool stage_metric) {
+  zb_bounds *bounds;
+  zb_status status = zb_bounds_new(problem, &bounds);
+  const int64_t best = status ? 0 : bound_of(&bounds->chains, stage_metric);
   zb_status_free(status);
-  zb_model_deinit(&model);
+  zb_bounds_free(bounds);
   return best;
 }
 

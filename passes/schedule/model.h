@@ -162,6 +162,13 @@ static inline int64_t zb_lower_bound(const zb_problem *problem) {
   return problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(problem) : zb_lower_bound_ps(problem);
 }
 
+/* The same of one problem for many limits. Released with zb_bounds_free. */
+typedef struct zb_bounds zb_bounds;
+zb_status zb_bounds_new(const zb_problem *problem, zb_bounds **out) ZB_MUST_USE;
+void zb_bounds_free(zb_bounds *bounds);
+/* limits[ranks]. O(ranks * chunks^2), by the stage metric O(ranks^2 * chunks^2). */
+int64_t zb_bounds_within(zb_bounds *bounds, const int64_t *limits);
+
 /* Calls visit for every message between different ranks, in the order in which each rank sends. sent: handed to the
  * channel; start and end: on the wire. */
 typedef struct zb_message_times {

@@ -1,12 +1,12 @@
-/* The search against the best known: 12 published settings, memory 1p to 2p, four placements, both metrics; and how its
- * time grows.
+/* The search against the best known: 12 published settings, memory 1p to 2p, four placements, both metrics; against
+ * what published schedulers reach at many limits (the sweep, test/passes/schedule/sweep.json); and how its time grows.
  *
  *   zb-bench-schedule [BUDGET[,SEED] [WORD...]]
  *
  * BUDGET: evaluations for each memory limit tried [0: the default of the search; a row that is worse than the best
  * known is then searched again with HARD_BUDGET and some seeds, as a user would, and says which]. WORDs choose the rows
- * that have all of them: 1.5B p8 m24 v 1.25p stage; growth alone gives the tables of time. One line a search: bubble by
- * its metric, the other metric of the same order, the lower bound, the best known at that memory
+ * that have all of them: 1.5B p8 m24 v 1.25p stage; sweep alone gives the sweep, growth the tables of time. One line a
+ * search: bubble by its metric, the other metric of the same order, the lower bound, the best known at that memory
  * (test/bench/schedule.json has the source), and a mark where ours is worse. Built by hand (target zb-bench-schedule);
  * never a test.
  */
@@ -19,7 +19,7 @@
 
 #include "zb/schedule.h"
 
-enum { STAGES_MAX = 256 };
+enum { STAGES_MAX = 1024 };
 
 typedef struct setting {
   zb_problem problem;
@@ -192,6 +192,93 @@ static zb_status run_setting(const json_t *json, const zb_search_params *params,
   return NULL;
 }
 
+/* ---- The sweep ---- */
+
+typedef struct sweep {
+  int rows, worse, proven;
+  double seconds, longest, ratios; /* ratios: sum of the logarithms of our time by the published one */
+} sweep;
+
+/* One row: a problem, and what was published for it in %. */
+static zb_status run_sweep_row(setting *x, const zb_search_params *params, const char *label, const char *by,
+                               double memory, double published, sweep *t) {
+  zb_search_report report;
+  zb_order order;
+  const double start = seconds();
+  ZB_TRY(zb_search(&x->problem, params, &order, &report));
+  zb_order_deinit(&order);
+  const double taken = seconds() - start, ours = bubble(x, report.best_ps);
+  const bool worse = llround(ours * 100) > llround(published * 100);
+  const double ratio = (100 - published) / (100 - ours);
+  printf("%-22s %-14s %9.6fp %-7s %7.2f %9.2f %7.2f %8.4f %6.0f%s%s\n", label, by, memory,
+         x->problem.metric == ZB_METRIC_STAGE ? "stage" : "barrier", ours, published, bubble(x, report.bound_ps), ratio,
+         taken * 1e3, report.proven ? " proven best" : "", worse ? " WORSE" : "");
+  fflush(stdout);
+  ++t->rows;
+  t->worse += worse;
+  t->proven += report.proven;
+  t->seconds += taken;
+  t->longest = fmax(t->longest, taken);
+  t->ratios += log(ratio);
+  return NULL;
+}
+
+/* All rows of a setting on one placement: [memory, stage metric] on one chunk a rank, [whose, memory, stage metric,
+ * barrier metric] on the V placement. */
+static zb_status run_sweep_setting(const json_t *json, const char *placement, const zb_search_params *params,
+                                   char **words, sweep *t) {
+  static setting x;
+  const bool is_v = strcmp(placement, "v") == 0;
+  const double times[] = {json_number_value(json_object_get(json, "f")), json_number_value(json_object_get(json, "b")),
+                          json_number_value(json_object_get(json, "w")),
+                          json_number_value(json_object_get(json, "comm"))};
+  const int ranks = (int)json_integer_value(json_object_get(json, "ranks"));
+  const int micro_batches = (int)json_integer_value(json_object_get(json, "micro_batches"));
+  size_t index;
+  json_t *row;
+  char label[64], text[128];
+  snprintf(label, sizeof label, "%s p%d m%d %s", json_string_value(json_object_get(json, "model")), ranks,
+           micro_batches, placement);
+  json_array_foreach(json_object_get(json, placement), index, row) {
+    const double memory = json_number_value(json_array_get(row, is_v));
+    for (int metric = is_v ? 0 : 1; metric < 2; ++metric) {
+      ZB_TRY(make(&x, placement, ranks, is_v ? 2 : 1, micro_batches, times,
+                  json_number_value(json_object_get(json, "memory_ratio")), memory));
+      x.problem.metric = metric ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+      snprintf(text, sizeof text, "sweep %s %gp %s", label, memory, metric ? "stage" : "barrier");
+      if (!is_wanted(text, words)) continue;
+      ZB_TRY(run_sweep_row(&x, params, label, is_v ? json_string_value(json_array_get(row, 0)) : "zb", memory,
+                           json_number_value(json_array_get(row, !is_v    ? 1
+                                                                 : metric ? 2
+                                                                          : 3)),
+                           t));
+    }
+  }
+  return NULL;
+}
+
+static zb_status run_sweep(const zb_search_params *params, char **words) {
+  json_error_t error;
+  json_t *root = json_load_file(ZB_SOURCE_DIR "/test/passes/schedule/sweep.json", 0, &error), *json;
+  if (!root) return ZB_ERROR(INVALID, "%s:%d: %s", error.source, error.line, error.text);
+  sweep t = {0};
+  size_t index;
+  zb_status status = NULL;
+  printf("\n%-22s %-14s %10s %-7s %7s %9s %7s %8s %6s\n", "sweep", "whose", "memory", "metric", "ours %", "published",
+         "bound %", "ratio", "ms");
+  json_array_foreach(json_object_get(root, "settings"), index, json) {
+    if (!status) status = run_sweep_setting(json, "plain", params, words, &t);
+    if (!status) status = run_sweep_setting(json, "v", params, words, &t);
+  }
+  printf("%d rows of the sweep in %.1f s, the longest in %.2f s: %d proven best, %d worse than published; time a step "
+         "by the published one: %.4f on average\n",
+         t.rows, t.seconds, t.longest, t.proven, t.worse, exp(t.ratios / (t.rows ? t.rows : 1)));
+  json_decref(root);
+  return status;
+}
+
+/* ---- Growth ---- */
+
 /* How the time of zb and of a search grow with ranks and micro-batches. */
 static zb_status run_growth(const zb_search_params *params) {
   static const struct {
@@ -223,15 +310,22 @@ static zb_status run_growth(const zb_search_params *params) {
  */
 static zb_status run_large(const zb_search_params *params) {
   static const double times[] = {10, 11, 7, 0.4}, memories[] = {0, 1, 1.25, 1.5, 2};
+  static const struct {
+    const char *text, *name;
+    int chunks;
+  } large[] = {{"plain", "plain", 1},     {"v", "v", 2},
+               {"looped 2", "looped", 2}, {"looped 4", "looped", 4},
+               {"wave 4", "wave", 4},     {"looped 8", "looped", 8},
+               {"wave 16", "wave", 16},   {"2 chunks, any placement", "looped", 2}};
+  enum { LARGE = sizeof large / sizeof *large };
   static setting x;
   static int stage_rank[STAGES_MAX];
   printf("\n%-26s %6s %-7s %12s %10s\n", "p 64, m 512", "memory", "metric", "search ms", "bubble %");
-  for (size_t i = 0; i <= PLACEMENTS; ++i)
+  for (size_t i = 0; i < LARGE; ++i)
     for (size_t k = 0; k < sizeof memories / sizeof *memories; ++k)
       for (int metric = 0; metric < 2; ++metric) {
-        const bool open = i == PLACEMENTS; /* what zb-sched does without --placement and --chunks */
-        ZB_TRY(make(&x, open ? "looped" : placements[i].name, 64, open ? 2 : placements[i].chunks, 512, times, 0.43,
-                    memories[k]));
+        const bool open = i == LARGE - 1; /* what zb-sched does without --placement */
+        ZB_TRY(make(&x, large[i].name, 64, large[i].chunks, 512, times, 0.43, memories[k]));
         x.problem.metric = metric ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
         zb_search_report report;
         zb_order order;
@@ -241,8 +335,8 @@ static zb_status run_large(const zb_search_params *params) {
         zb_order_deinit(&order);
         char memory[16] = "none";
         if (memories[k] > 0) snprintf(memory, sizeof memory, "%.2fp", memories[k]);
-        printf("%-26s %6s %-7s %12.1f %10.2f\n", open ? "2 chunks, any placement" : placements[i].text, memory,
-               metric ? "stage" : "barrier", (seconds() - start) * 1e3, bubble(&x, report.best_ps));
+        printf("%-26s %6s %-7s %12.1f %10.2f\n", large[i].text, memory, metric ? "stage" : "barrier",
+               (seconds() - start) * 1e3, bubble(&x, report.best_ps));
         fflush(stdout);
       }
   return NULL;
@@ -286,6 +380,7 @@ int main(int argc, char **argv) {
   printf("%d rows in %.1f s: %d proven best, %d searched again with a larger budget, %d worse than the best known\n",
          t.rows, t.seconds, t.proven, t.again, t.worse);
   print_limits(&t);
+  if (!status) status = run_sweep(&params, words);
   if (!status && is_wanted("growth", words)) status = run_growth(&params);
   if (!status && is_wanted("growth", words)) status = run_large(&params);
   json_decref(root);

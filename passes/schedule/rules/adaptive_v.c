@@ -20,6 +20,7 @@
 
 #include "passes/schedule/rules/rules.h"
 #include "passes/schedule/rules/v_block.h"
+#include "passes/schedule/rules/within.h"
 
 enum { SWITCHES = 16, JUDGED_PER_RANK = 3, BLOCKS = 128 };
 /* Jobs that are run in all before the best so far is taken. */
@@ -237,17 +238,71 @@ static zb_status emit_blocks(const zb_problem *problem, const int64_t *limits, i
   return status;
 }
 
-static zb_status emit_within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
-  return emit_blocks(problem, limits, BLOCKS, less_than_ps, out);
+/* ---- For a search ---- */
+
+typedef struct within_state {
+  zb_scheduler *w;
+  zb_slot *scratch; /* [per_rank] */
+} within_state;
+
+static zb_status open_state(zb_scheduler *w, void **out) {
+  within_state *const x = ZB_NEW(w->arena, within_state, 1);
+  if (!x) return ZB_OUT_OF_MEMORY();
+  x->w = w;
+  ZB_TAKE(w->arena, x->scratch, w->per_rank);
+  *out = x;
+  return zb_arena_status(w->arena);
 }
 
+static zb_status ask(void *state, const zb_within_request *request, zb_slot *sequence, zb_within_answer *out) {
+  const within_state *x = state;
+  zb_order order;
+  *out = (zb_within_answer){0};
+  zb_status status = emit_blocks(x->w->model->problem, request->limits, BLOCKS, request->less_than_ps, &order);
+  if (zb_status_code(status) == ZB_INFEASIBLE) {
+    zb_status_free(status);
+    return NULL;
+  }
+  ZB_TRY(status);
+  zb_sequence_read(x->w, &order, sequence, x->scratch);
+  zb_order_deinit(&order);
+  out->found = true;
+  return NULL;
+}
+static const zb_within_def within = {open_state, ask};
+
+/* ---- The row of the table ---- */
+
+/* The best order of a level of memory, or of the lowest one above its peak: a search with no more memory than the order
+ * takes tries only that one. */
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  int64_t *limits = zb_alloc((size_t)problem->ranks * sizeof *limits);
-  if (!limits) return ZB_OUT_OF_MEMORY();
+  zb_model model;
+  zb_scheduler w;
+  int64_t *limits, *peak;
+  zb_order made = {0};
+  ZB_TRY(zb_model_init(problem, &model));
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_scheduler_init(&model, &w));
+  ZB_TAKE(w.arena, limits, w.ranks);
+  ZB_TAKE(w.arena, peak, w.ranks);
+  ZB_TRY_GOTO(zb_arena_status(w.arena));
+  ZB_TRY_GOTO(zb_level_limits(problem, 0, false, limits));
+  for (int64_t above = INT64_MAX; above > 0;) {
+    zb_order_deinit(&made);
+    ZB_TRY_GOTO(emit_blocks(problem, limits, options[0], INT64_MAX, &made));
+    zb_order_peaks(problem, &made, peak);
+    const int64_t next = zb_level_above(&w, zb_most_of(peak, w.ranks, 0));
+    const bool is_lower = next < above && next < zb_most_of(limits, w.ranks, 0);
+    above = is_lower ? next : 0;
+    for (int rank = 0; rank < w.ranks && is_lower; ++rank)
+      if (limits[rank] > next) limits[rank] = next;
+  }
   zb_order_deinit(out);
-  zb_status status = zb_level_limits(problem, 0, limits);
-  if (!status) status = emit_blocks(problem, limits, options[0], INT64_MAX, out);
-  zb_free(limits);
+  *out = made;
+  made = (zb_order){0};
+cleanup:
+  zb_order_deinit(&made);
+  zb_model_deinit(&model);
   return status;
 }
 
@@ -266,6 +321,6 @@ const zb_schedule_def zb_schedule_adaptive_v = {
     .is_slow = true,
     .options = adaptive_options,
     .emit = emit,
-    .emit_within = emit_within,
+    .within = &within,
     .memory_bound = zb_no_memory_bound,
 };

@@ -203,6 +203,7 @@ typedef struct share {
 /* The level after one, in sixteenths: 2, 4, ... 32, 40, 48, 64, 80, ... */
 static int64_t next_sixteenths(const zb_scheduler *w, int64_t part) {
   if (w->jobs > ZB_JOBS_LARGE) return part < 24 ? part + 4 : part < 32 ? 32 : 2 * part;
+  if (w->chunks > 1 && !zb_is_placed_as_v(w->model->problem) && part < 32) return part + 4;
   if (part < 32) return part + 2;
   int64_t double_of = 32;
   while (2 * double_of <= part)
@@ -248,6 +249,11 @@ static int64_t largest_unit(const zb_scheduler *w) {
   return unit;
 }
 
+int64_t zb_level_of_1f1b(const zb_scheduler *w) {
+  const int64_t unit = largest_unit(w), most = zb_level_most(w);
+  return unit > most / w->ranks ? most : zb_most_of(w->base, w->ranks, 0) + unit * w->ranks;
+}
+
 static int64_t whole_level_bytes(const zb_scheduler *w, int level) {
   const int64_t most = zb_level_most(w);
   const int64_t unit = largest_unit(w);
@@ -277,7 +283,32 @@ int zb_level_within(const zb_scheduler *w, int64_t limit) {
   return level;
 }
 
-zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) {
+int64_t zb_level_above(const zb_scheduler *w, int64_t bytes) {
+  const int level = zb_level_within(w, bytes);
+  const int64_t below = level > 0 ? zb_level_bytes(w, level) : 0;
+  return below == bytes || below == zb_level_most(w) ? below : zb_level_bytes(w, level + 1);
+}
+
+/* In how many parts a fine level counts a micro-batch. */
+static int fine_parts(const zb_scheduler *w) {
+  return w->jobs <= 4000 ? 16 : w->jobs <= 16000 ? 8 : w->jobs <= 32000 ? 4 : w->jobs <= ZB_JOBS_LARGE ? 2 : 1;
+}
+
+int64_t zb_level_fine(const zb_scheduler *w, int64_t bytes, bool above) {
+  const int64_t most = zb_level_most(w), base = zb_most_of(w->base, w->ranks, 0), unit = largest_unit(w);
+  const int64_t parts = fine_parts(w), live = bytes - base;
+  if (bytes >= most || (above && (unit == 0 || unit > INT64_MAX / 64))) return most;
+  if (unit == 0 || unit > INT64_MAX / 64) return 0; /* there is one level */
+  if (live <= 0) return bytes;
+  int64_t level = live / unit * parts + live % unit * parts / unit;
+  const int64_t below = base + level / parts * unit + level % parts * unit / parts;
+  if (!above || below == bytes) return below;
+  ++level;
+  const int64_t next = base + level / parts * unit + level % parts * unit / parts;
+  return next < most ? next : most;
+}
+
+zb_status zb_level_limits(const zb_problem *problem, int64_t percent, bool is_fine, int64_t *limits) {
   zb_model model;
   zb_scheduler w;
   ZB_TRY(zb_model_init(problem, &model));
@@ -286,8 +317,9 @@ zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *l
   const int64_t all = zb_level_most(&w), unit = largest_unit(&w);
   zb_level_rank_limits(&w, limits);
   const int64_t most = zb_most_of(limits, w.ranks, 0);
-  const int level = zb_level_within(&w, most);
-  const int64_t rounded = level ? zb_level_bytes(&w, level) : most;
+  const int level = is_fine ? 0 : zb_level_within(&w, most);
+  const int64_t below = is_fine ? zb_level_fine(&w, most, false) : level ? zb_level_bytes(&w, level) : 0;
+  const int64_t rounded = below > 0 ? below : most;
   for (int rank = 0; rank < w.ranks; ++rank) {
     const int64_t given = (int64_t)((double)unit * w.ranks * (double)percent / 100) + w.base[rank];
     if (percent)
@@ -297,21 +329,5 @@ zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *l
   }
 cleanup:
   zb_model_deinit(&model);
-  return status;
-}
-
-zb_status zb_emit_at_level(const zb_problem *problem, int64_t percent, zb_emit_within emit, zb_order *out) {
-  zb_arena arena = {0};
-  int64_t *limits;
-  zb_order found = {0};
-  ZB_TAKE(&arena, limits, problem->ranks);
-  zb_status status = zb_arena_status(&arena);
-  if (!status) status = zb_level_limits(problem, percent, limits);
-  if (!status) status = emit(problem, limits, INT64_MAX, &found);
-  if (!status) {
-    zb_order_deinit(out);
-    *out = found;
-  }
-  zb_arena_deinit(&arena);
   return status;
 }

@@ -56,9 +56,12 @@ bool zb_is_placed_as_v(const zb_problem *problem);
 enum { ZB_JOBS_LARGE = 90000 };
 /* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of
  * the rank with the largest), on the V placement up to all of it in chunks that are held (beyond 15 ranks in several),
- * coarser beyond its double, and last what everything takes; of large problems in quarters up to 1.5, then its doubles.
+ * coarser beyond its double, and last what everything takes; of several chunks placed otherwise in quarters up to the
+ * double; of large problems in quarters up to 1.5, then its doubles.
  * Fixed for a problem whatever its limit is, so that more memory adds levels and takes none away. */
 int64_t zb_level_bytes(const zb_scheduler *scheduler, int level);
+/* What 1F1B needs. */
+int64_t zb_level_of_1f1b(const zb_scheduler *scheduler);
 /* The most that any rank can ever hold. */
 int64_t zb_level_most(const zb_scheduler *scheduler);
 /* limits[ranks] of the problem; where there is none, the most that any rank can ever hold. */
@@ -69,12 +72,13 @@ void zb_level_rank_limits(const zb_scheduler *scheduler, int64_t *limits);
 bool zb_level_is_half(const zb_scheduler *scheduler, int level);
 /* The last level within a limit (0: no limit), 0 if there is none. */
 int zb_level_within(const zb_scheduler *scheduler, int64_t limit);
-/* limits[ranks] of a memory of `percent` of what 1F1B needs; 0: those of the problem, rounded down to a level, so that
- * memory between two levels changes nothing. */
-zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) ZB_MUST_USE;
-/* Runs a schedule that builds within limits with those of a percentage, and puts its order in the place of *out. */
-typedef zb_status (*zb_emit_within)(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps,
-                                    zb_order *out);
-zb_status zb_emit_at_level(const zb_problem *problem, int64_t percent, zb_emit_within emit, zb_order *out) ZB_MUST_USE;
+/* The bytes of the lowest level that is not below; at most the highest. */
+int64_t zb_level_above(const zb_scheduler *scheduler, int64_t bytes);
+/* The fine levels, for schedules that are fast: parts of a micro-batch, as many as the size of the problem allows. The
+ * highest up to a limit, or the lowest from it on; `bytes` themselves where there is none below. */
+int64_t zb_level_fine(const zb_scheduler *scheduler, int64_t bytes, bool above);
+/* limits[ranks] of a memory of `percent` of what 1F1B needs, whatever those of the problem are; 0: those, rounded down
+ * to a level, or to a fine one, so that memory between two levels changes nothing. */
+zb_status zb_level_limits(const zb_problem *problem, int64_t percent, bool is_fine, int64_t *limits) ZB_MUST_USE;
 
 #endif

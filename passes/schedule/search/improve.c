@@ -17,11 +17,12 @@
  * (B, of which fewer come before) first makes it longer: moves that no cost of the step alone would take. Exchanges of
  * two F or B on several ranks join the moves then.
  *
- * Only additions, products and quotients of doubles, so that all machines decide alike. Tests:
+ * Only additions, products, quotients and square roots of doubles, so that all machines decide alike. Tests:
  * test/passes/schedule/search_test.c.
  */
 #include "passes/schedule/search/improve.h"
 
+#include <math.h>
 #include <string.h>
 
 /* One move in this many is a compound move, of several ranks. */
@@ -63,6 +64,13 @@ static double span_cost(const zb_improver *x) {
     if (fourth > worst) worst = fourth;
   }
   return sum / ranks + worst / 4;
+}
+
+/* A span such that every order in which a rank takes longer costs more than that, by a margin for rounding. */
+static int64_t most_span(const zb_improver *x, double cost) {
+  const double fourth = cost / (1.0 / x->scheduler->ranks + 0.25);
+  const double excess = sqrt(sqrt(fourth)) * (1 + 1e-9) * (double)x->aim + 2;
+  return excess < 4e18 ? x->aim + (int64_t)excess : INT64_MAX;
 }
 
 /* ---- Goals ---- */
@@ -382,7 +390,8 @@ static bool try_move(zb_improver *x, const zb_improve_params *params, uint64_t *
   const bool is_applied = (is_exchange   ? apply_exchange
                            : is_compound ? apply_compound
                                          : apply_single)(x, params, seed, &changed);
-  if (is_applied && zb_retime(&x->times, x->current, x->changes, changed)) {
+  const int64_t most = most_span(x, *cost > late_cost ? *cost : late_cost);
+  if (is_applied && zb_retime(&x->times, x->current, x->changes, changed, most)) {
     const double next = cost_of(x, params);
     if (next <= *cost || next <= late_cost) {
       *cost = next;

@@ -61,6 +61,7 @@ zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
   ZB_TAKE(arena, out->saved, w->jobs);
   ZB_TAKE(arena, out->by_job, w->jobs);
   ZB_TAKE(arena, out->place, w->jobs);
+  ZB_TAKE(arena, out->worked, w->jobs);
   ZB_TAKE(arena, out->span, ranks);
   ZB_TAKE(arena, out->last, ranks);
   ZB_TAKE(arena, out->input_begin, classes + 1);
@@ -84,8 +85,13 @@ static const zb_slot *rank_slots(const zb_retimer *x, const zb_slot *sequence, i
 static void fill_places(zb_retimer *x, const zb_slot *sequence, const zb_change *change) {
   const zb_slot *slots = rank_slots(x, sequence, change->rank);
   const size_t m = (size_t)x->scheduler->micro_batches;
-  for (int i = change->first; i <= change->last; ++i)
+  int64_t *worked = &x->worked[zb_rank_begin(x->scheduler, change->rank)];
+  int64_t sum = worked[change->first];
+  for (int i = change->first; i <= change->last; ++i) {
     x->place[(size_t)slots[i].class * m + (size_t)slots[i].micro_batch] = i;
+    worked[i] = sum;
+    sum += x->scheduler->forwards.time_ps[slots[i].class];
+  }
 }
 
 /* Runs a rank as far as it goes; where it stops it joins the ranks that wait for the sender. */
@@ -120,8 +126,18 @@ static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
   x->done[rank] = i;
 }
 
-/* Runs all ranks from x->done on. False: some never end. */
-static bool run_all(zb_retimer *x, const zb_slot *sequence) {
+/* The least that the span of a rank can be that is timed so far. */
+static int64_t least_span(const zb_retimer *x, int rank) {
+  const zb_scheduler *w = x->scheduler;
+  const int last = x->done[rank] - 1;
+  if (last < 0) return 0;
+  const size_t at = zb_rank_begin(w, rank) + (size_t)last;
+  const int64_t start = w->model->problem->metric == ZB_METRIC_STAGE ? zb_retime_starts(x, rank)[0] : 0;
+  return x->start[at] - x->worked[at] + w->work[rank] - start;
+}
+
+/* Runs all ranks from x->done on. False: some never end, or take longer than that. */
+static bool run_all(zb_retimer *x, const zb_slot *sequence, int64_t most) {
   const int ranks = x->scheduler->ranks, per_rank = x->scheduler->per_rank;
   int count = 0, ended = 0;
   for (int rank = ranks - 1; rank >= 0; --rank) {
@@ -131,6 +147,7 @@ static bool run_all(zb_retimer *x, const zb_slot *sequence) {
   while (count > 0) {
     const int rank = x->stack[--count];
     run_rank(x, sequence, rank);
+    if (least_span(x, rank) > most) return false;
     ended += x->done[rank] == per_rank;
     int *link = &x->first_waiting[rank];
     while (*link >= 0) {
@@ -186,7 +203,7 @@ static bool time_again(zb_retimer *x, const zb_slot *sequence) {
 }
 
 /* Times everything behind the first x->kept places of each rank. */
-static bool time_rest(zb_retimer *x, const zb_slot *sequence) {
+static bool time_rest(zb_retimer *x, const zb_slot *sequence, int64_t most) {
   const size_t ranks = (size_t)x->scheduler->ranks, per_rank = (size_t)x->scheduler->per_rank;
   for (size_t rank = 0; rank < ranks; ++rank) {
     const size_t from = rank * per_rank + (size_t)x->kept[rank];
@@ -195,7 +212,7 @@ static bool time_rest(zb_retimer *x, const zb_slot *sequence) {
   if (x->channels_wait) return time_again(x, sequence);
   ++x->scheduler->evaluations;
   memcpy(x->done, x->kept, ranks * sizeof *x->done);
-  if (!run_all(x, sequence)) return false;
+  if (!run_all(x, sequence, most)) return false;
   fill_spans(x, sequence);
   return true;
 }
@@ -205,7 +222,7 @@ bool zb_retime_all(zb_retimer *x, const zb_slot *sequence) {
     x->kept[rank] = 0;
     fill_places(x, sequence, &(zb_change){rank, 0, x->scheduler->per_rank - 1});
   }
-  return time_rest(x, sequence);
+  return time_rest(x, sequence, INT64_MAX);
 }
 
 /* How many of the first `count` jobs of a rank started before a time. */
@@ -222,7 +239,7 @@ static int count_before(const zb_retimer *x, int rank, int count, int64_t time) 
   return low;
 }
 
-bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count) {
+bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count, int64_t most) {
   const zb_scheduler *w = x->scheduler;
   int64_t earliest = INT64_MAX;
   for (int rank = 0; rank < w->ranks; ++rank)
@@ -238,7 +255,7 @@ bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes,
   }
   for (int rank = 0; rank < w->ranks; ++rank)
     x->kept[rank] = x->channels_wait ? 0 : count_before(x, rank, x->kept[rank], earliest);
-  return time_rest(x, sequence);
+  return time_rest(x, sequence, most);
 }
 
 void zb_retime_undo(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count) {

@@ -24,6 +24,7 @@ typedef struct zb_retimer {
   zb_scheduler *scheduler;
   int64_t *start;     /* [jobs] by place: rank * per_rank + index in the list */
   int32_t *place;     /* [jobs] by class * micro_batches + micro_batch: index in its rank's list */
+  int64_t *worked;    /* [jobs] by place: what the jobs of the rank before it take */
   int64_t *span;      /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
   int *last;          /* [ranks] index of the job that its end waits for: the last one, or a W before a reduction */
   bool channels_wait; /* a message may have to wait for the one before it: then all is timed again, by zb_time_sequence
@@ -49,8 +50,10 @@ static inline const int64_t *zb_retime_starts(const zb_retimer *x, int rank) {
 /* Times all of a renumbered sequence. False: it cannot finish. O(jobs). */
 bool zb_retime_all(zb_retimer *retimer, const zb_slot *sequence) ZB_MUST_USE;
 /* Times it after changes, of different ranks; what is timed stays the same but for those places. False: it cannot
- * finish; the times are then undefined until zb_retime_undo. O(jobs that start after the first change). */
-bool zb_retime(zb_retimer *retimer, const zb_slot *sequence, const zb_change *changes, int count) ZB_MUST_USE;
+ * finish, or a rank's span is above `most` (then it may have given up early); the times are undefined until
+ * zb_retime_undo. O(jobs that start after the first change). */
+bool zb_retime(zb_retimer *retimer, const zb_slot *sequence, const zb_change *changes, int count,
+               int64_t most) ZB_MUST_USE;
 /* The times before the last zb_retime, whatever it returned; the places of these changes in `sequence` are as before.
  */
 void zb_retime_undo(zb_retimer *retimer, const zb_slot *sequence, const zb_change *changes, int count);

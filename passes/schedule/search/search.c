@@ -16,10 +16,12 @@
  */
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "passes/schedule/rules/emit.h"
+#include "passes/schedule/rules/within.h"
 #include "passes/schedule/search/exact.h"
 #include "passes/schedule/search/period_search.h"
 #include "passes/schedule/search/registry.h"
@@ -37,13 +39,19 @@ enum { STATES_MAX = 500000 };
 enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 2500000 };
 /* The default budget is spent for as long as it pays: up to this multiple of what the last better order came after. */
 enum { PATIENCE = 32 };
+/* Levels below the memory of 1F1B have this part of it. */
+enum { LESS_BUDGET = 4 };
+/* Jobs that local search of a fine level may time, at least and at most, and how long it goes on for as long as it
+ * pays; in problems of at most so many jobs. */
+enum { POLISH_LEAST = 600000, POLISH_MOST = 8000000, POLISH_PATIENCE = 6, POLISH_JOBS = 14000 };
+/* The local search of the best start: jobs that it may time, evaluations a job, and the least that are worth it. */
+enum { SETTLE_JOBS = 1500000, SETTLE_PER_JOB = 5, SETTLE_LEAST = 100 };
 /* Slow schedules are asked before the rounds, as a start, where the order is further from the bound than this share of
  * its time; else behind them, where most of their orders are given up soon. */
 static const double SLOW_FROM = 0.02;
 
 /* An order that the search starts from. */
 typedef struct start_order {
-  const char *name;
   zb_slot *sequence;
   int64_t time;
   int64_t made_for; /* the level of memory that its schedule was given, 0: none. Runs of lower levels do without it */
@@ -52,54 +60,70 @@ typedef struct start_order {
 typedef struct searcher {
   const zb_problem *problem;
   zb_model model;
+  zb_bounds *bounds;
   zb_scheduler w;
   zb_run run;
-  int64_t budget;
+  int64_t budget; /* of a level */
+  bool is_default_budget;
   int patience;
   uint64_t seed;
   int64_t *limit, *least; /* [ranks] of the problem; what one micro-batch at a time needs */
   int64_t *peak;
   zb_slot *best, *scratch;
   int64_t best_ps, known_ps; /* of this placement; of others that were searched before */
+  void **within;             /* [schedules] the state of those that go by memory; NULL: not asked yet */
   start_order *starts;       /* all that fit */
-  int start_count, best_start, rows, row_starts;
+  int start_count, rows, row_starts;
+  const char *best_start; /* whose order was the best before the runs; NULL: none there was */
+  int64_t best_start_ps;
   int runs;
   bool is_complete; /* all orders whose classes rise were tried (exact.c) */
 } searcher;
 
 static void searcher_deinit(searcher *s) {
   zb_free(s->starts);
+  zb_bounds_free(s->bounds);
   zb_model_deinit(&s->model);
 }
 
 /* Such that the time of a search hardly depends on the size of the problem. Most is worth spending on the V placement:
- * there the best orders lie far from every rule. Large problems share it among the placements that are searched. */
+ * there the best orders lie far from every rule. On the others with several chunks, local search of large problems
+ * finds little. Large problems share it among the placements that are searched. */
 static int64_t default_budget(const zb_problem *problem, int placements) {
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
   if (jobs <= SMALL_JOBS) return 12 * jobs;
-  const bool is_v = zb_is_placed_as_v(problem);
+  const bool is_v = zb_is_placed_as_v(problem), is_plain = problem->stages == problem->ranks;
   int64_t budget = (is_v ? 180000000 : 20000000) / (jobs + 1);
-  const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : problem->stages > problem->ranks ? 16000 : 4000;
+  const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : is_plain ? 4000 : 8000;
+  if (!is_v && !is_plain) budget = (int64_t)(8000.0 * (1152.0 / (double)jobs) * sqrt(1152.0 / (double)jobs));
   /* Evaluations of large problems miss the caches, and come with several levels of memory. */
-  if (jobs > 40000) budget = budget * 40000 / jobs / placements;
-  if (jobs > ZB_JOBS_LARGE)
-    budget = (problem->stages > problem->ranks ? LARGE_BUDGET_CHUNKS : LARGE_BUDGET) / jobs / placements;
+  if (jobs > 40000 && (is_v || is_plain)) budget = budget * 40000 / jobs / placements;
+  if (jobs > ZB_JOBS_LARGE) budget = (is_plain ? LARGE_BUDGET : LARGE_BUDGET_CHUNKS) / jobs / placements;
   return budget < 1 ? 1 : budget > most ? most : budget;
 }
 
+/* Below the memory of 1F1B many levels are searched, most of them for little. */
+static int64_t budget_of_level(const searcher *s, int64_t bytes) {
+  const bool is_less = s->is_default_budget && !s->run.is_exact && bytes < zb_level_of_1f1b(&s->w);
+  return is_less ? s->budget / LESS_BUDGET + 1 : s->budget;
+}
+
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
-  *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .best_start = -1};
+  *s = (searcher){.problem = problem, .best_ps = INT64_MAX};
   ZB_TRY(zb_model_init(problem, &s->model));
+  ZB_TRY(zb_bounds_new(problem, &s->bounds));
   ZB_TRY(zb_scheduler_init(&s->model, &s->w));
   ZB_TAKE(s->w.arena, s->limit, s->w.ranks);
   ZB_TAKE(s->w.arena, s->least, s->w.ranks);
   ZB_TAKE(s->w.arena, s->peak, s->w.ranks);
   ZB_TAKE(s->w.arena, s->best, s->w.jobs);
   ZB_TAKE(s->w.arena, s->scratch, s->w.per_rank);
+  ZB_TAKE(s->w.arena, s->within, zb_schedule_count());
   ZB_TRY(zb_run_init(&s->w, &s->run));
   zb_level_rank_limits(&s->w, s->limit);
   s->seed = params ? params->seed : 0;
   const bool has_budget = params && params->budget > 0;
+  s->is_default_budget = !has_budget;
   s->budget = has_budget ? params->budget : default_budget(problem, placements);
   s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !zb_is_placed_as_v(problem) ? 0 : PATIENCE;
   return NULL;
@@ -123,10 +147,22 @@ static void take_best(searcher *s, const zb_slot *sequence, int64_t time) {
   memcpy(s->best, sequence, s->w.jobs * sizeof *sequence);
 }
 
+/* The same of an order that a schedule has given. */
+static void take_start(searcher *s, const char *name, const zb_slot *sequence, int64_t time) {
+  if (time < s->best_ps) {
+    s->best_start = name;
+    s->best_start_ps = time;
+  }
+  take_best(s, sequence, time);
+}
+
 /* ---- Runs ---- */
 
-/* Schedules that look within limits, whose orders depend on them: a run asks for those of its own level. */
-static bool goes_by_memory(const zb_schedule_def *schedule) { return schedule->keeps_limit && !schedule->searches; }
+/* Whether a schedule goes by memory and takes the problem; the slow ones or the others. */
+static bool is_asked(const searcher *s, int index, bool slow) {
+  const zb_schedule_def *schedule = zb_schedule_at(index);
+  return schedule->within && schedule->is_slow == slow && zb_schedule_takes(schedule, s->problem);
+}
 
 static zb_status emit(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {
   zb_schedule_choice choice;
@@ -148,37 +184,36 @@ static zb_status read_emitted(searcher *s, zb_status status, zb_order *order, bo
   return NULL;
 }
 
-/* The same of one within s->run.level that takes less than that. */
-static zb_status read_within(searcher *s, const zb_schedule_def *schedule, int64_t less_than, bool *found) {
-  zb_order order;
-  zb_problem limited = *s->problem;
-  limited.rank_limit_bytes = s->run.level;
-  zb_status status = schedule->emit_within ? schedule->emit_within(s->problem, s->run.level, less_than, &order)
-                                           : emit(schedule, &limited, &order);
-  ZB_TRY(read_emitted(s, status, &order, found));
-  if (*found) s->w.evaluations += ZB_RULES_FIXED;
+/* The order of a schedule that goes by memory for s->run.level, into s->run.sequence. */
+static zb_status ask(searcher *s, int index, const int64_t *most, int64_t less_than, zb_within_answer *out) {
+  const zb_within_def *within = zb_schedule_at(index)->within;
+  if (!s->within[index]) ZB_TRY(within->open(&s->w, &s->within[index]));
+  const zb_within_request request = {s->run.level, most, less_than};
+  ZB_TRY(within->ask(s->within[index], &request, s->run.sequence, out));
+  if (out->found) s->w.evaluations += ZB_RULES_FIXED;
   return NULL;
 }
 
-/* The schedules that go by memory, the slow ones or the others, for the limits of the run. */
-static zb_status try_within(searcher *s, bool slow, int64_t less_than) {
+/* The schedules that go by memory, the slow ones or the others, for the limits of the run. Lowers *slack (may be NULL)
+ * to what they say the same within. */
+static zb_status try_within(searcher *s, bool slow, int64_t less_than, int64_t *slack) {
   for (int i = 0; i < zb_schedule_count() && s->run.incumbent_ps[0] > s->run.bound_ps; ++i) {
-    const zb_schedule_def *schedule = zb_schedule_at(i);
-    if (!goes_by_memory(schedule) || schedule->is_slow != slow || !zb_schedule_takes(schedule, s->problem)) continue;
-    bool found;
-    ZB_TRY(read_within(s, schedule, less_than, &found));
-    if (found && keeps(s, s->run.sequence, s->run.level)) zb_run_evaluate(&s->run);
+    zb_within_answer answer;
+    if (!is_asked(s, i, slow)) continue;
+    ZB_TRY(ask(s, i, s->run.level, less_than, &answer));
+    if (slack && answer.slack_bytes < *slack) *slack = answer.slack_bytes;
+    if (answer.found && keeps(s, s->run.sequence, s->run.level)) zb_run_evaluate(&s->run);
   }
   return NULL;
 }
 
 /* ---- Levels ---- */
 
-/* Lower bound for the limits of s->run.level. */
+/* Lower bound for what keeps s->run.level and the limits of the problem. */
 static int64_t bound_of_level(const searcher *s) {
-  zb_problem limited = *s->problem;
-  limited.rank_limit_bytes = s->run.level;
-  return zb_lower_bound(&limited);
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    s->peak[rank] = s->run.level[rank] < s->limit[rank] ? s->run.level[rank] : s->limit[rank];
+  return zb_bounds_within(s->bounds, s->peak);
 }
 
 /* What a bound leaves a rank idle that has the most work. */
@@ -197,6 +232,13 @@ static bool is_made_for_less(searcher *s, const start_order *start) {
   return true;
 }
 
+/* One chunk a rank: a short local search of the best start, where jobs are few enough for it to take no time. */
+static int64_t settle_moves(const searcher *s) {
+  const int64_t jobs = (int64_t)s->w.jobs, affordable = SETTLE_JOBS / jobs;
+  if (s->w.chunks > 1 || affordable < SETTLE_LEAST) return 0;
+  return affordable < SETTLE_PER_JOB * jobs ? affordable : SETTLE_PER_JOB * jobs;
+}
+
 /* One run: the best orders for the limits of s->run.level. */
 static zb_status run_level(searcher *s) {
   zb_run *run = &s->run;
@@ -205,19 +247,21 @@ static zb_status run_level(searcher *s) {
   run->bound_ps = bound_of_level(s);
   if (!run->is_exact) run->idle_ps = idle_of(s, run->bound_ps);
   s->w.slack = INT64_MAX;
-  zb_run_begin(run, s->budget, s->patience);
+  zb_run_begin(run, budget_of_level(s, most_of(s, run->level)), s->patience);
   for (int i = 0; i < s->start_count; ++i)
     if (is_made_for_less(s, &s->starts[i]) && keeps(s, s->starts[i].sequence, run->level))
       zb_run_take(run, s->starts[i].sequence, s->starts[i].time);
   if (run->is_exact) {
     zb_run_rounds(run);
   } else {
-    ZB_TRY(try_within(s, false, INT64_MAX));
+    ZB_TRY(try_within(s, false, INT64_MAX, NULL));
     if (!zb_run_is_over(run)) zb_run_fixed_rules(run);
+    if (!zb_run_is_over(run)) zb_run_settle(run, settle_moves(s));
     const bool is_far = zb_run_gap(run) > SLOW_FROM;
-    if (is_far) ZB_TRY(try_within(s, true, run->incumbent_ps[0]));
+    if (is_far) ZB_TRY(try_within(s, true, run->incumbent_ps[0], NULL));
     zb_run_rounds(run);
-    if (!is_far) ZB_TRY(try_within(s, true, run->incumbent_ps[0] < s->best_ps ? run->incumbent_ps[0] : s->best_ps));
+    if (!is_far)
+      ZB_TRY(try_within(s, true, run->incumbent_ps[0] < s->best_ps ? run->incumbent_ps[0] : s->best_ps, NULL));
   }
   ++s->runs;
   if (run->incumbent_ps[0] < INT64_MAX) take_best(s, run->incumbent[0], run->incumbent_ps[0]);
@@ -235,6 +279,20 @@ static void lower_to(searcher *s, int64_t bytes) {
     s->run.level[rank] = s->limit[rank] < bytes ? s->limit[rank] : bytes;
 }
 
+/* The same for schedules whose orders need not take what they are given: a limit counts as the level above it. False:
+ * that is no other one. */
+static bool lower_above(searcher *s, int64_t bytes, int64_t (*above)(const zb_scheduler *w, int64_t bytes)) {
+  bool differs = false;
+  for (int rank = 0; rank < s->w.ranks; ++rank) {
+    const bool counts = s->limit[rank] < bytes && bytes <= above(&s->w, s->limit[rank]);
+    s->run.level[rank] = counts || s->limit[rank] > bytes ? bytes : s->limit[rank];
+    differs |= counts;
+  }
+  return differs;
+}
+
+static int64_t fine_above(const zb_scheduler *w, int64_t bytes) { return zb_level_fine(w, bytes, true); }
+
 /* Whether one micro-batch at a time keeps the limits of s->run.level. */
 static bool is_feasible(searcher *s) {
   for (int rank = 0; rank < s->w.ranks; ++rank)
@@ -242,24 +300,86 @@ static bool is_feasible(searcher *s) {
   return true;
 }
 
-/* Half way between two levels only the schedules that go by memory are asked. */
-static zb_status run_half_level(searcher *s) {
+/* The orders of the schedules that go by memory, the slow ones or the others, for s->run.level: the best that keeps the
+ * limits of the problem. *slack: with levels lowered by no more there is no other one. */
+static zb_status ask_within(searcher *s, bool slow, int64_t *slack) {
+  *slack = INT64_MAX;
+  for (int i = 0; i < zb_schedule_count(); ++i) {
+    zb_within_answer answer;
+    zb_timing timing;
+    if (!is_asked(s, i, slow)) continue;
+    ZB_TRY(ask(s, i, s->limit, s->best_ps, &answer));
+    if (answer.slack_bytes < *slack) *slack = answer.slack_bytes;
+    if (answer.found && keeps(s, s->run.sequence, s->limit) &&
+        zb_time_sequence(&s->w, s->run.sequence, &timing, NULL, NULL))
+      take_start(s, zb_schedule_at(i)->name, s->run.sequence, zb_metric_time(&s->w, &timing));
+  }
+  return NULL;
+}
+
+/* A level: a run, or half way between two the slow schedules. What is asked for a level above the limit of a rank, but
+ * below its next one, is asked for again with that. */
+static zb_status try_level(searcher *s, int level) {
+  const int64_t bytes = zb_level_bytes(&s->w, level);
+  int64_t slack;
+  if (lower_above(s, bytes, zb_level_above)) ZB_TRY(ask_within(s, true, &slack));
+  lower_to(s, bytes);
+  return zb_level_is_half(&s->w, level) ? ask_within(s, true, &slack) : run_level(s);
+}
+
+/* The best order of the fast schedules for a fine level, and a short local search of it. Lowers *slack to what
+ * all that says the same within. */
+static zb_status polish_level(searcher *s, int64_t bytes, int64_t *slack) {
   zb_run *run = &s->run;
-  run->bound_ps = bound_of_level(s);
-  zb_run_begin(run, s->budget, s->patience);
-  ZB_TRY(try_within(s, false, INT64_MAX));
-  ZB_TRY(try_within(s, true, run->incumbent_ps[0] < s->best_ps ? run->incumbent_ps[0] : s->best_ps));
+  const int64_t jobs = (int64_t)s->w.jobs, most = POLISH_MOST / jobs;
+  lower_to(s, bytes);
+  run->random = UINT64_C(0x9E3779B97F4A7C15);
+  run->bound_ps = 0; /* for all levels alike */
+  zb_run_begin(run, most < s->budget ? most : s->budget, POLISH_PATIENCE);
+  ZB_TRY(try_within(s, false, INT64_MAX, slack));
+  s->w.slack = INT64_MAX;
+  zb_run_polish(run, POLISH_LEAST / jobs);
+  if (s->w.slack < *slack) *slack = s->w.slack;
   if (run->incumbent_ps[0] < INT64_MAX) take_best(s, run->incumbent[0], run->incumbent_ps[0]);
   return NULL;
 }
 
-static zb_status run_levels(searcher *s) {
-  for (int level = zb_level_within(&s->w, most_of(s, s->limit)); level > 0; --level) {
-    lower_to(s, zb_level_bytes(&s->w, level));
-    if (!is_feasible(s) || !is_worth(s)) return NULL;
-    ZB_TRY(zb_level_is_half(&s->w, level) ? run_half_level(s) : run_level(s));
-  }
+/* On the V placement: a fine level is far below the next run there, and local search finds something in a moment. */
+static bool is_polished(const searcher *s, int64_t bytes) {
+  return s->run.is_perturbed && s->w.jobs <= POLISH_JOBS && bytes <= most_of(s, s->limit);
+}
+
+/* The fast schedules for a fine level. *next: the one after which they say something else. */
+static zb_status try_fine_level(searcher *s, int64_t bytes, int64_t *next) {
+  int64_t slack = INT64_MAX;
+  const bool is_other = lower_above(s, bytes, fine_above), is_polish = is_polished(s, bytes);
+  if (is_other || !is_polish) ZB_TRY(ask_within(s, false, &slack));
+  if (is_polish) ZB_TRY(polish_level(s, bytes, &slack));
+  *next = slack >= bytes ? 0 : zb_level_fine(&s->w, bytes - slack - 1, false);
   return NULL;
+}
+
+/* All levels within the limit and the fine one above it, the highest first. A run asks the fast schedules itself. */
+static zb_status run_levels(searcher *s, bool only_fine) {
+  const int64_t most = most_of(s, s->limit), above = zb_level_above(&s->w, most);
+  int level = only_fine ? 0 : zb_level_within(&s->w, most);
+  int64_t fine = fine_above(&s->w, most), slack;
+  while (level > 0 || fine > 0) {
+    const int64_t bytes = level > 0 ? zb_level_bytes(&s->w, level) : 0;
+    lower_to(s, bytes > fine ? bytes : fine);
+    if (!is_feasible(s) || !is_worth(s)) break;
+    if (bytes < fine) {
+      ZB_TRY(try_fine_level(s, fine, &fine));
+      continue;
+    }
+    const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above);
+    if (bytes == fine && is_run) fine = zb_level_fine(&s->w, fine - 1, false);
+    ZB_TRY(try_level(s, level--));
+  }
+  lower_to(s, most);
+  if (above == most || !is_worth(s)) return NULL;
+  lower_above(s, above, zb_level_above);
+  return ask_within(s, true, &slack);
 }
 
 /* Tries all orders within s->run.level that could be faster than the best, as far as the budget goes. */
@@ -316,13 +436,12 @@ static zb_status add_start(searcher *s, const char *name, int64_t made_for) {
   if (!grown) return ZB_OUT_OF_MEMORY();
   s->starts = grown;
   start_order *x = &grown[s->start_count];
-  *x = (start_order){.name = name, .time = zb_metric_time(&s->w, &timing), .made_for = made_for};
+  *x = (start_order){.time = zb_metric_time(&s->w, &timing), .made_for = made_for};
   ZB_TAKE(s->w.arena, x->sequence, s->w.jobs);
   ZB_TRY(zb_arena_status(s->w.arena));
   ++s->start_count;
   memcpy(x->sequence, s->run.sequence, s->w.jobs * sizeof *x->sequence);
-  if (x->time < s->best_ps) s->best_start = s->start_count - 1;
-  take_best(s, x->sequence, x->time);
+  take_start(s, name, x->sequence, x->time);
   return NULL;
 }
 
@@ -334,7 +453,7 @@ static zb_status add_rows(searcher *s) {
     is_limited |= zb_rank_limit(s->problem, rank) > 0;
   for (int i = 0; i < zb_schedule_count() && s->best_ps > bound; ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
-    const bool by_memory = goes_by_memory(schedule);
+    const bool by_memory = schedule->within != NULL;
     if (schedule->searches || (by_memory && is_limited) || schedule->two_pipelines) continue;
     zb_order order;
     bool found;
@@ -348,14 +467,14 @@ static zb_status add_rows(searcher *s) {
 
 /* The schedules that go by memory, for every level within the limits: what exact levels, whose rules do not know their
  * limits, start from. */
-static zb_status add_within(searcher *s, const zb_schedule_def *schedule) {
+static zb_status add_within(searcher *s, int index) {
   for (int level = zb_level_within(&s->w, most_of(s, s->limit)); level > 0; --level) {
     const int64_t bytes = zb_level_bytes(&s->w, level);
     lower_to(s, bytes);
     if (!is_feasible(s)) return NULL;
-    bool found;
-    ZB_TRY(read_within(s, schedule, INT64_MAX, &found));
-    if (found) ZB_TRY(add_start(s, schedule->name, bytes));
+    zb_within_answer answer;
+    ZB_TRY(ask(s, index, s->run.level, INT64_MAX, &answer));
+    if (answer.found) ZB_TRY(add_start(s, zb_schedule_at(index)->name, bytes));
   }
   return NULL;
 }
@@ -385,9 +504,9 @@ static void fill_report(const searcher *s, zb_search_report *report) {
                                                           : "";
   if (is_optimal) report->bound_ps = report->best_ps;
   report->proven = report->best_ps <= report->bound_ps;
-  if (s->best_start >= 0) {
-    snprintf(report->start, sizeof report->start, "%s", s->starts[s->best_start].name);
-    report->start_ps = s->starts[s->best_start].time;
+  if (s->best_start) {
+    snprintf(report->start, sizeof report->start, "%s", s->best_start);
+    report->start_ps = s->best_start_ps;
   }
   snprintf(report->placement, sizeof report->placement, "given");
   char levels[48] = "";
@@ -401,8 +520,7 @@ static zb_status search(searcher *s) {
   zb_sequence_least(&s->w, s->run.sequence, s->least);
   memcpy(s->run.level, s->limit, (size_t)s->w.ranks * sizeof *s->run.level);
   if (!is_feasible(s)) return too_little(s);
-  ZB_TRY(add_start(s, "least memory", 0));
-  s->best_start = -1;
+  ZB_TRY(add_start(s, NULL, 0)); /* the order with the least memory */
   ZB_TRY(add_rows(s));
   s->row_starts = s->start_count - 1;
   s->run.is_exact = s->w.jobs <= SMALL_JOBS;
@@ -414,15 +532,15 @@ static zb_status search(searcher *s) {
       if (s->is_complete) return NULL;
     }
     for (int i = 0; i < zb_schedule_count(); ++i)
-      if (goes_by_memory(zb_schedule_at(i)) && zb_schedule_takes(zb_schedule_at(i), s->problem))
-        ZB_TRY(add_within(s, zb_schedule_at(i)));
+      if (is_asked(s, i, false) || is_asked(s, i, true)) ZB_TRY(add_within(s, i));
     zb_problem unlimited = *s->problem;
     unlimited.rank_limit_bytes = NULL;
     unlimited.memory_limit_bytes = 0;
     s->run.idle_ps = idle_of(s, zb_lower_bound(&unlimited));
+    ZB_TRY(run_levels(s, true));
     return run_exact_levels(s);
   }
-  return run_levels(s);
+  return run_levels(s, false);
 }
 
 /* A search of one of some placements, where an order of another one that takes known_ps is there already (INT64_MAX:

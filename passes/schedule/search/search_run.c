@@ -21,7 +21,7 @@ enum { PERTURBATIONS_PER_JOB = 32 };
 enum { GOALS_FROM = 3, GOAL_PER_JOB = 192 };
 /* With patience: evaluations that rounds have in any case, and jobs in all that may be timed in them where that is
  * more. */
-enum { PROBE_LEAST = 128, PROBE_JOBS = 1500000 };
+enum { PROBE_LEAST = 64, PROBE_JOBS = 1500000 };
 /* The goal lies this share of the way from the best time to the bound, for the best start and for the best order; a
  * perturbation on the way may be worse by this factor. */
 static const double GOAL_SHARE = 0.4, GOAL_SHARE_BEST = 0.15, GOAL_TOLERANCE = 1.1;
@@ -232,6 +232,28 @@ static int64_t improve(zb_run *run, int64_t moves, int history) {
 
 /* With several chunks good orders come from few starts and many moves, with one from many starts. */
 static bool has_few_starts(const zb_run *run) { return run->w->chunks > 1 && !run->is_exact; }
+
+void zb_run_polish(zb_run *run, int64_t probe) {
+  zb_allowance *a = &run->allowance;
+  const int64_t end = run->w->evaluations + probe;
+  if (known_incumbents(run) == 0) return;
+  a->end = end < a->most ? end : a->most;
+  memcpy(run->sequence, run->incumbent[0], run->w->jobs * sizeof *run->sequence);
+  improve(run, a->most, 10);
+}
+
+void zb_run_settle(zb_run *run, int64_t moves) {
+  const zb_allowance rest = run->allowance;
+  const int64_t before = run->w->evaluations;
+  run->allowance.end = run->allowance.most = before + moves;
+  zb_run_polish(run, moves);
+  const int64_t spent = run->w->evaluations - before;
+  run->allowance = rest;
+  run->allowance.begin += spent;
+  run->allowance.end += spent;
+  run->allowance.most += spent;
+  run->allowance.best_ps = run->incumbent_ps[0];
+}
 
 static void improve_incumbents(zb_run *run, int round) {
   const int shift = round < 20 ? round : 20, history_shift = round < 5 ? round : 5;

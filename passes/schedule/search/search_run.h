@@ -50,6 +50,10 @@ int64_t zb_run_evaluate(zb_run *run);
 bool zb_run_is_over(const zb_run *run);
 /* The rules of the zb schedules. */
 void zb_run_fixed_rules(zb_run *run);
+/* Local search of the best order: so many evaluations, and on for as long as it pays. */
+void zb_run_polish(zb_run *run, int64_t probe);
+/* Local search of the best order that the allowance does not pay for. */
+void zb_run_settle(zb_run *run, int64_t moves);
 /* How far the best order is from the bound, as a share of its time. */
 double zb_run_gap(const zb_run *run);
 /* Rounds of random rules, local search and perturbations until the run is over or nothing gets better. */

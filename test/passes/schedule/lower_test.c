@@ -281,7 +281,7 @@ static int check_schedule(const zb_schedule_def *schedule, const char *placement
 /* Schedules that search take their time: fewer sizes. */
 static void test_all(void) {
   for (int i = 0; i < zb_schedule_count(); ++i) {
-    const bool searches = zb_schedule_at(i)->searches || zb_schedule_at(i)->emit_within;
+    const bool searches = zb_schedule_at(i)->searches || zb_schedule_at(i)->within;
     const int ranks_max = searches ? 3 : 8, micro_batches_max = searches ? 4 : 16;
     int checked = 0;
     for (int k = 0; k < zb_placement_count(); ++k) {

@@ -52,7 +52,7 @@ static int check(const zb_problem *problem, uint64_t *seed, bool *channels_wait)
       if (exchange(&w, &sequence[(size_t)rank * (size_t)w.per_rank], i)) changes[count++] = (zb_change){rank, i, i + 1};
     }
     if (count == 0) continue;
-    const bool ends = zb_retime(&x, sequence, changes, count);
+    const bool ends = zb_retime(&x, sequence, changes, count, INT64_MAX);
     check_same(&w, &x, sequence, ends, start, span);
     ended += ends;
     if (ends && round % 3) continue;

@@ -458,6 +458,93 @@ static void test_half_levels(void) {
   }
 }
 
+/* ---- Limits are bytes ---- */
+
+/* Stages of random times and memory, a chain of any length. */
+static void draw_chain(fixture *x, uint64_t *seed, const char *placement, int p, int v, int m) {
+  const int64_t f = 100 + fixture_random(seed, 100), b = 100 + fixture_random(seed, 100);
+  const bool is_even = fixture_random(seed, 2);
+  fixture_uniform(x, placement, p, v, m, f * v, b * v, (30 + fixture_random(seed, 100)) * v, fixture_random(seed, 12),
+                  (double)fixture_random(seed, 100) / 100);
+  for (int stage = 0; stage < x->problem.stages && !is_even; ++stage) {
+    zb_stage_cost *cost = &x->costs[stage];
+    const int64_t kept = 700 + fixture_random(seed, 600), gradients = fixture_random(seed, 3) * 50;
+    const int64_t until_w = fixture_random(seed, kept);
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      cost->time_ps[kind] += fixture_random(seed, 1 + cost->time_ps[kind] / 2);
+    cost->keep_bytes[ZB_F] = kept;
+    cost->keep_bytes[ZB_B] = gradients;
+    cost->free_bytes[ZB_B] = kept - until_w;
+    cost->free_bytes[ZB_W] = until_w + gradients;
+  }
+}
+
+static int64_t peak_of(const zb_problem *problem, const zb_order *order) {
+  int64_t peak[FIXTURE_STAGES], most = 0;
+  zb_order_peaks(problem, order, peak);
+  for (int rank = 0; rank < problem->ranks; ++rank)
+    most = peak[rank] > most ? peak[rank] : most;
+  return most;
+}
+
+/* With no more memory than the order of a schedule takes, and with a byte more, the search is as good as that order. */
+static void check_peak(fixture *x, const zb_schedule_def *schedule) {
+  zb_order order;
+  const int64_t given = x->problem.memory_limit_bytes;
+  zb_status status = zb_schedule_run(schedule, &x->problem, &order);
+  zb_status_free(status);
+  if (status) return;
+  const int64_t time = evaluate(&x->problem, &order), peak = peak_of(&x->problem, &order);
+  zb_order_deinit(&order);
+  for (int more = 0; more < 2; ++more) {
+    x->problem.memory_limit_bytes = peak + more;
+    const int64_t found = search(&x->problem, 12, 0, NULL);
+    if (found > time)
+      fprintf(stderr, "\n%s takes %lld with %lld bytes of %lld, search %lld (p %d m %d, %s)", schedule->name,
+              (long long)time, (long long)peak, (long long)given, (long long)found, x->problem.ranks,
+              x->problem.micro_batches, x->problem.metric == ZB_METRIC_STAGE ? "stage" : "barrier");
+    CU_ASSERT(found <= time);
+  }
+  x->problem.memory_limit_bytes = given;
+}
+
+static void test_peaks(void) {
+  static const int sizes[][2] = {{2, 5},  {3, 8},  {4, 13},  {5, 11},  {6, 20},
+                                 {8, 24}, {9, 19}, {12, 30}, {16, 33}, {24, 26}};
+  uint64_t seed = 17;
+  for (int round = 0; round < 6; ++round)
+    for (int i = 0; i < zb_schedule_count(); ++i) {
+      const zb_schedule_def *schedule = zb_schedule_at(i);
+      if (schedule->searches || schedule->two_pipelines) continue;
+      const int *size = sizes[fixture_random(&seed, round ? 5 : 10)];
+      const int v = schedule->chunks_max < 2 ? 1 : schedule->chunks_min > 1 ? 2 : 1 + (int)fixture_random(&seed, 4);
+      fixture x;
+      draw_chain(&x, &seed, v == 1 ? "plain" : schedule->placement, size[0], v, size[1]);
+      x.problem.metric = round / 2 % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+      if (round % 2) x.problem.memory_limit_bytes = 1000 * v * size[0] * (40 + fixture_random(&seed, 200)) / 100;
+      check_peak(&x, schedule);
+    }
+}
+
+/* Limits that are close to each other. */
+static void test_monotone_bytes(void) {
+  uint64_t seed = 18;
+  for (int round = 0; round < 8; ++round) {
+    fixture x;
+    const int p = 2 + (int)fixture_random(&seed, 5), v = 1 + round % 2;
+    int64_t last = INT64_MAX;
+    draw_chain(&x, &seed, round % 2 ? "v" : "plain", p, v, p + (int)fixture_random(&seed, 2 * p));
+    x.problem.metric = round / 2 % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+    int64_t limit = 1000 * v * p * (60 + fixture_random(&seed, 100)) / 100;
+    for (int step = 0; step < 12; ++step, limit += 1 + fixture_random(&seed, 300)) {
+      x.problem.memory_limit_bytes = limit;
+      const int64_t time = search(&x.problem, 20, 0, NULL);
+      CU_ASSERT(time <= last);
+      last = time;
+    }
+  }
+}
+
 /* Limits that differ between ranks, whole backwards. */
 static void test_limits(void) {
   uint64_t seed = 9;
@@ -601,6 +688,8 @@ int main(void) {
                                       {"walks towards a goal", test_walks},
                                       {"never worse than any schedule", test_starts},
                                       {"half levels", test_half_levels},
+                                      {"never worse than an order that takes as much", test_peaks},
+                                      {"more memory by bytes", test_monotone_bytes},
                                       {"limits of ranks", test_limits},
                                       {"least memory", test_least},
                                       {"a quarter more memory", test_quarter_more},
