@@ -9,7 +9,9 @@
 static const struct {
   const char *placement;
   int chunks;
-} searched_layouts[] = {{"plain", 1}, {"v", 2}, {"looped", 2}, {"looped", 4}};
+} searched_layouts[] = {{"plain", 1}, {"v", 2}, {"looped", 2}, {"looped", 4}, {"wave", 4}, {"looped", 8}, {"wave", 8}};
+/* More chunks than this are tried where so many are the best so far: each compile takes its time. */
+enum { CHUNKS_ALWAYS = 4 };
 
 void zb_pipeline_split(const zb_pipeline *pipeline, bool keep_before, zb_pipeline *out) {
   int at = 0;
@@ -78,6 +80,7 @@ zb_status zb_layout_search(zb_compile_params *params, const zb_module *program, 
     if (searched_layouts[i].chunks < choice.schedule->chunks_min ||
         searched_layouts[i].chunks > choice.schedule->chunks_max)
       continue;
+    if (searched_layouts[i].chunks > CHUNKS_ALWAYS && params->chunks < CHUNKS_ALWAYS) continue;
     candidate.placement = searched_layouts[i].placement;
     candidate.chunks = searched_layouts[i].chunks;
     status = try_layout(&candidate, program, &time, &bytes);
