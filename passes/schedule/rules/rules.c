@@ -203,7 +203,7 @@ typedef struct share {
 /* The level after one, in sixteenths: 2, 4, ... 32, 40, 48, 64, 80, ... */
 static int64_t next_sixteenths(const zb_scheduler *w, int64_t part) {
   if (w->jobs > ZB_JOBS_LARGE) return part < 24 ? part + 4 : part < 32 ? 32 : 2 * part;
-  if (w->chunks > 1 && !zb_is_placed_as_v(w->model->problem) && part < 32) return part + 4;
+  if (w->chunks > 1 && w->jobs > ZB_JOBS_SMALL && !zb_is_placed_as_v(w->model->problem) && part < 32) return part + 4;
   if (part < 32) return part + 2;
   int64_t double_of = 32;
   while (2 * double_of <= part)

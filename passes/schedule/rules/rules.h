@@ -54,6 +54,8 @@ bool zb_is_placed_as_v(const zb_problem *problem);
 
 /* Problems with more jobs are searched by fewer levels and with less. */
 enum { ZB_JOBS_LARGE = 90000 };
+/* Those with fewer of several chunks by more. */
+enum { ZB_JOBS_SMALL = 1000 };
 /* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of
  * the rank with the largest), on the V placement up to all of it in chunks that are held (beyond 15 ranks in several),
  * coarser beyond its double, and last what everything takes; of several chunks placed otherwise in quarters up to the

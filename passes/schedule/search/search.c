@@ -41,9 +41,9 @@ enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 2500000 };
 enum { PATIENCE = 32 };
 /* Levels below the memory of 1F1B have this part of it. */
 enum { LESS_BUDGET = 4 };
-/* Jobs that local search of a fine level may time, at least and at most, and how long it goes on for as long as it
- * pays; in problems of at most so many jobs. */
-enum { POLISH_LEAST = 600000, POLISH_MOST = 8000000, POLISH_PATIENCE = 6, POLISH_JOBS = 14000 };
+/* Local search of a fine level: evaluations at least, but no more than time so many jobs; up to how many times these,
+ * and of what the last better order came after; in problems of at most so many jobs. */
+enum { POLISH_LEAST = 500, POLISH_TIMED = 600000, POLISH_MOST = 13, POLISH_PATIENCE = 6, POLISH_JOBS = 14000 };
 /* The local search of the best start: jobs that it may time, evaluations a job, and the least that are worth it. */
 enum { SETTLE_JOBS = 1500000, SETTLE_PER_JOB = 5, SETTLE_LEAST = 100 };
 /* Slow schedules are asked before the rounds, as a start, where the order is further from the bound than this share of
@@ -331,22 +331,24 @@ static zb_status try_level(searcher *s, int level) {
  * all that says the same within. */
 static zb_status polish_level(searcher *s, int64_t bytes, int64_t *slack) {
   zb_run *run = &s->run;
-  const int64_t jobs = (int64_t)s->w.jobs, most = POLISH_MOST / jobs;
+  const int64_t timed = POLISH_TIMED / (int64_t)s->w.jobs;
+  const int64_t least = timed < POLISH_LEAST ? timed : POLISH_LEAST, most = POLISH_MOST * least;
   lower_to(s, bytes);
   run->random = UINT64_C(0x9E3779B97F4A7C15);
   run->bound_ps = 0; /* for all levels alike */
   zb_run_begin(run, most < s->budget ? most : s->budget, POLISH_PATIENCE);
   ZB_TRY(try_within(s, false, INT64_MAX, slack));
   s->w.slack = INT64_MAX;
-  zb_run_polish(run, POLISH_LEAST / jobs);
+  zb_run_polish(run, least);
   if (s->w.slack < *slack) *slack = s->w.slack;
   if (run->incumbent_ps[0] < INT64_MAX) take_best(s, run->incumbent[0], run->incumbent_ps[0]);
   return NULL;
 }
 
-/* On the V placement: a fine level is far below the next run there, and local search finds something in a moment. */
+/* On the V placement, where runs are a micro-batch apart or more: local search finds something in a moment there. */
 static bool is_polished(const searcher *s, int64_t bytes) {
-  return s->run.is_perturbed && s->w.jobs <= POLISH_JOBS && bytes <= most_of(s, s->limit);
+  const bool is_apart = s->w.ranks >= 16 || (s->w.ranks >= 8 && bytes > zb_level_of_1f1b(&s->w));
+  return s->run.is_perturbed && is_apart && s->w.jobs <= POLISH_JOBS && bytes <= most_of(s, s->limit);
 }
 
 /* The fast schedules for a fine level. *next: the one after which they say something else. */
