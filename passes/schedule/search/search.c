@@ -347,7 +347,7 @@ static zb_status polish_level(searcher *s, int64_t bytes, int64_t *slack) {
 
 /* On the V placement, where runs are a micro-batch apart or more: local search finds something in a moment there. */
 static bool is_polished(const searcher *s, int64_t bytes) {
-  const bool is_apart = s->w.ranks >= 16 || (s->w.ranks >= 8 && bytes > zb_level_of_1f1b(&s->w));
+  const bool is_apart = s->w.ranks >= 8 && bytes > zb_level_of_1f1b(&s->w);
   return s->run.is_perturbed && is_apart && s->w.jobs <= POLISH_JOBS && bytes <= most_of(s, s->limit);
 }
 
