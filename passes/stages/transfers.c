@@ -2,9 +2,9 @@
  *
  * One message a hop (stage -> stage on another rank) and micro-batch, with a part a value. A transfer can start when
  * its producer has ended and its consumer is the next job of the receiver; transfers are numbered by that time in the
- * simulated schedule. A send is posted right after its producer, or with a message of the same channel that has a
- * lower number and is posted later; a receive right before its consumer, or with one that has a higher number and is
- * posted earlier. So both sides of a channel post in the same order, and a receive never blocks unrelated work.
+ * simulated schedule, those of a channel in the order in which they are received. A receive is posted right before its
+ * consumer, a send right after its producer unless a message of the same channel with a lower number is posted later:
+ * so both sides of a channel post in the same order, and a receive never blocks unrelated work.
  *
  * Accumulators of a parameter that several ranks hold are gathered by all of them once a step, after the last W and
  * before its optimizer. Such a gather has a number among the messages, and its members in zb.members. With clipping one
@@ -215,16 +215,6 @@ static zb_status keep_channels_in_order(zb_arena *arena, int ranks, zb_transfers
     int64_t last = zb_map_get_or(channels, channel, 0);
     if (last > m->send_position) m->send_position = (int)last;
     zb_arena_map_set(arena, channels, channel, m->send_position);
-  }
-  zb_map *receives = zb_arena_map_pointer(arena); /* (source, destination) -> first receive position behind */
-  ZB_TRY(zb_arena_status(arena));
-  for (size_t i = transfers->list.count; i-- > 0;) {
-    zb_rank_transfer *m = &transfers->list.items[i];
-    void *channel = zb_id_key((int64_t)m->source * ranks + m->destination);
-    if (!m->hop) continue;
-    const int64_t behind = zb_map_get_or(receives, channel, m->recv_position);
-    if (behind < m->recv_position) m->recv_position = (int)behind;
-    zb_arena_map_set(arena, receives, channel, m->recv_position);
   }
   return zb_arena_status(arena);
 }

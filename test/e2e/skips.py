@@ -93,7 +93,7 @@ class Skips:
         memory = {m: max(self.plan("depth", m, "--chunks", 3, "--schedule", "interleaved-1f1b")[0]["memory"])
                   for m in (12, 24, 48)}
         print(f"  memory by micro-batches: {memory}", flush=True)
-        self.suite.check(memory[48] <= 1.05 * memory[12], f"memory grows with micro-batches: {memory}")
+        self.suite.check(memory[48] <= 1.1 * memory[12], f"memory grows with micro-batches: {memory}")
 
 
 def main():
