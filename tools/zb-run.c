@@ -252,7 +252,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .threads = (int)args->threads,
       .seed = (uint64_t)args->seed,
       .random_seed = args->random_seed,
-      .overlap = args->overlap,
+      .barrier = args->barrier,
       .no_kernels = args->no_kernels,
       .reference = args->reference,
       .tf32 = args->tf32,

@@ -43,7 +43,7 @@ typedef struct zb_setting {
 enum { ZB_RANDOM_SEED = 1 };
 
 /* Processes compare their parameters when they have met: device, launch, save, seed, random_seed, no_kernels,
- * reference, overlap, trace, explain, profile, costs, timeout_ms, clip_norm, non_finite, and what data, evaluation,
+ * reference, barrier, trace, explain, profile, costs, timeout_ms, clip_norm, non_finite, and what data, evaluation,
  * resume, weights and the folder of the plan lead to (not how the paths are spelled). threads may differ: results do
  * not depend on it. */
 typedef struct zb_session_params {
@@ -92,8 +92,7 @@ typedef struct zb_session_params {
   const char *save;   /* NULL, or where zb_session_save will save: all processes try it before anything is loaded */
   int threads;        /* per rank; 0: 1 */
   uint64_t seed;      /* sim: delays of messages; 0: none */
-  bool overlap;       /* steps without a barrier: see zb_session_announce. USAGE with trace, explain or costs, and on
-                         devices that cannot */
+  bool barrier;       /* every step ends on all ranks before the next one begins, whatever zb_session_announce says */
   bool no_kernels;    /* sim: run the plan alone */
   bool reference;     /* cpu: reference kernels only */
   bool tf32;          /* cuda: f32 products in TF32 (10 bits of fraction); USAGE on devices that have none */
@@ -158,14 +157,15 @@ ZB_API void zb_session_destroy(zb_session *session);
 /* One step. RUNTIME when the loss, or the norm of the gradients, is not a finite number (but see non_finite). After a
  * step that failed the session is over: its weights belong to no step, so another step and a save are refused. */
 ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;
-/* With params.overlap: nothing is asked of the session but steps until it has made this many in all (zb_session_steps
- * counts them), so up to there no rank waits for the others to end a step: it begins the next one when what it posted
+/* Nothing is asked of the session but steps until it has made this many in all (zb_session_steps counts them), so up to
+ * there no rank waits for the others to end a step: it begins the next one when what it posted
  * in its last is complete, and not more than some steps ahead of the last one that zb_session_step has given. Then a
  * step's `seconds` are from the end of the one before on all ranks to its own; a rank's shares are of the time between
  * its own ends of both. After a step that was not announced all ranks have ended. A later call can only announce more.
  * No bit of a result depends on it. Where a process asks for the end (zb_session_stop), the last step that any rank has
  * begun is made on all ranks, and its result says `stopping`. A step that fails may have come after others whose
- * results were not given yet. Without params.overlap: nothing. */
+ * results were not given yet. With params.barrier, trace, explain or costs, and on devices with a
+ * queue (GPUs), it has no effect. */
 ZB_API void zb_session_announce(zb_session *session, int64_t steps);
 /* What an evaluation found. */
 typedef struct zb_evaluation_result {

@@ -31,7 +31,7 @@ static const char hint_reference[] =
   ROW("--tf32", "%s", on_or_off(params->tf32), hint_options)                                                           \
   ROW("--eval-steps", "%" PRId64, params->evaluation_batches, hint_options)                                            \
   ROW("--weights-partial", "%s", on_or_off(params->weights_partial), hint_options)                                     \
-  ROW("--overlap", "%s", on_or_off(params->overlap), hint_options)                                                     \
+  ROW("--barrier", "%s", on_or_off(params->barrier), hint_options)                                                     \
   ROW("--clip-norm", "%.17g", params->clip_norm, hint_options)                                                         \
   ROW("--non-finite", "%s", params->non_finite ? params->non_finite : "stop", hint_options)                            \
   ROW("a timeline or trace", "%s", on_or_off(params->trace), hint_options)                                             \

@@ -82,7 +82,8 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   snprintf(session->instruction_set, sizeof session->instruction_set, "%s%s", session->device->instruction_set(),
            params->tf32 ? " with TF32" : "");
   ZB_TRY(choose_transport(session, params));
-  return zb_session_check_overlap(session, params);
+  session->overlaps = zb_session_may_overlap(session, params);
+  return NULL;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -175,8 +176,8 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .transport = session->transport,
         .data = session->data,
         .evaluation = session->evaluation,
-        .micro_losses = params->overlap ? session->losses_kept : session->micro_losses,
-        .losses_kept = params->overlap ? ZB_STEPS_IN_FLIGHT : 1,
+        .micro_losses = session->overlaps ? session->losses_kept : session->micro_losses,
+        .losses_kept = session->overlaps ? ZB_STEPS_IN_FLIGHT : 1,
         .outputs = session->outputs.batch,
         .interrupted = &session->interrupted,
         .trace = session->params.trace || params->costs,
@@ -604,7 +605,7 @@ void zb_session_destroy(zb_session *session) {
 
 /* What the step took a rank: where none waits for a step to end, from its own end of the one before. */
 static int64_t own_time(const zb_session *session, int rank, int64_t took_ps) {
-  return session->params.overlap ? session->times[rank].ended_ps : took_ps;
+  return session->stepping ? session->times[rank].ended_ps : took_ps;
 }
 
 static void fill_result(const zb_session *session, int64_t took_ps, zb_step_result *out) {
@@ -623,7 +624,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
   }
   for (int i = 0; i < ranks; ++i) {
     const zb_rank_time *t = &session->times[i];
-    const int64_t own_ps = own_time(session, i, took_ps), end_ps = session->params.overlap ? own_ps : last_ps;
+    const int64_t own_ps = own_time(session, i, took_ps), end_ps = session->stepping ? own_ps : last_ps;
     session->waiting[i] = own_ps > 0 ? (double)(t->waiting_ps + end_ps - t->ended_ps) / (double)own_ps : 0;
   }
   *out = (zb_step_result){
@@ -646,7 +647,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
 }
 
 static zb_status make_step(zb_session *session, int64_t *out_ps) {
-  if (session->params.overlap) return zb_session_run_ahead(session, out_ps);
+  if (zb_session_is_ahead(session)) return zb_session_run_ahead(session, out_ps);
   if (session->measure) zb_measure_begin_step(session->measure);
   zb_session_set_rates(session);
   zb_session_begin_norm(session);
@@ -657,7 +658,7 @@ static zb_status make_step(zb_session *session, int64_t *out_ps) {
 /* Without a barrier the driver says which step it was. Takes and returns ownership. */
 static zb_status fail_step(zb_session *session, zb_status status) {
   session->failed = true;
-  return session->params.overlap ? status : zb_status_note(status, "step %lld", (long long)session->steps + 1);
+  return session->stepping ? status : zb_status_note(status, "step %lld", (long long)session->steps + 1);
 }
 
 zb_status zb_session_step(zb_session *session, zb_step_result *out) {

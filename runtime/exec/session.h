@@ -62,7 +62,7 @@ struct zb_session {
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
   double *micro_losses;      /* of the last step or batch */
-  double *losses_kept;       /* [ZB_STEPS_IN_FLIGHT][micro-batch] of steps without a barrier; else those above */
+  double *losses_kept;       /* [ZB_STEPS_IN_FLIGHT][micro-batch] of the steps under way */
   zb_rank_time *times;       /* [rank of the plan] of the last step */
   zb_rank_time *other_times; /* [rank of the plan] in their place during an evaluation */
   double *idle, *waiting;    /* [rank of the plan] shares of the last step */
@@ -85,8 +85,8 @@ struct zb_session {
   atomic_int interrupted;
   atomic_int stopping;      /* this process was asked to end after a step */
   zb_folder_lock save_lock; /* of process 0, on where params.save leads, for as long as the session lives */
-  bool ends;                /* all processes end after the last step, or with overlap soon: one was asked in time */
-  /* With params.overlap: */
+  bool ends;         /* all processes end after the last step, or the last one under way: one was asked in time */
+  bool overlaps;     /* steps that are announced have no barrier between them: */
   int64_t announced; /* steps that are made before anything else is asked */
   bool stepping;     /* ranks may be beyond the steps that are done */
   bool ending;       /* `announced` is where the run ends */
@@ -143,8 +143,10 @@ zb_status zb_session_open_evaluation(zb_session *session, const zb_session_param
 
 /* ---- session_overlap.c ---- */
 
-/* Whether steps without a barrier can be had as the parameters say. */
-zb_status zb_session_check_overlap(const zb_session *session, const zb_session_params *params) ZB_MUST_USE;
+/* Whether the parameters and the device let steps overlap. */
+bool zb_session_may_overlap(const zb_session *session, const zb_session_params *params);
+/* Whether the next step has no barrier before or behind it. */
+bool zb_session_is_ahead(const zb_session *session);
 void zb_session_fill_driver(zb_session *session, zb_driver_params *out);
 /* The next step, without a barrier. */
 zb_status zb_session_run_ahead(zb_session *session, int64_t *out_ps) ZB_MUST_USE;

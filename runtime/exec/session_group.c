@@ -234,8 +234,9 @@ static void take_records(zb_session *session, int64_t number) {
     session->times[session->first_rank + i] =
         (zb_rank_time){began_ps, one->compute_ps, one->waiting_ps, one->ended_ps - began_ps};
   }
-  if (!session->params.overlap) return;
-  const size_t kept = follows ? (size_t)(number % ZB_STEPS_IN_FLIGHT) : 0;
+  if (!session->overlaps) return;
+  const size_t kept =
+      session->executors[0].list == ZB_LIST_STEP ? (size_t)(number % ZB_STEPS_IN_FLIGHT) : 0; /* as executors have it */
   memcpy(session->micro_losses, session->losses_kept + kept * count, count * sizeof *session->micro_losses);
 }
 
@@ -247,7 +248,7 @@ zb_status zb_session_share_step(zb_session *session, int64_t number, int64_t *to
   zb_step_record *record = session->record;
   memset(record, 0, session->record_bytes);
   /* Without a barrier the steps of one process add up to its time, and the longest of each to more. */
-  record->took_ps = session->params.overlap && session->process > 0 ? 0 : *took_ps;
+  record->took_ps = session->stepping && session->process > 0 ? 0 : *took_ps;
   record->stopping = session->ends;
   record->ranks = plan->rank_count;
   record->micro_batches = plan->micro_batches;

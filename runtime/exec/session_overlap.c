@@ -1,4 +1,4 @@
-/* Steps of a session that follow each other without a barrier (params.overlap): DECISIONS.md says why they are safe.
+/* Steps of a session that follow each other without a barrier: DECISIONS.md says why they are safe.
  *
  * The ranks make the steps that are announced, each as soon as its own one before is done; the session follows, and
  * shares the result of a step when all ranks have done it. No rank begins a step more than ZB_STEPS_IN_FLIGHT behind
@@ -10,23 +10,18 @@
 
 #include "runtime/base/clock.h"
 
-zb_status zb_session_check_overlap(const zb_session *session, const zb_session_params *params) {
-  if (!params->overlap) return NULL;
-  if (!session->driver_def->await)
-    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' runs steps one after the other", session->device->name),
-                          "leave --overlap out");
-  const char *what = params->explain ? "--explain"
-                     : params->trace ? "--timeline and --trace"
-                     : params->costs ? "--profile"
-                                     : NULL;
-  if (!what) return NULL;
-  return zb_status_hint(
-      ZB_ERROR(USAGE, "%s %s of a step between two barriers", what, params->trace && !params->explain ? "are" : "is"),
-      "leave --overlap out: no bit of a result depends on it");
+/* What looks into a step counts its times from where all ranks begin it. */
+bool zb_session_may_overlap(const zb_session *session, const zb_session_params *params) {
+  const bool looks = params->trace || params->explain || params->costs;
+  return session->driver_def->await && !params->barrier && !looks;
+}
+
+bool zb_session_is_ahead(const zb_session *session) {
+  return session->stepping || session->announced > session->steps + 1;
 }
 
 void zb_session_announce(zb_session *session, int64_t steps) {
-  if (session->params.overlap && !session->ending && steps > session->announced) session->announced = steps;
+  if (session->overlaps && !session->ending && steps > session->announced) session->announced = steps;
 }
 
 zb_status zb_session_check_still(const zb_session *session) {
@@ -43,15 +38,16 @@ void zb_session_fill_driver(zb_session *session, zb_driver_params *out) {
   out->context = session;
 }
 
+/* Once this process was asked for the end its ranks begin no more than all are waited for in. */
 static void allow(zb_session *session, int64_t done) {
-  const int64_t end = done + ZB_STEPS_IN_FLIGHT;
+  const bool last = atomic_load(&session->stopping) && !session->ending;
+  const int64_t end = done + (last ? 1 : ZB_STEPS_IN_FLIGHT);
   session->driver_def->allow(session->driver, end < session->announced ? end : session->announced);
 }
 
 zb_status zb_session_run_ahead(zb_session *session, int64_t *out_ps) {
   const int64_t step = session->steps;
   int64_t ended_ps = 0;
-  if (session->announced <= step) session->announced = step + 1;
   if (!session->stepping) {
     ZB_TRY(session->transport_def->reset(session->transport));
     zb_session_begin_norm(session);
@@ -77,7 +73,7 @@ static void merge_most(void *total, const void *one, size_t bytes) {
 zb_status zb_session_after_step(zb_session *session, bool *out_stopping) {
   const int64_t done = session->steps;
   *out_stopping = session->ends;
-  if (!session->params.overlap) return NULL;
+  if (!session->stepping) return NULL;
   if (session->ends && !session->ending) {
     int64_t last = session->driver_def->halt(session->driver);
     if (session->group) ZB_TRY(session->group_def->merge(session->group, &last, sizeof last, merge_most));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Steps without a barrier: zb-run --overlap.
+"""Steps without a barrier, and with one: zb-run --barrier.
 
     overlap.py [--bin BUILD/bin] [--jobs 2] [--only period bits ends processes input]
 
@@ -10,7 +10,7 @@ evaluations, a resume, clipping, skipped steps, schedules of the rate, dropout, 
 random moment ends a run behind a step that its last line, its error and its checkpoint name, which has the bits of a
 run of so many steps; a loss that is no number names its step, and leaves the save before it whole; outputs that cannot
 be written. processes: the same over TCP, and over MPI where there is one, and a process that is killed. input: what
-cannot be had together.
+needs the barrier has it, and wrong words.
 
 Ends with "N passed, N failed, N skipped".
 """
@@ -47,8 +47,8 @@ def draw_plan(suite, folder, random_):
 
 def virtual_steps(suite, plan, steps, *more):
     """The times of steps in ps."""
-    rows = common.json_lines(suite.must("zb-run", plan, "--device", "sim", "--no-kernels", "--steps", steps, "--json",
-                                        *more))
+    out = suite.must("zb-run", plan, "--device", "sim", "--no-kernels", "--steps", steps, "--json", *more)
+    rows = [row for row in common.json_lines(out) if "step" in row]
     return [round(row["seconds"] * 1e12) for row in rows], rows
 
 
@@ -57,10 +57,10 @@ def period(suite, plans, folder):
     shorter = 0
     for _ in range(20):
         words, plan, summary = draw_plan(suite, folder, random_)
-        barrier, _ = virtual_steps(suite, plan, 2)
+        barrier, _ = virtual_steps(suite, plan, 2, "--barrier")
         suite.check(all(abs(ps - summary["step_seconds"] * 1e12) < 1 for ps in barrier),
                     f"{words}: steps of {barrier} ps, zbc says {summary['step_seconds']}")
-        times, rows = virtual_steps(suite, plan, STEPS, "--overlap")
+        times, rows = virtual_steps(suite, plan, STEPS)
         found = summary["period"]
         count = found["steps"]
         settled = [sum(times[at:at + count]) for at in range(STEPS - 4 * count, STEPS - count)]
@@ -71,7 +71,7 @@ def period(suite, plans, folder):
                     f"{words}: idle {idle}, zbc says {summary['bubble']}")
         suite.check(found["seconds"] <= summary["step_seconds"] * (1 + 1e-12), f"{words}: {found} is above the step")
         shorter += found["seconds"] < 0.999 * summary["step_seconds"]
-        late, _ = virtual_steps(suite, plan, 20, "--overlap", "--seed", 5)
+        late, _ = virtual_steps(suite, plan, 20, "--seed", 5)
         suite.check(sum(late) >= sum(times[:20]), f"{words}: delays make it faster")
     suite.check(shorter >= 5, f"{shorter} of 20 periods are below the step with a barrier")
     print(f"ok   period: 20 plans, {shorter} of them faster than with a barrier", flush=True)
@@ -103,14 +103,14 @@ def bits(suite, plans, folder):
     for graph, ranks, schedule, made, steps, more in cases:
         plan = plans.get(graph, ranks, schedule, *made)
         name = f"{graph} {ranks} {schedule} {made} {more}"
-        wanted = suite.train(plan, steps, *more, "--save", save[0])
-        got = suite.train(plan, steps, *more, "--save", save[1], "--overlap")
+        wanted = suite.train(plan, steps, *more, "--save", save[0], "--barrier")
+        got = suite.train(plan, steps, *more, "--save", save[1])
         expect_same(suite, name, wanted, got, save)
         norms = [[row.get("grad_norms", row.get("grad_norm")) for row in rows] for rows in (wanted, got)]
         suite.check(norms[0] == norms[1], f"{name}: the norms are others")
         half = os.path.join(folder, "half")
-        suite.train(plan, steps // 2, *more, "--save", half, "--overlap")
-        suite.train(plan, steps - steps // 2, *more, "--resume", half, "--save", half, "--overlap")
+        suite.train(plan, steps // 2, *more, "--save", half)
+        suite.train(plan, steps - steps // 2, *more, "--resume", half, "--save", half)
         expect_same(suite, name + " resumed", [], [], (save[0], half))
     skips(suite, plans, folder, save)
     print(f"ok   bits: {len(cases)} runs", flush=True)
@@ -124,8 +124,8 @@ def skips(suite, plans, folder, save):
         file.write("".join(f"{step},{factor}\n" for step, factor in enumerate((1, 1e38, 1, 1, 1, 1))))
     more = ("--non-finite", "skip", "--lr-schedule", "table:" + table)
     more = ("--data", "text:" + common.CORPUS, "--steps", 6, "--json", *more)
-    wanted = suite.run("zb-run", plan, *more, "--save", save[0])
-    got = suite.run("zb-run", plan, *more, "--save", save[1], "--overlap")
+    wanted = suite.run("zb-run", plan, *more, "--save", save[0], "--barrier")
+    got = suite.run("zb-run", plan, *more, "--save", save[1])
     suite.check(wanted.returncode == got.returncode == 0 and '"skipped":true' in wanted.stdout.replace(" ", ""),
                 f"skips: {wanted.stdout}{wanted.stderr}{got.stderr}")
     if wanted.returncode == got.returncode == 0:
@@ -156,7 +156,7 @@ def expect_named(suite, name, plan, folder, found):
     suite.check(lines[-1] == step == saved_step(folder), f"{name}: says {step}, printed {lines[-3:]}, saved "
                 f"{saved_step(folder)}")
     whole = folder + "-whole"
-    suite.train(plan, step, "--save", whole)
+    suite.train(plan, step, "--save", whole, "--barrier")
     difference = common.first_difference(common.read_checkpoint(whole), common.read_checkpoint(folder))
     suite.check(difference is None, f"{name}: step {step}: {difference}")
     return step
@@ -166,11 +166,11 @@ def ends(suite, plans, folder):
     random_ = random.Random(7)
     plan, saved = plans.get("gpt2-small", 4, "zb"), os.path.join(folder, "stopped")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
-        command = [suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--overlap",
+        command = [suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000",
                    "--save", saved]
         found = stopped_run(suite, command, random_.uniform(0, 0.2), number)
         expect_named(suite, f"signal {number}", plan, saved, found)
-    run = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 50, "--overlap", "--save", saved,
+    run = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 50, "--save", saved,
                     "--save-every", 4, "--lr", "1e12")
     named = re.search(r"the loss of step (\d+), micro-batch \d+ is (not a number|infinite)", run.stderr)
     suite.check(run.returncode == 4 and named and f"step {named.group(1)}\n" in run.stderr.replace("  note: ", "\n") +
@@ -183,7 +183,7 @@ def ends(suite, plans, folder):
                     f"no number: {saved_step(saved)} is saved, not {before}")
     with open("/dev/full", "w") as full:
         run = subprocess.run([suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "100000",
-                              "--overlap", "--save", saved], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+                              "--save", saved], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     suite.check(run.returncode == 4 and "No space left" in run.stderr, f"a full disk: {run.returncode}\n{run.stderr}")
     print("ok   ends: signals, a loss that is no number, a full disk", flush=True)
 
@@ -192,23 +192,23 @@ def several(suite, plans, folder):
     random_ = random.Random(9)
     for launcher in evaluation.launchers(suite):
         plan = plans.get("gpt2-small", 4, "zb")
-        wanted = suite.train(plan, 30)
+        wanted = suite.train(plan, 30, "--barrier")
         for count in (2, 4):
-            got = processes.train(suite, launcher, count, plan, 30, "--overlap")
+            got = processes.train(suite, launcher, count, plan, 30)
             expect_same(suite, f"{launcher.name}, {count} processes", wanted, got)
         saved = os.path.join(folder, launcher.name)
         command = [*launcher.command(2), suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps",
-                   "1000000", "--overlap", "--save", saved]
+                   "1000000", "--save", saved]
         status, out, errors = stopped_run(suite, command, random_.uniform(0, 0.3), signal.SIGTERM, launcher.environment)
         lines = [int(step) for step in re.findall(r"^step (\d+)/", out, re.MULTILINE)]
         step = read_step(saved)
         suite.check(lines and lines[-1] == step,
                     f"{launcher.name}: status {status}, printed {lines[-3:]}, saved {step}\n{errors}")
         whole = saved + "-whole"
-        suite.train(plan, step, "--save", whole)
+        suite.train(plan, step, "--save", whole, "--barrier")
         again = [suite.train(plan, 2, "--resume", one) for one in (whole, saved)]
         expect_same(suite, f"{launcher.name}: resumed from step {step}", *again)
-        killed = processes_faults.Run(suite, launcher, plan, os.path.join(folder, "killed"), "--overlap", every=3)
+        killed = processes_faults.Run(suite, launcher, plan, os.path.join(folder, "killed"), every=3)
         seconds, status, left, errors = killed.hit(2, signal.SIGKILL, 0.3)
         suite.check(seconds is not None and seconds < processes_faults.KILL_LIMIT_SECONDS and not left and
                     processes_faults.is_whole(killed.saved) and read_step(killed.saved) % 3 == 0,
@@ -225,16 +225,20 @@ def read_step(folder):
 
 
 def inputs(suite, plans, folder):
-    plan = plans.get("gpt2-small", 2, "zb-h1")
-    data, out = ("--data", "text:" + common.CORPUS, "--steps", 2), os.path.join(folder, "no")
-    for words, status, said in (
-            ((*data, "--overlap", "--explain"), 2, ["--explain is of a step between two barriers", "leave --overlap"]),
-            ((*data, "--overlap", "--timeline", out + ".svg"), 2, ["--timeline and --trace are of a"]),
-            ((*data, "--overlap", "--trace", out + ".json"), 2, ["--timeline and --trace are of a"]),
-            ((*data[:-1], 9, "--overlap", "--profile", out + ".json"), 2, ["--profile is of a step between two"]),
-            ((*data, "--overlaps"), 2, ["did you mean '--overlap'?"]),
-            ((*data, "--no-barrier"), 2, ["--overlap"]),
-            (("--eval", "text:" + common.CORPUS, "--overlap"), 2, ["--overlap has no effect"])):
+    plan = plans.get("gpt2-small", 2, "zb-h2")
+    out = os.path.join(folder, "out")
+    barrier, _ = virtual_steps(suite, plan, 3, "--barrier")
+    for words in (("--explain",), ("--timeline", out + ".svg"), ("--trace", out + ".json"),
+                  ("--profile", out + "-costs.json")):
+        took, _ = virtual_steps(suite, plan, 3, *words)
+        suite.check(took == barrier, f"{words}: steps of {took} ps, with a barrier {barrier}")
+    suite.check(virtual_steps(suite, plan, 3)[0] != barrier, "steps overlap if nothing is said")
+    data = ("--data", "text:" + common.CORPUS, "--steps", 2)
+    for words, status, said in (((*data, "--barier"), 2, ["did you mean '--barrier'?"]),
+                                ((*data, "--overlap"), 2, ["steps overlap unless --barrier is given"]),
+                                ((*data, "--sync"), 2, ["--barrier"]),
+                                ((*data, "--barrier=yes"), 2, ["--barrier"]),
+                                (("--eval", "text:" + common.CORPUS, "--barrier"), 2, ["--barrier has no effect"])):
         process = suite.run("zb-run", plan, *words)
         suite.check(process.returncode == status and all(part in process.stderr for part in said) and
                     "step 1" not in process.stdout, f"{words}: {process.returncode}\n{process.stderr}")

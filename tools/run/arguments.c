@@ -121,7 +121,7 @@ static zb_status check_evaluation(const arguments *args) {
                   {"--save", args->save != NULL},
                   {"--save-every", args->save_every != 0},
                   {"--eval-every", args->eval_every != 0},
-                  {"--overlap", args->overlap},
+                  {"--barrier", args->barrier},
                   {"--timeline", args->timeline != NULL},
                   {"--trace", args->trace != NULL},
                   {"--grad-norms", args->grad_norms},

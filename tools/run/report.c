@@ -255,7 +255,7 @@ void run_print_header(void *context, const zb_session *session) {
           model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks, info.device,
           info.instruction_set, info.threads, info.stages, info.micro_batches, zb_bytes_text(largest, bytes));
   zb_free(model);
-  if (args->overlap) fprintf(spoken(args), "steps overlap: a rank begins the next one when its own is done\n");
+  if (args->barrier) fprintf(spoken(args), "all ranks end a step before any begins the next one\n");
   if (*info.rates) fprintf(spoken(args), "rates: %s\n", info.rates);
   if (info.random_seed) fprintf(spoken(args), "random seed %lld\n", (long long)info.random_seed);
   flush_spoken(args);

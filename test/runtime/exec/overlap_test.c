@@ -47,7 +47,10 @@ static void test_same_bits(void) {
   static outcome wanted, got;
   zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
   train(&params, false, 0, STEPS, &wanted);
-  params.overlap = true;
+  params.barrier = true; /* announced or not */
+  train(&params, false, STEPS, STEPS, &got);
+  expect_same(&wanted, &got);
+  params.barrier = false;
   for (int ahead = 0; ahead <= STEPS; ahead = ahead < 4 ? ahead + 1 : ahead * 2) {
     train(&params, ahead % 2, ahead, STEPS, &got);
     expect_same(&wanted, &got);
@@ -62,7 +65,7 @@ static void test_same_bits(void) {
 
 /* The steps of a run on the virtual clock, in ps. */
 static void sim_steps(zb_plan *plan, int count, int64_t *out_ps) {
-  const zb_session_params params = {.device = "sim", .overlap = true, .no_kernels = true};
+  const zb_session_params params = {.device = "sim", .no_kernels = true};
   zb_session *session = NULL;
   TINY_OK(tiny_session(&params, plan, false, &session));
   zb_session_announce(session, count);
@@ -114,7 +117,7 @@ static void test_period(void) {
 }
 
 static void test_refused(void) {
-  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000, .overlap = true};
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
   zb_session *session = NULL;
   zb_step_result result;
   char path[600];
@@ -129,14 +132,15 @@ static void test_refused(void) {
   TINY_OK(zb_session_step(session, &result)); /* not announced: all end it */
   TINY_OK(zb_session_save(session, tiny_path(path, "fourth")));
   zb_session_destroy(session);
-  params.explain = true;
-  tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_USAGE, "--explain is of a step between two");
-  params.explain = false;
-  params.trace = true;
-  tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_USAGE, "--timeline and --trace are of a step");
-  params.trace = false;
-  params.costs = true;
-  tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_USAGE, "--profile is of a step between two");
+  for (int round = 0; round < 4; ++round) { /* what needs the barrier has it */
+    params = (zb_session_params){
+        .data = tiny_data(), .explain = round == 0, .trace = round == 1, .costs = round == 2, .barrier = round == 3};
+    TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+    zb_session_announce(session, 100);
+    TINY_OK(zb_session_step(session, &result));
+    TINY_OK(zb_session_save(session, tiny_path(path, "first")));
+    zb_session_destroy(session);
+  }
 }
 
 static void *stop_soon(void *session) {
@@ -148,7 +152,7 @@ static void *stop_soon(void *session) {
 /* Asked at any moment, from another thread: the last step that was begun is the last on all ranks. */
 static void test_stop(void) {
   static outcome wanted, got;
-  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000, .overlap = true};
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
   for (int round = 0; round < 6; ++round) {
     zb_session *session = NULL;
     zb_step_result result = {0};
@@ -186,7 +190,7 @@ static zb_status bad_input(void *context, const char *name, int64_t step, int mi
 }
 
 static void test_ends(void) {
-  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000, .overlap = true};
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
   zb_session *session = NULL;
   zb_step_result result;
   for (int round = 0; round < 4; ++round) {
