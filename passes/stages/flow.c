@@ -50,10 +50,13 @@ static void sweep_down(const zb_graph *graph, zb_flow *flow) {
 static void sweep_up(const zb_graph *graph, zb_flow *flow) {
   ZB_FOR_EACH_NODE_BACKWARD(node, graph) {
     unsigned own = flow->nodes[node->number], leads = own & ZB_FLOW_LOSS;
+    bool is_used = false;
     ZB_FOR_EACH_USER(user, graph, node) {
-      leads |= flow->nodes[user] & ZB_FLOW_LOSS;
+      is_used = true;
+      leads |= flow->nodes[user] & (ZB_FLOW_LOSS | ZB_FLOW_STEP);
       if (flow->nodes[user] & (ZB_FLOW_ACCUMULATE | ZB_FLOW_BACKWARD)) leads |= ZB_FLOW_BACKWARD;
     }
+    if (!is_used && !(own & ZB_FLOW_OUTPUT)) leads |= ZB_FLOW_STEP;
     if (own & (ZB_FLOW_OPTIMIZE | ZB_FLOW_LOAD)) leads &= ~(unsigned)ZB_FLOW_BACKWARD;
     if ((leads & ZB_FLOW_LOSS) && !(own & (ZB_FLOW_OPTIMIZE | ZB_FLOW_ACCUMULATE))) leads |= ZB_FLOW_FORWARD;
     if (leads & ZB_FLOW_FORWARD) leads &= ~(unsigned)ZB_FLOW_BACKWARD;
@@ -83,6 +86,8 @@ zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
   sweep_down(graph, out);
   for (int i = 0; i < graph->returned_count; ++i) {
     int producer = graph->values[graph->returned[i]].producer;
+    if (producer >= 0)
+      out->nodes[producer] |= zb_result_string(graph->function, i, ZB_ATTR_OUTPUT) ? ZB_FLOW_OUTPUT : ZB_FLOW_STEP;
     if (producer >= 0 && !zb_result_string(graph->function, i, ZB_ATTR_UPDATE) &&
         !(out->nodes[producer] & ZB_FLOW_OPTIMIZE))
       out->nodes[producer] |= ZB_FLOW_LOSS;

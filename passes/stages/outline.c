@@ -476,33 +476,14 @@ static bool place_evaluation(outline *o) {
 
 /* ---- All ops, then results ---- */
 
-/* Ops that a step needs: all but those that lead to outputs of an evaluation alone. NULL: out of memory. */
-static bool *find_step(outline *o) {
-  bool *needed = ZB_NEW(&o->pass->arena, bool, o->graph.value_count);
-  bool *out = ZB_NEW(&o->pass->arena, bool, o->graph.node_count);
-  if (!needed || !out) return NULL;
-  for (int i = 0; i < o->graph.returned_count; ++i)
-    needed[o->graph.returned[i]] |= !zb_result_string(o->graph.function, i, ZB_ATTR_OUTPUT);
-  ZB_FOR_EACH_NODE_BACKWARD(node, &o->graph) {
-    bool *any = &out[node->number];
-    *any = node->result_count == 0;
-    ZB_FOR_EACH_RESULT(value, node)
-      *any |= needed[value];
-    for (int i = 0; *any && i < node->operand_count; ++i)
-      needed[zb_operand(&o->graph, node, i)] = true;
-  }
-  return out;
-}
-
 static bool place_ops(outline *o) {
-  const bool *in_step = find_step(o);
-  for (int n = 0; in_step && n < o->graph.node_count; ++n) {
-    const int sub = in_step[n] ? home_sub(o, n) : -1;
+  for (int n = 0; n < o->graph.node_count; ++n) {
+    const int sub = o->flow.nodes[n] & ZB_FLOW_STEP ? home_sub(o, n) : -1;
     if (sub < 0) continue;
     if (!move_op(o, sub, n)) return false;
     ++o->pass->changes;
   }
-  return in_step != NULL;
+  return true;
 }
 
 /* The copy of a parameter that the rank keeps, made anew from the updated one in the optimizer `sub`. */

@@ -150,6 +150,7 @@ static zb_status sum_costs(partition *p) {
   ZB_TRY(find_bearers(p, &bearer));
   ZB_FOR_EACH_NODE(node, &p->graph) {
     int of = flags_of(p, node) & ZB_FLOW_BACKWARD ? differentiated(p, node) : node->number;
+    if (!(flags_of(p, node) & ZB_FLOW_STEP)) continue; /* of an evaluation alone */
     if (of >= 0 && bearer[of] >= 0 && !is_copy(p, node)) p->cost[bearer[of]] += time_of(p, node);
   }
   return p->costs ? add_optimizer(p) : NULL;
@@ -171,7 +172,7 @@ static zb_status sum_cut_bytes(partition *p) {
     last[v] = -1;
   for (int i = 0; i < p->forward_count; ++i) {
     const zb_node *node = &p->graph.nodes[p->forward[i]];
-    if (flags_of(p, node) & ZB_FLOW_VIEW) continue;
+    if ((flags_of(p, node) & ZB_FLOW_VIEW) || !(flags_of(p, node) & ZB_FLOW_STEP)) continue;
     ZB_FOR_EACH_OPERAND(operand, &p->graph, node)
       last[base_value(p, operand)] = i;
   }
