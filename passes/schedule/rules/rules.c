@@ -289,21 +289,23 @@ int64_t zb_level_above(const zb_scheduler *w, int64_t bytes) {
   return below == bytes || below == zb_level_most(w) ? below : zb_level_bytes(w, level + 1);
 }
 
-/* In how many parts a fine level counts a micro-batch. */
-static int fine_parts(const zb_scheduler *w) {
+/* In how many parts a fine level counts a micro-batch, and how many of these are one level. */
+static int64_t fine_parts(const zb_scheduler *w, int64_t *step) {
+  *step = w->jobs <= ZB_JOBS_LARGE || w->ranks < 16 ? 1 : w->ranks / 16;
   return w->jobs <= 4000 ? 16 : w->jobs <= 16000 ? 8 : w->jobs <= 32000 ? 4 : w->jobs <= ZB_JOBS_LARGE ? 2 : 1;
 }
 
 int64_t zb_level_fine(const zb_scheduler *w, int64_t bytes, bool above) {
   const int64_t most = zb_level_most(w), base = zb_most_of(w->base, w->ranks, 0), unit = largest_unit(w);
-  const int64_t parts = fine_parts(w), live = bytes - base;
+  int64_t step;
+  const int64_t parts = fine_parts(w, &step), live = bytes - base;
   if (bytes >= most || (above && (unit == 0 || unit > INT64_MAX / 64))) return most;
   if (unit == 0 || unit > INT64_MAX / 64) return 0; /* there is one level */
   if (live <= 0) return bytes;
-  int64_t level = live / unit * parts + live % unit * parts / unit;
+  int64_t level = (live / unit * parts + live % unit * parts / unit) / step * step;
   const int64_t below = base + level / parts * unit + level % parts * unit / parts;
   if (!above || below == bytes) return below;
-  ++level;
+  level += step;
   const int64_t next = base + level / parts * unit + level % parts * unit / parts;
   return next < most ? next : most;
 }

@@ -15,6 +15,8 @@
 
 /* A run ends after this number of rounds without a better order: without and with goals. */
 enum { IDLE_ROUNDS = 5, IDLE_GOALS = 24 };
+/* With more chunks, memory alone is a rule too. */
+enum { MANY_CHUNKS = 4 };
 /* Evaluations a job that the perturbations of a round take. */
 enum { PERTURBATIONS_PER_JOB = 32 };
 /* The round from which on goals are pursued, and the evaluations a job that each may take. */
@@ -150,6 +152,10 @@ static void try_rule(zb_run *run, const zb_build_rule *rule) {
 }
 
 void zb_run_fixed_rules(zb_run *run) {
+  /* The caps of the others leave hardly anything in flight on so many chunks. */
+  const zb_rule_numbers by_memory = {.extra = -1, .idle_ps = -1};
+  const zb_build_rule first = zb_rule_make(&run->rules, &by_memory, run->level);
+  if (run->w->chunks > MANY_CHUNKS) try_rule(run, &first);
   for (int i = 0; i < ZB_RULES_FIXED; ++i) {
     const zb_rule_numbers numbers = zb_rule_fixed(i, run->idle_ps, run->improver.reference);
     const zb_build_rule rule = zb_rule_make(&run->rules, &numbers, run->level);
