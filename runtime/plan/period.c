@@ -14,8 +14,8 @@
 #include "runtime/plan/expand.h"
 #include "runtime/plan/simulator.h"
 
-/* Jobs that are run at most; steps at least and at most. */
-enum { JOBS_MAX = 1 << 24, STEPS_MIN = 64, STEPS_MAX = 4096 };
+/* Jobs that are run at most, some tenths of a second; steps at least and at most. */
+enum { JOBS_MAX = 1 << 22, STEPS_MIN = 16, STEPS_MAX = 4096 };
 
 typedef struct finder {
   const zb_plan *plan;
