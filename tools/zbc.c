@@ -187,9 +187,8 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   printf("step %s by %s, lower bound %s, bubble %.2f%% (barrier) %.2f%% (stage)\n", zb_time_text(s->step_seconds, a),
          o->params.costs ? "measured costs" : "the cost model", zb_time_text(s->lower_bound_seconds, b),
          100 * s->bubble_barrier, 100 * s->bubble_stage);
-  if (o->params.metric && strcmp(o->params.metric, "period") == 0)
-    printf("period %s%s, bubble %.2f%% (period): a step of many that follow each other without a barrier\n",
-           s->period_exact ? "" : "about ", zb_time_text(s->period_seconds, a), 100 * s->bubble_period);
+  printf("period %s%s, bubble %.2f%% (period): a step of many that follow each other without a barrier\n",
+         s->period_exact ? "" : "about ", zb_time_text(s->period_seconds, a), 100 * s->bubble_period);
   printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "",
          o->params.output ? o->params.output : "");
 }
