@@ -95,7 +95,7 @@ static int64_t default_budget(const zb_problem *problem, int placements) {
   const bool is_v = zb_is_placed_as_v(problem), is_plain = problem->stages == problem->ranks;
   int64_t budget = (is_v ? 180000000 : 20000000) / (jobs + 1);
   const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : is_plain ? 4000 : 8000;
-  if (!is_v && !is_plain) budget = (int64_t)(4000.0 * (1152.0 / (double)jobs) * sqrt(1152.0 / (double)jobs));
+  if (!is_v && !is_plain) budget = (int64_t)(2500.0 * (1152.0 / (double)jobs) * sqrt(1152.0 / (double)jobs));
   /* Evaluations of large problems miss the caches, and come with several levels of memory. */
   if (jobs > 40000 && (is_v || is_plain)) budget = budget * 40000 / jobs / placements;
   if (jobs > ZB_JOBS_LARGE) budget = (is_plain ? LARGE_BUDGET : LARGE_BUDGET_CHUNKS) / jobs / placements;
