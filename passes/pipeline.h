@@ -23,7 +23,8 @@ typedef struct zb_compile_state {
   struct zb_plan *plan;        /* set by zb-verify-plan; owned by the state */
   zb_compile_summary *summary; /* filled as facts become known; may be NULL */
   uint64_t needed_bytes; /* of the rank that needs most, where zb-allocate found that to be above the limit; else 0 */
-  zb_status status;      /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
+  struct zb_cut_places *places; /* filled by zb-partition (passes/stages/cuts.h); NULL: nobody asks */
+  zb_status status;             /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
   bool options_of_zbc; /* the options of the passes are those of zbc, under the same names; false: of a pipeline's text
                         */
 } zb_compile_state;

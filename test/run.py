@@ -58,6 +58,7 @@ SCRIPTS = [
     ("e2e-outputs", ["python3", "test/e2e/outputs.py", "--bin", "{build}/bin"]),
     ("e2e-skips", ["python3", "test/e2e/skips.py", "--bin", "{build}/bin"]),
     ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),
+    ("e2e-joint_search", ["python3", "test/e2e/joint_search.py", "--bin", "{build}/bin"]),
     ("e2e-balance", ["python3", "test/e2e/balance.py", "--bin", "{build}/bin"]),
     ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),
     ("e2e-cuda_fake",

@@ -5,6 +5,7 @@
 #include "tools/command/options.h"
 #include "zb/compiler.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +138,20 @@ static double longest_rank(const zb_compile_summary *s, double *out_mean) {
   return longest;
 }
 
+/* What other cuts than those by cost gained. */
+static void print_trials(const zb_compile_summary *s) {
+  char seconds[32];
+  if (!s->cuts_tried) return;
+  printf("cuts, placement, order and split searched together, %d cuts tried; with those by cost alone ", s->cuts_tried);
+  if (isinf(s->first_cuts_seconds))
+    printf("no plan keeps the limit\n");
+  else
+    printf("the step is %s\n", zb_time_text(s->first_cuts_seconds, seconds));
+  if (s->cuts)
+    printf("  the same without a search: --placement %s --chunks %d --cuts '%s'\n", s->placement, s->stages / s->ranks,
+           s->cuts);
+}
+
 /* How even ranks are, and whether other cuts could make them more so. */
 static void print_balance(const zb_compile_summary *s) {
   char bound[32];
@@ -174,6 +189,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
              zb_bytes_text(s->rank[r].evaluation_bytes, a));
   print_empty_stages(s);
   print_split(s);
+  print_trials(s);
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
@@ -233,6 +249,12 @@ static void print_json(const zb_compile_summary *s) {
   if (s->split_seconds > 0)
     printf(",\"split\":{\"all_step_seconds\":%.12g,\"all_memory\":%llu,\"bound_seconds\":%.12g}", s->split_seconds,
            (unsigned long long)s->split_bytes, s->split_bound_seconds);
+  if (s->cuts_tried) {
+    printf(",\"joint\":{\"cuts_tried\":%d,\"first_step_seconds\":", s->cuts_tried);
+    printf(isinf(s->first_cuts_seconds) ? "null" : "%.12g", s->first_cuts_seconds);
+    printf(",\"placement\":\"%s\",\"chunks\":%d,\"cuts\":", s->placement, s->stages / s->ranks);
+    printf(s->cuts ? "\"%s\"}" : "null}", s->cuts);
+  }
   printf(",\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g,\"period\":%.6g}",
          s->step_seconds, s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->bubble_period);
   printf(",\"period\":{\"seconds\":%.12g,\"cycle_ps\":%lld,\"steps\":%d,\"exact\":%s}", s->period_seconds,

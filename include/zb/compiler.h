@@ -49,7 +49,11 @@ typedef struct zb_compile_params {
   int output_count;
   uint64_t memory_limit; /* bytes per rank; 0: none */
   const char *costs; /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
-  const char *cuts;  /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */
+  const char
+      *cuts;      /* names of nodes after which a stage ends, or "#ID" (zb.id in the dumped IR), comma separated; NULL:
+                     chosen by cost, and by trying others where the schedule searches and no placement is named */
+  int cut_trials; /* how many cuts such a schedule tries at most, those by cost included; 0: by the size of the
+                     program, at most 32 */
   uint64_t fold_limit; /* bytes that folded constants of an ONNX graph may take; 0: 256 MiB and four times the model's
                           files */
   const char *csv;     /* file to write the order to that the plan has, or NULL */
@@ -108,6 +112,11 @@ typedef struct zb_compile_summary {
    * such bound is known. */
   double split_seconds, split_bound_seconds;
   uint64_t split_bytes;
+  /* Where cuts, placement, order and split were searched together: cuts that were tried, and the step with those by
+   * cost. 0: they were not. */
+  int cuts_tried;
+  double first_cuts_seconds; /* infinite: with those no plan keeps the limit */
+  char *placement, *cuts;    /* what was found, for params of a compile that is to do the same; cuts NULL: by cost */
   double compile_seconds;
   int ops; /* after the split */
 } zb_compile_summary;

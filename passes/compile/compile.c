@@ -194,8 +194,8 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
 
 /* Runs the pipeline of the params; with an open placement the part before zb-partition, then the search, then the rest.
  */
-static zb_status run_pipeline(zb_compile_params *params, bool open_layout, zb_module *program, zb_compile_state *state,
-                              zb_pipeline_hooks *hooks, zb_diagnostics *diagnostics) {
+static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, bool open_layout, zb_module *program,
+                              zb_compile_state *state, zb_pipeline_hooks *hooks, zb_diagnostics *diagnostics) {
   zb_pipeline pipeline = {0}, part;
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
@@ -203,7 +203,7 @@ static zb_status run_pipeline(zb_compile_params *params, bool open_layout, zb_mo
   if (open_layout) {
     zb_pipeline_split(&pipeline, true, &part);
     ZB_TRY_GOTO(zb_pipeline_run(&part, program, state, hooks));
-    ZB_TRY_GOTO(zb_layout_search(params, program, diagnostics));
+    ZB_TRY_GOTO(zb_layout_search(params, owned, program, diagnostics, state->summary));
     zb_pipeline_deinit(&pipeline);
     ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
     zb_pipeline_split(&pipeline, false, &part);
@@ -238,7 +238,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (params->weights && program.weights) ZB_TRY_GOTO(zb_given_match_model(&given_weights, params, program.weights));
   ZB_TRY_GOTO(zb_summarize_import(program.module, state.summary));
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
-  ZB_TRY_GOTO(run_pipeline(&completed, open_layout, &program, &state, &hooks, &diagnostics));
+  ZB_TRY_GOTO(run_pipeline(&completed, &owned, open_layout, &program, &state, &hooks, &diagnostics));
   ZB_TRY_GOTO(context.status);
   context.status = NULL;
   if (!state.plan)
@@ -256,6 +256,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
 cleanup:
   zb_free(owned.placement);
   zb_free(owned.optimizer);
+  zb_arena_deinit(&owned.arena);
   zb_plan_destroy(state.plan);
   zb_compile_summary_destroy(state.summary);
   zb_given_values_deinit(&given_weights);

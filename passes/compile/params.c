@@ -21,6 +21,7 @@ static zb_status check_counts(const zb_compile_params *p) {
       {"chunks", p->chunks, ZB_CHUNKS_MAX, "it is how many virtual stages a rank has, for example --chunks 2"},
       {"micro-batches", p->micro_batches, ZB_MICRO_BATCHES_MAX,
        "use at least as many as ranks, for example --micro-batches 8"},
+      {"cut-trials", p->cut_trials, ZB_CUT_TRIALS_MAX, "each takes as long as one compile with its search"},
   };
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
     if (counts[i].got < 0 || counts[i].got > counts[i].most)
@@ -100,6 +101,7 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
       {"clip-norm", p->clip_norm != NULL},
       {"clip-norm-type", p->clip_norm_type != NULL},
       {"cuts", p->cuts != NULL},
+      {"cut-trials", p->cut_trials != 0},
       {"costs", p->costs != NULL},
       {"memory-limit", p->memory_limit != 0},
       {"no-raise", p->no_raise},
@@ -110,6 +112,18 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
       return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --pass-pipeline", options[i].option),
                             "write it as an option of its pass; zbc --help-passes shows the default pipeline");
   return NULL;
+}
+
+/* Other cuts are tried where the placement is open and nobody named cuts. */
+static zb_status check_trials(const zb_compile_params *p, bool open_layout) {
+  if (!p->cut_trials || (open_layout && !p->cuts)) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "--cut-trials has no effect with %s",
+                                 p->cuts        ? "--cuts"
+                                 : p->placement ? "--placement"
+                                 : p->chunks    ? "--chunks"
+                                                : "a schedule that does not search"),
+                        "cuts are tried together with placements: --schedule search without --placement, --chunks and "
+                        "--cuts");
 }
 
 zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *out_open) {
@@ -128,13 +142,16 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *
   ZB_TRY(check_outputs(p));
   zb_schedule_choice choice;
   if (!p->schedule) p->schedule = "zb-h1";
-  if (zb_schedule_is_file(p->schedule))
+  if (zb_schedule_is_file(p->schedule)) {
+    ZB_TRY(check_trials(p, false));
     return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement,
                                    &owned->placement);
+  }
   if (!p->ranks) p->ranks = 1;
   if (!p->micro_batches) p->micro_batches = 1;
   ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
   *out_open =
       choice.schedule->searches && choice.schedule->chunks_max > 1 && !p->placement && !p->chunks && !p->pipeline;
+  ZB_TRY(check_trials(p, *out_open));
   return zb_schedule_layout(choice.schedule, p->ranks, &p->placement, &p->chunks);
 }

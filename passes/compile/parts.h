@@ -1,8 +1,10 @@
-/* The parts of zb_compile, in the order in which they run: parameters, pipeline, layouts, values, folder, summary. */
+/* The parts of zb_compile, in the order in which they run: parameters, pipeline, layouts, cuts, values, folder,
+ * summary. */
 #ifndef ZB_PASSES_COMPILE_PARTS_H
 #define ZB_PASSES_COMPILE_PARTS_H
 
 #include "passes/pipeline.h"
+#include "passes/stages/cuts.h"
 #include "runtime/formats/weights.h"
 #include "runtime/plan/plan.h"
 
@@ -11,7 +13,10 @@
 /* What the completed params point to, besides what was given. */
 typedef struct zb_owned_texts {
   char *placement, *optimizer;
+  zb_arena arena; /* of texts that a search found */
 } zb_owned_texts;
+
+enum { ZB_CUT_TRIALS_MAX = 10000 };
 
 /* Checks them and fills in what is left open. *out_open: the placement is left to the search, and what is filled in is
  * its first. */
@@ -27,9 +32,35 @@ zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out);
 /* The passes of a pipeline before (keep_before) or from zb-partition on; it owns nothing. */
 void zb_pipeline_split(const zb_pipeline *pipeline, bool keep_before, zb_pipeline *out);
 
+/* The plan that becomes of a copy of the program. */
+typedef struct zb_attempt {
+  int64_t step_ps;       /* by the metric; INT64_MAX: there is no plan, or it needs more than the limit */
+  uint64_t needed_bytes; /* then: what it needs; UINT64_MAX: not known */
+  int64_t *busy_ps;      /* [ranks], of a step */
+  uint64_t *bytes;       /* [ranks] of the arena */
+  int *stage_rank;       /* [stages] */
+  char *waiting;         /* parameters whose gradients wait in W, for --split; "" where that cannot be said */
+  zb_cut_places places;  /* its arena has these arrays, too */
+} zb_attempt;
+/* MEMORY, and what is no matter of placement or cuts. Release with zb_attempt_deinit, after a failure too. */
+zb_status zb_attempt_run(const zb_compile_params *params, const zb_module *program, zb_attempt *out);
+void zb_attempt_deinit(zb_attempt *attempt);
+/* The shorter step; without plans the one that needs less. */
+bool zb_attempt_is_better(const zb_attempt *x, const zb_attempt *y);
+
 /* Sets the placement and chunks of the shortest step; of equal ones the first. Where none makes a plan those that need
- * the least: the compile then says why, and what would be enough. */
-zb_status zb_layout_search(zb_compile_params *params, const zb_module *program, zb_diagnostics *diagnostics);
+ * the least: the compile then says why, and what would be enough. With cuts open, too, it goes on with zb_cuts_climb.
+ */
+zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
+                           zb_diagnostics *diagnostics, zb_compile_summary *summary);
+
+/* ---- joint.c ---- */
+
+/* From `best`, an attempt with these params: other cuts as long as steps get shorter, `trials` of them at most. Then
+ * params has the cuts, and *best is what becomes of them. *tried is increased. texts owns what params points to then.
+ */
+zb_status zb_cuts_climb(zb_compile_params *params, const zb_module *program, zb_arena *texts, int trials,
+                        zb_attempt *best, int *tried);
 
 /* ---- values.c ---- */
 
@@ -61,6 +92,11 @@ zb_compile_summary *zb_summary_create(void) ZB_MUST_USE;
 
 /* What the imported program says: parameters that it does not train, and whether its loss could not be compared. */
 zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out);
+
+/* What a search of placements and cuts found: the params that it set. first_ps: the step before other cuts were tried,
+ * INT64_MAX: there was no plan. */
+zb_status zb_summarize_search(const zb_compile_params *params, int cuts_tried, int64_t first_ps,
+                              zb_compile_summary *out);
 
 /* What the program of the last pass and its plan say; csv: also a file for the order of the jobs, or NULL. */
 zb_status zb_summarize(const zb_module *program, const char *csv, const zb_plan *plan, const zb_weights *given,

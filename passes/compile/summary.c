@@ -5,6 +5,7 @@
 #include "passes/function.h"
 #include "passes/stages/problem.h"
 
+#include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
 
 /* What a summary points to is in its arena. */
@@ -35,6 +36,16 @@ zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out) {
     out->untrained[out->untrained_count] = zb_arena_strdup(
         arena_of(out), mlirStringAttrGetValue(mlirArrayAttrGetElement(names, out->untrained_count)).data);
   out->uncompared = zb_has_attribute(top, ZB_ATTR_UNCOMPARED);
+  return zb_arena_status(arena_of(out));
+}
+
+zb_status zb_summarize_search(const zb_compile_params *params, int cuts_tried, int64_t first_ps,
+                              zb_compile_summary *out) {
+  if (!cuts_tried) return NULL;
+  out->cuts_tried = cuts_tried;
+  out->first_cuts_seconds = first_ps < INT64_MAX ? 1e-12 * (double)first_ps : INFINITY;
+  out->placement = zb_arena_strdup(arena_of(out), params->placement);
+  if (params->cuts) out->cuts = zb_arena_strdup(arena_of(out), params->cuts);
   return zb_arena_status(arena_of(out));
 }
 

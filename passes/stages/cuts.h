@@ -21,6 +21,16 @@ typedef struct zb_cuts {
   int64_t bound_ps;   /* with no stages that all take time is the longest rank shorter; 0: not known */
 } zb_cuts;
 
+/* What the cuts of a program were chosen from, for who wants to try others (zb_compile_state.places). */
+typedef struct zb_cut_places {
+  zb_arena arena; /* of the arrays */
+  int count, stages;
+  int64_t *ids;              /* [count] zb.id of each entry; -1: the program has none */
+  int64_t *cost, *cut_bytes; /* [count] as in zb_cut_problem */
+  double ps_per_byte;
+  int *after; /* [stages - 1] the cuts that the program has */
+} zb_cut_places;
+
 /* With one stage a rank: the shortest longest stage together with its transfers. With several: the longest rank is at
  * most a hundredth above the mean, or, where that is not found, as short as is found; among such cuts few bytes cross,
  * and stages are even. The arrays are in the arena. MEMORY. Near-linear in entries. */

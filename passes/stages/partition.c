@@ -23,6 +23,7 @@
 #include "zb/schedule.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NO_STAGE = -2, SHARED_STAGE = -1 };
@@ -196,20 +197,46 @@ static zb_status sum_cut_bytes(partition *p) {
 
 /* What crosses counts both ways, and by the model four times over, because it is also kept on both sides and the
  * model's times are none of this machine. */
-static zb_status choose_cuts(partition *p) {
+static double worth_of_byte(const partition *p) {
   const double crossings = p->costs ? 2.0 : 8.0;
+  return crossings * zb_link_costs_of(p->costs).ps_per_byte;
+}
+
+static zb_status choose_cuts(partition *p) {
   const zb_cut_problem problem = {.count = p->forward_count,
                                   .cost = p->cost,
                                   .cut_bytes = p->cut_bytes,
                                   .stages = p->stages,
                                   .ranks = p->ranks,
                                   .stage_rank = p->stage_rank,
-                                  .ps_per_byte = crossings * zb_link_costs_of(p->costs).ps_per_byte};
+                                  .ps_per_byte = worth_of_byte(p)};
   zb_cuts cuts;
   ZB_TRY(zb_cuts_choose(&problem, &p->pass->arena, &cuts));
   p->cut_after = cuts.after;
   const zb_compile_state *state = p->pass->shared;
   if (state && state->summary) state->summary->rank_bound_seconds = 1e-12 * (double)cuts.bound_ps;
+  return NULL;
+}
+
+/* For those who want to try other cuts. */
+static zb_status tell_places(const partition *p) {
+  const zb_compile_state *state = p->pass->shared;
+  zb_cut_places *out = state ? state->places : NULL;
+  const size_t count = (size_t)p->forward_count;
+  if (!out) return NULL;
+  out->ids = ZB_NEW(&out->arena, int64_t, count);
+  out->cost = ZB_NEW(&out->arena, int64_t, count);
+  out->cut_bytes = ZB_NEW(&out->arena, int64_t, count);
+  out->after = ZB_NEW(&out->arena, int, p->stages);
+  ZB_TRY(zb_arena_status(&out->arena));
+  out->count = p->forward_count;
+  out->stages = p->stages;
+  out->ps_per_byte = worth_of_byte(p);
+  for (int i = 0; i < p->forward_count; ++i)
+    out->ids[i] = zb_get_i64(p->graph.nodes[p->forward[i]].op, ZB_ATTR_ID, -1);
+  memcpy(out->cost, p->cost, count * sizeof *p->cost);
+  memcpy(out->cut_bytes, p->cut_bytes, count * sizeof *p->cut_bytes);
+  memcpy(out->after, p->cut_after, (size_t)(p->stages - 1) * sizeof *p->cut_after);
   return NULL;
 }
 
@@ -224,6 +251,14 @@ static bool name_matches(MlirOperation op, const char *word, size_t length) {
   return node && strcspn(node + 2, ")") == length && strncmp(node + 2, word, length) == 0;
 }
 
+/* "#12": the op with that zb.id. */
+static bool number_matches(MlirOperation op, const char *word, size_t length) {
+  char text[32];
+  const int64_t id = zb_get_i64(op, ZB_ATTR_ID, -1);
+  return id >= 0 && snprintf(text, sizeof text, "#%lld", (long long)id) == (int)length &&
+         strncmp(text, word, length) == 0;
+}
+
 /* "a,b": a stage ends after the last op named a, and so on. A path also names every op below it. */
 static zb_result user_cuts(partition *p, const char *text) {
   MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
@@ -235,10 +270,13 @@ static zb_result user_cuts(partition *p, const char *text) {
     if (!length)
       return zb_pass_option_error(p->pass, module, "cuts", "write A,B,...", "a name is missing in '%s'", all);
     for (int i = 0; i < p->forward_count; ++i)
-      if (name_matches(p->graph.nodes[p->forward[i]].op, text, length)) found = i;
+      if (name_matches(p->graph.nodes[p->forward[i]].op, text, length) ||
+          number_matches(p->graph.nodes[p->forward[i]].op, text, length))
+        found = i;
     if (found < 0)
       return zb_pass_option_error(p->pass, module, "cuts",
-                                  "cuts are node names or module paths; the table after a compile shows them",
+                                  "cuts are node names, module paths, or #ID of an op (zb.id in --dump-ir); the table "
+                                  "after a compile shows paths",
                                   "no op is named '%.*s' to cut after", (int)length, text);
     if (found <= previous || found + 1 == p->forward_count || cut == p->stages - 1)
       return zb_pass_option_error(p->pass, module, "cuts", "cuts stand in program order, one less than virtual stages",
@@ -460,6 +498,7 @@ static zb_result partition_graph(partition *p) {
   const char *cuts = zb_pass_option(pass, "cuts");
   if (*cuts && !user_cuts(p, cuts)) return ZB_FAIL;
   if (!*cuts && p->stages > 1) ZB_PASS_TRY(pass, choose_cuts(p));
+  ZB_PASS_TRY(pass, tell_places(p));
   stage_forward(p);
   ZB_PASS_TRY(pass, stage_backward(p));
   stage_optimizer(p);
@@ -500,7 +539,7 @@ static const zb_option_def options[] = {
      "plain, looped, v, wave, or the rank of every virtual stage: 0,1,1,0 (default: plain, looped for more chunks)"},
     {"costs", "", "file of costs that zb-run --profile or --calibrate wrote (default: the built-in model)"},
     {"micro-batches", "1", "with costs: micro-batches that share an optimizer step"},
-    {"cuts", "", "names of nodes after which a stage ends, comma separated (default: chosen by cost and bytes)"},
+    {"cuts", "", "names or #ID of nodes after which a stage ends, comma separated (default: chosen by cost and bytes)"},
     {0},
 };
 

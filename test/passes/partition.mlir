@@ -1,5 +1,12 @@
 // zb-partition: two matmuls on two ranks (the program of the walkthrough).
 // RUN: zb-opt --zb-partition=ranks=2 %s | FileCheck %s
+// RUN: zb-opt '--zb-partition=ranks=2,cuts="#0"' %s | FileCheck %s --check-prefix=NUMBER
+// RUN: not zb-opt '--zb-partition=ranks=2,cuts="#00"' %s 2>&1 | FileCheck %s --check-prefix=NONUMBER
+
+// A cut after the op of a number.
+// NUMBER: zb.id = 0 : i64, zb.stage = 0
+// NUMBER: zb.id = 1 : i64, zb.stage = 1
+// NONUMBER: no op is named '#00' to cut after
 
 // CHECK: module attributes {zb.chunks = 1 : i64, zb.level = "staged", zb.placement = "plain", zb.ranks = 2 : i64, zb.stage_rank = array<i64: 0, 1>}
 // The matmuls have equal costs; the cut goes where the fewest bytes cross, and gradient ops follow the op they differentiate.

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""--schedule search with open placement: cuts, placement, order and split together.
+
+    joint_search.py [--bin BUILD/bin]
+
+  limits   uneven models (test/bench/joint.py) under limits drawn at random: no step is longer than with the cuts by
+           cost, what the summary says of those is what --cut-trials 1 gives, the limit is kept, some steps are shorter
+  again    the same compile gives the same bytes; --placement, --chunks and --cuts of the summary give the same step
+  bits     a plan with other cuts trains as one rank does
+  errors   --cut-trials where no cuts are tried, out of range; a cut after an op that there is not
+"""
+import argparse
+import os
+import random
+import sys
+
+import common
+
+sys.path.insert(0, os.path.join(common.SOURCE, "test", "bench"))
+import joint  # noqa: E402
+
+SEARCH = ("--schedule", "search:budget=16")
+
+
+def compiled(suite, folder, model, name, *more):
+    return suite.compile(model, os.path.join(folder, name), *SEARCH, "--micro-batches", 6, *more)
+
+
+def write(folder, number):
+    kind, make = joint.KINDS[number % len(joint.KINDS)]
+    path = "%s/%s.mlir" % (folder, kind)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(make(random.Random(number), 3))
+    return path
+
+
+def check_limits(suite, folder):
+    draw, better, last = random.Random(7), 0, None
+    bench = joint.Bench(argparse.Namespace(bin=suite.bin, trials=0, schedule=SEARCH[1]), folder)
+    for number in range(3):
+        model = write(folder, number)
+        free = compiled(suite, folder, model, "free", "--ranks", 3, "--cut-trials", 1, "--split", "all")
+        most, least = max(free["memory"]), bench.least(model, "--ranks", 3, "--micro-batches", 6)
+        limit = int(least + (most - least) * draw.uniform(0.2, 0.9))
+        base = ["--ranks", 3, "--memory-limit", limit, "--split", "all"]
+        first = compiled(suite, folder, model, "first", "--cut-trials", 1, *base)
+        found = compiled(suite, folder, model, "found", *base)
+        title = "model %d within %d" % (number, limit)
+        suite.check(found["step_seconds"] <= first["step_seconds"], "%s: %.9g, with the cuts by cost %.9g" %
+                    (title, found["step_seconds"], first["step_seconds"]))
+        suite.check("joint" in found and found["joint"]["first_step_seconds"] == first["step_seconds"] and
+                    "joint" not in first, title + ": the step with the cuts by cost")
+        suite.check(max(found["memory"]) <= limit, title + ": memory")
+        if found["joint"]["cuts"]:
+            last = model, base, found
+            better += found["step_seconds"] < first["step_seconds"]
+    suite.check(better, "no step is shorter with other cuts")
+    return last
+
+
+def check_again(suite, folder, model, base, found):
+    compiled(suite, folder, model, "again", *base)
+    compiled(suite, folder, model, "found", *base)
+    both = [open(os.path.join(folder, name, "plan.zb"), "rb").read() for name in ("found", "again")]
+    suite.check(both[0] == both[1], "the same compile gives the same plan")
+    named = compiled(suite, folder, model, "named", *base, "--placement", found["joint"]["placement"], "--chunks",
+                     found["joint"]["chunks"], "--cuts", found["joint"]["cuts"])
+    suite.check(named["step_seconds"] == found["step_seconds"], "the named cuts give %.9g, the search %.9g" %
+                (named["step_seconds"], found["step_seconds"]))
+
+
+def check_bits(suite, folder):
+    model = os.path.join(common.DATA, "gpt2-small.onnx")
+    suite.compile(model, folder + "/one", "--micro-batches", 6)
+    suite.compile(model, folder + "/cut", "--micro-batches", 6, "--ranks", 3, "--cuts", "#7,#15")
+    losses = [[row["loss"] for row in suite.train(folder + "/" + name, 3) if "loss" in row] for name in ("one", "cut")]
+    suite.check(losses[0] == losses[1], "losses with these cuts: %s" % losses)
+
+
+def check_errors(suite, folder):
+    model = os.path.join(common.DATA, "gpt2-tiny.onnx")
+    for more, text in (
+            (("--cut-trials", 3), "--cut-trials has no effect with a schedule that does not search"),
+            ((*SEARCH, "--cut-trials", 3, "--placement", "v"), "--cut-trials has no effect with --placement"),
+            ((*SEARCH, "--cut-trials", 3, "--chunks", 2), "--cut-trials has no effect with --chunks"),
+            ((*SEARCH, "--cut-trials", 3, "--cuts", "lm"), "--cut-trials has no effect with --cuts"),
+            ((*SEARCH, "--cut-trials", 0), "--cut-trials: expected a whole number of at least 1, got '0'"),
+            ((*SEARCH, "--cut-trials", 10001), "--cut-trials: expected 1 to 10000, got 10001"),
+            ((*SEARCH, "--cut-trails", 3), "did you mean '--cut-trials'?"),
+            (("--cuts", "#99999"), "no op is named '#99999' to cut after")):
+        done = suite.run("zbc", model, "-o", folder + "/none", "--ranks", 2, *more)
+        suite.check(done.returncode == 2 and text in done.stderr and "hint:" in done.stderr and
+                    not os.path.exists(folder + "/none"), "%s: exit %d %s" % (more, done.returncode, done.stderr))
+
+
+def main():
+    options = common.arguments(__doc__)
+    suite = common.Suite(options.bin)
+    with common.scratch() as folder:
+        check_errors(suite, folder)
+        last = check_limits(suite, folder)
+        if suite.check(last, "other cuts were found"):
+            check_again(suite, folder, *last)
+        check_bits(suite, folder)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
