@@ -164,6 +164,24 @@ static void print_balance(const zb_compile_summary *s) {
   printf("\n");
 }
 
+/* How much of the forward pass runs again, where --recompute says so, and what that costs. */
+static void print_recompute(const zb_compile_summary *s) {
+  char seconds[32], bytes[32];
+  int all = 0, again = 0;
+  for (int i = 0; i < s->stages; ++i) {
+    all += s->stage[i].ops;
+    again += s->stage[i].recomputed;
+  }
+  if (!again && s->recompute_seconds <= 0) return;
+  printf("recompute: %d of %d ops of the forward pass run again", again, all);
+  for (int i = 0; i < s->stages && again; ++i)
+    printf("%s%d", i ? " " : ", by stage: ", s->stage[i].recomputed);
+  printf("\n");
+  if (s->recompute_seconds > 0 && again)
+    printf("  with none the step is %s, the fullest rank %s\n", zb_time_text(s->recompute_seconds, seconds),
+           zb_bytes_text(s->recompute_bytes, bytes));
+}
+
 static void print_summary(const zb_compile_summary *s, const options *o) {
   char a[32], b[32], c[32], d[32], e[32], f[48], g[48];
   printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B",
@@ -188,6 +206,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
       printf("rank %d: %s of its memory are needed by evaluations alone\n", r,
              zb_bytes_text(s->rank[r].evaluation_bytes, a));
   print_empty_stages(s);
+  print_recompute(s);
   print_split(s);
   print_trials(s);
   print_names("trained", s->trained, s->trained_count);
@@ -227,11 +246,11 @@ static void print_json(const zb_compile_summary *s) {
            "\"b_seconds\":%.12g,\"w_seconds\":%.12g,\"f_product_flops\":%.17g,\"b_product_flops\":%.17g,\"w_product_"
            "flops\":%.17g,"
            "\"fb_bytes\":%llu,\"fw_bytes\":%llu,\"bw_bytes\":%llu,"
-           "\"gradients\":%d,\"gradients_in_b\":%d}",
+           "\"recomputed\":%d,\"gradients\":%d,\"gradients_in_b\":%d}",
            i ? "," : "", i, t->rank, t->chunk, t->ops, (unsigned long long)t->parameters,
            (unsigned long long)t->parameter_bytes, t->f_seconds, t->b_seconds, t->w_seconds, t->f_product_flops,
            t->b_product_flops, t->w_product_flops, (unsigned long long)t->fb_bytes, (unsigned long long)t->fw_bytes,
-           (unsigned long long)t->bw_bytes, t->gradients, t->gradients_in_b);
+           (unsigned long long)t->bw_bytes, t->recomputed, t->gradients, t->gradients_in_b);
   }
   printf("],\"memory\":[");
   for (int r = 0; r < s->ranks; ++r)
@@ -246,6 +265,9 @@ static void print_json(const zb_compile_summary *s) {
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%.12g", r ? "," : "", s->rank[r].seconds);
   printf("],\"rank_bound_seconds\":%.12g", s->rank_bound_seconds);
+  if (s->recompute_seconds > 0)
+    printf(",\"recompute\":{\"none_step_seconds\":%.12g,\"none_memory\":%llu}", s->recompute_seconds,
+           (unsigned long long)s->recompute_bytes);
   if (s->split_seconds > 0)
     printf(",\"split\":{\"all_step_seconds\":%.12g,\"all_memory\":%llu,\"bound_seconds\":%.12g}", s->split_seconds,
            (unsigned long long)s->split_bytes, s->split_bound_seconds);

@@ -27,8 +27,12 @@ typedef struct zb_compile_params {
   const char *placement; /* "plain", "looped", "v", "wave", "0,1,1,0"; NULL: what the schedule is made for, looped for
                             other chunks */
   const char *metric;    /* of zb/metrics.def: what schedules that search make short; NULL: "barrier" */
-  const char *split; /* which gradients of parameters wait in W: "all", "products" (of matrices alone), "auto" (as many
-                        as memory allows), or "GLOB,..." of parameters; NULL: auto with a memory limit, else all */
+  const char *split; /* which gradients of parameters wait in W: "all", "products" (of matrices alone), "none", "auto"
+                        (as many as memory allows), or "GLOB,..." of parameters; NULL: auto with a memory limit or with
+                        recompute, else all */
+  const char *recompute; /* what the backward pass computes again, in place of keeping it: "none", "all" (but inputs of
+                            layers), "auto" (as much as the memory limit asks for), or "GLOB,..." of modules, nodes or
+                            kinds of ops; NULL: none. No bit depends on it */
   const char *optimizer; /* "adamw:lr=1e-3,...", "sgd:lr=...", a line of zb_optimizer_name; what is left out is as
                             zb_optimizer_complete says; NULL: adamw */
   /* Rates and weight decays of their own: "GLOB:lr=1e-4,weight_decay=0"; of several that a parameter is in the last
@@ -75,6 +79,7 @@ typedef struct zb_stage_summary {
   double f_seconds, b_seconds, w_seconds;
   double f_product_flops, b_product_flops, w_product_flops;
   uint64_t fb_bytes, fw_bytes, bw_bytes;
+  int recomputed;                /* ops of the forward pass that B and W run again */
   int gradients, gradients_in_b; /* of parameters: all, and those that B computes although they could wait in W */
   const char *first, *last;      /* module paths or node names of its first and last op */
 } zb_stage_summary;
@@ -117,6 +122,10 @@ typedef struct zb_compile_summary {
   int cuts_tried;
   double first_cuts_seconds; /* infinite: with those no plan keeps the limit */
   char *placement, *cuts;    /* what was found, for params of a compile that is to do the same; cuts NULL: by cost */
+  /* Of --recompute auto, else 0: the step and the fullest rank with nothing computed again, which may be above the
+   * memory limit. */
+  double recompute_seconds;
+  uint64_t recompute_bytes;
   double compile_seconds;
   int ops; /* after the split */
 } zb_compile_summary;

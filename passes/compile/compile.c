@@ -40,6 +40,9 @@ static const struct {
     {"zb-layout", NULL},
     {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",costs=\"$costs\",micro-"
                      "batches=$micro_batches"},
+    {"zb-recompute",
+     "recompute=\"$recompute\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
+     "metric=$metric,split=\"$split\",costs=\"$costs\""}, /* left out by --recompute none */
     {"zb-classify", NULL},
     {"zb-split-policy",
      "split=\"$split\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
@@ -104,6 +107,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$costs", p->costs ? p->costs : ""},
       {"$schedule", p->schedule},
       {"$split", p->split},
+      {"$recompute", p->recompute},
       {"$precision", p->precision},
       {"$metric", p->metric ? p->metric : "barrier"},
       {"$model", base_name(p->model)},
@@ -135,6 +139,7 @@ zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out) {
   for (int i = 0; i < PIPELINE_LENGTH; ++i) {
     bool raises = strcmp(default_pipeline[i].pass, "zb-raise") == 0 || strcmp(default_pipeline[i].pass, "zb-fuse") == 0;
     if (p->no_raise && raises) continue;
+    if (strcmp(p->recompute, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-recompute") == 0) continue;
     if (strcmp(p->split, "all") == 0 && strcmp(default_pipeline[i].pass, "zb-split-policy") == 0) continue;
     if (strcmp(p->precision, "f32") == 0 && strcmp(default_pipeline[i].pass, "zb-mixed-precision") == 0) continue;
     ZB_TRY(add_default(out, default_pipeline[i].pass, default_pipeline[i].options, p));

@@ -96,6 +96,7 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
       {"placement", p->placement != NULL},
       {"metric", p->metric != NULL},
       {"split", p->split != NULL},
+      {"recompute", p->recompute != NULL},
       {"optimizer", p->optimizer != NULL},
       {"group", p->group_count > 0},
       {"clip-norm", p->clip_norm != NULL},
@@ -132,7 +133,8 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *
   ZB_TRY(check_inputs(p));
   if (p->pipeline) ZB_TRY(check_own_pipeline(p));
   if (!p->precision) p->precision = "f32";
-  if (!p->split) p->split = p->memory_limit ? "auto" : "all";
+  if (!p->recompute) p->recompute = "none";
+  if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";
   ZB_TRY(check_counts(p));
   if (p->weights_partial && !p->weights)
     return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");

@@ -74,6 +74,15 @@ static int count_gradients(MlirOperation function) {
   return count;
 }
 
+static int count_recomputed(MlirOperation function) {
+  int count = 0;
+  ZB_FOR_EACH_OP(op, zb_function_block(function)) {
+    const zb_op_def *def = zb_op_find(op);
+    count += zb_has_attribute(op, ZB_ATTR_RECOMPUTED) && def && def->op_class == ZB_CLASS_KERNEL;
+  }
+  return count;
+}
+
 static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out) {
   for (int s = 0; s < out->stages; ++s) {
     zb_stage_summary *stage = &out->stage[s];
@@ -91,6 +100,7 @@ static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out
     stage->fb_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fb");
     stage->fw_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fw");
     stage->bw_bytes = (uint64_t)zb_frame_bytes(f[ZB_B], "bw");
+    stage->recomputed = count_recomputed(f[ZB_B]) + count_recomputed(f[ZB_W]);
     stage->gradients_in_b = count_gradients(f[ZB_B]);
     stage->gradients = count_gradients(f[ZB_W]) + stage->gradients_in_b;
     stage_names(arena_of(out), f[ZB_F], stage);

@@ -21,6 +21,7 @@
 
 #include "passes/stages/classes.h"
 #include "passes/stages/flow.h"
+#include "passes/stages/recompute_place.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
 
@@ -39,6 +40,11 @@ enum { REACH_NONE = -1, REACH_MANY = -2 };
 
 static bool backward(const classify *c, int node) {
   return (c->flow.nodes[node] & ZB_FLOW_BACKWARD) && !(c->flow.nodes[node] & ZB_FLOW_LOAD);
+}
+
+/* Computes an activation again: a backward op, but no gradient. */
+static bool is_recomputed(const classify *c, int node) {
+  return zb_has_attribute(c->graph.nodes[node].op, ZB_ATTR_RECOMPUTED);
 }
 
 static zb_result read_stages(classify *c) {
@@ -101,6 +107,7 @@ static zb_status mark_root_gradients(classify *c, bool *out_marked) {
     for (int i = 0; i < node->operand_count; ++i) {
       int producer = c->graph.values[c->graph.operands[node->operand_begin + i]].producer;
       if (producer < 0 || !backward(c, producer) || c->stage[producer] != c->stage[n]) continue;
+      if (is_recomputed(c, producer)) continue;
       if (zb_get_i64(c->graph.nodes[producer].op, ZB_ATTR_OF, -1) != of) c->is_b[producer] = true;
     }
   }
@@ -129,7 +136,7 @@ static zb_status mark_by_reach(classify *c) {
         reach[n] = reach[n] == REACH_NONE || reach[n] == user ? user : REACH_MANY;
       }
     }
-    if (reach[n] == REACH_MANY && !c->sends_upstream[c->stage[n]]) c->is_b[n] = true;
+    if (reach[n] == REACH_MANY && !c->sends_upstream[c->stage[n]] && !is_recomputed(c, n)) c->is_b[n] = true;
   }
   zb_free(reach);
   return NULL;
@@ -210,6 +217,7 @@ static zb_result classify_graph(classify *c) {
   ZB_PASS_TRY(pass, mark_root_gradients(c, &marked));
   if (!marked) ZB_PASS_TRY(pass, mark_by_reach(c));
   close_over_stage(c);
+  ZB_PASS_TRY(pass, zb_recompute_place(arena, &c->graph, &c->flow, c->stage, c->is_b));
   write_classes(c);
   return ZB_OK;
 }

@@ -2,6 +2,7 @@
  *
  *   split=all        W computes all of them, as zb-classify leaves it
  *   split=products   W computes those that are products of matrices, B those of norms and biases
+ *   split=none       B computes all of them
  *   split=GLOB,...   W computes those of the parameters that a GLOB names, B all others
  *   split=auto       B computes as few as the memory asks for; see below
  *
@@ -25,6 +26,7 @@
 #include "passes/stages/schedule_file.h"
 #include "passes/stages/split_choice.h"
 #include "passes/stages/step_time.h"
+#include "passes/stages/trial.h"
 #include "passes/stages/w_groups.h"
 
 #include "runtime/base/text.h"
@@ -34,14 +36,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* With so few groups a number of bytes falls between two choices, and less of them may be faster: lower numbers are
+ * tried too. */
+enum { FEW_GROUPS = 32 };
+
 /* A whole compile with the groups as they stand. */
 typedef struct outcome {
-  bool exists;
-  int64_t step_ps; /* by the metric */
-  int64_t *arena;  /* [ranks] */
-  int64_t *peak;   /* [ranks] of the problem, for the order that the plan has */
-  int64_t most;    /* of arena */
-  bool *in_b;      /* [groups] */
+  zb_trial plan;
+  int64_t *peak; /* [ranks] of the problem, for the order that the plan has */
+  bool *in_b;    /* [groups] */
 } outcome;
 
 typedef struct policy {
@@ -59,86 +62,39 @@ typedef struct policy {
 
 /* ---- One compile ---- */
 
-/* Adds a pass with those options of this pass that it has too. */
-static zb_status add_like(const policy *p, const char *name, zb_pipeline *out) {
-  ZB_TRY(zb_pipeline_add(out, name, NULL));
-  zb_pipeline_entry *entry = &out->entries[out->count - 1];
-  for (int i = 0; entry->def->options[i].name; ++i)
-    for (int k = 0; p->pass->def->options[k].name; ++k)
-      if (strcmp(entry->def->options[i].name, p->pass->def->options[k].name) == 0)
-        entry->values[i] = p->pass->option_values[k];
-  return NULL;
-}
-
-/* From level classified to framed. */
-static zb_status add_frames(const policy *p, zb_pipeline *out) {
-  ZB_TRY(zb_pipeline_add(out, "zb-outline", NULL));
-  return add_like(p, "zb-memory", out);
-}
-
-/* From level framed to verified. The limit is for schedules that look for an order within it; what is above it
- * nevertheless is measured here, not refused. */
-static zb_status add_rest(const policy *p, const char *schedule, zb_pipeline *out) {
-  ZB_TRY(add_like(p, "zb-schedule", out));
-  out->entries[out->count - 1].values[0] = schedule;
-  ZB_TRY(zb_pipeline_add(out, "zb-insert-comm", NULL));
-  ZB_TRY(zb_pipeline_add(out, "zb-allocate", NULL));
-  return zb_pipeline_add(out, "zb-verify-plan", NULL);
-}
-
-static zb_status clone_module(const policy *p, zb_module *out) {
-  *out = *p->pass->program;
-  out->module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(p->module)));
-  return mlirModuleIsNull(out->module) ? ZB_OUT_OF_MEMORY() : NULL;
-}
-
 /* What a plan takes: its step and its arenas. Its order is p->order from now on. */
 static zb_status measure(policy *p, MlirModule module, const zb_plan *plan, outcome *out) {
   zb_module_problem problem;
-  zb_plan_simulation simulation = {0};
   zb_status status = NULL;
+  ZB_TRY(zb_trial_measure(&p->pass->arena, plan, p->metric, &out->plan));
   ZB_TRY(zb_module_problem_build(module, plan->micro_batches, &problem));
   zb_order_deinit(&p->order);
   ZB_TRY_GOTO(zb_module_order(&problem, &p->order));
-  ZB_TRY_GOTO(zb_plan_simulate(plan, &simulation));
   zb_order_peaks(&problem.problem, &p->order, out->peak);
-  ZB_TRY_GOTO(zb_step_time(plan, &simulation, p->metric, &out->step_ps));
-  for (int r = 0; r < p->ranks; ++r) {
-    out->arena[r] = (int64_t)plan->ranks[r].arena_bytes;
-    if (out->arena[r] > out->most) out->most = out->arena[r];
-  }
-  out->exists = true;
 cleanup:
-  zb_plan_simulation_free(&simulation);
   zb_module_problem_deinit(&problem);
   return status;
 }
 
-/* Compiles a copy with the groups as they stand. Where the schedule has no order for it, out->exists stays false. */
+/* Compiles a copy with the groups as they stand. Where the schedule has no order for it, out->plan.exists stays
+ * false. */
 static zb_status compile(policy *p, const char *schedule, outcome *out) {
   zb_arena *arena = &p->pass->arena;
-  *out = (outcome){.arena = ZB_NEW(arena, int64_t, p->ranks),
-                   .peak = ZB_NEW(arena, int64_t, p->ranks),
-                   .in_b = ZB_NEW(arena, bool, p->w.group_count)};
+  *out = (outcome){.peak = ZB_NEW(arena, int64_t, p->ranks), .in_b = ZB_NEW(arena, bool, p->w.group_count)};
   ZB_TRY(zb_arena_status(arena));
   zb_module copy;
   zb_pipeline pipeline = {0};
   zb_compile_state state = {0};
+  bool exists;
   for (int g = 0; g < p->w.group_count; ++g)
     out->in_b[g] = p->w.groups[g].in_b;
   zb_w_groups_write(&p->w);
-  ZB_TRY(clone_module(p, &copy));
+  ZB_TRY(zb_trial_copy(p->pass, p->module, &copy));
   zb_status status = NULL;
-  ZB_TRY_GOTO(add_frames(p, &pipeline));
-  ZB_TRY_GOTO(add_rest(p, schedule, &pipeline));
-  status = zb_pipeline_run(&pipeline, &copy, &state, NULL);
-  const zb_code code = zb_status_code(status);
-  if (code == ZB_INFEASIBLE || code == ZB_USAGE || (code == ZB_INVALID && !zb_status_told(status))) {
-    zb_status_free(status); /* the compile itself says it if no other does better */
-    status = NULL;
-  } else if (!status) {
-    status = measure(p, copy.module, state.plan, out);
-  }
+  ZB_TRY_GOTO(zb_trial_add_frames(p->pass, &pipeline));
+  ZB_TRY_GOTO(zb_trial_add_plan(p->pass, schedule, &pipeline));
+  ZB_TRY_GOTO(zb_trial_run(&pipeline, &copy, &state, &exists));
+  if (exists) status = measure(p, copy.module, state.plan, out);
 cleanup:
   zb_plan_destroy(state.plan);
   zb_pipeline_deinit(&pipeline);
@@ -152,25 +108,13 @@ cleanup:
 static zb_status build_base(policy *p, zb_module *copy) {
   zb_pipeline pipeline = {0};
   zb_compile_state state = {0};
-  ZB_TRY(clone_module(p, copy));
-  zb_status status = add_frames(p, &pipeline);
+  ZB_TRY(zb_trial_copy(p->pass, p->module, copy));
+  zb_status status = zb_trial_add_frames(p->pass, &pipeline);
   if (!status) status = zb_pipeline_run(&pipeline, copy, &state, NULL);
   zb_pipeline_deinit(&pipeline);
   const int micro_batches = (int)zb_pass_option_int(p->pass, "micro-batches", 1);
   if (!status) status = zb_module_problem_build(copy->module, micro_batches, &p->base);
   return status;
-}
-
-/* The order that a schedule gives without a limit, with everything split. */
-static zb_status unlimited_order(policy *p, const char *schedule) {
-  zb_schedule_choice choice;
-  zb_problem *problem = &p->base.problem;
-  problem->metric = p->metric;
-  zb_order_deinit(&p->order);
-  if (zb_schedule_is_file(schedule)) return zb_schedule_file_order(schedule, problem, &p->order);
-  ZB_TRY(zb_schedule_to_train(schedule, &choice));
-  ZB_TRY(zb_schedule_run_choice(&choice, problem, &p->order));
-  return zb_order_advance_w(problem, &p->order);
 }
 
 /* What 1F1B takes with everything split, and a hundredth, for what messages and packing differ by: of one chunk a rank
@@ -181,7 +125,7 @@ static zb_status find_promise(policy *p, const outcome *all, int64_t *out) {
   *out = 0;
   if (problem->stages == p->ranks) {
     ZB_TRY(compile(p, "1f1b", &one_by_one));
-    *out = one_by_one.most + one_by_one.most / 100;
+    *out = one_by_one.plan.most + one_by_one.plan.most / 100;
     return NULL;
   }
   for (int rank = 0; rank < p->ranks; ++rank) {
@@ -189,7 +133,7 @@ static zb_status find_promise(policy *p, const outcome *all, int64_t *out) {
     for (int s = 0; s < problem->stages; ++s)
       if (problem->stage_rank[s] == rank) held += p->base.costs[s].keep_bytes[ZB_F];
     const int in_flight = p->ranks < problem->micro_batches ? p->ranks : problem->micro_batches;
-    const int64_t bytes = all->arena[rank] - all->peak[rank] + p->base.base_bytes[rank] + held * in_flight;
+    const int64_t bytes = all->plan.arena[rank] - all->peak[rank] + p->base.base_bytes[rank] + held * in_flight;
     if (bytes + bytes / 100 > *out) *out = bytes + bytes / 100;
   }
   return NULL;
@@ -197,11 +141,11 @@ static zb_status find_promise(policy *p, const outcome *all, int64_t *out) {
 
 /* Within the memory before above it; then the faster; above it the smaller. */
 static bool is_better(const outcome *x, const outcome *best, int64_t bytes) {
-  if (!x->exists || !best->exists) return x->exists;
-  const bool fits = x->most <= bytes, best_fits = best->most <= bytes;
+  if (!x->plan.exists || !best->plan.exists) return x->plan.exists;
+  const bool fits = x->plan.most <= bytes, best_fits = best->plan.most <= bytes;
   if (fits != best_fits) return fits;
-  if (fits || x->most == best->most) return x->step_ps < best->step_ps;
-  return x->most < best->most;
+  if (fits || x->plan.most == best->plan.most) return x->plan.step_ps < best->plan.step_ps;
+  return x->plan.most < best->plan.most;
 }
 
 /* In B: nothing, what has no product, or all: then B and W are one, which takes the least memory. */
@@ -257,10 +201,11 @@ static bool adjust(allotment *a, int64_t arena, int64_t bytes) {
   return a->next != tried;
 }
 
-/* Plans with as little in B as keeps every rank within `bytes`, from p->order on; each next one goes by the order of
- * the last. share: of what the first order takes too much; the rest is left to a schedule that looks for an order
- * within the limit. */
-static zb_status fit(policy *p, const char *schedule, int64_t bytes, double share, const outcome *all, outcome *best) {
+/* Plans with as little in B as keeps every rank within `bytes` (at most the limit), from p->order on; each next one
+ * goes by the order of the last. share: of what the first order takes too much; the rest is left to a schedule that
+ * looks for an order within the limit. */
+static zb_status fit(policy *p, const char *schedule, int64_t limit, int64_t bytes, double share, const outcome *all,
+                     outcome *best) {
   enum { ATTEMPTS = 12 };
   zb_split_problem it = {.w = &p->w, .problem = &p->base.problem, .order = &p->order};
   allotment *ranks = ZB_NEW(&p->pass->arena, allotment, p->ranks);
@@ -269,7 +214,7 @@ static zb_status fit(policy *p, const char *schedule, int64_t bytes, double shar
   set_all(p, IN_B_NONE);
   for (int r = 0; r < p->ranks; ++r) {
     ranks[r] = (allotment){.next = bytes, .within = -1, .above = INT64_MAX};
-    if (all->exists) ranks[r].next -= all->arena[r] - all->peak[r];
+    if (all->plan.exists) ranks[r].next -= all->plan.arena[r] - all->peak[r];
     const int64_t peak = zb_split_peak(&it, r), over = peak - ranks[r].next;
     if (over > 0) ranks[r].next = peak - (int64_t)(share * (double)over);
   }
@@ -282,14 +227,14 @@ static zb_status fit(policy *p, const char *schedule, int64_t bytes, double shar
     for (int r = 0; r < p->ranks; ++r)
       ranks[r].peak = zb_split_peak(&it, r);
     ZB_TRY(compile(p, schedule, &next));
-    if (!next.exists) return NULL;
-    if (is_better(&next, best, bytes)) {
+    if (!next.plan.exists) return NULL;
+    if (is_better(&next, best, limit)) {
       *best = next;
-      ZB_TRY(find_bound(p, &it, bytes));
+      ZB_TRY(find_bound(p, &it, limit));
     }
     goes_on = false;
     for (int r = 0; r < p->ranks; ++r)
-      goes_on |= adjust(&ranks[r], next.arena[r], bytes);
+      goes_on |= adjust(&ranks[r], next.plan.arena[r], bytes);
   }
   return NULL;
 }
@@ -316,11 +261,17 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
   ZB_TRY_GOTO(compile(p, schedule, &products));
   if (is_better(&products, best, bytes)) *best = products;
   for (double share = 1; share > 0.2; share /= 2) {
-    ZB_TRY_GOTO(unlimited_order(p, schedule));
-    ZB_TRY_GOTO(fit(p, schedule, bytes, share, all, best));
+    ZB_TRY_GOTO(zb_trial_order(schedule, &p->base.problem, p->metric, &p->order)); /* with everything split */
+    ZB_TRY_GOTO(fit(p, schedule, bytes, bytes, share, all, best));
     if (!p->limit || !keeps_limit(schedule)) break;
   }
-  if (best->exists && best->most <= bytes) goto cleanup;
+  for (int64_t less = bytes; p->w.group_count <= FEW_GROUPS && p->limit && !keeps_limit(schedule);) {
+    less = zb_trial_bytes_below(less);
+    if (less < bytes - bytes / 8) break;
+    ZB_TRY_GOTO(zb_trial_order(schedule, &p->base.problem, p->metric, &p->order));
+    ZB_TRY_GOTO(fit(p, schedule, bytes, less, 1, all, best));
+  }
+  if (best->plan.exists && best->plan.most <= bytes) goto cleanup;
   /* Nothing fits. What needs the least of the choices that do not depend on the limit: it fits where the error says. */
   set_all(p, IN_B_ALL);
   ZB_TRY_GOTO(compile(p, schedule, &whole));
@@ -329,7 +280,7 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
   if (is_better(&whole, best, bytes)) *best = whole;
 cleanup:
   for (int g = 0; g < p->w.group_count && !status; ++g)
-    zb_w_group_set(&p->w, g, best->exists && best->in_b[g]);
+    zb_w_group_set(&p->w, g, best->plan.exists && best->in_b[g]);
   zb_order_deinit(&p->order);
   zb_module_problem_deinit(&p->base);
   if (!mlirModuleIsNull(copy.module)) mlirModuleDestroy(copy.module);
@@ -340,9 +291,9 @@ static zb_status run_auto(policy *p) {
   outcome all, best;
   zb_compile_state *state = p->pass->shared;
   ZB_TRY(choose(p, zb_pass_option(p->pass, "schedule"), &all, &best));
-  if (!state || !state->summary || !all.exists || !best.exists) return NULL;
-  state->summary->split_seconds = 1e-12 * (double)all.step_ps;
-  state->summary->split_bytes = (uint64_t)all.most;
+  if (!state || !state->summary || !all.plan.exists || !best.plan.exists) return NULL;
+  state->summary->split_seconds = 1e-12 * (double)all.plan.step_ps;
+  state->summary->split_bytes = (uint64_t)all.plan.most;
   state->summary->split_bound_seconds = p->metric != ZB_METRIC_BARRIER ? 0 : 1e-12 * (double)p->bound_ps;
   return NULL;
 }
@@ -375,10 +326,11 @@ static zb_result split_named(policy *p, const char *text) {
       ++named;
     }
     if (!named)
-      return zb_pass_option_error(p->pass, module, "split",
-                                  "all, products, auto, or globs of parameters whose gradients wait in W, such as "
-                                  "'*.weight'",
-                                  "'%s' names no trained parameter", globs);
+      return zb_pass_option_error(
+          p->pass, module, "split",
+          "all, products, none, auto, or globs of parameters whose gradients wait in W, such as "
+          "'*.weight'",
+          "'%s' names no trained parameter", globs);
     globs = next;
   }
   return ZB_OK;
@@ -388,14 +340,20 @@ static zb_result split_named(policy *p, const char *text) {
 
 static zb_result apply(policy *p) {
   const char *split = zb_pass_option(p->pass, "split");
+  const zb_compile_state *state = p->pass->shared;
   uint64_t limit;
   if (!zb_pass_option_bytes(p->pass, "memory-limit", &limit)) return ZB_FAIL;
-  p->limit = (int64_t)limit;
   if (!zb_pass_option_metric(p->pass, mlirModuleGetOperation(p->module), &p->metric)) return ZB_FAIL;
+  if (state && state->split) split = state->split; /* zb-recompute has compared */
+  p->limit = state && state->split_bytes ? (int64_t)state->split_bytes : (int64_t)limit;
   if (strcmp(split, "auto") == 0)
     ZB_PASS_TRY(p->pass, run_auto(p));
+  else if (strcmp(split, "all") == 0)
+    set_all(p, IN_B_NONE);
   else if (strcmp(split, "products") == 0)
     set_all(p, IN_B_OTHERS);
+  else if (strcmp(split, "none") == 0)
+    set_all(p, IN_B_ALL);
   else if (!split_named(p, split))
     return ZB_FAIL;
   zb_w_groups_write(&p->w);
@@ -422,7 +380,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 
 static const zb_option_def options[] = {
     {"split", "all",
-     "which gradients of parameters wait in W: all, products, auto (as memory allows), or GLOB,... of parameters"},
+     "which gradients of parameters wait in W: all, products, none, auto (as memory allows), or GLOB,... of "
+     "parameters"},
     {"schedule", "zb-h1", "auto: as of zb-schedule, and so on"},
     {"micro-batches", "1", "auto: micro-batches a step"},
     {"memory-limit", "", "auto: bytes a rank may take (default: what 1F1B takes with everything split)"},

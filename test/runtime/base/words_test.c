@@ -121,7 +121,7 @@ static void test_meant(void) {
       {ZBC, "--fp16", "write --precision bf16"},
       {ZBC, "--tp", "only kind of parallelism"},
       {ZBC, "--zero-stage", "only kind of parallelism"},
-      {ZBC, "--recompute-granularity", "nothing is computed twice"},
+      {ZBC, "--recompute-granularity", "--recompute all"},
       {ZB_RUN, "--nproc-per-node", "torchrun"},
       {ZB_RUN, "--rdzv-backend", "torchrun"},
       {ZB_RUN, "--ckpt", "write --save FOLDER"},

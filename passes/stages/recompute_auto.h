@@ -1,0 +1,12 @@
+/* What of a program to compute again under a limit of memory. */
+#ifndef ZB_PASSES_RECOMPUTE_AUTO_H
+#define ZB_PASSES_RECOMPUTE_AUTO_H
+
+#include "passes/pass.h"
+#include "passes/stages/recompute_choice.h"
+
+/* Sets the modes of `r`, of the program `module`, by the options of zb-recompute: the fastest of the plans tried that
+ * keeps the limit; where none does, that which needs least. */
+zb_result zb_recompute_auto(zb_pass *pass, MlirModule module, zb_recompute *r);
+
+#endif
