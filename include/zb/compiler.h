@@ -57,7 +57,7 @@ typedef struct zb_compile_params {
       *cuts;      /* names of nodes after which a stage ends, or "#ID" (zb.id in the dumped IR), comma separated; NULL:
                      chosen by cost, and by trying others where the schedule searches and no placement is named */
   int cut_trials; /* how many cuts such a schedule tries at most, those by cost included; 0: by the size of the
-                     program, at most 32 */
+                     program, at most 33, without a memory limit 13 */
   uint64_t fold_limit; /* bytes that folded constants of an ONNX graph may take; 0: 256 MiB and four times the model's
                           files */
   const char *csv;     /* file to write the order to that the plan has, or NULL */

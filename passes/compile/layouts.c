@@ -163,12 +163,12 @@ static zb_status try_layouts(const zb_compile_params *given, const zb_module *pr
 
 /* ---- Placements and cuts ---- */
 
-/* Each trial is a compile: fewer for programs with many ops or jobs. */
+/* Each trial is a compile: fewer for programs with many ops or jobs, and where no limit makes an order hard. */
 static int default_trials(const zb_compile_params *params, const zb_attempt *attempt) {
-  enum { MOST = 32, LEAST = 2, SIZE = 4096 };
+  enum { WITHIN_LIMIT = 32, WITHOUT = 12, LEAST = 2, SIZE = 4096 };
   const int64_t size = attempt->places.count + (int64_t)attempt->places.stages * params->micro_batches;
-  if (size <= SIZE) return MOST;
-  return size < (int64_t)SIZE * MOST / LEAST ? (int)((int64_t)MOST * SIZE / size) : LEAST;
+  const int64_t most = params->memory_limit ? WITHIN_LIMIT : WITHOUT, trials = size > SIZE ? most * SIZE / size : most;
+  return trials > LEAST ? (int)trials : LEAST;
 }
 
 /* With other cuts other gradients may be better in B: what was left open is chosen again. Keeps the better. */
