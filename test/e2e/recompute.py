@@ -152,7 +152,7 @@ def check_errors(suite, folder):
 
 
 def main():
-    options = common.arguments(__doc__, ("--draws", dict(type=int, default=8)), ("--limits", dict(type=int, default=3)),
+    options = common.arguments(__doc__, ("--draws", dict(type=int, default=6)), ("--limits", dict(type=int, default=2)),
                                ("--seed", dict(type=int, default=14)))
     suite, draw = common.Suite(options.bin), random.Random(options.seed)
     with common.scratch() as folder:
