@@ -133,9 +133,13 @@ static void enter(contender *best, const zb_compile_params *params, zb_attempt *
 
 static bool is_auto(const zb_compile_params *params) { return strcmp(params->split, "auto") == 0; }
 
-/* The gradients that wait as in the attempt, where `params` leaves that open. */
+static bool has_plan(const zb_attempt *attempt) { return attempt->step_ps < INT64_MAX; }
+
+/* The gradients that wait as in the attempt, where `params` leaves that open. Without a plan none: that takes least. */
 static zb_status fix_split(zb_compile_params *params, const zb_attempt *attempt, zb_arena *texts) {
-  if (!is_auto(params) || !attempt->waiting || !*attempt->waiting) return NULL;
+  if (!is_auto(params)) return NULL;
+  if (!has_plan(attempt)) params->split = "none";
+  if (!attempt->waiting || !*attempt->waiting) return NULL;
   params->split = zb_arena_strdup(texts, attempt->waiting);
   return zb_arena_status(texts);
 }
@@ -186,13 +190,20 @@ static zb_status choose_split(contender *at, const zb_compile_params *given, con
   return status;
 }
 
+/* Whether other cuts may do what none of the placements does: to keep the limit. */
+static bool is_hopeless(const zb_compile_params *given, const zb_attempt *attempt) {
+  return !has_plan(attempt) && attempt->needed_bytes / 5 > given->memory_limit / 4;
+}
+
 /* From the best ones, where they are near: each gets half of the trials that are left, the last all. */
 static zb_status try_cuts(const zb_compile_params *given, const zb_module *program, zb_arena *texts, contender *best,
                           int *tried) {
   const int trials = given->cut_trials ? given->cut_trials - 1 : default_trials(given, &best->attempt);
+  if (is_hopeless(given, &best->attempt)) return NULL;
   for (int i = 0; i < CONTENDERS; ++i) {
     contender *at = &best[i];
-    if (i > 0 && (double)at->attempt.step_ps > 1.03 * (double)best->attempt.step_ps) continue;
+    if (i > 0 && (!has_plan(&at->attempt) || (double)at->attempt.step_ps > 1.03 * (double)best->attempt.step_ps))
+      continue;
     zb_compile_params params = at->params;
     ZB_TRY(fix_split(&params, &at->attempt, texts));
     const int left = trials - *tried;

@@ -16,7 +16,7 @@
 // ZERO: error: ranks: expected ranks of 1 to 4096 and chunks of 1 to 256, got '0' and '1'
 // PLACEMENT: error: {{.*}}wavy
 // CUT: error: cuts: no op is named 'nowhere' to cut after
-// CUT: hint: cuts are node names or module paths
+// CUT: hint: cuts are node names, module paths, or #ID of an op
 // OPTION: error: pass zb-partition has no option 'stages'
 // ORDER: error: zb-classify needs a program at level 'staged', got level 'split'
 // ORDER: hint: run zb-partition before it

@@ -12,4 +12,4 @@ done | sort -n | head -1)
 open=$(enough "$model")
 echo "of one placement at least $least, of all $open"
 test -n "$least" && test -n "$open" && test "$open" -le "$least" &&
-  zbc "$model" $search --memory-limit "$open" -o "$out" > "$out.txt"
+  zbc "$model" $search --memory-limit "$open" --cut-trials 1 -o "$out" > "$out.txt"
