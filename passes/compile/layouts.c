@@ -170,6 +170,8 @@ static zb_status try_layouts(const zb_compile_params *given, const zb_module *pr
 /* Each trial is a compile: fewer for programs with many ops or jobs, and where no limit makes an order hard. */
 static int default_trials(const zb_compile_params *params, const zb_attempt *attempt) {
   enum { WITHIN_LIMIT = 32, WITHOUT = 12, LEAST = 2, SIZE = 4096 };
+  const bool is_slow = params->recompute && strcmp(params->recompute, "auto") == 0; /* seconds a compile */
+  if (is_slow) return LEAST;
   const int64_t size = attempt->places.count + (int64_t)attempt->places.stages * params->micro_batches;
   const int64_t most = params->memory_limit ? WITHIN_LIMIT : WITHOUT, trials = size > SIZE ? most * SIZE / size : most;
   return trials > LEAST ? (int)trials : LEAST;

@@ -198,12 +198,12 @@ class Memory:
 
     def search(self, ranks):
         """Within every limit that one micro-batch at a time fits, search finds a plan that keeps it."""
-        def compile(limit):
+        def compile(limit, trials):
             return self.suite.run("zbc", self.model, "-o", os.path.join(self.folder, "search"),
                                   "--json", "--ranks", ranks, "--micro-batches",
-                                  MICRO_BATCHES, "--schedule", "search", "--memory-limit", limit)
+                                  MICRO_BATCHES, "--schedule", "search", "--memory-limit", limit, "--cut-trials", trials)
 
-        process = compile(1000)
+        process = compile(1000, 1)
         told = re.search(r"hint: (\d+) bytes are enough", process.stderr)
         if not self.suite.check(process.returncode == 3 and told,
                                 f"{self.graph}: a limit of 1000 bytes: exit {process.returncode}, {process.stderr}"):
@@ -212,7 +212,7 @@ class Memory:
                                        "--micro-batches", MICRO_BATCHES)
         least, enough = int(told[1]), max(published["memory"])
         for limit in (least, (least + enough) // 2, enough, 2 * enough):
-            process = compile(limit)
+            process = compile(limit, 33 if limit == enough else 1)
             if not self.suite.check(process.returncode == 0, f"{self.graph}: search within {limit}: exit "
                                                              f"{process.returncode}, {process.stderr}"):
                 continue
