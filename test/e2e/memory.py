@@ -201,7 +201,8 @@ class Memory:
         def compile(limit, trials):
             return self.suite.run("zbc", self.model, "-o", os.path.join(self.folder, "search"),
                                   "--json", "--ranks", ranks, "--micro-batches",
-                                  MICRO_BATCHES, "--schedule", "search", "--memory-limit", limit, "--cut-trials", trials)
+                                  MICRO_BATCHES, "--schedule", "search", "--memory-limit", limit, "--cut-trials",
+                                  trials)
 
         process = compile(1000, 1)
         told = re.search(r"hint: (\d+) bytes are enough", process.stderr)
