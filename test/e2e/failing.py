@@ -94,7 +94,7 @@ def strangers(case, place, killed=False):
     """What is there beside the outputs. A killed run leaves the temporary file of a single output, under the
     number of its process, for good."""
     return [name for name in sorted(set(os.listdir(place)) - set(case.outputs) - set(case.grows))
-            if not (killed and re.search(r"\.(json|csv)\.tmp\.\d+$", name))]
+            if not (killed and re.search(r"\.(jsonl?|csv|npy)\.tmp\.\d+$", name))]
 
 
 def same(case, got, wanted):
@@ -225,6 +225,9 @@ def make_cases(suite, folder):
     plan, other, half = (os.path.join(folder, name) for name in ("plan", "other", "half"))
     for path, ranks in ((plan, 2), (os.path.join(other, "out"), 1)):
         suite.compile(tiny, path, "--ranks", ranks, "--micro-batches", 2)
+    outputs = os.path.join(folder, "outputs")
+    suite.compile(os.path.join(common.DATA, "outputs.onnx"), outputs, "--ranks", 2, "--micro-batches", 2,
+                  "--keep-output", "logits", "--keep-output", "hidden")
     train = ["zb-run", plan, "--data", f"tokens:{tokens}:u16"]
     suite.must(*train, "--steps", 1, "--save", os.path.join(half, "saved"))
     started = [{"saved": contents(os.path.join(half, "saved"))}]
@@ -250,6 +253,11 @@ def make_cases(suite, folder):
         (Case("zb-run with logs", [*train, "--steps", 2, "--save", "{}/saved", "--save-every", 1, "--explain",
                                    "--log", "{}/log.jsonl", "--tensorboard", "{}/board"],
               ["saved"], grows=["log.jsonl", "board"]), started),
+        (Case("zb-run with outputs", ["zb-run", outputs, "--eval", "text:" + common.CORPUS, "--eval-steps", 2,
+                                      "--output", "logits:{}/logits.npy", "--output", "hidden:{}/hidden.npy"],
+              ["logits.npy", "hidden.npy"]), []),
+        (Case("zbc with recompute", ["zbc", tiny, "-o", "{}/out", "--ranks", 2, "--micro-batches", 2, "--recompute",
+                                     "auto", "--memory-limit", 200000], ["out"]), []),
         (Case("zb-run --print-plan", ["zb-run", plan, "--print-plan"]), []),
         (Case("zb-sched of a problem",
               [*scheduled, "--problem", problem, "--write-problem", "{}/problem.json", "--csv", "{}/order.csv"],
