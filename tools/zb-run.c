@@ -166,10 +166,20 @@ static zb_status check_outputs(void *context, int process) {
   const arguments *args = context;
   run_told.has_met = 1;
   if (process > 0) return NULL;
-  const output_place outputs[] = {{"--save", args->save, true},    {"--timeline", args->timeline, false},
-                                  {"--trace", args->trace, false}, {"--profile", args->profile, false},
-                                  {"--log", args->log, false},     {"--tensorboard", args->tensorboard, false}};
-  ZB_TRY(outputs_apart(outputs, sizeof outputs / sizeof outputs[0]));
+  const output_place files[] = {{"--save", args->save, true},    {"--timeline", args->timeline, false},
+                                {"--trace", args->trace, false}, {"--profile", args->profile, false},
+                                {"--log", args->log, false},     {"--tensorboard", args->tensorboard, false}};
+  enum { FILES = sizeof files / sizeof files[0] };
+  output_place *outputs = zb_alloc((FILES + (size_t)args->outputs.count) * sizeof *outputs);
+  if (!outputs) return ZB_OUT_OF_MEMORY();
+  memcpy(outputs, files, sizeof files);
+  for (int i = 0; i < args->outputs.count; ++i) { /* NAME:FILE.npy */
+    const char *colon = strrchr(args->outputs.items[i], ':');
+    outputs[FILES + i] = (output_place){"--output", colon ? colon + 1 : NULL, false};
+  }
+  zb_status status = outputs_apart(outputs, FILES + args->outputs.count);
+  zb_free(outputs);
+  ZB_TRY(status);
   if (args->timeline) ZB_TRY(zb_output_check("--timeline", args->timeline, ".svg"));
   if (args->trace) ZB_TRY(zb_output_check("--trace", args->trace, ".json"));
   if (args->profile) ZB_TRY(zb_output_check("--profile", args->profile, ".json"));

@@ -3,7 +3,6 @@
 
 #include "runtime/base/words.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,10 +64,9 @@ static zb_status parse_value(const char *what, const zb_line_row *row, const zb_
     return zb_status_hint(ZB_ERROR(USAGE, "%s '%s': there is no %s '%s'", what, row->name, key->name, text),
                           "known: %s", words);
   }
-  errno = 0;
-  *out = strtod(text, &end);
+  *out = strtod(text, &end) + 0.0; /* no -0 */
   const bool is_whole = key->kind != ZB_KEY_WHOLE || (floor(*out) == *out && !strpbrk(text, "xXpP"));
-  if (end != text && !*end && !errno && *out >= key->least && *out < key->below && is_whole) return NULL;
+  if (end != text && !*end && isfinite(*out) && *out >= key->least && *out < key->below && is_whole) return NULL;
   char below[32] = "";
   if (isfinite(key->below)) snprintf(below, sizeof below, " to below %g", key->below);
   return ZB_ERROR(USAGE, "%s '%s': %s must be a %snumber from %g%s, got '%s'", what, row->name, key->name,

@@ -4,12 +4,12 @@
 
 #include "runtime/base/file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- Schedules ---- */
 
@@ -123,7 +123,7 @@ static zb_status check_schedule(const zb_line *line) {
 
 /* ---- Tables ---- */
 
-enum { TABLE_BYTES = 4 << 20 };
+enum { TABLE_BYTES = 32 << 20 }; /* more than a million steps as Python writes numbers */
 
 static zb_status wrong_row(const char *file, int64_t line, const char *what, const char *hint) {
   return zb_status_hint(ZB_ERROR(INVALID, "%s:%" PRId64 ": %s", file, line, what), "%s", hint);
@@ -134,12 +134,11 @@ static zb_status read_factor(const char *file, int64_t line, char *text, int64_t
   static const char form[] = "a line is STEP,FACTOR, such as 0,0.1; factors multiply the rate (--lr 1: they are it)";
   char *comma = strchr(text, ','), *end = NULL, due[96];
   const long long number = comma ? strtoll(text, &end, 10) : -1;
-  if (!comma || end == text || end != comma)
+  if (!comma || end == text || end + strspn(end, " \t") != comma)
     return wrong_row(file, line, "expected a step, a comma and a factor", form);
-  errno = 0;
-  *out = strtod(comma + 1, &end);
+  *out = strtod(comma + 1, &end) + 0.0; /* no -0 */
   end += strspn(end, " \t\r");
-  if (end == comma + 1 || *end || errno || !isfinite(*out) || *out < 0)
+  if (end == comma + 1 || *end || !isfinite(*out) || *out < 0)
     return wrong_row(file, line, "the factor is no number from 0", form);
   if (number == step) return NULL;
   snprintf(due, sizeof due, "expected step %" PRId64 ", got step %lld", step, number);
@@ -152,12 +151,12 @@ static zb_status read_table(zb_rates *rates, const char *file) {
   for (const char *at = rates->table; (at = strchr(at, '\n')); ++at)
     ++lines;
   if (!ZB_TAKE(&rates->memory, rates->factors, lines) || !copy) return ZB_OUT_OF_MEMORY();
-  char *at = copy;
+  char *at = strncmp(copy, "\xef\xbb\xbf", 3) == 0 ? copy + 3 : copy; /* a byte-order mark, as spreadsheets write it */
   for (int64_t line = 1; at; ++line) {
     char *next = strchr(at, '\n');
     if (next) *next++ = '\0';
-    const bool is_empty = at[strspn(at, " \t\r")] == '\0', is_title = line == 1 && strncmp(at, "step,", 5) == 0;
-    if (is_empty && next && *next) return wrong_row(file, line, "the line is empty", "there is a line for each step");
+    const bool is_empty = at[strspn(at, " \t\r")] == '\0', is_title = line == 1 && strncasecmp(at, "step,", 5) == 0;
+    if (is_empty && next && next[strspn(next, " \t\r\n")]) return wrong_row(file, line, "the line is empty", "there is a line for each step");
     if (!is_empty && !is_title) {
       ZB_TRY(read_factor(file, line, at, rates->factor_count, &rates->factors[rates->factor_count]));
       ++rates->factor_count;
@@ -209,9 +208,8 @@ static const char *const number_keys[ZB_UPDATE_NUMBERS] = {"lr", "weight_decay"}
 
 static zb_status set_number(zb_rates *rates, int which, const char *text) {
   char *end = NULL;
-  errno = 0;
-  const double value = strtod(text, &end);
-  if (end == text || *end || errno || !isfinite(value) || value < 0)
+  const double value = strtod(text, &end) + 0.0; /* no -0 */
+  if (end == text || *end || !isfinite(value) || value < 0)
     return zb_status_hint(ZB_ERROR(USAGE, "%s must be a number from 0, got '%s'", number_options[which], text),
                           "for example %s %s", number_options[which], which == ZB_UPDATE_RATE ? "3e-4" : "0.1");
   rates->numbers[which] = value;
@@ -248,11 +246,32 @@ static zb_status take_saved(zb_rates *rates, const zb_session_params *params, co
   for (int i = 0; i < ZB_UPDATE_NUMBERS; ++i)
     if (strcmp(key, number_keys[i]) == 0)
       return numbers[i] ? replace(rates, number_options[i], numbers[i], value) : set_number(rates, i, value);
-  if (strcmp(key, "group") == 0)
-    return params->group_count > 0 ? replace(rates, "--group", params->groups[0], value) : add_group(rates, value);
+  if (strcmp(key, "group") == 0) return params->group_count > 0 ? NULL : add_group(rates, value);
   if (strcmp(key, "schedule") == 0)
     return schedule ? replace(rates, "--lr-schedule", schedule, value) : set_schedule(rates, value, table);
   return ZB_ERROR(INVALID, "the checkpoint has rates of a kind that this version does not know: '%s'", key);
+}
+
+static void join_group(zb_text *joined, const char *group, size_t length) {
+  zb_text_add(joined, "%s%.*s", joined->length ? " --group " : "", (int)length, group);
+}
+
+/* Groups are replaced all together, since their order counts. */
+static zb_status replace_groups(zb_rates *rates, const zb_session_params *params, const char *saved) {
+  static const char key[] = "group=";
+  zb_text now = {0}, before = {0};
+  for (int i = 0; i < params->group_count; ++i)
+    join_group(&now, params->groups[i], strlen(params->groups[i]));
+  for (const char *at = saved, *end; *at; at = *end ? end + 1 : end) {
+    end = at + strcspn(at, "\n");
+    if (strncmp(at, key, sizeof key - 1) == 0)
+      join_group(&before, at + sizeof key - 1, (size_t)(end - at) - (sizeof key - 1));
+  }
+  zb_status status = now.failed || before.failed ? ZB_OUT_OF_MEMORY() : NULL;
+  if (!status && now.length && before.length) status = replace(rates, "--group", now.data, before.data);
+  zb_text_deinit(&now);
+  zb_text_deinit(&before);
+  return status;
 }
 
 /* Calls for each line of what a checkpoint keeps, which is cut into key and value. */
@@ -280,7 +299,9 @@ zb_status zb_rates_open(const zb_session_params *params, const char *saved, cons
   char *copy = saved ? zb_arena_strdup(&out->memory, saved) : NULL;
   ZB_TRY(zb_arena_status(&out->memory));
   ZB_TRY(take_params(out, params));
-  return copy ? take_all_saved(out, params, copy, saved_table) : NULL;
+  if (!copy) return NULL;
+  ZB_TRY(replace_groups(out, params, saved));
+  return take_all_saved(out, params, copy, saved_table);
 }
 
 void zb_rates_close(zb_rates *rates) {

@@ -264,7 +264,7 @@ def refusals(t):
         t.refused("an output in the folder of --save", 2, "the folder of --save, which is replaced as a whole", 1,
                   "--save", save, *words)
     t.refused("--log without a value", 2, "--log needs a value", 1, "--log")
-    for words in (["--log", log], ["--tensorboard", t.path("y")], ["--explain"]):
+    for words in (["--log", log], ["--tensorboard", t.path("y")], ["--explain"], ["--lr", "1"], ["--group", "*:lr=1"]):
         done = t.suite.run("zb-run", t.plan, "--eval", "text:" + common.CORPUS, *words)
         t.ok(done.returncode == 2 and f"trains nothing: {words[0]} has no effect" in done.stderr,
              f"{words[0]} of an evaluation alone", done.stderr)

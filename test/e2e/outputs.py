@@ -150,6 +150,9 @@ class Outputs:
                 (2, "end it in .npy", (kept, *data, "--output", "logits:" + self.path("x.txt"))),
                 (2, "'logits' is given twice", (kept, *data, "--output", "logits:" + file, "--output",
                                                 "logits:" + self.path("y.npy"))),
+                (2, "--output and --output would write the same file", (
+                    kept, *data, "--output", "logits:" + file, "--output",
+                    "hidden:" + os.path.join(os.path.dirname(file), ".", "x.npy"))),
                 (2, "--output without --eval", (kept, "--data", "text:" + common.CORPUS, "--steps", 1, "--output",
                                                 "logits:" + file)),
                 (4, "cannot write", (kept, *data, "--output", "logits:" + self.path("none/x.npy")))):

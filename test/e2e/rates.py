@@ -107,6 +107,14 @@ def replaced(suite, runs):
     for text in ("--lr 5e-4 replaces '1e-3' of the checkpoint", "--lr-schedule constant replaces 'cosine:steps=10'",
                  "rates: lr 5e-4, schedule constant", "lr 0.0005"):
         suite.check(text in done.stdout, f"a resume with other rates does not say '{text}': {done.stdout}")
+    two = ("--group", "*.bias:lr=0", "--group", "*wte*:weight_decay=0.1")
+    start = runs.train(runs.plans[1], 1, *two)
+    for now, said in ((two, None), (two[:2], "--group *.bias:lr=0 replaces '*.bias:lr=0 --group *wte*:weight_decay=0.1'"),
+                      (two[2:] + two[:2], "--group *wte*:weight_decay=0.1 --group *.bias:lr=0 replaces '*.bias:lr=0")):
+        done = suite.run("zb-run", runs.plans[1], "--data", "text:" + common.CORPUS, "--steps", 1, "--resume", start[2],
+                         *now)
+        suite.check(said in done.stdout if said else "replaces" not in done.stdout,
+                    f"a resume with the groups {now} does not say '{said}': {done.stdout}")
     plain = suite.run("zb-run", runs.plans[1], "--data", "text:" + common.CORPUS, "--steps", 1)
     suite.check("rates:" not in plain.stdout and "  lr " not in plain.stdout,
                 f"a run without options speaks of rates: {plain.stdout}")
@@ -121,6 +129,12 @@ def table(suite, runs):
     whole = runs.train(runs.plans[1], 6, *options)
     suite.check([row["lr"] for row in whole[0]] == [1e-3 * (1 / (s + 1)) for s in (0, 1, 2, 3, 3, 3)],
                 f"rates of a table: {[row['lr'] for row in whole[0]]}")
+    other = os.path.join(runs.folder, "spreadsheet.csv")  # a byte-order mark, CR LF, spaces, blank lines at the end
+    with open(other, "w", newline="") as file:
+        rows = [f"{step} , {1 / (step + 1)}\r\n" for step in range(4)]
+        file.write("\ufeffSTEP,FACTOR\r\n" + "".join(rows) + "\r\n \r\n")
+    same(suite, "a table as a spreadsheet writes it", whole,
+         runs.train(runs.plans[1], 6, "--lr", "1e-3", "--lr-schedule", "table:" + other))
     start = runs.train(runs.plans[1], 2, *options)
     os.remove(path)
     end = runs.train(runs.plans[2], 4, "--resume", start[2])
