@@ -139,11 +139,14 @@ class Clipping:
             out = self.compiled(f"skip-{ranks}", model, ranks, schedule, more, most="1")
             weights = self.poisoned(out)
             without = self.train(out, *weights, steps=5, corpus=self.path("clean"))
-            rows = self.suite.train(out, 6, "--save", out + ".skipped", "--non-finite", "skip", *weights,
+            rows = self.suite.train(out, 6, "--save", out + ".skipped", "--non-finite", "skip", "--log", out + ".jsonl", *weights,
                                     corpus=self.path("wrong"))
             text = f"llama-small, {ranks} ranks, a step is skipped"
             self.suite.check([row["skipped"] for row in rows] == [i == 2 for i in range(6)] and rows[2]["norm"] is None,
                              f"{text}: {rows}")
+            with open(out + ".jsonl") as log:
+                logged = [json.loads(line).get("skipped") for line in log if '"step"' in line]
+            self.suite.check(logged == [i == 2 for i in range(6)], f"{text}: the log has {logged}")
             kept = [(row["loss"], row["norm"]) for row in rows if not row["skipped"]]
             self.same(text, (kept, common.read_checkpoint(out + ".skipped")), without)
             self.suite.train(out, 4, "--save", out + ".half", "--non-finite", "skip", *weights,
