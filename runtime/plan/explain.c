@@ -283,7 +283,14 @@ static zb_status add_list_edges(graph *g, const zb_plan_pace *pace, int r) {
   return NULL;
 }
 
-/* Within a rank values go from stage to stage without a message, so that its stages run in their order. */
+/* Within a rank nodes are numbered as the list has them: what stands the other way round needs nothing of each other.
+ */
+static zb_status add_edge_in_turn(graph *g, int32_t from, int32_t to) {
+  return from < to ? add_edge(g, from, to, 0) : NULL;
+}
+
+/* Within a rank values go from stage to stage without a message, so that its stages run in their order. A stage whose B
+ * computes nothing (an addition) gives nothing to the one before, and may stand behind it. */
 static zb_status add_stage_edges(graph *g) {
   const zb_plan *plan = g->plan;
   for (int stage = 0; stage < plan->stage_count; ++stage) {
@@ -296,8 +303,8 @@ static zb_status add_stage_edges(graph *g) {
       ZB_TRY(add_edge(g, g->own[1][at], g->own[2][at], 0));
       if (m > 0) ZB_TRY(add_edge(g, g->own[2][at - 1], g->own[2][at], 0));
       if (next == plan->stage_count) continue;
-      ZB_TRY(add_edge(g, g->own[0][at], g->own[0][there], 0));
-      ZB_TRY(add_edge(g, g->own[1][there], g->own[1][at], 0));
+      ZB_TRY(add_edge_in_turn(g, g->own[0][at], g->own[0][there]));
+      ZB_TRY(add_edge_in_turn(g, g->own[1][there], g->own[1][at]));
     }
   }
   return NULL;

@@ -4,7 +4,7 @@
     explain.py [--bin BUILD/bin]
 
   sums    on the device sim the parts of each rank add up to its idle time, to the picosecond, and what is measured is
-          what the costs of the plan say, for 20 plans: schedules, ranks, micro-batches, chunks, whole backwards
+          what the costs of the plan say, for 24 plans: schedules, ranks, micro-batches, chunks, whole backwards
   causes  costs made to have one cause and nothing else beside dependency, and a memory limit
   real    threads: the parts add up to the idle time that --json prints
   table   what zb-run prints is what the JSON says; zb-sched splits the same order the same way
@@ -20,6 +20,7 @@ import sys
 import common
 
 GPT2 = os.path.join(common.DATA, "gpt2-small.onnx")
+L1 = os.path.join(common.DATA, "l1.onnx")
 LLAMA = os.path.join(common.DATA, "llama-small.onnx")
 SIM = ("--device", "sim", "--no-kernels", "--steps", 1)
 CAUSES = ["noise", "interpreter", "messages", "imbalance", "order", "memory", "dependency"]
@@ -49,6 +50,8 @@ def sums(t, folder):
              for model, ranks, m in ((GPT2, 2, 4), (LLAMA, 2, 3), (GPT2, 3, 5), (LLAMA, 4, 8))
              for schedule in (("1f1b",), ("zb-h1",), ("zb-h2",), ("gpipe",), ("search",))]
     cases += [(GPT2, 2, 4, "zb-v"), (GPT2, 2, 4, "fthenb", "--chunks", 2)]
+    # The B of some of these stages computes nothing, and stands behind that of the stage before it.
+    cases += [(L1, 4, 3, "search:budget=64", "--placement", "looped", "--chunks", chunks) for chunks in (2, 3)]
     for model, ranks, m, schedule, *options in cases:
         name = f"{os.path.basename(model)} {ranks} ranks {m} micro-batches {schedule}"
         t.compile(model, plan, "--ranks", ranks, "--micro-batches", m, "--schedule", schedule, *options)
