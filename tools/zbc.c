@@ -122,7 +122,9 @@ static void print_split(const zb_compile_summary *s) {
   if (s->split_seconds <= 0 || !in_b) return;
   printf("  with all in W the step is %s, the fullest rank %s", zb_time_text(s->split_seconds, seconds),
          zb_bytes_text(s->split_bytes, bytes));
-  if (s->split_bound_seconds > 0)
+  if (s->split_proven)
+    printf("; proven: with no others in B that keep the memory is this order faster");
+  else if (s->split_bound_seconds > 0)
     printf("; with any others in B that keep the memory this order takes %s or more",
            zb_time_text(s->split_bound_seconds, seconds));
   printf("\n");
@@ -142,14 +144,16 @@ static double longest_rank(const zb_compile_summary *s, double *out_mean) {
 static void print_trials(const zb_compile_summary *s) {
   char seconds[32];
   if (!s->cuts_tried) return;
-  printf("cuts, placement, order and split searched together, %d cuts tried; with those by cost alone ", s->cuts_tried);
+  printf("cuts, placement, order, split and recompute searched together, %d cuts tried; with those by cost alone ",
+         s->cuts_tried);
   if (isinf(s->first_cuts_seconds))
     printf("no plan keeps the limit\n");
   else
     printf("the step is %s\n", zb_time_text(s->first_cuts_seconds, seconds));
   if (s->cuts)
-    printf("  the same without a search: --placement %s --chunks %d --cuts '%s'\n", s->placement, s->stages / s->ranks,
-           s->cuts);
+    printf("  the same without a search: --placement %s --chunks %d --cuts '%s'%s\n", s->placement,
+           s->stages / s->ranks, s->cuts,
+           s->split || s->recompute ? ", with --split and --recompute as --json says" : "");
 }
 
 /* How even ranks are, and whether other cuts could make them more so. */
@@ -237,6 +241,13 @@ static void print_json_names(const char *name, char **names, int count) {
   printf("]");
 }
 
+/* What a search fixed; nothing where it is as it was given. */
+static void print_json_choice(const char *key, const char *text) {
+  if (!text) return;
+  printf(",\"%s\":", key);
+  tool_print_json_text(text);
+}
+
 static void print_json(const zb_compile_summary *s) {
   printf("{\"ranks\":%d,\"stages\":[", s->ranks);
   for (int i = 0; i < s->stages; ++i) {
@@ -269,13 +280,17 @@ static void print_json(const zb_compile_summary *s) {
     printf(",\"recompute\":{\"none_step_seconds\":%.12g,\"none_memory\":%llu}", s->recompute_seconds,
            (unsigned long long)s->recompute_bytes);
   if (s->split_seconds > 0)
-    printf(",\"split\":{\"all_step_seconds\":%.12g,\"all_memory\":%llu,\"bound_seconds\":%.12g}", s->split_seconds,
-           (unsigned long long)s->split_bytes, s->split_bound_seconds);
+    printf(",\"split\":{\"all_step_seconds\":%.12g,\"all_memory\":%llu,\"bound_seconds\":%.12g,\"proven\":%s}",
+           s->split_seconds, (unsigned long long)s->split_bytes, s->split_bound_seconds,
+           s->split_proven ? "true" : "false");
   if (s->cuts_tried) {
     printf(",\"joint\":{\"cuts_tried\":%d,\"first_step_seconds\":", s->cuts_tried);
     printf(isinf(s->first_cuts_seconds) ? "null" : "%.12g", s->first_cuts_seconds);
     printf(",\"placement\":\"%s\",\"chunks\":%d,\"cuts\":", s->placement, s->stages / s->ranks);
-    printf(s->cuts ? "\"%s\"}" : "null}", s->cuts);
+    printf(s->cuts ? "\"%s\"" : "null", s->cuts);
+    print_json_choice("split", s->split);
+    print_json_choice("recompute", s->recompute);
+    printf("}");
   }
   printf(",\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g,\"period\":%.6g}",
          s->step_seconds, s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->bubble_period);

@@ -114,14 +114,17 @@ typedef struct zb_compile_summary {
   int drawn;       /* parameters whose initial values were drawn at random, because none came with the model */
   /* Of --split auto, else 0. split_seconds, split_bytes: the step and the fullest rank with all gradients in W.
    * split_bound_seconds: with no choice of gradients within the memory is a step in this order of jobs shorter; 0: no
-   * such bound is known. */
+   * such bound is known. split_proven: it is that of this plan. */
   double split_seconds, split_bound_seconds;
+  bool split_proven;
   uint64_t split_bytes;
-  /* Where cuts, placement, order and split were searched together: cuts that were tried, and the step with those by
-   * cost. 0: they were not. */
+  /* Where cuts, placement, order, split and recompute were searched together: cuts that were tried, and the step with
+   * those by cost. 0: they were not. */
   int cuts_tried;
   double first_cuts_seconds; /* infinite: with those no plan keeps the limit */
-  char *placement, *cuts;    /* what was found, for params of a compile that is to do the same; cuts NULL: by cost */
+  /* What was found, for params of a compile that is to do the same. cuts NULL: by cost; split, recompute NULL: as
+   * given. */
+  char *placement, *cuts, *split, *recompute;
   /* Of --recompute auto, else 0: the step and the fullest rank with nothing computed again, which may be above the
    * memory limit. */
   double recompute_seconds;

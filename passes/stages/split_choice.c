@@ -1,10 +1,10 @@
 /* Choosing groups of W ops for B: see passes/stages/split_choice.h.
  *
- * A rank at a time, for its peak in the order depends on its own stages alone. First by steps: of all values that its W
- * keep, the one goes first that frees most bytes for the time that its readers bring to B; then what the limit does not
- * need goes back, longest first. Then branch and bound looks for less time, for as long as it has evaluations: groups
- * in the order of what they free at most for their time, with the fraction of them that would fill the gap as the
- * bound.
+ * A rank at a time, for what it takes in the order depends on its own stages alone. First by steps: of all values that
+ * its W keep, the one goes first that frees most bytes for the time that its readers bring to B; then what the limit
+ * does not need goes back, longest first. Then branch and bound looks for less time, as long as there is work left:
+ * groups in the order of what they free at most for their time, with the fraction of them that would fill the gap as
+ * the bound.
  *
  * Tests: test/passes/split-policy.mlir, test/e2e/split.py. */
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVALUATIONS = 4000000 }; /* of jobs, a rank */
+enum { WORK = 4000000 }; /* jobs and ops that are looked at for a rank */
 
 typedef struct candidate {
   int group;
@@ -24,8 +24,12 @@ typedef struct chooser {
   zb_split_problem *it;
   zb_arena *arena;
   int rank;
-  int64_t limit, evaluations;
-  candidate *candidates; /* of the rank, most bytes for the time first */
+  int64_t limit, floor_ps; /* bytes at most; time in B at least */
+  int64_t work;            /* jobs and ops that may be looked at */
+  int64_t least_beside;    /* beside frames, with nothing in B */
+  int ops;                 /* of B and W */
+  candidate *candidates;   /* of the rank, most bytes for the time first */
+  int64_t *rest_ps;        /* [count + 1]: time of the candidates from one on */
   int count;
   int *mark; /* [groups] */
   int marks;
@@ -58,19 +62,43 @@ static void change_bytes(const zb_split_problem *it, zb_job job, bool keep, int6
   if (job.kind == ZB_W) *live += moved->forward_bytes + moved->backward_bytes;
 }
 
-int64_t zb_split_peak(const zb_split_problem *it, int rank) {
-  int64_t live = it->problem->base_bytes[rank], peak = live;
+/* beside: what lies beside frames and messages. */
+static int64_t peak_with(const zb_split_problem *it, int rank, int64_t beside) {
+  int64_t live = beside, peak = live;
   for (int i = 0; i < it->order->counts[rank]; ++i) {
-    change_bytes(it, it->order->jobs[rank][i], true, &live);
-    if (live > peak) peak = live;
-    change_bytes(it, it->order->jobs[rank][i], false, &live);
+    const zb_job job = it->order->jobs[rank][i];
+    change_bytes(it, job, true, &live);
+    const int64_t now = live + (job.kind == ZB_B ? zb_split_messages(it->memory, job.stage) : 0);
+    if (now > peak) peak = now;
+    change_bytes(it, job, false, &live);
   }
   return peak;
 }
 
+int64_t zb_split_peak(const zb_split_problem *it, int rank) {
+  return peak_with(it, rank, zb_split_beside(it->memory, rank));
+}
+
+/* Or less, where that is above the limit already: the workspace takes longer to count than frames, and the more B does
+ * the larger it is. */
 static int64_t peak(chooser *c) {
-  c->evaluations -= c->it->order->counts[c->rank];
+  const int64_t least = peak_with(c->it, c->rank, c->least_beside);
+  c->work -= c->it->order->counts[c->rank];
+  if (least > c->limit) return least;
+  c->work -= c->ops;
   return zb_split_peak(c->it, c->rank);
+}
+
+/* Whether a plan has shown that the groups of the rank as they stand take too much. */
+static bool is_refused(const chooser *c) {
+  for (int i = 0; i < c->it->refusal_count; ++i) {
+    const zb_split_refusal *refusal = &c->it->refusals[i];
+    bool same = refusal->rank == c->rank;
+    for (int k = 0; k < c->count && same; ++k)
+      same = refusal->in_b[c->candidates[k].group] == c->it->w->groups[c->candidates[k].group].in_b;
+    if (same) return true;
+  }
+  return false;
 }
 
 static int64_t time_in_b(const chooser *c) {
@@ -148,7 +176,7 @@ static void give_back(chooser *c) {
     const int group = c->candidates[i].group;
     if (!c->it->w->groups[group].in_b) continue;
     zb_w_group_set(c->it->w, group, false);
-    if (peak(c) > c->limit) zb_w_group_set(c->it->w, group, true);
+    if (peak(c) > c->limit || time_in_b(c) < c->floor_ps) zb_w_group_set(c->it->w, group, true);
   }
 }
 
@@ -174,21 +202,33 @@ static void keep_best(chooser *c, int64_t time) {
     c->best[i] = c->it->w->groups[c->candidates[i].group].in_b;
 }
 
-/* Depth first: each candidate first in B, then in W. False: the evaluations ran out. */
+static void set_all(const chooser *c, bool in_b) {
+  for (int i = 0; i < c->count; ++i)
+    zb_w_group_set(c->it->w, c->candidates[i].group, in_b);
+}
+
+/* What candidates from `at` on must bring to B, so that the choice may be one; INT64_MAX: they cannot. */
+static int64_t needed_time(const chooser *c, int at, int64_t time, int64_t above) {
+  const int64_t for_limit = above > 0 ? least_time(c, at, above) : 0, for_floor = c->floor_ps - time;
+  if (for_floor > c->rest_ps[at]) return INT64_MAX;
+  return for_limit > for_floor ? for_limit : for_floor;
+}
+
+/* Depth first: each candidate first in B, then in W. False: there was more work than may be. */
 static bool search(chooser *c) {
   int at = 0;
   int64_t time = 0;
   int8_t *tried = ZB_NEW(c->arena, int8_t, c->count + 1); /* 0: nothing, 1: B, 2: W too */
   if (!tried) return false;
-  for (int i = 0; i < c->count; ++i)
-    zb_w_group_set(c->it->w, c->candidates[i].group, false);
+  set_all(c, false);
   while (at >= 0) {
     const candidate *next = &c->candidates[at];
     if (tried[at] == 0) { /* here for the first time */
       const int64_t above = peak(c) - c->limit;
-      if (c->evaluations < 0) return false;
-      if (above <= 0 && time < c->best_ps) keep_best(c, time);
-      const int64_t more = above <= 0 || at == c->count ? INT64_MAX : least_time(c, at, above);
+      if (c->work < 0) return false;
+      const bool fits = above <= 0 && time >= c->floor_ps && !is_refused(c);
+      if (fits && time < c->best_ps) keep_best(c, time);
+      const int64_t more = fits || at == c->count ? INT64_MAX : needed_time(c, at, time, above);
       if (more == INT64_MAX || time + more >= c->best_ps) {
         --at;
         continue;
@@ -230,89 +270,74 @@ static void collect(chooser *c) {
   }
 }
 
-/* Whether it is certain that no other choice has less time in B. */
-static bool choose_on_rank(chooser *c) {
-  collect(c);
-  for (int i = 0; i < c->count; ++i)
-    zb_w_group_set(c->it->w, c->candidates[i].group, false);
+/* From a choice within the limit and above the floor, if there is one. No choice has less time in B than is returned;
+ * INT64_MAX: there is none. */
+static int64_t improve(chooser *c, bool is_within) {
+  c->best_ps = INT64_MAX;
+  if (is_within) give_back(c);
+  qsort(c->candidates, (size_t)c->count, sizeof *c->candidates, compare_gains);
+  c->rest_ps[c->count] = 0;
+  for (int i = c->count; i-- > 0;)
+    c->rest_ps[i] = c->rest_ps[i + 1] + c->candidates[i].time_ps;
+  if (is_within && !is_refused(c)) keep_best(c, time_in_b(c));
+  if (search(c)) return c->best_ps;
+  set_all(c, false);
+  const int64_t least = needed_time(c, 0, 0, zb_split_peak(c->it, c->rank) - c->limit);
+  return least < c->best_ps ? least : c->best_ps;
+}
+
+/* Groups that B takes by steps, or all of them where it has to take so much. Whether they are within the limit. */
+static bool choose_by_steps(chooser *c) {
+  set_all(c, c->floor_ps > 0);
   int64_t most = peak(c);
-  if (most <= c->limit) return true;
   while (most > c->limit && move_next(c))
     most = peak(c);
-  if (most > c->limit) c->limit = most; /* no choice is within it: as near as can be */
-  give_back(c);
-  qsort(c->candidates, (size_t)c->count, sizeof *c->candidates, compare_gains);
-  keep_best(c, time_in_b(c));
-  const bool is_least = search(c);
-  for (int i = 0; i < c->count; ++i)
+  return most <= c->limit;
+}
+
+static void choose_on_rank(chooser *c, int64_t *out_least_ps) {
+  collect(c);
+  set_all(c, false);
+  *out_least_ps = 0;
+  c->least_beside = zb_split_beside(c->it->memory, c->rank);
+  if (c->floor_ps <= 0 && peak(c) <= c->limit && !is_refused(c)) return;
+  *out_least_ps = improve(c, choose_by_steps(c));
+  if (c->best_ps == INT64_MAX) { /* no choice is within the limit: as near as can be */
+    *out_least_ps = INT64_MAX;
+    set_all(c, true);
+    c->limit = zb_split_peak(c->it, c->rank);
+    (void)improve(c, true);
+  }
+  for (int i = 0; i < c->count && c->best_ps < INT64_MAX; ++i)
     zb_w_group_set(c->it->w, c->candidates[i].group, c->best[i]);
-  return is_least;
 }
 
-zb_status zb_split_choose(zb_split_problem *it, const int64_t *limits, zb_arena *arena, bool *out_least) {
+zb_status zb_split_choose_rank(zb_split_problem *it, int rank, int64_t limit, int64_t floor_ps, int64_t work,
+                               int64_t *out_least_ps) {
   const int groups = it->w->group_count;
+  zb_arena arena = {0};
   chooser c = {.it = it,
-               .arena = arena,
-               .candidates = ZB_NEW(arena, candidate, groups),
-               .best = ZB_NEW(arena, int8_t, groups),
-               .mark = ZB_NEW(arena, int, groups)};
-  bool is_least = true;
-  ZB_TRY(zb_arena_status(arena));
-  for (c.rank = 0; c.rank < it->problem->ranks; ++c.rank) {
-    c.limit = limits[c.rank];
-    c.evaluations = EVALUATIONS;
-    is_least &= choose_on_rank(&c);
-    ZB_TRY(zb_arena_status(arena));
+               .arena = &arena,
+               .rank = rank,
+               .limit = limit,
+               .floor_ps = floor_ps,
+               .work = work > 0 ? work : WORK,
+               .ops = zb_split_ops(it->memory, rank),
+               .candidates = ZB_NEW(&arena, candidate, groups),
+               .rest_ps = ZB_NEW(&arena, int64_t, groups),
+               .best = ZB_NEW(&arena, int8_t, groups),
+               .mark = ZB_NEW(&arena, int, groups)};
+  zb_status status = zb_arena_status(&arena);
+  if (!status) choose_on_rank(&c, out_least_ps);
+  if (!status) status = zb_arena_status(&arena);
+  zb_arena_deinit(&arena);
+  return status;
+}
+
+zb_status zb_split_choose(zb_split_problem *it, const int64_t *limits) {
+  for (int r = 0; r < it->problem->ranks; ++r) {
+    int64_t least;
+    ZB_TRY(zb_split_choose_rank(it, r, limits[r], 0, 0, &least));
   }
-  if (out_least) *out_least = is_least;
   return NULL;
-}
-
-/* ---- The proof ---- */
-
-/* Time goes from W to B of a stage, so a path with at least as many B as W gets no shorter by it. */
-static bool has_enough_b(const zb_split_problem *it, const zb_path *path, int *more_w) {
-  for (int i = 0; i < path->count; ++i) {
-    const zb_path_step *step = &path->steps[i];
-    if (step->kind == ZB_PATH_JOB) more_w[step->job.stage] += (step->job.kind == ZB_W) - (step->job.kind == ZB_B);
-  }
-  for (int g = 0; g < it->w->group_count; ++g)
-    if (more_w[it->w->groups[g].stage] > 0) return false;
-  return true;
-}
-
-/* *out_ps: the step with the groups as they stand, if more time in B makes it no shorter; else 0. */
-static zb_status find_step(const zb_split_problem *it, zb_arena *arena, int64_t *out_ps) {
-  zb_problem problem = *it->problem;
-  zb_simulation simulation = {0};
-  zb_path path = {0};
-  zb_stage_cost *costs = ZB_NEW(arena, zb_stage_cost, problem.stages);
-  int *more_w = ZB_NEW(arena, int, problem.stages);
-  zb_status status = zb_arena_status(arena);
-  if (status) return status;
-  for (int s = 0; s < problem.stages; ++s)
-    costs[s] = zb_split_cost(it, s);
-  problem.costs = costs;
-  ZB_TRY_GOTO(zb_simulate(&problem, it->order, &simulation));
-  ZB_TRY_GOTO(zb_critical_path(&problem, it->order, &simulation, &path));
-  *out_ps = has_enough_b(it, &path, more_w) ? simulation.step_ps : 0;
-cleanup:
-  zb_path_deinit(&path);
-  zb_simulation_deinit(&simulation);
-  return status;
-}
-
-zb_status zb_split_bound(zb_split_problem *it, const int64_t *limits, zb_arena *arena, int64_t *out_ps) {
-  bool is_least = false;
-  bool *in_b = ZB_NEW(arena, bool, it->w->group_count);
-  *out_ps = 0;
-  ZB_TRY(zb_arena_status(arena));
-  if (it->problem->stages != it->problem->ranks) return NULL;
-  for (int g = 0; g < it->w->group_count; ++g)
-    in_b[g] = it->w->groups[g].in_b;
-  zb_status status = zb_split_choose(it, limits, arena, &is_least);
-  if (!status && is_least) status = find_step(it, arena, out_ps);
-  for (int g = 0; g < it->w->group_count; ++g)
-    zb_w_group_set(it->w, g, in_b[g]);
-  return status;
 }

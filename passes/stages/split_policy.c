@@ -24,7 +24,7 @@
 #include "passes/stages/cost.h"
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
-#include "passes/stages/split_choice.h"
+#include "passes/stages/split_bound.h"
 #include "passes/stages/step_time.h"
 #include "passes/stages/trial.h"
 #include "passes/stages/w_groups.h"
@@ -43,8 +43,9 @@ enum { FEW_GROUPS = 32 };
 /* A whole compile with the groups as they stand. */
 typedef struct outcome {
   zb_trial plan;
-  int64_t *peak; /* [ranks] of the problem, for the order that the plan has */
-  bool *in_b;    /* [groups] */
+  int64_t *frames; /* [ranks] of the problem: most bytes of frames, and what is there anyway, in the plan's order */
+  zb_order order;  /* that the plan has; in the arena */
+  bool *in_b;      /* [groups] */
 } outcome;
 
 typedef struct policy {
@@ -56,11 +57,44 @@ typedef struct policy {
   zb_metric metric;
   int ranks;
   zb_module_problem base; /* with everything split */
-  zb_order order;         /* of the last plan */
-  int64_t bound_ps;       /* least step of the best plan's order with any groups; 0: not known */
+  zb_split_memory memory;
+  zb_order order;   /* of the last plan */
+  bool is_off;      /* the model is not that of the plans: no bound follows from it */
+  int64_t bound_ps; /* least step of the best plan's order with any groups; 0: not known */
+  bool proven;      /* it is that of the best plan */
 } policy;
 
 /* ---- One compile ---- */
+
+static zb_status copy_order(zb_arena *arena, const zb_order *from, zb_order *out) {
+  *out = (zb_order){.ranks = from->ranks,
+                    .jobs = ZB_NEW(arena, zb_job *, from->ranks),
+                    .counts = ZB_NEW(arena, int, from->ranks),
+                    .whole_backward = from->whole_backward};
+  ZB_TRY(zb_arena_status(arena));
+  for (int r = 0; r < from->ranks; ++r) {
+    out->counts[r] = from->counts[r];
+    out->jobs[r] = ZB_NEW(arena, zb_job, from->counts[r]);
+    ZB_TRY(zb_arena_status(arena));
+    memcpy(out->jobs[r], from->jobs[r], (size_t)from->counts[r] * sizeof(zb_job));
+  }
+  return NULL;
+}
+
+/* The model of a choice, which bounds follow from, must be that of its plan: the same times of jobs (a job without ops
+ * takes a picosecond), and no more memory. It is not where whole jobs were measured. */
+static bool is_as_modelled(const policy *p, const zb_problem *problem, const outcome *found) {
+  const zb_split_problem it = {
+      .w = (zb_w_groups *)&p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &found->order};
+  for (int s = 0; s < problem->stages; ++s) {
+    const zb_stage_cost cost = zb_split_cost(&it, s);
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      if (llabs(cost.time_ps[kind] - problem->costs[s].time_ps[kind]) > 1) return false;
+  }
+  for (int r = 0; r < problem->ranks; ++r)
+    if (zb_split_peak(&it, r) > found->plan.arena[r]) return false;
+  return true;
+}
 
 /* What a plan takes: its step and its arenas. Its order is p->order from now on. */
 static zb_status measure(policy *p, MlirModule module, const zb_plan *plan, outcome *out) {
@@ -70,7 +104,9 @@ static zb_status measure(policy *p, MlirModule module, const zb_plan *plan, outc
   ZB_TRY(zb_module_problem_build(module, plan->micro_batches, &problem));
   zb_order_deinit(&p->order);
   ZB_TRY_GOTO(zb_module_order(&problem, &p->order));
-  zb_order_peaks(&problem.problem, &p->order, out->peak);
+  ZB_TRY_GOTO(copy_order(&p->pass->arena, &p->order, &out->order));
+  zb_order_peaks(&problem.problem, &p->order, out->frames);
+  p->is_off |= !is_as_modelled(p, &problem.problem, out);
 cleanup:
   zb_module_problem_deinit(&problem);
   return status;
@@ -80,7 +116,7 @@ cleanup:
  * false. */
 static zb_status compile(policy *p, const char *schedule, outcome *out) {
   zb_arena *arena = &p->pass->arena;
-  *out = (outcome){.peak = ZB_NEW(arena, int64_t, p->ranks), .in_b = ZB_NEW(arena, bool, p->w.group_count)};
+  *out = (outcome){.frames = ZB_NEW(arena, int64_t, p->ranks), .in_b = ZB_NEW(arena, bool, p->w.group_count)};
   ZB_TRY(zb_arena_status(arena));
   zb_module copy;
   zb_pipeline pipeline = {0};
@@ -104,7 +140,7 @@ cleanup:
 
 /* ---- auto ---- */
 
-/* With everything split: a copy up to its frames. */
+/* With everything split: a copy up to its frames, and what ranks take at least. */
 static zb_status build_base(policy *p, zb_module *copy) {
   zb_pipeline pipeline = {0};
   zb_compile_state state = {0};
@@ -114,6 +150,7 @@ static zb_status build_base(policy *p, zb_module *copy) {
   zb_pipeline_deinit(&pipeline);
   const int micro_batches = (int)zb_pass_option_int(p->pass, "micro-batches", 1);
   if (!status) status = zb_module_problem_build(copy->module, micro_batches, &p->base);
+  if (!status) status = zb_split_memory_build(&p->pass->arena, &p->w, &p->base, &p->memory);
   return status;
 }
 
@@ -133,7 +170,7 @@ static zb_status find_promise(policy *p, const outcome *all, int64_t *out) {
     for (int s = 0; s < problem->stages; ++s)
       if (problem->stage_rank[s] == rank) held += p->base.costs[s].keep_bytes[ZB_F];
     const int in_flight = p->ranks < problem->micro_batches ? p->ranks : problem->micro_batches;
-    const int64_t bytes = all->plan.arena[rank] - all->peak[rank] + p->base.base_bytes[rank] + held * in_flight;
+    const int64_t bytes = all->plan.arena[rank] - all->frames[rank] + p->base.base_bytes[rank] + held * in_flight;
     if (bytes + bytes / 100 > *out) *out = bytes + bytes / 100;
   }
   return NULL;
@@ -155,30 +192,9 @@ static void set_all(policy *p, in_b which) {
     zb_w_group_set(&p->w, g, which == IN_B_ALL || (which == IN_B_OTHERS && !p->w.groups[g].has_product));
 }
 
-/* Workspace that a rank may come to need less of when W does fewer ops. B does all that it did, and more. */
-static int64_t loose_workspace(const policy *p, int rank) {
-  int64_t all = 0, fixed = 0;
-  ZB_FOR_EACH_OP(function, zb_function_block(p->base.ranks[rank])) {
-    const int64_t bytes = zb_get_i64(function, ZB_ATTR_WORKSPACE, 0);
-    const zb_job_kind kind = zb_class_get(function);
-    if (kind == ZB_JOB_EVALUATE) continue; /* it has a workspace of its own */
-    if (bytes > all) all = bytes;
-    if (bytes > fixed && kind != ZB_JOB_W) fixed = bytes;
-  }
-  return all - fixed;
-}
-
-/* Of the order that the best plan has: what every plan takes beside its frames is the fixed workspace alone. */
-static zb_status find_bound(policy *p, zb_split_problem *it, int64_t bytes) {
-  int64_t *limits = ZB_NEW(&p->pass->arena, int64_t, p->ranks);
-  ZB_TRY(zb_arena_status(&p->pass->arena));
-  for (int r = 0; r < p->ranks; ++r)
-    limits[r] = bytes + loose_workspace(p, r);
-  return zb_split_bound(it, limits, &p->pass->arena, &p->bound_ps);
-}
-
-/* Bytes of frames for which groups of a rank are chosen. What a plan takes beside its frames differs by some per mille
- * from choice to choice, so the best number is between one that was within the memory and one that was not. */
+/* Bytes for which groups of a rank are chosen. What a plan takes beside what the model counts (packing, messages under
+ * way) differs by some per mille from choice to choice, so the best number is between one that was within the memory
+ * and one that was not. */
 typedef struct allotment {
   int64_t next, peak, within, above; /* peak: of what was chosen for `next`; within: -1, above: INT64_MAX: none yet */
 } allotment;
@@ -207,14 +223,16 @@ static bool adjust(allotment *a, int64_t arena, int64_t bytes) {
 static zb_status fit(policy *p, const char *schedule, int64_t limit, int64_t bytes, double share, const outcome *all,
                      outcome *best) {
   enum { ATTEMPTS = 12 };
-  zb_split_problem it = {.w = &p->w, .problem = &p->base.problem, .order = &p->order};
+  zb_split_problem it = {.w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &p->order};
+  zb_split_problem of_all = it;
   allotment *ranks = ZB_NEW(&p->pass->arena, allotment, p->ranks);
   int64_t *limits = ZB_NEW(&p->pass->arena, int64_t, p->ranks);
   ZB_TRY(zb_arena_status(&p->pass->arena));
   set_all(p, IN_B_NONE);
+  of_all.order = &all->order;
   for (int r = 0; r < p->ranks; ++r) {
     ranks[r] = (allotment){.next = bytes, .within = -1, .above = INT64_MAX};
-    if (all->plan.exists) ranks[r].next -= all->plan.arena[r] - all->peak[r];
+    if (all->plan.exists) ranks[r].next -= all->plan.arena[r] - zb_split_peak(&of_all, r);
     const int64_t peak = zb_split_peak(&it, r), over = peak - ranks[r].next;
     if (over > 0) ranks[r].next = peak - (int64_t)(share * (double)over);
   }
@@ -223,15 +241,12 @@ static zb_status fit(policy *p, const char *schedule, int64_t limit, int64_t byt
     outcome next;
     for (int r = 0; r < p->ranks; ++r)
       limits[r] = i + 1 == ATTEMPTS && ranks[r].within >= 0 ? ranks[r].within : ranks[r].next;
-    ZB_TRY(zb_split_choose(&it, limits, &p->pass->arena, NULL));
+    ZB_TRY(zb_split_choose(&it, limits));
     for (int r = 0; r < p->ranks; ++r)
       ranks[r].peak = zb_split_peak(&it, r);
     ZB_TRY(compile(p, schedule, &next));
     if (!next.plan.exists) return NULL;
-    if (is_better(&next, best, limit)) {
-      *best = next;
-      ZB_TRY(find_bound(p, &it, limit));
-    }
+    if (is_better(&next, best, limit)) *best = next;
     goes_on = false;
     for (int r = 0; r < p->ranks; ++r)
       goes_on |= adjust(&ranks[r], next.plan.arena[r], bytes);
@@ -247,15 +262,95 @@ static bool keeps_limit(const char *schedule) {
   return keeps;
 }
 
+/* ---- The proof ---- */
+
+static void set_groups(policy *p, const bool *to) {
+  for (int g = 0; g < p->w.group_count; ++g)
+    zb_w_group_set(&p->w, g, to[g]);
+}
+
+static void set_rank(policy *p, int rank, const bool *to) {
+  for (int g = 0; g < p->w.group_count; ++g)
+    if (p->base.stage_rank[p->w.groups[g].stage] == rank) zb_w_group_set(&p->w, g, to[g]);
+}
+
+static bool is_same_order(const zb_order *x, const zb_order *y) {
+  for (int r = 0; r < x->ranks; ++r)
+    for (int i = 0; i < x->counts[r]; ++i) {
+      const zb_job a = x->jobs[r][i], b = y->jobs[r][i];
+      if (a.stage != b.stage || a.kind != b.kind || a.micro_batch != b.micro_batch) return false;
+    }
+  return true;
+}
+
+/* From what would be fastest: ranks that make the step no longer with what the best plan has keep that, for it is known
+ * to fit. */
+static zb_status keep_ranks(policy *p, const zb_split_problem *it, const outcome *best) {
+  bool *fastest = ZB_NEW(&p->pass->arena, bool, p->w.group_count);
+  int64_t step, bound;
+  ZB_TRY(zb_arena_status(&p->pass->arena));
+  ZB_TRY(zb_split_step(it, &bound));
+  for (int g = 0; g < p->w.group_count; ++g)
+    fastest[g] = p->w.groups[g].in_b;
+  for (int r = 0; r < p->ranks; ++r) {
+    set_rank(p, r, best->in_b);
+    ZB_TRY(zb_split_step(it, &step));
+    if (step > bound) set_rank(p, r, fastest);
+  }
+  return NULL;
+}
+
+/* The least step of the order of the best plan, and whether its own is that. The groups are then what would be fastest.
+ */
+static zb_status find_bound(policy *p, zb_split_problem *it, int64_t bytes, const outcome *best, int64_t *work) {
+  int64_t own;
+  set_groups(p, best->in_b);
+  ZB_TRY(zb_split_step(it, &own));
+  ZB_TRY(zb_split_shortest(it, bytes, work, &p->bound_ps));
+  p->proven = p->bound_ps >= own;
+  return NULL;
+}
+
+/* Compiles what would be faster by the model. A rank that is over the limit with it refuses that choice, until nothing
+ * faster is left, which proves the best plan the best of its order, or plans run out: the bound is then near it. */
+static zb_status prove(policy *p, const char *schedule, int64_t bytes, outcome *best) {
+  enum { PLANS = 24, SIZE = 4096, SIMULATED_JOBS = 2000000 };
+  zb_arena *arena = &p->pass->arena;
+  const int64_t size = p->graph.node_count + (int64_t)p->base.problem.stages * p->base.problem.micro_batches;
+  const int plans = keeps_limit(schedule) ? 0 : size > SIZE ? (int)(PLANS * SIZE / size) : PLANS;
+  zb_split_problem it = {.w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &best->order};
+  ZB_LIST(zb_split_refusal) refusals = {0};
+  int64_t work = SIMULATED_JOBS;
+  if (p->base.problem.stages != p->ranks || p->metric != ZB_METRIC_BARRIER) return NULL;
+  for (int i = 0;; ++i) {
+    outcome next;
+    const size_t refused = refusals.count;
+    it.refusals = refusals.items;
+    it.refusal_count = (int)refusals.count;
+    ZB_TRY(find_bound(p, &it, bytes, best, &work));
+    if (!p->bound_ps || p->proven || i == plans || p->is_off) return NULL;
+    ZB_TRY(keep_ranks(p, &it, best));
+    ZB_TRY(compile(p, schedule, &next));
+    if (!next.plan.exists) return NULL;
+    const bool is_same = is_same_order(&next.order, &best->order), better = is_better(&next, best, bytes);
+    for (int r = 0; r < p->ranks && is_same; ++r)
+      if (next.plan.arena[r] > bytes && !ZB_PUSH(arena, &refusals, (zb_split_refusal){r, next.in_b}))
+        return zb_arena_status(arena);
+    if (better) *best = next;
+    if (better && !is_same) refusals.count = 0;
+    if (!better && refusals.count == refused) return NULL;
+  }
+}
+
 static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *best) {
   zb_module copy = {0};
   outcome products, whole;
   int64_t bytes = p->limit;
   zb_status status = NULL;
+  ZB_TRY_GOTO(build_base(p, &copy));
   set_all(p, IN_B_NONE);
   ZB_TRY_GOTO(compile(p, schedule, all));
   *best = *all;
-  ZB_TRY_GOTO(build_base(p, &copy));
   if (!p->limit) ZB_TRY_GOTO(find_promise(p, all, &bytes));
   set_all(p, IN_B_OTHERS);
   ZB_TRY_GOTO(compile(p, schedule, &products));
@@ -271,7 +366,10 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
     ZB_TRY_GOTO(zb_trial_order(schedule, &p->base.problem, p->metric, &p->order));
     ZB_TRY_GOTO(fit(p, schedule, bytes, less, 1, all, best));
   }
-  if (best->plan.exists && best->plan.most <= bytes) goto cleanup;
+  if (best->plan.exists && best->plan.most <= bytes) {
+    status = prove(p, schedule, bytes, best);
+    goto cleanup;
+  }
   /* Nothing fits. What needs the least of the choices that do not depend on the limit: it fits where the error says. */
   set_all(p, IN_B_ALL);
   ZB_TRY_GOTO(compile(p, schedule, &whole));
@@ -294,7 +392,9 @@ static zb_status run_auto(policy *p) {
   if (!state || !state->summary || !all.plan.exists || !best.plan.exists) return NULL;
   state->summary->split_seconds = 1e-12 * (double)all.plan.step_ps;
   state->summary->split_bytes = (uint64_t)all.plan.most;
-  state->summary->split_bound_seconds = p->metric != ZB_METRIC_BARRIER ? 0 : 1e-12 * (double)p->bound_ps;
+  if (p->is_off) return NULL;
+  state->summary->split_proven = p->proven;
+  state->summary->split_bound_seconds = 1e-12 * (double)(p->proven ? best.plan.step_ps : p->bound_ps);
   return NULL;
 }
 

@@ -14,22 +14,48 @@ typedef struct builder {
   const zb_graph *graph;
   const zb_costs *costs;
   zb_w_groups *out;
-  int *parent;    /* per node: union of W ops */
-  int *group_of;  /* per node; -1: no W op */
-  int *reader;    /* per value: the node for which it was last met */
-  zb_map *values; /* (stage, value) -> index in found */
+  int *parent;   /* per node: union of W ops */
+  int *group_of; /* per node; -1: no W op */
+  zb_w_reader reader;
   ZB_LIST(zb_w_value) found;
   ZB_LIST(int) use_value, use_node; /* what a W op reads: pairs */
-  ZB_LIST(int) stack;
 } builder;
+
+/* ---- What ops read ---- */
+
+bool zb_w_is_cloned(const zb_flow *flow, int node) {
+  return (flow->nodes[node] & (ZB_FLOW_VIEW | ZB_FLOW_CHAIN | ZB_FLOW_LOAD)) != 0;
+}
+
+zb_status zb_w_reader_init(zb_w_reader *r, zb_arena *arena, const zb_graph *graph, const zb_flow *flow) {
+  *r = (zb_w_reader){.arena = arena, .graph = graph, .flow = flow, .met = ZB_NEW(arena, int, graph->value_count)};
+  ZB_TRY(zb_arena_status(arena));
+  return NULL;
+}
+
+void zb_w_read(zb_w_reader *r, int node) {
+  const zb_graph *graph = r->graph;
+  r->found.count = r->stack.count = 0;
+  ++r->reads;
+  (void)ZB_PUSH(r->arena, &r->stack, node);
+  while (r->stack.count > 0) {
+    const int at = r->stack.items[--r->stack.count];
+    ZB_FOR_EACH_OPERAND(value, graph, &graph->nodes[at]) {
+      const int producer = graph->values[value].producer;
+      if (r->met[value] == r->reads) continue;
+      r->met[value] = r->reads;
+      if (producer >= 0 && zb_w_is_cloned(r->flow, producer))
+        (void)ZB_PUSH(r->arena, &r->stack, producer);
+      else
+        (void)ZB_PUSH(r->arena, &r->found, value);
+    }
+  }
+}
+
+/* ---- Groups ---- */
 
 static bool is_w(const builder *b, int node) {
   return zb_class_get(b->graph->nodes[node].op) == ZB_JOB_W && !(b->out->flow.nodes[node] & ZB_FLOW_LOAD);
-}
-
-/* Views, chains and constants are cloned for each reader (zb-outline). */
-static bool is_cloned(const builder *b, int node) {
-  return (b->out->flow.nodes[node] & (ZB_FLOW_VIEW | ZB_FLOW_CHAIN | ZB_FLOW_LOAD)) != 0;
 }
 
 static int root_of(int *parent, int node) {
@@ -49,33 +75,22 @@ static void note_value(builder *b, int node, int value) {
     return;
   }
   void *key = zb_id_key((int64_t)stage * graph->value_count + value);
-  int64_t at = zb_map_get_or(b->values, key, (int64_t)b->found.count);
+  int64_t at = zb_map_get_or(b->out->numbers, key, (int64_t)b->found.count);
   if (at == (int64_t)b->found.count) {
-    zb_arena_map_set(b->arena, b->values, key, at);
+    zb_arena_map_set(b->arena, b->out->numbers, key, at);
     const zb_w_value kept = {.bytes = (int64_t)zb_align(zb_type_bytes(mlirValueGetType(graph->values[value].value))),
                              .forward = producer < 0 || (flags & ZB_FLOW_FORWARD),
-                             .stage = stage};
+                             .stage = stage,
+                             .value = value};
     if (!ZB_PUSH(b->arena, &b->found, kept)) return;
   }
   (void)(ZB_PUSH(b->arena, &b->use_value, (int)at) && ZB_PUSH(b->arena, &b->use_node, node));
 }
 
-/* What a W op reads, through what is cloned for it. */
 static void read_operands(builder *b, int node) {
-  b->stack.count = 0;
-  ZB_FOR_EACH_OPERAND(operand, b->graph, &b->graph->nodes[node])
-    (void)ZB_PUSH(b->arena, &b->stack, operand);
-  while (b->stack.count > 0) {
-    const int value = b->stack.items[--b->stack.count], producer = b->graph->values[value].producer;
-    if (b->reader[value] == node) continue;
-    b->reader[value] = node;
-    if (producer < 0 || !is_cloned(b, producer)) {
-      note_value(b, node, value);
-      continue;
-    }
-    ZB_FOR_EACH_OPERAND(operand, b->graph, &b->graph->nodes[producer])
-      (void)ZB_PUSH(b->arena, &b->stack, operand);
-  }
+  zb_w_read(&b->reader, node);
+  for (size_t i = 0; i < b->reader.found.count; ++i)
+    note_value(b, node, b->reader.found.items[i]);
 }
 
 static void add_node(builder *b, zb_w_group *group, const zb_node *node) {
@@ -95,7 +110,7 @@ static zb_status make_groups(builder *b) {
   memset(number, -1, (size_t)nodes * sizeof *number);
   for (int n = 0; n < nodes; ++n) {
     b->group_of[n] = -1;
-    if (!is_w(b, n) || is_cloned(b, n)) continue;
+    if (!is_w(b, n) || zb_w_is_cloned(&b->out->flow, n)) continue;
     int *own = &number[root_of(b->parent, n)];
     if (*own < 0) *own = out->group_count++;
     b->group_of[n] = *own;
@@ -155,21 +170,23 @@ zb_status zb_w_groups_build(zb_arena *arena, const zb_graph *graph, const zb_cos
   ZB_TRY(zb_flow_build(arena, graph, &out->flow));
   out->stage = ZB_NEW(arena, int, graph->node_count);
   b.parent = ZB_NEW(arena, int, graph->node_count);
-  b.reader = ZB_NEW(arena, int, graph->value_count);
-  b.values = zb_arena_map_pointer(arena);
-  ZB_TRY(zb_arena_status(arena));
+  out->numbers = zb_arena_map_pointer(arena);
+  ZB_TRY(zb_w_reader_init(&b.reader, arena, graph, &out->flow));
   for (int n = 0; n < graph->node_count; ++n) {
     b.parent[n] = n;
     out->stage[n] = (int)zb_get_i64(graph->nodes[n].op, ZB_ATTR_STAGE, -1);
     if (out->stage[n] >= out->stages) out->stages = out->stage[n] + 1;
   }
   out->moved = ZB_NEW(arena, zb_w_moved, out->stages);
-  memset(b.reader, -1, (size_t)graph->value_count * sizeof *b.reader);
   for (int n = 0; n < graph->node_count; ++n)
-    if (is_w(&b, n) && !is_cloned(&b, n)) read_operands(&b, n);
+    if (is_w(&b, n) && !zb_w_is_cloned(&out->flow, n)) read_operands(&b, n);
   ZB_TRY(zb_arena_status(arena));
   ZB_TRY(make_groups(&b));
   return join(&b);
+}
+
+int zb_w_value_of(const zb_w_groups *w, int stage, int value) {
+  return (int)zb_map_get_or(w->numbers, zb_id_key((int64_t)stage * w->graph->value_count + value), -1);
 }
 
 void zb_w_group_set(zb_w_groups *w, int group, bool in_b) {

@@ -13,7 +13,7 @@
 typedef struct zb_w_value {
   int64_t bytes; /* in its frame */
   bool forward;
-  int stage;
+  int stage, value;             /* value: its number in the graph */
   int waiting;                  /* of its groups: those that W does */
   int group_begin, group_count; /* w.value_groups: the groups that read it */
 } zb_w_value;
@@ -42,12 +42,31 @@ typedef struct zb_w_groups {
   int value_count, stages;
   int *value_groups, *group_values;
   zb_w_moved *moved; /* [stages] */
+  zb_map *numbers;   /* (stage, value) -> index in values */
 } zb_w_groups;
+
+/* What ops read, through views, chains and constants: these are cloned for each reader (zb-outline). */
+typedef struct zb_w_reader {
+  zb_arena *arena;
+  const zb_graph *graph;
+  const zb_flow *flow;
+  int *met; /* per value: the read that met it last */
+  int reads;
+  ZB_LIST(int) found, stack;
+} zb_w_reader;
+zb_status zb_w_reader_init(zb_w_reader *r, zb_arena *arena, const zb_graph *graph, const zb_flow *flow) ZB_MUST_USE;
+/* r->found: values that the node reads, each once. That memory ran out the arena remembers. */
+void zb_w_read(zb_w_reader *r, int node);
+/* Whether a node is cloned for each reader. */
+bool zb_w_is_cloned(const zb_flow *flow, int node);
 
 /* The groups of a program of level classified, all in W. costs may be NULL. Lives in the
  * arena, as the graph must. MEMORY. O(operands). */
 zb_status zb_w_groups_build(zb_arena *arena, const zb_graph *graph, const zb_costs *costs,
                             zb_w_groups *out) ZB_MUST_USE;
+
+/* The index in w->values of what the stage keeps for its W; -1: it does not. */
+int zb_w_value_of(const zb_w_groups *w, int stage, int value);
 
 /* Gives a group to B, or back to W. O(what it reads). */
 void zb_w_group_set(zb_w_groups *w, int group, bool in_b);

@@ -269,18 +269,21 @@ static zb_status place_results(packer *p, const zb_node *node) {
   return NULL;
 }
 
-static void place_scratch(packer *p, const zb_node *node) {
-  const int n = node->number;
+uint64_t zb_scratch_bytes(const zb_graph *graph, const zb_node *node) {
   zb_op_view view;
   static _Thread_local zb_op_view_storage storage;
   zb_shape results[8];
   if (!node->def || !node->def->scratch_bytes || node->result_count > 8 || !zb_op_view_get(node->op, &view, &storage))
-    return;
+    return 0;
   for (int r = 0; r < node->result_count; ++r)
-    if (!value_shape(&p->w->graph, node->result_begin + r, &results[r])) return;
-  uint64_t bytes = zb_align(node->def->scratch_bytes(&view, results));
-  p->w->scratch_bytes[n] = bytes;
-  if (bytes) p->w->scratch_offset[n] = place(p, bytes, n);
+    if (!value_shape(graph, node->result_begin + r, &results[r])) return 0;
+  return zb_align(node->def->scratch_bytes(&view, results));
+}
+
+static void place_scratch(packer *p, const zb_node *node) {
+  const uint64_t bytes = zb_scratch_bytes(&p->w->graph, node);
+  p->w->scratch_bytes[node->number] = bytes;
+  if (bytes) p->w->scratch_offset[node->number] = place(p, bytes, node->number);
 }
 
 /* Last node that reads the buffer of each root. Views share the buffer of what they look at. */

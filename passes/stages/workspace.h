@@ -32,6 +32,9 @@ typedef struct zb_workspace {
  */
 zb_status zb_workspace_build(zb_arena *arena, MlirOperation function, zb_workspace *out) ZB_MUST_USE;
 
+/* Bytes of workspace that an op needs while it runs, beside its operands and results. */
+uint64_t zb_scratch_bytes(const zb_graph *graph, const zb_node *node);
+
 /* Number of the argument or result (argument_count + k) that a frame value belongs to; -1 if the value is no frame. */
 int zb_workspace_frame_base(const zb_workspace *workspace, int value);
 
