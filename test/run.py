@@ -34,6 +34,7 @@ SCRIPTS = [
     ("headers", ["python3", "test/headers/headers.py"]),
     ("links", ["python3", "test/layers/links.py", "{build}"]),
     ("schedule-manual", ["python3", "test/passes/schedule/manual.py", "{build}"]),
+    ("mesh", ["python3", "test/passes/mesh/groups.py", "--bin", "{build}/bin"]),
     ("readme", ["python3", "test/readme/readme.py", "{build}"]),
     ("install", ["python3", "test/install/install.py", "{build}"]),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),

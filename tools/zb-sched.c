@@ -1,7 +1,10 @@
 /* zb-sched: pipeline schedules without a model. Costs in, the order of every rank out, with exact time and memory, both
  * bubbles, a proven lower bound, the critical path, a chart, a timeline.
  *
- * Uses include/zb only; the parts are in tools/sched. Tests: test/tools/zb-sched*.mlir and test/passes/schedule.
+ * Also the groups of ranks of a mesh, and layouts of layers on stages.
+ *
+ * Uses include/zb only; the parts are in tools/sched. Tests: test/tools/zb-sched*, test/passes/schedule and
+ * test/passes/mesh.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -279,6 +282,10 @@ int main(int count, char **words) {
       printf("zb-sched %s\n", ZB_VERSION);
     else if (s.list)
       sched_print_list();
+    else if (s.groups)
+      status = sched_run_groups(&s);
+    else if (s.layout)
+      status = sched_run_layout(&s);
     else
       status = run(&s);
   }

@@ -61,6 +61,8 @@ FOLDERS = {
     "passes/schedule/rules": SCHEDULE,
     "passes/schedule/search": [*SCHEDULE, "passes/schedule/rules/"],
     "passes/schedule/text": [*SCHEDULE, "runtime/formats/"],
+    # Groups and layouts: what they need of the schedule library is in zb/schedule.h.
+    "passes/mesh": BASE,
 }
 # Libraries, by their headers in angle brackets.
 LIBRARIES = {

@@ -100,6 +100,7 @@ zb_status options_parse(const options_table *table, int count, char **words, voi
 bool option_is_given(const option_row *row, const void *settings) {
   const void *field = (const char *)settings + row->offset;
   if (row->kind == OPTION_FLAG) return *(const bool *)field;
+  if (row->kind == OPTION_COUNT) return *(const int *)field != 0;
   return row->kind == OPTION_NUMBER ? *(const int64_t *)field != 0 : *(const char *const *)field != NULL;
 }
 

@@ -41,7 +41,8 @@ Libs: -L\${libdir} -l${name}
   install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-set(runtime_rooms zb_base zb_schedule zb_plan_proto zb_plan zb_events_proto zb_kernels_reference zb_kernels_cpu zb_exec)
+set(runtime_rooms zb_base zb_schedule zb_mesh zb_plan_proto zb_plan zb_events_proto zb_kernels_reference zb_kernels_cpu
+  zb_exec)
 zb_shared(zb-runtime ROOMS ${runtime_rooms})
 zb_pkg_config(zb-runtime "Schedules and runs plans of zbc; needs no LLVM")
 install(TARGETS zb-run zb-sched RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -7,9 +7,22 @@
 #include "tools/command/outputs.h"
 #include "tools/sched/sched.h"
 
+enum { COUNT_MAX = 1000000 };
 static const option_row rows[] = {
-#define ROW(option, group_of, field, kind, value, help_text)                                                           \
-  {option, value, help_text, OPTION_##kind, offsetof(sched_settings, field), 1, 1000000, group_of},
+#define ROW(option, group_of, goes_with, field, kind, value, help_text)                                                \
+  {option,                                                                                                             \
+   value,                                                                                                              \
+   help_text,                                                                                                          \
+   OPTION_##kind,                                                                                                      \
+   offsetof(sched_settings, field),                                                                                    \
+   1,                                                                                                                  \
+   OPTION_##kind == OPTION_NUMBER ? INT_MAX : COUNT_MAX,                                                               \
+   group_of},
+#include "tools/command/zb-sched.def"
+};
+/* What each option goes with, as the table says. */
+static const char *const uses[] = {
+#define ROW(option, group_of, goes_with, field, kind, value, help_text) goes_with,
 #include "tools/command/zb-sched.def"
 };
 static zb_status take_word(void *settings, const char *word);
@@ -19,7 +32,9 @@ void sched_print_help(void) {
   printf("zb-sched: pipeline schedules without a model. Costs in; the order of F, B and W jobs of every rank out, with "
          "exact\n"
          "time and memory, both bubbles, a proven lower bound and the critical path\n\n"
-         "usage: zb-sched --ranks P --micro-batches M --schedule NAME [options]\n");
+         "usage: zb-sched --ranks P --micro-batches M --schedule NAME [options]\n"
+         "       zb-sched --groups SIZES --world N [options]\n"
+         "       zb-sched --layout LAYOUT --layers N --ranks P [options]\n");
   options_print(&table);
   printf("\nSPEC: f=1,b=1,w=1,comm=0,opt=0,mem=1,mem_w=mem,base=0 (the defaults). f, b, w: ms of a micro-batch on a "
          "rank, over all its\n"
@@ -32,6 +47,8 @@ void sched_print_help(void) {
          "1.5p\n"
          "  zb-sched --problem mine.json --schedule 1f1b --timeline step.svg --csv step.csv\n"
          "  zb-sched --order step.csv --costs f=2,b=2,w=1,comm=0.1\n"
+         "  zb-sched --groups tp2-pp4 --world 16 --json\n"
+         "  zb-sched --layout 'Et*3|(tt|)*29,m|L' --ranks 16\n"
          "\nexit status: 0 done, 1 wrong input, 2 wrong command line, 3 memory limit too small, 4 file or memory "
          "trouble\n");
 }
@@ -92,9 +109,26 @@ static zb_status check_files(const sched_settings *s) {
   return check_outputs(s);
 }
 
+/* Options of schedules say nothing of groups, and so on. */
+static zb_status check_uses(const sched_settings *s) {
+  const char use = s->groups ? 'g' : s->layout ? 'l' : 's';
+  if (s->groups && s->layout) return sched_see_help(ZB_ERROR(USAGE, "expected one of --groups and --layout"));
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+    if (strchr(uses[i], use) || !option_is_given(&rows[i], s)) continue;
+    if (use == 's')
+      return sched_see_help(
+          ZB_ERROR(USAGE, "%s goes with %s", rows[i].option, *uses[i] == 'g' ? "--groups SIZES" : "--layout LAYOUT"));
+    return sched_see_help(
+        ZB_ERROR(USAGE, "%s does not go with %s", rows[i].option, use == 'g' ? "--groups" : "--layout"));
+  }
+  return NULL;
+}
+
 static bool is_table(const sched_settings *s) { return s->compare || (s->schedule && !strcmp(s->schedule, "all")); }
 
 static zb_status check(const sched_settings *s) {
+  ZB_TRY(check_uses(s));
+  if (s->groups || s->layout) return NULL;
   const int orders = (s->schedule != NULL) + (s->compare != NULL) + (s->order != NULL);
   if (orders > 1) return sched_see_help(ZB_ERROR(USAGE, "expected one of --schedule, --compare and --order"));
   if (s->order && (s->chunks || s->placement))

@@ -1,5 +1,5 @@
 /* The parts of zb-sched: options.c reads the command line, problem.c makes the problem of a schedule or an order,
- * report.c prints. */
+ * report.c prints; groups.c and layout.c are --groups and --layout. */
 #ifndef ZB_TOOLS_SCHED_H
 #define ZB_TOOLS_SCHED_H
 
@@ -7,7 +7,7 @@
 #include "zb/schedule.h"
 
 typedef struct sched_settings { /* a number 0: open */
-#define ROW(option, group, field, kind, value, help) option_##kind field;
+#define ROW(option, group, goes_with, field, kind, value, help) option_##kind field;
 #include "tools/command/zb-sched.def"
 } sched_settings;
 
@@ -73,5 +73,9 @@ zb_status sched_print_json(const sched_settings *s, const sched_case *c) ZB_MUST
 void sched_sort(sched_case *cases, int count);
 /* A row a case. */
 void sched_print_table(const sched_case *cases, int count);
+
+/* --groups and --layout: make them and print them. */
+zb_status sched_run_groups(const sched_settings *s) ZB_MUST_USE;
+zb_status sched_run_layout(const sched_settings *s) ZB_MUST_USE;
 
 #endif
