@@ -160,6 +160,11 @@ int64_t zb_ints_at(MlirOperation op, const char *name, int index) {
 
 void zb_remove_attribute(MlirOperation op, const char *name) { mlirOperationRemoveAttributeByName(op, text_ref(name)); }
 
+const char *zb_location_name(MlirOperation op) {
+  MlirLocation location = mlirOperationGetLocation(op);
+  return mlirLocationIsAName(location) ? mlirIdentifierStr(mlirLocationNameGetName(location)).data : NULL;
+}
+
 bool zb_op_is(MlirOperation op, const char *full_name) {
   if (mlirOperationIsNull(op)) return false;
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));

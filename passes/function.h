@@ -48,6 +48,8 @@ int64_t zb_ints_at(MlirOperation op, const char *name, int index);
 
 void zb_remove_attribute(MlirOperation op, const char *name);
 
+/* The name of its location, "module.path (node)"; NULL: it has none. */
+const char *zb_location_name(MlirOperation op);
 bool zb_op_is(MlirOperation op, const char *full_name); /* false for a null op */
 /* The function (or nested module) `name` in a block; null if absent. */
 MlirOperation zb_symbol_in(MlirBlock block, const char *op_name, const char *symbol);

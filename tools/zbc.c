@@ -248,6 +248,20 @@ static void print_json_choice(const char *key, const char *text) {
   tool_print_json_text(text);
 }
 
+/* Where each layer begins; the last stage is another one where a cut goes through the layer. */
+static void print_json_layers(const zb_compile_summary *s) {
+  printf(",\"layers\":[");
+  for (int i = 0; i < s->layers; ++i) {
+    const zb_layer_summary *layer = &s->layer[i];
+    const zb_stage_summary *stage = &s->stage[layer->first_stage];
+    printf("%s{\"layer\":%d,\"path\":", i ? "," : "", i);
+    tool_print_json_text(layer->path);
+    printf(",\"rank\":%d,\"stage\":%d,\"chunk\":%d,\"last_stage\":%d}", stage->rank, layer->first_stage, stage->chunk,
+           layer->last_stage);
+  }
+  printf("]");
+}
+
 static void print_json(const zb_compile_summary *s) {
   printf("{\"ranks\":%d,\"stages\":[", s->ranks);
   for (int i = 0; i < s->stages; ++i) {
@@ -263,7 +277,9 @@ static void print_json(const zb_compile_summary *s) {
            t->b_product_flops, t->w_product_flops, (unsigned long long)t->fb_bytes, (unsigned long long)t->fw_bytes,
            (unsigned long long)t->bw_bytes, t->recomputed, t->gradients, t->gradients_in_b);
   }
-  printf("],\"memory\":[");
+  printf("]");
+  print_json_layers(s);
+  printf(",\"memory\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].peak_bytes);
   printf("],\"evaluation_memory\":[");

@@ -54,10 +54,14 @@ typedef struct zb_compile_params {
   uint64_t memory_limit; /* bytes per rank; 0: none */
   const char *costs; /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
   const char
-      *cuts;      /* names of nodes after which a stage ends, or "#ID" (zb.id in the dumped IR), comma separated; NULL:
-                     chosen by cost, and by trying others where the schedule searches and no placement is named */
-  int cut_trials; /* how many cuts such a schedule tries at most, those by cost included; 0: by the size of the
-                     program, at most 33, without a memory limit 13 */
+      *cuts; /* names of nodes after which a stage ends, or "#ID" (zb.id in the dumped IR), comma separated; NULL:
+                chosen by cost, and by trying others where the schedule searches and no placement is named */
+  const char *layout; /* which layers each stage has, as zb/layers.h says: "even:first=5", "Et*3|(tt|)*4L". A layer is a
+                         module of the list that most ops are in ("transformer.h.0", "transformer.h.1"); what stands
+                         before the first is the embedding, what stands behind the last the loss. Ranks and chunks that
+                         are 0 are those of a string. Not with cuts; NULL: as cuts says */
+  int cut_trials;     /* how many cuts such a schedule tries at most, those by cost included; 0: by the size of the
+                         program, at most 33, without a memory limit 13 */
   uint64_t fold_limit; /* bytes that folded constants of an ONNX graph may take; 0: 256 MiB and four times the model's
                           files */
   const char *csv;     /* file to write the order to that the plan has, or NULL */
@@ -84,6 +88,12 @@ typedef struct zb_stage_summary {
   const char *first, *last;      /* module paths or node names of its first and last op */
 } zb_stage_summary;
 
+/* A layer: a module of the list that most ops are in. */
+typedef struct zb_layer_summary {
+  const char *path;            /* "transformer.h.0" */
+  int first_stage, last_stage; /* of its ops; one stage unless a cut goes through it */
+} zb_layer_summary;
+
 typedef struct zb_rank_summary {
   uint64_t peak_bytes;       /* of the arena */
   uint64_t evaluation_bytes; /* of them, what an evaluation takes beyond a step; mostly 0 */
@@ -96,6 +106,8 @@ typedef struct zb_compile_summary {
   int ranks, stages;
   zb_stage_summary *stage;
   zb_rank_summary *rank;
+  zb_layer_summary *layer; /* [layers], by number; none where the model names no modules */
+  int layers;
   double step_seconds, bubble_barrier, bubble_stage, lower_bound_seconds;
   double rank_bound_seconds; /* with no other cuts is the longest rank shorter, by the costs that the cuts were chosen
                                 by; 0: not known (one stage a rank, or --cuts) */

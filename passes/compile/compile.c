@@ -38,8 +38,8 @@ static const struct {
     {"zb-dce", NULL},
     {"zb-fuse", NULL}, /* left out by --no-raise */
     {"zb-layout", NULL},
-    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",costs=\"$costs\",micro-"
-                     "batches=$micro_batches"},
+    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",layout=\"$layout\",costs="
+                     "\"$costs\",micro-batches=$micro_batches"},
     {"zb-recompute",
      "recompute=\"$recompute\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
      "metric=$metric,split=\"$split\",costs=\"$costs\""}, /* left out by --recompute none */
@@ -104,6 +104,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$clip_norm_type", p->clip_norm_type ? p->clip_norm_type : ""},
       {"$placement", p->placement},
       {"$cuts", p->cuts ? p->cuts : ""},
+      {"$layout", p->layout ? p->layout : ""},
       {"$costs", p->costs ? p->costs : ""},
       {"$schedule", p->schedule},
       {"$split", p->split},

@@ -232,7 +232,7 @@ zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, con
   diagnostics->write = discard;
   ZB_TRY_GOTO(try_layouts(params, program, best));
   const int64_t first = best->attempt.step_ps;
-  if (!params->cuts) ZB_TRY_GOTO(try_cuts(params, program, &owned->arena, best, &tried));
+  if (!params->cuts && !params->layout) ZB_TRY_GOTO(try_cuts(params, program, &owned->arena, best, &tried));
   const contender *chosen = best;
   for (int i = 1; i < CONTENDERS; ++i)
     if (zb_attempt_is_better(&best[i].attempt, &chosen->attempt)) chosen = &best[i];

@@ -6,6 +6,7 @@
 #include "passes/stages/schedule_file.h"
 #include "runtime/base/file.h"
 #include "runtime/base/update_groups.h"
+#include "zb/layers.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -102,6 +103,7 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
       {"clip-norm", p->clip_norm != NULL},
       {"clip-norm-type", p->clip_norm_type != NULL},
       {"cuts", p->cuts != NULL},
+      {"layout", p->layout != NULL},
       {"cut-trials", p->cut_trials != 0},
       {"costs", p->costs != NULL},
       {"memory-limit", p->memory_limit != 0},
@@ -117,14 +119,30 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
 
 /* Other cuts are tried where the placement is open and nobody named cuts. */
 static zb_status check_trials(const zb_compile_params *p, bool open_layout) {
-  if (!p->cut_trials || (open_layout && !p->cuts)) return NULL;
+  if (!p->cut_trials || (open_layout && !p->cuts && !p->layout)) return NULL;
   return zb_status_hint(ZB_ERROR(USAGE, "--cut-trials has no effect with %s",
                                  p->cuts        ? "--cuts"
+                                 : p->layout    ? "--layout"
                                  : p->placement ? "--placement"
                                  : p->chunks    ? "--chunks"
                                                 : "a schedule that does not search"),
                         "cuts are tried together with placements: --schedule search without --placement, --chunks and "
                         "--cuts");
+}
+
+/* A string says how many stages there are; a rule is held against the layers of the model by zb-partition. */
+static zb_status complete_layout(zb_compile_params *p) {
+  zb_layer_layout layout;
+  if (!p->layout) return NULL;
+  if (p->cuts)
+    return zb_status_hint(ZB_ERROR(USAGE, "--layout and --cuts both say where stages end"), "leave one of them out");
+  if (!zb_layers_is_string(p->layout)) return NULL;
+  const zb_layer_params params = {.layout = p->layout, .ranks = p->ranks, .chunks = p->chunks};
+  ZB_TRY(name_option("--layout", zb_layer_layout_init(&layout, &params)));
+  p->ranks = layout.ranks;
+  p->chunks = layout.chunks;
+  zb_layer_layout_deinit(&layout);
+  return check_counts(p);
 }
 
 zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *out_open) {
@@ -136,6 +154,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *
   if (!p->recompute) p->recompute = "none";
   if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";
   ZB_TRY(check_counts(p));
+  ZB_TRY(complete_layout(p));
   if (p->weights_partial && !p->weights)
     return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
   ZB_TRY(complete_optimizer(p, owned));

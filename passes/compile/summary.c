@@ -3,6 +3,7 @@
 
 #include "passes/compile/parts.h"
 #include "passes/function.h"
+#include "passes/stages/named_layers.h"
 #include "passes/stages/problem.h"
 
 #include <math.h>
@@ -54,12 +55,11 @@ static void stage_names(zb_arena *arena, MlirOperation function, zb_stage_summar
   out->first = out->last = NULL;
   MlirBlock block = zb_function_block(function);
   ZB_FOR_EACH_OP(op, block) {
-    MlirLocation location = mlirOperationGetLocation(op);
+    const char *name = zb_location_name(op);
     const zb_op_def *def = zb_op_find(op);
     if (zb_op_is(op, "func.return") || (def && def->op_class != ZB_CLASS_KERNEL)) continue;
     ++out->ops;
-    if (!mlirLocationIsAName(location)) continue;
-    const char *name = mlirIdentifierStr(mlirLocationNameGetName(location)).data;
+    if (!name) continue;
     if (!out->first) out->first = name;
     out->last = name;
   }
@@ -105,6 +105,27 @@ static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out
     stage->gradients = count_gradients(f[ZB_W]) + stage->gradients_in_b;
     stage_names(arena_of(out), f[ZB_F], stage);
   }
+}
+
+/* Layers by the module paths of forward ops; views are made again where they are read, so they are not looked at. */
+static zb_status summarize_layers(const zb_module_problem *p, zb_compile_summary *out) {
+  zb_arena *arena = arena_of(out);
+  ZB_LIST(const char *) names = {0};
+  ZB_LIST(int) stages = {0};
+  zb_named_layers layers;
+  for (int s = 0; s < out->stages; ++s)
+    ZB_FOR_EACH_OP(op, zb_function_block(p->functions[s * ZB_KIND_COUNT + ZB_F])) {
+      const zb_op_def *def = zb_op_find(op);
+      if (!def || def->op_class != ZB_CLASS_KERNEL) continue;
+      if (!ZB_PUSH(arena, &names, zb_location_name(op)) || !ZB_PUSH(arena, &stages, s)) return zb_arena_status(arena);
+    }
+  ZB_TRY(zb_named_layers_find(arena, names.items, (int)names.count, 0, &layers));
+  out->layer = ZB_NEW(arena, zb_layer_summary, layers.count);
+  ZB_TRY(zb_arena_status(arena));
+  for (out->layers = 0; out->layers < layers.count; ++out->layers)
+    out->layer[out->layers] = (zb_layer_summary){layers.path[out->layers], stages.items[layers.first[out->layers]],
+                                                 stages.items[layers.last[out->layers]]};
+  return NULL;
 }
 
 /* Whether an instruction reads arena bytes from `begin` on, by an operand that starts within `bytes` of it. */
@@ -215,6 +236,7 @@ zb_status zb_summarize(const zb_module *program, const char *csv, const zb_plan 
   out->frozen = ZB_NEW(arena, char *, parameters);
   ZB_TRY_GOTO(zb_arena_status(arena));
   summarize_stages(&problem, out);
+  ZB_TRY_GOTO(summarize_layers(&problem, out));
   out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
   if (csv) ZB_TRY_GOTO(write_csv(&problem, csv));

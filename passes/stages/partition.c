@@ -17,9 +17,11 @@
 #include "passes/stages/cost.h"
 #include "passes/stages/cuts.h"
 #include "passes/stages/flow.h"
+#include "passes/stages/named_layers.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/tables.h"
+#include "zb/layers.h"
 #include "zb/schedule.h"
 
 #include <limits.h>
@@ -244,9 +246,8 @@ static zb_status tell_places(const partition *p) {
 
 /* "module.path (node)": the whole, the path, one that it is below, or the node may be given. */
 static bool name_matches(MlirOperation op, const char *word, size_t length) {
-  MlirLocation location = mlirOperationGetLocation(op);
-  if (!mlirLocationIsAName(location)) return false;
-  const char *name = mlirIdentifierStr(mlirLocationNameGetName(location)).data, *node = strstr(name, " (");
+  const char *name = zb_location_name(op), *node = name ? strstr(name, " (") : NULL;
+  if (!name) return false;
   if (strncmp(name, word, length) == 0 && (!name[length] || name[length] == '.' || name + length == node)) return true;
   return node && strcspn(node + 2, ")") == length && strncmp(node + 2, word, length) == 0;
 }
@@ -291,6 +292,59 @@ static zb_result user_cuts(partition *p, const char *text) {
                                 "give one cut less than there are virtual stages (ranks x chunks)",
                                 "expected %d cuts, got %d", p->stages - 1, cut);
   return ZB_OK;
+}
+
+/* ---- Cuts by the layers of the user ---- */
+
+static zb_result layout_error(partition *p, zb_status status) {
+  if (zb_status_code(status) != ZB_USAGE) return zb_pass_fail(p->pass, status);
+  const MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
+  zb_pass_option_error(p->pass, module, "layout", zb_status_hint_text(status), "%s", zb_status_message(status));
+  zb_status_free(status);
+  return ZB_FAIL;
+}
+
+/* The layers that the layout is of: those that it has, where it says how many. */
+static zb_status find_layers(const partition *p, const char *text, zb_named_layers *out) {
+  const char **names = ZB_NEW(&p->pass->arena, const char *, p->forward_count);
+  zb_layer_layout layout = {0};
+  ZB_TRY(zb_arena_status(&p->pass->arena));
+  for (int i = 0; i < p->forward_count; ++i)
+    names[i] = zb_location_name(p->graph.nodes[p->forward[i]].op);
+  if (zb_layers_is_string(text))
+    ZB_TRY(zb_layer_layout_init(&layout, &(zb_layer_params){.layout = text, .ranks = p->ranks, .chunks = p->chunks}));
+  const int wanted = layout.layers, heads = layout.heads;
+  zb_layer_layout_deinit(&layout);
+  if (heads)
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "'%s' has heads m: which ops of a model are heads of further tokens is not known", text),
+        "write the layout without m, or --cuts with module paths");
+  ZB_TRY(zb_named_layers_find(&p->pass->arena, names, p->forward_count, wanted, out));
+  if (out->count) return NULL;
+  ZB_TRY(zb_named_layers_find(&p->pass->arena, names, p->forward_count, 0, out));
+  if (!out->count)
+    return zb_status_hint(ZB_ERROR(USAGE, "the model names no layers: no module path has a number in it"),
+                          "say with --cuts after which nodes stages end");
+  return zb_status_hint(ZB_ERROR(USAGE, "'%s' has %d layers t, the model has %d: %s .. %s", text, wanted, out->count,
+                                 out->path[0], out->path[out->count - 1]),
+                        "every layer of the model is one t");
+}
+
+static zb_result layout_cuts(partition *p, const char *text) {
+  zb_named_layers layers;
+  zb_layer_layout layout;
+  zb_status status = find_layers(p, text, &layers);
+  if (status) return layout_error(p, status);
+  const zb_layer_params params = {
+      .layout = text,
+      .layers = layers.count,
+      .ranks = p->ranks,
+      .chunks = p->chunks,
+      .placement = zb_get_string(mlirModuleGetOperation(p->pass->program->module), ZB_ATTR_PLACEMENT)};
+  status = zb_layer_layout_init(&layout, &params);
+  if (!status) status = zb_named_layers_cut(&layers, &layout, p->forward_count, p->cut_after);
+  zb_layer_layout_deinit(&layout);
+  return status ? layout_error(p, status) : ZB_OK;
 }
 
 /* ---- Stages of all ops ---- */
@@ -495,9 +549,13 @@ static zb_result partition_graph(partition *p) {
                                 p->forward_count, p->stages, p->ranks, p->chunks);
   ZB_PASS_TRY(pass, sum_costs(p));
   ZB_PASS_TRY(pass, sum_cut_bytes(p));
-  const char *cuts = zb_pass_option(pass, "cuts");
+  const char *cuts = zb_pass_option(pass, "cuts"), *layout = zb_pass_option(pass, "layout");
+  if (*cuts && *layout)
+    return zb_pass_option_error(pass, p->graph.function, "layout", "leave one of them out",
+                                "cuts say where stages end, too");
   if (*cuts && !user_cuts(p, cuts)) return ZB_FAIL;
-  if (!*cuts && p->stages > 1) ZB_PASS_TRY(pass, choose_cuts(p));
+  if (*layout && !layout_cuts(p, layout)) return ZB_FAIL;
+  if (!*cuts && !*layout && p->stages > 1) ZB_PASS_TRY(pass, choose_cuts(p));
   ZB_PASS_TRY(pass, tell_places(p));
   stage_forward(p);
   ZB_PASS_TRY(pass, stage_backward(p));
@@ -540,6 +598,7 @@ static const zb_option_def options[] = {
     {"costs", "", "file of costs that zb-run --profile or --calibrate wrote (default: the built-in model)"},
     {"micro-batches", "1", "with costs: micro-batches that share an optimizer step"},
     {"cuts", "", "names or #ID of nodes after which a stage ends, comma separated (default: chosen by cost and bytes)"},
+    {"layout", "", "which layers each stage has, as zb/layers.h says; not with cuts (default: as cuts says)"},
     {0},
 };
 
