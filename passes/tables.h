@@ -29,7 +29,8 @@
 /* Attributes are integers here: the time of a byte is one of 2^-20 ps. */
 #define ZB_COLUMNS_OF_COSTS(COLUMN)                                                                                    \
   COLUMN(latency_ps)                                                                                                   \
-  COLUMN(ps_per_mebibyte) COLUMN(copies) COLUMN(wake_ps) COLUMN(job_ps) COLUMN(read_ps) COLUMN(step_ps)
+  COLUMN(ps_per_mebibyte)                                                                                              \
+  COLUMN(copies) COLUMN(wake_ps) COLUMN(job_ps) COLUMN(read_ps) COLUMN(step_ps) COLUMN(copy_ps_per_mebibyte)
 #define ZB_COLUMNS_OF_BASES(COLUMN) COLUMN(position)
 #define ZB_COLUMNS_OF_AT(COLUMN) COLUMN(number)
 

@@ -68,6 +68,7 @@ SCRIPTS = [
     ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin",
                            "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
     ("e2e-clipping", ["python3", "test/e2e/clipping.py", "--bin", "{build}/bin"]),
+    ("e2e-validation", ["python3", "test/e2e/validation.py", "--bin", "{build}/bin"]),
     ("e2e-collectives", ["python3", "test/e2e/collectives.py", "--bin", "{build}/bin"]),
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
     ("e2e-mpi_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "bits"]),

@@ -43,6 +43,8 @@ typedef struct zb_compile_params {
    * the norm is computed, and no more; NULL: neither. zb_session_params.clip_norm changes it. clip_norm_type: "2"
    * (NULL), the root of the sum of squares, or "inf", the greatest absolute value. */
   const char *clip_norm, *clip_norm_type;
+  bool post_validation; /* with clip_norm: a step is followed by the next one before its norm is known, and taken back
+                           where it was clipped; costs a copy of parameters and optimizer state. No bit depends on it */
   const char *const *train; /* globs */
   int train_count;
   const char *const *freeze;

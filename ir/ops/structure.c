@@ -145,3 +145,15 @@ const zb_op_def zb_op_report = {
     .attrs = ZB_ATTRS({"name", ZB_ATTR_STRING, false, 0, "name = \"loss\""},
                       {"is_output", ZB_ATTR_BOOL, true, 0, "whether it is an output of an evaluation"}),
 };
+
+const zb_op_def zb_op_snapshot = {
+    ZB_ROW(snapshot),
+    .summary = "Keeps what the step overwrites before its verdict is known, so that it can be taken back.",
+    .doc = "",
+};
+
+const zb_op_def zb_op_verdict = {
+    ZB_ROW(verdict),
+    .summary = "Where the rank must know whether the step before was clipped.",
+    .doc = "",
+};

@@ -31,7 +31,7 @@ static const struct {
     {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
     {"zb-autodiff",
      "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","
-     "micro-batches=$micro_batches"},
+     "post-validation=\"$post_validation\",micro-batches=$micro_batches"},
     {"zb-split-grad", NULL},
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
@@ -102,6 +102,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$groups", groups},
       {"$clip_norm", p->clip_norm ? p->clip_norm : ""},
       {"$clip_norm_type", p->clip_norm_type ? p->clip_norm_type : ""},
+      {"$post_validation", p->post_validation ? "true" : ""},
       {"$placement", p->placement},
       {"$cuts", p->cuts ? p->cuts : ""},
       {"$layout", p->layout ? p->layout : ""},

@@ -102,6 +102,7 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
       {"group", p->group_count > 0},
       {"clip-norm", p->clip_norm != NULL},
       {"clip-norm-type", p->clip_norm_type != NULL},
+      {"post-validation", p->post_validation},
       {"cuts", p->cuts != NULL},
       {"layout", p->layout != NULL},
       {"cut-trials", p->cut_trials != 0},
@@ -160,6 +161,9 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *
   ZB_TRY(complete_optimizer(p, owned));
   ZB_TRY(check_groups(p));
   ZB_TRY(zb_clip_norm_check(p->clip_norm, p->clip_norm_type));
+  if (p->post_validation && !p->clip_norm && !p->pipeline)
+    return zb_status_hint(ZB_ERROR(USAGE, "--post-validation without --clip-norm"),
+                          "add --clip-norm 1.0; where nothing is clipped no step waits for another");
   ZB_TRY(check_outputs(p));
   zb_schedule_choice choice;
   if (!p->schedule) p->schedule = "zb-h1";

@@ -14,6 +14,9 @@
 
 #include "passes/graph/autodiff_parts.h"
 
+#include <mlir-c/BuiltinAttributes.h>
+#include <string.h>
+
 typedef struct sweep {
   zb_graph graph;
   uint8_t *depends;
@@ -262,6 +265,14 @@ static zb_result read_options(zb_pass *pass, MlirOperation function, zb_update_r
     return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_clipping_parse(zb_pass_option(pass, "clip-norm"), zb_pass_option(pass, "clip-norm-type"),
                                       &out->clipping));
+  const char *validates = zb_pass_option(pass, "post-validation");
+  if (*validates && strcmp(validates, "true") != 0)
+    return zb_pass_option_error(pass, function, "post-validation", NULL, "expected true, got '%s'", validates);
+  if (*validates && out->clipping.max_norm == 0)
+    return zb_pass_option_error(pass, function, "post-validation", "add clip-norm", "nothing is clipped");
+  if (*validates)
+    zb_set_attribute(mlirModuleGetOperation(pass->program->module), ZB_ATTR_POST_VALIDATION,
+                     mlirUnitAttrGet(mlirOperationGetContext(function)));
   return fail_option(pass, function, "group",
                      zb_optimizer_groups(&pass->arena, zb_pass_option(pass, "group"), &out->groups, &out->group_count));
 }
@@ -291,6 +302,7 @@ static const zb_option_def options[] = {
     {"clip-norm", "",
      "greatest norm of all gradients together; inf: it is measured, and no more; default: no clipping"},
     {"clip-norm-type", "", "2: the root of the sum of squares (default), inf: the greatest absolute value"},
+    {"post-validation", "", "true: a step is followed by the next before it is known whether it was clipped"},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
     {0},
 };

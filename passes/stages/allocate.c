@@ -6,16 +6,17 @@
  *       %fb, %fw = call @s1_F(%p, %a)       addresses of the bases of @s1_F: 4096, 4288
  *       zb.send(%x)                         its memory: 256 bytes at 5120; op 1 waits for message 0
  *
- * Addresses of the ops of @main are in program order: a call has one a base, communication an address and a size.
+ * Addresses of the ops of @main are in program order: a call has one a base, communication an address and a size, a
+ * verdict or a snapshot how many parts it keeps, then address and size of each.
  * zb.waits are pairs of the number of an op of @main and a message. Those of @evaluate follow, and its ops count on.
  *
  * @evaluate is packed on its own, in the same way: between steps and evaluations slots and workspace hold nothing, so
  * both begin at the same place, and the arena is as large as the larger of the two.
  *
- * The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the
- * way, packed offline: each for as long as it is needed in the simulated schedule. A value that is kept has its home in
- * its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is used
- * again, the job or receive that writes there waits for the send, and a job waits for the messages that it reads.
+ * The arena is parameters, state, gradients, constants, step, snapshot, slots, workspace. Slots hold frames and values
+ * on the way, packed offline: each for as long as it is needed in the simulated schedule. A value that is kept has its
+ * home in its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is
+ * used again, the job or receive that writes there waits for the send, and a job waits for the messages that it reads.
  *
  * The limit of memory is checked against the packed arena.
  *
@@ -23,6 +24,7 @@
 
 #include "passes/stages/addresses.h"
 #include "passes/stages/classes.h"
+#include "passes/stages/overwritten.h"
 #include "passes/function.h"
 #include "passes/stages/pack.h"
 #include "passes/pipeline.h"
@@ -51,6 +53,7 @@ typedef struct allocator {
   ZB_LIST(zb_waits_row) waits;
   zb_plan_range regions[ZB_REGION_COUNT];
   zb_plan_range evaluation_slots, evaluation_workspace;
+  zb_overwritten_list overwritten;      /* with post-validation; else empty */
   int posts_read, times_read, first_op; /* of the lists before: rows that are used up, numbers of ops */
   /* ---- of the list at hand: @main or @evaluate ---- */
   zb_graph graph;
@@ -106,6 +109,8 @@ static zb_status read_posts(allocator *a) {
 }
 
 /* ---- Regions ---- */
+
+static uint64_t end_of(zb_plan_range range) { return range.offset + range.bytes; }
 
 /* Of the region step the number alone is an argument, too. */
 static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
@@ -163,7 +168,8 @@ static void place_regions(allocator *a) {
   a->regions[ZB_REGION_STEP] = (zb_plan_range){.offset = offset, .bytes = pool_bytes(a, ZB_REGION_STEP)};
   if (a->regions[ZB_REGION_STEP].bytes == 0) a->regions[ZB_REGION_STEP].bytes = ZB_ALIGNMENT;
   offset += a->regions[ZB_REGION_STEP].bytes;
-  a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = offset};
+  a->regions[ZB_REGION_SNAPSHOT] = (zb_plan_range){.offset = offset, .bytes = zb_overwritten_bytes(&a->overwritten)};
+  a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = end_of(a->regions[ZB_REGION_SNAPSHOT])};
 }
 
 /* ---- Homes of values ---- */
@@ -313,6 +319,28 @@ static void touch_part(allocator *a, int value, int node) {
   }
 }
 
+/* Where the norm and the factor are made: the frame of norms, and what CLIP gives. They live until the verdict, which
+ * is in the next step, so they share their place with nothing. -1: not the k-th of them. */
+static int kept_value(const allocator *a, const zb_node *node, int k) {
+  const zb_subprogram_info *info = called(a, node);
+  const bool is_clip = info && zb_class_get(info->function) == ZB_JOB_CLIP;
+  return (is_clip || zb_op_is(node->op, "zb.empty_frame")) && k < node->result_count ? node->result_begin + k : -1;
+}
+
+static void keep_for_verdict(allocator *a) {
+  ZB_FOR_EACH_NODE(node, &a->graph)
+    for (int k = 0; kept_value(a, node, k) >= 0; ++k) {
+      touch(a, kept_value(a, node, k), 0);
+      touch(a, kept_value(a, node, k), a->graph.node_count - 1);
+    }
+}
+
+static bool has_verdict(const allocator *a) {
+  ZB_FOR_EACH_NODE(node, &a->graph)
+    if (zb_op_is(node->op, "zb.verdict")) return true;
+  return false;
+}
+
 static void find_lifetimes(allocator *a) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
     ZB_FOR_EACH_RESULT(value, node)
@@ -320,6 +348,7 @@ static void find_lifetimes(allocator *a) {
     ZB_FOR_EACH_OPERAND(value, &a->graph, node)
       touch(a, value, node->number);
   }
+  if (has_verdict(a)) keep_for_verdict(a);
   ZB_FOR_EACH_NODE(node, &a->graph) {
     int until = node->number;
     if (zb_op_is(node->op, "zb.send"))
@@ -442,12 +471,42 @@ static void frame_addresses(allocator *a, const zb_node *node) {
   a->received[message] = true;
 }
 
+static void add_part(allocator *a, uint64_t offset, uint64_t bytes) {
+  add_address(a, offset);
+  add_address(a, bytes);
+}
+
+/* Of a verdict first the factor, which its updates take: the first value that CLIP gives. */
+static void verdict_addresses(allocator *a) {
+  int count = 0;
+  ZB_FOR_EACH_NODE(node, &a->graph)
+    for (int k = 0; kept_value(a, node, k) >= 0; ++k)
+      ++count;
+  add_address(a, (uint64_t)count);
+  for (int frames = 0; frames < 2; ++frames)
+    ZB_FOR_EACH_NODE(node, &a->graph)
+      for (int k = 0, value; (value = kept_value(a, node, k)) >= 0; ++k)
+        if (is_frame(&a->graph, value) == (frames == 1)) add_part(a, address(a, value), value_bytes(&a->graph, value));
+}
+
+static void snapshot_addresses(allocator *a) {
+  add_address(a, a->overwritten.count);
+  for (size_t i = 0; i < a->overwritten.count; ++i) {
+    const zb_overwritten *it = &a->overwritten.items[i];
+    add_part(a, a->regions[it->region].offset + it->range.offset, it->range.bytes);
+  }
+}
+
 static void write_list(allocator *a, zb_rank_work *work) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
     if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get") || zb_op_is(node->op, "zb.empty_frame"))
       continue;
     if (called(a, node))
       call_addresses(a, node);
+    else if (zb_op_is(node->op, "zb.verdict"))
+      verdict_addresses(a);
+    else if (zb_op_is(node->op, "zb.snapshot"))
+      snapshot_addresses(a);
     else if (zb_op_is(node->op, "zb.gather_frame"))
       frame_addresses(a, node);
     else
@@ -485,8 +544,6 @@ static zb_status write_functions(allocator *a) {
   }
   return NULL;
 }
-
-static uint64_t end_of(zb_plan_range range) { return range.offset + range.bytes; }
 
 static uint64_t arena_bytes(const allocator *a) {
   const uint64_t step = end_of(a->regions[ZB_REGION_WORKSPACE]), evaluation = end_of(a->evaluation_workspace);
@@ -549,6 +606,8 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   ZB_TRY(zb_subprograms_build(a->arena, a->rank_op, &a->subprograms));
   a->messages = zb_messages_get(module);
   a->parts = zb_parts_get(module);
+  if (zb_has_attribute(module, ZB_ATTR_POST_VALIDATION))
+    ZB_TRY(zb_overwritten_find(a->arena, a->rank_op, &a->overwritten));
   place_regions(a);
   ZB_TRY(allocate_list(a, main, work));
   a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){end_of(a->regions[ZB_REGION_SLOTS]), workspace_bytes(a, false)};

@@ -146,25 +146,34 @@ zb_status zb_pass_costs(const zb_pass *pass, zb_costs **out) {
 static const double mebibyte = 1048576.0;
 
 zb_link_costs zb_link_costs_of(const zb_costs *costs) {
-  if (!costs) return (zb_link_costs){.latency_ps = link_latency_ps, .ps_per_byte = link_ps_per_byte};
+  const double byte_ps = costs && costs->has_rates ? costs->rates.ps_per_byte : 1 / bytes_per_ps;
+  const double copy_ps = 2 * byte_ps; /* it is read and written */
+  if (!costs)
+    return (zb_link_costs){.latency_ps = link_latency_ps, .ps_per_byte = link_ps_per_byte, .copy_ps_per_byte = copy_ps};
   return (zb_link_costs){.latency_ps = costs->link.latency_ps,
                          .ps_per_byte = costs->link.ps_per_byte,
                          .copies = costs->link.copies,
                          .wake_ps = costs->link.wake_ps,
                          .job_ps = costs->overheads.job_ps,
                          .read_ps = costs->overheads.read_ps,
-                         .step_ps = costs->overheads.step_ps};
+                         .step_ps = costs->overheads.step_ps,
+                         .copy_ps_per_byte = copy_ps};
+}
+
+static int64_t of_mebibyte(double ps_per_byte) {
+  const double scaled = ps_per_byte * mebibyte;
+  return scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
 }
 
 void zb_link_costs_set(MlirOperation module, const zb_link_costs *costs) {
-  double scaled = costs->ps_per_byte * mebibyte;
   const zb_costs_row row = {.latency_ps = costs->latency_ps,
-                            .ps_per_mebibyte = scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX,
+                            .ps_per_mebibyte = of_mebibyte(costs->ps_per_byte),
                             .copies = costs->copies,
                             .wake_ps = costs->wake_ps,
                             .job_ps = costs->job_ps,
                             .read_ps = costs->read_ps,
-                            .step_ps = costs->step_ps};
+                            .step_ps = costs->step_ps,
+                            .copy_ps_per_mebibyte = of_mebibyte(costs->copy_ps_per_byte)};
   zb_costs_set(module, &row, 1);
 }
 
@@ -178,5 +187,6 @@ zb_link_costs zb_link_costs_get(MlirOperation module) {
                          .wake_ps = row.wake_ps,
                          .job_ps = row.job_ps,
                          .read_ps = row.read_ps,
-                         .step_ps = row.step_ps};
+                         .step_ps = row.step_ps,
+                         .copy_ps_per_byte = (double)row.copy_ps_per_mebibyte / mebibyte};
 }

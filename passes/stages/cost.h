@@ -35,6 +35,7 @@ typedef struct zb_link_costs {
   double ps_per_byte;
   bool copies;
   int64_t wake_ps, job_ps, read_ps, step_ps;
+  double copy_ps_per_byte; /* within a rank */
 } zb_link_costs;
 zb_link_costs zb_link_costs_of(const zb_costs *costs); /* NULL: those of the model */
 void zb_link_costs_set(MlirOperation module, const zb_link_costs *costs);

@@ -187,6 +187,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->job_ps = link.job_ps;
   plan->read_ps = link.read_ps;
   plan->step_ps = link.step_ps;
+  plan->copy_ps_per_byte = link.copy_ps_per_byte;
   plan->model_hash = ZB_FNV_START;
   plan->evaluation_messages = (int)zb_get_i64(e->module, ZB_ATTR_EVALUATION_MESSAGES, 0);
   plan->stage_rank = PLAN_NEW(e, plan->stage_count, int);
@@ -234,8 +235,8 @@ static zb_status emit_states(emitter *e) {
   if (!e->rank->states) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < states.count; ++i) {
     const zb_entry entry = zb_entries_at(states, i);
-    const char *name = entry.port.state ? entry.port.state : "";
-    ZB_TRY(fill_tensor(e, &entry, name, ZB_REGION_STATE, &e->rank->states[e->rank->state_count++]));
+    ZB_TRY(fill_tensor(e, &entry, entry.port.state ? entry.port.state : "", ZB_REGION_STATE,
+                       &e->rank->states[e->rank->state_count++]));
   }
   return NULL;
 }
@@ -320,10 +321,9 @@ static uint8_t *dense_bytes(emitter *e, MlirAttribute value, const zb_shape *sha
 /* The constants within functions, each place once. */
 static zb_status add_inline_constants(emitter *e) {
   zb_map *seen = zb_arena_map_pointer(&e->arena);
-  for (int i = 0; i < e->subprograms.count; ++i) {
-    const zb_graph *graph = &e->subprograms.infos[i].workspace.graph;
-    for (int n = 0; n < graph->node_count; ++n) {
-      MlirOperation op = graph->nodes[n].op;
+  for (int i = 0; i < e->subprograms.count; ++i)
+    ZB_FOR_EACH_NODE(node, &e->subprograms.infos[i].workspace.graph) {
+      MlirOperation op = node->op;
       if (!zb_op_is(op, "zb.constant")) continue;
       const uint64_t offset = zb_constant_address(op);
       if (!seen || zb_map_get(seen, (void *)(uintptr_t)(offset + 1), NULL)) continue;
@@ -338,7 +338,6 @@ static zb_status add_inline_constants(emitter *e) {
       if (!c.tensor.name || !c.bytes) return ZB_ERROR(INVALID, "the value of a constant is no dense attribute");
       if (!ZB_PUSH(&e->arena, &e->constants, c)) return ZB_OUT_OF_MEMORY();
     }
-  }
   return zb_arena_status(&e->arena);
 }
 
@@ -388,8 +387,7 @@ static zb_status emit_setting(emitter *e, const zb_entry *entry, zb_plan_setting
   out->default_count = count;
   out->own = entry->port.own > 0 ? (uint32_t)entry->port.own : 0;
   if (!name || !out->defaults) return ZB_OUT_OF_MEMORY();
-  memcpy(name, text, length);
-  out->name = name;
+  out->name = memcpy(name, text, length);
   for (int i = 0; i < count; ++i)
     out->defaults[i] = mlirDenseF64ArrayGetElement(defaults, i);
   return NULL;
@@ -706,6 +704,15 @@ static zb_status emit_gather(emitter *e, int64_t number, zb_plan_job *job) {
   return NULL;
 }
 
+/* How many parts are kept, then where they lie. */
+static zb_status emit_kept(emitter *e, bool is_verdict, zb_plan_job *job) {
+  uint64_t bytes = 0, left = e->address_at < e->addresses.count ? next_address(e) : 0;
+  job->kind = is_verdict ? ZB_JOB_VERDICT : ZB_JOB_SNAPSHOT;
+  for (; left > 0; --left)
+    ZB_TRY(add_range(e, job, &bytes));
+  return NULL;
+}
+
 /* The message of the next op that communicates: a collective or not. */
 static zb_status next_post(emitter *e, bool collective, int64_t *out) {
   if (e->post_at >= e->posts.count) return ZB_ERROR(INVALID, "zb.posts is too short for @main");
@@ -719,8 +726,9 @@ static zb_status next_post(emitter *e, bool collective, int64_t *out) {
 static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"),
        report = zb_op_is(op, "zb.report"), gather = zb_op_is(op, "zb.all_gather") || zb_op_is(op, "zb.gather_frame");
-  bool call = zb_op_is(op, "func.call"), posts = send || recv || gather;
-  if (!posts && !read && !report && !call) return NULL;
+  bool call = zb_op_is(op, "func.call"), posts = send || recv || gather, verdict = zb_op_is(op, "zb.verdict");
+  bool validates = verdict || zb_op_is(op, "zb.snapshot");
+  if (!posts && !read && !report && !call && !validates) return NULL;
   const size_t count = e->jobs.count;
   int64_t number = -1;
   if (posts) ZB_TRY(next_post(e, gather, &number));
@@ -738,6 +746,7 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   if (call) ZB_TRY(emit_call(e, op, job));
   if (send || recv) ZB_TRY(emit_communication(e, number, send, job));
   if (gather) ZB_TRY(emit_gather(e, number, job));
+  if (validates) ZB_TRY(emit_kept(e, verdict, job));
   if (read || report) {
     uint64_t bytes = 0;
     job->kind = read ? ZB_JOB_READ : ZB_JOB_REPORT;
@@ -880,6 +889,7 @@ zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimiz
   if (!e.plan || !e.input_index) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(emit_header(&e, model, optimizer));
   ZB_TRY_GOTO(emit_ranks(&e, module));
+  ZB_TRY_GOTO(zb_plan_mark_crossing(e.plan));
   *out = e.plan;
   e.plan = NULL;
 cleanup:

@@ -102,6 +102,11 @@ static zb_status connect_all(zb_pass *pass, MlirModule module, int micro_batches
     ZB_TRY(read_stages(arena, it));
     ZB_TRY(zb_transfers_find(arena, &it->t, &it->transfers));
   }
+  if (zb_has_attribute(mlirModuleGetOperation(module), ZB_ATTR_POST_VALIDATION)) {
+    zb_verdict_place *verdicts = NULL;
+    ZB_TRY(zb_verdicts_find(arena, &step->t, &step->transfers, &verdicts));
+    step->verdicts = verdicts;
+  }
   evaluation->first_message = (int)step->transfers.list.count;
   ZB_TRY(zb_transfers_write(arena, &step->t, &step->transfers, &evaluation->transfers));
   return zb_for_each_rank(module, connect_rank, all, &pass->changes);

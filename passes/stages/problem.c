@@ -2,6 +2,8 @@
 
 #include "passes/stages/problem.h"
 
+#include "passes/stages/overwritten.h"
+
 #include "passes/stages/classes.h"
 
 #include "passes/stages/cost.h"
@@ -49,7 +51,8 @@ static int64_t job_time(const zb_module_problem *p, MlirOperation function, int 
   return time + (runs > 0 ? (first - time) / runs : 0) + p->job_ps;
 }
 
-static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
+static zb_status read_rank(zb_module_problem *p, MlirOperation module, int rank) {
+  zb_overwritten_list overwritten = {0};
   int64_t pool_bytes[POOL_COUNT] = {0}, workspace = 0;
   ZB_FOR_EACH_OP(function, zb_function_block(module)) {
     zb_job_kind kind = zb_class_get(function);
@@ -67,6 +70,9 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
   for (int i = 0; i < POOL_COUNT; ++i)
     if (i != POOL_NORMS) /* that is in the slots, when frames are gone */
       p->base_bytes[rank] += (int64_t)zb_align((uint64_t)pool_bytes[i]);
+  if (zb_has_attribute(p->top, ZB_ATTR_POST_VALIDATION)) ZB_TRY(zb_overwritten_find(&p->arena, module, &overwritten));
+  p->base_bytes[rank] += (int64_t)zb_overwritten_bytes(&overwritten);
+  return NULL;
 }
 
 static bool accumulates(MlirOperation function) {
@@ -256,7 +262,7 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   out->functions = zb_stage_functions(&out->arena, module, problem->stages);
   ZB_TRY_GOTO(zb_arena_status(&out->arena));
   for (int rank = 0; rank < problem->ranks; ++rank)
-    if (!mlirOperationIsNull(out->ranks[rank])) read_rank(out, out->ranks[rank], rank);
+    if (!mlirOperationIsNull(out->ranks[rank])) ZB_TRY_GOTO(read_rank(out, out->ranks[rank], rank));
   for (int i = 0; i < problem->stages * ZB_KIND_COUNT; ++i)
     if (mlirOperationIsNull(out->functions[i]))
       ZB_TRY_GOTO(ZB_ERROR(INVALID, "stage %d has no function of class %c", i / ZB_KIND_COUNT,

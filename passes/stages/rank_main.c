@@ -200,6 +200,7 @@ typedef struct post {
   int position; /* before which job */
   int message;  /* number of the transfer */
   bool send;
+  bool is_verdict; /* it posts nothing, but stands before the receive of that number */
 } post;
 typedef ZB_LIST(post) post_list;
 
@@ -207,7 +208,8 @@ static int compare_posts(const void *a, const void *b) {
   const post *x = a, *y = b;
   if (x->position != y->position) return x->position - y->position;
   if (x->send != y->send) return x->send ? -1 : 1; /* a receive may have to wait for memory: sends go first */
-  return x->message - y->message;
+  if (x->message != y->message) return x->message - y->message;
+  return y->is_verdict - x->is_verdict;
 }
 
 static zb_status find_posts(rank_main *r, post_list *out) {
@@ -218,8 +220,12 @@ static zb_status find_posts(rank_main *r, post_list *out) {
       if (m->gather->members.items[k].rank == rank)
         (void)ZB_PUSH(r->arena, out,
                       (post){.position = r->c->t.order.counts[rank] + !m->gather->parameter, .message = i});
-    if (m->source == rank) (void)ZB_PUSH(r->arena, out, (post){m->send_position, i, true});
-    if (m->destination == rank) (void)ZB_PUSH(r->arena, out, (post){m->recv_position, i, false});
+    if (m->source == rank) (void)ZB_PUSH(r->arena, out, (post){m->send_position, i, .send = true});
+    if (m->destination == rank) (void)ZB_PUSH(r->arena, out, (post){m->recv_position, i, .send = false});
+  }
+  if (r->c->verdicts) {
+    const zb_verdict_place place = r->c->verdicts[rank];
+    (void)ZB_PUSH(r->arena, out, (post){place.position, place.message, .is_verdict = true});
   }
   ZB_TRY(zb_arena_status(r->arena));
   if (out->count) qsort(out->items, out->count, sizeof *out->items, compare_posts);
@@ -304,6 +310,10 @@ static void build_norm_gather(rank_main *r, int message) {
 static void build_posts(rank_main *r, const post_list *posts, size_t *at, int position) {
   for (; *at < posts->count && posts->items[*at].position <= position && !r->b.failed; ++*at) {
     const post *p = &posts->items[*at];
+    if (p->is_verdict) {
+      build(r, "zb.verdict", NULL, 0, NULL, 0, NULL, 0);
+      continue;
+    }
     const zb_rank_transfer *m = &r->c->transfers.list.items[p->message];
     if (m->gather && !m->gather->parameter)
       build_norm_gather(r, p->message);
@@ -361,6 +371,7 @@ static zb_status call_optimizer(rank_main *r, const post_list *posts, size_t *at
     r->pools[POOL_NORMS] = result_of(build(r, "zb.empty_frame", NULL, 0, &r->norms_type, 1, NULL, 0), 0);
   ZB_TRY(call_phases(r, ZB_JOB_SUM, ZB_JOB_NORM));
   build_posts(r, posts, at, jobs + 1);
+  if (r->c->verdicts) build(r, "zb.snapshot", NULL, 0, NULL, 0, NULL, 0);
   ZB_TRY(call_phases(r, ZB_JOB_CLIP, ZB_JOB_CLIP));
   return call_phases(r, ZB_JOB_UPDATE, ZB_JOB_UPDATE);
 }

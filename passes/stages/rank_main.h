@@ -35,6 +35,7 @@ typedef struct zb_connection {
   const char *name; /* of the function: "main", or "evaluate" */
   zb_timetable t;
   zb_transfers transfers;
+  const zb_verdict_place *verdicts;    /* [rank], or NULL: there is no post-validation */
   int first_message;                   /* number of the first of them among all */
   zb_subprogram_interface *interfaces; /* of the stage functions, by stage * ZB_KIND_COUNT + class */
   zb_map *sources;                     /* (value, stage) -> the stage it comes from */

@@ -17,6 +17,7 @@
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,6 +232,42 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   if (out->list.count) qsort(out->list.items, out->list.count, sizeof *out->list.items, compare_transfers);
   ZB_TRY(number_as_received(arena, t->p.problem.ranks, out));
   return keep_channels_in_order(arena, t->p.problem.ranks, out);
+}
+
+/* ---- Post-validation ---- */
+
+static int first_backward(const zb_order *order, int rank) {
+  int position = 0;
+  while (position < order->counts[rank] && order->jobs[rank][position].kind == ZB_F)
+    ++position;
+  return position;
+}
+
+static bool is_received_before(const zb_rank_transfer *m, int number, zb_verdict_place verdict) {
+  return m->recv_position < verdict.position || (m->recv_position == verdict.position && number < verdict.message);
+}
+
+zb_status zb_verdicts_find(zb_arena *arena, const zb_timetable *t, const zb_transfers *transfers,
+                           zb_verdict_place **out) {
+  zb_verdict_place *places = *out = ZB_NEW(arena, zb_verdict_place, t->p.problem.ranks);
+  ZB_TRY(zb_arena_status(arena));
+  for (int rank = 0; rank < t->p.problem.ranks; ++rank) {
+    if (!clips(t->p.ranks[rank]))
+      return zb_status_hint(ZB_ERROR(INVALID, "post-validation: rank %d trains no parameter, so it gets no norm", rank),
+                            "leave --post-validation out, or use fewer ranks or other --cuts");
+    places[rank] = (zb_verdict_place){first_backward(&t->order, rank), INT_MAX};
+  }
+  for (bool changed = true; changed;) { /* places only become earlier */
+    changed = false;
+    for (int i = 0; i < (int)transfers->list.count; ++i) {
+      const zb_rank_transfer *m = &transfers->list.items[i];
+      if (!m->hop || !is_received_before(m, i, places[m->destination])) continue;
+      if (m->send_position <= places[m->source].position) continue; /* sends come before receives */
+      places[m->destination] = (zb_verdict_place){m->recv_position, i};
+      changed = true;
+    }
+  }
+  return NULL;
 }
 
 /* ---- Their tables ---- */

@@ -49,6 +49,17 @@ typedef struct zb_transfers {
   ZB_LIST(zb_gather) gathers;
 } zb_transfers;
 
+/* Where a rank must know whether the step before was clipped: before the receives of that position of its order from
+ * that message on. */
+typedef struct zb_verdict_place {
+  int position, message;
+} zb_verdict_place;
+
+/* [rank] the latest places before the first B such that no message is received before its rank's and sent behind that
+ * of the other. INVALID where a rank trains nothing, as it gets no norm. */
+zb_status zb_verdicts_find(zb_arena *arena, const zb_timetable *t, const zb_transfers *transfers,
+                           zb_verdict_place **out) ZB_MUST_USE;
+
 zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers *out) ZB_MUST_USE;
 /* Writes zb.messages, those of an evaluation after those of a step, and zb.members where there are gathers. */
 zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_transfers *step,

@@ -34,8 +34,10 @@ typedef struct zb_driver_def {
    * nothing else runs ---- */
   /* The next step of all ranks is `first`, and none is allowed yet. */
   void (*open)(zb_driver *driver, int64_t first);
-  /* Every rank makes its steps below `end`, each as soon as its own before it is done. Never blocks. */
-  void (*allow)(zb_driver *driver, int64_t end);
+  /* Every rank makes its steps below `end`, each as soon as its own before it is done; step `until`, not below `end`,
+   * is the first that none will make before the next `open`, as far as is known. Never blocks. With post-validation a
+   * step below until - 1 is done only by ranks that are in the next one. */
+  void (*allow)(zb_driver *driver, int64_t end, int64_t until);
   /* Until all ranks have done that step, which is allowed; then *out_ps is when the last one had, on the driver's
    * clock. A failure stops all ranks, and comes back. */
   zb_status (*await)(zb_driver *driver, int64_t step, int64_t *out_ps);

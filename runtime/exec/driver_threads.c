@@ -16,7 +16,8 @@ typedef struct worker {
   pthread_t thread;
   uint64_t seen; /* the last run that it took part in */
   int64_t next;  /* step, where there are no barriers */
-  bool busy;
+  int64_t over;  /* and how many of them are over on the rank: those with a verdict to come are not */
+  bool busy, settling;
 } worker;
 
 struct zb_driver {
@@ -27,18 +28,29 @@ struct zb_driver {
   uint64_t generation;    /* of runs; a change lets the workers start */
   int running;            /* workers of a run that are not done */
   int64_t first, allowed; /* steps without a barrier: the first since `open`, and the first that none may begin */
+  int64_t until;          /* and the first that nobody will */
   bool stopping;
   zb_status failure; /* the first */
   worker workers[];  /* one an executor */
 };
 
-static zb_status run_executor(const zb_driver *driver, zb_executor *e) {
+/* The verdict of a step is known, and with it the step is over. */
+static void note_over(zb_driver *driver, const zb_executor *e, int64_t over) {
+  worker *w = &driver->workers[e - driver->params.executors];
+  pthread_mutex_lock(&driver->mutex);
+  w->over = over;
+  pthread_cond_signal(&driver->done);
+  pthread_mutex_unlock(&driver->mutex);
+}
+
+static zb_status run_executor(zb_driver *driver, zb_executor *e) {
   ZB_TRY(zb_executor_clear(e));
   e->started_ps = e->ended_ps = zb_monotonic_ps();
   for (;;) {
     zb_executor_state state = ZB_EXECUTOR_DONE;
     ZB_TRY(zb_executor_advance(e, &state));
     if (state == ZB_EXECUTOR_DONE) break;
+    if (state == ZB_EXECUTOR_VALIDATED) note_over(driver, e, e->settles ? e->step + 1 : e->step);
     if (state != ZB_EXECUTOR_BLOCKED) continue;
     int64_t start = zb_monotonic_ps();
     ZB_TRY(driver->params.transport_def->wait(driver->params.transport, e->params.rank, e->blocked_on));
@@ -72,6 +84,7 @@ static void fail(zb_driver *driver, const zb_executor *e, zb_status status) {
 static void run_list(worker *w) {
   zb_driver *driver = w->driver;
   w->seen = driver->generation;
+  w->executor->speculates = false;
   pthread_mutex_unlock(&driver->mutex);
   zb_status status = run_executor(driver, w->executor);
   if (status)
@@ -88,17 +101,39 @@ static void run_step(worker *w) {
   zb_driver *driver = w->driver;
   const bool follows = w->next > driver->first;
   w->busy = true;
+  w->executor->speculates = w->executor->verdict >= 0 && w->next + 1 < driver->until;
   pthread_mutex_unlock(&driver->mutex);
   zb_executor_begin_step(w->executor, w->next);
   driver->params.begin_step(driver->params.context, (int)(w - driver->workers), w->next);
   zb_status status = run_executor(driver, w->executor);
   if (status)
-    fail(driver, w->executor, zb_status_note(status, "step %lld", (long long)w->next + 1));
+    fail(driver, w->executor, zb_status_note(status, "step %lld", (long long)zb_executor_step(w->executor) + 1));
   else
     zb_executor_finish_run(w->executor, follows);
   pthread_mutex_lock(&driver->mutex);
   w->busy = false;
   w->next += !status;
+  if (!status && !w->executor->pending) w->over = w->next;
+  pthread_cond_signal(&driver->done);
+}
+
+/* No step follows the last one that the rank made: its verdict is waited for. */
+static bool must_settle(const worker *w) {
+  return !w->driver->failure && w->executor->pending && w->next >= w->driver->until;
+}
+
+static void settle(worker *w) {
+  zb_driver *driver = w->driver;
+  w->settling = true;
+  pthread_mutex_unlock(&driver->mutex);
+  zb_executor_begin_settling(w->executor);
+  zb_status status = run_executor(driver, w->executor);
+  if (status)
+    fail(driver, w->executor, zb_status_note(status, "step %lld", (long long)zb_executor_step(w->executor) + 1));
+  else
+    zb_executor_finish_run(w->executor, true);
+  pthread_mutex_lock(&driver->mutex);
+  w->settling = false;
   pthread_cond_signal(&driver->done);
 }
 
@@ -111,6 +146,8 @@ static void *work(void *argument) {
       run_list(w);
     else if (may_step(w))
       run_step(w);
+    else if (must_settle(w))
+      settle(w);
     else
       pthread_cond_wait(&driver->go, &driver->mutex);
   }
@@ -176,7 +213,7 @@ static bool is_run_over(const zb_driver *driver, int64_t step) {
 
 static bool is_busy(const zb_driver *driver) {
   for (int i = 0; i < driver->params.count; ++i)
-    if (driver->workers[i].busy) return true;
+    if (driver->workers[i].busy || driver->workers[i].settling) return true;
   return false;
 }
 
@@ -184,7 +221,7 @@ static bool is_busy(const zb_driver *driver) {
 static bool is_step_over(const zb_driver *driver, int64_t step) {
   bool done = true;
   for (int i = 0; i < driver->params.count; ++i)
-    done &= driver->workers[i].next > step;
+    done &= driver->workers[i].over > step;
   return done || (driver->failure && !is_busy(driver));
 }
 
@@ -234,14 +271,16 @@ static zb_status threads_run(zb_driver *driver, int64_t *out_ps) {
 static void threads_open(zb_driver *driver, int64_t first) {
   pthread_mutex_lock(&driver->mutex);
   driver->first = driver->allowed = first;
+  driver->until = INT64_MAX;
   for (int i = 0; i < driver->params.count; ++i)
-    driver->workers[i].next = first;
+    driver->workers[i].next = driver->workers[i].over = first;
   pthread_mutex_unlock(&driver->mutex);
 }
 
-static void threads_allow(zb_driver *driver, int64_t end) {
+static void threads_allow(zb_driver *driver, int64_t end, int64_t until) {
   pthread_mutex_lock(&driver->mutex);
   driver->allowed = end;
+  driver->until = until;
   pthread_cond_broadcast(&driver->go);
   pthread_mutex_unlock(&driver->mutex);
 }
@@ -254,7 +293,7 @@ static zb_status threads_await(zb_driver *driver, int64_t step, int64_t *out_ps)
   for (int i = 0; i < driver->params.count; ++i) {
     const int64_t ended_ps = zb_executor_record(&driver->params.executors[i], step)->ended_ps;
     if (ended_ps > *out_ps) *out_ps = ended_ps;
-    done &= driver->workers[i].next > step;
+    done &= driver->workers[i].over > step;
   }
   if (!done) return take_failure(driver);
   pthread_mutex_unlock(&driver->mutex); /* a failure is of a later step, which is asked for next */

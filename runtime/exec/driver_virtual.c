@@ -9,15 +9,15 @@
 typedef struct virtual_rank {
   int64_t ready_ps;   /* when its current job ends */
   int64_t blocked_ps; /* since when it is blocked */
-  int64_t next;       /* step, where there are no barriers */
-  bool blocked, done;
+  int64_t next, over; /* step, where there are no barriers; and how many of them are over */
+  bool blocked, done, settling;
 } virtual_rank;
 
 struct zb_driver {
   zb_driver_params params;
   int64_t now_ps;
   bool overlaps; /* steps without a barrier: */
-  int64_t first, allowed;
+  int64_t first, allowed, until;
   virtual_rank ranks[]; /* one an executor */
 };
 
@@ -63,7 +63,7 @@ static void deliver(zb_driver *driver, int message, int64_t arrival_ps) {
 
 /* What the job that has just run takes by the plan's costs, without the interpreter's part. */
 static int64_t time_of(const zb_driver *driver, const zb_executor *e, const zb_plan_job *job) {
-  if (job->subprogram >= 0) return e->virtual_ps;
+  if (job->subprogram >= 0 || job->kind == ZB_JOB_SNAPSHOT) return e->virtual_ps;
   if (job->kind == ZB_JOB_READ) return e->params.plan->read_ps;
   return job->message >= 0 ? zb_virtual_copy_ps(driver->params.transport) : 0;
 }
@@ -79,12 +79,15 @@ static zb_status step_rank(zb_driver *driver, int rank) {
     r->done = true;
     e->ended_ps = r->ready_ps;
     zb_executor_finish_run(e, driver->overlaps && r->next > driver->first);
-    if (driver->overlaps) ++r->next;
+    if (driver->overlaps && !r->settling) ++r->next;
+    if (!e->pending) r->over = r->next;
+    r->settling = false;
   }
+  if (state == ZB_EXECUTOR_VALIDATED) r->over = e->settles ? e->step + 1 : e->step;
   if (state == ZB_EXECUTOR_BLOCKED) r->blocked = true, r->blocked_ps = r->ready_ps;
   if (state == ZB_EXECUTOR_RAN) {
-    const int64_t end = r->ready_ps + time_of(driver, e, &e->program->jobs[e->job - 1]);
-    if (e->times) e->times[e->job - 1] = (zb_run_times){r->ready_ps, end};
+    const int64_t end = r->ready_ps + time_of(driver, e, &e->program->jobs[e->last]);
+    if (e->times) e->times[e->last] = (zb_run_times){r->ready_ps, end};
     r->ready_ps = end + e->params.plan->job_ps;
   }
   return NULL;
@@ -93,7 +96,7 @@ static zb_status step_rank(zb_driver *driver, int rank) {
 /* The run is, or with overlaps the step. */
 static bool all_done(const zb_driver *driver, int64_t step) {
   for (int i = 0; i < driver->params.count; ++i)
-    if (driver->overlaps ? driver->ranks[i].next <= step : !driver->ranks[i].done) return false;
+    if (driver->overlaps ? driver->ranks[i].over <= step : !driver->ranks[i].done) return false;
   return true;
 }
 
@@ -117,9 +120,16 @@ static zb_status begin_steps(zb_driver *driver) {
   for (int i = 0; i < driver->params.count; ++i) {
     virtual_rank *r = &driver->ranks[i];
     zb_executor *e = &driver->params.executors[i];
-    if (!driver->overlaps || !r->done || r->next >= driver->allowed) continue;
-    zb_executor_begin_step(e, r->next);
-    driver->params.begin_step(driver->params.context, i, r->next);
+    const bool settles = e->pending && r->next >= driver->until;
+    if (!driver->overlaps || !r->done || (r->next >= driver->allowed && !settles)) continue;
+    r->settling = settles;
+    if (settles) {
+      zb_executor_begin_settling(e);
+    } else {
+      e->speculates = e->verdict >= 0 && r->next + 1 < driver->until;
+      zb_executor_begin_step(e, r->next);
+      driver->params.begin_step(driver->params.context, i, r->next);
+    }
     ZB_TRY(zb_executor_clear(e));
     if (r->ready_ps < driver->now_ps) r->ready_ps = driver->now_ps;
     e->started_ps = r->ready_ps;
@@ -145,7 +155,7 @@ static zb_status pass(zb_driver *driver, int64_t step) {
     if (!status) continue;
     driver->params.transport_def->abort(driver->params.transport, rank, zb_status_message(status));
     if (!driver->overlaps) return status;
-    return zb_status_note(status, "step %lld", (long long)driver->ranks[rank].next + 1);
+    return zb_status_note(status, "step %lld", (long long)zb_executor_step(&driver->params.executors[rank]) + 1);
   }
   return NULL;
 }
@@ -156,6 +166,7 @@ static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
   for (int i = 0; i < driver->params.count; ++i) {
     driver->ranks[i] = (virtual_rank){0};
     driver->params.executors[i].started_ps = 0;
+    driver->params.executors[i].speculates = false;
     ZB_TRY(zb_executor_clear(&driver->params.executors[i]));
   }
   ZB_TRY(pass(driver, 0));
@@ -172,11 +183,15 @@ static void virtual_open(zb_driver *driver, int64_t first) {
   driver->now_ps = 0;
   driver->overlaps = true;
   driver->first = driver->allowed = first;
+  driver->until = INT64_MAX;
   for (int i = 0; i < driver->params.count; ++i)
-    driver->ranks[i] = (virtual_rank){.next = first, .done = true};
+    driver->ranks[i] = (virtual_rank){.next = first, .over = first, .done = true};
 }
 
-static void virtual_allow(zb_driver *driver, int64_t end) { driver->allowed = end; }
+static void virtual_allow(zb_driver *driver, int64_t end, int64_t until) {
+  driver->allowed = end;
+  driver->until = until;
+}
 
 static zb_status virtual_await(zb_driver *driver, int64_t step, int64_t *out_ps) {
   *out_ps = 0;

@@ -1,11 +1,13 @@
 /* The executor of one rank: see executor.h. Tests: test/runtime/exec. */
 #include "runtime/exec/executor.h"
 
+#include "runtime/exec/executor_parts.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { POISON = 0xFF, TEXT_BYTES = 128, POSITION_BYTES = 256 };
+enum { TEXT_BYTES = 128, POSITION_BYTES = 256 };
 
 static int64_t now_ps(const zb_executor *e) { return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps(); }
 
@@ -177,6 +179,7 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
     ZB_TRY_GOTO(params->device->prepare(e->device, &e->program->subprograms[i], &e->programs[i]));
   ZB_TRY_GOTO(bind_jobs(e));
   ZB_TRY_GOTO(make_step_image(e));
+  zb_validation_init(e);
   if (e->params.poison) ZB_TRY_GOTO(zb_liveness_init(params->plan, params->rank, &e->liveness));
 cleanup:
   if (status) zb_executor_deinit(e);
@@ -190,11 +193,12 @@ void zb_executor_deinit(zb_executor *e) {
   if (e->arena) e->params.device->release(e->device, e->arena);
   e->params.device->close(e->device);
   zb_liveness_deinit(&e->liveness);
+  zb_status_free(e->deferred);
   zb_arena_deinit(&e->memory);
   memset(e, 0, sizeof *e);
 }
 
-static void go_to(zb_executor *e, int job) {
+void zb_executor_go_to(zb_executor *e, int job) {
   e->job = job;
   e->wait = 0;
   atomic_store_explicit(&e->at_job, job < e->end ? job : -1, memory_order_relaxed);
@@ -209,7 +213,7 @@ static void block_on(zb_executor *e, int message) {
 static void begin(zb_executor *e, int first, int end) {
   e->first = e->drain = first;
   e->end = end;
-  go_to(e, first);
+  zb_executor_go_to(e, first);
   block_on(e, -1);
   e->compute_ps = e->waiting_ps = 0;
 }
@@ -230,6 +234,17 @@ static void begin_list(zb_executor *e, zb_plan_list list, int64_t number) {
 void zb_executor_begin_step(zb_executor *e, int64_t step) {
   begin_list(e, ZB_LIST_STEP, step);
   e->has_norm = false;
+}
+
+void zb_executor_begin_settling(zb_executor *e) {
+  begin(e, zb_plan_list_end(e->program, ZB_LIST_STEP), zb_plan_list_end(e->program, ZB_LIST_STEP));
+  e->cleared = e->settles = true;
+  e->phase = ZB_VERDICT_NORMS;
+  e->next = e->verdict;
+}
+
+int64_t zb_executor_step(const zb_executor *e) {
+  return e->phase != ZB_VERDICT_NONE && !e->settles ? e->step - 1 : e->step;
 }
 
 void zb_executor_begin_evaluation(zb_executor *e, int64_t batch) { begin_list(e, ZB_LIST_EVALUATION, batch); }
@@ -262,16 +277,18 @@ static zb_plan_range region_of(const zb_executor *e, zb_region_kind kind) {
   return zb_plan_rank_in(e->program, e->list).regions[kind];
 }
 
+zb_status zb_executor_prepare_step(zb_executor *e) {
+  const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
+  ZB_TRY(e->params.device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
+  return write_step(e);
+}
+
 zb_status zb_executor_clear(zb_executor *e) {
   const zb_device_def *device = e->params.device;
   if (device->queue) ZB_TRY(device->queue->before_job(e->device, -1));
   if (e->cleared) return NULL; /* LOAD jobs: nothing to clear */
   e->cleared = true;
-  const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
-  if (e->list == ZB_LIST_STEP) {
-    ZB_TRY(device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
-    ZB_TRY(write_step(e));
-  }
+  if (e->list == ZB_LIST_STEP && !e->pending) ZB_TRY(zb_executor_prepare_step(e));
   memset(e->ran, 0, (size_t)e->program->subprogram_count);
   if (device->queue) ZB_TRY(device->queue->after_job(e->device, -1));
   if (e->times) {
@@ -279,8 +296,7 @@ zb_status zb_executor_clear(zb_executor *e) {
     memset(e->waited_ps + e->first, 0, sizeof(int64_t) * (size_t)(e->end - e->first));
   }
   e->waited_end_ps = 0;
-  const zb_plan_range slots = region_of(e, ZB_REGION_SLOTS);
-  if (e->params.poison) memset(e->arena + slots.offset, POISON, slots.bytes); /* nothing in a slot outlives a step */
+  if (e->params.poison) zb_validation_poison_slots(e);
   return NULL;
 }
 
@@ -295,11 +311,11 @@ static zb_status blame_data(const zb_executor *e, int micro_batch, zb_status sta
   return zb_data_blame(data_of(e), e->step, micro_batch, fault, status);
 }
 
-static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
+zb_status zb_executor_compute(zb_executor *e, const zb_plan_job *job) {
   const zb_plan_subprogram *subprogram = &e->program->subprograms[job->subprogram];
   if (e->params.poison) {
     const zb_plan_range workspace = region_of(e, ZB_REGION_WORKSPACE);
-    memset(e->arena + workspace.offset, POISON, workspace.bytes);
+    memset(e->arena + workspace.offset, ZB_POISON_BYTE, workspace.bytes);
   }
   int64_t start = now_ps(e);
   zb_status status = e->params.device->launch(e->device, e->programs[job->subprogram], e->arena,
@@ -314,13 +330,13 @@ static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
   return NULL;
 }
 
-static zb_status run_post(zb_executor *e, const zb_plan_job *job) {
+zb_status zb_executor_post(zb_executor *e, const zb_plan_job *job) {
   const zb_transport_def *def = e->params.transport_def;
   const zb_plan_range *parts = e->program->pool_ranges + job->parts.begin;
   bool sends = zb_job_flow(job->kind) == ZB_PARTS_OUT;
   if (e->params.poison && !sends) /* what was there before must not pass for what was received */
     for (uint32_t i = 0; i < job->parts.count; ++i)
-      memset(e->arena + parts[i].offset, POISON, parts[i].bytes);
+      memset(e->arena + parts[i].offset, ZB_POISON_BYTE, parts[i].bytes);
   return (sends ? def->post_send : def->post_recv)(e->params.transport, e->params.rank, job->message, e->arena, parts,
                                                    (int)job->parts.count);
 }
@@ -337,25 +353,33 @@ static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
   return NULL;
 }
 
-static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
-  const int kept = e->list == ZB_LIST_STEP && e->params.losses_kept > 1 ? e->params.losses_kept : 1;
-  e->params.micro_losses[e->step % kept * e->params.plan->micro_batches + job->micro_batch] = (double)loss;
+zb_status zb_executor_check_loss(const zb_executor *e, int64_t step, int micro_batch, float loss) {
   if (isfinite(loss) || e->params.device_params.no_kernels || e->params.skip_non_finite) return NULL;
-  if (e->list == ZB_LIST_EVALUATION) return NULL; /* it changes nothing, so it is a result like any other */
-  return zb_status_hint(ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step + 1,
-                                 job->micro_batch, isnan(loss) ? "not a number" : "infinite"),
+  return zb_status_hint(ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)step + 1,
+                                 micro_batch, isnan(loss) ? "not a number" : "infinite"),
                         "lower the learning rate, or look at the data of that step");
 }
 
+static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
+  const int kept = e->list == ZB_LIST_STEP && e->params.losses_kept > 1 ? e->params.losses_kept : 1;
+  e->params.micro_losses[e->step % kept * e->params.plan->micro_batches + job->micro_batch] = (double)loss;
+  if (e->list == ZB_LIST_EVALUATION) return NULL; /* it changes nothing, so it is a result like any other */
+  return zb_executor_check_loss(e, e->step, job->micro_batch, loss);
+}
+
 /* Where it is not finite no UPDATE changes anything, on any rank: zb.clip_scale says so. */
-static zb_status take_norm(zb_executor *e, float norm) {
-  e->has_norm = true;
-  e->norm = norm;
+zb_status zb_executor_check_norm(const zb_executor *e, int64_t step, float norm) {
   if (isfinite(norm) || e->params.device_params.no_kernels || e->params.skip_non_finite) return NULL;
-  return zb_status_hint(ZB_ERROR(RUNTIME, "the norm of all gradients of step %lld is %s", (long long)e->step + 1,
+  return zb_status_hint(ZB_ERROR(RUNTIME, "the norm of all gradients of step %lld is %s", (long long)step + 1,
                                  isnan(norm) ? "not a number" : "infinite"),
                         "lower the learning rate, look at the data of that step, or leave such steps out: --non-finite "
                         "skip");
+}
+
+static zb_status take_norm(zb_executor *e, float norm) {
+  e->has_norm = true;
+  e->norm = norm;
+  return zb_executor_check_norm(e, e->step, norm);
 }
 
 /* The loss of a micro-batch, or the norm. */
@@ -388,7 +412,8 @@ static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
 }
 
 static zb_status run_other(zb_executor *e, const zb_plan_job *job) {
-  if (zb_job_is_post(job->kind)) return run_post(e, job);
+  if (job->kind == ZB_JOB_VERDICT || job->kind == ZB_JOB_SNAPSHOT) return zb_validation_run(e, job);
+  if (zb_job_is_post(job->kind)) return zb_executor_post(e, job);
   if (job->kind == ZB_JOB_READ) return run_read(e, job);
   if (job->kind == ZB_JOB_REPORT) return run_report(e, job);
   return ZB_ERROR(INVALID, "the interpreter cannot run a job of kind %s", zb_job_mnemonic(job->kind));
@@ -406,8 +431,9 @@ static zb_status run_enqueued(zb_executor *e, const zb_plan_job *job) {
 }
 
 static zb_status run_job(zb_executor *e, const zb_plan_job *job) {
+  if (zb_validation_skips(e, job)) return zb_validation_run(e, job);
   if (e->params.device->queue) return run_enqueued(e, job);
-  if (zb_job_is_compute(job->kind)) return run_compute(e, job);
+  if (zb_job_is_compute(job->kind)) return zb_executor_compute(e, job);
   if (!e->times) return run_other(e, job);
   int64_t start = now_ps(e);
   ZB_TRY(run_other(e, job));
@@ -422,25 +448,24 @@ static zb_status check_and_fill(zb_executor *e) {
   for (uint32_t i = 0; i < quiet.count; ++i) {
     const zb_plan_range *range = &l->ranges[quiet.begin + i];
     for (uint64_t k = 0; k < range->bytes; ++k)
-      if (e->arena[range->offset + k] != POISON)
+      if (e->arena[range->offset + k] != ZB_POISON_BYTE)
         return ZB_ERROR(RUNTIME, "byte %llu of the arena was written, which the plan calls free",
                         (unsigned long long)(range->offset + k));
   }
   for (uint32_t i = 0; i < free_after.count; ++i) {
     const zb_plan_range *range = &l->ranges[free_after.begin + i];
-    memset(e->arena + range->offset, POISON, range->bytes);
+    memset(e->arena + range->offset, ZB_POISON_BYTE, range->bytes);
   }
   return NULL;
 }
 
-static zb_status name_job(const zb_executor *e, zb_status status) {
+zb_status zb_executor_name_job(const zb_executor *e, int index, zb_status status) {
   char job[TEXT_BYTES];
   return zb_status_note(status, "rank %d, %s (job %d of %d)", e->params.rank,
-                        zb_executor_job_text(e->params.plan, e->params.rank, e->job, job, sizeof job), e->job, e->end);
+                        zb_executor_job_text(e->params.plan, e->params.rank, index, job, sizeof job), index, e->end);
 }
 
-/* Whether the message is complete; if so, what comes next comes after it. */
-static zb_status complete(zb_executor *e, int message, bool *out_done) {
+zb_status zb_executor_complete(zb_executor *e, int message, bool *out_done) {
   const zb_transport_def *def = e->params.transport_def;
   *out_done = def->test(e->params.transport, e->params.rank, message);
   block_on(e, *out_done ? -1 : message);
@@ -465,8 +490,8 @@ static zb_status finish(zb_executor *e, zb_executor_state *out_state) {
   bool done = true;
   for (; e->drain < e->end; ++e->drain) {
     const zb_plan_job *job = &e->program->jobs[e->drain];
-    if (!zb_job_is_post(job->kind)) continue;
-    ZB_TRY(complete(e, job->message, &done));
+    if (!zb_job_is_post(job->kind) || zb_validation_defers(e, job->message)) continue;
+    ZB_TRY(zb_executor_complete(e, job->message, &done));
     *out_state = ZB_EXECUTOR_BLOCKED;
     if (!done) return NULL;
   }
@@ -484,25 +509,55 @@ static zb_status finish(zb_executor *e, zb_executor_state *out_state) {
 zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
   if (atomic_load_explicit(e->params.interrupted, memory_order_relaxed))
     return ZB_ERROR(INTERRUPTED, "the step was interrupted");
+  if (e->phase != ZB_VERDICT_NONE) return zb_validation_advance(e, out_state);
   if (e->job >= e->end) return finish(e, out_state);
   const zb_plan_job *job = &e->program->jobs[e->job];
-  for (; e->wait < job->waits.count; ++e->wait) {
+  if (e->pending && e->job == e->verdict) {
+    e->phase = ZB_VERDICT_NORMS;
+    e->next = e->verdict;
+    return zb_validation_advance(e, out_state);
+  }
+  for (; e->wait < job->waits.count && !zb_validation_skips(e, job); ++e->wait) {
     const zb_plan_job *other = &e->program->jobs[e->program->pool_u32[job->waits.begin + e->wait]];
     bool done = true;
-    zb_status status = complete(e, other->message, &done);
-    if (status) return name_job(e, status);
+    zb_status status = zb_executor_complete(e, other->message, &done);
+    if (status) return zb_executor_name_job(e, e->job, status);
     *out_state = ZB_EXECUTOR_BLOCKED;
     if (!done) return NULL;
   }
+  e->last = e->job;
   zb_status status = run_job(e, job);
   if (!status && e->params.poison && e->job >= e->program->load_count) status = check_and_fill(e);
-  if (status) return name_job(e, status);
-  go_to(e, e->job + 1);
+  if (status) status = zb_executor_name_job(e, e->job, status);
+  if (status && e->pending && !zb_job_is_post(job->kind)) { /* with values that may be those of no step */
+    if (e->deferred) zb_status_free(status);
+    if (!e->deferred) e->deferred = status;
+    status = NULL;
+  }
+  if (status) return status;
+  zb_executor_go_to(e, e->job + 1);
   *out_state = ZB_EXECUTOR_RAN;
   return NULL;
 }
 
+bool zb_executor_changed(const zb_executor *e, bool has_norm, float norm) {
+  return !has_norm || isfinite(norm) || e->params.device_params.no_kernels;
+}
+
+/* The verdict of a step that no other followed is part of its time. */
+static void finish_settling(zb_executor *e) {
+  zb_run_record *record = &e->records[e->step % ZB_STEPS_IN_FLIGHT];
+  record->ended_ps = e->ended_ps;
+  record->compute_ps += e->compute_ps;
+  record->waiting_ps += e->waiting_ps;
+  e->settles = false;
+}
+
 void zb_executor_finish_run(zb_executor *e, bool follows) {
+  if (e->settles) {
+    finish_settling(e);
+    return;
+  }
   const int64_t before_ps = zb_executor_record(e, e->step + ZB_STEPS_IN_FLIGHT - 1)->ended_ps;
   e->records[e->step % ZB_STEPS_IN_FLIGHT] = (zb_run_record){.began_ps = follows ? before_ps : e->started_ps,
                                                              .ended_ps = e->ended_ps,
@@ -510,8 +565,8 @@ void zb_executor_finish_run(zb_executor *e, bool follows) {
                                                              .waiting_ps = e->waiting_ps,
                                                              .has_norm = e->has_norm,
                                                              .norm = e->norm};
-  bool changed = !e->has_norm || isfinite(e->norm) || e->params.device_params.no_kernels;
-  if (e->list == ZB_LIST_STEP) e->updates += changed;
+  e->pending = e->list == ZB_LIST_STEP && e->speculates;
+  if (e->list == ZB_LIST_STEP && !e->pending) e->updates += zb_executor_changed(e, e->has_norm, e->norm);
 }
 
 const zb_run_record *zb_executor_record(const zb_executor *e, int64_t number) {

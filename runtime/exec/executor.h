@@ -38,11 +38,23 @@ typedef struct zb_executor_params {
 } zb_executor_params;
 
 typedef enum zb_executor_state {
-  ZB_EXECUTOR_RAN,      /* one job was done */
-  ZB_EXECUTOR_BLOCKED,  /* the message `blocked_on` is not complete */
-  ZB_EXECUTOR_ENQUEUED, /* all jobs are in the queue of a device with a queue, which is not done */
-  ZB_EXECUTOR_DONE,     /* all jobs are done and all communication is complete */
+  ZB_EXECUTOR_RAN,       /* one job was done */
+  ZB_EXECUTOR_BLOCKED,   /* the message `blocked_on` is not complete */
+  ZB_EXECUTOR_ENQUEUED,  /* all jobs are in the queue of a device with a queue, which is not done */
+  ZB_EXECUTOR_VALIDATED, /* the verdict of the step before is known, which is over with it; no time passed */
+  ZB_EXECUTOR_DONE, /* all jobs are done and all communication is complete, but for the numbers of a norm that the next
+                       step waits for */
 } zb_executor_state;
+
+/* What a rank does about the verdict of the step before, one after the other; those from DRAIN on where that step was
+ * clipped. */
+typedef enum zb_verdict_phase {
+  ZB_VERDICT_NONE,   /* it runs its list */
+  ZB_VERDICT_NORMS,  /* it waits for the numbers of the norm */
+  ZB_VERDICT_DRAIN,  /* it takes what was sent to it already, and waits for what it sent */
+  ZB_VERDICT_UPDATE, /* it has restored what was overwritten, and updates with the factor */
+  ZB_VERDICT_KNOWN,  /* the step before is over */
+} zb_verdict_phase;
 
 typedef struct zb_run_times {
   int64_t start_ps, end_ps; /* of the clock of the driver; compute jobs, reads, and posts of SEND and RECV */
@@ -54,6 +66,7 @@ typedef struct zb_run_record {
   int64_t ended_ps, compute_ps, waiting_ps;
   bool has_norm; /* of the gradients: */
   float norm;
+  bool clipped_late; /* the step was made again with its factor, after the next one had begun */
 } zb_run_record;
 
 typedef struct zb_executor {
@@ -92,6 +105,17 @@ typedef struct zb_executor {
   int64_t started_ps, ended_ps;              /* by the driver: before its first advance, and when all was done */
   zb_run_record records[ZB_STEPS_IN_FLIGHT]; /* [number of the run % that] */
   const int64_t *virtual_now_ps;             /* NULL: the monotonic clock */
+  /* Post-validation (validation.c). */
+  int verdict, snapshot, clip; /* jobs; -1: the plan has none */
+  bool speculates;             /* set before a step: it is followed at once by another one, so it does not wait */
+  bool pending;                /* nobody knows yet whether the step before was clipped */
+  bool settles;                /* and no other step has begun */
+  zb_verdict_phase phase;
+  int next;                /* job that is next in the phase */
+  bool posted;             /* in DRAIN: what crosses has been posted */
+  int64_t kept_compute_ps; /* what counts of the time that is computed twice */
+  int last;                /* the job that the last advance ran */
+  zb_status deferred;      /* a failure with values that may be undone; NULL */
 } zb_executor;
 
 /* Opens the device, makes the arena and prepares all subprograms. On failure nothing is left. Release with
@@ -102,14 +126,18 @@ void zb_executor_deinit(zb_executor *executor);
 void zb_executor_begin_load(zb_executor *executor);
 void zb_executor_begin_step(zb_executor *executor, int64_t step);
 void zb_executor_begin_evaluation(zb_executor *executor, int64_t batch);
+/* No step follows the one that is pending: the next run is that of its verdict. */
+void zb_executor_begin_settling(zb_executor *executor);
+/* The step, from 0, that what runs belongs to: the one before where its verdict is being found. */
+int64_t zb_executor_step(const zb_executor *executor);
 /* The numbers of a setting of the rank, as they are written before the next steps: at first the defaults of the plan.
  * Between steps the caller may change them. */
 double *zb_executor_setting(zb_executor *executor, int index);
 /* By the driver, on the thread of the rank, before the first advance of a run: for a step it zeroes the gradients and
- * writes the step number and the settings. */
+ * writes the step number and the settings; while the step before is pending that waits for its verdict. */
 zb_status zb_executor_clear(zb_executor *executor) ZB_MUST_USE;
 /* By the driver, on that thread: the run is done. follows: no barrier was before it, so it began when the one before it
- * had ended. */
+ * had ended. A step that is pending then has no norm yet. */
 void zb_executor_finish_run(zb_executor *executor, bool follows);
 /* What became of the step, or the batch of an evaluation, of that number: one of the last ZB_STEPS_IN_FLIGHT. */
 const zb_run_record *zb_executor_record(const zb_executor *executor, int64_t number);

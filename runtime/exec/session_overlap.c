@@ -20,7 +20,11 @@ bool zb_session_is_ahead(const zb_session *session) {
   return session->stepping || session->announced > session->steps + 1;
 }
 
+/* Whether a step is over only when ranks are in the next one. */
+static bool validates(const zb_session *session) { return session->executors[0].verdict >= 0; }
+
 void zb_session_announce(zb_session *session, int64_t steps) {
+  if (validates(session) && session->stepping) return; /* all ranks must know which step is followed at once */
   if (session->overlaps && !session->ending && steps > session->announced) session->announced = steps;
 }
 
@@ -38,11 +42,12 @@ void zb_session_fill_driver(zb_session *session, zb_driver_params *out) {
   out->context = session;
 }
 
-/* Once this process was asked for the end its ranks begin no more than all are waited for in. */
+/* Once this process was asked for the end its ranks begin no more than all are waited for in; with post-validation a
+ * step more, in which its verdict is. */
 static void allow(zb_session *session, int64_t done) {
   const bool last = atomic_load(&session->stopping) && !session->ending;
-  const int64_t end = done + (last ? 1 : ZB_STEPS_IN_FLIGHT);
-  session->driver_def->allow(session->driver, end < session->announced ? end : session->announced);
+  const int64_t end = done + (last ? 1 + validates(session) : ZB_STEPS_IN_FLIGHT), until = session->announced;
+  session->driver_def->allow(session->driver, end < until ? end : until, until);
 }
 
 zb_status zb_session_run_ahead(zb_session *session, int64_t *out_ps) {

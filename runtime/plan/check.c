@@ -155,7 +155,7 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
       return ZB_ERROR(INVALID, "output '%s' has no valid shape", plan->outputs[i].name);
   bool times = plan->link_latency_ps >= 0 && plan->link_wake_ps >= 0 && plan->job_ps >= 0 && plan->read_ps >= 0 &&
                plan->step_ps >= 0;
-  if (!times || !number_is_valid(plan->link_ps_per_byte))
+  if (!times || !number_is_valid(plan->link_ps_per_byte) || !number_is_valid(plan->copy_ps_per_byte))
     return ZB_ERROR(INVALID, "the costs of messages, jobs and steps must be numbers >= 0");
   if (plan->evaluation_messages < 0 || plan->evaluation_messages > (plan->evaluates ? plan->message_count : 0))
     return ZB_ERROR(INVALID, "the plan has %d messages, and %d of them are said to be of an evaluation",
@@ -367,6 +367,18 @@ static const char *collective_job_fault(const zb_plan *plan, const zb_plan_rank 
   return NULL;
 }
 
+/* What is restored, and the factor that an update takes: a step as f64, and the factor. */
+static const char *validation_job_fault(const zb_plan_rank *rank, const zb_plan_job *job) {
+  const zb_plan_range region = rank->regions[ZB_REGION_SNAPSHOT];
+  if (job->micro_batch >= 0 || job->stage >= 0) return "it is of no stage and no micro-batch";
+  if (job->parts.count == 0) return "it has no parts";
+  if (job->kind == ZB_JOB_VERDICT)
+    return rank->pool_ranges[job->parts.begin].bytes >= 2 * sizeof(double) ? NULL : "its first part holds no factor";
+  return zb_plan_snapshot_place(rank, job, job->parts.count) <= region.offset + region.bytes
+             ? NULL
+             : "what it keeps does not fit into the region snapshot";
+}
+
 static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job) {
   if (job->subprogram != -1 || job->bases.count != 0) return "only compute jobs have a subprogram and bases";
   uint64_t total = 0;
@@ -386,6 +398,7 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
   if (job->kind == ZB_JOB_REPORT)
     return job->parts.count == 1 && total >= sizeof(float) ? NULL : "it must have one part of at least 4 bytes";
   if (job->kind == ZB_JOB_COLLECTIVE) return collective_job_fault(plan, rank, job);
+  if (job->kind == ZB_JOB_VERDICT || job->kind == ZB_JOB_SNAPSHOT) return validation_job_fault(rank, job);
   const zb_plan_message *message = &plan->messages[job->message];
   if (rank->rank != (zb_job_flow(job->kind) == ZB_PARTS_OUT ? message->source : message->destination))
     return "its message is of other ranks";
@@ -407,6 +420,8 @@ static const char *list_fault(const zb_plan *plan, const zb_plan_rank *rank, int
   if (job->kind == ZB_JOB_LOAD) return NULL;
   if (zb_job_is_compute(job->kind) && (job->kind == ZB_JOB_EVALUATE) != in_evaluation)
     return in_evaluation ? "an evaluation computes by jobs E alone" : "a job E is of an evaluation";
+  if (in_evaluation && (job->kind == ZB_JOB_VERDICT || job->kind == ZB_JOB_SNAPSHOT))
+    return "an evaluation updates nothing";
   return in_evaluation && job->kind == ZB_JOB_COLLECTIVE ? "an evaluation has no collectives" : NULL;
 }
 

@@ -65,6 +65,7 @@ static const zb_column header_columns[] = {
     LIST(zb_plan, stage_rank, stage_count, i32)
     NUMBER(zb_plan, link_latency_ps) REAL(zb_plan, link_ps_per_byte) NUMBER(zb_plan, link_copies)
     NUMBER(zb_plan, link_wake_ps) NUMBER(zb_plan, job_ps) NUMBER(zb_plan, read_ps) NUMBER(zb_plan, step_ps)
+    REAL(zb_plan, copy_ps_per_byte)
     BITS(zb_plan, model_hash) NUMBER(zb_plan, value_digests)
     LIST(zb_plan, inputs, input_count, input)
     LIST(zb_plan, outputs, output_count, output)

@@ -230,13 +230,17 @@ static void visit(walk *w, int index, zb_liveness *out) {
   out->quiet[index] = gaps(w, &w->use);
 }
 
-/* Nothing lives in a slot between two lists, or two runs of one. */
+/* Nothing lives in a slot between two lists, or two runs of one, but what a VERDICT needs of the step before. */
 static void begin_list(walk *w, zb_plan_list list) {
   const zb_plan_range slots = zb_plan_rank_in(w->rank, list).regions[ZB_REGION_SLOTS];
   w->list = list;
   w->slots = (interval){slots.offset, slots.offset + slots.bytes};
   w->live.count = 0;
   w->highest = w->largest_workspace = 0;
+  const int verdict = list == ZB_LIST_STEP ? zb_plan_find_job(w->rank, ZB_JOB_VERDICT) : -1;
+  const zb_plan_slice kept = verdict < 0 ? (zb_plan_slice){0, 0} : w->rank->jobs[verdict].parts;
+  for (uint32_t i = 0; i < kept.count; ++i)
+    add(&w->live, part_interval(w, &w->rank->pool_ranges[kept.begin + i]));
 }
 
 zb_status zb_liveness_init(const zb_plan *plan, int rank, zb_liveness *out) {

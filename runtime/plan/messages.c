@@ -35,7 +35,8 @@ static zb_status match_sides(const zb_plan *plan, message_ends *ends) {
 }
 
 /* Numbers rise on every channel (ordered pair of ranks) on both sides: then both post in the same order, which is what
- * in-order transports need. Between channels a rank may post in any order: verify_progress shows that nothing hangs. */
+ * in-order transports need. Between channels a rank may post in any order: zb_verify_progress shows that nothing hangs.
+ */
 static zb_status verify_rising(const zb_plan *plan) {
   char text[ZB_JOB_TEXT_BYTES];
   zb_status status = NULL;
@@ -241,7 +242,7 @@ static zb_status describe_cycle(const progress *it, int start) {
   return status;
 }
 
-static zb_status verify_progress(const zb_plan *plan) {
+zb_status zb_verify_progress(const zb_plan *plan) {
   zb_status status = NULL;
   size_t ranks = (size_t)plan->rank_count;
   progress it = {.plan = plan};
@@ -280,6 +281,6 @@ zb_status zb_verify_messages(const zb_plan *plan) {
   zb_free(ends);
   if (!status) status = verify_reports(plan);
   if (!status) status = verify_outputs(plan);
-  if (!status) status = verify_progress(plan);
+  if (!status) status = zb_verify_progress(plan);
   return status ? status : verify_rising(plan);
 }

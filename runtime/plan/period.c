@@ -52,11 +52,15 @@ static void finder_deinit(finder *f) {
   zb_arena_deinit(&f->memory);
 }
 
+/* Which of the ends of a state a step waits for that follows it. With post-validation a step is done at its verdict, in
+ * the next one. */
+static int gate_of(const finder *f) { return ZB_STEPS_IN_FLIGHT - 1 - (zb_plan_steps_verdict_ps(f->steps) != NULL); }
+
 static zb_status run_next(finder *f) {
   const int ranks = f->plan->rank_count;
   int64_t *before = f->count > 0 ? state_at(f, f->count - 1) : NULL, *state = state_at(f, f->count);
   for (int r = 0; before && r < ranks; ++r) {
-    const int64_t gate = ends_of(f, before)[ZB_STEPS_IN_FLIGHT - 1];
+    const int64_t gate = ends_of(f, before)[gate_of(f)];
     f->begin_ps[r] = before[r] > gate ? before[r] : gate;
   }
   ZB_TRY(zb_plan_steps_next(f->steps, f->begin_ps));
@@ -65,8 +69,9 @@ static zb_status run_next(finder *f) {
   memcpy(state, zb_plan_steps_end_ps(f->steps), (size_t)ranks * sizeof *state);
   memcpy(state + ranks, channels_ps, (size_t)channels * sizeof *state);
   int64_t *ends = ends_of(f, state);
+  const int64_t *verdict_ps = zb_plan_steps_verdict_ps(f->steps), *done_ps = verdict_ps ? verdict_ps : state;
   for (int r = 0; r < ranks; ++r)
-    if (state[r] > ends[0]) ends[0] = state[r];
+    if (done_ps[r] > ends[0]) ends[0] = done_ps[r];
   for (int i = 1; before && i < ZB_STEPS_IN_FLIGHT; ++i)
     ends[i] = ends_of(f, before)[i - 1];
   ++f->count;

@@ -82,9 +82,9 @@ zb_payload zb_payload_of(char letter) {
 
 const char *zb_region_name(zb_region_kind kind) {
   static const char *const names[ZB_REGION_COUNT] = {
-      [ZB_REGION_PARAMETERS] = "parameters", [ZB_REGION_STATE] = "state", [ZB_REGION_GRADIENTS] = "gradients",
-      [ZB_REGION_CONSTANTS] = "constants",   [ZB_REGION_STEP] = "step",   [ZB_REGION_SLOTS] = "slots",
-      [ZB_REGION_WORKSPACE] = "workspace"};
+      [ZB_REGION_PARAMETERS] = "parameters", [ZB_REGION_STATE] = "state",        [ZB_REGION_GRADIENTS] = "gradients",
+      [ZB_REGION_CONSTANTS] = "constants",   [ZB_REGION_STEP] = "step",          [ZB_REGION_SNAPSHOT] = "snapshot",
+      [ZB_REGION_SLOTS] = "slots",           [ZB_REGION_WORKSPACE] = "workspace"};
   return (unsigned)kind < ZB_REGION_COUNT ? names[kind] : "invalid";
 }
 
@@ -95,6 +95,46 @@ const zb_setting_def *zb_setting_find(zb_setting_kind kind) {
 #include "zb/settings.def"
   };
   return (unsigned)kind < ZB_SETTING_COUNT ? &rows[kind] : NULL;
+}
+
+int zb_plan_find_job(const zb_plan_rank *rank, zb_job_kind kind) {
+  for (int i = rank->load_count; i < zb_plan_step_end(rank); ++i)
+    if (rank->jobs[i].kind == kind) return i;
+  return -1;
+}
+
+uint64_t zb_plan_snapshot_place(const zb_plan_rank *rank, const zb_plan_job *snapshot, uint32_t number) {
+  uint64_t at = rank->regions[ZB_REGION_SNAPSHOT].offset;
+  for (uint32_t i = 0; i < number; ++i)
+    at += zb_align(rank->pool_ranges[snapshot->parts.begin + i].bytes);
+  return at;
+}
+
+int64_t zb_plan_snapshot_ps(const zb_plan *plan, int rank) {
+  const zb_plan_rank *program = &plan->ranks[rank];
+  const int snapshot = zb_plan_find_job(program, ZB_JOB_SNAPSHOT);
+  const zb_plan_slice parts = snapshot < 0 ? (zb_plan_slice){0, 0} : program->jobs[snapshot].parts;
+  double bytes = 0;
+  for (uint32_t i = 0; i < parts.count; ++i)
+    bytes += (double)program->pool_ranges[parts.begin + i].bytes;
+  const double ps = bytes * plan->copy_ps_per_byte;
+  return ps < 9e18 ? (int64_t)ps : INT64_MAX;
+}
+
+zb_status zb_plan_mark_crossing(zb_plan *plan) {
+  enum { SENT = 1, RECEIVED = 2 };
+  unsigned char *before = zb_alloc((size_t)plan->message_count + 1);
+  if (!before) return ZB_OUT_OF_MEMORY();
+  for (int r = 0; r < plan->rank_count; ++r) {
+    const int verdict = zb_plan_find_job(&plan->ranks[r], ZB_JOB_VERDICT);
+    for (int i = 0; i < verdict; ++i)
+      if (plan->ranks[r].jobs[i].message >= 0)
+        before[plan->ranks[r].jobs[i].message] |= plan->ranks[r].jobs[i].kind == ZB_JOB_SEND ? SENT : RECEIVED;
+  }
+  for (int m = 0; m < plan->message_count; ++m)
+    plan->messages[m].crosses = before[m] == SENT;
+  zb_free(before);
+  return NULL;
 }
 
 zb_plan *zb_plan_create(void) {

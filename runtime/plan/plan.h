@@ -3,7 +3,7 @@
  * A plan is P rank programs and one list of messages. A rank has ONE arena; everything lies in it, in these regions, in
  * this order, each 64-byte aligned:
  *
- *   parameters | state | gradients | constants | step | slots | workspace
+ *   parameters | state | gradients | constants | step | snapshot | slots | workspace
  *
  * A subprogram is a list of instructions, compiled once. Its operands are (base, offset): base 0 is the arena itself
  * (parameters, state, gradients, constants, step counter, workspace have fixed places); base k >= 1 is an address that
@@ -18,7 +18,12 @@
  * steps and evaluations slots and workspace hold nothing, so those of an evaluation lie over those of a step, and an
  * evaluation writes nothing else. Each list has its own messages. zb_plan_view makes a plan of one list alone.
  *
- * A plan that clips gradients has a CLIP on each rank that updates, and a REPORT of no micro-batch, of the norm.
+ * A plan that clips gradients has a CLIP on each rank that updates, and a REPORT of no micro-batch, of the norm. With
+ * post-validation the next step may begin before that norm is known: a rank then keeps in `snapshot` what UPDATE
+ * overwrites (SNAPSHOT), updates as if nothing were clipped, and runs the jobs of the next step that stand before its
+ * VERDICT. There it waits for the numbers of the norm. If the step was clipped it takes what was sent to it before the
+ * verdict of the sender (messages that cross), restores the snapshot, updates with the factor, and runs those jobs
+ * again. Where nothing follows at once VERDICT and SNAPSHOT do nothing.
  *
  * At the start of a step the runtime zeroes the region `gradients` and writes the step number (from 1, i64) to `step`,
  * and behind it the settings of the rank.
@@ -176,6 +181,7 @@ typedef enum zb_region_kind {
   ZB_REGION_GRADIENTS,
   ZB_REGION_CONSTANTS,
   ZB_REGION_STEP,
+  ZB_REGION_SNAPSHOT,
   ZB_REGION_SLOTS,
   ZB_REGION_WORKSPACE,
   ZB_REGION_COUNT
@@ -261,6 +267,12 @@ typedef struct zb_plan_rank {
   uint32_t pool_u32_count;
 } zb_plan_rank;
 
+/* The first job of that kind in the list of a step; -1: there is none. */
+int zb_plan_find_job(const zb_plan_rank *rank, zb_job_kind kind);
+/* Where the number-th part of a SNAPSHOT is kept: one behind the other, each aligned. number == parts.count: the end.
+ */
+uint64_t zb_plan_snapshot_place(const zb_plan_rank *rank, const zb_plan_job *snapshot, uint32_t number);
+
 /* Where the jobs of a step end and those of an evaluation begin. */
 static inline int zb_plan_step_end(const zb_plan_rank *rank) { return rank->job_count - rank->evaluation_count; }
 static inline int zb_plan_list_begin(const zb_plan_rank *rank, zb_plan_list list) {
@@ -286,7 +298,8 @@ static inline zb_plan_list zb_plan_list_of(const zb_plan_subprogram *subprogram)
 /* A transfer with two members: ranks source and destination, different. Messages are numbered in one global order, by
  * the time their transfer can start in the simulated schedule; on a channel (ordered pair of ranks) both sides post in
  * this order. source_stage, destination_stage: virtual stages, -1 for sums of gradients, as is micro_batch. bytes: of
- * all parts. step: 0, the step in which it is sent. */
+ * all parts. step: 0, the step in which it is sent. crosses: 1 where its SEND stands before the VERDICT of its rank,
+ * and its RECV behind that of the other. */
 typedef struct zb_plan_message {
 #define ZB_MESSAGE_COLUMN(type, name, low, high, fault) type name;
 #include "runtime/plan/plan_columns.def"
@@ -349,6 +362,7 @@ typedef struct zb_plan {
   bool link_copies;        /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
   int64_t link_wake_ps;    /* until a rank that waited goes on after its message is complete */
   int64_t job_ps, read_ps; /* what the interpreter takes: every job; a READ beside it */
+  double copy_ps_per_byte; /* of a SNAPSHOT, and of restoring it */
   int64_t step_ps;         /* once a step: to wake all ranks, clear gradients, and hear that all are done */
   uint64_t
       model_hash; /* FNV-1a of names and shapes of parameters and optimizer: a checkpoint of another model is refused */
@@ -384,6 +398,11 @@ zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *
 /* Calls write(context, text, bytes) with the plan as text, deterministic and diffable. */
 typedef void (*zb_write)(void *context, const char *text, size_t bytes);
 void zb_plan_print(const zb_plan *plan, zb_write write, void *context);
+
+/* Marks the messages that cross, by where the VERDICTs of the ranks stand: who makes a plan calls it last. MEMORY. */
+zb_status zb_plan_mark_crossing(zb_plan *plan) ZB_MUST_USE;
+/* What the SNAPSHOT of a rank takes, and what restoring it takes; 0: there is none. */
+int64_t zb_plan_snapshot_ps(const zb_plan *plan, int rank);
 
 /* Carries collectives by messages: *out is the same plan without collectives, each job of one replaced by SEND, RECV
  * and ADD. It borrows what did not change, so `plan` must outlive it. Where there are none *out is NULL. Executors see

@@ -25,7 +25,7 @@
 #include "runtime/plan/explain.h"
 #include "runtime/plan/simulator.h"
 
-enum { NO_JOB = -1 };
+enum { NO_JOB = -1, OF_STEP_BEFORE = -2 };
 
 typedef struct message_state {
   int send, recv; /* jobs that posted it, NO_JOB */
@@ -48,6 +48,11 @@ typedef struct simulator {
   int *ready;        /* heap of the ranks that can, by (start_ps, rank) */
   int ready_count;
   bool overflow;
+  /* Steps that follow each other, of a plan with post-validation; else verdict_ps is NULL: */
+  int *clip;           /* [rank] job */
+  int64_t *verdict_ps; /* [rank] when it knew the verdict of the step before */
+  int64_t *norm_ps;    /* [message] when those with numbers of the norm of the step before were complete */
+  bool follows;        /* there was one */
 } simulator;
 
 static int64_t add_time(simulator *it, int64_t a, int64_t b) {
@@ -73,6 +78,13 @@ static int64_t after_time(const simulator *it, int r, int job) {
 
 static int64_t wake_time(const simulator *it, int r, int job) {
   return it->pace ? it->pace->wake_ps[r][job] : it->plan->link_wake_ps;
+}
+
+/* Whether an update is made before its norm is known. */
+static bool validates(const simulator *it) { return it->verdict_ps != NULL; }
+
+static bool carries_norms(const simulator *it, int message) {
+  return message >= 0 && it->plan->messages[message].payload == ZB_PAYLOAD_NORMS;
 }
 
 static bool copies(const simulator *it) { return it->pace ? it->pace->copies : it->plan->link_copies; }
@@ -120,6 +132,9 @@ static void simulator_deinit(simulator *it) {
   zb_free(it->blocked_on);
   zb_free(it->start_ps);
   zb_free(it->ready);
+  zb_free(it->clip);
+  zb_free(it->verdict_ps);
+  zb_free(it->norm_ps);
 }
 
 static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_plan_pace *pace, zb_plan_simulation *out) {
@@ -172,6 +187,17 @@ static int pop_ready(simulator *it) {
   return first;
 }
 
+/* A VERDICT waits for the numbers of the norm of the step before. */
+static int64_t verdict_start(simulator *it, int r, int64_t start) {
+  const zb_plan_rank *rank = &it->plan->ranks[r];
+  for (int i = rank->load_count; i < rank->job_count && it->follows; ++i) {
+    const int message = rank->jobs[i].message;
+    if (carries_norms(it, message) && it->norm_ps[message] > start)
+      start = add_time(it, it->norm_ps[message], it->plan->link_wake_ps);
+  }
+  return start;
+}
+
 /* Lets the rank go on at the time its next job can start, or remembers which message it lacks. */
 static void schedule(simulator *it, int r) {
   const zb_plan_rank *rank = &it->plan->ranks[r];
@@ -179,7 +205,9 @@ static void schedule(simulator *it, int r) {
   if (it->next[r] >= rank->job_count) return;
   const zb_plan_job *job = &rank->jobs[it->next[r]];
   int64_t start = it->now_ps[r];
-  for (uint32_t i = 0; i < job->waits.count; ++i) {
+  if (validates(it) && job->kind == ZB_JOB_VERDICT) start = verdict_start(it, r, start);
+  const bool skipped = validates(it) && job->kind == ZB_JOB_CLIP; /* it runs at the verdict */
+  for (uint32_t i = 0; i < job->waits.count && !skipped; ++i) {
     int waited = rank->jobs[rank->pool_u32[job->waits.begin + i]].message;
     const message_state *message = &it->messages[waited];
     if (message->send == NO_JOB || message->recv == NO_JOB) {
@@ -235,14 +263,28 @@ static void count_compute(zb_plan_rank_result *result, zb_job_kind kind, int64_t
   result->busy_ps += time; /* cannot overflow: the rank's clock, which was checked, is never before it */
 }
 
+static int64_t subprogram_time(simulator *it, int r, int subprogram) {
+  const zb_plan_subprogram *s = &it->plan->ranks[r].subprograms[subprogram];
+  bool first = !it->ran[r][subprogram];
+  it->ran[r][subprogram] = true;
+  return first && s->first_ps ? s->first_ps : s->time_ps;
+}
+
 static int64_t job_time(simulator *it, int r, int index) {
   const zb_plan_job *job = &it->plan->ranks[r].jobs[index];
   if (it->pace) return it->pace->job_ps[r][index];
-  if (job->subprogram < 0) return job->kind == ZB_JOB_READ ? it->plan->read_ps : 0;
-  const zb_plan_subprogram *s = &it->plan->ranks[r].subprograms[job->subprogram];
-  bool first = !it->ran[r][job->subprogram];
-  it->ran[r][job->subprogram] = true;
-  return first && s->first_ps ? s->first_ps : s->time_ps;
+  if (validates(it) && job->kind == ZB_JOB_CLIP) return 0;
+  if (validates(it) && job->kind == ZB_JOB_SNAPSHOT) return zb_plan_snapshot_ps(it->plan, r);
+  if (job->subprogram >= 0) return subprogram_time(it, r, job->subprogram);
+  return job->kind == ZB_JOB_READ ? it->plan->read_ps : 0;
+}
+
+/* The CLIP of the step before, once its numbers are there. */
+static int64_t run_clip(simulator *it, int r, int64_t start) {
+  const int clip = it->plan->ranks[r].jobs[it->clip[r]].subprogram;
+  const int64_t time = subprogram_time(it, r, clip);
+  count_compute(&it->out->ranks[r], ZB_JOB_CLIP, time);
+  return it->verdict_ps[r] = add_time(it, add_time(it, start, time), it->plan->job_ps);
 }
 
 /* Runs the next job of the rank, at its start_ps. */
@@ -251,9 +293,11 @@ static zb_status run_job(simulator *it, int r) {
   zb_plan_rank_result *result = &it->out->ranks[r];
   int index = it->next[r]++;
   const zb_plan_job *job = &rank->jobs[index];
-  int64_t start = it->start_ps[r], time = job_time(it, r, index), end = add_time(it, start, time);
-  if (it->overflow) return NULL;
+  int64_t start = it->start_ps[r];
   result->waiting_ps += start - it->now_ps[r];
+  if (validates(it) && it->follows && job->kind == ZB_JOB_VERDICT) start = run_clip(it, r, start);
+  const int64_t time = job_time(it, r, index), end = add_time(it, start, time);
+  if (it->overflow) return NULL;
   it->now_ps[r] = add_time(it, end, after_time(it, r, index));
   it->out->jobs[r][index] = (zb_plan_times){start, end};
   if (job->message >= 0) ZB_TRY(post(it, r, index));
@@ -307,10 +351,23 @@ struct zb_plan_steps {
   zb_plan_simulation out;
 };
 
+static zb_status prepare_verdicts(simulator *it) {
+  const size_t ranks = (size_t)it->plan->rank_count;
+  if (zb_plan_find_job(&it->plan->ranks[0], ZB_JOB_VERDICT) < 0) return NULL;
+  it->clip = zb_alloc(ranks * sizeof *it->clip);
+  it->verdict_ps = zb_alloc(ranks * sizeof *it->verdict_ps);
+  it->norm_ps = zb_alloc(((size_t)it->plan->message_count + 1) * sizeof *it->norm_ps);
+  if (!it->clip || !it->verdict_ps || !it->norm_ps) return ZB_OUT_OF_MEMORY();
+  for (size_t r = 0; r < ranks; ++r)
+    it->clip[r] = zb_plan_find_job(&it->plan->ranks[r], ZB_JOB_CLIP);
+  return NULL;
+}
+
 zb_status zb_plan_steps_create(const zb_plan *plan, zb_plan_steps **out) {
   zb_plan_steps *steps = *out = zb_alloc(sizeof *steps);
   if (!steps) return ZB_OUT_OF_MEMORY();
   zb_status status = simulator_init(&steps->it, plan, NULL, &steps->out);
+  if (!status) status = prepare_verdicts(&steps->it);
   if (!status) return NULL;
   zb_plan_steps_destroy(steps);
   *out = NULL;
@@ -324,11 +381,12 @@ void zb_plan_steps_destroy(zb_plan_steps *steps) {
   zb_free(steps);
 }
 
-/* A rank waits for all that it posted, in the order of its list, before its step is done. */
+/* A rank waits for all that it posted, in the order of its list, before its step is done; for the numbers of the norm
+ * at its VERDICT. */
 static void drain(simulator *it, int r) {
   const zb_plan_rank *rank = &it->plan->ranks[r];
   for (int i = rank->load_count; i < rank->job_count; ++i) {
-    if (rank->jobs[i].message < 0) continue;
+    if (rank->jobs[i].message < 0 || (validates(it) && carries_norms(it, rank->jobs[i].message))) continue;
     const int64_t complete = it->messages[rank->jobs[i].message].complete_ps;
     if (complete > it->now_ps[r]) it->now_ps[r] = add_time(it, complete, it->plan->link_wake_ps);
   }
@@ -345,8 +403,13 @@ zb_status zb_plan_steps_next(zb_plan_steps *steps, const int64_t *begin_ps) {
   ZB_TRY(run_all(it));
   for (int r = 0; r < it->plan->rank_count; ++r)
     drain(it, r);
+  for (int i = 0; i < it->plan->message_count && validates(it); ++i)
+    it->norm_ps[i] = it->messages[i].complete_ps;
+  it->follows = true;
   return it->overflow ? ZB_ERROR(INVALID, "the plan's times add up to more than 2^63 ps") : NULL;
 }
+
+const int64_t *zb_plan_steps_verdict_ps(const zb_plan_steps *steps) { return steps->it.verdict_ps; }
 
 const int64_t *zb_plan_steps_end_ps(const zb_plan_steps *steps) { return steps->it.now_ps; }
 
@@ -486,6 +549,17 @@ static void touch_parts(memory *it, int index) {
   }
 }
 
+/* What a VERDICT needs of the step before is held from the begin of the list to the VERDICT, and, of this step, to the
+ * end. */
+static void hold_kept(memory *it, int verdict, int32_t from, int32_t until) {
+  const zb_plan_slice parts = it->rank->jobs[verdict].parts;
+  for (uint32_t p = 0; p < parts.count; ++p) {
+    const zb_plan_range part = it->rank->pool_ranges[parts.begin + p];
+    for (piece *at = piece_at(it, part.offset); at->begin < part.offset + part.bytes; ++at)
+      touch(it, at, from, until, OF_STEP_BEFORE, until + 1 == it->rank->job_count);
+  }
+}
+
 static uint64_t find_peak(memory *it) {
   const zb_plan_rank *rank = it->rank;
   uint64_t fixed = 0, peak = 0;
@@ -521,12 +595,15 @@ static zb_status measure_memory(const zb_plan *plan, int r, uint64_t *peak) {
   for (int i = rank->job_count - 1; i >= 0; --i) /* backwards: the first that waits stays */
     for (uint32_t w = 0; w < rank->jobs[i].waits.count; ++w)
       it.released[rank->pool_u32[rank->jobs[i].waits.begin + w]] = i;
+  const int verdict = zb_plan_find_job(rank, ZB_JOB_VERDICT);
+  if (verdict >= 0) hold_kept(&it, verdict, rank->load_count, verdict);
   for (int i = rank->load_count; i < rank->job_count; ++i) {
     if (rank->jobs[i].subprogram >= 0)
       touch_bases(&it, i);
-    else
+    else if (i != verdict)
       touch_parts(&it, i);
   }
+  if (verdict >= 0) hold_kept(&it, verdict, rank->job_count - 1, rank->job_count - 1);
   for (size_t i = 0; i < it.piece_count; ++i)
     close_piece(&it, &it.pieces[i]);
   *peak = find_peak(&it);

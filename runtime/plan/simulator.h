@@ -12,8 +12,12 @@ zb_status zb_plan_steps_create(const zb_plan *plan, zb_plan_steps **out) ZB_MUST
 void zb_plan_steps_destroy(zb_plan_steps *steps);
 /* Runs a step that each rank begins then: begin_ps[rank], not before the end of its last one. */
 zb_status zb_plan_steps_next(zb_plan_steps *steps, const int64_t *begin_ps) ZB_MUST_USE;
-/* [rank] when its jobs were done and what it posted was complete; when each channel is free. */
+/* [rank] when its jobs were done and what it posted was complete; when each channel is free. Of a plan with
+ * post-validation no step is clipped, and the numbers of the norm are complete later: at the verdict, in the next step.
+ */
 const int64_t *zb_plan_steps_end_ps(const zb_plan_steps *steps);
+/* [rank] when it knew, in the last step, the verdict of the one before; NULL: the plan has no post-validation. */
+const int64_t *zb_plan_steps_verdict_ps(const zb_plan_steps *steps);
 const int64_t *zb_plan_steps_channels_ps(const zb_plan_steps *steps, int *out_count);
 
 #endif

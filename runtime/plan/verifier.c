@@ -538,7 +538,8 @@ static zb_status verify_expanded(const zb_plan *plan) {
   zb_free(all.statuses);
   if (!status) status = zb_verify_settings(plan);
   if (!status && plan->list == ZB_LIST_STEP) status = zb_verify_owners(plan);
-  return status ? status : zb_verify_messages(plan);
+  if (!status) status = zb_verify_messages(plan);
+  return status ? status : zb_verify_validation(plan);
 }
 
 /* One list: a plan without an evaluation, or a view. */

@@ -24,5 +24,9 @@ zb_status zb_verify_collectives(const zb_plan *plan) ZB_MUST_USE;
 zb_status zb_verify_sums(const zb_plan *plan) ZB_MUST_USE;
 /* Rules "messages", "deadlock", "reports": between ranks. */
 zb_status zb_verify_messages(const zb_plan *plan) ZB_MUST_USE;
+/* Rule "deadlock" alone: the jobs of the ranks, as far as they go. */
+zb_status zb_verify_progress(const zb_plan *plan) ZB_MUST_USE;
+/* Rule "validation": what runs before the verdict of a step, and what is done again after it. */
+zb_status zb_verify_validation(const zb_plan *plan) ZB_MUST_USE;
 
 #endif

@@ -813,6 +813,11 @@ module {
     %r = "zb.recv"() {message = 2 : i64, peer = 1 : i64} : () -> !zb.frame<"fb", 192>
     return
   }
+  func.func @validated() {
+    "zb.verdict"() : () -> ()
+    "zb.snapshot"() : () -> ()
+    return
+  }
   func.func @lenient_attributes(%0: tensor<5x2x3xf32>, %1: tensor<3x4xf32>) {
     %r = "zb.matmul"(%0, %1) {transpose_lhs = false, zb.id = 7 : i64, zb.of = 3 : i64} : (tensor<5x2x3xf32>, tensor<3x4xf32>) -> tensor<5x2x4xf32>
     return

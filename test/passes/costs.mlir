@@ -13,7 +13,7 @@
 // CUT: "zb.cross_entropy"{{.*}}zb.id = 3 : i64, zb.stage = 1
 
 // Latency, ps per 2^20 bytes, copies, wake, job, read, step.
-// TIME: zb.costs = array<i64: 100, 524288, 1, 20, 10, 50, 400>
+// TIME: zb.costs = array<i64: 100, 524288, 1, 20, 10, 50, 400, 209715200>
 // TIME: zb.class = "F", {{.*}}zb.stage = 0 : i64, zb.time_ps = 3000
 // TIME: zb.class = "F", {{.*}}zb.stage = 1 : i64, zb.time_ps = 90000
 

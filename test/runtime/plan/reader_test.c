@@ -207,8 +207,8 @@ static void test_refused(void) {
   bytes[0] ^= 1;
   expect_refused(bytes, count, "magic");
   bytes[0] ^= 1;
-  bytes[8] = 10;
-  expect_refused(bytes, count, "format version 10, this program reads version 9");
+  bytes[8] = ZB_PLAN_VERSION + 1;
+  expect_refused(bytes, count, "format version 11, this program reads version 10");
   bytes[8] = ZB_PLAN_VERSION;
   bytes[20] ^= 1;
   expect_refused(bytes, count, "checksum of its table");

@@ -1,0 +1,21 @@
+/* What a step overwrites before its verdict is known: what post-validation keeps, so that it can be taken back. */
+#ifndef ZB_PASSES_OVERWRITTEN_H
+#define ZB_PASSES_OVERWRITTEN_H
+
+#include "passes/tables.h"
+#include "runtime/plan/plan.h"
+
+/* A range of the frame that fills a region of the arena. */
+typedef struct zb_overwritten {
+  zb_region_kind region;
+  zb_plan_range range; /* from the start of the frame */
+} zb_overwritten;
+
+typedef ZB_LIST(zb_overwritten) zb_overwritten_list;
+
+/* Of the rank, from zb-memory on: what its UPDATEs write, in order, whole multiples of ZB_ALIGNMENT, neighbours as one.
+ * State that a forward pass updates belongs here, too, as soon as there is any. MEMORY. */
+zb_status zb_overwritten_find(zb_arena *arena, MlirOperation rank, zb_overwritten_list *out) ZB_MUST_USE;
+uint64_t zb_overwritten_bytes(const zb_overwritten_list *list);
+
+#endif
