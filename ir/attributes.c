@@ -57,8 +57,9 @@ enum {
   NORM = 256,
   OFFSET = 512,
   TYPE = 1024,
-  DEFAULTS = 2048,
-  OWN = 4096
+  BUFFER = 2048,
+  DEFAULTS = 4096,
+  OWN = 8192
 };
 
 #define ZB_ATTRIBUTE(ID, name, ...) const char ZB_ATTR_##ID[] = "zb." #name;
@@ -82,12 +83,19 @@ static int more_of(const attribute_def *def) { return def->kind >> 16 | OFFSET |
 static const struct {
   const char *name;
   value_kind kind;
-} entry_keys[] = {{ZB_ATTR_PARAM, KIND_STRING}, {ZB_ATTR_FROZEN, KIND_STRING},
-                  {ZB_ATTR_STATE, KIND_STRING}, {ZB_ATTR_SUM, KIND_STRING},
-                  {ZB_ATTR_USE, KIND_INTEGER},  {ZB_ATTR_CONSTANT, KIND_STRING},
-                  {ZB_ATTR_LOAD, KIND_INTEGER}, {ZB_ATTR_SETTING, KIND_STRING},
-                  {ZB_ATTR_NORM, KIND_INTEGER}, {"offset", KIND_INTEGER},
-                  {"type", KIND_TYPE},          {ZB_ATTR_DEFAULTS, KIND_REALS},
+} entry_keys[] = {{ZB_ATTR_PARAM, KIND_STRING},
+                  {ZB_ATTR_FROZEN, KIND_STRING},
+                  {ZB_ATTR_STATE, KIND_STRING},
+                  {ZB_ATTR_SUM, KIND_STRING},
+                  {ZB_ATTR_USE, KIND_INTEGER},
+                  {ZB_ATTR_CONSTANT, KIND_STRING},
+                  {ZB_ATTR_LOAD, KIND_INTEGER},
+                  {ZB_ATTR_SETTING, KIND_STRING},
+                  {ZB_ATTR_NORM, KIND_INTEGER},
+                  {"offset", KIND_INTEGER},
+                  {"type", KIND_TYPE},
+                  {ZB_ATTR_BUFFER, KIND_STRING},
+                  {ZB_ATTR_DEFAULTS, KIND_REALS},
                   {ZB_ATTR_OWN, KIND_INTEGER}};
 enum { KEY_COUNT = sizeof entry_keys / sizeof entry_keys[0] };
 

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
 #include <string.h>
 
 enum { RESULTS_MAX = 64, CANDIDATES_MAX = 64, CONSTANT_BYTES_MAX = 1024 };
@@ -279,10 +280,43 @@ static int check_update_names(MlirOperation function, zb_map *names) {
   return errors;
 }
 
-/* Each parameter, frozen parameter, state and constant is one argument (inputs may come once a micro-batch). `strict`:
- * the program is whole, so that a state and its parameter are arguments of one function. */
+/* Each buffer has one new value, of its type, and each new value a buffer. `names`: of arguments. */
+static int check_buffers(MlirOperation function, const zb_map *names) {
+  MlirAttribute arguments = zb_get_attribute(function, "arg_attrs"), results = zb_get_attribute(function, "res_attrs");
+  const intptr_t argument_count = mlirAttributeIsNull(arguments) ? 0 : mlirArrayAttrGetNumElements(arguments);
+  const intptr_t result_count = mlirAttributeIsNull(results) ? 0 : mlirArrayAttrGetNumElements(results);
+  MlirType type = mlirTypeAttrGetValue(zb_get_attribute(function, "function_type"));
+  int errors = 0;
+  bool *updated = zb_alloc((size_t)argument_count + 1);
+  if (!updated) return zb_op_error_at(function, NULL, "out of memory"), 1;
+  for (intptr_t i = 0; i < result_count; ++i) {
+    const char *name = entry_string(results, i, ZB_ATTR_BUFFER);
+    const int64_t at = name ? zb_map_get_or(names, name, -1) : -1;
+    if (!name) continue;
+    if (at < 0 || !entry_string(arguments, at, ZB_ATTR_BUFFER))
+      errors += !zb_op_error_at(function, "it must name a zb.buffer argument",
+                                "result %" PRIdPTR " updates the buffer '%s', but no argument has that name", i, name);
+    else if (updated[at])
+      errors += !zb_op_error_at(function, "one result is the new value", "two results update the buffer '%s'", name);
+    else if (!mlirTypeEqual(mlirFunctionTypeGetInput(type, at), mlirFunctionTypeGetResult(type, i)))
+      errors +=
+          !zb_op_error_at(function, "a buffer keeps its type", "the buffer '%s' is updated with another type", name);
+    if (at >= 0) updated[at] = true;
+  }
+  for (intptr_t i = 0; i < argument_count; ++i) {
+    const char *name = entry_string(arguments, i, ZB_ATTR_BUFFER);
+    if (name && !updated[i])
+      errors += !zb_op_error_at(function, "mark its new value in the results with zb.buffer, or the argument zb.frozen",
+                                "nothing updates the buffer '%s'", name);
+  }
+  zb_free(updated);
+  return errors;
+}
+
+/* Each parameter, frozen parameter, buffer, state and constant is one argument (inputs may come once a micro-batch).
+ * `strict`: the program is whole, so that a state and its parameter are arguments of one function. */
 static int check_argument_names(MlirOperation function, bool strict) {
-  static const char *const unique[] = {ZB_ATTR_PARAM, ZB_ATTR_FROZEN, ZB_ATTR_STATE, ZB_ATTR_CONSTANT};
+  static const char *const unique[] = {ZB_ATTR_PARAM, ZB_ATTR_FROZEN, ZB_ATTR_BUFFER, ZB_ATTR_STATE, ZB_ATTR_CONSTANT};
   MlirAttribute arguments = zb_get_attribute(function, "arg_attrs");
   zb_map *names = zb_map_create();
   int errors = 0;
@@ -302,6 +336,7 @@ static int check_argument_names(MlirOperation function, bool strict) {
     }
   if (strict) errors += check_state_names(function, arguments, count, names);
   if (strict) errors += check_settings(function, arguments, count, names);
+  if (strict) errors += check_buffers(function, names);
   errors += check_update_names(function, names);
   zb_map_destroy(names);
   return errors;

@@ -89,6 +89,7 @@ int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MU
   NAME(input, INPUT)                                                                                                   \
   NAME(param, PARAM)                                                                                                   \
   NAME(frozen, FROZEN)                                                                                                 \
+  NAME(buffer, BUFFER)                                                                                                 \
   NAME(state, STATE)                                                                                                   \
   NAME(constant, CONSTANT)                                                                                             \
   NAME(update, UPDATE)                                                                                                 \

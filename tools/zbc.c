@@ -215,6 +215,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   print_trials(s);
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
+  if (s->buffer_count) print_names("buffers", s->buffers, s->buffer_count);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
   if (s->uncompared)
     printf("warning: exported with --no-compare: whether this trains as the model that it was exported from is not "
@@ -315,6 +316,7 @@ static void print_json(const zb_compile_summary *s) {
   printf(",\"compile_seconds\":%.6g,\"ops\":%d", s->compile_seconds, s->ops);
   print_json_names("trained", s->trained, s->trained_count);
   print_json_names("frozen", s->frozen, s->frozen_count);
+  print_json_names("buffers", s->buffers, s->buffer_count);
   print_json_names("untrained", s->untrained, s->untrained_count);
   printf(",\"drawn\":%d,\"uncompared\":%s", s->drawn, s->uncompared ? "true" : "false");
   printf("}\n");

@@ -119,8 +119,8 @@ typedef struct zb_compile_summary {
   int64_t period_cycle_ps;
   int period_steps;
   bool period_exact;
-  char **trained, **frozen; /* names of parameters */
-  int trained_count, frozen_count;
+  char **trained, **frozen, **buffers; /* names of parameters, and of what the forward pass updates */
+  int trained_count, frozen_count, buffer_count;
   char **untrained; /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;
   bool uncompared; /* the model comes from tools/export_onnx.py --no-compare: nobody knows whether it is what it was

@@ -38,6 +38,7 @@ typedef struct zb_stage_cost {
   int64_t free_bytes[ZB_KIND_COUNT]; /* removed at its end, >= 0 */
   int64_t optimizer_ps[ZB_OPTIMIZER_PHASES];
   bool b_accumulates; /* B adds to gradients too: like W it runs in rising micro-batch order */
+  bool f_updates;     /* F updates buffers, for which it runs in rising micro-batch order */
 } zb_stage_cost;
 
 /* Stage `destination` > source reads values that stage `source` makes: for each micro-batch one message goes forward,

@@ -1,6 +1,6 @@
 /* Ops of the compiler and the plan: frames, accumulators, inputs, communication. They carry values of any type.
  *
- * None is pure: merging two empty frames, two accumulators or two receives would make one buffer of two.
+ * None but by_mode is pure: merging two empty frames, two accumulators or two receives would make one buffer of two.
  *
  * Tests: test/ir/dialect_test.c (IRDL), test/ir/ops/structure.mlir.
  */
@@ -57,6 +57,29 @@ const zb_op_def zb_op_zeros = {
     .results = "out",
     .irdl = "    %out = irdl.any\n"
             "    irdl.results(out: %out)\n",
+};
+
+/* ---- by_mode ---- */
+
+static zb_result infer_by_mode(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  results[0] = op->operands[0];
+  return zb_check_same_type(op, 1, 0, "C1", error);
+}
+
+static void grad_by_mode(zb_gradient *g) {
+  if (g->needs[0]) g->din[0] = g->dout[0];
+}
+
+const zb_op_def zb_op_by_mode = {
+    ZB_ROW(by_mode),
+    .summary = "One value in a step, another in an evaluation.",
+    .doc = "C1: both operands have one type.\n",
+    .operands = "training, evaluation",
+    .results = "out",
+    .traits = ZB_TRAIT_PURE,
+    .mixed = ZB_MIXED_FOLLOW,
+    .infer = infer_by_mode,
+    .grad = grad_by_mode,
 };
 
 const zb_op_def zb_op_read = {

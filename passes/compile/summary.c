@@ -150,11 +150,12 @@ static const zb_plan_instruction *find_reader(const zb_plan_rank *rank, zb_job_k
   return NULL;
 }
 
-/* Parameters of a stage: those its F reads, or whose copy in bf16, which LOAD makes, it reads. */
+/* Parameters of a stage, without buffers: those its F reads, or whose copy in bf16, which LOAD makes, it reads. */
 static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
   for (int r = 0; r < plan->rank_count; ++r)
     for (int k = 0; k < plan->ranks[r].parameter_count; ++k) {
       const zb_plan_rank *rank = &plan->ranks[r];
+      if (rank->parameters[k].buffer) continue;
       const zb_plan_tensor *t = &rank->parameters[k].tensor;
       uint64_t bytes = (uint64_t)zb_shape_bytes(&t->shape);
       const zb_plan_instruction *copy = find_reader(rank, ZB_JOB_LOAD, -1, t->offset, bytes);
@@ -201,8 +202,10 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
       const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
       if (!p->owner) continue;
       char *name = zb_arena_strdup(arena_of(out), p->tensor.name);
-      out->drawn += !model && !(given && zb_weights_find(given, p->tensor.name));
-      *(p->trained ? &out->trained[out->trained_count++] : &out->frozen[out->frozen_count++]) = name;
+      out->drawn += !model && !p->buffer && !(given && zb_weights_find(given, p->tensor.name));
+      *(p->trained  ? &out->trained[out->trained_count++]
+        : p->buffer ? &out->buffers[out->buffer_count++]
+                    : &out->frozen[out->frozen_count++]) = name;
     }
   count_parameters(plan, out);
   return zb_arena_status(arena_of(out));
@@ -234,6 +237,7 @@ zb_status zb_summarize(const zb_module *program, const char *csv, const zb_plan 
   out->rank = ZB_NEW(arena, zb_rank_summary, out->ranks);
   out->trained = ZB_NEW(arena, char *, parameters);
   out->frozen = ZB_NEW(arena, char *, parameters);
+  out->buffers = ZB_NEW(arena, char *, parameters);
   ZB_TRY_GOTO(zb_arena_status(arena));
   summarize_stages(&problem, out);
   ZB_TRY_GOTO(summarize_layers(&problem, out));

@@ -18,6 +18,19 @@ static uint64_t next_random(uint64_t *state) { /* splitmix64 */
 
 static double uniform(uint64_t *state) { return ((double)(next_random(state) >> 11) + 0.5) / 9007199254740992.0; }
 
+/* Zeros, as PyTorch has them in the buffers of its own modules; but ones in a variance. */
+static zb_status begin_buffer(zb_store *store, const char *name, const zb_shape *shape) {
+  const int64_t bytes = zb_shape_bytes(shape), count = zb_shape_elements(shape);
+  if (bytes < 0) return ZB_ERROR(INVALID, "buffer '%s' is too large", name);
+  float *values = zb_alloc((size_t)bytes + sizeof *values);
+  if (!values) return ZB_OUT_OF_MEMORY();
+  for (int64_t i = 0; i < count && shape->dtype == ZB_F32 && zb_ends_with(name, "var"); ++i)
+    values[i] = 1.0f;
+  zb_status status = zb_store_add(store, name, shape, values, true);
+  zb_free(values);
+  return status;
+}
+
 /* Tensors of two dimensions or more: normal with deviation 0.02 (Box-Muller), seeded by the name alone; others: zeros
  * where the name ends in "bias", else ones. */
 static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) {
@@ -96,11 +109,13 @@ static zb_status add_widened(zb_store *out, const zb_plan_tensor *tensor, const 
 }
 
 /* One parameter: as --weights gives it, else as the model has it, else drawn. */
-static zb_status gather_weight(const zb_plan_tensor *tensor, const zb_store *model, const zb_weights *given,
+static zb_status gather_weight(const zb_plan_parameter *parameter, const zb_store *model, const zb_weights *given,
                                zb_store *out) {
+  const zb_plan_tensor *tensor = &parameter->tensor;
   const zb_stored_tensor *t = given ? zb_weights_find(given, tensor->name) : NULL;
   char want[96], got[96];
   if (t) return add_widened(out, tensor, t);
+  if (!model && parameter->buffer) return begin_buffer(out, tensor->name, &tensor->shape);
   if (!model) return draw(out, tensor->name, &tensor->shape);
   t = zb_store_find(model, tensor->name);
   if (!t) return ZB_ERROR(INVALID, "the weights have no tensor '%s'", tensor->name);
@@ -113,7 +128,6 @@ static zb_status gather_weight(const zb_plan_tensor *tensor, const zb_store *mod
 zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store *out) {
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
-      if (plan->ranks[r].parameters[i].owner)
-        ZB_TRY(gather_weight(&plan->ranks[r].parameters[i].tensor, model, given, out));
+      if (plan->ranks[r].parameters[i].owner) ZB_TRY(gather_weight(&plan->ranks[r].parameters[i], model, given, out));
   return NULL;
 }

@@ -70,7 +70,7 @@ static zb_status check_jobs(const zb_model *model, const zb_order *order, const 
   return NULL;
 }
 
-/* A kind of job that adds to gradients runs in rising micro-batch order. */
+/* A kind of job that adds to gradients, or updates buffers, runs in rising micro-batch order. */
 static zb_status check_rising(const zb_model *model, const zb_order *order, const int32_t *index, int stage,
                               zb_kind kind) {
   const zb_problem *p = model->problem;
@@ -84,8 +84,8 @@ static zb_status check_rising(const zb_model *model, const zb_order *order, cons
             ZB_ERROR(
                 INVALID, "rank %d, job %d: %s stands before %s: expected %c of a stage in rising micro-batch order",
                 p->stage_rank[stage], at, zb_job_text(job, text), zb_job_text(before, earlier), zb_kind_letter(kind)),
-            "gradients accumulate in this order, so that every schedule gives the same bits; number the "
-            "micro-batches by it"),
+            "%s in this order, so that every schedule gives the same bits; number the micro-batches by it",
+            kind == ZB_F ? "buffers are updated" : "gradients accumulate"),
         order, p->stage_rank[stage], at);
   }
   return NULL;
@@ -93,6 +93,7 @@ static zb_status check_rising(const zb_model *model, const zb_order *order, cons
 
 static zb_status check_sums(const zb_model *model, const zb_order *order, const int32_t *index) {
   for (int stage = 0; stage < model->problem->stages; ++stage) {
+    if (model->problem->costs[stage].f_updates) ZB_TRY(check_rising(model, order, index, stage, ZB_F));
     if (model->problem->costs[stage].b_accumulates) ZB_TRY(check_rising(model, order, index, stage, ZB_B));
     ZB_TRY(check_rising(model, order, index, stage, ZB_W));
   }

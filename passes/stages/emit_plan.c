@@ -263,26 +263,31 @@ static zb_status map_states(const zb_plan_rank *rank, zb_map *first_state) {
 }
 
 static const char *parameter_name(const zb_entry *entry) {
+  if (entry->port.buffer) return entry->port.buffer;
   return entry->port.param ? entry->port.param : entry->port.frozen;
 }
 
+static void add_to_hash(emitter *e, const zb_plan_tensor *tensor) {
+  char shape[96];
+  zb_shape_text(&tensor->shape, shape);
+  uint64_t own = zb_fnv1a(zb_fnv1a(ZB_FNV_START, tensor->name, strlen(tensor->name)), shape, strlen(shape));
+  e->model_hash += own; /* a sum: the order of the ranks does not matter */
+}
+
 static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map *first_state, const zb_map *gradients) {
-  const zb_entries parameters = zb_entries_get(e->rank_op, pool_tables[POOL_PARAMETERS]);
-  e->rank->parameters = PLAN_NEW(e, parameters.count, zb_plan_parameter);
+  const zb_entries own = zb_entries_get(e->rank_op, pool_tables[POOL_PARAMETERS]);
+  const zb_entries buffers = zb_entries_get(e->rank_op, pool_tables[POOL_BUFFERS]);
+  e->rank->parameters = PLAN_NEW(e, own.count + buffers.count, zb_plan_parameter);
   if (!e->rank->parameters) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < parameters.count; ++i) {
-    const zb_entry entry = zb_entries_at(parameters, i);
+  for (int i = 0; i < own.count + buffers.count; ++i) {
+    const zb_entry entry = i < own.count ? zb_entries_at(own, i) : zb_entries_at(buffers, i - own.count);
     zb_plan_parameter *p = &e->rank->parameters[e->rank->parameter_count++];
     const char *name = parameter_name(&entry);
     p->trained = entry.port.param != NULL;
-    ZB_TRY(fill_tensor(e, &entry, name ? name : "", ZB_REGION_PARAMETERS, &p->tensor));
+    p->buffer = entry.port.buffer != NULL;
+    ZB_TRY(fill_tensor(e, &entry, name ? name : "", p->buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS, &p->tensor));
     p->owner = zb_map_get_or(owners, p->tensor.name, -1) == e->rank->rank;
-    if (p->owner) {
-      char shape[96];
-      zb_shape_text(&p->tensor.shape, shape);
-      uint64_t own = zb_fnv1a(zb_fnv1a(ZB_FNV_START, p->tensor.name, strlen(p->tensor.name)), shape, strlen(shape));
-      e->model_hash += own; /* a sum: the order of the ranks does not matter */
-    }
+    if (p->owner) add_to_hash(e, &p->tensor);
     find_states(e->rank, p->tensor.name, first_state, p);
     p->gradient_offset = zb_map_get_or(gradients, p->tensor.name, -1);
   }
@@ -850,13 +855,14 @@ static zb_status emit_one(void *context, zb_rank_work *work) {
 static zb_status map_owners(emitter *e, zb_map *owners) {
   ZB_FOR_EACH_OP(op, zb_function_block(e->module)) {
     if (!zb_op_is(op, "builtin.module")) continue;
-    const zb_entries parameters = zb_entries_get(op, pool_tables[POOL_PARAMETERS]);
-    for (int i = 0; i < parameters.count; ++i) {
-      const zb_entry entry = zb_entries_at(parameters, i);
-      const char *name = parameter_name(&entry);
-      if (!name || zb_map_get(owners, name, NULL)) continue;
-      if (!zb_map_set(owners, name, zb_get_i64(op, ZB_ATTR_RANK, -1))) return ZB_OUT_OF_MEMORY();
-    }
+    const char *const tables[] = {pool_tables[POOL_PARAMETERS], pool_tables[POOL_BUFFERS]};
+    for (int k = 0; k < 2; ++k)
+      for (int i = 0; i < zb_entries_get(op, tables[k]).count; ++i) {
+        const zb_entry entry = zb_entries_at(zb_entries_get(op, tables[k]), i);
+        const char *name = parameter_name(&entry);
+        if (!name || zb_map_get(owners, name, NULL)) continue;
+        if (!zb_map_set(owners, name, zb_get_i64(op, ZB_ATTR_RANK, -1))) return ZB_OUT_OF_MEMORY();
+      }
   }
   return NULL;
 }

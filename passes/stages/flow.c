@@ -47,13 +47,20 @@ static void sweep_down(const zb_graph *graph, zb_flow *flow) {
   }
 }
 
+/* Whether only an evaluation takes what the node makes to this user. */
+static bool is_for_evaluation(const zb_graph *graph, const zb_node *node, const zb_node *user) {
+  const int training = zb_op_is(user->op, "zb.by_mode") ? zb_operand(graph, user, 0) : -1;
+  return training >= 0 && zb_maker(graph, training) != node;
+}
+
 static void sweep_up(const zb_graph *graph, zb_flow *flow) {
   ZB_FOR_EACH_NODE_BACKWARD(node, graph) {
     unsigned own = flow->nodes[node->number], leads = own & ZB_FLOW_LOSS;
     bool is_used = false;
     ZB_FOR_EACH_USER(user, graph, node) {
       is_used = true;
-      leads |= flow->nodes[user] & (ZB_FLOW_LOSS | ZB_FLOW_STEP);
+      leads |= flow->nodes[user] & ZB_FLOW_LOSS;
+      if (!is_for_evaluation(graph, node, &graph->nodes[user])) leads |= flow->nodes[user] & ZB_FLOW_STEP;
       if (flow->nodes[user] & (ZB_FLOW_ACCUMULATE | ZB_FLOW_BACKWARD)) leads |= ZB_FLOW_BACKWARD;
     }
     if (!is_used && !(own & ZB_FLOW_OUTPUT)) leads |= ZB_FLOW_STEP;

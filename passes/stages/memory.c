@@ -8,9 +8,9 @@
  *
  * fb: saved by F (made, received or read there), last read by B. fw: saved by F, last read by W. bw: saved by B, read
  * by W. A value that is kept has its home in its frame from the start; zb.put says where. Values that only travel stay
- * arguments and results. Parameters, optimizer state, accumulators, values of LOAD and settings become one frame a rank
- * each: parameters, state, gradients, constants, step; their tables are attributes of the rank's module. Every function
- * gets zb.workspace (bytes) and the costs that schedules count with.
+ * arguments and results. Parameters, buffers, optimizer state, accumulators, values of LOAD and settings become one
+ * frame a rank each: parameters, buffers, state, gradients, constants, step; their tables are attributes of the rank's
+ * module. Every function gets zb.workspace (bytes) and the costs that schedules count with.
  *
  * Tests: test/passes/memory.mlir. */
 
@@ -83,11 +83,8 @@ static int pool_of(const zb_port *port, char key[ZB_KEY_BYTES]) {
   const struct {
     const char *name;
     int pool;
-  } kinds[] = {{port->param, POOL_PARAMETERS},
-               {port->frozen, POOL_PARAMETERS},
-               {port->state, POOL_STATE},
-               {port->constant, POOL_CONSTANTS},
-               {port->setting, POOL_STEP}};
+  } kinds[] = {{port->param, POOL_PARAMETERS}, {port->frozen, POOL_PARAMETERS},  {port->buffer, POOL_BUFFERS},
+               {port->state, POOL_STATE},      {port->constant, POOL_CONSTANTS}, {port->setting, POOL_STEP}};
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
     if (!kinds[i].name) continue;
     snprintf(key, ZB_KEY_BYTES, "%s", kinds[i].name);
@@ -129,8 +126,10 @@ static void collect_pools(memory *m, MlirBlock body) {
   ZB_FOR_EACH_OP(function, body) {
     if (!zb_op_is(function, "func.func")) continue;
     bool optimizer = zb_job_is_optimizer(zb_class_get(function));
-    for (zb_ports at = zb_results(function); zb_next(&at);)
+    for (zb_ports at = zb_results(function); zb_next(&at);) {
       if (at.port.norm >= 0) collect_norm(m, &at, true);
+      if (at.port.buffer) add_to_pool(m, POOL_BUFFERS, at.port.buffer, &at.port, at.type); /* it may never be read */
+    }
     for (zb_ports at = zb_arguments(function); zb_next(&at);) {
       int which = pool_of(&at.port, key);
       if (which == POOL_NORMS) {
@@ -227,6 +226,7 @@ static void add_frame_arguments(rebuild *r) {
   for (zb_ports at = zb_results(r->old); zb_next(&at);) {
     if (at.port.load >= 0) pool_used[POOL_CONSTANTS] = true;
     if (at.port.norm >= 0) pool_used[POOL_NORMS] = true;
+    if (at.port.buffer) pool_used[POOL_BUFFERS] = true;
   }
   for (int i = 0; i < POOL_COUNT; ++i)
     if (pool_used[i]) r->pools[i] = frame_argument(r, pool_names[i], r->m->pools[i].bytes);
@@ -437,7 +437,7 @@ static zb_status rebuild_rank(void *context, zb_rank_work *work) {
     op = next;
   }
   for (int i = 0; i < POOL_COUNT; ++i)
-    if (i != POOL_NORMS || m.pools[i].entries.count)
+    if ((i != POOL_NORMS && i != POOL_BUFFERS) || m.pools[i].entries.count)
       zb_entries_set(work->module, pool_tables[i], m.pools[i].entries.items, (int)m.pools[i].entries.count);
   return NULL;
 }

@@ -18,7 +18,9 @@
  *
  * Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
  * accumulators {zb.sum = "w", zb.use = 0}; results also {zb.loss}, {zb.report}, {zb.update = "w"}, {zb.sum, zb.use}.
- * Results {zb.output = "logits"} of the program are results of an evaluation alone.
+ * Buffers {zb.buffer = "m"} are arguments and results of the F of their stage, and arguments of its E. What B or W
+ * reads of one is a copy that F made: by then the next micro-batch may have updated it. Results {zb.output = "logits"}
+ * of the program are results of an evaluation alone.
  *
  * An evaluation has functions of its own, @s0_E for each stage: clones of the forward ops that the loss needs. Their
  * values cross from one to another as those of F do, under the same numbers, and nothing is kept for B and W.
@@ -36,6 +38,7 @@
 
 #include "passes/stages/classes.h"
 #include "passes/stages/flow.h"
+#include "passes/stages/tied.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/tables.h"
@@ -150,9 +153,19 @@ static void *memo_key(const outline *o, int sub, int value) {
   return (void *)((uintptr_t)sub * (uintptr_t)o->graph.value_count + (uintptr_t)value + 1);
 }
 
+static bool is_by_mode(const zb_node *node) { return zb_op_is(node->op, "zb.by_mode"); }
+
+/* The value as a function has it: in a step the first operand of a zb.by_mode stands for it. */
+static int as_seen(const outline *o, int sub, int value) {
+  for (const zb_node *maker;
+       o->subs[sub].kind != ZB_JOB_EVALUATE && (maker = zb_maker(&o->graph, value)) && is_by_mode(maker);)
+    value = zb_operand(&o->graph, maker, 0);
+  return value;
+}
+
 static bool lookup(const outline *o, int sub, int value, MlirValue *out) {
   int64_t index;
-  if (!zb_map_get(o->memo, memo_key(o, sub, value), &index)) return false;
+  if (!zb_map_get(o->memo, memo_key(o, sub, as_seen(o, sub, value)), &index)) return false;
   *out = o->locals.items[index];
   return true;
 }
@@ -208,11 +221,19 @@ static MlirAttribute summed_attributes(outline *o, int sub, int value) {
   return port;
 }
 
+/* A buffer as it is for the forward pass of the micro-batch. */
+static MlirAttribute buffer_attributes(outline *o, int sub, int value, MlirAttribute own) {
+  if (o->subs[sub].kind == ZB_JOB_F || o->subs[sub].kind == ZB_JOB_EVALUATE) return own;
+  o->crosses[value] = true;
+  return zb_value_port(o->context, value);
+}
+
 /* How a value that is not made in the function comes into it. */
 static MlirAttribute argument_attributes(outline *o, int sub, int value) {
   const zb_value *v = &o->graph.values[value];
   if (v->producer < 0) {
     MlirAttribute own = zb_argument_dictionary(o->graph.function, v->index);
+    if (zb_dictionary_has(own, ZB_ATTR_BUFFER)) return buffer_attributes(o, sub, value, own);
     if (!(o->flow.arguments[v->index] & ZB_FLOW_INPUT)) return own;
     char unnamed[32];
     snprintf(unnamed, sizeof unnamed, "arg%d", v->index);
@@ -288,7 +309,7 @@ static bool resolve(outline *o, int sub, int value) {
   MlirValue local;
   start(o, sub);
   o->stack.count = 0;
-  if (!push(o, value)) return false;
+  if (!push(o, as_seen(o, sub, value))) return false;
   while (o->stack.count) {
     int top = o->stack.items[o->stack.count - 1];
     if (lookup(o, sub, top, &local)) {
@@ -306,7 +327,7 @@ static bool resolve(outline *o, int sub, int value) {
       int operand = o->graph.operands[node->operand_begin + i];
       if (lookup(o, sub, operand, &local)) continue;
       ready = false;
-      if (!push(o, operand)) return false;
+      if (!push(o, as_seen(o, sub, operand))) return false;
     }
     if (ready && !clone_into(o, sub, producer)) return false;
   }
@@ -325,6 +346,22 @@ static bool move_accumulate(outline *o, int sub, const zb_node *node) {
   return remember(o, sub, node->result_begin, result);
 }
 
+/* A copy with a home of its own. producer: of what is copied, for its place; -1: of the program. Out of memory: the
+ * function has failed. */
+static MlirValue copy_of(outline *o, int sub, int producer, MlirValue local) {
+  MlirOperation made = producer < 0 ? o->graph.function : o->graph.nodes[producer].op;
+  zb_builder builder = zb_builder_at_end(o->subs[sub].f.block, mlirOperationGetLocation(made));
+  MlirValue copy = zb_build1(&builder, "contiguous", local);
+  if (builder.failed) {
+    o->subs[sub].f.failed = true;
+    return local;
+  }
+  MlirOperation op = mlirOpResultGetOwner(copy);
+  zb_class_set(op, o->subs[sub].kind);
+  zb_set_i64(op, ZB_ATTR_STAGE, o->subs[sub].stage);
+  return copy;
+}
+
 static bool move_op(outline *o, int sub, int node_index) {
   const zb_node *node = &o->graph.nodes[node_index];
   start(o, sub);
@@ -340,59 +377,18 @@ static bool move_op(outline *o, int sub, int node_index) {
   return true;
 }
 
-/* ---- Tied optimizer groups ---- */
-
-static int find_group(int *parent, int node) {
-  while (parent[node] != node)
-    node = parent[node] = parent[parent[node]];
-  return node;
-}
-
-/* Of the optimizer of a parameter that several stages use. */
-static bool is_shared(const outline *o, int node) {
-  return (o->flow.nodes[node] & ZB_FLOW_OPTIMIZE) && o->stage[node] == -1 && !is_common(o, node);
-}
-
-/* Connected shared optimizer ops are one group; the ranks of the accumulates that feed it hold it. */
-static zb_status find_groups(outline *o) {
-  int *parent = ZB_NEW(&o->pass->arena, int, o->graph.node_count);
-  ZB_TRY(zb_arena_status(&o->pass->arena));
-  for (int n = 0; n < o->graph.node_count; ++n)
-    parent[n] = n, o->group[n] = -1;
-  for (int n = 0; n < o->graph.node_count; ++n) {
-    if (!is_shared(o, n)) continue;
-    const zb_node *node = &o->graph.nodes[n];
-    for (int i = 0; i < node->operand_count; ++i) {
-      int producer = o->graph.values[o->graph.operands[node->operand_begin + i]].producer;
-      if (producer >= 0 && is_shared(o, producer)) parent[find_group(parent, n)] = find_group(parent, producer);
-    }
-  }
-  for (int n = 0; n < o->graph.node_count; ++n) {
-    if (!is_shared(o, n)) continue;
-    int root = find_group(parent, n);
-    if (o->group[root] < 0) o->group[root] = o->group_count++;
-    o->group[n] = o->group[root];
-  }
-  return NULL;
-}
-
-static void find_group_ranks(outline *o) {
-  for (int n = 0; n < o->graph.node_count; ++n) {
-    if (o->group[n] < 0) continue;
-    const zb_node *node = &o->graph.nodes[n];
-    for (int i = 0; i < node->operand_count; ++i) {
-      int producer = o->graph.values[o->graph.operands[node->operand_begin + i]].producer;
-      if (producer >= 0 && (o->flow.nodes[producer] & ZB_FLOW_ACCUMULATE))
-        o->group_rank[o->group[n] * o->ranks + o->stage_rank[o->stage[producer]]] = true;
-    }
-  }
-}
-
 /* ---- Evaluation ---- */
 
-/* How many operands of an op an evaluation needs: all but the counter of an op that draws random numbers. */
+/* Which operands of an op an evaluation needs: all but the counter of an op that draws random numbers, which is the
+ * last, and what only a step needs. */
+static int evaluated_begin(const zb_node *node) { return is_by_mode(node) ? 1 : 0; }
 static int evaluated_operands(const zb_node *node) {
   return node->operand_count - (node->def && node->def->in_evaluation ? 1 : 0);
+}
+
+/* Whether an evaluation has an operand of an op in place of its result. */
+static bool is_replaced(const zb_node *node) {
+  return is_by_mode(node) || (node->def && node->def->in_evaluation && !*node->def->in_evaluation);
 }
 
 /* The op that stands for a random one: its results are the first ones of `node`. */
@@ -427,13 +423,14 @@ static bool build_in_evaluation(outline *o, int sub, const zb_node *node, const 
 /* An op as an evaluation has it: as it is, as another, or left out. */
 static bool evaluate_op(outline *o, const zb_node *node) {
   const int sub = evaluation_sub(o->stage[node->number]);
-  const char *other = node->def ? node->def->in_evaluation : NULL;
+  const int begin = evaluated_begin(node);
   MlirValue local;
-  for (int i = 0; i < evaluated_operands(node); ++i)
+  for (int i = begin; i < evaluated_operands(node); ++i)
     if (!resolve(o, sub, zb_operand(&o->graph, node, i))) return false;
-  if (!other) return clone_into(o, sub, node->number);
-  if (*other) return build_in_evaluation(o, sub, node, zb_op_find_name(other));
-  return lookup(o, sub, zb_operand(&o->graph, node, 0), &local) && remember(o, sub, node->result_begin, local);
+  if (is_replaced(node))
+    return lookup(o, sub, zb_operand(&o->graph, node, begin), &local) && remember(o, sub, node->result_begin, local);
+  if (!node->def || !node->def->in_evaluation) return clone_into(o, sub, node->number);
+  return build_in_evaluation(o, sub, node, zb_op_find_name(node->def->in_evaluation));
 }
 
 /* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is
@@ -443,7 +440,7 @@ static int reported_index(const outline *o) {
   for (int i = 0; i < o->graph.returned_count; ++i) {
     if (zb_result_has(o->graph.function, i, ZB_ATTR_LOSS)) return i;
     const zb_port port = zb_result_port(o->graph.function, i);
-    if (plain < 0 && !port.update && !port.output) plain = i;
+    if (plain < 0 && !port.update && !port.output && !port.buffer) plain = i;
   }
   return plain;
 }
@@ -461,7 +458,7 @@ static bool place_evaluation(outline *o) {
     bool any = false;
     ZB_FOR_EACH_RESULT(value, node)
       any |= needed[value];
-    for (int i = 0; any && i < evaluated_operands(node); ++i)
+    for (int i = evaluated_begin(node); any && i < evaluated_operands(node); ++i)
       needed[zb_operand(&o->graph, node, i)] = true;
   }
   ZB_FOR_EACH_NODE(node, &o->graph) {
@@ -479,7 +476,7 @@ static bool place_evaluation(outline *o) {
 static bool place_ops(outline *o) {
   for (int n = 0; n < o->graph.node_count; ++n) {
     const int sub = o->flow.nodes[n] & ZB_FLOW_STEP ? home_sub(o, n) : -1;
-    if (sub < 0) continue;
+    if (sub < 0 || is_by_mode(&o->graph.nodes[n])) continue;
     if (!move_op(o, sub, n)) return false;
     ++o->pass->changes;
   }
@@ -501,24 +498,8 @@ static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, M
   return !o->subs[sub].f.failed;
 }
 
-/* A copy with a home of its own. Out of memory: the function has failed. */
-static MlirValue copy_of(outline *o, int sub, int producer, MlirValue local) {
-  zb_builder builder = zb_builder_at_end(o->subs[sub].f.block, mlirOperationGetLocation(o->graph.nodes[producer].op));
-  MlirValue copy = zb_build1(&builder, "contiguous", local);
-  if (builder.failed) {
-    o->subs[sub].f.failed = true;
-    return local;
-  }
-  MlirOperation op = mlirOpResultGetOwner(copy);
-  zb_class_set(op, o->subs[sub].kind);
-  zb_set_i64(op, ZB_ATTR_STAGE, o->subs[sub].stage);
-  return copy;
-}
-
-/* Whether an evaluation has the operand of an op in place of its result. */
 static bool is_left_out(const outline *o, int sub, int producer) {
-  const zb_op_def *def = o->graph.nodes[producer].def;
-  return o->subs[sub].kind == ZB_JOB_EVALUATE && def && def->in_evaluation && !*def->in_evaluation;
+  return o->subs[sub].kind == ZB_JOB_EVALUATE && is_replaced(&o->graph.nodes[producer]);
 }
 
 /* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied. */
@@ -581,6 +562,7 @@ static zb_result place_returned(outline *o, int index) {
     base = o->graph.operands[o->graph.nodes[o->graph.values[base].producer].operand_begin];
   int producer = o->graph.values[base].producer;
   MlirValue local;
+  if (zb_result_string(o->graph.function, index, ZB_ATTR_BUFFER)) return ZB_OK; /* see place_buffers */
   if (update) {
     if (producer < 0) return ZB_OK; /* handed through: nothing updates it */
     MlirAttribute attributes = zb_update_port(o->context, update);
@@ -671,13 +653,71 @@ static void add_crossing(outline *o, int sub, int value) {
   zb_function_result(&o->subs[sub].f, local, zb_value_port(o->context, value));
 }
 
+/* ---- Buffers ---- */
+
+/* The stage of a buffer: of its first reader in the forward pass, else of what makes its new value. zb-partition cuts
+ * none in two. */
+static int stage_of_buffer(const outline *o, int argument, int updated) {
+  ZB_FOR_EACH_USER(user, &o->graph, &o->graph.values[argument])
+    if (o->kind[user] == ZB_JOB_F && o->stage[user] >= 0) return o->stage[user];
+  const zb_node *maker = zb_maker(&o->graph, updated);
+  return maker && o->stage[maker->number] >= 0 ? o->stage[maker->number] : 0;
+}
+
+static int argument_named(const outline *o, const char *buffer) {
+  int argument = 0;
+  for (; argument < o->graph.argument_count; ++argument) {
+    const char *name = zb_argument_string(o->graph.function, argument, ZB_ATTR_BUFFER);
+    if (name && strcmp(name, buffer) == 0) break;
+  }
+  return argument;
+}
+
+/* Whether the value is one that lies where a buffer does. */
+static bool lies_in_buffer(const outline *o, int value) {
+  for (const zb_node *maker; (maker = zb_maker(&o->graph, value)) && (o->flow.nodes[maker->number] & ZB_FLOW_VIEW);)
+    value = zb_operand(&o->graph, maker, 0);
+  return value < o->graph.argument_count && zb_argument_string(o->graph.function, value, ZB_ATTR_BUFFER);
+}
+
+/* Copies of what B and W read of buffers, then new values, at the end of the F of each stage: an op before may still
+ * read the old ones. What lies in a buffer itself is saved from the new values of others first. */
+static zb_result place_buffers(outline *o) {
+  const zb_graph *g = &o->graph;
+  int *subs = ZB_NEW(&o->pass->arena, int, g->returned_count);
+  MlirValue *locals = ZB_NEW(&o->pass->arena, MlirValue, g->returned_count);
+  ZB_PASS_TRY(o->pass, zb_arena_status(&o->pass->arena));
+  for (int i = 0; i < g->returned_count; ++i) {
+    const char *name = zb_result_string(g->function, i, ZB_ATTR_BUFFER);
+    if (!name) continue;
+    const int argument = argument_named(o, name), value = g->returned[i];
+    subs[i] = stage_of_buffer(o, argument, value) * SUBS_OF_STAGE;
+    if (!resolve(o, subs[i], value) || !lookup(o, subs[i], value, &locals[i]))
+      return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+    if (lies_in_buffer(o, value)) locals[i] = copy_of(o, subs[i], -1, locals[i]);
+    if (!o->crosses[argument]) continue;
+    MlirValue old;
+    if (!resolve(o, subs[i], argument) || !lookup(o, subs[i], argument, &old))
+      return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+    zb_function_result(&o->subs[subs[i]].f, copy_of(o, subs[i], -1, old), zb_value_port(o->context, argument));
+  }
+  for (int i = 0; i < g->returned_count; ++i) {
+    const char *name = zb_result_string(g->function, i, ZB_ATTR_BUFFER);
+    const zb_node *maker = name ? zb_maker(g, g->returned[i]) : NULL;
+    if (name)
+      zb_function_result(&o->subs[subs[i]].f, copy_of(o, subs[i], maker ? maker->number : -1, locals[i]),
+                         zb_buffer_port(o->context, name));
+  }
+  return ZB_OK;
+}
+
 static zb_result place_results(outline *o) {
   for (int i = 0; i < o->graph.returned_count; ++i)
     if (!place_returned(o, i)) return ZB_FAIL;
   if (o->apart && !place_norms(o)) return ZB_FAIL;
   if (o->apart && !place_common(o)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
   /* Values that LOAD functions give: every rank that asked for one made an argument of it. */
-  for (int v = 0; v < o->graph.value_count; ++v) {
+  for (int v = o->graph.argument_count; v < o->graph.value_count; ++v) {
     int producer = o->graph.values[v].producer;
     if (o->crosses_evaluation[v]) add_crossing(o, evaluation_sub(o->stage[producer]), v);
     if (!o->crosses[v] || is_common(o, producer)) continue;
@@ -693,7 +733,7 @@ static zb_result place_results(outline *o) {
     }
     add_crossing(o, home_sub(o, producer), v);
   }
-  return ZB_OK;
+  return place_buffers(o);
 }
 
 /* ---- Modules ---- */
@@ -772,7 +812,7 @@ static zb_result make_subs(outline *o) {
   o->subs = ZB_NEW(&o->pass->arena, subprogram, o->sub_count);
   o->group_rank = ZB_NEW(&o->pass->arena, bool, (size_t)o->group_count *(size_t)o->ranks);
   ZB_PASS_TRY(o->pass, zb_arena_status(&o->pass->arena));
-  find_group_ranks(o);
+  zb_tied_group_ranks(&o->graph, &o->flow, o->stage, o->group, o->stage_rank, o->ranks, o->group_rank);
   for (int s = 0; s < o->stages; ++s)
     for (int c = 0; c < SUBS_OF_STAGE; ++c)
       o->subs[s * SUBS_OF_STAGE + c] = (subprogram){.rank = o->stage_rank[s],
@@ -811,9 +851,10 @@ static zb_result outline_graph(outline *o) {
   ZB_PASS_TRY(pass, zb_arena_status(arena));
   if (!read_marks(o)) return ZB_FAIL;
   ZB_PASS_TRY(pass, find_copies(o));
-  ZB_PASS_TRY(pass, find_groups(o));
+  ZB_PASS_TRY(pass, zb_tied_groups(arena, &o->graph, &o->flow, o->stage, o->group, &o->group_count));
   if (!make_subs(o)) return ZB_FAIL;
-  if (!place_evaluation(o) || !place_ops(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if (!place_evaluation(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if (!place_ops(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!place_results(o) || !make_modules(o)) return ZB_FAIL;
   mlirOperationDestroy(o->graph.function);
   return ZB_OK;

@@ -8,9 +8,10 @@
  * Stages are runs of the forward program, so a value is never used in an earlier stage than its own. Cuts are chosen to
  * make the longest stage (F + B + W) as short as possible among the places where few bytes cross, or are named by the
  * user. A gradient op has the stage of the use that it differentiates (zb.of); in an imported training graph, the
- * latest stage among the parameters it reads and the accumulates it leads to. Ops that depend on constants only have no
- * stage: each rank runs its own. Optimizer ops of a parameter that is used in several stages have stage -1: they run on
- * every rank that holds it.
+ * latest stage among the parameters it reads and the accumulates it leads to. A buffer (zb.buffer) lives with its
+ * stage: no cut goes between ops that read it or make its new value. Ops that depend on constants only have no stage:
+ * each rank runs its own. Optimizer ops of a parameter that is used in several stages have stage -1: they run on every
+ * rank that holds it.
  *
  * Tests: test/passes/partition.mlir. */
 
@@ -40,11 +41,14 @@ typedef struct partition {
   zb_map *numbered;      /* zb.id -> node */
   int *forward;          /* node numbers of the forward ops that can be cut between, program order */
   int forward_count;
-  int *entry;         /* per node: its place in `forward`, -1 */
-  int64_t *cost;      /* per entry of forward: its time and that of its gradient ops */
-  int64_t *cut_bytes; /* per entry: activation bytes alive after it */
-  int *cut_after;     /* stages - 1 entries: index into forward after which a stage ends */
-  zb_costs *costs;    /* NULL: the model */
+  int *entry;  /* per node: its place in `forward`, -1 */
+  int *places; /* entries after which may be cut, and the last one: `count` of them */
+  int place_count;
+  const char **kept_by; /* per entry: the buffer that a cut after it would divide, or NULL */
+  int64_t *cost;        /* per entry of forward: its time and that of its gradient ops */
+  int64_t *cut_bytes;   /* per entry: activation bytes alive after it */
+  int *cut_after;       /* stages - 1 entries: index into forward after which a stage ends */
+  zb_costs *costs;      /* NULL: the model */
   int64_t micro_batches;
 } partition;
 
@@ -68,6 +72,8 @@ static zb_status collect_forward(partition *p) {
   p->cost = ZB_NEW(arena, int64_t, count);
   p->cut_bytes = ZB_NEW(arena, int64_t, count);
   p->cut_after = ZB_NEW(arena, int, p->stages);
+  p->places = ZB_NEW(arena, int, count);
+  p->kept_by = ZB_NEW(arena, const char *, count);
   ZB_TRY(zb_arena_status(arena));
   ZB_FOR_EACH_NODE(node, &p->graph) {
     unsigned flags = flags_of(p, node);
@@ -80,6 +86,64 @@ static zb_status collect_forward(partition *p) {
     p->forward[p->forward_count++] = node->number;
   }
   return zb_arena_status(arena);
+}
+
+/* ---- Buffers ---- */
+
+/* First and last entry of what uses a buffer. */
+typedef struct buffer_span {
+  int first, last;
+} buffer_span;
+
+static void add_to_span(buffer_span *span, int entry) {
+  if (entry < 0) return;
+  if (span->first < 0 || entry < span->first) span->first = entry;
+  if (entry > span->last) span->last = entry;
+}
+
+/* Adds the entries that read a buffer, through views too. lies_there: scratch, one a value. */
+static void add_readers(const partition *p, int argument, bool *lies_there, buffer_span *span) {
+  memset(lies_there, 0, (size_t)p->graph.value_count * sizeof *lies_there);
+  lies_there[argument] = true;
+  ZB_FOR_EACH_NODE(node, &p->graph) {
+    bool reads = false;
+    ZB_FOR_EACH_OPERAND(operand, &p->graph, node)
+      reads |= lies_there[operand];
+    if (!reads) continue;
+    add_to_span(span, p->entry[node->number]);
+    if (!(flags_of(p, node) & ZB_FLOW_VIEW)) continue;
+    ZB_FOR_EACH_RESULT(result, node)
+      lies_there[result] = true;
+  }
+}
+
+static int argument_of_buffer(const partition *p, const char *buffer) {
+  for (int a = 0; a < p->graph.argument_count; ++a) {
+    const char *name = zb_argument_string(p->graph.function, a, ZB_ATTR_BUFFER);
+    if (name && strcmp(name, buffer) == 0) return a;
+  }
+  return -1;
+}
+
+/* Where no cut may be: an F reads of a buffer what the F of the micro-batch before left there, so one stage has all
+ * that reads or updates it. */
+static zb_status find_places(partition *p) {
+  bool *lies_there = ZB_NEW(&p->pass->arena, bool, p->graph.value_count);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
+  for (int i = 0; i < p->graph.returned_count; ++i) {
+    const char *name = zb_result_string(p->graph.function, i, ZB_ATTR_BUFFER);
+    const int argument = name ? argument_of_buffer(p, name) : -1;
+    if (argument < 0) continue;
+    buffer_span span = {-1, -1};
+    add_readers(p, argument, lies_there, &span);
+    const zb_node *maker = zb_maker(&p->graph, p->graph.returned[i]);
+    if (maker) add_to_span(&span, p->entry[maker->number]);
+    for (int entry = span.first; entry >= 0 && entry < span.last; ++entry)
+      p->kept_by[entry] = name;
+  }
+  for (int i = 0; i < p->forward_count; ++i)
+    if (!p->kept_by[i]) p->places[p->place_count++] = i;
+  return NULL;
 }
 
 static int64_t time_of(const partition *p, const zb_node *node) {
@@ -204,17 +268,33 @@ static double worth_of_byte(const partition *p) {
   return crossings * zb_link_costs_of(p->costs).ps_per_byte;
 }
 
+/* What the entries up to each place, from the one before it, take together; what crosses a cut there. */
+static zb_status sum_places(const partition *p, zb_arena *arena, int64_t **out_cost, int64_t **out_bytes) {
+  *out_cost = ZB_NEW(arena, int64_t, p->place_count);
+  *out_bytes = ZB_NEW(arena, int64_t, p->place_count);
+  ZB_TRY(zb_arena_status(arena));
+  for (int i = 0, place = 0; i < p->forward_count; ++i) {
+    (*out_cost)[place] += p->cost[i];
+    (*out_bytes)[place] = p->cut_bytes[i];
+    if (p->places[place] == i) ++place;
+  }
+  return NULL;
+}
+
 static zb_status choose_cuts(partition *p) {
-  const zb_cut_problem problem = {.count = p->forward_count,
-                                  .cost = p->cost,
-                                  .cut_bytes = p->cut_bytes,
+  int64_t *cost, *bytes;
+  ZB_TRY(sum_places(p, &p->pass->arena, &cost, &bytes));
+  const zb_cut_problem problem = {.count = p->place_count,
+                                  .cost = cost,
+                                  .cut_bytes = bytes,
                                   .stages = p->stages,
                                   .ranks = p->ranks,
                                   .stage_rank = p->stage_rank,
                                   .ps_per_byte = worth_of_byte(p)};
   zb_cuts cuts;
   ZB_TRY(zb_cuts_choose(&problem, &p->pass->arena, &cuts));
-  p->cut_after = cuts.after;
+  for (int s = 0; s + 1 < p->stages; ++s)
+    p->cut_after[s] = p->places[cuts.after[s]];
   const zb_compile_state *state = p->pass->shared;
   if (state && state->summary) state->summary->rank_bound_seconds = 1e-12 * (double)cuts.bound_ps;
   return NULL;
@@ -224,21 +304,18 @@ static zb_status choose_cuts(partition *p) {
 static zb_status tell_places(const partition *p) {
   const zb_compile_state *state = p->pass->shared;
   zb_cut_places *out = state ? state->places : NULL;
-  const size_t count = (size_t)p->forward_count;
   if (!out) return NULL;
-  out->ids = ZB_NEW(&out->arena, int64_t, count);
-  out->cost = ZB_NEW(&out->arena, int64_t, count);
-  out->cut_bytes = ZB_NEW(&out->arena, int64_t, count);
+  out->ids = ZB_NEW(&out->arena, int64_t, p->place_count);
   out->after = ZB_NEW(&out->arena, int, p->stages);
   ZB_TRY(zb_arena_status(&out->arena));
-  out->count = p->forward_count;
+  ZB_TRY(sum_places(p, &out->arena, &out->cost, &out->cut_bytes));
+  out->count = p->place_count;
   out->stages = p->stages;
   out->ps_per_byte = worth_of_byte(p);
-  for (int i = 0; i < p->forward_count; ++i)
-    out->ids[i] = zb_get_i64(p->graph.nodes[p->forward[i]].op, ZB_ATTR_ID, -1);
-  memcpy(out->cost, p->cost, count * sizeof *p->cost);
-  memcpy(out->cut_bytes, p->cut_bytes, count * sizeof *p->cut_bytes);
-  memcpy(out->after, p->cut_after, (size_t)(p->stages - 1) * sizeof *p->cut_after);
+  for (int i = 0, s = 0; i < p->place_count; ++i) {
+    out->ids[i] = zb_get_i64(p->graph.nodes[p->forward[p->places[i]]].op, ZB_ATTR_ID, -1);
+    if (s + 1 < p->stages && p->cut_after[s] == p->places[i]) out->after[s++] = i;
+  }
   return NULL;
 }
 
@@ -283,6 +360,11 @@ static zb_result user_cuts(partition *p, const char *text) {
       return zb_pass_option_error(p->pass, module, "cuts", "cuts stand in program order, one less than virtual stages",
                                   "cannot cut after '%.*s': expected %d cuts in program order", (int)length, text,
                                   p->stages - 1);
+    if (p->kept_by[found])
+      return zb_pass_option_error(p->pass, module, "cuts", "cut before the first op that uses it, or behind the last",
+                                  "cannot cut after '%.*s': the buffer '%s' is read or updated on both sides, and one "
+                                  "stage has it",
+                                  (int)length, text, p->kept_by[found]);
     p->cut_after[cut++] = previous = found;
     more = text[length] == ',';
     text += length + more;
@@ -542,11 +624,12 @@ static zb_result partition_graph(partition *p) {
   }
   ZB_PASS_TRY(pass, check_costs(p));
   ZB_PASS_TRY(pass, collect_forward(p));
-  if (p->forward_count < p->stages)
-    return zb_pass_option_error(pass, p->graph.function, "ranks",
-                                "use fewer ranks or chunks: each virtual stage needs at least one forward op",
-                                "cannot cut %d forward ops into %d virtual stages (%d ranks x %d chunks)",
-                                p->forward_count, p->stages, p->ranks, p->chunks);
+  ZB_PASS_TRY(pass, find_places(p));
+  if (p->place_count < p->stages)
+    return zb_pass_option_error(
+        pass, p->graph.function, "ranks", "use fewer ranks or chunks: each virtual stage needs at least one forward op",
+        "cannot cut %d forward ops into %d virtual stages (%d ranks x %d chunks)%s", p->place_count, p->stages,
+        p->ranks, p->chunks, p->place_count < p->forward_count ? ", where ops that share a buffer count as one" : "");
   ZB_PASS_TRY(pass, sum_costs(p));
   ZB_PASS_TRY(pass, sum_cut_bytes(p));
   const char *cuts = zb_pass_option(pass, "cuts"), *layout = zb_pass_option(pass, "layout");

@@ -75,9 +75,10 @@ static zb_status read_rank(zb_module_problem *p, MlirOperation module, int rank)
   return NULL;
 }
 
-static bool accumulates(MlirOperation function) {
+/* Whether a function changes what lies in a pool. */
+static bool changes(MlirOperation function, int pool) {
   for (zb_ports at = zb_results(function); zb_next(&at);)
-    if (at.port.frame && strcmp(at.port.frame, pool_names[POOL_GRADIENTS]) == 0) return true;
+    if (at.port.frame && strcmp(at.port.frame, pool_names[pool]) == 0) return true;
   return false;
 }
 
@@ -89,7 +90,8 @@ static void read_costs(zb_module_problem *p) {
     zb_stage_cost *cost = &p->costs[s];
     for (int c = 0; c < ZB_KIND_COUNT; ++c)
       cost->time_ps[c] = job_time(p, f[c], p->problem.micro_batches);
-    cost->b_accumulates = accumulates(f[ZB_B]);
+    cost->b_accumulates = changes(f[ZB_B], POOL_GRADIENTS);
+    cost->f_updates = changes(f[ZB_F], POOL_BUFFERS);
     cost->keep_bytes[ZB_F] = fb + fw;
     cost->keep_bytes[ZB_B] = bw;
     cost->free_bytes[ZB_B] = fb;

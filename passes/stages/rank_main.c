@@ -413,7 +413,7 @@ zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work
   begin_main(&r, &f);
   ZB_TRY_GOTO(build_body(&r));
   for (int i = 0; i < POOL_COUNT && !connection->t.evaluates; ++i)
-    if (!mlirValueIsNull(r.pools[i]) && (i == POOL_PARAMETERS || i == POOL_STATE))
+    if (!mlirValueIsNull(r.pools[i]) && (i == POOL_PARAMETERS || i == POOL_BUFFERS || i == POOL_STATE))
       zb_function_result(&f, r.pools[i], zb_frame_port(f.context, pool_names[i]));
   if (mlirOperationIsNull(zb_function_finish(&f, zb_function_block(work->module), connection->name, true, NULL, 0)))
     status = ZB_OUT_OF_MEMORY();

@@ -195,6 +195,7 @@ static int64_t between(int64_t from, int64_t to, int part) { return from + (to -
 static void mix_costs(const zb_stage_cost *from, const zb_stage_cost *to, int part, zb_stage_cost *out) {
   *out = *from;
   out->b_accumulates |= to->b_accumulates;
+  out->f_updates |= to->f_updates;
   for (int kind = 0; kind < ZB_KIND_COUNT; ++kind) {
     out->time_ps[kind] = between(from->time_ps[kind], to->time_ps[kind], part);
     out->keep_bytes[kind] = between(from->keep_bytes[kind], to->keep_bytes[kind], part);

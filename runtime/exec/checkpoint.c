@@ -252,21 +252,22 @@ static void find_difference(const zb_plan *plan, const zb_checkpoint *checkpoint
   for (int rank = 0; rank < plan->rank_count; ++rank) {
     for (int i = 0; i < plan->ranks[rank].parameter_count; ++i) {
       const zb_plan_tensor *tensor = &plan->ranks[rank].parameters[i].tensor;
+      const char *what = plan->ranks[rank].parameters[i].buffer ? "buffer" : "parameter";
       const zb_stored_tensor *stored = zb_store_find(checkpoint->weights, tensor->name);
       if (!stored) {
-        zb_text_add(out, "it has no parameter '%s'", tensor->name);
+        zb_text_add(out, "it has no %s '%s'", what, tensor->name);
         return;
       }
       if (zb_shape_equal(&stored->shape, &tensor->shape)) continue;
-      zb_text_add(out, "its parameter '%s' is %s, the model's is %s", tensor->name,
-                  zb_shape_text(&stored->shape, there), zb_shape_text(&tensor->shape, here));
+      zb_text_add(out, "its %s '%s' is %s, the model's is %s", what, tensor->name, zb_shape_text(&stored->shape, there),
+                  zb_shape_text(&tensor->shape, here));
       return;
     }
   }
   for (int i = 0; i < zb_store_count(checkpoint->weights); ++i) {
     const char *name = zb_store_at(checkpoint->weights, i)->name;
     if (find_parameter(plan, name)) continue;
-    zb_text_add(out, "the model has no parameter '%s'", name);
+    zb_text_add(out, "the model has no parameter or buffer '%s'", name);
     return;
   }
   const char *optimizer = zb_store_metadata(checkpoint->optimizer, "zb.optimizer");

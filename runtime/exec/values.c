@@ -110,7 +110,10 @@ zb_status zb_values_find(const zb_session *session, const zb_session_sources *so
   for (int r = session->first_rank; r < session->first_rank + session->rank_count; ++r) {
     const zb_plan_rank *rank = &session->plan->ranks[r];
     for (int i = 0; i < rank->parameter_count && (checkpoint || weights || sources->weights); ++i)
-      ZB_TRY_GOTO(add_parameter(out, (zb_value){.rank = r, .what = "parameter", .tensor = &rank->parameters[i].tensor},
+      ZB_TRY_GOTO(add_parameter(out,
+                                (zb_value){.rank = r,
+                                           .what = rank->parameters[i].buffer ? "buffer" : "parameter",
+                                           .tensor = &rank->parameters[i].tensor},
                                 sources, checkpoint, weights));
     for (int i = 0; i < rank->state_count && checkpoint; ++i)
       ZB_TRY_GOTO(add_stored(out, (zb_value){.rank = r, .what = "optimizer state", .tensor = &rank->states[i]},

@@ -107,7 +107,7 @@ static const zb_column output_home_columns[] = {
 static const zb_column tensor_columns[] = {TENSOR(zb_plan_tensor, )};
 static const zb_column parameter_columns[] = {
     TENSOR(zb_plan_parameter, tensor.)
-    NUMBER(zb_plan_parameter, trained) NUMBER(zb_plan_parameter, owner)
+    NUMBER(zb_plan_parameter, trained) NUMBER(zb_plan_parameter, buffer) NUMBER(zb_plan_parameter, owner)
     NUMBER(zb_plan_parameter, state_begin) NUMBER(zb_plan_parameter, state_count)
     NUMBER(zb_plan_parameter, gradient_offset)};
 static const zb_column constant_columns[] = {

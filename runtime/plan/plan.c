@@ -82,8 +82,9 @@ zb_payload zb_payload_of(char letter) {
 
 const char *zb_region_name(zb_region_kind kind) {
   static const char *const names[ZB_REGION_COUNT] = {
-      [ZB_REGION_PARAMETERS] = "parameters", [ZB_REGION_STATE] = "state",        [ZB_REGION_GRADIENTS] = "gradients",
-      [ZB_REGION_CONSTANTS] = "constants",   [ZB_REGION_STEP] = "step",          [ZB_REGION_SNAPSHOT] = "snapshot",
+      [ZB_REGION_PARAMETERS] = "parameters", [ZB_REGION_BUFFERS] = "buffers",     [ZB_REGION_STATE] = "state",
+      [ZB_REGION_GRADIENTS] = "gradients",   [ZB_REGION_CONSTANTS] = "constants", [ZB_REGION_STEP] = "step",
+      [ZB_REGION_SNAPSHOT] = "snapshot",
       [ZB_REGION_SLOTS] = "slots",           [ZB_REGION_WORKSPACE] = "workspace"};
   return (unsigned)kind < ZB_REGION_COUNT ? names[kind] : "invalid";
 }

@@ -3,7 +3,7 @@
  * A plan is P rank programs and one list of messages. A rank has ONE arena; everything lies in it, in these regions, in
  * this order, each 64-byte aligned:
  *
- *   parameters | state | gradients | constants | step | snapshot | slots | workspace
+ *   parameters | buffers | state | gradients | constants | step | snapshot | slots | workspace
  *
  * A subprogram is a list of instructions, compiled once. Its operands are (base, offset): base 0 is the arena itself
  * (parameters, state, gradients, constants, step counter, workspace have fixed places); base k >= 1 is an address that
@@ -177,6 +177,7 @@ typedef struct zb_plan_job {
 
 typedef enum zb_region_kind {
   ZB_REGION_PARAMETERS,
+  ZB_REGION_BUFFERS,
   ZB_REGION_STATE,
   ZB_REGION_GRADIENTS,
   ZB_REGION_CONSTANTS,
@@ -190,7 +191,7 @@ const char *zb_region_name(zb_region_kind kind);
 
 /* A tensor that lives in the arena for the whole run. */
 typedef struct zb_plan_tensor {
-  const char *name; /* parameter "h.0.w"; state "h.0.w.exp_avg"; constant "c12" */
+  const char *name; /* parameter "h.0.w", buffer "n.running_mean"; state "h.0.w.exp_avg"; constant "c12" */
   zb_shape shape;
   uint64_t offset; /* in the arena */
   uint64_t digest; /* zb_digest_of of its value in the files beside the plan, where plan.value_digests; else 0 */
@@ -198,8 +199,9 @@ typedef struct zb_plan_tensor {
 
 typedef struct zb_plan_parameter {
   zb_plan_tensor tensor;
-  bool trained;                 /* false: frozen, never updated */
-  bool owner;                   /* this rank writes it to checkpoints (the lowest rank that holds it) */
+  bool trained; /* false: frozen, never updated, or a buffer */
+  bool buffer;  /* the F of its stage reads it and writes it, micro-batch after micro-batch; on one rank */
+  bool owner;   /* this rank writes it to checkpoints (the lowest rank that holds it) */
   int state_begin, state_count; /* its optimizer state in rank.states */
   int64_t gradient_offset; /* arena offset of the final sum over uses and micro-batches after UPDATE (not divided by M);
                               -1 if none */

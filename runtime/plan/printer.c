@@ -216,14 +216,14 @@ static void say_digest(printer *it, const zb_plan_tensor *tensor) {
 static void say_tensors(printer *it, const zb_plan_rank *rank) {
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_parameter *parameter = &rank->parameters[i];
-    put(it, "  parameter ");
+    put(it, parameter->buffer ? "  buffer " : "  parameter ");
     put(it, parameter->tensor.name);
     put(it, " ");
     say_shape(it, &parameter->tensor.shape);
     put(it, " at ");
     uint64_t bytes = (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
     say_place(it, rank, parameter->tensor.offset, bytes);
-    put(it, parameter->trained ? " trained" : " frozen");
+    if (!parameter->buffer) put(it, parameter->trained ? " trained" : " frozen");
     if (parameter->owner) put(it, ", owner");
     if (parameter->gradient_offset >= 0) {
       put(it, ", gradient at ");
@@ -357,6 +357,7 @@ static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank)
   say_number(it, ", arena ", rank->arena_bytes, " bytes\n");
   for (int i = 0; i < ZB_REGION_COUNT; ++i) {
     if (i == ZB_REGION_SNAPSHOT && rank->regions[i].bytes == 0) continue; /* there is no post-validation */
+    if (i == ZB_REGION_BUFFERS && rank->regions[i].bytes == 0) continue; /* few models have any */
     put(it, i == 0 ? "  " : "   ");
     put(it, zb_region_name((zb_region_kind)i));
     say_number(it, " ", rank->regions[i].bytes, i + 1 == ZB_REGION_COUNT ? "\n" : "");

@@ -51,7 +51,8 @@ static zb_status verify_tensors(const zb_plan_rank *rank) {
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_tensor *tensor = &rank->parameters[i].tensor;
     int64_t bytes = zb_shape_bytes(&tensor->shape), gradient = rank->parameters[i].gradient_offset;
-    ZB_TRY_GOTO(place_tensor(rank, &used, tensor->name, tensor->offset, bytes, ZB_REGION_PARAMETERS));
+    const zb_region_kind region = rank->parameters[i].buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS;
+    ZB_TRY_GOTO(place_tensor(rank, &used, tensor->name, tensor->offset, bytes, region));
     if (gradient < 0 || !rank->parameters[i].trained || bytes == 0) continue;
     if (zb_plan_region_of(rank, (uint64_t)gradient, (uint64_t)bytes) == ZB_REGION_GRADIENTS) continue;
     status = ZB_RULE("regions", "rank %d: the gradient of '%s' does not lie in the region gradients", rank->rank,
@@ -83,6 +84,8 @@ static bool may_write(zb_job_kind kind, zb_region_kind region) {
     return region == ZB_REGION_CONSTANTS;
   case ZB_JOB_EVALUATE: /* between steps: what is trained stays as it is */
     return false;
+  case ZB_JOB_F:
+    return region == ZB_REGION_GRADIENTS || region == ZB_REGION_BUFFERS;
   case ZB_JOB_UPDATE: /* SUM and NORM, when they run with it, too */
     return region == ZB_REGION_PARAMETERS || region == ZB_REGION_STATE || region == ZB_REGION_GRADIENTS ||
            region == ZB_REGION_CONSTANTS; /* copies of parameters, see the rule "load" */
@@ -249,17 +252,19 @@ static zb_status verify_complete(const positions *it) {
   return NULL;
 }
 
-/* F before B before W of a stage and micro-batch; W, and whatever else adds to gradients, in rising micro-batch order.
- */
+/* F before B before W of a stage and micro-batch; W, and whatever else adds to gradients or writes buffers, in rising
+ * micro-batch order. */
 static zb_status verify_order(const positions *it, const zb_access *accesses) {
   char text[ZB_JOB_TEXT_BYTES];
-  zb_plan_range gradients = it->rank->regions[ZB_REGION_GRADIENTS];
+  const zb_plan_range gradients = it->rank->regions[ZB_REGION_GRADIENTS],
+                      buffers = it->rank->regions[ZB_REGION_BUFFERS];
   for (int row = 0; row < it->rows; ++row) {
     for (int kind_row = 0; kind_row < it->kind_count; ++kind_row) {
       int subprogram = it->subprograms[kind_row * it->rows + row];
       if (subprogram < 0) continue;
-      bool adds =
-          zb_intervals_overlap(&accesses[subprogram].writes[0], gradients.offset, gradients.offset + gradients.bytes);
+      const zb_intervals *writes = &accesses[subprogram].writes[0];
+      bool adds = zb_intervals_overlap(writes, gradients.offset, gradients.offset + gradients.bytes);
+      bool keeps = zb_intervals_overlap(writes, buffers.offset, buffers.offset + buffers.bytes);
       for (int micro_batch = 0; micro_batch < it->plan->micro_batches; ++micro_batch) {
         int at = *position(it, kind_row, row, micro_batch);
         for (int before = 0; before < kind_row; ++before)
@@ -267,6 +272,9 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
             return ZB_RULE("order", "%s comes before its %s", zb_plan_job_text(it->plan, it->rank->rank, at, text),
                            zb_job_mnemonic(it->kinds[before]));
         bool rises = micro_batch == 0 || *position(it, kind_row, row, micro_batch - 1) < at;
+        if (!rises && keeps)
+          return ZB_RULE("order", "%s updates buffers before micro-batch %d does",
+                         zb_plan_job_text(it->plan, it->rank->rank, at, text), micro_batch - 1);
         if (!rises && (adds || it->kinds[kind_row] == ZB_JOB_W))
           return ZB_RULE("order", "%s adds to gradients before micro-batch %d does",
                          zb_plan_job_text(it->plan, it->rank->rank, at, text), micro_batch - 1);
@@ -490,6 +498,7 @@ zb_status zb_verify_rank(const zb_plan *plan, int index, const zb_access *access
   zb_status status = verify_complete(&it);
   if (!status) status = verify_order(&it, accesses);
   if (!status && plan->list == ZB_LIST_STEP) status = verify_optimizer(&it, accesses);
+  if (!status && plan->list == ZB_LIST_STEP) status = zb_verify_buffers(rank, accesses);
   positions_deinit(&it);
   return status;
 }

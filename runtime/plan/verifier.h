@@ -14,6 +14,8 @@ zb_status zb_verify_rank(const zb_plan *plan, int rank, const zb_access *accesse
 zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
 /* Rule "owners": what each rank saves, and that nothing is missing. */
 zb_status zb_verify_owners(const zb_plan *plan) ZB_MUST_USE;
+/* Rule "buffers": what is kept from micro-batch to micro-batch is the business of one stage. Of a step. */
+zb_status zb_verify_buffers(const zb_plan_rank *rank, const zb_access *accesses) ZB_MUST_USE;
 /* Rule "settings": what a session writes before each step, and who reads it. */
 zb_status zb_verify_settings(const zb_plan *plan) ZB_MUST_USE;
 /* Where the settings of a rank lie; writer: the index. False: out of memory. */

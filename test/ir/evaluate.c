@@ -133,6 +133,13 @@ static const char *run_constant(evaluator *e, MlirOperation op) {
   return NULL;
 }
 
+/* As a step has it. */
+static const char *run_by_mode(evaluator *e, MlirOperation op) {
+  const evaluated *training = look_up(e, mlirOperationGetOperand(op, 0));
+  define(e, mlirOperationGetResult(op, 0), *training);
+  return NULL;
+}
+
 static const char *run_kernel(evaluator *e, MlirOperation op, const zb_op_view *view) {
   const zb_kernel *kernel = zb_kernel_reference(view->def->name);
   if (!kernel) return complain(op, "no reference kernel");
@@ -176,6 +183,7 @@ static const char *run_op(evaluator *e, MlirOperation op) {
   case ZB_CLASS_VIEW:
     return run_view(e, op, &view);
   case ZB_CLASS_STRUCTURE:
+    if (strcmp(view.def->name, "by_mode") == 0) return run_by_mode(e, op);
     return strcmp(view.def->name, "constant") == 0 ? run_constant(e, op) : complain(op, "cannot run");
   case ZB_CLASS_COMPOSITE:
     return complain(op, "is COMPOSITE: split it first");

@@ -681,6 +681,10 @@ module {
     %r = "zb.accumulate"(%0) {parameter = "w", use = 0 : i64} : (tensor<8x4xf32>) -> tensor<8x4xf32>
     return
   }
+  func.func @by_mode(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>) {
+    %r = "zb.by_mode"(%0, %1) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    return
+  }
   func.func @accumulate_add(%0: tensor<8x4xf32>) {
     %r = "zb.accumulate_add"(%0) : (tensor<8x4xf32>) -> tensor<8x4xf32>
     return

@@ -110,6 +110,8 @@ static const gradient_case cases[] = {
 
     {"dropout", {N("5x7"), INDEX("4", 5)}, {FLOAT("rate", 0.4), INT("op", 3)}, 0},
 
+    {"by_mode", {N("2x3"), FIXED("2x3")}, {{0}}, 0},
+
     {"swiglu", {N("2x3"), N("2x3")}, {{0}}, 0},
     {"rotary", {N("2x3x2x4"), FIXED("1x3x1x4"), FIXED("1x3x1x4")}, {{0}}, 0},
     {"rotary", {N("2x3x6"), FIXED("6"), FIXED("6")}, {{0}}, 0},

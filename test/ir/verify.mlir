@@ -101,6 +101,30 @@ module {
   func.func @updated_twice(%w: tensor<2xf32> {zb.param = "w"}) -> (tensor<2xf32> {zb.update = "w"}, tensor<2xf32> {zb.update = "w"}) {
     return %w, %w : tensor<2xf32>, tensor<2xf32>
   }
+  // expected-error@+1 {{nothing updates the buffer 'm'}}
+  func.func @buffer_of_nobody(%m: tensor<2xf32> {zb.buffer = "m"}) {
+    return
+  }
+  // expected-error@+1 {{result 0 updates the buffer 'n', but no argument has that name}}
+  func.func @buffer_unknown(%x: tensor<2xf32> {zb.input = "x"}) -> (tensor<2xf32> {zb.buffer = "n"}) {
+    return %x : tensor<2xf32>
+  }
+  // expected-error@+1 {{result 0 updates the buffer 'w', but no argument has that name}}
+  func.func @buffer_of_a_parameter(%w: tensor<2xf32> {zb.param = "w"}) -> (tensor<2xf32> {zb.buffer = "w"}) {
+    return %w : tensor<2xf32>
+  }
+  // expected-error@+1 {{two results update the buffer 'm'}}
+  func.func @buffer_twice(%m: tensor<2xf32> {zb.buffer = "m"}) -> (tensor<2xf32> {zb.buffer = "m"}, tensor<2xf32> {zb.buffer = "m"}) {
+    return %m, %m : tensor<2xf32>, tensor<2xf32>
+  }
+  // expected-error@+1 {{the buffer 'm' is updated with another type}}
+  func.func @buffer_type(%m: tensor<2xf32> {zb.buffer = "m"}, %x: tensor<3xf32> {zb.input = "x"}) -> (tensor<3xf32> {zb.buffer = "m"}) {
+    return %x : tensor<3xf32>
+  }
+  // expected-error@+1 {{two arguments are named 'm'}}
+  func.func @buffer_name_twice(%m: tensor<2xf32> {zb.buffer = "m"}, %n: tensor<2xf32> {zb.frozen = "m"}) -> (tensor<2xf32> {zb.buffer = "m"}) {
+    return %m : tensor<2xf32>
+  }
   // A state that no parameter claims would not be in a checkpoint.
   // expected-error@+1 {{the state 'w_momentum' belongs to no parameter}}
   func.func @state_of_nobody(%w: tensor<2xf32> {zb.param = "w"}, %m: tensor<2xf32> {zb.state = "w_momentum"}) {

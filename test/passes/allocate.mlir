@@ -6,7 +6,7 @@
 // RUN: zb-opt --zb-allocate=memory-limit=4K %s | FileCheck %s
 // CHECK: zb.level = "allocated"
 // parameters 512, state 1024, gradients 512, constants 0, step 64, then slots and workspace.
-// CHECK: module @rank0 attributes {zb.addresses = array<i64: 2112, 128, 2240, 2112, 2240, 256, {{.*}}>, zb.arena = 3648 : i64{{.*}}zb.regions = array<i64: 0, 512, 512, 1024, 1536, 512, 2048, 0, 2048, 64, 2112, 0, 2112, 1280, 3392, 256>
+// CHECK: module @rank0 attributes {zb.addresses = array<i64: 2112, 128, 2240, 2112, 2240, 256, {{.*}}>, zb.arena = 3648 : i64{{.*}}zb.regions = array<i64: 0, 512, 512, 0, 512, 1024, 1536, 512, 2048, 0, 2048, 64, 2112, 0, 2112, 1280, 3392, 256>
 // x is read straight into fw (2112), F gets fb at 2240 and fw at 2112, and message 0 is sent from fb.
 // Op 8 (B) waits for message 2, which it reads; op 10 (the receive of message 3) for message 0, whose memory it takes.
 // CHECK-SAME: zb.waits = array<i64: 8, 2, 10, 0, 11, 3>

@@ -104,7 +104,9 @@ static zb_status try_metric(finder *f, const zb_search_params *params, zb_metric
 static bool may_follow(const zb_problem *problem, zb_job before, zb_job after) {
   if (before.stage != after.stage) return true;
   if (before.micro_batch == after.micro_batch) return before.kind < after.kind;
-  const bool rises = before.kind == ZB_W || (before.kind == ZB_B && problem->costs[before.stage].b_accumulates);
+  const zb_stage_cost *cost = &problem->costs[before.stage];
+  const bool rises =
+      before.kind == ZB_W || (before.kind == ZB_B && cost->b_accumulates) || (before.kind == ZB_F && cost->f_updates);
   return before.kind != after.kind || !rises || before.micro_batch < after.micro_batch;
 }
 

@@ -52,6 +52,7 @@ static const zb_json_field stage_fields[] = {
     NUMBER(zb_stage_cost, optimizer_ps, ZB_JSON_WHOLE, .name = "optimizer_ps", .values = ZB_OPTIMIZER_PHASES,
            .instead_of = "optimizer_ms"),
     {.name = "b_accumulates", .kind = ZB_JSON_FLAG, .offset = offsetof(zb_stage_cost, b_accumulates)},
+    {.name = "f_updates", .kind = ZB_JSON_FLAG, .offset = offsetof(zb_stage_cost, f_updates)},
     {0},
 };
 enum { STAGE_ROWS = sizeof stage_fields / sizeof *stage_fields };
@@ -411,20 +412,22 @@ static bool is_alike(const zb_stage_cost *x, const zb_stage_cost *y) {
   return memcmp(x->time_ps, y->time_ps, sizeof x->time_ps) == 0 &&
          memcmp(x->keep_bytes, y->keep_bytes, sizeof x->keep_bytes) == 0 &&
          memcmp(x->free_bytes, y->free_bytes, sizeof x->free_bytes) == 0 &&
-         memcmp(x->optimizer_ps, y->optimizer_ps, sizeof x->optimizer_ps) == 0 && x->b_accumulates == y->b_accumulates;
+         memcmp(x->optimizer_ps, y->optimizer_ps, sizeof x->optimizer_ps) == 0 &&
+         x->b_accumulates == y->b_accumulates && x->f_updates == y->f_updates;
 }
 
 static void add_stages(zb_text *out, const zb_problem *p) {
   zb_json_field fields[STAGE_ROWS] = {0};
-  bool has_optimizer = false, accumulates = false;
+  bool has_optimizer = false, accumulates = false, updates = false;
   int alike = 1, count = 0;
   for (int i = 0; i < p->stages * ZB_OPTIMIZER_PHASES; ++i)
     has_optimizer |= p->costs[i / ZB_OPTIMIZER_PHASES].optimizer_ps[i % ZB_OPTIMIZER_PHASES] > 0;
   for (int i = 0; i < p->stages; ++i)
-    accumulates |= p->costs[i].b_accumulates;
+    accumulates |= p->costs[i].b_accumulates, updates |= p->costs[i].f_updates;
   for (const zb_json_field *field = stage_fields; field->name; ++field) {
     if (field->offset == offsetof(zb_stage_cost, optimizer_ps) && !has_optimizer) continue;
     if (field->offset == offsetof(zb_stage_cost, b_accumulates) && !accumulates) continue;
+    if (field->offset == offsetof(zb_stage_cost, f_updates) && !updates) continue;
     fields[count++] = *field;
   }
   while (alike < p->stages && is_alike(&p->costs[alike], &p->costs[0]))

@@ -2,6 +2,11 @@
 // RUN: zb-opt --verify-diagnostics %s
 
 module {
+  func.func @by_mode_c1(%0: tensor<4xf32>, %1: tensor<4xbf16>) {
+    // expected-error@+1 {{zb.by_mode: wrong type of evaluation: expected tensor<4xf32> (the type of training), got tensor<4xbf16> (C1)}}
+    %r = "zb.by_mode"(%0, %1) : (tensor<4xf32>, tensor<4xbf16>) -> tensor<4xf32>
+    return
+  }
   func.func @put_c1(%0: !zb.frame<"fb", 192>, %1: tensor<4xf32>) {
     // expected-error@+1 {{zb.put: the value leaves the frame: expected offset + 16 to be at most 192, got offset 180 (C1)}}
     %r = "zb.put"(%0, %1) {offset = 180 : i64} : (!zb.frame<"fb", 192>, tensor<4xf32>) -> !zb.frame<"fb", 192>

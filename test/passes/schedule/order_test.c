@@ -46,6 +46,20 @@ static void test_wrong_orders(void) {
   expect_status(validate(good_first, good_second, true), ZB_INVALID, "rank 1, job 1: 1B0 is not followed by its W");
 }
 
+/* Where F updates buffers, it rises as W does. */
+static void test_f_updates(void) {
+  fixture x;
+  zb_order order;
+  fixture_uniform(&x, "plain", 1, 1, 2, 6, 6, 6, 1, 0.5);
+  expect_ok(zb_order_init(&order, 1));
+  add_jobs(&order, 0, "0F1 0F0 0B0 0W0 0B1 0W1");
+  expect_ok(zb_order_validate(&x.problem, &order));
+  x.costs[0].f_updates = true;
+  expect_status(zb_order_validate(&x.problem, &order), ZB_INVALID,
+                "0F1 stands before 0F0: expected F of a stage in rising micro-batch order");
+  zb_order_deinit(&order);
+}
+
 /* Where B adds to gradients too, it rises as W does. */
 static void test_b_accumulates(void) {
   fixture x;
@@ -147,6 +161,7 @@ int main(void) {
   static const CU_TestInfo tests[] = {{"text of jobs", test_job_text},
                                       {"wrong orders", test_wrong_orders},
                                       {"B that accumulates", test_b_accumulates},
+                                      {"F that updates buffers", test_f_updates},
                                       {"the cell is marked", test_marked_cell},
                                       {"deadlock", test_deadlock},
                                       {"simulation of wrong orders", test_simulate_wrong},

@@ -152,7 +152,7 @@ static inline void tiny_rank_init(tiny_builder *b, zb_plan *plan, int rank, uint
   b->rank->states = zb_plan_alloc(plan, sizeof(zb_plan_tensor) * 4);
   b->rank->constants = zb_plan_alloc(plan, sizeof(zb_plan_constant) * 2);
   b->rank->settings = zb_plan_alloc(plan, sizeof(zb_plan_setting) * 2);
-  const uint64_t bytes[ZB_REGION_COUNT] = {parameters, 2 * parameters, parameters, constants, 64, 0, slots, 0};
+  const uint64_t bytes[ZB_REGION_COUNT] = {parameters, 0, 2 * parameters, parameters, constants, 64, 0, slots, 0};
   for (int i = 0; i < ZB_REGION_COUNT; ++i) {
     b->rank->regions[i] = (zb_plan_range){b->rank->arena_bytes, bytes[i]};
     b->rank->arena_bytes += bytes[i];

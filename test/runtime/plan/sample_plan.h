@@ -207,7 +207,7 @@ static inline void sample_weights(sample *it, zb_plan_rank *rank) {
 
 static inline void sample_memory(sample *it, zb_plan_rank *rank) {
   uint64_t slots = (uint64_t)it->depth * (SAMPLE_FB + SAMPLE_FW + SAMPLE_BW + 3 * SAMPLE_VALUE);
-  const uint64_t sizes[ZB_REGION_COUNT] = {576, 512, 640, 64, 64, 0, slots, 256};
+  const uint64_t sizes[ZB_REGION_COUNT] = {576, 0, 512, 640, 64, 64, 0, slots, 256};
   for (int i = 0; i < ZB_REGION_COUNT; ++i) {
     rank->regions[i] = (zb_plan_range){rank->arena_bytes, sizes[i]};
     rank->arena_bytes += sizes[i];

@@ -374,6 +374,57 @@ static void settings_received(zb_plan *p) {
   for (int m = 0; m < 4; ++m)
     part_of(p, 0, ZB_JOB_READ, m, 0)->offset = sample_at(&p->ranks[0], ZB_REGION_STEP);
 }
+/* Rank 1 gets a buffer, which its F doubles. */
+static zb_plan_parameter *give_buffer(zb_plan *p) {
+  zb_plan_rank *rank = &p->ranks[1];
+  zb_plan_subprogram *f = &rank->subprograms[SAMPLE_F];
+  zb_plan_parameter *buffer = &rank->parameters[rank->parameter_count++];
+  sample it = {.plan = p};
+  rank->regions[ZB_REGION_PARAMETERS].bytes -= 64;
+  rank->regions[ZB_REGION_BUFFERS] = (zb_plan_range){rank->regions[ZB_REGION_BUFFERS].offset - 64, 64};
+  const uint64_t at = sample_at(rank, ZB_REGION_BUFFERS);
+  *buffer = (zb_plan_parameter){
+      .tensor = {"seen", {ZB_F32, 1, {16}}, at, 7}, .buffer = true, .owner = true, .gradient_offset = -1};
+  zb_plan_instruction *doubled = sample_add(&it, f, "add", 2, 1);
+  doubled->inputs[0] = doubled->inputs[1] = doubled->outputs[0] = sample_operand(0, at, ZB_F32, 16, 0);
+  return buffer;
+}
+static void buffer_elsewhere(zb_plan *p) { give_buffer(p)->tensor.offset -= 64; }
+static void buffer_trained(zb_plan *p) { give_buffer(p)->trained = true; }
+static void buffer_with_gradient(zb_plan *p) {
+  give_buffer(p)->gradient_offset = (int64_t)sample_at(&p->ranks[1], ZB_REGION_GRADIENTS);
+}
+static void buffer_never_updated(zb_plan *p) {
+  give_buffer(p);
+  --p->ranks[1].subprograms[SAMPLE_F].instruction_count;
+}
+static void buffer_updated_in_part(zb_plan *p) {
+  give_buffer(p);
+  zb_plan_instruction *last = instruction(p, 1, SAMPLE_F, p->ranks[1].subprograms[SAMPLE_F].instruction_count - 1);
+  last->inputs[0] = last->inputs[1] = last->outputs[0] = sample_operand(0, last->outputs[0].offset, ZB_F32, 8, 0);
+}
+/* Adds to the instructions of a subprogram one that reads the buffer, and writes it or the workspace. */
+static void use_buffer(zb_plan *p, int subprogram, bool writes) {
+  sample it = {.plan = p};
+  const uint64_t at = give_buffer(p)->tensor.offset;
+  zb_plan_instruction *use = sample_add(&it, &p->ranks[1].subprograms[subprogram], "neg", 1, 1);
+  use->inputs[0] = sample_operand(0, at, ZB_F32, 16, 0);
+  use->outputs[0] = sample_operand(0, writes ? at : sample_at(&p->ranks[1], ZB_REGION_WORKSPACE), ZB_F32, 16, 0);
+}
+static void buffer_read_by_b(zb_plan *p) { use_buffer(p, SAMPLE_B, false); }
+static void buffer_read_by_update(zb_plan *p) { use_buffer(p, SAMPLE_OPT, false); }
+static void buffer_written_by_w(zb_plan *p) { use_buffer(p, SAMPLE_W, true); }
+static void buffer_written_by_update(zb_plan *p) { use_buffer(p, SAMPLE_OPT, true); }
+static void buffer_on_two_ranks(zb_plan *p) {
+  give_buffer(p)->tensor.name = "w0";
+  p->ranks[1].parameters[1].owner = false;
+}
+static void buffer_falls(zb_plan *p) {
+  give_buffer(p);
+  zb_plan_job *second = job(p, 1, ZB_JOB_F, 2), *third = job(p, 1, ZB_JOB_F, 3);
+  second->micro_batch = 3;
+  third->micro_batch = 2;
+}
 static void bad_job_kind(zb_plan *p) { p->ranks[0].jobs[1].kind = ZB_JOB_KIND_COUNT; }
 static void wait_forward(zb_plan *p) { p->ranks[1].pool_u32[job(p, 1, ZB_JOB_F, 0)->waits.begin] = 60; }
 
@@ -500,6 +551,17 @@ static const struct breakage {
     {"settings of another", settings_of_another, "owners", "the update of 'w0' reads the settings of 'tied'"},
     {"UPDATE writes settings", update_writes_settings, "ranges", "a UPDATE may not write to the region step"},
     {"an input in the settings", settings_received, "ranges", "lies neither in the slots nor"},
+    {"buffer elsewhere", buffer_elsewhere, "regions", "'seen' at 448 does not lie in the region buffers"},
+    {"buffer trained", buffer_trained, "buffers", "the buffer 'seen' is trained, or has a gradient or a state"},
+    {"buffer with a gradient", buffer_with_gradient, "buffers", "is trained, or has a gradient or a state"},
+    {"buffer never updated", buffer_never_updated, "buffers", "no F updates the buffer 'seen'"},
+    {"buffer updated in part", buffer_updated_in_part, "buffers", "F updates a part of the buffer 'seen' only"},
+    {"B reads a buffer", buffer_read_by_b, "buffers", "B reads the buffer 'seen', which F updates"},
+    {"UPDATE reads a buffer", buffer_read_by_update, "buffers", "UPDATE reads the buffer 'seen', which F updates"},
+    {"W writes a buffer", buffer_written_by_w, "ranges", "a W may not write to the region buffers"},
+    {"UPDATE writes a buffer", buffer_written_by_update, "ranges", "a UPDATE may not write to the region buffers"},
+    {"a buffer on two ranks", buffer_on_two_ranks, "owners", "ranks 0 and 1 both hold the buffer 'w0'"},
+    {"F of a buffer falls", buffer_falls, "order", "updates buffers before micro-batch 2 does"},
     {"unknown kind", bad_job_kind, "structure", "its kind is not known"},
     {"waits for a later job", wait_forward, "structure", "it waits for a job that is not before it"},
 };
@@ -521,6 +583,16 @@ static void test_broken_plans(void) {
     zb_status_free(status);
     zb_plan_destroy(plan);
   }
+}
+
+static void test_buffer(void) {
+  zb_plan *plan = sample_plan(3, 4, 0);
+  give_buffer(plan);
+  zb_status status = zb_plan_verify(plan);
+  if (status) printf("\n  %s", zb_status_text(status));
+  CU_ASSERT_PTR_NULL(status);
+  zb_status_free(status);
+  zb_plan_destroy(plan);
 }
 
 static void test_phases_apart(void) {
@@ -559,5 +631,5 @@ static void test_too_few_slots(void) {
 }
 
 SUITE_MAIN("verifier", {"right plans", test_right_plans}, {"broken plans", test_broken_plans},
-           {"phases apart", test_phases_apart}, {"send not waited for", test_send_not_waited},
-           {"too few slots", test_too_few_slots})
+           {"phases apart", test_phases_apart}, {"a buffer", test_buffer},
+           {"send not waited for", test_send_not_waited}, {"too few slots", test_too_few_slots})
