@@ -174,6 +174,13 @@ class State:
             if value is not None and self.tensors.get((module, key)) is not value
         }
 
+    def restore_buffers(self):
+        with torch.no_grad():
+            for _, module, key, tensor, copy in self.buffers:
+                module._buffers[key] = tensor
+                if copy is not None and (tensor.shape != copy.shape or not torch.equal(tensor, copy)):
+                    tensor.set_(copy.clone())
+
     def restore(self):
         modules = dict(self.model.named_modules())
         for module, key in tensors_of(self.model):
@@ -181,11 +188,7 @@ class State:
                 delattr(module, key)
             elif vars(module)[key] is not self.tensors[module, key]:
                 setattr(module, key, self.tensors[module, key])
-        with torch.no_grad():
-            for _, module, key, tensor, copy in self.buffers:
-                module._buffers[key] = tensor
-                if copy is not None and (tensor.shape != copy.shape or not torch.equal(tensor, copy)):
-                    tensor.set_(copy.clone())
+        self.restore_buffers()
         for name, value in self.numbers.items():
             path, _, key = name.rpartition(".")
             if vars(modules[path]).get(key, value) != value:
@@ -667,15 +670,6 @@ CAUSES = [
         "cross_entropy",
         lambda c: SMOOTHING.format(c.kwargs["label_smoothing"]) if c.kwargs.get("label_smoothing") else None,
         "write it out: (1 - s) * cross_entropy(z, y) - s * log_softmax(z, -1).mean()",
-    ),
-    (
-        "batch_norm",
-        lambda c: (
-            "it normalizes with statistics of the batch; torch.onnx.export writes it with running ones"
-            if c.kwargs.get("training") or True in c.args
-            else None
-        ),
-        "use LayerNorm or GroupNorm; or call eval() on it, and it keeps the statistics that it has",
     ),
     (
         "instance_norm",

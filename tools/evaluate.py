@@ -151,9 +151,16 @@ def rms_norm(a, x, scale):
 
 
 def batch_norm(a, x, scale, bias, mean, variance):
-    training = bool(a.get("training_mode", 0))
-    y = F.batch_norm(x, mean.clone(), variance.clone(), scale, bias, training, 0.0, a.get("epsilon", 1e-5))
-    return (y, mean, variance)[: a.outputs]
+    training = bool(a.get("training_mode", 0)) or a.outputs > 1  # before opset 14 outputs say so
+    if not training:
+        by_channel = [-1] + [1] * (x.dim() - 2)
+        mean, variance, scale, bias = (v.reshape(by_channel) for v in (mean, variance, scale, bias))
+        return (x - mean) * (variance + a.get("epsilon", 1e-5)).rsqrt() * scale + bias
+    y = F.batch_norm(x, None, None, scale, bias, True, 0.0, a.get("epsilon", 1e-5))
+    axes, momentum = [k for k in range(x.dim()) if k != 1], a.get("momentum", 0.9)
+    now = x.mean(axes), x.var(axes, correction=0)
+    blended = [old * momentum + new * (1 - momentum) for old, new in zip((mean, variance), now)]
+    return (y, *blended)[: a.outputs]
 
 
 def gemm(a, x, y, z=None):

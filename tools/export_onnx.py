@@ -23,6 +23,10 @@ OUT.onnx is not written; OUT.rejected.onnx is, and the error says where they par
 Dropout of a model in training mode is in the file, as ONNX's Dropout: zb-run draws what it drops. It is compared too,
 with the same elements dropped in both. --no-dropout leaves it out.
 
+Buffers that forward() changes (running statistics of BatchNorm) are in the file with their new values, which are
+outputs of the graph: the file's metadata (zb.buffers) lists them, a name, a tab and the output a line. zb-run updates
+them with every micro-batch, as PyTorch does with gradient accumulation, and saves them.
+
 In the file, parameters have the names of named_parameters(); a tied weight has the first of its names. The file's
 metadata lists those that require a gradient (zb.trained) and those that do not (zb.frozen), which is how zbc tells
 them from other tensors (rotary tables, masks). Paths of this machine are removed.
@@ -291,6 +295,39 @@ def strip(model):
         value.metadata_props.clear()
 
 
+def batch_norms():
+    """How torch.onnx.export is to write BatchNorm in training: its own way has the running statistics as they are
+    now. ONNX's operator gives statistics of the batch (with momentum 0), with the biased variance, and PyTorch's new
+    running ones are made of them."""
+    from onnxscript import opset18 as op
+
+    kept = {}  # new statistics -> those of the module, for a module that is called more than once
+
+    def translated(x, weight, bias, running_mean, running_var, training, momentum, eps):
+        channels, count = x.shape[1], math.prod(x.shape) // x.shape[1]
+        ones = op.Constant(value_floats=[1.0] * channels)
+        zeros = op.Constant(value_floats=[0.0] * channels)
+        own_mean, own_var = kept.get(running_mean, running_mean), kept.get(running_var, running_var)
+        y, mean, var = op.BatchNormalization(
+            x,
+            ones if weight is None else weight,
+            zeros if bias is None else bias,
+            own_mean,
+            own_var,
+            epsilon=eps,
+            momentum=0.0,
+            training_mode=1,
+        )
+        rest, share = op.Constant(value_float=1 - momentum), op.Constant(value_float=momentum)
+        unbiased = op.Constant(value_float=momentum * count / max(count - 1, 1))
+        new_mean = op.Add(op.Mul(running_mean, rest), op.Mul(mean, share))
+        new_var = op.Add(op.Mul(running_var, rest), op.Mul(var, unbiased))
+        kept[new_mean], kept[new_var] = own_mean, own_var
+        return y, mean, var, new_mean, new_var
+
+    return {torch.ops.aten._native_batch_norm_legit_functional.default: translated}
+
+
 def list_parameters(model, graph, names):
     """What is trained and what is not, a name a line, for zbc."""
     present = {v.name for v in graph.initializers.values()}
@@ -334,7 +371,23 @@ def way_round(cause):
     return kinds.get(type(cause).__name__, "write what it cannot trace otherwise") + "; " + report
 
 
-def trace(model, inputs, outputs):
+UPDATED = "zb.updated."  # what the outputs of new values of buffers begin with
+
+
+def list_buffers(graph, buffers):
+    """What forward() changes, for zbc."""
+    outputs = {v.name for v in graph.outputs}
+    rows = [f"{name}\t{UPDATED}{name}" for name in buffers if name in graph.initializers]
+    missing = [name for name in buffers if name not in graph.initializers or UPDATED + name not in outputs]
+    if missing:
+        fail(
+            f"forward() changes buffer {missing[0]}, but never reads it: its new value cannot be in the file",
+            "keep it outside of forward(), or make the new value from the old one",
+        )
+    return {"zb.buffers": "\n".join(rows)} if rows else {}
+
+
+def trace(model, inputs, outputs, buffers):
     """PyTorch's own export. Its report of a failure is hundreds of lines, which begin before it fails; what decides
     is the first cause."""
     with contextlib.redirect_stderr(io.StringIO()):
@@ -345,7 +398,8 @@ def trace(model, inputs, outputs):
                 dynamo=True,
                 optimize=False,
                 input_names=[n for n, _ in inputs],
-                output_names=["loss", *(name for name, _ in outputs)],
+                output_names=["loss", *(name for name, _ in outputs), *(UPDATED + name for name in buffers)],
+                custom_translation_table=batch_norms(),
                 verbose=False,
             )
 
@@ -441,18 +495,19 @@ def pick_output(result, name, key):
 
 
 def adapt(model, names, outputs):
-    """The model, taking its inputs by name and giving its loss alone; after gives_outputs = True the outputs too. A
-    subclass and not a module around it: parameters and modules keep their paths."""
+    """The model, taking its inputs by name and giving its loss alone; after gives_outputs = True the outputs and the
+    buffers `updates` too. A subclass and not a module around it: parameters and modules keep their paths."""
     own = type(model)
 
     def forward(self, *tensors):
         result = own.forward(self, **dict(zip(names, tensors))) if names else own.forward(self, *tensors)
         loss = pick_loss(result)[0]
-        return (loss, *(pick_output(result, *output) for output in outputs)) if self.gives_outputs else loss
+        if not self.gives_outputs:
+            return loss
+        return (loss, *(pick_output(result, *output) for output in outputs), *map(self.get_buffer, self.updates))
 
-    model.__class__ = type(
-        own.__name__, (own,), {"forward": forward, "__module__": own.__module__, "gives_outputs": False}
-    )
+    more = {"forward": forward, "__module__": own.__module__, "gives_outputs": False, "updates": []}
+    model.__class__ = type(own.__name__, (own,), more)
 
 
 def first_run(model, inputs, outputs):
@@ -470,8 +525,7 @@ def first_run(model, inputs, outputs):
         print(f"note: {taken}", file=sys.stderr)
     for output in outputs:
         pick_output(result, *output)
-    if keywords or taken or outputs:
-        adapt(model, names if keywords else None, outputs)
+    adapt(model, names if keywords else None, outputs)
     return spy, loss
 
 
@@ -492,26 +546,39 @@ def refuse_random(spy):
 
 
 def refuse_memory(model, state, inputs, first):
-    """What forward() changes in the model, and reads again, would stay in the file as it is now. The names of buffers
-    that it changes."""
+    """Python numbers that forward() changes, and reads again, would stay in the file as they are now. The names of
+    buffers that it changes."""
     buffers, numbers, parameters = state.changed()
     if parameters:
         fail(f"forward() changes parameter {parameters[0]}, which a file cannot do", "do it outside of forward()")
-    if not buffers and not numbers:
-        return []
+    for name in buffers:
+        refuse_buffer(model, name)
+    if not numbers:
+        return buffers
+    state.restore_buffers()
     with torch.no_grad():
         second = model(*[t for _, t in inputs]).item()
     if not second == first and not (math.isnan(first) and math.isnan(second)):
         fail(
-            f"forward() changes {some(buffers + numbers)}, and with it the loss of the same inputs, "
+            f"forward() changes {some(numbers)}, and with it the loss of the same inputs, "
             f"from {first:.6f} to {second:.6f}: "
             "in a file it would stay as it is now",
-            "compute the loss from inputs and parameters alone; "
+            "make it a buffer (register_buffer), a tensor that forward() updates; "
             "a value that is only watched can be computed outside of forward()",
         )
-    if numbers:
-        warn(f"forward() changes {some(numbers)}: in the file it stays as it is now")
+    warn(f"forward() changes {some(numbers)}: in the file it stays as it is now")
     return buffers
+
+
+def refuse_buffer(model, name):
+    """A buffer that forward() changes keeps its shape, and is of a type that zbc keeps."""
+    try:
+        tensor = model.get_buffer(name)
+    except AttributeError:
+        tensor = None  # it was there only before, or after
+    if tensor is None or tensor.dtype not in (torch.float32, torch.int64, torch.int32):
+        what = "which is not always there" if tensor is None else f"of {str(tensor.dtype).removeprefix('torch.')}"
+        fail(f"forward() changes buffer {name}, {what}", "a buffer that forward() changes is float32, int64 or int32")
 
 
 def refuse_cached(model, state, drawn, cached):
@@ -529,40 +596,6 @@ def refuse_cached(model, state, drawn, cached):
                 f"forward() keeps '{name}', which is computed from its inputs, for later calls: in a file it would be "
                 "that of one input for all steps", "compute it in each call, or make it a parameter",
             )
-
-
-def read_by_loss(graph):
-    """Names of the initializers that the loss is computed from."""
-    met, todo = set(), list(graph.outputs)
-    while todo:
-        value = todo.pop()
-        if value is not None and value not in met:
-            met.add(value)
-            todo += value.producer().inputs if value.producer() else []
-    return {v.name for v in graph.initializers.values() if v in met}
-
-
-def refuse_buffers(graph, changed, model):
-    """Buffers that forward() changes: wrong where the loss reads them. A normalization in training reads none of its
-    own, whatever the exporter writes."""
-    norms = {
-        compare.joined(path, key): (path, module)
-        for path, module in model.named_modules()
-        if isinstance(module, torch.nn.modules.batchnorm._NormBase) and module.training
-        for key in module._buffers
-    }
-    read = read_by_loss(graph)
-    for name in changed:
-        if name in read and name not in norms:
-            fail(
-                f"forward() changes buffer {name}, and the loss is computed from it: "
-                "in a file it would stay as it is now",
-                "compute the loss from inputs and parameters alone",
-            )
-    if changed:
-        more = f" and {len(changed) - 5} more" if changed[5:] else ""
-        what = f"forward() changes {some(changed)}{more}"
-        warn(f"{what}: the training loss does not depend on it, zbc does not compute it")
 
 
 # ---- Exporting ----
@@ -619,12 +652,10 @@ def compare_with_model(pair, inputs, ranges, file):
 
 
 @contextlib.contextmanager
-def giving_outputs(model, outputs):
-    if outputs:
-        model.gives_outputs = True
+def giving_outputs(model):
+    model.gives_outputs = True
     yield
-    if outputs:
-        model.gives_outputs = False
+    model.gives_outputs = False
 
 
 def is_same(want, got):
@@ -636,14 +667,21 @@ def is_same(want, got):
     return bool((apart != 0).double().mean() <= 1e-3)  # what is counted or compared may turn at a rounding
 
 
-def compare_outputs(model, inputs, outputs, graph, drawn, file):
-    """Outputs of the graph against the model's, of one draw."""
-    with giving_outputs(model, outputs), torch.no_grad():
-        wanted = model(*[t for _, t in inputs])[1:]
+def compare_outputs(model, inputs, outputs, graph, drawn, state, file):
+    """Outputs of the graph, and new values of buffers, against the model's, of one draw."""
+    with giving_outputs(model), torch.no_grad():
+        wanted = [t.clone() for t in model(*[t for _, t in inputs])[1:]]
+        state.restore()
         found = evaluate.run_all(graph, dict(inputs), {}, masks=drawn.masks)[1:]
     for (name, _), want, got in zip(outputs, wanted, found):
         if not is_same(want, got):
             file.reject(f"output '{name}' of the exported graph is not the model's", "leave it out of --output")
+    for name, want, got in zip(model.updates, wanted[len(outputs) :], found[len(outputs) :]):
+        if not is_same(want, got):
+            file.reject(
+                f"the buffer {name} that the graph computes is not the one that forward() leaves",
+                "update it with other operations",
+            )
 
 
 def check_types(model):
@@ -688,22 +726,25 @@ def export(model, inputs, options):
         with compare.Drawn(model):
             inputs, ranges, changed, spy = probe(model, inputs, state, options.ranges, options.outputs)
         say("tracing it: torch.onnx.export")
-        with giving_outputs(model, options.outputs):
-            program = trace(model, inputs, options.outputs)
+        model.updates = changed
+        with giving_outputs(model):
+            program = trace(model, inputs, options.outputs, changed)
         state.restore()
         graph = program.model.graph
         hide_by_infinity(graph)
         keep_dropouts(graph)
-        refuse_buffers(graph, changed, model)  # before the optimizer folds them
-        name_initializers(graph, names)
+        kept = {**names, **{name: name for name in changed}}  # what the optimizer must not take for constants
+        name_initializers(graph, kept)
         if not options.raw:
             say("optimizing the graph")
-            optimize(program.model, names)
+            optimize(program.model, kept)
         drop_numbers(graph)
         check_dropouts(graph, spy)
         warn_of_rules(model)
         check(graph, [n for n, _ in inputs], {names[n] for n, p in model.named_parameters() if p.requires_grad})
-        file = File(program, options.out, size, list_parameters(model, graph, names))
+        file = File(
+            program, options.out, size, {**list_parameters(model, graph, names), **list_buffers(graph, changed)}
+        )
         compared = "no"
         if options.no_compare:
             warn("the file is not compared with the model, and says so")
@@ -713,9 +754,9 @@ def export(model, inputs, options):
                 call = lambda given: model(*[t for _, t in given])  # noqa: E731
                 pair = compare.Pair(model, call, graph, names, state, drawn.masks)
                 compared = compare_with_model(pair, inputs, ranges, file)
-            if options.outputs:
+            if options.outputs or changed:
                 with compare.Drawn(model) as drawn:
-                    compare_outputs(model, inputs, options.outputs, graph, drawn, file)
+                    compare_outputs(model, inputs, options.outputs, graph, drawn, state, file)
                 state.restore()
     say("writing")
     file.save(options.out, compared)

@@ -46,10 +46,11 @@ MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *sh
 MlirValue zb_import_parameter(zb_import *im, zb_import_value *value) {
   zb_shape shape;
   const void *data;
+  const bool is_buffer = value->role == ZB_ROLE_BUFFER;
   if (!im->format->load(im, value, &shape, &data)) return im->failed = true, (MlirValue){NULL};
-  if (shape.dtype != ZB_F32)
-    return zb_import_fail(im, im->format->types_hint, "parameter '%s' has the element type %s, which is not supported",
-                          value->name, value->type_text),
+  if (shape.dtype != ZB_F32 && !(is_buffer && (shape.dtype == ZB_I64 || shape.dtype == ZB_I32)))
+    return zb_import_fail(im, im->format->types_hint, "%s '%s' has the element type %s, which is not supported",
+                          is_buffer ? "buffer" : "parameter", value->name, value->type_text),
            (MlirValue){NULL};
   zb_status status = zb_store_add(im->weights, value->name, &shape, data, true);
   if (zb_status_code(status) == ZB_MEMORY)
@@ -61,7 +62,7 @@ MlirValue zb_import_parameter(zb_import *im, zb_import_value *value) {
     zb_status_free(status);
     return (MlirValue){NULL};
   }
-  const char *attribute = value->role == ZB_ROLE_TRAINED ? ZB_ATTR_PARAM : ZB_ATTR_FROZEN;
+  const char *attribute = is_buffer ? ZB_ATTR_BUFFER : value->role == ZB_ROLE_TRAINED ? ZB_ATTR_PARAM : ZB_ATTR_FROZEN;
   return add_argument(im, attribute, value->name, &shape, im->input_count + im->parameter_count++);
 }
 
@@ -91,6 +92,7 @@ static zb_result erase_dead_ops(zb_import *im, MlirBlock block) {
 static void erase_dead_arguments(zb_import *im, MlirBlock block) {
   for (size_t i = im->argument_count; i-- > im->input_count;) {
     if (!is_unread(mlirBlockGetArgument(block, (intptr_t)i))) continue;
+    if (im->arguments[i].attribute == ZB_ATTR_BUFFER) continue; /* what is updated is saved */
     mlirBlockEraseArgument(block, (unsigned)i);
     --im->argument_count;
     memmove(&im->arguments[i], &im->arguments[i + 1], (im->argument_count - i) * sizeof *im->arguments);
@@ -129,28 +131,59 @@ static MlirAttribute dictionary(MlirContext context, const char *name, MlirAttri
   return mlirDictionaryAttrGet(context, 1, &attribute);
 }
 
-/* The loss, then outputs; zb_import_take of them. NULL after reporting. */
+/* The new value of a buffer has the type that the buffer has. The buffer is an argument even where nothing reads it. */
+static zb_result find_updated(zb_import *im, const zb_import_buffer *buffer, MlirValue *out) {
+  zb_shape before, after;
+  char text[96], other[96];
+  MlirValue argument = zb_import_value_ir(im, buffer->initial);
+  *out = zb_import_value_ir(im, buffer->updated);
+  if (!argument.ptr || !out->ptr) return ZB_FAIL;
+  if (!zb_type_shape(mlirValueGetType(argument), &before) || !zb_type_shape(mlirValueGetType(*out), &after) ||
+      zb_shape_equal(&before, &after))
+    return ZB_OK;
+  return zb_import_fail(im, "forward() keeps shape and type of its buffers",
+                        "the buffer '%s' is %s, and its new value '%s' is %s", buffer->initial->name,
+                        zb_shape_text(&before, text), buffer->updated->name, zb_shape_text(&after, other));
+}
+
+static int result_count(const zb_import *im) {
+  return 1 + (im->outputs ? im->params->output_count : 0) + (int)im->buffer_count;
+}
+
+/* The loss, outputs, new values of buffers; zb_import_take of them. NULL after reporting. */
 static MlirValue *find_results(zb_import *im, const zb_import_value *loss) {
   const int outputs = im->outputs ? im->params->output_count : 0;
-  MlirValue *results = zb_import_take(im, (size_t)(1 + outputs) * sizeof *results);
+  MlirValue *results = zb_import_take(im, (size_t)result_count(im) * sizeof *results);
   if (!results || !find_loss(im, loss, &results[0])) return NULL;
   for (int i = 0; i < outputs; ++i)
     if (!find_output(im, im->outputs[i], &results[1 + i])) return NULL;
+  for (size_t i = 0; i < im->buffer_count; ++i)
+    if (!find_updated(im, &im->buffers[i], &results[1 + outputs + (int)i])) return NULL;
   return results;
 }
 
+/* What a result of the function is: {zb.loss}, {zb.output = "logits"}, {zb.buffer = "norm.running_mean"}. */
+static MlirAttribute mark_of_result(const zb_import *im, int index) {
+  const int outputs = im->outputs ? im->params->output_count : 0;
+  if (index == 0) return dictionary(im->context, ZB_ATTR_LOSS, mlirUnitAttrGet(im->context));
+  if (index <= outputs)
+    return dictionary(im->context, ZB_ATTR_OUTPUT, zb_mlir_string(im->context, im->outputs[index - 1]->name));
+  const zb_import_value *buffer = im->buffers[index - 1 - outputs].initial;
+  return dictionary(im->context, ZB_ATTR_BUFFER, zb_mlir_string(im->context, buffer->name));
+}
+
 /* func.func @model over the finished block, which it takes. */
-static zb_result build_function(zb_import *im, const MlirValue *results, int result_count, MlirModule module) {
+static zb_result build_function(zb_import *im, const MlirValue *results, MlirModule module) {
   MlirContext context = im->context;
   MlirBlock block = im->builder.block;
   size_t count = im->argument_count;
-  MlirType *result_types = zb_import_take(im, (size_t)result_count * sizeof *result_types);
-  MlirAttribute *marks = zb_import_take(im, (size_t)result_count * sizeof *marks);
+  const int returned = result_count(im);
+  MlirType *result_types = zb_import_take(im, (size_t)returned * sizeof *result_types);
+  MlirAttribute *marks = zb_import_take(im, (size_t)returned * sizeof *marks);
   if (!result_types || !marks) return ZB_FAIL;
-  for (int i = 0; i < result_count; ++i) {
+  for (int i = 0; i < returned; ++i) {
     result_types[i] = mlirValueGetType(results[i]);
-    marks[i] = i == 0 ? dictionary(context, ZB_ATTR_LOSS, mlirUnitAttrGet(context))
-                      : dictionary(context, ZB_ATTR_OUTPUT, zb_mlir_string(context, im->outputs[i - 1]->name));
+    marks[i] = mark_of_result(im, i);
   }
   MlirType *types = zb_import_take(im, count * sizeof *types);
   MlirAttribute *attributes = zb_import_take(im, count * sizeof *attributes);
@@ -162,9 +195,9 @@ static zb_result build_function(zb_import *im, const MlirValue *results, int res
   MlirNamedAttribute named[] = {
       zb_named(context, "sym_name", zb_mlir_string(context, "model")),
       zb_named(context, "function_type",
-               mlirTypeAttrGet(mlirFunctionTypeGet(context, (intptr_t)count, types, result_count, result_types))),
+               mlirTypeAttrGet(mlirFunctionTypeGet(context, (intptr_t)count, types, returned, result_types))),
       zb_named(context, "arg_attrs", mlirArrayAttrGet(context, (intptr_t)count, attributes)),
-      zb_named(context, "res_attrs", mlirArrayAttrGet(context, result_count, marks))};
+      zb_named(context, "res_attrs", mlirArrayAttrGet(context, returned, marks))};
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, block);
   im->builder.block = (MlirBlock){NULL};
@@ -190,16 +223,16 @@ static zb_result list_untrained(zb_import *im, MlirOperation module) {
 }
 
 zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module *out) {
-  const int count = 1 + (im->outputs ? im->params->output_count : 0);
   const MlirValue *results = find_results(im, loss);
   if (!results) return ZB_FAIL;
   im->builder.location = zb_import_file_location(im);
-  if (mlirOperationIsNull(zb_build_any(&im->builder, "func.return", results, count, NULL, 0, NULL, 0))) return ZB_FAIL;
+  if (mlirOperationIsNull(zb_build_any(&im->builder, "func.return", results, result_count(im), NULL, 0, NULL, 0)))
+    return ZB_FAIL;
   if (!erase_dead_ops(im, im->builder.block)) return ZB_FAIL;
   erase_dead_arguments(im, im->builder.block);
   out->module = mlirModuleCreateEmpty(zb_import_file_location(im));
   MlirOperation module = mlirModuleGetOperation(out->module);
   zb_set_attribute(module, ZB_ATTR_LEVEL, zb_mlir_string(im->context, "graph"));
-  if (!list_untrained(im, module) || !build_function(im, results, count, out->module)) return ZB_FAIL;
+  if (!list_untrained(im, module) || !build_function(im, results, out->module)) return ZB_FAIL;
   return zb_verify_module(module);
 }

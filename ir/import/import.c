@@ -18,12 +18,32 @@ char *zb_import_take_text(zb_import *im, const char *text, size_t length) {
   return copy;
 }
 
+/* ---- Buffers ---- */
+
+zb_result zb_import_add_buffer(zb_import *im, zb_import_value *initial, zb_import_value *updated) {
+  for (size_t i = 0; i < im->buffer_count; ++i)
+    if (im->buffers[i].initial == initial)
+      return zb_import_fail(im,
+                            "export with tools/export_onnx.py: of a module that is called more than once it writes one "
+                            "update after the other",
+                            "the buffer '%s' is updated twice: to '%s' and to '%s'", initial->name,
+                            im->buffers[i].updated->name, updated->name);
+  if (!zb_arena_grow(&im->memory, (void **)&im->buffers, &im->buffer_capacity, im->buffer_count + 1,
+                     sizeof *im->buffers))
+    return zb_import_memory(im);
+  im->buffers[im->buffer_count++] = (zb_import_buffer){initial, updated};
+  initial->role = ZB_ROLE_BUFFER;
+  return ZB_OK;
+}
+
 /* ---- Marks ---- */
 
 void zb_import_mark_needed(zb_import *im, const zb_import_value *loss) {
   if (loss->producer) loss->producer->needed = true;
   for (int i = 0; im->outputs && i < im->params->output_count; ++i)
     if (im->outputs[i]->producer) im->outputs[i]->producer->needed = true;
+  for (size_t i = 0; i < im->buffer_count; ++i)
+    if (im->buffers[i].updated->producer) im->buffers[i].updated->producer->needed = true;
   for (zb_import_node *n = im->nodes + im->node_count; n-- > im->nodes;) {
     for (int i = 0; n->needed && i < n->input_count; ++i) {
       if (n->inputs[i] && n->inputs[i]->producer) n->inputs[i]->producer->needed = true;

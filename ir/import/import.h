@@ -38,7 +38,7 @@ typedef enum zb_import_kind {
   ZB_VALUE_NODE,
   ZB_VALUE_SEQUENCE
 } zb_import_kind;
-typedef enum zb_import_role { ZB_ROLE_CONSTANT, ZB_ROLE_TRAINED, ZB_ROLE_FROZEN } zb_import_role;
+typedef enum zb_import_role { ZB_ROLE_CONSTANT, ZB_ROLE_TRAINED, ZB_ROLE_FROZEN, ZB_ROLE_BUFFER } zb_import_role;
 
 /* A name of the source graph. After its producer ran, exactly one of known, value, items says what it is; a constant
  * that an op needed has both of the first. */
@@ -64,6 +64,11 @@ typedef struct zb_import_value {
   bool reached, read, activation; /* a gradient of the loss reaches it; a needed node reads it; depends on an input */
   bool untrained;                 /* a gradient reaches it, and nothing says that it is a parameter */
 } zb_import_value;
+
+/* A buffer: an initial value that the forward pass replaces by another for the next micro-batch. */
+typedef struct zb_import_buffer {
+  zb_import_value *initial, *updated;
+} zb_import_buffer;
 
 /* How the core folds a node of which all inputs are constants. */
 typedef enum zb_import_fold {
@@ -130,6 +135,8 @@ struct zb_import {
   zb_import_value **values;
   size_t value_count, value_capacity, initial_count;
   zb_import_value **outputs; /* [params->output_count] that the reader found, before the marks */
+  zb_import_buffer *buffers; /* likewise */
+  size_t buffer_count, buffer_capacity;
   zb_import_node *nodes;
   size_t node_count;
   bool is_listed;                                 /* the file says what its parameters are */
@@ -146,11 +153,13 @@ struct zb_import {
 };
 
 /* ---- import.c: the order of things ---- */
+/* The initial value is a buffer, and this its new value. Before the marks. Reports one that is updated twice. */
+zb_result zb_import_add_buffer(zb_import *im, zb_import_value *initial, zb_import_value *updated);
 /* Runs `graph`, which reads and imports, with im->{context, params, format, source_bytes} set. On success *out has the
  * module and both stores, on failure nothing but the context. All else of im is released. */
 zb_status zb_import_run(zb_import *im, zb_result (*graph)(zb_import *im, zb_module *out), zb_module *out) ZB_MUST_USE;
-/* Marks the nodes that the loss and im->outputs need, and what reads, gradients and inputs reach. Twice: the marks of
- * values need the rows of needed nodes. */
+/* Marks the nodes that the loss, im->outputs and im->buffers need, and what reads, gradients and inputs reach. Twice:
+ * the marks of values need the rows of needed nodes. */
 void zb_import_mark_needed(zb_import *im, const zb_import_value *loss);
 void zb_import_mark_values(zb_import *im, zb_import_value *loss);
 /* Folds or builds every needed node, in order. */
@@ -243,9 +252,10 @@ MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *sh
 /* The input ZB_COUNTER_INPUT, an argument from the first random op on. Null (reported) if the model has an input of
  * that name. */
 MlirValue zb_import_counter(zb_import *im);
-/* A parameter becomes an argument at its first use; its data goes to the weights. */
+/* A parameter or a buffer becomes an argument at its first use; its data goes to the weights. */
 MlirValue zb_import_parameter(zb_import *im, zb_import_value *value);
-/* func.func @model over what was built, which gives the loss and im->outputs, in a module at level graph, verified. */
+/* func.func @model over what was built, which gives the loss, im->outputs and new values of buffers, in a module at
+ * level graph, verified. */
 zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module *out);
 
 /* ---- parameters.c ---- */

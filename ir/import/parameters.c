@@ -1,6 +1,6 @@
-/* The role of every initial value: what --train and --freeze say, else what the reader proposes. Of two patterns that
- * match one name the one with more literal characters holds. What else a gradient reaches is listed (zb.untrained of
- * the module). Tests: test/ir/import/import_test.c. */
+/* The role of every initial value but buffers, which their new values tell: what --train and --freeze say, else what
+ * the reader proposes. Of two patterns that match one name the one with more literal characters holds. What else a
+ * gradient reaches is listed (zb.untrained of the module). Tests: test/ir/import/import_test.c. */
 #include "ir/import/import.h"
 #include "runtime/base/words.h"
 
@@ -144,6 +144,17 @@ static zb_result none_to_train(zb_import *im) {
                         im->initial_count, initial);
 }
 
+/* No optimizer updates a buffer, and no pattern stops the forward pass from it. */
+static zb_result check_buffer(zb_import *im, const char *name) {
+  const zb_import_params *p = im->params;
+  const char *option = is_named(p->train, p->train_count, name)     ? "--train"
+                       : is_named(p->freeze, p->freeze_count, name) ? "--freeze"
+                                                                    : NULL;
+  if (!option) return ZB_OK;
+  return zb_import_fail(im, "leave it out; to keep it as it is, export the model with that module in eval()",
+                        "%s names '%s', a buffer that forward() updates", option, name);
+}
+
 zb_result zb_import_choose_parameters(zb_import *im) {
   const zb_import_params *p = im->params;
   bool *used = zb_import_take(im, (size_t)(p->train_count + p->freeze_count));
@@ -152,6 +163,8 @@ zb_result zb_import_choose_parameters(zb_import *im) {
   for (size_t i = 0; i < im->value_count; ++i) {
     zb_import_value *value = im->values[i];
     zb_import_role proposed = value->role;
+    if (proposed == ZB_ROLE_BUFFER && !check_buffer(im, value->name)) return ZB_FAIL;
+    if (proposed == ZB_ROLE_BUFFER) continue;
     value->role = ZB_ROLE_CONSTANT;
     if (!is_candidate(im, value)) continue;
     if (!choose_one(im, value, proposed, used)) return ZB_FAIL;

@@ -75,7 +75,9 @@ class Exports:
 
     def export(self, cls, **given):
         """(error or None, what it says on the way, the model)."""
-        options = types.SimpleNamespace(out=self.path(cls), raw=False, no_dropout=False, no_compare=False, ranges={})
+        options = types.SimpleNamespace(
+            out=self.path(cls), raw=False, no_dropout=False, no_compare=False, ranges={}, outputs=[]
+        )
         vars(options).update(given)
         inputs = [self.tool.parse_input(text, options.ranges) for text in cls.inputs.split()]
         self.tool.torch.manual_seed(0)

@@ -63,11 +63,6 @@ class SmoothedModule(Classifier):
         return self.criterion(self.logits(x), y.flatten())
 
 
-@refused(
-    r"the graph computes the loss",
-    r"values part in batch_norm\(\) in norm \(BatchNorm1d\)",
-    r"normalizes with statistics of the batch",
-)
 class BatchNormalized(Classifier):
     def __init__(self):
         super().__init__()
@@ -124,8 +119,10 @@ class Noise(Classifier):
         return h + 0.01 * torch.randn_like(h)
 
 
-@refused(r"forward\(\) changes average, and with it the loss of the same inputs")
+@refused(r"the loss is the same, but not the gradient", r"no gradient passes mean\(\) in MovingAverage")
 class MovingAverage(Classifier):
+    """The loss reads the new value, and its gradient stops there."""
+
     def __init__(self):
         super().__init__()
         self.register_buffer("average", torch.zeros(16))
@@ -137,7 +134,6 @@ class MovingAverage(Classifier):
         return h - self.average
 
 
-@refused(r"forward\(\) changes steps, and with it the loss")
 class StepCounter(Classifier):
     def __init__(self):
         super().__init__()
@@ -159,9 +155,8 @@ class PythonCounter(Classifier):
         return super().forward(x, y) * min(1.0, self.steps / 100)
 
 
-@refused(r"forward\(\) changes buffer steps, and the loss is computed from it")
 class LateCounter(Classifier):
-    """No two first steps differ, but all after the 1000th."""
+    """The second steps of the pipeline differ from the first."""
 
     def __init__(self):
         super().__init__()
@@ -169,7 +164,56 @@ class LateCounter(Classifier):
 
     def forward(self, x, y):
         self.steps += 1
-        return torch.where(self.steps > 1000, 0.1, 1.0) * super().forward(x, y)
+        return torch.where(self.steps > 6, 0.1, 1.0) * super().forward(x, y)
+
+
+@refused(r"forward\(\) changes buffer far, of float64", r"hint: a buffer that forward\(\) changes is float32, int64 or")
+class WideBuffer(Classifier):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("far", torch.zeros((), dtype=torch.float64))
+
+    def forward(self, x, y):
+        self.far += 1
+        return super().forward(x, y)
+
+
+@refused(r"forward\(\) changes buffer last, but never reads it")
+class Overwritten(Classifier):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(16))
+
+    def body(self, x):
+        h = super().body(x)
+        with torch.no_grad():
+            self.last.copy_(h.mean((0, 1)))
+        return h
+
+
+@refused(r"forward\(\) changes buffer mean, which is not always there")
+class LateBuffer(Classifier):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", None)
+
+    def body(self, x):
+        h = super().body(x)
+        if self.mean is None:
+            self.mean = h.detach().mean((0, 1))
+        return h
+
+
+@refused(r"PyTorch cannot export the model")
+class CumulativeBatchNorm(Classifier):
+    """momentum=None divides by a number that only the run knows."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(16, momentum=None)
+
+    def body(self, x):
+        return self.norm(super().body(x).flatten(0, 1)).reshape(x.shape[0], x.shape[1], -1)
 
 
 @refused(r"forward\(\) keeps 'center', which is computed from its inputs, for later calls")
@@ -323,8 +367,6 @@ class WrongName(Classifier):
 @taken()
 class Watched(Classifier):
     """A buffer that the loss does not read."""
-
-    says = r"warning: forward\(\) changes seen: the training loss does not depend on it"
 
     def __init__(self):
         super().__init__()
@@ -500,6 +542,11 @@ def trains(cls):
     """Tokens in: a model of x and y, int64 [4, 16]."""
     LOSSES.append(cls)
     return cls
+
+
+trains(BatchNormalized)
+trains(StepCounter)
+trains(LateCounter)
 
 
 class Regressor(Classifier):

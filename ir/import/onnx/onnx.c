@@ -205,6 +205,54 @@ static zb_result add_nodes(zb_onnx *onnx) {
   return im->out_of_memory ? ZB_FAIL : ZB_OK;
 }
 
+/* ---- Buffers ---- */
+
+/* A gradient flows to statistics that are computed of a batch, not to those that come with the file. */
+static void mask_statistics(zb_import_node *n) {
+  for (int i = ZB_BATCH_NORM_MEAN; i <= ZB_BATCH_NORM_VARIANCE && i < n->input_count; ++i)
+    if (n->inputs[i] && n->inputs[i]->kind == ZB_VALUE_INITIAL) n->gradient &= ~(1u << i);
+  if (zb_onnx_batch_norm_trains(n)) n->gradient &= (1u << ZB_BATCH_NORM_MEAN) - 1;
+}
+
+/* A line "NAME<tab>VALUE" of the file's metadata. */
+static zb_result list_buffer(zb_import *im, const char *line, size_t length) {
+  const char *tab = memchr(line, '\t', length);
+  const size_t name_length = tab ? (size_t)(tab - line) : length;
+  char *name = zb_import_take_text(im, line, name_length);
+  char *made = tab ? zb_import_take_text(im, tab + 1, length - name_length - 1) : name;
+  if (!name || !made) return ZB_FAIL;
+  zb_import_value *initial = zb_import_find(im, name), *updated = tab ? zb_import_find(im, made) : NULL;
+  if (initial && initial->kind == ZB_VALUE_INITIAL && updated) return zb_import_add_buffer(im, initial, updated);
+  return zb_import_fail(im, "a tool changed the graph after the export: export again",
+                        "the file's metadata (zb.buffers) names the buffer '%s' and its new value '%s', but the graph "
+                        "does not have both",
+                        name, tab ? made : "");
+}
+
+/* What tools/export_onnx.py lists (zb.buffers); in other files the statistics of every BatchNormalization that gives
+ * new ones. */
+static zb_result find_buffers(zb_onnx *onnx) {
+  zb_import *im = &onnx->core;
+  const Onnx__ModelProto *model = onnx->file.model;
+  const char *listed = zb_onnx_entry(model->metadata_props, model->n_metadata_props, "zb.buffers");
+  for (const char *at = listed; at && *at;) {
+    const size_t length = strcspn(at, "\n");
+    if (length && !list_buffer(im, at, length)) return ZB_FAIL;
+    at += length + (at[length] == '\n');
+  }
+  for (zb_import_node *n = im->nodes; n < im->nodes + im->node_count; ++n) {
+    if (strcmp(n->kind, "BatchNormalization") != 0) continue;
+    mask_statistics(n);
+    for (int k = 0; k < 2 && !listed; ++k) {
+      zb_import_value *initial = ZB_BATCH_NORM_MEAN + k < n->input_count ? n->inputs[ZB_BATCH_NORM_MEAN + k] : NULL;
+      zb_import_value *updated = 1 + k < n->output_count ? n->outputs[1 + k] : NULL;
+      if (!initial || !updated || initial->kind != ZB_VALUE_INITIAL) continue;
+      if (!zb_import_add_buffer(im, initial, updated)) return ZB_FAIL;
+    }
+  }
+  return ZB_OK;
+}
+
 /* ---- The loss ---- */
 
 /* Whether an output may be a scalar float by its declaration (a missing shape may be anything). */
@@ -462,7 +510,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_onnx *onnx = zb_onnx_of(im);
   if (!check_model(onnx) || !add_initializers(onnx) || !add_inputs(onnx) || !add_nodes(onnx)) return ZB_FAIL;
   zb_import_value *loss = find_loss(onnx);
-  if (!loss || !find_outputs(onnx, loss)) return ZB_FAIL;
+  if (!loss || !find_outputs(onnx, loss) || !find_buffers(onnx)) return ZB_FAIL;
   zb_import_mark_needed(im, loss);
   if (!check_nodes(im) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
   zb_import_mark_values(im, loss);

@@ -75,6 +75,12 @@ bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, i
 /* The shape of input 0, and the attribute 'axis' of it; false after reporting. */
 bool zb_onnx_shape_axis(zb_import_node *n, int64_t fallback, zb_shape *shape, int *axis);
 
+/* ---- norm_loss.c ---- */
+/* Inputs and outputs of BatchNormalization. */
+enum { ZB_BATCH_NORM_MEAN = 3, ZB_BATCH_NORM_VARIANCE = 4, ZB_BATCH_NORM_NEW_MEAN = 1, ZB_BATCH_NORM_NEW_VARIANCE = 2 };
+/* Whether such a node normalizes by statistics of its input. */
+bool zb_onnx_batch_norm_trains(zb_import_node *n);
+
 /* ---- parameters.c ---- */
 /* Reads the file's lists of parameters; without them, refuses files in which an exporter merged parameters. */
 zb_result zb_onnx_check_merged(zb_onnx *onnx);

@@ -148,7 +148,8 @@ zb_result zb_onnx_propose_parameters(zb_onnx *onnx) {
   for (size_t i = 0; !im->is_listed && i < im->value_count; ++i) {
     zb_import_value *value = im->values[i];
     bool table = tables[i].ends && !tables[i].mixed;
-    if (is_float_tensor(value) && value->reached && (has_dot(value) || !dotted) && !table)
+    if (value->role != ZB_ROLE_BUFFER && is_float_tensor(value) && value->reached && (has_dot(value) || !dotted) &&
+        !table)
       value->role = ZB_ROLE_TRAINED;
   }
   return ZB_OK;

@@ -180,7 +180,8 @@ static double loss_of(const zb_module *module, const json_t *inputs, const zb_ar
       values[i] = stored(module->constants, text);
     } else {
       text = argument_text(function, i, ZB_ATTR_PARAM);
-      values[i] = stored(module->weights, text ? text : argument_text(function, i, ZB_ATTR_FROZEN));
+      if (!text) text = argument_text(function, i, ZB_ATTR_FROZEN);
+      values[i] = stored(module->weights, text ? text : argument_text(function, i, ZB_ATTR_BUFFER));
     }
   }
   MlirValue wanted = mlirOperationGetOperand(mlirBlockGetTerminator(block), 0);
@@ -256,6 +257,7 @@ static void run_good(const json_t *row) {
   check(fabs(loss - wanted) <= 2e-5 * (1 + fabs(wanted)), name, text);
   check_arguments(&module, row, "trained", ZB_ATTR_PARAM, name);
   check_arguments(&module, row, "frozen", ZB_ATTR_FROZEN, name);
+  check_arguments(&module, row, "buffers", ZB_ATTR_BUFFER, name);
   check_untrained(&module, row, name);
   const json_t *value;
   json_t *ops = json_object_get(row, "ops");

@@ -994,9 +994,86 @@ def dropouts():
          ops={"zb.dropout": 3})
 
 
+def batch_norms():
+    """Statistics that are given, that are computed of the batch, and that the file keeps from batch to batch."""
+    own = np.random.default_rng(9)
+    x, wide = [own.uniform(-1, 1, shape).astype(F) for shape in ((5, 3), (2, 3, 4))]
+    scale, bias, mean = [own.uniform(-1, 1, 3).astype(F) for _ in range(3)]
+    variance = own.uniform(0.5, 2, 3).astype(F)
+    affine, kept = {"m.s": scale, "m.b": bias}, {"m.mean": mean, "m.var": variance}
+    tail = [node("Mul", "y y", "z"), node("ReduceSum", "z", "loss", keepdims=0)]
+    names = "x m.s m.b m.mean m.var"
+
+    def write(name, value, nodes, inputs=None, constants=None, metadata=None, loss=None, opset=20, **row):
+        model = build(nodes + tail, {"x": value, **(inputs or {})}, {**affine, **(constants or kept)},
+                      [("loss", TensorProto.FLOAT, [])], opset)
+        for key, text in (metadata or {}).items():
+            model.metadata_props.add(key=key, value=text)
+        if "error" not in row:
+            row.update(inputs={k: array(v) for k, v in {"x": value, **(inputs or {})}.items()},
+                       loss=float((loss ** 2).sum()))
+        save(name, model, **row)
+
+    def normalized(value, mean, variance, epsilon=1e-5):
+        by_channel = (slice(None), *[None] * (value.ndim - 2))
+        shifted = (value.astype(float) - mean[by_channel]) / np.sqrt(variance[by_channel] + epsilon)
+        return shifted * scale[by_channel] + bias[by_channel]
+
+    def of_batch(value):
+        axes = tuple(k for k in range(value.ndim) if k != 1)
+        return value.astype(float).mean(axes), value.astype(float).var(axes)
+
+    for label, value in (("", x), ("-sequence", wide)):
+        plain, training = node("BatchNormalization", names, "y"), dict(training_mode=1)
+        write("batch-norm" + label, value, [plain], loss=normalized(value, mean, variance), buffers=[],
+              trained=["m.s", "m.b"])
+        write("batch-norm-epsilon" + label, value, [node("BatchNormalization", names, "y", epsilon=0.25)],
+              loss=normalized(value, mean, variance, 0.25))
+        alone = node("BatchNormalization", names, "y", **training)
+        write("batch-norm-training" + label, value, [alone], loss=normalized(value, *of_batch(value)), buffers=[])
+        kept_on = node("BatchNormalization", names, "y new_mean new_var", momentum=0.7, **training)
+        write("batch-norm-kept" + label, value, [kept_on], loss=normalized(value, *of_batch(value)),
+              buffers=["m.mean", "m.var"], trained=["m.s", "m.b"], ops={"zb.by_mode": 2})
+    write("batch-norm-before-14", x, [node("BatchNormalization", names, "y new_mean new_var")], opset=13,
+          loss=normalized(x, *of_batch(x)), buffers=["m.mean", "m.var"])
+    computed = [node("ReduceMean", "x", "mean", axes=[0], keepdims=0), node("Sub", "x mean", "c"),
+                node("Mul", "c c", "sq"), node("ReduceMean", "sq", "var", axes=[0], keepdims=0),
+                node("BatchNormalization", "x m.s m.b mean var", "y")]
+    write("batch-norm-computed", x, computed, opset=17, loss=normalized(x, *of_batch(x)), buffers=[])
+    count = [node("Add", "m.count one", "new_count"), node("BatchNormalization", names, "y")]
+    counted = {**kept, "m.count": np.array(3, I), "one": np.array(1, I)}
+    write("buffer-listed", x, count, constants=counted, metadata={"zb.buffers": "m.count\tnew_count"},
+          loss=normalized(x, mean, variance), buffers=["m.count"])
+    write("buffer-overwritten", x, [node("BatchNormalization", names, "y"), node("ReduceMean", "x", "now", keepdims=0)],
+          constants={**kept, "m.last": F(0)}, metadata={"zb.buffers": "m.last\tnow"},
+          loss=normalized(x, mean, variance), buffers=["m.last"])
+
+    def wrong(name, *error, value=x, nodes=count, **more):
+        write("bad-" + name, value, nodes, error=list(error), **{"constants": counted, **more})
+
+    wrong("buffer-unknown", "names the buffer 'm.cuont'", "'new_count'", metadata={"zb.buffers": "m.cuont\tnew_count"})
+    wrong("buffer-no-value", "names the buffer 'm.count'", metadata={"zb.buffers": "m.count"})
+    wrong("buffer-twice", "the buffer 'm.count' is updated twice: to 'new_count' and to 'one'",
+          metadata={"zb.buffers": "m.count\tnew_count\nm.count\tone"})
+    wrong("buffer-type", "the buffer 'm.mean' is 3xf32, and its new value 'new_count' is i64",
+          metadata={"zb.buffers": "m.mean\tnew_count"})
+    wrong("buffer-trained", "--train names 'm.count', a buffer that forward() updates", train=["m.count"],
+          metadata={"zb.buffers": "m.count\tnew_count"})
+    wrong("buffer-frozen", "--freeze names 'm.count', a buffer", freeze=["m.count"],
+          metadata={"zb.buffers": "m.count\tnew_count"})
+    twice = [node("BatchNormalization", names, "a new_mean new_var", training_mode=1),
+             node("BatchNormalization", names.replace("x", "a", 1), "y mean2 var2", training_mode=1)]
+    wrong("batch-norm-twice", "the buffer 'm.mean' is updated twice: to 'new_mean' and to 'mean2'",
+          "tools/export_onnx.py", nodes=twice)
+    wrong("batch-norm-shape", "input 3 does not have one number for each of 3 channels",
+          nodes=[node("BatchNormalization", "x m.s m.b short m.var", "y")], constants={**kept, "short": mean[:2]})
+    wrong("batch-norm-rank", "the input has 1 dimensions, expected [N, C, ...]", value=x[:, 0],
+          nodes=[node("BatchNormalization", names, "y")])
+
+
 def main():
     for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
-                 listed_cases, narrow_casts, indexing, dropouts):
+                 listed_cases, narrow_casts, indexing, dropouts, batch_norms):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")
