@@ -356,8 +356,8 @@ static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank)
   say_count(it, rank, 0, step_end);
   say_number(it, ", arena ", rank->arena_bytes, " bytes\n");
   for (int i = 0; i < ZB_REGION_COUNT; ++i) {
-    if (i == ZB_REGION_SNAPSHOT && rank->regions[i].bytes == 0) continue; /* there is no post-validation */
-    if (i == ZB_REGION_BUFFERS && rank->regions[i].bytes == 0) continue; /* few models have any */
+    const bool is_rare = i == ZB_REGION_BUFFERS || i == ZB_REGION_SNAPSHOT; /* few plans have any */
+    if (is_rare && rank->regions[i].bytes == 0) continue;
     put(it, i == 0 ? "  " : "   ");
     put(it, zb_region_name((zb_region_kind)i));
     say_number(it, " ", rank->regions[i].bytes, i + 1 == ZB_REGION_COUNT ? "\n" : "");

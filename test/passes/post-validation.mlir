@@ -33,7 +33,7 @@
 // CHECK-NEXT: call @s3_B
 
 // Of three parts, the factor first; of a snapshot one, 1,024 bytes at 0. The region snapshot lies between step and slots.
-// PLACES: module @rank0 {{.*}}zb.addresses = array<i64: {{.*}}, 3, 3200, 64, 3264, 64, 3136, 64, {{.*}}, 1, 0, 1024, 3136, 3200, 3264, {{.*}}zb.regions = array<i64: 0, 1024, 1024, 0, 1024, 1024, 2048, 0, 2048, 64, 2112, 1024, 3136, {{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}>
+// PLACES: module @rank0 {{.*}}zb.addresses = array<i64: {{.*}}, 3, 3200, 64, 3264, 64, 3136, 64, {{.*}}, 1, 0, 1024, 3136, 3200, 3264, {{.*}}zb.regions = array<i64: 0, 1024, 1024, 0, 1024, 0, 1024, 1024, 2048, 0, 2048, 64, 2112, 1024, 3136, {{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}>
 
 // PLAN: rank 0:
 // PLAN-NEXT: parameters 1,024   state 1,024   gradients 1,024   constants 0   step 64   snapshot 2,048   slots
