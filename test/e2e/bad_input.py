@@ -272,6 +272,20 @@ def bad_options(c):
     c.zbc("a glob that trains nothing", GPT2, 1, "no parameter", "--train", options=("--freeze", "*"))
     c.zbc("a cut that is not there", GPT2, 2, "zbc: error: --cuts: .*no.such.place",
           options=("--ranks", 2, "--cuts", "no.such.place"))
+    c.zbc("a layout of other layers", GPT2, 2, "--layout: .*3 layers t.*8.*lm.transformer.h.0",
+          options=("--layout", "Ett|tL"))
+    c.zbc("a layout with a letter that is none", GPT2, 2, "--layout: .*at character 3, got 'x'",
+          options=("--layout", "Etx|tL"))
+    for words, text in ((("--groups", "tp2-pp4", "--world", 10), "10 ranks cannot be divided by tp 2 x cp 1 x pp 4"),
+                        (("--groups", "tp2-qp4", "--world", 8), "unknown axis 'qp' at character 5"),
+                        (("--groups", "tp0", "--world", 8), "expected tp and a size of 1 to 2147483647"),
+                        (("--groups", "tp65536-dp65536"), "more than 2147483647 ranks"),
+                        (("--groups", "tp2-tp2", "--world", 8), "tp has two sizes"),
+                        (("--groups", "tp2", "--world", 8, "--order", "tp-tp"), "tp stands there twice"),
+                        (("--layout", "even", "--layers", 30, "--ranks", 4), "30 layers cannot be cut alike"),
+                        (("--layout", "E(t|", "--ranks", 2), r"expected a '\)'")):
+        c.expect("zb-sched " + " ".join(map(str, words)), c.suite.run("zb-sched", *words), 2, text)
+    c.expect("zb-sched: no groups", c.suite.run("zb-sched", "--groups", ""), 2, "--groups needs a value", hint=False)
     c.zbc("no cuts", GPT2, 2, "--cuts needs a value", options=("--ranks", 2, "--cuts", ""))
     c.zbc("memory limit that cannot be met", GPT2, 3, r"rank \d", r"\d",
           options=("--ranks", 4, "--micro-batches", 8, "--memory-limit", "100K"))

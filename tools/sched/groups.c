@@ -203,10 +203,10 @@ zb_status sched_run_groups(const sched_settings *s) {
   zb_mesh mesh;
   int rank = -1;
   ZB_TRY(zb_mesh_init(&mesh, &params));
-  if (s->rank) ZB_TRY(zb_mesh_rank(&mesh, s->rank, &rank));
-  if (s->rank && s->json)
+  if (s->at) ZB_TRY(zb_mesh_rank(&mesh, s->at, &rank));
+  if (s->at && s->json)
     print_rank_json(&mesh, rank);
-  else if (s->rank)
+  else if (s->at)
     print_rank(&mesh, rank);
   else if (s->json)
     print_json(&mesh);

@@ -98,7 +98,7 @@ def mesh_words(mesh):
 
 
 def rank_of(kinds, dense, expert, rank):
-    """What --rank says of a rank."""
+    """What --at says of a rank."""
     groups = {kind: next((group for group in lists if rank in group), None) for kind, lists in kinds.items()}
     return {"rank": rank, "coordinates": {axis: at for axis, at in dense.coordinates[rank].items() if axis != "ep"},
             "expert_coordinates": {axis: at for axis, at in expert.coordinates[rank].items() if axis != "cp"},
@@ -119,7 +119,7 @@ def check_rank(asked, draw, mesh):
                           f"{mesh}: rank {rank}: communicators {names}")
         return got
     for word in (rank, place):
-        asked.compare([*mesh_words(mesh), "--rank", word], lambda: wanted, read)
+        asked.compare([*mesh_words(mesh), "--at", word], lambda: wanted, read)
 
 
 def random_groups(asked, draw, count):
