@@ -252,7 +252,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
     ZB_TRY_GOTO(zb_status_hint(ZB_ERROR(USAGE, "the pipeline makes no plan"), "end it with zb-verify-plan"));
   state.summary->ops = context.ops;
   if (params->weights && !given_weights.weights) ZB_TRY_GOTO(zb_given_match_plan(&given_weights, params, state.plan));
-  ZB_TRY_GOTO(zb_summarize(&program, params->csv, state.plan, given_weights.weights, state.summary));
+  ZB_TRY_GOTO(zb_summarize(&program, params, state.plan, given_weights.weights, state.summary));
   if (params->output) ZB_TRY_GOTO(zb_plan_folder_write(params->output, state.plan, &program, given_weights.weights));
   if (params->timeline) ZB_TRY_GOTO(zb_plan_timeline(state.plan, params->timeline));
   state.summary->compile_seconds = 1e-12 * (double)(zb_monotonic_ps() - start);

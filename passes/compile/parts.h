@@ -98,8 +98,8 @@ zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out);
 zb_status zb_summarize_search(const zb_compile_params *params, int cuts_tried, int64_t first_ps,
                               zb_compile_summary *out);
 
-/* What the program of the last pass and its plan say; csv: also a file for the order of the jobs, or NULL. */
-zb_status zb_summarize(const zb_module *program, const char *csv, const zb_plan *plan, const zb_weights *given,
-                       zb_compile_summary *out);
+/* What the program of the last pass and its plan say; also writes the order of the jobs, where params->csv says so. */
+zb_status zb_summarize(const zb_module *program, const zb_compile_params *params, const zb_plan *plan,
+                       const zb_weights *given, zb_compile_summary *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include "passes/function.h"
 #include "passes/stages/named_layers.h"
 #include "passes/stages/problem.h"
+#include "zb/layers.h"
 
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
@@ -108,7 +109,8 @@ static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out
 }
 
 /* Layers by the module paths of forward ops; views are made again where they are read, so they are not looked at. */
-static zb_status summarize_layers(const zb_module_problem *p, zb_compile_summary *out) {
+static zb_status summarize_layers(const zb_module_problem *p, const char *layout, zb_compile_summary *out) {
+  int wanted = 0; /* those that a string is of */
   zb_arena *arena = arena_of(out);
   ZB_LIST(const char *) names = {0};
   ZB_LIST(int) stages = {0};
@@ -119,7 +121,13 @@ static zb_status summarize_layers(const zb_module_problem *p, zb_compile_summary
       if (!def || def->op_class != ZB_CLASS_KERNEL) continue;
       if (!ZB_PUSH(arena, &names, zb_location_name(op)) || !ZB_PUSH(arena, &stages, s)) return zb_arena_status(arena);
     }
-  ZB_TRY(zb_named_layers_find(arena, names.items, (int)names.count, 0, &layers));
+  if (layout && zb_layers_is_string(layout)) {
+    zb_layer_layout cut;
+    ZB_TRY(zb_layer_layout_init(&cut, &(zb_layer_params){.layout = layout}));
+    wanted = cut.layers;
+    zb_layer_layout_deinit(&cut);
+  }
+  ZB_TRY(zb_named_layers_find(arena, names.items, (int)names.count, wanted, &layers));
   out->layer = ZB_NEW(arena, zb_layer_summary, layers.count);
   ZB_TRY(zb_arena_status(arena));
   for (out->layers = 0; out->layers < layers.count; ++out->layers)
@@ -222,8 +230,8 @@ static zb_status write_csv(const zb_module_problem *problem, const char *path) {
   return status;
 }
 
-zb_status zb_summarize(const zb_module *program, const char *csv, const zb_plan *plan, const zb_weights *given,
-                       zb_compile_summary *out) {
+zb_status zb_summarize(const zb_module *program, const zb_compile_params *params, const zb_plan *plan,
+                       const zb_weights *given, zb_compile_summary *out) {
   zb_module_problem problem;
   ZB_TRY(zb_module_problem_build(program->module, plan->micro_batches, &problem));
   zb_status status = NULL;
@@ -240,10 +248,10 @@ zb_status zb_summarize(const zb_module *program, const char *csv, const zb_plan 
   out->buffers = ZB_NEW(arena, char *, parameters);
   ZB_TRY_GOTO(zb_arena_status(arena));
   summarize_stages(&problem, out);
-  ZB_TRY_GOTO(summarize_layers(&problem, out));
+  ZB_TRY_GOTO(summarize_layers(&problem, params->layout, out));
   out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
-  if (csv) ZB_TRY_GOTO(write_csv(&problem, csv));
+  if (params->csv) ZB_TRY_GOTO(write_csv(&problem, params->csv));
 cleanup:
   zb_module_problem_deinit(&problem);
   return status;

@@ -251,11 +251,12 @@ def random_strings(asked, draw, count):
     for _ in range(count):
         text = draw_string(draw)
         try:
-            stages = len(definitions.read_string(text))
+            read = definitions.read_string(text)
         except definitions.Wrong:
-            stages = 4
+            read = [(1, 1, 0, 0), (0, 1, 0, 1)]
+        stages, own = len(read), sum(stage[1] for stage in read)
         ranks = draw.choice([n for n in range(1, stages + 1) if stages % n == 0] + [2])
-        layers = draw.choice([None, None, 4])
+        layers = draw.choice([None, own, own + (draw.random() < 0.2)])
         words = ["--layout", text, "--ranks", ranks, *(["--layers", layers] if layers else [])]
 
         def read(got, words=words, ranks=ranks):
