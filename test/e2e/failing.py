@@ -265,7 +265,7 @@ def make_cases(suite, folder):
         (Case("zb-sched of an order", ["zb-sched", "--problem", problem, "--order", order]), []),
         (Case("zb-sched --explain", [*scheduled, "--problem", problem, "--explain"]), []),
         (Case("zb-sched with costs", [*scheduled, "--costs", costs]), []),
-        (Case("zb-sched --layout", ["zb-sched", "--layout", "Et*3|(tt|)*4m|L", "--ranks", 3]), []),
+        (Case("zb-sched --layout", ["zb-sched", "--layout", "Et*3|(tt|)*4m|L", "--ranks", 7]), []),
         (Case("zb-sched --groups", ["zb-sched", "--groups", "tp2-pp4", "--world", 16, "--json"]), []),
         (Case("zbc with a layout", ["zbc", tiny, "-o", "{}/out", "--layout", "Et|tL"], ["out"]), []),
     ]
