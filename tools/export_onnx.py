@@ -552,7 +552,7 @@ def refuse_memory(model, state, inputs, first):
     if parameters:
         fail(f"forward() changes parameter {parameters[0]}, which a file cannot do", "do it outside of forward()")
     for name in buffers:
-        refuse_buffer(model, name)
+        refuse_buffer(model, state, name)
     if not numbers:
         return buffers
     state.restore_buffers()
@@ -570,12 +570,11 @@ def refuse_memory(model, state, inputs, first):
     return buffers
 
 
-def refuse_buffer(model, name):
+def refuse_buffer(model, state, name):
     """A buffer that forward() changes keeps its shape, and is of a type that zbc keeps."""
-    try:
-        tensor = model.get_buffer(name)
-    except AttributeError:
-        tensor = None  # it was there only before, or after
+    before = {own: copy for own, _, _, _, copy in state.buffers}[name]
+    path, _, key = name.rpartition(".")
+    tensor = None if before is None else model.get_submodule(path)._buffers.get(key)
     if tensor is None or tensor.dtype not in (torch.float32, torch.int64, torch.int32):
         what = "which is not always there" if tensor is None else f"of {str(tensor.dtype).removeprefix('torch.')}"
         fail(f"forward() changes buffer {name}, {what}", "a buffer that forward() changes is float32, int64 or int32")

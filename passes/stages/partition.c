@@ -550,21 +550,24 @@ static void write_stages(partition *p) {
   }
 }
 
-/* ---- Parameters that a gradient takes to another stage ---- */
+/* ---- Values that a gradient takes to another stage ---- */
 
-/* The stage that updates what a value is computed of, where that are trained parameters and views alone; -1 for other
- * values. Of a parameter that is used in `reader` itself, that one. */
-static int stage_of_parameters(const partition *p, int value, int reader) {
+/* The stage that has what a gradient op of the stage `reader` reads, where that must travel back to it: it updates what
+ * a value is computed of (trained parameters and views alone), or it is a later stage, whose forward pass makes the
+ * value or has the buffer. -1: none. Of a parameter that is used in `reader` itself, that one. */
+static int stage_to_read_from(const partition *p, int value, int reader) {
   const zb_node *maker = zb_maker(&p->graph, value);
   for (; maker && (flags_of(p, maker) & (ZB_FLOW_VIEW | ZB_FLOW_CHAIN)) == ZB_FLOW_VIEW;
        maker = zb_maker(&p->graph, value))
     value = zb_operand(&p->graph, maker, 0);
   if (maker) {
     unsigned flags = flags_of(p, maker) & (ZB_FLOW_CHAIN | ZB_FLOW_TRAINED | ZB_FLOW_LOAD);
-    return flags == (ZB_FLOW_CHAIN | ZB_FLOW_TRAINED) ? p->stage[maker->number] : -1;
+    const bool comes_back = zb_flow_is_activation(&p->graph, &p->flow, value) && p->stage[maker->number] > reader;
+    return flags == (ZB_FLOW_CHAIN | ZB_FLOW_TRAINED) || comes_back ? p->stage[maker->number] : -1;
   }
   int found = -1;
-  if (!(p->flow.arguments[value] & ZB_FLOW_TRAINED)) return -1;
+  if (!(p->flow.arguments[value] & ZB_FLOW_TRAINED) && !zb_argument_has(p->graph.function, value, ZB_ATTR_BUFFER))
+    return -1;
   ZB_FOR_EACH_USER(user, &p->graph, &p->graph.values[value]) {
     if (!(p->flow.nodes[user] & ZB_FLOW_FORWARD)) continue;
     if (p->stage[user] == reader) return reader;
@@ -573,16 +576,16 @@ static int stage_of_parameters(const partition *p, int value, int reader) {
   return found;
 }
 
-/* A loss times a weight that is a parameter, or computed from one, has that weight as its gradient. A gradient op of an
- * earlier stage that reads it must not take the parameter itself, as other readers do: its rank does not update it. A
- * copy is made where the parameter is, and travels. */
-static zb_result send_parameters(partition *p) {
+/* A loss times a weight has that weight as its gradient. A gradient op of an earlier stage that reads it must not take
+ * a parameter itself, as other readers do: its rank does not update it; and what a later stage's forward pass makes
+ * does not come to it. A copy is made where the weight is, and travels back. */
+static zb_result send_weights(partition *p) {
   ZB_FOR_EACH_NODE(node, &p->graph) {
     int stage = p->stage[node->number];
     if ((flags_of(p, node) & (ZB_FLOW_BACKWARD | ZB_FLOW_VIEW | ZB_FLOW_LOAD)) != ZB_FLOW_BACKWARD || stage < 0)
       continue;
     for (int i = 0; i < node->operand_count; ++i) {
-      int value = zb_operand(&p->graph, node, i), from = stage_of_parameters(p, value, stage);
+      int value = zb_operand(&p->graph, node, i), from = stage_to_read_from(p, value, stage);
       if (from < 0 || from == stage) continue;
       zb_builder builder = zb_builder_before(node->op);
       MlirValue copy = zb_build1(&builder, "contiguous", p->graph.values[value].value);
@@ -644,7 +647,7 @@ static zb_result partition_graph(partition *p) {
   ZB_PASS_TRY(pass, stage_backward(p));
   stage_optimizer(p);
   write_stages(p);
-  return send_parameters(p);
+  return send_weights(p);
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
