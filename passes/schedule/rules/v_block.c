@@ -1,8 +1,10 @@
 /* The engine of v_block.h: a simulation in which every rank decides what to run next.
  *
  * Decisions are taken in the order of time, so that at each one all that runs anywhere at that time is known, and with
- * it when its messages arrive. O(jobs * log ranks), and for each job that is run early what the block has in between.
- * Tests: test/passes/schedule/v_schedules_test.c.
+ * it when its messages arrive. In real time that takes an agenda of who decides next, O(jobs * log ranks). In unit time
+ * all ranks decide together, slot after slot, and a micro-batch has come if as many were sent: O(jobs). Beside that, a
+ * job that is run early costs what the block has in between. An order that is there is timed without either: each rank
+ * runs until an input is missing. Tests: test/passes/schedule/v_schedules_test.c.
  */
 #include "passes/schedule/rules/v_block.h"
 
@@ -91,29 +93,72 @@ struct zb_v_engine {
   const zb_v_rules *rules; /* of this run */
   zb_v_costs costs;
   int ranks, micro_batches;
-  bool over;                       /* a limit was not kept */
-  int warm_end, cool_begin;        /* the repeated block is kept as it is between these slots */
-  place *places;                   /* [ranks] by position */
-  int *position;                   /* [ranks] of a rank */
-  uint8_t *passes;                 /* [ranks * jobs of a rank] what ran; micro-batches rise, so they need not be kept */
+  bool given_up;            /* a limit was not kept, or the time can no longer be below less_than */
+  int warm_end, cool_begin; /* the repeated block is kept as it is between these slots */
+  place *places;            /* [ranks] by position */
+  uint8_t *passes;          /* [ranks * jobs of a rank] what ran; micro-batches rise, so they need not be kept */
+  /* in unit time */
+  int32_t *ended;    /* [position * MOVERS + pass] micro-batches whose job has ended */
+  int *sources;      /* places in `ended` of what sends to a pass, */
+  int *source_begin; /* [ranks * MOVERS + 1] from here to those of the next one */
+  int8_t *chosen;    /* [ranks] the pass that a position runs now, -1: none */
+  /* in real time */
   int32_t *missing[ZB_LINK_KINDS]; /* [stages * micro_batches] inputs that have not been sent */
   int64_t *ready[ZB_LINK_KINDS];   /* when the last of those that have been sent arrives */
   int64_t *channel;                /* [ranks * ranks] when it is free */
   zb_agenda agenda;                /* of positions */
+  int *stack;                      /* [ranks] positions that may go on with an order that is there */
+  int stacked;
+  bool *is_stacked; /* [ranks] */
 };
 
 static zb_status take_arrays(zb_v_engine *e, zb_arena *arena) {
   const int pairs = e->model->problem->stages * e->micro_batches;
   ZB_TAKE(arena, e->places, e->ranks);
-  ZB_TAKE(arena, e->position, e->ranks);
   ZB_TAKE(arena, e->passes, e->ranks * ZB_V_PASSES * e->micro_batches);
+  if (e->costs == ZB_V_UNIT) {
+    ZB_TAKE(arena, e->ended, e->ranks * MOVERS);
+    ZB_TAKE(arena, e->sources,
+            e->model->link_begin[ZB_F][e->model->problem->stages] +
+                e->model->link_begin[ZB_B][e->model->problem->stages] + 1);
+    ZB_TAKE(arena, e->source_begin, e->ranks * MOVERS + 1);
+    ZB_TAKE(arena, e->chosen, e->ranks);
+    return zb_arena_status(arena);
+  }
   ZB_TAKE(arena, e->channel, e->ranks * e->ranks);
+  ZB_TAKE(arena, e->stack, e->ranks);
+  ZB_TAKE(arena, e->is_stacked, e->ranks);
   zb_agenda_take(arena, e->ranks, &e->agenda);
   for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
     ZB_TAKE(arena, e->missing[kind], pairs);
     ZB_TAKE(arena, e->ready[kind], pairs);
   }
   return zb_arena_status(arena);
+}
+
+static int position_of(const zb_v_engine *e, int stage) { return stage < e->ranks ? stage : 2 * e->ranks - 1 - stage; }
+
+/* Where `ended` and `source_begin` have the F or B of a stage. */
+static int mover_of(const zb_v_engine *e, int stage, zb_kind kind) {
+  const bool down = stage < e->ranks;
+  return position_of(e, stage) * MOVERS + (kind == ZB_F ? (down ? ZB_V_F0 : ZB_V_F1) : down ? ZB_V_B0 : ZB_V_B1);
+}
+
+static void fill_sources(zb_v_engine *e) {
+  const zb_model *model = e->model;
+  const int stages = model->problem->stages;
+  int *filled = e->ended; /* which nothing has written yet */
+  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
+    for (int stage = 0; stage < stages; ++stage)
+      e->source_begin[mover_of(e, stage, kind) + 1] = model->input_counts[kind][stage];
+  for (int at = 0; at < e->ranks * MOVERS; ++at)
+    e->source_begin[at + 1] += e->source_begin[at];
+  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
+    for (int stage = 0; stage < stages; ++stage)
+      for (const zb_link *link = zb_links(model, kind, stage); link < zb_links(model, kind, stage + 1); ++link) {
+        const int to = mover_of(e, link->stage, kind);
+        e->sources[e->source_begin[to] + filled[to]++] = mover_of(e, stage, kind);
+      }
 }
 
 static void fill_place(const zb_v_engine *e, int position) {
@@ -130,7 +175,6 @@ static void fill_place(const zb_v_engine *e, int position) {
     x->work += x->cost[pass].time * p->micro_batches;
   }
   if (e->costs == ZB_V_REAL) x->optimizer = e->model->optimizer_ps[p->stage_rank[position]];
-  e->position[p->stage_rank[position]] = position;
 }
 
 zb_status zb_v_engine_new(zb_model *model, zb_v_costs costs, zb_v_engine **out) {
@@ -142,11 +186,16 @@ zb_status zb_v_engine_new(zb_model *model, zb_v_costs costs, zb_v_engine **out) 
   ZB_TRY(take_arrays(e, &model->arena));
   for (int position = 0; position < e->ranks; ++position)
     fill_place(e, position);
+  if (costs == ZB_V_UNIT) fill_sources(e);
   return NULL;
 }
 
-static void reset(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rules) {
+static void reset_inputs(zb_v_engine *e) {
   const size_t ranks = (size_t)e->ranks, micro_batches = (size_t)e->micro_batches;
+  if (e->costs == ZB_V_UNIT) {
+    memset(e->ended, 0, ranks * MOVERS * sizeof *e->ended);
+    return;
+  }
   memset(e->channel, 0, ranks * ranks * sizeof *e->channel);
   for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
     memset(e->ready[kind], 0, 2 * ranks * micro_batches * sizeof *e->ready[kind]);
@@ -154,6 +203,10 @@ static void reset(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rul
       for (size_t i = 0; i < micro_batches; ++i)
         e->missing[kind][stage * micro_batches + i] = e->model->input_counts[kind][stage];
   }
+}
+
+static void reset(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rules) {
+  reset_inputs(e);
   for (int position = 0; position < e->ranks; ++position) {
     place *x = &e->places[position];
     memcpy(x->slot, block[position].start, sizeof x->slot);
@@ -167,11 +220,9 @@ static void reset(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rul
     x->done = 0;
   }
   e->rules = rules;
-  e->over = false;
+  e->given_up = false;
   e->warm_end = block[0].start[ZB_V_B0];
   e->cool_begin = block[0].start[ZB_V_F0] + ZB_V_INTERVAL * (e->micro_batches - 1);
-  memset(e->agenda.due, 0, ranks * sizeof *e->agenda.due);
-  zb_agenda_start(&e->agenda);
 }
 
 static void advance(const place *x, int *slot, int pass) {
@@ -190,15 +241,21 @@ static int first_pass(const int *slot, int passes) {
   return best;
 }
 
-/* When the inputs of the next micro-batch of a pass are there; INT64_MAX: not known yet, or none is left. */
+/* When the inputs of the next micro-batch of a pass are there; INT64_MAX: not known yet, or none is left. In unit time
+ * what is not there now is not known, which no rule tells apart: a slot of time is the least that any gap has. */
 static int64_t input_time(const zb_v_engine *e, const place *x, int pass) {
   const int micro_batch = x->next[pass], chunk = PASS_CHUNK[pass];
   const zb_kind kind = PASS_KIND[pass];
   if (micro_batch >= e->micro_batches) return INT64_MAX;
-  const size_t at = (size_t)x->stage[chunk] * (size_t)e->micro_batches + (size_t)micro_batch;
-  if (e->missing[kind][at] > 0) return INT64_MAX;
   if (kind == ZB_B && x->next[chunk == 0 ? ZB_V_F0 : ZB_V_F1] <= micro_batch) return INT64_MAX;
-  return e->ready[kind][at];
+  if (e->costs == ZB_V_UNIT) {
+    const int *source = &e->source_begin[x->stage[0] * MOVERS + pass];
+    for (int i = source[0]; i < source[1]; ++i)
+      if (e->ended[e->sources[i]] <= micro_batch) return INT64_MAX;
+    return 0;
+  }
+  const size_t at = (size_t)x->stage[chunk] * (size_t)e->micro_batches + (size_t)micro_batch;
+  return e->missing[kind][at] > 0 ? INT64_MAX : e->ready[kind][at];
 }
 
 /* The W that is to run next, of those whose B has run; -1: none. */
@@ -239,21 +296,25 @@ static bool crowds(const zb_v_engine *e, const place *x) {
   return x->live + zero + (coming > 0 ? coming : 0) * one > x->limit;
 }
 
+/* The position of a stage whose input has become known: it may decide when that is there, or go on with its order. */
+static void wake(zb_v_engine *e, int position, int64_t input) {
+  const place *x = &e->places[position];
+  const int64_t earliest = zb_max64(input, x->clock);
+  if (!e->rules->follow) {
+    if (earliest < e->agenda.due[position]) zb_agenda_set(&e->agenda, position, earliest);
+  } else if (!e->is_stacked[position]) {
+    e->is_stacked[position] = true;
+    e->stack[e->stacked++] = position;
+  }
+}
+
 static void deliver(zb_v_engine *e, int stage, zb_kind kind, int micro_batch, int64_t end) {
   const zb_model *model = e->model;
   for (const zb_link *link = zb_links(model, kind, stage); link < zb_links(model, kind, stage + 1); ++link) {
-    int64_t arrival = end;
-    if (link->channel >= 0 && e->costs == ZB_V_REAL) {
-      int64_t *free_at = &e->channel[link->channel];
-      arrival = *free_at = (*free_at > end ? *free_at : end) + link->time_ps;
-    }
+    const int64_t arrival = zb_link_send(link, e->channel, end);
     const size_t to = (size_t)link->stage * (size_t)e->micro_batches + (size_t)micro_batch;
     if (arrival > e->ready[kind][to]) e->ready[kind][to] = arrival;
-    if (--e->missing[kind][to] > 0) continue;
-    const int position = e->position[model->problem->stage_rank[link->stage]];
-    const int64_t clock = e->places[position].clock, ready = e->ready[kind][to];
-    const int64_t earliest = ready > clock ? ready : clock;
-    if (earliest < e->agenda.due[position]) zb_agenda_set(&e->agenda, position, earliest);
+    if (--e->missing[kind][to] == 0) wake(e, position_of(e, link->stage), e->ready[kind][to]);
   }
 }
 
@@ -262,36 +323,42 @@ static uint8_t *passes_of(const zb_v_engine *e, int position) {
   return &e->passes[(size_t)position * ZB_V_PASSES * (size_t)e->micro_batches];
 }
 
-static void run_pass(zb_v_engine *e, int position, int pass, int64_t now) {
+/* The least that a position can still end with. */
+static int64_t least_end(const zb_v_engine *e, const place *x) {
+  const bool stage_metric = e->model->problem->metric == ZB_METRIC_STAGE;
+  return x->clock + x->left + x->optimizer - (stage_metric && x->first > 0 ? x->first : 0);
+}
+
+/* Runs the next job of a pass; its micro-batch. */
+static int run_pass(zb_v_engine *e, int position, int pass, int64_t now) {
   place *x = &e->places[position];
   const job_cost *cost = &x->cost[pass];
-  const zb_kind kind = PASS_KIND[pass];
-  const int micro_batch = x->next[pass]++;
   advance(x, x->slot, pass);
   passes_of(e, position)[x->done++] = (uint8_t)pass;
   if (x->first < 0) x->first = now;
   x->clock = now + cost->time;
   x->left -= cost->time;
   x->live += cost->keep;
-  e->over = e->over || x->live > x->limit;
+  e->given_up |= x->live > x->limit || least_end(e, x) >= e->rules->less_than;
   x->live -= cost->release;
-  zb_agenda_set(&e->agenda, position, x->clock);
-  if (kind != ZB_W) deliver(e, x->stage[PASS_CHUNK[pass]], kind, micro_batch, x->clock);
+  return x->next[pass]++;
 }
+
+/* ---- Decisions ---- */
 
 /* A job fills a gap if half of it fits: the one that is due is delayed by the other half at most. */
 static bool fills(const place *x, int pass, int64_t gap) { return gap == INT64_MAX || 2 * gap >= x->cost[pass].time; }
 
-/* The pass that may run before the one that is due, the first that the block has; -1: none. *wake: when one more may.
+/* The pass that may run before the one that is due, the first that the block has; -1: none. *next: when one more may.
  */
-static int early_pass(const zb_v_engine *e, const place *x, int due, int64_t now, int64_t gap, int64_t *wake) {
+static int early_pass(const zb_v_engine *e, const place *x, int due, int64_t now, int64_t gap, int64_t *next) {
   const bool crowded = crowds(e, x);
   int best = -1, slot = INT32_MAX;
   for (int pass = 0; pass < MOVERS; ++pass) {
     if (pass == due || (pass == ZB_V_F0 && crowded)) continue;
     const int64_t input = input_time(e, x, pass);
     if (input > now) {
-      if (input < *wake) *wake = input;
+      if (input < *next) *next = input;
       continue;
     }
     const int at = x->slot[pass];
@@ -305,19 +372,6 @@ static int early_pass(const zb_v_engine *e, const place *x, int due, int64_t now
   return best;
 }
 
-/* What runs while the pass that is due waits until `until`; nothing: sleeps until the next input that is known. */
-static void fill_gap(zb_v_engine *e, int position, int due, int w, int64_t now, int64_t until) {
-  const place *x = &e->places[position];
-  const int64_t gap = until == INT64_MAX ? INT64_MAX : until - now;
-  int64_t wake = until;
-  int pass = early_pass(e, x, due, now, gap, &wake);
-  if (w >= 0 && fills(x, w, gap) && (pass < 0 || e->rules->w_first)) pass = w;
-  if (pass >= 0)
-    run_pass(e, position, pass, now);
-  else
-    zb_agenda_set(&e->agenda, position, wake);
-}
-
 /* The F or B that is to run next; -1: none is left. */
 static int due_pass(const zb_v_engine *e, const place *x, int64_t now) {
   const int due = first_pass(x->slot, MOVERS);
@@ -326,66 +380,102 @@ static int due_pass(const zb_v_engine *e, const place *x, int64_t now) {
   return cool && e->rules->b1_first && input_time(e, x, ZB_V_B1) <= now ? ZB_V_B1 : due;
 }
 
-static void decide(zb_v_engine *e, int position, int64_t now) {
-  const place *x = &e->places[position];
+/* The pass that a position runs now; -1: none before *next, as far as is known. */
+static int decide(const zb_v_engine *e, const place *x, int64_t now, int64_t *next) {
   const int due = due_pass(e, x, now), w = pending_w(x);
-  if (due < 0) {
-    if (w >= 0)
-      run_pass(e, position, w, now);
-    else
-      zb_agenda_set(&e->agenda, position, INT64_MAX);
-    return;
-  }
-  const bool w_due = w >= 0 && x->next[e->rules->keep_w] < e->micro_batches && x->slot[w] < x->slot[due];
+  *next = INT64_MAX;
+  if (due < 0) return w;
+  if (w >= 0 && x->next[e->rules->keep_w] < e->micro_batches && x->slot[w] < x->slot[due]) return w;
   const int64_t input = input_time(e, x, due);
-  if (w_due || (w >= 0 && input <= now && x->live + x->cost[due].keep > x->limit))
-    run_pass(e, position, w, now);
-  else if (input > now)
-    fill_gap(e, position, due, w, now, input);
-  else
-    run_pass(e, position, due, now);
+  if (input <= now) return w >= 0 && x->live + x->cost[due].keep > x->limit ? w : due;
+  const int64_t gap = input == INT64_MAX ? INT64_MAX : input - now;
+  *next = input;
+  const int early = early_pass(e, x, due, now, gap, next);
+  return w >= 0 && fills(x, w, gap) && (early < 0 || e->rules->w_first) ? w : early;
 }
 
-/* The same with an order that is given. */
-static void follow(zb_v_engine *e, int position, int64_t now) {
-  const place *x = &e->places[position];
-  if (x->done == ZB_V_PASSES * e->micro_batches) {
-    zb_agenda_set(&e->agenda, position, INT64_MAX);
-    return;
+/* ---- Runs ---- */
+
+/* In unit time: what runs in a slot of time ends with it, on all ranks. Nothing starts in one only if nothing can. */
+static void run_units(zb_v_engine *e) {
+  bool moved = true;
+  for (int64_t now = 0; moved && !e->given_up; ++now) {
+    int64_t next;
+    moved = false;
+    for (int position = 0; position < e->ranks; ++position) {
+      const int pass = decide(e, &e->places[position], now, &next);
+      e->chosen[position] = (int8_t)pass;
+      if (pass < 0) continue;
+      moved = true;
+      run_pass(e, position, pass, now);
+    }
+    for (int position = 0; position < e->ranks; ++position)
+      if (e->chosen[position] >= 0 && e->chosen[position] < MOVERS) ++e->ended[position * MOVERS + e->chosen[position]];
   }
-  const int pass = passes_of(e->rules->follow, position)[x->done];
-  const int64_t input = PASS_KIND[pass] == ZB_W ? now : input_time(e, x, pass);
-  if (input > now)
-    zb_agenda_set(&e->agenda, position, input);
-  else
-    run_pass(e, position, pass, now);
 }
 
-/* The least that a position can still end with. */
-static int64_t least_end(const zb_v_engine *e, const place *x) {
-  const bool stage_metric = e->model->problem->metric == ZB_METRIC_STAGE;
-  return x->clock + x->left + x->optimizer - (stage_metric && x->first > 0 ? x->first : 0);
+/* A job in real time: what waits for it learns when it ends. */
+static void run_job(zb_v_engine *e, int position, int pass, int64_t now) {
+  const place *x = &e->places[position];
+  const int micro_batch = run_pass(e, position, pass, now);
+  if (PASS_KIND[pass] != ZB_W) deliver(e, x->stage[PASS_CHUNK[pass]], PASS_KIND[pass], micro_batch, x->clock);
+}
+
+static void run_events(zb_v_engine *e) {
+  memset(e->agenda.due, 0, (size_t)e->ranks * sizeof *e->agenda.due);
+  zb_agenda_start(&e->agenda);
+  while (!e->given_up) {
+    const int position = e->agenda.first[1];
+    const int64_t now = e->agenda.due[position];
+    int64_t next;
+    if (now == INT64_MAX) return;
+    const int pass = decide(e, &e->places[position], now, &next);
+    if (pass < 0) {
+      zb_agenda_set(&e->agenda, position, next);
+      continue;
+    }
+    zb_agenda_set(&e->agenda, position, now + e->places[position].cost[pass].time);
+    run_job(e, position, pass, now);
+  }
+}
+
+/* The order of another engine, as far as a position can go. */
+static void follow(zb_v_engine *e, int position) {
+  place *x = &e->places[position];
+  const uint8_t *passes = passes_of(e->rules->follow, position);
+  while (x->done < ZB_V_PASSES * e->micro_batches && !e->given_up) {
+    const int pass = passes[x->done];
+    const int64_t input = PASS_KIND[pass] == ZB_W ? 0 : input_time(e, x, pass);
+    if (input == INT64_MAX) return;
+    run_job(e, position, pass, zb_max64(input, x->clock));
+  }
+}
+
+/* Times depend on no order of visits: the sender's list alone decides what a channel carries. */
+static void follow_all(zb_v_engine *e) {
+  e->stacked = 0;
+  for (int position = e->ranks - 1; position >= 0; --position) {
+    e->stack[e->stacked++] = position;
+    e->is_stacked[position] = true;
+  }
+  while (e->stacked > 0 && !e->given_up) {
+    const int position = e->stack[--e->stacked];
+    e->is_stacked[position] = false;
+    follow(e, position);
+  }
 }
 
 int64_t zb_v_engine_run(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rules, int64_t *jobs) {
   reset(e, block, rules);
-  bool given_up = false;
-  while (!given_up) {
-    const int position = e->agenda.first[1];
-    const int64_t now = e->agenda.due[position];
-    if (now == INT64_MAX) break;
-    (rules->follow ? follow : decide)(e, position, now);
-    given_up = e->over || least_end(e, &e->places[position]) >= rules->less_than;
-  }
+  (rules->follow ? follow_all : e->costs == ZB_V_UNIT ? run_units : run_events)(e);
   int64_t time = 0;
   for (int position = 0; position < e->ranks; ++position) {
     const place *x = &e->places[position];
-    const int64_t end = least_end(e, x);
-    if (end > time) time = end;
+    time = zb_max64(time, least_end(e, x));
     *jobs += x->done;
-    given_up = given_up || x->done < ZB_V_PASSES * e->micro_batches;
+    e->given_up |= x->done < ZB_V_PASSES * e->micro_batches;
   }
-  return given_up ? rules->less_than : time;
+  return e->given_up ? rules->less_than : time;
 }
 
 zb_status zb_v_engine_emit(const zb_v_engine *e, zb_order *out) {

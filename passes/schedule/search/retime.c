@@ -52,28 +52,51 @@ static void fill_inputs(zb_retimer *x) {
   x->input_begin[w->classes] = count;
 }
 
+/* The job that senders of no input are: timed on a rank behind the last, and there before all others. */
+static void fill_classes(zb_retimer *x) {
+  const zb_scheduler *w = x->scheduler;
+  x->start[w->jobs] = INT64_MIN / 2;
+  x->done[w->ranks] = 1;
+  for (int class = 0; class < w->classes; ++class) {
+    const int inputs = x->input_begin[class + 1] - x->input_begin[class];
+    const zb_retime_input *first = &x->inputs[x->input_begin[class]];
+    zb_retime_class *out = &x->classes[class];
+    *out = (zb_retime_class){
+        .time_ps = w->forwards.time_ps[class], .sender_begin = w->jobs, .sender = (int32_t)w->jobs, .rank = w->ranks};
+    if (inputs == 0) continue;
+    out->delay_ps = first->delay_ps;
+    out->sender_begin = zb_rank_begin(w, first->rank);
+    out->sender = first->class * w->micro_batches;
+    out->step = 1;
+    out->rank = first->rank;
+    out->more = inputs - 1;
+  }
+}
+
 zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
   const size_t ranks = (size_t)w->ranks, classes = (size_t)w->classes;
   const size_t links = (size_t)w->mirror.link_begin[w->classes];
   zb_arena *arena = w->arena;
   *out = (zb_retimer){.scheduler = w};
-  ZB_TAKE(arena, out->start, w->jobs);
+  ZB_TAKE(arena, out->start, w->jobs + 1);
   ZB_TAKE(arena, out->saved, w->jobs);
   ZB_TAKE(arena, out->by_job, w->jobs);
-  ZB_TAKE(arena, out->place, w->jobs);
+  ZB_TAKE(arena, out->place, w->jobs + 1);
   ZB_TAKE(arena, out->worked, w->jobs);
   ZB_TAKE(arena, out->span, ranks);
   ZB_TAKE(arena, out->last, ranks);
   ZB_TAKE(arena, out->input_begin, classes + 1);
   ZB_TAKE(arena, out->inputs, links + 1);
   ZB_TAKE(arena, out->kept, ranks);
-  ZB_TAKE(arena, out->done, ranks);
+  ZB_TAKE(arena, out->done, ranks + 1);
+  ZB_TAKE(arena, out->classes, classes);
   ZB_TAKE(arena, out->stack, ranks);
   ZB_TAKE(arena, out->waits_at, ranks);
   ZB_TAKE(arena, out->next_waiting, ranks);
   ZB_TAKE(arena, out->first_waiting, ranks);
   ZB_TRY(zb_arena_status(arena));
   fill_inputs(out);
+  fill_classes(out);
   out->channels_wait = may_wait(w);
   return NULL;
 }
@@ -94,36 +117,52 @@ static void fill_places(zb_retimer *x, const zb_slot *sequence, const zb_change 
   }
 }
 
-/* Runs a rank as far as it goes; where it stops it joins the ranks that wait for the sender. */
+/* The rank joins those that wait for a place of another. */
+static void wait_for(zb_retimer *x, int rank, int sender, int place) {
+  x->waits_at[rank] = place;
+  x->next_waiting[rank] = x->first_waiting[sender];
+  x->first_waiting[sender] = rank;
+}
+
+/* When the inputs of a job behind its first one have arrived, or `start` if that is later. False: one has not been
+ * sent, and the rank waits for it. */
+static bool await_others(zb_retimer *x, int rank, zb_slot slot, int64_t *start) {
+  const zb_scheduler *w = x->scheduler;
+  for (int k = x->input_begin[slot.class] + 1; k < x->input_begin[slot.class + 1]; ++k) {
+    const zb_retime_input *input = &x->inputs[k];
+    const int at = x->place[zb_class_job(w, input->class, slot.micro_batch)];
+    if (at >= x->done[input->rank]) {
+      wait_for(x, rank, input->rank, at);
+      return false;
+    }
+    *start = zb_max64(*start, x->start[zb_rank_begin(w, input->rank) + (size_t)at] + input->delay_ps);
+  }
+  return true;
+}
+
+/* Runs a rank as far as it goes. Its own places count as timed one by one: a sender there may stand behind the job that
+ * waits for it. */
 static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
   const zb_scheduler *w = x->scheduler;
-  const int64_t *time_ps = w->forwards.time_ps;
-  const size_t m = (size_t)w->micro_batches, per_rank = (size_t)w->per_rank;
   const zb_slot *slots = rank_slots(x, sequence, rank);
-  int64_t *starts = &x->start[(size_t)rank * per_rank];
-  int i = x->done[rank];
-  int64_t clock = i > 0 ? starts[i - 1] + time_ps[slots[i - 1].class] : 0;
-  for (; i < w->per_rank; ++i) {
+  const int per_rank = w->per_rank;
+  int64_t *starts = &x->start[zb_rank_begin(w, rank)];
+  int *done = x->done, i = done[rank];
+  int64_t clock = i > 0 ? starts[i - 1] + w->forwards.time_ps[slots[i - 1].class] : 0;
+  for (; i < per_rank; ++i) {
     const zb_slot slot = slots[i];
-    int64_t start = clock;
-    for (int k = x->input_begin[slot.class]; k < x->input_begin[slot.class + 1]; ++k) {
-      const zb_retime_input *input = &x->inputs[k];
-      const int at = x->place[(size_t)input->class * m + (size_t)slot.micro_batch];
-      /* On the own rank the sender may stand behind the job that waits for it. */
-      if (at >= (input->rank == rank ? i : x->done[input->rank])) {
-        x->done[rank] = i;
-        x->waits_at[rank] = at;
-        x->next_waiting[rank] = x->first_waiting[input->rank];
-        x->first_waiting[input->rank] = rank;
-        return;
-      }
-      const int64_t arrival = x->start[(size_t)input->rank * per_rank + (size_t)at] + input->delay_ps;
-      if (arrival > start) start = arrival;
+    const zb_retime_class *class = &x->classes[slot.class];
+    const int at = x->place[class->sender + slot.micro_batch * class->step];
+    if (at >= done[class->rank]) {
+      wait_for(x, rank, class->rank, at);
+      return;
     }
+    int64_t start = zb_max64(clock, x->start[class->sender_begin + (size_t)at] + class->delay_ps);
+    if (class->more > 0 && !await_others(x, rank, slot, &start)) return;
     starts[i] = start;
-    clock = start + time_ps[slot.class];
+    clock = start + class->time_ps;
+    done[rank] = i + 1;
   }
-  x->done[rank] = i;
 }
 
 /* The least that the span of a rank can be that is timed so far. */

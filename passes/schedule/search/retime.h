@@ -19,11 +19,22 @@ typedef struct zb_retime_input {
   int64_t delay_ps; /* from its start until it arrives: the job and the message */
 } zb_retime_input;
 
+/* A class as the inner loop reads it, in one place: its time and its first input. A class without inputs has one that
+ * was there before anything: so most jobs need no branch. */
+typedef struct zb_retime_class {
+  int64_t time_ps, delay_ps;
+  size_t sender_begin; /* place 0 of the sender's rank */
+  int32_t sender;      /* the sender's micro-batch 0 in `place`, */
+  int32_t step;        /* and how far its micro-batches are apart: 1; 0 without inputs */
+  int32_t rank;        /* of the sender */
+  int32_t more;        /* inputs beside it */
+} zb_retime_class;
+
 /* Scratch memory for one scheduler, and the times of one sequence. */
 typedef struct zb_retimer {
   zb_scheduler *scheduler;
-  int64_t *start;     /* [jobs] by place: rank * per_rank + index in the list */
-  int32_t *place;     /* [jobs] by class * micro_batches + micro_batch: index in its rank's list */
+  int64_t *start;     /* [jobs + 1] by place: rank * per_rank + index in the list; then the input of those without */
+  int32_t *place;     /* [jobs + 1] by class * micro_batches + micro_batch: index in its rank's list */
   int64_t *worked;    /* [jobs] by place: what the jobs of the rank before it take */
   int64_t *span;      /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
   int *last;          /* [ranks] index of the job that its end waits for: the last one, or a W before a reduction */
@@ -31,12 +42,14 @@ typedef struct zb_retimer {
                        */
   int *input_begin;   /* [classes + 1] */
   zb_retime_input *inputs;
+  zb_retime_class *classes;
   /* to take a change back */
   int64_t *saved;
   int *kept; /* [ranks] places whose times stayed */
   /* scratch */
   int64_t *by_job;
-  int *done, *stack, *waits_at, *next_waiting, *first_waiting;
+  int *done; /* [ranks + 1] places that are timed */
+  int *stack, *waits_at, *next_waiting, *first_waiting;
 } zb_retimer;
 
 /* Its memory is the scheduler's. */
