@@ -164,7 +164,8 @@ static void print_balance(const zb_compile_summary *s) {
   if (s->ranks == 1 || mean <= 0) return;
   printf("the longest rank takes %.4f of the mean", longest / mean);
   if (s->rank_bound_seconds > mean * 1.0001)
-    printf("; with no other cuts is it below %s", zb_time_text(s->rank_bound_seconds, bound));
+    printf("; by the costs of ops no cuts that give all stages work come below %s",
+           zb_time_text(s->rank_bound_seconds, bound));
   printf("\n");
 }
 

@@ -111,8 +111,8 @@ typedef struct zb_compile_summary {
   zb_layer_summary *layer; /* [layers], by number; none where the model names no modules */
   int layers;
   double step_seconds, bubble_barrier, bubble_stage, lower_bound_seconds;
-  double rank_bound_seconds; /* with no other cuts is the longest rank shorter, by the costs that the cuts were chosen
-                                by; 0: not known (one stage a rank, or --cuts) */
+  double rank_bound_seconds; /* no cuts that give all stages work make the longest rank shorter, by the costs of ops
+                                that cuts are chosen by; 0: not known (one stage a rank, or --cuts) */
   /* Where steps follow each other without a barrier, in the long run: a step takes period_seconds, exactly
    * period_cycle_ps / period_steps; period_exact false: an average of many steps that did not repeat. */
   double period_seconds, bubble_period;
