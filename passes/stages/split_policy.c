@@ -81,6 +81,15 @@ static zb_status copy_order(zb_arena *arena, const zb_order *from, zb_order *out
   return NULL;
 }
 
+static bool is_same_order(const zb_order *x, const zb_order *y) {
+  for (int r = 0; r < x->ranks; ++r)
+    for (int i = 0; i < x->counts[r]; ++i) {
+      const zb_job a = x->jobs[r][i], b = y->jobs[r][i];
+      if (a.stage != b.stage || a.kind != b.kind || a.micro_batch != b.micro_batch) return false;
+    }
+  return true;
+}
+
 /* The model of a choice, which bounds follow from, must be that of its plan: the same times of jobs (a job without ops
  * takes a picosecond), and no more memory. It is not where whole jobs were measured. */
 static bool is_as_modelled(const policy *p, const zb_problem *problem, const outcome *found) {
@@ -274,15 +283,6 @@ static void set_rank(policy *p, int rank, const bool *to) {
     if (p->base.stage_rank[p->w.groups[g].stage] == rank) zb_w_group_set(&p->w, g, to[g]);
 }
 
-static bool is_same_order(const zb_order *x, const zb_order *y) {
-  for (int r = 0; r < x->ranks; ++r)
-    for (int i = 0; i < x->counts[r]; ++i) {
-      const zb_job a = x->jobs[r][i], b = y->jobs[r][i];
-      if (a.stage != b.stage || a.kind != b.kind || a.micro_batch != b.micro_batch) return false;
-    }
-  return true;
-}
-
 /* From what would be fastest: ranks that make the step no longer with what the best plan has keep that, for it is known
  * to fit. */
 static zb_status keep_ranks(policy *p, const zb_split_problem *it, const outcome *best) {
@@ -311,24 +311,25 @@ static zb_status find_bound(policy *p, zb_split_problem *it, int64_t bytes, cons
   return NULL;
 }
 
+/* What is left of plans to compile, and of jobs to simulate for bounds. */
+typedef struct budget {
+  int plans;
+  int64_t jobs;
+} budget;
+
 /* Compiles what would be faster by the model. A rank that is over the limit with it refuses that choice, until nothing
  * faster is left, which proves the best plan the best of its order, or plans run out: the bound is then near it. */
-static zb_status prove(policy *p, const char *schedule, int64_t bytes, outcome *best) {
-  enum { PLANS = 24, SIZE = 4096, SIMULATED_JOBS = 2000000 };
+static zb_status prove_order(policy *p, const char *schedule, int64_t bytes, outcome *best, budget *left) {
   zb_arena *arena = &p->pass->arena;
-  const int64_t size = p->graph.node_count + (int64_t)p->base.problem.stages * p->base.problem.micro_batches;
-  const int plans = keeps_limit(schedule) ? 0 : size > SIZE ? (int)(PLANS * SIZE / size) : PLANS;
   zb_split_problem it = {.w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &best->order};
   ZB_LIST(zb_split_refusal) refusals = {0};
-  int64_t work = SIMULATED_JOBS;
-  if (p->base.problem.stages != p->ranks || p->metric != ZB_METRIC_BARRIER) return NULL;
-  for (int i = 0;; ++i) {
+  for (;;) {
     outcome next;
     const size_t refused = refusals.count;
     it.refusals = refusals.items;
     it.refusal_count = (int)refusals.count;
-    ZB_TRY(find_bound(p, &it, bytes, best, &work));
-    if (!p->bound_ps || p->proven || i == plans || p->is_off) return NULL;
+    ZB_TRY(find_bound(p, &it, bytes, best, &left->jobs));
+    if (!p->bound_ps || p->proven || left->plans-- < 1 || p->is_off) return NULL;
     ZB_TRY(keep_ranks(p, &it, best));
     ZB_TRY(compile(p, schedule, &next));
     if (!next.plan.exists) return NULL;
@@ -340,6 +341,93 @@ static zb_status prove(policy *p, const char *schedule, int64_t bytes, outcome *
     if (better && !is_same) refusals.count = 0;
     if (!better && refusals.count == refused) return NULL;
   }
+}
+
+/* The order with W of the first `count` backwards of each rank behind their B, as zb_order_advance_w moves them. */
+static zb_status advance(policy *p, const zb_order *from, int count, zb_order *out) {
+  zb_arena *arena = &p->pass->arena;
+  const int micro_batches = p->base.problem.micro_batches;
+  bool *moved = ZB_NEW(arena, bool, (size_t)p->base.problem.stages *(size_t)micro_batches);
+  ZB_TRY(zb_arena_status(arena));
+  ZB_TRY(copy_order(arena, from, out));
+  for (int r = 0; r < from->ranks; ++r) {
+    zb_job *at = out->jobs[r];
+    for (int i = 0, backwards = 0; i < from->counts[r]; ++i) {
+      const zb_job job = from->jobs[r][i];
+      bool *own = &moved[job.stage * micro_batches + job.micro_batch];
+      if (job.kind == ZB_W && *own) continue;
+      *at++ = job;
+      if (job.kind != ZB_B || backwards++ >= count) continue;
+      *own = true;
+      *at++ = (zb_job){.stage = job.stage, .kind = ZB_W, .micro_batch = job.micro_batch};
+    }
+  }
+  return NULL;
+}
+
+/* Gives B what makes the step no longer: ranks that wait less for others hold W back less. */
+static zb_status fill_b(policy *p, const zb_split_problem *it) {
+  int64_t step, next;
+  ZB_TRY(zb_split_step(it, &step));
+  for (int g = 0; g < p->w.group_count; ++g) {
+    if (p->w.groups[g].in_b) continue;
+    zb_w_group_set(&p->w, g, true);
+    ZB_TRY(zb_split_step(it, &next));
+    if (next > step) zb_w_group_set(&p->w, g, false);
+  }
+  return NULL;
+}
+
+static zb_status try_plan(policy *p, const char *schedule, int64_t bytes, outcome *best, budget *left) {
+  outcome next;
+  --left->plans;
+  ZB_TRY(compile(p, schedule, &next));
+  if (is_better(&next, best, bytes)) *best = next;
+  return NULL;
+}
+
+/* The order goes with times: a schedule holds W back as far as others would wait. So there may be better plans whose
+ * ranks hold back more or less than those of the best one: for each such order its best choice is tried, and the same
+ * with as much in B as costs nothing. */
+static zb_status try_orders(policy *p, const char *schedule, int64_t bytes, outcome *best, budget *left,
+                            bool *out_better) {
+  enum { ORDERS = 16 };
+  const int micro_batches = p->base.problem.micro_batches, orders = micro_batches < ORDERS ? micro_batches : ORDERS;
+  zb_split_problem it = {.w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &best->order};
+  const int64_t before = best->plan.step_ps;
+  int64_t own, bound;
+  *out_better = false;
+  set_groups(p, best->in_b);
+  ZB_TRY(zb_split_step(&it, &own));
+  for (int i = orders; i >= 0 && left->plans > 0 && !*out_better; --i) {
+    zb_order other;
+    ZB_TRY(advance(p, &best->order, (int)((int64_t)micro_batches * i / orders), &other));
+    it.order = &other;
+    if (is_same_order(&other, &best->order)) continue;
+    ZB_TRY(zb_split_shortest(&it, bytes, &left->jobs, &bound));
+    if (!bound || bound >= own) continue;
+    ZB_TRY(try_plan(p, schedule, bytes, best, left));
+    ZB_TRY(fill_b(p, &it));
+    ZB_TRY(try_plan(p, schedule, bytes, best, left));
+    *out_better = best->plan.step_ps < before;
+  }
+  return NULL;
+}
+
+/* Of a schedule that looks for an order within the limit each plan has another order: the bound alone. */
+static zb_status prove(policy *p, const char *schedule, int64_t bytes, outcome *best) {
+  enum { PLANS = 24, SIZE = 4096, SIMULATED_JOBS = 2000000 };
+  const int64_t size = p->graph.node_count + (int64_t)p->base.problem.stages * p->base.problem.micro_batches;
+  budget left = {.plans = keeps_limit(schedule) ? 0
+                          : size > SIZE         ? (int)(PLANS * SIZE / size)
+                                                : PLANS,
+                 .jobs = SIMULATED_JOBS};
+  if (p->base.problem.stages != p->ranks || p->metric != ZB_METRIC_BARRIER) return NULL;
+  for (bool better = true; better;) {
+    ZB_TRY(prove_order(p, schedule, bytes, best, &left));
+    ZB_TRY(try_orders(p, schedule, bytes, best, &left, &better));
+  }
+  return NULL;
 }
 
 static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *best) {
