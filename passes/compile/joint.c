@@ -31,11 +31,12 @@ typedef struct climb {
   zb_compile_params params;
   const zb_module *program;
   zb_arena *texts, arena;
+  zb_cuts_tried *tried;
   zb_attempt *best;
+  int trials;    /* that are left */
   int64_t *end;  /* [count] time of all entries up to one */
   int *cuts;     /* [stages - 1] the next ones */
   double *shift; /* [stages - 1] how far each cut is to move, in time */
-  ZB_LIST(int *) seen;
 } climb;
 
 static const zb_cut_places *places(const climb *c) { return &c->best->places; }
@@ -138,14 +139,14 @@ static bool place_cuts(climb *c) {
 
 /* ---- Trials ---- */
 
-/* Whether these cuts were not tried yet; they are now. */
+/* Whether `cuts` were not tried yet; they are now. */
 static bool is_new(climb *c) {
   const size_t count = (size_t)(places(c)->stages - 1);
-  for (size_t i = 0; i < c->seen.count; ++i)
-    if (memcmp(c->seen.items[i], c->cuts, count * sizeof *c->cuts) == 0) return false;
-  int *cuts = ZB_NEW(&c->arena, int, count);
+  for (size_t i = 0; i < c->tried->cuts.count; ++i)
+    if (memcmp(c->tried->cuts.items[i], c->cuts, count * sizeof *c->cuts) == 0) return false;
+  int *cuts = ZB_NEW(&c->tried->arena, int, count);
   if (cuts) memcpy(cuts, c->cuts, count * sizeof *cuts);
-  return cuts && ZB_PUSH(&c->arena, &c->seen, cuts);
+  return cuts && ZB_PUSH(&c->tried->arena, &c->tried->cuts, cuts);
 }
 
 /* "#3,#12": for --cuts. */
@@ -164,6 +165,7 @@ static zb_status write_cuts(climb *c) {
 static zb_status try_cuts(climb *c, bool *out_better) {
   const char *before = c->params.cuts;
   zb_attempt next;
+  --c->trials;
   ZB_TRY(write_cuts(c));
   zb_status status = zb_attempt_run(&c->params, c->program, &next);
   *out_better = !status && zb_attempt_is_better(&next, c->best);
@@ -186,20 +188,18 @@ static bool is_at_bound(const climb *c) {
 }
 
 /* All moves by `time`, until one is better. */
-static zb_status try_moves(climb *c, double time, int trials, int *tried, bool *out_better) {
+static zb_status try_moves(climb *c, double time, bool *out_better) {
   const int count = MOVE_COUNT + 2 * (places(c)->stages - 1);
   *out_better = false;
-  for (int i = 0; i < count && *tried < trials && !*out_better; ++i) {
+  for (int i = 0; i < count && c->trials > 0 && !*out_better; ++i) {
     choose_move(c, i, time);
-    if (!place_cuts(c) || !is_new(c)) continue;
-    ++*tried;
-    ZB_TRY(try_cuts(c, out_better));
+    if (place_cuts(c) && is_new(c)) ZB_TRY(try_cuts(c, out_better));
   }
-  return zb_arena_status(&c->arena);
+  return zb_arena_status(&c->tried->arena);
 }
 
 /* The cuts of even stages: with few micro-batches better than those of even ranks. */
-static zb_status try_even_stages(climb *c, int *tried) {
+static zb_status try_even_stages(climb *c) {
   const zb_cut_places *p = places(c);
   const zb_cut_problem problem = {.count = p->count,
                                   .cost = p->cost,
@@ -209,41 +209,44 @@ static zb_status try_even_stages(climb *c, int *tried) {
                                   .ps_per_byte = p->ps_per_byte};
   bool better;
   ZB_TRY(zb_cuts_by_stage(&problem, &c->arena, c->cuts));
-  if (!is_new(c)) return zb_arena_status(&c->arena);
-  ++*tried;
-  return try_cuts(c, &better);
+  return is_new(c) ? try_cuts(c, &better) : zb_arena_status(&c->tried->arena);
 }
 
-static zb_status run(climb *c, int trials, int *tried) {
+static zb_status run(climb *c) {
+  enum { HALVINGS = 4 };
   const zb_cut_places *p = places(c);
+  double *part = &c->tried->part;
   c->end = ZB_NEW(&c->arena, int64_t, p->count);
   c->cuts = ZB_NEW(&c->arena, int, p->stages);
   c->shift = ZB_NEW(&c->arena, double, p->stages);
   ZB_TRY(zb_arena_status(&c->arena));
   for (int i = 0; i < p->count; ++i)
     c->end[i] = (i > 0 ? c->end[i - 1] : 0) + p->cost[i];
-  memcpy(c->cuts, p->after, (size_t)(p->stages - 1) * sizeof *c->cuts);
-  (void)is_new(c);
-  if (trials > 0 && !is_at_bound(c)) ZB_TRY(try_even_stages(c, tried));
   const double stage = (double)c->end[p->count - 1] / p->stages;
-  for (double part = 0.5; part > 0.06 && *tried < trials && !is_at_bound(c);) {
+  if (is_at_bound(c) || c->trials < 1) return NULL;
+  if (*part <= 0) {
+    *part = 0.5;
+    memcpy(c->cuts, p->after, (size_t)(p->stages - 1) * sizeof *c->cuts);
+    (void)is_new(c);
+    ZB_TRY(try_even_stages(c));
+  }
+  while (*part >= 1.0 / (1 << HALVINGS) && c->trials > 0 && !is_at_bound(c)) {
     bool better;
-    ZB_TRY(try_moves(c, part * stage, trials, tried, &better));
-    if (!better) part /= 2;
+    ZB_TRY(try_moves(c, *part * stage, &better));
+    if (!better && c->trials > 0) *part /= 2;
   }
   return NULL;
 }
 
-zb_status zb_cuts_climb(zb_compile_params *params, const zb_module *program, zb_arena *texts, int trials,
-                        zb_attempt *best, int *tried) {
-  climb c = {.params = *params, .program = program, .texts = texts, .best = best};
-  int here = 0;
+zb_status zb_cuts_climb(zb_compile_params *params, const zb_module *program, zb_arena *texts, zb_cuts_tried *tried,
+                        zb_attempt *best, int *trials) {
+  climb c = {.params = *params, .program = program, .texts = texts, .tried = tried, .best = best, .trials = *trials};
   for (int i = 0; i < best->places.count; ++i)
     if (best->places.ids[i] < 0) return NULL; /* a program without numbers, such as an imported training graph */
   if (best->places.stages < 2) return NULL;
-  zb_status status = run(&c, trials, &here);
+  zb_status status = run(&c);
   params->cuts = c.params.cuts;
-  *tried += here;
+  *trials = c.trials;
   zb_arena_deinit(&c.arena);
   return status;
 }

@@ -36,24 +36,72 @@ static zb_status step_of(const zb_compile_params *params, const zb_plan *plan, c
   return zb_step_time(plan, simulation, metric, out_ps);
 }
 
-/* The parameters whose gradients are in W, as --split takes them: names in which nothing has a meaning there. */
-static zb_status read_waiting(MlirModule module, int stages, zb_attempt *out) {
+/* Names as an option takes them, with commas between. */
+typedef struct name_list {
+  zb_text text;
+  zb_map *seen;
+  bool is_plain; /* no name has a character that means something there */
+} name_list;
+
+static zb_status add_name(name_list *list, zb_arena *arena, const char *name, size_t length) {
+  enum { NAME_BYTES = 512 };
+  char word[NAME_BYTES];
+  list->is_plain &= length > 0 && length < sizeof word;
+  if (!list->is_plain) return NULL;
+  memcpy(word, name, length);
+  word[length] = '\0';
+  list->is_plain &= !strpbrk(word, ",*?[\\");
+  if (zb_map_get(list->seen, word, NULL)) return NULL;
+  zb_arena_map_set(arena, list->seen, word, 1);
+  zb_text_add(&list->text, "%s%s", list->text.length ? "," : "", word);
+  return zb_arena_status(arena);
+}
+
+static zb_status end_names(name_list *list, zb_arena *arena, const char *none, char **out) {
+  const bool failed = list->text.failed;
+  *out = zb_arena_strdup(arena, !list->is_plain ? "" : list->text.data ? list->text.data : none);
+  zb_text_deinit(&list->text);
+  return failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(arena);
+}
+
+/* The parameter whose gradient the op adds up. */
+static zb_status add_waiting(name_list *list, zb_arena *arena, MlirOperation op) {
+  const char *name = zb_op_is(op, "zb.accumulate") ? zb_get_string(op, "parameter") : NULL;
+  return name ? add_name(list, arena, name, strlen(name)) : NULL;
+}
+
+/* The node of an op that is computed again, or the whole name: "module.path (node)". */
+static zb_status add_again(name_list *list, zb_arena *arena, MlirOperation op) {
+  const MlirLocation location = mlirOperationGetLocation(op);
+  if (!zb_has_attribute(op, ZB_ATTR_RECOMPUTED)) return NULL;
+  list->is_plain &= mlirLocationIsAName(location);
+  if (!list->is_plain) return NULL;
+  const char *name = mlirIdentifierStr(mlirLocationNameGetName(location)).data, *open = strstr(name, " (");
+  return open ? add_name(list, arena, open + 2, strcspn(open + 2, ")")) : add_name(list, arena, name, strlen(name));
+}
+
+/* What --split and --recompute made of the program, as these options take it. */
+static zb_status read_choices(MlirModule module, int stages, zb_attempt *out) {
   zb_arena *arena = &out->places.arena;
   const MlirOperation *functions = zb_stage_functions(arena, module, stages);
-  zb_text text = {0};
-  bool is_plain = true;
-  ZB_TRY(zb_arena_status(arena));
-  for (int s = 0; s < stages; ++s)
-    ZB_FOR_EACH_OP(op, zb_function_block(functions[s * ZB_KIND_COUNT + ZB_W])) {
-      const char *name = zb_op_is(op, "zb.accumulate") ? zb_get_string(op, "parameter") : NULL;
-      if (!name) continue;
-      is_plain &= !strpbrk(name, ",*?[\\");
-      zb_text_add(&text, "%s%s", text.length ? "," : "", name);
+  name_list waiting = {.seen = zb_arena_map(arena), .is_plain = true}, again = waiting;
+  again.seen = zb_arena_map(arena);
+  zb_status status = zb_arena_status(arena);
+  for (int f = 0; f < stages * ZB_KIND_COUNT && !status; ++f) {
+    if (f % ZB_KIND_COUNT == ZB_F) continue;
+    ZB_FOR_EACH_OP(op, zb_function_block(functions[f])) {
+      if (!status && f % ZB_KIND_COUNT == ZB_W) status = add_waiting(&waiting, arena, op);
+      if (!status) status = add_again(&again, arena, op);
     }
-  out->waiting = zb_arena_strdup(arena, is_plain && text.data ? text.data : "");
-  const bool failed = text.failed;
-  zb_text_deinit(&text);
-  return failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(arena);
+  }
+  zb_status ended[] = {end_names(&waiting, arena, "none", &out->waiting),
+                       end_names(&again, arena, "none", &out->again)};
+  for (int i = 0; i < 2; ++i)
+    if (!status)
+      status = ended[i];
+    else
+      zb_status_free(ended[i]);
+  return status;
 }
 
 static zb_status read_plan(const zb_compile_params *params, const zb_plan *plan, zb_attempt *out) {
@@ -92,7 +140,7 @@ zb_status zb_attempt_run(const zb_compile_params *params, const zb_module *progr
     if (state.needed_bytes) out->needed_bytes = state.needed_bytes;
   } else if (!status) {
     ZB_TRY_GOTO(read_plan(params, state.plan, out));
-    ZB_TRY_GOTO(read_waiting(copy.module, state.plan->stage_count, out));
+    ZB_TRY_GOTO(read_choices(copy.module, state.plan->stage_count, out));
   }
 cleanup:
   zb_pipeline_deinit(&pipeline);
@@ -131,17 +179,24 @@ static void enter(contender *best, const zb_compile_params *params, zb_attempt *
   best[at] = (contender){*params, *attempt};
 }
 
-static bool is_auto(const zb_compile_params *params) { return strcmp(params->split, "auto") == 0; }
-
 static bool has_plan(const zb_attempt *attempt) { return attempt->step_ps < INT64_MAX; }
 
-/* The gradients that wait as in the attempt, where `params` leaves that open. Without a plan none: that takes least. */
-static zb_status fix_split(zb_compile_params *params, const zb_attempt *attempt, zb_arena *texts) {
-  if (!is_auto(params)) return NULL;
-  if (!has_plan(attempt)) params->split = "none";
-  if (!attempt->waiting || !*attempt->waiting) return NULL;
-  params->split = zb_arena_strdup(texts, attempt->waiting);
+/* What --split and --recompute leave open takes several compiles each. While cuts are tried it is as in the attempt, as
+ * far as that can be said; without a plan what takes least. */
+static zb_status fix_choices(zb_compile_params *params, const zb_attempt *attempt, zb_arena *texts) {
+  const struct {
+    const char **option, *found, *least;
+  } choices[] = {{&params->split, attempt->waiting, "none"}, {&params->recompute, attempt->again, "all"}};
+  for (int i = 0; i < 2; ++i) {
+    if (strcmp(*choices[i].option, "auto") != 0) continue;
+    if (!has_plan(attempt)) *choices[i].option = choices[i].least;
+    if (has_plan(attempt) && *choices[i].found) *choices[i].option = zb_arena_strdup(texts, choices[i].found);
+  }
   return zb_arena_status(texts);
+}
+
+static bool is_open(const zb_compile_params *params) {
+  return strcmp(params->split, "auto") == 0 || strcmp(params->recompute, "auto") == 0;
 }
 
 static zb_status try_layouts(const zb_compile_params *given, const zb_module *program, contender *best) {
@@ -168,22 +223,25 @@ static zb_status try_layouts(const zb_compile_params *given, const zb_module *pr
 /* ---- Placements and cuts ---- */
 
 /* Each trial is a compile: fewer for programs with many ops or jobs, and where no limit makes an order hard. */
+enum { LEAST_TRIALS = 2 };
 static int default_trials(const zb_compile_params *params, const zb_attempt *attempt) {
-  enum { WITHIN_LIMIT = 32, WITHOUT = 12, LEAST = 2, SIZE = 4096 };
-  const bool is_slow = params->recompute && strcmp(params->recompute, "auto") == 0; /* seconds a compile */
-  if (is_slow) return LEAST;
+  enum { WITHIN_LIMIT = 32, WITHOUT = 12, SIZE = 4096 };
   const int64_t size = attempt->places.count + (int64_t)attempt->places.stages * params->micro_batches;
   const int64_t most = params->memory_limit ? WITHIN_LIMIT : WITHOUT, trials = size > SIZE ? most * SIZE / size : most;
-  return trials > LEAST ? (int)trials : LEAST;
+  return trials > LEAST_TRIALS ? (int)trials : LEAST_TRIALS;
 }
 
-/* With other cuts other gradients may be better in B: what was left open is chosen again. Keeps the better. */
-static zb_status choose_split(contender *at, const zb_compile_params *given, const zb_module *program) {
+/* With other cuts other gradients may be better in B, and other values computed again: what was left open is chosen
+ * again. Keeps the better. */
+static zb_status choose_again(contender *at, const zb_compile_params *given, const zb_module *program,
+                              bool *out_better) {
   zb_compile_params params = at->params;
   zb_attempt again;
   params.split = given->split;
+  params.recompute = given->recompute;
   zb_status status = zb_attempt_run(&params, program, &again);
-  if (!status && zb_attempt_is_better(&again, &at->attempt)) {
+  *out_better = !status && zb_attempt_is_better(&again, &at->attempt);
+  if (*out_better) {
     zb_attempt_deinit(&at->attempt);
     *at = (contender){params, again};
     return NULL;
@@ -197,23 +255,45 @@ static bool is_hopeless(const zb_compile_params *given, const zb_attempt *attemp
   return !has_plan(attempt) && attempt->needed_bytes / 5 > given->memory_limit / 4;
 }
 
+/* Cuts, then what is left open with them, in turn, until neither gets better. */
+static zb_status climb(contender *at, const zb_compile_params *given, const zb_module *program, zb_arena *texts,
+                       int *trials) {
+  for (bool better = true; better && *trials > 0;) {
+    zb_compile_params params = at->params;
+    zb_cuts_tried tried = {0};
+    const char *before = params.cuts;
+    ZB_TRY(fix_choices(&params, &at->attempt, texts));
+    const bool is_slow = is_open(&params); /* each trial chooses for itself */
+    int few = is_slow && !given->cut_trials && *trials > LEAST_TRIALS ? LEAST_TRIALS : *trials;
+    *trials -= few;
+    zb_status status = zb_cuts_climb(&params, program, texts, &tried, &at->attempt, &few);
+    zb_arena_deinit(&tried.arena);
+    *trials += few;
+    if (status) return status;
+    better = params.cuts != before;
+    if (better) at->params = params;
+    if (!better || is_slow || !is_open(given)) return NULL;
+    ZB_TRY(choose_again(at, given, program, &better));
+  }
+  return NULL;
+}
+
 /* From the best ones, where they are near: each gets half of the trials that are left, the last all. */
 static zb_status try_cuts(const zb_compile_params *given, const zb_module *program, zb_arena *texts, contender *best,
-                          int *tried) {
-  const int trials = given->cut_trials ? given->cut_trials - 1 : default_trials(given, &best->attempt);
+                          int *out_tried) {
+  int left = given->cut_trials ? given->cut_trials - 1 : default_trials(given, &best->attempt);
+  const int all = left;
+  const int64_t first = best->attempt.step_ps;
   if (is_hopeless(given, &best->attempt)) return NULL;
   for (int i = 0; i < CONTENDERS; ++i) {
     contender *at = &best[i];
-    if (i > 0 && (!has_plan(&at->attempt) || (double)at->attempt.step_ps > 1.03 * (double)best->attempt.step_ps))
-      continue;
-    zb_compile_params params = at->params;
-    ZB_TRY(fix_split(&params, &at->attempt, texts));
-    const int left = trials - *tried;
-    ZB_TRY(zb_cuts_climb(&params, program, texts, i + 1 < CONTENDERS ? (left + 1) / 2 : left, &at->attempt, tried));
-    if (!params.cuts) continue;
-    at->params = params;
-    if (is_auto(given)) ZB_TRY(choose_split(at, given, program));
+    if (i > 0 && (!has_plan(&at->attempt) || (double)at->attempt.step_ps > 1.03 * (double)first)) continue;
+    int own = i + 1 < CONTENDERS ? (left + 1) / 2 : left;
+    left -= own;
+    ZB_TRY(climb(at, given, program, texts, &own));
+    left += own;
   }
+  *out_tried = all - left;
   return NULL;
 }
 
@@ -229,6 +309,7 @@ zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, con
   contender best[CONTENDERS] = {none, none, none};
   zb_status status = NULL;
   int tried = 0;
+  const zb_compile_params given = *params;
   diagnostics->write = discard;
   ZB_TRY_GOTO(try_layouts(params, program, best));
   const int64_t first = best->attempt.step_ps;
@@ -237,7 +318,7 @@ zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, con
   for (int i = 1; i < CONTENDERS; ++i)
     if (zb_attempt_is_better(&best[i].attempt, &chosen->attempt)) chosen = &best[i];
   *params = chosen->params;
-  status = zb_summarize_search(params, tried ? tried + 1 : 0, first, summary);
+  status = zb_summarize_search(&given, params, tried ? tried + 1 : 0, first, summary);
 cleanup:
   for (int i = 0; i < CONTENDERS; ++i)
     zb_attempt_deinit(&best[i].attempt);

@@ -39,7 +39,8 @@ typedef struct zb_attempt {
   int64_t *busy_ps;      /* [ranks], of a step */
   uint64_t *bytes;       /* [ranks] of the arena */
   int *stage_rank;       /* [stages] */
-  char *waiting;         /* parameters whose gradients wait in W, for --split; "" where that cannot be said */
+  char *waiting;         /* for --split: the parameters whose gradients wait in W; "" where that cannot be said */
+  char *again;           /* for --recompute: the ops that are computed again, or none; "" where that cannot be said */
   zb_cut_places places;  /* its arena has these arrays, too */
 } zb_attempt;
 /* MEMORY, and what is no matter of placement or cuts. Release with zb_attempt_deinit, after a failure too. */
@@ -56,11 +57,18 @@ zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, con
 
 /* ---- joint.c ---- */
 
-/* From `best`, an attempt with these params: other cuts as long as steps get shorter, `trials` of them at most. Then
- * params has the cuts, and *best is what becomes of them. *tried is increased. texts owns what params points to then.
- */
-zb_status zb_cuts_climb(zb_compile_params *params, const zb_module *program, zb_arena *texts, int trials,
-                        zb_attempt *best, int *tried);
+/* Cuts of a placement that were tried, and how far the next ones are to move. Starts as {0}. */
+typedef struct zb_cuts_tried {
+  zb_arena arena;
+  ZB_LIST(int *) cuts;
+  double part; /* of the mean stage; 0: nothing was tried yet */
+} zb_cuts_tried;
+
+/* From `best`, an attempt with these params: other cuts as long as steps get shorter, at most *trials of them, which
+ * becomes less by those that were compiled. Then params has the cuts, and *best is what becomes of them. texts owns
+ * what params points to then. Goes on where the call before with the same `tried` ended. */
+zb_status zb_cuts_climb(zb_compile_params *params, const zb_module *program, zb_arena *texts, zb_cuts_tried *tried,
+                        zb_attempt *best, int *trials);
 
 /* ---- values.c ---- */
 
@@ -93,10 +101,10 @@ zb_compile_summary *zb_summary_create(void) ZB_MUST_USE;
 /* What the imported program says: parameters that it does not train, and whether its loss could not be compared. */
 zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out);
 
-/* What a search of placements and cuts found: the params that it set. first_ps: the step before other cuts were tried,
- * INT64_MAX: there was no plan. */
-zb_status zb_summarize_search(const zb_compile_params *params, int cuts_tried, int64_t first_ps,
-                              zb_compile_summary *out);
+/* What a search of placements and cuts found: the params that it set, beside those that were given. first_ps: the step
+ * before other cuts were tried, INT64_MAX: there was no plan. */
+zb_status zb_summarize_search(const zb_compile_params *given, const zb_compile_params *params, int cuts_tried,
+                              int64_t first_ps, zb_compile_summary *out);
 
 /* What the program of the last pass and its plan say; also writes the order of the jobs, where params->csv says so. */
 zb_status zb_summarize(const zb_module *program, const zb_compile_params *params, const zb_plan *plan,

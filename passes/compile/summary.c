@@ -41,13 +41,15 @@ zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out) {
   return zb_arena_status(arena_of(out));
 }
 
-zb_status zb_summarize_search(const zb_compile_params *params, int cuts_tried, int64_t first_ps,
-                              zb_compile_summary *out) {
+zb_status zb_summarize_search(const zb_compile_params *given, const zb_compile_params *params, int cuts_tried,
+                              int64_t first_ps, zb_compile_summary *out) {
   if (!cuts_tried) return NULL;
   out->cuts_tried = cuts_tried;
   out->first_cuts_seconds = first_ps < INT64_MAX ? 1e-12 * (double)first_ps : INFINITY;
   out->placement = zb_arena_strdup(arena_of(out), params->placement);
   if (params->cuts) out->cuts = zb_arena_strdup(arena_of(out), params->cuts);
+  if (params->split != given->split) out->split = zb_arena_strdup(arena_of(out), params->split);
+  if (params->recompute != given->recompute) out->recompute = zb_arena_strdup(arena_of(out), params->recompute);
   return zb_arena_status(arena_of(out));
 }
 

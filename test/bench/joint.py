@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What --schedule search gains when cuts, placement, order and split are searched together.
+"""What --schedule search gains when cuts, placement, order, split and recompute are searched together.
 
-    joint.py [--bin BUILD/bin] [--models N] [--trials N] [--schedule search:budget=N]
+    joint.py [--bin BUILD/bin] [--models N] [--first N] [--trials N] [--schedule search:budget=N] [--recompute auto]
 
 Uneven models under a memory limit: language models whose head takes 1.44 of a stage, models whose embedding is long,
 and encoders with a decoder that reads their output in every layer. Each is compiled with the cuts by cost alone
 (--cut-trials 1), and with the cuts that --schedule search finds. The limit is between what the best order needs that is
-found without one and what one micro-batch needs. Steps are those of the simulator. Ends with the geometric mean, and
-fails where a step is longer than with the cuts by cost.
+found without one and what one micro-batch needs (with --recompute auto: less). Steps are those of the simulator. Ends
+with the geometric mean, and fails where a step is longer than with the cuts by cost.
 """
 import argparse
 import json
@@ -34,6 +34,10 @@ class Program:
         self.count += 1
         return "%%v%d" % self.count
 
+    def add(self, op):
+        """Each op has a name, as those of an exported model."""
+        self.ops.append('%s loc("op.%d")' % (op, len(self.ops)))
+
     def parameter(self, shape):
         name = "%%p%d" % len(self.arguments)
         self.arguments.append('%s: tensor<%sxf32> {zb.param = "w%d"}' % (name, shape, len(self.arguments)))
@@ -42,29 +46,29 @@ class Program:
     def product(self, x, columns):
         out, (name, before) = self.value(), x
         weight = self.parameter("%dx%d" % (before, columns))
-        self.ops.append('%s = "zb.matmul"(%s, %s) : (tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>' %
-                        (out, name, weight, ROWS, before, before, columns, ROWS, columns))
+        self.add('%s = "zb.matmul"(%s, %s) : (tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>' %
+                 (out, name, weight, ROWS, before, before, columns, ROWS, columns))
         return out, columns
 
     def elementwise(self, op, *values):
         out, columns = self.value(), values[0][1]
         shape = "tensor<%dx%dxf32>" % (ROWS, columns)
-        self.ops.append('%s = "zb.%s"(%s) : (%s) -> %s' % (out, op, ", ".join(v[0] for v in values),
-                                                           ", ".join([shape] * len(values)), shape))
+        self.add('%s = "zb.%s"(%s) : (%s) -> %s' % (out, op, ", ".join(v[0] for v in values),
+                                                    ", ".join([shape] * len(values)), shape))
         return out, columns
 
     def norm(self, x):
         out, (name, columns) = self.value(), x
         scale, shape = self.parameter("%d" % columns), "tensor<%dx%dxf32>" % (ROWS, columns)
-        self.ops.append('%s:2 = "zb.rms_norm"(%s, %s) {axis = 1 : i64, epsilon = 1.0e-5 : f64} : (%s, tensor<%dxf32>) '
-                        '-> (%s, tensor<%dx1xf32>)' % (out, name, scale, shape, columns, shape, ROWS))
+        self.add('%s:2 = "zb.rms_norm"(%s, %s) {axis = 1 : i64, epsilon = 1.0e-5 : f64} : (%s, tensor<%dxf32>) '
+                 '-> (%s, tensor<%dx1xf32>)' % (out, name, scale, shape, columns, shape, ROWS))
         return out + "#0", columns
 
     def embedding(self, words, columns):
         out, table = self.value(), self.parameter("%dx%d" % (words, columns))
         self.arguments.append('%%x: tensor<%dxi64> {zb.input = "x"}' % ROWS)
-        self.ops.append('%s = "zb.gather"(%s, %%x) {axis = 0 : i64} : (tensor<%dx%dxf32>, tensor<%dxi64>) -> '
-                        'tensor<%dx%dxf32>' % (out, table, words, columns, ROWS, ROWS, columns))
+        self.add('%s = "zb.gather"(%s, %%x) {axis = 0 : i64} : (tensor<%dx%dxf32>, tensor<%dxi64>) -> '
+                 'tensor<%dx%dxf32>' % (out, table, words, columns, ROWS, ROWS, columns))
         return out, columns
 
     def layer(self, x, other=None):
@@ -75,8 +79,8 @@ class Program:
         return self.elementwise("add", x, self.product(y, x[1]))
 
     def text(self, x):
-        self.ops.append('%%l = "zb.reduce_mean"(%s) {axes = array<i64: 0, 1>} : (tensor<%dx%dxf32>) -> tensor<f32>' %
-                        (x[0], ROWS, x[1]))
+        self.add('%%l = "zb.reduce_mean"(%s) {axes = array<i64: 0, 1>} : (tensor<%dx%dxf32>) -> tensor<f32>' %
+                 (x[0], ROWS, x[1]))
         return "func.func @model(%s) -> (tensor<f32> {zb.loss}) {\n%s\nreturn %%l : tensor<f32>\n}\n" % (
             ", ".join(self.arguments), "\n".join(self.ops))
 
@@ -116,7 +120,7 @@ KINDS = (("head", with_head), ("embedding", with_embedding), ("decoder", with_de
 class Bench:
     def __init__(self, options, folder):
         self.zbc, self.folder = os.path.join(options.bin, "zbc"), folder
-        self.trials, self.schedule = options.trials, options.schedule
+        self.trials, self.schedule, self.recompute = options.trials, options.schedule, options.recompute
 
     def compiled(self, model, *more):
         """The summary and seconds of CPU; (None, seconds) where no plan keeps the limit."""
@@ -147,7 +151,9 @@ class Bench:
         free, _ = self.compiled(model, *base, "--cut-trials", 1)
         most, least = max(free["memory"]), self.least(model, *base)
         limit = int(least + (most - least) * draw.uniform(0.1, 0.9))
-        base += ["--memory-limit", limit]
+        if self.recompute != "none":
+            limit = int(limit * draw.uniform(0.7, 0.95))
+        base += ["--memory-limit", limit, "--recompute", self.recompute]
         first, first_seconds = self.compiled(model, *base, "--cut-trials", 1)
         joint, seconds = self.compiled(model, *base, *(["--cut-trials", self.trials] if self.trials else []))
         if joint and max(joint["memory"]) > limit:
@@ -164,15 +170,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.join(HERE, "..", "..", "build", "bin"))
     parser.add_argument("--models", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first model")
     parser.add_argument("--trials", type=int, default=0, help="0: the default of zbc")
-    parser.add_argument("--schedule", default="search:budget=200")
+    parser.add_argument("--schedule", default="search")
+    parser.add_argument("--recompute", default="none", choices=("none", "auto"))
     options = parser.parse_args()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
         print("%-10s %5s %13s %6s %11s %11s %8s %6s %6s" %
               ("model", "ranks", "micro-batches", "limit", "cuts first", "together", "gain", "s", "s"))
-        rows = [bench.row(number) for number in range(options.models)]
+        rows = [bench.row(number) for number in range(options.first, options.first + options.models)]
     both = [(first, joint) for first, joint in rows if math.isfinite(first)]
     worse = sum(joint > first * (1 + 1e-12) for first, joint in rows)
     better = sum(joint < first * (1 - 1e-12) for first, joint in rows)

@@ -36,7 +36,7 @@ def write(folder, number):
 
 def check_limits(suite, folder):
     draw, better, last = random.Random(7), 0, None
-    bench = joint.Bench(argparse.Namespace(bin=suite.bin, trials=0, schedule=SEARCH[1]), folder)
+    bench = joint.Bench(argparse.Namespace(bin=suite.bin, trials=0, schedule=SEARCH[1], recompute="none"), folder)
     for number in range(3):
         model = write(folder, number)
         free = compiled(suite, folder, model, "free", "--ranks", 3, "--cut-trials", 1, "--split", "all")
