@@ -53,6 +53,11 @@ static zb_status divide_layers(const maker *m, int *first, int *last, int *other
                                    m->text, value_of(m, FIRST) + value_of(m, LAST),
                                    plural(value_of(m, FIRST) + value_of(m, LAST)), l->layers),
                           left ? "give them fewer layers" : "there is no other rank: together they have all layers");
+  if (named && left && shared == 0)
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "layout '%s': no layer is left for %d other rank%s of %d layers", m->text, left, plural(left),
+                 l->layers),
+        "give the first and the last rank fewer layers; a string as Et||tL has stages without a layer");
   if (left && shared % left)
     return zb_status_hint(
         ZB_ERROR(USAGE, "layout '%s': %d layer%s%s cannot be cut alike for %d%s rank%s", m->text, shared,

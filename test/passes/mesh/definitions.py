@@ -178,7 +178,7 @@ def even(layers, ranks, chunks=1, first=None, last=None, embedding=False, loss=F
         named[ranks - 1] = last
     others = [rank for rank in range(ranks) if rank not in named]
     left = counted - sum(named.values())
-    if left < 0 or (not others and left) or (others and left % len(others)):
+    if left < 0 or (not others and left) or (others and left % len(others)) or (named and others and not left):
         raise Wrong("others")
     per_rank = [named[rank] if rank in named else left // len(others) for rank in range(ranks)]
     if any(count % chunks for count in per_rank):

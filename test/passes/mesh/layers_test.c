@@ -28,6 +28,7 @@ static void test_rule_errors(void) {
   expect("even:first=5,loss=true", 28, 4, 1, "first and last do not go with embedding and loss", "leave");
   expect("even:first=20,last=20", 30, 4, 1, "40 layers for the first and the last rank, the model has 30", "fewer");
   expect("even:first=5,last=6", 12, 2, 1, "11 layers for the first and the last rank, the model has 12", "all layers");
+  expect("even:first=6,last=6", 12, 3, 1, "no layer is left for 1 other rank of 12 layers", "fewer layers");
   expect("even:first=5", 12, 1, 1, "5 layers for the first", "all layers");
   expect("even:first=5,last=7", 12, 1, 1, "one rank is first and last", "more ranks");
   expect("even:first=5,last=4", 29, 4, 2, "the 5 layers of rank 0 cannot be cut into 2", "4 or 6");
