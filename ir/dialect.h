@@ -67,6 +67,7 @@ typedef struct zb_import_params {
   const char *loss;           /* output to minimize or NULL */
   const char *const *outputs; /* names of outputs that an evaluation hands out */
   int output_count;
+  bool inference; /* no loss: outputs alone, all of them where none is named; nothing is trained */
   const char *const *train;
   int train_count;
   const char *const *freeze;

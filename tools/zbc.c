@@ -187,6 +187,28 @@ static void print_recompute(const zb_compile_summary *s) {
            zb_bytes_text(s->recompute_bytes, bytes));
 }
 
+/* What has no step. */
+static void print_inference(const zb_compile_summary *s, const options *o) {
+  char a[32], b[48], c[48];
+  printf("%-5s %-4s %11s %9s  %s\n", "stage", "rank", "parameters", "E", "from .. to");
+  for (int i = 0; i < s->stages; ++i) {
+    const zb_stage_summary *t = &s->stage[i];
+    printf("%-5d %-4d %11llu %9s", i, t->rank, (unsigned long long)t->parameters, zb_time_text(t->f_seconds, a));
+    print_name("  ", short_name(t->first, b));
+    print_name(" .. ", short_name(t->last, c));
+    printf("\n");
+  }
+  printf("\n%-5s %11s %12s %7s\n", "rank", "E", "memory", "idle");
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%-5d %11s %12s %6.1f%%\n", r, zb_time_text(s->rank[r].seconds, b), zb_bytes_text(s->rank[r].peak_bytes, a),
+           100 * s->rank[r].idle_share);
+  printf("\nfor inference: no loss, nothing is trained; zb-run --eval DATA --output NAME:FILE.npy gives outputs\n");
+  if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
+  printf("batch %s by %s\n", zb_time_text(s->step_seconds, a), o->params.costs ? "measured costs" : "the cost model");
+  printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "",
+         o->params.output ? o->params.output : "");
+}
+
 static void print_summary(const zb_compile_summary *s, const options *o) {
   char a[32], b[32], c[32], d[32], e[32], f[48], g[48];
   printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B",
@@ -265,7 +287,7 @@ static void print_json_layers(const zb_compile_summary *s) {
 }
 
 static void print_json(const zb_compile_summary *s) {
-  printf("{\"ranks\":%d,\"stages\":[", s->ranks);
+  printf("{\"ranks\":%d,\"inference\":%s,\"stages\":[", s->ranks, s->inference ? "true" : "false");
   for (int i = 0; i < s->stages; ++i) {
     const zb_stage_summary *t = &s->stage[i];
     printf("%s{\"stage\":%d,\"rank\":%d,\"chunk\":%d,\"ops\":%d,\"parameters\":%llu,\"parameter_bytes\":%llu,\"f_"
@@ -360,6 +382,8 @@ static zb_status compile(options *o) {
   ZB_TRY(zb_compile(&o->params, &summary));
   if (o->json)
     print_json(summary);
+  else if (summary->inference)
+    print_inference(summary, o);
   else
     print_summary(summary, o);
   zb_compile_summary_destroy(summary);

@@ -49,8 +49,9 @@ typedef struct zb_compile_params {
   int train_count;
   const char *const *freeze;
   int freeze_count;
-  const char *loss;           /* name of the output to minimize; NULL: the only scalar one, of several the one
-                                 named "loss" */
+  const char *loss; /* name of the output to minimize; NULL: the only scalar one, of several the one
+                       named "loss" */
+  bool inference;   /* without a loss: the plan has an evaluation alone, which hands out these outputs, or all */
   const char *const *outputs; /* names of other outputs that an evaluation can hand out; none is computed in a step */
   int output_count;
   uint64_t memory_limit; /* bytes per rank; 0: none */
@@ -119,6 +120,7 @@ typedef struct zb_compile_summary {
   int64_t period_cycle_ps;
   int period_steps;
   bool period_exact;
+  bool inference;                      /* it has an evaluation alone: F is that, step_seconds a batch of it */
   char **trained, **frozen, **buffers; /* names of parameters, and of what the forward pass updates */
   int trained_count, frozen_count, buffer_count;
   char **untrained; /* constants that a gradient reaches: parameters, if the exporter lost their names */

@@ -171,6 +171,7 @@ ZB_API void zb_session_announce(zb_session *session, int64_t steps);
 typedef struct zb_evaluation_result {
   int64_t step;    /* steps that were done before it */
   double loss;     /* mean over batches of their losses, each as of a step; not finite where a loss is not */
+  bool has_loss;   /* else the plan is for inference, and loss NaN */
   double seconds;  /* real, or virtual on sim */
   int64_t batches; /* how many were evaluated: all, unless the run is to stop */
   double tokens;   /* elements of the first input, in all batches */

@@ -146,29 +146,28 @@ static zb_result find_updated(zb_import *im, const zb_import_buffer *buffer, Mli
                         zb_shape_text(&before, text), buffer->updated->name, zb_shape_text(&after, other));
 }
 
-static int result_count(const zb_import *im) {
-  return 1 + (im->outputs ? im->params->output_count : 0) + (int)im->buffer_count;
-}
+static int loss_count(const zb_import *im) { return im->params->inference ? 0 : 1; }
+
+static int result_count(const zb_import *im) { return loss_count(im) + im->output_count + (int)im->buffer_count; }
 
 /* The loss, outputs, new values of buffers; zb_import_take of them. NULL after reporting. */
 static MlirValue *find_results(zb_import *im, const zb_import_value *loss) {
-  const int outputs = im->outputs ? im->params->output_count : 0;
-  MlirValue *results = zb_import_take(im, (size_t)result_count(im) * sizeof *results);
-  if (!results || !find_loss(im, loss, &results[0])) return NULL;
-  for (int i = 0; i < outputs; ++i)
-    if (!find_output(im, im->outputs[i], &results[1 + i])) return NULL;
+  MlirValue *results = zb_import_take(im, (size_t)result_count(im) * sizeof *results), *at = results;
+  if (!results || (loss && !find_loss(im, loss, at++))) return NULL;
+  for (int i = 0; i < im->output_count; ++i)
+    if (!find_output(im, im->outputs[i], at++)) return NULL;
   for (size_t i = 0; i < im->buffer_count; ++i)
-    if (!find_updated(im, &im->buffers[i], &results[1 + outputs + (int)i])) return NULL;
+    if (!find_updated(im, &im->buffers[i], at++)) return NULL;
   return results;
 }
 
 /* What a result of the function is: {zb.loss}, {zb.output = "logits"}, {zb.buffer = "norm.running_mean"}. */
 static MlirAttribute mark_of_result(const zb_import *im, int index) {
-  const int outputs = im->outputs ? im->params->output_count : 0;
-  if (index == 0) return dictionary(im->context, ZB_ATTR_LOSS, mlirUnitAttrGet(im->context));
-  if (index <= outputs)
-    return dictionary(im->context, ZB_ATTR_OUTPUT, zb_mlir_string(im->context, im->outputs[index - 1]->name));
-  const zb_import_value *buffer = im->buffers[index - 1 - outputs].initial;
+  const int losses = loss_count(im), outputs = im->output_count;
+  if (index < losses) return dictionary(im->context, ZB_ATTR_LOSS, mlirUnitAttrGet(im->context));
+  if (index < losses + outputs)
+    return dictionary(im->context, ZB_ATTR_OUTPUT, zb_mlir_string(im->context, im->outputs[index - losses]->name));
+  const zb_import_value *buffer = im->buffers[index - losses - outputs].initial;
   return dictionary(im->context, ZB_ATTR_BUFFER, zb_mlir_string(im->context, buffer->name));
 }
 

@@ -39,8 +39,8 @@ zb_result zb_import_add_buffer(zb_import *im, zb_import_value *initial, zb_impor
 /* ---- Marks ---- */
 
 void zb_import_mark_needed(zb_import *im, const zb_import_value *loss) {
-  if (loss->producer) loss->producer->needed = true;
-  for (int i = 0; im->outputs && i < im->params->output_count; ++i)
+  if (loss && loss->producer) loss->producer->needed = true;
+  for (int i = 0; i < im->output_count; ++i)
     if (im->outputs[i]->producer) im->outputs[i]->producer->needed = true;
   for (size_t i = 0; i < im->buffer_count; ++i)
     if (im->buffers[i].updated->producer) im->buffers[i].updated->producer->needed = true;
@@ -64,7 +64,7 @@ void zb_import_mark_values(zb_import *im, zb_import_value *loss) {
     for (int o = 0; any && o < n->output_count; ++o)
       if (n->outputs[o]) n->outputs[o]->activation = true;
   }
-  loss->reached = true;
+  if (loss) loss->reached = true;
   for (zb_import_node *n = im->nodes + im->node_count; n-- > im->nodes;) {
     bool any = false;
     for (int o = 0; n->needed && o < n->output_count; ++o)

@@ -134,7 +134,8 @@ struct zb_import {
   zb_map *names;         /* name -> index in values */
   zb_import_value **values;
   size_t value_count, value_capacity, initial_count;
-  zb_import_value **outputs; /* [params->output_count] that the reader found, before the marks */
+  zb_import_value **outputs; /* that the reader found, before the marks */
+  int output_count;
   zb_import_buffer *buffers; /* likewise */
   size_t buffer_count, buffer_capacity;
   zb_import_node *nodes;
@@ -254,8 +255,8 @@ MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *sh
 MlirValue zb_import_counter(zb_import *im);
 /* A parameter or a buffer becomes an argument at its first use; its data goes to the weights. */
 MlirValue zb_import_parameter(zb_import *im, zb_import_value *value);
-/* func.func @model over what was built, which gives the loss, im->outputs and new values of buffers, in a module at
- * level graph, verified. */
+/* func.func @model over what was built, which gives the loss (NULL: there is none), im->outputs and new values of
+ * buffers, in a module at level graph, verified. */
 zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module *out);
 
 /* ---- parameters.c ---- */

@@ -102,6 +102,10 @@ static zb_result choose_one(zb_import *im, zb_import_value *value, zb_import_rol
   if (train && train == freeze)
     return zb_import_fail(im, "make one of the two patterns more exact", "both --train and --freeze match '%s'",
                           value->name);
+  if (p->inference) {
+    value->role = proposed == ZB_ROLE_CONSTANT ? ZB_ROLE_CONSTANT : ZB_ROLE_FROZEN;
+    return ZB_OK;
+  }
   if (train > freeze && !value->reached)
     return zb_import_fail(im, "leave it out of --train", "--train names '%s', but no gradient of the loss flows to it",
                           value->name);
@@ -173,5 +177,5 @@ zb_result zb_import_choose_parameters(zb_import *im) {
   if (!report_unused(im, "--train", p->train, p->train_count, used) ||
       !report_unused(im, "--freeze", p->freeze, p->freeze_count, used + p->train_count))
     return ZB_FAIL;
-  return trained > 0 ? ZB_OK : none_to_train(im);
+  return trained > 0 || p->inference ? ZB_OK : none_to_train(im);
 }

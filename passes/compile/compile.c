@@ -4,6 +4,7 @@
 #include "ir/import/importers.h"
 #include "passes/compile/parts.h"
 #include "passes/function.h"
+#include "passes/graph.h"
 #include "runtime/base/assert.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/file.h"
@@ -11,6 +12,7 @@
 #include "runtime/base/text.h"
 #include "runtime/plan/timeline.h"
 
+#include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -189,6 +191,7 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
                              .loss = p->loss,
                              .outputs = p->outputs,
                              .output_count = p->output_count,
+                             .inference = p->inference,
                              .train = p->train,
                              .train_count = p->train_count,
                              .freeze = p->freeze,
@@ -198,6 +201,22 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
 }
 
 /* ---- zb_compile ---- */
+
+/* A program for inference gives outputs, and nothing else. */
+static zb_status mark_inference(const zb_compile_params *p, const zb_module *program) {
+  MlirOperation function;
+  MlirBlock block;
+  if (!p->inference) return NULL;
+  zb_set_attribute(mlirModuleGetOperation(program->module), ZB_ATTR_INFERENCE, mlirUnitAttrGet(program->context));
+  if (!zb_pass_function(program->module, &function, &block))
+    return zb_status_set_told(ZB_ERROR(INVALID, "'%s' is no program", p->model));
+  const intptr_t results = mlirOperationGetNumOperands(mlirBlockGetTerminator(block));
+  for (int i = 0; i < (int)results; ++i)
+    if (!zb_result_string(function, i, ZB_ATTR_OUTPUT))
+      return zb_status_hint(ZB_ERROR(INVALID, "--inference: result %d of the program is no output", i),
+                            "mark results with {zb.output = \"NAME\"}, and drop the others");
+  return results > 0 ? NULL : ZB_ERROR(INVALID, "--inference: the program has no results");
+}
 
 /* Runs the pipeline of the params; with an open placement the part before zb-partition, then the search, then the rest.
  */
@@ -242,6 +261,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   zb_diagnostics_attach(program.context, &diagnostics);
   if (params->weights) ZB_TRY_GOTO(zb_weights_open(params->weights, &given_weights.store));
   ZB_TRY_GOTO(import(params, &program));
+  ZB_TRY_GOTO(mark_inference(params, &program));
   if (params->weights && program.weights) ZB_TRY_GOTO(zb_given_match_model(&given_weights, params, program.weights));
   ZB_TRY_GOTO(zb_summarize_import(program.module, state.summary));
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};

@@ -118,6 +118,35 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
   return NULL;
 }
 
+/* What is for training has no effect without a step. */
+static zb_status check_inference(const zb_compile_params *p) {
+  const struct {
+    const char *option;
+    bool given;
+  } options[] = {
+      {"loss", p->loss != NULL},
+      {"train", p->train_count > 0},
+      {"freeze", p->freeze_count > 0},
+      {"optimizer", p->optimizer != NULL},
+      {"group", p->group_count > 0},
+      {"clip-norm", p->clip_norm != NULL},
+      {"clip-norm-type", p->clip_norm_type != NULL},
+      {"schedule", p->schedule != NULL},
+      {"metric", p->metric != NULL},
+      {"split", p->split != NULL},
+      {"recompute", p->recompute != NULL},
+      {"cut-trials", p->cut_trials != 0},
+      {"csv", p->csv != NULL},
+      {"timeline", p->timeline != NULL},
+      {"pass-pipeline", p->pipeline != NULL},
+  };
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
+    if (options[i].given)
+      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --inference", options[i].option),
+                            "leave one of them out: with --inference nothing is trained");
+  return NULL;
+}
+
 /* Other cuts are tried where the placement is open and nobody named cuts. */
 static zb_status check_trials(const zb_compile_params *p, bool open_layout) {
   if (!p->cut_trials || (open_layout && !p->cuts && !p->layout)) return NULL;
@@ -150,7 +179,9 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *
   *out_open = false;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
   ZB_TRY(check_inputs(p));
+  if (p->inference) ZB_TRY(check_inference(p));
   if (p->pipeline) ZB_TRY(check_own_pipeline(p));
+  if (p->inference) p->split = "all";
   if (!p->precision) p->precision = "f32";
   if (!p->recompute) p->recompute = "none";
   if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";
@@ -166,7 +197,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *
                           "add --clip-norm 1.0; where nothing is clipped no step waits for another");
   ZB_TRY(check_outputs(p));
   zb_schedule_choice choice;
-  if (!p->schedule) p->schedule = "zb-h1";
+  if (!p->schedule) p->schedule = p->inference ? "fthenb" : "zb-h1"; /* an evaluation has an order of its own */
   if (zb_schedule_is_file(p->schedule)) {
     ZB_TRY(check_trials(p, false));
     return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement,

@@ -94,10 +94,13 @@ static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out
     for (int k = 0; k < s; ++k)
       stage->chunk += p->stage_rank[k] == stage->rank;
     stage->f_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_F] - p->job_ps);
+    stage->f_product_flops = (double)zb_get_i64(f[ZB_F], ZB_ATTR_PRODUCT_FLOPS, 0);
+    stage_names(arena_of(out), f[ZB_F], stage);
+    out->rank[stage->rank].seconds += stage->f_seconds;
+    if (out->inference) continue;
     stage->b_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_B] - p->job_ps);
     stage->w_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_W] - p->job_ps);
-    out->rank[stage->rank].seconds += stage->f_seconds + stage->b_seconds + stage->w_seconds;
-    stage->f_product_flops = (double)zb_get_i64(f[ZB_F], ZB_ATTR_PRODUCT_FLOPS, 0);
+    out->rank[stage->rank].seconds += stage->b_seconds + stage->w_seconds;
     stage->b_product_flops = (double)zb_get_i64(f[ZB_B], ZB_ATTR_PRODUCT_FLOPS, 0);
     stage->w_product_flops = (double)zb_get_i64(f[ZB_W], ZB_ATTR_PRODUCT_FLOPS, 0);
     stage->fb_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fb");
@@ -106,7 +109,6 @@ static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out
     stage->recomputed = count_recomputed(f[ZB_B]) + count_recomputed(f[ZB_W]);
     stage->gradients_in_b = count_gradients(f[ZB_B]);
     stage->gradients = count_gradients(f[ZB_W]) + stage->gradients_in_b;
-    stage_names(arena_of(out), f[ZB_F], stage);
   }
 }
 
@@ -171,8 +173,9 @@ static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
       const zb_plan_instruction *copy = find_reader(rank, ZB_JOB_LOAD, -1, t->offset, bytes);
       for (int s = 0; s < out->stages; ++s) {
         if (plan->stage_rank[s] != r) continue;
-        bool read = find_reader(rank, ZB_JOB_F, s, t->offset, bytes) != NULL;
-        if (!read && copy) read = find_reader(rank, ZB_JOB_F, s, copy->outputs[0].offset, 1) != NULL;
+        const zb_job_kind kind = plan->inference ? ZB_JOB_EVALUATE : ZB_JOB_F;
+        bool read = find_reader(rank, kind, s, t->offset, bytes) != NULL;
+        if (!read && copy) read = find_reader(rank, kind, s, copy->outputs[0].offset, 1) != NULL;
         if (!read) continue;
         out->stage[s].parameter_bytes += bytes;
         out->stage[s].parameters += (uint64_t)zb_shape_elements(&t->shape);
@@ -191,18 +194,28 @@ static zb_status summarize_period(const zb_plan *plan, zb_compile_summary *out) 
   return NULL;
 }
 
+/* A step, or where there is none a batch of an evaluation. */
+static zb_status simulate(const zb_plan *plan, zb_plan_simulation *out) {
+  zb_plan *view = NULL;
+  if (!plan->inference) return zb_plan_simulate(plan, out);
+  ZB_TRY(zb_plan_view(plan, ZB_LIST_EVALUATION, &view));
+  zb_status status = zb_plan_simulate(view, out);
+  zb_plan_destroy(view);
+  return status;
+}
+
 static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
                                 zb_compile_summary *out) {
   zb_plan_simulation simulation;
-  ZB_TRY(summarize_period(plan, out));
-  ZB_TRY(zb_plan_simulate(plan, &simulation));
+  if (!plan->inference) ZB_TRY(summarize_period(plan, out));
+  ZB_TRY(simulate(plan, &simulation));
   out->step_seconds = 1e-12 * (double)simulation.step_ps;
   out->bubble_barrier = simulation.bubble_barrier;
   out->bubble_stage = simulation.bubble_stage;
   for (int r = 0; r < out->ranks; ++r) {
     const zb_plan_range last = plan->ranks[r].regions[ZB_REGION_WORKSPACE];
     out->rank[r].peak_bytes = plan->ranks[r].arena_bytes;
-    out->rank[r].evaluation_bytes = plan->ranks[r].arena_bytes - (last.offset + last.bytes);
+    if (!plan->inference) out->rank[r].evaluation_bytes = plan->ranks[r].arena_bytes - (last.offset + last.bytes);
     out->rank[r].idle_share =
         simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;
   }
@@ -235,7 +248,9 @@ static zb_status write_csv(const zb_module_problem *problem, const char *path) {
 zb_status zb_summarize(const zb_module *program, const zb_compile_params *params, const zb_plan *plan,
                        const zb_weights *given, zb_compile_summary *out) {
   zb_module_problem problem;
-  ZB_TRY(zb_module_problem_build(program->module, plan->micro_batches, &problem));
+  out->inference = plan->inference;
+  ZB_TRY(plan->inference ? zb_module_evaluation_build(program->module, plan->micro_batches, &problem)
+                         : zb_module_problem_build(program->module, plan->micro_batches, &problem));
   zb_status status = NULL;
   out->ranks = plan->rank_count;
   out->stages = plan->stage_count;
@@ -251,7 +266,7 @@ zb_status zb_summarize(const zb_module *program, const zb_compile_params *params
   ZB_TRY_GOTO(zb_arena_status(arena));
   summarize_stages(&problem, out);
   ZB_TRY_GOTO(summarize_layers(&problem, params->layout, out));
-  out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
+  if (!plan->inference) out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
   if (params->csv) ZB_TRY_GOTO(write_csv(&problem, params->csv));
 cleanup:

@@ -284,10 +284,13 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   zb_arena *arena = &pass->arena;
   ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));
   ZB_PASS_TRY(pass, sweep_init(arena, function, &s));
-  if (!check_not_differentiated(&s.graph) || !check_parameters(&s.graph) || !find_loss(&s.graph, &s.loss))
+  const bool inference = zb_has_attribute(mlirModuleGetOperation(pass->program->module), ZB_ATTR_INFERENCE);
+  if (!inference &&
+      (!check_not_differentiated(&s.graph) || !check_parameters(&s.graph) || !find_loss(&s.graph, &s.loss)))
     return ZB_FAIL;
   ZB_FOR_EACH_NODE(node, &s.graph)
     zb_set_i64(node->op, ZB_ATTR_ID, node->number);
+  if (inference) return ZB_OK;
   if (!sweep_back(pass, &s)) return ZB_FAIL;
   if (!fail_option(pass, function, "group",
                    zb_autodiff_optimize(arena, function, &rules, s.parameters, s.parameter_count)))

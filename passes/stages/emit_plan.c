@@ -169,6 +169,8 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
              *placement = zb_get_string(e->module, ZB_ATTR_PLACEMENT);
   const char *precision = zb_get_string(e->module, ZB_ATTR_PRECISION);
   plan->producer = "zbc " ZB_VERSION;
+  plan->inference = zb_has_attribute(e->module, ZB_ATTR_INFERENCE);
+  if (plan->inference) schedule = "inference", optimizer = NULL;
   plan->model = zb_plan_strdup(e->memory, model ? model : "");
   plan->optimizer = zb_plan_strdup(e->memory, optimizer ? optimizer : "");
   plan->precision = zb_plan_strdup(e->memory, precision ? precision : "f32");

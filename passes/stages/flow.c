@@ -91,10 +91,13 @@ zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
   for (int i = 0; i < graph->argument_count; ++i)
     out->arguments[i] = argument_flags(graph->function, i);
   sweep_down(graph, out);
+  const bool inference = zb_has_attribute(mlirOperationGetParentOperation(graph->function), ZB_ATTR_INFERENCE);
   for (int i = 0; i < graph->returned_count; ++i) {
     int producer = graph->values[graph->returned[i]].producer;
     if (producer >= 0)
-      out->nodes[producer] |= zb_result_string(graph->function, i, ZB_ATTR_OUTPUT) ? ZB_FLOW_OUTPUT : ZB_FLOW_STEP;
+      out->nodes[producer] |= !zb_result_string(graph->function, i, ZB_ATTR_OUTPUT) ? ZB_FLOW_STEP
+                              : inference                                           ? ZB_FLOW_OUTPUT | ZB_FLOW_STEP
+                                                                                    : ZB_FLOW_OUTPUT;
     if (producer >= 0 && !zb_result_string(graph->function, i, ZB_ATTR_UPDATE) &&
         !(out->nodes[producer] & ZB_FLOW_OPTIMIZE))
       out->nodes[producer] |= ZB_FLOW_LOSS;

@@ -19,7 +19,8 @@ enum {
   ZB_FLOW_VIEW = 1 << 9,       /* moves no data */
   ZB_FLOW_LOSS = 1 << 10,      /* leads to an output of the forward pass */
   ZB_FLOW_OUTPUT = 1 << 12,    /* is an output of an evaluation */
-  ZB_FLOW_STEP = 1 << 13,      /* a step needs it: all but what leads to outputs of an evaluation alone */
+  ZB_FLOW_STEP = 1 << 13,      /* a step needs it: all but what leads to outputs of an evaluation alone; of a program
+                                  for inference: all */
   ZB_FLOW_COMMON = 1 << 11, /* of the optimizer: made of what all parameters put into one frame, and of nothing else */
 };
 

@@ -16,6 +16,7 @@
 
 #include "passes/stages/frames.h"
 #include "passes/pipeline.h"
+#include "passes/stages/classes.h"
 #include "passes/stages/rank_main.h"
 #include "runtime/plan/plan.h"
 
@@ -87,12 +88,18 @@ static zb_status connect_rank(void *context, zb_rank_work *work) {
   return NULL;
 }
 
+static bool is_for_inference(MlirModule module) {
+  return zb_has_attribute(mlirModuleGetOperation(module), ZB_ATTR_INFERENCE);
+}
+
 static zb_status connect_all(zb_pass *pass, MlirModule module, int micro_batches, connections *all) {
   zb_connection *step = &all->of[ZB_LIST_STEP], *evaluation = &all->of[ZB_LIST_EVALUATION];
   zb_arena *arena = &pass->arena;
   step->name = "main";
   evaluation->name = "evaluate";
   ZB_TRY(read_timetable(module, micro_batches, &step->t));
+  for (int r = 0; r < step->t.order.ranks && is_for_inference(module); ++r)
+    step->t.order.counts[r] = 0;
   ZB_TRY(zb_evaluation_timetable(arena, module, micro_batches, &evaluation->t));
   for (int c = 0; c < CONNECTIONS; ++c) {
     zb_connection *it = &all->of[c];
@@ -112,6 +119,18 @@ static zb_status connect_all(zb_pass *pass, MlirModule module, int micro_batches
   return zb_for_each_rank(module, connect_rank, all, &pass->changes);
 }
 
+/* A program for inference has no step: its stages have functions F, B and W for zb-schedule alone, which are empty. */
+static zb_status drop_step(void *context, zb_rank_work *work) {
+  MlirBlock body = zb_function_block(work->module);
+  (void)context;
+  for (MlirOperation op = mlirBlockGetFirstOperation(body), next; !mlirOperationIsNull(op); op = next) {
+    const zb_job_kind kind = zb_class_get(op);
+    next = mlirOperationGetNextInBlock(op);
+    if (kind == ZB_JOB_F || kind == ZB_JOB_B || kind == ZB_JOB_W) mlirOperationDestroy(op);
+  }
+  return NULL;
+}
+
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   const int micro_batches = (int)zb_get_i64(top, ZB_ATTR_MICRO_BATCHES, 0);
@@ -119,6 +138,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     return zb_op_error_at(top, "run zb-schedule before zb-insert-comm", "module needs zb.micro_batches");
   connections all = {0};
   zb_status status = connect_all(pass, module, micro_batches, &all);
+  if (!status && is_for_inference(module)) status = zb_for_each_rank(module, drop_step, NULL, NULL);
   for (int c = 0; c < CONNECTIONS; ++c) {
     zb_simulation_deinit(&all.of[c].t.simulation);
     zb_order_deinit(&all.of[c].t.order);

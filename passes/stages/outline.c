@@ -87,7 +87,7 @@ typedef struct outline {
   ZB_LIST(MlirValue) locals;
   bool *crosses;            /* per value: a result of its function */
   bool *crosses_evaluation; /* per value: a result of the E of its stage */
-  bool evaluates;
+  bool evaluates, inference;
   ZB_LIST(common_sum) sums; /* of uses, that an UPDATE reads */
   int reported_norm;        /* which result of the program; -1: none */
   zb_map *load_needs;       /* (LOAD function, value): a rank needs a value of its LOAD */
@@ -450,7 +450,7 @@ static bool place_evaluation(outline *o) {
   const int reported = reported_index(o);
   bool *needed = ZB_NEW(&o->pass->arena, bool, o->graph.value_count);
   if (!needed) return false;
-  o->evaluates = reported >= 0;
+  o->evaluates = reported >= 0 || o->inference;
   if (!o->evaluates) return true;
   for (int i = 0; i < o->graph.returned_count; ++i)
     needed[o->graph.returned[i]] |= i == reported || zb_result_string(o->graph.function, i, ZB_ATTR_OUTPUT);
@@ -854,7 +854,7 @@ static zb_result outline_graph(outline *o) {
   ZB_PASS_TRY(pass, zb_tied_groups(arena, &o->graph, &o->flow, o->stage, o->group, &o->group_count));
   if (!make_subs(o)) return ZB_FAIL;
   if (!place_evaluation(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-  if (!place_ops(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if ((!o->inference && !place_ops(o))) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!place_results(o) || !make_modules(o)) return ZB_FAIL;
   mlirOperationDestroy(o->graph.function);
   return ZB_OK;
@@ -871,7 +871,10 @@ static void drop_operands(outline *o) {
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module), function;
   MlirBlock block;
-  outline o = {.pass = pass, .context = mlirOperationGetContext(top), .reported_norm = -1};
+  outline o = {.pass = pass,
+               .context = mlirOperationGetContext(top),
+               .reported_norm = -1,
+               .inference = zb_has_attribute(top, ZB_ATTR_INFERENCE)};
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   o.ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
   const zb_table stage_rank = zb_stage_rank_get(top);

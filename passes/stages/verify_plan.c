@@ -17,6 +17,7 @@ static const struct {
     {"ranges", "zb-allocate"},       {"dataflow", "zb-allocate"},    {"messages", "zb-insert-comm"},
     {"reports", "zb-insert-comm"},   {"deadlock", "zb-insert-comm"}, {"complete", "zb-schedule"},
     {"order", "zb-schedule"},        {"load", "zb-outline"},         {"optimizer", "zb-outline"},
+    {"buffers", "zb-outline"},
 };
 
 static const char *maker_of(zb_status refused) {

@@ -316,7 +316,7 @@ static bool has_states(const zb_plan *plan, const zb_store *optimizer) {
  * was not saved, is not. */
 static zb_status check_optimizer(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) {
   const char *saved = zb_store_metadata(checkpoint->optimizer, "zb.optimizer"), *wanted = plan->optimizer;
-  if (!saved || !wanted || strcmp(saved, wanted) == 0) return NULL;
+  if (!saved || !wanted || plan->inference || strcmp(saved, wanted) == 0) return NULL;
   if (same_optimizer(saved, wanted) && has_states(plan, checkpoint->optimizer)) return NULL;
   return zb_status_hint(ZB_ERROR(INVALID,
                                  "the checkpoint in '%s' was saved with the optimizer '%s', the plan wants '%s'",

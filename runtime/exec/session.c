@@ -124,6 +124,11 @@ static zb_status choose_random_seed(zb_session *session, const zb_session_params
 }
 
 static zb_status make_data(zb_session *session, const zb_session_params *params, const zb_checkpoint *checkpoint) {
+  const bool has_steps = params->data || params->input || !params->evaluation;
+  if (session->plan->inference && has_steps)
+    return zb_status_hint(ZB_ERROR(USAGE, "the plan is for inference: it has no loss, and trains nothing"),
+                          "zb-run DIR --eval DATA --output NAME:FILE.npy evaluates it; to train, compile a model with "
+                          "its loss, without --inference");
   if (params->no_kernels) return NULL;
   zb_data_params data = {
       .plan = session->plan,

@@ -77,7 +77,7 @@ static zb_status agree_on_files(zb_session *session, zb_status status) {
 }
 
 zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
-  *out = (zb_evaluation_result){.step = session->steps, .loss = (double)NAN};
+  *out = (zb_evaluation_result){.step = session->steps, .loss = (double)NAN, .has_loss = !session->plan->inference};
   if (!session->evaluation)
     return zb_status_hint(ZB_ERROR(USAGE, "the session has no data to evaluate"),
                           "set evaluation in its parameters (--eval)");
@@ -99,7 +99,8 @@ zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
     sum += zb_session_mean_loss(session);
     out->seconds += (double)took_ps / 1e12;
     out->tokens += zb_session_batch_tokens(session->plan);
-    out->loss = sum / (double)++out->batches;
+    ++out->batches;
+    if (out->has_loss) out->loss = sum / (double)out->batches;
     out->stopping = session->ends;
   }
   swap_times(session, &start_ps);

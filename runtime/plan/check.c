@@ -160,6 +160,8 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   if (plan->evaluation_messages < 0 || plan->evaluation_messages > (plan->evaluates ? plan->message_count : 0))
     return ZB_ERROR(INVALID, "the plan has %d messages, and %d of them are said to be of an evaluation",
                     plan->message_count, plan->evaluation_messages);
+  if (plan->inference && !plan->evaluates && plan->list == ZB_LIST_STEP && plan->output_count)
+    return ZB_ERROR(INVALID, "the plan is for inference, but has no evaluation");
   if (plan->output_count && !plan->evaluates && plan->list != ZB_LIST_EVALUATION)
     return ZB_ERROR(INVALID, "the plan has outputs, but no evaluation");
   return check_transfers(plan);
@@ -464,6 +466,9 @@ zb_status zb_plan_check_rank(const zb_plan *plan, int index) {
   if (rank->evaluation_count < 0 || rank->evaluation_count > rank->job_count - rank->load_count ||
       (rank->evaluation_count > 0) != plan->evaluates)
     return MALFORMED(index, "%d of %d jobs are said to be of an evaluation", rank->evaluation_count, rank->job_count);
+  if (plan->inference && plan->evaluates && rank->job_count != rank->load_count + rank->evaluation_count)
+    return MALFORMED(index, "the plan is for inference, but %d jobs are of a step",
+                     rank->job_count - rank->load_count - rank->evaluation_count);
   for (int i = 0; i < rank->job_count; ++i) {
     const char *fault = job_fault(plan, rank, i);
     if (fault) return MALFORMED(index, "job %d (%s): %s", i, zb_job_mnemonic(rank->jobs[i].kind), fault);

@@ -352,6 +352,7 @@ typedef struct zb_plan {
   zb_plan_message *messages;
   int message_count;
   bool evaluates;                  /* every rank has jobs of an evaluation */
+  bool inference;                  /* it has no step, and its evaluation gives outputs alone, no loss */
   int evaluation_messages;         /* how many of the messages, at the end, are of an evaluation */
   zb_plan_list list;               /* of a view: its list; not in the file */
   zb_plan_collective *collectives; /* rising in `before` */

@@ -31,7 +31,7 @@ static zb_status take_jobs(zb_plan *view, const zb_plan_rank *from, zb_plan_rank
   size_t waits = 0;
   for (int i = begin; i < end; ++i)
     waits += from->jobs[i].waits.count;
-  rank->jobs = zb_plan_alloc(view, (size_t)(end - begin) * sizeof *rank->jobs);
+  rank->jobs = zb_plan_alloc(view, ((size_t)(end - begin) + 1) * sizeof *rank->jobs);
   rank->pool_u32 = zb_plan_alloc(view, (waits + 1) * sizeof *rank->pool_u32);
   rank->job_count = 0;
   rank->pool_u32_count = 0;

@@ -123,14 +123,15 @@ void run_print_evaluation(const arguments *args, const zb_evaluation_result *res
   run_progress_make_room();
   if (args->json) {
     printf("{\"eval\":{\"step\":%lld", (long long)result->step);
-    print_json_number("loss", result->loss);
+    if (result->has_loss) print_json_number("loss", result->loss);
     print_json_number("seconds", result->seconds);
     print_json_number("tokens_per_second", speed);
     printf(",\"batches\":%lld}}\n", (long long)result->batches);
     return;
   }
   if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
-  printf("eval step %lld  loss %s  %s  %s tokens/s  %lld batch%s\n", (long long)result->step, loss,
+  if (result->has_loss) printf("eval step %lld  loss %s", (long long)result->step, loss);
+  printf("%s  %s  %s tokens/s  %lld batch%s\n", result->has_loss ? "" : "inference",
          zb_time_text(result->seconds, time), run_short_number(speed, rate), (long long)result->batches,
          result->batches == 1 ? "" : "es");
 }

@@ -254,7 +254,7 @@ zb_result zb_onnx_dropout(zb_import_node *n) {
   if ((zb_import_has(n, 1) && !ratio) || (zb_import_has(n, 2) && !training))
     return zb_import_refuse(n, "export with constants, as tools/export_onnx.py does",
                             "the ratio or the training mode is not a constant");
-  bool trains = training && training->elements == 1 && zb_known_integer(training, 0) != 0;
+  bool trains = training && training->elements == 1 && zb_known_integer(training, 0) != 0 && !n->im->params->inference;
   double rate = ratio && ratio->elements == 1 ? zb_known_real(ratio, 0) : 0.5;
   if (trains && !(rate >= 0 && rate < 1))
     return zb_import_refuse(n, "it is the share that is dropped", "the ratio is %g, expected 0 <= ratio < 1", rate);

@@ -67,7 +67,8 @@ zb_result zb_onnx_batch_norm(zb_import_node *n) {
   enum { X, SCALE, BIAS };
   zb_shape shape;
   MlirValue in[5];
-  const bool trains = zb_onnx_batch_norm_trains(n);
+  const bool kept = n->inputs[ZB_BATCH_NORM_MEAN]->kind == ZB_VALUE_INITIAL;
+  const bool trains = zb_onnx_batch_norm_trains(n) && !(kept && n->im->params->inference);
   const double epsilon = zb_onnx_float(n, "epsilon", 1e-5f), momentum = zb_onnx_float(n, "momentum", 0.9f);
   if (!zb_import_shape(n, X, &shape)) return ZB_FAIL;
   if (shape.rank < 2) return zb_import_refuse(n, NULL, "the input has %d dimensions, expected [N, C, ...]", shape.rank);
@@ -82,11 +83,11 @@ zb_result zb_onnx_batch_norm(zb_import_node *n) {
   MlirValue mean = in[ZB_BATCH_NORM_MEAN], variance = in[ZB_BATCH_NORM_VARIANCE];
   MlirValue centered = zb_build2(n->b, "sub", in[X], by_channel(n, mean, &shape));
   if (trains) {
-    MlirValue kept = centered, old_variance = variance;
+    MlirValue of_buffer = centered, old_variance = variance;
     mean = mean_of_channels(n, in[X], shape.rank);
     centered = zb_build2(n->b, "sub", in[X], by_channel(n, mean, &shape));
     MlirValue of_batch = mean_of_channels(n, zb_build2(n->b, "mul", centered, centered), shape.rank);
-    centered = unless_kept(n, ZB_BATCH_NORM_MEAN, centered, kept);
+    centered = unless_kept(n, ZB_BATCH_NORM_MEAN, centered, of_buffer);
     variance = unless_kept(n, ZB_BATCH_NORM_VARIANCE, of_batch, old_variance);
     mean = blended(n, in[ZB_BATCH_NORM_MEAN], mean, momentum);
     old_variance = blended(n, old_variance, of_batch, momentum);

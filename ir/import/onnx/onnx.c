@@ -214,6 +214,14 @@ static void mask_statistics(zb_import_node *n) {
   if (zb_onnx_batch_norm_trains(n)) n->gradient &= (1u << ZB_BATCH_NORM_MEAN) - 1;
 }
 
+/* Without a loss nothing is updated: then it is a value that a checkpoint has. */
+static zb_result add_buffer(zb_import *im, zb_import_value *initial, zb_import_value *updated) {
+  if (!im->params->inference) return zb_import_add_buffer(im, initial, updated);
+  initial->is_listed = true;
+  initial->role = ZB_ROLE_FROZEN;
+  return ZB_OK;
+}
+
 /* A line "NAME<tab>VALUE" of the file's metadata. */
 static zb_result list_buffer(zb_import *im, const char *line, size_t length) {
   const char *tab = memchr(line, '\t', length);
@@ -222,11 +230,24 @@ static zb_result list_buffer(zb_import *im, const char *line, size_t length) {
   char *made = tab ? zb_import_take_text(im, tab + 1, length - name_length - 1) : name;
   if (!name || !made) return ZB_FAIL;
   zb_import_value *initial = zb_import_find(im, name), *updated = tab ? zb_import_find(im, made) : NULL;
-  if (initial && initial->kind == ZB_VALUE_INITIAL && updated) return zb_import_add_buffer(im, initial, updated);
+  if (initial && initial->kind == ZB_VALUE_INITIAL && updated) return add_buffer(im, initial, updated);
   return zb_import_fail(im, "a tool changed the graph after the export: export again",
                         "the file's metadata (zb.buffers) names the buffer '%s' and its new value '%s', but the graph "
                         "does not have both",
                         name, tab ? made : "");
+}
+
+/* Whether the file lists a value as the new one of a buffer. */
+static bool is_updated_buffer(const zb_onnx *onnx, const zb_import_value *value) {
+  const Onnx__ModelProto *model = onnx->file.model;
+  const char *at = zb_onnx_entry(model->metadata_props, model->n_metadata_props, "zb.buffers");
+  const size_t length = strlen(value->name);
+  for (at = at ? strchr(at, '\t') : NULL; at; at = strchr(at, '\t')) {
+    ++at;
+    if (strncmp(at, value->name, length) == 0 && (at[length] == '\n' || at[length] == '\0')) return true;
+  }
+  return value->producer && strcmp(value->producer->kind, "BatchNormalization") == 0 &&
+         value != value->producer->outputs[0];
 }
 
 /* What tools/export_onnx.py lists (zb.buffers); in other files the statistics of every BatchNormalization that gives
@@ -247,7 +268,7 @@ static zb_result find_buffers(zb_onnx *onnx) {
       zb_import_value *initial = ZB_BATCH_NORM_MEAN + k < n->input_count ? n->inputs[ZB_BATCH_NORM_MEAN + k] : NULL;
       zb_import_value *updated = 1 + k < n->output_count ? n->outputs[1 + k] : NULL;
       if (!initial || !updated || initial->kind != ZB_VALUE_INITIAL) continue;
-      if (!zb_import_add_buffer(im, initial, updated)) return ZB_FAIL;
+      if (!add_buffer(im, initial, updated)) return ZB_FAIL;
     }
   }
   return ZB_OK;
@@ -305,7 +326,9 @@ static zb_import_value *find_loss(zb_onnx *onnx) {
                    zb_onnx_dtype_text(other->type->tensor_type->elem_type));
   else if (!found) {
     zb_import_fail(
-        im, "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does",
+        im,
+        "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does; "
+        "--inference compiles a model without a loss, to be evaluated alone",
         "no scalar float output to minimize: the outputs are %s", all);
   } else if (candidates > 1 && !wanted && !named) {
     zb_import_fail(im, "say which one with --loss NAME", "%d outputs may be the loss: %s", candidates, all);
@@ -476,6 +499,7 @@ static zb_result find_outputs(zb_onnx *onnx, const zb_import_value *loss) {
   const int count = im->params->output_count;
   im->outputs = zb_import_take(im, ((size_t)count + 1) * sizeof *im->outputs);
   if (!im->outputs) return ZB_FAIL;
+  im->output_count = count;
   for (int i = 0; i < count; ++i) {
     const char *name = im->params->outputs[i];
     zb_import_value *value = is_output(onnx->graph, name) ? zb_import_find(im, name) : NULL;
@@ -497,6 +521,20 @@ static zb_result find_outputs(zb_onnx *onnx, const zb_import_value *loss) {
   return ZB_OK;
 }
 
+/* Without a loss and without names: all of them, but new values of buffers. */
+static zb_result find_all_outputs(zb_onnx *onnx) {
+  zb_import *im = &onnx->core;
+  if (im->params->output_count) return find_outputs(onnx, NULL);
+  im->outputs = zb_import_take(im, (onnx->graph->n_output + 1) * sizeof *im->outputs);
+  for (size_t i = 0; im->outputs && i < onnx->graph->n_output; ++i) {
+    zb_import_value *value = zb_import_find(im, onnx->graph->output[i]->name);
+    if (!value) return zb_import_fail(im, NULL, "output '%s' is made by no node", onnx->graph->output[i]->name);
+    if (!is_updated_buffer(onnx, value)) im->outputs[im->output_count++] = value;
+  }
+  if (im->outputs && !im->output_count) return zb_import_fail(im, NULL, "the model has no outputs");
+  return im->outputs ? ZB_OK : ZB_FAIL;
+}
+
 static const zb_import_format format = {
     .initial = "initializer",
     .types_hint = ZB_ONNX_TYPES_HINT,
@@ -509,8 +547,10 @@ static const zb_import_format format = {
 static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_onnx *onnx = zb_onnx_of(im);
   if (!check_model(onnx) || !add_initializers(onnx) || !add_inputs(onnx) || !add_nodes(onnx)) return ZB_FAIL;
-  zb_import_value *loss = find_loss(onnx);
-  if (!loss || !find_outputs(onnx, loss) || !find_buffers(onnx)) return ZB_FAIL;
+  const bool inference = im->params->inference;
+  zb_import_value *loss = inference ? NULL : find_loss(onnx);
+  if (inference ? !find_all_outputs(onnx) : !loss || !find_outputs(onnx, loss)) return ZB_FAIL;
+  if (!find_buffers(onnx)) return ZB_FAIL;
   zb_import_mark_needed(im, loss);
   if (!check_nodes(im) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
   zb_import_mark_values(im, loss);

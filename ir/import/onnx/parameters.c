@@ -148,7 +148,8 @@ zb_result zb_onnx_propose_parameters(zb_onnx *onnx) {
   for (size_t i = 0; !im->is_listed && i < im->value_count; ++i) {
     zb_import_value *value = im->values[i];
     bool table = tables[i].ends && !tables[i].mixed;
-    if (value->role != ZB_ROLE_BUFFER && is_float_tensor(value) && value->reached && (has_dot(value) || !dotted) &&
+    const bool is_wanted_here = im->params->inference ? value->read : value->reached;
+    if (value->role != ZB_ROLE_BUFFER && is_float_tensor(value) && is_wanted_here && (has_dot(value) || !dotted) &&
         !table)
       value->role = ZB_ROLE_TRAINED;
   }
