@@ -58,6 +58,7 @@ SCRIPTS = [
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-outputs", ["python3", "test/e2e/outputs.py", "--bin", "{build}/bin"]),
     ("e2e-buffers", ["python3", "test/e2e/buffers.py", "--bin", "{build}/bin"]),
+    ("e2e-inference", ["python3", "test/e2e/inference.py", "--bin", "{build}/bin"]),
     ("e2e-skips", ["python3", "test/e2e/skips.py", "--bin", "{build}/bin"]),
     ("e2e-recompute", ["python3", "test/e2e/recompute.py", "--bin", "{build}/bin"]),
     ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),

@@ -264,7 +264,7 @@ zb_status zb_session_share_step(zb_session *session, int64_t number, int64_t *to
   session->ends = record->stopping != 0; /* what comes later counts for the next step, in every process */
   for (int i = 0; i < plan->rank_count; ++i)
     session->times[i] = record->share[i].time;
-  for (int i = 0; i < plan->micro_batches; ++i) {
+  for (int i = 0; i < plan->micro_batches && !plan->inference; ++i) {
     if (!losses_of(record)[i].known) return ZB_ERROR(RUNTIME, "no process reported the loss of micro-batch %d", i);
     session->micro_losses[i] = losses_of(record)[i].loss;
   }

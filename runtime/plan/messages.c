@@ -149,6 +149,7 @@ static zb_status verify_reports(const zb_plan *plan) {
   int reported = 0;
   bool has_loss = false;
   ZB_TRY(find_loss(plan, &has_loss));
+  if (has_loss && plan->inference) return ZB_RULE("reports", "the plan is for inference, but an E gives a loss");
   bool *seen = zb_alloc((size_t)plan->micro_batches * sizeof *seen);
   if (!seen) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r) {

@@ -269,6 +269,7 @@ static void output_of_two(zb_plan *p) {
   e->output_count = 1;
 }
 static void output_larger(zb_plan *p) { p->outputs[0].shape.dims[0] = 5; }
+static void inference_with_a_step(zb_plan *p) { p->inference = true; }
 static void slots_outside(zb_plan *p) { p->ranks[1].evaluation_slots.bytes = p->ranks[1].arena_bytes; }
 static void workspace_outside(zb_plan *p) {
   p->ranks[1].evaluation_workspace.offset = p->ranks[1].arena_bytes - EVALUATION_WORKSPACE + 64;
@@ -332,6 +333,7 @@ static const struct breakage {
     {"slots over the step number", slots_over_step, "regions", "before the end"},
     {"workspace over the slots", workspace_over_slots, "regions", "before the end"},
     {"more messages than there are", too_many_messages, "", "are said to be of an evaluation"},
+    {"inference with a step", inference_with_a_step, "structure", "the plan is for inference, but"},
     {"two losses", loss_twice, "reports", "gives a loss, and so does"},
 };
 
@@ -354,6 +356,20 @@ static void test_broken_plans(void) {
   }
 }
 
+/* Without a step; then the loss of the evaluation is one too many. */
+static void test_inference(void) {
+  zb_plan *plan = evaluation_plan(3, 4, 2), *view = NULL;
+  zb_status status = zb_plan_view(plan, ZB_LIST_EVALUATION, &view);
+  CU_ASSERT_PTR_NULL_FATAL(status);
+  view->inference = true;
+  status = zb_plan_verify(view);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(status);
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "the plan is for inference, but an E gives a loss"));
+  zb_status_free(status);
+  zb_plan_destroy(view);
+  zb_plan_destroy(plan);
+}
+
 SUITE_MAIN("views", {"right plans", test_right_plans}, {"step", test_step}, {"evaluation", test_evaluation},
            {"print", test_print}, {"liveness", test_liveness}, {"out of memory", test_out_of_memory},
-           {"broken plans", test_broken_plans})
+           {"broken plans", test_broken_plans}, {"inference", test_inference})
