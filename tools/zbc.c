@@ -232,6 +232,10 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
     if (s->rank[r].evaluation_bytes)
       printf("rank %d: %s of its memory are needed by evaluations alone\n", r,
              zb_bytes_text(s->rank[r].evaluation_bytes, a));
+  for (int r = 0; r < s->ranks; ++r)
+    if (s->rank[r].snapshot_bytes)
+      printf("rank %d: %s of its memory are what post-validation takes a step back with\n", r,
+             zb_bytes_text(s->rank[r].snapshot_bytes, a));
   print_empty_stages(s);
   print_recompute(s);
   print_split(s);
@@ -309,6 +313,9 @@ static void print_json(const zb_compile_summary *s) {
   printf("],\"evaluation_memory\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].evaluation_bytes);
+  printf("],\"snapshot_memory\":[");
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].snapshot_bytes);
   printf("],\"idle\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%.6g", r ? "," : "", s->rank[r].idle_share);

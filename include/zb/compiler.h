@@ -100,6 +100,7 @@ typedef struct zb_layer_summary {
 typedef struct zb_rank_summary {
   uint64_t peak_bytes;       /* of the arena */
   uint64_t evaluation_bytes; /* of them, what an evaluation takes beyond a step; mostly 0 */
+  uint64_t snapshot_bytes;   /* of them, what post-validation keeps to take a step back; 0 without it */
   double idle_share;
   double seconds; /* F, B and W of its stages, of one micro-batch */
 } zb_rank_summary;

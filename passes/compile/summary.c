@@ -216,6 +216,7 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
     const zb_plan_range last = plan->ranks[r].regions[ZB_REGION_WORKSPACE];
     out->rank[r].peak_bytes = plan->ranks[r].arena_bytes;
     if (!plan->inference) out->rank[r].evaluation_bytes = plan->ranks[r].arena_bytes - (last.offset + last.bytes);
+    out->rank[r].snapshot_bytes = plan->ranks[r].regions[ZB_REGION_SNAPSHOT].bytes;
     out->rank[r].idle_share =
         simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;
   }

@@ -433,11 +433,20 @@ static void say_too_large(const zb_session *session) {
   session->params.say(session->params.progress_context, line);
 }
 
+static bool has_verdict(const zb_plan *plan) {
+  for (int r = 0; r < plan->rank_count; ++r)
+    if (plan->ranks[r].jobs && zb_plan_find_job(&plan->ranks[r], ZB_JOB_VERDICT) >= 0) return true;
+  return false;
+}
+
 /* Process 0 tells people what will run, and what was found for it. */
 static void say_opened(const zb_session *session, const zb_session_params *params, const zb_weights *weights) {
   if (session->process > 0) return;
   if (params->opened) params->opened(params->progress_context, session);
   if (params->say) say_too_large(session);
+  if (params->say && !session->overlaps && has_verdict(session->plan))
+    params->say(params->progress_context,
+                "post-validation is not used: the ranks wait for each other at the end of every step");
   if (params->say && session->rates.changes.data) params->say(params->progress_context, session->rates.changes.data);
   for (int i = 0; weights && params->say && zb_weights_note(weights, i); ++i) {
     zb_text line;
