@@ -177,7 +177,13 @@ static zb_status check_outputs(void *context, int process) {
     const char *colon = strrchr(args->outputs.items[i], ':');
     outputs[FILES + i] = (output_place){"--output", colon ? colon + 1 : NULL, false};
   }
-  zb_status status = outputs_apart(outputs, FILES + args->outputs.count);
+  const input_place inputs[] = {{"--data", args->data},
+                                {"--eval", args->eval},
+                                {"--lr-schedule", args->lr_schedule},
+                                {"--weights", args->weights}};
+  const int count = FILES + args->outputs.count;
+  zb_status status = outputs_apart(outputs, count);
+  if (!status) status = outputs_spare(outputs, count, inputs, sizeof inputs / sizeof inputs[0]);
   zb_free(outputs);
   ZB_TRY(status);
   if (args->timeline) ZB_TRY(zb_output_check("--timeline", args->timeline, ".svg"));

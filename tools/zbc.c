@@ -3,6 +3,7 @@
 
 #include "tools/memory.h"
 #include "tools/command/options.h"
+#include "tools/command/outputs.h"
 #include "zb/compiler.h"
 
 #include <math.h>
@@ -366,6 +367,14 @@ static zb_status take_model(void *settings, const char *word) {
   return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", model, word), "one model at a time");
 }
 
+/* -o keeps what others put into the folder. */
+static zb_status check_outputs(const zb_compile_params *p) {
+  const output_place outputs[] = {{"--csv", p->csv, false}, {"--timeline", p->timeline, false}};
+  const input_place inputs[] = {
+      {"the model", p->model}, {"--costs", p->costs}, {"--weights", p->weights}, {"--schedule", p->schedule}};
+  return outputs_spare(outputs, sizeof outputs / sizeof outputs[0], inputs, sizeof inputs / sizeof inputs[0]);
+}
+
 static zb_status parse(int count, char **words, options *out) {
   ZB_TRY(options_parse(&table, count, words, out));
   if (out->help || out->version || out->help_passes || out->list_operators || out->list_unsupported) return NULL;
@@ -373,7 +382,7 @@ static zb_status parse(int count, char **words, options *out) {
     return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
   if (!out->params.output && !out->params.timeline && !out->params.csv)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder to write to is given"), "add -o DIR");
-  return NULL;
+  return check_outputs(&out->params);
 }
 
 static zb_status compile(options *o) {

@@ -65,10 +65,27 @@ void zb_session_set_rates(zb_session *session) {
     zb_session_set_rank_rates(session, i, session->steps);
 }
 
+/* As one line, without the path of a table: its contents count. */
+static void shorten(char *text) {
+  static const char table[] = "schedule=table:";
+  char *path = strstr(text, table);
+  if (path) {
+    path += sizeof table - 2; /* the colon */
+    const char *end = path + strcspn(path, "\n");
+    memmove(path, end, strlen(end) + 1);
+  }
+  for (char *at = text; (at = strchr(at, '\n'));)
+    *at = at[1] ? ' ' : '\0';
+}
+
 void zb_session_describe_rates(zb_session *session) {
   const char *table = session->rates.table ? session->rates.table : "";
   zb_text text = {0};
   zb_rates_save(&session->rates, &text);
+  if (text.data) {
+    shorten(text.data);
+    text.length = strlen(text.data);
+  }
   if (*table) zb_text_add(&text, " %016" PRIx64, zb_fnv1a(ZB_FNV_START, table, strlen(table)));
   zb_facts_add(&session->contents, "the rates (--lr, --weight-decay, --group, --lr-schedule)", text.data,
                "start all processes with the same options, and the same table");

@@ -296,6 +296,12 @@ def bad_options(c):
     process = c.suite.run("zbc", GPT2, "-o", c.path("occupied"))
     c.expect("zbc: output folder is a file", process, 4, "occupied", hint=False)
     process = c.suite.run("zbc", GPT2, "-o", "/proc/nothing/here")
+    own = c.path("own.onnx")
+    shutil.copy(GPT2, own)
+    for option, said in (("--csv", "the model is"), ("--timeline", "the model is")):
+        process = c.suite.run("zbc", own, "-o", c.path("owned"), option, own)
+        c.expect(f"zbc: {option} over the model", process, 2, "would write over what is read: " + said)
+    c.suite.check(os.path.getsize(own) == os.path.getsize(GPT2), "the model is as it was")
     c.expect("zbc: output folder cannot be made", process, 4, "/proc/nothing", hint=False)
 
 

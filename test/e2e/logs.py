@@ -260,6 +260,14 @@ def refusals(t):
                           "--log and --tensorboard"),
                          (["--save", save, "--tensorboard", save + "/"], "--save and --tensorboard")):
         t.refused("two outputs, one place", 2, names + " would write the same", 3, *words)
+    for name, words in (("data.csv", ["--data", "text:{}"]), ("rows.csv", ["--eval", "tokens:{}:u16"]),
+                        ("table.csv", ["--lr-schedule", "table:{}"])):
+        path = t.path(name)
+        with open(path, "w") as file:
+            file.write("0,1\n" * 2000)
+        t.refused("an output that is read", 2, f"--log would write over what is read: {words[0]}", 3,
+                  words[0], words[1].format(path), "--log", os.path.join(t.folder, ".", name))
+        t.ok(os.path.getsize(path) == 8000, f"{name} is as it was")
     for words in (["--log", os.path.join(save, "x.csv")], ["--tensorboard", os.path.join(save, "board")]):
         t.refused("an output in the folder of --save", 2, "the folder of --save, which is replaced as a whole", 1,
                   "--save", save, *words)

@@ -96,7 +96,9 @@ static zb_status check_outputs(const sched_settings *s) {
   enum { COUNT = sizeof outputs / sizeof outputs[0] };
   for (int i = 0; i < COUNT; ++i)
     if (outputs[i].path) ZB_TRY(zb_output_check(outputs[i].option, outputs[i].path, NULL));
-  return outputs_apart(outputs, COUNT);
+  const input_place inputs[] = {{"--problem", s->problem}, {"--order", s->order}, {"--costs", s->costs}};
+  ZB_TRY(outputs_apart(outputs, COUNT));
+  return outputs_spare(outputs, COUNT, inputs, sizeof inputs / sizeof inputs[0]);
 }
 
 static zb_status check_files(const sched_settings *s) {
