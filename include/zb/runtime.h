@@ -161,7 +161,8 @@ ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MU
  * there no rank waits for the others to end a step: it begins the next one when what it posted
  * in its last is complete, and not more than some steps ahead of the last one that zb_session_step has given. Then a
  * step's `seconds` are from the end of the one before on all ranks to its own; a rank's shares are of the time between
- * its own ends of both. After a step that was not announced all ranks have ended. A later call can only announce more.
+ * its own ends of both. After a step that was not announced all ranks have ended. A later call can only announce more;
+ * of a plan with post-validation it is heard where the steps that were announced are made.
  * No bit of a result depends on it. Where a process asks for the end (zb_session_stop), the last step that any rank has
  * begun is made on all ranks, and its result says `stopping`. A step that fails may have come after others whose
  * results were not given yet. With params.barrier, trace, explain or costs, and on devices with a

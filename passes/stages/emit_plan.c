@@ -367,27 +367,12 @@ static zb_status emit_constants(emitter *e) {
 
 /* ---- Settings ---- */
 
-/* "w.update" is the setting "update" of the parameter "w"; "NAME" is one of the run. */
-static bool split_setting(const char *text, zb_setting_kind *out_kind, size_t *out_length) {
-  const size_t length = strlen(text);
-  for (int kind = 0; kind < ZB_SETTING_COUNT; ++kind) {
-    const zb_setting_def *def = zb_setting_find((zb_setting_kind)kind);
-    const size_t own = strlen(def->name) + def->of_parameter; /* with the dot */
-    *out_kind = (zb_setting_kind)kind;
-    *out_length = length - own;
-    if (length < own || (length == own) == def->of_parameter) continue;
-    if (strcmp(text + length - strlen(def->name), def->name) != 0) continue;
-    if (!def->of_parameter || text[*out_length] == '.') return true;
-  }
-  return false;
-}
-
 static zb_status emit_setting(emitter *e, const zb_entry *entry, zb_plan_setting *out) {
   const char *text = entry->port.setting ? entry->port.setting : "";
   const MlirAttribute defaults = entry->port.defaults;
   const int count = mlirAttributeIsNull(defaults) ? 0 : (int)mlirDenseArrayGetNumElements(defaults);
   size_t length = 0;
-  if (!split_setting(text, &out->kind, &length)) return ZB_ERROR(INVALID, "'%s' is no setting that is known", text);
+  if (!zb_setting_split(text, &out->kind, &length)) return ZB_ERROR(INVALID, "'%s' is no setting that is known", text);
   char *name = PLAN_NEW(e, length, char);
   out->offset = e->rank->regions[ZB_REGION_STEP].offset + (uint64_t)entry->offset;
   out->defaults = PLAN_NEW(e, count, double);

@@ -14,8 +14,10 @@ static zb_region_kind region_of(const char *frame) {
   static const struct {
     int pool;
     zb_region_kind region;
-  } regions[] = {
-      {POOL_PARAMETERS, ZB_REGION_PARAMETERS}, {POOL_STATE, ZB_REGION_STATE}, {POOL_CONSTANTS, ZB_REGION_CONSTANTS}};
+  } regions[] = {{POOL_PARAMETERS, ZB_REGION_PARAMETERS},
+                 {POOL_BUFFERS, ZB_REGION_BUFFERS},
+                 {POOL_STATE, ZB_REGION_STATE},
+                 {POOL_CONSTANTS, ZB_REGION_CONSTANTS}};
   for (size_t i = 0; i < sizeof regions / sizeof regions[0]; ++i)
     if (strcmp(frame, pool_names[regions[i].pool]) == 0) return regions[i].region;
   return ZB_REGION_COUNT;
@@ -53,7 +55,8 @@ static void join_neighbours(zb_overwritten_list *list) {
 zb_status zb_overwritten_find(zb_arena *arena, MlirOperation rank, zb_overwritten_list *out) {
   *out = (zb_overwritten_list){0};
   ZB_FOR_EACH_OP(function, zb_function_block(rank)) {
-    if (zb_class_get(function) != ZB_JOB_UPDATE) continue;
+    const zb_job_kind kind = zb_class_get(function);
+    if (kind != ZB_JOB_UPDATE && kind != ZB_JOB_F) continue;
     for (zb_ports at = zb_results(function); zb_next(&at);) {
       const zb_region_kind region = at.port.frame ? region_of(at.port.frame) : ZB_REGION_COUNT;
       if (region != ZB_REGION_COUNT) add_puts(arena, at.value, region, out);

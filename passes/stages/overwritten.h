@@ -13,8 +13,8 @@ typedef struct zb_overwritten {
 
 typedef ZB_LIST(zb_overwritten) zb_overwritten_list;
 
-/* Of the rank, from zb-memory on: what its UPDATEs write, in order, whole multiples of ZB_ALIGNMENT, neighbours as one.
- * State that a forward pass updates belongs here, too, as soon as there is any. MEMORY. */
+/* Of the rank, from zb-memory on: what its UPDATEs write, and the buffers that its F do, in order, whole multiples of
+ * ZB_ALIGNMENT, neighbours as one. MEMORY. */
 zb_status zb_overwritten_find(zb_arena *arena, MlirOperation rank, zb_overwritten_list *out) ZB_MUST_USE;
 uint64_t zb_overwritten_bytes(const zb_overwritten_list *list);
 

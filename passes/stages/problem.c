@@ -71,7 +71,9 @@ static zb_status read_rank(zb_module_problem *p, MlirOperation module, int rank)
     if (i != POOL_NORMS) /* that is in the slots, when frames are gone */
       p->base_bytes[rank] += (int64_t)zb_align((uint64_t)pool_bytes[i]);
   if (zb_has_attribute(p->top, ZB_ATTR_POST_VALIDATION)) ZB_TRY(zb_overwritten_find(&p->arena, module, &overwritten));
-  p->base_bytes[rank] += (int64_t)zb_overwritten_bytes(&overwritten);
+  const uint64_t kept = zb_overwritten_bytes(&overwritten);
+  p->base_bytes[rank] += (int64_t)kept;
+  p->snapshot_ps[rank] = (int64_t)((double)kept * zb_link_costs_get(p->top).copy_ps_per_byte);
   return NULL;
 }
 
@@ -213,6 +215,7 @@ static zb_status read_module(MlirModule module, int micro_batches, zb_module_pro
   out->costs = ZB_NEW(arena, zb_stage_cost, problem->stages);
   out->base_bytes = ZB_NEW(arena, int64_t, problem->ranks);
   out->optimizer_ps = ZB_NEW(arena, int64_t, problem->ranks);
+  out->snapshot_ps = ZB_NEW(arena, int64_t, problem->ranks);
   out->ranks = ZB_NEW(arena, MlirOperation, problem->ranks);
   out->functions = ZB_NEW(arena, MlirOperation, problem->stages * ZB_KIND_COUNT);
   ZB_TRY(zb_arena_status(arena));

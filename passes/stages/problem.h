@@ -21,6 +21,7 @@ typedef struct zb_module_problem {
   zb_stage_cost *costs;
   zb_edge *edges;
   int64_t *base_bytes, *optimizer_ps;
+  int64_t *snapshot_ps;     /* [rank] of post-validation; in no time above: a step with a barrier takes none */
   int64_t job_ps;           /* of the interpreter, in every time above */
   ZB_LIST(zb_hop) hops;     /* forward and backward ones, by (source, destination) */
   MlirOperation top;        /* the module */

@@ -167,6 +167,8 @@ static zb_status schedule_module(zb_pass *pass, MlirModule module, const setting
   zb_status status = NULL;
   ZB_TRY(zb_module_problem_build(module, s->micro_batches, &problem));
   problem.problem.metric = s->metric;
+  for (int rank = 0; rank < problem.problem.ranks && s->metric == ZB_METRIC_PERIOD; ++rank)
+    problem.optimizer_ps[rank] += problem.snapshot_ps[rank];
   if (s->file)
     ZB_TRY_GOTO(zb_schedule_file_order(s->file, &problem.problem, &order));
   else if (s->limit && s->choice.schedule->keeps_limit)

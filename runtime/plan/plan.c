@@ -84,8 +84,7 @@ const char *zb_region_name(zb_region_kind kind) {
   static const char *const names[ZB_REGION_COUNT] = {
       [ZB_REGION_PARAMETERS] = "parameters", [ZB_REGION_BUFFERS] = "buffers",     [ZB_REGION_STATE] = "state",
       [ZB_REGION_GRADIENTS] = "gradients",   [ZB_REGION_CONSTANTS] = "constants", [ZB_REGION_STEP] = "step",
-      [ZB_REGION_SNAPSHOT] = "snapshot",
-      [ZB_REGION_SLOTS] = "slots",           [ZB_REGION_WORKSPACE] = "workspace"};
+      [ZB_REGION_SNAPSHOT] = "snapshot",     [ZB_REGION_SLOTS] = "slots",         [ZB_REGION_WORKSPACE] = "workspace"};
   return (unsigned)kind < ZB_REGION_COUNT ? names[kind] : "invalid";
 }
 
@@ -136,6 +135,20 @@ zb_status zb_plan_mark_crossing(zb_plan *plan) {
     plan->messages[m].crosses = before[m] == SENT;
   zb_free(before);
   return NULL;
+}
+
+bool zb_setting_split(const char *text, zb_setting_kind *out_kind, size_t *out_length) {
+  const size_t length = strlen(text);
+  for (int kind = 0; kind < ZB_SETTING_COUNT; ++kind) {
+    const zb_setting_def *def = zb_setting_find((zb_setting_kind)kind);
+    const size_t own = strlen(def->name) + def->of_parameter; /* with the dot */
+    *out_kind = (zb_setting_kind)kind;
+    *out_length = length - own;
+    if (length < own || (length == own) == def->of_parameter) continue;
+    if (strcmp(text + length - strlen(def->name), def->name) != 0) continue;
+    if (!def->of_parameter || text[*out_length] == '.') return true;
+  }
+  return false;
 }
 
 zb_plan *zb_plan_create(void) {

@@ -220,6 +220,9 @@ typedef struct zb_setting_def {
   bool of_parameter; /* one for each parameter that is trained; else one a run */
 } zb_setting_def;
 const zb_setting_def *zb_setting_find(zb_setting_kind kind);
+/* "w.update" is the setting "update" of the parameter "w", whose name is so long; "max_norm" is one of the run. False:
+ * no setting is called so. */
+bool zb_setting_split(const char *text, zb_setting_kind *out_kind, size_t *out_length);
 
 /* Numbers that the session writes before each step, f64 after f64. */
 typedef struct zb_plan_setting {

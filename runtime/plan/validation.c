@@ -172,15 +172,15 @@ static zb_status verify_update(const validation *it, int index) {
 
 static zb_status verify_marked_rank(validation *it) {
   const zb_plan_rank *rank = it->rank;
-  const unsigned slots = 1u << ZB_REGION_SLOTS,
-                 overwritten = 1u << ZB_REGION_PARAMETERS | 1u << ZB_REGION_STATE | 1u << ZB_REGION_CONSTANTS;
+  const unsigned slots = 1u << ZB_REGION_SLOTS, overwritten = 1u << ZB_REGION_PARAMETERS | 1u << ZB_REGION_BUFFERS |
+                                                              1u << ZB_REGION_STATE | 1u << ZB_REGION_CONSTANTS;
   if (it->at.clip < 0)
     return ZB_RULE("validation", "rank %d has a VERDICT and no CLIP: it cannot know the norm", it->index);
   ZB_TRY(verify_kinds(it));
   if (!parts_fit(&it->kept, rank, rank->jobs[it->at.verdict].parts, slots))
     return broken(it, it->at.verdict, "keeps what is no part of the slots, or twice");
   if (!parts_fit(&it->saved, rank, rank->jobs[it->at.snapshot].parts, overwritten))
-    return broken(it, it->at.snapshot, "keeps what is no parameter, state or constant, or twice");
+    return broken(it, it->at.snapshot, "keeps what is no parameter, buffer, state or constant, or twice");
   if (it->kept.failed || it->saved.failed) return ZB_OUT_OF_MEMORY();
   ZB_TRY(verify_kept(it));
   for (int i = rank->load_count; i < it->at.verdict; ++i)

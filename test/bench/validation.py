@@ -46,7 +46,8 @@ def model_text(stages):
                  f'%e: tensor<{VOCABULARY}x{WIDTH}xf32> {{zb.frozen = "e"}}',
                  f'%o: tensor<{WIDTH}x{VOCABULARY}xf32> {{zb.frozen = "o"}}']
     arguments += [f'%w{s}: {square} {{zb.param = "w{s}"}}' for s in range(stages)]
-    lines = [f'%h0 = "zb.gather"(%e, %x) {{axis = 0 : i64}} : (tensor<{VOCABULARY}x{WIDTH}xf32>, tensor<1x4xi64>) -> {tensor}']
+    lines = [f'%h0 = "zb.gather"(%e, %x) {{axis = 0 : i64}} : (tensor<{VOCABULARY}x{WIDTH}xf32>, tensor<1x4xi64>) -> '
+             f'{tensor}']
     for s in range(stages):
         lines += [f'%p{s} = "zb.matmul"(%h{s}, %w{s}) : ({tensor}, {square}) -> {tensor}',
                   f'%h{s + 1} = "zb.tanh"(%p{s}) : ({tensor}) -> {tensor} loc("c{s}")']
@@ -89,7 +90,7 @@ class Bench:
         return sum(rows[FIRST:LAST]) / (LAST - FIRST)
 
     def costs(self, setting):
-        """A file of costs with the times of the setting: those of the optimizer follow from the parameters of a rank."""
+        """A file of costs with the times of the setting; those of the optimizer follow from the parameters."""
         _, ranks, micro_batches, layers, hidden, f, b, w, message = setting
         parameters = 12 * hidden * hidden * layers / ranks
         plan = self.compile(ranks, ranks, "1f1b", "--clip-norm", 1)
@@ -134,8 +135,8 @@ def main():
     parser.add_argument("--rate", type=float, default=1.6e12)
     parser.add_argument("--first", type=int, default=len(SETTINGS), help="only so many settings")
     options = parser.parse_args()
-    print("| model | ranks | micro-batches | schedule | barrier, ms | waits, ms | none clipped, ms | each clipped, ms | "
-          "gain | costs more from |\n|---|---|---|---|---|---|---|---|---|---|")
+    print("| model | ranks | micro-batches | schedule | barrier, ms | waits, ms | none clipped, ms | "
+          "each clipped, ms | gain | costs more from |\n|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
         for schedule in options.schedules:

@@ -5,12 +5,12 @@
 
 period: on the sim device, of 24 plans drawn at random, the last ones with post-validation, as many steps as the period
 that zbc prints covers take exactly that time, once the ranks have settled, and each step with a barrier takes what zbc
-prints; random delays of messages change no more than times. bits: 50 steps are those of a run with barriers, losses and checkpoints, with saves,
-evaluations, a resume, clipping, skipped steps, schedules of the rate, dropout, bf16 and threads. ends: a signal at a
-random moment ends a run behind a step that its last line, its error and its checkpoint name, which has the bits of a
-run of so many steps; a loss that is no number names its step, and leaves the save before it whole; outputs that cannot
-be written. processes: the same over TCP, and over MPI where there is one, and a process that is killed. input: what
-needs the barrier has it, and wrong words.
+prints; random delays of messages change no more than times. bits: 50 steps are those of a run with barriers, losses
+and checkpoints, with saves, evaluations, a resume, clipping, skipped steps, schedules of the rate, dropout, bf16 and
+threads. ends: a signal at a random moment ends a run behind a step that its last line, its error and its checkpoint
+name, which has the bits of a run of so many steps; a loss that is no number names its step, and leaves the save before
+it whole; outputs that cannot be written. processes: the same over TCP, and over MPI where there is one, and a process
+that is killed. input: what needs the barrier has it, and wrong words.
 
 Ends with "N passed, N failed, N skipped".
 """

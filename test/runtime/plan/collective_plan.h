@@ -83,7 +83,7 @@ static inline zb_plan_range collective_result(const collective_builder *b) {
 }
 
 static inline void collective_layout(collective_builder *b) {
-  static const zb_region_kind order[] = {ZB_REGION_PARAMETERS, ZB_REGION_BUFFERS, ZB_REGION_STATE,
+  static const zb_region_kind order[] = {ZB_REGION_PARAMETERS, ZB_REGION_BUFFERS,   ZB_REGION_STATE,
                                          ZB_REGION_GRADIENTS,  ZB_REGION_CONSTANTS, ZB_REGION_STEP,
                                          ZB_REGION_SNAPSHOT,   ZB_REGION_SLOTS,     ZB_REGION_WORKSPACE};
   const uint64_t sum = zb_align(b->sum_bytes), value = COLLECTIVE_VALUE * sizeof(float);
