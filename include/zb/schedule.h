@@ -447,10 +447,10 @@ ZB_API zb_status zb_order_write_file(const zb_problem *problem, const zb_order *
 /* ---- Search ---- */
 
 typedef struct zb_search_params {
-  int64_t
-      budget; /* evaluations (orders built or timed) for each memory limit that is tried; 0: by the size of the problem,
-                 and on the V placement for as long as they pay: no more once nothing has become better for long */
-  uint64_t seed; /* the same problem, budget and seed give the same order on every machine */
+  int64_t budget; /* evaluations (orders built or timed) for each memory limit that is tried, 64 at least; of more than
+                     1200 jobs as many as take that long. 0: by the size of the problem, and on the V placement for as
+                     long as they pay: no more once nothing has become better for long */
+  uint64_t seed;  /* the same problem, budget and seed give the same order on every machine */
 } zb_search_params;
 
 typedef struct zb_search_report {

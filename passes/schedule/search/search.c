@@ -39,6 +39,9 @@ enum { STATES_MAX = 500000 };
 enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 2500000 };
 /* The default budget is spent for as long as it pays: up to this multiple of what the last better order came after. */
 enum { PATIENCE = 32 };
+/* A budget that is given is at least BUDGET_LEAST, or the default one: what takes a moment is done for any. It counts
+ * orders of BUDGET_JOBS jobs: of larger ones there are as many as take that long, but no fewer than by default. */
+enum { BUDGET_LEAST = 64, BUDGET_JOBS = 1200 };
 /* Levels below the memory of 1F1B have this part of it. */
 enum { LESS_BUDGET = 4 };
 /* Local search of a fine level: evaluations at least, but no more than time so many jobs; up to how many times these,
@@ -68,6 +71,7 @@ typedef struct searcher {
   int patience;
   uint64_t seed;
   int64_t *limit, *least; /* [ranks] of the problem; what one micro-batch at a time needs */
+  bool limits_differ;
   int64_t *peak;
   zb_slot *best, *scratch;
   int64_t best_ps, known_ps; /* of this placement; of others that were searched before */
@@ -86,6 +90,12 @@ static void searcher_deinit(searcher *s) {
   zb_model_deinit(&s->model);
 }
 
+static bool all_alike(const int64_t *values, int count) {
+  for (int i = 1; values && i < count; ++i)
+    if (values[i] != values[0]) return false;
+  return true;
+}
+
 /* Such that the time of a search hardly depends on the size of the problem. Most is worth spending on the V placement:
  * there the best orders lie far from every rule. On the others with several chunks, local search of large problems
  * finds little. Large problems share it among the placements that are searched. */
@@ -100,6 +110,15 @@ static int64_t default_budget(const zb_problem *problem, int placements) {
   if (jobs > 40000 && (is_v || is_plain)) budget = budget * 40000 / jobs / placements;
   if (jobs > ZB_JOBS_LARGE) budget = (is_plain ? LARGE_BUDGET : LARGE_BUDGET_CHUNKS) / jobs / placements;
   return budget < 1 ? 1 : budget > most ? most : budget;
+}
+
+/* Rises with the budget that is given, and is the default one, or more, where that is as much. */
+static int64_t given_budget(const zb_problem *problem, int64_t given, int64_t by_default) {
+  const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
+  const int64_t as_long = jobs > BUDGET_JOBS ? given / jobs * BUDGET_JOBS + given % jobs * BUDGET_JOBS / jobs : given;
+  const int64_t most_by_default = given < by_default ? given : by_default;
+  const int64_t least = by_default < BUDGET_LEAST ? by_default : BUDGET_LEAST;
+  return zb_max64(as_long, zb_max64(most_by_default, least));
 }
 
 /* Below the memory of 1F1B many levels are searched, most of them for little. */
@@ -121,10 +140,12 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
   ZB_TAKE(s->w.arena, s->within, zb_schedule_count());
   ZB_TRY(zb_run_init(&s->w, &s->run));
   zb_level_rank_limits(&s->w, s->limit);
+  s->limits_differ = !all_alike(s->limit, s->w.ranks);
   s->seed = params ? params->seed : 0;
   const bool has_budget = params && params->budget > 0;
   s->is_default_budget = !has_budget;
-  s->budget = has_budget ? params->budget : default_budget(problem, placements);
+  const int64_t by_default = default_budget(problem, placements);
+  s->budget = has_budget ? given_budget(problem, params->budget, by_default) : by_default;
   s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !zb_is_placed_as_v(problem) ? 0 : PATIENCE;
   return NULL;
 }
@@ -317,18 +338,31 @@ static zb_status ask_within(searcher *s, bool slow, int64_t *slack) {
   return NULL;
 }
 
+/* Where limits differ between ranks: what the schedules say where all have that much. An order that was made so, and
+ * takes less on some ranks, is found where these have no more. */
+static zb_status ask_alike(searcher *s, bool slow, int64_t bytes, int64_t *slack) {
+  int64_t slack_alike;
+  if (!s->limits_differ) return NULL;
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    s->run.level[rank] = bytes;
+  ZB_TRY(ask_within(s, slow, &slack_alike));
+  if (slack_alike < *slack) *slack = slack_alike;
+  return NULL;
+}
+
 /* A level: a run, or half way between two the slow schedules. What is asked for a level above the limit of a rank, but
  * below its next one, is asked for again with that. */
 static zb_status try_level(searcher *s, int level) {
   const int64_t bytes = zb_level_bytes(&s->w, level);
-  int64_t slack;
+  int64_t slack = INT64_MAX;
+  ZB_TRY(ask_alike(s, true, bytes, &slack));
   if (lower_above(s, bytes, zb_level_above)) ZB_TRY(ask_within(s, true, &slack));
   lower_to(s, bytes);
   return zb_level_is_half(&s->w, level) ? ask_within(s, true, &slack) : run_level(s);
 }
 
-/* The best order of the fast schedules for a fine level, and a short local search of it. Lowers *slack to what
- * all that says the same within. */
+/* The best order of the fast schedules for a fine level, and a short local search of it, whatever the budget is: it is
+ * what makes orders of this level as good as published ones. Lowers *slack to what all that says the same within. */
 static zb_status polish_level(searcher *s, int64_t bytes, int64_t *slack) {
   zb_run *run = &s->run;
   const int64_t timed = POLISH_TIMED / (int64_t)s->w.jobs;
@@ -336,7 +370,7 @@ static zb_status polish_level(searcher *s, int64_t bytes, int64_t *slack) {
   lower_to(s, bytes);
   run->random = UINT64_C(0x9E3779B97F4A7C15);
   run->bound_ps = 0; /* for all levels alike */
-  zb_run_begin(run, most < s->budget ? most : s->budget, POLISH_PATIENCE);
+  zb_run_begin(run, most, POLISH_PATIENCE);
   ZB_TRY(try_within(s, false, INT64_MAX, slack));
   s->w.slack = INT64_MAX;
   zb_run_polish(run, least);
@@ -357,6 +391,7 @@ static zb_status try_fine_level(searcher *s, int64_t bytes, int64_t *next) {
   const bool is_other = lower_above(s, bytes, fine_above), is_polish = is_polished(s, bytes);
   if (is_other || !is_polish) ZB_TRY(ask_within(s, false, &slack));
   if (is_polish) ZB_TRY(polish_level(s, bytes, &slack));
+  ZB_TRY(ask_alike(s, false, bytes, &slack));
   *next = slack >= bytes ? 0 : zb_level_fine(&s->w, bytes - slack - 1, false);
   return NULL;
 }
@@ -374,14 +409,15 @@ static zb_status run_levels(searcher *s, bool only_fine) {
       ZB_TRY(try_fine_level(s, fine, &fine));
       continue;
     }
-    const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above);
+    const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above) && !s->limits_differ;
     if (bytes == fine && is_run) fine = zb_level_fine(&s->w, fine - 1, false);
     ZB_TRY(try_level(s, level--));
   }
   lower_to(s, most);
   if (above == most || !is_worth(s)) return NULL;
   lower_above(s, above, zb_level_above);
-  return ask_within(s, true, &slack);
+  ZB_TRY(ask_within(s, true, &slack));
+  return ask_alike(s, true, above, &slack);
 }
 
 /* Tries all orders within s->run.level that could be faster than the best, as far as the budget goes. */
@@ -569,12 +605,6 @@ zb_status zb_search(const zb_problem *problem, const zb_search_params *params, z
   return search_beside(problem, params, 1, INT64_MAX, order, report);
 }
 
-static bool all_alike(const int64_t *values, int count) {
-  for (int i = 1; values && i < count; ++i)
-    if (values[i] != values[0]) return false;
-  return true;
-}
-
 /* Searches one placement and keeps the answer if it is the best so far. */
 static zb_status search_one(const zb_problem *problem, const zb_search_params *params, int placements, const char *name,
                             int *stage_rank, zb_order *order, zb_search_report *best) {
@@ -676,7 +706,9 @@ static zb_status emit_best(const zb_problem *problem, const int64_t *options, zb
 }
 
 static const zb_schedule_option search_options[] = {
-    {"budget", 0, 0, 1000000000, "orders to build or time for each memory limit tried, 0: by the size of the problem"},
+    {"budget", 0, 0, 1000000000,
+     "orders to build or time for each memory limit tried, of more than 1200 jobs as many as take that long (2000000: "
+     "half a minute a limit); 0: by the size of the problem"},
     {"seed", 0, 0, INT32_MAX, "another seed, another search"},
     {0}};
 

@@ -248,17 +248,22 @@ void zb_run_polish(zb_run *run, int64_t probe) {
   improve(run, a->most, 10);
 }
 
+/* What has been spent since `before` counts for nothing: the allowance is as it was, and starts so much later. */
+static void go_on_with(zb_run *run, zb_allowance allowance, int64_t before) {
+  const int64_t spent = run->w->evaluations - before;
+  allowance.begin += spent;
+  allowance.end += spent;
+  allowance.most += spent;
+  allowance.best_ps = run->incumbent_ps[0];
+  run->allowance = allowance;
+}
+
 void zb_run_settle(zb_run *run, int64_t moves) {
   const zb_allowance rest = run->allowance;
   const int64_t before = run->w->evaluations;
   run->allowance.end = run->allowance.most = before + moves;
   zb_run_polish(run, moves);
-  const int64_t spent = run->w->evaluations - before;
-  run->allowance = rest;
-  run->allowance.begin += spent;
-  run->allowance.end += spent;
-  run->allowance.most += spent;
-  run->allowance.best_ps = run->incumbent_ps[0];
+  go_on_with(run, rest, before);
 }
 
 static void improve_incumbents(zb_run *run, int round) {
@@ -376,18 +381,20 @@ double zb_run_gap(const zb_run *run) {
   return best < INT64_MAX && best > 0 ? (double)(best - run->bound_ps) / (double)best : 1;
 }
 
-/* With patience, rounds get few evaluations unless something becomes better. Local search of the best start shows
- * soonest whether it does. */
+/* Local search of the best start, which shows soonest whether there is anything to find. With patience, rounds get few
+ * evaluations unless there is. A budget has it too, and does not pay for it: so it finds all that patience does. */
 static void probe(zb_run *run) {
   zb_allowance *a = &run->allowance;
-  const int64_t moves = PROBE_JOBS / (int64_t)run->w->jobs,
-                least = run->w->evaluations + (moves > PROBE_LEAST ? moves : PROBE_LEAST);
-  a->end = least < a->most ? least : a->most;
+  const zb_allowance rest = *a;
+  const int64_t before = run->w->evaluations, moves = PROBE_JOBS / (int64_t)run->w->jobs;
+  const int64_t least = before + (moves > PROBE_LEAST ? moves : PROBE_LEAST);
   if (known_incumbents(run) == 0) return;
+  a->end = a->patience > 0 && least > a->most ? a->most : least;
   uint64_t random = run->random;
   const zb_improve_params params = params_of(run, PROBE_LEAST, 10);
   memcpy(run->probed, run->incumbent[0], run->w->jobs * sizeof *run->probed);
   run->probed_ps = zb_improve(&run->improver, &params, &random, run->probed);
+  if (a->patience == 0) go_on_with(run, rest, before);
 }
 
 void zb_run_rounds(zb_run *run) {
@@ -395,7 +402,7 @@ void zb_run_rounds(zb_run *run) {
   int idle_rounds = 0;
   run->goal_random = (run->random ^ UINT64_C(0x9E3779B97F4A7C15)) | 1;
   run->probed_ps = INT64_MAX;
-  if (run->allowance.patience > 0) probe(run);
+  if (run->is_perturbed) probe(run);
   run->origin_ps = run->incumbent_ps[0];
   memcpy(run->origin, run->incumbent[0], run->w->jobs * sizeof *run->origin);
   for (int round = 0; idle_rounds < most_idle && !zb_run_is_over(run); ++round) {

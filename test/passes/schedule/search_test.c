@@ -293,6 +293,25 @@ static void draw(fixture *x, uint64_t *seed) {
   x->problem.metric = fixture_random(seed, 2) ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
 }
 
+/* Stages of random times and memory, a chain of any length. */
+static void draw_chain(fixture *x, uint64_t *seed, const char *placement, int p, int v, int m) {
+  const int64_t f = 100 + fixture_random(seed, 100), b = 100 + fixture_random(seed, 100);
+  const bool is_even = fixture_random(seed, 2);
+  fixture_uniform(x, placement, p, v, m, f * v, b * v, (30 + fixture_random(seed, 100)) * v, fixture_random(seed, 12),
+                  (double)fixture_random(seed, 100) / 100);
+  for (int stage = 0; stage < x->problem.stages && !is_even; ++stage) {
+    zb_stage_cost *cost = &x->costs[stage];
+    const int64_t kept = 700 + fixture_random(seed, 600), gradients = fixture_random(seed, 3) * 50;
+    const int64_t until_w = fixture_random(seed, kept);
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      cost->time_ps[kind] += fixture_random(seed, 1 + cost->time_ps[kind] / 2);
+    cost->keep_bytes[ZB_F] = kept;
+    cost->keep_bytes[ZB_B] = gradients;
+    cost->free_bytes[ZB_B] = kept - until_w;
+    cost->free_bytes[ZB_W] = until_w + gradients;
+  }
+}
+
 static void test_monotone_memory(void) {
   uint64_t seed = 5;
   for (int round = 0; round < 12; ++round) {
@@ -385,6 +404,20 @@ static void test_monotone_budget(void) {
   }
 }
 
+/* The default budget goes on for as long as it pays, and no budget that is larger finds less. */
+static void test_default_budget(void) {
+  uint64_t seed = 31;
+  for (int round = 0; round < 4; ++round) {
+    fixture x;
+    const int p = 3 + (int)fixture_random(&seed, 2), m = 6 + (int)fixture_random(&seed, 5);
+    draw_chain(&x, &seed, "v", p, 2, m);
+    x.problem.metric = round % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+    x.problem.memory_limit_bytes = 2000 * p * (80 + fixture_random(&seed, 70)) / 100;
+    const int64_t larger = search(&x.problem, 141 * 6 * p * m, 0, NULL);
+    CU_ASSERT(larger <= search(&x.problem, 0, 0, NULL));
+  }
+}
+
 /* Walks towards a goal begin with the fourth round: some 144 evaluations a job. */
 static void test_walks(void) {
   fixture x;
@@ -460,51 +493,37 @@ static void test_half_levels(void) {
 
 /* ---- Limits are bytes ---- */
 
-/* Stages of random times and memory, a chain of any length. */
-static void draw_chain(fixture *x, uint64_t *seed, const char *placement, int p, int v, int m) {
-  const int64_t f = 100 + fixture_random(seed, 100), b = 100 + fixture_random(seed, 100);
-  const bool is_even = fixture_random(seed, 2);
-  fixture_uniform(x, placement, p, v, m, f * v, b * v, (30 + fixture_random(seed, 100)) * v, fixture_random(seed, 12),
-                  (double)fixture_random(seed, 100) / 100);
-  for (int stage = 0; stage < x->problem.stages && !is_even; ++stage) {
-    zb_stage_cost *cost = &x->costs[stage];
-    const int64_t kept = 700 + fixture_random(seed, 600), gradients = fixture_random(seed, 3) * 50;
-    const int64_t until_w = fixture_random(seed, kept);
-    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
-      cost->time_ps[kind] += fixture_random(seed, 1 + cost->time_ps[kind] / 2);
-    cost->keep_bytes[ZB_F] = kept;
-    cost->keep_bytes[ZB_B] = gradients;
-    cost->free_bytes[ZB_B] = kept - until_w;
-    cost->free_bytes[ZB_W] = until_w + gradients;
-  }
+/* Searches with the limits that the problem has, which an order of that time keeps. */
+static void check_not_worse(const fixture *x, const zb_schedule_def *schedule, int64_t time, const char *limits) {
+  const int64_t found = search(&x->problem, 12, 0, NULL);
+  if (found > time)
+    fprintf(stderr, "\n%s takes %lld, search within %s %lld (p %d m %d, %s)", schedule->name, (long long)time, limits,
+            (long long)found, x->problem.ranks, x->problem.micro_batches,
+            x->problem.metric == ZB_METRIC_STAGE ? "stage" : "barrier");
+  CU_ASSERT(found <= time);
 }
 
-static int64_t peak_of(const zb_problem *problem, const zb_order *order) {
-  int64_t peak[FIXTURE_STAGES], most = 0;
-  zb_order_peaks(problem, order, peak);
-  for (int rank = 0; rank < problem->ranks; ++rank)
-    most = peak[rank] > most ? peak[rank] : most;
-  return most;
-}
-
-/* With no more memory than the order of a schedule takes, and with a byte more, the search is as good as that order. */
+/* With no more memory than the order of a schedule takes, and with a byte more, the search is as good as that order;
+ * also where each rank has what it takes itself. */
 static void check_peak(fixture *x, const zb_schedule_def *schedule) {
   zb_order order;
   const int64_t given = x->problem.memory_limit_bytes;
+  int64_t peak[FIXTURE_STAGES], most = 0;
   zb_status status = zb_schedule_run(schedule, &x->problem, &order);
   zb_status_free(status);
   if (status) return;
-  const int64_t time = evaluate(&x->problem, &order), peak = peak_of(&x->problem, &order);
+  const int64_t time = evaluate(&x->problem, &order);
+  zb_order_peaks(&x->problem, &order, peak);
   zb_order_deinit(&order);
+  for (int rank = 0; rank < x->problem.ranks; ++rank)
+    most = peak[rank] > most ? peak[rank] : most;
   for (int more = 0; more < 2; ++more) {
-    x->problem.memory_limit_bytes = peak + more;
-    const int64_t found = search(&x->problem, 12, 0, NULL);
-    if (found > time)
-      fprintf(stderr, "\n%s takes %lld with %lld bytes of %lld, search %lld (p %d m %d, %s)", schedule->name,
-              (long long)time, (long long)peak, (long long)given, (long long)found, x->problem.ranks,
-              x->problem.micro_batches, x->problem.metric == ZB_METRIC_STAGE ? "stage" : "barrier");
-    CU_ASSERT(found <= time);
+    x->problem.memory_limit_bytes = most + more;
+    check_not_worse(x, schedule, time, "its peak");
   }
+  x->problem.rank_limit_bytes = peak;
+  check_not_worse(x, schedule, time, "the peaks of its ranks");
+  x->problem.rank_limit_bytes = NULL;
   x->problem.memory_limit_bytes = given;
 }
 
@@ -685,6 +704,7 @@ int main(void) {
                                       {"more memory where ranks differ", test_monotone_ranks},
                                       {"more memory on any rank of a small problem", test_monotone_small},
                                       {"a larger budget is never worse", test_monotone_budget},
+                                      {"a larger budget than the default one", test_default_budget},
                                       {"walks towards a goal", test_walks},
                                       {"never worse than any schedule", test_starts},
                                       {"half levels", test_half_levels},
