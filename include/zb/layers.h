@@ -13,6 +13,13 @@
  *                          (..)*n repeat, commas are not read. Stages may be empty. Each head has its loss in the one
  *                          L, or there is an L for each and one for the model, on several stages: E|(t|)*10m|m|m|LL|LL
  *
+ *   zb_layer_layout layout;
+ *   zb_layer_place place;
+ *   zb_layer_params params = {.layout = "even", .layers = 16, .ranks = 4, .chunks = 2};
+ *   zb_status status = zb_layer_layout_init(&layout, &params);
+ *   if (!status) status = zb_layer_place_of(&layout, 9, &place);     stage 4: chunk 1 of rank 0
+ *   zb_layer_layout_deinit(&layout);
+ *
  * The rules and the string are those of Megatron-Core, balanced is that of Paddle. Where a division leaves something,
  * that is an error: no layer is left out. All functions are thread-safe.
  */

@@ -12,6 +12,12 @@
  * groups, and those of others, without a table that grows with the ranks. Within a group, and from group to group, the
  * leftmost axis of the order varies fastest. These are the rules of Megatron-Core.
  *
+ *   zb_mesh mesh;
+ *   zb_status status = zb_mesh_init(&mesh, &(zb_mesh_params){.sizes = "tp2-pp4", .ranks = 16});
+ *   const zb_groups *stages = zb_mesh_groups(&mesh, ZB_GROUP_PP);    4 groups of 4 ranks
+ *   int own = zb_groups_find(stages, 9, NULL);                       rank 9 is in group 1: 1, 5, 9, 13
+ *   int last = zb_groups_rank(stages, own, stages->size - 1);        13
+ *
  * Ranks count from 0; all functions are thread-safe.
  */
 #ifndef ZB_MESH_H

@@ -158,6 +158,16 @@ static void test_many_ranks(void) {
   CU_ASSERT_EQUAL(zb_allocation_count(), before);
 }
 
+/* The example of zb/mesh.h. */
+static void test_example(void) {
+  zb_mesh mesh;
+  expect_ok(zb_mesh_init(&mesh, &(zb_mesh_params){.sizes = "tp2-pp4", .ranks = 16}));
+  const zb_groups *stages = zb_mesh_groups(&mesh, ZB_GROUP_PP);
+  const int own = zb_groups_find(stages, 9, NULL);
+  CU_ASSERT_TRUE(stages->count == 4 && stages->size == 4 && own == 1);
+  CU_ASSERT_EQUAL(zb_groups_rank(stages, own, stages->size - 1), 13);
+}
+
 /* ---- Errors ---- */
 
 static void test_grid_errors(void) {
@@ -255,6 +265,6 @@ static int open_suite(void) {
 }
 
 SUITE_MAIN_WITH("mesh", open_suite, NULL, {"coordinates", test_coordinates}, {"groups", test_groups},
-                {"communicators", test_communicators}, {"many_ranks", test_many_ranks},
+                {"communicators", test_communicators}, {"many_ranks", test_many_ranks}, {"example", test_example},
                 {"grid_errors", test_grid_errors}, {"size_errors", test_size_errors}, {"mesh_errors", test_mesh_errors},
                 {"rank_errors", test_rank_errors})

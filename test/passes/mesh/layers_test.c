@@ -105,6 +105,12 @@ static void test_placement(void) {
 
 static void test_string(void) {
   zb_layer_layout made;
+  zb_layer_place place;
+  const zb_layer_params params = {.layout = "even", .layers = 16, .ranks = 4, .chunks = 2};
+  CU_ASSERT_PTR_NULL(zb_layer_layout_init(&made, &params));
+  CU_ASSERT_PTR_NULL(zb_layer_place_of(&made, 9, &place));
+  CU_ASSERT_TRUE(place.stage == 4 && place.chunk == 1 && place.rank == 0);
+  zb_layer_layout_deinit(&made);
   CU_ASSERT_PTR_NULL(zb_layer_layout_init(&made, &(zb_layer_params){.layout = "Et*3|(tt|)*2,9,m|L", .ranks = 16}));
   CU_ASSERT_EQUAL(made.layers, 61);
   CU_ASSERT_EQUAL(made.heads, 1);
