@@ -156,7 +156,8 @@ static zb_status read_table(zb_rates *rates, const char *file) {
     char *next = strchr(at, '\n');
     if (next) *next++ = '\0';
     const bool is_empty = at[strspn(at, " \t\r")] == '\0', is_title = line == 1 && strncasecmp(at, "step,", 5) == 0;
-    if (is_empty && next && next[strspn(next, " \t\r\n")]) return wrong_row(file, line, "the line is empty", "there is a line for each step");
+    if (is_empty && next && next[strspn(next, " \t\r\n")])
+      return wrong_row(file, line, "the line is empty", "there is a line for each step");
     if (!is_empty && !is_title) {
       ZB_TRY(read_factor(file, line, at, rates->factor_count, &rates->factors[rates->factor_count]));
       ++rates->factor_count;

@@ -139,8 +139,8 @@ class Clipping:
             out = self.compiled(f"skip-{ranks}", model, ranks, schedule, more, most="1")
             weights = self.poisoned(out)
             without = self.train(out, *weights, steps=5, corpus=self.path("clean"))
-            rows = self.suite.train(out, 6, "--save", out + ".skipped", "--non-finite", "skip", "--log", out + ".jsonl", *weights,
-                                    corpus=self.path("wrong"))
+            rows = self.suite.train(out, 6, "--save", out + ".skipped", "--non-finite", "skip", "--log", out + ".jsonl",
+                                    *weights, corpus=self.path("wrong"))
             text = f"llama-small, {ranks} ranks, a step is skipped"
             self.suite.check([row["skipped"] for row in rows] == [i == 2 for i in range(6)] and rows[2]["norm"] is None,
                              f"{text}: {rows}")

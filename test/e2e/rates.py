@@ -109,7 +109,8 @@ def replaced(suite, runs):
         suite.check(text in done.stdout, f"a resume with other rates does not say '{text}': {done.stdout}")
     two = ("--group", "*.bias:lr=0", "--group", "*wte*:weight_decay=0.1")
     start = runs.train(runs.plans[1], 1, *two)
-    for now, said in ((two, None), (two[:2], "--group *.bias:lr=0 replaces '*.bias:lr=0 --group *wte*:weight_decay=0.1'"),
+    for now, said in ((two, None),
+                      (two[:2], "--group *.bias:lr=0 replaces '*.bias:lr=0 --group *wte*:weight_decay=0.1'"),
                       (two[2:] + two[:2], "--group *wte*:weight_decay=0.1 --group *.bias:lr=0 replaces '*.bias:lr=0")):
         done = suite.run("zb-run", runs.plans[1], "--data", "text:" + common.CORPUS, "--steps", 1, "--resume", start[2],
                          *now)

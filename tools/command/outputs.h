@@ -20,7 +20,6 @@ typedef struct input_place {
  * is compared by its name and the folder that it would be in. */
 zb_status outputs_apart(const output_place *outputs, int count) ZB_MUST_USE;
 /* USAGE where one of them would write a file that is read, or lies in its folder. Devices and pipes may be both. */
-zb_status outputs_spare(const output_place *outputs, int count, const input_place *inputs,
-                        int input_count) ZB_MUST_USE;
+zb_status outputs_spare(const output_place *outputs, int count, const input_place *inputs, int input_count) ZB_MUST_USE;
 
 #endif
