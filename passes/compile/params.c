@@ -131,6 +131,7 @@ static zb_status check_inference(const zb_compile_params *p) {
       {"group", p->group_count > 0},
       {"clip-norm", p->clip_norm != NULL},
       {"clip-norm-type", p->clip_norm_type != NULL},
+      {"post-validation", p->post_validation},
       {"schedule", p->schedule != NULL},
       {"metric", p->metric != NULL},
       {"split", p->split != NULL},

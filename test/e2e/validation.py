@@ -179,6 +179,8 @@ def inputs(suite, plans, folder, options):
     for words, status, said in ((("--post-validation",), 2, "--post-validation without --clip-norm"),
                                 (("--clip-norm", 1, "--post-validaton"), 2, "did you mean '--post-validation'?"),
                                 (("--clip-norm", 1, "--post-validation=yes"), 2, "--post-validation"),
+                                (("--post-validation", "--inference"), 2,
+                                 "--post-validation has no effect with --inference"),
                                 (("--post-validation", "--pass-pipeline", "builtin.module()"), 2,
                                  "--post-validation has no effect with --pass-pipeline"),
                                 (("--ranks", 3, "--clip-norm", 1, "--post-validation", "--freeze",
