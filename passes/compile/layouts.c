@@ -70,10 +70,12 @@ static zb_status add_waiting(name_list *list, zb_arena *arena, MlirOperation op)
   return name ? add_name(list, arena, name, strlen(name)) : NULL;
 }
 
-/* The node of an op that is computed again, or the whole name: "module.path (node)". */
+/* The node of an op that is computed again, or the whole name: "module.path (node)". Views go with what they look at.
+ */
 static zb_status add_again(name_list *list, zb_arena *arena, MlirOperation op) {
   const MlirLocation location = mlirOperationGetLocation(op);
-  if (!zb_has_attribute(op, ZB_ATTR_RECOMPUTED)) return NULL;
+  const zb_op_def *def = zb_op_find(op);
+  if (!zb_has_attribute(op, ZB_ATTR_RECOMPUTED) || !def || def->op_class != ZB_CLASS_KERNEL) return NULL;
   list->is_plain &= mlirLocationIsAName(location);
   if (!list->is_plain) return NULL;
   const char *name = mlirIdentifierStr(mlirLocationNameGetName(location)).data, *open = strstr(name, " (");
