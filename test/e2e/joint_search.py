@@ -6,6 +6,8 @@
   limits   uneven models (test/bench/joint.py) under limits drawn at random: no step is longer than with the cuts by
            cost, what the summary says of those is what --cut-trials 1 gives, the limit is kept, some steps are shorter
   again    the same compile gives the same bytes; --placement, --chunks and --cuts of the summary give the same step
+  all      with --split auto and --recompute auto, too, no step is longer, and what the summary says of them gives the
+           same step
   bits     a plan with other cuts trains as one rank does
   errors   --cut-trials where no cuts are tried, out of range; a cut after an op that there is not
 """
@@ -26,11 +28,11 @@ def compiled(suite, folder, model, name, *more):
     return suite.compile(model, os.path.join(folder, name), *SEARCH, "--micro-batches", 6, *more)
 
 
-def write(folder, number):
+def write(folder, number, ranks=3):
     kind, make = joint.KINDS[number % len(joint.KINDS)]
     path = "%s/%s.mlir" % (folder, kind)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(make(random.Random(number), 3))
+        file.write(make(random.Random(number), ranks))
     return path
 
 
@@ -69,6 +71,26 @@ def check_again(suite, folder, model, base, found):
                 (named["step_seconds"], found["step_seconds"]))
 
 
+def check_all(suite, folder):
+    """An encoder and a decoder on two ranks, with little memory."""
+    model, base = write(folder, 2, 2), ["--schedule", "search:budget=8", "--ranks", 2, "--micro-batches", 4]
+    out = folder + "/all"
+    limit = int(0.6 * max(suite.compile(model, out, *base, "--cut-trials", 1)["memory"]))
+    base += ["--memory-limit", limit]
+    found = suite.compile(model, out, *base, "--recompute", "auto")
+    joint_found = found["joint"]
+    print("all: %.9g, with the cuts by cost %.9g" % (found["step_seconds"], joint_found["first_step_seconds"]))
+    suite.check(found["step_seconds"] <= joint_found["first_step_seconds"] and max(found["memory"]) <= limit,
+                "with --recompute auto: %.9g, with the cuts by cost %.9g" %
+                (found["step_seconds"], joint_found["first_step_seconds"]))
+    choices = {"cuts": None, "split": "auto", "recompute": "auto", **joint_found}
+    named = suite.compile(model, out, *base, "--placement", choices["placement"], "--chunks", choices["chunks"],
+                          "--split", choices["split"], "--recompute", choices["recompute"],
+                          *(("--cuts", choices["cuts"]) if choices["cuts"] else ()))
+    suite.check(named["step_seconds"] == found["step_seconds"], "what the summary names gives %.9g, the search %.9g" %
+                (named["step_seconds"], found["step_seconds"]))
+
+
 def check_bits(suite, folder):
     model = os.path.join(common.DATA, "gpt2-small.onnx")
     suite.compile(model, folder + "/one", "--micro-batches", 6)
@@ -101,6 +123,7 @@ def main():
         last = check_limits(suite, folder)
         if suite.check(last, "other cuts were found"):
             check_again(suite, folder, *last)
+        check_all(suite, folder)
         check_bits(suite, folder)
     return suite.finish()
 
