@@ -4,6 +4,8 @@
 
 #include "passes/function.h"
 
+#include <string.h>
+
 static unsigned argument_flags(MlirOperation function, int index) {
   MlirAttribute attributes = zb_argument_dictionary(function, index);
   if (zb_dictionary_has(attributes, ZB_ATTR_PARAM)) return ZB_FLOW_PARAMETER | ZB_FLOW_TRAINED;
@@ -110,4 +112,29 @@ zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
       *flags |= ZB_FLOW_CHAIN;
   }
   return NULL;
+}
+
+static const char *buffer_name(const zb_graph *graph, int argument) {
+  return zb_argument_string(graph->function, argument, ZB_ATTR_BUFFER);
+}
+
+int zb_buffer_of_result(const zb_graph *graph, int index) {
+  const char *name = zb_result_string(graph->function, index, ZB_ATTR_BUFFER);
+  for (int a = 0; name && a < graph->argument_count; ++a)
+    if (buffer_name(graph, a) && strcmp(buffer_name(graph, a), name) == 0) return a;
+  return -1;
+}
+
+int zb_buffer_result(const zb_graph *graph, int argument) {
+  for (int i = 0; i < graph->returned_count; ++i) {
+    const char *name = zb_result_string(graph->function, i, ZB_ATTR_BUFFER);
+    if (name && strcmp(name, buffer_name(graph, argument)) == 0) return i;
+  }
+  return -1;
+}
+
+int zb_buffer_at(const zb_graph *graph, int value) {
+  for (const zb_node *maker; (maker = zb_maker(graph, value)) && maker->def && maker->def->op_class == ZB_CLASS_VIEW;)
+    value = zb_operand(graph, maker, 0);
+  return value < graph->argument_count && buffer_name(graph, value) ? value : -1;
 }

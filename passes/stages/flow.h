@@ -35,4 +35,11 @@ unsigned zb_flow_value(const zb_graph *graph, const zb_flow *flow, int value);
 /* An activation: a forward value that depends on an input. */
 bool zb_flow_is_activation(const zb_graph *graph, const zb_flow *flow, int value);
 
+/* Buffers (zb.buffer) as numbers of arguments. The one whose new value result `index` is; -1: it is of none. */
+int zb_buffer_of_result(const zb_graph *graph, int index);
+/* The result that is its new value. */
+int zb_buffer_result(const zb_graph *graph, int argument);
+/* The buffer where a value lies, itself or as a view of it; -1: in none. */
+int zb_buffer_at(const zb_graph *graph, int value);
+
 #endif

@@ -655,29 +655,18 @@ static void add_crossing(outline *o, int sub, int value) {
 
 /* ---- Buffers ---- */
 
-/* The stage of a buffer: of its first reader in the forward pass, else of what makes its new value. zb-partition cuts
- * none in two. */
-static int stage_of_buffer(const outline *o, int argument, int updated) {
-  ZB_FOR_EACH_USER(user, &o->graph, &o->graph.values[argument])
-    if (o->kind[user] == ZB_JOB_F && o->stage[user] >= 0) return o->stage[user];
-  const zb_node *maker = zb_maker(&o->graph, updated);
-  return maker && o->stage[maker->number] >= 0 ? o->stage[maker->number] : 0;
-}
-
-static int argument_named(const outline *o, const char *buffer) {
-  int argument = 0;
-  for (; argument < o->graph.argument_count; ++argument) {
-    const char *name = zb_argument_string(o->graph.function, argument, ZB_ATTR_BUFFER);
-    if (name && strcmp(name, buffer) == 0) break;
+/* The stage of a buffer: of its first reader in the forward pass, else of what makes its new value, or of the buffer
+ * whose old value that is. zb-partition cuts none in two. */
+static int stage_of_buffer(const outline *o, int argument) {
+  for (int hops = 0; argument >= 0 && hops < o->graph.returned_count; ++hops) {
+    const int updated = o->graph.returned[zb_buffer_result(&o->graph, argument)];
+    ZB_FOR_EACH_USER(user, &o->graph, &o->graph.values[argument])
+      if (o->kind[user] == ZB_JOB_F && o->stage[user] >= 0) return o->stage[user];
+    argument = zb_buffer_at(&o->graph, updated);
+    const zb_node *maker = zb_maker(&o->graph, updated);
+    if (argument < 0 && maker && o->stage[maker->number] >= 0) return o->stage[maker->number];
   }
-  return argument;
-}
-
-/* Whether the value is one that lies where a buffer does. */
-static bool lies_in_buffer(const outline *o, int value) {
-  for (const zb_node *maker; (maker = zb_maker(&o->graph, value)) && (o->flow.nodes[maker->number] & ZB_FLOW_VIEW);)
-    value = zb_operand(&o->graph, maker, 0);
-  return value < o->graph.argument_count && zb_argument_string(o->graph.function, value, ZB_ATTR_BUFFER);
+  return 0;
 }
 
 /* Copies of what B and W read of buffers, then new values, at the end of the F of each stage: an op before may still
@@ -690,11 +679,11 @@ static zb_result place_buffers(outline *o) {
   for (int i = 0; i < g->returned_count; ++i) {
     const char *name = zb_result_string(g->function, i, ZB_ATTR_BUFFER);
     if (!name) continue;
-    const int argument = argument_named(o, name), value = g->returned[i];
-    subs[i] = stage_of_buffer(o, argument, value) * SUBS_OF_STAGE;
+    const int argument = zb_buffer_of_result(g, i), value = g->returned[i];
+    subs[i] = stage_of_buffer(o, argument) * SUBS_OF_STAGE;
     if (!resolve(o, subs[i], value) || !lookup(o, subs[i], value, &locals[i]))
       return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
-    if (lies_in_buffer(o, value)) locals[i] = copy_of(o, subs[i], -1, locals[i]);
+    if (zb_buffer_at(g, value) >= 0) locals[i] = copy_of(o, subs[i], -1, locals[i]);
     if (!o->crosses[argument]) continue;
     MlirValue old;
     if (!resolve(o, subs[i], argument) || !lookup(o, subs[i], argument, &old))

@@ -117,29 +117,24 @@ static void add_readers(const partition *p, int argument, bool *lies_there, buff
   }
 }
 
-static int argument_of_buffer(const partition *p, const char *buffer) {
-  for (int a = 0; a < p->graph.argument_count; ++a) {
-    const char *name = zb_argument_string(p->graph.function, a, ZB_ATTR_BUFFER);
-    if (name && strcmp(name, buffer) == 0) return a;
-  }
-  return -1;
-}
-
 /* Where no cut may be: an F reads of a buffer what the F of the micro-batch before left there, so one stage has all
  * that reads or updates it. */
 static zb_status find_places(partition *p) {
   bool *lies_there = ZB_NEW(&p->pass->arena, bool, p->graph.value_count);
   ZB_TRY(zb_arena_status(&p->pass->arena));
   for (int i = 0; i < p->graph.returned_count; ++i) {
-    const char *name = zb_result_string(p->graph.function, i, ZB_ATTR_BUFFER);
-    const int argument = name ? argument_of_buffer(p, name) : -1;
-    if (argument < 0) continue;
     buffer_span span = {-1, -1};
-    add_readers(p, argument, lies_there, &span);
-    const zb_node *maker = zb_maker(&p->graph, p->graph.returned[i]);
-    if (maker) add_to_span(&span, p->entry[maker->number]);
+    /* A new value that is the old one of another buffer: all of them are in one stage. */
+    for (int argument = zb_buffer_of_result(&p->graph, i), hops = 0; argument >= 0 && hops < p->graph.returned_count;
+         ++hops) {
+      const int updated = p->graph.returned[zb_buffer_result(&p->graph, argument)];
+      const zb_node *maker = zb_maker(&p->graph, updated);
+      add_readers(p, argument, lies_there, &span);
+      if (maker) add_to_span(&span, p->entry[maker->number]);
+      argument = zb_buffer_at(&p->graph, updated);
+    }
     for (int entry = span.first; entry >= 0 && entry < span.last; ++entry)
-      p->kept_by[entry] = name;
+      p->kept_by[entry] = zb_result_string(p->graph.function, i, ZB_ATTR_BUFFER);
   }
   for (int i = 0; i < p->forward_count; ++i)
     if (!p->kept_by[i]) p->places[p->place_count++] = i;

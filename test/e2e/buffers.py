@@ -105,6 +105,17 @@ class Buffers:
             self.same(f"{count} processes over {name}", [row["loss"] for row in rows if "loss" in row],
                       {key: saved[key] for key in self.saved[1]})
 
+    def post_validation(self):
+        """Steps that are taken back and run again, since all are clipped: buffers too."""
+        clips = ("--clip-norm", "0.5")
+        waiting = self.train(self.compile("waits", 4, "zb-h1", *clips), STEPS)
+        for ranks, schedule in ((2, "zb-h1"), (4, "zb-h1"), (2, "zb-v")):
+            plan = self.compile(f"taken-back-{ranks}-{schedule}", ranks, schedule, *clips, "--post-validation")
+            losses, saved = self.train(plan, STEPS)
+            difference = common.first_difference(waiting[1], saved)
+            self.suite.check(losses == waiting[0] and losses != self.saved[0] and not difference,
+                             f"post-validation, {ranks} ranks, {schedule}: {losses}, {difference}")
+
     def evaluated(self, plan):
         rows = self.suite.train(plan, STEPS, "--save", self.path("evaluated"), "--eval", "text:" + common.CORPUS,
                                 "--eval-steps", 1, "--eval-every", 2)
@@ -165,6 +176,7 @@ def main():
         it = Buffers(suite, folder)
         it.compare()
         it.bits()
+        it.post_validation()
         it.resumes()
         it.wrong()
     return suite.finish()

@@ -139,7 +139,7 @@ class Inference:
         for option, value in (("--schedule", "1f1b"), ("--optimizer", "sgd"), ("--split", "auto"), ("--loss", "best"),
                               ("--recompute", "all"), ("--clip-norm", 1), ("--freeze", "*"), ("--metric", "stage")):
             self.refused(2, f"{option} has no effect with --inference", "zbc", MODEL, *no, "--inference", option, value)
-        self.refused(3, "memory", "zbc", MODEL, *no, "--inference", "--memory-limit", "1K")
+        self.refused(3, "the limit is 1024", "zbc", MODEL, *no, "--inference", "--memory-limit", "1K")
         program = self.path("loss.mlir")
         with open(program, "w") as file:
             file.write('func.func @model(%x: tensor<2xf32> {zb.input = "x"}) -> (tensor<f32> {zb.loss}) {\n'

@@ -80,21 +80,21 @@ zb_result zb_onnx_batch_norm(zb_import_node *n) {
       return zb_import_refuse(n, NULL, "input %d does not have one number for each of %lld channels", i,
                               (long long)shape.dims[1]);
   }
-  MlirValue mean = in[ZB_BATCH_NORM_MEAN], variance = in[ZB_BATCH_NORM_VARIANCE];
+  MlirValue mean = in[ZB_BATCH_NORM_MEAN], variance = in[ZB_BATCH_NORM_VARIANCE], new_variance = variance;
   MlirValue centered = zb_build2(n->b, "sub", in[X], by_channel(n, mean, &shape));
   if (trains) {
-    MlirValue of_buffer = centered, old_variance = variance;
+    MlirValue of_buffer = centered;
     mean = mean_of_channels(n, in[X], shape.rank);
     centered = zb_build2(n->b, "sub", in[X], by_channel(n, mean, &shape));
     MlirValue of_batch = mean_of_channels(n, zb_build2(n->b, "mul", centered, centered), shape.rank);
     centered = unless_kept(n, ZB_BATCH_NORM_MEAN, centered, of_buffer);
-    variance = unless_kept(n, ZB_BATCH_NORM_VARIANCE, of_batch, old_variance);
+    variance = unless_kept(n, ZB_BATCH_NORM_VARIANCE, of_batch, new_variance);
     mean = blended(n, in[ZB_BATCH_NORM_MEAN], mean, momentum);
-    old_variance = blended(n, old_variance, of_batch, momentum);
-    if (zb_import_wants(n, ZB_BATCH_NORM_NEW_MEAN) && !zb_import_give(n, ZB_BATCH_NORM_NEW_MEAN, mean)) return ZB_FAIL;
-    if (zb_import_wants(n, ZB_BATCH_NORM_NEW_VARIANCE) && !zb_import_give(n, ZB_BATCH_NORM_NEW_VARIANCE, old_variance))
-      return ZB_FAIL;
+    new_variance = blended(n, new_variance, of_batch, momentum);
   }
+  if (zb_import_wants(n, ZB_BATCH_NORM_NEW_MEAN) && !zb_import_give(n, ZB_BATCH_NORM_NEW_MEAN, mean)) return ZB_FAIL;
+  if (zb_import_wants(n, ZB_BATCH_NORM_NEW_VARIANCE) && !zb_import_give(n, ZB_BATCH_NORM_NEW_VARIANCE, new_variance))
+    return ZB_FAIL;
   MlirValue deviation =
       zb_build1(n->b, "rsqrt", zb_build2(n->b, "add", variance, zb_build_scalar(n->b, ZB_F32, epsilon)));
   MlirValue factor = zb_build2(n->b, "mul", deviation, in[SCALE]);
