@@ -174,15 +174,21 @@ static void print_balance(const zb_compile_summary *s) {
 static void print_recompute(const zb_compile_summary *s) {
   char seconds[32], bytes[32];
   int all = 0, again = 0;
+  uint64_t kept = 0, received = 0;
   for (int i = 0; i < s->stages; ++i) {
     all += s->stage[i].ops;
     again += s->stage[i].recomputed;
+    kept += s->stage[i].fb_bytes + s->stage[i].fw_bytes;
+    received += s->stage[i].received_bytes;
   }
   if (!again && s->recompute_seconds <= 0) return;
   printf("recompute: %d of %d ops of the forward pass run again", again, all);
   for (int i = 0; i < s->stages && again; ++i)
     printf("%s%d", i ? " " : ", by stage: ", s->stage[i].recomputed);
   printf("\n");
+  if (again)
+    printf("  of a micro-batch stages keep %s from F on; %s come from other stages and cannot be computed again\n",
+           zb_bytes_text(kept, bytes), zb_bytes_text(received, seconds));
   if (s->recompute_seconds > 0 && again)
     printf("  with none the step is %s, the fullest rank %s\n", zb_time_text(s->recompute_seconds, seconds),
            zb_bytes_text(s->recompute_bytes, bytes));
@@ -300,11 +306,12 @@ static void print_json(const zb_compile_summary *s) {
            "\"b_seconds\":%.12g,\"w_seconds\":%.12g,\"f_product_flops\":%.17g,\"b_product_flops\":%.17g,\"w_product_"
            "flops\":%.17g,"
            "\"fb_bytes\":%llu,\"fw_bytes\":%llu,\"bw_bytes\":%llu,"
-           "\"recomputed\":%d,\"gradients\":%d,\"gradients_in_b\":%d}",
+           "\"received_bytes\":%llu,\"recomputed\":%d,\"gradients\":%d,\"gradients_in_b\":%d}",
            i ? "," : "", i, t->rank, t->chunk, t->ops, (unsigned long long)t->parameters,
            (unsigned long long)t->parameter_bytes, t->f_seconds, t->b_seconds, t->w_seconds, t->f_product_flops,
            t->b_product_flops, t->w_product_flops, (unsigned long long)t->fb_bytes, (unsigned long long)t->fw_bytes,
-           (unsigned long long)t->bw_bytes, t->recomputed, t->gradients, t->gradients_in_b);
+           (unsigned long long)t->bw_bytes, (unsigned long long)t->received_bytes, t->recomputed, t->gradients,
+           t->gradients_in_b);
   }
   printf("]");
   print_json_layers(s);

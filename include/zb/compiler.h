@@ -86,6 +86,7 @@ typedef struct zb_stage_summary {
   double f_seconds, b_seconds, w_seconds;
   double f_product_flops, b_product_flops, w_product_flops;
   uint64_t fb_bytes, fw_bytes, bw_bytes;
+  uint64_t received_bytes;       /* of activations that other stages made, a micro-batch */
   int recomputed;                /* ops of the forward pass that B and W run again */
   int gradients, gradients_in_b; /* of parameters: all, and those that B computes although they could wait in W */
   const char *first, *last;      /* module paths or node names of its first and last op */

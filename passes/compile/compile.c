@@ -41,7 +41,7 @@ static const struct {
     {"zb-fuse", NULL}, /* left out by --no-raise */
     {"zb-layout", NULL},
     {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",layout=\"$layout\",costs="
-                     "\"$costs\",micro-batches=$micro_batches"},
+                     "\"$costs\",micro-batches=$micro_batches,recompute=\"$recompute\""},
     {"zb-recompute",
      "recompute=\"$recompute\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
      "metric=$metric,split=\"$split\",costs=\"$costs\""}, /* left out by --recompute none */

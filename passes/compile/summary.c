@@ -5,6 +5,7 @@
 #include "passes/function.h"
 #include "passes/stages/named_layers.h"
 #include "passes/stages/problem.h"
+#include "passes/tables.h"
 #include "zb/layers.h"
 
 #include <math.h>
@@ -86,6 +87,14 @@ static int count_recomputed(MlirOperation function) {
   return count;
 }
 
+/* Of what F of other stages makes. */
+static uint64_t count_received(MlirOperation function) {
+  uint64_t bytes = 0;
+  for (zb_ports at = zb_arguments(function); zb_next(&at);)
+    if (at.port.value >= 0 && !at.port.input) bytes += zb_align(zb_type_bytes(at.type));
+  return bytes;
+}
+
 static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out) {
   for (int s = 0; s < out->stages; ++s) {
     zb_stage_summary *stage = &out->stage[s];
@@ -106,6 +115,7 @@ static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out
     stage->fb_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fb");
     stage->fw_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fw");
     stage->bw_bytes = (uint64_t)zb_frame_bytes(f[ZB_B], "bw");
+    stage->received_bytes = count_received(f[ZB_F]);
     stage->recomputed = count_recomputed(f[ZB_B]) + count_recomputed(f[ZB_W]);
     stage->gradients_in_b = count_gradients(f[ZB_B]);
     stage->gradients = count_gradients(f[ZB_W]) + stage->gradients_in_b;

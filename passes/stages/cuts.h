@@ -29,6 +29,7 @@ typedef struct zb_cut_places {
   int64_t *cost, *cut_bytes; /* [count] as in zb_cut_problem */
   double ps_per_byte;
   int *after; /* [stages - 1] the cuts that the program has */
+  int *few;   /* [stages - 1] those that it has with --recompute all, for auto; NULL: the same */
 } zb_cut_places;
 
 /* With one stage a rank: the shortest longest stage together with its transfers. With several: the longest rank is at
@@ -38,6 +39,11 @@ zb_status zb_cuts_choose(const zb_cut_problem *problem, zb_arena *arena, zb_cuts
 
 /* ---- The parts ---- */
 
+/* Moves cuts of which more than `best` bytes cross in all: to where at most so many do, with the longest stage less
+ * than a tenth longer; or at most `enough`, with it at most 1.7 times as long; both as short as is found. Else to where
+ * fewer bytes cross, at most a third longer. O(stages * entries). MEMORY. */
+zb_status zb_cuts_few(const zb_cut_problem *problem, zb_arena *arena, int64_t best, int64_t enough,
+                      int *after) ZB_MUST_USE;
 /* By the longest stage alone, whatever ranks there are. */
 zb_status zb_cuts_by_stage(const zb_cut_problem *problem, zb_arena *arena, int *after) ZB_MUST_USE;
 /* Moves cuts until the longest rank is balanced. */

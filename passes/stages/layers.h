@@ -21,6 +21,11 @@ typedef struct zb_layers {
 zb_status zb_layers_build(zb_arena *arena, const zb_graph *graph, const zb_flow *flow, const int *stage,
                           zb_layers *out) ZB_MUST_USE;
 
+/* Bytes that layers keep for those behind them where the whole program is one stage: what torch.utils.checkpoint around
+ * each layer keeps, but for what is outside of layers; and how many layers there are. The rest as zb_layers_build. */
+zb_status zb_layers_kept(zb_arena *arena, const zb_graph *graph, const zb_flow *flow, int64_t *out,
+                         int *layers) ZB_MUST_USE;
+
 /* What a value is a view of; the value itself, where it is none. */
 int zb_flow_base(const zb_graph *graph, const zb_flow *flow, int value);
 

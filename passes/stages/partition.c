@@ -18,6 +18,7 @@
 #include "passes/stages/cost.h"
 #include "passes/stages/cuts.h"
 #include "passes/stages/flow.h"
+#include "passes/stages/layers.h"
 #include "passes/stages/named_layers.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -48,6 +49,7 @@ typedef struct partition {
   int64_t *cost;        /* per entry of forward: its time and that of its gradient ops */
   int64_t *cut_bytes;   /* per entry: activation bytes alive after it */
   int *cut_after;       /* stages - 1 entries: index into forward after which a stage ends */
+  int *few;             /* places of cuts, for recompute=auto: as of recompute=all; NULL: the same */
   zb_costs *costs;      /* NULL: the model */
   int64_t micro_batches;
 } partition;
@@ -276,6 +278,27 @@ static zb_status sum_places(const partition *p, zb_arena *arena, int64_t **out_c
   return NULL;
 }
 
+/* What a stage receives, it keeps, whatever is computed again: with recompute=all cuts are no wider, on average, than
+ * ends of layers, or by the input of the first layer, which a checkpoint keeps too, if that can be. For auto these cuts
+ * are a choice (zb_cut_places.few). after: places. */
+static zb_status choose_few(partition *p, const zb_cut_problem *problem, int *after) {
+  const char *recompute = zb_pass_option(p->pass, "recompute");
+  const bool is_all = strcmp(recompute, "all") == 0;
+  const size_t bytes = (size_t)(p->stages - 1) * sizeof *after;
+  int64_t kept;
+  int layers;
+  if (!is_all && strcmp(recompute, "auto") != 0) return NULL;
+  int *few = ZB_NEW(&p->pass->arena, int, p->stages - 1);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
+  memcpy(few, after, bytes);
+  ZB_TRY(zb_layers_kept(&p->pass->arena, &p->graph, &p->flow, &kept, &layers));
+  const int64_t each = layers > 1 ? kept / (layers - 1) : 0, best = p->stages < layers ? each * (p->stages - 1) : kept;
+  ZB_TRY(zb_cuts_few(problem, &p->pass->arena, best, best + each, few));
+  if (memcmp(after, few, bytes) != 0) p->few = few;
+  if (is_all) memcpy(after, few, bytes);
+  return NULL;
+}
+
 static zb_status choose_cuts(partition *p) {
   int64_t *cost, *bytes;
   ZB_TRY(sum_places(p, &p->pass->arena, &cost, &bytes));
@@ -288,6 +311,7 @@ static zb_status choose_cuts(partition *p) {
                                   .ps_per_byte = worth_of_byte(p)};
   zb_cuts cuts;
   ZB_TRY(zb_cuts_choose(&problem, &p->pass->arena, &cuts));
+  ZB_TRY(choose_few(p, &problem, cuts.after));
   for (int s = 0; s + 1 < p->stages; ++s)
     p->cut_after[s] = p->places[cuts.after[s]];
   const zb_compile_state *state = p->pass->shared;
@@ -311,6 +335,10 @@ static zb_status tell_places(const partition *p) {
     out->ids[i] = zb_get_i64(p->graph.nodes[p->forward[p->places[i]]].op, ZB_ATTR_ID, -1);
     if (s + 1 < p->stages && p->cut_after[s] == p->places[i]) out->after[s++] = i;
   }
+  if (!p->few) return NULL;
+  out->few = ZB_NEW(&out->arena, int, p->stages);
+  ZB_TRY(zb_arena_status(&out->arena));
+  memcpy(out->few, p->few, (size_t)(p->stages - 1) * sizeof *p->few);
   return NULL;
 }
 
@@ -680,6 +708,7 @@ static const zb_option_def options[] = {
     {"micro-batches", "1", "with costs: micro-batches that share an optimizer step"},
     {"cuts", "", "names or #ID of nodes after which a stage ends, comma separated (default: chosen by cost and bytes)"},
     {"layout", "", "which layers each stage has, as zb/layers.h says; not with cuts (default: as cuts says)"},
+    {"recompute", "none", "all: without cuts, stages receive no more than layers keep, if that can be"},
     {0},
 };
 

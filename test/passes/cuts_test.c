@@ -99,6 +99,66 @@ static zb_cuts choose(const zb_cut_problem *p, zb_arena *arena) {
   return cuts;
 }
 
+/* ---- Cuts where few bytes cross ---- */
+
+static int64_t sum_bytes(const zb_cut_problem *p, const int *after) {
+  int64_t bytes = 0;
+  for (int k = 0; k + 1 < p->stages; ++k)
+    bytes += cut_bytes[after[k]];
+  return bytes;
+}
+
+/* Fewest bytes of all cuts with no stage above a length and none without time. */
+static int64_t fewest_of_all(const zb_cut_problem *p, int64_t length) {
+  int after[STAGES];
+  const int cuts = p->stages - 1;
+  int64_t best = INT64_MAX;
+  for (int k = 0; k < cuts; ++k)
+    after[k] = k;
+  for (;;) {
+    if (all_take_time(p, after) && longest(p, after) <= length && sum_bytes(p, after) < best)
+      best = sum_bytes(p, after);
+    int k = cuts - 1;
+    while (k >= 0 && after[k] == p->count - 1 - (cuts - k))
+      --k;
+    if (k < 0) return best;
+    ++after[k];
+    for (int i = k + 1; i < cuts; ++i)
+      after[i] = after[i - 1] + 1;
+  }
+}
+
+/* So few bytes as is possible at the length that the cuts have; the best asked for where that takes nothing, enough
+ * where it can be had at all, and never more than before. */
+static void test_few(void) {
+  uint64_t seed = 3;
+  int moved = 0, reached = 0;
+  for (int i = 0; i < 300; ++i) {
+    const int stages = 2 + (int)(next(&seed) % 4), count = stages + 1 + (int)(next(&seed) % 9);
+    const zb_cut_problem p = make(count, stages, 1, "plain");
+    zb_arena arena = {0};
+    int after[STAGES];
+    draw(&seed, count, 20);
+    CU_ASSERT_PTR_NULL_FATAL(zb_cuts_by_stage(&p, &arena, after));
+    const int64_t most = longest(&p, after), before = sum_bytes(&p, after), best = 1 + (int64_t)(next(&seed) % 60),
+                  enough = best + (int64_t)(next(&seed) % 20);
+    CU_ASSERT_PTR_NULL_FATAL(zb_cuts_few(&p, &arena, best, enough, after));
+    const int64_t now = longest(&p, after), bytes = sum_bytes(&p, after);
+    CU_ASSERT(bytes <= before);
+    CU_ASSERT((double)now <= (bytes <= enough ? 1.7 : 1.35) * (double)most);
+    for (int k = 1; k + 1 < stages; ++k)
+      CU_ASSERT(after[k] > after[k - 1]);
+    if (bytes < before) CU_ASSERT_EQUAL(bytes, fewest_of_all(&p, now > most ? now : most));
+    if (before <= best) CU_ASSERT_EQUAL(bytes, before);
+    if (fewest_of_all(&p, most) <= best) CU_ASSERT(bytes <= best);
+    if (fewest_of_all(&p, (int64_t)(1.7 * (double)most)) <= enough) CU_ASSERT(bytes <= enough);
+    moved += bytes < before;
+    reached += before > enough && bytes <= enough;
+    zb_arena_deinit(&arena);
+  }
+  CU_ASSERT(moved > 30 && reached > 10);
+}
+
 typedef struct layout {
   const char *placement;
   int ranks, chunks;
@@ -233,4 +293,4 @@ static void test_plain(void) {
 }
 
 SUITE_MAIN("cuts", {"small programs, all cuts", test_small}, {"search", test_search}, {"large programs", test_large},
-           {"bytes", test_bytes}, {"plain", test_plain})
+           {"bytes", test_bytes}, {"plain", test_plain}, {"few bytes", test_few})

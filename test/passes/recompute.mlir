@@ -4,6 +4,8 @@
 // RUN: zb-opt --zb-autodiff --zb-split-grad --zb-layout --zb-partition=ranks=2,cuts=h.1 '--zb-recompute=recompute="h.3"' --zb-classify %s | FileCheck %s --check-prefix=LAYER
 // RUN: zb-opt --zb-autodiff --zb-split-grad --zb-layout --zb-partition=ranks=2,cuts=h.1 '--zb-recompute=recompute="gelu"' --zb-classify %s | FileCheck %s --check-prefix=KIND
 // RUN: zb-opt --zb-autodiff --zb-split-grad --zb-layout --zb-partition=ranks=2,cuts=h.1 --zb-recompute=recompute=all --zb-classify --zb-outline --zb-memory %s | FileCheck %s --check-prefix=FRAMES
+// RUN: zb-opt --zb-autodiff --zb-split-grad --zb-layout --zb-partition=ranks=3 %s | FileCheck %s --check-prefix=COST
+// RUN: zb-opt --zb-autodiff --zb-split-grad --zb-layout --zb-partition=ranks=3,recompute=all %s | FileCheck %s --check-prefix=FEW
 // RUN: not zb-opt --zb-autodiff --zb-split-grad --zb-layout --zb-partition=ranks=2,cuts=h.1 '--zb-recompute=recompute="*.act,h.3.upp"' %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // The input of layer 3 is kept. Its product is B, because the gradient of gelu reads it, and W keeps it from B on; gelu
@@ -40,6 +42,12 @@
 // FRAMES: "zb.matmul"({{.*}}zb.class = "B", zb.recomputed
 // FRAMES: @s1_W(
 // FRAMES: "zb.gelu"({{.*}}zb.class = "W", zb.recomputed
+
+// By cost the first cut is behind gelu, where 640 bytes cross; stages that compute again receive 256.
+// COST: zb.id = 5 : i64, zb.stage = 0
+// COST-NEXT: zb.id = 6 : i64, zb.stage = 1
+// FEW: zb.id = 6 : i64, zb.stage = 0
+// FEW-NEXT: zb.id = 7 : i64, zb.stage = 1
 
 // UNKNOWN: recompute: 'h.3.upp' names no op of the forward pass, did you mean 'h.3.up'?
 // UNKNOWN: hint: none, all, auto, or globs of modules, nodes or kinds of ops
