@@ -24,11 +24,11 @@ typedef struct zb_compile_state {
   zb_compile_summary *summary; /* filled as facts become known; may be NULL */
   uint64_t needed_bytes; /* of the rank that needs most, where zb-allocate found that to be above the limit; else 0 */
   struct zb_cut_places *places; /* filled by zb-partition (passes/stages/cuts.h); NULL: nobody asks */
-  const char *split; /* of --recompute auto: the choice of --split that it goes with, and the memory for which auto */
-  uint64_t split_bytes; /* is to choose; NULL, 0: those of the options */
-  zb_status status;     /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
-  bool options_of_zbc;  /* the options of the passes are those of zbc, under the same names; false: of a pipeline's text
-                         */
+  zb_arena *texts;              /* of what passes leave as text; NULL: nobody asks */
+  const char *recompute; /* what --recompute auto chose: left by zb-recompute, or given to it, of the same program */
+  zb_status status;      /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
+  bool options_of_zbc; /* the options of the passes are those of zbc, under the same names; false: of a pipeline's text
+                        */
 } zb_compile_state;
 
 typedef struct zb_pipeline_hooks {

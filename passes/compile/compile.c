@@ -218,21 +218,26 @@ static zb_status mark_inference(const zb_compile_params *p, const zb_module *pro
   return results > 0 ? NULL : ZB_ERROR(INVALID, "--inference: the program has no results");
 }
 
-/* Runs the pipeline of the params; with an open placement the part before zb-partition, then the search, then the rest.
- */
+/* Runs the pipeline of the params; where placement or cuts are to be found, the part before zb-partition, then the
+ * search, then the rest. */
 static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, bool open_layout, zb_module *program,
                               zb_compile_state *state, zb_pipeline_hooks *hooks, zb_diagnostics *diagnostics) {
   zb_pipeline pipeline = {0}, part;
+  const bool open_cuts = !params->pipeline && strcmp(params->recompute, "auto") == 0 && !params->cuts;
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
   part = pipeline;
-  if (open_layout) {
+  if (open_layout || open_cuts) {
     zb_pipeline_split(&pipeline, true, &part);
     ZB_TRY_GOTO(zb_pipeline_run(&part, program, state, hooks));
-    ZB_TRY_GOTO(zb_layout_search(params, owned, program, diagnostics, state->summary));
+    if (open_layout)
+      ZB_TRY_GOTO(zb_layout_search(params, owned, program, diagnostics, state->summary));
+    else
+      ZB_TRY_GOTO(zb_recompute_cuts_search(params, owned, program, diagnostics));
     zb_pipeline_deinit(&pipeline);
     ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
     zb_pipeline_split(&pipeline, false, &part);
+    state->recompute = owned->recompute;
   }
   status = zb_pipeline_run(&part, program, state, hooks);
 cleanup:

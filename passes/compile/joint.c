@@ -149,16 +149,14 @@ static bool is_new(climb *c) {
   return cuts && ZB_PUSH(&c->tried->arena, &c->tried->cuts, cuts);
 }
 
-/* "#3,#12": for --cuts. */
-static zb_status write_cuts(climb *c) {
-  const zb_cut_places *p = places(c);
+zb_status zb_cuts_text(const zb_cut_places *places, const int *cuts, zb_arena *arena, const char **out) {
   zb_text text = {0};
-  for (int k = 0; k + 1 < p->stages; ++k)
-    zb_text_add(&text, "%s#%lld", k ? "," : "", (long long)p->ids[c->cuts[k]]);
-  c->params.cuts = text.failed ? NULL : zb_arena_strdup(c->texts, text.data);
+  for (int k = 0; k + 1 < places->stages; ++k)
+    zb_text_add(&text, "%s#%lld", k ? "," : "", (long long)places->ids[cuts[k]]);
+  *out = text.failed ? NULL : zb_arena_strdup(arena, text.data);
   const bool failed = text.failed;
   zb_text_deinit(&text);
-  return failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(c->texts);
+  return failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(arena);
 }
 
 /* Compiles with `cuts`; *out_better: they are the best now. */
@@ -166,7 +164,7 @@ static zb_status try_cuts(climb *c, bool *out_better) {
   const char *before = c->params.cuts;
   zb_attempt next;
   --c->trials;
-  ZB_TRY(write_cuts(c));
+  ZB_TRY(zb_cuts_text(places(c), c->cuts, c->texts, &c->params.cuts));
   zb_status status = zb_attempt_run(&c->params, c->program, &next);
   *out_better = !status && zb_attempt_is_better(&next, c->best);
   if (*out_better) {
@@ -238,12 +236,16 @@ static zb_status run(climb *c) {
   return NULL;
 }
 
+bool zb_cuts_have_names(const zb_cut_places *places) {
+  for (int i = 0; i < places->count; ++i)
+    if (places->ids[i] < 0) return false;
+  return places->stages > 1;
+}
+
 zb_status zb_cuts_climb(zb_compile_params *params, const zb_module *program, zb_arena *texts, zb_cuts_tried *tried,
                         zb_attempt *best, int *trials) {
   climb c = {.params = *params, .program = program, .texts = texts, .tried = tried, .best = best, .trials = *trials};
-  for (int i = 0; i < best->places.count; ++i)
-    if (best->places.ids[i] < 0) return NULL; /* a program without numbers, such as an imported training graph */
-  if (best->places.stages < 2) return NULL;
+  if (!zb_cuts_have_names(&best->places)) return NULL;
   zb_status status = run(&c);
   params->cuts = c.params.cuts;
   *trials = c.trials;

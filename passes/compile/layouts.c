@@ -128,7 +128,7 @@ static zb_status read_plan(const zb_compile_params *params, const zb_plan *plan,
 zb_status zb_attempt_run(const zb_compile_params *params, const zb_module *program, zb_attempt *out) {
   zb_pipeline pipeline = {0}, rest;
   *out = (zb_attempt){.step_ps = INT64_MAX, .needed_bytes = UINT64_MAX};
-  zb_compile_state state = {.options_of_zbc = true, .places = &out->places};
+  zb_compile_state state = {.options_of_zbc = true, .places = &out->places, .texts = &out->places.arena};
   zb_module copy = *program;
   copy.module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(program->module)));
   zb_status status = mlirModuleIsNull(copy.module) ? ZB_OUT_OF_MEMORY() : zb_pipeline_of_params(params, &pipeline);
@@ -143,6 +143,7 @@ zb_status zb_attempt_run(const zb_compile_params *params, const zb_module *progr
   } else if (!status) {
     ZB_TRY_GOTO(read_plan(params, state.plan, out));
     ZB_TRY_GOTO(read_choices(copy.module, state.plan->stage_count, out));
+    out->recompute = state.recompute;
   }
 cleanup:
   zb_pipeline_deinit(&pipeline);
@@ -304,6 +305,60 @@ static void discard(void *context, const char *text) {
   (void)text;
 }
 
+/* The places of cuts of the program with these params: *out, without an attempt's plan. */
+static zb_status find_places(const zb_compile_params *params, const zb_module *program, zb_cut_places *out) {
+  zb_pipeline pipeline = {0}, rest;
+  zb_compile_state state = {.options_of_zbc = true, .places = out};
+  zb_module copy = *program;
+  zb_status status = NULL;
+  copy.module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(program->module)));
+  if (mlirModuleIsNull(copy.module)) return ZB_OUT_OF_MEMORY();
+  ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
+  zb_pipeline_split(&pipeline, false, &rest);
+  rest.count = 1; /* zb-partition */
+  status = zb_pipeline_run(&rest, &copy, &state, NULL);
+cleanup:
+  zb_pipeline_deinit(&pipeline);
+  mlirModuleDestroy(copy.module);
+  return status;
+}
+
+/* So that the compile itself need not choose again. */
+static zb_status keep_recompute(const zb_attempt *attempt, zb_owned_texts *owned) {
+  owned->recompute = attempt->recompute ? zb_arena_strdup(&owned->arena, attempt->recompute) : NULL;
+  return zb_arena_status(&owned->arena);
+}
+
+static zb_status compare_cuts(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program) {
+  zb_compile_params few = *params;
+  zb_attempt by_cost = {0}, by_bytes = {0};
+  zb_cut_places places = {0};
+  zb_status status = find_places(params, program, &places);
+  if (status || !places.few || !zb_cuts_have_names(&places)) goto cleanup;
+  ZB_TRY_GOTO(zb_cuts_text(&places, places.few, &owned->arena, &few.cuts));
+  ZB_TRY_GOTO(zb_attempt_run(params, program, &by_cost));
+  ZB_TRY_GOTO(zb_attempt_run(&few, program, &by_bytes));
+  const bool are_few = zb_attempt_is_better(&by_bytes, &by_cost);
+  if (are_few) *params = few;
+  status = keep_recompute(are_few ? &by_bytes : &by_cost, owned);
+cleanup:
+  zb_arena_deinit(&places.arena);
+  zb_attempt_deinit(&by_cost);
+  zb_attempt_deinit(&by_bytes);
+  return status;
+}
+
+zb_status zb_recompute_cuts_search(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
+                                   zb_diagnostics *diagnostics) {
+  const zb_diagnostics spoken = *diagnostics;
+  diagnostics->write = discard;
+  zb_status status = compare_cuts(params, owned, program);
+  *diagnostics = spoken;
+  if (!status || zb_status_code(status) == ZB_MEMORY) return status;
+  zb_status_free(status); /* the compile itself says it */
+  return NULL;
+}
+
 zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
                            zb_diagnostics *diagnostics, zb_compile_summary *summary) {
   const zb_diagnostics spoken = *diagnostics;
@@ -320,6 +375,7 @@ zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, con
   for (int i = 1; i < CONTENDERS; ++i)
     if (zb_attempt_is_better(&best[i].attempt, &chosen->attempt)) chosen = &best[i];
   *params = chosen->params;
+  ZB_TRY_GOTO(keep_recompute(&chosen->attempt, owned));
   status = zb_summarize_search(&given, params, tried ? tried + 1 : 0, first, summary);
 cleanup:
   for (int i = 0; i < CONTENDERS; ++i)

@@ -13,7 +13,8 @@
 /* What the completed params point to, besides what was given. */
 typedef struct zb_owned_texts {
   char *placement, *optimizer;
-  zb_arena arena; /* of texts that a search found */
+  const char *recompute; /* of the plan that was found: zb_compile_state.recompute; NULL: nothing was looked for */
+  zb_arena arena;        /* of texts that a search found */
 } zb_owned_texts;
 
 enum { ZB_CUT_TRIALS_MAX = 10000 };
@@ -41,6 +42,7 @@ typedef struct zb_attempt {
   int *stage_rank;       /* [stages] */
   char *waiting;         /* for --split: the parameters whose gradients wait in W; "" where that cannot be said */
   char *again;           /* for --recompute: the ops that are computed again, or none; "" where that cannot be said */
+  const char *recompute; /* zb_compile_state.recompute */
   zb_cut_places places;  /* its arena has these arrays, too */
 } zb_attempt;
 /* MEMORY, and what is no matter of placement or cuts. Release with zb_attempt_deinit, after a failure too. */
@@ -55,7 +57,16 @@ bool zb_attempt_is_better(const zb_attempt *x, const zb_attempt *y);
 zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
                            zb_diagnostics *diagnostics, zb_compile_summary *summary);
 
+/* --recompute auto with cuts left open: those by cost, or those of --recompute all, where they are others. */
+zb_status zb_recompute_cuts_search(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
+                                   zb_diagnostics *diagnostics) ZB_MUST_USE;
+
 /* ---- joint.c ---- */
+
+/* "#3,#12", for --cuts. cuts: entries, [places->stages - 1]. */
+zb_status zb_cuts_text(const zb_cut_places *places, const int *cuts, zb_arena *arena, const char **out) ZB_MUST_USE;
+/* Whether there are cuts, and all that could be have such a name: not in an imported training graph. */
+bool zb_cuts_have_names(const zb_cut_places *places);
 
 /* Cuts of a placement that were tried, and how far the next ones are to move. Starts as {0}. */
 typedef struct zb_cuts_tried {

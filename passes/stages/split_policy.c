@@ -137,7 +137,7 @@ static zb_status compile(policy *p, const char *schedule, outcome *out) {
   ZB_TRY(zb_trial_copy(p->pass, p->module, &copy));
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_trial_add_frames(p->pass, &pipeline));
-  ZB_TRY_GOTO(zb_trial_add_plan(p->pass, schedule, &pipeline));
+  ZB_TRY_GOTO(zb_trial_add_plan(p->pass, schedule, zb_pass_option(p->pass, "memory-limit"), &pipeline));
   ZB_TRY_GOTO(zb_trial_run(&pipeline, &copy, &state, &exists));
   if (exists) status = measure(p, copy.module, state.plan, out);
 cleanup:
@@ -526,15 +526,28 @@ static zb_result split_named(policy *p, const char *text) {
 
 /* ---- The pass ---- */
 
+/* What zb-recompute chose together with its own; false: it did not. */
+static bool set_chosen(policy *p) {
+  const char *text = zb_get_string(mlirModuleGetOperation(p->module), ZB_ATTR_GROUPS_IN_B);
+  for (const char *at = text; at && *at;) {
+    char *end;
+    const long group = strtol(at, &end, 10);
+    if (end == at || group < 0 || group >= p->w.group_count) return false;
+    zb_w_group_set(&p->w, (int)group, true);
+    at = *end == ',' ? end + 1 : end;
+  }
+  return text != NULL;
+}
+
 static zb_result apply(policy *p) {
   const char *split = zb_pass_option(p->pass, "split");
-  const zb_compile_state *state = p->pass->shared;
   uint64_t limit;
   if (!zb_pass_option_bytes(p->pass, "memory-limit", &limit)) return ZB_FAIL;
   if (!zb_pass_option_metric(p->pass, mlirModuleGetOperation(p->module), &p->metric)) return ZB_FAIL;
-  if (state && state->split) split = state->split; /* zb-recompute has compared */
-  p->limit = state && state->split_bytes ? (int64_t)state->split_bytes : (int64_t)limit;
-  if (strcmp(split, "auto") == 0)
+  p->limit = (int64_t)limit;
+  if (set_chosen(p))
+    zb_remove_attribute(mlirModuleGetOperation(p->module), ZB_ATTR_GROUPS_IN_B);
+  else if (strcmp(split, "auto") == 0)
     ZB_PASS_TRY(p->pass, run_auto(p));
   else if (strcmp(split, "all") == 0)
     set_all(p, IN_B_NONE);

@@ -24,9 +24,13 @@ zb_status zb_trial_add_frames(const zb_pass *pass, zb_pipeline *out) {
   return zb_trial_add(pass, "zb-memory", out);
 }
 
-zb_status zb_trial_add_plan(const zb_pass *pass, const char *schedule, zb_pipeline *out) {
+zb_status zb_trial_add_plan(const zb_pass *pass, const char *schedule, const char *limit, zb_pipeline *out) {
   ZB_TRY(zb_trial_add(pass, "zb-schedule", out));
-  out->entries[out->count - 1].values[0] = schedule;
+  zb_pipeline_entry *entry = &out->entries[out->count - 1];
+  for (int i = 0; entry->def->options[i].name; ++i) {
+    if (strcmp(entry->def->options[i].name, "schedule") == 0) entry->values[i] = schedule;
+    if (strcmp(entry->def->options[i].name, "memory-limit") == 0) entry->values[i] = limit;
+  }
   ZB_TRY(zb_pipeline_add(out, "zb-insert-comm", NULL));
   ZB_TRY(zb_pipeline_add(out, "zb-allocate", NULL));
   return zb_pipeline_add(out, "zb-verify-plan", NULL);

@@ -18,10 +18,11 @@ typedef struct zb_trial {
 /* Adds a pass with those options of `pass` that it has too. */
 zb_status zb_trial_add(const zb_pass *pass, const char *name, zb_pipeline *out) ZB_MUST_USE;
 
-/* Adds the passes from zb-outline to zb-memory; and those from zb-schedule to zb-verify-plan. The limit of memory is
- * for schedules that look for an order within it: what is above it nevertheless is measured, not refused. */
+/* Adds the passes from zb-outline to zb-memory; and those from zb-schedule to zb-verify-plan. The limit of memory,
+ * as text, is for schedules that look for an order within it: what is above it nevertheless is measured, not refused.
+ */
 zb_status zb_trial_add_frames(const zb_pass *pass, zb_pipeline *out) ZB_MUST_USE;
-zb_status zb_trial_add_plan(const zb_pass *pass, const char *schedule, zb_pipeline *out) ZB_MUST_USE;
+zb_status zb_trial_add_plan(const zb_pass *pass, const char *schedule, const char *limit, zb_pipeline *out) ZB_MUST_USE;
 
 /* A copy of the program of the pass; release its module. */
 zb_status zb_trial_copy(const zb_pass *pass, MlirModule module, zb_module *out) ZB_MUST_USE;

@@ -6,10 +6,12 @@
   bits      models, ranks, schedules, placements, precisions and choices of --split drawn at random: losses, weights and
             optimizer state of all, of GLOBs and of auto are those of none; what zbc says a rank takes is its arena and
             what its jobs really touch, to the byte
-  kept      all keeps less from F on than PyTorch with torch.utils.checkpoint around each layer (recompute.json, by
-            make_recompute.py), f32 and bf16; and B and W do no more than the forward pass once more
-  auto      under limits drawn at random: never over the limit, with more memory never slower, never slower than none,
-            and where a limit cannot be kept the error says which can
+  kept      on 1 to 8 ranks all keeps less from F on than PyTorch with torch.utils.checkpoint around each layer
+            (recompute.json, by make_recompute.py), f32 and bf16; B and W do no more than the forward pass once more,
+            and what stages keep is what they say that they receive, or a little more
+  auto      models, schedules, metrics and limits drawn at random: never over the limit, with more memory never slower
+            by the metric, never slower than all or than the plan without a limit, and where a limit cannot be kept the
+            error says which can
   errors    names that are none, auto without a limit
 """
 import json
@@ -24,9 +26,11 @@ MODELS = ("gpt2-small", "llama-small", "gpt2-dropout", "bart", "roberta", "llama
 LAYOUTS = ((1, "1f1b"), (2, "zb-h1"), (3, "zb-h1"), (4, "1f1b"), (4, "zb-h2"), (2, "zb-v"), (3, "zb"),
            (2, "fthenb", "--placement", "wave", "--chunks", 2))
 GLOBS = ("matmul", "add", "*.0", "*.0,add", "*.1,*.0,matmul", "*n*", "*")
-KEPT = {"gpt2": (1, 2, 4), "gpt2-small": (1, 2, 4), "llama-small": (1, 2, 4), "roberta": (1, 2), "bart": (1, 2)}
-# A step may be longer with more memory by what two choices of --split auto differ by.
-NEVER = 1 + 1e-3
+# Ranks that are always tried, and how many more are drawn.
+KEPT = {"gpt2": ((7, 8), 1), "gpt2-small": ((8,), 1), "llama-small": ((7,), 1), "roberta": (range(1, 9), 0),
+        "bart": (range(1, 9), 0)}
+AUTO = (("zb-h1",), ("1f1b",), ("zb-h2",), ("zb-v", "--placement", "v", "--chunks", 2), ("eager-1f1b",),
+        ("interleaved-1f1b", "--chunks", 2))
 
 
 def data(name):
@@ -69,24 +73,39 @@ def check_bits(suite, folder, draw, draws):
     print(f"bits: {draws} models and schedules, seed says which", flush=True)
 
 
-def check_kept(suite, folder):
+def reference():
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recompute.json"), encoding="utf-8") as file:
-        saved = json.load(file)["saved_bytes"]
-    for name, all_ranks in KEPT.items():
-        for precision, limit in saved[name].items():
-            for ranks in all_ranks:
-                base = ["--ranks", ranks, "--micro-batches", 4, "--precision", precision, "--split", "all"]
-                none, again = (compiled(suite, data(name), folder + "/kept", *base, "--recompute", recompute)
-                               for recompute in ("none", "all"))
-                kept = [sum(s["fb_bytes"] + s["fw_bytes"] for s in summary["stages"]) for summary in (none, again)]
-                suite.check(kept[1] <= limit, f"{name} {precision} on {ranks}: all keeps {kept[1]} bytes from F on, "
-                            f"torch.utils.checkpoint {limit}")
-                times = [sum(s[k + "_seconds"] for s in summary["stages"] for k in "fbw") for summary in (none, again)]
-                forward = sum(s["f_seconds"] for s in none["stages"])
-                suite.check(times[1] <= times[0] + 1.05 * forward, f"{name} {precision} on {ranks}: F, B and W take "
-                            f"{times[1]} s, without recompute {times[0]}, F {forward}")
-            print(f"kept: {name} {precision}: {kept[0]:,} bytes from F on, with all {kept[1]:,}, PyTorch with a "
-                  f"checkpoint around each layer {limit:,}", flush=True)
+        return json.load(file)
+
+
+def kept(summary):
+    return sum(s["fb_bytes"] + s["fw_bytes"] for s in summary["stages"])
+
+
+def check_kept(suite, folder, draw):
+    def check(model, name, limit, ranks, *more):
+        base = ["--ranks", ranks, "--micro-batches", 4, "--split", "all", *more, "--recompute"]
+        again = compiled(suite, model, folder + "/kept", *base, "all")
+        suite.check(kept(again) <= limit, f"{name} {more} on {ranks}: all keeps {kept(again)} bytes from F on, "
+                    f"torch.utils.checkpoint {limit}")
+        return again, base
+
+    for name, saved in reference()["saved_bytes"].items():
+        for precision, limit in saved.items():
+            always, drawn = KEPT[name]
+            for ranks in (*always, *draw.sample(range(1, 9), drawn)):
+                again, base = check(data(name), name, limit, ranks, "--precision", precision)
+            none = compiled(suite, data(name), folder + "/kept", *base, "none")
+            times = [sum(s[k + "_seconds"] for s in summary["stages"] for k in "fbw") for summary in (none, again)]
+            forward = sum(s["f_seconds"] for s in none["stages"])
+            suite.check(times[1] <= times[0] + 1.05 * forward, f"{name} {precision} on {ranks}: F, B and W take "
+                        f"{times[1]} s, without recompute {times[0]}, F {forward}")
+            print(f"kept: {name} {precision}, {ranks} ranks: {kept(none):,} bytes from F on, with all {kept(again):,}, "
+                  f"PyTorch with a checkpoint around each layer {limit:,}", flush=True)
+    for layers, rows, width, limit in reference()["chains"]:
+        write_model(folder + "/chain.mlir", layers, rows, width)
+        for ranks in draw.sample(range(1, min(8, layers) + 1), 3):
+            check(folder + "/chain.mlir", f"{layers} layers of {rows} x {width}", limit, ranks)
 
 
 def write_model(path, layers, rows, width):
@@ -107,32 +126,41 @@ def write_model(path, layers, rows, width):
                    (", ".join(arguments), "\n".join(ops)))
 
 
-def check_auto(suite, folder, draw, limits):
+def step(summary, metric):
+    return summary["period"]["seconds"] if metric == "period" else summary["step_seconds"]
+
+
+def check_auto(suite, folder, draw, limits, models):
     model, plan = folder + "/model.mlir", folder + "/auto"
-    for schedule, ranks, split in (("zb-h1", 3, "auto"), ("1f1b", 2, "auto"), ("zb-v", 2, "all"),
-                                   ("zb-h1", 4, "products")):
-        write_model(model, draw.randint(ranks, 3 * ranks), draw.choice((64, 96, 256)), draw.choice((16, 48)))
-        base = ["--ranks", ranks, "--micro-batches", draw.randint(ranks, 8), "--schedule", schedule, "--split", split]
-        none = compiled(suite, model, plan, *base[:-1], "all" if split == "auto" else split)
-        refused = compiled(suite, model, plan, *base, "--memory-limit", 1000, "--recompute", "auto")
+    for number in range(models):
+        (schedule, *layout), ranks = draw.choice(AUTO), draw.randint(1, 4)
+        split, metric = ("auto", "products", "all")[number % 3], ("barrier", "period")[number // 3 % 2]
+        write_model(model, draw.randint(2 * ranks, 4 * ranks), draw.choice((64, 96, 256)), draw.choice((16, 48)))
+        base = ["--ranks", ranks, "--micro-batches", draw.randint(max(2, ranks), 8), "--schedule", schedule, *layout,
+                "--precision", draw.choice(("f32", "bf16")), "--metric", metric, "--split"]
+        none = compiled(suite, model, plan, *base, "all" if split == "auto" else split)
+        base.append(split)
+        everything = compiled(suite, model, plan, *base, "--recompute", "all")
+        base += ["--recompute", "auto", "--memory-limit"]
+        refused = compiled(suite, model, plan, *base, 1000)
         suite.check(isinstance(refused, str) and "needs" in refused, f"{base}: 1,000 bytes are enough?")
         least, most = int(re.search(r"give at least (\d+) bytes", refused).group(1)), max(none["memory"])
-        suite.check(least < most, f"{base}: all needs {least}, none {most}")
+        all_of_it = max(everything["memory"])
+        suite.check(least <= min(all_of_it, most), f"{base}: auto needs {least}, all {all_of_it}, none {most}")
         before, rows = float("inf"), []
-        for limit in sorted([least, most, *(draw.randint(least, most) for _ in range(limits))]):
-            auto = compiled(suite, model, plan, *base, "--memory-limit", limit, "--recompute", "auto")
+        for limit in sorted([least, all_of_it, most, *(draw.randint(least, most) for _ in range(limits))]):
+            auto = compiled(suite, model, plan, *base, limit)
             if not suite.check(not isinstance(auto, str), f"{base} within {limit}: {auto}"):
                 continue
-            plain = compiled(suite, model, folder + "/plain", *base, "--memory-limit", limit)
-            step, memory = auto["step_seconds"], max(auto["memory"])
+            time, memory = step(auto, metric), max(auto["memory"])
             suite.check(memory <= limit, f"{base}: auto takes {memory} within {limit}")
-            suite.check(step <= before * NEVER, f"{base}: {step} s within {limit}, {before} s within less")
-            suite.check(isinstance(plain, str) or step <= plain["step_seconds"] * NEVER,
-                        f"{base} within {limit}: auto takes {step} s, none less")
-            before = min(before, step)
-            rows.append((limit, step))
-        suite.check(rows[-1][1] <= none["step_seconds"] * NEVER, f"{base}: {rows[-1][1]} s with the memory of none")
-        print(f"auto: {schedule} on {ranks} ranks, --split {split}: {least:,} to {most:,} bytes, "
+            suite.check(time <= before, f"{base}: {time} s within {limit}, {before} s within less")
+            if limit >= all_of_it:
+                suite.check(time <= step(everything, metric), f"{base}: {time} s within {limit}, all less")
+            before = min(before, time)
+            rows.append((limit, time))
+        suite.check(rows[-1][1] <= step(none, metric), f"{base}: {rows[-1][1]} s with the memory of none")
+        print(f"auto: {schedule} on {ranks} ranks, --split {split}, {metric}: {least:,} to {most:,} bytes, "
               f"{1e3 * rows[0][1]:.4f} to {1e3 * rows[-1][1]:.4f} ms", flush=True)
 
 
@@ -153,13 +181,13 @@ def check_errors(suite, folder):
 
 def main():
     options = common.arguments(__doc__, ("--draws", dict(type=int, default=6)), ("--limits", dict(type=int, default=2)),
-                               ("--seed", dict(type=int, default=14)))
+                               ("--models", dict(type=int, default=5)), ("--seed", dict(type=int, default=14)))
     suite, draw = common.Suite(options.bin), random.Random(options.seed)
     with common.scratch() as folder:
         check_errors(suite, folder)
-        check_kept(suite, folder)
+        check_kept(suite, folder, draw)
         check_bits(suite, folder, draw, options.draws)
-        check_auto(suite, folder, draw, options.limits)
+        check_auto(suite, folder, draw, options.limits, options.models)
     return suite.finish()
 
 
