@@ -55,10 +55,9 @@ typedef struct zb_compile_params {
   const char *const *outputs; /* names of other outputs that an evaluation can hand out; none is computed in a step */
   int output_count;
   uint64_t memory_limit; /* bytes per rank; 0: none */
-  const char *costs; /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
-  const char
-      *cuts; /* names of nodes after which a stage ends, or "#ID" (zb.id in the dumped IR), comma separated; NULL:
-                chosen by cost, and by trying others where the schedule searches and no placement is named */
+  const char *costs;  /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
+  const char *cuts;   /* names of nodes after which a stage ends, or "#ID" (zb.id in the dumped IR), comma separated;
+                         NULL:   chosen by cost, and by trying others where the schedule searches */
   const char *layout; /* which layers each stage has, as zb/layers.h says: "even:first=5", "Et*3|(tt|)*4L". A layer is a
                          module of the list that most ops are in ("transformer.h.0", "transformer.h.1"); what stands
                          before the first is the embedding, what stands behind the last the loss. Ranks and chunks that

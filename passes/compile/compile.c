@@ -218,20 +218,19 @@ static zb_status mark_inference(const zb_compile_params *p, const zb_module *pro
   return results > 0 ? NULL : ZB_ERROR(INVALID, "--inference: the program has no results");
 }
 
-/* Runs the pipeline of the params; where placement or cuts are to be found, the part before zb-partition, then the
- * search, then the rest. */
-static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, bool open_layout, zb_module *program,
+/* Runs the pipeline of the params; with something open the part before zb-partition, then the search, then the rest. */
+static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, zb_open open, zb_module *program,
                               zb_compile_state *state, zb_pipeline_hooks *hooks, zb_diagnostics *diagnostics) {
   zb_pipeline pipeline = {0}, part;
   const bool open_cuts = !params->pipeline && strcmp(params->recompute, "auto") == 0 && !params->cuts;
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
   part = pipeline;
-  if (open_layout || open_cuts) {
+  if (open || open_cuts) {
     zb_pipeline_split(&pipeline, true, &part);
     ZB_TRY_GOTO(zb_pipeline_run(&part, program, state, hooks));
-    if (open_layout)
-      ZB_TRY_GOTO(zb_layout_search(params, owned, program, diagnostics, state->summary));
+    if (open)
+      ZB_TRY_GOTO(zb_layout_search(params, open, owned, program, diagnostics, state->summary));
     else
       ZB_TRY_GOTO(zb_recompute_cuts_search(params, owned, program, diagnostics));
     zb_pipeline_deinit(&pipeline);
@@ -253,14 +252,14 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   zb_status status = NULL;
   const int64_t start = zb_monotonic_ps();
   const uint64_t refused = zb_allocations_refused();
-  bool open_layout = false;
+  zb_open open = ZB_OPEN_NOTHING;
   zb_module program = {.context = {0}};
   zb_given_values given_weights = {0};
   zb_compile_state state = {.summary = zb_summary_create(), .options_of_zbc = !given->pipeline};
   run_context context = {.params = params};
   zb_diagnostics diagnostics = {.write = params->diagnostic, .context = params->diagnostic_context};
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(zb_params_complete(&completed, &owned, &open_layout));
+  ZB_TRY_GOTO(zb_params_complete(&completed, &owned, &open));
   program.context = zb_context_create(params->pipeline != NULL);
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   zb_diagnostics_attach(program.context, &diagnostics);
@@ -270,7 +269,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (params->weights && program.weights) ZB_TRY_GOTO(zb_given_match_model(&given_weights, params, program.weights));
   ZB_TRY_GOTO(zb_summarize_import(program.module, state.summary));
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
-  ZB_TRY_GOTO(run_pipeline(&completed, &owned, open_layout, &program, &state, &hooks, &diagnostics));
+  ZB_TRY_GOTO(run_pipeline(&completed, &owned, open, &program, &state, &hooks, &diagnostics));
   ZB_TRY_GOTO(context.status);
   context.status = NULL;
   if (!state.plan)

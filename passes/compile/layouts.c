@@ -202,23 +202,27 @@ static bool is_open(const zb_compile_params *params) {
   return strcmp(params->split, "auto") == 0 || strcmp(params->recompute, "auto") == 0;
 }
 
+static zb_status try_layout(const zb_compile_params *params, const zb_module *program, contender *best) {
+  zb_attempt attempt;
+  zb_status status = zb_attempt_run(params, program, &attempt);
+  if (status)
+    zb_attempt_deinit(&attempt);
+  else
+    enter(best, params, &attempt);
+  return status;
+}
+
 static zb_status try_layouts(const zb_compile_params *given, const zb_module *program, contender *best) {
   zb_compile_params params = *given;
   zb_schedule_choice choice;
   ZB_TRY(zb_schedule_parse(params.schedule, &choice));
   for (int i = 0; i < LAYOUTS; ++i) {
-    zb_attempt attempt;
     params.placement = searched_layouts[i].placement;
     params.chunks = searched_layouts[i].chunks;
     if (params.chunks < choice.schedule->chunks_min || params.chunks > choice.schedule->chunks_max ||
         (params.chunks > CHUNKS_ALWAYS && best->params.chunks < CHUNKS_ALWAYS))
       continue;
-    zb_status status = zb_attempt_run(&params, program, &attempt);
-    if (status) {
-      zb_attempt_deinit(&attempt);
-      return status;
-    }
-    enter(best, &params, &attempt);
+    ZB_TRY(try_layout(&params, program, best));
   }
   return NULL;
 }
@@ -359,7 +363,7 @@ zb_status zb_recompute_cuts_search(zb_compile_params *params, zb_owned_texts *ow
   return NULL;
 }
 
-zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
+zb_status zb_layout_search(zb_compile_params *params, zb_open open, zb_owned_texts *owned, const zb_module *program,
                            zb_diagnostics *diagnostics, zb_compile_summary *summary) {
   const zb_diagnostics spoken = *diagnostics;
   const contender none = {*params, {.step_ps = INT64_MAX, .needed_bytes = UINT64_MAX}};
@@ -368,7 +372,7 @@ zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, con
   int tried = 0;
   const zb_compile_params given = *params;
   diagnostics->write = discard;
-  ZB_TRY_GOTO(try_layouts(params, program, best));
+  ZB_TRY_GOTO((open == ZB_OPEN_PLACEMENT ? try_layouts : try_layout)(params, program, best));
   const int64_t first = best->attempt.step_ps;
   if (!params->cuts && !params->layout) ZB_TRY_GOTO(try_cuts(params, program, &owned->arena, best, &tried));
   const contender *chosen = best;

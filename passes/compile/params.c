@@ -148,17 +148,21 @@ static zb_status check_inference(const zb_compile_params *p) {
   return NULL;
 }
 
-/* Other cuts are tried where the placement is open and nobody named cuts. */
-static zb_status check_trials(const zb_compile_params *p, bool open_layout) {
-  if (!p->cut_trials || (open_layout && !p->cuts && !p->layout)) return NULL;
+/* What is open: placements where neither that nor chunks are named; cuts where nobody says where stages end. */
+static zb_open find_open(const zb_compile_params *p, const zb_schedule_def *schedule) {
+  if (!schedule->searches || p->pipeline) return ZB_OPEN_NOTHING;
+  if (schedule->chunks_max > 1 && !p->placement && !p->chunks) return ZB_OPEN_PLACEMENT;
+  return p->cuts || p->layout || p->ranks < 2 ? ZB_OPEN_NOTHING : ZB_OPEN_CUTS;
+}
+
+static zb_status check_trials(const zb_compile_params *p, zb_open open) {
+  if (!p->cut_trials || (open && !p->cuts && !p->layout)) return NULL;
   return zb_status_hint(ZB_ERROR(USAGE, "--cut-trials has no effect with %s",
                                  p->cuts        ? "--cuts"
                                  : p->layout    ? "--layout"
-                                 : p->placement ? "--placement"
-                                 : p->chunks    ? "--chunks"
+                                 : p->ranks < 2 ? "one rank"
                                                 : "a schedule that does not search"),
-                        "cuts are tried together with placements: --schedule search without --placement, --chunks and "
-                        "--cuts");
+                        "cuts are tried together with orders: --schedule search, on several ranks, without --cuts");
 }
 
 /* A string says how many stages there are; a rule is held against the layers of the model by zb-partition. */
@@ -176,8 +180,8 @@ static zb_status complete_layout(zb_compile_params *p) {
   return check_counts(p);
 }
 
-zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *out_open) {
-  *out_open = false;
+zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_open *out_open) {
+  *out_open = ZB_OPEN_NOTHING;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
   ZB_TRY(check_inputs(p));
   if (p->inference) ZB_TRY(check_inference(p));
@@ -200,15 +204,14 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *
   zb_schedule_choice choice;
   if (!p->schedule) p->schedule = p->inference ? "fthenb" : "zb-h1"; /* an evaluation has an order of its own */
   if (zb_schedule_is_file(p->schedule)) {
-    ZB_TRY(check_trials(p, false));
+    ZB_TRY(check_trials(p, ZB_OPEN_NOTHING));
     return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement,
                                    &owned->placement);
   }
   if (!p->ranks) p->ranks = 1;
   if (!p->micro_batches) p->micro_batches = 1;
   ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
-  *out_open =
-      choice.schedule->searches && choice.schedule->chunks_max > 1 && !p->placement && !p->chunks && !p->pipeline;
+  *out_open = find_open(p, choice.schedule);
   ZB_TRY(check_trials(p, *out_open));
   return zb_schedule_layout(choice.schedule, p->ranks, &p->placement, &p->chunks);
 }

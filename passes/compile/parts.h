@@ -19,9 +19,11 @@ typedef struct zb_owned_texts {
 
 enum { ZB_CUT_TRIALS_MAX = 10000 };
 
-/* Checks them and fills in what is left open. *out_open: the placement is left to the search, and what is filled in is
- * its first. */
-zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *out_open);
+/* What a schedule that searches is compiled with more than once for. */
+typedef enum zb_open { ZB_OPEN_NOTHING, ZB_OPEN_CUTS, ZB_OPEN_PLACEMENT } zb_open;
+
+/* Checks them and fills in what is left open; of an open placement that is the first. */
+zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_open *out_open);
 
 /* ---- compile.c ---- */
 
@@ -51,10 +53,10 @@ void zb_attempt_deinit(zb_attempt *attempt);
 /* The shorter step; without plans the one that needs less. */
 bool zb_attempt_is_better(const zb_attempt *x, const zb_attempt *y);
 
-/* Sets the placement and chunks of the shortest step; of equal ones the first. Where none makes a plan those that need
- * the least: the compile then says why, and what would be enough. With cuts open, too, it goes on with zb_cuts_climb.
- */
-zb_status zb_layout_search(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
+/* Sets the placement and chunks of the shortest step, if they are open; of equal ones the first. Where none makes a
+ * plan those that need the least: the compile then says why, and what would be enough. With cuts open, too, it goes on
+ * with zb_cuts_climb. */
+zb_status zb_layout_search(zb_compile_params *params, zb_open open, zb_owned_texts *owned, const zb_module *program,
                            zb_diagnostics *diagnostics, zb_compile_summary *summary);
 
 /* --recompute auto with cuts left open: those by cost, or those of --recompute all, where they are others. */
