@@ -37,6 +37,8 @@ enum { STATES = 64 };
 enum { STATES_MAX = 500000 };
 /* Jobs of all evaluations of a level of a large problem, with one chunk a rank and with several. */
 enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 2500000 };
+/* Jobs of all orders that are built to perturb one, by default: an evaluation takes a fraction of such a build. */
+enum { PERTURBED_JOBS = 12000000 };
 /* The default budget is spent for as long as it pays: up to this multiple of what the last better order came after. */
 enum { PATIENCE = 32 };
 /* A budget that is given is at least BUDGET_LEAST, or the default one: what takes a moment is done for any. It counts
@@ -121,10 +123,11 @@ static int64_t given_budget(const zb_problem *problem, int64_t given, int64_t by
   return zb_max64(as_long, zb_max64(most_by_default, least));
 }
 
-/* Below the memory of 1F1B many levels are searched, most of them for little. */
+/* Below the memory of 1F1B many levels are searched, most of them for little; the first evaluations are worth most. */
 static int64_t budget_of_level(const searcher *s, int64_t bytes) {
   const bool is_less = s->is_default_budget && !s->run.is_exact && bytes < zb_level_of_1f1b(&s->w);
-  return is_less ? s->budget / LESS_BUDGET + 1 : s->budget;
+  const int64_t least = s->budget < BUDGET_LEAST ? s->budget : BUDGET_LEAST;
+  return is_less ? zb_max64(s->budget / LESS_BUDGET + 1, least) : s->budget;
 }
 
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
@@ -268,7 +271,10 @@ static zb_status run_level(searcher *s) {
   run->bound_ps = bound_of_level(s);
   if (!run->is_exact) run->idle_ps = idle_of(s, run->bound_ps);
   s->w.slack = INT64_MAX;
-  zb_run_begin(run, budget_of_level(s, most_of(s, run->level)), s->patience);
+  const int64_t budget = budget_of_level(s, most_of(s, run->level));
+  zb_run_begin(run, budget, s->patience);
+  if (s->is_default_budget)
+    run->perturbations = PERTURBED_JOBS / (int64_t)s->w.jobs / (budget < s->budget ? LESS_BUDGET : 1) + 1;
   for (int i = 0; i < s->start_count; ++i)
     if (is_made_for_less(s, &s->starts[i]) && keeps(s, s->starts[i].sequence, run->level))
       zb_run_take(run, s->starts[i].sequence, s->starts[i].time);

@@ -51,6 +51,7 @@ zb_status zb_run_init(zb_scheduler *w, zb_run *out) {
 void zb_run_begin(zb_run *run, int64_t budget, int patience) {
   const int64_t begin = run->w->evaluations;
   run->allowance = (zb_allowance){begin, begin + budget, begin + budget, patience, INT64_MAX};
+  run->perturbations = INT64_MAX;
   for (int i = 0; i < ZB_RUN_INCUMBENTS; ++i)
     run->incumbent_ps[i] = INT64_MAX;
   if (!run->is_exact) memcpy(run->shape, run->level, (size_t)run->w->ranks * sizeof *run->shape);
@@ -73,7 +74,7 @@ void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time) {
 }
 
 bool zb_run_is_over(const zb_run *run) {
-  return run->w->evaluations >= run->allowance.end || run->incumbent_ps[0] <= run->bound_ps;
+  return run->w->evaluations >= run->allowance.end || run->perturbations <= 0 || run->incumbent_ps[0] <= run->bound_ps;
 }
 
 /* Times run->sequence into start (may be NULL) and takes it. */
@@ -307,6 +308,7 @@ static void shift_some(zb_run *run) {
  * the times of, but for what is shifted. False: it is stuck. */
 static bool build_perturbed(zb_run *run, int shifts) {
   zb_timing timing;
+  --run->perturbations;
   if (!zb_time_sequence(run->w, run->current, &timing, run->priority, NULL)) return false;
   for (int i = 1 + zb_random_below(&run->random, shifts); i > 0; --i)
     shift_some(run);

@@ -23,6 +23,7 @@ typedef struct zb_run {
   int64_t idle_ps;   /* what the lower bound leaves a rank idle; for exact levels the bound without limits */
   int64_t bound_ps;  /* of the limits: nothing is better */
   zb_allowance allowance;
+  int64_t perturbations;        /* how many there may still be; the run then ends */
   uint64_t random, goal_random; /* goals have their own numbers: all else goes as it would without them */
   zb_slot *incumbent[ZB_RUN_INCUMBENTS];
   int64_t incumbent_ps[ZB_RUN_INCUMBENTS]; /* rising, all different, INT64_MAX: none */
@@ -40,13 +41,13 @@ typedef struct zb_run {
 zb_status zb_run_init(zb_scheduler *scheduler, zb_run *out) ZB_MUST_USE;
 
 /* Forgets the orders of the run before; level, is_exact, idle_ps, bound_ps and random are set by then. budget: the most
- * evaluations; patience: 0, or stop before that as zb_allowance says. */
+ * evaluations; patience: 0, or stop before that as zb_allowance says. Any number of perturbations. */
 void zb_run_begin(zb_run *run, int64_t budget, int patience);
 /* Makes an order that keeps the limits an incumbent if it is one of the best. */
 void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time);
 /* Times run->sequence and takes it. INT64_MAX: it cannot finish. */
 int64_t zb_run_evaluate(zb_run *run);
-/* Whether the allowance is used up, or the best order is as fast as the bound. */
+/* Whether the allowance is used up, or its perturbations, or the best order is as fast as the bound. */
 bool zb_run_is_over(const zb_run *run);
 /* The rules of the zb schedules. */
 void zb_run_fixed_rules(zb_run *run);

@@ -624,6 +624,16 @@ static void test_quarter_more(void) {
   CU_ASSERT(1 - work / (double)search(&x.problem, 0, 0, NULL) < 0.0285);
 }
 
+/* Many ranks with little memory: no schedule fits, and what is made by rules must not take many times the bound. */
+static void test_little_memory(void) {
+  fixture x;
+  zb_search_report report;
+  fixture_uniform(&x, "plain", 64, 1, 512, 10000, 11000, 7000, 400, 0.43);
+  x.problem.metric = ZB_METRIC_STAGE;
+  x.problem.memory_limit_bytes = 45500; /* 0.71 of what 1F1B needs */
+  CU_ASSERT(search(&x.problem, 0, 0, &report) < 2 * report.bound_ps);
+}
+
 /* ---- Placements ---- */
 
 static void test_placement(void) {
@@ -713,6 +723,7 @@ int main(void) {
                                       {"limits of ranks", test_limits},
                                       {"least memory", test_least},
                                       {"a quarter more memory", test_quarter_more},
+                                      {"many ranks with little memory", test_little_memory},
                                       {"placements", test_placement},
                                       {"every allocation fails once", test_out_of_memory},
                                       CU_TEST_INFO_NULL};
