@@ -8,9 +8,8 @@
  * with no more memory than that order takes: for all ranks, a byte more, some bytes more, and what each rank takes.
  * Then it raises the limit, and the budget, step by step. An answer that is worse than the order, or than the one
  * before, is printed as a problem that zb-sched --problem reads. JOBS: the most of a problem [20000]; BUDGET: drawn
- * from these [1 10 50 100 1000 0]. A table at the end; exit status 1 where anything was worse, or took
- * longer than SLOW_SECONDS. Built by hand (target
- * zb-bench-draws); never a test: search_test.c has a part of it.
+ * from these [1 10 50 100 1000 0]. A table at the end; exit status 1 where anything was worse, or took longer than
+ * SLOW_SECONDS. Built by hand (target zb-bench-draws); never a test: search_test.c has a part of it.
  */
 #include <inttypes.h>
 #include <stdio.h>
