@@ -160,6 +160,19 @@ const zb_op_def zb_op_gather_frame = {
             "    irdl.results(out: %frame)\n",
 };
 
+const zb_op_def zb_op_reduce_frame = {
+    ZB_ROW(reduce_frame),
+    .summary = "Adds parts of a frame to those of the other replicas of the rank; all get the sums.",
+    .doc = "The sums are left folds in the order of replicas. What the others send lands in `landing` until the frame is "
+           "used.\n",
+    .operands = "frame",
+    .results = "out, landing",
+    .irdl = "    %frame = irdl.base @zb::@frame\n"
+            "    %landing = irdl.any\n"
+            "    irdl.operands(frame: %frame)\n"
+            "    irdl.results(out: %frame, landing: %landing)\n",
+};
+
 const zb_op_def zb_op_report = {
     ZB_ROW(report),
     .summary = "Gives a scalar (the loss of a micro-batch), or an output of an evaluation, to who asked for it.",

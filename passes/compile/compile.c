@@ -33,7 +33,7 @@ static const struct {
     {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
     {"zb-autodiff",
      "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","
-     "post-validation=\"$post_validation\",micro-batches=$micro_batches"},
+     "post-validation=\"$post_validation\",micro-batches=$micro_batches,replicas=$replicas"},
     {"zb-split-grad", NULL},
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
@@ -52,7 +52,7 @@ static const struct {
     {"zb-outline", NULL},
     {"zb-memory", "costs=\"$costs\""},
     {"zb-schedule", "schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,metric=$metric"},
-    {"zb-insert-comm", NULL},
+    {"zb-insert-comm", "replicas=$replicas"},
     {"zb-allocate", "memory-limit=$memory_limit"},
     {"zb-verify-plan", "model=\"$model\",optimizer=\"$optimizer\""},
 };
@@ -95,7 +95,7 @@ static const char *join_groups(zb_arena *arena, const zb_compile_params *p) {
 
 /* Text of one $word, in the arena. NULL: out of memory. */
 static const char *word_text(zb_arena *arena, const char *word, const zb_compile_params *p) {
-  char number[4][24];
+  char number[5][24];
   const char *groups = join_groups(arena, p);
   const struct {
     const char *word, *text;
@@ -119,6 +119,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$chunks", decimal((uint64_t)p->chunks, number[1])},
       {"$micro_batches", decimal((uint64_t)p->micro_batches, number[2])},
       {"$memory_limit", decimal(p->memory_limit, number[3])},
+      {"$replicas", decimal((uint64_t)p->data_parallel, number[4])},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
     if (strcmp(word, words[i].word) == 0) return words[i].text ? zb_arena_strdup(arena, words[i].text) : NULL;

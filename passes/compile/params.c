@@ -22,6 +22,7 @@ static zb_status check_counts(const zb_compile_params *p) {
       {"chunks", p->chunks, ZB_CHUNKS_MAX, "it is how many virtual stages a rank has, for example --chunks 2"},
       {"micro-batches", p->micro_batches, ZB_MICRO_BATCHES_MAX,
        "use at least as many as ranks, for example --micro-batches 8"},
+      {"data-parallel", p->data_parallel, ZB_REPLICAS_MAX, "it is how many replicas of all ranks train together"},
       {"cut-trials", p->cut_trials, ZB_CUT_TRIALS_MAX, "each takes as long as one compile with its search"},
   };
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
@@ -103,6 +104,7 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
       {"clip-norm", p->clip_norm != NULL},
       {"clip-norm-type", p->clip_norm_type != NULL},
       {"post-validation", p->post_validation},
+      {"data-parallel", p->data_parallel != 0},
       {"cuts", p->cuts != NULL},
       {"layout", p->layout != NULL},
       {"cut-trials", p->cut_trials != 0},
@@ -187,6 +189,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   if (p->inference) ZB_TRY(check_inference(p));
   if (p->pipeline) ZB_TRY(check_own_pipeline(p));
   if (p->inference) p->split = "all";
+  if (!p->data_parallel) p->data_parallel = 1;
   if (!p->precision) p->precision = "f32";
   if (!p->recompute) p->recompute = "none";
   if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";

@@ -261,6 +261,10 @@ static zb_result read_options(zb_pass *pass, MlirOperation function, zb_update_r
   if (out->micro_batches < 1)
     return zb_pass_option_error(pass, function, "micro-batches", NULL, "expected a number from 1, got '%s'",
                                 zb_pass_option(pass, "micro-batches"));
+  out->replicas = zb_pass_option_int(pass, "replicas", 0);
+  if (out->replicas < 1)
+    return zb_pass_option_error(pass, function, "replicas", NULL, "expected a number from 1, got '%s'",
+                                zb_pass_option(pass, "replicas"));
   if (!fail_option(pass, function, "optimizer", zb_optimizer_parse(zb_pass_option(pass, "optimizer"), &out->optimizer)))
     return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_clipping_parse(zb_pass_option(pass, "clip-norm"), zb_pass_option(pass, "clip-norm-type"),
@@ -307,6 +311,7 @@ static const zb_option_def options[] = {
     {"clip-norm-type", "", "2: the root of the sum of squares (default), inf: the greatest absolute value"},
     {"post-validation", "", "true: a step is followed by the next before it is known whether it was clipped"},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
+    {"replicas", "1", "D: of the whole program, each with M micro-batches: by 1/(D M)"},
     {0},
 };
 

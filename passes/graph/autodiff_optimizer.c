@@ -180,7 +180,12 @@ static bool is_setting(const char *key) {
   return strcmp(key, setting_keys[ZB_UPDATE_RATE]) == 0 || strcmp(key, setting_keys[ZB_UPDATE_DECAY]) == 0;
 }
 
-static int optimizer_attrs(const zb_optimizer *optimizer, int64_t micro_batches, zb_attr *out) {
+/* The mean over all micro-batches of a step. */
+static double gradient_scale(const zb_update_rules *rules) {
+  return 1.0 / (double)(rules->micro_batches * rules->replicas);
+}
+
+static int optimizer_attrs(const zb_optimizer *optimizer, double scale, zb_attr *out) {
   int count = 0;
   for (int i = 0; optimizer->def->line.keys[i].kind != ZB_KEY_END; ++i) {
     const zb_key *key = &optimizer->def->line.keys[i];
@@ -188,7 +193,7 @@ static int optimizer_attrs(const zb_optimizer *optimizer, int64_t micro_batches,
     if (is_setting(key->name)) continue;
     out[count++] = key->kind == ZB_KEY_BOOL ? zb_bool(key->name, value != 0) : zb_float(key->name, value);
   }
-  out[count++] = zb_float("gradient_scale", 1.0 / (double)micro_batches);
+  out[count++] = zb_float("gradient_scale", scale);
   return count;
 }
 
@@ -248,7 +253,7 @@ static zb_status update_parameter(const update_plan *plan, zb_builder *b, const 
     operands[count++] = states[i];
   operands[count++] = plan->step;
   operands[count++] = settings;
-  int attr_count = optimizer_attrs(plan->optimizer, plan->rules->micro_batches, attrs);
+  int attr_count = optimizer_attrs(plan->optimizer, gradient_scale(plan->rules), attrs);
   MlirOperation op =
       zb_build_op(b, plan->optimizer->def->line.name, operands, count, attrs, attr_count, 1 + plan->states);
   if (b->failed) return ZB_ERROR(INVALID, "the update of a parameter could not be built");
@@ -260,7 +265,7 @@ static zb_status update_parameter(const update_plan *plan, zb_builder *b, const 
 /* The vector with a number of each gradient, and the factor of all of them. */
 static zb_status add_clipping(update_plan *plan, zb_builder *b, const MlirValue *gradients, int count) {
   const zb_clipping *clipping = &plan->rules->clipping;
-  const zb_attr scale = zb_float("scale", 1.0 / (double)plan->rules->micro_batches);
+  const zb_attr scale = zb_float("scale", gradient_scale(plan->rules));
   const zb_attr type_attr = zb_string("norm_type", "inf");
   const zb_shape vector = {.dtype = ZB_F64, .rank = 1, .dims = {count}};
   MlirType type = zb_frame_type(b->context, "norms", (uint64_t)zb_shape_bytes(&vector));

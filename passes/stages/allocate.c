@@ -89,7 +89,7 @@ static const zb_subprogram_info *called(const allocator *a, const zb_node *node)
 /* Communication: an op that posts a message. */
 static bool is_post(MlirOperation op) {
   return zb_op_is(op, "zb.send") || zb_op_is(op, "zb.recv") || zb_op_is(op, "zb.all_gather") ||
-         zb_op_is(op, "zb.gather_frame");
+         zb_op_is(op, "zb.gather_frame") || zb_op_is(op, "zb.reduce_frame");
 }
 
 /* The message that each of them posts, from the table of the rank in program order. */
@@ -341,12 +341,21 @@ static bool has_verdict(const allocator *a) {
   return false;
 }
 
+/* What others send lands until the sums are used. */
+static void hold_landing(allocator *a, const zb_node *node) {
+  int first = a->graph.node_count - 1;
+  ZB_FOR_EACH_USER(user, &a->graph, &a->graph.values[node->result_begin])
+    if (user < first) first = user;
+  touch(a, node->result_begin + 1, first);
+}
+
 static void find_lifetimes(allocator *a) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
     ZB_FOR_EACH_RESULT(value, node)
       touch(a, value, node->number);
     ZB_FOR_EACH_OPERAND(value, &a->graph, node)
       touch(a, value, node->number);
+    if (zb_op_is(node->op, "zb.reduce_frame")) hold_landing(a, node);
   }
   if (has_verdict(a)) keep_for_verdict(a);
   ZB_FOR_EACH_NODE(node, &a->graph) {
@@ -391,6 +400,7 @@ static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int no
 /* What reads a received value waits for it, the first time. */
 static void wait_for_recv(allocator *a, int value, int node) {
   const zb_node *maker = zb_maker(&a->graph, value);
+  if (maker && zb_op_is(maker->op, "zb.get")) maker = zb_maker(&a->graph, zb_operand(&a->graph, maker, 0));
   if (!maker || !is_post(maker->op) || !a->received[a->message_of[maker->number]]) return;
   a->received[a->message_of[maker->number]] = false;
   add_wait(a, node, a->message_of[maker->number]);
@@ -456,7 +466,8 @@ static void communication_address(allocator *a, const zb_node *node) {
 /* The parts of a frame that a collective moves, in the order of members. */
 static void frame_addresses(allocator *a, const zb_node *node) {
   const int message = a->message_of[node->number];
-  const uint64_t frame = address(a, node->result_begin);
+  const bool reduces = zb_op_is(node->op, "zb.reduce_frame"); /* accumulators have a region, norms lie in the slots */
+  const uint64_t frame = reduces ? a->regions[ZB_REGION_GRADIENTS].offset : address(a, node->result_begin);
   for (int i = 0; i < a->parts.count; ++i) {
     const zb_parts_row row = zb_parts_at(a->parts, i);
     const uint64_t offset = frame + (uint64_t)row.offset, bytes = (uint64_t)row.bytes;
@@ -465,6 +476,12 @@ static void frame_addresses(allocator *a, const zb_node *node) {
       (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = bytes, .message = message});
     else
       wait_for_sends(a, offset, bytes, node->number);
+    add_address(a, offset);
+    add_address(a, bytes);
+  }
+  if (reduces) { /* the landing */
+    const uint64_t offset = address(a, node->result_begin + 1), bytes = value_bytes(&a->graph, node->result_begin + 1);
+    wait_for_sends(a, offset, bytes, node->number);
     add_address(a, offset);
     add_address(a, bytes);
   }
@@ -507,7 +524,7 @@ static void write_list(allocator *a, zb_rank_work *work) {
       verdict_addresses(a);
     else if (zb_op_is(node->op, "zb.snapshot"))
       snapshot_addresses(a);
-    else if (zb_op_is(node->op, "zb.gather_frame"))
+    else if (zb_op_is(node->op, "zb.gather_frame") || zb_op_is(node->op, "zb.reduce_frame"))
       frame_addresses(a, node);
     else
       communication_address(a, node);

@@ -116,19 +116,21 @@ static zb_status emit_collective(emitter *e, int number, zb_payload payload, zb_
     const zb_members_row row = zb_members_at(members, begin + (int)m);
     pool[m] = (uint64_t)row.rank;
     pool[count + m] = (uint64_t)row.values;
-    for (int64_t v = 0; v < row.values && payload != ZB_PAYLOAD_NORMS; ++v)
+    for (int64_t v = 0; v < row.values && row.bytes; ++v)
       pool[2 * count + parts++] = (uint64_t)row.bytes;
   }
   for (int i = 0; i < frame_parts.count; ++i)
     if (zb_parts_at(frame_parts, i).message == number)
       pool[2 * count + parts++] = (uint64_t)zb_parts_at(frame_parts, i).bytes;
+  const bool reduces = count == 1; /* a rank and its replicas */
   plan->collectives[plan->collective_count++] =
-      (zb_plan_collective){.kind = ZB_COLLECTIVE_ALL_GATHER,
+      (zb_plan_collective){.kind = reduces ? ZB_COLLECTIVE_ALL_REDUCE : ZB_COLLECTIVE_ALL_GATHER,
+                           .coordinate = reduces,
                            .payload = payload,
                            .dtype = payload == ZB_PAYLOAD_NORMS ? ZB_F64 : ZB_F32,
                            .before = plan->message_count,
                            .members = {plan->pool_u64_count, count},
-                           .counts = {plan->pool_u64_count + count, count},
+                           .counts = {plan->pool_u64_count + count, reduces ? 0 : count},
                            .sizes = {plan->pool_u64_count + 2 * count, parts}};
   plan->pool_u64_count += 2 * count + parts;
   return count ? NULL : ZB_ERROR(INVALID, "message %d is a collective without members", number);
@@ -181,6 +183,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->stage_count = stage_rank.count;
   plan->chunk_count = (int)zb_get_i64(e->module, ZB_ATTR_CHUNKS, 1);
   plan->micro_batches = (int)zb_get_i64(e->module, ZB_ATTR_MICRO_BATCHES, 0);
+  plan->replicas = (int)zb_get_i64(e->module, ZB_ATTR_REPLICAS, 1);
   zb_link_costs link = zb_link_costs_get(e->module);
   plan->link_latency_ps = link.latency_ps;
   plan->link_ps_per_byte = link.ps_per_byte;
@@ -691,7 +694,9 @@ static zb_status emit_gather(emitter *e, int64_t number, zb_plan_job *job) {
   uint64_t bytes = 0;
   job->kind = ZB_JOB_COLLECTIVE;
   job->collective = -e->place[number];
-  for (uint32_t i = 0; i < e->plan->collectives[job->collective - 1].sizes.count; ++i)
+  const zb_plan_collective *collective = &e->plan->collectives[job->collective - 1];
+  const uint32_t parts = collective->sizes.count + zb_collective_adds(collective->kind); /* and the landing */
+  for (uint32_t i = 0; i < parts; ++i)
     ZB_TRY(add_range(e, job, &bytes));
   return NULL;
 }
@@ -717,7 +722,8 @@ static zb_status next_post(emitter *e, bool collective, int64_t *out) {
 /* One op of @main: a job of its own, or one more part of the message before it. */
 static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"),
-       report = zb_op_is(op, "zb.report"), gather = zb_op_is(op, "zb.all_gather") || zb_op_is(op, "zb.gather_frame");
+       report = zb_op_is(op, "zb.report");
+  bool gather = zb_op_is(op, "zb.all_gather") || zb_op_is(op, "zb.gather_frame") || zb_op_is(op, "zb.reduce_frame");
   bool call = zb_op_is(op, "func.call"), posts = send || recv || gather, verdict = zb_op_is(op, "zb.verdict");
   bool validates = verdict || zb_op_is(op, "zb.snapshot");
   if (!posts && !read && !report && !call && !validates) return NULL;

@@ -11,6 +11,7 @@
 
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
+#include "runtime/plan/expand.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdlib.h>
@@ -219,7 +220,7 @@ static zb_status find_posts(rank_main *r, post_list *out) {
     for (size_t k = 0; m->gather && k < m->gather->members.count; ++k)
       if (m->gather->members.items[k].rank == rank)
         (void)ZB_PUSH(r->arena, out,
-                      (post){.position = r->c->t.order.counts[rank] + !m->gather->parameter, .message = i});
+                      (post){.position = r->c->t.order.counts[rank] + (m->gather->kind == ZB_GATHER_NORM), .message = i});
     if (m->source == rank) (void)ZB_PUSH(r->arena, out, (post){m->send_position, i, .send = true});
     if (m->destination == rank) (void)ZB_PUSH(r->arena, out, (post){m->recv_position, i, .send = false});
   }
@@ -307,6 +308,22 @@ static void build_norm_gather(rank_main *r, int message) {
   *frame = result_of(build(r, "zb.gather_frame", frame, 1, &type, 1, NULL, 0), 0);
 }
 
+/* The accumulators of the rank become the sums over replicas. */
+static void build_reduction(rank_main *r, const zb_gather *g, int message) {
+  const zb_gather_member *own = &g->members.items[0];
+  uint64_t *sizes = ZB_NEW(r->arena, uint64_t, own->parts.count);
+  if (!sizes) return;
+  for (size_t i = 0; i < own->parts.count; ++i)
+    sizes[i] = own->parts.items[i].bytes;
+  const uint64_t landing =
+      zb_landing_bytes(sizes, (uint32_t)own->parts.count, (uint64_t)r->c->t.replicas, ZB_F32) / sizeof(float);
+  const zb_shape shape = {.dtype = ZB_F32, .rank = 1, .dims = {(int64_t)landing}};
+  MlirValue *frame = &r->pools[POOL_GRADIENTS];
+  MlirType types[2] = {mlirValueGetType(*frame), zb_shape_type(r->b.context, &shape)};
+  note_post(r, message);
+  *frame = result_of(build(r, "zb.reduce_frame", frame, 1, types, 2, NULL, 0), 0);
+}
+
 static void build_posts(rank_main *r, const post_list *posts, size_t *at, int position) {
   for (; *at < posts->count && posts->items[*at].position <= position && !r->b.failed; ++*at) {
     const post *p = &posts->items[*at];
@@ -315,12 +332,14 @@ static void build_posts(rank_main *r, const post_list *posts, size_t *at, int po
       continue;
     }
     const zb_rank_transfer *m = &r->c->transfers.list.items[p->message];
-    if (m->gather && !m->gather->parameter)
-      build_norm_gather(r, p->message);
-    else if (m->gather)
-      build_gather(r, m->gather, p->message);
-    else
+    if (!m->gather)
       build_message(r, m, p);
+    else if (m->gather->kind == ZB_GATHER_NORM)
+      build_norm_gather(r, p->message);
+    else if (m->gather->kind == ZB_REDUCE_SUMS)
+      build_reduction(r, m->gather, p->message);
+    else
+      build_gather(r, m->gather, p->message);
   }
 }
 

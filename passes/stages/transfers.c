@@ -81,7 +81,7 @@ static zb_status add_member(zb_arena *arena, const zb_timetable *t, zb_gather *g
 /* The members of a gather are the ranks that read sums of the parameter from others, and each has sums that others
  * read. */
 static zb_status add_gather(zb_arena *arena, const zb_timetable *t, const char *parameter, zb_transfers *out) {
-  zb_gather g = {.parameter = parameter};
+  zb_gather g = {.kind = ZB_GATHER_SUMS, .parameter = parameter};
   for (int rank = 0; rank < t->p.problem.ranks; ++rank)
     if (needs_sum(t, rank, parameter)) ZB_TRY(add_member(arena, t, &g, rank));
   if (g.members.count < 2 || mlirTypeIsNull(g.type))
@@ -101,6 +101,31 @@ static zb_status find_gathers(zb_arena *arena, const zb_timetable *t, zb_transfe
         ZB_TRY(add_gather(arena, t, at.port.sum, out));
       }
   return zb_arena_status(arena);
+}
+
+/* ---- Sums over replicas ---- */
+
+/* Every accumulator of a rank is a part: so a sum is that of one accumulator, whatever lies beside it. */
+static zb_status add_reduction(zb_arena *arena, const zb_timetable *t, int rank, zb_transfers *out) {
+  zb_gather g = {.kind = ZB_REDUCE_SUMS};
+  zb_gather_member m = {.rank = rank};
+  const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_GRADIENTS]);
+  for (int i = 0; i < entries.count; ++i) {
+    const zb_entry entry = zb_entries_at(entries, i);
+    zb_shape shape;
+    if (!zb_type_shape(entry.type, &shape) || shape.dtype != ZB_F32)
+      return ZB_ERROR(INVALID, "the accumulator of %s is no tensor of f32", entry.port.sum ? entry.port.sum : "?");
+    const uint64_t bytes = (uint64_t)zb_shape_bytes(&shape);
+    if (bytes) (void)ZB_PUSH(arena, &m.parts, (zb_plan_range){(uint64_t)entry.offset, bytes});
+  }
+  if (m.parts.count && ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
+  return zb_arena_status(arena);
+}
+
+static zb_status find_reductions(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
+  for (int rank = 0; rank < t->p.problem.ranks && t->replicas > 1; ++rank)
+    ZB_TRY(add_reduction(arena, t, rank, out));
+  return NULL;
 }
 
 /* ---- What parameters give to the norm ---- */
@@ -138,7 +163,7 @@ static bool clips(MlirOperation rank) {
 }
 
 static void find_norm_gather(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
-  zb_gather g = {0};
+  zb_gather g = {.kind = ZB_GATHER_NORM};
   for (int rank = 0; rank < t->p.problem.ranks; ++rank)
     if (clips(t->p.ranks[rank])) add_norm_member(arena, t, rank, &g);
   if (g.members.count > 1) (void)ZB_PUSH(arena, &out->gathers, g);
@@ -224,6 +249,7 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   *out = (zb_transfers){0};
   for (size_t h = 0; h < t->p.hops.count; ++h)
     add_messages(arena, t, &t->p.hops.items[h], out);
+  if (!t->evaluates) ZB_TRY(find_reductions(arena, t, out)); /* what holders of tied parameters gather are sums of all */
   if (!t->evaluates) ZB_TRY(find_gathers(arena, t, out));
   if (!t->evaluates) find_norm_gather(arena, t, out); /* the last */
   for (size_t g = 0; g < out->gathers.count; ++g)
@@ -273,17 +299,22 @@ zb_status zb_verdicts_find(zb_arena *arena, const zb_timetable *t, const zb_tran
 /* ---- Their tables ---- */
 
 static uint64_t given_by(const zb_gather *gather, const zb_gather_member *member) {
-  if (gather->parameter) return member->sums.count * zb_type_bytes(gather->type);
+  if (gather->kind == ZB_GATHER_SUMS) return member->sums.count * zb_type_bytes(gather->type);
   uint64_t bytes = 0;
   for (size_t i = 0; i < member->parts.count; ++i)
     bytes += member->parts.items[i].bytes;
   return bytes;
 }
 
-/* Bytes that a transfer brings: of a gather what comes to the member that gives least. */
-static int64_t bytes_of(const zb_rank_transfer *m) {
+/* Bytes that a transfer brings: of a gather what comes to the member that gives least, of a sum over replicas shards of
+ * the others, and then their sums. */
+static int64_t bytes_of(const zb_timetable *t, const zb_rank_transfer *m) {
   if (m->hop) return m->hop->bytes;
   uint64_t total = 0, least = UINT64_MAX;
+  if (m->gather->kind == ZB_REDUCE_SUMS) {
+    total = given_by(m->gather, &m->gather->members.items[0]);
+    return (int64_t)(2 * (total - total / (uint64_t)t->replicas));
+  }
   for (size_t i = 0; i < m->gather->members.count; ++i) {
     const uint64_t own = given_by(m->gather, &m->gather->members.items[i]);
     total += own;
@@ -293,7 +324,7 @@ static int64_t bytes_of(const zb_rank_transfer *m) {
 }
 
 static zb_payload payload_of(const zb_rank_transfer *m) {
-  if (!m->hop) return m->gather->parameter ? ZB_PAYLOAD_GRADIENTS : ZB_PAYLOAD_NORMS;
+  if (!m->hop) return m->gather->kind == ZB_GATHER_NORM ? ZB_PAYLOAD_NORMS : ZB_PAYLOAD_GRADIENTS;
   return m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD;
 }
 
@@ -306,7 +337,7 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
   ZB_LIST(zb_parts_row) parts = {0};
   for (size_t i = 0; i < count; ++i) {
     const zb_rank_transfer *m = i < of_step ? &step->list.items[i] : &evaluation->list.items[i - of_step];
-    const int64_t bytes = bytes_of(m);
+    const int64_t bytes = bytes_of(t, m);
     (void)ZB_PUSH(arena, &messages,
                   (zb_messages_row){.source = m->source,
                                     .destination = m->destination,
@@ -319,7 +350,7 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
                                                    (int64_t)(problem->link_ps_per_byte * (double)bytes)});
     for (size_t k = 0; m->gather && k < m->gather->members.count; ++k) {
       const zb_gather_member *member = &m->gather->members.items[k];
-      const bool sums = m->gather->parameter != NULL;
+      const bool sums = m->gather->kind == ZB_GATHER_SUMS;
       (void)ZB_PUSH(arena, &members,
                     (zb_members_row){.message = (int64_t)i,
                                      .rank = member->rank,

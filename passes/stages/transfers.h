@@ -11,6 +11,7 @@ typedef struct zb_timetable {
   zb_module_problem p;
   zb_order order;
   zb_simulation simulation;
+  int replicas;   /* of all ranks */
   bool evaluates; /* it is of an evaluation: F stands for E, and there is no B and W */
   int *positions; /* [(stage * ZB_KIND_COUNT + kind) * micro-batches + m] -> position in its rank's order */
 } zb_timetable;
@@ -23,10 +24,16 @@ typedef struct zb_gather_member {
   ZB_LIST(zb_plan_range) parts;
 } zb_gather_member;
 
-/* A parameter that several ranks update: each gets the accumulators of all others. Or, where parameter is NULL, what
- * every rank gives to the norm. */
+/* What several ranks exchange once a step. */
+typedef enum zb_gather_kind {
+  ZB_GATHER_SUMS, /* of a parameter that several ranks update: each gets the accumulators of all others */
+  ZB_GATHER_NORM, /* what every rank gives to the norm */
+  ZB_REDUCE_SUMS  /* of one rank and its replicas: its accumulators become the sums of all of them */
+} zb_gather_kind;
+
 typedef struct zb_gather {
-  const char *parameter;
+  zb_gather_kind kind;
+  const char *parameter; /* of ZB_GATHER_SUMS */
   ZB_LIST(zb_gather_member) members; /* by rank */
   MlirType type;                     /* of every accumulator */
 } zb_gather;

@@ -468,6 +468,8 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     return zb_status_hint(ZB_ERROR(USAGE, "costs are measured in one process, and there are %d", session->processes),
                           "measure with all ranks in one process: without a launcher, or with --launch threads");
   ZB_TRY(zb_session_check_norm(session->plan, params));
+  ZB_TRY(zb_plan_replicate_own(&session->plan));
+  if (session->whole) ZB_TRY(zb_plan_replicate_own(&session->whole));
   ZB_TRY(zb_plan_expand_own(&session->plan));
   if (session->whole) ZB_TRY(zb_plan_expand_own(&session->whole));
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
@@ -543,17 +545,17 @@ static zb_status prove_plan(const zb_plan *plan, const char *directory) {
 
 /* Process 0 reads and verifies the whole plan, for all; what stays is the part of the ranks that run here. */
 static zb_status open_plan(zb_session *session, const char *directory) {
-  if (session->process == 0) {
-    ZB_TRY(zb_session_read_plan(directory, 0, -1, &session->plan));
-    ZB_TRY(prove_plan(session->plan, directory));
-    ZB_TRY(zb_session_note_arenas(session, session->plan));
-    if (session->processes == 1) return NULL;
-  } else {
-    ZB_TRY(zb_session_read_plan(directory, 0, 0, &session->plan));
-  }
+  const bool reads_all = session->process == 0;
+  ZB_TRY(zb_session_read_plan(directory, 0, reads_all ? -1 : 0, &session->plan));
+  if (reads_all) ZB_TRY(prove_plan(session->plan, directory));
+  const int replicas = zb_plan_replicas(session->plan);
+  ZB_TRY(zb_plan_replicate_own(&session->plan));
+  if (reads_all) ZB_TRY(zb_session_note_arenas(session, session->plan));
+  if (reads_all && session->processes == 1) return NULL;
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
   zb_plan *part = NULL;
-  ZB_TRY(zb_session_read_plan(directory, session->first_rank, session->rank_count, &part));
+  const int first = session->first_rank / replicas, last = (session->first_rank + session->rank_count - 1) / replicas;
+  ZB_TRY(zb_session_read_plan(directory, first, last - first + 1, &part));
   if (session->params.explain && session->process == 0)
     session->whole = session->plan;
   else

@@ -102,7 +102,8 @@ static const char *collective_fault(const zb_plan *plan, const zb_plan_collectiv
                  *counts = plan->pool_u64 + collective->counts.begin;
   const uint64_t *sizes = plan->pool_u64 + collective->sizes.begin;
   bool adds = zb_collective_adds(collective->kind);
-  if (collective->members.count < 2) return "it has fewer than two members";
+  if (collective->coordinate ? collective->members.count != 1 || !adds : collective->members.count < 2)
+    return "it has fewer than two members, or one of replicas does not add, or is of several ranks";
   for (uint32_t i = 0; i < collective->members.count; ++i)
     if (members[i] >= (uint64_t)plan->rank_count || (i > 0 && members[i] <= members[i - 1]))
       return "its members must be ranks of the plan, rising";
@@ -142,6 +143,10 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   if (plan->stage_count < 1 || plan->micro_batches < 1 || plan->chunk_count < 1)
     return ZB_ERROR(INVALID, "the plan has %d stages, %d chunks, %d micro-batches: each must be at least 1",
                     plan->stage_count, plan->chunk_count, plan->micro_batches);
+  if (plan->replicas < 0 || plan->replicas > ZB_PLAN_REPLICAS_MAX ||
+      (int64_t)zb_plan_replicas(plan) * plan->micro_batches > INT32_MAX)
+    return ZB_ERROR(INVALID, "the plan has %d replicas of %d micro-batches, expected 1 to %d of them", plan->replicas,
+                    plan->micro_batches, ZB_PLAN_REPLICAS_MAX);
   for (int i = 0; i < plan->stage_count; ++i)
     if (plan->stage_rank[i] < 0 || plan->stage_rank[i] >= plan->rank_count)
       return ZB_ERROR(INVALID, "stage %d is on rank %d, the plan has %d ranks", i, plan->stage_rank[i],

@@ -79,11 +79,21 @@ typedef struct sums {
   size_t *counts, *capacities;
 } sums;
 
-static zb_status add_arrival(sums *it, int rank, zb_plan_range home, int64_t source, uint64_t offset) {
+static zb_status add_arrival(sums *it, int rank, zb_plan_range home, origin from) {
   if (!zb_grow((void **)&it->arrivals[rank], &it->capacities[rank], it->counts[rank] + 1, sizeof(arrival)))
     return ZB_OUT_OF_MEMORY();
-  it->arrivals[rank][it->counts[rank]++] = (arrival){home.offset, home.bytes, {source, offset}};
+  it->arrivals[rank][it->counts[rank]++] = (arrival){home.offset, home.bytes, from};
   return NULL;
+}
+
+/* What a rank has at that place when it comes to a job: a sum of its own, or what a collective before made of it. */
+static origin origin_at(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job, uint64_t offset) {
+  while (job-- > rank->jobs) {
+    if (!job->collective || !zb_collective_adds(plan->collectives[job->collective - 1].kind)) continue;
+    for (uint32_t b = 0; b < plan->collectives[job->collective - 1].sizes.count; ++b)
+      if (rank->pool_ranges[job->parts.begin + b].offset == offset) return (origin){-(int64_t)job->collective, b};
+  }
+  return (origin){rank->rank, offset};
 }
 
 /* The job of a rank with that message (or, `collective`: with that collective); NULL: it has none. */
@@ -99,8 +109,8 @@ static zb_status add_message_arrivals(sums *it, int index) {
   const zb_plan_job *send = job_with(from, index, 0), *recv = job_with(to, index, 0);
   if (!send || !recv) return NULL; /* the rule "messages" says so */
   for (int p = 0; p < message->part_count; ++p)
-    ZB_TRY(add_arrival(it, message->destination, to->pool_ranges[recv->parts.begin + (uint32_t)p], message->source,
-                       from->pool_ranges[send->parts.begin + (uint32_t)p].offset));
+    ZB_TRY(add_arrival(it, message->destination, to->pool_ranges[recv->parts.begin + (uint32_t)p],
+                       origin_at(it->plan, from, send, from->pool_ranges[send->parts.begin + (uint32_t)p].offset)));
   return NULL;
 }
 
@@ -110,14 +120,15 @@ static zb_status add_gathered(sums *it, int index) {
   uint32_t part = 0;
   for (uint32_t m = 0; m < collective->members.count; ++m) {
     const zb_plan_rank *from = &it->plan->ranks[members[m]];
-    const zb_plan_range *own = from->pool_ranges + job_with(from, -1, index + 1)->parts.begin;
+    const zb_plan_job *job = job_with(from, -1, index + 1);
+    const zb_plan_range *own = from->pool_ranges + job->parts.begin;
     const uint32_t end = part + (uint32_t)it->plan->pool_u64[collective->counts.begin + m];
     for (; part < end; ++part)
       for (uint32_t other = 0; other < collective->members.count; ++other) {
         const zb_plan_rank *to = &it->plan->ranks[members[other]];
         if (other == m) continue;
-        ZB_TRY(add_arrival(it, to->rank, to->pool_ranges[job_with(to, -1, index + 1)->parts.begin + part], from->rank,
-                           own[part].offset));
+        ZB_TRY(add_arrival(it, to->rank, to->pool_ranges[job_with(to, -1, index + 1)->parts.begin + part],
+                           origin_at(it->plan, from, job, own[part].offset)));
       }
   }
   return NULL;
@@ -129,7 +140,7 @@ static zb_status add_reduced(sums *it, int index) {
     const zb_plan_rank *rank = &it->plan->ranks[it->plan->pool_u64[collective->members.begin + m]];
     const zb_plan_range *buffers = rank->pool_ranges + job_with(rank, -1, index + 1)->parts.begin;
     for (uint32_t b = 0; b < collective->sizes.count; ++b)
-      ZB_TRY(add_arrival(it, rank->rank, buffers[b], -1 - (int64_t)index, b));
+      ZB_TRY(add_arrival(it, rank->rank, buffers[b], (origin){-1 - (int64_t)index, b}));
   }
   return NULL;
 }

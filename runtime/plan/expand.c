@@ -44,21 +44,33 @@ zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective 
   return (zb_plan_range){begin * element, (end - begin) * element};
 }
 
-/* Where the landing has shard `member` of a buffer as `source` sent it. All members have the same layout: the largest
- * shard decides. */
+/* What one member's shard of a buffer takes there. All members have the same layout: the largest shard decides. */
+static uint64_t landing_shard(uint64_t size, uint64_t members, zb_dtype dtype) {
+  const uint64_t element = (uint64_t)zb_dtype_bytes(dtype);
+  return zb_align((size / element / members + 1) * element);
+}
+
+uint64_t zb_landing_bytes(const uint64_t *sizes, uint32_t count, uint64_t members, zb_dtype dtype) {
+  uint64_t bytes = 0;
+  for (uint32_t b = 0; b < count; ++b)
+    bytes += members * landing_shard(sizes[b], members, dtype);
+  return bytes;
+}
+
+static uint64_t members_of(const zb_plan *plan, const zb_plan_collective *collective) {
+  return collective->coordinate ? (uint64_t)zb_plan_replicas(plan) : collective->members.count;
+}
+
+/* Where the landing has the shard of a buffer as member `source` sent it. */
 static uint64_t landing_at(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer, int source) {
-  uint64_t at = 0;
-  const uint64_t members = collective->members.count, element = (uint64_t)zb_dtype_bytes(collective->dtype);
-  for (uint32_t b = 0; b <= buffer; ++b) {
-    const uint64_t shard = zb_align((size_of(plan, collective, b) / element / members + 1) * element);
-    at += shard * (b == buffer ? (uint64_t)source : members);
-  }
-  return at;
+  const uint64_t *sizes = plan->pool_u64 + collective->sizes.begin, members = members_of(plan, collective);
+  return zb_landing_bytes(sizes, buffer, members, collective->dtype) +
+         (uint64_t)source * landing_shard(sizes[buffer], members, collective->dtype);
 }
 
 uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collective *collective) {
-  return collective->sizes.count ? landing_at(plan, collective, collective->sizes.count - 1, member_count(collective))
-                                 : 0;
+  return zb_landing_bytes(plan->pool_u64 + collective->sizes.begin, collective->sizes.count,
+                          members_of(plan, collective), collective->dtype);
 }
 
 /* ---- Messages ---- */

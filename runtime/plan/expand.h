@@ -19,6 +19,8 @@
 int zb_collective_member(const zb_plan *plan, const zb_plan_collective *collective, int rank);
 /* The first part of a member of a collective that only gathers. */
 uint32_t zb_collective_first_part(const zb_plan *plan, const zb_plan_collective *collective, int member);
+/* Room that a member of `members` needs for what the others send of buffers of these sizes. */
+uint64_t zb_landing_bytes(const uint64_t *sizes, uint32_t count, uint64_t members, zb_dtype dtype);
 /* Shard `member` of a buffer: bytes from its start. */
 zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer,
                                   int member);

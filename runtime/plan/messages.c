@@ -79,13 +79,13 @@ static zb_status compare_sides(const zb_plan *plan, const message_ends *ends) {
   return NULL;
 }
 
-/* At most one F (in an evaluation: E) of a plan gives the loss. *out: whether one does. */
+/* At most one F (in an evaluation: E) of a replica gives the loss. *out: whether one does. */
 static zb_status find_loss(const zb_plan *plan, bool *out) {
   const char *first = NULL;
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
       const zb_plan_subprogram *subprogram = &plan->ranks[r].subprograms[i];
-      if (!subprogram->loss_base || subprogram->kind == ZB_JOB_CLIP) continue;
+      if (!subprogram->loss_base || subprogram->kind == ZB_JOB_CLIP || zb_plan_replica_of(plan, r) > 0) continue;
       if (first)
         return ZB_RULE("reports", "rank %d: subprogram %s gives a loss, and so does %s", r, subprogram->name, first);
       first = subprogram->name;
@@ -114,14 +114,14 @@ static zb_status verify_outputs(const zb_plan *plan) {
   size_t reported = 0;
   if (!seen || !rank_of) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int r = 0; r < plan->rank_count; ++r)
-    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
+    for (int i = 0; i < plan->ranks[r].subprogram_count && zb_plan_replica_of(plan, r) == 0; ++i) {
       const zb_plan_subprogram *subprogram = &plan->ranks[r].subprograms[i];
       for (int k = 0; k < subprogram->output_count; ++k) {
         const int output = subprogram->outputs[k].output;
         if (rank_of[output])
           ZB_TRY_GOTO(ZB_RULE("reports", "rank %d: subprogram %s gives output '%s', and so does another", r,
                               subprogram->name, plan->outputs[output].name));
-        rank_of[output] = r + 1;
+        rank_of[output] = zb_plan_rank_in_replica(plan, r) + 1;
       }
     }
   for (int r = 0; r < plan->rank_count; ++r)
@@ -129,7 +129,7 @@ static zb_status verify_outputs(const zb_plan *plan) {
       const zb_plan_job *job = &plan->ranks[r].jobs[i];
       if (!job->output) continue;
       const size_t at = (size_t)(job->output - 1) * (size_t)plan->micro_batches + (size_t)job->micro_batch;
-      if (job->micro_batch < 0 || seen[at] || rank_of[job->output - 1] != r + 1)
+      if (job->micro_batch < 0 || seen[at] || rank_of[job->output - 1] != zb_plan_rank_in_replica(plan, r) + 1)
         ZB_TRY_GOTO(ZB_RULE("reports", "%s: an output is reported once for each micro-batch, by the rank that has it",
                             zb_plan_job_text(plan, r, i, text)));
       seen[at] = true;

@@ -143,14 +143,16 @@ static zb_status mean_busy(const zb_plan *plan, double *out) {
 }
 
 zb_status zb_plan_find_period(const zb_plan *plan, zb_plan_period *out) {
-  zb_plan *view = NULL, *expanded = NULL;
+  zb_plan *all = NULL, *view = NULL, *expanded = NULL;
   finder f = {0};
   double busy = 0;
   zb_status status = NULL;
   *out = (zb_plan_period){0};
   ZB_TRY(mean_busy(plan, &busy));
-  if (plan->evaluates) ZB_TRY(zb_plan_view(plan, ZB_LIST_STEP, &view));
-  const zb_plan *step = view ? view : plan;
+  ZB_TRY(zb_plan_replicate(plan, 0, &all));
+  const zb_plan *step = all ? all : plan;
+  if (step->evaluates) ZB_TRY_GOTO(zb_plan_view(step, ZB_LIST_STEP, &view));
+  if (view) step = view;
   ZB_TRY_GOTO(zb_plan_expand(step, &expanded));
   ZB_TRY_GOTO(finder_init(&f, expanded ? expanded : step));
   ZB_TRY_GOTO(find(&f, out));
@@ -160,5 +162,6 @@ cleanup:
   finder_deinit(&f);
   zb_plan_destroy(expanded);
   zb_plan_destroy(view);
+  zb_plan_destroy(all);
   return status;
 }

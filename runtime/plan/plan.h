@@ -313,7 +313,7 @@ typedef struct zb_plan_message {
 } zb_plan_message;
 
 /* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. coordinate: 0,
- * the members are listed. step: 0, as of messages. before: in the
+ * the members are listed; 1, there is one, and all its replicas take part. step: 0, as of messages. before: in the
  * global order of transfers it stands before that message. sizes: bytes of every part. Where it only gathers, member m
  * gives counts[m] parts; a job has the homes of the parts of all members, in the order of members: its own, which are
  * read, and those of others, which are filled. Where it adds, counts is empty; a job has its buffers of `dtype`, which
@@ -347,7 +347,9 @@ typedef struct zb_plan {
   const char *optimizer; /* the whole line: "adamw:lr=0.001,..." */
   const char *precision; /* "f32", "bf16": a name of zb/precisions.def */
   int rank_count, stage_count, chunk_count, micro_batches;
-  int *stage_rank; /* virtual stage -> rank */
+  int replicas;    /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
+  int mesh;        /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
+  int *stage_rank; /* virtual stage -> rank; with a mesh: -> rank of a replica */
   zb_plan_input *inputs;
   int input_count;
   zb_plan_output *outputs;
@@ -379,6 +381,18 @@ typedef struct zb_plan {
       *ranks; /* rank_count, or fewer when read for some ranks only: ranks[i].job_count == 0 and jobs == NULL then */
   struct zb_plan_arena *arena; /* owns everything above */
 } zb_plan;
+
+/* How many replicas of the plan run together. */
+static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas > 1 ? plan->replicas : 1; }
+/* Where ranks are those of a mesh: replicas of a rank stand beside each other. */
+static inline int zb_plan_mesh(const zb_plan *plan) { return plan->mesh > 1 ? plan->mesh : 1; }
+static inline int zb_plan_rank_in_replica(const zb_plan *plan, int rank) { return rank / zb_plan_mesh(plan); }
+static inline int zb_plan_replica_of(const zb_plan *plan, int rank) { return rank % zb_plan_mesh(plan); }
+/* The micro-batches of a rank: so many, from its first on. */
+static inline int zb_plan_own_micro_batches(const zb_plan *plan) { return plan->micro_batches / zb_plan_mesh(plan); }
+static inline int zb_plan_first_micro_batch(const zb_plan *plan, int rank) {
+  return zb_plan_replica_of(plan, rank) * zb_plan_own_micro_batches(plan);
+}
 
 /* An empty plan; NULL when out of memory. */
 zb_plan *zb_plan_create(void) ZB_MUST_USE;
@@ -417,6 +431,14 @@ int64_t zb_plan_snapshot_ps(const zb_plan *plan, int rank);
 zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the expanded plan, which takes its memory. */
 zb_status zb_plan_expand_own(zb_plan **plan) ZB_MUST_USE;
+/* The plan of all replicas together, as an ordinary plan: rank r of replica c is rank r * replicas + c, its micro-batches
+ * are those from c * micro_batches on, and collectives over replicas list their members. Values that are in the file
+ * once have one owner, of replica 0. It borrows what did not change, so `plan` must outlive it. Where there are no
+ * replicas *out is NULL. `replicas`: so many of them, 2 or more; 0: those of the plan. What ranks do is a function of the
+ * plan and their replica alone. MEMORY. */
+zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) ZB_MUST_USE;
+/* The same for an owner: *plan is replaced by the plan of all replicas, which takes its memory. */
+zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;
 /* A plan of one list alone: *out has its jobs (of a step after those of LOAD), its subprograms, messages and regions,
  * and no evaluation beside it. So what proves, simulates or draws a plan needs to know one list only. It borrows what
  * did not change, so `plan` must outlive it. list EVALUATION: of a plan that evaluates. MEMORY. */

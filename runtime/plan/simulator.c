@@ -660,18 +660,38 @@ static zb_status simulate_expanded(const zb_plan *plan, zb_plan_simulation *out)
   return status;
 }
 
+/* All replicas do the same at the same time: what is told is the first one. */
+static void keep_first_replica(zb_plan_simulation *out, int replicas) {
+  for (int r = 0; r < out->rank_count; ++r) {
+    if (r % replicas != 0) {
+      zb_free(out->jobs[r]);
+      out->jobs[r] = NULL;
+      continue;
+    }
+    zb_plan_times *jobs = out->jobs[r];
+    out->jobs[r] = NULL;
+    out->jobs[r / replicas] = jobs;
+    out->ranks[r / replicas] = out->ranks[r];
+  }
+  out->rank_count /= replicas;
+}
+
 zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
-  zb_plan *view = NULL, *expanded = NULL;
+  zb_plan *all = NULL, *view = NULL, *expanded = NULL;
   zb_status status = NULL;
   *out = (zb_plan_simulation){0};
   ZB_TRY(zb_plan_check(plan));
-  if (plan->evaluates) ZB_TRY(zb_plan_view(plan, ZB_LIST_STEP, &view));
-  const zb_plan *step = view ? view : plan;
+  ZB_TRY(zb_plan_replicate(plan, 0, &all));
+  const zb_plan *step = all ? all : plan;
+  if (step->evaluates) ZB_TRY_GOTO(zb_plan_view(step, ZB_LIST_STEP, &view));
+  if (view) step = view;
   ZB_TRY_GOTO(zb_plan_expand(step, &expanded));
-  status = simulate_expanded(expanded ? expanded : step, out);
+  ZB_TRY_GOTO(simulate_expanded(expanded ? expanded : step, out));
+  if (all) keep_first_replica(out, all->mesh);
 cleanup:
   zb_plan_destroy(expanded);
   zb_plan_destroy(view);
+  zb_plan_destroy(all);
   return status;
 }
 

@@ -143,6 +143,7 @@ typedef struct positions {
   int kind_count;
   int *row_of_stage; /* [stage_count] row of the stages of this rank, -1 for others */
   int rows;
+  int first_micro_batch, micro_batches; /* of the rank */
   int *at;          /* [kind][rows][micro_batches] */
   int *subprograms; /* [kind][rows] */
   int *runs;        /* [subprogram_count] how often each ran */
@@ -157,8 +158,8 @@ static int batch_row(const positions *it, zb_job_kind kind) {
 }
 
 static int *position(const positions *it, int kind_row, int row, int micro_batch) {
-  return &it->at[((size_t)kind_row * (size_t)it->rows + (size_t)row) * (size_t)it->plan->micro_batches +
-                 (size_t)micro_batch];
+  return &it->at[((size_t)kind_row * (size_t)it->rows + (size_t)row) * (size_t)it->micro_batches +
+                 (size_t)(micro_batch - it->first_micro_batch)];
 }
 
 static void positions_deinit(positions *it) {
@@ -177,9 +178,12 @@ static zb_status positions_init(positions *it, const zb_plan *plan, const zb_pla
   it->row_of_stage = zb_alloc((size_t)plan->stage_count * sizeof *it->row_of_stage);
   if (!it->row_of_stage) return ZB_OUT_OF_MEMORY();
   for (int stage = 0; stage < plan->stage_count; ++stage)
-    it->row_of_stage[stage] = plan->stage_rank[stage] == rank->rank ? it->rows++ : -1;
+    it->row_of_stage[stage] =
+        plan->stage_rank[stage] == zb_plan_rank_in_replica(plan, rank->rank) ? it->rows++ : -1;
+  it->micro_batches = zb_plan_own_micro_batches(plan);
+  it->first_micro_batch = zb_plan_first_micro_batch(plan, rank->rank);
   size_t subprogram_rows = (size_t)it->kind_count * (size_t)it->rows, count = 0;
-  if (!__builtin_mul_overflow(subprogram_rows, (size_t)plan->micro_batches, &count) &&
+  if (!__builtin_mul_overflow(subprogram_rows, (size_t)it->micro_batches, &count) &&
       count <= SIZE_MAX / sizeof *it->at)
     it->at = zb_alloc(count * sizeof *it->at);
   it->subprograms = zb_alloc(subprogram_rows * sizeof *it->subprograms);
@@ -226,6 +230,9 @@ static zb_status note_jobs(const positions *it) {
       return ZB_RULE("complete", "%s: F, B, W and E are of a micro-batch, others are not",
                      zb_plan_job_text(it->plan, rank->rank, i, text));
     if (kind_row < 0) continue;
+    if (job->micro_batch < it->first_micro_batch || job->micro_batch >= it->first_micro_batch + it->micro_batches)
+      return ZB_RULE("complete", "%s: that micro-batch is of another replica",
+                     zb_plan_job_text(it->plan, rank->rank, i, text));
     int *at = position(it, kind_row, it->row_of_stage[job->stage], job->micro_batch);
     if (*at >= 0)
       return ZB_RULE("complete", "%s: the same job is there twice, first as job %d",
@@ -241,7 +248,7 @@ static zb_status verify_complete(const positions *it) {
   ZB_TRY(note_jobs(it));
   for (int i = 0; i < rank->subprogram_count; ++i) {
     const zb_plan_subprogram *subprogram = &rank->subprograms[i];
-    int expected = batch_row(it, subprogram->kind) >= 0 ? it->plan->micro_batches : 1;
+    int expected = batch_row(it, subprogram->kind) >= 0 ? it->micro_batches : 1;
     if (it->runs[i] != expected)
       return ZB_RULE("complete", "rank %d: subprogram %s runs %d times, expected %d", rank->rank, subprogram->name,
                      it->runs[i], expected);
@@ -265,13 +272,14 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
       const zb_intervals *writes = &accesses[subprogram].writes[0];
       bool adds = zb_intervals_overlap(writes, gradients.offset, gradients.offset + gradients.bytes);
       bool keeps = zb_intervals_overlap(writes, buffers.offset, buffers.offset + buffers.bytes);
-      for (int micro_batch = 0; micro_batch < it->plan->micro_batches; ++micro_batch) {
+      const int first = it->first_micro_batch;
+      for (int micro_batch = first; micro_batch < first + it->micro_batches; ++micro_batch) {
         int at = *position(it, kind_row, row, micro_batch);
         for (int before = 0; before < kind_row; ++before)
           if (*position(it, before, row, micro_batch) > at)
             return ZB_RULE("order", "%s comes before its %s", zb_plan_job_text(it->plan, it->rank->rank, at, text),
                            zb_job_mnemonic(it->kinds[before]));
-        bool rises = micro_batch == 0 || *position(it, kind_row, row, micro_batch - 1) < at;
+        bool rises = micro_batch == first || *position(it, kind_row, row, micro_batch - 1) < at;
         if (!rises && keeps)
           return ZB_RULE("order", "%s updates buffers before micro-batch %d does",
                          zb_plan_job_text(it->plan, it->rank->rank, at, text), micro_batch - 1);
@@ -563,9 +571,9 @@ static zb_status verify_list(const zb_plan *plan) {
   return status ? status : zb_verify_sums(plan);
 }
 
-zb_status zb_plan_verify(const zb_plan *plan) {
+/* The lists that the plan has. */
+static zb_status verify_lists(const zb_plan *plan) {
   zb_status status = NULL;
-  ZB_TRY(zb_plan_check(plan));
   if (!plan->evaluates) return verify_list(plan);
   for (zb_plan_list list = ZB_LIST_STEP; list < ZB_LIST_COUNT && !status; ++list) {
     zb_plan *view;
@@ -574,5 +582,19 @@ zb_status zb_plan_verify(const zb_plan *plan) {
     zb_plan_destroy(view);
     if (status && list == ZB_LIST_EVALUATION) status = zb_status_note(status, "in the list of an evaluation");
   }
+  return status;
+}
+
+/* Replicas run the same lists, and their collectives join ranks that stand at the same place of them: what holds for a
+ * few holds for all. So no more are proven than show every place in a sum: first, between others, last. */
+enum { REPLICAS_PROVEN = 3 };
+
+zb_status zb_plan_verify(const zb_plan *plan) {
+  zb_plan *all = NULL;
+  const int replicas = zb_plan_replicas(plan);
+  ZB_TRY(zb_plan_check(plan));
+  ZB_TRY(zb_plan_replicate(plan, replicas < REPLICAS_PROVEN ? replicas : REPLICAS_PROVEN, &all));
+  const zb_status status = verify_lists(all ? all : plan);
+  zb_plan_destroy(all);
   return status;
 }

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Data parallel: zbc --data-parallel D makes replicas of all ranks, whose gradients are summed.
+
+    replicas.py [--bin BUILD/bin] [--draw SEED] [--cases N]
+
+fold: the sums of D replicas are, bit by bit, a left fold of what each replica gives alone. One replica's sum comes from
+a run of its own on its own rows: SGD with momentum keeps the mean of the gradients of its first step, and with powers
+of two that is the sum times an exact number. The fold is computed here.
+same: layouts, schedules, processes, threads, clocks, clipping, post-validation, recompute, dropout and bf16 give the
+losses, weights and optimizer state of one rank with as many replicas. N cases are drawn by SEED, which is printed.
+whole: the first loss of D replicas with M micro-batches is that of one with D M of them; later ones are apart by
+rounding alone.
+resume: from replicas to one pipeline of other ranks and back: what was saved is what is loaded.
+evaluate: an evaluation of replicas is that of one pipeline. wrong: what cannot be.
+Ends with "N passed, N failed".
+"""
+import array
+import itertools
+import os
+import random
+import re
+import struct
+import sys
+
+import common
+import processes
+
+M = 4
+STEPS = 3
+ROWS, LENGTH = 2, 32  # of a micro-batch of the models
+MODELS = ("gpt2-small", "llama-small")
+LAYOUTS = ((1, "1f1b", ()), (2, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (4, "zb-h2", ()), (4, "search", ()),
+           (2, "interleaved-1f1b", ("--chunks", 2)), (3, "zb-h1", ("--metric", "period")))
+OPTIONS = ((), ("--precision", "bf16"), ("--clip-norm", "0.5"), ("--clip-norm", "0.05", "--clip-norm-type", "inf"),
+           ("--clip-norm", "0.5", "--post-validation"), ("--clip-norm", "50", "--post-validation"),
+           ("--recompute", "all"), ("--split", "none"), ("--optimizer", "sgd:lr=0.1,momentum=0.9"))
+
+
+def rounded(value):
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def fold(parts):
+    """((p0 + p1) + p2) + ..: a sum of two f32 in f64, rounded once, is their sum in f32."""
+    total = list(parts[0])
+    for part in parts[1:]:
+        total = [rounded(a + b) for a, b in zip(total, part)]
+    return total
+
+
+class Replicas:
+    def __init__(self, suite, folder):
+        self.suite, self.folder, self.count = suite, folder, 0
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def compile(self, model, ranks, replicas, *options):
+        self.count += 1
+        out = self.path(f"plan{self.count}")
+        self.suite.compile(os.path.join(common.DATA, model + ".onnx"), out, "--ranks", ranks, "--data-parallel",
+                           replicas, *options)
+        return out
+
+    def train(self, plan, steps, *options, corpus=common.CORPUS, over=None):
+        """Losses, what was saved, and where. over: a launcher and a number of processes."""
+        self.count += 1
+        saved = self.path(f"saved{self.count}")
+        options = (*options, "--save", saved)
+        rows = (processes.train(self.suite, *over, plan, steps, *options) if over else
+                self.suite.train(plan, steps, *options, corpus=corpus))
+        return [row["loss"] for row in rows], processes.read_saved(saved), saved
+
+    def run(self, model, ranks, replicas, schedule, options=(), micro_batches=M):
+        return self.train(self.compile(model, ranks, replicas, "--micro-batches", micro_batches, "--schedule", schedule,
+                                       *options), STEPS)
+
+    def same(self, text, wanted, got):
+        different = [name for kind in wanted[1] for name in wanted[1][kind]
+                     if got[1][kind].get(name) != wanted[1][kind][name]]
+        self.suite.check(wanted[0] == got[0] and not different,
+                         f"{text}: losses {got[0]} instead of {wanted[0]}, other tensors: {different[:3]}")
+
+    def momentum(self, model, ranks, replicas, corpus=common.CORPUS):
+        """The mean of the gradients of the first step: parameter -> f32."""
+        plan = self.compile(model, ranks, replicas, "--micro-batches", M, "--optimizer", "sgd:lr=0,momentum=0.5")
+        _, saved, _ = self.train(plan, 1, corpus=corpus)
+        return {name: array.array("f", tensor[2]) for name, tensor in saved["optimizer"].items()}
+
+    def folds(self):
+        with open(common.CORPUS, "rb") as file:
+            corpus = file.read()
+        for model, replicas in itertools.product(MODELS, (2, 4)):
+            alone = []
+            for replica in range(replicas):
+                part = self.path("part.txt")
+                with open(part, "wb") as file:
+                    file.write(corpus[replica * M * ROWS * LENGTH:])
+                alone.append(self.momentum(model, 1, 1, part))
+            for ranks in (1, 2):
+                together = self.momentum(model, ranks, replicas)
+                wrong = [name for name in alone[0] if together.get(name) != array.array(
+                    "f", [value / replicas for value in fold([one[name] for one in alone])])]
+                self.suite.check(alone[0] and together.keys() == alone[0].keys() and not wrong,
+                                 f"{model}, {replicas} replicas of {ranks} ranks: {len(wrong)} sums are no fold of theirs")
+            self.suite.check(alone[0] != alone[1], f"{model}: the replicas read the same rows")
+
+    def layouts(self, draw, count):
+        cases = list(itertools.product(MODELS, (2, 3, 4), OPTIONS, LAYOUTS))
+        for model, replicas, options, (ranks, schedule, more) in draw.sample(cases, min(count, len(cases))):
+            self.same(f"{model}, {replicas} replicas of {ranks} ranks, {schedule} {' '.join(map(str, options + more))}",
+                      self.run(model, 1, replicas, "1f1b", options),
+                      self.run(model, ranks, replicas, schedule, (*options, *more)))
+
+    def places(self):
+        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M)
+        wanted = self.train(plan, STEPS)
+        for options in (("--device", "sim", "--seed", 7), ("--threads", 2), ("--barrier",)):
+            self.same(f"two replicas with {options}", wanted, self.train(plan, STEPS, *options))
+        for name, count in (("tcp", 2), ("tcp", 3), ("mpi", 4)):
+            launcher = processes.LAUNCHERS[name]
+            if launcher.reason_to_skip(self.suite):
+                print(f"  {name} is left out: {launcher.reason_to_skip(self.suite)}")
+                continue
+            self.same(f"{count} processes over {name}", wanted, self.train(plan, STEPS, over=(launcher, count)))
+        self.same("dropout", self.run("gpt2-dropout", 1, 3, "1f1b"), self.run("gpt2-dropout", 2, 3, "zb-h1"))
+
+    def whole(self):
+        for model, replicas in (("gpt2-small", 2), ("llama-small", 3)):
+            parts = self.run(model, 2, replicas, "zb-h1")
+            one = self.run(model, 2, 1, "zb-h1", micro_batches=M * replicas)
+            apart = max(abs(a - b) for a, b in zip(parts[0], one[0]))
+            self.suite.check(parts[0][0] == one[0][0] and apart < 1e-6, f"{model}: losses {parts[0]} and {one[0]}")
+
+    def resume(self):
+        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M)
+        one = self.compile("gpt2-small", 4, 1, "--micro-batches", 2 * M)
+        begun, whole = self.train(plan, 2), self.train(plan, 4)
+        ended = self.train(plan, 2, "--resume", begun[2])
+        self.same("replicas resumed", whole, (begun[0] + ended[0], ended[1]))
+        other = self.train(one, 2, "--resume", begun[2])
+        self.suite.check(other[0][0] == ended[0][0], f"one pipeline goes on from replicas: {other[0]}, {ended[0]}")
+        back = self.train(plan, 1, "--resume", other[2])
+        alone = self.train(one, 1, "--resume", other[2])
+        self.suite.check(back[0] == alone[0], f"replicas go on from one pipeline: {back[0]}, {alone[0]}")
+
+    def evaluate(self):
+        steps = 2
+        plans = [self.compile("gpt2-small", 2, 2, "--micro-batches", M),
+                 self.compile("gpt2-small", 1, 1, "--micro-batches", 2 * M)]
+        losses = [common.json_lines(self.suite.must("zb-run", plan, "--eval", "text:" + common.CORPUS, "--eval-steps",
+                                                    steps, "--json"))[-1]["eval"]["loss"] for plan in plans]
+        self.suite.check(losses[0] == losses[1], f"evaluations give {losses}")
+
+    def wrong(self):
+        model = os.path.join(common.DATA, "gpt2-small.onnx")
+        for words, status, wanted in (
+                ((model, "--data-parallel", "0"), 2, "expected a whole number of at least 1, got '0'"),
+                ((model, "--data-parallel", "100000"), 2, "expected 1 to 65536, got 100000"),
+                ((model, "--data-paralel", "2"), 2, "did you mean '--data-parallel'"),
+                ((os.path.join(common.DATA, "buffers.onnx"), "--data-parallel", "2"), 1, "buffer.*in each replica")):
+            done = self.suite.run("zbc", *words, "-o", self.path("no"))
+            self.suite.check(done.returncode == status and re.search(wanted, done.stderr) and
+                             not os.path.exists(self.path("no")), f"{words[1:]}: {done.returncode}, {done.stderr}")
+
+
+def main():
+    options = common.arguments(__doc__, ("--draw", dict(type=int, default=random.randrange(1 << 32))),
+                               ("--cases", dict(type=int, default=8)))
+    suite = common.Suite(options.bin)
+    print(f"  --draw {options.draw}")
+    with common.scratch() as folder:
+        it = Replicas(suite, folder)
+        it.folds()
+        it.layouts(random.Random(options.draw), options.cases)
+        it.places()
+        it.whole()
+        it.resume()
+        it.evaluate()
+        it.wrong()
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
