@@ -360,8 +360,10 @@ static uint64_t frame_bytes(const zb_plan_rank *rank, int stage, const char *nam
   return 0;
 }
 
+/* A file of costs is of one replica: the first. */
 static void fill_program(zb_measure *m, zb_costs *out) {
   const zb_plan *plan = m->params.plan;
+  const int replicas = zb_plan_mesh(plan);
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   out->machine = (zb_cost_machine){.device = text_of(m, m->params.device->name),
                                    .instruction_set = text_of(m, m->params.instruction_set),
@@ -370,21 +372,21 @@ static void fill_program(zb_measure *m, zb_costs *out) {
                                    .virtual_clock = m->params.device->virtual_clock};
   out->program = (zb_cost_program){.model = text_of(m, plan->model),
                                    .schedule = text_of(m, plan->schedule),
-                                   .ranks = plan->rank_count,
-                                   .micro_batches = plan->micro_batches,
+                                   .ranks = plan->rank_count / replicas,
+                                   .micro_batches = zb_plan_own_micro_batches(plan),
                                    .steps = m->counted_plain + m->counted_ops};
   out->stage_count = plan->stage_count;
-  out->rank_count = plan->rank_count;
+  out->rank_count = plan->rank_count / replicas;
   for (int s = 0; s < plan->stage_count; ++s) {
-    const zb_plan_rank *rank = &plan->ranks[plan->stage_rank[s]];
+    const zb_plan_rank *rank = &plan->ranks[plan->stage_rank[s] * replicas];
     out->stages[s] = (zb_cost_stage){.stage = s,
                                      .rank = plan->stage_rank[s],
                                      .fb_bytes = (int64_t)frame_bytes(rank, s, "fb"),
                                      .fw_bytes = (int64_t)frame_bytes(rank, s, "fw"),
                                      .bw_bytes = (int64_t)frame_bytes(rank, s, "bw")};
   }
-  for (int r = 0; r < plan->rank_count; ++r) {
-    const zb_plan_range *regions = plan->ranks[r].regions, last = regions[ZB_REGION_WORKSPACE];
+  for (int r = 0; r < out->rank_count; ++r) {
+    const zb_plan_range *regions = plan->ranks[r * replicas].regions, last = regions[ZB_REGION_WORKSPACE];
     out->ranks[r] = (zb_cost_rank){r, (int64_t)(last.offset + last.bytes - regions[ZB_REGION_SLOTS].bytes)};
   }
 }
@@ -424,9 +426,10 @@ static void fill_subprograms(zb_measure *m, zb_costs *out) {
   for (size_t i = 0; i < m->programs.count; ++i) {
     const program_runs *runs = &m->programs.items[i];
     const zb_plan_subprogram *s = runs->subprogram;
-    if (runs->first.runs == 0) continue;
+    if (runs->first.runs == 0 || zb_plan_replica_of(m->params.plan, runs->rank) > 0) continue;
     out->subprograms[out->subprogram_count++] = (zb_cost_subprogram){.name = text_of(m, s->name),
-                                                                     .rank = runs->rank,
+                                                                     .rank =
+                                                                         zb_plan_rank_in_replica(m->params.plan, runs->rank),
                                                                      .stage = s->stage,
                                                                      .kind = text_of(m, zb_job_mnemonic(s->kind)),
                                                                      .key = s->key,
@@ -488,8 +491,11 @@ static void fit_link(const zb_costs *costs, zb_cost_link *out) {
 static void fill_messages(const zb_measure *m, zb_costs *out) {
   for (size_t i = 0; i < m->message_kinds.count; ++i) {
     const message_kind *kind = &m->message_kinds.items[i];
+    const zb_plan *plan = m->params.plan;
+    if (zb_plan_replica_of(plan, kind->source) > 0 || zb_plan_replica_of(plan, kind->destination) > 0) continue;
     out->messages[out->message_count++] =
-        (zb_cost_message){kind->source, kind->destination, kind->bytes, median(&m->messages[i]), m->messages[i].runs};
+        (zb_cost_message){zb_plan_rank_in_replica(plan, kind->source), zb_plan_rank_in_replica(plan, kind->destination),
+                          kind->bytes, median(&m->messages[i]), m->messages[i].runs};
   }
   fit_link(out, &out->link);
   out->link.copies = copies(m);
