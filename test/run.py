@@ -69,6 +69,7 @@ SCRIPTS = [
      ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
     ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin",
                            "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
+    ("e2e-replicas", ["python3", "test/e2e/replicas.py", "--bin", "{build}/bin"]),
     ("e2e-clipping", ["python3", "test/e2e/clipping.py", "--bin", "{build}/bin"]),
     ("e2e-validation", ["python3", "test/e2e/validation.py", "--bin", "{build}/bin"]),
     ("e2e-collectives", ["python3", "test/e2e/collectives.py", "--bin", "{build}/bin"]),

@@ -234,7 +234,8 @@ typedef struct zb_session_info {
                                   of two differ in the last bits */
   const char
       *rates; /* "lr 3e-4, schedule cosine:...": what was said, here or when the resumed run began; "": nothing */
-  int ranks, stages, micro_batches, threads;
+  int ranks, stages, micro_batches, threads; /* ranks and micro-batches of all replicas */
+  int replicas;                              /* of a pipeline: rank r is of replica r mod replicas */
   int process, processes; /* this one, of how many; ranks are laid over them in contiguous blocks */
   const char *launch;     /* "threads", "mpi", "tcp" */
   const char *warning;    /* what a user should know, or NULL: processes with different instruction sets */

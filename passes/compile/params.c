@@ -134,6 +134,7 @@ static zb_status check_inference(const zb_compile_params *p) {
       {"clip-norm", p->clip_norm != NULL},
       {"clip-norm-type", p->clip_norm_type != NULL},
       {"post-validation", p->post_validation},
+      {"data-parallel", p->data_parallel != 0},
       {"schedule", p->schedule != NULL},
       {"metric", p->metric != NULL},
       {"split", p->split != NULL},

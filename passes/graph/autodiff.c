@@ -281,10 +281,20 @@ static zb_result read_options(zb_pass *pass, MlirOperation function, zb_update_r
                      zb_optimizer_groups(&pass->arena, zb_pass_option(pass, "group"), &out->groups, &out->group_count));
 }
 
+/* Buffers of replicas would part: each would see its own micro-batches alone. */
+static zb_result check_replicas(MlirOperation function, const zb_update_rules *rules) {
+  for (zb_ports at = zb_arguments(function); rules->replicas > 1 && zb_next(&at);)
+    if (at.port.buffer)
+      return zb_op_error_at(function, "leave --data-parallel out: more --micro-batches give the same sums of gradients",
+                            "the buffer '%s' would be another one in each replica, which see other micro-batches",
+                            at.port.buffer);
+  return ZB_OK;
+}
+
 static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
   zb_update_rules rules;
-  if (!read_options(pass, function, &rules)) return ZB_FAIL;
+  if (!read_options(pass, function, &rules) || !check_replicas(function, &rules)) return ZB_FAIL;
   zb_arena *arena = &pass->arena;
   ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));
   ZB_PASS_TRY(pass, sweep_init(arena, function, &s));

@@ -733,6 +733,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .ranks = plan->rank_count,
       .stages = plan->stage_count,
       .micro_batches = plan->micro_batches,
+      .replicas = zb_plan_mesh(plan),
       .threads = session->params.threads,
       .process = session->process,
       .processes = session->processes,

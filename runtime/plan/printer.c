@@ -324,8 +324,8 @@ static void say_collective(printer *it, const zb_plan *plan, int index) {
   const uint64_t *members = plan->pool_u64 + collective->members.begin,
                  *sizes = plan->pool_u64 + collective->sizes.begin;
   const uint64_t *counts = plan->pool_u64 + collective->counts.begin;
-  say(it, "collective %d %s %c of ranks", index, zb_collective_name(collective->kind),
-      zb_payload_letter(collective->payload));
+  say(it, "collective %d %s %c of %s", index, zb_collective_name(collective->kind),
+      zb_payload_letter(collective->payload), collective->coordinate ? "the replicas of rank" : "ranks");
   for (uint32_t m = 0; m < collective->members.count; ++m)
     say(it, "%s %" PRIu64, m ? "," : "", members[m]);
   say(it, " before message #%d:", collective->before);
@@ -391,8 +391,10 @@ static void say_header(printer *it, const zb_plan *plan) {
     put(it, texts[i].label);
     put(it, texts[i].text);
   }
-  say(it, "\nranks %d, stages %d, chunks %d, micro-batches %d\n", plan->rank_count, plan->stage_count,
-      plan->chunk_count, plan->micro_batches);
+  say(it, "\nranks %d, stages %d, chunks %d, micro-batches %d", plan->rank_count, plan->stage_count, plan->chunk_count,
+      plan->micro_batches);
+  if (zb_plan_replicas(plan) > 1) say(it, ", replicas %d", plan->replicas);
+  put(it, "\n");
   for (int i = 0; i < plan->stage_count; ++i)
     say(it, "stage %d on rank %d\n", i, plan->stage_rank[i]);
   say(it, "model hash %016" PRIx64 "%s\n", plan->model_hash, plan->value_digests ? ", values by digest" : "");

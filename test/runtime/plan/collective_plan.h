@@ -21,6 +21,7 @@ typedef struct collective_case {
   zb_collective_kind kind;
   int ranks, members; /* members: bits */
   int elements, micro_batches;
+  int replicas; /* of all ranks: the one member sums over them; 0: the members are listed */
 } collective_case;
 
 typedef struct collective_builder {
@@ -262,8 +263,11 @@ static inline void collective_transfers(collective_builder *b) {
   plan->collectives = collective_take(b, 1, sizeof *plan->collectives);
   plan->collective_count = 1;
   zb_plan_collective *row = plan->collectives;
-  *row = (zb_plan_collective){
-      .kind = b->about->kind, .payload = ZB_PAYLOAD_GRADIENTS, .dtype = ZB_F32, .before = plan->message_count};
+  *row = (zb_plan_collective){.kind = b->about->kind,
+                              .coordinate = b->about->replicas > 0,
+                              .payload = ZB_PAYLOAD_GRADIENTS,
+                              .dtype = ZB_F32,
+                              .before = plan->message_count};
   uint32_t count = (uint32_t)b->member_count, at = 0;
   row->members = (zb_plan_slice){at, count};
   for (int r = 0; r < b->about->ranks; ++r)
@@ -296,6 +300,7 @@ static inline zb_plan *collective_plan(const collective_case *about) {
   plan->rank_count = plan->stage_count = about->ranks;
   plan->chunk_count = 1;
   plan->micro_batches = about->micro_batches;
+  plan->replicas = about->replicas;
   plan->stage_rank = collective_take(&b, (size_t)about->ranks, sizeof *plan->stage_rank);
   plan->link_latency_ps = 100;
   plan->link_ps_per_byte = 1;
