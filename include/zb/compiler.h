@@ -45,7 +45,7 @@ typedef struct zb_compile_params {
   const char *clip_norm, *clip_norm_type;
   bool post_validation; /* with clip_norm: a step is followed by the next one before its norm is known, and taken back
                            where it was clipped; costs a copy of parameters and optimizer state. No bit depends on it */
-  int data_parallel;        /* replicas of all ranks, each with `micro_batches` of its own; 0 or 1: none beside it */
+  int data_parallel;    /* replicas of all ranks, each with `micro_batches` of its own; 0 or 1: none beside it */
   const char *const *train; /* globs */
   int train_count;
   const char *const *freeze;

@@ -236,10 +236,10 @@ typedef struct zb_session_info {
       *rates; /* "lr 3e-4, schedule cosine:...": what was said, here or when the resumed run began; "": nothing */
   int ranks, stages, micro_batches, threads; /* ranks and micro-batches of all replicas */
   int replicas;                              /* of a pipeline: rank r is of replica r mod replicas */
-  int process, processes; /* this one, of how many; ranks are laid over them in contiguous blocks */
-  const char *launch;     /* "threads", "mpi", "tcp" */
-  const char *warning;    /* what a user should know, or NULL: processes with different instruction sets */
-  int64_t random_seed;    /* of the random ops of the plan; 0: it has none */
+  int process, processes;                    /* this one, of how many; ranks are laid over them in contiguous blocks */
+  const char *launch;                        /* "threads", "mpi", "tcp" */
+  const char *warning; /* what a user should know, or NULL: processes with different instruction sets */
+  int64_t random_seed; /* of the random ops of the plan; 0: it has none */
 } zb_session_info;
 ZB_API zb_session_info zb_session_describe(const zb_session *session);
 

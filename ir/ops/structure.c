@@ -163,8 +163,9 @@ const zb_op_def zb_op_gather_frame = {
 const zb_op_def zb_op_reduce_frame = {
     ZB_ROW(reduce_frame),
     .summary = "Adds parts of a frame to those of the other replicas of the rank; all get the sums.",
-    .doc = "The sums are left folds in the order of replicas. What the others send lands in `landing` until the frame is "
-           "used.\n",
+    .doc =
+        "The sums are left folds in the order of replicas. What the others send lands in `landing` until the frame is "
+        "used.\n",
     .operands = "frame",
     .results = "out, landing",
     .irdl = "    %frame = irdl.base @zb::@frame\n"

@@ -12,6 +12,7 @@
  *
  * Tests: test/passes/autodiff.mlir; values against finite differences: test/passes/gradient_program_test.c. */
 
+#include "passes/tables.h"
 #include "passes/graph/autodiff_parts.h"
 
 #include <mlir-c/BuiltinAttributes.h>

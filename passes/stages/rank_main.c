@@ -219,8 +219,9 @@ static zb_status find_posts(rank_main *r, post_list *out) {
     const zb_rank_transfer *m = &r->c->transfers.list.items[i];
     for (size_t k = 0; m->gather && k < m->gather->members.count; ++k)
       if (m->gather->members.items[k].rank == rank)
-        (void)ZB_PUSH(r->arena, out,
-                      (post){.position = r->c->t.order.counts[rank] + (m->gather->kind == ZB_GATHER_NORM), .message = i});
+        (void)ZB_PUSH(
+            r->arena, out,
+            (post){.position = r->c->t.order.counts[rank] + (m->gather->kind == ZB_GATHER_NORM), .message = i});
     if (m->source == rank) (void)ZB_PUSH(r->arena, out, (post){m->send_position, i, .send = true});
     if (m->destination == rank) (void)ZB_PUSH(r->arena, out, (post){m->recv_position, i, .send = false});
   }

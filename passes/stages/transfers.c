@@ -249,7 +249,8 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   *out = (zb_transfers){0};
   for (size_t h = 0; h < t->p.hops.count; ++h)
     add_messages(arena, t, &t->p.hops.items[h], out);
-  if (!t->evaluates) ZB_TRY(find_reductions(arena, t, out)); /* what holders of tied parameters gather are sums of all */
+  if (!t->evaluates)
+    ZB_TRY(find_reductions(arena, t, out)); /* what holders of tied parameters gather are sums of all */
   if (!t->evaluates) ZB_TRY(find_gathers(arena, t, out));
   if (!t->evaluates) find_norm_gather(arena, t, out); /* the last */
   for (size_t g = 0; g < out->gathers.count; ++g)

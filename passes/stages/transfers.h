@@ -33,7 +33,7 @@ typedef enum zb_gather_kind {
 
 typedef struct zb_gather {
   zb_gather_kind kind;
-  const char *parameter; /* of ZB_GATHER_SUMS */
+  const char *parameter;             /* of ZB_GATHER_SUMS */
   ZB_LIST(zb_gather_member) members; /* by rank */
   MlirType type;                     /* of every accumulator */
 } zb_gather;

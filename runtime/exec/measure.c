@@ -428,15 +428,15 @@ static void fill_subprograms(zb_measure *m, zb_costs *out) {
     const zb_plan_subprogram *s = runs->subprogram;
     if (runs->subprogram->kind == ZB_JOB_ADD) continue; /* of a collective: a file of costs has none */
     if (runs->first.runs == 0 || zb_plan_replica_of(m->params.plan, runs->rank) > 0) continue;
-    out->subprograms[out->subprogram_count++] = (zb_cost_subprogram){.name = text_of(m, s->name),
-                                                                     .rank =
-                                                                         zb_plan_rank_in_replica(m->params.plan, runs->rank),
-                                                                     .stage = s->stage,
-                                                                     .kind = text_of(m, zb_job_mnemonic(s->kind)),
-                                                                     .key = s->key,
-                                                                     .first_ps = median(&runs->first),
-                                                                     .time_ps = later_ps(runs),
-                                                                     .runs = runs->first.runs + runs->later.runs};
+    out->subprograms[out->subprogram_count++] =
+        (zb_cost_subprogram){.name = text_of(m, s->name),
+                             .rank = zb_plan_rank_in_replica(m->params.plan, runs->rank),
+                             .stage = s->stage,
+                             .kind = text_of(m, zb_job_mnemonic(s->kind)),
+                             .key = s->key,
+                             .first_ps = median(&runs->first),
+                             .time_ps = later_ps(runs),
+                             .runs = runs->first.runs + runs->later.runs};
   }
 }
 

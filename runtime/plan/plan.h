@@ -347,8 +347,8 @@ typedef struct zb_plan {
   const char *optimizer; /* the whole line: "adamw:lr=0.001,..." */
   const char *precision; /* "f32", "bf16": a name of zb/precisions.def */
   int rank_count, stage_count, chunk_count, micro_batches;
-  int replicas;    /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
-  int mesh;        /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
+  int replicas; /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
+  int mesh;     /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
   int *stage_rank; /* virtual stage -> rank; with a mesh: -> rank of a replica */
   zb_plan_input *inputs;
   int input_count;
@@ -431,11 +431,11 @@ int64_t zb_plan_snapshot_ps(const zb_plan *plan, int rank);
 zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the expanded plan, which takes its memory. */
 zb_status zb_plan_expand_own(zb_plan **plan) ZB_MUST_USE;
-/* The plan of all replicas together, as an ordinary plan: rank r of replica c is rank r * replicas + c, its micro-batches
- * are those from c * micro_batches on, and collectives over replicas list their members. Values that are in the file
- * once have one owner, of replica 0. It borrows what did not change, so `plan` must outlive it. Where there are no
- * replicas *out is NULL. `replicas`: so many of them, 2 or more; 0: those of the plan. What ranks do is a function of the
- * plan and their replica alone. MEMORY. */
+/* The plan of all replicas together, as an ordinary plan: rank r of replica c is rank r * replicas + c, its
+ * micro-batches are those from c * micro_batches on, and collectives over replicas list their members. Values that are
+ * in the file once have one owner, of replica 0. It borrows what did not change, so `plan` must outlive it. Where there
+ * are no replicas *out is NULL. `replicas`: so many of them, 2 or more; 0: those of the plan. What ranks do is a
+ * function of the plan and their replica alone. MEMORY. */
 zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the plan of all replicas, which takes its memory. */
 zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;

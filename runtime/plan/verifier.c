@@ -144,9 +144,9 @@ typedef struct positions {
   int *row_of_stage; /* [stage_count] row of the stages of this rank, -1 for others */
   int rows;
   int first_micro_batch, micro_batches; /* of the rank */
-  int *at;          /* [kind][rows][micro_batches] */
-  int *subprograms; /* [kind][rows] */
-  int *runs;        /* [subprogram_count] how often each ran */
+  int *at;                              /* [kind][rows][micro_batches] */
+  int *subprograms;                     /* [kind][rows] */
+  int *runs;                            /* [subprogram_count] how often each ran */
 } positions;
 
 static const zb_job_kind step_kinds[] = {ZB_JOB_F, ZB_JOB_B, ZB_JOB_W}, evaluation_kinds[] = {ZB_JOB_EVALUATE};
@@ -178,13 +178,11 @@ static zb_status positions_init(positions *it, const zb_plan *plan, const zb_pla
   it->row_of_stage = zb_alloc((size_t)plan->stage_count * sizeof *it->row_of_stage);
   if (!it->row_of_stage) return ZB_OUT_OF_MEMORY();
   for (int stage = 0; stage < plan->stage_count; ++stage)
-    it->row_of_stage[stage] =
-        plan->stage_rank[stage] == zb_plan_rank_in_replica(plan, rank->rank) ? it->rows++ : -1;
+    it->row_of_stage[stage] = plan->stage_rank[stage] == zb_plan_rank_in_replica(plan, rank->rank) ? it->rows++ : -1;
   it->micro_batches = zb_plan_own_micro_batches(plan);
   it->first_micro_batch = zb_plan_first_micro_batch(plan, rank->rank);
   size_t subprogram_rows = (size_t)it->kind_count * (size_t)it->rows, count = 0;
-  if (!__builtin_mul_overflow(subprogram_rows, (size_t)it->micro_batches, &count) &&
-      count <= SIZE_MAX / sizeof *it->at)
+  if (!__builtin_mul_overflow(subprogram_rows, (size_t)it->micro_batches, &count) && count <= SIZE_MAX / sizeof *it->at)
     it->at = zb_alloc(count * sizeof *it->at);
   it->subprograms = zb_alloc(subprogram_rows * sizeof *it->subprograms);
   it->runs = zb_alloc((size_t)rank->subprogram_count * sizeof *it->runs);

@@ -256,8 +256,8 @@ void run_print_header(void *context, const zb_session *session) {
   fprintf(spoken(args),
           "%s%s%s: %s, %s%d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
           model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, replicas,
-          info.ranks / info.replicas, info.device,
-          info.instruction_set, info.threads, info.stages, info.micro_batches, zb_bytes_text(largest, bytes));
+          info.ranks / info.replicas, info.device, info.instruction_set, info.threads, info.stages, info.micro_batches,
+          zb_bytes_text(largest, bytes));
   zb_free(model);
   if (args->barrier) fprintf(spoken(args), "all ranks end a step before any begins the next one\n");
   if (*info.rates) fprintf(spoken(args), "rates: %s\n", info.rates);

@@ -21,11 +21,11 @@ typedef struct collective_case {
   zb_collective_kind kind;
   int ranks, members; /* members: bits */
   int elements, micro_batches;
-  int replicas; /* of all ranks: the one member sums over them; 0: the members are listed */
 } collective_case;
 
 typedef struct collective_builder {
   const collective_case *about;
+  int replicas; /* of all ranks: the one member sums over them; 0: the members are listed */
   zb_plan *plan;
   zb_plan_rank *rank;
   int member, member_count; /* of this rank; -1: none */
@@ -264,7 +264,7 @@ static inline void collective_transfers(collective_builder *b) {
   plan->collective_count = 1;
   zb_plan_collective *row = plan->collectives;
   *row = (zb_plan_collective){.kind = b->about->kind,
-                              .coordinate = b->about->replicas > 0,
+                              .coordinate = b->replicas > 0,
                               .payload = ZB_PAYLOAD_GRADIENTS,
                               .dtype = ZB_F32,
                               .before = plan->message_count};
@@ -284,8 +284,9 @@ static inline void collective_transfers(collective_builder *b) {
 static inline int collective_bits(int bits) { return bits ? (bits & 1) + collective_bits(bits >> 1) : 0; }
 
 /* The caller destroys the plan. */
-static inline zb_plan *collective_plan(const collective_case *about) {
+static inline zb_plan *collective_plan_of(const collective_case *about, int replicas) {
   collective_builder b = {.about = about,
+                          .replicas = replicas,
                           .plan = zb_plan_create(),
                           .member_count = collective_bits(about->members),
                           .sum_bytes = (uint64_t)about->elements * sizeof(float)};
@@ -300,7 +301,7 @@ static inline zb_plan *collective_plan(const collective_case *about) {
   plan->rank_count = plan->stage_count = about->ranks;
   plan->chunk_count = 1;
   plan->micro_batches = about->micro_batches;
-  plan->replicas = about->replicas;
+  plan->replicas = replicas;
   plan->stage_rank = collective_take(&b, (size_t)about->ranks, sizeof *plan->stage_rank);
   plan->link_latency_ps = 100;
   plan->link_ps_per_byte = 1;
@@ -323,5 +324,7 @@ static inline zb_plan *collective_plan(const collective_case *about) {
   }
   return plan;
 }
+
+static inline zb_plan *collective_plan(const collective_case *about) { return collective_plan_of(about, 0); }
 
 #endif

@@ -10,9 +10,8 @@ static zb_plan *plan_of(int ranks, int member, int replicas, int micro_batches) 
                                  .ranks = ranks,
                                  .members = 1 << member,
                                  .elements = 5 * ranks + member,
-                                 .micro_batches = micro_batches,
-                                 .replicas = replicas};
-  return collective_plan(&about);
+                                 .micro_batches = micro_batches};
+  return collective_plan_of(&about, replicas);
 }
 
 static bool is_right(const zb_plan *plan) {
@@ -68,8 +67,7 @@ static void test_all_of_them(void) {
     CU_ASSERT_EQUAL(rank->job_count, from->job_count);
     for (int i = 0; i < rank->job_count; ++i)
       if (rank->jobs[i].micro_batch >= 0)
-        CU_ASSERT_EQUAL(rank->jobs[i].micro_batch,
-                        from->jobs[i].micro_batch + zb_plan_first_micro_batch(all, r));
+        CU_ASSERT_EQUAL(rank->jobs[i].micro_batch, from->jobs[i].micro_batch + zb_plan_first_micro_batch(all, r));
     for (int i = 0; i < rank->parameter_count; ++i)
       CU_ASSERT_EQUAL(rank->parameters[i].owner, from->parameters[i].owner && zb_plan_replica_of(all, r) == 0);
   }
