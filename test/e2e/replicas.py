@@ -104,7 +104,7 @@ class Replicas:
                 wrong = [name for name in alone[0] if name not in TIED and together.get(name) != array.array(
                     "f", [value / replicas for value in fold([one[name] for one in alone])])]
                 self.suite.check(alone[0] and together.keys() == alone[0].keys() and not wrong,
-                                 f"{model}, {replicas} replicas of {ranks} ranks: {len(wrong)} sums are no fold of theirs")
+                                 f"{model}, {replicas} replicas of {ranks} ranks: {len(wrong)} sums are no fold")
             self.suite.check(alone[0] != alone[1], f"{model}: the replicas read the same rows")
 
     def layouts(self, draw, count):

@@ -7,14 +7,14 @@
 // RUN: not zb-opt --zb-autodiff=replicas=0 %s 2>&1 | FileCheck --check-prefix=NONE %s
 
 // MEAN: gradient_scale = 1.250000e-01 : f64
-// NONE: error: --replicas: expected a number from 1, got '0'
+// NONE: error: replicas: expected a number from 1, got '0'
 
 // CHECK: zb.replicas = 4 : i64
 // CHECK-LABEL: module @rank0
 // CHECK: func.func @main(
 // CHECK: call @s0_W
 // CHECK: call @s0_W
-// CHECK: %[[SUM:.*]]:2 = "zb.reduce_frame"(%{{.*}}) : (!zb.frame<"gradients", 1024 : i64>) -> (!zb.frame<"gradients", 1024 : i64>, tensor<272xf32>)
+// CHECK: %[[SUM:.*]]:2 = "zb.reduce_frame"(%{{.*}}) : (!zb.frame<"gradients", 1024 : i64>) -> (!zb.frame<"gradients", 1024 : i64>, tensor<320xf32>)
 // CHECK-NEXT: %[[OWN:.*]] = "zb.get"(%[[SUM]]#0)
 // CHECK-NEXT: "zb.all_gather"(%[[OWN]])
 // CHECK-LABEL: module @rank1

@@ -39,7 +39,7 @@ static void test_right_plans(void) {
         plan->ranks[member].jobs[plan->ranks[member].job_count - 1].waits.count = 0;
         CU_ASSERT(is_right(plan));
         CU_ASSERT_PTR_NULL(zb_plan_simulate(plan, &other));
-        CU_ASSERT(other.step_ps < one.step_ps);
+        CU_ASSERT(other.step_ps < one.step_ps || (member < ranks - 1 && other.step_ps == one.step_ps));
         zb_plan_simulation_free(&one);
         zb_plan_simulation_free(&other);
         zb_plan_destroy(plan);
