@@ -112,6 +112,10 @@ static zb_result set_named(zb_pass *pass, MlirModule module, zb_recompute *r, co
       r->mode[node->number] = ZB_AGAIN_ALL;
       ++named;
     }
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0] && !named; ++i)
+      if (strcmp(glob, choices[i]) == 0)
+        return zb_pass_option_error(pass, mlirModuleGetOperation(module), "recompute", "write it alone",
+                                    "'%s' stands alone, not in a list", glob);
     if (!named) {
       const char *nearest = nearest_name(r, glob);
       return zb_pass_option_error(

@@ -30,6 +30,7 @@
 #include "passes/stages/w_groups.h"
 
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 #include "runtime/plan/plan.h"
 
 #include <stdio.h>
@@ -497,9 +498,33 @@ static bool is_named(const policy *p, const zb_w_group *group, const char *glob)
   return false;
 }
 
+static const char *const words[] = {"all", "products", "none", "auto"};
+enum { WORDS = sizeof words / sizeof words[0] };
+
+/* A GLOB that names no parameter: of a list that a word was written into, or nearly a name or a word. */
+static zb_result report_unnamed(policy *p, const char *glob) {
+  MlirOperation module = mlirModuleGetOperation(p->module);
+  static const char hint[] = "all, products, none, auto, or globs of parameters whose gradients wait in W, such as "
+                             "'*.weight'";
+  ZB_LIST(const char *) names = {0};
+  for (int i = 0; i < WORDS; ++i) {
+    if (strcmp(glob, words[i]) == 0)
+      return zb_pass_option_error(p->pass, module, "split", hint, "'%s' stands alone, not in a list", glob);
+    (void)ZB_PUSH(&p->pass->arena, &names, words[i]);
+  }
+  for (int g = 0; g < p->w.group_count; ++g)
+    for (size_t i = 0; i < p->w.groups[g].nodes.count; ++i) {
+      const char *name = zb_get_string(p->graph.nodes[p->w.groups[g].nodes.items[i]].op, "parameter");
+      if (name) (void)ZB_PUSH(&p->pass->arena, &names, zb_arena_strdup(&p->pass->arena, name));
+    }
+  ZB_PASS_TRY(p->pass, zb_arena_status(&p->pass->arena));
+  const char *nearest = zb_nearest(glob, names.items, (int)names.count);
+  return zb_pass_option_error(p->pass, module, "split", hint, "'%s' names no trained parameter%s%s%s", glob,
+                              nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
 /* "A,B": W has the gradients of the parameters that they name, B all others. */
 static zb_result split_named(policy *p, const char *text) {
-  MlirOperation module = mlirModuleGetOperation(p->module);
   char *globs = zb_arena_strdup(&p->pass->arena, text);
   ZB_PASS_TRY(p->pass, zb_arena_status(&p->pass->arena));
   for (int g = 0; g < p->w.group_count; ++g)
@@ -513,12 +538,7 @@ static zb_result split_named(policy *p, const char *text) {
       zb_w_group_set(&p->w, g, false);
       ++named;
     }
-    if (!named)
-      return zb_pass_option_error(
-          p->pass, module, "split",
-          "all, products, none, auto, or globs of parameters whose gradients wait in W, such as "
-          "'*.weight'",
-          "'%s' names no trained parameter", globs);
+    if (!named) return report_unnamed(p, globs);
     globs = next;
   }
   return ZB_OK;

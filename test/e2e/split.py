@@ -172,6 +172,12 @@ def check_errors(suite, folder):
     done = suite.run("zbc", data("gpt2-tiny"), "-o", folder + "/none", "--split", "*.wieght")
     suite.check(done.returncode == 2 and "--split: '*.wieght' names no trained parameter" in done.stderr and
                 "hint:" in done.stderr, "a GLOB without a match: %s" % done.stderr)
+    for option, text, said in (("--split", "lm.transformer.wte.weigth", "did you mean 'lm.transformer.wte.weight'"),
+                               ("--split", "autoo", "did you mean 'auto'"),
+                               ("--split", "*.weight,all", "'all' stands alone, not in a list"),
+                               ("--recompute", "none,auto", "'none' stands alone, not in a list")):
+        done = suite.run("zbc", data("gpt2-tiny"), "-o", folder + "/none", option, text)
+        suite.check(done.returncode == 2 and said in done.stderr, "%s %s: %s" % (option, text, done.stderr))
 
 
 def main():

@@ -721,6 +721,10 @@ module {
     %r = "zb.gather_frame"(%0) : (!zb.frame<"norms", 24>) -> !zb.frame<"norms", 24>
     return
   }
+  func.func @reduce_frame(%0: !zb.frame<"gradients", 1024>) {
+    %r:2 = "zb.reduce_frame"(%0) : (!zb.frame<"gradients", 1024>) -> (!zb.frame<"gradients", 1024>, tensor<320xf32>)
+    return
+  }
   func.func @sgd(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>, %2: tensor<8x4xf32>, %3: tensor<i64>, %4: tensor<2xf64>) {
     %r:2 = "zb.sgd"(%0, %1, %2, %3, %4) {momentum = 0.9 : f64, nesterov = true} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>, tensor<2xf64>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
     return
