@@ -299,8 +299,8 @@ def bad_options(c):
     own = c.path("own.onnx")
     shutil.copy(GPT2, own)
     for option, said in (("--csv", "the model is"), ("--timeline", "the model is")):
-        process = c.suite.run("zbc", own, "-o", c.path("owned"), option, own)
-        c.expect(f"zbc: {option} over the model", process, 2, "would write over what is read: " + said)
+        over = c.suite.run("zbc", own, "-o", c.path("owned"), option, own)
+        c.expect(f"zbc: {option} over the model", over, 2, "would write over what is read: " + said)
     c.suite.check(os.path.getsize(own) == os.path.getsize(GPT2), "the model is as it was")
     c.expect("zbc: output folder cannot be made", process, 4, "/proc/nothing", hint=False)
 

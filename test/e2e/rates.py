@@ -181,7 +181,7 @@ WRONG = (
     (("--group", "lm.transformer.wte.weigth:lr=1"), 2, "did you mean 'lm.transformer.wte.weight'"),
     (("--group", "*:lrs=1"), 2, "unknown key 'lrs'.*did you mean 'lr'"),
     (("--group", "*"), 2, "is no group of parameters.*GLOB:lr="),
-    (("--groups", "*:lr=1"), 2, "did you mean '--group'"),
+    (("--groups", "*:lr=1"), 2, "write --group GLOB:lr="),
 )
 
 

@@ -76,7 +76,8 @@ static bool would_take(const output_place *output, const char *path, const char 
   struct stat about;
   if (stat(file, &about) != 0 || !S_ISREG(about.st_mode)) return false;
   const char *input = resolve(file, found);
-  return output->folder ? is_within(input, path) : strcmp(input, path) == 0;
+  if (!output->folder) return strcmp(input, path) == 0;
+  return strcmp(input, path) != 0 && is_within(input, path); /* that a file is no folder is said elsewhere */
 }
 
 /* The same of a value, with what may stand around the name of the file: "tokens:FILE:u16". */
