@@ -426,7 +426,6 @@ static void fill_subprograms(zb_measure *m, zb_costs *out) {
   for (size_t i = 0; i < m->programs.count; ++i) {
     const program_runs *runs = &m->programs.items[i];
     const zb_plan_subprogram *s = runs->subprogram;
-    if (runs->subprogram->kind == ZB_JOB_ADD) continue; /* of a collective: a file of costs has none */
     if (runs->first.runs == 0 || zb_plan_replica_of(m->params.plan, runs->rank) > 0) continue;
     out->subprograms[out->subprogram_count++] =
         (zb_cost_subprogram){.name = text_of(m, s->name),

@@ -204,7 +204,7 @@ static const char *const kinds[] = {
 #define ZB_COMMON_PHASE ZB_PHASE
 #include "zb/phases.def"
 #undef ZB_PHASE
-    "LOAD"};
+    "LOAD", "ADD"};
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0], STAGE_KINDS = ZB_KIND_COUNT };
 
 /* Files from before the optimizer had phases call it OPT. */
@@ -240,7 +240,7 @@ static zb_status check_subprograms(const zb_costs *c, const char *file) {
       ++kind;
     if (kind == KIND_COUNT) {
       status =
-          ZB_ERROR(INVALID, "%s: subprograms[%" PRId64 "].kind: expected F, B, W, SUM, NORM, UPDATE or LOAD, got %.80s",
+          ZB_ERROR(INVALID, "%s: subprograms[%" PRId64 "].kind: expected F, B, W, SUM, NORM, UPDATE, LOAD or ADD, got %.80s",
                    file, i, s->kind);
       status = zb_status_hint(status, "%s", measure_again);
       goto cleanup;

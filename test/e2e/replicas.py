@@ -146,6 +146,13 @@ class Replicas:
         alone = self.train(one, 1, "--resume", other[2])
         self.suite.check(back[0] == alone[0], f"replicas go on from one pipeline: {back[0]}, {alone[0]}")
 
+    def profile(self):
+        """What replicas measured is read as costs of one."""
+        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M)
+        costs = self.path("costs.json")
+        self.train(plan, 12, "--profile", costs)
+        self.compile("gpt2-small", 2, 2, "--micro-batches", M, "--costs", costs)
+
     def evaluate(self):
         steps = 2
         plans = [self.compile("gpt2-small", 2, 2, "--micro-batches", M),
@@ -178,6 +185,7 @@ def main():
         it.places()
         it.whole()
         it.resume()
+        it.profile()
         it.evaluate()
         it.wrong()
     return suite.finish()

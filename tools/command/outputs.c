@@ -70,32 +70,29 @@ zb_status outputs_apart(const output_place *outputs, int count) {
   return NULL;
 }
 
-/* Whether the output is, or holds, the file; `path` as it was resolved. */
-static bool would_take(const output_place *output, const char *path, const char *file) {
+/* Whether a path that was resolved is the file. */
+static bool is_file(const char *path, const char *file) {
   char found[PATH_MAX];
   struct stat about;
-  if (stat(file, &about) != 0 || !S_ISREG(about.st_mode)) return false;
-  const char *input = resolve(file, found);
-  if (!output->folder) return strcmp(input, path) == 0;
-  return strcmp(input, path) != 0 && is_within(input, path); /* that a file is no folder is said elsewhere */
+  return stat(file, &about) == 0 && S_ISREG(about.st_mode) && strcmp(resolve(file, found), path) == 0;
 }
 
 /* The same of a value, with what may stand around the name of the file: "tokens:FILE:u16". */
-static bool would_take_value(const output_place *output, const char *value) {
-  char path[PATH_MAX], name[PATH_MAX];
-  const char *resolved = resolve(output->path, path), *colon = strchr(value, ':');
+static bool is_read(const char *output, const char *value) {
+  char found[PATH_MAX], name[PATH_MAX];
+  const char *path = resolve(output, found), *colon = strchr(value, ':');
   const char *last = colon ? strrchr(colon + 1, ':') : NULL;
-  if (would_take(output, resolved, value) || (colon && would_take(output, resolved, colon + 1))) return true;
+  if (is_file(path, value) || (colon && is_file(path, colon + 1))) return true;
   if (!last || (size_t)(last - colon) > sizeof name) return false;
   memcpy(name, colon + 1, (size_t)(last - colon - 1));
   name[last - colon - 1] = '\0';
-  return would_take(output, resolved, name);
+  return is_file(path, name);
 }
 
 zb_status outputs_spare(const output_place *outputs, int count, const input_place *inputs, int input_count) {
   for (int i = 0; i < count; ++i)
-    for (int k = 0; k < input_count && outputs[i].path && !is_shared(outputs[i].path); ++k)
-      if (inputs[k].value && would_take_value(&outputs[i], inputs[k].value))
+    for (int k = 0; k < input_count && outputs[i].path && !outputs[i].folder && !is_shared(outputs[i].path); ++k)
+      if (inputs[k].value && is_read(outputs[i].path, inputs[k].value))
         return zb_status_hint(ZB_ERROR(USAGE, "%s would write over what is read: %s is '%s'", outputs[i].option,
                                        inputs[k].option, inputs[k].value),
                               "give %s another name", outputs[i].option);
