@@ -213,7 +213,7 @@ class Memory:
                                        "--micro-batches", MICRO_BATCHES)
         least, enough = int(told[1]), max(published["memory"])
         for limit in (least, (least + enough) // 2, enough, 2 * enough):
-            process = compile(limit, 33 if limit == enough else 1)
+            process = compile(limit, 6 if limit == enough else 1)  # each as long as one compile with its search
             if not self.suite.check(process.returncode == 0, f"{self.graph}: search within {limit}: exit "
                                                              f"{process.returncode}, {process.stderr}"):
                 continue
