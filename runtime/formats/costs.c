@@ -239,9 +239,9 @@ static zb_status check_subprograms(const zb_costs *c, const char *file) {
     while (kind < KIND_COUNT && strcmp(kinds[kind], s->kind) != 0)
       ++kind;
     if (kind == KIND_COUNT) {
-      status =
-          ZB_ERROR(INVALID, "%s: subprograms[%" PRId64 "].kind: expected F, B, W, SUM, NORM, UPDATE, LOAD or ADD, got %.80s",
-                   file, i, s->kind);
+      status = ZB_ERROR(
+          INVALID, "%s: subprograms[%" PRId64 "].kind: expected F, B, W, SUM, NORM, UPDATE, LOAD or ADD, got %.80s",
+          file, i, s->kind);
       status = zb_status_hint(status, "%s", measure_again);
       goto cleanup;
     }

@@ -19,8 +19,8 @@ typedef struct input_place {
 /* USAGE where two of them would write the same file, or one a file in the folder of another. A file that does not exist
  * is compared by its name and the folder that it would be in. */
 zb_status outputs_apart(const output_place *outputs, int count) ZB_MUST_USE;
-/* USAGE where one of them would write a file that is read. Devices and pipes may be both, and what writes a folder knows
- * what else is in it. */
+/* USAGE where one of them would write a file that is read. Devices and pipes may be both, and what writes a folder
+ * knows what else is in it. */
 zb_status outputs_spare(const output_place *outputs, int count, const input_place *inputs, int input_count) ZB_MUST_USE;
 
 #endif
