@@ -365,7 +365,9 @@ static zb_status search_orders(chooser *c) {
   return NULL;
 }
 
+/* Nothing computed again comes first where it fits: what the model says of it within the limit is for another order. */
 static zb_status compare_plans(chooser *c) {
+  if (c->plain_plan.exists && c->plain_plan.most <= c->limit) ZB_TRY(try_plan(c, c->plain));
   if (c->model.searches) ZB_TRY(search_orders(c));
   sort(c, compare_steps);
   for (size_t i = 0; i < c->choices.count; ++i) {

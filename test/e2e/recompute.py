@@ -164,6 +164,34 @@ def check_auto(suite, folder, draw, limits, models):
               f"{1e3 * rows[0][1]:.4f} to {1e3 * rows[-1][1]:.4f} ms", flush=True)
 
 
+SKIPS = (("tanh", "x"), ("add", 0, 0), ("tanh", 1), ("matmul", 2), ("gelu", 3), ("matmul", 4), ("add", 5, 2), ("gelu", 6),
+         ("matmul", 7), ("add", 8, 4), ("tanh", 9), ("matmul", 10), ("gelu", 11), ("gelu", 12))
+
+
+def check_plain(suite, folder):
+    """A schedule that keeps a limit itself: what needs no recompute is no slower with auto than without."""
+    value, weight = "tensor<128x16xf32>", "tensor<16x16xf32>"
+    arguments, ops, place = [f'%x: {value} {{zb.input = "x"}}'], [], lambda v: "%x" if v == "x" else f"%v{v}"
+    for number, (op, *operands) in enumerate(SKIPS):
+        names, types = [place(operand) for operand in operands], [value] * len(operands)
+        if op == "matmul":
+            arguments.append(f'%w{number}: {weight} {{zb.param = "w{number}"}}')
+            names, types = names + [f"%w{number}"], types + [weight]
+        ops.append(f'%v{number} = "zb.{op}"({", ".join(names)}) : ({", ".join(types)}) -> {value} loc("op.{number}")')
+    ops.append(f'%l = "zb.reduce_mean"(%v{len(SKIPS) - 1}) {{axes = array<i64: 0, 1>}} : ({value}) -> tensor<f32>')
+    model = folder + "/skips.mlir"
+    with open(model, "w", encoding="utf-8") as file:
+        file.write("func.func @model(%s) -> (tensor<f32> {zb.loss}) {\n%s\nreturn %%l : tensor<f32>\n}\n" %
+                   (", ".join(arguments), "\n".join(ops)))
+    base = ["--ranks", 3, "--micro-batches", 2, "--schedule", "zb", "--precision", "bf16"]
+    none = compiled(suite, model, folder + "/plain", *base)
+    for more in (0, 1, 1400):
+        limit = max(none["memory"]) + more
+        auto = compiled(suite, model, folder + "/plain", *base, "--recompute", "auto", "--memory-limit", limit)
+        suite.check(auto["step_seconds"] <= none["step_seconds"] and max(auto["memory"]) <= limit,
+                    f"zb within {limit}: auto takes {auto['step_seconds']} s, none {none['step_seconds']}")
+
+
 def check_errors(suite, folder):
     for words, texts in (
             (("--recompute", "lm.transfomer.h.0"),
@@ -185,6 +213,7 @@ def main():
     suite, draw = common.Suite(options.bin), random.Random(options.seed)
     with common.scratch() as folder:
         check_errors(suite, folder)
+        check_plain(suite, folder)
         check_kept(suite, folder, draw)
         check_bits(suite, folder, draw, options.draws)
         check_auto(suite, folder, draw, options.limits, options.models)
