@@ -194,6 +194,14 @@ static void print_recompute(const zb_compile_summary *s) {
            zb_bytes_text(s->recompute_bytes, bytes));
 }
 
+static void print_ranks(const zb_compile_summary *s, const char *what) {
+  char a[32], b[32];
+  printf("\n%-5s %11s %12s %7s\n", "rank", what, "memory", "idle");
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%-5d %11s %12s %6.1f%%\n", r, zb_time_text(s->rank[r].seconds, b), zb_bytes_text(s->rank[r].peak_bytes, a),
+           100 * s->rank[r].idle_share);
+}
+
 /* What has no step. */
 static void print_inference(const zb_compile_summary *s, const options *o) {
   char a[32], b[48], c[48];
@@ -205,10 +213,7 @@ static void print_inference(const zb_compile_summary *s, const options *o) {
     print_name(" .. ", short_name(t->last, c));
     printf("\n");
   }
-  printf("\n%-5s %11s %12s %7s\n", "rank", "E", "memory", "idle");
-  for (int r = 0; r < s->ranks; ++r)
-    printf("%-5d %11s %12s %6.1f%%\n", r, zb_time_text(s->rank[r].seconds, b), zb_bytes_text(s->rank[r].peak_bytes, a),
-           100 * s->rank[r].idle_share);
+  print_ranks(s, "E");
   printf("\nfor inference: no loss, nothing is trained; zb-run --eval DATA --output NAME:FILE.npy gives outputs\n");
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
   printf("batch %s by %s\n", zb_time_text(s->step_seconds, a), o->params.costs ? "measured costs" : "the cost model");
@@ -229,10 +234,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
     print_name(" .. ", short_name(t->last, g));
     printf("\n");
   }
-  printf("\n%-5s %11s %12s %7s\n", "rank", "F+B+W", "memory", "idle");
-  for (int r = 0; r < s->ranks; ++r)
-    printf("%-5d %11s %12s %6.1f%%\n", r, zb_time_text(s->rank[r].seconds, b), zb_bytes_text(s->rank[r].peak_bytes, a),
-           100 * s->rank[r].idle_share);
+  print_ranks(s, "F+B+W");
   print_balance(s);
   printf("\n");
   for (int r = 0; r < s->ranks; ++r)

@@ -84,70 +84,53 @@ static zb_status check_inputs(const zb_compile_params *p) {
   return NULL;
 }
 
-/* A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped
- * silently. */
-static zb_status check_own_pipeline(const zb_compile_params *p) {
-  const struct {
-    const char *option;
-    bool given;
-  } options[] = {
-      {"ranks", p->ranks != 0},
-      {"chunks", p->chunks != 0},
-      {"micro-batches", p->micro_batches != 0},
-      {"schedule", p->schedule != NULL},
-      {"placement", p->placement != NULL},
-      {"metric", p->metric != NULL},
-      {"split", p->split != NULL},
-      {"recompute", p->recompute != NULL},
-      {"optimizer", p->optimizer != NULL},
-      {"group", p->group_count > 0},
-      {"clip-norm", p->clip_norm != NULL},
-      {"clip-norm-type", p->clip_norm_type != NULL},
-      {"post-validation", p->post_validation},
-      {"data-parallel", p->data_parallel != 0},
-      {"cuts", p->cuts != NULL},
-      {"layout", p->layout != NULL},
-      {"cut-trials", p->cut_trials != 0},
-      {"costs", p->costs != NULL},
-      {"memory-limit", p->memory_limit != 0},
-      {"no-raise", p->no_raise},
-      {"precision", p->precision != NULL},
-  };
-  for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
-    if (options[i].given)
-      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --pass-pipeline", options[i].option),
-                            "write it as an option of its pass; zbc --help-passes shows the default pipeline");
-  return NULL;
-}
+/* What has no effect with an option is refused, not dropped silently: a pipeline of the caller's has options of its
+ * own, and without a step there is nothing to train. */
+typedef struct given_option {
+  const char *option;
+  bool given;
+  bool in_pipeline, of_training; /* in the default pipeline; of steps alone */
+} given_option;
 
-/* What is for training has no effect without a step. */
-static zb_status check_inference(const zb_compile_params *p) {
-  const struct {
-    const char *option;
-    bool given;
-  } options[] = {
-      {"loss", p->loss != NULL},
-      {"train", p->train_count > 0},
-      {"freeze", p->freeze_count > 0},
-      {"optimizer", p->optimizer != NULL},
-      {"group", p->group_count > 0},
-      {"clip-norm", p->clip_norm != NULL},
-      {"clip-norm-type", p->clip_norm_type != NULL},
-      {"post-validation", p->post_validation},
-      {"data-parallel", p->data_parallel != 0},
-      {"schedule", p->schedule != NULL},
-      {"metric", p->metric != NULL},
-      {"split", p->split != NULL},
-      {"recompute", p->recompute != NULL},
-      {"cut-trials", p->cut_trials != 0},
-      {"csv", p->csv != NULL},
-      {"timeline", p->timeline != NULL},
-      {"pass-pipeline", p->pipeline != NULL},
+static zb_status check_options(const zb_compile_params *p) {
+  const given_option options[] = {
+      {"ranks", p->ranks != 0, true, false},
+      {"chunks", p->chunks != 0, true, false},
+      {"micro-batches", p->micro_batches != 0, true, false},
+      {"schedule", p->schedule != NULL, true, true},
+      {"placement", p->placement != NULL, true, false},
+      {"metric", p->metric != NULL, true, true},
+      {"split", p->split != NULL, true, true},
+      {"recompute", p->recompute != NULL, true, true},
+      {"optimizer", p->optimizer != NULL, true, true},
+      {"group", p->group_count > 0, true, true},
+      {"clip-norm", p->clip_norm != NULL, true, true},
+      {"clip-norm-type", p->clip_norm_type != NULL, true, true},
+      {"post-validation", p->post_validation, true, true},
+      {"data-parallel", p->data_parallel != 0, true, true},
+      {"cuts", p->cuts != NULL, true, false},
+      {"layout", p->layout != NULL, true, false},
+      {"cut-trials", p->cut_trials != 0, true, true},
+      {"costs", p->costs != NULL, true, false},
+      {"memory-limit", p->memory_limit != 0, true, false},
+      {"no-raise", p->no_raise, true, false},
+      {"precision", p->precision != NULL, true, false},
+      {"loss", p->loss != NULL, false, true},
+      {"train", p->train_count > 0, false, true},
+      {"freeze", p->freeze_count > 0, false, true},
+      {"csv", p->csv != NULL, false, true},
+      {"timeline", p->timeline != NULL, false, true},
+      {"pass-pipeline", p->pipeline != NULL, false, true},
   };
-  for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
-    if (options[i].given)
-      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --inference", options[i].option),
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i) {
+    const given_option *it = &options[i];
+    if (p->inference && it->given && it->of_training)
+      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --inference", it->option),
                             "leave one of them out: with --inference nothing is trained");
+    if (p->pipeline && it->given && it->in_pipeline)
+      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --pass-pipeline", it->option),
+                            "write it as an option of its pass; zbc --help-passes shows the default pipeline");
+  }
   return NULL;
 }
 
@@ -187,8 +170,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   *out_open = ZB_OPEN_NOTHING;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
   ZB_TRY(check_inputs(p));
-  if (p->inference) ZB_TRY(check_inference(p));
-  if (p->pipeline) ZB_TRY(check_own_pipeline(p));
+  ZB_TRY(check_options(p));
   if (p->inference) p->split = "all";
   if (!p->data_parallel) p->data_parallel = 1;
   if (!p->precision) p->precision = "f32";

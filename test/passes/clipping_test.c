@@ -3,44 +3,22 @@
  *
  * A fault changes one rank of the plan. Each is planted on every rank where there is something to change. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/plan.h"
+#include "test/passes/compiled_plan.h"
 #include "test/suite.h"
-#include "zb/compiler.h"
 
 enum { RANKS = 4, TIED_HOLDERS = 3 };
 
-static char path[256];
-
 static int open_suite(void) {
-  char folder[200], model[512];
-  zb_compile_summary *summary = NULL;
-  snprintf(folder, sizeof folder, "%s/test/clipping-XXXXXX", ZB_BINARY_DIR);
-  if (!mkdtemp(folder)) return 1;
-  snprintf(model, sizeof model, "%s/test/passes/gathered.mlir", ZB_SOURCE_DIR);
-  zb_compile_params params = {.model = model,
-                              .output = folder,
-                              .ranks = RANKS,
-                              .micro_batches = 2,
-                              .cuts = "a,b,c",
-                              .optimizer = "sgd:lr=0.1,momentum=0.9",
-                              .clip_norm = "0.5"};
-  zb_status status = zb_compile(&params, &summary);
-  if (status) fputs(zb_status_text(status), stderr);
-  zb_compile_summary_destroy(summary);
-  snprintf(path, sizeof path, "%s/plan.zb", folder);
-  return status ? 1 : 0;
-}
-
-static int close_suite(void) {
-  char command[512];
-  snprintf(command, sizeof command, "rm -r %.*s", (int)(strrchr(path, '/') - path), path);
-  return system(command);
+  return compiled_plan_open("gathered.mlir", (zb_compile_params){.ranks = RANKS,
+                                                                 .micro_batches = 2,
+                                                                 .cuts = "a,b,c",
+                                                                 .optimizer = "sgd:lr=0.1,momentum=0.9",
+                                                                 .clip_norm = "0.5"});
 }
 
 /* ---- Places of a plan ---- */
@@ -291,7 +269,7 @@ static const struct {
 static void test_right_plan(void) {
   zb_plan *plan = NULL;
   zb_plan_simulation simulation;
-  zb_status status = zb_plan_read(path, -1, &plan);
+  zb_status status = zb_plan_read(compiled_plan_path, -1, &plan);
   CU_ASSERT_PTR_NULL_FATAL(status);
   status = zb_plan_verify(plan);
   if (status) fputs(zb_status_text(status), stderr);
@@ -311,7 +289,7 @@ static void test_planted_faults(void) {
     for (int rank = 0; rank < RANKS; ++rank) {
       zb_plan *plan = NULL;
       victim it;
-      zb_status status = zb_plan_read(path, -1, &plan);
+      zb_status status = zb_plan_read(compiled_plan_path, -1, &plan);
       CU_ASSERT_PTR_NULL_FATAL(status);
       choose(&it, plan, rank);
       if (faults[f].plant(&it)) {
@@ -331,5 +309,5 @@ static void test_planted_faults(void) {
   }
 }
 
-SUITE_MAIN_WITH("clipping", open_suite, close_suite, {"right plan", test_right_plan},
+SUITE_MAIN_WITH("clipping", open_suite, compiled_plan_close, {"right plan", test_right_plan},
                 {"planted faults", test_planted_faults})

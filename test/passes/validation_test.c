@@ -4,47 +4,25 @@
  *
  * A fault changes one rank of the plan. Each is planted on every rank where there is something to change. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/plan.h"
+#include "test/passes/compiled_plan.h"
 #include "test/suite.h"
-#include "zb/compiler.h"
 
 enum { RANKS = 4 };
 
-static char path[256];
-
 static int open_suite(void) {
-  char folder[200], model[512];
-  zb_compile_summary *summary = NULL;
-  snprintf(folder, sizeof folder, "%s/test/validation-XXXXXX", ZB_BINARY_DIR);
-  if (!mkdtemp(folder)) return 1;
-  snprintf(model, sizeof model, "%s/test/passes/gathered.mlir", ZB_SOURCE_DIR);
-  zb_compile_params params = {.model = model,
-                              .output = folder,
-                              .ranks = RANKS,
-                              .micro_batches = 6,
-                              .cuts = "a,b,c",
-                              .optimizer = "adamw",
-                              .schedule = "1f1b",
-                              .precision = "bf16",
-                              .clip_norm = "0.5",
-                              .post_validation = true};
-  zb_status status = zb_compile(&params, &summary);
-  if (status) fputs(zb_status_text(status), stderr);
-  zb_compile_summary_destroy(summary);
-  snprintf(path, sizeof path, "%s/plan.zb", folder);
-  return status ? 1 : 0;
-}
-
-static int close_suite(void) {
-  char command[512];
-  snprintf(command, sizeof command, "rm -r %.*s", (int)(strrchr(path, '/') - path), path);
-  return system(command);
+  return compiled_plan_open("gathered.mlir", (zb_compile_params){.ranks = RANKS,
+                                                                 .micro_batches = 6,
+                                                                 .cuts = "a,b,c",
+                                                                 .optimizer = "adamw",
+                                                                 .schedule = "1f1b",
+                                                                 .precision = "bf16",
+                                                                 .clip_norm = "0.5",
+                                                                 .post_validation = true});
 }
 
 /* ---- Places of a plan ---- */
@@ -256,7 +234,7 @@ static const struct {
 
 static zb_plan *read_plan(void) {
   zb_plan *plan = NULL;
-  zb_status status = zb_plan_read(path, -1, &plan);
+  zb_status status = zb_plan_read(compiled_plan_path, -1, &plan);
   CU_ASSERT_PTR_NULL_FATAL(status);
   return plan;
 }
@@ -341,6 +319,6 @@ static void test_price(void) {
   zb_plan_destroy(plan);
 }
 
-SUITE_MAIN_WITH("post-validation", open_suite, close_suite, {"price", test_price},
+SUITE_MAIN_WITH("post-validation", open_suite, compiled_plan_close, {"price", test_price},
                 {"planted faults", test_planted_faults}, {"one rank without", test_one_rank_without},
                 {"crossing without a verdict", test_crossing_without_verdict})
