@@ -40,7 +40,7 @@ enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 2500000 };
 /* Jobs of all orders that are built to perturb one, by default: an evaluation takes a fraction of such a build. */
 enum { PERTURBED_JOBS = 12000000 };
 /* The default budget is spent for as long as it pays: up to this multiple of what the last better order came after. */
-enum { PATIENCE = 32 };
+enum { PATIENCE = 16 };
 /* A budget that is given is at least BUDGET_LEAST, or the default one: what takes a moment is done for any. It counts
  * orders of BUDGET_JOBS jobs: of larger ones there are as many as take that long, but no fewer than by default. */
 enum { BUDGET_LEAST = 64, BUDGET_JOBS = 1200 };
