@@ -228,6 +228,9 @@ def make_cases(suite, folder):
     outputs = os.path.join(folder, "outputs")
     suite.compile(os.path.join(common.DATA, "outputs.onnx"), outputs, "--ranks", 2, "--micro-batches", 2,
                   "--keep-output", "logits", "--keep-output", "hidden")
+    replicas = os.path.join(folder, "replicas")
+    validated = ["--clip-norm", 0.5, "--post-validation"]
+    suite.compile(tiny, replicas, "--ranks", 2, "--micro-batches", 2, "--data-parallel", 2, *validated)
     train = ["zb-run", plan, "--data", f"tokens:{tokens}:u16"]
     suite.must(*train, "--steps", 1, "--save", os.path.join(half, "saved"))
     started = [{"saved": contents(os.path.join(half, "saved"))}]
@@ -267,6 +270,14 @@ def make_cases(suite, folder):
         (Case("zb-sched with costs", [*scheduled, "--costs", costs]), []),
         (Case("zb-sched --layout", ["zb-sched", "--layout", "Et*3|(tt|)*4m|L", "--ranks", 7]), []),
         (Case("zb-sched --groups", ["zb-sched", "--groups", "tp2-pp4", "--world", 16, "--json"]), []),
+        (Case("zbc with replicas, clipping and post-validation",
+              ["zbc", tiny, "-o", "{}/out", "--ranks", 2, "--micro-batches", 2, "--data-parallel", 2, *validated],
+              ["out"]), []),
+        (Case("zb-run with replicas, clipping and post-validation",
+              ["zb-run", replicas, "--data", f"tokens:{tokens}:u16", "--steps", 2, "--save", "{}/saved"], ["saved"]),
+         []),
+        (Case("zbc --inference", ["zbc", os.path.join(common.DATA, "outputs.onnx"), "-o", "{}/out", "--ranks", 2,
+                                  "--inference"], ["out"]), []),
         (Case("zbc with a layout", ["zbc", tiny, "-o", "{}/out", "--layout", "Et|tL"], ["out"]), []),
     ]
 
