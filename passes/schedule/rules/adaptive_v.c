@@ -24,7 +24,7 @@
 #include "passes/schedule/rules/v_block.h"
 #include "passes/schedule/rules/within.h"
 
-enum { SWITCHES = 16, JUDGED_PER_RANK = 3, BLOCKS = 128 };
+enum { SWITCHES = 16, JUDGED_PER_RANK = 3, BLOCKS = 128, BLOCKS_ALL = 100000 };
 /* Jobs that are run in all before the best so far is taken: of most problems, of large ones (rules.h), and of both with
  * the memory of 1F1B. */
 static const int64_t JOBS_MAX = 1800000, JOBS_MAX_LARGE = 900000, JOBS_MAX_1F1B = 600000;
@@ -268,7 +268,7 @@ static zb_status ask(void *state, const zb_within_request *request, zb_slot *seq
   const within_state *x = state;
   zb_order order;
   *out = (zb_within_answer){0};
-  zb_status status = emit_blocks(x->w->model->problem, request->limits, BLOCKS, request->less_than_ps, &order);
+  zb_status status = emit_blocks(x->w->model->problem, request->limits, BLOCKS_ALL, request->less_than_ps, &order);
   if (zb_status_code(status) == ZB_INFEASIBLE) {
     zb_status_free(status);
     return NULL;
@@ -317,7 +317,7 @@ cleanup:
 }
 
 static const zb_schedule_option adaptive_options[] = {
-    {"blocks", BLOCKS, 1, 100000, "building blocks that are tried, those whose peak is closest to the memory limit"},
+    {"blocks", BLOCKS, 1, BLOCKS_ALL, "building blocks that are tried, those whose peak is closest to the memory limit"},
     {0},
 };
 

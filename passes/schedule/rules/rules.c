@@ -292,7 +292,7 @@ int64_t zb_level_above(const zb_scheduler *w, int64_t bytes) {
 /* In how many parts a fine level counts a micro-batch, and how many of these are one level. */
 static int64_t fine_parts(const zb_scheduler *w, int64_t *step) {
   *step = w->jobs <= ZB_JOBS_LARGE || w->ranks < 16 ? 1 : w->ranks / 16;
-  return w->jobs <= 4000 ? 16 : w->jobs <= 16000 ? 8 : w->jobs <= 32000 ? 4 : w->jobs <= ZB_JOBS_LARGE ? 2 : 1;
+  return w->jobs <= 4000 ? 16 : w->jobs <= 8000 ? 8 : w->jobs <= 32000 ? 4 : w->jobs <= ZB_JOBS_LARGE ? 2 : 1;
 }
 
 int64_t zb_level_fine(const zb_scheduler *w, int64_t bytes, bool above) {

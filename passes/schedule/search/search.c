@@ -3,7 +3,8 @@
  * More memory never gives a worse answer, by construction. A run (search_run.c) for a level of memory (rules.h) depends
  * on that level alone, never on the limit of the problem; the answer is the best of the runs for all levels within the
  * limit. Going down from the highest, a level is run only if its lower bound is below the best time, which changes
- * nothing but the time it takes, and mostly leaves one or two. For small problems levels are exact: a run records how
+ * nothing but the time it takes, and mostly leaves one or two; where it leaves many, levels that begin far behind are
+ * left out as well, by margins (BEHIND_ROUNDS) beyond what rounds make up for. For small problems levels are exact: a run records how
  * much lower its limit could be for every decision to be the same, and the next one is for a byte less than that; and
  * where they are small enough for it, all orders are tried (exact.c).
  *
@@ -29,6 +30,10 @@
 
 /* Levels are exact up to this number of jobs. */
 enum { SMALL_JOBS = 160 };
+/* On the V placement, with more jobs than this: a level whose order before the rounds takes so much longer than the best
+ * such order of the levels above it has no rounds, or ends the search. */
+enum { MEDIUM_JOBS = 2000 };
+static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
 /* Exact levels of a problem at most, about. */
 enum { LEVELS = 4096 };
 /* States of the search of all orders that take about as long as one evaluation. */
@@ -83,6 +88,7 @@ typedef struct searcher {
   const char *best_start; /* whose order was the best before the runs; NULL: none there was */
   int64_t best_start_ps;
   int runs;
+  int64_t level_start_ps, least_start_ps; /* before the rounds: of the last level that was run, and of all */
   bool is_complete; /* all orders whose classes rise were tried (exact.c) */
 } searcher;
 
@@ -105,7 +111,7 @@ static int64_t default_budget(const zb_problem *problem, int placements) {
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
   if (jobs <= SMALL_JOBS) return 12 * jobs;
   const bool is_v = zb_is_placed_as_v(problem), is_plain = problem->stages == problem->ranks;
-  int64_t budget = (is_v ? 180000000 : 20000000) / (jobs + 1);
+  int64_t budget = (is_v ? (jobs > MEDIUM_JOBS ? 100000000 : 180000000) : 20000000) / (jobs + 1);
   const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : is_plain ? 4000 : 8000;
   if (!is_v && !is_plain) budget = (int64_t)(2500.0 * (1152.0 / (double)jobs) * sqrt(1152.0 / (double)jobs));
   /* Evaluations of large problems miss the caches, and come with several levels of memory. */
@@ -131,7 +137,7 @@ static int64_t budget_of_level(const searcher *s, int64_t bytes) {
 }
 
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
-  *s = (searcher){.problem = problem, .best_ps = INT64_MAX};
+  *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .least_start_ps = INT64_MAX};
   ZB_TRY(zb_model_init(problem, &s->model));
   ZB_TRY(zb_bounds_new(problem, &s->bounds));
   ZB_TRY(zb_scheduler_init(&s->model, &s->w));
@@ -263,6 +269,12 @@ static int64_t settle_moves(const searcher *s) {
   return affordable < SETTLE_PER_JOB * jobs ? affordable : SETTLE_PER_JOB * jobs;
 }
 
+/* Whether the last level that was run began with an order so much behind the best one of all levels. */
+static bool is_behind(const searcher *s, double share) {
+  return s->run.is_perturbed && s->w.jobs > MEDIUM_JOBS &&
+         (double)(s->level_start_ps - s->least_start_ps) > share * (double)s->least_start_ps;
+}
+
 /* One run: the best orders for the limits of s->run.level. */
 static zb_status run_level(searcher *s) {
   zb_run *run = &s->run;
@@ -286,7 +298,9 @@ static zb_status run_level(searcher *s) {
     if (!zb_run_is_over(run)) zb_run_settle(run, settle_moves(s));
     const bool is_far = zb_run_gap(run) > SLOW_FROM;
     if (is_far) ZB_TRY(try_within(s, true, run->incumbent_ps[0], NULL));
-    zb_run_rounds(run);
+    s->level_start_ps = run->incumbent_ps[0];
+    if (s->level_start_ps < s->least_start_ps) s->least_start_ps = s->level_start_ps;
+    if (!is_behind(s, BEHIND_ROUNDS)) zb_run_rounds(run);
     if (!is_far)
       ZB_TRY(try_within(s, true, run->incumbent_ps[0] < s->best_ps ? run->incumbent_ps[0] : s->best_ps, NULL));
   }
@@ -418,6 +432,7 @@ static zb_status run_levels(searcher *s, bool only_fine) {
     const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above) && !s->limits_differ;
     if (bytes == fine && is_run) fine = zb_level_fine(&s->w, fine - 1, false);
     ZB_TRY(try_level(s, level--));
+    if (is_behind(s, BEHIND_END)) break;
   }
   lower_to(s, most);
   if (above == most || !is_worth(s)) return NULL;
