@@ -4,9 +4,9 @@
  * on that level alone, never on the limit of the problem; the answer is the best of the runs for all levels within the
  * limit. Going down from the highest, a level is run only if its lower bound is below the best time, which changes
  * nothing but the time it takes, and mostly leaves one or two; where it leaves many, levels that begin far behind are
- * left out as well, by margins (BEHIND_ROUNDS) beyond what rounds make up for. For small problems levels are exact: a run records how
- * much lower its limit could be for every decision to be the same, and the next one is for a byte less than that; and
- * where they are small enough for it, all orders are tried (exact.c).
+ * left out as well, by margins (BEHIND_ROUNDS) beyond what rounds make up for. For small problems levels are exact: a
+ * run records how much lower its limit could be for every decision to be the same, and the next one is for a byte less
+ * than that; and where they are small enough for it, all orders are tried (exact.c).
  *
  * Where limits differ between ranks a level lowers those that are above it. So the levels of some limits are among
  * those of others where these are higher only on ranks that have the highest, and the levels up to the lowest limit are
@@ -30,8 +30,8 @@
 
 /* Levels are exact up to this number of jobs. */
 enum { SMALL_JOBS = 160 };
-/* On the V placement, with more jobs than this: a level whose order before the rounds takes so much longer than the best
- * such order of the levels above it has no rounds, or ends the search. */
+/* On the V placement, with more jobs than this: a level whose order before the rounds takes so much longer than the
+ * best such order of the levels above it has no rounds, or ends the search. */
 enum { MEDIUM_JOBS = 2000 };
 static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
 /* Exact levels of a problem at most, about. */
@@ -89,7 +89,7 @@ typedef struct searcher {
   int64_t best_start_ps;
   int runs;
   int64_t level_start_ps, least_start_ps; /* before the rounds: of the last level that was run, and of all */
-  bool is_complete; /* all orders whose classes rise were tried (exact.c) */
+  bool is_complete;                       /* all orders whose classes rise were tried (exact.c) */
 } searcher;
 
 static void searcher_deinit(searcher *s) {
