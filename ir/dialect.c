@@ -9,6 +9,7 @@
 
 #include "ir/nesting.h"
 #include "runtime/base/file.h"
+#include "runtime/base/memo.h"
 #include "runtime/base/text.h"
 #include "zb/compiler.h"
 
@@ -118,6 +119,7 @@ void zb_module_deinit(zb_module *module) {
   if (!mlirContextIsNull(module->context)) mlirContextDestroy(module->context);
   zb_store_destroy(module->weights);
   zb_store_destroy(module->constants);
+  zb_memo_destroy(module->memo);
   *module = (zb_module){.weights = NULL};
 }
 

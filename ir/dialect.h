@@ -20,13 +20,15 @@ char *zb_irdl_make(int only) ZB_MUST_USE;
 bool zb_irdl_load(MlirContext context, const char *text);
 
 /* A program on its way through the passes. */
+struct zb_memo;
 typedef struct zb_module {
   MlirContext context;
   MlirModule module;
-  zb_store *weights;   /* parameters by name; may be NULL */
-  zb_store *constants; /* large constants by name ({zb.constant = "name"} arguments); may be NULL */
+  zb_store *weights;    /* parameters by name; may be NULL */
+  zb_store *constants;  /* large constants by name ({zb.constant = "name"} arguments); may be NULL */
+  struct zb_memo *memo; /* what passes found for it and for copies of it (runtime/base/memo.h); may be NULL */
 } zb_module;
-void zb_module_deinit(zb_module *module); /* destroys all four */
+void zb_module_deinit(zb_module *module); /* destroys all five */
 
 /* Levels, stored as the module attribute zb.level = "graph" ... "verified". */
 #define ZB_LEVELS(X)                                                                                                   \

@@ -8,6 +8,7 @@
 #include "runtime/base/assert.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/file.h"
+#include "runtime/base/memo.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/timeline.h"
@@ -245,6 +246,9 @@ cleanup:
   return status;
 }
 
+/* For orders and packings that several trials of a compile ask for. */
+enum { MEMO_BYTES = 256 << 20 };
+
 zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (out) *out = NULL;
   zb_compile_params completed = *given;
@@ -267,6 +271,8 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (params->weights) ZB_TRY_GOTO(zb_weights_open(params->weights, &given_weights.store));
   ZB_TRY_GOTO(import(params, &program));
   ZB_TRY_GOTO(mark_inference(params, &program));
+  program.memo = zb_memo_create(MEMO_BYTES);
+  if (!program.memo) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   if (params->weights && program.weights) ZB_TRY_GOTO(zb_given_match_model(&given_weights, params, program.weights));
   ZB_TRY_GOTO(zb_summarize_import(program.module, state.summary));
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};

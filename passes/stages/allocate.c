@@ -47,6 +47,7 @@ typedef struct allocator {
   MlirOperation rank_op;
   int rank;
   zb_arena *arena;
+  zb_memo *memo;
   zb_subprograms subprograms;
   zb_table messages, parts;
   ZB_LIST(zb_addresses_row) numbers;
@@ -600,7 +601,7 @@ static zb_status allocate_list(allocator *a, MlirOperation function, zb_rank_wor
   time_nodes(a);
   ZB_TRY(zb_arena_status(a->arena));
   find_lifetimes(a);
-  ZB_TRY(zb_pack(a->items.items, a->items.count, &a->regions[ZB_REGION_SLOTS].bytes));
+  ZB_TRY(zb_pack(a->memo, a->items.items, a->items.count, &a->regions[ZB_REGION_SLOTS].bytes));
   write_list(a, work);
   a->first_op += a->graph.node_count;
   return NULL;
@@ -642,12 +643,13 @@ typedef struct rank_need {
 
 typedef struct allocation {
   MlirOperation module;
+  zb_memo *memo;
   rank_need *needs; /* [rank modules] */
 } allocation;
 
 static zb_status allocate_one(void *context, zb_rank_work *work) {
   const allocation *all = context;
-  allocator a = {.rank_op = work->module, .rank = work->rank, .arena = &work->arena};
+  allocator a = {.rank_op = work->module, .rank = work->rank, .arena = &work->arena, .memo = all->memo};
   ZB_TRY(allocate_rank(&a, all->module, work));
   rank_need *need = &all->needs[work->index];
   *need = (rank_need){.bytes = arena_bytes(&a), .rank = a.rank};
@@ -690,7 +692,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   uint64_t limit = 0;
   if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
   int ranks = zb_rank_count(module);
-  allocation all = {.module = top, .needs = ZB_NEW(&pass->arena, rank_need, ranks)};
+  allocation all = {.module = top, .memo = pass->program->memo, .needs = ZB_NEW(&pass->arena, rank_need, ranks)};
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, allocate_one, &all, &pass->changes));
   if (limit)

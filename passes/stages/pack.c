@@ -15,11 +15,22 @@ typedef struct taken {
   int64_t begin, end;
 } taken;
 
+/* What a piece holds, and a piece that has its offset: for walks over many of them. */
+typedef struct holding {
+  int count;
+  zb_held held[ZB_HELD_MAX];
+} holding;
+
+typedef struct place {
+  int first, last, piece;
+} place;
+
 typedef struct packer {
   zb_piece *pieces;
   size_t count;
+  holding *holdings;         /* [count] */
   int *order, *best, *found; /* [count] */
-  int *placed;               /* by address */
+  place *placed;             /* by address */
   taken *taken;              /* [ZB_HELD_MAX * ZB_HELD_MAX * count] */
   zb_arena arena;
 } packer;
@@ -33,24 +44,25 @@ static void forbid(taken *list, size_t *count, taken t) {
   list[at] = t;
 }
 
-/* Lowest offset at which `a` overlaps none of the first `count` of placed. */
-static uint64_t lowest(packer *k, const zb_piece *a, size_t count) {
+/* Forbids what puts the piece where another one is while both are held. */
+static void forbid_both(packer *k, size_t *count, const holding *own, const place *other) {
+  const holding *theirs = &k->holdings[other->piece];
+  const int64_t offset = (int64_t)k->pieces[other->piece].offset;
+  for (int x = 0; x < own->count; ++x)
+    for (int y = 0; y < theirs->count; ++y) {
+      const zb_held *a = &own->held[x], *b = &theirs->held[y];
+      if (b->from > a->to || a->from > b->to) continue;
+      forbid(k->taken, count, (taken){offset + b->begin - a->end, offset + b->end - a->begin});
+    }
+}
+
+/* Lowest offset at which a piece overlaps none of the first `count` of placed. */
+static uint64_t lowest(packer *k, int piece, size_t count) {
   size_t n = 0;
-  zb_held own[ZB_HELD_MAX];
-  int own_count = zb_piece_holds(a, own);
-  for (size_t i = 0; i < count; ++i) {
-    const zb_piece *b = &k->pieces[k->placed[i]];
-    if (b->first > a->last || a->first > b->last) continue;
-    zb_held theirs[ZB_HELD_MAX];
-    int their_count = zb_piece_holds(b, theirs);
-    for (int x = 0; x < own_count; ++x)
-      for (int y = 0; y < their_count; ++y) {
-        if (theirs[y].from > own[x].to || own[x].from > theirs[y].to) continue;
-        forbid(k->taken, &n,
-               (taken){(int64_t)b->offset + theirs[y].begin - own[x].end,
-                       (int64_t)b->offset + theirs[y].end - own[x].begin});
-      }
-  }
+  const int first = k->pieces[piece].first, last = k->pieces[piece].last;
+  for (size_t i = 0; i < count; ++i)
+    if (k->placed[i].first <= last && k->placed[i].last >= first)
+      forbid_both(k, &n, &k->holdings[piece], &k->placed[i]);
   int64_t offset = 0;
   for (size_t i = 0; i < n && k->taken[i].begin < offset; ++i)
     if (k->taken[i].end > offset) offset = k->taken[i].end;
@@ -58,10 +70,11 @@ static uint64_t lowest(packer *k, const zb_piece *a, size_t count) {
 }
 
 static void insert(packer *k, size_t count, int piece) {
+  const zb_piece *p = &k->pieces[piece];
   size_t at = count;
-  for (; at > 0 && k->pieces[k->placed[at - 1]].offset > k->pieces[piece].offset; --at)
+  for (; at > 0 && k->pieces[k->placed[at - 1].piece].offset > p->offset; --at)
     k->placed[at] = k->placed[at - 1];
-  k->placed[at] = piece;
+  k->placed[at] = (place){p->first, p->last, piece};
 }
 
 /* ---- One order ---- */
@@ -71,7 +84,7 @@ static uint64_t pack_in_order(packer *k, const int *order, uint64_t enough) {
   uint64_t total = 0;
   for (size_t i = 0; i < k->count && total <= enough; ++i) {
     zb_piece *p = &k->pieces[order[i]];
-    p->offset = lowest(k, p, i);
+    p->offset = lowest(k, order[i], i);
     insert(k, i, order[i]);
     if (p->offset + p->bytes > total) total = p->offset + p->bytes;
   }
@@ -86,8 +99,8 @@ static uint64_t pack_by_start(packer *k) {
     zb_piece *p = &k->pieces[k->order[i]];
     size_t kept = 0;
     for (size_t l = 0; l < live; ++l)
-      if (k->pieces[k->placed[l]].last >= p->first) k->placed[kept++] = k->placed[l];
-    p->offset = lowest(k, p, live = kept);
+      if (k->placed[l].last >= p->first) k->placed[kept++] = k->placed[l];
+    p->offset = lowest(k, k->order[i], live = kept);
     insert(k, live++, k->order[i]);
     if (p->offset + p->bytes > total) total = p->offset + p->bytes;
   }
@@ -150,7 +163,7 @@ static void repair(packer *k, uint64_t total) {
 
 static int (*const orders[])(const void *, const void *) = {compare_starts, compare_sizes, compare_lives,
                                                             compare_areas};
-enum { ORDER_COUNT = sizeof orders / sizeof orders[0], WITHIN_MAX = 512, ROUNDS = 12 };
+enum { ORDER_COUNT = sizeof orders / sizeof orders[0], WITHIN_MAX = 512, ROUNDS = 12, SEARCHED_MAX = 1024 };
 
 /* Lets some neighbours change places; deterministic. */
 static void shuffle(packer *k, uint64_t seed, size_t times) {
@@ -247,18 +260,20 @@ uint64_t zb_pack_bound(const zb_piece *pieces, size_t count) {
   return (uint64_t)most;
 }
 
-zb_status zb_pack(zb_piece *pieces, size_t count, uint64_t *out_bytes) {
-  enum { SEARCHED_MAX = 1024 };
+static zb_status pack(zb_piece *pieces, size_t count, uint64_t *out_bytes) {
   packer k = {.pieces = pieces, .count = count};
   k.order = ZB_NEW(&k.arena, int, count);
   k.best = ZB_NEW(&k.arena, int, count);
   k.found = ZB_NEW(&k.arena, int, count);
-  k.placed = ZB_NEW(&k.arena, int, count);
+  k.placed = ZB_NEW(&k.arena, place, count);
+  k.holdings = ZB_NEW(&k.arena, holding, count);
   k.taken = ZB_NEW(&k.arena, taken, ZB_HELD_MAX * ZB_HELD_MAX * count);
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_arena_status(&k.arena));
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count; ++i) {
     k.order[i] = (int)i;
+    k.holdings[i].count = zb_piece_holds(&pieces[i], k.holdings[i].held);
+  }
   sort(&k, compare_starts);
   if (count > SEARCHED_MAX) {
     *out_bytes = pack_by_start(&k);
@@ -268,5 +283,50 @@ zb_status zb_pack(zb_piece *pieces, size_t count, uint64_t *out_bytes) {
   }
 cleanup:
   zb_arena_deinit(&k.arena);
+  return status;
+}
+
+/* ---- What was packed before ---- */
+
+static zb_status find_known(zb_memo *memo, const zb_question *question, zb_piece *pieces, uint64_t *out_bytes,
+                            bool *out_found) {
+  void *answer;
+  size_t bytes;
+  ZB_TRY(zb_memo_find(memo, question, &answer, &bytes));
+  *out_found = answer != NULL;
+  if (!answer) return NULL;
+  memcpy(pieces, answer, question->count);
+  memcpy(out_bytes, (unsigned char *)answer + question->count, sizeof *out_bytes);
+  zb_free(answer);
+  return NULL;
+}
+
+static zb_status keep_known(zb_memo *memo, const zb_question *question, const zb_piece *pieces, uint64_t bytes) {
+  unsigned char *answer = zb_alloc(question->count + sizeof bytes);
+  if (!answer) return ZB_OUT_OF_MEMORY();
+  memcpy(answer, pieces, question->count);
+  memcpy(answer + question->count, &bytes, sizeof bytes);
+  zb_status status = zb_memo_keep(memo, question, answer, question->count + sizeof bytes);
+  zb_free(answer);
+  return status;
+}
+
+zb_status zb_pack(zb_memo *memo, zb_piece *pieces, size_t count, uint64_t *out_bytes) {
+  _Static_assert(sizeof(zb_piece) == 6 * sizeof(uint64_t) + 4 * sizeof(int), "no padding: pieces are compared whole");
+  if (!memo || count > SEARCHED_MAX) return pack(pieces, count, out_bytes);
+  for (size_t i = 0; i < count; ++i)
+    pieces[i].offset = 0;
+  zb_piece *asked = zb_alloc((count + 1) * sizeof *asked);
+  const zb_question question = {"zb_pack", asked, count * sizeof *asked};
+  bool found = false;
+  zb_status status = NULL;
+  if (!asked) return ZB_OUT_OF_MEMORY();
+  if (count) memcpy(asked, pieces, question.count);
+  ZB_TRY_GOTO(find_known(memo, &question, pieces, out_bytes, &found));
+  if (found) goto cleanup;
+  ZB_TRY_GOTO(pack(pieces, count, out_bytes));
+  status = keep_known(memo, &question, pieces, *out_bytes);
+cleanup:
+  zb_free(asked);
   return status;
 }

@@ -20,7 +20,7 @@ typedef struct zb_within zb_within;
 zb_within *zb_within_create(zb_arena *arena, const zb_piece *pieces, size_t count) ZB_MUST_USE;
 /* An order in which first fit stays within the capacity; false if none was found in a limited number of steps. Of
  * pieces that could lie equally low the one that comes first in `wanted` is tried first. *work is what all calls
- * together may still take, about a nanosecond each: it becomes less, and below 0 ends the search. Deterministic. */
+ * together may still look at, pieces and times: it becomes less, and below 0 ends the search. Deterministic. */
 bool zb_within_find(zb_within *within, uint64_t capacity, const int *wanted, int64_t *work, int *out_order);
 
 #endif

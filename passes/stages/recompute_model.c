@@ -254,7 +254,7 @@ static zb_status find_rule(zb_recompute_model *m) {
   const char *schedule = zb_pass_option(m->pass, "schedule");
   zb_problem *problem = &m->level[0].problem.problem;
   for (size_t i = 0; m->searches && i < sizeof rules / sizeof rules[0]; ++i) {
-    zb_status status = zb_trial_order(rules[i], problem, m->metric, &m->order);
+    zb_status status = zb_trial_order(m->pass, rules[i], problem, m->metric, &m->order);
     if (!status) {
       m->rule = rules[i];
       return NULL;
@@ -264,7 +264,7 @@ static zb_status find_rule(zb_recompute_model *m) {
     zb_status_free(status);
   }
   if (!m->searches && !zb_schedule_is_file(schedule)) m->rule = schedule;
-  return zb_trial_order(schedule, problem, m->metric, &m->order);
+  return zb_trial_order(m->pass, schedule, problem, m->metric, &m->order);
 }
 
 static zb_status build_level(zb_recompute_model *m, int number) {
@@ -339,7 +339,7 @@ cleanup:
 
 zb_status zb_recompute_look(zb_recompute_model *m, const zb_pick *picks, int64_t bytes, zb_outlook *out) {
   zb_problem problem = problem_of(m, picks);
-  if (m->rule) ZB_TRY(zb_trial_order(m->rule, &problem, m->metric, &m->order));
+  if (m->rule) ZB_TRY(zb_trial_order(m->pass, m->rule, &problem, m->metric, &m->order));
   return measure(m, &problem, bytes, out);
 }
 
@@ -349,7 +349,7 @@ zb_status zb_recompute_look_within(zb_recompute_model *m, const zb_pick *picks, 
   zb_order before = m->order; /* it stands for the orders of all others */
   m->order = (zb_order){0};
   *out = (zb_outlook){.step_ps = INT64_MAX};
-  zb_status status = zb_trial_order(zb_pass_option(m->pass, "schedule"), &problem, m->metric, &m->order);
+  zb_status status = zb_trial_order(m->pass, zb_pass_option(m->pass, "schedule"), &problem, m->metric, &m->order);
   if (zb_status_code(status) == ZB_INFEASIBLE) {
     zb_status_free(status);
     status = NULL;

@@ -19,6 +19,7 @@
 
 #include "passes/function.h"
 #include "passes/pipeline.h"
+#include "passes/stages/orders.h"
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
 #include "passes/stages/step_time.h"
@@ -58,22 +59,13 @@ static zb_status write_order(MlirModule module, const zb_order *order, const cha
   return NULL;
 }
 
-/* The order of a rule, with W as early as costs nothing: measured, a W whose inputs have left the caches takes up to a
- * sixth longer. */
-static zb_status run_choice(const settings *s, const zb_problem *problem, zb_order *out) {
-  ZB_TRY(zb_schedule_run_choice(&s->choice, problem, out));
-  zb_status status = s->settle ? zb_order_advance_w(problem, out) : NULL;
-  if (status) zb_order_deinit(out);
-  return status;
-}
-
 /* ---- Within a memory limit ---- */
 
 /* Bytes of the arena of every rank with this order: the plan is laid out on a copy. */
 static zb_status find_arenas(zb_pass *pass, MlirModule module, const zb_order *order, int micro_batches,
                              int64_t *arena) {
-  zb_module copy = {.context = pass->program->context,
-                    .module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(module)))};
+  zb_module copy = *pass->program;
+  copy.module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(module)));
   zb_pipeline pipeline = {0};
   zb_status status = NULL;
   if (mlirModuleIsNull(copy.module)) return ZB_OUT_OF_MEMORY();
@@ -148,7 +140,7 @@ static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, zb_pro
   problem.rank_limit_bytes = rank_limit;
   for (int i = 0; i < ATTEMPTS && !fits && !status; ++i) {
     zb_order_deinit(out);
-    status = run_choice(s, &problem, out);
+    status = zb_choice_order(pass->program->memo, &s->choice, s->settle, &problem, out);
     if (!status) status = find_arenas(pass, module, out, problem.micro_batches, arena);
     if (!status) fits = within(&problem, out, arena, limit, peak, rank_limit);
   }
@@ -174,7 +166,7 @@ static zb_status schedule_module(zb_pass *pass, MlirModule module, const setting
   else if (s->limit && s->choice.schedule->keeps_limit)
     ZB_TRY_GOTO(fit(pass, module, s, problem.problem, &order));
   else
-    ZB_TRY_GOTO(run_choice(s, &problem.problem, &order));
+    ZB_TRY_GOTO(zb_choice_order(pass->program->memo, &s->choice, s->settle, &problem.problem, &order));
   ZB_TRY_GOTO(write_order(module, &order, s->file ? s->file : s->choice.schedule->name, problem.problem.micro_batches));
   pass->changes += order.ranks;
 cleanup:

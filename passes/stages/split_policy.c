@@ -445,14 +445,14 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
   ZB_TRY_GOTO(compile(p, schedule, &products));
   if (is_better(&products, best, bytes)) *best = products;
   for (double share = 1; share > 0.2; share /= 2) {
-    ZB_TRY_GOTO(zb_trial_order(schedule, &p->base.problem, p->metric, &p->order)); /* with everything split */
+    ZB_TRY_GOTO(zb_trial_order(p->pass, schedule, &p->base.problem, p->metric, &p->order)); /* with everything split */
     ZB_TRY_GOTO(fit(p, schedule, bytes, bytes, share, all, best));
     if (!p->limit || !keeps_limit(schedule)) break;
   }
   for (int64_t less = bytes; p->w.group_count <= FEW_GROUPS && p->limit && !keeps_limit(schedule);) {
     less = zb_trial_bytes_below(less);
     if (less < bytes - bytes / 8) break;
-    ZB_TRY_GOTO(zb_trial_order(schedule, &p->base.problem, p->metric, &p->order));
+    ZB_TRY_GOTO(zb_trial_order(p->pass, schedule, &p->base.problem, p->metric, &p->order));
     ZB_TRY_GOTO(fit(p, schedule, bytes, less, 1, all, best));
   }
   if (best->plan.exists && best->plan.most <= bytes) {

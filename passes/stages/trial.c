@@ -2,6 +2,7 @@
 
 #include "passes/stages/trial.h"
 
+#include "passes/stages/orders.h"
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
 #include "passes/stages/step_time.h"
@@ -58,14 +59,14 @@ int64_t zb_trial_bytes_below(int64_t bytes) {
   return (bytes - 1) / (4 * step) * 4 * step;
 }
 
-zb_status zb_trial_order(const char *schedule, zb_problem *problem, zb_metric metric, zb_order *order) {
+zb_status zb_trial_order(const zb_pass *pass, const char *schedule, zb_problem *problem, zb_metric metric,
+                         zb_order *order) {
   zb_schedule_choice choice;
   problem->metric = metric;
   zb_order_deinit(order);
   if (zb_schedule_is_file(schedule)) return zb_schedule_file_order(schedule, problem, order);
   ZB_TRY(zb_schedule_to_train(schedule, &choice));
-  ZB_TRY(zb_schedule_run_choice(&choice, problem, order));
-  return zb_order_advance_w(problem, order);
+  return zb_choice_order(pass->program->memo, &choice, true, problem, order);
 }
 
 zb_status zb_trial_measure(zb_arena *arena, const zb_plan *plan, zb_metric metric, zb_trial *out) {

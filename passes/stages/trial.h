@@ -36,7 +36,8 @@ zb_status zb_trial_run(const zb_pipeline *pipeline, zb_module *copy, zb_compile_
 int64_t zb_trial_bytes_below(int64_t bytes);
 
 /* The order that a schedule gives for a problem without a limit, in the place of *order. */
-zb_status zb_trial_order(const char *schedule, zb_problem *problem, zb_metric metric, zb_order *order) ZB_MUST_USE;
+zb_status zb_trial_order(const zb_pass *pass, const char *schedule, zb_problem *problem, zb_metric metric,
+                         zb_order *order) ZB_MUST_USE;
 
 /* What a plan takes; the arrays are in the arena. */
 zb_status zb_trial_measure(zb_arena *arena, const zb_plan *plan, zb_metric metric, zb_trial *out) ZB_MUST_USE;

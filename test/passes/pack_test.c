@@ -35,7 +35,7 @@ static void check_apart(const zb_piece *pieces, size_t count, uint64_t bytes) {
 
 static uint64_t pack(zb_piece *pieces, size_t count) {
   uint64_t bytes = 0;
-  CU_ASSERT_PTR_NULL_FATAL(zb_pack(pieces, count, &bytes));
+  CU_ASSERT_PTR_NULL_FATAL(zb_pack(NULL, pieces, count, &bytes));
   check_apart(pieces, count, bytes);
   CU_ASSERT(bytes >= zb_pack_bound(pieces, count));
   return bytes;
@@ -109,6 +109,33 @@ static void test_random(void) {
   CU_ASSERT(ratio < 1.01);
 }
 
+/* With a memo: the same, when asked first and again, of pieces that differ in one number too. */
+static void test_memo(void) {
+  enum { COUNT = 40, SEEDS = 6, KINDS = 8 };
+  zb_memo *memo = zb_memo_create(1 << 20);
+  for (uint64_t seed = 1; seed <= SEEDS; ++seed)
+    for (int kind = 0; kind < KINDS; ++kind) {
+      zb_piece alone[COUNT], first[COUNT], second[COUNT];
+      const size_t count = kind == KINDS - 1 ? COUNT - 1 : COUNT;
+      uint64_t bytes[2];
+      random_pieces(seed, alone, COUNT, 20);
+      zb_piece *p = &alone[seed % COUNT];
+      p->bytes += kind == 1 ? 8192 : 0;
+      p->first -= kind == 2, p->start -= kind == 3 && p->start > p->first;
+      p->last += kind == 4 ? 3 : 0, p->end += kind == 5 && p->end < p->last;
+      if (kind == 6) p->before.end = p->bytes, p->before.begin = 0;
+      memcpy(first, alone, sizeof first);
+      first[0].offset = 77; /* what was there before does not count */
+      memcpy(second, alone, sizeof second);
+      const uint64_t expected = pack(alone, count);
+      CU_ASSERT_PTR_NULL_FATAL(zb_pack(memo, first, count, &bytes[0]));
+      CU_ASSERT_PTR_NULL_FATAL(zb_pack(memo, second, count, &bytes[1]));
+      CU_ASSERT(bytes[0] == expected && bytes[1] == expected);
+      CU_ASSERT(memcmp(first, alone, count * sizeof *first) == 0 && memcmp(second, alone, count * sizeof *second) == 0);
+    }
+  zb_memo_destroy(memo);
+}
+
 /* Rank 1 of the small GPT-2 with ZB-V, two ranks and four micro-batches: frames of six sizes. First fit in any simple
  * order wastes 9 %. */
 static const zb_piece two_chunks[] = {
@@ -176,7 +203,7 @@ static void test_out_of_memory(void) {
     uint64_t bytes = 0;
     memcpy(pieces, two_chunks, sizeof pieces);
     zb_allocation_fail_at(n);
-    zb_status status = zb_pack(pieces, TWO_CHUNKS, &bytes);
+    zb_status status = zb_pack(NULL, pieces, TWO_CHUNKS, &bytes);
     zb_allocation_fail_at(0);
     CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
     zb_status_free(status);
@@ -184,4 +211,5 @@ static void test_out_of_memory(void) {
 }
 
 SUITE_MAIN("pack", {"known answers", test_known}, {"parts of pieces", test_parts}, {"random pieces", test_random},
-           {"frames of two chunks", test_two_chunks}, {"many pieces", test_many}, {"out of memory", test_out_of_memory})
+           {"with a memo", test_memo}, {"frames of two chunks", test_two_chunks}, {"many pieces", test_many},
+           {"out of memory", test_out_of_memory})
