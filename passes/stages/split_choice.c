@@ -50,27 +50,30 @@ zb_stage_cost zb_split_cost(const zb_split_problem *it, int stage) {
   return cost;
 }
 
-static void change_bytes(const zb_split_problem *it, zb_job job, bool keep, int64_t *live) {
-  const zb_stage_cost *cost = &it->problem->costs[job.stage];
-  const zb_w_moved *moved = &it->w->moved[job.stage];
-  if (keep) {
-    *live += cost->keep_bytes[job.kind] - (job.kind == ZB_B ? moved->backward_bytes : 0);
-    return;
-  }
-  *live -= cost->free_bytes[job.kind];
-  if (job.kind == ZB_B) *live -= moved->forward_bytes;
-  if (job.kind == ZB_W) *live += moved->forward_bytes + moved->backward_bytes;
+/* What jobs of a stage change with the groups as they stand. */
+static void fill_changes(const zb_split_problem *it, int stage, zb_split_change out[ZB_KIND_COUNT]) {
+  const zb_stage_cost *cost = &it->problem->costs[stage];
+  const zb_w_moved *moved = &it->w->moved[stage];
+  for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+    out[kind] = (zb_split_change){.keep = cost->keep_bytes[kind], .release = cost->free_bytes[kind]};
+  out[ZB_B].keep -= moved->backward_bytes;
+  out[ZB_B].release += moved->forward_bytes;
+  out[ZB_B].messages = zb_split_messages(it->memory, stage);
+  out[ZB_W].release -= moved->forward_bytes + moved->backward_bytes;
 }
 
 /* beside: what lies beside frames and messages. */
 static int64_t peak_with(const zb_split_problem *it, int rank, int64_t beside) {
+  zb_split_change *changes = it->memory->changes;
   int64_t live = beside, peak = live;
+  for (int s = 0; s < it->problem->stages; ++s)
+    if (it->problem->stage_rank[s] == rank) fill_changes(it, s, &changes[s * ZB_KIND_COUNT]);
   for (int i = 0; i < it->order->counts[rank]; ++i) {
     const zb_job job = it->order->jobs[rank][i];
-    change_bytes(it, job, true, &live);
-    const int64_t now = live + (job.kind == ZB_B ? zb_split_messages(it->memory, job.stage) : 0);
-    if (now > peak) peak = now;
-    change_bytes(it, job, false, &live);
+    const zb_split_change *change = &changes[job.stage * ZB_KIND_COUNT + (int)job.kind];
+    live += change->keep;
+    if (live + change->messages > peak) peak = live + change->messages;
+    live -= change->release;
   }
   return peak;
 }

@@ -192,7 +192,8 @@ zb_status zb_split_memory_build(zb_arena *arena, zb_w_groups *w, const zb_module
                            .stage_rank = problem->stage_rank,
                            .stages = ZB_NEW(arena, zb_b_stage, problem->stages),
                            .fixed = ZB_NEW(arena, int64_t, problem->ranks),
-                           .workspace = ZB_NEW(arena, int64_t, problem->ranks)};
+                           .workspace = ZB_NEW(arena, int64_t, problem->ranks),
+                           .changes = ZB_NEW(arena, zb_split_change, problem->stages * ZB_KIND_COUNT)};
   builder b = {.arena = arena,
                .out = out,
                .graph = w->graph,

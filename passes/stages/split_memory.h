@@ -10,13 +10,19 @@
 
 typedef struct zb_b_stage zb_b_stage;
 
+/* What a job changes: bytes that it adds when it starts and removes when it ends, and messages beside them. */
+typedef struct zb_split_change {
+  int64_t keep, release, messages;
+} zb_split_change;
+
 typedef struct zb_split_memory {
   zb_w_groups *w;
   int stage_count;
   const int *stage_rank;
   zb_b_stage *stages;
-  int64_t *fixed;     /* [ranks]: parameters, their state and gradients, constants, the step */
-  int64_t *workspace; /* [ranks]: of jobs that are neither B nor W */
+  int64_t *fixed;           /* [ranks]: parameters, their state and gradients, constants, the step */
+  int64_t *workspace;       /* [ranks]: of jobs that are neither B nor W */
+  zb_split_change *changes; /* [stages * ZB_KIND_COUNT], for counts of a rank's peak */
 } zb_split_memory;
 
 /* base: the framed program with everything split. Lives in the arena. MEMORY. O(operands). */
