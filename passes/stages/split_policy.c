@@ -49,6 +49,12 @@ typedef struct outcome {
   bool *in_b;      /* [groups] */
 } outcome;
 
+/* What was compiled before: looks for several shares and numbers of bytes come to the same choices. */
+typedef struct known {
+  const char *schedule;
+  outcome found;
+} known;
+
 typedef struct policy {
   zb_pass *pass;
   MlirModule module;
@@ -59,7 +65,9 @@ typedef struct policy {
   int ranks;
   zb_module_problem base; /* with everything split */
   zb_split_memory memory;
-  zb_order order;   /* of the last plan */
+  zb_order first;        /* that the schedule gave before a plan */
+  const zb_order *order; /* of the last plan */
+  ZB_LIST(known) known;
   bool is_off;      /* the model is not that of the plans: no bound follows from it */
   int64_t bound_ps; /* least step of the best plan's order with any groups; 0: not known */
   bool proven;      /* it is that of the best plan */
@@ -106,25 +114,26 @@ static bool is_as_modelled(const policy *p, const zb_problem *problem, const out
   return true;
 }
 
-/* What a plan takes: its step and its arenas. Its order is p->order from now on. */
+/* What a plan takes: its step and its arenas. */
 static zb_status measure(policy *p, MlirModule module, const zb_plan *plan, outcome *out) {
   zb_module_problem problem;
+  zb_order order = {0};
   zb_status status = NULL;
   ZB_TRY(zb_trial_measure(&p->pass->arena, plan, p->metric, &out->plan));
   ZB_TRY(zb_module_problem_build(module, plan->micro_batches, &problem));
-  zb_order_deinit(&p->order);
-  ZB_TRY_GOTO(zb_module_order(&problem, &p->order));
-  ZB_TRY_GOTO(copy_order(&p->pass->arena, &p->order, &out->order));
-  zb_order_peaks(&problem.problem, &p->order, out->frames);
+  ZB_TRY_GOTO(zb_module_order(&problem, &order));
+  ZB_TRY_GOTO(copy_order(&p->pass->arena, &order, &out->order));
+  zb_order_peaks(&problem.problem, &order, out->frames);
   p->is_off |= !is_as_modelled(p, &problem.problem, out);
 cleanup:
+  zb_order_deinit(&order);
   zb_module_problem_deinit(&problem);
   return status;
 }
 
 /* Compiles a copy with the groups as they stand. Where the schedule has no order for it, out->plan.exists stays
  * false. */
-static zb_status compile(policy *p, const char *schedule, outcome *out) {
+static zb_status compile_new(policy *p, const char *schedule, outcome *out) {
   zb_arena *arena = &p->pass->arena;
   *out = (outcome){.frames = ZB_NEW(arena, int64_t, p->ranks), .in_b = ZB_NEW(arena, bool, p->w.group_count)};
   ZB_TRY(zb_arena_status(arena));
@@ -141,11 +150,36 @@ static zb_status compile(policy *p, const char *schedule, outcome *out) {
   ZB_TRY_GOTO(zb_trial_add_plan(p->pass, schedule, zb_pass_option(p->pass, "memory-limit"), &pipeline));
   ZB_TRY_GOTO(zb_trial_run(&pipeline, &copy, &state, &exists));
   if (exists) status = measure(p, copy.module, state.plan, out);
+  if (!status && !ZB_PUSH(arena, &p->known, (known){schedule, *out})) status = zb_arena_status(arena);
 cleanup:
   zb_plan_destroy(state.plan);
   zb_pipeline_deinit(&pipeline);
   mlirModuleDestroy(copy.module);
   return status;
+}
+
+static bool is_known(const policy *p, const char *schedule, const known *k) {
+  bool same = strcmp(k->schedule, schedule) == 0;
+  for (int g = 0; g < p->w.group_count && same; ++g)
+    same = k->found.in_b[g] == p->w.groups[g].in_b;
+  return same;
+}
+
+/* The same, once for each choice. The order of a plan is p->order from now on. */
+static zb_status compile(policy *p, const char *schedule, outcome *out) {
+  size_t i = 0;
+  while (i < p->known.count && !is_known(p, schedule, &p->known.items[i]))
+    ++i;
+  if (i == p->known.count) ZB_TRY(compile_new(p, schedule, out));
+  *out = p->known.items[i].found;
+  if (out->plan.exists) p->order = &p->known.items[i].found.order;
+  return NULL;
+}
+
+/* From the order that the schedule gives with everything split: p->order. */
+static zb_status begin_again(policy *p, const char *schedule) {
+  p->order = &p->first;
+  return zb_trial_order(p->pass, schedule, &p->base.problem, p->metric, &p->first);
 }
 
 /* ---- auto ---- */
@@ -233,7 +267,7 @@ static bool adjust(allotment *a, int64_t arena, int64_t bytes) {
 static zb_status fit(policy *p, const char *schedule, int64_t limit, int64_t bytes, double share, const outcome *all,
                      outcome *best) {
   enum { ATTEMPTS = 12 };
-  zb_split_problem it = {.w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &p->order};
+  zb_split_problem it = {.w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = p->order};
   zb_split_problem of_all = it;
   allotment *ranks = ZB_NEW(&p->pass->arena, allotment, p->ranks);
   int64_t *limits = ZB_NEW(&p->pass->arena, int64_t, p->ranks);
@@ -251,6 +285,7 @@ static zb_status fit(policy *p, const char *schedule, int64_t limit, int64_t byt
     outcome next;
     for (int r = 0; r < p->ranks; ++r)
       limits[r] = i + 1 == ATTEMPTS && ranks[r].within >= 0 ? ranks[r].within : ranks[r].next;
+    it.order = p->order;
     ZB_TRY(zb_split_choose(&it, limits));
     for (int r = 0; r < p->ranks; ++r)
       ranks[r].peak = zb_split_peak(&it, r);
@@ -445,14 +480,14 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
   ZB_TRY_GOTO(compile(p, schedule, &products));
   if (is_better(&products, best, bytes)) *best = products;
   for (double share = 1; share > 0.2; share /= 2) {
-    ZB_TRY_GOTO(zb_trial_order(p->pass, schedule, &p->base.problem, p->metric, &p->order)); /* with everything split */
+    ZB_TRY_GOTO(begin_again(p, schedule));
     ZB_TRY_GOTO(fit(p, schedule, bytes, bytes, share, all, best));
     if (!p->limit || !keeps_limit(schedule)) break;
   }
   for (int64_t less = bytes; p->w.group_count <= FEW_GROUPS && p->limit && !keeps_limit(schedule);) {
     less = zb_trial_bytes_below(less);
     if (less < bytes - bytes / 8) break;
-    ZB_TRY_GOTO(zb_trial_order(p->pass, schedule, &p->base.problem, p->metric, &p->order));
+    ZB_TRY_GOTO(begin_again(p, schedule));
     ZB_TRY_GOTO(fit(p, schedule, bytes, less, 1, all, best));
   }
   if (best->plan.exists && best->plan.most <= bytes) {
@@ -468,7 +503,7 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
 cleanup:
   for (int g = 0; g < p->w.group_count && !status; ++g)
     zb_w_group_set(&p->w, g, best->plan.exists && best->in_b[g]);
-  zb_order_deinit(&p->order);
+  zb_order_deinit(&p->first);
   zb_module_problem_deinit(&p->base);
   if (!mlirModuleIsNull(copy.module)) mlirModuleDestroy(copy.module);
   return status;
