@@ -46,6 +46,8 @@ typedef struct zb_compile_params {
   bool post_validation; /* with clip_norm: a step is followed by the next one before its norm is known, and taken back
                            where it was clipped; costs a copy of parameters and optimizer state. No bit depends on it */
   int data_parallel;    /* replicas of all ranks, each with `micro_batches` of its own; 0 or 1: none beside it */
+  int sum_groups;       /* as many groups of micro-batches are summed apart, then in their order: the bits of as many
+                           replicas with a part of the micro-batches each; 0 or 1: one */
   const char *const *train; /* globs */
   int train_count;
   const char *const *freeze;

@@ -23,6 +23,7 @@ static zb_status check_counts(const zb_compile_params *p) {
       {"micro-batches", p->micro_batches, ZB_MICRO_BATCHES_MAX,
        "use at least as many as ranks, for example --micro-batches 8"},
       {"data-parallel", p->data_parallel, ZB_REPLICAS_MAX, "it is how many replicas of all ranks train together"},
+      {"sum-groups", p->sum_groups, ZB_MICRO_BATCHES_MAX, "it is how many groups of micro-batches are summed apart"},
       {"cut-trials", p->cut_trials, ZB_CUT_TRIALS_MAX, "each takes as long as one compile with its search"},
   };
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
@@ -108,6 +109,7 @@ static zb_status check_options(const zb_compile_params *p) {
       {"clip-norm-type", p->clip_norm_type != NULL, true, true},
       {"post-validation", p->post_validation, true, true},
       {"data-parallel", p->data_parallel != 0, true, true},
+      {"sum-groups", p->sum_groups != 0, true, true},
       {"cuts", p->cuts != NULL, true, false},
       {"layout", p->layout != NULL, true, false},
       {"cut-trials", p->cut_trials != 0, true, true},
@@ -173,6 +175,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   ZB_TRY(check_options(p));
   if (p->inference) p->split = "all";
   if (!p->data_parallel) p->data_parallel = 1;
+  if (!p->sum_groups) p->sum_groups = 1;
   if (!p->precision) p->precision = "f32";
   if (!p->recompute) p->recompute = "none";
   if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";

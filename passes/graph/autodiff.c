@@ -282,6 +282,24 @@ static zb_result read_options(zb_pass *pass, MlirOperation function, zb_update_r
                      zb_optimizer_groups(&pass->arena, zb_pass_option(pass, "group"), &out->groups, &out->group_count));
 }
 
+/* Groups of micro-batches are the place of replicas: a plan has one of them. */
+static zb_result read_groups(zb_pass *pass, MlirOperation function, const zb_update_rules *rules) {
+  const int64_t groups = zb_pass_option_int(pass, "sum-groups", 0);
+  if (groups < 1)
+    return zb_pass_option_error(pass, function, "sum-groups", NULL, "expected a number from 1, got '%s'",
+                                zb_pass_option(pass, "sum-groups"));
+  if (groups > 1 && rules->replicas > 1)
+    return zb_pass_option_error(pass, function, "sum-groups", "leave one of them out",
+                                "one pipeline sums groups of micro-batches in the place of replicas, and here are %lld",
+                                (long long)rules->replicas);
+  if (rules->micro_batches % groups != 0)
+    return zb_pass_option_error(pass, function, "sum-groups", "each group has as many as a replica has",
+                                "expected a divisor of the %lld micro-batches, got %lld",
+                                (long long)rules->micro_batches, (long long)groups);
+  if (groups > 1) zb_set_i64(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SUM_GROUPS, groups);
+  return ZB_OK;
+}
+
 /* Buffers of replicas would part: each would see its own micro-batches alone. */
 static zb_result check_replicas(MlirOperation function, const zb_update_rules *rules) {
   for (zb_ports at = zb_arguments(function); rules->replicas > 1 && zb_next(&at);)
@@ -295,7 +313,9 @@ static zb_result check_replicas(MlirOperation function, const zb_update_rules *r
 static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
   zb_update_rules rules;
-  if (!read_options(pass, function, &rules) || !check_replicas(function, &rules)) return ZB_FAIL;
+  if (!read_options(pass, function, &rules) || !read_groups(pass, function, &rules) ||
+      !check_replicas(function, &rules))
+    return ZB_FAIL;
   zb_arena *arena = &pass->arena;
   ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));
   ZB_PASS_TRY(pass, sweep_init(arena, function, &s));
@@ -323,6 +343,7 @@ static const zb_option_def options[] = {
     {"post-validation", "", "true: a step is followed by the next before it is known whether it was clipped"},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
     {"replicas", "1", "D: of the whole program, each with M micro-batches: by 1/(D M)"},
+    {"sum-groups", "1", "D: groups of the M micro-batches, which are summed apart, and then in their order"},
     {0},
 };
 

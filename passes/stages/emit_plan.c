@@ -184,6 +184,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->chunk_count = (int)zb_get_i64(e->module, ZB_ATTR_CHUNKS, 1);
   plan->micro_batches = (int)zb_get_i64(e->module, ZB_ATTR_MICRO_BATCHES, 0);
   plan->replicas = (int)zb_get_i64(e->module, ZB_ATTR_REPLICAS, 1);
+  plan->sum_groups = (int)zb_get_i64(e->module, ZB_ATTR_SUM_GROUPS, 1);
   zb_link_costs link = zb_link_costs_get(e->module);
   plan->link_latency_ps = link.latency_ps;
   plan->link_ps_per_byte = link.ps_per_byte;

@@ -147,6 +147,12 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
       (int64_t)zb_plan_replicas(plan) * plan->micro_batches > INT32_MAX)
     return ZB_ERROR(INVALID, "the plan has %d replicas of %d micro-batches, expected 1 to %d of them", plan->replicas,
                     plan->micro_batches, ZB_PLAN_REPLICAS_MAX);
+  if (plan->sum_groups < 0 || (plan->sum_groups > 1 && plan->micro_batches % plan->sum_groups != 0))
+    return ZB_ERROR(INVALID, "the plan has %d groups of its %d micro-batches, expected a divisor", plan->sum_groups,
+                    plan->micro_batches);
+  if (plan->sum_groups > 1 && zb_plan_replicas(plan) > 1)
+    return ZB_ERROR(INVALID, "the plan has %d groups of micro-batches and %d replicas, which have none",
+                    plan->sum_groups, plan->replicas);
   for (int i = 0; i < plan->stage_count; ++i)
     if (plan->stage_rank[i] < 0 || plan->stage_rank[i] >= plan->rank_count)
       return ZB_ERROR(INVALID, "stage %d is on rank %d, the plan has %d ranks", i, plan->stage_rank[i],

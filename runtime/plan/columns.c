@@ -62,7 +62,7 @@ static const zb_column header_columns[] = {
     TEXT(zb_plan, producer) TEXT(zb_plan, model) TEXT(zb_plan, schedule) TEXT(zb_plan, placement)
     TEXT(zb_plan, optimizer) TEXT(zb_plan, precision)
     NUMBER(zb_plan, rank_count) NUMBER(zb_plan, chunk_count) NUMBER(zb_plan, micro_batches)
-    NUMBER(zb_plan, replicas)
+    NUMBER(zb_plan, replicas) NUMBER(zb_plan, sum_groups)
     LIST(zb_plan, stage_rank, stage_count, i32)
     NUMBER(zb_plan, link_latency_ps) REAL(zb_plan, link_ps_per_byte) NUMBER(zb_plan, link_copies)
     NUMBER(zb_plan, link_wake_ps) NUMBER(zb_plan, job_ps) NUMBER(zb_plan, read_ps) NUMBER(zb_plan, step_ps)

@@ -1,5 +1,6 @@
-/* Collectives as messages and sums: zb_plan_expand of runtime/plan/plan.h; expand.h says which. Tests:
- * test/runtime/plan/collectives_test.c, test/e2e/collectives.py. */
+/* Collectives as messages and sums, groups of micro-batches as FOLDs: zb_plan_expand of runtime/plan/plan.h; expand.h
+ * says which. Tests:
+ * test/runtime/plan/collectives_test.c, test/passes/groups_test.c, test/e2e/collectives.py. */
 #include "runtime/plan/expand.h"
 
 #include <stdio.h>
@@ -296,6 +297,20 @@ static void expand_job(expansion *it, const zb_plan_job *job) {
   }
 }
 
+/* What follows the last job of a group of micro-batches that adds to sums. */
+static zb_status add_fold_job(expansion *it, const zb_plan_job *job) {
+  zb_plan_rank *rank = it->rank;
+  zb_plan_subprogram *subprogram = &rank->subprograms[rank->subprogram_count];
+  ZB_TRY(zb_fold_make(it->from, it->to, rank, job, subprogram));
+  rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_FOLD,
+                                                .subprogram = rank->subprogram_count++,
+                                                .stage = job->stage,
+                                                .micro_batch = -1,
+                                                .message = -1,
+                                                .input = -1};
+  return NULL;
+}
+
 /* A job that waited for a collective waits for all its posts. */
 static zb_plan_slice new_waits(expansion *it, zb_plan_slice old) {
   zb_plan_rank *rank = it->rank;
@@ -321,6 +336,12 @@ static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
   sizes all = {(size_t)rank->job_count, rank->pool_range_count, rank->pool_u32_count, rank->pool_u64_count,
                (size_t)rank->subprogram_count};
   size_t posts_most = 1;
+  const size_t groups = plan->sum_groups > 1 ? (size_t)plan->sum_groups : 0;
+  for (int i = 0; i < rank->subprogram_count && groups; ++i) {
+    if (!zb_fold_adds(rank, &rank->subprograms[i])) continue;
+    all.jobs += groups;
+    all.subprograms += groups;
+  }
   for (int i = 0; i < rank->job_count; ++i) {
     if (!rank->jobs[i].collective) continue;
     const zb_plan_collective *collective = &plan->collectives[rank->jobs[i].collective - 1];
@@ -364,7 +385,8 @@ static zb_status expand_rank(expansion *it, int index) {
   if (!make_room(it->to, from, sizes_of(it->from, from), rank)) return ZB_OUT_OF_MEMORY();
   it->posts = zb_alloc((size_t)from->job_count * sizeof *it->posts);
   if (!it->posts) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < from->job_count && !it->failed; ++i) {
+  zb_status status = NULL;
+  for (int i = 0; i < from->job_count && !it->failed && !status; ++i) {
     zb_plan_job job = from->jobs[i];
     job.waits = new_waits(it, job.waits);
     if (job.message >= 0) job.message = it->new_message[job.message];
@@ -374,8 +396,10 @@ static zb_status expand_rank(expansion *it, int index) {
     else
       rank->jobs[rank->job_count++] = job;
     it->posts[i].count = (uint32_t)rank->job_count - it->posts[i].begin;
+    if (zb_fold_follows(it->from, from, &from->jobs[i])) status = add_fold_job(it, &from->jobs[i]);
   }
   zb_free(it->posts);
+  if (status) return status;
   return it->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
@@ -408,8 +432,8 @@ static zb_status expand_messages(const zb_plan *from, zb_plan *to, int *first_me
 zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) {
   zb_status status = NULL;
   *out = NULL;
-  if (plan->collective_count == 0) return NULL;
-  int *first_message = zb_alloc((size_t)plan->collective_count * sizeof *first_message);
+  if (plan->collective_count == 0 && plan->sum_groups < 2) return NULL;
+  int *first_message = zb_alloc(((size_t)plan->collective_count + 1) * sizeof *first_message);
   int *new_message = zb_alloc(((size_t)plan->message_count + 1) * sizeof *new_message);
   zb_plan *to = zb_plan_create();
   if (!first_message || !new_message || !to) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -419,6 +443,7 @@ zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) {
   to->carried = plan->collectives;
   to->collectives = NULL;
   to->collective_count = 0;
+  to->sum_groups = 0;
   to->ranks = with_room(to, plan->ranks, (size_t)plan->rank_count, (size_t)plan->rank_count, sizeof *to->ranks);
   if (!to->ranks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(expand_messages(plan, to, first_message, new_message));

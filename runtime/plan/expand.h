@@ -1,4 +1,5 @@
-/* What a collective is carried as: SEND, RECV and ADD. Private to runtime/plan, but for zb_plan_expand (plan.h).
+/* What a collective is carried as: SEND, RECV and ADD; and groups of micro-batches: FOLD. Private to runtime/plan, but
+ * for zb_plan_expand (plan.h).
  *
  * A collective of k members becomes messages between pairs, so that every transport has it, with the same bits:
  *   all-gather        member a sends its parts to every other member.
@@ -24,5 +25,14 @@ uint64_t zb_landing_bytes(const uint64_t *sizes, uint32_t count, uint64_t member
 /* Shard `member` of a buffer: bytes from its start. */
 zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer,
                                   int member);
+
+/* Whether F, B or W adds to sums of gradients. */
+bool zb_fold_adds(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram);
+/* Whether a FOLD follows a job of a plan: it is the last of its group of micro-batches, and adds to sums. */
+bool zb_fold_follows(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job);
+/* Its subprogram, in the memory of another plan: adds the sums of the job to the totals of the groups before, see
+ * fold.c. */
+zb_status zb_fold_make(const zb_plan *plan, zb_plan *memory, const zb_plan_rank *rank, const zb_plan_job *job,
+                       zb_plan_subprogram *out) ZB_MUST_USE;
 
 #endif

@@ -347,8 +347,10 @@ typedef struct zb_plan {
   const char *optimizer; /* the whole line: "adamw:lr=0.001,..." */
   const char *precision; /* "f32", "bf16": a name of zb/precisions.def */
   int rank_count, stage_count, chunk_count, micro_batches;
-  int replicas; /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
-  int mesh;     /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
+  int replicas;   /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
+  int sum_groups; /* groups of micro-batches whose gradients are added up apart, as by that many replicas; 0 and 1: all
+                     are one. The region gradients is then twice as large (expand.h) */
+  int mesh; /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
   int *stage_rank; /* virtual stage -> rank; with a mesh: -> rank of a replica */
   zb_plan_input *inputs;
   int input_count;

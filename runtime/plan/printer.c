@@ -394,6 +394,7 @@ static void say_header(printer *it, const zb_plan *plan) {
   say(it, "\nranks %d, stages %d, chunks %d, micro-batches %d", plan->rank_count, plan->stage_count, plan->chunk_count,
       plan->micro_batches);
   if (zb_plan_replicas(plan) > 1) say(it, ", replicas %d", plan->replicas);
+  if (plan->sum_groups > 1) say(it, ", sums of %d groups", plan->sum_groups);
   put(it, "\n");
   for (int i = 0; i < plan->stage_count; ++i)
     say(it, "stage %d on rank %d\n", i, plan->stage_rank[i]);

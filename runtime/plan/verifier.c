@@ -97,7 +97,8 @@ static bool may_write(zb_job_kind kind, zb_region_kind region) {
 /* F, B, W and E read no gradients: those are sums of the micro-batches that came before, and so depend on the order.
  * What an instruction adds to is its result, and no input. */
 static zb_status verify_reads(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram) {
-  if (zb_job_is_optimizer(subprogram->kind) || subprogram->kind == ZB_JOB_ADD) return NULL;
+  if (zb_job_is_optimizer(subprogram->kind) || subprogram->kind == ZB_JOB_ADD || subprogram->kind == ZB_JOB_FOLD)
+    return NULL;
   for (int i = 0; i < subprogram->instruction_count; ++i) {
     const zb_plan_instruction *instruction = &subprogram->instructions[i];
     for (int k = 0; k < instruction->input_count; ++k) {
@@ -563,6 +564,7 @@ static zb_status verify_list(const zb_plan *plan) {
   zb_plan *expanded = NULL;
   if (plan->list == ZB_LIST_EVALUATION) return verify_expanded(plan); /* it has no collectives, and updates nothing */
   ZB_TRY(zb_verify_collectives(plan));
+  ZB_TRY(zb_verify_groups(plan));
   ZB_TRY(zb_plan_expand(plan, &expanded));
   zb_status status = verify_expanded(expanded ? expanded : plan);
   zb_plan_destroy(expanded);

@@ -8,6 +8,8 @@ a run of its own on its own rows: SGD with momentum keeps the mean of the gradie
 of two that is the sum times an exact number. The fold is computed here.
 same: layouts, schedules, processes, threads, clocks, clipping, post-validation, recompute, dropout and bf16 give the
 losses, weights and optimizer state of one rank with as many replicas. N cases are drawn by SEED, which is printed.
+groups: one pipeline that sums D groups of micro-batches (--sum-groups) gives the losses, weights and optimizer state
+of D replicas, bit by bit, and goes on from what they saved, as they from what it saved.
 whole: the first loss of D replicas with M micro-batches is that of one with D M of them; later ones are apart by
 rounding alone.
 resume: from replicas to one pipeline of other ranks and back: what was saved is what is loaded.
@@ -32,6 +34,7 @@ MODELS = ("gpt2-small", "llama-small")
 TIED = ("lm.transformer.wte.weight.momentum_buffer",)
 LAYOUTS = ((1, "1f1b", ()), (2, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (4, "zb-h2", ()), (4, "search", ()),
            (2, "interleaved-1f1b", ("--chunks", 2)), (3, "zb-h1", ("--metric", "period")))
+SCHEDULES = ("1f1b", "zb-h1", "zb-h2", "zb-v")
 OPTIONS = ((), ("--precision", "bf16"), ("--clip-norm", "0.5"), ("--clip-norm", "0.05", "--clip-norm-type", "inf"),
            ("--clip-norm", "0.5", "--post-validation"), ("--clip-norm", "50", "--post-validation"),
            ("--recompute", "all"), ("--split", "none"), ("--optimizer", "sgd:lr=0.1,momentum=0.9"))
@@ -114,6 +117,27 @@ class Replicas:
                       self.run(model, 1, replicas, "1f1b", options),
                       self.run(model, ranks, replicas, schedule, (*options, *more)))
 
+    def groups(self, draw, count):
+        cases = list(itertools.product(MODELS, (2, 3, 4), (1, 2, 4), SCHEDULES, OPTIONS))
+        for model, groups, ranks, schedule, options in draw.sample(cases, min(count, len(cases))):
+            self.same(f"{model}, {groups} groups on {ranks} ranks, {schedule} {' '.join(map(str, options))}",
+                      self.run(model, 2, groups, "1f1b", options),
+                      self.run(model, ranks, 1, schedule, (*options, "--sum-groups", groups), M * groups))
+        text = self.suite.must("zb-run", self.path(f"plan{self.count - 1}"), "--print-plan")
+        self.suite.check("sums of" in text, f"no sums in {text[:400]}")
+
+    def groups_resume(self):
+        replicas = self.compile("gpt2-small", 2, 3, "--micro-batches", M, "--clip-norm", "0.5")
+        groups = self.compile("gpt2-small", 4, 1, "--micro-batches", 3 * M, "--sum-groups", 3, "--clip-norm", "0.5")
+        whole = self.train(replicas, 4)
+        for first, second in ((replicas, groups), (groups, replicas)):
+            begun = self.train(first, 2)
+            ended = self.train(second, 2, "--resume", begun[2])
+            self.same("replicas and groups go on from each other", whole, (begun[0] + ended[0], ended[1]))
+        one = self.run("gpt2-small", 2, 1, "1f1b", micro_batches=3 * M)
+        three = self.run("gpt2-small", 2, 3, "1f1b")
+        self.suite.check(one[1] != three[1], "groups change no bit: this test compares nothing")
+
     def places(self):
         plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M)
         wanted = self.train(plan, STEPS)
@@ -166,6 +190,10 @@ class Replicas:
         for words, status, wanted in (
                 ((model, "--data-parallel", "0"), 2, "expected a whole number of at least 1, got '0'"),
                 ((model, "--data-parallel", "65"), 2, "expected 1 to 64, got 65"),
+                ((model, "--sum-groups", "2", "--micro-batches", "3"), 1, "divisor of the 3 micro-batches, got 2"),
+                ((model, "--sum-groups", "0"), 2, "expected a whole number of at least 1, got '0'"),
+                ((model, "--sum-group", "2"), 2, "did you mean '--sum-groups'"),
+                ((model, "--sum-groups", "2", "--micro-batches", "2", "--data-parallel", "2"), 1, "in the place of"),
                 ((model, "--data-paralel", "2"), 2, "did you mean '--data-parallel'"),
                 ((os.path.join(common.DATA, "buffers.onnx"), "--data-parallel", "2"), 1, "buffer.*in each replica")):
             done = self.suite.run("zbc", *words, "-o", self.path("no"))
@@ -182,6 +210,8 @@ def main():
         it = Replicas(suite, folder)
         it.folds()
         it.layouts(random.Random(options.draw), options.cases)
+        it.groups(random.Random(options.draw), max(options.cases // 2, 1))
+        it.groups_resume()
         it.places()
         it.whole()
         it.resume()

@@ -4,9 +4,19 @@
 // RUN: zbc %s -o %t --ranks 2 --cuts a --micro-batches 2 --data-parallel 4 --schedule 1f1b --optimizer sgd:lr=0.1 --dump-ir %t.dump
 // RUN: cat %t.dump/*zb-insert-comm.mlir | FileCheck %s
 // RUN: zb-run %t --print-plan | FileCheck --check-prefix=PLAN %s
+// RUN: zbc %s -o %t.groups --ranks 2 --cuts a --micro-batches 4 --sum-groups 2 --schedule 1f1b --optimizer sgd:lr=0.1 --dump-ir %t.groups.dump
+// RUN: cat %t.groups.dump/*zb-autodiff.mlir | FileCheck --check-prefix=GROUPS %s
+// RUN: zb-run %t.groups --print-plan | FileCheck --check-prefix=SUMS %s
+// RUN: not zb-opt --zb-autodiff='micro-batches=4,sum-groups=3' %s 2>&1 | FileCheck --check-prefix=DIVIDE %s
 // RUN: not zb-opt --zb-autodiff=replicas=0 %s 2>&1 | FileCheck --check-prefix=NONE %s
 
 // MEAN: gradient_scale = 1.250000e-01 : f64
+// DIVIDE: error: sum-groups: expected a divisor of the 4 micro-batches, got 3
+// One pipeline in the place of two replicas: the same mean, and room for the totals of groups.
+// GROUPS: zb.sum_groups = 2 : i64
+// GROUPS: gradient_scale = 2.500000e-01 : f64
+// SUMS: ranks 2, stages 2, chunks 1, micro-batches 4, sums of 2 groups
+// SUMS: gradients 4,096
 // NONE: error: replicas: expected a number from 1, got '0'
 
 // CHECK: zb.replicas = 4 : i64

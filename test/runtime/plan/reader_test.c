@@ -68,6 +68,7 @@ static void test_no_field_is_forgotten(void) {
     zb_plan_table table;
     size_t offset, bytes;
   } left_out[] = {
+      LEFT_OUT(header, zb_plan, mesh),                                     /* of the plan of all replicas */
       LEFT_OUT(header, zb_plan, carried), LEFT_OUT(header, zb_plan, list), /* of a view */
       LEFT_OUT(header, zb_plan, digest),                                   /* of the file, or of a plan in memory */
       LEFT_OUT(header, zb_plan, ranks),   LEFT_OUT(header, zb_plan, arena), LEFT_OUT(message, zb_plan_message, part_of),
@@ -208,7 +209,7 @@ static void test_refused(void) {
   expect_refused(bytes, count, "magic");
   bytes[0] ^= 1;
   bytes[8] = ZB_PLAN_VERSION + 1;
-  expect_refused(bytes, count, "format version 11, this program reads version 10");
+  expect_refused(bytes, count, "format version 12, this program reads version 11");
   bytes[8] = ZB_PLAN_VERSION;
   bytes[20] ^= 1;
   expect_refused(bytes, count, "checksum of its table");

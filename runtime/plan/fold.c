@@ -1,0 +1,194 @@
+/* Sums of groups of micro-batches (zbc --sum-groups): what a plan with sum_groups > 1 is carried as, and its rule of
+ * the proof. expand.h says what a FOLD is.
+ *
+ * A replica adds up the gradients of its micro-batches, and its total is then added to those of the replicas before it.
+ * One pipeline in the place of D replicas does the same: the micro-batches of a step are D groups of equal size, and
+ * behind the last job of a group that adds to sums of gradients its total is added to the totals before. Those lie in
+ * the upper half of the region gradients, each as far above the sum as that half is above the region.
+ *
+ *   behind the first group    total = sum    sum = 0
+ *   behind one in between     total += sum   sum = 0
+ *   behind the last           sum += total
+ *
+ * An addition of two numbers has one result in either order, so the sum then is the left fold of all groups, where
+ * whatever reads sums finds it; the first total is a copy, since 0 + -0 would be another zero.
+ *
+ * Tests: test/passes/groups_test.c, test/e2e/replicas.py
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/plan/expand.h"
+#include "runtime/plan/intervals.h"
+#include "runtime/plan/verifier.h"
+
+enum { FOLD_INSTRUCTIONS = 2 }; /* of a sum */
+
+/* The bytes to which a subprogram adds through base 0; what is in the region step, parameters, .. is not meant. */
+static bool adds_to(const zb_plan_rank *rank, const zb_plan_operand *operand, uint64_t *out_bytes) {
+  *out_bytes = (uint64_t)zb_operand_extent(operand);
+  return operand->rank >= 0 && operand->base == 0 && *out_bytes > 0 &&
+         zb_plan_region_of(rank, operand->offset, *out_bytes) == ZB_REGION_GRADIENTS;
+}
+
+/* The sums that a job of a micro-batch adds to, by their places. */
+static bool find_sums(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram, zb_intervals *out) {
+  for (int i = 0; i < subprogram->instruction_count; ++i)
+    for (int k = 0; k < subprogram->instructions[i].output_count; ++k) {
+      const zb_plan_operand *sum = &subprogram->instructions[i].outputs[k];
+      uint64_t bytes;
+      if (adds_to(rank, sum, &bytes)) zb_intervals_assign(out, sum->offset, sum->offset + bytes, 0);
+    }
+  return !out->failed;
+}
+
+bool zb_fold_adds(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram) {
+  uint64_t bytes;
+  if (subprogram->kind != ZB_JOB_F && subprogram->kind != ZB_JOB_B && subprogram->kind != ZB_JOB_W) return false;
+  for (int i = 0; i < subprogram->instruction_count; ++i)
+    for (int k = 0; k < subprogram->instructions[i].output_count; ++k)
+      if (adds_to(rank, &subprogram->instructions[i].outputs[k], &bytes)) return true;
+  return false;
+}
+
+bool zb_fold_follows(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job) {
+  if (plan->sum_groups < 2 || job->subprogram < 0 || job->micro_batch < 0) return false;
+  const int size = plan->micro_batches / plan->sum_groups;
+  return job->micro_batch % size == size - 1 && zb_fold_adds(rank, &rank->subprograms[job->subprogram]);
+}
+
+/* ---- The subprogram of a FOLD ---- */
+
+static zb_plan_operand operand_of(uint64_t offset, uint64_t bytes) {
+  zb_plan_operand operand = {.offset = offset, .dtype = ZB_F32, .rank = 1};
+  operand.shape[0] = (int64_t)(bytes / sizeof(float));
+  operand.strides[0] = 1;
+  return operand;
+}
+
+/* out = op(in), or, where it accumulates, out += in. */
+static bool add_instruction(zb_plan *plan, zb_plan_subprogram *subprogram, const char *op, const zb_plan_operand *in,
+                            const zb_plan_operand *out) {
+  zb_plan_operand *operands = zb_plan_alloc(plan, 2 * sizeof *operands);
+  const bool accumulates = strcmp(op, "accumulate_add") == 0;
+  if (!operands) return false;
+  operands[0] = *in;
+  operands[1] = *out;
+  subprogram->instructions[subprogram->instruction_count++] =
+      (zb_plan_instruction){.op = op,
+                            .location = subprogram->name,
+                            .inputs = operands,
+                            .input_count = 1,
+                            .outputs = operands + 1,
+                            .output_count = 1,
+                            .accumulate = accumulates,
+                            .flops = accumulates ? (double)out->shape[0] : 0,
+                            .cost_op = ""};
+  subprogram->flops += accumulates ? (double)out->shape[0] : 0;
+  return true;
+}
+
+static bool add_zeros(zb_plan *plan, zb_plan_subprogram *subprogram, const zb_plan_operand *out) {
+  zb_plan_operand *operand = zb_plan_alloc(plan, sizeof *operand);
+  zb_attr *attrs = zb_plan_alloc(plan, 5 * sizeof *attrs);
+  int64_t *shape = zb_plan_alloc(plan, sizeof *shape);
+  if (!operand || !attrs || !shape) return false;
+  *operand = *out;
+  *shape = out->shape[0];
+  attrs[0] = (zb_attr){.name = "shape", .kind = ZB_ATTR_INTS, .ints = shape, .count = 1};
+  attrs[1] = (zb_attr){.name = "axis", .kind = ZB_ATTR_INT};
+  attrs[2] = (zb_attr){.name = "start", .kind = ZB_ATTR_FLOAT};
+  attrs[3] = (zb_attr){.name = "step", .kind = ZB_ATTR_FLOAT};
+  attrs[4] = (zb_attr){.name = "dtype", .kind = ZB_ATTR_STRING, .s = zb_dtype_name(ZB_F32)};
+  subprogram->instructions[subprogram->instruction_count++] = (zb_plan_instruction){.op = "iota",
+                                                                                    .location = subprogram->name,
+                                                                                    .outputs = operand,
+                                                                                    .output_count = 1,
+                                                                                    .attrs = attrs,
+                                                                                    .attr_count = 5,
+                                                                                    .cost_op = ""};
+  return true;
+}
+
+/* One sum behind its group. */
+static bool fold_sum(zb_plan *plan, zb_plan_subprogram *fold, const zb_plan_operand *sum, const zb_plan_operand *total,
+                     int group, int groups) {
+  if (group == groups - 1) return add_instruction(plan, fold, "accumulate_add", total, sum);
+  return add_instruction(plan, fold, group == 0 ? "contiguous" : "accumulate_add", sum, total) &&
+         add_zeros(plan, fold, sum);
+}
+
+zb_status zb_fold_make(const zb_plan *plan, zb_plan *memory, const zb_plan_rank *rank, const zb_plan_job *job,
+                       zb_plan_subprogram *out) {
+  const zb_plan_subprogram *adds = &rank->subprograms[job->subprogram];
+  const uint64_t above = rank->regions[ZB_REGION_GRADIENTS].bytes / 2;
+  const int group = job->micro_batch / (plan->micro_batches / plan->sum_groups);
+  zb_intervals sums = {0};
+  char name[128];
+  bool fits = find_sums(rank, adds, &sums);
+  snprintf(name, sizeof name, "%s_FOLD_%d", adds->name, group);
+  *out = (zb_plan_subprogram){.name = zb_plan_strdup(memory, name), .stage = adds->stage, .kind = ZB_JOB_FOLD};
+  out->instructions = zb_plan_alloc(memory, FOLD_INSTRUCTIONS * (sums.count + 1) * sizeof *out->instructions);
+  out->bases = zb_plan_alloc(memory, sizeof *out->bases);
+  out->base_bytes = zb_plan_alloc(memory, sizeof *out->base_bytes);
+  fits = fits && out->name && out->instructions && out->bases && out->base_bytes;
+  for (size_t i = 0; i < sums.count && fits; ++i) {
+    const uint64_t begin = sums.items[i].begin, bytes = sums.items[i].end - begin;
+    const zb_plan_operand sum = operand_of(begin, bytes), total = operand_of(begin + above, bytes);
+    fits = fold_sum(memory, out, &sum, &total, group, plan->sum_groups);
+  }
+  zb_intervals_deinit(&sums);
+  return fits ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+/* ---- Rule "groups" ---- */
+
+/* What is wrong with an operand of a plan whose sums lie below `above`; NULL: nothing. */
+static const char *sum_fault(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram,
+                             const zb_plan_operand *operand, uint64_t above) {
+  uint64_t bytes;
+  if (!adds_to(rank, operand, &bytes)) return NULL;
+  if (operand->offset + bytes > above) return "uses what lies in the place of the totals of groups";
+  if (!zb_job_is_optimizer(subprogram->kind) && operand->dtype != ZB_F32) return "adds to a sum that is not of f32";
+  return NULL;
+}
+
+/* Sums that two jobs add to would be complete behind the later one alone. */
+static zb_status verify_rank(const zb_plan_rank *rank) {
+  zb_status status = NULL;
+  zb_intervals known = {0}, own = {0};
+  const zb_plan_range *gradients = &rank->regions[ZB_REGION_GRADIENTS];
+  uint64_t where = 0;
+  for (int s = 0; s < rank->subprogram_count; ++s) {
+    const zb_plan_subprogram *subprogram = &rank->subprograms[s];
+    const char *fault = NULL;
+    for (int i = 0; i < subprogram->instruction_count && !fault; ++i) {
+      const zb_plan_instruction *it = &subprogram->instructions[i];
+      for (int k = 0; k < it->input_count + it->output_count && !fault; ++k)
+        fault = sum_fault(rank, subprogram, k < it->input_count ? &it->inputs[k] : &it->outputs[k - it->input_count],
+                          gradients->offset + gradients->bytes / 2);
+    }
+    if (fault) ZB_TRY_GOTO(ZB_RULE("groups", "rank %d: subprogram %s %s", rank->rank, subprogram->name, fault));
+    if (!zb_fold_adds(rank, subprogram)) continue;
+    zb_intervals_deinit(&own);
+    own = (zb_intervals){0};
+    if (!find_sums(rank, subprogram, &own)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    if (zb_intervals_meet(&known, &own, &where))
+      ZB_TRY_GOTO(ZB_RULE("groups", "rank %d: subprogram %s adds to arena byte %" PRIu64 ", to which another one adds",
+                          rank->rank, subprogram->name, where));
+    for (size_t i = 0; i < own.count; ++i)
+      zb_intervals_assign(&known, own.items[i].begin, own.items[i].end, 0);
+    if (known.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  }
+cleanup:
+  zb_intervals_deinit(&known);
+  zb_intervals_deinit(&own);
+  return status;
+}
+
+zb_status zb_verify_groups(const zb_plan *plan) {
+  for (int r = 0; r < plan->rank_count && plan->sum_groups > 1; ++r)
+    ZB_TRY(verify_rank(&plan->ranks[r]));
+  return NULL;
+}
