@@ -15,8 +15,9 @@
   COLUMN(source)                                                                                                       \
   COLUMN(destination)                                                                                                  \
   COLUMN(source_stage) COLUMN(destination_stage) COLUMN(micro_batch) COLUMN(kind) COLUMN(bytes) COLUMN(complete_ps)
-/* values: how many accumulators the member gives, or parts of a frame; bytes: of each accumulator. */
-#define ZB_COLUMNS_OF_MEMBERS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(values) COLUMN(bytes)
+/* values: how many accumulators the member gives, or parts of a frame; bytes: of each accumulator. lead_ps: of a sum
+ * over replicas, how long before the end of the job in front of it its parts are complete. */
+#define ZB_COLUMNS_OF_MEMBERS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(values) COLUMN(bytes) COLUMN(lead_ps)
 /* Of a message that is a collective on frames. */
 #define ZB_COLUMNS_OF_PARTS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(offset) COLUMN(bytes)
 #define ZB_COLUMNS_OF_POSTS(COLUMN) COLUMN(message)

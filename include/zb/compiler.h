@@ -48,6 +48,8 @@ typedef struct zb_compile_params {
   int data_parallel;    /* replicas of all ranks, each with `micro_batches` of its own; 0 or 1: none beside it */
   int sum_groups;       /* as many groups of micro-batches are summed apart, then in their order: the bits of as many
                            replicas with a part of the micro-batches each; 0 or 1: one */
+  /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
+  uint64_t bucket_bytes;
   const char *const *train; /* globs */
   int train_count;
   const char *const *freeze;

@@ -35,7 +35,7 @@ static const struct {
     {"zb-autodiff",
      "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","
      "post-validation=\"$post_validation\",micro-batches=$micro_batches,replicas=$replicas,"
-     "sum-groups=$sum_groups"},
+     "bucket-bytes=$bucket_bytes,sum-groups=$sum_groups"},
     {"zb-split-grad", NULL},
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
@@ -54,7 +54,7 @@ static const struct {
     {"zb-outline", NULL},
     {"zb-memory", "costs=\"$costs\""},
     {"zb-schedule", "schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,metric=$metric"},
-    {"zb-insert-comm", "replicas=$replicas"},
+    {"zb-insert-comm", NULL},
     {"zb-allocate", "memory-limit=$memory_limit"},
     {"zb-verify-plan", "model=\"$model\",optimizer=\"$optimizer\""},
 };
@@ -97,7 +97,7 @@ static const char *join_groups(zb_arena *arena, const zb_compile_params *p) {
 
 /* Text of one $word, in the arena. NULL: out of memory. */
 static const char *word_text(zb_arena *arena, const char *word, const zb_compile_params *p) {
-  char number[6][24];
+  char number[7][24];
   const char *groups = join_groups(arena, p);
   const struct {
     const char *word, *text;
@@ -122,6 +122,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$micro_batches", decimal((uint64_t)p->micro_batches, number[2])},
       {"$memory_limit", decimal(p->memory_limit, number[3])},
       {"$replicas", decimal((uint64_t)p->data_parallel, number[4])},
+      {"$bucket_bytes", decimal(p->bucket_bytes, number[6])},
       {"$sum_groups", decimal((uint64_t)p->sum_groups, number[5])},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)

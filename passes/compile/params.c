@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { BUCKET_BYTES = 25 << 20 }; /* as bucket_cap_mb of PyTorch's DistributedDataParallel */
+
 /* The numbers; 0 is what is left open. */
 static zb_status check_counts(const zb_compile_params *p) {
   const struct {
@@ -109,6 +111,7 @@ static zb_status check_options(const zb_compile_params *p) {
       {"clip-norm-type", p->clip_norm_type != NULL, true, true},
       {"post-validation", p->post_validation, true, true},
       {"data-parallel", p->data_parallel != 0, true, true},
+      {"bucket-bytes", p->bucket_bytes != 0, true, true},
       {"sum-groups", p->sum_groups != 0, true, true},
       {"cuts", p->cuts != NULL, true, false},
       {"layout", p->layout != NULL, true, false},
@@ -176,6 +179,10 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   if (p->inference) p->split = "all";
   if (!p->data_parallel) p->data_parallel = 1;
   if (!p->sum_groups) p->sum_groups = 1;
+  if (p->bucket_bytes && p->data_parallel == 1 && !p->pipeline)
+    return zb_status_hint(ZB_ERROR(USAGE, "--bucket-bytes without --data-parallel"),
+                          "add --data-parallel 2; without replicas no gradients are summed over them");
+  if (!p->bucket_bytes) p->bucket_bytes = BUCKET_BYTES;
   if (!p->precision) p->precision = "f32";
   if (!p->recompute) p->recompute = "none";
   if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";

@@ -262,10 +262,6 @@ static zb_result read_options(zb_pass *pass, MlirOperation function, zb_update_r
   if (out->micro_batches < 1)
     return zb_pass_option_error(pass, function, "micro-batches", NULL, "expected a number from 1, got '%s'",
                                 zb_pass_option(pass, "micro-batches"));
-  out->replicas = zb_pass_option_int(pass, "replicas", 0);
-  if (out->replicas < 1)
-    return zb_pass_option_error(pass, function, "replicas", NULL, "expected a number from 1, got '%s'",
-                                zb_pass_option(pass, "replicas"));
   if (!fail_option(pass, function, "optimizer", zb_optimizer_parse(zb_pass_option(pass, "optimizer"), &out->optimizer)))
     return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_clipping_parse(zb_pass_option(pass, "clip-norm"), zb_pass_option(pass, "clip-norm-type"),
@@ -280,6 +276,21 @@ static zb_result read_options(zb_pass *pass, MlirOperation function, zb_update_r
                      mlirUnitAttrGet(mlirOperationGetContext(function)));
   return fail_option(pass, function, "group",
                      zb_optimizer_groups(&pass->arena, zb_pass_option(pass, "group"), &out->groups, &out->group_count));
+}
+
+/* How gradients of replicas are summed, which later passes decide about. */
+static zb_result read_replicas(zb_pass *pass, MlirOperation function, zb_update_rules *out) {
+  const MlirOperation module = mlirModuleGetOperation(pass->program->module);
+  uint64_t bucket_bytes = 0;
+  out->replicas = zb_pass_option_int(pass, "replicas", 0);
+  if (out->replicas < 1 || out->replicas > ZB_REPLICAS_MAX)
+    return zb_pass_option_error(pass, function, "replicas", NULL, "expected a number from 1 to %d, got '%s'",
+                                ZB_REPLICAS_MAX, zb_pass_option(pass, "replicas"));
+  if (!zb_pass_option_bytes(pass, "bucket-bytes", &bucket_bytes)) return ZB_FAIL;
+  if (out->replicas == 1) return ZB_OK;
+  zb_set_i64(module, ZB_ATTR_REPLICAS, out->replicas);
+  zb_set_i64(module, ZB_ATTR_BUCKET_BYTES, bucket_bytes < INT64_MAX ? (int64_t)bucket_bytes : INT64_MAX);
+  return ZB_OK;
 }
 
 /* Groups of micro-batches are the place of replicas: a plan has one of them. */
@@ -313,8 +324,8 @@ static zb_result check_replicas(MlirOperation function, const zb_update_rules *r
 static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
   zb_update_rules rules;
-  if (!read_options(pass, function, &rules) || !read_groups(pass, function, &rules) ||
-      !check_replicas(function, &rules))
+  if (!read_options(pass, function, &rules) || !read_replicas(pass, function, &rules) ||
+      !read_groups(pass, function, &rules) || !check_replicas(function, &rules))
     return ZB_FAIL;
   zb_arena *arena = &pass->arena;
   ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));
@@ -343,6 +354,7 @@ static const zb_option_def options[] = {
     {"post-validation", "", "true: a step is followed by the next before it is known whether it was clipped"},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
     {"replicas", "1", "D: of the whole program, each with M micro-batches: by 1/(D M)"},
+    {"bucket-bytes", "25M", "with replicas: gradients of a stage are summed together once they have so many bytes"},
     {"sum-groups", "1", "D: groups of the M micro-batches, which are summed apart, and then in their order"},
     {0},
 };

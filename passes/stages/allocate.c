@@ -344,12 +344,18 @@ static bool has_verdict(const allocator *a) {
   return false;
 }
 
-/* What others send lands until the sums are used. */
+/* Optimizers, and what gives sums to other ranks. */
+static bool uses_sums(const allocator *a, const zb_node *node) {
+  const zb_subprogram_info *info = called(a, node);
+  return info ? zb_job_is_optimizer(zb_class_get(info->function)) : zb_op_is(node->op, "zb.get");
+}
+
+/* What others send lands until the sums are used: while other jobs add to other sums. */
 static void hold_landing(allocator *a, const zb_node *node) {
-  int first = a->graph.node_count - 1;
-  ZB_FOR_EACH_USER(user, &a->graph, &a->graph.values[node->result_begin])
-    if (user < first) first = user;
-  touch(a, node->result_begin + 1, first);
+  int until = node->number;
+  while (until < a->graph.node_count - 1 && !uses_sums(a, &a->graph.nodes[until]))
+    ++until;
+  touch(a, node->result_begin + 1, until);
 }
 
 static void find_lifetimes(allocator *a) {
@@ -400,11 +406,23 @@ static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int no
   a->pending.count = kept;
 }
 
+/* What uses sums waits for all that are made over replicas: the first does, for those behind it. */
+static void wait_for_reductions(allocator *a, int node) {
+  for (int other = 0; other < node; ++other) {
+    const int message = a->message_of[other];
+    if (message < 0 || !a->received[message] || !zb_op_is(a->graph.nodes[other].op, "zb.reduce_frame")) continue;
+    a->received[message] = false;
+    add_wait(a, node, message);
+  }
+}
+
 /* What reads a received value waits for it, the first time. */
 static void wait_for_recv(allocator *a, int value, int node) {
   const zb_node *maker = zb_maker(&a->graph, value);
   if (maker && zb_op_is(maker->op, "zb.get")) maker = zb_maker(&a->graph, zb_operand(&a->graph, maker, 0));
-  if (!maker || !is_post(maker->op) || !a->received[a->message_of[maker->number]]) return;
+  if (!maker || !is_post(maker->op) || zb_op_is(maker->op, "zb.reduce_frame") ||
+      !a->received[a->message_of[maker->number]])
+    return;
   a->received[a->message_of[maker->number]] = false;
   add_wait(a, node, a->message_of[maker->number]);
 }
@@ -416,6 +434,7 @@ static void add_address(allocator *a, uint64_t number) {
 static void call_addresses(allocator *a, const zb_node *node) {
   const zb_subprogram_info *info = called(a, node);
   const int n = node->number;
+  if (uses_sums(a, node)) wait_for_reductions(a, n);
   ZB_FOR_EACH_OPERAND(value, &a->graph, node)
     wait_for_recv(a, value, n);
   for (int b = 0; b < info->base_count; ++b) {
@@ -455,6 +474,7 @@ static void value_address(allocator *a, int n, int value, bool comes) {
 /* Values of a collective are in the order of members: those of the members before the rank, its own, the others. */
 static void communication_address(allocator *a, const zb_node *node) {
   int before = node->result_begin;
+  if (zb_op_is(node->op, "zb.all_gather")) wait_for_reductions(a, node->number);
   if (zb_op_is(node->op, "zb.all_gather"))
     for (int64_t m = 0; m < zb_get_i64(node->op, "place", 0); ++m)
       before += (int)zb_ints_at(node->op, "counts", (int)m);

@@ -2,10 +2,9 @@
  * job. Nothing is decided here: homes are computed again by the same rule as in zb-allocate, addresses are read off the
  * attributes. Tests: test/passes/parameter-products.mlir, test/passes/chunks.test; test/e2e trains what it makes. */
 
-#include "passes/stages/classes.h"
 #include "passes/stages/emit_plan.h"
-
 #include "passes/stages/addresses.h"
+#include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
 #include "passes/function.h"
 #include "passes/stages/frames.h"
@@ -122,13 +121,14 @@ static zb_status emit_collective(emitter *e, int number, zb_payload payload, zb_
   for (int i = 0; i < frame_parts.count; ++i)
     if (zb_parts_at(frame_parts, i).message == number)
       pool[2 * count + parts++] = (uint64_t)zb_parts_at(frame_parts, i).bytes;
-  const bool reduces = count == 1; /* a rank and its replicas */
+  const bool reduces = count == 1; /* over replicas */
   plan->collectives[plan->collective_count++] =
       (zb_plan_collective){.kind = reduces ? ZB_COLLECTIVE_ALL_REDUCE : ZB_COLLECTIVE_ALL_GATHER,
                            .coordinate = reduces,
                            .payload = payload,
                            .dtype = payload == ZB_PAYLOAD_NORMS ? ZB_F64 : ZB_F32,
                            .before = plan->message_count,
+                           .lead_ps = zb_members_at(members, begin).lead_ps,
                            .members = {plan->pool_u64_count, count},
                            .counts = {plan->pool_u64_count + count, reduces ? 0 : count},
                            .sizes = {plan->pool_u64_count + 2 * count, parts}};

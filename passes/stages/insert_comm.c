@@ -95,7 +95,7 @@ static bool is_for_inference(MlirModule module) {
 static zb_status connect_all(zb_pass *pass, MlirModule module, int micro_batches, connections *all) {
   zb_connection *step = &all->of[ZB_LIST_STEP], *evaluation = &all->of[ZB_LIST_EVALUATION];
   zb_arena *arena = &pass->arena;
-  step->t.replicas = evaluation->t.replicas = (int)zb_pass_option_int(pass, "replicas", 1);
+  step->t.replicas = evaluation->t.replicas = (int)zb_get_i64(mlirModuleGetOperation(module), ZB_ATTR_REPLICAS, 1);
   step->name = "main";
   evaluation->name = "evaluate";
   ZB_TRY(read_timetable(module, micro_batches, &step->t));
@@ -137,11 +137,6 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   const int micro_batches = (int)zb_get_i64(top, ZB_ATTR_MICRO_BATCHES, 0);
   if (micro_batches < 1)
     return zb_op_error_at(top, "run zb-schedule before zb-insert-comm", "module needs zb.micro_batches");
-  const int64_t replicas = zb_pass_option_int(pass, "replicas", 0);
-  if (replicas < 1 || replicas > ZB_REPLICAS_MAX)
-    return zb_pass_option_error(pass, top, "replicas", NULL, "expected a number from 1 to %d, got '%s'",
-                                ZB_REPLICAS_MAX, zb_pass_option(pass, "replicas"));
-  if (replicas > 1) zb_set_i64(top, ZB_ATTR_REPLICAS, replicas);
   connections all = {0};
   zb_status status = connect_all(pass, module, micro_batches, &all);
   if (!status && is_for_inference(module)) status = zb_for_each_rank(module, drop_step, NULL, NULL);
@@ -153,16 +148,10 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   return status ? zb_pass_fail(pass, status) : ZB_OK;
 }
 
-static const zb_option_def options[] = {
-    {"replicas", "1", "of all ranks, each with micro-batches of its own: their accumulators are summed"},
-    {0},
-};
-
 const zb_pass_def zb_pass_insert_comm = {
     .name = "zb-insert-comm",
     .summary = "Build each rank's straight-line main: jobs as calls, messages between ranks in one global order.",
     .requires_level = "scheduled",
     .ensures_level = "connected",
-    .options = options,
     .run = run,
 };

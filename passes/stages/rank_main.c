@@ -213,15 +213,19 @@ static int compare_posts(const void *a, const void *b) {
   return y->is_verdict - x->is_verdict;
 }
 
+/* Before which job of the rank, or of its optimizer, behind the others. */
+static int position_of(const rank_main *r, const zb_gather *gather) {
+  if (gather->kind == ZB_REDUCE_SUMS) return gather->position;
+  return r->c->t.order.counts[r->work->rank] + (gather->kind == ZB_GATHER_NORM);
+}
+
 static zb_status find_posts(rank_main *r, post_list *out) {
   const int rank = r->work->rank;
   for (int i = 0; i < (int)r->c->transfers.list.count; ++i) {
     const zb_rank_transfer *m = &r->c->transfers.list.items[i];
     for (size_t k = 0; m->gather && k < m->gather->members.count; ++k)
       if (m->gather->members.items[k].rank == rank)
-        (void)ZB_PUSH(
-            r->arena, out,
-            (post){.position = r->c->t.order.counts[rank] + (m->gather->kind == ZB_GATHER_NORM), .message = i});
+        (void)ZB_PUSH(r->arena, out, (post){.position = position_of(r, m->gather), .message = i});
     if (m->source == rank) (void)ZB_PUSH(r->arena, out, (post){m->send_position, i, .send = true});
     if (m->destination == rank) (void)ZB_PUSH(r->arena, out, (post){m->recv_position, i, .send = false});
   }

@@ -6,6 +6,8 @@
  * consumer, a send right after its producer unless a message of the same channel with a lower number is posted later:
  * so both sides of a channel post in the same order, and a receive never blocks unrelated work.
  *
+ * With replicas every bucket (buckets.c) of a rank is a sum over them, right behind the job that completes it.
+ *
  * Accumulators of a parameter that several ranks hold are gathered by all of them once a step, after the last W and
  * before its optimizer. Such a gather has a number among the messages, and its members in zb.members. With clipping one
  * more gather, behind all NORMs, gives every rank that has a CLIP the whole frame of norms; zb.parts names its parts.
@@ -14,6 +16,7 @@
 
 #include "passes/stages/transfers.h"
 
+#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
 
@@ -105,26 +108,38 @@ static zb_status find_gathers(zb_arena *arena, const zb_timetable *t, zb_transfe
 
 /* ---- Sums over replicas ---- */
 
-/* Every accumulator of a rank is a part: so a sum is that of one accumulator, whatever lies beside it. */
-static zb_status add_reduction(zb_arena *arena, const zb_timetable *t, int rank, zb_transfers *out) {
-  zb_gather g = {.kind = ZB_REDUCE_SUMS};
-  zb_gather_member m = {.rank = rank};
-  const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_GRADIENTS]);
-  for (int i = 0; i < entries.count; ++i) {
-    const zb_entry entry = zb_entries_at(entries, i);
-    zb_shape shape;
-    if (!zb_type_shape(entry.type, &shape) || shape.dtype != ZB_F32)
-      return ZB_ERROR(INVALID, "the accumulator of %s is no tensor of f32", entry.port.sum ? entry.port.sum : "?");
-    const uint64_t bytes = (uint64_t)zb_shape_bytes(&shape);
-    if (bytes) (void)ZB_PUSH(arena, &m.parts, (zb_plan_range){(uint64_t)entry.offset, bytes});
+/* Behind which job of its rank a bucket is complete. */
+static int complete_at(const zb_timetable *t, const zb_bucket *bucket) {
+  return position_of(t, bucket->stage, (int)bucket->kind, t->p.problem.micro_batches - 1) + 1;
+}
+
+/* The buckets of a rank in the order in which they are complete, each a sum over its replicas. Every accumulator is a
+ * part: so a sum is that of one accumulator, whatever lies beside it. */
+static zb_status add_reductions(zb_arena *arena, const zb_timetable *t, const zb_buckets *buckets, int rank,
+                                zb_transfers *out) {
+  for (int position = 0, next; position <= t->order.counts[rank]; position = next) {
+    next = t->order.counts[rank] + 1;
+    for (size_t i = 0; i < buckets->count; ++i) {
+      const zb_bucket *bucket = &buckets->items[i];
+      const int at = t->p.stage_rank[bucket->stage] == rank ? complete_at(t, bucket) : 0;
+      if (at > position && at < next) next = at;
+      if (at != position || at == 0) continue;
+      zb_gather g = {.kind = ZB_REDUCE_SUMS, .position = at, .lead_ps = bucket->lead_ps};
+      zb_gather_member m = {.rank = rank};
+      m.parts.items = bucket->parts.items;
+      m.parts.count = m.parts.capacity = bucket->parts.count;
+      if (ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
+    }
   }
-  if (m.parts.count && ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
   return zb_arena_status(arena);
 }
 
 static zb_status find_reductions(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
-  for (int rank = 0; rank < t->p.problem.ranks && t->replicas > 1; ++rank)
-    ZB_TRY(add_reduction(arena, t, rank, out));
+  zb_buckets buckets = {0};
+  if (t->replicas < 2) return NULL;
+  ZB_TRY(zb_buckets_find(arena, &t->p, zb_get_i64(t->p.top, ZB_ATTR_BUCKET_BYTES, INT64_MAX), &buckets));
+  for (int rank = 0; rank < t->p.problem.ranks; ++rank)
+    ZB_TRY(add_reductions(arena, t, &buckets, rank, out));
   return NULL;
 }
 
@@ -178,7 +193,7 @@ static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb
                           .micro_batch = -1};
   for (size_t i = 0; i < gather->members.count; ++i) {
     const int rank = gather->members.items[i].rank;
-    const int64_t end = end_before(t, rank, t->order.counts[rank]);
+    const int64_t end = end_before(t, rank, gather->kind == ZB_REDUCE_SUMS ? gather->position : t->order.counts[rank]);
     if (end > all.time) all.time = all.produced = end;
   }
   (void)ZB_PUSH(arena, &out->list, all);
@@ -356,7 +371,8 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
                     (zb_members_row){.message = (int64_t)i,
                                      .rank = member->rank,
                                      .values = (int64_t)(sums ? member->sums.count : member->parts.count),
-                                     .bytes = sums ? (int64_t)zb_type_bytes(m->gather->type) : 0});
+                                     .bytes = sums ? (int64_t)zb_type_bytes(m->gather->type) : 0,
+                                     .lead_ps = m->gather->lead_ps});
       for (size_t p = 0; p < member->parts.count; ++p)
         (void)ZB_PUSH(arena, &parts,
                       (zb_parts_row){.message = (int64_t)i,

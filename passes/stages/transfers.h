@@ -36,6 +36,8 @@ typedef struct zb_gather {
   const char *parameter;             /* of ZB_GATHER_SUMS */
   ZB_LIST(zb_gather_member) members; /* by rank */
   MlirType type;                     /* of every accumulator */
+  int position;                      /* of ZB_REDUCE_SUMS: before which job of its rank */
+  int64_t lead_ps;                   /* of it, too: zb_bucket.lead_ps */
 } zb_gather;
 
 /* A message of a hop, or a gather, which has members instead of a source and a destination (-1). Its number is its

@@ -313,13 +313,14 @@ typedef struct zb_plan_message {
 } zb_plan_message;
 
 /* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. coordinate: 0,
- * the members are listed; 1, there is one, and all its replicas take part. step: 0, as of messages. before: in the
- * global order of transfers it stands before that message. sizes: bytes of every part. Where it only gathers, member m
- * gives counts[m] parts; a job has the homes of the parts of all members, in the order of members: its own, which are
- * read, and those of others, which are filled. Where it adds, counts is empty; a job has its buffers of `dtype`, which
- * all members have alike, and last, in the slots, room for what comes (zb_collective_landing_bytes). Shard k of a
- * buffer of n elements is elements n k / members .. n (k + 1) / members; the sum of a shard is a left fold in the order
- * of members, and stands in the buffer in place of the own values. */
+ * the members are listed; 1, there is one, and all its replicas take part. lead_ps: where the job in front of it is the
+ * W that completes its buffers, how long before the end of that job they are complete (expand.h). step: 0, as of
+ * messages. before: in the global order of transfers it stands before that message. sizes: bytes of every part. Where
+ * it only gathers, member m gives counts[m] parts; a job has the homes of the parts of all members, in the order of
+ * members: its own, which are read, and those of others, which are filled. Where it adds, counts is empty; a job has
+ * its buffers of `dtype`, which all members have alike, and last, in the slots, room for what comes
+ * (zb_collective_landing_bytes). Shard k of a buffer of n elements is elements n k / members .. n (k + 1) / members;
+ * the sum of a shard is a left fold in the order of members, and stands in the buffer in place of the own values. */
 typedef struct zb_plan_collective {
 #define ZB_COLLECTIVE_COLUMN(type, name, low, high, fault) type name;
 #define ZB_COLLECTIVE_SLICE(name, pool, fault) zb_plan_slice name;

@@ -328,7 +328,9 @@ static void say_collective(printer *it, const zb_plan *plan, int index) {
       zb_payload_letter(collective->payload), collective->coordinate ? "the replicas of rank" : "ranks");
   for (uint32_t m = 0; m < collective->members.count; ++m)
     say(it, "%s %" PRIu64, m ? "," : "", members[m]);
-  say(it, " before message #%d:", collective->before);
+  say(it, " before message #%d", collective->before);
+  if (collective->lead_ps) say(it, ", %" PRId64 " ps before the end of W", collective->lead_ps);
+  put(it, ":");
   const uint32_t groups = collective->counts.count ? collective->counts.count : 1;
   for (uint32_t m = 0, p = 0; m < groups; ++m) {
     const uint64_t end = collective->counts.count ? p + counts[m] : collective->sizes.count;

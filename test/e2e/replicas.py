@@ -10,6 +10,8 @@ same: layouts, schedules, processes, threads, clocks, clipping, post-validation,
 losses, weights and optimizer state of one rank with as many replicas. N cases are drawn by SEED, which is printed.
 groups: one pipeline that sums D groups of micro-batches (--sum-groups) gives the losses, weights and optimizer state
 of D replicas, bit by bit, and goes on from what they saved, as they from what it saved.
+buckets: sums of one accumulator each, of some and of all of a stage give the same bits, over different numbers of
+collectives with the same bytes.
 whole: the first loss of D replicas with M micro-batches is that of one with D M of them; later ones are apart by
 rounding alone.
 resume: from replicas to one pipeline of other ranks and back: what was saved is what is loaded.
@@ -138,6 +140,28 @@ class Replicas:
         three = self.run("gpt2-small", 2, 3, "1f1b")
         self.suite.check(one[1] != three[1], "groups change no bit: this test compares nothing")
 
+    def sums_of(self, plan):
+        """Of the plan as text: rank -> bytes of each of its sums over replicas, in their order."""
+        rows = re.findall(r"^collective \d+ all-reduce G of the replicas of rank (\d+) [^:]*: ([\d +]+) bytes$",
+                          self.suite.must("zb-run", plan, "--print-plan"), re.M)
+        return {rank: [sum(map(int, sizes.split("+"))) for other, sizes in rows if other == rank] for rank, _ in rows}
+
+    def buckets(self):
+        for model, replicas, (ranks, schedule, *more) in (
+                ("gpt2-small", 2, (2, "zb-h1")), ("gpt2-small", 3, (1, "1f1b")), ("llama-small", 2, (2, "zb-v")),
+                ("llama-small", 3, (2, "interleaved-1f1b", "--chunks", 2, "--clip-norm", "0.5", "--split", "none"))):
+            plans = [self.compile(model, ranks, replicas, "--micro-batches", M, "--schedule", schedule, *more,
+                                  "--bucket-bytes", size) for size in ("1G", "64K", "1")]
+            runs = [self.train(plan, STEPS) for plan in plans]
+            sums = [self.sums_of(plan) for plan in plans]
+            counts = [sum(map(len, one.values())) for one in sums]
+            self.same(f"{model}, {replicas} replicas of {ranks} ranks, {schedule}, some buckets", runs[0], runs[1])
+            self.same(f"{model}, {replicas} replicas of {ranks} ranks, {schedule}, many buckets", runs[0], runs[2])
+            self.suite.check(counts[0] < counts[1] < counts[2], f"{model}, {schedule}: {counts} buckets")
+            bytes_of = [{rank: sum(sizes) for rank, sizes in one.items()} for one in sums]
+            self.suite.check(len(bytes_of[0]) == ranks and bytes_of[0] == bytes_of[1] == bytes_of[2],
+                             f"{model}, {schedule}: sums of {bytes_of} bytes")
+
     def places(self):
         plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M)
         wanted = self.train(plan, STEPS)
@@ -190,10 +214,12 @@ class Replicas:
         for words, status, wanted in (
                 ((model, "--data-parallel", "0"), 2, "expected a whole number of at least 1, got '0'"),
                 ((model, "--data-parallel", "65"), 2, "expected 1 to 64, got 65"),
-                ((model, "--sum-groups", "2", "--micro-batches", "3"), 1, "divisor of the 3 micro-batches, got 2"),
+                ((model, "--sum-groups", "2", "--micro-batches", "3"), 2, "divisor of the 3 micro-batches, got 2"),
                 ((model, "--sum-groups", "0"), 2, "expected a whole number of at least 1, got '0'"),
+                ((model, "--bucket-bytes", "1M"), 2, "without --data-parallel"),
+                ((model, "--bucket-cap-mb", "1"), 2, "--bucket-bytes 1M"),
                 ((model, "--sum-group", "2"), 2, "did you mean '--sum-groups'"),
-                ((model, "--sum-groups", "2", "--micro-batches", "2", "--data-parallel", "2"), 1, "in the place of"),
+                ((model, "--sum-groups", "2", "--micro-batches", "2", "--data-parallel", "2"), 2, "in the place of"),
                 ((model, "--data-paralel", "2"), 2, "did you mean '--data-parallel'"),
                 ((os.path.join(common.DATA, "buffers.onnx"), "--data-parallel", "2"), 1, "buffer.*in each replica")):
             done = self.suite.run("zbc", *words, "-o", self.path("no"))
@@ -212,6 +238,7 @@ def main():
         it.layouts(random.Random(options.draw), options.cases)
         it.groups(random.Random(options.draw), max(options.cases // 2, 1))
         it.groups_resume()
+        it.buckets()
         it.places()
         it.whole()
         it.resume()

@@ -1,0 +1,22 @@
+/* Buckets: which accumulators of a stage are summed over replicas together, and when they are complete. */
+#ifndef ZB_PASSES_BUCKETS_H
+#define ZB_PASSES_BUCKETS_H
+
+#include "passes/stages/problem.h"
+#include "runtime/plan/plan.h"
+
+typedef struct zb_bucket {
+  int stage;
+  zb_kind kind;    /* of the job whose last run completes it */
+  int64_t lead_ps; /* how long before the end of that job: what comes behind its last accumulator in it */
+  int64_t bytes;
+  ZB_LIST(zb_plan_range) parts; /* of the frame of gradients, in the order in which they are complete */
+} zb_bucket;
+typedef ZB_LIST(zb_bucket) zb_buckets;
+
+/* All buckets of a framed program, later stages first, those of a stage in the order in which they are complete. A
+ * bucket is closed once it has `least` bytes, and holds accumulators of one stage and kind of job. Needs a problem with
+ * stages, functions and costs. INVALID where an accumulator is not of f32. */
+zb_status zb_buckets_find(zb_arena *arena, const zb_module_problem *p, int64_t least, zb_buckets *out) ZB_MUST_USE;
+
+#endif
