@@ -49,7 +49,7 @@ typedef struct allocator {
   zb_arena *arena;
   zb_memo *memo;
   zb_subprograms subprograms;
-  zb_table messages, parts;
+  zb_table messages, members, parts;
   ZB_LIST(zb_addresses_row) numbers;
   ZB_LIST(zb_waits_row) waits;
   zb_plan_range regions[ZB_REGION_COUNT];
@@ -350,9 +350,20 @@ static bool uses_sums(const allocator *a, const zb_node *node) {
   return info ? zb_job_is_optimizer(zb_class_get(info->function)) : zb_op_is(node->op, "zb.get");
 }
 
+/* Whether a sum over replicas is posted while the job in front of it goes on. */
+static bool has_lead(const allocator *a, const zb_node *node) {
+  for (int i = 0; i < a->members.count; ++i)
+    if (zb_members_at(a->members, i).message == a->message_of[node->number])
+      return zb_members_at(a->members, i).lead_ps > 0;
+  return false;
+}
+
 /* What others send lands until the sums are used: while other jobs add to other sums. */
 static void hold_landing(allocator *a, const zb_node *node) {
-  int until = node->number;
+  int until = node->number, from = until;
+  while (from > 0 && !called(a, &a->graph.nodes[from]) && has_lead(a, node))
+    --from;
+  touch(a, node->result_begin + 1, from);
   while (until < a->graph.node_count - 1 && !uses_sums(a, &a->graph.nodes[until]))
     ++until;
   touch(a, node->result_begin + 1, until);
@@ -645,6 +656,7 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "rank %d has no @main: run zb-insert-comm", a->rank);
   ZB_TRY(zb_subprograms_build(a->arena, a->rank_op, &a->subprograms));
   a->messages = zb_messages_get(module);
+  a->members = zb_members_get(module);
   a->parts = zb_parts_get(module);
   a->sums_groups = zb_has_attribute(module, ZB_ATTR_SUM_GROUPS);
   if (zb_has_attribute(module, ZB_ATTR_POST_VALIDATION))

@@ -202,12 +202,14 @@ typedef struct post {
   int message;  /* number of the transfer */
   bool send;
   bool is_verdict; /* it posts nothing, but stands before the receive of that number */
+  bool reduces;    /* over replicas: right behind the job that completes it, which may go on meanwhile */
 } post;
 typedef ZB_LIST(post) post_list;
 
 static int compare_posts(const void *a, const void *b) {
   const post *x = a, *y = b;
   if (x->position != y->position) return x->position - y->position;
+  if (x->reduces != y->reduces) return x->reduces ? -1 : 1;
   if (x->send != y->send) return x->send ? -1 : 1; /* a receive may have to wait for memory: sends go first */
   if (x->message != y->message) return x->message - y->message;
   return y->is_verdict - x->is_verdict;
@@ -225,7 +227,9 @@ static zb_status find_posts(rank_main *r, post_list *out) {
     const zb_rank_transfer *m = &r->c->transfers.list.items[i];
     for (size_t k = 0; m->gather && k < m->gather->members.count; ++k)
       if (m->gather->members.items[k].rank == rank)
-        (void)ZB_PUSH(r->arena, out, (post){.position = position_of(r, m->gather), .message = i});
+        (void)ZB_PUSH(
+            r->arena, out,
+            (post){.position = position_of(r, m->gather), .message = i, .reduces = m->gather->kind == ZB_REDUCE_SUMS});
     if (m->source == rank) (void)ZB_PUSH(r->arena, out, (post){m->send_position, i, .send = true});
     if (m->destination == rank) (void)ZB_PUSH(r->arena, out, (post){m->recv_position, i, .send = false});
   }

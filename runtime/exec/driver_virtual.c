@@ -11,6 +11,10 @@ typedef struct virtual_rank {
   int64_t blocked_ps; /* since when it is blocked */
   int64_t next, over; /* step, where there are no barriers; and how many of them are over */
   bool blocked, done, settling;
+  /* Its second clock, for jobs beside the others: */
+  int64_t second_ps;   /* when its current job ends */
+  int64_t *reached_ps; /* [job] of it: when the rank came to it */
+  bool second_blocked; /* by a message */
 } virtual_rank;
 
 struct zb_driver {
@@ -23,8 +27,10 @@ struct zb_driver {
 
 static void virtual_stop(zb_driver *driver) {
   if (!driver) return;
-  for (int i = 0; i < driver->params.count; ++i)
+  for (int i = 0; i < driver->params.count; ++i) {
     driver->params.executors[i].virtual_now_ps = NULL;
+    zb_free(driver->ranks[i].reached_ps);
+  }
   zb_free(driver);
 }
 
@@ -33,19 +39,39 @@ static zb_status virtual_start(const zb_driver_params *params, zb_driver **out) 
   zb_driver *driver = zb_alloc(sizeof *driver + sizeof(virtual_rank) * (size_t)params->count);
   if (!driver) return ZB_OUT_OF_MEMORY();
   driver->params = *params;
-  for (int i = 0; i < params->count; ++i)
+  for (int i = 0; i < params->count; ++i) {
+    const zb_plan_rank *program = params->executors[i].program;
     params->executors[i].virtual_now_ps = &driver->now_ps;
+    driver->ranks[i].reached_ps = zb_alloc(((size_t)program->job_count + 1) * sizeof *driver->ranks[i].reached_ps);
+    if (driver->ranks[i].reached_ps) continue;
+    virtual_stop(driver);
+    return ZB_OUT_OF_MEMORY();
+  }
   *out = driver;
   return NULL;
 }
 
-/* The rank that can go on first, or -1. */
-static int first_ready(const zb_driver *driver) {
+/* When the second clock of a rank runs its next job; INT64_MAX: it waits for a message, or for the rank. */
+static int64_t second_ready_ps(const zb_driver *driver, int rank) {
+  const virtual_rank *r = &driver->ranks[rank];
+  const zb_executor *e = &driver->params.executors[rank];
+  if (r->second_blocked || !zb_executor_has_second(e)) return INT64_MAX;
+  return r->reached_ps[e->second] > r->second_ps ? r->reached_ps[e->second] : r->second_ps;
+}
+
+/* The rank that can go on first, with its clock (second: the other one), or -1. */
+static int first_ready(const zb_driver *driver, bool *out_second, int64_t *out_ps) {
   int best = -1;
   for (int i = 0; i < driver->params.count; ++i) {
     const virtual_rank *r = &driver->ranks[i];
-    if (r->blocked || r->done) continue;
-    if (best < 0 || r->ready_ps < driver->ranks[best].ready_ps) best = i;
+    const int64_t ready_of[] = {r->blocked || r->done ? INT64_MAX : r->ready_ps, second_ready_ps(driver, i)};
+    for (int clock = 0; clock < 2; ++clock) {
+      const int64_t ready_ps = ready_of[clock];
+      if (ready_ps == INT64_MAX || (best >= 0 && ready_ps >= *out_ps)) continue;
+      best = i;
+      *out_second = clock != 0;
+      *out_ps = ready_ps;
+    }
   }
   return best;
 }
@@ -54,6 +80,10 @@ static void deliver(zb_driver *driver, int message, int64_t arrival_ps) {
   zb_virtual_deliver(driver->params.transport, message);
   for (int i = 0; i < driver->params.count; ++i) {
     virtual_rank *r = &driver->ranks[i];
+    if (r->second_blocked && driver->params.executors[i].second_blocked == message) {
+      r->second_blocked = false;
+      r->second_ps = arrival_ps + driver->params.executors[i].params.plan->link_wake_ps;
+    }
     if (!r->blocked || driver->params.executors[i].blocked_on != message) continue;
     r->blocked = false;
     r->ready_ps = arrival_ps + driver->params.executors[i].params.plan->link_wake_ps;
@@ -68,9 +98,26 @@ static int64_t time_of(const zb_driver *driver, const zb_executor *e, const zb_p
   return job->message >= 0 ? zb_virtual_copy_ps(driver->params.transport) : 0;
 }
 
+/* One job of the second clock of a rank, which computes meanwhile. */
+static zb_status step_second(zb_driver *driver, int rank) {
+  virtual_rank *r = &driver->ranks[rank];
+  zb_executor *e = &driver->params.executors[rank];
+  driver->now_ps = r->second_ps = second_ready_ps(driver, rank);
+  zb_virtual_set_time(driver->params.transport, driver->now_ps);
+  zb_executor_state state = ZB_EXECUTOR_DONE;
+  ZB_TRY(zb_executor_advance_second(e, &state));
+  r->second_blocked = state == ZB_EXECUTOR_BLOCKED;
+  if (state != ZB_EXECUTOR_RAN) return NULL;
+  const int64_t end = r->second_ps + time_of(driver, e, &e->program->jobs[e->last]);
+  if (e->times) e->times[e->last] = (zb_run_times){r->second_ps, end};
+  r->second_ps = end;
+  return NULL;
+}
+
 static zb_status step_rank(zb_driver *driver, int rank) {
   virtual_rank *r = &driver->ranks[rank];
   zb_executor *e = &driver->params.executors[rank];
+  const int began = e->job;
   driver->now_ps = r->ready_ps;
   zb_virtual_set_time(driver->params.transport, driver->now_ps);
   zb_executor_state state = ZB_EXECUTOR_DONE;
@@ -90,6 +137,8 @@ static zb_status step_rank(zb_driver *driver, int rank) {
     if (e->times) e->times[e->last] = (zb_run_times){r->ready_ps, end};
     r->ready_ps = end + e->params.plan->job_ps;
   }
+  for (int i = began + 1; i < e->job; ++i) /* those that it passed */
+    r->reached_ps[i] = r->ready_ps;
   return NULL;
 }
 
@@ -142,16 +191,17 @@ static zb_status begin_steps(zb_driver *driver) {
 static zb_status pass(zb_driver *driver, int64_t step) {
   while (!all_done(driver, step)) {
     ZB_TRY(begin_steps(driver));
-    int64_t arrival_ps = 0;
-    int message = -1, rank = first_ready(driver);
+    int64_t arrival_ps = 0, ready_ps = 0;
+    bool second = false;
+    int message = -1, rank = first_ready(driver, &second, &ready_ps);
     bool arrives = zb_virtual_next(driver->params.transport, &arrival_ps, &message);
     if (rank < 0 && !arrives) return hangs(driver);
-    if (arrives && (rank < 0 || arrival_ps <= driver->ranks[rank].ready_ps)) {
+    if (arrives && (rank < 0 || arrival_ps <= ready_ps)) {
       driver->now_ps = arrival_ps;
       deliver(driver, message, arrival_ps);
       continue;
     }
-    zb_status status = step_rank(driver, rank);
+    zb_status status = second ? step_second(driver, rank) : step_rank(driver, rank);
     if (!status) continue;
     driver->params.transport_def->abort(driver->params.transport, rank, zb_status_message(status));
     if (!driver->overlaps) return status;
@@ -164,7 +214,7 @@ static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
   driver->now_ps = 0;
   driver->overlaps = false;
   for (int i = 0; i < driver->params.count; ++i) {
-    driver->ranks[i] = (virtual_rank){0};
+    driver->ranks[i] = (virtual_rank){.reached_ps = driver->ranks[i].reached_ps};
     driver->params.executors[i].started_ps = 0;
     driver->params.executors[i].speculates = false;
     ZB_TRY(zb_executor_clear(&driver->params.executors[i]));
@@ -185,7 +235,8 @@ static void virtual_open(zb_driver *driver, int64_t first) {
   driver->first = driver->allowed = first;
   driver->until = INT64_MAX;
   for (int i = 0; i < driver->params.count; ++i)
-    driver->ranks[i] = (virtual_rank){.next = first, .over = first, .done = true};
+    driver->ranks[i] =
+        (virtual_rank){.next = first, .over = first, .done = true, .reached_ps = driver->ranks[i].reached_ps};
 }
 
 static void virtual_allow(zb_driver *driver, int64_t end, int64_t until) {

@@ -166,6 +166,9 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   ZB_TAKE(&e->memory, e->programs, e->program->subprogram_count + 1);
   ZB_TAKE(&e->memory, e->ran, e->program->subprogram_count + 1);
   e->params.poison = params->poison && !params->device->queue; /* which needs the arena to be memory of the host */
+  /* Poison and queues know the order of the list alone. Of a virtual clock the plan says who moves the bytes. */
+  e->has_second =
+      !e->params.poison && !params->device->queue && !(params->device->virtual_clock && params->plan->link_copies);
   if (params->device->queue)
     ZB_TAKE(&e->memory, e->losses, params->plan->micro_batches + 1);
   else
@@ -198,7 +201,19 @@ void zb_executor_deinit(zb_executor *e) {
   memset(e, 0, sizeof *e);
 }
 
+static bool is_beside(const zb_executor *e, int job) { return e->has_second && e->program->jobs[job].beside; }
+
+/* The first job from `job` on that runs beside the others. */
+static int next_beside(const zb_executor *e, int job) {
+  while (job < e->end && !is_beside(e, job))
+    ++job;
+  return job;
+}
+
+/* What runs beside the others is passed. */
 void zb_executor_go_to(zb_executor *e, int job) {
+  while (job < e->end && is_beside(e, job))
+    ++job;
   e->job = job;
   e->wait = 0;
   atomic_store_explicit(&e->at_job, job < e->end ? job : -1, memory_order_relaxed);
@@ -213,6 +228,8 @@ static void block_on(zb_executor *e, int message) {
 static void begin(zb_executor *e, int first, int end) {
   e->first = e->drain = first;
   e->end = end;
+  e->second = e->has_second ? next_beside(e, first) : end;
+  e->second_blocked = -1;
   zb_executor_go_to(e, first);
   block_on(e, -1);
   e->compute_ps = e->waiting_ps = 0;
@@ -485,13 +502,55 @@ static zb_status collect(zb_executor *e) {
   return NULL;
 }
 
+bool zb_executor_has_second(const zb_executor *e) { return e->second < e->job; }
+
+/* Runs it as if it were at its place in the list. */
+static zb_status run_beside(zb_executor *e, int index) {
+  const int job = e->job;
+  e->job = e->last = index;
+  zb_status status = run_job(e, &e->program->jobs[index]);
+  if (status) status = zb_executor_name_job(e, index, status);
+  e->job = job;
+  return status;
+}
+
+zb_status zb_executor_advance_second(zb_executor *e, zb_executor_state *out_state) {
+  *out_state = ZB_EXECUTOR_DONE;
+  e->second_blocked = -1;
+  if (!zb_executor_has_second(e)) return NULL;
+  const zb_transport_def *def = e->params.transport_def;
+  const zb_plan_job *job = &e->program->jobs[e->second];
+  for (uint32_t w = 0; w < job->waits.count; ++w) {
+    const int message = e->program->jobs[e->program->pool_u32[job->waits.begin + w]].message;
+    if (def->test(e->params.transport, e->params.rank, message)) continue;
+    e->second_blocked = message;
+    *out_state = ZB_EXECUTOR_BLOCKED;
+    return NULL;
+  }
+  ZB_TRY(run_beside(e, e->second));
+  e->second = next_beside(e, e->second + 1);
+  *out_state = ZB_EXECUTOR_RAN;
+  return NULL;
+}
+
+/* Whether what a job waits for is complete, where the second place may not have posted it yet. Where that is no clock
+ * of its own the rank sleeps until it can go on. */
+static zb_status wait_for(zb_executor *e, int job, bool *out_done) {
+  const int message = e->program->jobs[job].message;
+  const bool is_posted = !is_beside(e, job) || job < e->second;
+  *out_done = false;
+  if (is_posted) ZB_TRY(zb_executor_complete(e, message, out_done));
+  if (!*out_done) block_on(e, !e->virtual_now_ps && e->second_blocked >= 0 ? e->second_blocked : message);
+  return NULL;
+}
+
 /* All jobs were started: what was posted must complete, and the device must come to its end. */
 static zb_status finish(zb_executor *e, zb_executor_state *out_state) {
   bool done = true;
   for (; e->drain < e->end; ++e->drain) {
     const zb_plan_job *job = &e->program->jobs[e->drain];
     if (!zb_job_is_post(job->kind) || zb_validation_defers(e, job->message)) continue;
-    ZB_TRY(zb_executor_complete(e, job->message, &done));
+    ZB_TRY(wait_for(e, e->drain, &done));
     *out_state = ZB_EXECUTOR_BLOCKED;
     if (!done) return NULL;
   }
@@ -510,6 +569,10 @@ zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
   if (atomic_load_explicit(e->params.interrupted, memory_order_relaxed))
     return ZB_ERROR(INTERRUPTED, "the step was interrupted");
   if (e->phase != ZB_VERDICT_NONE) return zb_validation_advance(e, out_state);
+  if (!e->virtual_now_ps && e->second < e->end) {
+    ZB_TRY(zb_executor_advance_second(e, out_state));
+    if (*out_state == ZB_EXECUTOR_RAN) return NULL;
+  }
   if (e->job >= e->end) return finish(e, out_state);
   const zb_plan_job *job = &e->program->jobs[e->job];
   if (e->pending && e->job == e->verdict) {
@@ -518,9 +581,8 @@ zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
     return zb_validation_advance(e, out_state);
   }
   for (; e->wait < job->waits.count && !zb_validation_skips(e, job); ++e->wait) {
-    const zb_plan_job *other = &e->program->jobs[e->program->pool_u32[job->waits.begin + e->wait]];
     bool done = true;
-    zb_status status = zb_executor_complete(e, other->message, &done);
+    zb_status status = wait_for(e, (int)e->program->pool_u32[job->waits.begin + e->wait], &done);
     if (status) return zb_executor_name_job(e, e->job, status);
     *out_state = ZB_EXECUTOR_BLOCKED;
     if (!done) return NULL;

@@ -95,6 +95,9 @@ typedef struct zb_executor {
   bool cleared;        /* zb_executor_clear was called */
   int first, job, end; /* first: of this run */
   uint32_t wait;       /* how many waits of the job are over */
+  bool has_second;     /* jobs beside the others (runtime/plan/expand.h) have a place of their own: */
+  int second;          /* the next of them, run once it is in front of `job` */
+  int second_blocked;  /* message, while it is blocked; else -1 */
   int drain;           /* after the last job: next communication job to wait for */
   int blocked_on;      /* message, while BLOCKED */
   bool *ran;           /* [subprogram] in this step */
@@ -114,7 +117,7 @@ typedef struct zb_executor {
   int next;                /* job that is next in the phase */
   bool posted;             /* in DRAIN: what crosses has been posted */
   int64_t kept_compute_ps; /* what counts of the time that is computed twice */
-  int last;                /* the job that the last advance ran */
+  int last;                /* the job that the last advance ran, of either place */
   zb_status deferred;      /* a failure with values that may be undone; NULL */
 } zb_executor;
 
@@ -128,6 +131,11 @@ void zb_executor_begin_step(zb_executor *executor, int64_t step);
 void zb_executor_begin_evaluation(zb_executor *executor, int64_t batch);
 /* No step follows the one that is pending: the next run is that of its verdict. */
 void zb_executor_begin_settling(zb_executor *executor);
+/* One job of the second place, if there is one: RAN, BLOCKED, or DONE where there is none yet. On a virtual clock,
+ * where the two places are two clocks; else zb_executor_advance calls it. */
+zb_status zb_executor_advance_second(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;
+/* Whether it has a job to run, but for what that waits for. */
+bool zb_executor_has_second(const zb_executor *executor);
 /* The step, from 0, that what runs belongs to: the one before where its verdict is being found. */
 int64_t zb_executor_step(const zb_executor *executor);
 /* The numbers of a setting of the rank, as they are written before the next steps: at first the defaults of the plan.

@@ -118,12 +118,22 @@ static void add_run(series *s, int64_t ps) {
 
 static int64_t length(zb_run_times times) { return times.end_ps - times.start_ps; }
 
+/* A run of a subprogram; a further part of one (runtime/plan/expand.h) belongs to the run that the first part began. */
+static void add_program_run(zb_measure *m, const zb_executor *e, int number, int64_t ps) {
+  const zb_plan_subprogram *part = &e->program->subprograms[number];
+  const int whole = part->part_of ? part->part_of - 1 : number;
+  program_runs *runs = &m->programs.items[m->first_program[e->params.rank] + whole];
+  if (part->instructions == e->program->subprograms[whole].instructions)
+    add_run(runs->first.now ? &runs->later : &runs->first, ps);
+  else
+    (runs->later.now ? &runs->later : &runs->first)->sum += ps;
+}
+
 /* A job that computes or reads; false: it is another one. */
 static bool add_work(zb_measure *m, const zb_executor *e, int index) {
   const zb_plan_job *job = &e->program->jobs[index];
   if (job->subprogram >= 0) {
-    program_runs *runs = &m->programs.items[m->first_program[e->params.rank] + job->subprogram];
-    add_run(runs->first.now ? &runs->later : &runs->first, length(e->times[index]));
+    add_program_run(m, e, job->subprogram, length(e->times[index]));
   } else if (job->kind == ZB_JOB_READ) {
     add_run(&m->all[READ], length(e->times[index]));
   } else {

@@ -204,7 +204,7 @@ static const char *const kinds[] = {
 #define ZB_COMMON_PHASE ZB_PHASE
 #include "zb/phases.def"
 #undef ZB_PHASE
-    "LOAD", "ADD"};
+    "LOAD", "ADD", "FOLD"};
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0], STAGE_KINDS = ZB_KIND_COUNT };
 
 /* Files from before the optimizer had phases call it OPT. */
@@ -239,9 +239,10 @@ static zb_status check_subprograms(const zb_costs *c, const char *file) {
     while (kind < KIND_COUNT && strcmp(kinds[kind], s->kind) != 0)
       ++kind;
     if (kind == KIND_COUNT) {
-      status = ZB_ERROR(
-          INVALID, "%s: subprograms[%" PRId64 "].kind: expected F, B, W, SUM, NORM, UPDATE, LOAD or ADD, got %.80s",
-          file, i, s->kind);
+      status = ZB_ERROR(INVALID,
+                        "%s: subprograms[%" PRId64
+                        "].kind: expected F, B, W, SUM, NORM, UPDATE, LOAD, ADD or FOLD, got %.80s",
+                        file, i, s->kind);
       status = zb_status_hint(status, "%s", measure_again);
       goto cleanup;
     }

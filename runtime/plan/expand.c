@@ -76,6 +76,11 @@ uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collecti
 
 /* ---- Messages ---- */
 
+/* A job that waits for a sum waits for its posts: where the last of them stand behind the ADD, for that as well. */
+static bool runs_beside(const zb_plan_collective *collective) {
+  return zb_collective_adds(collective->kind) && zb_collective_gathers(collective->kind);
+}
+
 static int phase_count(const zb_plan_collective *collective) {
   return zb_collective_adds(collective->kind) + zb_collective_gathers(collective->kind);
 }
@@ -121,6 +126,8 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
   message.part_count = (int32_t)collective->sizes.count;
   for (uint32_t b = 0; b < collective->sizes.count; ++b)
     message.bytes += zb_collective_shard(plan, collective, b, it.adds ? it.destination : it.source).bytes;
+  for (uint32_t b = 0; b < collective->sizes.count; ++b) /* the last one is never smaller than others */
+    message.shard_bytes += zb_collective_shard(plan, collective, b, member_count(collective) - 1).bytes;
   return message;
 }
 
@@ -180,7 +187,8 @@ static void add_posts(expansion *it, const zb_plan_job *job, int member, bool ad
                                                           .message = message - 1,
                                                           .input = -1,
                                                           .parts = parts_of(it, job, about, sends),
-                                                          .waits = waits};
+                                                          .waits = waits,
+                                                          .beside = runs_beside(collective)};
   }
 }
 
@@ -280,7 +288,8 @@ static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_s
                                                 .message = -1,
                                                 .input = -1,
                                                 .bases = {rank->pool_u64_count++, 1},
-                                                .waits = waits};
+                                                .waits = waits,
+                                                .beside = runs_beside(collective)};
 }
 
 static void expand_job(expansion *it, const zb_plan_job *job) {
@@ -346,11 +355,11 @@ static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
     if (!rank->jobs[i].collective) continue;
     const zb_plan_collective *collective = &plan->collectives[rank->jobs[i].collective - 1];
     const size_t posts = 2 * ((size_t)member_count(collective) - 1) * (size_t)phase_count(collective);
-    all.jobs += posts + 1;
+    all.jobs += posts + 3; /* ADD, and what it cuts W into */
     all.ranges += posts * collective->sizes.count;
     all.u32 += 2 * posts;
     all.u64 += 1;
-    all.subprograms += 1;
+    all.subprograms += 3;
     posts_most = posts > posts_most ? posts : posts_most;
   }
   /* A wait becomes as many as the collective that it waits for has posts. */
@@ -378,6 +387,87 @@ static bool make_room(zb_plan *to, const zb_plan_rank *from, sizes room, zb_plan
   return rank->jobs && rank->pool_ranges && rank->pool_u32 && rank->pool_u64 && rank->subprograms;
 }
 
+/* One job of a collective, or one that is as it was. */
+static void expand_any(expansion *it, const zb_plan_rank *from, int index) {
+  zb_plan_job job = from->jobs[index];
+  job.waits = new_waits(it, job.waits);
+  if (job.message >= 0) job.message = it->new_message[job.message];
+  it->posts[index].begin = (uint32_t)it->rank->job_count;
+  if (job.collective)
+    expand_job(it, &job);
+  else
+    it->rank->jobs[it->rank->job_count++] = job;
+  it->posts[index].count = (uint32_t)it->rank->job_count - it->posts[index].begin;
+}
+
+/* ---- Parts of W ---- */
+
+/* Whether the job is a collective that is posted before the end of the job in front of it. */
+static bool has_lead(const expansion *it, const zb_plan_rank *from, int index) {
+  const int collective = from->jobs[index].collective - 1;
+  return collective >= 0 && runs_beside(&it->from->collectives[collective]) &&
+         it->from->collectives[collective].lead_ps > 0;
+}
+
+/* Instructions begin to end of a subprogram, which take what lies between two times before its end. */
+static void add_part(expansion *it, const zb_plan_job *job, int begin, int end, int64_t from_ps, int64_t to_ps) {
+  zb_plan_rank *rank = it->rank;
+  const zb_plan_subprogram *whole = &rank->subprograms[job->subprogram];
+  zb_plan_subprogram *part = &rank->subprograms[rank->subprogram_count];
+  char name[128];
+  snprintf(name, sizeof name, "%s.%d", whole->name, begin);
+  *part = *whole;
+  part->name = zb_plan_strdup(it->to, name);
+  part->instructions += begin;
+  part->instruction_count = end - begin;
+  part->time_ps = from_ps - to_ps;
+  part->first_ps = 0;
+  part->key = 0;
+  part->part_of = job->subprogram + 1;
+  part->flops = part->product_flops = 0;
+  for (int i = begin; i < end; ++i) {
+    part->flops += whole->instructions[i].flops;
+    part->product_flops += whole->instructions[i].product_flops;
+  }
+  it->failed |= !part->name;
+  zb_plan_job *made = &rank->jobs[rank->job_count++];
+  *made = *job;
+  made->subprogram = rank->subprogram_count++;
+  if (begin > 0) made->waits.count = 0;
+}
+
+/* The last W of a stage and the collectives behind it, each at its place between the parts of W. False: none of them
+ * has a place before its end, and nothing was done. */
+static bool expand_parts(expansion *it, const zb_plan_rank *from, int index) {
+  const zb_plan_job *w = &from->jobs[index];
+  if (w->kind != ZB_JOB_W) return false;
+  const zb_plan_subprogram *whole = &from->subprograms[w->subprogram];
+  zb_plan_job job = *w;
+  const bool only = zb_plan_own_micro_batches(it->from) == 1 && whole->first_ps > 0;
+  const int64_t all_ps = only ? whole->first_ps : whole->time_ps;
+  int done = 0;
+  int64_t left_ps = all_ps;
+  job.waits = new_waits(it, job.waits);
+  for (int i = index + 1; i < from->job_count && has_lead(it, from, i) && !it->failed; ++i) {
+    const zb_plan_collective *collective = &it->from->collectives[from->jobs[i].collective - 1];
+    const int cut = zb_part_cut(from, whole, from->pool_ranges + from->jobs[i].parts.begin, collective->sizes.count);
+    it->failed |= cut == 0;
+    if (cut == 0 || cut >= whole->instruction_count) break; /* those behind it come later still */
+    double lead = whole->time_ps > 0 ? (double)collective->lead_ps / (double)whole->time_ps : 0;
+    int64_t lead_ps = only ? (int64_t)((double)all_ps * lead) : collective->lead_ps;
+    if (lead_ps > left_ps) lead_ps = left_ps;
+    if (cut > done) {
+      add_part(it, &job, done, cut, left_ps, lead_ps);
+      left_ps = lead_ps;
+      done = cut;
+    }
+    expand_any(it, from, i);
+  }
+  if (done == 0) return false;
+  add_part(it, &job, done, whole->instruction_count, left_ps, 0);
+  return true;
+}
+
 static zb_status expand_rank(expansion *it, int index) {
   const zb_plan_rank *from = &it->from->ranks[index];
   zb_plan_rank *rank = it->rank = &it->to->ranks[index];
@@ -387,15 +477,8 @@ static zb_status expand_rank(expansion *it, int index) {
   if (!it->posts) return ZB_OUT_OF_MEMORY();
   zb_status status = NULL;
   for (int i = 0; i < from->job_count && !it->failed && !status; ++i) {
-    zb_plan_job job = from->jobs[i];
-    job.waits = new_waits(it, job.waits);
-    if (job.message >= 0) job.message = it->new_message[job.message];
-    it->posts[i].begin = (uint32_t)rank->job_count;
-    if (job.collective)
-      expand_job(it, &job);
-    else
-      rank->jobs[rank->job_count++] = job;
-    it->posts[i].count = (uint32_t)rank->job_count - it->posts[i].begin;
+    if (it->posts[i].count > 0) continue; /* between parts of W */
+    if (!expand_parts(it, from, i)) expand_any(it, from, i);
     if (zb_fold_follows(it->from, from, &from->jobs[i])) status = add_fold_job(it, &from->jobs[i]);
   }
   zb_free(it->posts);

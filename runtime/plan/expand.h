@@ -8,6 +8,14 @@
  *   all-reduce        a reduce-scatter; then member a sends its shard, which is now a sum, to every other member.
  *                     These are the bytes of a ring: 2 (k - 1) / k of the buffer out and in.
  *
+ * The jobs of an all-reduce run beside the others (beside): on a second clock of the rank, one after the other
+ * in the order of the list, each once the rank has come to its place in the list. So the rank computes while sums
+ * travel, and waits only where a job waits for a post of theirs. To run them at their place instead, one after the
+ * other with the rest, is right as well, and what a device with a queue does.
+ *
+ * Where a collective with a lead_ps stands behind a W, that W runs in parts: the collective is posted when the last
+ * instruction that writes its buffers is done, unless values of the workspace would live across.
+ *
  * The messages of a phase go in rounds: in round d member a sends to the d-th member after it, so no rank is the target
  * of all at once. In this order they take the numbers that follow at the place of the collective in the list.
  */
@@ -25,6 +33,12 @@ uint64_t zb_landing_bytes(const uint64_t *sizes, uint32_t count, uint64_t member
 /* Shard `member` of a buffer: bytes from its start. */
 zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer,
                                   int member);
+
+/* Where W can be cut for a buffer list: how many instructions come before the cut. No value of the workspace lives
+ * across, and all that writes to the `count` ranges is in front. instruction_count: at its end alone; 0: out of memory.
+ */
+int zb_part_cut(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram, const zb_plan_range *ranges,
+                uint32_t count);
 
 /* Whether F, B or W adds to sums of gradients. */
 bool zb_fold_adds(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram);

@@ -161,6 +161,13 @@ typedef struct graph {
   zb_arena arena;
 } graph;
 
+/* Whether a job belongs to the one before it: a further part of W, what is added beside it, or sums of a group. */
+static bool goes_on(const zb_plan_rank *rank, const zb_plan_job *job, const zb_plan_job *last) {
+  const bool same =
+      last && last->kind == ZB_JOB_W && last->stage == job->stage && last->micro_batch == job->micro_batch;
+  return job->beside || job->kind == ZB_JOB_FOLD || (rank->subprograms[job->subprogram].part_of && same);
+}
+
 /* Whether every W stands right behind its B: the schedule does not split backwards, and gradients leave behind W. */
 static bool has_whole_backwards(const zb_plan *plan) {
   for (int r = 0; r < plan->rank_count; ++r) {
@@ -171,7 +178,7 @@ static bool has_whole_backwards(const zb_plan *plan) {
       if (job->kind == ZB_JOB_SEND && last && last->kind == ZB_JOB_B &&
           plan->messages[job->message].payload == ZB_PAYLOAD_BACKWARD)
         return false;
-      if (job->subprogram < 0) continue;
+      if (job->subprogram < 0 || goes_on(rank, job, last)) continue;
       const bool follows =
           last && last->kind == ZB_JOB_B && last->stage == job->stage && last->micro_batch == job->micro_batch;
       if (job->kind == ZB_JOB_W && !follows) return false;
@@ -233,6 +240,7 @@ static void make_nodes(graph *g, const zb_plan_pace *pace) {
   int32_t count = 0;
   for (int r = 0; r < plan->rank_count; ++r) {
     const zb_plan_rank *rank = &plan->ranks[r];
+    const zb_plan_job *before = NULL;
     int32_t last = -1;
     g->begin[r] = count;
     for (int i = 0; i < rank->job_count; ++i) {
@@ -241,13 +249,16 @@ static void make_nodes(graph *g, const zb_plan_pace *pace) {
       if (job->kind == ZB_JOB_SEND) g->send[job->message] = last;
       if (!is_step_compute(rank, i)) continue;
       const zb_free_job made = node_of(rank, job, pace->job_ps[r][i]);
-      if (g->whole && job->kind == ZB_JOB_W) {
+      if (before && goes_on(rank, job, before)) {
+        g->jobs[last].time_ps += made.time_ps;
+      } else if (g->whole && job->kind == ZB_JOB_W) {
         g->jobs[last].time_ps += made.time_ps;
         g->jobs[last].free_bytes += made.free_bytes;
       } else {
         last = count++;
         g->jobs[last] = made;
       }
+      if (!before || !goes_on(rank, job, before)) before = job;
       g->busy_ps[r] += made.time_ps;
       g->node[r][i] = last;
       if (is_of_stage(job->kind) && job->stage >= 0 && job->micro_batch >= 0)
@@ -269,13 +280,13 @@ static zb_status add_list_edges(graph *g, const zb_plan_pace *pace, int r) {
   for (int i = rank->load_count; i < rank->job_count; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     const int32_t node = g->node[r][i];
-    if (node < 0) continue;
+    if (node < 0 || job->beside) continue;
     for (uint32_t w = 0; w < job->waits.count; ++w) {
       const zb_plan_job *waited = &rank->jobs[rank->pool_u32[job->waits.begin + w]];
       if (waited->kind == ZB_JOB_RECV)
         ZB_TRY(add_edge(g, g->send[waited->message], node, pace->message_ps[waited->message]));
     }
-    if (is_of_stage(job->kind)) continue;
+    if (is_of_stage(job->kind) || job->kind == ZB_JOB_FOLD) continue;
     for (int32_t before = once < 0 ? g->begin[r] : once; before < node; ++before)
       ZB_TRY(add_edge(g, before, node, 0));
     once = node;

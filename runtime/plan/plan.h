@@ -146,6 +146,7 @@ typedef struct zb_plan_subprogram {
   uint64_t loss_offset;
   zb_plan_output_home *outputs; /* of an E: outputs of its micro-batch */
   int output_count;
+  int part_of; /* of an expanded plan: 1 + the subprogram of which it is a part; else 0; not in the file */
 } zb_plan_subprogram;
 
 /* A range of the arena. */
@@ -173,6 +174,7 @@ typedef struct zb_plan_job {
 #include "runtime/plan/plan_columns.def"
 #undef ZB_JOB_COLUMN
 #undef ZB_JOB_SLICE
+  bool beside; /* of an expanded plan: it runs on the second clock of its rank (expand.h); not in the file */
 } zb_plan_job;
 
 typedef enum zb_region_kind {
@@ -309,7 +311,8 @@ typedef struct zb_plan_message {
 #define ZB_MESSAGE_COLUMN(type, name, low, high, fault) type name;
 #include "runtime/plan/plan_columns.def"
 #undef ZB_MESSAGE_COLUMN
-  int32_t part_of; /* 1 + the collective of which it carries a piece, in an expanded plan; else 0 */
+  int32_t part_of;      /* 1 + the collective of which it carries a piece, in an expanded plan; else 0 */
+  uint64_t shard_bytes; /* of a piece that adds: of the largest of its collective, which is what it is timed by */
 } zb_plan_message;
 
 /* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. coordinate: 0,
@@ -385,6 +388,10 @@ typedef struct zb_plan {
   struct zb_plan_arena *arena; /* owns everything above */
 } zb_plan;
 
+/* What the cost model of messages counts: the same for all pieces of a sum, whose last shard may be larger. */
+static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
+  return message->shard_bytes > message->bytes ? message->shard_bytes : message->bytes;
+}
 /* How many replicas of the plan run together. */
 static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas > 1 ? plan->replicas : 1; }
 /* Where ranks are those of a mesh: replicas of a rank stand beside each other. */

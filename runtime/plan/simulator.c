@@ -9,6 +9,10 @@
  * rank (a heap of ranks that can go on): so the side that posts second is the one that is later. Times are integers and
  * exact; a sum beyond 2^63 ps is an error.
  *
+ * A rank has a second clock for jobs that run beside the others (expand.h): each starts when the one before it on that
+ * clock ended, the rank has come to its place in the list, and what it waits for is complete. With link_copies there is
+ * none, as the rank itself moves the bytes.
+ *
  * Memory is counted in list order, which is time order on a rank. A home (what a base or a part spans) is held from its
  * first write, or the posting of its RECV, to its last use before it is written anew, and while a SEND of it is not
  * waited for.
@@ -40,12 +44,12 @@ typedef struct simulator {
   message_state *messages;
   int64_t *channel_free_ps;
   int channel_count;
-  int *next;         /* [rank] next job */
-  int64_t *now_ps;   /* [rank] */
-  int *blocked_on;   /* [rank] message, -1 */
+  int *next;         /* [clock] next job; the clocks of all ranks, then their second clocks */
+  int64_t *now_ps;   /* [clock] */
+  int *blocked_on;   /* [clock] message, -1 */
   bool **ran;        /* [rank][subprogram] in this step */
-  int64_t *start_ps; /* [rank] of its next job, while it can go on */
-  int *ready;        /* heap of the ranks that can, by (start_ps, rank) */
+  int64_t *start_ps; /* [clock] of its next job, while it can go on */
+  int *ready;        /* heap of the clocks that can, by (start_ps, clock) */
   int ready_count;
   bool overflow;
   /* Steps that follow each other, of a plan with post-validation; else verdict_ps is NULL: */
@@ -66,7 +70,7 @@ static int64_t max_time(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static int64_t transfer_time(simulator *it, int message) {
   if (it->pace) return it->pace->message_ps[message];
-  double moving = (double)it->plan->messages[message].bytes * it->plan->link_ps_per_byte;
+  double moving = (double)zb_plan_timed_bytes(&it->plan->messages[message]) * it->plan->link_ps_per_byte;
   if (moving < 9e18) return add_time(it, it->plan->link_latency_ps, (int64_t)llround(moving));
   it->overflow = true;
   return INT64_MAX;
@@ -88,6 +92,21 @@ static bool carries_norms(const simulator *it, int message) {
 }
 
 static bool copies(const simulator *it) { return it->pace ? it->pace->copies : it->plan->link_copies; }
+
+static int rank_of(const simulator *it, int clock) { return clock % it->plan->rank_count; }
+
+static int second_of(const simulator *it, int rank) { return it->plan->rank_count + rank; }
+
+static bool is_beside(const simulator *it, int r, int job) {
+  return it->plan->ranks[r].jobs[job].beside && !copies(it);
+}
+
+/* The first job from `job` on that runs on the second clock; job_count: there is none. */
+static int next_beside(const simulator *it, int r, int job) {
+  while (job < it->plan->ranks[r].job_count && !is_beside(it, r, job))
+    ++job;
+  return job;
+}
 
 /* ---- Setting up ---- */
 
@@ -141,12 +160,12 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_pla
   size_t ranks = (size_t)plan->rank_count;
   *it = (simulator){.plan = plan, .pace = pace, .out = out};
   it->messages = zb_alloc((size_t)plan->message_count * sizeof *it->messages);
-  it->next = zb_alloc(ranks * sizeof *it->next);
-  it->now_ps = zb_alloc(ranks * sizeof *it->now_ps);
-  it->blocked_on = zb_alloc(ranks * sizeof *it->blocked_on);
+  it->next = zb_alloc(2 * ranks * sizeof *it->next);
+  it->now_ps = zb_alloc(2 * ranks * sizeof *it->now_ps);
+  it->blocked_on = zb_alloc(2 * ranks * sizeof *it->blocked_on);
   it->ran = zb_alloc(ranks * sizeof *it->ran);
-  it->start_ps = zb_alloc(ranks * sizeof *it->start_ps);
-  it->ready = zb_alloc(ranks * sizeof *it->ready);
+  it->start_ps = zb_alloc(2 * ranks * sizeof *it->start_ps);
+  it->ready = zb_alloc(2 * ranks * sizeof *it->ready);
   out->rank_count = plan->rank_count;
   out->ranks = zb_alloc(ranks * sizeof *out->ranks);
   out->jobs = zb_alloc(ranks * sizeof *out->jobs);
@@ -161,18 +180,18 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_pla
   return number_channels(it);
 }
 
-/* ---- Ranks that can go on ---- */
+/* ---- Clocks that can go on ---- */
 
 static bool earlier(const simulator *it, int a, int b) {
   if (it->start_ps[a] != it->start_ps[b]) return it->start_ps[a] < it->start_ps[b];
   return a < b;
 }
 
-static void push_ready(simulator *it, int rank) {
+static void push_ready(simulator *it, int clock) {
   int at = it->ready_count++;
-  for (int up = (at - 1) / 2; at > 0 && earlier(it, rank, it->ready[up]); at = up, up = (at - 1) / 2)
+  for (int up = (at - 1) / 2; at > 0 && earlier(it, clock, it->ready[up]); at = up, up = (at - 1) / 2)
     it->ready[at] = it->ready[up];
-  it->ready[at] = rank;
+  it->ready[at] = clock;
 }
 
 static int pop_ready(simulator *it) {
@@ -198,29 +217,58 @@ static int64_t verdict_start(simulator *it, int r, int64_t start) {
   return start;
 }
 
-/* Lets the rank go on at the time its next job can start, or remembers which message it lacks. */
-static void schedule(simulator *it, int r) {
+/* Lets a clock go on at the time its next job can start, or remembers which message it lacks. */
+static void schedule_job(simulator *it, int clock, int64_t start) {
+  const int r = rank_of(it, clock);
   const zb_plan_rank *rank = &it->plan->ranks[r];
-  it->blocked_on[r] = -1;
-  if (it->next[r] >= rank->job_count) return;
-  const zb_plan_job *job = &rank->jobs[it->next[r]];
-  int64_t start = it->now_ps[r];
+  const zb_plan_job *job = &rank->jobs[it->next[clock]];
   if (validates(it) && job->kind == ZB_JOB_VERDICT) start = verdict_start(it, r, start);
   const bool skipped = validates(it) && job->kind == ZB_JOB_CLIP; /* it runs at the verdict */
   for (uint32_t i = 0; i < job->waits.count && !skipped; ++i) {
     int waited = rank->jobs[rank->pool_u32[job->waits.begin + i]].message;
     const message_state *message = &it->messages[waited];
     if (message->send == NO_JOB || message->recv == NO_JOB) {
-      it->blocked_on[r] = waited;
+      it->blocked_on[clock] = waited;
       return;
     }
-    if (message->complete_ps > start) start = add_time(it, message->complete_ps, wake_time(it, r, it->next[r]));
+    if (message->complete_ps > start) start = add_time(it, message->complete_ps, wake_time(it, r, it->next[clock]));
   }
-  it->start_ps[r] = start;
-  push_ready(it, r);
+  it->start_ps[clock] = start;
+  push_ready(it, clock);
+}
+
+/* Its next job, unless the rank has not come to it: until the job runs, its times say when the rank did. */
+static void schedule_second(simulator *it, int r) {
+  const int clock = second_of(it, r), index = it->next[clock];
+  it->blocked_on[clock] = -1;
+  if (index < it->next[r]) schedule_job(it, clock, max_time(it->now_ps[clock], it->out->jobs[r][index].start_ps));
+}
+
+static void schedule(simulator *it, int clock) {
+  const int r = rank_of(it, clock);
+  if (clock != r) {
+    schedule_second(it, r);
+    return;
+  }
+  it->blocked_on[r] = -1;
+  while (it->next[r] < it->plan->ranks[r].job_count && is_beside(it, r, it->next[r])) {
+    const int index = it->next[r]++;
+    it->out->jobs[r][index].start_ps = it->now_ps[r];
+    if (it->next[second_of(it, r)] == index) schedule_second(it, r);
+  }
+  if (it->next[r] < it->plan->ranks[r].job_count) schedule_job(it, r, it->now_ps[r]);
 }
 
 /* ---- Time ---- */
+
+/* Whoever waits for the message: the other side, or a rank for what its second clock posts. */
+static void wake(simulator *it, int message) {
+  const zb_plan_message *about = &it->plan->messages[message];
+  const int clocks[] = {about->source, about->destination, second_of(it, about->source),
+                        second_of(it, about->destination)};
+  for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; ++i)
+    if (it->blocked_on[clocks[i]] == message) schedule(it, clocks[i]);
+}
 
 /* Posts one side; when it is the second, the message's time is known and whoever waits for it can go on. */
 static zb_status post(simulator *it, int r, int index) {
@@ -239,8 +287,7 @@ static zb_status post(simulator *it, int r, int index) {
   message->complete_ps = add_time(it, start, transfer_time(it, job->message));
   it->channel_free_ps[message->channel] = send->end_ps = recv->end_ps = message->complete_ps;
   if (copies(it)) it->now_ps[r] = add_time(it, message->complete_ps, after_time(it, r, index));
-  int peer = r == about->source ? about->destination : about->source;
-  if (it->blocked_on[peer] == job->message) schedule(it, peer);
+  wake(it, job->message);
   return NULL;
 }
 
@@ -287,8 +334,23 @@ static int64_t run_clip(simulator *it, int r, int64_t start) {
   return it->verdict_ps[r] = add_time(it, add_time(it, start, time), it->plan->job_ps);
 }
 
-/* Runs the next job of the rank, at its start_ps. */
+/* Runs the next job of the second clock of a rank, at its start_ps. */
+static zb_status run_second(simulator *it, int r) {
+  const int clock = second_of(it, r), index = it->next[clock];
+  const zb_plan_job *job = &it->plan->ranks[r].jobs[index];
+  const int64_t start = it->start_ps[clock], time = job_time(it, r, index), end = add_time(it, start, time);
+  it->next[clock] = next_beside(it, r, index + 1);
+  it->now_ps[clock] = end;
+  it->out->jobs[r][index] = (zb_plan_times){start, end};
+  if (job->message >= 0) ZB_TRY(post(it, r, index));
+  if (job->subprogram >= 0) count_compute(&it->out->ranks[r], job->kind, time);
+  schedule_second(it, r);
+  return NULL;
+}
+
+/* Runs the next job of a clock, at its start_ps. */
 static zb_status run_job(simulator *it, int r) {
+  if (r >= it->plan->rank_count) return run_second(it, rank_of(it, r));
   const zb_plan_rank *rank = &it->plan->ranks[r];
   zb_plan_rank_result *result = &it->out->ranks[r];
   int index = it->next[r]++;
@@ -329,7 +391,10 @@ static zb_status run_all(simulator *it) {
   const zb_plan *plan = it->plan;
   for (int r = plan->rank_count - 1; r >= 0; --r) {
     it->next[r] = plan->ranks[r].load_count; /* LOAD is before the step */
-    it->out->ranks[r].start_ps = -1;         /* until its first compute job */
+    it->next[second_of(it, r)] = next_beside(it, r, plan->ranks[r].load_count);
+    it->now_ps[second_of(it, r)] = it->now_ps[r];
+    it->blocked_on[second_of(it, r)] = -1;
+    it->out->ranks[r].start_ps = -1; /* until its first compute job */
     schedule(it, r);
   }
   while (it->ready_count > 0 && !it->overflow)

@@ -207,7 +207,7 @@ static zb_status note_subprograms(const positions *it) {
     if (subprogram->stage >= 0 && row < 0)
       return ZB_RULE("complete", "rank %d: subprogram %s is of stage %d, which is on rank %d", rank->rank,
                      subprogram->name, subprogram->stage, it->plan->stage_rank[subprogram->stage]);
-    if (kind_row < 0) continue;
+    if (kind_row < 0 || subprogram->part_of) continue;
     int *entry = &it->subprograms[kind_row * it->rows + row];
     if (*entry >= 0)
       return ZB_RULE("complete", "rank %d: stage %d has two subprograms of the kind %s", rank->rank, subprogram->stage,
@@ -233,12 +233,20 @@ static zb_status note_jobs(const positions *it) {
       return ZB_RULE("complete", "%s: that micro-batch is of another replica",
                      zb_plan_job_text(it->plan, rank->rank, i, text));
     int *at = position(it, kind_row, it->row_of_stage[job->stage], job->micro_batch);
-    if (*at >= 0)
+    const bool is_part = rank->subprograms[job->subprogram].part_of != 0; /* of W, which begins with the first */
+    if (*at >= 0 && !is_part)
       return ZB_RULE("complete", "%s: the same job is there twice, first as job %d",
                      zb_plan_job_text(it->plan, rank->rank, i, text), *at);
-    *at = i;
+    if (*at < 0) *at = i;
   }
   return NULL;
+}
+
+/* Whether a run of a subprogram is that of its parts. */
+static bool has_parts(const zb_plan_rank *rank, int subprogram) {
+  for (int i = subprogram + 1; i < rank->subprogram_count; ++i)
+    if (rank->subprograms[i].part_of == subprogram + 1) return true;
+  return false;
 }
 
 static zb_status verify_complete(const positions *it) {
@@ -247,7 +255,8 @@ static zb_status verify_complete(const positions *it) {
   ZB_TRY(note_jobs(it));
   for (int i = 0; i < rank->subprogram_count; ++i) {
     const zb_plan_subprogram *subprogram = &rank->subprograms[i];
-    int expected = batch_row(it, subprogram->kind) >= 0 ? it->micro_batches : 1;
+    int expected = batch_row(it, subprogram->kind) >= 0 && !subprogram->part_of ? it->micro_batches : 1;
+    expected -= has_parts(rank, i);
     if (it->runs[i] != expected)
       return ZB_RULE("complete", "rank %d: subprogram %s runs %d times, expected %d", rank->rank, subprogram->name,
                      it->runs[i], expected);
@@ -523,6 +532,7 @@ static zb_status verify_whole_rank(const zb_plan *plan, int rank) {
   zb_access *accesses = NULL;
   ZB_TRY(zb_access_create_all(&plan->ranks[rank], &accesses));
   zb_status status = zb_verify_rank(plan, rank, accesses);
+  if (!status) status = zb_verify_beside(plan, rank, accesses);
   if (!status) status = zb_verify_dataflow(plan, rank, accesses);
   zb_access_destroy_all(accesses, plan->ranks[rank].subprogram_count);
   return status;

@@ -24,6 +24,8 @@ bool zb_setting_places(const zb_plan_rank *rank, zb_intervals *out) ZB_MUST_USE;
  * and what the factor that clips them is made of. zb_verify_sums: the latter two. */
 zb_status zb_verify_collectives(const zb_plan *plan) ZB_MUST_USE;
 zb_status zb_verify_sums(const zb_plan *plan) ZB_MUST_USE;
+/* Rule "beside" for one rank: what runs on its second clock shares no memory with the jobs that run meanwhile. */
+zb_status zb_verify_beside(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
 /* Rule "groups": where the sums of groups of micro-batches lie. */
 zb_status zb_verify_groups(const zb_plan *plan) ZB_MUST_USE;
 /* Rules "messages", "deadlock", "reports": between ranks. */

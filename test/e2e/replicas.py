@@ -39,7 +39,10 @@ LAYOUTS = ((1, "1f1b", ()), (2, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), 
 SCHEDULES = ("1f1b", "zb-h1", "zb-h2", "zb-v")
 OPTIONS = ((), ("--precision", "bf16"), ("--clip-norm", "0.5"), ("--clip-norm", "0.05", "--clip-norm-type", "inf"),
            ("--clip-norm", "0.5", "--post-validation"), ("--clip-norm", "50", "--post-validation"),
-           ("--recompute", "all"), ("--split", "none"), ("--optimizer", "sgd:lr=0.1,momentum=0.9"))
+           ("--recompute", "all"), ("--split", "none"), ("--bucket-bytes", "20K"),
+           ("--bucket-bytes", "1", "--clip-norm", "0.5", "--post-validation"),
+           ("--bucket-bytes", "9K", "--recompute", "all", "--precision", "bf16"),
+           ("--optimizer", "sgd:lr=0.1,momentum=0.9"))
 
 
 def rounded(value):
@@ -122,6 +125,7 @@ class Replicas:
     def groups(self, draw, count):
         cases = list(itertools.product(MODELS, (2, 3, 4), (1, 2, 4), SCHEDULES, OPTIONS))
         for model, groups, ranks, schedule, options in draw.sample(cases, min(count, len(cases))):
+            options = options if "--bucket-bytes" not in options else ()  # replicas alone have them
             self.same(f"{model}, {groups} groups on {ranks} ranks, {schedule} {' '.join(map(str, options))}",
                       self.run(model, 2, groups, "1f1b", options),
                       self.run(model, ranks, 1, schedule, (*options, "--sum-groups", groups), M * groups))
@@ -163,7 +167,7 @@ class Replicas:
                              f"{model}, {schedule}: sums of {bytes_of} bytes")
 
     def places(self):
-        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M)
+        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, "--bucket-bytes", "40K")
         wanted = self.train(plan, STEPS)
         for options in (("--device", "sim", "--seed", 7), ("--threads", 2), ("--barrier",)):
             self.same(f"two replicas with {options}", wanted, self.train(plan, STEPS, *options))

@@ -25,7 +25,7 @@ module attributes {zb.level = "graph"} {
     %a = "zb.matmul"(%x, %u) : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
     %b = "zb.tanh"(%a) : (tensor<4x16xf32>) -> tensor<4x16xf32>
     %c = "zb.matmul"(%b, %v) : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
-    %d = "zb.tanh"(%c) : (tensor<4x16xf32>) -> tensor<4x16xf32>
+    %d = "zb.tanh"(%c) : (tensor<4x16xf32>) -> tensor<4x16xf32> loc("d")
     %z = "zb.matmul"(%d, %w) : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
     %loss, %lse = "zb.cross_entropy"(%z, %y) {reduction = "mean"} : (tensor<4x16xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>)
     return %loss : tensor<f32>

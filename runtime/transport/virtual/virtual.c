@@ -95,7 +95,8 @@ static int64_t delay_ps(const zb_transport *transport, int message) {
 static void depart(zb_transport *transport, int message) {
   const zb_plan_message *m = &transport->plan->messages[message];
   parcel *p = &transport->parcels[message];
-  int64_t flight = transport->plan->link_latency_ps + llround((double)m->bytes * transport->plan->link_ps_per_byte);
+  int64_t flight =
+      transport->plan->link_latency_ps + llround((double)zb_plan_timed_bytes(m) * transport->plan->link_ps_per_byte);
   int64_t *channel =
       &transport->channel_ps[(size_t)m->source * (size_t)transport->plan->rank_count + (size_t)m->destination];
   int64_t start = transport->now_ps;

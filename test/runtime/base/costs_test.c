@@ -135,7 +135,7 @@ static void test_errors(void) {
   expect_changed("\"link\"", "\"lonk\"", "did you mean 'link'?");
   expect_changed("\"copies\": true", "\"copies\": 1", "link.copies: expected true or false, got 1");
   expect_changed("\"kind\": \"F\"", "\"kind\": \"G\"",
-                 "subprograms[0].kind: expected F, B, W, SUM, NORM, UPDATE, LOAD or ADD, got G");
+                 "subprograms[0].kind: expected F, B, W, SUM, NORM, UPDATE, LOAD, ADD or FOLD, got G");
   expect_changed("\"kind\": \"F\"", "\"kind\": \"B\"", "F, B or W of stage 0 is there twice");
   expect_changed("\"kind\": \"F\"", "\"kind\": \"UPDATE\"", "F, B or W of stage 0 is missing");
   expect_changed("00000000000000ff", "ff", "16 hexadecimal digits");

@@ -68,10 +68,16 @@ static void test_no_field_is_forgotten(void) {
     zb_plan_table table;
     size_t offset, bytes;
   } left_out[] = {
-      LEFT_OUT(header, zb_plan, mesh),                                     /* of the plan of all replicas */
-      LEFT_OUT(header, zb_plan, carried), LEFT_OUT(header, zb_plan, list), /* of a view */
-      LEFT_OUT(header, zb_plan, digest),                                   /* of the file, or of a plan in memory */
-      LEFT_OUT(header, zb_plan, ranks),   LEFT_OUT(header, zb_plan, arena), LEFT_OUT(message, zb_plan_message, part_of),
+      LEFT_OUT(header, zb_plan, mesh), /* of the plan of all replicas */
+      LEFT_OUT(header, zb_plan, carried),
+      LEFT_OUT(header, zb_plan, list),   /* of a view */
+      LEFT_OUT(header, zb_plan, digest), /* of the file, or of a plan in memory */
+      LEFT_OUT(header, zb_plan, ranks),
+      LEFT_OUT(header, zb_plan, arena),
+      LEFT_OUT(message, zb_plan_message, part_of),
+      LEFT_OUT(message, zb_plan_message, shard_bytes),
+      LEFT_OUT(subprogram, zb_plan_subprogram, part_of),
+      LEFT_OUT(job, zb_plan_job, beside),
   };
   for (int t = 0; t < ZB_TABLE_COUNT; ++t) {
     const zb_table_def *def = &zb_plan_tables[t];

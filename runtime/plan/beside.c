@@ -1,0 +1,125 @@
+/* The rule "beside" of the verifier: collectives that run on the second clock of a rank (expand.h).
+ *
+ * The other rules take the jobs of a rank one after the other. Here a collective that adds is under way from its place
+ * in the list to the first job that has waited for all its posts, whatever runs between, so nothing between may touch
+ * what it reads or writes: its buffers and the room where parts of others land.
+ *
+ * Tests: test/runtime/plan/replicas_test.c */
+#include <inttypes.h>
+#include <string.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/plan/intervals.h"
+#include "runtime/plan/verifier.h"
+
+typedef struct beside {
+  const zb_plan *plan;
+  const zb_plan_rank *rank;
+  const zb_access *accesses;
+  zb_intervals under_way; /* bytes; writer: the collective */
+  int *open;              /* [collective] posts that no other job has waited for */
+  bool *waited;           /* [job] of posts: some other job has waited for it */
+} beside;
+
+static void hold(beside *it, uint64_t offset, uint64_t bytes, int collective) {
+  if (bytes > 0) zb_intervals_assign(&it->under_way, offset, offset + bytes, collective);
+}
+
+/* A job on the second clock: what it uses is the collective's. */
+static void begin(beside *it, const zb_plan_job *job, int collective) {
+  it->open[collective] += zb_job_is_post(job->kind);
+  for (uint32_t p = 0; p < job->parts.count; ++p) {
+    const zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
+    hold(it, part.offset, part.bytes, collective);
+  }
+  for (uint32_t b = 0; b < job->bases.count; ++b)
+    hold(it, it->rank->pool_u64[job->bases.begin + b], it->rank->subprograms[job->subprogram].base_bytes[b],
+         collective);
+}
+
+/* All of its posts were waited for: it is over. */
+static void end(beside *it, int collective) {
+  for (size_t i = 0; i < it->under_way.count;)
+    if (it->under_way.items[i].writer == collective)
+      zb_intervals_remove(&it->under_way, it->under_way.items[i].begin, it->under_way.items[i].end);
+    else
+      ++i;
+}
+
+static void wait_for(beside *it, const zb_plan_job *job) {
+  for (uint32_t w = 0; w < job->waits.count; ++w) {
+    const uint32_t at = it->rank->pool_u32[job->waits.begin + w];
+    const zb_plan_job *post = &it->rank->jobs[at];
+    if (!post->beside || it->waited[at]) continue;
+    const int collective = it->plan->messages[post->message].part_of - 1;
+    it->waited[at] = true;
+    if (--it->open[collective] == 0) end(it, collective);
+  }
+}
+
+static zb_status touches(const beside *it, int index, uint64_t begin, uint64_t end) {
+  char text[ZB_JOB_TEXT_BYTES];
+  const size_t found = zb_intervals_find(&it->under_way, begin);
+  if (begin == end || found >= it->under_way.count || it->under_way.items[found].begin >= end) return NULL;
+  const zb_interval *other = &it->under_way.items[found];
+  return ZB_RULE("beside", "%s: it uses arena byte %" PRIu64 " while collective %d does, which it has not waited for",
+                 zb_plan_job_text(it->plan, it->rank->rank, index, text), other->begin > begin ? other->begin : begin,
+                 (int)other->writer);
+}
+
+static zb_status list_touches(const beside *it, int index, const zb_intervals *list, uint64_t base) {
+  for (size_t i = 0; i < list->count; ++i)
+    ZB_TRY(touches(it, index, base + list->items[i].begin, base + list->items[i].end));
+  return NULL;
+}
+
+static zb_status verify_job(const beside *it, int index) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  for (uint32_t p = 0; p < job->parts.count; ++p) {
+    const zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
+    ZB_TRY(touches(it, index, part.offset, part.offset + part.bytes));
+  }
+  if (job->subprogram < 0) return NULL;
+  const zb_access *access = &it->accesses[job->subprogram];
+  for (int b = 0; b < access->base_count; ++b) {
+    const uint64_t base = b > 0 ? it->rank->pool_u64[job->bases.begin + (uint32_t)b - 1] : 0;
+    ZB_TRY(list_touches(it, index, &access->reads[b], base));
+    ZB_TRY(list_touches(it, index, &access->writes[b], base));
+  }
+  return NULL;
+}
+
+static zb_status verify_jobs(beside *it) {
+  int collective = -1;
+  for (int i = 0; i < it->rank->job_count; ++i) {
+    const zb_plan_job *job = &it->rank->jobs[i];
+    if (job->beside && job->message >= 0) collective = it->plan->messages[job->message].part_of - 1;
+    if (job->beside) {
+      begin(it, job, collective); /* an ADD stands behind posts of its collective */
+    } else {
+      wait_for(it, job);
+      ZB_TRY(verify_job(it, i));
+    }
+    if (it->under_way.failed) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+zb_status zb_verify_beside(const zb_plan *plan, int rank, const zb_access *accesses) {
+  const zb_plan_rank *program = &plan->ranks[rank];
+  beside it = {.plan = plan, .rank = program, .accesses = accesses};
+  int collectives = 0;
+  for (int i = 0; i < program->job_count; ++i) {
+    const zb_plan_job *job = &program->jobs[i];
+    if (job->beside && job->message >= 0 && plan->messages[job->message].part_of > collectives)
+      collectives = plan->messages[job->message].part_of;
+  }
+  if (collectives == 0) return NULL;
+  it.open = zb_alloc((size_t)collectives * sizeof *it.open);
+  it.waited = zb_alloc((size_t)program->job_count * sizeof *it.waited);
+  zb_status status = it.open && it.waited ? verify_jobs(&it) : ZB_OUT_OF_MEMORY();
+  zb_intervals_deinit(&it.under_way);
+  zb_free(it.open);
+  zb_free(it.waited);
+  return status;
+}
