@@ -32,7 +32,7 @@
 enum { SMALL_JOBS = 160 };
 /* On the V placement, with more jobs than this: a level whose order before the rounds takes so much longer than the
  * best such order of the levels above it has no rounds, or ends the search. */
-enum { MEDIUM_JOBS = 2000 };
+enum { MEDIUM_JOBS = 2000, WAITS = 4 };
 static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
 /* Exact levels of a problem at most, about. */
 enum { LEVELS = 4096 };
@@ -136,6 +136,12 @@ static int64_t budget_of_level(const searcher *s, int64_t bytes) {
   return is_less ? zb_max64(s->budget / LESS_BUDGET + 1, least) : s->budget;
 }
 
+/* How many times longer an evaluation of local search takes where messages wait for their channels, on the V placement:
+ * all jobs are timed again (retime.h). */
+static int slower(const searcher *s) {
+  return s->run.improver.times.channels_wait && zb_is_placed_as_v(s->problem) && s->w.jobs > MEDIUM_JOBS ? WAITS : 1;
+}
+
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
   *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .least_start_ps = INT64_MAX};
   ZB_TRY(zb_model_init(problem, &s->model));
@@ -153,7 +159,7 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
   s->seed = params ? params->seed : 0;
   const bool has_budget = params && params->budget > 0;
   s->is_default_budget = !has_budget;
-  const int64_t by_default = default_budget(problem, placements);
+  const int64_t by_default = zb_max64(default_budget(problem, placements) / slower(s), 1);
   s->budget = has_budget ? given_budget(problem, params->budget, by_default) : by_default;
   s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !zb_is_placed_as_v(problem) ? 0 : PATIENCE;
   return NULL;
@@ -385,7 +391,7 @@ static zb_status try_level(searcher *s, int level) {
  * what makes orders of this level as good as published ones. Lowers *slack to what all that says the same within. */
 static zb_status polish_level(searcher *s, int64_t bytes, int64_t *slack) {
   zb_run *run = &s->run;
-  const int64_t timed = POLISH_TIMED / (int64_t)s->w.jobs;
+  const int64_t timed = POLISH_TIMED / (int64_t)s->w.jobs / slower(s);
   const int64_t least = timed < POLISH_LEAST ? timed : POLISH_LEAST, most = POLISH_MOST * least;
   lower_to(s, bytes);
   run->random = UINT64_C(0x9E3779B97F4A7C15);
