@@ -84,6 +84,8 @@ SCRIPTS = [
                  "--only", "saves", "errors", "network"]),
     ("e2e-tcp_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "tcp"]),
     ("e2e-tcp_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp"]),
+    ("e2e-replicas_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp",
+                             "--data-parallel", "2", "--points", "3"]),
     ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
 ]
 SANITIZER_ENVIRONMENT = {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POSITION_BYTES = 256, REASON_BYTES = 900 };
+enum { POSITION_BYTES = 448, REASON_BYTES = 900 };
 static const long poll_ns = 50 * 1000 * 1000; /* how often a waiting caller looks at the interrupt flag */
 
 typedef struct worker {

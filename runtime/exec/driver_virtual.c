@@ -154,7 +154,7 @@ static zb_status hangs(const zb_driver *driver) {
       ZB_ERROR(TIMEOUT, "the plan hangs at virtual time %.6f s: every rank waits and no message is on its way",
                (double)driver->now_ps / 1e12);
   for (int i = 0; i < driver->params.count; ++i) {
-    char text[256];
+    char text[448];
     int message = driver->params.executors[i].blocked_on;
     status = zb_status_note(status, "%s", zb_executor_position(&driver->params.executors[i], text, sizeof text));
     if (message >= 0)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 128, POSITION_BYTES = 256 };
+enum { TEXT_BYTES = 128, POSITION_BYTES = 448 };
 
 static int64_t now_ps(const zb_executor *e) { return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps(); }
 
@@ -15,11 +15,12 @@ const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *t
   const zb_plan_rank *program = &plan->ranks[rank];
   const zb_plan_job *j = &program->jobs[job];
   const char *kind = zb_job_mnemonic(j->kind);
+  char peer[ZB_RANK_TEXT_BYTES];
   if (zb_job_is_post(j->kind)) {
     const zb_plan_message *m = &plan->messages[j->message];
     bool sends = zb_job_flow(j->kind) == ZB_PARTS_OUT;
-    snprintf(text, size, "%s of message %d %s rank %d", kind, j->message, sends ? "to" : "from",
-             sends ? m->destination : m->source);
+    snprintf(text, size, "%s of message %d %s %s", kind, j->message, sends ? "to" : "from",
+             zb_plan_rank_text(plan, sends ? m->destination : m->source, peer));
   } else if (j->kind == ZB_JOB_READ) {
     snprintf(text, size, "%s of '%s' for micro-batch %d", kind, plan->inputs[j->input].name, j->micro_batch);
   } else if (j->stage < 0) {
@@ -34,20 +35,22 @@ const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *t
 
 const char *zb_executor_position(const zb_executor *e, char *text, size_t size) {
   const zb_plan *plan = e->params.plan;
-  char job[TEXT_BYTES] = "the end of its jobs";
+  char job[TEXT_BYTES] = "the end of its jobs", rank[ZB_RANK_TEXT_BYTES], peer[ZB_RANK_TEXT_BYTES];
+  zb_plan_rank_text(plan, e->params.rank, rank);
   if (e->end == 0) { /* nothing has begun */
-    snprintf(text, size, "rank %d is loading", e->params.rank);
+    snprintf(text, size, "%s is loading", rank);
     return text;
   }
   if (e->job < e->end) zb_executor_job_text(plan, e->params.rank, e->job, job, sizeof job);
-  int length = snprintf(text, size, "rank %d is at %s (job %d of %d)", e->params.rank, job, e->job, e->end);
+  int length = snprintf(text, size, "%s is at %s (job %d of %d)", rank, job, e->job, e->end);
   if (e->blocked_on < 0 || length < 0 || (size_t)length >= size) return text;
   const zb_plan_message *m = &plan->messages[e->blocked_on];
   bool receives = m->destination == e->params.rank;
-  length += snprintf(text + length, size - (size_t)length, ", waiting for message %d %s rank %d", e->blocked_on,
-                     receives ? "from" : "to", receives ? m->source : m->destination);
-  if (m->micro_batch >= 0 && (size_t)length < size)
-    snprintf(text + length, size - (size_t)length, " (micro-batch %d)", m->micro_batch);
+  length += snprintf(text + length, size - (size_t)length, ", waiting for message %d %s %s", e->blocked_on,
+                     receives ? "from" : "to", zb_plan_rank_text(plan, receives ? m->source : m->destination, peer));
+  char of[ZB_MESSAGE_TEXT_BYTES];
+  if ((m->micro_batch >= 0 || m->part_of) && (size_t)length < size)
+    snprintf(text + length, size - (size_t)length, " (%s)", zb_plan_message_text(plan, e->blocked_on, of));
   return text;
 }
 
@@ -80,11 +83,19 @@ static void add_number(safe_text *out, const char *before, int value) {
     out->data[out->used++] = digits[--count];
 }
 
+static void add_rank(safe_text *out, const char *before, const zb_plan *plan, int rank) {
+  add_number(out, before, rank);
+  if (zb_plan_mesh(plan) == 1) return;
+  add_number(out, " (pp", zb_plan_rank_in_replica(plan, rank));
+  add_number(out, "-dp", zb_plan_replica_of(plan, rank));
+  add_safe(out, ")");
+}
+
 size_t zb_executor_position_safe(const zb_executor *e, char *text, size_t size) {
   safe_text out = {.data = text, .size = size};
   int at = atomic_load_explicit(&e->at_job, memory_order_relaxed),
       blocked = atomic_load_explicit(&e->at_message, memory_order_relaxed);
-  add_number(&out, "rank ", e->params.rank);
+  add_rank(&out, "rank ", e->params.plan, e->params.rank);
   const int step_end = zb_plan_step_end(e->program);
   if (at < 0 || at >= e->program->job_count) {
     add_safe(&out, " is at the end of its jobs");
@@ -103,7 +114,7 @@ size_t zb_executor_position_safe(const zb_executor *e, char *text, size_t size) 
   const zb_plan_message *m = &e->params.plan->messages[blocked];
   bool receives = m->destination == e->params.rank;
   add_number(&out, ", waiting for message ", blocked);
-  add_number(&out, receives ? " from rank " : " to rank ", receives ? m->source : m->destination);
+  add_rank(&out, receives ? " from rank " : " to rank ", e->params.plan, receives ? m->source : m->destination);
   if (m->micro_batch >= 0) add_number(&out, " (micro-batch ", m->micro_batch);
   if (m->micro_batch >= 0) add_safe(&out, ")");
   return out.used;
@@ -477,8 +488,8 @@ static zb_status check_and_fill(zb_executor *e) {
 }
 
 zb_status zb_executor_name_job(const zb_executor *e, int index, zb_status status) {
-  char job[TEXT_BYTES];
-  return zb_status_note(status, "rank %d, %s (job %d of %d)", e->params.rank,
+  char job[TEXT_BYTES], rank[ZB_RANK_TEXT_BYTES];
+  return zb_status_note(status, "%s, %s (job %d of %d)", zb_plan_rank_text(e->params.plan, e->params.rank, rank),
                         zb_executor_job_text(e->params.plan, e->params.rank, index, job, sizeof job), index, e->end);
 }
 

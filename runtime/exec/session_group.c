@@ -339,3 +339,11 @@ zb_status zb_session_gather(zb_session *session, const void *mine, size_t bytes,
   if (bytes > 0) memcpy(*out, mine, bytes);
   return NULL;
 }
+
+_Static_assert((int)ZB_SESSION_RANKS_TEXT >= (int)ZB_RANK_TEXT_BYTES, "what is written of ranks fits");
+
+const char *zb_session_ranks_text(const zb_session_info *info, int process, char text[ZB_SESSION_RANKS_TEXT]) {
+  int first;
+  const int count = zb_group_ranks(info->ranks, info->processes, process, &first);
+  return zb_plan_ranks_text(info->replicas, first, count, text);
+}

@@ -398,6 +398,18 @@ static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas 
 static inline int zb_plan_mesh(const zb_plan *plan) { return plan->mesh > 1 ? plan->mesh : 1; }
 static inline int zb_plan_rank_in_replica(const zb_plan *plan, int rank) { return rank / zb_plan_mesh(plan); }
 static inline int zb_plan_replica_of(const zb_plan *plan, int rank) { return rank % zb_plan_mesh(plan); }
+/* What people are told of ranks that follow each other: "rank 3", "ranks 4 to 7"; of a mesh with coordinates on
+ * pipeline and replicas, "rank 3 (pp1-dp1)", as zb-sched --groups --at writes them. Returns text, of
+ * ZB_RANK_TEXT_BYTES. */
+enum { ZB_RANK_TEXT_BYTES = 112 };
+const char *zb_plan_ranks_text(int mesh, int first, int count, char *text);
+static inline const char *zb_plan_rank_text(const zb_plan *plan, int rank, char *text) {
+  return zb_plan_ranks_text(zb_plan_mesh(plan), rank, 1, text);
+}
+/* What a message is of: "micro-batch 3", "sum over ranks 0 to 1 (pp0-dp0 to pp0-dp1)", "gathering from 4 of ranks 0 to
+ * 6", "accumulators". Returns text, of ZB_MESSAGE_TEXT_BYTES. */
+enum { ZB_MESSAGE_TEXT_BYTES = ZB_RANK_TEXT_BYTES + 48 };
+const char *zb_plan_message_text(const zb_plan *plan, int message, char *text);
 /* The micro-batches of a rank: so many, from its first on. */
 static inline int zb_plan_own_micro_batches(const zb_plan *plan) { return plan->micro_batches / zb_plan_mesh(plan); }
 static inline int zb_plan_first_micro_batch(const zb_plan *plan, int rank) {

@@ -9,6 +9,7 @@
  */
 #include "runtime/plan/plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct replication {
@@ -148,4 +149,39 @@ zb_status zb_plan_replicate_own(zb_plan **plan) {
   zb_plan_take_memory(all, *plan);
   *plan = all;
   return NULL;
+}
+
+const char *zb_plan_ranks_text(int mesh, int first, int count, char *text) {
+  const int last = first + count - 1;
+  char where[64] = "";
+  if (mesh > 1 && count == 1)
+    snprintf(where, sizeof where, " (pp%d-dp%d)", first / mesh, first % mesh);
+  else if (mesh > 1)
+    snprintf(where, sizeof where, " (pp%d-dp%d to pp%d-dp%d)", first / mesh, first % mesh, last / mesh, last % mesh);
+  if (count == 1)
+    snprintf(text, ZB_RANK_TEXT_BYTES, "rank %d%s", first, where);
+  else
+    snprintf(text, ZB_RANK_TEXT_BYTES, "ranks %d to %d%s", first, last, where);
+  return text;
+}
+
+const char *zb_plan_message_text(const zb_plan *plan, int message, char *text) {
+  const zb_plan_message *m = &plan->messages[message];
+  const zb_plan_collective *whole = plan->carried && m->part_of ? &plan->carried[m->part_of - 1] : NULL;
+  char ranks[ZB_RANK_TEXT_BYTES];
+  if (m->micro_batch >= 0) {
+    snprintf(text, ZB_MESSAGE_TEXT_BYTES, "micro-batch %d", m->micro_batch);
+  } else if (!whole) {
+    snprintf(text, ZB_MESSAGE_TEXT_BYTES, "accumulators");
+  } else {
+    const uint64_t *members = &plan->pool_u64[whole->members.begin];
+    const int count = (int)whole->members.count, first = (int)members[0], span = (int)members[count - 1] - first + 1;
+    zb_plan_ranks_text(zb_plan_mesh(plan), first, span, ranks);
+    const char *what = whole->counts.count ? "gathering from" : "sum over";
+    if (span == count)
+      snprintf(text, ZB_MESSAGE_TEXT_BYTES, "%s %s", what, ranks);
+    else
+      snprintf(text, ZB_MESSAGE_TEXT_BYTES, "%s %d of %s", what, count, ranks);
+  }
+  return text;
 }

@@ -148,12 +148,16 @@ bool zb_mailboxes_test(const zb_mailboxes *boxes, int rank, int message) {
 }
 
 static zb_status aborted_status(zb_mailboxes *boxes, int rank) {
+  const zb_plan *plan = boxes->params.plan;
+  char own[ZB_RANK_TEXT_BYTES], other[ZB_RANK_TEXT_BYTES];
   zb_status status = NULL;
+  zb_plan_rank_text(plan, rank, own);
   pthread_mutex_lock(&boxes->abort_mutex);
   if (boxes->abort_rank < 0)
-    status = ZB_ERROR(PEER, "rank %d stops: %s", rank, boxes->reason);
+    status = ZB_ERROR(PEER, "%s stops: %s", own, boxes->reason);
   else
-    status = ZB_ERROR(PEER, "rank %d stops because rank %d gave up: %s", rank, boxes->abort_rank, boxes->reason);
+    status = ZB_ERROR(PEER, "%s stops because %s gave up: %s", own, zb_plan_rank_text(plan, boxes->abort_rank, other),
+                      boxes->reason);
   pthread_mutex_unlock(&boxes->abort_mutex);
   return status;
 }
@@ -165,11 +169,13 @@ static zb_status timed_out(zb_mailboxes *boxes, int rank, int message, int64_t w
   bool peer_posted = state & (receives ? SENT : RECEIVING);
   const char *why = peer_posted ? "was posted but not copied" : "the other side has not posted";
   if (!zb_mailboxes_local(boxes, message)) why = receives ? "has not come" : "was not taken";
-  char of[64] = "accumulators";
-  if (m->micro_batch >= 0) snprintf(of, sizeof of, "micro-batch %d", m->micro_batch);
-  return ZB_ERROR(TIMEOUT, "rank %d waited %.1f s for message %d (%s rank %d, %s), which %s", rank,
-                  (double)waited_ms / 1e3, message, receives ? "from" : "to", receives ? m->source : m->destination, of,
-                  why);
+  char of[ZB_MESSAGE_TEXT_BYTES];
+  const zb_plan *plan = boxes->params.plan;
+  char own[ZB_RANK_TEXT_BYTES], peer[ZB_RANK_TEXT_BYTES];
+  return ZB_ERROR(TIMEOUT, "%s waited %.1f s for message %d (%s %s, %s), which %s", zb_plan_rank_text(plan, rank, own),
+                  (double)waited_ms / 1e3, message, receives ? "from" : "to",
+                  zb_plan_rank_text(plan, receives ? m->source : m->destination, peer),
+                  zb_plan_message_text(plan, message, of), why);
 }
 
 /* Whether the wait is over: the message is complete, or the run was aborted. */

@@ -2,9 +2,10 @@
 """Processes that die or stall in the middle of training: the others end soon, say where
 they were, leave nothing half written.
 
-    processes_faults.py [--bin BUILD/bin] [--over mpi|tcp] [--jobs 2]
+    processes_faults.py [--bin BUILD/bin] [--over mpi|tcp] [--jobs 2] [--data-parallel D] [--points N]
 
-Four processes, one rank each, train a plan whose step takes a while, and save after every step. Each is killed (kill
+Four processes, one rank each (with --data-parallel D they are D replicas of a shorter pipeline, and every rank is named
+with its coordinates), train a plan whose step takes a while, and save after every step. Each is killed (kill
 -9) at ten points of a step: mpirun and all others must be gone within ten seconds with its status of a killed process,
 those who are left must have said at which job they were, and the last save must be whole. Then one is stopped (SIGSTOP)
 instead: the others must end by the time-out, with status 5, name rank, job, peer and micro-batch, and which process
@@ -25,13 +26,33 @@ import time
 import common
 import processes
 
-RANKS, POINTS, MICRO_BATCHES = 4, 10, 32
+RANKS, MICRO_BATCHES = 4, 32
 KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS, STOP_LIMIT_SECONDS = 10, 3, 10
-POSITION = r"rank %d is at \w"
-WAITED = r"rank \d+ waited \d\.\d s for message \d+ \((from|to) rank \d+, (micro-batch \d+|accumulators)\)"
-AT = r"rank \d+ is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) rank \d+"
-AT_START = r"waited \d\.\d s for process \d+ \(rank \d+, pid"
-SILENT = r"process %d \(rank %d, pid \d+ on [^)]*\)(, which)? does not answer"
+
+
+class Said:
+    """What processes say of a rank, of a mesh with its coordinates."""
+    def __init__(self, replicas):
+        where = r" \(pp\d+-dp\d+\)" if replicas > 1 else ""
+        rank = r"rank \d+" + where
+        groups = r"|sum over ranks \d+ to \d+ \(pp\d+-dp\d+ to pp\d+-dp\d+\)" if replicas > 1 else ""
+        self.replicas = replicas
+        self.waited = (rf"{rank} waited \d\.\d s for message \d+ \((from|to) {rank}, "
+                       rf"(micro-batch \d+|accumulators{groups})\)")
+        self.at = rf"{rank} is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) {rank}"
+        self.at_start = rf"waited \d\.\d s for process \d+ \({rank}, pid"
+
+    def rank(self, rank):
+        at = f" (pp{rank // self.replicas}-dp{rank % self.replicas})" if self.replicas > 1 else ""
+        return f"rank {rank}{at}"
+
+    def is_at(self, rank, errors):
+        return re.search(re.escape(self.rank(rank)) + r" is at \w", errors)
+
+    def names_silent(self, rank, errors):
+        return re.search(re.escape(f"process {rank} ({self.rank(rank)}, pid ") +
+                         r"\d+ on [^)]*\)(, which)? does not answer", errors)
+
 
 
 class Run:
@@ -110,43 +131,44 @@ def is_whole(saved):
     return len(kinds["weights"]) > 0 and len(kinds["optimizer"]) == 2 * len(kinds["weights"])
 
 
-def killed(suite, launcher, plan, folder, rank, point, delay):
+def killed(suite, launcher, plan, said_of, folder, rank, point, delay):
     text = f"kill -9 of rank {rank} at point {point}"
     saved = os.path.join(folder, f"saved-{rank}-{point}")
     try:
         seconds, status, left, errors = Run(suite, launcher, plan, saved).hit(rank, signal.SIGKILL, delay)
-        said = [other for other in range(RANKS) if other != rank and re.search(POSITION % other, errors)]
+        said = [other for other in range(RANKS) if other != rank and said_of.is_at(other, errors)]
         suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and
                     status == 128 + signal.SIGKILL and not left and
                     len(said) == RANKS - 1 and
-                    f"(rank {rank}, pid " in errors and "has died" in errors and is_whole(saved),
+                    f"({said_of.rank(rank)}, pid " in errors and "has died" in errors and is_whole(saved),
                     f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
     except (common.Failure, OSError, KeyError) as failure:
         suite.check(False, f"{text}: {failure!r}")
 
 
-def stopped(suite, launcher, plan, folder, rank, delay):
+def stopped(suite, launcher, plan, said_of, folder, rank, delay):
     saved = os.path.join(folder, f"saved-stopped-{rank}")
     try:
         seconds, status, left, errors = Run(suite, launcher, plan, saved,
                                             "--timeout", STOP_TIMEOUT_SECONDS).hit(rank, signal.SIGSTOP, delay)
-        named = (re.search(WAITED, errors) and re.search(AT, errors)) or re.search(AT_START, errors)
-        named = named and re.search(SILENT % (rank, rank), errors)
+        waited = re.search(said_of.waited, errors)
+        named = (waited and re.search(said_of.at, errors)) or re.search(said_of.at_start, errors)
+        named = named and said_of.names_silent(rank, errors)
         suite.check(seconds is not None and seconds < STOP_LIMIT_SECONDS and status == 5 and not left and
                     named and is_whole(saved),
                     f"SIGSTOP of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
-        return bool(re.search(WAITED, errors) and re.search(r"\(micro-batch \d+\)", errors))
+        return bool(waited and re.search(r"\(micro-batch \d+\)", errors))
     except (common.Failure, OSError, KeyError) as failure:
         return suite.check(False, f"SIGSTOP of rank {rank}: {failure!r}")
 
 
-def told_to_end(suite, launcher, plan, folder, rank, delay):
+def told_to_end(suite, launcher, plan, said_of, folder, rank, delay):
     """SIGTERM, to one process or to all, in the same moment or not: all end after the same step, which is saved."""
     text, saved = f"SIGTERM of {'all' if rank is None else rank}", os.path.join(folder, f"saved-told-{rank}")
     try:
         seconds, status, left, errors = Run(suite, launcher, plan, saved).hit(rank, signal.SIGTERM, delay)
         told = re.findall(r"stopped by a signal after (\d+) steps", errors)
-        said = all(re.search(POSITION % one, errors) for one in (range(RANKS) if rank is None else [rank]))
+        said = all(said_of.is_at(one, errors) for one in (range(RANKS) if rank is None else [rank]))
         parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"]
                  for name in sorted(os.listdir(saved)) if name.endswith("s")]
         suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 130 and
@@ -157,23 +179,24 @@ def told_to_end(suite, launcher, plan, folder, rank, delay):
         suite.check(False, f"{text}: {failure!r}")
 
 
-def faults(suite, launcher, folder, jobs):
-    plan, before = os.path.join(folder, "plan"), suite.passed
-    suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", RANKS, "--schedule", "zb-h1",
-                  "--micro-batches", MICRO_BATCHES)
+def faults(suite, launcher, folder, options):
+    plan, before, replicas = os.path.join(folder, "plan"), suite.passed, options.data_parallel
+    said_of, count = Said(replicas), options.points
+    suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", RANKS // replicas, "--schedule",
+                  "zb-h1", "--micro-batches", MICRO_BATCHES // replicas, "--data-parallel", replicas)
     step = sorted(row["seconds"] for row in processes.train(suite, launcher, RANKS, plan, 8))[4]
     chance = random.Random(1)
-    points = [(rank, point, step * (point + chance.random()) / POINTS) for rank in range(RANKS)
-              for point in range(POINTS)]
-    common.run_parallel([lambda p=p: killed(suite, launcher, plan, folder, *p) for p in points], jobs)
-    print(f"{launcher.name}: kill -9 of {RANKS} ranks at {POINTS} points of a step of {step * 1e3:.0f} ms: "
+    points = [(rank, point, step * (point + chance.random()) / count) for rank in range(RANKS)
+              for point in range(count)]
+    common.run_parallel([lambda p=p: killed(suite, launcher, plan, said_of, folder, *p) for p in points], options.jobs)
+    print(f"{launcher.name}: kill -9 of {RANKS} ranks at {count} points of a step of {step * 1e3:.0f} ms: "
           f"{suite.passed - before} of {len(points)} as said", flush=True)
     # Between steps there is no micro-batch to name, so another round may be needed to hit one.
-    named = any(any([stopped(suite, launcher, plan, folder, rank, step * chance.random()) for rank in range(RANKS)])
+    named = any(any([stopped(suite, launcher, plan, said_of, folder, rank, step * chance.random()) for rank in range(RANKS)])
                 for _ in range(3))
     suite.check(named, "a stalled peer is named with message and micro-batch")
     for rank in (None, None, None, 0, 2):
-        told_to_end(suite, launcher, plan, folder, rank, step * chance.random())
+        told_to_end(suite, launcher, plan, said_of, folder, rank, step * chance.random())
     done = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1,
                      "--resume", os.path.join(folder, "saved-stopped-1"))
     suite.check(done.returncode == 0, f"the last save can be resumed: {done.stderr}")
@@ -181,7 +204,9 @@ def faults(suite, launcher, folder, jobs):
 
 def main():
     options = common.arguments(__doc__, ("--over", dict(choices=processes.LAUNCHERS, nargs="+",
-                                                        default=list(processes.LAUNCHERS))))
+                                                        default=list(processes.LAUNCHERS))),
+                               ("--data-parallel", dict(type=int, choices=(1, 2, 4), default=1)),
+                               ("--points", dict(type=int, default=10)))
     suite, skipped = common.Suite(options.bin), 0
     for launcher in (processes.LAUNCHERS[name] for name in options.over):
         reason = launcher.reason_to_skip(suite)
@@ -190,7 +215,7 @@ def main():
             skipped += 1
             continue
         with common.scratch() as folder:
-            faults(suite, launcher, folder, options.jobs)
+            faults(suite, launcher, folder, options)
     print(f"{suite.passed} passed, {suite.failed} failed, {skipped} skipped")
     return 1 if suite.failed else 0
 

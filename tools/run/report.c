@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Processes that are listed at the start, at most. */
+enum { PROCESSES_SHOWN = 16 };
+
 /* ,"key":number with 17 digits; null for what is no number. */
 static void print_json_number(const char *key, double value) {
   printf(",\"%s\":", key);
@@ -237,6 +240,14 @@ void run_say_line(void *context, const char *line) {
   zb_free(shown);
 }
 
+/* Which ranks the processes of a mesh have. */
+static void print_processes(const zb_session_info *info) {
+  char text[ZB_SESSION_RANKS_TEXT];
+  for (int process = 0; process < info->processes && process < PROCESSES_SHOWN; ++process)
+    fprintf(stderr, "  process %-4d %s\n", process, zb_session_ranks_text(info, process, text));
+  if (info->processes > PROCESSES_SHOWN) fprintf(stderr, "  and %d more\n", info->processes - PROCESSES_SHOWN);
+}
+
 void run_print_header(void *context, const zb_session *session) {
   const arguments *args = ((const opening *)context)->args;
   const char *launcher = ((const opening *)context)->launcher;
@@ -244,6 +255,7 @@ void run_print_header(void *context, const zb_session *session) {
   if (info.processes > 1 && info.process == 0)
     fprintf(stderr, "zb-run: %d processes over %s, started by %s; ranks are laid over them in blocks\n", info.processes,
             info.launch, launcher ? launcher : "hand");
+  if (info.processes > 1 && info.process == 0 && info.replicas > 1 && !args->quiet) print_processes(&info);
   if (args->quiet) return;
   uint64_t largest = 0;
   char bytes[32];

@@ -83,17 +83,15 @@ struct zb_group {
 
 /* "process 2 (ranks 4 to 5, pid 4711 on node3)". */
 static const char *describe(const zb_group *group, int process, char *text, size_t size) {
-  char ranks[64] = "";
+  char ranks[ZB_RANK_TEXT_BYTES] = "";
   if (group->plan) {
     int first = 0, count = zb_group_ranks(group->plan->rank_count, group->processes, process, &first);
-    if (count == 1)
-      snprintf(ranks, sizeof ranks, "rank %d, ", first);
-    else
-      snprintf(ranks, sizeof ranks, "ranks %d to %d, ", first, first + count - 1);
+    zb_plan_ranks_text(zb_plan_mesh(group->plan), first, count, ranks);
   }
   const process_record *record = &group->known[process];
   if (record->known)
-    snprintf(text, size, "process %d (%spid %d on %s)", process, ranks, (int)record->pid, record->host);
+    snprintf(text, size, "process %d (%s%spid %d on %s)", process, ranks, *ranks ? ", " : "", (int)record->pid,
+             record->host);
   else
     snprintf(text, size, "process %d", process);
   return text;
@@ -419,7 +417,9 @@ int zb_engine_processes(const zb_group *group) { return group->processes; }
 
 static zb_status aborted_locked(const zb_group *group) {
   if (group->abort_rank < 0) return ZB_ERROR(PEER, "%s", group->abort_reason);
-  return ZB_ERROR(PEER, "rank %d gave up: %s", group->abort_rank, group->abort_reason);
+  char rank[ZB_RANK_TEXT_BYTES];
+  zb_plan_ranks_text(group->plan ? zb_plan_mesh(group->plan) : 1, group->abort_rank, 1, rank);
+  return ZB_ERROR(PEER, "%s gave up: %s", rank, group->abort_reason);
 }
 
 /* ---- Which processes answer ---- */
