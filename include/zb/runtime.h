@@ -242,8 +242,8 @@ typedef struct zb_session_info {
   int64_t random_seed; /* of the random ops of the plan; 0: it has none */
 } zb_session_info;
 ZB_API zb_session_info zb_session_describe(const zb_session *session);
-/* Which ranks a process of the session has: "rank 3", "ranks 4 to 7"; with replicas and their coordinates on pipeline and
- * replicas, "rank 3 (pp1-dp1)". process: 0 to processes - 1. Returns text. Thread-safe. */
+/* Which ranks a process of the session has: "rank 3", "ranks 4 to 7"; with replicas and their coordinates on pipeline
+ * and replicas, "rank 3 (pp1-dp1)". process: 0 to processes - 1. Returns text. Thread-safe. */
 enum { ZB_SESSION_RANKS_TEXT = 112 };
 ZB_API const char *zb_session_ranks_text(const zb_session_info *info, int process, char text[ZB_SESSION_RANKS_TEXT]);
 

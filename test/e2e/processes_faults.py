@@ -188,11 +188,13 @@ def faults(suite, launcher, folder, options):
     chance = random.Random(1)
     points = [(rank, point, step * (point + chance.random()) / count) for rank in range(RANKS)
               for point in range(count)]
-    common.run_parallel([lambda p=p: killed(suite, launcher, plan, said_of, folder, *p) for p in points], options.jobs)
+    common.run_parallel([lambda p=p: killed(suite, launcher, plan, said_of, folder, *p) for p in points],
+                        options.jobs)
     print(f"{launcher.name}: kill -9 of {RANKS} ranks at {count} points of a step of {step * 1e3:.0f} ms: "
           f"{suite.passed - before} of {len(points)} as said", flush=True)
     # Between steps there is no micro-batch to name, so another round may be needed to hit one.
-    named = any(any([stopped(suite, launcher, plan, said_of, folder, rank, step * chance.random()) for rank in range(RANKS)])
+    named = any(any([stopped(suite, launcher, plan, said_of, folder, rank, step * chance.random())
+                     for rank in range(RANKS)])
                 for _ in range(3))
     suite.check(named, "a stalled peer is named with message and micro-batch")
     for rank in (None, None, None, 0, 2):
