@@ -62,6 +62,7 @@ static void fail(const char *what, const char *text) {
 static void run_record(const void *parameters) {
   const record *r;
   memcpy(&r, parameters, sizeof r);
+  fake_show_all();
   for (int i = 0; i < r->access_count; ++i)
     fake_touch(r->accesses[i].at, r->accesses[i].bytes, r->accesses[i].writes);
   if (r->kernel) {

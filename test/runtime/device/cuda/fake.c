@@ -81,7 +81,24 @@ const char *fake_place(const void *at, char text[NAME_BYTES]) {
   return text;
 }
 
-static uint64_t cell_bytes(uint64_t memory_bytes) { return memory_bytes <= FINE_MOST ? FINE_CELL : CELL; }
+/* Device memory is there for operations that run and touch it, and for nobody else: a host that reads or writes it ends
+ * at once, as it would with a GPU. Not so of large ones, whose pages would take long: workspaces; and not while the
+ * host only asks whether something is over. */
+static void show(memory *m, bool shown) {
+  if (m->shown != shown && m->live && !m->pinned && m->bytes <= HIDDEN_MOST)
+    ZB_ASSERT(mprotect(m->at, m->bytes, shown ? PROT_READ | PROT_WRITE : PROT_NONE) == 0);
+  m->shown = shown;
+}
+
+static void hide_all(void) {
+  for (size_t i = 0; i < fake_gpu.memory_count; ++i)
+    show(&fake_gpu.memories[i], false);
+}
+
+void fake_show_all(void) {
+  for (size_t i = 0; i < fake_gpu.memory_count; ++i)
+    show(&fake_gpu.memories[i], true);
+}
 
 static void check_pair(int other, const char *what, const void *at) {
   const operation *before = &fake_gpu.operations[other - 1], *now = fake_gpu.running;
@@ -93,26 +110,56 @@ static void check_pair(int other, const char *what, const void *at) {
            fake_place(at, where));
 }
 
+/* The segment that begins at a place of the memory, made from the one that the place lies in; the number of segments
+ * for its end. */
+static size_t segment_at(memory *m, uint64_t place) {
+  size_t low = 0, high = m->segment_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (m->segments[middle].begin < place)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (place == m->bytes || (low < m->segment_count && m->segments[low].begin == place)) return low;
+  ZB_ASSERT(fake_grow((void **)&m->segments, &m->segment_capacity, m->segment_count + 1, sizeof *m->segments));
+  segment *it = &m->segments[low];
+  memmove(it + 1, it, (m->segment_count++ - low) * sizeof *it);
+  *it = (segment){.begin = place, .touches = fake_make(sizeof *it->touches)};
+  if (low > 0) *it->touches = *m->segments[low - 1].touches;
+  return low;
+}
+
+/* Makes segments from `first` to before `last` one that was touched by nobody. */
+static struct touches *forget(memory *m, size_t first, size_t last) {
+  for (size_t i = first + 1; i < last; ++i)
+    free(m->segments[i].touches);
+  memmove(&m->segments[first + 1], &m->segments[last], (m->segment_count - last) * sizeof *m->segments);
+  m->segment_count -= last - first - 1;
+  return memset(m->segments[first].touches, 0, sizeof *m->segments->touches);
+}
+
+static void check_segment(const memory *m, const segment *it, bool writes) {
+  const struct touches *t = it->touches;
+  const void *at = m->at + it->begin;
+  if (t->write) check_pair(t->write, writes ? "both write" : "the first writes what the second reads", at);
+  for (int s = 0; writes && s < fake_gpu.stream_count; ++s)
+    if (t->reads[s]) check_pair(t->reads[s], "the second writes what the first reads", at);
+}
+
 void fake_touch(const void *at, uint64_t bytes, bool writes) {
   memory *m = memory_of(at);
-  if (bytes == 0 || !m || m->pinned) return;
-  ZB_ASSERT(fake_gpu.running && (const unsigned char *)at + bytes <= m->at + m->bytes);
-  const uint64_t size = cell_bytes(m->bytes);
-  uint64_t first = (uint64_t)((const unsigned char *)at - m->at) / size,
-           last = ((uint64_t)((const unsigned char *)at - m->at) + bytes - 1) / size;
-  for (uint64_t i = first; i <= last; ++i) {
-    cell *c = &m->cells[i];
-    if (c->write)
-      check_pair(c->write, writes ? "both write" : "the first writes what the second reads", m->at + i * size);
-    for (int s = 0; writes && s < fake_gpu.stream_count; ++s)
-      if (c->reads[s]) check_pair(c->reads[s], "the second writes what the first reads", m->at + i * size);
-    if (writes) {
-      memset(c, 0, sizeof *c);
-      c->write = fake_gpu.running_index + 1;
-    } else {
-      c->reads[fake_gpu.running->stream] = fake_gpu.running_index + 1;
-    }
+  if (!m || m->pinned) return;
+  show(m, true);
+  if (bytes == 0) return;
+  const uint64_t begin = (uint64_t)((const unsigned char *)at - m->at);
+  ZB_ASSERT(fake_gpu.running && begin + bytes <= m->bytes);
+  const size_t first = segment_at(m, begin), last = segment_at(m, begin + bytes);
+  for (size_t i = first; i < last; ++i) {
+    check_segment(m, &m->segments[i], writes);
+    if (!writes) m->segments[i].touches->reads[fake_gpu.running->stream] = fake_gpu.running_index + 1;
   }
+  if (writes) forget(m, first, last)->write = fake_gpu.running_index + 1;
 }
 
 /* ---- Running what is queued ---- */
@@ -225,34 +272,19 @@ static int find_ready(CUstream ready[FAKE_STREAMS]) {
   return count;
 }
 
-/* Device memory is there for operations that run, and for nobody else: a host that reads or writes it ends at once, as
- * it would with a GPU. Not so of large ones, whose pages would take long: workspaces; and not while the host only asks
- * whether something is over. */
-static void show(const memory *m, bool shown) {
-  if (m->live && !m->pinned && m->bytes <= HIDDEN_MOST)
-    ZB_ASSERT(mprotect(m->at, m->bytes, shown ? PROT_READ | PROT_WRITE : PROT_NONE) == 0);
-}
-
-static void show_all(bool shown) {
-  for (size_t i = 0; i < fake_gpu.memory_count && fake_gpu.shown != shown; ++i)
-    show(&fake_gpu.memories[i], shown);
-  fake_gpu.shown = shown;
-}
-
 /* Runs some operations, in an order that the seed draws among streams that can go on. */
 static void progress(int count) {
   CUstream ready[FAKE_STREAMS];
   int ready_count = find_ready(ready);
-  if (ready_count > 0 && count > 0) show_all(true);
   for (; count-- > 0 && ready_count > 0; ready_count = find_ready(ready))
     run_one(ready[next_random() % (uint64_t)ready_count]);
-  if (ready_count == 0) show_all(false);
+  if (ready_count == 0) hide_all();
 }
 
 /* ---- Enqueuing ---- */
 
 operation *fake_enqueue(CUstream s, kind what) {
-  show_all(false);
+  hide_all();
   operation o = {.kind = what, .stream = s->number, .record = -1};
   if (s->capturing) {
     struct CUgraph_st *g = s->capturing;
@@ -570,12 +602,12 @@ static memory *add_memory(size_t bytes, bool pinned) {
   memory *m = &fake_gpu.memories[fake_gpu.memory_count];
   *m =
       (memory){.at = pinned ? memory_aligned(bytes) : map_pages(bytes), .bytes = bytes, .pinned = pinned, .live = true};
-  if (!pinned) m->cells = fake_make(sizeof(cell) * (bytes / cell_bytes(bytes) + 1));
-  ZB_ASSERT(m->at && (pinned || m->cells));
+  ZB_ASSERT(m->at);
   snprintf(m->name, sizeof m->name, "m%zu", fake_gpu.memory_count++);
   if (pinned) return m;
   memset(m->at, 0xFF, bytes); /* what nobody wrote is no number */
-  show(m, fake_gpu.shown);
+  m->shown = true;
+  show(m, false);
   return m;
 }
 
@@ -607,7 +639,9 @@ static CUresult release(const void *at) {
     free(m->at);
   else
     munmap(m->at, m->bytes);
-  free(m->cells);
+  for (size_t i = 0; i < m->segment_count; ++i)
+    free(m->segments[i].touches);
+  free(m->segments);
   return CUDA_SUCCESS;
 }
 

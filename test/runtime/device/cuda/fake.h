@@ -35,8 +35,11 @@ zb_status fake_load(zb_cuda_api *out);
 /* A kernel as launches take it; it must stay. */
 CUfunction fake_function(const fake_kernel *kernel);
 
-/* By a kernel that runs: it reads or writes these bytes. */
+/* By a kernel that runs: it reads or writes these bytes. Of 0 bytes: it uses the memory in a way that is not watched.
+ */
 void fake_touch(const void *at, uint64_t bytes, bool writes);
+/* By a kernel that runs, of which the fake is not told all that it uses. */
+void fake_show_all(void);
 
 /* The log since the last call of fake_log_clear, one line an operation that was enqueued. Lent. */
 const char *fake_log(void);

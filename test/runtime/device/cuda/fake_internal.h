@@ -4,9 +4,7 @@
 
 #include "test/runtime/device/cuda/fake.h"
 
-/* Bytes that are watched as one: shards of one buffer, which begin at any f32, are ordered apart; fewer cells for large
- * memory, where nothing is so fine. */
-enum { FINE_CELL = 4, CELL = 16, FINE_MOST = 1 << 17, BATCH = 7, NAME_BYTES = 64 };
+enum { BATCH = 7, NAME_BYTES = 64 };
 enum {
   KERNEL_PS = 10 * 1000 * 1000,
   COPY_PS = 4 * 1000 * 1000,
@@ -53,17 +51,22 @@ struct ncclComm {
   bool in_progress;
 };
 
-typedef struct cell {
-  int write; /* operation + 1 */
-  int reads[FAKE_STREAMS];
-} cell;
+/* Bytes that the same operations have touched, from here to the next segment. */
+typedef struct segment {
+  uint64_t begin;
+  struct touches {
+    int write; /* operation + 1 */
+    int reads[FAKE_STREAMS];
+  } *touches;
+} segment;
 
 typedef struct memory {
   unsigned char *at;
   uint64_t bytes;
   char name[NAME_BYTES / 2];
-  bool pinned, live;
-  cell *cells;
+  bool pinned, live, shown;
+  segment *segments; /* sorted; before the first nothing was touched */
+  size_t segment_count, segment_capacity;
 } memory;
 
 struct CUstream_st {
@@ -115,7 +118,7 @@ typedef struct fake_state {
   const operation *running;
   int running_index;
   int races, waits, leave_out;
-  bool left_out_matters, hangs, shown;
+  bool left_out_matters, hangs;
   char first_race[512];
   pair *pairs[FAKE_STREAMS * FAKE_STREAMS];
   int group_depth, made, aborted, errors_in;

@@ -69,6 +69,8 @@ static void run_on_host(const void *memory) {
       .threads = p->threads,
       .fault = &fault,
   };
+  fake_touch(p->workspace, 0, false);
+  fake_touch(p->fault, 0, false);
   for (int i = 0; i < call.input_count; ++i)
     touch(&call.inputs[i], false);
   for (int i = 0; i < call.output_count; ++i) {
