@@ -33,15 +33,20 @@ def schedules(suite):
     return [line.split()[0] for line in lines[begin + 1:end] if line.startswith("  ") and line[2] != " "]
 
 
+def one_trial(name):
+    """Further arguments of a search that is given less to do: the search by default is there to move cuts, too."""
+    return ("--cut-trials", 1) if name == SHORT["search"] else ()
+
+
 def plans(names, micro_batches):
     """(ranks, schedule, further arguments of zbc) of one group."""
     short = [SHORT.get(name, name) for name in names]
-    found = [(ranks, name, ()) for name in (names if micro_batches == 8 else short) for ranks in (2, 4)]
+    found = [(ranks, name, one_trial(name)) for name in (names if micro_batches == 8 else short) for ranks in (2, 4)]
     found += [(ranks, name, ()) for name in ("fthenb", "1f1b", "zb-h1") for ranks in (1, 8)]
     if micro_batches == 3:
-        found += [(2, name, layout) for name in short for layout in LAYOUTS]
+        found += [(2, name, (*layout, *one_trial(name))) for name in short for layout in LAYOUTS]
     if micro_batches == 8:
-        found += [(4, name, ("--memory-limit", "1500K")) for name in ("search:budget=64", "zb")]
+        found += [(4, name, ("--memory-limit", "1500K", *one_trial(name))) for name in ("search:budget=64", "zb")]
         found += [(ranks, "fthenb", ("--chunks", 2)) for ranks in (1, 4, 8)]
         found += [(4, "fthenb", ("--placement", "wave", "--chunks", 2))]
     return found
