@@ -89,7 +89,7 @@ static int64_t peak(chooser *c) {
   c->work -= c->it->order->counts[c->rank];
   if (least > c->limit) return least;
   c->work -= c->ops;
-  return zb_split_peak(c->it, c->rank);
+  return least - c->least_beside + zb_split_beside(c->it->memory, c->rank);
 }
 
 /* Whether a plan has shown that the groups of the rank as they stand take too much. */

@@ -466,6 +466,13 @@ static zb_status prove(policy *p, const char *schedule, int64_t bytes, outcome *
   return NULL;
 }
 
+/* Whether a rank takes more than that with any choice and any order, for parameters, their state and the like. */
+static bool is_hopeless(const policy *p, int64_t bytes) {
+  for (int r = 0; r < p->ranks; ++r)
+    if (p->memory.fixed[r] > bytes) return true;
+  return false;
+}
+
 static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *best) {
   zb_module copy = {0};
   outcome products, whole;
@@ -479,12 +486,13 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
   set_all(p, IN_B_OTHERS);
   ZB_TRY_GOTO(compile(p, schedule, &products));
   if (is_better(&products, best, bytes)) *best = products;
-  for (double share = 1; share > 0.2; share /= 2) {
+  for (double share = 1; share > 0.2 && !is_hopeless(p, bytes); share /= 2) {
     ZB_TRY_GOTO(begin_again(p, schedule));
     ZB_TRY_GOTO(fit(p, schedule, bytes, bytes, share, all, best));
     if (!p->limit || !keeps_limit(schedule)) break;
   }
-  for (int64_t less = bytes; p->w.group_count <= FEW_GROUPS && p->limit && !keeps_limit(schedule);) {
+  for (int64_t less = bytes;
+       p->w.group_count <= FEW_GROUPS && p->limit && !keeps_limit(schedule) && !is_hopeless(p, bytes);) {
     less = zb_trial_bytes_below(less);
     if (less < bytes - bytes / 8) break;
     ZB_TRY_GOTO(begin_again(p, schedule));
