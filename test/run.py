@@ -27,22 +27,40 @@ TEST = os.path.join(ROOT, "test")
 LLVM = os.environ.get("ZB_LLVM", "/usr/lib/llvm-22")
 PRESETS = {"release": "build", "dev": "build-dev", "asan": "build-asan", "tsan": "build-tsan"}
 TIME_LIMIT_SECONDS = {"release": 240, "dev": 400, "asan": 600, "tsan": 600}
-# Name, command. {build} is the build folder.
+# Name, command. {build} is the build folder. Those that take longest come first, before all other tests, so that none
+# of them is left alone on one core at the end.
 SCRIPTS = [
+    ("e2e-cuda_fake",
+     ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
+    ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
+    ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
+    ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),
+    ("readme", ["python3", "test/readme/readme.py", "{build}"]),
+    ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi"]),
+    ("e2e-collectives", ["python3", "test/e2e/collectives.py", "--bin", "{build}/bin"]),
+    ("e2e-recompute", ["python3", "test/e2e/recompute.py", "--bin", "{build}/bin"]),
+    ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin",
+                           "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
+    ("e2e-mpi_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "bits"]),
+    ("e2e-tcp_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "tcp"]),
+    ("e2e-tcp_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp"]),
+    ("e2e-mpi", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi",
+                 "--only", "saves", "errors", "network"]),
+    ("e2e-mpi_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "mpi"]),
+    ("e2e-explain", ["python3", "test/e2e/explain.py", "--bin", "{build}/bin"]),
+    ("e2e-overlap", ["python3", "test/e2e/overlap.py", "--bin", "{build}/bin"]),
+    ("e2e-failing", ["python3", "test/e2e/failing.py", "--bin", "{build}/bin"]),
     ("layers", ["python3", "test/layers/layers.py"]),
     ("tidy", ["python3", "test/tidy/tidy.py"]),
     ("headers", ["python3", "test/headers/headers.py"]),
     ("links", ["python3", "test/layers/links.py", "{build}"]),
     ("schedule-manual", ["python3", "test/passes/schedule/manual.py", "{build}"]),
     ("mesh", ["python3", "test/passes/mesh/groups.py", "--bin", "{build}/bin"]),
-    ("readme", ["python3", "test/readme/readme.py", "{build}"]),
     ("install", ["python3", "test/install/install.py", "{build}"]),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
     ("e2e-weights", ["python3", "test/e2e/weights.py", "--bin", "{build}/bin"]),
     ("e2e-places", ["python3", "test/e2e/places.py", "--bin", "{build}/bin"]),
-    ("e2e-failing", ["python3", "test/e2e/failing.py", "--bin", "{build}/bin"]),
     ("e2e-logs", ["python3", "test/e2e/logs.py", "--bin", "{build}/bin"]),
-    ("e2e-explain", ["python3", "test/e2e/explain.py", "--bin", "{build}/bin"]),
     ("e2e-signals", ["python3", "test/e2e/signals.py", "--bin", "{build}/bin"]),
     ("e2e-reference", ["python3", "test/e2e/reference.py", "--bin", "{build}/bin"]),
     ("e2e-rates", ["python3", "test/e2e/rates.py", "--bin", "{build}/bin"]),
@@ -53,40 +71,23 @@ SCRIPTS = [
                         "--only", "loss", "bits", "training", "input"]),
     ("e2e-evaluation_processes", ["python3", "test/e2e/evaluation.py", "--bin", "{build}/bin",
                                   "--only", "processes", "ends"]),
-    ("e2e-overlap", ["python3", "test/e2e/overlap.py", "--bin", "{build}/bin"]),
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),
-    ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-outputs", ["python3", "test/e2e/outputs.py", "--bin", "{build}/bin"]),
     ("e2e-buffers", ["python3", "test/e2e/buffers.py", "--bin", "{build}/bin"]),
     ("e2e-inference", ["python3", "test/e2e/inference.py", "--bin", "{build}/bin"]),
     ("e2e-skips", ["python3", "test/e2e/skips.py", "--bin", "{build}/bin"]),
-    ("e2e-recompute", ["python3", "test/e2e/recompute.py", "--bin", "{build}/bin"]),
-    ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),
     ("e2e-joint_search", ["python3", "test/e2e/joint_search.py", "--bin", "{build}/bin"]),
     ("e2e-balance", ["python3", "test/e2e/balance.py", "--bin", "{build}/bin"]),
     ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),
-    ("e2e-cuda_fake",
-     ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
-    ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin",
-                           "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
     ("e2e-replicas", ["python3", "test/e2e/replicas.py", "--bin", "{build}/bin"]),
     ("e2e-clipping", ["python3", "test/e2e/clipping.py", "--bin", "{build}/bin"]),
     ("e2e-validation", ["python3", "test/e2e/validation.py", "--bin", "{build}/bin"]),
-    ("e2e-collectives", ["python3", "test/e2e/collectives.py", "--bin", "{build}/bin"]),
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
-    ("e2e-mpi_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "bits"]),
-    ("e2e-mpi", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi",
-                 "--only", "saves", "errors", "network"]),
-    ("e2e-mpi_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "mpi"]),
-    ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi"]),
     ("e2e-tcp_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp", "--only", "bits"]),
     ("e2e-tcp", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp",
                  "--only", "saves", "errors", "network"]),
-    ("e2e-tcp_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "tcp"]),
-    ("e2e-tcp_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp"]),
     ("e2e-replicas_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp",
                              "--data-parallel", "2", "--points", "3"]),
-    ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
 ]
 SANITIZER_ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
@@ -337,7 +338,7 @@ def main():
     lit = [test for test in lit_tests() if wanted(test)]
     scripts = [item for item in SCRIPTS if wanted(item[0])]
     with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
-        waiting = [pool.submit(run_cunit, item) for item in cunit] + [pool.submit(run_script, item) for item in scripts]
+        waiting = [pool.submit(run_script, item) for item in scripts] + [pool.submit(run_cunit, item) for item in cunit]
         for future in concurrent.futures.as_completed(waiting):
             report.add(future.result())
     if lit:
