@@ -20,17 +20,16 @@ static zb_status with_chart(zb_status status, const zb_order *order, int rank, i
 static zb_status check_job(const zb_model *model, int rank, int i, zb_job job, const int32_t *index) {
   const zb_problem *p = model->problem;
   char text[32];
-  zb_job_text(job, text);
   if (job.kind < 0 || job.kind >= ZB_KIND_COUNT || job.stage < 0 || job.stage >= p->stages || job.micro_batch < 0 ||
       job.micro_batch >= p->micro_batches)
     return ZB_ERROR(INVALID, "rank %d, job %d: there is no job %s: expected stages 0..%d, micro-batches 0..%d", rank, i,
-                    text, p->stages - 1, p->micro_batches - 1);
+                    zb_job_text(job, text), p->stages - 1, p->micro_batches - 1);
   if (p->stage_rank[job.stage] != rank)
-    return ZB_ERROR(INVALID, "rank %d, job %d: %s belongs to rank %d, which owns stage %d", rank, i, text,
-                    p->stage_rank[job.stage], job.stage);
+    return ZB_ERROR(INVALID, "rank %d, job %d: %s belongs to rank %d, which owns stage %d", rank, i,
+                    zb_job_text(job, text), p->stage_rank[job.stage], job.stage);
   const int32_t other = index[zb_model_job(model, job.stage, job.kind, job.micro_batch)];
   if (other < 0) return NULL;
-  return ZB_ERROR(INVALID, "rank %d, job %d: %s is there twice (job %d too)", rank, i, text, other);
+  return ZB_ERROR(INVALID, "rank %d, job %d: %s is there twice (job %d too)", rank, i, zb_job_text(job, text), other);
 }
 
 zb_status zb_order_index(const zb_model *model, const zb_order *order, zb_arena *arena, int32_t **out) {

@@ -66,6 +66,9 @@ static zb_status run_choice(const zb_schedule_choice *choice, bool settled, cons
   return status;
 }
 
+/* Others take less time than the question. */
+static bool is_slow(const zb_schedule_def *schedule) { return schedule->searches || schedule->is_slow; }
+
 /* NULL: out of memory. */
 static char *question_text(const zb_schedule_choice *choice, bool settled, const zb_problem *problem) {
   zb_text text = {0};
@@ -83,7 +86,7 @@ static char *question_text(const zb_schedule_choice *choice, bool settled, const
 zb_status zb_choice_order(zb_memo *memo, const zb_schedule_choice *choice, bool settled, const zb_problem *problem,
                           zb_order *out) {
   *out = (zb_order){0};
-  if (!memo) return run_choice(choice, settled, problem, out);
+  if (!memo || !is_slow(choice->schedule)) return run_choice(choice, settled, problem, out);
   ZB_TRY(zb_problem_check(problem));
   char *text = question_text(choice, settled, problem);
   if (!text) return ZB_OUT_OF_MEMORY();

@@ -6,8 +6,8 @@
 #include "zb/schedule.h"
 
 /* The order of a rule; settled: with W as early as costs nothing (zb_order_advance_w): measured, a W whose inputs have
- * left the caches takes up to a sixth longer. memo, which may be NULL, has those of before. Release with
- * zb_order_deinit; on failure it is empty. */
+ * left the caches takes up to a sixth longer. memo, which may be NULL, has those of slow schedules that were made
+ * before. Release with zb_order_deinit; on failure it is empty. */
 zb_status zb_choice_order(zb_memo *memo, const zb_schedule_choice *choice, bool settled, const zb_problem *problem,
                           zb_order *out) ZB_MUST_USE;
 
