@@ -404,15 +404,16 @@ static void add_wait(allocator *a, int node, int message) {
   (void)ZB_PUSH(a->arena, &a->waits, (zb_waits_row){.op = op, .message = message});
 }
 
-/* What writes a range waits for the sends that still read it. */
+/* What writes a range waits for the sends that still read it; who comes later need not, unless that runs beside it: a
+ * sum over replicas. */
 static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node) {
+  const bool beside = zb_op_is(a->graph.nodes[node].op, "zb.reduce_frame");
   size_t kept = 0;
   for (size_t i = 0; i < a->pending.count; ++i) {
     pending_send p = a->pending.items[i];
-    if (p.offset < offset + bytes && offset < p.offset + p.bytes)
-      add_wait(a, node, p.message);
-    else
-      a->pending.items[kept++] = p;
+    const bool overlaps = p.offset < offset + bytes && offset < p.offset + p.bytes;
+    if (overlaps) add_wait(a, node, p.message);
+    if (!overlaps || beside) a->pending.items[kept++] = p;
   }
   a->pending.count = kept;
 }

@@ -2,7 +2,8 @@
  *
  * The other rules take the jobs of a rank one after the other. Here a collective that adds is under way from its place
  * in the list to the first job that has waited for all its posts, whatever runs between, so nothing between may touch
- * what it reads or writes: its buffers and the room where parts of others land.
+ * what it reads or writes: its buffers and the room where parts of others land. And what it has waited for, the others
+ * have not: where it waited for a SEND, no other job may write to what that sends before it has waited as well.
  *
  * Tests: test/runtime/plan/replicas_test.c */
 #include <inttypes.h>
@@ -19,14 +20,36 @@ typedef struct beside {
   zb_intervals under_way; /* bytes; writer: the collective */
   int *open;              /* [collective] posts that no other job has waited for */
   bool *waited;           /* [job] of posts: some other job has waited for it */
+  zb_intervals sent;      /* bytes of SENDs that a collective alone has waited for; writer: the job */
 } beside;
 
 static void hold(beside *it, uint64_t offset, uint64_t bytes, int collective) {
   if (bytes > 0) zb_intervals_assign(&it->under_way, offset, offset + bytes, collective);
 }
 
+static void forget(zb_intervals *list, int writer) {
+  for (size_t i = 0; i < list->count;)
+    if (list->items[i].writer == writer)
+      zb_intervals_remove(list, list->items[i].begin, list->items[i].end);
+    else
+      ++i;
+}
+
+/* SENDs that it waits for, and no other job did. */
+static void note_sends(beside *it, const zb_plan_job *job) {
+  for (uint32_t w = 0; w < job->waits.count; ++w) {
+    const uint32_t at = it->rank->pool_u32[job->waits.begin + w];
+    const zb_plan_job *post = &it->rank->jobs[at];
+    for (uint32_t p = 0; p < post->parts.count && !post->beside && post->kind == ZB_JOB_SEND && !it->waited[at]; ++p) {
+      const zb_plan_range part = it->rank->pool_ranges[post->parts.begin + p];
+      if (part.bytes > 0) zb_intervals_assign(&it->sent, part.offset, part.offset + part.bytes, (int32_t)at);
+    }
+  }
+}
+
 /* A job on the second clock: what it uses is the collective's. */
 static void begin(beside *it, const zb_plan_job *job, int collective) {
+  note_sends(it, job);
   it->open[collective] += zb_job_is_post(job->kind);
   for (uint32_t p = 0; p < job->parts.count; ++p) {
     const zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
@@ -37,28 +60,27 @@ static void begin(beside *it, const zb_plan_job *job, int collective) {
          collective);
 }
 
-/* All of its posts were waited for: it is over. */
-static void end(beside *it, int collective) {
-  for (size_t i = 0; i < it->under_way.count;)
-    if (it->under_way.items[i].writer == collective)
-      zb_intervals_remove(&it->under_way, it->under_way.items[i].begin, it->under_way.items[i].end);
-    else
-      ++i;
-}
-
 static void wait_for(beside *it, const zb_plan_job *job) {
   for (uint32_t w = 0; w < job->waits.count; ++w) {
     const uint32_t at = it->rank->pool_u32[job->waits.begin + w];
     const zb_plan_job *post = &it->rank->jobs[at];
-    if (!post->beside || it->waited[at]) continue;
-    const int collective = it->plan->messages[post->message].part_of - 1;
+    if (it->waited[at]) continue;
     it->waited[at] = true;
-    if (--it->open[collective] == 0) end(it, collective);
+    const int collective = it->plan->messages[post->message].part_of - 1;
+    if (!post->beside)
+      forget(&it->sent, (int)at);
+    else if (--it->open[collective] == 0) /* it is over */
+      forget(&it->under_way, collective);
   }
 }
 
-static zb_status touches(const beside *it, int index, uint64_t begin, uint64_t end) {
+static zb_status touches(const beside *it, int index, uint64_t begin, uint64_t end, bool writes) {
   char text[ZB_JOB_TEXT_BYTES];
+  if (writes && zb_intervals_overlap(&it->sent, begin, end))
+    return ZB_RULE("beside",
+                   "%s: it writes to arena bytes %" PRIu64 " to %" PRIu64
+                   ", of which some are on their way in a SEND that a collective alone has waited for",
+                   zb_plan_job_text(it->plan, it->rank->rank, index, text), begin, end);
   const size_t found = zb_intervals_find(&it->under_way, begin);
   if (begin == end || found >= it->under_way.count || it->under_way.items[found].begin >= end) return NULL;
   const zb_interval *other = &it->under_way.items[found];
@@ -67,9 +89,9 @@ static zb_status touches(const beside *it, int index, uint64_t begin, uint64_t e
                  (int)other->writer);
 }
 
-static zb_status list_touches(const beside *it, int index, const zb_intervals *list, uint64_t base) {
+static zb_status list_touches(const beside *it, int index, const zb_intervals *list, uint64_t base, bool writes) {
   for (size_t i = 0; i < list->count; ++i)
-    ZB_TRY(touches(it, index, base + list->items[i].begin, base + list->items[i].end));
+    ZB_TRY(touches(it, index, base + list->items[i].begin, base + list->items[i].end, writes));
   return NULL;
 }
 
@@ -77,14 +99,14 @@ static zb_status verify_job(const beside *it, int index) {
   const zb_plan_job *job = &it->rank->jobs[index];
   for (uint32_t p = 0; p < job->parts.count; ++p) {
     const zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
-    ZB_TRY(touches(it, index, part.offset, part.offset + part.bytes));
+    ZB_TRY(touches(it, index, part.offset, part.offset + part.bytes, zb_job_flow(job->kind) == ZB_PARTS_IN));
   }
   if (job->subprogram < 0) return NULL;
   const zb_access *access = &it->accesses[job->subprogram];
   for (int b = 0; b < access->base_count; ++b) {
     const uint64_t base = b > 0 ? it->rank->pool_u64[job->bases.begin + (uint32_t)b - 1] : 0;
-    ZB_TRY(list_touches(it, index, &access->reads[b], base));
-    ZB_TRY(list_touches(it, index, &access->writes[b], base));
+    ZB_TRY(list_touches(it, index, &access->reads[b], base, false));
+    ZB_TRY(list_touches(it, index, &access->writes[b], base, true));
   }
   return NULL;
 }
@@ -100,7 +122,7 @@ static zb_status verify_jobs(beside *it) {
       wait_for(it, job);
       ZB_TRY(verify_job(it, i));
     }
-    if (it->under_way.failed) return ZB_OUT_OF_MEMORY();
+    if (it->under_way.failed || it->sent.failed) return ZB_OUT_OF_MEMORY();
   }
   return NULL;
 }
@@ -119,6 +141,7 @@ zb_status zb_verify_beside(const zb_plan *plan, int rank, const zb_access *acces
   it.waited = zb_alloc((size_t)program->job_count * sizeof *it.waited);
   zb_status status = it.open && it.waited ? verify_jobs(&it) : ZB_OUT_OF_MEMORY();
   zb_intervals_deinit(&it.under_way);
+  zb_intervals_deinit(&it.sent);
   zb_free(it.open);
   zb_free(it.waited);
   return status;
