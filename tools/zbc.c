@@ -263,6 +263,9 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   printf("step %s by %s, lower bound %s, bubble %.2f%% (barrier) %.2f%% (stage)\n", zb_time_text(s->step_seconds, a),
          o->params.costs ? "measured costs" : "the cost model", zb_time_text(s->lower_bound_seconds, b),
          100 * s->bubble_barrier, 100 * s->bubble_stage);
+  if (o->params.data_parallel > 1)
+    printf("sums over %d replicas: ranks wait for them up to %s behind their last job, %s if all came there\n",
+           o->params.data_parallel, zb_time_text(s->exposed_seconds, a), zb_time_text(s->exposed_at_end, b));
   printf("period %s%s, bubble %.2f%% (period): a step of many that follow each other without a barrier\n",
          s->period_exact ? "" : "about ", zb_time_text(s->period_seconds, a), 100 * s->bubble_period);
   printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "",
@@ -351,6 +354,8 @@ static void print_json(const zb_compile_summary *s) {
   }
   printf(",\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g,\"period\":%.6g}",
          s->step_seconds, s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->bubble_period);
+  printf(",\"exposed\":{\"seconds\":%.12g,\"by_schedule\":%.12g,\"at_end\":%.12g}", s->exposed_seconds,
+         s->exposed_by_schedule, s->exposed_at_end);
   printf(",\"period\":{\"seconds\":%.12g,\"cycle_ps\":%lld,\"steps\":%d,\"exact\":%s}", s->period_seconds,
          (long long)s->period_cycle_ps, s->period_steps, s->period_exact ? "true" : "false");
   printf(",\"compile_seconds\":%.6g,\"ops\":%d", s->compile_seconds, s->ops);

@@ -64,13 +64,14 @@ typedef struct zb_channel {
 } zb_channel;
 
 /* A collective that reduces gradients of a stage while its rank computes: on the rank's second clock, which runs the
- * reductions of the rank one after the other in the order of the list. It starts when W of `after` is done and the one
- * before it has ended. The optimizer of the rank starts when all have ended. */
+ * reductions of the rank one after the other in the order of the list. It starts when W of `after` is done, or lead_ps
+ * before, and the one before it has ended. The optimizer of the rank starts when all have ended. */
 typedef struct zb_reduction {
   int stage;
   int after;     /* micro-batch; W of a stage rise, so the last one is micro_batches - 1 */
   int64_t bytes; /* for the reader only */
   int64_t time_ps;
+  int64_t lead_ps; /* its gradients are complete so long before the end of that W; at most the time of W */
 } zb_reduction;
 
 /* What a step is judged by. BARRIER: global end - global start, for a step that ends with something that waits for all

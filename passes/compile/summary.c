@@ -4,6 +4,7 @@
 #include "passes/compile/parts.h"
 #include "passes/function.h"
 #include "passes/stages/named_layers.h"
+#include "passes/stages/buckets.h"
 #include "passes/stages/problem.h"
 #include "passes/tables.h"
 #include "zb/layers.h"
@@ -214,6 +215,29 @@ static zb_status simulate(const zb_plan *plan, zb_plan_simulation *out) {
   return status;
 }
 
+/* How long sums over replicas keep ranks waiting, by the schedule library; at_end: as one sum of each rank. */
+static zb_status summarize_reductions(zb_module_problem *p, int replicas, zb_compile_summary *out) {
+  zb_order order;
+  zb_simulation simulation = {0};
+  zb_status status = NULL;
+  if (replicas < 2) return NULL;
+  ZB_TRY(zb_module_order(p, &order));
+  ZB_TRY_GOTO(zb_buckets_reductions(p, &order));
+  ZB_TRY_GOTO(zb_simulate(&p->problem, &order, &simulation));
+  for (int rank = 0; rank < order.ranks; ++rank) {
+    const int count = order.counts[rank];
+    const int64_t end = count > 0 ? simulation.jobs[rank][count - 1].end_ps : 0;
+    const double exposed = 1e-12 * (double)(simulation.optimizer_start_ps[rank] - end);
+    const double at_end = 1e-12 * (double)zb_buckets_at_end_ps(p, rank, replicas);
+    if (exposed > out->exposed_by_schedule) out->exposed_by_schedule = exposed;
+    if (at_end > out->exposed_at_end) out->exposed_at_end = at_end;
+  }
+cleanup:
+  zb_simulation_deinit(&simulation);
+  zb_order_deinit(&order);
+  return status;
+}
+
 static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
                                 zb_compile_summary *out) {
   zb_plan_simulation simulation;
@@ -222,6 +246,10 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
   out->step_seconds = 1e-12 * (double)simulation.step_ps;
   out->bubble_barrier = simulation.bubble_barrier;
   out->bubble_stage = simulation.bubble_stage;
+  for (int r = 0; r < out->ranks; ++r) {
+    const double exposed = 1e-12 * (double)simulation.ranks[r].exposed_ps;
+    if (exposed > out->exposed_seconds) out->exposed_seconds = exposed;
+  }
   for (int r = 0; r < out->ranks; ++r) {
     const zb_plan_range last = plan->ranks[r].regions[ZB_REGION_WORKSPACE];
     out->rank[r].peak_bytes = plan->ranks[r].arena_bytes;
@@ -277,6 +305,7 @@ zb_status zb_summarize(const zb_module *program, const zb_compile_params *params
   ZB_TRY_GOTO(zb_arena_status(arena));
   summarize_stages(&problem, out);
   ZB_TRY_GOTO(summarize_layers(&problem, params->layout, out));
+  if (!plan->inference) ZB_TRY_GOTO(summarize_reductions(&problem, zb_plan_replicas(plan), out));
   if (!plan->inference) out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
   if (params->csv) ZB_TRY_GOTO(write_csv(&problem, params->csv));

@@ -45,9 +45,10 @@
  * <= step, for the least over s.
  *
  * 6. Reductions. After the last W of a stage the reductions behind it, and those that come later on the clock of its
- * rank, run one after the other before the optimizer: that is part of its tail. So "after all jobs" of a rank, the last
- * of which is a W, at least the least tail of its W passes. And a reduction behind W of micro-batch i starts no earlier
- * than i + 1 micro-batches of its stage have run F, B and W; those that follow on its clock come after it.
+ * rank, run one after the other before the optimizer: that, less the lead of the first of them, is part of its tail. So
+ * "after all jobs" of a rank, the last of which is a W, at least the least tail of its W passes. And a reduction behind
+ * W of micro-batch i starts no earlier than i + 1 micro-batches of its stage have run F, B and W; those that follow on
+ * its clock come after it.
  *
  * Whole backwards: B takes the time of W too, and W is empty.
  *
@@ -123,7 +124,7 @@ static int64_t after_last_w(const zb_model *model, int stage) {
   int64_t behind = 0, longest = 0;
   for (const zb_rank_reduction *r = zb_reductions(model, rank + 1); r-- > zb_reductions(model, rank);) {
     behind += r->time_ps;
-    if (r->stage == stage && r->after == p->micro_batches - 1) longest = behind;
+    if (r->stage == stage && r->after == p->micro_batches - 1) longest = zb_max64(longest, behind - r->lead_ps);
   }
   return longest + model->optimizer_ps[rank];
 }

@@ -117,8 +117,8 @@ static zb_status add_jobs(walk *k, int rank, int index) {
   }
 }
 
-/* The reductions that the optimizer of a rank starts right behind; gives the job that ends before them. */
-static zb_status add_reductions(walk *k, int rank, int *index) {
+/* The reductions that the optimizer of a rank starts right behind; gives the job before them, and how much of it. */
+static zb_status add_reductions(walk *k, int rank, int *index, int64_t *until) {
   const wires *w = k->wires;
   *index = w->order->counts[rank] - 1;
   int64_t end = k->simulation->optimizer_start_ps[rank];
@@ -129,7 +129,9 @@ static zb_status add_reductions(walk *k, int rank, int *index) {
     ZB_TRY(add(k, (zb_path_step){ZB_PATH_REDUCTION, rank, rank, after, times.start_ps, times.end_ps}));
     end = times.start_ps;
     *index = w->index[zb_model_job(w->model, r->stage, ZB_W, r->after)];
+    if (k->simulation->jobs[rank][*index].end_ps - r->lead_ps == end) break;
   }
+  *until = end;
   return NULL;
 }
 
@@ -137,7 +139,7 @@ static zb_status add_reductions(walk *k, int rank, int *index) {
 static zb_status add_all(walk *k) {
   const zb_model *model = k->wires->model;
   int last = 0, index;
-  int64_t last_ps = -1;
+  int64_t last_ps = -1, until;
   for (int rank = 0; rank < model->problem->ranks; ++rank) {
     const int64_t end = k->simulation->optimizer_start_ps[rank] + model->optimizer_ps[rank];
     if (end <= last_ps) continue;
@@ -148,8 +150,10 @@ static zb_status add_all(walk *k) {
   if (last_ps > start)
     ZB_TRY(add(k, (zb_path_step){
                       .kind = ZB_PATH_OPTIMIZER, .rank = last, .to_rank = last, .start_ps = start, .end_ps = last_ps}));
-  ZB_TRY(add_reductions(k, last, &index));
+  ZB_TRY(add_reductions(k, last, &index, &until));
+  const int job = k->path->count;
   ZB_TRY(add_jobs(k, last, index));
+  if (job < k->path->count) k->path->steps[job].end_ps = until;
   for (int i = 0, j = k->path->count - 1; i < j; ++i, --j) {
     const zb_path_step step = k->path->steps[i];
     k->path->steps[i] = k->path->steps[j];

@@ -277,6 +277,9 @@ static zb_status check_reductions(const zb_problem *p, int64_t *time) {
     if (r->after < 0 || r->after >= p->micro_batches)
       return ZB_ERROR(INVALID, "reductions[%d].after: expected a micro-batch of 0 to %d, got %d", i,
                       p->micro_batches - 1, r->after);
+    if (r->lead_ps < 0 || r->lead_ps > p->costs[r->stage].time_ps[ZB_W])
+      return ZB_ERROR(INVALID, "reductions[%d].lead_ps: expected 0 to %lld, the time of W, got %lld", i,
+                      (long long)p->costs[r->stage].time_ps[ZB_W], (long long)r->lead_ps);
     if (r->bytes < 0)
       return ZB_ERROR(INVALID, "reductions[%d].bytes: expected 0 or more, got %lld", i, (long long)r->bytes);
     if (r->time_ps < 0 || !add_product(time, 1, r->time_ps))
@@ -377,7 +380,8 @@ static zb_status build_reductions(zb_model *model) {
     begin[rank + 2] += begin[rank + 1];
   for (int i = 0; i < p->reduction_count; ++i) {
     const zb_reduction *r = &p->reductions[i];
-    model->reductions[begin[p->stage_rank[r->stage] + 1]++] = (zb_rank_reduction){i, r->stage, r->after, r->time_ps};
+    model->reductions[begin[p->stage_rank[r->stage] + 1]++] =
+        (zb_rank_reduction){i, r->stage, r->after, r->time_ps, r->lead_ps};
   }
   return NULL;
 }

@@ -40,12 +40,13 @@ enum { ZB_LINK_KINDS = 2 };
 typedef struct zb_rank_reduction {
   int index; /* in the problem's list */
   int stage, after;
-  int64_t time_ps;
+  int64_t time_ps, lead_ps;
 } zb_rank_reduction;
 
 /* When a reduction ends: its W ends then, and the one before it on its rank ended at `stream_ps`. */
 static inline int64_t zb_reduction_end(const zb_rank_reduction *reduction, int64_t stream_ps, int64_t w_end_ps) {
-  return (w_end_ps > stream_ps ? w_end_ps : stream_ps) + reduction->time_ps;
+  const int64_t ready_ps = w_end_ps - reduction->lead_ps;
+  return (ready_ps > stream_ps ? ready_ps : stream_ps) + reduction->time_ps;
 }
 
 typedef struct zb_model {

@@ -155,16 +155,19 @@ static void add_jobs(graph *g, int rank) {
 }
 
 /* Reductions and the optimizer, behind all jobs. The optimizer waits for the last reduction, so the second clock is
- * free when a step begins. */
+ * free when a step begins, and what ends on it last is, for one of its reductions, that and all behind it. */
 static void add_end(graph *g, int rank) {
   const zb_model *model = g->model;
-  int32_t stream = NONE;
-  for (const zb_rank_reduction *r = zb_reductions(model, rank); r < zb_reductions(model, rank + 1); ++r) {
+  const zb_rank_reduction *first = zb_reductions(model, rank), *end = zb_reductions(model, rank + 1);
+  const int32_t before = g->events;
+  int64_t behind = 0;
+  for (const zb_rank_reduction *r = end; r-- > first;) {
+    behind += r->time_ps;
     add_input(g, g->w_event[zb_model_pair(model, r->stage, r->after)]);
-    if (stream != NONE) add_input(g, stream);
-    stream = add_event(g, r->time_ps);
+    add_event(g, zb_max64(behind - r->lead_ps, 0));
   }
-  if (stream != NONE) add_input(g, stream);
+  for (int32_t event = before; event < before + (int32_t)(end - first); ++event)
+    add_input(g, event);
   add_input(g, g->token_event[rank]);
   g->token_event[rank] = add_event(g, model->optimizer_ps[rank]);
 }

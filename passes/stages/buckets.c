@@ -4,12 +4,19 @@
  * model first. So a bucket is a run of them in that order, and may be on its way while W goes on with the next one.
  * What B completes waits for the end of B, since the stage before waits for B.
  *
+ * As reductions of the schedule problem they are all-reduces of equal shards, one of each member: what all members but
+ * one send, and then again, moves at the same time on links of their own, so a phase takes one message.
+ *
  * Tests: test/passes/buckets.mlir, test/e2e/replicas.py. */
 
 #include "passes/stages/buckets.h"
 
 #include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
+#include "passes/stages/frames.h"
+#include "passes/tables.h"
+
+#include <math.h>
 
 /* The accumulator of a zb.accumulate: its place in the frame of gradients. */
 static zb_status read_part(MlirOperation op, zb_plan_range *out) {
@@ -58,5 +65,73 @@ zb_status zb_buckets_find(zb_arena *arena, const zb_module_problem *p, int64_t l
   for (int stage = p->problem.stages - 1; stage >= 0; --stage)
     for (int kind = ZB_F; kind < ZB_KIND_COUNT; ++kind)
       ZB_TRY(find_of_job(arena, p, stage, (zb_kind)kind, least, out));
+  return NULL;
+}
+
+/* ---- Reductions of the schedule problem ---- */
+
+/* Bytes of the last shard of a sum, the largest. */
+static int64_t shard_of(int64_t bytes, int64_t replicas) {
+  const int64_t elements = bytes / (int64_t)sizeof(float), each = elements / replicas, rest = elements % replicas;
+  return (int64_t)sizeof(float) * (elements - each * (replicas - 1) - rest * (replicas - 1) / replicas);
+}
+
+static int64_t shard_bytes(const zb_bucket *bucket, int64_t replicas) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < bucket->parts.count; ++i)
+    bytes += shard_of((int64_t)bucket->parts.items[i].bytes, replicas);
+  return bytes;
+}
+
+int64_t zb_buckets_at_end_ps(const zb_module_problem *p, int rank, int64_t replicas) {
+  const zb_entries entries = zb_entries_get(p->ranks[rank], pool_tables[POOL_GRADIENTS]);
+  int64_t bytes = 0;
+  for (int i = 0; i < entries.count; ++i)
+    bytes += shard_of((int64_t)zb_type_bytes(zb_entries_at(entries, i).type), replicas);
+  return bytes ? 2 * (p->problem.link_latency_ps + llround((double)bytes * p->problem.link_ps_per_byte)) : 0;
+}
+
+static zb_reduction reduction_of(const zb_module_problem *p, const zb_bucket *bucket, int64_t replicas) {
+  const zb_problem *problem = &p->problem;
+  const int64_t w_ps = p->costs[bucket->stage].time_ps[ZB_W];
+  const int64_t moving = llround((double)shard_bytes(bucket, replicas) * problem->link_ps_per_byte);
+  return (zb_reduction){.stage = bucket->stage,
+                        .after = problem->micro_batches - 1,
+                        .bytes = bucket->bytes,
+                        .time_ps = 2 * (problem->link_latency_ps + moving),
+                        .lead_ps = bucket->kind != ZB_W || bucket->lead_ps > w_ps ? w_ps : bucket->lead_ps};
+}
+
+/* Where the job stands that completes a bucket; 0 without an order. */
+static int completed_at(const zb_module_problem *p, const zb_order *order, const zb_bucket *bucket) {
+  const int rank = p->stage_rank[bucket->stage];
+  for (int i = 0; order && i < order->counts[rank]; ++i) {
+    const zb_job job = order->jobs[rank][i];
+    if (job.stage == bucket->stage && job.kind == bucket->kind && job.micro_batch == p->problem.micro_batches - 1)
+      return i + 1;
+  }
+  return 0;
+}
+
+zb_status zb_buckets_reductions(zb_module_problem *p, const zb_order *order) {
+  const int64_t replicas = zb_get_i64(p->top, ZB_ATTR_REPLICAS, 1);
+  zb_buckets buckets = {0};
+  if (replicas < 2 || p->problem.micro_batches < 1) return NULL;
+  ZB_TRY(zb_buckets_find(&p->arena, p, zb_get_i64(p->top, ZB_ATTR_BUCKET_BYTES, INT64_MAX), &buckets));
+  zb_reduction *reductions = ZB_NEW(&p->arena, zb_reduction, buckets.count);
+  int *places = ZB_NEW(&p->arena, int, buckets.count);
+  ZB_TRY(zb_arena_status(&p->arena));
+  for (size_t i = 0; i < buckets.count; ++i) {
+    const int place = completed_at(p, order, &buckets.items[i]);
+    size_t at = i;
+    for (; at > 0 && places[at - 1] > place; --at) {
+      places[at] = places[at - 1];
+      reductions[at] = reductions[at - 1];
+    }
+    places[at] = place;
+    reductions[at] = reduction_of(p, &buckets.items[i], replicas);
+  }
+  p->problem.reductions = reductions;
+  p->problem.reduction_count = (int)buckets.count;
   return NULL;
 }

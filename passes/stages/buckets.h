@@ -19,4 +19,12 @@ typedef ZB_LIST(zb_bucket) zb_buckets;
  * stages, functions and costs. INVALID where an accumulator is not of f32. */
 zb_status zb_buckets_find(zb_arena *arena, const zb_module_problem *p, int64_t least, zb_buckets *out) ZB_MUST_USE;
 
+/* Gives the problem its sums over replicas as reductions, in the order in which each rank runs them: that of the
+ * buckets, or, by an order, that in which they are complete. A program without replicas has none. What B completes
+ * counts as complete when W of its stage and micro-batch begins, or before. */
+zb_status zb_buckets_reductions(zb_module_problem *p, const zb_order *order) ZB_MUST_USE;
+
+/* What a rank takes that sums all its gradients over replicas at once. */
+int64_t zb_buckets_at_end_ps(const zb_module_problem *p, int rank, int64_t replicas);
+
 #endif

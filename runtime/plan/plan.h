@@ -483,6 +483,8 @@ typedef struct zb_plan_rank_result {
   int64_t start_ps, end_ps; /* of its first and last compute job */
   int64_t waiting_ps;       /* for messages, and after its end for the last rank */
   int64_t busy_ps, f_ps, b_ps, w_ps, opt_ps;
+  int64_t
+      exposed_ps; /* from the end of its last F, B or W until what runs on its second clock is complete; 0: before */
   uint64_t peak_bytes; /* highest arena use at any time: fixed regions + live slots + workspace of the running job */
 } zb_plan_rank_result;
 

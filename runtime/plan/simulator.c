@@ -684,6 +684,18 @@ cleanup:
 
 /* ---- Results ---- */
 
+static int64_t exposed_time(const simulator *it, int r) {
+  const zb_plan_rank *rank = &it->plan->ranks[r];
+  int64_t worked = 0, complete = 0;
+  for (int i = rank->load_count; i < rank->job_count; ++i) {
+    const zb_job_kind kind = rank->jobs[i].kind;
+    const int64_t end = it->out->jobs[r][i].end_ps;
+    if (kind == ZB_JOB_F || kind == ZB_JOB_B || kind == ZB_JOB_W) worked = max_time(worked, end);
+    if (rank->jobs[i].beside) complete = max_time(complete, end);
+  }
+  return max_time(complete - worked, 0);
+}
+
 static void summarize(const simulator *it, zb_plan_simulation *out) {
   int64_t end = 0, longest = 0;
   double busy = 0;
@@ -693,8 +705,10 @@ static void summarize(const simulator *it, zb_plan_simulation *out) {
     longest = max_time(longest, rank->end_ps - rank->start_ps);
     busy += (double)rank->busy_ps / out->rank_count;
   }
-  for (int r = 0; r < out->rank_count; ++r)
+  for (int r = 0; r < out->rank_count; ++r) {
     out->ranks[r].waiting_ps += end - it->now_ps[r];
+    out->ranks[r].exposed_ps = exposed_time(it, r);
+  }
   out->step_ps = end + (it->pace ? it->pace->step_ps : it->plan->step_ps); /* checked by run_all */
   out->bubble_barrier = out->step_ps > 0 ? 1 - busy / (double)out->step_ps : 0;
   out->bubble_stage = longest > 0 ? 1 - busy / (double)longest : 0;

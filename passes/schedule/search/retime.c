@@ -213,7 +213,7 @@ static int64_t optimizer_start(zb_retimer *x, const zb_slot *sequence, int rank)
     const int class = r->stage * ZB_KIND_COUNT + ZB_W;
     const int at = x->place[zb_class_job(w, class, r->after)];
     const int64_t w_end = starts[at] + w->forwards.time_ps[class];
-    if (w_end > stream) cause = at;
+    if (w_end - r->lead_ps > stream) cause = at;
     stream = zb_reduction_end(r, stream, w_end);
   }
   if (stream <= end) return end;

@@ -248,6 +248,7 @@ static const zb_json_field reduction_fields[] = {
     NUMBER(zb_reduction, bytes, ZB_JSON_WHOLE, .name = "bytes"),
     NUMBER(zb_reduction, time_ps, ZB_JSON_MS, .name = "time_ms"),
     NUMBER(zb_reduction, time_ps, ZB_JSON_WHOLE, .name = "time_ps", .instead_of = "time_ms"),
+    NUMBER(zb_reduction, lead_ps, ZB_JSON_WHOLE, .name = "lead_ps"),
     {0},
 };
 

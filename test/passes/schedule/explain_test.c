@@ -226,7 +226,7 @@ static void test_random(void) {
     zb_reduction reductions[3];
     for (int i = 0; i < 3; ++i)
       reductions[i] = (zb_reduction){(int)fixture_random(&seed, p * v), (int)fixture_random(&seed, m), 0,
-                                     fixture_random(&seed, 60)};
+                                     fixture_random(&seed, 60), 0};
     x.problem.reductions = reductions;
     x.problem.reduction_count = round % 3 ? 0 : 3;
     if (round % 5 == 0)

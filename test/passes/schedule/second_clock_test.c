@@ -55,6 +55,8 @@ static void draw(extended *e, uint64_t *seed, const char *placement, int ranks, 
                        .after = fixture_random(seed, 2) ? micro_batches - 1 : (int)fixture_random(seed, micro_batches),
                        .bytes = fixture_random(seed, 1000),
                        .time_ps = fixture_random(seed, 60)};
+  for (int i = 0; i < p->reduction_count && fixture_random(seed, 3); ++i)
+    e->reductions[i].lead_ps = fixture_random(seed, (int)e->x.costs[e->reductions[i].stage].time_ps[ZB_W] + 1);
   p->overlap_slowdown = (double)fixture_random(seed, 2);
 }
 
@@ -78,7 +80,7 @@ static void test_reductions_by_hand(void) {
   fixture_uniform(&x, "plain", 1, 1, 2, 10, 10, 10, 0, 0.5);
   /* F0 B0 W0 F1 B1 W1: W0 ends at 30, W1 at 60. */
   static const zb_reduction reductions[] = {
-      {.stage = 0, .after = 0, .time_ps = 5}, {.stage = 0, .after = 1, .time_ps = 7}, {0, 0, 9, 100}};
+      {.stage = 0, .after = 0, .time_ps = 5}, {.stage = 0, .after = 1, .time_ps = 7}, {0, 0, 9, 100, 0}};
   x.problem.reductions = reductions;
   x.problem.reduction_count = 2;
   x.optimizer[0] = 30;
@@ -231,7 +233,7 @@ static void naive_finish(naive *n, const zb_problem *p, const zb_order *order) {
     for (int i = 0; i < p->reduction_count; ++i) {
       const zb_reduction *r = &p->reductions[i];
       if (p->stage_rank[r->stage] != rank) continue;
-      while (stream < n->end[r->stage][r->after][ZB_W]) /* time passes */
+      while (stream < n->end[r->stage][r->after][ZB_W] - r->lead_ps) /* time passes */
         ++stream;
       n->reduction_end[i] = stream += r->time_ps;
     }
@@ -620,6 +622,8 @@ static void test_rejected(void) {
   zb_problem *p = &e.x.problem;
   EXPECT(p->reduction_count = -1, "reduction_count: expected 0 or more, got -1");
   EXPECT(e.reductions[0].bytes = -1, "reductions[0].bytes: expected 0 or more, got -1");
+  EXPECT(e.reductions[0].lead_ps = -1, "reductions[0].lead_ps: expected 0 to ");
+  EXPECT(e.reductions[0].lead_ps = INT64_MAX, "the time of W, got 9223372036854775807");
   EXPECT(e.reductions[0].time_ps = -1, "reductions[0].time_ps: expected 0 or more");
   EXPECT(e.reductions[0].after = -1, "reductions[0].after: expected a micro-batch of 0 to 2, got -1");
   EXPECT(p->overlap_slowdown = -1, "overlap_slowdown: expected 1 or more, got -1");
