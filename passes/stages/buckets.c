@@ -4,8 +4,8 @@
  * model first. So a bucket is a run of them in that order, and may be on its way while W goes on with the next one.
  * What B completes waits for the end of B, since the stage before waits for B.
  *
- * As reductions of the schedule problem they are all-reduces of equal shards, one of each member: what all members but
- * one send, and then again, moves at the same time on links of their own, so a phase takes one message.
+ * As reductions of the schedule problem they are all-reduces of equal shards in two phases, in each of which a rank
+ * sends all shards but one over its link: together 2 (D - 1) / D of their bytes, and two latencies.
  *
  * Tests: test/passes/buckets.mlir, test/e2e/replicas.py. */
 
@@ -83,22 +83,27 @@ static int64_t shard_bytes(const zb_bucket *bucket, int64_t replicas) {
   return bytes;
 }
 
+/* bytes: what a rank sends in one. */
+static int64_t two_phases(const zb_module_problem *p, int64_t bytes) {
+  return 2 * (p->problem.link_latency_ps + llround((double)bytes * p->problem.link_ps_per_byte));
+}
+
 int64_t zb_buckets_at_end_ps(const zb_module_problem *p, int rank, int64_t replicas) {
   const zb_entries entries = zb_entries_get(p->ranks[rank], pool_tables[POOL_GRADIENTS]);
   int64_t bytes = 0;
   for (int i = 0; i < entries.count; ++i)
     bytes += shard_of((int64_t)zb_type_bytes(zb_entries_at(entries, i).type), replicas);
-  return bytes ? 2 * (p->problem.link_latency_ps + llround((double)bytes * p->problem.link_ps_per_byte)) : 0;
+  return bytes ? two_phases(p, (replicas - 1) * bytes) : 0;
 }
 
 static zb_reduction reduction_of(const zb_module_problem *p, const zb_bucket *bucket, int64_t replicas) {
   const zb_problem *problem = &p->problem;
   const int64_t w_ps = p->costs[bucket->stage].time_ps[ZB_W];
-  const int64_t moving = llround((double)shard_bytes(bucket, replicas) * problem->link_ps_per_byte);
+  const int64_t bytes = (replicas - 1) * shard_bytes(bucket, replicas);
   return (zb_reduction){.stage = bucket->stage,
                         .after = problem->micro_batches - 1,
                         .bytes = bucket->bytes,
-                        .time_ps = 2 * (problem->link_latency_ps + moving),
+                        .time_ps = two_phases(p, bytes),
                         .lead_ps = bucket->kind != ZB_W || bucket->lead_ps > w_ps ? w_ps : bucket->lead_ps};
 }
 

@@ -126,8 +126,9 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
   message.part_count = (int32_t)collective->sizes.count;
   for (uint32_t b = 0; b < collective->sizes.count; ++b)
     message.bytes += zb_collective_shard(plan, collective, b, it.adds ? it.destination : it.source).bytes;
-  for (uint32_t b = 0; b < collective->sizes.count; ++b) /* the last one is never smaller than others */
-    message.shard_bytes += zb_collective_shard(plan, collective, b, member_count(collective) - 1).bytes;
+  for (uint32_t b = 0; b < collective->sizes.count; ++b) /* the last shard is never smaller than others */
+    message.phase_bytes += zb_collective_shard(plan, collective, b, member_count(collective) - 1).bytes;
+  message.phase_bytes *= (uint64_t)member_count(collective) - 1;
   return message;
 }
 
@@ -216,24 +217,7 @@ static zb_plan_operand operand_of(zb_dtype dtype, uint32_t base, uint64_t offset
 
 /* to += what */
 static void add_instruction(expansion *it, zb_plan_subprogram *subprogram, zb_plan_operand to, zb_plan_operand what) {
-  zb_plan_instruction *instruction = &subprogram->instructions[subprogram->instruction_count++];
-  zb_plan_operand *operands = zb_plan_alloc(it->to, 2 * sizeof *operands);
-  if (!operands) {
-    it->failed = true;
-    return;
-  }
-  operands[0] = what;
-  operands[1] = to;
-  *instruction = (zb_plan_instruction){.op = "accumulate_add",
-                                       .location = subprogram->name,
-                                       .inputs = operands,
-                                       .input_count = 1,
-                                       .outputs = operands + 1,
-                                       .output_count = 1,
-                                       .accumulate = true,
-                                       .flops = (double)to.shape[0],
-                                       .cost_op = ""};
-  subprogram->flops += instruction->flops;
+  it->failed |= !zb_add_instruction(it->to, subprogram, "accumulate_add", &what, &to);
 }
 
 /* The fold of one buffer: ((s0 + s1) + ..) in the order of members. What comes before the own shard is added up where

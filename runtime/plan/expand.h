@@ -40,6 +40,10 @@ zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective 
 int zb_part_cut(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram, const zb_plan_range *ranges,
                 uint32_t count);
 
+/* Appends an instruction of one operand, for which there is room: out = op(in), or, of accumulate_add, out += in.
+ * False: out of memory. */
+bool zb_add_instruction(zb_plan *plan, zb_plan_subprogram *subprogram, const char *op, const zb_plan_operand *in,
+                        const zb_plan_operand *out);
 /* Whether F, B or W adds to sums of gradients. */
 bool zb_fold_adds(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram);
 /* Whether a FOLD follows a job of a plan: it is the last of its group of micro-batches, and adds to sums. */

@@ -55,7 +55,8 @@ zb_status zb_plan_pace_init(zb_plan_pace *pace, const zb_plan *plan) {
   for (int r = 0; r < plan->rank_count; ++r)
     ZB_TRY(fill_rank(pace, plan, r));
   for (int m = 0; m < plan->message_count; ++m)
-    pace->message_ps[m] = plan->link_latency_ps + llround((double)plan->messages[m].bytes * plan->link_ps_per_byte);
+    pace->message_ps[m] =
+        plan->link_latency_ps + llround((double)zb_plan_timed_bytes(&plan->messages[m]) * plan->link_ps_per_byte);
   pace->step_ps = plan->step_ps;
   pace->copies = plan->link_copies;
   return NULL;

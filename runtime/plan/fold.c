@@ -67,9 +67,8 @@ static zb_plan_operand operand_of(uint64_t offset, uint64_t bytes) {
   return operand;
 }
 
-/* out = op(in), or, where it accumulates, out += in. */
-static bool add_instruction(zb_plan *plan, zb_plan_subprogram *subprogram, const char *op, const zb_plan_operand *in,
-                            const zb_plan_operand *out) {
+bool zb_add_instruction(zb_plan *plan, zb_plan_subprogram *subprogram, const char *op, const zb_plan_operand *in,
+                        const zb_plan_operand *out) {
   zb_plan_operand *operands = zb_plan_alloc(plan, 2 * sizeof *operands);
   const bool accumulates = strcmp(op, "accumulate_add") == 0;
   if (!operands) return false;
@@ -114,8 +113,8 @@ static bool add_zeros(zb_plan *plan, zb_plan_subprogram *subprogram, const zb_pl
 /* One sum behind its group. */
 static bool fold_sum(zb_plan *plan, zb_plan_subprogram *fold, const zb_plan_operand *sum, const zb_plan_operand *total,
                      int group, int groups) {
-  if (group == groups - 1) return add_instruction(plan, fold, "accumulate_add", total, sum);
-  return add_instruction(plan, fold, group == 0 ? "contiguous" : "accumulate_add", sum, total) &&
+  if (group == groups - 1) return zb_add_instruction(plan, fold, "accumulate_add", total, sum);
+  return zb_add_instruction(plan, fold, group == 0 ? "contiguous" : "accumulate_add", sum, total) &&
          add_zeros(plan, fold, sum);
 }
 

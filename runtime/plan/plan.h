@@ -312,7 +312,7 @@ typedef struct zb_plan_message {
 #include "runtime/plan/plan_columns.def"
 #undef ZB_MESSAGE_COLUMN
   int32_t part_of;      /* 1 + the collective of which it carries a piece, in an expanded plan; else 0 */
-  uint64_t shard_bytes; /* of a piece that adds: of the largest of its collective, which is what it is timed by */
+  uint64_t phase_bytes; /* of a piece that adds: what a rank sends in its phase, which is what it is timed by */
 } zb_plan_message;
 
 /* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. coordinate: 0,
@@ -388,9 +388,9 @@ typedef struct zb_plan {
   struct zb_plan_arena *arena; /* owns everything above */
 } zb_plan;
 
-/* What the cost model of messages counts: the same for all pieces of a sum, whose last shard may be larger. */
+/* What the cost model of messages counts: pieces of a sum that a rank sends at the same time share its link. */
 static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
-  return message->shard_bytes > message->bytes ? message->shard_bytes : message->bytes;
+  return message->phase_bytes > message->bytes ? message->phase_bytes : message->bytes;
 }
 /* How many replicas of the plan run together. */
 static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas > 1 ? plan->replicas : 1; }
