@@ -31,6 +31,7 @@ enum {
    * place, so views may not move past it although it is ELEMENTWISE. An evaluation has another op (`in_evaluation`).
    */
   ZB_TRAIT_RANDOM = 1 << 7,
+  ZB_TRAIT_LINEAR = 1 << 8, /* of sums of operands it gives the sum of its results */
 };
 
 /* Kind of an attribute that only the IR has (`value` of zb.constant): any elements attribute. Never in a zb_op_view. */
@@ -99,6 +100,8 @@ typedef struct zb_gradient {
   MlirValue *din;        /* to set for each operand k with needs[k]; left null: zero */
 } zb_gradient;
 
+struct zb_placing; /* ir/placement.h */
+
 #define ZB_OPERAND(k) ((k) + 1)
 
 typedef struct zb_op_def {
@@ -135,6 +138,9 @@ typedef struct zb_op_def {
    * operands, those of its attributes that it has, and its results; "": result 0 is operand 0 as it is. NULL: the op is
    * the same in an evaluation. */
   const char *in_evaluation;
+  /* Of forward ops: what it needs and gives where shards compute it together (ir/placement.h). NULL: every shard has
+   * all of its operands, and computes all. */
+  void (*place)(struct zb_placing *p);
   /* COMPOSITE gradient ops with several results: builds result i alone from other ops. NULL: the op stays whole. */
   MlirValue (*split)(zb_builder *b, MlirOperation op, int result);
 } zb_op_def;

@@ -8,6 +8,7 @@
  *
  * Tests: test/ir/ops/attention.mlir.
  */
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #include <inttypes.h>
@@ -121,6 +122,7 @@ const zb_op_def zb_op_attention = {
     .infer = infer,
     .cost = cost,
     .grad = grad,
+    .place = zb_place_attention,
 };
 
 /* saved: the operand `out`. */
@@ -193,6 +195,7 @@ const zb_op_def zb_op_attention_dropout = {
     .cost = cost,
     .grad = grad,
     .in_evaluation = "attention",
+    .place = zb_place_attention,
 };
 
 const zb_op_def zb_op_attention_dropout_grad = {

@@ -8,6 +8,8 @@
  */
 #include "ir/ops/support.h"
 
+#include "ir/placement.h"
+
 /* ---- One operand ---- */
 
 /* What the column `kinds` of the tables stands for; classified: reals in, i1 out. */
@@ -117,6 +119,7 @@ static void grad_neg(zb_gradient *g) { g->din[0] = zb_build1(g->b, "neg", g->dou
       .infer = INFER,                                                                                                  \
       .flops = FLOPS,                                                                                                  \
       .grad = GRADIENT,                                                                                                \
+      .place = zb_place_elementwise,                                                                                   \
   };
 
 #define UNARY_ROWS(NAME, KINDS, MIXED, SAVED, GRADIENT, FLOPS, ATTRIBUTES, MEANING)                                    \
@@ -260,8 +263,8 @@ static MlirValue split_binary(zb_builder *b, MlirOperation op, int result, MlirV
 
 /* X(name, kinds, mixed, traits, flops, meaning) */
 #define BINARY_OPS(X)                                                                                                  \
-  X(add, numbers, FOLLOW, ZB_TRAIT_COMMUTATIVE, 1, "lhs + rhs.")                                                       \
-  X(sub, numbers, FOLLOW, 0, 1, "lhs - rhs.")                                                                          \
+  X(add, numbers, FOLLOW, ZB_TRAIT_COMMUTATIVE | ZB_TRAIT_LINEAR, 1, "lhs + rhs.")                                     \
+  X(sub, numbers, FOLLOW, ZB_TRAIT_LINEAR, 1, "lhs - rhs.")                                                            \
   X(mul, numbers, FOLLOW, ZB_TRAIT_COMMUTATIVE, 1, "lhs * rhs.")                                                       \
   X(div, numbers, FOLLOW, 0, 1, "lhs / rhs; integers truncate, division by 0 is an error.")                            \
   X(pow, reals, FULL, 0, 16, "lhs to the power of rhs.")                                                               \
@@ -354,6 +357,7 @@ const zb_op_def zb_op_where = {
     .infer = infer_where,
     .flops = 1,
     .grad = zb_grad_named,
+    .place = zb_place_elementwise,
 };
 
 static zb_result infer_where_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
@@ -418,6 +422,7 @@ const zb_op_def zb_op_cast = {
     .infer = infer_cast,
     .flops = 1,
     .grad = grad_cast,
+    .place = zb_place_elementwise,
 };
 
 static zb_result infer_cast_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {

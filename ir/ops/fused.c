@@ -6,6 +6,7 @@
  *
  * Tests: test/ir/ops/fused.mlir, test/ir/split_test.c.
  */
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 /* ---- swiglu ---- */
@@ -29,6 +30,7 @@ const zb_op_def zb_op_swiglu = {
     .infer = infer_swiglu,
     .flops = 13,
     .grad = zb_grad_named,
+    .place = zb_place_elementwise,
 };
 
 static zb_result infer_swiglu_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
@@ -102,6 +104,7 @@ const zb_op_def zb_op_rotary = {
     .infer = infer_rotary,
     .flops = 3,
     .grad = grad_rotary,
+    .place = zb_place_rotary,
 };
 
 const zb_op_def zb_op_rotary_grad = {

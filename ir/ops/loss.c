@@ -2,6 +2,7 @@
  *
  * Tests: test/ir/ops/loss.mlir.
  */
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #include <string.h>
@@ -66,6 +67,7 @@ const zb_op_def zb_op_cross_entropy = {
     .flops = 12,
     .counted = ZB_OPERAND(0),
     .grad = zb_grad_named,
+    .place = zb_place_cross_entropy,
 };
 
 static zb_result infer_cross_entropy_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {

@@ -6,6 +6,7 @@
  *
  * Tests: test/ir/ops/matmul.mlir, test/ir/split_test.c.
  */
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #include <inttypes.h>
@@ -103,6 +104,7 @@ const zb_op_def zb_op_matmul = {
     .infer = infer,
     .cost = cost,
     .grad = grad,
+    .place = zb_place_matmul,
 };
 
 static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {

@@ -6,6 +6,7 @@
  *
  * Tests: test/ir/ops/movement.mlir, test/ir/view_test.c (against brute force).
  */
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #include <inttypes.h>
@@ -87,6 +88,7 @@ const zb_op_def zb_op_reshape = {
     .infer = infer_reshape,
     .view = view_reshape,
     .grad = grad_reshape,
+    .place = zb_place_reshape,
 };
 
 /* ---- transpose ---- */
@@ -139,6 +141,7 @@ const zb_op_def zb_op_transpose = {
     .infer = infer_transpose,
     .view = view_transpose,
     .grad = grad_transpose,
+    .place = zb_place_transpose,
 };
 
 /* ---- slice ---- */
@@ -194,6 +197,7 @@ const zb_op_def zb_op_slice = {
     .infer = infer_slice,
     .view = view_slice,
     .grad = zb_grad_named,
+    .place = zb_place_slice,
 };
 
 static zb_result infer_slice_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
@@ -263,6 +267,7 @@ const zb_op_def zb_op_expand = {
     .infer = infer_expand,
     .view = view_expand,
     .grad = grad_expand,
+    .place = zb_place_expand,
 };
 
 /* ---- split and concat ---- */
@@ -329,6 +334,7 @@ const zb_op_def zb_op_split = {
     .infer = infer_split,
     .view = view_split,
     .grad = grad_split,
+    .place = zb_place_split,
 };
 
 static zb_result infer_concat(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
@@ -381,6 +387,7 @@ const zb_op_def zb_op_concat = {
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_concat,
     .grad = grad_concat,
+    .place = zb_place_concat,
 };
 
 /* ---- contiguous ---- */
@@ -399,10 +406,11 @@ const zb_op_def zb_op_contiguous = {
     .doc = "x may have any strides.\n",
     .operands = "x",
     .results = "out",
-    .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED | ZB_TRAIT_LINEAR,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_contiguous,
     .grad = grad_contiguous,
+    .place = zb_place_elementwise,
 };
 
 /* ---- gather ---- */
@@ -495,6 +503,7 @@ static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *resu
       .mixed = ZB_MIXED_FOLLOW,                                                                                        \
       .infer = infer_##NAME,                                                                                           \
       .grad = zb_grad_named,                                                                                           \
+      .place = zb_place_##NAME,                                                                                        \
   };                                                                                                                   \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
       ZB_ROW(NAME##_grad),                                                                                             \

@@ -5,6 +5,7 @@
  *
  * Tests: test/ir/ops/norm.mlir, test/ir/split_test.c.
  */
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #include <stdio.h>
@@ -131,6 +132,7 @@ static MlirValue split(zb_builder *b, MlirOperation op, int result) {
       .infer = infer,                                                                                                  \
       .flops = 8,                                                                                                      \
       .grad = zb_grad_named,                                                                                           \
+      .place = zb_place_rows,                                                                                          \
   };                                                                                                                   \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
       ZB_ROW(NAME##_grad),                                                                                             \

@@ -6,6 +6,7 @@
  *
  * Tests: test/ir/ops/random.mlir, test/ir/split_test.c.
  */
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #include "runtime/base/random.h"
@@ -64,4 +65,5 @@ const zb_op_def zb_op_dropout = {
     .flops = ZB_DRAW_FLOPS,
     .grad = grad_dropout,
     .in_evaluation = "",
+    .place = zb_place_elementwise,
 };

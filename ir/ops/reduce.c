@@ -4,6 +4,7 @@
  *
  * Tests: test/ir/ops/reduce.mlir, test/ir/split_test.c.
  */
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #include <inttypes.h>
@@ -116,15 +117,16 @@ static MlirValue split_prod(const parts *p) {
   return zb_build2(p->b, "div", zb_build2(p->b, "mul", dout, out), p->x);
 }
 
-/* X(name, kinds, split rule, attributes, meaning) */
+/* X(name, kinds, traits, split rule, attributes, meaning) */
 #define REDUCE_OPS(X)                                                                                                  \
-  X(reduce_sum, sum, split_sum, SUM_ATTRS, "Sum over axes, in a fixed tree that depends on the shape only.")           \
-  X(reduce_mean, reals, split_mean, AXES_ATTRS, "Mean over axes.")                                                     \
-  X(reduce_max, numbers, split_extreme, AXES_ATTRS,                                                                    \
+  X(reduce_sum, sum, ZB_TRAIT_LINEAR, split_sum, SUM_ATTRS,                                                            \
+    "Sum over axes, in a fixed tree that depends on the shape only.")                                                  \
+  X(reduce_mean, reals, ZB_TRAIT_LINEAR, split_mean, AXES_ATTRS, "Mean over axes.")                                    \
+  X(reduce_max, numbers, 0, split_extreme, AXES_ATTRS,                                                                 \
     "Greatest element over axes; equal ones share the gradient evenly.")                                               \
-  X(reduce_min, numbers, split_extreme, AXES_ATTRS,                                                                    \
+  X(reduce_min, numbers, 0, split_extreme, AXES_ATTRS,                                                                 \
     "Smallest element over axes; equal ones share the gradient evenly.")                                               \
-  X(reduce_prod, numbers, split_prod, AXES_ATTRS, "Product over axes; its gradient is dout * out / x, for x != 0.")
+  X(reduce_prod, numbers, 0, split_prod, AXES_ATTRS, "Product over axes; its gradient is dout * out / x, for x != 0.")
 
 enum { KINDS_reals = ZB_REALS, KINDS_numbers = ZB_REALS | ZB_INTEGERS, KINDS_sum = KINDS_numbers };
 #define DOC_numbers "C1: the element type of x is a float type, i64 or i32."
@@ -136,7 +138,7 @@ enum { KINDS_reals = ZB_REALS, KINDS_numbers = ZB_REALS | ZB_INTEGERS, KINDS_sum
 #define AXES_ATTRS ZB_ATTRS(AXES_ROWS)
 #define SUM_ATTRS ZB_ATTRS(AXES_ROWS, ZB_SUM_DTYPE_ATTR)
 
-#define REDUCE_ROWS(NAME, KINDS, RULE, ATTRIBUTES, MEANING)                                                            \
+#define REDUCE_ROWS(NAME, KINDS, TRAITS, RULE, ATTRIBUTES, MEANING)                                                    \
   static MlirValue split_##NAME(zb_builder *b, MlirOperation op, int result) {                                         \
     parts p;                                                                                                           \
     (void)result;                                                                                                      \
@@ -149,12 +151,13 @@ enum { KINDS_reals = ZB_REALS, KINDS_numbers = ZB_REALS | ZB_INTEGERS, KINDS_sum
       .operands = "x",                                                                                                 \
       .results = "out",                                                                                                \
       .attrs = ATTRIBUTES,                                                                                             \
-      .traits = ZB_TRAIT_PURE,                                                                                         \
+      .traits = ZB_TRAIT_PURE | (TRAITS),                                                                              \
       .kinds = KINDS_##KINDS,                                                                                          \
       .infer = infer,                                                                                                  \
       .flops = 1,                                                                                                      \
       .counted = ZB_OPERAND(0),                                                                                        \
       .grad = grad,                                                                                                    \
+      .place = zb_place_reduce,                                                                                        \
   };                                                                                                                   \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
       ZB_ROW(NAME##_grad),                                                                                             \
@@ -202,4 +205,5 @@ const zb_op_def zb_op_cumsum = {
     .infer = infer_cumsum,
     .flops = 1,
     .grad = grad_cumsum,
+    .place = zb_place_rows,
 };

@@ -2,6 +2,7 @@
  *
  * Tests: test/ir/ops/softmax.mlir.
  */
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 static zb_result infer(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
@@ -29,6 +30,7 @@ static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error
       .infer = infer,                                                                                                  \
       .flops = 12,                                                                                                     \
       .grad = zb_grad_named,                                                                                           \
+      .place = zb_place_rows,                                                                                          \
   };                                                                                                                   \
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
       ZB_ROW(NAME##_grad),                                                                                             \

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 
+#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #define OFFSET_ATTRS ZB_ATTRS({"offset", ZB_ATTR_INT, false, 0, "bytes from the start of the frame: offset = 64 : i64"})
@@ -80,6 +81,7 @@ const zb_op_def zb_op_by_mode = {
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_by_mode,
     .grad = grad_by_mode,
+    .place = zb_place_elementwise,
 };
 
 const zb_op_def zb_op_read = {

@@ -159,6 +159,17 @@ static void contribute(sweep *s, zb_builder *b, int value, MlirValue gradient) {
   s->gradient[value] = mlirValueIsNull(sum) ? gradient : zb_build2(b, "add", sum, gradient);
 }
 
+/* A sum over shards of the gradient of a parameter waits until all micro-batches are added: *gradient becomes what is
+ * summed. 0: there is none. */
+static int64_t take_sum(MlirValue *gradient) {
+  MlirOperation op = zb_producer_named(*gradient, "zb.all_reduce");
+  if (mlirOperationIsNull(op) || !zb_value_unused(*gradient)) return 0;
+  const int64_t members = zb_get_i64(op, "members", 0);
+  *gradient = mlirOperationGetOperand(op, 0);
+  zb_erase_op(op);
+  return members;
+}
+
 /* The gradients of the current owner's parameters become accumulates, marked with the owner. */
 static zb_result flush(zb_pass *pass, sweep *s, int n) {
   int owner = s->owner[n] < s->graph.node_count ? s->owner[n] : n;
@@ -166,13 +177,15 @@ static zb_result flush(zb_pass *pass, sweep *s, int n) {
   zb_builder builder = builder_for(s, owner, &mark);
   for (int t = 0; t < s->touched_count; ++t) {
     zb_parameter_uses *uses = &s->parameters[s->touched[t]];
+    const int64_t members = take_sum(&s->gradient[uses->argument]);
     MlirValue gradient = s->gradient[uses->argument];
     MlirType type = mlirValueGetType(gradient);
     const char *name = zb_argument_string(s->graph.function, uses->argument, ZB_ATTR_PARAM);
     MlirNamedAttribute attribute = zb_named(builder.context, "parameter", zb_mlir_string(builder.context, name));
     MlirOperation op = zb_build_any(&builder, "zb.accumulate", &gradient, 1, &type, 1, &attribute, 1);
     if (builder.failed) return ZB_FAIL;
-    if (!ZB_PUSH(&pass->arena, &uses->accumulates, op)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+    if (!ZB_PUSH(&pass->arena, &uses->accumulates, op) || !ZB_PUSH(&pass->arena, &uses->members, members))
+      return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
     s->gradient[uses->argument] = (MlirValue){0};
   }
   s->touched_count = 0;
@@ -311,6 +324,14 @@ static zb_result read_groups(zb_pass *pass, MlirOperation function, const zb_upd
   return ZB_OK;
 }
 
+/* The norm of parts is that of no gradient: each shard would clip by another. */
+static zb_result check_shards(zb_pass *pass, MlirOperation function, const zb_update_rules *rules) {
+  const bool sharded = zb_has_attribute(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SHARDS);
+  if (!sharded || rules->clipping.max_norm == 0) return ZB_OK;
+  return zb_pass_option_error(pass, function, "clip-norm", "leave one of both out",
+                              "gradients of shards (--tensor-parallel) cannot be clipped yet");
+}
+
 /* Buffers of replicas would part: each would see its own micro-batches alone. */
 static zb_result check_replicas(MlirOperation function, const zb_update_rules *rules) {
   for (zb_ports at = zb_arguments(function); rules->replicas > 1 && zb_next(&at);)
@@ -325,7 +346,8 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
   zb_update_rules rules;
   if (!read_options(pass, function, &rules) || !read_replicas(pass, function, &rules) ||
-      !read_groups(pass, function, &rules) || !check_replicas(function, &rules))
+      !read_groups(pass, function, &rules) || !check_replicas(function, &rules) ||
+      !check_shards(pass, function, &rules))
     return ZB_FAIL;
   zb_arena *arena = &pass->arena;
   ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));

@@ -22,6 +22,7 @@
  * autodiff-options.mlir; test/tools/zbc-options.test. */
 
 #include "passes/graph/autodiff_parts.h"
+#include "ir/placement.h"
 #include "passes/function.h"
 #include "passes/tables.h"
 
@@ -169,6 +170,7 @@ static MlirValue sum_uses(zb_builder *b, const zb_parameter_uses *uses) {
     MlirOperation op = uses->accumulates.items[i];
     zb_set_attribute(op, "use", zb_mlir_i64(b->context, (int64_t)(uses->accumulates.count - 1 - i)));
     MlirValue value = mlirOperationGetResult(op, 0);
+    if (uses->members.items[i]) value = zb_build_all_reduce(b, value, uses->members.items[i], "sum");
     sum = i == 0 ? value : zb_build2(b, "add", sum, value);
   }
   return sum;
@@ -206,12 +208,15 @@ typedef struct update_plan {
   zb_function_builder f;
 } update_plan;
 
-/* States of one parameter, as new arguments. */
-static void add_states(update_plan *plan, const char *name, MlirType type, MlirValue *out) {
+/* States of one parameter, as new arguments, cut as it is. */
+static void add_states(update_plan *plan, const zb_port *parameter, MlirType type, MlirValue *out) {
   for (int i = 0; i < plan->states; ++i) {
     char state[512];
-    snprintf(state, sizeof state, "%s.%s", name, plan->optimizer->def->states[i]);
-    out[i] = zb_function_argument(&plan->f, type, zb_state_port(plan->f.context, state));
+    zb_port port = zb_no_port;
+    snprintf(state, sizeof state, "%s.%s", parameter->param, plan->optimizer->def->states[i]);
+    port.state = state;
+    port.shard = parameter->shard;
+    out[i] = zb_function_argument(&plan->f, type, zb_port_set(plan->f.context, &port));
   }
 }
 
@@ -303,9 +308,9 @@ static zb_status add_updates(zb_arena *arena, MlirOperation function, update_pla
   for (int p = 0; p < parameter_count; ++p) {
     int argument = parameters[p].argument;
     MlirAttribute *attributes = &f->argument_attributes.items[argument];
+    const zb_port port = zb_port_get(*attributes);
     if (parameters[p].accumulates.count > 0)
-      add_states(plan, zb_port_get(*attributes).param, mlirValueGetType(mlirBlockGetArgument(f->block, argument)),
-                 state + p * plan->states);
+      add_states(plan, &port, mlirValueGetType(mlirBlockGetArgument(f->block, argument)), state + p * plan->states);
     else
       *attributes = frozen_dictionary(f->context, *attributes);
   }

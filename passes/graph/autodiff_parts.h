@@ -43,6 +43,7 @@ zb_status zb_clipping_parse(const char *max_norm, const char *type, zb_clipping 
 typedef struct zb_parameter_uses {
   int argument;
   ZB_LIST(MlirOperation) accumulates;
+  ZB_LIST(int64_t) members; /* of each: over so many shards it is summed, once a step; 0: it is whole */
 } zb_parameter_uses;
 
 /* Adds, before the terminator: the sum of the uses of each parameter, what it gives to the norm, if there is clipping,

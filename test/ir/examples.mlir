@@ -613,6 +613,18 @@ module {
     %r = "zb.contiguous"(%0) : (tensor<4x6xf32>) -> tensor<4x6xf32>
     return
   }
+  func.func @all_reduce(%0: tensor<4x6xf32>) {
+    %r = "zb.all_reduce"(%0) {members = 2 : i64, reduction = "sum"} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    return
+  }
+  func.func @shared(%0: tensor<4x6xf32>) {
+    %r = "zb.shared"(%0) {members = 2 : i64} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    return
+  }
+  func.func @coordinate() {
+    %r = "zb.coordinate"() {place = 1 : i64} : () -> tensor<1xi64>
+    return
+  }
   func.func @gather(%0: tensor<5x3xf32>, %1: tensor<2xi64>) {
     %r = "zb.gather"(%0, %1) {axis = 0 : i64} : (tensor<5x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
     return

@@ -162,6 +162,9 @@ static const gradient_case cases[] = {
     {"concat", {N("2x3"), N("2x1"), N("2x4")}, {INT("axis", 1)}, 0},
     {"concat", {N("1x3"), N("2x3")}, {INT("axis", 0)}, 0},
     {"contiguous", {N("2x3")}, {{0}}, 0},
+    /* of one shard alone */
+    {"all_reduce", {N("2x3")}, {INT("members", 2), STRING("reduction", "sum")}, 0},
+    {"shared", {N("2x3")}, {INT("members", 2)}, 0},
     {"gather", {N("5x3"), INDEX("2x4", 5)}, {INT("axis", 0)}, 0},
     {"gather", {N("2x3x2"), INDEX("4", 3)}, {INT("axis", 1)}, 0},
     {"gather_elements", {N("3x4"), INDEX("2x4", 3)}, {INT("axis", 0)}, 0},

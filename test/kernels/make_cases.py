@@ -787,6 +787,16 @@ def movement():
     random_case("contiguous", "large i64", [R(37, 53, dtype="i64", low=-99, high=99, layout="transposed")],
                 [O(37, 53, dtype="i64")])
 
+    for name in ("all_reduce", "coordinate"):
+        tolerance(name, *EXACT)
+    for dtype in (F32, F64, BF16):
+        x = (np.arange(15).reshape(3, 5) * 0.375 - 2).astype(dtype)
+        for title, view in (("plain", x), ("transposed", x.T), ("rank 0", x[2, 4:].reshape(()))):
+            case("all_reduce", f"{SHORT[dtype]} {title}", [view], [view], {"members": 2, "reduction": "sum"})
+    case("all_reduce", "greatest", [x], [x], {"members": 3, "reduction": "max"})
+    for place in (0, 3):
+        case("coordinate", f"{place}", [], [np.array([place], I64)], {"place": place})
+
     for title, x in (("plain", real(3, 5)), ("transposed", real(5, 3).T), ("rank 0", real())):
         before = real(*x.shape)
         case("accumulate_add", title + " store", [x], [x])

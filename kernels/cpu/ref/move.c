@@ -1,5 +1,5 @@
 /* Data movement, casts, and constants that are computed: slice_grad, concat, contiguous, gather, scatter and their
- * relatives, cast, iota, triangle, accumulate_add. */
+ * relatives, cast, iota, triangle, coordinate, accumulate_add, all_reduce. */
 #include "kernels/cpu/ref/ref.h"
 
 static void zero_fill(const zb_tensor *tensor) {
@@ -22,6 +22,12 @@ const char *zb_ref_contiguous(const zb_kernel_call *call) {
   ZB_REF_CHECKED(call);
   copy_all(&call->outputs[0], &call->inputs[0]);
   return NULL;
+}
+
+/* What one shard alone has of it. */
+const char *zb_ref_all_reduce(const zb_kernel_call *call) {
+  if (!zb_ref_is_float(call->inputs[0].dtype)) return ZB_REF_BAD_TYPE;
+  return zb_ref_contiguous(call);
 }
 
 const char *zb_ref_accumulate_add(const zb_kernel_call *call) {
@@ -271,6 +277,16 @@ const char *zb_ref_iota(const zb_kernel_call *call) {
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk))
     zb_ref_set(out, walk.offset[0], start + step * (double)walk.index[axis]);
+  return NULL;
+}
+
+const char *zb_ref_coordinate(const zb_kernel_call *call) {
+  ZB_REF_TRY(zb_ref_check(call, 0, 1, false));
+  const zb_tensor *out = &call->outputs[0];
+  if (out->dtype != ZB_I64) return ZB_REF_BAD_TYPE;
+  if (out->rank != 1 || out->shape[0] != 1) return ZB_REF_BAD_SHAPE;
+  ZB_REF_CHECKED(call);
+  *(int64_t *)out->data = zb_attr_int(&call->attrs, "place", 0);
   return NULL;
 }
 

@@ -1,0 +1,108 @@
+/* What shards of one program say to each other: zb.all_reduce, zb.shared and zb.coordinate (tensor parallel).
+ *
+ * zb.shared and a sum are each other's gradient: of what all shards read the gradient is the sum of what each has of
+ * it, and of a sum that all read each has the whole gradient. So autodiff makes the collectives of the backward pass.
+ *
+ * Tests: test/ir/ops/collective.mlir, test/passes/shard_test.c.
+ */
+#include "ir/ops/support.h"
+
+#include "ir/placement.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MEMBERS_ATTR {"members", ZB_ATTR_INT, false, 0, "how many shards there are: members = 2 : i64"}
+
+static zb_result check_members(const zb_op_view *op, const char *label, zb_op_error *error) {
+  const int64_t members = zb_attr_int(&op->attrs, "members", 0);
+  if (members >= 2) return ZB_OK;
+  return zb_op_fail(error, NULL, "attribute 'members' is out of range: expected 2 or more, got %" PRId64 " (%s)",
+                    members, label);
+}
+
+static bool is_sum(const zb_op_view *op) { return strcmp(zb_attr_string(&op->attrs, "reduction", ""), "sum") == 0; }
+
+static zb_result infer_all_reduce(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  const char *reduction = zb_attr_string(&op->attrs, "reduction", "");
+  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !check_members(op, "C2", error)) return ZB_FAIL;
+  if (!is_sum(op) && strcmp(reduction, "max") != 0)
+    return zb_op_fail(error, "use \"sum\" or \"max\"", "unknown reduction '%.40s' (C3)", reduction);
+  results[0] = op->operands[0];
+  return ZB_OK;
+}
+
+/* Room for the parts that the others send of what this shard adds up: one part of each, aligned. */
+static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results) {
+  const uint64_t members = (uint64_t)zb_attr_int(&op->attrs, "members", 2);
+  const uint64_t element = (uint64_t)zb_dtype_bytes(results[0].dtype);
+  return members * zb_align(((uint64_t)zb_shape_elements(&results[0]) / members + 1) * element);
+}
+
+static void grad_all_reduce(zb_gradient *g) {
+  if (is_sum(&g->view)) g->din[0] = g->dout[0];
+}
+
+const zb_op_def zb_op_all_reduce = {
+    ZB_ROW(all_reduce),
+    .summary = "The sum of x over all shards, in their order, or the greatest.",
+    .doc = "C1: the element type of x is a float type. C2: there are 2 members or more. C3: reduction is \"sum\" or "
+           "\"max\".\n",
+    .operands = "x",
+    .results = "out",
+    .attrs = ZB_ATTRS(MEMBERS_ATTR, {"reduction", ZB_ATTR_STRING, false, 0, "reduction = \"sum\" or \"max\""}),
+    .traits = ZB_TRAIT_PURE,
+    .mixed = ZB_MIXED_FOLLOW,
+    .infer = infer_all_reduce,
+    .scratch_bytes = scratch_bytes,
+    .flops = 1,
+    .grad = grad_all_reduce,
+};
+
+static zb_result infer_shared(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  results[0] = op->operands[0];
+  return zb_check_dtype(op, 0, ZB_REALS, "C1", error) && check_members(op, "C2", error) ? ZB_OK : ZB_FAIL;
+}
+
+static bool view_shared(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape, zb_layout *out) {
+  (void)op;
+  (void)result;
+  (void)shape;
+  *out = *in;
+  return true;
+}
+
+static void grad_shared(zb_gradient *g) {
+  g->din[0] = zb_build_all_reduce(g->b, g->dout[0], zb_attr_int(&g->view.attrs, "members", 2), "sum");
+}
+
+const zb_op_def zb_op_shared = {
+    ZB_ROW(shared),
+    .summary = "x, equal on all shards, for readers that compute a part; its gradient is summed over shards.",
+    .doc = "C1: the element type of x is a float type. C2: there are 2 members or more.\n",
+    .operands = "x",
+    .results = "out",
+    .attrs = ZB_ATTRS(MEMBERS_ATTR),
+    .traits = ZB_TRAIT_PURE,
+    .infer = infer_shared,
+    .view = view_shared,
+    .grad = grad_shared,
+};
+
+static zb_result infer_coordinate(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  const int64_t place = zb_attr_int(&op->attrs, "place", 0);
+  if (place < 0) return zb_op_fail(error, NULL, "attribute 'place' is below 0: got %" PRId64 " (C1)", place);
+  results[0] = (zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {1}};
+  return ZB_OK;
+}
+
+const zb_op_def zb_op_coordinate = {
+    ZB_ROW(coordinate),
+    .summary = "The number of the shard.",
+    .doc = "C1: place is 0 or more.\n",
+    .operands = "",
+    .results = "out",
+    .attrs = ZB_ATTRS({"place", ZB_ATTR_INT, true, 0, "the number, which a run sets"}),
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT,
+    .infer = infer_coordinate,
+};

@@ -1,0 +1,122 @@
+/* Placements of values over shards: what rules of several rows share (ir/placement.h).
+ *
+ * Tests: test/passes/shard*.mlir, test/passes/shard_test.c.
+ */
+#include "ir/placement.h"
+
+#include "ir/ops/support.h"
+
+#include <string.h>
+
+bool zb_same_placement(const zb_place *a, const zb_place *b) {
+  if (a->spread != b->spread) return false;
+  if (a->spread != ZB_CUT) return true;
+  return a->dim == b->dim && a->padded == b->padded && a->segment_count == b->segment_count &&
+         memcmp(a->segments, b->segments, (size_t)a->segment_count * sizeof a->segments[0]) == 0;
+}
+
+bool zb_placement_fits(const zb_place *p, int64_t size, int64_t shards) {
+  int64_t sum = 0;
+  if (p->padded) return p->segment_count == 0 && size >= shards;
+  if (p->segment_count == 0) return size > 0 && size % shards == 0;
+  for (int i = 0; i < p->segment_count; ++i) {
+    if (p->segments[i] <= 0 || p->segments[i] % shards != 0) return false;
+    sum += p->segments[i];
+  }
+  return sum == size;
+}
+
+zb_shape zb_part_shape(const zb_shape *whole, const zb_place *p, int64_t shards) {
+  zb_shape part = *whole;
+  if (p->spread == ZB_CUT) part.dims[p->dim] = (part.dims[p->dim] + shards - 1) / shards;
+  return part;
+}
+
+/* ---- Rules ---- */
+
+void zb_place_whole(zb_placing *p) {
+  for (int k = 0; k < p->op->operand_count; ++k)
+    p->operands[k] = (zb_place){.spread = ZB_REPLICATED};
+}
+
+void zb_place_elementwise(zb_placing *p) {
+  const int last = p->op->operand_count - ((p->op->def->traits & ZB_TRAIT_RANDOM) != 0);
+  const int rank = p->results[0].rank;
+  int lead = -1;
+  bool partial = p->op->def->traits & ZB_TRAIT_LINEAR;
+  for (int k = last - 1; k >= 0; --k) {
+    if (zb_is_cut(&p->operands[k])) lead = k;
+    partial &= p->operands[k].spread == ZB_PARTIAL;
+  }
+  if (partial) p->out[0].spread = ZB_PARTIAL;
+  if (partial) return;
+  if (lead < 0) {
+    zb_place_whole(p);
+    return;
+  }
+  zb_place cut = p->operands[lead];
+  cut.dim += rank - p->op->operands[lead].rank;
+  zb_place_whole(p);
+  for (int k = 0; k < last; ++k) {
+    const int dim = cut.dim - (rank - p->op->operands[k].rank);
+    if (dim < 0 || p->op->operands[k].dims[dim] == 1) continue;
+    p->operands[k] = cut;
+    p->operands[k].dim = dim;
+  }
+  for (int r = 0; r < p->op->result_count; ++r)
+    p->out[r] = cut;
+}
+
+void zb_place_rows(zb_placing *p) {
+  zb_place cut = p->operands[0];
+  zb_place_whole(p);
+  if (!zb_is_cut(&cut) || cut.padded || cut.dim >= zb_attr_int(&p->op->attrs, "axis", 0)) return;
+  p->operands[0] = cut;
+  for (int r = 0; r < p->op->result_count; ++r)
+    p->out[r] = cut;
+}
+
+void zb_placing_change(zb_placing *p, const char *name, const int64_t *values, int count) {
+  int64_t *numbers = p->numbers[p->changed_count];
+  memcpy(numbers, values, (size_t)count * sizeof *values);
+  p->changed[p->changed_count++] = zb_ints(name, numbers, count);
+}
+
+void zb_placing_change_shape(zb_placing *p) {
+  const zb_shape part = zb_part_shape(&p->results[0], &p->out[0], p->shards);
+  zb_placing_change(p, "shape", part.dims, part.rank);
+}
+
+enum { PADDED_LEAST = 16 }; /* elements a shard */
+
+bool zb_place_parameter(const zb_placing *p, int dim, int64_t size, zb_place *out) {
+  *out = zb_cut_at(dim);
+  out->padded = size % p->shards != 0;
+  return !out->padded || size >= PADDED_LEAST * p->shards;
+}
+
+/* ---- Pieces ---- */
+
+MlirValue zb_build_all_reduce(zb_builder *b, MlirValue x, int64_t shards, const char *reduction) {
+  return ZB_BUILD(b, "all_reduce", x, zb_int("members", shards), zb_string("reduction", reduction));
+}
+
+static MlirValue integer(zb_builder *b, int64_t value) { return zb_build_scalar(b, ZB_I64, (double)value); }
+
+MlirValue zb_build_first(const zb_sharding *s, int64_t part) {
+  return zb_build2(s->b, "mul", s->coordinate, integer(s->b, part));
+}
+
+MlirValue zb_build_local_index(const zb_sharding *s, MlirValue indices, int64_t size, int64_t part, MlirValue *inside) {
+  zb_builder *b = s->b;
+  const zb_shape all = {.dtype = ZB_I64, .rank = 1, .dims = {size}};
+  zb_attr axis = zb_int("axis", 0);
+  /* Its own number: what zb.gather does not find is an error, and negative numbers count from the end. */
+  MlirValue operands[] = {zb_build_iota(b, &all, 0, 0, 1), indices};
+  MlirValue number = zb_build(b, "gather", operands, 2, &axis, 1);
+  MlirValue zero = integer(b, 0), local = zb_build2(b, "sub", number, zb_build_first(s, part));
+  *inside =
+      zb_build2(b, "and", zb_build2(b, "greater_equal", local, zero), zb_build2(b, "less", local, integer(b, part)));
+  MlirValue choice[] = {*inside, local, zero};
+  return zb_build(b, "where", choice, 3, NULL, 0);
+}

@@ -1,0 +1,53 @@
+/* The parts of zb-shard: placements (shard_places.c), and ops on parts with collectives between them (shard_rewrite.c).
+ */
+#ifndef ZB_PASSES_SHARD_PARTS_H
+#define ZB_PASSES_SHARD_PARTS_H
+
+#include "ir/placement.h"
+#include "passes/pipeline.h"
+#include "passes/rewrite.h"
+
+/* What is decided of an argument. */
+typedef struct zb_shard_argument {
+  bool weight;          /* a parameter, trained or frozen: it may be cut */
+  bool decided, pinned; /* pinned: by the user */
+  bool refused;         /* as the first that is cut it does not work: it stays whole, or follows others */
+  bool doubted;         /* to be refused, unless others are cut otherwise now */
+  bool leads;           /* it was cut although nothing else was, and readers follow */
+  int parent;           /* arguments that are cut alike */
+  zb_place placement;   /* where decided */
+  int run_count;        /* runs that it has to be cut in; 0: nobody asked for some */
+  int64_t runs[ZB_SEGMENTS_MAX];
+} zb_shard_argument;
+
+typedef struct zb_shard {
+  zb_pass *pass;
+  zb_graph graph;
+  int64_t shards;
+  uint8_t *depends;
+  bool *known;      /* a value is a tensor */
+  zb_shape *shapes; /* of values, whole */
+  zb_place *places; /* of values */
+  int *root;        /* of a value that is OPEN: the argument that it is made of */
+  int *origin;      /* of a value that is CUT: an argument for which; -1: none */
+  zb_shard_argument *arguments;
+  bool again, runs_added; /* in this walk: places are to be found again; something is to be cut in runs */
+} zb_shard;
+
+/* Reads an op as of the whole program; false: nobody described it. */
+bool zb_shard_view(const zb_shard *s, const zb_node *node, zb_op_view *view, zb_op_view_storage *storage);
+/* The place among named operands of operand `index` of an op. */
+int zb_shard_named(const zb_op_view *view, int index);
+/* Applies the rule of the row to the places that operands have. */
+void zb_shard_place(const zb_shard *s, const zb_node *node, const zb_op_view *view, zb_placing *out);
+
+/* What a reader wants as a whole is that for all readers behind it: it is summed up once. */
+void zb_shard_sum_once(zb_shard *s, int value, const zb_place *wanted);
+
+/* Finds the places of all values: what the rules ask for, from the first op to the last, again and again until nothing
+ * that is cut has to be put together for an op. */
+void zb_shard_find_places(zb_shard *s);
+/* Makes the program of one shard. */
+zb_result zb_shard_rewrite(zb_shard *s);
+
+#endif

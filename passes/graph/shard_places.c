@@ -1,0 +1,315 @@
+/* Placements of zb-shard: see passes/graph/shard_parts.h.
+ *
+ * One walk in program order asks the rule of every row. A parameter that nothing has decided yet (OPEN) gets what its
+ * first reader asks for. If an op then needs whole what is cut, the parameters for which it was cut are cut in another
+ * way (in runs: q, k and v of one product) or stay whole, and the walk begins again: an all-gather of activations is
+ * never worth what it saves. O(ops) a walk, and a few walks, since all layers fail at once. */
+#include "passes/graph/shard_parts.h"
+
+#include <string.h>
+
+static const zb_place REPLICATED = {.spread = ZB_REPLICATED};
+
+bool zb_shard_view(const zb_shard *s, const zb_node *node, zb_op_view *view, zb_op_view_storage *storage) {
+  if (!node->def || !zb_op_view_get(node->op, view, storage)) return false;
+  for (int i = 0; i < node->operand_count; ++i)
+    storage->shapes[zb_shard_named(view, i)] = s->shapes[zb_operand(&s->graph, node, i)];
+  return true;
+}
+
+int zb_shard_named(const zb_op_view *view, int index) {
+  for (int k = 0; k < view->operand_count; ++k) {
+    if (view->operands[k].rank < 0) continue;
+    if (index-- == 0) return k;
+  }
+  return view->operand_count;
+}
+
+void zb_shard_place(const zb_shard *s, const zb_node *node, const zb_op_view *view, zb_placing *out) {
+  bool from_data[ZB_VIEW_OPERANDS] = {false};
+  *out =
+      (zb_placing){.op = view, .results = s->shapes + node->result_begin, .shards = s->shards, .from_data = from_data};
+  for (int i = 0; i < node->operand_count; ++i) {
+    const int k = zb_shard_named(view, i), value = zb_operand(&s->graph, node, i);
+    out->operands[k] = s->places[value];
+    from_data[k] = s->depends[value] & ZB_DEPENDS_DATA;
+  }
+  if (node->def->place && node->result_count <= ZB_PLACED_RESULTS)
+    node->def->place(out);
+  else
+    zb_place_whole(out);
+  out->from_data = NULL;
+}
+
+void zb_shard_sum_once(zb_shard *s, int value, const zb_place *wanted) {
+  if (s->places[value].spread == ZB_PARTIAL && wanted->spread != ZB_PARTIAL) s->places[value] = REPLICATED;
+}
+
+/* ---- Arguments that are cut alike ---- */
+
+static int class_of(const zb_shard *s, int argument) {
+  while (s->arguments[argument].parent != argument)
+    argument = s->arguments[argument].parent;
+  return argument;
+}
+
+static int join(zb_shard *s, int a, int b) {
+  if (a < 0 || b < 0) return a < 0 ? b : a;
+  a = class_of(s, a);
+  b = class_of(s, b);
+  s->arguments[a > b ? a : b].parent = a > b ? b : a;
+  return a > b ? b : a;
+}
+
+/* ---- What cannot stay cut ---- */
+
+/* Ends of runs in both lists, as one list of runs. 0: too many. */
+static int merge_runs(const int64_t *a, int a_count, const int64_t *b, int b_count, int64_t *out) {
+  int count = 0, i = 0, k = 0;
+  int64_t end_a = a_count ? a[0] : INT64_MAX, end_b = b[0], at = 0;
+  while (k < b_count) {
+    const int64_t end = end_a < end_b ? end_a : end_b;
+    if (count == ZB_SEGMENTS_MAX) return 0;
+    out[count++] = end - at;
+    at = end;
+    if (end_a == end) end_a = ++i < a_count ? end_a + a[i] : INT64_MAX;
+    if (end_b == end && ++k < b_count) end_b += b[k];
+  }
+  return count;
+}
+
+/* The runs that an op needs of a dimension of `size` elements, for the argument. False: it has them already, or cannot
+ * be cut so. */
+static bool add_runs(zb_shard *s, zb_shard_argument *argument, const zb_shape *shape, const zb_placing *placing,
+                     int64_t size) {
+  const int64_t own = shape->dims[argument->placement.dim];
+  int64_t scaled[ZB_SEGMENTS_MAX], merged[ZB_SEGMENTS_MAX];
+  for (int i = 0; i < placing->run_count; ++i) {
+    if (placing->runs[i] * own % size != 0) return false;
+    scaled[i] = placing->runs[i] * own / size;
+  }
+  const int count = merge_runs(argument->runs, argument->run_count, scaled, placing->run_count, merged);
+  for (int i = 0; i < count; ++i)
+    if (merged[i] % s->shards != 0) return false;
+  if (count == 0 || count == argument->run_count) return false;
+  argument->run_count = count;
+  memcpy(argument->runs, merged, (size_t)count * sizeof *merged);
+  return true;
+}
+
+/* An op needs whole, or cut otherwise, what is cut: who cut it does so in runs, if that helps, or not at all. */
+static void refuse(zb_shard *s, int value, const zb_placing *placing, int operand) {
+  const int class = s->origin[value] < 0 ? -1 : class_of(s, s->origin[value]);
+  const int64_t size = s->shapes[value].dims[s->places[value].dim];
+  bool pinned = class < 0;
+  for (int a = 0; a < s->graph.argument_count && !pinned; ++a)
+    pinned = s->arguments[a].pinned && class_of(s, a) == class;
+  if (pinned) return;
+  for (int a = 0; a < s->graph.argument_count; ++a) {
+    zb_shard_argument *argument = &s->arguments[a];
+    if (!argument->leads || class_of(s, a) != class || argument->refused) continue;
+    if (placing->run_count > 0 && placing->about == operand && add_runs(s, argument, &s->shapes[a], placing, size))
+      s->runs_added = true;
+    else
+      argument->doubted = true;
+    s->again = true;
+  }
+}
+
+/* ---- Parameters ---- */
+
+/* Where a value that is made of one argument alone is, if the argument is at `place`. False: an op on the way needs
+ * something else. */
+static bool follow_chain(const zb_shard *s, int value, zb_place place, zb_place *out) {
+  const zb_node *node = zb_maker(&s->graph, value);
+  zb_op_view_storage storage;
+  zb_op_view view;
+  zb_placing placing;
+  bool fits = true;
+  *out = place;
+  if (!node) return true;
+  if (!zb_shard_view(s, node, &view, &storage)) return false;
+  placing = (zb_placing){.op = &view, .results = s->shapes + node->result_begin, .shards = s->shards};
+  bool from_data[ZB_VIEW_OPERANDS] = {false};
+  zb_place given[ZB_VIEW_OPERANDS] = {{0}};
+  placing.from_data = from_data;
+  for (int i = 0; i < node->operand_count && fits; ++i) {
+    const int operand = zb_operand(&s->graph, node, i), k = zb_shard_named(&view, i);
+    if (s->root[operand] >= 0) fits = follow_chain(s, operand, place, &given[k]);
+    placing.operands[k] = given[k];
+  }
+  if (!fits || !node->def->place) return false;
+  node->def->place(&placing);
+  for (int i = 0; i < node->operand_count && fits; ++i) {
+    const int k = zb_shard_named(&view, i);
+    fits = s->root[zb_operand(&s->graph, node, i)] < 0 || zb_same_placement(&placing.operands[k], &given[k]);
+  }
+  *out = placing.out[value - node->result_begin];
+  return fits && !placing.build;
+}
+
+static void set_argument(zb_shard *s, int argument, zb_place place, bool leads) {
+  s->arguments[argument].decided = true;
+  s->arguments[argument].leads = leads;
+  s->arguments[argument].placement = s->places[argument] = place;
+  s->origin[argument] = zb_is_cut(&place) ? argument : -1;
+}
+
+/* The argument that `value` is made of is cut so that value is at `place`; whole, if it cannot be. leads: nothing else
+ * that the reader has is cut, so that the runs are the argument's own. */
+static void decide(zb_shard *s, int value, zb_place place, bool leads) {
+  const int root = s->root[value];
+  zb_shard_argument *argument = &s->arguments[root];
+  const zb_shape *whole = &s->shapes[root];
+  const bool cut = zb_is_cut(&place) && !(leads && argument->refused);
+  for (int d = 0; cut && d < whole->rank; ++d) {
+    zb_place tried = place, reached;
+    const int64_t size = s->shapes[value].dims[place.dim];
+    tried.dim = d;
+    for (int i = 0; i < place.segment_count; ++i)
+      tried.segments[i] = place.segments[i] * whole->dims[d] / size;
+    if (!zb_placement_fits(&tried, whole->dims[d], s->shards) || !follow_chain(s, value, tried, &reached) ||
+        !zb_same_placement(&reached, &place))
+      continue;
+    if (leads && argument->run_count && !tried.padded) {
+      tried.segment_count = argument->run_count;
+      memcpy(tried.segments, argument->runs, sizeof tried.segments);
+    }
+    set_argument(s, root, tried, leads);
+    return;
+  }
+  set_argument(s, root, REPLICATED, false);
+}
+
+/* Where an OPEN value is by now. */
+static void refresh(zb_shard *s, int value) {
+  const int root = s->root[value];
+  zb_place place;
+  if (s->places[value].spread != ZB_OPEN || !s->arguments[root].decided) return;
+  const bool fits = follow_chain(s, value, s->arguments[root].placement, &place);
+  s->places[value] = fits ? place : REPLICATED;
+  s->origin[value] = zb_is_cut(&s->places[value]) ? root : -1;
+}
+
+/* ---- The walk ---- */
+
+/* Made of one parameter, and constants, by pure ops that pass on where it is cut. */
+static int chain_root(const zb_shard *s, const zb_node *node) {
+  int root = -1;
+  if (!node->def || !node->def->place || node->operand_count == 0) return -1;
+  for (int i = 0; i < node->operand_count; ++i) {
+    const int value = zb_operand(&s->graph, node, i);
+    if (s->root[value] < 0 && s->depends[value]) return -1;
+    if (s->root[value] < 0) continue;
+    if (root >= 0 && root != s->root[value]) return -1;
+    root = s->root[value];
+  }
+  return root;
+}
+
+static bool has_cut_operand(const zb_placing *p) {
+  for (int k = 0; k < p->op->operand_count; ++k)
+    if (zb_is_cut(&p->operands[k])) return true;
+  return false;
+}
+
+/* Decides the first OPEN operand as the op wants it. False: there is none. */
+static bool decide_one(zb_shard *s, const zb_node *node, const zb_op_view *view, const zb_placing *placing) {
+  zb_placing before;
+  before.op = view;
+  int open = -1;
+  for (int i = 0; i < node->operand_count; ++i) {
+    const int value = zb_operand(&s->graph, node, i), k = zb_shard_named(view, i);
+    refresh(s, value);
+    before.operands[k] = s->places[value];
+    if (s->places[value].spread == ZB_OPEN && open < 0) open = i;
+  }
+  for (int k = 0; k < view->operand_count; ++k)
+    if (view->operands[k].rank < 0) before.operands[k] = REPLICATED;
+  if (open < 0) return false;
+  const int value = zb_operand(&s->graph, node, open);
+  decide(s, value, placing->operands[zb_shard_named(view, open)], !has_cut_operand(&before));
+  refresh(s, value);
+  return true;
+}
+
+static void place_op(zb_shard *s, const zb_node *node) {
+  zb_op_view_storage storage;
+  zb_op_view view;
+  zb_placing placing;
+  int origin = -1;
+  if (!zb_shard_view(s, node, &view, &storage)) { /* takes and gives everything whole */
+    for (int i = 0; i < node->operand_count; ++i) {
+      const int value = zb_operand(&s->graph, node, i);
+      refresh(s, value);
+      if (s->places[value].spread == ZB_OPEN) decide(s, value, REPLICATED, false), refresh(s, value);
+      if (zb_is_cut(&s->places[value])) refuse(s, value, &(zb_placing){0}, 0);
+    }
+    return;
+  }
+  for (int i = 0; i < node->operand_count; ++i)
+    refresh(s, zb_operand(&s->graph, node, i));
+  zb_shard_place(s, node, &view, &placing);
+  while (decide_one(s, node, &view, &placing))
+    zb_shard_place(s, node, &view, &placing);
+  for (int i = 0; i < node->operand_count; ++i) {
+    const int value = zb_operand(&s->graph, node, i), k = zb_shard_named(&view, i);
+    zb_shard_sum_once(s, value, &placing.operands[k]);
+    if (!zb_is_cut(&s->places[value])) continue;
+    if (zb_same_placement(&s->places[value], &placing.operands[k]))
+      origin = zb_is_cut(&placing.out[0]) ? join(s, origin, s->origin[value]) : origin;
+    else
+      refuse(s, value, &placing, k);
+  }
+  for (int r = 0; r < node->result_count; ++r) {
+    s->places[node->result_begin + r] = placing.out[r];
+    s->origin[node->result_begin + r] = zb_is_cut(&placing.out[r]) ? origin : -1;
+  }
+}
+
+static void begin_walk(zb_shard *s) {
+  s->again = s->runs_added = false;
+  for (int v = 0; v < s->graph.value_count; ++v) {
+    s->places[v] = REPLICATED;
+    s->root[v] = s->origin[v] = -1;
+  }
+  for (int a = 0; a < s->graph.argument_count; ++a) {
+    zb_shard_argument *argument = &s->arguments[a];
+    argument->parent = a;
+    argument->decided = argument->pinned;
+    argument->leads = argument->doubted = false;
+    if (!argument->weight) continue;
+    s->root[a] = a;
+    s->places[a].spread = ZB_OPEN;
+    if (argument->pinned) set_argument(s, a, argument->placement, true);
+  }
+}
+
+static void walk(zb_shard *s) {
+  begin_walk(s);
+  ZB_FOR_EACH_NODE(node, &s->graph) {
+    const int root = chain_root(s, node);
+    if (root < 0) {
+      place_op(s, node);
+      continue;
+    }
+    ZB_FOR_EACH_RESULT(value, node) {
+      s->root[value] = root;
+      s->places[value].spread = ZB_OPEN;
+    }
+  }
+  for (int v = 0; v < s->graph.value_count; ++v) {
+    if (s->places[v].spread != ZB_OPEN) continue;
+    if (!s->arguments[s->root[v]].decided) set_argument(s, s->root[v], REPLICATED, false);
+    refresh(s, v);
+  }
+}
+
+/* What fails behind something that is to be cut in runs may fail for want of them: only the next walk tells. */
+void zb_shard_find_places(zb_shard *s) {
+  do {
+    walk(s);
+    for (int a = 0; a < s->graph.argument_count; ++a)
+      s->arguments[a].refused |= s->arguments[a].doubted && !s->runs_added;
+  } while (s->again);
+}
