@@ -59,7 +59,8 @@ enum {
   TYPE = 1024,
   BUFFER = 2048,
   DEFAULTS = 4096,
-  OWN = 8192
+  OWN = 8192,
+  SHARD = 16384 /* of parameters and states that are cut */
 };
 
 #define ZB_ATTRIBUTE(ID, name, ...) const char ZB_ATTR_##ID[] = "zb." #name;
@@ -96,7 +97,8 @@ static const struct {
                   {"type", KIND_TYPE},
                   {ZB_ATTR_BUFFER, KIND_STRING},
                   {ZB_ATTR_DEFAULTS, KIND_REALS},
-                  {ZB_ATTR_OWN, KIND_INTEGER}};
+                  {ZB_ATTR_OWN, KIND_INTEGER},
+                  {ZB_ATTR_SHARD, KIND_STRING}};
 enum { KEY_COUNT = sizeof entry_keys / sizeof entry_keys[0] };
 
 const char *const zb_level_names[] = {
@@ -200,7 +202,7 @@ static int check_key(MlirOperation op, const attribute_def *def, MlirNamedAttrib
   return 0;
 }
 
-/* Every entry has exactly one of its names, all of its other keys, and nothing else. */
+/* Every entry has exactly one of its names, all of its other keys (SHARD where it is cut), and nothing else. */
 static zb_result check_entries(MlirOperation op, const attribute_def *def, MlirAttribute list, const char *where) {
   for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(list); ++i) {
     MlirAttribute entry = mlirArrayAttrGetElement(list, i);
@@ -210,7 +212,7 @@ static zb_result check_entries(MlirOperation op, const attribute_def *def, MlirA
       if (!bit) return ZB_FAIL;
       found |= bit;
     }
-    int names = found & columns_of(def), wrong = more_of(def) & ~found;
+    int names = found & columns_of(def), wrong = more_of(def) & ~found & ~SHARD;
     bool is_one = names && !(names & (names - 1));
     if (is_one && !wrong) continue;
     char keys[128] = "", hint[256];

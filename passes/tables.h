@@ -99,8 +99,11 @@ int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MU
   NAME(sum, SUM)                                                                                                       \
   NAME(frame, FRAME)                                                                                                   \
   NAME(setting, SETTING)                                                                                               \
-  NAME(shard, SHARD) REALS(defaults, DEFAULTS) NUMBER(value, VALUE) NUMBER(load, LOAD) NUMBER(use, USE)                \
-      NUMBER(own, OWN) NUMBER(norm, NORM) FLAG(step, STEP) FLAG(loss, LOSS)
+  NAME(shard, SHARD)                                                                                                   \
+  REALS(defaults, DEFAULTS)                                                                                            \
+  NUMBER(value, VALUE)                                                                                                 \
+  NUMBER(load, LOAD)                                                                                                   \
+  NUMBER(use, USE) NUMBER(own, OWN) NUMBER(norm, NORM) FLAG(step, STEP) FLAG(loss, LOSS)
 
 typedef struct zb_port {
 #define ZB_NAME(column, ID) const char *column;

@@ -50,6 +50,7 @@ typedef struct zb_compile_params {
                            replicas with a part of the micro-batches each; 0 or 1: one */
   /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
   uint64_t bucket_bytes;
+  int tensor_parallel;      /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
   const char *const *train; /* globs */
   int train_count;
   const char *const *freeze;

@@ -235,16 +235,17 @@ typedef struct zb_session_info {
   const char
       *rates; /* "lr 3e-4, schedule cosine:...": what was said, here or when the resumed run began; "": nothing */
   int ranks, stages, micro_batches, threads; /* ranks and micro-batches of all replicas */
-  int replicas;                              /* of a pipeline: rank r is of replica r mod replicas */
+  int replicas;                              /* of a pipeline: rank r is of replica r / shards mod replicas */
+  int shards;                                /* of a rank of a pipeline: rank r is shard r mod shards */
   int process, processes;                    /* this one, of how many; ranks are laid over them in contiguous blocks */
   const char *launch;                        /* "threads", "mpi", "tcp" */
   const char *warning; /* what a user should know, or NULL: processes with different instruction sets */
   int64_t random_seed; /* of the random ops of the plan; 0: it has none */
 } zb_session_info;
 ZB_API zb_session_info zb_session_describe(const zb_session *session);
-/* Which ranks a process of the session has: "rank 3", "ranks 4 to 7"; with replicas and their coordinates on pipeline
- * and replicas, "rank 3 (pp1-dp1)". process: 0 to processes - 1. Returns text. Thread-safe. */
-enum { ZB_SESSION_RANKS_TEXT = 112 };
+/* Which ranks a process of the session has: "rank 3", "ranks 4 to 7"; of a mesh with their coordinates on
+ * pipeline, replicas and shards, "rank 3 (pp1-dp1)". process: 0 to processes - 1. Returns text. Thread-safe. */
+enum { ZB_SESSION_RANKS_TEXT = 144 };
 ZB_API const char *zb_session_ranks_text(const zb_session_info *info, int process, char text[ZB_SESSION_RANKS_TEXT]);
 
 /* One row of the time profile, summed over ranks and over the steps of this session. The shares of all rows add up to

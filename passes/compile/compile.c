@@ -31,7 +31,8 @@ static const struct {
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
-    {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
+    {"zb-shard", "tensor-parallel=$tensor_parallel"}, /* left out by --tensor-parallel 1 */
+    {"zb-mixed-precision", "precision=$precision"},   /* left out by --precision f32 */
     {"zb-autodiff",
      "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","
      "post-validation=\"$post_validation\",micro-batches=$micro_batches,replicas=$replicas,"
@@ -97,7 +98,7 @@ static const char *join_groups(zb_arena *arena, const zb_compile_params *p) {
 
 /* Text of one $word, in the arena. NULL: out of memory. */
 static const char *word_text(zb_arena *arena, const char *word, const zb_compile_params *p) {
-  char number[7][24];
+  char number[8][24];
   const char *groups = join_groups(arena, p);
   const struct {
     const char *word, *text;
@@ -124,6 +125,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$replicas", decimal((uint64_t)p->data_parallel, number[4])},
       {"$bucket_bytes", decimal(p->bucket_bytes, number[6])},
       {"$sum_groups", decimal((uint64_t)p->sum_groups, number[5])},
+      {"$tensor_parallel", decimal((uint64_t)p->tensor_parallel, number[7])},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
     if (strcmp(word, words[i].word) == 0) return words[i].text ? zb_arena_strdup(arena, words[i].text) : NULL;
@@ -150,6 +152,7 @@ zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out) {
     if (p->no_raise && raises) continue;
     if (strcmp(p->recompute, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-recompute") == 0) continue;
     if (strcmp(p->split, "all") == 0 && strcmp(default_pipeline[i].pass, "zb-split-policy") == 0) continue;
+    if (p->tensor_parallel == 1 && strcmp(default_pipeline[i].pass, "zb-shard") == 0) continue;
     if (strcmp(p->precision, "f32") == 0 && strcmp(default_pipeline[i].pass, "zb-mixed-precision") == 0) continue;
     ZB_TRY(add_default(out, default_pipeline[i].pass, default_pipeline[i].options, p));
   }

@@ -26,6 +26,8 @@ static zb_status check_counts(const zb_compile_params *p) {
        "use at least as many as ranks, for example --micro-batches 8"},
       {"data-parallel", p->data_parallel, ZB_REPLICAS_MAX, "it is how many replicas of all ranks train together"},
       {"sum-groups", p->sum_groups, ZB_MICRO_BATCHES_MAX, "it is how many groups of micro-batches are summed apart"},
+      {"tensor-parallel", p->tensor_parallel, ZB_SHARDS_MAX,
+       "it is how many shards of each rank compute a micro-batch together, for example --tensor-parallel 2"},
       {"cut-trials", p->cut_trials, ZB_CUT_TRIALS_MAX, "each takes as long as one compile with its search"},
   };
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
@@ -113,6 +115,7 @@ static zb_status check_options(const zb_compile_params *p) {
       {"data-parallel", p->data_parallel != 0, true, true},
       {"bucket-bytes", p->bucket_bytes != 0, true, true},
       {"sum-groups", p->sum_groups != 0, true, true},
+      {"tensor-parallel", p->tensor_parallel != 0, true, false},
       {"cuts", p->cuts != NULL, true, false},
       {"layout", p->layout != NULL, true, false},
       {"cut-trials", p->cut_trials != 0, true, true},
@@ -171,6 +174,21 @@ static zb_status complete_layout(zb_compile_params *p) {
   return check_counts(p);
 }
 
+/* What cannot be had at once yet. */
+static zb_status check_together(const zb_compile_params *p) {
+  if (p->tensor_parallel == 1) return NULL;
+  if (p->data_parallel > 1)
+    return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --data-parallel are not possible together yet"),
+                          "leave one of them out: --ranks divides the model further");
+  if (p->sum_groups > 1)
+    return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --sum-groups are not possible together yet"),
+                          "leave one of them out");
+  if (p->clip_norm)
+    return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --clip-norm are not possible together yet"),
+                          "leave one of them out");
+  return NULL;
+}
+
 zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_open *out_open) {
   *out_open = ZB_OPEN_NOTHING;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
@@ -183,6 +201,8 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
     return zb_status_hint(ZB_ERROR(USAGE, "--bucket-bytes without --data-parallel"),
                           "add --data-parallel 2; without replicas no gradients are summed over them");
   if (!p->bucket_bytes) p->bucket_bytes = BUCKET_BYTES;
+  if (!p->tensor_parallel) p->tensor_parallel = 1;
+  ZB_TRY(check_together(p));
   if (!p->precision) p->precision = "f32";
   if (!p->recompute) p->recompute = "none";
   if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";

@@ -88,7 +88,8 @@ zb_status zb_cuts_climb(zb_compile_params *params, const zb_module *program, zb_
 /* What --weights gives: opened before the work, matched as soon as the parameters are known. */
 typedef struct zb_given_values {
   zb_store *store;
-  zb_wanted *wanted; /* names and shapes are borrowed from the importer's store or the plan */
+  zb_wanted *wanted; /* names and shapes are borrowed from the importer's store or the plan; shapes that are cut: */
+  zb_shape *shapes;
   zb_weights *weights;
 } zb_given_values;
 

@@ -58,6 +58,7 @@ static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) 
 void zb_given_values_deinit(zb_given_values *given) {
   zb_weights_destroy(given->weights);
   zb_free(given->wanted);
+  zb_free(given->shapes);
   zb_store_destroy(given->store);
 }
 
@@ -88,22 +89,26 @@ zb_status zb_given_match_plan(zb_given_values *given, const zb_compile_params *p
   for (int r = 0; r < plan->rank_count; ++r)
     most += plan->ranks[r].parameter_count;
   given->wanted = zb_alloc(sizeof *given->wanted * (size_t)most);
-  if (!given->wanted) return ZB_OUT_OF_MEMORY();
+  given->shapes = zb_alloc(sizeof *given->shapes * (size_t)most);
+  if (!given->wanted || !given->shapes) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
       const zb_plan_parameter *parameter = &plan->ranks[r].parameters[i];
-      if (parameter->owner) given->wanted[count++] = (zb_wanted){parameter->tensor.name, &parameter->tensor.shape};
+      if (!parameter->owner) continue;
+      given->shapes[count] = zb_plan_whole_shape(&parameter->tensor);
+      given->wanted[count] = (zb_wanted){parameter->tensor.name, &given->shapes[count]};
+      ++count;
     }
   return match_given(given, p, count);
 }
 
-static zb_status add_widened(zb_store *out, const zb_plan_tensor *tensor, const zb_stored_tensor *t) {
-  if (t->shape.dtype == tensor->shape.dtype) return zb_store_add(out, tensor->name, &t->shape, t->data, false);
-  size_t count = (size_t)zb_shape_elements(&tensor->shape);
+static zb_status add_widened(zb_store *out, const char *name, const zb_shape *shape, const zb_stored_tensor *t) {
+  if (t->shape.dtype == shape->dtype) return zb_store_add(out, name, &t->shape, t->data, false);
+  size_t count = (size_t)zb_shape_elements(shape);
   float *values = zb_alloc(count * sizeof *values + 1);
   if (!values) return ZB_OUT_OF_MEMORY();
   zb_widen(t->shape.dtype, t->data, count, values);
-  zb_status status = zb_store_add(out, tensor->name, &tensor->shape, values, true);
+  zb_status status = zb_store_add(out, name, shape, values, true);
   zb_free(values);
   return status;
 }
@@ -114,14 +119,15 @@ static zb_status gather_weight(const zb_plan_parameter *parameter, const zb_stor
   const zb_plan_tensor *tensor = &parameter->tensor;
   const zb_stored_tensor *t = given ? zb_weights_find(given, tensor->name) : NULL;
   char want[96], got[96];
-  if (t) return add_widened(out, tensor, t);
-  if (!model && parameter->buffer) return begin_buffer(out, tensor->name, &tensor->shape);
-  if (!model) return draw(out, tensor->name, &tensor->shape);
+  const zb_shape whole = zb_plan_whole_shape(tensor);
+  if (t) return add_widened(out, tensor->name, &whole, t);
+  if (!model && parameter->buffer) return begin_buffer(out, tensor->name, &whole);
+  if (!model) return draw(out, tensor->name, &whole);
   t = zb_store_find(model, tensor->name);
   if (!t) return ZB_ERROR(INVALID, "the weights have no tensor '%s'", tensor->name);
-  if (!zb_shape_equal(&t->shape, &tensor->shape))
+  if (!zb_shape_equal(&t->shape, &whole))
     return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", tensor->name,
-                    zb_shape_text(&tensor->shape, want), zb_shape_text(&t->shape, got));
+                    zb_shape_text(&whole, want), zb_shape_text(&t->shape, got));
   return zb_store_add(out, tensor->name, &t->shape, t->data, false);
 }
 

@@ -185,6 +185,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->micro_batches = (int)zb_get_i64(e->module, ZB_ATTR_MICRO_BATCHES, 0);
   plan->replicas = (int)zb_get_i64(e->module, ZB_ATTR_REPLICAS, 1);
   plan->sum_groups = (int)zb_get_i64(e->module, ZB_ATTR_SUM_GROUPS, 1);
+  plan->shards = (int)zb_get_i64(e->module, ZB_ATTR_SHARDS, 1);
   zb_link_costs link = zb_link_costs_get(e->module);
   plan->link_latency_ps = link.latency_ps;
   plan->link_ps_per_byte = link.ps_per_byte;
@@ -214,9 +215,9 @@ static zb_status fill_tensor(emitter *e, const zb_entry *entry, const char *name
   out->name = zb_plan_strdup(e->memory, name);
   out->offset = e->rank->regions[region].offset + (uint64_t)entry->offset;
   if (!out->name) return ZB_OUT_OF_MEMORY();
-  return !mlirTypeIsNull(entry->type) && zb_type_shape(entry->type, &out->shape)
-             ? NULL
-             : ZB_ERROR(INVALID, "%s is no static tensor", name);
+  const bool known = !mlirTypeIsNull(entry->type) && zb_type_shape(entry->type, &out->shape);
+  if (known) return zb_plan_set_cut(e->memory, out, entry->port.shard);
+  return ZB_ERROR(INVALID, "%s is no static tensor", name);
 }
 
 /* Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums
@@ -275,9 +276,10 @@ static const char *parameter_name(const zb_entry *entry) {
 
 static void add_to_hash(emitter *e, const zb_plan_tensor *tensor) {
   char shape[96];
-  zb_shape_text(&tensor->shape, shape);
-  uint64_t own = zb_fnv1a(zb_fnv1a(ZB_FNV_START, tensor->name, strlen(tensor->name)), shape, strlen(shape));
-  e->model_hash += own; /* a sum: the order of the ranks does not matter */
+  const zb_shape whole = zb_plan_whole_shape(tensor);
+  const char *text = zb_shape_text(&whole, shape);
+  const uint64_t own = zb_fnv1a(ZB_FNV_START, tensor->name, strlen(tensor->name));
+  e->model_hash += zb_fnv1a(own, text, strlen(text)); /* a sum: the order of the ranks does not matter */
 }
 
 static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map *first_state, const zb_map *gradients) {

@@ -258,9 +258,10 @@ static void find_difference(const zb_plan *plan, const zb_checkpoint *checkpoint
         zb_text_add(out, "it has no %s '%s'", what, tensor->name);
         return;
       }
-      if (zb_shape_equal(&stored->shape, &tensor->shape)) continue;
+      const zb_shape whole = zb_plan_whole_shape(tensor);
+      if (zb_shape_equal(&stored->shape, &whole)) continue;
       zb_text_add(out, "its %s '%s' is %s, the model's is %s", what, tensor->name, zb_shape_text(&stored->shape, there),
-                  zb_shape_text(&tensor->shape, here));
+                  zb_shape_text(&whole, here));
       return;
     }
   }

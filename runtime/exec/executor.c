@@ -85,9 +85,10 @@ static void add_number(safe_text *out, const char *before, int value) {
 
 static void add_rank(safe_text *out, const char *before, const zb_plan *plan, int rank) {
   add_number(out, before, rank);
-  if (zb_plan_mesh(plan) == 1) return;
+  if (zb_plan_mesh(plan) == 1 && zb_plan_shard_mesh(plan) == 1) return;
   add_number(out, " (pp", zb_plan_rank_in_replica(plan, rank));
-  add_number(out, "-dp", zb_plan_replica_of(plan, rank));
+  if (zb_plan_mesh(plan) > 1) add_number(out, "-dp", zb_plan_replica_of(plan, rank));
+  if (zb_plan_shard_mesh(plan) > 1) add_number(out, "-tp", zb_plan_shard_of(plan, rank));
   add_safe(out, ")");
 }
 

@@ -469,7 +469,9 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
                           "measure with all ranks in one process: without a launcher, or with --launch threads");
   ZB_TRY(zb_session_check_norm(session->plan, params));
   ZB_TRY(zb_plan_replicate_own(&session->plan));
+  ZB_TRY(zb_plan_shard_own(&session->plan));
   if (session->whole) ZB_TRY(zb_plan_replicate_own(&session->whole));
+  if (session->whole) ZB_TRY(zb_plan_shard_own(&session->whole));
   ZB_TRY(zb_plan_expand_own(&session->plan));
   if (session->whole) ZB_TRY(zb_plan_expand_own(&session->whole));
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
@@ -548,13 +550,14 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   const bool reads_all = session->process == 0;
   ZB_TRY(zb_session_read_plan(directory, 0, reads_all ? -1 : 0, &session->plan));
   if (reads_all) ZB_TRY(prove_plan(session->plan, directory));
-  const int replicas = zb_plan_replicas(session->plan);
+  const int each = zb_plan_replicas(session->plan) * zb_plan_shards(session->plan); /* ranks of a rank of the file */
   ZB_TRY(zb_plan_replicate_own(&session->plan));
+  ZB_TRY(zb_plan_shard_own(&session->plan));
   if (reads_all) ZB_TRY(zb_session_note_arenas(session, session->plan));
   if (reads_all && session->processes == 1) return NULL;
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
   zb_plan *part = NULL;
-  const int first = session->first_rank / replicas, last = (session->first_rank + session->rank_count - 1) / replicas;
+  const int first = session->first_rank / each, last = (session->first_rank + session->rank_count - 1) / each;
   ZB_TRY(zb_session_read_plan(directory, first, last - first + 1, &part));
   if (session->params.explain && session->process == 0)
     session->whole = session->plan;
@@ -734,6 +737,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .stages = plan->stage_count,
       .micro_batches = plan->micro_batches,
       .replicas = zb_plan_mesh(plan),
+      .shards = zb_plan_shard_mesh(plan),
       .threads = session->params.threads,
       .process = session->process,
       .processes = session->processes,

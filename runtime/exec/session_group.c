@@ -345,5 +345,5 @@ _Static_assert((int)ZB_SESSION_RANKS_TEXT >= (int)ZB_RANK_TEXT_BYTES, "what is w
 const char *zb_session_ranks_text(const zb_session_info *info, int process, char text[ZB_SESSION_RANKS_TEXT]) {
   int first;
   const int count = zb_group_ranks(info->ranks, info->processes, process, &first);
-  return zb_plan_ranks_text(info->replicas, first, count, text);
+  return zb_plan_ranks_text(info->replicas, info->shards, first, count, text);
 }

@@ -1,11 +1,14 @@
 /* What is taken out of a session: checkpoints, gradient norms, the time profile, memory. Tests: test/runtime/exec. */
 #include "runtime/exec/session_group.h"
 
+#include "runtime/base/map.h"
 #include "runtime/base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Checkpoints ---- */
 
 /* memory: of the host copy of the tensor, which the store borrows until it is written. */
 static zb_status add_tensor(const zb_executor *e, const zb_plan_tensor *tensor, zb_store *store, zb_arena *memory) {
@@ -14,6 +17,108 @@ static zb_status add_tensor(const zb_executor *e, const zb_plan_tensor *tensor, 
   if (!copy) return ZB_OUT_OF_MEMORY();
   ZB_TRY(e->params.device->download(e->device, copy, e->arena + tensor->offset, bytes));
   return zb_store_add(store, tensor->name, &tensor->shape, copy, false);
+}
+
+/* ---- Parts of tensors that shards have ---- */
+
+/* A part on its way to process 0: this, then the name with its NUL, then its bytes. */
+typedef struct part_record {
+  zb_plan_tensor tensor; /* its pointers mean nothing there */
+  int64_t runs[ZB_PLAN_RUNS_MAX];
+  int shard;
+  bool of_state;
+  uint64_t name_bytes, bytes;
+} part_record;
+
+static zb_status send_part(const zb_session *session, int rank, const zb_plan_tensor *tensor, bool of_state,
+                           zb_text *out) {
+  const zb_executor *e = &session->executors[rank - session->first_rank];
+  part_record record = {.tensor = *tensor,
+                        .shard = zb_plan_shard_of(session->plan, rank),
+                        .of_state = of_state,
+                        .name_bytes = strlen(tensor->name) + 1,
+                        .bytes = (uint64_t)zb_shape_bytes(&tensor->shape)};
+  void *part = zb_alloc((size_t)record.bytes + 1);
+  if (!part) return ZB_OUT_OF_MEMORY();
+  memcpy(record.runs, tensor->runs, (size_t)tensor->run_count * sizeof *tensor->runs);
+  zb_status status = e->params.device->download(e->device, part, e->arena + tensor->offset, (size_t)record.bytes);
+  zb_text_add_bytes(out, (const char *)&record, sizeof record);
+  zb_text_add_bytes(out, tensor->name, (size_t)record.name_bytes);
+  zb_text_add_bytes(out, part, (size_t)record.bytes);
+  zb_free(part);
+  return status;
+}
+
+/* All parts that the ranks of this process have. */
+static zb_status send_parts(const zb_session *session, zb_text *out) {
+  for (int rank = session->first_rank; rank < session->first_rank + session->rank_count; ++rank) {
+    const zb_plan_rank *program = &session->plan->ranks[rank];
+    for (int i = 0; i < program->parameter_count; ++i) {
+      const zb_plan_parameter *parameter = &program->parameters[i];
+      if (!parameter->owns_part) continue;
+      ZB_TRY(send_part(session, rank, &parameter->tensor, false, out));
+      for (int k = 0; k < parameter->state_count; ++k)
+        ZB_TRY(send_part(session, rank, &program->states[parameter->state_begin + k], true, out));
+    }
+  }
+  return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+typedef struct whole_tensor {
+  bool of_state;
+  const char *name;
+  zb_shape shape;
+  void *data;
+} whole_tensor;
+
+static int by_tensor_name(const void *a, const void *b) {
+  return strcmp(((const whole_tensor *)a)->name, ((const whole_tensor *)b)->name);
+}
+
+/* Puts the parts of all processes together, in the order of names. */
+static zb_status join_parts(const zb_session *session, const char *records, size_t bytes, zb_checkpoint *checkpoint,
+                            zb_arena *memory) {
+  ZB_LIST(whole_tensor) wholes = {0};
+  zb_map *known[2] = {zb_arena_map(memory), zb_arena_map(memory)};
+  ZB_TRY(zb_arena_status(memory));
+  for (size_t at = 0; at < bytes;) {
+    part_record record;
+    int64_t index;
+    memcpy(&record, records + at, sizeof record);
+    const char *name = records + at + sizeof record;
+    record.tensor.runs = record.runs;
+    if (!zb_map_get(known[record.of_state], name, &index)) {
+      const zb_shape shape = zb_plan_whole_shape(&record.tensor);
+      void *data = zb_arena_take(memory, (size_t)zb_shape_bytes(&shape) + 1, 1);
+      index = (int64_t)wholes.count;
+      if (!data || !ZB_PUSH(memory, &wholes, (whole_tensor){record.of_state, name, shape, data}))
+        return ZB_OUT_OF_MEMORY();
+      zb_arena_map_set(memory, known[record.of_state], name, index);
+    }
+    zb_plan_copy_part(&record.tensor, zb_plan_shard_mesh(session->plan), record.shard,
+                      zb_dtype_bytes(record.tensor.shape.dtype), ZB_PART_TO_WHOLE, name + record.name_bytes,
+                      wholes.items[index].data);
+    at += sizeof record + (size_t)record.name_bytes + (size_t)record.bytes;
+  }
+  if (wholes.count) qsort(wholes.items, wholes.count, sizeof *wholes.items, by_tensor_name);
+  for (size_t i = 0; i < wholes.count; ++i)
+    ZB_TRY(zb_store_add(wholes.items[i].of_state ? checkpoint->optimizer : checkpoint->weights, wholes.items[i].name,
+                        &wholes.items[i].shape, wholes.items[i].data, false));
+  return zb_arena_status(memory);
+}
+
+/* Of what is cut: process 0 gets all parts, and saves them as whole tensors. All processes call it. *records is what
+ * the checkpoint borrows names from. */
+static zb_status collect_parts(zb_session *session, zb_checkpoint *checkpoint, zb_arena *memory, void **records) {
+  zb_text mine;
+  size_t bytes = 0;
+  if (zb_plan_shard_mesh(session->plan) == 1) return NULL;
+  zb_text_init(&mine);
+  zb_status status = zb_session_agree(session, send_parts(session, &mine));
+  if (!status) status = zb_session_gather(session, mine.data, mine.length, records, &bytes);
+  if (!status && *records) status = join_parts(session, *records, bytes, checkpoint, memory);
+  zb_text_deinit(&mine);
+  return status;
 }
 
 /* The k-th state tensor of a parameter in the order of names. Plans list the few that there are in any order. */
@@ -34,6 +139,7 @@ static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, z
   for (int i = 0; i < session->owned_count; ++i) {
     const zb_executor *e = &session->executors[session->owned[i].rank - session->first_rank];
     const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
+    if (parameter->tensor.cut) continue; /* collect_parts */
     ZB_TRY(add_tensor(e, &parameter->tensor, checkpoint->weights, memory));
     for (int k = 0; k < parameter->state_count; ++k)
       ZB_TRY(add_tensor(e, state_by_name(e->program, parameter, k), checkpoint->optimizer, memory));
@@ -75,6 +181,7 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
   ZB_TRY(zb_session_check_still(session));
   zb_arena copies = {0};
   zb_text rates = {0};
+  void *parts = NULL;
   zb_rates_save(&session->rates, &rates);
   zb_checkpoint checkpoint = {.weights = zb_store_create(),
                               .optimizer = zb_store_create(),
@@ -88,12 +195,14 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
                          ? collect(session, &checkpoint, &copies)
                          : ZB_OUT_OF_MEMORY();
   status = zb_session_agree(session, status);
+  if (!status) status = zb_session_agree(session, collect_parts(session, &checkpoint, &copies, &parts));
   zb_folder_lock lock = {.held = false};
   if (!status) status = write_parts(session, folder, &checkpoint, &lock);
   zb_folder_lock_release(&lock);
   zb_checkpoint_close(&checkpoint);
   zb_text_deinit(&rates);
   zb_arena_deinit(&copies);
+  zb_free(parts);
   return status;
 }
 
@@ -125,24 +234,31 @@ typedef struct norm_record {
   uint64_t name_bytes;
 } norm_record;
 
-/* The norms of the parameters that this process owns, one record after another. */
+/* Of a gradient, or of the part of it that a rank has: one record. */
+static zb_status collect_norm(const zb_session *session, int rank, const zb_plan_parameter *parameter, zb_text *out) {
+  const zb_executor *e = &session->executors[rank - session->first_rank];
+  if (!parameter->trained || parameter->gradient_offset < 0) return NULL;
+  int64_t count = zb_shape_elements(&parameter->tensor.shape);
+  float *values = zb_alloc(sizeof(float) * (size_t)count + 1);
+  if (!values) return ZB_OUT_OF_MEMORY();
+  zb_status status = e->params.device->download(e->device, values, e->arena + parameter->gradient_offset,
+                                                sizeof(float) * (uint64_t)count);
+  norm_record record = {.name_bytes = strlen(parameter->tensor.name) + 1};
+  if (!status) record.norm = norm_of(values, count) / session->plan->micro_batches;
+  zb_free(values);
+  if (status) return status;
+  zb_text_add_bytes(out, (const char *)&record, sizeof record);
+  zb_text_add_bytes(out, parameter->tensor.name, (size_t)record.name_bytes);
+  return NULL;
+}
+
+/* The norms of the parameters that this process owns, or has parts of, one record after another. */
 static zb_status collect_norms(const zb_session *session, zb_text *out) {
-  for (int i = 0; i < session->owned_count; ++i) {
-    const zb_executor *e = &session->executors[session->owned[i].rank - session->first_rank];
-    const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
-    if (!parameter->trained || parameter->gradient_offset < 0) continue;
-    int64_t count = zb_shape_elements(&parameter->tensor.shape);
-    float *values = zb_alloc(sizeof(float) * (size_t)count + 1);
-    if (!values) return ZB_OUT_OF_MEMORY();
-    zb_status status = e->params.device->download(e->device, values, e->arena + parameter->gradient_offset,
-                                                  sizeof(float) * (uint64_t)count);
-    norm_record record = {.name_bytes = strlen(parameter->tensor.name) + 1};
-    if (!status) record.norm = norm_of(values, count) / session->plan->micro_batches;
-    zb_free(values);
-    if (status) return status;
-    zb_text_add_bytes(out, (const char *)&record, sizeof record);
-    zb_text_add_bytes(out, parameter->tensor.name, (size_t)record.name_bytes);
-  }
+  for (int rank = session->first_rank; rank < session->first_rank + session->rank_count; ++rank)
+    for (int i = 0; i < session->plan->ranks[rank].parameter_count; ++i) {
+      const zb_plan_parameter *parameter = &session->plan->ranks[rank].parameters[i];
+      if (parameter->owner || parameter->owns_part) ZB_TRY(collect_norm(session, rank, parameter, out));
+    }
   return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
@@ -152,10 +268,12 @@ typedef struct named_norm {
 } named_norm;
 
 static int by_norm_name(const void *a, const void *b) {
-  return strcmp(((const named_norm *)a)->name, ((const named_norm *)b)->name);
+  const char *left = ((const named_norm *)a)->name, *right = ((const named_norm *)b)->name;
+  const int order = strcmp(left, right);
+  return order ? order : left < right ? -1 : left > right; /* parts in the order of ranks */
 }
 
-/* Visits the records of all processes in the order of names. */
+/* Visits the records of all processes in the order of names; parts of one gradient together. */
 static zb_status visit_norms(const char *records, size_t bytes,
                              void (*visit)(void *context, const char *name, double norm), void *context) {
   zb_arena memory = {0};
@@ -168,8 +286,12 @@ static zb_status visit_norms(const char *records, size_t bytes,
     at += sizeof record + (size_t)record.name_bytes;
   }
   if (norms.count > 0) qsort(norms.items, norms.count, sizeof *norms.items, by_norm_name);
-  for (size_t i = 0; i < norms.count && kept; ++i)
-    visit(context, norms.items[i].name, norms.items[i].norm);
+  for (size_t i = 0, end; i < norms.count && kept; i = end) {
+    double squares = 0;
+    for (end = i; end < norms.count && strcmp(norms.items[end].name, norms.items[i].name) == 0; ++end)
+      squares += norms.items[end].norm * norms.items[end].norm;
+    visit(context, norms.items[i].name, end == i + 1 ? norms.items[i].norm : sqrt(squares));
+  }
   zb_status status = zb_arena_status(&memory);
   zb_arena_deinit(&memory);
   return status;

@@ -29,7 +29,7 @@ zb_status zb_wanted_init(const zb_plan *plan, zb_wanted_list *out) {
       const zb_plan_tensor *tensor = &plan->ranks[r].parameters[i].tensor;
       if (zb_map_get(seen, tensor->name, NULL)) continue;
       zb_arena_map_set(&out->memory, seen, tensor->name, 1);
-      shapes[out->count] = tensor->shape;
+      shapes[out->count] = zb_plan_whole_shape(tensor);
       out->items[out->count] = (zb_wanted){zb_arena_strdup(&out->memory, tensor->name), &shapes[out->count]};
       ++out->count;
     }
@@ -61,23 +61,62 @@ static zb_status add_value(zb_values *values, zb_value value, uint64_t bytes) {
   return ZB_PUSH(&values->memory, values, value) ? NULL : ZB_OUT_OF_MEMORY();
 }
 
+static zb_status not_of_the_plan(const zb_value *value, const zb_session_sources *sources, uint64_t digest) {
+  bool is_constant = strcmp(value->what, "constant") == 0;
+  const char *folder = sources->folder ? sources->folder : "memory";
+  zb_status status = ZB_ERROR(
+      INVALID,
+      "the %s '%s' in '%s/%s.safetensors' is not the one that '%s/plan.zb' was compiled with: its digest is %016" PRIx64
+      ", expected %016" PRIx64,
+      value->what, value->tensor->name, folder, is_constant ? "constants" : "weights", folder, digest,
+      value->tensor->digest);
+  return is_constant
+             ? zb_status_hint(status, "the files of a plan belong together: compile the model again")
+             : zb_status_hint(status, "zb-run --weights FILE starts from other weights; or compile the model again");
+}
+
+/* Of what is cut, the part of the shard, which is made here. */
+static zb_status add_part(zb_values *values, zb_value value, const void *whole, const zb_session_sources *sources) {
+  const zb_shape shape = zb_plan_whole_shape(value.tensor);
+  const size_t element = zb_dtype_bytes(value.dtype);
+  if (value.checked) {
+    const uint64_t digest = zb_digest_of(whole, (size_t)zb_shape_elements(&shape) * element);
+    if (digest != value.tensor->digest) return not_of_the_plan(&value, sources, digest);
+  }
+  const uint64_t bytes = (uint64_t)zb_shape_elements(&value.tensor->shape) * element;
+  void *part = zb_arena_take(&values->memory, bytes + 1, 1);
+  if (!part) return ZB_OUT_OF_MEMORY();
+  zb_plan_copy_part(value.tensor, values->shards, value.rank % values->shards, element, ZB_WHOLE_TO_PART, whole, part);
+  value.bytes = part;
+  value.checked = false;
+  return add_value(values, value, bytes);
+}
+
+static zb_status add_bytes(zb_values *values, zb_value value, const void *data, uint64_t bytes, zb_dtype dtype,
+                           const zb_session_sources *sources) {
+  value.dtype = dtype;
+  if (value.tensor->cut) return add_part(values, value, data, sources);
+  value.bytes = data;
+  return add_value(values, value, bytes);
+}
+
 /* value: all but what is stored. */
-static zb_status add_stored(zb_values *values, zb_value value, const zb_store *store) {
+static zb_status add_stored(zb_values *values, zb_value value, const zb_store *store,
+                            const zb_session_sources *sources) {
   const zb_stored_tensor *stored = store ? zb_store_find(store, value.tensor->name) : NULL;
+  const zb_shape whole = zb_plan_whole_shape(value.tensor);
   char expected[96], got[96];
   if (!stored) return missing(store, value.what, value.tensor->name);
-  if (!zb_shape_equal(&stored->shape, &value.tensor->shape))
+  if (!zb_shape_equal(&stored->shape, &whole))
     return ZB_ERROR(INVALID, "the %s '%s' is %s: expected %s", value.what, value.tensor->name,
-                    zb_shape_text(&stored->shape, got), zb_shape_text(&value.tensor->shape, expected));
-  value.bytes = stored->data;
-  value.dtype = stored->shape.dtype;
-  return add_value(values, value, stored->bytes);
+                    zb_shape_text(&stored->shape, got), zb_shape_text(&whole, expected));
+  return add_bytes(values, value, stored->data, stored->bytes, stored->shape.dtype, sources);
 }
 
 static zb_status add_constant(zb_values *values, zb_value value, const zb_plan_constant *constant,
-                              const zb_store *store) {
+                              const zb_session_sources *sources) {
   if (constant->computed) return NULL;
-  if (!constant->bytes) return add_stored(values, value, store);
+  if (!constant->bytes) return add_stored(values, value, sources->constants, sources);
   value.bytes = constant->bytes;
   value.checked = false; /* by the checksum of the plan */
   value.dtype = constant->tensor.shape.dtype;
@@ -95,18 +134,16 @@ static int by_size(const void *a, const void *b) {
 static zb_status add_parameter(zb_values *values, zb_value value, const zb_session_sources *sources,
                                const zb_checkpoint *checkpoint, const zb_weights *weights) {
   const zb_stored_tensor *other = weights ? zb_weights_find(weights, value.tensor->name) : NULL;
-  if (checkpoint) return add_stored(values, value, checkpoint->weights);
+  if (checkpoint) return add_stored(values, value, checkpoint->weights, sources);
   value.checked = !other && value.tensor->digest != 0;
-  if (!other) return add_stored(values, value, sources->weights);
-  value.bytes = other->data;
-  value.dtype = other->shape.dtype;
-  return add_value(values, value, other->bytes);
+  if (!other) return add_stored(values, value, sources->weights, sources);
+  return add_bytes(values, value, other->data, other->bytes, other->shape.dtype, sources);
 }
 
 zb_status zb_values_find(const zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint,
                          const zb_weights *weights, zb_values *out) {
   zb_status status = NULL;
-  *out = (zb_values){0};
+  *out = (zb_values){.shards = zb_plan_shard_mesh(session->plan)};
   for (int r = session->first_rank; r < session->first_rank + session->rank_count; ++r) {
     const zb_plan_rank *rank = &session->plan->ranks[r];
     for (int i = 0; i < rank->parameter_count && (checkpoint || weights || sources->weights); ++i)
@@ -117,12 +154,12 @@ zb_status zb_values_find(const zb_session *session, const zb_session_sources *so
                                 sources, checkpoint, weights));
     for (int i = 0; i < rank->state_count && checkpoint; ++i)
       ZB_TRY_GOTO(add_stored(out, (zb_value){.rank = r, .what = "optimizer state", .tensor = &rank->states[i]},
-                             checkpoint->optimizer));
+                             checkpoint->optimizer, sources));
     for (int i = 0; i < rank->constant_count && !session->params.no_kernels; ++i) {
       const zb_plan_constant *constant = &rank->constants[i];
       zb_value value = {
           .rank = r, .what = "constant", .tensor = &constant->tensor, .checked = constant->tensor.digest != 0};
-      ZB_TRY_GOTO(add_constant(out, value, constant, sources->constants));
+      ZB_TRY_GOTO(add_constant(out, value, constant, sources));
     }
   }
   if (out->count > 0) qsort(out->items, out->count, sizeof *out->items, by_size);
@@ -137,20 +174,6 @@ void zb_values_deinit(zb_values *values) {
 }
 
 /* ---- Into the arenas ---- */
-
-static zb_status not_of_the_plan(const zb_value *value, const zb_session_sources *sources, uint64_t digest) {
-  bool is_constant = strcmp(value->what, "constant") == 0;
-  const char *folder = sources->folder ? sources->folder : "memory";
-  zb_status status = ZB_ERROR(
-      INVALID,
-      "the %s '%s' in '%s/%s.safetensors' is not the one that '%s/plan.zb' was compiled with: its digest is %016" PRIx64
-      ", expected %016" PRIx64,
-      value->what, value->tensor->name, folder, is_constant ? "constants" : "weights", folder, digest,
-      value->tensor->digest);
-  return is_constant
-             ? zb_status_hint(status, "the files of a plan belong together: compile the model again")
-             : zb_status_hint(status, "zb-run --weights FILE starts from other weights; or compile the model again");
-}
 
 typedef struct loading {
   zb_session *session;

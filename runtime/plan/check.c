@@ -153,6 +153,8 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   if (plan->sum_groups > 1 && zb_plan_replicas(plan) > 1)
     return ZB_ERROR(INVALID, "the plan has %d groups of micro-batches and %d replicas, which have none",
                     plan->sum_groups, plan->replicas);
+  if (plan->shards < 0 || plan->shards > ZB_PLAN_SHARDS_MAX)
+    return ZB_ERROR(INVALID, "the plan has %d shards, expected 1 to %d", plan->shards, ZB_PLAN_SHARDS_MAX);
   for (int i = 0; i < plan->stage_count; ++i)
     if (plan->stage_rank[i] < 0 || plan->stage_rank[i] >= plan->rank_count)
       return ZB_ERROR(INVALID, "stage %d is on rank %d, the plan has %d ranks", i, plan->stage_rank[i],
@@ -197,9 +199,29 @@ static zb_status check_regions(const zb_plan_rank *rank) {
   return NULL;
 }
 
+/* The part that every shard has of a tensor: of each of its runs as much. One run alone may be padded. */
+static bool cut_is_valid(const zb_plan *plan, const zb_plan_tensor *tensor) {
+  const int shards = zb_plan_shards(plan) * zb_plan_shard_mesh(plan);
+  int64_t part = 0, whole = 0;
+  if (tensor->cut == 0) return tensor->run_count == 0;
+  if (tensor->cut < 0 || tensor->cut > tensor->shape.rank || tensor->run_count < 1 ||
+      tensor->run_count > ZB_PLAN_RUNS_MAX || shards == 1)
+    return false;
+  for (int i = 0; i < tensor->run_count; ++i) {
+    const int64_t run = tensor->runs[i];
+    if (run < 1 || run > INT32_MAX || (run % shards != 0 && tensor->run_count > 1)) return false;
+    part += (run + shards - 1) / shards;
+    whole += run;
+  }
+  const zb_shape shape = zb_plan_whole_shape(tensor);
+  return part == tensor->shape.dims[tensor->cut - 1] && whole <= INT32_MAX && shape_is_valid(&shape);
+}
+
 /* has_digest: its value is in a file beside the plan, and the plan says which value. */
-static zb_status check_tensor(const zb_plan_rank *rank, const zb_plan_tensor *tensor, bool has_digest) {
+static zb_status check_tensor(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_tensor *tensor,
+                              bool has_digest) {
   if (!shape_is_valid(&tensor->shape)) return MALFORMED(rank->rank, "tensor '%s' has no valid shape", tensor->name);
+  if (!cut_is_valid(plan, tensor)) return MALFORMED(rank->rank, "tensor '%s' is no part of a whole one", tensor->name);
   if (!fits(tensor->offset, (uint64_t)zb_shape_bytes(&tensor->shape), rank->arena_bytes))
     return MALFORMED(rank->rank, "tensor '%s' ends outside of the arena", tensor->name);
   if ((tensor->digest != 0) != has_digest)
@@ -210,10 +232,10 @@ static zb_status check_tensor(const zb_plan_rank *rank, const zb_plan_tensor *te
 
 static zb_status check_tensors(const zb_plan *plan, const zb_plan_rank *rank) {
   for (int i = 0; i < rank->state_count; ++i)
-    ZB_TRY(check_tensor(rank, &rank->states[i], false));
+    ZB_TRY(check_tensor(plan, rank, &rank->states[i], false));
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_parameter *parameter = &rank->parameters[i];
-    ZB_TRY(check_tensor(rank, &parameter->tensor, plan->value_digests));
+    ZB_TRY(check_tensor(plan, rank, &parameter->tensor, plan->value_digests));
     if (parameter->state_begin < 0 || parameter->state_count < 0 ||
         parameter->state_begin > rank->state_count - parameter->state_count)
       return MALFORMED(rank->rank, "parameter '%s' refers to states that are not there", parameter->tensor.name);
@@ -224,7 +246,7 @@ static zb_status check_tensors(const zb_plan *plan, const zb_plan_rank *rank) {
   }
   for (int i = 0; i < rank->constant_count; ++i) {
     const zb_plan_constant *constant = &rank->constants[i];
-    ZB_TRY(check_tensor(rank, &constant->tensor, plan->value_digests && !constant->computed && !constant->bytes));
+    ZB_TRY(check_tensor(plan, rank, &constant->tensor, plan->value_digests && !constant->computed && !constant->bytes));
     if (constant->bytes && constant->byte_count != (uint64_t)zb_shape_bytes(&constant->tensor.shape))
       return MALFORMED(rank->rank, "constant '%s' has %" PRIu64 " bytes, its shape needs %" PRId64,
                        constant->tensor.name, constant->byte_count, zb_shape_bytes(&constant->tensor.shape));

@@ -52,7 +52,9 @@
   NUMBER(structure, of shape.dtype)                                                                                    \
   ARRAY(structure, of shape.dims, of shape.rank, i64)                                                                  \
   NUMBER(structure, of offset)                                                                                         \
-  BITS(structure, of digest)
+  BITS(structure, of digest)                                                                                           \
+  NUMBER(structure, of cut)                                                                                            \
+  LIST(structure, of runs, of run_count, i64)
 #define VALUE(type)                                                                                                    \
   {.name = "value", .kind = ZB_COLUMN_NUMBER, .bytes = sizeof(type), .is_signed = (type) - 1 < (type)1},
 
@@ -63,6 +65,7 @@ static const zb_column header_columns[] = {
     TEXT(zb_plan, optimizer) TEXT(zb_plan, precision)
     NUMBER(zb_plan, rank_count) NUMBER(zb_plan, chunk_count) NUMBER(zb_plan, micro_batches)
     NUMBER(zb_plan, replicas) NUMBER(zb_plan, sum_groups)
+    NUMBER(zb_plan, replicas) NUMBER(zb_plan, shards)
     LIST(zb_plan, stage_rank, stage_count, i32)
     NUMBER(zb_plan, link_latency_ps) REAL(zb_plan, link_ps_per_byte) NUMBER(zb_plan, link_copies)
     NUMBER(zb_plan, link_wake_ps) NUMBER(zb_plan, job_ps) NUMBER(zb_plan, read_ps) NUMBER(zb_plan, step_ps)

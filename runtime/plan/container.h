@@ -22,6 +22,7 @@ enum {
   ZB_PLAN_TRAILER_BYTES = 8,
   ZB_PLAN_RANKS_MAX = 65536,
   ZB_PLAN_REPLICAS_MAX = 65536,
+  ZB_PLAN_SHARDS_MAX = 4096,
 };
 /* Largest file that is read: far above any real plan, below what could exhaust a machine. */
 #define ZB_PLAN_BYTES_MAX (UINT64_C(1) << 30)

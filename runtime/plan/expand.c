@@ -76,9 +76,11 @@ uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collecti
 
 /* ---- Messages ---- */
 
-/* A job that waits for a sum waits for its posts: where the last of them stand behind the ADD, for that as well. */
+/* A job that waits for a sum waits for its posts: where the last of them stand behind the ADD, for that as well. A sum
+ * over shards is a part of the job that it interrupts. */
 static bool runs_beside(const zb_plan_collective *collective) {
-  return zb_collective_adds(collective->kind) && zb_collective_gathers(collective->kind);
+  return collective->payload != ZB_PAYLOAD_SHARDS && zb_collective_adds(collective->kind) &&
+         zb_collective_gathers(collective->kind);
 }
 
 static int phase_count(const zb_plan_collective *collective) {
@@ -215,9 +217,10 @@ static zb_plan_operand operand_of(zb_dtype dtype, uint32_t base, uint64_t offset
   return operand;
 }
 
-/* to += what */
-static void add_instruction(expansion *it, zb_plan_subprogram *subprogram, zb_plan_operand to, zb_plan_operand what) {
-  it->failed |= !zb_add_instruction(it->to, subprogram, "accumulate_add", &what, &to);
+/* to += what; or the greater of both. */
+static void add_instruction(expansion *it, zb_plan_subprogram *subprogram, zb_plan_operand to, zb_plan_operand what,
+                            bool greatest) {
+  it->failed |= !zb_add_instruction(it->to, subprogram, greatest ? "max" : "accumulate_add", &what, &to);
 }
 
 /* The fold of one buffer: ((s0 + s1) + ..) in the order of members. What comes before the own shard is added up where
@@ -228,17 +231,18 @@ static void add_fold(expansion *it, zb_plan_subprogram *subprogram, const zb_pla
   const zb_plan_range shard = zb_collective_shard(it->from, collective, buffer, member);
   if (shard.bytes == 0) return;
   const uint64_t home = it->rank->pool_ranges[job->parts.begin + buffer].offset;
+  const bool greatest = collective->greatest;
   zb_plan_operand own = operand_of(collective->dtype, 0, home + shard.offset, shard.bytes), first = own;
   for (int m = 0; m < member_count(collective); ++m) {
     zb_plan_operand landed = operand_of(collective->dtype, 1, landing_at(it->from, collective, buffer, m), shard.bytes);
     if (m == 0 && member != 0)
       first = landed;
     else if (m < member)
-      add_instruction(it, subprogram, first, landed);
+      add_instruction(it, subprogram, first, landed, greatest);
     else if (m == member && m > 0)
-      add_instruction(it, subprogram, own, first);
+      add_instruction(it, subprogram, own, first, greatest);
     else if (m > member)
-      add_instruction(it, subprogram, own, landed);
+      add_instruction(it, subprogram, own, landed, greatest);
   }
 }
 
@@ -465,6 +469,8 @@ static zb_status expand_rank(expansion *it, int index) {
     if (!expand_parts(it, from, i)) expand_any(it, from, i);
     if (zb_fold_follows(it->from, from, &from->jobs[i])) status = add_fold_job(it, &from->jobs[i]);
   }
+  if (from->evaluation_count)
+    rank->evaluation_count = rank->job_count - (int)it->posts[from->job_count - from->evaluation_count].begin;
   zb_free(it->posts);
   if (status) return status;
   return it->failed ? ZB_OUT_OF_MEMORY() : NULL;

@@ -69,22 +69,22 @@ static zb_plan_operand operand_of(uint64_t offset, uint64_t bytes) {
 
 bool zb_add_instruction(zb_plan *plan, zb_plan_subprogram *subprogram, const char *op, const zb_plan_operand *in,
                         const zb_plan_operand *out) {
-  zb_plan_operand *operands = zb_plan_alloc(plan, 2 * sizeof *operands);
-  const bool accumulates = strcmp(op, "accumulate_add") == 0;
+  zb_plan_operand *operands = zb_plan_alloc(plan, 3 * sizeof *operands);
+  const bool accumulates = strcmp(op, "accumulate_add") == 0, compares = strcmp(op, "max") == 0;
   if (!operands) return false;
   operands[0] = *in;
-  operands[1] = *out;
+  operands[1] = operands[2] = *out;
   subprogram->instructions[subprogram->instruction_count++] =
       (zb_plan_instruction){.op = op,
                             .location = subprogram->name,
                             .inputs = operands,
-                            .input_count = 1,
-                            .outputs = operands + 1,
+                            .input_count = compares ? 2 : 1,
+                            .outputs = operands + 2,
                             .output_count = 1,
                             .accumulate = accumulates,
-                            .flops = accumulates ? (double)out->shape[0] : 0,
+                            .flops = accumulates || compares ? (double)out->shape[0] : 0,
                             .cost_op = ""};
-  subprogram->flops += accumulates ? (double)out->shape[0] : 0;
+  subprogram->flops += accumulates || compares ? (double)out->shape[0] : 0;
   return true;
 }
 

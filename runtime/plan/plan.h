@@ -191,19 +191,26 @@ typedef enum zb_region_kind {
 } zb_region_kind;
 const char *zb_region_name(zb_region_kind kind);
 
-/* A tensor that lives in the arena for the whole run. */
+/* A tensor that lives in the arena for the whole run. In a plan of shards it may be cut: a shard then has a part of
+ * each of `runs`, one behind the other, of which the dimension cut - 1 of the whole tensor consists. One run alone may
+ * be padded: what the last shards have behind its end means nothing. */
+enum { ZB_PLAN_RUNS_MAX = 8 };
 typedef struct zb_plan_tensor {
   const char *name; /* parameter "h.0.w", buffer "n.running_mean"; state "h.0.w.exp_avg"; constant "c12" */
   zb_shape shape;
   uint64_t offset; /* in the arena */
   uint64_t digest; /* zb_digest_of of its value in the files beside the plan, where plan.value_digests; else 0 */
+  int cut;         /* 0: every rank that holds it has all of it */
+  int64_t *runs;
+  int run_count;
 } zb_plan_tensor;
 
 typedef struct zb_plan_parameter {
   zb_plan_tensor tensor;
-  bool trained; /* false: frozen, never updated, or a buffer */
-  bool buffer;  /* the F of its stage reads it and writes it, micro-batch after micro-batch; on one rank */
-  bool owner;   /* this rank writes it to checkpoints (the lowest rank that holds it) */
+  bool trained;   /* false: frozen, never updated, or a buffer */
+  bool buffer;    /* the F of its stage reads it and writes it, micro-batch after micro-batch; on one rank */
+  bool owner;     /* this rank writes it to checkpoints (the lowest rank that holds it) */
+  bool owns_part; /* of a plan of all shards, where it is cut: the rank's part goes to checkpoints; not in the file */
   int state_begin, state_count; /* its optimizer state in rank.states */
   int64_t gradient_offset; /* arena offset of the final sum over uses and micro-batches after UPDATE (not divided by M);
                               -1 if none */
@@ -330,6 +337,7 @@ typedef struct zb_plan_collective {
 #include "runtime/plan/plan_columns.def"
 #undef ZB_COLLECTIVE_COLUMN
 #undef ZB_COLLECTIVE_SLICE
+  bool greatest; /* of a plan of all shards: it gives the greatest of each element, not their sum; not in the file */
 } zb_plan_collective;
 
 typedef struct zb_plan_input {
@@ -354,6 +362,8 @@ typedef struct zb_plan {
   int replicas;   /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
   int sum_groups; /* groups of micro-batches whose gradients are added up apart, as by that many replicas; 0 and 1: all
                      are one. The region gradients is then twice as large (expand.h) */
+  int shards;     /* of all ranks, which compute each micro-batch together; 0 and 1: there is one */
+  int shard_mesh; /* of a plan whose ranks are those of that many shards (zb_plan_shard); else 0; not in the file */
   int mesh; /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
   int *stage_rank; /* virtual stage -> rank; with a mesh: -> rank of a replica */
   zb_plan_input *inputs;
@@ -394,17 +404,24 @@ static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
 }
 /* How many replicas of the plan run together. */
 static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas > 1 ? plan->replicas : 1; }
-/* Where ranks are those of a mesh: replicas of a rank stand beside each other. */
+/* How many shards of it compute together. */
+static inline int zb_plan_shards(const zb_plan *plan) { return plan->shards > 1 ? plan->shards : 1; }
+/* Where ranks are those of a mesh: replicas of a rank stand beside each other, and shards of a replica. */
 static inline int zb_plan_mesh(const zb_plan *plan) { return plan->mesh > 1 ? plan->mesh : 1; }
-static inline int zb_plan_rank_in_replica(const zb_plan *plan, int rank) { return rank / zb_plan_mesh(plan); }
-static inline int zb_plan_replica_of(const zb_plan *plan, int rank) { return rank % zb_plan_mesh(plan); }
+static inline int zb_plan_shard_mesh(const zb_plan *plan) { return plan->shard_mesh > 1 ? plan->shard_mesh : 1; }
+static inline int zb_plan_rank_in_replica(const zb_plan *plan, int rank) {
+  return rank / zb_plan_shard_mesh(plan) / zb_plan_mesh(plan);
+}
+static inline int zb_plan_replica_of(const zb_plan *plan, int rank) {
+  return rank / zb_plan_shard_mesh(plan) % zb_plan_mesh(plan);
+}
+static inline int zb_plan_shard_of(const zb_plan *plan, int rank) { return rank % zb_plan_shard_mesh(plan); }
 /* What people are told of ranks that follow each other: "rank 3", "ranks 4 to 7"; of a mesh with coordinates on
- * pipeline and replicas, "rank 3 (pp1-dp1)", as zb-sched --groups --at writes them. Returns text, of
- * ZB_RANK_TEXT_BYTES. */
-enum { ZB_RANK_TEXT_BYTES = 112 };
-const char *zb_plan_ranks_text(int mesh, int first, int count, char *text);
+ * pipeline, replicas and shards, as far as there are some, "rank 3 (pp1-dp1)". Returns text, of ZB_RANK_TEXT_BYTES. */
+enum { ZB_RANK_TEXT_BYTES = 144 };
+const char *zb_plan_ranks_text(int replicas, int shards, int first, int count, char *text);
 static inline const char *zb_plan_rank_text(const zb_plan *plan, int rank, char *text) {
-  return zb_plan_ranks_text(zb_plan_mesh(plan), rank, 1, text);
+  return zb_plan_ranks_text(zb_plan_mesh(plan), zb_plan_shard_mesh(plan), rank, 1, text);
 }
 /* What a message is of: "micro-batch 3", "sum over ranks 0 to 1 (pp0-dp0 to pp0-dp1)", "gathering from 4 of ranks 0 to
  * 6", "accumulators". Returns text, of ZB_MESSAGE_TEXT_BYTES. */
@@ -461,6 +478,25 @@ zb_status zb_plan_expand_own(zb_plan **plan) ZB_MUST_USE;
 zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the plan of all replicas, which takes its memory. */
 zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;
+/* The plan of all shards together, as an ordinary plan: shard c of rank r is rank r * shards + c. Each runs the jobs of
+ * its rank on its parts; a job whose subprogram has a sum over shards (all_reduce) becomes several, up to that sum and
+ * behind it, with a collective between them. Shard 0 reports. Replicas come before. It borrows what did not change, so
+ * `plan` must outlive it. Where there are no shards *out is NULL. What ranks do is a function of the plan and their
+ * shard alone. MEMORY. */
+zb_status zb_plan_shard(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
+/* The same for an owner: *plan is replaced by the plan of all shards, which takes its memory. */
+zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;
+/* The tensor as no shard has it: what files hold. */
+zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor);
+/* How it is cut, as zb-shard says it: "1:128,128" is dimension 1, which consists of two runs. INVALID for another text.
+ */
+zb_status zb_plan_set_cut(zb_plan *plan, zb_plan_tensor *tensor, const char *text) ZB_MUST_USE;
+/* Copies between the tensor as a whole and the part of one of `shards` shards, elements of so many bytes: to == 0 from
+ * the whole to the part, where elements that mean nothing become zeros; 1 the other way. */
+typedef enum zb_part_way { ZB_WHOLE_TO_PART, ZB_PART_TO_WHOLE } zb_part_way;
+void zb_plan_copy_part(const zb_plan_tensor *tensor, int shards, int shard, size_t element_bytes, zb_part_way way,
+                       const void *from, void *to);
+
 /* A plan of one list alone: *out has its jobs (of a step after those of LOAD), its subprograms, messages and regions,
  * and no evaluation beside it. So what proves, simulates or draws a plan needs to know one list only. It borrows what
  * did not change, so `plan` must outlive it. list EVALUATION: of a plan that evaluates. MEMORY. */

@@ -209,6 +209,16 @@ static void say_subprogram(printer *it, const zb_plan *plan, const zb_plan_rank 
     say_instruction(it, rank, subprogram, &subprogram->instructions[i]);
 }
 
+/* ", a part of 33x8": of what shards have together. */
+static void say_cut(printer *it, const zb_plan_tensor *tensor) {
+  const zb_shape whole = zb_plan_whole_shape(tensor);
+  if (!tensor->cut) return;
+  put(it, ", a part of ");
+  say_shape(it, &whole);
+  for (int i = 0; i < tensor->run_count && tensor->run_count > 1; ++i)
+    say(it, "%s%" PRId64, i ? "," : " in runs of ", tensor->runs[i]);
+}
+
 static void say_digest(printer *it, const zb_plan_tensor *tensor) {
   if (tensor->digest) say(it, ", digest %016" PRIx64, tensor->digest);
 }
@@ -223,6 +233,7 @@ static void say_tensors(printer *it, const zb_plan_rank *rank) {
     put(it, " at ");
     uint64_t bytes = (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
     say_place(it, rank, parameter->tensor.offset, bytes);
+    say_cut(it, &parameter->tensor);
     if (!parameter->buffer) put(it, parameter->trained ? " trained" : " frozen");
     if (parameter->owner) put(it, ", owner");
     if (parameter->gradient_offset >= 0) {
@@ -397,6 +408,7 @@ static void say_header(printer *it, const zb_plan *plan) {
       plan->micro_batches);
   if (zb_plan_replicas(plan) > 1) say(it, ", replicas %d", plan->replicas);
   if (plan->sum_groups > 1) say(it, ", sums of %d groups", plan->sum_groups);
+  if (zb_plan_shards(plan) > 1) say(it, ", shards %d", plan->shards);
   put(it, "\n");
   for (int i = 0; i < plan->stage_count; ++i)
     say(it, "stage %d on rank %d\n", i, plan->stage_rank[i]);

@@ -603,6 +603,7 @@ zb_status zb_plan_verify(const zb_plan *plan) {
   zb_plan *all = NULL;
   const int replicas = zb_plan_replicas(plan);
   ZB_TRY(zb_plan_check(plan));
+  ZB_TRY(zb_verify_shards(plan));
   ZB_TRY(zb_plan_replicate(plan, replicas < REPLICAS_PROVEN ? replicas : REPLICAS_PROVEN, &all));
   const zb_status status = verify_lists(all ? all : plan);
   zb_plan_destroy(all);

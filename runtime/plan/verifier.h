@@ -28,6 +28,8 @@ zb_status zb_verify_sums(const zb_plan *plan) ZB_MUST_USE;
 zb_status zb_verify_beside(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
 /* Rule "groups": where the sums of groups of micro-batches lie. */
 zb_status zb_verify_groups(const zb_plan *plan) ZB_MUST_USE;
+/* Rule "shards": sums over shards, and parts of parameters. */
+zb_status zb_verify_shards(const zb_plan *plan) ZB_MUST_USE;
 /* Rules "messages", "deadlock", "reports": between ranks. */
 zb_status zb_verify_messages(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "deadlock" alone: the jobs of the ranks, as far as they go. */

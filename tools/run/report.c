@@ -255,7 +255,7 @@ void run_print_header(void *context, const zb_session *session) {
   if (info.processes > 1 && info.process == 0)
     fprintf(stderr, "zb-run: %d processes over %s, started by %s; ranks are laid over them in blocks\n", info.processes,
             info.launch, launcher ? launcher : "hand");
-  if (info.processes > 1 && info.process == 0 && info.replicas > 1 && !args->quiet) print_processes(&info);
+  if (info.processes > 1 && info.process == 0 && info.replicas * info.shards > 1 && !args->quiet) print_processes(&info);
   if (args->quiet) return;
   uint64_t largest = 0;
   char bytes[32];
@@ -264,12 +264,13 @@ void run_print_header(void *context, const zb_session *session) {
   bool mixed = strcmp(info.precision, "f32") != 0;
   char replicas[40] = "";
   if (info.replicas > 1) snprintf(replicas, sizeof replicas, "%d replicas of ", info.replicas);
+  if (info.shards > 1) snprintf(replicas, sizeof replicas, "%d shards of ", info.shards);
   char *model = zb_shown(info.model);
   fprintf(spoken(args),
           "%s%s%s: %s, %s%d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
           model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, replicas,
-          info.ranks / info.replicas, info.device, info.instruction_set, info.threads, info.stages, info.micro_batches,
-          zb_bytes_text(largest, bytes));
+          info.ranks / info.replicas / info.shards, info.device, info.instruction_set, info.threads, info.stages,
+          info.micro_batches, zb_bytes_text(largest, bytes));
   zb_free(model);
   if (args->barrier) fprintf(spoken(args), "all ranks end a step before any begins the next one\n");
   if (*info.rates) fprintf(spoken(args), "rates: %s\n", info.rates);

@@ -86,7 +86,7 @@ static const char *describe(const zb_group *group, int process, char *text, size
   char ranks[ZB_RANK_TEXT_BYTES] = "";
   if (group->plan) {
     int first = 0, count = zb_group_ranks(group->plan->rank_count, group->processes, process, &first);
-    zb_plan_ranks_text(zb_plan_mesh(group->plan), first, count, ranks);
+    zb_plan_ranks_text(zb_plan_mesh(group->plan), zb_plan_shard_mesh(group->plan), first, count, ranks);
   }
   const process_record *record = &group->known[process];
   if (record->known)
@@ -418,7 +418,8 @@ int zb_engine_processes(const zb_group *group) { return group->processes; }
 static zb_status aborted_locked(const zb_group *group) {
   if (group->abort_rank < 0) return ZB_ERROR(PEER, "%s", group->abort_reason);
   char rank[ZB_RANK_TEXT_BYTES];
-  zb_plan_ranks_text(group->plan ? zb_plan_mesh(group->plan) : 1, group->abort_rank, 1, rank);
+  zb_plan_ranks_text(group->plan ? zb_plan_mesh(group->plan) : 1, group->plan ? zb_plan_shard_mesh(group->plan) : 1,
+                     group->abort_rank, 1, rank);
   return ZB_ERROR(PEER, "%s gave up: %s", rank, group->abort_reason);
 }
 

@@ -232,7 +232,8 @@ static inline void sample_memory(sample *it, zb_plan_rank *rank) {
                           .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS) + 512};
   rank->state_count = 1;
   rank->states = sample_take(it, 1, sizeof *rank->states);
-  rank->states[0] = (zb_plan_tensor){momentum, {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_STATE), 0};
+  rank->states[0] =
+      (zb_plan_tensor){.name = momentum, .shape = {ZB_F32, 2, {8, 16}}, .offset = sample_at(rank, ZB_REGION_STATE)};
   rank->constant_count = 2;
   rank->constants = sample_take(it, 2, sizeof *rank->constants);
   static const uint8_t one[4] = {0, 0, 0x80, 0x3f};

@@ -1,0 +1,432 @@
+/* The plan of all shards: zb_plan_shard of runtime/plan/plan.h; and parts of tensors.
+ *
+ * A plan of shards is one program a rank, whatever their number (zb-shard). Here it becomes the ordinary plan of all of
+ * them: message m of shard c is message m * shards + c, collectives join ranks of one shard, and every sum over shards
+ * becomes a collective of the shards of one rank. A subprogram with such sums is cut behind each of them into segments,
+ * subprograms of their own on the same memory; the job that ran it becomes a job for each segment and a collective
+ * between two, which waits for what comes:
+ *
+ *   F s0_F micro-batch 1                     F s0_F.0 micro-batch 1
+ *     matmul x w -> p                          matmul x w -> p
+ *     all_reduce p -> y               ->       contiguous p -> y       (nothing, where both are one place)
+ *     add y b -> z                           COLLECTIVE y
+ *                                            F s0_F.1 micro-batch 1    waits for it
+ *                                              add y b -> z
+ *
+ * Nothing else runs on the rank meanwhile, so that the workspace of the subprogram stays as it is.
+ *
+ * Tests: test/passes/shards_plan_test.c, test/e2e/shards.py. */
+#include "runtime/plan/check.h"
+#include "runtime/plan/expand.h"
+
+#include "runtime/base/assert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Parts of tensors ---- */
+
+zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor) {
+  zb_shape whole = tensor->shape;
+  if (tensor->cut) whole.dims[tensor->cut - 1] = 0;
+  for (int i = 0; i < tensor->run_count && tensor->cut; ++i)
+    whole.dims[tensor->cut - 1] += tensor->runs[i];
+  return whole;
+}
+
+zb_status zb_plan_set_cut(zb_plan *plan, zb_plan_tensor *tensor, const char *text) {
+  char *at;
+  if (!text) return NULL;
+  tensor->cut = 1 + (int)strtol(text, &at, 10);
+  tensor->runs = zb_plan_alloc(plan, (strlen(text) + 1) * sizeof *tensor->runs);
+  if (!tensor->runs) return ZB_OUT_OF_MEMORY();
+  while (*at == ':' || *at == ',')
+    tensor->runs[tensor->run_count++] = strtoll(at + 1, &at, 10);
+  if (*at == '\0' && tensor->cut > 0 && tensor->cut <= tensor->shape.rank && tensor->run_count > 0) return NULL;
+  return ZB_ERROR(INVALID, "%s: expected a dimension and runs of it, as in \"1:128,128\", got \"%s\"", tensor->name,
+                  text);
+}
+
+void zb_plan_copy_part(const zb_plan_tensor *tensor, int shards, int shard, size_t element_bytes, zb_part_way way,
+                       const void *from, void *to) {
+  const zb_shape whole = zb_plan_whole_shape(tensor);
+  const int dim = tensor->cut - 1;
+  int64_t outer = 1, inner = (int64_t)element_bytes, first = 0;
+  for (int d = 0; d < dim; ++d)
+    outer *= whole.dims[d];
+  for (int d = dim + 1; d < whole.rank; ++d)
+    inner *= whole.dims[d];
+  const size_t whole_row = (size_t)(whole.dims[dim] * inner), part_row = (size_t)(tensor->shape.dims[dim] * inner);
+  if (way == ZB_WHOLE_TO_PART) memset(to, 0, part_row * (size_t)outer);
+  for (int64_t i = 0, at = 0; i < tensor->run_count; first += tensor->runs[i++]) {
+    const int64_t part = (tensor->runs[i] + shards - 1) / shards, begin = part * shard;
+    const int64_t left = tensor->runs[i] - begin, count = left < 0 ? 0 : left < part ? left : part;
+    for (int64_t row = 0; row < outer && count; ++row) {
+      const size_t in_whole = (size_t)row * whole_row + (size_t)((first + begin) * inner);
+      const size_t in_part = (size_t)row * part_row + (size_t)(at * inner);
+      memcpy((char *)to + (way == ZB_WHOLE_TO_PART ? in_part : in_whole),
+             (const char *)from + (way == ZB_WHOLE_TO_PART ? in_whole : in_part), (size_t)(count * inner));
+    }
+    at += part;
+  }
+}
+
+/* ---- The plan of all shards ---- */
+
+typedef struct sharding {
+  const zb_plan *from;
+  zb_plan *to;
+  int shards;
+  int listed;   /* collectives of `to` that came from those of `from` */
+  int *sums;    /* [subprogram of the rank at hand] how many sums over shards it has */
+  int *segment; /* [subprogram] the first of its segments in the new list; -1: it stays as it is */
+} sharding;
+
+static int rank_at(const sharding *it, int rank, int shard) { return rank * it->shards + shard; }
+
+static bool is_sum(const zb_plan_instruction *instruction) { return strcmp(instruction->op, "all_reduce") == 0; }
+
+static int sums_of(const zb_plan_subprogram *subprogram) {
+  int count = 0;
+  for (int i = 0; i < subprogram->instruction_count; ++i)
+    count += is_sum(&subprogram->instructions[i]);
+  return count;
+}
+
+static zb_status shard_messages(sharding *it) {
+  const zb_plan *from = it->from;
+  zb_plan *to = it->to;
+  if ((int64_t)from->message_count * it->shards > INT32_MAX)
+    return ZB_ERROR(INVALID, "the plan has more than 2^31 messages with its %d shards", it->shards);
+  to->message_count = from->message_count * it->shards;
+  to->evaluation_messages = from->evaluation_messages * it->shards;
+  to->messages = zb_plan_alloc(to, ((size_t)to->message_count + 1) * sizeof *to->messages);
+  if (!to->messages) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < to->message_count; ++i) {
+    zb_plan_message *message = &to->messages[i];
+    *message = from->messages[i / it->shards];
+    message->source = rank_at(it, message->source, i % it->shards);
+    message->destination = rank_at(it, message->destination, i % it->shards);
+  }
+  return NULL;
+}
+
+/* How many sums over shards the jobs of a rank make. */
+static size_t sums_of_rank(const zb_plan_rank *rank) {
+  size_t count = 0;
+  for (int i = 0; i < rank->job_count && rank->jobs; ++i)
+    if (rank->jobs[i].subprogram >= 0) count += (size_t)sums_of(&rank->subprograms[rank->jobs[i].subprogram]);
+  return count;
+}
+
+static zb_status shard_collectives(sharding *it) {
+  const zb_plan *from = it->from;
+  zb_plan *to = it->to;
+  size_t sums = 0, numbers = from->pool_u64_count;
+  for (int r = 0; r < from->rank_count; ++r)
+    sums += sums_of_rank(&from->ranks[r]);
+  for (int c = 0; c < from->collective_count; ++c)
+    numbers += (size_t)it->shards * from->collectives[c].members.count;
+  numbers += sums * ((size_t)it->shards + 1);
+  const size_t count = (size_t)from->collective_count * (size_t)it->shards + sums;
+  if (numbers > UINT32_MAX || count > INT32_MAX)
+    return ZB_ERROR(INVALID, "the plan has more than 2^31 sums over its %d shards", it->shards);
+  to->collectives = zb_plan_alloc(to, (count + 1) * sizeof *to->collectives);
+  to->pool_u64 = zb_plan_alloc(to, (numbers + 1) * sizeof *to->pool_u64);
+  if (!to->collectives || !to->pool_u64) return ZB_OUT_OF_MEMORY();
+  if (from->pool_u64_count) memcpy(to->pool_u64, from->pool_u64, from->pool_u64_count * sizeof *to->pool_u64);
+  to->collective_count = it->listed = from->collective_count * it->shards;
+  for (int i = 0; i < it->listed; ++i) {
+    const zb_plan_collective *old = &from->collectives[i / it->shards];
+    zb_plan_collective *collective = &to->collectives[i];
+    *collective = *old;
+    collective->before = old->before * it->shards;
+    collective->members.begin = to->pool_u64_count;
+    for (uint32_t m = 0; m < old->members.count; ++m)
+      to->pool_u64[to->pool_u64_count++] =
+          (uint64_t)rank_at(it, (int)from->pool_u64[old->members.begin + m], i % it->shards);
+  }
+  return NULL;
+}
+
+/* The sum over the shards of a rank that `instruction` makes. All shards have it under one number. */
+static int add_sum(sharding *it, int rank, const zb_plan_instruction *instruction) {
+  zb_plan *to = it->to;
+  const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
+  const bool greatest = strcmp(zb_attr_string(&attrs, "reduction", "sum"), "max") == 0;
+  zb_plan_collective *collective = &to->collectives[to->collective_count];
+  *collective = (zb_plan_collective){.kind = ZB_COLLECTIVE_ALL_REDUCE,
+                                     .payload = ZB_PAYLOAD_SHARDS,
+                                     .dtype = instruction->outputs[0].dtype,
+                                     .before = to->message_count,
+                                     .greatest = greatest,
+                                     .members = {to->pool_u64_count, (uint32_t)it->shards}};
+  for (int c = 0; c < it->shards; ++c)
+    to->pool_u64[to->pool_u64_count++] = (uint64_t)rank_at(it, rank, c);
+  collective->sizes = (zb_plan_slice){to->pool_u64_count, 1};
+  to->pool_u64[to->pool_u64_count++] = (uint64_t)zb_operand_extent(&instruction->outputs[0]);
+  return to->collective_count++;
+}
+
+/* ---- Subprograms ---- */
+
+/* The instruction in place of a sum: the shard's own part goes where the sum will be. */
+static zb_plan_instruction own_part(const zb_plan_instruction *sum) {
+  zb_plan_instruction copy = *sum;
+  copy.op = "contiguous";
+  copy.attrs = NULL;
+  copy.attr_count = 0;
+  copy.scratch_offset = copy.scratch_bytes = 0;
+  return copy;
+}
+
+static bool is_in_place(const zb_plan_instruction *sum) {
+  return sum->inputs[0].base == sum->outputs[0].base && sum->inputs[0].offset == sum->outputs[0].offset &&
+         zb_operand_is_contiguous(&sum->inputs[0]);
+}
+
+/* The number of the shard, where the program asks for it. */
+static zb_status set_coordinate(sharding *it, zb_plan_instruction *instruction, int shard) {
+  zb_attr *place = zb_plan_alloc(it->to, sizeof *place);
+  if (!place) return ZB_OUT_OF_MEMORY();
+  *place = (zb_attr){.name = "place", .kind = ZB_ATTR_INT, .i = shard};
+  instruction->attrs = place;
+  instruction->attr_count = 1;
+  return NULL;
+}
+
+/* Appends the segments of a subprogram to those of the rank. Their times are shares by instructions. */
+static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_subprogram *from, int shard, int sums) {
+  zb_plan_instruction *instructions =
+      zb_plan_alloc(it->to, ((size_t)from->instruction_count + 1) * sizeof *instructions);
+  if (!instructions) return ZB_OUT_OF_MEMORY();
+  zb_plan_subprogram *segment = &rank->subprograms[rank->subprogram_count++];
+  *segment = *from;
+  segment->instructions = instructions;
+  segment->instruction_count = 0;
+  for (int i = 0, number = 0; i < from->instruction_count; ++i) {
+    const zb_plan_instruction *instruction = &from->instructions[i];
+    if (!is_sum(instruction)) {
+      *instructions = *instruction;
+      if (strcmp(instruction->op, "coordinate") == 0) ZB_TRY(set_coordinate(it, instructions, shard));
+      ++instructions;
+      ++segment->instruction_count;
+      continue;
+    }
+    if (!is_in_place(instruction)) {
+      *instructions++ = own_part(instruction);
+      ++segment->instruction_count;
+    }
+    if (++number > sums) break;
+    segment = &rank->subprograms[rank->subprogram_count++];
+    *segment = *from;
+    segment->instructions = instructions;
+    segment->instruction_count = 0;
+  }
+  for (int i = 0; i <= sums && sums > 0; ++i) {
+    char name[256];
+    zb_plan_subprogram *part = segment - (sums - i);
+    snprintf(name, sizeof name, "%s.%d", from->name, i);
+    part->name = zb_plan_strdup(it->to, name);
+    if (!part->name) return ZB_OUT_OF_MEMORY();
+    const double share = from->instruction_count ? (double)part->instruction_count / from->instruction_count : 0;
+    part->time_ps = (int64_t)((double)from->time_ps * share);
+    part->first_ps = (int64_t)((double)from->first_ps * share);
+    part->flops = from->flops * share;
+    part->product_flops = from->product_flops * share;
+    if (i == sums) break;
+    part->loss_base = 0;
+    part->output_count = 0;
+  }
+  return NULL;
+}
+
+static zb_status shard_subprograms(sharding *it, const zb_plan_rank *from, zb_plan_rank *rank, int shard) {
+  size_t count = (size_t)from->subprogram_count;
+  for (int s = 0; s < from->subprogram_count; ++s)
+    count += (size_t)sums_of(&from->subprograms[s]);
+  rank->subprograms = zb_plan_alloc(it->to, (count + 1) * sizeof *rank->subprograms);
+  if (!rank->subprograms) return ZB_OUT_OF_MEMORY();
+  rank->subprogram_count = 0;
+  for (int s = 0; s < from->subprogram_count; ++s) {
+    it->sums[s] = sums_of(&from->subprograms[s]);
+    it->segment[s] = rank->subprogram_count;
+    ZB_TRY(add_segments(it, rank, &from->subprograms[s], shard, it->sums[s]));
+  }
+  return NULL;
+}
+
+/* ---- Jobs ---- */
+
+typedef struct job_lists {
+  sharding *it;
+  const zb_plan_rank *from;
+  zb_plan_rank *rank;
+  uint32_t *place; /* [job of from] the job of the new list that posts what it posted */
+  int next_sum;    /* the collective of the next sum of the rank */
+} job_lists;
+
+static uint64_t address_in(const zb_plan_rank *rank, const zb_plan_job *job, const zb_plan_operand *operand) {
+  return operand->offset + (operand->base ? rank->pool_u64[job->bases.begin + operand->base - 1] : 0);
+}
+
+static zb_plan_slice one_wait(job_lists *lists, int job) {
+  zb_plan_rank *rank = lists->rank;
+  rank->pool_u32[rank->pool_u32_count] = (uint32_t)job;
+  return (zb_plan_slice){rank->pool_u32_count++, 1};
+}
+
+/* A job for each segment of the subprogram, and between two the collective that both sides wait for. */
+static void add_segment_jobs(job_lists *lists, const zb_plan_job *job) {
+  zb_plan_rank *rank = lists->rank;
+  const zb_plan_subprogram *whole = &lists->from->subprograms[job->subprogram];
+  zb_plan_job part = *job;
+  part.subprogram = lists->it->segment[job->subprogram];
+  rank->jobs[rank->job_count++] = part;
+  for (int i = 0; i < whole->instruction_count; ++i) {
+    const zb_plan_instruction *sum = &whole->instructions[i];
+    if (!is_sum(sum)) continue;
+    zb_plan_range *parts = rank->pool_ranges + rank->pool_range_count;
+    parts[0] = (zb_plan_range){address_in(rank, job, &sum->outputs[0]), (uint64_t)zb_operand_extent(&sum->outputs[0])};
+    parts[1] = (zb_plan_range){sum->scratch_offset, sum->scratch_bytes};
+    rank->jobs[rank->job_count] = (zb_plan_job){.kind = ZB_JOB_COLLECTIVE,
+                                                .subprogram = -1,
+                                                .stage = -1,
+                                                .micro_batch = -1,
+                                                .message = -1,
+                                                .collective = 1 + lists->next_sum++,
+                                                .input = -1,
+                                                .parts = {rank->pool_range_count, 2}};
+    rank->pool_range_count += 2;
+    ++part.subprogram;
+    part.waits = one_wait(lists, rank->job_count++);
+    rank->jobs[rank->job_count++] = part;
+  }
+}
+
+/* An arrangement of `from` for a rank of the new plan, without the jobs that shard 0 does for all. */
+static void shard_jobs(job_lists *lists, int shard) {
+  const zb_plan_rank *from = lists->from;
+  zb_plan_rank *rank = lists->rank;
+  const int shards = lists->it->shards;
+  rank->load_count = rank->evaluation_count = 0;
+  for (int i = 0; i < from->job_count; ++i) {
+    zb_plan_job job = from->jobs[i];
+    const int begin = rank->job_count;
+    lists->place[i] = (uint32_t)begin;
+    if (job.kind == ZB_JOB_REPORT && shard > 0) continue;
+    for (uint32_t w = 0; w < job.waits.count; ++w)
+      rank->pool_u32[rank->pool_u32_count + w] = lists->place[from->pool_u32[from->jobs[i].waits.begin + w]];
+    job.waits.begin = rank->pool_u32_count;
+    rank->pool_u32_count += job.waits.count;
+    if (job.message >= 0) job.message = job.message * shards + shard;
+    if (job.collective) job.collective = 1 + (job.collective - 1) * shards + shard;
+    if (job.subprogram >= 0)
+      add_segment_jobs(lists, &job);
+    else
+      rank->jobs[rank->job_count++] = job;
+    if (i < from->load_count) rank->load_count = rank->job_count;
+    if (i >= from->job_count - from->evaluation_count) rank->evaluation_count += rank->job_count - begin;
+  }
+}
+
+static void *copy_with_room(zb_plan *plan, const void *from, size_t count, size_t more, size_t bytes) {
+  void *copy = zb_plan_alloc(plan, (count + more + 1) * bytes);
+  if (copy && count) memcpy(copy, from, count * bytes);
+  return copy;
+}
+
+/* What a file has once belongs to shard 0; of what is cut every shard has its part. */
+static zb_status shard_parameters(sharding *it, zb_plan_rank *rank, int shard) {
+  zb_plan_parameter *parameters =
+      copy_with_room(it->to, rank->parameters, (size_t)rank->parameter_count, 0, sizeof *parameters);
+  if (!parameters) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < rank->parameter_count; ++i) {
+    parameters[i].owns_part = parameters[i].owner && parameters[i].tensor.cut;
+    parameters[i].owner &= shard == 0;
+  }
+  rank->parameters = parameters;
+  return NULL;
+}
+
+static zb_status shard_rank(sharding *it, int r, int shard, int first_sum) {
+  const zb_plan_rank *from = &it->from->ranks[r];
+  zb_plan_rank *rank = &it->to->ranks[rank_at(it, r, shard)];
+  *rank = *from;
+  rank->rank = rank_at(it, r, shard);
+  ZB_TRY(shard_parameters(it, rank, shard));
+  if (!from->jobs) return NULL; /* not read */
+  const size_t sums = sums_of_rank(from);
+  ZB_TRY(shard_subprograms(it, from, rank, shard));
+  rank->jobs = zb_plan_alloc(it->to, ((size_t)from->job_count + 2 * sums + 1) * sizeof *rank->jobs);
+  rank->job_count = 0;
+  rank->pool_ranges =
+      copy_with_room(it->to, from->pool_ranges, from->pool_range_count, 2 * sums, sizeof *rank->pool_ranges);
+  rank->pool_u32 = zb_plan_alloc(it->to, ((size_t)from->pool_u32_count + sums + 1) * sizeof *rank->pool_u32);
+  rank->pool_u32_count = 0;
+  uint32_t *place = zb_alloc(((size_t)from->job_count + 1) * sizeof *place);
+  if (rank->jobs && rank->pool_ranges && rank->pool_u32 && place)
+    shard_jobs(&(job_lists){.it = it, .from = from, .rank = rank, .place = place, .next_sum = first_sum}, shard);
+  const bool failed = !rank->jobs || !rank->pool_ranges || !rank->pool_u32 || !place;
+  zb_free(place);
+  return failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+/* The collectives of all sums of a rank, in the order of its jobs; then its shards. */
+static zb_status shard_all(sharding *it, int r) {
+  const zb_plan_rank *from = &it->from->ranks[r];
+  const int first_sum = it->to->collective_count;
+  zb_status status = NULL;
+  for (int i = 0; i < from->job_count && from->jobs; ++i) {
+    if (from->jobs[i].subprogram < 0) continue;
+    const zb_plan_subprogram *subprogram = &from->subprograms[from->jobs[i].subprogram];
+    for (int k = 0; k < subprogram->instruction_count; ++k)
+      if (is_sum(&subprogram->instructions[k])) (void)add_sum(it, r, &subprogram->instructions[k]);
+  }
+  it->sums = zb_alloc(((size_t)from->subprogram_count + 1) * sizeof *it->sums);
+  it->segment = zb_alloc(((size_t)from->subprogram_count + 1) * sizeof *it->segment);
+  if (!it->sums || !it->segment) status = ZB_OUT_OF_MEMORY();
+  for (int c = 0; c < it->shards && !status; ++c)
+    status = shard_rank(it, r, c, first_sum);
+  zb_free(it->sums);
+  zb_free(it->segment);
+  return status;
+}
+
+zb_status zb_plan_shard(const zb_plan *plan, zb_plan **out) {
+  zb_status status = NULL;
+  *out = NULL;
+  if (zb_plan_shards(plan) == 1) return NULL;
+  sharding it = {.from = plan, .to = zb_plan_create(), .shards = plan->shards};
+  if (!it.to) return ZB_OUT_OF_MEMORY();
+  if ((int64_t)plan->rank_count * it.shards > INT32_MAX)
+    ZB_TRY_GOTO(ZB_ERROR(INVALID, "%d shards of %d ranks are more than 2^31", it.shards, plan->rank_count));
+  struct zb_plan_arena *memory = it.to->arena;
+  *it.to = *plan;
+  it.to->arena = memory;
+  it.to->shards = 1;
+  it.to->shard_mesh = it.shards;
+  it.to->rank_count = plan->rank_count * it.shards;
+  it.to->ranks = zb_plan_alloc(it.to, (size_t)it.to->rank_count * sizeof *it.to->ranks);
+  it.to->pool_u64_count = plan->pool_u64_count;
+  if (!it.to->ranks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(shard_messages(&it));
+  ZB_TRY_GOTO(shard_collectives(&it));
+  for (int r = 0; r < plan->rank_count; ++r)
+    ZB_TRY_GOTO(shard_all(&it, r));
+  *out = it.to;
+  it.to = NULL;
+cleanup:
+  zb_plan_destroy(it.to);
+  return status;
+}
+
+zb_status zb_plan_shard_own(zb_plan **plan) {
+  zb_plan *all;
+  ZB_TRY(zb_plan_shard(*plan, &all));
+  if (!all) return NULL;
+  zb_plan_take_memory(all, *plan);
+  *plan = all;
+  return NULL;
+}

@@ -1,0 +1,89 @@
+/* The rule "shards" of the proof: what of a plan of shards the proof of one shard does not say.
+ *
+ * All shards of a rank run one list, and sums over them stand at the same place of it. So a shard waits only for others
+ * that come to the same sum, and what holds for the lists of the plan (no deadlock, memory, dataflow, where a sum is an
+ * instruction that reads its part and writes the sum) holds for all of them together. What is left: that every sum is
+ * of all shards and has room for what they send, that numbers of shards are for the runtime to set, and that parts of
+ * parameters and their states are cut alike, on all ranks.
+ *
+ * Tests: test/passes/shards_plan_test.c */
+#include "runtime/plan/expand.h"
+#include "runtime/plan/verifier.h"
+
+#include "runtime/plan/check.h"
+#include "runtime/base/map.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What is wrong with a sum over shards; NULL: nothing. */
+static const char *sum_fault(const zb_plan *plan, const zb_plan_instruction *sum, zb_job_kind kind) {
+  const zb_attrs attrs = {sum->attrs, sum->attr_count};
+  const char *reduction = zb_attr_string(&attrs, "reduction", "");
+  if (zb_plan_shards(plan) == 1) return "is a sum over shards, of which the plan has one";
+  if (kind == ZB_JOB_LOAD) return "is a sum over shards before the first step";
+  if (sum->input_count != 1 || sum->output_count != 1 || sum->accumulate) return "has not one operand and one result";
+  if (zb_attr_int(&attrs, "members", 0) != zb_plan_shards(plan)) return "is a sum of other shards than the plan has";
+  if (strcmp(reduction, "sum") != 0 && strcmp(reduction, "max") != 0) return "is neither a sum nor the greatest";
+  const zb_plan_operand *in = &sum->inputs[0], *out = &sum->outputs[0];
+  bool same = in->dtype == out->dtype && in->rank == out->rank;
+  for (int d = 0; same && d < in->rank; ++d)
+    same = in->shape[d] == out->shape[d];
+  if (!same) return "gives another type than it takes";
+  const uint64_t bytes = (uint64_t)zb_operand_extent(out);
+  if (sum->scratch_bytes < zb_landing_bytes(&bytes, 1, (uint64_t)zb_plan_shards(plan), out->dtype))
+    return "has too little room for what the other shards send";
+  return NULL;
+}
+
+static zb_status verify_instructions(const zb_plan *plan, const zb_plan_rank *rank) {
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    for (int i = 0; i < rank->subprograms[s].instruction_count; ++i) {
+      const zb_plan_subprogram *subprogram = &rank->subprograms[s];
+      const zb_plan_instruction *instruction = &subprogram->instructions[i];
+      const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
+      const char *fault = NULL;
+      if (strcmp(instruction->op, "all_reduce") == 0) fault = sum_fault(plan, instruction, subprogram->kind);
+      if (strcmp(instruction->op, "coordinate") == 0 && zb_plan_shards(plan) > 1 &&
+          zb_attr_int(&attrs, "place", 0) != 0)
+        fault = "has the number of one shard for all";
+      if (fault) return ZB_RULE("shards", "rank %d: %s: instruction %d %s", rank->rank, subprogram->name, i, fault);
+    }
+  return NULL;
+}
+
+static bool same_cut(const zb_plan_tensor *a, const zb_plan_tensor *b) {
+  return a->cut == b->cut && a->run_count == b->run_count &&
+         (a->run_count == 0 || memcmp(a->runs, b->runs, (size_t)a->run_count * sizeof *a->runs) == 0);
+}
+
+static zb_status verify_tensors(const zb_plan *plan, zb_map *first_of, int r) {
+  const zb_plan_rank *rank = &plan->ranks[r];
+  for (int i = 0; i < rank->parameter_count; ++i) {
+    const zb_plan_parameter *parameter = &rank->parameters[i];
+    const zb_plan_tensor *tensor = &parameter->tensor;
+    int64_t packed;
+    for (int k = 0; k < parameter->state_count; ++k)
+      if (!same_cut(tensor, &rank->states[parameter->state_begin + k]))
+        return ZB_RULE("shards", "rank %d: '%s' is not cut as its parameter is", r,
+                       rank->states[parameter->state_begin + k].name);
+    if (!zb_map_get(first_of, tensor->name, &packed)) {
+      if (!zb_map_set(first_of, tensor->name, (int64_t)r << 32 | i)) return ZB_OUT_OF_MEMORY();
+    } else if (!same_cut(tensor, &plan->ranks[packed >> 32].parameters[packed & INT32_MAX].tensor)) {
+      return ZB_RULE("shards", "rank %d: '%s' is cut in another way than on rank %" PRId64, r, tensor->name,
+                     packed >> 32);
+    }
+  }
+  return NULL;
+}
+
+zb_status zb_verify_shards(const zb_plan *plan) {
+  zb_map *first_of = zb_map_create();
+  zb_status status = first_of ? NULL : ZB_OUT_OF_MEMORY();
+  for (int r = 0; r < plan->rank_count && !status; ++r) {
+    status = verify_instructions(plan, &plan->ranks[r]);
+    if (!status) status = verify_tensors(plan, first_of, r);
+  }
+  zb_map_destroy(first_of);
+  return status;
+}

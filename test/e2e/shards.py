@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Tensor parallel: zbc --tensor-parallel T makes shards of every rank, which compute each micro-batch together.
+
+    shards.py [--bin BUILD/bin] [--draw SEED] [--cases N]
+
+oracle: a run of T shards gives, bit by bit, the parts of parameters and optimizer state that a program with all shards
+in it gives (zb-unroll-shards), which runs as one rank without a message.
+same: ranks, schedules, processes, threads, clocks and bf16 give the losses, weights and optimizer state of one rank
+with as many shards. N cases are drawn by SEED, which is printed.
+near: shards give the losses of a run without them within 1e-5, and weights to rounding. Such runs are compared with
+PyTorch elsewhere (reference.py).
+count: two sums a layer forward, two backward, one of the embedding, of the head, and three of the loss; none in W.
+resume: from shards to other shards, to none, and back: what was saved is what is loaded, whole, under its name.
+evaluate: an evaluation of shards is that of one rank. wrong: what cannot be.
+Ends with "N passed, N failed".
+"""
+import glob
+import itertools
+import json
+import os
+import random
+import re
+import struct
+import sys
+
+import common
+import processes
+
+M = 4
+STEPS = 3
+LAYERS = 8
+MODELS = ("gpt2-small", "llama-small")
+LAYOUTS = ((1, "zb-h2", ()), (2, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (3, "zb-h1", ()), (4, "search", ()),
+           (2, "interleaved-1f1b", ("--chunks", 2)))
+OPTIONS = ((), ("--precision", "bf16"), ("--recompute", "all"), ("--split", "none"),
+           ("--optimizer", "sgd:lr=0.1,momentum=0.9"))
+ADAMW = "adamw:lr=0.001,beta1=0.9,beta2=0.95,eps=1e-08,weight_decay=0.1"
+BEHIND = ("builtin.module(zb-partition{{ranks=1,chunks=1,placement=\"plain\",micro-batches={m}}},zb-classify,"
+          "zb-outline,zb-memory,zb-schedule{{schedule=1f1b,micro-batches={m}}},zb-insert-comm,zb-allocate,"
+          "zb-verify-plan{{optimizer=\"{adamw}\"}})")
+
+
+def runs_of(runs, shards, shard):
+    """Indices along the dimension that the shard has; None: it means nothing."""
+    first = 0
+    for run in runs:
+        part = -(-run // shards)
+        for i in range(shard * part, (shard + 1) * part):
+            yield first + i if i < run else None
+        first += run
+
+
+def part_of(tensor, cut, shards, shard):
+    """dtype, shape, bytes of the part: cut as zb.shard says it, "1:128,128" (None: whole)."""
+    dtype, shape, data = tensor
+    if cut is None:
+        return dtype, shape, data
+    dim, runs = cut.split(":")
+    dim, indices = int(dim), list(runs_of([int(run) for run in runs.split(",")], shards, shard))
+    inner = 4
+    for size in shape[dim + 1:]:
+        inner *= size
+    row, out = inner * shape[dim], []
+    for start in range(0, len(data), row):
+        for i in indices:
+            out.append(bytes(inner) if i is None else data[start + i * inner:start + (i + 1) * inner])
+    return dtype, (*shape[:dim], len(indices), *shape[dim + 1:]), b"".join(out)
+
+
+def write_safetensors(path, tensors):
+    header, offset = {}, 0
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [offset, offset + len(data)]}
+        offset += len(data)
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
+
+
+class Shards:
+    def __init__(self, suite, folder):
+        self.suite, self.folder, self.count = suite, folder, 0
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def compile(self, model, ranks, shards, *options):
+        self.count += 1
+        out = self.path(f"plan{self.count}")
+        self.suite.compile(os.path.join(common.DATA, model + ".onnx"), out, "--ranks", ranks, "--tensor-parallel",
+                           shards, "--micro-batches", M, *options)
+        return out
+
+    def train(self, plan, steps, *options, over=None):
+        """Losses, what was saved, and where. over: a launcher and a number of processes."""
+        self.count += 1
+        saved = self.path(f"saved{self.count}")
+        options = (*options, "--save", saved)
+        rows = (processes.train(self.suite, *over, plan, steps, *options) if over else
+                self.suite.train(plan, steps, *options))
+        return [row["loss"] for row in rows], processes.read_saved(saved), saved
+
+    def run(self, model, ranks, shards, schedule, options=()):
+        return self.train(self.compile(model, ranks, shards, "--schedule", schedule, *options), STEPS)
+
+    def same(self, text, wanted, got):
+        different = [name for kind in wanted[1] for name in wanted[1][kind]
+                     if got[1][kind].get(name) != wanted[1][kind][name]]
+        self.suite.check(wanted[0] == got[0] and not different,
+                         f"{text}: losses {got[0]} instead of {wanted[0]}, other tensors: {different[:3]}")
+
+    def oracle(self, shards):
+        """The same program with all shards in it."""
+        ir, unrolled = self.path(f"ir{shards}"), self.path(f"unrolled{shards}")
+        plan = self.compile("gpt2-small", 2, shards, "--dump-ir", ir, "--schedule", "zb-h1")
+        losses, saved, _ = self.train(plan, STEPS)
+        with open(glob.glob(os.path.join(ir, "*_zb-shard.mlir"))[0], encoding="utf-8") as file:
+            cuts = dict(re.findall(r'zb\.param = "([^"]+)"(?:, zb\.shard = "([^"]+)")?', file.read()))
+        initial = common.read_safetensors(os.path.join(plan, "weights.safetensors"))[0]
+        parts = lambda tensors, name_of: {
+            name_of(name, c): part_of(tensor, cuts[self.owner(cuts, name)] or None, shards, c)
+            for name, tensor in tensors.items() for c in range(shards)}
+        write_safetensors(unrolled + ".safetensors", parts(initial, lambda name, c: f"{name}@{c}"))
+        with open(unrolled + ".mlir", "w", encoding="utf-8") as file:
+            file.write(self.suite.must("zb-opt", glob.glob(os.path.join(ir, "*_zb-layout.mlir"))[0],
+                                       "--zb-unroll-shards"))
+        self.suite.must("zbc", unrolled + ".mlir", "-o", unrolled, "--weights", unrolled + ".safetensors",
+                        "--pass-pipeline", BEHIND.format(m=M, adamw=ADAMW))
+        alone, other, _ = self.train(unrolled, STEPS)
+        self.suite.check(losses == alone, f"{shards} shards: losses {losses}, the unrolled program has {alone}")
+        for kind in saved:
+            wanted = parts(saved[kind], lambda name, c: self.of_shard(cuts, name, c))
+            wrong = [name for name in other[kind] if wanted.get(name) != other[kind][name]]
+            self.suite.check(len(other[kind]) == shards * len(saved[kind]) and not wrong,
+                             f"{shards} shards, {kind}: other than unrolled: {len(wrong)} tensors, {wrong[:3]}")
+
+    @staticmethod
+    def owner(cuts, name):
+        return name if name in cuts else name.rsplit(".", 1)[0]
+
+    def of_shard(self, cuts, name, shard):
+        owner = self.owner(cuts, name)
+        return f"{owner}@{shard}{name[len(owner):]}"
+
+    def layouts(self, draw, count):
+        cases = list(itertools.product(MODELS, (2, 4), OPTIONS, LAYOUTS))
+        for model, shards, options, (ranks, schedule, more) in draw.sample(cases, min(count, len(cases))):
+            self.same(f"{model}, {shards} shards of {ranks} ranks, {schedule} {' '.join(map(str, options + more))}",
+                      self.run(model, 1, shards, "1f1b", options),
+                      self.run(model, ranks, shards, schedule, (*options, *more)))
+
+    def near(self):
+        for model in MODELS:
+            wanted, saved, _ = self.run(model, 1, 1, "1f1b")
+            for shards in (2, 4):
+                got, other, _ = self.run(model, 1, shards, "1f1b")
+                self.suite.check(all(abs(a - b) <= 1e-5 * abs(a) for a, b in zip(wanted, got)),
+                                 f"{model}, {shards} shards: losses {got}, without them {wanted}")
+                shapes = {name: tensor[:2] for name, tensor in saved["weights"].items()}
+                self.suite.check(shapes == {name: tensor[:2] for name, tensor in other["weights"].items()},
+                                 f"{model}, {shards} shards: saved tensors have other names or shapes")
+
+    def counts(self):
+        for model in MODELS:
+            plan = self.compile(model, 1, 2, "--schedule", "1f1b")
+            text = self.suite.must("zb-run", plan, "--print-plan")
+            found = {}
+            for part in re.split(r"\n  subprogram ", text)[1:]:
+                found[part.split()[0].strip(":").split("_")[-1]] = part.count("\n    all_reduce ")
+            wanted = {"F": 2 * LAYERS + 4, "B": 2 * LAYERS + 1, "W": 0}
+            self.suite.check({kind: found.get(kind) for kind in wanted} == wanted,
+                             f"{model}: sums of a micro-batch {found}, expected {wanted}")
+
+    def places(self):
+        plan = self.compile("gpt2-small", 2, 2)
+        wanted = self.train(plan, STEPS)
+        for options in (("--device", "sim", "--seed", 7), ("--threads", 2), ("--barrier",)):
+            self.same(f"2 shards of 2 ranks, {' '.join(map(str, options))}", wanted, self.train(plan, STEPS, *options))
+        for name, count in (("tcp", 2), ("tcp", 4), ("mpi", 3)):
+            launcher = processes.LAUNCHERS[name]
+            if launcher.reason_to_skip(self.suite):
+                print(f"  {name} is left out: {launcher.reason_to_skip(self.suite)}")
+                continue
+            self.same(f"{count} processes over {name}", wanted, self.train(plan, STEPS, over=(launcher, count)))
+        self.same("dropout", self.run("gpt2-dropout", 1, 2, "1f1b"), self.run("gpt2-dropout", 2, 2, "zb-h1"))
+
+    def resumes(self):
+        plan = self.compile("gpt2-small", 2, 2)
+        begun, whole = self.train(plan, 2), self.train(plan, 4)
+        ended = self.train(plan, 2, "--resume", begun[2])
+        self.same("shards resumed", whole, (begun[0] + ended[0], ended[1]))
+        for ranks, shards in ((1, 1), (1, 4)):
+            other = self.train(self.compile("gpt2-small", ranks, shards), 2, "--resume", begun[2])
+            self.suite.check(all(abs(a - b) <= 1e-5 for a, b in zip(other[0], ended[0])),
+                             f"{shards} shards go on from 2: {other[0]}, {ended[0]}")
+        # With a rate of 0 a step changes no weight: what is loaded is what is saved.
+        still = ("--optimizer", "sgd:lr=0")
+        _, first, folder = self.train(self.compile("gpt2-small", 1, 1, *still), 1)
+        for ranks, shards in ((2, 2), (1, 4), (2, 3), (1, 1)):
+            _, saved, folder = self.train(self.compile("gpt2-small", ranks, shards, *still), 1, "--resume", folder)
+            self.suite.check(saved == first, f"{shards} shards of {ranks} ranks load something else")
+
+    def evaluations(self):
+        numbers = []
+        for shards in (1, 2):
+            plan = self.compile("gpt2-small", 2, shards)
+            rows = common.json_lines(self.suite.must("zb-run", plan, "--eval", "text:" + common.CORPUS, "--eval-steps",
+                                                     2, "--json"))
+            numbers.append(rows[-1]["eval"]["loss"])
+        self.suite.check(abs(numbers[0] - numbers[1]) <= 2e-5, f"evaluations: {numbers}")
+
+    def wrong(self):
+        model = os.path.join(common.DATA, "gpt2-small.onnx")
+        for words, status, wanted in (
+                (("--tensor-parallel", "0"), 2, "expected a whole number of at least 1, got '0'"),
+                (("--tensor-parallel", "65"), 2, "expected 1 to 64, got 65"),
+                (("--tensor-paralel", "2"), 2, "did you mean '--tensor-parallel'"),
+                (("--tensor-parallel", "2", "--data-parallel", "2"), 2, "not possible together yet"),
+                (("--tensor-parallel", "2", "--clip-norm", "1"), 2, "not possible together yet")):
+            done = self.suite.run("zbc", model, *words, "-o", self.path("no"))
+            self.suite.check(done.returncode == status and re.search(wanted, done.stderr) and
+                             not os.path.exists(self.path("no")), f"{words}: {done.returncode}, {done.stderr}")
+
+
+def main():
+    options = common.arguments(__doc__, ("--draw", dict(type=int, default=random.randrange(1 << 32))),
+                               ("--cases", dict(type=int, default=4)))
+    suite = common.Suite(options.bin)
+    print(f"  --draw {options.draw}")
+    with common.scratch() as folder:
+        it = Shards(suite, folder)
+        for shards in (2, 4):
+            it.oracle(shards)
+        it.layouts(random.Random(options.draw), options.cases)
+        it.near()
+        it.counts()
+        it.places()
+        it.resumes()
+        it.evaluations()
+        it.wrong()
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
