@@ -274,14 +274,6 @@ static const char *parameter_name(const zb_entry *entry) {
   return entry->port.param ? entry->port.param : entry->port.frozen;
 }
 
-static void add_to_hash(emitter *e, const zb_plan_tensor *tensor) {
-  char shape[96];
-  const zb_shape whole = zb_plan_whole_shape(tensor);
-  const char *text = zb_shape_text(&whole, shape);
-  const uint64_t own = zb_fnv1a(ZB_FNV_START, tensor->name, strlen(tensor->name));
-  e->model_hash += zb_fnv1a(own, text, strlen(text)); /* a sum: the order of the ranks does not matter */
-}
-
 static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map *first_state, const zb_map *gradients) {
   const zb_entries own = zb_entries_get(e->rank_op, pool_tables[POOL_PARAMETERS]);
   const zb_entries buffers = zb_entries_get(e->rank_op, pool_tables[POOL_BUFFERS]);
@@ -295,7 +287,7 @@ static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map 
     p->buffer = entry.port.buffer != NULL;
     ZB_TRY(fill_tensor(e, &entry, name ? name : "", p->buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS, &p->tensor));
     p->owner = zb_map_get_or(owners, p->tensor.name, -1) == e->rank->rank;
-    if (p->owner) add_to_hash(e, &p->tensor);
+    if (p->owner) e->model_hash += zb_plan_tensor_hash(&p->tensor); /* a sum: the order of ranks does not matter */
     find_states(e->rank, p->tensor.name, first_state, p);
     p->gradient_offset = zb_map_get_or(gradients, p->tensor.name, -1);
   }

@@ -488,9 +488,11 @@ zb_status zb_plan_shard(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
 zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;
 /* The tensor as no shard has it: what files hold. */
 zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor);
-/* How it is cut, as zb-shard says it: "1:128,128" is dimension 1, which consists of two runs. INVALID for another text.
- */
+/* How it is cut, as zb-shard says it: "1:128,128" is dimension 1, which consists of two runs; NULL: it is not. INVALID
+ * for another text. */
 zb_status zb_plan_set_cut(zb_plan *plan, zb_plan_tensor *tensor, const char *text) ZB_MUST_USE;
+/* FNV-1a of name and whole shape. */
+uint64_t zb_plan_tensor_hash(const zb_plan_tensor *tensor);
 /* Copies between the tensor as a whole and the part of one of `shards` shards, elements of so many bytes: to == 0 from
  * the whole to the part, where elements that mean nothing become zeros; 1 the other way. */
 typedef enum zb_part_way { ZB_WHOLE_TO_PART, ZB_PART_TO_WHOLE } zb_part_way;

@@ -19,7 +19,7 @@
 #include "runtime/plan/check.h"
 #include "runtime/plan/expand.h"
 
-#include "runtime/base/assert.h"
+#include "runtime/base/digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +33,13 @@ zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor) {
   for (int i = 0; i < tensor->run_count && tensor->cut; ++i)
     whole.dims[tensor->cut - 1] += tensor->runs[i];
   return whole;
+}
+
+uint64_t zb_plan_tensor_hash(const zb_plan_tensor *tensor) {
+  char text[96];
+  const zb_shape whole = zb_plan_whole_shape(tensor);
+  zb_shape_text(&whole, text);
+  return zb_fnv1a(zb_fnv1a(ZB_FNV_START, tensor->name, strlen(tensor->name)), text, strlen(text));
 }
 
 zb_status zb_plan_set_cut(zb_plan *plan, zb_plan_tensor *tensor, const char *text) {

@@ -121,7 +121,7 @@ static void test_meant(void) {
       {ZB_RUN, "--max-grad-norm", "write --clip-norm 1.0"},
       {ZBC, "--dp", "write --data-parallel 2"},
       {ZBC, "--fp16", "write --precision bf16"},
-      {ZBC, "--tp", "only kinds of parallelism"},
+      {ZBC, "--tp", "--tensor-parallel"},
       {ZBC, "--zero-stage", "only kinds of parallelism"},
       {ZBC, "--recompute-granularity", "--recompute all"},
       {ZB_RUN, "--nproc-per-node", "torchrun"},

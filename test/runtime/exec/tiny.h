@@ -287,8 +287,10 @@ static inline void tiny_rank1_programs(tiny_builder *b) {
   zb_attr mean = {.name = "reduction", .kind = ZB_ATTR_STRING, .s = "mean"};
   uint64_t zero = b->rank->regions[ZB_REGION_CONSTANTS].offset, one = zero + 64;
   static const uint8_t bytes[4] = {0, 0, 0, 0};
-  b->rank->constants[0] = (zb_plan_constant){{"zero", {.dtype = ZB_F32}, zero, 0}, bytes, 4, false};
-  b->rank->constants[1] = (zb_plan_constant){{"one", {.dtype = ZB_F32}, one, 0}, NULL, 0, true};
+  b->rank->constants[0] = (zb_plan_constant){
+      .tensor = {.name = "zero", .shape = {.dtype = ZB_F32}, .offset = zero}, .bytes = bytes, .byte_count = 4};
+  b->rank->constants[1] =
+      (zb_plan_constant){.tensor = {.name = "one", .shape = {.dtype = ZB_F32}, .offset = one}, .computed = true};
   b->rank->constant_count = 2;
 
   zb_plan_subprogram *f = tiny_subprogram(b, "s1_F", 1, ZB_JOB_F, 1000000);
