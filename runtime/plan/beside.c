@@ -5,7 +5,7 @@
  * what it reads or writes: its buffers and the room where parts of others land. And what it has waited for, the others
  * have not: where it waited for a SEND, no other job may write to what that sends before it has waited as well.
  *
- * Tests: test/runtime/plan/replicas_test.c */
+ * Tests: test/passes/beside_test.c, test/passes/buckets_test.c */
 #include <inttypes.h>
 #include <string.h>
 
