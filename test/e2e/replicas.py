@@ -262,7 +262,7 @@ class Replicas:
 
 def main():
     options = common.arguments(__doc__, ("--draw", dict(type=int, default=random.randrange(1 << 32))),
-                               ("--cases", dict(type=int, default=8)))
+                               ("--cases", dict(type=int, default=5)))
     suite = common.Suite(options.bin)
     print(f"  --draw {options.draw}")
     with common.scratch() as folder:
