@@ -165,8 +165,7 @@ const char *zb_plan_ranks_text(int replicas, int shards, int first, int count, c
   if (is_mesh) write_coordinates(replicas, shards, first, from, sizeof from);
   if (is_mesh) write_coordinates(replicas, shards, last, to, sizeof to);
   if (count == 1)
-    snprintf(text, ZB_RANK_TEXT_BYTES, "rank %d%s%s%s", first, is_mesh ? " (" : "", from,
-             is_mesh ? ")" : "");
+    snprintf(text, ZB_RANK_TEXT_BYTES, "rank %d%s%s%s", first, is_mesh ? " (" : "", from, is_mesh ? ")" : "");
   else if (is_mesh)
     snprintf(text, ZB_RANK_TEXT_BYTES, "ranks %d to %d (%s to %s)", first, last, from, to);
   else

@@ -255,7 +255,8 @@ void run_print_header(void *context, const zb_session *session) {
   if (info.processes > 1 && info.process == 0)
     fprintf(stderr, "zb-run: %d processes over %s, started by %s; ranks are laid over them in blocks\n", info.processes,
             info.launch, launcher ? launcher : "hand");
-  if (info.processes > 1 && info.process == 0 && info.replicas * info.shards > 1 && !args->quiet) print_processes(&info);
+  if (info.processes > 1 && info.process == 0 && info.replicas * info.shards > 1 && !args->quiet)
+    print_processes(&info);
   if (args->quiet) return;
   uint64_t largest = 0;
   char bytes[32];

@@ -201,11 +201,27 @@ static int64_t judged_less_than(const zb_problem *problem, int judged, int64_t l
   return less_than_ps + less_than_ps / 100 - (problem->micro_batches - judged) * most;
 }
 
+/* The first micro-batches of a problem alone; reductions come behind as many micro-batches before the end as there. */
+static zb_status shorten(search *s, int micro_batches, zb_problem *out) {
+  zb_reduction *reductions;
+  *out = *s->problem;
+  out->micro_batches = micro_batches;
+  if (out->reduction_count == 0) return NULL;
+  ZB_TAKE(&s->arena, reductions, out->reduction_count);
+  ZB_TRY(zb_arena_status(&s->arena));
+  for (int i = 0; i < out->reduction_count; ++i) {
+    reductions[i] = s->problem->reductions[i];
+    const int after = reductions[i].after - (s->problem->micro_batches - micro_batches);
+    reductions[i].after = after > 0 ? after : 0;
+  }
+  out->reductions = reductions;
+  return NULL;
+}
+
 /* An order that takes less than less_than_ps; INFEASIBLE: there is none. */
 static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_than_ps, zb_order *out) {
   search s = {.problem = problem};
-  zb_problem judged = *problem;
-  judged.micro_batches = zb_min_int(problem->micro_batches, JUDGED_PER_RANK * problem->ranks);
+  zb_problem judged;
   candidate best;
   const manner *best_manner = NULL;
   zb_status status = NULL;
@@ -213,6 +229,7 @@ static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_th
   ZB_TAKE(&s.arena, s.limits, problem->ranks);
   ZB_TAKE(&s.arena, s.unit_limits, problem->ranks);
   ZB_TRY_GOTO(zb_arena_status(&s.arena));
+  ZB_TRY_GOTO(shorten(&s, zb_min_int(problem->micro_batches, JUDGED_PER_RANK * problem->ranks), &judged));
   const int64_t limit = read_limits(&s);
   s.jobs_max = most_jobs(problem, limit);
   ZB_TRY_GOTO(list_candidates(&s, limit, blocks));

@@ -96,6 +96,7 @@ static void take_arrays(zb_scheduler *w) {
   ZB_TAKE(arena, w->in_flight_first, ranks);
   ZB_TAKE(arena, w->clock, ranks);
   ZB_TAKE(arena, w->live, ranks);
+  ZB_TAKE(arena, w->spare, ranks);
   ZB_TAKE(arena, w->committed, ranks);
   zb_agenda_take(arena, w->ranks, &w->agenda);
   ZB_TAKE(arena, w->head_at, classes);
@@ -237,7 +238,7 @@ static void arrive(build *b, int class, int micro_batch, int64_t time) {
 static inline bool fits(const build *b, int rank, int64_t bytes) {
   const int64_t room = b->rule->limit[rank] - bytes;
   if (room < 0) return false;
-  if (room < b->w->slack) b->w->slack = room;
+  zb_note_room(b->w, rank, room);
   return true;
 }
 

@@ -75,8 +75,9 @@ typedef struct zb_scheduler {
   const int64_t *optimizer; /* [ranks] */
   int32_t *head_at;         /* [classes] the place of a class in heads */
   int64_t evaluations;
-  int64_t slack; /* least room left by any test of a limit that passed: with limits lowered by no more, all would have
-                    gone the same way */
+  int64_t slack;  /* least room left by any test of a limit that passed: with limits lowered by no more, all would have
+                     gone the same way */
+  int64_t *spare; /* [ranks] how much limits are lowered before that of this rank is, which stands below the others */
   /* scratch, by class * micro_batches + micro_batch or by rank */
   int64_t *ready;            /* when the inputs that are known are there */
   int32_t *missing;          /* inputs that are not known yet */
@@ -94,6 +95,11 @@ typedef struct zb_scheduler {
   bool *queued;
   zb_arena *arena; /* the model's: of all this, and of what lives as long */
 } zb_scheduler;
+
+/* Remembers how close a limit of a rank was that a test has kept. */
+static inline void zb_note_room(zb_scheduler *w, int rank, int64_t room) {
+  if (room + w->spare[rank] < w->slack) w->slack = room + w->spare[rank];
+}
 
 /* Its memory is the model's. */
 zb_status zb_scheduler_init(zb_model *model, zb_scheduler *out) ZB_MUST_USE;

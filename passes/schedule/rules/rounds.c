@@ -55,7 +55,7 @@ void zb_rounds_put(zb_rounds *r, int class) {
   w->clock[rank] = end;
   w->live[rank] += d->keep[class];
   r->is_above |= w->live[rank] > r->most[rank];
-  if (r->limits[rank] - w->live[rank] < w->slack) w->slack = r->limits[rank] - w->live[rank];
+  zb_note_room(w, rank, r->limits[rank] - w->live[rank]);
   w->live[rank] -= d->release[class];
   if (kind == ZB_F) w->committed[rank] += w->hold[stage];
   if (kind == ZB_B) w->committed[rank] -= w->hold[stage];
@@ -112,7 +112,7 @@ void zb_rounds_fill_wait(zb_rounds *r, int class, zb_rounds_gap gap) {
 
 bool zb_rounds_may_plan(zb_rounds *r, int rank, int64_t bytes) {
   const int64_t room = zb_max64(r->limits[rank], r->planned) - bytes;
-  if (r->planned <= r->limits[rank] && room >= 0 && room < r->w->slack) r->w->slack = room;
+  if (r->planned <= r->limits[rank] && room >= 0) zb_note_room(r->w, rank, room);
   if (room >= 0) return true;
   if (bytes < r->next_planned) r->next_planned = bytes;
   return false;

@@ -147,7 +147,7 @@ static int64_t time_for_room(heuristic *h, int stage) {
     time += d->time_ps[class];
   }
   const int64_t room = h->rounds.limits[rank] - live;
-  if (room >= 0 && room < w->slack) w->slack = room;
+  if (room >= 0) zb_note_room(w, rank, room);
   return time;
 }
 

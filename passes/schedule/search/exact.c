@@ -182,7 +182,7 @@ static bool can_run(const explorer *x, int class) {
   if (i == w->micro_batches || w->missing[zb_class_job(x->w, class, i)] > 0) return false;
   if (class % ZB_KIND_COUNT != ZB_F && w->next[class - 1] <= i) return false;
   const int64_t room = x->limit[rank] - w->live[rank] - x->d->keep[class];
-  if (room >= 0 && room < w->slack) w->slack = room;
+  if (room >= 0) zb_note_room(w, rank, room);
   return room >= 0;
 }
 

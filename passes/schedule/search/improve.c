@@ -276,7 +276,7 @@ static bool is_valid(const zb_improver *x, zb_slot *slots, int rank, int64_t lim
     live -= release[class];
     ++w->next[class];
   }
-  if (limit - peak < w->slack) w->slack = limit - peak;
+  zb_note_room(w, rank, limit - peak);
   return true;
 }
 

@@ -170,11 +170,11 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
 /* Whether an order keeps limits; remembers how closely. */
 static bool keeps(searcher *s, const zb_slot *sequence, const int64_t *limit) {
   zb_sequence_peaks(&s->w, sequence, s->peak);
-  int64_t least = INT64_MAX;
   for (int rank = 0; rank < s->w.ranks; ++rank)
-    if (limit[rank] - s->peak[rank] < least) least = limit[rank] - s->peak[rank];
-  if (least >= 0 && least < s->w.slack) s->w.slack = least;
-  return least >= 0;
+    if (limit[rank] < s->peak[rank]) return false;
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    zb_note_room(&s->w, rank, limit[rank] - s->peak[rank]);
+  return true;
 }
 
 static void take_best(searcher *s, const zb_slot *sequence, int64_t time) {
@@ -322,8 +322,10 @@ static bool is_worth(searcher *s) {
 }
 
 static void lower_to(searcher *s, int64_t bytes) {
-  for (int rank = 0; rank < s->w.ranks; ++rank)
+  for (int rank = 0; rank < s->w.ranks; ++rank) {
     s->run.level[rank] = s->limit[rank] < bytes ? s->limit[rank] : bytes;
+    s->w.spare[rank] = bytes - s->run.level[rank];
+  }
 }
 
 /* The same for schedules whose orders need not take what they are given: a limit counts as the level above it. False:
@@ -333,6 +335,7 @@ static bool lower_above(searcher *s, int64_t bytes, int64_t (*above)(const zb_sc
   for (int rank = 0; rank < s->w.ranks; ++rank) {
     const bool counts = s->limit[rank] < bytes && bytes <= above(&s->w, s->limit[rank]);
     s->run.level[rank] = counts || s->limit[rank] > bytes ? bytes : s->limit[rank];
+    s->w.spare[rank] = 0;
     differs |= counts;
   }
   return differs;
@@ -369,8 +372,10 @@ static zb_status ask_within(searcher *s, bool slow, int64_t *slack) {
 static zb_status ask_alike(searcher *s, bool slow, int64_t bytes, int64_t *slack) {
   int64_t slack_alike;
   if (!s->limits_differ) return NULL;
-  for (int rank = 0; rank < s->w.ranks; ++rank)
+  for (int rank = 0; rank < s->w.ranks; ++rank) {
     s->run.level[rank] = bytes;
+    s->w.spare[rank] = 0;
+  }
   ZB_TRY(ask_within(s, slow, &slack_alike));
   if (slack_alike < *slack) *slack = slack_alike;
   return NULL;
