@@ -324,8 +324,7 @@ static void build_reduction(rank_main *r, const zb_gather *g, int message) {
   if (!sizes) return;
   for (size_t i = 0; i < own->parts.count; ++i)
     sizes[i] = own->parts.items[i].bytes;
-  const uint64_t landing =
-      zb_landing_bytes(sizes, (uint32_t)own->parts.count, (uint64_t)r->c->t.replicas, ZB_F32) / sizeof(float);
+  const uint64_t landing = zb_landing_room(sizes, (uint32_t)own->parts.count, r->c->t.replicas, ZB_F32) / sizeof(float);
   const zb_shape shape = {.dtype = ZB_F32, .rank = 1, .dims = {(int64_t)landing}};
   MlirValue *frame = &r->pools[POOL_GRADIENTS];
   MlirType types[2] = {mlirValueGetType(*frame), zb_shape_type(r->b.context, &shape)};

@@ -58,6 +58,13 @@ uint64_t zb_landing_bytes(const uint64_t *sizes, uint32_t count, uint64_t member
   return bytes;
 }
 
+uint64_t zb_landing_room(const uint64_t *sizes, uint32_t count, int replicas, zb_dtype dtype) {
+  const uint64_t all = zb_landing_bytes(sizes, count, (uint64_t)replicas, dtype);
+  if (replicas <= ZB_REPLICAS_PROVEN) return all;
+  const uint64_t proven = zb_landing_bytes(sizes, count, ZB_REPLICAS_PROVEN, dtype);
+  return proven > all ? proven : all;
+}
+
 static uint64_t members_of(const zb_plan *plan, const zb_plan_collective *collective) {
   return collective->coordinate ? (uint64_t)zb_plan_replicas(plan) : collective->members.count;
 }
@@ -70,6 +77,9 @@ static uint64_t landing_at(const zb_plan *plan, const zb_plan_collective *collec
 }
 
 uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collective *collective) {
+  if (collective->coordinate)
+    return zb_landing_room(plan->pool_u64 + collective->sizes.begin, collective->sizes.count, zb_plan_replicas(plan),
+                           collective->dtype);
   return zb_landing_bytes(plan->pool_u64 + collective->sizes.begin, collective->sizes.count,
                           members_of(plan, collective), collective->dtype);
 }

@@ -30,6 +30,12 @@ int zb_collective_member(const zb_plan *plan, const zb_plan_collective *collecti
 uint32_t zb_collective_first_part(const zb_plan *plan, const zb_plan_collective *collective, int member);
 /* Room that a member of `members` needs for what the others send of buffers of these sizes. */
 uint64_t zb_landing_bytes(const uint64_t *sizes, uint32_t count, uint64_t members, zb_dtype dtype);
+/* Replicas run the same lists, and their collectives join ranks that stand at the same place of them: what holds for a
+ * few holds for all. So no more are proven than show every place in a sum: first, between others, last. */
+enum { ZB_REPLICAS_PROVEN = 3 };
+/* The same for a sum over replicas, which is proven with ZB_REPLICAS_PROVEN of them where there are more: the shards of
+ * fewer are larger, and each begins at a multiple of the alignment. */
+uint64_t zb_landing_room(const uint64_t *sizes, uint32_t count, int replicas, zb_dtype dtype);
 /* Shard `member` of a buffer: bytes from its start. */
 zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer,
                                   int member);

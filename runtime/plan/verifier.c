@@ -5,6 +5,7 @@
  * Tests: test/runtime/plan/verifier_test.c (a plan for each rule that breaks only that rule)
  */
 #include "runtime/plan/verifier.h"
+#include "runtime/plan/expand.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -595,16 +596,12 @@ static zb_status verify_lists(const zb_plan *plan) {
   return status;
 }
 
-/* Replicas run the same lists, and their collectives join ranks that stand at the same place of them: what holds for a
- * few holds for all. So no more are proven than show every place in a sum: first, between others, last. */
-enum { REPLICAS_PROVEN = 3 };
-
 zb_status zb_plan_verify(const zb_plan *plan) {
   zb_plan *all = NULL;
   const int replicas = zb_plan_replicas(plan);
   ZB_TRY(zb_plan_check(plan));
   ZB_TRY(zb_verify_shards(plan));
-  ZB_TRY(zb_plan_replicate(plan, replicas < REPLICAS_PROVEN ? replicas : REPLICAS_PROVEN, &all));
+  ZB_TRY(zb_plan_replicate(plan, replicas < ZB_REPLICAS_PROVEN ? replicas : ZB_REPLICAS_PROVEN, &all));
   const zb_status status = verify_lists(all ? all : plan);
   zb_plan_destroy(all);
   return status;
