@@ -581,6 +581,27 @@ static void test_limits(void) {
   CU_ASSERT(fit > 40);
 }
 
+/* Limits that lie millions of bytes apart take no more orders than those that lie thousands apart: no level a byte. */
+static void test_limits_apart(void) {
+  int64_t evaluations[2];
+  for (int large = 0; large < 2; ++large) {
+    fixture x;
+    const int64_t unit = large ? 4000000 : 1000, limits[] = {6 * unit, 3 * unit, 4 * unit};
+    zb_search_report report;
+    fixture_uniform(&x, "v", 3, 2, 4, 2, 2, 2, 0, 1);
+    for (int stage = 0; stage < x.problem.stages; ++stage) {
+      x.costs[stage].keep_bytes[ZB_F] = unit;
+      x.costs[stage].free_bytes[ZB_B] = 0;
+      x.costs[stage].free_bytes[ZB_W] = unit;
+    }
+    x.problem.rank_limit_bytes = limits;
+    CU_ASSERT(search(&x.problem, 20, 0, &report) < INT64_MAX);
+    evaluations[large] = report.evaluations;
+  }
+  CU_ASSERT_EQUAL(evaluations[0], evaluations[1]);
+  CU_ASSERT(evaluations[1] < 20000);
+}
+
 /* What one micro-batch needs is enough; a byte less is not, and the message says so. */
 static void test_least(void) {
   uint64_t seed = 10;
@@ -721,6 +742,7 @@ int main(void) {
                                       {"never worse than an order that takes as much", test_peaks},
                                       {"more memory by bytes", test_monotone_bytes},
                                       {"limits of ranks", test_limits},
+                                      {"limits of ranks that lie far apart", test_limits_apart},
                                       {"least memory", test_least},
                                       {"a quarter more memory", test_quarter_more},
                                       {"many ranks with little memory", test_little_memory},

@@ -393,6 +393,28 @@ static void test_adaptive_unit(void) {
   }
 }
 
+/* With sums over replicas behind W, and more micro-batches than blocks are judged with: sums that are of no time change
+ * nothing, others add no more than they take. */
+static void test_adaptive_reductions(void) {
+  enum { MICRO_BATCHES = 16, SUM_PS = 3 };
+  int64_t times[3];
+  for (int i = 0; i < 3; ++i) {
+    fixture x;
+    zb_order order;
+    zb_simulation simulation;
+    const zb_reduction reductions[] = {{.stage = 0, .after = MICRO_BATCHES - 1, .time_ps = i == 2 ? SUM_PS : 0},
+                                       {.stage = 5, .after = 0}};
+    fixture_uniform(&x, "v", 4, 2, MICRO_BATCHES, 2, 2, 2, 0, 1);
+    if (i > 0) x.problem.reductions = reductions;
+    if (i > 0) x.problem.reduction_count = 2;
+    run("adaptive-v", &x.problem, &order, &simulation);
+    times[i] = simulation.step_ps;
+    release(&order, &simulation);
+  }
+  CU_ASSERT_EQUAL(times[1], times[0]);
+  CU_ASSERT(times[2] >= times[0] && times[2] <= times[0] + SUM_PS);
+}
+
 /* Where no block fits, V-Min says what is needed; a limit of a rank counts, and what is always there. */
 static void test_adaptive_limits(void) {
   fixture x;
@@ -487,6 +509,7 @@ int main(void) {
                                       {"ZB-V by simulated time: limits", test_auto_limits},
                                       {"adaptive V: never worse than measured", test_adaptive_measured},
                                       {"adaptive V: unit times", test_adaptive_unit},
+                                      {"adaptive V: reductions", test_adaptive_reductions},
                                       {"adaptive V: limits", test_adaptive_limits},
                                       {"adaptive V: number of blocks", test_adaptive_blocks},
                                       {"adaptive V: a huge limit", test_adaptive_huge_limit},
