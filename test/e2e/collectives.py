@@ -43,8 +43,10 @@ RANDOM = 8
 SIM_SEEDS = (1, 77)
 SHOWN = (NAMED[4], NAMED[6])  # what shows plans takes these
 FAULTY, MOST_KILLS = (3, 0b111, 4000000, 1), 20
-# By launcher: what is run, and where the others must have been caught. The sum of an all-gather is in UPDATE.
-FAULTY_KINDS = {"tcp": ("all-reduce", (r"is at ADD_0 \(job", r"is at UPDATE \(job")),
+# By launcher: what is run, and where the others must have been caught. The sum of an all-gather is in UPDATE; an
+# all-reduce goes on beside the list, and UPDATE waits for what comes and is added.
+FAULTY_KINDS = {"tcp": ("all-reduce", (r"is at UPDATE \(job \d+ of \d+\), waiting for message \d+ from rank \d+ \(sum",
+                                       r"is at UPDATE \(job \d+ of \d+\), waiting for message \d+ to rank \d+ \(sum")),
                 "mpi": ("all-gather", (r"is at UPDATE \(job \d+ of \d+\), waiting for message \d+ from",
                                        r"is at UPDATE \(job \d+ of \d+\), waiting for message \d+ to"))}
 # Every plan is run by one of these too, in turn; no process without a rank.

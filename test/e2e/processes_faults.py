@@ -35,7 +35,8 @@ class Said:
     def __init__(self, replicas):
         where = r" \(pp\d+-dp\d+\)" if replicas > 1 else ""
         rank = r"rank \d+" + where
-        groups = r"|sum over ranks \d+ to \d+ \(pp\d+-dp\d+ to pp\d+-dp\d+\)" if replicas > 1 else ""
+        groups = (r"|(sum over|gathering from)( \d+ of)? ranks \d+ to \d+ \(pp\d+-dp\d+ to pp\d+-dp\d+\)"
+                  if replicas > 1 else "")
         self.replicas = replicas
         self.waited = (rf"{rank} waited \d\.\d s for message \d+ \((from|to) {rank}, "
                        rf"(micro-batch \d+|accumulators{groups})\)")

@@ -26,6 +26,7 @@ const char *zb_ref_contiguous(const zb_kernel_call *call) {
 
 /* What one shard alone has of it. */
 const char *zb_ref_all_reduce(const zb_kernel_call *call) {
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   if (!zb_ref_is_float(call->inputs[0].dtype)) return ZB_REF_BAD_TYPE;
   return zb_ref_contiguous(call);
 }
