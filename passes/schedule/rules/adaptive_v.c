@@ -10,7 +10,7 @@
  * the largest; a limit counts as the level of rules.h below it, as in zb-v-auto), of at most SWITCHES switch positions,
  * and JOBS_MAX jobs in all; an order is given up as soon as its time can no longer be the least; and blocks are judged
  * with 3p micro-batches where there are more, for the repeated part is the same then. From the memory of 1F1B on a
- * third of the jobs do: there the first blocks are the good ones (12 settings: at most 0.06 points of bubble; 3.4 at
+ * fourth of the jobs do: there the first blocks are the good ones (12 settings: at most 0.06 points of bubble; 3.4 at
  * half that memory).
  * In the measured settings, trying all 900 (p-1) blocks gains 0.15 points of bubble in one of 30 cases, for 5 times
  * the time. Where no block fits, the order is V-Min's. Tests:
@@ -27,7 +27,7 @@
 enum { SWITCHES = 16, JUDGED_PER_RANK = 3, BLOCKS = 128, BLOCKS_ALL = 100000 };
 /* Jobs that are run in all before the best so far is taken: of most problems, of large ones (rules.h), and of both with
  * the memory of 1F1B. */
-static const int64_t JOBS_MAX = 1800000, JOBS_MAX_LARGE = 900000, JOBS_MAX_1F1B = 600000;
+static const int64_t JOBS_MAX = 1800000, JOBS_MAX_LARGE = 900000, JOBS_MAX_1F1B = 450000;
 
 /* How orders are made of a block: the first two in unit time, and then timed. */
 typedef struct manner {

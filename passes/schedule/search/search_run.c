@@ -21,9 +21,8 @@ enum { MANY_CHUNKS = 4 };
 enum { PERTURBATIONS_PER_JOB = 32 };
 /* The round from which on goals are pursued, and the evaluations a job that each may take. */
 enum { GOALS_FROM = 3, GOAL_PER_JOB = 192 };
-/* With patience: evaluations that rounds have in any case, and jobs in all that may be timed in them where that is
- * more. */
-enum { PROBE_LEAST = 64, PROBE_JOBS = 1500000 };
+/* With patience: moves that the rounds are begun with, as far as so many jobs may be timed in them, or in any case. */
+enum { PROBE_LEAST = 64, PROBE_JOBS = 1500000, PROBE_FEWEST = 24 };
 /* The goal lies this share of the way from the best time to the bound, for the best start and for the best order; a
  * perturbation on the way may be worse by this factor. */
 static const double GOAL_SHARE = 0.4, GOAL_SHARE_BEST = 0.15, GOAL_TOLERANCE = 1.1;
@@ -389,7 +388,7 @@ static void probe(zb_run *run) {
   zb_allowance *a = &run->allowance;
   const zb_allowance rest = *a;
   const int64_t before = run->w->evaluations, moves = PROBE_JOBS / (int64_t)run->w->jobs;
-  const int64_t least = before + (moves > PROBE_LEAST ? moves : PROBE_LEAST);
+  const int64_t least = before + (moves > PROBE_FEWEST ? moves : PROBE_FEWEST);
   if (known_incumbents(run) == 0) return;
   a->end = a->patience > 0 && least > a->most ? a->most : least;
   uint64_t random = run->random;
