@@ -9,14 +9,14 @@
 
 /* What is decided of an argument. */
 typedef struct zb_shard_argument {
-  bool weight;          /* a parameter, trained or frozen: it may be cut */
-  bool decided, pinned; /* pinned: by the user */
-  bool refused;         /* as the first that is cut it does not work: it stays whole, or follows others */
-  bool doubted;         /* to be refused, unless others are cut otherwise now */
-  bool leads;           /* it was cut although nothing else was, and readers follow */
-  int parent;           /* arguments that are cut alike */
-  zb_place placement;   /* where decided */
-  int run_count;        /* runs that it has to be cut in; 0: nobody asked for some */
+  bool weight; /* a parameter, trained or frozen: it may be cut */
+  bool decided;
+  bool refused;       /* as the first that is cut it does not work: it stays whole, or follows others */
+  bool doubted;       /* to be refused, unless others are cut otherwise now */
+  bool leads;         /* it was cut although nothing else was, and readers follow */
+  int parent;         /* arguments that are cut alike */
+  zb_place placement; /* where decided */
+  int run_count;      /* runs that it has to be cut in; 0: nobody asked for some */
   int64_t runs[ZB_SEGMENTS_MAX];
 } zb_shard_argument;
 

@@ -101,10 +101,7 @@ static bool add_runs(zb_shard *s, zb_shard_argument *argument, const zb_shape *s
 static void refuse(zb_shard *s, int value, const zb_placing *placing, int operand) {
   const int class = s->origin[value] < 0 ? -1 : class_of(s, s->origin[value]);
   const int64_t size = s->shapes[value].dims[s->places[value].dim];
-  bool pinned = class < 0;
-  for (int a = 0; a < s->graph.argument_count && !pinned; ++a)
-    pinned = s->arguments[a].pinned && class_of(s, a) == class;
-  if (pinned) return;
+  if (class < 0) return;
   for (int a = 0; a < s->graph.argument_count; ++a) {
     zb_shard_argument *argument = &s->arguments[a];
     if (!argument->leads || class_of(s, a) != class || argument->refused) continue;
@@ -276,12 +273,10 @@ static void begin_walk(zb_shard *s) {
   for (int a = 0; a < s->graph.argument_count; ++a) {
     zb_shard_argument *argument = &s->arguments[a];
     argument->parent = a;
-    argument->decided = argument->pinned;
-    argument->leads = argument->doubted = false;
+    argument->decided = argument->leads = argument->doubted = false;
     if (!argument->weight) continue;
     s->root[a] = a;
     s->places[a].spread = ZB_OPEN;
-    if (argument->pinned) set_argument(s, a, argument->placement, true);
   }
 }
 

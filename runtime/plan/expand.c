@@ -546,8 +546,6 @@ cleanup:
 zb_status zb_plan_expand_own(zb_plan **plan) {
   zb_plan *expanded;
   ZB_TRY(zb_plan_expand(*plan, &expanded));
-  if (!expanded) return NULL;
-  zb_plan_take_memory(expanded, *plan);
-  *plan = expanded;
+  zb_plan_replace(plan, expanded);
   return NULL;
 }

@@ -186,6 +186,12 @@ void zb_plan_take_memory(zb_plan *plan, zb_plan *other) {
   zb_plan_destroy(other);
 }
 
+void zb_plan_replace(zb_plan **plan, zb_plan *made) {
+  if (!made) return;
+  zb_plan_take_memory(made, *plan);
+  *plan = made;
+}
+
 /* Bytes from the start of the block's memory to the next aligned address. */
 static size_t aligned_use(const plan_block *block) {
   uintptr_t start = (uintptr_t)(block + 1);

@@ -440,6 +440,8 @@ void zb_plan_destroy(zb_plan *plan);
 void *zb_plan_alloc(zb_plan *plan, size_t bytes) ZB_MUST_USE;
 /* What was allocated from `other` (NULL: nothing) belongs to `plan` from now on; `other` is destroyed. */
 void zb_plan_take_memory(zb_plan *plan, zb_plan *other);
+/* *plan becomes `made`, which was made of it and takes its memory; NULL: it stays. */
+void zb_plan_replace(zb_plan **plan, zb_plan *made);
 const char *zb_plan_strdup(zb_plan *plan, const char *text) ZB_MUST_USE;
 
 /* The file DIR/plan.zb: magic "ZBPLAN\0\1", version, one protobuf section for the header and one a rank, each with

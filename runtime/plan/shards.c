@@ -86,8 +86,7 @@ typedef struct sharding {
   zb_plan *to;
   int shards;
   int listed;   /* collectives of `to` that came from those of `from` */
-  int *sums;    /* [subprogram of the rank at hand] how many sums over shards it has */
-  int *segment; /* [subprogram] the first of its segments in the new list; -1: it stays as it is */
+  int *segment; /* [subprogram of the rank at hand] the first of its segments in the new list */
 } sharding;
 
 static int rank_at(const sharding *it, int rank, int shard) { return rank * it->shards + shard; }
@@ -158,7 +157,7 @@ static zb_status shard_collectives(sharding *it) {
 }
 
 /* The sum over the shards of a rank that `instruction` makes. All shards have it under one number. */
-static int add_sum(sharding *it, int rank, const zb_plan_instruction *instruction) {
+static void add_sum(sharding *it, int rank, const zb_plan_instruction *instruction) {
   zb_plan *to = it->to;
   const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
   const bool greatest = strcmp(zb_attr_string(&attrs, "reduction", "sum"), "max") == 0;
@@ -173,7 +172,7 @@ static int add_sum(sharding *it, int rank, const zb_plan_instruction *instructio
     to->pool_u64[to->pool_u64_count++] = (uint64_t)rank_at(it, rank, c);
   collective->sizes = (zb_plan_slice){to->pool_u64_count, 1};
   to->pool_u64[to->pool_u64_count++] = (uint64_t)zb_operand_extent(&instruction->outputs[0]);
-  return to->collective_count++;
+  ++to->collective_count;
 }
 
 /* ---- Subprograms ---- */
@@ -204,7 +203,8 @@ static zb_status set_coordinate(sharding *it, zb_plan_instruction *instruction, 
 }
 
 /* Appends the segments of a subprogram to those of the rank. Their times are shares by instructions. */
-static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_subprogram *from, int shard, int sums) {
+static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_subprogram *from, int shard) {
+  const int sums = sums_of(from);
   zb_plan_instruction *instructions =
       zb_plan_alloc(it->to, ((size_t)from->instruction_count + 1) * sizeof *instructions);
   if (!instructions) return ZB_OUT_OF_MEMORY();
@@ -212,7 +212,7 @@ static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_su
   *segment = *from;
   segment->instructions = instructions;
   segment->instruction_count = 0;
-  for (int i = 0, number = 0; i < from->instruction_count; ++i) {
+  for (int i = 0; i < from->instruction_count; ++i) {
     const zb_plan_instruction *instruction = &from->instructions[i];
     if (!is_sum(instruction)) {
       *instructions = *instruction;
@@ -225,7 +225,6 @@ static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_su
       *instructions++ = own_part(instruction);
       ++segment->instruction_count;
     }
-    if (++number > sums) break;
     segment = &rank->subprograms[rank->subprogram_count++];
     *segment = *from;
     segment->instructions = instructions;
@@ -257,9 +256,8 @@ static zb_status shard_subprograms(sharding *it, const zb_plan_rank *from, zb_pl
   if (!rank->subprograms) return ZB_OUT_OF_MEMORY();
   rank->subprogram_count = 0;
   for (int s = 0; s < from->subprogram_count; ++s) {
-    it->sums[s] = sums_of(&from->subprograms[s]);
     it->segment[s] = rank->subprogram_count;
-    ZB_TRY(add_segments(it, rank, &from->subprograms[s], shard, it->sums[s]));
+    ZB_TRY(add_segments(it, rank, &from->subprograms[s], shard));
   }
   return NULL;
 }
@@ -389,14 +387,12 @@ static zb_status shard_all(sharding *it, int r) {
     if (from->jobs[i].subprogram < 0) continue;
     const zb_plan_subprogram *subprogram = &from->subprograms[from->jobs[i].subprogram];
     for (int k = 0; k < subprogram->instruction_count; ++k)
-      if (is_sum(&subprogram->instructions[k])) (void)add_sum(it, r, &subprogram->instructions[k]);
+      if (is_sum(&subprogram->instructions[k])) add_sum(it, r, &subprogram->instructions[k]);
   }
-  it->sums = zb_alloc(((size_t)from->subprogram_count + 1) * sizeof *it->sums);
   it->segment = zb_alloc(((size_t)from->subprogram_count + 1) * sizeof *it->segment);
-  if (!it->sums || !it->segment) status = ZB_OUT_OF_MEMORY();
+  if (!it->segment) status = ZB_OUT_OF_MEMORY();
   for (int c = 0; c < it->shards && !status; ++c)
     status = shard_rank(it, r, c, first_sum);
-  zb_free(it->sums);
   zb_free(it->segment);
   return status;
 }
@@ -432,8 +428,6 @@ cleanup:
 zb_status zb_plan_shard_own(zb_plan **plan) {
   zb_plan *all;
   ZB_TRY(zb_plan_shard(*plan, &all));
-  if (!all) return NULL;
-  zb_plan_take_memory(all, *plan);
-  *plan = all;
+  zb_plan_replace(plan, all);
   return NULL;
 }

@@ -282,7 +282,7 @@ def faults(suite, tool, folder, launcher):
         whole = all(re.search(place, seen) for place in places)
         if turn + 1 >= case.ranks and whole:
             break
-    suite.check(whole, f"{MOST_KILLS} times nobody was hit while the sums came, or were added\n{seen}")
+    suite.check(whole, f"{MOST_KILLS} times nobody was hit while sums came, and while they went\n{seen}")
 
 
 def main():

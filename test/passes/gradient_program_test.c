@@ -6,10 +6,7 @@
  * compares each element with (f(w+h) - f(w-h)) / 2h of the program as it was written. The loss must be that of the
  * written program as well.
  */
-#include "passes/pipeline.h"
-#include "passes/rewrite.h"
-#include "runtime/base/file.h"
-#include "test/ir/evaluate.c"
+#include "test/passes/gradient_programs.h"
 
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>
@@ -39,21 +36,6 @@ static const char *const pipelines[] = {
 
 /* ---- Programs ---- */
 
-static MlirContext context;
-
-static MlirModule parse(const char *name) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/test/passes/programs/%s.mlir", ZB_SOURCE_DIR, name);
-  char *text = NULL;
-  size_t bytes;
-  zb_status status = zb_file_read(path, 0, &text, &bytes);
-  ZB_ASSERT(!status);
-  MlirModule module = mlirModuleCreateParse(context, (MlirStringRef){text, bytes});
-  zb_free(text);
-  ZB_ASSERT(!mlirModuleIsNull(module));
-  return module;
-}
-
 static MlirBlock body_of(MlirModule module, MlirOperation *function) {
   MlirBlock body;
   zb_result found = zb_pass_function(module, function, &body);
@@ -61,47 +43,15 @@ static MlirBlock body_of(MlirModule module, MlirOperation *function) {
   return body;
 }
 
-static bool run_passes(MlirModule module, const char *text) {
-  zb_pipeline pipeline;
-  zb_module whole = {.context = context, .module = module};
-  zb_pipeline_hooks hooks = {.verify = true};
-  zb_compile_state state = {0};
-  zb_status status = zb_pipeline_parse(text, &pipeline);
-  if (!status) status = zb_pipeline_run(&pipeline, &whole, &state, &hooks);
-  zb_pipeline_deinit(&pipeline);
-  if (status) fprintf(stderr, "%s", zb_status_text(status));
-  zb_status_free(status);
-  return status == NULL;
-}
-
-/* Numbers from -1 to 1, and labels below 5, from a fixed generator. */
-static uint64_t generator;
-static double next_number(void) {
-  generator = generator * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (double)(generator >> 11) / (double)(UINT64_C(1) << 53) * 2 - 1;
-}
-
-static zb_array make_array(MlirType type) {
-  zb_array array;
-  bool known = zb_type_shape(type, &array.shape);
-  ZB_ASSERT(known);
-  array.data = zb_alloc((size_t)zb_shape_bytes(&array.shape) + 1);
-  ZB_ASSERT(array.data);
-  for (int64_t i = 0; i < zb_shape_elements(&array.shape); ++i) {
-    double number = next_number();
-    if (array.shape.dtype == ZB_I64)
-      ((int64_t *)array.data)[i] = (int64_t)((number + 1) * 2.49);
-    else
-      zb_array_set(&array, i, number);
-  }
-  return array;
-}
-
 static int make_arguments(MlirBlock body, zb_array *out) {
   int count = (int)mlirBlockGetNumArguments(body);
   ZB_ASSERT(count <= ARGUMENTS_MAX);
-  for (int i = 0; i < count; ++i)
-    out[i] = make_array(mlirValueGetType(mlirBlockGetArgument(body, i)));
+  for (int i = 0; i < count; ++i) {
+    zb_shape shape;
+    bool known = zb_type_shape(mlirValueGetType(mlirBlockGetArgument(body, i)), &shape);
+    ZB_ASSERT(known);
+    out[i] = make_array(&shape);
+  }
   return count;
 }
 
@@ -149,12 +99,7 @@ static void take_gradients(MlirOperation function, MlirBlock body, int argument_
   MlirOperation terminator = mlirBlockGetTerminator(body);
   out->values[out->count] = mlirOperationGetOperand(terminator, 0);
   mlirOperationSetOperands(terminator, out->count + 1, out->values);
-  for (size_t i = list.count; i-- > 0;) {
-    bool unread = true;
-    for (intptr_t r = 0; r < mlirOperationGetNumResults(list.items[i]); ++r)
-      unread = unread && zb_value_unused(mlirOperationGetResult(list.items[i], r));
-    if (unread) zb_erase_op(list.items[i]);
-  }
+  erase_unread(&list);
   zb_arena_deinit(&arena);
 }
 

@@ -1,16 +1,13 @@
 /* Programs of shards against the programs that they were made of: loss and gradients.
  *
- * One row of `programs` is a small forward program in f64 (test/passes/programs/). For 2, 3 and 4 shards the test makes
- * the program of one shard (zb-shard), differentiates it, puts all shards into one program (zb-unroll-shards), and runs
- * it with the reference kernels on parts of the parameters. Each shard's gradient of a parameter, as its update takes
- * it, is that part of the gradient of the whole program, and the loss is that of the whole program.
+ * One row of `programs` is a small forward program in f64 (test/passes/programs/). For each number of shards the test
+ * makes the program of one shard (zb-shard), differentiates it, puts all shards into one program (zb-unroll-shards),
+ * and runs it with the reference kernels on parts of the parameters. Each shard's gradient of a parameter, as its
+ * update takes it, is that part of the gradient of the whole program, and the loss is that of the whole program.
  */
 #include "ir/placement.h"
-#include "passes/pipeline.h"
-#include "passes/rewrite.h"
 #include "passes/tables.h"
-#include "runtime/base/file.h"
-#include "test/ir/evaluate.c"
+#include "test/passes/gradient_programs.h"
 
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>
@@ -38,34 +35,6 @@ static const char behind[] = "zb-autodiff,zb-split-grad,zb-canonicalize,zb-cse,z
 
 /* ---- Programs ---- */
 
-static MlirContext context;
-
-static MlirModule parse(const char *name) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/test/passes/programs/%s.mlir", ZB_SOURCE_DIR, name);
-  char *text = NULL;
-  size_t bytes;
-  zb_status status = zb_file_read(path, 0, &text, &bytes);
-  ZB_ASSERT(!status);
-  MlirModule module = mlirModuleCreateParse(context, (MlirStringRef){text, bytes});
-  zb_free(text);
-  ZB_ASSERT(!mlirModuleIsNull(module));
-  return module;
-}
-
-static bool run_passes(MlirModule module, const char *text) {
-  zb_pipeline pipeline;
-  zb_module whole = {.context = context, .module = module};
-  zb_pipeline_hooks hooks = {.verify = true};
-  zb_compile_state state = {0};
-  zb_status status = zb_pipeline_parse(text, &pipeline);
-  if (!status) status = zb_pipeline_run(&pipeline, &whole, &state, &hooks);
-  zb_pipeline_deinit(&pipeline);
-  if (status) fprintf(stderr, "%s", zb_status_text(status));
-  zb_status_free(status);
-  return status == NULL;
-}
-
 /* A parameter as the program of one shard has it. */
 typedef struct parameter {
   char name[64];
@@ -79,32 +48,12 @@ typedef struct step {
   zb_array loss, gradients[SHARDS_MAX * PARAMETERS_MAX]; /* of parameter p of shard c: p * shards + c */
 } step;
 
-static uint64_t generator;
-static double next_number(void) {
-  generator = generator * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (double)(generator >> 11) / (double)(UINT64_C(1) << 53) * 2 - 1;
-}
-
-static zb_array new_array(const zb_shape *shape) {
-  zb_array array = {*shape, zb_alloc((size_t)zb_shape_bytes(shape) + 1)};
-  ZB_ASSERT(array.data);
-  return array;
-}
-
-/* What the name stands for: numbers from -1 to 1, and labels below 5, which depend on the name alone. */
-static zb_array make_array(const char *name, const zb_shape *shape) {
-  zb_array array = new_array(shape);
+/* What the name stands for, which depends on the name alone. */
+static zb_array make_named(const char *name, const zb_shape *shape) {
   generator = 42;
   for (const char *at = name; *at; ++at)
     generator = generator * 31 + (uint64_t)*at;
-  for (int64_t i = 0; i < zb_shape_elements(shape); ++i) {
-    const double number = next_number();
-    if (shape->dtype == ZB_I64)
-      ((int64_t *)array.data)[i] = (int64_t)((number + 1) * 2.49);
-    else
-      zb_array_set(&array, i, number);
-  }
-  return array;
+  return make_array(shape);
 }
 
 /* ---- Parts ---- */
@@ -207,12 +156,7 @@ static int list_values(MlirOperation function, MlirBlock body, const parameter *
     values[found++] = mlirOperationGetOperand(list.items[i], 1);
   }
   mlirOperationSetOperands(mlirBlockGetTerminator(body), found, values);
-  for (size_t i = list.count; i-- > 0;) {
-    bool unread = true;
-    for (intptr_t r = 0; r < mlirOperationGetNumResults(list.items[i]); ++r)
-      unread = unread && zb_value_unused(mlirOperationGetResult(list.items[i], r));
-    if (unread) zb_erase_op(list.items[i]);
-  }
+  erase_unread(&list);
   zb_arena_deinit(&arena);
   return found;
 }
@@ -230,11 +174,11 @@ static void run_step(MlirModule module, const parameter *parameters, int count, 
     int shard;
     ZB_ASSERT(argument_count < ARGUMENTS_MAX);
     zb_type_shape(at.type, &shape);
-    if (at.port.input) arguments[argument_count] = make_array(at.port.input, &shape);
+    if (at.port.input) arguments[argument_count] = make_named(at.port.input, &shape);
     const char *name = at.port.param ? at.port.param : at.port.frozen;
     if (!name) continue;
     const parameter *p = &parameters[find_parameter(parameters, count, name, &shard)];
-    zb_array whole = make_array(p->name, &p->shape);
+    zb_array whole = make_named(p->name, &p->shape);
     arguments[argument_count] = part_of(p, &whole, &shape, shard, shards);
     zb_free(whole.data);
   }

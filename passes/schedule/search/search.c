@@ -1,12 +1,12 @@
 /* Search: the best order found, from every schedule that fits, within a memory limit.
  *
- * More memory never gives a worse answer, by construction. A run (search_run.c) for a level of memory (rules.h) depends
- * on that level alone, never on the limit of the problem; the answer is the best of the runs for all levels within the
- * limit. Going down from the highest, a level is run only if its lower bound is below the best time, which changes
- * nothing but the time it takes, and mostly leaves one or two; where it leaves many, levels that begin far behind are
- * left out as well, by margins (BEHIND_ROUNDS) beyond what rounds make up for. For small problems levels are exact: a
- * run records how much lower its limit could be for every decision to be the same, and the next one is for a byte less
- * than that; and where they are small enough for it, all orders are tried (exact.c).
+ * More memory is not to give a worse answer: mostly by construction. A run (search_run.c) for a level of memory
+ * (rules.h) depends on that level alone, never on the limit of the problem; the answer is the best of the runs for all
+ * levels within the limit. Going down from the highest, a level is run only if its lower bound is below the best time,
+ * which changes nothing but the time it takes, and mostly leaves one or two; where it leaves many, levels that begin
+ * far behind are left out as well, by margins (BEHIND_ROUNDS) beyond what rounds make up for. For small problems levels
+ * are exact: a run records how much lower its limit could be for every decision to be the same, and the next one is for
+ * a byte less than that; and where they are small enough for it, all orders are tried (exact.c).
  *
  * Where limits differ between ranks a level lowers those that are above it. So the levels of some limits are among
  * those of others where these are higher only on ranks that have the highest, and the levels up to the lowest limit are
@@ -32,7 +32,7 @@
 enum { SMALL_JOBS = 160 };
 /* On the V placement, with more jobs than this: a level whose order before the rounds takes so much longer than the
  * best such order of the levels above it has no rounds, or ends the search. */
-enum { MEDIUM_JOBS = 2000, WAITS = 4 };
+enum { MEDIUM_JOBS = 2000, WAITING_COST = 4 };
 static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
 /* Exact levels of a problem at most, about. */
 enum { LEVELS = 4096 };
@@ -136,10 +136,11 @@ static int64_t budget_of_level(const searcher *s, int64_t bytes) {
   return is_less ? zb_max64(s->budget / LESS_BUDGET + 1, least) : s->budget;
 }
 
-/* How many times longer an evaluation of local search takes where messages wait for their channels, on the V placement:
- * all jobs are timed again (retime.h). */
-static int slower(const searcher *s) {
-  return s->run.improver.times.channels_wait && zb_is_placed_as_v(s->problem) && s->w.jobs > MEDIUM_JOBS ? WAITS : 1;
+/* What an evaluation of local search costs, of what it costs where no message waits for its channel: all jobs are timed
+ * again there (retime.h). 1 also where a search takes no time. */
+static int evaluation_cost(const searcher *s) {
+  return s->run.improver.times.channels_wait && zb_is_placed_as_v(s->problem) && s->w.jobs > MEDIUM_JOBS ? WAITING_COST
+                                                                                                         : 1;
 }
 
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
@@ -159,7 +160,7 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
   s->seed = params ? params->seed : 0;
   const bool has_budget = params && params->budget > 0;
   s->is_default_budget = !has_budget;
-  const int64_t by_default = zb_max64(default_budget(problem, placements) / slower(s), 1);
+  const int64_t by_default = zb_max64(default_budget(problem, placements) / evaluation_cost(s), 1);
   s->budget = has_budget ? given_budget(problem, params->budget, by_default) : by_default;
   s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !zb_is_placed_as_v(problem) ? 0 : PATIENCE;
   return NULL;
@@ -396,7 +397,7 @@ static zb_status try_level(searcher *s, int level) {
  * what makes orders of this level as good as published ones. Lowers *slack to what all that says the same within. */
 static zb_status polish_level(searcher *s, int64_t bytes, int64_t *slack) {
   zb_run *run = &s->run;
-  const int64_t timed = POLISH_TIMED / (int64_t)s->w.jobs / slower(s);
+  const int64_t timed = POLISH_TIMED / (int64_t)s->w.jobs / evaluation_cost(s);
   const int64_t least = timed < POLISH_LEAST ? timed : POLISH_LEAST, most = POLISH_MOST * least;
   lower_to(s, bytes);
   run->random = UINT64_C(0x9E3779B97F4A7C15);
