@@ -27,7 +27,7 @@
 enum { SWITCHES = 16, JUDGED_PER_RANK = 3, BLOCKS = 128, BLOCKS_ALL = 100000 };
 /* Jobs that are run in all before the best so far is taken: of most problems, of large ones (rules.h), and of both with
  * the memory of 1F1B. */
-static const int64_t JOBS_MAX = 1800000, JOBS_MAX_LARGE = 900000, JOBS_MAX_1F1B = 450000;
+static const int64_t JOBS_MAX = 1800000, JOBS_MAX_LARGE = 900000, JOBS_MAX_1F1B = 300000;
 
 /* How orders are made of a block: the first two in unit time, and then timed. */
 typedef struct manner {

@@ -41,11 +41,11 @@ enum { STATES = 64 };
 /* The most of them: each takes some hundred bytes. */
 enum { STATES_MAX = 500000 };
 /* Jobs of all evaluations of a level of a large problem, with one chunk a rank and with several. */
-enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 2500000 };
+enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 1000000 };
 /* Jobs of all orders that are built to perturb one, by default: an evaluation takes a fraction of such a build. */
 enum { PERTURBED_JOBS = 12000000 };
 /* The default budget is spent for as long as it pays: up to this multiple of what the last better order came after. */
-enum { PATIENCE = 16 };
+enum { PATIENCE = 10 };
 /* A budget that is given is at least BUDGET_LEAST, or the default one: what takes a moment is done for any. It counts
  * orders of BUDGET_JOBS jobs: of larger ones there are as many as take that long, but no fewer than by default. */
 enum { BUDGET_LEAST = 64, BUDGET_JOBS = 1200 };
@@ -106,14 +106,16 @@ static bool all_alike(const int64_t *values, int count) {
 
 /* Such that the time of a search hardly depends on the size of the problem. Most is worth spending on the V placement:
  * there the best orders lie far from every rule. On the others with several chunks, local search of large problems
- * finds little. Large problems share it among the placements that are searched. */
+ * finds little, the less the more chunks there are. Large problems share it among the placements that are searched. */
 static int64_t default_budget(const zb_problem *problem, int placements) {
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
   if (jobs <= SMALL_JOBS) return 12 * jobs;
-  const bool is_v = zb_is_placed_as_v(problem), is_plain = problem->stages == problem->ranks;
-  int64_t budget = (is_v ? (jobs > MEDIUM_JOBS ? 100000000 : 180000000) : 20000000) / (jobs + 1);
-  const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : is_plain ? 4000 : 8000;
-  if (!is_v && !is_plain) budget = (int64_t)(2500.0 * (1152.0 / (double)jobs) * sqrt(1152.0 / (double)jobs));
+  const int chunks = problem->stages / problem->ranks;
+  const bool is_v = zb_is_placed_as_v(problem), is_plain = chunks == 1;
+  int64_t budget = (is_v ? (jobs > MEDIUM_JOBS ? 100000000 : 180000000) : 12000000) / (jobs + 1);
+  const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : is_plain ? 3000 : 8000;
+  if (!is_v && !is_plain)
+    budget = (int64_t)(10000.0 / chunks / chunks * (1152.0 / (double)jobs) * sqrt(1152.0 / (double)jobs));
   /* Evaluations of large problems miss the caches, and come with several levels of memory. */
   if (jobs > 40000 && (is_v || is_plain)) budget = budget * 40000 / jobs / placements;
   if (jobs > ZB_JOBS_LARGE) budget = (is_plain ? LARGE_BUDGET : LARGE_BUDGET_CHUNKS) / jobs / placements;

@@ -22,7 +22,7 @@ enum { PERTURBATIONS_PER_JOB = 32 };
 /* The round from which on goals are pursued, and the evaluations a job that each may take. */
 enum { GOALS_FROM = 3, GOAL_PER_JOB = 192 };
 /* With patience: moves that the rounds are begun with, as far as so many jobs may be timed in them, or in any case. */
-enum { PROBE_LEAST = 64, PROBE_JOBS = 1500000, PROBE_FEWEST = 24 };
+enum { PROBE_LEAST = 64, PROBE_JOBS = 1000000, PROBE_FEWEST = 24 };
 /* The goal lies this share of the way from the best time to the bound, for the best start and for the best order; a
  * perturbation on the way may be worse by this factor. */
 static const double GOAL_SHARE = 0.4, GOAL_SHARE_BEST = 0.15, GOAL_TOLERANCE = 1.1;
