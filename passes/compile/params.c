@@ -177,12 +177,6 @@ static zb_status complete_layout(zb_compile_params *p) {
 /* What cannot be had at once yet. */
 static zb_status check_together(const zb_compile_params *p) {
   if (p->tensor_parallel == 1) return NULL;
-  if (p->data_parallel > 1)
-    return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --data-parallel are not possible together yet"),
-                          "leave one of them out: --ranks divides the model further");
-  if (p->sum_groups > 1)
-    return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --sum-groups are not possible together yet"),
-                          "leave one of them out");
   if (p->clip_norm)
     return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --clip-norm are not possible together yet"),
                           "leave one of them out");

@@ -864,6 +864,7 @@ static zb_status emit_ranks(emitter *e, MlirModule module) {
   ZB_TRY_GOTO(map_owners(e, owners));
   status = zb_for_each_rank(module, emit_one, &all, NULL);
   e->plan->model_hash += atomic_load(&all.model_hash);
+  if (!status) status = zb_plan_count_shard_sums(e->plan);
   e->plan->evaluates = e->plan->rank_count > 0 && e->plan->ranks[0].evaluation_count > 0;
 cleanup:
   for (int i = 0; all.memories && i < modules; ++i)

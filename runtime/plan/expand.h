@@ -40,6 +40,11 @@ uint64_t zb_landing_room(const uint64_t *sizes, uint32_t count, int replicas, zb
 zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer,
                                   int member);
 
+/* How many sums over shards the jobs of a rank make. */
+size_t zb_plan_sums_of_rank(const zb_plan_rank *rank);
+/* The rule "shards", of a rank that is read: the plan says how many these are. */
+zb_status zb_plan_check_shard_sums(const zb_plan *plan, int rank) ZB_MUST_USE;
+
 /* Where W can be cut for a buffer list: how many instructions come before the cut. No value of the workspace lives
  * across, and all that writes to the `count` ranges is in front. instruction_count: at its end alone; 0: out of memory.
  */

@@ -359,10 +359,12 @@ typedef struct zb_plan {
   const char *optimizer; /* the whole line: "adamw:lr=0.001,..." */
   const char *precision; /* "f32", "bf16": a name of zb/precisions.def */
   int rank_count, stage_count, chunk_count, micro_batches;
-  int replicas;   /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
-  int sum_groups; /* groups of micro-batches whose gradients are added up apart, as by that many replicas; 0 and 1: all
-                     are one. The region gradients is then twice as large (expand.h) */
-  int shards;     /* of all ranks, which compute each micro-batch together; 0 and 1: there is one */
+  int replicas;    /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
+  int sum_groups;  /* groups of micro-batches whose gradients are added up apart, as by that many replicas; 0 and 1: all
+                      are one. The region gradients is then twice as large (expand.h) */
+  int shards;      /* of all ranks, which compute each micro-batch together; 0 and 1: there is one */
+  int *shard_sums; /* [rank] how many sums over shards its jobs make: who reads only some ranks numbers sums alike */
+  int shard_sum_count; /* rank_count; without shards 0 */
   int shard_mesh; /* of a plan whose ranks are those of that many shards (zb_plan_shard); else 0; not in the file */
   int mesh; /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
   int *stage_rank; /* virtual stage -> rank; with a mesh: -> rank of a replica */
@@ -488,6 +490,8 @@ zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;
 zb_status zb_plan_shard(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the plan of all shards, which takes its memory. */
 zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;
+/* Sets shard_sums of a plan that has all its ranks. MEMORY. */
+zb_status zb_plan_count_shard_sums(zb_plan *plan) ZB_MUST_USE;
 /* The tensor as no shard has it: what files hold. */
 zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor);
 /* How it is cut, as zb-shard says it: "1:128,128" is dimension 1, which consists of two runs; NULL: it is not. INVALID

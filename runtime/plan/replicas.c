@@ -90,6 +90,16 @@ static zb_status disown_parameters(zb_plan *to, zb_plan_rank *rank) {
   return NULL;
 }
 
+static zb_status replicate_shard_sums(replication *it) {
+  zb_plan *to = it->to;
+  to->shard_sum_count = it->from->shard_sum_count * it->replicas;
+  to->shard_sums = zb_plan_alloc(to, ((size_t)to->shard_sum_count + 1) * sizeof *to->shard_sums);
+  if (!to->shard_sums) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < to->shard_sum_count; ++i)
+    to->shard_sums[i] = it->from->shard_sums[i / it->replicas];
+  return NULL;
+}
+
 static zb_status replicate_rank(const replication *it, int r, int replica) {
   const zb_plan_rank *from = &it->from->ranks[r];
   zb_plan_rank *rank = &it->to->ranks[rank_at(it, r, replica)];
@@ -131,6 +141,7 @@ zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) {
   if (!it.to->ranks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(replicate_messages(&it));
   ZB_TRY_GOTO(replicate_collectives(&it));
+  ZB_TRY_GOTO(replicate_shard_sums(&it));
   for (int r = 0; r < plan->rank_count; ++r)
     for (int replica = 0; replica < it.replicas; ++replica)
       ZB_TRY_GOTO(replicate_rank(&it, r, replica));

@@ -118,8 +118,7 @@ static zb_status shard_messages(sharding *it) {
   return NULL;
 }
 
-/* How many sums over shards the jobs of a rank make. */
-static size_t sums_of_rank(const zb_plan_rank *rank) {
+size_t zb_plan_sums_of_rank(const zb_plan_rank *rank) {
   size_t count = 0;
   for (int i = 0; i < rank->job_count && rank->jobs; ++i)
     if (rank->jobs[i].subprogram >= 0) count += (size_t)sums_of(&rank->subprograms[rank->jobs[i].subprogram]);
@@ -130,8 +129,8 @@ static zb_status shard_collectives(sharding *it) {
   const zb_plan *from = it->from;
   zb_plan *to = it->to;
   size_t sums = 0, numbers = from->pool_u64_count;
-  for (int r = 0; r < from->rank_count; ++r)
-    sums += sums_of_rank(&from->ranks[r]);
+  for (int r = 0; r < from->shard_sum_count; ++r)
+    sums += (size_t)from->shard_sums[r];
   for (int c = 0; c < from->collective_count; ++c)
     numbers += (size_t)it->shards * from->collectives[c].members.count;
   numbers += sums * ((size_t)it->shards + 1);
@@ -156,22 +155,23 @@ static zb_status shard_collectives(sharding *it) {
   return NULL;
 }
 
-/* The sum over the shards of a rank that `instruction` makes. All shards have it under one number. */
+/* The sum over the shards of a rank that `instruction` makes. All shards have it under one number. NULL: of a rank that
+ * is not read, where it takes its number. */
 static void add_sum(sharding *it, int rank, const zb_plan_instruction *instruction) {
   zb_plan *to = it->to;
-  const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
+  const zb_attrs attrs = instruction ? (zb_attrs){instruction->attrs, instruction->attr_count} : (zb_attrs){0};
   const bool greatest = strcmp(zb_attr_string(&attrs, "reduction", "sum"), "max") == 0;
   zb_plan_collective *collective = &to->collectives[to->collective_count];
   *collective = (zb_plan_collective){.kind = ZB_COLLECTIVE_ALL_REDUCE,
                                      .payload = ZB_PAYLOAD_SHARDS,
-                                     .dtype = instruction->outputs[0].dtype,
+                                     .dtype = instruction ? instruction->outputs[0].dtype : ZB_F32,
                                      .before = to->message_count,
                                      .greatest = greatest,
                                      .members = {to->pool_u64_count, (uint32_t)it->shards}};
   for (int c = 0; c < it->shards; ++c)
     to->pool_u64[to->pool_u64_count++] = (uint64_t)rank_at(it, rank, c);
   collective->sizes = (zb_plan_slice){to->pool_u64_count, 1};
-  to->pool_u64[to->pool_u64_count++] = (uint64_t)zb_operand_extent(&instruction->outputs[0]);
+  to->pool_u64[to->pool_u64_count++] = instruction ? (uint64_t)zb_operand_extent(&instruction->outputs[0]) : 0;
   ++to->collective_count;
 }
 
@@ -362,7 +362,7 @@ static zb_status shard_rank(sharding *it, int r, int shard, int first_sum) {
   rank->rank = rank_at(it, r, shard);
   ZB_TRY(shard_parameters(it, rank, shard));
   if (!from->jobs) return NULL; /* not read */
-  const size_t sums = sums_of_rank(from);
+  const size_t sums = zb_plan_sums_of_rank(from);
   ZB_TRY(shard_subprograms(it, from, rank, shard));
   rank->jobs = zb_plan_alloc(it->to, ((size_t)from->job_count + 2 * sums + 1) * sizeof *rank->jobs);
   rank->job_count = 0;
@@ -378,11 +378,23 @@ static zb_status shard_rank(sharding *it, int r, int shard, int first_sum) {
   return failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
+zb_status zb_plan_count_shard_sums(zb_plan *plan) {
+  plan->shard_sum_count = zb_plan_shards(plan) > 1 ? plan->rank_count : 0;
+  plan->shard_sums = zb_plan_alloc(plan, ((size_t)plan->shard_sum_count + 1) * sizeof *plan->shard_sums);
+  if (!plan->shard_sums) return ZB_OUT_OF_MEMORY();
+  for (int r = 0; r < plan->shard_sum_count; ++r)
+    plan->shard_sums[r] = (int)zb_plan_sums_of_rank(&plan->ranks[r]);
+  return NULL;
+}
+
 /* The collectives of all sums of a rank, in the order of its jobs; then its shards. */
 static zb_status shard_all(sharding *it, int r) {
   const zb_plan_rank *from = &it->from->ranks[r];
   const int first_sum = it->to->collective_count;
   zb_status status = NULL;
+  ZB_TRY(zb_plan_check_shard_sums(it->from, r));
+  for (int i = 0; i < it->from->shard_sums[r] && !from->jobs; ++i)
+    add_sum(it, r, NULL);
   for (int i = 0; i < from->job_count && from->jobs; ++i) {
     if (from->jobs[i].subprogram < 0) continue;
     const zb_plan_subprogram *subprogram = &from->subprograms[from->jobs[i].subprogram];
@@ -410,6 +422,7 @@ zb_status zb_plan_shard(const zb_plan *plan, zb_plan **out) {
   it.to->arena = memory;
   it.to->shards = 1;
   it.to->shard_mesh = it.shards;
+  it.to->shard_sum_count = 0;
   it.to->rank_count = plan->rank_count * it.shards;
   it.to->ranks = zb_plan_alloc(it.to, (size_t)it.to->rank_count * sizeof *it.to->ranks);
   it.to->pool_u64_count = plan->pool_u64_count;

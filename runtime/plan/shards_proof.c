@@ -77,12 +77,21 @@ static zb_status verify_tensors(const zb_plan *plan, zb_map *first_of, int r) {
   return NULL;
 }
 
+zb_status zb_plan_check_shard_sums(const zb_plan *plan, int rank) {
+  const zb_plan_rank *read = &plan->ranks[rank];
+  const size_t sums = read->jobs ? zb_plan_sums_of_rank(read) : 0;
+  if (!read->jobs || (rank < plan->shard_sum_count && (size_t)plan->shard_sums[rank] == sums)) return NULL;
+  return ZB_RULE("shards", "rank %d: its jobs make %zu sums over shards, the plan says %d", rank, sums,
+                 rank < plan->shard_sum_count ? plan->shard_sums[rank] : 0);
+}
+
 zb_status zb_verify_shards(const zb_plan *plan) {
   zb_map *first_of = zb_map_create();
   zb_status status = first_of ? NULL : ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count && !status; ++r) {
     status = verify_instructions(plan, &plan->ranks[r]);
     if (!status) status = verify_tensors(plan, first_of, r);
+    if (!status && zb_plan_shards(plan) > 1) status = zb_plan_check_shard_sums(plan, r);
   }
   zb_map_destroy(first_of);
   return status;

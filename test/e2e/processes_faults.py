@@ -2,11 +2,12 @@
 """Processes that die or stall in the middle of training: the others end soon, say where
 they were, leave nothing half written.
 
-    processes_faults.py [--bin BUILD/bin] [--over mpi|tcp] [--jobs 2] [--data-parallel D] [--points N]
+    processes_faults.py [--bin BUILD/bin] [--over mpi|tcp] [--jobs 2] [--data-parallel D] [--tensor-parallel T]
+                        [--ranks N] [--points N]
 
-Four processes, one rank each (with --data-parallel D they are D replicas of a shorter pipeline, and every rank is named
-with its coordinates), train a plan whose step takes a while, and save after every step. Each is killed (kill
--9) at ten points of a step: mpirun and all others must be gone within ten seconds with its status of a killed process,
+N processes (4), one rank each (with --data-parallel D and --tensor-parallel T they are D replicas of a shorter
+pipeline, of T shards each, and every rank is named with its coordinates), train a plan whose step takes a while, and
+save after every step. Each is killed (kill -9) at ten points of a step: mpirun and all others must be gone within ten seconds with its status of a killed process,
 those who are left must have said at which job they were, and the last save must be whole. Then one is stopped (SIGSTOP)
 instead: the others must end by the time-out, with status 5, name rank, job, peer and micro-batch, and which process
 does not answer; and it must end with them. At last SIGTERM, to one process and to all: who gets it says at which job it
@@ -32,20 +33,22 @@ KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS, STOP_LIMIT_SECONDS = 10, 3, 10
 
 class Said:
     """What processes say of a rank, of a mesh with its coordinates."""
-    def __init__(self, replicas):
-        where = r" \(pp\d+-dp\d+\)" if replicas > 1 else ""
-        rank = r"rank \d+" + where
-        groups = (r"|(sum over|gathering from)( \d+ of)? ranks \d+ to \d+ \(pp\d+-dp\d+ to pp\d+-dp\d+\)"
-                  if replicas > 1 else "")
-        self.replicas = replicas
+    def __init__(self, ranks, replicas, shards):
+        self.ranks, self.replicas, self.shards = ranks, replicas, shards
+        place = r"pp\d+" + (r"-dp\d+" if replicas > 1 else "") + (r"-tp\d+" if shards > 1 else "")
+        is_mesh = replicas * shards > 1
+        rank = r"rank \d+" + (rf" \({place}\)" if is_mesh else "")
+        groups = rf"|(sum over|gathering from)( \d+ of)? ranks \d+ to \d+ \({place} to {place}\)" if is_mesh else ""
         self.waited = (rf"{rank} waited \d\.\d s for message \d+ \((from|to) {rank}, "
                        rf"(micro-batch \d+|accumulators{groups})\)")
         self.at = rf"{rank} is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) {rank}"
         self.at_start = rf"waited \d\.\d s for process \d+ \({rank}, pid"
 
     def rank(self, rank):
-        at = f" (pp{rank // self.replicas}-dp{rank % self.replicas})" if self.replicas > 1 else ""
-        return f"rank {rank}{at}"
+        place = f"pp{rank // self.shards // self.replicas}"
+        place += f"-dp{rank // self.shards % self.replicas}" if self.replicas > 1 else ""
+        place += f"-tp{rank % self.shards}" if self.shards > 1 else ""
+        return f"rank {rank} ({place})" if self.replicas * self.shards > 1 else f"rank {rank}"
 
     def is_at(self, rank, errors):
         return re.search(re.escape(self.rank(rank)) + r" is at \w", errors)
@@ -53,7 +56,6 @@ class Said:
     def names_silent(self, rank, errors):
         return re.search(re.escape(f"process {rank} ({self.rank(rank)}, pid ") +
                          r"\d+ on [^)]*\)(, which)? does not answer", errors)
-
 
 
 class Run:
@@ -136,11 +138,12 @@ def killed(suite, launcher, plan, said_of, folder, rank, point, delay):
     text = f"kill -9 of rank {rank} at point {point}"
     saved = os.path.join(folder, f"saved-{rank}-{point}")
     try:
-        seconds, status, left, errors = Run(suite, launcher, plan, saved).hit(rank, signal.SIGKILL, delay)
-        said = [other for other in range(RANKS) if other != rank and said_of.is_at(other, errors)]
+        run = Run(suite, launcher, plan, saved, processes=said_of.ranks)
+        seconds, status, left, errors = run.hit(rank, signal.SIGKILL, delay)
+        said = [other for other in range(said_of.ranks) if other != rank and said_of.is_at(other, errors)]
         suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and
                     status == 128 + signal.SIGKILL and not left and
-                    len(said) == RANKS - 1 and
+                    len(said) == said_of.ranks - 1 and
                     f"({said_of.rank(rank)}, pid " in errors and "has died" in errors and is_whole(saved),
                     f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
     except (common.Failure, OSError, KeyError) as failure:
@@ -150,8 +153,8 @@ def killed(suite, launcher, plan, said_of, folder, rank, point, delay):
 def stopped(suite, launcher, plan, said_of, folder, rank, delay):
     saved = os.path.join(folder, f"saved-stopped-{rank}")
     try:
-        seconds, status, left, errors = Run(suite, launcher, plan, saved,
-                                            "--timeout", STOP_TIMEOUT_SECONDS).hit(rank, signal.SIGSTOP, delay)
+        run = Run(suite, launcher, plan, saved, "--timeout", STOP_TIMEOUT_SECONDS, processes=said_of.ranks)
+        seconds, status, left, errors = run.hit(rank, signal.SIGSTOP, delay)
         waited = re.search(said_of.waited, errors)
         named = (waited and re.search(said_of.at, errors)) or re.search(said_of.at_start, errors)
         named = named and said_of.names_silent(rank, errors)
@@ -167,9 +170,10 @@ def told_to_end(suite, launcher, plan, said_of, folder, rank, delay):
     """SIGTERM, to one process or to all, in the same moment or not: all end after the same step, which is saved."""
     text, saved = f"SIGTERM of {'all' if rank is None else rank}", os.path.join(folder, f"saved-told-{rank}")
     try:
-        seconds, status, left, errors = Run(suite, launcher, plan, saved).hit(rank, signal.SIGTERM, delay)
+        run = Run(suite, launcher, plan, saved, processes=said_of.ranks)
+        seconds, status, left, errors = run.hit(rank, signal.SIGTERM, delay)
         told = re.findall(r"stopped by a signal after (\d+) steps", errors)
-        said = all(said_of.is_at(one, errors) for one in (range(RANKS) if rank is None else [rank]))
+        said = all(said_of.is_at(one, errors) for one in (range(said_of.ranks) if rank is None else [rank]))
         parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"]
                  for name in sorted(os.listdir(saved)) if name.endswith("s")]
         suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 130 and
@@ -181,21 +185,23 @@ def told_to_end(suite, launcher, plan, said_of, folder, rank, delay):
 
 
 def faults(suite, launcher, folder, options):
-    plan, before, replicas = os.path.join(folder, "plan"), suite.passed, options.data_parallel
-    said_of, count = Said(replicas), options.points
-    suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", RANKS // replicas, "--schedule",
-                  "zb-h1", "--micro-batches", MICRO_BATCHES // replicas, "--data-parallel", replicas)
-    step = sorted(row["seconds"] for row in processes.train(suite, launcher, RANKS, plan, 8))[4]
+    plan, before, count = os.path.join(folder, "plan"), suite.passed, options.points
+    ranks, replicas, shards = options.ranks, options.data_parallel, options.tensor_parallel
+    said_of = Said(ranks, replicas, shards)
+    suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", ranks // replicas // shards,
+                  "--schedule", "zb-h1", "--micro-batches", MICRO_BATCHES // replicas, "--data-parallel", replicas,
+                  "--tensor-parallel", shards)
+    step = sorted(row["seconds"] for row in processes.train(suite, launcher, ranks, plan, 8))[4]
     chance = random.Random(1)
-    points = [(rank, point, step * (point + chance.random()) / count) for rank in range(RANKS)
+    points = [(rank, point, step * (point + chance.random()) / count) for rank in range(ranks)
               for point in range(count)]
     common.run_parallel([lambda p=p: killed(suite, launcher, plan, said_of, folder, *p) for p in points],
                         options.jobs)
-    print(f"{launcher.name}: kill -9 of {RANKS} ranks at {count} points of a step of {step * 1e3:.0f} ms: "
+    print(f"{launcher.name}: kill -9 of {ranks} ranks at {count} points of a step of {step * 1e3:.0f} ms: "
           f"{suite.passed - before} of {len(points)} as said", flush=True)
     # Between steps there is no micro-batch to name, so another round may be needed to hit one.
     named = any(any([stopped(suite, launcher, plan, said_of, folder, rank, step * chance.random())
-                     for rank in range(RANKS)])
+                     for rank in range(ranks)])
                 for _ in range(3))
     suite.check(named, "a stalled peer is named with message and micro-batch")
     for rank in (None, None, None, 0, 2):
@@ -209,6 +215,8 @@ def main():
     options = common.arguments(__doc__, ("--over", dict(choices=processes.LAUNCHERS, nargs="+",
                                                         default=list(processes.LAUNCHERS))),
                                ("--data-parallel", dict(type=int, choices=(1, 2, 4), default=1)),
+                               ("--tensor-parallel", dict(type=int, choices=(1, 2, 4), default=1)),
+                               ("--ranks", dict(type=int, choices=(4, 8), default=RANKS)),
                                ("--points", dict(type=int, default=10)))
     suite, skipped = common.Suite(options.bin), 0
     for launcher in (processes.LAUNCHERS[name] for name in options.over):

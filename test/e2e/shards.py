@@ -11,6 +11,7 @@ near: shards give the losses of a run without them within 1e-5, and weights to r
 PyTorch elsewhere (reference.py).
 count: two sums a layer forward, two backward, one of the embedding, of the head, and three of the loss; none in W.
 resume: from shards to other shards, to none, and back: what was saved is what is loaded, whole, under its name.
+replicas: D replicas of T shards give, bit by bit, what one replica gives that sums D groups of micro-batches.
 evaluate: an evaluation of shards is that of one rank. wrong: what cannot be.
 Ends with "N passed, N failed".
 """
@@ -176,7 +177,10 @@ class Shards:
         wanted = self.train(plan, STEPS)
         for options in (("--device", "sim", "--seed", 7), ("--threads", 2), ("--barrier",)):
             self.same(f"2 shards of 2 ranks, {' '.join(map(str, options))}", wanted, self.train(plan, STEPS, *options))
-        for name, count in (("tcp", 2), ("tcp", 4), ("mpi", 3)):
+        long = self.compile("gpt2-small", 4, 2)
+        self.same("2 shards of 4 ranks", wanted, self.train(long, STEPS))
+        # Of 3 processes one has a shard of a rank and reads other ranks than the process with its other shard.
+        for name, count, plan in (("tcp", 2, plan), ("tcp", 4, plan), ("mpi", 3, plan), ("tcp", 3, long)):
             launcher = processes.LAUNCHERS[name]
             if launcher.reason_to_skip(self.suite):
                 print(f"  {name} is left out: {launcher.reason_to_skip(self.suite)}")
@@ -200,6 +204,32 @@ class Shards:
             _, saved, folder = self.train(self.compile("gpt2-small", ranks, shards, *still), 1, "--resume", folder)
             self.suite.check(saved == first, f"{shards} shards of {ranks} ranks load something else")
 
+    def replicas(self, draw, count):
+        options = (*OPTIONS, ("--bucket-bytes", 20000))
+        cases = list(itertools.product(MODELS, (2, 3, 4), (2, 3), options, LAYOUTS))
+        for model, shards, replicas, option, (ranks, schedule, more) in draw.sample(cases, min(count, len(cases))):
+            text = f"{model}, {replicas} replicas of {shards} shards of {ranks} ranks, {schedule} {option} {more}"
+            alone = () if option[:1] == ("--bucket-bytes",) else option
+            self.same(text, self.run(model, 1, shards, "1f1b", ("--sum-groups", replicas, "--micro-batches",
+                                                               M * replicas, *alone)),
+                      self.run(model, ranks, shards, schedule, ("--data-parallel", replicas, *option, *more)))
+        mesh = self.compile("gpt2-small", 2, 2, "--data-parallel", 2, "--schedule", "zb-h1")
+        wanted = self.train(mesh, STEPS)
+        without, _, _ = self.train(self.compile("gpt2-small", 2, 1, "--micro-batches", 2 * M), STEPS)
+        self.suite.check(all(abs(a - b) <= 1e-5 * abs(a) for a, b in zip(wanted[0], without)),
+                         f"2 x 2 x 2: losses {wanted[0]}, of one pipeline {without}")
+        for name, processes_of in (("tcp", 8), ("mpi", 3)):
+            launcher = processes.LAUNCHERS[name]
+            if launcher.reason_to_skip(self.suite):
+                print(f"  {name} is left out: {launcher.reason_to_skip(self.suite)}")
+                continue
+            self.same(f"2 x 2 x 2, {processes_of} processes over {name}", wanted,
+                      self.train(mesh, STEPS, over=(launcher, processes_of)))
+        self.same("2 x 2 x 2 on the simulator", wanted, self.train(mesh, STEPS, "--device", "sim", "--seed", 7))
+        begun = self.train(mesh, 1)
+        ended = self.train(mesh, STEPS - 1, "--resume", begun[2])
+        self.same("2 x 2 x 2 resumed", wanted, (begun[0] + ended[0], ended[1]))
+
     def evaluations(self):
         numbers = []
         for shards in (1, 2):
@@ -215,7 +245,6 @@ class Shards:
                 (("--tensor-parallel", "0"), 2, "expected a whole number of at least 1, got '0'"),
                 (("--tensor-parallel", "65"), 2, "expected 1 to 64, got 65"),
                 (("--tensor-paralel", "2"), 2, "did you mean '--tensor-parallel'"),
-                (("--tensor-parallel", "2", "--data-parallel", "2"), 2, "not possible together yet"),
                 (("--tensor-parallel", "2", "--clip-norm", "1"), 2, "not possible together yet")):
             done = self.suite.run("zbc", model, *words, "-o", self.path("no"))
             self.suite.check(done.returncode == status and re.search(wanted, done.stderr) and
@@ -236,6 +265,7 @@ def main():
         it.counts()
         it.places()
         it.resumes()
+        it.replicas(random.Random(options.draw), options.cases)
         it.evaluations()
         it.wrong()
     return suite.finish()

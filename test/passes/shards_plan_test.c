@@ -95,6 +95,28 @@ static void test_right_plan(void) {
   zb_plan_destroy(plan);
 }
 
+/* Messages have the numbers of the whole plan for who reads one rank. */
+static void test_parts_of_plan(void) {
+  zb_plan *whole = read_plan();
+  CU_ASSERT(succeeds(zb_plan_shard_own(&whole)));
+  CU_ASSERT(succeeds(zb_plan_expand_own(&whole)));
+  for (int r = 0; r < RANKS; ++r) {
+    zb_plan *part = NULL;
+    CU_ASSERT_FATAL(succeeds(zb_plan_read_some(compiled_plan_path, r, 1, &part)));
+    CU_ASSERT(succeeds(zb_plan_shard_own(&part)));
+    CU_ASSERT(succeeds(zb_plan_expand_own(&part)));
+    CU_ASSERT_EQUAL(part->message_count, whole->message_count);
+    for (int c = r * SHARDS; c < (r + 1) * SHARDS; ++c) {
+      const zb_plan_rank *rank = &part->ranks[c], *wanted = &whole->ranks[c];
+      CU_ASSERT_EQUAL_FATAL(rank->job_count, wanted->job_count);
+      for (int i = 0; i < rank->job_count; ++i)
+        CU_ASSERT_EQUAL(rank->jobs[i].message, wanted->jobs[i].message);
+    }
+    zb_plan_destroy(part);
+  }
+  zb_plan_destroy(whole);
+}
+
 /* ---- Parts of tensors ---- */
 
 static void check_parts(const zb_plan_tensor *tensor, int shards, const int *wanted) {
@@ -157,6 +179,8 @@ static bool more_shards(zb_plan *plan, zb_plan_rank *rank) {
   plan->shards = 4;
   return true;
 }
+static bool more_sums(zb_plan *plan, zb_plan_rank *rank) { return ++plan->shard_sums[rank->rank] > 0; }
+static bool fewer_sums(zb_plan *plan, zb_plan_rank *rank) { return plan->shard_sums[rank->rank]-- > 0; }
 static bool other_members(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
   zb_attr *members = attr_of(instruction_of(rank, "all_reduce"), "members");
@@ -223,6 +247,8 @@ static const struct {
 } faults[] = {
     {"a plan of no shards", no_shards, 2},
     {"more shards than parts", more_shards, 2},
+    {"more sums than jobs make", more_sums, 2},
+    {"fewer sums than jobs make", fewer_sums, 2},
     {"a sum of other shards", other_members, 2},
     {"another reduction", other_reduction, 2},
     {"too little room for what comes", no_room, 2},
@@ -255,5 +281,6 @@ static void test_planted_faults(void) {
   }
 }
 
-SUITE_MAIN_WITH("shards", open_suite, compiled_plan_close, {"right plan", test_right_plan}, {"parts", test_parts},
+SUITE_MAIN_WITH("shards", open_suite, compiled_plan_close, {"right plan", test_right_plan},
+                {"parts of the plan", test_parts_of_plan}, {"parts", test_parts},
                 {"planted faults", test_planted_faults})
