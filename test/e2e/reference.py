@@ -134,6 +134,10 @@ def main():
                 for plan in (("--ranks", 1, "--schedule", "fthenb"), ("--ranks", 4, "--schedule", "zb-h1"),
                              ("--ranks", 2, "--schedule", "1f1b", "--no-raise")):
                     compare(suite, folder, os.path.join(common.DATA, graph + ".onnx"), common.CORPUS, 20, True, plan)
+            for graph in ("gpt2-small", "llama-small"):  # 4 micro-batches for each of two replicas of two shards
+                compare(suite, folder, os.path.join(common.DATA, graph + ".onnx"), common.CORPUS, 20, True,
+                        ("--ranks", 2, "--schedule", "zb-h1", "--data-parallel", 2, "--tensor-parallel", 2,
+                         "--micro-batches", 4))
     status = suite.finish()
     print("FAIL" if status else "PASS")
     return status
