@@ -88,7 +88,9 @@ SCRIPTS = [
     ("e2e-tcp", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp",
                  "--only", "saves", "errors", "network"]),
     ("e2e-replicas_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp",
-                             "--data-parallel", "2", "--tensor-parallel", "2", "--ranks", "8", "--points", "1"]),
+                             "--data-parallel", "2", "--points", "1"]),
+    ("e2e-mesh_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp",
+                         "--data-parallel", "2", "--tensor-parallel", "2", "--ranks", "8", "--points", "1"]),
 ]
 SANITIZER_ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",

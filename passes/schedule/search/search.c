@@ -1,12 +1,13 @@
 /* Search: the best order found, from every schedule that fits, within a memory limit.
  *
- * More memory is not to give a worse answer: mostly by construction. A run (search_run.c) for a level of memory
- * (rules.h) depends on that level alone, never on the limit of the problem; the answer is the best of the runs for all
- * levels within the limit. Going down from the highest, a level is run only if its lower bound is below the best time,
- * which changes nothing but the time it takes, and mostly leaves one or two; where it leaves many, levels that begin
- * far behind are left out as well, by margins (BEHIND_ROUNDS) beyond what rounds make up for. For small problems levels
- * are exact: a run records how much lower its limit could be for every decision to be the same, and the next one is for
- * a byte less than that; and where they are small enough for it, all orders are tried (exact.c).
+ * More memory must not give a worse answer. A run (search_run.c) for a level of memory (rules.h) depends on that level
+ * alone, never on the limit of the problem, and the answer is the best of the runs for all levels within the limit: so
+ * a higher limit only adds runs. Two things leave runs out. Going down from the highest level, one is run only if its
+ * lower bound is below the best time; that changes no answer, and mostly leaves one or two. Where it leaves many,
+ * levels on V that begin far behind are left out as well; that can change an answer, so the margins (BEHIND_ROUNDS,
+ * BEHIND_END) are wider than what rounds made up for in all measured cases. For small problems levels are exact: a run
+ * records how much lower its limit could be for every decision to be the same, and the next one is for a byte less than
+ * that; and where they are small enough for it, all orders are tried (exact.c).
  *
  * Where limits differ between ranks a level lowers those that are above it. So the levels of some limits are among
  * those of others where these are higher only on ranks that have the highest, and the levels up to the lowest limit are
@@ -138,8 +139,8 @@ static int64_t budget_of_level(const searcher *s, int64_t bytes) {
   return is_less ? zb_max64(s->budget / LESS_BUDGET + 1, least) : s->budget;
 }
 
-/* What an evaluation of local search costs, of what it costs where no message waits for its channel: all jobs are timed
- * again there (retime.h). 1 also where a search takes no time. */
+/* What an evaluation of local search takes where messages wait for their channel, in evaluations where none does: all
+ * jobs are timed again there (retime.h). Counted for large problems on V alone: other searches are short without it. */
 static int evaluation_cost(const searcher *s) {
   return s->run.improver.times.channels_wait && zb_is_placed_as_v(s->problem) && s->w.jobs > MEDIUM_JOBS ? WAITING_COST
                                                                                                          : 1;
