@@ -61,6 +61,10 @@ enum { SETTLE_JOBS = 1500000, SETTLE_PER_JOB = 5, SETTLE_LEAST = 100 };
  * its time; else behind them, where most of their orders are given up soon. */
 static const double SLOW_FROM = 0.02;
 
+/* Less memory for the best time: limits that are tried, the part of the memory that is not worth another one, and what
+ * each may take: jobs that are timed, and the part of the evaluations before it. */
+enum { SAVINGS = 4, SAVING_STEP = 16, SAVING_JOBS = 100000, SAVING_SHARE = 256 };
+
 /* An order that the search starts from. */
 typedef struct start_order {
   zb_slot *sequence;
@@ -566,6 +570,44 @@ static zb_status too_little(const searcher *s) {
       "give %" PRId64 " bytes or more a rank, or use smaller micro-batches or more ranks", s->least[worst]);
 }
 
+/* ---- The same time in less memory ---- */
+
+static int64_t peak_of(searcher *s, const zb_slot *sequence) {
+  zb_sequence_peaks(&s->w, sequence, s->peak);
+  return most_of(s, s->peak);
+}
+
+/* An order within s->run.level that is as fast as the best one: one of the starts, or what the fixed rules build. */
+static bool try_as_fast(searcher *s, int64_t budget) {
+  zb_run *run = &s->run;
+  run->bound_ps = s->best_ps;
+  zb_run_begin(run, budget, 0);
+  for (int i = 0; i < s->start_count && !zb_run_is_over(run); ++i)
+    if (keeps(s, s->starts[i].sequence, run->level)) zb_run_take(run, s->starts[i].sequence, s->starts[i].time);
+  if (!zb_run_is_over(run)) zb_run_fixed_rules(run);
+  return run->incumbent_ps[0] <= s->best_ps;
+}
+
+/* Bisects the memory that an order as fast as the best one needs: the runs went by time alone, and where memory is
+ * plenty they use all of it. Fixed rules are what finds such orders; local search and other schedules hardly add any.
+ */
+static void save_memory(searcher *s) {
+  const int64_t share = s->w.evaluations / SAVING_SHARE + 1;
+  const int64_t budget = zb_max64(share, SAVING_JOBS / (int64_t)s->w.jobs);
+  int64_t most = peak_of(s, s->best), least = most_of(s, s->least) - 1;
+  for (int i = 0; i < SAVINGS && most - least > most / SAVING_STEP; ++i) {
+    const int64_t bytes = least + (most - least) / 2;
+    lower_to(s, bytes);
+    if (!is_feasible(s) || bound_of_level(s) > s->best_ps || !try_as_fast(s, budget)) {
+      least = bytes;
+      continue;
+    }
+    s->best_ps = s->run.incumbent_ps[0];
+    memcpy(s->best, s->run.incumbent[0], s->w.jobs * sizeof *s->best);
+    most = peak_of(s, s->best);
+  }
+}
+
 /* ---- The public functions ---- */
 
 static void fill_report(const searcher *s, zb_search_report *report) {
@@ -627,6 +669,7 @@ static zb_status search_beside(const zb_problem *problem, const zb_search_params
   zb_status status = searcher_init(problem, params, placements, &s);
   s.known_ps = known_ps;
   if (!status) status = search(&s);
+  if (!status && s.best_ps < known_ps) save_memory(&s);
   if (!status) {
     zb_sequence_renumber(&s.w, s.best, s.scratch);
     status = zb_sequence_write(&s.w, s.best, order);

@@ -645,6 +645,30 @@ static void test_quarter_more(void) {
   CU_ASSERT(1 - work / (double)search(&x.problem, 0, 0, NULL) < 0.0285);
 }
 
+/* Without a limit an order without a bubble takes no more memory than ZB-H2, whatever the number of micro-batches; by
+ * time alone it would take as many of them in flight as there are. */
+static void test_saves_memory(void) {
+  static const struct row {
+    int ranks, micro_batches;
+  } rows[] = {{4, 12}, {4, 24}, {6, 31}, {8, 48}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+    fixture x;
+    zb_order order;
+    int64_t peak[2][FIXTURE_STAGES], time[2];
+    fixture_uniform(&x, "plain", rows[i].ranks, 1, rows[i].micro_batches, 6, 6, 6, 0, 0.5);
+    x.problem.metric = ZB_METRIC_STAGE;
+    for (int k = 0; k < 2; ++k) {
+      expect_ok(zb_schedule_run(zb_schedule_find(k ? "search" : "zb-h2", NULL), &x.problem, &order));
+      zb_order_peaks(&x.problem, &order, peak[k]);
+      time[k] = evaluate(&x.problem, &order);
+      zb_order_deinit(&order);
+    }
+    CU_ASSERT_EQUAL(time[1], time[0]);
+    for (int rank = 0; rank < rows[i].ranks; ++rank)
+      CU_ASSERT(peak[1][rank] <= peak[0][0]);
+  }
+}
+
 /* Many ranks with little memory: no schedule fits, and what is made by rules must not take many times the bound. */
 static void test_little_memory(void) {
   fixture x;
@@ -745,6 +769,7 @@ int main(void) {
                                       {"limits of ranks that lie far apart", test_limits_apart},
                                       {"least memory", test_least},
                                       {"a quarter more memory", test_quarter_more},
+                                      {"no more memory than a time needs", test_saves_memory},
                                       {"many ranks with little memory", test_little_memory},
                                       {"placements", test_placement},
                                       {"every allocation fails once", test_out_of_memory},
