@@ -177,9 +177,9 @@ static zb_status complete_layout(zb_compile_params *p) {
 /* What cannot be had at once yet. */
 static zb_status check_together(const zb_compile_params *p) {
   if (p->tensor_parallel == 1) return NULL;
-  if (p->clip_norm)
-    return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --clip-norm are not possible together yet"),
-                          "leave one of them out");
+  if (p->post_validation)
+    return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --post-validation are not possible together yet"),
+                          "leave --post-validation out: steps then wait for their norm");
   return NULL;
 }
 

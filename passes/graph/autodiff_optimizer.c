@@ -14,6 +14,11 @@
  *   %f1 = "zb.put"(%f0, %q) {offset = 8 * number of the parameter}
  *   %scaled, %norm = "zb.clip_scale"(%parts, %step, %most)     parts: zb.get of the last frame
  *
+ * Of shards (zb-shard) the numbers of parameters that are cut come first, and are summed over shards in one go; what is
+ * whole has one number on all of them:
+ *
+ *   %parts = "zb.concat"("zb.all_reduce"(first numbers), the others)
+ *
  * %most is a setting of the run: {zb.setting = "max_norm"}.
  *
  * Formulas are those of torch.optim.AdamW, SGD and Adam, and of Lion (Chen et al. 2023). Defaults: the rows below, the
@@ -267,26 +272,52 @@ static zb_status update_parameter(const update_plan *plan, zb_builder *b, const 
   return NULL;
 }
 
-/* The vector with a number of each gradient, and the factor of all of them. */
-static zb_status add_clipping(update_plan *plan, zb_builder *b, const MlirValue *gradients, int count) {
-  const zb_clipping *clipping = &plan->rules->clipping;
+/* What a gradient gives to the norm: its number, at its place in the frame. */
+static MlirValue put_number(const update_plan *plan, zb_builder *b, MlirValue frame, MlirValue gradient, int place) {
   const zb_attr scale = zb_float("scale", gradient_scale(plan->rules));
+  MlirNamedAttribute offset = zb_named(b->context, "offset", zb_mlir_i64(b->context, place * (int64_t)sizeof(double)));
+  MlirType type = mlirValueGetType(frame);
+  MlirValue operands[] = {
+      frame, zb_build(b, plan->rules->clipping.greatest ? "abs_max" : "square_sum", &gradient, 1, &scale, 1)};
+  MlirOperation put = zb_build_any(b, "zb.put", operands, 2, &type, 1, &offset, 1);
+  return b->failed ? frame : mlirOperationGetResult(put, 0);
+}
+
+/* Numbers `from` to `to` of the frame. */
+static MlirValue get_numbers(zb_builder *b, MlirValue frame, int from, int to) {
+  const zb_shape vector = {.dtype = ZB_F64, .rank = 1, .dims = {to - from}};
+  MlirNamedAttribute offset = zb_named(b->context, "offset", zb_mlir_i64(b->context, from * (int64_t)sizeof(double)));
+  MlirType type = zb_shape_type(b->context, &vector);
+  MlirOperation get = zb_build_any(b, "zb.get", &frame, 1, &type, 1, &offset, 1);
+  return b->failed ? frame : mlirOperationGetResult(get, 0);
+}
+
+/* The numbers of whole gradients. The first `cut` of the frame are of a part of the gradient, which becomes that of all
+ * parts; the others are the same on all shards. */
+static MlirValue whole_numbers(const update_plan *plan, zb_builder *b, MlirValue frame, int cut, int count) {
+  MlirValue numbers[2];
+  int vectors = 0;
+  if (cut > 0)
+    numbers[vectors++] = zb_build_all_reduce(b, get_numbers(b, frame, 0, cut), plan->rules->shards,
+                                             plan->rules->clipping.greatest ? "max" : "sum");
+  if (cut < count) numbers[vectors++] = get_numbers(b, frame, cut, count);
+  return zb_build_concat(b, numbers, vectors, 0);
+}
+
+/* The vector with a number of each gradient, and the factor of all of them. */
+static zb_status add_clipping(update_plan *plan, zb_builder *b, const MlirValue *gradients, const bool *is_cut,
+                              int count) {
+  const bool greatest = plan->rules->clipping.greatest;
   const zb_attr type_attr = zb_string("norm_type", "inf");
-  const zb_shape vector = {.dtype = ZB_F64, .rank = 1, .dims = {count}};
-  MlirType type = zb_frame_type(b->context, "norms", (uint64_t)zb_shape_bytes(&vector));
+  MlirType type = zb_frame_type(b->context, "norms", (uint64_t)count * sizeof(double));
   MlirValue frame = mlirOperationGetResult(zb_build_any(b, "zb.empty_frame", NULL, 0, &type, 1, NULL, 0), 0);
-  for (int i = 0; i < count && !b->failed; ++i) {
-    MlirNamedAttribute offset = zb_named(b->context, "offset", zb_mlir_i64(b->context, i * (int64_t)sizeof(double)));
-    MlirValue operands[] = {frame,
-                            zb_build(b, clipping->greatest ? "abs_max" : "square_sum", &gradients[i], 1, &scale, 1)};
-    MlirOperation put = zb_build_any(b, "zb.put", operands, 2, &type, 1, &offset, 1);
-    if (!b->failed) frame = mlirOperationGetResult(put, 0);
-  }
-  MlirNamedAttribute offset = zb_named(b->context, "offset", zb_mlir_i64(b->context, 0));
-  MlirType parts_type = zb_shape_type(b->context, &vector);
-  MlirOperation get = zb_build_any(b, "zb.get", &frame, 1, &parts_type, 1, &offset, 1);
-  MlirValue operands[] = {b->failed ? frame : mlirOperationGetResult(get, 0), plan->step, plan->max_norm};
-  MlirOperation clip = zb_build_op(b, "clip_scale", operands, 3, &type_attr, clipping->greatest, 2);
+  int cut = 0, parts = 0, whole = 0;
+  for (int i = 0; i < count; ++i)
+    cut += is_cut[i];
+  for (int i = 0; i < count && !b->failed; ++i)
+    frame = put_number(plan, b, frame, gradients[i], is_cut[i] ? parts++ : cut + whole++);
+  MlirValue operands[] = {whole_numbers(plan, b, frame, cut, count), plan->step, plan->max_norm};
+  MlirOperation clip = zb_build_op(b, "clip_scale", operands, 3, &type_attr, greatest, 2);
   if (b->failed) return ZB_ERROR(INVALID, "the norm of the gradients could not be built");
   plan->step = mlirOperationGetResult(clip, 0);
   zb_function_result(&plan->f, mlirOperationGetResult(clip, 1), zb_report_port(b->context, "norm"));
@@ -302,6 +333,7 @@ static zb_status add_updates(zb_arena *arena, MlirOperation function, update_pla
   MlirValue *updated = ZB_NEW(arena, MlirValue, stride * parameter_count);
   MlirValue *settings = ZB_NEW(arena, MlirValue, parameter_count);
   MlirValue *gradients = ZB_NEW(arena, MlirValue, parameter_count); /* of the trained ones */
+  bool *is_cut = ZB_NEW(arena, bool, parameter_count);              /* of them: each shard has a part */
   int trained = 0;
   ZB_TRY(zb_arena_status(arena));
   ZB_TRY(zb_arena_status(&f->arena));
@@ -326,9 +358,12 @@ static zb_status add_updates(zb_arena *arena, MlirOperation function, update_pla
   if (clips) plan->max_norm = add_max_norm(plan);
   zb_builder builder = zb_builder_before(mlirBlockGetTerminator(f->block));
   builder.location = f->location;
-  for (int p = 0; p < parameter_count && clips; ++p)
-    if (parameters[p].accumulates.count > 0) gradients[trained++] = sum_uses(&builder, &parameters[p]);
-  if (trained) ZB_TRY(add_clipping(plan, &builder, gradients, trained));
+  for (int p = 0; p < parameter_count && clips; ++p) {
+    if (parameters[p].accumulates.count == 0) continue;
+    is_cut[trained] = zb_port_get(f->argument_attributes.items[parameters[p].argument]).shard != NULL;
+    gradients[trained++] = sum_uses(&builder, &parameters[p]);
+  }
+  if (trained) ZB_TRY(add_clipping(plan, &builder, gradients, is_cut, trained));
   for (int p = 0, k = 0; p < parameter_count; ++p)
     if (parameters[p].accumulates.count > 0)
       ZB_TRY(update_parameter(plan, &builder, &parameters[p],

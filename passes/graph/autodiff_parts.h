@@ -54,7 +54,7 @@ typedef struct zb_update_rules {
   zb_clipping clipping;
   zb_update_group *groups;
   int group_count;
-  int64_t micro_batches, replicas;
+  int64_t micro_batches, replicas, shards;
 } zb_update_rules;
 /* USAGE for a group that no parameter with uses is in. */
 zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_update_rules *rules,

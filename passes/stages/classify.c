@@ -7,7 +7,7 @@
  *
  * and, of what depends on a zb.accumulate:
  *
- *   SUM     adds such sums, or scales them by a constant, and reads nothing else
+ *   SUM     adds such sums, also over shards, or scales them by a constant, and reads nothing else
  *   NORM    reads no parameter, state or step number, directly or through others, and is no SUM
  *   CLIP    puts what a NORM makes into the frame that all parameters share, or reads that frame alone
  *   UPDATE  the rest
@@ -165,13 +165,14 @@ static zb_job_kind phase_after(const classify *c, bool is_sum, int value) {
   return ZB_JOB_UPDATE;
 }
 
-/* Whether an op adds, multiplies by a constant, or moves no data. */
+/* Whether an op adds, also over shards, multiplies by a constant, or moves no data. */
 static bool adds_or_scales(const classify *c, int n) {
   const zb_node *node = &c->graph.nodes[n];
   bool scales = false;
   for (int i = 0; i < node->operand_count && zb_op_is(node->op, "zb.mul"); ++i)
     scales |= (zb_flow_value(&c->graph, &c->flow, c->graph.operands[node->operand_begin + i]) & ZB_FLOW_LOAD) != 0;
-  return scales || zb_op_is(node->op, "zb.add") || (c->flow.nodes[n] & ZB_FLOW_VIEW);
+  return scales || zb_op_is(node->op, "zb.add") || zb_op_is(node->op, "zb.all_reduce") ||
+         (c->flow.nodes[n] & ZB_FLOW_VIEW);
 }
 
 static zb_job_kind phase_of(const classify *c, int n) {

@@ -116,8 +116,8 @@ static void collect_norm(memory *m, const zb_ports *at, bool given) {
   const zb_entry entry = {.port = at->port, .offset = at->port.norm, .type = at->type};
   if (given)
     (void)ZB_PUSH(m->arena, &p->entries, zb_entry_set(m->context, &entry));
-  else
-    p->bytes = zb_type_bytes(at->type);
+  else if (p->bytes < (uint64_t)at->port.norm + zb_type_bytes(at->type))
+    p->bytes = (uint64_t)at->port.norm + zb_type_bytes(at->type);
 }
 
 static void collect_pools(memory *m, MlirBlock body) {

@@ -7,7 +7,8 @@
  *
  * The factor that clips is one number on all ranks only if each of them makes it of the same numbers in the same order:
  * one of every trained parameter. So every number that a CLIP reads is followed to the NORM that made it, and to the
- * gradient that this NORM read.
+ * gradient that this NORM read. Of shards the numbers of parts must have been summed over them on the way, and those of
+ * whole gradients must not.
  *
  * Tests: test/runtime/plan/collectives_test.c */
 #include <inttypes.h>
@@ -362,6 +363,7 @@ static zb_status verify_holder(const sums *it, zb_map *first_of, int rank, int i
 typedef struct number {
   const zb_plan_rank *rank;
   place at;
+  const char *reduction; /* over shards, on the way to the factor; NULL: none */
 } number;
 
 /* The instruction of a rank that makes the factor; false: it has none. */
@@ -376,7 +378,7 @@ static bool find_clip(const zb_plan_rank *rank, place *out) {
 }
 
 static bool find_number(const zb_plan_rank *rank, uint64_t address, int before_job, number *out) {
-  *out = (number){rank, {.job = before_job}};
+  *out = (number){rank, {.job = before_job}, NULL};
   return find_writer(rank, address, &out->at) && rank->jobs[out->at.job].kind == ZB_JOB_NORM;
 }
 
@@ -401,6 +403,48 @@ static bool trace_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t
     }
   }
   return own;
+}
+
+/* The place of a byte in an operand of side by side elements; -1: it is elsewhere. */
+static int64_t byte_in(const zb_plan_rank *rank, int job, const zb_plan_operand *operand, uint64_t address) {
+  if (operand->rank != 1 || operand->dtype != ZB_F64 || !zb_operand_is_contiguous(operand)) return -1;
+  const uint64_t begin = address_of(rank, job, operand);
+  return address >= begin && address - begin < (uint64_t)zb_operand_extent(operand) ? (int64_t)(address - begin) : -1;
+}
+
+/* Where the number that an instruction of CLIP gives at byte `at` of its result lies among its operands; false: what it
+ * gives is no number of an operand, or of the same one of all shards. */
+static bool enter_instruction(const zb_plan_rank *rank, int job, const zb_plan_instruction *instruction, int64_t at,
+                              uint64_t *address, const char **reduction) {
+  const bool is_sum = strcmp(instruction->op, "all_reduce") == 0;
+  const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
+  if (is_sum && *reduction) return false;
+  if (is_sum) *reduction = zb_attr_string(&attrs, "reduction", "");
+  if (!is_sum && strcmp(instruction->op, "concat") != 0 && strcmp(instruction->op, "contiguous") != 0) return false;
+  for (int k = 0; k < instruction->input_count; ++k) {
+    const int64_t extent = (int64_t)zb_operand_extent(&instruction->inputs[k]);
+    *address = address_of(rank, job, &instruction->inputs[k]) + (uint64_t)at;
+    if (at < extent) return byte_in(rank, job, &instruction->inputs[k], *address) == at;
+    at -= extent;
+  }
+  return false;
+}
+
+/* Follows 8 bytes that the instruction `clip` reads: through what CLIP does before, then to what made them. */
+static bool follow_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, place clip, number *out) {
+  const char *reduction = NULL;
+  for (place at = clip; --at.instruction >= 0;) {
+    const zb_plan_instruction *instruction = instruction_at(rank, at);
+    for (int k = 0; k < instruction->output_count; ++k) {
+      const int64_t byte = byte_in(rank, at.job, &instruction->outputs[k], address);
+      if (byte < 0) continue;
+      if (!enter_instruction(rank, at.job, instruction, byte, &address, &reduction)) return false;
+      break;
+    }
+  }
+  if (!trace_number(plan, rank, address, clip.job, out)) return false;
+  out->reduction = reduction;
+  return true;
 }
 
 static const zb_attr *attr_of(const zb_plan_instruction *instruction, const char *name) {
@@ -444,7 +488,8 @@ static zb_status verify_numbers(const sums *it, const zb_plan_rank *rank, place 
   const uint64_t begin = address_of(rank, clip.job, parts);
   const char *type = zb_attr_string(
       &(zb_attrs){instruction_at(rank, clip)->attrs, instruction_at(rank, clip)->attr_count}, "norm_type", "2");
-  const char *op = strcmp(type, "inf") == 0 ? "abs_max" : "square_sum";
+  const bool greatest = strcmp(type, "inf") == 0;
+  const char *op = greatest ? "abs_max" : "square_sum";
   const int64_t numbers = parts->rank == 1 && zb_operand_is_contiguous(parts) ? parts->shape[0] : 0;
   if (!first && numbers != *count)
     return ZB_RULE("norms", "rank %d makes the norm of %" PRId64 " numbers, another rank of %d", rank->rank, numbers,
@@ -453,13 +498,19 @@ static zb_status verify_numbers(const sums *it, const zb_plan_rank *rank, place 
     const zb_plan_parameter *parameter = NULL;
     number made;
     int64_t place_in_order = k;
-    if (!trace_number(it->plan, rank, begin + (uint64_t)k * sizeof(double), clip.job, &made) ||
+    if (!follow_number(it->plan, rank, begin + (uint64_t)k * sizeof(double), clip, &made) ||
         strcmp(instruction_at(made.rank, made.at)->op, op) != 0)
       return ZB_RULE("norms", "rank %d: no %s of a NORM makes number %" PRId64 " of the norm", rank->rank, op, k);
     ZB_TRY(find_gradient(it, &made, &parameter));
     if (!parameter)
       return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is not of a gradient as its update takes it",
                      rank->rank, k);
+    const char *reduction = parameter->tensor.cut ? greatest ? "max" : "sum" : "";
+    if (strcmp(made.reduction ? made.reduction : "", reduction) != 0)
+      return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', %s", rank->rank, k,
+                     parameter->tensor.name,
+                     *reduction ? "of which every shard has a part, and is not of all parts"
+                                : "which is whole on every shard, and is counted once a shard");
     const bool known = zb_map_get(order, parameter->tensor.name, &place_in_order);
     if (known == first || place_in_order != k)
       return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', which %s", rank->rank, k,

@@ -5,8 +5,8 @@
     clipping.py --graphs FOLDER                     gpt2.onnx and llama.onnx of FOLDER: 50 steps
 
 Losses and norms against PyTorch's (clipping.reference.json, recorded by clipping_reference.py): losses of 20 steps
-within 1e-5, norms of 20 steps within 1e-6. The same bits for every number of ranks, schedule, placement, number of
-threads, over TCP and MPI, and with a tied parameter that three of four ranks hold. zb-run --clip-norm X is
+within 1e-5, norms of 20 steps within 1e-6, of shards too. The same bits for every number of ranks, schedule, placement,
+number of threads, over TCP and MPI, and with a tied parameter that three of four ranks hold. zb-run --clip-norm X is
 zbc --clip-norm X. A step
 that is skipped leaves no trace: the run is, byte for byte, that on data without it. Ends with "N passed, N failed".
 """
@@ -36,11 +36,11 @@ class Clipping:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def reference(self, run, graph, corpus):
-        name = f"{run['graph']} at most {run['clip_norm']} (norm {run['clip_norm_type']})"
+    def reference(self, run, graph, corpus, *more):
+        name = " ".join(map(str, (f"{run['graph']} at most {run['clip_norm']} (norm {run['clip_norm_type']})", *more)))
         out = self.path("reference")
         self.suite.compile(graph, out, "--ranks", 2, "--micro-batches", run["micro_batches"], "--clip-norm",
-                           run["clip_norm"], "--clip-norm-type", run["clip_norm_type"])
+                           run["clip_norm"], "--clip-norm-type", run["clip_norm_type"], *more)
         rows = self.suite.train(out, len(run["losses"]), "--lr", run["lr"], corpus=corpus)
         for what, limit in (("loss", 1e-5), ("norm", 1e-6)):
             wanted = run["losses" if what == "loss" else "norms"][:20]
@@ -193,7 +193,8 @@ def main():
                 continue
             where, corpus = (common.DATA, common.CORPUS) if small else (options.graphs,
                                                                          os.path.join(options.graphs, "corpus.txt"))
-            it.reference(run, os.path.join(where, run["graph"] + ".onnx"), corpus)
+            for more in ((), ("--tensor-parallel", 2), ("--tensor-parallel", 4)):
+                it.reference(run, os.path.join(where, run["graph"] + ".onnx"), corpus, *more)
         if not options.graphs:
             it.bits()
             it.tied()

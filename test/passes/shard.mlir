@@ -6,7 +6,9 @@
 // RUN: zb-opt --zb-shard %S/programs/shards.mlir | FileCheck %s --check-prefix=ALONE
 // RUN: not zb-opt --zb-shard=tensor-parallel=65 %S/programs/shards.mlir 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: zb-opt --zb-shard=tensor-parallel=2 --zb-autodiff --zb-split-grad --zb-dce %S/programs/shards.mlir | FileCheck %s --check-prefix=STEP
-// RUN: not zb-opt --zb-shard=tensor-parallel=2 --zb-autodiff=clip-norm=1 %S/programs/shards.mlir 2>&1 | FileCheck %s --check-prefix=CLIP
+// RUN: zb-opt --zb-shard=tensor-parallel=2 --zb-autodiff=clip-norm=1 %S/programs/shards.mlir | FileCheck %s --check-prefix=CLIP
+// RUN: zb-opt --zb-shard=tensor-parallel=2 '--zb-autodiff=clip-norm=1 clip-norm-type=inf' %S/programs/shards.mlir | FileCheck %s --check-prefix=GREATEST
+// RUN: not zb-opt --zb-shard=tensor-parallel=2 '--zb-autodiff=clip-norm=1 post-validation=true' %S/programs/shards.mlir 2>&1 | FileCheck %s --check-prefix=VALID
 // RUN: zb-opt --zb-shard=tensor-parallel=2 --split-input-file %s | FileCheck %s
 
 // q, k and v are runs of one product, and a shard has a part of each.
@@ -68,7 +70,17 @@
 // ALONE-NOT: zb.shard
 
 // MANY: error: tensor-parallel: expected a number from 1 to 64, got '65'
-// CLIP: gradients of shards (--tensor-parallel) cannot be clipped yet
+// Numbers of the seven parameters that are cut come first, and are summed once; those of the other eight follow as they are.
+// CLIP: %[[FRAME:.*]] = "zb.put"({{.*}}) {offset = 64 : i64}
+// CLIP-NOT: "zb.all_reduce"
+// CLIP: %[[PARTS:.*]] = "zb.get"(%{{[0-9]*}}) {offset = 0 : i64} : (!zb.frame<"norms", 120 : i64>) -> tensor<7xf64>
+// CLIP-NEXT: %[[SUMS:.*]] = "zb.all_reduce"(%[[PARTS]]) {members = 2 : i64, reduction = "sum"} : (tensor<7xf64>) -> tensor<7xf64>
+// CLIP-NEXT: %[[WHOLE:.*]] = "zb.get"(%{{[0-9]*}}) {offset = 56 : i64} : (!zb.frame<"norms", 120 : i64>) -> tensor<8xf64>
+// CLIP-NEXT: %[[ALL:.*]] = "zb.concat"(%[[SUMS]], %[[WHOLE]]) {axis = 0 : i64}
+// CLIP-NEXT: "zb.clip_scale"(%[[ALL]],
+// GREATEST: "zb.abs_max"
+// GREATEST: "zb.all_reduce"(%{{.*}}) {members = 2 : i64, reduction = "max"} : (tensor<7xf64>)
+// VALID: steps of shards (--tensor-parallel) wait for their norm
 
 // The backward pass: the head's, two of the layer; the norm of heads once a step, behind its accumulate. No dW has one.
 // STEP-COUNT-6: "zb.all_reduce"

@@ -16,7 +16,7 @@ enum { RANKS = 2, SHARDS = 2, MICRO_BATCHES = 3 };
 static int open_suite(void) {
   return compiled_plan_open(
       "Inputs/shards.mlir",
-      (zb_compile_params){.ranks = RANKS, .micro_batches = MICRO_BATCHES, .tensor_parallel = SHARDS});
+      (zb_compile_params){.ranks = RANKS, .micro_batches = MICRO_BATCHES, .tensor_parallel = SHARDS, .clip_norm = "1"});
 }
 
 static zb_plan *read_plan(void) {
@@ -239,26 +239,84 @@ static bool other_home(zb_plan *plan, zb_plan_rank *rank) {
           true);
 }
 
-/* ranks: on how many it can be planted: rank 1 has but the loss. */
+/* An instruction of CLIP, which sums the numbers of four parameters that are cut, and has that of one that is whole. */
+static zb_plan_instruction *clipping(zb_plan_rank *rank, const char *op) {
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    for (int i = 0; rank->subprograms[s].kind == ZB_JOB_CLIP && i < rank->subprograms[s].instruction_count; ++i)
+      if (strcmp(rank->subprograms[s].instructions[i].op, op) == 0) return &rank->subprograms[s].instructions[i];
+  return NULL;
+}
+static bool own_numbers(zb_plan *plan, zb_plan_rank *rank) {
+  zb_plan_instruction *sum = clipping(rank, "all_reduce");
+  if (!sum) return false;
+  sum->op = "contiguous";
+  sum->attr_count = 0;
+  return plan->shard_sums[rank->rank]-- > 0;
+}
+static bool greatest_number(zb_plan *plan, zb_plan_rank *rank) {
+  (void)plan;
+  zb_attr *reduction = attr_of(clipping(rank, "all_reduce"), "reduction");
+  return reduction && (reduction->s = "max");
+}
+static bool other_numbers(zb_plan *plan, zb_plan_rank *rank) {
+  (void)plan;
+  zb_plan_instruction *sum = clipping(rank, "all_reduce");
+  return sum && (sum->inputs[0].offset += sizeof(double));
+}
+static bool unsummed_numbers(zb_plan *plan, zb_plan_rank *rank) {
+  (void)plan;
+  zb_plan_instruction *concat = clipping(rank, "concat"), *sum = clipping(rank, "all_reduce");
+  return concat && (concat->inputs[0] = sum->inputs[0], true);
+}
+static bool number_twice(zb_plan *plan, zb_plan_rank *rank) {
+  (void)plan;
+  zb_plan_instruction *concat = clipping(rank, "concat");
+  return concat && (concat->inputs[1].offset -= sizeof(double));
+}
+static bool numbers_summed_twice(zb_plan *plan, zb_plan_rank *rank) {
+  (void)plan;
+  zb_plan_instruction *concat = clipping(rank, "concat"), *sum = clipping(rank, "all_reduce");
+  if (!concat) return false;
+  concat->op = "all_reduce";
+  concat->attrs = sum->attrs;
+  concat->attr_count = sum->attr_count;
+  return ++plan->shard_sums[rank->rank] > 0;
+}
+static bool numbers_multiplied(zb_plan *plan, zb_plan_rank *rank) {
+  (void)plan;
+  zb_plan_instruction *concat = clipping(rank, "concat");
+  return concat && (concat->op = "mul");
+}
+
+/* ranks: on how many it can be planted: rank 1 has but the loss. rule: which finds it;
+ * NULL: any. */
 static const struct {
   const char *name;
   bool (*plant)(zb_plan *plan, zb_plan_rank *rank);
   int ranks;
+  const char *rule;
 } faults[] = {
-    {"a plan of no shards", no_shards, 2},
-    {"more shards than parts", more_shards, 2},
-    {"more sums than jobs make", more_sums, 2},
-    {"fewer sums than jobs make", fewer_sums, 2},
-    {"a sum of other shards", other_members, 2},
-    {"another reduction", other_reduction, 2},
-    {"too little room for what comes", no_room, 2},
-    {"a sum of another type", other_type, 2},
-    {"what comes lies over the sum", other_home, 2},
-    {"the number of one shard", one_coordinate, 2},
-    {"a parameter that is whole", whole_parameter, 1},
-    {"a state that is whole", whole_state, 1},
-    {"a run that is longer than the parts", longer_run, 1},
-    {"another dimension", other_dimension, 1},
+    {"a plan of no shards", no_shards, 2, NULL},
+    {"more shards than parts", more_shards, 2, NULL},
+    {"more sums than jobs make", more_sums, 2, NULL},
+    {"fewer sums than jobs make", fewer_sums, 2, NULL},
+    {"a sum of other shards", other_members, 2, NULL},
+    {"another reduction", other_reduction, 2, NULL},
+    {"too little room for what comes", no_room, 2, NULL},
+    {"a sum of another type", other_type, 2, NULL},
+    {"what comes lies over the sum", other_home, 2, NULL},
+    {"the number of one shard", one_coordinate, 2, NULL},
+    {"a parameter that is whole", whole_parameter, 1, NULL},
+    {"a state that is whole", whole_state, 1, NULL},
+    {"a run that is longer than the parts", longer_run, 1, NULL},
+    {"another dimension", other_dimension, 1, NULL},
+    {"numbers of parts that are not summed", own_numbers, 1, "norms"},
+    {"the greatest of the numbers of parts", greatest_number, 1, "norms"},
+    {"the number of what is whole summed", other_numbers, 1, "norms"},
+    {"numbers of parts beside their sum", unsummed_numbers, 1, "norms"},
+    {"the number of a part without its sum", number_twice, 1, "norms"},
+    {"numbers summed twice", numbers_summed_twice, 1, NULL},
+    {"numbers multiplied", numbers_multiplied, 1, NULL},
 };
 
 static void test_planted_faults(void) {
@@ -272,6 +330,9 @@ static void test_planted_faults(void) {
         if (zb_status_code(status) != ZB_INVALID)
           fprintf(stderr, "\n  %s on rank %d is not noticed\n", faults[f].name, rank);
         CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);
+        if (faults[f].rule && !strstr(zb_status_text(status), faults[f].rule))
+          fprintf(stderr, "\n  %s on rank %d: %s\n", faults[f].name, rank, zb_status_text(status));
+        CU_ASSERT(!faults[f].rule || strstr(zb_status_text(status), faults[f].rule));
         zb_status_free(status);
       }
       zb_plan_destroy(plan);
