@@ -48,6 +48,7 @@ typedef struct zb_placing {
    * elements of its dimension. 0: no other would. */
   int about, run_count;
   int64_t runs[ZB_SEGMENTS_MAX];
+  int64_t undivided; /* heads or elements for whose number nothing is cut: the shards do not divide it; 0: none */
 } zb_placing;
 
 /* What `build` of a placing works on. */
@@ -85,7 +86,7 @@ void zb_placing_change_shape(zb_placing *p);
 void zb_place_whole(zb_placing *p);
 /* What a parameter of so many elements along a dimension can be cut into: padded where the shards do not divide them,
  * of many. False: it stays whole. */
-bool zb_place_parameter(const zb_placing *p, int dim, int64_t size, zb_place *out);
+bool zb_place_parameter(zb_placing *p, int dim, int64_t size, zb_place *out);
 
 /* ---- Pieces of `build` ---- */
 

@@ -13,7 +13,7 @@
 
 typedef struct options {
   zb_compile_params params;
-  option_list train, freeze, groups, outputs;
+  option_list train, freeze, groups, shards, outputs;
   bool json, list_operators, list_unsupported, help_passes, help, version;
 } options;
 
@@ -203,6 +203,41 @@ static void print_ranks(const zb_compile_summary *s, const char *what) {
 }
 
 /* What has no step. */
+/* A name with '*' in the place of the numbers of layers, in out: "h.*.attn.c_attn.weight". */
+static const char *without_numbers(const char *name, char *out, size_t bytes) {
+  size_t at = 0;
+  for (const char *from = name; *from && at + 2 < bytes;) {
+    const size_t digits = strspn(from, "0123456789");
+    const bool begins = from == name || strchr(".(", from[-1]), ends = from[digits] == '.' || from[digits] == '\0';
+    if (digits && begins && ends) {
+      out[at++] = '*';
+      from += digits;
+    } else {
+      out[at++] = *from++;
+    }
+  }
+  out[at] = '\0';
+  return out;
+}
+
+/* Parameters that shards have whole, those of all layers in one line. */
+static void print_whole(const zb_compile_summary *s) {
+  char first[300], other[300], why[400];
+  for (int i = 0; i < s->whole_count; ++i) {
+    int alike = 0, before = 0;
+    without_numbers(s->whole[i].name, first, sizeof first);
+    for (int k = 0; k < s->whole_count; ++k) {
+      const bool same = strcmp(without_numbers(s->whole[k].name, other, sizeof other), first) == 0;
+      alike += same;
+      before += same && k < i;
+    }
+    if (before) continue;
+    printf("whole on every shard: %s", alike > 1 ? first : s->whole[i].name);
+    if (alike > 1) printf(" (%d)", alike);
+    printf(": %s\n", alike > 1 ? without_numbers(s->whole[i].why, why, sizeof why) : s->whole[i].why);
+  }
+}
+
 static void print_inference(const zb_compile_summary *s, const options *o) {
   char a[32], b[48], c[48];
   printf("%-5s %-4s %11s %9s  %s\n", "stage", "rank", "parameters", "E", "from .. to");
@@ -215,10 +250,23 @@ static void print_inference(const zb_compile_summary *s, const options *o) {
   }
   print_ranks(s, "E");
   printf("\nfor inference: no loss, nothing is trained; zb-run --eval DATA --output NAME:FILE.npy gives outputs\n");
+  print_whole(s);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
   printf("batch %s by %s\n", zb_time_text(s->step_seconds, a), o->params.costs ? "measured costs" : "the cost model");
   printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "",
          o->params.output ? o->params.output : "");
+}
+
+static void print_json_whole(const zb_compile_summary *s) {
+  printf(",\"whole\":[");
+  for (int i = 0; i < s->whole_count; ++i) {
+    printf("%s{\"name\":", i ? "," : "");
+    tool_print_json_text(s->whole[i].name);
+    printf(",\"why\":");
+    tool_print_json_text(s->whole[i].why);
+    printf("}");
+  }
+  printf("]");
 }
 
 static void print_summary(const zb_compile_summary *s, const options *o) {
@@ -252,6 +300,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
   if (s->buffer_count) print_names("buffers", s->buffers, s->buffer_count);
+  print_whole(s);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
   if (s->uncompared)
     printf("warning: exported with --no-compare: whether this trains as the model that it was exported from is not "
@@ -363,6 +412,7 @@ static void print_json(const zb_compile_summary *s) {
   print_json_names("frozen", s->frozen, s->frozen_count);
   print_json_names("buffers", s->buffers, s->buffer_count);
   print_json_names("untrained", s->untrained, s->untrained_count);
+  print_json_whole(s);
   printf(",\"drawn\":%d,\"uncompared\":%s", s->drawn, s->uncompared ? "true" : "false");
   printf("}\n");
 }
@@ -406,6 +456,8 @@ static zb_status compile(options *o) {
   o->params.freeze_count = o->freeze.count;
   o->params.outputs = o->outputs.items;
   o->params.output_count = o->outputs.count;
+  o->params.shard_pins = o->shards.items;
+  o->params.shard_pin_count = o->shards.count;
   o->params.groups = o->groups.items;
   o->params.group_count = o->groups.count;
   zb_compile_summary *summary = NULL;

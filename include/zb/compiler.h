@@ -50,7 +50,11 @@ typedef struct zb_compile_params {
                            replicas with a part of the micro-batches each; 0 or 1: one */
   /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
   uint64_t bucket_bytes;
-  int tensor_parallel;      /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
+  int tensor_parallel; /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
+  /* Where parameters are cut over shards: "GLOB=DIM", "GLOB=whole"; of several that fit the last counts. Others are
+   * where the ops that read them are best computed. USAGE for what no op can keep. */
+  const char *const *shard_pins;
+  int shard_pin_count;
   const char *const *train; /* globs */
   int train_count;
   const char *const *freeze;
@@ -111,6 +115,11 @@ typedef struct zb_rank_summary {
   double seconds; /* F, B and W of its stages, of one micro-batch */
 } zb_rank_summary;
 
+/* A parameter of which every shard has all, although an op would have computed a part: "4 shards do not divide ...". */
+typedef struct zb_whole_summary {
+  const char *name, *why;
+} zb_whole_summary;
+
 /* What a compile found out; owned by the caller, zb_compile_summary_destroy. */
 typedef struct zb_compile_summary {
   int ranks, stages;
@@ -133,6 +142,8 @@ typedef struct zb_compile_summary {
   bool inference;                      /* it has an evaluation alone: F is that, step_seconds a batch of it */
   char **trained, **frozen, **buffers; /* names of parameters, and of what the forward pass updates */
   int trained_count, frozen_count, buffer_count;
+  zb_whole_summary *whole; /* of shards; none otherwise */
+  int whole_count;
   char **untrained; /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;
   bool uncompared; /* the model comes from tools/export_onnx.py --no-compare: nobody knows whether it is what it was

@@ -69,6 +69,11 @@ static bool are_equal_runs(const zb_place *cut, int64_t count) {
   return true;
 }
 
+/* Whether the dimension before `second` looks like that of q, k and v: heads and their elements are behind it. */
+static bool counts_runs(const zb_shape *out, int second, int to) {
+  return second < to && first_wide(out, second + 1, to) < to;
+}
+
 /* The cut dimension of n elements, the first of its group, becomes several: the first of them is cut, or it counts runs
  * and the second is. */
 static bool divide(zb_placing *p, const group *g, int64_t n, zb_place *cut) {
@@ -87,6 +92,7 @@ static bool divide(zb_placing *p, const group *g, int64_t n, zb_place *cut) {
     *cut = zb_cut_at(second);
     return true;
   }
+  if (!runs) p->undivided = counts_runs(out, second, g->out_to) ? out->dims[second] : count; /* heads */
   if (!runs || whole_runs.segment_count > 0) return false;
   p->run_count = (int)count; /* so many of them would do */
   for (int i = 0; i < p->run_count; ++i)

@@ -138,7 +138,10 @@ void zb_place_attention(zb_placing *p) {
   zb_place_whole(p);
   if (!zb_is_cut(&cut) || cut.padded || cut.segment_count || (cut.dim != BATCH && cut.dim != HEADS)) return;
   const bool few = cut.dim == HEADS && pairs % p->shards != 0;
-  if (cut.dim == HEADS && (heads % p->shards != 0 || (few && p->shards % pairs != 0))) return;
+  if (cut.dim == HEADS && (heads % p->shards != 0 || (few && p->shards % pairs != 0))) {
+    p->undivided = heads % p->shards != 0 ? heads : pairs;
+    return;
+  }
   p->operands[Q] = cut;
   if (few)
     p->build = build_one_head;

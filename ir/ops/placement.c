@@ -89,10 +89,12 @@ void zb_placing_change_shape(zb_placing *p) {
 
 enum { PADDED_LEAST = 16 }; /* elements a shard */
 
-bool zb_place_parameter(const zb_placing *p, int dim, int64_t size, zb_place *out) {
+bool zb_place_parameter(zb_placing *p, int dim, int64_t size, zb_place *out) {
   *out = zb_cut_at(dim);
   out->padded = size % p->shards != 0;
-  return !out->padded || size >= PADDED_LEAST * p->shards;
+  if (!out->padded || size >= PADDED_LEAST * p->shards) return true;
+  p->undivided = size;
+  return false;
 }
 
 /* ---- Pieces ---- */

@@ -31,8 +31,8 @@ static const struct {
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
-    {"zb-shard", "tensor-parallel=$tensor_parallel"}, /* left out by --tensor-parallel 1 */
-    {"zb-mixed-precision", "precision=$precision"},   /* left out by --precision f32 */
+    {"zb-shard", "tensor-parallel=$tensor_parallel,shard=\"$shard_pins\""}, /* left out by --tensor-parallel 1 */
+    {"zb-mixed-precision", "precision=$precision"},                         /* left out by --precision f32 */
     {"zb-autodiff",
      "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","
      "post-validation=\"$post_validation\",micro-batches=$micro_batches,replicas=$replicas,"
@@ -85,11 +85,11 @@ static const char *decimal(uint64_t value, char out[24]) {
   return out;
 }
 
-/* As the option of zb-autodiff takes them; NULL: out of memory. */
-static const char *join_groups(zb_arena *arena, const zb_compile_params *p) {
+/* As options of passes take them; NULL: out of memory. */
+static const char *join(zb_arena *arena, const char *const *items, int count) {
   zb_text text = {0};
-  for (int i = 0; i < p->group_count; ++i)
-    zb_text_add(&text, "%s%s", i ? ";" : "", p->groups[i]);
+  for (int i = 0; i < count; ++i)
+    zb_text_add(&text, "%s%s", i ? ";" : "", items[i]);
   const char *joined = text.failed ? NULL : zb_arena_strdup(arena, text.data ? text.data : "");
   arena->failed |= text.failed;
   zb_text_deinit(&text);
@@ -99,12 +99,14 @@ static const char *join_groups(zb_arena *arena, const zb_compile_params *p) {
 /* Text of one $word, in the arena. NULL: out of memory. */
 static const char *word_text(zb_arena *arena, const char *word, const zb_compile_params *p) {
   char number[8][24];
-  const char *groups = join_groups(arena, p);
+  const char *groups = join(arena, p->groups, p->group_count);
+  const char *pins = join(arena, p->shard_pins, p->shard_pin_count);
   const struct {
     const char *word, *text;
   } words[] = {
       {"$optimizer", p->optimizer},
       {"$groups", groups},
+      {"$shard_pins", pins},
       {"$clip_norm", p->clip_norm ? p->clip_norm : ""},
       {"$clip_norm_type", p->clip_norm_type ? p->clip_norm_type : ""},
       {"$post_validation", p->post_validation ? "true" : ""},

@@ -116,6 +116,7 @@ static zb_status check_options(const zb_compile_params *p) {
       {"bucket-bytes", p->bucket_bytes != 0, true, true},
       {"sum-groups", p->sum_groups != 0, true, true},
       {"tensor-parallel", p->tensor_parallel != 0, true, false},
+      {"shard", p->shard_pin_count > 0, true, false},
       {"cuts", p->cuts != NULL, true, false},
       {"layout", p->layout != NULL, true, false},
       {"cut-trials", p->cut_trials != 0, true, true},
@@ -176,6 +177,11 @@ static zb_status complete_layout(zb_compile_params *p) {
 
 /* What cannot be had at once yet. */
 static zb_status check_together(const zb_compile_params *p) {
+  for (int i = 0; i < p->shard_pin_count; ++i)
+    if (strchr(p->shard_pins[i], ';'))
+      return zb_status_hint(ZB_ERROR(USAGE, "--shard: '%s' has a semicolon", p->shard_pins[i]), "write ? in its place");
+  if (p->shard_pin_count > 0 && p->tensor_parallel == 1 && !p->pipeline)
+    return zb_status_hint(ZB_ERROR(USAGE, "--shard without --tensor-parallel"), "add --tensor-parallel 2");
   if (p->tensor_parallel == 1) return NULL;
   if (p->post_validation)
     return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --post-validation are not possible together yet"),

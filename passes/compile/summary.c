@@ -284,6 +284,20 @@ static zb_status write_csv(const zb_module_problem *problem, const char *path) {
   return status;
 }
 
+/* Names and reasons that zb-shard left. */
+static zb_status summarize_whole(MlirModule module, zb_compile_summary *out) {
+  MlirAttribute pairs = zb_get_attribute(mlirModuleGetOperation(module), ZB_ATTR_WHOLE);
+  const int count = mlirAttributeIsNull(pairs) ? 0 : (int)mlirArrayAttrGetNumElements(pairs);
+  zb_arena *arena = arena_of(out);
+  out->whole = ZB_NEW(arena, zb_whole_summary, count / 2);
+  ZB_TRY(zb_arena_status(arena));
+  for (int i = 0; i + 1 < count; i += 2)
+    out->whole[out->whole_count++] =
+        (zb_whole_summary){zb_arena_strdup(arena, mlirStringAttrGetValue(mlirArrayAttrGetElement(pairs, i)).data),
+                           zb_arena_strdup(arena, mlirStringAttrGetValue(mlirArrayAttrGetElement(pairs, i + 1)).data)};
+  return zb_arena_status(arena);
+}
+
 zb_status zb_summarize(const zb_module *program, const zb_compile_params *params, const zb_plan *plan,
                        const zb_weights *given, zb_compile_summary *out) {
   zb_module_problem problem;
@@ -308,6 +322,7 @@ zb_status zb_summarize(const zb_module *program, const zb_compile_params *params
   if (!plan->inference) ZB_TRY_GOTO(summarize_reductions(&problem, zb_plan_replicas(plan), out));
   if (!plan->inference) out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
+  ZB_TRY_GOTO(summarize_whole(program->module, out));
   if (params->csv) ZB_TRY_GOTO(write_csv(&problem, params->csv));
 cleanup:
   zb_module_problem_deinit(&problem);

@@ -57,12 +57,16 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   if (s.shards == 1) return ZB_OK;
   if (!init(&s, function) || !check_forward(&s.graph)) return ZB_FAIL;
   zb_set_i64(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SHARDS, s.shards);
+  if (!zb_shard_read_pins(&s)) return ZB_FAIL;
   zb_shard_find_places(&s);
+  if (s.blocked >= 0) return zb_shard_report_pin(&s);
+  ZB_PASS_TRY(pass, zb_shard_note_whole(&s));
   return zb_shard_rewrite(&s);
 }
 
 static const zb_option_def options[] = {
     {"tensor-parallel", "1", "T: how many shards compute the program together"},
+    {"shard", "", "GLOB=DIM;GLOB=whole;...: where these parameters are cut; of several that fit the last counts"},
     {0},
 };
 

@@ -90,26 +90,50 @@ static bool add_runs(zb_shard *s, zb_shard_argument *argument, const zb_shape *s
   }
   const int count = merge_runs(argument->runs, argument->run_count, scaled, placing->run_count, merged);
   for (int i = 0; i < count; ++i)
-    if (merged[i] % s->shards != 0) return false;
+    if (merged[i] % s->shards != 0) {
+      argument->doubt.undivided = merged[i];
+      return false;
+    }
   if (count == 0 || count == argument->run_count) return false;
   argument->run_count = count;
   memcpy(argument->runs, merged, (size_t)count * sizeof *merged);
   return true;
 }
 
-/* An op needs whole, or cut otherwise, what is cut: who cut it does so in runs, if that helps, or not at all. */
-static void refuse(zb_shard *s, int value, const zb_placing *placing, int operand) {
+static void doubt(zb_shard_argument *argument, const zb_node *reader, int64_t undivided) {
+  if (argument->doubt.reader) return;
+  argument->doubt.reader = reader;
+  if (undivided) argument->doubt.undivided = undivided;
+}
+
+/* Whether something that leads a class may still be refused, so that what is pinned need not. */
+static bool can_refuse(const zb_shard *s, int class) {
+  for (int a = 0; a < s->graph.argument_count; ++a) {
+    const zb_shard_argument *argument = &s->arguments[a];
+    if (argument->leads && class_of(s, a) == class && !argument->refused && !argument->pinned) return true;
+  }
+  return false;
+}
+
+/* An op needs whole, or cut otherwise, what is cut: who cut it does so in runs, if that helps, or not at all. What is
+ * pinned stays, if others can give way. */
+static void refuse(zb_shard *s, int value, const zb_placing *placing, int operand, const zb_node *node) {
   const int class = s->origin[value] < 0 ? -1 : class_of(s, s->origin[value]);
-  const int64_t size = s->shapes[value].dims[s->places[value].dim];
+  const zb_place *place = &s->places[value];
+  const int64_t size = s->shapes[value].dims[place->dim];
   if (class < 0) return;
+  const bool others = can_refuse(s, class);
   for (int a = 0; a < s->graph.argument_count; ++a) {
     zb_shard_argument *argument = &s->arguments[a];
     if (!argument->leads || class_of(s, a) != class || argument->refused) continue;
-    if (placing->run_count > 0 && placing->about == operand && add_runs(s, argument, &s->shapes[a], placing, size))
-      s->runs_added = true;
-    else
-      argument->doubted = true;
     s->again = true;
+    if (placing->run_count > 0 && placing->about == operand && add_runs(s, argument, &s->shapes[a], placing, size)) {
+      s->runs_added = true;
+      continue;
+    }
+    if (argument->pinned && others) continue;
+    argument->doubted = true;
+    doubt(argument, node, place->padded ? size : placing->undivided);
   }
 }
 
@@ -152,6 +176,14 @@ static void set_argument(zb_shard *s, int argument, zb_place place, bool leads) 
   s->origin[argument] = zb_is_cut(&place) ? argument : -1;
 }
 
+/* Cut in the runs that readers asked for. */
+static zb_place in_own_runs(const zb_shard_argument *argument, zb_place place) {
+  if (!zb_is_cut(&place) || argument->run_count == 0 || place.padded) return place;
+  place.segment_count = argument->run_count;
+  memcpy(place.segments, argument->runs, sizeof place.segments);
+  return place;
+}
+
 /* The argument that `value` is made of is cut so that value is at `place`; whole, if it cannot be. leads: nothing else
  * that the reader has is cut, so that the runs are the argument's own. */
 static void decide(zb_shard *s, int value, zb_place place, bool leads) {
@@ -168,11 +200,7 @@ static void decide(zb_shard *s, int value, zb_place place, bool leads) {
     if (!zb_placement_fits(&tried, whole->dims[d], s->shards) || !follow_chain(s, value, tried, &reached) ||
         !zb_same_placement(&reached, &place))
       continue;
-    if (leads && argument->run_count && !tried.padded) {
-      tried.segment_count = argument->run_count;
-      memcpy(tried.segments, argument->runs, sizeof tried.segments);
-    }
-    set_argument(s, root, tried, leads);
+    set_argument(s, root, leads ? in_own_runs(argument, tried) : tried, leads);
     return;
   }
   set_argument(s, root, REPLICATED, false);
@@ -225,6 +253,7 @@ static bool decide_one(zb_shard *s, const zb_node *node, const zb_op_view *view,
     if (view->operands[k].rank < 0) before.operands[k] = REPLICATED;
   if (open < 0) return false;
   const int value = zb_operand(&s->graph, node, open);
+  if (placing->undivided && s->shapes[value].rank > 1) doubt(&s->arguments[s->root[value]], node, placing->undivided);
   decide(s, value, placing->operands[zb_shard_named(view, open)], !has_cut_operand(&before));
   refresh(s, value);
   return true;
@@ -240,7 +269,7 @@ static void place_op(zb_shard *s, const zb_node *node) {
       const int value = zb_operand(&s->graph, node, i);
       refresh(s, value);
       if (s->places[value].spread == ZB_OPEN) decide(s, value, REPLICATED, false), refresh(s, value);
-      if (zb_is_cut(&s->places[value])) refuse(s, value, &(zb_placing){0}, 0);
+      if (zb_is_cut(&s->places[value])) refuse(s, value, &(zb_placing){0}, 0, node);
     }
     return;
   }
@@ -256,7 +285,7 @@ static void place_op(zb_shard *s, const zb_node *node) {
     if (zb_same_placement(&s->places[value], &placing.operands[k]))
       origin = zb_is_cut(&placing.out[0]) ? join(s, origin, s->origin[value]) : origin;
     else
-      refuse(s, value, &placing, k);
+      refuse(s, value, &placing, k, node);
   }
   for (int r = 0; r < node->result_count; ++r) {
     s->places[node->result_begin + r] = placing.out[r];
@@ -274,9 +303,11 @@ static void begin_walk(zb_shard *s) {
     zb_shard_argument *argument = &s->arguments[a];
     argument->parent = a;
     argument->decided = argument->leads = argument->doubted = false;
+    if (!argument->refused) argument->doubt = (zb_shard_doubt){NULL, 0};
     if (!argument->weight) continue;
     s->root[a] = a;
     s->places[a].spread = ZB_OPEN;
+    if (argument->pinned) set_argument(s, a, in_own_runs(argument, argument->pin), zb_is_cut(&argument->pin));
   }
 }
 
@@ -302,9 +333,13 @@ static void walk(zb_shard *s) {
 
 /* What fails behind something that is to be cut in runs may fail for want of them: only the next walk tells. */
 void zb_shard_find_places(zb_shard *s) {
+  s->blocked = -1;
   do {
     walk(s);
-    for (int a = 0; a < s->graph.argument_count; ++a)
-      s->arguments[a].refused |= s->arguments[a].doubted && !s->runs_added;
-  } while (s->again);
+    for (int a = 0; a < s->graph.argument_count && !s->runs_added; ++a) {
+      zb_shard_argument *argument = &s->arguments[a];
+      argument->refused |= argument->doubted;
+      if (argument->doubted && argument->pinned && s->blocked < 0) s->blocked = a;
+    }
+  } while (s->again && s->blocked < 0);
 }

@@ -11,6 +11,7 @@ near: shards give the losses and norms of a run without them within 1e-5. Such r
 PyTorch elsewhere (reference.py).
 count: two sums a layer forward, two backward, one of the embedding, of the head, and three of the loss; none in W.
 resume: from shards to other shards, to none, and back: what was saved is what is loaded, whole, under its name.
+pins: --shard cuts other dimensions and trains the same; what stays whole is said, and why.
 replicas: D replicas of T shards give, bit by bit, what one replica gives that sums D groups of micro-batches.
 evaluate: an evaluation of shards is that of one rank. wrong: what cannot be.
 Ends with "N passed, N failed".
@@ -242,12 +243,44 @@ class Shards:
             numbers.append(rows[-1]["eval"]["loss"])
         self.suite.check(abs(numbers[0] - numbers[1]) <= 2e-5, f"evaluations: {numbers}")
 
+    def pins(self):
+        """Other cuts train the same, and what stays whole is said."""
+        wanted = self.run("gpt2-small", 1, 1, "1f1b")
+        for words in (("*.c_fc.weight=0",), ("*.h.1.*=whole", "*.wpe.weight=0"), ("*=whole", "*.c_attn.weight=1")):
+            options = [part for word in words for part in ("--shard", word)]
+            alone, split = (self.run("gpt2-small", ranks, 2, schedule, options)
+                            for ranks, schedule in ((1, "1f1b"), (2, "zb-h1")))
+            self.same(f"pinned {words}", alone, split)
+            self.suite.check(all(abs(a - b) <= 1e-5 * abs(a) for a, b in zip(wanted[0], alone[0])),
+                             f"pinned {words}: losses {alone[0]}, without shards {wanted[0]}")
+        model = os.path.join(common.DATA, "gpt2-small.onnx")
+        for shards in (2, 3):
+            made = json.loads(self.suite.must("zbc", model, "-o", self.path("noted"), "--tensor-parallel", shards,
+                                              "--json"))
+            said = self.suite.must("zbc", model, "-o", self.path("noted"), "--tensor-parallel", shards)
+            names = [item["name"].split(".")[-3:] for item in made["whole"]]
+            products = [["attn", "c_attn"], ["attn", "c_proj"], ["mlp", "c_fc"], ["mlp", "c_proj"]]
+            expected = sorted([*product, "weight"] for product in products for _ in range(LAYERS))
+            self.suite.check(sorted(names) == (expected if shards == 3 else []),
+                             f"{shards} shards: whole are {made['whole']}")
+            line = ("whole on every shard: lm.transformer.h.*.mlp.c_fc.weight (8): 3 shards do not divide the 128 of "
+                    "zb.matmul")
+            self.suite.check((line in said) == (shards == 3) and ("whole on every shard" in said) == (shards == 3),
+                             f"{shards} shards: {said}")
+
     def wrong(self):
         model = os.path.join(common.DATA, "gpt2-small.onnx")
         for words, status, wanted in (
                 (("--tensor-parallel", "0"), 2, "expected a whole number of at least 1, got '0'"),
                 (("--tensor-parallel", "65"), 2, "expected 1 to 64, got 65"),
                 (("--tensor-paralel", "2"), 2, "did you mean '--tensor-parallel'"),
+                (("--shard", "*=whole"), 2, "--shard without --tensor-parallel"),
+                (("--tensor-parallel", "2", "--shard", "a;b=1"), 2, "has a semicolon"),
+                (("--tensor-parallel", "2", "--shard", "b"), 2, "--shard: expected GLOB=DIM or GLOB=whole, got 'b'"),
+                (("--tensor-parallel", "2", "--shard", "lm.transformer.wte.weigh=0"), 2,
+                 "did you mean 'lm.transformer.wte.weight'"),
+                (("--tensor-parallel", "3", "--shard", "*.wpe.weight=0"), 2, "3 shards do not divide dimension 0"),
+                (("--tensor-parallel", "2", "--shard", "*.wte.weight=1"), 2, r"cannot be cut .*: zb.layer_norm"),
                 (("--tensor-parallel", "2", "--clip-norm", "1", "--post-validation"), 2, "not possible together yet")):
             done = self.suite.run("zbc", model, *words, "-o", self.path("no"))
             self.suite.check(done.returncode == status and re.search(wanted, done.stderr) and
@@ -270,6 +303,7 @@ def main():
         it.resumes()
         it.replicas(random.Random(options.draw), options.cases)
         it.evaluations()
+        it.pins()
         it.wrong()
     return suite.finish()
 
