@@ -7,6 +7,7 @@
 #include "passes/graph.h"
 #include "passes/tables.h"
 #include "runtime/base/digest.h"
+#include "runtime/plan/plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,6 +108,15 @@ static double modelled_ps(const zb_costs *costs, double product_flops, double by
   return (double)costs->rates.op_ps + (products > moving ? products : moving);
 }
 
+static int64_t sum_ps(MlirOperation op, const zb_costs *costs) {
+  const zb_link_costs link = zb_link_costs_of(costs);
+  const zb_sum_costs sum = {link.latency_ps, link.wake_ps, link.job_ps, link.ps_per_byte};
+  zb_shape shape;
+  if (!zb_value_shape(mlirOperationGetResult(op, 0), &shape)) return 0;
+  return zb_sum_over_shards_ps(&sum, zb_shape_elements(&shape), (int64_t)zb_dtype_bytes(shape.dtype),
+                               zb_get_i64(op, "members", 2));
+}
+
 zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *costs) {
   char text[ZB_COST_TEXT_BYTES];
   int64_t measured = costs && zb_cost_text(op, def, text) ? zb_costs_op(costs, text) : -1;
@@ -114,6 +124,10 @@ zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *co
   if (none) return (zb_op_cost){.time_ps = measured > 0 ? measured : 0};
   zb_cost cost = def ? described_cost(op) : (zb_cost){0};
   double bytes = cost.bytes > 0 ? cost.bytes : moved_bytes(op);
+  if (zb_op_is(op, "zb.all_reduce")) {
+    const int64_t sum = sum_ps(op, costs);
+    return (zb_op_cost){.time_ps = sum, .sums_ps = sum, .flops = cost.flops};
+  }
   int64_t ps = measured >= 0 ? measured : (int64_t)modelled_ps(costs, cost.product_flops, bytes);
   return (zb_op_cost){.time_ps = ps, .flops = cost.flops, .product_flops = cost.product_flops};
 }
@@ -127,6 +141,7 @@ zb_op_cost zb_cost_of_block(MlirBlock block, const zb_costs *costs, uint64_t *ou
     if (zb_op_is(op, "func.return")) continue;
     zb_op_cost cost = zb_cost_of(op, def, costs);
     total.time_ps += cost.time_ps;
+    total.sums_ps += cost.sums_ps;
     total.flops += cost.flops;
     total.product_flops += cost.product_flops;
     if (out_key && zb_cost_text(op, def, text)) key += zb_fnv1a(ZB_FNV_START, text, strlen(text));

@@ -8,12 +8,14 @@
 
 typedef struct zb_op_cost {
   int64_t time_ps;
+  int64_t sums_ps; /* of it, what sums over shards take: a rank waits for them, and messages are no part of profiles */
   double flops, product_flops;
 } zb_op_cost;
 
 /* costs may be NULL: rates of one core, so that a compile does not depend on the machine: matrix products 100 GFLOP/s
  * (zb_sgemm at small training shapes), everything else by the bytes it moves, 10 GB/s, and 0.5 us to start. They only
- * weigh ops against each other. Views and structure ops are free. */
+ * weigh ops against each other. Views and structure ops are free. A sum over shards takes two latencies of the link and
+ * 2 (T - 1) / T of its bytes, as the collective does in which a run makes it. */
 zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *costs);
 
 /* What an op is in a file of costs: "matmul 8x16xf32 16x4xf32 transpose_rhs=1": name, operands, attributes that are

@@ -353,7 +353,7 @@ static zb_status function_cost(const memory *m, MlirOperation function, zb_op_co
   if (!m->costs || !m->costs->program.ranks) return NULL;
   const zb_cost_subprogram *whole = zb_costs_subprogram(m->costs, kind, zb_get_i64(function, ZB_ATTR_STAGE, -1), key);
   if (whole)
-    out->time_ps = whole->time_ps, *out_first_ps = whole->first_ps;
+    out->time_ps = whole->time_ps + out->sums_ps, *out_first_ps = whole->first_ps ? whole->first_ps + out->sums_ps : 0;
   else if (!m->costs->op_count && zb_class_get(function) != ZB_JOB_LOAD && zb_class_get(function) != ZB_JOB_EVALUATE)
     return zb_status_hint(
         ZB_ERROR(

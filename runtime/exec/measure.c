@@ -44,6 +44,7 @@ struct zb_measure {
   int *kind_of;           /* [message] of message_kinds */
   int64_t *channel_ps;    /* [source * ranks + destination], links that do not copy */
   int (*message_jobs)[2]; /* [message]: jobs that post it at its source and destination */
+  bool *of_step;          /* [message]: jobs of a step post it, not those of an evaluation */
   int64_t steps, counted_plain, counted_ops;
   bool plain, ops_timed; /* what the step at hand is for */
 };
@@ -92,6 +93,7 @@ static zb_status number_messages(zb_measure *m) {
   zb_map *known = zb_arena_map(&m->memory);
   ZB_TAKE(&m->memory, m->kind_of, count);
   ZB_TAKE(&m->memory, m->message_jobs, count);
+  ZB_TAKE(&m->memory, m->of_step, count);
   ZB_TAKE(&m->memory, m->channel_ps, ranks * ranks);
   ZB_TRY(zb_arena_status(&m->memory));
   for (int i = 0; i < plan->message_count; ++i) {
@@ -106,7 +108,9 @@ static zb_status number_messages(zb_measure *m) {
   for (size_t r = 0; r < ranks; ++r)
     for (int i = 0; i < plan->ranks[r].job_count; ++i) {
       const zb_plan_job *job = &plan->ranks[r].jobs[i];
-      if (job->message >= 0) m->message_jobs[job->message][zb_job_flow(job->kind) == ZB_PARTS_IN] = i;
+      if (job->message < 0) continue;
+      m->message_jobs[job->message][zb_job_flow(job->kind) == ZB_PARTS_IN] = i;
+      m->of_step[job->message] = i < zb_plan_step_end(&plan->ranks[r]);
     }
   return zb_arena_status(&m->memory);
 }
@@ -282,7 +286,8 @@ static zb_run_times message_times(zb_measure *m, int message) {
 static void sample_messages(zb_measure *m) {
   size_t ranks = (size_t)m->params.plan->rank_count;
   memset(m->channel_ps, 0, ranks * ranks * sizeof *m->channel_ps);
-  for (int i = 0; i < m->params.plan->message_count - m->params.plan->evaluation_messages; ++i) {
+  for (int i = 0; i < m->params.plan->message_count; ++i) {
+    if (!m->of_step[i]) continue;
     zb_run_times times = message_times(m, i);
     add_run(&m->messages[m->kind_of[i]], length(times) > 0 ? length(times) : 0);
     for (int side = 0; side < 2; ++side) {
@@ -370,10 +375,14 @@ static uint64_t frame_bytes(const zb_plan_rank *rank, int stage, const char *nam
   return 0;
 }
 
-/* A file of costs is of one replica: the first. */
+/* A file of costs is of one replica and one shard: the first. */
+static bool is_first(const zb_plan *plan, int rank) {
+  return zb_plan_replica_of(plan, rank) == 0 && zb_plan_shard_of(plan, rank) == 0;
+}
+
 static void fill_program(zb_measure *m, zb_costs *out) {
   const zb_plan *plan = m->params.plan;
-  const int replicas = zb_plan_mesh(plan);
+  const int replicas = zb_plan_mesh(plan) * zb_plan_shard_mesh(plan);
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   out->machine = (zb_cost_machine){.device = text_of(m, m->params.device->name),
                                    .instruction_set = text_of(m, m->params.instruction_set),
@@ -408,14 +417,16 @@ static int compare_edges(const void *a, const void *b) {
 }
 
 /* What one micro-batch sends from stage to stage; neighbours on one rank hand over without a message. */
-static void fill_edges(const zb_plan *plan, zb_costs *out) {
+static void fill_edges(const zb_measure *m, zb_costs *out) {
+  const zb_plan *plan = m->params.plan;
   zb_cost_edge *edges = out->edges;
   size_t count = 0;
   for (int s = 0; s + 1 < plan->stage_count; ++s)
     if (plan->stage_rank[s] == plan->stage_rank[s + 1])
       edges[count++] = (zb_cost_edge){.source = s, .destination = s + 1};
-  for (int i = 0; i < plan->message_count - plan->evaluation_messages; ++i) {
+  for (int i = 0; i < plan->message_count; ++i) {
     const zb_plan_message *message = &plan->messages[i];
+    if (!m->of_step[i] || !is_first(plan, message->source)) continue;
     int a = message->source_stage, b = message->destination_stage;
     if (message->micro_batch != 0 || message->payload == ZB_PAYLOAD_GRADIENTS || a == b || a < 0 || b < 0) continue;
     zb_cost_edge edge = {.source = a < b ? a : b, .destination = a < b ? b : a};
@@ -432,13 +443,34 @@ static void fill_edges(const zb_plan *plan, zb_costs *out) {
   }
 }
 
+/* Which segment of a subprogram it is, between sums over shards: "s0_F.2" is 2; -1: it is a whole one. */
+static int segment_of(const zb_plan *plan, const zb_plan_subprogram *s) {
+  const char *point = zb_plan_shard_mesh(plan) > 1 ? strrchr(s->name, '.') : NULL;
+  return point && point[1] >= '0' && point[1] <= '9' ? atoi(point + 1) : -1;
+}
+
+/* Segments are one subprogram, which takes as long as all of them. False: it is none of the last one in the file. */
+static bool add_segment(const program_runs *segment, zb_costs *out) {
+  zb_cost_subprogram *all = out->subprogram_count ? &out->subprograms[out->subprogram_count - 1] : NULL;
+  const zb_plan_subprogram *s = segment->subprogram;
+  if (!all || all->key != s->key || all->stage != s->stage || strcmp(all->kind, zb_job_mnemonic(s->kind)) != 0)
+    return false;
+  all->first_ps += median(&segment->first);
+  all->time_ps += later_ps(segment);
+  return true;
+}
+
 static void fill_subprograms(zb_measure *m, zb_costs *out) {
   for (size_t i = 0; i < m->programs.count; ++i) {
     const program_runs *runs = &m->programs.items[i];
     const zb_plan_subprogram *s = runs->subprogram;
-    if (runs->first.runs == 0 || zb_plan_replica_of(m->params.plan, runs->rank) > 0) continue;
+    const int segment = segment_of(m->params.plan, s);
+    if (runs->first.runs == 0 || !is_first(m->params.plan, runs->rank)) continue;
+    if (segment > 0 && add_segment(runs, out)) continue;
+    char *name = text_of(m, s->name);
+    if (segment == 0 && name) *strrchr(name, '.') = '\0';
     out->subprograms[out->subprogram_count++] =
-        (zb_cost_subprogram){.name = text_of(m, s->name),
+        (zb_cost_subprogram){.name = name,
                              .rank = zb_plan_rank_in_replica(m->params.plan, runs->rank),
                              .stage = s->stage,
                              .kind = text_of(m, zb_job_mnemonic(s->kind)),
@@ -498,16 +530,24 @@ static void fit_link(const zb_costs *costs, zb_cost_link *out) {
   out->ps_per_byte = slope;
 }
 
-static void fill_messages(const zb_measure *m, zb_costs *out) {
+/* Messages between stages of the first, or all: of_sums. */
+static void list_messages(const zb_measure *m, bool of_sums, zb_costs *out) {
+  out->message_count = 0;
   for (size_t i = 0; i < m->message_kinds.count; ++i) {
     const message_kind *kind = &m->message_kinds.items[i];
     const zb_plan *plan = m->params.plan;
-    if (zb_plan_replica_of(plan, kind->source) > 0 || zb_plan_replica_of(plan, kind->destination) > 0) continue;
+    if (!of_sums && (!is_first(plan, kind->source) || !is_first(plan, kind->destination))) continue;
     out->messages[out->message_count++] =
         (zb_cost_message){zb_plan_rank_in_replica(plan, kind->source), zb_plan_rank_in_replica(plan, kind->destination),
                           kind->bytes, median(&m->messages[i]), m->messages[i].runs};
   }
+}
+
+/* Of shards the pieces of their sums, of many sizes, say what the link takes, too; the file is of the first alone. */
+static void fill_messages(const zb_measure *m, zb_costs *out) {
+  list_messages(m, zb_plan_shard_mesh(m->params.plan) > 1, out);
   fit_link(out, &out->link);
+  list_messages(m, false, out);
   out->link.copies = copies(m);
   out->link.wake_ps = median(&m->all[WAKE]);
   out->overheads = (zb_cost_overheads){
@@ -534,7 +574,7 @@ zb_status zb_measure_costs(zb_measure *m, zb_costs *out) {
   ZB_TAKE(&m->memory, out->messages, m->message_kinds.count);
   ZB_TRY(zb_arena_status(&m->memory));
   fill_program(m, out);
-  fill_edges(plan, out);
+  fill_edges(m, out);
   fill_subprograms(m, out);
   fill_ops(m, out);
   fill_messages(m, out);

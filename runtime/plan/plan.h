@@ -404,6 +404,13 @@ typedef struct zb_plan {
 static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
   return message->phase_bytes > message->bytes ? message->phase_bytes : message->bytes;
 }
+/* What a sum over shards of so many elements takes by the cost model: two phases, in each of which a shard sends all
+ * pieces but its own over its link, the largest of which decides, and the jobs that post them, add, and go on. */
+typedef struct zb_sum_costs {
+  int64_t latency_ps, wake_ps, job_ps;
+  double ps_per_byte;
+} zb_sum_costs;
+int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, int64_t elements, int64_t element_bytes, int64_t shards);
 /* How many replicas of the plan run together. */
 static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas > 1 ? plan->replicas : 1; }
 /* How many shards of it compute together. */

@@ -21,6 +21,7 @@
 
 #include "runtime/base/digest.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,16 @@ void zb_plan_copy_part(const zb_plan_tensor *tensor, int shards, int shard, size
     }
     at += part;
   }
+}
+
+/* ---- What a sum takes ---- */
+
+int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, int64_t elements, int64_t element_bytes, int64_t shards) {
+  const int64_t piece = (elements + shards - 1) / shards * element_bytes, jobs = 4 * (shards - 1) + 2;
+  const double moving = (double)((shards - 1) * piece) * costs->ps_per_byte;
+  const double all = 2 * ((double)costs->latency_ps + (double)costs->wake_ps + moving) + (double)(jobs * costs->job_ps);
+  if (!(all < 9e18)) return INT64_MAX;
+  return 2 * (costs->latency_ps + costs->wake_ps + llround(moving)) + jobs * costs->job_ps;
 }
 
 /* ---- The plan of all shards ---- */
@@ -202,7 +213,47 @@ static zb_status set_coordinate(sharding *it, zb_plan_instruction *instruction, 
   return NULL;
 }
 
-/* Appends the segments of a subprogram to those of the rank. Their times are shares by instructions. */
+/* What of the time of a subprogram its sums take, which the collectives between segments have. */
+static int64_t sums_ps(const sharding *it, const zb_plan_subprogram *from) {
+  const zb_plan *plan = it->from;
+  const zb_sum_costs costs = {plan->link_latency_ps, plan->link_wake_ps, plan->job_ps, plan->link_ps_per_byte};
+  int64_t all = 0;
+  for (int i = 0; i < from->instruction_count; ++i) {
+    const zb_plan_operand *out = &from->instructions[i].outputs[0];
+    if (!is_sum(&from->instructions[i])) continue;
+    const int64_t element = (int64_t)zb_dtype_bytes(out->dtype);
+    const int64_t one = zb_sum_over_shards_ps(&costs, zb_operand_extent(out) / element, element, it->shards);
+    if (__builtin_add_overflow(all, one, &all)) return INT64_MAX;
+  }
+  return all;
+}
+
+/* A time without what the sums take, up to the end of that share of it. */
+static int64_t time_until(int64_t time_ps, int64_t sums, double share) {
+  const int64_t left = time_ps > sums ? time_ps - sums : 0;
+  return share >= 1 ? left : (int64_t)((double)left * share);
+}
+
+/* Times of segments: those of the subprogram without its sums, by shares of instructions. */
+static void share_times(const sharding *it, const zb_plan_subprogram *from, zb_plan_subprogram *segments, int count) {
+  const int64_t sums = sums_ps(it, from);
+  int done = 0, all = 0;
+  for (int i = 0; i < count; ++i)
+    all += segments[i].instruction_count;
+  for (int i = 0; i < count; ++i) {
+    const double before = i && all ? (double)done / all : 0;
+    done += segments[i].instruction_count;
+    const double behind = i == count - 1 || all == 0 ? 1 : (double)done / all, share = behind - before;
+    segments[i].time_ps = time_until(from->time_ps, sums, behind) - (i ? time_until(from->time_ps, sums, before) : 0);
+    segments[i].first_ps =
+        from->first_ps ? time_until(from->first_ps, sums, behind) - (i ? time_until(from->first_ps, sums, before) : 0)
+                       : 0;
+    segments[i].flops = from->flops * share;
+    segments[i].product_flops = from->product_flops * share;
+  }
+}
+
+/* Appends the segments of a subprogram to those of the rank. */
 static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_subprogram *from, int shard) {
   const int sums = sums_of(from);
   zb_plan_instruction *instructions =
@@ -236,15 +287,11 @@ static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_su
     snprintf(name, sizeof name, "%s.%d", from->name, i);
     part->name = zb_plan_strdup(it->to, name);
     if (!part->name) return ZB_OUT_OF_MEMORY();
-    const double share = from->instruction_count ? (double)part->instruction_count / from->instruction_count : 0;
-    part->time_ps = (int64_t)((double)from->time_ps * share);
-    part->first_ps = (int64_t)((double)from->first_ps * share);
-    part->flops = from->flops * share;
-    part->product_flops = from->product_flops * share;
     if (i == sums) break;
     part->loss_base = 0;
     part->output_count = 0;
   }
+  if (sums > 0) share_times(it, from, segment - sums, sums + 1);
   return NULL;
 }
 

@@ -11,6 +11,7 @@ near: shards give the losses and norms of a run without them within 1e-5. Such r
 PyTorch elsewhere (reference.py).
 count: two sums a layer forward, two backward, one of the embedding, of the head, and three of the loss; none in W.
 resume: from shards to other shards, to none, and back: what was saved is what is loaded, whole, under its name.
+times: the step of a compile is that of all shards on the simulator; a profile of shards serves the next compile.
 pins: --shard cuts other dimensions and trains the same; what stays whole is said, and why.
 replicas: D replicas of T shards give, bit by bit, what one replica gives that sums D groups of micro-batches.
 evaluate: an evaluation of shards is that of one rank. wrong: what cannot be.
@@ -234,6 +235,31 @@ class Shards:
         ended = self.train(mesh, STEPS - 1, "--resume", begun[2])
         self.same("2 x 2 x 2 resumed", wanted, (begun[0] + ended[0], ended[1]))
 
+    def times(self, draw, count):
+        """The step that the compile prints is that of all shards on the simulator, to the picosecond; sums are in it,
+        and measured costs serve again."""
+        options = (*OPTIONS, ("--data-parallel", 2), ("--data-parallel", 3, "--bucket-bytes", "20K"))
+        cases = list(itertools.product(MODELS, (2, 3, 4, 5), options, LAYOUTS[:4]))
+        for model, shards, option, (ranks, schedule, more) in draw.sample(cases, min(count, len(cases))):
+            out, text = self.path("timed"), f"{model}, {shards} shards of {ranks} ranks, {schedule} {option} {more}"
+            made = self.suite.compile(os.path.join(common.DATA, model + ".onnx"), out, "--ranks", ranks,
+                                      "--tensor-parallel", shards, "--micro-batches", M, "--schedule", schedule, *more,
+                                      *option)
+            step = self.suite.train(out, 1, "--device", "sim", "--barrier")[0]["seconds"]
+            self.suite.check(round(step * 1e12) == round(made["step_seconds"] * 1e12),
+                             f"{text}: a step of {made['step_seconds']} takes {step}")
+        plan, costs = self.compile("gpt2-small", 2, 2, "--schedule", "1f1b"), self.path("costs.json")
+        self.suite.train(plan, 4, "--device", "sim", "--profile", costs)
+        text = self.suite.must("zb-run", plan, "--print-plan")
+        times = dict(re.findall(r"\n  subprogram (\S+): .*?, time ([0-9,]+) ps", text))
+        again = self.suite.must("zb-run", self.compile("gpt2-small", 2, 2, "--schedule", "1f1b", "--costs", costs),
+                                "--print-plan")
+        other = dict(re.findall(r"\n  subprogram (\S+): .*?, time ([0-9,]+) ps", again))
+        ps = lambda found, name: int(found[name].replace(",", ""))
+        self.suite.check(all(abs(ps(times, name) - ps(other, name)) <= 1e-6 * ps(times, name)
+                             for name in ("s0_F", "s0_B", "s0_W", "s1_F", "s1_B", "s1_W")),
+                         f"subprograms take {times}, measured {other}")
+
     def evaluations(self):
         numbers = []
         for shards in (1, 2):
@@ -303,6 +329,7 @@ def main():
         it.resumes()
         it.replicas(random.Random(options.draw), options.cases)
         it.evaluations()
+        it.times(random.Random(options.draw), options.cases)
         it.pins()
         it.wrong()
     return suite.finish()

@@ -86,11 +86,38 @@ static void test_right_plan(void) {
   CU_ASSERT(succeeds(zb_plan_simulate(plan, &one)));
   CU_ASSERT(succeeds(zb_plan_simulate(view, &many))); /* they come to their end */
   CU_ASSERT_EQUAL(many.rank_count, RANKS * SHARDS);
-  CU_ASSERT(many.step_ps > one.step_ps);
+  CU_ASSERT_EQUAL(many.step_ps, one.step_ps);
   zb_plan_simulation_free(&one);
   zb_plan_simulation_free(&many);
   zb_plan_destroy(view);
   zb_plan_destroy(expanded);
+  zb_plan_destroy(all);
+  zb_plan_destroy(plan);
+}
+
+/* Two phases of 5 us and of the bytes of the larger half at 10 GB/s. */
+static int64_t sum_ps(const zb_plan_operand *out) {
+  int64_t elements = 1;
+  for (int d = 0; d < out->rank; ++d)
+    elements *= out->shape[d];
+  return 2 * (5000000 + 100 * ((elements + 1) / 2) * (out->dtype == ZB_F64 ? 8 : 4));
+}
+
+/* Segments of a subprogram and its sums together take what the subprogram does. */
+static void test_times(void) {
+  zb_plan *plan = read_plan(), *all = NULL;
+  CU_ASSERT(succeeds(zb_plan_shard(plan, &all)));
+  for (int r = 0; r < RANKS; ++r)
+    for (int s = 0, at = 0; s < plan->ranks[r].subprogram_count; ++s) {
+      const zb_plan_subprogram *whole = &plan->ranks[r].subprograms[s];
+      int64_t left = whole->time_ps;
+      for (int k = sums_of(&plan->ranks[r], s); k >= 0; --k)
+        left -= all->ranks[r * SHARDS].subprograms[at++].time_ps;
+      for (int i = 0; i < whole->instruction_count; ++i)
+        if (strcmp(whole->instructions[i].op, "all_reduce") == 0) left -= sum_ps(&whole->instructions[i].outputs[0]);
+      if (left) fprintf(stderr, "\n  rank %d %s: %lld ps are left\n", r, whole->name, (long long)left);
+      CU_ASSERT_EQUAL(left, 0);
+    }
   zb_plan_destroy(all);
   zb_plan_destroy(plan);
 }
@@ -239,7 +266,7 @@ static bool other_home(zb_plan *plan, zb_plan_rank *rank) {
           true);
 }
 
-/* An instruction of CLIP, which sums the numbers of four parameters that are cut, and has that of one that is whole. */
+/* An instruction of CLIP, which sums the numbers of parameters that are cut, and has that of one that is whole. */
 static zb_plan_instruction *clipping(zb_plan_rank *rank, const char *op) {
   for (int s = 0; s < rank->subprogram_count; ++s)
     for (int i = 0; rank->subprograms[s].kind == ZB_JOB_CLIP && i < rank->subprograms[s].instruction_count; ++i)
@@ -273,6 +300,15 @@ static bool number_twice(zb_plan *plan, zb_plan_rank *rank) {
   zb_plan_instruction *concat = clipping(rank, "concat");
   return concat && (concat->inputs[1].offset -= sizeof(double));
 }
+static bool numbers_exchanged(zb_plan *plan, zb_plan_rank *rank) {
+  (void)plan;
+  zb_plan_instruction *concat = clipping(rank, "concat");
+  if (!concat) return false;
+  const zb_plan_operand first = concat->inputs[0];
+  concat->inputs[0] = concat->inputs[1];
+  concat->inputs[1] = first;
+  return true; /* another order than on the other rank */
+}
 static bool numbers_summed_twice(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
   zb_plan_instruction *concat = clipping(rank, "concat"), *sum = clipping(rank, "all_reduce");
@@ -288,12 +324,11 @@ static bool numbers_multiplied(zb_plan *plan, zb_plan_rank *rank) {
   return concat && (concat->op = "mul");
 }
 
-/* ranks: on how many it can be planted: rank 1 has but the loss. rule: which finds it;
- * NULL: any. */
+/* rule: which finds it; NULL: any. */
 static const struct {
   const char *name;
   bool (*plant)(zb_plan *plan, zb_plan_rank *rank);
-  int ranks;
+  int ranks; /* on how many it can be planted */
   const char *rule;
 } faults[] = {
     {"a plan of no shards", no_shards, 2, NULL},
@@ -306,17 +341,18 @@ static const struct {
     {"a sum of another type", other_type, 2, NULL},
     {"what comes lies over the sum", other_home, 2, NULL},
     {"the number of one shard", one_coordinate, 2, NULL},
-    {"a parameter that is whole", whole_parameter, 1, NULL},
-    {"a state that is whole", whole_state, 1, NULL},
-    {"a run that is longer than the parts", longer_run, 1, NULL},
-    {"another dimension", other_dimension, 1, NULL},
-    {"numbers of parts that are not summed", own_numbers, 1, "norms"},
-    {"the greatest of the numbers of parts", greatest_number, 1, "norms"},
-    {"the number of what is whole summed", other_numbers, 1, "norms"},
-    {"numbers of parts beside their sum", unsummed_numbers, 1, "norms"},
-    {"the number of a part without its sum", number_twice, 1, "norms"},
-    {"numbers summed twice", numbers_summed_twice, 1, NULL},
-    {"numbers multiplied", numbers_multiplied, 1, NULL},
+    {"a parameter that is whole", whole_parameter, 2, NULL},
+    {"a state that is whole", whole_state, 2, NULL},
+    {"a run that is longer than the parts", longer_run, 2, NULL},
+    {"another dimension", other_dimension, 2, NULL},
+    {"numbers of parts that are not summed", own_numbers, 2, "norms"},
+    {"the greatest of the numbers of parts", greatest_number, 2, "norms"},
+    {"the number of what is whole summed", other_numbers, 2, "norms"},
+    {"numbers of parts beside their sum", unsummed_numbers, 2, "norms"},
+    {"the number of a part without its sum", number_twice, 2, "norms"},
+    {"numbers in another order", numbers_exchanged, 2, "norms"},
+    {"numbers summed twice", numbers_summed_twice, 2, NULL},
+    {"numbers multiplied", numbers_multiplied, 2, NULL},
 };
 
 static void test_planted_faults(void) {
@@ -342,6 +378,6 @@ static void test_planted_faults(void) {
   }
 }
 
-SUITE_MAIN_WITH("shards", open_suite, compiled_plan_close, {"right plan", test_right_plan},
+SUITE_MAIN_WITH("shards", open_suite, compiled_plan_close, {"right plan", test_right_plan}, {"times", test_times},
                 {"parts of the plan", test_parts_of_plan}, {"parts", test_parts},
                 {"planted faults", test_planted_faults})
