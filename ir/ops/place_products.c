@@ -136,6 +136,7 @@ void zb_place_attention(zb_placing *p) {
   for (int k = V; k >= Q; --k)
     if (zb_is_cut(&p->operands[k])) cut = p->operands[k];
   zb_place_whole(p);
+  if (zb_is_cut(&cut) && cut.dim > HEADS && heads % p->shards != 0) p->undivided = heads;
   if (!zb_is_cut(&cut) || cut.padded || cut.segment_count || (cut.dim != BATCH && cut.dim != HEADS)) return;
   const bool few = cut.dim == HEADS && pairs % p->shards != 0;
   if (cut.dim == HEADS && (heads % p->shards != 0 || (few && p->shards % pairs != 0))) {

@@ -119,9 +119,11 @@ static zb_result unroll_collective(unrolling *u, const zb_node *node) {
       if (zb_has_attribute(node->op, names[i]))
         zb_set_i64(op, names[i], zb_get_i64(node->op, names[i], 0) * u->shards + (i ? 0 : c - 1));
   }
+  /* Behind accumulates each shard has a sum of its own: an update reads no gradient of another parameter. */
+  const bool of_step = !zb_has_attribute(node->op, ZB_ATTR_ID) && !zb_has_attribute(node->op, ZB_ATTR_OF);
   for (int64_t c = 0; c < u->shards; ++c)
-    copies[c] = sum;
-  return ZB_OK;
+    copies[c] = of_step && c > 0 ? zb_build1(&builder, "contiguous", sum) : sum;
+  return builder.failed ? ZB_FAIL : ZB_OK;
 }
 
 static void unroll_op(unrolling *u, const zb_node *node) {

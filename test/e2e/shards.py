@@ -9,6 +9,7 @@ same: ranks, schedules, processes, threads, clocks and bf16 give the losses, wei
 with as many shards. N cases are drawn by SEED, which is printed.
 near: shards give the losses and norms of a run without them within 1e-5. Such runs are compared with
 PyTorch elsewhere (reference.py).
+families: so with models of other families, as many as cases, and six heads of a vocabulary that shards do not divide.
 count: two sums a layer forward, two backward, one of the embedding, of the head, and three of the loss; none in W.
 resume: from shards to other shards, to none, and back: what was saved is what is loaded, whole, under its name.
 times: the step of a compile is that of all shards on the simulator; a profile of shards serves the next compile.
@@ -29,6 +30,10 @@ import sys
 import common
 import processes
 
+# Models that are laid out in other ways, beside MODELS; those with a folder come without values, which are drawn.
+FAMILIES = ("bart", "roberta", "llama-padded", "depth",
+            *(f"families/{name}" for name in ("albert", "bert", "bloom", "falcon", "gemma", "gptneo", "neox", "phi",
+                                              "qwen3")))
 M = 4
 STEPS = 3
 LAYERS = 8
@@ -91,7 +96,8 @@ class Shards:
     def compile(self, model, ranks, shards, *options):
         self.count += 1
         out = self.path(f"plan{self.count}")
-        self.suite.compile(os.path.join(common.DATA, model + ".onnx"), out, "--ranks", ranks, "--tensor-parallel",
+        ending = ".mlir" if model.startswith("families/") else ".onnx"
+        self.suite.compile(os.path.join(common.DATA, model + ending), out, "--ranks", ranks, "--tensor-parallel",
                            shards, "--micro-batches", M, *options)
         return out
 
@@ -115,10 +121,11 @@ class Shards:
         self.suite.check(wanted[0] == got[0] and not different,
                          f"{text}: losses {got[0]} instead of {wanted[0]}, other tensors: {different[:3]}")
 
-    def oracle(self, shards):
+    def oracle(self, shards, model="gpt2-small"):
         """The same program with all shards in it."""
-        ir, unrolled = self.path(f"ir{shards}"), self.path(f"unrolled{shards}")
-        plan = self.compile("gpt2-small", 2, shards, "--dump-ir", ir, "--schedule", "zb-h1")
+        self.count += 1
+        ir, unrolled = self.path(f"ir{self.count}"), self.path(f"unrolled{self.count}")
+        plan = self.compile(model, 2, shards, "--dump-ir", ir, "--schedule", "zb-h1")
         losses, saved, _ = self.train(plan, STEPS)
         with open(glob.glob(os.path.join(ir, "*_zb-shard.mlir"))[0], encoding="utf-8") as file:
             cuts = dict(re.findall(r'zb\.param = "([^"]+)"(?:, zb\.shard = "([^"]+)")?', file.read()))
@@ -165,6 +172,17 @@ class Shards:
                 shapes = {name: tensor[:2] for name, tensor in saved["weights"].items()}
                 self.suite.check(shapes == {name: tensor[:2] for name, tensor in other["weights"].items()},
                                  f"{model}, {shards} shards: saved tensors have other names or shapes")
+
+    def families(self, draw, count):
+        """Other models: losses of one shard, and every bit of all shards in one program."""
+        cases = [(model, shards) for model in FAMILIES for shards in (2, 3, 4, 5)]
+        for model, shards in [("families/six", 3), *draw.sample(cases, min(count, len(cases)))]:
+            options = ("1f1b", ("--clip-norm", draw.choice((0.5, "inf"))))
+            wanted, got = self.run(model, 1, 1, *options), self.run(model, 1, shards, *options)
+            self.suite.check(all(abs(a - b) <= 1e-5 * abs(a) for a, b in zip(wanted[0], got[0])),
+                             f"{model}, {shards} shards: losses {got[0]}, without them {wanted[0]}")
+            self.same(f"{model}, {shards} shards of 2 ranks", got, self.run(model, 2, shards, "zb-h1", options[1]))
+            self.oracle(shards, model)
 
     def counts(self):
         for model in MODELS:
@@ -324,6 +342,7 @@ def main():
             it.oracle(shards)
         it.layouts(random.Random(options.draw), options.cases)
         it.near()
+        it.families(random.Random(options.draw), options.cases)
         it.counts()
         it.places()
         it.resumes()
