@@ -156,7 +156,7 @@ class Shards:
         return f"{owner}@{shard}{name[len(owner):]}"
 
     def layouts(self, draw, count):
-        cases = list(itertools.product(MODELS, (2, 4), OPTIONS, LAYOUTS))
+        cases = list(itertools.product(MODELS, (2, 3, 4, 5), OPTIONS, LAYOUTS))
         for model, shards, options, (ranks, schedule, more) in draw.sample(cases, min(count, len(cases))):
             self.same(f"{model}, {shards} shards of {ranks} ranks, {schedule} {' '.join(map(str, options + more))}",
                       self.run(model, 1, shards, "1f1b", options),
@@ -229,7 +229,7 @@ class Shards:
 
     def replicas(self, draw, count):
         options = (*OPTIONS, ("--bucket-bytes", 20000))
-        cases = list(itertools.product(MODELS, (2, 3, 4), (2, 3), options, LAYOUTS))
+        cases = list(itertools.product(MODELS, (2, 3, 4, 5), (2, 3), options, LAYOUTS))
         for model, shards, replicas, option, (ranks, schedule, more) in draw.sample(cases, min(count, len(cases))):
             text = f"{model}, {replicas} replicas of {shards} shards of {ranks} ranks, {schedule} {option} {more}"
             alone = () if option[:1] == ("--bucket-bytes",) else option
