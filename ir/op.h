@@ -31,7 +31,9 @@ enum {
    * place, so views may not move past it although it is ELEMENTWISE. An evaluation has another op (`in_evaluation`).
    */
   ZB_TRAIT_RANDOM = 1 << 7,
-  ZB_TRAIT_LINEAR = 1 << 8, /* of sums of operands it gives the sum of its results */
+  ZB_TRAIT_LINEAR = 1 << 8,   /* of sums of operands it gives the sum of its results */
+  ZB_TRAIT_OF_PARTS = 1 << 9, /* an update whose tensors may all be the same part of larger ones: replicas then make a
+                                 part of the results each, with the same bits */
 };
 
 /* Kind of an attribute that only the IR has (`value` of zb.constant): any elements attribute. Never in a zb_op_view. */

@@ -293,6 +293,11 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
     if (s->rank[r].snapshot_bytes)
       printf("rank %d: %s of its memory are what post-validation takes a step back with\n", r,
              zb_bytes_text(s->rank[r].snapshot_bytes, a));
+  for (int r = 0; r < s->ranks; ++r)
+    if (s->rank[r].whole_state_bytes)
+      printf("rank %d: %llu bytes of optimizer state, 1/%d of %llu and padding\n", r,
+             (unsigned long long)s->rank[r].state_bytes, o->params.data_parallel,
+             (unsigned long long)s->rank[r].whole_state_bytes);
   print_empty_stages(s);
   print_recompute(s);
   print_split(s);
@@ -378,6 +383,9 @@ static void print_json(const zb_compile_summary *s) {
   printf("],\"snapshot_memory\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].snapshot_bytes);
+  printf("],\"state_bytes\":[");
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].state_bytes);
   printf("],\"idle\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%.6g", r ? "," : "", s->rank[r].idle_share);

@@ -50,7 +50,8 @@ typedef struct zb_compile_params {
                            replicas with a part of the micro-batches each; 0 or 1: one */
   /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
   uint64_t bucket_bytes;
-  int tensor_parallel; /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
+  const char *sharding; /* a name of zb/shardings.def: "none", "optimizer"; NULL: none. No bit depends on it */
+  int tensor_parallel;  /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
   /* Where parameters are cut over shards: "GLOB=DIM", "GLOB=whole"; of several that fit the last counts. Others are
    * where the ops that read them are best computed. USAGE for what no op can keep. */
   const char *const *shard_pins;
@@ -108,9 +109,11 @@ typedef struct zb_layer_summary {
 } zb_layer_summary;
 
 typedef struct zb_rank_summary {
-  uint64_t peak_bytes;       /* of the arena */
-  uint64_t evaluation_bytes; /* of them, what an evaluation takes beyond a step; mostly 0 */
-  uint64_t snapshot_bytes;   /* of them, what post-validation keeps to take a step back; 0 without it */
+  uint64_t peak_bytes;        /* of the arena */
+  uint64_t evaluation_bytes;  /* of them, what an evaluation takes beyond a step; mostly 0 */
+  uint64_t state_bytes;       /* of them, optimizer state */
+  uint64_t whole_state_bytes; /* what replicas that share it have together, without padding; 0: none share */
+  uint64_t snapshot_bytes;    /* of them, what post-validation keeps to take a step back; 0 without it */
   double idle_share;
   double seconds; /* F, B and W of its stages, of one micro-batch */
 } zb_rank_summary;

@@ -236,11 +236,13 @@ typedef struct zb_session_info {
       *rates; /* "lr 3e-4, schedule cosine:...": what was said, here or when the resumed run began; "": nothing */
   int ranks, stages, micro_batches, threads; /* ranks and micro-batches of all replicas */
   int replicas;                              /* of a pipeline: rank r is of replica r / shards mod replicas */
-  int shards;                                /* of a rank of a pipeline: rank r is shard r mod shards */
-  int process, processes;                    /* this one, of how many; ranks are laid over them in contiguous blocks */
-  const char *launch;                        /* "threads", "mpi", "tcp" */
-  const char *warning; /* what a user should know, or NULL: processes with different instruction sets */
-  int64_t random_seed; /* of the random ops of the plan; 0: it has none */
+  const char *sharding;   /* what of their training replicas have a part of each: a name of zb/shardings.def */
+  uint64_t state_bytes;   /* optimizer state of the first rank of this process */
+  int shards;             /* of a rank of a pipeline: rank r is shard r mod shards */
+  int process, processes; /* this one, of how many; ranks are laid over them in contiguous blocks */
+  const char *launch;     /* "threads", "mpi", "tcp" */
+  const char *warning;    /* what a user should know, or NULL: processes with different instruction sets */
+  int64_t random_seed;    /* of the random ops of the plan; 0: it has none */
 } zb_session_info;
 ZB_API zb_session_info zb_session_describe(const zb_session *session);
 /* Which ranks a process of the session has: "rank 3", "ranks 4 to 7"; of a mesh with their coordinates on

@@ -98,7 +98,7 @@ static int alias_update(const zb_op_view *op, int result) {
       .attrs = ZB_ATTRS(UPDATE_ATTRS, {"beta1", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg: beta1 = 0.9 : f64"},       \
                         {"beta2", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg_sq: beta2 = 0.95 : f64"},                 \
                         {"eps", ZB_ATTR_FLOAT, false, 0, "eps = 1.0e-08 : f64"}),                                      \
-      .traits = ZB_TRAIT_UPDATE,                                                                                       \
+      .traits = ZB_TRAIT_UPDATE | ZB_TRAIT_OF_PARTS,                                                                   \
       .infer = infer_adam,                                                                                             \
       .flops = 16,                                                                                                     \
       .alias = alias_update,                                                                                           \
@@ -115,7 +115,7 @@ const zb_op_def zb_op_lion = {
     .attrs =
         ZB_ATTRS(UPDATE_ATTRS, {"beta1", ZB_ATTR_FLOAT, false, 0, "share of exp_avg in the sign: beta1 = 0.9 : f64"},
                  {"beta2", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg: beta2 = 0.99 : f64"}),
-    .traits = ZB_TRAIT_UPDATE,
+    .traits = ZB_TRAIT_UPDATE | ZB_TRAIT_OF_PARTS,
     .infer = infer_lion,
     .flops = 10,
     .alias = alias_update,
@@ -150,7 +150,7 @@ const zb_op_def zb_op_sgd = {
     .attrs = ZB_ATTRS(UPDATE_ATTRS, {"momentum", ZB_ATTR_FLOAT, true, 0, "momentum = 0.9 : f64"},
                       {"dampening", ZB_ATTR_FLOAT, true, 0, "dampening = 0.0 : f64"},
                       {"nesterov", ZB_ATTR_BOOL, true, 0, "nesterov = true"}),
-    .traits = ZB_TRAIT_UPDATE,
+    .traits = ZB_TRAIT_UPDATE | ZB_TRAIT_OF_PARTS,
     .infer = infer_sgd,
     .flops = 6,
     .alias = alias_update,

@@ -53,6 +53,7 @@ static const struct {
      "split=\"$split\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
      "metric=$metric,costs=\"$costs\""}, /* left out by --split all */
     {"zb-outline", NULL},
+    {"zb-shard-optimizer", "sharding=$sharding"}, /* left out by --sharding none */
     {"zb-memory", "costs=\"$costs\""},
     {"zb-schedule", "schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,metric=$metric"},
     {"zb-insert-comm", NULL},
@@ -127,6 +128,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$replicas", decimal((uint64_t)p->data_parallel, number[4])},
       {"$bucket_bytes", decimal(p->bucket_bytes, number[6])},
       {"$sum_groups", decimal((uint64_t)p->sum_groups, number[5])},
+      {"$sharding", p->sharding},
       {"$tensor_parallel", decimal((uint64_t)p->tensor_parallel, number[7])},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
@@ -155,6 +157,7 @@ zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out) {
     if (strcmp(p->recompute, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-recompute") == 0) continue;
     if (strcmp(p->split, "all") == 0 && strcmp(default_pipeline[i].pass, "zb-split-policy") == 0) continue;
     if (p->tensor_parallel == 1 && strcmp(default_pipeline[i].pass, "zb-shard") == 0) continue;
+    if (strcmp(p->sharding, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-shard-optimizer") == 0) continue;
     if (strcmp(p->precision, "f32") == 0 && strcmp(default_pipeline[i].pass, "zb-mixed-precision") == 0) continue;
     ZB_TRY(add_default(out, default_pipeline[i].pass, default_pipeline[i].options, p));
   }

@@ -6,6 +6,7 @@
 #include "passes/stages/schedule_file.h"
 #include "runtime/base/file.h"
 #include "runtime/base/update_groups.h"
+#include "runtime/base/words.h"
 #include "zb/layers.h"
 
 #include <string.h>
@@ -114,6 +115,7 @@ static zb_status check_options(const zb_compile_params *p) {
       {"post-validation", p->post_validation, true, true},
       {"data-parallel", p->data_parallel != 0, true, true},
       {"bucket-bytes", p->bucket_bytes != 0, true, true},
+      {"sharding", p->sharding != NULL, true, true},
       {"sum-groups", p->sum_groups != 0, true, true},
       {"tensor-parallel", p->tensor_parallel != 0, true, false},
       {"shard", p->shard_pin_count > 0, true, false},
@@ -182,10 +184,36 @@ static zb_status check_together(const zb_compile_params *p) {
       return zb_status_hint(ZB_ERROR(USAGE, "--shard: '%s' has a semicolon", p->shard_pins[i]), "write ? in its place");
   if (p->shard_pin_count > 0 && p->tensor_parallel == 1 && !p->pipeline)
     return zb_status_hint(ZB_ERROR(USAGE, "--shard without --tensor-parallel"), "add --tensor-parallel 2");
+  const struct {
+    const char *option;
+    bool given;
+  } others[] = {{"tensor-parallel", p->tensor_parallel > 1}, {"post-validation", p->post_validation}};
+  for (size_t i = 0; i < sizeof others / sizeof others[0] && strcmp(p->sharding, "none") != 0; ++i)
+    if (others[i].given)
+      return zb_status_hint(ZB_ERROR(USAGE, "--sharding and --%s are not possible together yet", others[i].option),
+                            "leave one of them out");
   if (p->tensor_parallel == 1) return NULL;
   if (p->post_validation)
     return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --post-validation are not possible together yet"),
                           "leave --post-validation out: steps then wait for their norm");
+  return NULL;
+}
+
+/* Known by the rows of zb/shardings.def; and only replicas can share. */
+static zb_status complete_sharding(zb_compile_params *p) {
+  const char *names[ZB_SHARDING_COUNT];
+  if (!p->sharding) p->sharding = zb_sharding_name(ZB_SHARDING_NONE);
+  for (int i = 0; i < ZB_SHARDING_COUNT; ++i)
+    names[i] = zb_sharding_name((zb_sharding)i);
+  const zb_sharding sharding = zb_sharding_of(p->sharding);
+  if (sharding == ZB_SHARDING_COUNT) {
+    const char *nearest = zb_nearest(p->sharding, names, ZB_SHARDING_COUNT);
+    return zb_status_hint(ZB_ERROR(USAGE, "--sharding: expected none or optimizer, got '%s'", p->sharding),
+                          nearest ? "did you mean '%s'?" : "optimizer is ZeRO's first stage", nearest);
+  }
+  if (sharding != ZB_SHARDING_NONE && p->data_parallel == 1 && !p->pipeline)
+    return zb_status_hint(ZB_ERROR(USAGE, "--sharding without --data-parallel"),
+                          "add --data-parallel 2; one replica alone has all there is");
   return NULL;
 }
 
@@ -201,6 +229,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
     return zb_status_hint(ZB_ERROR(USAGE, "--bucket-bytes without --data-parallel"),
                           "add --data-parallel 2; without replicas no gradients are summed over them");
   if (!p->bucket_bytes) p->bucket_bytes = BUCKET_BYTES;
+  ZB_TRY(complete_sharding(p));
   if (!p->tensor_parallel) p->tensor_parallel = 1;
   ZB_TRY(check_together(p));
   if (!p->precision) p->precision = "f32";

@@ -238,6 +238,15 @@ cleanup:
   return status;
 }
 
+static uint64_t whole_state_bytes(const zb_plan *plan, const zb_plan_rank *rank) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < rank->state_count && plan->sharding != ZB_SHARDING_NONE; ++i) {
+    const zb_shape whole = zb_plan_whole_shape(&rank->states[i]);
+    bytes += (uint64_t)zb_shape_bytes(&whole);
+  }
+  return bytes;
+}
+
 static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
                                 zb_compile_summary *out) {
   zb_plan_simulation simulation;
@@ -254,6 +263,8 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
     const zb_plan_range last = plan->ranks[r].regions[ZB_REGION_WORKSPACE];
     out->rank[r].peak_bytes = plan->ranks[r].arena_bytes;
     if (!plan->inference) out->rank[r].evaluation_bytes = plan->ranks[r].arena_bytes - (last.offset + last.bytes);
+    out->rank[r].state_bytes = plan->ranks[r].regions[ZB_REGION_STATE].bytes;
+    out->rank[r].whole_state_bytes = whole_state_bytes(plan, &plan->ranks[r]);
     out->rank[r].snapshot_bytes = plan->ranks[r].regions[ZB_REGION_SNAPSHOT].bytes;
     out->rank[r].idle_share =
         simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;

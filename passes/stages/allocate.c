@@ -501,8 +501,12 @@ static void communication_address(allocator *a, const zb_node *node) {
 /* The parts of a frame that a collective moves, in the order of members. */
 static void frame_addresses(allocator *a, const zb_node *node) {
   const int message = a->message_of[node->number];
-  const bool reduces = zb_op_is(node->op, "zb.reduce_frame"); /* accumulators have a region, norms lie in the slots */
-  const uint64_t frame = reduces ? a->regions[ZB_REGION_GRADIENTS].offset : address(a, node->result_begin);
+  const bool reduces = zb_op_is(node->op, "zb.reduce_frame");
+  /* Accumulators have a region, as have parameters, which come to @main as an argument; norms lie in the slots. */
+  const bool in_slots = !reduces && a->homes[node->result_begin].item >= 0;
+  const uint64_t frame = in_slots  ? address(a, node->result_begin)
+                         : reduces ? a->regions[ZB_REGION_GRADIENTS].offset
+                                   : a->regions[ZB_REGION_PARAMETERS].offset;
   for (int i = 0; i < a->parts.count; ++i) {
     const zb_parts_row row = zb_parts_at(a->parts, i);
     const uint64_t offset = frame + (uint64_t)row.offset, bytes = (uint64_t)row.bytes;

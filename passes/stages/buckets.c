@@ -5,7 +5,8 @@
  * What B completes waits for the end of B, since the stage before waits for B.
  *
  * As reductions of the schedule problem they are all-reduces of equal shards in two phases, in each of which a rank
- * sends all shards but one over its link: together 2 (D - 1) / D of their bytes, and two latencies.
+ * sends all shards but one over its link: together 2 (D - 1) / D of their bytes, and two latencies. Where replicas
+ * share optimizer state, a rank needs the sum of its own part alone: then the first phase is all there is.
  *
  * Tests: test/passes/buckets.mlir, test/e2e/replicas.py. */
 
@@ -18,15 +19,32 @@
 
 #include <math.h>
 
-/* The accumulator of a zb.accumulate: its place in the frame of gradients. */
-static zb_status read_part(MlirOperation op, zb_plan_range *out) {
+int zb_buckets_parts(MlirOperation top) {
+  return zb_has_attribute(top, ZB_ATTR_SHARDING) ? (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1) : 1;
+}
+
+bool zb_buckets_scatter(MlirOperation top) {
+  return zb_has_attribute(top, ZB_ATTR_SHARDING) && !zb_has_attribute(top, ZB_ATTR_WHOLE_SUMS);
+}
+
+zb_collective_kind zb_buckets_reduction(MlirOperation top) {
+  return zb_buckets_scatter(top) ? ZB_COLLECTIVE_REDUCE_SCATTER : ZB_COLLECTIVE_ALL_REDUCE;
+}
+
+bool zb_buckets_moves_parts(MlirOperation top, zb_payload payload, bool of_replicas) {
+  return of_replicas ? zb_buckets_parts(top) > 1 : zb_buckets_scatter(top) && payload == ZB_PAYLOAD_GRADIENTS;
+}
+
+/* The accumulator of a zb.accumulate: its place in the frame of gradients, of parts that of the first. */
+static zb_status read_part(MlirOperation op, int parts, zb_plan_range *out) {
   const MlirValue sum = mlirOperationGetOperand(op, 0);
   const MlirOperation get = mlirOpResultGetOwner(sum);
   const char *parameter = zb_get_string(op, "parameter");
   zb_shape shape;
   if (!zb_type_shape(mlirValueGetType(sum), &shape) || shape.dtype != ZB_F32)
     return ZB_ERROR(INVALID, "the accumulator of %s is no tensor of f32", parameter ? parameter : "?");
-  *out = (zb_plan_range){(uint64_t)zb_get_i64(get, "offset", 0), (uint64_t)zb_shape_bytes(&shape)};
+  const uint64_t bytes = (uint64_t)zb_shape_bytes(&shape);
+  *out = (zb_plan_range){(uint64_t)zb_get_i64(get, "offset", 0), parts > 1 ? zb_plan_part_bytes(&shape, parts) : bytes};
   return NULL;
 }
 
@@ -43,18 +61,19 @@ static zb_status find_of_job(zb_arena *arena, const zb_module_problem *p, int st
   if (mlirOperationIsNull(function)) return NULL;
   const int64_t all = zb_cost_of_block(zb_function_block(function), NULL, NULL).time_ps;
   const int64_t time_ps = zb_get_i64(function, ZB_ATTR_TIME_PS, 0);
+  const int parts = zb_buckets_parts(p->top);
   int64_t done = 0;
   bool open = false;
   ZB_FOR_EACH_OP(op, zb_function_block(function)) {
     done += zb_op_is(op, "func.return") ? 0 : zb_cost_of(op, zb_op_find(op), NULL).time_ps;
     if (!zb_op_is(op, "zb.accumulate")) continue;
     zb_plan_range part;
-    ZB_TRY(read_part(op, &part));
+    ZB_TRY(read_part(op, parts, &part));
     if (part.bytes == 0) continue;
     if (!open && !ZB_PUSH(arena, out, (zb_bucket){.stage = stage, .kind = kind})) return ZB_OUT_OF_MEMORY();
     zb_bucket *bucket = &out->items[out->count - 1];
     (void)ZB_PUSH(arena, &bucket->parts, part);
-    bucket->bytes += (int64_t)part.bytes;
+    bucket->bytes += (int64_t)part.bytes * parts;
     bucket->lead_ps = kind == ZB_W ? share_of(time_ps, all - done, all) : 0;
     open = bucket->bytes < least;
   }
@@ -70,40 +89,47 @@ zb_status zb_buckets_find(zb_arena *arena, const zb_module_problem *p, int64_t l
 
 /* ---- Reductions of the schedule problem ---- */
 
-/* Bytes of the last shard of a sum, the largest. */
-static int64_t shard_of(int64_t bytes, int64_t replicas) {
+/* Bytes of the last shard of a sum, the largest; bytes: of the sum, or of parts the part. */
+static int64_t shard_of(const zb_module_problem *p, int64_t bytes, int64_t replicas) {
+  if (zb_buckets_parts(p->top) > 1) return bytes;
   const int64_t elements = bytes / (int64_t)sizeof(float), each = elements / replicas, rest = elements % replicas;
   return (int64_t)sizeof(float) * (elements - each * (replicas - 1) - rest * (replicas - 1) / replicas);
 }
 
-static int64_t shard_bytes(const zb_bucket *bucket, int64_t replicas) {
+static int64_t shard_bytes(const zb_module_problem *p, const zb_bucket *bucket, int64_t replicas) {
   int64_t bytes = 0;
   for (size_t i = 0; i < bucket->parts.count; ++i)
-    bytes += shard_of((int64_t)bucket->parts.items[i].bytes, replicas);
+    bytes += shard_of(p, (int64_t)bucket->parts.items[i].bytes, replicas);
   return bytes;
 }
 
 /* bytes: what a rank sends in one. */
-static int64_t two_phases(const zb_module_problem *p, int64_t bytes) {
-  return 2 * (p->problem.link_latency_ps + llround((double)bytes * p->problem.link_ps_per_byte));
+static int64_t all_phases(const zb_module_problem *p, int64_t bytes) {
+  return (zb_buckets_scatter(p->top) ? 1 : 2) *
+         (p->problem.link_latency_ps + llround((double)bytes * p->problem.link_ps_per_byte));
 }
 
 int64_t zb_buckets_at_end_ps(const zb_module_problem *p, int rank, int64_t replicas) {
   const zb_entries entries = zb_entries_get(p->ranks[rank], pool_tables[POOL_GRADIENTS]);
   int64_t bytes = 0;
-  for (int i = 0; i < entries.count; ++i)
-    bytes += shard_of((int64_t)zb_type_bytes(zb_entries_at(entries, i).type), replicas);
-  return bytes ? two_phases(p, (replicas - 1) * bytes) : 0;
+  const int parts = zb_buckets_parts(p->top);
+  for (int i = 0; i < entries.count; ++i) {
+    zb_shape shape;
+    const MlirType type = zb_entries_at(entries, i).type;
+    const bool cut = parts > 1 && zb_type_shape(type, &shape);
+    bytes += shard_of(p, cut ? (int64_t)zb_plan_part_bytes(&shape, parts) : (int64_t)zb_type_bytes(type), replicas);
+  }
+  return bytes ? all_phases(p, (replicas - 1) * bytes) : 0;
 }
 
 static zb_reduction reduction_of(const zb_module_problem *p, const zb_bucket *bucket, int64_t replicas) {
   const zb_problem *problem = &p->problem;
   const int64_t w_ps = p->costs[bucket->stage].time_ps[ZB_W];
-  const int64_t bytes = (replicas - 1) * shard_bytes(bucket, replicas);
+  const int64_t bytes = (replicas - 1) * shard_bytes(p, bucket, replicas);
   return (zb_reduction){.stage = bucket->stage,
                         .after = problem->micro_batches - 1,
                         .bytes = bucket->bytes,
-                        .time_ps = two_phases(p, bytes),
+                        .time_ps = all_phases(p, bytes),
                         .lead_ps = bucket->kind != ZB_W || bucket->lead_ps > w_ps ? w_ps : bucket->lead_ps};
 }
 

@@ -1,4 +1,5 @@
-/* Buckets: which accumulators of a stage are summed over replicas together, and when they are complete. */
+/* Buckets: which accumulators of a stage are summed over replicas together, and when they are complete. Where replicas
+ * share optimizer state, a part of each of its accumulators stands for it. */
 #ifndef ZB_PASSES_BUCKETS_H
 #define ZB_PASSES_BUCKETS_H
 
@@ -18,6 +19,15 @@ typedef ZB_LIST(zb_bucket) zb_buckets;
  * bucket is closed once it has `least` bytes, and holds accumulators of one stage and kind of job. Needs a problem with
  * stages, functions and costs. INVALID where an accumulator is not of f32. */
 zb_status zb_buckets_find(zb_arena *arena, const zb_module_problem *p, int64_t least, zb_buckets *out) ZB_MUST_USE;
+
+/* How many replicas have a part of a parameter's update each; 1: every one makes all of it. */
+int zb_buckets_parts(MlirOperation top);
+/* Whether each gets the sum of its own part alone. */
+bool zb_buckets_scatter(MlirOperation top);
+/* How replicas add up gradients. */
+zb_collective_kind zb_buckets_reduction(MlirOperation top);
+/* Whether a collective is one of parts (zb_plan_collective.of_parts). */
+bool zb_buckets_moves_parts(MlirOperation top, zb_payload payload, bool of_replicas);
 
 /* Gives the problem its sums over replicas as reductions, in the order in which each rank runs them: that of the
  * buckets, or, by an order, that in which they are complete. A program without replicas has none. What B completes

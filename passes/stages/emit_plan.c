@@ -4,6 +4,7 @@
 
 #include "passes/stages/emit_plan.h"
 #include "passes/stages/addresses.h"
+#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
 #include "passes/function.h"
@@ -121,10 +122,11 @@ static zb_status emit_collective(emitter *e, int number, zb_payload payload, zb_
   for (int i = 0; i < frame_parts.count; ++i)
     if (zb_parts_at(frame_parts, i).message == number)
       pool[2 * count + parts++] = (uint64_t)zb_parts_at(frame_parts, i).bytes;
-  const bool reduces = count == 1; /* over replicas */
+  const bool of_replicas = count == 1, reduces = of_replicas && payload == ZB_PAYLOAD_GRADIENTS;
   plan->collectives[plan->collective_count++] =
-      (zb_plan_collective){.kind = reduces ? ZB_COLLECTIVE_ALL_REDUCE : ZB_COLLECTIVE_ALL_GATHER,
-                           .coordinate = reduces,
+      (zb_plan_collective){.kind = reduces ? zb_buckets_reduction(e->module) : ZB_COLLECTIVE_ALL_GATHER,
+                           .coordinate = of_replicas,
+                           .of_parts = zb_buckets_moves_parts(e->module, payload, of_replicas),
                            .payload = payload,
                            .dtype = payload == ZB_PAYLOAD_NORMS ? ZB_F64 : ZB_F32,
                            .before = plan->message_count,
@@ -184,6 +186,8 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->chunk_count = (int)zb_get_i64(e->module, ZB_ATTR_CHUNKS, 1);
   plan->micro_batches = (int)zb_get_i64(e->module, ZB_ATTR_MICRO_BATCHES, 0);
   plan->replicas = (int)zb_get_i64(e->module, ZB_ATTR_REPLICAS, 1);
+  const char *sharding = zb_get_string(e->module, ZB_ATTR_SHARDING);
+  plan->sharding = sharding ? zb_sharding_of(sharding) : ZB_SHARDING_NONE;
   plan->sum_groups = (int)zb_get_i64(e->module, ZB_ATTR_SUM_GROUPS, 1);
   plan->shards = (int)zb_get_i64(e->module, ZB_ATTR_SHARDS, 1);
   zb_link_costs link = zb_link_costs_get(e->module);

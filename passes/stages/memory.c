@@ -21,6 +21,7 @@
 #include "passes/pipeline.h"
 #include "passes/stages/problem.h"
 #include "passes/tables.h"
+#include "runtime/plan/plan.h"
 #include "passes/stages/workspace.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -59,6 +60,7 @@ typedef struct memory {
   zb_map *producers;        /* of values: index of functions; absent: input */
   zb_map *leaving;          /* values that are read in another stage than their own */
   pool pools[POOL_COUNT];   /* of the rank at hand */
+  int parts;                /* replicas that have a part of optimizer state each; 1: every one has all */
   zb_costs *costs;          /* NULL: the model */
 } memory;
 
@@ -97,6 +99,14 @@ static int pool_of(const zb_port *port, char key[ZB_KEY_BYTES]) {
   return POOL_CONSTANTS;
 }
 
+/* Where replicas update a part each, all parts of a parameter and of its accumulators are of one size. */
+static uint64_t bytes_in_pool(const memory *m, int which, const zb_port *port, MlirType type) {
+  zb_shape shape;
+  const bool in_parts = (which == POOL_PARAMETERS && port->param) || which == POOL_GRADIENTS;
+  if (m->parts == 1 || !in_parts || !zb_type_shape(type, &shape)) return zb_type_bytes(type);
+  return (uint64_t)m->parts * zb_plan_part_bytes(&shape, m->parts);
+}
+
 static void add_to_pool(memory *m, int which, const char *key, const zb_port *port, MlirType type) {
   pool *p = &m->pools[which];
   if (zb_map_get(p->offsets, key, NULL)) return;
@@ -104,7 +114,8 @@ static void add_to_pool(memory *m, int which, const char *key, const zb_port *po
   const zb_entry entry = {.port = *port, .offset = (int64_t)p->bytes, .type = type};
   (void)ZB_PUSH(m->arena, &p->entries, zb_entry_set(m->context, &entry));
   /* All settings are written at once, so they lie one after the other. */
-  p->bytes += which == POOL_STEP ? zb_type_bytes(type) : zb_align(zb_type_bytes(type));
+  const uint64_t bytes = bytes_in_pool(m, which, port, type);
+  p->bytes += which == POOL_STEP ? bytes : zb_align(bytes);
 }
 
 /* Offsets in the frame of norms are given. CLIP reads all of it, so it knows how large it is. */
@@ -463,6 +474,7 @@ static zb_result frame_all(memory *m) {
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   memory m = {.pass = pass, .arena = &pass->arena, .context = mlirOperationGetContext(top)};
+  m.parts = zb_has_attribute(top, ZB_ATTR_SHARDING) ? (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1) : 1;
   m.stage_rank = zb_stage_ranks(m.arena, top, &m.stage_count);
   m.stages = ZB_NEW(m.arena, stage_info, m.stage_count);
   m.functions = zb_stage_functions(m.arena, module, m.stage_count);

@@ -9,6 +9,7 @@
 
 #include "passes/stages/rank_main.h"
 
+#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
 #include "runtime/plan/expand.h"
@@ -218,7 +219,8 @@ static int compare_posts(const void *a, const void *b) {
 /* Before which job of the rank, or of its optimizer, behind the others. */
 static int position_of(const rank_main *r, const zb_gather *gather) {
   if (gather->kind == ZB_REDUCE_SUMS) return gather->position;
-  return r->c->t.order.counts[r->work->rank] + (gather->kind == ZB_GATHER_NORM);
+  const int behind[] = {[ZB_GATHER_SUMS] = 0, [ZB_GATHER_NORM] = 1, [ZB_GATHER_PARAMETERS] = 2};
+  return r->c->t.order.counts[r->work->rank] + behind[gather->kind];
 }
 
 static zb_status find_posts(rank_main *r, post_list *out) {
@@ -309,9 +311,9 @@ static void build_gather(rank_main *r, const zb_gather *g, int message) {
     remember(r, r->sums, zb_sum_key(others.items[i], key), result_of(op, i));
 }
 
-/* The rank gives its parts of the frame of norms, and gets all others. */
-static void build_norm_gather(rank_main *r, int message) {
-  MlirValue *frame = &r->pools[POOL_NORMS];
+/* The rank gives its parts of a frame, and gets all others. */
+static void build_frame_gather(rank_main *r, int pool, int message) {
+  MlirValue *frame = &r->pools[pool];
   MlirType type = mlirValueGetType(*frame);
   note_post(r, message);
   *frame = result_of(build(r, "zb.gather_frame", frame, 1, &type, 1, NULL, 0), 0);
@@ -323,7 +325,7 @@ static void build_reduction(rank_main *r, const zb_gather *g, int message) {
   uint64_t *sizes = ZB_NEW(r->arena, uint64_t, own->parts.count);
   if (!sizes) return;
   for (size_t i = 0; i < own->parts.count; ++i)
-    sizes[i] = own->parts.items[i].bytes;
+    sizes[i] = own->parts.items[i].bytes * (uint64_t)zb_buckets_parts(r->c->t.p.top);
   const uint64_t landing = zb_landing_room(sizes, (uint32_t)own->parts.count, r->c->t.replicas, ZB_F32) / sizeof(float);
   const zb_shape shape = {.dtype = ZB_F32, .rank = 1, .dims = {(int64_t)landing}};
   MlirValue *frame = &r->pools[POOL_GRADIENTS];
@@ -343,7 +345,9 @@ static void build_posts(rank_main *r, const post_list *posts, size_t *at, int po
     if (!m->gather)
       build_message(r, m, p);
     else if (m->gather->kind == ZB_GATHER_NORM)
-      build_norm_gather(r, p->message);
+      build_frame_gather(r, POOL_NORMS, p->message);
+    else if (m->gather->kind == ZB_GATHER_PARAMETERS)
+      build_frame_gather(r, POOL_PARAMETERS, p->message);
     else if (m->gather->kind == ZB_REDUCE_SUMS)
       build_reduction(r, m->gather, p->message);
     else
@@ -400,7 +404,9 @@ static zb_status call_optimizer(rank_main *r, const post_list *posts, size_t *at
   build_posts(r, posts, at, jobs + 1);
   if (r->c->verdicts) build(r, "zb.snapshot", NULL, 0, NULL, 0, NULL, 0);
   ZB_TRY(call_phases(r, ZB_JOB_CLIP, ZB_JOB_CLIP));
-  return call_phases(r, ZB_JOB_UPDATE, ZB_JOB_UPDATE);
+  ZB_TRY(call_phases(r, ZB_JOB_UPDATE, ZB_JOB_UPDATE));
+  build_posts(r, posts, at, jobs + 2);
+  return call_phases(r, ZB_JOB_RENEW, ZB_JOB_RENEW);
 }
 
 static zb_status build_body(rank_main *r) {

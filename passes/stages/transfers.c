@@ -12,6 +12,10 @@
  * before its optimizer. Such a gather has a number among the messages, and its members in zb.members. With clipping one
  * more gather, behind all NORMs, gives every rank that has a CLIP the whole frame of norms; zb.parts names its parts.
  *
+ * Where replicas share optimizer state, what comes last is a gather over the replicas of each rank: of the parts of the
+ * parameters that it updates. Sums of a tied parameter that its holders gather are then those of parts, unless a norm
+ * is made of whole ones.
+ *
  * Tests: test/passes/insert-comm.mlir, test/passes/gathered.mlir. */
 
 #include "passes/stages/transfers.h"
@@ -19,6 +23,7 @@
 #include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
+#include "passes/stages/shard_optimizer.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -69,13 +74,15 @@ static bool needs_sum(const zb_timetable *t, int rank, const char *parameter) {
 static zb_status add_member(zb_arena *arena, const zb_timetable *t, zb_gather *g, int rank) {
   zb_gather_member m = {.rank = rank};
   const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_GRADIENTS]);
+  const bool scatters = zb_buckets_scatter(t->p.top);
   for (int i = 0; i < entries.count; ++i) {
     const zb_entry entry = zb_entries_at(entries, i);
     if (!entry.port.sum || strcmp(entry.port.sum, g->parameter) != 0) continue;
     (void)ZB_PUSH(arena, &m.sums, entry);
-    if (!mlirTypeIsNull(g->type) && !mlirTypeEqual(g->type, entry.type))
+    const MlirType type = scatters ? zb_part_type(entry.type, t->replicas) : entry.type;
+    if (!mlirTypeIsNull(g->type) && !mlirTypeEqual(g->type, type))
       return ZB_ERROR(INVALID, "the accumulators of %s have different types", g->parameter);
-    g->type = entry.type;
+    g->type = type;
   }
   (void)ZB_PUSH(arena, &g->members, m);
   return zb_arena_status(arena);
@@ -184,6 +191,24 @@ static void find_norm_gather(zb_arena *arena, const zb_timetable *t, zb_transfer
   if (g.members.count > 1) (void)ZB_PUSH(arena, &out->gathers, g);
 }
 
+/* ---- Parameters of which each replica has updated a part ---- */
+
+static void find_parameter_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
+  for (int rank = 0; rank < t->p.problem.ranks && zb_buckets_parts(t->p.top) > 1; ++rank) {
+    const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_PARAMETERS]);
+    zb_gather g = {.kind = ZB_GATHER_PARAMETERS};
+    zb_gather_member m = {.rank = rank};
+    for (int i = 0; i < entries.count; ++i) {
+      const zb_entry entry = zb_entries_at(entries, i);
+      zb_shape shape;
+      if (!entry.port.param || !zb_type_shape(entry.type, &shape)) continue;
+      const zb_plan_range part = {(uint64_t)entry.offset, zb_plan_part_bytes(&shape, t->replicas)};
+      if (part.bytes > 0) (void)ZB_PUSH(arena, &m.parts, part);
+    }
+    if (m.parts.count && ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
+  }
+}
+
 static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb_gather *gather, zb_transfers *out) {
   zb_rank_transfer all = {.gather = gather,
                           .source = -1,
@@ -194,6 +219,10 @@ static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb
   for (size_t i = 0; i < gather->members.count; ++i) {
     const int rank = gather->members.items[i].rank;
     const int64_t end = end_before(t, rank, gather->kind == ZB_REDUCE_SUMS ? gather->position : t->order.counts[rank]);
+    if (end > all.time) all.time = all.produced = end;
+  }
+  for (int rank = 0; rank < t->p.problem.ranks && gather->kind == ZB_GATHER_PARAMETERS; ++rank) {
+    const int64_t end = end_before(t, rank, t->order.counts[rank]) + 1; /* behind whatever the optimizers wait for */
     if (end > all.time) all.time = all.produced = end;
   }
   (void)ZB_PUSH(arena, &out->list, all);
@@ -267,7 +296,8 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   if (!t->evaluates)
     ZB_TRY(find_reductions(arena, t, out)); /* what holders of tied parameters gather are sums of all */
   if (!t->evaluates) ZB_TRY(find_gathers(arena, t, out));
-  if (!t->evaluates) find_norm_gather(arena, t, out); /* the last */
+  if (!t->evaluates) find_norm_gather(arena, t, out);
+  if (!t->evaluates) find_parameter_gathers(arena, t, out); /* the last */
   for (size_t g = 0; g < out->gathers.count; ++g)
     add_gather_transfer(arena, t, &out->gathers.items[g], out);
   ZB_TRY(zb_arena_status(arena));
@@ -323,10 +353,15 @@ static uint64_t given_by(const zb_gather *gather, const zb_gather_member *member
 }
 
 /* Bytes that a transfer brings: of a gather what comes to the member that gives least, of a sum over replicas shards of
- * the others, and then their sums. */
+ * the others, and then their sums; of parts one part of each other. */
 static int64_t bytes_of(const zb_timetable *t, const zb_rank_transfer *m) {
   if (m->hop) return m->hop->bytes;
   uint64_t total = 0, least = UINT64_MAX;
+  if (zb_buckets_parts(t->p.top) > 1 && m->gather->members.count == 1) {
+    const bool one = m->gather->kind == ZB_GATHER_PARAMETERS || zb_buckets_scatter(t->p.top);
+    total = given_by(m->gather, &m->gather->members.items[0]);
+    return (int64_t)((one ? 1 : 2) * (uint64_t)(t->replicas - 1) * total);
+  }
   if (m->gather->kind == ZB_REDUCE_SUMS) {
     total = given_by(m->gather, &m->gather->members.items[0]);
     return (int64_t)(2 * (total - total / (uint64_t)t->replicas));
@@ -340,6 +375,7 @@ static int64_t bytes_of(const zb_timetable *t, const zb_rank_transfer *m) {
 }
 
 static zb_payload payload_of(const zb_rank_transfer *m) {
+  if (!m->hop && m->gather->kind == ZB_GATHER_PARAMETERS) return ZB_PAYLOAD_PARAMETERS;
   if (!m->hop) return m->gather->kind == ZB_GATHER_NORM ? ZB_PAYLOAD_NORMS : ZB_PAYLOAD_GRADIENTS;
   return m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD;
 }

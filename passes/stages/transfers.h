@@ -26,9 +26,10 @@ typedef struct zb_gather_member {
 
 /* What several ranks exchange once a step. */
 typedef enum zb_gather_kind {
-  ZB_GATHER_SUMS, /* of a parameter that several ranks update: each gets the accumulators of all others */
-  ZB_GATHER_NORM, /* what every rank gives to the norm */
-  ZB_REDUCE_SUMS  /* of one rank and its replicas: its accumulators become the sums of all of them */
+  ZB_GATHER_SUMS,      /* of a parameter that several ranks update: each gets the accumulators of all others */
+  ZB_GATHER_NORM,      /* what every rank gives to the norm */
+  ZB_REDUCE_SUMS,      /* of one rank and its replicas: its accumulators become the sums of all of them */
+  ZB_GATHER_PARAMETERS /* of one rank and its replicas: each gets the parts that the others updated */
 } zb_gather_kind;
 
 typedef struct zb_gather {

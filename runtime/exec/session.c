@@ -737,6 +737,8 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .stages = plan->stage_count,
       .micro_batches = plan->micro_batches,
       .replicas = zb_plan_mesh(plan),
+      .sharding = zb_sharding_name(plan->sharding),
+      .state_bytes = plan->ranks[session->first_rank].regions[ZB_REGION_STATE].bytes,
       .shards = zb_plan_shard_mesh(plan),
       .threads = session->params.threads,
       .process = session->process,

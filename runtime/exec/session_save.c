@@ -19,7 +19,7 @@ static zb_status add_tensor(const zb_executor *e, const zb_plan_tensor *tensor, 
   return zb_store_add(store, tensor->name, &tensor->shape, copy, false);
 }
 
-/* ---- Parts of tensors that shards have ---- */
+/* ---- Parts of tensors that shards or replicas have ---- */
 
 /* A part on its way to process 0: this, then the name with its NUL, then its bytes. */
 typedef struct part_record {
@@ -34,7 +34,7 @@ static zb_status send_part(const zb_session *session, int rank, const zb_plan_te
                            zb_text *out) {
   const zb_executor *e = &session->executors[rank - session->first_rank];
   part_record record = {.tensor = *tensor,
-                        .shard = zb_plan_shard_of(session->plan, rank),
+                        .shard = zb_plan_part_of(session->plan, tensor, rank),
                         .of_state = of_state,
                         .name_bytes = strlen(tensor->name) + 1,
                         .bytes = (uint64_t)zb_shape_bytes(&tensor->shape)};
@@ -56,9 +56,9 @@ static zb_status send_parts(const zb_session *session, zb_text *out) {
     for (int i = 0; i < program->parameter_count; ++i) {
       const zb_plan_parameter *parameter = &program->parameters[i];
       if (!parameter->owns_part) continue;
-      ZB_TRY(send_part(session, rank, &parameter->tensor, false, out));
-      for (int k = 0; k < parameter->state_count; ++k)
-        ZB_TRY(send_part(session, rank, &program->states[parameter->state_begin + k], true, out));
+      if (parameter->tensor.cut) ZB_TRY(send_part(session, rank, &parameter->tensor, false, out));
+      for (int k = parameter->state_begin; k < parameter->state_begin + parameter->state_count; ++k)
+        if (program->states[k].cut) ZB_TRY(send_part(session, rank, &program->states[k], true, out));
     }
   }
   return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
@@ -112,7 +112,7 @@ static zb_status join_parts(const zb_session *session, const char *records, size
 static zb_status collect_parts(zb_session *session, zb_checkpoint *checkpoint, zb_arena *memory, void **records) {
   zb_text mine;
   size_t bytes = 0;
-  if (zb_plan_shard_mesh(session->plan) == 1) return NULL;
+  if (zb_plan_shard_mesh(session->plan) == 1 && session->plan->sharding == ZB_SHARDING_NONE) return NULL;
   zb_text_init(&mine);
   zb_status status = zb_session_agree(session, send_parts(session, &mine));
   if (!status) status = zb_session_gather(session, mine.data, mine.length, records, &bytes);
@@ -141,8 +141,10 @@ static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, z
     const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
     if (parameter->tensor.cut) continue; /* collect_parts */
     ZB_TRY(add_tensor(e, &parameter->tensor, checkpoint->weights, memory));
-    for (int k = 0; k < parameter->state_count; ++k)
-      ZB_TRY(add_tensor(e, state_by_name(e->program, parameter, k), checkpoint->optimizer, memory));
+    for (int k = 0; k < parameter->state_count; ++k) {
+      const zb_plan_tensor *state = state_by_name(e->program, parameter, k);
+      if (!state->cut) ZB_TRY(add_tensor(e, state, checkpoint->optimizer, memory));
+    }
   }
   return NULL;
 }
@@ -238,10 +240,18 @@ typedef struct norm_record {
 static zb_status collect_norm(const zb_session *session, int rank, const zb_plan_parameter *parameter, zb_text *out) {
   const zb_executor *e = &session->executors[rank - session->first_rank];
   if (!parameter->trained || parameter->gradient_offset < 0) return NULL;
-  int64_t count = zb_shape_elements(&parameter->tensor.shape);
+  int64_t first = 0, count = zb_shape_elements(&parameter->tensor.shape);
+  if (session->plan->sharding != ZB_SHARDING_NONE) { /* of the other parts it may not have the sum */
+    const int replicas = zb_plan_mesh(session->plan);
+    const int64_t part = (int64_t)(zb_plan_part_bytes(&parameter->tensor.shape, replicas) / sizeof(float));
+    first = part * zb_plan_replica_of(session->plan, rank);
+    count = count - first < part ? count - first : part;
+    if (count < 0) count = 0;
+  }
   float *values = zb_alloc(sizeof(float) * (size_t)count + 1);
   if (!values) return ZB_OUT_OF_MEMORY();
-  zb_status status = e->params.device->download(e->device, values, e->arena + parameter->gradient_offset,
+  zb_status status = e->params.device->download(e->device, values,
+                                                e->arena + parameter->gradient_offset + first * (int64_t)sizeof(float),
                                                 sizeof(float) * (uint64_t)count);
   norm_record record = {.name_bytes = strlen(parameter->tensor.name) + 1};
   if (!status) record.norm = norm_of(values, count) / session->plan->micro_batches;

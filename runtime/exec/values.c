@@ -75,7 +75,7 @@ static zb_status not_of_the_plan(const zb_value *value, const zb_session_sources
              : zb_status_hint(status, "zb-run --weights FILE starts from other weights; or compile the model again");
 }
 
-/* Of what is cut, the part of the shard, which is made here. */
+/* Of what is cut, the part of the shard or replica, which is made here. */
 static zb_status add_part(zb_values *values, zb_value value, const void *whole, const zb_session_sources *sources) {
   const zb_shape shape = zb_plan_whole_shape(value.tensor);
   const size_t element = zb_dtype_bytes(value.dtype);
@@ -86,7 +86,8 @@ static zb_status add_part(zb_values *values, zb_value value, const void *whole, 
   const uint64_t bytes = (uint64_t)zb_shape_elements(&value.tensor->shape) * element;
   void *part = zb_arena_take(&values->memory, bytes + 1, 1);
   if (!part) return ZB_OUT_OF_MEMORY();
-  zb_plan_copy_part(value.tensor, values->shards, value.rank % values->shards, element, ZB_WHOLE_TO_PART, whole, part);
+  zb_plan_copy_part(value.tensor, zb_plan_shard_mesh(values->plan),
+                    zb_plan_part_of(values->plan, value.tensor, value.rank), element, ZB_WHOLE_TO_PART, whole, part);
   value.bytes = part;
   value.checked = false;
   return add_value(values, value, bytes);
@@ -143,7 +144,7 @@ static zb_status add_parameter(zb_values *values, zb_value value, const zb_sessi
 zb_status zb_values_find(const zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint,
                          const zb_weights *weights, zb_values *out) {
   zb_status status = NULL;
-  *out = (zb_values){.shards = zb_plan_shard_mesh(session->plan)};
+  *out = (zb_values){.plan = session->plan};
   for (int r = session->first_rank; r < session->first_rank + session->rank_count; ++r) {
     const zb_plan_rank *rank = &session->plan->ranks[r];
     for (int i = 0; i < rank->parameter_count && (checkpoint || weights || sources->weights); ++i)

@@ -20,8 +20,8 @@ typedef struct zb_values {
   zb_arena memory;
   zb_value *items; /* the largest first */
   size_t count, capacity;
-  uint64_t bytes; /* as stored */
-  int shards;     /* of the plan: rank r is shard r % shards */
+  uint64_t bytes;      /* as stored */
+  const zb_plan *plan; /* borrowed */
 } zb_values;
 
 /* The parameters of all ranks of a plan, each name once: what weights from elsewhere are matched with. Release with

@@ -102,8 +102,12 @@ static const char *collective_fault(const zb_plan *plan, const zb_plan_collectiv
                  *counts = plan->pool_u64 + collective->counts.begin;
   const uint64_t *sizes = plan->pool_u64 + collective->sizes.begin;
   bool adds = zb_collective_adds(collective->kind);
-  if (collective->coordinate ? collective->members.count != 1 || !adds : collective->members.count < 2)
+  const bool of_replicas = collective->members.count == 1 && (adds || collective->of_parts);
+  if (collective->coordinate ? !of_replicas : collective->members.count < 2)
     return "it has fewer than two members, or one of replicas does not add, or is of several ranks";
+  if (collective->coordinate && (collective->of_parts != 0) != (plan->sharding != ZB_SHARDING_NONE))
+    return "replicas share optimizer state, and it does not move parts of it";
+  if (collective->of_parts && !collective->coordinate && adds) return "it adds up parts of other ranks";
   for (uint32_t i = 0; i < collective->members.count; ++i)
     if (members[i] >= (uint64_t)plan->rank_count || (i > 0 && members[i] <= members[i - 1]))
       return "its members must be ranks of the plan, rising";
@@ -147,6 +151,11 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
       (int64_t)zb_plan_replicas(plan) * plan->micro_batches > INT32_MAX)
     return ZB_ERROR(INVALID, "the plan has %d replicas of %d micro-batches, expected 1 to %d of them", plan->replicas,
                     plan->micro_batches, ZB_PLAN_REPLICAS_MAX);
+  if ((unsigned)plan->sharding >= ZB_SHARDING_COUNT ||
+      (plan->sharding != ZB_SHARDING_NONE && zb_plan_replicas(plan) * zb_plan_mesh(plan) == 1))
+    return ZB_ERROR(INVALID, "the plan shares state in a way that is not known, or has one replica alone");
+  if (plan->sharding != ZB_SHARDING_NONE && zb_plan_shards(plan) * zb_plan_shard_mesh(plan) > 1)
+    return ZB_ERROR(INVALID, "the plan has %d shards of replicas that share state, which no run knows", plan->shards);
   if (plan->sum_groups < 0 || (plan->sum_groups > 1 && plan->micro_batches % plan->sum_groups != 0))
     return ZB_ERROR(INVALID, "the plan has %d groups of its %d micro-batches, expected a divisor", plan->sum_groups,
                     plan->micro_batches);
@@ -204,11 +213,21 @@ static zb_status check_regions(const zb_plan_rank *rank) {
   return NULL;
 }
 
+/* State of which every replica has a part. */
+static bool flat_cut_is_valid(const zb_plan *plan, const zb_plan_tensor *tensor) {
+  if (plan->sharding == ZB_SHARDING_NONE || tensor->run_count < 0 || tensor->run_count > ZB_DIMS_MAX) return false;
+  const zb_shape whole = zb_plan_whole_shape(tensor);
+  return shape_is_valid(&whole) && tensor->shape.rank == 1 &&
+         (uint64_t)zb_shape_bytes(&tensor->shape) ==
+             zb_plan_part_bytes(&whole, zb_plan_replicas(plan) * zb_plan_mesh(plan));
+}
+
 /* The part that every shard has of a tensor: of each of its runs as much. One run alone may be padded. */
 static bool cut_is_valid(const zb_plan *plan, const zb_plan_tensor *tensor) {
   const int shards = zb_plan_shards(plan) * zb_plan_shard_mesh(plan);
   int64_t part = 0, whole = 0;
   if (tensor->cut == 0) return tensor->run_count == 0;
+  if (tensor->cut == ZB_CUT_FLAT) return flat_cut_is_valid(plan, tensor);
   if (tensor->cut < 0 || tensor->cut > tensor->shape.rank || tensor->run_count < 1 ||
       tensor->run_count > ZB_PLAN_RUNS_MAX || shards == 1)
     return false;

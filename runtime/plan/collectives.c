@@ -38,18 +38,71 @@ static zb_status verify_rank_collectives(const zb_plan *plan, int r, int *seen) 
   return NULL;
 }
 
+static bool uses(const zb_plan_rank *rank, const zb_access *accesses, const zb_plan_job *job, zb_plan_range buffer) {
+  const uint64_t begin = buffer.offset, end = begin + buffer.bytes;
+  for (uint32_t p = 0; p < job->parts.count; ++p) {
+    const zb_plan_range part = rank->pool_ranges[job->parts.begin + p];
+    if (part.offset < end && begin < part.offset + part.bytes) return true;
+  }
+  if (job->subprogram < 0) return false;
+  const zb_access *access = &accesses[job->subprogram];
+  return zb_intervals_overlap(&access->reads[0], begin, end) || zb_intervals_overlap(&access->writes[0], begin, end);
+}
+
+static bool waits_for(const zb_plan_rank *rank, const zb_plan_job *job, int other) {
+  for (uint32_t w = 0; w < job->waits.count; ++w)
+    if (rank->pool_u32[job->waits.begin + w] == (uint32_t)other) return true;
+  return false;
+}
+
+/* What a reduce-scatter adds up is there from the first job on that waits for it (expand.h): there is one, and none
+ * before uses it. */
+static zb_status verify_scattered(const zb_plan *plan, const zb_plan_rank *rank, const zb_access *accesses, int index) {
+  char text[ZB_JOB_TEXT_BYTES];
+  const zb_plan_job *sum = &rank->jobs[index];
+  const uint32_t buffers = plan->collectives[sum->collective - 1].sizes.count;
+  int i = index + 1;
+  for (; i < rank->job_count && !waits_for(rank, &rank->jobs[i], index); ++i)
+    for (uint32_t b = 0; b < buffers; ++b)
+      if (uses(rank, accesses, &rank->jobs[i], rank->pool_ranges[sum->parts.begin + b]))
+        return ZB_RULE("collectives", "%s uses a sum that is not added up: no job has waited for collective %d",
+                       zb_plan_job_text(plan, rank->rank, i, text), sum->collective - 1);
+  return i < rank->job_count ? NULL
+                             : ZB_RULE("collectives", "rank %d: no job waits for collective %d, so nothing is added up",
+                                       rank->rank, sum->collective - 1);
+}
+
+static zb_status verify_all_scattered(const zb_plan *plan, const zb_plan_rank *rank) {
+  zb_status status = NULL;
+  zb_access *accesses = NULL;
+  for (int i = 0; i < rank->job_count && !status; ++i) {
+    const int collective = rank->jobs[i].collective - 1;
+    if (collective < 0 || plan->collectives[collective].kind != ZB_COLLECTIVE_REDUCE_SCATTER) continue;
+    if (!accesses) ZB_TRY(zb_access_create_all(rank, &accesses));
+    status = verify_scattered(plan, rank, accesses, i);
+  }
+  zb_access_destroy_all(accesses, rank->subprogram_count);
+  return status;
+}
+
 /* Buffers that are added up are whole sums of gradients, of which no two overlap. */
 zb_status zb_verify_collectives(const zb_plan *plan) {
   zb_status status = NULL;
   int *seen = zb_alloc(((size_t)plan->collective_count + 1) * sizeof *seen);
   if (!seen) return ZB_OUT_OF_MEMORY();
-  for (int r = 0; r < plan->rank_count; ++r)
+  for (int r = 0; r < plan->rank_count; ++r) {
     ZB_TRY_GOTO(verify_rank_collectives(plan, r, seen));
+    ZB_TRY_GOTO(verify_all_scattered(plan, &plan->ranks[r]));
+  }
   for (int c = 0; c < plan->collective_count; ++c) {
     const zb_plan_collective *collective = &plan->collectives[c];
     bool norms = collective->payload == ZB_PAYLOAD_NORMS && !zb_collective_adds(collective->kind);
-    if (collective->payload != ZB_PAYLOAD_GRADIENTS && !norms)
-      ZB_TRY_GOTO(ZB_RULE("collectives", "collective %d carries neither sums of gradients nor gathers norms", c));
+    const bool parameters =
+        collective->payload == ZB_PAYLOAD_PARAMETERS && !zb_collective_adds(collective->kind) && collective->of_parts;
+    if (collective->payload != ZB_PAYLOAD_GRADIENTS && !norms && !parameters)
+      ZB_TRY_GOTO(ZB_RULE("collectives",
+                          "collective %d carries neither sums of gradients nor gathers norms or parts of parameters",
+                          c));
     if (seen[c] != (int)collective->members.count)
       ZB_TRY_GOTO(ZB_RULE("collectives", "%d of the %u members of collective %d take part", seen[c],
                           collective->members.count, c));
@@ -115,6 +168,12 @@ static zb_status add_message_arrivals(sums *it, int index) {
   return NULL;
 }
 
+/* Where a rank has a part of what a collective moves, of parts that of replica 0. */
+static uint64_t place_of(const zb_plan *plan, const zb_plan_collective *collective, const zb_plan_rank *rank,
+                         zb_plan_range part) {
+  return collective->of_parts ? zb_sharding_place(plan, rank, part.offset, part.bytes) : part.offset;
+}
+
 static zb_status add_gathered(sums *it, int index) {
   const zb_plan_collective *collective = &it->plan->collectives[index];
   const uint64_t *members = it->plan->pool_u64 + collective->members.begin;
@@ -129,7 +188,7 @@ static zb_status add_gathered(sums *it, int index) {
         const zb_plan_rank *to = &it->plan->ranks[members[other]];
         if (other == m) continue;
         ZB_TRY(add_arrival(it, to->rank, to->pool_ranges[job_with(to, -1, index + 1)->parts.begin + part],
-                           origin_at(it->plan, from, job, own[part].offset)));
+                           origin_at(it->plan, from, job, place_of(it->plan, collective, from, own[part]))));
       }
   }
   return NULL;
@@ -173,7 +232,10 @@ typedef struct place {
   int job, instruction;
 } place;
 
-static uint64_t address_of(const zb_plan_rank *rank, int job, const zb_plan_operand *operand) {
+/* Of an UPDATE of a part, the address that replica 0 has: so updates of all replicas compare. */
+static uint64_t address_of(const zb_plan *plan, const zb_plan_rank *rank, int job, const zb_plan_operand *operand) {
+  if (operand->base == 0 && rank->jobs[job].kind == ZB_JOB_UPDATE)
+    return zb_sharding_place(plan, rank, operand->offset, (uint64_t)zb_operand_extent(operand));
   return operand->offset + (operand->base ? rank->pool_u64[rank->jobs[job].bases.begin + operand->base - 1] : 0);
 }
 
@@ -199,10 +261,10 @@ static const zb_plan_instruction *instruction_at(const zb_plan_rank *rank, place
   return &rank->subprograms[rank->jobs[at.job].subprogram].instructions[at.instruction];
 }
 
-static bool writes_exactly(const zb_plan_rank *rank, place at, uint64_t address) {
+static bool writes_exactly(const zb_plan *plan, const zb_plan_rank *rank, place at, uint64_t address) {
   const zb_plan_instruction *instruction = instruction_at(rank, at);
   for (int k = 0; k < instruction->output_count; ++k)
-    if (address_of(rank, at.job, &instruction->outputs[k]) == address) return true;
+    if (address_of(plan, rank, at.job, &instruction->outputs[k]) == address) return true;
   return false;
 }
 
@@ -220,14 +282,14 @@ static bool step_back(const zb_plan_rank *rank, place *at) {
 /* Follows an operand of the instruction at `user` back to the sums of gradients that it is made of. */
 static void follow_operand(const update *it, const zb_plan_operand *operand, place user) {
   if (operand->rank < 0 || it->out->failed) return;
-  const uint64_t address = address_of(it->rank, user.job, operand);
+  const uint64_t address = address_of(it->all->plan, it->rank, user.job, operand);
   place writer = user;
   do {
     if (!step_back(it->rank, &writer)) {
       add_term(it, address, (uint64_t)zb_operand_extent(operand));
       return;
     }
-  } while (!writes_exactly(it->rank, writer, address));
+  } while (!writes_exactly(it->all->plan, it->rank, writer, address));
   const zb_plan_instruction *instruction = instruction_at(it->rank, writer);
   if (it->rank->jobs[writer.job].kind == ZB_JOB_CLIP) return; /* a factor: the rule "norms" is about it */
   if (instruction->accumulate) follow_operand(it, &instruction->outputs[0], writer);
@@ -236,9 +298,9 @@ static void follow_operand(const update *it, const zb_plan_operand *operand, pla
 }
 
 /* The instruction of the optimizer that writes there last, before *at; false: none does. */
-static bool find_writer(const zb_plan_rank *rank, uint64_t address, place *at) {
+static bool find_writer(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, place *at) {
   while (step_back(rank, at))
-    if (writes_exactly(rank, *at, address)) return true;
+    if (writes_exactly(plan, rank, *at, address)) return true;
   return false;
 }
 
@@ -255,7 +317,7 @@ static void find_terms_at(const sums *it, const zb_plan_rank *rank, place at, te
 static void find_terms(const sums *it, const zb_plan_rank *rank, const zb_plan_parameter *parameter, terms *out) {
   place at = {.job = rank->job_count};
   out->count = 0;
-  if (find_writer(rank, parameter->tensor.offset, &at)) find_terms_at(it, rank, at, out);
+  if (find_writer(it->plan, rank, parameter->tensor.offset, &at)) find_terms_at(it, rank, at, out);
 }
 
 /* Whether a B or W of the rank adds to the sum. */
@@ -289,9 +351,10 @@ static const char *buffer_fault(zb_job_kind kind, const zb_plan_operand *operand
 static zb_status verify_buffer(const zb_plan *plan, int index, int member, uint32_t number) {
   const zb_plan_collective *collective = &plan->collectives[index];
   const zb_plan_rank *rank = &plan->ranks[plan->pool_u64[collective->members.begin + (uint32_t)member]];
-  const zb_plan_range buffer = rank->pool_ranges[job_with(rank, -1, index + 1)->parts.begin + number];
+  zb_plan_range buffer = rank->pool_ranges[job_with(rank, -1, index + 1)->parts.begin + number];
   zb_plan_range shard = zb_collective_shard(plan, collective, number, member);
   shard.offset += buffer.offset;
+  if (collective->of_parts) buffer.bytes = (uint64_t)plan->parts * shard.bytes; /* of which a few replicas are proven */
   if (zb_collective_gathers(collective->kind)) shard = buffer;
   for (int s = 0; s < rank->subprogram_count; ++s)
     for (int i = 0; i < rank->subprograms[s].instruction_count; ++i) {
@@ -377,15 +440,15 @@ static bool find_clip(const zb_plan_rank *rank, place *out) {
   return false;
 }
 
-static bool find_number(const zb_plan_rank *rank, uint64_t address, int before_job, number *out) {
+static bool find_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, int before_job, number *out) {
   *out = (number){rank, {.job = before_job}, NULL};
-  return find_writer(rank, address, &out->at) && rank->jobs[out->at.job].kind == ZB_JOB_NORM;
+  return find_writer(plan, rank, address, &out->at) && rank->jobs[out->at.job].kind == ZB_JOB_NORM;
 }
 
 /* Follows 8 bytes that the CLIP at job `clip` reads to what made them, through the collective that brought them last.
  */
 static bool trace_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, int clip, number *out) {
-  bool own = find_number(rank, address, clip, out);
+  bool own = find_number(plan, rank, address, clip, out);
   for (int i = own ? out->at.job + 1 : 0; i < clip; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     if (!job->collective) continue;
@@ -398,7 +461,7 @@ static bool trace_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t
         if (from == rank || address - parts[p].offset >= parts[p].bytes || address < parts[p].offset) continue;
         const zb_plan_job *sent = job_with(from, -1, job->collective);
         const uint64_t there = from->pool_ranges[sent->parts.begin + p].offset + (address - parts[p].offset);
-        return find_number(from, there, (int)(sent - from->jobs), out);
+        return find_number(plan, from, there, (int)(sent - from->jobs), out);
       }
     }
   }
@@ -406,16 +469,18 @@ static bool trace_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t
 }
 
 /* The place of a byte in an operand of side by side elements; -1: it is elsewhere. */
-static int64_t byte_in(const zb_plan_rank *rank, int job, const zb_plan_operand *operand, uint64_t address) {
+static int64_t byte_in(const zb_plan *plan, const zb_plan_rank *rank, int job, const zb_plan_operand *operand,
+                       uint64_t address) {
   if (operand->rank != 1 || operand->dtype != ZB_F64 || !zb_operand_is_contiguous(operand)) return -1;
-  const uint64_t begin = address_of(rank, job, operand);
+  const uint64_t begin = address_of(plan, rank, job, operand);
   return address >= begin && address - begin < (uint64_t)zb_operand_extent(operand) ? (int64_t)(address - begin) : -1;
 }
 
 /* Where the number that an instruction of CLIP gives at byte `at` of its result lies among its operands; false: what it
  * gives is no number of an operand, or of the same one of all shards. */
-static bool enter_instruction(const zb_plan_rank *rank, int job, const zb_plan_instruction *instruction, int64_t at,
-                              uint64_t *address, const char **reduction) {
+static bool enter_instruction(const zb_plan *plan, const zb_plan_rank *rank, int job,
+                              const zb_plan_instruction *instruction, int64_t at, uint64_t *address,
+                              const char **reduction) {
   const bool is_sum = strcmp(instruction->op, "all_reduce") == 0;
   const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
   if (is_sum && *reduction) return false;
@@ -423,8 +488,8 @@ static bool enter_instruction(const zb_plan_rank *rank, int job, const zb_plan_i
   if (!is_sum && strcmp(instruction->op, "concat") != 0 && strcmp(instruction->op, "contiguous") != 0) return false;
   for (int k = 0; k < instruction->input_count; ++k) {
     const int64_t extent = (int64_t)zb_operand_extent(&instruction->inputs[k]);
-    *address = address_of(rank, job, &instruction->inputs[k]) + (uint64_t)at;
-    if (at < extent) return byte_in(rank, job, &instruction->inputs[k], *address) == at;
+    *address = address_of(plan, rank, job, &instruction->inputs[k]) + (uint64_t)at;
+    if (at < extent) return byte_in(plan, rank, job, &instruction->inputs[k], *address) == at;
     at -= extent;
   }
   return false;
@@ -436,9 +501,9 @@ static bool follow_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_
   for (place at = clip; --at.instruction >= 0;) {
     const zb_plan_instruction *instruction = instruction_at(rank, at);
     for (int k = 0; k < instruction->output_count; ++k) {
-      const int64_t byte = byte_in(rank, at.job, &instruction->outputs[k], address);
+      const int64_t byte = byte_in(plan, rank, at.job, &instruction->outputs[k], address);
       if (byte < 0) continue;
-      if (!enter_instruction(rank, at.job, instruction, byte, &address, &reduction)) return false;
+      if (!enter_instruction(plan, rank, at.job, instruction, byte, &address, &reduction)) return false;
       break;
     }
   }
@@ -459,7 +524,7 @@ static double scale_of(const zb_plan_instruction *instruction, const char *name)
 /* The parameter whose gradient, as its update takes it, the number is made of; NULL: it is of none. */
 static zb_status find_gradient(const sums *it, const number *made, const zb_plan_parameter **out) {
   const zb_plan_instruction *instruction = instruction_at(made->rank, made->at);
-  const uint64_t address = address_of(made->rank, made->at.job, &instruction->inputs[0]);
+  const uint64_t address = address_of(it->plan, made->rank, made->at.job, &instruction->inputs[0]);
   terms read = {0}, added = {0};
   *out = NULL;
   for (int i = 0; i < made->rank->parameter_count && !*out; ++i) {
@@ -467,7 +532,7 @@ static zb_status find_gradient(const sums *it, const number *made, const zb_plan
     place updated = {.job = made->rank->job_count};
     if (!parameter->trained || parameter->gradient_offset != (int64_t)address ||
         zb_operand_extent(&instruction->inputs[0]) != zb_shape_bytes(&parameter->tensor.shape) ||
-        !find_writer(made->rank, parameter->tensor.offset, &updated))
+        !find_writer(it->plan, made->rank, parameter->tensor.offset, &updated))
       continue;
     find_terms_at(it, made->rank, made->at, &read);
     find_terms(it, made->rank, parameter, &added);
@@ -485,7 +550,7 @@ static zb_status find_gradient(const sums *it, const number *made, const zb_plan
 static zb_status verify_numbers(const sums *it, const zb_plan_rank *rank, place clip, bool first, zb_map *order,
                                 int *count) {
   const zb_plan_operand *parts = &instruction_at(rank, clip)->inputs[0];
-  const uint64_t begin = address_of(rank, clip.job, parts);
+  const uint64_t begin = address_of(it->plan, rank, clip.job, parts);
   const char *type = zb_attr_string(
       &(zb_attrs){instruction_at(rank, clip)->attrs, instruction_at(rank, clip)->attr_count}, "norm_type", "2");
   const bool greatest = strcmp(type, "inf") == 0;
@@ -522,11 +587,12 @@ static zb_status verify_numbers(const sums *it, const zb_plan_rank *rank, place 
 }
 
 /* Every parameter that is updated is in the norm, and its update takes the factor of its own rank. */
-static zb_status verify_factors(const zb_plan_rank *rank, const place *clip, const zb_map *order) {
+static zb_status verify_factors(const zb_plan *plan, const zb_plan_rank *rank, const place *clip, const zb_map *order) {
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_parameter *parameter = &rank->parameters[i];
     place updated = {.job = rank->job_count};
-    if (!parameter->trained || parameter->gradient_offset < 0 || !find_writer(rank, parameter->tensor.offset, &updated))
+    if (!parameter->trained || parameter->gradient_offset < 0 ||
+        !find_writer(plan, rank, parameter->tensor.offset, &updated))
       continue;
     if (!zb_map_get(order, parameter->tensor.name, NULL))
       return ZB_RULE("norms", "rank %d: the gradient of '%s' is not in the norm", rank->rank, parameter->tensor.name);
@@ -535,10 +601,10 @@ static zb_status verify_factors(const zb_plan_rank *rank, const place *clip, con
     for (int k = 0; k < instruction->input_count && clip && !takes; ++k) {
       place writer = updated;
       const zb_plan_operand *operand = &instruction->inputs[k];
-      takes = operand->rank >= 0 && find_writer(rank, address_of(rank, updated.job, operand), &writer) &&
+      takes = operand->rank >= 0 && find_writer(plan, rank, address_of(plan, rank, updated.job, operand), &writer) &&
               writer.job == clip->job && writer.instruction == clip->instruction &&
-              address_of(rank, writer.job, &instruction_at(rank, writer)->outputs[0]) ==
-                  address_of(rank, updated.job, operand);
+              address_of(plan, rank, writer.job, &instruction_at(rank, writer)->outputs[0]) ==
+                  address_of(plan, rank, updated.job, operand);
     }
     if (!takes)
       return ZB_RULE("norms", "rank %d: the update of '%s' does not take the factor that CLIP makes", rank->rank,
@@ -575,7 +641,7 @@ static zb_status verify_norms(const sums *it) {
   for (int r = 0; r < plan->rank_count && !first; ++r) {
     place clip;
     const bool clips = find_clip(&plan->ranks[r], &clip);
-    ZB_TRY_GOTO(verify_factors(&plan->ranks[r], clips ? &clip : NULL, order));
+    ZB_TRY_GOTO(verify_factors(plan, &plan->ranks[r], clips ? &clip : NULL, order));
   }
 
 cleanup:

@@ -64,7 +64,7 @@ static const zb_column header_columns[] = {
     TEXT(zb_plan, producer) TEXT(zb_plan, model) TEXT(zb_plan, schedule) TEXT(zb_plan, placement)
     TEXT(zb_plan, optimizer) TEXT(zb_plan, precision)
     NUMBER(zb_plan, rank_count) NUMBER(zb_plan, chunk_count) NUMBER(zb_plan, micro_batches)
-    NUMBER(zb_plan, replicas) NUMBER(zb_plan, sum_groups) NUMBER(zb_plan, shards)
+    NUMBER(zb_plan, replicas) NUMBER(zb_plan, sharding) NUMBER(zb_plan, sum_groups) NUMBER(zb_plan, shards)
     LIST(zb_plan, shard_sums, shard_sum_count, i32)
     LIST(zb_plan, stage_rank, stage_count, i32)
     NUMBER(zb_plan, link_latency_ps) REAL(zb_plan, link_ps_per_byte) NUMBER(zb_plan, link_copies)

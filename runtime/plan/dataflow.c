@@ -472,6 +472,51 @@ static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
   return NULL;
 }
 
+/* Whether an UPDATE that ran has written the bytes. */
+static bool is_updated(const dataflow *it, uint64_t begin, uint64_t end) {
+  for (int s = 0; s < it->rank->subprogram_count; ++s)
+    if (it->rank->subprograms[s].kind == ZB_JOB_UPDATE && it->first_run[s] != NOBODY &&
+        zb_intervals_cover(&it->accesses[s].writes[0], begin, end))
+      return true;
+  return false;
+}
+
+/* The first job behind `index`, but for RENEW, that uses the bytes; or an UPDATE anywhere that writes them. NOBODY:
+ * none.
+ */
+static int user_of_parameters(const dataflow *it, int index, uint64_t begin, uint64_t end) {
+  for (int i = it->rank->load_count; i < it->rank->job_count; ++i) {
+    const zb_plan_job *job = &it->rank->jobs[i];
+    if (job->subprogram < 0 || job->kind == ZB_JOB_RENEW || (i < index && job->kind != ZB_JOB_UPDATE)) continue;
+    const zb_access *access = &it->accesses[job->subprogram];
+    if (zb_intervals_overlap(&access->writes[0], begin, end) ||
+        (i > index && zb_intervals_overlap(&access->reads[0], begin, end)))
+      return i;
+  }
+  return NOBODY;
+}
+
+/* A part of a parameter: what this rank has updated goes out, what others have updated comes where no job uses it until
+ * the step ends. */
+static zb_status post_parameters(dataflow *it, int index, zb_plan_range part) {
+  const bool is_send = zb_job_flow(it->rank->jobs[index].kind) == ZB_PARTS_OUT;
+  const uint64_t end = part.offset + part.bytes;
+  const int user = is_send ? NOBODY : user_of_parameters(it, index, part.offset, end);
+  if (is_send && !is_updated(it, part.offset, end))
+    return violation(it, index, "sends", part.offset, NULL, "which no UPDATE before it has written", NOBODY);
+  if (user != NOBODY)
+    return violation(it, index, "fills", part.offset, NULL, "which this step still uses or updates: ", user);
+  for (size_t i = 0; i < it->fixed_count; ++i) {
+    const fixed_message *other = &it->fixed[i];
+    if (!other->in_flight || part.offset >= other->end || other->begin >= end || (is_send && other->is_send)) continue;
+    return violation(it, index, "uses", part.offset, NULL, "which is in flight in ", other->job);
+  }
+  if (!zb_grow((void **)&it->fixed, &it->fixed_capacity, it->fixed_count + 1, sizeof *it->fixed))
+    return ZB_OUT_OF_MEMORY();
+  it->fixed[it->fixed_count++] = (fixed_message){part.offset, end, index, is_send, true};
+  return NULL;
+}
+
 /* ---- Jobs ---- */
 
 static void finish_wait(dataflow *it, uint32_t waited) {
@@ -620,8 +665,13 @@ static zb_status run_parts(dataflow *it, int index) {
     } else if (job->kind != ZB_JOB_READ &&
                zb_plan_region_of(it->rank, part.offset, part.bytes) == ZB_REGION_GRADIENTS) {
       ZB_TRY(post_fixed(it, index, part));
+    } else if (zb_job_is_post(job->kind) && it->plan->messages[job->message].payload == ZB_PAYLOAD_PARAMETERS &&
+               zb_plan_region_of(it->rank, part.offset, part.bytes) == ZB_REGION_PARAMETERS) {
+      ZB_TRY(post_parameters(it, index, part));
     } else {
-      return ZB_RULE("ranges", "%s: its part %u lies neither in the slots nor, as a message may, in the gradients",
+      return ZB_RULE("ranges",
+                     "%s: its part %u lies neither in the slots nor, as a message may, in the gradients or, as one of "
+                     "parameters, there",
                      zb_plan_job_text(it->plan, it->rank->rank, index, text), p);
     }
   }

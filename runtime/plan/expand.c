@@ -76,7 +76,16 @@ static uint64_t landing_at(const zb_plan *plan, const zb_plan_collective *collec
          (uint64_t)source * landing_shard(sizes[buffer], members, collective->dtype);
 }
 
+/* The parts of all replicas are the buffer, and each lands where a shard does. */
+static uint64_t landing_of_parts(const zb_plan *plan, const zb_plan_collective *collective) {
+  uint64_t bytes = 0;
+  for (uint32_t b = 0; b < collective->sizes.count; ++b)
+    bytes += (uint64_t)zb_plan_replicas(plan) * landing_shard(size_of(plan, collective, b), 1, collective->dtype);
+  return bytes;
+}
+
 uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collective *collective) {
+  if (collective->coordinate && collective->of_parts) return landing_of_parts(plan, collective);
   if (collective->coordinate)
     return zb_landing_room(plan->pool_u64 + collective->sizes.begin, collective->sizes.count, zb_plan_replicas(plan),
                            collective->dtype);
@@ -86,11 +95,15 @@ uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collecti
 
 /* ---- Messages ---- */
 
-/* A job that waits for a sum waits for its posts: where the last of them stand behind the ADD, for that as well. A sum
- * over shards is a part of the job that it interrupts. */
+/* A job that waits for a sum waits for its posts: where the last of them stand behind the ADD, for that as well. Of a
+ * reduce-scatter they stand in front of it, so it is added up in front of the first job that waits. A sum over shards
+ * is a part of the job that it interrupts. */
 static bool runs_beside(const zb_plan_collective *collective) {
-  return collective->payload != ZB_PAYLOAD_SHARDS && zb_collective_adds(collective->kind) &&
-         zb_collective_gathers(collective->kind);
+  return collective->payload != ZB_PAYLOAD_SHARDS && zb_collective_adds(collective->kind);
+}
+
+static bool adds_late(const zb_plan_collective *collective) {
+  return zb_collective_adds(collective->kind) && !zb_collective_gathers(collective->kind);
 }
 
 static int phase_count(const zb_plan_collective *collective) {
@@ -133,6 +146,8 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
     message.part_count = (int32_t)count_of(plan, collective, it.source);
     for (uint32_t p = 0; p < (uint32_t)message.part_count; ++p)
       message.bytes += size_of(plan, collective, first + p);
+    if (collective->payload == ZB_PAYLOAD_PARAMETERS) /* a rank sends to all others at once */
+      message.phase_bytes = message.bytes * ((uint64_t)member_count(collective) - 1);
     return message;
   }
   message.part_count = (int32_t)collective->sizes.count;
@@ -154,6 +169,7 @@ typedef struct expansion {
   const int *new_message;   /* [message of from] */
   zb_plan_rank *rank;
   zb_plan_slice *posts; /* [job of from] the jobs of `to` that it became */
+  zb_plan_job *late;    /* [job of from] of a reduce-scatter that is not added up: the job; else collective is 0 */
   bool failed;
 } expansion;
 
@@ -287,7 +303,7 @@ static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_s
                                                 .input = -1,
                                                 .bases = {rank->pool_u64_count++, 1},
                                                 .waits = waits,
-                                                .beside = runs_beside(collective)};
+                                                .beside = runs_beside(collective) && !adds_late(collective)};
 }
 
 static void expand_job(expansion *it, const zb_plan_job *job) {
@@ -295,8 +311,8 @@ static void expand_job(expansion *it, const zb_plan_job *job) {
   const int member = zb_collective_member(it->from, collective, it->rank->rank), begin = it->rank->job_count;
   if (zb_collective_adds(collective->kind)) {
     add_posts(it, job, member, true, job->waits);
+    if (adds_late(collective)) return;
     add_sum(it, job, member, wait_for(it, begin, false, true));
-    if (!zb_collective_gathers(collective->kind)) return;
     /* What comes now lies where the shards were that were sent. */
     add_posts(it, job, member, false, wait_for(it, begin, true, false));
   } else {
@@ -333,6 +349,21 @@ static zb_plan_slice new_waits(expansion *it, zb_plan_slice old) {
   return waits;
 }
 
+/* The sums of parts that a job waits for, which come in front of it. */
+static void add_late_sums(expansion *it, zb_plan_slice old) {
+  for (uint32_t w = 0; w < old.count; ++w) {
+    const uint32_t waited = it->rank->pool_u32[old.begin + w];
+    zb_plan_job job = it->late[waited];
+    if (!job.collective) continue;
+    const zb_plan_collective *collective = &it->from->collectives[job.collective - 1];
+    it->late[waited].collective = 0;
+    zb_plan_slice waits = new_waits(it, (zb_plan_slice){old.begin + w, 1});
+    for (uint32_t i = 0; i < job.waits.count; ++i, ++waits.count) /* for room that the posts alone have waited for */
+      it->rank->pool_u32[it->rank->pool_u32_count++] = it->rank->pool_u32[job.waits.begin + i];
+    add_sum(it, &job, zb_collective_member(it->from, collective, it->rank->rank), waits);
+  }
+}
+
 /* ---- Sizes of what a rank becomes ---- */
 
 typedef struct sizes {
@@ -363,7 +394,8 @@ static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
   /* A wait becomes as many as the collective that it waits for has posts. */
   for (int i = 0; i < rank->job_count; ++i)
     for (uint32_t w = 0; w < rank->jobs[i].waits.count; ++w)
-      all.u32 += rank->jobs[rank->pool_u32[rank->jobs[i].waits.begin + w]].collective ? posts_most : 1;
+      all.u32 += (rank->jobs[i].collective ? 2 : 1) *
+                 (rank->jobs[rank->pool_u32[rank->jobs[i].waits.begin + w]].collective ? posts_most : 1);
   return all;
 }
 
@@ -388,6 +420,7 @@ static bool make_room(zb_plan *to, const zb_plan_rank *from, sizes room, zb_plan
 /* One job of a collective, or one that is as it was. */
 static void expand_any(expansion *it, const zb_plan_rank *from, int index) {
   zb_plan_job job = from->jobs[index];
+  add_late_sums(it, job.waits);
   job.waits = new_waits(it, job.waits);
   if (job.message >= 0) job.message = it->new_message[job.message];
   it->posts[index].begin = (uint32_t)it->rank->job_count;
@@ -396,6 +429,7 @@ static void expand_any(expansion *it, const zb_plan_rank *from, int index) {
   else
     it->rank->jobs[it->rank->job_count++] = job;
   it->posts[index].count = (uint32_t)it->rank->job_count - it->posts[index].begin;
+  if (job.collective && adds_late(&it->from->collectives[job.collective - 1])) it->late[index] = job;
 }
 
 /* ---- Parts of W ---- */
@@ -445,6 +479,7 @@ static bool expand_parts(expansion *it, const zb_plan_rank *from, int index) {
   const int64_t all_ps = only ? whole->first_ps : whole->time_ps;
   int done = 0;
   int64_t left_ps = all_ps;
+  add_late_sums(it, job.waits);
   job.waits = new_waits(it, job.waits);
   for (int i = index + 1; i < from->job_count && has_lead(it, from, i) && !it->failed; ++i) {
     const zb_plan_collective *collective = &it->from->collectives[from->jobs[i].collective - 1];
@@ -472,7 +507,12 @@ static zb_status expand_rank(expansion *it, int index) {
   if (!from->jobs) return NULL; /* not read */
   if (!make_room(it->to, from, sizes_of(it->from, from), rank)) return ZB_OUT_OF_MEMORY();
   it->posts = zb_alloc((size_t)from->job_count * sizeof *it->posts);
-  if (!it->posts) return ZB_OUT_OF_MEMORY();
+  it->late = zb_alloc((size_t)from->job_count * sizeof *it->late);
+  if (!it->posts || !it->late) {
+    zb_free(it->posts);
+    zb_free(it->late);
+    return ZB_OUT_OF_MEMORY();
+  }
   zb_status status = NULL;
   for (int i = 0; i < from->job_count && !it->failed && !status; ++i) {
     if (it->posts[i].count > 0) continue; /* between parts of W */
@@ -482,6 +522,7 @@ static zb_status expand_rank(expansion *it, int index) {
   if (from->evaluation_count)
     rank->evaluation_count = rank->job_count - (int)it->posts[from->job_count - from->evaluation_count].begin;
   zb_free(it->posts);
+  zb_free(it->late);
   if (status) return status;
   return it->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }

@@ -8,10 +8,14 @@
  *   all-reduce        a reduce-scatter; then member a sends its shard, which is now a sum, to every other member.
  *                     These are the bytes of a ring: 2 (k - 1) / k of the buffer out and in.
  *
- * The jobs of an all-reduce run beside the others (beside): on a second clock of the rank, one after the other
- * in the order of the list, each once the rank has come to its place in the list. So the rank computes while sums
- * travel, and waits only where a job waits for a post of theirs. To run them at their place instead, one after the
- * other with the rest, is right as well, and what a device with a queue does.
+ * Where replicas share optimizer state a collective over them is a reduce-scatter of gradients, whose ADD stands in
+ * front of the first job that waits for it, and an all-gather of parameters. Its buffers consist of the parts of all
+ * replicas (zb_plan_part_bytes), so its shards are those parts.
+ *
+ * The jobs of an all-reduce, and the posts of a reduce-scatter, run beside the others (beside): on a second clock of
+ * the rank, one after the other in the order of the list, each once the rank has come to its place in the list. So the
+ * rank computes while sums travel, and waits only where a job waits for a post of theirs. To run them at their place
+ * instead, one after the other with the rest, is right as well, and what a device with a queue does.
  *
  * Where a collective with a lead_ps stands behind a W, that W runs in parts: the collective is posted when the last
  * instruction that writes its buffers is done, unless values of the workspace would live across.

@@ -3,8 +3,8 @@
  * proven that
  *   - every parameter has one owner, and is the same on all ranks that hold it;
  *   - every state belongs to one parameter, whose name its own name begins with;
- *   - what updates a parameter reads the gradient and the settings, and writes the states, that the table says are its
- *     own.
+ *   - what updates a parameter reads it, and the gradient and the settings, and reads and writes the states, that the
+ *     table says are its own.
  *
  * Tests: test/runtime/plan/verifier_test.c
  */
@@ -59,19 +59,26 @@ cleanup:
 
 /* Names of a rank by the place in its arena. */
 typedef struct places {
+  const zb_plan *plan;
   const zb_plan_rank *rank;
   zb_intervals parameters, settings; /* writer: the index */
 } places;
 
-/* The parameter that lies exactly where the operand does; NULL if none does. */
+static uint64_t place_of(const places *it, const zb_plan_operand *operand) {
+  return zb_sharding_place(it->plan, it->rank, operand->offset, (uint64_t)zb_operand_extent(operand));
+}
+
+/* The parameter that lies exactly where the result of an update does, or of which that is the part of this replica;
+ * NULL if none does. */
 static const zb_plan_parameter *parameter_at(const places *it, const zb_plan_operand *operand) {
   if (operand->rank < 0 || operand->base != 0) return NULL;
-  size_t at = zb_intervals_find(&it->parameters, operand->offset);
-  if (at == it->parameters.count || it->parameters.items[at].begin > operand->offset) return NULL;
+  const uint64_t offset = place_of(it, operand);
+  size_t at = zb_intervals_find(&it->parameters, offset);
+  if (at == it->parameters.count || it->parameters.items[at].begin > offset) return NULL;
   const zb_plan_parameter *parameter = &it->rank->parameters[it->parameters.items[at].writer];
-  uint64_t bytes = (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
-  return parameter->tensor.offset == operand->offset && (uint64_t)zb_operand_extent(operand) == bytes ? parameter
-                                                                                                      : NULL;
+  uint64_t bytes = it->plan->parts ? zb_plan_part_bytes(&parameter->tensor.shape, it->plan->parts)
+                                   : (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
+  return parameter->tensor.offset == offset && (uint64_t)zb_operand_extent(operand) == bytes ? parameter : NULL;
 }
 
 static bool in_region(const zb_plan_rank *rank, const zb_plan_operand *operand, zb_region_kind region) {
@@ -100,15 +107,18 @@ static zb_status verify_update(const places *it, const zb_plan_subprogram *subpr
   const zb_plan_rank *rank = it->rank;
   const zb_plan_parameter *parameter = update->output_count > 0 ? parameter_at(it, &update->outputs[0]) : NULL;
   if (!parameter) return NULL;
-  int64_t bytes = zb_shape_bytes(&parameter->tensor.shape);
+  const int64_t bytes = zb_operand_extent(&update->outputs[0]);
   for (int k = 0; k < update->input_count; ++k) {
     const zb_plan_operand *read = &update->inputs[k];
     const zb_plan_setting *setting = setting_at(it, read);
     if (setting && *setting->name && strcmp(setting->name, parameter->tensor.name) != 0)
       return ZB_RULE("owners", "rank %d, subprogram %s: the update of '%s' reads the settings of '%s'", rank->rank,
                      subprogram->name, parameter->tensor.name, setting->name);
+    if (in_region(rank, read, ZB_REGION_PARAMETERS) && read->offset != update->outputs[0].offset)
+      return ZB_RULE("owners", "rank %d, subprogram %s: the update of '%s' reads another parameter", rank->rank,
+                     subprogram->name, parameter->tensor.name);
     if (!in_region(rank, read, ZB_REGION_GRADIENTS) || zb_operand_extent(read) != bytes) continue;
-    if ((int64_t)read->offset != parameter->gradient_offset)
+    if ((int64_t)place_of(it, read) != parameter->gradient_offset)
       return ZB_RULE("owners",
                      "rank %d, subprogram %s: the update of '%s' reads a gradient that is not said to be its own",
                      rank->rank, subprogram->name, parameter->tensor.name);
@@ -120,19 +130,27 @@ static zb_status verify_update(const places *it, const zb_plan_subprogram *subpr
                      "rank %d, subprogram %s: the update of '%s' writes a state that is not said to be its own",
                      rank->rank, subprogram->name, parameter->tensor.name);
   }
+  for (int k = 0; k < update->input_count; ++k)
+    if (in_region(rank, &update->inputs[k], ZB_REGION_STATE) &&
+        !has_state_at(rank, parameter, update->inputs[k].offset))
+      return ZB_RULE("owners",
+                     "rank %d, subprogram %s: the update of '%s' reads a state that is not said to be its own",
+                     rank->rank, subprogram->name, parameter->tensor.name);
   return NULL;
 }
 
-static zb_status verify_all_updates(const zb_plan_rank *rank) {
+static zb_status verify_all_updates(const zb_plan *plan, const zb_plan_rank *rank) {
   zb_status status = NULL;
-  places it = {.rank = rank};
+  places it = {.plan = plan, .rank = rank};
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_tensor *tensor = &rank->parameters[i].tensor;
     zb_intervals_assign(&it.parameters, tensor->offset, tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape), i);
   }
   if (it.parameters.failed || !zb_setting_places(rank, &it.settings)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int s = 0; s < rank->subprogram_count; ++s)
-    for (int i = 0; zb_job_is_optimizer(rank->subprograms[s].kind) && i < rank->subprograms[s].instruction_count; ++i)
+    for (int i = 0; rank->subprograms[s].kind != ZB_JOB_RENEW && zb_job_is_optimizer(rank->subprograms[s].kind) &&
+                    i < rank->subprograms[s].instruction_count;
+         ++i)
       ZB_TRY_GOTO(verify_update(&it, &rank->subprograms[s], &rank->subprograms[s].instructions[i]));
 
 cleanup:
@@ -203,7 +221,7 @@ zb_status zb_verify_owners(const zb_plan *plan) {
   if (!index_of || !holders) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int r = 0; r < plan->rank_count; ++r) {
     ZB_TRY_GOTO(verify_states(&plan->ranks[r]));
-    ZB_TRY_GOTO(verify_all_updates(&plan->ranks[r]));
+    ZB_TRY_GOTO(verify_all_updates(plan, &plan->ranks[r]));
     ZB_TRY_GOTO(add_holders(plan, r, index_of, holders, &count));
   }
   for (int i = 0; i < count; ++i)

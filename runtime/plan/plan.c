@@ -80,6 +80,23 @@ zb_payload zb_payload_of(char letter) {
   return (zb_payload)payload;
 }
 
+static const char *const sharding_names[] = {
+#define ZB_SHARDING(ID, name, help) name,
+#include "zb/shardings.def"
+#undef ZB_SHARDING
+};
+
+const char *zb_sharding_name(zb_sharding sharding) {
+  return (unsigned)sharding < ZB_SHARDING_COUNT ? sharding_names[sharding] : "invalid";
+}
+
+zb_sharding zb_sharding_of(const char *name) {
+  int sharding = 0;
+  while (sharding < ZB_SHARDING_COUNT && strcmp(sharding_names[sharding], name) != 0)
+    ++sharding;
+  return (zb_sharding)sharding;
+}
+
 const char *zb_region_name(zb_region_kind kind) {
   static const char *const names[ZB_REGION_COUNT] = {
       [ZB_REGION_PARAMETERS] = "parameters", [ZB_REGION_BUFFERS] = "buffers",     [ZB_REGION_STATE] = "state",

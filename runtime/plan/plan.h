@@ -53,8 +53,8 @@ const char *zb_job_mnemonic(zb_job_kind kind);
 char zb_job_letter(zb_job_kind kind);
 zb_job_class zb_job_class_of(zb_job_kind kind);
 zb_parts_flow zb_job_flow(zb_job_kind kind);
-/* SUM, NORM, CLIP and UPDATE: phases of the optimizer, once a step. */
-static inline bool zb_job_is_optimizer(zb_job_kind kind) { return kind >= ZB_JOB_SUM && kind <= ZB_JOB_UPDATE; }
+/* SUM, NORM, CLIP, UPDATE and RENEW: phases of the optimizer, once a step. */
+static inline bool zb_job_is_optimizer(zb_job_kind kind) { return kind >= ZB_JOB_SUM && kind <= ZB_JOB_RENEW; }
 static inline bool zb_job_is_compute(zb_job_kind kind) { return zb_job_class_of(kind) == ZB_CLASS_COMPUTE; }
 /* SEND and RECV: it posts one side of a message, and later jobs can wait for it. */
 static inline bool zb_job_is_post(zb_job_kind kind) {
@@ -85,6 +85,17 @@ typedef enum zb_collective_kind {
 const char *zb_collective_name(zb_collective_kind kind);
 bool zb_collective_adds(zb_collective_kind kind);
 bool zb_collective_gathers(zb_collective_kind kind);
+
+/* What of its training replicas have a part of each. */
+typedef enum zb_sharding {
+#define ZB_SHARDING(ID, name, help) ZB_SHARDING_##ID,
+#include "zb/shardings.def"
+#undef ZB_SHARDING
+  ZB_SHARDING_COUNT
+} zb_sharding;
+const char *zb_sharding_name(zb_sharding sharding);
+/* ZB_SHARDING_COUNT: none has that name. */
+zb_sharding zb_sharding_of(const char *name);
 
 /* What the ranks of a plan run: again and again, after the LOAD jobs. */
 typedef enum zb_plan_list { ZB_LIST_STEP, ZB_LIST_EVALUATION, ZB_LIST_COUNT } zb_plan_list;
@@ -193,14 +204,16 @@ const char *zb_region_name(zb_region_kind kind);
 
 /* A tensor that lives in the arena for the whole run. In a plan of shards it may be cut: a shard then has a part of
  * each of `runs`, one behind the other, of which the dimension cut - 1 of the whole tensor consists. One run alone may
- * be padded: what the last shards have behind its end means nothing. */
-enum { ZB_PLAN_RUNS_MAX = 8 };
+ * be padded: what the last shards have behind its end means nothing. Cut flat (optimizer state of replicas that have a
+ * part of it each) its elements are those of one replica in the order of memory, and `runs` are the dimensions of the
+ * whole tensor. */
+enum { ZB_PLAN_RUNS_MAX = 8, ZB_CUT_FLAT = -1 };
 typedef struct zb_plan_tensor {
   const char *name; /* parameter "h.0.w", buffer "n.running_mean"; state "h.0.w.exp_avg"; constant "c12" */
   zb_shape shape;
   uint64_t offset; /* in the arena */
   uint64_t digest; /* zb_digest_of of its value in the files beside the plan, where plan.value_digests; else 0 */
-  int cut;         /* 0: every rank that holds it has all of it */
+  int cut;         /* 0: every rank that holds it has all of it; or ZB_CUT_FLAT */
   int64_t *runs;
   int run_count;
 } zb_plan_tensor;
@@ -210,7 +223,8 @@ typedef struct zb_plan_parameter {
   bool trained;   /* false: frozen, never updated, or a buffer */
   bool buffer;    /* the F of its stage reads it and writes it, micro-batch after micro-batch; on one rank */
   bool owner;     /* this rank writes it to checkpoints (the lowest rank that holds it) */
-  bool owns_part; /* of a plan of all shards, where it is cut: the rank's part goes to checkpoints; not in the file */
+  bool owns_part; /* of a plan of all shards or replicas: the rank's part of what of it is cut (itself, its states) goes
+                     to checkpoints; not in the file */
   int state_begin, state_count; /* its optimizer state in rank.states */
   int64_t gradient_offset; /* arena offset of the final sum over uses and micro-batches after UPDATE (not divided by M);
                               -1 if none */
@@ -323,7 +337,9 @@ typedef struct zb_plan_message {
 } zb_plan_message;
 
 /* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. coordinate: 0,
- * the members are listed; 1, there is one, and all its replicas take part. lead_ps: where the job in front of it is the
+ * the members are listed; 1, there is one, and all its replicas take part. of_parts: with sharded state, it moves what
+ * replicas have parts of: `sizes` are those of parts. Over replicas a buffer that is added up consists of the parts of
+ * all members, and gathering brings the parts of all others. lead_ps: where the job in front of it is the
  * W that completes its buffers, how long before the end of that job they are complete (expand.h). step: 0, as of
  * messages. before: in the global order of transfers it stands before that message. sizes: bytes of every part. Where
  * it only gathers, member m gives counts[m] parts; a job has the homes of the parts of all members, in the order of
@@ -359,14 +375,19 @@ typedef struct zb_plan {
   const char *optimizer; /* the whole line: "adamw:lr=0.001,..." */
   const char *precision; /* "f32", "bf16": a name of zb/precisions.def */
   int rank_count, stage_count, chunk_count, micro_batches;
-  int replicas;    /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
+  int replicas;         /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
+  zb_sharding sharding; /* of its replicas: each has its part of every trained parameter's elements, see
+                           zb_plan_part_bytes. In the file operands of UPDATE on parameters and gradients are those of
+                           replica 0, as are parts of collectives `of_parts`; those of replica r lie r parts behind */
   int sum_groups;  /* groups of micro-batches whose gradients are added up apart, as by that many replicas; 0 and 1: all
                       are one. The region gradients is then twice as large (expand.h) */
   int shards;      /* of all ranks, which compute each micro-batch together; 0 and 1: there is one */
   int *shard_sums; /* [rank] how many sums over shards its jobs make: who reads only some ranks numbers sums alike */
   int shard_sum_count; /* rank_count; without shards 0 */
   int shard_mesh; /* of a plan whose ranks are those of that many shards (zb_plan_shard); else 0; not in the file */
-  int mesh; /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
+  int mesh;  /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
+  int parts; /* of such a plan with sharding: the parts of what replicas share, as many as there are replicas, of which
+                a proof looks at a few; else 0; not in the file */
   int *stage_rank; /* virtual stage -> rank; with a mesh: -> rank of a replica */
   zb_plan_input *inputs;
   int input_count;
@@ -411,6 +432,13 @@ typedef struct zb_sum_costs {
   double ps_per_byte;
 } zb_sum_costs;
 int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, int64_t elements, int64_t element_bytes, int64_t shards);
+/* Bytes of the part of a trained parameter, or of its gradient, that each of `replicas` has where they share optimizer
+ * state: elements / replicas, rounded up to whole elements and to the alignment of the arena. All parts together are
+ * the memory of the tensor, which is longer than the tensor by what rounding adds; those bytes are 0. */
+static inline uint64_t zb_plan_part_bytes(const zb_shape *whole, int replicas) {
+  const uint64_t elements = (uint64_t)zb_shape_elements(whole), count = (uint64_t)replicas;
+  return zb_align((elements + count - 1) / count * (uint64_t)zb_dtype_bytes(whole->dtype));
+}
 /* How many replicas of the plan run together. */
 static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas > 1 ? plan->replicas : 1; }
 /* How many shards of it compute together. */
@@ -501,13 +529,18 @@ zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;
 zb_status zb_plan_count_shard_sums(zb_plan *plan) ZB_MUST_USE;
 /* The tensor as no shard has it: what files hold. */
 zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor);
-/* How it is cut, as zb-shard says it: "1:128,128" is dimension 1, which consists of two runs; NULL: it is not. INVALID
- * for another text. */
+/* How it is cut, as zb-shard says it: "1:128,128" is dimension 1, which consists of two runs; "flat:8,5" a tensor of 8
+ * x 5 elements; NULL: it is not. INVALID for another text. */
 zb_status zb_plan_set_cut(zb_plan *plan, zb_plan_tensor *tensor, const char *text) ZB_MUST_USE;
 /* FNV-1a of name and whole shape. */
 uint64_t zb_plan_tensor_hash(const zb_plan_tensor *tensor);
-/* Copies between the tensor as a whole and the part of one of `shards` shards, elements of so many bytes: to == 0 from
- * the whole to the part, where elements that mean nothing become zeros; 1 the other way. */
+/* Which part of a tensor that is cut a rank has: that of its shard, or of its replica. */
+static inline int zb_plan_part_of(const zb_plan *plan, const zb_plan_tensor *tensor, int rank) {
+  return tensor->cut == ZB_CUT_FLAT ? zb_plan_replica_of(plan, rank) : zb_plan_shard_of(plan, rank);
+}
+/* Copies between the tensor as a whole and the part of one of `shards` shards (of what is cut flat: replicas), elements
+ * of so many bytes: to == 0 from the whole to the part, where elements that mean nothing become zeros; 1 the other way.
+ */
 typedef enum zb_part_way { ZB_WHOLE_TO_PART, ZB_PART_TO_WHOLE } zb_part_way;
 void zb_plan_copy_part(const zb_plan_tensor *tensor, int shards, int shard, size_t element_bytes, zb_part_way way,
                        const void *from, void *to);

@@ -5,9 +5,13 @@
  * is message m * replicas + c, which keeps the order of the list, and a collective over replicas lists the ranks that
  * differ in c alone. Lists of jobs are copied, since they name messages and micro-batches; everything else is shared.
  *
- * Tests: test/runtime/plan/replicas_test.c
+ * Where replicas share optimizer state each has its part of what they update (zb_plan_part_bytes), and the plan says
+ * what replica 0 does: UPDATE of replica r works r parts behind, on parameters and on gradients. A sum over replicas
+ * has buffers of as many parts as there are replicas; the gather of parameters brings the part of each to all.
+ *
+ * Tests: test/runtime/plan/replicas_test.c, test/passes/sharding_test.c
  */
-#include "runtime/plan/plan.h"
+#include "runtime/plan/check.h"
 
 #include <string.h>
 
@@ -40,6 +44,23 @@ static zb_status replicate_messages(replication *it) {
   return NULL;
 }
 
+/* What grows where all replicas have parts: buffers that are added up, and the list of what is gathered. */
+static void add_parts(replication *it, const zb_plan_collective *from, zb_plan_collective *collective) {
+  zb_plan *to = it->to;
+  const uint64_t *sizes = it->from->pool_u64 + from->sizes.begin, replicas = (uint64_t)it->replicas;
+  const bool adds = zb_collective_adds(from->kind);
+  if (!adds) {
+    collective->counts = (zb_plan_slice){to->pool_u64_count, (uint32_t)replicas};
+    for (uint64_t m = 0; m < replicas; ++m)
+      to->pool_u64[to->pool_u64_count++] = from->sizes.count;
+  }
+  collective->sizes.begin = to->pool_u64_count;
+  for (uint64_t m = 0; m < (adds ? 1 : replicas); ++m)
+    for (uint32_t p = 0; p < from->sizes.count; ++p)
+      to->pool_u64[to->pool_u64_count++] = sizes[p] * (adds ? replicas : 1);
+  collective->sizes.count = to->pool_u64_count - collective->sizes.begin;
+}
+
 /* One collective of `to`: of a replica where members are listed, else of all. */
 static void add_collective(replication *it, const zb_plan_collective *from, int replica) {
   zb_plan *to = it->to;
@@ -53,6 +74,7 @@ static void add_collective(replication *it, const zb_plan_collective *from, int 
     const int rank = (int)it->from->pool_u64[from->members.begin + (from->coordinate ? 0 : m)];
     to->pool_u64[to->pool_u64_count++] = (uint64_t)rank_at(it, rank, from->coordinate ? (int)m : replica);
   }
+  if (from->coordinate && from->of_parts) add_parts(it, from, collective);
 }
 
 static zb_status replicate_collectives(replication *it) {
@@ -63,6 +85,8 @@ static zb_status replicate_collectives(replication *it) {
     const zb_plan_collective *collective = &from->collectives[c];
     count += collective->coordinate ? 1 : (size_t)it->replicas;
     numbers += (size_t)it->replicas * collective->members.count;
+    if (collective->coordinate && collective->of_parts)
+      numbers += (size_t)it->replicas * ((size_t)collective->sizes.count + 1);
   }
   to->collectives = zb_plan_alloc(to, (count + 1) * sizeof *to->collectives);
   to->pool_u64 = zb_plan_alloc(to, (numbers + 1) * sizeof *to->pool_u64);
@@ -78,13 +102,14 @@ static zb_status replicate_collectives(replication *it) {
   return NULL;
 }
 
-/* Checkpoints hold what replica 0 has: all replicas have the same. */
-static zb_status disown_parameters(zb_plan *to, zb_plan_rank *rank) {
+/* Checkpoints hold what replica 0 has: all replicas have the same, but for the parts that they share. */
+static zb_status disown_parameters(zb_plan *to, zb_plan_rank *rank, int replica) {
   zb_plan_parameter *parameters = zb_plan_alloc(to, ((size_t)rank->parameter_count + 1) * sizeof *parameters);
   if (!parameters) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < rank->parameter_count; ++i) {
     parameters[i] = rank->parameters[i];
-    parameters[i].owner = false;
+    parameters[i].owns_part = parameters[i].owner && to->sharding != ZB_SHARDING_NONE;
+    parameters[i].owner &= replica == 0;
   }
   rank->parameters = parameters;
   return NULL;
@@ -100,18 +125,97 @@ static zb_status replicate_shard_sums(replication *it) {
   return NULL;
 }
 
+/* ---- Parts that replicas have ---- */
+
+static bool in_parts(const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
+  const zb_region_kind region = zb_plan_region_of(rank, offset, bytes);
+  return bytes > 0 && (region == ZB_REGION_PARAMETERS || region == ZB_REGION_GRADIENTS);
+}
+
+static zb_status move_operands(zb_plan *to, const zb_plan_rank *rank, int replica, int count,
+                               zb_plan_operand **operands) {
+  zb_plan_operand *moved = zb_plan_alloc(to, ((size_t)count + 1) * sizeof *moved);
+  if (!moved) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < count; ++i) {
+    const uint64_t bytes = (*operands)[i].rank < 0 ? 0 : (uint64_t)zb_operand_extent(&(*operands)[i]);
+    moved[i] = (*operands)[i];
+    if (moved[i].base == 0 && in_parts(rank, moved[i].offset, bytes)) moved[i].offset += (uint64_t)replica * bytes;
+  }
+  *operands = moved;
+  return NULL;
+}
+
+/* UPDATE of another replica than the first, on its parts. */
+static zb_status move_updates(zb_plan *to, zb_plan_rank *rank, int replica) {
+  zb_plan_subprogram *subprograms = zb_plan_alloc(to, ((size_t)rank->subprogram_count + 1) * sizeof *subprograms);
+  if (!subprograms) return ZB_OUT_OF_MEMORY();
+  for (int s = 0; s < rank->subprogram_count; ++s) {
+    zb_plan_subprogram *it = &subprograms[s];
+    *it = rank->subprograms[s];
+    if (it->kind != ZB_JOB_UPDATE) continue;
+    it->instructions = zb_plan_alloc(to, ((size_t)it->instruction_count + 1) * sizeof *it->instructions);
+    if (!it->instructions) return ZB_OUT_OF_MEMORY();
+    for (int i = 0; i < it->instruction_count; ++i) {
+      zb_plan_instruction *instruction = &it->instructions[i];
+      *instruction = rank->subprograms[s].instructions[i];
+      ZB_TRY(move_operands(to, rank, replica, instruction->input_count, &instruction->inputs));
+      ZB_TRY(move_operands(to, rank, replica, instruction->output_count, &instruction->outputs));
+    }
+  }
+  rank->subprograms = subprograms;
+  return NULL;
+}
+
+/* The homes of what a collective of parts moves, behind those that the rank has. */
+static zb_plan_slice place_parts(const replication *it, zb_plan_rank *rank, const zb_plan_job *job, int replica) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const bool adds = zb_collective_adds(collective->kind);
+  const uint32_t begin = rank->pool_range_count;
+  for (int m = 0; m < (collective->coordinate && !adds ? it->replicas : 1); ++m)
+    for (uint32_t p = 0; p < job->parts.count; ++p) {
+      zb_plan_range part = rank->pool_ranges[job->parts.begin + p];
+      const bool buffer = adds && p < collective->sizes.count;
+      const int behind = adds ? 0 : collective->coordinate ? m : replica;
+      if (!adds && in_parts(rank, part.offset, part.bytes)) part.offset += (uint64_t)behind * part.bytes;
+      if (buffer) part.bytes *= (uint64_t)it->replicas;
+      rank->pool_ranges[rank->pool_range_count++] = part;
+    }
+  return (zb_plan_slice){begin, rank->pool_range_count - begin};
+}
+
+static zb_status place_all_parts(const replication *it, zb_plan_rank *rank, int replica) {
+  size_t ranges = rank->pool_range_count;
+  for (int i = 0; i < rank->job_count; ++i)
+    if (rank->jobs[i].collective) ranges += (size_t)it->replicas * rank->jobs[i].parts.count;
+  zb_plan_range *pool = zb_plan_alloc(it->to, (ranges + 1) * sizeof *pool);
+  if (!pool) return ZB_OUT_OF_MEMORY();
+  if (rank->pool_range_count) memcpy(pool, rank->pool_ranges, rank->pool_range_count * sizeof *pool);
+  rank->pool_ranges = pool;
+  for (int i = 0; i < rank->job_count; ++i) {
+    zb_plan_job *job = &rank->jobs[i];
+    if (job->collective && it->from->collectives[job->collective - 1].of_parts)
+      job->parts = place_parts(it, rank, job, replica);
+  }
+  return NULL;
+}
+
+/* ---- Ranks ---- */
+
 static zb_status replicate_rank(const replication *it, int r, int replica) {
   const zb_plan_rank *from = &it->from->ranks[r];
   zb_plan_rank *rank = &it->to->ranks[rank_at(it, r, replica)];
   *rank = *from;
   rank->rank = rank_at(it, r, replica);
-  if (replica > 0) ZB_TRY(disown_parameters(it->to, rank));
+  const bool shares = it->from->sharding != ZB_SHARDING_NONE;
+  if (replica > 0 || shares) ZB_TRY(disown_parameters(it->to, rank, replica));
   if (!from->jobs) return NULL; /* not read */
   rank->jobs = zb_plan_alloc(it->to, ((size_t)from->job_count + 1) * sizeof *rank->jobs);
   if (!rank->jobs) return ZB_OUT_OF_MEMORY();
+  if (from->job_count) memcpy(rank->jobs, from->jobs, (size_t)from->job_count * sizeof *rank->jobs);
+  if (shares) ZB_TRY(place_all_parts(it, rank, replica));
+  if (shares && replica > 0) ZB_TRY(move_updates(it->to, rank, replica));
   for (int i = 0; i < from->job_count; ++i) {
     zb_plan_job *job = &rank->jobs[i];
-    *job = from->jobs[i];
     if (job->micro_batch >= 0) job->micro_batch += replica * it->from->micro_batches;
     if (job->message >= 0) job->message = job->message * it->replicas + replica;
     if (!job->collective) continue;
@@ -135,6 +239,7 @@ zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) {
   it.to->arena = memory;
   it.to->replicas = 1;
   it.to->mesh = it.replicas;
+  it.to->parts = plan->sharding != ZB_SHARDING_NONE ? plan->replicas : 0;
   it.to->rank_count = plan->rank_count * it.replicas;
   it.to->micro_batches = plan->micro_batches * it.replicas;
   it.to->ranks = zb_plan_alloc(it.to, (size_t)it.to->rank_count * sizeof *it.to->ranks);

@@ -63,7 +63,7 @@ static zb_status verify_tensors(const zb_plan *plan, zb_map *first_of, int r) {
     const zb_plan_parameter *parameter = &rank->parameters[i];
     const zb_plan_tensor *tensor = &parameter->tensor;
     int64_t packed;
-    for (int k = 0; k < parameter->state_count; ++k)
+    for (int k = 0; k < parameter->state_count && plan->sharding == ZB_SHARDING_NONE; ++k)
       if (!same_cut(tensor, &rank->states[parameter->state_begin + k]))
         return ZB_RULE("shards", "rank %d: '%s' is not cut as its parameter is", r,
                        rank->states[parameter->state_begin + k].name);

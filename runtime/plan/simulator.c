@@ -714,6 +714,14 @@ static void summarize(const simulator *it, zb_plan_simulation *out) {
   out->bubble_stage = longest > 0 ? 1 - busy / (double)longest : 0;
 }
 
+/* Nothing in the list waits for the parts of parameters that a rank gathers last, but it has them when its step ends.
+ */
+static void wait_for_parameters(simulator *it, int r) {
+  const int64_t before = it->now_ps[r];
+  drain(it, r);
+  it->out->ranks[r].waiting_ps += it->now_ps[r] - before;
+}
+
 zb_status zb_plan_simulate_pace(const zb_plan *plan, const zb_plan_pace *pace, zb_plan_simulation *out) {
   zb_status status = NULL;
   simulator it = {0};
@@ -722,6 +730,8 @@ zb_status zb_plan_simulate_pace(const zb_plan *plan, const zb_plan_pace *pace, z
   for (int r = 0; pace && r < plan->rank_count; ++r)
     it.now_ps[r] = pace->begin_ps[r];
   ZB_TRY_GOTO(run_all(&it));
+  for (int r = 0; r < plan->rank_count && plan->sharding != ZB_SHARDING_NONE; ++r)
+    wait_for_parameters(&it, r);
   summarize(&it, out);
 
 cleanup:

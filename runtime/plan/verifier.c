@@ -82,6 +82,7 @@ cleanup:
 static bool may_write(zb_job_kind kind, zb_region_kind region) {
   switch (kind) {
   case ZB_JOB_LOAD:
+  case ZB_JOB_RENEW:
     return region == ZB_REGION_CONSTANTS;
   case ZB_JOB_EVALUATE: /* between steps: what is trained stays as it is */
     return false;
@@ -355,11 +356,11 @@ static bool gradient_is_made(const zb_plan_rank *rank, const zb_access *accesses
 }
 
 /* Every trained parameter with a gradient is updated, no other is; and its gradient is made. */
-static zb_status verify_updates(const zb_plan_rank *rank, const zb_access *accesses) {
+static zb_status verify_updates(const zb_plan *plan, const zb_plan_rank *rank, const zb_access *accesses) {
   for (int p = 0; p < rank->parameter_count; ++p) {
     const zb_plan_parameter *parameter = &rank->parameters[p];
     uint64_t begin = parameter->tensor.offset, end = begin + (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
-    bool covered = begin == end, touched = false;
+    bool covered = begin == end || plan->sharding != ZB_SHARDING_NONE, touched = false; /* the rule "sharding" */
     for (int i = 0; i < rank->subprogram_count; ++i) {
       if (!zb_job_is_optimizer(rank->subprograms[i].kind)) continue;
       covered |= zb_intervals_cover(&accesses[i].writes[0], begin, end);
@@ -387,7 +388,7 @@ static zb_status verify_optimizer(const positions *it, const zb_access *accesses
     if (rank->jobs[i].subprogram >= 0) last_run[rank->jobs[i].subprogram] = i;
   for (int i = 0; i < rank->job_count; ++i)
     if (zb_job_is_optimizer(rank->jobs[i].kind)) ZB_TRY_GOTO(verify_one_optimizer(it, accesses, last_run, i));
-  status = verify_updates(rank, accesses);
+  status = verify_updates(it->plan, rank, accesses);
 
 cleanup:
   zb_free(last_run);
@@ -601,6 +602,7 @@ zb_status zb_plan_verify(const zb_plan *plan) {
   const int replicas = zb_plan_replicas(plan);
   ZB_TRY(zb_plan_check(plan));
   ZB_TRY(zb_verify_shards(plan));
+  ZB_TRY(zb_verify_sharding(plan));
   ZB_TRY(zb_plan_replicate(plan, replicas < ZB_REPLICAS_PROVEN ? replicas : ZB_REPLICAS_PROVEN, &all));
   const zb_status status = verify_lists(all ? all : plan);
   zb_plan_destroy(all);

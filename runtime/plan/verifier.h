@@ -30,6 +30,10 @@ zb_status zb_verify_beside(const zb_plan *plan, int rank, const zb_access *acces
 zb_status zb_verify_groups(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "shards": sums over shards, and parts of parameters. */
 zb_status zb_verify_shards(const zb_plan *plan) ZB_MUST_USE;
+/* Rule "sharding": what replicas have a part of each. Of the plan of one replica. */
+zb_status zb_verify_sharding(const zb_plan *plan) ZB_MUST_USE;
+/* The place of an operand of base 0, or of `bytes` that a collective of parts moves, as replica 0 would have it. */
+uint64_t zb_sharding_place(const zb_plan *plan, const zb_plan_rank *rank, uint64_t offset, uint64_t bytes);
 /* Rules "messages", "deadlock", "reports": between ranks. */
 zb_status zb_verify_messages(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "deadlock" alone: the jobs of the ranks, as far as they go. */

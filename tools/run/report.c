@@ -273,6 +273,9 @@ void run_print_header(void *context, const zb_session *session) {
           info.ranks / info.replicas / info.shards, info.device, info.instruction_set, info.threads, info.stages,
           info.micro_batches, zb_bytes_text(largest, bytes));
   zb_free(model);
+  if (strcmp(info.sharding, "none") != 0)
+    fprintf(spoken(args), "replicas share optimizer state: rank 0 has %llu bytes of it\n",
+            (unsigned long long)info.state_bytes);
   if (args->barrier) fprintf(spoken(args), "all ranks end a step before any begins the next one\n");
   if (*info.rates) fprintf(spoken(args), "rates: %s\n", info.rates);
   if (info.random_seed) fprintf(spoken(args), "random seed %lld\n", (long long)info.random_seed);

@@ -122,7 +122,7 @@ static void test_meant(void) {
       {ZBC, "--dp", "write --data-parallel 2"},
       {ZBC, "--fp16", "write --precision bf16"},
       {ZBC, "--tp", "--tensor-parallel"},
-      {ZBC, "--zero-stage", "only kinds of parallelism"},
+      {ZBC, "--zero-stage", "--sharding optimizer"},
       {ZBC, "--recompute-granularity", "--recompute all"},
       {ZB_RUN, "--nproc-per-node", "torchrun"},
       {ZB_RUN, "--rdzv-backend", "torchrun"},

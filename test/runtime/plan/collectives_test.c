@@ -212,9 +212,7 @@ static bool wrong_post(victim *it) {
     jobs[at + 1] = jobs[at];
     ++it->rank->job_count;
     return true;
-  case 2: /* After a reduce-scatter UPDATE uses the own shard alone, and ADD, which stands before it, waited for that.
-           */
-    if (it->row->kind == ZB_COLLECTIVE_REDUCE_SCATTER) return false;
+  case 2: /* not waited for */
     jobs[at + 1].waits.count = 0;
     return true;
   case 3: /* before the last W, which changes the sum while it is in flight */

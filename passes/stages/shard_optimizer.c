@@ -1,0 +1,236 @@
+/* zb-shard-optimizer: each of D replicas updates a part of every parameter, and has the optimizer state of that part
+ * alone (ZeRO stage 1: Rajbhandari et al., arXiv 1910.02054, section 5).
+ *
+ *   before                                            after
+ *     @s0_UPDATE(%w: tensor<8x5xf32> {zb.param},        @s0_UPDATE(%w: tensor<16xf32> {zb.param},
+ *                %g: tensor<8x5xf32> {zb.sum},                     %g: tensor<16xf32> {zb.sum},
+ *                %m: tensor<8x5xf32> {zb.state})                   %m: tensor<16xf32> {zb.state, zb.shard =
+ * "flat:8,5"})
+ *       -> (%new {zb.update}, .., %copy {zb.load})        -> (%new {zb.update}, ..)
+ *                                                       @RENEW(%w: tensor<8x5xf32> {zb.param}) -> (%copy {zb.load})
+ *
+ * A tensor of n elements is cut flat into D parts of c elements, where c is n / D, rounded up so that every part begins
+ * where a tensor may begin: replica r has elements r c to (r + 1) c. So zb-memory gives a trained parameter and its
+ * accumulators room for D c elements, of which those from n on mean nothing and stay 0, and all replicas run one list:
+ * types here are those of a part, the runtime knows which (runtime/plan/replicas.c). The parts of all replicas are
+ * gathered behind the last UPDATE (zb-insert-comm). What is made of whole parameters waits for that: RENEW makes copies
+ * of them (zb.load).
+ *
+ * With clipping a norm is made of whole gradients: module attribute zb.whole_sums.
+ *
+ * Tests: test/passes/shard-optimizer.mlir, test/e2e/sharding.py. */
+
+#include "passes/stages/shard_optimizer.h"
+
+#include "passes/stages/classes.h"
+#include "passes/function.h"
+#include "passes/pipeline.h"
+#include "passes/tables.h"
+#include "runtime/plan/plan.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A copy of a parameter that the optimizer made anew. */
+typedef struct copy {
+  MlirOperation op; /* taken out of its function */
+  MlirType whole;   /* of the parameter */
+  MlirAttribute port;
+  const char *parameter;
+} copy;
+
+typedef struct shard_optimizer {
+  MlirContext context;
+  zb_arena *arena;
+  int replicas;
+  ZB_LIST(copy) copies; /* of the rank at hand */
+} shard_optimizer;
+
+MlirType zb_part_type(MlirType whole, int replicas) {
+  zb_shape shape;
+  if (!zb_type_shape(whole, &shape)) return whole;
+  const int64_t elements = (int64_t)(zb_plan_part_bytes(&shape, replicas) / zb_dtype_bytes(shape.dtype));
+  const zb_shape part = {.dtype = shape.dtype, .rank = 1, .dims = {elements}};
+  return zb_shape_type(mlirTypeGetContext(whole), &part);
+}
+
+/* "flat:8,5": what the tensor is as a whole. */
+static const char *flat_text(zb_arena *arena, MlirType whole) {
+  zb_shape shape;
+  char text[32 * ZB_DIMS_MAX] = "flat:";
+  size_t length = strlen(text);
+  if (!zb_type_shape(whole, &shape)) return NULL;
+  for (int d = 0; d < shape.rank; ++d)
+    length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld", d ? "," : "", (long long)shape.dims[d]);
+  return zb_arena_strdup(arena, text);
+}
+
+static bool is_cut(const zb_port *port) { return port->param || port->state || port->sum; }
+
+/* The arguments of an UPDATE, those that are cut as parts. */
+static void add_arguments(shard_optimizer *it, zb_function_builder *f, MlirOperation old) {
+  for (zb_ports at = zb_arguments(old); zb_next(&at);) {
+    MlirAttribute attributes = at.attributes;
+    if (at.port.state) {
+      zb_port port = at.port;
+      port.shard = flat_text(it->arena, at.type);
+      attributes = zb_port_set(it->context, &port);
+    }
+    MlirType type = is_cut(&at.port) ? zb_part_type(at.type, it->replicas) : at.type;
+    mlirValueReplaceAllUsesOfWith(at.value, zb_function_argument(f, type, attributes));
+  }
+}
+
+/* The name of the parameter whose new value it is; NULL: of none. */
+static const char *updated_by(MlirOperation function, MlirValue value) {
+  for (zb_ports at = zb_results(function); zb_next(&at);)
+    if (at.port.update && mlirValueEqual(at.value, value)) return at.port.update;
+  return NULL;
+}
+
+/* The op is taken out of the function, where it makes a copy of a whole parameter. False: it does not. */
+static bool take_copy(shard_optimizer *it, MlirOperation function, MlirOperation op) {
+  for (zb_ports at = zb_results(function); zb_next(&at);) {
+    if (at.port.load < 0 || !mlirOperationEqual(mlirOpResultGetOwner(at.value), op)) continue;
+    const MlirValue updated = mlirOperationGetOperand(op, 0);
+    const char *parameter = updated_by(function, updated);
+    if (!parameter || mlirOperationGetNumOperands(op) != 1) return false;
+    return ZB_PUSH(it->arena, &it->copies,
+                   (copy){.op = op,
+                          .whole = mlirValueGetType(updated),
+                          .port = at.attributes,
+                          .parameter = zb_arena_strdup(it->arena, parameter)});
+  }
+  return false;
+}
+
+/* An op that makes, of parts of its operands, that part of its results. */
+static bool is_of_parts(const zb_op_def *def) {
+  return def && (def->traits & (ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_OF_PARTS));
+}
+
+static zb_status make_part(shard_optimizer *it, MlirOperation op) {
+  const zb_op_def *def = zb_op_find(op);
+  if (zb_op_is(op, "zb.constant")) return NULL;
+  if (!is_of_parts(def))
+    return zb_status_hint(ZB_ERROR(INVALID,
+                                   "--sharding: %s of the optimizer needs whole tensors, and a replica has a part",
+                                   def ? def->name : "an op"),
+                          "use an optimizer that updates element by element, or leave --sharding out");
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
+    const MlirValue result = mlirOperationGetResult(op, i);
+    mlirValueSetType(result, zb_part_type(mlirValueGetType(result), it->replicas));
+  }
+  return NULL;
+}
+
+static zb_status shard_update(shard_optimizer *it, MlirBlock body, MlirOperation old) {
+  zb_function_builder f;
+  const MlirOperation end = mlirBlockGetTerminator(zb_function_block(old));
+  ZB_LIST(MlirOperation) ops = {0};
+  zb_status status = NULL;
+  ZB_FOR_EACH_OP(op, zb_function_block(old))
+    if (!mlirOperationEqual(op, end) && !take_copy(it, old, op)) (void)ZB_PUSH(it->arena, &ops, op);
+  ZB_TRY(zb_arena_status(it->arena));
+  zb_function_begin(&f, it->context, mlirOperationGetLocation(old));
+  add_arguments(it, &f, old);
+  for (size_t i = 0; i < ops.count; ++i) {
+    ZB_TRY_GOTO(make_part(it, ops.items[i]));
+    mlirOperationRemoveFromParent(ops.items[i]);
+    mlirBlockAppendOwnedOperation(f.block, ops.items[i]);
+  }
+  for (zb_ports at = zb_results(old); zb_next(&at);)
+    if (at.port.load < 0) zb_function_result(&f, at.value, at.attributes);
+  for (size_t i = 0; i < it->copies.count; ++i)
+    if (!mlirBlockIsNull(mlirOperationGetBlock(it->copies.items[i].op)))
+      mlirOperationRemoveFromParent(it->copies.items[i].op);
+  mlirOperationSetOperands(end, 0, NULL);
+  MlirNamedAttribute attributes[] = {zb_named(it->context, ZB_ATTR_CLASS, zb_get_attribute(old, ZB_ATTR_CLASS)),
+                                     zb_named(it->context, ZB_ATTR_STAGE, zb_get_attribute(old, ZB_ATTR_STAGE))};
+  const MlirOperation now = zb_function_finish(&f, body, zb_symbol_name(old), false, attributes, 2);
+  if (mlirOperationIsNull(now)) return ZB_OUT_OF_MEMORY();
+  mlirOperationMoveBefore(now, old);
+  mlirOperationDestroy(old);
+  return NULL;
+
+cleanup:
+  zb_function_abandon(&f);
+  return status;
+}
+
+/* Makes the copies of whole parameters, once the parts of all replicas have come. */
+static zb_status add_renewal(shard_optimizer *it, MlirOperation rank) {
+  zb_function_builder f;
+  if (it->copies.count == 0) return NULL;
+  zb_function_begin(&f, it->context, mlirOperationGetLocation(rank));
+  for (size_t i = 0; i < it->copies.count; ++i) {
+    const copy *one = &it->copies.items[i];
+    zb_port port = zb_no_port;
+    port.param = one->parameter;
+    mlirOperationSetOperand(one->op, 0, zb_function_argument(&f, one->whole, zb_port_set(it->context, &port)));
+    zb_class_set(one->op, ZB_JOB_RENEW);
+    mlirBlockAppendOwnedOperation(f.block, one->op);
+    zb_function_result(&f, mlirOperationGetResult(one->op, 0), one->port);
+  }
+  MlirNamedAttribute attributes[] = {
+      zb_named(it->context, ZB_ATTR_CLASS, zb_mlir_string(it->context, zb_job_mnemonic(ZB_JOB_RENEW))),
+      zb_named_i64(it->context, ZB_ATTR_STAGE, -1)};
+  return mlirOperationIsNull(
+             zb_function_finish(&f, zb_function_block(rank), zb_job_mnemonic(ZB_JOB_RENEW), false, attributes, 2))
+             ? ZB_OUT_OF_MEMORY()
+             : NULL;
+}
+
+static zb_status shard_rank(void *context, zb_rank_work *work) {
+  shard_optimizer it = *(const shard_optimizer *)context;
+  const MlirBlock body = zb_function_block(work->module);
+  it.arena = &work->arena;
+  for (MlirOperation op = mlirBlockGetFirstOperation(body), next; !mlirOperationIsNull(op); op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    if (zb_class_get(op) != ZB_JOB_UPDATE) continue;
+    ZB_TRY(shard_update(&it, body, op));
+    ++work->changes;
+  }
+  return add_renewal(&it, work->module);
+}
+
+static bool clips(MlirModule module) {
+  ZB_FOR_EACH_OP(rank, mlirModuleGetBody(module))
+    if (zb_op_is(rank, "builtin.module"))
+      ZB_FOR_EACH_OP(function, zb_function_block(rank))
+        if (zb_class_get(function) == ZB_JOB_CLIP) return true;
+  return false;
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  const MlirOperation top = mlirModuleGetOperation(module);
+  const char *sharding = zb_pass_option(pass, "sharding");
+  shard_optimizer it = {.context = mlirOperationGetContext(top), .replicas = (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1)};
+  if (strcmp(sharding, "none") == 0) return ZB_OK;
+  if (zb_sharding_of(sharding) == ZB_SHARDING_COUNT)
+    return zb_pass_option_error(pass, top, "sharding", NULL, "expected none or optimizer, got '%s'", sharding);
+  if (it.replicas < 2)
+    return zb_pass_option_error(pass, top, "sharding", "replicas is an option of zb-autodiff",
+                                "there are no replicas to share the optimizer's state");
+  if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) || zb_has_attribute(top, ZB_ATTR_SHARDS))
+    return zb_pass_option_error(pass, top, "sharding", "leave one of both out",
+                                "sharding is not possible with post-validation or tensor parallelism yet");
+  zb_set_string(top, ZB_ATTR_SHARDING, sharding);
+  if (clips(module)) zb_set_attribute(top, ZB_ATTR_WHOLE_SUMS, mlirUnitAttrGet(it.context));
+  ZB_PASS_TRY(pass, zb_for_each_rank(module, shard_rank, &it, &pass->changes));
+  return ZB_OK;
+}
+
+static const zb_option_def options[] = {
+    {"sharding", "none", "what replicas have a part of each: none, optimizer (its state)"},
+    {0},
+};
+
+const zb_pass_def zb_pass_shard_optimizer = {
+    .name = "zb-shard-optimizer",
+    .summary = "Let each replica update a part of every parameter, with the optimizer state of that part alone.",
+    .options = options,
+    .requires_level = "outlined",
+    .run = run,
+};

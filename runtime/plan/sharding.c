@@ -1,0 +1,183 @@
+/* The rule "sharding" of the proof: what replicas have a part of each (zb_plan.sharding).
+ *
+ * All replicas of a rank run the list of the plan, where replica r works r parts behind replica 0 (replicas.c). So that
+ * every element of every trained parameter is updated by exactly one of D replicas is shown once, of replica 0: its
+ * UPDATE writes the first of D equal parts that the memory of the parameter consists of, and no other tensor lies in
+ * that memory. The gather of the rank brings each of these parts, behind all of its UPDATEs and in front of whatever is
+ * made of whole parameters. What each replica then reads and writes is proven as in any plan, of the plan of a few
+ * replicas: that it reads the sum of its own part alone is the rule "sums", that nothing uses what has not come the
+ * rules "collectives" and "dataflow".
+ *
+ * Tests: test/passes/sharding_test.c */
+#include "runtime/plan/expand.h"
+#include "runtime/plan/verifier.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+uint64_t zb_sharding_place(const zb_plan *plan, const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
+  const uint64_t behind = (uint64_t)zb_plan_replica_of(plan, rank->rank) * bytes;
+  if (plan->parts == 0 || bytes == 0 || behind > offset) return offset;
+  const zb_region_kind region = zb_plan_region_of(rank, offset, bytes);
+  return region == ZB_REGION_PARAMETERS || region == ZB_REGION_GRADIENTS ? offset - behind : offset;
+}
+
+/* The collective over replicas that gathers parameters of the rank, and the job that takes part. */
+typedef struct gather {
+  const zb_plan_collective *collective;
+  int job; /* -1: there is none */
+} gather;
+
+static zb_status find_gather(const zb_plan *plan, const zb_plan_rank *rank, gather *out) {
+  *out = (gather){.job = -1};
+  for (int i = 0; i < rank->job_count; ++i) {
+    const zb_plan_job *job = &rank->jobs[i];
+    if (!job->collective || plan->collectives[job->collective - 1].payload != ZB_PAYLOAD_PARAMETERS) continue;
+    if (out->job >= 0)
+      return ZB_RULE("sharding", "rank %d gathers parameters twice: jobs %d, %d", rank->rank, out->job, i);
+    *out = (gather){&plan->collectives[job->collective - 1], i};
+  }
+  return NULL;
+}
+
+static bool overlaps(const zb_plan_operand *operand, uint64_t begin, uint64_t end) {
+  return operand->rank >= 0 && operand->base == 0 && operand->offset < end &&
+         begin < operand->offset + (uint64_t)zb_operand_extent(operand);
+}
+
+/* How often UPDATE writes to memory of a parameter; *whole: each time its first part, all of it. */
+static int count_updates(const zb_plan_rank *rank, uint64_t begin, uint64_t end, uint64_t part, bool *whole) {
+  int count = 0;
+  *whole = true;
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    for (int i = 0; zb_job_is_optimizer(rank->subprograms[s].kind) && i < rank->subprograms[s].instruction_count; ++i)
+      for (int k = 0; k < rank->subprograms[s].instructions[i].output_count; ++k) {
+        const zb_plan_operand *out = &rank->subprograms[s].instructions[i].outputs[k];
+        if (!overlaps(out, begin, end)) continue;
+        ++count;
+        *whole &= out->offset == begin && (uint64_t)zb_operand_extent(out) == part &&
+                  rank->subprograms[s].kind == ZB_JOB_UPDATE;
+      }
+  return count;
+}
+
+static int count_gathered(const zb_plan_rank *rank, const gather *found, uint64_t begin, uint64_t part) {
+  int count = 0;
+  const zb_plan_slice parts = found->job >= 0 ? rank->jobs[found->job].parts : (zb_plan_slice){0};
+  for (uint32_t p = 0; p < parts.count; ++p) {
+    const zb_plan_range range = rank->pool_ranges[parts.begin + p];
+    count += range.offset == begin && range.bytes == part;
+  }
+  return count;
+}
+
+/* The memory of all parts, in its region, where nothing else may be. */
+static zb_status take_memory(const zb_plan_rank *rank, zb_intervals *taken, const char *what, uint64_t begin,
+                             uint64_t bytes, zb_region_kind region) {
+  if (zb_plan_region_of(rank, begin, bytes) != region || zb_intervals_overlap(taken, begin, begin + bytes))
+    return ZB_RULE("sharding", "rank %d: the parts of %s at %" PRIu64 " do not lie in the region %s, or others do",
+                   rank->rank, what, begin, zb_region_name(region));
+  zb_intervals_assign(taken, begin, begin + bytes, 0);
+  return taken->failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+static zb_status verify_states(const zb_plan_rank *rank, const zb_plan_parameter *parameter) {
+  for (int k = parameter->state_begin; k < parameter->state_begin + parameter->state_count; ++k) {
+    const zb_shape whole = zb_plan_whole_shape(&rank->states[k]);
+    if (rank->states[k].cut != ZB_CUT_FLAT || !zb_shape_equal(&whole, &parameter->tensor.shape))
+      return ZB_RULE("sharding", "rank %d: '%s' is no part of a state of '%s'", rank->rank, rank->states[k].name,
+                     parameter->tensor.name);
+  }
+  return NULL;
+}
+
+/* *gathered: parameters of which a part is gathered. */
+static zb_status verify_parameter(const zb_plan *plan, const zb_plan_rank *rank, const gather *found,
+                                  const zb_plan_parameter *parameter, zb_intervals *taken, uint32_t *gathered) {
+  const char *name = parameter->tensor.name;
+  const uint64_t begin = parameter->tensor.offset, size = (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
+  const uint64_t part = zb_plan_part_bytes(&parameter->tensor.shape, plan->replicas);
+  const bool shared = parameter->trained && parameter->gradient_offset >= 0 && size > 0;
+  const uint64_t bytes = shared ? part * (uint64_t)plan->replicas : size;
+  bool whole;
+  if (bytes == 0) return NULL;
+  const zb_region_kind region = parameter->buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS;
+  ZB_TRY(take_memory(rank, taken, name, begin, bytes, region));
+  if (!shared) return NULL;
+  ZB_TRY(verify_states(rank, parameter));
+  if (count_updates(rank, begin, begin + bytes, part, &whole) != 1 || !whole)
+    return ZB_RULE("sharding", "rank %d: no UPDATE updates the %" PRIu64 " bytes of '%s' that each of %d replicas has",
+                   rank->rank, part, name, plan->replicas);
+  if (count_gathered(rank, found, begin, part) != 1)
+    return ZB_RULE("sharding", "rank %d: the parts of '%s' are not gathered, each once", rank->rank, name);
+  ++*gathered;
+  return NULL;
+}
+
+static zb_status verify_parameters(const zb_plan *plan, const zb_plan_rank *rank, const gather *found) {
+  zb_status status = NULL;
+  zb_intervals taken = {0};
+  uint32_t gathered = 0;
+  for (int i = 0; i < rank->parameter_count && !status; ++i)
+    status = verify_parameter(plan, rank, found, &rank->parameters[i], &taken, &gathered);
+  zb_intervals_deinit(&taken);
+  if (!status && found->job >= 0 && gathered != found->collective->sizes.count)
+    status = ZB_RULE("sharding", "rank %d gathers more than parts of what it updates", rank->rank);
+  return status;
+}
+
+/* UPDATE, then the gather, then RENEW. */
+static zb_status verify_order(const zb_plan *plan, const zb_plan_rank *rank, const gather *found) {
+  char text[ZB_JOB_TEXT_BYTES];
+  for (int i = rank->load_count; i < zb_plan_step_end(rank); ++i) {
+    const zb_job_kind kind = rank->jobs[i].kind;
+    if (found->job < 0 ? kind == ZB_JOB_RENEW
+                       : (kind == ZB_JOB_UPDATE && i > found->job) || (kind == ZB_JOB_RENEW && i < found->job))
+      return ZB_RULE("sharding", "%s stands on the wrong side of the gather of parameters (job %d)",
+                     zb_plan_job_text(plan, rank->rank, i, text), found->job);
+  }
+  return NULL;
+}
+
+/* ---- Sums of gradients ---- */
+
+/* Buffers of sums over replicas: all parts of each lie in the gradients, where no other buffer does. */
+static zb_status verify_sum(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *sum,
+                            zb_intervals *taken) {
+  const zb_plan_collective *collective = &plan->collectives[sum->collective - 1];
+  for (uint32_t b = 0; b < collective->sizes.count; ++b) {
+    const zb_plan_range part = rank->pool_ranges[sum->parts.begin + b];
+    if (part.bytes % ZB_ALIGNMENT != 0)
+      return ZB_RULE("sharding", "rank %d: part %u of collective %d does not end where another may begin", rank->rank,
+                     b, sum->collective - 1);
+    ZB_TRY(take_memory(rank, taken, "a gradient", part.offset, part.bytes * (uint64_t)plan->replicas,
+                       ZB_REGION_GRADIENTS));
+  }
+  return NULL;
+}
+
+static zb_status verify_sums(const zb_plan *plan, const zb_plan_rank *rank) {
+  zb_status status = NULL;
+  zb_intervals taken = {0};
+  for (int i = 0; i < rank->job_count && !status; ++i) {
+    const zb_plan_collective *collective =
+        rank->jobs[i].collective ? &plan->collectives[rank->jobs[i].collective - 1] : NULL;
+    if (collective && collective->coordinate && zb_collective_adds(collective->kind))
+      status = verify_sum(plan, rank, &rank->jobs[i], &taken);
+  }
+  zb_intervals_deinit(&taken);
+  return status;
+}
+
+zb_status zb_verify_sharding(const zb_plan *plan) {
+  if (plan->sharding == ZB_SHARDING_NONE) return NULL;
+  for (int r = 0; r < plan->rank_count; ++r) {
+    const zb_plan_rank *rank = &plan->ranks[r];
+    gather found;
+    ZB_TRY(find_gather(plan, rank, &found));
+    ZB_TRY(verify_parameters(plan, rank, &found));
+    ZB_TRY(verify_order(plan, rank, &found));
+    ZB_TRY(verify_sums(plan, rank));
+  }
+  return NULL;
+}

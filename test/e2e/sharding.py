@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Sharded optimizer state: with zbc --data-parallel D --sharding optimizer replicas update a part of parameters each.
+
+    sharding.py [--bin BUILD/bin] [--draw SEED] [--cases N]
+
+same: losses, weights and optimizer state are, bit by bit, those of replicas that share nothing and of one pipeline that
+sums as many groups (--sum-groups), for models, layouts, optimizers, precisions, buckets and clipping, of which N cases
+are drawn by SEED, which is printed.
+places: over threads, clocks, TCP and MPI, with fewer processes than ranks, too.
+bytes: optimizer state, parameters and gradients of a rank, and what a step sends, are what README.md says, to the byte,
+in the plan and in a run; the step of the device sim is that of the plan, and sums keep ranks as long as the schedule
+library says.
+resume: what was saved is whole, of no mesh: any number of replicas, sharing or not, goes on from it with the same bits.
+safetensors reads it.
+wrong: what cannot be. Ends with "N passed, N failed".
+"""
+import itertools
+import os
+import random
+import re
+import sys
+
+import common
+import processes
+import replicas
+
+M, STEPS = 3, 3
+MODELS = ("gpt2-small", "llama-small")
+SHARED = ("--sharding", "optimizer")
+LAYOUTS = ((1, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (4, "zb-h2", ()), (3, "zb-h1", ()),
+           (2, "interleaved-1f1b", ("--chunks", 2)), (4, "1f1b", ("--bucket-bytes", "20K")))
+OPTIONS = ((), ("--precision", "bf16"), ("--clip-norm", "0.5"), ("--clip-norm", "0.05", "--clip-norm-type", "inf"),
+           ("--optimizer", "sgd:lr=0.1,momentum=0.9"), ("--optimizer", "sgd:lr=0.1"), ("--optimizer", "lion"),
+           ("--optimizer", "adam:lr=0.01"), ("--bucket-bytes", "1"), ("--bucket-bytes", "9K", "--recompute", "all"),
+           ("--precision", "bf16", "--clip-norm", "0.5", "--split", "none"))
+ALIGNMENT = 64
+
+
+def part_bytes(bytes_, count):
+    """Of f32, of which each of `count` replicas has as much."""
+    return -(-(-(-(bytes_ // 4) // count) * 4) // ALIGNMENT) * ALIGNMENT
+
+
+class Sharding(replicas.Replicas):
+    def one(self, model, ranks, count, schedule, options=()):
+        return self.train(self.compile(model, ranks, count, "--micro-batches", M, "--schedule", schedule, *options,
+                                       *SHARED), STEPS)
+
+    def layouts(self, draw, count):
+        cases = list(itertools.product(MODELS, (2, 3, 4, 5), OPTIONS, LAYOUTS))
+        fixed = [("gpt2-small", 3, ("--precision", "bf16"), LAYOUTS[1]), ("gpt2-small", 2, OPTIONS[2], LAYOUTS[2])]
+        for model, many, options, (ranks, schedule, more) in fixed + draw.sample(cases, min(count, len(cases))):
+            more = () if "--bucket-bytes" in options else more
+            text = f"{model}, {many} replicas of {ranks} ranks, {schedule} {' '.join(map(str, (*options, *more)))}"
+            got = self.one(model, ranks, many, schedule, (*options, *more))
+            self.same(text, self.run(model, 1, many, "1f1b", options, M), got)
+            alone = [word for i, word in enumerate(options) if "--bucket-bytes" not in options[max(i - 1, 0):i + 1]]
+            self.same(f"{text}, groups",
+                      self.run(model, 1, 1, "1f1b", (*alone, "--sum-groups", many), M * many), got)
+
+    def places(self):
+        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, "--bucket-bytes", "40K", "--precision", "bf16",
+                            *SHARED)
+        wanted = self.train(plan, STEPS)
+        for options in (("--device", "sim", "--seed", 7), ("--threads", 2), ("--barrier",)):
+            self.same(f"shared state with {options}", wanted, self.train(plan, STEPS, *options))
+        for name, count in (("tcp", 2), ("tcp", 3), ("mpi", 4)):
+            launcher = processes.LAUNCHERS[name]
+            if launcher.reason_to_skip(self.suite):
+                print(f"  {name} is left out: {launcher.reason_to_skip(self.suite)}")
+                continue
+            self.same(f"{count} processes over {name}", wanted, self.train(plan, STEPS, over=(launcher, count)))
+
+    def regions(self, plan):
+        """rank -> region -> bytes; and of its trained parameters the bytes."""
+        found, sizes = {}, {}
+        for line in self.suite.must("zb-run", plan, "--print-plan").splitlines():
+            if match := re.match(r"rank (\d+):", line):
+                rank = int(match[1])
+                found[rank], sizes[rank] = {}, []
+            elif re.match(r"  parameters [\d,]+ ", line):
+                found[rank] = {name: int(size.replace(",", "")) for name, size in
+                               re.findall(r"(\w+) ([\d,]+)", line)}
+            elif match := re.match(r"  parameter \S+ ([\dx]*)xf32 at .* trained", line):
+                size = 4
+                for dim in match[1].split("x"):
+                    size *= int(dim)
+                sizes[rank].append(size)
+        return found, sizes
+
+    def bytes(self, draw):
+        for model, count, options in draw.sample(list(itertools.product(MODELS, (2, 3, 5), ((), ("--clip-norm", 1)))),
+                                                 3):
+            text = f"{model}, {count} replicas {options}"
+            out = self.path("bytes")
+            found = self.suite.compile(os.path.join(common.DATA, model + ".onnx"), out, "--ranks", 2,
+                                       "--data-parallel", count, "--micro-batches", M, "--bucket-bytes", "30K",
+                                       *options, *SHARED)
+            regions, sizes = self.regions(out)
+            for rank, region in regions.items():
+                parts = [part_bytes(size, count) for size in sizes[rank]]
+                self.suite.check(region["state"] == 2 * sum(parts) and region["parameters"] == count * sum(parts),
+                                 f"{text}, rank {rank}: {region}, parts {sum(parts)} of {sum(sizes[rank])}")
+            said = self.suite.must("zb-run", out, "--data", "text:" + common.CORPUS, "--steps", 1)
+            self.suite.check(found["state_bytes"] == [region["state"] for region in regions.values()] and
+                             f"rank 0 has {regions[0]['state']} bytes of it" in said, f"{text}: {said}")
+            exposed = {name: round(seconds * 1e12) for name, seconds in found["exposed"].items()}
+            self.suite.check(exposed["seconds"] == exposed["by_schedule"] > 0, f"{text}: {exposed}")
+            step = self.suite.train(out, 1, "--device", "sim", "--barrier")[0]["seconds"]
+            self.suite.check(round(step * 1e12) == round(found["step_seconds"] * 1e12),
+                             f"{text}: a step of {found['step_seconds']} takes {step}")
+
+    def sent(self):
+        """What a step sends over replicas, by the plan: a reduce-scatter and a gather of the parts of each rank."""
+        for model, count in itertools.product(MODELS, (2, 4)):
+            plan = self.compile(model, 1, count, "--micro-batches", M, *SHARED)
+            text = self.suite.must("zb-run", plan, "--print-plan")
+            kinds = {}
+            for kind, sizes in re.findall(r"^collective \d+ (\S+ \S) of the replicas of rank 0[^:]*: ([\d +]+) bytes$",
+                                          text, re.M):
+                kinds[kind] = kinds.get(kind, 0) + (count - 1) * sum(map(int, sizes.split("+")))
+            _, sizes = self.regions(plan)
+            parts = sum(part_bytes(size, count) for size in sizes[0])
+            tied = kinds.get("reduce-scatter G", 0) - (count - 1) * parts  # of a parameter with two uses: one more
+            self.suite.check(kinds.keys() == {"reduce-scatter G", "all-gather P"} and
+                             kinds["all-gather P"] == (count - 1) * parts and tied >= 0,
+                             f"{model}, {count} replicas: {kinds}, parts of {parts}")
+
+    def resume(self):
+        options = ("--micro-batches", 6, "--optimizer", "adamw:lr=0.01")
+        one = self.compile("gpt2-small", 2, 1, *options, "--sum-groups", 3)
+        shared = self.compile("gpt2-small", 3, 3, "--micro-batches", 2, *options[2:], *SHARED)
+        plain = self.compile("gpt2-small", 1, 3, "--micro-batches", 2, *options[2:])
+        whole = self.train(one, 4)
+        for first, second in ((one, shared), (shared, one), (shared, plain), (plain, shared)):
+            begun = self.train(first, 2)
+            ended = self.train(second, 2, "--resume", begun[2])
+            self.same("resumed", whole, (begun[0] + ended[0], ended[1]))
+        launcher = processes.LAUNCHERS["tcp"]
+        if not launcher.reason_to_skip(self.suite):
+            begun = self.train(shared, 2, over=(launcher, 2))
+            ended = self.train(one, 2, "--resume", begun[2])
+            self.same("resumed from two processes", whole, (begun[0] + ended[0], ended[1]))
+        try:
+            import safetensors.torch
+        except ImportError:
+            print("  safetensors is left out: it is not installed")
+            return
+        self.train(shared, 1)
+        read = safetensors.torch.load_file(os.path.join(self.path(f"saved{self.count}"), "optimizer.safetensors"))
+        shapes = {name: list(tensor.shape) for name, tensor in read.items()}
+        wanted = {name: list(tensor[1]) for name, tensor in self.train(plain, 1)[1]["optimizer"].items()}
+        self.suite.check(shapes == wanted, f"safetensors reads {list(shapes.items())[:3]}")
+
+    def norms(self):
+        """--grad-norms of parts, put together."""
+        rows = [self.suite.must("zb-run", self.compile("gpt2-small", 2, 3, "--micro-batches", M, *more), "--data",
+                                "text:" + common.CORPUS, "--steps", 1, "--grad-norms") for more in ((), SHARED)]
+        values = [[float(number) for number in re.findall(r"gradient norm +(\S+)", row)] for row in rows]
+        self.suite.check(len(values[0]) == len(values[1]) > 9 and
+                         all(abs(a - b) <= 1e-5 * abs(a) + 1e-12 for a, b in zip(*values)), f"norms {values}")
+
+    def wrong(self):
+        model = os.path.join(common.DATA, "gpt2-small.onnx")
+        both = ("--data-parallel", "2", *SHARED)
+        for words, status, wanted in (
+                ((model, *SHARED), 2, "without --data-parallel.*\n.*--data-parallel 2"),
+                ((model, "--data-parallel", "2", "--sharding", "optimiser"), 2, "did you mean 'optimizer'"),
+                ((model, "--sharding-stage", "1"), 2, "write --sharding optimizer"),
+                ((model, *both, "--tensor-parallel", "2"), 2, "--sharding and --tensor-parallel are not possible"),
+                ((model, *both, "--clip-norm", "1", "--post-validation"), 2, "--sharding and --post-validation"),
+                ((model, *both, "--sum-groups", "2", "--micro-batches", "2"), 2, "in the place of")):
+            done = self.suite.run("zbc", *words, "-o", self.path("no"))
+            self.suite.check(done.returncode == status and re.search(wanted, done.stderr) and
+                             not os.path.exists(self.path("no")), f"{words[1:]}: {done.returncode}, {done.stderr}")
+
+
+def main():
+    options = common.arguments(__doc__, ("--draw", dict(type=int, default=random.randrange(1 << 32))),
+                               ("--cases", dict(type=int, default=4)))
+    suite = common.Suite(options.bin)
+    print(f"  --draw {options.draw}")
+    draw = random.Random(options.draw)
+    with common.scratch() as folder:
+        it = Sharding(suite, folder)
+        it.layouts(draw, options.cases)
+        it.places()
+        it.bytes(draw)
+        it.sent()
+        it.resume()
+        it.norms()
+        it.wrong()
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
