@@ -12,6 +12,7 @@ in the plan and in a run; the step of the device sim is that of the plan, and su
 library says.
 resume: what was saved is whole, of no mesh: any number of replicas, sharing or not, goes on from it with the same bits.
 safetensors reads it.
+killed: a process that dies ends all others, which say where they were, and leaves a whole save.
 wrong: what cannot be. Ends with "N passed, N failed".
 """
 import itertools
@@ -22,6 +23,7 @@ import sys
 
 import common
 import processes
+import processes_faults
 import replicas
 
 M, STEPS = 3, 3
@@ -152,6 +154,14 @@ class Sharding(replicas.Replicas):
         wanted = {name: list(tensor[1]) for name, tensor in self.train(plain, 1)[1]["optimizer"].items()}
         self.suite.check(shapes == wanted, f"safetensors reads {list(shapes.items())[:3]}")
 
+    def killed(self):
+        """A process that dies while others wait for its sums or parts: all end, and the last save is whole."""
+        launcher, launched = processes.LAUNCHERS["tcp"], processes_faults.Said(4, 2, 1)
+        if launcher.reason_to_skip(self.suite):
+            return
+        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, *SHARED)
+        processes_faults.killed(self.suite, launcher, plan, launched, self.folder, 1, 0, 0.05)
+
     def norms(self):
         """--grad-norms of parts, put together."""
         rows = [self.suite.must("zb-run", self.compile("gpt2-small", 2, 3, "--micro-batches", M, *more), "--data",
@@ -188,6 +198,7 @@ def main():
         it.bytes(draw)
         it.sent()
         it.resume()
+        it.killed()
         it.norms()
         it.wrong()
     return suite.finish()
