@@ -8,7 +8,7 @@
 
 /* The most of each that options may ask for. */
 /* Replicas: a compile simulates all of them, whose sums are messages between every two. */
-enum { ZB_RANKS_MAX = 4096, ZB_CHUNKS_MAX = 256, ZB_MICRO_BATCHES_MAX = 1 << 16, ZB_REPLICAS_MAX = 64 };
+enum { ZB_RANKS_MAX = 4096, ZB_CHUNKS_MAX = 256, ZB_MICRO_BATCHES_MAX = 1 << 16, ZB_REPLICAS_MAX = 4096 };
 enum { ZB_SHARDS_MAX = 64 };
 
 /* An option of a pass: name{key=value}. */

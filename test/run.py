@@ -81,6 +81,7 @@ SCRIPTS = [
     ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),
     ("e2e-replicas", ["python3", "test/e2e/replicas.py", "--bin", "{build}/bin"]),
     ("e2e-sharding", ["python3", "test/e2e/sharding.py", "--bin", "{build}/bin"]),
+    ("e2e-mesh", ["python3", "test/e2e/mesh.py", "--bin", "{build}/bin"]),
     ("e2e-shards", ["python3", "test/e2e/shards.py", "--bin", "{build}/bin"]),
     ("e2e-clipping", ["python3", "test/e2e/clipping.py", "--bin", "{build}/bin"]),
     ("e2e-validation", ["python3", "test/e2e/validation.py", "--bin", "{build}/bin"]),

@@ -266,10 +266,8 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .non_finite = args->non_finite,
       .steps = args->steps,
       .threads = (int)args->threads,
-      .seed = (uint64_t)args->seed,
       .random_seed = args->random_seed,
       .barrier = args->barrier,
-      .no_kernels = args->no_kernels,
       .reference = args->reference,
       .tf32 = args->tf32,
       .trace = args->timeline || args->trace,
@@ -288,6 +286,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .check = check_outputs,
       .check_context = args,
   };
+  run_set_simulation(args, &params);
   ZB_TRY(find_launcher(args, bootstrap));
   if (bootstrap->warning[0] && !args->launch) fprintf(stderr, "zb-run: warning: %s\n", bootstrap->warning);
   run_told.many_processes = bootstrap->processes > 1;

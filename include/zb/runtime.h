@@ -42,10 +42,10 @@ typedef struct zb_setting {
 /* What random ops draw by if nothing else is said. */
 enum { ZB_RANDOM_SEED = 1 };
 
-/* Processes compare their parameters when they have met: device, launch, save, seed, random_seed, no_kernels,
- * reference, barrier, trace, explain, profile, costs, timeout_ms, clip_norm, non_finite, and what data, evaluation,
- * resume, weights and the folder of the plan lead to (not how the paths are spelled). threads may differ: results do
- * not depend on it. */
+/* Processes compare their parameters when they have met: device, launch, save, seed, delays, random_seed,
+ * no_kernels, reference, barrier, trace, explain, profile, costs, timeout_ms, clip_norm, non_finite, and what data,
+ * evaluation, resume, weights and the folder of the plan lead to (not how the paths are spelled). threads may differ:
+ * results do not depend on it. */
 typedef struct zb_session_params {
   const char *directory; /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;      /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
@@ -89,16 +89,22 @@ typedef struct zb_session_params {
   /* What random ops (dropout) draw by, from 1 to INT64_MAX; 0: as the checkpoint that is resumed says, else
    * ZB_RANDOM_SEED. Saved in checkpoints. USAGE where the plan has no random op. */
   int64_t random_seed;
-  const char *save;   /* NULL, or where zb_session_save will save: all processes try it before anything is loaded */
-  int threads;        /* per rank; 0: 1 */
-  uint64_t seed;      /* sim: delays of messages; 0: none */
-  bool barrier;       /* every step ends on all ranks before the next one begins, whatever zb_session_announce says */
-  bool no_kernels;    /* sim: run the plan alone */
+  const char *save; /* NULL, or where zb_session_save will save: all processes try it before anything is loaded */
+  int threads;      /* per rank; 0: 1 */
+  uint64_t seed;    /* sim: delays of messages; 0: none */
+  /* sim: every job of every rank takes up to delay_spread of its time more, by this seed; 0: none */
+  uint64_t delays;
+  double delay_spread;
+  bool barrier; /* every step ends on all ranks before the next one begins, whatever zb_session_announce says */
+  /* sim: run the plan alone. Of replicas and shards one replica is run then, or with delays the clocks of all, with the
+   * same times to the picosecond, unless what is set below (or seed) looks at all ranks. */
+  bool no_kernels;
   bool reference;     /* cpu: reference kernels only */
   bool tf32;          /* cuda: f32 products in TF32 (10 bits of fraction); USAGE on devices that have none */
   bool trace;         /* record job times */
   bool explain;       /* keep what zb_session_explain needs: job times, and in process 0 the plan of all ranks */
   bool profile;       /* count the time of kernels by category: zb_session_profile */
+  bool memory;        /* zb_session_memory will be asked */
   bool costs;         /* measure subprograms, ops and messages: zb_session_write_costs */
   int64_t timeout_ms; /* 0: 60,000 */
   /* Called on a thread of its own where the time-out is over within a wait that cannot be called off (MPI_Init, which
@@ -223,7 +229,8 @@ typedef struct zb_session_memory_use {
   uint64_t
       most_live_bytes; /* fixed regions, live slots and workspace of the running job at the fullest moment of a step */
 } zb_session_memory_use;
-/* With several processes: called by all of them, for the same rank. */
+/* With several processes: called by all of them, for the same rank. With no_kernels: USAGE without params.memory where
+ * only one replica is run. */
 ZB_API zb_status zb_session_memory(zb_session *session, int rank, zb_session_memory_use *out) ZB_MUST_USE;
 
 /* What is being run; texts live as long as the session. */

@@ -26,6 +26,7 @@ static const char hint_reference[] =
   ROW("--device", "%s", session->device->name, hint_options)                                                           \
   ROW("--launch", "%s", session->transport_def->name, hint_options)                                                    \
   ROW("--seed", "%" PRIu64, params->seed, hint_options)                                                                \
+  ROW("--delays", "%" PRIu64, params->delays, hint_options)                                                            \
   ROW("--no-kernels", "%s", on_or_off(params->no_kernels), hint_options)                                               \
   ROW("--reference", "%s", on_or_off(params->reference), hint_reference)                                               \
   ROW("--tf32", "%s", on_or_off(params->tf32), hint_options)                                                           \

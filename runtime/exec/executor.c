@@ -340,6 +340,14 @@ static zb_status blame_data(const zb_executor *e, int micro_batch, zb_status sta
   return zb_data_blame(data_of(e), e->step, micro_batch, fault, status);
 }
 
+/* What the job takes more than the plan says. */
+static int64_t delay_of(const zb_executor *e, const zb_plan_job *job) {
+  const zb_plan *plan = e->params.plan;
+  const int first = job->micro_batch >= 0 ? zb_plan_first_micro_batch(plan, e->params.rank) : 0;
+  return zb_delay_ps(zb_delays_of_rank(&e->params.delays, e->step, e->params.rank),
+                     zb_delay_key(job->subprogram, job->micro_batch - first), e->params.delays.spread, e->virtual_ps);
+}
+
 zb_status zb_executor_compute(zb_executor *e, const zb_plan_job *job) {
   const zb_plan_subprogram *subprogram = &e->program->subprograms[job->subprogram];
   if (e->params.poison) {
@@ -353,6 +361,7 @@ zb_status zb_executor_compute(zb_executor *e, const zb_plan_job *job) {
   bool first = !e->ran[job->subprogram];
   e->ran[job->subprogram] = true;
   e->virtual_ps = first && subprogram->first_ps ? subprogram->first_ps : subprogram->time_ps;
+  if (e->params.delays.seed) e->virtual_ps += delay_of(e, job);
   int64_t end = e->virtual_now_ps ? start + e->virtual_ps : zb_monotonic_ps();
   e->compute_ps += end - start;
   if (e->times) e->times[e->job] = (zb_run_times){start, end};

@@ -12,6 +12,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/device/device.h"
 #include "runtime/exec/data.h"
+#include "runtime/plan/delays.h"
 #include "runtime/plan/liveness.h"
 #include "runtime/transport/transport.h"
 
@@ -34,6 +35,7 @@ typedef struct zb_executor_params {
   bool trace;                    /* keep the times of jobs */
   int64_t *resumed_ps;  /* [2 * message + (1: its receiver)]: when a rank that waited went on, else 0; NULL: not kept */
   bool skip_non_finite; /* a norm of gradients that is not finite, or such a loss, is no failure */
+  zb_delays delays;     /* of jobs, on a virtual clock */
   bool poison;          /* fill what is free with 0xFF after each job, and check that nobody wrote there */
 } zb_executor_params;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 1024, TIMEOUT_MS = 60000, TELL_MS = 3000, SAID_BYTES = 64 << 20 };
+enum { THREADS_MAX = 1024, DELAY_MAX = 1000, TIMEOUT_MS = 60000, TELL_MS = 3000, SAID_BYTES = 64 << 20 };
 
 /* ---- What can be known before anything is made ---- */
 
@@ -65,6 +65,12 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   if (params->seed != 0 && !session->device->virtual_clock)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no delays to seed", name),
                           "use the device sim; random ops (dropout) draw by --random-seed");
+  if (params->delays != 0 && !session->device->virtual_clock)
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no jobs to delay: they take what they take", name),
+                          "use the device sim");
+  if (params->delay_spread < 0 || params->delay_spread > DELAY_MAX)
+    return ZB_ERROR(USAGE, "jobs are delayed by up to %g of their time: expected 0 to %d", params->delay_spread,
+                    DELAY_MAX);
   if (params->costs && params->steps > 0) ZB_TRY(zb_measure_enough(session->device, params->steps));
   if (params->tf32 && !session->device->tf32)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no TF32: its products of f32 are products of f32", name),
@@ -146,14 +152,19 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
   return zb_data_create(&data, &session->data);
 }
 
-static zb_status make_executors(zb_session *session, const zb_session_params *params, bool poison) {
-  ZB_TAKE(&session->memory, session->executors, session->plan->rank_count);
+/* What is kept of the last step. */
+static zb_status take_results(zb_session *session) {
   ZB_TAKE(&session->memory, session->micro_losses, session->plan->micro_batches);
   ZB_TAKE(&session->memory, session->losses_kept, (size_t)session->plan->micro_batches * ZB_STEPS_IN_FLIGHT);
   ZB_TAKE(&session->memory, session->idle, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->waiting, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->times, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->other_times, session->plan->rank_count);
+  return zb_arena_status(&session->memory);
+}
+
+static zb_status make_executors(zb_session *session, const zb_session_params *params, bool poison) {
+  ZB_TAKE(&session->memory, session->executors, session->rank_count + 1);
   if (params->costs) ZB_TAKE(&session->memory, session->resumed_ps, 2 * ((size_t)session->plan->message_count + 1));
   ZB_TRY(zb_arena_status(&session->memory));
   if (params->explain) ZB_TRY(zb_session_init_records(session));
@@ -188,6 +199,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .trace = session->params.trace || params->costs,
         .resumed_ps = session->resumed_ps,
         .skip_non_finite = zb_session_skips(params),
+        .delays = {params->delays, params->delay_spread},
         .poison = poison && !params->no_kernels,
     };
     ZB_TRY(zb_executor_init(&session->executors[i], &executor));
@@ -225,12 +237,15 @@ static zb_status load_values(zb_session *session, const zb_session_sources *sour
 static zb_status make_all(zb_session *session, const zb_session_params *params, const zb_session_sources *sources,
                           const zb_values *values) {
   bool poison = sources->poison;
+  ZB_TRY(take_results(session));
+  if (session->clocks) return NULL; /* it is what runs */
 #ifdef ZB_POISON
   poison = true;
 #endif
   zb_transport_params transport = {.plan = session->plan,
                                    .threads = session->params.threads,
                                    .seed = params->seed,
+                                   .no_bytes = params->no_kernels,
                                    .timeout_ms = session->timeout_ms,
                                    .group = session->group,
                                    .group_def = session->group_def};
@@ -468,6 +483,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     return zb_status_hint(ZB_ERROR(USAGE, "costs are measured in one process, and there are %d", session->processes),
                           "measure with all ranks in one process: without a launcher, or with --launch threads");
   ZB_TRY(zb_session_check_norm(session->plan, params));
+  ZB_TRY(zb_session_open_clocks(session));
   ZB_TRY(zb_plan_replicate_own(&session->plan));
   ZB_TRY(zb_plan_shard_own(&session->plan));
   if (session->whole) ZB_TRY(zb_plan_replicate_own(&session->whole));
@@ -475,6 +491,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
   ZB_TRY(zb_plan_expand_own(&session->plan));
   if (session->whole) ZB_TRY(zb_plan_expand_own(&session->whole));
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
+  if (session->clocks) session->rank_count = 0;
   ZB_TRY(zb_session_note_arenas(session, session->plan));
   if (params->resume) {
     if (params->no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to resume");
@@ -485,7 +502,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
   ZB_TRY_GOTO(zb_session_open_rates(session, params, sources, resumed));
   if (params->weights) ZB_TRY_GOTO(choose_weights(session, params, sources, &chosen));
   ZB_TRY_GOTO(zb_values_find(session, sources, resumed, chosen.weights, &values));
-  const bool whole = session->processes == 1;
+  const bool whole = session->processes == 1 && !session->clocks;
   ZB_TRY_GOTO(zb_session_check_reports(session->plan, whole, ZB_LIST_STEP));
   if (session->plan->evaluates) ZB_TRY_GOTO(zb_session_check_reports(session->plan, whole, ZB_LIST_EVALUATION));
   ZB_TRY_GOTO(list_owned(session));
@@ -550,6 +567,7 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   const bool reads_all = session->process == 0;
   ZB_TRY(zb_session_read_plan(directory, 0, reads_all ? -1 : 0, &session->plan));
   if (reads_all) ZB_TRY(prove_plan(session->plan, directory));
+  if (zb_session_wants_clocks(session)) return NULL;
   const int each = zb_plan_replicas(session->plan) * zb_plan_shards(session->plan); /* ranks of a rank of the file */
   ZB_TRY(zb_plan_replicate_own(&session->plan));
   ZB_TRY(zb_plan_shard_own(&session->plan));
@@ -601,7 +619,8 @@ zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
 void zb_session_destroy(zb_session *session) {
   if (!session) return;
   zb_folder_lock_release(&session->save_lock); /* first: once another process has ended, a launcher may kill this one */
-  if (session->stepping && !session->failed)   /* a rank may wait for one that begins no more steps */
+  if (session->stepping && !session->failed &&
+      session->transport) /* a rank may wait for one that begins no more steps */
     session->transport_def->abort(session->transport, session->first_rank, "the session is destroyed");
   if (session->driver) session->driver_def->stop(session->driver);
   if (session->transport) session->transport_def->close(session->transport);
@@ -612,6 +631,7 @@ void zb_session_destroy(zb_session *session) {
   zb_outputs_abandon(&session->outputs);
   zb_data_destroy(session->data);
   zb_data_destroy(session->evaluation);
+  zb_clocks_destroy(session->clocks);
   zb_plan_destroy(session->plan);
   zb_plan_destroy(session->whole);
   zb_arena_deinit(&session->memory);
@@ -666,6 +686,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
 }
 
 static zb_status make_step(zb_session *session, int64_t *out_ps) {
+  if (session->clocks) return zb_session_run_clocks(session, out_ps);
   if (zb_session_is_ahead(session)) return zb_session_run_ahead(session, out_ps);
   if (session->measure) zb_measure_begin_step(session->measure);
   zb_session_set_rates(session);

@@ -11,6 +11,7 @@
 #include "runtime/exec/measure.h"
 #include "runtime/exec/outputs.h"
 #include "runtime/exec/rates.h"
+#include "runtime/plan/clocks.h"
 #include "zb/runtime.h"
 
 /* A parameter that a rank of this process writes to checkpoints. */
@@ -52,6 +53,7 @@ struct zb_session {
   zb_transport *transport;
   const zb_driver_def *driver_def;
   zb_driver *driver;
+  zb_clocks *clocks;         /* what runs in the place of executors, of which there are none then; or NULL */
   zb_executor *executors;    /* one a rank of this process */
   int executor_count;        /* how many are initialized */
   zb_data *data;             /* NULL with no_kernels, and where there are evaluations alone */
@@ -154,6 +156,15 @@ zb_status zb_session_run_ahead(zb_session *session, int64_t *out_ps) ZB_MUST_USE
 zb_status zb_session_after_step(zb_session *session, bool *out_stopping) ZB_MUST_USE;
 /* USAGE where ranks may be beyond the steps that are done: what is asked then would be of no step. */
 zb_status zb_session_check_still(const zb_session *session) ZB_MUST_USE;
+
+/* ---- session_clocks.c ---- */
+
+/* Whether a run of the plan, as it is in the file, needs nothing of its ranks but their times. */
+bool zb_session_wants_clocks(const zb_session *session);
+/* If it does, and they can have them: plan becomes that of all ranks, without jobs. Else nothing. */
+zb_status zb_session_open_clocks(zb_session *session) ZB_MUST_USE;
+/* The next step. */
+zb_status zb_session_run_clocks(zb_session *session, int64_t *out_ps) ZB_MUST_USE;
 
 /* ---- session_reports.c ---- */
 

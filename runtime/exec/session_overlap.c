@@ -21,7 +21,7 @@ bool zb_session_is_ahead(const zb_session *session) {
 }
 
 /* Whether a step is over only when ranks are in the next one. */
-static bool validates(const zb_session *session) { return session->executors[0].verdict >= 0; }
+static bool validates(const zb_session *session) { return !session->clocks && session->executors[0].verdict >= 0; }
 
 void zb_session_announce(zb_session *session, int64_t steps) {
   if (validates(session) && session->stepping) return; /* all ranks must know which step is followed at once */
@@ -80,13 +80,13 @@ zb_status zb_session_after_step(zb_session *session, bool *out_stopping) {
   *out_stopping = session->ends;
   if (!session->stepping) return NULL;
   if (session->ends && !session->ending) {
-    int64_t last = session->driver_def->halt(session->driver);
+    int64_t last = session->clocks ? done : session->driver_def->halt(session->driver);
     if (session->group) ZB_TRY(session->group_def->merge(session->group, &last, sizeof last, merge_most));
     session->ending = true;
     session->announced = last;
   }
   session->stepping = done < session->announced;
   *out_stopping = session->ending && !session->stepping;
-  if (session->stepping) allow(session, done);
+  if (session->stepping && !session->clocks) allow(session, done);
   return NULL;
 }

@@ -380,6 +380,9 @@ zb_status zb_session_memory(zb_session *session, int rank, zb_session_memory_use
   *out = (zb_session_memory_use){0};
   if (rank < 0 || rank >= session->plan->rank_count)
     return ZB_ERROR(INVALID, "expected a rank of 0..%d, got %d", session->plan->rank_count - 1, rank);
+  if (session->clocks)
+    return zb_status_hint(ZB_ERROR(USAGE, "the ranks of this session are not run, so none of them uses memory"),
+                          "set memory in its parameters");
   bool here = rank >= session->first_rank && rank < session->first_rank + session->rank_count;
   zb_liveness liveness;
   zb_status status = here ? zb_liveness_init(session->plan, rank, &liveness) : NULL;

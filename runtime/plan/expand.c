@@ -153,9 +153,11 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
   message.part_count = (int32_t)collective->sizes.count;
   for (uint32_t b = 0; b < collective->sizes.count; ++b)
     message.bytes += zb_collective_shard(plan, collective, b, it.adds ? it.destination : it.source).bytes;
+  zb_plan_collective timed = *collective;
+  if (timed.timed_members) timed.members.count = timed.timed_members;
   for (uint32_t b = 0; b < collective->sizes.count; ++b) /* the last shard is never smaller than others */
-    message.phase_bytes += zb_collective_shard(plan, collective, b, member_count(collective) - 1).bytes;
-  message.phase_bytes *= (uint64_t)member_count(collective) - 1;
+    message.phase_bytes += zb_collective_shard(plan, &timed, b, member_count(&timed) - 1).bytes;
+  message.phase_bytes *= (uint64_t)member_count(&timed) - 1;
   return message;
 }
 

@@ -149,7 +149,7 @@ zb_status zb_plan_find_period(const zb_plan *plan, zb_plan_period *out) {
   zb_status status = NULL;
   *out = (zb_plan_period){0};
   ZB_TRY(mean_busy(plan, &busy));
-  ZB_TRY(zb_plan_replicate(plan, 0, &all));
+  ZB_TRY(zb_plan_replicate_timed(plan, &all));
   const zb_plan *step = all ? all : plan;
   if (step->evaluates) ZB_TRY_GOTO(zb_plan_view(step, ZB_LIST_STEP, &view));
   if (view) step = view;

@@ -354,6 +354,8 @@ typedef struct zb_plan_collective {
 #undef ZB_COLLECTIVE_COLUMN
 #undef ZB_COLLECTIVE_SLICE
   bool greatest; /* of a plan of all shards: it gives the greatest of each element, not their sum; not in the file */
+  uint32_t timed_members; /* of a plan of fewer replicas or shards than there are: how many its time is that of; 0: as
+                             many as it has; not in the file */
 } zb_plan_collective;
 
 typedef struct zb_plan_input {
@@ -512,17 +514,17 @@ zb_status zb_plan_expand_own(zb_plan **plan) ZB_MUST_USE;
 /* The plan of all replicas together, as an ordinary plan: rank r of replica c is rank r * replicas + c, its
  * micro-batches are those from c * micro_batches on, and collectives over replicas list their members. Values that are
  * in the file once have one owner, of replica 0. It borrows what did not change, so `plan` must outlive it. Where there
- * are no replicas *out is NULL. `replicas`: so many of them, 2 or more; 0: those of the plan. What ranks do is a
- * function of the plan and their replica alone. MEMORY. */
+ * are no replicas *out is NULL. `replicas`: so many of them, 2 or more, whose sums take as long as those of all; 0:
+ * those of the plan. What ranks do is a function of the plan and their replica alone. MEMORY. */
 zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the plan of all replicas, which takes its memory. */
 zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;
 /* The plan of all shards together, as an ordinary plan: shard c of rank r is rank r * shards + c. Each runs the jobs of
  * its rank on its parts; a job whose subprogram has a sum over shards (all_reduce) becomes several, up to that sum and
  * behind it, with a collective between them. Shard 0 reports. Replicas come before. It borrows what did not change, so
- * `plan` must outlive it. Where there are no shards *out is NULL. What ranks do is a function of the plan and their
- * shard alone. MEMORY. */
-zb_status zb_plan_shard(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
+ * `plan` must outlive it. Where there are no shards *out is NULL. `shards`: as `replicas` above. What ranks do is a
+ * function of the plan and their shard alone. MEMORY. */
+zb_status zb_plan_shard(const zb_plan *plan, int shards, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the plan of all shards, which takes its memory. */
 zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;
 /* Sets shard_sums of a plan that has all its ranks. MEMORY. */

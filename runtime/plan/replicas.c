@@ -68,6 +68,7 @@ static void add_collective(replication *it, const zb_plan_collective *from, int 
   const uint32_t count = from->coordinate ? (uint32_t)it->replicas : from->members.count;
   *collective = *from;
   collective->coordinate = 0;
+  if (from->coordinate) collective->timed_members = (uint32_t)it->from->replicas;
   collective->before = from->before * it->replicas;
   collective->members = (zb_plan_slice){to->pool_u64_count, count};
   for (uint32_t m = 0; m < count; ++m) {

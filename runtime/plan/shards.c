@@ -206,6 +206,7 @@ static void add_sum(sharding *it, int rank, const zb_plan_instruction *instructi
                                      .dtype = instruction ? instruction->outputs[0].dtype : ZB_F32,
                                      .before = to->message_count,
                                      .greatest = greatest,
+                                     .timed_members = (uint32_t)it->from->shards,
                                      .members = {to->pool_u64_count, (uint32_t)it->shards}};
   for (int c = 0; c < it->shards; ++c)
     to->pool_u64[to->pool_u64_count++] = (uint64_t)rank_at(it, rank, c);
@@ -250,7 +251,7 @@ static int64_t sums_ps(const sharding *it, const zb_plan_subprogram *from) {
     const zb_plan_operand *out = &from->instructions[i].outputs[0];
     if (!is_sum(&from->instructions[i])) continue;
     const int64_t element = (int64_t)zb_dtype_bytes(out->dtype);
-    const int64_t one = zb_sum_over_shards_ps(&costs, zb_operand_extent(out) / element, element, it->shards);
+    const int64_t one = zb_sum_over_shards_ps(&costs, zb_operand_extent(out) / element, element, plan->shards);
     if (__builtin_add_overflow(all, one, &all)) return INT64_MAX;
   }
   return all;
@@ -484,11 +485,11 @@ static zb_status shard_all(sharding *it, int r) {
   return status;
 }
 
-zb_status zb_plan_shard(const zb_plan *plan, zb_plan **out) {
+zb_status zb_plan_shard(const zb_plan *plan, int shards, zb_plan **out) {
   zb_status status = NULL;
   *out = NULL;
   if (zb_plan_shards(plan) == 1) return NULL;
-  sharding it = {.from = plan, .to = zb_plan_create(), .shards = plan->shards};
+  sharding it = {.from = plan, .to = zb_plan_create(), .shards = shards ? shards : plan->shards};
   if (!it.to) return ZB_OUT_OF_MEMORY();
   if ((int64_t)plan->rank_count * it.shards > INT32_MAX)
     ZB_TRY_GOTO(ZB_ERROR(INVALID, "%d shards of %d ranks are more than 2^31", it.shards, plan->rank_count));
@@ -515,7 +516,7 @@ cleanup:
 
 zb_status zb_plan_shard_own(zb_plan **plan) {
   zb_plan *all;
-  ZB_TRY(zb_plan_shard(*plan, &all));
+  ZB_TRY(zb_plan_shard(*plan, 0, &all));
   zb_plan_replace(plan, all);
   return NULL;
 }

@@ -29,7 +29,7 @@
 #include "runtime/plan/explain.h"
 #include "runtime/plan/simulator.h"
 
-enum { NO_JOB = -1, OF_STEP_BEFORE = -2 };
+enum { NO_JOB = -1, OF_STEP_BEFORE = -2, REPLICAS_COPYING_MAX = 64 };
 
 typedef struct message_state {
   int send, recv; /* jobs that posted it, NO_JOB */
@@ -765,12 +765,23 @@ static void keep_first_replica(zb_plan_simulation *out, int replicas) {
   out->rank_count /= replicas;
 }
 
+zb_status zb_plan_replicate_timed(const zb_plan *plan, zb_plan **out) {
+  *out = NULL;
+  if (!plan->link_copies) return zb_plan_replicate(plan, 2, out);
+  if (zb_plan_replicas(plan) <= REPLICAS_COPYING_MAX) return zb_plan_replicate(plan, 0, out);
+  return zb_status_hint(ZB_ERROR(INVALID,
+                                 "the costs of messages are those of ranks that are threads of one machine, and there "
+                                 "are %d replicas; up to %d can be simulated so",
+                                 plan->replicas, REPLICAS_COPYING_MAX),
+                        "compile without --costs");
+}
+
 zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
   zb_plan *all = NULL, *view = NULL, *expanded = NULL;
   zb_status status = NULL;
   *out = (zb_plan_simulation){0};
   ZB_TRY(zb_plan_check(plan));
-  ZB_TRY(zb_plan_replicate(plan, 0, &all));
+  ZB_TRY(zb_plan_replicate_timed(plan, &all));
   const zb_plan *step = all ? all : plan;
   if (step->evaluates) ZB_TRY_GOTO(zb_plan_view(step, ZB_LIST_STEP, &view));
   if (view) step = view;

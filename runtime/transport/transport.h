@@ -11,6 +11,7 @@ typedef struct zb_transport_params {
   const zb_plan *plan;
   int threads;        /* that each rank computes with: a rank spins only if there is a core for all of them */
   uint64_t seed;      /* virtual: random delays of messages; 0: none */
+  bool no_bytes;      /* virtual: messages carry nothing, and arenas stay untouched */
   int64_t timeout_ms; /* a wait that takes longer gives TIMEOUT naming rank, message, peer */
   zb_group *group;    /* the processes; NULL: all ranks are in this one */
   const zb_group_def *group_def; /* of group */

@@ -251,7 +251,7 @@ class Replicas:
         model = os.path.join(common.DATA, "gpt2-small.onnx")
         for words, status, wanted in (
                 ((model, "--data-parallel", "0"), 2, "expected a whole number of at least 1, got '0'"),
-                ((model, "--data-parallel", "65"), 2, "expected 1 to 64, got 65"),
+                ((model, "--data-parallel", "4097"), 2, "expected 1 to 4096, got 4097"),
                 ((model, "--sum-groups", "2", "--micro-batches", "3"), 2, "divisor of the 3 micro-batches, got 2"),
                 ((model, "--sum-groups", "0"), 2, "expected a whole number of at least 1, got '0'"),
                 ((model, "--bucket-bytes", "1M"), 2, "without --data-parallel"),

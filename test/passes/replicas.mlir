@@ -17,7 +17,7 @@
 // GROUPS: gradient_scale = 2.500000e-01 : f64
 // SUMS: ranks 2, stages 2, chunks 1, micro-batches 4, sums of 2 groups
 // SUMS: gradients 4,096
-// NONE: error: replicas: expected a number from 1 to 64, got '0'
+// NONE: error: replicas: expected a number from 1 to 4096, got '0'
 
 // CHECK: zb.replicas = 4 : i64
 // CHECK-LABEL: module @rank0

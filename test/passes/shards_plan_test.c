@@ -74,7 +74,7 @@ static void test_right_plan(void) {
   zb_plan_simulation one, many;
   CU_ASSERT(succeeds(zb_plan_verify(plan)));
   CU_ASSERT_EQUAL(plan->shards, SHARDS);
-  CU_ASSERT(succeeds(zb_plan_shard(plan, &all)));
+  CU_ASSERT(succeeds(zb_plan_shard(plan, 0, &all)));
   CU_ASSERT_EQUAL_FATAL(all->rank_count, RANKS * SHARDS);
   CU_ASSERT_EQUAL(all->message_count, plan->message_count * SHARDS);
   for (int r = 0; r < RANKS; ++r)
@@ -106,7 +106,7 @@ static int64_t sum_ps(const zb_plan_operand *out) {
 /* Segments of a subprogram and its sums together take what the subprogram does. */
 static void test_times(void) {
   zb_plan *plan = read_plan(), *all = NULL;
-  CU_ASSERT(succeeds(zb_plan_shard(plan, &all)));
+  CU_ASSERT(succeeds(zb_plan_shard(plan, 0, &all)));
   for (int r = 0; r < RANKS; ++r)
     for (int s = 0, at = 0; s < plan->ranks[r].subprogram_count; ++s) {
       const zb_plan_subprogram *whole = &plan->ranks[r].subprograms[s];

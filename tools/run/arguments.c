@@ -15,6 +15,9 @@ typedef struct across_rule {
   across kind;
   const char *why;
 } across_rule;
+enum { SEED_DIGITS_MAX = 20, DELAY_SHARE_MAX = 1000 };
+static const double DELAY_SHARE = 0.1;
+
 #define SESSION {ACROSS_SESSION, NULL}
 #define SAME {ACROSS_SAME, NULL}
 #define GIVEN {ACROSS_GIVEN, NULL}
@@ -162,6 +165,34 @@ static zb_status check_clip_norm(const arguments *args) {
   return NULL;
 }
 
+void run_set_simulation(const arguments *args, zb_session_params *out) {
+  const char *colon = args->delays ? strchr(args->delays, ':') : NULL;
+  out->seed = (uint64_t)args->seed;
+  out->delays = args->delays ? strtoull(args->delays, NULL, 10) : 0;
+  out->delay_spread = colon ? strtod(colon + 1, NULL) : DELAY_SHARE;
+  out->no_kernels = args->no_kernels;
+  out->memory = args->memory;
+}
+
+static zb_status check_delays(const arguments *args) {
+  const char *text = args->delays;
+  char *end = NULL;
+  if (!text) return NULL;
+  bool good = *text >= '1' && *text <= '9' && strspn(text, "0123456789") < SEED_DIGITS_MAX;
+  strtoull(text, &end, 10);
+  if (good && *end == ':') {
+    const char *share_text = end + 1;
+    const double share = strtod(share_text, &end);
+    good = end > share_text && share >= 0 && share <= DELAY_SHARE_MAX;
+  }
+  if (good && !*end) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE,
+                                 "--delays: expected SEED or SEED:SHARE, a number from 1 and a share of the time of "
+                                 "jobs from 0 to %d, got '%s'",
+                                 DELAY_SHARE_MAX, text),
+                        "--delays 7:0.1 makes every job up to a tenth longer");
+}
+
 zb_status run_parse(int count, char **words, arguments *out) {
   ZB_TRY(options_parse(&table, count, words, out));
   if (out->help || out->version || out->list_devices) return NULL;
@@ -185,6 +216,7 @@ zb_status run_parse(int count, char **words, arguments *out) {
   if (out->save_every && !out->save)
     return zb_status_hint(ZB_ERROR(USAGE, "--save-every without --save"), "add --save FOLDER");
   ZB_TRY(check_clip_norm(out));
+  ZB_TRY(check_delays(out));
   if (out->no_kernels && (out->save || out->resume || out->weights || out->grad_norms || out->profile_ops ||
                           out->data || out->random_seed))
     return ZB_ERROR(

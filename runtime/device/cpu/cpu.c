@@ -75,8 +75,7 @@ static zb_status cpu_copy(zb_device *device, void *to, const void *from, uint64_
 }
 
 static zb_status cpu_zero(zb_device *device, void *in_arena, uint64_t bytes) {
-  (void)device;
-  if (bytes > 0) memset(in_arena, 0, bytes);
+  if (bytes > 0 && !device->params.no_kernels) memset(in_arena, 0, bytes);
   return NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/transport/virtual/virtual.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/assert.h"
+#include "runtime/plan/delays.h"
 #include "runtime/transport/copy.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@ struct zb_transport {
   zb_arena memory; /* of the arrays */
   const zb_plan *plan;
   uint64_t seed, step;
+  bool no_bytes;
   int64_t now_ps, delay_max_ps;
   int64_t copy_ps; /* what the last post took its rank */
   parcel *parcels;
@@ -64,6 +66,7 @@ static zb_status transport_open(const zb_transport_params *params, zb_transport 
   if (!transport) return ZB_OUT_OF_MEMORY();
   transport->plan = plan;
   transport->seed = params->seed;
+  transport->no_bytes = params->no_bytes;
   transport->delay_max_ps = DELAY_JOBS * longest_job_ps(plan);
   ZB_TAKE(&transport->memory, transport->parcels, messages);
   ZB_TAKE(&transport->memory, transport->flying, messages);
@@ -76,18 +79,10 @@ static zb_status transport_open(const zb_transport_params *params, zb_transport 
   return status;
 }
 
-/* splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. */
-static uint64_t mix(uint64_t x) {
-  x += UINT64_C(0x9e3779b97f4a7c15);
-  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return x ^ (x >> 31);
-}
-
 static int64_t delay_ps(const zb_transport *transport, int message) {
   if (transport->seed == 0 || transport->delay_max_ps <= 0) return 0;
   const uint64_t step = transport->step + (uint64_t)transport->parcels[message].done;
-  uint64_t random = mix(mix(mix(transport->seed) ^ step) ^ (uint64_t)message);
+  uint64_t random = zb_mix64(zb_mix64(zb_mix64(transport->seed) ^ step) ^ (uint64_t)message);
   return (int64_t)(random % (uint64_t)(transport->delay_max_ps + 1));
 }
 
@@ -194,7 +189,7 @@ void zb_virtual_deliver(zb_transport *transport, int message) {
     transport->flying[i] = transport->flying[--transport->flying_count];
     break;
   }
-  zb_transport_copy(&p->from, &p->to);
+  if (!transport->no_bytes) zb_transport_copy(&p->from, &p->to);
   p->state = IDLE;
   ++p->done;
 }

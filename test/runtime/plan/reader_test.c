@@ -76,6 +76,7 @@ static void test_no_field_is_forgotten(void) {
       LEFT_OUT(header, zb_plan, arena),
       LEFT_OUT(message, zb_plan_message, part_of),
       LEFT_OUT(message, zb_plan_message, phase_bytes),
+      LEFT_OUT(collective, zb_plan_collective, timed_members),
       LEFT_OUT(subprogram, zb_plan_subprogram, part_of),
       LEFT_OUT(job, zb_plan_job, beside),
   };
