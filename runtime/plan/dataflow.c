@@ -78,10 +78,10 @@ typedef struct dataflow {
   message_signature *message_signatures;
   size_t message_signature_count, message_signature_capacity;
   fixed_message *fixed;
-  size_t fixed_count, fixed_capacity;
-  bool *waited;         /* [job_count] */
-  int32_t *first_run;   /* [subprogram_count] first job in the step, NOBODY */
-  int32_t last_compute; /* NOBODY: none yet */
+  size_t fixed_count, fixed_capacity, fixed_open; /* those before fixed_open have landed */
+  bool *waited;                                   /* [job_count] */
+  int32_t *first_run;                             /* [subprogram_count] first job in the step, NOBODY */
+  int32_t last_compute;                           /* NOBODY: none yet */
 } dataflow;
 
 static void dataflow_deinit(dataflow *it) {
@@ -457,7 +457,7 @@ static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
   if (!is_shard && !is_whole_sum(it->rank, part))
     return violation(it, index, "moves", part.offset, NULL,
                      "which is no sum of gradients that the optimizer of the rank reads", NOBODY);
-  for (size_t i = 0; i < it->fixed_count; ++i) {
+  for (size_t i = it->fixed_open; i < it->fixed_count; ++i) {
     const fixed_message *other = &it->fixed[i];
     if (!other->in_flight || part.offset >= other->end || other->begin >= end || (is_send && other->is_send)) continue;
     return violation(it, index, "uses", part.offset, NULL, "which is in flight in ", other->job);
@@ -533,8 +533,10 @@ static void finish_wait(dataflow *it, uint32_t waited) {
         it->cells[at].filling = NOBODY;
     }
   }
-  for (size_t i = 0; i < it->fixed_count; ++i)
+  for (size_t i = it->fixed_open; i < it->fixed_count; ++i)
     if (it->fixed[i].job == (int32_t)waited) it->fixed[i].in_flight = false;
+  while (it->fixed_open < it->fixed_count && !it->fixed[it->fixed_open].in_flight)
+    ++it->fixed_open;
 }
 
 static zb_status run_compute(dataflow *it, int index) {

@@ -740,10 +740,10 @@ cleanup:
   return status;
 }
 
-/* A plan without collectives. */
+/* A plan without collectives. Of replicas the first one is told of. */
 static zb_status simulate_expanded(const zb_plan *plan, zb_plan_simulation *out) {
   zb_status status = zb_plan_simulate_pace(plan, NULL, out);
-  for (int r = 0; r < plan->rank_count && !status; ++r)
+  for (int r = 0; r < plan->rank_count && !status; r += zb_plan_mesh(plan))
     status = measure_memory(plan, r, &out->ranks[r].peak_bytes);
   if (status) zb_plan_simulation_free(out);
   return status;

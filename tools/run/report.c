@@ -263,13 +263,13 @@ void run_print_header(void *context, const zb_session *session) {
   for (int rank = 0; rank < info.ranks; ++rank)
     if (zb_session_arena_bytes(session, rank) > largest) largest = zb_session_arena_bytes(session, rank);
   bool mixed = strcmp(info.precision, "f32") != 0;
-  char replicas[40] = "";
+  char replicas[40] = "", shards[40] = "";
   if (info.replicas > 1) snprintf(replicas, sizeof replicas, "%d replicas of ", info.replicas);
-  if (info.shards > 1) snprintf(replicas, sizeof replicas, "%d shards of ", info.shards);
+  if (info.shards > 1) snprintf(shards, sizeof shards, "%d shards of ", info.shards);
   char *model = zb_shown(info.model);
   fprintf(spoken(args),
-          "%s%s%s: %s, %s%d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
-          model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, replicas,
+          "%s%s%s: %s, %s%s%d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
+          model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, replicas, shards,
           info.ranks / info.replicas / info.shards, info.device, info.instruction_set, info.threads, info.stages,
           info.micro_batches, zb_bytes_text(largest, bytes));
   zb_free(model);
