@@ -12,6 +12,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/plan/check.h"
 #include "runtime/plan/expand.h"
+#include "runtime/plan/check.h"
 #include "runtime/plan/simulator.h"
 
 /* Jobs that are run at most, some tenths of a second; steps at least and at most. */
@@ -132,13 +133,24 @@ static void reduce(zb_plan_period *out) {
   out->steps = (int)(out->steps / a);
 }
 
-/* What each rank computes in a step on average. */
+/* What each rank computes in a step on average, of a plan without collectives; replicas compute the same. */
 static zb_status mean_busy(const zb_plan *plan, double *out) {
-  zb_plan_simulation simulation;
-  ZB_TRY(zb_plan_simulate(plan, &simulation));
-  for (int r = 0; r < simulation.rank_count; ++r)
-    *out += (double)simulation.ranks[r].busy_ps / simulation.rank_count;
-  zb_plan_simulation_free(&simulation);
+  const int ranks = plan->rank_count / zb_plan_mesh(plan);
+  for (int r = 0; r < plan->rank_count; r += zb_plan_mesh(plan)) {
+    const zb_plan_rank *rank = &plan->ranks[r];
+    int64_t busy = 0;
+    bool *ran = zb_alloc((size_t)rank->subprogram_count + 1);
+    if (!ran) return ZB_OUT_OF_MEMORY();
+    for (int i = rank->load_count; i < rank->job_count; ++i) {
+      const int index = rank->jobs[i].subprogram;
+      if (index < 0) continue;
+      const zb_plan_subprogram *subprogram = &rank->subprograms[index];
+      busy += !ran[index] && subprogram->first_ps ? subprogram->first_ps : subprogram->time_ps;
+      ran[index] = true;
+    }
+    zb_free(ran);
+    *out += (double)busy / ranks;
+  }
   return NULL;
 }
 
@@ -148,12 +160,13 @@ zb_status zb_plan_find_period(const zb_plan *plan, zb_plan_period *out) {
   double busy = 0;
   zb_status status = NULL;
   *out = (zb_plan_period){0};
-  ZB_TRY(mean_busy(plan, &busy));
+  ZB_TRY(zb_plan_check(plan));
   ZB_TRY(zb_plan_replicate_timed(plan, &all));
   const zb_plan *step = all ? all : plan;
   if (step->evaluates) ZB_TRY_GOTO(zb_plan_view(step, ZB_LIST_STEP, &view));
   if (view) step = view;
   ZB_TRY_GOTO(zb_plan_expand(step, &expanded));
+  ZB_TRY_GOTO(mean_busy(expanded ? expanded : step, &busy));
   ZB_TRY_GOTO(finder_init(&f, expanded ? expanded : step));
   ZB_TRY_GOTO(find(&f, out));
   reduce(out);
