@@ -4,8 +4,8 @@ losses, weights and optimizer state are bitwise those of one rank on the cpu, in
 is given, and no two accesses of which one writes are without an order. The same as several processes, with one rank
 or more on the GPU of each, over a fake NCCL that has no buffers: if the ends of a channel did not agree on the
 order, or a schedule needed a buffer, it would hang or mix up messages (there losses are compared). One plan of each
-graph is also measured, as zb-run --profile does. Then one wait after the other is left out of a step: most must be
-found (all that others do not imply).
+graph is also measured, as zb-run --profile does. Replicas have the bits of replicas on the cpu; shards are refused.
+Then one wait after the other is left out of a step: most must be found (all that others do not imply).
 
     cuda_fake.py [--bin BUILD/bin] [--tool BUILD/test/cuda-fake] [--jobs 2]
 """
@@ -79,6 +79,34 @@ class Runs:
         except common.Failure as failure:
             self.suite.check(False, str(failure))
         return True
+
+    def replicas(self, schedule, ranks, replicas, processes, *more):
+        """As replicas on the cpu: all of them on one GPU, and over NCCL, where ranks of a replica and replicas of a
+        rank are apart."""
+        name = f"{schedule}-{ranks}x{replicas}"
+        try:
+            self.compile(name, schedule, ranks, "--data-parallel", replicas, *more)
+            rows = self.suite.train(os.path.join(self.folder, name), STEPS, "--save",
+                                    os.path.join(self.folder, "cpu.saved"))
+            wanted = [row["loss"] for row in rows]
+            for how in (os.path.join(self.folder, "gpu.saved"), *(f"nccl:{count}" for count in processes)):
+                *losses, races = self.fake(name, STEPS, 1 + len(name), how)
+                self.suite.check(list(map(float, losses)) == wanted and races.split()[1] == "0",
+                                 f"{self.graph} {name} {how}: losses {losses} instead of {wanted}, {races}")
+            difference = common.first_difference(*(common.read_checkpoint(os.path.join(self.folder, saved))
+                                                   for saved in ("cpu.saved", "gpu.saved")))
+            self.suite.check(not difference, f"{self.graph} {name}: {difference}")
+        except common.Failure as failure:
+            self.suite.check(False, str(failure))
+
+    def shards(self):
+        """They are refused, not run wrong."""
+        self.compile("shards", "zb-h1", 2, "--tensor-parallel", 2)
+        try:
+            self.fake("shards", 1, 1, "none.saved")
+            self.suite.check(False, f"{self.graph}: shards run on a GPU")
+        except common.Failure as failure:
+            self.suite.check("does not run shards" in str(failure), str(failure))
 
     def mutations(self, schedule, ranks, *more):
         try:
@@ -178,6 +206,10 @@ def main():
             suite.check(plans > 20, f"{graph}: only {plans} plans")
             runs.costs("zb-h1", 2)
             runs.explained("zb-h1", 2)
+            runs.replicas("zb-h1", 2, 2, (2, 3, 4))
+            runs.replicas("zb-v", 2, 2, (4, 2), "--bucket-bytes", "20K")
+            runs.replicas("1f1b", 1, 3, (3, 2))
+            runs.shards()
             for schedule, ranks in (("zb-h1", 1), ("zb-h1", 4), ("zb-v", 2)):
                 runs.evaluations(schedule, ranks)
             print(f"{graph}: {plans} plans on the fake GPU, {suite.passed - before} checks", flush=True)
