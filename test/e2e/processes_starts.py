@@ -96,6 +96,7 @@ def options_table(folder):
         "--profile-ops": (*given("--profile-ops"), "--profile-ops is 'on' in process 0 and 'off'"),
         "--memory": (*given("--memory"), "--memory is 'on' in process 0 and 'off'"),
         "--seed": (*given("--seed", "5"), "has no delays to seed\n  note: in process 0 of 2"),
+        "--delays": (*given("--delays", "5"), "has no jobs to delay.*\n  note: in process 0 of 2"),
         "--random-seed": (*given("--random-seed", "5"),
                           "--random-seed is '5' in process 0 and 'not given' in process 1"),
         "--no-kernels": (common_words, ["--no-kernels", *STEPS],
