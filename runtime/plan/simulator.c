@@ -767,13 +767,14 @@ static void keep_first_replica(zb_plan_simulation *out, int replicas) {
 
 zb_status zb_plan_replicate_timed(const zb_plan *plan, zb_plan **out) {
   *out = NULL;
-  if (!plan->link_copies) return zb_plan_replicate(plan, 2, out);
+  if (!plan->link_copies && !plan->sharding) return zb_plan_replicate(plan, 2, out);
   if (zb_plan_replicas(plan) <= REPLICAS_COPYING_MAX) return zb_plan_replicate(plan, 0, out);
-  return zb_status_hint(ZB_ERROR(INVALID,
-                                 "the costs of messages are those of ranks that are threads of one machine, and there "
-                                 "are %d replicas; up to %d can be simulated so",
+  return zb_status_hint(ZB_ERROR(INVALID, "%s, and there are %d replicas; up to %d can be simulated so",
+                                 plan->link_copies
+                                     ? "the costs of messages are those of ranks that are threads of one machine"
+                                     : "replicas have parts of the optimizer",
                                  plan->replicas, REPLICAS_COPYING_MAX),
-                        "compile without --costs");
+                        plan->link_copies ? "compile without --costs" : "compile without --sharding");
 }
 
 zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
