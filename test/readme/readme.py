@@ -50,7 +50,7 @@ TIME = r"\d+(?:\.\d+)? (?:ps|ns|us|ms|s)"
 MASKS = [
     (r"(?m)^(step \d+/\d+  loss \S+)  %s  \S+ tokens/s  idle \S+$" % TIME, r"\1  TIME  RATE tokens/s  idle SHARE"),
     (r"compiled in %s" % TIME, "compiled in TIME"),
-    (r"on cpu \(\w+\)", "on cpu (SET)"),
+    (r"on (cpu|sim) \(\w+\)", r"on \1 (SET)"),
     (r"(read|loaded|mapped|planned|ready|started|built|compiled) in %s" % TIME, r"\1 in TIME"),
 ]
 failed = checks = 0
@@ -243,6 +243,7 @@ def check_rules():
     check("a loss may not", not same(run_text, run_text.replace("5.532988", "5.532989")))
     check("a loss on another instruction set may, a little",
           same(run_text, other) and not same(run_text, other.replace("5.533", "5.633")))
+    check("so may the set of the device sim", same("2 ranks on sim (avx2)\n", "2 ranks on sim (avx512)\n"))
     check("bytes may not", not same(run_text, run_text.replace("59.7", "57.6")))
     check("a number of ops may not", not same("705 ops compiled in 1.00 s\n", "657 ops compiled in 1.00 s\n")
           and same("657 ops compiled in 57.24 ms\n", "657 ops compiled in 1.00 s\n"))
