@@ -3,14 +3,15 @@
  *
  * REPLICATED: every shard has all of it. CUT: a shard has an equal part of one dimension. PARTIAL: every shard has a
  * value of that shape, and the true one is their sum. OPEN: a parameter, or what is made of one alone, which may still
- * be cut as its readers want. `place` of an op's row (ir/op.h) says what it needs and what it gives;
- * passes/graph/shard.c puts collectives where that does not fit. */
+ * be cut as its readers want. LOCAL: of a region between zb.to_local and zb.from_local (ops/local.c): every shard has a
+ * value of its own; all that is computed of one is, whatever the row, but what is a BORDER. `place` of an op's row
+ * (ir/op.h) says what it needs and what it gives; passes/graph/shard.c puts collectives where that does not fit. */
 #ifndef ZB_IR_PLACEMENT_H
 #define ZB_IR_PLACEMENT_H
 
 #include "ir/op.h"
 
-typedef enum zb_spread { ZB_REPLICATED, ZB_CUT, ZB_PARTIAL, ZB_OPEN } zb_spread;
+typedef enum zb_spread { ZB_REPLICATED, ZB_CUT, ZB_PARTIAL, ZB_OPEN, ZB_LOCAL } zb_spread;
 
 enum { ZB_SEGMENTS_MAX = 8, ZB_PLACED_RESULTS = 64 };
 
@@ -69,6 +70,10 @@ bool zb_same_placement(const zb_place *a, const zb_place *b);
 bool zb_placement_fits(const zb_place *p, int64_t size, int64_t shards);
 /* The part of a shard; other placements: the shape itself. */
 zb_shape zb_part_shape(const zb_shape *whole, const zb_place *p, int64_t shards);
+
+/* What the attribute `placement` of zb.to_local and zb.from_local says: "S(1)", "R", "P", or the long names of Paddle
+ * and PyTorch, "Shard(1)", "Replicate", "Partial". OPEN: it says nothing. False: it is none of them. */
+bool zb_stated_place(const zb_attrs *attrs, zb_place *out);
 
 /* ---- Rules that several rows share ---- */
 

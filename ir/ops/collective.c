@@ -7,7 +7,7 @@
  */
 #include "ir/ops/support.h"
 
-#include "ir/placement.h"
+#include "ir/ops/place_rules.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -51,8 +51,9 @@ const zb_op_def zb_op_all_reduce = {
     .operands = "x",
     .results = "out",
     .attrs = ZB_ATTRS(MEMBERS_ATTR, {"reduction", ZB_ATTR_STRING, false, 0, "reduction = \"sum\" or \"max\""}),
-    .traits = ZB_TRAIT_PURE,
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_BORDER,
     .mixed = ZB_MIXED_FOLLOW,
+    .place = zb_place_all_reduce,
     .infer = infer_all_reduce,
     .scratch_bytes = scratch_bytes,
     .flops = 1,
@@ -103,6 +104,7 @@ const zb_op_def zb_op_coordinate = {
     .operands = "",
     .results = "out",
     .attrs = ZB_ATTRS({"place", ZB_ATTR_INT, true, 0, "the number, which a run sets"}),
-    .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT,
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT | ZB_TRAIT_BORDER,
     .infer = infer_coordinate,
+    .place = zb_place_coordinate,
 };

@@ -20,5 +20,8 @@ void zb_place_attention(zb_placing *p);
 /* reduce_sum and reduce_mean; of the others dimensions that stay. */
 void zb_place_reduce(zb_placing *p);
 void zb_place_cross_entropy(zb_placing *p);
+/* Of values of one shard (local.c). */
+void zb_place_all_reduce(zb_placing *p);
+void zb_place_coordinate(zb_placing *p);
 
 #endif

@@ -16,6 +16,8 @@
 #include "passes/graph/autodiff_parts.h"
 
 #include <mlir-c/BuiltinAttributes.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct sweep {
@@ -342,6 +344,17 @@ static zb_result check_replicas(MlirOperation function, const zb_update_rules *r
   return ZB_OK;
 }
 
+/* Regions of shards have a meaning where there are shards: zb-shard takes their borders out. */
+static zb_result check_no_borders(const zb_graph *graph) {
+  ZB_FOR_EACH_NODE(node, graph) {
+    char hint[64];
+    if (!zb_op_is(node->op, "zb.to_local") && !zb_op_is(node->op, "zb.from_local")) continue;
+    snprintf(hint, sizeof hint, "compile it with --tensor-parallel %" PRId64, zb_get_i64(node->op, "members", 2));
+    return zb_op_error_at(node->op, hint, "the border of a region of shards, and the program has no shards");
+  }
+  return ZB_OK;
+}
+
 static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
   zb_update_rules rules;
@@ -352,6 +365,7 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));
   ZB_PASS_TRY(pass, sweep_init(arena, function, &s));
   const bool inference = zb_has_attribute(mlirModuleGetOperation(pass->program->module), ZB_ATTR_INFERENCE);
+  if (!check_no_borders(&s.graph)) return ZB_FAIL;
   if (!inference &&
       (!check_not_differentiated(&s.graph) || !check_parameters(&s.graph) || !find_loss(&s.graph, &s.loss)))
     return ZB_FAIL;

@@ -60,6 +60,7 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   if (!zb_shard_read_pins(&s)) return ZB_FAIL;
   zb_shard_find_places(&s);
   if (s.blocked >= 0) return zb_shard_report_pin(&s);
+  if (!zb_shard_check_borders(&s)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_shard_note_whole(&s));
   return zb_shard_rewrite(&s);
 }

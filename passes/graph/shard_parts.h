@@ -66,6 +66,9 @@ zb_status zb_shard_note_whole(zb_shard *s) ZB_MUST_USE;
 /* Finds the places of all values: what the rules ask for, from the first op to the last, again and again until nothing
  * that is cut has to be put together for an op, or something pinned would have to be (s->blocked). */
 void zb_shard_find_places(zb_shard *s);
+/* Whether what goes over the borders of regions (zb.to_local, zb.from_local) is where they say, as far as they may not
+ * bring it there (shard_borders.c). Reports the first that is not, at its op. */
+zb_result zb_shard_check_borders(const zb_shard *s);
 /* Makes the program of one shard. */
 zb_result zb_shard_rewrite(zb_shard *s);
 

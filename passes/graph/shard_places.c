@@ -25,6 +25,20 @@ int zb_shard_named(const zb_op_view *view, int index) {
   return view->operand_count;
 }
 
+/* Computed by every shard on its own values, as the op is. False: none of its operands is one, or the op's rule takes
+ * them. */
+static bool place_locally(zb_placing *p) {
+  bool is_local = false;
+  for (int k = 0; k < p->op->operand_count; ++k)
+    is_local |= p->operands[k].spread == ZB_LOCAL;
+  if (!is_local || (p->op->def->traits & ZB_TRAIT_BORDER)) return false;
+  for (int k = 0; k < p->op->operand_count; ++k)
+    if (p->operands[k].spread != ZB_LOCAL) p->operands[k] = REPLICATED;
+  for (int r = 0; r < p->op->result_count && r < ZB_PLACED_RESULTS; ++r)
+    p->out[r] = (zb_place){.spread = ZB_LOCAL};
+  return true;
+}
+
 void zb_shard_place(const zb_shard *s, const zb_node *node, const zb_op_view *view, zb_placing *out) {
   bool from_data[ZB_VIEW_OPERANDS] = {false};
   *out =
@@ -34,10 +48,9 @@ void zb_shard_place(const zb_shard *s, const zb_node *node, const zb_op_view *vi
     out->operands[k] = s->places[value];
     from_data[k] = s->depends[value] & ZB_DEPENDS_DATA;
   }
-  if (node->def->place && node->result_count <= ZB_PLACED_RESULTS)
-    node->def->place(out);
-  else
-    zb_place_whole(out);
+  const bool is_local = place_locally(out);
+  if (!is_local && node->def->place && node->result_count <= ZB_PLACED_RESULTS) node->def->place(out);
+  if (!is_local && (!node->def->place || node->result_count > ZB_PLACED_RESULTS)) zb_place_whole(out);
   out->from_data = NULL;
 }
 
@@ -222,6 +235,7 @@ static void refresh(zb_shard *s, int value) {
 static int chain_root(const zb_shard *s, const zb_node *node) {
   int root = -1;
   if (!node->def || !node->def->place || node->operand_count == 0) return -1;
+  if (node->def->traits & ZB_TRAIT_BORDER) return -1;
   for (int i = 0; i < node->operand_count; ++i) {
     const int value = zb_operand(&s->graph, node, i);
     if (s->root[value] < 0 && s->depends[value]) return -1;

@@ -30,9 +30,12 @@ bool zb_flow_is_activation(const zb_graph *graph, const zb_flow *flow, int value
 
 static bool is_pure(const zb_node *node) { return node->def && (node->def->traits & ZB_TRAIT_PURE); }
 
+/* Shards do not meet before the first step. */
+static bool may_load(const zb_node *node) { return is_pure(node) && !zb_op_is(node->op, "zb.all_reduce"); }
+
 static void sweep_down(const zb_graph *graph, zb_flow *flow) {
   ZB_FOR_EACH_NODE(node, graph) {
-    unsigned flags = 0, constant = is_pure(node) ? ZB_FLOW_LOAD : 0, common = 0, own = 0;
+    unsigned flags = 0, constant = may_load(node) ? ZB_FLOW_LOAD : 0, common = 0, own = 0;
     ZB_FOR_EACH_OPERAND(operand, graph, node) {
       unsigned from = zb_flow_value(graph, flow, operand);
       flags |= from & (ZB_FLOW_INPUT | ZB_FLOW_PARAMETER | ZB_FLOW_TRAINED | ZB_FLOW_OPTIMIZE);

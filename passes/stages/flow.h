@@ -10,7 +10,7 @@ enum {
   ZB_FLOW_INPUT = 1 << 0,      /* depends on an input of the model */
   ZB_FLOW_PARAMETER = 1 << 1,  /* depends on a parameter, frozen parameter or optimizer state */
   ZB_FLOW_TRAINED = 1 << 2,    /* depends on a trained parameter */
-  ZB_FLOW_LOAD = 1 << 3,       /* pure, and depends on constants only: runs once when the plan is loaded */
+  ZB_FLOW_LOAD = 1 << 3,       /* pure, of constants only, no sum over shards: runs once when the plan is loaded */
   ZB_FLOW_FORWARD = 1 << 4,    /* the loss or another plain output depends on it */
   ZB_FLOW_ACCUMULATE = 1 << 5, /* is an accumulate */
   ZB_FLOW_OPTIMIZE = 1 << 6,   /* depends on an accumulate */

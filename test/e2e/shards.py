@@ -94,9 +94,10 @@ class Shards:
         return os.path.join(self.folder, name)
 
     def compile(self, model, ranks, shards, *options):
+        """model: of test/data, without its ending, or a path of a .mlir file."""
         self.count += 1
         out = self.path(f"plan{self.count}")
-        ending = ".mlir" if model.startswith("families/") else ".onnx"
+        ending = "" if model.endswith(".mlir") else ".mlir" if model.startswith("families/") else ".onnx"
         self.suite.compile(os.path.join(common.DATA, model + ending), out, "--ranks", ranks, "--tensor-parallel",
                            shards, "--micro-batches", M, *options)
         return out
@@ -121,11 +122,11 @@ class Shards:
         self.suite.check(wanted[0] == got[0] and not different,
                          f"{text}: losses {got[0]} instead of {wanted[0]}, other tensors: {different[:3]}")
 
-    def oracle(self, shards, model="gpt2-small"):
+    def oracle(self, shards, model="gpt2-small", *options):
         """The same program with all shards in it."""
         self.count += 1
         ir, unrolled = self.path(f"ir{self.count}"), self.path(f"unrolled{self.count}")
-        plan = self.compile(model, 2, shards, "--dump-ir", ir, "--schedule", "zb-h1")
+        plan = self.compile(model, 2, shards, "--dump-ir", ir, "--schedule", "zb-h1", *options)
         losses, saved, _ = self.train(plan, STEPS)
         with open(glob.glob(os.path.join(ir, "*_zb-shard.mlir"))[0], encoding="utf-8") as file:
             cuts = dict(re.findall(r'zb\.param = "([^"]+)"(?:, zb\.shard = "([^"]+)")?', file.read()))

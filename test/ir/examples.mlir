@@ -621,6 +621,14 @@ module {
     %r = "zb.shared"(%0) {members = 2 : i64} : (tensor<4x6xf32>) -> tensor<4x6xf32>
     return
   }
+  func.func @to_local(%0: tensor<4x6xf32>) {
+    %r = "zb.to_local"(%0) {members = 2 : i64, placement = "S(1)", reshard = true} : (tensor<4x6xf32>) -> tensor<4x3xf32>
+    return
+  }
+  func.func @from_local(%0: tensor<4x6xf32>) {
+    %r = "zb.from_local"(%0) {members = 2 : i64, placement = "S(0)"} : (tensor<4x6xf32>) -> tensor<8x6xf32>
+    return
+  }
   func.func @coordinate() {
     %r = "zb.coordinate"() {place = 1 : i64} : () -> tensor<1xi64>
     return
