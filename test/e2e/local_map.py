@@ -205,8 +205,9 @@ def own_weight(p, h, n, T):
     """A weight of which the region takes a part, by its shape: zb-shard cuts it. Every shard has all of h."""
     weight = p.parameter(f"rows{n}", (H, H))
     if p.whole:
-        parts = [p.op("tanh", (p.matmul(p.slice(h, 2, c * (H // T), H // T), p.slice(weight, 0, c * (H // T), H // T)),),
-                      (B, S, H)) for c in range(T)]
+        products = [p.matmul(*(p.slice(x, dim, c * (H // T), H // T) for x, dim in ((h, 2), (weight, 0))))
+                    for c in range(T)]
+        parts = [p.op("tanh", (product,), product[1]) for product in products]
         total = parts[0]
         for part in parts[1:]:
             total = p.two("add", total, part)
@@ -338,7 +339,7 @@ class LocalMap(shards.Shards):
                 (1, ("", ""), r"border of a region of shards.*\n.*to_local.*\n.*\n  hint: compile it with "
                               r"--tensor-parallel 2"),
                 (3, ("", ""), "the region is one of 2 shards, and the program has 3"),
-                (2, (", reshard = true", ""), r"x is placed R, and the region takes S\(1\)(.*\n)+  hint: with {reshard"),
+                (2, (", reshard = true", ""), r"placed R, and the region takes S\(1\)(.*\n)+  hint: with {reshard"),
                 (2, ("Partial(sum)", "Replicate"), "not the same on all shards"),
                 (2, ("Partial(sum)", "Partial(max)"), r"unknown placement 'Partial\(max\)'"),
                 (2, ("S(1)", "S(7)"), "cuts a dimension that is not there: x has 3")):
