@@ -1,4 +1,5 @@
-/* What shards of one program say to each other: zb.all_reduce, zb.shared and zb.coordinate (tensor parallel).
+/* What shards of one program say to each other: zb.all_reduce, zb.shared and zb.coordinate (tensor parallel),
+ * zb.reduce_scatter, zb.gather_parts and zb.own_part (sequence parallel).
  *
  * zb.shared and a sum are each other's gradient: of what all shards read the gradient is the sum of what each has of
  * it, and of a sum that all read each has the whole gradient. So autodiff makes the collectives of the backward pass.
@@ -88,6 +89,94 @@ const zb_op_def zb_op_shared = {
     .infer = infer_shared,
     .view = view_shared,
     .grad = grad_shared,
+};
+
+/* ---- Parts: of a dimension in front, of as many elements as there are shards ---- */
+
+static zb_result infer_part(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  const zb_shape *x = &op->operands[0];
+  const int64_t members = zb_attr_int(&op->attrs, "members", 0), place = zb_attr_int(&op->attrs, "place", 0);
+  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !check_members(op, "C2", error)) return ZB_FAIL;
+  if (x->rank == 0 || x->dims[0] != members)
+    return zb_op_fail(error, NULL, "dimension 0 of x is not of %" PRId64 ", one for each shard (C3)", members);
+  if (place < 0 || place >= members)
+    return zb_op_fail(error, NULL, "attribute 'place' is out of range: expected 0 to %" PRId64 ", got %" PRId64 " (C4)",
+                      members - 1, place);
+  results[0] = zb_subshape(x, 1, x->rank);
+  return ZB_OK;
+}
+
+static zb_result infer_gather_parts(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  const zb_shape *x = &op->operands[0];
+  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !check_members(op, "C2", error)) return ZB_FAIL;
+  if (x->rank == ZB_DIMS_MAX) return zb_op_fail(error, NULL, "x has %d dimensions, one too many (C3)", x->rank);
+  results[0] = *x;
+  results[0].rank = x->rank + 1;
+  results[0].dims[0] = zb_attr_int(&op->attrs, "members", 0);
+  memcpy(results[0].dims + 1, x->dims, (size_t)x->rank * sizeof *x->dims);
+  return ZB_OK;
+}
+
+/* Room for the same part of every other shard. */
+static uint64_t part_scratch_bytes(const zb_op_view *op, const zb_shape *results) {
+  const uint64_t members = (uint64_t)zb_attr_int(&op->attrs, "members", 2);
+  const uint64_t element = (uint64_t)zb_dtype_bytes(results[0].dtype);
+  return members * zb_align(((uint64_t)zb_shape_elements(&results[0]) + 1) * element);
+}
+
+static zb_attr members_of(const zb_gradient *g) { return zb_int("members", zb_attr_int(&g->view.attrs, "members", 2)); }
+
+static void grad_part(zb_gradient *g) { g->din[0] = ZB_BUILD(g->b, "gather_parts", g->dout[0], members_of(g)); }
+
+static void grad_gather_parts(zb_gradient *g) {
+  const bool shared = zb_attr_bool(&g->view.attrs, "shared", false);
+  g->din[0] = ZB_BUILD(g->b, shared ? "reduce_scatter" : "own_part", g->dout[0], members_of(g));
+}
+
+const zb_op_def zb_op_reduce_scatter = {
+    ZB_ROW(reduce_scatter),
+    .summary = "Of the sum of x over all shards, in their order, the part of the shard.",
+    .doc = "C1: the element type of x is a float type. C2: there are 2 members or more. C3: dimension 0 of x has one "
+           "part for each.\n",
+    .operands = "x",
+    .results = "out",
+    .attrs = ZB_ATTRS(MEMBERS_ATTR),
+    .traits = ZB_TRAIT_PURE,
+    .mixed = ZB_MIXED_FOLLOW,
+    .infer = infer_part,
+    .scratch_bytes = part_scratch_bytes,
+    .flops = 1,
+    .counted = ZB_OPERAND(0),
+    .grad = grad_part,
+};
+
+const zb_op_def zb_op_gather_parts = {
+    ZB_ROW(gather_parts),
+    .summary = "The x of all shards, one behind the other.",
+    .doc =
+        "C1: the element type of x is a float type. C2: there are 2 members or more. C3: x has a dimension less than "
+        "there may be.\n",
+    .operands = "x",
+    .results = "out",
+    .attrs = ZB_ATTRS(MEMBERS_ATTR, {"shared", ZB_ATTR_BOOL, true, 0, "its readers compute a part"}),
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
+    .mixed = ZB_MIXED_FOLLOW,
+    .infer = infer_gather_parts,
+    .grad = grad_gather_parts,
+};
+
+const zb_op_def zb_op_own_part = {
+    ZB_ROW(own_part),
+    .summary = "The part of the shard of what all shards have.",
+    .doc = "C1: the element type of x is a float type. C2: there are 2 members or more. C3: dimension 0 of x has one "
+           "part for each. C4: place is the number of one of them.\n",
+    .operands = "x",
+    .results = "out",
+    .attrs = ZB_ATTRS(MEMBERS_ATTR, {"place", ZB_ATTR_INT, true, 0, "the number, which a run sets"}),
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
+    .mixed = ZB_MIXED_FOLLOW,
+    .infer = infer_part,
+    .grad = grad_part,
 };
 
 static zb_result infer_coordinate(const zb_op_view *op, zb_shape *results, zb_op_error *error) {

@@ -104,30 +104,84 @@ static void renumber(unrolling *u, MlirOperation op, int64_t shard) {
     if (zb_has_attribute(op, names[i])) zb_set_i64(op, names[i], zb_get_i64(op, names[i], 0) * u->shards + shard);
 }
 
+/* Ops that stand for one collective: of one shard each or, of a sum, of all. */
+static void number_ops(const unrolling *u, const zb_node *node, MlirValue value, int64_t shard) {
+  const char *const names[] = {ZB_ATTR_ID, ZB_ATTR_OF};
+  for (int i = 0; i < 2; ++i)
+    if (zb_has_attribute(node->op, names[i]))
+      zb_set_i64(zb_producer(value), names[i], zb_get_i64(node->op, names[i], 0) * u->shards + (i ? 0 : shard));
+}
+
 /* ((x0 + x1) + x2) + ..: the order in which a run adds. */
-static zb_result unroll_collective(unrolling *u, const zb_node *node) {
+static MlirValue sum_of_all(unrolling *u, zb_builder *b, const zb_node *node, const char *op) {
   const MlirValue *parts = copies_of(u, zb_operand(&u->graph, node, 0));
-  MlirValue *copies = copies_of(u, node->result_begin), sum = parts[0];
-  const bool greatest = strcmp(zb_get_string(node->op, "reduction"), "max") == 0;
-  zb_builder builder = zb_builder_before(node->op);
-  for (int64_t c = 1; c < u->shards; ++c) {
-    sum = zb_build2(&builder, greatest ? "max" : "add", sum, parts[c]);
-    if (builder.failed) return ZB_FAIL;
-    MlirOperation op = zb_producer(sum);
-    const char *const names[] = {ZB_ATTR_ID, ZB_ATTR_OF};
-    for (int i = 0; i < 2; ++i)
-      if (zb_has_attribute(node->op, names[i]))
-        zb_set_i64(op, names[i], zb_get_i64(node->op, names[i], 0) * u->shards + (i ? 0 : c - 1));
+  MlirValue sum = parts[0];
+  for (int64_t c = 1; c < u->shards && !b->failed; ++c) {
+    sum = zb_build2(b, op, sum, parts[c]);
+    if (!b->failed) number_ops(u, node, sum, c - 1);
   }
+  return sum;
+}
+
+static MlirValue build_numbered(unrolling *u, zb_builder *b, const zb_node *node, MlirValue value, int64_t shard) {
+  if (!b->failed) number_ops(u, node, value, shard);
+  return value;
+}
+
+/* Part `shard` of what has a dimension of parts in front. */
+static MlirValue build_part(unrolling *u, zb_builder *b, const zb_node *node, MlirValue all, int64_t shard) {
+  zb_shape shape;
+  int64_t starts[ZB_DIMS_MAX] = {shard}, sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
+  if (b->failed || !zb_value_shape(all, &shape)) return all;
+  for (int d = 0; d < shape.rank; ++d) {
+    sizes[d] = d == 0 ? 1 : shape.dims[d];
+    steps[d] = 1;
+  }
+  const zb_attr attrs[] = {zb_ints("starts", starts, shape.rank), zb_ints("sizes", sizes, shape.rank),
+                           zb_ints("steps", steps, shape.rank)};
+  MlirValue part = build_numbered(u, b, node, zb_build(b, "slice", &all, 1, attrs, 3), shard);
+  return build_numbered(u, b, node, zb_build_reshape(b, part, shape.dims + 1, shape.rank - 1), shard);
+}
+
+static MlirValue all_parts(unrolling *u, zb_builder *b, const zb_node *node) {
+  const MlirValue *parts = copies_of(u, zb_operand(&u->graph, node, 0));
+  MlirValue rows[ZB_SHARDS_MAX];
+  zb_shape shape;
+  if (!zb_value_shape(parts[0], &shape)) return parts[0];
+  memmove(shape.dims + 1, shape.dims, (size_t)shape.rank * sizeof *shape.dims);
+  shape.dims[0] = 1;
+  for (int64_t c = 0; c < u->shards; ++c)
+    rows[c] = build_numbered(u, b, node, zb_build_reshape(b, parts[c], shape.dims, shape.rank + 1), c);
+  return build_numbered(u, b, node, zb_build_concat(b, rows, (int)u->shards, 0), 0);
+}
+
+static bool is_collective(const zb_node *node) {
+  return zb_op_is(node->op, "zb.all_reduce") || zb_op_is(node->op, "zb.reduce_scatter") ||
+         zb_op_is(node->op, "zb.gather_parts");
+}
+
+static zb_result unroll_collective(unrolling *u, const zb_node *node) {
+  MlirValue *copies = copies_of(u, node->result_begin);
+  const char *reduction = zb_get_string(node->op, "reduction");
+  zb_builder builder = zb_builder_before(node->op), *b = &builder;
+  const bool gathers = zb_op_is(node->op, "zb.gather_parts"), scatters = zb_op_is(node->op, "zb.reduce_scatter");
+  MlirValue all = gathers ? all_parts(u, b, node)
+                          : sum_of_all(u, b, node, reduction && strcmp(reduction, "max") == 0 ? "max" : "add");
   /* Behind accumulates each shard has a sum of its own: an update reads no gradient of another parameter. */
   const bool of_step = !zb_has_attribute(node->op, ZB_ATTR_ID) && !zb_has_attribute(node->op, ZB_ATTR_OF);
-  for (int64_t c = 0; c < u->shards; ++c)
-    copies[c] = of_step && c > 0 ? zb_build1(&builder, "contiguous", sum) : sum;
+  for (int64_t c = 0; c < u->shards && !b->failed; ++c) {
+    copies[c] = all;
+    if (scatters)
+      copies[c] = build_part(u, b, node, all, c);
+    else if (of_step && c > 0)
+      copies[c] = zb_build1(b, "contiguous", all);
+  }
   return builder.failed ? ZB_FAIL : ZB_OK;
 }
 
 static void unroll_op(unrolling *u, const zb_node *node) {
-  const bool counts = zb_op_is(node->op, "zb.coordinate"), accumulates = zb_op_is(node->op, "zb.accumulate");
+  const bool counts = zb_op_is(node->op, "zb.coordinate") || zb_op_is(node->op, "zb.own_part");
+  const bool accumulates = zb_op_is(node->op, "zb.accumulate");
   const char *name = accumulates ? zb_get_string(node->op, "parameter") : NULL;
   for (int64_t c = 0; c < u->shards; ++c) {
     MlirOperation op = mlirOperationClone(node->op);
@@ -146,7 +200,7 @@ static void unroll_op(unrolling *u, const zb_node *node) {
 static zb_result unroll(unrolling *u) {
   unroll_arguments(u);
   ZB_FOR_EACH_NODE(node, &u->graph) {
-    if (!zb_op_is(node->op, "zb.all_reduce"))
+    if (!is_collective(node))
       unroll_op(u, node);
     else if (!unroll_collective(u, node))
       return ZB_FAIL;

@@ -108,12 +108,15 @@ static double modelled_ps(const zb_costs *costs, double product_flops, double by
   return (double)costs->rates.op_ps + (products > moving ? products : moving);
 }
 
-static int64_t sum_ps(MlirOperation op, const zb_costs *costs) {
+/* Of a collective of shards. */
+static int64_t sum_ps(MlirOperation op, zb_collective_kind kind, const zb_costs *costs) {
   const zb_link_costs link = zb_link_costs_of(costs);
   const zb_sum_costs sum = {link.latency_ps, link.wake_ps, link.job_ps, link.ps_per_byte};
-  zb_shape shape;
-  if (!zb_value_shape(mlirOperationGetResult(op, 0), &shape)) return 0;
-  return zb_sum_over_shards_ps(&sum, zb_shape_elements(&shape), (int64_t)zb_dtype_bytes(shape.dtype),
+  zb_shape x, out;
+  if (!zb_value_shape(mlirOperationGetOperand(op, 0), &x) || !zb_value_shape(mlirOperationGetResult(op, 0), &out))
+    return 0;
+  const int64_t taken = zb_shape_elements(&x), given = zb_shape_elements(&out);
+  return zb_sum_over_shards_ps(&sum, kind, taken > given ? taken : given, (int64_t)zb_dtype_bytes(x.dtype),
                                zb_get_i64(op, "members", 2));
 }
 
@@ -124,8 +127,9 @@ zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *co
   if (none) return (zb_op_cost){.time_ps = measured > 0 ? measured : 0};
   zb_cost cost = def ? described_cost(op) : (zb_cost){0};
   double bytes = cost.bytes > 0 ? cost.bytes : moved_bytes(op);
-  if (zb_op_is(op, "zb.all_reduce")) {
-    const int64_t sum = sum_ps(op, costs);
+  const zb_collective_kind collective = def ? zb_collective_of_op(def->name) : ZB_COLLECTIVE_COUNT;
+  if (collective != ZB_COLLECTIVE_COUNT) {
+    const int64_t sum = sum_ps(op, collective, costs);
     return (zb_op_cost){.time_ps = sum, .sums_ps = sum, .flops = cost.flops};
   }
   int64_t ps = measured >= 0 ? measured : (int64_t)modelled_ps(costs, cost.product_flops, bytes);

@@ -3,6 +3,7 @@
 #include "passes/stages/flow.h"
 
 #include "passes/function.h"
+#include "runtime/plan/plan.h"
 
 #include <string.h>
 
@@ -31,7 +32,9 @@ bool zb_flow_is_activation(const zb_graph *graph, const zb_flow *flow, int value
 static bool is_pure(const zb_node *node) { return node->def && (node->def->traits & ZB_TRAIT_PURE); }
 
 /* Shards do not meet before the first step. */
-static bool may_load(const zb_node *node) { return is_pure(node) && !zb_op_is(node->op, "zb.all_reduce"); }
+static bool may_load(const zb_node *node) {
+  return is_pure(node) && zb_collective_of_op(node->def->name) == ZB_COLLECTIVE_COUNT;
+}
 
 static void sweep_down(const zb_graph *graph, zb_flow *flow) {
   ZB_FOR_EACH_NODE(node, graph) {

@@ -164,11 +164,12 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
                     plan->sum_groups, plan->replicas);
   if (plan->shards < 0 || plan->shards > ZB_PLAN_SHARDS_MAX)
     return ZB_ERROR(INVALID, "the plan has %d shards, expected 1 to %d", plan->shards, ZB_PLAN_SHARDS_MAX);
-  if (plan->shard_sum_count != (zb_plan_shards(plan) > 1 ? plan->rank_count : 0))
+  if (plan->shard_sum_count != (zb_plan_shards(plan) > 1 ? 2 * plan->rank_count : 0))
     return ZB_ERROR(INVALID, "the plan says of %d ranks how many sums over shards they make, it has %d and %d shards",
-                    plan->shard_sum_count, plan->rank_count, plan->shards);
-  for (int r = 0; r < plan->shard_sum_count; ++r)
-    if (plan->shard_sums[r] < 0) return ZB_ERROR(INVALID, "rank %d makes %d sums over shards", r, plan->shard_sums[r]);
+                    plan->shard_sum_count / 2, plan->rank_count, plan->shards);
+  for (int i = 0; i < plan->shard_sum_count; ++i)
+    if (plan->shard_sums[i] < 0)
+      return ZB_ERROR(INVALID, "rank %d makes %d sums over shards", i / 2, plan->shard_sums[i]);
   for (int i = 0; i < plan->stage_count; ++i)
     if (plan->stage_rank[i] < 0 || plan->stage_rank[i] >= plan->rank_count)
       return ZB_ERROR(INVALID, "stage %d is on rank %d, the plan has %d ranks", i, plan->stage_rank[i],

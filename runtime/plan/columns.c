@@ -194,7 +194,7 @@ void zb_plan_names_fill(zb_plan_names *names) {
   for (int i = 0; i < ZB_JOB_KIND_COUNT; ++i)
     add_name(names, zb_job_mnemonic((zb_job_kind)i));
 #define ZB_PAYLOAD(ID, letter, help) add_name(names, #ID);
-#define ZB_COLLECTIVE(ID, name, adds, gathers, help) add_name(names, name);
+#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help) add_name(names, name);
 #include "runtime/plan/transfers.def"
 #undef ZB_PAYLOAD
 #undef ZB_COLLECTIVE

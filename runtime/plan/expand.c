@@ -132,6 +132,10 @@ static bool is_sent(const zb_plan *plan, const zb_plan_collective *collective, p
   return zb_collective_adds(collective->kind) || count_of(plan, collective, it.source) > 0;
 }
 
+static int timed_members(const zb_plan_collective *collective) {
+  return collective->timed_members ? (int)collective->timed_members : member_count(collective);
+}
+
 static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
   const zb_plan_collective *collective = &plan->collectives[index];
   zb_plan_message message = {.source = rank_of(plan, collective, it.source),
@@ -146,8 +150,8 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
     message.part_count = (int32_t)count_of(plan, collective, it.source);
     for (uint32_t p = 0; p < (uint32_t)message.part_count; ++p)
       message.bytes += size_of(plan, collective, first + p);
-    if (collective->payload == ZB_PAYLOAD_PARAMETERS) /* a rank sends to all others at once */
-      message.phase_bytes = message.bytes * ((uint64_t)member_count(collective) - 1);
+    if (collective->payload == ZB_PAYLOAD_PARAMETERS || collective->payload == ZB_PAYLOAD_SHARDS)
+      message.phase_bytes = message.bytes * ((uint64_t)timed_members(collective) - 1); /* to all others at once */
     return message;
   }
   message.part_count = (int32_t)collective->sizes.count;
@@ -251,16 +255,17 @@ static void add_instruction(expansion *it, zb_plan_subprogram *subprogram, zb_pl
   it->failed |= !zb_add_instruction(it->to, subprogram, greatest ? "max" : "accumulate_add", &what, &to);
 }
 
-/* The fold of one buffer: ((s0 + s1) + ..) in the order of members. What comes before the own shard is added up where
- * it landed; two addends have one sum in either order. */
+/* The fold of one buffer: ((s0 + s1) + ..) in the order of members. A collective of shards has its sum apart. What
+ * comes before the own shard is added up where it landed; two addends have one sum in either order. */
 static void add_fold(expansion *it, zb_plan_subprogram *subprogram, const zb_plan_job *job, uint32_t buffer,
                      int member) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const zb_plan_range shard = zb_collective_shard(it->from, collective, buffer, member);
   if (shard.bytes == 0) return;
-  const uint64_t home = it->rank->pool_ranges[job->parts.begin + buffer].offset;
-  const bool greatest = collective->greatest;
-  zb_plan_operand own = operand_of(collective->dtype, 0, home + shard.offset, shard.bytes), first = own;
+  const zb_plan_range *homes = it->rank->pool_ranges + job->parts.begin;
+  const bool greatest = collective->greatest, apart = job->parts.count > collective->sizes.count + 1;
+  const uint64_t home = apart ? homes[collective->sizes.count + 1].offset : homes[buffer].offset + shard.offset;
+  zb_plan_operand own = operand_of(collective->dtype, 0, home, shard.bytes), first = own;
   for (int m = 0; m < member_count(collective); ++m) {
     zb_plan_operand landed = operand_of(collective->dtype, 1, landing_at(it->from, collective, buffer, m), shard.bytes);
     if (m == 0 && member != 0)

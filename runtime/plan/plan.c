@@ -48,9 +48,10 @@ zb_parts_flow zb_job_flow(zb_job_kind kind) { return row_of(kind)->flow; }
 static const struct collective_row {
   const char *name;
   bool adds, gathers;
+  const char *op;
 } collective_rows[] = {
 #define ZB_PAYLOAD(ID, letter, help)
-#define ZB_COLLECTIVE(ID, name, adds, gathers, help) {name, adds, gathers},
+#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help) {name, adds, gathers, op},
 #include "runtime/plan/transfers.def"
 #undef ZB_PAYLOAD
 #undef ZB_COLLECTIVE
@@ -61,11 +62,17 @@ const char *zb_collective_name(zb_collective_kind kind) {
 }
 bool zb_collective_adds(zb_collective_kind kind) { return collective_rows[kind].adds; }
 bool zb_collective_gathers(zb_collective_kind kind) { return collective_rows[kind].gathers; }
+zb_collective_kind zb_collective_of_op(const char *op) {
+  int kind = 0;
+  while (kind < ZB_COLLECTIVE_COUNT && strcmp(collective_rows[kind].op, op) != 0)
+    ++kind;
+  return (zb_collective_kind)kind;
+}
 
 char zb_payload_letter(zb_payload payload) {
   static const char letters[] = {
 #define ZB_PAYLOAD(ID, letter, help) letter,
-#define ZB_COLLECTIVE(ID, name, adds, gathers, help)
+#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help)
 #include "runtime/plan/transfers.def"
 #undef ZB_PAYLOAD
 #undef ZB_COLLECTIVE

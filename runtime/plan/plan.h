@@ -64,7 +64,7 @@ static inline bool zb_job_is_post(zb_job_kind kind) {
 /* What a transfer carries. */
 typedef enum zb_payload {
 #define ZB_PAYLOAD(ID, letter, help) ZB_PAYLOAD_##ID,
-#define ZB_COLLECTIVE(ID, name, adds, gathers, help)
+#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help)
 #include "runtime/plan/transfers.def"
 #undef ZB_PAYLOAD
 #undef ZB_COLLECTIVE
@@ -76,7 +76,7 @@ zb_payload zb_payload_of(char letter);
 
 typedef enum zb_collective_kind {
 #define ZB_PAYLOAD(ID, letter, help)
-#define ZB_COLLECTIVE(ID, name, adds, gathers, help) ZB_COLLECTIVE_##ID,
+#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help) ZB_COLLECTIVE_##ID,
 #include "runtime/plan/transfers.def"
 #undef ZB_PAYLOAD
 #undef ZB_COLLECTIVE
@@ -85,6 +85,8 @@ typedef enum zb_collective_kind {
 const char *zb_collective_name(zb_collective_kind kind);
 bool zb_collective_adds(zb_collective_kind kind);
 bool zb_collective_gathers(zb_collective_kind kind);
+/* What an op (without "zb.") is over shards; ZB_COLLECTIVE_COUNT: each of them computes it alone. */
+zb_collective_kind zb_collective_of_op(const char *op);
 
 /* What of its training replicas have a part of each. */
 typedef enum zb_sharding {
@@ -384,8 +386,9 @@ typedef struct zb_plan {
   int sum_groups;  /* groups of micro-batches whose gradients are added up apart, as by that many replicas; 0 and 1: all
                       are one. The region gradients is then twice as large (expand.h) */
   int shards;      /* of all ranks, which compute each micro-batch together; 0 and 1: there is one */
-  int *shard_sums; /* [rank] how many sums over shards its jobs make: who reads only some ranks numbers sums alike */
-  int shard_sum_count; /* rank_count; without shards 0 */
+  int *shard_sums; /* [rank][2] how many all-reduces over shards its jobs make, and how many reduce-scatters and
+                      all-gathers, of one phase: who reads only some ranks numbers them and their messages alike */
+  int shard_sum_count; /* 2 * rank_count; without shards 0 */
   int shard_mesh; /* of a plan whose ranks are those of that many shards (zb_plan_shard); else 0; not in the file */
   int mesh;  /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
   int parts; /* of such a plan with sharding: the parts of what replicas share, as many as there are replicas, of which
@@ -427,13 +430,15 @@ typedef struct zb_plan {
 static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
   return message->phase_bytes > message->bytes ? message->phase_bytes : message->bytes;
 }
-/* What a sum over shards of so many elements takes by the cost model: two phases, in each of which a shard sends all
- * pieces but its own over its link, the largest of which decides, and the jobs that post them, add, and go on. */
+/* What a collective of shards of so many elements in all takes by the cost model: one phase or two, in each of which a
+ * shard sends all pieces but its own over its link, the largest of which decides, and the jobs that post them, add, and
+ * go on. */
 typedef struct zb_sum_costs {
   int64_t latency_ps, wake_ps, job_ps;
   double ps_per_byte;
 } zb_sum_costs;
-int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, int64_t elements, int64_t element_bytes, int64_t shards);
+int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, zb_collective_kind kind, int64_t elements,
+                              int64_t element_bytes, int64_t shards);
 /* Bytes of the part of a trained parameter, or of its gradient, that each of `replicas` has where they share optimizer
  * state: elements / replicas, rounded up to whole elements and to the alignment of the arena. All parts together are
  * the memory of the tensor, which is longer than the tensor by what rounding adds; those bytes are 0. */
@@ -520,7 +525,7 @@ zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) ZB
 /* The same for an owner: *plan is replaced by the plan of all replicas, which takes its memory. */
 zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;
 /* The plan of all shards together, as an ordinary plan: shard c of rank r is rank r * shards + c. Each runs the jobs of
- * its rank on its parts; a job whose subprogram has a sum over shards (all_reduce) becomes several, up to that sum and
+ * its rank on its parts; a job whose subprogram has collectives of shards (all_reduce) becomes several, up to each and
  * behind it, with a collective between them. Shard 0 reports. Replicas come before. It borrows what did not change, so
  * `plan` must outlive it. Where there are no shards *out is NULL. `shards`: as `replicas` above. What ranks do is a
  * function of the plan and their shard alone. MEMORY. */

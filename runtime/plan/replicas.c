@@ -122,7 +122,7 @@ static zb_status replicate_shard_sums(replication *it) {
   to->shard_sums = zb_plan_alloc(to, ((size_t)to->shard_sum_count + 1) * sizeof *to->shard_sums);
   if (!to->shard_sums) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < to->shard_sum_count; ++i)
-    to->shard_sums[i] = it->from->shard_sums[i / it->replicas];
+    to->shard_sums[i] = it->from->shard_sums[i / 2 / it->replicas * 2 + i % 2];
   return NULL;
 }
 

@@ -13,7 +13,8 @@
  *                                            F s0_F.1 micro-batch 1    waits for it
  *                                              add y b -> z
  *
- * Nothing else runs on the rank meanwhile, so that the workspace of the subprogram stays as it is.
+ * Of reduce_scatter the own part of p goes to y, and of gather_parts x to its place among the parts. Nothing else runs
+ * on the rank meanwhile, so that the workspace of the subprogram stays as it is.
  *
  * Tests: test/passes/shards_plan_test.c, test/e2e/shards.py. */
 #include "runtime/plan/check.h"
@@ -110,12 +111,16 @@ void zb_plan_copy_part(const zb_plan_tensor *tensor, int shards, int shard, size
 
 /* ---- What a sum takes ---- */
 
-int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, int64_t elements, int64_t element_bytes, int64_t shards) {
-  const int64_t piece = (elements + shards - 1) / shards * element_bytes, jobs = 4 * (shards - 1) + 2;
+int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, zb_collective_kind kind, int64_t elements,
+                              int64_t element_bytes, int64_t shards) {
+  const bool adds = zb_collective_adds(kind);
+  const int phases = adds + zb_collective_gathers(kind);
+  const int64_t piece = (elements + shards - 1) / shards * element_bytes, jobs = phases * 2 * (shards - 1) + adds + 1;
   const double moving = (double)((shards - 1) * piece) * costs->ps_per_byte;
-  const double all = 2 * ((double)costs->latency_ps + (double)costs->wake_ps + moving) + (double)(jobs * costs->job_ps);
+  const double all =
+      phases * ((double)costs->latency_ps + (double)costs->wake_ps + moving) + (double)(jobs * costs->job_ps);
   if (!(all < 9e18)) return INT64_MAX;
-  return 2 * (costs->latency_ps + costs->wake_ps + llround(moving)) + jobs * costs->job_ps;
+  return phases * (costs->latency_ps + costs->wake_ps + llround(moving)) + jobs * costs->job_ps;
 }
 
 /* ---- The plan of all shards ---- */
@@ -130,7 +135,16 @@ typedef struct sharding {
 
 static int rank_at(const sharding *it, int rank, int shard) { return rank * it->shards + shard; }
 
-static bool is_sum(const zb_plan_instruction *instruction) { return strcmp(instruction->op, "all_reduce") == 0; }
+static zb_collective_kind kind_of(const zb_plan_instruction *instruction) {
+  return zb_collective_of_op(instruction->op);
+}
+
+static bool is_sum(const zb_plan_instruction *instruction) { return kind_of(instruction) != ZB_COLLECTIVE_COUNT; }
+
+/* All that a collective moves: the larger of what it takes and what it gives. */
+static const zb_plan_operand *whole_of(const zb_plan_instruction *sum) {
+  return kind_of(sum) == ZB_COLLECTIVE_REDUCE_SCATTER ? &sum->inputs[0] : &sum->outputs[0];
+}
 
 static int sums_of(const zb_plan_subprogram *subprogram) {
   int count = 0;
@@ -157,22 +171,26 @@ static zb_status shard_messages(sharding *it) {
   return NULL;
 }
 
-size_t zb_plan_sums_of_rank(const zb_plan_rank *rank) {
-  size_t count = 0;
-  for (int i = 0; i < rank->job_count && rank->jobs; ++i)
-    if (rank->jobs[i].subprogram >= 0) count += (size_t)sums_of(&rank->subprograms[rank->jobs[i].subprogram]);
-  return count;
+void zb_plan_sums_of_rank(const zb_plan_rank *rank, size_t counts[2]) {
+  counts[0] = counts[1] = 0;
+  for (int i = 0; i < rank->job_count && rank->jobs; ++i) {
+    if (rank->jobs[i].subprogram < 0) continue;
+    const zb_plan_subprogram *subprogram = &rank->subprograms[rank->jobs[i].subprogram];
+    for (int k = 0; k < subprogram->instruction_count; ++k)
+      if (is_sum(&subprogram->instructions[k]))
+        ++counts[kind_of(&subprogram->instructions[k]) != ZB_COLLECTIVE_ALL_REDUCE];
+  }
 }
 
 static zb_status shard_collectives(sharding *it) {
   const zb_plan *from = it->from;
   zb_plan *to = it->to;
   size_t sums = 0, numbers = from->pool_u64_count;
-  for (int r = 0; r < from->shard_sum_count; ++r)
-    sums += (size_t)from->shard_sums[r];
+  for (int i = 0; i < from->shard_sum_count; ++i)
+    sums += (size_t)from->shard_sums[i];
   for (int c = 0; c < from->collective_count; ++c)
     numbers += (size_t)it->shards * from->collectives[c].members.count;
-  numbers += sums * ((size_t)it->shards + 1);
+  numbers += sums * 3 * (size_t)it->shards;
   const size_t count = (size_t)from->collective_count * (size_t)it->shards + sums;
   if (numbers > UINT32_MAX || count > INT32_MAX)
     return ZB_ERROR(INVALID, "the plan has more than 2^31 sums over its %d shards", it->shards);
@@ -194,14 +212,23 @@ static zb_status shard_collectives(sharding *it) {
   return NULL;
 }
 
-/* The sum over the shards of a rank that `instruction` makes. All shards have it under one number. NULL: of a rank that
- * is not read, where it takes its number. */
-static void add_sum(sharding *it, int rank, const zb_plan_instruction *instruction) {
+static zb_plan_slice add_numbers(zb_plan *plan, int count, uint64_t number) {
+  const zb_plan_slice slice = {plan->pool_u64_count, (uint32_t)count};
+  for (int i = 0; i < count; ++i)
+    plan->pool_u64[plan->pool_u64_count++] = number;
+  return slice;
+}
+
+/* The collective of the shards of a rank that `instruction` is. All shards have it under one number. NULL: of a rank
+ * that is not read, where it takes its number, and those of its messages. */
+static void add_sum(sharding *it, int rank, zb_collective_kind kind, const zb_plan_instruction *instruction) {
   zb_plan *to = it->to;
   const zb_attrs attrs = instruction ? (zb_attrs){instruction->attrs, instruction->attr_count} : (zb_attrs){0};
   const bool greatest = strcmp(zb_attr_string(&attrs, "reduction", "sum"), "max") == 0;
-  zb_plan_collective *collective = &to->collectives[to->collective_count];
-  *collective = (zb_plan_collective){.kind = ZB_COLLECTIVE_ALL_REDUCE,
+  const bool adds = zb_collective_adds(kind);
+  const uint64_t bytes = instruction ? (uint64_t)zb_operand_extent(whole_of(instruction)) : 0;
+  zb_plan_collective *collective = &to->collectives[to->collective_count++];
+  *collective = (zb_plan_collective){.kind = kind,
                                      .payload = ZB_PAYLOAD_SHARDS,
                                      .dtype = instruction ? instruction->outputs[0].dtype : ZB_F32,
                                      .before = to->message_count,
@@ -210,36 +237,61 @@ static void add_sum(sharding *it, int rank, const zb_plan_instruction *instructi
                                      .members = {to->pool_u64_count, (uint32_t)it->shards}};
   for (int c = 0; c < it->shards; ++c)
     to->pool_u64[to->pool_u64_count++] = (uint64_t)rank_at(it, rank, c);
-  collective->sizes = (zb_plan_slice){to->pool_u64_count, 1};
-  to->pool_u64[to->pool_u64_count++] = instruction ? (uint64_t)zb_operand_extent(&instruction->outputs[0]) : 0;
-  ++to->collective_count;
+  collective->sizes = adds ? add_numbers(to, 1, bytes) : add_numbers(to, it->shards, bytes / (uint64_t)it->shards);
+  if (!adds) collective->counts = add_numbers(to, it->shards, 1);
 }
 
 /* ---- Subprograms ---- */
 
-/* The instruction in place of a sum: the shard's own part goes where the sum will be. */
-static zb_plan_instruction own_part(const zb_plan_instruction *sum) {
-  zb_plan_instruction copy = *sum;
-  copy.op = "contiguous";
-  copy.attrs = NULL;
-  copy.attr_count = 0;
-  copy.scratch_offset = copy.scratch_bytes = 0;
-  return copy;
+/* Part `shard` of what has a dimension of parts in front. */
+static zb_plan_operand part_of(const zb_plan_operand *all, int shard) {
+  zb_plan_operand part = *all;
+  part.offset += (uint64_t)(shard * all->strides[0] * (int64_t)zb_dtype_bytes(all->dtype));
+  part.rank = all->rank - 1;
+  memmove(part.shape, part.shape + 1, (size_t)part.rank * sizeof *part.shape);
+  memmove(part.strides, part.strides + 1, (size_t)part.rank * sizeof *part.strides);
+  return part;
+}
+
+/* The instruction in place of a collective: the shard's own part goes where the sum, or all parts, will be. */
+static zb_status own_part(sharding *it, const zb_plan_instruction *sum, int shard, zb_plan_instruction *copy) {
+  *copy = *sum;
+  copy->op = "contiguous";
+  copy->attrs = NULL;
+  copy->attr_count = 0;
+  copy->scratch_offset = copy->scratch_bytes = 0;
+  if (kind_of(sum) == ZB_COLLECTIVE_ALL_REDUCE) return NULL;
+  const bool scatters = kind_of(sum) == ZB_COLLECTIVE_REDUCE_SCATTER;
+  zb_plan_operand *part = zb_plan_alloc(it->to, sizeof *part);
+  if (!part) return ZB_OUT_OF_MEMORY();
+  *part = part_of(whole_of(sum), shard);
+  if (scatters)
+    copy->inputs = part;
+  else
+    copy->outputs = part;
+  return NULL;
 }
 
 static bool is_in_place(const zb_plan_instruction *sum) {
-  return sum->inputs[0].base == sum->outputs[0].base && sum->inputs[0].offset == sum->outputs[0].offset &&
-         zb_operand_is_contiguous(&sum->inputs[0]);
+  return kind_of(sum) == ZB_COLLECTIVE_ALL_REDUCE && sum->inputs[0].base == sum->outputs[0].base &&
+         sum->inputs[0].offset == sum->outputs[0].offset && zb_operand_is_contiguous(&sum->inputs[0]);
 }
 
 /* The number of the shard, where the program asks for it. */
-static zb_status set_coordinate(sharding *it, zb_plan_instruction *instruction, int shard) {
-  zb_attr *place = zb_plan_alloc(it->to, sizeof *place);
-  if (!place) return ZB_OUT_OF_MEMORY();
-  *place = (zb_attr){.name = "place", .kind = ZB_ATTR_INT, .i = shard};
-  instruction->attrs = place;
-  instruction->attr_count = 1;
+static zb_status set_place(sharding *it, zb_plan_instruction *instruction, int shard) {
+  zb_attr *attrs = zb_plan_alloc(it->to, ((size_t)instruction->attr_count + 1) * sizeof *attrs);
+  int count = 0;
+  if (!attrs) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < instruction->attr_count; ++i)
+    if (strcmp(instruction->attrs[i].name, "place") != 0) attrs[count++] = instruction->attrs[i];
+  attrs[count++] = (zb_attr){.name = "place", .kind = ZB_ATTR_INT, .i = shard};
+  instruction->attrs = attrs;
+  instruction->attr_count = count;
   return NULL;
+}
+
+static bool asks_for_place(const zb_plan_instruction *instruction) {
+  return strcmp(instruction->op, "coordinate") == 0 || strcmp(instruction->op, "own_part") == 0;
 }
 
 /* What of the time of a subprogram its sums take, which the collectives between segments have. */
@@ -248,10 +300,11 @@ static int64_t sums_ps(const sharding *it, const zb_plan_subprogram *from) {
   const zb_sum_costs costs = {plan->link_latency_ps, plan->link_wake_ps, plan->job_ps, plan->link_ps_per_byte};
   int64_t all = 0;
   for (int i = 0; i < from->instruction_count; ++i) {
-    const zb_plan_operand *out = &from->instructions[i].outputs[0];
     if (!is_sum(&from->instructions[i])) continue;
-    const int64_t element = (int64_t)zb_dtype_bytes(out->dtype);
-    const int64_t one = zb_sum_over_shards_ps(&costs, zb_operand_extent(out) / element, element, plan->shards);
+    const zb_plan_operand *whole = whole_of(&from->instructions[i]);
+    const int64_t element = (int64_t)zb_dtype_bytes(whole->dtype);
+    const int64_t one = zb_sum_over_shards_ps(&costs, kind_of(&from->instructions[i]),
+                                              zb_operand_extent(whole) / element, element, plan->shards);
     if (__builtin_add_overflow(all, one, &all)) return INT64_MAX;
   }
   return all;
@@ -296,13 +349,13 @@ static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_su
     const zb_plan_instruction *instruction = &from->instructions[i];
     if (!is_sum(instruction)) {
       *instructions = *instruction;
-      if (strcmp(instruction->op, "coordinate") == 0) ZB_TRY(set_coordinate(it, instructions, shard));
+      if (asks_for_place(instruction)) ZB_TRY(set_place(it, instructions, shard));
       ++instructions;
       ++segment->instruction_count;
       continue;
     }
     if (!is_in_place(instruction)) {
-      *instructions++ = own_part(instruction);
+      ZB_TRY(own_part(it, instruction, shard, instructions++));
       ++segment->instruction_count;
     }
     segment = &rank->subprograms[rank->subprogram_count++];
@@ -358,6 +411,29 @@ static zb_plan_slice one_wait(job_lists *lists, int job) {
   return (zb_plan_slice){rank->pool_u32_count++, 1};
 }
 
+static void add_part(zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
+  rank->pool_ranges[rank->pool_range_count++] = (zb_plan_range){offset, bytes};
+}
+
+/* The homes of what a collective moves: those of all parts; or the buffer, room for what comes, and where the sum of a
+ * part goes that stays no part of the buffer. */
+static zb_plan_slice add_parts(job_lists *lists, const zb_plan_job *job, const zb_plan_instruction *sum) {
+  zb_plan_rank *rank = lists->rank;
+  const uint32_t begin = rank->pool_range_count;
+  const zb_plan_operand *whole = whole_of(sum);
+  const uint64_t bytes = (uint64_t)zb_operand_extent(whole), shards = (uint64_t)lists->it->shards;
+  const uint64_t home = address_in(lists->from, job, whole);
+  if (zb_collective_adds(kind_of(sum))) {
+    add_part(rank, home, bytes);
+    add_part(rank, sum->scratch_offset, sum->scratch_bytes);
+    if (whole == &sum->inputs[0]) add_part(rank, address_in(lists->from, job, &sum->outputs[0]), bytes / shards);
+  } else {
+    for (uint64_t c = 0; c < shards; ++c)
+      add_part(rank, home + c * (bytes / shards), bytes / shards);
+  }
+  return (zb_plan_slice){begin, rank->pool_range_count - begin};
+}
+
 /* A job for each segment of the subprogram, and between two the collective that both sides wait for. */
 static void add_segment_jobs(job_lists *lists, const zb_plan_job *job) {
   zb_plan_rank *rank = lists->rank;
@@ -366,11 +442,7 @@ static void add_segment_jobs(job_lists *lists, const zb_plan_job *job) {
   part.subprogram = lists->it->segment[job->subprogram];
   rank->jobs[rank->job_count++] = part;
   for (int i = 0; i < whole->instruction_count; ++i) {
-    const zb_plan_instruction *sum = &whole->instructions[i];
-    if (!is_sum(sum)) continue;
-    zb_plan_range *parts = rank->pool_ranges + rank->pool_range_count;
-    parts[0] = (zb_plan_range){address_in(rank, job, &sum->outputs[0]), (uint64_t)zb_operand_extent(&sum->outputs[0])};
-    parts[1] = (zb_plan_range){sum->scratch_offset, sum->scratch_bytes};
+    if (!is_sum(&whole->instructions[i])) continue;
     rank->jobs[rank->job_count] = (zb_plan_job){.kind = ZB_JOB_COLLECTIVE,
                                                 .subprogram = -1,
                                                 .stage = -1,
@@ -378,8 +450,7 @@ static void add_segment_jobs(job_lists *lists, const zb_plan_job *job) {
                                                 .message = -1,
                                                 .collective = 1 + lists->next_sum++,
                                                 .input = -1,
-                                                .parts = {rank->pool_range_count, 2}};
-    rank->pool_range_count += 2;
+                                                .parts = add_parts(lists, job, &whole->instructions[i])};
     ++part.subprogram;
     part.waits = one_wait(lists, rank->job_count++);
     rank->jobs[rank->job_count++] = part;
@@ -438,12 +509,14 @@ static zb_status shard_rank(sharding *it, int r, int shard, int first_sum) {
   rank->rank = rank_at(it, r, shard);
   ZB_TRY(shard_parameters(it, rank, shard));
   if (!from->jobs) return NULL; /* not read */
-  const size_t sums = zb_plan_sums_of_rank(from);
+  size_t counts[2];
+  zb_plan_sums_of_rank(from, counts);
+  const size_t sums = counts[0] + counts[1], parts = 2 * counts[0] + counts[1] * ((size_t)it->shards + 1);
   ZB_TRY(shard_subprograms(it, from, rank, shard));
   rank->jobs = zb_plan_alloc(it->to, ((size_t)from->job_count + 2 * sums + 1) * sizeof *rank->jobs);
   rank->job_count = 0;
   rank->pool_ranges =
-      copy_with_room(it->to, from->pool_ranges, from->pool_range_count, 2 * sums, sizeof *rank->pool_ranges);
+      copy_with_room(it->to, from->pool_ranges, from->pool_range_count, parts, sizeof *rank->pool_ranges);
   rank->pool_u32 = zb_plan_alloc(it->to, ((size_t)from->pool_u32_count + sums + 1) * sizeof *rank->pool_u32);
   rank->pool_u32_count = 0;
   uint32_t *place = zb_alloc(((size_t)from->job_count + 1) * sizeof *place);
@@ -455,27 +528,34 @@ static zb_status shard_rank(sharding *it, int r, int shard, int first_sum) {
 }
 
 zb_status zb_plan_count_shard_sums(zb_plan *plan) {
-  plan->shard_sum_count = zb_plan_shards(plan) > 1 ? plan->rank_count : 0;
+  plan->shard_sum_count = zb_plan_shards(plan) > 1 ? 2 * plan->rank_count : 0;
   plan->shard_sums = zb_plan_alloc(plan, ((size_t)plan->shard_sum_count + 1) * sizeof *plan->shard_sums);
   if (!plan->shard_sums) return ZB_OUT_OF_MEMORY();
-  for (int r = 0; r < plan->shard_sum_count; ++r)
-    plan->shard_sums[r] = (int)zb_plan_sums_of_rank(&plan->ranks[r]);
+  for (int r = 0; 2 * r < plan->shard_sum_count; ++r) {
+    size_t counts[2];
+    zb_plan_sums_of_rank(&plan->ranks[r], counts);
+    for (int i = 0; i < 2; ++i)
+      plan->shard_sums[2 * r + i] = (int)counts[i];
+  }
   return NULL;
 }
 
-/* The collectives of all sums of a rank, in the order of its jobs; then its shards. */
+/* The collectives of shards of a rank, in the order of its jobs; then its shards. */
 static zb_status shard_all(sharding *it, int r) {
   const zb_plan_rank *from = &it->from->ranks[r];
   const int first_sum = it->to->collective_count;
   zb_status status = NULL;
   ZB_TRY(zb_plan_check_shard_sums(it->from, r));
-  for (int i = 0; i < it->from->shard_sums[r] && !from->jobs; ++i)
-    add_sum(it, r, NULL);
+  for (int i = 0; i < it->from->shard_sums[2 * r] && !from->jobs; ++i)
+    add_sum(it, r, ZB_COLLECTIVE_ALL_REDUCE, NULL);
+  for (int i = 0; i < it->from->shard_sums[2 * r + 1] && !from->jobs; ++i)
+    add_sum(it, r, ZB_COLLECTIVE_REDUCE_SCATTER, NULL);
   for (int i = 0; i < from->job_count && from->jobs; ++i) {
     if (from->jobs[i].subprogram < 0) continue;
     const zb_plan_subprogram *subprogram = &from->subprograms[from->jobs[i].subprogram];
     for (int k = 0; k < subprogram->instruction_count; ++k)
-      if (is_sum(&subprogram->instructions[k])) add_sum(it, r, &subprogram->instructions[k]);
+      if (is_sum(&subprogram->instructions[k]))
+        add_sum(it, r, kind_of(&subprogram->instructions[k]), &subprogram->instructions[k]);
   }
   it->segment = zb_alloc(((size_t)from->subprogram_count + 1) * sizeof *it->segment);
   if (!it->segment) status = ZB_OUT_OF_MEMORY();

@@ -16,23 +16,51 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What is wrong with a sum over shards; NULL: nothing. */
+/* Whether `all` is `part` with a dimension of `members` in front, without gaps. */
+static bool has_parts(const zb_plan_operand *all, const zb_plan_operand *part, int64_t members) {
+  bool same = all->dtype == part->dtype && all->rank == part->rank + 1 && zb_operand_is_contiguous(all);
+  for (int d = 0; same && d < all->rank; ++d)
+    same = all->shape[d] == (d == 0 ? members : part->shape[d - 1]);
+  return same;
+}
+
+static bool same_shape(const zb_plan_operand *a, const zb_plan_operand *b) {
+  bool same = a->dtype == b->dtype && a->rank == b->rank;
+  for (int d = 0; same && d < a->rank; ++d)
+    same = a->shape[d] == b->shape[d];
+  return same;
+}
+
+/* What is wrong with a collective of shards; NULL: nothing. */
 static const char *sum_fault(const zb_plan *plan, const zb_plan_instruction *sum, zb_job_kind kind) {
   const zb_attrs attrs = {sum->attrs, sum->attr_count};
-  const char *reduction = zb_attr_string(&attrs, "reduction", "");
-  if (zb_plan_shards(plan) == 1) return "is a sum over shards, of which the plan has one";
+  const zb_collective_kind collective = zb_collective_of_op(sum->op);
+  const char *reduction = zb_attr_string(&attrs, "reduction", "sum");
+  const int64_t shards = zb_plan_shards(plan);
+  if (shards == 1) return "is a sum over shards, of which the plan has one";
   if (kind == ZB_JOB_LOAD) return "is a sum over shards before the first step";
   if (sum->input_count != 1 || sum->output_count != 1 || sum->accumulate) return "has not one operand and one result";
-  if (zb_attr_int(&attrs, "members", 0) != zb_plan_shards(plan)) return "is a sum of other shards than the plan has";
+  if (zb_attr_int(&attrs, "members", 0) != shards) return "is a sum of other shards than the plan has";
   if (strcmp(reduction, "sum") != 0 && strcmp(reduction, "max") != 0) return "is neither a sum nor the greatest";
   const zb_plan_operand *in = &sum->inputs[0], *out = &sum->outputs[0];
-  bool same = in->dtype == out->dtype && in->rank == out->rank;
-  for (int d = 0; same && d < in->rank; ++d)
-    same = in->shape[d] == out->shape[d];
-  if (!same) return "gives another type than it takes";
-  const uint64_t bytes = (uint64_t)zb_operand_extent(out);
-  if (sum->scratch_bytes < zb_landing_bytes(&bytes, 1, (uint64_t)zb_plan_shards(plan), out->dtype))
+  if (collective == ZB_COLLECTIVE_ALL_REDUCE && !same_shape(in, out)) return "gives another type than it takes";
+  if (collective == ZB_COLLECTIVE_REDUCE_SCATTER && !has_parts(in, out, shards))
+    return "gives no part of what it takes";
+  if (collective == ZB_COLLECTIVE_ALL_GATHER && !has_parts(out, in, shards))
+    return "does not give the parts of all shards";
+  const uint64_t bytes = (uint64_t)zb_operand_extent(collective == ZB_COLLECTIVE_REDUCE_SCATTER ? in : out);
+  if (zb_collective_adds(collective) && sum->scratch_bytes < zb_landing_bytes(&bytes, 1, (uint64_t)shards, out->dtype))
     return "has too little room for what the other shards send";
+  return NULL;
+}
+
+static const char *place_fault(const zb_plan *plan, const zb_plan_instruction *instruction) {
+  const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
+  const bool takes = strcmp(instruction->op, "own_part") == 0;
+  if (!takes && strcmp(instruction->op, "coordinate") != 0) return NULL;
+  if (zb_plan_shards(plan) > 1 && zb_attr_int(&attrs, "place", 0) != 0) return "has the number of one shard for all";
+  if (!takes || zb_plan_shards(plan) == 1) return NULL;
+  if (zb_attr_int(&attrs, "members", 0) != zb_plan_shards(plan)) return "is a part of other shards than the plan has";
   return NULL;
 }
 
@@ -41,12 +69,8 @@ static zb_status verify_instructions(const zb_plan *plan, const zb_plan_rank *ra
     for (int i = 0; i < rank->subprograms[s].instruction_count; ++i) {
       const zb_plan_subprogram *subprogram = &rank->subprograms[s];
       const zb_plan_instruction *instruction = &subprogram->instructions[i];
-      const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
-      const char *fault = NULL;
-      if (strcmp(instruction->op, "all_reduce") == 0) fault = sum_fault(plan, instruction, subprogram->kind);
-      if (strcmp(instruction->op, "coordinate") == 0 && zb_plan_shards(plan) > 1 &&
-          zb_attr_int(&attrs, "place", 0) != 0)
-        fault = "has the number of one shard for all";
+      const bool is_sum = zb_collective_of_op(instruction->op) != ZB_COLLECTIVE_COUNT;
+      const char *fault = is_sum ? sum_fault(plan, instruction, subprogram->kind) : place_fault(plan, instruction);
       if (fault) return ZB_RULE("shards", "rank %d: %s: instruction %d %s", rank->rank, subprogram->name, i, fault);
     }
   return NULL;
@@ -79,10 +103,14 @@ static zb_status verify_tensors(const zb_plan *plan, zb_map *first_of, int r) {
 
 zb_status zb_plan_check_shard_sums(const zb_plan *plan, int rank) {
   const zb_plan_rank *read = &plan->ranks[rank];
-  const size_t sums = read->jobs ? zb_plan_sums_of_rank(read) : 0;
-  if (!read->jobs || (rank < plan->shard_sum_count && (size_t)plan->shard_sums[rank] == sums)) return NULL;
-  return ZB_RULE("shards", "rank %d: its jobs make %zu sums over shards, the plan says %d", rank, sums,
-                 rank < plan->shard_sum_count ? plan->shard_sums[rank] : 0);
+  const bool said = 2 * rank + 1 < plan->shard_sum_count;
+  const int *sums = said ? plan->shard_sums + 2 * (size_t)rank : (const int[]){0, 0};
+  size_t counts[2];
+  if (!read->jobs) return NULL;
+  zb_plan_sums_of_rank(read, counts);
+  if (said && (size_t)sums[0] == counts[0] && (size_t)sums[1] == counts[1]) return NULL;
+  return ZB_RULE("shards", "rank %d: its jobs make %zu sums over shards and %zu of one phase, the plan says %d and %d",
+                 rank, counts[0], counts[1], sums[0], sums[1]);
 }
 
 zb_status zb_verify_shards(const zb_plan *plan) {

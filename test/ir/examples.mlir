@@ -621,6 +621,18 @@ module {
     %r = "zb.shared"(%0) {members = 2 : i64} : (tensor<4x6xf32>) -> tensor<4x6xf32>
     return
   }
+  func.func @reduce_scatter(%0: tensor<2x4x6xf32>) {
+    %r = "zb.reduce_scatter"(%0) {members = 2 : i64} : (tensor<2x4x6xf32>) -> tensor<4x6xf32>
+    return
+  }
+  func.func @gather_parts(%0: tensor<4x6xf32>) {
+    %r = "zb.gather_parts"(%0) {members = 2 : i64, shared = true} : (tensor<4x6xf32>) -> tensor<2x4x6xf32>
+    return
+  }
+  func.func @own_part(%0: tensor<2x4x6xf32>) {
+    %r = "zb.own_part"(%0) {members = 2 : i64, place = 1 : i64} : (tensor<2x4x6xf32>) -> tensor<4x6xf32>
+    return
+  }
   func.func @to_local(%0: tensor<4x6xf32>) {
     %r = "zb.to_local"(%0) {members = 2 : i64, placement = "S(1)", reshard = true} : (tensor<4x6xf32>) -> tensor<4x3xf32>
     return

@@ -165,6 +165,10 @@ static const gradient_case cases[] = {
     /* of one shard alone */
     {"all_reduce", {N("2x3")}, {INT("members", 2), STRING("reduction", "sum")}, 0},
     {"shared", {N("2x3")}, {INT("members", 2)}, 0},
+    {"reduce_scatter", {N("2x3")}, {INT("members", 2)}, 0},
+    {"gather_parts", {N("2x3")}, {INT("members", 3)}, 0},
+    {"gather_parts", {N("2x3")}, {INT("members", 3), BOOL("shared")}, 0},
+    {"own_part", {N("3x2x4")}, {INT("members", 3)}, 0},
     {"gather", {N("5x3"), INDEX("2x4", 5)}, {INT("axis", 0)}, 0},
     {"gather", {N("2x3x2"), INDEX("4", 3)}, {INT("axis", 1)}, 0},
     {"gather_elements", {N("3x4"), INDEX("2x4", 3)}, {INT("axis", 0)}, 0},

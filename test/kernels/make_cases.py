@@ -787,13 +787,24 @@ def movement():
     random_case("contiguous", "large i64", [R(37, 53, dtype="i64", low=-99, high=99, layout="transposed")],
                 [O(37, 53, dtype="i64")])
 
-    for name in ("all_reduce", "coordinate"):
+    for name in ("all_reduce", "coordinate", "reduce_scatter", "gather_parts", "own_part"):
         tolerance(name, *EXACT)
     for dtype in (F32, F64, BF16):
         x = (np.arange(15).reshape(3, 5) * 0.375 - 2).astype(dtype)
         for title, view in (("plain", x), ("transposed", x.T), ("rank 0", x[2, 4:].reshape(()))):
             case("all_reduce", f"{SHORT[dtype]} {title}", [view], [view], {"members": 2, "reduction": "sum"})
     case("all_reduce", "greatest", [x], [x], {"members": 3, "reduction": "max"})
+    for dtype in (F32, F64, BF16):
+        parts = (np.arange(30).reshape(3, 2, 5) * 0.375 - 2).astype(dtype)
+        for title, x in (("plain", parts), ("transposed", np.ascontiguousarray(parts.transpose(0, 2, 1)).transpose(
+                0, 2, 1)), ("rank 1", parts[:, 1, 4]), ("one of two", parts[:2])):
+            members = {"members": x.shape[0]}
+            others = np.zeros_like(x)
+            others[0] = x[0]
+            case("reduce_scatter", f"{SHORT[dtype]} {title}", [x], [x[0]], members)
+            case("gather_parts", f"{SHORT[dtype]} {title}", [x[0]], [others], {**members, "shared": title == "plain"})
+            for place in (0, x.shape[0] - 1):
+                case("own_part", f"{SHORT[dtype]} {title} {place}", [x], [x[place]], {**members, "place": place})
     for place in (0, 3):
         case("coordinate", f"{place}", [], [np.array([place], I64)], {"place": place})
 

@@ -206,8 +206,8 @@ static bool more_shards(zb_plan *plan, zb_plan_rank *rank) {
   plan->shards = 4;
   return true;
 }
-static bool more_sums(zb_plan *plan, zb_plan_rank *rank) { return ++plan->shard_sums[rank->rank] > 0; }
-static bool fewer_sums(zb_plan *plan, zb_plan_rank *rank) { return plan->shard_sums[rank->rank]-- > 0; }
+static bool more_sums(zb_plan *plan, zb_plan_rank *rank) { return ++plan->shard_sums[2 * rank->rank] > 0; }
+static bool fewer_sums(zb_plan *plan, zb_plan_rank *rank) { return plan->shard_sums[2 * rank->rank]-- > 0; }
 static bool other_members(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
   zb_attr *members = attr_of(instruction_of(rank, "all_reduce"), "members");
@@ -278,7 +278,7 @@ static bool own_numbers(zb_plan *plan, zb_plan_rank *rank) {
   if (!sum) return false;
   sum->op = "contiguous";
   sum->attr_count = 0;
-  return plan->shard_sums[rank->rank]-- > 0;
+  return plan->shard_sums[2 * rank->rank]-- > 0;
 }
 static bool greatest_number(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
@@ -316,7 +316,7 @@ static bool numbers_summed_twice(zb_plan *plan, zb_plan_rank *rank) {
   concat->op = "all_reduce";
   concat->attrs = sum->attrs;
   concat->attr_count = sum->attr_count;
-  return ++plan->shard_sums[rank->rank] > 0;
+  return ++plan->shard_sums[2 * rank->rank] > 0;
 }
 static bool numbers_multiplied(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
