@@ -17,11 +17,12 @@ enum { ZB_SEGMENTS_MAX = 8, ZB_PLACED_RESULTS = 64 };
 
 /* segments: the dimension consists of so many runs one behind the other, and a shard has a part of each (the columns of
  * q, k and v in one product); 0: of one run. padded: the shards do not divide it: the last ones have elements that mean
- * nothing (one run alone). */
+ * nothing (one run alone). sequence: of the tokens of activations (sequence parallel): an op that needs all of it gets
+ * it, where another cut would be given up; equal runs are those of several samples. */
 typedef struct zb_place {
   zb_spread spread;
   int dim;
-  bool padded;
+  bool padded, sequence;
   int segment_count;
   int64_t segments[ZB_SEGMENTS_MAX];
 } zb_place;
@@ -34,6 +35,9 @@ typedef struct zb_placing {
   const zb_shape *results;
   int64_t shards;
   const bool *from_data; /* [operand] depends on an input of the model */
+  /* Where a sum over shards of the shape of result 0 is to be cut by tokens; NULL: nowhere, every shard gets it whole.
+   */
+  const zb_place *sequence;
   zb_place operands[ZB_VIEW_OPERANDS];
   zb_place out[ZB_PLACED_RESULTS];
   /* Operands that every shard reads for all: a REPLICATED one whose gradient is whole on every shard. Bit k: operand k.
@@ -95,6 +99,13 @@ bool zb_place_parameter(zb_placing *p, int dim, int64_t size, zb_place *out);
 
 /* ---- Pieces of `build` ---- */
 
+/* Between a value that every shard has, of shape `whole`, and the part of each, cut in equal runs or in one, not
+ * padded: scatter: of the sum of x over shards; gather: the parts of all, `shared` for readers that compute a part;
+ * own: of what all have. */
+MlirValue zb_build_scatter(zb_builder *b, MlirValue x, const zb_shape *whole, const zb_place *to, int64_t shards);
+MlirValue zb_build_gather(zb_builder *b, MlirValue x, const zb_shape *whole, const zb_place *from, int64_t shards,
+                          bool shared);
+MlirValue zb_build_own(zb_builder *b, MlirValue x, const zb_shape *whole, const zb_place *to, int64_t shards);
 /* The sum, or the greatest, over all shards. */
 MlirValue zb_build_all_reduce(zb_builder *b, MlirValue x, int64_t shards, const char *reduction);
 /* The number of the first element that a shard has of a dimension of which each has `part`: i64 [1]. */

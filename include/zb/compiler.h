@@ -50,8 +50,9 @@ typedef struct zb_compile_params {
                            replicas with a part of the micro-batches each; 0 or 1: one */
   /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
   uint64_t bucket_bytes;
-  const char *sharding; /* a name of zb/shardings.def: "none", "optimizer"; NULL: none. No bit depends on it */
-  int tensor_parallel;  /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
+  const char *sharding;   /* a name of zb/shardings.def: "none", "optimizer"; NULL: none. No bit depends on it */
+  bool sequence_parallel; /* with tensor_parallel: between products activations are cut by tokens */
+  int tensor_parallel;    /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
   /* Where parameters are cut over shards: "GLOB=DIM", "GLOB=whole"; of several that fit the last counts. Others are
    * where the ops that read them are best computed. USAGE for what no op can keep. */
   const char *const *shard_pins;

@@ -90,6 +90,7 @@ static bool divide(zb_placing *p, const group *g, int64_t n, zb_place *cut) {
   const bool runs = second < g->out_to && count <= ZB_SEGMENTS_MAX && out->dims[second] % p->shards == 0;
   if (runs && are_equal_runs(&whole_runs, count)) {
     *cut = zb_cut_at(second);
+    cut->sequence = whole_runs.sequence;
     return true;
   }
   if (!runs) p->undivided = counts_runs(out, second, g->out_to) ? out->dims[second] : count; /* heads */

@@ -39,11 +39,22 @@ static void build_with_bias(zb_sharding *s) {
   s->results[0] = zb_build2(b, "add", sum, s->operands[BIAS]);
 }
 
+/* Each shard adds it to the tokens that it has of the sum. */
+static void build_with_bias_by_tokens(zb_sharding *s) {
+  zb_builder *b = s->b;
+  MlirValue part = zb_build(b, "matmul", s->operands, 2, s->op->attrs.items, s->op->attrs.count);
+  MlirValue sum = zb_build_scatter(b, part, &s->placing->results[0], &s->placing->out[0], s->placing->shards);
+  s->results[0] = zb_build2(b, "add", sum, s->operands[BIAS]);
+}
+
 static void cut_inner(zb_placing *p, const product *d, zb_place cut) {
   p->operands[LHS] = p->operands[RHS] = cut;
   p->operands[LHS].dim = d->k;
   p->operands[RHS].dim = d->rhs_k;
-  if (d->bias) {
+  if (d->bias && p->sequence) {
+    p->build = build_with_bias_by_tokens;
+    p->out[0] = *p->sequence;
+  } else if (d->bias) {
     p->build = build_with_bias;
     p->whole = 1u << BIAS;
   } else {
@@ -71,11 +82,19 @@ static void cut_batch(zb_placing *p, int from, int to, zb_place cut) {
   p->operands[to].dim = dim;
 }
 
+/* Tokens are put together for a product of which each shard computes columns, or rows. */
+static bool needs_all_tokens(zb_placing *p, const product *d, const zb_place *r) {
+  zb_place columns;
+  if (r->spread != ZB_OPEN) return zb_is_cut(r);
+  return zb_place_parameter(p, d->n, p->op->operands[RHS].dims[d->n], &columns);
+}
+
 void zb_place_matmul(zb_placing *p) {
   const product d = product_of(p);
   const zb_shape *lhs = &p->op->operands[LHS], *rhs = &p->op->operands[RHS];
   zb_place l = p->operands[LHS], r = p->operands[RHS];
   zb_place_whole(p);
+  if (zb_is_cut(&l) && l.sequence && needs_all_tokens(p, &d, &r)) l = p->operands[LHS];
   if (zb_is_cut(&l) && l.padded) l = p->operands[LHS];
   if (zb_is_cut(&r) && r.padded && r.dim != d.n) r = p->operands[RHS];
   if (zb_is_cut(&l) && l.dim == d.k) {

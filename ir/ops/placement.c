@@ -39,23 +39,30 @@ void zb_place_whole(zb_placing *p) {
     p->operands[k] = (zb_place){.spread = ZB_REPLICATED};
 }
 
+static bool has_dims(const zb_shape *a, const zb_shape *b) {
+  return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+}
+
 void zb_place_elementwise(zb_placing *p) {
   const int last = p->op->operand_count - ((p->op->def->traits & ZB_TRAIT_RANDOM) != 0);
   const int rank = p->results[0].rank;
-  int lead = -1;
-  bool partial = p->op->def->traits & ZB_TRAIT_LINEAR;
+  int lead = -1, sum = -1;
+  bool partial = p->op->def->traits & ZB_TRAIT_LINEAR, sequence = false;
   for (int k = last - 1; k >= 0; --k) {
     if (zb_is_cut(&p->operands[k])) lead = k;
+    if (p->operands[k].spread == ZB_PARTIAL && has_dims(&p->op->operands[k], &p->results[0])) sum = k;
     partial &= p->operands[k].spread == ZB_PARTIAL;
+    sequence |= zb_is_cut(&p->operands[k]) && p->operands[k].sequence;
   }
   if (partial) p->out[0].spread = ZB_PARTIAL;
   if (partial) return;
-  if (lead < 0) {
+  if (lead < 0 && (sum < 0 || !p->sequence)) {
     zb_place_whole(p);
     return;
   }
-  zb_place cut = p->operands[lead];
-  cut.dim += rank - p->op->operands[lead].rank;
+  zb_place cut = lead < 0 ? *p->sequence : p->operands[lead];
+  if (lead >= 0) cut.dim += rank - p->op->operands[lead].rank;
+  cut.sequence |= sequence;
   zb_place_whole(p);
   for (int k = 0; k < last; ++k) {
     const int dim = cut.dim - (rank - p->op->operands[k].rank);
@@ -69,6 +76,7 @@ void zb_place_elementwise(zb_placing *p) {
 
 void zb_place_rows(zb_placing *p) {
   zb_place cut = p->operands[0];
+  if (cut.spread == ZB_PARTIAL && p->sequence) cut = *p->sequence;
   zb_place_whole(p);
   if (!zb_is_cut(&cut) || cut.padded || cut.dim >= zb_attr_int(&p->op->attrs, "axis", 0)) return;
   p->operands[0] = cut;
@@ -101,6 +109,52 @@ bool zb_place_parameter(zb_placing *p, int dim, int64_t size, zb_place *out) {
 
 MlirValue zb_build_all_reduce(zb_builder *b, MlirValue x, int64_t shards, const char *reduction) {
   return ZB_BUILD(b, "all_reduce", x, zb_int("members", shards), zb_string("reduction", reduction));
+}
+
+/* A dimension of parts in front, [shards, outer, part, inner], and back. */
+typedef struct parts {
+  int64_t front[4], behind[4]; /* [outer, shards, part, inner] */
+} parts;
+
+static parts parts_of(const zb_shape *whole, const zb_place *cut, int64_t shards) {
+  const int64_t runs = cut->segment_count ? cut->segment_count : 1, part = whole->dims[cut->dim] / runs / shards;
+  int64_t outer = runs, inner = 1;
+  for (int d = 0; d < cut->dim; ++d)
+    outer *= whole->dims[d];
+  for (int d = cut->dim + 1; d < whole->rank; ++d)
+    inner *= whole->dims[d];
+  return (parts){{shards, outer, part, inner}, {outer, shards, part, inner}};
+}
+
+/* Exchanges the first two dimensions, of which `rows` and `columns` elements are there. */
+static MlirValue exchange(zb_builder *b, MlirValue x, const int64_t to[4]) {
+  const int64_t order[] = {1, 0, 2, 3};
+  if (to[0] == 1 || to[1] == 1) return zb_build_reshape(b, x, to, 4);
+  return ZB_BUILD(b, "transpose", x, zb_ints("permutation", order, 4));
+}
+
+static MlirValue take(zb_builder *b, const char *op, MlirValue x, const zb_shape *whole, const zb_place *to,
+                      int64_t shards) {
+  const parts p = parts_of(whole, to, shards);
+  const zb_shape part = zb_part_shape(whole, to, shards);
+  MlirValue all = exchange(b, zb_build_reshape(b, x, p.behind, 4), p.front);
+  return zb_build_reshape(b, ZB_BUILD(b, op, all, zb_int("members", shards)), part.dims, part.rank);
+}
+
+MlirValue zb_build_scatter(zb_builder *b, MlirValue x, const zb_shape *whole, const zb_place *to, int64_t shards) {
+  return take(b, "reduce_scatter", x, whole, to, shards);
+}
+
+MlirValue zb_build_own(zb_builder *b, MlirValue x, const zb_shape *whole, const zb_place *to, int64_t shards) {
+  return take(b, "own_part", x, whole, to, shards);
+}
+
+MlirValue zb_build_gather(zb_builder *b, MlirValue x, const zb_shape *whole, const zb_place *from, int64_t shards,
+                          bool shared) {
+  const parts p = parts_of(whole, from, shards);
+  MlirValue part = zb_build_reshape(b, x, p.front + 1, 3);
+  MlirValue all = ZB_BUILD(b, "gather_parts", part, zb_int("members", shards), zb_bool("shared", shared));
+  return zb_build_reshape(b, exchange(b, all, p.behind), whole->dims, whole->rank);
 }
 
 static MlirValue integer(zb_builder *b, int64_t value) { return zb_build_scalar(b, ZB_I64, (double)value); }

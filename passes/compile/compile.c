@@ -31,8 +31,11 @@ static const struct {
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
-    {"zb-shard", "tensor-parallel=$tensor_parallel,shard=\"$shard_pins\""}, /* left out by --tensor-parallel 1 */
-    {"zb-mixed-precision", "precision=$precision"},                         /* left out by --precision f32 */
+    {"zb-shard",
+     "tensor-parallel=$tensor_parallel,sequence-parallel=$sequence_parallel,shard=\"$shard_pins\""}, /* left out by
+                                                                                                        --tensor-parallel
+                                                                                                        1 */
+    {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
     {"zb-autodiff",
      "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","
      "post-validation=\"$post_validation\",micro-batches=$micro_batches,replicas=$replicas,"
@@ -110,6 +113,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$shard_pins", pins},
       {"$clip_norm", p->clip_norm ? p->clip_norm : ""},
       {"$clip_norm_type", p->clip_norm_type ? p->clip_norm_type : ""},
+      {"$sequence_parallel", p->sequence_parallel ? "true" : "false"},
       {"$post_validation", p->post_validation ? "true" : ""},
       {"$placement", p->placement},
       {"$cuts", p->cuts ? p->cuts : ""},

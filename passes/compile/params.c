@@ -118,6 +118,7 @@ static zb_status check_options(const zb_compile_params *p) {
       {"sharding", p->sharding != NULL, true, true},
       {"sum-groups", p->sum_groups != 0, true, true},
       {"tensor-parallel", p->tensor_parallel != 0, true, false},
+      {"sequence-parallel", p->sequence_parallel, true, false},
       {"shard", p->shard_pin_count > 0, true, false},
       {"cuts", p->cuts != NULL, true, false},
       {"layout", p->layout != NULL, true, false},
@@ -182,8 +183,9 @@ static zb_status check_together(const zb_compile_params *p) {
   for (int i = 0; i < p->shard_pin_count; ++i)
     if (strchr(p->shard_pins[i], ';'))
       return zb_status_hint(ZB_ERROR(USAGE, "--shard: '%s' has a semicolon", p->shard_pins[i]), "write ? in its place");
-  if (p->shard_pin_count > 0 && p->tensor_parallel == 1 && !p->pipeline)
-    return zb_status_hint(ZB_ERROR(USAGE, "--shard without --tensor-parallel"), "add --tensor-parallel 2");
+  const char *alone = p->sequence_parallel ? "sequence-parallel" : p->shard_pin_count > 0 ? "shard" : NULL;
+  if (alone && p->tensor_parallel == 1 && !p->pipeline)
+    return zb_status_hint(ZB_ERROR(USAGE, "--%s without --tensor-parallel", alone), "add --tensor-parallel 2");
   const struct {
     const char *option;
     bool given;

@@ -20,6 +20,15 @@
 
 #include <string.h>
 
+/* Inputs of tokens, or of what is given for each. */
+static zb_result find_inputs(zb_shard *s, MlirOperation function) {
+  for (int a = 0; a < s->graph.argument_count; ++a) {
+    if (!zb_argument_port(function, a).input || !s->known[a] || s->shapes[a].rank < 2) continue;
+    if (!ZB_PUSH(&s->pass->arena, &s->inputs, s->shapes[a])) return zb_pass_fail(s->pass, ZB_OUT_OF_MEMORY());
+  }
+  return ZB_OK;
+}
+
 static zb_result init(zb_shard *s, MlirOperation function) {
   zb_arena *arena = &s->pass->arena;
   ZB_PASS_TRY(s->pass, zb_graph_build(arena, function, &s->graph));
@@ -38,7 +47,7 @@ static zb_result init(zb_shard *s, MlirOperation function) {
     const zb_port port = zb_argument_port(function, a);
     s->arguments[a].weight = s->known[a] && (port.param || port.frozen);
   }
-  return ZB_OK;
+  return s->sequence ? find_inputs(s, function) : ZB_OK;
 }
 
 static zb_result check_forward(const zb_graph *graph) {
@@ -55,6 +64,7 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
     return zb_pass_option_error(pass, function, "tensor-parallel", NULL, "expected a number from 1 to %d, got '%s'",
                                 ZB_SHARDS_MAX, zb_pass_option(pass, "tensor-parallel"));
   if (s.shards == 1) return ZB_OK;
+  s.sequence = strcmp(zb_pass_option(pass, "sequence-parallel"), "true") == 0;
   if (!init(&s, function) || !check_forward(&s.graph)) return ZB_FAIL;
   zb_set_i64(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SHARDS, s.shards);
   if (!zb_shard_read_pins(&s)) return ZB_FAIL;
@@ -67,6 +77,7 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
 
 static const zb_option_def options[] = {
     {"tensor-parallel", "1", "T: how many shards compute the program together"},
+    {"sequence-parallel", "false", "between products that are cut, activations are cut by tokens"},
     {"shard", "", "GLOB=DIM;GLOB=whole;...: where these parameters are cut; of several that fit the last counts"},
     {0},
 };

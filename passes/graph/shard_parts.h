@@ -34,6 +34,8 @@ typedef struct zb_shard {
   zb_pass *pass;
   zb_graph graph;
   int64_t shards;
+  bool sequence;            /* activations between cut products are cut by tokens */
+  ZB_LIST(zb_shape) inputs; /* of tokens: [samples, length, ..] */
   uint8_t *depends;
   bool *known;      /* a value is a tensor */
   zb_shape *shapes; /* of values, whole */

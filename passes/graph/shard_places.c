@@ -39,10 +39,31 @@ static bool place_locally(zb_placing *p) {
   return true;
 }
 
+/* Where a sum of that shape is cut by tokens. False: it is not of tokens, or the shards do not divide them. */
+static bool place_tokens(const zb_shard *s, const zb_shape *shape, zb_place *out) {
+  for (size_t i = 0; i < s->inputs.count && shape->rank >= 2; ++i) {
+    const int64_t samples = s->inputs.items[i].dims[0], length = s->inputs.items[i].dims[1];
+    const int dim = shape->rank - 2;
+    *out = zb_cut_at(dim);
+    out->sequence = true;
+    if (length % s->shards != 0 || length == 0) continue;
+    if (shape->rank > 2 && shape->dims[dim] == length) return true;
+    if (shape->rank > 2 || shape->dims[dim] != samples * length || samples > ZB_SEGMENTS_MAX) continue;
+    out->segment_count = samples > 1 ? (int)samples : 0;
+    for (int r = 0; r < out->segment_count; ++r)
+      out->segments[r] = length;
+    return true;
+  }
+  return false;
+}
+
 void zb_shard_place(const zb_shard *s, const zb_node *node, const zb_op_view *view, zb_placing *out) {
   bool from_data[ZB_VIEW_OPERANDS] = {false};
+  zb_place tokens;
   *out =
       (zb_placing){.op = view, .results = s->shapes + node->result_begin, .shards = s->shards, .from_data = from_data};
+  if (s->sequence && node->result_count > 0 && s->known[node->result_begin] && place_tokens(s, out->results, &tokens))
+    out->sequence = &tokens;
   for (int i = 0; i < node->operand_count; ++i) {
     const int k = zb_shard_named(view, i), value = zb_operand(&s->graph, node, i);
     out->operands[k] = s->places[value];
@@ -52,10 +73,12 @@ void zb_shard_place(const zb_shard *s, const zb_node *node, const zb_op_view *vi
   if (!is_local && node->def->place && node->result_count <= ZB_PLACED_RESULTS) node->def->place(out);
   if (!is_local && (!node->def->place || node->result_count > ZB_PLACED_RESULTS)) zb_place_whole(out);
   out->from_data = NULL;
+  out->sequence = NULL;
 }
 
 void zb_shard_sum_once(zb_shard *s, int value, const zb_place *wanted) {
-  if (s->places[value].spread == ZB_PARTIAL && wanted->spread != ZB_PARTIAL) s->places[value] = REPLICATED;
+  if (s->places[value].spread != ZB_PARTIAL || wanted->spread == ZB_PARTIAL) return;
+  s->places[value] = zb_is_cut(wanted) && wanted->sequence ? *wanted : REPLICATED;
 }
 
 /* ---- Arguments that are cut alike ---- */
@@ -185,6 +208,7 @@ static bool follow_chain(const zb_shard *s, int value, zb_place place, zb_place 
 static void set_argument(zb_shard *s, int argument, zb_place place, bool leads) {
   s->arguments[argument].decided = true;
   s->arguments[argument].leads = leads;
+  place.sequence = false; /* it is no activation */
   s->arguments[argument].placement = s->places[argument] = place;
   s->origin[argument] = zb_is_cut(&place) ? argument : -1;
 }
@@ -248,7 +272,7 @@ static int chain_root(const zb_shard *s, const zb_node *node) {
 
 static bool has_cut_operand(const zb_placing *p) {
   for (int k = 0; k < p->op->operand_count; ++k)
-    if (zb_is_cut(&p->operands[k])) return true;
+    if (zb_is_cut(&p->operands[k]) && !p->operands[k].sequence) return true;
   return false;
 }
 
@@ -283,7 +307,7 @@ static void place_op(zb_shard *s, const zb_node *node) {
       const int value = zb_operand(&s->graph, node, i);
       refresh(s, value);
       if (s->places[value].spread == ZB_OPEN) decide(s, value, REPLICATED, false), refresh(s, value);
-      if (zb_is_cut(&s->places[value])) refuse(s, value, &(zb_placing){0}, 0, node);
+      if (zb_is_cut(&s->places[value]) && !s->places[value].sequence) refuse(s, value, &(zb_placing){0}, 0, node);
     }
     return;
   }
@@ -296,6 +320,7 @@ static void place_op(zb_shard *s, const zb_node *node) {
     const int value = zb_operand(&s->graph, node, i), k = zb_shard_named(&view, i);
     zb_shard_sum_once(s, value, &placing.operands[k]);
     if (!zb_is_cut(&s->places[value])) continue;
+    if (s->places[value].sequence && !zb_same_placement(&s->places[value], &placing.operands[k])) continue;
     if (zb_same_placement(&s->places[value], &placing.operands[k]))
       origin = zb_is_cut(&placing.out[0]) ? join(s, origin, s->origin[value]) : origin;
     else

@@ -104,29 +104,69 @@ static MlirValue put_together(rewriting *it, zb_builder *b, MlirValue x, const z
   return zb_build_cast(b, out, whole->dtype);
 }
 
+static bool is_float(const rewriting *it, int value) {
+  const zb_dtype dtype = it->s->shapes[value].dtype;
+  return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
+}
+
+/* Whether parts of tokens go to and fro by collectives of their own. */
+static bool is_by_tokens(const rewriting *it, int value, const zb_place *place) {
+  return zb_is_cut(place) && place->sequence && !place->padded && is_float(it, value);
+}
+
 static MlirValue make_whole(rewriting *it, zb_builder *b, int value) {
   const zb_place *from = &it->s->places[value];
+  const zb_shape *shape = &it->s->shapes[value];
   if (!mlirValueIsNull(it->whole[value])) return it->whole[value];
   MlirValue x = it->now[value];
   if (from->spread == ZB_PARTIAL) x = zb_build_all_reduce(b, x, it->s->shards, "sum");
-  if (zb_is_cut(from)) x = put_together(it, b, x, from, &it->s->shapes[value]);
+  if (is_by_tokens(it, value, from))
+    x = zb_build_gather(b, x, shape, from, it->s->shards, false);
+  else if (zb_is_cut(from))
+    x = put_together(it, b, x, from, shape);
   return it->whole[value] = x;
+}
+
+static MlirValue make_shared(rewriting *it, zb_builder *b, int value);
+
+/* A view of tokens that are put together for it: the view of what is shared. Null: it is none. */
+static MlirValue share_before(rewriting *it, zb_builder *b, int value) {
+  const zb_node *node = zb_maker(&it->s->graph, value);
+  if (!node || !node->def || node->def->op_class != ZB_CLASS_VIEW || node->operand_count != 1) return (MlirValue){NULL};
+  const int x = zb_operand(&it->s->graph, node, 0);
+  if (!is_by_tokens(it, x, &it->s->places[x]) || it->s->places[value].spread != ZB_REPLICATED) return (MlirValue){NULL};
+  MlirValue shared = make_shared(it, b, x);
+  MlirOperation view = mlirOperationClone(node->op);
+  mlirOperationSetOperand(view, 0, shared);
+  mlirBlockInsertOwnedOperationBefore(it->s->graph.block, b->before, view);
+  return mlirOperationGetResult(view, value - node->result_begin);
 }
 
 /* For readers that compute a part: a value that leads back to a trained parameter has a gradient, which is summed. */
 static MlirValue make_shared(rewriting *it, zb_builder *b, int value) {
-  const zb_dtype dtype = it->s->shapes[value].dtype;
-  const bool is_float = dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
-  MlirValue x = make_whole(it, b, value);
-  if (!is_float || !(it->s->depends[value] & ZB_DEPENDS_TRAINED)) return x;
-  if (mlirValueIsNull(it->shared[value]))
-    it->shared[value] = ZB_BUILD(b, "shared", x, zb_int("members", it->s->shards));
-  return it->shared[value];
+  const zb_place *from = &it->s->places[value];
+  if (!is_float(it, value) || !(it->s->depends[value] & ZB_DEPENDS_TRAINED)) return make_whole(it, b, value);
+  if (!mlirValueIsNull(it->shared[value])) return it->shared[value];
+  MlirValue x = is_by_tokens(it, value, from) && mlirValueIsNull(it->whole[value])
+                    ? zb_build_gather(b, it->now[value], &it->s->shapes[value], from, it->s->shards, true)
+                    : share_before(it, b, value);
+  if (mlirValueIsNull(x) && !b->failed)
+    x = ZB_BUILD(b, "shared", make_whole(it, b, value), zb_int("members", it->s->shards));
+  return it->shared[value] = x;
+}
+
+/* What is cut by tokens from now on: the sum of parts, or of what all have. */
+static MlirValue cut_tokens(rewriting *it, zb_builder *b, int value, const zb_place *to) {
+  const zb_shape *shape = &it->s->shapes[value];
+  if (it->s->places[value].spread == ZB_PARTIAL)
+    return it->now[value] = zb_build_scatter(b, it->now[value], shape, to, it->s->shards);
+  return zb_build_own(b, make_whole(it, b, value), shape, to, it->s->shards);
 }
 
 static MlirValue convert(rewriting *it, zb_builder *b, int value, const zb_place *to, bool computes_part) {
   const zb_place *from = &it->s->places[value];
   if (from->spread != ZB_REPLICATED && zb_same_placement(from, to)) return it->now[value];
+  if (is_by_tokens(it, value, to)) return cut_tokens(it, b, value, to);
   if (zb_is_cut(to)) return take_part(it, b, make_shared(it, b, value), to, it->s->shapes[value].dims[to->dim]);
   return computes_part ? make_shared(it, b, value) : make_whole(it, b, value);
 }

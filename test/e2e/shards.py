@@ -40,7 +40,8 @@ LAYERS = 8
 MODELS = ("gpt2-small", "llama-small")
 LAYOUTS = ((1, "zb-h2", ()), (2, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (3, "zb-h1", ()), (4, "search", ()),
            (2, "interleaved-1f1b", ("--chunks", 2)))
-OPTIONS = ((), ("--precision", "bf16"), ("--recompute", "all"), ("--split", "none"),
+OPTIONS = ((), ("--sequence-parallel",), ("--sequence-parallel", "--precision", "bf16", "--clip-norm", "0.5"),
+           ("--sequence-parallel", "--recompute", "all"), ("--precision", "bf16"), ("--recompute", "all"), ("--split", "none"),
            ("--optimizer", "sgd:lr=0.1,momentum=0.9"), ("--clip-norm", "0.5"),
            ("--clip-norm", "0.05", "--clip-norm-type", "inf"))
 ADAMW = "adamw:lr=0.001,beta1=0.9,beta2=0.95,eps=1e-08,weight_decay=0.1"
@@ -176,14 +177,16 @@ class Shards:
 
     def families(self, draw, count):
         """Other models: losses of one shard, and every bit of all shards in one program."""
-        cases = [(model, shards) for model in FAMILIES for shards in (2, 3, 4, 5)]
-        for model, shards in [("families/six", 3), *draw.sample(cases, min(count, len(cases)))]:
-            options = ("1f1b", ("--clip-norm", draw.choice((0.5, "inf"))))
-            wanted, got = self.run(model, 1, 1, *options), self.run(model, 1, shards, *options)
+        cases = [(model, shards, by_tokens) for model in FAMILIES for shards in (2, 3, 4, 5)
+                 for by_tokens in ((), ("--sequence-parallel",))]
+        for model, shards, by_tokens in [("families/six", 3, ()), *draw.sample(cases, min(count, len(cases)))]:
+            clipping = ("--clip-norm", draw.choice((0.5, "inf")))
+            options = ("1f1b", (*clipping, *by_tokens))
+            wanted, got = self.run(model, 1, 1, "1f1b", clipping), self.run(model, 1, shards, *options)
             self.suite.check(all(abs(a - b) <= 1e-5 * abs(a) for a, b in zip(wanted[0], got[0])),
-                             f"{model}, {shards} shards: losses {got[0]}, without them {wanted[0]}")
-            self.same(f"{model}, {shards} shards of 2 ranks", got, self.run(model, 2, shards, "zb-h1", options[1]))
-            self.oracle(shards, model)
+                             f"{model}, {shards} shards {by_tokens}: losses {got[0]}, without them {wanted[0]}")
+            self.same(f"{model}, {shards} shards of 2 ranks {by_tokens}", got, self.run(model, 2, shards, "zb-h1", options[1]))
+            self.oracle(shards, model, *by_tokens)
 
     def counts(self):
         for model in MODELS:
@@ -341,6 +344,7 @@ def main():
         it = Shards(suite, folder)
         for shards in (2, 4):
             it.oracle(shards)
+            it.oracle(shards, "llama-small", "--sequence-parallel")
         it.layouts(random.Random(options.draw), options.cases)
         it.near()
         it.families(random.Random(options.draw), options.cases)
