@@ -13,7 +13,7 @@
 
 typedef enum zb_spread { ZB_REPLICATED, ZB_CUT, ZB_PARTIAL, ZB_OPEN, ZB_LOCAL } zb_spread;
 
-enum { ZB_SEGMENTS_MAX = 8, ZB_PLACED_RESULTS = 64 };
+enum { ZB_SEGMENTS_MAX = 16, ZB_PLACED_RESULTS = 64 };
 
 /* segments: the dimension consists of so many runs one behind the other, and a shard has a part of each (the columns of
  * q, k and v in one product); 0: of one run. padded: the shards do not divide it: the last ones have elements that mean

@@ -31,10 +31,8 @@ static const struct {
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
-    {"zb-shard",
-     "tensor-parallel=$tensor_parallel,sequence-parallel=$sequence_parallel,shard=\"$shard_pins\""}, /* left out by
-                                                                                                        --tensor-parallel
-                                                                                                        1 */
+    {"zb-shard", "tensor-parallel=$tensor_parallel,sequence-parallel=$sequence_parallel,"
+                 "shard=\"$shard_pins\""},          /* left out by --tensor-parallel 1 */
     {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
     {"zb-autodiff",
      "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","

@@ -137,10 +137,20 @@ zb_result zb_shard_report_pin(zb_shard *s) {
   return fail(s, "pin another dimension, or pin what it is computed with, too", message);
 }
 
+/* An input of tokens that shards do not divide, where they divide none. NULL: there is none, or nobody asked for it. */
+static const zb_shape *undivided_tokens(const zb_shard *s) {
+  const zb_shape *first = NULL;
+  for (size_t i = 0; i < s->inputs.count; ++i) {
+    if (s->inputs.items[i].dims[1] % s->shards == 0) return NULL;
+    if (!first) first = &s->inputs.items[i];
+  }
+  return first;
+}
+
 /* Of what is whole although somebody would have it cut: pairs of names and reasons. */
 zb_status zb_shard_note_whole(zb_shard *s) {
   zb_arena *arena = &s->pass->arena;
-  MlirAttribute *pairs = ZB_NEW(arena, MlirAttribute, 2 * s->graph.argument_count);
+  MlirAttribute *pairs = ZB_NEW(arena, MlirAttribute, 2 * s->graph.argument_count + 2);
   MlirContext context = mlirOperationGetContext(s->graph.function);
   int count = 0;
   ZB_TRY(zb_arena_status(arena));
@@ -153,6 +163,14 @@ zb_status zb_shard_note_whole(zb_shard *s) {
     pairs[count++] = mlirStringAttrGet(context, mlirStringRefCreateFromCString(name_of(s, a)));
     pairs[count++] = mlirStringAttrGet(context, mlirStringRefCreateFromCString(text.data));
     zb_text_deinit(&text);
+  }
+  const zb_shape *undivided = undivided_tokens(s);
+  if (undivided) {
+    char why[96];
+    snprintf(why, sizeof why, "%" PRId64 " shards do not divide the %" PRId64 " tokens of a sample", s->shards,
+             undivided->dims[1]);
+    pairs[count++] = mlirStringAttrGet(context, mlirStringRefCreateFromCString("activations"));
+    pairs[count++] = mlirStringAttrGet(context, mlirStringRefCreateFromCString(why));
   }
   if (count)
     zb_set_attribute(mlirModuleGetOperation(s->pass->program->module), ZB_ATTR_WHOLE,

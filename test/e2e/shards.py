@@ -10,7 +10,8 @@ with as many shards. N cases are drawn by SEED, which is printed.
 near: shards give the losses and norms of a run without them within 1e-5. Such runs are compared with
 PyTorch elsewhere (reference.py).
 families: so with models of other families, as many as cases, and six heads of a vocabulary that shards do not divide.
-count: two sums a layer forward, two backward, one of the embedding, of the head, and three of the loss; none in W.
+count: two sums a layer forward, two backward, one of the embedding, of the head, and three of the loss; none in W. By
+tokens two gathers and two scatters each way, and a layer keeps 1/T, to the byte.
 resume: from shards to other shards, to none, and back: what was saved is what is loaded, whole, under its name.
 times: the step of a compile is that of all shards on the simulator; a profile of shards serves the next compile.
 pins: --shard cuts other dimensions and trains the same; what stays whole is said, and why.
@@ -41,8 +42,8 @@ MODELS = ("gpt2-small", "llama-small")
 LAYOUTS = ((1, "zb-h2", ()), (2, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (3, "zb-h1", ()), (4, "search", ()),
            (2, "interleaved-1f1b", ("--chunks", 2)))
 OPTIONS = ((), ("--sequence-parallel",), ("--sequence-parallel", "--precision", "bf16", "--clip-norm", "0.5"),
-           ("--sequence-parallel", "--recompute", "all"), ("--precision", "bf16"), ("--recompute", "all"), ("--split", "none"),
-           ("--optimizer", "sgd:lr=0.1,momentum=0.9"), ("--clip-norm", "0.5"),
+           ("--sequence-parallel", "--recompute", "all"), ("--precision", "bf16"), ("--recompute", "all"),
+           ("--split", "none"), ("--optimizer", "sgd:lr=0.1,momentum=0.9"), ("--clip-norm", "0.5"),
            ("--clip-norm", "0.05", "--clip-norm-type", "inf"))
 ADAMW = "adamw:lr=0.001,beta1=0.9,beta2=0.95,eps=1e-08,weight_decay=0.1"
 BEHIND = ("builtin.module(zb-partition{{ranks=1,chunks=1,placement=\"plain\",micro-batches={m}}},zb-classify,"
@@ -185,7 +186,8 @@ class Shards:
             wanted, got = self.run(model, 1, 1, "1f1b", clipping), self.run(model, 1, shards, *options)
             self.suite.check(all(abs(a - b) <= 1e-5 * abs(a) for a, b in zip(wanted[0], got[0])),
                              f"{model}, {shards} shards {by_tokens}: losses {got[0]}, without them {wanted[0]}")
-            self.same(f"{model}, {shards} shards of 2 ranks {by_tokens}", got, self.run(model, 2, shards, "zb-h1", options[1]))
+            self.same(f"{model}, {shards} shards of 2 ranks {by_tokens}", got,
+                      self.run(model, 2, shards, "zb-h1", options[1]))
             self.oracle(shards, model, *by_tokens)
 
     def counts(self):
@@ -198,6 +200,30 @@ class Shards:
             wanted = {"F": 2 * LAYERS + 4, "B": 2 * LAYERS + 1, "W": 0}
             self.suite.check({kind: found.get(kind) for kind in wanted} == wanted,
                              f"{model}: sums of a micro-batch {found}, expected {wanted}")
+            self.counts_by_tokens(model)
+
+    def counts_by_tokens(self, model):
+        """Two gathers and two scatters a layer forward, as many backward; one of the embedding, of the head, and, where
+        there are positions, of their part of tokens, by W; three sums of the loss. Between products a layer keeps 1/T:
+        to the byte, if what is put together for W is so again (Llama has two KV heads: no more shards)."""
+        text = self.suite.must("zb-run", self.compile(model, 1, 2, "--schedule", "1f1b", "--sequence-parallel"),
+                               "--print-plan")
+        ops, found = ("all_reduce", "reduce_scatter", "gather_parts", "own_part"), {}
+        for part in re.split(r"\n  subprogram ", text)[1:]:
+            name = part.split()[0].strip(":").split("_")[-1]
+            found[name] = tuple(part.count(f"\n    {op} ") for op in ops)
+        positions = int(model.startswith("gpt2"))
+        wanted = {"F": (3, 2 * LAYERS + 1, 2 * LAYERS + 1, positions), "B": (0, 2 * LAYERS + 1, 2 * LAYERS + 1, 0),
+                  "W": (0, 0, positions, 0)}
+        self.suite.check({kind: found.get(kind) for kind in wanted} == wanted,
+                         f"{model}: collectives by tokens {found}, expected {wanted}")
+        kept = {}
+        for shards in (1, 2, 4)[:2 + positions]:
+            by_tokens = ("--sequence-parallel", "--recompute", "gather_parts,contiguous") if shards > 1 else ()
+            made = self.suite.compile(os.path.join(common.DATA, model + ".onnx"), self.path("kept"), "--ranks", 4,
+                                      "--layout", "even", "--tensor-parallel", shards, "--micro-batches", M, *by_tokens)
+            kept[shards] = [shards * made["stages"][1][name] for name in ("fb_bytes", "fw_bytes", "received_bytes")]
+        self.suite.check(len(set(map(tuple, kept.values()))) == 1, f"{model}: T times what a stage keeps: {kept}")
 
     def places(self):
         plan = self.compile("gpt2-small", 2, 2)
@@ -311,6 +337,10 @@ class Shards:
             expected = sorted([*product, "weight"] for product in products for _ in range(LAYERS))
             self.suite.check(sorted(names) == (expected if shards == 3 else []),
                              f"{shards} shards: whole are {made['whole']}")
+            if shards == 3:
+                said = self.suite.must("zbc", model, "-o", self.path("noted"), "--tensor-parallel", 3,
+                                       "--sequence-parallel")
+                self.suite.check("activations: 3 shards do not divide the 32 tokens of a sample" in said, said)
             line = ("whole on every shard: lm.transformer.h.*.mlp.c_fc.weight (8): 3 shards do not divide the 128 of "
                     "zb.matmul")
             self.suite.check((line in said) == (shards == 3) and ("whole on every shard" in said) == (shards == 3),
@@ -322,6 +352,7 @@ class Shards:
                 (("--tensor-parallel", "0"), 2, "expected a whole number of at least 1, got '0'"),
                 (("--tensor-parallel", "65"), 2, "expected 1 to 64, got 65"),
                 (("--tensor-paralel", "2"), 2, "did you mean '--tensor-parallel'"),
+                (("--sequence-parallel",), 2, "--sequence-parallel without --tensor-parallel"),
                 (("--shard", "*=whole"), 2, "--shard without --tensor-parallel"),
                 (("--tensor-parallel", "2", "--shard", "a;b=1"), 2, "has a semicolon"),
                 (("--tensor-parallel", "2", "--shard", "b"), 2, "--shard: expected GLOB=DIM or GLOB=whole, got 'b'"),
