@@ -3,13 +3,13 @@
 they were, leave nothing half written.
 
     processes_faults.py [--bin BUILD/bin] [--over mpi|tcp] [--jobs 2] [--data-parallel D] [--tensor-parallel T]
-                        [--ranks N] [--points N]
+                        [--ranks N] [--points N] [--stops N] [--draw SEED] [--options "OPTIONS OF zbc"]
 
 N processes (4), one rank each (with --data-parallel D and --tensor-parallel T they are D replicas of a shorter
 pipeline, of T shards each, and every rank is named with its coordinates), train a plan whose step takes a while, and
 save after every step. Each is killed (kill -9) at N points of a step (10): mpirun and all others must be gone within
 ten seconds with its status of a killed process, those who are left must have said at which job they were, and the
-last save must be whole. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5,
+last save must be whole, and go on with the losses of a run that nobody disturbs. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5,
 name rank, job, peer and micro-batch, and which process does not answer; and it must end with them. At last SIGTERM,
 to one process and to all: who gets it says at which job it is (mpirun sends it to those who are left), and all end
 after the same step, and save it.
@@ -135,7 +135,29 @@ def is_whole(saved):
     return len(kinds["weights"]) > 0 and len(kinds["optimizer"]) == 2 * len(kinds["weights"])
 
 
-def killed(suite, launcher, plan, said_of, folder, rank, point, delay):
+class Undisturbed:
+    """Losses of a run that nobody disturbs, as far as they are asked for."""
+    def __init__(self, suite, plan):
+        self.suite, self.plan, self.losses, self.lock = suite, plan, [], threading.Lock()
+
+    def step(self, step):
+        with self.lock:
+            if step >= len(self.losses):
+                self.losses = [row["loss"] for row in self.suite.train(self.plan, 2 * step + 8) if "loss" in row]
+            return self.losses[step]
+
+
+def goes_on(suite, plan, saved, undisturbed, text):
+    """What was saved goes on with the losses of the run that nobody disturbed."""
+    folder = saved if os.path.isdir(saved) else saved + ".old"
+    name = min(name for name in os.listdir(folder) if name.endswith(".safetensors"))
+    step = int(common.read_safetensors(os.path.join(folder, name))[1]["zb.step"])
+    losses = [row["loss"] for row in suite.train(plan, 2, "--resume", folder) if "loss" in row]
+    wanted = [undisturbed.step(step), undisturbed.step(step + 1)]
+    suite.check(losses == wanted, f"{text}: resumed after {step} steps: {losses}, undisturbed {wanted}")
+
+
+def killed(suite, launcher, plan, said_of, folder, undisturbed, rank, point, delay):
     text = f"kill -9 of rank {rank} at point {point}"
     saved = os.path.join(folder, f"saved-{rank}-{point}")
     try:
@@ -147,11 +169,12 @@ def killed(suite, launcher, plan, said_of, folder, rank, point, delay):
                     len(said) == said_of.ranks - 1 and
                     f"({said_of.rank(rank)}, pid " in errors and "has died" in errors and is_whole(saved),
                     f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
+        goes_on(suite, plan, saved, undisturbed, text)
     except (common.Failure, OSError, KeyError) as failure:
         suite.check(False, f"{text}: {failure!r}")
 
 
-def stopped(suite, launcher, plan, said_of, folder, rank, delay):
+def stopped(suite, launcher, plan, said_of, folder, undisturbed, rank, delay):
     saved = os.path.join(folder, f"saved-stopped-{rank}")
     try:
         run = Run(suite, launcher, plan, saved, "--timeout", STOP_TIMEOUT_SECONDS, processes=said_of.ranks)
@@ -162,6 +185,7 @@ def stopped(suite, launcher, plan, said_of, folder, rank, delay):
         suite.check(seconds is not None and seconds < STOP_LIMIT_SECONDS and status == 5 and not left and
                     named and is_whole(saved),
                     f"SIGSTOP of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
+        goes_on(suite, plan, saved, undisturbed, f"SIGSTOP of rank {rank}")
         return bool(waited and re.search(r"\(micro-batch \d+\)", errors))
     except (common.Failure, OSError, KeyError) as failure:
         return suite.check(False, f"SIGSTOP of rank {rank}: {failure!r}")
@@ -191,18 +215,21 @@ def faults(suite, launcher, folder, options):
     said_of = Said(ranks, replicas, shards)
     suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", ranks // replicas // shards,
                   "--schedule", "zb-h1", "--micro-batches", MICRO_BATCHES // replicas, "--data-parallel", replicas,
-                  "--tensor-parallel", shards)
+                  "--tensor-parallel", shards, *options.options.split())
     step = sorted(row["seconds"] for row in processes.train(suite, launcher, ranks, plan, 8))[4]
-    chance = random.Random(1)
+    undisturbed = Undisturbed(suite, plan)
+    chance = random.Random(options.draw)
     points = [(rank, point, step * (point + chance.random()) / count) for rank in range(ranks)
               for point in range(count)]
-    common.run_parallel([lambda p=p: killed(suite, launcher, plan, said_of, folder, *p) for p in points],
+    common.run_parallel([lambda p=p: killed(suite, launcher, plan, said_of, folder, undisturbed, *p)
+                         for p in points],
                         options.jobs)
     print(f"{launcher.name}: kill -9 of {ranks} ranks at {count} points of a step of {step * 1e3:.0f} ms: "
-          f"{suite.passed - before} of {len(points)} as said", flush=True)
+          f"{suite.passed - before} of {2 * len(points)} as said", flush=True)
     # Between steps there is no micro-batch to name, so another round may be needed to hit one.
-    named = any(any([stopped(suite, launcher, plan, said_of, folder, rank, step * chance.random())
-                     for rank in range(ranks)])
+    stops = range(options.stops or ranks)
+    named = any(any([stopped(suite, launcher, plan, said_of, folder, undisturbed, stop % ranks, step * chance.random())
+                     for stop in stops])
                 for _ in range(3))
     suite.check(named, "a stalled peer is named with message and micro-batch")
     for rank in (None, None, None, 0, 2):
@@ -218,7 +245,8 @@ def main():
                                ("--data-parallel", dict(type=int, choices=(1, 2, 4), default=1)),
                                ("--tensor-parallel", dict(type=int, choices=(1, 2, 4), default=1)),
                                ("--ranks", dict(type=int, choices=(4, 8), default=RANKS)),
-                               ("--points", dict(type=int, default=10)))
+                               ("--points", dict(type=int, default=10)), ("--stops", dict(type=int, default=0)),
+                               ("--draw", dict(type=int, default=1)), ("--options", dict(default="")))
     suite, skipped = common.Suite(options.bin), 0
     for launcher in (processes.LAUNCHERS[name] for name in options.over):
         reason = launcher.reason_to_skip(suite)
