@@ -9,10 +9,10 @@ N processes (4), one rank each (with --data-parallel D and --tensor-parallel T t
 pipeline, of T shards each, and every rank is named with its coordinates), train a plan whose step takes a while, and
 save after every step. Each is killed (kill -9) at N points of a step (10): mpirun and all others must be gone within
 ten seconds with its status of a killed process, those who are left must have said at which job they were, and the
-last save must be whole, and go on with the losses of a run that nobody disturbs. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5,
-name rank, job, peer and micro-batch, and which process does not answer; and it must end with them. At last SIGTERM,
-to one process and to all: who gets it says at which job it is (mpirun sends it to those who are left), and all end
-after the same step, and save it.
+last save must be whole, and go on with the losses of a run that nobody disturbs. Then one is stopped (SIGSTOP)
+instead: the others must end by the time-out, with status 5, name rank, job, peer and micro-batch, and which process
+does not answer; and it must end with them. At last SIGTERM, to one process and to all: who gets it says at which job
+it is (mpirun sends it to those who are left), and all end after the same step, and save it.
 
 Ends with "N passed, N failed, N skipped".
 """
