@@ -160,7 +160,8 @@ class Sharding(replicas.Replicas):
         if launcher.reason_to_skip(self.suite):
             return
         plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, *SHARED)
-        processes_faults.killed(self.suite, launcher, plan, launched, self.folder, 1, 0, 0.05)
+        undisturbed = processes_faults.Undisturbed(self.suite, plan)
+        processes_faults.killed(self.suite, launcher, plan, launched, self.folder, undisturbed, 1, 0, 0.05)
 
     def norms(self):
         """--grad-norms of parts, put together."""

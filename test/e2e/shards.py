@@ -253,9 +253,13 @@ class Shards:
         # With a rate of 0 a step changes no weight: what is loaded is what is saved.
         still = ("--optimizer", "sgd:lr=0")
         _, first, folder = self.train(self.compile("gpt2-small", 1, 1, *still), 1)
-        for ranks, shards in ((2, 2), (1, 4), (2, 3), (1, 1)):
-            _, saved, folder = self.train(self.compile("gpt2-small", ranks, shards, *still), 1, "--resume", folder)
-            self.suite.check(saved == first, f"{shards} shards of {ranks} ranks load something else")
+        replicas = ("--data-parallel", 2)
+        for ranks, shards, *more in ((2, 2), (1, 4), (4, 1), (2, 1, *replicas), (1, 2, "--sequence-parallel"),
+                                     (2, 3, *replicas), (2, 1, *replicas, "--sharding", "optimizer"),
+                                     (2, 2, *replicas, "--sequence-parallel"), (1, 1)):
+            plan = self.compile("gpt2-small", ranks, shards, *still, *more)
+            _, saved, folder = self.train(plan, 1, "--resume", folder)
+            self.suite.check(saved == first, f"{shards} shards of {ranks} ranks load something else {more}")
 
     def replicas(self, draw, count):
         options = (*OPTIONS, ("--bucket-bytes", 20000))
@@ -309,13 +313,19 @@ class Shards:
                          f"subprograms take {times}, measured {other}")
 
     def evaluations(self):
-        numbers = []
-        for shards in (1, 2):
-            plan = self.compile("gpt2-small", 2, shards)
-            rows = common.json_lines(self.suite.must("zb-run", plan, "--eval", "text:" + common.CORPUS, "--eval-steps",
-                                                     2, "--json"))
-            numbers.append(rows[-1]["eval"]["loss"])
-        self.suite.check(abs(numbers[0] - numbers[1]) <= 2e-5, f"evaluations: {numbers}")
+        """On any mesh the loss is the same; the bits of those of one mesh do not depend on ranks."""
+        replicas, found = ("--data-parallel", 2), {}
+        for shards, *more in ((1,), (2,), (4, "--sequence-parallel"), (2, *replicas),
+                              (2, *replicas, "--sequence-parallel"), (1, *replicas, "--sharding", "optimizer")):
+            for ranks in (1, 3):
+                plan = self.compile("gpt2-small", ranks, shards, *more)
+                rows = common.json_lines(self.suite.must("zb-run", plan, "--eval", "text:" + common.CORPUS,
+                                                         "--eval-steps", 1 if "--data-parallel" in more else 2,
+                                                         "--json"))
+                found.setdefault((shards, *more), []).append(rows[-1]["eval"]["loss"])
+        wanted = found[(1,)][0]
+        self.suite.check(all(len(set(losses)) == 1 and abs(losses[0] - wanted) <= 1e-5 for losses in found.values()),
+                         f"evaluations: {found}")
 
     def pins(self):
         """Other cuts train the same, and what stays whole is said."""
