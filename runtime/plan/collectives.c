@@ -12,6 +12,7 @@
  *
  * Tests: test/runtime/plan/collectives_test.c */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/plan/expand.h"
@@ -121,22 +122,45 @@ typedef struct origin {
   uint64_t offset;
 } origin;
 
-/* A sum that came to a rank. */
+/* A sum that came to a rank; number: how many came before it. */
 typedef struct arrival {
-  uint64_t offset, bytes;
+  uint64_t offset, number;
   origin from;
 } arrival;
 
+/* An instruction of the optimizer of a rank: that of a job. */
+typedef struct place {
+  int job, instruction;
+} place;
+
+/* Where the optimizer of a rank writes. */
+typedef struct optimizer_write {
+  uint64_t address;
+  place at;
+} optimizer_write;
+
+/* What is looked up of a rank again and again, sorted. */
+typedef struct rank_sums {
+  arrival *arrivals; /* by offset; of equal ones, in the order in which they come */
+  size_t arrival_count, arrival_capacity;
+  optimizer_write *writes; /* by address, then by place */
+  size_t write_count, write_capacity;
+  uint64_t *added; /* where B and W add to sums, or write at a fixed place */
+  size_t added_count, added_capacity;
+  bool borrowed; /* writes and added: a replica before has them */
+} rank_sums;
+
 typedef struct sums {
   const zb_plan *plan;
-  arrival **arrivals; /* [rank] */
-  size_t *counts, *capacities;
+  rank_sums *ranks; /* [rank] */
 } sums;
 
 static zb_status add_arrival(sums *it, int rank, zb_plan_range home, origin from) {
-  if (!zb_grow((void **)&it->arrivals[rank], &it->capacities[rank], it->counts[rank] + 1, sizeof(arrival)))
+  rank_sums *to = &it->ranks[rank];
+  if (!zb_grow((void **)&to->arrivals, &to->arrival_capacity, to->arrival_count + 1, sizeof *to->arrivals))
     return ZB_OUT_OF_MEMORY();
-  it->arrivals[rank][it->counts[rank]++] = (arrival){home.offset, home.bytes, from};
+  to->arrivals[to->arrival_count] = (arrival){home.offset, to->arrival_count, from};
+  ++to->arrival_count;
   return NULL;
 }
 
@@ -205,12 +229,23 @@ static zb_status add_reduced(sums *it, int index) {
   return NULL;
 }
 
+static int compare_numbers(uint64_t left, uint64_t right) { return (left > right) - (left < right); }
+
+static int compare_arrivals(const void *a, const void *b) {
+  const arrival *left = a, *right = b;
+  return left->offset != right->offset ? compare_numbers(left->offset, right->offset)
+                                       : compare_numbers(left->number, right->number);
+}
+
 static zb_status find_arrivals(sums *it) {
   for (int i = 0; i < it->plan->message_count; ++i)
     if (it->plan->messages[i].payload == ZB_PAYLOAD_GRADIENTS) ZB_TRY(add_message_arrivals(it, i));
   for (int i = 0; i < it->plan->collective_count; ++i)
     if (it->plan->collectives[i].payload == ZB_PAYLOAD_GRADIENTS)
       ZB_TRY(zb_collective_adds(it->plan->collectives[i].kind) ? add_reduced(it, i) : add_gathered(it, i));
+  for (int r = 0; r < it->plan->rank_count; ++r)
+    if (it->ranks[r].arrival_count)
+      qsort(it->ranks[r].arrivals, it->ranks[r].arrival_count, sizeof(arrival), compare_arrivals);
   return NULL;
 }
 
@@ -227,11 +262,6 @@ typedef struct update {
   terms *out;
 } update;
 
-/* An instruction of the optimizer of a rank: that of a job. */
-typedef struct place {
-  int job, instruction;
-} place;
-
 /* Of an UPDATE of a part, the address that replica 0 has: so updates of all replicas compare. */
 static uint64_t address_of(const zb_plan *plan, const zb_plan_rank *rank, int job, const zb_plan_operand *operand) {
   if (operand->base == 0 && rank->jobs[job].kind == ZB_JOB_UPDATE)
@@ -239,17 +269,24 @@ static uint64_t address_of(const zb_plan *plan, const zb_plan_rank *rank, int jo
   return operand->offset + (operand->base ? rank->pool_u64[rank->jobs[job].bases.begin + operand->base - 1] : 0);
 }
 
+/* What came last to that address; NULL: nothing did. */
+static const arrival *last_arrival(const rank_sums *at, uint64_t address) {
+  size_t low = 0, high = at->arrival_count;
+  while (low < high) { /* the first behind it */
+    const size_t middle = low + (high - low) / 2;
+    if (at->arrivals[middle].offset <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low > 0 && at->arrivals[low - 1].offset == address ? &at->arrivals[low - 1] : NULL;
+}
+
 /* What the optimizer finds at an address: a sum that came, or one of the rank itself. Other values (a step number, a
  * rate) are none. */
 static void add_term(const update *it, uint64_t at, uint64_t bytes) {
-  origin found = {it->rank->rank, at};
-  bool came = false;
-  const arrival *arrivals = it->all->arrivals[it->rank->rank];
-  for (size_t i = 0; i < it->all->counts[it->rank->rank]; ++i)
-    if (arrivals[i].offset == at) {
-      found = arrivals[i].from;
-      came = true;
-    }
+  const arrival *came = last_arrival(&it->all->ranks[it->rank->rank], at);
+  const origin found = came ? came->from : (origin){it->rank->rank, at};
   if (bytes == 0 || (!came && zb_plan_region_of(it->rank, at, bytes) != ZB_REGION_GRADIENTS)) return;
   if (!zb_grow((void **)&it->out->items, &it->out->capacity, it->out->count + 1, sizeof found))
     it->out->failed = true;
@@ -261,21 +298,28 @@ static const zb_plan_instruction *instruction_at(const zb_plan_rank *rank, place
   return &rank->subprograms[rank->jobs[at.job].subprogram].instructions[at.instruction];
 }
 
-static bool writes_exactly(const zb_plan *plan, const zb_plan_rank *rank, place at, uint64_t address) {
-  const zb_plan_instruction *instruction = instruction_at(rank, at);
-  for (int k = 0; k < instruction->output_count; ++k)
-    if (address_of(plan, rank, at.job, &instruction->outputs[k]) == address) return true;
-  return false;
+static int compare_writes(const void *a, const void *b) {
+  const optimizer_write *left = a, *right = b;
+  if (left->address != right->address) return compare_numbers(left->address, right->address);
+  if (left->at.job != right->at.job) return left->at.job < right->at.job ? -1 : 1;
+  return (left->at.instruction > right->at.instruction) - (left->at.instruction < right->at.instruction);
 }
 
-/* The instruction of the optimizer before *at; false: there is none. Its phases may be jobs of their own. */
-static bool step_back(const zb_plan_rank *rank, place *at) {
-  while (--at->instruction < 0) {
-    do {
-      if (--at->job < 0) return false;
-    } while (!zb_job_is_optimizer(rank->jobs[at->job].kind));
-    at->instruction = rank->subprograms[rank->jobs[at->job].subprogram].instruction_count;
+/* The instruction of the optimizer that writes there last, before *at; false: none does. Its phases may be jobs of
+ * their own. */
+static bool find_writer(const sums *it, const zb_plan_rank *rank, uint64_t address, place *at) {
+  const rank_sums *of = &it->ranks[rank->rank];
+  const optimizer_write wanted = {address, *at};
+  size_t low = 0, high = of->write_count;
+  while (low < high) { /* the first that is not before it */
+    const size_t middle = low + (high - low) / 2;
+    if (compare_writes(&of->writes[middle], &wanted) < 0)
+      low = middle + 1;
+    else
+      high = middle;
   }
+  if (low == 0 || of->writes[low - 1].address != address) return false;
+  *at = of->writes[low - 1].at;
   return true;
 }
 
@@ -284,24 +328,15 @@ static void follow_operand(const update *it, const zb_plan_operand *operand, pla
   if (operand->rank < 0 || it->out->failed) return;
   const uint64_t address = address_of(it->all->plan, it->rank, user.job, operand);
   place writer = user;
-  do {
-    if (!step_back(it->rank, &writer)) {
-      add_term(it, address, (uint64_t)zb_operand_extent(operand));
-      return;
-    }
-  } while (!writes_exactly(it->all->plan, it->rank, writer, address));
+  if (!find_writer(it->all, it->rank, address, &writer)) {
+    add_term(it, address, (uint64_t)zb_operand_extent(operand));
+    return;
+  }
   const zb_plan_instruction *instruction = instruction_at(it->rank, writer);
   if (it->rank->jobs[writer.job].kind == ZB_JOB_CLIP) return; /* a factor: the rule "norms" is about it */
   if (instruction->accumulate) follow_operand(it, &instruction->outputs[0], writer);
   for (int k = 0; k < instruction->input_count; ++k)
     follow_operand(it, &instruction->inputs[k], writer);
-}
-
-/* The instruction of the optimizer that writes there last, before *at; false: none does. */
-static bool find_writer(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, place *at) {
-  while (step_back(rank, at))
-    if (writes_exactly(plan, rank, *at, address)) return true;
-  return false;
 }
 
 /* The sums that an instruction adds, or what it reads is made of. */
@@ -317,70 +352,134 @@ static void find_terms_at(const sums *it, const zb_plan_rank *rank, place at, te
 static void find_terms(const sums *it, const zb_plan_rank *rank, const zb_plan_parameter *parameter, terms *out) {
   place at = {.job = rank->job_count};
   out->count = 0;
-  if (find_writer(it->plan, rank, parameter->tensor.offset, &at)) find_terms_at(it, rank, at, out);
+  if (find_writer(it, rank, parameter->tensor.offset, &at)) find_terms_at(it, rank, at, out);
+}
+
+static int compare_offsets(const void *a, const void *b) {
+  return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 /* Whether a B or W of the rank adds to the sum. */
-static bool is_added_to(const zb_plan_rank *rank, uint64_t offset) {
-  for (int s = 0; s < rank->subprogram_count; ++s)
-    for (int i = 0; i < rank->subprograms[s].instruction_count; ++i) {
-      const zb_plan_subprogram *subprogram = &rank->subprograms[s];
-      const zb_plan_instruction *instruction = &subprogram->instructions[i];
-      if (zb_job_is_optimizer(subprogram->kind) || subprogram->kind == ZB_JOB_LOAD) break;
-      for (int k = 0; k < instruction->output_count; ++k)
-        if (instruction->outputs[k].base == 0 && instruction->outputs[k].offset == offset) return true;
-    }
-  return false;
+static bool is_added_to(const sums *it, int rank, uint64_t offset) {
+  const rank_sums *of = &it->ranks[rank];
+  return of->added_count > 0 && bsearch(&offset, of->added, of->added_count, sizeof offset, compare_offsets);
 }
 
-/* What is wrong with an operand that touches bytes of a buffer, of which `shard` can be used; NULL: nothing. */
-static const char *buffer_fault(zb_job_kind kind, const zb_plan_operand *operand, bool written, zb_dtype dtype,
-                                zb_plan_range buffer, zb_plan_range shard) {
+/* A buffer that a member adds up, and what of it the optimizer of the member may read. */
+typedef struct summed {
+  zb_plan_range buffer, shard;
+} summed;
+
+static int compare_buffers(const void *a, const void *b) {
+  const summed *left = a, *right = b;
+  return left->buffer.offset != right->buffer.offset ? compare_numbers(left->buffer.offset, right->buffer.offset)
+                                                     : compare_numbers(left->buffer.bytes, right->buffer.bytes);
+}
+
+/* What is wrong with an operand that touches bytes of a buffer; NULL: nothing. */
+static const char *buffer_fault(const summed *it, const zb_plan_operand *operand, bool is_output, zb_dtype dtype) {
   const uint64_t begin = operand->offset, end = begin + (uint64_t)zb_operand_extent(operand);
-  if (operand->rank < 0 || operand->base != 0 || begin >= buffer.offset + buffer.bytes || end <= buffer.offset)
-    return NULL;
-  if (begin == end || kind == ZB_JOB_LOAD || written != (!zb_job_is_optimizer(kind))) return NULL;
-  const zb_plan_range within = written ? buffer : shard;
+  const zb_plan_range within = is_output ? it->buffer : it->shard;
   if (begin < within.offset || end > within.offset + within.bytes)
-    return written ? "adds to a sum of which only a part is exchanged" : "reads what is no sum of all members";
+    return is_output ? "adds to a sum of which only a part is exchanged" : "reads what is no sum of all members";
   return operand->dtype == dtype ? NULL : "uses it as another dtype";
 }
 
-/* A buffer that is added up holds whole sums, of its dtype, to which B and W of the member add; the optimizer reads of
- * it what the member has the sum of. */
-static zb_status verify_buffer(const zb_plan *plan, int index, int member, uint32_t number) {
+/* The same for all buffers of a collective, which are sorted and share no bytes. */
+static const char *operand_fault(const zb_plan_operand *operand, bool is_output, zb_dtype dtype, const summed *list,
+                                 size_t count) {
+  const char *fault = NULL;
+  if (operand->rank < 0 || operand->base != 0) return NULL;
+  const uint64_t begin = operand->offset, end = begin + (uint64_t)zb_operand_extent(operand);
+  size_t low = 0, high = count;
+  while (low < high) { /* the first that ends behind its begin */
+    const size_t middle = low + (high - low) / 2;
+    if (list[middle].buffer.offset + list[middle].buffer.bytes <= begin)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < count && list[low].buffer.offset < end && begin < end && !fault; ++low)
+    fault = buffer_fault(&list[low], operand, is_output, dtype);
+  return fault;
+}
+
+/* B and W write to buffers, the optimizer reads them. */
+static const char *subprogram_fault(const zb_plan_subprogram *subprogram, zb_dtype dtype, const summed *list,
+                                    size_t count) {
+  const char *fault = NULL;
+  const bool reads = zb_job_is_optimizer(subprogram->kind);
+  for (int i = 0; i < subprogram->instruction_count && subprogram->kind != ZB_JOB_LOAD && !fault; ++i) {
+    const zb_plan_instruction *instruction = &subprogram->instructions[i];
+    for (int k = 0; k < instruction->input_count && reads && !fault; ++k)
+      fault = operand_fault(&instruction->inputs[k], false, dtype, list, count);
+    for (int k = 0; k < instruction->output_count && !reads && !fault; ++k)
+      fault = operand_fault(&instruction->outputs[k], true, dtype, list, count);
+  }
+  return fault;
+}
+
+/* The buffers of a member, sorted. No two of them share bytes, and a B or W adds to each. */
+static zb_status list_buffers(const sums *it, int index, int member, const zb_plan_rank *rank, summed *list) {
+  const zb_plan *plan = it->plan;
   const zb_plan_collective *collective = &plan->collectives[index];
-  const zb_plan_rank *rank = &plan->ranks[plan->pool_u64[collective->members.begin + (uint32_t)member]];
-  zb_plan_range buffer = rank->pool_ranges[job_with(rank, -1, index + 1)->parts.begin + number];
-  zb_plan_range shard = zb_collective_shard(plan, collective, number, member);
-  shard.offset += buffer.offset;
-  if (collective->of_parts) buffer.bytes = (uint64_t)plan->parts * shard.bytes; /* of which a few replicas are proven */
-  if (zb_collective_gathers(collective->kind)) shard = buffer;
-  for (int s = 0; s < rank->subprogram_count; ++s)
-    for (int i = 0; i < rank->subprograms[s].instruction_count; ++i) {
-      const zb_plan_subprogram *subprogram = &rank->subprograms[s];
-      const zb_plan_instruction *instruction = &subprogram->instructions[i];
-      const char *fault = NULL;
-      for (int k = 0; k < instruction->input_count && !fault; ++k)
-        fault = buffer_fault(subprogram->kind, &instruction->inputs[k], false, collective->dtype, buffer, shard);
-      for (int k = 0; k < instruction->output_count && !fault; ++k)
-        fault = buffer_fault(subprogram->kind, &instruction->outputs[k], true, collective->dtype, buffer, shard);
-      if (fault)
-        return ZB_RULE("sums", "rank %d: buffer %u of collective %d: subprogram %s %s", rank->rank, number, index,
-                       subprogram->name, fault);
-    }
-  if (!is_added_to(rank, buffer.offset))
-    return ZB_RULE("sums", "rank %d: buffer %u of collective %d is no sum to which a B or W adds", rank->rank, number,
-                   index);
+  const zb_plan_range *parts = rank->pool_ranges + job_with(rank, -1, index + 1)->parts.begin;
+  const uint32_t count = collective->sizes.count;
+  for (uint32_t b = 0; b < count; ++b) {
+    zb_plan_range buffer = parts[b], shard = zb_collective_shard(plan, collective, b, member);
+    shard.offset += buffer.offset;
+    if (collective->of_parts) buffer.bytes = (uint64_t)plan->parts * shard.bytes; /* a few replicas are proven */
+    list[b] = (summed){buffer, zb_collective_gathers(collective->kind) ? buffer : shard};
+    if (!is_added_to(it, rank->rank, buffer.offset))
+      return ZB_RULE("sums", "rank %d: buffer %u of collective %d is no sum to which a B or W adds", rank->rank, b,
+                     index);
+  }
+  if (count > 0) qsort(list, count, sizeof *list, compare_buffers);
+  for (uint32_t b = 1; b < count; ++b)
+    if (list[b].buffer.offset < list[b - 1].buffer.offset + list[b - 1].buffer.bytes)
+      return ZB_RULE("sums", "rank %d: two buffers of collective %d share the bytes at %" PRIu64, rank->rank, index,
+                     list[b].buffer.offset);
   return NULL;
 }
 
-static zb_status verify_buffers(const zb_plan *plan) {
-  for (int c = 0; c < plan->collective_count; ++c)
-    for (uint32_t m = 0; zb_collective_adds(plan->collectives[c].kind) && m < plan->collectives[c].members.count; ++m)
-      for (uint32_t b = 0; b < plan->collectives[c].sizes.count; ++b)
-        ZB_TRY(verify_buffer(plan, c, (int)m, b));
+/* Buffers that are added up hold whole sums, of their dtype, to which B and W of the member add; the optimizer reads of
+ * them what the member has the sum of. `list` has room for all of them. */
+static zb_status verify_member(const sums *it, int index, int member, summed *list) {
+  const zb_plan_collective *collective = &it->plan->collectives[index];
+  const zb_plan_rank *rank = &it->plan->ranks[it->plan->pool_u64[collective->members.begin + (uint32_t)member]];
+  ZB_TRY(list_buffers(it, index, member, rank, list));
+  for (int s = 0; s < rank->subprogram_count; ++s) {
+    const char *fault = subprogram_fault(&rank->subprograms[s], collective->dtype, list, collective->sizes.count);
+    if (fault)
+      return ZB_RULE("sums", "rank %d: of a buffer of collective %d: subprogram %s %s", rank->rank, index,
+                     rank->subprograms[s].name, fault);
+  }
   return NULL;
+}
+
+/* Whether a member uses its buffers as the first one does: it runs the same subprograms, has them at the same places,
+ * and what may be read of them does not depend on the member. */
+static bool is_as_first(const zb_plan *plan, int index, int member) {
+  const zb_plan_collective *collective = &plan->collectives[index];
+  const uint64_t *members = plan->pool_u64 + collective->members.begin;
+  const zb_plan_rank *first = &plan->ranks[members[0]], *rank = &plan->ranks[members[member]];
+  return member > 0 && zb_collective_gathers(collective->kind) && rank->subprograms == first->subprograms &&
+         rank->pool_ranges == first->pool_ranges &&
+         job_with(rank, -1, index + 1)->parts.begin == job_with(first, -1, index + 1)->parts.begin;
+}
+
+static zb_status verify_buffers(const sums *it) {
+  zb_status status = NULL;
+  for (int c = 0; c < it->plan->collective_count && !status; ++c) {
+    const zb_plan_collective *collective = &it->plan->collectives[c];
+    if (!zb_collective_adds(collective->kind)) continue;
+    summed *list = zb_alloc(((size_t)collective->sizes.count + 1) * sizeof *list);
+    if (!list) return ZB_OUT_OF_MEMORY();
+    for (uint32_t m = 0; m < collective->members.count && !status; ++m)
+      if (!is_as_first(it->plan, c, (int)m)) status = verify_member(it, c, (int)m, list);
+    zb_free(list);
+  }
+  return status;
 }
 
 static bool same_terms(const terms *a, const terms *b) {
@@ -394,7 +493,7 @@ static zb_status compare_terms(const sums *it, const char *name, int first_rank,
         "sums", "the updates of '%s' on rank %d and on rank %d do not add the same sums of gradients in the same order",
         name, first_rank, rank);
   for (size_t i = 0; i < here->count; ++i)
-    if (here->items[i].rank >= 0 && !is_added_to(&it->plan->ranks[here->items[i].rank], here->items[i].offset))
+    if (here->items[i].rank >= 0 && !is_added_to(it, (int)here->items[i].rank, here->items[i].offset))
       return ZB_RULE(
           "sums", "rank %d: the update of '%s' reads a sum at %" PRIu64 " of rank %" PRId64 ", to which no B or W adds",
           rank, name, here->items[i].offset, here->items[i].rank);
@@ -440,15 +539,16 @@ static bool find_clip(const zb_plan_rank *rank, place *out) {
   return false;
 }
 
-static bool find_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, int before_job, number *out) {
+static bool find_number(const sums *it, const zb_plan_rank *rank, uint64_t address, int before_job, number *out) {
   *out = (number){rank, {.job = before_job}, NULL};
-  return find_writer(plan, rank, address, &out->at) && rank->jobs[out->at.job].kind == ZB_JOB_NORM;
+  return find_writer(it, rank, address, &out->at) && rank->jobs[out->at.job].kind == ZB_JOB_NORM;
 }
 
 /* Follows 8 bytes that the CLIP at job `clip` reads to what made them, through the collective that brought them last.
  */
-static bool trace_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, int clip, number *out) {
-  bool own = find_number(plan, rank, address, clip, out);
+static bool trace_number(const sums *it, const zb_plan_rank *rank, uint64_t address, int clip, number *out) {
+  const zb_plan *plan = it->plan;
+  bool own = find_number(it, rank, address, clip, out);
   for (int i = own ? out->at.job + 1 : 0; i < clip; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     if (!job->collective) continue;
@@ -461,7 +561,7 @@ static bool trace_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t
         if (from == rank || address - parts[p].offset >= parts[p].bytes || address < parts[p].offset) continue;
         const zb_plan_job *sent = job_with(from, -1, job->collective);
         const uint64_t there = from->pool_ranges[sent->parts.begin + p].offset + (address - parts[p].offset);
-        return find_number(plan, from, there, (int)(sent - from->jobs), out);
+        return find_number(it, from, there, (int)(sent - from->jobs), out);
       }
     }
   }
@@ -496,18 +596,18 @@ static bool enter_instruction(const zb_plan *plan, const zb_plan_rank *rank, int
 }
 
 /* Follows 8 bytes that the instruction `clip` reads: through what CLIP does before, then to what made them. */
-static bool follow_number(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, place clip, number *out) {
+static bool follow_number(const sums *it, const zb_plan_rank *rank, uint64_t address, place clip, number *out) {
   const char *reduction = NULL;
   for (place at = clip; --at.instruction >= 0;) {
     const zb_plan_instruction *instruction = instruction_at(rank, at);
     for (int k = 0; k < instruction->output_count; ++k) {
-      const int64_t byte = byte_in(plan, rank, at.job, &instruction->outputs[k], address);
+      const int64_t byte = byte_in(it->plan, rank, at.job, &instruction->outputs[k], address);
       if (byte < 0) continue;
-      if (!enter_instruction(plan, rank, at.job, instruction, byte, &address, &reduction)) return false;
+      if (!enter_instruction(it->plan, rank, at.job, instruction, byte, &address, &reduction)) return false;
       break;
     }
   }
-  if (!trace_number(plan, rank, address, clip.job, out)) return false;
+  if (!trace_number(it, rank, address, clip.job, out)) return false;
   out->reduction = reduction;
   return true;
 }
@@ -532,7 +632,7 @@ static zb_status find_gradient(const sums *it, const number *made, const zb_plan
     place updated = {.job = made->rank->job_count};
     if (!parameter->trained || parameter->gradient_offset != (int64_t)address ||
         zb_operand_extent(&instruction->inputs[0]) != zb_shape_bytes(&parameter->tensor.shape) ||
-        !find_writer(it->plan, made->rank, parameter->tensor.offset, &updated))
+        !find_writer(it, made->rank, parameter->tensor.offset, &updated))
       continue;
     find_terms_at(it, made->rank, made->at, &read);
     find_terms(it, made->rank, parameter, &added);
@@ -563,7 +663,7 @@ static zb_status verify_numbers(const sums *it, const zb_plan_rank *rank, place 
     const zb_plan_parameter *parameter = NULL;
     number made;
     int64_t place_in_order = k;
-    if (!follow_number(it->plan, rank, begin + (uint64_t)k * sizeof(double), clip, &made) ||
+    if (!follow_number(it, rank, begin + (uint64_t)k * sizeof(double), clip, &made) ||
         strcmp(instruction_at(made.rank, made.at)->op, op) != 0)
       return ZB_RULE("norms", "rank %d: no %s of a NORM makes number %" PRId64 " of the norm", rank->rank, op, k);
     ZB_TRY(find_gradient(it, &made, &parameter));
@@ -587,12 +687,12 @@ static zb_status verify_numbers(const sums *it, const zb_plan_rank *rank, place 
 }
 
 /* Every parameter that is updated is in the norm, and its update takes the factor of its own rank. */
-static zb_status verify_factors(const zb_plan *plan, const zb_plan_rank *rank, const place *clip, const zb_map *order) {
+static zb_status verify_factors(const sums *it, const zb_plan_rank *rank, const place *clip, const zb_map *order) {
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_parameter *parameter = &rank->parameters[i];
     place updated = {.job = rank->job_count};
     if (!parameter->trained || parameter->gradient_offset < 0 ||
-        !find_writer(plan, rank, parameter->tensor.offset, &updated))
+        !find_writer(it, rank, parameter->tensor.offset, &updated))
       continue;
     if (!zb_map_get(order, parameter->tensor.name, NULL))
       return ZB_RULE("norms", "rank %d: the gradient of '%s' is not in the norm", rank->rank, parameter->tensor.name);
@@ -601,10 +701,11 @@ static zb_status verify_factors(const zb_plan *plan, const zb_plan_rank *rank, c
     for (int k = 0; k < instruction->input_count && clip && !takes; ++k) {
       place writer = updated;
       const zb_plan_operand *operand = &instruction->inputs[k];
-      takes = operand->rank >= 0 && find_writer(plan, rank, address_of(plan, rank, updated.job, operand), &writer) &&
-              writer.job == clip->job && writer.instruction == clip->instruction &&
-              address_of(plan, rank, writer.job, &instruction_at(rank, writer)->outputs[0]) ==
-                  address_of(plan, rank, updated.job, operand);
+      if (operand->rank < 0) continue;
+      const uint64_t address = address_of(it->plan, rank, updated.job, operand);
+      takes = find_writer(it, rank, address, &writer) && writer.job == clip->job &&
+              writer.instruction == clip->instruction &&
+              address_of(it->plan, rank, writer.job, &instruction_at(rank, writer)->outputs[0]) == address;
     }
     if (!takes)
       return ZB_RULE("norms", "rank %d: the update of '%s' does not take the factor that CLIP makes", rank->rank,
@@ -641,7 +742,7 @@ static zb_status verify_norms(const sums *it) {
   for (int r = 0; r < plan->rank_count && !first; ++r) {
     place clip;
     const bool clips = find_clip(&plan->ranks[r], &clip);
-    ZB_TRY_GOTO(verify_factors(plan, &plan->ranks[r], clips ? &clip : NULL, order));
+    ZB_TRY_GOTO(verify_factors(it, &plan->ranks[r], clips ? &clip : NULL, order));
   }
 
 cleanup:
@@ -649,15 +750,79 @@ cleanup:
   return status;
 }
 
+/* ---- What is looked up again and again ---- */
+
+static zb_status list_writes(const zb_plan *plan, const zb_plan_rank *rank, rank_sums *out) {
+  for (int j = 0; j < rank->job_count; ++j) {
+    if (!zb_job_is_optimizer(rank->jobs[j].kind)) continue;
+    const zb_plan_subprogram *subprogram = &rank->subprograms[rank->jobs[j].subprogram];
+    for (int i = 0; i < subprogram->instruction_count; ++i)
+      for (int k = 0; k < subprogram->instructions[i].output_count; ++k) {
+        if (!zb_grow((void **)&out->writes, &out->write_capacity, out->write_count + 1, sizeof *out->writes))
+          return ZB_OUT_OF_MEMORY();
+        out->writes[out->write_count++] =
+            (optimizer_write){address_of(plan, rank, j, &subprogram->instructions[i].outputs[k]), {j, i}};
+      }
+  }
+  if (out->write_count) qsort(out->writes, out->write_count, sizeof *out->writes, compare_writes);
+  return NULL;
+}
+
+static zb_status list_added(const zb_plan_rank *rank, rank_sums *out) {
+  for (int s = 0; s < rank->subprogram_count; ++s) {
+    const zb_plan_subprogram *subprogram = &rank->subprograms[s];
+    if (zb_job_is_optimizer(subprogram->kind) || subprogram->kind == ZB_JOB_LOAD) continue;
+    for (int i = 0; i < subprogram->instruction_count; ++i)
+      for (int k = 0; k < subprogram->instructions[i].output_count; ++k) {
+        if (subprogram->instructions[i].outputs[k].base != 0) continue;
+        if (!zb_grow((void **)&out->added, &out->added_capacity, out->added_count + 1, sizeof *out->added))
+          return ZB_OUT_OF_MEMORY();
+        out->added[out->added_count++] = subprogram->instructions[i].outputs[k].offset;
+      }
+  }
+  if (out->added_count) qsort(out->added, out->added_count, sizeof *out->added, compare_offsets);
+  return NULL;
+}
+
+/* Whether it is another replica of the rank before and runs its subprograms at its addresses (replicas.c). */
+static bool is_as_before(const zb_plan *plan, int r) {
+  if (r == 0 || zb_plan_replica_of(plan, r) == 0) return false;
+  const zb_plan_rank *rank = &plan->ranks[r], *before = &plan->ranks[r - 1];
+  return rank->subprograms == before->subprograms && rank->pool_u64 == before->pool_u64;
+}
+
+static zb_status sums_init(sums *it, const zb_plan *plan) {
+  *it = (sums){plan, zb_alloc(((size_t)plan->rank_count + 1) * sizeof *it->ranks)};
+  if (!it->ranks) return ZB_OUT_OF_MEMORY();
+  for (int r = 0; r < plan->rank_count; ++r) {
+    if (is_as_before(plan, r)) {
+      it->ranks[r] = it->ranks[r - 1];
+      it->ranks[r].borrowed = true;
+      continue;
+    }
+    ZB_TRY(list_writes(plan, &plan->ranks[r], &it->ranks[r]));
+    ZB_TRY(list_added(&plan->ranks[r], &it->ranks[r]));
+  }
+  return find_arrivals(it);
+}
+
+static void sums_deinit(sums *it) {
+  for (int r = 0; it->ranks && r < it->plan->rank_count; ++r) {
+    zb_free(it->ranks[r].arrivals);
+    if (it->ranks[r].borrowed) continue;
+    zb_free(it->ranks[r].writes);
+    zb_free(it->ranks[r].added);
+  }
+  zb_free(it->ranks);
+}
+
 zb_status zb_verify_sums(const zb_plan *plan) {
   zb_status status = NULL;
-  const size_t ranks = (size_t)plan->rank_count;
-  sums it = {plan, zb_alloc(ranks * sizeof *it.arrivals), zb_alloc(ranks * sizeof *it.counts),
-             zb_alloc(ranks * sizeof *it.capacities)};
+  sums it;
   zb_map *first_of = zb_map_create();
-  if (!it.arrivals || !it.counts || !it.capacities || !first_of) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(find_arrivals(&it));
-  ZB_TRY_GOTO(verify_buffers(plan));
+  ZB_TRY_GOTO(sums_init(&it, plan));
+  if (!first_of) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(verify_buffers(&it));
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
       ZB_TRY_GOTO(verify_holder(&it, first_of, r, i));
@@ -665,10 +830,6 @@ zb_status zb_verify_sums(const zb_plan *plan) {
 
 cleanup:
   zb_map_destroy(first_of);
-  for (size_t r = 0; it.arrivals && r < ranks; ++r)
-    zb_free(it.arrivals[r]);
-  zb_free(it.arrivals);
-  zb_free(it.counts);
-  zb_free(it.capacities);
+  sums_deinit(&it);
   return status;
 }
