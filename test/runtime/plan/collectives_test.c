@@ -254,12 +254,33 @@ static bool wrong_row(victim *it) {
   }
 }
 
+/* The sum of every member is added up twice: all that a member needs for two buffers is there. */
+static bool wrong_count(victim *it) {
+  if (gathers_only(it)) return false;
+  *pooled(it, it->row->sizes, it->row->sizes.count++) = sum_bytes(it);
+  ++it->plan->pool_u64_count;
+  for (int m = 0; m < it->members; ++m) {
+    choose_member(it, m);
+    zb_plan_range *landing = part(it, 1), buffer = *part(it, 0);
+    const uint64_t more = landing->bytes;
+    landing[1] = (zb_plan_range){landing->offset, 2 * more};
+    *landing = buffer;
+    ++it->exchange->parts.count;
+    ++it->rank->pool_range_count;
+    it->rank->regions[ZB_REGION_SLOTS].bytes += more; /* of which the landing is the end, and no W uses the workspace */
+    it->rank->regions[ZB_REGION_WORKSPACE].offset += more;
+    it->rank->arena_bytes += more;
+  }
+  return true;
+}
+
 static const struct fault_class {
   const char *name;
   bool (*plant)(victim *it);
 } classes[] = {
     {"wrong member", wrong_member}, {"wrong size", wrong_size}, {"wrong order", wrong_order},
     {"wrong place", wrong_place},   {"wrong post", wrong_post}, {"wrong row", wrong_row},
+    {"wrong count", wrong_count},
 };
 
 /* Whether the fault is refused by a rule; a plan that cannot have the fault is drawn again. */
