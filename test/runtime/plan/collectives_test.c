@@ -257,7 +257,7 @@ static bool wrong_row(victim *it) {
 /* The sum of every member is added up twice: all that a member needs for two buffers is there. */
 static bool wrong_count(victim *it) {
   if (gathers_only(it)) return false;
-  *pooled(it, it->row->sizes, it->row->sizes.count++) = sum_bytes(it);
+  *pooled(it, it->row->sizes, (int)it->row->sizes.count++) = sum_bytes(it);
   ++it->plan->pool_u64_count;
   for (int m = 0; m < it->members; ++m) {
     choose_member(it, m);
