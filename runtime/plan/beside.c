@@ -28,11 +28,10 @@ static void hold(beside *it, uint64_t offset, uint64_t bytes, int collective) {
 }
 
 static void forget(zb_intervals *list, int writer) {
-  for (size_t i = 0; i < list->count;)
-    if (list->items[i].writer == writer)
-      zb_intervals_remove(list, list->items[i].begin, list->items[i].end);
-    else
-      ++i;
+  size_t kept = 0;
+  for (size_t i = 0; i < list->count; ++i)
+    if (list->items[i].writer != writer) list->items[kept++] = list->items[i];
+  list->count = kept;
 }
 
 /* SENDs that it waits for, and no other job did. */

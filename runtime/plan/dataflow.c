@@ -50,12 +50,14 @@ typedef struct signature {
   int32_t job; /* NOBODY: not yet */
 } signature;
 
-/* A message in fixed memory (gradients), not in the slots. */
-typedef struct fixed_message {
-  uint64_t begin, end;
-  int32_t job;
-  bool is_send, in_flight;
-} fixed_message;
+/* A piece of what messages carry from or to fixed memory (gradients, parameters), cut where a part of one begins or
+ * ends; it ends where the next one begins. */
+typedef struct fixed_cell {
+  uint64_t begin;
+  int32_t filling; /* RECV that is in flight */
+  int32_t sending; /* number of SENDs in flight */
+  int32_t sender;  /* the last SEND of this step */
+} fixed_cell;
 
 typedef struct message_signature {
   zb_payload payload;
@@ -77,11 +79,12 @@ typedef struct dataflow {
   signature *signatures; /* [id] */
   message_signature *message_signatures;
   size_t message_signature_count, message_signature_capacity;
-  fixed_message *fixed;
-  size_t fixed_count, fixed_capacity, fixed_open; /* those before fixed_open have landed */
-  bool *waited;                                   /* [job_count] */
-  int32_t *first_run;                             /* [subprogram_count] first job in the step, NOBODY */
-  int32_t last_compute;                           /* NOBODY: none yet */
+  fixed_cell *fixed; /* and one more, where the last one ends */
+  size_t fixed_count;
+  bool *waited;         /* [job_count] */
+  int32_t *first_run;   /* [subprogram_count] first job in the step, NOBODY */
+  int32_t last_compute; /* NOBODY: none yet */
+  bool fixed_posted;    /* a message of fixed memory */
 } dataflow;
 
 static void dataflow_deinit(dataflow *it) {
@@ -218,9 +221,20 @@ static uint64_t moved_bytes(const dataflow *it, const zb_plan_job *job, zb_plan_
   return job->output ? (uint64_t)zb_shape_bytes(&it->plan->outputs[job->output - 1].shape) : part.bytes;
 }
 
+static zb_status make_fixed_cells(dataflow *it, boundaries *all) {
+  if (all->failed || !sort_boundaries(all)) return ZB_OUT_OF_MEMORY();
+  it->fixed = zb_alloc((all->count + 1) * sizeof *it->fixed);
+  if (!it->fixed) return ZB_OUT_OF_MEMORY();
+  for (size_t i = 0; i < all->count; ++i)
+    if (i == 0 || all->items[i] != all->items[i - 1])
+      it->fixed[it->fixed_count++] = (fixed_cell){.begin = all->items[i], .filling = NOBODY, .sender = NOBODY};
+  if (it->fixed_count > 0) --it->fixed_count;
+  return NULL;
+}
+
 static zb_status make_cells(dataflow *it) {
   zb_status status = NULL;
-  boundaries all = {0};
+  boundaries all = {0}, fixed = {0};
   add_boundary(&all, it->slots.offset);
   add_boundary(&all, it->slots.offset + it->slots.bytes);
   for (int i = 0; i < it->rank->job_count; ++i) {
@@ -228,7 +242,12 @@ static zb_status make_cells(dataflow *it) {
     if (job->subprogram >= 0) ZB_TRY_GOTO(note_bases(it, i, &all));
     for (uint32_t p = 0; p < job->parts.count; ++p) {
       zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
-      if (!in_slots(it, part.offset, part.bytes)) continue;
+      if (!in_slots(it, part.offset, part.bytes)) {
+        if (!zb_job_is_post(job->kind) || part.bytes == 0) continue;
+        add_boundary(&fixed, part.offset);
+        add_boundary(&fixed, part.offset + part.bytes);
+        continue;
+      }
       add_boundary(&all, part.offset);
       add_boundary(&all, part.offset + moved_bytes(it, job, part));
       add_boundary(&all, part.offset + part.bytes);
@@ -245,9 +264,11 @@ static zb_status make_cells(dataflow *it) {
   }
   for (size_t i = 0; i < it->home_capacity; ++i)
     if (it->homes[i].id) it->homes[i].first_cell = (uint32_t)cell_at(it, it->homes[i].address);
+  status = make_fixed_cells(it, &fixed);
 
 cleanup:
   zb_free(all.items);
+  zb_free(fixed.items);
   return status;
 }
 
@@ -409,22 +430,37 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
 
 /* ---- Messages in fixed memory ---- */
 
-static zb_status check_fixed(const dataflow *it, int index) {
-  const zb_plan_job *job = &it->rank->jobs[index];
-  const zb_access *access = &it->accesses[job->subprogram];
-  for (size_t i = 0; i < it->fixed_count; ++i) {
-    const fixed_message *message = &it->fixed[i];
-    bool writes = zb_intervals_overlap(&access->writes[0], message->begin, message->end);
-    bool reads = zb_intervals_overlap(&access->reads[0], message->begin, message->end);
-    if (!writes && !reads) continue;
-    if (!message->is_send && message->in_flight)
-      return violation(it, index, "uses", message->begin, NULL, "which is being received, without waiting for ",
-                       message->job);
-    if (message->is_send && writes && message->in_flight)
-      return violation(it, index, "writes", message->begin, NULL, "without waiting for the end of ", message->job);
-    if (message->is_send && writes && !zb_job_is_optimizer(job->kind))
-      return violation(it, index, "changes", message->begin, NULL, "a sum that was already sent by ", message->job);
+/* The first cell that ends behind `at`. */
+static size_t fixed_at(const dataflow *it, uint64_t at) {
+  size_t low = 0, high = it->fixed_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (it->fixed[middle + 1].begin <= at)
+      low = middle + 1;
+    else
+      high = middle;
   }
+  return low;
+}
+
+static zb_status use_fixed_cell(const dataflow *it, int index, const fixed_cell *at, bool writes) {
+  if (at->filling != NOBODY)
+    return violation(it, index, "uses", at->begin, NULL, "which is being received, without waiting for ", at->filling);
+  if (!writes || at->sender == NOBODY) return NULL;
+  if (at->sending > 0)
+    return violation(it, index, "writes", at->begin, NULL, "without waiting for the end of ", at->sender);
+  if (!zb_job_is_optimizer(it->rank->jobs[index].kind))
+    return violation(it, index, "changes", at->begin, NULL, "a sum that was already sent by ", at->sender);
+  return NULL;
+}
+
+/* What a job reads or writes at fixed places. */
+static zb_status use_fixed(const dataflow *it, int index, const zb_intervals *list, bool writes) {
+  const uint64_t first = it->fixed[0].begin, end = it->fixed[it->fixed_count].begin;
+  for (size_t i = zb_intervals_find(list, first); i < list->count && list->items[i].begin < end; ++i)
+    for (size_t c = fixed_at(it, list->items[i].begin); c < it->fixed_count && it->fixed[c].begin < list->items[i].end;
+         ++c)
+      ZB_TRY(use_fixed_cell(it, index, &it->fixed[c], writes));
   return NULL;
 }
 
@@ -450,6 +486,20 @@ static bool part_of_sum(const dataflow *it, int index) {
   return collective > 0 && it->plan->carried && zb_collective_adds(it->plan->carried[collective - 1].kind);
 }
 
+/* From its post on a message has its bytes; several may send the same. */
+static zb_status take_fixed(dataflow *it, int index, zb_plan_range part, bool is_send) {
+  for (size_t c = fixed_at(it, part.offset); it->fixed[c].begin < part.offset + part.bytes; ++c) {
+    fixed_cell *at = &it->fixed[c];
+    if (at->filling != NOBODY || (!is_send && at->sending > 0))
+      return violation(it, index, "uses", at->begin, NULL, "which is in flight in ",
+                       at->filling != NOBODY ? at->filling : at->sender);
+    at->sending += is_send;
+    *(is_send ? &at->sender : &at->filling) = index;
+  }
+  it->fixed_posted = true;
+  return NULL;
+}
+
 static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
   bool is_send = zb_job_flow(it->rank->jobs[index].kind) == ZB_PARTS_OUT;
   uint64_t end = part.offset + part.bytes;
@@ -457,19 +507,11 @@ static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
   if (!is_shard && !is_whole_sum(it->rank, part))
     return violation(it, index, "moves", part.offset, NULL,
                      "which is no sum of gradients that the optimizer of the rank reads", NOBODY);
-  for (size_t i = it->fixed_open; i < it->fixed_count; ++i) {
-    const fixed_message *other = &it->fixed[i];
-    if (!other->in_flight || part.offset >= other->end || other->begin >= end || (is_send && other->is_send)) continue;
-    return violation(it, index, "uses", part.offset, NULL, "which is in flight in ", other->job);
-  }
   for (int s = 0; !is_send && !is_shard && s < it->rank->subprogram_count; ++s)
     if (it->first_run[s] != NOBODY && (zb_intervals_overlap(&it->accesses[s].reads[0], part.offset, end) ||
                                        zb_intervals_overlap(&it->accesses[s].writes[0], part.offset, end)))
       return violation(it, index, "fills", part.offset, NULL, "which was used before it came, by ", it->first_run[s]);
-  if (!zb_grow((void **)&it->fixed, &it->fixed_capacity, it->fixed_count + 1, sizeof *it->fixed))
-    return ZB_OUT_OF_MEMORY();
-  it->fixed[it->fixed_count++] = (fixed_message){part.offset, end, index, is_send, true};
-  return NULL;
+  return take_fixed(it, index, part, is_send);
 }
 
 /* Whether an UPDATE that ran has written the bytes. */
@@ -506,37 +548,35 @@ static zb_status post_parameters(dataflow *it, int index, zb_plan_range part) {
     return violation(it, index, "sends", part.offset, NULL, "which no UPDATE before it has written", NOBODY);
   if (user != NOBODY)
     return violation(it, index, "fills", part.offset, NULL, "which this step still uses or updates: ", user);
-  for (size_t i = 0; i < it->fixed_count; ++i) {
-    const fixed_message *other = &it->fixed[i];
-    if (!other->in_flight || part.offset >= other->end || other->begin >= end || (is_send && other->is_send)) continue;
-    return violation(it, index, "uses", part.offset, NULL, "which is in flight in ", other->job);
-  }
-  if (!zb_grow((void **)&it->fixed, &it->fixed_capacity, it->fixed_count + 1, sizeof *it->fixed))
-    return ZB_OUT_OF_MEMORY();
-  it->fixed[it->fixed_count++] = (fixed_message){part.offset, end, index, is_send, true};
-  return NULL;
+  return take_fixed(it, index, part, is_send);
 }
 
 /* ---- Jobs ---- */
+
+static void end_transfer(bool is_send, int32_t *sending, int32_t *filling) {
+  if (is_send)
+    --*sending;
+  else
+    *filling = NOBODY;
+}
 
 static void finish_wait(dataflow *it, uint32_t waited) {
   if (it->waited[waited]) return;
   it->waited[waited] = true;
   const zb_plan_job *job = &it->rank->jobs[waited];
+  const bool is_send = zb_job_flow(job->kind) == ZB_PARTS_OUT;
   for (uint32_t p = 0; p < job->parts.count; ++p) {
-    zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
-    if (part.bytes == 0 || !in_slots(it, part.offset, part.bytes)) continue;
-    for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
-      if (zb_job_flow(job->kind) == ZB_PARTS_OUT)
-        --it->cells[at].sending;
-      else
-        it->cells[at].filling = NOBODY;
+    const zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
+    const uint64_t end = part.offset + part.bytes;
+    if (part.bytes == 0) continue;
+    if (in_slots(it, part.offset, part.bytes)) {
+      for (size_t at = cell_at(it, part.offset); it->cells[at].begin < end; ++at)
+        end_transfer(is_send, &it->cells[at].sending, &it->cells[at].filling);
+    } else {
+      for (size_t at = fixed_at(it, part.offset); it->fixed[at].begin < end; ++at)
+        end_transfer(is_send, &it->fixed[at].sending, &it->fixed[at].filling);
     }
   }
-  for (size_t i = it->fixed_open; i < it->fixed_count; ++i)
-    if (it->fixed[i].job == (int32_t)waited) it->fixed[i].in_flight = false;
-  while (it->fixed_open < it->fixed_count && !it->fixed[it->fixed_open].in_flight)
-    ++it->fixed_open;
 }
 
 static zb_status run_compute(dataflow *it, int index) {
@@ -545,7 +585,10 @@ static zb_status run_compute(dataflow *it, int index) {
     ZB_TRY(run_base_reads(it, index, i));
   for (uint32_t i = 0; i < job->bases.count; ++i)
     ZB_TRY(run_base_writes(it, index, i));
-  if (it->fixed_count > 0) ZB_TRY(check_fixed(it, index));
+  if (it->fixed_posted) {
+    ZB_TRY(use_fixed(it, index, &it->accesses[job->subprogram].reads[0], false));
+    ZB_TRY(use_fixed(it, index, &it->accesses[job->subprogram].writes[0], true));
+  }
   if (it->first_run[job->subprogram] == NOBODY) it->first_run[job->subprogram] = index;
   it->last_compute = index;
   return NULL;

@@ -68,8 +68,25 @@ static void join(zb_intervals *intervals, size_t index) {
   splice(intervals, index, index + 1, NULL, 0);
 }
 
+/* Where the range lies in a gap, beside an interval of the same writer, that one grows, which moves no others; where it
+ * lies within one, nothing is to do. */
+static bool grow_neighbour(zb_intervals *intervals, uint64_t begin, uint64_t end, int32_t writer) {
+  const size_t index = zb_intervals_find(intervals, begin);
+  zb_interval *left = index > 0 ? &intervals->items[index - 1] : NULL;
+  zb_interval *right = index < intervals->count ? &intervals->items[index] : NULL;
+  if (right && right->writer == writer && right->begin <= begin && right->end >= end) return true;
+  if (right && right->begin < end) return false;
+  const bool joins_left = left && left->end == begin && left->writer == writer;
+  const bool joins_right = right && right->begin == end && right->writer == writer;
+  if (joins_left) left->end = joins_right ? right->end : end;
+  if (joins_right && !joins_left) right->begin = begin;
+  if (joins_left && joins_right) splice(intervals, index, index + 1, NULL, 0);
+  return joins_left || joins_right;
+}
+
 void zb_intervals_assign(zb_intervals *intervals, uint64_t begin, uint64_t end, int32_t writer) {
   zb_interval fresh = {begin, end, writer};
+  if (begin < end && !intervals->failed && grow_neighbour(intervals, begin, end, writer)) return;
   replace(intervals, begin, end, &fresh);
   if (intervals->failed || begin >= end) return;
   size_t index = zb_intervals_find(intervals, begin);
