@@ -69,11 +69,9 @@ static uint64_t members_of(const zb_plan *plan, const zb_plan_collective *collec
   return collective->coordinate ? (uint64_t)zb_plan_replicas(plan) : collective->members.count;
 }
 
-/* Where the landing has the shard of a buffer as member `source` sent it. */
-static uint64_t landing_at(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer, int source) {
-  const uint64_t *sizes = plan->pool_u64 + collective->sizes.begin, members = members_of(plan, collective);
-  return zb_landing_bytes(sizes, buffer, members, collective->dtype) +
-         (uint64_t)source * landing_shard(sizes[buffer], members, collective->dtype);
+/* What each member's shard of a buffer takes in the landing, where those of one buffer lie side by side. */
+static uint64_t landing_each(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer) {
+  return landing_shard(size_of(plan, collective, buffer), members_of(plan, collective), collective->dtype);
 }
 
 /* The parts of all replicas are the buffer, and each lands where a shard does. */
@@ -194,12 +192,15 @@ static zb_plan_slice parts_of(expansion *it, const zb_plan_job *job, piece about
     parts.count = count_of(it->from, collective, about.source);
     return parts;
   }
-  const uint64_t landing = homes[collective->sizes.count].offset;
+  const uint64_t members = members_of(it->from, collective);
+  uint64_t landing = homes[collective->sizes.count].offset; /* of the buffer at hand */
   for (uint32_t b = 0; b < collective->sizes.count; ++b, ++parts.count) {
-    zb_plan_range shard = zb_collective_shard(it->from, collective, b, about.adds ? about.destination : about.source);
-    bool lands = about.adds && !sends;
-    add_range(it, lands ? landing + landing_at(it->from, collective, b, about.source) : homes[b].offset + shard.offset,
-              shard.bytes);
+    const zb_plan_range shard =
+        zb_collective_shard(it->from, collective, b, about.adds ? about.destination : about.source);
+    const uint64_t each = landing_each(it->from, collective, b);
+    const bool lands = about.adds && !sends;
+    add_range(it, lands ? landing + (uint64_t)about.source * each : homes[b].offset + shard.offset, shard.bytes);
+    landing += members * each;
   }
   return parts;
 }
@@ -256,18 +257,20 @@ static void add_instruction(expansion *it, zb_plan_subprogram *subprogram, zb_pl
 }
 
 /* The fold of one buffer: ((s0 + s1) + ..) in the order of members. A collective of shards has its sum apart. What
- * comes before the own shard is added up where it landed; two addends have one sum in either order. */
-static void add_fold(expansion *it, zb_plan_subprogram *subprogram, const zb_plan_job *job, uint32_t buffer,
-                     int member) {
+ * comes before the own shard is added up where it landed, from `landing` on in the landing; two addends have one sum in
+ * either order. */
+static void add_fold(expansion *it, zb_plan_subprogram *subprogram, const zb_plan_job *job, uint32_t buffer, int member,
+                     uint64_t landing) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const zb_plan_range shard = zb_collective_shard(it->from, collective, buffer, member);
   if (shard.bytes == 0) return;
   const zb_plan_range *homes = it->rank->pool_ranges + job->parts.begin;
   const bool greatest = collective->greatest, apart = job->parts.count > collective->sizes.count + 1;
   const uint64_t home = apart ? homes[collective->sizes.count + 1].offset : homes[buffer].offset + shard.offset;
+  const uint64_t each = landing_each(it->from, collective, buffer);
   zb_plan_operand own = operand_of(collective->dtype, 0, home, shard.bytes), first = own;
   for (int m = 0; m < member_count(collective); ++m) {
-    zb_plan_operand landed = operand_of(collective->dtype, 1, landing_at(it->from, collective, buffer, m), shard.bytes);
+    zb_plan_operand landed = operand_of(collective->dtype, 1, landing + (uint64_t)m * each, shard.bytes);
     if (m == 0 && member != 0)
       first = landed;
     else if (m < member)
@@ -299,8 +302,11 @@ static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_s
   const zb_plan_range landing = rank->pool_ranges[job->parts.begin + collective->sizes.count];
   subprogram->bases[0] = "landing";
   subprogram->base_bytes[0] = landing.bytes;
-  for (uint32_t b = 0; b < collective->sizes.count && !it->failed; ++b)
-    add_fold(it, subprogram, job, b, member);
+  uint64_t at = 0;
+  for (uint32_t b = 0; b < collective->sizes.count && !it->failed; ++b) {
+    add_fold(it, subprogram, job, b, member, at);
+    at += members_of(it->from, collective) * landing_each(it->from, collective, b);
+  }
   rank->pool_u64[rank->pool_u64_count] = landing.offset;
   rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_ADD,
                                                 .subprogram = rank->subprogram_count++,
