@@ -44,8 +44,9 @@ uint64_t zb_landing_room(const uint64_t *sizes, uint32_t count, int replicas, zb
 zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer,
                                   int member);
 
-/* How many all-reduces over shards the jobs of a rank make, and how many collectives of one phase. */
-void zb_plan_sums_of_rank(const zb_plan_rank *rank, size_t counts[2]);
+/* How many all-reduces over shards the jobs of a rank make, and how many collectives of one phase; of one that is not
+ * read none. MEMORY. */
+zb_status zb_plan_sums_of_rank(const zb_plan_rank *rank, size_t counts[2]) ZB_MUST_USE;
 /* The rule "shards", of a rank that is read: the plan says how many these are. */
 zb_status zb_plan_check_shard_sums(const zb_plan *plan, int rank) ZB_MUST_USE;
 

@@ -171,15 +171,20 @@ static zb_status shard_messages(sharding *it) {
   return NULL;
 }
 
-void zb_plan_sums_of_rank(const zb_plan_rank *rank, size_t counts[2]) {
+zb_status zb_plan_sums_of_rank(const zb_plan_rank *rank, size_t counts[2]) {
   counts[0] = counts[1] = 0;
-  for (int i = 0; i < rank->job_count && rank->jobs; ++i) {
-    if (rank->jobs[i].subprogram < 0) continue;
-    const zb_plan_subprogram *subprogram = &rank->subprograms[rank->jobs[i].subprogram];
-    for (int k = 0; k < subprogram->instruction_count; ++k)
-      if (is_sum(&subprogram->instructions[k]))
-        ++counts[kind_of(&subprogram->instructions[k]) != ZB_COLLECTIVE_ALL_REDUCE];
-  }
+  if (!rank->jobs) return NULL;
+  size_t *runs = zb_alloc(((size_t)rank->subprogram_count + 1) * sizeof *runs);
+  if (!runs) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < rank->job_count; ++i)
+    if (rank->jobs[i].subprogram >= 0) ++runs[rank->jobs[i].subprogram];
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    for (int i = 0; runs[s] > 0 && i < rank->subprograms[s].instruction_count; ++i) {
+      const zb_plan_instruction *instruction = &rank->subprograms[s].instructions[i];
+      if (is_sum(instruction)) counts[kind_of(instruction) != ZB_COLLECTIVE_ALL_REDUCE] += runs[s];
+    }
+  zb_free(runs);
+  return NULL;
 }
 
 static zb_status shard_collectives(sharding *it) {
@@ -510,7 +515,7 @@ static zb_status shard_rank(sharding *it, int r, int shard, int first_sum) {
   ZB_TRY(shard_parameters(it, rank, shard));
   if (!from->jobs) return NULL; /* not read */
   size_t counts[2];
-  zb_plan_sums_of_rank(from, counts);
+  ZB_TRY(zb_plan_sums_of_rank(from, counts));
   const size_t sums = counts[0] + counts[1], parts = 2 * counts[0] + counts[1] * ((size_t)it->shards + 1);
   ZB_TRY(shard_subprograms(it, from, rank, shard));
   rank->jobs = zb_plan_alloc(it->to, ((size_t)from->job_count + 2 * sums + 1) * sizeof *rank->jobs);
@@ -533,7 +538,7 @@ zb_status zb_plan_count_shard_sums(zb_plan *plan) {
   if (!plan->shard_sums) return ZB_OUT_OF_MEMORY();
   for (int r = 0; 2 * r < plan->shard_sum_count; ++r) {
     size_t counts[2];
-    zb_plan_sums_of_rank(&plan->ranks[r], counts);
+    ZB_TRY(zb_plan_sums_of_rank(&plan->ranks[r], counts));
     for (int i = 0; i < 2; ++i)
       plan->shard_sums[2 * r + i] = (int)counts[i];
   }

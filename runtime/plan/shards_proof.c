@@ -107,7 +107,7 @@ zb_status zb_plan_check_shard_sums(const zb_plan *plan, int rank) {
   const int *sums = said ? plan->shard_sums + 2 * (size_t)rank : (const int[]){0, 0};
   size_t counts[2];
   if (!read->jobs) return NULL;
-  zb_plan_sums_of_rank(read, counts);
+  ZB_TRY(zb_plan_sums_of_rank(read, counts));
   if (said && (size_t)sums[0] == counts[0] && (size_t)sums[1] == counts[1]) return NULL;
   return ZB_RULE("shards", "rank %d: its jobs make %zu sums over shards and %zu of one phase, the plan says %d and %d",
                  rank, counts[0], counts[1], sums[0], sums[1]);

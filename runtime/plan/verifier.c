@@ -522,12 +522,15 @@ zb_status zb_verify_rank(const zb_plan *plan, int index, const zb_access *access
   return status;
 }
 
-/* Ranks are proven apart, each on one of two threads: what one rank does in its arena, no other can see. */
+/* Ranks are proven apart, each on one of two threads: what one rank does in its arena, no other can see. So are rules
+ * that need nothing of what another one has shown. */
 enum { VERIFY_THREADS = 2, PARALLEL_JOBS_MIN = 20000 };
+
+typedef enum joint_rule { JOINT_SETTINGS, JOINT_OWNERS, JOINT_MESSAGES, JOINT_COUNT } joint_rule;
 
 typedef struct verify_all {
   const zb_plan *plan;
-  zb_status *statuses; /* one a rank */
+  zb_status *statuses; /* one a rank, then one a joint rule */
 } verify_all;
 
 static zb_status verify_whole_rank(const zb_plan *plan, int rank) {
@@ -540,34 +543,48 @@ static zb_status verify_whole_rank(const zb_plan *plan, int rank) {
   return status;
 }
 
+static zb_status verify_joint(const zb_plan *plan, joint_rule rule) {
+  switch (rule) {
+  case JOINT_SETTINGS:
+    return zb_verify_settings(plan);
+  case JOINT_OWNERS: /* an evaluation updates nothing */
+    return plan->list == ZB_LIST_STEP ? zb_verify_owners(plan) : NULL;
+  case JOINT_MESSAGES:
+    return zb_verify_messages(plan);
+  case JOINT_COUNT:
+    break;
+  }
+  return NULL;
+}
+
 static void verify_tile(void *context, int64_t tile, void *scratch) {
   verify_all *all = context;
+  const int ranks = all->plan->rank_count;
   (void)scratch;
-  all->statuses[tile] = verify_whole_rank(all->plan, (int)tile);
+  all->statuses[tile] =
+      tile < ranks ? verify_whole_rank(all->plan, (int)tile) : verify_joint(all->plan, (joint_rule)(tile - ranks));
 }
 
 /* A plan without collectives. */
 static zb_status verify_expanded(const zb_plan *plan) {
+  const int tiles = plan->rank_count + JOINT_COUNT;
   int64_t jobs = 0;
   for (int i = 0; i < plan->rank_count; ++i)
     jobs += plan->ranks[i].job_count;
-  verify_all all = {plan, zb_alloc(((size_t)plan->rank_count + 1) * sizeof(zb_status))};
+  verify_all all = {plan, zb_alloc((size_t)tiles * sizeof(zb_status))};
   if (!all.statuses) return ZB_OUT_OF_MEMORY();
   /* Threads are worth their start for long plans only; without them (or without memory for them) one thread takes all
    * tiles. */
   zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(VERIFY_THREADS) : NULL;
   if (threads) {
-    zb_parallel_for(threads, plan->rank_count, verify_tile, &all);
+    zb_parallel_for(threads, tiles, verify_tile, &all);
     zb_threads_destroy(threads);
   } else {
-    for (int i = 0; i < plan->rank_count; ++i)
+    for (int i = 0; i < tiles; ++i)
       verify_tile(&all, i, NULL);
   }
-  zb_status status = zb_status_first(all.statuses, plan->rank_count);
+  zb_status status = zb_status_first(all.statuses, tiles);
   zb_free(all.statuses);
-  if (!status) status = zb_verify_settings(plan);
-  if (!status && plan->list == ZB_LIST_STEP) status = zb_verify_owners(plan);
-  if (!status) status = zb_verify_messages(plan);
   return status ? status : zb_verify_validation(plan);
 }
 
