@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
+#include <stdlib.h>
 
 /* What a summary points to is in its arena. */
 typedef struct owned_summary {
@@ -151,59 +152,91 @@ static zb_status summarize_layers(const zb_module_problem *p, const char *layout
   return NULL;
 }
 
-/* Whether an instruction reads arena bytes from `begin` on, by an operand that starts within `bytes` of it. */
-static bool reads(const zb_plan_instruction *instruction, uint64_t begin, uint64_t bytes) {
-  for (int i = 0; i < instruction->input_count; ++i) {
-    const zb_plan_operand *operand = &instruction->inputs[i];
-    if (operand->rank >= 0 && operand->base == 0 && operand->offset - begin < bytes && operand->offset >= begin)
-      return true;
-  }
-  return false;
+/* An operand at a fixed place, and the instruction that reads it. */
+typedef struct fixed_read {
+  uint64_t offset;
+  size_t number; /* of it among all */
+  const zb_plan_instruction *reader;
+} fixed_read;
+
+static int compare_reads(const void *a, const void *b) {
+  const fixed_read *left = a, *right = b;
+  if (left->offset != right->offset) return left->offset < right->offset ? -1 : 1;
+  return (left->number > right->number) - (left->number < right->number);
 }
 
-/* The instruction of a subprogram of this kind that reads the tensor, or NULL. stage: -1 for LOAD. */
-static const zb_plan_instruction *find_reader(const zb_plan_rank *rank, zb_job_kind kind, int stage, uint64_t offset,
-                                              uint64_t bytes) {
-  for (int i = 0; i < rank->subprogram_count; ++i) {
-    const zb_plan_subprogram *s = &rank->subprograms[i];
-    if (s->kind != kind || s->stage != stage) continue;
-    for (int n = 0; n < s->instruction_count; ++n)
-      if (reads(&s->instructions[n], offset, bytes)) return &s->instructions[n];
+/* What subprograms of this kind read at fixed places, sorted. stage: -1 for LOAD. */
+static zb_status list_reads(const zb_plan_rank *rank, zb_job_kind kind, int stage, zb_arena *arena, fixed_read **out,
+                            size_t *count) {
+  ZB_LIST(fixed_read) list = {0};
+  for (int s = 0; s < rank->subprogram_count; ++s) {
+    const zb_plan_subprogram *subprogram = &rank->subprograms[s];
+    if (subprogram->kind != kind || subprogram->stage != stage) continue;
+    for (int n = 0; n < subprogram->instruction_count; ++n)
+      for (int i = 0; i < subprogram->instructions[n].input_count; ++i) {
+        const zb_plan_operand *operand = &subprogram->instructions[n].inputs[i];
+        if (operand->rank < 0 || operand->base != 0) continue;
+        if (!ZB_PUSH(arena, &list, ((fixed_read){operand->offset, list.count, &subprogram->instructions[n]})))
+          return zb_arena_status(arena);
+      }
   }
+  if (list.count) qsort(list.items, list.count, sizeof *list.items, compare_reads);
+  *out = list.items;
+  *count = list.count;
   return NULL;
+}
+
+/* The instruction that reads within these bytes, the first of them; NULL: none does. */
+static const zb_plan_instruction *find_reader(const fixed_read *list, size_t count, uint64_t begin, uint64_t bytes) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (list[middle].offset < begin)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < count && list[low].offset - begin < bytes ? list[low].reader : NULL;
 }
 
 /* Parameters of a stage, without buffers: those its F reads, or whose copy in bf16, which LOAD makes, it reads. */
-static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
-  for (int r = 0; r < plan->rank_count; ++r)
-    for (int k = 0; k < plan->ranks[r].parameter_count; ++k) {
-      const zb_plan_rank *rank = &plan->ranks[r];
-      if (rank->parameters[k].buffer) continue;
-      const zb_plan_tensor *t = &rank->parameters[k].tensor;
-      uint64_t bytes = (uint64_t)zb_shape_bytes(&t->shape);
-      const zb_plan_instruction *copy = find_reader(rank, ZB_JOB_LOAD, -1, t->offset, bytes);
-      for (int s = 0; s < out->stages; ++s) {
-        if (plan->stage_rank[s] != r) continue;
-        const zb_job_kind kind = plan->inference ? ZB_JOB_EVALUATE : ZB_JOB_F;
-        bool read = find_reader(rank, kind, s, t->offset, bytes) != NULL;
-        if (!read && copy) read = find_reader(rank, kind, s, copy->outputs[0].offset, 1) != NULL;
-        if (!read) continue;
-        out->stage[s].parameter_bytes += bytes;
-        out->stage[s].parameters += (uint64_t)zb_shape_elements(&t->shape);
-      }
-    }
-}
-
-static zb_status summarize_period(const zb_plan *plan, zb_compile_summary *out) {
-  zb_plan_period period;
-  ZB_TRY(zb_plan_find_period(plan, &period));
-  out->period_seconds = 1e-12 * (double)period.cycle_ps / period.steps;
-  out->bubble_period = period.bubble;
-  out->period_cycle_ps = period.cycle_ps;
-  out->period_steps = period.steps;
-  out->period_exact = period.exact;
+static zb_status count_stage_parameters(const zb_plan *plan, int s, zb_arena *scratch, zb_compile_summary *out) {
+  const zb_plan_rank *rank = &plan->ranks[plan->stage_rank[s]];
+  fixed_read *loads, *reads;
+  size_t load_count, read_count;
+  ZB_TRY(list_reads(rank, ZB_JOB_LOAD, -1, scratch, &loads, &load_count));
+  ZB_TRY(list_reads(rank, plan->inference ? ZB_JOB_EVALUATE : ZB_JOB_F, s, scratch, &reads, &read_count));
+  for (int k = 0; k < rank->parameter_count; ++k) {
+    if (rank->parameters[k].buffer) continue;
+    const zb_plan_tensor *t = &rank->parameters[k].tensor;
+    const uint64_t bytes = (uint64_t)zb_shape_bytes(&t->shape);
+    const zb_plan_instruction *copy = find_reader(loads, load_count, t->offset, bytes);
+    bool read = find_reader(reads, read_count, t->offset, bytes) != NULL;
+    if (!read && copy) read = find_reader(reads, read_count, copy->outputs[0].offset, 1) != NULL;
+    if (!read) continue;
+    out->stage[s].parameter_bytes += bytes;
+    out->stage[s].parameters += (uint64_t)zb_shape_elements(&t->shape);
+  }
   return NULL;
 }
+
+static zb_status count_parameters(const zb_plan *plan, zb_compile_summary *out) {
+  zb_status status = NULL;
+  for (int s = 0; s < out->stages && !status; ++s) {
+    zb_arena scratch = {0};
+    status = count_stage_parameters(plan, s, &scratch, out);
+    zb_arena_deinit(&scratch);
+  }
+  return status;
+}
+
+/* The times of a plan: of one step, and of steps that follow each other. */
+typedef struct plan_times {
+  const zb_plan *plan;
+  zb_plan_simulation simulation;
+  zb_plan_period period;
+  zb_status statuses[2];
+} plan_times;
 
 /* A step, or where there is none a batch of an evaluation. */
 static zb_status simulate(const zb_plan *plan, zb_plan_simulation *out) {
@@ -213,6 +246,28 @@ static zb_status simulate(const zb_plan *plan, zb_plan_simulation *out) {
   zb_status status = zb_plan_simulate(view, out);
   zb_plan_destroy(view);
   return status;
+}
+
+static void find_time(void *context, int64_t tile, void *scratch) {
+  plan_times *it = context;
+  (void)scratch;
+  if (tile == 0)
+    it->statuses[0] = simulate(it->plan, &it->simulation);
+  else if (!it->plan->inference)
+    it->statuses[1] = zb_plan_find_period(it->plan, &it->period);
+}
+
+/* Both at the same time: of a large compile each takes some tenths of a second. */
+static zb_status find_times(plan_times *it) {
+  enum { PARALLEL_JOBS_MIN = 20000 };
+  int64_t jobs = 0;
+  for (int r = 0; r < it->plan->rank_count; ++r)
+    jobs += it->plan->ranks[r].job_count;
+  zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(2) : NULL; /* NULL: one thread does it */
+  zb_parallel_for(threads, 2, find_time, it);
+  zb_threads_destroy(threads);
+  if (it->statuses[1] && !it->statuses[0]) zb_plan_simulation_free(&it->simulation);
+  return zb_status_first(it->statuses, 2);
 }
 
 /* How long sums over replicas keep ranks waiting, by the schedule library; at_end: as one sum of each rank. */
@@ -249,9 +304,16 @@ static uint64_t whole_state_bytes(const zb_plan *plan, const zb_plan_rank *rank)
 
 static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
                                 zb_compile_summary *out) {
-  zb_plan_simulation simulation;
-  if (!plan->inference) ZB_TRY(summarize_period(plan, out));
-  ZB_TRY(simulate(plan, &simulation));
+  plan_times times = {.plan = plan};
+  ZB_TRY(find_times(&times));
+  zb_plan_simulation simulation = times.simulation;
+  if (!plan->inference) {
+    out->period_seconds = 1e-12 * (double)times.period.cycle_ps / times.period.steps;
+    out->bubble_period = times.period.bubble;
+    out->period_cycle_ps = times.period.cycle_ps;
+    out->period_steps = times.period.steps;
+    out->period_exact = times.period.exact;
+  }
   out->step_seconds = 1e-12 * (double)simulation.step_ps;
   out->bubble_barrier = simulation.bubble_barrier;
   out->bubble_stage = simulation.bubble_stage;
@@ -280,7 +342,7 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
         : p->buffer ? &out->buffers[out->buffer_count++]
                     : &out->frozen[out->frozen_count++]) = name;
     }
-  count_parameters(plan, out);
+  ZB_TRY(count_parameters(plan, out));
   return zb_arena_status(arena_of(out));
 }
 
