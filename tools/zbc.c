@@ -269,6 +269,18 @@ static void print_json_whole(const zb_compile_summary *s) {
   printf("]");
 }
 
+/* Of gradients that replicas have parts of. */
+static void print_sums(const zb_compile_summary *s) {
+  for (int r = 0; r < s->ranks; ++r) {
+    const zb_rank_summary *rank = &s->rank[r];
+    if (!rank->kept_sum_bytes) continue;
+    printf("rank %d: %llu bytes of gradients until they are summed over replicas, then %llu; they land in %llu bytes,\n"
+           "  added up at the end of the step they would in %llu\n",
+           r, (unsigned long long)rank->sum_bytes, (unsigned long long)rank->kept_sum_bytes,
+           (unsigned long long)rank->landing_bytes, (unsigned long long)rank->all_landing_bytes);
+  }
+}
+
 static void print_summary(const zb_compile_summary *s, const options *o) {
   char a[32], b[32], c[32], d[32], e[32], f[48], g[48];
   printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B",
@@ -298,6 +310,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
       printf("rank %d: %llu bytes of optimizer state, 1/%d of %llu and padding\n", r,
              (unsigned long long)s->rank[r].state_bytes, o->params.data_parallel,
              (unsigned long long)s->rank[r].whole_state_bytes);
+  print_sums(s);
   print_empty_stages(s);
   print_recompute(s);
   print_split(s);
@@ -356,6 +369,19 @@ static void print_json_layers(const zb_compile_summary *s) {
   printf("]");
 }
 
+/* Gradients of the ranks: as they are added up, what of them a replica keeps, room for what others send. */
+static void print_json_sums(const zb_compile_summary *s) {
+  const char *const names[] = {"gradient_bytes", "kept_gradient_bytes", "landing_bytes", "all_landing_bytes"};
+  for (int n = 0; n < 4; ++n) {
+    printf("],\"%s\":[", names[n]);
+    for (int r = 0; r < s->ranks; ++r) {
+      const zb_rank_summary *rank = &s->rank[r];
+      const uint64_t bytes[] = {rank->sum_bytes, rank->kept_sum_bytes, rank->landing_bytes, rank->all_landing_bytes};
+      printf("%s%llu", r ? "," : "", (unsigned long long)bytes[n]);
+    }
+  }
+}
+
 static void print_json(const zb_compile_summary *s) {
   printf("{\"ranks\":%d,\"inference\":%s,\"stages\":[", s->ranks, s->inference ? "true" : "false");
   for (int i = 0; i < s->stages; ++i) {
@@ -386,6 +412,7 @@ static void print_json(const zb_compile_summary *s) {
   printf("],\"state_bytes\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].state_bytes);
+  print_json_sums(s);
   printf("],\"idle\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%.6g", r ? "," : "", s->rank[r].idle_share);

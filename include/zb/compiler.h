@@ -50,7 +50,7 @@ typedef struct zb_compile_params {
                            replicas with a part of the micro-batches each; 0 or 1: one */
   /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
   uint64_t bucket_bytes;
-  const char *sharding;   /* a name of zb/shardings.def: "none", "optimizer"; NULL: none. No bit depends on it */
+  const char *sharding;   /* a name of zb/shardings.def: NULL: "none". No bit depends on it */
   bool sequence_parallel; /* with tensor_parallel: between products activations are cut by tokens */
   int tensor_parallel;    /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
   /* Where parameters are cut over shards: "GLOB=DIM", "GLOB=whole"; of several that fit the last counts. Others are
@@ -114,6 +114,11 @@ typedef struct zb_rank_summary {
   uint64_t evaluation_bytes;  /* of them, what an evaluation takes beyond a step; mostly 0 */
   uint64_t state_bytes;       /* of them, optimizer state */
   uint64_t whole_state_bytes; /* what replicas that share it have together, without padding; 0: none share */
+  uint64_t sum_bytes;         /* of them, gradients as B and W add them up */
+  uint64_t kept_sum_bytes;    /* of these what a replica has behind its sums over replicas: its part, with padding; 0:
+                                 all of them */
+  uint64_t landing_bytes;     /* room in which others' parts of sums land */
+  uint64_t all_landing_bytes; /* what that room would be if all sums of a step were added up at its end */
   uint64_t snapshot_bytes;    /* of them, what post-validation keeps to take a step back; 0 without it */
   double idle_share;
   double seconds; /* F, B and W of its stages, of one micro-batch */

@@ -194,6 +194,10 @@ static zb_status check_together(const zb_compile_params *p) {
     if (others[i].given)
       return zb_status_hint(ZB_ERROR(USAGE, "--sharding and --%s are not possible together yet", others[i].option),
                             "leave one of them out");
+  if (zb_sharding_of(p->sharding) > ZB_SHARDING_OPTIMIZER && p->clip_norm)
+    return zb_status_hint(ZB_ERROR(USAGE, "--sharding %s and --clip-norm are not possible together yet", p->sharding),
+                          "write --sharding optimizer: norms are made of whole gradients, of which it leaves each "
+                          "replica all");
   if (p->tensor_parallel == 1) return NULL;
   if (p->post_validation)
     return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --post-validation are not possible together yet"),
@@ -210,7 +214,7 @@ static zb_status complete_sharding(zb_compile_params *p) {
   const zb_sharding sharding = zb_sharding_of(p->sharding);
   if (sharding == ZB_SHARDING_COUNT) {
     const char *nearest = zb_nearest(p->sharding, names, ZB_SHARDING_COUNT);
-    return zb_status_hint(ZB_ERROR(USAGE, "--sharding: expected none or optimizer, got '%s'", p->sharding),
+    return zb_status_hint(ZB_ERROR(USAGE, "--sharding: expected one of %s; got '%s'", zb_sharding_names(), p->sharding),
                           nearest ? "did you mean '%s'?" : "optimizer is ZeRO's first stage", nearest);
   }
   if (sharding != ZB_SHARDING_NONE && p->data_parallel == 1 && !p->pipeline)

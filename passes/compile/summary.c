@@ -302,6 +302,28 @@ static uint64_t whole_state_bytes(const zb_plan *plan, const zb_plan_rank *rank)
   return bytes;
 }
 
+/* Room for what other replicas send: sums of one job follow each other in the same. */
+static void summarize_landings(const zb_plan *plan, const zb_plan_rank *rank, zb_rank_summary *out) {
+  uint64_t begin = UINT64_MAX, end = 0;
+  for (int i = 0; i < rank->job_count; ++i) {
+    const zb_plan_job *job = &rank->jobs[i];
+    const zb_plan_collective *collective = job->collective ? &plan->collectives[job->collective - 1] : NULL;
+    if (!collective || !collective->coordinate || !zb_collective_adds(collective->kind)) continue;
+    const zb_plan_range landing = rank->pool_ranges[job->parts.begin + collective->sizes.count];
+    out->all_landing_bytes += landing.bytes;
+    if (landing.offset >= end || landing.offset + landing.bytes <= begin) { /* of another job, or the first */
+      out->landing_bytes += landing.bytes;
+      begin = landing.offset;
+      end = begin + landing.bytes;
+    } else if (landing.offset + landing.bytes > end) {
+      out->landing_bytes += landing.offset + landing.bytes - end;
+      end = landing.offset + landing.bytes;
+    }
+    for (uint32_t b = 0; b < collective->sizes.count; ++b)
+      out->kept_sum_bytes += rank->pool_ranges[job->parts.begin + b].bytes;
+  }
+}
+
 static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
                                 zb_compile_summary *out) {
   plan_times times = {.plan = plan};
@@ -327,6 +349,8 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
     if (!plan->inference) out->rank[r].evaluation_bytes = plan->ranks[r].arena_bytes - (last.offset + last.bytes);
     out->rank[r].state_bytes = plan->ranks[r].regions[ZB_REGION_STATE].bytes;
     out->rank[r].whole_state_bytes = whole_state_bytes(plan, &plan->ranks[r]);
+    out->rank[r].sum_bytes = plan->ranks[r].regions[ZB_REGION_GRADIENTS].bytes;
+    if (plan->sharding > ZB_SHARDING_OPTIMIZER) summarize_landings(plan, &plan->ranks[r], &out->rank[r]);
     out->rank[r].snapshot_bytes = plan->ranks[r].regions[ZB_REGION_SNAPSHOT].bytes;
     out->rank[r].idle_share =
         simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;

@@ -23,6 +23,7 @@
  * Tests: test/passes/allocate.mlir. */
 
 #include "passes/stages/addresses.h"
+#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/overwritten.h"
 #include "passes/function.h"
@@ -55,6 +56,7 @@ typedef struct allocator {
   zb_plan_range regions[ZB_REGION_COUNT];
   zb_plan_range evaluation_slots, evaluation_workspace;
   bool sums_groups;                     /* of micro-batches: zb.sum_groups */
+  bool adds_early;                      /* a sum over replicas is added up before the next one: zb_buckets_add_early */
   zb_overwritten_list overwritten;      /* with post-validation; else empty */
   int posts_read, times_read, first_op; /* of the lists before: rows that are used up, numbers of ops */
   /* ---- of the list at hand: @main or @evaluate ---- */
@@ -217,8 +219,21 @@ static bool home_in_reader(allocator *a, int value) {
   return false;
 }
 
+/* Where sums are added up before the next one is sent, those of a job land in the same room, one after the other. */
+static bool shares_landing(allocator *a, int value, const zb_node *node) {
+  const zb_node *before = node->number > 0 ? node - 1 : NULL;
+  if (!a->adds_early || !before || !zb_op_is(node->op, "zb.reduce_frame") || !zb_op_is(before->op, "zb.reduce_frame"))
+    return false;
+  const home landing = a->homes[before->result_begin + 1];
+  zb_piece *item = &a->items.items[landing.item];
+  if (item->bytes < value_bytes(&a->graph, value)) item->bytes = value_bytes(&a->graph, value);
+  a->homes[value] = landing;
+  return true;
+}
+
 static void find_home(allocator *a, int value, const zb_node *node) {
   const zb_subprogram_info *info = called(a, node);
+  if (shares_landing(a, value, node)) return;
   if (info) {
     int result = a->graph.values[value].index;
     const zb_home *inner = &info->workspace.homes[info->workspace.graph.returned[result]];
@@ -358,13 +373,15 @@ static bool has_lead(const allocator *a, const zb_node *node) {
   return false;
 }
 
-/* What others send lands until the sums are used: while other jobs add to other sums. */
+/* What others send lands until the sums are used: while other jobs add to other sums. Where each is added up before the
+ * next one is sent it lands until then. */
 static void hold_landing(allocator *a, const zb_node *node) {
   int until = node->number, from = until;
   while (from > 0 && !called(a, &a->graph.nodes[from]) && has_lead(a, node))
     --from;
   touch(a, node->result_begin + 1, from);
-  while (until < a->graph.node_count - 1 && !uses_sums(a, &a->graph.nodes[until]))
+  while (until < a->graph.node_count - 1 && !uses_sums(a, &a->graph.nodes[until]) &&
+         (!a->adds_early || !zb_op_is(a->graph.nodes[until + 1].op, "zb.reduce_frame")))
     ++until;
   touch(a, node->result_begin + 1, until);
 }
@@ -498,6 +515,26 @@ static void communication_address(allocator *a, const zb_node *node) {
     value_address(a, node->number, value, true);
 }
 
+/* The sum over replicas before is added up first. Who writes to where it landed waits for this one: it is sent behind
+ * that ADD. */
+static void wait_for_sum_before(allocator *a, const zb_node *node) {
+  const zb_node *before = node;
+  do {
+    if (before-- == a->graph.nodes) return;
+  } while (!zb_op_is(before->op, "zb.reduce_frame"));
+  const int message = a->message_of[before->number], landing = before->result_begin + 1;
+  const uint64_t offset = address(a, landing);
+  a->received[message] = false;
+  add_wait(a, node->number, message);
+  for (size_t i = 0; i < a->pending.count; ++i) /* of the one before that one, in the same room */
+    if (a->pending.items[i].offset == offset && a->pending.items[i].message == message)
+      a->pending.items[i--] = a->pending.items[--a->pending.count];
+  (void)ZB_PUSH(a->arena, &a->pending,
+                (pending_send){.offset = offset,
+                               .bytes = value_bytes(&a->graph, landing),
+                               .message = a->message_of[node->number]});
+}
+
 /* The parts of a frame that a collective moves, in the order of members. */
 static void frame_addresses(allocator *a, const zb_node *node) {
   const int message = a->message_of[node->number];
@@ -523,6 +560,7 @@ static void frame_addresses(allocator *a, const zb_node *node) {
     wait_for_sends(a, offset, bytes, node->number);
     add_address(a, offset);
     add_address(a, bytes);
+    if (a->adds_early) wait_for_sum_before(a, node);
   }
   a->received[message] = true;
 }
@@ -664,6 +702,7 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   a->members = zb_members_get(module);
   a->parts = zb_parts_get(module);
   a->sums_groups = zb_has_attribute(module, ZB_ATTR_SUM_GROUPS);
+  a->adds_early = zb_buckets_add_early(module);
   if (zb_has_attribute(module, ZB_ATTR_POST_VALIDATION))
     ZB_TRY(zb_overwritten_find(a->arena, a->rank_op, &a->overwritten));
   place_regions(a);

@@ -27,6 +27,11 @@ bool zb_buckets_scatter(MlirOperation top) {
   return zb_has_attribute(top, ZB_ATTR_SHARDING) && !zb_has_attribute(top, ZB_ATTR_WHOLE_SUMS);
 }
 
+bool zb_buckets_add_early(MlirOperation top) {
+  const char *sharding = zb_get_string(top, ZB_ATTR_SHARDING);
+  return sharding && zb_sharding_of(sharding) >= ZB_SHARDING_GRADIENTS_STEP;
+}
+
 zb_collective_kind zb_buckets_reduction(MlirOperation top) {
   return zb_buckets_scatter(top) ? ZB_COLLECTIVE_REDUCE_SCATTER : ZB_COLLECTIVE_ALL_REDUCE;
 }

@@ -24,6 +24,8 @@ zb_status zb_buckets_find(zb_arena *arena, const zb_module_problem *p, int64_t l
 int zb_buckets_parts(MlirOperation top);
 /* Whether each gets the sum of its own part alone. */
 bool zb_buckets_scatter(MlirOperation top);
+/* Whether each bucket is added up before the next one of its rank is sent. */
+bool zb_buckets_add_early(MlirOperation top);
 /* How replicas add up gradients. */
 zb_collective_kind zb_buckets_reduction(MlirOperation top);
 /* Whether a collective is one of parts (zb_plan_collective.of_parts). */

@@ -16,7 +16,9 @@
  * gathered behind the last UPDATE (zb-insert-comm). What is made of whole parameters waits for that: RENEW makes copies
  * of them (zb.load).
  *
- * With clipping a norm is made of whole gradients: module attribute zb.whole_sums.
+ * With clipping a norm is made of whole gradients: module attribute zb.whole_sums. Of parts of gradients (stage 2) none
+ * can be made: "gradients:step", by which each bucket of sums is added up before the next one is sent (buckets.h), is
+ * refused then.
  *
  * Tests: test/passes/shard-optimizer.mlir, test/e2e/sharding.py. */
 
@@ -209,13 +211,17 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   shard_optimizer it = {.context = mlirOperationGetContext(top), .replicas = (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1)};
   if (strcmp(sharding, "none") == 0) return ZB_OK;
   if (zb_sharding_of(sharding) == ZB_SHARDING_COUNT)
-    return zb_pass_option_error(pass, top, "sharding", NULL, "expected none or optimizer, got '%s'", sharding);
+    return zb_pass_option_error(pass, top, "sharding", NULL, "expected one of %s; got '%s'", zb_sharding_names(),
+                                sharding);
   if (it.replicas < 2)
     return zb_pass_option_error(pass, top, "sharding", "replicas is an option of zb-autodiff",
                                 "there are no replicas to share the optimizer's state");
   if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) || zb_has_attribute(top, ZB_ATTR_SHARDS))
     return zb_pass_option_error(pass, top, "sharding", "leave one of both out",
                                 "sharding is not possible with post-validation or tensor parallelism yet");
+  if (zb_sharding_of(sharding) != ZB_SHARDING_OPTIMIZER && clips(module))
+    return zb_pass_option_error(pass, top, "sharding", "sharding=optimizer clips gradients",
+                                "norms are made of whole gradients, and with %s a replica has a part", sharding);
   zb_set_string(top, ZB_ATTR_SHARDING, sharding);
   if (clips(module)) zb_set_attribute(top, ZB_ATTR_WHOLE_SUMS, mlirUnitAttrGet(it.context));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, shard_rank, &it, &pass->changes));
@@ -223,7 +229,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 }
 
 static const zb_option_def options[] = {
-    {"sharding", "none", "what replicas have a part of each: none, optimizer (its state)"},
+    {"sharding", "none", "what replicas have a part of each: none, optimizer (its state), gradients:step (those, too)"},
     {0},
 };
 

@@ -5,6 +5,9 @@
  * what it reads or writes: its buffers and the room where parts of others land. And what it has waited for, the others
  * have not: where it waited for a SEND, no other job may write to what that sends before it has waited as well.
  *
+ * An ADD behind the last post of its collective is known to be done only where something behind it on the second clock
+ * is: with the collective whose posts follow it.
+ *
  * Tests: test/passes/beside_test.c, test/passes/buckets_test.c */
 #include <inttypes.h>
 #include <string.h>
@@ -19,6 +22,9 @@ typedef struct beside {
   const zb_access *accesses;
   zb_intervals under_way; /* bytes; writer: the collective */
   int *open;              /* [collective] posts that no other job has waited for */
+  bool *held;             /* [collective] its ADD stands behind its posts: it is over with what follows */
+  int *ahead;             /* [collective] 1 + the one that is over when this one is; 0: none */
+  int adding;             /* the collective whose ADD was the last job on the second clock; -1: it was a post */
   bool *waited;           /* [job] of posts: some other job has waited for it */
   zb_intervals sent;      /* bytes of SENDs that a collective alone has waited for; writer: the job */
 } beside;
@@ -46,9 +52,24 @@ static void note_sends(beside *it, const zb_plan_job *job) {
   }
 }
 
+/* What stands behind an ADD is done after it: its own posts, or another collective. */
+static void follow(beside *it, const zb_plan_job *job, int collective) {
+  const bool own = it->adding == collective;
+  if (own) it->held[collective] = false;
+  if (it->adding >= 0 && !own) {
+    int last = collective;
+    while (it->ahead[last])
+      last = it->ahead[last] - 1;
+    it->ahead[last] = 1 + it->adding;
+  }
+  it->adding = zb_job_is_post(job->kind) ? -1 : collective;
+  it->held[collective] |= it->adding >= 0;
+}
+
 /* A job on the second clock: what it uses is the collective's. */
 static void begin(beside *it, const zb_plan_job *job, int collective) {
   note_sends(it, job);
+  follow(it, job, collective);
   it->open[collective] += zb_job_is_post(job->kind);
   for (uint32_t p = 0; p < job->parts.count; ++p) {
     const zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
@@ -57,6 +78,16 @@ static void begin(beside *it, const zb_plan_job *job, int collective) {
   for (uint32_t b = 0; b < job->bases.count; ++b)
     hold(it, it->rank->pool_u64[job->bases.begin + b], it->rank->subprograms[job->subprogram].base_bytes[b],
          collective);
+}
+
+/* All posts of a collective are complete, and so is what stands in front of them on the second clock. */
+static void finish(beside *it, int collective) {
+  if (it->held[collective]) return;
+  forget(&it->under_way, collective);
+  for (int before = it->ahead[collective] - 1; before >= 0; before = it->ahead[before] - 1) {
+    it->held[before] = false;
+    forget(&it->under_way, before);
+  }
 }
 
 static void wait_for(beside *it, const zb_plan_job *job) {
@@ -68,8 +99,8 @@ static void wait_for(beside *it, const zb_plan_job *job) {
     const int collective = it->plan->messages[post->message].part_of - 1;
     if (!post->beside)
       forget(&it->sent, (int)at);
-    else if (--it->open[collective] == 0) /* it is over */
-      forget(&it->under_way, collective);
+    else if (--it->open[collective] == 0)
+      finish(it, collective);
   }
 }
 
@@ -110,13 +141,17 @@ static zb_status verify_job(const beside *it, int index) {
   return NULL;
 }
 
+/* The collective of a job on the second clock: of an ADD that whose posts it waits for first. */
+static int collective_of(const beside *it, const zb_plan_job *job) {
+  if (job->message < 0) job = &it->rank->jobs[it->rank->pool_u32[job->waits.begin]];
+  return it->plan->messages[job->message].part_of - 1;
+}
+
 static zb_status verify_jobs(beside *it) {
-  int collective = -1;
   for (int i = 0; i < it->rank->job_count; ++i) {
     const zb_plan_job *job = &it->rank->jobs[i];
-    if (job->beside && job->message >= 0) collective = it->plan->messages[job->message].part_of - 1;
     if (job->beside) {
-      begin(it, job, collective); /* an ADD stands behind posts of its collective */
+      begin(it, job, collective_of(it, job));
     } else {
       wait_for(it, job);
       ZB_TRY(verify_job(it, i));
@@ -128,7 +163,7 @@ static zb_status verify_jobs(beside *it) {
 
 zb_status zb_verify_beside(const zb_plan *plan, int rank, const zb_access *accesses) {
   const zb_plan_rank *program = &plan->ranks[rank];
-  beside it = {.plan = plan, .rank = program, .accesses = accesses};
+  beside it = {.plan = plan, .rank = program, .accesses = accesses, .adding = -1};
   int collectives = 0;
   for (int i = 0; i < program->job_count; ++i) {
     const zb_plan_job *job = &program->jobs[i];
@@ -137,11 +172,15 @@ zb_status zb_verify_beside(const zb_plan *plan, int rank, const zb_access *acces
   }
   if (collectives == 0) return NULL;
   it.open = zb_alloc((size_t)collectives * sizeof *it.open);
+  it.held = zb_alloc((size_t)collectives * sizeof *it.held);
+  it.ahead = zb_alloc((size_t)collectives * sizeof *it.ahead);
   it.waited = zb_alloc((size_t)program->job_count * sizeof *it.waited);
-  zb_status status = it.open && it.waited ? verify_jobs(&it) : ZB_OUT_OF_MEMORY();
+  zb_status status = it.open && it.held && it.ahead && it.waited ? verify_jobs(&it) : ZB_OUT_OF_MEMORY();
   zb_intervals_deinit(&it.under_way);
   zb_intervals_deinit(&it.sent);
   zb_free(it.open);
+  zb_free(it.held);
+  zb_free(it.ahead);
   zb_free(it.waited);
   return status;
 }

@@ -69,6 +69,12 @@ zb_region_kind zb_plan_region_of(const zb_plan_rank *rank, uint64_t offset, uint
   return ZB_REGION_COUNT;
 }
 
+bool zb_job_waits_for(const zb_plan_rank *rank, const zb_plan_job *job, int other) {
+  for (uint32_t w = 0; w < job->waits.count; ++w)
+    if (rank->pool_u32[job->waits.begin + w] == (uint32_t)other) return true;
+  return false;
+}
+
 static bool fits(uint64_t offset, uint64_t bytes, uint64_t limit) { return bytes <= limit && offset <= limit - bytes; }
 
 static bool shape_is_valid(const zb_shape *shape) {

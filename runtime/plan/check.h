@@ -23,6 +23,9 @@ bool zb_operand_is_contiguous(const zb_plan_operand *operand);
 enum { ZB_JOB_TEXT_BYTES = 128 };
 const char *zb_plan_job_text(const zb_plan *plan, int rank, int job, char text[ZB_JOB_TEXT_BYTES]);
 
+/* Whether a job of the rank waits for its job number `other`. */
+bool zb_job_waits_for(const zb_plan_rank *rank, const zb_plan_job *job, int other);
+
 /* "'update' of 'w'": how errors name a setting. Returns text. */
 enum { ZB_SETTING_TEXT_BYTES = 192 };
 const char *zb_setting_text(const zb_plan_setting *setting, char text[ZB_SETTING_TEXT_BYTES]);

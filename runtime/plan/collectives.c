@@ -50,12 +50,6 @@ static bool uses(const zb_plan_rank *rank, const zb_access *accesses, const zb_p
   return zb_intervals_overlap(&access->reads[0], begin, end) || zb_intervals_overlap(&access->writes[0], begin, end);
 }
 
-static bool waits_for(const zb_plan_rank *rank, const zb_plan_job *job, int other) {
-  for (uint32_t w = 0; w < job->waits.count; ++w)
-    if (rank->pool_u32[job->waits.begin + w] == (uint32_t)other) return true;
-  return false;
-}
-
 /* What a reduce-scatter adds up is there from the first job on that waits for it (expand.h): there is one, and none
  * before uses it. */
 static zb_status verify_scattered(const zb_plan *plan, const zb_plan_rank *rank, const zb_access *accesses, int index) {
@@ -63,7 +57,7 @@ static zb_status verify_scattered(const zb_plan *plan, const zb_plan_rank *rank,
   const zb_plan_job *sum = &rank->jobs[index];
   const uint32_t buffers = plan->collectives[sum->collective - 1].sizes.count;
   int i = index + 1;
-  for (; i < rank->job_count && !waits_for(rank, &rank->jobs[i], index); ++i)
+  for (; i < rank->job_count && !zb_job_waits_for(rank, &rank->jobs[i], index); ++i)
     for (uint32_t b = 0; b < buffers; ++b)
       if (uses(rank, accesses, &rank->jobs[i], rank->pool_ranges[sum->parts.begin + b]))
         return ZB_RULE("collectives", "%s uses a sum that is not added up: no job has waited for collective %d",

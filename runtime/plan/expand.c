@@ -94,8 +94,8 @@ uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collecti
 /* ---- Messages ---- */
 
 /* A job that waits for a sum waits for its posts: where the last of them stand behind the ADD, for that as well. Of a
- * reduce-scatter they stand in front of it, so it is added up in front of the first job that waits. A sum over shards
- * is a part of the job that it interrupts. */
+ * reduce-scatter they stand in front of it, so it is added up in front of the first job that waits: on the second clock
+ * where that is the next sum. A sum over shards is a part of the job that it interrupts. */
 static bool runs_beside(const zb_plan_collective *collective) {
   return collective->payload != ZB_PAYLOAD_SHARDS && zb_collective_adds(collective->kind);
 }
@@ -283,7 +283,7 @@ static void add_fold(expansion *it, zb_plan_subprogram *subprogram, const zb_pla
 }
 
 /* Appends the subprogram ADD of a job and the job that runs it, after what it waits for. */
-static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_slice waits) {
+static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_slice waits, bool beside) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   zb_plan_rank *rank = it->rank;
   const size_t most = (size_t)collective->sizes.count * (size_t)member_count(collective);
@@ -316,7 +316,7 @@ static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_s
                                                 .input = -1,
                                                 .bases = {rank->pool_u64_count++, 1},
                                                 .waits = waits,
-                                                .beside = runs_beside(collective) && !adds_late(collective)};
+                                                .beside = beside};
 }
 
 static void expand_job(expansion *it, const zb_plan_job *job) {
@@ -325,7 +325,7 @@ static void expand_job(expansion *it, const zb_plan_job *job) {
   if (zb_collective_adds(collective->kind)) {
     add_posts(it, job, member, true, job->waits);
     if (adds_late(collective)) return;
-    add_sum(it, job, member, wait_for(it, begin, false, true));
+    add_sum(it, job, member, wait_for(it, begin, false, true), runs_beside(collective));
     /* What comes now lies where the shards were that were sent. */
     add_posts(it, job, member, false, wait_for(it, begin, true, false));
   } else {
@@ -362,8 +362,10 @@ static zb_plan_slice new_waits(expansion *it, zb_plan_slice old) {
   return waits;
 }
 
-/* The sums of parts that a job waits for, which come in front of it. */
-static void add_late_sums(expansion *it, zb_plan_slice old) {
+/* The sums of parts that a job waits for, which come in front of it: beside the others where the job itself does. */
+static void add_late_sums(expansion *it, const zb_plan_job *by) {
+  const zb_plan_slice old = by->waits;
+  const bool beside = by->collective && runs_beside(&it->from->collectives[by->collective - 1]);
   for (uint32_t w = 0; w < old.count; ++w) {
     const uint32_t waited = it->rank->pool_u32[old.begin + w];
     zb_plan_job job = it->late[waited];
@@ -373,7 +375,7 @@ static void add_late_sums(expansion *it, zb_plan_slice old) {
     zb_plan_slice waits = new_waits(it, (zb_plan_slice){old.begin + w, 1});
     for (uint32_t i = 0; i < job.waits.count; ++i, ++waits.count) /* for room that the posts alone have waited for */
       it->rank->pool_u32[it->rank->pool_u32_count++] = it->rank->pool_u32[job.waits.begin + i];
-    add_sum(it, &job, zb_collective_member(it->from, collective, it->rank->rank), waits);
+    add_sum(it, &job, zb_collective_member(it->from, collective, it->rank->rank), waits, beside);
   }
 }
 
@@ -433,7 +435,7 @@ static bool make_room(zb_plan *to, const zb_plan_rank *from, sizes room, zb_plan
 /* One job of a collective, or one that is as it was. */
 static void expand_any(expansion *it, const zb_plan_rank *from, int index) {
   zb_plan_job job = from->jobs[index];
-  add_late_sums(it, job.waits);
+  add_late_sums(it, &job);
   job.waits = new_waits(it, job.waits);
   if (job.message >= 0) job.message = it->new_message[job.message];
   it->posts[index].begin = (uint32_t)it->rank->job_count;
@@ -492,7 +494,7 @@ static bool expand_parts(expansion *it, const zb_plan_rank *from, int index) {
   const int64_t all_ps = only ? whole->first_ps : whole->time_ps;
   int done = 0;
   int64_t left_ps = all_ps;
-  add_late_sums(it, job.waits);
+  add_late_sums(it, w);
   job.waits = new_waits(it, job.waits);
   for (int i = index + 1; i < from->job_count && has_lead(it, from, i) && !it->failed; ++i) {
     const zb_plan_collective *collective = &it->from->collectives[from->jobs[i].collective - 1];

@@ -9,8 +9,9 @@
  *                     These are the bytes of a ring: 2 (k - 1) / k of the buffer out and in.
  *
  * Where replicas share optimizer state a collective over them is a reduce-scatter of gradients, whose ADD stands in
- * front of the first job that waits for it, and an all-gather of parameters. Its buffers consist of the parts of all
- * replicas (zb_plan_part_bytes), so its shards are those parts.
+ * front of the first job that waits for it, and an all-gather of parameters. Where that job is another sum over
+ * replicas, the ADD runs beside the others as well, and is done when a post of that sum is complete. Its buffers
+ * consist of the parts of all replicas (zb_plan_part_bytes), so its shards are those parts.
  *
  * The jobs of an all-reduce, and the posts of a reduce-scatter, run beside the others (beside): on a second clock of
  * the rank, one after the other in the order of the list, each once the rank has come to its place in the list. So the

@@ -97,6 +97,15 @@ const char *zb_sharding_name(zb_sharding sharding) {
   return (unsigned)sharding < ZB_SHARDING_COUNT ? sharding_names[sharding] : "invalid";
 }
 
+const char *zb_sharding_names(void) {
+#define ZB_SHARDING(ID, name, help) ", " name
+  static const char names[] =
+#include "zb/shardings.def"
+      ;
+#undef ZB_SHARDING
+  return names + 2;
+}
+
 zb_sharding zb_sharding_of(const char *name) {
   int sharding = 0;
   while (sharding < ZB_SHARDING_COUNT && strcmp(sharding_names[sharding], name) != 0)

@@ -96,6 +96,8 @@ typedef enum zb_sharding {
   ZB_SHARDING_COUNT
 } zb_sharding;
 const char *zb_sharding_name(zb_sharding sharding);
+/* "none, optimizer, ..": all of them. */
+const char *zb_sharding_names(void);
 /* ZB_SHARDING_COUNT: none has that name. */
 zb_sharding zb_sharding_of(const char *name);
 
@@ -381,8 +383,10 @@ typedef struct zb_plan {
   int rank_count, stage_count, chunk_count, micro_batches;
   int replicas;         /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
   zb_sharding sharding; /* of its replicas: each has its part of every trained parameter's elements, see
-                           zb_plan_part_bytes. In the file operands of UPDATE on parameters and gradients are those of
-                           replica 0, as are parts of collectives `of_parts`; those of replica r lie r parts behind */
+                           zb_plan_part_bytes; with gradients:step each sum over replicas of a rank, a reduce-scatter,
+                           waits for the one before, which is then added up. In the file operands of UPDATE on
+                           parameters and gradients are those of replica 0, as are parts of collectives `of_parts`;
+                           those of replica r lie r parts behind */
   int sum_groups;  /* groups of micro-batches whose gradients are added up apart, as by that many replicas; 0 and 1: all
                       are one. The region gradients is then twice as large (expand.h) */
   int shards;      /* of all ranks, which compute each micro-batch together; 0 and 1: there is one */

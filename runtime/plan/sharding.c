@@ -156,14 +156,31 @@ static zb_status verify_sum(const zb_plan *plan, const zb_plan_rank *rank, const
   return NULL;
 }
 
+/* Of gradients no replica keeps more than its part: a sum is scattered, and added up before the next one is sent.
+ * before: the sum over replicas in front of it; -1: it is the first. */
+static zb_status verify_level(const zb_plan *plan, const zb_plan_rank *rank, int sum, int before) {
+  const int collective = rank->jobs[sum].collective - 1;
+  if (plan->sharding == ZB_SHARDING_OPTIMIZER) return NULL;
+  if (zb_collective_gathers(plan->collectives[collective].kind))
+    return ZB_RULE("sharding", "rank %d: collective %d leaves whole sums of gradients, not a part of each", rank->rank,
+                   collective);
+  if (before >= 0 && !zb_job_waits_for(rank, &rank->jobs[sum], before))
+    return ZB_RULE("sharding", "rank %d: collective %d does not wait until collective %d is added up", rank->rank,
+                   collective, rank->jobs[before].collective - 1);
+  return NULL;
+}
+
 static zb_status verify_sums(const zb_plan *plan, const zb_plan_rank *rank) {
   zb_status status = NULL;
   zb_intervals taken = {0};
+  int before = -1;
   for (int i = 0; i < rank->job_count && !status; ++i) {
     const zb_plan_collective *collective =
         rank->jobs[i].collective ? &plan->collectives[rank->jobs[i].collective - 1] : NULL;
-    if (collective && collective->coordinate && zb_collective_adds(collective->kind))
-      status = verify_sum(plan, rank, &rank->jobs[i], &taken);
+    if (!collective || !collective->coordinate || !zb_collective_adds(collective->kind)) continue;
+    status = verify_sum(plan, rank, &rank->jobs[i], &taken);
+    if (!status) status = verify_level(plan, rank, i, before);
+    before = i;
   }
   zb_intervals_deinit(&taken);
   return status;

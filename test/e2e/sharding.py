@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Sharded optimizer state: with zbc --data-parallel D --sharding optimizer replicas update a part of parameters each.
+"""Shared state of replicas: with zbc --data-parallel D --sharding LEVEL replicas update a part of parameters each, have
+the optimizer state of that part alone, and with gradients:step the sum of that part alone.
 
     sharding.py [--bin BUILD/bin] [--draw SEED] [--cases N]
 
@@ -28,7 +29,9 @@ import replicas
 
 M, STEPS = 3, 3
 MODELS = ("gpt2-small", "llama-small")
+LEVELS = ("optimizer", "gradients:step")
 SHARED = ("--sharding", "optimizer")
+STEP = ("--sharding", "gradients:step")
 LAYOUTS = ((1, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (4, "zb-h2", ()), (3, "zb-h1", ()),
            (2, "interleaved-1f1b", ("--chunks", 2)), (4, "1f1b", ("--bucket-bytes", "20K")))
 OPTIONS = ((), ("--precision", "bf16"), ("--clip-norm", "0.5"), ("--clip-norm", "0.05", "--clip-norm-type", "inf"),
@@ -44,34 +47,39 @@ def part_bytes(bytes_, count):
 
 
 class Sharding(replicas.Replicas):
-    def one(self, model, ranks, count, schedule, options=()):
+    def one(self, model, ranks, count, schedule, level, options=()):
         return self.train(self.compile(model, ranks, count, "--micro-batches", M, "--schedule", schedule, *options,
-                                       *SHARED), STEPS)
+                                       "--sharding", level), STEPS)
 
     def layouts(self, draw, count):
-        cases = list(itertools.product(MODELS, (2, 3, 4, 5), OPTIONS, LAYOUTS))
-        fixed = [("gpt2-small", 3, ("--precision", "bf16"), LAYOUTS[1]), ("gpt2-small", 2, OPTIONS[2], LAYOUTS[2])]
-        for model, many, options, (ranks, schedule, more) in fixed + draw.sample(cases, min(count, len(cases))):
+        cases = [case for case in itertools.product(LEVELS, MODELS, (2, 3, 4, 5), OPTIONS, LAYOUTS)
+                 if case[0] == "optimizer" or "--clip-norm" not in case[3]]
+        fixed = [("optimizer", "gpt2-small", 3, ("--precision", "bf16"), LAYOUTS[1]),
+                 ("optimizer", "gpt2-small", 2, OPTIONS[2], LAYOUTS[2]),
+                 ("gradients:step", "gpt2-small", 3, ("--precision", "bf16", "--bucket-bytes", "9K"), LAYOUTS[2])]
+        for level, model, many, options, (ranks, schedule, more) in fixed + draw.sample(cases, min(count, len(cases))):
             more = () if "--bucket-bytes" in options else more
-            text = f"{model}, {many} replicas of {ranks} ranks, {schedule} {' '.join(map(str, (*options, *more)))}"
-            got = self.one(model, ranks, many, schedule, (*options, *more))
+            words = " ".join(map(str, (*options, *more)))
+            text = f"{level}, {model}, {many} replicas of {ranks} ranks, {schedule} {words}"
+            got = self.one(model, ranks, many, schedule, level, (*options, *more))
             self.same(text, self.run(model, 1, many, "1f1b", options, M), got)
             alone = [word for i, word in enumerate(options) if "--bucket-bytes" not in options[max(i - 1, 0):i + 1]]
             self.same(f"{text}, groups",
                       self.run(model, 1, 1, "1f1b", (*alone, "--sum-groups", many), M * many), got)
 
-    def places(self):
+    def places(self, level):
         plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, "--bucket-bytes", "40K", "--precision", "bf16",
-                            *SHARED)
+                            "--sharding", level)
         wanted = self.train(plan, STEPS)
         for options in (("--device", "sim", "--seed", 7), ("--threads", 2), ("--barrier",)):
-            self.same(f"shared state with {options}", wanted, self.train(plan, STEPS, *options))
+            self.same(f"{level} with {options}", wanted, self.train(plan, STEPS, *options))
         for name, count in (("tcp", 2), ("tcp", 3), ("mpi", 4)):
             launcher = processes.LAUNCHERS[name]
             if launcher.reason_to_skip(self.suite):
                 print(f"  {name} is left out: {launcher.reason_to_skip(self.suite)}")
                 continue
-            self.same(f"{count} processes over {name}", wanted, self.train(plan, STEPS, over=(launcher, count)))
+            self.same(f"{level}, {count} processes over {name}", wanted,
+                      self.train(plan, STEPS, over=(launcher, count)))
 
     def regions(self, plan):
         """rank -> region -> bytes; and of its trained parameters the bytes."""
@@ -91,14 +99,17 @@ class Sharding(replicas.Replicas):
         return found, sizes
 
     def bytes(self, draw):
-        for model, count, options in draw.sample(list(itertools.product(MODELS, (2, 3, 5), ((), ("--clip-norm", 1)))),
-                                                 3):
+        choices = list(itertools.product(MODELS, (2, 3, 5), (SHARED, (*SHARED, "--clip-norm", 1))))
+        steps = list(itertools.product(MODELS, (2, 3, 5), (STEP,)))
+        for model, count, options in draw.sample(choices, 2) + draw.sample(steps, 2):
             text = f"{model}, {count} replicas {options}"
             out = self.path("bytes")
             found = self.suite.compile(os.path.join(common.DATA, model + ".onnx"), out, "--ranks", 2,
                                        "--data-parallel", count, "--micro-batches", M, "--bucket-bytes", "30K",
-                                       *options, *SHARED)
+                                       *options)
             regions, sizes = self.regions(out)
+            if options == STEP:
+                self.landings(out, found, regions, count, text)
             for rank, region in regions.items():
                 parts = [part_bytes(size, count) for size in sizes[rank]]
                 self.suite.check(region["state"] == 2 * sum(parts) and region["parameters"] == count * sum(parts),
@@ -112,10 +123,28 @@ class Sharding(replicas.Replicas):
             self.suite.check(round(step * 1e12) == round(found["step_seconds"] * 1e12),
                              f"{text}: a step of {found['step_seconds']} takes {step}")
 
+    def landings(self, plan, found, regions, count, text):
+        """Of gradients:step, what the compile says of gradients, from the plan: all sums but the last of a rank have
+        been added up before the next one lands in the same room."""
+        text_of_plan = self.suite.must("zb-run", plan, "--print-plan")
+        for rank, body in enumerate(re.split(r"^rank \d+:", text_of_plan, flags=re.M)[1:]):
+            kept, landed = 0, []
+            for parts, bytes_ in re.findall(r"COLLECTIVE reduce-scatter \d+((?:  gradients\+\d+ \([\d,]+\))+)"
+                                            r"  slots\+\d+ \(([\d,]+)\)", body):
+                kept += sum(int(size.replace(",", "")) for size in re.findall(r"\(([\d,]+)\)", parts))
+                landed.append(int(bytes_.replace(",", "")))
+            waits = [int(wait) for wait in re.findall(r"COLLECTIVE reduce-scatter .*  after (\d+)$", body, re.M)]
+            self.suite.check(found["gradient_bytes"][rank] == regions[rank]["gradients"] == count * kept and
+                             found["kept_gradient_bytes"][rank] == kept and len(waits) == len(landed) - 1 > 1 and
+                             found["landing_bytes"][rank] == max(landed) and
+                             found["all_landing_bytes"][rank] == sum(landed), f"{text}, rank {rank}: kept {kept} of "
+                             f"{regions[rank]['gradients']}, landed {landed}, said {found}")
+
     def sent(self):
         """What a step sends over replicas, by the plan: a reduce-scatter and a gather of the parts of each rank."""
-        for model, count in itertools.product(MODELS, (2, 4)):
-            plan = self.compile(model, 1, count, "--micro-batches", M, *SHARED)
+        for model, count, level in (*itertools.product(MODELS, (2, 4), ("optimizer",)),
+                                    *itertools.product(MODELS, (3,), ("gradients:step",))):
+            plan = self.compile(model, 1, count, "--micro-batches", M, "--sharding", level)
             text = self.suite.must("zb-run", plan, "--print-plan")
             kinds = {}
             for kind, sizes in re.findall(r"^collective \d+ (\S+ \S) of the replicas of rank 0[^:]*: ([\d +]+) bytes$",
@@ -134,7 +163,9 @@ class Sharding(replicas.Replicas):
         shared = self.compile("gpt2-small", 3, 3, "--micro-batches", 2, *options[2:], *SHARED)
         plain = self.compile("gpt2-small", 1, 3, "--micro-batches", 2, *options[2:])
         whole = self.train(one, 4)
-        for first, second in ((one, shared), (shared, one), (shared, plain), (plain, shared)):
+        step = self.compile("gpt2-small", 2, 3, "--micro-batches", 2, *options[2:], *STEP)
+        for first, second in ((one, shared), (shared, one), (shared, plain), (plain, shared), (step, one),
+                              (shared, step)):
             begun = self.train(first, 2)
             ended = self.train(second, 2, "--resume", begun[2])
             self.same("resumed", whole, (begun[0] + ended[0], ended[1]))
@@ -159,7 +190,7 @@ class Sharding(replicas.Replicas):
         launcher, launched = processes.LAUNCHERS["tcp"], processes_faults.Said(4, 2, 1)
         if launcher.reason_to_skip(self.suite):
             return
-        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, *SHARED)
+        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, "--bucket-bytes", "30K", *STEP)
         undisturbed = processes_faults.Undisturbed(self.suite, plan)
         processes_faults.killed(self.suite, launcher, plan, launched, self.folder, undisturbed, 1, 0, 0.05)
 
@@ -177,6 +208,12 @@ class Sharding(replicas.Replicas):
         for words, status, wanted in (
                 ((model, *SHARED), 2, "without --data-parallel.*\n.*--data-parallel 2"),
                 ((model, "--data-parallel", "2", "--sharding", "optimiser"), 2, "did you mean 'optimizer'"),
+                ((model, "--data-parallel", "2", *STEP, "--clip-norm", "1"), 2,
+                 "gradients:step and --clip-norm are not possible together yet\n.*--sharding optimizer"),
+                ((model, *STEP), 2, "without --data-parallel"),
+                ((model, "--data-parallel", "2", "--sharding", "gradients"), 2,
+                 "one of none, optimizer, gradients:step"),
+                ((model, "--data-parallel", "2", *STEP, "--tensor-parallel", "2"), 2, "are not possible together yet"),
                 ((model, "--sharding-stage", "1"), 2, "write --sharding optimizer"),
                 ((model, *both, "--tensor-parallel", "2"), 2, "--sharding and --tensor-parallel are not possible"),
                 ((model, *both, "--clip-norm", "1", "--post-validation"), 2, "--sharding and --post-validation"),
@@ -195,7 +232,8 @@ def main():
     with common.scratch() as folder:
         it = Sharding(suite, folder)
         it.layouts(draw, options.cases)
-        it.places()
+        for level in LEVELS:
+            it.places(level)
         it.bytes(draw)
         it.sent()
         it.resume()
