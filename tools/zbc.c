@@ -6,14 +6,17 @@
 #include "tools/command/outputs.h"
 #include "zb/compiler.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct options {
   zb_compile_params params;
   option_list train, freeze, groups, shards, outputs;
+  const char *sum_groups;
   bool json, list_operators, list_unsupported, help_passes, help, version;
 } options;
 
@@ -484,7 +487,24 @@ static zb_status parse(int count, char **words, options *out) {
   return check_outputs(&out->params);
 }
 
+/* "4", "4:inner" */
+static zb_status read_sum_groups(options *o) {
+  const char *text = o->sum_groups;
+  char *end = NULL;
+  const long groups = text ? strtol(text, &end, 10) : 0;
+  if (!text) return NULL;
+  if (end == text || groups < 1 || groups > INT_MAX || (*end && strcmp(end, ":inner") != 0))
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "--sum-groups: expected a whole number of at least 1, with :inner behind it or not, got '%s'",
+                 text),
+        "for example --sum-groups 4, or --sum-groups 4:inner");
+  o->params.sum_groups = (int)groups;
+  o->params.sum_inner = *end != '\0';
+  return NULL;
+}
+
 static zb_status compile(options *o) {
+  ZB_TRY(read_sum_groups(o));
   o->params.train = o->train.items;
   o->params.train_count = o->train.count;
   o->params.freeze = o->freeze.items;

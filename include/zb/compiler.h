@@ -48,6 +48,8 @@ typedef struct zb_compile_params {
   int data_parallel;    /* replicas of all ranks, each with `micro_batches` of its own; 0 or 1: none beside it */
   int sum_groups;       /* as many groups of micro-batches are summed apart, then in their order: the bits of as many
                            replicas with a part of the micro-batches each; 0 or 1: one */
+  bool sum_inner;       /* with sum_groups: first the micro-batches that are the same one of each group are summed, in
+                           the order of groups, then their sums; instead of each group, then their totals */
   /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
   uint64_t bucket_bytes;
   const char *sharding;   /* a name of zb/shardings.def: NULL: "none". No bit depends on it */

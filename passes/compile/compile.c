@@ -37,7 +37,7 @@ static const struct {
     {"zb-autodiff",
      "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","
      "post-validation=\"$post_validation\",micro-batches=$micro_batches,replicas=$replicas,"
-     "bucket-bytes=$bucket_bytes,sum-groups=$sum_groups"},
+     "bucket-bytes=$bucket_bytes,sum-groups=$sum_groups,sum-inner=\"$sum_inner\""},
     {"zb-split-grad", NULL},
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
@@ -130,6 +130,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$replicas", decimal((uint64_t)p->data_parallel, number[4])},
       {"$bucket_bytes", decimal(p->bucket_bytes, number[6])},
       {"$sum_groups", decimal((uint64_t)p->sum_groups, number[5])},
+      {"$sum_inner", p->sum_inner ? "true" : ""},
       {"$sharding", p->sharding},
       {"$tensor_parallel", decimal((uint64_t)p->tensor_parallel, number[7])},
   };

@@ -231,6 +231,9 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   if (p->inference) p->split = "all";
   if (!p->data_parallel) p->data_parallel = 1;
   if (!p->sum_groups) p->sum_groups = 1;
+  if (p->sum_inner && p->sum_groups == 1 && !p->pipeline)
+    return zb_status_hint(ZB_ERROR(USAGE, "--sum-groups 1:inner: one group has nothing to be summed with"),
+                          "name as many groups as there are replicas, 2 or more");
   if (p->bucket_bytes && p->data_parallel == 1 && !p->pipeline)
     return zb_status_hint(ZB_ERROR(USAGE, "--bucket-bytes without --data-parallel"),
                           "add --data-parallel 2; without replicas no gradients are summed over them");

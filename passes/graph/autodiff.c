@@ -322,7 +322,12 @@ static zb_result read_groups(zb_pass *pass, MlirOperation function, const zb_upd
     return zb_pass_option_error(pass, function, "sum-groups", "each group has as many as a replica has",
                                 "expected a divisor of the %lld micro-batches, got %lld",
                                 (long long)rules->micro_batches, (long long)groups);
-  if (groups > 1) zb_set_i64(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SUM_GROUPS, groups);
+  const MlirOperation module = mlirModuleGetOperation(pass->program->module);
+  const bool inner = *zb_pass_option(pass, "sum-inner") != '\0';
+  if (inner && groups == 1)
+    return zb_pass_option_error(pass, function, "sum-inner", "name sum-groups as well", "there is one group alone");
+  if (groups > 1) zb_set_i64(module, ZB_ATTR_SUM_GROUPS, groups);
+  if (inner) zb_set_attribute(module, ZB_ATTR_SUM_INNER, mlirUnitAttrGet(mlirOperationGetContext(module)));
   return ZB_OK;
 }
 
@@ -391,6 +396,7 @@ static const zb_option_def options[] = {
     {"replicas", "1", "D: of the whole program, each with M micro-batches: by 1/(D M)"},
     {"bucket-bytes", "25M", "with replicas: gradients of a stage are summed together once they have so many bytes"},
     {"sum-groups", "1", "D: groups of the M micro-batches, which are summed apart, and then in their order"},
+    {"sum-inner", "", "true: the same micro-batch of all groups is summed first, then all of them in their order"},
     {0},
 };
 

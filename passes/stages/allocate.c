@@ -55,7 +55,7 @@ typedef struct allocator {
   ZB_LIST(zb_waits_row) waits;
   zb_plan_range regions[ZB_REGION_COUNT];
   zb_plan_range evaluation_slots, evaluation_workspace;
-  bool sums_groups;                     /* of micro-batches: zb.sum_groups */
+  uint64_t sum_buffers;                 /* of gradients: zb_sum_buffers */
   bool adds_early;                      /* a sum over replicas is added up before the next one: zb_buckets_add_early */
   zb_overwritten_list overwritten;      /* with post-validation; else empty */
   int posts_read, times_read, first_op; /* of the lists before: rows that are used up, numbers of ops */
@@ -166,7 +166,7 @@ static void place_regions(allocator *a) {
   uint64_t offset = 0;
   for (int r = ZB_REGION_PARAMETERS; r <= ZB_REGION_CONSTANTS; ++r) {
     a->regions[r] = (zb_plan_range){.offset = offset, .bytes = pool_bytes(a, (zb_region_kind)r)};
-    if (r == ZB_REGION_GRADIENTS && a->sums_groups) a->regions[r].bytes *= 2; /* and the totals of groups */
+    if (r == ZB_REGION_GRADIENTS) a->regions[r].bytes *= a->sum_buffers; /* and the totals of groups */
     if (r == ZB_REGION_CONSTANTS) a->regions[r].bytes += place_constants(a, offset + a->regions[r].bytes);
     offset += a->regions[r].bytes;
   }
@@ -701,7 +701,7 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   a->messages = zb_messages_get(module);
   a->members = zb_members_get(module);
   a->parts = zb_parts_get(module);
-  a->sums_groups = zb_has_attribute(module, ZB_ATTR_SUM_GROUPS);
+  a->sum_buffers = (uint64_t)zb_sum_buffers(module, (int)zb_get_i64(module, ZB_ATTR_MICRO_BATCHES, 1));
   a->adds_early = zb_buckets_add_early(module);
   if (zb_has_attribute(module, ZB_ATTR_POST_VALIDATION))
     ZB_TRY(zb_overwritten_find(a->arena, a->rank_op, &a->overwritten));

@@ -19,6 +19,12 @@
 
 #include <math.h>
 
+int64_t zb_sum_buffers(MlirOperation top, int micro_batches) {
+  const int64_t groups = zb_get_i64(top, ZB_ATTR_SUM_GROUPS, 1);
+  if (groups == 1) return 1;
+  return zb_has_attribute(top, ZB_ATTR_SUM_INNER) ? 2 + micro_batches / groups : 2;
+}
+
 int zb_buckets_parts(MlirOperation top) {
   return zb_has_attribute(top, ZB_ATTR_SHARDING) ? (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1) : 1;
 }

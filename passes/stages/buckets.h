@@ -20,6 +20,10 @@ typedef ZB_LIST(zb_bucket) zb_buckets;
  * stages, functions and costs. INVALID where an accumulator is not of f32. */
 zb_status zb_buckets_find(zb_arena *arena, const zb_module_problem *p, int64_t least, zb_buckets *out) ZB_MUST_USE;
 
+/* How many buffers as large as the gradients a rank has: more than one where groups of its micro-batches are added up
+ * apart (zb.sum_groups, zb.sum_inner). */
+int64_t zb_sum_buffers(MlirOperation top, int micro_batches);
+
 /* How many replicas have a part of a parameter's update each; 1: every one makes all of it. */
 int zb_buckets_parts(MlirOperation top);
 /* Whether each gets the sum of its own part alone. */

@@ -189,6 +189,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   const char *sharding = zb_get_string(e->module, ZB_ATTR_SHARDING);
   plan->sharding = sharding ? zb_sharding_of(sharding) : ZB_SHARDING_NONE;
   plan->sum_groups = (int)zb_get_i64(e->module, ZB_ATTR_SUM_GROUPS, 1);
+  plan->sum_inner = zb_has_attribute(e->module, ZB_ATTR_SUM_INNER);
   plan->shards = (int)zb_get_i64(e->module, ZB_ATTR_SHARDS, 1);
   zb_link_costs link = zb_link_costs_get(e->module);
   plan->link_latency_ps = link.latency_ps;

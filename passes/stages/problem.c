@@ -1,6 +1,7 @@
 /* The schedule problem of a framed module: see passes/stages/problem.h. Tested through test/passes/schedule.mlir. */
 
 #include "passes/stages/problem.h"
+#include "passes/stages/buckets.h"
 
 #include "passes/stages/overwritten.h"
 
@@ -66,8 +67,8 @@ static zb_status read_rank(zb_module_problem *p, MlirOperation module, int rank)
     if (zb_job_is_optimizer(kind)) p->optimizer_ps[rank] += job_time(p, function, 1);
   }
   if (pool_bytes[POOL_STEP] == 0) pool_bytes[POOL_STEP] = sizeof(int64_t); /* the number of the step alone */
-  if (zb_has_attribute(p->top, ZB_ATTR_SUM_GROUPS))
-    pool_bytes[POOL_GRADIENTS] = 2 * (int64_t)zb_align((uint64_t)pool_bytes[POOL_GRADIENTS]);
+  pool_bytes[POOL_GRADIENTS] =
+      zb_sum_buffers(p->top, p->problem.micro_batches) * (int64_t)zb_align((uint64_t)pool_bytes[POOL_GRADIENTS]);
   p->base_bytes[rank] = workspace;
   for (int i = 0; i < POOL_COUNT; ++i)
     if (i != POOL_NORMS) /* that is in the slots, when frames are gone */

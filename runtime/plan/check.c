@@ -165,6 +165,9 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   if (plan->sum_groups < 0 || (plan->sum_groups > 1 && plan->micro_batches % plan->sum_groups != 0))
     return ZB_ERROR(INVALID, "the plan has %d groups of its %d micro-batches, expected a divisor", plan->sum_groups,
                     plan->micro_batches);
+  if (plan->sum_inner < 0 || plan->sum_inner > (plan->sum_groups > 1))
+    return ZB_ERROR(INVALID, "the plan sums %d groups of micro-batches in an order that is not known",
+                    plan->sum_groups);
   if (plan->sum_groups > 1 && zb_plan_replicas(plan) > 1)
     return ZB_ERROR(INVALID, "the plan has %d groups of micro-batches and %d replicas, which have none",
                     plan->sum_groups, plan->replicas);

@@ -389,7 +389,7 @@ static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
   sizes all = {(size_t)rank->job_count, rank->pool_range_count, rank->pool_u32_count, rank->pool_u64_count,
                (size_t)rank->subprogram_count};
   size_t posts_most = 1;
-  const size_t groups = plan->sum_groups > 1 ? (size_t)plan->sum_groups : 0;
+  const size_t groups = plan->sum_groups > 1 ? (size_t)(plan->sum_inner ? plan->micro_batches : plan->sum_groups) : 0;
   for (int i = 0; i < rank->subprogram_count && groups; ++i) {
     if (!zb_fold_adds(rank, &rank->subprograms[i])) continue;
     all.jobs += groups;

@@ -13,6 +13,15 @@
  * An addition of two numbers has one result in either order, so the sum then is the left fold of all groups, where
  * whatever reads sums finds it; the first total is a copy, since 0 + -0 would be another zero.
  *
+ * Replicas that scatter the sum of each micro-batch (gradients:micro-batch) add up in another order: first what all of
+ * them made of their micro-batch m, then these sums, onto zeros. In their place (sum_inner) a FOLD stands behind every
+ * job that adds to sums; micro-batch m of a group has a total m of its own, and behind these lies one of all of them:
+ *
+ *   m of the first group      total m = sum    sum = 0
+ *   m of one behind it        total m += sum   sum = 0
+ *   m of the last, too        all += total m
+ *   the last micro-batch      sum = all
+ *
  * Tests: test/passes/groups_test.c, test/e2e/replicas.py
  */
 #include <inttypes.h>
@@ -23,7 +32,7 @@
 #include "runtime/plan/intervals.h"
 #include "runtime/plan/verifier.h"
 
-enum { FOLD_INSTRUCTIONS = 2 }; /* of a sum */
+enum { FOLD_INSTRUCTIONS = 3 }; /* of a sum, at most */
 
 /* The bytes to which a subprogram adds through base 0; what is in the region step, parameters, .. is not meant. */
 static bool adds_to(const zb_plan_rank *rank, const zb_plan_operand *operand, uint64_t *out_bytes) {
@@ -55,7 +64,8 @@ bool zb_fold_adds(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram
 bool zb_fold_follows(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job) {
   if (plan->sum_groups < 2 || job->subprogram < 0 || job->micro_batch < 0) return false;
   const int size = plan->micro_batches / plan->sum_groups;
-  return job->micro_batch % size == size - 1 && zb_fold_adds(rank, &rank->subprograms[job->subprogram]);
+  return (plan->sum_inner || job->micro_batch % size == size - 1) &&
+         zb_fold_adds(rank, &rank->subprograms[job->subprogram]);
 }
 
 /* ---- The subprogram of a FOLD ---- */
@@ -110,23 +120,47 @@ static bool add_zeros(zb_plan *plan, zb_plan_subprogram *subprogram, const zb_pl
   return true;
 }
 
-/* One sum behind its group. */
-static bool fold_sum(zb_plan *plan, zb_plan_subprogram *fold, const zb_plan_operand *sum, const zb_plan_operand *total,
-                     int group, int groups) {
-  if (group == groups - 1) return zb_add_instruction(plan, fold, "accumulate_add", total, sum);
-  return zb_add_instruction(plan, fold, group == 0 ? "contiguous" : "accumulate_add", sum, total) &&
-         add_zeros(plan, fold, sum);
+/* How many buffers as large as the sums the region gradients has. */
+static uint64_t buffers_of(const zb_plan *plan) {
+  return plan->sum_inner ? 2 + (uint64_t)(plan->micro_batches / plan->sum_groups) : 2;
+}
+
+static zb_plan_operand moved(const zb_plan_operand *sum, uint64_t bytes) {
+  zb_plan_operand there = *sum;
+  there.offset += bytes;
+  return there;
+}
+
+/* One sum behind its group. above: from the sums to the totals. */
+static bool fold_sum(const zb_plan *plan, zb_plan *memory, zb_plan_subprogram *fold, const zb_plan_operand *sum,
+                     uint64_t above, int group) {
+  const zb_plan_operand total = moved(sum, above);
+  if (group == plan->sum_groups - 1) return zb_add_instruction(memory, fold, "accumulate_add", &total, sum);
+  return zb_add_instruction(memory, fold, group == 0 ? "contiguous" : "accumulate_add", sum, &total) &&
+         add_zeros(memory, fold, sum);
+}
+
+/* One sum behind a micro-batch, which is number `m` of its group. */
+static bool fold_inner(const zb_plan *plan, zb_plan *memory, zb_plan_subprogram *fold, const zb_plan_operand *sum,
+                       uint64_t above, int group, int m) {
+  const int size = plan->micro_batches / plan->sum_groups;
+  const zb_plan_operand total = moved(sum, above * (uint64_t)(1 + m)), all = moved(sum, above * (uint64_t)(1 + size));
+  const bool last = group == plan->sum_groups - 1;
+  if (!zb_add_instruction(memory, fold, group == 0 ? "contiguous" : "accumulate_add", sum, &total)) return false;
+  if (last && !zb_add_instruction(memory, fold, "accumulate_add", &total, &all)) return false;
+  return last && m == size - 1 ? zb_add_instruction(memory, fold, "contiguous", &all, sum)
+                               : add_zeros(memory, fold, sum);
 }
 
 zb_status zb_fold_make(const zb_plan *plan, zb_plan *memory, const zb_plan_rank *rank, const zb_plan_job *job,
                        zb_plan_subprogram *out) {
   const zb_plan_subprogram *adds = &rank->subprograms[job->subprogram];
-  const uint64_t above = rank->regions[ZB_REGION_GRADIENTS].bytes / 2;
-  const int group = job->micro_batch / (plan->micro_batches / plan->sum_groups);
+  const uint64_t above = rank->regions[ZB_REGION_GRADIENTS].bytes / buffers_of(plan);
+  const int size = plan->micro_batches / plan->sum_groups, group = job->micro_batch / size;
   zb_intervals sums = {0};
   char name[128];
   bool fits = find_sums(rank, adds, &sums);
-  snprintf(name, sizeof name, "%s_FOLD_%d", adds->name, group);
+  snprintf(name, sizeof name, "%s_FOLD_%d", adds->name, plan->sum_inner ? job->micro_batch : group);
   *out = (zb_plan_subprogram){.name = zb_plan_strdup(memory, name), .stage = adds->stage, .kind = ZB_JOB_FOLD};
   out->instructions = zb_plan_alloc(memory, FOLD_INSTRUCTIONS * (sums.count + 1) * sizeof *out->instructions);
   out->bases = zb_plan_alloc(memory, sizeof *out->bases);
@@ -134,8 +168,9 @@ zb_status zb_fold_make(const zb_plan *plan, zb_plan *memory, const zb_plan_rank 
   fits = fits && out->name && out->instructions && out->bases && out->base_bytes;
   for (size_t i = 0; i < sums.count && fits; ++i) {
     const uint64_t begin = sums.items[i].begin, bytes = sums.items[i].end - begin;
-    const zb_plan_operand sum = operand_of(begin, bytes), total = operand_of(begin + above, bytes);
-    fits = fold_sum(memory, out, &sum, &total, group, plan->sum_groups);
+    const zb_plan_operand sum = operand_of(begin, bytes);
+    fits = plan->sum_inner ? fold_inner(plan, memory, out, &sum, above, group, job->micro_batch % size)
+                           : fold_sum(plan, memory, out, &sum, above, group);
   }
   zb_intervals_deinit(&sums);
   return fits ? NULL : ZB_OUT_OF_MEMORY();
@@ -154,7 +189,7 @@ static const char *sum_fault(const zb_plan_rank *rank, const zb_plan_subprogram 
 }
 
 /* Sums that two jobs add to would be complete behind the later one alone. */
-static zb_status verify_rank(const zb_plan_rank *rank) {
+static zb_status verify_rank(const zb_plan *plan, const zb_plan_rank *rank) {
   zb_status status = NULL;
   zb_intervals known = {0}, own = {0};
   const zb_plan_range *gradients = &rank->regions[ZB_REGION_GRADIENTS];
@@ -166,7 +201,7 @@ static zb_status verify_rank(const zb_plan_rank *rank) {
       const zb_plan_instruction *it = &subprogram->instructions[i];
       for (int k = 0; k < it->input_count + it->output_count && !fault; ++k)
         fault = sum_fault(rank, subprogram, k < it->input_count ? &it->inputs[k] : &it->outputs[k - it->input_count],
-                          gradients->offset + gradients->bytes / 2);
+                          gradients->offset + gradients->bytes / buffers_of(plan));
     }
     if (fault) ZB_TRY_GOTO(ZB_RULE("groups", "rank %d: subprogram %s %s", rank->rank, subprogram->name, fault));
     if (!zb_fold_adds(rank, subprogram)) continue;
@@ -188,6 +223,6 @@ cleanup:
 
 zb_status zb_verify_groups(const zb_plan *plan) {
   for (int r = 0; r < plan->rank_count && plan->sum_groups > 1; ++r)
-    ZB_TRY(verify_rank(&plan->ranks[r]));
+    ZB_TRY(verify_rank(plan, &plan->ranks[r]));
   return NULL;
 }

@@ -389,6 +389,8 @@ typedef struct zb_plan {
                            those of replica r lie r parts behind */
   int sum_groups;  /* groups of micro-batches whose gradients are added up apart, as by that many replicas; 0 and 1: all
                       are one. The region gradients is then twice as large (expand.h) */
+  int sum_inner;   /* 1: micro-batch m of all groups is added up first, for each m, then these sums; the region has room
+                      for each of them and one more */
   int shards;      /* of all ranks, which compute each micro-batch together; 0 and 1: there is one */
   int *shard_sums; /* [rank][2] how many all-reduces over shards its jobs make, and how many reduce-scatters and
                       all-gathers, of one phase: who reads only some ranks numbers them and their messages alike */

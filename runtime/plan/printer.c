@@ -407,7 +407,7 @@ static void say_header(printer *it, const zb_plan *plan) {
   say(it, "\nranks %d, stages %d, chunks %d, micro-batches %d", plan->rank_count, plan->stage_count, plan->chunk_count,
       plan->micro_batches);
   if (zb_plan_replicas(plan) > 1) say(it, ", replicas %d", plan->replicas);
-  if (plan->sum_groups > 1) say(it, ", sums of %d groups", plan->sum_groups);
+  if (plan->sum_groups > 1) say(it, ", sums of %d groups%s", plan->sum_groups, plan->sum_inner ? ", inner first" : "");
   if (zb_plan_shards(plan) > 1) say(it, ", shards %d", plan->shards);
   put(it, "\n");
   for (int i = 0; i < plan->stage_count; ++i)

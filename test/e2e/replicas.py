@@ -92,9 +92,10 @@ class Replicas:
         self.suite.check(wanted[0] == got[0] and not different,
                          f"{text}: losses {got[0]} instead of {wanted[0]}, other tensors: {different[:3]}")
 
-    def momentum(self, model, ranks, replicas, corpus=common.CORPUS):
+    def momentum(self, model, ranks, replicas, corpus=common.CORPUS, micro_batches=M, options=()):
         """The mean of the gradients of the first step: parameter -> f32."""
-        plan = self.compile(model, ranks, replicas, "--micro-batches", M, "--optimizer", "sgd:lr=0,momentum=0.5")
+        plan = self.compile(model, ranks, replicas, "--micro-batches", micro_batches, "--optimizer",
+                            "sgd:lr=0,momentum=0.5", *options)
         _, saved, _ = self.train(plan, 1, corpus=corpus)
         return {name: array.array("f", tensor[2]) for name, tensor in saved["optimizer"].items()}
 
@@ -116,6 +117,27 @@ class Replicas:
                 self.suite.check(alone[0] and together.keys() == alone[0].keys() and not wrong,
                                  f"{model}, {replicas} replicas of {ranks} ranks: {len(wrong)} sums are no fold")
             self.suite.check(alone[0] != alone[1], f"{model}: the replicas read the same rows")
+
+    def inner(self):
+        """Groups of which first the same micro-batch of all is summed: folds of what each micro-batch gives alone."""
+        with open(common.CORPUS, "rb") as file:
+            corpus = file.read()
+        groups, each = 2, 4
+        alone = []
+        for batch in range(groups * each):
+            part = self.path("part.txt")
+            with open(part, "wb") as file:
+                file.write(corpus[batch * ROWS * LENGTH:])
+            alone.append(self.momentum("gpt2-small", 1, 1, part, 1))
+        plain = self.momentum("gpt2-small", 1, 1, micro_batches=groups * each, options=("--sum-groups", groups))
+        for ranks, schedule in ((1, "1f1b"), (2, "zb-h1"), (4, "zb-h2")):
+            together = self.momentum("gpt2-small", ranks, 1, micro_batches=groups * each,
+                                     options=("--sum-groups", f"{groups}:inner", "--schedule", schedule))
+            wrong = [name for name in alone[0] if name not in TIED and together.get(name) != array.array(
+                "f", [value / (groups * each) for value in fold(
+                    [fold([alone[group * each + m][name] for group in range(groups)]) for m in range(each)])])]
+            self.suite.check(together.keys() == alone[0].keys() and not wrong and together != plain,
+                             f"inner groups on {ranks} ranks, {schedule}: {len(wrong)} sums are no fold")
 
     def layouts(self, draw, count):
         cases = list(itertools.product(MODELS, (2, 3, 4), OPTIONS, LAYOUTS))
@@ -253,9 +275,11 @@ class Replicas:
                 ((model, "--data-parallel", "0"), 2, "expected a whole number of at least 1, got '0'"),
                 ((model, "--data-parallel", "4097"), 2, "expected 1 to 4096, got 4097"),
                 ((model, "--sum-groups", "2", "--micro-batches", "3"), 2, "divisor of the 3 micro-batches, got 2"),
-                ((model, "--sum-groups", "0"), 2, "expected a whole number of at least 1, got '0'"),
+                ((model, "--sum-groups", "0"), 2, "expected a whole number of at least 1, .*got '0'"),
                 ((model, "--bucket-bytes", "1M"), 2, "without --data-parallel"),
                 ((model, "--bucket-cap-mb", "1"), 2, "--bucket-bytes 1M"),
+                ((model, "--sum-groups", "1:inner", "--micro-batches", "2"), 2, "nothing to be summed with"),
+                ((model, "--sum-groups", "2:outer", "--micro-batches", "2"), 2, "with :inner behind it or not"),
                 ((model, "--sum-group", "2"), 2, "did you mean '--sum-groups'"),
                 ((model, "--sum-groups", "2", "--micro-batches", "2", "--data-parallel", "2"), 2, "in the place of"),
                 ((model, "--data-paralel", "2"), 2, "did you mean '--data-parallel'"),
@@ -273,6 +297,7 @@ def main():
     with common.scratch() as folder:
         it = Replicas(suite, folder)
         it.folds()
+        it.inner()
         it.layouts(random.Random(options.draw), options.cases)
         it.groups(random.Random(options.draw), max(options.cases // 2, 1))
         it.groups_resume()

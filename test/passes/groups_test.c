@@ -69,6 +69,17 @@ static void with_replicas(zb_plan *plan, zb_plan_rank *rank) {
   plan->replicas = 2;
 }
 
+/* There is no room for a total of each micro-batch. */
+static void inner_first(zb_plan *plan, zb_plan_rank *rank) {
+  (void)rank;
+  plan->sum_inner = 1;
+}
+
+static void in_no_order(zb_plan *plan, zb_plan_rank *rank) {
+  (void)rank;
+  plan->sum_inner = 2;
+}
+
 /* The totals would lie on sums. */
 static void no_room(zb_plan *plan, zb_plan_rank *rank) {
   zb_plan_range *gradients = &rank->regions[ZB_REGION_GRADIENTS];
@@ -125,6 +136,8 @@ static void test_faults(void) {
   } faults[] = {{"another number of groups", "expected a divisor", other_groups},
                 {"a negative number of groups", "expected a divisor", negative_groups},
                 {"with replicas", "replicas", with_replicas},
+                {"a total a micro-batch", "groups", inner_first},
+                {"another order", "order that is not known", in_no_order},
                 {"no room for totals", "", no_room},
                 {"a sum on a total", "groups", on_a_total},
                 {"a sum that two jobs add to", "to which another one adds", added_by_two}};

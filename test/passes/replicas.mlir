@@ -7,6 +7,9 @@
 // RUN: zbc %s -o %t.groups --ranks 2 --cuts a --micro-batches 4 --sum-groups 2 --schedule 1f1b --optimizer sgd:lr=0.1 --dump-ir %t.groups.dump
 // RUN: cat %t.groups.dump/*zb-autodiff.mlir | FileCheck --check-prefix=GROUPS %s
 // RUN: zb-run %t.groups --print-plan | FileCheck --check-prefix=SUMS %s
+// RUN: zbc %s -o %t.inner --ranks 2 --cuts a --micro-batches 6 --sum-groups 2:inner --schedule 1f1b --optimizer sgd:lr=0.1
+// RUN: zb-run %t.inner --print-plan | FileCheck --check-prefix=INNER %s
+// RUN: not zb-opt --zb-autodiff='micro-batches=4,sum-inner=true' %s 2>&1 | FileCheck --check-prefix=ALONE %s
 // RUN: not zb-opt --zb-autodiff='micro-batches=4,sum-groups=3' %s 2>&1 | FileCheck --check-prefix=DIVIDE %s
 // RUN: not zb-opt --zb-autodiff=replicas=0 %s 2>&1 | FileCheck --check-prefix=NONE %s
 
@@ -17,6 +20,10 @@
 // GROUPS: gradient_scale = 2.500000e-01 : f64
 // SUMS: ranks 2, stages 2, chunks 1, micro-batches 4, sums of 2 groups
 // SUMS: gradients 4,096
+// Of three micro-batches a group each has a total, and one is of all.
+// INNER: ranks 2, stages 2, chunks 1, micro-batches 6, sums of 2 groups, inner first
+// INNER: gradients 5,120
+// ALONE: error: sum-inner: there is one group alone
 // NONE: error: replicas: expected a number from 1 to 4096, got '0'
 
 // CHECK: zb.replicas = 4 : i64
