@@ -45,6 +45,23 @@ void zb_table_set(MlirOperation op, const char *name, const int64_t *numbers, in
   zb_set_attribute(op, name, mlirDenseI64ArrayGet(mlirOperationGetContext(op), count, numbers));
 }
 
+/* The first row of a table whose first column is greater. */
+static int first_row_behind(zb_table table, int columns, int64_t message) {
+  int low = 0, high = table.count;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (mlirDenseI64ArrayGetElement(table.numbers, (intptr_t)middle * columns) <= message)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+zb_row_range zb_table_rows_of(zb_table table, int columns, int64_t message) {
+  return (zb_row_range){first_row_behind(table, columns, message - 1), first_row_behind(table, columns, message)};
+}
+
 int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) {
   const zb_table table = zb_stage_rank_get(module);
   int *ranks = ZB_NEW(arena, int, table.count);

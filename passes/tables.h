@@ -15,11 +15,13 @@
   COLUMN(source)                                                                                                       \
   COLUMN(destination)                                                                                                  \
   COLUMN(source_stage) COLUMN(destination_stage) COLUMN(micro_batch) COLUMN(kind) COLUMN(bytes) COLUMN(complete_ps)
-/* values: how many accumulators the member gives, or parts of a frame; bytes: of each accumulator. lead_ps: of a sum
- * over replicas, how long before the end of the job in front of it its parts are complete. */
+/* In the order of messages. values: how many accumulators the member gives, or parts of a frame; bytes: of each
+ * accumulator. lead_ps: of a sum over replicas, how long before the end of the job in front of it its parts are
+ * complete. */
 #define ZB_COLUMNS_OF_MEMBERS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(values) COLUMN(bytes) COLUMN(lead_ps)
-/* Of a message that is a collective on frames. */
-#define ZB_COLUMNS_OF_PARTS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(offset) COLUMN(bytes)
+/* Of a message that is a collective on frames, in the order of messages. into: of a sum of a micro-batch, where in the
+ * frame of gradients it is added up; else -1. */
+#define ZB_COLUMNS_OF_PARTS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(offset) COLUMN(bytes) COLUMN(into)
 #define ZB_COLUMNS_OF_POSTS(COLUMN) COLUMN(message)
 #define ZB_COLUMNS_OF_TIMES(COLUMN) COLUMN(start_ps) COLUMN(end_ps)
 #define ZB_COLUMNS_OF_ADDRESSES(COLUMN) COLUMN(number)
@@ -78,6 +80,18 @@ void zb_table_set(MlirOperation op, const char *name, const int64_t *numbers, in
 ZB_TABLES(ZB_TABLE)
 #undef ZB_TABLE
 #undef ZB_COLUMN
+
+/* The rows begin .. end - 1 of a table whose first column is the message, which rises; found by bisection. */
+typedef struct zb_row_range {
+  int begin, end;
+} zb_row_range;
+zb_row_range zb_table_rows_of(zb_table table, int columns, int64_t message);
+static inline zb_row_range zb_members_of(zb_table members, int64_t message) {
+  return zb_table_rows_of(members, ZB_MEMBERS_COLUMNS, message);
+}
+static inline zb_row_range zb_parts_of(zb_table parts, int64_t message) {
+  return zb_table_rows_of(parts, ZB_PARTS_COLUMNS, message);
+}
 
 /* The rank of each stage, from zb.stage_rank. NULL: out of memory. */
 int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MUST_USE;

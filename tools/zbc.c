@@ -273,14 +273,20 @@ static void print_json_whole(const zb_compile_summary *s) {
 }
 
 /* Of gradients that replicas have parts of. */
-static void print_sums(const zb_compile_summary *s) {
+static void print_sums(const zb_compile_summary *s, const options *o) {
   for (int r = 0; r < s->ranks; ++r) {
     const zb_rank_summary *rank = &s->rank[r];
     if (!rank->kept_sum_bytes) continue;
-    printf("rank %d: %llu bytes of gradients until they are summed over replicas, then %llu; they land in %llu bytes,\n"
-           "  added up at the end of the step they would in %llu\n",
-           r, (unsigned long long)rank->sum_bytes, (unsigned long long)rank->kept_sum_bytes,
-           (unsigned long long)rank->landing_bytes, (unsigned long long)rank->all_landing_bytes);
+    const unsigned long long all = rank->sum_bytes, kept = rank->kept_sum_bytes, room = rank->landing_bytes;
+    if (strcmp(o->params.sharding, "gradients:step") == 0)
+      printf("rank %d: %llu bytes of gradients until they are summed over replicas, then %llu; they land in %llu bytes,"
+             "\n  added up at the end of the step they would in %llu\n",
+             r, all, kept, room, (unsigned long long)rank->all_landing_bytes);
+    else
+      printf(
+          "rank %d: %llu bytes of gradients, 1/%d and padding; those of a micro-batch take up to %llu until they are\n"
+          "  summed over replicas, and land in %llu\n",
+          r, kept, o->params.data_parallel, all, room);
   }
 }
 
@@ -313,7 +319,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
       printf("rank %d: %llu bytes of optimizer state, 1/%d of %llu and padding\n", r,
              (unsigned long long)s->rank[r].state_bytes, o->params.data_parallel,
              (unsigned long long)s->rank[r].whole_state_bytes);
-  print_sums(s);
+  print_sums(s, o);
   print_empty_stages(s);
   print_recompute(s);
   print_split(s);

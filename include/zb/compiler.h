@@ -116,12 +116,12 @@ typedef struct zb_rank_summary {
   uint64_t evaluation_bytes;  /* of them, what an evaluation takes beyond a step; mostly 0 */
   uint64_t state_bytes;       /* of them, optimizer state */
   uint64_t whole_state_bytes; /* what replicas that share it have together, without padding; 0: none share */
-  uint64_t sum_bytes;         /* of them, gradients as B and W add them up */
-  uint64_t kept_sum_bytes;    /* of these what a replica has behind its sums over replicas: its part, with padding; 0:
-                                 all of them */
-  uint64_t landing_bytes;     /* room in which others' parts of sums land */
-  uint64_t all_landing_bytes; /* what that room would be if all sums of a step were added up at its end */
-  uint64_t snapshot_bytes;    /* of them, what post-validation keeps to take a step back; 0 without it */
+  /* Where replicas have parts of gradients; else all 0 but the first. sum_bytes: gradients as B and W add them up, or
+   * with gradients:micro-batch the most that a job makes of one micro-batch; kept_sum_bytes: what a replica has behind
+   * its sums over replicas, its part with padding. landing_bytes: the most room in which others' parts of sums land;
+   * all_landing_bytes: what it would be if all sums of a step were added up at its end. */
+  uint64_t sum_bytes, kept_sum_bytes, landing_bytes, all_landing_bytes;
+  uint64_t snapshot_bytes; /* of them, what post-validation keeps to take a step back; 0 without it */
   double idle_share;
   double seconds; /* F, B and W of its stages, of one micro-batch */
 } zb_rank_summary;

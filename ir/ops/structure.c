@@ -167,12 +167,13 @@ const zb_op_def zb_op_reduce_frame = {
     .summary = "Adds parts of a frame to those of the other replicas of the rank; all get the sums.",
     .doc =
         "The sums are left folds in the order of replicas. What the others send lands in `landing` until the frame is "
-        "used.\n",
-    .operands = "frame",
+        "used. With `from`, a frame of gradients of one micro-batch, it is those that are summed, and added to the "
+        "frame.\n",
+    .operands = "frame, from?",
     .results = "out, landing",
     .irdl = "    %frame = irdl.base @zb::@frame\n"
             "    %landing = irdl.any\n"
-            "    irdl.operands(frame: %frame)\n"
+            "    irdl.operands(frame: %frame, from: optional %frame)\n"
             "    irdl.results(out: %frame, landing: %landing)\n",
 };
 

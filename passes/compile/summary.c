@@ -302,25 +302,29 @@ static uint64_t whole_state_bytes(const zb_plan *plan, const zb_plan_rank *rank)
   return bytes;
 }
 
-/* Room for what other replicas send: sums of one job follow each other in the same. */
-static void summarize_landings(const zb_plan *plan, const zb_plan_rank *rank, zb_rank_summary *out) {
-  uint64_t begin = UINT64_MAX, end = 0;
+static void raise_to(uint64_t *most, uint64_t bytes) {
+  if (*most < bytes) *most = bytes;
+}
+
+/* What gradients take that replicas have parts of, and room for what others send: sums of one job follow each other in
+ * the same. */
+static void summarize_sums(const zb_plan *plan, const zb_plan_rank *rank, zb_rank_summary *out) {
+  const uint64_t region = rank->regions[ZB_REGION_GRADIENTS].bytes, replicas = (uint64_t)plan->replicas;
+  const bool each = plan->sharding == ZB_SHARDING_GRADIENTS_MICRO_BATCH;
+  uint64_t of_job = 0;
+  out->sum_bytes = each ? 0 : region;
+  out->kept_sum_bytes = each ? region : region / replicas;
   for (int i = 0; i < rank->job_count; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     const zb_plan_collective *collective = job->collective ? &plan->collectives[job->collective - 1] : NULL;
+    of_job = collective ? of_job : 0;
     if (!collective || !collective->coordinate || !zb_collective_adds(collective->kind)) continue;
-    const zb_plan_range landing = rank->pool_ranges[job->parts.begin + collective->sizes.count];
-    out->all_landing_bytes += landing.bytes;
-    if (landing.offset >= end || landing.offset + landing.bytes <= begin) { /* of another job, or the first */
-      out->landing_bytes += landing.bytes;
-      begin = landing.offset;
-      end = begin + landing.bytes;
-    } else if (landing.offset + landing.bytes > end) {
-      out->landing_bytes += landing.offset + landing.bytes - end;
-      end = landing.offset + landing.bytes;
-    }
+    const uint64_t landing = rank->pool_ranges[job->parts.begin + collective->sizes.count].bytes;
+    raise_to(&out->landing_bytes, landing);
+    out->all_landing_bytes += landing;
     for (uint32_t b = 0; b < collective->sizes.count; ++b)
-      out->kept_sum_bytes += rank->pool_ranges[job->parts.begin + b].bytes;
+      of_job += replicas * rank->pool_ranges[job->parts.begin + b].bytes;
+    if (each) raise_to(&out->sum_bytes, of_job);
   }
 }
 
@@ -350,7 +354,7 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
     out->rank[r].state_bytes = plan->ranks[r].regions[ZB_REGION_STATE].bytes;
     out->rank[r].whole_state_bytes = whole_state_bytes(plan, &plan->ranks[r]);
     out->rank[r].sum_bytes = plan->ranks[r].regions[ZB_REGION_GRADIENTS].bytes;
-    if (plan->sharding > ZB_SHARDING_OPTIMIZER) summarize_landings(plan, &plan->ranks[r], &out->rank[r]);
+    if (plan->sharding > ZB_SHARDING_OPTIMIZER) summarize_sums(plan, &plan->ranks[r], &out->rank[r]);
     out->rank[r].snapshot_bytes = plan->ranks[r].regions[ZB_REGION_SNAPSHOT].bytes;
     out->rank[r].idle_share =
         simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;

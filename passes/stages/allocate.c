@@ -39,9 +39,11 @@ typedef struct home {
   uint64_t offset; /* in the item; arena offset when fixed */
 } home;
 
+/* Memory that a transfer reads, or where sums land: who writes there waits for the message. */
 typedef struct pending_send {
   uint64_t offset, bytes;
   int message;
+  bool follows; /* of sums that are added up behind their messages: it is the one that is sent behind that */
 } pending_send;
 
 typedef struct allocator {
@@ -56,6 +58,7 @@ typedef struct allocator {
   zb_plan_range regions[ZB_REGION_COUNT];
   zb_plan_range evaluation_slots, evaluation_workspace;
   uint64_t sum_buffers;                 /* of gradients: zb_sum_buffers */
+  uint64_t replicas;                    /* of all ranks */
   bool adds_early;                      /* a sum over replicas is added up before the next one: zb_buckets_add_early */
   zb_overwritten_list overwritten;      /* with post-validation; else empty */
   int posts_read, times_read, first_op; /* of the lists before: rows that are used up, numbers of ops */
@@ -367,23 +370,38 @@ static bool uses_sums(const allocator *a, const zb_node *node) {
 
 /* Whether a sum over replicas is posted while the job in front of it goes on. */
 static bool has_lead(const allocator *a, const zb_node *node) {
-  for (int i = 0; i < a->members.count; ++i)
-    if (zb_members_at(a->members, i).message == a->message_of[node->number])
-      return zb_members_at(a->members, i).lead_ps > 0;
-  return false;
+  const zb_row_range rows = zb_members_of(a->members, a->message_of[node->number]);
+  return rows.begin < rows.end && zb_members_at(a->members, rows.begin).lead_ps > 0;
 }
 
-/* What others send lands until the sums are used: while other jobs add to other sums. Where each is added up before the
- * next one is sent it lands until then. */
+/* Whether a sum over replicas is posted next. */
+static bool sum_follows(const allocator *a, int node) {
+  return node + 1 < a->graph.node_count && zb_op_is(a->graph.nodes[node + 1].op, "zb.reduce_frame");
+}
+
+/* Where each sum is added up before the next one is sent: until then, or until it can be. */
+static int added_early(const allocator *a, int node) {
+  int last = node, complete;
+  while (sum_follows(a, last)) /* those of one job */
+    ++last;
+  complete = held_until(a, last, zb_messages_at(a->messages, a->message_of[last]).complete_ps);
+  for (int until = last; until < complete; ++until)
+    if (sum_follows(a, until) || uses_sums(a, &a->graph.nodes[until])) return until;
+  return complete;
+}
+
+/* What others send lands until the sums are used: while other jobs add to other sums. */
 static void hold_landing(allocator *a, const zb_node *node) {
   int until = node->number, from = until;
-  while (from > 0 && !called(a, &a->graph.nodes[from]) && has_lead(a, node))
+  const bool leads = has_lead(a, node);
+  while (leads && from > 0 && !called(a, &a->graph.nodes[from]))
     --from;
   touch(a, node->result_begin + 1, from);
-  while (until < a->graph.node_count - 1 && !uses_sums(a, &a->graph.nodes[until]) &&
-         (!a->adds_early || !zb_op_is(a->graph.nodes[until + 1].op, "zb.reduce_frame")))
+  while (!a->adds_early && until < a->graph.node_count - 1 && !uses_sums(a, &a->graph.nodes[until]))
     ++until;
+  if (a->adds_early) until = added_early(a, node->number);
   touch(a, node->result_begin + 1, until);
+  if (node->operand_count > 1) touch(a, zb_operand(&a->graph, node, 1), until); /* the frame that is summed */
 }
 
 static void find_lifetimes(allocator *a) {
@@ -422,15 +440,16 @@ static void add_wait(allocator *a, int node, int message) {
 }
 
 /* What writes a range waits for the sends that still read it; who comes later need not, unless that runs beside it: a
- * sum over replicas. */
+ * sum over replicas. Of the sums that such a one follows it waits for the last alone. */
 static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node) {
   const bool beside = zb_op_is(a->graph.nodes[node].op, "zb.reduce_frame");
   size_t kept = 0;
   for (size_t i = 0; i < a->pending.count; ++i) {
     pending_send p = a->pending.items[i];
     const bool overlaps = p.offset < offset + bytes && offset < p.offset + p.bytes;
-    if (overlaps) add_wait(a, node, p.message);
-    if (!overlaps || beside) a->pending.items[kept++] = p;
+    const bool covered = offset <= p.offset && p.offset + p.bytes <= offset + bytes;
+    if (overlaps && !(beside && p.follows)) add_wait(a, node, p.message);
+    if (!overlaps || (beside && !(p.follows && covered))) a->pending.items[kept++] = p;
   }
   a->pending.count = kept;
 }
@@ -515,24 +534,22 @@ static void communication_address(allocator *a, const zb_node *node) {
     value_address(a, node->number, value, true);
 }
 
-/* The sum over replicas before is added up first. Who writes to where it landed waits for this one: it is sent behind
- * that ADD. */
+/* The sum over replicas before is added up first, in front of what this one sends. So who writes to where that lies in
+ * the slots waits for this one. */
 static void wait_for_sum_before(allocator *a, const zb_node *node) {
   const zb_node *before = node;
   do {
     if (before-- == a->graph.nodes) return;
   } while (!zb_op_is(before->op, "zb.reduce_frame"));
-  const int message = a->message_of[before->number], landing = before->result_begin + 1;
-  const uint64_t offset = address(a, landing);
+  const int message = a->message_of[before->number];
   a->received[message] = false;
   add_wait(a, node->number, message);
-  for (size_t i = 0; i < a->pending.count; ++i) /* of the one before that one, in the same room */
-    if (a->pending.items[i].offset == offset && a->pending.items[i].message == message)
-      a->pending.items[i--] = a->pending.items[--a->pending.count];
-  (void)ZB_PUSH(a->arena, &a->pending,
-                (pending_send){.offset = offset,
-                               .bytes = value_bytes(&a->graph, landing),
-                               .message = a->message_of[node->number]});
+  for (size_t i = 0; i < a->pending.count; ++i) {
+    pending_send *p = &a->pending.items[i];
+    if (p->message != message || p->follows || p->offset < a->regions[ZB_REGION_SLOTS].offset) continue;
+    p->message = a->message_of[node->number];
+    p->follows = true;
+  }
 }
 
 /* The parts of a frame that a collective moves, in the order of members. */
@@ -541,15 +558,18 @@ static void frame_addresses(allocator *a, const zb_node *node) {
   const bool reduces = zb_op_is(node->op, "zb.reduce_frame");
   /* Accumulators have a region, as have parameters, which come to @main as an argument; norms lie in the slots. */
   const bool in_slots = !reduces && a->homes[node->result_begin].item >= 0;
-  const uint64_t frame = in_slots  ? address(a, node->result_begin)
-                         : reduces ? a->regions[ZB_REGION_GRADIENTS].offset
-                                   : a->regions[ZB_REGION_PARAMETERS].offset;
-  for (int i = 0; i < a->parts.count; ++i) {
+  const bool of_micro_batch = reduces && node->operand_count > 1;
+  const uint64_t frame = of_micro_batch ? address(a, zb_operand(&a->graph, node, 1))
+                         : in_slots     ? address(a, node->result_begin)
+                         : reduces      ? a->regions[ZB_REGION_GRADIENTS].offset
+                                        : a->regions[ZB_REGION_PARAMETERS].offset;
+  const zb_row_range rows = zb_parts_of(a->parts, message);
+  for (int i = rows.begin; i < rows.end; ++i) {
     const zb_parts_row row = zb_parts_at(a->parts, i);
     const uint64_t offset = frame + (uint64_t)row.offset, bytes = (uint64_t)row.bytes;
-    if (row.message != message) continue;
+    const uint64_t all = of_micro_batch ? bytes * a->replicas : bytes; /* parts of all replicas */
     if (row.rank == a->rank)
-      (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = bytes, .message = message});
+      (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = all, .message = message});
     else
       wait_for_sends(a, offset, bytes, node->number);
     add_address(a, offset);
@@ -557,10 +577,17 @@ static void frame_addresses(allocator *a, const zb_node *node) {
   }
   if (reduces) { /* the landing */
     const uint64_t offset = address(a, node->result_begin + 1), bytes = value_bytes(&a->graph, node->result_begin + 1);
+    if (a->adds_early) wait_for_sum_before(a, node);
     wait_for_sends(a, offset, bytes, node->number);
     add_address(a, offset);
     add_address(a, bytes);
-    if (a->adds_early) wait_for_sum_before(a, node);
+    if (a->adds_early)
+      (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = bytes, .message = message});
+  }
+  for (int i = rows.begin; i < rows.end && of_micro_batch; ++i) {
+    const zb_parts_row row = zb_parts_at(a->parts, i);
+    add_address(a, a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)row.into);
+    add_address(a, (uint64_t)row.bytes);
   }
   a->received[message] = true;
 }
@@ -703,6 +730,7 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   a->parts = zb_parts_get(module);
   a->sum_buffers = (uint64_t)zb_sum_buffers(module, (int)zb_get_i64(module, ZB_ATTR_MICRO_BATCHES, 1));
   a->adds_early = zb_buckets_add_early(module);
+  a->replicas = (uint64_t)zb_get_i64(module, ZB_ATTR_REPLICAS, 1);
   if (zb_has_attribute(module, ZB_ATTR_POST_VALIDATION))
     ZB_TRY(zb_overwritten_find(a->arena, a->rank_op, &a->overwritten));
   place_regions(a);

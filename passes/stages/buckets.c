@@ -38,6 +38,11 @@ bool zb_buckets_add_early(MlirOperation top) {
   return sharding && zb_sharding_of(sharding) >= ZB_SHARDING_GRADIENTS_STEP;
 }
 
+bool zb_buckets_of_micro_batch(MlirOperation top) {
+  const char *sharding = zb_get_string(top, ZB_ATTR_SHARDING);
+  return sharding && zb_sharding_of(sharding) == ZB_SHARDING_GRADIENTS_MICRO_BATCH;
+}
+
 zb_collective_kind zb_buckets_reduction(MlirOperation top) {
   return zb_buckets_scatter(top) ? ZB_COLLECTIVE_REDUCE_SCATTER : ZB_COLLECTIVE_ALL_REDUCE;
 }
@@ -59,6 +64,32 @@ static zb_status read_part(MlirOperation op, int parts, zb_plan_range *out) {
   return NULL;
 }
 
+/* Where parts of the gradients of all micro-batches of a rank are added up: key of the sum -> offset. */
+static zb_status find_sums(zb_arena *arena, MlirOperation rank, zb_map **out) {
+  const zb_entries entries = zb_entries_get(rank, pool_tables[POOL_GRADIENTS]);
+  char key[ZB_KEY_BYTES];
+  *out = zb_arena_map(arena);
+  ZB_TRY(zb_arena_status(arena));
+  for (int i = 0; i < entries.count; ++i) {
+    const zb_entry entry = zb_entries_at(entries, i);
+    zb_arena_map_set(arena, *out, zb_sum_key(&entry.port, key), entry.offset);
+  }
+  return zb_arena_status(arena);
+}
+
+static zb_status add_to_bucket(zb_arena *arena, const zb_map *sums, MlirOperation op, zb_plan_range part,
+                               zb_bucket *bucket) {
+  char key[ZB_KEY_BYTES];
+  zb_port port = zb_no_port;
+  int64_t into = -1;
+  port.sum = zb_get_string(op, "parameter");
+  port.use = zb_get_i64(op, "use", 0);
+  if (sums && !zb_map_get(sums, zb_sum_key(&port, key), &into))
+    return ZB_ERROR(INVALID, "the gradients of %s are added up nowhere", port.sum ? port.sum : "?");
+  (void)(ZB_PUSH(arena, &bucket->parts, part) && ZB_PUSH(arena, &bucket->into, into));
+  return zb_arena_status(arena);
+}
+
 /* What a bucket of W has behind it: a part of the time that zb-memory gives the function, which is that of its ops
  * unless it was measured. */
 static int64_t share_of(int64_t time_ps, int64_t behind, int64_t all) {
@@ -73,17 +104,19 @@ static zb_status find_of_job(zb_arena *arena, const zb_module_problem *p, int st
   const int64_t all = zb_cost_of_block(zb_function_block(function), NULL, NULL).time_ps;
   const int64_t time_ps = zb_get_i64(function, ZB_ATTR_TIME_PS, 0);
   const int parts = zb_buckets_parts(p->top);
+  zb_map *sums = NULL;
   int64_t done = 0;
   bool open = false;
+  if (zb_buckets_of_micro_batch(p->top)) ZB_TRY(find_sums(arena, p->ranks[p->stage_rank[stage]], &sums));
   ZB_FOR_EACH_OP(op, zb_function_block(function)) {
     done += zb_op_is(op, "func.return") ? 0 : zb_cost_of(op, zb_op_find(op), NULL).time_ps;
     if (!zb_op_is(op, "zb.accumulate")) continue;
-    zb_plan_range part;
+    zb_plan_range part = {0};
     ZB_TRY(read_part(op, parts, &part));
     if (part.bytes == 0) continue;
     if (!open && !ZB_PUSH(arena, out, (zb_bucket){.stage = stage, .kind = kind})) return ZB_OUT_OF_MEMORY();
     zb_bucket *bucket = &out->items[out->count - 1];
-    (void)ZB_PUSH(arena, &bucket->parts, part);
+    ZB_TRY(add_to_bucket(arena, sums, op, part, bucket));
     bucket->bytes += (int64_t)part.bytes * parts;
     bucket->lead_ps = kind == ZB_W ? share_of(time_ps, all - done, all) : 0;
     open = bucket->bytes < least;
@@ -133,24 +166,23 @@ int64_t zb_buckets_at_end_ps(const zb_module_problem *p, int rank, int64_t repli
   return bytes ? all_phases(p, (replicas - 1) * bytes) : 0;
 }
 
-static zb_reduction reduction_of(const zb_module_problem *p, const zb_bucket *bucket, int64_t replicas) {
-  const zb_problem *problem = &p->problem;
+static zb_reduction reduction_of(const zb_module_problem *p, const zb_bucket *bucket, int micro_batch,
+                                 int64_t replicas) {
   const int64_t w_ps = p->costs[bucket->stage].time_ps[ZB_W];
   const int64_t bytes = (replicas - 1) * shard_bytes(p, bucket, replicas);
   return (zb_reduction){.stage = bucket->stage,
-                        .after = problem->micro_batches - 1,
+                        .after = micro_batch,
                         .bytes = bucket->bytes,
                         .time_ps = all_phases(p, bytes),
                         .lead_ps = bucket->kind != ZB_W || bucket->lead_ps > w_ps ? w_ps : bucket->lead_ps};
 }
 
 /* Where the job stands that completes a bucket; 0 without an order. */
-static int completed_at(const zb_module_problem *p, const zb_order *order, const zb_bucket *bucket) {
+static int completed_at(const zb_module_problem *p, const zb_order *order, const zb_bucket *bucket, int micro_batch) {
   const int rank = p->stage_rank[bucket->stage];
   for (int i = 0; order && i < order->counts[rank]; ++i) {
     const zb_job job = order->jobs[rank][i];
-    if (job.stage == bucket->stage && job.kind == bucket->kind && job.micro_batch == p->problem.micro_batches - 1)
-      return i + 1;
+    if (job.stage == bucket->stage && job.kind == bucket->kind && job.micro_batch == micro_batch) return i + 1;
   }
   return 0;
 }
@@ -160,20 +192,24 @@ zb_status zb_buckets_reductions(zb_module_problem *p, const zb_order *order) {
   zb_buckets buckets = {0};
   if (replicas < 2 || p->problem.micro_batches < 1) return NULL;
   ZB_TRY(zb_buckets_find(&p->arena, p, zb_get_i64(p->top, ZB_ATTR_BUCKET_BYTES, INT64_MAX), &buckets));
-  zb_reduction *reductions = ZB_NEW(&p->arena, zb_reduction, buckets.count);
-  int *places = ZB_NEW(&p->arena, int, buckets.count);
+  const int last = p->problem.micro_batches - 1, first = zb_buckets_of_micro_batch(p->top) ? 0 : last;
+  const size_t count = buckets.count * (size_t)(last - first + 1);
+  zb_reduction *reductions = ZB_NEW(&p->arena, zb_reduction, count);
+  int *places = ZB_NEW(&p->arena, int, count);
   ZB_TRY(zb_arena_status(&p->arena));
-  for (size_t i = 0; i < buckets.count; ++i) {
-    const int place = completed_at(p, order, &buckets.items[i]);
+  for (size_t i = 0; i < count; ++i) {
+    const zb_bucket *bucket = &buckets.items[i % buckets.count];
+    const int micro_batch = first + (int)(i / buckets.count);
+    const int place = completed_at(p, order, bucket, micro_batch);
     size_t at = i;
     for (; at > 0 && places[at - 1] > place; --at) {
       places[at] = places[at - 1];
       reductions[at] = reductions[at - 1];
     }
     places[at] = place;
-    reductions[at] = reduction_of(p, &buckets.items[i], replicas);
+    reductions[at] = reduction_of(p, bucket, micro_batch, replicas);
   }
   p->problem.reductions = reductions;
-  p->problem.reduction_count = (int)buckets.count;
+  p->problem.reduction_count = (int)count;
   return NULL;
 }

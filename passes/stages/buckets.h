@@ -11,7 +11,10 @@ typedef struct zb_bucket {
   zb_kind kind;    /* of the job whose last run completes it */
   int64_t lead_ps; /* how long before the end of that job: what comes behind its last accumulator in it */
   int64_t bytes;
-  ZB_LIST(zb_plan_range) parts; /* of the frame of gradients, in the order in which they are complete */
+  ZB_LIST(zb_plan_range)
+  parts;                 /* of the frame of gradients, in the order in which they are complete; of micro-batches
+                            of the frame gb or gw */
+  ZB_LIST(int64_t) into; /* then: where each is added to in the frame of gradients */
 } zb_bucket;
 typedef ZB_LIST(zb_bucket) zb_buckets;
 
@@ -30,6 +33,8 @@ int zb_buckets_parts(MlirOperation top);
 bool zb_buckets_scatter(MlirOperation top);
 /* Whether each bucket is added up before the next one of its rank is sent. */
 bool zb_buckets_add_early(MlirOperation top);
+/* Whether the gradients of each micro-batch are summed over replicas, into parts; else those of all of a step. */
+bool zb_buckets_of_micro_batch(MlirOperation top);
 /* How replicas add up gradients. */
 zb_collective_kind zb_buckets_reduction(MlirOperation top);
 /* Whether a collective is one of parts (zb_plan_collective.of_parts). */

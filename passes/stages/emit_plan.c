@@ -103,25 +103,25 @@ static zb_status emit_data(emitter *e) {
   return e->plan->inputs && e->plan->outputs ? zb_arena_status(&e->arena) : ZB_OUT_OF_MEMORY();
 }
 
-/* A collective of the plan from its rows of zb.members, from *at on. */
-static zb_status emit_collective(emitter *e, int number, zb_payload payload, zb_table members, int *at) {
+/* A collective of the plan from its rows of zb.members and zb.parts. */
+static zb_status emit_collective(emitter *e, int number, const zb_messages_row *message, zb_table members) {
+  const zb_payload payload = zb_payload_of((char)message->kind);
   zb_plan *plan = e->plan;
-  const int begin = *at;
   uint64_t *pool = plan->pool_u64 + plan->pool_u64_count;
   const zb_table frame_parts = zb_parts_get(e->module);
-  uint32_t count = 0, parts = 0;
-  for (; *at < members.count && zb_members_at(members, *at).message == number; ++*at)
-    ++count;
+  const zb_row_range rows = zb_parts_of(frame_parts, number), own = zb_members_of(members, number);
+  const uint32_t count = (uint32_t)(own.end - own.begin);
+  uint32_t parts = 0;
+  if (count == 0) return ZB_ERROR(INVALID, "message %d is a collective without members", number);
   for (uint32_t m = 0; m < count; ++m) {
-    const zb_members_row row = zb_members_at(members, begin + (int)m);
+    const zb_members_row row = zb_members_at(members, own.begin + (int)m);
     pool[m] = (uint64_t)row.rank;
     pool[count + m] = (uint64_t)row.values;
     for (int64_t v = 0; v < row.values && row.bytes; ++v)
       pool[2 * count + parts++] = (uint64_t)row.bytes;
   }
-  for (int i = 0; i < frame_parts.count; ++i)
-    if (zb_parts_at(frame_parts, i).message == number)
-      pool[2 * count + parts++] = (uint64_t)zb_parts_at(frame_parts, i).bytes;
+  for (int i = rows.begin; i < rows.end; ++i)
+    pool[2 * count + parts++] = (uint64_t)zb_parts_at(frame_parts, i).bytes;
   const bool of_replicas = count == 1, reduces = of_replicas && payload == ZB_PAYLOAD_GRADIENTS;
   plan->collectives[plan->collective_count++] =
       (zb_plan_collective){.kind = reduces ? zb_buckets_reduction(e->module) : ZB_COLLECTIVE_ALL_GATHER,
@@ -130,12 +130,13 @@ static zb_status emit_collective(emitter *e, int number, zb_payload payload, zb_
                            .payload = payload,
                            .dtype = payload == ZB_PAYLOAD_NORMS ? ZB_F64 : ZB_F32,
                            .before = plan->message_count,
-                           .lead_ps = zb_members_at(members, begin).lead_ps,
+                           .of_micro_batch = (int32_t)message->micro_batch + 1,
+                           .lead_ps = zb_members_at(members, own.begin).lead_ps,
                            .members = {plan->pool_u64_count, count},
                            .counts = {plan->pool_u64_count + count, reduces ? 0 : count},
                            .sizes = {plan->pool_u64_count + 2 * count, parts}};
   plan->pool_u64_count += 2 * count + parts;
-  return count ? NULL : ZB_ERROR(INVALID, "message %d is a collective without members", number);
+  return NULL;
 }
 
 /* Messages, and those that are collectives: place[number] is the index of a message, or -1 - that of a collective. */
@@ -151,11 +152,11 @@ static zb_status emit_transfers(emitter *e) {
   plan->collectives = PLAN_NEW(e, members.count, zb_plan_collective);
   plan->pool_u64 = PLAN_NEW(e, numbers, uint64_t);
   if (!e->place || !plan->messages || !plan->collectives || !plan->pool_u64) return ZB_OUT_OF_MEMORY();
-  for (int i = 0, at = 0; i < messages.count; ++i) {
+  for (int i = 0; i < messages.count; ++i) {
     const zb_messages_row row = zb_messages_at(messages, i);
     e->place[i] = row.source < 0 ? -1 - plan->collective_count : plan->message_count;
     if (row.source < 0)
-      ZB_TRY(emit_collective(e, i, zb_payload_of((char)row.kind), members, &at));
+      ZB_TRY(emit_collective(e, i, &row, members));
     else
       plan->messages[plan->message_count++] = (zb_plan_message){.source = (int32_t)row.source,
                                                                 .destination = (int32_t)row.destination,
@@ -695,8 +696,7 @@ static zb_status emit_gather(emitter *e, int64_t number, zb_plan_job *job) {
   job->kind = ZB_JOB_COLLECTIVE;
   job->collective = -e->place[number];
   const zb_plan_collective *collective = &e->plan->collectives[job->collective - 1];
-  const uint32_t parts = collective->sizes.count + zb_collective_adds(collective->kind); /* and the landing */
-  for (uint32_t i = 0; i < parts; ++i)
+  for (uint32_t i = 0; i < zb_collective_job_parts(collective); ++i)
     ZB_TRY(add_range(e, job, &bytes));
   return NULL;
 }

@@ -7,13 +7,16 @@
  *     @s1_B(%z {zb.value = 5}, ...)                    @s1_B(%p, %fb, ...)
  *
  * fb: saved by F (made, received or read there), last read by B. fw: saved by F, last read by W. bw: saved by B, read
- * by W. A value that is kept has its home in its frame from the start; zb.put says where. Values that only travel stay
- * arguments and results. Parameters, buffers, optimizer state, accumulators, values of LOAD and settings become one
- * frame a rank each: parameters, buffers, state, gradients, constants, step; their tables are attributes of the rank's
- * module. Every function gets zb.workspace (bytes) and the costs that schedules count with.
+ * by W. Where replicas sum the gradients of each micro-batch B and W make those in frames of their own, gb and gw, onto
+ * zeros; else they add to the rank's. A value that is kept has its home in its frame from the start; zb.put says where.
+ * Values that only travel stay arguments and results. Parameters, buffers, optimizer state, accumulators, values of
+ * LOAD and settings become one frame a rank each: parameters, buffers, state, gradients, constants, step; their tables
+ * are attributes of the rank's module. Every function gets zb.workspace (bytes) and the costs that schedules count
+ * with.
  *
  * Tests: test/passes/memory.mlir. */
 
+#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
 #include "passes/stages/frames.h"
@@ -25,6 +28,7 @@
 #include "passes/stages/workspace.h"
 
 #include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,6 +64,7 @@ typedef struct memory {
   zb_map *producers;        /* of values: index of functions; absent: input */
   zb_map *leaving;          /* values that are read in another stage than their own */
   pool pools[POOL_COUNT];   /* of the rank at hand */
+  bool of_micro_batch;      /* gradients of each micro-batch are summed over replicas: B and W make them in gb and gw */
   int parts;                /* replicas that have a part of optimizer state each; 1: every one has all */
   zb_costs *costs;          /* NULL: the model */
 } memory;
@@ -104,7 +109,8 @@ static uint64_t bytes_in_pool(const memory *m, int which, const zb_port *port, M
   zb_shape shape;
   const bool in_parts = (which == POOL_PARAMETERS && port->param) || which == POOL_GRADIENTS;
   if (m->parts == 1 || !in_parts || !zb_type_shape(type, &shape)) return zb_type_bytes(type);
-  return (uint64_t)m->parts * zb_plan_part_bytes(&shape, m->parts);
+  const bool own = which == POOL_GRADIENTS && m->of_micro_batch; /* part of a replica */
+  return (uint64_t)(own ? 1 : m->parts) * zb_plan_part_bytes(&shape, m->parts);
 }
 
 static void add_to_pool(memory *m, int which, const char *key, const zb_port *port, MlirType type) {
@@ -198,6 +204,8 @@ typedef struct rebuild {
   MlirValue pools[POOL_COUNT]; /* current value of each pool frame, null: not an argument */
   bool pool_changed[POOL_COUNT];
   MlirValue frames[FRAME_COUNT]; /* arguments (read) or frames under construction (written) */
+  int gradients;                 /* the frame of gradients of its micro-batch; -1: it has none */
+  zb_map *gradient_offsets;      /* key of a sum -> offset in that */
   zb_builder builder;
 } rebuild;
 
@@ -215,11 +223,58 @@ static MlirValue build_put(rebuild *r, MlirValue frame, MlirValue value, uint64_
                                 0);
 }
 
+static bool is_of_gradients(int frame) { return frame == FRAME_GB || frame == FRAME_GW; }
+
 /* Whether this function makes a frame (else it reads it). */
-static bool writes_frame(int kind, int frame) { return kind == (frame == FRAME_BW ? ZB_B : ZB_F); }
+static bool writes_frame(int kind, int frame) {
+  return kind == (frame == FRAME_GW ? ZB_W : frame == FRAME_BW || frame == FRAME_GB ? ZB_B : ZB_F);
+}
 
 static MlirValue frame_argument(rebuild *r, const char *kind, uint64_t bytes) {
   return zb_function_argument(&r->f, frame_type(r->m->context, kind, bytes), zb_frame_port(r->m->context, kind));
+}
+
+/* Gradients that the function makes of its micro-batch lie in a frame, as long as all parts that replicas have of them.
+ */
+static zb_status find_gradients(rebuild *r) {
+  char key[ZB_KEY_BYTES];
+  uint64_t bytes = 0;
+  r->gradients = -1;
+  if (!r->m->of_micro_batch || !r->stage) return NULL;
+  r->gradient_offsets = zb_arena_map(r->m->arena);
+  ZB_TRY(zb_arena_status(r->m->arena));
+  for (zb_ports at = zb_arguments(r->old); zb_next(&at);) {
+    zb_shape shape;
+    if (!at.port.sum || !zb_type_shape(at.type, &shape)) continue;
+    zb_arena_map_set(r->m->arena, r->gradient_offsets, zb_sum_key(&at.port, key), (int64_t)bytes);
+    bytes += (uint64_t)r->m->parts * zb_plan_part_bytes(&shape, r->m->parts);
+  }
+  if (bytes == 0) return zb_arena_status(r->m->arena);
+  if (r->kind == ZB_F)
+    return ZB_ERROR(INVALID, "%s makes gradients of parameters, and F has no frame for those of a micro-batch",
+                    zb_symbol_name(r->old));
+  r->gradients = r->kind == ZB_B ? FRAME_GB : FRAME_GW;
+  r->stage->frame_bytes[r->gradients] = bytes;
+  return zb_arena_status(r->m->arena);
+}
+
+/* The frame is zeros before anything is added to it. */
+static void begin_gradients(rebuild *r) {
+  if (r->gradients < 0) return;
+  const MlirContext context = r->m->context;
+  const uint64_t bytes = r->stage->frame_bytes[r->gradients];
+  const zb_shape shape = {.dtype = ZB_F32, .rank = 1, .dims = {(int64_t)(bytes / sizeof(float))}};
+  const MlirType type = zb_shape_type(context, &shape), frame = frame_type(context, frame_names[r->gradients], bytes);
+  const MlirAttribute zero = mlirFloatAttrDoubleGet(context, mlirF64TypeGet(context), 0);
+  MlirNamedAttribute attributes[5] = {zb_named(context, "shape", mlirDenseI64ArrayGet(context, 1, shape.dims)),
+                                      zb_named_i64(context, "axis", 0), zb_named(context, "start", zero),
+                                      zb_named(context, "step", zero),
+                                      zb_named(context, "dtype", zb_mlir_string(context, zb_dtype_name(ZB_F32)))};
+  MlirValue *gradients = &r->frames[r->gradients];
+  *gradients = mlirOperationGetResult(zb_build_any(&r->builder, "zb.empty_frame", NULL, 0, &frame, 1, NULL, 0), 0);
+  const MlirValue zeros =
+      mlirOperationGetResult(zb_build_any(&r->builder, "zb.iota", NULL, 0, &type, 1, attributes, 5), 0);
+  *gradients = build_put(r, *gradients, zeros, 0, false);
 }
 
 /* Frame arguments first, in fixed order, if anything of them is read. */
@@ -228,6 +283,7 @@ static void add_frame_arguments(rebuild *r) {
   char key[ZB_KEY_BYTES];
   for (zb_ports at = zb_arguments(r->old); zb_next(&at);) {
     int which = pool_of(&at.port, key);
+    if (which == POOL_GRADIENTS && r->gradients >= 0) continue;
     if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, NULL)) pool_used[which] = true;
     kept *k = find(r->stage, at.port.value);
     if (k && !writes_frame(r->kind, k->frame)) frame_used[k->frame] = true;
@@ -257,7 +313,9 @@ static void add_value_arguments(rebuild *r) {
     int64_t offset = 0;
     kept *k = find(r->stage, at.port.value);
     MlirValue now;
-    if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, &offset))
+    if (which == POOL_GRADIENTS && r->gradients >= 0)
+      now = build_get(r, r->frames[r->gradients], (uint64_t)zb_map_get_or(r->gradient_offsets, key, 0), at.type);
+    else if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, &offset))
       now = build_get(r, r->pools[which], (uint64_t)offset, at.type);
     else if (k && !writes_frame(r->kind, k->frame))
       now = build_get(r, r->frames[k->frame], k->offset, at.type);
@@ -310,7 +368,7 @@ static void take_in(rebuild *r, kept *k) {
 static void put_kept(rebuild *r) {
   if (!r->stage) return;
   for (int frame = 0; frame < FRAME_COUNT; ++frame) {
-    if (!writes_frame(r->kind, frame) || !r->stage->frame_bytes[frame]) continue;
+    if (!writes_frame(r->kind, frame) || !r->stage->frame_bytes[frame] || is_of_gradients(frame)) continue;
     MlirType type = frame_type(r->m->context, frame_names[frame], r->stage->frame_bytes[frame]);
     r->frames[frame] =
         mlirOperationGetResult(zb_build_any(&r->builder, "zb.empty_frame", NULL, 0, &type, 1, NULL, 0), 0);
@@ -335,6 +393,11 @@ static void put_pool_results(rebuild *r) {
       snprintf(key, sizeof key, "%s", at.port.update);
     }
     int64_t offset;
+    if (which == POOL_GRADIENTS && r->gradients >= 0) {
+      MlirValue *gradients = &r->frames[r->gradients];
+      *gradients = build_put(r, *gradients, at.value, (uint64_t)zb_map_get_or(r->gradient_offsets, key, 0), false);
+      continue;
+    }
     if (which < 0 || !zb_map_get(r->m->pools[which].offsets, key, &offset) || mlirValueIsNull(r->pools[which]))
       continue;
     r->pools[which] = build_put(r, r->pools[which], at.value, (uint64_t)offset, false);
@@ -384,9 +447,11 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old) 
   zb_op_cost cost;
   int64_t first_ps = 0; /* 0: as the others */
   ZB_TRY(function_cost(m, old, &cost, &first_ps));
+  ZB_TRY(find_gradients(&r));
   zb_function_begin(&r.f, m->context, mlirOperationGetLocation(old));
   r.builder = zb_builder_at_end(r.f.block, r.f.location);
   add_frame_arguments(&r);
+  begin_gradients(&r);
   add_value_arguments(&r);
   for (MlirOperation op = mlirBlockGetFirstOperation(zb_function_block(old)); !mlirOperationEqual(op, end);) {
     MlirOperation next = mlirOperationGetNextInBlock(op);
@@ -475,6 +540,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   memory m = {.pass = pass, .arena = &pass->arena, .context = mlirOperationGetContext(top)};
   m.parts = zb_has_attribute(top, ZB_ATTR_SHARDING) ? (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1) : 1;
+  m.of_micro_batch = zb_buckets_of_micro_batch(top);
   m.stage_rank = zb_stage_ranks(m.arena, top, &m.stage_count);
   m.stages = ZB_NEW(m.arena, stage_info, m.stage_count);
   m.functions = zb_stage_functions(m.arena, module, m.stage_count);

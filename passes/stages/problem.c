@@ -63,6 +63,7 @@ static zb_status read_rank(zb_module_problem *p, MlirOperation module, int rank)
       if (bytes > pool_bytes[i]) pool_bytes[i] = bytes;
     }
     int64_t own = kind == ZB_JOB_EVALUATE ? 0 : zb_get_i64(function, ZB_ATTR_WORKSPACE, 0);
+    own += zb_frame_bytes(function, frame_names[FRAME_GB]) + zb_frame_bytes(function, frame_names[FRAME_GW]);
     if (own > workspace) workspace = own;
     if (zb_job_is_optimizer(kind)) p->optimizer_ps[rank] += job_time(p, function, 1);
   }
@@ -95,7 +96,7 @@ static void read_costs(zb_module_problem *p) {
     zb_stage_cost *cost = &p->costs[s];
     for (int c = 0; c < ZB_KIND_COUNT; ++c)
       cost->time_ps[c] = job_time(p, f[c], p->problem.micro_batches);
-    cost->b_accumulates = changes(f[ZB_B], POOL_GRADIENTS);
+    cost->b_accumulates = changes(f[ZB_B], POOL_GRADIENTS) || zb_frame_bytes(f[ZB_B], frame_names[FRAME_GB]) > 0;
     cost->f_updates = changes(f[ZB_F], POOL_BUFFERS);
     cost->keep_bytes[ZB_F] = fb + fw;
     cost->keep_bytes[ZB_B] = bw;

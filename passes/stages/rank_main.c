@@ -330,8 +330,12 @@ static void build_reduction(rank_main *r, const zb_gather *g, int message) {
   const zb_shape shape = {.dtype = ZB_F32, .rank = 1, .dims = {(int64_t)landing}};
   MlirValue *frame = &r->pools[POOL_GRADIENTS];
   MlirType types[2] = {mlirValueGetType(*frame), zb_shape_type(r->b.context, &shape)};
+  MlirValue operands[2] = {*frame};
+  if (g->micro_batch >= 0) operands[1] = *frame_of(r, g->stage, g->frame, g->micro_batch);
+  r->b.failed |= g->micro_batch >= 0 && mlirValueIsNull(operands[1]);
+  if (r->b.failed) return;
   note_post(r, message);
-  *frame = result_of(build(r, "zb.reduce_frame", frame, 1, types, 2, NULL, 0), 0);
+  *frame = result_of(build(r, "zb.reduce_frame", operands, g->micro_batch >= 0 ? 2 : 1, types, 2, NULL, 0), 0);
 }
 
 static void build_posts(rank_main *r, const post_list *posts, size_t *at, int position) {

@@ -229,7 +229,9 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 }
 
 static const zb_option_def options[] = {
-    {"sharding", "none", "what replicas have a part of each: none, optimizer (its state), gradients:step (those, too)"},
+    {"sharding", "none",
+     "what replicas have a part of each: none, optimizer (its state), gradients:step, gradients:micro-batch (those, "
+     "too)"},
     {0},
 };
 

@@ -6,7 +6,8 @@
  * consumer, a send right after its producer unless a message of the same channel with a lower number is posted later:
  * so both sides of a channel post in the same order, and a receive never blocks unrelated work.
  *
- * With replicas every bucket (buckets.c) of a rank is a sum over them, right behind the job that completes it.
+ * With replicas every bucket (buckets.c) of a rank is a sum over them, right behind the job that completes it: the last
+ * micro-batch, or each of them.
  *
  * Accumulators of a parameter that several ranks hold are gathered by all of them once a step, after the last W and
  * before its optimizer. Such a gather has a number among the messages, and its members in zb.members. With clipping one
@@ -115,28 +116,33 @@ static zb_status find_gathers(zb_arena *arena, const zb_timetable *t, zb_transfe
 
 /* ---- Sums over replicas ---- */
 
-/* Behind which job of its rank a bucket is complete. */
-static int complete_at(const zb_timetable *t, const zb_bucket *bucket) {
-  return position_of(t, bucket->stage, (int)bucket->kind, t->p.problem.micro_batches - 1) + 1;
+/* Of the gradients of one micro-batch, or of all (the last one completes them). */
+static void add_reduction(zb_arena *arena, const zb_bucket *bucket, int rank, int position, int micro_batch,
+                          zb_transfers *out) {
+  zb_gather g = {.kind = ZB_REDUCE_SUMS,
+                 .position = position,
+                 .lead_ps = bucket->lead_ps,
+                 .stage = bucket->stage,
+                 .frame = bucket->kind == ZB_B ? FRAME_GB : FRAME_GW,
+                 .micro_batch = micro_batch,
+                 .into = micro_batch >= 0 ? bucket->into.items : NULL};
+  zb_gather_member m = {.rank = rank};
+  m.parts.items = bucket->parts.items;
+  m.parts.count = m.parts.capacity = bucket->parts.count;
+  if (ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
 }
 
 /* The buckets of a rank in the order in which they are complete, each a sum over its replicas. Every accumulator is a
  * part: so a sum is that of one accumulator, whatever lies beside it. */
 static zb_status add_reductions(zb_arena *arena, const zb_timetable *t, const zb_buckets *buckets, int rank,
                                 zb_transfers *out) {
-  for (int position = 0, next; position <= t->order.counts[rank]; position = next) {
-    next = t->order.counts[rank] + 1;
-    for (size_t i = 0; i < buckets->count; ++i) {
-      const zb_bucket *bucket = &buckets->items[i];
-      const int at = t->p.stage_rank[bucket->stage] == rank ? complete_at(t, bucket) : 0;
-      if (at > position && at < next) next = at;
-      if (at != position || at == 0) continue;
-      zb_gather g = {.kind = ZB_REDUCE_SUMS, .position = at, .lead_ps = bucket->lead_ps};
-      zb_gather_member m = {.rank = rank};
-      m.parts.items = bucket->parts.items;
-      m.parts.count = m.parts.capacity = bucket->parts.count;
-      if (ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
-    }
+  const bool each = zb_buckets_of_micro_batch(t->p.top);
+  for (int i = 0; i < t->order.counts[rank]; ++i) {
+    const zb_job job = t->order.jobs[rank][i];
+    if (!each && job.micro_batch != t->p.problem.micro_batches - 1) continue;
+    for (size_t b = 0; b < buckets->count; ++b)
+      if (buckets->items[b].stage == job.stage && buckets->items[b].kind == job.kind)
+        add_reduction(arena, &buckets->items[b], rank, i + 1, each ? job.micro_batch : -1, out);
   }
   return zb_arena_status(arena);
 }
@@ -215,7 +221,7 @@ static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb
                           .destination = -1,
                           .source_stage = -1,
                           .destination_stage = -1,
-                          .micro_batch = -1};
+                          .micro_batch = gather->kind == ZB_REDUCE_SUMS ? gather->micro_batch : -1};
   for (size_t i = 0; i < gather->members.count; ++i) {
     const int rank = gather->members.items[i].rank;
     const int64_t end = end_before(t, rank, gather->kind == ZB_REDUCE_SUMS ? gather->position : t->order.counts[rank]);
@@ -236,7 +242,7 @@ static int compare_transfers(const void *a, const void *b) {
   if (x->produced != y->produced) return x->produced < y->produced ? -1 : 1;
   if (!x->hop != !y->hop) return x->hop ? -1 : 1; /* a gather comes last: it is posted after all else */
   if (x->hop != y->hop) return x->hop < y->hop ? -1 : 1;
-  if (x->micro_batch != y->micro_batch) return x->micro_batch - y->micro_batch;
+  if (x->hop && x->micro_batch != y->micro_batch) return x->micro_batch - y->micro_batch;
   return (x->gather > y->gather) - (x->gather < y->gather);
 }
 
@@ -380,13 +386,24 @@ static zb_payload payload_of(const zb_rank_transfer *m) {
   return m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD;
 }
 
+/* When a transfer is complete. Sums over replicas that wait for each other follow each other; sums: [rank] when the
+ * last one is complete. */
+static int64_t complete_ps(const zb_timetable *t, const zb_rank_transfer *m, int64_t bytes, int64_t *sums) {
+  const int64_t takes = t->p.problem.link_latency_ps + (int64_t)(t->p.problem.link_ps_per_byte * (double)bytes);
+  if (m->hop || m->gather->kind != ZB_REDUCE_SUMS || !zb_buckets_add_early(t->p.top)) return m->time + takes;
+  int64_t *before = &sums[m->gather->members.items[0].rank];
+  *before = (*before > m->time ? *before : m->time) + takes;
+  return *before;
+}
+
 zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_transfers *step,
                              const zb_transfers *evaluation) {
-  const zb_problem *problem = &t->p.problem;
   const size_t of_step = step->list.count, count = of_step + evaluation->list.count;
+  int64_t *summed = ZB_NEW(arena, int64_t, t->p.problem.ranks);
   ZB_LIST(zb_messages_row) messages = {0};
   ZB_LIST(zb_members_row) members = {0};
   ZB_LIST(zb_parts_row) parts = {0};
+  ZB_TRY(zb_arena_status(arena));
   for (size_t i = 0; i < count; ++i) {
     const zb_rank_transfer *m = i < of_step ? &step->list.items[i] : &evaluation->list.items[i - of_step];
     const int64_t bytes = bytes_of(t, m);
@@ -398,8 +415,7 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
                                     .micro_batch = m->micro_batch,
                                     .kind = zb_payload_letter(payload_of(m)),
                                     .bytes = bytes,
-                                    .complete_ps = m->time + problem->link_latency_ps +
-                                                   (int64_t)(problem->link_ps_per_byte * (double)bytes)});
+                                    .complete_ps = complete_ps(t, m, bytes, summed)});
     for (size_t k = 0; m->gather && k < m->gather->members.count; ++k) {
       const zb_gather_member *member = &m->gather->members.items[k];
       const bool sums = m->gather->kind == ZB_GATHER_SUMS;
@@ -414,7 +430,8 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
                       (zb_parts_row){.message = (int64_t)i,
                                      .rank = member->rank,
                                      .offset = (int64_t)member->parts.items[p].offset,
-                                     .bytes = (int64_t)member->parts.items[p].bytes});
+                                     .bytes = (int64_t)member->parts.items[p].bytes,
+                                     .into = m->gather->into ? m->gather->into[p] : -1});
     }
   }
   ZB_TRY(zb_arena_status(arena));

@@ -39,6 +39,9 @@ typedef struct zb_gather {
   MlirType type;                     /* of every accumulator */
   int position;                      /* of ZB_REDUCE_SUMS: before which job of its rank */
   int64_t lead_ps;                   /* of it, too: zb_bucket.lead_ps */
+  int stage, frame, micro_batch; /* of it, where the gradients of a micro-batch are summed, which frame that has; else
+                                    micro_batch is -1 */
+  const int64_t *into;           /* then: [part] where in the frame of gradients it is added to; else NULL */
 } zb_gather;
 
 /* A message of a hop, or a gather, which has members instead of a source and a destination (-1). Its number is its

@@ -247,6 +247,7 @@ static zb_status collect_norm(const zb_session *session, int rank, const zb_plan
     first = part * zb_plan_replica_of(session->plan, rank);
     count = count - first < part ? count - first : part;
     if (count < 0) count = 0;
+    if (session->plan->sharding == ZB_SHARDING_GRADIENTS_MICRO_BATCH) first = 0; /* there is no other part */
   }
   float *values = zb_alloc(sizeof(float) * (size_t)count + 1);
   if (!values) return ZB_OUT_OF_MEMORY();

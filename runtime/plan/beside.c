@@ -78,16 +78,20 @@ static void begin(beside *it, const zb_plan_job *job, int collective) {
   for (uint32_t b = 0; b < job->bases.count; ++b)
     hold(it, it->rank->pool_u64[job->bases.begin + b], it->rank->subprograms[job->subprogram].base_bytes[b],
          collective);
+  const zb_intervals *sums = job->subprogram >= 0 ? &it->accesses[job->subprogram].writes[0] : NULL;
+  for (size_t i = 0; sums && i < sums->count; ++i)
+    hold(it, sums->items[i].begin, sums->items[i].end - sums->items[i].begin, collective);
 }
 
-/* All posts of a collective are complete, and so is what stands in front of them on the second clock. */
+/* All posts of a collective are complete, and so is what stands in front of them on the second clock; not an ADD behind
+ * them. */
 static void finish(beside *it, int collective) {
-  if (it->held[collective]) return;
-  forget(&it->under_way, collective);
+  if (!it->held[collective]) forget(&it->under_way, collective);
   for (int before = it->ahead[collective] - 1; before >= 0; before = it->ahead[before] - 1) {
     it->held[before] = false;
     forget(&it->under_way, before);
   }
+  it->ahead[collective] = 0;
 }
 
 static void wait_for(beside *it, const zb_plan_job *job) {

@@ -113,6 +113,10 @@ static const char *collective_fault(const zb_plan *plan, const zb_plan_collectiv
     return "it has fewer than two members, or one of replicas does not add, or is of several ranks";
   if (collective->coordinate && (collective->of_parts != 0) != (plan->sharding != ZB_SHARDING_NONE))
     return "replicas share optimizer state, and it does not move parts of it";
+  const bool each =
+      plan->sharding == ZB_SHARDING_GRADIENTS_MICRO_BATCH && adds && collective->payload == ZB_PAYLOAD_GRADIENTS;
+  if ((collective->of_micro_batch > 0) != each || (each && collective->kind != ZB_COLLECTIVE_REDUCE_SCATTER))
+    return "gradients are summed over replicas for each micro-batch, or once a step, and it does not";
   if (collective->of_parts && !collective->coordinate && adds) return "it adds up parts of other ranks";
   for (uint32_t i = 0; i < collective->members.count; ++i)
     if (members[i] >= (uint64_t)plan->rank_count || (i > 0 && members[i] <= members[i - 1]))
@@ -428,9 +432,13 @@ static const char *collective_job_fault(const zb_plan *plan, const zb_plan_rank 
   bool adds = zb_collective_adds(collective->kind);
   if (zb_collective_member(plan, collective, rank->rank) < 0) return "the rank is no member of its collective";
   if (job->micro_batch >= 0) return "a collective is of no micro-batch";
-  if (job->parts.count != collective->sizes.count + adds) return "its parts are not those of its collective";
+  if (job->parts.count != zb_collective_job_parts(collective)) return "its parts are not those of its collective";
   for (uint32_t i = 0; i < collective->sizes.count; ++i)
     if (parts[i].bytes != sizes[i]) return "a part is not as large as its collective says";
+  const uint64_t replicas = (uint64_t)zb_plan_mesh(plan); /* of whose parts a buffer consists, if they are there */
+  for (uint32_t i = 0; collective->of_micro_batch && i < collective->sizes.count; ++i)
+    if (parts[collective->sizes.count + 1 + i].bytes * replicas != sizes[i])
+      return "what it adds to is not as large as a part";
   if (adds && parts[collective->sizes.count].bytes < zb_collective_landing_bytes(plan, collective))
     return "its room for what others send is too small";
   return NULL;

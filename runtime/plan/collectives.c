@@ -50,6 +50,13 @@ static bool uses(const zb_plan_rank *rank, const zb_access *accesses, const zb_p
   return zb_intervals_overlap(&access->reads[0], begin, end) || zb_intervals_overlap(&access->writes[0], begin, end);
 }
 
+/* Where the sum of a buffer is: in its place, or of a micro-batch in the gradients. */
+static zb_plan_range sum_of(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job, uint32_t buffer) {
+  const zb_plan_collective *collective = &plan->collectives[job->collective - 1];
+  const uint32_t behind = collective->of_micro_batch ? collective->sizes.count + 1 : 0;
+  return rank->pool_ranges[job->parts.begin + behind + buffer];
+}
+
 /* What a reduce-scatter adds up is there from the first job on that waits for it (expand.h): there is one, and none
  * before uses it. */
 static zb_status verify_scattered(const zb_plan *plan, const zb_plan_rank *rank, const zb_access *accesses, int index) {
@@ -59,7 +66,7 @@ static zb_status verify_scattered(const zb_plan *plan, const zb_plan_rank *rank,
   int i = index + 1;
   for (; i < rank->job_count && !zb_job_waits_for(rank, &rank->jobs[i], index); ++i)
     for (uint32_t b = 0; b < buffers; ++b)
-      if (uses(rank, accesses, &rank->jobs[i], rank->pool_ranges[sum->parts.begin + b]))
+      if (uses(rank, accesses, &rank->jobs[i], sum_of(plan, rank, sum, b)))
         return ZB_RULE("collectives", "%s uses a sum that is not added up: no job has waited for collective %d",
                        zb_plan_job_text(plan, rank->rank, i, text), sum->collective - 1);
   return i < rank->job_count ? NULL
@@ -163,7 +170,7 @@ static origin origin_at(const zb_plan *plan, const zb_plan_rank *rank, const zb_
   while (job-- > rank->jobs) {
     if (!job->collective || !zb_collective_adds(plan->collectives[job->collective - 1].kind)) continue;
     for (uint32_t b = 0; b < plan->collectives[job->collective - 1].sizes.count; ++b)
-      if (rank->pool_ranges[job->parts.begin + b].offset == offset) return (origin){-(int64_t)job->collective, b};
+      if (sum_of(plan, rank, job, b).offset == offset) return (origin){-(int64_t)job->collective, b};
   }
   return (origin){rank->rank, offset};
 }
@@ -216,9 +223,9 @@ static zb_status add_reduced(sums *it, int index) {
   const zb_plan_collective *collective = &it->plan->collectives[index];
   for (uint32_t m = 0; m < collective->members.count; ++m) {
     const zb_plan_rank *rank = &it->plan->ranks[it->plan->pool_u64[collective->members.begin + m]];
-    const zb_plan_range *buffers = rank->pool_ranges + job_with(rank, -1, index + 1)->parts.begin;
+    const zb_plan_job *job = job_with(rank, -1, index + 1);
     for (uint32_t b = 0; b < collective->sizes.count; ++b)
-      ZB_TRY(add_arrival(it, rank->rank, buffers[b], (origin){-1 - (int64_t)index, b}));
+      ZB_TRY(add_arrival(it, rank->rank, sum_of(it->plan, rank, job, b), (origin){-1 - (int64_t)index, b}));
   }
   return NULL;
 }
@@ -359,9 +366,11 @@ static bool is_added_to(const sums *it, int rank, uint64_t offset) {
   return of->added_count > 0 && bsearch(&offset, of->added, of->added_count, sizeof offset, compare_offsets);
 }
 
-/* A buffer that a member adds up, and what of it the optimizer of the member may read. */
+/* A buffer that a member adds up, and what of it the optimizer of the member may read. alone: it is what sums of
+ * micro-batches are added to, and B and W do not write to it. */
 typedef struct summed {
   zb_plan_range buffer, shard;
+  bool alone;
 } summed;
 
 static int compare_buffers(const void *a, const void *b) {
@@ -374,6 +383,7 @@ static int compare_buffers(const void *a, const void *b) {
 static const char *buffer_fault(const summed *it, const zb_plan_operand *operand, bool is_output, zb_dtype dtype) {
   const uint64_t begin = operand->offset, end = begin + (uint64_t)zb_operand_extent(operand);
   const zb_plan_range within = is_output ? it->buffer : it->shard;
+  if (is_output && it->alone) return "writes to what sums of micro-batches are added to";
   if (begin < within.offset || end > within.offset + within.bytes)
     return is_output ? "adds to a sum of which only a part is exchanged" : "reads what is no sum of all members";
   return operand->dtype == dtype ? NULL : "uses it as another dtype";
@@ -413,18 +423,23 @@ static const char *subprogram_fault(const zb_plan_subprogram *subprogram, zb_dty
   return fault;
 }
 
+/* Buffer `number` of a member. Of a micro-batch it is what the sum is added to. */
+static summed buffer_of(const zb_plan *plan, int index, int member, const zb_plan_rank *rank, uint32_t number) {
+  const zb_plan_collective *collective = &plan->collectives[index];
+  zb_plan_range buffer = sum_of(plan, rank, job_with(rank, -1, index + 1), number);
+  if (collective->of_micro_batch) return (summed){buffer, buffer, true};
+  zb_plan_range shard = zb_collective_shard(plan, collective, number, member);
+  shard.offset += buffer.offset;
+  if (collective->of_parts) buffer.bytes = (uint64_t)plan->parts * shard.bytes; /* a few replicas are proven */
+  return (summed){buffer, zb_collective_gathers(collective->kind) ? buffer : shard, false};
+}
+
 /* The buffers of a member, sorted. No two of them share bytes, and a B or W adds to each. */
 static zb_status list_buffers(const sums *it, int index, int member, const zb_plan_rank *rank, summed *list) {
-  const zb_plan *plan = it->plan;
-  const zb_plan_collective *collective = &plan->collectives[index];
-  const zb_plan_range *parts = rank->pool_ranges + job_with(rank, -1, index + 1)->parts.begin;
-  const uint32_t count = collective->sizes.count;
+  const uint32_t count = it->plan->collectives[index].sizes.count;
   for (uint32_t b = 0; b < count; ++b) {
-    zb_plan_range buffer = parts[b], shard = zb_collective_shard(plan, collective, b, member);
-    shard.offset += buffer.offset;
-    if (collective->of_parts) buffer.bytes = (uint64_t)plan->parts * shard.bytes; /* a few replicas are proven */
-    list[b] = (summed){buffer, zb_collective_gathers(collective->kind) ? buffer : shard};
-    if (!is_added_to(it, rank->rank, buffer.offset))
+    list[b] = buffer_of(it->plan, index, member, rank, b);
+    if (!list[b].alone && !is_added_to(it, rank->rank, list[b].buffer.offset))
       return ZB_RULE("sums", "rank %d: buffer %u of collective %d is no sum to which a B or W adds", rank->rank, b,
                      index);
   }
@@ -467,6 +482,7 @@ static zb_status verify_buffers(const sums *it) {
   for (int c = 0; c < it->plan->collective_count && !status; ++c) {
     const zb_plan_collective *collective = &it->plan->collectives[c];
     if (!zb_collective_adds(collective->kind)) continue;
+    if (collective->of_micro_batch > 1) continue; /* those of the first stand for all: the rule "sharding" */
     summed *list = zb_alloc(((size_t)collective->sizes.count + 1) * sizeof *list);
     if (!list) return ZB_OUT_OF_MEMORY();
     for (uint32_t m = 0; m < collective->members.count && !status; ++m)

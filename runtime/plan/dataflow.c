@@ -76,6 +76,7 @@ typedef struct dataflow {
   size_t home_capacity; /* a power of two */
   size_t home_count;
   uint32_t *first_id;    /* [subprogram_count] id of its base 1 */
+  int32_t *known_as;     /* [subprogram_count] itself, or the first one that is the same part of the same W */
   signature *signatures; /* [id] */
   message_signature *message_signatures;
   size_t message_signature_count, message_signature_capacity;
@@ -91,6 +92,7 @@ static void dataflow_deinit(dataflow *it) {
   zb_free(it->cells);
   zb_free(it->homes);
   zb_free(it->first_id);
+  zb_free(it->known_as);
   zb_free(it->signatures);
   zb_free(it->message_signatures);
   zb_free(it->fixed);
@@ -272,6 +274,18 @@ cleanup:
   return status;
 }
 
+/* The first subprogram that is the same part of a W, which is cut for several micro-batches; else the one itself. */
+static int32_t same_part(const zb_plan_rank *rank, int32_t subprogram) {
+  const zb_plan_subprogram *part = &rank->subprograms[subprogram];
+  for (int32_t i = part->part_of; part->part_of && i < subprogram; ++i) {
+    const zb_plan_subprogram *other = &rank->subprograms[i];
+    if (other->part_of == part->part_of && other->instructions == part->instructions &&
+        other->instruction_count == part->instruction_count)
+      return i;
+  }
+  return subprogram;
+}
+
 static zb_status dataflow_init(dataflow *it, const zb_plan *plan, int rank, const zb_access *accesses) {
   *it = (dataflow){.plan = plan, .rank = &plan->ranks[rank], .accesses = accesses, .last_compute = NOBODY};
   it->slots = it->rank->regions[ZB_REGION_SLOTS];
@@ -281,13 +295,19 @@ static zb_status dataflow_init(dataflow *it, const zb_plan *plan, int rank, cons
   it->home_capacity = 1024;
   it->homes = zb_alloc(it->home_capacity * sizeof *it->homes);
   it->first_id = zb_alloc(subprograms * sizeof *it->first_id);
+  it->known_as = zb_alloc(subprograms * sizeof *it->known_as);
   it->first_run = zb_alloc(subprograms * sizeof *it->first_run);
   it->waited = zb_alloc((size_t)it->rank->job_count * sizeof *it->waited);
-  if (!it->homes || !it->first_id || !it->first_run || !it->waited) return ZB_OUT_OF_MEMORY();
+  if (!it->homes || !it->first_id || !it->known_as || !it->first_run || !it->waited) return ZB_OUT_OF_MEMORY();
   uint32_t next_id = 1;
   for (size_t i = 0; i < subprograms; ++i) {
     it->first_run[i] = NOBODY;
+    it->known_as[i] = same_part(it->rank, (int32_t)i);
     it->first_id[i] = next_id;
+    if (it->known_as[i] != (int32_t)i) {
+      it->first_id[i] = it->first_id[it->known_as[i]];
+      continue;
+    }
     next_id += (uint32_t)it->rank->subprograms[i].base_count;
   }
   it->signatures = zb_alloc((size_t)next_id * sizeof *it->signatures);
@@ -417,7 +437,7 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
             .address = it->rank->pool_u64[job->bases.begin + i],
             .base = it->rank->subprograms[job->subprogram].bases[i],
             .base_index = (int32_t)i};
-  uint64_t source = source_of_base(job->subprogram, i);
+  uint64_t source = source_of_base(it->known_as[job->subprogram], i);
   size_t at = find_home(it, id, by.address)->first_cell;
   for (size_t w = 0; w < writes->count; ++w) {
     while (it->cells[at].begin < by.address + writes->items[w].begin)
@@ -610,13 +630,27 @@ static message_signature *find_signature(dataflow *it, const zb_plan_message *me
   return fresh;
 }
 
+/* The micro-batch of this rank whose gradients a message carries; -1: those of all, or it carries others. */
+static int32_t summed_micro_batch(const dataflow *it, const zb_plan_message *message) {
+  const zb_plan_collective *whole =
+      message->part_of && it->plan->carried ? &it->plan->carried[message->part_of - 1] : NULL;
+  if (!whole || !whole->of_micro_batch) return -1;
+  return zb_plan_first_micro_batch(it->plan, it->rank->rank) + whole->of_micro_batch - 1;
+}
+
+/* That gradients of a micro-batch lie at the same place of what made them for each is the rule "sharding". */
 static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_range part) {
   const zb_plan_message *message = &it->plan->messages[it->rank->jobs[index].message];
-  use by = {.job = index, .micro_batch = message->micro_batch, .address = part.offset, .base_index = -1};
+  const int32_t summed = summed_micro_batch(it, message);
+  use by = {.job = index,
+            .micro_batch = summed >= 0 ? summed : message->micro_batch,
+            .address = part.offset,
+            .base_index = -1};
   for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
     ZB_TRY(read_cell(it, &by, at));
     ++it->cells[at].sending;
   }
+  if (summed >= 0) return NULL;
   message_signature *first = find_signature(it, message, p);
   return first ? compare(it, &by, &first->found) : ZB_OUT_OF_MEMORY();
 }
@@ -701,7 +735,8 @@ static zb_status run_parts(dataflow *it, int index) {
     bool slots = in_slots(it, part.offset, part.bytes);
     if (job->kind == ZB_JOB_REPORT) {
       ZB_TRY(run_report(it, index, part));
-    } else if (slots && job->kind == ZB_JOB_SEND && it->plan->messages[job->message].payload == ZB_PAYLOAD_GRADIENTS) {
+    } else if (slots && job->kind == ZB_JOB_SEND && it->plan->messages[job->message].payload == ZB_PAYLOAD_GRADIENTS &&
+               summed_micro_batch(it, &it->plan->messages[job->message]) < 0) {
       return violation(it, index, "sends", part.offset, NULL, "which is no sum of gradients", NOBODY);
     } else if (slots && job->kind == ZB_JOB_SEND) {
       ZB_TRY(run_send_part(it, index, p, part));

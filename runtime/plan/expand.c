@@ -256,21 +256,51 @@ static void add_instruction(expansion *it, zb_plan_subprogram *subprogram, zb_pl
   it->failed |= !zb_add_instruction(it->to, subprogram, greatest ? "max" : "accumulate_add", &what, &to);
 }
 
-/* The fold of one buffer: ((s0 + s1) + ..) in the order of members. A collective of shards has its sum apart. What
- * comes before the own shard is added up where it landed, from `landing` on in the landing; two addends have one sum in
- * either order. */
+/* What the ADD of a job has its bases at: where others' shards landed, and of a micro-batch its gradients. */
+typedef struct sum_bases {
+  zb_plan_range landing, gradients;
+} sum_bases;
+
+static sum_bases bases_of_sum(const zb_plan_collective *collective, const zb_plan_range *homes) {
+  sum_bases bases = {.landing = homes[collective->sizes.count], .gradients = homes[0]};
+  uint64_t end = homes[0].offset + homes[0].bytes;
+  for (uint32_t b = 1; b < collective->sizes.count; ++b) {
+    if (homes[b].offset < bases.gradients.offset) bases.gradients.offset = homes[b].offset;
+    if (homes[b].offset + homes[b].bytes > end) end = homes[b].offset + homes[b].bytes;
+  }
+  bases.gradients.bytes = end - bases.gradients.offset;
+  return bases;
+}
+
+/* Where the fold of a buffer takes place: the own shard, of a micro-batch in the gradients of that; where others landed
+ * lies `landing` behind the begin of that room. A collective of shards has its sum apart. */
+typedef struct fold_place {
+  uint64_t landing, gradients;
+} fold_place;
+
+static zb_plan_operand own_shard(const expansion *it, const zb_plan_job *job, uint32_t buffer, zb_plan_range shard,
+                                 fold_place place) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const zb_plan_range *homes = it->rank->pool_ranges + job->parts.begin;
+  const uint64_t home = homes[buffer].offset + shard.offset;
+  if (collective->of_micro_batch) return operand_of(collective->dtype, 2, home - place.gradients, shard.bytes);
+  const bool apart = job->parts.count > collective->sizes.count + 1;
+  return operand_of(collective->dtype, 0, apart ? homes[collective->sizes.count + 1].offset : home, shard.bytes);
+}
+
+/* The fold of one buffer: ((s0 + s1) + ..) in the order of members. What comes before the own shard is added up where
+ * it landed; two addends have one sum in either order. Of a micro-batch it is then added to the part of the rank. */
 static void add_fold(expansion *it, zb_plan_subprogram *subprogram, const zb_plan_job *job, uint32_t buffer, int member,
-                     uint64_t landing) {
+                     fold_place place) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const zb_plan_range shard = zb_collective_shard(it->from, collective, buffer, member);
   if (shard.bytes == 0) return;
   const zb_plan_range *homes = it->rank->pool_ranges + job->parts.begin;
-  const bool greatest = collective->greatest, apart = job->parts.count > collective->sizes.count + 1;
-  const uint64_t home = apart ? homes[collective->sizes.count + 1].offset : homes[buffer].offset + shard.offset;
+  const bool greatest = collective->greatest;
   const uint64_t each = landing_each(it->from, collective, buffer);
-  zb_plan_operand own = operand_of(collective->dtype, 0, home, shard.bytes), first = own;
+  zb_plan_operand own = own_shard(it, job, buffer, shard, place), first = own;
   for (int m = 0; m < member_count(collective); ++m) {
-    zb_plan_operand landed = operand_of(collective->dtype, 1, landing + (uint64_t)m * each, shard.bytes);
+    zb_plan_operand landed = operand_of(collective->dtype, 1, place.landing + (uint64_t)m * each, shard.bytes);
     if (m == 0 && member != 0)
       first = landed;
     else if (m < member)
@@ -280,41 +310,50 @@ static void add_fold(expansion *it, zb_plan_subprogram *subprogram, const zb_pla
     else if (m > member)
       add_instruction(it, subprogram, own, landed, greatest);
   }
+  if (collective->of_micro_batch)
+    add_instruction(it, subprogram,
+                    operand_of(collective->dtype, 0, homes[collective->sizes.count + 1 + buffer].offset, shard.bytes),
+                    own, false);
 }
 
 /* Appends the subprogram ADD of a job and the job that runs it, after what it waits for. */
 static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_slice waits, bool beside) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   zb_plan_rank *rank = it->rank;
-  const size_t most = (size_t)collective->sizes.count * (size_t)member_count(collective);
+  const size_t most = (size_t)collective->sizes.count * ((size_t)member_count(collective) + 1);
+  const bool each = collective->of_micro_batch > 0;
   zb_plan_subprogram *subprogram = &rank->subprograms[rank->subprogram_count];
   char name[64];
   snprintf(name, sizeof name, "ADD_%d", job->collective - 1);
-  *subprogram =
-      (zb_plan_subprogram){.name = zb_plan_strdup(it->to, name), .stage = -1, .kind = ZB_JOB_ADD, .base_count = 1};
-  subprogram->bases = zb_plan_alloc(it->to, sizeof *subprogram->bases);
-  subprogram->base_bytes = zb_plan_alloc(it->to, sizeof *subprogram->base_bytes);
+  *subprogram = (zb_plan_subprogram){
+      .name = zb_plan_strdup(it->to, name), .stage = -1, .kind = ZB_JOB_ADD, .base_count = each ? 2 : 1};
+  subprogram->bases = zb_plan_alloc(it->to, 2 * sizeof *subprogram->bases);
+  subprogram->base_bytes = zb_plan_alloc(it->to, 2 * sizeof *subprogram->base_bytes);
   subprogram->instructions = zb_plan_alloc(it->to, most * sizeof *subprogram->instructions);
   if (!subprogram->name || !subprogram->bases || !subprogram->base_bytes || !subprogram->instructions) {
     it->failed = true;
     return;
   }
-  const zb_plan_range landing = rank->pool_ranges[job->parts.begin + collective->sizes.count];
+  const sum_bases bases = bases_of_sum(collective, rank->pool_ranges + job->parts.begin);
   subprogram->bases[0] = "landing";
-  subprogram->base_bytes[0] = landing.bytes;
-  uint64_t at = 0;
+  subprogram->base_bytes[0] = bases.landing.bytes;
+  subprogram->bases[1] = "gradients";
+  subprogram->base_bytes[1] = bases.gradients.bytes;
+  fold_place place = {.gradients = bases.gradients.offset};
   for (uint32_t b = 0; b < collective->sizes.count && !it->failed; ++b) {
-    add_fold(it, subprogram, job, b, member, at);
-    at += members_of(it->from, collective) * landing_each(it->from, collective, b);
+    add_fold(it, subprogram, job, b, member, place);
+    place.landing += members_of(it->from, collective) * landing_each(it->from, collective, b);
   }
-  rank->pool_u64[rank->pool_u64_count] = landing.offset;
+  const zb_plan_slice at = {rank->pool_u64_count, (uint32_t)subprogram->base_count};
+  rank->pool_u64[rank->pool_u64_count++] = bases.landing.offset;
+  if (each) rank->pool_u64[rank->pool_u64_count++] = bases.gradients.offset;
   rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_ADD,
                                                 .subprogram = rank->subprogram_count++,
                                                 .stage = -1,
                                                 .micro_batch = -1,
                                                 .message = -1,
                                                 .input = -1,
-                                                .bases = {rank->pool_u64_count++, 1},
+                                                .bases = at,
                                                 .waits = waits,
                                                 .beside = beside};
 }
@@ -402,7 +441,7 @@ static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
     all.jobs += posts + 3; /* ADD, and what it cuts W into */
     all.ranges += posts * collective->sizes.count;
     all.u32 += 2 * posts;
-    all.u64 += 1;
+    all.u64 += 2;
     all.subprograms += 3;
     posts_most = posts > posts_most ? posts : posts_most;
   }
@@ -498,7 +537,7 @@ static bool expand_parts(expansion *it, const zb_plan_rank *from, int index) {
   job.waits = new_waits(it, job.waits);
   for (int i = index + 1; i < from->job_count && has_lead(it, from, i) && !it->failed; ++i) {
     const zb_plan_collective *collective = &it->from->collectives[from->jobs[i].collective - 1];
-    const int cut = zb_part_cut(from, whole, from->pool_ranges + from->jobs[i].parts.begin, collective->sizes.count);
+    const int cut = zb_part_cut(from, w, from->pool_ranges + from->jobs[i].parts.begin, collective->sizes.count);
     it->failed |= cut == 0;
     if (cut == 0 || cut >= whole->instruction_count) break; /* those behind it come later still */
     double lead = whole->time_ps > 0 ? (double)collective->lead_ps / (double)whole->time_ps : 0;

@@ -51,11 +51,11 @@ zb_status zb_plan_sums_of_rank(const zb_plan_rank *rank, size_t counts[2]) ZB_MU
 /* The rule "shards", of a rank that is read: the plan says how many these are. */
 zb_status zb_plan_check_shard_sums(const zb_plan *plan, int rank) ZB_MUST_USE;
 
-/* Where W can be cut for a buffer list: how many instructions come before the cut. No value of the workspace lives
- * across, and all that writes to the `count` ranges is in front. instruction_count: at its end alone; 0: out of memory.
+/* Where the W of a job can be cut for a buffer list: how many instructions come before the cut. No value of the
+ * workspace lives across, and all that writes to the `count` ranges is in front. instruction_count: at its end alone;
+ * 0: out of memory.
  */
-int zb_part_cut(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram, const zb_plan_range *ranges,
-                uint32_t count);
+int zb_part_cut(const zb_plan_rank *rank, const zb_plan_job *job, const zb_plan_range *ranges, uint32_t count);
 
 /* Appends an instruction of one operand, for which there is room: out = op(in), or, of accumulate_add, out += in.
  * False: out of memory. */

@@ -343,14 +343,17 @@ typedef struct zb_plan_message {
 /* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. coordinate: 0,
  * the members are listed; 1, there is one, and all its replicas take part. of_parts: with sharded state, it moves what
  * replicas have parts of: `sizes` are those of parts. Over replicas a buffer that is added up consists of the parts of
- * all members, and gathering brings the parts of all others. lead_ps: where the job in front of it is the
+ * all members, and gathering brings the parts of all others. of_micro_batch: 1 + the micro-batch
+ * (of each replica its own one) whose gradients it sums; 0: those of all. lead_ps: where the job in front of it is the
  * W that completes its buffers, how long before the end of that job they are complete (expand.h). step: 0, as of
  * messages. before: in the global order of transfers it stands before that message. sizes: bytes of every part. Where
  * it only gathers, member m gives counts[m] parts; a job has the homes of the parts of all members, in the order of
  * members: its own, which are read, and those of others, which are filled. Where it adds, counts is empty; a job has
  * its buffers of `dtype`, which all members have alike, and last, in the slots, room for what comes
  * (zb_collective_landing_bytes). Shard k of a buffer of n elements is elements n k / members .. n (k + 1) / members;
- * the sum of a shard is a left fold in the order of members, and stands in the buffer in place of the own values. */
+ * the sum of a shard is a left fold in the order of members, and stands in the buffer in place of the own values. Of a
+ * micro-batch the buffers lie in the slots, and behind the landing a job has, for each, the part of the gradients that
+ * the sum of its shard is added to. */
 typedef struct zb_plan_collective {
 #define ZB_COLLECTIVE_COLUMN(type, name, low, high, fault) type name;
 #define ZB_COLLECTIVE_SLICE(name, pool, fault) zb_plan_slice name;
@@ -432,6 +435,11 @@ typedef struct zb_plan {
   struct zb_plan_arena *arena; /* owns everything above */
 } zb_plan;
 
+/* How many parts a job of the collective has. */
+static inline uint32_t zb_collective_job_parts(const zb_plan_collective *collective) {
+  const uint32_t buffers = collective->sizes.count;
+  return buffers + (zb_collective_adds(collective->kind) ? 1 : 0) + (collective->of_micro_batch ? buffers : 0);
+}
 /* What the cost model of messages counts: pieces of a sum that a rank sends at the same time share its link. */
 static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
   return message->phase_bytes > message->bytes ? message->phase_bytes : message->bytes;

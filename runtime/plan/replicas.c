@@ -128,9 +128,11 @@ static zb_status replicate_shard_sums(replication *it) {
 
 /* ---- Parts that replicas have ---- */
 
-static bool in_parts(const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
+/* Whether the bytes lie where all replicas have parts of their own: of sums of micro-batches each has one alone. */
+static bool in_parts(const zb_plan *plan, const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
   const zb_region_kind region = zb_plan_region_of(rank, offset, bytes);
-  return bytes > 0 && (region == ZB_REGION_PARAMETERS || region == ZB_REGION_GRADIENTS);
+  return bytes > 0 && (region == ZB_REGION_PARAMETERS ||
+                       (region == ZB_REGION_GRADIENTS && plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH));
 }
 
 static zb_status move_operands(zb_plan *to, const zb_plan_rank *rank, int replica, int count,
@@ -140,7 +142,7 @@ static zb_status move_operands(zb_plan *to, const zb_plan_rank *rank, int replic
   for (int i = 0; i < count; ++i) {
     const uint64_t bytes = (*operands)[i].rank < 0 ? 0 : (uint64_t)zb_operand_extent(&(*operands)[i]);
     moved[i] = (*operands)[i];
-    if (moved[i].base == 0 && in_parts(rank, moved[i].offset, bytes)) moved[i].offset += (uint64_t)replica * bytes;
+    if (moved[i].base == 0 && in_parts(to, rank, moved[i].offset, bytes)) moved[i].offset += (uint64_t)replica * bytes;
   }
   *operands = moved;
   return NULL;
@@ -177,7 +179,7 @@ static zb_plan_slice place_parts(const replication *it, zb_plan_rank *rank, cons
       zb_plan_range part = rank->pool_ranges[job->parts.begin + p];
       const bool buffer = adds && p < collective->sizes.count;
       const int behind = adds ? 0 : collective->coordinate ? m : replica;
-      if (!adds && in_parts(rank, part.offset, part.bytes)) part.offset += (uint64_t)behind * part.bytes;
+      if (!adds && in_parts(it->from, rank, part.offset, part.bytes)) part.offset += (uint64_t)behind * part.bytes;
       if (buffer) part.bytes *= (uint64_t)it->replicas;
       rank->pool_ranges[rank->pool_range_count++] = part;
     }

@@ -8,8 +8,13 @@
  * replicas: that it reads the sum of its own part alone is the rule "sums", that nothing uses what has not come the
  * rules "collectives" and "dataflow".
  *
- * Tests: test/passes/sharding_test.c */
+ * With gradients:micro-batch the sums of each micro-batch are added to parts, so that each element is added once for
+ * every one of them, in their order, is shown here, too: a part has one buffer for each micro-batch, which lies where
+ * the B or W of that micro-batch left it, the same one at the same place for all.
+ *
+ * Tests: test/passes/sharding_test.c, test/passes/gradient_sharding_test.c */
 #include "runtime/plan/expand.h"
+#include "runtime/base/memory.h"
 #include "runtime/plan/verifier.h"
 
 #include <inttypes.h>
@@ -19,7 +24,8 @@ uint64_t zb_sharding_place(const zb_plan *plan, const zb_plan_rank *rank, uint64
   const uint64_t behind = (uint64_t)zb_plan_replica_of(plan, rank->rank) * bytes;
   if (plan->parts == 0 || bytes == 0 || behind > offset) return offset;
   const zb_region_kind region = zb_plan_region_of(rank, offset, bytes);
-  return region == ZB_REGION_PARAMETERS || region == ZB_REGION_GRADIENTS ? offset - behind : offset;
+  const bool shared = region == ZB_REGION_GRADIENTS && plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH;
+  return region == ZB_REGION_PARAMETERS || shared ? offset - behind : offset;
 }
 
 /* The collective over replicas that gathers parameters of the rank, and the job that takes part. */
@@ -170,6 +176,123 @@ static zb_status verify_level(const zb_plan *plan, const zb_plan_rank *rank, int
   return NULL;
 }
 
+/* ---- Sums of gradients of each micro-batch ---- */
+
+/* A part of the gradients that such sums are added to. */
+typedef struct added {
+  zb_plan_range into;
+  int32_t subprogram; /* that makes what is summed, at `offset` of its base `base` */
+  uint32_t base;
+  uint64_t offset;
+  int next; /* micro-batch */
+} added;
+
+typedef struct parts {
+  const zb_plan *plan;
+  const zb_plan_rank *rank;
+  added *items;
+  size_t count, capacity;
+  size_t hint; /* mostly the next one: every micro-batch has them in the same order */
+  zb_intervals taken;
+} parts;
+
+/* The last job before number `index` that has one of its bases there, and which. */
+static int find_maker(const zb_plan_rank *rank, int index, zb_plan_range gradients, uint32_t *base) {
+  while (--index >= 0) {
+    const zb_plan_job *job = &rank->jobs[index];
+    for (*base = 1; *base <= job->bases.count; ++*base) {
+      const uint64_t begin = rank->pool_u64[job->bases.begin + *base - 1];
+      const uint64_t bytes = rank->subprograms[job->subprogram].base_bytes[*base - 1];
+      if (begin < gradients.offset + gradients.bytes && gradients.offset < begin + bytes) return index;
+    }
+  }
+  return -1;
+}
+
+/* Whether it adds a gradient, of which each replica has a part of that size, at that place. */
+static bool makes_gradient(const zb_plan *plan, const zb_plan_subprogram *subprogram, uint32_t base, uint64_t offset,
+                           uint64_t part) {
+  for (int i = 0; i < subprogram->instruction_count; ++i) {
+    const zb_plan_operand *out = subprogram->instructions[i].outputs;
+    if (!subprogram->instructions[i].accumulate || out->base != base || out->offset != offset) continue;
+    const zb_shape whole = {.dtype = out->dtype, .rank = 1, .dims = {zb_operand_extent(out) / (int64_t)sizeof(float)}};
+    return out->dtype == ZB_F32 && zb_plan_part_bytes(&whole, plan->replicas) == part;
+  }
+  return false;
+}
+
+static added *find_added(parts *it, uint64_t offset) {
+  for (size_t i = 0; i < it->count; ++i) {
+    added *one = &it->items[(it->hint + i) % it->count];
+    if (one->into.offset != offset) continue;
+    it->hint = (size_t)(one - it->items) + 1;
+    return one;
+  }
+  return NULL;
+}
+
+/* The part is new: this is the first micro-batch. */
+static zb_status add_part(parts *it, added what) {
+  if (what.into.bytes % ZB_ALIGNMENT != 0)
+    return ZB_RULE("sharding", "rank %d: the part of a gradient at %" PRIu64 " does not end where another may begin",
+                   it->rank->rank, what.into.offset);
+  ZB_TRY(take_memory(it->rank, &it->taken, "a gradient", what.into.offset, what.into.bytes, ZB_REGION_GRADIENTS));
+  if (!zb_grow((void **)&it->items, &it->capacity, it->count + 1, sizeof what)) return ZB_OUT_OF_MEMORY();
+  it->items[it->count++] = what;
+  return NULL;
+}
+
+static zb_status verify_added(parts *it, int index, uint32_t buffer) {
+  const zb_plan_rank *rank = it->rank;
+  const zb_plan_job *job = &rank->jobs[index];
+  const zb_plan_collective *collective = &it->plan->collectives[job->collective - 1];
+  const zb_plan_range *homes = rank->pool_ranges + job->parts.begin;
+  const int m = collective->of_micro_batch - 1;
+  const zb_plan_range all = {homes[buffer].offset, homes[buffer].bytes * (uint64_t)it->plan->replicas};
+  added what = {.into = homes[collective->sizes.count + 1 + buffer], .next = 0};
+  const int maker = find_maker(rank, index, all, &what.base);
+  char text[ZB_JOB_TEXT_BYTES];
+  const zb_plan_job *made = maker < 0 ? NULL : &rank->jobs[maker];
+  if (made)
+    what.subprogram = made->subprogram, what.offset = all.offset - rank->pool_u64[made->bases.begin + what.base - 1];
+  if (!made || made->micro_batch != m || (made->kind != ZB_JOB_B && made->kind != ZB_JOB_W) ||
+      !makes_gradient(it->plan, &rank->subprograms[made->subprogram], what.base, what.offset, homes[buffer].bytes))
+    return ZB_RULE("sharding", "%s: buffer %u is no gradient that a B or W made of micro-batch %d",
+                   zb_plan_job_text(it->plan, rank->rank, index, text), buffer, m);
+  added *known = find_added(it, what.into.offset);
+  if (!known) {
+    ZB_TRY(add_part(it, what));
+    known = &it->items[it->count - 1];
+  }
+  if (known->next++ != m || known->subprogram != what.subprogram || known->base != what.base ||
+      known->offset != what.offset)
+    return ZB_RULE("sharding",
+                   "%s: buffer %u: the gradients of micro-batch %d are not those that come next at %" PRIu64
+                   ", or lie elsewhere than those before",
+                   zb_plan_job_text(it->plan, rank->rank, index, text), buffer, m, what.into.offset);
+  return NULL;
+}
+
+static zb_status verify_micro_batches(const zb_plan *plan, const zb_plan_rank *rank) {
+  zb_status status = NULL;
+  parts it = {.plan = plan, .rank = rank};
+  if (plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH) return NULL;
+  for (int i = 0; i < rank->job_count; ++i) {
+    const zb_plan_collective *collective =
+        rank->jobs[i].collective ? &plan->collectives[rank->jobs[i].collective - 1] : NULL;
+    for (uint32_t b = 0; collective && collective->of_micro_batch && b < collective->sizes.count; ++b)
+      ZB_TRY_GOTO(verify_added(&it, i, b));
+  }
+  for (size_t i = 0; i < it.count; ++i)
+    if (it.items[i].next != plan->micro_batches)
+      ZB_TRY_GOTO(ZB_RULE("sharding", "rank %d: of %d micro-batches the gradients of %d are added up at %" PRIu64,
+                          rank->rank, plan->micro_batches, it.items[i].next, it.items[i].into.offset));
+cleanup:
+  zb_intervals_deinit(&it.taken);
+  zb_free(it.items);
+  return status;
+}
+
 static zb_status verify_sums(const zb_plan *plan, const zb_plan_rank *rank) {
   zb_status status = NULL;
   zb_intervals taken = {0};
@@ -178,7 +301,7 @@ static zb_status verify_sums(const zb_plan *plan, const zb_plan_rank *rank) {
     const zb_plan_collective *collective =
         rank->jobs[i].collective ? &plan->collectives[rank->jobs[i].collective - 1] : NULL;
     if (!collective || !collective->coordinate || !zb_collective_adds(collective->kind)) continue;
-    status = verify_sum(plan, rank, &rank->jobs[i], &taken);
+    if (!collective->of_micro_batch) status = verify_sum(plan, rank, &rank->jobs[i], &taken);
     if (!status) status = verify_level(plan, rank, i, before);
     before = i;
   }
@@ -195,6 +318,7 @@ zb_status zb_verify_sharding(const zb_plan *plan) {
     ZB_TRY(verify_parameters(plan, rank, &found));
     ZB_TRY(verify_order(plan, rank, &found));
     ZB_TRY(verify_sums(plan, rank));
+    ZB_TRY(verify_micro_batches(plan, rank));
   }
   return NULL;
 }

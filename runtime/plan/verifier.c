@@ -46,7 +46,13 @@ static zb_status place_tensor(const zb_plan_rank *rank, zb_intervals *used, cons
   return used->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
-static zb_status verify_tensors(const zb_plan_rank *rank) {
+/* Bytes of a gradient once it is summed: of sums of micro-batches the part of one replica. */
+static uint64_t gradient_bytes(const zb_plan *plan, const zb_plan_parameter *parameter) {
+  if (plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH) return (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
+  return zb_plan_part_bytes(&parameter->tensor.shape, plan->parts ? plan->parts : zb_plan_replicas(plan));
+}
+
+static zb_status verify_tensors(const zb_plan *plan, const zb_plan_rank *rank) {
   zb_status status = NULL;
   zb_intervals used = {0};
   for (int i = 0; i < rank->parameter_count; ++i) {
@@ -55,7 +61,8 @@ static zb_status verify_tensors(const zb_plan_rank *rank) {
     const zb_region_kind region = rank->parameters[i].buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS;
     ZB_TRY_GOTO(place_tensor(rank, &used, tensor->name, tensor->offset, bytes, region));
     if (gradient < 0 || !rank->parameters[i].trained || bytes == 0) continue;
-    if (zb_plan_region_of(rank, (uint64_t)gradient, (uint64_t)bytes) == ZB_REGION_GRADIENTS) continue;
+    if (zb_plan_region_of(rank, (uint64_t)gradient, gradient_bytes(plan, &rank->parameters[i])) == ZB_REGION_GRADIENTS)
+      continue;
     status = ZB_RULE("regions", "rank %d: the gradient of '%s' does not lie in the region gradients", rank->rank,
                      tensor->name);
     goto cleanup;
@@ -244,11 +251,13 @@ static zb_status note_jobs(const positions *it) {
   return NULL;
 }
 
-/* Whether a run of a subprogram is that of its parts. */
-static bool has_parts(const zb_plan_rank *rank, int subprogram) {
+/* How many runs of a subprogram are those of its parts, of which one is the first. */
+static int runs_in_parts(const zb_plan_rank *rank, int subprogram) {
+  int runs = 0;
   for (int i = subprogram + 1; i < rank->subprogram_count; ++i)
-    if (rank->subprograms[i].part_of == subprogram + 1) return true;
-  return false;
+    runs += rank->subprograms[i].part_of == subprogram + 1 &&
+            rank->subprograms[i].instructions == rank->subprograms[subprogram].instructions;
+  return runs;
 }
 
 static zb_status verify_complete(const positions *it) {
@@ -258,7 +267,7 @@ static zb_status verify_complete(const positions *it) {
   for (int i = 0; i < rank->subprogram_count; ++i) {
     const zb_plan_subprogram *subprogram = &rank->subprograms[i];
     int expected = batch_row(it, subprogram->kind) >= 0 && !subprogram->part_of ? it->micro_batches : 1;
-    expected -= has_parts(rank, i);
+    expected -= runs_in_parts(rank, i);
     if (it->runs[i] != expected)
       return ZB_RULE("complete", "rank %d: subprogram %s runs %d times, expected %d", rank->rank, subprogram->name,
                      it->runs[i], expected);
@@ -344,7 +353,8 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
   return NULL;
 }
 
-/* A gradient that no job adds to would be zero for ever. */
+/* A gradient that no job adds to would be zero for ever. That sums of micro-batches are added to it is the rule
+ * "sharding". */
 static bool gradient_is_made(const zb_plan_rank *rank, const zb_access *accesses, const zb_plan_parameter *parameter) {
   uint64_t begin = (uint64_t)parameter->gradient_offset,
            end = begin + (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
@@ -369,7 +379,8 @@ static zb_status verify_updates(const zb_plan *plan, const zb_plan_rank *rank, c
     if (parameter->trained && parameter->gradient_offset >= 0 && !covered)
       return ZB_RULE("optimizer", "rank %d: no UPDATE updates the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
-    if (parameter->trained && parameter->gradient_offset >= 0 && !gradient_is_made(rank, accesses, parameter))
+    if (parameter->trained && parameter->gradient_offset >= 0 && plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH &&
+        !gradient_is_made(rank, accesses, parameter))
       return ZB_RULE("optimizer", "rank %d: no B or W adds to the gradient of the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
     if (!parameter->trained && touched)
@@ -503,7 +514,7 @@ cleanup:
 zb_status zb_verify_rank(const zb_plan *plan, int index, const zb_access *accesses) {
   const zb_plan_rank *rank = &plan->ranks[index];
   ZB_TRY(verify_regions(rank));
-  ZB_TRY(verify_tensors(rank));
+  ZB_TRY(verify_tensors(plan, rank));
   for (int i = 0; i < rank->subprogram_count; ++i)
     ZB_TRY(verify_subprogram(rank, &rank->subprograms[i], &accesses[i]));
   if (plan->list == ZB_LIST_STEP) { /* LOAD ran before any evaluation, too */

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Shared state of replicas: with zbc --data-parallel D --sharding LEVEL replicas update a part of parameters each, have
-the optimizer state of that part alone, and with gradients:step the sum of that part alone.
+the optimizer state of that part alone, and with gradients:step and gradients:micro-batch the sum of that part alone.
 
     sharding.py [--bin BUILD/bin] [--draw SEED] [--cases N]
 
 same: losses, weights and optimizer state are, bit by bit, those of replicas that share nothing and of one pipeline that
-sums as many groups (--sum-groups), for models, layouts, optimizers, precisions, buckets and clipping, of which N cases
-are drawn by SEED, which is printed.
+sums as many groups (--sum-groups; of gradients:micro-batch those that sum each micro-batch, D:inner), for models,
+layouts, optimizers, precisions, buckets and clipping, of which N cases are drawn by SEED, which is printed.
 places: over threads, clocks, TCP and MPI, with fewer processes than ranks, too.
 bytes: optimizer state, parameters and gradients of a rank, and what a step sends, are what README.md says, to the byte,
 in the plan and in a run; the step of the device sim is that of the plan, and sums keep ranks as long as the schedule
@@ -29,9 +29,10 @@ import replicas
 
 M, STEPS = 3, 3
 MODELS = ("gpt2-small", "llama-small")
-LEVELS = ("optimizer", "gradients:step")
+LEVELS = ("optimizer", "gradients:step", "gradients:micro-batch")
 SHARED = ("--sharding", "optimizer")
 STEP = ("--sharding", "gradients:step")
+EACH = ("--sharding", "gradients:micro-batch")
 LAYOUTS = ((1, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (4, "zb-h2", ()), (3, "zb-h1", ()),
            (2, "interleaved-1f1b", ("--chunks", 2)), (4, "1f1b", ("--bucket-bytes", "20K")))
 OPTIONS = ((), ("--precision", "bf16"), ("--clip-norm", "0.5"), ("--clip-norm", "0.05", "--clip-norm-type", "inf"),
@@ -56,16 +57,21 @@ class Sharding(replicas.Replicas):
                  if case[0] == "optimizer" or "--clip-norm" not in case[3]]
         fixed = [("optimizer", "gpt2-small", 3, ("--precision", "bf16"), LAYOUTS[1]),
                  ("optimizer", "gpt2-small", 2, OPTIONS[2], LAYOUTS[2]),
-                 ("gradients:step", "gpt2-small", 3, ("--precision", "bf16", "--bucket-bytes", "9K"), LAYOUTS[2])]
+                 ("gradients:step", "gpt2-small", 3, ("--precision", "bf16", "--bucket-bytes", "9K"), LAYOUTS[2]),
+                 ("gradients:micro-batch", "gpt2-small", 3, ("--precision", "bf16", "--bucket-bytes", "9K"),
+                  LAYOUTS[2]), ("gradients:micro-batch", "llama-small", 2, (), LAYOUTS[1])]
         for level, model, many, options, (ranks, schedule, more) in fixed + draw.sample(cases, min(count, len(cases))):
             more = () if "--bucket-bytes" in options else more
             words = " ".join(map(str, (*options, *more)))
             text = f"{level}, {model}, {many} replicas of {ranks} ranks, {schedule} {words}"
             got = self.one(model, ranks, many, schedule, level, (*options, *more))
-            self.same(text, self.run(model, 1, many, "1f1b", options, M), got)
+            each = level == "gradients:micro-batch"  # adds up in another order than replicas that share nothing
+            if not each:
+                self.same(text, self.run(model, 1, many, "1f1b", options, M), got)
             alone = [word for i, word in enumerate(options) if "--bucket-bytes" not in options[max(i - 1, 0):i + 1]]
             self.same(f"{text}, groups",
-                      self.run(model, 1, 1, "1f1b", (*alone, "--sum-groups", many), M * many), got)
+                      self.run(model, 1, 1, "1f1b", (*alone, "--sum-groups", f"{many}:inner" if each else many),
+                               M * many), got)
 
     def places(self, level):
         plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, "--bucket-bytes", "40K", "--precision", "bf16",
@@ -101,7 +107,8 @@ class Sharding(replicas.Replicas):
     def bytes(self, draw):
         choices = list(itertools.product(MODELS, (2, 3, 5), (SHARED, (*SHARED, "--clip-norm", 1))))
         steps = list(itertools.product(MODELS, (2, 3, 5), (STEP,)))
-        for model, count, options in draw.sample(choices, 2) + draw.sample(steps, 2):
+        each = list(itertools.product(MODELS, (2, 3, 5), (EACH,)))
+        for model, count, options in draw.sample(choices, 2) + draw.sample(steps, 2) + draw.sample(each, 2):
             text = f"{model}, {count} replicas {options}"
             out = self.path("bytes")
             found = self.suite.compile(os.path.join(common.DATA, model + ".onnx"), out, "--ranks", 2,
@@ -110,6 +117,8 @@ class Sharding(replicas.Replicas):
             regions, sizes = self.regions(out)
             if options == STEP:
                 self.landings(out, found, regions, count, text)
+            if options == EACH:
+                self.micro_batches(out, found, regions, count, text)
             for rank, region in regions.items():
                 parts = [part_bytes(size, count) for size in sizes[rank]]
                 self.suite.check(region["state"] == 2 * sum(parts) and region["parameters"] == count * sum(parts),
@@ -140,10 +149,33 @@ class Sharding(replicas.Replicas):
                              found["all_landing_bytes"][rank] == sum(landed), f"{text}, rank {rank}: kept {kept} of "
                              f"{regions[rank]['gradients']}, landed {landed}, said {found}")
 
+    def micro_batches(self, plan, found, regions, count, text):
+        """Of gradients:micro-batch: gradients of a rank are parts alone, and each micro-batch has its sums."""
+        text_of_plan = self.suite.must("zb-run", plan, "--print-plan")
+        for rank, body in enumerate(re.split(r"^rank \d+:", text_of_plan, flags=re.M)[1:]):
+            added, landed, made = 0, [], []
+            jobs = body.splitlines()
+            for i, line in enumerate(jobs):
+                if "COLLECTIVE reduce-scatter" not in line:
+                    continue
+                sizes = [(region, int(size.replace(",", "")))
+                         for region, size in re.findall(r"(slots|gradients)\+\d+ \(([\d,]+)\)", line)]
+                slots = [size for region, size in sizes if region == "slots"]
+                added += sum(size for region, size in sizes if region == "gradients")
+                landed.append(slots[-1])
+                made = made if "COLLECTIVE reduce-scatter" in jobs[i - 1] else made + [0]
+                made[-1] += sum(slots[:-1]) * count
+            self.suite.check(added == M * regions[rank]["gradients"] and
+                             found["kept_gradient_bytes"][rank] == regions[rank]["gradients"] and
+                             found["landing_bytes"][rank] == max(landed) and
+                             found["gradient_bytes"][rank] == max(made) and len(landed) % M == 0,
+                             f"{text}, rank {rank}: {added} of {regions[rank]}, landed {landed}, made {made}, "
+                             f"said {found}")
+
     def sent(self):
         """What a step sends over replicas, by the plan: a reduce-scatter and a gather of the parts of each rank."""
         for model, count, level in (*itertools.product(MODELS, (2, 4), ("optimizer",)),
-                                    *itertools.product(MODELS, (3,), ("gradients:step",))):
+                                    *itertools.product(MODELS, (3,), LEVELS[1:])):
             plan = self.compile(model, 1, count, "--micro-batches", M, "--sharding", level)
             text = self.suite.must("zb-run", plan, "--print-plan")
             kinds = {}
@@ -152,7 +184,9 @@ class Sharding(replicas.Replicas):
                 kinds[kind] = kinds.get(kind, 0) + (count - 1) * sum(map(int, sizes.split("+")))
             _, sizes = self.regions(plan)
             parts = sum(part_bytes(size, count) for size in sizes[0])
-            tied = kinds.get("reduce-scatter G", 0) - (count - 1) * parts  # of a parameter with two uses: one more
+            times = M if level == "gradients:micro-batch" else 1
+            # of a parameter with two uses one more
+            tied = kinds.get("reduce-scatter G", 0) - times * (count - 1) * parts
             self.suite.check(kinds.keys() == {"reduce-scatter G", "all-gather P"} and
                              kinds["all-gather P"] == (count - 1) * parts and tied >= 0,
                              f"{model}, {count} replicas: {kinds}, parts of {parts}")
@@ -169,6 +203,13 @@ class Sharding(replicas.Replicas):
             begun = self.train(first, 2)
             ended = self.train(second, 2, "--resume", begun[2])
             self.same("resumed", whole, (begun[0] + ended[0], ended[1]))
+        inner = self.compile("gpt2-small", 2, 1, *options, "--sum-groups", "3:inner")
+        each = self.compile("gpt2-small", 2, 3, "--micro-batches", 2, *options[2:], *EACH)
+        whole_of_each = self.train(inner, 4)
+        for first, second in ((inner, each), (each, inner)):
+            begun = self.train(first, 2)
+            ended = self.train(second, 2, "--resume", begun[2])
+            self.same("resumed, sums of micro-batches", whole_of_each, (begun[0] + ended[0], ended[1]))
         launcher = processes.LAUNCHERS["tcp"]
         if not launcher.reason_to_skip(self.suite):
             begun = self.train(shared, 2, over=(launcher, 2))
@@ -185,12 +226,13 @@ class Sharding(replicas.Replicas):
         wanted = {name: list(tensor[1]) for name, tensor in self.train(plain, 1)[1]["optimizer"].items()}
         self.suite.check(shapes == wanted, f"safetensors reads {list(shapes.items())[:3]}")
 
-    def killed(self):
+    def killed(self, level):
         """A process that dies while others wait for its sums or parts: all end, and the last save is whole."""
         launcher, launched = processes.LAUNCHERS["tcp"], processes_faults.Said(4, 2, 1)
         if launcher.reason_to_skip(self.suite):
             return
-        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, "--bucket-bytes", "30K", *STEP)
+        plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, "--bucket-bytes", "30K",
+                            "--sharding", level)
         undisturbed = processes_faults.Undisturbed(self.suite, plan)
         processes_faults.killed(self.suite, launcher, plan, launched, self.folder, undisturbed, 1, 0, 0.05)
 
@@ -212,7 +254,10 @@ class Sharding(replicas.Replicas):
                  "gradients:step and --clip-norm are not possible together yet\n.*--sharding optimizer"),
                 ((model, *STEP), 2, "without --data-parallel"),
                 ((model, "--data-parallel", "2", "--sharding", "gradients"), 2,
-                 "one of none, optimizer, gradients:step"),
+                 "one of none, optimizer, gradients:step, gradients:micro-batch"),
+                ((model, "--data-parallel", "2", *EACH, "--clip-norm", "1"), 2,
+                 "gradients:micro-batch and --clip-norm are not possible together yet"),
+                ((model, *EACH), 2, "without --data-parallel"),
                 ((model, "--data-parallel", "2", *STEP, "--tensor-parallel", "2"), 2, "are not possible together yet"),
                 ((model, "--sharding-stage", "1"), 2, "write --sharding optimizer"),
                 ((model, *both, "--tensor-parallel", "2"), 2, "--sharding and --tensor-parallel are not possible"),
@@ -237,7 +282,7 @@ def main():
         it.bytes(draw)
         it.sent()
         it.resume()
-        it.killed()
+        it.killed(draw.choice(LEVELS[1:]))
         it.norms()
         it.wrong()
     return suite.finish()

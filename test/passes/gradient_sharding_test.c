@@ -2,16 +2,10 @@
  * proof accepts them with any number of replicas, and refuses planted faults by which a replica would keep whole sums,
  * or one sum would land where another is still added up. What holds of parameters and optimizer state is
  * sharding_test.c; what they train is test/e2e/sharding.py. */
-#include <stdio.h>
-#include <string.h>
-
-#include <CUnit/CUnit.h>
-
-#include "runtime/plan/check.h"
-#include "test/passes/compiled_plan.h"
+#include "test/passes/plan_sums.h"
 #include "test/suite.h"
 
-enum { RANKS = 2, REPLICAS = 4, MICRO_BATCHES = 3, SUMS_MAX = 64 };
+enum { RANKS = 2, REPLICAS = 4, MICRO_BATCHES = 3 };
 
 /* A tied parameter on both ranks, many buckets, and dimensions that four does not divide. */
 static int open_suite(void) {
@@ -23,42 +17,21 @@ static int open_suite(void) {
                                                                       .sharding = "gradients:step"});
 }
 
-static zb_plan *read_plan(void) {
-  zb_plan *plan = NULL;
-  zb_status status = zb_plan_read(compiled_plan_path, -1, &plan);
-  CU_ASSERT_PTR_NULL_FATAL(status);
-  return plan;
-}
-
-/* The jobs that sum over replicas; returns how many there are. */
-static int find_sums(const zb_plan *plan, const zb_plan_rank *rank, int out[SUMS_MAX]) {
-  int count = 0;
-  for (int i = 0; i < rank->job_count && count < SUMS_MAX; ++i)
-    if (rank->jobs[i].collective && zb_collective_adds(plan->collectives[rank->jobs[i].collective - 1].kind))
-      out[count++] = i;
-  return count;
-}
-
-static zb_plan_range *landing_of(const zb_plan *plan, zb_plan_rank *rank, int job) {
-  const zb_plan_collective *collective = &plan->collectives[rank->jobs[job].collective - 1];
-  return &rank->pool_ranges[rank->jobs[job].parts.begin + collective->sizes.count];
-}
-
 /* Sums land in one room, each behind the one before; with any number of replicas the proof holds. */
 static void test_right_plan(void) {
-  zb_plan *plan = read_plan();
+  zb_plan *plan = plan_sums_read();
   zb_status status = zb_plan_verify(plan);
   if (status) fprintf(stderr, "\n  %s\n", zb_status_text(status));
   CU_ASSERT_PTR_NULL_FATAL(status);
   CU_ASSERT_EQUAL(plan->sharding, ZB_SHARDING_GRADIENTS_STEP);
   for (int r = 0; r < RANKS; ++r) {
-    int sums[SUMS_MAX], count = find_sums(plan, &plan->ranks[r], sums);
+    int sums[PLAN_SUMS_MAX], count = plan_sums_find(plan, &plan->ranks[r], sums);
     CU_ASSERT_FATAL(count > 1);
     for (int i = 1; i < count; ++i) {
       CU_ASSERT(zb_job_waits_for(&plan->ranks[r], &plan->ranks[r].jobs[sums[i]], sums[i - 1]));
       if (sums[i] == sums[i - 1] + 1)
-        CU_ASSERT_EQUAL(landing_of(plan, &plan->ranks[r], sums[i])->offset,
-                        landing_of(plan, &plan->ranks[r], sums[i - 1])->offset);
+        CU_ASSERT_EQUAL(plan_sums_landing(plan, &plan->ranks[r], sums[i])->offset,
+                        plan_sums_landing(plan, &plan->ranks[r], sums[i - 1])->offset);
     }
   }
   zb_plan_destroy(plan);
@@ -66,95 +39,68 @@ static void test_right_plan(void) {
 
 /* ---- Planted faults ---- */
 
-static void never_waits_for(zb_plan_rank *rank, int first, int last, int other) {
-  for (int i = first; i <= last; ++i) {
-    zb_plan_slice *waits = &rank->jobs[i].waits;
-    uint32_t kept = 0;
-    for (uint32_t w = 0; w < waits->count; ++w) {
-      const uint32_t waited = rank->pool_u32[waits->begin + w];
-      if (waited != (uint32_t)other) rank->pool_u32[waits->begin + kept++] = waited;
-    }
-    waits->count = kept;
-  }
-}
-
 static void sum_kept_whole(zb_plan *plan, zb_plan_rank *rank) {
-  int sums[SUMS_MAX];
-  find_sums(plan, rank, sums);
+  int sums[PLAN_SUMS_MAX];
+  plan_sums_find(plan, rank, sums);
   plan->collectives[rank->jobs[sums[0]].collective - 1].kind = ZB_COLLECTIVE_ALL_REDUCE;
 }
 static void last_sum_kept_whole(zb_plan *plan, zb_plan_rank *rank) {
-  int sums[SUMS_MAX], count = find_sums(plan, rank, sums);
+  int sums[PLAN_SUMS_MAX], count = plan_sums_find(plan, rank, sums);
   plan->collectives[rank->jobs[sums[count - 1]].collective - 1].kind = ZB_COLLECTIVE_ALL_REDUCE;
 }
 static void sent_before_the_last_is_added(zb_plan *plan, zb_plan_rank *rank) {
-  int sums[SUMS_MAX];
-  find_sums(plan, rank, sums);
+  int sums[PLAN_SUMS_MAX];
+  plan_sums_find(plan, rank, sums);
   rank->jobs[sums[1]].waits.count = 0;
 }
 static void waits_for_an_earlier_one(zb_plan *plan, zb_plan_rank *rank) {
-  int sums[SUMS_MAX], count = find_sums(plan, rank, sums);
+  int sums[PLAN_SUMS_MAX], count = plan_sums_find(plan, rank, sums);
   zb_plan_slice *waits = &rank->jobs[sums[count - 1]].waits;
   if (count == 2) waits->count = 0;
   for (uint32_t w = 0; w < waits->count; ++w)
     rank->pool_u32[waits->begin + w] = (uint32_t)sums[0];
 }
 static void last_sum_is_not_added(zb_plan *plan, zb_plan_rank *rank) {
-  int sums[SUMS_MAX], count = find_sums(plan, rank, sums);
-  never_waits_for(rank, 0, rank->job_count - 1, sums[count - 1]);
+  int sums[PLAN_SUMS_MAX], count = plan_sums_find(plan, rank, sums);
+  plan_sums_never_wait(rank, 0, rank->job_count - 1, sums[count - 1]);
 }
 /* The sum before the last is added up once the last one is on its way: who waited for its own messages alone does not
  * know of it. */
 static void optimizer_waits_for_one_before(zb_plan *plan, zb_plan_rank *rank) {
-  int sums[SUMS_MAX], count = find_sums(plan, rank, sums);
+  int sums[PLAN_SUMS_MAX], count = plan_sums_find(plan, rank, sums);
   for (uint32_t i = 0; i < rank->pool_u32_count; ++i)
     if (rank->pool_u32[i] == (uint32_t)sums[count - 1]) rank->pool_u32[i] = (uint32_t)sums[count - 2];
 }
 static void lands_in_its_own_sums(zb_plan *plan, zb_plan_rank *rank) {
-  int sums[SUMS_MAX];
-  find_sums(plan, rank, sums);
-  landing_of(plan, rank, sums[1])->offset = rank->pool_ranges[rank->jobs[sums[1]].parts.begin].offset;
+  int sums[PLAN_SUMS_MAX];
+  plan_sums_find(plan, rank, sums);
+  plan_sums_landing(plan, rank, sums[1])->offset = rank->pool_ranges[rank->jobs[sums[1]].parts.begin].offset;
 }
 static void room_is_too_small(zb_plan *plan, zb_plan_rank *rank) {
-  int sums[SUMS_MAX];
-  find_sums(plan, rank, sums);
-  landing_of(plan, rank, sums[1])->bytes -= 64;
+  int sums[PLAN_SUMS_MAX];
+  plan_sums_find(plan, rank, sums);
+  plan_sums_landing(plan, rank, sums[1])->bytes -= 64;
 }
 static void another_level(zb_plan *plan, zb_plan_rank *rank) {
   (void)rank;
   plan->sharding = ZB_SHARDING_NONE;
 }
 
-#define FAULT(name) {#name, name}
-static const struct {
-  const char *name;
-  void (*plant)(zb_plan *plan, zb_plan_rank *rank);
-} faults[] = {FAULT(sum_kept_whole),           FAULT(last_sum_kept_whole),   FAULT(sent_before_the_last_is_added),
-              FAULT(waits_for_an_earlier_one), FAULT(last_sum_is_not_added), FAULT(optimizer_waits_for_one_before),
-              FAULT(lands_in_its_own_sums),    FAULT(room_is_too_small),     FAULT(another_level)};
+static const plan_fault faults[] = {
+    FAULT(sum_kept_whole),           FAULT(last_sum_kept_whole),   FAULT(sent_before_the_last_is_added),
+    FAULT(waits_for_an_earlier_one), FAULT(last_sum_is_not_added), FAULT(optimizer_waits_for_one_before),
+    FAULT(lands_in_its_own_sums),    FAULT(room_is_too_small),     FAULT(another_level)};
 
-static void test_planted_faults(void) {
-  for (size_t f = 0; f < sizeof faults / sizeof faults[0]; ++f)
-    for (int rank = 0; rank < RANKS; ++rank) {
-      zb_plan *plan = read_plan();
-      faults[f].plant(plan, &plan->ranks[rank]);
-      zb_status status = zb_plan_verify(plan);
-      if (zb_status_code(status) != ZB_INVALID)
-        fprintf(stderr, "\n  %s on rank %d is not noticed: %s\n", faults[f].name, rank, zb_status_text(status));
-      CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);
-      zb_status_free(status);
-      zb_plan_destroy(plan);
-    }
-}
+static void test_planted_faults(void) { plan_sums_refuses(faults, sizeof faults / sizeof faults[0], RANKS); }
 
 /* Each wait of a sum, and of what stands behind it, left out alone: the proof notices, or the sum is waited for again.
  */
 static void test_each_wait(void) {
-  zb_plan *plan = read_plan();
+  zb_plan *plan = plan_sums_read();
   int refused = 0;
   for (int r = 0; r < RANKS; ++r) {
     zb_plan_rank *rank = &plan->ranks[r];
-    int sums[SUMS_MAX], count = find_sums(plan, rank, sums);
+    int sums[PLAN_SUMS_MAX], count = plan_sums_find(plan, rank, sums);
     for (int i = 1; i < count; ++i) {
       zb_plan_job *job = &rank->jobs[sums[i]];
       const zb_plan_slice waits = job->waits;

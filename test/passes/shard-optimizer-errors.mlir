@@ -1,7 +1,7 @@
 // What cannot be shared: by one replica alone, in another way, with an update that needs whole tensors.
 // RUN: zb-opt --zb-shard-optimizer=sharding=optimizer --split-input-file --verify-diagnostics %s
 // RUN: not zb-opt --zb-shard-optimizer=sharding=parts --split-input-file %s 2>&1 | FileCheck %s
-// CHECK: expected one of none, optimizer, gradients:step; got 'parts'
+// CHECK: expected one of none, optimizer, gradients:step, gradients:micro-batch; got 'parts'
 
 // expected-error@+1 {{there are no replicas to share the optimizer's state}}
 module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "plain", zb.ranks = 1 : i64, zb.stage_rank = array<i64: 0>} {

@@ -123,7 +123,7 @@ static void test_meant(void) {
       {ZBC, "--fp16", "write --precision bf16"},
       {ZBC, "--tp", "--tensor-parallel"},
       {ZBC, "--zero-stage", "--sharding optimizer"},
-      {ZBC, "--zero2", "--sharding gradients:step"},
+      {ZBC, "--zero2", "--sharding gradients:micro-batch"},
       {ZBC, "--recompute-granularity", "--recompute all"},
       {ZB_RUN, "--nproc-per-node", "torchrun"},
       {ZB_RUN, "--rdzv-backend", "torchrun"},
