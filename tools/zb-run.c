@@ -86,8 +86,7 @@ static zb_status evaluate(zb_session *session, const arguments *args, run_logs *
 
 /* What goes wrong with a log is kept in *out, as what goes wrong with standard output: the run ends after the next
  * step, with its save. */
-static void write_row(zb_session *session, run_logs *logs, zb_status *out) {
-  zb_status status = run_logs_write(logs);
+static void write_row(zb_session *session, zb_status status, zb_status *out) {
   if (status) zb_session_stop(session);
   *out = zb_status_first((zb_status[]){*out, status}, 2);
 }
@@ -115,11 +114,13 @@ static zb_status make_steps(zb_session *session, const arguments *args, run_logs
     if (!args->quiet || final) ZB_TRY(run_print_step(session, args, &result, last, &norm));
     if (args->grad_norms && isnan(norm) && (args->log || args->tensorboard)) ZB_TRY(run_find_norm(session, &norm));
     run_logs_take(logs, &result, norm);
-    if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0)
-      ZB_TRY(save(session, args, saved));
+    const bool saves_now = args->save_every && zb_session_steps(session) % args->save_every == 0;
+    if (args->save && (saves_now || final)) write_row(session, run_logs_write_early(logs), out_output);
+    if (args->save && saves_now && !final) ZB_TRY(save(session, args, saved));
     if (args->eval_every && !final && zb_session_steps(session) % args->eval_every == 0)
       ZB_TRY(evaluate(session, args, logs, false, &stopping));
-    if (!final || !args->eval) write_row(session, logs, out_output); /* else the last evaluation belongs to it */
+    if (!final || !args->eval)
+      write_row(session, run_logs_write(logs), out_output); /* else the last evaluation belongs to it */
     run_flush_or_stop(session, out_output);
     run_progress_step(&result, last);
     *out_stopped = stopping;

@@ -1,9 +1,9 @@
 /* Logs: numbers of a run, a row a step, for programs that draw or upload them. Three forms:
  *
  *   FILE.csv     a line of names, then a line a step; an empty field is a number that there is not
- *   FILE.jsonl   an object a line, flat: {"step": 0, "loss": 2.5}; the first line is {"config": {...}} and describes
- * the run. What is no number is left out a folder     TensorBoard's event files:
- * events.out.tfevents.SECONDS.HOST.PROCESS, a new one each time
+ *   FILE.jsonl   an object a line, flat: {"step": 0, "loss": 2.5}, without what is no number; the first line is
+ *                {"config": {...}} and describes the run
+ *   a folder     TensorBoard's event files: events.out.tfevents.SECONDS.HOST.PROCESS, a new one each time
  *
  * Steps count from 0, as in all that programs read. A row is handed to the system before zb_log_add returns.
  *
@@ -44,6 +44,10 @@ ZB_API int64_t zb_log_cut(const zb_log *log);
 /* A row: values[count], NaN where there is none. wall_time: seconds since 1970, which TensorBoard keeps. IO names the
  * file and says why; nothing may be added after that. */
 ZB_API zb_status zb_log_add(zb_log *log, int64_t step, double wall_time, const double *values) ZB_MUST_USE;
+/* The same for a row of which numbers are not known yet: it is there whatever becomes of the run. The next zb_log_add
+ * must be of the same step and of no fewer numbers, the others as they were: it completes the row. To what is no file
+ * nothing is written before that. */
+ZB_API zb_status zb_log_add_early(zb_log *log, int64_t step, double wall_time, const double *values) ZB_MUST_USE;
 /* Syncs and closes. NULL does nothing. */
 ZB_API zb_status zb_log_close(zb_log *log) ZB_MUST_USE;
 

@@ -200,6 +200,30 @@ zb_status zb_file_writer_add(zb_file_writer *writer, const void *bytes, size_t c
   return NULL;
 }
 
+bool zb_file_writer_is_file(const zb_file_writer *writer) {
+  struct stat about;
+  return fstat(writer->descriptor, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+/* Through a descriptor of its own: one that appends writes at the end, whatever offset is given. */
+zb_status zb_file_writer_replace_end(zb_file_writer *writer, size_t old, const void *bytes, size_t count) {
+  struct stat about;
+  const int descriptor = open_file(writer->path, O_WRONLY);
+  int error = descriptor < 0 || fstat(descriptor, &about) != 0 ? errno : 0;
+  off_t at = error || (off_t)old > about.st_size ? 0 : about.st_size - (off_t)old;
+  for (const char *from = bytes; !error && count > 0;) {
+    const ssize_t written = pwrite(descriptor, from, count, at);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) error = errno;
+    if (error) break;
+    from += written;
+    at += written;
+    count -= (size_t)written;
+  }
+  if (descriptor >= 0) close(descriptor);
+  return error ? io_error("write", writer->path, error) : NULL;
+}
+
 /* Makes the rename durable. Some file systems cannot sync a folder (EINVAL): then there is nothing more to do. */
 static zb_status sync_folder(char *path) {
   char *slash = strrchr(path, '/'), *end = !slash ? path : slash == path ? path + 1 : slash, kept = *end;

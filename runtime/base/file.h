@@ -24,6 +24,11 @@ zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) ZB_MUST_
  * syncs and closes it, abandon closes it. */
 zb_status zb_file_writer_append(zb_file_writer *writer, const char *path, uint64_t keep) ZB_MUST_USE;
 zb_status zb_file_writer_add(zb_file_writer *writer, const void *bytes, size_t count) ZB_MUST_USE;
+/* Whether it writes to a regular file, of which what was written can be replaced. */
+bool zb_file_writer_is_file(const zb_file_writer *writer);
+/* Puts bytes in the place of the last `old` ones of a regular file that is written under its own name; count >= old, so
+ * that the file never becomes shorter. */
+zb_status zb_file_writer_replace_end(zb_file_writer *writer, size_t old, const void *bytes, size_t count) ZB_MUST_USE;
 /* Syncs what was added, so that a look at the temporary file sees it whole. */
 zb_status zb_file_writer_sync(zb_file_writer *writer) ZB_MUST_USE;
 /* Syncs the file, renames it, syncs the folder. On failure the old file stays and the temporary one is removed. */

@@ -23,6 +23,7 @@ static void add_number(zb_text *out, double value) {
 
 static zb_status write_row(zb_log *log) {
   if (log->row.failed) return ZB_OUT_OF_MEMORY();
+  if (log->has_early) return zb_file_writer_replace_end(&log->file, log->early_bytes, log->row.data, log->row.length);
   return zb_file_writer_add(&log->file, log->row.data, log->row.length);
 }
 
@@ -154,6 +155,7 @@ zb_status zb_log_check(const char *what, const char *path, bool events) {
 
 static zb_status copy_names(zb_log *log, const zb_log_params *params) {
   ZB_TAKE(&log->memory, log->names, params->count + 1);
+  ZB_TAKE(&log->memory, log->early, params->count + 1);
   log->path = zb_arena_strdup(&log->memory, params->path);
   for (int i = 0; log->names && i < params->count; ++i)
     log->names[i] = zb_arena_strdup(&log->memory, params->names[i]);
@@ -205,7 +207,19 @@ int64_t zb_log_cut(const zb_log *log) { return log->cut; }
 
 zb_status zb_log_add(zb_log *log, int64_t step, double wall_time, const double *values) {
   log->row.length = 0;
-  return log->form->add(log, step, wall_time, values);
+  ZB_TRY(log->form->add(log, step, wall_time, values));
+  log->has_early = false;
+  return NULL;
+}
+
+zb_status zb_log_add_early(zb_log *log, int64_t step, double wall_time, const double *values) {
+  if (!zb_file_writer_is_file(&log->file)) return NULL;
+  ZB_TRY(zb_log_add(log, step, wall_time, values));
+  for (int i = 0; i < log->count; ++i)
+    log->early[i] = values[i];
+  log->early_bytes = log->row.length;
+  log->has_early = true;
+  return NULL;
 }
 
 zb_status zb_log_close(zb_log *log) {

@@ -24,6 +24,9 @@ struct zb_log {
   zb_file_writer file;
   bool is_open;
   zb_text row;
+  bool has_early; /* the last row is one of zb_log_add_early: its bytes, and its values */
+  size_t early_bytes;
+  double *early;        /* [count] */
   unsigned char *bytes; /* of an event */
   size_t capacity;
   zb_arena memory;

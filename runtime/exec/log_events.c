@@ -105,13 +105,14 @@ static zb_status add_event(zb_log *log, int64_t step, double wall_time, const do
   ZB_TRY_GOTO(zb_arena_status(&arena));
   Zb__Events__Summary summary = ZB__EVENTS__SUMMARY__INIT;
   for (int i = 0; i < log->count; ++i) {
-    if (!isfinite(values[i])) continue;
+    if (!isfinite(values[i]) || (log->has_early && isfinite(log->early[i]))) continue;
     row *value = list[summary.n_value++] = &rows[i];
     zb__events__summary__value__init(value);
     value->tag = (char *)(uintptr_t)log->names[i];
     value->value_case = ZB__EVENTS__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
     value->simple_value = (float)values[i];
   }
+  if (log->has_early && summary.n_value == 0) goto cleanup;
   summary.value = list;
   Zb__Events__Event event = ZB__EVENTS__EVENT__INIT;
   event.wall_time = wall_time;

@@ -101,6 +101,14 @@ def scalars(folder):
     return shown
 
 
+def numbers(path):
+    """(tag, step) of every number of an event file."""
+    with open(path, "rb") as file:
+        events = [fields(body) for body in records(file.read())]
+    return [(dict(fields(value))[1].decode(), dict(event).get(2, 0)) for event in events for key, summary in event
+            if key == 5 for number, value in fields(summary)]
+
+
 def by_tensorboard(folder):
     """The same by the package tensorboard; None where there is none."""
     if not importlib.util.find_spec("tensorboard"):
@@ -211,6 +219,30 @@ def resumes(t):
         file.write("hello\n")
     t.refused("a file that is no log", 1, "line 1: not a row of a log", 1, "--log", t.path("r.jsonl"),
               "--resume", saved)
+
+
+def killed(t):
+    """A run that is killed after a save, within the evaluation that belongs to the row of the step: no row is lost."""
+    saved, data = t.path("killed"), "text:" + common.CORPUS
+    for name in ("k.csv", "k.jsonl"):
+        shutil.rmtree(saved, ignore_errors=True)
+        path = t.path(name)
+        run = subprocess.Popen([t.suite.tool("zb-run"), *map(str, t.train), "100", "--save", saved, "--save-every", "2",
+                                "--eval", data, "--eval-every", "2", "--log", path], stdout=subprocess.PIPE, text=True)
+        for line in run.stdout:
+            if line.startswith("saved step 4"):
+                break
+        run.kill()
+        run.communicate()
+        before = [int(row["step"]) for row in read_rows(path)]
+        done = t.run(2, "--log", path, "--resume", saved)
+        steps = [int(row["step"]) for row in read_rows(path)]
+        t.ok(before[:4] == [0, 1, 2, 3] and steps == list(range(len(steps))) and len(steps) > 5,
+             f"{name} of a killed run has the rows of all steps that were saved", f"{before}, {steps}\n{done.stderr}")
+    t.run(4, "--save", saved, "--save-every", 2, "--eval", data, "--eval-every", 2, "--tensorboard", t.path("once"))
+    found = [number for name in os.listdir(t.path("once")) for number in numbers(os.path.join(t.path("once"), name))]
+    t.ok(len(found) == len(set(found)) and [step for tag, step in sorted(found) if tag == "eval_loss"] == [1, 3],
+         "events have each number once, though rows are written before a save", f"{found}")
 
 
 def tensorboard(t):
@@ -394,7 +426,7 @@ def main():
     suite = common.Suite(options.bin)
     with common.scratch() as folder:
         t = Logs(suite, folder)
-        for part in (files, resumes, tensorboard, refusals, failing_disk, processes, progress):
+        for part in (files, resumes, killed, tensorboard, refusals, failing_disk, processes, progress):
             part(t)
     return suite.finish()
 

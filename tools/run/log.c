@@ -169,17 +169,27 @@ void run_logs_evaluated(run_logs *logs, double loss) {
   if (logs) logs->row.evaluation_loss = loss;
 }
 
-zb_status run_logs_write(run_logs *logs) {
-  if (!logs || !logs->is_taken || logs->failed) return NULL;
-  logs->is_taken = false;
+typedef zb_status (*add_row)(zb_log *log, int64_t step, double wall_time, const double *values);
+
+static zb_status write_rows(run_logs *logs, add_row add) {
   logs->failed = true;
   for (int i = 0, column = 0; i < FIELD_COUNT; ++i)
     for (int rank = 0; rank < (fields[i].per_rank ? logs->result.ranks : 1); ++rank, ++column)
       logs->values[column] = fields[i].value(&logs->row, rank);
   for (int i = 0; i < 2; ++i)
-    if (logs->logs[i]) ZB_TRY(zb_log_add(logs->logs[i], logs->result.step, logs->now, logs->values));
+    if (logs->logs[i]) ZB_TRY(add(logs->logs[i], logs->result.step, logs->now, logs->values));
   logs->failed = false;
   return NULL;
+}
+
+zb_status run_logs_write_early(run_logs *logs) {
+  return logs && logs->is_taken && !logs->failed ? write_rows(logs, zb_log_add_early) : NULL;
+}
+
+zb_status run_logs_write(run_logs *logs) {
+  if (!logs || !logs->is_taken || logs->failed) return NULL;
+  logs->is_taken = false;
+  return write_rows(logs, zb_log_add);
 }
 
 zb_status run_logs_close(run_logs *logs) {

@@ -98,6 +98,8 @@ zb_status run_logs_open(const zb_session *session, const arguments *args, run_lo
 void run_logs_take(run_logs *logs, const zb_step_result *result, double gradient_norm);
 void run_logs_evaluated(run_logs *logs, double loss);
 zb_status run_logs_write(run_logs *logs) ZB_MUST_USE;
+/* Before a save that counts the step: a run that is killed before its row is written has it, too. */
+zb_status run_logs_write_early(run_logs *logs) ZB_MUST_USE;
 zb_status run_logs_close(run_logs *logs) ZB_MUST_USE;
 
 /* ---- Progress, in process 0 on a terminal; else these do nothing ---- */

@@ -66,6 +66,34 @@ static void test_jsonl(void) {
                     "{\"step\": 1, \"loss\": 0.3333333333333333, \"idle/0\": 0.1, \"norm\": 1e-300}\n");
 }
 
+/* A row that is there before all its numbers are: it is completed in its place, by what is no shorter. */
+static void test_early(void) {
+  static const double before[] = {0.1, NAN, NAN}, after[] = {0.1, 1.0 / 3, 4}, none[] = {NAN, NAN, NAN};
+  static const char *const rows[] = {"step,loss,idle/0,norm\n0,0.1,,\n",
+                                     "step,loss,idle/0,norm\n0,0.1,0.3333333333333333,4\n",
+                                     "step,loss,idle/0,norm\n0,0.1,0.3333333333333333,4\n1,,,\n"};
+  static const char *const objects[] = {
+      "{\"config\": {\"ranks\": 2}}\n{\"step\": 0, \"loss\": 0.1}\n",
+      "{\"config\": {\"ranks\": 2}}\n{\"step\": 0, \"loss\": 0.1, \"idle/0\": 0.3333333333333333, \"norm\": 4}\n",
+      "{\"config\": {\"ranks\": 2}}\n{\"step\": 0, \"loss\": 0.1, \"idle/0\": 0.3333333333333333, \"norm\": 4}\n"
+      "{\"step\": 1}\n"};
+  for (int form = 0; form < 2; ++form) {
+    char path[600];
+    zb_log *log = NULL;
+    const zb_log_params params = params_of(tiny_path(path, form ? "early.jsonl" : "early.csv"), 0);
+    const char *const *wanted = form ? objects : rows;
+    TINY_OK(zb_log_open(&params, &log));
+    TINY_OK(zb_log_add_early(log, 0, 1, before));
+    expect_text(path, wanted[0]);
+    TINY_OK(zb_log_add(log, 0, 1, after));
+    expect_text(path, wanted[1]);
+    TINY_OK(zb_log_add_early(log, 1, 1, none));
+    TINY_OK(zb_log_add(log, 1, 1, none));
+    expect_text(path, wanted[2]);
+    TINY_OK(zb_log_close(log));
+  }
+}
+
 static void write_text(const char *path, const char *text) { TINY_OK(zb_file_write_atomic(path, text, strlen(text))); }
 
 /* A row that a stop or a full disk left half. */
@@ -226,8 +254,9 @@ static void test_memory(void) {
 
 int main(void) {
   static CU_TestInfo tests[] = {
-      {"csv", test_csv},        {"json lines", test_jsonl},   {"torn rows", test_torn},   {"refused", test_refused},
-      {"full disk", test_full}, {"event files", test_events}, {"no memory", test_memory}, CU_TEST_INFO_NULL,
+      {"csv", test_csv},         {"json lines", test_jsonl}, {"torn rows", test_torn},     {"early rows", test_early},
+      {"refused", test_refused}, {"full disk", test_full},   {"event files", test_events}, {"no memory", test_memory},
+      CU_TEST_INFO_NULL,
   };
   return tiny_run("log", tests);
 }
