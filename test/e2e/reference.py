@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The losses, gradient norms and final weights of PyTorch on the same graph, data and optimizer.
 
-    reference.py [--bin BUILD/bin]                      the small graphs of test/data: exact, 20 steps (part of CI)
+    reference.py [--bin BUILD/bin]                      the small graphs of test/data: exact, 20 steps (part of CI), on
+                                                        one pipeline, and the language models on 2, 3 and 4 replicas,
+                                                        sharing nothing, optimizer state or gradients
     reference.py --graphs FOLDER [--steps 50]           gpt2.onnx and llama.onnx of FOLDER with their *.reference.json
 
 Per graph a table, then PASS or FAIL; "N passed, N failed". What is compared (relative to
@@ -11,8 +13,10 @@ the fp32 run of the reference):
   micro-losses     their mean is the loss of step 0 within 1e-6
   gradient norms   of step 0 within 1e-4 where above 1e-6; a norm at or below 1e-6 must be below 2e-6 here as well
   weight norms     at the end of 20 steps, within 1e-4 (rank 1 whose gradient is rounding noise left out)
+Three replicas of 3 micro-batches are compared with *.9.reference.json: PyTorch on 9 micro-batches of the same model.
 A tied weight has another of its names in some graphs (lm.lm_head.weight for lm.transformer.wte.weight).
 """
+import itertools
 import json
 import math
 import os
@@ -21,6 +25,14 @@ import sys
 import common
 
 NOISE = 1e-6
+# Replicas, micro-batches of each, and how they run: together they have the batch of the reference.
+REPLICAS = (
+    (2, 4, ("--ranks", 4, "--schedule", "zb-h2")), (2, 4, ("--ranks", 2, "--sharding", "optimizer")),
+    (4, 2, ("--ranks", 1, "--bucket-bytes", "20K")), (4, 2, ("--ranks", 2, "--sharding", "gradients:micro-batch")),
+    (3, 3, ("--ranks", 2, "--schedule", "zb-v")), (3, 3, ("--ranks", 4, "--schedule", "1f1b")),
+    (3, 3, ("--ranks", 1, "--sharding", "gradients:step")),
+    (2, 4, ("--ranks", 2, "--tensor-parallel", 2)),
+)
 # Of test/data: language models, losses of export_models.py that end in a plain mean, attention over depth.
 SMALL = (
     "gpt2-small", "llama-small", "llama-padded", "roberta", "bart", "bce", "l1", "huber", "triplet", "depth",
@@ -99,8 +111,8 @@ class Comparison:
         self.row(f"norms of {len(solid)} weights after 20 steps", errors[worst], 1e-4, worst)
 
 
-def compare(suite, folder, model, corpus, steps, exact, plan_arguments):
-    with open(os.path.splitext(model)[0] + ".reference.json") as file:
+def compare(suite, folder, model, corpus, steps, exact, plan_arguments, batches=""):
+    with open(os.path.splitext(model)[0] + batches + ".reference.json") as file:
         reference = json.load(file)
     name = os.path.basename(model)
     steps = min(steps, len(reference["fp32"]["losses"]))
@@ -134,10 +146,10 @@ def main():
                 for plan in (("--ranks", 1, "--schedule", "fthenb"), ("--ranks", 4, "--schedule", "zb-h1"),
                              ("--ranks", 2, "--schedule", "1f1b", "--no-raise")):
                     compare(suite, folder, os.path.join(common.DATA, graph + ".onnx"), common.CORPUS, 20, True, plan)
-            for graph in ("gpt2-small", "llama-small"):  # 4 micro-batches for each of two replicas of two shards
+            for graph, (replicas, batches, plan) in itertools.product(("gpt2-small", "llama-small"), REPLICAS):
                 compare(suite, folder, os.path.join(common.DATA, graph + ".onnx"), common.CORPUS, 20, True,
-                        ("--ranks", 2, "--schedule", "zb-h1", "--data-parallel", 2, "--tensor-parallel", 2,
-                         "--micro-batches", 4))
+                        ("--data-parallel", replicas, "--micro-batches", batches, *plan),
+                        "" if replicas * batches == 8 else f".{replicas * batches}")
     status = suite.finish()
     print("FAIL" if status else "PASS")
     return status

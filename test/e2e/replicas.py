@@ -2,6 +2,7 @@
 """Data parallel: zbc --data-parallel D makes replicas of all ranks, whose gradients are summed.
 
     replicas.py [--bin BUILD/bin] [--draw SEED] [--cases N]
+    replicas.py --table [--bin BUILD/bin]     ranks 1, 2, 4 x replicas 2, 3, 4 x four schedules x two models, all of them
 
 fold: the sums of D replicas are, bit by bit, a left fold of what each replica gives alone. One replica's sum comes from
 a run of its own on its own rows: SGD with momentum keeps the mean of the gradients of its first step, and with powers
@@ -156,6 +157,16 @@ class Replicas:
         text = self.suite.must("zb-run", self.path(f"plan{self.count - 1}"), "--print-plan")
         self.suite.check("sums of" in text, f"no sums in {text[:400]}")
 
+    def table(self):
+        """Every layout of --table, buckets of one accumulator, of some and of all by turns."""
+        buckets = itertools.cycle((("--bucket-bytes", "1"), ("--bucket-bytes", "20K"), ("--bucket-bytes", "1G"), ()))
+        for model, replicas in itertools.product(MODELS, (2, 3, 4)):
+            wanted = self.run(model, 1, 1, "1f1b", ("--sum-groups", replicas), M * replicas)
+            for ranks, schedule in itertools.product((1, 2, 4), SCHEDULES):
+                options = next(buckets)
+                self.same(f"{model}, {replicas} replicas of {ranks} ranks, {schedule} {options}, groups of one rank",
+                          wanted, self.run(model, ranks, replicas, schedule, options))
+
     def groups_resume(self):
         replicas = self.compile("gpt2-small", 2, 3, "--micro-batches", M, "--clip-norm", "0.5")
         groups = self.compile("gpt2-small", 4, 1, "--micro-batches", 3 * M, "--sum-groups", 3, "--clip-norm", "0.5")
@@ -291,11 +302,14 @@ class Replicas:
 
 def main():
     options = common.arguments(__doc__, ("--draw", dict(type=int, default=random.randrange(1 << 32))),
-                               ("--cases", dict(type=int, default=5)))
+                               ("--cases", dict(type=int, default=5)), ("--table", dict(action="store_true")))
     suite = common.Suite(options.bin)
     print(f"  --draw {options.draw}")
     with common.scratch() as folder:
         it = Replicas(suite, folder)
+        if options.table:
+            it.table()
+            return suite.finish()
         it.folds()
         it.inner()
         it.layouts(random.Random(options.draw), options.cases)
