@@ -30,6 +30,7 @@ typedef struct cell {
   uint64_t source;      /* what kind of writer: see source_of_* */
   uint64_t writer_base; /* address that the writer counts from */
   int32_t writer;       /* job */
+  int32_t micro_batch;  /* of what it wrote */
   int32_t filling;      /* RECV that is in flight */
   int32_t sending;      /* number of SENDs in flight */
   int32_t touched_by;   /* job that last used it, and through which base, to find bases that share bytes */
@@ -335,7 +336,8 @@ static zb_status violation(const dataflow *it, int job, const char *verb, uint64
 /* One job that uses cells through one base, or one part. */
 typedef struct use {
   int job;
-  int32_t micro_batch;                     /* -1: any */
+  int32_t micro_batch;                     /* of which it may read; -1: any */
+  int32_t wrote;                           /* of which it writes */
   uint64_t address;                        /* that the ranges count from */
   const char *base;                        /* name for errors, or NULL */
   int32_t base_index;                      /* -1: a part */
@@ -356,10 +358,7 @@ static zb_status read_cell(dataflow *it, use *by, size_t index) {
                      at->filling);
   if (at->writer == NOBODY)
     return violation(it, by->job, "reads", at->begin, by->base, "which no job wrote before", NOBODY);
-  int32_t writer_batch = it->rank->jobs[at->writer].micro_batch;
-  if (it->rank->jobs[at->writer].message >= 0)
-    writer_batch = it->plan->messages[it->rank->jobs[at->writer].message].micro_batch;
-  if (by->micro_batch >= 0 && writer_batch != by->micro_batch)
+  if (by->micro_batch >= 0 && at->micro_batch != by->micro_batch)
     return violation(it, by->job, "reads", at->begin, by->base, "which was last written for another micro-batch by ",
                      at->writer);
   if (at->touched_by == by->job && at->touched_writing && at->touched_base != by->base_index)
@@ -391,6 +390,7 @@ static zb_status write_cell(dataflow *it, const use *by, size_t index, uint64_t 
   at->touched_base = by->base_index;
   at->touched_writing = true;
   at->writer = by->job;
+  at->micro_batch = by->wrote;
   at->source = source;
   at->writer_base = by->address;
   return NULL;
@@ -434,6 +434,7 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
   if (writes->count == 0) return NULL;
   uint32_t id = it->first_id[job->subprogram] + i;
   use by = {.job = index,
+            .wrote = job->micro_batch,
             .address = it->rank->pool_u64[job->bases.begin + i],
             .base = it->rank->subprograms[job->subprogram].bases[i],
             .base_index = (int32_t)i};
@@ -658,10 +659,11 @@ static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_rang
 /* RECV and READ. */
 static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_range part) {
   const zb_plan_job *job = &it->rank->jobs[index];
-  use by = {.job = index, .address = part.offset, .base_index = -1};
+  use by = {.job = index, .wrote = job->micro_batch, .address = part.offset, .base_index = -1};
   uint64_t source = mix(mix(2, (uint64_t)job->input), p);
   if (job->kind == ZB_JOB_RECV) {
     const zb_plan_message *message = &it->plan->messages[job->message];
+    by.wrote = message->micro_batch;
     source = mix(mix(mix(mix(3, (uint64_t)message->payload), (uint64_t)message->source_stage),
                      (uint64_t)message->destination_stage),
                  p);

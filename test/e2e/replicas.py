@@ -2,7 +2,7 @@
 """Data parallel: zbc --data-parallel D makes replicas of all ranks, whose gradients are summed.
 
     replicas.py [--bin BUILD/bin] [--draw SEED] [--cases N]
-    replicas.py --table [--bin BUILD/bin]     ranks 1, 2, 4 x replicas 2, 3, 4 x four schedules x two models, all of them
+    replicas.py --table [--bin BUILD/bin]     ranks 1, 2, 4 x replicas 2, 3, 4 x four schedules x two models: all
 
 fold: the sums of D replicas are, bit by bit, a left fold of what each replica gives alone. One replica's sum comes from
 a run of its own on its own rows: SGD with momentum keeps the mean of the gradients of its first step, and with powers
