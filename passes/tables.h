@@ -20,8 +20,13 @@
  * complete. */
 #define ZB_COLUMNS_OF_MEMBERS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(values) COLUMN(bytes) COLUMN(lead_ps)
 /* Of a message that is a collective on frames, in the order of messages. into: of a sum of a micro-batch, where in the
- * frame of gradients it is added up; else -1. */
-#define ZB_COLUMNS_OF_PARTS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(offset) COLUMN(bytes) COLUMN(into)
+ * frame of gradients it is added up; of parameters that are gathered for jobs, where in the frame of those; else -1.
+ * pool: of those, in which pool of the rank the part lies; else -1. */
+#define ZB_COLUMNS_OF_PARTS(COLUMN)                                                                                    \
+  COLUMN(message) COLUMN(rank) COLUMN(offset) COLUMN(bytes) COLUMN(into) COLUMN(pool)
+/* What a job reads of parameters of which every replica has a part: pool and place of the part, its bytes, and where all
+ * parts lie in the frame "gathered". */
+#define ZB_COLUMNS_OF_GATHERS(COLUMN) COLUMN(pool) COLUMN(offset) COLUMN(bytes) COLUMN(into)
 #define ZB_COLUMNS_OF_POSTS(COLUMN) COLUMN(message)
 #define ZB_COLUMNS_OF_TIMES(COLUMN) COLUMN(start_ps) COLUMN(end_ps)
 #define ZB_COLUMNS_OF_ADDRESSES(COLUMN) COLUMN(number)
@@ -41,6 +46,7 @@
   TABLE(messages, MESSAGES)                                                                                            \
   TABLE(members, MEMBERS)                                                                                              \
   TABLE(parts, PARTS)                                                                                                  \
+  TABLE(gathers, GATHERS)                                                                                              \
   TABLE(posts, POSTS)                                                                                                  \
   TABLE(times, TIMES)                                                                                                  \
   TABLE(addresses, ADDRESSES)                                                                                          \
@@ -117,7 +123,7 @@ int *zb_stage_ranks(zb_arena *arena, MlirOperation module, int *out_count) ZB_MU
   REALS(defaults, DEFAULTS)                                                                                            \
   NUMBER(value, VALUE)                                                                                                 \
   NUMBER(load, LOAD)                                                                                                   \
-  NUMBER(use, USE) NUMBER(own, OWN) NUMBER(norm, NORM) FLAG(step, STEP) FLAG(loss, LOSS)
+  NUMBER(use, USE) NUMBER(own, OWN) NUMBER(norm, NORM) FLAG(step, STEP) FLAG(loss, LOSS) FLAG(gathered, GATHERED)
 
 typedef struct zb_port {
 #define ZB_NAME(column, ID) const char *column;

@@ -278,7 +278,7 @@ static void print_sums(const zb_compile_summary *s, const options *o) {
     const zb_rank_summary *rank = &s->rank[r];
     if (!rank->kept_sum_bytes) continue;
     const unsigned long long all = rank->sum_bytes, kept = rank->kept_sum_bytes, room = rank->landing_bytes;
-    if (strcmp(o->params.sharding, "gradients:step") == 0)
+    if (strstr(o->params.sharding, ":step"))
       printf("rank %d: %llu bytes of gradients until they are summed over replicas, then %llu; they land in %llu bytes,"
              "\n  added up at the end of the step they would in %llu\n",
              r, all, kept, room, (unsigned long long)rank->all_landing_bytes);
@@ -320,6 +320,11 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
              (unsigned long long)s->rank[r].state_bytes, o->params.data_parallel,
              (unsigned long long)s->rank[r].whole_state_bytes);
   print_sums(s, o);
+  for (int r = 0; r < s->ranks; ++r)
+    if (s->rank[r].part_bytes)
+      printf("rank %d: %llu bytes of parameters, 1/%d of %llu and padding; those that a job reads are gathered in %llu\n",
+             r, (unsigned long long)s->rank[r].part_bytes, o->params.data_parallel,
+             (unsigned long long)s->rank[r].whole_part_bytes, (unsigned long long)s->rank[r].gathered_bytes);
   print_empty_stages(s);
   print_recompute(s);
   print_split(s);
@@ -378,14 +383,17 @@ static void print_json_layers(const zb_compile_summary *s) {
   printf("]");
 }
 
-/* Gradients of the ranks: as they are added up, what of them a replica keeps, room for what others send. */
+/* Gradients of the ranks: as they are added up, what of them a replica keeps, room for what others send; parts of
+ * parameters, and room for those that are gathered. */
 static void print_json_sums(const zb_compile_summary *s) {
-  const char *const names[] = {"gradient_bytes", "kept_gradient_bytes", "landing_bytes", "all_landing_bytes"};
-  for (int n = 0; n < 4; ++n) {
+  const char *const names[] = {"gradient_bytes",    "kept_gradient_bytes",  "landing_bytes",
+                               "all_landing_bytes", "part_bytes", "gathered_bytes"};
+  for (int n = 0; n < 6; ++n) {
     printf("],\"%s\":[", names[n]);
     for (int r = 0; r < s->ranks; ++r) {
       const zb_rank_summary *rank = &s->rank[r];
-      const uint64_t bytes[] = {rank->sum_bytes, rank->kept_sum_bytes, rank->landing_bytes, rank->all_landing_bytes};
+      const uint64_t bytes[] = {rank->sum_bytes,         rank->kept_sum_bytes, rank->landing_bytes,
+                                rank->all_landing_bytes, rank->part_bytes,     rank->gathered_bytes};
       printf("%s%llu", r ? "," : "", (unsigned long long)bytes[n]);
     }
   }

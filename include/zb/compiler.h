@@ -53,6 +53,7 @@ typedef struct zb_compile_params {
   /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
   uint64_t bucket_bytes;
   const char *sharding;   /* a name of zb/shardings.def: NULL: "none". No bit depends on it */
+  const char *gather;     /* with a sharding of parameters: a name of zb/gathers.def; NULL: "job" */
   bool sequence_parallel; /* with tensor_parallel: between products activations are cut by tokens */
   int tensor_parallel;    /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
   /* Where parameters are cut over shards: "GLOB=DIM", "GLOB=whole"; of several that fit the last counts. Others are
@@ -121,6 +122,9 @@ typedef struct zb_rank_summary {
    * its sums over replicas, its part with padding. landing_bytes: the most room in which others' parts of sums land;
    * all_landing_bytes: what it would be if all sums of a step were added up at its end. */
   uint64_t sum_bytes, kept_sum_bytes, landing_bytes, all_landing_bytes;
+  /* Where each replica has a part of every parameter: those parts with padding, the parameters that they are of, and
+   * the most room for whole ones that are gathered at once; else 0. */
+  uint64_t part_bytes, whole_part_bytes, gathered_bytes;
   uint64_t snapshot_bytes; /* of them, what post-validation keeps to take a step back; 0 without it */
   double idle_share;
   double seconds; /* F, B and W of its stages, of one micro-batch */

@@ -162,6 +162,18 @@ const zb_op_def zb_op_gather_frame = {
             "    irdl.results(out: %frame)\n",
 };
 
+const zb_op_def zb_op_gather_parameters = {
+    ZB_ROW(gather_parameters),
+    .summary = "Brings the parts that all replicas have of parameters into one frame.",
+    .doc = "The operands are the frames that have the own parts: parameters, and constants where those are their copies "
+           "in another type.\n",
+    .operands = "frames*",
+    .results = "out",
+    .irdl = "    %frame = irdl.base @zb::@frame\n"
+            "    irdl.operands(frames: variadic %frame)\n"
+            "    irdl.results(out: %frame)\n",
+};
+
 const zb_op_def zb_op_reduce_frame = {
     ZB_ROW(reduce_frame),
     .summary = "Adds parts of a frame to those of the other replicas of the rank; all get the sums.",

@@ -54,7 +54,7 @@ static const struct {
      "split=\"$split\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
      "metric=$metric,costs=\"$costs\""}, /* left out by --split all */
     {"zb-outline", NULL},
-    {"zb-shard-optimizer", "sharding=$sharding"}, /* left out by --sharding none */
+    {"zb-shard-optimizer", "sharding=$sharding,gather=$gather"}, /* left out by --sharding none */
     {"zb-memory", "costs=\"$costs\""},
     {"zb-schedule", "schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,metric=$metric"},
     {"zb-insert-comm", NULL},
@@ -132,6 +132,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$sum_groups", decimal((uint64_t)p->sum_groups, number[5])},
       {"$sum_inner", p->sum_inner ? "true" : ""},
       {"$sharding", p->sharding},
+      {"$gather", p->gather},
       {"$tensor_parallel", decimal((uint64_t)p->tensor_parallel, number[7])},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)

@@ -4,6 +4,7 @@
 #include "passes/compile/parts.h"
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
+#include "passes/stages/shard_optimizer.h"
 #include "runtime/base/file.h"
 #include "runtime/base/update_groups.h"
 #include "runtime/base/words.h"
@@ -116,6 +117,7 @@ static zb_status check_options(const zb_compile_params *p) {
       {"data-parallel", p->data_parallel != 0, true, true},
       {"bucket-bytes", p->bucket_bytes != 0, true, true},
       {"sharding", p->sharding != NULL, true, true},
+      {"gather", p->gather != NULL, true, true},
       {"sum-groups", p->sum_groups != 0, true, true},
       {"tensor-parallel", p->tensor_parallel != 0, true, false},
       {"sequence-parallel", p->sequence_parallel, true, false},
@@ -194,7 +196,7 @@ static zb_status check_together(const zb_compile_params *p) {
     if (others[i].given)
       return zb_status_hint(ZB_ERROR(USAGE, "--sharding and --%s are not possible together yet", others[i].option),
                             "leave one of them out");
-  if (zb_sharding_of(p->sharding) > ZB_SHARDING_OPTIMIZER && p->clip_norm)
+  if (zb_sharding_scatters(zb_sharding_of(p->sharding)) && p->clip_norm)
     return zb_status_hint(ZB_ERROR(USAGE, "--sharding %s and --clip-norm are not possible together yet", p->sharding),
                           "write --sharding optimizer: norms are made of whole gradients, of which it leaves each "
                           "replica all");
@@ -223,6 +225,23 @@ static zb_status complete_sharding(zb_compile_params *p) {
   return NULL;
 }
 
+/* Known by the rows of zb/gathers.def; and only parameters that are in parts are gathered for jobs. */
+static zb_status complete_gather(zb_compile_params *p) {
+  const char *names[ZB_GATHERED_COUNT];
+  for (int i = 0; i < ZB_GATHERED_COUNT; ++i)
+    names[i] = zb_gathered_name((zb_gathered)i);
+  if (p->gather && zb_gathered_of(p->gather) == ZB_GATHERED_COUNT) {
+    const char *nearest = zb_nearest(p->gather, names, ZB_GATHERED_COUNT);
+    return zb_status_hint(ZB_ERROR(USAGE, "--gather: expected one of %s; got '%s'", zb_gathered_names(), p->gather),
+                          nearest ? "did you mean '%s'?" : "job keeps the least", nearest);
+  }
+  if (p->gather && !zb_sharding_of_parameters(zb_sharding_of(p->sharding)) && !p->pipeline)
+    return zb_status_hint(ZB_ERROR(USAGE, "--gather without a sharding of parameters"),
+                          "add --sharding parameters:step; otherwise every replica has all parameters");
+  if (!p->gather) p->gather = zb_gathered_name(ZB_GATHERED_JOB);
+  return NULL;
+}
+
 zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_open *out_open) {
   *out_open = ZB_OPEN_NOTHING;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
@@ -239,6 +258,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
                           "add --data-parallel 2; without replicas no gradients are summed over them");
   if (!p->bucket_bytes) p->bucket_bytes = BUCKET_BYTES;
   ZB_TRY(complete_sharding(p));
+  ZB_TRY(complete_gather(p));
   if (!p->tensor_parallel) p->tensor_parallel = 1;
   ZB_TRY(check_together(p));
   if (!p->precision) p->precision = "f32";

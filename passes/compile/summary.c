@@ -199,13 +199,40 @@ static const zb_plan_instruction *find_reader(const fixed_read *list, size_t cou
   return low < count && list[low].offset - begin < bytes ? list[low].reader : NULL;
 }
 
-/* Parameters of a stage, without buffers: those its F reads, or whose copy in bf16, which LOAD makes, it reads. */
+/* The jobs of a stage that wait for a gather, of parameters of which every replica has a part: own parts, sorted. */
+static zb_status list_gathered(const zb_plan *plan, const zb_plan_rank *rank, int stage, zb_arena *arena,
+                               fixed_read **out, size_t *count) {
+  ZB_LIST(fixed_read) list = {0};
+  const zb_plan_instruction *const any = rank->subprogram_count ? rank->subprograms[0].instructions : NULL;
+  for (int i = rank->load_count; i < rank->job_count; ++i) {
+    const zb_plan_job *job = &rank->jobs[i];
+    for (uint32_t w = 0; w < job->waits.count && job->stage == stage && job->micro_batch <= 0; ++w) {
+      const zb_plan_job *gather = &rank->jobs[rank->pool_u32[job->waits.begin + w]];
+      const zb_plan_collective *collective = gather->collective ? &plan->collectives[gather->collective - 1] : NULL;
+      for (uint32_t p = 0; collective && collective->apart && p < collective->sizes.count; ++p) {
+        const zb_plan_range own = rank->pool_ranges[gather->parts.begin + collective->sizes.count + p];
+        if (!ZB_PUSH(arena, &list, ((fixed_read){own.offset, list.count, any}))) return zb_arena_status(arena);
+      }
+    }
+  }
+  if (list.count) qsort(list.items, list.count, sizeof *list.items, compare_reads);
+  *out = list.items;
+  *count = list.count;
+  return NULL;
+}
+
+/* Parameters of a stage, without buffers: those its F reads, or whose copy in bf16, which LOAD makes, it reads; where
+ * they are gathered for jobs, those that are for one of its jobs. */
 static zb_status count_stage_parameters(const zb_plan *plan, int s, zb_arena *scratch, zb_compile_summary *out) {
   const zb_plan_rank *rank = &plan->ranks[plan->stage_rank[s]];
+  const bool of_parameters = zb_sharding_of_parameters(plan->sharding);
   fixed_read *loads, *reads;
   size_t load_count, read_count;
   ZB_TRY(list_reads(rank, ZB_JOB_LOAD, -1, scratch, &loads, &load_count));
-  ZB_TRY(list_reads(rank, plan->inference ? ZB_JOB_EVALUATE : ZB_JOB_F, s, scratch, &reads, &read_count));
+  if (of_parameters)
+    ZB_TRY(list_gathered(plan, rank, s, scratch, &reads, &read_count));
+  else
+    ZB_TRY(list_reads(rank, plan->inference ? ZB_JOB_EVALUATE : ZB_JOB_F, s, scratch, &reads, &read_count));
   for (int k = 0; k < rank->parameter_count; ++k) {
     if (rank->parameters[k].buffer) continue;
     const zb_plan_tensor *t = &rank->parameters[k].tensor;
@@ -214,8 +241,9 @@ static zb_status count_stage_parameters(const zb_plan *plan, int s, zb_arena *sc
     bool read = find_reader(reads, read_count, t->offset, bytes) != NULL;
     if (!read && copy) read = find_reader(reads, read_count, copy->outputs[0].offset, 1) != NULL;
     if (!read) continue;
-    out->stage[s].parameter_bytes += bytes;
-    out->stage[s].parameters += (uint64_t)zb_shape_elements(&t->shape);
+    const zb_shape shape = of_parameters ? zb_plan_whole_shape(t) : t->shape;
+    out->stage[s].parameter_bytes += (uint64_t)zb_shape_bytes(&shape);
+    out->stage[s].parameters += (uint64_t)zb_shape_elements(&shape);
   }
   return NULL;
 }
@@ -310,7 +338,7 @@ static void raise_to(uint64_t *most, uint64_t bytes) {
  * the same. */
 static void summarize_sums(const zb_plan *plan, const zb_plan_rank *rank, zb_rank_summary *out) {
   const uint64_t region = rank->regions[ZB_REGION_GRADIENTS].bytes, replicas = (uint64_t)plan->replicas;
-  const bool each = plan->sharding == ZB_SHARDING_GRADIENTS_MICRO_BATCH;
+  const bool each = zb_sharding_sums_each(plan->sharding);
   uint64_t of_job = 0;
   out->sum_bytes = each ? 0 : region;
   out->kept_sum_bytes = each ? region : region / replicas;
@@ -325,6 +353,23 @@ static void summarize_sums(const zb_plan *plan, const zb_plan_rank *rank, zb_ran
     for (uint32_t b = 0; b < collective->sizes.count; ++b)
       of_job += replicas * rank->pool_ranges[job->parts.begin + b].bytes;
     if (each) raise_to(&out->sum_bytes, of_job);
+  }
+}
+
+/* What parts of parameters take, the whole ones they are of, and the largest room for those that a job reads. */
+static void summarize_parts(const zb_plan *plan, const zb_plan_rank *rank, zb_rank_summary *out) {
+  out->part_bytes = rank->regions[ZB_REGION_PARAMETERS].bytes;
+  for (int i = 0; i < rank->parameter_count; ++i) {
+    const zb_shape whole = zb_plan_whole_shape(&rank->parameters[i].tensor);
+    if (!rank->parameters[i].buffer) out->whole_part_bytes += (uint64_t)zb_shape_bytes(&whole);
+  }
+  for (int i = 0; i < rank->job_count; ++i) {
+    const zb_plan_job *job = &rank->jobs[i];
+    const zb_plan_collective *collective = job->collective ? &plan->collectives[job->collective - 1] : NULL;
+    uint64_t bytes = 0;
+    for (uint32_t p = 0; collective && collective->apart && p < collective->sizes.count; ++p)
+      bytes += zb_align((uint64_t)plan->replicas * rank->pool_ranges[job->parts.begin + p].bytes);
+    raise_to(&out->gathered_bytes, bytes);
   }
 }
 
@@ -354,7 +399,8 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
     out->rank[r].state_bytes = plan->ranks[r].regions[ZB_REGION_STATE].bytes;
     out->rank[r].whole_state_bytes = whole_state_bytes(plan, &plan->ranks[r]);
     out->rank[r].sum_bytes = plan->ranks[r].regions[ZB_REGION_GRADIENTS].bytes;
-    if (plan->sharding > ZB_SHARDING_OPTIMIZER) summarize_sums(plan, &plan->ranks[r], &out->rank[r]);
+    if (zb_sharding_of_parameters(plan->sharding)) summarize_parts(plan, &plan->ranks[r], &out->rank[r]);
+    if (zb_sharding_scatters(plan->sharding)) summarize_sums(plan, &plan->ranks[r], &out->rank[r]);
     out->rank[r].snapshot_bytes = plan->ranks[r].regions[ZB_REGION_SNAPSHOT].bytes;
     out->rank[r].idle_share =
         simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;

@@ -25,6 +25,7 @@
 #include "passes/stages/addresses.h"
 #include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
+#include "passes/stages/frames.h"
 #include "passes/stages/overwritten.h"
 #include "passes/function.h"
 #include "passes/stages/pack.h"
@@ -96,7 +97,7 @@ static const zb_subprogram_info *called(const allocator *a, const zb_node *node)
 /* Communication: an op that posts a message. */
 static bool is_post(MlirOperation op) {
   return zb_op_is(op, "zb.send") || zb_op_is(op, "zb.recv") || zb_op_is(op, "zb.all_gather") ||
-         zb_op_is(op, "zb.gather_frame") || zb_op_is(op, "zb.reduce_frame");
+         zb_op_is(op, "zb.gather_frame") || zb_op_is(op, "zb.gather_parameters") || zb_op_is(op, "zb.reduce_frame");
 }
 
 /* The message that each of them posts, from the table of the rank in program order. */
@@ -117,7 +118,24 @@ static zb_status read_posts(allocator *a) {
 
 /* ---- Regions ---- */
 
+/* Of parameters, or of copies that LOAD makes of them. */
+static zb_region_kind region_of_pool(int64_t pool) {
+  return pool == POOL_CONSTANTS ? ZB_REGION_CONSTANTS : ZB_REGION_PARAMETERS;
+}
+
 static uint64_t end_of(zb_plan_range range) { return range.offset + range.bytes; }
+
+/* Where the parts end that a function reads gathered: they may be all that is in the region. */
+static uint64_t gathered_end(MlirOperation function, zb_region_kind region) {
+  const zb_table rows = zb_gathers_get(function);
+  uint64_t end = 0;
+  for (int i = 0; i < rows.count; ++i) {
+    const zb_gathers_row row = zb_gathers_at(rows, i);
+    if (region_of_pool(row.pool) == region && (uint64_t)(row.offset + row.bytes) > end)
+      end = (uint64_t)(row.offset + row.bytes);
+  }
+  return zb_align(end);
+}
 
 /* Of the region step the number alone is an argument, too. */
 static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
@@ -129,6 +147,8 @@ static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
       const uint64_t bytes = zb_align(zb_type_bytes(mlirValueGetType(g->values[k].value)));
       if (bytes > most) most = bytes;
     }
+    const uint64_t gathered = gathered_end(a->subprograms.infos[i].function, region);
+    if (gathered > most) most = gathered;
   }
   return most;
 }
@@ -192,7 +212,7 @@ static int new_item(allocator *a, uint64_t bytes, int node) {
 static void make_frame_items(allocator *a) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
     const zb_subprogram_info *info = called(a, node);
-    if (zb_op_is(node->op, "zb.empty_frame"))
+    if (zb_op_is(node->op, "zb.empty_frame") || zb_op_is(node->op, "zb.gather_parameters"))
       a->homes[node->result_begin].item = new_item(a, value_bytes(&a->graph, node->result_begin), node->number);
     for (int r = 0; info && r < node->result_count; ++r) {
       int value = node->result_begin + r, base = info->base_of[info->argument_count + r];
@@ -250,7 +270,7 @@ static void find_home(allocator *a, int value, const zb_node *node) {
 static void hand_through(allocator *a, int value, const zb_node *node) {
   const zb_subprogram_info *info = called(a, node);
   int from = 0;
-  if (zb_op_is(node->op, "zb.empty_frame")) return;
+  if (zb_op_is(node->op, "zb.empty_frame") || zb_op_is(node->op, "zb.gather_parameters")) return;
   if (info) {
     const int result = a->graph.values[value].index;
     if (info->base_of[info->argument_count + result]) return; /* made here */
@@ -552,6 +572,28 @@ static void wait_for_sum_before(allocator *a, const zb_node *node) {
   }
 }
 
+static void add_part(allocator *a, uint64_t offset, uint64_t bytes) {
+  add_address(a, offset);
+  add_address(a, bytes);
+}
+
+/* Where the first part of each parameter comes to, behind which those of the other replicas do; then the own parts. */
+static void gathered_addresses(allocator *a, const zb_node *node) {
+  const int message = a->message_of[node->number];
+  const zb_row_range rows = zb_parts_of(a->parts, message);
+  const uint64_t frame = address(a, node->result_begin);
+  wait_for_sends(a, frame, value_bytes(&a->graph, node->result_begin), node->number);
+  for (int i = rows.begin; i < rows.end; ++i) {
+    const zb_parts_row row = zb_parts_at(a->parts, i);
+    add_part(a, frame + (uint64_t)row.into, (uint64_t)row.bytes);
+  }
+  for (int i = rows.begin; i < rows.end; ++i) {
+    const zb_parts_row row = zb_parts_at(a->parts, i);
+    add_part(a, a->regions[region_of_pool(row.pool)].offset + (uint64_t)row.offset, (uint64_t)row.bytes);
+  }
+  a->received[message] = true;
+}
+
 /* The parts of a frame that a collective moves, in the order of members. */
 static void frame_addresses(allocator *a, const zb_node *node) {
   const int message = a->message_of[node->number];
@@ -592,10 +634,6 @@ static void frame_addresses(allocator *a, const zb_node *node) {
   a->received[message] = true;
 }
 
-static void add_part(allocator *a, uint64_t offset, uint64_t bytes) {
-  add_address(a, offset);
-  add_address(a, bytes);
-}
 
 /* Of a verdict first the factor, which its updates take: the first value that CLIP gives. */
 static void verdict_addresses(allocator *a) {
@@ -628,6 +666,8 @@ static void write_list(allocator *a, zb_rank_work *work) {
       verdict_addresses(a);
     else if (zb_op_is(node->op, "zb.snapshot"))
       snapshot_addresses(a);
+    else if (zb_op_is(node->op, "zb.gather_parameters"))
+      gathered_addresses(a, node);
     else if (zb_op_is(node->op, "zb.gather_frame") || zb_op_is(node->op, "zb.reduce_frame"))
       frame_addresses(a, node);
     else

@@ -35,12 +35,12 @@ bool zb_buckets_scatter(MlirOperation top) {
 
 bool zb_buckets_add_early(MlirOperation top) {
   const char *sharding = zb_get_string(top, ZB_ATTR_SHARDING);
-  return sharding && zb_sharding_of(sharding) >= ZB_SHARDING_GRADIENTS_STEP;
+  return sharding && zb_sharding_scatters(zb_sharding_of(sharding));
 }
 
 bool zb_buckets_of_micro_batch(MlirOperation top) {
   const char *sharding = zb_get_string(top, ZB_ATTR_SHARDING);
-  return sharding && zb_sharding_of(sharding) == ZB_SHARDING_GRADIENTS_MICRO_BATCH;
+  return sharding && zb_sharding_sums_each(zb_sharding_of(sharding));
 }
 
 zb_collective_kind zb_buckets_reduction(MlirOperation top) {

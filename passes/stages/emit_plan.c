@@ -130,6 +130,7 @@ static zb_status emit_collective(emitter *e, int number, const zb_messages_row *
                            .payload = payload,
                            .dtype = payload == ZB_PAYLOAD_NORMS ? ZB_F64 : ZB_F32,
                            .before = plan->message_count,
+                           .apart = payload == ZB_PAYLOAD_PARAMETERS && zb_has_attribute(e->module, ZB_ATTR_GATHER),
                            .of_micro_batch = (int32_t)message->micro_batch + 1,
                            .lead_ps = zb_members_at(members, own.begin).lead_ps,
                            .members = {plan->pool_u64_count, count},
@@ -143,6 +144,7 @@ static zb_status emit_collective(emitter *e, int number, const zb_messages_row *
 static zb_status emit_transfers(emitter *e) {
   zb_plan *plan = e->plan;
   const zb_table messages = zb_messages_get(e->module), members = zb_members_get(e->module);
+  const int of_evaluation = (int)zb_get_i64(e->module, ZB_ATTR_EVALUATION_MESSAGES, 0);
   int64_t numbers = 0;
   for (int i = 0; i < members.count; ++i)
     numbers += 2 + zb_members_at(members, i).values;
@@ -155,6 +157,7 @@ static zb_status emit_transfers(emitter *e) {
   for (int i = 0; i < messages.count; ++i) {
     const zb_messages_row row = zb_messages_at(messages, i);
     e->place[i] = row.source < 0 ? -1 - plan->collective_count : plan->message_count;
+    if (row.source < 0 && i >= messages.count - of_evaluation) ++plan->evaluation_collectives;
     if (row.source < 0)
       ZB_TRY(emit_collective(e, i, &row, members));
     else
@@ -202,7 +205,6 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->step_ps = link.step_ps;
   plan->copy_ps_per_byte = link.copy_ps_per_byte;
   plan->model_hash = ZB_FNV_START;
-  plan->evaluation_messages = (int)zb_get_i64(e->module, ZB_ATTR_EVALUATION_MESSAGES, 0);
   plan->stage_rank = PLAN_NEW(e, plan->stage_count, int);
   plan->ranks = PLAN_NEW(e, plan->rank_count, zb_plan_rank);
   if (!plan->stage_rank || !plan->ranks || !plan->model || !plan->optimizer || !plan->precision || !plan->schedule ||
@@ -211,6 +213,8 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   for (int s = 0; s < plan->stage_count; ++s)
     plan->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   ZB_TRY(emit_transfers(e));
+  plan->evaluation_messages =
+      (int)zb_get_i64(e->module, ZB_ATTR_EVALUATION_MESSAGES, 0) - plan->evaluation_collectives;
   return emit_data(e);
 }
 
@@ -723,7 +727,8 @@ static zb_status next_post(emitter *e, bool collective, int64_t *out) {
 static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"),
        report = zb_op_is(op, "zb.report");
-  bool gather = zb_op_is(op, "zb.all_gather") || zb_op_is(op, "zb.gather_frame") || zb_op_is(op, "zb.reduce_frame");
+  bool gather = zb_op_is(op, "zb.all_gather") || zb_op_is(op, "zb.gather_frame") ||
+                zb_op_is(op, "zb.gather_parameters") || zb_op_is(op, "zb.reduce_frame");
   bool call = zb_op_is(op, "func.call"), posts = send || recv || gather, verdict = zb_op_is(op, "zb.verdict");
   bool validates = verdict || zb_op_is(op, "zb.snapshot");
   if (!posts && !read && !report && !call && !validates) return NULL;

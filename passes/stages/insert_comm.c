@@ -45,6 +45,7 @@ static zb_status read_stages(zb_arena *arena, zb_connection *c) {
   c->sources = zb_arena_map_pointer(arena);
   c->interfaces = ZB_NEW(arena, zb_subprogram_interface, stages * ZB_KIND_COUNT);
   c->frames = ZB_NEW(arena, MlirValue, stages * FRAME_COUNT * (size_t)p->problem.micro_batches);
+  c->gathered = ZB_NEW(arena, MlirValue, stages * ZB_KIND_COUNT * (size_t)p->problem.micro_batches);
   ZB_TRY(zb_arena_status(arena));
   for (size_t h = 0; h < p->hops.count; ++h)
     for (size_t i = 0; i < p->hops.items[h].values.count; ++i) {

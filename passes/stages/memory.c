@@ -14,6 +14,9 @@
  * are attributes of the rank's module. Every function gets zb.workspace (bytes) and the costs that schedules count
  * with.
  *
+ * Where each replica has a part of every parameter, their frame has parts, and F, B and E read whole ones from a frame
+ * "gathered" of their own; zb.gathers of the function says which part belongs where in it.
+ *
  * Tests: test/passes/memory.mlir. */
 
 #include "passes/stages/buckets.h"
@@ -23,6 +26,7 @@
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/stages/problem.h"
+#include "passes/stages/shard_optimizer.h"
 #include "passes/tables.h"
 #include "runtime/plan/plan.h"
 #include "passes/stages/workspace.h"
@@ -53,6 +57,13 @@ typedef struct stage_info {
   uint64_t frame_bytes[FRAME_COUNT];
 } stage_info;
 
+/* What functions read of parameters of which each replica has a part: their frame. */
+typedef struct gathered {
+  zb_map *offsets; /* key text -> where in the frame */
+  ZB_LIST(zb_gathers_row) rows;
+  uint64_t bytes;
+} gathered;
+
 typedef struct memory {
   zb_pass *pass;
   zb_arena *arena; /* of the pass, or of the rank at hand */
@@ -66,6 +77,9 @@ typedef struct memory {
   pool pools[POOL_COUNT];   /* of the rank at hand */
   bool of_micro_batch;      /* gradients of each micro-batch are summed over replicas: B and W make them in gb and gw */
   int parts;                /* replicas that have a part of optimizer state each; 1: every one has all */
+  bool of_parameters;       /* they have a part of every parameter each */
+  zb_gathered kept;         /* how long F and B keep what was gathered */
+  gathered *gathers;        /* of the rank at hand: [stage * ZB_KIND_COUNT + kind] */
   zb_costs *costs;          /* NULL: the model */
 } memory;
 
@@ -108,9 +122,15 @@ static int pool_of(const zb_port *port, char key[ZB_KEY_BYTES]) {
 static uint64_t bytes_in_pool(const memory *m, int which, const zb_port *port, MlirType type) {
   zb_shape shape;
   const bool in_parts = (which == POOL_PARAMETERS && port->param) || which == POOL_GRADIENTS;
-  if (m->parts == 1 || !in_parts || !zb_type_shape(type, &shape)) return zb_type_bytes(type);
+  const bool is_part = which == POOL_PARAMETERS && m->of_parameters;
+  if (m->parts == 1 || !in_parts || is_part || !zb_type_shape(type, &shape)) return zb_type_bytes(type);
   const bool own = which == POOL_GRADIENTS && m->of_micro_batch; /* part of a replica */
   return (uint64_t)(own ? 1 : m->parts) * zb_plan_part_bytes(&shape, m->parts);
+}
+
+/* The part that a replica has of a parameter, or of its copy in another type. */
+static MlirType part_of(const memory *m, int which, MlirType whole) {
+  return which == POOL_PARAMETERS ? zb_part_type(whole, m->parts) : zb_copy_part_type(whole, m->parts);
 }
 
 static void add_to_pool(memory *m, int which, const char *key, const zb_port *port, MlirType type) {
@@ -137,6 +157,16 @@ static void collect_norm(memory *m, const zb_ports *at, bool given) {
     p->bytes = (uint64_t)at->port.norm + zb_type_bytes(at->type);
 }
 
+/* A parameter, or a copy, that a function reads whole: the rank has a part of it. */
+static void collect_part(memory *m, const zb_ports *at) {
+  char key[ZB_KEY_BYTES];
+  zb_port port = at->port;
+  const int which = pool_of(&port, key);
+  port.gathered = false;
+  if (which == POOL_PARAMETERS) port.shard = zb_flat_text(m->arena, at->type);
+  add_to_pool(m, which, key, &port, part_of(m, which, at->type));
+}
+
 static void collect_pools(memory *m, MlirBlock body) {
   char key[ZB_KEY_BYTES];
   m->pools[POOL_STEP].bytes = sizeof(int64_t); /* the number of the step */
@@ -149,6 +179,10 @@ static void collect_pools(memory *m, MlirBlock body) {
     }
     for (zb_ports at = zb_arguments(function); zb_next(&at);) {
       int which = pool_of(&at.port, key);
+      if (at.port.gathered) {
+        collect_part(m, &at);
+        continue;
+      }
       if (which == POOL_NORMS) {
         collect_norm(m, &at, false);
         continue;
@@ -157,6 +191,50 @@ static void collect_pools(memory *m, MlirBlock body) {
       if (which >= 0 && !(which == POOL_GRADIENTS && optimizer)) add_to_pool(m, which, key, &at.port, at.type);
     }
   }
+}
+
+/* ---- What functions read of parameters that are gathered ---- */
+
+static void add_gathered(memory *m, MlirOperation function, gathered *out) {
+  char key[ZB_KEY_BYTES];
+  for (zb_ports at = zb_arguments(function); zb_next(&at);) {
+    if (!at.port.gathered || zb_map_get(out->offsets, (pool_of(&at.port, key), key), NULL)) continue;
+    const int which = pool_of(&at.port, key);
+    const uint64_t bytes = zb_type_bytes(part_of(m, which, at.type));
+    const zb_gathers_row row = {.pool = which,
+                                .offset = zb_map_get_or(m->pools[which].offsets, key, 0),
+                                .bytes = (int64_t)bytes,
+                                .into = (int64_t)out->bytes};
+    zb_arena_map_set(m->arena, out->offsets, key, row.into);
+    (void)ZB_PUSH(m->arena, &out->rows, row);
+    out->bytes += zb_align((uint64_t)m->parts * bytes);
+  }
+}
+
+static zb_status begin_gathered(const memory *m, gathered *out) {
+  *out = (gathered){.offsets = zb_arena_map(m->arena)};
+  return zb_arena_status(m->arena);
+}
+
+/* One frame for F and one for B, or, where what F reads is kept for B, one for both. */
+static zb_status find_gathered(memory *m, int rank) {
+  m->gathers = ZB_NEW(m->arena, gathered, m->stage_count * ZB_KIND_COUNT);
+  ZB_TRY(zb_arena_status(m->arena));
+  for (int s = 0; s < m->stage_count && m->of_parameters; ++s) {
+    if (m->stage_rank[s] != rank) continue;
+    const MlirOperation f = m->functions[s * ZB_KIND_COUNT + ZB_F], b = m->functions[s * ZB_KIND_COUNT + ZB_B];
+    gathered *of_f = &m->gathers[s * ZB_KIND_COUNT + ZB_F], *of_b = &m->gathers[s * ZB_KIND_COUNT + ZB_B];
+    ZB_TRY(begin_gathered(m, of_f));
+    ZB_TRY(begin_gathered(m, of_b));
+    add_gathered(m, f, of_f);
+    if (m->kept != ZB_GATHERED_JOB) {
+      add_gathered(m, b, of_f);
+      *of_b = *of_f;
+    } else {
+      add_gathered(m, b, of_b);
+    }
+  }
+  return zb_arena_status(m->arena);
 }
 
 /* ---- What a stage keeps ---- */
@@ -206,6 +284,7 @@ typedef struct rebuild {
   MlirValue frames[FRAME_COUNT]; /* arguments (read) or frames under construction (written) */
   int gradients;                 /* the frame of gradients of its micro-batch; -1: it has none */
   zb_map *gradient_offsets;      /* key of a sum -> offset in that */
+  gathered gathers;              /* its frame "gathered"; no rows: it has none */
   zb_builder builder;
 } rebuild;
 
@@ -227,6 +306,7 @@ static bool is_of_gradients(int frame) { return frame == FRAME_GB || frame == FR
 
 /* Whether this function makes a frame (else it reads it). */
 static bool writes_frame(int kind, int frame) {
+  if (frame == FRAME_GATHERED) return false;
   return kind == (frame == FRAME_GW ? ZB_W : frame == FRAME_BW || frame == FRAME_GB ? ZB_B : ZB_F);
 }
 
@@ -283,7 +363,8 @@ static void add_frame_arguments(rebuild *r) {
   char key[ZB_KEY_BYTES];
   for (zb_ports at = zb_arguments(r->old); zb_next(&at);) {
     int which = pool_of(&at.port, key);
-    if (which == POOL_GRADIENTS && r->gradients >= 0) continue;
+    if (at.port.gathered) frame_used[FRAME_GATHERED] = true;
+    if (at.port.gathered || (which == POOL_GRADIENTS && r->gradients >= 0)) continue;
     if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, NULL)) pool_used[which] = true;
     kept *k = find(r->stage, at.port.value);
     if (k && !writes_frame(r->kind, k->frame)) frame_used[k->frame] = true;
@@ -303,6 +384,8 @@ static void add_frame_arguments(rebuild *r) {
   for (int i = 0; i < FRAME_COUNT; ++i)
     if (r->stage && r->stage->frame_bytes[i] && frame_used[i])
       r->frames[i] = frame_argument(r, frame_names[i], r->stage->frame_bytes[i]);
+  if (frame_used[FRAME_GATHERED])
+    r->frames[FRAME_GATHERED] = frame_argument(r, frame_names[FRAME_GATHERED], r->gathers.bytes);
 }
 
 /* Every old argument becomes a get, or stays an argument. */
@@ -313,7 +396,9 @@ static void add_value_arguments(rebuild *r) {
     int64_t offset = 0;
     kept *k = find(r->stage, at.port.value);
     MlirValue now;
-    if (which == POOL_GRADIENTS && r->gradients >= 0)
+    if (at.port.gathered)
+      now = build_get(r, r->frames[FRAME_GATHERED], (uint64_t)zb_map_get_or(r->gathers.offsets, key, 0), at.type);
+    else if (which == POOL_GRADIENTS && r->gradients >= 0)
       now = build_get(r, r->frames[r->gradients], (uint64_t)zb_map_get_or(r->gradient_offsets, key, 0), at.type);
     else if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, &offset))
       now = build_get(r, r->pools[which], (uint64_t)offset, at.type);
@@ -439,6 +524,18 @@ static zb_status function_cost(const memory *m, MlirOperation function, zb_op_co
   return NULL;
 }
 
+/* Of F and B it is known before; an evaluation has one for each of its functions. */
+static zb_status find_own_gathered(rebuild *r, int stage) {
+  if (!r->m->of_parameters) return NULL;
+  if (r->stage) {
+    r->gathers = r->m->gathers[stage * ZB_KIND_COUNT + r->kind];
+    return NULL;
+  }
+  ZB_TRY(begin_gathered(r->m, &r->gathers));
+  add_gathered(r->m, r->old, &r->gathers);
+  return zb_arena_status(r->m->arena);
+}
+
 static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old) {
   int stage = (int)zb_get_i64(old, ZB_ATTR_STAGE, -1), kind = zb_class_kind(old);
   bool of_stage = stage >= 0 && kind >= 0;
@@ -448,6 +545,7 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old) 
   int64_t first_ps = 0; /* 0: as the others */
   ZB_TRY(function_cost(m, old, &cost, &first_ps));
   ZB_TRY(find_gradients(&r));
+  ZB_TRY(find_own_gathered(&r, stage));
   zb_function_begin(&r.f, m->context, mlirOperationGetLocation(old));
   r.builder = zb_builder_at_end(r.f.block, r.f.location);
   add_frame_arguments(&r);
@@ -471,6 +569,7 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old) 
   };
   MlirOperation now = zb_function_finish(&r.f, body, zb_symbol_name(old), false, attributes, 5);
   if (mlirOperationIsNull(now)) return ZB_OUT_OF_MEMORY();
+  if (!mlirValueIsNull(r.frames[FRAME_GATHERED])) zb_gathers_set(now, r.gathers.rows.items, (int)r.gathers.rows.count);
   if (of_stage) m->functions[stage * ZB_KIND_COUNT + kind] = now;
   mlirOperationDestroy(old);
   zb_workspace workspace;
@@ -504,6 +603,7 @@ static zb_status rebuild_rank(void *context, zb_rank_work *work) {
   ZB_TRY(zb_arena_status(m.arena));
   collect_pools(&m, body);
   ZB_TRY(zb_arena_status(m.arena));
+  ZB_TRY(find_gathered(&m, work->rank));
   ZB_FOR_EACH_OP(function, body)
     ++work->changes;
   MlirOperation op = mlirBlockGetFirstOperation(body);
@@ -541,6 +641,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   memory m = {.pass = pass, .arena = &pass->arena, .context = mlirOperationGetContext(top)};
   m.parts = zb_has_attribute(top, ZB_ATTR_SHARDING) ? (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1) : 1;
   m.of_micro_batch = zb_buckets_of_micro_batch(top);
+  m.of_parameters = zb_has_attribute(top, ZB_ATTR_GATHER);
+  if (m.of_parameters) m.kept = zb_gathered_of(zb_get_string(top, ZB_ATTR_GATHER));
   m.stage_rank = zb_stage_ranks(m.arena, top, &m.stage_count);
   m.stages = ZB_NEW(m.arena, stage_info, m.stage_count);
   m.functions = zb_stage_functions(m.arena, module, m.stage_count);

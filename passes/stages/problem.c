@@ -9,6 +9,7 @@
 
 #include "passes/stages/cost.h"
 #include "passes/stages/frames.h"
+#include "passes/stages/shard_optimizer.h"
 #include "passes/function.h"
 #include "passes/tables.h"
 #include "runtime/base/map.h"
@@ -52,6 +53,29 @@ static int64_t job_time(const zb_module_problem *p, MlirOperation function, int 
   return time + (runs > 0 ? (first - time) / runs : 0) + p->job_ps;
 }
 
+/* Bytes of the parameters that are gathered for a job. */
+static int64_t gathered_of(const zb_module_problem *p, int stage, zb_kind kind) {
+  return zb_frame_bytes(p->functions[stage * ZB_KIND_COUNT + (int)kind], frame_names[FRAME_GATHERED]);
+}
+
+/* Room for parameters that are gathered: for a job and the one behind it, whose gather goes on meanwhile; or of all
+ * stages for the whole step. What is kept from F to B is in their costs. */
+static int64_t gathered_bytes(const zb_module_problem *p, int rank) {
+  const char *text = zb_get_string(p->top, ZB_ATTR_GATHER);
+  const zb_gathered kept = text ? zb_gathered_of(text) : ZB_GATHERED_COUNT;
+  int64_t most[2] = {0, 0}, all = 0;
+  for (int s = 0; text && s < p->problem.stages; ++s) {
+    if (p->stage_rank[s] != rank) continue;
+    const int64_t of_jobs[2] = {gathered_of(p, s, ZB_F), gathered_of(p, s, ZB_B)};
+    all += of_jobs[0] > of_jobs[1] ? of_jobs[0] : of_jobs[1];
+    for (int k = 0; k < 2; ++k) {
+      if (of_jobs[k] > most[0]) most[1] = most[0], most[0] = of_jobs[k];
+      else if (of_jobs[k] > most[1]) most[1] = of_jobs[k];
+    }
+  }
+  return kept == ZB_GATHERED_STEP ? all : kept == ZB_GATHERED_MICRO_BATCH ? most[0] : most[0] + most[1];
+}
+
 static zb_status read_rank(zb_module_problem *p, MlirOperation module, int rank) {
   zb_overwritten_list overwritten = {0};
   int64_t pool_bytes[POOL_COUNT] = {0}, workspace = 0;
@@ -70,7 +94,7 @@ static zb_status read_rank(zb_module_problem *p, MlirOperation module, int rank)
   if (pool_bytes[POOL_STEP] == 0) pool_bytes[POOL_STEP] = sizeof(int64_t); /* the number of the step alone */
   pool_bytes[POOL_GRADIENTS] =
       zb_sum_buffers(p->top, p->problem.micro_batches) * (int64_t)zb_align((uint64_t)pool_bytes[POOL_GRADIENTS]);
-  p->base_bytes[rank] = workspace;
+  p->base_bytes[rank] = workspace + gathered_bytes(p, rank);
   for (int i = 0; i < POOL_COUNT; ++i)
     if (i != POOL_NORMS) /* that is in the slots, when frames are gone */
       p->base_bytes[rank] += (int64_t)zb_align((uint64_t)pool_bytes[i]);
@@ -89,6 +113,8 @@ static bool changes(MlirOperation function, int pool) {
 }
 
 static void read_costs(zb_module_problem *p) {
+  const char *gather = zb_get_string(p->top, ZB_ATTR_GATHER);
+  const bool kept = gather && zb_gathered_of(gather) == ZB_GATHERED_MICRO_BATCH; /* from F to B */
   for (int s = 0; s < p->problem.stages; ++s) {
     const MlirOperation *f = &p->functions[s * ZB_KIND_COUNT];
     int64_t fb = zb_frame_bytes(f[0], frame_names[FRAME_FB]), fw = zb_frame_bytes(f[0], frame_names[FRAME_FW]);
@@ -102,6 +128,10 @@ static void read_costs(zb_module_problem *p) {
     cost->keep_bytes[ZB_B] = bw;
     cost->free_bytes[ZB_B] = fb;
     cost->free_bytes[ZB_W] = fw + bw;
+    if (!kept) continue;
+    const int64_t of_f = gathered_of(p, s, ZB_F), of_b = gathered_of(p, s, ZB_B), all = of_f > of_b ? of_f : of_b;
+    cost->keep_bytes[ZB_F] += all;
+    cost->free_bytes[ZB_B] += all;
   }
 }
 

@@ -12,6 +12,7 @@
 #include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
+#include "passes/stages/shard_optimizer.h"
 #include "runtime/plan/expand.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -26,6 +27,7 @@ typedef struct rank_main {
   MlirValue pools[POOL_COUNT];
   MlirType norms_type; /* null: there is no clipping */
   MlirValue step;
+  zb_kind kind;   /* of the job at hand */
   zb_map *values; /* (value, stage, m) */
   zb_map *common; /* values between jobs that run once a step */
   zb_map *sums;   /* keys of accumulators of other ranks */
@@ -113,6 +115,10 @@ static MlirValue *frame_of(const rank_main *r, int stage, int frame, int m) {
   return &r->c->frames[(stage * FRAME_COUNT + frame) * r->c->t.p.problem.micro_batches + m];
 }
 
+static MlirValue *gathered_of(const rank_main *r, int stage, zb_kind kind, int m) {
+  return &r->c->gathered[(stage * ZB_KIND_COUNT + (int)kind) * r->c->t.p.problem.micro_batches + m];
+}
+
 /* ---- Ops ---- */
 
 static MlirOperation build(rank_main *r, const char *name, const MlirValue *operands, size_t operand_count,
@@ -140,7 +146,7 @@ static MlirValue argument_of(rank_main *r, const zb_interface_port *p, const Mli
   case ZB_PORT_POOL:
     return r->pools[p->index];
   case ZB_PORT_FRAME:
-    return *frame_of(r, stage, p->index, m);
+    return p->index == FRAME_GATHERED ? *gathered_of(r, stage, r->kind, m) : *frame_of(r, stage, p->index, m);
   case ZB_PORT_STEP:
     return r->step;
   case ZB_PORT_INPUT:
@@ -218,7 +224,7 @@ static int compare_posts(const void *a, const void *b) {
 
 /* Before which job of the rank, or of its optimizer, behind the others. */
 static int position_of(const rank_main *r, const zb_gather *gather) {
-  if (gather->kind == ZB_REDUCE_SUMS) return gather->position;
+  if (gather->kind == ZB_REDUCE_SUMS || gather->kind == ZB_GATHER_FOR_JOBS) return gather->position;
   const int behind[] = {[ZB_GATHER_SUMS] = 0, [ZB_GATHER_NORM] = 1, [ZB_GATHER_PARAMETERS] = 2};
   return r->c->t.order.counts[r->work->rank] + behind[gather->kind];
 }
@@ -338,6 +344,25 @@ static void build_reduction(rank_main *r, const zb_gather *g, int message) {
   *frame = result_of(build(r, "zb.reduce_frame", operands, g->micro_batch >= 0 ? 2 : 1, types, 2, NULL, 0), 0);
 }
 
+/* Parameters that a job reads, or, where they are kept, several. */
+static void build_job_gather(rank_main *r, const zb_gather *g, int message) {
+  const zb_gathered kept = zb_gathered_of(zb_get_string(r->c->t.p.top, ZB_ATTR_GATHER));
+  const zb_subprogram_interface *f = &r->c->interfaces[g->stage * ZB_KIND_COUNT + (int)g->job_kind];
+  MlirValue operands[2], frame;
+  int count = 0, port = 0;
+  while (f->arguments[port].kind != ZB_PORT_FRAME || f->arguments[port].index != FRAME_GATHERED)
+    ++port;
+  if (!mlirValueIsNull(r->pools[POOL_PARAMETERS])) operands[count++] = r->pools[POOL_PARAMETERS];
+  if (!mlirValueIsNull(r->pools[POOL_CONSTANTS])) operands[count++] = r->pools[POOL_CONSTANTS];
+  note_post(r, message);
+  frame = result_of(
+      build(r, "zb.gather_parameters", operands, (size_t)count, &f->argument_types[port], 1, NULL, 0), 0);
+  for (int m = 0; m < r->c->t.p.problem.micro_batches; ++m)
+    for (zb_kind kind = ZB_F; kind <= ZB_B; ++kind)
+      if ((g->micro_batch < 0 || g->micro_batch == m) && (kept != ZB_GATHERED_JOB || kind == g->job_kind))
+        *gathered_of(r, g->stage, kind, m) = frame;
+}
+
 static void build_posts(rank_main *r, const post_list *posts, size_t *at, int position) {
   for (; *at < posts->count && posts->items[*at].position <= position && !r->b.failed; ++*at) {
     const post *p = &posts->items[*at];
@@ -354,6 +379,8 @@ static void build_posts(rank_main *r, const post_list *posts, size_t *at, int po
       build_frame_gather(r, POOL_PARAMETERS, p->message);
     else if (m->gather->kind == ZB_REDUCE_SUMS)
       build_reduction(r, m->gather, p->message);
+    else if (m->gather->kind == ZB_GATHER_FOR_JOBS)
+      build_job_gather(r, m->gather, p->message);
     else
       build_gather(r, m->gather, p->message);
   }
@@ -363,10 +390,13 @@ static void build_posts(rank_main *r, const post_list *posts, size_t *at, int po
 
 static void begin_main(rank_main *r, zb_function_builder *f) {
   MlirType types[POOL_COUNT] = {{0}};
+  const bool gathers = zb_has_attribute(r->c->t.p.top, ZB_ATTR_GATHER);
   ZB_FOR_EACH_OP(function, zb_function_block(r->work->module)) {
-    if (r->c->t.evaluates && zb_class_get(function) != ZB_JOB_EVALUATE) continue;
+    const bool other = r->c->t.evaluates && zb_class_get(function) != ZB_JOB_EVALUATE;
+    if (other && !gathers) continue;
     for (zb_ports at = zb_arguments(function); zb_next(&at);) {
       int index = at.port.frame ? name_index(pool_names, POOL_COUNT, at.port.frame) : -1;
+      if (other && index != POOL_PARAMETERS && index != POOL_CONSTANTS) continue; /* those it gathers from */
       if (index >= 0) types[index] = at.type;
     }
   }
@@ -423,6 +453,7 @@ static zb_status build_body(rank_main *r) {
   for (int j = 0; j < order->counts[rank] && !r->b.failed; ++j) {
     const zb_job job = order->jobs[rank][j];
     build_posts(r, &posts, &at, j);
+    r->kind = job.kind;
     call(r, &r->c->interfaces[job.stage * ZB_KIND_COUNT + (int)job.kind], job.stage, job.micro_batch);
   }
   build_posts(r, &posts, &at, order->counts[rank]);

@@ -39,6 +39,7 @@ typedef struct zb_connection {
   int first_message;                   /* number of the first of them among all */
   zb_subprogram_interface *interfaces; /* of the stage functions, by stage * ZB_KIND_COUNT + class */
   zb_map *sources;                     /* (value, stage) -> the stage it comes from */
+  MlirValue *gathered; /* [(stage * ZB_KIND_COUNT + kind) * micro-batches + m] what a job reads of parameters */
   MlirValue *frames; /* [(stage * FRAME_COUNT + frame) * micro-batches + m]; a rank writes those of its stages */
 } zb_connection;
 /* Key of (value, stage) in `sources`. */

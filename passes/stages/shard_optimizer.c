@@ -16,9 +16,12 @@
  * gathered behind the last UPDATE (zb-insert-comm). What is made of whole parameters waits for that: RENEW makes copies
  * of them (zb.load).
  *
+ * With "parameters:step" and "parameters:micro-batch" each replica has its part of every parameter alone: see
+ * shard_parameters.c.
+ *
  * With clipping a norm is made of whole gradients: module attribute zb.whole_sums. Of parts of gradients (stage 2) none
- * can be made: "gradients:step", by which each bucket of sums is added up before the next one is sent (buckets.h), is
- * refused then.
+ * can be made: "gradients:step", by which each bucket of sums is added up before the next one is sent (buckets.h), and
+ * what stands behind it are refused then.
  *
  * Tests: test/passes/shard-optimizer.mlir, test/e2e/sharding.py. */
 
@@ -46,7 +49,8 @@ typedef struct shard_optimizer {
   MlirContext context;
   zb_arena *arena;
   int replicas;
-  ZB_LIST(copy) copies; /* of the rank at hand */
+  bool of_parameters;   /* they have a part of each of those, too, and of their copies */
+  ZB_LIST(copy) copies; /* of the rank at hand; with parts of parameters none */
 } shard_optimizer;
 
 MlirType zb_part_type(MlirType whole, int replicas) {
@@ -57,8 +61,16 @@ MlirType zb_part_type(MlirType whole, int replicas) {
   return zb_shape_type(mlirTypeGetContext(whole), &part);
 }
 
-/* "flat:8,5": what the tensor is as a whole. */
-static const char *flat_text(zb_arena *arena, MlirType whole) {
+MlirType zb_copy_part_type(MlirType whole, int replicas) {
+  zb_shape shape;
+  if (!zb_type_shape(whole, &shape)) return whole;
+  const zb_dtype dtype = shape.dtype;
+  shape.dtype = ZB_F32;
+  const int64_t elements = (int64_t)(zb_plan_part_bytes(&shape, replicas) / sizeof(float));
+  return zb_shape_type(mlirTypeGetContext(whole), &(zb_shape){.dtype = dtype, .rank = 1, .dims = {elements}});
+}
+
+const char *zb_flat_text(zb_arena *arena, MlirType whole) {
   zb_shape shape;
   char text[32 * ZB_DIMS_MAX] = "flat:";
   size_t length = strlen(text);
@@ -74,9 +86,9 @@ static bool is_cut(const zb_port *port) { return port->param || port->state || p
 static void add_arguments(shard_optimizer *it, zb_function_builder *f, MlirOperation old) {
   for (zb_ports at = zb_arguments(old); zb_next(&at);) {
     MlirAttribute attributes = at.attributes;
-    if (at.port.state) {
+    if (at.port.state || (at.port.param && it->of_parameters)) {
       zb_port port = at.port;
-      port.shard = flat_text(it->arena, at.type);
+      port.shard = zb_flat_text(it->arena, at.type);
       attributes = zb_port_set(it->context, &port);
     }
     MlirType type = is_cut(&at.port) ? zb_part_type(at.type, it->replicas) : at.type;
@@ -112,17 +124,18 @@ static bool is_of_parts(const zb_op_def *def) {
   return def && (def->traits & (ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_OF_PARTS));
 }
 
-static zb_status make_part(shard_optimizer *it, MlirOperation op) {
+zb_status zb_make_part(MlirOperation op, int replicas) {
   const zb_op_def *def = zb_op_find(op);
   if (zb_op_is(op, "zb.constant")) return NULL;
   if (!is_of_parts(def))
-    return zb_status_hint(ZB_ERROR(INVALID,
-                                   "--sharding: %s of the optimizer needs whole tensors, and a replica has a part",
+    return zb_status_hint(ZB_ERROR(INVALID, "--sharding: %s needs whole tensors, and a replica has a part",
                                    def ? def->name : "an op"),
                           "use an optimizer that updates element by element, or leave --sharding out");
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
     const MlirValue result = mlirOperationGetResult(op, i);
-    mlirValueSetType(result, zb_part_type(mlirValueGetType(result), it->replicas));
+    const MlirType whole = mlirValueGetType(result);
+    mlirValueSetType(result, zb_op_is(op, "zb.cast") ? zb_copy_part_type(whole, replicas)
+                                                     : zb_part_type(whole, replicas));
   }
   return NULL;
 }
@@ -133,17 +146,18 @@ static zb_status shard_update(shard_optimizer *it, MlirBlock body, MlirOperation
   ZB_LIST(MlirOperation) ops = {0};
   zb_status status = NULL;
   ZB_FOR_EACH_OP(op, zb_function_block(old))
-    if (!mlirOperationEqual(op, end) && !take_copy(it, old, op)) (void)ZB_PUSH(it->arena, &ops, op);
+    if (!mlirOperationEqual(op, end) && (it->of_parameters || !take_copy(it, old, op)))
+      (void)ZB_PUSH(it->arena, &ops, op);
   ZB_TRY(zb_arena_status(it->arena));
   zb_function_begin(&f, it->context, mlirOperationGetLocation(old));
   add_arguments(it, &f, old);
   for (size_t i = 0; i < ops.count; ++i) {
-    ZB_TRY_GOTO(make_part(it, ops.items[i]));
+    ZB_TRY_GOTO(zb_make_part(ops.items[i], it->replicas));
     mlirOperationRemoveFromParent(ops.items[i]);
     mlirBlockAppendOwnedOperation(f.block, ops.items[i]);
   }
   for (zb_ports at = zb_results(old); zb_next(&at);)
-    if (at.port.load < 0) zb_function_result(&f, at.value, at.attributes);
+    if (at.port.load < 0 || it->of_parameters) zb_function_result(&f, at.value, at.attributes);
   for (size_t i = 0; i < it->copies.count; ++i)
     if (!mlirBlockIsNull(mlirOperationGetBlock(it->copies.items[i].op)))
       mlirOperationRemoveFromParent(it->copies.items[i].op);
@@ -194,6 +208,7 @@ static zb_status shard_rank(void *context, zb_rank_work *work) {
     ZB_TRY(shard_update(&it, body, op));
     ++work->changes;
   }
+  if (it.of_parameters) return zb_shard_parameters(it.arena, work->module, it.replicas);
   return add_renewal(&it, work->module);
 }
 
@@ -207,22 +222,26 @@ static bool clips(MlirModule module) {
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   const MlirOperation top = mlirModuleGetOperation(module);
-  const char *sharding = zb_pass_option(pass, "sharding");
+  const char *sharding = zb_pass_option(pass, "sharding"), *gather = zb_pass_option(pass, "gather");
   shard_optimizer it = {.context = mlirOperationGetContext(top), .replicas = (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1)};
   if (strcmp(sharding, "none") == 0) return ZB_OK;
   if (zb_sharding_of(sharding) == ZB_SHARDING_COUNT)
     return zb_pass_option_error(pass, top, "sharding", NULL, "expected one of %s; got '%s'", zb_sharding_names(),
                                 sharding);
+  it.of_parameters = zb_sharding_of_parameters(zb_sharding_of(sharding));
+  if (zb_gathered_of(gather) == ZB_GATHERED_COUNT)
+    return zb_pass_option_error(pass, top, "gather", NULL, "expected one of %s; got '%s'", zb_gathered_names(), gather);
   if (it.replicas < 2)
     return zb_pass_option_error(pass, top, "sharding", "replicas is an option of zb-autodiff",
                                 "there are no replicas to share the optimizer's state");
   if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) || zb_has_attribute(top, ZB_ATTR_SHARDS))
     return zb_pass_option_error(pass, top, "sharding", "leave one of both out",
                                 "sharding is not possible with post-validation or tensor parallelism yet");
-  if (zb_sharding_of(sharding) != ZB_SHARDING_OPTIMIZER && clips(module))
+  if (zb_sharding_scatters(zb_sharding_of(sharding)) && clips(module))
     return zb_pass_option_error(pass, top, "sharding", "sharding=optimizer clips gradients",
                                 "norms are made of whole gradients, and with %s a replica has a part", sharding);
   zb_set_string(top, ZB_ATTR_SHARDING, sharding);
+  if (it.of_parameters) zb_set_string(top, ZB_ATTR_GATHER, gather);
   if (clips(module)) zb_set_attribute(top, ZB_ATTR_WHOLE_SUMS, mlirUnitAttrGet(it.context));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, shard_rank, &it, &pass->changes));
   return ZB_OK;
@@ -231,7 +250,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 static const zb_option_def options[] = {
     {"sharding", "none",
      "what replicas have a part of each: none, optimizer (its state), gradients:step, gradients:micro-batch (those, "
-     "too)"},
+     "too), parameters:step, parameters:micro-batch (and those)"},
+    {"gather", "job", "how long parameters that were gathered are kept: job, micro-batch, step"},
     {0},
 };
 

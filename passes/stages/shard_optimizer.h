@@ -1,11 +1,35 @@
-/* Parts of what replicas share: see shard_optimizer.c. */
+/* Parts that replicas have of parameters, their gradients, and optimizer state: see shard_optimizer.c. */
 #ifndef ZB_PASSES_SHARD_OPTIMIZER_H
 #define ZB_PASSES_SHARD_OPTIMIZER_H
 
 #include "ir/dialect.h"
+#include "runtime/base/arena.h"
+
+/* How long parameters are kept that were gathered. */
+typedef enum zb_gathered {
+#define ZB_GATHERED(ID, name, help) ZB_GATHERED_##ID,
+#include "zb/gathers.def"
+#undef ZB_GATHERED
+  ZB_GATHERED_COUNT
+} zb_gathered;
+/* "job, micro-batch, step". */
+const char *zb_gathered_names(void);
+/* ZB_GATHERED_COUNT: none has that name. */
+zb_gathered zb_gathered_of(const char *name);
+const char *zb_gathered_name(zb_gathered gathered);
 
 /* The type of the part that each of `replicas` has of a tensor of that type: flat, padded. Another type is no tensor,
  * and stays. */
 MlirType zb_part_type(MlirType whole, int replicas);
+/* The same of a copy of a tensor of f32 in another type: as many elements as the part of the tensor has. */
+MlirType zb_copy_part_type(MlirType whole, int replicas);
+/* "flat:8,5": what a tensor is as a whole, of which replicas have parts. In the memory of the arena. */
+const char *zb_flat_text(zb_arena *arena, MlirType whole);
+/* An op whose operands have become parts makes parts, too. INVALID: it cannot, as it needs whole tensors. */
+zb_status zb_make_part(MlirOperation op, int replicas) ZB_MUST_USE;
+
+/* Parameters of the rank become parts, but for F, B and E, which are marked to read gathered ones (shard_parameters.c).
+ * Those of UPDATE are parts already. INVALID where W reads one, or LOAD makes something of a whole one. */
+zb_status zb_shard_parameters(zb_arena *arena, MlirOperation rank, int replicas) ZB_MUST_USE;
 
 #endif

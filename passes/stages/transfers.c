@@ -13,6 +13,9 @@
  * before its optimizer. Such a gather has a number among the messages, and its members in zb.members. With clipping one
  * more gather, behind all NORMs, gives every rank that has a CLIP the whole frame of norms; zb.parts names its parts.
  *
+ * Where they have a part of every parameter each, a gather brings those that a job reads, one job ahead of it, so that
+ * it goes on while that one computes.
+ *
  * Where replicas share optimizer state, what comes last is a gather over the replicas of each rank: of the parts of the
  * parameters that it updates. Sums of a tied parameter that its holders gather are then those of parts, unless a norm
  * is made of whole ones.
@@ -200,6 +203,7 @@ static void find_norm_gather(zb_arena *arena, const zb_timetable *t, zb_transfer
 /* ---- Parameters of which each replica has updated a part ---- */
 
 static void find_parameter_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
+  if (zb_has_attribute(t->p.top, ZB_ATTR_GATHER)) return; /* they stay parts */
   for (int rank = 0; rank < t->p.problem.ranks && zb_buckets_parts(t->p.top) > 1; ++rank) {
     const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_PARAMETERS]);
     zb_gather g = {.kind = ZB_GATHER_PARAMETERS};
@@ -215,16 +219,68 @@ static void find_parameter_gathers(zb_arena *arena, const zb_timetable *t, zb_tr
   }
 }
 
+/* ---- Parameters that are gathered for jobs ---- */
+
+/* Of the function of a job; where it reads nothing that is gathered, there is none. */
+static zb_status add_job_gather(zb_arena *arena, const zb_timetable *t, int rank, int position, zb_job job, bool of_all,
+                                zb_transfers *out) {
+  const zb_table rows = zb_gathers_get(t->p.functions[job.stage * ZB_KIND_COUNT + (int)job.kind]);
+  zb_gather g = {.kind = ZB_GATHER_FOR_JOBS,
+                 .position = position > 0 ? position - 1 : 0, /* it goes on while the job before computes */
+                 .stage = job.stage,
+                 .job_kind = job.kind,
+                 .micro_batch = of_all ? -1 : job.micro_batch};
+  zb_gather_member m = {.rank = rank};
+  int64_t *into = ZB_NEW(arena, int64_t, rows.count), *pools = ZB_NEW(arena, int64_t, rows.count);
+  ZB_TRY(zb_arena_status(arena));
+  for (int i = 0; i < rows.count; ++i) {
+    const zb_gathers_row row = zb_gathers_at(rows, i);
+    into[i] = row.into;
+    pools[i] = row.pool;
+    (void)ZB_PUSH(arena, &m.parts, (zb_plan_range){(uint64_t)row.offset, (uint64_t)row.bytes});
+  }
+  g.into = into;
+  g.pools = pools;
+  if (ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
+  return zb_arena_status(arena);
+}
+
+/* A gather in front of each job that reads parameters; where they are kept, of the first such job alone. */
+static zb_status find_job_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
+  const char *text = zb_get_string(t->p.top, ZB_ATTR_GATHER);
+  if (!text) return NULL;
+  const zb_gathered kept = zb_gathered_of(text);
+  const size_t micro_batches = (size_t)t->p.problem.micro_batches;
+  bool *there = ZB_NEW(arena, bool, (size_t)t->p.problem.stages * micro_batches);
+  ZB_TRY(zb_arena_status(arena));
+  for (int rank = 0; rank < t->p.problem.ranks; ++rank)
+    for (int i = 0; i < t->order.counts[rank]; ++i) {
+      const zb_job job = t->order.jobs[rank][i];
+      const bool of_all = kept == ZB_GATHERED_STEP;
+      bool *known = &there[(size_t)job.stage * micro_batches + (of_all ? 0 : (size_t)job.micro_batch)];
+      const MlirOperation function = t->p.functions[job.stage * ZB_KIND_COUNT + (int)job.kind];
+      if (job.kind == ZB_W || zb_gathers_get(function).count == 0 || (kept != ZB_GATHERED_JOB && *known)) continue;
+      *known = true;
+      ZB_TRY(add_job_gather(arena, t, rank, i, job, of_all, out));
+    }
+  return NULL;
+}
+
+/* Whether it stands at a place of its rank's order; others come when all jobs are done. */
+static bool has_position(const zb_gather *gather) {
+  return gather->kind == ZB_REDUCE_SUMS || gather->kind == ZB_GATHER_FOR_JOBS;
+}
+
 static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb_gather *gather, zb_transfers *out) {
   zb_rank_transfer all = {.gather = gather,
                           .source = -1,
                           .destination = -1,
                           .source_stage = -1,
                           .destination_stage = -1,
-                          .micro_batch = gather->kind == ZB_REDUCE_SUMS ? gather->micro_batch : -1};
+                          .micro_batch = has_position(gather) ? gather->micro_batch : -1};
   for (size_t i = 0; i < gather->members.count; ++i) {
     const int rank = gather->members.items[i].rank;
-    const int64_t end = end_before(t, rank, gather->kind == ZB_REDUCE_SUMS ? gather->position : t->order.counts[rank]);
+    const int64_t end = end_before(t, rank, has_position(gather) ? gather->position : t->order.counts[rank]);
     if (end > all.time) all.time = all.produced = end;
   }
   for (int rank = 0; rank < t->p.problem.ranks && gather->kind == ZB_GATHER_PARAMETERS; ++rank) {
@@ -236,6 +292,8 @@ static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb
 
 /* ---- Their order ---- */
 
+static int position_in_order(const zb_gather *gather) { return has_position(gather) ? gather->position : INT_MAX; }
+
 static int compare_transfers(const void *a, const void *b) {
   const zb_rank_transfer *x = a, *y = b;
   if (x->time != y->time) return x->time < y->time ? -1 : 1;
@@ -243,6 +301,8 @@ static int compare_transfers(const void *a, const void *b) {
   if (!x->hop != !y->hop) return x->hop ? -1 : 1; /* a gather comes last: it is posted after all else */
   if (x->hop != y->hop) return x->hop < y->hop ? -1 : 1;
   if (x->hop && x->micro_batch != y->micro_batch) return x->micro_batch - y->micro_batch;
+  if (x->gather && position_in_order(x->gather) != position_in_order(y->gather))
+    return position_in_order(x->gather) < position_in_order(y->gather) ? -1 : 1; /* jobs may take no time */
   return (x->gather > y->gather) - (x->gather < y->gather);
 }
 
@@ -302,6 +362,7 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   if (!t->evaluates)
     ZB_TRY(find_reductions(arena, t, out)); /* what holders of tied parameters gather are sums of all */
   if (!t->evaluates) ZB_TRY(find_gathers(arena, t, out));
+  ZB_TRY(find_job_gathers(arena, t, out));
   if (!t->evaluates) find_norm_gather(arena, t, out);
   if (!t->evaluates) find_parameter_gathers(arena, t, out); /* the last */
   for (size_t g = 0; g < out->gathers.count; ++g)
@@ -364,7 +425,7 @@ static int64_t bytes_of(const zb_timetable *t, const zb_rank_transfer *m) {
   if (m->hop) return m->hop->bytes;
   uint64_t total = 0, least = UINT64_MAX;
   if (zb_buckets_parts(t->p.top) > 1 && m->gather->members.count == 1) {
-    const bool one = m->gather->kind == ZB_GATHER_PARAMETERS || zb_buckets_scatter(t->p.top);
+    const bool one = m->gather->kind != ZB_REDUCE_SUMS || zb_buckets_scatter(t->p.top);
     total = given_by(m->gather, &m->gather->members.items[0]);
     return (int64_t)((one ? 1 : 2) * (uint64_t)(t->replicas - 1) * total);
   }
@@ -381,7 +442,8 @@ static int64_t bytes_of(const zb_timetable *t, const zb_rank_transfer *m) {
 }
 
 static zb_payload payload_of(const zb_rank_transfer *m) {
-  if (!m->hop && m->gather->kind == ZB_GATHER_PARAMETERS) return ZB_PAYLOAD_PARAMETERS;
+  if (!m->hop && (m->gather->kind == ZB_GATHER_PARAMETERS || m->gather->kind == ZB_GATHER_FOR_JOBS))
+    return ZB_PAYLOAD_PARAMETERS;
   if (!m->hop) return m->gather->kind == ZB_GATHER_NORM ? ZB_PAYLOAD_NORMS : ZB_PAYLOAD_GRADIENTS;
   return m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD;
 }
@@ -431,7 +493,8 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
                                      .rank = member->rank,
                                      .offset = (int64_t)member->parts.items[p].offset,
                                      .bytes = (int64_t)member->parts.items[p].bytes,
-                                     .into = m->gather->into ? m->gather->into[p] : -1});
+                                     .into = m->gather->into ? m->gather->into[p] : -1,
+                                     .pool = m->gather->pools ? m->gather->pools[p] : -1});
     }
   }
   ZB_TRY(zb_arena_status(arena));

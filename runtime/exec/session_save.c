@@ -240,14 +240,15 @@ typedef struct norm_record {
 static zb_status collect_norm(const zb_session *session, int rank, const zb_plan_parameter *parameter, zb_text *out) {
   const zb_executor *e = &session->executors[rank - session->first_rank];
   if (!parameter->trained || parameter->gradient_offset < 0) return NULL;
-  int64_t first = 0, count = zb_shape_elements(&parameter->tensor.shape);
+  const zb_shape whole = zb_plan_whole_shape(&parameter->tensor);
+  int64_t first = 0, count = zb_shape_elements(&whole);
   if (session->plan->sharding != ZB_SHARDING_NONE) { /* of the other parts it may not have the sum */
     const int replicas = zb_plan_mesh(session->plan);
-    const int64_t part = (int64_t)(zb_plan_part_bytes(&parameter->tensor.shape, replicas) / sizeof(float));
+    const int64_t part = (int64_t)(zb_plan_part_bytes(&whole, replicas) / sizeof(float));
     first = part * zb_plan_replica_of(session->plan, rank);
     count = count - first < part ? count - first : part;
     if (count < 0) count = 0;
-    if (session->plan->sharding == ZB_SHARDING_GRADIENTS_MICRO_BATCH) first = 0; /* there is no other part */
+    if (zb_sharding_sums_each(session->plan->sharding)) first = 0; /* there is no other part */
   }
   float *values = zb_alloc(sizeof(float) * (size_t)count + 1);
   if (!values) return ZB_OUT_OF_MEMORY();

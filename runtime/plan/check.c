@@ -113,10 +113,16 @@ static const char *collective_fault(const zb_plan *plan, const zb_plan_collectiv
     return "it has fewer than two members, or one of replicas does not add, or is of several ranks";
   if (collective->coordinate && (collective->of_parts != 0) != (plan->sharding != ZB_SHARDING_NONE))
     return "replicas share optimizer state, and it does not move parts of it";
-  const bool each =
-      plan->sharding == ZB_SHARDING_GRADIENTS_MICRO_BATCH && adds && collective->payload == ZB_PAYLOAD_GRADIENTS;
-  if ((collective->of_micro_batch > 0) != each || (each && collective->kind != ZB_COLLECTIVE_REDUCE_SCATTER))
+  const bool each = zb_sharding_sums_each(plan->sharding) && adds && collective->payload == ZB_PAYLOAD_GRADIENTS;
+  if (((collective->of_micro_batch > 0) != each && !collective->apart) ||
+      (each && collective->kind != ZB_COLLECTIVE_REDUCE_SCATTER))
     return "gradients are summed over replicas for each micro-batch, or once a step, and it does not";
+  if ((collective->apart != 0) != (zb_sharding_of_parameters(plan->sharding) &&
+                                   collective->payload == ZB_PAYLOAD_PARAMETERS) ||
+      (collective->apart && (adds || !collective->of_parts)))
+    return "replicas have a part of every parameter, and it does not gather those apart";
+  if (collective->apart && collective->sizes.count % collective->members.count != 0)
+    return "its members do not give as many parts each";
   if (collective->of_parts && !collective->coordinate && adds) return "it adds up parts of other ranks";
   for (uint32_t i = 0; i < collective->members.count; ++i)
     if (members[i] >= (uint64_t)plan->rank_count || (i > 0 && members[i] <= members[i - 1]))
@@ -144,8 +150,12 @@ static zb_status check_transfers(const zb_plan *plan) {
     const char *fault = collective_fault(plan, &plan->collectives[i]);
     if (!fault && i > 0 && plan->collectives[i].before < plan->collectives[i - 1].before)
       fault = "it stands in the list before one that comes earlier";
-    if (!fault && plan->collectives[i].before > plan->message_count - plan->evaluation_messages)
-      fault = "it stands among the messages of an evaluation, which has no collectives";
+    const bool evaluates = i >= plan->collective_count - plan->evaluation_collectives;
+    if (!fault && evaluates && !plan->collectives[i].apart) fault = "an evaluation gathers parameters alone";
+    if (!fault && !evaluates && plan->collectives[i].before > plan->message_count - plan->evaluation_messages)
+      fault = "it stands among the messages of an evaluation";
+    if (!fault && evaluates && plan->collectives[i].before < plan->message_count - plan->evaluation_messages)
+      fault = "it is of an evaluation, and stands among the messages of a step";
     if (fault) return ZB_ERROR(INVALID, "collective %d is malformed: %s", i, fault);
   }
   return NULL;
@@ -201,6 +211,9 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   if (plan->evaluation_messages < 0 || plan->evaluation_messages > (plan->evaluates ? plan->message_count : 0))
     return ZB_ERROR(INVALID, "the plan has %d messages, and %d of them are said to be of an evaluation",
                     plan->message_count, plan->evaluation_messages);
+  if (plan->evaluation_collectives < 0 || plan->evaluation_collectives > (plan->evaluates ? plan->collective_count : 0))
+    return ZB_ERROR(INVALID, "the plan has %d collectives, and %d of them are said to be of an evaluation",
+                    plan->collective_count, plan->evaluation_collectives);
   if (plan->inference && !plan->evaluates && plan->list == ZB_LIST_STEP && plan->output_count)
     return ZB_ERROR(INVALID, "the plan is for inference, but has no evaluation");
   if (plan->output_count && !plan->evaluates && plan->list != ZB_LIST_EVALUATION)
@@ -436,7 +449,10 @@ static const char *collective_job_fault(const zb_plan *plan, const zb_plan_rank 
   for (uint32_t i = 0; i < collective->sizes.count; ++i)
     if (parts[i].bytes != sizes[i]) return "a part is not as large as its collective says";
   const uint64_t replicas = (uint64_t)zb_plan_mesh(plan); /* of whose parts a buffer consists, if they are there */
-  for (uint32_t i = 0; collective->of_micro_batch && i < collective->sizes.count; ++i)
+  for (uint32_t i = 0; collective->apart && i < collective->sizes.count / collective->members.count; ++i)
+    if (parts[collective->sizes.count + i].bytes != sizes[i] || sizes[i] % sizeof(float) != 0)
+      return "what it gathers is not as large as the own parts";
+  for (uint32_t i = 0; adds && collective->of_micro_batch && i < collective->sizes.count; ++i)
     if (parts[collective->sizes.count + 1 + i].bytes * replicas != sizes[i])
       return "what it adds to is not as large as a part";
   if (adds && parts[collective->sizes.count].bytes < zb_collective_landing_bytes(plan, collective))
@@ -499,7 +515,10 @@ static const char *list_fault(const zb_plan *plan, const zb_plan_rank *rank, int
     return in_evaluation ? "an evaluation computes by jobs E alone" : "a job E is of an evaluation";
   if (in_evaluation && (job->kind == ZB_JOB_VERDICT || job->kind == ZB_JOB_SNAPSHOT))
     return "an evaluation updates nothing";
-  return in_evaluation && job->kind == ZB_JOB_COLLECTIVE ? "an evaluation has no collectives" : NULL;
+  const int first_collective = plan->collective_count - (plan->list == ZB_LIST_EVALUATION ? plan->collective_count
+                                                                                          : plan->evaluation_collectives);
+  return job->collective && (job->collective > first_collective) != in_evaluation ? "its collective is of another list"
+                                                                                  : NULL;
 }
 
 static const char *job_fault(const zb_plan *plan, const zb_plan_rank *rank, int index) {

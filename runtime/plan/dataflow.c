@@ -22,7 +22,7 @@
 
 #include "runtime/base/memory.h"
 
-enum { NOBODY = -1 };
+enum { NOBODY = -1, ANY_MICRO_BATCH = -2 /* of parameters that were gathered */ };
 
 /* A piece of the slots; it ends where the next one begins. */
 typedef struct cell {
@@ -86,6 +86,7 @@ typedef struct dataflow {
   bool *waited;         /* [job_count] */
   int32_t *first_run;   /* [subprogram_count] first job in the step, NOBODY */
   int32_t last_compute; /* NOBODY: none yet */
+  int32_t placed;       /* the last subprogram that placed own parts of parameters, NOBODY */
   bool fixed_posted;    /* a message of fixed memory */
 } dataflow;
 
@@ -108,6 +109,9 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 /* The source of what a subprogram writes through its base number base + 1. */
 static uint64_t source_of_base(int32_t subprogram, uint32_t base) { return mix(mix(1, (uint64_t)subprogram), base); }
+
+/* Of a part of a parameter that was gathered: where its rank has it, and of which replica it is. */
+static uint64_t source_of_part(uint64_t offset, int replica) { return mix(mix(4, offset), (uint64_t)replica); }
 
 /* ---- Homes and cells ---- */
 
@@ -288,7 +292,7 @@ static int32_t same_part(const zb_plan_rank *rank, int32_t subprogram) {
 }
 
 static zb_status dataflow_init(dataflow *it, const zb_plan *plan, int rank, const zb_access *accesses) {
-  *it = (dataflow){.plan = plan, .rank = &plan->ranks[rank], .accesses = accesses, .last_compute = NOBODY};
+  *it = (dataflow){.plan = plan, .rank = &plan->ranks[rank], .accesses = accesses, .last_compute = NOBODY, .placed = NOBODY};
   it->slots = it->rank->regions[ZB_REGION_SLOTS];
   it->gradients = it->rank->regions[ZB_REGION_GRADIENTS];
   it->workspace = it->rank->regions[ZB_REGION_WORKSPACE];
@@ -358,7 +362,10 @@ static zb_status read_cell(dataflow *it, use *by, size_t index) {
                      at->filling);
   if (at->writer == NOBODY)
     return violation(it, by->job, "reads", at->begin, by->base, "which no job wrote before", NOBODY);
-  if (by->micro_batch >= 0 && at->micro_batch != by->micro_batch)
+  if (at->micro_batch == ANY_MICRO_BATCH && it->rank->jobs[by->job].kind == ZB_JOB_W)
+    return violation(it, by->job, "reads", at->begin, by->base, "parameters that were gathered, and a W reads none: by ",
+                     at->writer);
+  if (by->micro_batch >= 0 && at->micro_batch != by->micro_batch && at->micro_batch != ANY_MICRO_BATCH)
     return violation(it, by->job, "reads", at->begin, by->base, "which was last written for another micro-batch by ",
                      at->writer);
   if (at->touched_by == by->job && at->touched_writing && at->touched_base != by->base_index)
@@ -428,13 +435,24 @@ static zb_status run_base_reads(dataflow *it, int index, uint32_t i) {
   return compare(it, &by, &it->signatures[id]);
 }
 
+/* Of what a subprogram copies to that place of its base; two own parts do not lie side by side there. */
+static uint64_t source_of_own_part(const dataflow *it, int index, uint64_t place) {
+  const zb_plan_subprogram *subprogram = &it->rank->subprograms[it->rank->jobs[index].subprogram];
+  const int replica = zb_plan_replica_of(it->plan, it->rank->rank);
+  for (int i = 0; i < subprogram->instruction_count; ++i)
+    if (subprogram->instructions[i].outputs[0].offset == place)
+      return source_of_part(subprogram->instructions[i].inputs[0].offset, replica);
+  return 0;
+}
+
 static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
   const zb_plan_job *job = &it->rank->jobs[index];
   const zb_intervals *writes = &it->accesses[job->subprogram].writes[i + 1];
   if (writes->count == 0) return NULL;
+  const bool places = it->rank->subprograms[job->subprogram].places > 0;
   uint32_t id = it->first_id[job->subprogram] + i;
   use by = {.job = index,
-            .wrote = job->micro_batch,
+            .wrote = places ? ANY_MICRO_BATCH : job->micro_batch,
             .address = it->rank->pool_u64[job->bases.begin + i],
             .base = it->rank->subprograms[job->subprogram].bases[i],
             .base_index = (int32_t)i};
@@ -443,6 +461,7 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
   for (size_t w = 0; w < writes->count; ++w) {
     while (it->cells[at].begin < by.address + writes->items[w].begin)
       ++at;
+    if (places) source = source_of_own_part(it, index, writes->items[w].begin);
     for (; it->cells[at].begin < by.address + writes->items[w].end; ++at)
       ZB_TRY(write_cell(it, &by, at, source));
   }
@@ -612,6 +631,7 @@ static zb_status run_compute(dataflow *it, int index) {
   }
   if (it->first_run[job->subprogram] == NOBODY) it->first_run[job->subprogram] = index;
   it->last_compute = index;
+  if (it->rank->subprograms[job->subprogram].places) it->placed = job->subprogram;
   return NULL;
 }
 
@@ -635,8 +655,20 @@ static message_signature *find_signature(dataflow *it, const zb_plan_message *me
 static int32_t summed_micro_batch(const dataflow *it, const zb_plan_message *message) {
   const zb_plan_collective *whole =
       message->part_of && it->plan->carried ? &it->plan->carried[message->part_of - 1] : NULL;
-  if (!whole || !whole->of_micro_batch) return -1;
+  if (!whole || !whole->of_micro_batch || whole->apart) return -1;
   return zb_plan_first_micro_batch(it->plan, it->rank->rank) + whole->of_micro_batch - 1;
+}
+
+/* Of parameters a rank sends its own parts from the slots, and nothing that came to it. */
+static zb_status check_own_parts(const dataflow *it, int index, zb_plan_range part) {
+  const cell *first = &it->cells[cell_at(it, part.offset)];
+  const zb_plan_job *writer = &it->rank->jobs[first->writer];
+  const bool places = writer->subprogram >= 0 && it->rank->subprograms[writer->subprogram].places > 0;
+  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at)
+    if (!places || it->cells[at].source != first->source)
+      return violation(it, index, "sends", it->cells[at].begin, NULL, "which is no own part of a parameter: written by ",
+                       it->cells[at].writer);
+  return NULL;
 }
 
 /* That gradients of a micro-batch lie at the same place of what made them for each is the rule "sharding". */
@@ -652,8 +684,18 @@ static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_rang
     ++it->cells[at].sending;
   }
   if (summed >= 0) return NULL;
+  if (message->payload == ZB_PAYLOAD_PARAMETERS) return check_own_parts(it, index, part);
   message_signature *first = find_signature(it, message, p);
   return first ? compare(it, &by, &first->found) : ZB_OUT_OF_MEMORY();
+}
+
+/* A part of a parameter of another replica, which has it where this one has its own: what it copied for this gather
+ * before. 0: it did not. */
+static uint64_t source_of_received(const dataflow *it, const zb_plan_message *message, uint32_t p) {
+  if (it->placed == NOBODY || message->part_of == 0) return 0;
+  const zb_plan_subprogram *subprogram = &it->rank->subprograms[it->placed];
+  if (subprogram->places != message->part_of || p >= (uint32_t)subprogram->instruction_count) return 0;
+  return source_of_part(subprogram->instructions[p].inputs[0].offset, zb_plan_replica_of(it->plan, message->source));
 }
 
 /* RECV and READ. */
@@ -663,10 +705,11 @@ static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_r
   uint64_t source = mix(mix(2, (uint64_t)job->input), p);
   if (job->kind == ZB_JOB_RECV) {
     const zb_plan_message *message = &it->plan->messages[job->message];
-    by.wrote = message->micro_batch;
+    by.wrote = message->payload == ZB_PAYLOAD_PARAMETERS ? ANY_MICRO_BATCH : message->micro_batch;
     source = mix(mix(mix(mix(3, (uint64_t)message->payload), (uint64_t)message->source_stage),
                      (uint64_t)message->destination_stage),
                  p);
+    if (message->payload == ZB_PAYLOAD_PARAMETERS) source = source_of_received(it, message, p);
   }
   uint64_t end = part.offset + moved_bytes(it, job, part);
   for (size_t at = cell_at(it, part.offset); it->cells[at].begin < end; ++at) {

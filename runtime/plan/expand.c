@@ -358,6 +358,62 @@ static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_s
                                                 .beside = beside};
 }
 
+/* From the first to the last byte of what is gathered apart. */
+static zb_plan_range gathered_frame(const zb_plan_collective *collective, const zb_plan_range *parts) {
+  uint64_t begin = parts[0].offset, end = begin;
+  for (uint32_t p = 0; p < collective->sizes.count; ++p) {
+    if (parts[p].offset < begin) begin = parts[p].offset;
+    if (parts[p].offset + parts[p].bytes > end) end = parts[p].offset + parts[p].bytes;
+  }
+  return (zb_plan_range){begin, end - begin};
+}
+
+/* The own parts of what is gathered apart, copied to their place among those of others: of a plan that stands for more
+ * replicas the last one's several times. */
+static void add_own_parts(expansion *it, const zb_plan_job *job, int member) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const uint32_t count = count_of(it->from, collective, member);
+  const uint32_t first = zb_collective_first_part(it->from, collective, member);
+  zb_plan_rank *rank = it->rank;
+  const zb_plan_range *to = rank->pool_ranges + job->parts.begin;
+  const zb_plan_range *from = to + collective->sizes.count;
+  zb_plan_subprogram *subprogram = &rank->subprograms[rank->subprogram_count];
+  char name[64];
+  snprintf(name, sizeof name, "PLACE_%d", job->collective - 1);
+  *subprogram = (zb_plan_subprogram){
+      .name = zb_plan_strdup(it->to, name), .stage = -1, .kind = ZB_JOB_ADD, .base_count = 1, .places = job->collective};
+  subprogram->bases = zb_plan_alloc(it->to, sizeof *subprogram->bases);
+  subprogram->base_bytes = zb_plan_alloc(it->to, sizeof *subprogram->base_bytes);
+  subprogram->instructions = zb_plan_alloc(it->to, ((size_t)count + 1) * sizeof *subprogram->instructions);
+  if (!subprogram->name || !subprogram->bases || !subprogram->base_bytes || !subprogram->instructions) {
+    it->failed = true;
+    return;
+  }
+  const zb_plan_range frame = gathered_frame(collective, to);
+  subprogram->bases[0] = "gathered";
+  subprogram->base_bytes[0] = frame.bytes;
+  for (uint32_t p = 0; p < count; ++p) {
+    const int64_t elements = (int64_t)(from[p].bytes / sizeof(float)), times = (int64_t)(to[first + p].bytes / from[p].bytes);
+    const zb_plan_operand own = {
+        .offset = from[p].offset, .dtype = ZB_F32, .rank = 2, .shape = {times, elements}, .strides = {0, 1}};
+    zb_plan_operand place = own;
+    place.base = 1;
+    place.offset = to[first + p].offset - frame.offset;
+    place.strides[0] = elements;
+    it->failed |= !zb_add_instruction(it->to, subprogram, "contiguous", &own, &place);
+  }
+  const zb_plan_slice at = {rank->pool_u64_count, 1};
+  rank->pool_u64[rank->pool_u64_count++] = frame.offset;
+  rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_ADD,
+                                                .subprogram = rank->subprogram_count++,
+                                                .stage = -1,
+                                                .micro_batch = -1,
+                                                .message = -1,
+                                                .input = -1,
+                                                .bases = at,
+                                                .waits = job->waits};
+}
+
 static void expand_job(expansion *it, const zb_plan_job *job) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const int member = zb_collective_member(it->from, collective, it->rank->rank), begin = it->rank->job_count;
@@ -368,6 +424,7 @@ static void expand_job(expansion *it, const zb_plan_job *job) {
     /* What comes now lies where the shards were that were sent. */
     add_posts(it, job, member, false, wait_for(it, begin, true, false));
   } else {
+    if (collective->apart) add_own_parts(it, job, member);
     add_posts(it, job, member, false, job->waits);
   }
 }
@@ -599,6 +656,8 @@ static zb_status expand_messages(const zb_plan *from, zb_plan *to, int *first_me
         const piece it = piece_at(&from->collectives[c], i);
         if (is_sent(from, &from->collectives[c], it)) to->messages[to->message_count++] = message_of(from, c, it);
       }
+      if (c >= from->collective_count - from->evaluation_collectives)
+        to->evaluation_messages += to->message_count - first_message[c];
     }
     if (m == from->message_count) break;
     new_message[m] = to->message_count;
@@ -620,7 +679,7 @@ zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) {
   to->arena = memory;
   to->carried = plan->collectives;
   to->collectives = NULL;
-  to->collective_count = 0;
+  to->collective_count = to->evaluation_collectives = 0;
   to->sum_groups = 0;
   to->ranks = with_room(to, plan->ranks, (size_t)plan->rank_count, (size_t)plan->rank_count, sizeof *to->ranks);
   if (!to->ranks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());

@@ -13,6 +13,9 @@
  * replicas, the ADD runs beside the others as well, and is done when a post of that sum is complete. Its buffers
  * consist of the parts of all replicas (zb_plan_part_bytes), so its shards are those parts.
  *
+ * What is gathered apart (parameters of which every replica has a part) begins with a copy of the own parts to their
+ * place among the others (a subprogram of kind ADD that `places`), from where they are sent.
+ *
  * The jobs of an all-reduce, and the posts of a reduce-scatter, run beside the others (beside): on a second clock of
  * the rank, one after the other in the order of the list, each once the rank has come to its place in the list. So the
  * rank computes while sums travel, and waits only where a job waits for a post of theirs. To run them at their place

@@ -88,7 +88,7 @@ zb_payload zb_payload_of(char letter) {
 }
 
 static const char *const sharding_names[] = {
-#define ZB_SHARDING(ID, name, help) name,
+#define ZB_SHARDING(ID, name, scatters, each, parameters, help) name,
 #include "zb/shardings.def"
 #undef ZB_SHARDING
 };
@@ -98,7 +98,7 @@ const char *zb_sharding_name(zb_sharding sharding) {
 }
 
 const char *zb_sharding_names(void) {
-#define ZB_SHARDING(ID, name, help) ", " name
+#define ZB_SHARDING(ID, name, scatters, each, parameters, help) ", " name
   static const char names[] =
 #include "zb/shardings.def"
       ;
@@ -112,6 +112,19 @@ zb_sharding zb_sharding_of(const char *name) {
     ++sharding;
   return (zb_sharding)sharding;
 }
+
+static const struct {
+  bool scatters, each, parameters;
+} sharding_rows[] = {
+#define ZB_SHARDING(ID, name, scatters, each, parameters, help) {scatters, each, parameters},
+#include "zb/shardings.def"
+#undef ZB_SHARDING
+    {false, false, false}, /* of no name */
+};
+
+bool zb_sharding_scatters(zb_sharding sharding) { return sharding_rows[sharding].scatters; }
+bool zb_sharding_sums_each(zb_sharding sharding) { return sharding_rows[sharding].each; }
+bool zb_sharding_of_parameters(zb_sharding sharding) { return sharding_rows[sharding].parameters; }
 
 const char *zb_region_name(zb_region_kind kind) {
   static const char *const names[ZB_REGION_COUNT] = {

@@ -90,7 +90,7 @@ zb_collective_kind zb_collective_of_op(const char *op);
 
 /* What of its training replicas have a part of each. */
 typedef enum zb_sharding {
-#define ZB_SHARDING(ID, name, help) ZB_SHARDING_##ID,
+#define ZB_SHARDING(ID, name, scatters, each, parameters, help) ZB_SHARDING_##ID,
 #include "zb/shardings.def"
 #undef ZB_SHARDING
   ZB_SHARDING_COUNT
@@ -100,6 +100,11 @@ const char *zb_sharding_name(zb_sharding sharding);
 const char *zb_sharding_names(void);
 /* ZB_SHARDING_COUNT: none has that name. */
 zb_sharding zb_sharding_of(const char *name);
+/* What the row says: of sums of gradients a replica keeps its part alone; those of each micro-batch are summed; of
+ * parameters it has its part alone. */
+bool zb_sharding_scatters(zb_sharding sharding);
+bool zb_sharding_sums_each(zb_sharding sharding);
+bool zb_sharding_of_parameters(zb_sharding sharding);
 
 /* What the ranks of a plan run: again and again, after the LOAD jobs. */
 typedef enum zb_plan_list { ZB_LIST_STEP, ZB_LIST_EVALUATION, ZB_LIST_COUNT } zb_plan_list;
@@ -162,6 +167,8 @@ typedef struct zb_plan_subprogram {
   zb_plan_output_home *outputs; /* of an E: outputs of its micro-batch */
   int output_count;
   int part_of; /* of an expanded plan: 1 + the subprogram of which it is a part; else 0; not in the file */
+  int places;  /* of an expanded plan: 1 + the collective for which it copies own parts of parameters to where those of
+                  others come; else 0; not in the file */
 } zb_plan_subprogram;
 
 /* A range of the arena. */
@@ -343,8 +350,10 @@ typedef struct zb_plan_message {
 /* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. coordinate: 0,
  * the members are listed; 1, there is one, and all its replicas take part. of_parts: with sharded state, it moves what
  * replicas have parts of: `sizes` are those of parts. Over replicas a buffer that is added up consists of the parts of
- * all members, and gathering brings the parts of all others. of_micro_batch: 1 + the micro-batch
- * (of each replica its own one) whose gradients it sums; 0: those of all. lead_ps: where the job in front of it is the
+ * all members, and gathering brings the parts of all others. apart: of parameters of which every replica has a part
+ * alone: it brings all parts of each, one behind the other, to the slots, and its job has where the first one comes to,
+ * of each parameter, then where the own ones lie. of_micro_batch: 1 + the micro-batch (of each replica its own one)
+ * whose gradients it sums, or whose jobs alone read what it brings; 0: those of all. lead_ps: where the job in front of it is the
  * W that completes its buffers, how long before the end of that job they are complete (expand.h). step: 0, as of
  * messages. before: in the global order of transfers it stands before that message. sizes: bytes of every part. Where
  * it only gathers, member m gives counts[m] parts; a job has the homes of the parts of all members, in the order of
@@ -412,6 +421,7 @@ typedef struct zb_plan {
   bool evaluates;                  /* every rank has jobs of an evaluation */
   bool inference;                  /* it has no step, and its evaluation gives outputs alone, no loss */
   int evaluation_messages;         /* how many of the messages, at the end, are of an evaluation */
+  int evaluation_collectives;      /* and how many of the collectives */
   zb_plan_list list;               /* of a view: its list; not in the file */
   zb_plan_collective *collectives; /* rising in `before` */
   int collective_count;
@@ -438,6 +448,7 @@ typedef struct zb_plan {
 /* How many parts a job of the collective has. */
 static inline uint32_t zb_collective_job_parts(const zb_plan_collective *collective) {
   const uint32_t buffers = collective->sizes.count;
+  if (collective->apart) return buffers + buffers / collective->members.count;
   return buffers + (zb_collective_adds(collective->kind) ? 1 : 0) + (collective->of_micro_batch ? buffers : 0);
 }
 /* What the cost model of messages counts: pieces of a sum that a rank sends at the same time share its link. */

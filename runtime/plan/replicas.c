@@ -7,7 +7,8 @@
  *
  * Where replicas share optimizer state each has its part of what they update (zb_plan_part_bytes), and the plan says
  * what replica 0 does: UPDATE of replica r works r parts behind, on parameters and on gradients. A sum over replicas
- * has buffers of as many parts as there are replicas; the gather of parameters brings the part of each to all.
+ * has buffers of as many parts as there are replicas; the gather of parameters brings the part of each to all. Where
+ * they share parameters, too, each has its part of those in the place of replica 0's, and gathers bring them to jobs.
  *
  * Tests: test/runtime/plan/replicas_test.c, test/passes/sharding_test.c
  */
@@ -44,6 +45,12 @@ static zb_status replicate_messages(replication *it) {
   return NULL;
 }
 
+/* How many parts of what is gathered come from a replica: of a plan of fewer than there are the last one stands for
+ * those that are not there, so that jobs read what all have. */
+static int parts_of(const replication *it, const zb_plan_collective *from, int replica) {
+  return from->apart && replica == it->replicas - 1 ? it->from->replicas - it->replicas + 1 : 1;
+}
+
 /* What grows where all replicas have parts: buffers that are added up, and the list of what is gathered. */
 static void add_parts(replication *it, const zb_plan_collective *from, zb_plan_collective *collective) {
   zb_plan *to = it->to;
@@ -57,7 +64,7 @@ static void add_parts(replication *it, const zb_plan_collective *from, zb_plan_c
   collective->sizes.begin = to->pool_u64_count;
   for (uint64_t m = 0; m < (adds ? 1 : replicas); ++m)
     for (uint32_t p = 0; p < from->sizes.count; ++p)
-      to->pool_u64[to->pool_u64_count++] = sizes[p] * (adds ? replicas : 1);
+      to->pool_u64[to->pool_u64_count++] = sizes[p] * (adds ? replicas : (uint64_t)parts_of(it, from, (int)m));
   collective->sizes.count = to->pool_u64_count - collective->sizes.begin;
 }
 
@@ -131,8 +138,8 @@ static zb_status replicate_shard_sums(replication *it) {
 /* Whether the bytes lie where all replicas have parts of their own: of sums of micro-batches each has one alone. */
 static bool in_parts(const zb_plan *plan, const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
   const zb_region_kind region = zb_plan_region_of(rank, offset, bytes);
-  return bytes > 0 && (region == ZB_REGION_PARAMETERS ||
-                       (region == ZB_REGION_GRADIENTS && plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH));
+  return bytes > 0 && ((region == ZB_REGION_PARAMETERS && !zb_sharding_of_parameters(plan->sharding)) ||
+                       (region == ZB_REGION_GRADIENTS && !zb_sharding_sums_each(plan->sharding)));
 }
 
 static zb_status move_operands(zb_plan *to, const zb_plan_rank *rank, int replica, int count,
@@ -169,11 +176,28 @@ static zb_status move_updates(zb_plan *to, zb_plan_rank *rank, int replica) {
   return NULL;
 }
 
+/* The homes of what is gathered apart: where the parts of each replica come to, then the own ones. */
+static zb_plan_slice place_gathered(const replication *it, zb_plan_rank *rank, const zb_plan_job *job) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const uint32_t begin = rank->pool_range_count, count = collective->sizes.count;
+  for (int m = 0; m < it->replicas; ++m)
+    for (uint32_t p = 0; p < count; ++p) {
+      zb_plan_range part = rank->pool_ranges[job->parts.begin + p];
+      part.offset += (uint64_t)m * part.bytes;
+      part.bytes *= (uint64_t)parts_of(it, collective, m);
+      rank->pool_ranges[rank->pool_range_count++] = part;
+    }
+  for (uint32_t p = 0; p < count; ++p)
+    rank->pool_ranges[rank->pool_range_count++] = rank->pool_ranges[job->parts.begin + count + p];
+  return (zb_plan_slice){begin, rank->pool_range_count - begin};
+}
+
 /* The homes of what a collective of parts moves, behind those that the rank has. */
 static zb_plan_slice place_parts(const replication *it, zb_plan_rank *rank, const zb_plan_job *job, int replica) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const bool adds = zb_collective_adds(collective->kind);
   const uint32_t begin = rank->pool_range_count;
+  if (collective->apart) return place_gathered(it, rank, job);
   for (int m = 0; m < (collective->coordinate && !adds ? it->replicas : 1); ++m)
     for (uint32_t p = 0; p < job->parts.count; ++p) {
       zb_plan_range part = rank->pool_ranges[job->parts.begin + p];

@@ -24,8 +24,9 @@ uint64_t zb_sharding_place(const zb_plan *plan, const zb_plan_rank *rank, uint64
   const uint64_t behind = (uint64_t)zb_plan_replica_of(plan, rank->rank) * bytes;
   if (plan->parts == 0 || bytes == 0 || behind > offset) return offset;
   const zb_region_kind region = zb_plan_region_of(rank, offset, bytes);
-  const bool shared = region == ZB_REGION_GRADIENTS && plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH;
-  return region == ZB_REGION_PARAMETERS || shared ? offset - behind : offset;
+  const bool gradients = region == ZB_REGION_GRADIENTS && !zb_sharding_sums_each(plan->sharding);
+  const bool parameters = region == ZB_REGION_PARAMETERS && !zb_sharding_of_parameters(plan->sharding);
+  return gradients || parameters ? offset - behind : offset;
 }
 
 /* The collective over replicas that gathers parameters of the rank, and the job that takes part. */
@@ -38,7 +39,9 @@ static zb_status find_gather(const zb_plan *plan, const zb_plan_rank *rank, gath
   *out = (gather){.job = -1};
   for (int i = 0; i < rank->job_count; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
-    if (!job->collective || plan->collectives[job->collective - 1].payload != ZB_PAYLOAD_PARAMETERS) continue;
+    if (!job->collective || plan->collectives[job->collective - 1].payload != ZB_PAYLOAD_PARAMETERS ||
+        plan->collectives[job->collective - 1].apart)
+      continue;
     if (out->job >= 0)
       return ZB_RULE("sharding", "rank %d gathers parameters twice: jobs %d, %d", rank->rank, out->job, i);
     *out = (gather){&plan->collectives[job->collective - 1], i};
@@ -89,8 +92,8 @@ static zb_status take_memory(const zb_plan_rank *rank, zb_intervals *taken, cons
 
 static zb_status verify_states(const zb_plan_rank *rank, const zb_plan_parameter *parameter) {
   for (int k = parameter->state_begin; k < parameter->state_begin + parameter->state_count; ++k) {
-    const zb_shape whole = zb_plan_whole_shape(&rank->states[k]);
-    if (rank->states[k].cut != ZB_CUT_FLAT || !zb_shape_equal(&whole, &parameter->tensor.shape))
+    const zb_shape whole = zb_plan_whole_shape(&rank->states[k]), all = zb_plan_whole_shape(&parameter->tensor);
+    if (rank->states[k].cut != ZB_CUT_FLAT || !zb_shape_equal(&whole, &all))
       return ZB_RULE("sharding", "rank %d: '%s' is no part of a state of '%s'", rank->rank, rank->states[k].name,
                      parameter->tensor.name);
   }
@@ -101,19 +104,25 @@ static zb_status verify_states(const zb_plan_rank *rank, const zb_plan_parameter
 static zb_status verify_parameter(const zb_plan *plan, const zb_plan_rank *rank, const gather *found,
                                   const zb_plan_parameter *parameter, zb_intervals *taken, uint32_t *gathered) {
   const char *name = parameter->tensor.name;
-  const uint64_t begin = parameter->tensor.offset, size = (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
-  const uint64_t part = zb_plan_part_bytes(&parameter->tensor.shape, plan->replicas);
+  const zb_shape all = zb_plan_whole_shape(&parameter->tensor);
+  const bool apart = zb_sharding_of_parameters(plan->sharding) && !parameter->buffer;
+  const uint64_t begin = parameter->tensor.offset, size = (uint64_t)zb_shape_bytes(&all);
+  const uint64_t part = zb_plan_part_bytes(&all, plan->replicas);
   const bool shared = parameter->trained && parameter->gradient_offset >= 0 && size > 0;
-  const uint64_t bytes = shared ? part * (uint64_t)plan->replicas : size;
+  const uint64_t bytes = apart ? part : shared ? part * (uint64_t)plan->replicas : size;
   bool whole;
   if (bytes == 0) return NULL;
   const zb_region_kind region = parameter->buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS;
+  if (apart != (parameter->tensor.cut == ZB_CUT_FLAT))
+    return ZB_RULE("sharding", "rank %d: '%s' is %s part of a parameter, and %s", rank->rank, name, apart ? "no" : "a",
+                   apart ? "every replica has one" : "replicas have whole ones");
   ZB_TRY(take_memory(rank, taken, name, begin, bytes, region));
   if (!shared) return NULL;
   ZB_TRY(verify_states(rank, parameter));
   if (count_updates(rank, begin, begin + bytes, part, &whole) != 1 || !whole)
     return ZB_RULE("sharding", "rank %d: no UPDATE updates the %" PRIu64 " bytes of '%s' that each of %d replicas has",
                    rank->rank, part, name, plan->replicas);
+  if (apart) return NULL;
   if (count_gathered(rank, found, begin, part) != 1)
     return ZB_RULE("sharding", "rank %d: the parts of '%s' are not gathered, each once", rank->rank, name);
   ++*gathered;
@@ -166,7 +175,7 @@ static zb_status verify_sum(const zb_plan *plan, const zb_plan_rank *rank, const
  * before: the sum over replicas in front of it; -1: it is the first. */
 static zb_status verify_level(const zb_plan *plan, const zb_plan_rank *rank, int sum, int before) {
   const int collective = rank->jobs[sum].collective - 1;
-  if (plan->sharding == ZB_SHARDING_OPTIMIZER) return NULL;
+  if (!zb_sharding_scatters(plan->sharding)) return NULL;
   if (zb_collective_gathers(plan->collectives[collective].kind))
     return ZB_RULE("sharding", "rank %d: collective %d leaves whole sums of gradients, not a part of each", rank->rank,
                    collective);
@@ -276,11 +285,11 @@ static zb_status verify_added(parts *it, int index, uint32_t buffer) {
 static zb_status verify_micro_batches(const zb_plan *plan, const zb_plan_rank *rank) {
   zb_status status = NULL;
   parts it = {.plan = plan, .rank = rank};
-  if (plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH) return NULL;
+  if (!zb_sharding_sums_each(plan->sharding)) return NULL;
   for (int i = 0; i < rank->job_count; ++i) {
     const zb_plan_collective *collective =
         rank->jobs[i].collective ? &plan->collectives[rank->jobs[i].collective - 1] : NULL;
-    for (uint32_t b = 0; collective && collective->of_micro_batch && b < collective->sizes.count; ++b)
+    for (uint32_t b = 0; collective && !collective->apart && collective->of_micro_batch && b < collective->sizes.count; ++b)
       ZB_TRY_GOTO(verify_added(&it, i, b));
   }
   for (size_t i = 0; i < it.count; ++i)
@@ -319,6 +328,7 @@ zb_status zb_verify_sharding(const zb_plan *plan) {
     ZB_TRY(verify_order(plan, rank, &found));
     ZB_TRY(verify_sums(plan, rank));
     ZB_TRY(verify_micro_batches(plan, rank));
+    if (zb_sharding_of_parameters(plan->sharding)) ZB_TRY(zb_verify_gathered(plan, rank));
   }
   return NULL;
 }

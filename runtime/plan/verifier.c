@@ -48,8 +48,9 @@ static zb_status place_tensor(const zb_plan_rank *rank, zb_intervals *used, cons
 
 /* Bytes of a gradient once it is summed: of sums of micro-batches the part of one replica. */
 static uint64_t gradient_bytes(const zb_plan *plan, const zb_plan_parameter *parameter) {
-  if (plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH) return (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
-  return zb_plan_part_bytes(&parameter->tensor.shape, plan->parts ? plan->parts : zb_plan_replicas(plan));
+  const zb_shape whole = zb_plan_whole_shape(&parameter->tensor);
+  if (!zb_sharding_sums_each(plan->sharding)) return (uint64_t)zb_shape_bytes(&whole);
+  return zb_plan_part_bytes(&whole, plan->parts ? plan->parts : zb_plan_replicas(plan));
 }
 
 static zb_status verify_tensors(const zb_plan *plan, const zb_plan_rank *rank) {
@@ -356,8 +357,8 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
 /* A gradient that no job adds to would be zero for ever. That sums of micro-batches are added to it is the rule
  * "sharding". */
 static bool gradient_is_made(const zb_plan_rank *rank, const zb_access *accesses, const zb_plan_parameter *parameter) {
-  uint64_t begin = (uint64_t)parameter->gradient_offset,
-           end = begin + (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
+  const zb_shape whole = zb_plan_whole_shape(&parameter->tensor);
+  uint64_t begin = (uint64_t)parameter->gradient_offset, end = begin + (uint64_t)zb_shape_bytes(&whole);
   for (int i = 0; i < rank->subprogram_count; ++i) {
     zb_job_kind kind = rank->subprograms[i].kind;
     if ((kind == ZB_JOB_B || kind == ZB_JOB_W) && zb_intervals_cover(&accesses[i].writes[0], begin, end)) return true;
@@ -379,7 +380,7 @@ static zb_status verify_updates(const zb_plan *plan, const zb_plan_rank *rank, c
     if (parameter->trained && parameter->gradient_offset >= 0 && !covered)
       return ZB_RULE("optimizer", "rank %d: no UPDATE updates the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
-    if (parameter->trained && parameter->gradient_offset >= 0 && plan->sharding != ZB_SHARDING_GRADIENTS_MICRO_BATCH &&
+    if (parameter->trained && parameter->gradient_offset >= 0 && !zb_sharding_sums_each(plan->sharding) &&
         !gradient_is_made(rank, accesses, parameter))
       return ZB_RULE("optimizer", "rank %d: no B or W adds to the gradient of the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
@@ -602,13 +603,13 @@ static zb_status verify_expanded(const zb_plan *plan) {
 /* One list: a plan without an evaluation, or a view. */
 static zb_status verify_list(const zb_plan *plan) {
   zb_plan *expanded = NULL;
-  if (plan->list == ZB_LIST_EVALUATION) return verify_expanded(plan); /* it has no collectives, and updates nothing */
+  const bool evaluates = plan->list == ZB_LIST_EVALUATION; /* it adds up and updates nothing */
   ZB_TRY(zb_verify_collectives(plan));
-  ZB_TRY(zb_verify_groups(plan));
+  if (!evaluates) ZB_TRY(zb_verify_groups(plan));
   ZB_TRY(zb_plan_expand(plan, &expanded));
   zb_status status = verify_expanded(expanded ? expanded : plan);
   zb_plan_destroy(expanded);
-  return status ? status : zb_verify_sums(plan);
+  return status || evaluates ? status : zb_verify_sums(plan);
 }
 
 /* The lists that the plan has. */

@@ -32,6 +32,8 @@ zb_status zb_verify_groups(const zb_plan *plan) ZB_MUST_USE;
 zb_status zb_verify_shards(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "sharding": what replicas have a part of each. Of the plan of one replica. */
 zb_status zb_verify_sharding(const zb_plan *plan) ZB_MUST_USE;
+/* Of it: where replicas have a part of every parameter, who reads one, and what is gathered for that (gathered.c). */
+zb_status zb_verify_gathered(const zb_plan *plan, const zb_plan_rank *rank) ZB_MUST_USE;
 /* The place of an operand of base 0, or of `bytes` that a collective of parts moves, as replica 0 would have it. */
 uint64_t zb_sharding_place(const zb_plan *plan, const zb_plan_rank *rank, uint64_t offset, uint64_t bytes);
 /* Rules "messages", "deadlock", "reports": between ranks. */

@@ -29,10 +29,12 @@ import replicas
 
 M, STEPS = 3, 3
 MODELS = ("gpt2-small", "llama-small")
-LEVELS = ("optimizer", "gradients:step", "gradients:micro-batch")
+LEVELS = ("optimizer", "gradients:step", "gradients:micro-batch", "parameters:step", "parameters:micro-batch")
+GATHERS = ("job", "micro-batch", "step")
 SHARED = ("--sharding", "optimizer")
 STEP = ("--sharding", "gradients:step")
 EACH = ("--sharding", "gradients:micro-batch")
+PARTS = ("--sharding", "parameters:step")
 LAYOUTS = ((1, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (4, "zb-h2", ()), (3, "zb-h1", ()),
            (2, "interleaved-1f1b", ("--chunks", 2)), (4, "1f1b", ("--bucket-bytes", "20K")))
 OPTIONS = ((), ("--precision", "bf16"), ("--clip-norm", "0.5"), ("--clip-norm", "0.05", "--clip-norm-type", "inf"),
@@ -47,6 +49,11 @@ def part_bytes(bytes_, count):
     return -(-(-(-(bytes_ // 4) // count) * 4) // ALIGNMENT) * ALIGNMENT
 
 
+def without(options, *names):
+    """Options and their values, but for these."""
+    return tuple(word for i, word in enumerate(options) if not set(names) & set(options[max(i - 1, 0):i + 1]))
+
+
 class Sharding(replicas.Replicas):
     def one(self, model, ranks, count, schedule, level, options=()):
         return self.train(self.compile(model, ranks, count, "--micro-batches", M, "--schedule", schedule, *options,
@@ -55,20 +62,24 @@ class Sharding(replicas.Replicas):
     def layouts(self, draw, count):
         cases = [case for case in itertools.product(LEVELS, MODELS, (2, 3, 4, 5), OPTIONS, LAYOUTS)
                  if case[0] == "optimizer" or "--clip-norm" not in case[3]]
+        cases += [(*case[:3], (*case[3], "--gather", gather), case[4])
+                  for case in cases if case[0].startswith("parameters") for gather in GATHERS[1:]]
         fixed = [("optimizer", "gpt2-small", 3, ("--precision", "bf16"), LAYOUTS[1]),
                  ("optimizer", "gpt2-small", 2, OPTIONS[2], LAYOUTS[2]),
                  ("gradients:step", "gpt2-small", 3, ("--precision", "bf16", "--bucket-bytes", "9K"), LAYOUTS[2]),
                  ("gradients:micro-batch", "gpt2-small", 3, ("--precision", "bf16", "--bucket-bytes", "9K"),
-                  LAYOUTS[2]), ("gradients:micro-batch", "llama-small", 2, (), LAYOUTS[1])]
+                  LAYOUTS[2]), ("gradients:micro-batch", "llama-small", 2, (), LAYOUTS[1]),
+                 ("parameters:step", "gpt2-small", 3, ("--precision", "bf16", "--gather", "micro-batch"), LAYOUTS[5]),
+                 ("parameters:micro-batch", "llama-small", 5, ("--gather", "step"), LAYOUTS[2])]
         for level, model, many, options, (ranks, schedule, more) in fixed + draw.sample(cases, min(count, len(cases))):
             more = () if "--bucket-bytes" in options else more
             words = " ".join(map(str, (*options, *more)))
             text = f"{level}, {model}, {many} replicas of {ranks} ranks, {schedule} {words}"
             got = self.one(model, ranks, many, schedule, level, (*options, *more))
-            each = level == "gradients:micro-batch"  # adds up in another order than replicas that share nothing
+            each = level.endswith(":micro-batch")  # adds up in another order than replicas that share nothing
             if not each:
-                self.same(text, self.run(model, 1, many, "1f1b", options, M), got)
-            alone = [word for i, word in enumerate(options) if "--bucket-bytes" not in options[max(i - 1, 0):i + 1]]
+                self.same(text, self.run(model, 1, many, "1f1b", without(options, "--gather"), M), got)
+            alone = without(options, "--bucket-bytes", "--gather")
             self.same(f"{text}, groups",
                       self.run(model, 1, 1, "1f1b", (*alone, "--sum-groups", f"{many}:inner" if each else many),
                                M * many), got)

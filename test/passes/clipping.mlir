@@ -56,7 +56,7 @@
 // OUTLINE: @CLIP
 
 // Two ranks give a number, all four get both.
-// MAIN: zb.parts = array<i64: [[N:[0-9]+]], 0, 0, 8, -1, [[N]], 1, 8, 8, -1>
+// MAIN: zb.parts = array<i64: [[N:[0-9]+]], 0, 0, 8, -1, -1, [[N]], 1, 8, 8, -1, -1>
 // MAIN-LABEL: module @rank0
 // MAIN: func.func @main
 // MAIN: "zb.all_gather"

@@ -15,7 +15,7 @@ module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "p
 
 // -----
 
-// expected-error@+1 {{softmax of the optimizer needs whole tensors, and a replica has a part}}
+// expected-error@+1 {{softmax needs whole tensors, and a replica has a part}}
 module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "plain", zb.ranks = 1 : i64, zb.replicas = 2 : i64, zb.stage_rank = array<i64: 0>} {
   module @rank0 attributes {zb.rank = 0 : i64} {
     func.func private @s0_UPDATE(%w: tensor<5xf32> {zb.param = "w"}, %g: tensor<5xf32> {zb.sum = "w", zb.use = 0 : i64}, %step: tensor<i64> {zb.step}, %set: tensor<2xf64> {zb.defaults = array<f64: 1.0e-03, 0.0>, zb.own = 0 : i64, zb.setting = "w.update"}) -> (tensor<5xf32> {zb.update = "w"}) attributes {zb.class = "UPDATE", zb.stage = 0 : i64} {

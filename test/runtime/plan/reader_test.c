@@ -78,6 +78,7 @@ static void test_no_field_is_forgotten(void) {
       LEFT_OUT(message, zb_plan_message, phase_bytes),
       LEFT_OUT(collective, zb_plan_collective, timed_members),
       LEFT_OUT(subprogram, zb_plan_subprogram, part_of),
+      LEFT_OUT(subprogram, zb_plan_subprogram, places),
       LEFT_OUT(job, zb_plan_job, beside),
   };
   for (int t = 0; t < ZB_TABLE_COUNT; ++t) {
@@ -216,7 +217,7 @@ static void test_refused(void) {
   expect_refused(bytes, count, "magic");
   bytes[0] ^= 1;
   bytes[8] = ZB_PLAN_VERSION + 1;
-  expect_refused(bytes, count, "format version 13, this program reads version 12");
+  expect_refused(bytes, count, "format version 14, this program reads version 13");
   bytes[8] = ZB_PLAN_VERSION;
   bytes[20] ^= 1;
   expect_refused(bytes, count, "checksum of its table");
