@@ -32,8 +32,8 @@ enum {
    */
   ZB_TRAIT_RANDOM = 1 << 7,
   ZB_TRAIT_LINEAR = 1 << 8,   /* of sums of operands it gives the sum of its results */
-  ZB_TRAIT_OF_PARTS = 1 << 9, /* an update whose tensors may all be the same part of larger ones: replicas then make a
-                                 part of the results each, with the same bits */
+  ZB_TRAIT_OF_PARTS = 1 << 9, /* an op whose tensors may all be the same part of larger ones: replicas then make a part
+                                 of the results each, with the same bits */
   ZB_TRAIT_BORDER = 1 << 10,  /* its `place` tells values of one shard from others (ZB_LOCAL, ir/placement.h) */
 };
 

@@ -417,7 +417,7 @@ const zb_op_def zb_op_cast = {
     .operands = "x",
     .results = "out",
     .attrs = ZB_ATTRS({"dtype", ZB_ATTR_STRING, false, 0, "element type of the result: dtype = \"f32\""}),
-    .traits = ZB_TRAIT_PURE,
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_OF_PARTS,
     .mixed = ZB_MIXED_ANY,
     .infer = infer_cast,
     .flops = 1,

@@ -124,35 +124,37 @@ static bool is_of_parts(const zb_op_def *def) {
   return def && (def->traits & (ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_OF_PARTS));
 }
 
-zb_status zb_make_part(MlirOperation op, int replicas) {
+zb_status zb_check_of_parts(MlirOperation op) {
   const zb_op_def *def = zb_op_find(op);
-  if (zb_op_is(op, "zb.constant")) return NULL;
-  if (!is_of_parts(def))
-    return zb_status_hint(ZB_ERROR(INVALID, "--sharding: %s needs whole tensors, and a replica has a part",
-                                   def ? def->name : "an op"),
-                          "use an optimizer that updates element by element, or leave --sharding out");
-  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
+  if (zb_op_is(op, "zb.constant") || is_of_parts(def)) return NULL;
+  return zb_status_hint(ZB_ERROR(INVALID, "--sharding: %s needs whole tensors, and a replica has a part",
+                                 def ? def->name : "an op"),
+                        "use an optimizer that updates element by element, or leave --sharding out");
+}
+
+void zb_make_part(MlirOperation op, int replicas) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op) && !zb_op_is(op, "zb.constant"); ++i) {
     const MlirValue result = mlirOperationGetResult(op, i);
     const MlirType whole = mlirValueGetType(result);
-    mlirValueSetType(result, zb_op_is(op, "zb.cast") ? zb_copy_part_type(whole, replicas)
-                                                     : zb_part_type(whole, replicas));
+    mlirValueSetType(result,
+                     zb_op_is(op, "zb.cast") ? zb_copy_part_type(whole, replicas) : zb_part_type(whole, replicas));
   }
-  return NULL;
 }
 
 static zb_status shard_update(shard_optimizer *it, MlirBlock body, MlirOperation old) {
   zb_function_builder f;
   const MlirOperation end = mlirBlockGetTerminator(zb_function_block(old));
   ZB_LIST(MlirOperation) ops = {0};
-  zb_status status = NULL;
   ZB_FOR_EACH_OP(op, zb_function_block(old))
     if (!mlirOperationEqual(op, end) && (it->of_parameters || !take_copy(it, old, op)))
       (void)ZB_PUSH(it->arena, &ops, op);
   ZB_TRY(zb_arena_status(it->arena));
+  for (size_t i = 0; i < ops.count; ++i) /* before anything is changed */
+    ZB_TRY(zb_check_of_parts(ops.items[i]));
   zb_function_begin(&f, it->context, mlirOperationGetLocation(old));
   add_arguments(it, &f, old);
   for (size_t i = 0; i < ops.count; ++i) {
-    ZB_TRY_GOTO(zb_make_part(ops.items[i], it->replicas));
+    zb_make_part(ops.items[i], it->replicas);
     mlirOperationRemoveFromParent(ops.items[i]);
     mlirBlockAppendOwnedOperation(f.block, ops.items[i]);
   }
@@ -169,10 +171,6 @@ static zb_status shard_update(shard_optimizer *it, MlirBlock body, MlirOperation
   mlirOperationMoveBefore(now, old);
   mlirOperationDestroy(old);
   return NULL;
-
-cleanup:
-  zb_function_abandon(&f);
-  return status;
 }
 
 /* Makes the copies of whole parameters, once the parts of all replicas have come. */

@@ -25,8 +25,10 @@ MlirType zb_part_type(MlirType whole, int replicas);
 MlirType zb_copy_part_type(MlirType whole, int replicas);
 /* "flat:8,5": what a tensor is as a whole, of which replicas have parts. In the memory of the arena. */
 const char *zb_flat_text(zb_arena *arena, MlirType whole);
-/* An op whose operands have become parts makes parts, too. INVALID: it cannot, as it needs whole tensors. */
-zb_status zb_make_part(MlirOperation op, int replicas) ZB_MUST_USE;
+/* Whether an op whose operands become parts can make parts, too. INVALID: it needs whole tensors. */
+zb_status zb_check_of_parts(MlirOperation op) ZB_MUST_USE;
+/* Its results become parts. */
+void zb_make_part(MlirOperation op, int replicas);
 
 /* Parameters of the rank become parts, but for F, B and E, which are marked to read gathered ones (shard_parameters.c).
  * Those of UPDATE are parts already. INVALID where W reads one, or LOAD makes something of a whole one. */

@@ -62,14 +62,13 @@ static bool is_gathered(const sharding *it, const zb_port *port) {
 
 /* ---- LOAD ---- */
 
-static void cut_parameters(sharding *it, zb_function_builder *f, MlirOperation load, zb_map *parts) {
+static void cut_parameters(sharding *it, zb_function_builder *f, MlirOperation load) {
   for (zb_ports at = zb_arguments(load); zb_next(&at);) {
     if (!is_parameter(&at.port)) continue;
     zb_port port = at.port;
     port.shard = zb_flat_text(it->arena, at.type);
     f->argument_attributes.items[at.index] = zb_port_set(f->context, &port);
     mlirValueSetType(at.value, zb_part_type(at.type, it->replicas));
-    zb_arena_map_set(it->arena, parts, at.value.ptr, 1);
   }
 }
 
@@ -82,27 +81,24 @@ static bool reads_part(MlirOperation op, const zb_map *parts) {
 /* What LOAD makes of parameters it makes of parts of them. */
 static zb_status shard_load(sharding *it, MlirOperation load) {
   zb_function_builder f;
-  zb_status status = NULL;
   zb_map *parts = zb_arena_map_pointer(it->arena);
   ZB_TRY(zb_arena_status(it->arena));
-  zb_function_open(&f, load);
-  cut_parameters(it, &f, load, parts);
+  for (zb_ports at = zb_arguments(load); zb_next(&at);)
+    if (is_parameter(&at.port)) zb_arena_map_set(it->arena, parts, at.value.ptr, 1);
   const MlirOperation end = mlirBlockGetTerminator(zb_function_block(load));
   ZB_FOR_EACH_OP(op, zb_function_block(load)) {
     if (mlirOperationEqual(op, end) || !reads_part(op, parts)) continue;
-    ZB_TRY_GOTO(zb_make_part(op, it->replicas));
+    ZB_TRY(zb_check_of_parts(op));
+    zb_make_part(op, it->replicas);
     for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
       zb_arena_map_set(it->arena, parts, mlirOperationGetResult(op, i).ptr, 1);
   }
   for (zb_ports at = zb_results(load); zb_next(&at);)
     if (zb_map_get(parts, at.value.ptr, NULL)) zb_arena_map_set(it->arena, it->copies, zb_id_key(at.port.load), 1);
-  ZB_TRY_GOTO(zb_arena_status(it->arena));
+  ZB_TRY(zb_arena_status(it->arena));
+  zb_function_open(&f, load);
+  cut_parameters(it, &f, load);
   return zb_function_close(&f, load);
-
-cleanup:
-  f.block = (MlirBlock){0}; /* the function keeps it */
-  zb_function_abandon(&f);
-  return status;
 }
 
 /* ---- Jobs that read parameters ---- */
