@@ -49,7 +49,7 @@ static const struct {
     {"zb-recompute",
      "recompute=\"$recompute\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
      "metric=$metric,split=\"$split\",costs=\"$costs\""}, /* left out by --recompute none */
-    {"zb-classify", NULL},
+    {"zb-classify", "gathers=\"$gathers\""},
     {"zb-split-policy",
      "split=\"$split\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
      "metric=$metric,costs=\"$costs\""}, /* left out by --split all */
@@ -133,6 +133,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$sum_inner", p->sum_inner ? "true" : ""},
       {"$sharding", p->sharding},
       {"$gather", p->gather},
+      {"$gathers", zb_sharding_of_parameters(zb_sharding_of(p->sharding)) ? "true" : ""},
       {"$tensor_parallel", decimal((uint64_t)p->tensor_parallel, number[7])},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)

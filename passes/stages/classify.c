@@ -17,6 +17,8 @@
  * the marks of zb-autodiff (zb.of) these are the gradients that the gradient ops of a root read. In a program without
  * marks, where the gradient of a root cannot be told from others, B is what leads to more than one accumulate.
  *
+ * With the option gathers (parameters of which every replica has a part), ops that read a parameter are B instead of W.
+ *
  * Tests: test/passes/classify.mlir. */
 
 #include "passes/stages/classes.h"
@@ -142,6 +144,18 @@ static zb_status mark_by_reach(classify *c) {
   return NULL;
 }
 
+/* Where parameters are gathered for F and B alone, whatever reads one belongs there: gradients that lead to parameters
+ * of this stage only (a branch that begins in it, as a decoder's) are W otherwise. */
+static void mark_readers_of_parameters(classify *c) {
+  for (int n = 0; n < c->graph.node_count; ++n) {
+    const zb_node *node = &c->graph.nodes[n];
+    for (int i = 0; i < node->operand_count && backward(c, n); ++i) {
+      const unsigned from = zb_flow_value(&c->graph, &c->flow, c->graph.operands[node->operand_begin + i]);
+      if ((from & ZB_FLOW_PARAMETER) && !(from & ZB_FLOW_INPUT)) c->is_b[n] = true;
+    }
+  }
+}
+
 static void close_over_stage(classify *c) {
   for (int n = c->graph.node_count - 1; n >= 0; --n) {
     if (!backward(c, n) || c->is_b[n]) continue;
@@ -217,6 +231,7 @@ static zb_result classify_graph(classify *c) {
   bool marked = false;
   ZB_PASS_TRY(pass, mark_root_gradients(c, &marked));
   if (!marked) ZB_PASS_TRY(pass, mark_by_reach(c));
+  if (*zb_pass_option(pass, "gathers")) mark_readers_of_parameters(c);
   close_over_stage(c);
   ZB_PASS_TRY(pass, zb_recompute_place(arena, &c->graph, &c->flow, c->stage, c->is_b));
   write_classes(c);
@@ -232,8 +247,14 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   return classify_graph(&c);
 }
 
+static const zb_option_def options[] = {
+    {"gathers", "", "true: parameters are gathered for F and B, so no op of W reads one"},
+    {0},
+};
+
 const zb_pass_def zb_pass_classify = {
     .name = "zb-classify",
+    .options = options,
     .summary = "Give every op a class by dataflow: F, B, W, SUM, NORM, CLIP, UPDATE, LOAD.",
     .requires_level = "staged",
     .ensures_level = "classified",

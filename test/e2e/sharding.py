@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Shared state of replicas: with zbc --data-parallel D --sharding LEVEL replicas update a part of parameters each, have
-the optimizer state of that part alone, and with gradients:step and gradients:micro-batch the sum of that part alone.
+the optimizer state of that part alone, with gradients:step and gradients:micro-batch the sum of that part alone, and
+with parameters:step and parameters:micro-batch the parameter's part alone.
 
     sharding.py [--bin BUILD/bin] [--draw SEED] [--cases N]
 
@@ -17,6 +18,7 @@ killed: a process that dies ends all others, which say where they were, and leav
 wrong: what cannot be. Ends with "N passed, N failed".
 """
 import itertools
+import math
 import os
 import random
 import re
@@ -100,7 +102,7 @@ class Sharding(replicas.Replicas):
 
     def regions(self, plan):
         """rank -> region -> bytes; and of its trained parameters the bytes."""
-        found, sizes = {}, {}
+        found, sizes, names = {}, {}, []
         for line in self.suite.must("zb-run", plan, "--print-plan").splitlines():
             if match := re.match(r"rank (\d+):", line):
                 rank = int(match[1])
@@ -108,18 +110,19 @@ class Sharding(replicas.Replicas):
             elif re.match(r"  parameters [\d,]+ ", line):
                 found[rank] = {name: int(size.replace(",", "")) for name, size in
                                re.findall(r"(\w+) ([\d,]+)", line)}
-            elif match := re.match(r"  parameter \S+ ([\dx]*)xf32 at .* trained", line):
-                size = 4
-                for dim in match[1].split("x"):
-                    size *= int(dim)
-                sizes[rank].append(size)
+            elif match := re.match(r"  parameter (\S+) ([\dx]*)xf32 at \S+,?(?: a part of ([\dx]+)xf32)?.* trained", line):
+                sizes[rank].append(4 * math.prod(map(int, (match[3] or match[2]).split("x"))))
+                names.append(match[1])
+        self.names = names  # of all ranks
         return found, sizes
 
     def bytes(self, draw):
         choices = list(itertools.product(MODELS, (2, 3, 5), (SHARED, (*SHARED, "--clip-norm", 1))))
         steps = list(itertools.product(MODELS, (2, 3, 5), (STEP,)))
         each = list(itertools.product(MODELS, (2, 3, 5), (EACH,)))
-        for model, count, options in draw.sample(choices, 2) + draw.sample(steps, 2) + draw.sample(each, 2):
+        parts = list(itertools.product(MODELS, (2, 3, 5), ((*PARTS, "--gather", gather) for gather in GATHERS)))
+        for model, count, options in (draw.sample(choices, 2) + draw.sample(steps, 2) + draw.sample(each, 2) +
+                                      draw.sample(parts, 2)):
             text = f"{model}, {count} replicas {options}"
             out = self.path("bytes")
             found = self.suite.compile(os.path.join(common.DATA, model + ".onnx"), out, "--ranks", 2,
@@ -132,7 +135,9 @@ class Sharding(replicas.Replicas):
                 self.micro_batches(out, found, regions, count, text)
             for rank, region in regions.items():
                 parts = [part_bytes(size, count) for size in sizes[rank]]
-                self.suite.check(region["state"] == 2 * sum(parts) and region["parameters"] == count * sum(parts),
+                whole = 1 if options[:2] == PARTS else count
+                self.suite.check(region["state"] == 2 * sum(parts) and region["parameters"] == whole * sum(parts) and
+                                 (whole == count or found["part_bytes"][rank] == sum(parts)),
                                  f"{text}, rank {rank}: {region}, parts {sum(parts)} of {sum(sizes[rank])}")
             said = self.suite.must("zb-run", out, "--data", "text:" + common.CORPUS, "--steps", 1)
             self.suite.check(found["state_bytes"] == [region["state"] for region in regions.values()] and
@@ -186,7 +191,7 @@ class Sharding(replicas.Replicas):
     def sent(self):
         """What a step sends over replicas, by the plan: a reduce-scatter and a gather of the parts of each rank."""
         for model, count, level in (*itertools.product(MODELS, (2, 4), ("optimizer",)),
-                                    *itertools.product(MODELS, (3,), LEVELS[1:])):
+                                    *itertools.product(MODELS, (3,), LEVELS[1:3])):
             plan = self.compile(model, 1, count, "--micro-batches", M, "--sharding", level)
             text = self.suite.must("zb-run", plan, "--print-plan")
             kinds = {}
@@ -202,6 +207,26 @@ class Sharding(replicas.Replicas):
                              kinds["all-gather P"] == (count - 1) * parts and tied >= 0,
                              f"{model}, {count} replicas: {kinds}, parts of {parts}")
 
+    def gathered(self):
+        """What a step sends of parameters with each --gather: what F reads, all of them, and with `job` what B reads,
+        too, which is no bias and no embedding."""
+        for model, gather in itertools.product(MODELS, GATHERS):
+            count = 3
+            plan = self.compile(model, 1, count, "--micro-batches", M, *PARTS, "--gather", gather)
+            text = self.suite.must("zb-run", plan, "--print-plan")
+            step, evaluation = text.split("jobs of an evaluation")
+            sent = [sum((count - 1) * int(size.replace(",", ""))
+                        for line in jobs.splitlines() if "COLLECTIVE all-gather" in line
+                        for size in re.findall(r"slots\+\d+ \(([\d,]+)\)", line)) for jobs in (step, evaluation)]
+            _, sizes = self.regions(plan)
+            parts = {name: (count - 1) * part_bytes(size, count) for name, size in zip(self.names, sizes[0])}
+            of_b = sum(part for name, part in parts.items()
+                       if name.endswith("weight") and "wpe" not in name and "embed_tokens" not in name)
+            wanted = {"job": M * (sum(parts.values()) + of_b), "micro-batch": M * sum(parts.values()),
+                      "step": sum(parts.values())}[gather]
+            self.suite.check(sent == [wanted, (1 if gather == "step" else M) * sum(parts.values())],
+                             f"{model}, --gather {gather}: {sent}, wanted {wanted} of {sum(parts.values())}, {of_b}")
+
     def resume(self):
         options = ("--micro-batches", 6, "--optimizer", "adamw:lr=0.01")
         one = self.compile("gpt2-small", 2, 1, *options, "--sum-groups", 3)
@@ -209,8 +234,9 @@ class Sharding(replicas.Replicas):
         plain = self.compile("gpt2-small", 1, 3, "--micro-batches", 2, *options[2:])
         whole = self.train(one, 4)
         step = self.compile("gpt2-small", 2, 3, "--micro-batches", 2, *options[2:], *STEP)
+        parts = self.compile("gpt2-small", 4, 3, "--micro-batches", 2, *options[2:], *PARTS)
         for first, second in ((one, shared), (shared, one), (shared, plain), (plain, shared), (step, one),
-                              (shared, step)):
+                              (shared, step), (one, parts), (parts, step), (parts, plain)):
             begun = self.train(first, 2)
             ended = self.train(second, 2, "--resume", begun[2])
             self.same("resumed", whole, (begun[0] + ended[0], ended[1]))
@@ -265,7 +291,12 @@ class Sharding(replicas.Replicas):
                  "gradients:step and --clip-norm are not possible together yet\n.*--sharding optimizer"),
                 ((model, *STEP), 2, "without --data-parallel"),
                 ((model, "--data-parallel", "2", "--sharding", "gradients"), 2,
-                 "one of none, optimizer, gradients:step, gradients:micro-batch"),
+                 "one of none, optimizer, gradients:step, gradients:micro-batch, parameters:step"),
+                ((model, "--data-parallel", "2", *PARTS, "--gather", "jobs"), 2, "did you mean 'job'"),
+                ((model, "--data-parallel", "2", *STEP, "--gather", "job"), 2,
+                 "without a sharding of parameters.*\n.*parameters:step"),
+                ((model, "--data-parallel", "2", *PARTS, "--clip-norm", "1"), 2,
+                 "parameters:step and --clip-norm are not possible together yet"),
                 ((model, "--data-parallel", "2", *EACH, "--clip-norm", "1"), 2,
                  "gradients:micro-batch and --clip-norm are not possible together yet"),
                 ((model, *EACH), 2, "without --data-parallel"),
@@ -288,10 +319,11 @@ def main():
     with common.scratch() as folder:
         it = Sharding(suite, folder)
         it.layouts(draw, options.cases)
-        for level in LEVELS:
+        for level in (*LEVELS[:3], draw.choice(LEVELS[3:])):
             it.places(level)
         it.bytes(draw)
         it.sent()
+        it.gathered()
         it.resume()
         it.killed(draw.choice(LEVELS[1:]))
         it.norms()
