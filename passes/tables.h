@@ -22,10 +22,9 @@
 /* Of a message that is a collective on frames, in the order of messages. into: of a sum of a micro-batch, where in the
  * frame of gradients it is added up; of parameters that are gathered for jobs, where in the frame of those; else -1.
  * pool: of those, in which pool of the rank the part lies; else -1. */
-#define ZB_COLUMNS_OF_PARTS(COLUMN)                                                                                    \
-  COLUMN(message) COLUMN(rank) COLUMN(offset) COLUMN(bytes) COLUMN(into) COLUMN(pool)
-/* What a job reads of parameters of which every replica has a part: pool and place of the part, its bytes, and where all
- * parts lie in the frame "gathered". */
+#define ZB_COLUMNS_OF_PARTS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(offset) COLUMN(bytes) COLUMN(into) COLUMN(pool)
+/* What a job reads of parameters of which every replica has a part: pool and place of the part, its bytes, and where
+ * all parts lie in the frame "gathered". */
 #define ZB_COLUMNS_OF_GATHERS(COLUMN) COLUMN(pool) COLUMN(offset) COLUMN(bytes) COLUMN(into)
 #define ZB_COLUMNS_OF_POSTS(COLUMN) COLUMN(message)
 #define ZB_COLUMNS_OF_TIMES(COLUMN) COLUMN(start_ps) COLUMN(end_ps)

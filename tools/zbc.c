@@ -322,9 +322,10 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   print_sums(s, o);
   for (int r = 0; r < s->ranks; ++r)
     if (s->rank[r].part_bytes)
-      printf("rank %d: %llu bytes of parameters, 1/%d of %llu and padding; those that a job reads are gathered in %llu\n",
-             r, (unsigned long long)s->rank[r].part_bytes, o->params.data_parallel,
-             (unsigned long long)s->rank[r].whole_part_bytes, (unsigned long long)s->rank[r].gathered_bytes);
+      printf(
+          "rank %d: %llu bytes of parameters, 1/%d of %llu and padding; those that a job reads are gathered in %llu\n",
+          r, (unsigned long long)s->rank[r].part_bytes, o->params.data_parallel,
+          (unsigned long long)s->rank[r].whole_part_bytes, (unsigned long long)s->rank[r].gathered_bytes);
   print_empty_stages(s);
   print_recompute(s);
   print_split(s);
@@ -386,8 +387,8 @@ static void print_json_layers(const zb_compile_summary *s) {
 /* Gradients of the ranks: as they are added up, what of them a replica keeps, room for what others send; parts of
  * parameters, and room for those that are gathered. */
 static void print_json_sums(const zb_compile_summary *s) {
-  const char *const names[] = {"gradient_bytes",    "kept_gradient_bytes",  "landing_bytes",
-                               "all_landing_bytes", "part_bytes", "gathered_bytes"};
+  const char *const names[] = {"gradient_bytes",    "kept_gradient_bytes", "landing_bytes",
+                               "all_landing_bytes", "part_bytes",          "gathered_bytes"};
   for (int n = 0; n < 6; ++n) {
     printf("],\"%s\":[", names[n]);
     for (int r = 0; r < s->ranks; ++r) {

@@ -165,13 +165,15 @@ const zb_op_def zb_op_gather_frame = {
 const zb_op_def zb_op_gather_parameters = {
     ZB_ROW(gather_parameters),
     .summary = "Brings the parts that all replicas have of parameters into one frame.",
-    .doc = "The operands are the frames that have the own parts: parameters, and constants where those are their copies "
-           "in another type.\n",
-    .operands = "frames*",
+    .doc =
+        "`parameters` is the frame that has the own parts; those of copies in another type are constants, which change "
+        "when it does. Without it the rank updates none.\n",
+    .operands = "parameters?",
     .results = "out",
-    .irdl = "    %frame = irdl.base @zb::@frame\n"
-            "    irdl.operands(frames: variadic %frame)\n"
-            "    irdl.results(out: %frame)\n",
+    .irdl = "    %parameters = irdl.base @zb::@frame\n"
+            "    %out = irdl.base @zb::@frame\n"
+            "    irdl.operands(parameters: optional %parameters)\n"
+            "    irdl.results(out: %out)\n",
 };
 
 const zb_op_def zb_op_reduce_frame = {
@@ -184,8 +186,9 @@ const zb_op_def zb_op_reduce_frame = {
     .operands = "frame, from?",
     .results = "out, landing",
     .irdl = "    %frame = irdl.base @zb::@frame\n"
+            "    %from = irdl.base @zb::@frame\n"
             "    %landing = irdl.any\n"
-            "    irdl.operands(frame: %frame, from: optional %frame)\n"
+            "    irdl.operands(frame: %frame, from: optional %from)\n"
             "    irdl.results(out: %frame, landing: %landing)\n",
 };
 

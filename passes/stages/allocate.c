@@ -634,7 +634,6 @@ static void frame_addresses(allocator *a, const zb_node *node) {
   a->received[message] = true;
 }
 
-
 /* Of a verdict first the factor, which its updates take: the first value that CLIP gives. */
 static void verdict_addresses(allocator *a) {
   int count = 0;

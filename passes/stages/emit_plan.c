@@ -213,8 +213,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   for (int s = 0; s < plan->stage_count; ++s)
     plan->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   ZB_TRY(emit_transfers(e));
-  plan->evaluation_messages =
-      (int)zb_get_i64(e->module, ZB_ATTR_EVALUATION_MESSAGES, 0) - plan->evaluation_collectives;
+  plan->evaluation_messages = (int)zb_get_i64(e->module, ZB_ATTR_EVALUATION_MESSAGES, 0) - plan->evaluation_collectives;
   return emit_data(e);
 }
 

@@ -69,8 +69,10 @@ static int64_t gathered_bytes(const zb_module_problem *p, int rank) {
     const int64_t of_jobs[2] = {gathered_of(p, s, ZB_F), gathered_of(p, s, ZB_B)};
     all += of_jobs[0] > of_jobs[1] ? of_jobs[0] : of_jobs[1];
     for (int k = 0; k < 2; ++k) {
-      if (of_jobs[k] > most[0]) most[1] = most[0], most[0] = of_jobs[k];
-      else if (of_jobs[k] > most[1]) most[1] = of_jobs[k];
+      if (of_jobs[k] > most[0])
+        most[1] = most[0], most[0] = of_jobs[k];
+      else if (of_jobs[k] > most[1])
+        most[1] = of_jobs[k];
     }
   }
   return kept == ZB_GATHERED_STEP ? all : kept == ZB_GATHERED_MICRO_BATCH ? most[0] : most[0] + most[1];

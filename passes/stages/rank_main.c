@@ -348,15 +348,15 @@ static void build_reduction(rank_main *r, const zb_gather *g, int message) {
 static void build_job_gather(rank_main *r, const zb_gather *g, int message) {
   const zb_gathered kept = zb_gathered_of(zb_get_string(r->c->t.p.top, ZB_ATTR_GATHER));
   const zb_subprogram_interface *f = &r->c->interfaces[g->stage * ZB_KIND_COUNT + (int)g->job_kind];
-  MlirValue operands[2], frame;
-  int count = 0, port = 0;
+  const MlirValue *parameters = &r->pools[POOL_PARAMETERS];
+  MlirValue frame;
+  int port = 0;
   while (f->arguments[port].kind != ZB_PORT_FRAME || f->arguments[port].index != FRAME_GATHERED)
     ++port;
-  if (!mlirValueIsNull(r->pools[POOL_PARAMETERS])) operands[count++] = r->pools[POOL_PARAMETERS];
-  if (!mlirValueIsNull(r->pools[POOL_CONSTANTS])) operands[count++] = r->pools[POOL_CONSTANTS];
   note_post(r, message);
-  frame = result_of(
-      build(r, "zb.gather_parameters", operands, (size_t)count, &f->argument_types[port], 1, NULL, 0), 0);
+  frame = result_of(build(r, "zb.gather_parameters", parameters, mlirValueIsNull(*parameters) ? 0 : 1,
+                          &f->argument_types[port], 1, NULL, 0),
+                    0);
   for (int m = 0; m < r->c->t.p.problem.micro_batches; ++m)
     for (zb_kind kind = ZB_F; kind <= ZB_B; ++kind)
       if ((g->micro_batch < 0 || g->micro_batch == m) && (kept != ZB_GATHERED_JOB || kind == g->job_kind))
@@ -396,7 +396,7 @@ static void begin_main(rank_main *r, zb_function_builder *f) {
     if (other && !gathers) continue;
     for (zb_ports at = zb_arguments(function); zb_next(&at);) {
       int index = at.port.frame ? name_index(pool_names, POOL_COUNT, at.port.frame) : -1;
-      if (other && index != POOL_PARAMETERS && index != POOL_CONSTANTS) continue; /* those it gathers from */
+      if (other && index != POOL_PARAMETERS) continue; /* that it gathers from */
       if (index >= 0) types[index] = at.type;
     }
   }

@@ -40,7 +40,7 @@ typedef struct zb_connection {
   zb_subprogram_interface *interfaces; /* of the stage functions, by stage * ZB_KIND_COUNT + class */
   zb_map *sources;                     /* (value, stage) -> the stage it comes from */
   MlirValue *gathered; /* [(stage * ZB_KIND_COUNT + kind) * micro-batches + m] what a job reads of parameters */
-  MlirValue *frames; /* [(stage * FRAME_COUNT + frame) * micro-batches + m]; a rank writes those of its stages */
+  MlirValue *frames;   /* [(stage * FRAME_COUNT + frame) * micro-batches + m]; a rank writes those of its stages */
 } zb_connection;
 /* Key of (value, stage) in `sources`. */
 void *zb_source_key(const zb_connection *c, int64_t value, int stage);

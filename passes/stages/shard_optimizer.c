@@ -127,9 +127,9 @@ static bool is_of_parts(const zb_op_def *def) {
 zb_status zb_check_of_parts(MlirOperation op) {
   const zb_op_def *def = zb_op_find(op);
   if (zb_op_is(op, "zb.constant") || is_of_parts(def)) return NULL;
-  return zb_status_hint(ZB_ERROR(INVALID, "--sharding: %s needs whole tensors, and a replica has a part",
-                                 def ? def->name : "an op"),
-                        "use an optimizer that updates element by element, or leave --sharding out");
+  return zb_status_hint(
+      ZB_ERROR(INVALID, "--sharding: %s needs whole tensors, and a replica has a part", def ? def->name : "an op"),
+      "use an optimizer that updates element by element, or leave --sharding out");
 }
 
 void zb_make_part(MlirOperation op, int replicas) {

@@ -9,9 +9,9 @@
  * F, B and E compute with whole parameters, which are gathered for them (zb-memory gives them a frame, zb-insert-comm
  * the gather). Copies in another type are made of parts, and gathered in that type: half as many bytes for bf16. Frozen
  * parameters are in parts, too. W reads no parameter: what it multiplies are activations and their gradients, so it
- * waits for no gather, and its place in the order stays free. zb-classify puts ops that read one all the same into B (the
- * gradient of a weight that is computed from others, and what leads to parameters of one stage alone); a W that does is
- * refused.
+ * waits for no gather, and its place in the order stays free. zb-classify puts ops that read one all the same into B
+ * (the gradient of a weight that is computed from others, and what leads to parameters of one stage alone); a W that
+ * does is refused.
  *
  * Tests: test/passes/shard-parameters.mlir, test/e2e/sharding.py. */
 
@@ -106,10 +106,9 @@ static zb_status shard_load(sharding *it, MlirOperation load) {
 
 static zb_status refuse_in_w(const zb_port *port, MlirOperation function) {
   const char *name = port->param ? port->param : port->frozen ? port->frozen : "a copy of a parameter";
-  return zb_status_hint(
-      ZB_ERROR(INVALID, "--sharding parameters: %s reads %s, and for W no parameters are gathered",
-               zb_symbol_name(function), name),
-      "run zb-classify with gathers=true, by which B computes what reads a parameter");
+  return zb_status_hint(ZB_ERROR(INVALID, "--sharding parameters: %s reads %s, and for W no parameters are gathered",
+                                 zb_symbol_name(function), name),
+                        "run zb-classify with gathers=true, by which B computes what reads a parameter");
 }
 
 static zb_status mark_gathered(const sharding *it, MlirOperation function) {

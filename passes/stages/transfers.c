@@ -251,7 +251,7 @@ static zb_status find_job_gathers(zb_arena *arena, const zb_timetable *t, zb_tra
   if (!text) return NULL;
   const zb_gathered kept = zb_gathered_of(text);
   const size_t micro_batches = (size_t)t->p.problem.micro_batches;
-  bool *there = ZB_NEW(arena, bool, (size_t)t->p.problem.stages * micro_batches);
+  bool *there = ZB_NEW(arena, bool, (size_t)t->p.problem.stages *micro_batches);
   ZB_TRY(zb_arena_status(arena));
   for (int rank = 0; rank < t->p.problem.ranks; ++rank)
     for (int i = 0; i < t->order.counts[rank]; ++i) {

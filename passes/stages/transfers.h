@@ -26,9 +26,9 @@ typedef struct zb_gather_member {
 
 /* What several ranks exchange once a step. */
 typedef enum zb_gather_kind {
-  ZB_GATHER_SUMS,      /* of a parameter that several ranks update: each gets the accumulators of all others */
-  ZB_GATHER_NORM,      /* what every rank gives to the norm */
-  ZB_REDUCE_SUMS,      /* of one rank and its replicas: its accumulators become the sums of all of them */
+  ZB_GATHER_SUMS,       /* of a parameter that several ranks update: each gets the accumulators of all others */
+  ZB_GATHER_NORM,       /* what every rank gives to the norm */
+  ZB_REDUCE_SUMS,       /* of one rank and its replicas: its accumulators become the sums of all of them */
   ZB_GATHER_PARAMETERS, /* of one rank and its replicas: each gets the parts that the others updated */
   ZB_GATHER_FOR_JOBS    /* of one rank and its replicas: parameters that a job reads, in a frame of their own */
 } zb_gather_kind;
@@ -43,8 +43,8 @@ typedef struct zb_gather {
   int stage, frame, micro_batch; /* of it, where the gradients of a micro-batch are summed, which frame that has; else
                                     micro_batch is -1 */
   const int64_t *into;           /* then: [part] where in the frame of gradients it is added to; else NULL */
-  /* Of ZB_GATHER_FOR_JOBS: of which stage; for which kind of job it is made first; its micro-batch, -1: all; into: where
-   * in the frame that is gathered; pools: in which pool of the rank the own part lies. */
+  /* Of ZB_GATHER_FOR_JOBS: of which stage; for which kind of job it is made first; its micro-batch, -1: all; into:
+   * where in the frame that is gathered; pools: in which pool of the rank the own part lies. */
   zb_kind job_kind;
   const int64_t *pools;
 } zb_gather;

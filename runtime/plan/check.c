@@ -117,8 +117,8 @@ static const char *collective_fault(const zb_plan *plan, const zb_plan_collectiv
   if (((collective->of_micro_batch > 0) != each && !collective->apart) ||
       (each && collective->kind != ZB_COLLECTIVE_REDUCE_SCATTER))
     return "gradients are summed over replicas for each micro-batch, or once a step, and it does not";
-  if ((collective->apart != 0) != (zb_sharding_of_parameters(plan->sharding) &&
-                                   collective->payload == ZB_PAYLOAD_PARAMETERS) ||
+  if ((collective->apart != 0) !=
+          (zb_sharding_of_parameters(plan->sharding) && collective->payload == ZB_PAYLOAD_PARAMETERS) ||
       (collective->apart && (adds || !collective->of_parts)))
     return "replicas have a part of every parameter, and it does not gather those apart";
   if (collective->apart && collective->sizes.count % collective->members.count != 0)
@@ -515,8 +515,9 @@ static const char *list_fault(const zb_plan *plan, const zb_plan_rank *rank, int
     return in_evaluation ? "an evaluation computes by jobs E alone" : "a job E is of an evaluation";
   if (in_evaluation && (job->kind == ZB_JOB_VERDICT || job->kind == ZB_JOB_SNAPSHOT))
     return "an evaluation updates nothing";
-  const int first_collective = plan->collective_count - (plan->list == ZB_LIST_EVALUATION ? plan->collective_count
-                                                                                          : plan->evaluation_collectives);
+  const int first_collective =
+      plan->collective_count -
+      (plan->list == ZB_LIST_EVALUATION ? plan->collective_count : plan->evaluation_collectives);
   return job->collective && (job->collective > first_collective) != in_evaluation ? "its collective is of another list"
                                                                                   : NULL;
 }

@@ -292,7 +292,8 @@ static int32_t same_part(const zb_plan_rank *rank, int32_t subprogram) {
 }
 
 static zb_status dataflow_init(dataflow *it, const zb_plan *plan, int rank, const zb_access *accesses) {
-  *it = (dataflow){.plan = plan, .rank = &plan->ranks[rank], .accesses = accesses, .last_compute = NOBODY, .placed = NOBODY};
+  *it = (dataflow){
+      .plan = plan, .rank = &plan->ranks[rank], .accesses = accesses, .last_compute = NOBODY, .placed = NOBODY};
   it->slots = it->rank->regions[ZB_REGION_SLOTS];
   it->gradients = it->rank->regions[ZB_REGION_GRADIENTS];
   it->workspace = it->rank->regions[ZB_REGION_WORKSPACE];
@@ -363,8 +364,8 @@ static zb_status read_cell(dataflow *it, use *by, size_t index) {
   if (at->writer == NOBODY)
     return violation(it, by->job, "reads", at->begin, by->base, "which no job wrote before", NOBODY);
   if (at->micro_batch == ANY_MICRO_BATCH && it->rank->jobs[by->job].kind == ZB_JOB_W)
-    return violation(it, by->job, "reads", at->begin, by->base, "parameters that were gathered, and a W reads none: by ",
-                     at->writer);
+    return violation(it, by->job, "reads", at->begin, by->base,
+                     "parameters that were gathered, and a W reads none: by ", at->writer);
   if (by->micro_batch >= 0 && at->micro_batch != by->micro_batch && at->micro_batch != ANY_MICRO_BATCH)
     return violation(it, by->job, "reads", at->begin, by->base, "which was last written for another micro-batch by ",
                      at->writer);
@@ -666,8 +667,8 @@ static zb_status check_own_parts(const dataflow *it, int index, zb_plan_range pa
   const bool places = writer->subprogram >= 0 && it->rank->subprograms[writer->subprogram].places > 0;
   for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at)
     if (!places || it->cells[at].source != first->source)
-      return violation(it, index, "sends", it->cells[at].begin, NULL, "which is no own part of a parameter: written by ",
-                       it->cells[at].writer);
+      return violation(it, index, "sends", it->cells[at].begin, NULL,
+                       "which is no own part of a parameter: written by ", it->cells[at].writer);
   return NULL;
 }
 

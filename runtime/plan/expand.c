@@ -380,8 +380,11 @@ static void add_own_parts(expansion *it, const zb_plan_job *job, int member) {
   zb_plan_subprogram *subprogram = &rank->subprograms[rank->subprogram_count];
   char name[64];
   snprintf(name, sizeof name, "PLACE_%d", job->collective - 1);
-  *subprogram = (zb_plan_subprogram){
-      .name = zb_plan_strdup(it->to, name), .stage = -1, .kind = ZB_JOB_ADD, .base_count = 1, .places = job->collective};
+  *subprogram = (zb_plan_subprogram){.name = zb_plan_strdup(it->to, name),
+                                     .stage = -1,
+                                     .kind = ZB_JOB_ADD,
+                                     .base_count = 1,
+                                     .places = job->collective};
   subprogram->bases = zb_plan_alloc(it->to, sizeof *subprogram->bases);
   subprogram->base_bytes = zb_plan_alloc(it->to, sizeof *subprogram->base_bytes);
   subprogram->instructions = zb_plan_alloc(it->to, ((size_t)count + 1) * sizeof *subprogram->instructions);
@@ -393,7 +396,8 @@ static void add_own_parts(expansion *it, const zb_plan_job *job, int member) {
   subprogram->bases[0] = "gathered";
   subprogram->base_bytes[0] = frame.bytes;
   for (uint32_t p = 0; p < count; ++p) {
-    const int64_t elements = (int64_t)(from[p].bytes / sizeof(float)), times = (int64_t)(to[first + p].bytes / from[p].bytes);
+    const int64_t elements = (int64_t)(from[p].bytes / sizeof(float)),
+                  times = (int64_t)(to[first + p].bytes / from[p].bytes);
     const zb_plan_operand own = {
         .offset = from[p].offset, .dtype = ZB_F32, .rank = 2, .shape = {times, elements}, .strides = {0, 1}};
     zb_plan_operand place = own;

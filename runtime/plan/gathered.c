@@ -82,8 +82,9 @@ static zb_status verify_own_parts(const zb_plan *plan, const zb_plan_rank *rank,
                      zb_plan_job_text(plan, rank->rank, index, text), own[p].offset);
     const zb_plan_subprogram *reader = copy ? reader_of(rank, own[p]) : NULL;
     if (reader)
-      return ZB_RULE("sharding", "rank %d, subprogram %s reads the part of a copy of a parameter at %" PRIu64
-                                 ", and not what is gathered",
+      return ZB_RULE("sharding",
+                     "rank %d, subprogram %s reads the part of a copy of a parameter at %" PRIu64
+                     ", and not what is gathered",
                      rank->rank, reader->name, own[p].offset);
   }
   return NULL;
@@ -110,8 +111,7 @@ zb_status zb_verify_gathered(const zb_plan *plan, const zb_plan_rank *rank) {
     const zb_plan_job *job = &rank->jobs[i];
     if (i == zb_plan_step_end(rank)) updated = false;
     updated |= job->kind == ZB_JOB_UPDATE;
-    if (job->collective && plan->collectives[job->collective - 1].apart)
-      ZB_TRY(verify_gather(plan, rank, i, updated));
+    if (job->collective && plan->collectives[job->collective - 1].apart) ZB_TRY(verify_gather(plan, rank, i, updated));
   }
   return NULL;
 }

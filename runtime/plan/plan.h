@@ -353,11 +353,11 @@ typedef struct zb_plan_message {
  * all members, and gathering brings the parts of all others. apart: of parameters of which every replica has a part
  * alone: it brings all parts of each, one behind the other, to the slots, and its job has where the first one comes to,
  * of each parameter, then where the own ones lie. of_micro_batch: 1 + the micro-batch (of each replica its own one)
- * whose gradients it sums, or whose jobs alone read what it brings; 0: those of all. lead_ps: where the job in front of it is the
- * W that completes its buffers, how long before the end of that job they are complete (expand.h). step: 0, as of
- * messages. before: in the global order of transfers it stands before that message. sizes: bytes of every part. Where
- * it only gathers, member m gives counts[m] parts; a job has the homes of the parts of all members, in the order of
- * members: its own, which are read, and those of others, which are filled. Where it adds, counts is empty; a job has
+ * whose gradients it sums, or whose jobs alone read what it brings; 0: those of all. lead_ps: where the job in front of
+ * it is the W that completes its buffers, how long before the end of that job they are complete (expand.h). step: 0, as
+ * of messages. before: in the global order of transfers it stands before that message. sizes: bytes of every part.
+ * Where it only gathers, member m gives counts[m] parts; a job has the homes of the parts of all members, in the order
+ * of members: its own, which are read, and those of others, which are filled. Where it adds, counts is empty; a job has
  * its buffers of `dtype`, which all members have alike, and last, in the slots, room for what comes
  * (zb_collective_landing_bytes). Shard k of a buffer of n elements is elements n k / members .. n (k + 1) / members;
  * the sum of a shard is a left fold in the order of members, and stands in the buffer in place of the own values. Of a

@@ -289,7 +289,8 @@ static zb_status verify_micro_batches(const zb_plan *plan, const zb_plan_rank *r
   for (int i = 0; i < rank->job_count; ++i) {
     const zb_plan_collective *collective =
         rank->jobs[i].collective ? &plan->collectives[rank->jobs[i].collective - 1] : NULL;
-    for (uint32_t b = 0; collective && !collective->apart && collective->of_micro_batch && b < collective->sizes.count; ++b)
+    for (uint32_t b = 0; collective && !collective->apart && collective->of_micro_batch && b < collective->sizes.count;
+         ++b)
       ZB_TRY_GOTO(verify_added(&it, i, b));
   }
   for (size_t i = 0; i < it.count; ++i)

@@ -85,8 +85,7 @@ zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) {
   if (!view) return ZB_OUT_OF_MEMORY();
   const int of_step = plan->message_count - plan->evaluation_messages;
   view_begin first = {0, 0};
-  if (list == ZB_LIST_EVALUATION)
-    first = (view_begin){of_step, plan->collective_count - plan->evaluation_collectives};
+  if (list == ZB_LIST_EVALUATION) first = (view_begin){of_step, plan->collective_count - plan->evaluation_collectives};
   struct zb_plan_arena *memory = view->arena;
   *view = *plan;
   view->arena = memory;
