@@ -13,7 +13,7 @@
  * (the gradient of a weight that is computed from others, and what leads to parameters of one stage alone); a W that
  * does is refused.
  *
- * Tests: test/passes/shard-parameters.mlir, test/e2e/sharding.py. */
+ * Tests: test/passes/shard-parameters.test, test/e2e/sharding.py. */
 
 #include "passes/stages/shard_optimizer.h"
 

@@ -110,7 +110,8 @@ class Sharding(replicas.Replicas):
             elif re.match(r"  parameters [\d,]+ ", line):
                 found[rank] = {name: int(size.replace(",", "")) for name, size in
                                re.findall(r"(\w+) ([\d,]+)", line)}
-            elif match := re.match(r"  parameter (\S+) ([\dx]*)xf32 at \S+,?(?: a part of ([\dx]+)xf32)?.* trained", line):
+            elif match := re.match(r"  parameter (\S+) ([\dx]*)xf32 at \S+,?(?: a part of ([\dx]+)xf32)?.* trained",
+                                   line):
                 sizes[rank].append(4 * math.prod(map(int, (match[3] or match[2]).split("x"))))
                 names.append(match[1])
         self.names = names  # of all ranks
