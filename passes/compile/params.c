@@ -196,10 +196,6 @@ static zb_status check_together(const zb_compile_params *p) {
     if (others[i].given)
       return zb_status_hint(ZB_ERROR(USAGE, "--sharding and --%s are not possible together yet", others[i].option),
                             "leave one of them out");
-  if (zb_sharding_scatters(zb_sharding_of(p->sharding)) && p->clip_norm)
-    return zb_status_hint(ZB_ERROR(USAGE, "--sharding %s and --clip-norm are not possible together yet", p->sharding),
-                          "write --sharding optimizer: norms are made of whole gradients, of which it leaves each "
-                          "replica all");
   if (p->tensor_parallel == 1) return NULL;
   if (p->post_validation)
     return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --post-validation are not possible together yet"),
