@@ -557,9 +557,9 @@ zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) ZB
 zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;
 /* The plan of all shards together, as an ordinary plan: shard c of rank r is rank r * shards + c. Each runs the jobs of
  * its rank on its parts; a job whose subprogram has collectives of shards (all_reduce) becomes several, up to each and
- * behind it, with a collective between them. Shard 0 reports. Replicas come before. It borrows what did not change, so
- * `plan` must outlive it. Where there are no shards *out is NULL. `shards`: as `replicas` above. What ranks do is a
- * function of the plan and their shard alone. MEMORY. */
+ * behind it, with a collective between them. Shard 0 reports what is of a micro-batch. Replicas come before. It borrows
+ * what did not change, so `plan` must outlive it. Where there are no shards *out is NULL. `shards`: as `replicas`
+ * above. What ranks do is a function of the plan and their shard alone. MEMORY. */
 zb_status zb_plan_shard(const zb_plan *plan, int shards, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the plan of all shards, which takes its memory. */
 zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;

@@ -144,7 +144,8 @@ class Clipping:
 
     def skips(self):
         model = os.path.join(common.DATA, "llama-small.onnx")
-        for ranks, schedule, more in ((1, "1f1b", ()), (4, "zb-h1", ()), (2, "zb-h1", STEP), (1, "1f1b", EACH)):
+        for ranks, schedule, more in ((1, "1f1b", ()), (4, "zb-h1", ()), (2, "zb-h1", STEP), (1, "1f1b", EACH),
+                                     (2, "zb-h1", ("--tensor-parallel", 2))):
             out = self.compiled(f"skip-{ranks}-{len(more)}", model, ranks, schedule, more, most="1")
             weights = self.poisoned(out)
             without = self.train(out, *weights, steps=5, corpus=self.path("clean"))
