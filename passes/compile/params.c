@@ -196,10 +196,6 @@ static zb_status check_together(const zb_compile_params *p) {
     if (others[i].given)
       return zb_status_hint(ZB_ERROR(USAGE, "--sharding and --%s are not possible together yet", others[i].option),
                             "leave one of them out");
-  if (p->tensor_parallel == 1) return NULL;
-  if (p->post_validation)
-    return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --post-validation are not possible together yet"),
-                          "leave --post-validation out: steps then wait for their norm");
   return NULL;
 }
 

@@ -164,7 +164,8 @@ static zb_status find_reductions(zb_arena *arena, const zb_timetable *t, zb_tran
 
 static int compare_ranges(const void *a, const void *b) {
   const zb_plan_range *x = a, *y = b;
-  return x->offset < y->offset ? -1 : x->offset > y->offset;
+  if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+  return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
 /* Numbers that lie side by side are one part. */
@@ -179,6 +180,7 @@ static void add_norm_member(zb_arena *arena, const zb_timetable *t, int rank, zb
   if (m.parts.count) qsort(m.parts.items, m.parts.count, sizeof *m.parts.items, compare_ranges);
   for (size_t i = 1; i < m.parts.count; ++i) {
     zb_plan_range *before = &m.parts.items[last], next = m.parts.items[i];
+    if (next.offset + next.bytes <= before->offset + before->bytes) continue; /* a sum over shards of those before */
     if (before->offset + before->bytes == next.offset)
       before->bytes += next.bytes;
     else

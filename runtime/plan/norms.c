@@ -36,10 +36,73 @@ static bool find_clip(const zb_plan_rank *rank, zb_sums_place *out) {
   return false;
 }
 
+/* The place of a byte in an operand of side by side elements; -1: it is elsewhere. */
+static int64_t byte_in(const zb_plan *plan, const zb_plan_rank *rank, int job, const zb_plan_operand *operand,
+                       uint64_t address) {
+  if (operand->rank != 1 || operand->dtype != ZB_F64 || !zb_operand_is_contiguous(operand)) return -1;
+  const uint64_t begin = zb_sums_address(plan, rank, job, operand);
+  return address >= begin && address - begin < (uint64_t)zb_operand_extent(operand) ? (int64_t)(address - begin) : -1;
+}
+
+/* Whether what it gives are numbers of its operands, in their order, or those of all shards. */
+static bool hands_on(const zb_plan_instruction *instruction) {
+  return strcmp(instruction->op, "all_reduce") == 0 || strcmp(instruction->op, "concat") == 0 ||
+         strcmp(instruction->op, "contiguous") == 0;
+}
+
+/* Where the number that an instruction of CLIP or NORM gives at byte `at` of its result lies among its operands; false:
+ * what it gives is no number of an operand, or of the same one of all shards. */
+static bool enter_instruction(const zb_plan *plan, const zb_plan_rank *rank, int job,
+                              const zb_plan_instruction *instruction, int64_t at, uint64_t *address,
+                              const char **reduction) {
+  const bool is_sum = strcmp(instruction->op, "all_reduce") == 0;
+  const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
+  if (is_sum && *reduction) return false;
+  if (is_sum) *reduction = zb_attr_string(&attrs, "reduction", "");
+  if (!hands_on(instruction)) return false;
+  for (int k = 0; k < instruction->input_count; ++k) {
+    const int64_t extent = (int64_t)zb_operand_extent(&instruction->inputs[k]);
+    *address = zb_sums_address(plan, rank, job, &instruction->inputs[k]) + (uint64_t)at;
+    if (at < extent) return byte_in(plan, rank, job, &instruction->inputs[k], *address) == at;
+    at -= extent;
+  }
+  return false;
+}
+
+/* The last instruction of a phase of the optimizer, before *at, that writes to that address; *byte: where in its
+ * result. No F, B or W stands between phases. False: there is none. */
+static bool find_covering(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, zb_sums_place *at,
+                          int64_t *byte) {
+  while (at->job >= 0) {
+    while (--at->instruction >= 0) {
+      const zb_plan_instruction *instruction = zb_sums_instruction(rank, *at);
+      for (int k = 0; k < instruction->output_count; ++k) {
+        const zb_plan_operand *out = &instruction->outputs[k];
+        const uint64_t begin = zb_sums_address(plan, rank, at->job, out);
+        *byte = (int64_t)(address - begin);
+        if (address >= begin && address - begin < (uint64_t)zb_operand_extent(out)) return true;
+      }
+    }
+    if (--at->job < 0) return false;
+    const zb_plan_job *job = &rank->jobs[at->job];
+    if (job->kind == ZB_JOB_F || job->kind == ZB_JOB_B || job->kind == ZB_JOB_W) return false;
+    at->instruction = zb_job_is_optimizer(job->kind) ? rank->subprograms[job->subprogram].instruction_count : 0;
+  }
+  return false;
+}
+
+/* Follows 8 bytes back to the instruction of a NORM that made them, through what a NORM did to them since. */
 static bool find_number(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, int before_job, number *out) {
+  int64_t byte;
   out->rank = rank;
   out->at = (zb_sums_place){.job = before_job};
-  return zb_sums_writer(it, rank, address, &out->at) && rank->jobs[out->at.job].kind == ZB_JOB_NORM;
+  while (find_covering(it->plan, rank, address, &out->at, &byte)) {
+    if (rank->jobs[out->at.job].kind != ZB_JOB_NORM) return false;
+    const zb_plan_instruction *made = zb_sums_instruction(rank, out->at);
+    if (!hands_on(made)) return byte == 0;
+    if (!enter_instruction(it->plan, rank, out->at.job, made, byte, &address, &out->reduction)) return false;
+  }
+  return false;
 }
 
 static bool lies_in(uint64_t address, zb_plan_range range) {
@@ -87,41 +150,16 @@ static bool note_sum(const zb_plan *plan, const zb_plan_rank *rank, const zb_pla
 /* Follows 8 bytes that the CLIP at job `clip` reads to what made them, through what was done to them last first: a
  * gather that brought them from another rank, sums over replicas. */
 static bool trace_number(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, int clip, number *out) {
+  const char *reduction = out->reduction;
   int job = clip;
-  *out = (number){0};
   bool made = find_number(it, rank, address, job, out);
   while (--job >= 0 && !(made && job == out->at.job)) {
     if (!rank->jobs[job].collective || note_sum(it->plan, rank, &rank->jobs[job], address, out)) continue;
-    if (leave_gather(it->plan, &rank, &job, &address)) made = find_number(it, rank, address, job, out);
+    if (!leave_gather(it->plan, &rank, &job, &address)) continue;
+    out->reduction = reduction;
+    made = find_number(it, rank, address, job, out);
   }
   return made;
-}
-
-/* The place of a byte in an operand of side by side elements; -1: it is elsewhere. */
-static int64_t byte_in(const zb_plan *plan, const zb_plan_rank *rank, int job, const zb_plan_operand *operand,
-                       uint64_t address) {
-  if (operand->rank != 1 || operand->dtype != ZB_F64 || !zb_operand_is_contiguous(operand)) return -1;
-  const uint64_t begin = zb_sums_address(plan, rank, job, operand);
-  return address >= begin && address - begin < (uint64_t)zb_operand_extent(operand) ? (int64_t)(address - begin) : -1;
-}
-
-/* Where the number that an instruction of CLIP gives at byte `at` of its result lies among its operands; false: what it
- * gives is no number of an operand, or of the same one of all shards. */
-static bool enter_instruction(const zb_plan *plan, const zb_plan_rank *rank, int job,
-                              const zb_plan_instruction *instruction, int64_t at, uint64_t *address,
-                              const char **reduction) {
-  const bool is_sum = strcmp(instruction->op, "all_reduce") == 0;
-  const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
-  if (is_sum && *reduction) return false;
-  if (is_sum) *reduction = zb_attr_string(&attrs, "reduction", "");
-  if (!is_sum && strcmp(instruction->op, "concat") != 0 && strcmp(instruction->op, "contiguous") != 0) return false;
-  for (int k = 0; k < instruction->input_count; ++k) {
-    const int64_t extent = (int64_t)zb_operand_extent(&instruction->inputs[k]);
-    *address = zb_sums_address(plan, rank, job, &instruction->inputs[k]) + (uint64_t)at;
-    if (at < extent) return byte_in(plan, rank, job, &instruction->inputs[k], *address) == at;
-    at -= extent;
-  }
-  return false;
 }
 
 /* Follows 8 bytes that the instruction `clip` reads: through what CLIP does before, then to what made them. */
@@ -137,9 +175,8 @@ static bool follow_number(const zb_sums *it, const zb_plan_rank *rank, uint64_t 
       break;
     }
   }
-  if (!trace_number(it, rank, address, clip.job, out)) return false;
-  out->reduction = reduction;
-  return true;
+  *out = (number){.reduction = reduction};
+  return trace_number(it, rank, address, clip.job, out);
 }
 
 static const zb_attr *attr_of(const zb_plan_instruction *instruction, const char *name) {

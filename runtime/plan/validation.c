@@ -109,6 +109,15 @@ static bool are_outside(const zb_intervals *list, const zb_intervals *ranges, ui
   return true;
 }
 
+/* CLIP runs where other shards of the rank may be elsewhere: it sums nothing over them. */
+static zb_status verify_clip(const validation *it) {
+  const zb_plan_subprogram *clip = &it->rank->subprograms[it->rank->jobs[it->at.clip].subprogram];
+  for (int i = 0; i < clip->instruction_count; ++i)
+    if (zb_collective_of_op(clip->instructions[i].op) != ZB_COLLECTIVE_COUNT)
+      return broken(it, it->at.clip, "waits for other shards, which a verdict may not do");
+  return NULL;
+}
+
 /* What CLIP reads and makes, and the numbers that travel, are kept. */
 static zb_status verify_kept(const validation *it) {
   const zb_plan_rank *rank = it->rank;
@@ -182,6 +191,7 @@ static zb_status verify_marked_rank(validation *it) {
   if (!parts_fit(&it->saved, rank, rank->jobs[it->at.snapshot].parts, overwritten))
     return broken(it, it->at.snapshot, "keeps what is no parameter, buffer, state or constant, or twice");
   if (it->kept.failed || it->saved.failed) return ZB_OUT_OF_MEMORY();
+  ZB_TRY(verify_clip(it));
   ZB_TRY(verify_kept(it));
   for (int i = rank->load_count; i < it->at.verdict; ++i)
     ZB_TRY(verify_forward_job(it, i));
