@@ -124,15 +124,23 @@ typedef struct optimizer_write {
   zb_sums_place at;
 } optimizer_write;
 
+/* An instruction of the optimizer that makes several f64 at once, side by side. */
+typedef struct vector_write {
+  uint64_t begin, end;
+  zb_sums_place at;
+} vector_write;
+
 /* What is looked up of a rank again and again, sorted. */
 typedef struct zb_sums_of_rank {
   arrival *arrivals; /* by offset; of equal ones, in the order in which they come */
   size_t arrival_count, arrival_capacity;
   optimizer_write *writes; /* by address, then by place */
   size_t write_count, write_capacity;
+  vector_write *vectors; /* by place: they are few */
+  size_t vector_count, vector_capacity;
   uint64_t *added; /* where B and W add to sums, or write at a fixed place */
   size_t added_count, added_capacity;
-  bool borrowed; /* writes and added: a replica before has them */
+  bool borrowed; /* all but arrivals: a replica before has them */
 } zb_sums_of_rank;
 
 static zb_status add_arrival(zb_sums *it, int rank, zb_plan_range home, zb_sums_origin from) {
@@ -295,6 +303,27 @@ bool zb_sums_writer(const zb_sums *it, const zb_plan_rank *rank, uint64_t addres
   if (low == 0 || of->writes[low - 1].address != address) return false;
   *at = of->writes[low - 1].at;
   return true;
+}
+
+static bool is_before(zb_sums_place a, zb_sums_place b) {
+  return a.job != b.job ? a.job < b.job : a.instruction < b.instruction;
+}
+
+bool zb_sums_maker(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, zb_sums_place *at, uint64_t *within) {
+  const zb_sums_of_rank *of = &it->ranks[rank->rank];
+  zb_sums_place last = *at;
+  const bool found = zb_sums_writer(it, rank, address, &last);
+  *within = 0;
+  for (size_t i = of->vector_count; i-- > 0;) {
+    const vector_write *vector = &of->vectors[i];
+    if (!is_before(vector->at, *at) || address < vector->begin || address >= vector->end) continue;
+    if (found && is_before(vector->at, last)) break;
+    *within = address - vector->begin;
+    *at = vector->at;
+    return true;
+  }
+  *at = last;
+  return found;
 }
 
 /* Follows an operand of the instruction at `user` back to the sums of gradients that it is made of. */
@@ -502,17 +531,26 @@ static zb_status verify_holder(const zb_sums *it, zb_map *first_of, int rank, in
 
 /* ---- What is looked up again and again ---- */
 
+static zb_status add_write(const zb_plan *plan, const zb_plan_rank *rank, zb_sums_place at, const zb_plan_operand *what,
+                           zb_sums_of_rank *out) {
+  const uint64_t begin = zb_sums_address(plan, rank, at.job, what), bytes = (uint64_t)zb_operand_extent(what);
+  if (!zb_grow((void **)&out->writes, &out->write_capacity, out->write_count + 1, sizeof *out->writes))
+    return ZB_OUT_OF_MEMORY();
+  out->writes[out->write_count++] = (optimizer_write){begin, at};
+  if (what->dtype != ZB_F64 || bytes <= sizeof(double)) return NULL;
+  if (!zb_grow((void **)&out->vectors, &out->vector_capacity, out->vector_count + 1, sizeof *out->vectors))
+    return ZB_OUT_OF_MEMORY();
+  out->vectors[out->vector_count++] = (vector_write){begin, begin + bytes, at};
+  return NULL;
+}
+
 static zb_status list_writes(const zb_plan *plan, const zb_plan_rank *rank, zb_sums_of_rank *out) {
   for (int j = 0; j < rank->job_count; ++j) {
     if (!zb_job_is_optimizer(rank->jobs[j].kind)) continue;
     const zb_plan_subprogram *subprogram = &rank->subprograms[rank->jobs[j].subprogram];
     for (int i = 0; i < subprogram->instruction_count; ++i)
-      for (int k = 0; k < subprogram->instructions[i].output_count; ++k) {
-        if (!zb_grow((void **)&out->writes, &out->write_capacity, out->write_count + 1, sizeof *out->writes))
-          return ZB_OUT_OF_MEMORY();
-        out->writes[out->write_count++] =
-            (optimizer_write){zb_sums_address(plan, rank, j, &subprogram->instructions[i].outputs[k]), {j, i}};
-      }
+      for (int k = 0; k < subprogram->instructions[i].output_count; ++k)
+        ZB_TRY(add_write(plan, rank, (zb_sums_place){j, i}, &subprogram->instructions[i].outputs[k], out));
   }
   if (out->write_count) qsort(out->writes, out->write_count, sizeof *out->writes, compare_writes);
   return NULL;
@@ -561,6 +599,7 @@ static void sums_deinit(zb_sums *it) {
     zb_free(it->ranks[r].arrivals);
     if (it->ranks[r].borrowed) continue;
     zb_free(it->ranks[r].writes);
+    zb_free(it->ranks[r].vectors);
     zb_free(it->ranks[r].added);
   }
   zb_free(it->ranks);

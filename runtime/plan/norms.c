@@ -69,38 +69,16 @@ static bool enter_instruction(const zb_plan *plan, const zb_plan_rank *rank, int
   return false;
 }
 
-/* The last instruction of a phase of the optimizer, before *at, that writes to that address; *byte: where in its
- * result. No F, B or W stands between phases. False: there is none. */
-static bool find_covering(const zb_plan *plan, const zb_plan_rank *rank, uint64_t address, zb_sums_place *at,
-                          int64_t *byte) {
-  while (at->job >= 0) {
-    while (--at->instruction >= 0) {
-      const zb_plan_instruction *instruction = zb_sums_instruction(rank, *at);
-      for (int k = 0; k < instruction->output_count; ++k) {
-        const zb_plan_operand *out = &instruction->outputs[k];
-        const uint64_t begin = zb_sums_address(plan, rank, at->job, out);
-        *byte = (int64_t)(address - begin);
-        if (address >= begin && address - begin < (uint64_t)zb_operand_extent(out)) return true;
-      }
-    }
-    if (--at->job < 0) return false;
-    const zb_plan_job *job = &rank->jobs[at->job];
-    if (job->kind == ZB_JOB_F || job->kind == ZB_JOB_B || job->kind == ZB_JOB_W) return false;
-    at->instruction = zb_job_is_optimizer(job->kind) ? rank->subprograms[job->subprogram].instruction_count : 0;
-  }
-  return false;
-}
-
 /* Follows 8 bytes back to the instruction of a NORM that made them, through what a NORM did to them since. */
 static bool find_number(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, int before_job, number *out) {
-  int64_t byte;
+  uint64_t within;
   out->rank = rank;
   out->at = (zb_sums_place){.job = before_job};
-  while (find_covering(it->plan, rank, address, &out->at, &byte)) {
+  while (zb_sums_maker(it, rank, address, &out->at, &within)) {
     if (rank->jobs[out->at.job].kind != ZB_JOB_NORM) return false;
     const zb_plan_instruction *made = zb_sums_instruction(rank, out->at);
-    if (!hands_on(made)) return byte == 0;
-    if (!enter_instruction(it->plan, rank, out->at.job, made, byte, &address, &out->reduction)) return false;
+    if (!hands_on(made)) return within == 0;
+    if (!enter_instruction(it->plan, rank, out->at.job, made, (int64_t)within, &address, &out->reduction)) return false;
   }
   return false;
 }

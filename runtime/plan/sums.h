@@ -37,6 +37,8 @@ const zb_plan_instruction *zb_sums_instruction(const zb_plan_rank *rank, zb_sums
 /* The instruction of the optimizer that writes there last, before *at; false: none does. Its phases may be jobs of
  * their own. */
 bool zb_sums_writer(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, zb_sums_place *at);
+/* The same of 8 bytes that may be some of a vector of f64; *within: where in it they begin. */
+bool zb_sums_maker(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, zb_sums_place *at, uint64_t *within);
 /* The sums that an instruction adds, or what it reads is made of. */
 void zb_sums_added_at(const zb_sums *it, const zb_plan_rank *rank, zb_sums_place at, zb_sums_list *out);
 /* The sums that the update of a parameter adds on a rank; none where the rank does not update it. */
