@@ -780,7 +780,7 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   a->adds_early = zb_buckets_add_early(module);
   a->replicas = (uint64_t)zb_get_i64(module, ZB_ATTR_REPLICAS, 1);
   if (zb_has_attribute(module, ZB_ATTR_POST_VALIDATION))
-    ZB_TRY(zb_overwritten_find(a->arena, a->rank_op, &a->overwritten));
+    ZB_TRY(zb_overwritten_find(a->arena, a->rank_op, zb_buckets_parts(module), &a->overwritten));
   place_regions(a);
   ZB_TRY(allocate_list(a, main, work));
   a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){end_of(a->regions[ZB_REGION_SLOTS]), workspace_bytes(a, false)};

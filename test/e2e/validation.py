@@ -6,11 +6,11 @@
 bits: of plans drawn at random (graph, ranks 1 to 6, schedule, placement, precision, recompute, type of the norm), runs
 in which no step is clipped, each is, and those above the median norm are, have losses, norms, weights and optimizer
 state of the run that waits for each norm, with saves, evaluations, a resume and a schedule of the rate between; and
-those of a plan without it. shards: so of shards, and of replicas of shards, and over every launcher. late: on the
-device sim a step that was clipped takes longer, which shows that it was taken back; its memory is that of the plan
-without it, the snapshot and what is kept for a verdict. skips: steps whose gradients are not finite. ends: a signal at
-a random moment, a norm that is no number. processes: over every launcher, and a process that is killed. input: where it
-cannot be.
+those of a plan without it. shards: so of shards, of replicas of shards and of replicas that share optimizer state, and
+over every launcher. late: on the device sim a step that was clipped takes longer, which shows that it was taken back;
+its memory is that of the plan without it, the snapshot and what is kept for a verdict. skips: steps whose gradients are
+not finite. ends: a signal at a random moment, a norm that is no number. processes: over every launcher, and a process
+that is killed. input: where it cannot be.
 
 Ends with "N passed, N failed, N skipped".
 """
@@ -89,23 +89,28 @@ def bits(suite, plans, folder, options):
 
 
 def shards(suite, plans, folder, options):
-    """Shards of a rank are at different places when a verdict is found."""
+    """Shards of a rank are at different places when a verdict is found; replicas that update parts bring them to all
+    again."""
     random_ = random.Random(options.seed)
     for more in (("--tensor-parallel", 2), ("--tensor-parallel", 4, "--sequence-parallel"),
-                 ("--tensor-parallel", 2, "--data-parallel", 2)):
+                 ("--tensor-parallel", 2, "--data-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer"),
+                 ("--data-parallel", 2, "--sharding", "optimizer", "--precision", "bf16")):
         graph, ranks, schedule, made, micro_batches = draw(random_, random_.choice(GRAPHS[:2]))
         if ranks > 3:
             ranks, schedule, micro_batches = 3, "zb-h1", min(micro_batches, 6)
             made = tuple(word for word in made if word not in ("--chunks", 2, "--placement", "wave"))
+        if "--precision" in made and "--precision" in more:
+            more = more[:4]
         bits_of_draw(suite, plans, folder, random_, graph, ranks, schedule, (*made, *more), micro_batches, steps=6)
-    plan = plans.get("gpt2-small", 2, "zb-v", "--clip-norm", "inf", "--post-validation", "--tensor-parallel", 2)
-    wanted = suite.train(plan, 8, "--barrier")
-    most = some_clipped(wanted)
-    wanted = suite.train(plan, 8, "--barrier", "--clip-norm", most)
-    for launcher in evaluation.launchers(suite):
-        for count in (2, 3):
-            got = processes.train(suite, launcher, count, plan, 8, "--clip-norm", str(most))
-            overlap.expect_same(suite, f"shards, {launcher.name}, {count} processes", wanted, got)
+    for more in (("--tensor-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer", "--precision", "bf16")):
+        plan = plans.get("gpt2-small", 2, "zb-v", "--clip-norm", "inf", "--post-validation", *more)
+        wanted = suite.train(plan, 8, "--barrier")
+        most = some_clipped(wanted)
+        wanted = suite.train(plan, 8, "--barrier", "--clip-norm", most)
+        for launcher in evaluation.launchers(suite):
+            for count in (2, 3):
+                got = processes.train(suite, launcher, count, plan, 8, "--clip-norm", str(most))
+                overlap.expect_same(suite, f"{more}, {launcher.name}, {count} processes", wanted, got)
     print("ok   shards", flush=True)
 
 
@@ -171,8 +176,11 @@ def skips(suite, plans, folder, options):
 def ends(suite, plans, folder, options):
     random_ = random.Random(options.seed)
     saved = os.path.join(folder, "stopped")
-    plan = plans.get("gpt2-small", 4, "zb-h2", "--clip-norm", 1.4, "--post-validation")
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+    whole = plans.get("gpt2-small", 4, "zb-h2", "--clip-norm", 1.4, "--post-validation")
+    parts = plans.get("gpt2-small", 2, "zb-h2", "--clip-norm", 1.4, "--post-validation", "--data-parallel", 2,
+                      "--sharding", "optimizer")
+    for plan, number in ((whole, signal.SIGINT), (whole, signal.SIGTERM), (whole, signal.SIGINT),
+                         (parts, signal.SIGTERM), (parts, signal.SIGINT)):
         command = [suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved]
         found = overlap.stopped_run(suite, command, random_.uniform(0, 0.2), number)
         overlap.expect_named(suite, f"signal {number}", plan, saved, found)
