@@ -191,10 +191,10 @@ static zb_status check_together(const zb_compile_params *p) {
   if (p->tensor_parallel > 1 && strcmp(p->sharding, "none") != 0)
     return zb_status_hint(ZB_ERROR(USAGE, "--sharding and --tensor-parallel are not possible together yet"),
                           "leave one of them out");
-  if (p->post_validation && zb_sharding_scatters(zb_sharding_of(p->sharding)))
+  if (p->post_validation && zb_sharding_of_parameters(zb_sharding_of(p->sharding)))
     return zb_status_hint(
         ZB_ERROR(USAGE, "--sharding %s and --post-validation are not possible together yet", p->sharding),
-        "write --sharding optimizer: replicas that have parts of gradients wait for each other's numbers of the norm");
+        "write --sharding gradients:step or gradients:micro-batch, or leave --post-validation out");
   return NULL;
 }
 

@@ -242,9 +242,9 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (zb_has_attribute(top, ZB_ATTR_SHARDS))
     return zb_pass_option_error(pass, top, "sharding", "leave one of both out",
                                 "sharding is not possible with tensor parallelism yet");
-  if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) && zb_sharding_scatters(zb_sharding_of(sharding)))
-    return zb_pass_option_error(pass, top, "sharding", "sharding=optimizer can",
-                                "with parts of gradients replicas wait for the norm: no post-validation");
+  if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) && it.of_parameters)
+    return zb_pass_option_error(pass, top, "sharding", "leave post-validation out, or share gradients",
+                                "parameters that are gathered before a verdict are not taken back yet");
   zb_set_string(top, ZB_ATTR_SHARDING, sharding);
   if (it.of_parameters) zb_set_string(top, ZB_ATTR_GATHER, gather);
   it.whole_sums = zb_sharding_of(sharding) == ZB_SHARDING_OPTIMIZER && clips(module);

@@ -28,7 +28,7 @@ bool zb_validation_skips(const zb_executor *e, const zb_plan_job *job) {
 }
 
 static bool carries_norms(const zb_executor *e, const zb_plan_job *job) {
-  return zb_job_is_post(job->kind) && e->params.plan->messages[job->message].payload == ZB_PAYLOAD_NORMS;
+  return zb_job_is_post(job->kind) && zb_plan_brings_norms(e->params.plan, &e->params.plan->messages[job->message]);
 }
 
 static bool carries_parameters(const zb_executor *e, const zb_plan_job *job) {
@@ -36,7 +36,8 @@ static bool carries_parameters(const zb_executor *e, const zb_plan_job *job) {
 }
 
 bool zb_validation_defers(const zb_executor *e, int message) {
-  return e->speculates && e->list == ZB_LIST_STEP && e->params.plan->messages[message].payload == ZB_PAYLOAD_NORMS;
+  const zb_plan_message *it = &e->params.plan->messages[message];
+  return e->speculates && e->list == ZB_LIST_STEP && zb_plan_brings_norms(e->params.plan, it);
 }
 
 /* ---- Keeping and restoring ---- */

@@ -451,6 +451,12 @@ static inline uint32_t zb_collective_job_parts(const zb_plan_collective *collect
   if (collective->apart) return buffers + buffers / collective->members.count;
   return buffers + (zb_collective_adds(collective->kind) ? 1 : 0) + (collective->of_micro_batch ? buffers : 0);
 }
+/* Of an expanded plan: whether a message brings numbers of the norm to where CLIP reads them, for which a verdict
+ * waits; those of a sum over replicas, which comes before, a step waits for. */
+static inline bool zb_plan_brings_norms(const zb_plan *plan, const zb_plan_message *message) {
+  const bool adds = message->part_of && plan->carried && zb_collective_adds(plan->carried[message->part_of - 1].kind);
+  return message->payload == ZB_PAYLOAD_NORMS && !adds;
+}
 /* What the cost model of messages counts: pieces of a sum that a rank sends at the same time share its link. */
 static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
   return message->phase_bytes > message->bytes ? message->phase_bytes : message->bytes;

@@ -88,7 +88,7 @@ static int64_t wake_time(const simulator *it, int r, int job) {
 static bool validates(const simulator *it) { return it->verdict_ps != NULL; }
 
 static bool carries_norms(const simulator *it, int message) {
-  return message >= 0 && it->plan->messages[message].payload == ZB_PAYLOAD_NORMS;
+  return message >= 0 && zb_plan_brings_norms(it->plan, &it->plan->messages[message]);
 }
 
 static bool copies(const simulator *it) { return it->pace ? it->pace->copies : it->plan->link_copies; }

@@ -41,7 +41,7 @@ static bool carries_parameters(const zb_plan *plan, const zb_plan_job *job) {
 }
 
 static bool carries_norms(const zb_plan *plan, const zb_plan_job *job) {
-  return job->message >= 0 && plan->messages[job->message].payload == ZB_PAYLOAD_NORMS;
+  return job->message >= 0 && zb_plan_brings_norms(plan, &plan->messages[job->message]);
 }
 
 /* ---- Which jobs there are, and in which order ---- */

@@ -94,7 +94,7 @@ def shards(suite, plans, folder, options):
     random_ = random.Random(options.seed)
     for more in (("--tensor-parallel", 2), ("--tensor-parallel", 4, "--sequence-parallel"),
                  ("--tensor-parallel", 2, "--data-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer"),
-                 ("--data-parallel", 2, "--sharding", "optimizer", "--precision", "bf16")):
+                 ("--data-parallel", 2, "--sharding", "gradients:micro-batch", "--precision", "bf16")):
         graph, ranks, schedule, made, micro_batches = draw(random_, random_.choice(GRAPHS[:2]))
         if ranks > 3:
             ranks, schedule, micro_batches = 3, "zb-h1", min(micro_batches, 6)
@@ -102,7 +102,8 @@ def shards(suite, plans, folder, options):
         if "--precision" in made and "--precision" in more:
             more = more[:4]
         bits_of_draw(suite, plans, folder, random_, graph, ranks, schedule, (*made, *more), micro_batches, steps=6)
-    for more in (("--tensor-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer", "--precision", "bf16")):
+    for more in (("--tensor-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer", "--precision", "bf16"),
+                 ("--data-parallel", 3, "--sharding", "gradients:step")):
         plan = plans.get("gpt2-small", 2, "zb-v", "--clip-norm", "inf", "--post-validation", *more)
         wanted = suite.train(plan, 8, "--barrier")
         most = some_clipped(wanted)

@@ -11,15 +11,17 @@
 enum { RANKS = 2, REPLICAS = 3 };
 
 /* Copies of parameters in bf16, which are made again behind the gather, and a tied parameter on both ranks. */
-static int open_suite(void) {
+static int open_plan(const char *sharding) {
   return compiled_plan_open("Inputs/shards.mlir", (zb_compile_params){.ranks = RANKS,
                                                                       .micro_batches = 3,
                                                                       .data_parallel = REPLICAS,
                                                                       .precision = "bf16",
                                                                       .clip_norm = "0.5",
                                                                       .post_validation = true,
-                                                                      .sharding = "optimizer"});
+                                                                      .sharding = sharding});
 }
+
+static int open_suite(void) { return open_plan("optimizer"); }
 
 static int gather_of(const zb_plan *plan, const zb_plan_rank *rank) {
   int job = rank->job_count;
@@ -39,7 +41,7 @@ static bool is_kept(const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
   return false;
 }
 
-static void test_right_plan(void) {
+static void check_right_plan(void) {
   zb_plan *plan = plan_sums_read();
   zb_plan_simulation simulation;
   zb_status status = zb_plan_verify(plan);
@@ -58,6 +60,15 @@ static void test_right_plan(void) {
   CU_ASSERT_PTR_NULL_FATAL(zb_plan_simulate(plan, &simulation));
   zb_plan_simulation_free(&simulation);
   zb_plan_destroy(plan);
+}
+
+static void test_right_plans(void) {
+  static const char *const levels[] = {"gradients:micro-batch", "gradients:step", "optimizer"};
+  for (int i = 0; i < 3; ++i) { /* the last is the one of the suite */
+    CU_ASSERT_EQUAL_FATAL(compiled_plan_close(), 0);
+    CU_ASSERT_EQUAL_FATAL(open_plan(levels[i]), 0);
+    check_right_plan();
+  }
 }
 
 /* ---- Planted faults ---- */
@@ -110,5 +121,5 @@ static const plan_fault faults[] = {FAULT(own_part_is_kept_alone),      FAULT(la
 
 static void test_planted_faults(void) { plan_sums_refuses(faults, sizeof faults / sizeof faults[0], RANKS); }
 
-SUITE_MAIN_WITH("sharding validation", open_suite, compiled_plan_close, {"right plan", test_right_plan},
+SUITE_MAIN_WITH("sharding validation", open_suite, compiled_plan_close, {"right plans", test_right_plans},
                 {"planted faults", test_planted_faults})
