@@ -35,6 +35,7 @@ enum {
   ZB_TRAIT_OF_PARTS = 1 << 9, /* an op whose tensors may all be the same part of larger ones: replicas then make a part
                                  of the results each, with the same bits */
   ZB_TRAIT_BORDER = 1 << 10,  /* its `place` tells values of one shard from others (ZB_LOCAL, ir/placement.h) */
+  ZB_TRAIT_NUMBER = 1 << 11,  /* of parts of its operand it gives numbers, of which one of the whole can be made */
 };
 
 /* Kind of an attribute that only the IR has (`value` of zb.constant): any elements attribute. Never in a zb_op_view. */

@@ -27,7 +27,7 @@ static uint64_t part_scratch(const zb_op_view *op, const zb_shape *results) {
       .operands = "x",                                                                                                 \
       .results = "out",                                                                                                \
       .attrs = ZB_ATTRS({"scale", ZB_ATTR_FLOAT, true, 1, "factor of x: 1 / micro-batches"}),                          \
-      .traits = ZB_TRAIT_PURE,                                                                                         \
+      .traits = ZB_TRAIT_PURE | ZB_TRAIT_NUMBER,                                                                       \
       .infer = infer_part,                                                                                             \
       .flops = FLOPS,                                                                                                  \
       .counted = ZB_OPERAND(0),                                                                                        \

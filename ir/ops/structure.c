@@ -182,7 +182,7 @@ const zb_op_def zb_op_reduce_frame = {
     .doc =
         "The sums are left folds in the order of replicas. What the others send lands in `landing` until the frame is "
         "used. With `from`, a frame of gradients of one micro-batch, it is those that are summed, and added to the "
-        "frame.\n",
+        "frame. Of a frame of norms it may be the greatest of each, as the norm is.\n",
     .operands = "frame, from?",
     .results = "out, landing",
     .irdl = "    %frame = irdl.base @zb::@frame\n"

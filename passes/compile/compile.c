@@ -54,6 +54,7 @@ static const struct {
      "split=\"$split\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
      "metric=$metric,costs=\"$costs\""}, /* left out by --split all */
     {"zb-outline", NULL},
+    {"zb-norm-sums", NULL}, /* left out by --tensor-parallel 1, and without --post-validation */
     {"zb-shard-optimizer", "sharding=$sharding,gather=$gather"}, /* left out by --sharding none */
     {"zb-memory", "costs=\"$costs\""},
     {"zb-schedule", "schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,metric=$metric"},
@@ -163,6 +164,8 @@ zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out) {
     if (strcmp(p->split, "all") == 0 && strcmp(default_pipeline[i].pass, "zb-split-policy") == 0) continue;
     if (p->tensor_parallel == 1 && strcmp(default_pipeline[i].pass, "zb-shard") == 0) continue;
     if (strcmp(p->sharding, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-shard-optimizer") == 0) continue;
+    if ((p->tensor_parallel == 1 || !p->post_validation) && strcmp(default_pipeline[i].pass, "zb-norm-sums") == 0)
+      continue;
     if (strcmp(p->precision, "f32") == 0 && strcmp(default_pipeline[i].pass, "zb-mixed-precision") == 0) continue;
     ZB_TRY(add_default(out, default_pipeline[i].pass, default_pipeline[i].options, p));
   }

@@ -188,22 +188,13 @@ static zb_status check_together(const zb_compile_params *p) {
   const char *alone = p->sequence_parallel ? "sequence-parallel" : p->shard_pin_count > 0 ? "shard" : NULL;
   if (alone && p->tensor_parallel == 1 && !p->pipeline)
     return zb_status_hint(ZB_ERROR(USAGE, "--%s without --tensor-parallel", alone), "add --tensor-parallel 2");
-  const struct {
-    const char *option;
-    bool given;
-  } others[] = {{"tensor-parallel", p->tensor_parallel > 1}, {"post-validation", p->post_validation}};
-  for (size_t i = 0; i < sizeof others / sizeof others[0] && strcmp(p->sharding, "none") != 0; ++i)
-    if (others[i].given)
-      return zb_status_hint(ZB_ERROR(USAGE, "--sharding and --%s are not possible together yet", others[i].option),
-                            "leave one of them out");
-  if (zb_sharding_scatters(zb_sharding_of(p->sharding)) && p->clip_norm)
-    return zb_status_hint(ZB_ERROR(USAGE, "--sharding %s and --clip-norm are not possible together yet", p->sharding),
-                          "write --sharding optimizer: norms are made of whole gradients, of which it leaves each "
-                          "replica all");
-  if (p->tensor_parallel == 1) return NULL;
-  if (p->post_validation)
-    return zb_status_hint(ZB_ERROR(USAGE, "--tensor-parallel and --post-validation are not possible together yet"),
-                          "leave --post-validation out: steps then wait for their norm");
+  if (p->tensor_parallel > 1 && strcmp(p->sharding, "none") != 0)
+    return zb_status_hint(ZB_ERROR(USAGE, "--sharding and --tensor-parallel are not possible together yet"),
+                          "leave one of them out");
+  if (p->post_validation && zb_sharding_of_parameters(zb_sharding_of(p->sharding)))
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "--sharding %s and --post-validation are not possible together yet", p->sharding),
+        "write --sharding gradients:step or gradients:micro-batch, or leave --post-validation out");
   return NULL;
 }
 

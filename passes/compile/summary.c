@@ -346,7 +346,7 @@ static void summarize_sums(const zb_plan *plan, const zb_plan_rank *rank, zb_ran
     const zb_plan_job *job = &rank->jobs[i];
     const zb_plan_collective *collective = job->collective ? &plan->collectives[job->collective - 1] : NULL;
     of_job = collective ? of_job : 0;
-    if (!collective || !collective->coordinate || !zb_collective_adds(collective->kind)) continue;
+    if (!collective || !collective->coordinate || collective->payload != ZB_PAYLOAD_GRADIENTS) continue;
     const uint64_t landing = rank->pool_ranges[job->parts.begin + collective->sizes.count].bytes;
     raise_to(&out->landing_bytes, landing);
     out->all_landing_bytes += landing;

@@ -331,14 +331,6 @@ static zb_result read_groups(zb_pass *pass, MlirOperation function, const zb_upd
   return ZB_OK;
 }
 
-/* CLIP of shards waits for the other shards, which a verdict does not. */
-static zb_result read_shards(zb_pass *pass, MlirOperation function, zb_update_rules *rules) {
-  rules->shards = zb_get_i64(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SHARDS, 1);
-  if (rules->shards == 1 || !*zb_pass_option(pass, "post-validation")) return ZB_OK;
-  return zb_pass_option_error(pass, function, "post-validation", "leave one of both out",
-                              "steps of shards (--tensor-parallel) wait for their norm, which is a sum over shards");
-}
-
 /* Buffers of replicas would part: each would see its own micro-batches alone. */
 static zb_result check_replicas(MlirOperation function, const zb_update_rules *rules) {
   for (zb_ports at = zb_arguments(function); rules->replicas > 1 && zb_next(&at);)
@@ -364,8 +356,9 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
   zb_update_rules rules;
   if (!read_options(pass, function, &rules) || !read_replicas(pass, function, &rules) ||
-      !read_groups(pass, function, &rules) || !check_replicas(function, &rules) || !read_shards(pass, function, &rules))
+      !read_groups(pass, function, &rules) || !check_replicas(function, &rules))
     return ZB_FAIL;
+  rules.shards = zb_get_i64(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SHARDS, 1);
   zb_arena *arena = &pass->arena;
   ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));
   ZB_PASS_TRY(pass, sweep_init(arena, function, &s));

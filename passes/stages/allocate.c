@@ -410,9 +410,18 @@ static int added_early(const allocator *a, int node) {
   return complete;
 }
 
-/* What others send lands until the sums are used: while other jobs add to other sums. */
+/* Whether what a collective moves lies in the slots: numbers of the norm do. Accumulators have a region, as have
+ * parameters, which come to @main as an argument. */
+static bool moves_slots(const allocator *a, const zb_node *node) { return a->homes[node->result_begin].item >= 0; }
+
+/* What others send lands until the sums are used: while other jobs add to other sums. Of numbers of the norm until they
+ * go on to other ranks, or to CLIP. */
 static void hold_landing(allocator *a, const zb_node *node) {
   int until = node->number, from = until;
+  if (moves_slots(a, node)) {
+    touch(a, node->result_begin + 1, until + 1);
+    return;
+  }
   const bool leads = has_lead(a, node);
   while (leads && from > 0 && !called(a, &a->graph.nodes[from]))
     --from;
@@ -597,15 +606,15 @@ static void gathered_addresses(allocator *a, const zb_node *node) {
 /* The parts of a frame that a collective moves, in the order of members. */
 static void frame_addresses(allocator *a, const zb_node *node) {
   const int message = a->message_of[node->number];
-  const bool reduces = zb_op_is(node->op, "zb.reduce_frame");
-  /* Accumulators have a region, as have parameters, which come to @main as an argument; norms lie in the slots. */
-  const bool in_slots = !reduces && a->homes[node->result_begin].item >= 0;
+  const bool reduces = zb_op_is(node->op, "zb.reduce_frame"), in_slots = moves_slots(a, node);
+  const bool early = reduces && a->adds_early && !in_slots;
   const bool of_micro_batch = reduces && node->operand_count > 1;
   const uint64_t frame = of_micro_batch ? address(a, zb_operand(&a->graph, node, 1))
                          : in_slots     ? address(a, node->result_begin)
                          : reduces      ? a->regions[ZB_REGION_GRADIENTS].offset
                                         : a->regions[ZB_REGION_PARAMETERS].offset;
   const zb_row_range rows = zb_parts_of(a->parts, message);
+  if (!reduces) wait_for_reductions(a, node->number);
   for (int i = rows.begin; i < rows.end; ++i) {
     const zb_parts_row row = zb_parts_at(a->parts, i);
     const uint64_t offset = frame + (uint64_t)row.offset, bytes = (uint64_t)row.bytes;
@@ -619,11 +628,11 @@ static void frame_addresses(allocator *a, const zb_node *node) {
   }
   if (reduces) { /* the landing */
     const uint64_t offset = address(a, node->result_begin + 1), bytes = value_bytes(&a->graph, node->result_begin + 1);
-    if (a->adds_early) wait_for_sum_before(a, node);
+    if (early) wait_for_sum_before(a, node);
     wait_for_sends(a, offset, bytes, node->number);
     add_address(a, offset);
     add_address(a, bytes);
-    if (a->adds_early)
+    if (early)
       (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = bytes, .message = message});
   }
   for (int i = rows.begin; i < rows.end && of_micro_batch; ++i) {
@@ -771,7 +780,7 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   a->adds_early = zb_buckets_add_early(module);
   a->replicas = (uint64_t)zb_get_i64(module, ZB_ATTR_REPLICAS, 1);
   if (zb_has_attribute(module, ZB_ATTR_POST_VALIDATION))
-    ZB_TRY(zb_overwritten_find(a->arena, a->rank_op, &a->overwritten));
+    ZB_TRY(zb_overwritten_find(a->arena, a->rank_op, zb_buckets_parts(module), &a->overwritten));
   place_regions(a);
   ZB_TRY(allocate_list(a, main, work));
   a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){end_of(a->regions[ZB_REGION_SLOTS]), workspace_bytes(a, false)};

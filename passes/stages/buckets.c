@@ -18,6 +18,7 @@
 #include "passes/tables.h"
 
 #include <math.h>
+#include <string.h>
 
 int64_t zb_sum_buffers(MlirOperation top, int micro_batches) {
   const int64_t groups = zb_get_i64(top, ZB_ATTR_SUM_GROUPS, 1);
@@ -43,11 +44,30 @@ bool zb_buckets_of_micro_batch(MlirOperation top) {
   return sharding && zb_sharding_sums_each(zb_sharding_of(sharding));
 }
 
-zb_collective_kind zb_buckets_reduction(MlirOperation top) {
-  return zb_buckets_scatter(top) ? ZB_COLLECTIVE_REDUCE_SCATTER : ZB_COLLECTIVE_ALL_REDUCE;
+zb_collective_kind zb_buckets_kind_of(MlirOperation top, zb_payload payload, bool of_replicas) {
+  if (!of_replicas || payload == ZB_PAYLOAD_PARAMETERS) return ZB_COLLECTIVE_ALL_GATHER;
+  return payload == ZB_PAYLOAD_GRADIENTS && zb_buckets_scatter(top) ? ZB_COLLECTIVE_REDUCE_SCATTER
+                                                                    : ZB_COLLECTIVE_ALL_REDUCE;
+}
+
+/* All ranks make the same norm: the first says which. */
+bool zb_buckets_give_greatest(MlirOperation top, zb_payload payload) {
+  if (payload != ZB_PAYLOAD_NORMS) return false;
+  ZB_FOR_EACH_OP(rank, zb_function_block(top)) {
+    if (!zb_op_is(rank, "builtin.module")) continue;
+    ZB_FOR_EACH_OP(function, zb_function_block(rank)) {
+      if (zb_class_get(function) != ZB_JOB_CLIP) continue;
+      ZB_FOR_EACH_OP(op, zb_function_block(function)) {
+        const char *type = zb_op_is(op, "zb.clip_scale") ? zb_get_string(op, "norm_type") : NULL;
+        if (type) return strcmp(type, "inf") == 0;
+      }
+    }
+  }
+  return false;
 }
 
 bool zb_buckets_moves_parts(MlirOperation top, zb_payload payload, bool of_replicas) {
+  if (payload == ZB_PAYLOAD_NORMS) return false;
   return of_replicas ? zb_buckets_parts(top) > 1 : zb_buckets_scatter(top) && payload == ZB_PAYLOAD_GRADIENTS;
 }
 

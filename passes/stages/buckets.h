@@ -35,8 +35,10 @@ bool zb_buckets_scatter(MlirOperation top);
 bool zb_buckets_add_early(MlirOperation top);
 /* Whether the gradients of each micro-batch are summed over replicas, into parts; else those of all of a step. */
 bool zb_buckets_of_micro_batch(MlirOperation top);
-/* How replicas add up gradients. */
-zb_collective_kind zb_buckets_reduction(MlirOperation top);
+/* How a collective gives its members what it carries: replicas add up gradients, and numbers of the norm. */
+zb_collective_kind zb_buckets_kind_of(MlirOperation top, zb_payload payload, bool of_replicas);
+/* Whether one that adds gives the greatest: of numbers of the norm, where the norm is that. */
+bool zb_buckets_give_greatest(MlirOperation top, zb_payload payload);
 /* Whether a collective is one of parts (zb_plan_collective.of_parts). */
 bool zb_buckets_moves_parts(MlirOperation top, zb_payload payload, bool of_replicas);
 

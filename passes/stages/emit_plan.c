@@ -110,8 +110,7 @@ static zb_status emit_collective(emitter *e, int number, const zb_messages_row *
   uint64_t *pool = plan->pool_u64 + plan->pool_u64_count;
   const zb_table frame_parts = zb_parts_get(e->module);
   const zb_row_range rows = zb_parts_of(frame_parts, number), own = zb_members_of(members, number);
-  const uint32_t count = (uint32_t)(own.end - own.begin);
-  uint32_t parts = 0;
+  uint32_t count = (uint32_t)(own.end - own.begin), parts = 0;
   if (count == 0) return ZB_ERROR(INVALID, "message %d is a collective without members", number);
   for (uint32_t m = 0; m < count; ++m) {
     const zb_members_row row = zb_members_at(members, own.begin + (int)m);
@@ -122,9 +121,9 @@ static zb_status emit_collective(emitter *e, int number, const zb_messages_row *
   }
   for (int i = rows.begin; i < rows.end; ++i)
     pool[2 * count + parts++] = (uint64_t)zb_parts_at(frame_parts, i).bytes;
-  const bool of_replicas = count == 1, reduces = of_replicas && payload == ZB_PAYLOAD_GRADIENTS;
+  const bool of_replicas = count == 1, adds = of_replicas && payload != ZB_PAYLOAD_PARAMETERS;
   plan->collectives[plan->collective_count++] =
-      (zb_plan_collective){.kind = reduces ? zb_buckets_reduction(e->module) : ZB_COLLECTIVE_ALL_GATHER,
+      (zb_plan_collective){.kind = zb_buckets_kind_of(e->module, payload, of_replicas),
                            .coordinate = of_replicas,
                            .of_parts = zb_buckets_moves_parts(e->module, payload, of_replicas),
                            .payload = payload,
@@ -132,9 +131,10 @@ static zb_status emit_collective(emitter *e, int number, const zb_messages_row *
                            .before = plan->message_count,
                            .apart = payload == ZB_PAYLOAD_PARAMETERS && zb_has_attribute(e->module, ZB_ATTR_GATHER),
                            .of_micro_batch = (int32_t)message->micro_batch + 1,
+                           .greatest = adds && zb_buckets_give_greatest(e->module, payload),
                            .lead_ps = zb_members_at(members, own.begin).lead_ps,
                            .members = {plan->pool_u64_count, count},
-                           .counts = {plan->pool_u64_count + count, reduces ? 0 : count},
+                           .counts = {plan->pool_u64_count + count, adds ? 0 : count},
                            .sizes = {plan->pool_u64_count + 2 * count, parts}};
   plan->pool_u64_count += 2 * count + parts;
   return NULL;

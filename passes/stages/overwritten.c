@@ -24,11 +24,12 @@ static zb_region_kind region_of(const char *frame) {
 }
 
 /* What was put into a frame that a function gives back. */
-static void add_puts(zb_arena *arena, MlirValue frame, zb_region_kind region, zb_overwritten_list *out) {
+static void add_puts(zb_arena *arena, MlirValue frame, zb_region_kind region, int parts, zb_overwritten_list *out) {
+  const uint64_t times = region == ZB_REGION_PARAMETERS ? (uint64_t)parts : 1;
   while (mlirValueIsAOpResult(frame)) {
     MlirOperation op = mlirOpResultGetOwner(frame);
     if (!zb_op_is(op, "zb.put")) return;
-    const uint64_t bytes = zb_align(zb_type_bytes(mlirValueGetType(mlirOperationGetOperand(op, 1))));
+    const uint64_t bytes = times * zb_align(zb_type_bytes(mlirValueGetType(mlirOperationGetOperand(op, 1))));
     (void)ZB_PUSH(arena, out, (zb_overwritten){region, {(uint64_t)zb_get_i64(op, "offset", 0), bytes}});
     frame = mlirOperationGetOperand(op, 0);
   }
@@ -52,14 +53,14 @@ static void join_neighbours(zb_overwritten_list *list) {
   if (list->count) list->count = last + 1;
 }
 
-zb_status zb_overwritten_find(zb_arena *arena, MlirOperation rank, zb_overwritten_list *out) {
+zb_status zb_overwritten_find(zb_arena *arena, MlirOperation rank, int parts, zb_overwritten_list *out) {
   *out = (zb_overwritten_list){0};
   ZB_FOR_EACH_OP(function, zb_function_block(rank)) {
     const zb_job_kind kind = zb_class_get(function);
-    if (kind != ZB_JOB_UPDATE && kind != ZB_JOB_F) continue;
+    if (kind != ZB_JOB_UPDATE && kind != ZB_JOB_RENEW && kind != ZB_JOB_F) continue;
     for (zb_ports at = zb_results(function); zb_next(&at);) {
       const zb_region_kind region = at.port.frame ? region_of(at.port.frame) : ZB_REGION_COUNT;
-      if (region != ZB_REGION_COUNT) add_puts(arena, at.value, region, out);
+      if (region != ZB_REGION_COUNT) add_puts(arena, at.value, region, parts, out);
     }
   }
   ZB_TRY(zb_arena_status(arena));

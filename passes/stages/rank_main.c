@@ -225,7 +225,7 @@ static int compare_posts(const void *a, const void *b) {
 /* Before which job of the rank, or of its optimizer, behind the others. */
 static int position_of(const rank_main *r, const zb_gather *gather) {
   if (gather->kind == ZB_REDUCE_SUMS || gather->kind == ZB_GATHER_FOR_JOBS) return gather->position;
-  const int behind[] = {[ZB_GATHER_SUMS] = 0, [ZB_GATHER_NORM] = 1, [ZB_GATHER_PARAMETERS] = 2};
+  const int behind[] = {[ZB_GATHER_SUMS] = 0, [ZB_REDUCE_NORM] = 1, [ZB_GATHER_NORM] = 1, [ZB_GATHER_PARAMETERS] = 2};
   return r->c->t.order.counts[r->work->rank] + behind[gather->kind];
 }
 
@@ -325,6 +325,26 @@ static void build_frame_gather(rank_main *r, int pool, int message) {
   *frame = result_of(build(r, "zb.gather_frame", frame, 1, &type, 1, NULL, 0), 0);
 }
 
+/* Room for what the other replicas send of these parts. */
+static MlirType landing_type(const rank_main *r, const uint64_t *sizes, size_t count, zb_dtype dtype) {
+  const uint64_t bytes = zb_landing_room(sizes, (uint32_t)count, r->c->t.replicas, dtype);
+  const zb_shape shape = {.dtype = dtype, .rank = 1, .dims = {(int64_t)(bytes / zb_dtype_bytes(dtype))}};
+  return zb_shape_type(r->b.context, &shape);
+}
+
+/* The numbers of the rank, of parts of gradients, become those of whole ones. */
+static void build_norm_sum(rank_main *r, const zb_gather *g, int message) {
+  const zb_gather_member *own = &g->members.items[0];
+  MlirValue *frame = &r->pools[POOL_NORMS];
+  uint64_t *sizes = ZB_NEW(r->arena, uint64_t, own->parts.count);
+  if (!sizes) return;
+  for (size_t i = 0; i < own->parts.count; ++i)
+    sizes[i] = own->parts.items[i].bytes;
+  MlirType types[2] = {mlirValueGetType(*frame), landing_type(r, sizes, own->parts.count, ZB_F64)};
+  note_post(r, message);
+  *frame = result_of(build(r, "zb.reduce_frame", frame, 1, types, 2, NULL, 0), 0);
+}
+
 /* The accumulators of the rank become the sums over replicas. */
 static void build_reduction(rank_main *r, const zb_gather *g, int message) {
   const zb_gather_member *own = &g->members.items[0];
@@ -332,10 +352,8 @@ static void build_reduction(rank_main *r, const zb_gather *g, int message) {
   if (!sizes) return;
   for (size_t i = 0; i < own->parts.count; ++i)
     sizes[i] = own->parts.items[i].bytes * (uint64_t)zb_buckets_parts(r->c->t.p.top);
-  const uint64_t landing = zb_landing_room(sizes, (uint32_t)own->parts.count, r->c->t.replicas, ZB_F32) / sizeof(float);
-  const zb_shape shape = {.dtype = ZB_F32, .rank = 1, .dims = {(int64_t)landing}};
   MlirValue *frame = &r->pools[POOL_GRADIENTS];
-  MlirType types[2] = {mlirValueGetType(*frame), zb_shape_type(r->b.context, &shape)};
+  MlirType types[2] = {mlirValueGetType(*frame), landing_type(r, sizes, own->parts.count, ZB_F32)};
   MlirValue operands[2] = {*frame};
   if (g->micro_batch >= 0) operands[1] = *frame_of(r, g->stage, g->frame, g->micro_batch);
   r->b.failed |= g->micro_batch >= 0 && mlirValueIsNull(operands[1]);
@@ -377,6 +395,8 @@ static void build_posts(rank_main *r, const post_list *posts, size_t *at, int po
       build_frame_gather(r, POOL_NORMS, p->message);
     else if (m->gather->kind == ZB_GATHER_PARAMETERS)
       build_frame_gather(r, POOL_PARAMETERS, p->message);
+    else if (m->gather->kind == ZB_REDUCE_NORM)
+      build_norm_sum(r, m->gather, p->message);
     else if (m->gather->kind == ZB_REDUCE_SUMS)
       build_reduction(r, m->gather, p->message);
     else if (m->gather->kind == ZB_GATHER_FOR_JOBS)

@@ -19,9 +19,12 @@
  * With "parameters:step" and "parameters:micro-batch" each replica has its part of every parameter alone: see
  * shard_parameters.c.
  *
- * With clipping a norm is made of whole gradients: module attribute zb.whole_sums. Of parts of gradients (stage 2) none
- * can be made: "gradients:step", by which each bucket of sums is added up before the next one is sent (buckets.h), and
- * what stands behind it are refused then.
+ * With clipping and sharding=optimizer a norm is made of whole gradients: module attribute zb.whole_sums. Where
+ * replicas have parts of gradients (stage 2), SUM and NORM work on parts, too, and the number that NORM makes of a
+ * gradient is that of a part, padding being 0; zb-insert-comm sums the numbers over replicas.
+ *
+ *     @s0_NORM(%g: tensor<8x5xf32> {zb.sum})            @s0_NORM(%g: tensor<16xf32> {zb.sum})
+ *       -> (%square: tensor<f64> {zb.norm})               -> (%square: tensor<f64> {zb.norm})
  *
  * Tests: test/passes/shard-optimizer.mlir, test/e2e/sharding.py. */
 
@@ -50,6 +53,7 @@ typedef struct shard_optimizer {
   zb_arena *arena;
   int replicas;
   bool of_parameters;   /* they have a part of each of those, too, and of their copies */
+  bool whole_sums;      /* SUM and NORM work on whole gradients */
   ZB_LIST(copy) copies; /* of the rank at hand; with parts of parameters none */
 } shard_optimizer;
 
@@ -82,7 +86,7 @@ const char *zb_flat_text(zb_arena *arena, MlirType whole) {
 
 static bool is_cut(const zb_port *port) { return port->param || port->state || port->sum; }
 
-/* The arguments of an UPDATE, those that are cut as parts. */
+/* The arguments of an optimizer, those that are cut as parts. */
 static void add_arguments(shard_optimizer *it, zb_function_builder *f, MlirOperation old) {
   for (zb_ports at = zb_arguments(old); zb_next(&at);) {
     MlirAttribute attributes = at.attributes;
@@ -119,9 +123,9 @@ static bool take_copy(shard_optimizer *it, MlirOperation function, MlirOperation
   return false;
 }
 
-/* An op that makes, of parts of its operands, that part of its results. */
+/* An op that makes, of parts of its operands, that part of its results, or a number. */
 static bool is_of_parts(const zb_op_def *def) {
-  return def && (def->traits & (ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_OF_PARTS));
+  return def && (def->traits & (ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_OF_PARTS | ZB_TRAIT_NUMBER));
 }
 
 zb_status zb_check_of_parts(MlirOperation op) {
@@ -133,6 +137,8 @@ zb_status zb_check_of_parts(MlirOperation op) {
 }
 
 void zb_make_part(MlirOperation op, int replicas) {
+  const zb_op_def *def = zb_op_find(op);
+  if (def && (def->traits & ZB_TRAIT_NUMBER)) return;
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op) && !zb_op_is(op, "zb.constant"); ++i) {
     const MlirValue result = mlirOperationGetResult(op, i);
     const MlirType whole = mlirValueGetType(result);
@@ -141,7 +147,7 @@ void zb_make_part(MlirOperation op, int replicas) {
   }
 }
 
-static zb_status shard_update(shard_optimizer *it, MlirBlock body, MlirOperation old) {
+static zb_status shard_phase(shard_optimizer *it, MlirBlock body, MlirOperation old) {
   zb_function_builder f;
   const MlirOperation end = mlirBlockGetTerminator(zb_function_block(old));
   ZB_LIST(MlirOperation) ops = {0};
@@ -202,8 +208,9 @@ static zb_status shard_rank(void *context, zb_rank_work *work) {
   it.arena = &work->arena;
   for (MlirOperation op = mlirBlockGetFirstOperation(body), next; !mlirOperationIsNull(op); op = next) {
     next = mlirOperationGetNextInBlock(op);
-    if (zb_class_get(op) != ZB_JOB_UPDATE) continue;
-    ZB_TRY(shard_update(&it, body, op));
+    const zb_job_kind kind = zb_class_get(op);
+    if (kind != ZB_JOB_UPDATE && (it.whole_sums || (kind != ZB_JOB_SUM && kind != ZB_JOB_NORM))) continue;
+    ZB_TRY(shard_phase(&it, body, op));
     ++work->changes;
   }
   if (it.of_parameters) return zb_shard_parameters(it.arena, work->module, it.replicas);
@@ -232,15 +239,16 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (it.replicas < 2)
     return zb_pass_option_error(pass, top, "sharding", "replicas is an option of zb-autodiff",
                                 "there are no replicas to share the optimizer's state");
-  if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) || zb_has_attribute(top, ZB_ATTR_SHARDS))
+  if (zb_has_attribute(top, ZB_ATTR_SHARDS))
     return zb_pass_option_error(pass, top, "sharding", "leave one of both out",
-                                "sharding is not possible with post-validation or tensor parallelism yet");
-  if (zb_sharding_scatters(zb_sharding_of(sharding)) && clips(module))
-    return zb_pass_option_error(pass, top, "sharding", "sharding=optimizer clips gradients",
-                                "norms are made of whole gradients, and with %s a replica has a part", sharding);
+                                "sharding is not possible with tensor parallelism yet");
+  if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) && it.of_parameters)
+    return zb_pass_option_error(pass, top, "sharding", "leave post-validation out, or share gradients",
+                                "parameters that are gathered before a verdict are not taken back yet");
   zb_set_string(top, ZB_ATTR_SHARDING, sharding);
   if (it.of_parameters) zb_set_string(top, ZB_ATTR_GATHER, gather);
-  if (clips(module)) zb_set_attribute(top, ZB_ATTR_WHOLE_SUMS, mlirUnitAttrGet(it.context));
+  it.whole_sums = zb_sharding_of(sharding) == ZB_SHARDING_OPTIMIZER && clips(module);
+  if (it.whole_sums) zb_set_attribute(top, ZB_ATTR_WHOLE_SUMS, mlirUnitAttrGet(it.context));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, shard_rank, &it, &pass->changes));
   return ZB_OK;
 }

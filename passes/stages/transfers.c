@@ -12,13 +12,14 @@
  * Accumulators of a parameter that several ranks hold are gathered by all of them once a step, after the last W and
  * before its optimizer. Such a gather has a number among the messages, and its members in zb.members. With clipping one
  * more gather, behind all NORMs, gives every rank that has a CLIP the whole frame of norms; zb.parts names its parts.
+ * Where replicas have parts of gradients, the numbers of each rank are summed over its replicas before that.
  *
  * Where they have a part of every parameter each, a gather brings those that a job reads, one job ahead of it, so that
  * it goes on while that one computes.
  *
  * Where replicas share optimizer state, what comes last is a gather over the replicas of each rank: of the parts of the
  * parameters that it updates. Sums of a tied parameter that its holders gather are then those of parts, unless a norm
- * is made of whole ones.
+ * is made of whole ones (sharding=optimizer).
  *
  * Tests: test/passes/insert-comm.mlir, test/passes/gathered.mlir. */
 
@@ -163,7 +164,8 @@ static zb_status find_reductions(zb_arena *arena, const zb_timetable *t, zb_tran
 
 static int compare_ranges(const void *a, const void *b) {
   const zb_plan_range *x = a, *y = b;
-  return x->offset < y->offset ? -1 : x->offset > y->offset;
+  if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+  return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
 /* Numbers that lie side by side are one part. */
@@ -178,6 +180,7 @@ static void add_norm_member(zb_arena *arena, const zb_timetable *t, int rank, zb
   if (m.parts.count) qsort(m.parts.items, m.parts.count, sizeof *m.parts.items, compare_ranges);
   for (size_t i = 1; i < m.parts.count; ++i) {
     zb_plan_range *before = &m.parts.items[last], next = m.parts.items[i];
+    if (next.offset + next.bytes <= before->offset + before->bytes) continue; /* a sum over shards of those before */
     if (before->offset + before->bytes == next.offset)
       before->bytes += next.bytes;
     else
@@ -191,6 +194,15 @@ static bool clips(MlirOperation rank) {
   ZB_FOR_EACH_OP(function, zb_function_block(rank))
     if (zb_class_get(function) == ZB_JOB_CLIP) return true;
   return false;
+}
+
+/* Of parts of gradients every replica has other numbers. */
+static void find_norm_sums(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
+  for (int rank = 0; rank < t->p.problem.ranks && zb_buckets_scatter(t->p.top); ++rank) {
+    zb_gather g = {.kind = ZB_REDUCE_NORM};
+    if (clips(t->p.ranks[rank])) add_norm_member(arena, t, rank, &g);
+    if (g.members.count && g.members.items[0].parts.count) (void)ZB_PUSH(arena, &out->gathers, g);
+  }
 }
 
 static void find_norm_gather(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
@@ -283,8 +295,9 @@ static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb
     const int64_t end = end_before(t, rank, has_position(gather) ? gather->position : t->order.counts[rank]);
     if (end > all.time) all.time = all.produced = end;
   }
-  for (int rank = 0; rank < t->p.problem.ranks && gather->kind == ZB_GATHER_PARAMETERS; ++rank) {
-    const int64_t end = end_before(t, rank, t->order.counts[rank]) + 1; /* behind whatever the optimizers wait for */
+  const bool is_last = gather->kind == ZB_GATHER_PARAMETERS; /* behind whatever the optimizers wait for */
+  for (int rank = 0; rank < t->p.problem.ranks && (is_last || gather->kind == ZB_REDUCE_NORM); ++rank) {
+    const int64_t end = end_before(t, rank, t->order.counts[rank]) + is_last;
     if (end > all.time) all.time = all.produced = end;
   }
   (void)ZB_PUSH(arena, &out->list, all);
@@ -362,6 +375,7 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   if (!t->evaluates)
     ZB_TRY(find_reductions(arena, t, out)); /* what holders of tied parameters gather are sums of all */
   if (!t->evaluates) ZB_TRY(find_gathers(arena, t, out));
+  if (!t->evaluates) find_norm_sums(arena, t, out);
   ZB_TRY(find_job_gathers(arena, t, out));
   if (!t->evaluates) find_norm_gather(arena, t, out);
   if (!t->evaluates) find_parameter_gathers(arena, t, out); /* the last */
@@ -424,12 +438,12 @@ static uint64_t given_by(const zb_gather *gather, const zb_gather_member *member
 static int64_t bytes_of(const zb_timetable *t, const zb_rank_transfer *m) {
   if (m->hop) return m->hop->bytes;
   uint64_t total = 0, least = UINT64_MAX;
-  if (zb_buckets_parts(t->p.top) > 1 && m->gather->members.count == 1) {
+  if (zb_buckets_parts(t->p.top) > 1 && m->gather->members.count == 1 && m->gather->kind != ZB_REDUCE_NORM) {
     const bool one = m->gather->kind != ZB_REDUCE_SUMS || zb_buckets_scatter(t->p.top);
     total = given_by(m->gather, &m->gather->members.items[0]);
     return (int64_t)((one ? 1 : 2) * (uint64_t)(t->replicas - 1) * total);
   }
-  if (m->gather->kind == ZB_REDUCE_SUMS) {
+  if (m->gather->kind == ZB_REDUCE_SUMS || m->gather->kind == ZB_REDUCE_NORM) {
     total = given_by(m->gather, &m->gather->members.items[0]);
     return (int64_t)(2 * (total - total / (uint64_t)t->replicas));
   }
@@ -444,7 +458,8 @@ static int64_t bytes_of(const zb_timetable *t, const zb_rank_transfer *m) {
 static zb_payload payload_of(const zb_rank_transfer *m) {
   if (!m->hop && (m->gather->kind == ZB_GATHER_PARAMETERS || m->gather->kind == ZB_GATHER_FOR_JOBS))
     return ZB_PAYLOAD_PARAMETERS;
-  if (!m->hop) return m->gather->kind == ZB_GATHER_NORM ? ZB_PAYLOAD_NORMS : ZB_PAYLOAD_GRADIENTS;
+  if (!m->hop && (m->gather->kind == ZB_GATHER_NORM || m->gather->kind == ZB_REDUCE_NORM)) return ZB_PAYLOAD_NORMS;
+  if (!m->hop) return ZB_PAYLOAD_GRADIENTS;
   return m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD;
 }
 

@@ -28,6 +28,7 @@ typedef struct zb_gather_member {
 typedef enum zb_gather_kind {
   ZB_GATHER_SUMS,       /* of a parameter that several ranks update: each gets the accumulators of all others */
   ZB_GATHER_NORM,       /* what every rank gives to the norm */
+  ZB_REDUCE_NORM,       /* of one rank and its replicas: of numbers of parts of gradients those of whole ones */
   ZB_REDUCE_SUMS,       /* of one rank and its replicas: its accumulators become the sums of all of them */
   ZB_GATHER_PARAMETERS, /* of one rank and its replicas: each gets the parts that the others updated */
   ZB_GATHER_FOR_JOBS    /* of one rank and its replicas: parameters that a job reads, in a frame of their own */

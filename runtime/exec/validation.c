@@ -4,9 +4,10 @@
  * the norm may still be on their way (pending); what its UPDATE overwrites is in the snapshot. In the next step it
  * comes to its VERDICT: there it runs CLIP on the numbers, which nobody touched. Where the factor is 1 the update was
  * right, and it goes on. Else all ranks find the same factor, and each takes back what it did: it takes what was sent
- * to it already, so that every message is complete on both sides, restores the snapshot, updates with the factor, and
- * runs its list from the beginning again. What a step writes before its first B is cleared, reported or checked only
- * once the verdict is known. DECISIONS.md has the reasons, runtime/plan/validation.c the proof.
+ * to it already, so that every message is complete on both sides, restores the snapshot, updates with the factor (where
+ * replicas update parts, they gather those and renew what is made of whole parameters, too), and runs its list from the
+ * beginning again. What a step writes before its first B is cleared, reported or checked only once the verdict is
+ * known. DECISIONS.md has the reasons, runtime/plan/validation.c the proof.
  *
  * Tests: test/e2e/validation.py.
  */
@@ -27,11 +28,16 @@ bool zb_validation_skips(const zb_executor *e, const zb_plan_job *job) {
 }
 
 static bool carries_norms(const zb_executor *e, const zb_plan_job *job) {
-  return zb_job_is_post(job->kind) && e->params.plan->messages[job->message].payload == ZB_PAYLOAD_NORMS;
+  return zb_job_is_post(job->kind) && zb_plan_brings_norms(e->params.plan, &e->params.plan->messages[job->message]);
+}
+
+static bool carries_parameters(const zb_executor *e, const zb_plan_job *job) {
+  return zb_job_is_post(job->kind) && e->params.plan->messages[job->message].payload == ZB_PAYLOAD_PARAMETERS;
 }
 
 bool zb_validation_defers(const zb_executor *e, int message) {
-  return e->speculates && e->list == ZB_LIST_STEP && e->params.plan->messages[message].payload == ZB_PAYLOAD_NORMS;
+  const zb_plan_message *it = &e->params.plan->messages[message];
+  return e->speculates && e->list == ZB_LIST_STEP && zb_plan_brings_norms(e->params.plan, it);
 }
 
 /* ---- Keeping and restoring ---- */
@@ -180,18 +186,38 @@ static zb_status drain(zb_executor *e, zb_executor_state *out_state) {
   return NULL;
 }
 
+/* A job that is run again with the factor: an update, or, where replicas update parts, what brings those to all and
+ * what is made of whole parameters. */
+static bool is_update(const zb_executor *e, const zb_plan_job *job) {
+  return job->kind == ZB_JOB_UPDATE || job->kind == ZB_JOB_RENEW || carries_parameters(e, job);
+}
+
+/* Whether all parts of parameters that were posted before job `index` have come. */
+static zb_status wait_for_parts(zb_executor *e, int index, bool *out_done) {
+  *out_done = true;
+  for (int i = e->snapshot; i < index && *out_done; ++i)
+    if (carries_parameters(e, &e->program->jobs[i]))
+      ZB_TRY(zb_executor_complete(e, e->program->jobs[i].message, out_done));
+  return NULL;
+}
+
 /* The next update, with the factor. */
 static zb_status update(zb_executor *e, zb_executor_state *out_state) {
   const int end = zb_plan_list_end(e->program, ZB_LIST_STEP);
-  *out_state = ZB_EXECUTOR_RAN;
-  while (e->next < end && e->program->jobs[e->next].kind != ZB_JOB_UPDATE)
+  bool done = true;
+  while (e->next < end && !is_update(e, &e->program->jobs[e->next]))
     ++e->next;
+  const bool renews = e->next < end && e->program->jobs[e->next].kind == ZB_JOB_RENEW;
+  if (renews || e->next >= end) ZB_TRY(wait_for_parts(e, e->next, &done));
+  *out_state = done ? ZB_EXECUTOR_RAN : ZB_EXECUTOR_BLOCKED;
+  if (!done) return NULL;
   if (e->next >= end) {
     e->phase = ZB_VERDICT_KNOWN;
     return zb_validation_advance(e, out_state);
   }
   e->last = e->next++;
-  zb_status status = zb_executor_compute(e, &e->program->jobs[e->last]);
+  const zb_plan_job *job = &e->program->jobs[e->last];
+  zb_status status = job->message >= 0 ? zb_executor_post(e, job) : zb_executor_compute(e, job);
   return status ? zb_executor_name_job(e, e->last, status) : NULL;
 }
 

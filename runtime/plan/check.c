@@ -111,8 +111,10 @@ static const char *collective_fault(const zb_plan *plan, const zb_plan_collectiv
   const bool of_replicas = collective->members.count == 1 && (adds || collective->of_parts);
   if (collective->coordinate ? !of_replicas : collective->members.count < 2)
     return "it has fewer than two members, or one of replicas does not add, or is of several ranks";
-  if (collective->coordinate && (collective->of_parts != 0) != (plan->sharding != ZB_SHARDING_NONE))
+  const bool norms = collective->payload == ZB_PAYLOAD_NORMS;
+  if (collective->coordinate && (collective->of_parts != 0) != (plan->sharding != ZB_SHARDING_NONE && !norms))
     return "replicas share optimizer state, and it does not move parts of it";
+  if (collective->greatest && !(adds && norms)) return "it gives the greatest of what are no numbers of the norm";
   const bool each = zb_sharding_sums_each(plan->sharding) && adds && collective->payload == ZB_PAYLOAD_GRADIENTS;
   if (((collective->of_micro_batch > 0) != each && !collective->apart) ||
       (each && collective->kind != ZB_COLLECTIVE_REDUCE_SCATTER))

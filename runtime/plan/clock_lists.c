@@ -141,7 +141,7 @@ static zb_status add_job(builder *it, int r, const zb_plan_rank *rank, int index
     made.node.key = zb_delay_key(job->subprogram, job->micro_batch);
   }
   if (job->kind == ZB_JOB_READ) made.node.time_ps = it->plan->read_ps;
-  made.node.one_shard = job->kind == ZB_JOB_REPORT && zb_plan_shard_mesh(it->plan) > 1;
+  made.node.one_shard = job->kind == ZB_JOB_REPORT && job->micro_batch >= 0 && zb_plan_shard_mesh(it->plan) > 1;
   it->out->bound_ps += (double)made.node.time_ps + (double)it->plan->job_ps;
   if (made.beside) made.node.passed = it->out->passed++;
   ZB_TRY(add_waits(it, rank, job, places, &made.node));

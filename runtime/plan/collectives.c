@@ -1,14 +1,9 @@
-/* Who takes part in a collective, which sums an optimizer adds, and what it scales them by: rules "collectives", "sums"
- * and "norms" of the verifier (README.md).
+/* Who takes part in a collective, and which sums an optimizer adds: rules "collectives" and "sums" of the verifier
+ * (README.md). What it scales them by is norms.c.
  *
  * A parameter that several ranks hold is updated by each of them, and stays one parameter only if all of them add the
  * same sums of gradients in the same order. So every sum that an update reads is followed to the rank and place where B
  * and W added to it, through the transfer that brought it, and the lists of all holders are compared.
- *
- * The factor that clips is one number on all ranks only if each of them makes it of the same numbers in the same order:
- * one of every trained parameter. So every number that a CLIP reads is followed to the NORM that made it, and to the
- * gradient that this NORM read. Of shards the numbers of parts must have been summed over them on the way, and those of
- * whole gradients must not.
  *
  * Tests: test/runtime/plan/collectives_test.c */
 #include <inttypes.h>
@@ -18,6 +13,7 @@
 #include "runtime/plan/expand.h"
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
+#include "runtime/plan/sums.h"
 #include "runtime/plan/verifier.h"
 
 /* ---- Rule "collectives" ---- */
@@ -98,12 +94,12 @@ zb_status zb_verify_collectives(const zb_plan *plan) {
   }
   for (int c = 0; c < plan->collective_count; ++c) {
     const zb_plan_collective *collective = &plan->collectives[c];
-    bool norms = collective->payload == ZB_PAYLOAD_NORMS && !zb_collective_adds(collective->kind);
+    bool norms = collective->payload == ZB_PAYLOAD_NORMS && zb_collective_gathers(collective->kind);
     const bool parameters =
         collective->payload == ZB_PAYLOAD_PARAMETERS && !zb_collective_adds(collective->kind) && collective->of_parts;
     if (collective->payload != ZB_PAYLOAD_GRADIENTS && !norms && !parameters)
       ZB_TRY_GOTO(ZB_RULE("collectives",
-                          "collective %d carries neither sums of gradients nor gathers norms or parts of parameters",
+                          "collective %d carries neither sums of gradients nor norms for all, nor parts of parameters",
                           c));
     if (seen[c] != (int)collective->members.count)
       ZB_TRY_GOTO(ZB_RULE("collectives", "%d of the %u members of collective %d take part", seen[c],
@@ -116,48 +112,39 @@ cleanup:
 
 /* ---- Rule "sums" ---- */
 
-/* A sum of gradients: the rank and the place where B and W add to it; of what a collective adds up the collective, as
- * -1 - index, and the buffer. */
-typedef struct origin {
-  int64_t rank;
-  uint64_t offset;
-} origin;
-
 /* A sum that came to a rank; number: how many came before it. */
 typedef struct arrival {
   uint64_t offset, number;
-  origin from;
+  zb_sums_origin from;
 } arrival;
-
-/* An instruction of the optimizer of a rank: that of a job. */
-typedef struct place {
-  int job, instruction;
-} place;
 
 /* Where the optimizer of a rank writes. */
 typedef struct optimizer_write {
   uint64_t address;
-  place at;
+  zb_sums_place at;
 } optimizer_write;
 
+/* An instruction of the optimizer that makes several f64 at once, side by side. */
+typedef struct vector_write {
+  uint64_t begin, end;
+  zb_sums_place at;
+} vector_write;
+
 /* What is looked up of a rank again and again, sorted. */
-typedef struct rank_sums {
+typedef struct zb_sums_of_rank {
   arrival *arrivals; /* by offset; of equal ones, in the order in which they come */
   size_t arrival_count, arrival_capacity;
   optimizer_write *writes; /* by address, then by place */
   size_t write_count, write_capacity;
+  vector_write *vectors; /* by place: they are few */
+  size_t vector_count, vector_capacity;
   uint64_t *added; /* where B and W add to sums, or write at a fixed place */
   size_t added_count, added_capacity;
-  bool borrowed; /* writes and added: a replica before has them */
-} rank_sums;
+  bool borrowed; /* all but arrivals: a replica before has them */
+} zb_sums_of_rank;
 
-typedef struct sums {
-  const zb_plan *plan;
-  rank_sums *ranks; /* [rank] */
-} sums;
-
-static zb_status add_arrival(sums *it, int rank, zb_plan_range home, origin from) {
-  rank_sums *to = &it->ranks[rank];
+static zb_status add_arrival(zb_sums *it, int rank, zb_plan_range home, zb_sums_origin from) {
+  zb_sums_of_rank *to = &it->ranks[rank];
   if (!zb_grow((void **)&to->arrivals, &to->arrival_capacity, to->arrival_count + 1, sizeof *to->arrivals))
     return ZB_OUT_OF_MEMORY();
   to->arrivals[to->arrival_count] = (arrival){home.offset, to->arrival_count, from};
@@ -165,27 +152,31 @@ static zb_status add_arrival(sums *it, int rank, zb_plan_range home, origin from
   return NULL;
 }
 
-/* What a rank has at that place when it comes to a job: a sum of its own, or what a collective before made of it. */
-static origin origin_at(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job, uint64_t offset) {
-  while (job-- > rank->jobs) {
-    if (!job->collective || !zb_collective_adds(plan->collectives[job->collective - 1].kind)) continue;
-    for (uint32_t b = 0; b < plan->collectives[job->collective - 1].sizes.count; ++b)
-      if (sum_of(plan, rank, job, b).offset == offset) return (origin){-(int64_t)job->collective, b};
-  }
-  return (origin){rank->rank, offset};
+static bool adds_gradients(const zb_plan_collective *collective) {
+  return zb_collective_adds(collective->kind) && collective->payload == ZB_PAYLOAD_GRADIENTS;
 }
 
-/* The job of a rank with that message (or, `collective`: with that collective); NULL: it has none. */
-static const zb_plan_job *job_with(const zb_plan_rank *rank, int message, int collective) {
+/* What a rank has at that place when it comes to a job: a sum of its own, or what a collective before made of it. */
+static zb_sums_origin origin_at(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job,
+                                uint64_t offset) {
+  while (job-- > rank->jobs) {
+    if (!job->collective || !adds_gradients(&plan->collectives[job->collective - 1])) continue;
+    for (uint32_t b = 0; b < plan->collectives[job->collective - 1].sizes.count; ++b)
+      if (sum_of(plan, rank, job, b).offset == offset) return (zb_sums_origin){-(int64_t)job->collective, b};
+  }
+  return (zb_sums_origin){rank->rank, offset};
+}
+
+const zb_plan_job *zb_sums_job(const zb_plan_rank *rank, int message, int collective) {
   for (int i = rank->job_count - 1; i >= 0; --i) /* sums travel late */
     if (collective ? rank->jobs[i].collective == collective : rank->jobs[i].message == message) return &rank->jobs[i];
   return NULL;
 }
 
-static zb_status add_message_arrivals(sums *it, int index) {
+static zb_status add_message_arrivals(zb_sums *it, int index) {
   const zb_plan_message *message = &it->plan->messages[index];
   const zb_plan_rank *from = &it->plan->ranks[message->source], *to = &it->plan->ranks[message->destination];
-  const zb_plan_job *send = job_with(from, index, 0), *recv = job_with(to, index, 0);
+  const zb_plan_job *send = zb_sums_job(from, index, 0), *recv = zb_sums_job(to, index, 0);
   if (!send || !recv) return NULL; /* the rule "messages" says so */
   for (int p = 0; p < message->part_count; ++p)
     ZB_TRY(add_arrival(it, message->destination, to->pool_ranges[recv->parts.begin + (uint32_t)p],
@@ -199,33 +190,33 @@ static uint64_t place_of(const zb_plan *plan, const zb_plan_collective *collecti
   return collective->of_parts ? zb_sharding_place(plan, rank, part.offset, part.bytes) : part.offset;
 }
 
-static zb_status add_gathered(sums *it, int index) {
+static zb_status add_gathered(zb_sums *it, int index) {
   const zb_plan_collective *collective = &it->plan->collectives[index];
   const uint64_t *members = it->plan->pool_u64 + collective->members.begin;
   uint32_t part = 0;
   for (uint32_t m = 0; m < collective->members.count; ++m) {
     const zb_plan_rank *from = &it->plan->ranks[members[m]];
-    const zb_plan_job *job = job_with(from, -1, index + 1);
+    const zb_plan_job *job = zb_sums_job(from, -1, index + 1);
     const zb_plan_range *own = from->pool_ranges + job->parts.begin;
     const uint32_t end = part + (uint32_t)it->plan->pool_u64[collective->counts.begin + m];
     for (; part < end; ++part)
       for (uint32_t other = 0; other < collective->members.count; ++other) {
         const zb_plan_rank *to = &it->plan->ranks[members[other]];
         if (other == m) continue;
-        ZB_TRY(add_arrival(it, to->rank, to->pool_ranges[job_with(to, -1, index + 1)->parts.begin + part],
+        ZB_TRY(add_arrival(it, to->rank, to->pool_ranges[zb_sums_job(to, -1, index + 1)->parts.begin + part],
                            origin_at(it->plan, from, job, place_of(it->plan, collective, from, own[part]))));
       }
   }
   return NULL;
 }
 
-static zb_status add_reduced(sums *it, int index) {
+static zb_status add_reduced(zb_sums *it, int index) {
   const zb_plan_collective *collective = &it->plan->collectives[index];
   for (uint32_t m = 0; m < collective->members.count; ++m) {
     const zb_plan_rank *rank = &it->plan->ranks[it->plan->pool_u64[collective->members.begin + m]];
-    const zb_plan_job *job = job_with(rank, -1, index + 1);
+    const zb_plan_job *job = zb_sums_job(rank, -1, index + 1);
     for (uint32_t b = 0; b < collective->sizes.count; ++b)
-      ZB_TRY(add_arrival(it, rank->rank, sum_of(it->plan, rank, job, b), (origin){-1 - (int64_t)index, b}));
+      ZB_TRY(add_arrival(it, rank->rank, sum_of(it->plan, rank, job, b), (zb_sums_origin){-1 - (int64_t)index, b}));
   }
   return NULL;
 }
@@ -238,7 +229,7 @@ static int compare_arrivals(const void *a, const void *b) {
                                        : compare_numbers(left->number, right->number);
 }
 
-static zb_status find_arrivals(sums *it) {
+static zb_status find_arrivals(zb_sums *it) {
   for (int i = 0; i < it->plan->message_count; ++i)
     if (it->plan->messages[i].payload == ZB_PAYLOAD_GRADIENTS) ZB_TRY(add_message_arrivals(it, i));
   for (int i = 0; i < it->plan->collective_count; ++i)
@@ -250,28 +241,20 @@ static zb_status find_arrivals(sums *it) {
   return NULL;
 }
 
-/* What an update adds up, from the last sum to the first as its instructions have them. */
-typedef struct terms {
-  origin *items;
-  size_t count, capacity;
-  bool failed;
-} terms;
-
 typedef struct update {
-  const sums *all;
+  const zb_sums *all;
   const zb_plan_rank *rank;
-  terms *out;
+  zb_sums_list *out;
 } update;
 
-/* Of an UPDATE of a part, the address that replica 0 has: so updates of all replicas compare. */
-static uint64_t address_of(const zb_plan *plan, const zb_plan_rank *rank, int job, const zb_plan_operand *operand) {
-  if (operand->base == 0 && rank->jobs[job].kind == ZB_JOB_UPDATE)
+uint64_t zb_sums_address(const zb_plan *plan, const zb_plan_rank *rank, int job, const zb_plan_operand *operand) {
+  if (operand->base == 0 && zb_plan_works_on_parts(plan, rank->jobs[job].kind))
     return zb_sharding_place(plan, rank, operand->offset, (uint64_t)zb_operand_extent(operand));
   return operand->offset + (operand->base ? rank->pool_u64[rank->jobs[job].bases.begin + operand->base - 1] : 0);
 }
 
 /* What came last to that address; NULL: nothing did. */
-static const arrival *last_arrival(const rank_sums *at, uint64_t address) {
+static const arrival *last_arrival(const zb_sums_of_rank *at, uint64_t address) {
   size_t low = 0, high = at->arrival_count;
   while (low < high) { /* the first behind it */
     const size_t middle = low + (high - low) / 2;
@@ -287,7 +270,7 @@ static const arrival *last_arrival(const rank_sums *at, uint64_t address) {
  * rate) are none. */
 static void add_term(const update *it, uint64_t at, uint64_t bytes) {
   const arrival *came = last_arrival(&it->all->ranks[it->rank->rank], at);
-  const origin found = came ? came->from : (origin){it->rank->rank, at};
+  const zb_sums_origin found = came ? came->from : (zb_sums_origin){it->rank->rank, at};
   if (bytes == 0 || (!came && zb_plan_region_of(it->rank, at, bytes) != ZB_REGION_GRADIENTS)) return;
   if (!zb_grow((void **)&it->out->items, &it->out->capacity, it->out->count + 1, sizeof found))
     it->out->failed = true;
@@ -295,7 +278,7 @@ static void add_term(const update *it, uint64_t at, uint64_t bytes) {
     it->out->items[it->out->count++] = found;
 }
 
-static const zb_plan_instruction *instruction_at(const zb_plan_rank *rank, place at) {
+const zb_plan_instruction *zb_sums_instruction(const zb_plan_rank *rank, zb_sums_place at) {
   return &rank->subprograms[rank->jobs[at.job].subprogram].instructions[at.instruction];
 }
 
@@ -306,10 +289,8 @@ static int compare_writes(const void *a, const void *b) {
   return (left->at.instruction > right->at.instruction) - (left->at.instruction < right->at.instruction);
 }
 
-/* The instruction of the optimizer that writes there last, before *at; false: none does. Its phases may be jobs of
- * their own. */
-static bool find_writer(const sums *it, const zb_plan_rank *rank, uint64_t address, place *at) {
-  const rank_sums *of = &it->ranks[rank->rank];
+bool zb_sums_writer(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, zb_sums_place *at) {
+  const zb_sums_of_rank *of = &it->ranks[rank->rank];
   const optimizer_write wanted = {address, *at};
   size_t low = 0, high = of->write_count;
   while (low < high) { /* the first that is not before it */
@@ -324,36 +305,55 @@ static bool find_writer(const sums *it, const zb_plan_rank *rank, uint64_t addre
   return true;
 }
 
+static bool is_before(zb_sums_place a, zb_sums_place b) {
+  return a.job != b.job ? a.job < b.job : a.instruction < b.instruction;
+}
+
+bool zb_sums_maker(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, zb_sums_place *at, uint64_t *within) {
+  const zb_sums_of_rank *of = &it->ranks[rank->rank];
+  zb_sums_place last = *at;
+  const bool found = zb_sums_writer(it, rank, address, &last);
+  *within = 0;
+  for (size_t i = of->vector_count; i-- > 0;) {
+    const vector_write *vector = &of->vectors[i];
+    if (!is_before(vector->at, *at) || address < vector->begin || address >= vector->end) continue;
+    if (found && is_before(vector->at, last)) break;
+    *within = address - vector->begin;
+    *at = vector->at;
+    return true;
+  }
+  *at = last;
+  return found;
+}
+
 /* Follows an operand of the instruction at `user` back to the sums of gradients that it is made of. */
-static void follow_operand(const update *it, const zb_plan_operand *operand, place user) {
+static void follow_operand(const update *it, const zb_plan_operand *operand, zb_sums_place user) {
   if (operand->rank < 0 || it->out->failed) return;
-  const uint64_t address = address_of(it->all->plan, it->rank, user.job, operand);
-  place writer = user;
-  if (!find_writer(it->all, it->rank, address, &writer)) {
+  const uint64_t address = zb_sums_address(it->all->plan, it->rank, user.job, operand);
+  zb_sums_place writer = user;
+  if (!zb_sums_writer(it->all, it->rank, address, &writer)) {
     add_term(it, address, (uint64_t)zb_operand_extent(operand));
     return;
   }
-  const zb_plan_instruction *instruction = instruction_at(it->rank, writer);
+  const zb_plan_instruction *instruction = zb_sums_instruction(it->rank, writer);
   if (it->rank->jobs[writer.job].kind == ZB_JOB_CLIP) return; /* a factor: the rule "norms" is about it */
   if (instruction->accumulate) follow_operand(it, &instruction->outputs[0], writer);
   for (int k = 0; k < instruction->input_count; ++k)
     follow_operand(it, &instruction->inputs[k], writer);
 }
 
-/* The sums that an instruction adds, or what it reads is made of. */
-static void find_terms_at(const sums *it, const zb_plan_rank *rank, place at, terms *out) {
+void zb_sums_added_at(const zb_sums *it, const zb_plan_rank *rank, zb_sums_place at, zb_sums_list *out) {
   const update by = {it, rank, out};
-  const zb_plan_instruction *instruction = instruction_at(rank, at);
+  const zb_plan_instruction *instruction = zb_sums_instruction(rank, at);
   out->count = 0;
   for (int k = 0; k < instruction->input_count; ++k)
     follow_operand(&by, &instruction->inputs[k], at);
 }
 
-/* The sums that the update of a parameter adds on a rank; none where the rank does not update it. */
-static void find_terms(const sums *it, const zb_plan_rank *rank, const zb_plan_parameter *parameter, terms *out) {
-  place at = {.job = rank->job_count};
+void zb_sums_added(const zb_sums *it, const zb_plan_rank *rank, const zb_plan_parameter *parameter, zb_sums_list *out) {
+  zb_sums_place at = {.job = rank->job_count};
   out->count = 0;
-  if (find_writer(it, rank, parameter->tensor.offset, &at)) find_terms_at(it, rank, at, out);
+  if (zb_sums_writer(it, rank, parameter->tensor.offset, &at)) zb_sums_added_at(it, rank, at, out);
 }
 
 static int compare_offsets(const void *a, const void *b) {
@@ -361,8 +361,8 @@ static int compare_offsets(const void *a, const void *b) {
 }
 
 /* Whether a B or W of the rank adds to the sum. */
-static bool is_added_to(const sums *it, int rank, uint64_t offset) {
-  const rank_sums *of = &it->ranks[rank];
+static bool is_added_to(const zb_sums *it, int rank, uint64_t offset) {
+  const zb_sums_of_rank *of = &it->ranks[rank];
   return of->added_count > 0 && bsearch(&offset, of->added, of->added_count, sizeof offset, compare_offsets);
 }
 
@@ -426,7 +426,7 @@ static const char *subprogram_fault(const zb_plan_subprogram *subprogram, zb_dty
 /* Buffer `number` of a member. Of a micro-batch it is what the sum is added to. */
 static summed buffer_of(const zb_plan *plan, int index, int member, const zb_plan_rank *rank, uint32_t number) {
   const zb_plan_collective *collective = &plan->collectives[index];
-  zb_plan_range buffer = sum_of(plan, rank, job_with(rank, -1, index + 1), number);
+  zb_plan_range buffer = sum_of(plan, rank, zb_sums_job(rank, -1, index + 1), number);
   if (collective->of_micro_batch) return (summed){buffer, buffer, true};
   zb_plan_range shard = zb_collective_shard(plan, collective, number, member);
   shard.offset += buffer.offset;
@@ -435,7 +435,7 @@ static summed buffer_of(const zb_plan *plan, int index, int member, const zb_pla
 }
 
 /* The buffers of a member, sorted. No two of them share bytes, and a B or W adds to each. */
-static zb_status list_buffers(const sums *it, int index, int member, const zb_plan_rank *rank, summed *list) {
+static zb_status list_buffers(const zb_sums *it, int index, int member, const zb_plan_rank *rank, summed *list) {
   const uint32_t count = it->plan->collectives[index].sizes.count;
   for (uint32_t b = 0; b < count; ++b) {
     list[b] = buffer_of(it->plan, index, member, rank, b);
@@ -453,7 +453,7 @@ static zb_status list_buffers(const sums *it, int index, int member, const zb_pl
 
 /* Buffers that are added up hold whole sums, of their dtype, to which B and W of the member add; the optimizer reads of
  * them what the member has the sum of. `list` has room for all of them. */
-static zb_status verify_member(const sums *it, int index, int member, summed *list) {
+static zb_status verify_member(const zb_sums *it, int index, int member, summed *list) {
   const zb_plan_collective *collective = &it->plan->collectives[index];
   const zb_plan_rank *rank = &it->plan->ranks[it->plan->pool_u64[collective->members.begin + (uint32_t)member]];
   ZB_TRY(list_buffers(it, index, member, rank, list));
@@ -474,14 +474,14 @@ static bool is_as_first(const zb_plan *plan, int index, int member) {
   const zb_plan_rank *first = &plan->ranks[members[0]], *rank = &plan->ranks[members[member]];
   return member > 0 && zb_collective_gathers(collective->kind) && rank->subprograms == first->subprograms &&
          rank->pool_ranges == first->pool_ranges &&
-         job_with(rank, -1, index + 1)->parts.begin == job_with(first, -1, index + 1)->parts.begin;
+         zb_sums_job(rank, -1, index + 1)->parts.begin == zb_sums_job(first, -1, index + 1)->parts.begin;
 }
 
-static zb_status verify_buffers(const sums *it) {
+static zb_status verify_buffers(const zb_sums *it) {
   zb_status status = NULL;
   for (int c = 0; c < it->plan->collective_count && !status; ++c) {
     const zb_plan_collective *collective = &it->plan->collectives[c];
-    if (!zb_collective_adds(collective->kind)) continue;
+    if (!adds_gradients(collective)) continue;
     if (collective->of_micro_batch > 1) continue; /* those of the first stand for all: the rule "sharding" */
     summed *list = zb_alloc(((size_t)collective->sizes.count + 1) * sizeof *list);
     if (!list) return ZB_OUT_OF_MEMORY();
@@ -492,13 +492,13 @@ static zb_status verify_buffers(const sums *it) {
   return status;
 }
 
-static bool same_terms(const terms *a, const terms *b) {
+bool zb_sums_same(const zb_sums_list *a, const zb_sums_list *b) {
   return a->count == b->count && (a->count == 0 || memcmp(a->items, b->items, a->count * sizeof *a->items) == 0);
 }
 
-static zb_status compare_terms(const sums *it, const char *name, int first_rank, const terms *first, int rank,
-                               const terms *here) {
-  if (!same_terms(first, here))
+static zb_status compare_terms(const zb_sums *it, const char *name, int first_rank, const zb_sums_list *first, int rank,
+                               const zb_sums_list *here) {
+  if (!zb_sums_same(first, here))
     return ZB_RULE(
         "sums", "the updates of '%s' on rank %d and on rank %d do not add the same sums of gradients in the same order",
         name, first_rank, rank);
@@ -511,274 +511,52 @@ static zb_status compare_terms(const sums *it, const char *name, int first_rank,
 }
 
 /* One parameter against the rank that was met first with it. */
-static zb_status verify_holder(const sums *it, zb_map *first_of, int rank, int index) {
+static zb_status verify_holder(const zb_sums *it, zb_map *first_of, int rank, int index) {
   zb_status status = NULL;
   const zb_plan_parameter *parameter = &it->plan->ranks[rank].parameters[index];
   const char *name = parameter->tensor.name;
-  terms first = {0}, here = {0};
+  zb_sums_list first = {0}, here = {0};
   int64_t packed = 0;
   if (!parameter->trained) return NULL;
   if (!zb_map_get(first_of, name, &packed))
     return zb_map_set(first_of, name, (int64_t)rank << 32 | index) ? NULL : ZB_OUT_OF_MEMORY();
   const zb_plan_rank *other = &it->plan->ranks[packed >> 32];
-  find_terms(it, other, &other->parameters[packed & INT32_MAX], &first);
-  find_terms(it, &it->plan->ranks[rank], parameter, &here);
+  zb_sums_added(it, other, &other->parameters[packed & INT32_MAX], &first);
+  zb_sums_added(it, &it->plan->ranks[rank], parameter, &here);
   status = first.failed || here.failed ? ZB_OUT_OF_MEMORY() : compare_terms(it, name, other->rank, &first, rank, &here);
   zb_free(first.items);
   zb_free(here.items);
   return status;
 }
 
-/* ---- Rule "norms" ---- */
-
-/* What makes a number of the norm. */
-typedef struct number {
-  const zb_plan_rank *rank;
-  place at;
-  const char *reduction; /* over shards, on the way to the factor; NULL: none */
-} number;
-
-/* The instruction of a rank that makes the factor; false: it has none. */
-static bool find_clip(const zb_plan_rank *rank, place *out) {
-  for (out->job = 0; out->job < rank->job_count; ++out->job) {
-    if (rank->jobs[out->job].kind != ZB_JOB_CLIP) continue;
-    const zb_plan_subprogram *clip = &rank->subprograms[rank->jobs[out->job].subprogram];
-    for (out->instruction = 0; out->instruction < clip->instruction_count; ++out->instruction)
-      if (strcmp(clip->instructions[out->instruction].op, "clip_scale") == 0) return true;
-  }
-  return false;
-}
-
-static bool find_number(const sums *it, const zb_plan_rank *rank, uint64_t address, int before_job, number *out) {
-  *out = (number){rank, {.job = before_job}, NULL};
-  return find_writer(it, rank, address, &out->at) && rank->jobs[out->at.job].kind == ZB_JOB_NORM;
-}
-
-/* Follows 8 bytes that the CLIP at job `clip` reads to what made them, through the collective that brought them last.
- */
-static bool trace_number(const sums *it, const zb_plan_rank *rank, uint64_t address, int clip, number *out) {
-  const zb_plan *plan = it->plan;
-  bool own = find_number(it, rank, address, clip, out);
-  for (int i = own ? out->at.job + 1 : 0; i < clip; ++i) {
-    const zb_plan_job *job = &rank->jobs[i];
-    if (!job->collective) continue;
-    const zb_plan_collective *collective = &plan->collectives[job->collective - 1];
-    const zb_plan_range *parts = rank->pool_ranges + job->parts.begin;
-    for (uint32_t m = 0, p = 0; m < collective->counts.count; ++m) {
-      const zb_plan_rank *from = &plan->ranks[plan->pool_u64[collective->members.begin + m]];
-      const uint32_t end = p + (uint32_t)plan->pool_u64[collective->counts.begin + m];
-      for (; p < end; ++p) {
-        if (from == rank || address - parts[p].offset >= parts[p].bytes || address < parts[p].offset) continue;
-        const zb_plan_job *sent = job_with(from, -1, job->collective);
-        const uint64_t there = from->pool_ranges[sent->parts.begin + p].offset + (address - parts[p].offset);
-        return find_number(it, from, there, (int)(sent - from->jobs), out);
-      }
-    }
-  }
-  return own;
-}
-
-/* The place of a byte in an operand of side by side elements; -1: it is elsewhere. */
-static int64_t byte_in(const zb_plan *plan, const zb_plan_rank *rank, int job, const zb_plan_operand *operand,
-                       uint64_t address) {
-  if (operand->rank != 1 || operand->dtype != ZB_F64 || !zb_operand_is_contiguous(operand)) return -1;
-  const uint64_t begin = address_of(plan, rank, job, operand);
-  return address >= begin && address - begin < (uint64_t)zb_operand_extent(operand) ? (int64_t)(address - begin) : -1;
-}
-
-/* Where the number that an instruction of CLIP gives at byte `at` of its result lies among its operands; false: what it
- * gives is no number of an operand, or of the same one of all shards. */
-static bool enter_instruction(const zb_plan *plan, const zb_plan_rank *rank, int job,
-                              const zb_plan_instruction *instruction, int64_t at, uint64_t *address,
-                              const char **reduction) {
-  const bool is_sum = strcmp(instruction->op, "all_reduce") == 0;
-  const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
-  if (is_sum && *reduction) return false;
-  if (is_sum) *reduction = zb_attr_string(&attrs, "reduction", "");
-  if (!is_sum && strcmp(instruction->op, "concat") != 0 && strcmp(instruction->op, "contiguous") != 0) return false;
-  for (int k = 0; k < instruction->input_count; ++k) {
-    const int64_t extent = (int64_t)zb_operand_extent(&instruction->inputs[k]);
-    *address = address_of(plan, rank, job, &instruction->inputs[k]) + (uint64_t)at;
-    if (at < extent) return byte_in(plan, rank, job, &instruction->inputs[k], *address) == at;
-    at -= extent;
-  }
-  return false;
-}
-
-/* Follows 8 bytes that the instruction `clip` reads: through what CLIP does before, then to what made them. */
-static bool follow_number(const sums *it, const zb_plan_rank *rank, uint64_t address, place clip, number *out) {
-  const char *reduction = NULL;
-  for (place at = clip; --at.instruction >= 0;) {
-    const zb_plan_instruction *instruction = instruction_at(rank, at);
-    for (int k = 0; k < instruction->output_count; ++k) {
-      const int64_t byte = byte_in(it->plan, rank, at.job, &instruction->outputs[k], address);
-      if (byte < 0) continue;
-      if (!enter_instruction(it->plan, rank, at.job, instruction, byte, &address, &reduction)) return false;
-      break;
-    }
-  }
-  if (!trace_number(it, rank, address, clip.job, out)) return false;
-  out->reduction = reduction;
-  return true;
-}
-
-static const zb_attr *attr_of(const zb_plan_instruction *instruction, const char *name) {
-  return zb_attr_find(&(zb_attrs){instruction->attrs, instruction->attr_count}, name);
-}
-
-static double scale_of(const zb_plan_instruction *instruction, const char *name) {
-  const zb_attr *attr = attr_of(instruction, name);
-  return attr ? attr->f : 1;
-}
-
-/* The parameter whose gradient, as its update takes it, the number is made of; NULL: it is of none. */
-static zb_status find_gradient(const sums *it, const number *made, const zb_plan_parameter **out) {
-  const zb_plan_instruction *instruction = instruction_at(made->rank, made->at);
-  const uint64_t address = address_of(it->plan, made->rank, made->at.job, &instruction->inputs[0]);
-  terms read = {0}, added = {0};
-  *out = NULL;
-  for (int i = 0; i < made->rank->parameter_count && !*out; ++i) {
-    const zb_plan_parameter *parameter = &made->rank->parameters[i];
-    place updated = {.job = made->rank->job_count};
-    if (!parameter->trained || parameter->gradient_offset != (int64_t)address ||
-        zb_operand_extent(&instruction->inputs[0]) != zb_shape_bytes(&parameter->tensor.shape) ||
-        !find_writer(it, made->rank, parameter->tensor.offset, &updated))
-      continue;
-    find_terms_at(it, made->rank, made->at, &read);
-    find_terms(it, made->rank, parameter, &added);
-    if (same_terms(&read, &added) &&
-        scale_of(instruction, "scale") == scale_of(instruction_at(made->rank, updated), "gradient_scale"))
-      *out = parameter;
-  }
-  const bool failed = read.failed || added.failed;
-  zb_free(read.items);
-  zb_free(added.items);
-  return failed ? ZB_OUT_OF_MEMORY() : NULL;
-}
-
-/* The numbers that the CLIP of a rank reads are of the parameters of `order`, which the first rank fills. */
-static zb_status verify_numbers(const sums *it, const zb_plan_rank *rank, place clip, bool first, zb_map *order,
-                                int *count) {
-  const zb_plan_operand *parts = &instruction_at(rank, clip)->inputs[0];
-  const uint64_t begin = address_of(it->plan, rank, clip.job, parts);
-  const char *type = zb_attr_string(
-      &(zb_attrs){instruction_at(rank, clip)->attrs, instruction_at(rank, clip)->attr_count}, "norm_type", "2");
-  const bool greatest = strcmp(type, "inf") == 0;
-  const char *op = greatest ? "abs_max" : "square_sum";
-  const int64_t numbers = parts->rank == 1 && zb_operand_is_contiguous(parts) ? parts->shape[0] : 0;
-  if (!first && numbers != *count)
-    return ZB_RULE("norms", "rank %d makes the norm of %" PRId64 " numbers, another rank of %d", rank->rank, numbers,
-                   *count);
-  for (int64_t k = 0; k < numbers; ++k) {
-    const zb_plan_parameter *parameter = NULL;
-    number made;
-    int64_t place_in_order = k;
-    if (!follow_number(it, rank, begin + (uint64_t)k * sizeof(double), clip, &made) ||
-        strcmp(instruction_at(made.rank, made.at)->op, op) != 0)
-      return ZB_RULE("norms", "rank %d: no %s of a NORM makes number %" PRId64 " of the norm", rank->rank, op, k);
-    ZB_TRY(find_gradient(it, &made, &parameter));
-    if (!parameter)
-      return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is not of a gradient as its update takes it",
-                     rank->rank, k);
-    const char *reduction = parameter->tensor.cut ? greatest ? "max" : "sum" : "";
-    if (strcmp(made.reduction ? made.reduction : "", reduction) != 0)
-      return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', %s", rank->rank, k,
-                     parameter->tensor.name,
-                     *reduction ? "of which every shard has a part, and is not of all parts"
-                                : "which is whole on every shard, and is counted once a shard");
-    const bool known = zb_map_get(order, parameter->tensor.name, &place_in_order);
-    if (known == first || place_in_order != k)
-      return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', which %s", rank->rank, k,
-                     parameter->tensor.name, first ? "is in it twice" : "has another place in that of another rank");
-    if (first && !zb_map_set(order, parameter->tensor.name, k)) return ZB_OUT_OF_MEMORY();
-  }
-  *count = (int)numbers;
-  return NULL;
-}
-
-/* Every parameter that is updated is in the norm, and its update takes the factor of its own rank. */
-static zb_status verify_factors(const sums *it, const zb_plan_rank *rank, const place *clip, const zb_map *order) {
-  for (int i = 0; i < rank->parameter_count; ++i) {
-    const zb_plan_parameter *parameter = &rank->parameters[i];
-    place updated = {.job = rank->job_count};
-    if (!parameter->trained || parameter->gradient_offset < 0 ||
-        !find_writer(it, rank, parameter->tensor.offset, &updated))
-      continue;
-    if (!zb_map_get(order, parameter->tensor.name, NULL))
-      return ZB_RULE("norms", "rank %d: the gradient of '%s' is not in the norm", rank->rank, parameter->tensor.name);
-    const zb_plan_instruction *instruction = instruction_at(rank, updated);
-    bool takes = false;
-    for (int k = 0; k < instruction->input_count && clip && !takes; ++k) {
-      place writer = updated;
-      const zb_plan_operand *operand = &instruction->inputs[k];
-      if (operand->rank < 0) continue;
-      const uint64_t address = address_of(it->plan, rank, updated.job, operand);
-      takes = find_writer(it, rank, address, &writer) && writer.job == clip->job &&
-              writer.instruction == clip->instruction &&
-              address_of(it->plan, rank, writer.job, &instruction_at(rank, writer)->outputs[0]) == address;
-    }
-    if (!takes)
-      return ZB_RULE("norms", "rank %d: the update of '%s' does not take the factor that CLIP makes", rank->rank,
-                     parameter->tensor.name);
-  }
-  return NULL;
-}
-
-/* Its greatest norm is the setting of the run, which is one number on all ranks. */
-static bool takes_max_norm(const zb_plan_rank *rank, place clip) {
-  const zb_plan_instruction *instruction = instruction_at(rank, clip);
-  for (int i = 0; i < rank->setting_count && instruction->input_count == 3; ++i)
-    if (rank->settings[i].kind == ZB_SETTING_MAX_NORM && instruction->inputs[2].base == 0 &&
-        instruction->inputs[2].offset == rank->settings[i].offset)
-      return rank->settings[i].default_count == 1 && rank->settings[i].defaults[0] > 0;
-  return false;
-}
-
-static zb_status verify_norms(const sums *it) {
-  zb_status status = NULL;
-  const zb_plan *plan = it->plan;
-  zb_map *order = zb_map_create();
-  int count = 0;
-  bool first = true;
-  if (!order) return ZB_OUT_OF_MEMORY();
-  for (int r = 0; r < plan->rank_count; ++r) {
-    place clip;
-    if (!find_clip(&plan->ranks[r], &clip)) continue;
-    if (!takes_max_norm(&plan->ranks[r], clip))
-      ZB_TRY_GOTO(ZB_RULE("norms", "rank %d: CLIP does not read the setting max_norm", r));
-    ZB_TRY_GOTO(verify_numbers(it, &plan->ranks[r], clip, first, order, &count));
-    first = false;
-  }
-  for (int r = 0; r < plan->rank_count && !first; ++r) {
-    place clip;
-    const bool clips = find_clip(&plan->ranks[r], &clip);
-    ZB_TRY_GOTO(verify_factors(it, &plan->ranks[r], clips ? &clip : NULL, order));
-  }
-
-cleanup:
-  zb_map_destroy(order);
-  return status;
-}
-
 /* ---- What is looked up again and again ---- */
 
-static zb_status list_writes(const zb_plan *plan, const zb_plan_rank *rank, rank_sums *out) {
+static zb_status add_write(const zb_plan *plan, const zb_plan_rank *rank, zb_sums_place at, const zb_plan_operand *what,
+                           zb_sums_of_rank *out) {
+  const uint64_t begin = zb_sums_address(plan, rank, at.job, what), bytes = (uint64_t)zb_operand_extent(what);
+  if (!zb_grow((void **)&out->writes, &out->write_capacity, out->write_count + 1, sizeof *out->writes))
+    return ZB_OUT_OF_MEMORY();
+  out->writes[out->write_count++] = (optimizer_write){begin, at};
+  if (what->dtype != ZB_F64 || bytes <= sizeof(double)) return NULL;
+  if (!zb_grow((void **)&out->vectors, &out->vector_capacity, out->vector_count + 1, sizeof *out->vectors))
+    return ZB_OUT_OF_MEMORY();
+  out->vectors[out->vector_count++] = (vector_write){begin, begin + bytes, at};
+  return NULL;
+}
+
+static zb_status list_writes(const zb_plan *plan, const zb_plan_rank *rank, zb_sums_of_rank *out) {
   for (int j = 0; j < rank->job_count; ++j) {
     if (!zb_job_is_optimizer(rank->jobs[j].kind)) continue;
     const zb_plan_subprogram *subprogram = &rank->subprograms[rank->jobs[j].subprogram];
     for (int i = 0; i < subprogram->instruction_count; ++i)
-      for (int k = 0; k < subprogram->instructions[i].output_count; ++k) {
-        if (!zb_grow((void **)&out->writes, &out->write_capacity, out->write_count + 1, sizeof *out->writes))
-          return ZB_OUT_OF_MEMORY();
-        out->writes[out->write_count++] =
-            (optimizer_write){address_of(plan, rank, j, &subprogram->instructions[i].outputs[k]), {j, i}};
-      }
+      for (int k = 0; k < subprogram->instructions[i].output_count; ++k)
+        ZB_TRY(add_write(plan, rank, (zb_sums_place){j, i}, &subprogram->instructions[i].outputs[k], out));
   }
   if (out->write_count) qsort(out->writes, out->write_count, sizeof *out->writes, compare_writes);
   return NULL;
 }
 
-static zb_status list_added(const zb_plan_rank *rank, rank_sums *out) {
+static zb_status list_added(const zb_plan_rank *rank, zb_sums_of_rank *out) {
   for (int s = 0; s < rank->subprogram_count; ++s) {
     const zb_plan_subprogram *subprogram = &rank->subprograms[s];
     if (zb_job_is_optimizer(subprogram->kind) || subprogram->kind == ZB_JOB_LOAD) continue;
@@ -801,8 +579,8 @@ static bool is_as_before(const zb_plan *plan, int r) {
   return rank->subprograms == before->subprograms && rank->pool_u64 == before->pool_u64;
 }
 
-static zb_status sums_init(sums *it, const zb_plan *plan) {
-  *it = (sums){plan, zb_alloc(((size_t)plan->rank_count + 1) * sizeof *it->ranks)};
+static zb_status sums_init(zb_sums *it, const zb_plan *plan) {
+  *it = (zb_sums){plan, zb_alloc(((size_t)plan->rank_count + 1) * sizeof *it->ranks)};
   if (!it->ranks) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r) {
     if (is_as_before(plan, r)) {
@@ -816,11 +594,12 @@ static zb_status sums_init(sums *it, const zb_plan *plan) {
   return find_arrivals(it);
 }
 
-static void sums_deinit(sums *it) {
+static void sums_deinit(zb_sums *it) {
   for (int r = 0; it->ranks && r < it->plan->rank_count; ++r) {
     zb_free(it->ranks[r].arrivals);
     if (it->ranks[r].borrowed) continue;
     zb_free(it->ranks[r].writes);
+    zb_free(it->ranks[r].vectors);
     zb_free(it->ranks[r].added);
   }
   zb_free(it->ranks);
@@ -828,7 +607,7 @@ static void sums_deinit(sums *it) {
 
 zb_status zb_verify_sums(const zb_plan *plan) {
   zb_status status = NULL;
-  sums it;
+  zb_sums it;
   zb_map *first_of = zb_map_create();
   ZB_TRY_GOTO(sums_init(&it, plan));
   if (!first_of) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -836,7 +615,7 @@ zb_status zb_verify_sums(const zb_plan *plan) {
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
       ZB_TRY_GOTO(verify_holder(&it, first_of, r, i));
-  ZB_TRY_GOTO(verify_norms(&it));
+  ZB_TRY_GOTO(zb_verify_norms(&it));
 
 cleanup:
   zb_map_destroy(first_of);

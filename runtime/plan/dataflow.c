@@ -684,7 +684,7 @@ static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_rang
     ZB_TRY(read_cell(it, &by, at));
     ++it->cells[at].sending;
   }
-  if (summed >= 0) return NULL;
+  if (summed >= 0 || part_of_sum(it, index)) return NULL; /* shards of a sum lie at other places for each member */
   if (message->payload == ZB_PAYLOAD_PARAMETERS) return check_own_parts(it, index, part);
   message_signature *first = find_signature(it, message, p);
   return first ? compare(it, &by, &first->found) : ZB_OUT_OF_MEMORY();

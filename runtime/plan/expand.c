@@ -256,26 +256,31 @@ static void add_instruction(expansion *it, zb_plan_subprogram *subprogram, zb_pl
   it->failed |= !zb_add_instruction(it->to, subprogram, greatest ? "max" : "accumulate_add", &what, &to);
 }
 
-/* What the ADD of a job has its bases at: where others' shards landed, and of a micro-batch its gradients. */
+/* Whether the buffers lie in the slots, not in the region of gradients. */
+static bool sums_in_slots(const zb_plan_collective *collective) {
+  return collective->of_micro_batch || collective->payload == ZB_PAYLOAD_NORMS;
+}
+
+/* What the ADD of a job has its bases at: where others' shards landed, and the buffers where they lie in the slots. */
 typedef struct sum_bases {
-  zb_plan_range landing, gradients;
+  zb_plan_range landing, buffers;
 } sum_bases;
 
 static sum_bases bases_of_sum(const zb_plan_collective *collective, const zb_plan_range *homes) {
-  sum_bases bases = {.landing = homes[collective->sizes.count], .gradients = homes[0]};
+  sum_bases bases = {.landing = homes[collective->sizes.count], .buffers = homes[0]};
   uint64_t end = homes[0].offset + homes[0].bytes;
   for (uint32_t b = 1; b < collective->sizes.count; ++b) {
-    if (homes[b].offset < bases.gradients.offset) bases.gradients.offset = homes[b].offset;
+    if (homes[b].offset < bases.buffers.offset) bases.buffers.offset = homes[b].offset;
     if (homes[b].offset + homes[b].bytes > end) end = homes[b].offset + homes[b].bytes;
   }
-  bases.gradients.bytes = end - bases.gradients.offset;
+  bases.buffers.bytes = end - bases.buffers.offset;
   return bases;
 }
 
-/* Where the fold of a buffer takes place: the own shard, of a micro-batch in the gradients of that; where others landed
- * lies `landing` behind the begin of that room. A collective of shards has its sum apart. */
+/* Where the fold of a buffer takes place: the own shard, in the slots behind the first of the buffers; where others
+ * landed lies `landing` behind the begin of that room. A collective of shards has its sum apart. */
 typedef struct fold_place {
-  uint64_t landing, gradients;
+  uint64_t landing, buffers;
 } fold_place;
 
 static zb_plan_operand own_shard(const expansion *it, const zb_plan_job *job, uint32_t buffer, zb_plan_range shard,
@@ -283,7 +288,7 @@ static zb_plan_operand own_shard(const expansion *it, const zb_plan_job *job, ui
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const zb_plan_range *homes = it->rank->pool_ranges + job->parts.begin;
   const uint64_t home = homes[buffer].offset + shard.offset;
-  if (collective->of_micro_batch) return operand_of(collective->dtype, 2, home - place.gradients, shard.bytes);
+  if (sums_in_slots(collective)) return operand_of(collective->dtype, 2, home - place.buffers, shard.bytes);
   const bool apart = job->parts.count > collective->sizes.count + 1;
   return operand_of(collective->dtype, 0, apart ? homes[collective->sizes.count + 1].offset : home, shard.bytes);
 }
@@ -321,12 +326,12 @@ static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_s
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   zb_plan_rank *rank = it->rank;
   const size_t most = (size_t)collective->sizes.count * ((size_t)member_count(collective) + 1);
-  const bool each = collective->of_micro_batch > 0;
+  const bool in_slots = sums_in_slots(collective);
   zb_plan_subprogram *subprogram = &rank->subprograms[rank->subprogram_count];
   char name[64];
   snprintf(name, sizeof name, "ADD_%d", job->collective - 1);
   *subprogram = (zb_plan_subprogram){
-      .name = zb_plan_strdup(it->to, name), .stage = -1, .kind = ZB_JOB_ADD, .base_count = each ? 2 : 1};
+      .name = zb_plan_strdup(it->to, name), .stage = -1, .kind = ZB_JOB_ADD, .base_count = in_slots ? 2 : 1};
   subprogram->bases = zb_plan_alloc(it->to, 2 * sizeof *subprogram->bases);
   subprogram->base_bytes = zb_plan_alloc(it->to, 2 * sizeof *subprogram->base_bytes);
   subprogram->instructions = zb_plan_alloc(it->to, most * sizeof *subprogram->instructions);
@@ -337,16 +342,16 @@ static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_s
   const sum_bases bases = bases_of_sum(collective, rank->pool_ranges + job->parts.begin);
   subprogram->bases[0] = "landing";
   subprogram->base_bytes[0] = bases.landing.bytes;
-  subprogram->bases[1] = "gradients";
-  subprogram->base_bytes[1] = bases.gradients.bytes;
-  fold_place place = {.gradients = bases.gradients.offset};
+  subprogram->bases[1] = collective->payload == ZB_PAYLOAD_NORMS ? "norms" : "gradients";
+  subprogram->base_bytes[1] = bases.buffers.bytes;
+  fold_place place = {.buffers = bases.buffers.offset};
   for (uint32_t b = 0; b < collective->sizes.count && !it->failed; ++b) {
     add_fold(it, subprogram, job, b, member, place);
     place.landing += members_of(it->from, collective) * landing_each(it->from, collective, b);
   }
   const zb_plan_slice at = {rank->pool_u64_count, (uint32_t)subprogram->base_count};
   rank->pool_u64[rank->pool_u64_count++] = bases.landing.offset;
-  if (each) rank->pool_u64[rank->pool_u64_count++] = bases.gradients.offset;
+  if (in_slots) rank->pool_u64[rank->pool_u64_count++] = bases.buffers.offset;
   rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_ADD,
                                                 .subprogram = rank->subprogram_count++,
                                                 .stage = -1,

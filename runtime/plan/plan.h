@@ -353,23 +353,23 @@ typedef struct zb_plan_message {
  * all members, and gathering brings the parts of all others. apart: of parameters of which every replica has a part
  * alone: it brings all parts of each, one behind the other, to the slots, and its job has where the first one comes to,
  * of each parameter, then where the own ones lie. of_micro_batch: 1 + the micro-batch (of each replica its own one)
- * whose gradients it sums, or whose jobs alone read what it brings; 0: those of all. lead_ps: where the job in front of
- * it is the W that completes its buffers, how long before the end of that job they are complete (expand.h). step: 0, as
- * of messages. before: in the global order of transfers it stands before that message. sizes: bytes of every part.
- * Where it only gathers, member m gives counts[m] parts; a job has the homes of the parts of all members, in the order
- * of members: its own, which are read, and those of others, which are filled. Where it adds, counts is empty; a job has
+ * whose gradients it sums, or whose jobs alone read what it brings; 0: those of all. greatest: 1, where it adds, it
+ * gives the greatest of each element, not their sum. lead_ps: where the job in front of it is the W that completes its
+ * buffers, how long before the end of that job they are complete (expand.h). step: 0, as of messages. before: in the
+ * global order of transfers it stands before that message. sizes: bytes of every part. Where it only gathers, member m
+ * gives counts[m] parts; a job has the homes of the parts of all members, in the order of members: its own, which are
+ * read, and those of others, which are filled. Where it adds, counts is empty; a job has
  * its buffers of `dtype`, which all members have alike, and last, in the slots, room for what comes
  * (zb_collective_landing_bytes). Shard k of a buffer of n elements is elements n k / members .. n (k + 1) / members;
  * the sum of a shard is a left fold in the order of members, and stands in the buffer in place of the own values. Of a
  * micro-batch the buffers lie in the slots, and behind the landing a job has, for each, the part of the gradients that
- * the sum of its shard is added to. */
+ * the sum of its shard is added to; numbers of the norm lie in the slots, too. */
 typedef struct zb_plan_collective {
 #define ZB_COLLECTIVE_COLUMN(type, name, low, high, fault) type name;
 #define ZB_COLLECTIVE_SLICE(name, pool, fault) zb_plan_slice name;
 #include "runtime/plan/plan_columns.def"
 #undef ZB_COLLECTIVE_COLUMN
 #undef ZB_COLLECTIVE_SLICE
-  bool greatest; /* of a plan of all shards: it gives the greatest of each element, not their sum; not in the file */
   uint32_t timed_members; /* of a plan of fewer replicas or shards than there are: how many its time is that of; 0: as
                              many as it has; not in the file */
 } zb_plan_collective;
@@ -396,9 +396,9 @@ typedef struct zb_plan {
   int replicas;         /* of all ranks, each with micro-batches of its own; 0 and 1: the plan itself is all there is */
   zb_sharding sharding; /* of its replicas: each has its part of every trained parameter's elements, see
                            zb_plan_part_bytes; with gradients:step each sum over replicas of a rank, a reduce-scatter,
-                           waits for the one before, which is then added up. In the file operands of UPDATE on
-                           parameters and gradients are those of replica 0, as are parts of collectives `of_parts`;
-                           those of replica r lie r parts behind */
+                           waits for the one before, which is then added up. In the file operands of UPDATE (of
+                           zb_plan_works_on_parts) on parameters and gradients are those of replica 0, as are parts of
+                           collectives `of_parts`; those of replica r lie r parts behind */
   int sum_groups;  /* groups of micro-batches whose gradients are added up apart, as by that many replicas; 0 and 1: all
                       are one. The region gradients is then twice as large (expand.h) */
   int sum_inner;   /* 1: micro-batch m of all groups is added up first, for each m, then these sums; the region has room
@@ -451,6 +451,12 @@ static inline uint32_t zb_collective_job_parts(const zb_plan_collective *collect
   if (collective->apart) return buffers + buffers / collective->members.count;
   return buffers + (zb_collective_adds(collective->kind) ? 1 : 0) + (collective->of_micro_batch ? buffers : 0);
 }
+/* Of an expanded plan: whether a message brings numbers of the norm to where CLIP reads them, for which a verdict
+ * waits; those of a sum over replicas, which comes before, a step waits for. */
+static inline bool zb_plan_brings_norms(const zb_plan *plan, const zb_plan_message *message) {
+  const bool adds = message->part_of && plan->carried && zb_collective_adds(plan->carried[message->part_of - 1].kind);
+  return message->payload == ZB_PAYLOAD_NORMS && !adds;
+}
 /* What the cost model of messages counts: pieces of a sum that a rank sends at the same time share its link. */
 static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
   return message->phase_bytes > message->bytes ? message->phase_bytes : message->bytes;
@@ -470,6 +476,12 @@ int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, zb_collective_kind kind
 static inline uint64_t zb_plan_part_bytes(const zb_shape *whole, int replicas) {
   const uint64_t elements = (uint64_t)zb_shape_elements(whole), count = (uint64_t)replicas;
   return zb_align((elements + count - 1) / count * (uint64_t)zb_dtype_bytes(whole->dtype));
+}
+/* Whether replicas have the sums of gradients in parts, so that all phases of the optimizer work on parts: UPDATE alone
+ * does where the sums are whole. */
+static inline bool zb_plan_sums_of_parts(const zb_plan *plan) { return zb_sharding_scatters(plan->sharding); }
+static inline bool zb_plan_works_on_parts(const zb_plan *plan, zb_job_kind kind) {
+  return kind == ZB_JOB_UPDATE || (zb_plan_sums_of_parts(plan) && (kind == ZB_JOB_SUM || kind == ZB_JOB_NORM));
 }
 /* How many replicas of the plan run together. */
 static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas > 1 ? plan->replicas : 1; }
@@ -551,9 +563,9 @@ zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) ZB
 zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;
 /* The plan of all shards together, as an ordinary plan: shard c of rank r is rank r * shards + c. Each runs the jobs of
  * its rank on its parts; a job whose subprogram has collectives of shards (all_reduce) becomes several, up to each and
- * behind it, with a collective between them. Shard 0 reports. Replicas come before. It borrows what did not change, so
- * `plan` must outlive it. Where there are no shards *out is NULL. `shards`: as `replicas` above. What ranks do is a
- * function of the plan and their shard alone. MEMORY. */
+ * behind it, with a collective between them. Shard 0 reports what is of a micro-batch. Replicas come before. It borrows
+ * what did not change, so `plan` must outlive it. Where there are no shards *out is NULL. `shards`: as `replicas`
+ * above. What ranks do is a function of the plan and their shard alone. MEMORY. */
 zb_status zb_plan_shard(const zb_plan *plan, int shards, zb_plan **out) ZB_MUST_USE;
 /* The same for an owner: *plan is replaced by the plan of all shards, which takes its memory. */
 zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;
@@ -561,6 +573,10 @@ zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;
 zb_status zb_plan_count_shard_sums(zb_plan *plan) ZB_MUST_USE;
 /* The tensor as no shard has it: what files hold. */
 zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor);
+/* Its shape with the parts of all replicas, of one shard. */
+static inline zb_shape zb_plan_shape_of_replicas(const zb_plan_tensor *tensor) {
+  return tensor->cut == ZB_CUT_FLAT ? zb_plan_whole_shape(tensor) : tensor->shape;
+}
 /* How it is cut, as zb-shard says it: "1:128,128" is dimension 1, which consists of two runs; "flat:8,5" a tensor of 8
  * x 5 elements; NULL: it is not. INVALID for another text. */
 zb_status zb_plan_set_cut(zb_plan *plan, zb_plan_tensor *tensor, const char *text) ZB_MUST_USE;
@@ -599,8 +615,8 @@ typedef struct zb_plan_rank_result {
   int64_t start_ps, end_ps; /* of its first and last compute job */
   int64_t waiting_ps;       /* for messages, and after its end for the last rank */
   int64_t busy_ps, f_ps, b_ps, w_ps, opt_ps;
-  int64_t
-      exposed_ps; /* from the end of its last F, B or W until what runs on its second clock is complete; 0: before */
+  int64_t exposed_ps;  /* from the end of its last F, B or W until the sums of gradients on its second clock are
+                          complete; 0:  before */
   uint64_t peak_bytes; /* highest arena use at any time: fixed regions + live slots + workspace of the running job */
 } zb_plan_rank_result;
 

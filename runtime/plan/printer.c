@@ -341,6 +341,7 @@ static void say_collective(printer *it, const zb_plan *plan, int index) {
     say(it, "%s %" PRIu64, m ? "," : "", members[m]);
   say(it, " before message #%d", collective->before);
   if (collective->of_micro_batch) say(it, ", of micro-batch %d", collective->of_micro_batch - 1);
+  if (collective->greatest) put(it, ", the greatest");
   if (collective->lead_ps) say(it, ", %" PRId64 " ps before the end of W", collective->lead_ps);
   put(it, ":");
   const uint32_t groups = collective->counts.count ? collective->counts.count : 1;

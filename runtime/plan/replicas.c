@@ -6,9 +6,10 @@
  * differ in c alone. Lists of jobs are copied, since they name messages and micro-batches; everything else is shared.
  *
  * Where replicas share optimizer state each has its part of what they update (zb_plan_part_bytes), and the plan says
- * what replica 0 does: UPDATE of replica r works r parts behind, on parameters and on gradients. A sum over replicas
- * has buffers of as many parts as there are replicas; the gather of parameters brings the part of each to all. Where
- * they share parameters, too, each has its part of those in the place of replica 0's, and gathers bring them to jobs.
+ * what replica 0 does: UPDATE of replica r works r parts behind, on parameters and on gradients, as do SUM and NORM
+ * where gradients are in parts. A sum over replicas has buffers of as many parts as there are replicas, but for numbers
+ * of the norm, which all replicas have; the gather of parameters brings the part of each to all. Where they share
+ * parameters, too, each has its part of those in the place of replica 0's, and gathers bring them to jobs.
  *
  * Tests: test/runtime/plan/replicas_test.c, test/passes/sharding_test.c
  */
@@ -155,14 +156,14 @@ static zb_status move_operands(zb_plan *to, const zb_plan_rank *rank, int replic
   return NULL;
 }
 
-/* UPDATE of another replica than the first, on its parts. */
-static zb_status move_updates(zb_plan *to, zb_plan_rank *rank, int replica) {
+/* The optimizer of another replica than the first, on its parts. */
+static zb_status move_optimizer(zb_plan *to, zb_plan_rank *rank, int replica) {
   zb_plan_subprogram *subprograms = zb_plan_alloc(to, ((size_t)rank->subprogram_count + 1) * sizeof *subprograms);
   if (!subprograms) return ZB_OUT_OF_MEMORY();
   for (int s = 0; s < rank->subprogram_count; ++s) {
     zb_plan_subprogram *it = &subprograms[s];
     *it = rank->subprograms[s];
-    if (it->kind != ZB_JOB_UPDATE) continue;
+    if (!zb_plan_works_on_parts(to, it->kind)) continue;
     it->instructions = zb_plan_alloc(to, ((size_t)it->instruction_count + 1) * sizeof *it->instructions);
     if (!it->instructions) return ZB_OUT_OF_MEMORY();
     for (int i = 0; i < it->instruction_count; ++i) {
@@ -240,7 +241,7 @@ static zb_status replicate_rank(const replication *it, int r, int replica) {
   if (!rank->jobs) return ZB_OUT_OF_MEMORY();
   if (from->job_count) memcpy(rank->jobs, from->jobs, (size_t)from->job_count * sizeof *rank->jobs);
   if (shares) ZB_TRY(place_all_parts(it, rank, replica));
-  if (shares && replica > 0) ZB_TRY(move_updates(it->to, rank, replica));
+  if (shares && replica > 0) ZB_TRY(move_optimizer(it->to, rank, replica));
   for (int i = 0; i < from->job_count; ++i) {
     zb_plan_job *job = &rank->jobs[i];
     if (job->micro_batch >= 0) job->micro_batch += replica * it->from->micro_batches;

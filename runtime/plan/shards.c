@@ -462,7 +462,8 @@ static void add_segment_jobs(job_lists *lists, const zb_plan_job *job) {
   }
 }
 
-/* An arrangement of `from` for a rank of the new plan, without the jobs that shard 0 does for all. */
+/* An arrangement of `from` for a rank of the new plan, without the jobs that shard 0 does for all. The norm is for all
+ * of them: by it each knows whether its step changed anything. */
 static void shard_jobs(job_lists *lists, int shard) {
   const zb_plan_rank *from = lists->from;
   zb_plan_rank *rank = lists->rank;
@@ -472,7 +473,7 @@ static void shard_jobs(job_lists *lists, int shard) {
     zb_plan_job job = from->jobs[i];
     const int begin = rank->job_count;
     lists->place[i] = (uint32_t)begin;
-    if (job.kind == ZB_JOB_REPORT && shard > 0) continue;
+    if (job.kind == ZB_JOB_REPORT && job.micro_batch >= 0 && shard > 0) continue;
     for (uint32_t w = 0; w < job.waits.count; ++w)
       rank->pool_u32[rank->pool_u32_count + w] = lists->place[from->pool_u32[from->jobs[i].waits.begin + w]];
     job.waits.begin = rank->pool_u32_count;

@@ -88,7 +88,7 @@ static int64_t wake_time(const simulator *it, int r, int job) {
 static bool validates(const simulator *it) { return it->verdict_ps != NULL; }
 
 static bool carries_norms(const simulator *it, int message) {
-  return message >= 0 && it->plan->messages[message].payload == ZB_PAYLOAD_NORMS;
+  return message >= 0 && zb_plan_brings_norms(it->plan, &it->plan->messages[message]);
 }
 
 static bool copies(const simulator *it) { return it->pace ? it->pace->copies : it->plan->link_copies; }
@@ -690,6 +690,7 @@ static int64_t exposed_time(const simulator *it, int r) {
   for (int i = rank->load_count; i < rank->job_count; ++i) {
     const zb_job_kind kind = rank->jobs[i].kind;
     const int64_t end = it->out->jobs[r][i].end_ps;
+    if (zb_job_is_optimizer(kind)) break; /* what follows are sums of numbers of the norm */
     if (kind == ZB_JOB_F || kind == ZB_JOB_B || kind == ZB_JOB_W) worked = max_time(worked, end);
     if (rank->jobs[i].beside) complete = max_time(complete, end);
   }

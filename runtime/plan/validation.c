@@ -35,8 +35,13 @@ static zb_status broken(const validation *it, int job, const char *what) {
   return ZB_RULE("validation", "%s %s", zb_plan_job_text(it->plan, it->index, job, text), what);
 }
 
+/* Brings the parts of parameters that other replicas have updated: made again with the updates. */
+static bool carries_parameters(const zb_plan *plan, const zb_plan_job *job) {
+  return job->message >= 0 && plan->messages[job->message].payload == ZB_PAYLOAD_PARAMETERS;
+}
+
 static bool carries_norms(const zb_plan *plan, const zb_plan_job *job) {
-  return job->message >= 0 && plan->messages[job->message].payload == ZB_PAYLOAD_NORMS;
+  return job->message >= 0 && zb_plan_brings_norms(plan, &plan->messages[job->message]);
 }
 
 /* ---- Which jobs there are, and in which order ---- */
@@ -56,20 +61,20 @@ static zb_status find_marks(const zb_plan *plan, int index, marks *out) {
   return NULL;
 }
 
-/* Before the verdict nothing but F and what moves its values; after the snapshot nothing but CLIP, its report, UPDATE.
- */
+/* Before the verdict nothing but F and what moves its values; after the snapshot nothing but CLIP, its report, UPDATE,
+ * and where replicas update parts what brings those to all, and RENEW. */
 static zb_status verify_kinds(const validation *it) {
   const zb_plan_rank *rank = it->rank;
   for (int i = rank->load_count; i < rank->job_count; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
-    const bool updates =
-        job->kind == ZB_JOB_CLIP || job->kind == ZB_JOB_UPDATE || (job->kind == ZB_JOB_REPORT && job->micro_batch < 0);
+    const bool updates = job->kind == ZB_JOB_CLIP || job->kind == ZB_JOB_UPDATE || job->kind == ZB_JOB_RENEW ||
+                         (job->kind == ZB_JOB_REPORT && job->micro_batch < 0) || carries_parameters(it->plan, job);
     const bool forward =
         job->kind == ZB_JOB_F || job->kind == ZB_JOB_READ || job->kind == ZB_JOB_REPORT || zb_job_is_post(job->kind);
     if (i < it->at.verdict && (!forward || updates || carries_norms(it->plan, job)))
       return broken(it, i, "stands before the VERDICT, where only F and what moves its values may stand");
     if (i > it->at.snapshot && !updates)
-      return broken(it, i, "stands behind the SNAPSHOT, where only CLIP, its REPORT and UPDATE may stand");
+      return broken(it, i, "stands behind the SNAPSHOT, where only CLIP, its REPORT and updates may stand");
     if (i < it->at.snapshot && updates) return broken(it, i, "stands before the SNAPSHOT");
     for (uint32_t w = 0; w < job->waits.count && job->kind != ZB_JOB_CLIP; ++w)
       if (carries_norms(it->plan, &rank->jobs[rank->pool_u32[job->waits.begin + w]]))
@@ -107,6 +112,15 @@ static bool are_outside(const zb_intervals *list, const zb_intervals *ranges, ui
   for (size_t i = 0; i < ranges->count; ++i)
     if (zb_intervals_overlap(list, address + ranges->items[i].begin, address + ranges->items[i].end)) return false;
   return true;
+}
+
+/* CLIP runs where other shards of the rank may be elsewhere: it sums nothing over them. */
+static zb_status verify_clip(const validation *it) {
+  const zb_plan_subprogram *clip = &it->rank->subprograms[it->rank->jobs[it->at.clip].subprogram];
+  for (int i = 0; i < clip->instruction_count; ++i)
+    if (zb_collective_of_op(clip->instructions[i].op) != ZB_COLLECTIVE_COUNT)
+      return broken(it, it->at.clip, "waits for other shards, which a verdict may not do");
+  return NULL;
 }
 
 /* What CLIP reads and makes, and the numbers that travel, are kept. */
@@ -170,6 +184,17 @@ static zb_status verify_update(const validation *it, int index) {
   return NULL;
 }
 
+/* Parts of parameters that come from other replicas, which are what they were once all is restored. */
+static zb_status verify_parts(const validation *it, int index) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  for (uint32_t p = 0; p < job->parts.count; ++p) {
+    const zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
+    if (part.bytes > 0 && !zb_intervals_cover(&it->saved, part.offset, part.offset + part.bytes))
+      return broken(it, index, "moves parts of parameters that are not in the snapshot");
+  }
+  return NULL;
+}
+
 static zb_status verify_marked_rank(validation *it) {
   const zb_plan_rank *rank = it->rank;
   const unsigned slots = 1u << ZB_REGION_SLOTS, overwritten = 1u << ZB_REGION_PARAMETERS | 1u << ZB_REGION_BUFFERS |
@@ -182,11 +207,14 @@ static zb_status verify_marked_rank(validation *it) {
   if (!parts_fit(&it->saved, rank, rank->jobs[it->at.snapshot].parts, overwritten))
     return broken(it, it->at.snapshot, "keeps what is no parameter, buffer, state or constant, or twice");
   if (it->kept.failed || it->saved.failed) return ZB_OUT_OF_MEMORY();
+  ZB_TRY(verify_clip(it));
   ZB_TRY(verify_kept(it));
   for (int i = rank->load_count; i < it->at.verdict; ++i)
     ZB_TRY(verify_forward_job(it, i));
-  for (int i = it->at.snapshot; i < rank->job_count; ++i)
-    if (rank->jobs[i].kind == ZB_JOB_UPDATE) ZB_TRY(verify_update(it, i));
+  for (int i = it->at.snapshot; i < rank->job_count; ++i) {
+    if (rank->jobs[i].kind == ZB_JOB_UPDATE || rank->jobs[i].kind == ZB_JOB_RENEW) ZB_TRY(verify_update(it, i));
+    if (carries_parameters(it->plan, &rank->jobs[i])) ZB_TRY(verify_parts(it, i));
+  }
   return NULL;
 }
 
@@ -227,7 +255,8 @@ static zb_status verify_cut(const zb_plan *plan, const marks *at) {
   return status;
 }
 
-/* Room for the jobs of a rank before its VERDICT, for what crosses, and for the VERDICT. */
+/* Room for the jobs of a rank before its VERDICT, for what crosses, for the VERDICT, and for what brings parts of
+ * parameters behind the updates that follow. */
 static bool copy_forward_jobs(zb_plan *to, zb_plan_rank *rank, marks at) {
   const zb_plan_job *jobs = rank->jobs;
   const int count = rank->job_count;
@@ -248,6 +277,11 @@ static bool copy_forward_jobs(zb_plan *to, zb_plan_rank *rank, marks at) {
   for (int i = rank->load_count; i < rank->job_count; ++i)
     if (copy[i].message >= 0) pool[verdict->waits.begin + verdict->waits.count++] = (uint32_t)i;
   ++rank->job_count;
+  for (int i = at.snapshot; i < count; ++i) {
+    if (!carries_parameters(to, &jobs[i])) continue;
+    copy[rank->job_count] = jobs[i];
+    copy[rank->job_count++].waits.count = 0;
+  }
   rank->jobs = copy;
   rank->pool_u32 = pool;
   return true;

@@ -48,7 +48,7 @@ static zb_status place_tensor(const zb_plan_rank *rank, zb_intervals *used, cons
 
 /* Bytes of a gradient once it is summed: of sums of micro-batches the part of one replica. */
 static uint64_t gradient_bytes(const zb_plan *plan, const zb_plan_parameter *parameter) {
-  const zb_shape whole = zb_plan_whole_shape(&parameter->tensor);
+  const zb_shape whole = zb_plan_shape_of_replicas(&parameter->tensor);
   if (!zb_sharding_sums_each(plan->sharding)) return (uint64_t)zb_shape_bytes(&whole);
   return zb_plan_part_bytes(&whole, plan->parts ? plan->parts : zb_plan_replicas(plan));
 }
@@ -357,7 +357,7 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
 /* A gradient that no job adds to would be zero for ever. That sums of micro-batches are added to it is the rule
  * "sharding". */
 static bool gradient_is_made(const zb_plan_rank *rank, const zb_access *accesses, const zb_plan_parameter *parameter) {
-  const zb_shape whole = zb_plan_whole_shape(&parameter->tensor);
+  const zb_shape whole = zb_plan_shape_of_replicas(&parameter->tensor);
   uint64_t begin = (uint64_t)parameter->gradient_offset, end = begin + (uint64_t)zb_shape_bytes(&whole);
   for (int i = 0; i < rank->subprogram_count; ++i) {
     zb_job_kind kind = rank->subprograms[i].kind;

@@ -5,11 +5,12 @@
     clipping.py --graphs FOLDER                     gpt2.onnx and llama.onnx of FOLDER: 50 steps
 
 Losses and norms against PyTorch's (clipping.reference.json, recorded by clipping_reference.py): losses of 20 steps
-within 1e-5, norms of 20 steps within 1e-6, of shards too. The same bits for every number of ranks, schedule, placement,
-number of threads, over TCP and MPI, and with a tied parameter that three of four ranks hold. zb-run --clip-norm X is
-zbc --clip-norm X. A step
-that is skipped leaves no trace: the run is, byte for byte, that on data without it. Ends with "N passed, N failed".
+within 1e-5, norms of 20 steps within 1e-6, of shards and of replicas that have parts of gradients, too. The same bits
+for every number of ranks, schedule, placement, number of threads, over TCP and MPI, and with a tied parameter that
+three of four ranks hold. zb-run --clip-norm X is zbc --clip-norm X. A step that is skipped leaves no trace: the run is,
+byte for byte, that on data without it. Ends with "N passed, N failed".
 """
+import itertools
 import json
 import math
 import os
@@ -26,6 +27,8 @@ STEPS, MICRO_BATCHES = 3, 4
 PLANS = [(1, "fthenb", ()), (2, "1f1b", ()), (4, "zb-h1", ()), (4, "zb-v", ()),
          (2, "interleaved-1f1b", ("--chunks", 2)), (4, "fthenb", ("--placement", "wave", "--chunks", 2)),
          (8, "zb-h1", ()), (4, "search:budget=64", ())]
+STEP = ("--data-parallel", 2, "--sharding", "gradients:step")
+EACH = ("--data-parallel", 4, "--sharding", "gradients:micro-batch")
 TIED = os.path.join(os.path.dirname(common.DATA), "passes", "gathered.mlir")
 
 
@@ -39,7 +42,8 @@ class Clipping:
     def reference(self, run, graph, corpus, *more):
         name = " ".join(map(str, (f"{run['graph']} at most {run['clip_norm']} (norm {run['clip_norm_type']})", *more)))
         out = self.path("reference")
-        self.suite.compile(graph, out, "--ranks", 2, "--micro-batches", run["micro_batches"], "--clip-norm",
+        replicas = more[1] if "--data-parallel" in more else 1  # all of them read what one would
+        self.suite.compile(graph, out, "--ranks", 2, "--micro-batches", run["micro_batches"] // replicas, "--clip-norm",
                            run["clip_norm"], "--clip-norm-type", run["clip_norm_type"], *more)
         rows = self.suite.train(out, len(run["losses"]), "--lr", run["lr"], corpus=corpus)
         for what, limit in (("loss", 1e-5), ("norm", 1e-6)):
@@ -61,8 +65,9 @@ class Clipping:
 
     def compiled(self, name, graph, ranks, schedule, arguments, most="0.5"):
         out = self.path(name)
-        self.suite.compile(graph, out, "--ranks", ranks, "--micro-batches", MICRO_BATCHES, "--schedule", schedule,
-                           "--clip-norm", most, *arguments)
+        replicas = arguments[arguments.index("--data-parallel") + 1] if "--data-parallel" in arguments else 1
+        self.suite.compile(graph, out, "--ranks", ranks, "--micro-batches", MICRO_BATCHES // replicas, "--schedule",
+                           schedule, "--clip-norm", most, *arguments)
         return out
 
     def bits(self):
@@ -101,18 +106,22 @@ class Clipping:
 
     def tied(self):
         """A tied parameter counts once: three of four ranks hold it, one rank has all uses, and what is between."""
-        wanted = None
         draw = random.Random(3)
         with open(self.path("tokens"), "wb") as file:
             file.write(bytes(draw.randrange(16) for _ in range(1000)))
-        for cuts in ((), ("b", ), ("a", "b"), ("a", "b", "c")):
-            for schedule in ("1f1b", "zb-h1"):
-                more = ("--cuts", ",".join(cuts)) if cuts else ()
-                out = self.compiled(f"tied-{len(cuts)}-{schedule}", TIED, len(cuts) + 1, schedule, more)
+        whole = None
+        for replicas in ((), STEP, EACH):
+            wanted = None
+            for cuts, schedule in itertools.product(((), ("b", ), ("a", "b"), ("a", "b", "c")), ("1f1b", "zb-h1")):
+                more = (*replicas, *(("--cuts", ",".join(cuts)) if cuts else ()))
+                out = self.compiled("tied", TIED, len(cuts) + 1, schedule, more)
                 got = self.train(out, corpus=self.path("tokens"))
                 wanted = wanted or got
-                self.same(f"tied, cuts {cuts}, {schedule}", got, wanted)
-        print(f"  tied: norms {[norm for _, norm in wanted[0]]}", flush=True)
+                self.same(f"tied, cuts {cuts}, {schedule} {replicas}", got, wanted)
+            norms = [norm for _, norm in wanted[0]]
+            whole = whole or norms
+            self.suite.check(all(abs(a - b) <= 1e-6 * a for a, b in zip(whole, norms)), f"tied: {whole}, {norms}")
+            print(f"  tied {replicas}: norms {norms}", flush=True)
 
     def poisoned(self, out):
         """Data of six steps, of which the third has a token whose embedding is infinite; and the data without that
@@ -135,13 +144,14 @@ class Clipping:
 
     def skips(self):
         model = os.path.join(common.DATA, "llama-small.onnx")
-        for ranks, schedule, more in ((1, "1f1b", ()), (4, "zb-h1", ())):
-            out = self.compiled(f"skip-{ranks}", model, ranks, schedule, more, most="1")
+        for ranks, schedule, more in ((1, "1f1b", ()), (4, "zb-h1", ()), (2, "zb-h1", STEP), (1, "1f1b", EACH),
+                                     (2, "zb-h1", ("--tensor-parallel", 2))):
+            out = self.compiled(f"skip-{ranks}-{len(more)}", model, ranks, schedule, more, most="1")
             weights = self.poisoned(out)
             without = self.train(out, *weights, steps=5, corpus=self.path("clean"))
             rows = self.suite.train(out, 6, "--save", out + ".skipped", "--non-finite", "skip", "--log", out + ".jsonl",
                                     *weights, corpus=self.path("wrong"))
-            text = f"llama-small, {ranks} ranks, a step is skipped"
+            text = f"llama-small, {ranks} ranks {more}, a step is skipped"
             self.suite.check([row["skipped"] for row in rows] == [i == 2 for i in range(6)] and rows[2]["norm"] is None,
                              f"{text}: {rows}")
             with open(out + ".jsonl") as log:
@@ -193,7 +203,7 @@ def main():
                 continue
             where, corpus = (common.DATA, common.CORPUS) if small else (options.graphs,
                                                                          os.path.join(options.graphs, "corpus.txt"))
-            for more in ((), ("--tensor-parallel", 2), ("--tensor-parallel", 4)):
+            for more in ((), ("--tensor-parallel", 2), ("--tensor-parallel", 4), STEP, EACH):
                 it.reference(run, os.path.join(where, run["graph"] + ".onnx"), corpus, *more)
         if not options.graphs:
             it.bits()

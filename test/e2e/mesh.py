@@ -64,6 +64,8 @@ class Meshes:
                 options = options[2:]
             plan = self.compile(model, ranks, replicas, shards, "--schedule", schedule, *more, *options)
             self.compare(f"{model}, {ranks} x {replicas} x {shards}, {schedule} {options}", plan, run)
+        plan = self.compile("gpt2-small", 2, 3, 1, "--sharding", "gradients:step", "--clip-norm", "0.5")
+        self.compare("2 x 3, norms of parts", plan, draw.choice(RUNS))
         plan = self.compile("gpt2-small", 2, 2, 2, "--schedule", "zb-h1")
         steps = [self.compare("2 x 2 x 2 with kernels", plan, run, ("--data", "text:" + common.CORPUS))[-1]["seconds"]
                  for run in RUNS]

@@ -75,13 +75,14 @@ class Replicas:
         return out
 
     def train(self, plan, steps, *options, corpus=common.CORPUS, over=None):
-        """Losses, what was saved, and where. over: a launcher and a number of processes."""
+        """Losses (with clipping and norms), what was saved, and where. over: a launcher and a number of processes."""
         self.count += 1
         saved = self.path(f"saved{self.count}")
         options = (*options, "--save", saved)
         rows = (processes.train(self.suite, *over, plan, steps, *options) if over else
                 self.suite.train(plan, steps, *options, corpus=corpus))
-        return [row["loss"] for row in rows], processes.read_saved(saved), saved
+        steps = [(row["loss"], row["norm"]) if "norm" in row else row["loss"] for row in rows]
+        return steps, processes.read_saved(saved), saved
 
     def run(self, model, ranks, replicas, schedule, options=(), micro_batches=M):
         return self.train(self.compile(model, ranks, replicas, "--micro-batches", micro_batches, "--schedule", schedule,

@@ -8,6 +8,8 @@ with parameters:step and parameters:micro-batch the parameter's part alone.
 same: losses, weights and optimizer state are, bit by bit, those of replicas that share nothing and of one pipeline that
 sums as many groups (--sum-groups; of gradients:micro-batch those that sum each micro-batch, D:inner), for models,
 layouts, optimizers, precisions, buckets and clipping, of which N cases are drawn by SEED, which is printed.
+clipped: with clipping and parts of gradients losses, norms, weights and optimizer state are the same bits for every
+layout, and N cases of it; the norm and the factor are those that are computed here of what the gradients are.
 places: over threads, clocks, TCP and MPI, with fewer processes than ranks, too.
 bytes: optimizer state, parameters and gradients of a rank, and what a step sends, are what README.md says, to the byte,
 in the plan and in a run; the step of the device sim is that of the plan, and sums keep ranks as long as the schedule
@@ -17,6 +19,7 @@ safetensors reads it.
 killed: a process that dies ends all others, which say where they were, and leaves a whole save.
 wrong: what cannot be. Ends with "N passed, N failed".
 """
+import array
 import itertools
 import math
 import os
@@ -43,6 +46,8 @@ OPTIONS = ((), ("--precision", "bf16"), ("--clip-norm", "0.5"), ("--clip-norm", 
            ("--optimizer", "sgd:lr=0.1,momentum=0.9"), ("--optimizer", "sgd:lr=0.1"), ("--optimizer", "lion"),
            ("--optimizer", "adam:lr=0.01"), ("--bucket-bytes", "1"), ("--bucket-bytes", "9K", "--recompute", "all"),
            ("--precision", "bf16", "--clip-norm", "0.5", "--split", "none"))
+CLIPS = (("--clip-norm", "0.5"), ("--clip-norm", "0.05", "--clip-norm-type", "inf"),
+         ("--clip-norm", "0.5", "--precision", "bf16", "--recompute", "all"))
 ALIGNMENT = 64
 
 
@@ -86,19 +91,70 @@ class Sharding(replicas.Replicas):
                       self.run(model, 1, 1, "1f1b", (*alone, "--sum-groups", f"{many}:inner" if each else many),
                                M * many), got)
 
-    def places(self, level):
+    def clipped(self, draw, count):
+        """Bits depend on the number of replicas, and on nothing else."""
+        cases = list(itertools.product(LEVELS[1:], MODELS, (2, 3, 4, 5), CLIPS, LAYOUTS[1:]))
+        fixed = [("gradients:step", "gpt2-small", 3, CLIPS[0], LAYOUTS[6]),
+                 ("gradients:micro-batch", "gpt2-small", 2, CLIPS[1], LAYOUTS[2])]
+        for level, model, many, options, (ranks, schedule, more) in fixed + draw.sample(cases, min(count, len(cases))):
+            text = f"{level}, {model}, {many} replicas of {ranks} ranks, {schedule} {' '.join(map(str, options))}"
+            wanted = self.one(model, 1, many, "1f1b", level, options)
+            self.same(text, wanted, self.one(model, ranks, many, schedule, level, (*options, *more)))
+        plan = self.compile("gpt2-small", 2, 3, "--micro-batches", M, *STEP, "--clip-norm", "7")
+        again = self.compile("gpt2-small", 4, 3, "--micro-batches", M, *STEP, "--clip-norm", "0.5")
+        self.same("zb-run --clip-norm", self.train(again, STEPS), self.train(plan, STEPS, "--clip-norm", "0.5"))
+
+    def factors(self):
+        """Norm and factor of the first step, of gradients that SGD with momentum keeps."""
+        for level, model, kind in itertools.product(LEVELS[1:], MODELS, ("2", "inf")):
+            options = ("--micro-batches", M, "--optimizer", "sgd:lr=0,momentum=0.5", "--sharding", level,
+                       "--clip-norm-type", kind)
+            rows, saved, _ = self.train(self.compile(model, 2, 3, *options, "--clip-norm", "inf"), 1)
+            gradients = {name: array.array("f", tensor[2]) for name, tensor in saved["optimizer"].items()}
+            values = [value for gradient in gradients.values() for value in gradient]
+            norm = math.sqrt(math.fsum(x * x for x in values)) if kind == "2" else max(map(abs, values))
+            most = norm / 3
+            other, saved, _ = self.train(self.compile(model, 4, 3, *options, "--clip-norm", f"{most:.17g}"), 1)
+            factor = most / (norm + 1e-6)
+            scaled = {name: array.array("f", tensor[2]) for name, tensor in saved["optimizer"].items()}
+            errors = [abs(norm - rows[0][1]) / norm, *(abs(got - factor * x) / norm for name in gradients
+                                                       for got, x in zip(scaled[name], gradients[name]))]
+            self.suite.check(rows == other and len(values) > 1000 and max(errors) < (1e-6 if kind == "2" else 1e-7),
+                             f"{level}, {model}, norm {kind}: {rows[0][1]} and {other[0][1]} instead of {norm}, errors "
+                             f"up to {max(errors):.1e}")
+
+    def places(self, level, *more):
         plan = self.compile("gpt2-small", 2, 2, "--micro-batches", M, "--bucket-bytes", "40K", "--precision", "bf16",
-                            "--sharding", level)
+                            "--sharding", level, *more)
         wanted = self.train(plan, STEPS)
         for options in (("--device", "sim", "--seed", 7), ("--threads", 2), ("--barrier",)):
-            self.same(f"{level} with {options}", wanted, self.train(plan, STEPS, *options))
+            self.same(f"{level} {more} with {options}", wanted, self.train(plan, STEPS, *options))
         for name, count in (("tcp", 2), ("tcp", 3), ("mpi", 4)):
             launcher = processes.LAUNCHERS[name]
             if launcher.reason_to_skip(self.suite):
                 print(f"  {name} is left out: {launcher.reason_to_skip(self.suite)}")
                 continue
-            self.same(f"{level}, {count} processes over {name}", wanted,
+            self.same(f"{level} {more}, {count} processes over {name}", wanted,
                       self.train(plan, STEPS, over=(launcher, count)))
+
+    def few(self):
+        """More replicas than numbers of the norm: some have no shard of their sum."""
+        plan, tokens = self.path("few"), self.path("tokens")
+        with open(tokens, "wb") as file:
+            file.write(bytes(random.Random(3).randrange(16) for _ in range(500)))
+        self.suite.compile(os.path.join(os.path.dirname(common.DATA), "passes", "gathered.mlir"), plan, "--ranks", 1,
+                           "--micro-batches", 2, "--data-parallel", 5, *STEP, *CLIPS[0])
+        wanted = self.suite.train(plan, STEPS, corpus=tokens)
+        for name in ("tcp", "mpi"):
+            launcher = processes.LAUNCHERS[name]
+            if launcher.reason_to_skip(self.suite):
+                print(f"  {name} is left out: {launcher.reason_to_skip(self.suite)}")
+                continue
+            done = processes.launched(self.suite, launcher, 5, plan, "--data", "text:" + tokens, "--steps", STEPS,
+                                      "--json")
+            got = common.json_lines(done.stdout) if done.returncode == 0 else []
+            self.suite.check([(row["loss"], row["norm"]) for row in got] ==
+                             [(row["loss"], row["norm"]) for row in wanted], f"two numbers over {name}: {done.stderr}")
 
     def regions(self, plan):
         """rank -> region -> bytes; and of its trained parameters the bytes."""
@@ -119,8 +175,8 @@ class Sharding(replicas.Replicas):
 
     def bytes(self, draw):
         choices = list(itertools.product(MODELS, (2, 3, 5), (SHARED, (*SHARED, "--clip-norm", 1))))
-        steps = list(itertools.product(MODELS, (2, 3, 5), (STEP,)))
-        each = list(itertools.product(MODELS, (2, 3, 5), (EACH,)))
+        steps = list(itertools.product(MODELS, (2, 3, 5), (STEP, (*STEP, "--clip-norm", 1))))
+        each = list(itertools.product(MODELS, (2, 3, 5), (EACH, (*EACH, "--clip-norm", 1))))
         parts = list(itertools.product(MODELS, (2, 3, 5), ((*PARTS, "--gather", gather) for gather in GATHERS)))
         for model, count, options in (draw.sample(choices, 2) + draw.sample(steps, 2) + draw.sample(each, 2) +
                                       draw.sample(parts, 2)):
@@ -130,9 +186,9 @@ class Sharding(replicas.Replicas):
                                        "--data-parallel", count, "--micro-batches", M, "--bucket-bytes", "30K",
                                        *options)
             regions, sizes = self.regions(out)
-            if options == STEP:
+            if options[:2] == STEP:
                 self.landings(out, found, regions, count, text)
-            if options == EACH:
+            if options[:2] == EACH:
                 self.micro_batches(out, found, regions, count, text)
             for rank, region in regions.items():
                 parts = [part_bytes(size, count) for size in sizes[rank]]
@@ -190,10 +246,11 @@ class Sharding(replicas.Replicas):
                              f"said {found}")
 
     def sent(self):
-        """What a step sends over replicas, by the plan: a reduce-scatter and a gather of the parts of each rank."""
-        for model, count, level in (*itertools.product(MODELS, (2, 4), ("optimizer",)),
-                                    *itertools.product(MODELS, (3,), LEVELS[1:3])):
-            plan = self.compile(model, 1, count, "--micro-batches", M, "--sharding", level)
+        """What a step sends over replicas, by the plan: a reduce-scatter and a gather of the parts of each rank; with
+        clipping a number of each parameter as well."""
+        for model, count, level, clip in (*itertools.product(MODELS, (2, 4), ("optimizer",), ((),)),
+                                          *itertools.product(MODELS, (3,), LEVELS[1:3], ((), CLIPS[0]))):
+            plan = self.compile(model, 1, count, "--micro-batches", M, "--sharding", level, *clip)
             text = self.suite.must("zb-run", plan, "--print-plan")
             kinds = {}
             for kind, sizes in re.findall(r"^collective \d+ (\S+ \S) of the replicas of rank 0[^:]*: ([\d +]+) bytes$",
@@ -204,9 +261,11 @@ class Sharding(replicas.Replicas):
             times = M if level == "gradients:micro-batch" else 1
             # of a parameter with two uses one more
             tied = kinds.get("reduce-scatter G", 0) - times * (count - 1) * parts
-            self.suite.check(kinds.keys() == {"reduce-scatter G", "all-gather P"} and
+            numbers = kinds.pop("all-reduce N", 0)
+            self.suite.check(numbers == (8 * (count - 1) * len(sizes[0]) if clip else 0) and
+                             kinds.keys() == {"reduce-scatter G", "all-gather P"} and
                              kinds["all-gather P"] == (count - 1) * parts and tied >= 0,
-                             f"{model}, {count} replicas: {kinds}, parts of {parts}")
+                             f"{model}, {count} replicas: {kinds}, {numbers} of norms, parts of {parts}")
 
     def gathered(self):
         """What a step sends of parameters with each --gather: what F reads, all of them, and with `job` what B reads,
@@ -248,6 +307,11 @@ class Sharding(replicas.Replicas):
             begun = self.train(first, 2)
             ended = self.train(second, 2, "--resume", begun[2])
             self.same("resumed, sums of micro-batches", whole_of_each, (begun[0] + ended[0], ended[1]))
+        clips = [self.compile("gpt2-small", ranks, 3, "--micro-batches", 2, *options[2:], *STEP, *CLIPS[0])
+                 for ranks in (1, 4)]
+        begun = self.train(clips[0], 2)
+        ended = self.train(clips[1], 2, "--resume", begun[2])
+        self.same("resumed, clipped", self.train(clips[1], 4), (begun[0] + ended[0], ended[1]))
         launcher = processes.LAUNCHERS["tcp"]
         if not launcher.reason_to_skip(self.suite):
             begun = self.train(shared, 2, over=(launcher, 2))
@@ -288,23 +352,18 @@ class Sharding(replicas.Replicas):
         for words, status, wanted in (
                 ((model, *SHARED), 2, "without --data-parallel.*\n.*--data-parallel 2"),
                 ((model, "--data-parallel", "2", "--sharding", "optimiser"), 2, "did you mean 'optimizer'"),
-                ((model, "--data-parallel", "2", *STEP, "--clip-norm", "1"), 2,
-                 "gradients:step and --clip-norm are not possible together yet\n.*--sharding optimizer"),
                 ((model, *STEP), 2, "without --data-parallel"),
                 ((model, "--data-parallel", "2", "--sharding", "gradients"), 2,
                  "one of none, optimizer, gradients:step, gradients:micro-batch, parameters:step"),
                 ((model, "--data-parallel", "2", *PARTS, "--gather", "jobs"), 2, "did you mean 'job'"),
                 ((model, "--data-parallel", "2", *STEP, "--gather", "job"), 2,
                  "without a sharding of parameters.*\n.*parameters:step"),
-                ((model, "--data-parallel", "2", *PARTS, "--clip-norm", "1"), 2,
-                 "parameters:step and --clip-norm are not possible together yet"),
-                ((model, "--data-parallel", "2", *EACH, "--clip-norm", "1"), 2,
-                 "gradients:micro-batch and --clip-norm are not possible together yet"),
                 ((model, *EACH), 2, "without --data-parallel"),
                 ((model, "--data-parallel", "2", *STEP, "--tensor-parallel", "2"), 2, "are not possible together yet"),
                 ((model, "--sharding-stage", "1"), 2, "write --sharding optimizer"),
                 ((model, *both, "--tensor-parallel", "2"), 2, "--sharding and --tensor-parallel are not possible"),
-                ((model, *both, "--clip-norm", "1", "--post-validation"), 2, "--sharding and --post-validation"),
+                ((model, "--data-parallel", "2", *PARTS, "--clip-norm", "1", "--post-validation"), 2,
+                 "--sharding parameters:step and --post-validation are not possible together yet"),
                 ((model, *both, "--sum-groups", "2", "--micro-batches", "2"), 2, "in the place of")):
             done = self.suite.run("zbc", *words, "-o", self.path("no"))
             self.suite.check(done.returncode == status and re.search(wanted, done.stderr) and
@@ -320,8 +379,13 @@ def main():
     with common.scratch() as folder:
         it = Sharding(suite, folder)
         it.layouts(draw, options.cases)
+        it.clipped(draw, options.cases)
+        it.factors()
         for level in (*LEVELS[:3], draw.choice(LEVELS[3:])):
             it.places(level)
+        for level in LEVELS[1:]:
+            it.places(level, *CLIPS[0])
+        it.few()
         it.bytes(draw)
         it.sent()
         it.gathered()

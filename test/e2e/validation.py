@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Post-validation (zbc --post-validation): steps that begin before it is known whether the one before was clipped.
 
-    validation.py [--bin BUILD/bin] [--jobs 2] [--draws 4] [--seed 1] [--only bits late skips ends processes input]
+    validation.py [--bin BUILD/bin] [--draws 4] [--seed 1] [--only bits shards late skips ends processes input]
 
 bits: of plans drawn at random (graph, ranks 1 to 6, schedule, placement, precision, recompute, type of the norm), runs
 in which no step is clipped, each is, and those above the median norm are, have losses, norms, weights and optimizer
 state of the run that waits for each norm, with saves, evaluations, a resume and a schedule of the rate between; and
-those of a plan without it. late: on the device sim a step that was clipped takes longer, which shows that it was taken
-back; its memory is that of the plan without it, the snapshot and what is kept for a verdict. skips: steps whose
-gradients are not finite. ends: a signal at a random moment, a norm that is no number. processes: over every launcher,
-and a process that is killed. input: where it cannot be.
+those of a plan without it. shards: so of shards, of replicas of shards and of replicas that share optimizer state, and
+over every launcher. late: on the device sim a step that was clipped takes longer, which shows that it was taken back;
+its memory is that of the plan without it, the snapshot and what is kept for a verdict. skips: steps whose gradients are
+not finite. ends: a signal at a random moment, a norm that is no number. processes: over every launcher, and a process
+that is killed. input: where it cannot be.
 
 Ends with "N passed, N failed, N skipped".
 """
@@ -25,7 +26,7 @@ import overlap
 import processes
 import processes_faults
 
-PARTS = ("bits", "late", "skips", "ends", "processes", "input")
+PARTS = ("bits", "shards", "late", "skips", "ends", "processes", "input")
 GRAPHS = ("gpt2-small", "llama-small", "gpt2-dropout", "buffers")
 SCHEDULES = (("1f1b",), ("zb-h1",), ("zb-h2",), ("zb-v",), ("zb",), ("interleaved-1f1b", "--chunks", 2),
              ("search:budget=30",), ("fthenb", "--placement", "wave", "--chunks", 2), ("v-half",))
@@ -85,6 +86,33 @@ def bits(suite, plans, folder, options):
     for number in range(options.draws):
         bits_of_draw(suite, plans, folder, random_, *draw(random_, GRAPHS[number % len(GRAPHS)]))
     print(f"ok   bits: {options.draws} plans", flush=True)
+
+
+def shards(suite, plans, folder, options):
+    """Shards of a rank are at different places when a verdict is found; replicas that update parts bring them to all
+    again."""
+    random_ = random.Random(options.seed)
+    for more in (("--tensor-parallel", 2), ("--tensor-parallel", 4, "--sequence-parallel"),
+                 ("--tensor-parallel", 2, "--data-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer"),
+                 ("--data-parallel", 2, "--sharding", "gradients:micro-batch", "--precision", "bf16")):
+        graph, ranks, schedule, made, micro_batches = draw(random_, random_.choice(GRAPHS[:2]))
+        if ranks > 3:
+            ranks, schedule, micro_batches = 3, "zb-h1", min(micro_batches, 6)
+            made = tuple(word for word in made if word not in ("--chunks", 2, "--placement", "wave"))
+        if "--precision" in made and "--precision" in more:
+            more = more[:4]
+        bits_of_draw(suite, plans, folder, random_, graph, ranks, schedule, (*made, *more), micro_batches, steps=6)
+    for more in (("--tensor-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer", "--precision", "bf16"),
+                 ("--data-parallel", 3, "--sharding", "gradients:step")):
+        plan = plans.get("gpt2-small", 2, "zb-v", "--clip-norm", "inf", "--post-validation", *more)
+        wanted = suite.train(plan, 8, "--barrier")
+        most = some_clipped(wanted)
+        wanted = suite.train(plan, 8, "--barrier", "--clip-norm", most)
+        for launcher in evaluation.launchers(suite):
+            for count in (2, 3):
+                got = processes.train(suite, launcher, count, plan, 8, "--clip-norm", str(most))
+                overlap.expect_same(suite, f"{more}, {launcher.name}, {count} processes", wanted, got)
+    print("ok   shards", flush=True)
 
 
 def regions(suite, plan):
@@ -149,8 +177,11 @@ def skips(suite, plans, folder, options):
 def ends(suite, plans, folder, options):
     random_ = random.Random(options.seed)
     saved = os.path.join(folder, "stopped")
-    plan = plans.get("gpt2-small", 4, "zb-h2", "--clip-norm", 1.4, "--post-validation")
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+    whole = plans.get("gpt2-small", 4, "zb-h2", "--clip-norm", 1.4, "--post-validation")
+    parts = plans.get("gpt2-small", 2, "zb-h2", "--clip-norm", 1.4, "--post-validation", "--data-parallel", 2,
+                      "--sharding", "optimizer")
+    for plan, number in ((whole, signal.SIGINT), (whole, signal.SIGTERM), (whole, signal.SIGINT),
+                         (parts, signal.SIGTERM), (parts, signal.SIGINT)):
         command = [suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved]
         found = overlap.stopped_run(suite, command, random_.uniform(0, 0.2), number)
         overlap.expect_named(suite, f"signal {number}", plan, saved, found)
@@ -196,7 +227,7 @@ def main():
                                ("--draws", {"type": int, "default": 4}), ("--seed", {"type": int, "default": 1}))
     suite = common.Suite(options.bin)
     suite.skipped = 0
-    parts = dict(zip(PARTS, (bits, late, skips, ends, several, inputs)))
+    parts = dict(zip(PARTS, (bits, shards, late, skips, ends, several, inputs)))
     with common.scratch() as folder:
         plans = evaluation.Plans(suite, folder)
         common.run_parallel([lambda part=part: parts[part](suite, plans, folder, options) for part in options.only], 1)

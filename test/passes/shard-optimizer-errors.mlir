@@ -1,7 +1,7 @@
 // What cannot be shared: by one replica alone, in another way, with an update that needs whole tensors.
 // RUN: zb-opt --zb-shard-optimizer=sharding=optimizer --split-input-file --verify-diagnostics %s
 // RUN: not zb-opt --zb-shard-optimizer=sharding=parts --split-input-file %s 2>&1 | FileCheck %s
-// CHECK: expected one of none, optimizer, gradients:step, gradients:micro-batch; got 'parts'
+// CHECK: expected one of none, optimizer, gradients:step, gradients:micro-batch, parameters:step, parameters:micro-batch; got 'parts'
 
 // expected-error@+1 {{there are no replicas to share the optimizer's state}}
 module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "plain", zb.ranks = 1 : i64, zb.stage_rank = array<i64: 0>} {
@@ -9,8 +9,8 @@ module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "p
 
 // -----
 
-// expected-error@+1 {{sharding is not possible with post-validation or tensor parallelism yet}}
-module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "plain", zb.post_validation, zb.ranks = 1 : i64, zb.replicas = 2 : i64, zb.stage_rank = array<i64: 0>} {
+// expected-error@+1 {{sharding is not possible with tensor parallelism yet}}
+module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "plain", zb.ranks = 1 : i64, zb.replicas = 2 : i64, zb.shards = 2 : i64, zb.stage_rank = array<i64: 0>} {
 }
 
 // -----
