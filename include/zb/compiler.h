@@ -63,9 +63,11 @@ typedef struct zb_compile_params {
   int train_count;
   const char *const *freeze;
   int freeze_count;
-  const char *loss; /* name of the output to minimize; NULL: the only scalar one, of several the one
-                       named "loss" */
-  bool inference;   /* without a loss: the plan has an evaluation alone, which hands out these outputs, or all */
+  const char *roles; /* of StableHLO: a JSON file that says which arguments are parameters, optimizer state and inputs,
+                        and which results are the loss and new values; NULL: as the file says */
+  const char *loss;  /* name of the output to minimize; NULL: the only scalar one, of several the one
+                        named "loss" */
+  bool inference;    /* without a loss: the plan has an evaluation alone, which hands out these outputs, or all */
   const char *const *outputs; /* names of other outputs that an evaluation can hand out; none is computed in a step */
   int output_count;
   uint64_t memory_limit; /* bytes per rank; 0: none */
