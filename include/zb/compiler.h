@@ -159,8 +159,8 @@ typedef struct zb_compile_summary {
   int whole_count;
   char **untrained; /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;
-  bool uncompared; /* the model comes from tools/export_onnx.py --no-compare: nobody knows whether it is what it was
-                      exported from */
+  bool uncompared; /* the model comes from tools/export_onnx.py --no-compare, or is a step of JAX that is too large to
+                      compare its gradients: nobody knows whether it is what it was exported from */
   int drawn;       /* parameters whose initial values were drawn at random, because none came with the model */
   /* Of --split auto, else 0. split_seconds, split_bytes: the step and the fullest rank with all gradients in W.
    * split_bound_seconds: with no choice of gradients within the memory is a step in this order of jobs shorter; 0: no

@@ -30,6 +30,15 @@ static void read_element(zb_known *out, MlirAttribute value, int64_t i) {
   }
 }
 
+void zb_stablehlo_read_dense(MlirAttribute value, zb_known *out) {
+  const bool splat = out->elements > 0 && mlirDenseElementsAttrIsSplat(value);
+  if (splat) read_element(out, value, 0);
+  for (int64_t i = 1; splat && i < out->elements; ++i)
+    zb_known_put(out, i, out, 0, 1);
+  for (int64_t i = 0; !splat && i < out->elements; ++i)
+    read_element(out, value, i);
+}
+
 /* bf16 and f16, one value only: the scalar as f32, which is exact, cast by the program. */
 static zb_result narrow_constant(zb_import_node *n, const zb_shape *shape, MlirAttribute value) {
   if (!mlirDenseElementsAttrIsSplat(value))
@@ -52,12 +61,7 @@ zb_result zb_stablehlo_constant(zb_import_node *n) {
     return zb_import_refuse(n, NULL, "the value does not have the type of the result");
   if (shape.dtype == ZB_BF16 || shape.dtype == ZB_F16) return narrow_constant(n, &shape, value);
   zb_known *out = zb_known_new(n->im, &shape);
-  const bool splat = out && out->elements > 0 && mlirDenseElementsAttrIsSplat(value);
-  if (splat) read_element(out, value, 0);
-  for (int64_t i = 1; splat && i < out->elements; ++i)
-    zb_known_put(out, i, out, 0, 1);
-  for (int64_t i = 0; out && !splat && i < out->elements; ++i)
-    read_element(out, value, i);
+  if (out) zb_stablehlo_read_dense(value, out);
   return zb_import_give_known(n, 0, out);
 }
 

@@ -23,6 +23,7 @@ typedef struct settings {
   optimizer_kind kind;
   double lr, weight_decay, beta1, beta2, eps, momentum;
   bool nesterov;
+  const zb_import_value *gradient; /* that the formulas fit with */
 } settings;
 
 /* The formulas of one parameter, with the value that is taken for the gradient. */
@@ -246,6 +247,7 @@ static void find_fits(zb_stablehlo *it, const zb_stablehlo_update *u, fits *foun
     f.is_swapped = false;
     if (!identify(&f, &s) || !may_be_gradient(it, values[i])) continue;
     write_plainly(&s);
+    s.gradient = values[i];
     add_fit(found, &s);
   }
 }
@@ -409,5 +411,9 @@ zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_updat
       return zb_import_fail(&it->core, OTHER_HINT, "'%s' and '%s' have different optimizers",
                             it->arguments[updates[0].parameter].name, it->arguments[updates[u].parameter].name);
   }
-  return write_lines(it, updates, own, count);
+  const zb_import_value **gradients = zb_import_take(&it->core, ((size_t)count + 1) * sizeof *gradients);
+  for (int u = 0; gradients && u < count; ++u)
+    gradients[u] = own[u].gradient;
+  return gradients && write_lines(it, updates, own, count) &&
+         zb_stablehlo_check_gradients(it, updates, gradients, count);
 }

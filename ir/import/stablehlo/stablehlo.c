@@ -60,7 +60,7 @@ static zb_status read_module(MlirContext context, const char *path, MlirModule *
 }
 
 /* @main, else the only function. */
-static zb_result find_main(zb_stablehlo *it) {
+zb_result zb_stablehlo_find_main(zb_stablehlo *it) {
   char name[256];
   MlirOperation only = {NULL};
   int count = 0;
@@ -126,7 +126,7 @@ static bool may_be_loss(const zb_stablehlo_result *r) {
   return r->updates < 0 && r->is_typed && r->shape.rank == 0 && r->shape.dtype == ZB_F32;
 }
 
-static zb_stablehlo_result *find_loss(zb_stablehlo *it) {
+zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it) {
   zb_import *im = &it->core;
   const char *wanted = im->params->loss;
   zb_stablehlo_result *found = NULL;
@@ -321,7 +321,7 @@ static zb_result left(zb_import *im, const zb_import_value *value) {
   return zb_import_fail(im, NULL, "the parameter '%s' is not trained", value->name);
 }
 
-static const zb_import_format format = {
+const zb_import_format zb_stablehlo_format = {
     .initial = "argument",
     .types_hint = "make parameters float32; zbc --precision bf16 then computes in bf16",
     .parameters_hint = NAMES_HINT,
@@ -333,6 +333,7 @@ static const zb_import_format format = {
 static void mark_optimizer(const zb_stablehlo *it, MlirOperation module) {
   MlirContext context = it->core.context;
   if (!it->optimizer) return;
+  if (it->is_unchecked) zb_set_attribute(module, ZB_ATTR_UNCOMPARED, mlirUnitAttrGet(context));
   zb_set_attribute(module, ZB_ATTR_OPTIMIZER, zb_mlir_string(context, it->optimizer));
   MlirAttribute groups[it->group_count + 1];
   for (int i = 0; i < it->group_count; ++i)
@@ -344,9 +345,10 @@ static void mark_optimizer(const zb_stablehlo *it, MlirOperation module) {
 static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_stablehlo *it = zb_stablehlo_of(im);
   const bool inference = im->params->inference;
-  if (!find_main(it) || !zb_stablehlo_read_signature(it) || !zb_stablehlo_flatten(it) || !zb_stablehlo_read_step(it))
+  if (!zb_stablehlo_find_main(it) || !zb_stablehlo_read_signature(it) || !zb_stablehlo_flatten(it) ||
+      !zb_stablehlo_read_step(it))
     return ZB_FAIL;
-  zb_stablehlo_result *loss = inference ? NULL : find_loss(it);
+  zb_stablehlo_result *loss = inference ? NULL : zb_stablehlo_find_loss(it);
   if ((!inference && !loss) || !find_outputs(it, loss) || !propose_roles(it)) return ZB_FAIL;
   if (loss) loss->value->name = loss->name;
   zb_import_mark_needed(im, loss ? loss->value : NULL);
@@ -362,7 +364,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
 
 zb_status zb_import_stablehlo(MlirContext context, const zb_import_params *params, zb_module *out) {
   *out = (zb_module){.context = context};
-  zb_stablehlo it = {.core = {.context = context, .params = params, .format = &format}};
+  zb_stablehlo it = {.core = {.context = context, .params = params, .format = &zb_stablehlo_format}};
   const bool allowed = mlirContextGetAllowUnregisteredDialects(context);
   mlirContextSetAllowUnregisteredDialects(context, true);
   zb_status status = read_module(context, params->path, &it.module, &it.core.source_bytes);

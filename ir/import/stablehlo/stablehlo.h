@@ -25,6 +25,7 @@ typedef struct zb_stablehlo_argument {
   bool is_given;          /* the role: by a file of roles */
   int donated_to;         /* the result that its buffer is given to; -1: none */
   int updated_by;         /* the result that is its new value; -1: none */
+  int place;              /* among the arguments of the block of check.c */
   zb_import_value *value; /* behind zb_stablehlo_flatten */
   zb_shape shape;
   bool is_typed;
@@ -47,13 +48,14 @@ typedef struct zb_stablehlo {
   int argument_count;
   zb_stablehlo_result *results;
   int result_count;
-  bool has_names;   /* of arguments */
-  bool is_step;     /* some results are new values of arguments */
-  zb_map *values;   /* MlirValue -> number in core.values; of what was inlined the last time */
-  zb_map *integers; /* value of the core -> the integer that it is known to be */
-  const char *path; /* of the call that is being inlined; NULL: none */
-  size_t capacity;  /* of core.nodes */
-  size_t positions; /* ops that were walked, to bound what a small file can ask for */
+  bool has_names;    /* of arguments */
+  bool is_unchecked; /* gradients of the step were not compared */
+  bool is_step;      /* some results are new values of arguments */
+  zb_map *values;    /* MlirValue -> number in core.values; of what was inlined the last time */
+  zb_map *integers;  /* value of the core -> the integer that it is known to be */
+  const char *path;  /* of the call that is being inlined; NULL: none */
+  size_t capacity;   /* of core.nodes */
+  size_t positions;  /* ops that were walked, to bound what a small file can ask for */
   /* What the step does to its parameters: a line as --optimizer has it, and lines as --group has them. NULL: the file
    * is a loss. */
   const char *optimizer;
@@ -83,6 +85,9 @@ bool zb_stablehlo_field(zb_import_node *n, const char *attribute, const char *fi
                         int *count);
 /* Copies a string or symbol attribute; false: absent. */
 bool zb_stablehlo_string(MlirOperation op, const char *name, char *out, size_t room);
+
+/* Elements of dense<...> : f32, f64, i64, i32 or i1, into a tensor of that shape (move.c). */
+void zb_stablehlo_read_dense(MlirAttribute value, zb_known *out);
 
 /* ---- arguments.c ---- */
 /* Arguments and results of @main, with the names and roles that the file and --roles give. */
@@ -126,10 +131,23 @@ typedef struct zb_stablehlo_update {
 /* Sets it->optimizer and it->groups. */
 zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_update *updates, int count);
 
+/* ---- check.c ---- */
+/* Whether these values are the gradients of the loss, by differences along a random direction; reports where not. Sets
+ * it->is_unchecked where that cannot be computed here, or takes too long. */
+zb_result zb_stablehlo_check_gradients(zb_stablehlo *it, const zb_stablehlo_update *updates,
+                                       const zb_import_value *const *gradients, int count);
+
 /* ---- operators.c ---- */
 const zb_import_op *zb_stablehlo_op_find(const char *kind, bool is_chlo);
 /* Why an op has no row, and what to do: a hint for the error that names it. */
 const char *zb_stablehlo_unknown_hint(const char *kind);
+
+/* ---- stablehlo.c ---- */
+extern const zb_import_format zb_stablehlo_format;
+/* Sets it->main: @main, else the only function. */
+zb_result zb_stablehlo_find_main(zb_stablehlo *it);
+/* The result to minimize; NULL after reporting. */
+zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it);
 
 /* ---- What rows use ---- */
 static inline MlirOperation zb_stablehlo_source(const zb_import_node *n) {

@@ -274,6 +274,7 @@ zb_result zb_stablehlo_read_step(zb_stablehlo *it) {
     zb_stablehlo_argument *a = &it->arguments[updates[u].parameter];
     if (!a->is_given) a->name = it->results[a->updated_by].name;
   }
-  if (!check_owners(it, updates, count) || !check_no_norms(it, in_loss)) return ZB_FAIL;
-  return im->params->has_optimizer ? ZB_OK : zb_stablehlo_read_optimizer(it, updates, count);
+  if (!check_owners(it, updates, count)) return ZB_FAIL;
+  if (im->params->has_optimizer) return ZB_OK;
+  return check_no_norms(it, in_loss) ? zb_stablehlo_read_optimizer(it, updates, count) : ZB_FAIL;
 }

@@ -116,7 +116,8 @@ static void import_text(const char *text, size_t bytes, int *imported, int *refu
   CU_ASSERT_EQUAL_FATAL(fwrite(text, 1, bytes, file), bytes);
   fclose(file);
   zb_module module;
-  zb_import_params params = {.path = path, .fold_limit = UINT64_C(64) << 20};
+  static const char *const all[] = {"*"}; /* files without names of arguments, too */
+  zb_import_params params = {.path = path, .fold_limit = UINT64_C(64) << 20, .train = all, .train_count = 1};
   reported = 0;
   alarm(SECONDS);
   zb_status status = zb_import_stablehlo(context, &params, &module);
@@ -185,17 +186,23 @@ static void test_memory(void) {
   CU_ASSERT(failures > 20);
 }
 
-int main(int argc, char **argv) {
-  static CU_TestInfo tests[] = {{"mutations", test_mutations}, {"out of memory", test_memory}, CU_TEST_INFO_NULL};
-  static CU_SuiteInfo suites[] = {{"damaged StableHLO", set_up, tear_down, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (argc < 4) return suite_run(suites);
-  state = strtoull(argv[1], NULL, 10) * 2 + 1;
-  if (set_up()) return 2;
-  for (int i = 3; i < argc; ++i) {
+static char **given; /* SEED, COUNT, FILE... */
+
+static void test_given(void) {
+  for (char **file = given + 2; *file; ++file) {
     int imported = 0, refused = 0;
-    mutate_file(argv[i], atoi(argv[2]), &imported, &refused);
-    printf("%s: %d imported, %d refused\n", argv[i], imported, refused);
+    mutate_file(*file, atoi(given[1]), &imported, &refused);
+    printf("\n%s: %d imported, %d refused", *file, imported, refused);
     fflush(stdout);
   }
-  return tear_down();
+}
+
+int main(int argc, char **argv) {
+  static CU_TestInfo tests[] = {{"mutations", test_mutations}, {"out of memory", test_memory}, CU_TEST_INFO_NULL};
+  static CU_TestInfo files[] = {{"given files", test_given}, CU_TEST_INFO_NULL};
+  CU_SuiteInfo suites[] = {{"damaged StableHLO", set_up, tear_down, NULL, NULL, argc < 4 ? tests : files},
+                           CU_SUITE_INFO_NULL};
+  given = argv + 1;
+  if (argc >= 4) state = strtoull(argv[1], NULL, 10) * 2 + 1;
+  return suite_run(suites);
 }

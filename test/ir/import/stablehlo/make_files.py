@@ -72,6 +72,30 @@ def odd_loss(params, x, y):
     return -jnp.mean(jnp.sum(one_hot * jax.nn.log_softmax(logits), axis=-1)) / 4 + 0.1 * jnp.mean(logits ** 4) ** 0.5
 
 
+def stopped_loss(params, x, y):
+    """Of which JAX's text does not show that the first layer gets half of its gradient."""
+    w = params["first"]["w"]
+    half = 0.5 * w + jax.lax.stop_gradient(0.5 * w)
+    return mlp_loss({**params, "first": {**params["first"], "w": half}}, x, y)
+
+
+def penalized_loss(params, x, y):
+    return mlp_loss(params, x, y) + 0.01 * jnp.sum(params["first"]["w"] ** 2)
+
+
+def step_beside(beside):
+    """Returns another loss than it differentiates: without what it adds to that."""
+    def step(params, x, y):
+        gradients = jax.grad(lambda p, x, y: mlp_loss(p, x, y) + beside(p, x))(params, x, y)
+        return mlp_loss(params, x, y), jax.tree.map(lambda p, g: p - 0.25 * g, params, gradients)
+    return step
+
+
+# A penalty is a decay of SGD, and so the same step; a term of activations is not.
+hidden_step = step_beside(lambda p, x: 0.01 * jnp.sum(p["first"]["w"] ** 2))
+other_step = step_beside(lambda p, x: 0.3 * jnp.mean((x @ p["first"]["w"]) ** 2))
+
+
 def step_of(loss, optimizer):
     def step(params, state, x, y):
         value, gradients = jax.value_and_grad(loss)(params, x, y)
@@ -107,13 +131,16 @@ STEP_FILES = [
     ("decayed", "text", mlp_loss, optax.chain(optax.add_decayed_weights(0.01), optax.sgd(0.2))),
     ("scan", "debug", scan_loss, optax.adamw(1e-2)),
     ("odd", "text", odd_loss, optax.sgd(0.02)),
+    ("penalized", "text", penalized_loss, optax.sgd(0.2)),
 ]
 REFUSED = [
     ("clipped", optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.1)), "a norm that is taken behind the loss"),
     ("scheduled", optax.sgd(optax.linear_schedule(0.1, 0.0, 10)), "no known optimizer"),
     ("rmsprop", optax.rmsprop(1e-2), "no known optimizer"),
     ("clamped", optax.chain(optax.clip(0.1), optax.adam(1e-3)), "no known optimizer"),
+    ("centralized", optax.chain(optax.centralize(), optax.adam(1e-3)), "not those of the loss that it returns"),
 ]
+OTHER = "not those of the loss that it returns"
 
 
 def text_of(lowered, form):
@@ -166,17 +193,23 @@ def main():
             values.append(float(value))
         losses[name] = {"of": kind, "losses": values}
     params, (x, y) = sets["mlp"]
-    write("plain", text_of(jax.jit(plain_sgd).lower(params, x[0], y[0]), "text"))
-    values = []
-    for i in range(STEPS):
-        value, params = plain_sgd(params, x[i], y[i])
-        values.append(float(value))
-    losses["plain"] = {"of": "mlp", "losses": values}
+    for name, step in (("plain", plain_sgd), ("hidden", hidden_step)):
+        params, values = mlp_params(), []
+        write(name, text_of(jax.jit(step).lower(params, x[0], y[0]), "text"))
+        for i in range(STEPS):
+            value, params = step(params, x[i], y[i])
+            values.append(float(value))
+        losses[name] = {"of": "mlp", "losses": values}
     for name, optimizer, why in REFUSED:
         params, (x, y) = sets["mlp"]
         step = step_of(mlp_loss, optimizer)
         write(name, text_of(jax.jit(step).lower(params, optimizer.init(params), x[0], y[0]), "text"))
         refused[name] = why
+    params, (x, y) = sets["mlp"]
+    stopped, sgd = step_of(stopped_loss, optax.sgd(0.1)), optax.sgd(0.1)
+    write("stopped", text_of(jax.jit(stopped).lower(params, sgd.init(params), x[0], y[0]), "text"))
+    write("other", text_of(jax.jit(other_step).lower(params, x[0], y[0]), "text"))
+    refused["stopped"] = refused["other"] = OTHER
     with open(os.path.join(FOLDER, "losses.json"), "w") as file:
         json.dump({"steps": losses, "refused": refused}, file, indent=1)
 
