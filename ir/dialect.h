@@ -67,6 +67,8 @@ zb_result zb_check_attribute(MlirOperation op, MlirNamedAttribute attribute, zb_
 typedef struct zb_import_params {
   const char *path;
   const char *loss;           /* output to minimize or NULL */
+  const char *roles;          /* JSON that says what arguments and results of StableHLO are, or NULL */
+  bool has_optimizer;         /* one is named: that of a whole train step is left out */
   const char *const *outputs; /* names of outputs that an evaluation hands out */
   int output_count;
   bool inference; /* no loss: outputs alone, all of them where none is named; nothing is trained */

@@ -38,6 +38,7 @@ SCRIPTS = [
     ("readme", ["python3", "test/readme/readme.py", "{build}"]),
     ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi"]),
     ("e2e-collectives", ["python3", "test/e2e/collectives.py", "--bin", "{build}/bin"]),
+    ("e2e-stablehlo", ["python3", "test/e2e/stablehlo.py", "--bin", "{build}/bin"]),
     ("e2e-recompute", ["python3", "test/e2e/recompute.py", "--bin", "{build}/bin"]),
     ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin",
                            "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),

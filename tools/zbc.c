@@ -336,8 +336,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   print_whole(s);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
   if (s->uncompared)
-    printf("warning: exported with --no-compare: whether this trains as the model that it was exported from is not "
-           "known\n");
+    printf("warning: not compared: whether this trains as the model that it was exported from is not known\n");
   if (s->untrained_count) {
     print_names("constants that a gradient reaches, not trained", s->untrained, s->untrained_count);
     printf("  --train NAME trains them, --freeze NAME says that they stay\n");

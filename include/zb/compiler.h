@@ -64,9 +64,11 @@ typedef struct zb_compile_params {
   int train_count;
   const char *const *freeze;
   int freeze_count;
-  const char *loss; /* name of the output to minimize; NULL: the only scalar one, of several the one
-                       named "loss" */
-  bool inference;   /* without a loss: the plan has an evaluation alone, which hands out these outputs, or all */
+  const char *roles; /* of StableHLO: a JSON file that says which arguments are parameters, optimizer state and inputs,
+                        and which results are the loss and new values; NULL: as the file says */
+  const char *loss;  /* name of the output to minimize; NULL: the only scalar one, of several the one
+                        named "loss" */
+  bool inference;    /* without a loss: the plan has an evaluation alone, which hands out these outputs, or all */
   const char *const *outputs; /* names of other outputs that an evaluation can hand out; none is computed in a step */
   int output_count;
   uint64_t memory_limit; /* bytes per rank; 0: none */
@@ -161,8 +163,8 @@ typedef struct zb_compile_summary {
   int whole_count;
   char **untrained; /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;
-  bool uncompared; /* the model comes from tools/export_onnx.py --no-compare: nobody knows whether it is what it was
-                      exported from */
+  bool uncompared; /* the model comes from tools/export_onnx.py --no-compare, or is a step of JAX that is too large to
+                      compare its gradients: nobody knows whether it is what it was exported from */
   int drawn;       /* parameters whose initial values were drawn at random, because none came with the model */
   /* Of --split auto, else 0. split_seconds, split_bytes: the step and the fullest rank with all gradients in W.
    * split_bound_seconds: with no choice of gradients within the memory is a step in this order of jobs shorter; 0: no

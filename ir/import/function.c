@@ -52,7 +52,7 @@ MlirValue zb_import_parameter(zb_import *im, zb_import_value *value) {
     return zb_import_fail(im, im->format->types_hint, "%s '%s' has the element type %s, which is not supported",
                           is_buffer ? "buffer" : "parameter", value->name, value->type_text),
            (MlirValue){NULL};
-  zb_status status = zb_store_add(im->weights, value->name, &shape, data, true);
+  zb_status status = data ? zb_store_add(im->weights, value->name, &shape, data, true) : NULL;
   if (zb_status_code(status) == ZB_MEMORY)
     zb_import_memory(im);
   else if (status)

@@ -25,12 +25,23 @@ static bool has_ending(const char *path, const char *endings) {
   return false;
 }
 
+/* Where the lines end that MLIR prints before a module: #loc1 = loc("..."), more than a mark is looked for in. */
+static size_t behind_aliases(const zb_import_source *file) {
+  size_t at = 0;
+  while (at < file->bytes && file->data[at] == '#') {
+    const uint8_t *end = memchr(file->data + at, '\n', file->bytes - at);
+    at = end ? (size_t)(end - file->data) + 1 : file->bytes;
+  }
+  return at;
+}
+
 static zb_status has_mark(const char *path, const char *mark, bool *out) {
   zb_import_source file;
   ZB_TRY(zb_import_source_open(path, NULL, &file));
-  size_t bytes = file.bytes < MARK_BYTES ? file.bytes : MARK_BYTES, length = strlen(mark);
+  const size_t begin = behind_aliases(&file), left = file.bytes - begin, length = strlen(mark);
+  const size_t end = begin + (left < MARK_BYTES ? left : MARK_BYTES);
   *out = false;
-  for (size_t i = 0; i + length <= bytes && !*out; ++i)
+  for (size_t i = begin; i + length <= end && !*out; ++i)
     *out = memcmp(file.data + i, mark, length) == 0;
   zb_import_source_close(&file);
   return NULL;
@@ -76,5 +87,7 @@ zb_status zb_importer_find(const zb_importer *rows, int count, const char *path,
 zb_status zb_import_file(MlirContext context, const zb_import_params *params, zb_module *out) {
   const zb_importer *importer = NULL;
   ZB_TRY(zb_importer_find(importers, IMPORTER_COUNT, params->path, &importer));
+  if (params->roles && importer->run != zb_import_stablehlo)
+    return zb_status_hint(ZB_ERROR(USAGE, "--roles has no effect on '%s'", params->path), "it is for StableHLO text");
   return importer->run(context, params, out);
 }

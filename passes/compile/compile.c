@@ -207,9 +207,11 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
   zb_text_deinit(&path);
 }
 
-static zb_status import(const zb_compile_params *p, zb_module *program) {
+static zb_status import(const zb_compile_params *p, bool has_optimizer, zb_module *program) {
   zb_import_params params = {.path = p->model,
                              .loss = p->loss,
+                             .roles = p->roles,
+                             .has_optimizer = has_optimizer,
                              .outputs = p->outputs,
                              .output_count = p->output_count,
                              .inference = p->inference,
@@ -219,6 +221,30 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
                              .freeze_count = p->freeze_count,
                              .fold_limit = p->fold_limit};
   return zb_import_file(program->context, &params, program);
+}
+
+/* Of a whole train step that was imported: its optimizer and groups, where the caller names none. The caller's groups
+ * come behind them, and so hold against them. */
+static zb_status take_optimizer(const zb_compile_params *given, const zb_module *program, zb_compile_params *p,
+                                zb_owned_texts *owned) {
+  MlirOperation module = mlirModuleGetOperation(program->module);
+  const char *line = zb_get_string(module, ZB_ATTR_OPTIMIZER);
+  if (given->optimizer || !line) return NULL;
+  zb_free(owned->optimizer);
+  owned->optimizer = NULL;
+  ZB_TRY(zb_optimizer_complete(line, &owned->optimizer));
+  p->optimizer = owned->optimizer;
+  MlirAttribute list = zb_get_attribute(module, ZB_ATTR_UPDATE_GROUPS);
+  const int count = mlirAttributeIsNull(list) ? 0 : (int)mlirArrayAttrGetNumElements(list);
+  const char **groups = zb_arena_take(&owned->arena, (size_t)(count + given->group_count) + 1, sizeof *groups);
+  if (!groups) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < count; ++i)
+    groups[i] = mlirStringAttrGetValue(mlirArrayAttrGetElement(list, i)).data; /* the context's, which ends in NUL */
+  for (int i = 0; i < given->group_count; ++i)
+    groups[count + i] = given->groups[i];
+  p->groups = groups;
+  p->group_count = count + given->group_count;
+  return NULL;
 }
 
 /* ---- zb_compile ---- */
@@ -288,7 +314,8 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   zb_diagnostics_attach(program.context, &diagnostics);
   if (params->weights) ZB_TRY_GOTO(zb_weights_open(params->weights, &given_weights.store));
-  ZB_TRY_GOTO(import(params, &program));
+  ZB_TRY_GOTO(import(params, given->optimizer != NULL, &program));
+  ZB_TRY_GOTO(take_optimizer(given, &program, &completed, &owned));
   ZB_TRY_GOTO(mark_inference(params, &program));
   program.memo = zb_memo_create(MEMO_BYTES);
   if (!program.memo) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());

@@ -226,7 +226,7 @@ def exports(c):
     for text, said in (("no", True), ("loss and gradients, 4 draws", False)):
         path = compared(text)
         process = c.suite.run("zbc", path, "-o", c.path("compared"))
-        c.suite.check(process.returncode == 0 and ("warning: exported with --no-compare" in process.stdout) == said,
+        c.suite.check(process.returncode == 0 and ("warning: not compared" in process.stdout) == said,
                       f"zb.compared '{text}': {process.stdout}")
         summary = c.suite.compile(path, c.path("compared"))
         c.suite.check(summary["uncompared"] == said, f"zb.compared '{text}': {summary['uncompared']}")

@@ -52,6 +52,7 @@ FOLDERS = {
     "ir/ops": [*BASE, "ir/"],
     # What every importer needs, and the row of folders without one of their own: no importer is known here.
     "ir/import": [*BASE, "ir/", "mlir-c"],
+    "ir/import/stablehlo": [*BASE, "ir/", "ir/import/", "mlir-c"],
     "ir/import/onnx": [*BASE, "ir/", "ir/import/", "mlir-c", "onnx.pb-c.h"],
     "passes": [*BASE, "ir/", "mlir-c"],
     "passes/graph": PASS,

@@ -1,0 +1,65 @@
+/* The rows, and what is said of ops that have none. Tests: test/ir/import/stablehlo. */
+#include "ir/import/stablehlo/stablehlo.h"
+
+#include <string.h>
+
+/* A row, and the function that it names; run checks what that gives. */
+typedef struct row {
+  zb_import_op op; /* first: n->op is cast back to it */
+  zb_result (*build)(zb_import_node *n);
+} row;
+
+static zb_result run(zb_import_node *n) {
+  return ((const row *)n->op)->build(n) && !n->im->failed && !n->b->failed ? zb_stablehlo_check_results(n) : ZB_FAIL;
+}
+
+#define ROW(name, least, most, results, gradient, function, zb_op, fold)                                               \
+  {{#name, "", least, most, results, gradient, run, zb_op, fold, 0}, zb_stablehlo_##function},
+
+static const row rows[] = {
+#define ZB_STABLEHLO ROW
+#define ZB_CHLO(...)
+#include "ir/import/stablehlo/stablehlo_ops.def"
+#undef ZB_STABLEHLO
+#undef ZB_CHLO
+};
+
+static const row chlo_rows[] = {
+#define ZB_STABLEHLO(...)
+#define ZB_CHLO ROW
+#include "ir/import/stablehlo/stablehlo_ops.def"
+#undef ZB_STABLEHLO
+#undef ZB_CHLO
+};
+
+static const zb_import_op *find(const row *list, size_t count, const char *kind) {
+  for (size_t i = 0; i < count; ++i)
+    if (strcmp(list[i].op.name, kind) == 0) return &list[i].op;
+  return NULL;
+}
+
+const zb_import_op *zb_stablehlo_op_find(const char *kind, bool is_chlo) {
+  return is_chlo ? find(chlo_rows, sizeof chlo_rows / sizeof *chlo_rows, kind)
+                 : find(rows, sizeof rows / sizeof *rows, kind);
+}
+
+/* What is often met and has no row. */
+static const struct {
+  const char *kind, *hint;
+} hints[] = {
+    {"all_gather", "lower the function for one device, without shardings: zbc makes replicas and shards itself"},
+    {"all_reduce", "lower the function for one device, without shardings: zbc makes replicas and shards itself"},
+    {"case", "write the branches with jnp.where, or choose in Python before the function is lowered"},
+    {"convolution", "convolutions are not imported yet"},
+    {"if", "write the branches with jnp.where, or choose in Python before the function is lowered"},
+    {"reduce_window", "pooling and cumulative sums are not imported yet"},
+    {"rng_bit_generator", "leave dropout and other random numbers out: pass deterministic=True"},
+    {"shift_right_logical", "random numbers of JAX need it: leave dropout out, pass deterministic=True"},
+    {"sort", "sorting and top-k are not imported"},
+};
+
+const char *zb_stablehlo_unknown_hint(const char *kind) {
+  for (size_t i = 0; i < sizeof hints / sizeof *hints; ++i)
+    if (strcmp(hints[i].kind, kind) == 0) return hints[i].hint;
+  return "the rows of ir/import/stablehlo/stablehlo_ops.def are what can be imported; write it with those";
+}

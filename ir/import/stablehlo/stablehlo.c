@@ -1,0 +1,377 @@
+/* zb_import_stablehlo: StableHLO text, as JAX prints it, becomes a module with one function on one micro-batch.
+ *
+ *   text = jax.jit(f).lower(*arguments).as_text(debug_info=True)          f: a loss, or a whole train step
+ *
+ * Order: printed form to generic form, parse, names and roles of arguments, one list of nodes, the step, the loss; then
+ * the core builds what the loss needs, and zb-autodiff makes the gradients. Weights are no part of such a file: they
+ * come from --weights, or are drawn. Tests: test/ir/import/stablehlo, test/e2e/stablehlo.py. */
+#include "ir/import/stablehlo/stablehlo.h"
+#include "ir/import/importers.h"
+#include "ir/nesting.h"
+#include "runtime/base/file.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_HINT                                                                                                      \
+  "write text: open(\"step.mlir\", \"w\").write(jax.jit(step).lower(*arguments).as_text(debug_info=True))"
+
+/* ---- The text ---- */
+
+static zb_status check_source(const zb_import_source *file, const char *path) {
+  if (file->bytes >= 4 && memcmp(file->data, "ML\xEFR", 4) == 0)
+    return zb_status_hint(ZB_ERROR(INVALID, "'%s' is a portable artifact (VHLO bytecode), and only text is read", path),
+                          TEXT_HINT);
+  if (file->bytes > ZB_MLIR_BYTES_MAX)
+    return zb_status_hint(
+        ZB_ERROR(INVALID, "'%s' has %zu bytes, and at most %ld are read", path, file->bytes, ZB_MLIR_BYTES_MAX),
+        "pass weights as arguments of the function, not as values that it closes over");
+  return NULL;
+}
+
+/* The lines of the generic text are those of the file, which is what errors name. */
+static zb_status parse(MlirContext context, const char *path, const char *text, MlirModule *out) {
+  int diagnostics = 0;
+  const size_t bytes = strlen(text);
+  ZB_TRY(zb_check_nesting(context, path, text, bytes));
+  MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
+  MlirOperation module =
+      mlirOperationCreateParse(context, mlirStringRefCreate(text, bytes), mlirStringRefCreateFromCString(path));
+  mlirContextDetachDiagnosticHandler(context, counter);
+  if (!mlirOperationIsNull(module)) {
+    *out = mlirModuleFromOperation(module);
+    if (mlirModuleIsNull(*out)) mlirOperationDestroy(module);
+  }
+  return mlirModuleIsNull(*out) ? zb_parse_refused(context, path, text, bytes, diagnostics) : NULL;
+}
+
+static zb_status read_module(MlirContext context, const char *path, MlirModule *out, uint64_t *out_bytes) {
+  zb_import_source file;
+  char *text = NULL;
+  ZB_TRY(zb_import_source_open(path, NULL, &file));
+  *out_bytes = file.bytes;
+  zb_status status = check_source(&file, path);
+  if (!status) status = zb_stablehlo_generic(context, path, (const char *)file.data, file.bytes, &text);
+  zb_import_source_close(&file);
+  if (!status) status = parse(context, path, text, out);
+  zb_free(text);
+  return status;
+}
+
+/* @main, else the only function. */
+zb_result zb_stablehlo_find_main(zb_stablehlo *it) {
+  char name[256];
+  MlirOperation only = {NULL};
+  int count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(it->module)); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    if (strcmp(mlirIdentifierStr(mlirOperationGetName(op)).data, "func.func") != 0) continue;
+    only = op;
+    ++count;
+    if (zb_stablehlo_string(op, "sym_name", name, sizeof name) && strcmp(name, "main") == 0) it->main = op;
+  }
+  if (!it->main.ptr && count == 1) it->main = only;
+  return it->main.ptr ? ZB_OK : zb_import_fail(&it->core, TEXT_HINT, "the module has no function @main");
+}
+
+/* ---- What rows use ---- */
+
+bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out) {
+  if (result >= n->output_count) return zb_import_refuse(n, NULL, "it has no result %d", result);
+  MlirType type = mlirValueGetType(mlirOperationGetResult(zb_stablehlo_source(n), result));
+  if (!zb_type_shape(type, out) || zb_shape_bytes(out) < 0)
+    return zb_import_refuse(n, "tensors of f32, bf16, i32, i64 and i1 with known dimensions, at most 8, are supported",
+                            "the type of its result is not supported");
+  return zb_shape_elements(out) > 0 || zb_import_refuse(n, NULL, "its result is empty");
+}
+
+bool zb_stablehlo_region_op(const zb_import_node *n, int region, char *out, size_t room) {
+  MlirOperation op = zb_stablehlo_source(n);
+  if (region >= mlirOperationGetNumRegions(op)) return false;
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, region));
+  if (mlirBlockIsNull(block) || mlirBlockGetNumArguments(block) != 2) return false;
+  MlirOperation body = mlirBlockGetFirstOperation(block);
+  MlirOperation last = body.ptr ? mlirOperationGetNextInBlock(body) : body;
+  bool is_chlo;
+  if (!last.ptr || mlirOperationGetNumOperands(body) != 2 || mlirOperationGetNumResults(body) != 1 ||
+      mlirOperationGetNumOperands(last) != 1 ||
+      !mlirValueEqual(mlirOperationGetOperand(last, 0), mlirOperationGetResult(body, 0)))
+    return false;
+  MlirValue a = mlirBlockGetArgument(block, 0), b = mlirBlockGetArgument(block, 1);
+  MlirValue lhs = mlirOperationGetOperand(body, 0), rhs = mlirOperationGetOperand(body, 1);
+  const bool both =
+      (mlirValueEqual(lhs, a) && mlirValueEqual(rhs, b)) || (mlirValueEqual(lhs, b) && mlirValueEqual(rhs, a));
+  const char *kind = zb_stablehlo_kind(body, &is_chlo), *end = zb_stablehlo_kind(last, &is_chlo);
+  if (!both || !kind || !end || strcmp(end, "return") != 0 || strlen(kind) >= room) return false;
+  snprintf(out, room, "%s", kind);
+  return true;
+}
+
+/* ---- Loss and outputs ---- */
+
+static void describe_results(const zb_stablehlo *it, zb_text *text) {
+  enum { LISTED = 8 };
+  int listed = 0;
+  char shape[96];
+  for (int i = 0; i < it->result_count && listed < LISTED; ++i) {
+    const zb_stablehlo_result *r = &it->results[i];
+    if (r->updates < 0)
+      zb_text_add(text, "%s'%s' (%s)", listed++ ? ", " : "", r->name,
+                  r->is_typed ? zb_shape_text(&r->shape, shape) : "?");
+  }
+}
+
+static bool may_be_loss(const zb_stablehlo_result *r) {
+  return r->updates < 0 && r->is_typed && r->shape.rank == 0 && r->shape.dtype == ZB_F32;
+}
+
+zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it) {
+  zb_import *im = &it->core;
+  const char *wanted = im->params->loss;
+  zb_stablehlo_result *found = NULL;
+  int candidates = 0;
+  bool is_sure = false;
+  for (int i = 0; i < it->result_count; ++i) {
+    zb_stablehlo_result *r = &it->results[i];
+    if (wanted ? strcmp(r->name, wanted) != 0 : !may_be_loss(r)) continue;
+    if (!is_sure) found = r;
+    is_sure |= r->is_loss;
+    ++candidates;
+  }
+  if (found && (candidates == 1 || is_sure)) return found;
+  zb_text list = {0};
+  describe_results(it, &list);
+  const char *all = list.data ? list.data : "none";
+  if (wanted)
+    zb_import_fail(im, "pass one of them to --loss", "%s result is named '%s': the results are %s",
+                   found ? "more than one" : "no", wanted, all);
+  else if (found)
+    zb_import_fail(im, "say which one with --loss NAME", "%d results may be the loss: %s", candidates, all);
+  else
+    zb_import_fail(im,
+                   "lower a function that returns the mean loss of the micro-batch; --inference compiles one without",
+                   "no scalar f32 result to minimize: the results are %s", all);
+  zb_text_deinit(&list);
+  return NULL;
+}
+
+/* The results that --keep-output names; all of them where there is no loss and none is named. */
+static zb_result find_outputs(zb_stablehlo *it, const zb_stablehlo_result *loss) {
+  zb_import *im = &it->core;
+  const int named = im->params->output_count;
+  im->outputs = zb_import_take(im, ((size_t)named + (size_t)it->result_count + 1) * sizeof *im->outputs);
+  if (!im->outputs) return ZB_FAIL;
+  for (int i = 0; i < (named ? named : it->result_count); ++i) {
+    zb_stablehlo_result *r = NULL;
+    if (!named && loss) break;
+    for (int k = 0; k < it->result_count && named; ++k)
+      if (strcmp(it->results[k].name, im->params->outputs[i]) == 0) r = &it->results[k];
+    if (!named) r = &it->results[i];
+    if (!r) return zb_import_fail(im, NULL, "--keep-output: no result is named '%s'", im->params->outputs[i]);
+    if (r == loss) return zb_import_fail(im, "leave it out", "--keep-output: '%s' is the loss", r->name);
+    if (r->updates >= 0) continue;
+    r->value->name = r->name;
+    im->outputs[im->output_count++] = r->value;
+  }
+  return im->output_count || loss ? ZB_OK : zb_import_fail(im, NULL, "the function has no results");
+}
+
+/* ---- Arguments ---- */
+
+#define NAMES_HINT                                                                                                     \
+  "print the text with as_text(debug_info=True), which has their names; or say what they are with --roles FILE.json, " \
+  "or name parameters with --train 'arg0'"
+
+/* Floats of the first argument of the Python function are parameters, as jax.grad has it, and what --train names. */
+static zb_result propose_roles(zb_stablehlo *it) {
+  zb_import *im = &it->core;
+  const zb_import_params *p = im->params;
+  const char *root = it->argument_count ? it->arguments[0].root : NULL;
+  bool is_given = p->train_count > 0;
+  for (int i = 0; i < it->argument_count; ++i)
+    is_given = is_given || it->arguments[i].is_given;
+  if (!it->has_names && !is_given && !it->is_step)
+    return zb_import_fail(im, NAMES_HINT, "nothing says which of the %d arguments are parameters", it->argument_count);
+  for (int i = 0; i < it->argument_count; ++i) {
+    zb_stablehlo_argument *a = &it->arguments[i];
+    if (a->role != ZB_STABLEHLO_OPEN) continue;
+    const bool is_float = a->is_typed && (a->shape.dtype == ZB_F32 || a->shape.dtype == ZB_BF16 ||
+                                          a->shape.dtype == ZB_F16 || a->shape.dtype == ZB_F64);
+    const bool is_first = !it->is_step && a->root && root && strcmp(a->root, root) == 0;
+    const bool is_named = zb_import_match(p->train, p->train_count, a->name, NULL) > 0;
+    a->role = is_float && (is_first || is_named) ? ZB_STABLEHLO_PARAMETER : ZB_STABLEHLO_INPUT;
+  }
+  return ZB_OK;
+}
+
+/* A name that no value has yet: with its root before it, else with a number behind it. */
+static const char *unique_name(zb_import *im, const zb_stablehlo_argument *a) {
+  char text[320];
+  if (!zb_import_find(im, a->name)) return a->name;
+  snprintf(text, sizeof text, "%.60s.%.200s", a->root ? a->root : "arg", a->name);
+  for (int k = 2; zb_import_find(im, text); ++k)
+    snprintf(text, sizeof text, "%.60s.%.200s.%d", a->root ? a->root : "arg", a->name, k);
+  return zb_import_take_text(im, text, strlen(text));
+}
+
+/* Names and kinds of the values of arguments; those that nothing needs stay inputs without a name. */
+static zb_result settle_arguments(zb_stablehlo *it) {
+  zb_import *im = &it->core;
+  for (int i = 0; i < it->argument_count; ++i) {
+    zb_stablehlo_argument *a = &it->arguments[i];
+    zb_import_value *value = a->value;
+    if (!value->read) continue;
+    if (!(value->name = unique_name(im, a)) || !zb_map_set(im->names, value->name, (int64_t)value->number))
+      return zb_import_memory(im);
+    if (a->role == ZB_STABLEHLO_STATE)
+      return zb_import_fail(im, "give it the role param or input in --roles",
+                            "the loss reads argument %d ('%s'), which is said to be state of the optimizer", i,
+                            a->name);
+    if (a->role != ZB_STABLEHLO_PARAMETER) continue;
+    value->kind = ZB_VALUE_INITIAL;
+    value->is_typed = a->is_typed;
+    value->type = a->shape;
+    value->type_text = a->is_typed ? zb_dtype_name(a->shape.dtype) : "unknown type";
+    const bool is_kept = it->is_step && a->updated_by >= 0 && it->results[a->updated_by].value == value;
+    value->role = is_kept ? ZB_ROLE_FROZEN : ZB_ROLE_TRAINED;
+    value->is_listed = true;
+    ++im->initial_count;
+  }
+  return ZB_OK;
+}
+
+/* What nothing needs is no input: JAX drops it, too. */
+static zb_result build_inputs(zb_stablehlo *it) {
+  zb_import *im = &it->core;
+  for (int i = 0; i < it->argument_count; ++i) {
+    zb_stablehlo_argument *a = &it->arguments[i];
+    if (a->value->kind != ZB_VALUE_INPUT || !a->value->read) continue;
+    bool is_good = a->is_typed && zb_shape_bytes(&a->shape) >= 0 && zb_shape_elements(&a->shape) > 0;
+    is_good = is_good && (a->shape.dtype == ZB_F32 || a->shape.dtype == ZB_I32 || a->shape.dtype == ZB_I64 ||
+                          a->shape.dtype == ZB_I1);
+    if (!is_good)
+      return zb_import_fail(im, "f32, i32, i64 and i1 with known dimensions, at most 8, are supported",
+                            "the type of input '%s' (argument %d) is not supported", a->name, i);
+    a->value->value = zb_import_input(im, a->value->name, &a->shape);
+    if (!a->value->value.ptr) return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
+/* ---- Nodes ---- */
+
+static zb_result check_node(zb_import_node *n) {
+  bool is_chlo;
+  MlirOperation op = zb_stablehlo_source(n);
+  if (!n->op) {
+    const char *kind = zb_stablehlo_kind(op, &is_chlo);
+    return zb_import_refuse(n, zb_stablehlo_unknown_hint(kind ? kind : n->kind), "this op is not supported");
+  }
+  if (n->input_count < n->op->min_inputs || (n->op->max_inputs >= 0 && n->input_count > n->op->max_inputs))
+    return zb_import_refuse(n, NULL, "it has %d operands, expected %d to %d", n->input_count, n->op->min_inputs,
+                            n->op->max_inputs);
+  if (n->output_count < 1 || (n->op->max_outputs >= 0 && n->output_count > n->op->max_outputs))
+    return zb_import_refuse(n, NULL, "it has %d results, expected 1 to %d", n->output_count, n->op->max_outputs);
+  return ZB_OK;
+}
+
+/* Reports a few different faults at once. */
+static zb_result check_nodes(zb_import *im) {
+  enum { REPORTS_MAX = 8 };
+  const char *reported[REPORTS_MAX];
+  int reports = 0;
+  for (zb_import_node *n = im->nodes; n < im->nodes + im->node_count && reports < REPORTS_MAX; ++n) {
+    bool known = !n->needed;
+    for (int i = 0; i < reports && !known; ++i)
+      known = strcmp(reported[i], n->kind) == 0;
+    if (!known && !check_node(n)) reported[reports++] = n->kind;
+  }
+  return reports ? ZB_FAIL : ZB_OK;
+}
+
+zb_result zb_stablehlo_check_results(zb_import_node *n) {
+  char made[96], declared[96];
+  for (int i = 0; i < n->output_count; ++i) {
+    zb_shape wanted, got;
+    const zb_import_value *out = n->outputs[i];
+    if (!zb_stablehlo_result_shape(n, i, &wanted)) return ZB_FAIL;
+    if (out->known)
+      got = out->known->shape;
+    else if (!out->value.ptr || !zb_type_shape(mlirValueGetType(out->value), &got))
+      continue;
+    if (!zb_shape_equal(&wanted, &got))
+      return zb_import_refuse(n, NULL, "its result %d is a %s, and the file declares %s", i, zb_shape_text(&got, made),
+                              zb_shape_text(&wanted, declared));
+  }
+  return ZB_OK;
+}
+
+/* ---- The whole ---- */
+
+/* Weights are no part of the file. */
+static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *shape, const void **data) {
+  (void)im;
+  *shape = value->type;
+  *data = NULL;
+  return ZB_OK;
+}
+
+static zb_result left(zb_import *im, const zb_import_value *value) {
+  return zb_import_fail(im, NULL, "the parameter '%s' is not trained", value->name);
+}
+
+const zb_import_format zb_stablehlo_format = {
+    .initial = "argument",
+    .types_hint = "make parameters float32; zbc --precision bf16 then computes in bf16",
+    .parameters_hint = NAMES_HINT,
+    .load = load,
+    .left = left,
+};
+
+/* What the step does to parameters, for zb_compile. */
+static void mark_optimizer(const zb_stablehlo *it, MlirOperation module) {
+  MlirContext context = it->core.context;
+  if (!it->optimizer) return;
+  if (it->is_unchecked) zb_set_attribute(module, ZB_ATTR_UNCOMPARED, mlirUnitAttrGet(context));
+  zb_set_attribute(module, ZB_ATTR_OPTIMIZER, zb_mlir_string(context, it->optimizer));
+  MlirAttribute groups[it->group_count + 1];
+  for (int i = 0; i < it->group_count; ++i)
+    groups[i] = zb_mlir_string(context, it->groups[i]);
+  if (it->group_count)
+    zb_set_attribute(module, ZB_ATTR_UPDATE_GROUPS, mlirArrayAttrGet(context, it->group_count, groups));
+}
+
+static zb_result import_graph(zb_import *im, zb_module *out) {
+  zb_stablehlo *it = zb_stablehlo_of(im);
+  const bool inference = im->params->inference;
+  if (!zb_stablehlo_find_main(it) || !zb_stablehlo_read_signature(it) || !zb_stablehlo_flatten(it) ||
+      !zb_stablehlo_read_step(it))
+    return ZB_FAIL;
+  zb_stablehlo_result *loss = inference ? NULL : zb_stablehlo_find_loss(it);
+  if ((!inference && !loss) || !find_outputs(it, loss) || !propose_roles(it)) return ZB_FAIL;
+  if (loss) loss->value->name = loss->name;
+  zb_import_mark_needed(im, loss ? loss->value : NULL);
+  if (!check_nodes(im)) return ZB_FAIL;
+  zb_import_mark_values(im, loss ? loss->value : NULL);
+  if (!settle_arguments(it)) return ZB_FAIL;
+  zb_import_mark_values(im, loss ? loss->value : NULL);
+  if (!zb_import_choose_parameters(im) || !build_inputs(it) || !zb_import_nodes(im)) return ZB_FAIL;
+  if (!zb_import_finish(im, loss ? loss->value : NULL, out)) return ZB_FAIL;
+  mark_optimizer(it, mlirModuleGetOperation(out->module));
+  return ZB_OK;
+}
+
+zb_status zb_import_stablehlo(MlirContext context, const zb_import_params *params, zb_module *out) {
+  *out = (zb_module){.context = context};
+  zb_stablehlo it = {.core = {.context = context, .params = params, .format = &zb_stablehlo_format}};
+  const bool allowed = mlirContextGetAllowUnregisteredDialects(context);
+  mlirContextSetAllowUnregisteredDialects(context, true);
+  zb_status status = read_module(context, params->path, &it.module, &it.core.source_bytes);
+  if (!status) status = zb_import_run(&it.core, import_graph, out);
+  if (!mlirModuleIsNull(it.module)) mlirModuleDestroy(it.module);
+  mlirContextSetAllowUnregisteredDialects(context, allowed);
+  zb_store_destroy(out->weights); /* empty: there are none in the file, and none are drawn here */
+  out->weights = NULL;
+  return status;
+}

@@ -1,0 +1,172 @@
+/* What the files of the StableHLO importer share: the module, its arguments and results, attributes of its ops, and the
+ * functions of the rows. Flow (stablehlo.c): pretty.c makes generic text of the printed form -> MLIR parses it ->
+ * arguments.c names arguments and results -> flatten.c makes values and nodes, private functions inlined and loops
+ * unrolled -> step.c finds what a whole train step updates, and optimizer.c how -> each node that the loss needs is
+ * folded or built by its row of stablehlo_ops.def. Tests: test/ir/import/stablehlo, test/e2e/stablehlo.py.
+ */
+#ifndef ZB_IR_IMPORT_STABLEHLO_STABLEHLO_H
+#define ZB_IR_IMPORT_STABLEHLO_STABLEHLO_H
+
+#include "ir/import/fold.h"
+
+/* What an argument of @main is. OPEN: nobody has said yet. */
+typedef enum zb_stablehlo_role {
+  ZB_STABLEHLO_OPEN,
+  ZB_STABLEHLO_INPUT,
+  ZB_STABLEHLO_PARAMETER,
+  ZB_STABLEHLO_STATE /* of the optimizer: what the step updates and the loss does not read */
+} zb_stablehlo_role;
+
+typedef struct zb_stablehlo_argument {
+  const char *name; /* "block0.fc1.kernel", "x"; "arg3" where the file names nothing */
+  const char *root; /* "params" of "params['block0']"; NULL: the file names nothing */
+  bool is_leaf;     /* of a container: there is something behind the root */
+  zb_stablehlo_role role;
+  bool is_given;          /* the role: by a file of roles */
+  int donated_to;         /* the result that its buffer is given to; -1: none */
+  int updated_by;         /* the result that is its new value; -1: none */
+  int place;              /* among the arguments of the block of check.c */
+  zb_import_value *value; /* behind zb_stablehlo_flatten */
+  zb_shape shape;
+  bool is_typed;
+} zb_stablehlo_argument;
+
+typedef struct zb_stablehlo_result {
+  const char *name;       /* "layer0.b", "loss"; "result0" where the file names nothing */
+  bool is_loss;           /* says a file of roles */
+  int updates;            /* the argument whose new value it is; -1: none */
+  zb_import_value *value; /* behind zb_stablehlo_flatten */
+  zb_shape shape;
+  bool is_typed;
+} zb_stablehlo_result;
+
+typedef struct zb_stablehlo {
+  zb_import core; /* first: zb_stablehlo_of casts a pointer to it */
+  MlirModule module;
+  MlirOperation main;
+  zb_stablehlo_argument *arguments;
+  int argument_count;
+  zb_stablehlo_result *results;
+  int result_count;
+  bool has_names;    /* of arguments */
+  bool is_unchecked; /* gradients of the step were not compared */
+  bool is_step;      /* some results are new values of arguments */
+  zb_map *values;    /* MlirValue -> number in core.values; of what was inlined the last time */
+  zb_map *integers;  /* value of the core -> the integer that it is known to be */
+  const char *path;  /* of the call that is being inlined; NULL: none */
+  size_t capacity;   /* of core.nodes */
+  size_t positions;  /* ops that were walked, to bound what a small file can ask for */
+  /* What the step does to its parameters: a line as --optimizer has it, and lines as --group has them. NULL: the file
+   * is a loss. */
+  const char *optimizer;
+  const char **groups;
+  int group_count;
+} zb_stablehlo;
+
+static inline zb_stablehlo *zb_stablehlo_of(zb_import *im) { return (zb_stablehlo *)im; }
+
+/* ---- pretty.c ---- */
+/* Text in which every op of stablehlo and chlo has its generic form, on the line where it was. INVALID, reported at the
+ * line, for a form that is not understood. *out: zb_free. */
+zb_status zb_stablehlo_generic(MlirContext context, const char *path, const char *text, size_t bytes,
+                               char **out) ZB_MUST_USE;
+
+/* ---- attribute.c: of ops whose dialect is not registered, by name ---- */
+MlirAttribute zb_stablehlo_attribute(MlirOperation op, const char *name); /* null: there is none */
+/* Integers of an array<i64: ...> or dense<...> : tensor<nxi64>; false after reporting. An absent one is empty where
+ * `optional`. */
+bool zb_stablehlo_ints(zb_import_node *n, const char *name, bool optional, int64_t *out, int room, int *count);
+bool zb_stablehlo_int(zb_import_node *n, const char *name, int64_t *out); /* false after reporting */
+/* The word W of #stablehlo<NAME W>, as "GE" of comparison_direction; false: absent or no such attribute. */
+bool zb_stablehlo_word(MlirOperation op, const char *name, char *out, size_t room);
+/* Field of an attribute such as #stablehlo.dot<field = [0, 1], other = 2>: a list, or one number. Absent: empty. False
+ * after reporting. */
+bool zb_stablehlo_field(zb_import_node *n, const char *attribute, const char *field, int64_t *out, int room,
+                        int *count);
+/* Copies a string or symbol attribute; false: absent. */
+bool zb_stablehlo_string(MlirOperation op, const char *name, char *out, size_t room);
+
+/* Elements of dense<...> : f32, f64, i64, i32 or i1, into a tensor of that shape (move.c). */
+void zb_stablehlo_read_dense(MlirAttribute value, zb_known *out);
+
+/* ---- arguments.c ---- */
+/* Arguments and results of @main, with the names and roles that the file and --roles give. */
+zb_result zb_stablehlo_read_signature(zb_stablehlo *it);
+
+/* ---- flatten.c ---- */
+/* Values for all arguments, nodes for all ops of @main. */
+zb_result zb_stablehlo_flatten(zb_stablehlo *it);
+/* "stablehlo.add" -> "add"; NULL: another dialect. Not NUL-terminated beyond the op's own name, which is. */
+const char *zb_stablehlo_kind(MlirOperation op, bool *is_chlo);
+
+/* ---- formula.c: what an elementwise part of the graph computes, of one element, in double ---- */
+/* Values with their numbers, up to which a formula is followed. */
+enum { ZB_STABLEHLO_KNOWNS = 12 };
+typedef struct zb_stablehlo_point {
+  const zb_import_value *values[ZB_STABLEHLO_KNOWNS];
+  double numbers[ZB_STABLEHLO_KNOWNS];
+  int count;
+} zb_stablehlo_point;
+/* False: it depends on other values, or on ops that are not elementwise. */
+bool zb_stablehlo_evaluate(zb_stablehlo *it, const zb_import_value *value, const zb_stablehlo_point *point,
+                           double *out);
+/* The values that a value depends on through elementwise ops, itself the first, and the ends of these paths: arguments
+ * and results of other ops. False: more than `room`. */
+bool zb_stablehlo_formula(zb_stablehlo *it, const zb_import_value *value, const zb_import_value **out, size_t room,
+                          size_t *count);
+/* Whether a value is an end of such a path. */
+bool zb_stablehlo_is_end(zb_stablehlo *it, const zb_import_value *value);
+bool zb_stablehlo_value_shape(zb_stablehlo *it, const zb_import_value *value, zb_shape *out);
+
+/* ---- step.c, optimizer.c ---- */
+/* The results that are new values of arguments, and the optimizer that makes them. A file without any is a loss. */
+zb_result zb_stablehlo_read_step(zb_stablehlo *it);
+/* How a step updates one parameter: the arguments that its new value depends on. */
+enum { ZB_STABLEHLO_STATES = 2, ZB_STABLEHLO_COUNTERS = 4 };
+typedef struct zb_stablehlo_update {
+  int parameter; /* argument */
+  int states[ZB_STABLEHLO_STATES], counters[ZB_STABLEHLO_COUNTERS];
+  int state_count, counter_count;
+} zb_stablehlo_update;
+/* Sets it->optimizer and it->groups. */
+zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_update *updates, int count);
+
+/* ---- check.c ---- */
+/* Whether these values are the gradients of the loss, by differences along a random direction; reports where not. Sets
+ * it->is_unchecked where that cannot be computed here, or takes too long. */
+zb_result zb_stablehlo_check_gradients(zb_stablehlo *it, const zb_stablehlo_update *updates,
+                                       const zb_import_value *const *gradients, int count);
+
+/* ---- operators.c ---- */
+const zb_import_op *zb_stablehlo_op_find(const char *kind, bool is_chlo);
+/* Why an op has no row, and what to do: a hint for the error that names it. */
+const char *zb_stablehlo_unknown_hint(const char *kind);
+
+/* ---- stablehlo.c ---- */
+extern const zb_import_format zb_stablehlo_format;
+/* Sets it->main: @main, else the only function. */
+zb_result zb_stablehlo_find_main(zb_stablehlo *it);
+/* The result to minimize; NULL after reporting. */
+zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it);
+
+/* ---- What rows use ---- */
+static inline MlirOperation zb_stablehlo_source(const zb_import_node *n) {
+  return (MlirOperation){(void *)(uintptr_t)n->source};
+}
+/* Whether what a node gave has the types that the file declares; reports. */
+zb_result zb_stablehlo_check_results(zb_import_node *n);
+/* The declared type of a result; false after reporting. */
+bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out);
+/* The name of the op that a region of two arguments (or more) applies to its first two and returns: "add". False: it
+ * does something else. */
+bool zb_stablehlo_region_op(const zb_import_node *n, int region, char *out, size_t room);
+
+/* ---- The functions of ops, as the rows name them ---- */
+#define ZB_STABLEHLO(name, least, most, results, gradient, run, op, fold)                                              \
+  zb_result zb_stablehlo_##run(zb_import_node *n);
+#define ZB_CHLO(name, least, most, results, gradient, run, op, fold) zb_result zb_stablehlo_##run(zb_import_node *n);
+#include "ir/import/stablehlo/stablehlo_ops.def"
+#undef ZB_STABLEHLO
+#undef ZB_CHLO
+
+#endif

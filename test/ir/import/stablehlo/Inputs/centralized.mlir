@@ -1,0 +1,333 @@
+module @jit_step attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<16xf32>, %arg1: tensor<16x16xf32>, %arg2: tensor<10xf32>, %arg3: tensor<16x10xf32>, %arg4: tensor<i32>, %arg5: tensor<16xf32>, %arg6: tensor<16x16xf32>, %arg7: tensor<10xf32>, %arg8: tensor<16x10xf32>, %arg9: tensor<16xf32>, %arg10: tensor<16x16xf32>, %arg11: tensor<10xf32>, %arg12: tensor<16x10xf32>, %arg13: tensor<8x16xf32>, %arg14: tensor<8xi32>) -> (tensor<f32> {jax.result_info = "result[0]"}, tensor<16xf32> {jax.result_info = "result[1]['first']['b']"}, tensor<16x16xf32> {jax.result_info = "result[1]['first']['w']"}, tensor<10xf32> {jax.result_info = "result[1]['last']['b']"}, tensor<16x10xf32> {jax.result_info = "result[1]['last']['w']"}, tensor<i32> {jax.result_info = "result[2][1][0].count"}, tensor<16xf32> {jax.result_info = "result[2][1][0].mu['first']['b']"}, tensor<16x16xf32> {jax.result_info = "result[2][1][0].mu['first']['w']"}, tensor<10xf32> {jax.result_info = "result[2][1][0].mu['last']['b']"}, tensor<16x10xf32> {jax.result_info = "result[2][1][0].mu['last']['w']"}, tensor<16xf32> {jax.result_info = "result[2][1][0].nu['first']['b']"}, tensor<16x16xf32> {jax.result_info = "result[2][1][0].nu['first']['w']"}, tensor<10xf32> {jax.result_info = "result[2][1][0].nu['last']['b']"}, tensor<16x10xf32> {jax.result_info = "result[2][1][0].nu['last']['w']"}) {
+    %0 = stablehlo.dot_general %arg13, %arg1, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %1 = stablehlo.broadcast_in_dim %arg0, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<1x16xf32>) -> tensor<8x16xf32>
+    %3 = stablehlo.add %0, %2 : tensor<8x16xf32>
+    %cst = stablehlo.constant dense<5.000000e-01> : tensor<f32>
+    %4 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<8x16xf32>
+    %5 = stablehlo.multiply %4, %3 : tensor<8x16xf32>
+    %6 = stablehlo.negate %3 : tensor<8x16xf32>
+    %cst_0 = stablehlo.constant dense<0.707106769> : tensor<f32>
+    %7 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<8x16xf32>
+    %8 = stablehlo.multiply %6, %7 : tensor<8x16xf32>
+    %9 = chlo.erfc %8 : tensor<8x16xf32> -> tensor<8x16xf32>
+    %10 = chlo.square %8 : tensor<8x16xf32> -> tensor<8x16xf32>
+    %11 = stablehlo.negate %10 : tensor<8x16xf32>
+    %12 = stablehlo.exponential %11 : tensor<8x16xf32>
+    %13 = stablehlo.multiply %5, %9 : tensor<8x16xf32>
+    %14 = stablehlo.dot_general %13, %arg3, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<8x16xf32>, tensor<16x10xf32>) -> tensor<8x10xf32>
+    %15 = stablehlo.broadcast_in_dim %arg2, dims = [1] : (tensor<10xf32>) -> tensor<1x10xf32>
+    %16 = stablehlo.broadcast_in_dim %15, dims = [0, 1] : (tensor<1x10xf32>) -> tensor<8x10xf32>
+    %17 = stablehlo.add %14, %16 : tensor<8x10xf32>
+    %18 = stablehlo.broadcast_in_dim %arg14, dims = [0] : (tensor<8xi32>) -> tensor<8x1xi32>
+    %19:2 = call @take_along_axis(%17, %18) : (tensor<8x10xf32>, tensor<8x1xi32>) -> (tensor<8x1xf32>, tensor<8x1x1xi32>)
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %20:2 = call @_take(%19#0, %c) : (tensor<8x1xf32>, tensor<i32>) -> (tensor<8xf32>, tensor<1xi32>)
+    %cst_1 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %21 = stablehlo.reduce(%17 init: %cst_1) applies stablehlo.maximum across dimensions = [1] : (tensor<8x10xf32>, tensor<f32>) -> tensor<8xf32>
+    %cst_2 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %22 = stablehlo.broadcast_in_dim %cst_2, dims = [] : (tensor<f32>) -> tensor<8xf32>
+    %23 = stablehlo.maximum %22, %21 : tensor<8xf32>
+    %24 = stablehlo.is_finite %23 : (tensor<8xf32>) -> tensor<8xi1>
+    %cst_3 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %25 = stablehlo.broadcast_in_dim %cst_3, dims = [] : (tensor<f32>) -> tensor<8xf32>
+    %26 = stablehlo.select %24, %23, %25 : tensor<8xi1>, tensor<8xf32>
+    %27 = stablehlo.broadcast_in_dim %26, dims = [0] : (tensor<8xf32>) -> tensor<8x1xf32>
+    %28 = stablehlo.broadcast_in_dim %27, dims = [0, 1] : (tensor<8x1xf32>) -> tensor<8x10xf32>
+    %29 = stablehlo.subtract %17, %28 : tensor<8x10xf32>
+    %30 = stablehlo.exponential %29 : tensor<8x10xf32>
+    %cst_4 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %31 = stablehlo.reduce(%30 init: %cst_4) applies stablehlo.add across dimensions = [1] : (tensor<8x10xf32>, tensor<f32>) -> tensor<8xf32>
+    %32 = stablehlo.abs %31 : tensor<8xf32>
+    %cst_5 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %33 = stablehlo.broadcast_in_dim %cst_5, dims = [] : (tensor<f32>) -> tensor<8xf32>
+    %34 = stablehlo.compare GE, %31, %33, FLOAT : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+    %35 = stablehlo.log %32 : tensor<8xf32>
+    %36 = stablehlo.add %35, %26 : tensor<8xf32>
+    %37 = stablehlo.subtract %36, %20#0 : tensor<8xf32>
+    %cst_6 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %38 = stablehlo.reduce(%37 init: %cst_6) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+    %cst_7 = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+    %39 = stablehlo.divide %38, %cst_7 : tensor<f32>
+    %cst_8 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %cst_9 = stablehlo.constant dense<8.000000e+00> : tensor<f32>
+    %40 = stablehlo.divide %cst_8, %cst_9 : tensor<f32>
+    %41 = stablehlo.broadcast_in_dim %40, dims = [] : (tensor<f32>) -> tensor<8xf32>
+    %42 = stablehlo.negate %41 : tensor<8xf32>
+    %43 = stablehlo.divide %41, %32 : tensor<8xf32>
+    %cst_10 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %44 = stablehlo.broadcast_in_dim %cst_10, dims = [] : (tensor<f32>) -> tensor<8xf32>
+    %45 = stablehlo.select %34, %44, %43 : tensor<8xi1>, tensor<8xf32>
+    %46 = stablehlo.select %34, %43, %44 : tensor<8xi1>, tensor<8xf32>
+    %47 = stablehlo.negate %45 : tensor<8xf32>
+    %48 = stablehlo.add %46, %47 : tensor<8xf32>
+    %49 = stablehlo.broadcast_in_dim %48, dims = [0] : (tensor<8xf32>) -> tensor<8x10xf32>
+    %50 = stablehlo.multiply %49, %30 : tensor<8x10xf32>
+    %51 = call @_take_0(%20#1, %42) : (tensor<1xi32>, tensor<8xf32>) -> tensor<8x1xf32>
+    %52 = call @take_along_axis_1(%19#1, %51) : (tensor<8x1x1xi32>, tensor<8x1xf32>) -> tensor<8x10xf32>
+    %53 = stablehlo.add %50, %52 : tensor<8x10xf32>
+    %cst_11 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %54 = stablehlo.reduce(%53 init: %cst_11) applies stablehlo.add across dimensions = [0] : (tensor<8x10xf32>, tensor<f32>) -> tensor<10xf32>
+    %55 = stablehlo.reshape %54 : (tensor<10xf32>) -> tensor<1x10xf32>
+    %cst_12 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %56 = stablehlo.reduce(%55 init: %cst_12) applies stablehlo.add across dimensions = [0] : (tensor<1x10xf32>, tensor<f32>) -> tensor<10xf32>
+    %57 = stablehlo.dot_general %53, %13, contracting_dims = [0] x [0], precision = [DEFAULT, DEFAULT] : (tensor<8x10xf32>, tensor<8x16xf32>) -> tensor<10x16xf32>
+    %58 = stablehlo.transpose %57, dims = [1, 0] : (tensor<10x16xf32>) -> tensor<16x10xf32>
+    %59 = stablehlo.dot_general %53, %arg3, contracting_dims = [1] x [1], precision = [DEFAULT, DEFAULT] : (tensor<8x10xf32>, tensor<16x10xf32>) -> tensor<8x16xf32>
+    %60 = stablehlo.multiply %5, %59 : tensor<8x16xf32>
+    %61 = stablehlo.multiply %59, %9 : tensor<8x16xf32>
+    %cst_13 = stablehlo.constant dense<-1.12837923> : tensor<f32>
+    %62 = stablehlo.broadcast_in_dim %cst_13, dims = [] : (tensor<f32>) -> tensor<8x16xf32>
+    %63 = stablehlo.multiply %62, %60 : tensor<8x16xf32>
+    %64 = stablehlo.multiply %63, %12 : tensor<8x16xf32>
+    %cst_14 = stablehlo.constant dense<0.707106769> : tensor<f32>
+    %65 = stablehlo.broadcast_in_dim %cst_14, dims = [] : (tensor<f32>) -> tensor<8x16xf32>
+    %66 = stablehlo.multiply %64, %65 : tensor<8x16xf32>
+    %67 = stablehlo.negate %66 : tensor<8x16xf32>
+    %cst_15 = stablehlo.constant dense<5.000000e-01> : tensor<f32>
+    %68 = stablehlo.broadcast_in_dim %cst_15, dims = [] : (tensor<f32>) -> tensor<8x16xf32>
+    %69 = stablehlo.multiply %68, %61 : tensor<8x16xf32>
+    %70 = stablehlo.add %67, %69 : tensor<8x16xf32>
+    %cst_16 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %71 = stablehlo.reduce(%70 init: %cst_16) applies stablehlo.add across dimensions = [0] : (tensor<8x16xf32>, tensor<f32>) -> tensor<16xf32>
+    %72 = stablehlo.reshape %71 : (tensor<16xf32>) -> tensor<1x16xf32>
+    %cst_17 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %73 = stablehlo.reduce(%72 init: %cst_17) applies stablehlo.add across dimensions = [0] : (tensor<1x16xf32>, tensor<f32>) -> tensor<16xf32>
+    %74 = stablehlo.dot_general %70, %arg13, contracting_dims = [0] x [0], precision = [DEFAULT, DEFAULT] : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<16x16xf32>
+    %75 = stablehlo.transpose %74, dims = [1, 0] : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    %cst_18 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %76 = stablehlo.reduce(%75 init: %cst_18) applies stablehlo.add across dimensions = [1] : (tensor<16x16xf32>, tensor<f32>) -> tensor<16xf32>
+    %77 = stablehlo.broadcast_in_dim %76, dims = [0] : (tensor<16xf32>) -> tensor<16x1xf32>
+    %cst_19 = stablehlo.constant dense<1.600000e+01> : tensor<f32>
+    %78 = stablehlo.broadcast_in_dim %cst_19, dims = [] : (tensor<f32>) -> tensor<16x1xf32>
+    %79 = stablehlo.divide %77, %78 : tensor<16x1xf32>
+    %80 = stablehlo.broadcast_in_dim %79, dims = [0, 1] : (tensor<16x1xf32>) -> tensor<16x16xf32>
+    %81 = stablehlo.subtract %75, %80 : tensor<16x16xf32>
+    %cst_20 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %82 = stablehlo.reduce(%58 init: %cst_20) applies stablehlo.add across dimensions = [1] : (tensor<16x10xf32>, tensor<f32>) -> tensor<16xf32>
+    %83 = stablehlo.broadcast_in_dim %82, dims = [0] : (tensor<16xf32>) -> tensor<16x1xf32>
+    %cst_21 = stablehlo.constant dense<1.000000e+01> : tensor<f32>
+    %84 = stablehlo.broadcast_in_dim %cst_21, dims = [] : (tensor<f32>) -> tensor<16x1xf32>
+    %85 = stablehlo.divide %83, %84 : tensor<16x1xf32>
+    %86 = stablehlo.broadcast_in_dim %85, dims = [0, 1] : (tensor<16x1xf32>) -> tensor<16x10xf32>
+    %87 = stablehlo.subtract %58, %86 : tensor<16x10xf32>
+    %cst_22 = stablehlo.constant dense<1.000000e-01> : tensor<f32>
+    %88 = stablehlo.broadcast_in_dim %cst_22, dims = [] : (tensor<f32>) -> tensor<16xf32>
+    %89 = stablehlo.multiply %88, %73 : tensor<16xf32>
+    %cst_23 = stablehlo.constant dense<0.899999976> : tensor<f32>
+    %90 = stablehlo.broadcast_in_dim %cst_23, dims = [] : (tensor<f32>) -> tensor<16xf32>
+    %91 = stablehlo.multiply %90, %arg5 : tensor<16xf32>
+    %92 = stablehlo.add %89, %91 : tensor<16xf32>
+    %cst_24 = stablehlo.constant dense<1.000000e-01> : tensor<f32>
+    %93 = stablehlo.broadcast_in_dim %cst_24, dims = [] : (tensor<f32>) -> tensor<16x16xf32>
+    %94 = stablehlo.multiply %93, %81 : tensor<16x16xf32>
+    %cst_25 = stablehlo.constant dense<0.899999976> : tensor<f32>
+    %95 = stablehlo.broadcast_in_dim %cst_25, dims = [] : (tensor<f32>) -> tensor<16x16xf32>
+    %96 = stablehlo.multiply %95, %arg6 : tensor<16x16xf32>
+    %97 = stablehlo.add %94, %96 : tensor<16x16xf32>
+    %cst_26 = stablehlo.constant dense<1.000000e-01> : tensor<f32>
+    %98 = stablehlo.broadcast_in_dim %cst_26, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    %99 = stablehlo.multiply %98, %56 : tensor<10xf32>
+    %cst_27 = stablehlo.constant dense<0.899999976> : tensor<f32>
+    %100 = stablehlo.broadcast_in_dim %cst_27, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    %101 = stablehlo.multiply %100, %arg7 : tensor<10xf32>
+    %102 = stablehlo.add %99, %101 : tensor<10xf32>
+    %cst_28 = stablehlo.constant dense<1.000000e-01> : tensor<f32>
+    %103 = stablehlo.broadcast_in_dim %cst_28, dims = [] : (tensor<f32>) -> tensor<16x10xf32>
+    %104 = stablehlo.multiply %103, %87 : tensor<16x10xf32>
+    %cst_29 = stablehlo.constant dense<0.899999976> : tensor<f32>
+    %105 = stablehlo.broadcast_in_dim %cst_29, dims = [] : (tensor<f32>) -> tensor<16x10xf32>
+    %106 = stablehlo.multiply %105, %arg8 : tensor<16x10xf32>
+    %107 = stablehlo.add %104, %106 : tensor<16x10xf32>
+    %108 = stablehlo.multiply %73, %73 : tensor<16xf32>
+    %cst_30 = stablehlo.constant dense<1.000000e-03> : tensor<f32>
+    %109 = stablehlo.broadcast_in_dim %cst_30, dims = [] : (tensor<f32>) -> tensor<16xf32>
+    %110 = stablehlo.multiply %109, %108 : tensor<16xf32>
+    %cst_31 = stablehlo.constant dense<9.990000e-01> : tensor<f32>
+    %111 = stablehlo.broadcast_in_dim %cst_31, dims = [] : (tensor<f32>) -> tensor<16xf32>
+    %112 = stablehlo.multiply %111, %arg9 : tensor<16xf32>
+    %113 = stablehlo.add %110, %112 : tensor<16xf32>
+    %114 = stablehlo.multiply %81, %81 : tensor<16x16xf32>
+    %cst_32 = stablehlo.constant dense<1.000000e-03> : tensor<f32>
+    %115 = stablehlo.broadcast_in_dim %cst_32, dims = [] : (tensor<f32>) -> tensor<16x16xf32>
+    %116 = stablehlo.multiply %115, %114 : tensor<16x16xf32>
+    %cst_33 = stablehlo.constant dense<9.990000e-01> : tensor<f32>
+    %117 = stablehlo.broadcast_in_dim %cst_33, dims = [] : (tensor<f32>) -> tensor<16x16xf32>
+    %118 = stablehlo.multiply %117, %arg10 : tensor<16x16xf32>
+    %119 = stablehlo.add %116, %118 : tensor<16x16xf32>
+    %120 = stablehlo.multiply %56, %56 : tensor<10xf32>
+    %cst_34 = stablehlo.constant dense<1.000000e-03> : tensor<f32>
+    %121 = stablehlo.broadcast_in_dim %cst_34, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    %122 = stablehlo.multiply %121, %120 : tensor<10xf32>
+    %cst_35 = stablehlo.constant dense<9.990000e-01> : tensor<f32>
+    %123 = stablehlo.broadcast_in_dim %cst_35, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    %124 = stablehlo.multiply %123, %arg11 : tensor<10xf32>
+    %125 = stablehlo.add %122, %124 : tensor<10xf32>
+    %126 = stablehlo.multiply %87, %87 : tensor<16x10xf32>
+    %cst_36 = stablehlo.constant dense<1.000000e-03> : tensor<f32>
+    %127 = stablehlo.broadcast_in_dim %cst_36, dims = [] : (tensor<f32>) -> tensor<16x10xf32>
+    %128 = stablehlo.multiply %127, %126 : tensor<16x10xf32>
+    %cst_37 = stablehlo.constant dense<9.990000e-01> : tensor<f32>
+    %129 = stablehlo.broadcast_in_dim %cst_37, dims = [] : (tensor<f32>) -> tensor<16x10xf32>
+    %130 = stablehlo.multiply %129, %arg12 : tensor<16x10xf32>
+    %131 = stablehlo.add %128, %130 : tensor<16x10xf32>
+    %c_38 = stablehlo.constant dense<2147483647> : tensor<i32>
+    %132 = stablehlo.compare LT, %arg4, %c_38, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %c_39 = stablehlo.constant dense<1> : tensor<i32>
+    %133 = stablehlo.add %arg4, %c_39 : tensor<i32>
+    %c_40 = stablehlo.constant dense<2147483647> : tensor<i32>
+    %134 = call @_where_2(%132, %133, %c_40) : (tensor<i1>, tensor<i32>, tensor<i32>) -> tensor<i32>
+    %cst_41 = stablehlo.constant dense<0.899999976> : tensor<f32>
+    %135 = stablehlo.convert %134 : (tensor<i32>) -> tensor<f32>
+    %136 = stablehlo.power %cst_41, %135 : tensor<f32>
+    %cst_42 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %137 = stablehlo.subtract %cst_42, %136 : tensor<f32>
+    %138 = stablehlo.broadcast_in_dim %137, dims = [] : (tensor<f32>) -> tensor<16xf32>
+    %139 = stablehlo.divide %92, %138 : tensor<16xf32>
+    %140 = stablehlo.broadcast_in_dim %137, dims = [] : (tensor<f32>) -> tensor<16x16xf32>
+    %141 = stablehlo.divide %97, %140 : tensor<16x16xf32>
+    %142 = stablehlo.broadcast_in_dim %137, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    %143 = stablehlo.divide %102, %142 : tensor<10xf32>
+    %144 = stablehlo.broadcast_in_dim %137, dims = [] : (tensor<f32>) -> tensor<16x10xf32>
+    %145 = stablehlo.divide %107, %144 : tensor<16x10xf32>
+    %cst_43 = stablehlo.constant dense<9.990000e-01> : tensor<f32>
+    %146 = stablehlo.convert %134 : (tensor<i32>) -> tensor<f32>
+    %147 = stablehlo.power %cst_43, %146 : tensor<f32>
+    %cst_44 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %148 = stablehlo.subtract %cst_44, %147 : tensor<f32>
+    %149 = stablehlo.broadcast_in_dim %148, dims = [] : (tensor<f32>) -> tensor<16xf32>
+    %150 = stablehlo.divide %113, %149 : tensor<16xf32>
+    %151 = stablehlo.broadcast_in_dim %148, dims = [] : (tensor<f32>) -> tensor<16x16xf32>
+    %152 = stablehlo.divide %119, %151 : tensor<16x16xf32>
+    %153 = stablehlo.broadcast_in_dim %148, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    %154 = stablehlo.divide %125, %153 : tensor<10xf32>
+    %155 = stablehlo.broadcast_in_dim %148, dims = [] : (tensor<f32>) -> tensor<16x10xf32>
+    %156 = stablehlo.divide %131, %155 : tensor<16x10xf32>
+    %cst_45 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %157 = stablehlo.broadcast_in_dim %cst_45, dims = [] : (tensor<f32>) -> tensor<16xf32>
+    %158 = stablehlo.add %150, %157 : tensor<16xf32>
+    %159 = stablehlo.sqrt %158 : tensor<16xf32>
+    %cst_46 = stablehlo.constant dense<9.99999993E-9> : tensor<f32>
+    %160 = stablehlo.broadcast_in_dim %cst_46, dims = [] : (tensor<f32>) -> tensor<16xf32>
+    %161 = stablehlo.add %159, %160 : tensor<16xf32>
+    %162 = stablehlo.divide %139, %161 : tensor<16xf32>
+    %cst_47 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %163 = stablehlo.broadcast_in_dim %cst_47, dims = [] : (tensor<f32>) -> tensor<16x16xf32>
+    %164 = stablehlo.add %152, %163 : tensor<16x16xf32>
+    %165 = stablehlo.sqrt %164 : tensor<16x16xf32>
+    %cst_48 = stablehlo.constant dense<9.99999993E-9> : tensor<f32>
+    %166 = stablehlo.broadcast_in_dim %cst_48, dims = [] : (tensor<f32>) -> tensor<16x16xf32>
+    %167 = stablehlo.add %165, %166 : tensor<16x16xf32>
+    %168 = stablehlo.divide %141, %167 : tensor<16x16xf32>
+    %cst_49 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %169 = stablehlo.broadcast_in_dim %cst_49, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    %170 = stablehlo.add %154, %169 : tensor<10xf32>
+    %171 = stablehlo.sqrt %170 : tensor<10xf32>
+    %cst_50 = stablehlo.constant dense<9.99999993E-9> : tensor<f32>
+    %172 = stablehlo.broadcast_in_dim %cst_50, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    %173 = stablehlo.add %171, %172 : tensor<10xf32>
+    %174 = stablehlo.divide %143, %173 : tensor<10xf32>
+    %cst_51 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %175 = stablehlo.broadcast_in_dim %cst_51, dims = [] : (tensor<f32>) -> tensor<16x10xf32>
+    %176 = stablehlo.add %156, %175 : tensor<16x10xf32>
+    %177 = stablehlo.sqrt %176 : tensor<16x10xf32>
+    %cst_52 = stablehlo.constant dense<9.99999993E-9> : tensor<f32>
+    %178 = stablehlo.broadcast_in_dim %cst_52, dims = [] : (tensor<f32>) -> tensor<16x10xf32>
+    %179 = stablehlo.add %177, %178 : tensor<16x10xf32>
+    %180 = stablehlo.divide %145, %179 : tensor<16x10xf32>
+    %cst_53 = stablehlo.constant dense<-1.000000e-03> : tensor<f32>
+    %181 = stablehlo.broadcast_in_dim %cst_53, dims = [] : (tensor<f32>) -> tensor<16xf32>
+    %182 = stablehlo.multiply %181, %162 : tensor<16xf32>
+    %cst_54 = stablehlo.constant dense<-1.000000e-03> : tensor<f32>
+    %183 = stablehlo.broadcast_in_dim %cst_54, dims = [] : (tensor<f32>) -> tensor<16x16xf32>
+    %184 = stablehlo.multiply %183, %168 : tensor<16x16xf32>
+    %cst_55 = stablehlo.constant dense<-1.000000e-03> : tensor<f32>
+    %185 = stablehlo.broadcast_in_dim %cst_55, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    %186 = stablehlo.multiply %185, %174 : tensor<10xf32>
+    %cst_56 = stablehlo.constant dense<-1.000000e-03> : tensor<f32>
+    %187 = stablehlo.broadcast_in_dim %cst_56, dims = [] : (tensor<f32>) -> tensor<16x10xf32>
+    %188 = stablehlo.multiply %187, %180 : tensor<16x10xf32>
+    %189 = stablehlo.add %arg0, %182 : tensor<16xf32>
+    %190 = stablehlo.add %arg1, %184 : tensor<16x16xf32>
+    %191 = stablehlo.add %arg2, %186 : tensor<10xf32>
+    %192 = stablehlo.add %arg3, %188 : tensor<16x10xf32>
+    return %39, %189, %190, %191, %192, %134, %92, %97, %102, %107, %113, %119, %125, %131 : tensor<f32>, tensor<16xf32>, tensor<16x16xf32>, tensor<10xf32>, tensor<16x10xf32>, tensor<i32>, tensor<16xf32>, tensor<16x16xf32>, tensor<10xf32>, tensor<16x10xf32>, tensor<16xf32>, tensor<16x16xf32>, tensor<10xf32>, tensor<16x10xf32>
+  }
+  func.func private @take_along_axis(%arg0: tensor<8x10xf32>, %arg1: tensor<8x1xi32>) -> (tensor<8x1xf32>, tensor<8x1x1xi32>) {
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %0 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<8x1xi32>
+    %1 = stablehlo.compare LT, %arg1, %0, SIGNED : (tensor<8x1xi32>, tensor<8x1xi32>) -> tensor<8x1xi1>
+    %c_0 = stablehlo.constant dense<10> : tensor<i32>
+    %2 = stablehlo.broadcast_in_dim %c_0, dims = [] : (tensor<i32>) -> tensor<8x1xi32>
+    %3 = stablehlo.add %arg1, %2 : tensor<8x1xi32>
+    %4 = stablehlo.select %1, %3, %arg1 : tensor<8x1xi1>, tensor<8x1xi32>
+    %5 = stablehlo.reshape %4 : (tensor<8x1xi32>) -> tensor<8x1x1xi32>
+    %c_1 = stablehlo.constant dense<9> : tensor<1xi32>
+    %c_2 = stablehlo.constant dense<0> : tensor<i32>
+    %6 = stablehlo.broadcast_in_dim %c_2, dims = [] : (tensor<i32>) -> tensor<8x1x1xi32>
+    %7 = stablehlo.compare GE, %5, %6, SIGNED : (tensor<8x1x1xi32>, tensor<8x1x1xi32>) -> tensor<8x1x1xi1>
+    %8 = stablehlo.broadcast_in_dim %c_1, dims = [2] : (tensor<1xi32>) -> tensor<1x1x1xi32>
+    %9 = stablehlo.broadcast_in_dim %8, dims = [0, 1, 2] : (tensor<1x1x1xi32>) -> tensor<8x1x1xi32>
+    %10 = stablehlo.compare LE, %5, %9, SIGNED : (tensor<8x1x1xi32>, tensor<8x1x1xi32>) -> tensor<8x1x1xi1>
+    %11 = stablehlo.and %7, %10 : tensor<8x1x1xi1>
+    %c_3 = stablehlo.constant dense<true> : tensor<i1>
+    %12 = stablehlo.reduce(%11 init: %c_3) applies stablehlo.and across dimensions = [2] : (tensor<8x1x1xi1>, tensor<i1>) -> tensor<8x1xi1>
+    %13 = "stablehlo.gather"(%arg0, %5) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<8x10xf32>, tensor<8x1x1xi32>) -> tensor<8x1xf32>
+    %cst = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %14 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<8x1xf32>
+    %15 = stablehlo.select %12, %13, %14 : tensor<8x1xi1>, tensor<8x1xf32>
+    return %15, %5 : tensor<8x1xf32>, tensor<8x1x1xi32>
+  }
+  func.func private @_take(%arg0: tensor<8x1xf32>, %arg1: tensor<i32>) -> (tensor<8xf32>, tensor<1xi32>) {
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %0 = stablehlo.compare LT, %arg1, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %c_0 = stablehlo.constant dense<1> : tensor<i32>
+    %1 = stablehlo.add %arg1, %c_0 : tensor<i32>
+    %2 = call @_where(%0, %1, %arg1) : (tensor<i1>, tensor<i32>, tensor<i32>) -> tensor<i32>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<i32>) -> tensor<1xi32>
+    %c_1 = stablehlo.constant dense<0> : tensor<1xi32>
+    %4 = stablehlo.convert %3 : tensor<1xi32>
+    %c_2 = stablehlo.constant dense<0> : tensor<i32>
+    %5 = stablehlo.broadcast_in_dim %c_2, dims = [] : (tensor<i32>) -> tensor<1xi32>
+    %6 = stablehlo.compare GE, %4, %5, SIGNED : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi1>
+    %7 = stablehlo.compare LE, %4, %c_1, SIGNED : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi1>
+    %8 = stablehlo.and %6, %7 : tensor<1xi1>
+    %c_3 = stablehlo.constant dense<true> : tensor<i1>
+    %9 = stablehlo.reduce(%8 init: %c_3) applies stablehlo.and across dimensions = [0] : (tensor<1xi1>, tensor<i1>) -> tensor<i1>
+    %10 = "stablehlo.gather"(%arg0, %4) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1]>, indices_are_sorted = false, slice_sizes = array<i64: 8, 1>}> : (tensor<8x1xf32>, tensor<1xi32>) -> tensor<8xf32>
+    %11 = stablehlo.broadcast_in_dim %9, dims = [] : (tensor<i1>) -> tensor<8xi1>
+    %cst = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %12 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<8xf32>
+    %13 = stablehlo.select %11, %10, %12 : tensor<8xi1>, tensor<8xf32>
+    return %13, %3 : tensor<8xf32>, tensor<1xi32>
+  }
+  func.func private @_where(%arg0: tensor<i1>, %arg1: tensor<i32>, %arg2: tensor<i32>) -> tensor<i32> {
+    %0 = stablehlo.select %arg0, %arg1, %arg2 : tensor<i1>, tensor<i32>
+    return %0 : tensor<i32>
+  }
+  func.func private @_take_0(%arg0: tensor<1xi32>, %arg1: tensor<8xf32>) -> tensor<8x1xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<8x1xf32>
+    %1 = "stablehlo.scatter"(%0, %arg0, %arg1) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>, unique_indices = false}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %2 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<8x1xf32>, tensor<1xi32>, tensor<8xf32>) -> tensor<8x1xf32>
+    return %1 : tensor<8x1xf32>
+  }
+  func.func private @take_along_axis_1(%arg0: tensor<8x1x1xi32>, %arg1: tensor<8x1xf32>) -> tensor<8x10xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<8x10xf32>
+    %1 = "stablehlo.scatter"(%0, %arg0, %arg1) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>, unique_indices = false}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %2 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<8x10xf32>, tensor<8x1x1xi32>, tensor<8x1xf32>) -> tensor<8x10xf32>
+    return %1 : tensor<8x10xf32>
+  }
+  func.func private @_where_2(%arg0: tensor<i1>, %arg1: tensor<i32>, %arg2: tensor<i32>) -> tensor<i32> {
+    %0 = stablehlo.select %arg0, %arg1, %arg2 : tensor<i1>, tensor<i32>
+    return %0 : tensor<i32>
+  }
+}
