@@ -66,6 +66,17 @@ static inline zb_tensor zb_tensor_from(const zb_tensor *x, int64_t offset) {
   return out;
 }
 
+/* Part `place` of what has a dimension of parts in front. */
+static inline zb_tensor zb_tensor_part(const zb_tensor *x, int64_t place) {
+  zb_tensor part = zb_tensor_from(x, place * x->strides[0]);
+  part.rank = x->rank - 1;
+  for (int d = 0; d < part.rank; ++d) {
+    part.shape[d] = x->shape[d + 1];
+    part.strides[d] = x->strides[d + 1];
+  }
+  return part;
+}
+
 static inline bool zb_dtype_is_index(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
 
 /* A BOOL, INT or FLOAT attribute as a number. */

@@ -292,6 +292,22 @@ zb_status zb_cuda_run_iota(const zb_kernel_call *call, zb_cuda_launcher *on) {
                          &args);
 }
 
+bool zb_cuda_matches_coordinate(const zb_kernel_call *call) {
+  const zb_tensor *out = &call->outputs[0];
+  return zb_cuda_complete(call, 0, 1, false) && out->dtype == ZB_I64 && out->rank == 1 && out->shape[0] == 1;
+}
+
+/* One number, as the first of many. */
+zb_status zb_cuda_run_coordinate(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_fill_args args = {.out = call->outputs[0].data,
+                             .elements = 1,
+                             .dtype = (int32_t)ZB_I64,
+                             .inner = 1,
+                             .size = 1,
+                             .a = (double)zb_attr_int(&call->attrs, "place", 0)};
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_iota, 1, 1, ZB_MAP_THREADS, 0, &args);
+}
+
 bool zb_cuda_matches_triangle(const zb_kernel_call *call) {
   return zb_cuda_complete(call, 0, 1, false) && call->outputs[0].rank >= 2;
 }

@@ -53,6 +53,43 @@ zb_status zb_cuda_run_contiguous(const zb_kernel_call *call, zb_cuda_launcher *o
   return copy(on, &call->outputs[0], &call->inputs[0]);
 }
 
+/* ---- Shards: what one of them alone has ---- */
+
+bool zb_cuda_matches_all_reduce(const zb_kernel_call *call) { return zb_cuda_matches_contiguous(call); }
+zb_status zb_cuda_run_all_reduce(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  return zb_cuda_run_contiguous(call, on);
+}
+
+/* Whether `all` is `part` with a dimension of the members in front, and has that place. */
+static bool has_part(const zb_kernel_call *call, const zb_tensor *all, const zb_tensor *part, int64_t place) {
+  if (!zb_cuda_complete(call, 1, 1, false) || all->dtype != part->dtype || all->rank < 1) return false;
+  if (all->shape[0] != zb_attr_int(&call->attrs, "members", 0) || place < 0 || place >= all->shape[0]) return false;
+  const zb_tensor first = zb_tensor_part(all, 0);
+  return zb_tensor_same_shape(&first, part);
+}
+
+bool zb_cuda_matches_own_part(const zb_kernel_call *call) {
+  return has_part(call, &call->inputs[0], &call->outputs[0], zb_attr_int(&call->attrs, "place", 0));
+}
+zb_status zb_cuda_run_own_part(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor part = zb_tensor_part(&call->inputs[0], zb_attr_int(&call->attrs, "place", 0));
+  return copy(on, &call->outputs[0], &part);
+}
+
+bool zb_cuda_matches_reduce_scatter(const zb_kernel_call *call) { return zb_cuda_matches_own_part(call); }
+zb_status zb_cuda_run_reduce_scatter(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  return zb_cuda_run_own_part(call, on);
+}
+
+bool zb_cuda_matches_gather_parts(const zb_kernel_call *call) {
+  return has_part(call, &call->outputs[0], &call->inputs[0], 0);
+}
+zb_status zb_cuda_run_gather_parts(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor part = zb_tensor_part(&call->outputs[0], 0);
+  ZB_TRY(zb_cuda_enqueue_zero(on, &call->outputs[0]));
+  return copy(on, &part, &call->inputs[0]);
+}
+
 /* The part of the result that operand i becomes, `place` along the axis. */
 static zb_tensor concat_part(const zb_kernel_call *call, int i, int64_t axis, int64_t place) {
   zb_tensor part = zb_tensor_from(&call->outputs[0], place * call->outputs[0].strides[axis]);

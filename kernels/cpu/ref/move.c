@@ -31,23 +31,11 @@ const char *zb_ref_all_reduce(const zb_kernel_call *call) {
   return zb_ref_contiguous(call);
 }
 
-/* Both shapes are checked by what calls these: x is out and a dimension of parts in front. */
-static zb_tensor part_at(const zb_tensor *x, int64_t place) {
-  zb_tensor part = *x;
-  part.data = (char *)x->data + place * x->strides[0] * (int64_t)zb_dtype_bytes(x->dtype);
-  part.rank = x->rank - 1;
-  for (int d = 0; d < part.rank; ++d) {
-    part.shape[d] = x->shape[d + 1];
-    part.strides[d] = x->strides[d + 1];
-  }
-  return part;
-}
-
 static const char *check_part(const zb_kernel_call *call, const zb_tensor *all, const zb_tensor *part, int64_t place) {
   if (!zb_ref_is_float(all->dtype) || all->dtype != part->dtype) return ZB_REF_BAD_TYPE;
   if (all->rank < 1 || all->shape[0] != zb_attr_int(&call->attrs, "members", 0)) return ZB_REF_BAD_SHAPE;
   if (place < 0 || place >= all->shape[0]) return ZB_REF_BAD_SHAPE;
-  const zb_tensor first = part_at(all, 0);
+  const zb_tensor first = zb_tensor_part(all, 0);
   return zb_tensor_same_shape(&first, part) ? NULL : ZB_REF_BAD_SHAPE;
 }
 
@@ -56,7 +44,7 @@ const char *zb_ref_own_part(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   ZB_REF_TRY(check_part(call, &call->inputs[0], &call->outputs[0], place));
   ZB_REF_CHECKED(call);
-  const zb_tensor part = part_at(&call->inputs[0], place);
+  const zb_tensor part = zb_tensor_part(&call->inputs[0], place);
   copy_all(&call->outputs[0], &part);
   return NULL;
 }
@@ -70,7 +58,7 @@ const char *zb_ref_gather_parts(const zb_kernel_call *call) {
   ZB_REF_TRY(check_part(call, &call->outputs[0], &call->inputs[0], 0));
   ZB_REF_CHECKED(call);
   zero_fill(&call->outputs[0]);
-  const zb_tensor part = part_at(&call->outputs[0], 0);
+  const zb_tensor part = zb_tensor_part(&call->outputs[0], 0);
   copy_all(&part, &call->inputs[0]);
   return NULL;
 }
