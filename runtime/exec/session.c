@@ -482,10 +482,6 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
   if (params->costs && session->processes > 1)
     return zb_status_hint(ZB_ERROR(USAGE, "costs are measured in one process, and there are %d", session->processes),
                           "measure with all ranks in one process: without a launcher, or with --launch threads");
-  if (session->device->queue && zb_plan_shards(session->plan) > 1)
-    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' does not run shards, of which the plan has %d",
-                                   session->device->name, session->plan->shards),
-                          "compile the model without --tensor-parallel; replicas (--data-parallel) it does run");
   ZB_TRY(zb_session_check_norm(session->plan, params));
   ZB_TRY(zb_session_open_clocks(session));
   ZB_TRY(zb_plan_replicate_own(&session->plan));
@@ -571,8 +567,7 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   const bool reads_all = session->process == 0;
   ZB_TRY(zb_session_read_plan(directory, 0, reads_all ? -1 : 0, &session->plan));
   if (reads_all) ZB_TRY(prove_plan(session->plan, directory));
-  if (zb_session_wants_clocks(session) || (session->device->queue && zb_plan_shards(session->plan) > 1))
-    return NULL; /* there is nothing to read for the ranks */
+  if (zb_session_wants_clocks(session)) return NULL; /* there is nothing to read for the ranks */
   const int each = zb_plan_replicas(session->plan) * zb_plan_shards(session->plan); /* ranks of a rank of the file */
   ZB_TRY(zb_plan_replicate_own(&session->plan));
   ZB_TRY(zb_plan_shard_own(&session->plan));

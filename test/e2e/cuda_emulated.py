@@ -2,7 +2,7 @@
 """The cuda device with its own kernels on a GPU that is none: streams and graphs of the fake
 (test/runtime/device/cuda/fake.h), device code emulated on the CPU (test/kernels/cuda/emulator.h), products on an
 emulated cuBLASLt. Losses follow those of the cpu, in f32 and in bf16; losses, weights and optimizer state are bitwise
-the same for every cut and schedule; no two accesses race.
+the same for every cut and schedule; no two accesses race. The same of two shards, in bf16 by tokens.
 
     cuda_emulated.py [--bin BUILD/bin] [--tool BUILD/test/cuda-emulated] [--jobs 2]
 """
@@ -16,6 +16,8 @@ STEPS = 2
 MICRO_BATCHES = 4
 GRAPHS = ("gpt2-small", "llama-small", "gpt2-dropout")
 PLANS = (("fthenb", 1), ("zb-h1", 2), ("zb-v", 4))
+SHARDED = (("1f1b", 1), ("zb-h1", 2))
+SHARDS = {"f32": ("--tensor-parallel", 2), "bf16": ("--tensor-parallel", 2, "--sequence-parallel")}
 # Largest relative difference of a loss from the cpu's.
 PRECISIONS = {"f32": 1e-6, "bf16": 2e-3}
 
@@ -27,12 +29,12 @@ class Runs:
         self.folder = os.path.join(folder, f"{graph}-{precision}")
         os.makedirs(self.folder)
 
-    def train(self, schedule, ranks):
+    def train(self, schedule, ranks, *more):
         """(losses, tensors) of the emulated run of a plan."""
         plan, saved = (os.path.join(self.folder, f"{schedule}-{ranks}{end}") for end in ("", ".saved"))
         process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", plan,
                                  "--ranks", ranks, "--schedule", schedule, "--micro-batches", MICRO_BATCHES,
-                                 "--precision", self.precision)
+                                 "--precision", self.precision, *more)
         if process.returncode:
             raise common.Failure(f"{self.name} {schedule}: {process.stderr[-2000:]}")
         process = subprocess.run([self.tool, plan, "text:" + common.CORPUS, str(STEPS), str(ranks), saved],
@@ -45,20 +47,24 @@ class Runs:
         return list(map(float, losses)), common.read_checkpoint(saved)
 
     def all(self):
+        self.plans("", PLANS)
+        if self.graph != "gpt2-dropout": # in which every shard draws other numbers
+            self.plans(", shards", SHARDED, *SHARDS[self.precision])
+
+    def plans(self, what, plans, *more):
+        name = self.name + what
         try:
-            losses, tensors = self.train(*PLANS[0])
-            cpu = [row["loss"] for row in self.suite.train(os.path.join(self.folder, "%s-%d" % PLANS[0]), STEPS)]
+            losses, tensors = self.train(*plans[0], *more)
+            cpu = [row["loss"] for row in self.suite.train(os.path.join(self.folder, "%s-%d" % plans[0]), STEPS)]
             worst = max(abs(a - b) / abs(b) for a, b in zip(losses, cpu))
             self.suite.check(len(losses) == STEPS and worst <= PRECISIONS[self.precision],
-                             f"{self.name}: losses {losses}, of the cpu {cpu}")
-            for schedule, ranks in PLANS[1:]:
-                others, other_tensors = self.train(schedule, ranks)
-                self.suite.check(others == losses,
-                                 f"{self.name} {schedule} on {ranks}: losses {others} instead of {losses}")
+                             f"{name}: losses {losses}, of the cpu {cpu}")
+            for schedule, ranks in plans[1:]:
+                others, other_tensors = self.train(schedule, ranks, *more)
+                self.suite.check(others == losses, f"{name} {schedule} on {ranks}: losses {others} instead of {losses}")
                 difference = common.first_difference(tensors, other_tensors)
-                self.suite.check(not difference, f"{self.name} {schedule} on {ranks}: {difference}")
-            print(f"{self.name}: {len(PLANS)} plans, loss {losses[-1]:.9g}, at most {worst:.2g} from "
-                  "the cpu's", flush=True)
+                self.suite.check(not difference, f"{name} {schedule} on {ranks}: {difference}")
+            print(f"{name}: {len(plans)} plans, loss {losses[-1]:.9g}, at most {worst:.2g} from the cpu's", flush=True)
         except common.Failure as failure:
             self.suite.check(False, str(failure))
 

@@ -4,8 +4,9 @@ losses, weights and optimizer state are bitwise those of one rank on the cpu, in
 is given, and no two accesses of which one writes are without an order. The same as several processes, with one rank
 or more on the GPU of each, over a fake NCCL that has no buffers: if the ends of a channel did not agree on the
 order, or a schedule needed a buffer, it would hang or mix up messages (there losses are compared). One plan of each
-graph is also measured, as zb-run --profile does. Replicas have the bits of replicas on the cpu; shards are refused.
-Then one wait after the other is left out of a step: most must be found (all that others do not imply).
+graph is also measured, as zb-run --profile does. Replicas have the bits of replicas on the cpu, and shards those of
+shards. Then one wait after the other is left out of a step: most must be found (all that others do not imply), and all
+that messages need.
 
     cuda_fake.py [--bin BUILD/bin] [--tool BUILD/test/cuda-fake] [--jobs 2]
 """
@@ -24,8 +25,23 @@ MICRO_BATCHES = 6
 # The rest are waits that others imply: which those are is shown for the plan by hand, in step_test.
 # Stages of equal length: between uneven ones more waits are implied by others, and nothing races without them.
 MUTATED = (("zb-h1", 2), ("zb-v", 2, "--cuts", "#17,#27,#42"), ("zb-h1", 4))
+# Of shards a job waits for all that a sum before it sent, though not every job writes there: so of the waits of jobs
+# some are missed.
+MUTATED_SHARDS = (("zb-h1", 2, "--tensor-parallel", 2), ("1f1b", 1, "--tensor-parallel", 2, "--sequence-parallel"))
 # By graph, of plans of 4 ranks: how many processes over NCCL, with a rank each, with several, and with some of both.
 PROCESSES = {"gpt2-small": (4, 2), "llama-small": (4, 3)}
+# Meshes: schedule, ranks, shards, replicas, and how many processes over NCCL: with all ranks apart, with shards of a
+# rank in one, with shards of one and of another. Six heads, as those of the others are no multiple of three.
+MESHES = {"gpt2-small": (("1f1b", 1, 1, 3, (3, 2)), ("zb-h1", 2, 1, 2, (2, 3, 4)),
+                         ("zb-v", 2, 1, 2, (4, 2), "--bucket-bytes", "20K"),
+                         ("1f1b", 1, 2, 1, (2,)), ("zb-h1", 2, 2, 1, (4, 2)), ("zb-h1", 1, 2, 2, (4, 2, 3)),
+                         ("zb-v", 2, 2, 2, (8, 3), "--sequence-parallel")),
+          "llama-small": (("zb-h1", 2, 1, 2, (2, 3, 4)),
+                          ("1f1b", 1, 2, 2, (4,), "--sequence-parallel", "--clip-norm", "0.5"),
+                          ("zb-h2", 2, 2, 1, (4, 3), "--precision", "bf16", "--recompute", "all"),
+                          ("zb-h1", 2, 2, 2, (8, 4), "--clip-norm", "0.05", "--clip-norm-type", "inf")),
+          "families/six": (("1f1b", 1, 3, 1, (3, 2)), ("zb-h1", 2, 3, 1, (6, 2, 4), "--sequence-parallel"),
+                           ("zb-h1", 2, 3, 2, (12, 4)))}
 TOKENS = 32 # of the vocabulary of the tiny graph
 
 
@@ -33,7 +49,7 @@ class Runs:
     def __init__(self, suite, tool, folder, graph, micro_batches, data):
         self.suite, self.tool, self.graph, self.micro_batches, self.data = suite, tool, graph, micro_batches, data
         self.folder = os.path.join(folder, graph)
-        os.makedirs(self.folder)
+        os.makedirs(self.folder, exist_ok=True)
 
     def reference(self):
         self.compile("reference", "fthenb", 1)
@@ -44,7 +60,8 @@ class Runs:
     def compile(self, name, schedule, ranks, *more):
         """Whether the schedule is defined here."""
         schedule = bitwise.SHORT.get(schedule, schedule)
-        process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"),
+        ending = ".mlir" if self.graph.startswith("families/") else ".onnx"
+        process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ending),
                                  "-o", os.path.join(self.folder, name), "--ranks", ranks,
                                  "--schedule", schedule, "--micro-batches", self.micro_batches, *more)
         if process.returncode not in (0, 2):
@@ -72,7 +89,7 @@ class Runs:
             self.suite.check(not difference, f"{self.graph} {name}: {difference}")
             self.suite.check(races.split()[1] == "0", f"{self.graph} {name}: {races}")
             for processes in {1: (), 2: (2,), 4: PROCESSES[self.graph]}[ranks]:
-                *losses, races = self.fake(name, STEPS, 1 + len(name), f"nccl:{processes}")
+                *losses, _, races = self.fake(name, STEPS, 1 + len(name), f"nccl:{processes}")
                 self.suite.check(list(map(float, losses)) == self.losses,
                                  f"{self.graph} {name} as {processes} processes: losses {losses}")
                 self.suite.check(races.split()[1] == "0", f"{self.graph} {name} as {processes} processes: {races}")
@@ -80,40 +97,45 @@ class Runs:
             self.suite.check(False, str(failure))
         return True
 
-    def replicas(self, schedule, ranks, replicas, processes, *more):
-        """As replicas on the cpu: all of them on one GPU, and over NCCL, where ranks of a replica and replicas of a
-        rank are apart."""
-        name = f"{schedule}-{ranks}x{replicas}"
+    def mesh(self, schedule, ranks, shards, replicas, processes, *more):
+        """As on the cpu: all of it on one GPU, with an evaluation after each step, and over NCCL."""
+        name = f"{schedule}-{ranks}x{replicas}x{shards}"
+        saves = {how: os.path.join(self.folder, f"{name}.{how}") for how in ("cpu", "gpu", *processes)}
         try:
-            self.compile(name, schedule, ranks, "--data-parallel", replicas, *more)
-            rows = self.suite.train(os.path.join(self.folder, name), STEPS, "--save",
-                                    os.path.join(self.folder, "cpu.saved"))
-            wanted = [row["loss"] for row in rows]
-            for how in (os.path.join(self.folder, "gpu.saved"), *(f"nccl:{count}" for count in processes)):
-                *losses, races = self.fake(name, STEPS, 1 + len(name), how)
-                self.suite.check(list(map(float, losses)) == wanted and races.split()[1] == "0",
-                                 f"{self.graph} {name} {how}: losses {losses} instead of {wanted}, {races}")
-            difference = common.first_difference(*(common.read_checkpoint(os.path.join(self.folder, saved))
-                                                   for saved in ("cpu.saved", "gpu.saved")))
-            self.suite.check(not difference, f"{self.graph} {name}: {difference}")
+            self.compile(name, schedule, ranks, "--data-parallel", replicas, "--tensor-parallel", shards, *more)
+            rows = self.suite.train(os.path.join(self.folder, name), STEPS, "--eval", self.data, "--eval-every", 1,
+                                    "--eval-steps", 1, "--save", saves["cpu"])
+            wanted, evaluations = ([row["loss"] for row in rows if "loss" in row],
+                                   [row["eval"]["loss"] for row in rows if "eval" in row])
+            for how in ("eval:" + saves["gpu"], *(f"nccl:{count}:{saves[count]}" for count in processes)):
+                *lines, races = self.fake(name, STEPS, 1 + len(name), how)
+                losses = [float(line) for line in lines if " " not in line]
+                found = [float(line.split()[1]) for line in lines if line.startswith("eval")]
+                self.suite.check(losses == wanted and found in ([], evaluations) and races.split()[1] == "0",
+                                 f"{self.graph} {name} {how}: losses {lines} instead of {wanted}, {races}")
+                if how.startswith(f"nccl:{ranks * shards * replicas}:"): # all apart: both ends of each ordered pair
+                    pairs = ranks * shards * replicas * (shards - 1 + replicas - 1 + ranks - 1)
+                    self.suite.check(lines[-1] == f"communicators {2 * pairs}", f"{name}: {lines[-1]}, {pairs} pairs")
+            saved = common.read_checkpoint(saves["cpu"])
+            difference = common.first_difference(saved, common.read_checkpoint(saves["gpu"]))
+            self.suite.check(not difference and len(evaluations) == STEPS, f"{self.graph} {name}: {difference}")
+            weights = {key: saved[key] for key in sorted(saved) if key.startswith("weights:")}
+            for count in processes:
+                found, _ = common.read_safetensors(os.path.join(saves[count], "weights.safetensors"))
+                found = {f"weights:{key}": found[key] for key in sorted(found)}
+                difference = common.first_difference(weights, found)
+                self.suite.check(not difference, f"{self.graph} {name} as {count} processes: {difference}")
         except common.Failure as failure:
             self.suite.check(False, str(failure))
 
-    def shards(self):
-        """They are refused, not run wrong."""
-        self.compile("shards", "zb-h1", 2, "--tensor-parallel", 2)
-        try:
-            self.fake("shards", 1, 1, "none.saved")
-            self.suite.check(False, f"{self.graph}: shards run on a GPU")
-        except common.Failure as failure:
-            self.suite.check("does not run shards" in str(failure), str(failure))
-
-    def mutations(self, schedule, ranks, *more):
+    def mutations(self, share, least, schedule, ranks, *more):
+        """Found of those that matter, and of all, at least."""
         try:
             self.compile(f"{schedule}-{ranks}", schedule, ranks, *more)
             line = self.fake(f"{schedule}-{ranks}", "mutate")[0]
-            waits, found = map(int, re.findall(r"\d+", line))
-            self.suite.check(found >= 0.6 * waits, f"{self.graph} {schedule}-{ranks}: {line}")
+            waits, found, matter, of_messages, missed = map(int, re.findall(r"\d+", line))
+            self.suite.check(found >= share * matter and found >= least * waits and of_messages > 10 and missed == 0,
+                             f"{self.graph} {schedule}-{ranks}: {line}")
             print(f"{self.graph} {schedule} on {ranks} ranks: {line}", flush=True)
         except common.Failure as failure:
             self.suite.check(False, str(failure))
@@ -206,13 +228,15 @@ def main():
             suite.check(plans > 20, f"{graph}: only {plans} plans")
             runs.costs("zb-h1", 2)
             runs.explained("zb-h1", 2)
-            runs.replicas("zb-h1", 2, 2, (2, 3, 4))
-            runs.replicas("zb-v", 2, 2, (4, 2), "--bucket-bytes", "20K")
-            runs.replicas("1f1b", 1, 3, (3, 2))
-            runs.shards()
             for schedule, ranks in (("zb-h1", 1), ("zb-h1", 4), ("zb-v", 2)):
                 runs.evaluations(schedule, ranks)
             print(f"{graph}: {plans} plans on the fake GPU, {suite.passed - before} checks", flush=True)
+        for graph, meshes in MESHES.items():
+            before = suite.passed
+            runs = Runs(suite, tool, folder, graph, MICRO_BATCHES, "text:" + common.CORPUS)
+            with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+                list(pool.map(lambda mesh: runs.mesh(*mesh), meshes))
+            print(f"{graph}: {len(meshes)} meshes on the fake GPU, {suite.passed - before} checks", flush=True)
         runs = Runs(suite, tool, folder, "outputs", MICRO_BATCHES, "text:" + common.CORPUS)
         for schedule, ranks in (("zb-h1", 1), ("zb-h1", 3), ("zb-v", 2)):
             runs.outputs(schedule, ranks)
@@ -220,8 +244,11 @@ def main():
         with open(tokens, "wb") as file:
             file.write(bytes(byte for i in range(4096) for byte in ((i * 7 + i // 9) % TOKENS, 0)))
         runs = Runs(suite, tool, folder, "gpt2-tiny", 4, f"tokens:{tokens}:u16")
-        for schedule, ranks, *more in MUTATED:
-            runs.mutations(schedule, ranks, *more)
+        for case in MUTATED:
+            runs.mutations(1, 0.6, *case)
+        runs.micro_batches = 2
+        for case in MUTATED_SHARDS:
+            runs.mutations(0.85, 0.4, *case)
     return suite.finish()
 
 

@@ -2,10 +2,11 @@
  *
  * The compute stream of a rank runs its jobs in the order of the list. A message moves on another stream; it waits for
  * the last job before it in the list that touches its homes (so a receive starts when its home is free, not when the
- * compute stream gets to the place of its post), and for the messages on other channels that touched them. The other
+ * compute stream gets to the place of its post), and for the messages on other channels that touched them. That counts
+ * for the workspace, too, where sums over shards are sent from and land. The other
  * direction needs no table: a job waits for the messages of its `waits`, as the plan says. The edges are a subset of
- * what the plan's proof assumes, so what is free of deadlock stays so. Tests: test/runtime/device/cuda/step_test.c and
- * test/e2e/cuda_fake.py check every pair of accesses of whole steps.
+ * what the plan's proof assumes, so what is free of deadlock stays so. Tests: test/runtime/device/cuda/edges_test.c;
+ * step_test.c there and test/e2e/cuda_fake.py check every pair of accesses of whole steps.
  */
 #ifndef ZB_DEVICE_CUDA_EDGES_H
 #define ZB_DEVICE_CUDA_EDGES_H

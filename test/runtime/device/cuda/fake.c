@@ -52,12 +52,12 @@ static uint64_t next_random(void) {
 /* ---- Clocks and races ---- */
 
 static void join(clocks *to, const clocks *from) {
-  for (int i = 0; i < FAKE_STREAMS; ++i)
+  for (int i = 0; i < fake_gpu.stream_count; ++i)
     if (from->at[i] > to->at[i]) to->at[i] = from->at[i];
 }
 
 static bool knows(const clocks *it, const clocks *other) {
-  for (int i = 0; i < FAKE_STREAMS; ++i)
+  for (int i = 0; i < fake_gpu.stream_count; ++i)
     if (other->at[i] > it->at[i]) return false;
   return true;
 }
@@ -404,6 +404,7 @@ static CUresult fake_wait(CUstream s, CUevent event, unsigned flags) {
   operation *o = fake_enqueue(s, WAIT);
   o->record = event->record;
   o->left_out = fake_gpu.waits++ == fake_gpu.leave_out;
+  if (o->left_out) fake_gpu.left_out_of_message = s->of_messages;
   fake_log_line(s, "wait e%d", event->number);
   return CUDA_SUCCESS;
 }
@@ -418,7 +419,8 @@ static CUresult fake_stream_create(CUstream *out, unsigned flags, int priority) 
   ZB_ASSERT(s);
   s->number = fake_gpu.stream_count;
   s->missing = -1;
-  if (priority == 0)
+  s->of_messages = priority != 0;
+  if (!s->of_messages)
     snprintf(s->name, sizeof s->name, "c%d", fake_gpu.compute_count++);
   else
     snprintf(s->name, sizeof s->name, "x%d", fake_gpu.channel_count++);
@@ -841,6 +843,8 @@ const char *fake_first_race(void) { return fake_gpu.first_race; }
 void fake_leave_out_wait(int n) { fake_gpu.leave_out = n; }
 
 int fake_waits(void) { return fake_gpu.waits; }
+
+bool fake_left_out_of_message(void) { return fake_gpu.left_out_of_message; }
 
 bool fake_left_out_matters(void) { return fake_gpu.left_out_matters; }
 

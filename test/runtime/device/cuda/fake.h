@@ -17,7 +17,7 @@
 
 #include "runtime/device/cuda/cuda.h"
 
-enum { FAKE_STREAMS = 40, FAKE_PARAMETER_BYTES = 4096 };
+enum { FAKE_STREAMS = 112, FAKE_PARAMETER_BYTES = 4096 };
 
 /* A kernel that runs on the host, when its turn has come. parameters: a copy of what the launch was given. */
 typedef struct fake_kernel {
@@ -56,6 +56,8 @@ int fake_waits(void);
 /* Whether the next operation on its stream did not know, from other waits either, what the wait that was left out would
  * have told. */
 bool fake_left_out_matters(void);
+/* Whether that wait is of a stream that moves messages, not of one that runs jobs. */
+bool fake_left_out_of_message(void);
 /* Whether nothing but reading results follows on the stream of the n-th wait in the log. */
 bool fake_wait_is_last(int n);
 /* The n-th call of a function from now on (0: the next) fails. */

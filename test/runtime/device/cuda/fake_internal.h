@@ -72,6 +72,7 @@ typedef struct memory {
 struct CUstream_st {
   int number;
   char name[NAME_BYTES];
+  bool of_messages; /* by its priority */
   clocks known;
   int *queue; /* operations, in order */
   size_t count, head, capacity;
@@ -118,7 +119,7 @@ typedef struct fake_state {
   const operation *running;
   int running_index;
   int races, waits, leave_out;
-  bool left_out_matters, hangs;
+  bool left_out_matters, left_out_of_message, hangs;
   char first_race[512];
   pair *pairs[FAKE_STREAMS * FAKE_STREAMS];
   int group_depth, made, aborted, errors_in;

@@ -2,13 +2,19 @@
  * test/e2e/cuda_fake.py), or, as the program cuda-emulated, with those of kernels/cuda on the emulation of their device
  * code (for test/e2e/cuda_emulated.py).
  *
- * usage: cuda-fake DIR text:FILE STEPS SEED SAVE        one line a step, the loss with 17 digits, then "races N" and
- * the first race cuda-fake DIR text:FILE STEPS SEED nccl:N[:SAVE]      the same as N processes over NCCL, all of it
- * fake; saves the weights alone cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE
- * instead of a checkpoint cuda-fake DIR text:FILE STEPS SEED eval:SAVE [NAME:FILE.npy]  evaluates a batch of the same
- * text after each step, too: "eval LOSS" cuda-fake DIR text:FILE STEPS SEED explain    why ranks idled in the last
- * step, as JSON; saves nothing cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the
- * other: "waits N, found N"
+ * usage: cuda-fake DIR text:FILE STEPS SEED SAVE
+ *            one line a step, the loss with 17 digits, then "races N" and the first race
+ *        cuda-fake DIR text:FILE STEPS SEED nccl:N[:SAVE]
+ *            the same as N processes over NCCL, all of it fake; "communicators N" before the races; saves weights alone
+ *        cuda-fake DIR text:FILE STEPS SEED costs:FILE
+ *            the losses, measured: writes FILE instead of a checkpoint
+ *        cuda-fake DIR text:FILE STEPS SEED eval:SAVE [NAME:FILE.npy]
+ *            evaluates a batch of the same text after each step, too: "eval LOSS"
+ *        cuda-fake DIR text:FILE STEPS SEED explain
+ *            why ranks idled in the last step, as JSON; saves nothing
+ *        cuda-fake DIR text:FILE mutate
+ *            leaves out one wait of a step after the other: "waits N, found N of N that matter, N of messages, missed N
+ *            of messages"
  */
 #include "runtime/exec/session.h"
 #include "test/runtime/device/cuda/fake.h"
@@ -75,6 +81,7 @@ static zb_status train_over_nccl(const char *folder, const char *source, long st
   const int processes = (int)strtol(how, &save, 10);
   zb_status status = open_files(folder, &files);
   if (!status) status = zb_plan_replicate_own(&files.plan);
+  if (!status) status = zb_plan_shard_own(&files.plan);
   if (!status) status = zb_plan_expand_own(&files.plan);
   const zb_data_params params = {.plan = files.plan, .source = source};
   if (!status) status = zb_data_create(&params, &data);
@@ -85,7 +92,7 @@ static zb_status train_over_nccl(const char *folder, const char *source, long st
     if (!status) printf("%.17g\n", loss);
   }
   if (!status && *save == ':') status = nccl_ranks_save(ranks, save + 1);
-  if (!status) printf("races %d %s\n", fake_races(), fake_first_race());
+  if (!status) printf("communicators %d\nraces %d %s\n", fake_nccl_made(), fake_races(), fake_first_race());
   nccl_ranks_close(ranks);
   zb_data_destroy(data);
   close_files(&files);
@@ -128,9 +135,15 @@ static zb_status train(const char *folder, const zb_session_params *params, long
   return status;
 }
 
-/* Some steps without a wait: whether a race was found. */
-static zb_status without(const char *folder, const zb_session_params *params, int wait, uint64_t seed, bool *out_found,
-                         int *out_waits) {
+/* What became of some steps without a wait. */
+typedef struct mutant {
+  bool found;      /* a race */
+  bool matters;    /* the next operation of its stream did not know from other waits what it would have told */
+  bool of_message; /* it is one of a message, not of a job */
+  int waits;       /* of the first step */
+} mutant;
+
+static zb_status without(const char *folder, const zb_session_params *params, int wait, uint64_t seed, mutant *out) {
   zb_session *session = NULL;
   fake_start(seed);
   ZB_TRY(open_session(folder, params, &session));
@@ -139,24 +152,31 @@ static zb_status without(const char *folder, const zb_session_params *params, in
     zb_step_result result;
     zb_status status = zb_session_step(session, &result); /* values may be anything */
     zb_status_free(status);
-    if (i == 0) *out_waits = fake_waits();
+    if (i == 0) out->waits = fake_waits();
     if (status) break;
   }
-  *out_found = fake_races() > 0;
+  out->found |= fake_races() > 0;
+  out->matters |= fake_left_out_matters() && !fake_wait_is_last(wait);
+  out->of_message = fake_left_out_of_message();
   zb_session_destroy(session);
   fake_stop();
   return NULL;
 }
 
 static zb_status mutate(const char *folder, const zb_session_params *params) {
-  int waits = 1, found = 0;
+  int waits = 1, found = 0, matter = 0, of_messages = 0, missed = 0;
   for (int i = 0; i < waits; ++i) {
-    bool any = false;
-    for (uint64_t seed = 0; seed < 2 && !any; ++seed)
-      ZB_TRY(without(folder, params, i, seed, &any, &waits));
-    found += any;
+    mutant it = {0};
+    for (uint64_t seed = 0; seed < 2 && !it.found; ++seed)
+      ZB_TRY(without(folder, params, i, seed, &it));
+    waits = it.waits;
+    found += it.found;
+    matter += it.matters;
+    of_messages += it.of_message && it.found;
+    missed += it.of_message && it.matters && !it.found;
   }
-  printf("waits %d, found %d\n", waits, found);
+  printf("waits %d, found %d of %d that matter, %d of messages, missed %d of messages\n", waits, found, matter,
+         of_messages, missed);
   return NULL;
 }
 

@@ -39,6 +39,7 @@ typedef struct parameters {
   int input_count, output_count, instruction;
   bool accumulate;
   void *workspace;
+  uint64_t workspace_bytes;
   zb_threads *threads;
   fault_record *fault;
   zb_tensor tensors[OPERANDS];
@@ -69,7 +70,7 @@ static void run_on_host(const void *memory) {
       .threads = p->threads,
       .fault = &fault,
   };
-  fake_touch(p->workspace, 0, false);
+  fake_touch(p->workspace, p->workspace_bytes, true);
   fake_touch(p->fault, 0, false);
   for (int i = 0; i < call.input_count; ++i)
     touch(&call.inputs[i], false);
@@ -121,7 +122,8 @@ static zb_status host_prepare(void *memory, const zb_calls *calls, void **out) {
 
 static void host_release(void *memory) { zb_free(memory); }
 
-static zb_status launch(const launcher *on, const chosen *c, const zb_kernel_call *call, int instruction) {
+static zb_status launch(const launcher *on, const chosen *c, const zb_call *item, int instruction) {
+  const zb_kernel_call *call = &item->call;
   parameters p = {.run = c->run,
                   .attrs = call->attrs,
                   .input_count = call->input_count,
@@ -129,6 +131,7 @@ static zb_status launch(const launcher *on, const chosen *c, const zb_kernel_cal
                   .instruction = instruction,
                   .accumulate = call->accumulate,
                   .workspace = call->workspace,
+                  .workspace_bytes = item->instruction->scratch_bytes,
                   .threads = on->threads,
                   .fault = on->fault};
   ZB_ASSERT(call->input_count + call->output_count <= OPERANDS);
@@ -144,7 +147,7 @@ static zb_status host_run(void *memory, void *chosen_kernels, int first_instruct
   for (int i = 0; i < it->calls->count; ++i) {
     *out_failed = i;
     if (watch) ZB_TRY(watch->at(watch->context, i));
-    ZB_TRY(launch(memory, &it->kernels[i], &it->calls->items[i].call, first_instruction + i));
+    ZB_TRY(launch(memory, &it->kernels[i], &it->calls->items[i], first_instruction + i));
   }
   return NULL;
 }

@@ -51,21 +51,33 @@ static bool group_find_silent(zb_group *group, char *text, size_t size) {
 static const zb_group_def group_def = {
     .process = group_process, .processes = group_processes, .merge = group_merge, .find_silent = group_find_silent};
 
-static zb_status load_values(const zb_executor *e, const zb_store *weights, const zb_store *constants) {
+/* A value of the files, or the part of it that the rank has. */
+static zb_status load_value(const zb_executor *e, const zb_plan_tensor *tensor, const void *value) {
   const zb_device_def *device = e->params.device;
+  const size_t bytes = (size_t)zb_shape_bytes(&tensor->shape);
+  const zb_plan *plan = e->params.plan;
+  if (!tensor->cut) return device->upload(e->device, e->arena + tensor->offset, value, bytes);
+  void *part = zb_alloc(bytes + 1);
+  if (!part) return ZB_OUT_OF_MEMORY();
+  zb_plan_copy_part(tensor, zb_plan_shard_mesh(plan), zb_plan_shard_of(plan, e->params.rank),
+                    zb_dtype_bytes(tensor->shape.dtype), ZB_WHOLE_TO_PART, value, part);
+  zb_status status = device->upload(e->device, e->arena + tensor->offset, part, bytes);
+  zb_free(part);
+  return status;
+}
+
+static zb_status load_values(const zb_executor *e, const zb_store *weights, const zb_store *constants) {
   for (int i = 0; i < e->program->parameter_count; ++i) {
     const zb_plan_tensor *tensor = &e->program->parameters[i].tensor;
     const zb_stored_tensor *stored = zb_store_find(weights, tensor->name);
     if (!stored) return ZB_ERROR(INVALID, "no value for %s", tensor->name);
-    ZB_TRY(device->upload(e->device, e->arena + tensor->offset, stored->data, stored->bytes));
+    ZB_TRY(load_value(e, tensor, stored->data));
   }
   for (int i = 0; i < e->program->constant_count; ++i) {
     const zb_plan_constant *constant = &e->program->constants[i];
     const zb_stored_tensor *stored =
         constants && !constant->bytes ? zb_store_find(constants, constant->tensor.name) : NULL;
-    if (constant->computed) continue;
-    ZB_TRY(device->upload(e->device, e->arena + constant->tensor.offset, stored ? stored->data : constant->bytes,
-                          stored ? stored->bytes : constant->byte_count));
+    if (!constant->computed) ZB_TRY(load_value(e, &constant->tensor, stored ? stored->data : constant->bytes));
   }
   return NULL;
 }
@@ -172,18 +184,30 @@ zb_status nccl_ranks_step(nccl_ranks *all, int64_t step, double *out_loss) {
   return NULL;
 }
 
-static zb_status download_values(const zb_executor *e, zb_store *weights) {
-  for (int i = 0; i < e->program->parameter_count; ++i) {
-    const zb_plan_tensor *tensor = &e->program->parameters[i].tensor;
-    const size_t bytes = (size_t)zb_shape_bytes(&tensor->shape);
-    if (!e->program->parameters[i].owner) continue;
-    void *value = zb_alloc(bytes + 1);
-    if (!value) return ZB_OUT_OF_MEMORY();
-    zb_status status = e->params.device->download(e->device, value, e->arena + tensor->offset, bytes);
-    if (!status) status = zb_store_add(weights, tensor->name, &tensor->shape, value, true);
-    zb_free(value);
-    ZB_TRY(status);
+/* What an owner has; of what is cut the parts of its shards, which follow each other and have lists alike. */
+static zb_status download_value(const zb_executor *e, int index, zb_store *weights) {
+  const int shards = zb_plan_shard_mesh(e->params.plan);
+  const zb_plan_tensor *tensor = &e->program->parameters[index].tensor;
+  const zb_shape whole = zb_plan_whole_shape(tensor);
+  const size_t bytes = (size_t)zb_shape_bytes(&tensor->shape);
+  zb_status status = NULL;
+  char *value = zb_alloc((size_t)zb_shape_bytes(&whole) + 1), *part = zb_alloc(bytes + 1);
+  if (!value || !part) status = ZB_OUT_OF_MEMORY();
+  for (int shard = 0; shard < (tensor->cut ? shards : 1) && !status; ++shard) {
+    const zb_executor *from = e + shard;
+    status = from->params.device->download(from->device, part, from->arena + tensor->offset, bytes);
+    if (!status && tensor->cut)
+      zb_plan_copy_part(tensor, shards, shard, zb_dtype_bytes(whole.dtype), ZB_PART_TO_WHOLE, part, value);
   }
+  if (!status) status = zb_store_add(weights, tensor->name, &whole, tensor->cut ? value : part, true);
+  zb_free(value);
+  zb_free(part);
+  return status;
+}
+
+static zb_status download_values(const zb_executor *e, zb_store *weights) {
+  for (int i = 0; i < e->program->parameter_count; ++i)
+    if (e->program->parameters[i].owner) ZB_TRY(download_value(e, i, weights));
   return NULL;
 }
 
