@@ -244,7 +244,7 @@ static void begin(zb_executor *e, int first, int end) {
   e->second_blocked = -1;
   zb_executor_go_to(e, first);
   block_on(e, -1);
-  e->compute_ps = e->waiting_ps = 0;
+  e->compute_ps = e->waiting_ps = e->queue_end_ps = 0;
 }
 
 void zb_executor_begin_load(zb_executor *e) {
@@ -518,6 +518,7 @@ static zb_status collect(zb_executor *e) {
     if (!e->times) continue;
     zb_run_times *times = &e->times[i];
     if (!e->params.device->queue->job_times(e->device, i, &times->start_ps, &times->end_ps)) continue;
+    if (times->end_ps > e->queue_end_ps) e->queue_end_ps = times->end_ps;
     if (zb_job_is_compute(job->kind)) e->compute_ps += times->end_ps - times->start_ps;
   }
   return NULL;

@@ -107,6 +107,7 @@ typedef struct zb_executor {
   int64_t virtual_ps;  /* what the last compute job takes on a virtual clock */
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;
+  int64_t queue_end_ps; /* of the last job by the events of its device, which may run ahead of the host's clock */
   int64_t started_ps, ended_ps;              /* by the driver: before its first advance, and when all was done */
   zb_run_record records[ZB_STEPS_IN_FLIGHT]; /* [number of the run % that] */
   const int64_t *virtual_now_ps;             /* NULL: the monotonic clock */

@@ -218,7 +218,7 @@ static void run_one(CUstream s) {
   if (s->now_ps < o->asked_ps) s->now_ps = o->asked_ps;
   switch (o->kind) {
   case KERNEL:
-    s->now_ps += KERNEL_PS;
+    s->now_ps += (int64_t)KERNEL_PS * fake_gpu.kernel_times;
     o->kernel->run(o->parameters);
     break;
   case COPY:
@@ -798,6 +798,7 @@ void fake_start(uint64_t seed) {
   memset(&fake_gpu, 0, sizeof fake_gpu);
   fake_gpu.random = seed * 2 + 1;
   fake_gpu.leave_out = -1;
+  fake_gpu.kernel_times = 1;
 }
 
 int fake_stop(void) {
@@ -877,6 +878,8 @@ bool fake_captures(void) {
     if (fake_gpu.streams[i]->capturing) return true;
   return false;
 }
+
+void fake_slow(int times) { fake_gpu.kernel_times = times; }
 
 void fake_processors(int count) { fake_gpu.processors = count; }
 

@@ -75,6 +75,8 @@ struct zb_nccl_id fake_nccl_id(int number);
 
 /* Whether a stream captures. */
 bool fake_captures(void);
+/* From now on kernels take that many times as long by the clock of the GPU, but not by that of the host. */
+void fake_slow(int times);
 /* How many multiprocessors the GPU says it has; 0 (as at the start): it does not say. */
 void fake_processors(int count);
 /* Bytes of device memory that are allocated; the largest single allocation. */

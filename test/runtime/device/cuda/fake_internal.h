@@ -129,6 +129,7 @@ typedef struct fake_state {
   CUresult fail_result;
   uint64_t allocated, largest;
   int processors;
+  int kernel_times; /* KERNEL_PS that a kernel takes */
 } fake_state;
 
 extern fake_state fake_gpu;

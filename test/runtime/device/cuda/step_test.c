@@ -337,6 +337,37 @@ static void test_times(void) {
   CU_ASSERT_EQUAL(fake_stop(), 0);
 }
 
+/* A GPU whose clock runs ahead of the host's: a rank does not end before its last job, and computes no longer than the
+ * step takes. */
+static void test_clock_ahead(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000, .trace = true, .explain = true};
+  zb_session *session = NULL;
+  zb_step_result result;
+  zb_explanation measured, simulated;
+  fake_start(1);
+  fake_slow(1000);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  for (int i = 0; i < 2; ++i)
+    TINY_OK(zb_session_step(session, &result));
+  CU_ASSERT(result.idle_share >= 0 && result.idle_share < 1);
+  for (int r = 0; r < 2; ++r) {
+    const zb_executor *e = &session->executors[r];
+    int64_t last = 0;
+    for (int i = e->program->load_count; i < zb_plan_step_end(e->program); ++i)
+      last = e->times[i].end_ps > last ? e->times[i].end_ps : last;
+    CU_ASSERT(last - e->started_ps > INT64_C(1000) * 10000000); /* by the clock of the GPU */
+    CU_ASSERT(e->ended_ps >= last);
+    CU_ASSERT(result.idle_shares[r] >= 0 && (double)(last - e->started_ps) <= result.seconds * 1e12);
+  }
+  TINY_OK(zb_session_explain(session, &measured, &simulated));
+  for (int r = 0; r < measured.ranks; ++r)
+    CU_ASSERT(measured.idle_ps[r] >= 0 && measured.idle_ps[r] < measured.time_ps);
+  zb_explanation_deinit(&measured);
+  zb_explanation_deinit(&simulated);
+  zb_session_destroy(session);
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+}
+
 /* Without, no event has a time, and idle time is not known. */
 static void test_no_times(void) {
   zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
@@ -513,6 +544,7 @@ int main(void) {
                          {"a thread for each call", test_threads},
                          {"memory of the device is not the host's", test_memory_of_the_device},
                          {"times of jobs and messages", test_times},
+                         {"a clock of the GPU that runs ahead", test_clock_ahead},
                          {"no times without a trace", test_no_times},
                          {"costs by events", test_costs},
                          CU_TEST_INFO_NULL};
