@@ -240,7 +240,7 @@ typedef struct norm_record {
 static zb_status collect_norm(const zb_session *session, int rank, const zb_plan_parameter *parameter, zb_text *out) {
   const zb_executor *e = &session->executors[rank - session->first_rank];
   if (!parameter->trained || parameter->gradient_offset < 0) return NULL;
-  const zb_shape whole = zb_plan_whole_shape(&parameter->tensor);
+  const zb_shape whole = zb_plan_shape_of_replicas(&parameter->tensor);
   int64_t first = 0, count = zb_shape_elements(&whole);
   if (session->plan->sharding != ZB_SHARDING_NONE) { /* of the other parts it may not have the sum */
     const int replicas = zb_plan_mesh(session->plan);

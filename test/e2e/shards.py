@@ -7,8 +7,8 @@ oracle: a run of T shards gives, bit by bit, the parts of parameters and optimiz
 in it gives (zb-unroll-shards), which runs as one rank without a message.
 same: ranks, schedules, processes, threads, clocks and bf16 give the losses, weights and optimizer state of one rank
 with as many shards. N cases are drawn by SEED, which is printed.
-near: shards give the losses and norms of a run without them within 1e-5. Such runs are compared with
-PyTorch elsewhere (reference.py).
+near: shards give the losses and norms of a run without them within 1e-5, those of single gradients too. Such runs are
+compared with PyTorch elsewhere (reference.py).
 families: so with models of other families, as many as cases, and six heads of a vocabulary that shards do not divide.
 count: two sums a layer forward, two backward, one of the embedding, of the head, and three of the loss; none in W. By
 tokens two gathers and two scatters each way, and a layer keeps 1/T, to the byte.
@@ -175,6 +175,13 @@ class Shards:
                 shapes = {name: tensor[:2] for name, tensor in saved["weights"].items()}
                 self.suite.check(shapes == {name: tensor[:2] for name, tensor in other["weights"].items()},
                                  f"{model}, {shards} shards: saved tensors have other names or shapes")
+
+    def gradients(self):
+        """Norms of gradients, whole, of what shards have parts of."""
+        wanted, got = (self.suite.train(self.compile("gpt2-small", 2, shards, "--schedule", "zb-h1"), 1,
+                                        "--grad-norms")[-1]["gradient_norms"] for shards in (1, 2))
+        self.suite.check(wanted.keys() == got.keys() and all(abs(wanted[name] - got[name]) <= 1e-5 * wanted[name]
+                                                             for name in wanted), "--grad-norms of shards")
 
     def families(self, draw, count):
         """Other models: losses of one shard, and every bit of all shards in one program."""
@@ -389,6 +396,7 @@ def main():
             it.oracle(shards, "llama-small", "--sequence-parallel")
         it.layouts(random.Random(options.draw), options.cases)
         it.near()
+        it.gradients()
         it.families(random.Random(options.draw), options.cases)
         it.counts()
         it.places()
