@@ -237,8 +237,8 @@ typedef struct zb_clip_args {
   double *scaled_step;
   float *norm;
   const double *max_norm;
-  int64_t count, stride;
-  int32_t largest;
+  int64_t count, stride; /* of the parts of the norm; weighted: a sum of losses and one of weights are behind them */
+  int32_t largest, weighted;
 } zb_clip_args;
 
 /* ---- Optimizers: optimizer.cu. All parameters of a subprogram in one launch ---- */

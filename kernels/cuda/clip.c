@@ -3,6 +3,8 @@
 #include "kernels/cuda/common.h"
 #include "kernels/cuda/kernels.h"
 
+enum { WEIGHTED_NUMBERS = 2 };
+
 static bool part_matches(const zb_kernel_call *call) {
   const zb_tensor *x = &call->inputs[0];
   zb_cuda_dims dims;
@@ -40,19 +42,22 @@ zb_status zb_cuda_run_abs_max(const zb_kernel_call *call, zb_cuda_launcher *on) 
 
 bool zb_cuda_matches_clip_scale(const zb_kernel_call *call) {
   return zb_cuda_complete(call, 3, 2, false) && call->inputs[0].dtype == ZB_F64 && call->inputs[0].rank == 1 &&
+         call->inputs[0].shape[0] >= (zb_attr_bool(&call->attrs, "weighted", false) ? WEIGHTED_NUMBERS : 0) &&
          call->inputs[1].dtype == ZB_I64 && call->inputs[2].dtype == ZB_F64 && call->outputs[0].dtype == ZB_F64 &&
          call->outputs[1].dtype == ZB_F32;
 }
 
 zb_status zb_cuda_run_clip_scale(const zb_kernel_call *call, zb_cuda_launcher *on) {
   const zb_tensor *parts = &call->inputs[0];
+  const bool weighted = zb_attr_bool(&call->attrs, "weighted", false);
   const zb_clip_args args = {.parts = parts->data,
                              .step = call->inputs[1].data,
                              .scaled_step = call->outputs[0].data,
                              .norm = call->outputs[1].data,
-                             .count = parts->shape[0],
+                             .count = parts->shape[0] - (weighted ? WEIGHTED_NUMBERS : 0),
                              .stride = parts->strides[0],
                              .max_norm = call->inputs[2].data,
-                             .largest = strcmp(zb_attr_string(&call->attrs, "norm_type", "2"), "inf") == 0};
+                             .largest = strcmp(zb_attr_string(&call->attrs, "norm_type", "2"), "inf") == 0,
+                             .weighted = weighted};
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_clip_scale, 1, 1, ZB_CLIP_THREADS, 0, &args);
 }

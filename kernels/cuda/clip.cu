@@ -42,9 +42,10 @@ ZB_KERNEL(zb_clip_scale, zb_clip_args, ZB_CLIP_THREADS) {
     double x = a.parts[i * a.stride];
     total = a.largest ? greater_or_nan(total, x) : total + x;
   }
-  double exact = a.largest ? total : sqrt(total), scale = *a.max_norm / (exact + 1e-6);
-  float norm = (float)exact;
+  double weight = a.weighted ? a.parts[(a.count + 1) * a.stride] : 1;
+  double exact = (a.largest ? total : sqrt(total)) / weight, scale = *a.max_norm / (exact + 1e-6);
+  float norm = weight <= 0 ? -1 : (float)exact;
   a.scaled_step[0] = (double)*a.step;
-  a.scaled_step[1] = !(norm <= 3.402823466e38f) ? -1 : scale < 1 ? scale : 1;
+  a.scaled_step[1] = !(norm >= 0 && norm <= 3.402823466e38f) ? -1 : (scale < 1 ? scale : 1) / weight;
   *a.norm = norm;
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { BLOCK = 4096, LANES = 16 };
+enum { BLOCK = 4096, LANES = 16, WEIGHTED_NUMBERS = 2 };
 
 /* Elements of an operand of any strides by their place in row-major order. */
 static double element(const zb_tensor *x, int64_t place) {
@@ -79,21 +79,25 @@ const char *zb_ref_clip_scale(const zb_kernel_call *call) {
       zb_tensor_elements(&out[0]) != 2 || zb_tensor_elements(&out[1]) != 1)
     return ZB_REF_BAD_SHAPE;
   const bool is_max = strcmp(zb_attr_string(&call->attrs, "norm_type", "2"), "inf") == 0;
+  const bool weighted = zb_attr_bool(&call->attrs, "weighted", false);
+  const int64_t numbers = parts->shape[0] - (weighted ? WEIGHTED_NUMBERS : 0);
+  if (numbers < 0) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   const double max_norm = zb_ref_get(most, 0);
   if (!(max_norm > 0)) return "the greatest norm must be above 0";
+  const double weight = weighted ? zb_ref_get(parts, (numbers + 1) * parts->strides[0]) : 1;
   double total = 0;
-  for (int64_t i = 0; i < parts->shape[0]; ++i) {
+  for (int64_t i = 0; i < numbers; ++i) {
     const double part = zb_ref_get(parts, i * parts->strides[0]);
     if (!is_max)
       total += part;
     else if (part > total || isnan(part))
       total = part;
   }
-  const double exact = is_max ? total : sqrt(total);
-  const float norm = (float)exact;
+  const double exact = (is_max ? total : sqrt(total)) / weight;
+  const float norm = weight <= 0 ? -1 : (float)exact; /* no target counts */
   zb_ref_set(&out[0], 0, (double)zb_ref_get_int(step, 0));
-  zb_ref_set(&out[0], 1, !isfinite(norm) ? -1 : fmin(1, max_norm / (exact + 1e-6)));
+  zb_ref_set(&out[0], 1, !isfinite(norm) || norm < 0 ? -1 : fmin(1, max_norm / (exact + 1e-6)) / weight);
   zb_ref_set(&out[1], 0, (double)norm);
   return NULL;
 }

@@ -32,4 +32,9 @@ module {
     %r:2 = "zb.clip_scale"(%0, %1, %2) : (tensor<3xf64>, tensor<i64>, tensor<f64>) -> (tensor<2xf64>, tensor<f32>)
     return
   }
+  func.func @clip_scale_c5(%0: tensor<1xf64>, %1: tensor<i64>, %2: tensor<1xf64>) {
+    // expected-error@+1 {{zb.clip_scale: the last two parts are the sum of losses and of their weights: there are 1 (C5)}}
+    %r:2 = "zb.clip_scale"(%0, %1, %2) {weighted = true} : (tensor<1xf64>, tensor<i64>, tensor<1xf64>) -> (tensor<2xf64>, tensor<f32>)
+    return
+  }
 }
