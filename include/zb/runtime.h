@@ -132,11 +132,14 @@ typedef struct zb_session_params {
 
 typedef struct zb_step_result {
   int64_t step;               /* from 0; texts for people (messages, titles, lines of zb-run) count from 1 */
-  double loss;                /* fp64 sum of micro-batch losses in order / M */
+  double loss;                /* fp64 sum of micro-batch losses in order / M; of a weighted plan / that of weights */
   double seconds;             /* real, or virtual on sim */
   double idle_share;          /* mean over ranks: 1 - compute time / step time; NaN on a GPU without a trace */
   double tokens;              /* elements of the first input that data feeds, all micro-batches */
   const double *micro_losses; /* M of them, valid until the next step */
+  /* Of a weighted plan (zb_compile_params.loss_mean "targets"): the micro_losses are sums over targets, and these their
+   * weights: how many targets of each micro-batch count. Else NULL. */
+  const double *micro_weights;
   int micro_batches;
   const double *idle_shares;    /* one a rank, of which idle_share is the mean */
   const double *waiting_shares; /* one a rank: waiting for messages, or at its end for the last rank, of the step's
@@ -177,7 +180,8 @@ ZB_API void zb_session_announce(zb_session *session, int64_t steps);
 /* What an evaluation found. */
 typedef struct zb_evaluation_result {
   int64_t step;    /* steps that were done before it */
-  double loss;     /* mean over batches of their losses, each as of a step; not finite where a loss is not */
+  double loss;     /* mean over batches of their losses, each as of a step, of a weighted plan over all targets that
+                      count; not finite where a loss is not, or no target counts */
   bool has_loss;   /* else the plan is for inference, and loss NaN */
   double seconds;  /* real, or virtual on sim */
   int64_t batches; /* how many were evaluated: all, unless the run is to stop */

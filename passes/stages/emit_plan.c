@@ -570,8 +570,8 @@ static zb_status emit_loss(emitter *e, const zb_subprogram_info *info, zb_plan_s
     if (!port.loss && !port.report) continue;
     zb_plan_operand loss;
     ZB_TRY(emit_operand(e, info, info->workspace.graph.returned[r], &loss));
-    out->loss_base = loss.base;
-    out->loss_offset = loss.offset;
+    if (port.loss && loss.rank == 1) e->plan->weighted = true; /* a pair: zb-loss-mean */
+    out->loss_base = loss.base, out->loss_offset = loss.offset;
   }
   return NULL;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 128, POSITION_BYTES = 448 };
+enum { TEXT_BYTES = 128, POSITION_BYTES = 448, REPORTED_MOST = 2 }; /* the last: numbers of one REPORT */
 
 static int64_t now_ps(const zb_executor *e) { return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps(); }
 
@@ -182,7 +182,7 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   e->has_second =
       !e->params.poison && !params->device->queue && !(params->device->virtual_clock && params->plan->link_copies);
   if (params->device->queue)
-    ZB_TAKE(&e->memory, e->losses, params->plan->micro_batches + 1);
+    ZB_TAKE(&e->memory, e->losses, REPORTED_MOST * ((size_t)params->plan->micro_batches + 1));
   else
     ZB_TAKE(&e->memory, e->staging, largest_input(params->plan) + 1);
   if (params->trace) {
@@ -398,15 +398,20 @@ zb_status zb_executor_check_loss(const zb_executor *e, int64_t step, int micro_b
                         "lower the learning rate, or look at the data of that step");
 }
 
-static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
+static zb_status take_loss(zb_executor *e, const zb_plan_job *job, const float *values) {
   const int kept = e->list == ZB_LIST_STEP && e->params.losses_kept > 1 ? e->params.losses_kept : 1;
-  e->params.micro_losses[e->step % kept * e->params.plan->micro_batches + job->micro_batch] = (double)loss;
+  const int64_t at = e->step % kept * e->params.plan->micro_batches + job->micro_batch;
+  e->params.micro_losses[at] = (double)values[0];
+  if (e->params.micro_weights) e->params.micro_weights[at] = (double)values[1];
   if (e->list == ZB_LIST_EVALUATION) return NULL; /* it changes nothing, so it is a result like any other */
-  return zb_executor_check_loss(e, e->step, job->micro_batch, loss);
+  return zb_executor_check_loss(e, e->step, job->micro_batch, values[0]);
 }
 
 /* Where it is not finite no UPDATE changes anything, on any rank: zb.clip_scale says so. */
 zb_status zb_executor_check_norm(const zb_executor *e, int64_t step, float norm) {
+  if (norm < 0 && !e->params.device_params.no_kernels)
+    return zb_status_hint(ZB_ERROR(RUNTIME, "no target of step %lld counts: all are ignored", (long long)step + 1),
+                          "look at the data of that step; the loss is a mean over targets that are not ignored");
   if (isfinite(norm) || e->params.device_params.no_kernels || e->params.skip_non_finite) return NULL;
   return zb_status_hint(ZB_ERROR(RUNTIME, "the norm of all gradients of step %lld is %s", (long long)step + 1,
                                  isnan(norm) ? "not a number" : "infinite"),
@@ -421,12 +426,12 @@ static zb_status take_norm(zb_executor *e, float norm) {
 }
 
 /* The loss of a micro-batch, or the norm. */
-static zb_status take_report(zb_executor *e, const zb_plan_job *job, float value) {
-  return job->micro_batch < 0 ? take_norm(e, value) : take_loss(e, job, value);
+static zb_status take_report(zb_executor *e, const zb_plan_job *job, const float *values) {
+  return job->micro_batch < 0 ? take_norm(e, values[0]) : take_loss(e, job, values);
 }
 
 static float *fetched(const zb_executor *e, const zb_plan_job *job) {
-  return &e->losses[job->micro_batch < 0 ? e->params.plan->micro_batches : job->micro_batch];
+  return &e->losses[REPORTED_MOST * (job->micro_batch < 0 ? e->params.plan->micro_batches : job->micro_batch)];
 }
 
 /* An output goes to what the session keeps of the batch. */
@@ -443,10 +448,11 @@ static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
   const unsigned char *at = e->arena + e->program->pool_ranges[job->parts.begin].offset;
   const zb_device_queue *queue = e->params.device->queue;
   if (job->output) return run_output(e, job, at);
-  if (queue) return queue->fetch(e->device, at, fetched(e, job), sizeof(float));
-  float value = 0;
-  ZB_TRY(e->params.device->download(e->device, &value, at, sizeof value));
-  return take_report(e, job, value);
+  const uint64_t bytes = job->micro_batch < 0 ? sizeof(float) : zb_plan_loss_bytes(e->params.plan);
+  float values[REPORTED_MOST] = {0};
+  if (queue) return queue->fetch(e->device, at, fetched(e, job), bytes);
+  ZB_TRY(e->params.device->download(e->device, values, at, bytes));
+  return take_report(e, job, values);
 }
 
 static zb_status run_other(zb_executor *e, const zb_plan_job *job) {
@@ -514,7 +520,7 @@ zb_status zb_executor_complete(zb_executor *e, int message, bool *out_done) {
 static zb_status collect(zb_executor *e) {
   for (int i = e->first; i < e->end; ++i) {
     const zb_plan_job *job = &e->program->jobs[i];
-    if (job->kind == ZB_JOB_REPORT && !job->output) ZB_TRY(take_report(e, job, *fetched(e, job)));
+    if (job->kind == ZB_JOB_REPORT && !job->output) ZB_TRY(take_report(e, job, fetched(e, job)));
     if (!e->times) continue;
     zb_run_times *times = &e->times[i];
     if (!e->params.device->queue->job_times(e->device, i, &times->start_ps, &times->end_ps)) continue;

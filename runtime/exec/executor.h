@@ -28,6 +28,7 @@ typedef struct zb_executor_params {
   const zb_data *data;           /* of steps; NULL with no_kernels: inputs are not read */
   const zb_data *evaluation;     /* of evaluations, or NULL */
   double *micro_losses;          /* REPORT jobs write here, one a micro-batch, shared by all ranks */
+  double *micro_weights;         /* and of a weighted plan the weight of each, as `micro_losses`; else NULL */
   int losses_kept;               /* of so many steps, one after the other; 0: 1 */
   unsigned char *const *outputs; /* [output of the plan] where its REPORT jobs write, one micro-batch behind the other;
                                     NULL, or of one NULL: it is left out */
@@ -81,7 +82,7 @@ typedef struct zb_executor {
   unsigned char *staging;    /* the largest input; NULL with a device with a queue, which has buffers of its own */
   unsigned char *step_image; /* what is written to the region step: the number of the step, and settings */
   uint64_t step_bytes;       /* of it */
-  float *losses;             /* [micro-batch] as fetched from a device with a queue; behind them the norm */
+  float *losses;             /* [micro-batch][2] as fetched from a device with a queue; behind them the norm */
   zb_run_times *times;       /* one a job, if trace */
   int64_t *waited_ps;        /* one a job, if trace: how long the rank waited for messages before it */
   int64_t waited_end_ps;     /* and behind the last of the run */

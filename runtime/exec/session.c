@@ -156,6 +156,10 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
 static zb_status take_results(zb_session *session) {
   ZB_TAKE(&session->memory, session->micro_losses, session->plan->micro_batches);
   ZB_TAKE(&session->memory, session->losses_kept, (size_t)session->plan->micro_batches * ZB_STEPS_IN_FLIGHT);
+  if (session->plan->weighted) {
+    ZB_TAKE(&session->memory, session->micro_weights, session->plan->micro_batches);
+    ZB_TAKE(&session->memory, session->weights_kept, (size_t)session->plan->micro_batches * ZB_STEPS_IN_FLIGHT);
+  }
   ZB_TAKE(&session->memory, session->idle, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->waiting, session->plan->rank_count);
   ZB_TAKE(&session->memory, session->times, session->plan->rank_count);
@@ -193,6 +197,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .data = session->data,
         .evaluation = session->evaluation,
         .micro_losses = session->overlaps ? session->losses_kept : session->micro_losses,
+        .micro_weights = session->overlaps ? session->weights_kept : session->micro_weights,
         .losses_kept = session->overlaps ? ZB_STEPS_IN_FLIGHT : 1,
         .outputs = session->outputs.batch,
         .interrupted = &session->interrupted,
@@ -675,6 +680,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
                                 : 0,
       .tokens = zb_session_batch_tokens(plan),
       .micro_losses = session->micro_losses,
+      .micro_weights = session->micro_weights,
       .micro_batches = plan->micro_batches,
       .idle_shares = session->idle,
       .waiting_shares = session->waiting,

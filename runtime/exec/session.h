@@ -64,6 +64,9 @@ struct zb_session {
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
   double *micro_losses;      /* of the last step or batch */
+  double *micro_weights;     /* of a weighted plan, as micro_losses; else NULL */
+  double *weights_kept;      /* as losses_kept */
+  double step_weight;        /* zb_session_loss_weight of the last step, by which its sums of gradients are divided */
   double *losses_kept;       /* [ZB_STEPS_IN_FLIGHT][micro-batch] of the steps under way */
   zb_rank_time *times;       /* [rank of the plan] of the last step */
   zb_rank_time *other_times; /* [rank of the plan] in their place during an evaluation */
@@ -139,6 +142,9 @@ zb_status zb_session_run_list(zb_session *session, void (*begin_list)(zb_executo
 zb_status zb_session_check_alive(zb_session *session, const char *next, int64_t number) ZB_MUST_USE;
 /* Of the last list that ran. */
 double zb_session_mean_loss(const zb_session *session);
+/* What its numerator and its divisor are: losses of micro-batches and their number, or sums of losses and weights. */
+double zb_session_loss_sum(const zb_session *session);
+double zb_session_loss_weight(const zb_session *session);
 double zb_session_batch_tokens(const zb_plan *plan);
 /* The data of evaluations, and how many batches of it: what is missing is told before anything trains. */
 zb_status zb_session_open_evaluation(zb_session *session, const zb_session_params *params) ZB_MUST_USE;

@@ -25,11 +25,24 @@ zb_status zb_session_check_alive(zb_session *session, const char *next, int64_t 
   return ZB_ERROR(INTERRUPTED, "interrupted before %s %lld", next, (long long)number);
 }
 
-double zb_session_mean_loss(const zb_session *session) {
+static double sum_of(const double *numbers, int count) {
   double sum = 0;
-  for (int i = 0; i < session->plan->micro_batches; ++i)
-    sum += session->micro_losses[i];
-  return sum / session->plan->micro_batches;
+  for (int i = 0; i < count; ++i)
+    sum += numbers[i];
+  return sum;
+}
+
+double zb_session_loss_sum(const zb_session *session) {
+  return sum_of(session->micro_losses, session->plan->micro_batches);
+}
+
+double zb_session_loss_weight(const zb_session *session) {
+  const int count = session->plan->micro_batches;
+  return session->micro_weights ? sum_of(session->micro_weights, count) : count;
+}
+
+double zb_session_mean_loss(const zb_session *session) {
+  return zb_session_loss_sum(session) / zb_session_loss_weight(session);
 }
 
 double zb_session_batch_tokens(const zb_plan *plan) {
@@ -83,7 +96,7 @@ zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
                           "set evaluation in its parameters (--eval)");
   ZB_TRY(zb_session_check_alive(session, "the evaluation after step", session->steps));
   ZB_TRY(zb_session_check_still(session));
-  double sum = 0;
+  double sum = 0, weight = 0; /* of means of batches, and their number; of a weighted plan over targets */
   int64_t start_ps = 0;
   ZB_TRY(agree_on_files(session, zb_outputs_begin(&session->outputs, session->plan, session->batches)));
   swap_times(session, &start_ps); /* timelines are of the last step */
@@ -96,11 +109,13 @@ zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
       return zb_status_note(status, "evaluation after step %lld, batch %lld", (long long)session->steps,
                             (long long)batch + 1);
     }
-    sum += zb_session_mean_loss(session);
+    const bool weighted = session->micro_weights != NULL;
+    sum += weighted ? zb_session_loss_sum(session) : zb_session_mean_loss(session);
+    weight += weighted ? zb_session_loss_weight(session) : 1;
     out->seconds += (double)took_ps / 1e12;
     out->tokens += zb_session_batch_tokens(session->plan);
     ++out->batches;
-    if (out->has_loss) out->loss = sum / (double)out->batches;
+    if (out->has_loss) out->loss = sum / weight;
     out->stopping = session->ends;
   }
   swap_times(session, &start_ps);

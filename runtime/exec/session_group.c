@@ -34,7 +34,7 @@ typedef struct rank_share {
 
 /* Of one micro-batch. */
 typedef struct loss_share {
-  double loss;
+  double loss, weight;
   int64_t known;
 } loss_share;
 
@@ -216,8 +216,10 @@ static void fill_losses(const zb_session *session, loss_share *out) {
   for (int i = 0; i < session->executor_count; ++i) {
     const zb_plan_rank *program = session->executors[i].program;
     for (int k = 0; k < program->job_count; ++k)
-      if (program->jobs[k].kind == ZB_JOB_REPORT && program->jobs[k].micro_batch >= 0 && !program->jobs[k].output)
-        out[program->jobs[k].micro_batch] = (loss_share){session->micro_losses[program->jobs[k].micro_batch], 1};
+      if (program->jobs[k].kind == ZB_JOB_REPORT && program->jobs[k].micro_batch >= 0 && !program->jobs[k].output) {
+        const int at = program->jobs[k].micro_batch;
+        out[at] = (loss_share){session->micro_losses[at], session->micro_weights ? session->micro_weights[at] : 1, 1};
+      }
   }
 }
 
@@ -238,6 +240,8 @@ static void take_records(zb_session *session, int64_t number) {
   const size_t kept =
       session->executors[0].list == ZB_LIST_STEP ? (size_t)(number % ZB_STEPS_IN_FLIGHT) : 0; /* as executors have it */
   memcpy(session->micro_losses, session->losses_kept + kept * count, count * sizeof *session->micro_losses);
+  if (session->micro_weights)
+    memcpy(session->micro_weights, session->weights_kept + kept * count, count * sizeof *session->micro_weights);
 }
 
 zb_status zb_session_share_step(zb_session *session, int64_t number, int64_t *took_ps) {
@@ -267,6 +271,7 @@ zb_status zb_session_share_step(zb_session *session, int64_t number, int64_t *to
   for (int i = 0; i < plan->micro_batches && !plan->inference; ++i) {
     if (!losses_of(record)[i].known) return ZB_ERROR(RUNTIME, "no process reported the loss of micro-batch %d", i);
     session->micro_losses[i] = losses_of(record)[i].loss;
+    if (session->micro_weights) session->micro_weights[i] = losses_of(record)[i].weight;
   }
   return NULL;
 }

@@ -17,7 +17,7 @@ zb_status zb_session_check_reports(const zb_plan *plan, bool whole, zb_plan_list
       const zb_plan_job *job = &plan->ranks[rank].jobs[i];
       if (job->kind != ZB_JOB_REPORT || job->micro_batch < 0 || job->output) continue;
       bool fits = job->micro_batch < plan->micro_batches && job->parts.count == 1 &&
-                  plan->ranks[rank].pool_ranges[job->parts.begin].bytes >= sizeof(float);
+                  plan->ranks[rank].pool_ranges[job->parts.begin].bytes >= zb_plan_loss_bytes(plan);
       if (!fits || seen[job->micro_batch]++)
         status = ZB_ERROR(INVALID,
                           "rank %d, job %d reports the loss of micro-batch %d, which is not one scalar reported once",
@@ -85,4 +85,5 @@ void zb_session_take_norm(zb_session *session, zb_step_result *out) {
   out->skipped = session->has_norm && !isfinite(session->norm) && !session->params.no_kernels;
   session->skipped += out->skipped;
   out->skipped_steps = session->skipped;
+  session->step_weight = zb_session_loss_weight(session);
 }

@@ -256,7 +256,7 @@ static zb_status collect_norm(const zb_session *session, int rank, const zb_plan
                                                 e->arena + parameter->gradient_offset + first * (int64_t)sizeof(float),
                                                 sizeof(float) * (uint64_t)count);
   norm_record record = {.name_bytes = strlen(parameter->tensor.name) + 1};
-  if (!status) record.norm = norm_of(values, count) / session->plan->micro_batches;
+  if (!status) record.norm = norm_of(values, count) / session->step_weight;
   zb_free(values);
   if (status) return status;
   zb_text_add_bytes(out, (const char *)&record, sizeof record);

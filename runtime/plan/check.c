@@ -377,12 +377,17 @@ static const char *segment_fault(const zb_plan *plan, const zb_plan_rank *rank, 
   return NULL;
 }
 
-static bool loss_fits(const zb_plan_subprogram *subprogram) {
+static uint64_t reported_bytes(const zb_plan *plan, bool of_norm) {
+  return of_norm ? sizeof(float) : zb_plan_loss_bytes(plan);
+}
+
+static bool loss_fits(const zb_plan *plan, const zb_plan_subprogram *subprogram) {
   const bool gives =
       subprogram->kind == ZB_JOB_F || subprogram->kind == ZB_JOB_EVALUATE || subprogram->kind == ZB_JOB_CLIP;
   if (!gives || subprogram->loss_base > (uint32_t)subprogram->base_count) return false;
   uint64_t limit = subprogram->base_bytes[subprogram->loss_base - 1];
-  return fits(subprogram->loss_offset, sizeof(float), limit) && subprogram->loss_offset % sizeof(float) == 0;
+  return fits(subprogram->loss_offset, reported_bytes(plan, subprogram->kind == ZB_JOB_CLIP), limit) &&
+         subprogram->loss_offset % sizeof(float) == 0;
 }
 
 static bool output_fits(const zb_plan *plan, const zb_plan_subprogram *subprogram, const zb_plan_output_home *home) {
@@ -402,11 +407,11 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
   if (subprogram->time_ps < 0 || subprogram->first_ps < 0 || !number_is_valid(subprogram->flops) ||
       !number_is_valid(subprogram->product_flops))
     return MALFORMED(rank->rank, "subprogram %s: time and flops must be numbers >= 0", subprogram->name);
-  if (subprogram->loss_base && !loss_fits(subprogram))
+  if (subprogram->loss_base && !loss_fits(plan, subprogram))
     return MALFORMED(
         rank->rank,
-        "subprogram %s: its loss (or norm) must be 4 bytes of one of its bases, made by an F or E (or CLIP)",
-        subprogram->name);
+        "subprogram %s: its loss (or norm) must be %llu bytes of one of its bases, made by an F or E (or CLIP)",
+        subprogram->name, (unsigned long long)reported_bytes(plan, subprogram->kind == ZB_JOB_CLIP));
   if (subprogram->output_count < 0)
     return MALFORMED(rank->rank, "subprogram %s has %d outputs", subprogram->name, subprogram->output_count);
   for (int i = 0; i < subprogram->output_count; ++i)
@@ -491,7 +496,9 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
                ? NULL
                : "it must have one part that is no smaller than its output";
   if (job->kind == ZB_JOB_REPORT)
-    return job->parts.count == 1 && total >= sizeof(float) ? NULL : "it must have one part of at least 4 bytes";
+    return job->parts.count == 1 && total >= reported_bytes(plan, job->micro_batch < 0)
+               ? NULL
+               : "it must have one part that is no smaller than what it reports";
   if (job->kind == ZB_JOB_COLLECTIVE) return collective_job_fault(plan, rank, job);
   if (job->kind == ZB_JOB_VERDICT || job->kind == ZB_JOB_SNAPSHOT) return validation_job_fault(rank, job);
   const zb_plan_message *message = &plan->messages[job->message];

@@ -75,8 +75,8 @@ static const zb_column header_columns[] = {
     LIST(zb_plan, inputs, input_count, input)
     LIST(zb_plan, outputs, output_count, output)
     LIST(zb_plan, messages, message_count, message)
-    NUMBER(zb_plan, evaluates) NUMBER(zb_plan, inference) NUMBER(zb_plan, evaluation_messages)
-    NUMBER(zb_plan, evaluation_collectives)
+    NUMBER(zb_plan, evaluates) NUMBER(zb_plan, weighted) NUMBER(zb_plan, inference)
+    NUMBER(zb_plan, evaluation_messages) NUMBER(zb_plan, evaluation_collectives)
     LIST(zb_plan, collectives, collective_count, collective)
     LIST(zb_plan, pool_u64, pool_u64_count, u64)};
 static const zb_column rank_columns[] = {

@@ -760,7 +760,8 @@ static zb_status run_report(dataflow *it, int index, zb_plan_range part) {
   if (!in_slots(it, part.offset, part.bytes))
     return violation(it, index, "reads", part.offset, NULL, "which is not in the slots", NOBODY);
   if (it->rank->jobs[index].output) return run_output_report(it, index, part);
-  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + sizeof(float); ++at) {
+  const uint64_t bytes = by.micro_batch < 0 ? sizeof(float) : zb_plan_loss_bytes(it->plan);
+  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + bytes; ++at) {
     ZB_TRY(read_cell(it, &by, at));
     if (!left_loss(it, &it->cells[at], by.micro_batch < 0, part.offset))
       return violation(it, index, "reads", part.offset, NULL,

@@ -4,7 +4,8 @@
  * one of every trained parameter. So every number that a CLIP reads is followed to the NORM that made it, and to the
  * gradient that this NORM read. Of shards the numbers of parts must have been summed over them on the way, and those of
  * whole gradients must not. So of replicas: where each has a part of a gradient, its number is a sum, in the order of
- * replicas, of what each of them made of its own part of the same gradient.
+ * replicas, of what each of them made of its own part of the same gradient. Of a weighted plan the last two of them are
+ * the sum of what its F report of micro-batches.
  *
  * Tests: test/passes/clipping_test.c, test/passes/gradient_clipping_test.c */
 #include <inttypes.h>
@@ -20,6 +21,7 @@ typedef struct number {
   const zb_plan_rank *rank;
   zb_sums_place at;
   const char *reduction; /* over shards, on the way to the factor; NULL: none */
+  uint64_t inside;       /* of what the instruction gives: where in it the number is */
   int sums, sum;         /* how many collectives sum it over replicas, on the way; 1 + the first of them; 0: none */
   uint32_t buffer;       /* of that one, and where it is in it */
   uint64_t within;
@@ -77,7 +79,8 @@ static bool find_number(const zb_sums *it, const zb_plan_rank *rank, uint64_t ad
   while (zb_sums_maker(it, rank, address, &out->at, &within)) {
     if (rank->jobs[out->at.job].kind != ZB_JOB_NORM) return false;
     const zb_plan_instruction *made = zb_sums_instruction(rank, out->at);
-    if (!hands_on(made)) return within == 0;
+    out->inside = within;
+    if (!hands_on(made)) return true;
     if (!enter_instruction(it->plan, rank, out->at.job, made, (int64_t)within, &address, &out->reduction)) return false;
   }
   return false;
@@ -206,7 +209,7 @@ static zb_status verify_part(const zb_sums *it, const number *made, int member, 
   number part = {0};
   *fault = "to which a replica gives what is not of its part";
   if (zb_plan_replica_of(plan, rank->rank) != member ||
-      !find_number(it, rank, address, (int)(job - rank->jobs), &part) ||
+      !find_number(it, rank, address, (int)(job - rank->jobs), &part) || part.inside != 0 ||
       strcmp(zb_sums_instruction(rank, part.at)->op, op) != 0)
     return NULL;
   ZB_TRY(find_gradient(it, &part, &parameter));
@@ -232,17 +235,74 @@ static zb_status verify_replicas(const zb_sums *it, const number *made, int64_t 
   return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', %s", made->rank->rank, k, name, fault);
 }
 
+/* ---- The weight of a step ---- */
+
+typedef struct weight {
+  zb_sums_list sum; /* of the first rank */
+  bool *shown;      /* [rank] that a sum of it is that of what its F report */
+} weight;
+
+/* Whether two numbers that the instruction `clip` reads side by side are those of one cast of a pair, handed on as they
+ * are: on all shards and replicas the same. */
+static bool follow_pair(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, zb_sums_place clip,
+                        number *out) {
+  for (int k = 0; k < ZB_WEIGHT_NUMBERS; ++k) {
+    number made;
+    if (!follow_number(it, rank, address + (uint64_t)k * sizeof(double), clip, &made) || made.reduction ||
+        made.sums > 0 || made.inside != (uint64_t)k * sizeof(double))
+      return false;
+    if (k > 0 && (made.rank != out->rank || made.at.job != out->at.job || made.at.instruction != out->at.instruction))
+      return false;
+    *out = made;
+  }
+  const zb_plan_instruction *cast = zb_sums_instruction(out->rank, out->at);
+  return strcmp(cast->op, "cast") == 0 && zb_weight_is_pair(&cast->inputs[0], ZB_F32) &&
+         zb_weight_is_pair(&cast->outputs[0], ZB_F64);
+}
+
+/* The last two numbers that the CLIP of a rank reads, at `address`, are the sum of the losses and weights of all
+ * micro-batches: the same one on all ranks. */
+static zb_status verify_weight(const zb_sums *it, const zb_plan_rank *rank, zb_sums_place clip, uint64_t address,
+                               weight *all) {
+  number made;
+  zb_sums_list here = {0};
+  if (!follow_pair(it, rank, address, clip, &made))
+    return ZB_RULE("norms", "rank %d: the weight of the step is not what one cast of a NORM makes of a sum",
+                   rank->rank);
+  const zb_plan_operand *sum = &zb_sums_instruction(made.rank, made.at)->inputs[0];
+  zb_sums_added_at(it, made.rank, made.at, &here);
+  const bool known = all->sum.count > 0, same = !known || zb_sums_same(&all->sum, &here);
+  bool *shown = &all->shown[made.rank->rank];
+  *shown = here.count == 1 &&
+           (*shown || zb_weight_is_reported(made.rank, zb_sums_address(it->plan, made.rank, made.at.job, sum)));
+  zb_status status = here.failed ? ZB_OUT_OF_MEMORY() : NULL;
+  if (!status && (!*shown || !same))
+    status =
+        ZB_RULE("norms", "rank %d: the weight of the step is %s", rank->rank,
+                *shown ? "another sum than that of another rank" : "no sum of what F reports of every micro-batch");
+  if (status || known)
+    zb_free(here.items);
+  else
+    all->sum = here;
+  return status;
+}
+
+/* ---- All ---- */
+
 /* The numbers that the CLIP of a rank reads are of the parameters of `order`, which the first rank fills. */
 static zb_status verify_numbers(const zb_sums *it, const zb_plan_rank *rank, zb_sums_place clip, bool first,
-                                zb_map *order, int *count) {
-  const zb_plan_operand *parts = &zb_sums_instruction(rank, clip)->inputs[0];
+                                zb_map *order, int *count, weight *all) {
+  const zb_plan_instruction *instruction = zb_sums_instruction(rank, clip);
+  const zb_plan_operand *parts = &instruction->inputs[0];
+  const zb_attrs attrs = {instruction->attrs, instruction->attr_count};
   const uint64_t begin = zb_sums_address(it->plan, rank, clip.job, parts);
-  const char *type =
-      zb_attr_string(&(zb_attrs){zb_sums_instruction(rank, clip)->attrs, zb_sums_instruction(rank, clip)->attr_count},
-                     "norm_type", "2");
-  const bool greatest = strcmp(type, "inf") == 0;
+  const bool greatest = strcmp(zb_attr_string(&attrs, "norm_type", "2"), "inf") == 0, weighted = it->plan->weighted;
   const char *op = greatest ? "abs_max" : "square_sum";
-  const int64_t numbers = parts->rank == 1 && zb_operand_is_contiguous(parts) ? parts->shape[0] : 0;
+  const int64_t vector = parts->rank == 1 && zb_operand_is_contiguous(parts) ? parts->shape[0] : 0;
+  const int64_t numbers = vector - (weighted ? ZB_WEIGHT_NUMBERS : 0);
+  if (zb_attr_bool(&attrs, "weighted", false) != weighted || numbers < 0)
+    return ZB_RULE("norms", "rank %d: CLIP %s by a weight", rank->rank, weighted ? "does not divide" : "divides");
+  if (weighted) ZB_TRY(verify_weight(it, rank, clip, begin + (uint64_t)numbers * sizeof(double), all));
   if (!first && numbers != *count)
     return ZB_RULE("norms", "rank %d makes the norm of %" PRId64 " numbers, another rank of %d", rank->rank, numbers,
                    *count);
@@ -250,13 +310,15 @@ static zb_status verify_numbers(const zb_sums *it, const zb_plan_rank *rank, zb_
     const zb_plan_parameter *parameter = NULL;
     number made;
     int64_t place_in_order = k;
-    if (!follow_number(it, rank, begin + (uint64_t)k * sizeof(double), clip, &made) ||
+    if (!follow_number(it, rank, begin + (uint64_t)k * sizeof(double), clip, &made) || made.inside != 0 ||
         strcmp(zb_sums_instruction(made.rank, made.at)->op, op) != 0)
       return ZB_RULE("norms", "rank %d: no %s of a NORM makes number %" PRId64 " of the norm", rank->rank, op, k);
     ZB_TRY(find_gradient(it, &made, &parameter));
     if (!parameter)
       return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is not of a gradient as its update takes it",
                      rank->rank, k);
+    if (weighted && scale_of(zb_sums_instruction(made.rank, made.at), "scale") != 1)
+      return ZB_RULE("norms", "rank %d: '%s' is scaled, and divided by a weight", rank->rank, parameter->tensor.name);
     const char *reduction = parameter->tensor.cut > 0 ? greatest ? "max" : "sum" : "";
     if (strcmp(made.reduction ? made.reduction : "", reduction) != 0)
       return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', %s", rank->rank, k,
@@ -317,17 +379,19 @@ zb_status zb_verify_norms(const zb_sums *it) {
   zb_status status = NULL;
   const zb_plan *plan = it->plan;
   zb_map *order = zb_map_create();
+  weight all = {.shown = zb_alloc(((size_t)plan->rank_count + 1) * sizeof *all.shown)};
   int count = 0;
   bool first = true;
-  if (!order) return ZB_OUT_OF_MEMORY();
+  if (!order || !all.shown) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int r = 0; r < plan->rank_count; ++r) {
     zb_sums_place clip;
     if (!find_clip(&plan->ranks[r], &clip)) continue;
     if (!takes_max_norm(&plan->ranks[r], clip))
       ZB_TRY_GOTO(ZB_RULE("norms", "rank %d: CLIP does not read the setting max_norm", r));
-    ZB_TRY_GOTO(verify_numbers(it, &plan->ranks[r], clip, first, order, &count));
+    ZB_TRY_GOTO(verify_numbers(it, &plan->ranks[r], clip, first, order, &count, &all));
     first = false;
   }
+  if (first && plan->weighted) ZB_TRY_GOTO(ZB_RULE("norms", "no CLIP divides by the weight of a step"));
   for (int r = 0; r < plan->rank_count && !first; ++r) {
     zb_sums_place clip;
     const bool clips = find_clip(&plan->ranks[r], &clip);
@@ -336,5 +400,7 @@ zb_status zb_verify_norms(const zb_sums *it) {
 
 cleanup:
   zb_map_destroy(order);
+  zb_free(all.sum.items);
+  zb_free(all.shown);
   return status;
 }

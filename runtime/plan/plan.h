@@ -28,6 +28,9 @@
  * At the start of a step the runtime zeroes the region `gradients` and writes the step number (from 1, i64) to `step`,
  * and behind it the settings of the rank.
  * The loss of a step is the fp64 sum of the reported micro-batch losses in micro-batch order, divided by micro_batches.
+ * Of a weighted plan a micro-batch reports a pair, a sum of losses and the weight of its targets, and the sum of losses
+ * is divided by that of weights. B or W adds the same pair to a sum of its own among the gradients, which every CLIP
+ * reads with the numbers of the norm: so gradients, which are those of sums, are divided by the same weight.
  *
  * All arrays belong to the plan (one zb_plan_arena), freed by zb_plan_destroy. Pool slices are (begin, count).
  */
@@ -161,8 +164,8 @@ typedef struct zb_plan_subprogram {
   int64_t first_ps;         /* of its first run in a step, when caches are cold; 0: time_ps */
   double flops, product_flops;
   uint64_t key;       /* of its ops: what it is in a file of costs */
-  uint32_t loss_base; /* an F or E that leaves the loss of its micro-batch, an f32, at loss_offset of this base, or a
-                         CLIP that leaves the norm there; 0: gives neither */
+  uint32_t loss_base; /* an F or E that leaves the loss of its micro-batch, zb_plan_loss_bytes, at loss_offset of this
+                         base, or a CLIP that leaves the norm there, an f32; 0: gives neither */
   uint64_t loss_offset;
   zb_plan_output_home *outputs; /* of an E: outputs of its micro-batch */
   int output_count;
@@ -419,6 +422,7 @@ typedef struct zb_plan {
   zb_plan_message *messages;
   int message_count;
   bool evaluates;                  /* every rank has jobs of an evaluation */
+  bool weighted;                   /* the loss of a micro-batch is two f32, a sum and its weight: see above */
   bool inference;                  /* it has no step, and its evaluation gives outputs alone, no loss */
   int evaluation_messages;         /* how many of the messages, at the end, are of an evaluation */
   int evaluation_collectives;      /* and how many of the collectives */
@@ -483,6 +487,8 @@ static inline bool zb_plan_sums_of_parts(const zb_plan *plan) { return zb_shardi
 static inline bool zb_plan_works_on_parts(const zb_plan *plan, zb_job_kind kind) {
   return kind == ZB_JOB_UPDATE || (zb_plan_sums_of_parts(plan) && (kind == ZB_JOB_SUM || kind == ZB_JOB_NORM));
 }
+/* What is reported of a micro-batch: its loss, or a sum and its weight. */
+static inline uint64_t zb_plan_loss_bytes(const zb_plan *plan) { return (plan->weighted ? 2 : 1) * sizeof(float); }
 /* How many replicas of the plan run together. */
 static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas > 1 ? plan->replicas : 1; }
 /* How many shards of it compute together. */

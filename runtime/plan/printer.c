@@ -437,6 +437,7 @@ static void say_header(printer *it, const zb_plan *plan) {
     say_shape(it, &plan->outputs[i].shape);
     put(it, "\n");
   }
+  if (plan->weighted) put(it, "losses are pairs: a sum and its weight\n");
   for (int i = 0; i < plan->collective_count; ++i)
     say_collective(it, plan, i);
   for (int i = 0; i < plan->message_count; ++i) {

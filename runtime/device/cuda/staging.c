@@ -11,7 +11,8 @@
 enum { RING_BYTES = 64 << 20, BUFFERS_LEAST = 2 };
 
 static uint64_t reported_bytes(const zb_plan *plan, const zb_plan_job *job) {
-  return job->output ? (uint64_t)zb_shape_bytes(&plan->outputs[job->output - 1].shape) : sizeof(float);
+  if (job->output) return (uint64_t)zb_shape_bytes(&plan->outputs[job->output - 1].shape);
+  return job->micro_batch < 0 ? sizeof(float) : zb_plan_loss_bytes(plan);
 }
 
 /* What the jobs of a step, and of an evaluation, need of it. */

@@ -86,6 +86,7 @@ typedef enum expectation {
   ROW(rank, evaluation_workspace.offset, uint64_t, CAUGHT, "")                                                         \
   ROW(rank, evaluation_workspace.bytes, uint64_t, SOME, "the end of a region may be used by nobody")                   \
   ROW(plan, evaluates, bool, CAUGHT, "")                                                                               \
+  ROW(plan, weighted, bool, CAUGHT, "")                                                                                \
   ROW(plan, evaluation_messages, int, CAUGHT, "")
 
 typedef zb_plan_subprogram structure_subprogram;
