@@ -86,6 +86,7 @@ SCRIPTS = [
     ("e2e-local_map", ["python3", "test/e2e/local_map.py", "--bin", "{build}/bin"]),
     ("e2e-shards", ["python3", "test/e2e/shards.py", "--bin", "{build}/bin"]),
     ("e2e-clipping", ["python3", "test/e2e/clipping.py", "--bin", "{build}/bin"]),
+    ("e2e-loss_mean", ["python3", "test/e2e/loss_mean.py", "--bin", "{build}/bin"]),
     ("e2e-validation", ["python3", "test/e2e/validation.py", "--bin", "{build}/bin"]),
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
     ("e2e-tcp_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp", "--only", "bits"]),

@@ -11,6 +11,9 @@ known: nothing is said of saved bytes.
 With --dropout the elements that are dropped are those of zb-run --random-seed 1 (random_words.py), so that losses can
 be compared one by one; and "seeds" has the losses of 24 runs that draw by PyTorch's generator.
 
+With --whole-batch a step is one pass over all its micro-batches at once, so that a loss which ignores targets is their
+mean over the step (zbc --loss-mean targets); an evaluation is one pass over all its rows.
+
 With --precision bf16 the runs are fp32 and torch.autocast in bf16 around the forward pass (parameters, gradients and
 optimizer in fp32), instead of fp32 and fp64.
 
@@ -52,6 +55,12 @@ def batch(text, o, step, micro):
     )
 
 
+def parts(text, o, step):
+    """What the passes of a step read: its micro-batches, or all of them at once."""
+    micro = [batch(text, o, step, i) for i in range(o.micro_batches)]
+    return [tuple(map(torch.cat, zip(*micro)))] if o.whole_batch else micro
+
+
 def autocast(bf16):
     return torch.autocast("cpu", dtype=torch.bfloat16) if bf16 else contextlib.nullcontext()
 
@@ -71,7 +80,10 @@ def evaluate(model, text, o, bf16):
     batches, training = rows // (o.micro_batches * o.batch), model.training
     model.eval()
     with torch.no_grad(), autocast(bf16):
-        losses = [model(*batch(text, o, k, i)).item() for k in range(batches) for i in range(o.micro_batches)]
+        passes = [one for k in range(batches) for one in parts(text, o, k)]
+        if o.whole_batch and passes:
+            passes = [tuple(map(torch.cat, zip(*passes)))]
+        losses = [model(*one).item() for one in passes]
     model.train(training)
     return batches, sum(losses) / max(len(losses), 1)
 
@@ -123,13 +135,14 @@ def steps_of(model, text, o, bf16, place):
     for step in range(o.steps):
         optimizer.zero_grad()
         micro = []
-        for i in range(o.micro_batches):
+        passes = parts(text, o, step)
+        for i, one in enumerate(passes):
             place.step, place.micro_batch = step, i
             with autocast(bf16):
-                loss = model(*batch(text, o, step, i))
-            (loss / o.micro_batches).backward()
+                loss = model(*one)
+            (loss / len(passes)).backward()
             micro.append(loss.item())
-        losses.append(sum(micro) / o.micro_batches)
+        losses.append(sum(micro) / len(passes))
         if step == 0:
             first = micro
             gradient = {n: p.grad.double().norm().item() for n, p in named.items()}
@@ -183,6 +196,7 @@ def main():
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--micro-batches", type=int, default=8)
+    parser.add_argument("--whole-batch", action="store_true")
     models.add_options(parser)
     o = parser.parse_args()
     torch.set_num_threads(1)
@@ -199,6 +213,7 @@ def main():
         family=o.family,
         **{name: getattr(o, name) for name in models.OPTIONS if known or name in ("batch", "seq", "seed")},
         micro_batches=o.micro_batches,
+        **({"whole_batch": True} if o.whole_batch else {}),
         steps=o.steps,
         adamw=dict(lr=o.lr, **ADAMW, weight_decay=DECAY),
         torch=torch.__version__.split("+")[0],

@@ -290,6 +290,13 @@ static void print_sums(const zb_compile_summary *s, const options *o) {
   }
 }
 
+/* Where padding weighs in a mean, users of other frameworks expect one or the other. */
+static void print_loss_mean(const zb_compile_summary *s, const options *o) {
+  if (!s->loss_mean) return;
+  printf("the loss is %s", s->loss_mean);
+  printf(o->params.loss_mean ? "\n" : "\n  (--loss-mean targets: all targets of a step count alike)\n");
+}
+
 static void print_summary(const zb_compile_summary *s, const options *o) {
   char a[32], b[32], c[32], d[32], e[32], f[48], g[48];
   printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B",
@@ -333,6 +340,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
   if (s->buffer_count) print_names("buffers", s->buffers, s->buffer_count);
+  print_loss_mean(s, o);
   print_whole(s);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
   if (s->uncompared)
@@ -464,6 +472,10 @@ static void print_json(const zb_compile_summary *s) {
   print_json_names("frozen", s->frozen, s->frozen_count);
   print_json_names("buffers", s->buffers, s->buffer_count);
   print_json_names("untrained", s->untrained, s->untrained_count);
+  if (s->loss_mean) {
+    printf(",\"loss_mean\":");
+    tool_print_json_text(s->loss_mean);
+  }
   print_json_whole(s);
   printf(",\"drawn\":%d,\"uncompared\":%s", s->drawn, s->uncompared ? "true" : "false");
   printf("}\n");

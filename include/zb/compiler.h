@@ -68,7 +68,11 @@ typedef struct zb_compile_params {
                         and which results are the loss and new values; NULL: as the file says */
   const char *loss;  /* name of the output to minimize; NULL: the only scalar one, of several the one
                         named "loss" */
-  bool inference;    /* without a loss: the plan has an evaluation alone, which hands out these outputs, or all */
+  /* "micro-batches" (NULL): the loss of a step is the mean of those of its micro-batches, as with gradient accumulation
+   * in PyTorch; "targets": where the loss is a mean over targets that are not ignored, it is that over those of the
+   * whole step, of all micro-batches and replicas. */
+  const char *loss_mean;
+  bool inference; /* without a loss: the plan has an evaluation alone, which hands out these outputs, or all */
   const char *const *outputs; /* names of other outputs that an evaluation can hand out; none is computed in a step */
   int output_count;
   uint64_t memory_limit; /* bytes per rank; 0: none */
@@ -161,6 +165,8 @@ typedef struct zb_compile_summary {
   int trained_count, frozen_count, buffer_count;
   zb_whole_summary *whole; /* of shards; none otherwise */
   int whole_count;
+  char *loss_mean;  /* "the mean over targets that are not ignored (-100, by 'labels') of each micro-batch, ..."; NULL:
+                       micro-batches have as many targets each, or the loss is made otherwise */
   char **untrained; /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;
   bool uncompared; /* the model comes from tools/export_onnx.py --no-compare, or is a step of JAX that is too large to

@@ -31,6 +31,7 @@ static const struct {
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
+    {"zb-loss-mean", "loss-mean=$loss_mean"},
     {"zb-shard", "tensor-parallel=$tensor_parallel,sequence-parallel=$sequence_parallel,"
                  "shard=\"$shard_pins\""},          /* left out by --tensor-parallel 1 */
     {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
@@ -120,6 +121,7 @@ static const char *word_text(zb_arena *arena, const char *word, const zb_compile
       {"$costs", p->costs ? p->costs : ""},
       {"$schedule", p->schedule},
       {"$split", p->split},
+      {"$loss_mean", p->loss_mean ? p->loss_mean : "micro-batches"},
       {"$recompute", p->recompute},
       {"$precision", p->precision},
       {"$metric", p->metric ? p->metric : "barrier"},

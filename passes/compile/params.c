@@ -130,6 +130,7 @@ static zb_status check_options(const zb_compile_params *p) {
       {"no-raise", p->no_raise, true, false},
       {"precision", p->precision != NULL, true, false},
       {"loss", p->loss != NULL, false, true},
+      {"loss-mean", p->loss_mean != NULL, true, true},
       {"train", p->train_count > 0, false, true},
       {"freeze", p->freeze_count > 0, false, true},
       {"csv", p->csv != NULL, false, true},
@@ -198,6 +199,27 @@ static zb_status check_together(const zb_compile_params *p) {
   return NULL;
 }
 
+/* Of targets it is known with the norm of gradients, of which sharded ones have none. */
+static zb_status check_loss_mean(const zb_compile_params *p) {
+  static const char *const means[] = {"micro-batches", "targets"};
+  if (!p->loss_mean || strcmp(p->loss_mean, means[0]) == 0) return NULL;
+  if (strcmp(p->loss_mean, means[1]) != 0) {
+    const char *nearest = zb_nearest(p->loss_mean, means, 2);
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "--loss-mean: expected micro-batches or targets, got '%s'", p->loss_mean),
+        nearest ? "did you mean '%s'?" : "targets: every target of a step that is not ignored counts alike", nearest);
+  }
+  if (p->post_validation)
+    return zb_status_hint(ZB_ERROR(USAGE, "--loss-mean targets and --post-validation are not possible together"),
+                          "leave --post-validation out: a step must know how many targets it has before it updates");
+  if (zb_sharding_of(p->sharding) > ZB_SHARDING_OPTIMIZER)
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "--loss-mean targets and --sharding %s are not possible together yet", p->sharding),
+        "write --sharding optimizer: the mean is made with the norm, of whole gradients, of which it leaves each "
+        "replica all");
+  return NULL;
+}
+
 /* Known by the rows of zb/shardings.def; and only replicas can share. */
 static zb_status complete_sharding(zb_compile_params *p) {
   const char *names[ZB_SHARDING_COUNT];
@@ -252,6 +274,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   ZB_TRY(complete_gather(p));
   if (!p->tensor_parallel) p->tensor_parallel = 1;
   ZB_TRY(check_together(p));
+  if (!p->pipeline) ZB_TRY(check_loss_mean(p));
   if (!p->precision) p->precision = "f32";
   if (!p->recompute) p->recompute = "none";
   if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";

@@ -445,6 +445,13 @@ static zb_status summarize_whole(MlirModule module, zb_compile_summary *out) {
   return zb_arena_status(arena);
 }
 
+/* What zb-loss-mean left. */
+static zb_status summarize_loss_mean(MlirModule module, zb_compile_summary *out) {
+  const char *text = zb_get_string(mlirModuleGetOperation(module), ZB_ATTR_LOSS_MEAN);
+  if (text) out->loss_mean = zb_arena_strdup(arena_of(out), text);
+  return zb_arena_status(arena_of(out));
+}
+
 zb_status zb_summarize(const zb_module *program, const zb_compile_params *params, const zb_plan *plan,
                        const zb_weights *given, zb_compile_summary *out) {
   zb_module_problem problem;
@@ -470,6 +477,7 @@ zb_status zb_summarize(const zb_module *program, const zb_compile_params *params
   if (!plan->inference) out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
   ZB_TRY_GOTO(summarize_whole(program->module, out));
+  ZB_TRY_GOTO(summarize_loss_mean(program->module, out));
   if (params->csv) ZB_TRY_GOTO(write_csv(&problem, params->csv));
 cleanup:
   zb_module_problem_deinit(&problem);

@@ -10,13 +10,19 @@
  * summed by the optimizer, last first. Reverse mode over straight-line code: Griewank and Walther, Evaluating
  * Derivatives (2008), chapter 3.
  *
- * Tests: test/passes/autodiff.mlir; values against finite differences: test/passes/gradient_program_test.c. */
+ * A loss that zb-loss-mean made is a pair: a sum of losses, which is differentiated, and its weight. Both are
+ * accumulated, too, as a use of no parameter, and gradients are divided by the sum of weights where those of a mean are
+ * by that of micro-batches.
+ *
+ * Tests: test/passes/autodiff.mlir, test/passes/loss-mean.mlir; values against finite differences:
+ * test/passes/gradient_program_test.c. */
 
 #include "passes/tables.h"
 #include "passes/graph/autodiff_parts.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,7 +67,8 @@ static zb_result find_loss(const zb_graph *graph, int *out_loss) {
   zb_shape shape;
   MlirType type = mlirValueGetType(graph->values[graph->returned[found]].value);
   char text[96];
-  if (!is_float(type) || !zb_type_shape(type, &shape) || shape.rank != 0)
+  const bool weighted = !mlirValueIsNull(zb_weighted_sum(graph->values[graph->returned[found]].value));
+  if (!weighted && (!is_float(type) || !zb_type_shape(type, &shape) || shape.rank != 0))
     return zb_op_error_at(graph->function, "reduce it first, for example with zb.reduce_mean over all axes",
                           "the loss must be a float scalar: expected tensor<f32>, got %s",
                           zb_type_shape(type, &shape) ? zb_shape_text(&shape, text) : "another type");
@@ -238,6 +245,7 @@ static zb_result differentiate(sweep *s, int n) {
   return add_operand_gradients(s, node, &builder);
 }
 
+/* The pair of a loss and its weight has that of the loss, the first: the weight depends on no parameter. */
 static zb_result seed(sweep *s) {
   const zb_value *loss = &s->graph.values[s->loss];
   zb_shape shape;
@@ -247,12 +255,32 @@ static zb_result seed(sweep *s) {
   MlirNamedAttribute mark;
   zb_builder builder = builder_for(s, loss->producer, &mark);
   zb_value_shape(loss->value, &shape);
-  s->gradient[s->loss] = zb_build_scalar(&builder, shape.dtype, 1.0);
+  const MlirValue sum = zb_weighted_sum(loss->value);
+  MlirValue one = zb_build_scalar(&builder, shape.dtype, 1.0);
+  if (!mlirValueIsNull(sum)) one = zb_build_reshape(&builder, one, (int64_t[]){1}, 1);
+  s->gradient[mlirValueIsNull(sum) ? s->loss : zb_graph_value(&s->graph, sum)] = one;
   return builder.failed ? ZB_FAIL : ZB_OK;
 }
 
-static zb_result sweep_back(zb_pass *pass, sweep *s) {
+/* Losses and weights are added over micro-batches, as gradients are: by the sum of weights those become a mean. */
+static zb_result accumulate_weight(sweep *s, zb_update_rules *rules) {
+  const zb_value *loss = &s->graph.values[s->loss];
+  if (mlirValueIsNull(zb_weighted_sum(loss->value))) return ZB_OK;
+  MlirNamedAttribute mark;
+  zb_builder builder = builder_for(s, loss->producer, &mark);
+  const MlirNamedAttribute attributes[] = {
+      zb_named(builder.context, "parameter", zb_mlir_string(builder.context, ZB_WEIGHTED_LOSS)),
+      zb_named_i64(builder.context, "use", 0)};
+  MlirType type = mlirValueGetType(loss->value);
+  MlirOperation op = zb_build_any(&builder, "zb.accumulate", &loss->value, 1, &type, 1, attributes, 2);
+  if (builder.failed) return ZB_FAIL;
+  rules->weighted_loss = mlirOperationGetResult(op, 0);
+  return ZB_OK;
+}
+
+static zb_result sweep_back(zb_pass *pass, sweep *s, zb_update_rules *out) {
   if (!seed(s)) return ZB_FAIL;
+  if (!accumulate_weight(s, out)) return ZB_FAIL;
   for (int n = s->graph.node_count - 1; n >= 0; --n) {
     if (!differentiate(s, n)) return ZB_FAIL;
     if (n > 0 && s->owner[n - 1] == s->owner[n]) continue;
@@ -331,6 +359,17 @@ static zb_result read_groups(zb_pass *pass, MlirOperation function, const zb_upd
   return ZB_OK;
 }
 
+/* The mean is made where the norm is: both need numbers of all ranks. */
+static zb_result read_weighted(zb_pass *pass, MlirOperation function, zb_update_rules *rules) {
+  if (*zb_pass_option(pass, "post-validation"))
+    return zb_pass_option_error(
+        pass, function, "post-validation", "leave one of both out",
+        "a mean over the targets of a step (--loss-mean targets) divides by their number, which "
+        "ranks that go on before a step is done do not know");
+  if (rules->clipping.max_norm == 0) rules->clipping.max_norm = INFINITY;
+  return ZB_OK;
+}
+
 /* Buffers of replicas would part: each would see its own micro-batches alone. */
 static zb_result check_replicas(MlirOperation function, const zb_update_rules *rules) {
   for (zb_ports at = zb_arguments(function); rules->replicas > 1 && zb_next(&at);)
@@ -354,7 +393,7 @@ static zb_result check_no_borders(const zb_graph *graph) {
 
 static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
-  zb_update_rules rules;
+  zb_update_rules rules = {0};
   if (!read_options(pass, function, &rules) || !read_replicas(pass, function, &rules) ||
       !read_groups(pass, function, &rules) || !check_replicas(function, &rules))
     return ZB_FAIL;
@@ -370,7 +409,9 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   ZB_FOR_EACH_NODE(node, &s.graph)
     zb_set_i64(node->op, ZB_ATTR_ID, node->number);
   if (inference) return ZB_OK;
-  if (!sweep_back(pass, &s)) return ZB_FAIL;
+  if (!mlirValueIsNull(zb_weighted_sum(s.graph.values[s.loss].value)) && !read_weighted(pass, function, &rules))
+    return ZB_FAIL;
+  if (!sweep_back(pass, &s, &rules)) return ZB_FAIL;
   if (!fail_option(pass, function, "group",
                    zb_autodiff_optimize(arena, function, &rules, s.parameters, s.parameter_count)))
     return ZB_FAIL;

@@ -21,6 +21,13 @@
  *
  * %most is a setting of the run: {zb.setting = "max_norm"}.
  *
+ * Of a loss that is a sum with a weight (zb-loss-mean) gradients are sums, too: 1/M is 1, and the factor is divided by
+ * the weight of the step, which comes last in the vector, behind the sum of losses:
+ *
+ *   %sums = "zb.accumulate"(%loss) {parameter = "zb.weighted_loss"}
+ *   %f3 = "zb.put"(%f2, "zb.cast"(%sums)) {offset = 8 * number of parameters}
+ *   %scaled, %norm = "zb.clip_scale"(%parts, %step, %most) {weighted}
+ *
  * Formulas are those of torch.optim.AdamW, SGD and Adam, and of Lion (Chen et al. 2023). Defaults: the rows below, the
  * only place that has them. AdamW's are those that language models are trained with (beta2 0.95, weight decay 0.1:
  * Brown et al. 2020, appendix B), not those of PyTorch (0.999, 0.01). Tests: test/passes/autodiff-optimizer.mlir,
@@ -187,8 +194,11 @@ static bool is_setting(const char *key) {
   return strcmp(key, setting_keys[ZB_UPDATE_RATE]) == 0 || strcmp(key, setting_keys[ZB_UPDATE_DECAY]) == 0;
 }
 
+static bool is_weighted(const zb_update_rules *rules) { return !mlirValueIsNull(rules->weighted_loss); }
+
 /* The mean over all micro-batches of a step. */
 static double gradient_scale(const zb_update_rules *rules) {
+  if (is_weighted(rules)) return 1;
   return 1.0 / (double)(rules->micro_batches * rules->replicas);
 }
 
@@ -272,15 +282,19 @@ static zb_status update_parameter(const update_plan *plan, zb_builder *b, const 
   return NULL;
 }
 
+static MlirValue put_at(zb_builder *b, MlirValue frame, MlirValue numbers, int place) {
+  MlirNamedAttribute offset = zb_named(b->context, "offset", zb_mlir_i64(b->context, place * (int64_t)sizeof(double)));
+  MlirType type = mlirValueGetType(frame);
+  MlirValue operands[] = {frame, numbers};
+  MlirOperation put = zb_build_any(b, "zb.put", operands, 2, &type, 1, &offset, 1);
+  return b->failed ? frame : mlirOperationGetResult(put, 0);
+}
+
 /* What a gradient gives to the norm: its number, at its place in the frame. */
 static MlirValue put_number(const update_plan *plan, zb_builder *b, MlirValue frame, MlirValue gradient, int place) {
   const zb_attr scale = zb_float("scale", gradient_scale(plan->rules));
-  MlirNamedAttribute offset = zb_named(b->context, "offset", zb_mlir_i64(b->context, place * (int64_t)sizeof(double)));
-  MlirType type = mlirValueGetType(frame);
-  MlirValue operands[] = {
-      frame, zb_build(b, plan->rules->clipping.greatest ? "abs_max" : "square_sum", &gradient, 1, &scale, 1)};
-  MlirOperation put = zb_build_any(b, "zb.put", operands, 2, &type, 1, &offset, 1);
-  return b->failed ? frame : mlirOperationGetResult(put, 0);
+  return put_at(b, frame,
+                zb_build(b, plan->rules->clipping.greatest ? "abs_max" : "square_sum", &gradient, 1, &scale, 1), place);
 }
 
 /* Numbers `from` to `to` of the frame. */
@@ -307,17 +321,23 @@ static MlirValue whole_numbers(const update_plan *plan, zb_builder *b, MlirValue
 /* The vector with a number of each gradient, and the factor of all of them. */
 static zb_status add_clipping(update_plan *plan, zb_builder *b, const MlirValue *gradients, const bool *is_cut,
                               int count) {
-  const bool greatest = plan->rules->clipping.greatest;
-  const zb_attr type_attr = zb_string("norm_type", "inf");
-  MlirType type = zb_frame_type(b->context, "norms", (uint64_t)count * sizeof(double));
+  enum { WEIGHTED_NUMBERS = 2 };
+  const zb_update_rules *rules = plan->rules;
+  const int numbers = count + (is_weighted(rules) ? WEIGHTED_NUMBERS : 0);
+  zb_attr attrs[2];
+  int attr_count = 0;
+  if (rules->clipping.greatest) attrs[attr_count++] = zb_string("norm_type", "inf");
+  if (is_weighted(rules)) attrs[attr_count++] = zb_bool("weighted", true);
+  MlirType type = zb_frame_type(b->context, "norms", (uint64_t)numbers * sizeof(double));
   MlirValue frame = mlirOperationGetResult(zb_build_any(b, "zb.empty_frame", NULL, 0, &type, 1, NULL, 0), 0);
   int cut = 0, parts = 0, whole = 0;
   for (int i = 0; i < count; ++i)
     cut += is_cut[i];
   for (int i = 0; i < count && !b->failed; ++i)
     frame = put_number(plan, b, frame, gradients[i], is_cut[i] ? parts++ : cut + whole++);
-  MlirValue operands[] = {whole_numbers(plan, b, frame, cut, count), plan->step, plan->max_norm};
-  MlirOperation clip = zb_build_op(b, "clip_scale", operands, 3, &type_attr, greatest, 2);
+  if (is_weighted(rules)) frame = put_at(b, frame, zb_build_cast(b, rules->weighted_loss, ZB_F64), count);
+  MlirValue operands[] = {whole_numbers(plan, b, frame, cut, numbers), plan->step, plan->max_norm};
+  MlirOperation clip = zb_build_op(b, "clip_scale", operands, 3, attrs, attr_count, 2);
   if (b->failed) return ZB_ERROR(INVALID, "the norm of the gradients could not be built");
   plan->step = mlirOperationGetResult(clip, 0);
   zb_function_result(&plan->f, mlirOperationGetResult(clip, 1), zb_report_port(b->context, "norm"));

@@ -46,6 +46,12 @@ typedef struct zb_parameter_uses {
   ZB_LIST(int64_t) members; /* of each: over so many shards it is summed, once a step; 0: it is whole */
 } zb_parameter_uses;
 
+/* What zb-loss-mean makes of a loss: the sum of losses, as a vector of one, of a pair of f32 that is the concat of that
+ * and of its weight. Null: the value is no such pair. */
+MlirValue zb_weighted_sum(MlirValue loss);
+/* The sums of the pair over micro-batches, in place of the name of a parameter. */
+#define ZB_WEIGHTED_LOSS "zb.weighted_loss"
+
 /* Adds, before the terminator: the sum of the uses of each parameter, what it gives to the norm, if there is clipping,
  * its update, the arguments for state and step, the results {zb.update} and {zb.report = "norm"}. Parameters without
  * uses become frozen (their argument then has zb.frozen instead of zb.param). */
@@ -55,6 +61,7 @@ typedef struct zb_update_rules {
   zb_update_group *groups;
   int group_count;
   int64_t micro_batches, replicas, shards;
+  MlirValue weighted_loss; /* the accumulate of the pair of a loss; null: gradients are those of a mean already */
 } zb_update_rules;
 /* USAGE for a group that no parameter with uses is in. */
 zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_update_rules *rules,

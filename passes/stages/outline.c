@@ -518,9 +518,10 @@ static zb_result place_reported(outline *o, int index, int producer) {
         o->graph.terminator, "drop results that are neither the loss nor updates",
         "result %d of the program cannot be reported: a plan reports one value, and that is result %d", index,
         reported);
+  const zb_shape pair = {.dtype = ZB_F32, .rank = 1, .dims = {2}}; /* of a loss: a sum and its weight */
   zb_shape shape;
   bool scalar = zb_type_shape(mlirValueGetType(o->graph.values[value].value), &shape) &&
-                zb_shape_elements(&shape) == 1 && shape.dtype == ZB_F32;
+                (zb_shape_elements(&shape) == 1 || (loss && zb_shape_equal(&shape, &pair))) && shape.dtype == ZB_F32;
   int sub = producer < 0 ? -1 : home_sub(o, producer);
   if (!scalar || sub < 0 || o->subs[sub].kind != ZB_JOB_F)
     return zb_op_error_at(o->graph.terminator,
@@ -618,7 +619,9 @@ static zb_result place_norms(outline *o) {
                             "a frame that all parameters share gets a value of another class than NORM");
     const int rank = o->group[producer] >= 0 ? owner_of(o, o->group[producer]) : 0;
     MlirAttribute port = zb_norm_port(o->context, zb_get_i64(node->op, "offset", 0));
-    if (!add_made(o, sub_of(o, value, rank), value, port)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+    const int sub = sub_of(o, value, rank);
+    if (!add_made(o, sub, value, port)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+    start(o, clip_sub(o, o->subs[sub].rank)); /* who gives numbers takes part, although it may update nothing */
   }
   return ZB_OK;
 }

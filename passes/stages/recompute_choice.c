@@ -108,9 +108,12 @@ void zb_recompute_set(zb_recompute *r, const zb_again *modes) {
 
 /* ---- Choice ---- */
 
-/* Whether an op may run again: what nobody described may have effects. */
+/* Whether an op may run again: what nobody described may have effects, and what is added up as it is (a loss with its
+ * weight) is what F reports. */
 static bool may_run_again(const zb_recompute *r, int node) {
   const zb_op_def *def = r->graph.nodes[node].def;
+  ZB_FOR_EACH_USER(user, &r->graph, &r->graph.nodes[node])
+    if (r->flow.nodes[user] & ZB_FLOW_ACCUMULATE) return false;
   return is_entry(r, node) && def && (def->traits & ZB_TRAIT_PURE) != 0;
 }
 
