@@ -1263,6 +1263,12 @@ def clipping():
                 clip_case(f"{kind} of {count}, largest {largest}, at most {most}", parts, most, kind)
     clip_case("large", np.abs(real(700)).astype(F64), 1.0, "2")
     clip_case("spaced", np.abs(real(40)).astype(F64)[::2], 1.0, "2")
+    for kind in ("2", "inf"):
+        for count, weight in ((3, 7.0), (1, 0.25), (0, 2.0), (4, 0.0), (2, np.nan), (2, np.inf)):
+            parts = np.concatenate([np.arange(1.0, count + 1), [-3.5, weight]])
+            for most in (0.05, np.inf):
+                weighted_case(f"{kind} of {count}, weight {weight}, at most {most}", parts, most, kind)
+    weighted_case("spaced weight", np.arange(1.0, 21.0)[::2], 1.0, "2")
     scaled_updates()
 
 
@@ -1281,6 +1287,18 @@ def clip_case(text, parts, most, kind):
     scale = min(1.0, most / (norm + 1e-6)) if np.isfinite(single) else -1.0
     case("clip_scale", text, [parts, np.array(7), np.array([most])], [np.array([7.0, scale]), np.array(single, F32)],
          {"norm_type": kind})
+
+
+def weighted_case(text, parts, most, kind):
+    """Gradients of a sum become those of a mean: both norm and factor are divided by the last part."""
+    norms, weight = parts[:-2], float(parts[-1])
+    if weight == 0:
+        norm, scale = -1.0, -1.0
+    else:
+        norm = (float(np.max(norms, initial=0.0)) if kind == "inf" else math.sqrt(math.fsum(norms))) / weight
+        scale = min(1.0, most / (norm + 1e-6)) / weight if np.isfinite(norm) else -1.0
+    case("clip_scale", text, [parts, np.array(7), np.array([most])],
+         [np.array([7.0, scale]), np.array(norm, F32)], {"norm_type": kind, "weighted": True})
 
 
 def scaled_updates():
