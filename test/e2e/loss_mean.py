@@ -21,7 +21,7 @@ import processes
 import reference
 
 STEPS = 3
-MODELS = ("llama-padded", "roberta", "bart")
+MODELS = ("llama-padded", "roberta", "bart", "masked")
 REFERENCE = (("--ranks", 1, "--schedule", "fthenb"), ("--ranks", 4, "--schedule", "zb-h1"),
              ("--ranks", 2, "--schedule", "1f1b", "--no-raise"),
              ("--ranks", 2, "--data-parallel", 2, "--schedule", "zb-h2"),
