@@ -217,7 +217,7 @@ static void test_refused(void) {
   expect_refused(bytes, count, "magic");
   bytes[0] ^= 1;
   bytes[8] = ZB_PLAN_VERSION + 1;
-  expect_refused(bytes, count, "format version 14, this program reads version 13");
+  expect_refused(bytes, count, "format version 15, this program reads version 14");
   bytes[8] = ZB_PLAN_VERSION;
   bytes[20] ^= 1;
   expect_refused(bytes, count, "checksum of its table");
