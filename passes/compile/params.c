@@ -215,8 +215,8 @@ static zb_status check_loss_mean(const zb_compile_params *p) {
   if (zb_sharding_of(p->sharding) > ZB_SHARDING_OPTIMIZER)
     return zb_status_hint(
         ZB_ERROR(USAGE, "--loss-mean targets and --sharding %s are not possible together yet", p->sharding),
-        "write --sharding optimizer: the mean is made with the norm, of whole gradients, of which it leaves each "
-        "replica all");
+        "write --sharding optimizer: the sum of weights, by which gradients are divided, is needed whole by each "
+        "replica");
   return NULL;
 }
 
