@@ -271,11 +271,11 @@ static zb_status mark_inference(const zb_compile_params *p, const zb_module *pro
 static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, zb_open open, zb_module *program,
                               zb_compile_state *state, zb_pipeline_hooks *hooks, zb_diagnostics *diagnostics) {
   zb_pipeline pipeline = {0}, part;
-  const bool open_cuts = !params->pipeline && strcmp(params->recompute, "auto") == 0 && !params->cuts;
+  const bool compares = !params->pipeline && strcmp(params->recompute, "auto") == 0 && params->memory_limit;
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
   part = pipeline;
-  if (open || open_cuts) {
+  if (open || compares) {
     zb_pipeline_split(&pipeline, true, &part);
     ZB_TRY_GOTO(zb_pipeline_run(&part, program, state, hooks));
     if (open)

@@ -6,6 +6,7 @@
 #include "passes/compile/parts.h"
 #include "passes/function.h"
 #include "passes/stages/problem.h"
+#include "passes/stages/recompute_auto.h"
 #include "passes/stages/step_time.h"
 #include "runtime/base/text.h"
 
@@ -125,7 +126,7 @@ static zb_status read_plan(const zb_compile_params *params, const zb_plan *plan,
   return status;
 }
 
-zb_status zb_attempt_run(const zb_compile_params *params, const zb_module *program, zb_attempt *out) {
+static zb_status run_attempt(const zb_compile_params *params, const zb_module *program, zb_attempt *out) {
   zb_pipeline pipeline = {0}, rest;
   *out = (zb_attempt){.step_ps = INT64_MAX, .needed_bytes = UINT64_MAX};
   zb_compile_state state = {.options_of_zbc = true, .places = &out->places, .texts = &out->places.arena};
@@ -143,12 +144,34 @@ zb_status zb_attempt_run(const zb_compile_params *params, const zb_module *progr
   } else if (!status) {
     ZB_TRY_GOTO(read_plan(params, state.plan, out));
     ZB_TRY_GOTO(read_choices(copy.module, state.plan->stage_count, out));
-    out->recompute = state.recompute;
   }
+  out->recompute = state.recompute;
 cleanup:
   zb_pipeline_deinit(&pipeline);
   zb_plan_destroy(state.plan);
   if (!mlirModuleIsNull(copy.module)) mlirModuleDestroy(copy.module);
+  return status;
+}
+
+/* The attempt `none` in the place of one with --recompute auto. */
+static zb_status take_none(zb_attempt *none, zb_attempt *out) {
+  const zb_status status = zb_recompute_text_none(out->recompute, &none->places.arena, &none->recompute);
+  zb_attempt_deinit(out);
+  *out = *none;
+  return status;
+}
+
+/* With --recompute auto the plan without it is among what is compared: as the option left out gives it, with the choice
+ * of --split for this limit. */
+zb_status zb_attempt_run(const zb_compile_params *params, const zb_module *program, zb_attempt *out) {
+  zb_compile_params without = *params;
+  zb_attempt none;
+  ZB_TRY(run_attempt(params, program, out));
+  if (strcmp(params->recompute, "auto") != 0) return NULL;
+  without.recompute = "none";
+  zb_status status = run_attempt(&without, program, &none);
+  if (!status && zb_attempt_is_better(&none, out)) return take_none(&none, out);
+  zb_attempt_deinit(&none);
   return status;
 }
 
@@ -327,26 +350,37 @@ cleanup:
   return status;
 }
 
-/* So that the compile itself need not choose again. */
+/* So that the compile itself need not choose again, with or without a plan. */
 static zb_status keep_recompute(const zb_attempt *attempt, zb_owned_texts *owned) {
   owned->recompute = attempt->recompute ? zb_arena_strdup(&owned->arena, attempt->recompute) : NULL;
   return zb_arena_status(&owned->arena);
 }
 
+/* Other cuts that keep less, where there are any; else *cuts is NULL. */
+static zb_status find_few(const zb_compile_params *params, const zb_module *program, zb_arena *texts,
+                          const char **cuts) {
+  zb_cut_places places = {0};
+  zb_status status = NULL;
+  *cuts = NULL;
+  if (params->cuts) return NULL;
+  ZB_TRY_GOTO(find_places(params, program, &places));
+  if (places.few && zb_cuts_have_names(&places)) status = zb_cuts_text(&places, places.few, texts, cuts);
+cleanup:
+  zb_arena_deinit(&places.arena);
+  return status;
+}
+
 static zb_status compare_cuts(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program) {
   zb_compile_params few = *params;
   zb_attempt by_cost = {0}, by_bytes = {0};
-  zb_cut_places places = {0};
-  zb_status status = find_places(params, program, &places);
-  if (status || !places.few || !zb_cuts_have_names(&places)) goto cleanup;
-  ZB_TRY_GOTO(zb_cuts_text(&places, places.few, &owned->arena, &few.cuts));
+  zb_status status = NULL;
+  ZB_TRY(find_few(params, program, &owned->arena, &few.cuts));
   ZB_TRY_GOTO(zb_attempt_run(params, program, &by_cost));
-  ZB_TRY_GOTO(zb_attempt_run(&few, program, &by_bytes));
-  const bool are_few = zb_attempt_is_better(&by_bytes, &by_cost);
+  if (few.cuts) ZB_TRY_GOTO(zb_attempt_run(&few, program, &by_bytes));
+  const bool are_few = few.cuts && zb_attempt_is_better(&by_bytes, &by_cost);
   if (are_few) *params = few;
   status = keep_recompute(are_few ? &by_bytes : &by_cost, owned);
 cleanup:
-  zb_arena_deinit(&places.arena);
   zb_attempt_deinit(&by_cost);
   zb_attempt_deinit(&by_bytes);
   return status;
@@ -363,27 +397,68 @@ zb_status zb_recompute_cuts_search(zb_compile_params *params, zb_owned_texts *ow
   return NULL;
 }
 
+/* What a search has found: the best ones, and how many cuts it has tried. */
+typedef struct found {
+  contender best[CONTENDERS];
+  int64_t first_ps; /* before other cuts were tried */
+  int tried;
+} found;
+
+static zb_status search(const zb_compile_params *given, zb_open open, zb_arena *texts, const zb_module *program,
+                        found *out) {
+  const contender none = {*given, {.step_ps = INT64_MAX, .needed_bytes = UINT64_MAX}};
+  *out = (found){.best = {none, none, none}};
+  ZB_TRY((open == ZB_OPEN_PLACEMENT ? try_layouts : try_layout)(given, program, out->best));
+  out->first_ps = out->best->attempt.step_ps;
+  return given->cuts || given->layout ? NULL : try_cuts(given, program, texts, out->best, &out->tried);
+}
+
+static void deinit(found *it) {
+  for (int i = 0; i < CONTENDERS; ++i)
+    zb_attempt_deinit(&it->best[i].attempt);
+}
+
+static contender *best_of(found *it) {
+  contender *chosen = it->best;
+  for (int i = 1; i < CONTENDERS; ++i)
+    if (zb_attempt_is_better(&it->best[i].attempt, &chosen->attempt)) chosen = &it->best[i];
+  return chosen;
+}
+
+/* With --recompute auto the whole search without it comes first, so that auto is never slower: what it finds, with auto
+ * for its placement and cuts, is compared with what is found with auto. */
+static zb_status search_without(const zb_compile_params *given, zb_open open, zb_arena *texts, const zb_module *program,
+                                found *out) {
+  zb_compile_params without = *given, params;
+  found none;
+  without.recompute = "none";
+  zb_status status = search(&without, open, texts, program, &none);
+  const contender *chosen = best_of(&none);
+  if (!status && has_plan(&chosen->attempt)) {
+    params = chosen->params;
+    params.recompute = given->recompute;
+    status = try_layout(&params, program, out->best);
+  }
+  out->tried += none.tried;
+  deinit(&none);
+  return status;
+}
+
 zb_status zb_layout_search(zb_compile_params *params, zb_open open, zb_owned_texts *owned, const zb_module *program,
                            zb_diagnostics *diagnostics, zb_compile_summary *summary) {
   const zb_diagnostics spoken = *diagnostics;
-  const contender none = {*params, {.step_ps = INT64_MAX, .needed_bytes = UINT64_MAX}};
-  contender best[CONTENDERS] = {none, none, none};
-  zb_status status = NULL;
-  int tried = 0;
   const zb_compile_params given = *params;
+  found all;
   diagnostics->write = discard;
-  ZB_TRY_GOTO((open == ZB_OPEN_PLACEMENT ? try_layouts : try_layout)(params, program, best));
-  const int64_t first = best->attempt.step_ps;
-  if (!params->cuts && !params->layout) ZB_TRY_GOTO(try_cuts(params, program, &owned->arena, best, &tried));
-  const contender *chosen = best;
-  for (int i = 1; i < CONTENDERS; ++i)
-    if (zb_attempt_is_better(&best[i].attempt, &chosen->attempt)) chosen = &best[i];
+  zb_status status = search(&given, open, &owned->arena, program, &all);
+  if (status) goto cleanup;
+  if (strcmp(given.recompute, "auto") == 0) ZB_TRY_GOTO(search_without(&given, open, &owned->arena, program, &all));
+  const contender *chosen = best_of(&all);
   *params = chosen->params;
   ZB_TRY_GOTO(keep_recompute(&chosen->attempt, owned));
-  status = zb_summarize_search(&given, params, tried ? tried + 1 : 0, first, summary);
+  status = zb_summarize_search(&given, params, all.tried ? all.tried + 1 : 0, all.first_ps, summary);
 cleanup:
-  for (int i = 0; i < CONTENDERS; ++i)
-    zb_attempt_deinit(&best[i].attempt);
+  deinit(&all);
   *diagnostics = spoken;
   return status;
 }

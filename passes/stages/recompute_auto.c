@@ -401,6 +401,19 @@ static zb_status write_choice(const chooser *c, zb_arena *arena, const char **ou
   return failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(arena);
 }
 
+/* Behind the numbers of the plan of nothing: zb-split-policy chooses, as where nothing is computed again. */
+static const char nothing[] = ";none";
+
+zb_status zb_recompute_text_none(const char *found, zb_arena *arena, const char **out) {
+  const int numbers = found ? (int)strcspn(found, ";") : 0;
+  zb_text text = {0};
+  zb_text_add(&text, "%.*s%s", numbers, found ? found : "", nothing);
+  *out = text.failed ? NULL : zb_arena_strdup(arena, text.data);
+  const bool failed = text.failed;
+  zb_text_deinit(&text);
+  return failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(arena);
+}
+
 /* Does what such a text says; the groups are for zb-split-policy. */
 static zb_status apply_choice(const zb_recompute_model *model, const char *text, zb_recompute *r) {
   const zb_compile_state *state = model->pass->shared;
@@ -408,13 +421,14 @@ static zb_status apply_choice(const zb_recompute_model *model, const char *text,
   char *at;
   ZB_TRY(zb_arena_status(r->arena));
   const long long step = strtoll(text, &at, 10), most = strtoll(at, &at, 10);
-  for (int rank = 0; rank < model->ranks; ++rank)
-    picks[rank].level = (int)strtol(at + 1, &at, 10);
-  if (model->shares > 1) zb_set_string(mlirModuleGetOperation(model->module), ZB_ATTR_GROUPS_IN_B, at + 1);
   if (state && state->summary) {
     state->summary->recompute_seconds = 1e-12 * (double)step;
     state->summary->recompute_bytes = (uint64_t)most;
   }
+  if (strcmp(at, nothing) == 0) return zb_recompute_set_picks(model, picks, r);
+  for (int rank = 0; rank < model->ranks; ++rank)
+    picks[rank].level = (int)strtol(at + 1, &at, 10);
+  if (model->shares > 1) zb_set_string(mlirModuleGetOperation(model->module), ZB_ATTR_GROUPS_IN_B, at + 1);
   return zb_recompute_set_picks(model, picks, r);
 }
 
