@@ -30,9 +30,11 @@ enum {
   SEARCHED_RUNGS = 64,
   RUNG_JOBS = 400000, /* that may be simulated for a rung; */
   JOBS = 16000000,    /* for all */
-  PLANS_ABOVE = 6     /* where none is within the limit: how many are compiled to say what is needed */
+  PLANS_SMALL = 6     /* of the smallest ones, which are compiled whatever the model says of their bytes */
 };
-static const double step_margin = 1.002, bytes_margin = 1.02;
+/* Where orders are searched; else the model with its own order has no longer step than the plan, which has the same
+ * order, and messages beside: but for jobs without ops. */
+static const double searched_margin = 1.002, rounding = 1.00001, bytes_margin = 1.02;
 
 /* What a pick costs a rank. */
 typedef struct weight {
@@ -45,6 +47,7 @@ typedef struct choice {
   zb_outlook model;
   int64_t bound_ps; /* where orders are searched */
   int number;
+  bool is_small; /* of the smallest ones */
 } choice;
 
 typedef struct chooser {
@@ -365,22 +368,27 @@ static zb_status search_orders(chooser *c) {
   return NULL;
 }
 
-/* Nothing computed again comes first where it fits: what the model says of it within the limit is for another order. */
+/* Whether no plan of a choice whose model has that step is faster than the best one. */
+static bool is_too_slow(const chooser *c, int64_t step_ps) {
+  const double least = c->model.searches ? c->plan_to_model / searched_margin : 1 / rounding;
+  return is_within(c) && least * (double)step_ps > (double)c->best_plan.step_ps;
+}
+
+/* Nothing computed again comes first where it fits: what the model says of it within the limit is for another order.
+ * What is compiled for a limit is compiled for a higher one too, unless it is slower than what that has. */
 static zb_status compare_plans(chooser *c) {
   if (c->plain_plan.exists && c->plain_plan.most <= c->limit) ZB_TRY(try_plan(c, c->plain));
+  sort(c, compare_bytes);
+  for (size_t i = 0; i < c->choices.count; ++i)
+    c->choices.items[i].is_small = i < PLANS_SMALL;
   if (c->model.searches) ZB_TRY(search_orders(c));
   sort(c, compare_steps);
-  for (size_t i = 0; i < c->choices.count; ++i) {
+  for (size_t i = 0; i < c->choices.count && !is_too_slow(c, c->choices.items[i].model.step_ps); ++i) {
     const choice *it = &c->choices.items[i];
-    const double step = c->plan_to_model * (double)it->model.step_ps;
-    if (it->model.step_ps == INT64_MAX || (double)it->model.most > bytes_margin * (double)c->limit) continue;
-    if (is_within(c) && step > step_margin * (double)c->best_plan.step_ps) break;
+    const bool may_fit = it->model.step_ps < INT64_MAX && (double)it->model.most <= bytes_margin * (double)c->limit;
+    if (!may_fit && (!it->is_small || (c->model.searches && is_within(c)))) continue;
     ZB_TRY(try_plan(c, it->picks));
   }
-  if (is_within(c)) return NULL;
-  sort(c, compare_bytes);
-  for (size_t i = 0; i < c->choices.count && i < PLANS_ABOVE && !is_within(c); ++i)
-    ZB_TRY(try_plan(c, c->choices.items[i].picks));
   return NULL;
 }
 

@@ -64,9 +64,14 @@ zb_status zb_trial_order(const zb_pass *pass, const char *schedule, zb_problem *
   zb_schedule_choice choice;
   problem->metric = metric;
   zb_order_deinit(order);
-  if (zb_schedule_is_file(schedule)) return zb_schedule_file_order(schedule, problem, order);
-  ZB_TRY(zb_schedule_to_train(schedule, &choice));
-  return zb_choice_order(pass->program->memo, &choice, true, problem, order);
+  if (zb_schedule_is_file(schedule)) {
+    ZB_TRY(zb_schedule_file_order(schedule, problem, order));
+  } else {
+    ZB_TRY(zb_schedule_to_train(schedule, &choice));
+    ZB_TRY(zb_choice_order(pass->program->memo, &choice, true, problem, order));
+  }
+  order->whole_backward = false;
+  return NULL;
 }
 
 zb_status zb_trial_measure(zb_arena *arena, const zb_plan *plan, zb_metric metric, zb_trial *out) {

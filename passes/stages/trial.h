@@ -35,7 +35,8 @@ zb_status zb_trial_run(const zb_pipeline *pipeline, zb_module *copy, zb_compile_
  * what is found for one limit is found for a higher one too. */
 int64_t zb_trial_bytes_below(int64_t bytes);
 
-/* The order that a schedule gives for a problem without a limit, in the place of *order. */
+/* The order that a schedule gives for a problem without a limit, in the place of *order, as plans have it: a gradient
+ * leaves behind its B, also where the schedule has one backward job. */
 zb_status zb_trial_order(const zb_pass *pass, const char *schedule, zb_problem *problem, zb_metric metric,
                          zb_order *order) ZB_MUST_USE;
 
