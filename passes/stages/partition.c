@@ -278,22 +278,53 @@ static zb_status sum_places(const partition *p, zb_arena *arena, int64_t **out_c
   return NULL;
 }
 
+/* Bytes of an input, if it is of values that layers work on, not of numbers of words; else 0. */
+static int64_t given_bytes(const partition *p, int argument) {
+  zb_shape shape;
+  if (!zb_argument_string(p->graph.function, argument, ZB_ATTR_INPUT)) return 0;
+  if (!zb_value_shape(p->graph.values[argument].value, &shape)) return 0;
+  const bool counts = shape.dtype == ZB_I64 || shape.dtype == ZB_I32 || shape.dtype == ZB_I1;
+  return counts ? 0 : zb_shape_bytes(&shape);
+}
+
+/* An input that stages on both sides of a cut read is kept by both, although no message carries it: adds that to the
+ * bytes of places. Returns the bytes of the widest such input. */
+static int64_t add_given(const partition *p, int64_t *cut_bytes) {
+  int64_t widest = 0;
+  for (int a = 0; a < p->graph.argument_count; ++a) {
+    const int64_t bytes = given_bytes(p, a);
+    int first = p->forward_count, last = -1;
+    if (bytes > widest) widest = bytes;
+    ZB_FOR_EACH_USER(user, &p->graph, &p->graph.values[a]) {
+      const int entry = bytes ? p->entry[user] : -1;
+      if (entry >= 0 && entry < first) first = entry;
+      if (entry > last) last = entry;
+    }
+    for (int place = 0; place < p->place_count; ++place)
+      if (p->places[place] >= first && p->places[place] < last) cut_bytes[place] += bytes;
+  }
+  return widest;
+}
+
 /* What a stage receives, it keeps, whatever is computed again: with recompute=all cuts are no wider, on average, than
- * ends of layers, or by the input of the first layer, which a checkpoint keeps too, if that can be. For auto these cuts
- * are a choice (zb_cut_places.few). after: places. */
+ * ends of layers, if that can be; or by the input of the first layer, which a checkpoint keeps too, where an op makes
+ * it that runs again here. For auto these cuts are a choice (zb_cut_places.few). after: places. */
 static zb_status choose_few(partition *p, const zb_cut_problem *problem, int *after) {
   const char *recompute = zb_pass_option(p->pass, "recompute");
   const bool is_all = strcmp(recompute, "all") == 0;
   const size_t bytes = (size_t)(p->stages - 1) * sizeof *after;
-  int64_t kept;
+  int64_t kept, *cost, *cut_bytes;
   int layers;
   if (!is_all && strcmp(recompute, "auto") != 0) return NULL;
   int *few = ZB_NEW(&p->pass->arena, int, p->stages - 1);
-  ZB_TRY(zb_arena_status(&p->pass->arena));
+  ZB_TRY(sum_places(p, &p->pass->arena, &cost, &cut_bytes));
   memcpy(few, after, bytes);
+  const int64_t given = add_given(p, cut_bytes);
   ZB_TRY(zb_layers_kept(&p->pass->arena, &p->graph, &p->flow, &kept, &layers));
   const int64_t each = layers > 1 ? kept / (layers - 1) : 0, best = p->stages < layers ? each * (p->stages - 1) : kept;
-  ZB_TRY(zb_cuts_few(problem, &p->pass->arena, best, best + each, few));
+  zb_cut_problem kept_by_both = *problem;
+  kept_by_both.cut_bytes = cut_bytes;
+  ZB_TRY(zb_cuts_few(&kept_by_both, &p->pass->arena, best, given < each ? best + each : best, few));
   if (memcmp(after, few, bytes) != 0) p->few = few;
   if (is_all) memcpy(after, few, bytes);
   return NULL;

@@ -6,12 +6,13 @@
   limits   uneven models (test/bench/joint.py) under limits drawn at random: no step is longer than with the cuts by
            cost, what the summary says of those is what --cut-trials 1 gives, the limit is kept, some steps are shorter
   again    the same compile gives the same bytes; --placement, --chunks and --cuts of the summary give the same step
-  all      with --split auto and --recompute auto, too, no step is longer, and what the summary says of them gives the
-           same step
+  all      with --split auto and --recompute auto, too, no step is longer, nor longer than without --recompute, and what
+           the summary says of them gives the same step
   bits     a plan with other cuts trains as one rank does
   errors   --cut-trials where no cuts are tried, out of range; a cut after an op that there is not
 """
 import argparse
+import json
 import os
 import random
 import sys
@@ -88,6 +89,12 @@ def check_share(suite, folder, model, base, limit):
     print("all: %.9g, with the cuts by cost %s" % (found["step_seconds"], first))
     suite.check((first is None or found["step_seconds"] <= first) and max(found["memory"]) <= limit,
                 "with --recompute auto: %.9g, with the cuts by cost %s" % (found["step_seconds"], first))
+    plain = suite.run("zbc", model, "-o", folder + "/plain", "--json", *base)
+    suite.check(plain.returncode in (0, 3), "without --recompute: exit %d %s" % (plain.returncode, plain.stderr))
+    if plain.returncode == 0:
+        step = json.loads(plain.stdout)["step_seconds"]
+        suite.check(found["step_seconds"] <= step, "with --recompute auto: %.9g, without %.9g" %
+                    (found["step_seconds"], step))
     alone = suite.run("zbc", model, "-o", folder + "/by-cost", *base, "--recompute", "auto", "--cut-trials", 1)
     suite.check((alone.returncode == 0) == (first is not None), "--cut-trials 1 alone: exit %d %s" %
                 (alone.returncode, alone.stderr))
