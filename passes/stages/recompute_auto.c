@@ -5,11 +5,13 @@
  * the shortest step of the model is found, rank after rank; choices with one pick on all ranks come to these. The
  * ladder does not depend on the limit, so what there is for a limit there is for a higher one. Of these choices those
  * that may be the best are compiled to plans, on copies; of plans within the limit the fastest stays, of equal ones the
- * first. So with more memory a step is no longer, as far as steps and bytes of plans are those of the model within
- * step_margin and bytes_margin.
+ * first. The model's step is a bound of the plan's, which has the same order of jobs, and messages beside: what is left
+ * out by it is slower than a plan that fits. So with more memory a step is no longer.
  *
  * For a schedule that looks for an order within the limit a rule stands for it on the ladder. Then the model has an
  * order searched for each choice whose lower bound is below the best so far, and the plans of the best are compiled.
+ *
+ * A whole compile compares what comes of this with the plan without recompute (zb_attempt_run of passes/compile).
  *
  * Test: test/e2e/recompute.py. */
 
