@@ -7,8 +7,8 @@ Uneven models under a memory limit: language models whose head takes 1.44 of a s
 and encoders with a decoder that reads their output in every layer. Each is compiled with the cuts by cost alone
 (--cut-trials 1), and with the cuts that --schedule search finds. The limit is between what the best order needs that is
 found without one and what one micro-batch needs (with --recompute auto: less). Steps are those of the simulator. Ends
-with the geometric mean, and fails where a step is longer than with the cuts by cost, or, with --recompute auto, than without
-recompute (column "no recomp.", the whole search within the same limit; inf: it has no plan).
+with the geometric mean, and fails where a step is longer than with the cuts by cost, or, with --recompute auto, than
+without recompute (column "no recomp.": the whole search within the same limit; inf: it has no plan).
 """
 import argparse
 import json
