@@ -61,6 +61,7 @@ typedef struct chooser {
   weight **good; /* [ranks]: picks that no other of the rank is better than in bytes and in times */
   int *good_count;
   ZB_LIST(choice) choices;
+  int uniform;    /* so many of the first choices have one pick on all ranks */
   zb_pick *plain; /* [ranks] nothing computed again, nothing in B */
   zb_trial plain_plan, best_plan;
   double plan_to_model; /* step of the plan in that of the model */
@@ -240,6 +241,7 @@ static zb_status find_choices(chooser *c) {
   bool found = true;
   ZB_TRY(zb_arena_status(&c->pass->arena));
   ZB_TRY(add_uniform(c, picks));
+  c->uniform = (int)c->choices.count;
   memset(picks, 0, (size_t)c->ranks * sizeof *picks);
   ZB_TRY(zb_recompute_look(&c->model, picks, 0, &now));
   const int rungs = c->model.searches ? SEARCHED_RUNGS : RUNGS;
@@ -376,13 +378,22 @@ static bool is_too_slow(const chooser *c, int64_t step_ps) {
   return is_within(c) && least * (double)step_ps > (double)c->best_plan.step_ps;
 }
 
+/* The smallest of all, and of those with one pick: where orders are searched others depend on the limit, and what an
+ * error says to be enough must be there for that limit, too. */
+static void mark_small(chooser *c) {
+  sort(c, compare_bytes);
+  for (int i = 0, uniform = 0; i < (int)c->choices.count; ++i) {
+    choice *it = &c->choices.items[i];
+    it->is_small = i < PLANS_SMALL || (it->number < c->uniform && uniform < PLANS_SMALL);
+    uniform += it->number < c->uniform;
+  }
+}
+
 /* Nothing computed again comes first where it fits: what the model says of it within the limit is for another order.
  * What is compiled for a limit is compiled for a higher one too, unless it is slower than what that has. */
 static zb_status compare_plans(chooser *c) {
   if (c->plain_plan.exists && c->plain_plan.most <= c->limit) ZB_TRY(try_plan(c, c->plain));
-  sort(c, compare_bytes);
-  for (size_t i = 0; i < c->choices.count; ++i)
-    c->choices.items[i].is_small = i < PLANS_SMALL;
+  mark_small(c);
   if (c->model.searches) ZB_TRY(search_orders(c));
   sort(c, compare_steps);
   for (size_t i = 0; i < c->choices.count && !is_too_slow(c, c->choices.items[i].model.step_ps); ++i) {

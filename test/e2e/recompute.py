@@ -11,7 +11,7 @@
             and what stages keep is what they say that they receive, or a little more
   auto      models, schedules, metrics and limits drawn at random: never over the limit, with more memory never slower
             by the metric, never slower than all, than the plan without a limit or than what the limit allows without
-            --recompute, and where a limit cannot be kept the error says which can
+            --recompute, and where a limit cannot be kept the error says which can, with a search, too
   errors    names that are none, auto without a limit
 
 The seed is printed.
@@ -198,6 +198,17 @@ def check_plain(suite, folder):
                     f"zb within {limit}: auto takes {auto['step_seconds']} s, none {none['step_seconds']}")
 
 
+def check_enough(suite, folder):
+    """A schedule that keeps a limit itself: what the error says to be enough is."""
+    base = ["--ranks", 5, "--micro-batches", 3, "--schedule", "search:budget=20", "--recompute", "auto",
+            "--memory-limit"]
+    refused = compiled(suite, data("roberta"), folder + "/enough", *base, 1000)
+    named = re.search(r"hint: (\d+) bytes are enough", refused) if isinstance(refused, str) else None
+    if suite.check(named, f"search within 1,000 bytes: {refused}"):
+        found = compiled(suite, data("roberta"), folder + "/enough", *base, named.group(1))
+        suite.check(not isinstance(found, str), f"search within {named.group(1)} bytes, said to be enough: {found}")
+
+
 def check_errors(suite, folder):
     for words, texts in (
             (("--recompute", "lm.transfomer.h.0"),
@@ -222,6 +233,7 @@ def main():
     with common.scratch() as folder:
         check_errors(suite, folder)
         check_plain(suite, folder)
+        check_enough(suite, folder)
         check_kept(suite, folder, draw)
         check_bits(suite, folder, draw, options.draws)
         check_auto(suite, folder, draw, options.limits, options.models)
