@@ -89,6 +89,7 @@ static zb_result place_node(zb_stablehlo *it, zb_import_node *n, MlirLocation lo
       n->name = zb_import_take_text(im, name.data, name.length - has_colon);
   }
   if (!n->name) n->name = name_by_line(im, n, location);
+  if (!mlirLocationIsAFileLineColRange(location)) location = zb_import_file_location(im);
   if (!path.length && it->path) zb_text_add(&path, "%s", it->path);
   n->path = path.length ? zb_import_take_text(im, path.data, path.length) : NULL;
   zb_text_add(&whole, n->path ? "%s (%s)" : "%s%s", n->path ? n->path : "", n->name ? n->name : "");

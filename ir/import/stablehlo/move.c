@@ -279,6 +279,34 @@ zb_result zb_stablehlo_dynamic_update_slice(zb_import_node *n) {
   return zb_import_give(n, 0, zb_build_concat(n->b, parts, count, axis));
 }
 
+/* Rows by known indices from the last on: zb.slice has no steps back. */
+zb_result zb_stablehlo_reverse(zb_import_node *n) {
+  zb_shape in;
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_ints(n, "dimensions", false, axes, ZB_DIMS_MAX, &count))
+    return ZB_FAIL;
+  const zb_known *known = n->folds ? zb_import_known(n, 0) : NULL;
+  MlirValue x = n->folds ? (MlirValue){NULL} : zb_import_ir(n, 0);
+  for (int i = 0; i < count; ++i) {
+    if (axes[i] < 0 || axes[i] >= in.rank)
+      return zb_import_refuse(n, NULL, "dimension %" PRId64 " is out of range", axes[i]);
+    const zb_shape line = {.dtype = ZB_I64, .rank = 1, .dims = {in.dims[axes[i]]}};
+    zb_known *places = zb_known_new(n->im, &line);
+    for (int64_t k = 0; places && k < places->elements; ++k)
+      zb_known_set_integer(places, k, places->elements - 1 - k);
+    if (!places) return ZB_FAIL;
+    zb_attr axis = zb_int("axis", axes[i]);
+    if (n->folds)
+      known = zb_import_fold_gather(n, known, places, (int)axes[i]);
+    else
+      x = zb_build(n->b, "gather", (MlirValue[]){x, zb_import_literal_ir(n->im, places, "reversed")}, 2, &axis, 1);
+    if (n->folds ? !known : !x.ptr) return ZB_FAIL;
+  }
+  if (!n->folds) return zb_import_give(n, 0, x);
+  return zb_import_give_known(n, 0, zb_known_alias(n->im, known, &known->shape));
+}
+
 /* ---- Joining ---- */
 
 zb_result zb_stablehlo_concatenate(zb_import_node *n) {

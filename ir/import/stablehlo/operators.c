@@ -54,12 +54,20 @@ static const struct {
     {"if", "write the branches with jnp.where, or choose in Python before the function is lowered"},
     {"reduce_window", "pooling and cumulative sums are not imported yet"},
     {"rng_bit_generator", "leave dropout and other random numbers out: pass deterministic=True"},
+    {"bitcast_convert", "random numbers of JAX need it: leave dropout out, pass deterministic=True"},
+    {"shift_left", "random numbers of JAX need it: leave dropout out, pass deterministic=True"},
     {"shift_right_logical", "random numbers of JAX need it: leave dropout out, pass deterministic=True"},
     {"sort", "sorting and top-k are not imported"},
 };
 
-const char *zb_stablehlo_unknown_hint(const char *kind) {
+const char *zb_stablehlo_known_hint(const char *kind) {
   for (size_t i = 0; i < sizeof hints / sizeof *hints; ++i)
     if (strcmp(hints[i].kind, kind) == 0) return hints[i].hint;
-  return "the rows of ir/import/stablehlo/stablehlo_ops.def are what can be imported; write it with those";
+  return NULL;
+}
+
+const char *zb_stablehlo_unknown_hint(const char *kind) {
+  const char *known = zb_stablehlo_known_hint(kind);
+  return known ? known
+               : "the rows of ir/import/stablehlo/stablehlo_ops.def are what can be imported; write it with those";
 }

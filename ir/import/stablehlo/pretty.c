@@ -5,7 +5,7 @@
  *   %1 = "stablehlo.transpose"(%0) <{permutation = array<i64: 1, 0>}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
  *
  * Lines without such an op stay as they are: functions, calls, returns, and ops that are generic already, whose regions
- * may have printed ops again. The regions of while are the only ones over several lines:
+ * may have printed ops again. Regions over several lines have while, and reduce of several values (argmax):
  *
  *   %3:2 = stablehlo.while(%i = %c, %x = %0) : tensor<i32>, tensor<f32>     "stablehlo.while"(%c, %0) ({
  *   cond {                                                                  ^bb0(%i: tensor<i32>, %x: tensor<f32>):
@@ -19,6 +19,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define GENERIC_HINT                                                                                                   \
+  "print the module in its generic form: ir.operation.get_asm(print_generic_op_form=True, enable_debug_info=True), "   \
+  "where ir = jax.jit(f).lower(*arguments).compiler_ir(\"stablehlo\")"
+
 enum { OPERANDS_MAX = 256, LOOPS_MAX = 64, WORD_BYTES = 64 };
 
 /* A part of a line. */
@@ -26,10 +30,11 @@ typedef struct span {
   const char *at, *end;
 } span;
 
-/* A while whose regions are being read. */
+/* A while, or a reduce of several values, whose regions are being read. */
 typedef struct loop {
   int depth; /* braces around it */
-  bool has_condition;
+  bool is_reduce, has_region;
+  span tail; /* of a reduce: its types */
   span names[OPERANDS_MAX], types[OPERANDS_MAX];
   int count;
 } loop;
@@ -39,6 +44,7 @@ typedef struct translator {
   loop *loops; /* [LOOPS_MAX] */
   int loop_count, depth, line;
   char why[2 * WORD_BYTES + 64]; /* what is not understood; "": all is */
+  const char *hint;              /* of an op that cannot be imported in any form; NULL: it may be */
 } translator;
 
 /* One op: its operands and the attributes that its form spells. */
@@ -206,6 +212,8 @@ static bool read_transpose(span *s, printed *p) {
   return take_operands(s, p) && take_array(s, p, "dims", "permutation");
 }
 
+static bool read_reverse(span *s, printed *p) { return take_operands(s, p) && take_array(s, p, "dims", "dimensions"); }
+
 static bool read_dynamic_slice(span *s, printed *p) {
   return take_operands(s, p) && take_array(s, p, "sizes", "slice_sizes");
 }
@@ -343,6 +351,7 @@ static const struct {
     {"custom_call", read_custom_call},
     {"dot_general", read_dot_general},
     {"dynamic_slice", read_dynamic_slice},
+    {"reverse", read_reverse},
     {"iota", read_iota},
     {"pad", read_pad},
     {"slice", read_slice},
@@ -483,6 +492,55 @@ static bool open_loop(translator *t, span rest) {
   return true;
 }
 
+/* (%x init: %c), (%i init: %d) across dimensions = [1] : types. The region is on the next lines:
+ *   reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) { */
+static bool open_reduce(translator *t, span rest) {
+  span pair, initial[OPERANDS_MAX];
+  printed dimensions = {.count = 0};
+  if (t->loop_count == LOOPS_MAX) return false;
+  loop *l = &t->loops[t->loop_count];
+  *l = (loop){.depth = t->depth, .is_reduce = true};
+  zb_text_add(&t->out, "\"stablehlo.reduce\"(");
+  int count = 0;
+  while (count < OPERANDS_MAX && take_bracket(&rest, '(', &pair)) {
+    span value;
+    if (!take_value(&pair, &value) || !take(&pair, "init") || !take(&pair, ":") || !take_value(&pair, &initial[count]))
+      return false;
+    zb_text_add(&t->out, "%s", count++ ? ", " : "");
+    add_span(&t->out, value);
+    take(&rest, ",");
+  }
+  for (int i = 0; i < count; ++i) {
+    zb_text_add(&t->out, ", ");
+    add_span(&t->out, initial[i]);
+  }
+  bool good = count > 0 && take(&rest, "across") && take_array(&rest, &dimensions, "dimensions", "dimensions");
+  good = good && take(&rest, ":") && !dimensions.attributes.failed;
+  zb_text_add(&t->out, ") <{%s}> ({", good ? dimensions.attributes.data : "");
+  zb_text_deinit(&dimensions.attributes);
+  l->tail = rest;
+  t->loop_count += good;
+  return good;
+}
+
+/* The pairs of a reducer: all first arguments, then all second ones. */
+static bool add_reducer(translator *t, loop *l, span line) {
+  span pair, entries[2][OPERANDS_MAX];
+  int count = 0;
+  while (count < OPERANDS_MAX && take_bracket(&line, '(', &pair)) {
+    if (!take_entry(&pair, &entries[0][count]) || !take_entry(&pair, &entries[1][count])) return false;
+    ++count;
+  }
+  if (!count || !take(&line, "{")) return false;
+  l->has_region = true;
+  zb_text_add(&t->out, "^bb0(");
+  for (int i = 0; i < 2 * count; ++i) {
+    zb_text_add(&t->out, "%s", i ? ", " : "");
+    add_span(&t->out, entries[i / count][i % count]);
+  }
+  return zb_text_add(&t->out, "):"), true;
+}
+
 static void add_block(translator *t, const loop *l) {
   zb_text_add(&t->out, "^bb0(");
   for (int i = 0; i < l->count; ++i) {
@@ -497,9 +555,13 @@ static void add_block(translator *t, const loop *l) {
 static void close_loop(translator *t, span location) {
   const loop *l = &t->loops[--t->loop_count];
   zb_text_add(&t->out, "}) : ");
-  add_operands(&t->out, l->types, l->count);
-  zb_text_add(&t->out, " -> ");
-  add_operands(&t->out, l->types, l->count);
+  if (l->is_reduce) {
+    add_span(&t->out, l->tail);
+  } else {
+    add_operands(&t->out, l->types, l->count);
+    zb_text_add(&t->out, " -> ");
+    add_operands(&t->out, l->types, l->count);
+  }
   add_span(&t->out, location);
 }
 
@@ -524,13 +586,14 @@ static bool translate_loop_line(translator *t, span line, span location) {
   skip_blanks(&line);
   if (!l) return false;
   span rest = line;
-  if (!l->has_condition && t->depth == l->depth && take(&rest, "cond") && take(&rest, "{")) {
-    l->has_condition = true;
+  if (l->is_reduce && !l->has_region && t->depth == l->depth && take(&rest, "reducer")) return add_reducer(t, l, rest);
+  if (!l->is_reduce && !l->has_region && t->depth == l->depth && take(&rest, "cond") && take(&rest, "{")) {
+    l->has_region = true;
     return add_block(t, l), true;
   }
-  if (!l->has_condition || t->depth != l->depth + 1 || line.at == line.end || *line.at != '}') return false;
+  if (!l->has_region || t->depth != l->depth + 1 || line.at == line.end || *line.at != '}') return false;
   rest = line;
-  if (take(&rest, "}") && take(&rest, "do") && take(&rest, "{")) {
+  if (!l->is_reduce && take(&rest, "}") && take(&rest, "do") && take(&rest, "{")) {
     zb_text_add(&t->out, "}, { ");
     return add_block(t, l), true;
   }
@@ -544,6 +607,13 @@ static bool begins_op(span *s, char dialect[WORD_BYTES], char kind[WORD_BYTES]) 
   if (rest.at == rest.end || *rest.at != '.' || (++rest.at, !take_word(&rest, kind))) return false;
   *s = rest;
   return true;
+}
+
+static bool contains(span s, const char *word) {
+  const size_t length = strlen(word);
+  for (; s.at + length <= s.end; ++s.at)
+    if (memcmp(s.at, word, length) == 0) return true;
+  return false;
 }
 
 static void translate_line(translator *t, span line) {
@@ -568,10 +638,16 @@ static void translate_line(translator *t, span line) {
     add_span(&t->out, whole);
   } else {
     add_span(&t->out, results);
-    const bool is_while = strcmp(kind, "while") == 0 && strcmp(dialect, "stablehlo") == 0;
-    if (!(is_while ? open_loop(t, rest) : translate_op(t, dialect, kind, rest)) && !*t->why)
+    const bool is_ours = strcmp(dialect, "stablehlo") == 0, is_while = is_ours && strcmp(kind, "while") == 0;
+    const bool is_open = is_ours && strcmp(kind, "reduce") == 0 && !contains(rest, " applies ");
+    const bool good = is_while  ? open_loop(t, rest)
+                      : is_open ? open_reduce(t, rest)
+                                : translate_op(t, dialect, kind, rest);
+    if (!good && !*t->why) {
       snprintf(t->why, sizeof t->why, "the printed form of %s.%s is not understood here", dialect, kind);
-    if (!is_while) add_span(&t->out, location);
+      t->hint = zb_stablehlo_known_hint(kind);
+    }
+    if (!is_while && !is_open) add_span(&t->out, location);
   }
   t->depth += net_braces(whole);
 }
@@ -592,10 +668,7 @@ zb_status zb_stablehlo_generic(MlirContext context, const char *path, const char
   zb_status status = NULL;
   if (*t.why) {
     MlirLocation at = mlirLocationFileLineColGet(context, mlirStringRefCreateFromCString(path), (unsigned)t.line, 1);
-    zb_location_error(at,
-                      "print the module in its generic form: ir.operation.get_asm(print_generic_op_form=True, "
-                      "enable_debug_info=True), where ir = jax.jit(f).lower(*arguments).compiler_ir(\"stablehlo\")",
-                      "%s", t.why);
+    zb_location_error(at, t.hint ? t.hint : GENERIC_HINT, "%s", t.why);
     status = zb_status_set_told(ZB_ERROR(INVALID, "'%s' could not be parsed", path));
   } else if (t.out.failed) {
     status = ZB_OUT_OF_MEMORY();

@@ -136,7 +136,7 @@ zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it) {
     zb_stablehlo_result *r = &it->results[i];
     if (wanted ? strcmp(r->name, wanted) != 0 : !may_be_loss(r)) continue;
     if (!is_sure) found = r;
-    is_sure |= r->is_loss;
+    is_sure |= r->is_loss || strcmp(r->name, "loss") == 0; /* of several the one of that name */
     ++candidates;
   }
   if (found && (candidates == 1 || is_sure)) return found;

@@ -141,6 +141,8 @@ zb_result zb_stablehlo_check_gradients(zb_stablehlo *it, const zb_stablehlo_upda
 const zb_import_op *zb_stablehlo_op_find(const char *kind, bool is_chlo);
 /* Why an op has no row, and what to do: a hint for the error that names it. */
 const char *zb_stablehlo_unknown_hint(const char *kind);
+/* Only of ops that are often met; NULL: it is none of them. */
+const char *zb_stablehlo_known_hint(const char *kind);
 
 /* ---- stablehlo.c ---- */
 extern const zb_import_format zb_stablehlo_format;

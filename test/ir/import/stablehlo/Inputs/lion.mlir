@@ -288,7 +288,7 @@ module @jit_step attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 
   } loc(#loc151)
 } loc(#loc)
 #loc12 = loc("make_files.py":36:20)
-#loc13 = loc("make_files.py":189:28)
+#loc13 = loc("make_files.py":203:28)
 #loc14 = loc("make_files.py":36:8)
 #loc15 = loc("make_files.py":37:13)
 #loc16 = loc("_classification.py":401:14)

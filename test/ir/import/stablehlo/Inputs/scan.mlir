@@ -651,7 +651,7 @@ module @jit_step attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 
     return %0 : tensor<i32> loc(#loc)
   } loc(#loc282)
 } loc(#loc)
-#loc16 = loc("make_files.py":189:28)
+#loc16 = loc("make_files.py":203:28)
 #loc17 = loc("make_files.py":48:8)
 #loc18 = loc("make_files.py":49:20)
 #loc19 = loc("make_files.py":49:11)

@@ -197,7 +197,7 @@ module @jit_step attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 
   } loc(#loc113)
 } loc(#loc)
 #loc7 = loc("make_files.py":36:20)
-#loc8 = loc("make_files.py":189:28)
+#loc8 = loc("make_files.py":203:28)
 #loc9 = loc("make_files.py":36:8)
 #loc10 = loc("make_files.py":37:13)
 #loc11 = loc("_classification.py":401:14)
