@@ -175,7 +175,6 @@ void zb_agenda_start(zb_agenda *agenda) {
 void zb_scheduler_clear(zb_scheduler *w) {
   const size_t ranks = (size_t)w->ranks;
   memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
-  memset(w->ready, 0, w->jobs * sizeof *w->ready);
   memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
   memset(w->done, 0, ranks * sizeof *w->done);
   memset(w->clock, 0, ranks * sizeof *w->clock);
@@ -208,6 +207,7 @@ static void refresh_head(const build *b, int class) {
 static void start_build(build *b) {
   zb_scheduler *w = b->w;
   zb_scheduler_clear(w);
+  memset(w->ready, 0, w->jobs * sizeof *w->ready);
   memcpy(w->missing, w->missing_start[b->rule->backwards], w->jobs * sizeof *w->missing);
   w->most_idle = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
@@ -408,6 +408,7 @@ static int64_t optimizer_start(const zb_scheduler *w, int rank, const int64_t *s
 bool zb_time_sequence(zb_scheduler *w, const zb_slot *sequence, zb_timing *out, int64_t *start_ps, int64_t *span_ps) {
   ++w->evaluations;
   zb_scheduler_clear(w);
+  memset(w->ready, 0, w->jobs * sizeof *w->ready);
   memcpy(w->missing, w->missing_start[0], w->jobs * sizeof *w->missing);
   if (!start_ps) start_ps = w->start;
   int queued = 0;

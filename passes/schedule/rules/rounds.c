@@ -3,10 +3,16 @@
 
 #include <string.h>
 
+/* Rows of so many elements whose length is a power of two would all lie in the same lines of a cache. */
+enum { PAD = 16 };
+
 zb_status zb_rounds_init(zb_scheduler *w, zb_rounds *out) {
-  *out = (zb_rounds){.w = w};
+  *out = (zb_rounds){.w = w,
+                     .ready_row = (size_t)w->micro_batches + PAD / 2,
+                     .waiting_row = (size_t)(w->per_rank / ZB_KIND_COUNT) + PAD};
   ZB_TAKE(w->arena, out->sequence, w->jobs);
-  ZB_TAKE(w->arena, out->waiting, w->jobs / ZB_KIND_COUNT);
+  ZB_TAKE(w->arena, out->ready, (size_t)w->stages * ZB_LINK_KINDS * out->ready_row);
+  ZB_TAKE(w->arena, out->waiting, (size_t)w->ranks * out->waiting_row);
   ZB_TAKE(w->arena, out->oldest, w->ranks);
   ZB_TAKE(w->arena, out->newest, w->ranks);
   ZB_TAKE(w->arena, out->first, w->ranks);
@@ -33,6 +39,7 @@ void zb_rounds_close(zb_rounds *r, bool found, zb_within_answer *out) {
 void zb_rounds_start(zb_rounds *r) {
   const size_t ranks = (size_t)r->w->ranks;
   zb_scheduler_clear(r->w);
+  memset(r->ready, 0, (size_t)r->w->stages * ZB_LINK_KINDS * r->ready_row * sizeof *r->ready);
   memset(r->oldest, 0, ranks * sizeof *r->oldest);
   memset(r->newest, 0, ranks * sizeof *r->newest);
   memset(r->bubble, 0, ranks * sizeof *r->bubble);
@@ -45,11 +52,11 @@ void zb_rounds_put(zb_rounds *r, int class) {
   const zb_direction *d = &w->forwards;
   const int stage = class / ZB_KIND_COUNT, kind = class % ZB_KIND_COUNT;
   const int rank = w->model->problem->stage_rank[stage], micro_batch = w->next[class]++;
-  const size_t job = zb_class_job(w, class, micro_batch), m = (size_t)w->micro_batches;
-  const int64_t start = w->ready[job] > w->clock[rank] ? w->ready[job] : w->clock[rank];
+  const int64_t clock = w->clock[rank];
+  const int64_t start = kind == ZB_W ? clock : zb_max64(*zb_rounds_input(r, class, micro_batch), clock);
   const int64_t end = start + d->time_ps[class];
   if (w->done[rank] == 0) r->first[rank] = start;
-  if (w->done[rank] > 0 || r->count_start) r->bubble[rank] += start - w->clock[rank];
+  if (w->done[rank] > 0 || r->count_start) r->bubble[rank] += start - clock;
   if (r->bubble[rank] > r->longest) r->longest = r->bubble[rank];
   r->sequence[zb_rank_begin(w, rank) + (size_t)w->done[rank]++] = (zb_slot){class, micro_batch};
   w->clock[rank] = end;
@@ -59,11 +66,10 @@ void zb_rounds_put(zb_rounds *r, int class) {
   w->live[rank] -= d->release[class];
   if (kind == ZB_F) w->committed[rank] += w->hold[stage];
   if (kind == ZB_B) w->committed[rank] -= w->hold[stage];
-  if (kind != ZB_W && end > w->ready[job + m]) w->ready[job + m] = end;
   for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
     const zb_link *link = &d->links[i];
     const int64_t arrival = zb_link_send(link, w->channel, end);
-    int64_t *to = &w->ready[zb_class_job(w, link->stage, micro_batch)];
+    int64_t *to = zb_rounds_input(r, link->stage, micro_batch);
     if (arrival > *to) *to = arrival;
   }
 }
@@ -83,7 +89,7 @@ void zb_rounds_put_b(zb_rounds *r, int class) {
   const zb_scheduler *w = r->w;
   const int rank = w->model->problem->stage_rank[class / ZB_KIND_COUNT];
   zb_rounds_put(r, class);
-  r->waiting[(size_t)rank * (size_t)(w->per_rank / ZB_KIND_COUNT) + (size_t)r->newest[rank]++] = class;
+  r->waiting[(size_t)rank * r->waiting_row + (size_t)r->newest[rank]++] = class;
   if (w->whole) zb_rounds_put_w(r, rank);
 }
 

@@ -27,7 +27,9 @@ typedef struct zb_rounds {
   int64_t next_planned; /* the least that `planned` should have been for a room that was refused since this was set */
   bool count_start;     /* what a rank waits before its first job counts */
   bool is_above;        /* a rank has held more than `most` */
-  int *waiting;         /* [jobs / kinds] classes of B without their W, oldest first, by rank */
+  int64_t *ready;       /* [stages][F, B][micro-batches] when the messages have arrived that a job waits for */
+  size_t ready_row, waiting_row;
+  int *waiting;         /* [ranks][...] classes of B without their W, oldest first */
   int *oldest, *newest; /* [ranks] in `waiting` */
   int64_t *first;       /* [ranks] when its first job started */
   int64_t *bubble;      /* [ranks] how long it has waited */
@@ -51,7 +53,7 @@ void zb_rounds_put_b(zb_rounds *rounds, int class);
 static inline bool zb_rounds_has_w(const zb_rounds *r, int rank) { return r->oldest[rank] < r->newest[rank]; }
 /* The class of the n-th W that waits. */
 static inline int zb_rounds_w(const zb_rounds *r, int rank, int n) {
-  return r->waiting[(size_t)rank * (size_t)(r->w->per_rank / ZB_KIND_COUNT) + (size_t)(r->oldest[rank] + n)] + 1;
+  return r->waiting[(size_t)rank * r->waiting_row + (size_t)(r->oldest[rank] + n)] + 1;
 }
 /* The oldest W that waits; all of them. */
 void zb_rounds_put_w(zb_rounds *rounds, int rank);
@@ -73,9 +75,14 @@ static inline int64_t zb_rounds_patience(const zb_rounds *r, int rank) {
   const int64_t granted = r->longest_granted - r->granted[rank];
   return (granted > r->longest ? granted : r->longest) - r->bubble[rank];
 }
-/* When the next job of a class has its inputs. */
+/* When the messages have arrived that an F or B waits for. The jobs of its own stage need no time here: they have been
+ * put on the same rank. */
+static inline int64_t *zb_rounds_input(const zb_rounds *r, int class, int micro_batch) {
+  const int row = class / ZB_KIND_COUNT * ZB_LINK_KINDS + class % ZB_KIND_COUNT;
+  return &r->ready[(size_t)row * r->ready_row + (size_t)micro_batch];
+}
 static inline int64_t zb_rounds_ready(const zb_rounds *r, int class) {
-  return r->w->ready[zb_class_job(r->w, class, r->w->next[class])];
+  return *zb_rounds_input(r, class, r->w->next[class]);
 }
 
 #endif

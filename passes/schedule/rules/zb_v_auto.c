@@ -32,7 +32,11 @@ enum {
   PUBLISHED_SWITCHES = 4,
   SWITCHES_JOBS = 16000, /* the most for which others are tried */
   REPEATS_MAX = 8,
-  PLANS_MAX = 16
+  PLANS_MAX = 16,
+  /* Of large problems (ZB_JOBS_LARGE) a run takes 10 ms, and a search asks for more than a hundred limits: one that is
+   * sure to be later than the best by more than this part of it is given up, and is not repeated. Repeating gains less
+   * than a tenth of that. */
+  HOPELESS_PART = 256
 };
 
 typedef struct greedy {
@@ -179,6 +183,12 @@ static bool run_round(greedy *g) {
   return moved;
 }
 
+/* Whether an order of a large problem is too far behind for its repetitions to be the best. */
+static bool is_hopeless(const greedy *g) {
+  if (g->w->jobs <= ZB_JOBS_LARGE || g->less_than == INT64_MAX) return false;
+  return zb_rounds_are_late(&g->rounds, g->less_than + g->less_than / HOPELESS_PART);
+}
+
 typedef enum run_result { RUN_ENDED, RUN_STOPPED, RUN_LATE, RUN_CROWDED } run_result;
 
 /* One order. A warm-up that takes too long, or plans more than fits, is the same in all runs of the switches. */
@@ -189,8 +199,8 @@ static run_result run_once(greedy *g) {
   warm_up(g);
   if (g->is_crowded && r->planned > 0) return RUN_CROWDED;
   if (zb_rounds_are_late(r, g->less_than)) return RUN_LATE;
-  while (run_round(g)) {
-  }
+  while (run_round(g))
+    if (is_hopeless(g)) return RUN_LATE;
   for (int rank = 0; rank < g->w->ranks; ++rank)
     zb_rounds_put_all_w(r, rank);
   zb_timing timing;
