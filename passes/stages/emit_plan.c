@@ -3,14 +3,13 @@
  * attributes. Tests: test/passes/parameter-products.mlir, test/passes/chunks.test; test/e2e trains what it makes. */
 
 #include "passes/stages/emit_plan.h"
-#include "passes/stages/addresses.h"
+#include "passes/stages/emit_parts.h"
 #include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
 #include "passes/function.h"
 #include "passes/stages/frames.h"
 #include "passes/stages/problem.h"
-#include "passes/tables.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/memory.h"
 
@@ -20,44 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct emitter {
-  MlirOperation module, rank_op;
-  zb_plan *plan;
-  zb_plan *memory; /* takes the allocations: the plan, or one whose memory the plan gets in the end */
-  zb_plan_rank *rank;
-  zb_plan_rank in_evaluation; /* the rank with the regions of an evaluation */
-  zb_arena arena;             /* what lives as long as the rank at hand */
-  zb_subprograms subprograms;
-  zb_map *input_index, *output_index; /* name -> plan.inputs, plan.outputs */
-  uint64_t model_hash;                /* of the parameters that the rank owns */
-  /* They grow in the arena; copied into the plan at the end. */
-  ZB_LIST(zb_plan_input) inputs;
-  ZB_LIST(zb_plan_output) outputs;
-  ZB_LIST(zb_plan_constant) constants;
-  ZB_LIST(zb_plan_job) jobs;
-  ZB_LIST(uint64_t) pool_u64;
-  ZB_LIST(zb_plan_range) pool_ranges;
-  ZB_LIST(uint32_t) pool_u32;
-  int number_count;                 /* messages and collectives */
-  int32_t *place;                   /* [number] of emit_transfers */
-  int32_t *job_of_message;          /* [number] index of the job of this rank that posts it */
-  zb_table addresses, waits, posts; /* of the rank at hand; how far they are read: */
-  int address_at, wait_at, post_at;
-} emitter;
-
-#define PLAN_NEW(e, count, type) ((type *)zb_plan_alloc((e)->memory, ((size_t)(count) + 1) * sizeof(type)))
-
-/* The items of a list in the plan's memory; NULL when out of memory. */
-static void *keep(emitter *e, const void *items, size_t count, size_t bytes) {
-  void *kept = zb_plan_alloc(e->memory, (count + 1) * bytes);
-  if (kept && count) memcpy(kept, items, count * bytes);
-  return kept;
-}
-#define KEEP(e, list) keep(e, (list).items, (list).count, sizeof *(list).items)
-
 /* ---- Header ---- */
 
-static zb_status emit_input(emitter *e, const char *name, MlirOperation read) {
+static zb_status emit_input(zb_emitter *e, const char *name, MlirOperation read) {
   if (zb_map_get(e->input_index, name, NULL)) return NULL;
   zb_plan_input input = {.name = zb_plan_strdup(e->memory, name)};
   if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(read, 0)), &input.shape))
@@ -66,7 +30,7 @@ static zb_status emit_input(emitter *e, const char *name, MlirOperation read) {
   return input.name && ZB_PUSH(&e->arena, &e->inputs, input) ? NULL : ZB_OUT_OF_MEMORY();
 }
 
-static zb_status emit_output(emitter *e, const char *name, MlirOperation report) {
+static zb_status emit_output(zb_emitter *e, const char *name, MlirOperation report) {
   if (zb_map_get(e->output_index, name, NULL)) return NULL;
   zb_plan_output output = {.name = zb_plan_strdup(e->memory, name)};
   if (!zb_type_shape(mlirValueGetType(mlirOperationGetOperand(report, 0)), &output.shape))
@@ -81,7 +45,7 @@ static const char *output_of(MlirOperation op) {
 }
 
 /* Names and types of what zb.read and zb.report ops move. */
-static zb_status emit_data(emitter *e) {
+static zb_status emit_data(zb_emitter *e) {
   ZB_FOR_EACH_OP(rank, zb_function_block(e->module)) {
     if (!zb_op_is(rank, "builtin.module")) continue;
     const char *const lists[] = {"main", "evaluate"};
@@ -96,15 +60,15 @@ static zb_status emit_data(emitter *e) {
       }
     }
   }
-  e->plan->inputs = KEEP(e, e->inputs);
+  e->plan->inputs = ZB_EMIT_KEEP(e, e->inputs);
   e->plan->input_count = (int)e->inputs.count;
-  e->plan->outputs = KEEP(e, e->outputs);
+  e->plan->outputs = ZB_EMIT_KEEP(e, e->outputs);
   e->plan->output_count = (int)e->outputs.count;
   return e->plan->inputs && e->plan->outputs ? zb_arena_status(&e->arena) : ZB_OUT_OF_MEMORY();
 }
 
 /* A collective of the plan from its rows of zb.members and zb.parts. */
-static zb_status emit_collective(emitter *e, int number, const zb_messages_row *message, zb_table members) {
+static zb_status emit_collective(zb_emitter *e, int number, const zb_messages_row *message, zb_table members) {
   const zb_payload payload = zb_payload_of((char)message->kind);
   zb_plan *plan = e->plan;
   uint64_t *pool = plan->pool_u64 + plan->pool_u64_count;
@@ -141,7 +105,7 @@ static zb_status emit_collective(emitter *e, int number, const zb_messages_row *
 }
 
 /* Messages, and those that are collectives: place[number] is the index of a message, or -1 - that of a collective. */
-static zb_status emit_transfers(emitter *e) {
+static zb_status emit_transfers(zb_emitter *e) {
   zb_plan *plan = e->plan;
   const zb_table messages = zb_messages_get(e->module), members = zb_members_get(e->module);
   const int of_evaluation = (int)zb_get_i64(e->module, ZB_ATTR_EVALUATION_MESSAGES, 0);
@@ -149,10 +113,10 @@ static zb_status emit_transfers(emitter *e) {
   for (int i = 0; i < members.count; ++i)
     numbers += 2 + zb_members_at(members, i).values;
   e->number_count = messages.count;
-  e->place = PLAN_NEW(e, messages.count, int32_t);
-  plan->messages = PLAN_NEW(e, messages.count, zb_plan_message);
-  plan->collectives = PLAN_NEW(e, members.count, zb_plan_collective);
-  plan->pool_u64 = PLAN_NEW(e, numbers, uint64_t);
+  e->place = ZB_EMIT_NEW(e, messages.count, int32_t);
+  plan->messages = ZB_EMIT_NEW(e, messages.count, zb_plan_message);
+  plan->collectives = ZB_EMIT_NEW(e, members.count, zb_plan_collective);
+  plan->pool_u64 = ZB_EMIT_NEW(e, numbers, uint64_t);
   if (!e->place || !plan->messages || !plan->collectives || !plan->pool_u64) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < messages.count; ++i) {
     const zb_messages_row row = zb_messages_at(messages, i);
@@ -171,7 +135,7 @@ static zb_status emit_transfers(emitter *e) {
   return NULL;
 }
 
-static zb_status emit_header(emitter *e, const char *model, const char *optimizer) {
+static zb_status emit_header(zb_emitter *e, const char *model, const char *optimizer) {
   zb_plan *plan = e->plan;
   const char *schedule = zb_get_string(e->module, ZB_ATTR_SCHEDULE),
              *placement = zb_get_string(e->module, ZB_ATTR_PLACEMENT);
@@ -205,8 +169,8 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->step_ps = link.step_ps;
   plan->copy_ps_per_byte = link.copy_ps_per_byte;
   plan->model_hash = ZB_FNV_START;
-  plan->stage_rank = PLAN_NEW(e, plan->stage_count, int);
-  plan->ranks = PLAN_NEW(e, plan->rank_count, zb_plan_rank);
+  plan->stage_rank = ZB_EMIT_NEW(e, plan->stage_count, int);
+  plan->ranks = ZB_EMIT_NEW(e, plan->rank_count, zb_plan_rank);
   if (!plan->stage_rank || !plan->ranks || !plan->model || !plan->optimizer || !plan->precision || !plan->schedule ||
       !plan->placement)
     return ZB_OUT_OF_MEMORY();
@@ -217,200 +181,14 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   return emit_data(e);
 }
 
-/* ---- Tables of what lives in the arena ---- */
-
-static zb_status fill_tensor(emitter *e, const zb_entry *entry, const char *name, zb_region_kind region,
-                             zb_plan_tensor *out) {
-  out->name = zb_plan_strdup(e->memory, name);
-  out->offset = e->rank->regions[region].offset + (uint64_t)entry->offset;
-  if (!out->name) return ZB_OUT_OF_MEMORY();
-  const bool known = !mlirTypeIsNull(entry->type) && zb_type_shape(entry->type, &out->shape);
-  if (known) return zb_plan_set_cut(e->memory, out, entry->port.shard);
-  return ZB_ERROR(INVALID, "%s is no static tensor", name);
-}
-
-/* Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums
- * from the last use to the first, zb-memory in place). Name -> arena offset. */
-static zb_status map_gradients(emitter *e, zb_map *offsets) {
-  const zb_entries gradients = zb_entries_get(e->rank_op, pool_tables[POOL_GRADIENTS]);
-  zb_map *last_use = zb_arena_map(&e->arena);
-  ZB_TRY(zb_arena_status(&e->arena));
-  for (int i = 0; i < gradients.count; ++i) {
-    const zb_entry entry = zb_entries_at(gradients, i);
-    const char *name = entry.port.sum;
-    if (!name || entry.port.use < zb_map_get_or(last_use, name, -1)) continue;
-    int64_t offset = (int64_t)e->rank->regions[ZB_REGION_GRADIENTS].offset + entry.offset;
-    if (!zb_map_set(last_use, name, entry.port.use) || !zb_map_set(offsets, name, offset)) return ZB_OUT_OF_MEMORY();
-  }
-  return NULL;
-}
-
-static zb_status emit_states(emitter *e) {
-  const zb_entries states = zb_entries_get(e->rank_op, pool_tables[POOL_STATE]);
-  e->rank->states = PLAN_NEW(e, states.count, zb_plan_tensor);
-  if (!e->rank->states) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < states.count; ++i) {
-    const zb_entry entry = zb_entries_at(states, i);
-    ZB_TRY(fill_tensor(e, &entry, entry.port.state ? entry.port.state : "", ZB_REGION_STATE,
-                       &e->rank->states[e->rank->state_count++]));
-  }
-  return NULL;
-}
-
-/* States of a parameter stand together in the table: "NAME.exp_avg", "NAME.exp_avg_sq". */
-static void find_states(const zb_plan_rank *rank, const char *name, const zb_map *first_state, zb_plan_parameter *out) {
-  out->state_begin = (int)zb_map_get_or(first_state, name, 0);
-  size_t length = strlen(name);
-  for (int i = out->state_begin; i < rank->state_count; ++i) {
-    const char *state = rank->states[i].name, *dot = strrchr(state, '.');
-    if (!dot || (size_t)(dot - state) != length || memcmp(state, name, length) != 0) break;
-    ++out->state_count;
-  }
-}
-
-static zb_status map_states(const zb_plan_rank *rank, zb_map *first_state) {
-  char name[512];
-  for (int i = rank->state_count - 1; i >= 0; --i) {
-    const char *dot = strrchr(rank->states[i].name, '.');
-    snprintf(name, sizeof name, "%.*s", dot ? (int)(dot - rank->states[i].name) : 0, rank->states[i].name);
-    if (!zb_map_set(first_state, name, i)) return ZB_OUT_OF_MEMORY();
-  }
-  return NULL;
-}
-
-static const char *parameter_name(const zb_entry *entry) {
-  if (entry->port.buffer) return entry->port.buffer;
-  return entry->port.param ? entry->port.param : entry->port.frozen;
-}
-
-static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map *first_state, const zb_map *gradients) {
-  const zb_entries own = zb_entries_get(e->rank_op, pool_tables[POOL_PARAMETERS]);
-  const zb_entries buffers = zb_entries_get(e->rank_op, pool_tables[POOL_BUFFERS]);
-  e->rank->parameters = PLAN_NEW(e, own.count + buffers.count, zb_plan_parameter);
-  if (!e->rank->parameters) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < own.count + buffers.count; ++i) {
-    const zb_entry entry = i < own.count ? zb_entries_at(own, i) : zb_entries_at(buffers, i - own.count);
-    zb_plan_parameter *p = &e->rank->parameters[e->rank->parameter_count++];
-    const char *name = parameter_name(&entry);
-    p->trained = entry.port.param != NULL;
-    p->buffer = entry.port.buffer != NULL;
-    ZB_TRY(fill_tensor(e, &entry, name ? name : "", p->buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS, &p->tensor));
-    p->owner = zb_map_get_or(owners, p->tensor.name, -1) == e->rank->rank;
-    if (p->owner) e->model_hash += zb_plan_tensor_hash(&p->tensor); /* a sum: the order of ranks does not matter */
-    find_states(e->rank, p->tensor.name, first_state, p);
-    p->gradient_offset = zb_map_get_or(gradients, p->tensor.name, -1);
-  }
-  return NULL;
-}
-
-static zb_status emit_tables(emitter *e, const zb_map *owners) {
-  zb_map *first_state = zb_arena_map(&e->arena), *gradients = zb_arena_map(&e->arena);
-  ZB_TRY(zb_arena_status(&e->arena));
-  ZB_TRY(map_gradients(e, gradients));
-  ZB_TRY(emit_states(e));
-  ZB_TRY(map_states(e->rank, first_state));
-  return emit_parameters(e, owners, first_state, gradients);
-}
-
-/* ---- Constants ---- */
-
-/* Bytes of a dense attribute, a splat written out; i1 as bytes. */
-static uint8_t *dense_bytes(emitter *e, MlirAttribute value, const zb_shape *shape) {
-  size_t element = zb_dtype_bytes(shape->dtype), count = (size_t)zb_shape_elements(shape);
-  uint8_t *bytes = zb_plan_alloc(e->memory, element * count + 1);
-  if (!bytes || mlirAttributeIsNull(value) || !mlirAttributeIsADenseElements(value)) return NULL;
-  bool splat = mlirDenseElementsAttrIsSplat(value);
-  if (shape->dtype == ZB_I1) {
-    for (size_t i = 0; i < count; ++i)
-      bytes[i] = splat ? (uint8_t)mlirDenseElementsAttrGetBoolSplatValue(value)
-                       : (uint8_t)mlirDenseElementsAttrGetBoolValue(value, (intptr_t)i);
-    return bytes;
-  }
-  const uint8_t *raw = mlirDenseElementsAttrGetRawData(value);
-  for (size_t i = 0; i < count; ++i)
-    memcpy(bytes + i * element, raw + (splat ? 0 : i * element), element);
-  return bytes;
-}
-
-/* The constants within functions, each place once. */
-static zb_status add_inline_constants(emitter *e) {
-  zb_map *seen = zb_arena_map_pointer(&e->arena);
-  for (int i = 0; i < e->subprograms.count; ++i)
-    ZB_FOR_EACH_NODE(node, &e->subprograms.infos[i].workspace.graph) {
-      MlirOperation op = node->op;
-      if (!zb_op_is(op, "zb.constant")) continue;
-      const uint64_t offset = zb_constant_address(op);
-      if (!seen || zb_map_get(seen, (void *)(uintptr_t)(offset + 1), NULL)) continue;
-      zb_arena_map_set(&e->arena, seen, (void *)(uintptr_t)(offset + 1), 1);
-      char name[32];
-      snprintf(name, sizeof name, "inline%zu", e->constants.count);
-      zb_plan_constant c = {.tensor = {.name = zb_plan_strdup(e->memory, name), .offset = offset}};
-      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &c.tensor.shape))
-        return ZB_ERROR(INVALID, "a constant is no static tensor");
-      c.bytes = dense_bytes(e, zb_get_attribute(op, "value"), &c.tensor.shape);
-      c.byte_count = (uint64_t)zb_shape_bytes(&c.tensor.shape);
-      if (!c.tensor.name || !c.bytes) return ZB_ERROR(INVALID, "the value of a constant is no dense attribute");
-      if (!ZB_PUSH(&e->arena, &e->constants, c)) return ZB_OUT_OF_MEMORY();
-    }
-  return zb_arena_status(&e->arena);
-}
-
-static zb_status emit_constants(emitter *e) {
-  const zb_entries constants = zb_entries_get(e->rank_op, pool_tables[POOL_CONSTANTS]);
-  for (int i = 0; i < constants.count; ++i) {
-    const zb_entry entry = zb_entries_at(constants, i);
-    const char *name = entry.port.constant;
-    char computed[32];
-    snprintf(computed, sizeof computed, "load%lld", (long long)entry.port.load);
-    zb_plan_constant c = {.computed = name == NULL};
-    ZB_TRY(fill_tensor(e, &entry, name ? name : computed, ZB_REGION_CONSTANTS, &c.tensor));
-    if (!ZB_PUSH(&e->arena, &e->constants, c)) return ZB_OUT_OF_MEMORY();
-  }
-  ZB_TRY(add_inline_constants(e));
-  e->rank->constants = KEEP(e, e->constants);
-  e->rank->constant_count = (int)e->constants.count;
-  return e->rank->constants ? NULL : ZB_OUT_OF_MEMORY();
-}
-
-/* ---- Settings ---- */
-
-static zb_status emit_setting(emitter *e, const zb_entry *entry, zb_plan_setting *out) {
-  const char *text = entry->port.setting ? entry->port.setting : "";
-  const MlirAttribute defaults = entry->port.defaults;
-  const int count = mlirAttributeIsNull(defaults) ? 0 : (int)mlirDenseArrayGetNumElements(defaults);
-  size_t length = 0;
-  if (!zb_setting_split(text, &out->kind, &length)) return ZB_ERROR(INVALID, "'%s' is no setting that is known", text);
-  char *name = PLAN_NEW(e, length, char);
-  out->offset = e->rank->regions[ZB_REGION_STEP].offset + (uint64_t)entry->offset;
-  out->defaults = PLAN_NEW(e, count, double);
-  out->default_count = count;
-  out->own = entry->port.own > 0 ? (uint32_t)entry->port.own : 0;
-  if (!name || !out->defaults) return ZB_OUT_OF_MEMORY();
-  out->name = memcpy(name, text, length);
-  for (int i = 0; i < count; ++i)
-    out->defaults[i] = mlirDenseF64ArrayGetElement(defaults, i);
-  return NULL;
-}
-
-static zb_status emit_settings(emitter *e) {
-  const zb_entries settings = zb_entries_get(e->rank_op, pool_tables[POOL_STEP]);
-  e->rank->settings = PLAN_NEW(e, settings.count, zb_plan_setting);
-  if (!e->rank->settings) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < settings.count; ++i) {
-    const zb_entry entry = zb_entries_at(settings, i);
-    ZB_TRY(emit_setting(e, &entry, &e->rank->settings[e->rank->setting_count++]));
-  }
-  return NULL;
-}
-
 /* ---- Subprograms ---- */
 
 /* Where the regions are while the function runs. */
-static const zb_plan_range *regions_of(const emitter *e, const zb_subprogram_info *info) {
+static const zb_plan_range *regions_of(const zb_emitter *e, const zb_subprogram_info *info) {
   return zb_class_get(info->function) == ZB_JOB_EVALUATE ? e->in_evaluation.regions : e->rank->regions;
 }
 
-static zb_status emit_operand(emitter *e, const zb_subprogram_info *info, int value, zb_plan_operand *out) {
+static zb_status emit_operand(zb_emitter *e, const zb_subprogram_info *info, int value, zb_plan_operand *out) {
   const zb_home *home = &info->workspace.homes[value];
   zb_shape shape;
   if (!zb_type_shape(mlirValueGetType(info->workspace.graph.values[value].value), &shape) || home->base == ZB_BASE_NONE)
@@ -427,7 +205,7 @@ static zb_status emit_operand(emitter *e, const zb_subprogram_info *info, int va
 }
 
 /* Where the op came from, as people know it: the name of its location. */
-static const char *location_text(emitter *e, MlirOperation op) {
+static const char *location_text(zb_emitter *e, MlirOperation op) {
   MlirLocation location = mlirOperationGetLocation(op);
   if (!mlirLocationIsAName(location)) return "";
   MlirStringRef name = mlirIdentifierStr(mlirLocationNameGetName(location));
@@ -437,18 +215,18 @@ static const char *location_text(emitter *e, MlirOperation op) {
   return text;
 }
 
-static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instruction *out) {
+static zb_status emit_attributes(zb_emitter *e, MlirOperation op, zb_plan_instruction *out) {
   zb_op_view view;
   static _Thread_local zb_op_view_storage storage;
   if (!zb_op_view_get(op, &view, &storage)) return NULL;
-  out->attrs = PLAN_NEW(e, view.attrs.count, zb_attr);
+  out->attrs = ZB_EMIT_NEW(e, view.attrs.count, zb_attr);
   if (!out->attrs) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < view.attrs.count; ++i) {
     zb_attr attr = view.attrs.items[i];
     /* The name is of the op's row, which lives as long as the process. */
     if (attr.kind == ZB_ATTR_STRING) attr.s = zb_plan_strdup(e->memory, attr.s);
     if (attr.kind == ZB_ATTR_INTS) {
-      int64_t *ints = PLAN_NEW(e, attr.count, int64_t);
+      int64_t *ints = ZB_EMIT_NEW(e, attr.count, int64_t);
       if (!ints) return ZB_OUT_OF_MEMORY();
       if (attr.count) memcpy(ints, attr.ints, (size_t)attr.count * sizeof *ints);
       attr.ints = ints;
@@ -458,16 +236,16 @@ static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instructi
   return NULL;
 }
 
-static zb_status take_operands(emitter *e, zb_plan_instruction *out, int inputs, int outputs) {
-  out->inputs = PLAN_NEW(e, inputs, zb_plan_operand);
-  out->outputs = PLAN_NEW(e, outputs, zb_plan_operand);
+static zb_status take_operands(zb_emitter *e, zb_plan_instruction *out, int inputs, int outputs) {
+  out->inputs = ZB_EMIT_NEW(e, inputs, zb_plan_operand);
+  out->outputs = ZB_EMIT_NEW(e, outputs, zb_plan_operand);
   out->input_count = inputs;
   out->output_count = outputs;
   return out->inputs && out->outputs ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 /* zb.accumulate(sum, value) that no product took over: sum += value. */
-static zb_status emit_accumulate(emitter *e, const zb_subprogram_info *info, const zb_node *node,
+static zb_status emit_accumulate(zb_emitter *e, const zb_subprogram_info *info, const zb_node *node,
                                  zb_plan_instruction *out) {
   const zb_graph *g = &info->workspace.graph;
   out->op = "accumulate_add";
@@ -478,7 +256,8 @@ static zb_status emit_accumulate(emitter *e, const zb_subprogram_info *info, con
 }
 
 /* zb.put of a value that another stage of the rank keeps as well: copied into this stage's frame. */
-static zb_status emit_copy(emitter *e, const zb_subprogram_info *info, const zb_node *node, zb_plan_instruction *out) {
+static zb_status emit_copy(zb_emitter *e, const zb_subprogram_info *info, const zb_node *node,
+                           zb_plan_instruction *out) {
   out->op = "contiguous";
   out->location = "";
   ZB_TRY(take_operands(e, out, 1, 1));
@@ -509,7 +288,7 @@ static int place_count(const zb_op_def *def, int count) {
   return places > count ? places : count;
 }
 
-static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, int n, zb_plan_instruction *out) {
+static zb_status emit_instruction(zb_emitter *e, const zb_subprogram_info *info, int n, zb_plan_instruction *out) {
   const zb_workspace *w = &info->workspace;
   const zb_graph *g = &w->graph;
   const zb_node *node = &g->nodes[n];
@@ -545,7 +324,7 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
 }
 
 /* "fb", "fw", "bw", or "value 17". */
-static const char *base_name(emitter *e, const zb_subprogram_info *info, int position) {
+static const char *base_name(zb_emitter *e, const zb_subprogram_info *info, int position) {
   const zb_port port = position < info->argument_count
                            ? zb_argument_port(info->function, position)
                            : zb_result_port(info->function, position - info->argument_count);
@@ -564,7 +343,7 @@ static const char *base_name(emitter *e, const zb_subprogram_info *info, int pos
 }
 
 /* Where the function leaves the loss, as its homes say: the proof compares it with what REPORT jobs read. */
-static zb_status emit_loss(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
+static zb_status emit_loss(zb_emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
   for (int r = 0; r < info->result_count; ++r) {
     const zb_port port = zb_result_port(info->function, r);
     if (!port.loss && !port.report) continue;
@@ -576,8 +355,8 @@ static zb_status emit_loss(emitter *e, const zb_subprogram_info *info, zb_plan_s
   return NULL;
 }
 
-static zb_status emit_output_homes(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
-  out->outputs = PLAN_NEW(e, info->result_count, zb_plan_output_home);
+static zb_status emit_output_homes(zb_emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
+  out->outputs = ZB_EMIT_NEW(e, info->result_count, zb_plan_output_home);
   if (!out->outputs) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < info->result_count; ++r) {
     const zb_port port = zb_result_port(info->function, r);
@@ -590,7 +369,7 @@ static zb_status emit_output_homes(emitter *e, const zb_subprogram_info *info, z
   return NULL;
 }
 
-static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
+static zb_status emit_subprogram(zb_emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
   const zb_graph *g = &info->workspace.graph;
   out->name = zb_plan_strdup(e->memory, info->name);
   out->stage = (int)zb_get_i64(info->function, ZB_ATTR_STAGE, -1);
@@ -600,9 +379,9 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
   out->first_ps = zb_get_i64(info->function, ZB_ATTR_FIRST_PS, 0);
   zb_cost_of_block(zb_function_block(info->function), NULL, &out->key);
   out->base_count = info->base_count;
-  out->bases = PLAN_NEW(e, info->base_count, const char *);
-  out->base_bytes = PLAN_NEW(e, info->base_count, uint64_t);
-  out->instructions = PLAN_NEW(e, g->node_count, zb_plan_instruction);
+  out->bases = ZB_EMIT_NEW(e, info->base_count, const char *);
+  out->base_bytes = ZB_EMIT_NEW(e, info->base_count, uint64_t);
+  out->instructions = ZB_EMIT_NEW(e, g->node_count, zb_plan_instruction);
   if (!out->name || !out->bases || !out->base_bytes || !out->instructions) return ZB_OUT_OF_MEMORY();
   for (int b = 0; b < info->base_count; ++b) {
     int position = info->base_position[b];
@@ -625,9 +404,9 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
   return NULL;
 }
 
-static zb_status emit_subprograms(emitter *e) {
+static zb_status emit_subprograms(zb_emitter *e) {
   ZB_TRY(zb_subprograms_build(&e->arena, e->rank_op, &e->subprograms));
-  e->rank->subprograms = PLAN_NEW(e, e->subprograms.count, zb_plan_subprogram);
+  e->rank->subprograms = ZB_EMIT_NEW(e, e->subprograms.count, zb_plan_subprogram);
   if (!e->rank->subprograms) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < e->subprograms.count; ++i)
     ZB_TRY(emit_subprogram(e, &e->subprograms.infos[i], &e->rank->subprograms[e->rank->subprogram_count++]));
@@ -637,7 +416,7 @@ static zb_status emit_subprograms(emitter *e) {
 /* ---- Jobs ---- */
 
 /* Waits of op number `op_number` of @main: the table goes by op. */
-static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
+static zb_status add_waits(zb_emitter *e, int op_number, zb_plan_job *job) {
   if (!job->waits.count) job->waits.begin = (uint32_t)e->pool_u32.count;
   for (; e->wait_at < e->waits.count && zb_waits_at(e->waits, e->wait_at).op == op_number; ++e->wait_at) {
     int64_t message = zb_waits_at(e->waits, e->wait_at).message;
@@ -649,10 +428,10 @@ static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
   return NULL;
 }
 
-static uint64_t next_address(emitter *e) { return (uint64_t)zb_addresses_at(e->addresses, e->address_at++).number; }
+static uint64_t next_address(zb_emitter *e) { return (uint64_t)zb_addresses_at(e->addresses, e->address_at++).number; }
 
 /* The next (address, bytes) of the table becomes a part of the job. */
-static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
+static zb_status add_range(zb_emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
   if (e->address_at + 2 > e->addresses.count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
   if (!job->parts.count) job->parts.begin = (uint32_t)e->pool_ranges.count;
   zb_plan_range range = {.offset = next_address(e)};
@@ -661,7 +440,7 @@ static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
   return ZB_PUSH(&e->arena, &e->pool_ranges, range) ? NULL : ZB_OUT_OF_MEMORY();
 }
 
-static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
+static zb_status emit_call(zb_emitter *e, MlirOperation op, zb_plan_job *job) {
   int index = zb_callee(&e->subprograms, op);
   if (index < 0) return ZB_ERROR(INVALID, "call of an unknown function");
   const zb_plan_subprogram *s = &e->rank->subprograms[index];
@@ -679,7 +458,7 @@ static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   return NULL;
 }
 
-static zb_status emit_communication(emitter *e, int64_t number, bool send, zb_plan_job *job) {
+static zb_status emit_communication(zb_emitter *e, int64_t number, bool send, zb_plan_job *job) {
   zb_plan_message *m = &e->plan->messages[e->place[number]];
   uint64_t bytes = 0;
   job->kind = send ? ZB_JOB_SEND : ZB_JOB_RECV;
@@ -694,7 +473,7 @@ static zb_status emit_communication(emitter *e, int64_t number, bool send, zb_pl
   return NULL;
 }
 
-static zb_status emit_gather(emitter *e, int64_t number, zb_plan_job *job) {
+static zb_status emit_gather(zb_emitter *e, int64_t number, zb_plan_job *job) {
   uint64_t bytes = 0;
   job->kind = ZB_JOB_COLLECTIVE;
   job->collective = -e->place[number];
@@ -705,7 +484,7 @@ static zb_status emit_gather(emitter *e, int64_t number, zb_plan_job *job) {
 }
 
 /* How many parts are kept, then where they lie. */
-static zb_status emit_kept(emitter *e, bool is_verdict, zb_plan_job *job) {
+static zb_status emit_kept(zb_emitter *e, bool is_verdict, zb_plan_job *job) {
   uint64_t bytes = 0, left = e->address_at < e->addresses.count ? next_address(e) : 0;
   job->kind = is_verdict ? ZB_JOB_VERDICT : ZB_JOB_SNAPSHOT;
   for (; left > 0; --left)
@@ -714,7 +493,7 @@ static zb_status emit_kept(emitter *e, bool is_verdict, zb_plan_job *job) {
 }
 
 /* The message of the next op that communicates: a collective or not. */
-static zb_status next_post(emitter *e, bool collective, int64_t *out) {
+static zb_status next_post(zb_emitter *e, bool collective, int64_t *out) {
   if (e->post_at >= e->posts.count) return ZB_ERROR(INVALID, "zb.posts is too short for @main");
   *out = zb_posts_at(e->posts, e->post_at++).message;
   return *out >= 0 && *out < e->number_count && (e->place[*out] < 0) == collective
@@ -723,7 +502,7 @@ static zb_status next_post(emitter *e, bool collective, int64_t *out) {
 }
 
 /* One op of @main: a job of its own, or one more part of the message before it. */
-static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
+static zb_status emit_job(zb_emitter *e, MlirOperation op, int op_number) {
   bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"),
        report = zb_op_is(op, "zb.report");
   bool gather = zb_op_is(op, "zb.all_gather") || zb_op_is(op, "zb.gather_frame") ||
@@ -762,7 +541,7 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   return NULL;
 }
 
-static zb_status emit_jobs(emitter *e) {
+static zb_status emit_jobs(zb_emitter *e) {
   MlirBlock body = zb_function_block(e->rank_op);
   MlirOperation main = zb_symbol_in(body, "func.func", "main"), evaluate = zb_symbol_in(body, "func.func", "evaluate");
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "a rank has no @main");
@@ -781,10 +560,10 @@ static zb_status emit_jobs(emitter *e) {
     ZB_FOR_EACH_OP(op, zb_function_block(evaluate))
       if (!zb_op_is(op, "func.return")) ZB_TRY(emit_job(e, op, op_number++));
   rank->evaluation_count = (int)(e->jobs.count - of_step);
-  rank->jobs = KEEP(e, e->jobs);
-  rank->pool_u64 = KEEP(e, e->pool_u64);
-  rank->pool_u32 = KEEP(e, e->pool_u32);
-  rank->pool_ranges = KEEP(e, e->pool_ranges);
+  rank->jobs = ZB_EMIT_KEEP(e, e->jobs);
+  rank->pool_u64 = ZB_EMIT_KEEP(e, e->pool_u64);
+  rank->pool_u32 = ZB_EMIT_KEEP(e, e->pool_u32);
+  rank->pool_ranges = ZB_EMIT_KEEP(e, e->pool_ranges);
   rank->job_count = (int)e->jobs.count;
   rank->pool_u64_count = (uint32_t)e->pool_u64.count;
   rank->pool_u32_count = (uint32_t)e->pool_u32.count;
@@ -794,7 +573,7 @@ static zb_status emit_jobs(emitter *e) {
 
 /* ---- Ranks ---- */
 
-static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
+static zb_status emit_rank(zb_emitter *e, MlirOperation op, const zb_map *owners) {
   int index = (int)zb_get_i64(op, ZB_ATTR_RANK, -1);
   const zb_table regions = zb_regions_get(op);
   if (index < 0 || index >= e->plan->rank_count || regions.count != ZB_REGION_COUNT)
@@ -820,28 +599,28 @@ static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
   e->job_of_message = ZB_NEW(&e->arena, int32_t, e->number_count);
   ZB_TRY(zb_arena_status(&e->arena));
   ZB_TRY(emit_subprograms(e));
-  ZB_TRY(emit_tables(e, owners));
-  ZB_TRY(emit_constants(e));
-  ZB_TRY(emit_settings(e));
+  ZB_TRY(zb_emit_tables(e, owners));
+  ZB_TRY(zb_emit_constants(e));
+  ZB_TRY(zb_emit_settings(e));
   return emit_jobs(e);
 }
 
 /* What the ranks share. */
 typedef struct emission {
-  const emitter *header; /* plan and inputs */
-  const zb_map *owners;  /* parameter -> the first rank that holds it */
-  zb_plan **memories;    /* [rank modules] */
+  const zb_emitter *header; /* plan and inputs */
+  const zb_map *owners;     /* parameter -> the first rank that holds it */
+  zb_plan **memories;       /* [rank modules] */
   atomic_uint_least64_t model_hash;
 } emission;
 
 static zb_status emit_one(void *context, zb_rank_work *work) {
   emission *all = context;
-  emitter e = {.module = all->header->module,
-               .plan = all->header->plan,
-               .input_index = all->header->input_index,
-               .output_index = all->header->output_index,
-               .place = all->header->place,
-               .number_count = all->header->number_count};
+  zb_emitter e = {.module = all->header->module,
+                  .plan = all->header->plan,
+                  .input_index = all->header->input_index,
+                  .output_index = all->header->output_index,
+                  .place = all->header->place,
+                  .number_count = all->header->number_count};
   e.memory = all->memories[work->index] = zb_plan_create();
   zb_status status = e.memory ? emit_rank(&e, work->module, all->owners) : ZB_OUT_OF_MEMORY();
   atomic_fetch_add(&all->model_hash, e.model_hash);
@@ -849,14 +628,14 @@ static zb_status emit_one(void *context, zb_rank_work *work) {
   return status;
 }
 
-static zb_status map_owners(emitter *e, zb_map *owners) {
+static zb_status map_owners(zb_emitter *e, zb_map *owners) {
   ZB_FOR_EACH_OP(op, zb_function_block(e->module)) {
     if (!zb_op_is(op, "builtin.module")) continue;
     const char *const tables[] = {pool_tables[POOL_PARAMETERS], pool_tables[POOL_BUFFERS]};
     for (int k = 0; k < 2; ++k)
       for (int i = 0; i < zb_entries_get(op, tables[k]).count; ++i) {
         const zb_entry entry = zb_entries_at(zb_entries_get(op, tables[k]), i);
-        const char *name = parameter_name(&entry);
+        const char *name = zb_emit_parameter_name(&entry);
         if (!name || zb_map_get(owners, name, NULL)) continue;
         if (!zb_map_set(owners, name, zb_get_i64(op, ZB_ATTR_RANK, -1))) return ZB_OUT_OF_MEMORY();
       }
@@ -864,7 +643,7 @@ static zb_status map_owners(emitter *e, zb_map *owners) {
   return NULL;
 }
 
-static zb_status emit_ranks(emitter *e, MlirModule module) {
+static zb_status emit_ranks(zb_emitter *e, MlirModule module) {
   int modules = zb_rank_count(module);
   zb_map *owners = zb_map_create();
   emission all = {.header = e, .owners = owners, .memories = zb_alloc(((size_t)modules + 1) * sizeof *all.memories)};
@@ -884,7 +663,7 @@ cleanup:
 }
 
 zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimizer, zb_plan **out) {
-  emitter e = {.module = mlirModuleGetOperation(module)};
+  zb_emitter e = {.module = mlirModuleGetOperation(module)};
   zb_status status = NULL;
   *out = NULL;
   e.plan = e.memory = zb_plan_create();
