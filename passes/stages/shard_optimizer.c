@@ -32,6 +32,7 @@
 
 #include "passes/stages/classes.h"
 #include "passes/function.h"
+#include "passes/rewrite.h"
 #include "passes/pipeline.h"
 #include "passes/tables.h"
 #include "runtime/plan/plan.h"
@@ -217,12 +218,35 @@ static zb_status shard_rank(void *context, zb_rank_work *work) {
   return add_renewal(&it, work->module);
 }
 
-static bool clips(MlirModule module) {
+/* The function that makes the factor; null: nothing clips. */
+static MlirOperation find_clip(MlirModule module) {
   ZB_FOR_EACH_OP(rank, mlirModuleGetBody(module))
     if (zb_op_is(rank, "builtin.module"))
       ZB_FOR_EACH_OP(function, zb_function_block(rank))
-        if (zb_class_get(function) == ZB_JOB_CLIP) return true;
+        if (zb_class_get(function) == ZB_JOB_CLIP) return function;
+  return (MlirOperation){0};
+}
+
+/* Whether CLIP divides by the weight of a step (zb-loss-mean). */
+static bool is_weighted(MlirOperation clip) {
+  if (mlirOperationIsNull(clip)) return false;
+  ZB_FOR_EACH_OP(op, zb_function_block(clip))
+    if (zb_op_is(op, "zb.clip_scale")) return zb_get_flag(op, "weighted");
   return false;
+}
+
+/* What sharding does not go with. */
+static zb_result check(zb_pass *pass, MlirOperation top, zb_sharding sharding, bool weighted) {
+  if (zb_has_attribute(top, ZB_ATTR_SHARDS))
+    return zb_pass_option_error(pass, top, "sharding", "leave one of both out",
+                                "sharding is not possible with tensor parallelism yet");
+  if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) && zb_sharding_of_parameters(sharding))
+    return zb_pass_option_error(pass, top, "sharding", "leave post-validation out, or share gradients",
+                                "parameters that are gathered before a verdict are not taken back yet");
+  if (weighted && sharding > ZB_SHARDING_OPTIMIZER)
+    return zb_pass_option_error(pass, top, "sharding", "share the optimizer's state alone, or leave loss-mean out",
+                                "the weight of a step, a sum as those of gradients, would be cut into parts");
+  return ZB_OK;
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
@@ -239,15 +263,11 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (it.replicas < 2)
     return zb_pass_option_error(pass, top, "sharding", "replicas is an option of zb-autodiff",
                                 "there are no replicas to share the optimizer's state");
-  if (zb_has_attribute(top, ZB_ATTR_SHARDS))
-    return zb_pass_option_error(pass, top, "sharding", "leave one of both out",
-                                "sharding is not possible with tensor parallelism yet");
-  if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) && it.of_parameters)
-    return zb_pass_option_error(pass, top, "sharding", "leave post-validation out, or share gradients",
-                                "parameters that are gathered before a verdict are not taken back yet");
+  const MlirOperation clip = find_clip(module);
+  if (!check(pass, top, zb_sharding_of(sharding), is_weighted(clip))) return ZB_FAIL;
   zb_set_string(top, ZB_ATTR_SHARDING, sharding);
   if (it.of_parameters) zb_set_string(top, ZB_ATTR_GATHER, gather);
-  it.whole_sums = zb_sharding_of(sharding) == ZB_SHARDING_OPTIMIZER && clips(module);
+  it.whole_sums = zb_sharding_of(sharding) == ZB_SHARDING_OPTIMIZER && !mlirOperationIsNull(clip);
   if (it.whole_sums) zb_set_attribute(top, ZB_ATTR_WHOLE_SUMS, mlirUnitAttrGet(it.context));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, shard_rank, &it, &pass->changes));
   return ZB_OK;

@@ -7,7 +7,7 @@ reference: losses of 20 steps within 1e-5, norms of gradients, weights, and an e
 batch of a step (*.targets.reference.json, recorded by tools/reference.py --whole-batch), for models called as those of
 transformers are, over ranks, replicas, shards, bf16 apart; and that the mean over micro-batches is another one.
 bits: losses, norms, weights and optimizer state are the same bits over ranks, schedules, threads, clocks, processes,
-and after a resume; D replicas, with or without --sharding optimizer, are --sum-groups D.
+and after a resume; D replicas, of shards or with --sharding optimizer, too, are --sum-groups D.
 counts: a micro-batch without a target that counts adds nothing, a step without one is an error that names it.
 wrong: what cannot be. Ends with "N passed, N failed".
 """
@@ -124,6 +124,18 @@ class LossMean:
             resumed = self.train(other, STEPS - 1, "--resume", half[2])
             self.same(f"{text}, resumed on 2 ranks", wanted, (half[0] + resumed[0], *resumed[1:]))
 
+    def shards(self, model):
+        """Shards clip by one norm and divide by one weight: the same bits over ranks, whatever the schedule is."""
+        for clip in ((), ("--clip-norm", "0.5")):
+            wanted = None
+            for ranks, schedule, replicas in ((1, "1f1b", 1), (2, "zb-h1", 1), (2, "zb-h1", 2), (1, "fthenb", 2)):
+                more = ("--data-parallel", replicas) if replicas > 1 else ("--sum-groups", 2)
+                plan = self.compile(model, "--ranks", ranks, "--schedule", schedule, "--tensor-parallel", 2,
+                                    "--micro-batches", 4 // replicas, *more, *clip)
+                got = self.train(plan, STEPS)
+                wanted = wanted or got
+                self.same(f"{model}, 2 shards, {replicas} replicas of {ranks} ranks {' '.join(clip)}", wanted, got)
+
     def replicas(self, model):
         inner = self.compile(model, "--micro-batches", 4, "--sum-groups", "2:inner")
         self.suite.check(abs(self.train(inner, 1)[0][0][1] - self.train(self.compile(model, "--micro-batches", 4),
@@ -188,6 +200,11 @@ class LossMean:
              "--loss-mean targets and --post-validation are not possible together"),
             (padded, ("--loss-mean", "targets", "--data-parallel", "2", "--sharding", "gradients:step"), 2,
              "--loss-mean targets and --sharding gradients:step are not possible together yet"),
+            (padded, ("--loss-mean", "targets", "--data-parallel", "2", "--clip-norm", "1", "--sharding",
+                      "parameters:micro-batch"), 2,
+             "--loss-mean targets and --sharding parameters:micro-batch are not possible together yet"),
+            (padded, ("--loss-mean", "targets", "--tensor-parallel", "2", "--clip-norm", "1", "--post-validation"), 2,
+             "--loss-mean targets and --post-validation are not possible together"),
             (os.path.join(common.DATA, "l1.onnx"), ("--loss-mean", "targets"), 1,
              "--loss-mean targets is not possible for this loss: it is a mean over all elements"),
         )
@@ -210,6 +227,7 @@ def main():
         for model in ("llama-padded", "bart"):
             it.bits(model)
             it.replicas(model)
+            it.shards(model)
         it.counts()
         it.wrong()
     return suite.finish()
