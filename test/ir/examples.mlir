@@ -753,6 +753,10 @@ module {
     %r = "zb.gather_frame"(%0) : (!zb.frame<"norms", 24>) -> !zb.frame<"norms", 24>
     return
   }
+  func.func @gather_parameters(%0: !zb.frame<"parameters", 576>) {
+    %r = "zb.gather_parameters"(%0) : (!zb.frame<"parameters", 576>) -> !zb.frame<"gathered", 896>
+    return
+  }
   func.func @reduce_frame(%0: !zb.frame<"gradients", 1024>) {
     %r:2 = "zb.reduce_frame"(%0) : (!zb.frame<"gradients", 1024>) -> (!zb.frame<"gradients", 1024>, tensor<320xf32>)
     return
