@@ -112,6 +112,7 @@ static void start(explorer *x) {
   const size_t ranks = (size_t)w->ranks;
   uint64_t weight = 1;
   zb_scheduler_clear(w);
+  memset(w->ready, 0, w->jobs * sizeof *w->ready);
   memcpy(x->left, w->work, ranks * sizeof *x->left);
   for (int i = 0; i < w->model->problem->reduction_count; ++i)
     x->w_end[i] = -1;
