@@ -73,14 +73,13 @@ static zb_result apply_pin(zb_shard *s, const pin *it, int a) {
 static zb_result report_unused(zb_shard *s, const pin *it) {
   zb_arena *arena = &s->pass->arena;
   const char **names = ZB_NEW(arena, const char *, s->graph.argument_count);
-  char message[256], hint[512];
+  char message[256], hint[512], nearest[ZB_NEAREST_GLOB_BYTES];
   int count = 0;
   ZB_PASS_TRY(s->pass, zb_arena_status(arena));
   for (int a = 0; a < s->graph.argument_count; ++a)
     if (s->arguments[a].weight) names[count++] = name_of(s, a);
-  const char *nearest = zb_nearest(it->glob, names, count);
   snprintf(message, sizeof message, "no parameter is named '%.200s'", it->glob);
-  if (nearest)
+  if (zb_nearest_glob(it->glob, names, count, nearest, sizeof nearest))
     snprintf(hint, sizeof hint, "did you mean '%.300s'?", nearest);
   else
     snprintf(hint, sizeof hint, "the first of %d is '%.300s'; * and ? stand for letters", count, count ? names[0] : "");

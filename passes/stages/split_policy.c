@@ -561,9 +561,10 @@ static zb_result report_unnamed(policy *p, const char *glob) {
       if (name) (void)ZB_PUSH(&p->pass->arena, &names, zb_arena_strdup(&p->pass->arena, name));
     }
   ZB_PASS_TRY(p->pass, zb_arena_status(&p->pass->arena));
-  const char *nearest = zb_nearest(glob, names.items, (int)names.count);
+  char near[ZB_NEAREST_GLOB_BYTES];
+  const bool is_near = zb_nearest_glob(glob, names.items, (int)names.count, near, sizeof near);
   return zb_pass_option_error(p->pass, module, "split", hint, "'%s' names no trained parameter%s%s%s", glob,
-                              nearest ? ", did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+                              is_near ? ", did you mean '" : "", is_near ? near : "", is_near ? "'?" : "");
 }
 
 /* "A,B": W has the gradients of the parameters that they name, B all others. */

@@ -44,9 +44,10 @@ zb_status zb_update_groups_check(const zb_update_group *groups, int count, const
     for (int p = 0; p < parameter_count && !found; ++p)
       found = zb_glob(groups[i].glob, parameters[p]);
     if (found) continue;
-    const char *nearest = zb_nearest(groups[i].glob, parameters, parameter_count);
+    char nearest[ZB_NEAREST_GLOB_BYTES];
     zb_status status = ZB_ERROR(USAGE, "the group '%s' has no trained parameter", groups[i].glob);
-    if (nearest) return zb_status_hint(status, "did you mean '%s'?", nearest);
+    if (zb_nearest_glob(groups[i].glob, parameters, parameter_count, nearest, sizeof nearest))
+      return zb_status_hint(status, "did you mean '%s'?", nearest);
     return zb_status_hint(status, "the first of %d is '%s'; * and ? stand for letters", parameter_count,
                           parameter_count > 0 ? parameters[0] : "");
   }

@@ -102,7 +102,53 @@ const char *zb_nearest(const char *word, const char *const *candidates, int coun
     nearest_distance = distance;
   }
   if (nearest && nearest_distance <= far && nearest_distance * 2 < letters) return nearest;
+  if (nearest && nearest_distance == 1 && letters == 2 && starts_so(nearest, word)) return nearest;
   return only_longer(word, candidates, count);
+}
+
+/* The part between dots at `text`, into out[WORD_MAX + 1], shortened if need be; the next one, or NULL. */
+static const char *take_part(const char *text, char *out) {
+  const size_t length = strcspn(text, "."), kept = length < WORD_MAX ? length : WORD_MAX;
+  memcpy(out, text, kept);
+  out[kept] = '\0';
+  return text[length] ? text + length + 1 : NULL;
+}
+
+static bool fits_any(const char *glob, const char *const *names, int count) {
+  for (int i = 0; i < count; ++i)
+    if (zb_glob(glob, names[i])) return true;
+  return false;
+}
+
+/* Every part of every name in the place of the part of the GLOB at `at`, which has no star: the nearest one of those
+ * with which the GLOB fits a name. */
+static void replace_part(const char *glob, const char *at, const char *const *names, int count, int *least, char *out,
+                         size_t size) {
+  char typed[WORD_MAX + 1], part[WORD_MAX + 1];
+  const char *rest = take_part(at, typed);
+  if (strpbrk(typed, "*?")) return;
+  for (int i = 0; i < count; ++i)
+    for (const char *next = names[i]; next;) {
+      char tried[4 * WORD_MAX];
+      next = take_part(next, part);
+      const int distance = edit_distance(typed, part);
+      if (distance >= *least || !zb_nearest(typed, (const char *const[]){part}, 1)) continue;
+      const int length =
+          snprintf(tried, sizeof tried, "%.*s%s%s%s", (int)(at - glob), glob, part, rest ? "." : "", rest ? rest : "");
+      if (length < 0 || (size_t)length >= sizeof tried || (size_t)length >= size) continue;
+      if (!fits_any(tried, names, count)) continue;
+      *least = distance;
+      memcpy(out, tried, (size_t)length + 1);
+    }
+}
+
+bool zb_nearest_glob(const char *glob, const char *const *names, int count, char *out, size_t size) {
+  int least = WORD_MAX;
+  for (const char *at = glob; strpbrk(glob, "*?") && at; at = strchr(at, '.') ? strchr(at, '.') + 1 : NULL)
+    replace_part(glob, at, names, count, &least, out, size);
+  if (least < WORD_MAX) return true;
+  const char *nearest = zb_nearest(glob, names, count);
+  return nearest && snprintf(out, size, "%s", nearest) < (int)size;
 }
 
 /* ---- By the table ---- */

@@ -40,7 +40,11 @@ def compiled(suite, model, out, *arguments):
     if done.returncode == 3:
         return None
     suite.check(done.returncode == 0, "compile %s: %s" % (" ".join(map(str, arguments)), done.stderr))
-    return json.loads(done.stdout)
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        raise SystemExit("zbc %s wrote no JSON: exit status %d, stdout '%s', stderr '%s'" %
+                         (" ".join(map(str, arguments)), done.returncode, done.stdout[:200], done.stderr)) from None
 
 
 def trained(suite, plan):

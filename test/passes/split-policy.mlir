@@ -24,7 +24,7 @@
 // FRAMES: "zb.accumulate"({{.*}}parameter = "norm.weight", use = 0 : i64, zb.class = "B"
 // FRAMES: @s1_W(%{{[^:]*}}: !zb.frame<"gradients", 576 : i64> {zb.frame = "gradients"}, %{{[^:]*}}: !zb.frame<"constants", 256 : i64> {zb.frame = "constants"}, %{{[^:]*}}: !zb.frame<"fw", 512 : i64> {zb.frame = "fw"}) ->
 
-// UNKNOWN: split: 'norn.*' names no trained parameter
+// UNKNOWN: split: 'norn.*' names no trained parameter, did you mean 'norm.*'?
 
 func.func @model(%x: tensor<8x16xf32> {zb.input = "x"}, %w: tensor<16x16xf32> {zb.param = "a.w"}, %s: tensor<16xf32> {zb.param = "norm.weight"}, %v: tensor<16x8xf32> {zb.param = "b.w"}) -> (tensor<f32> {zb.loss}) {
   %h = "zb.matmul"(%x, %w) : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32> loc("cut")

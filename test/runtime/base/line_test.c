@@ -121,6 +121,10 @@ static void test_groups(void) {
   CU_ASSERT(zb_status_code(status) == ZB_USAGE &&
             strstr(zb_status_text(status), "the group 'a:b' has no trained parameter"));
   zb_status_free(status);
+  CU_ASSERT_PTR_NULL_FATAL(zb_update_group_parse("*.biass:lr=1", &groups[0]));
+  status = zb_update_groups_check(groups, 1, names, 3);
+  CU_ASSERT(strstr(zb_status_text(status), "did you mean '*.bias'?") != NULL);
+  zb_status_free(status);
 }
 
 SUITE_MAIN("lines of options", {"defaults", test_defaults}, {"refused", test_refused},

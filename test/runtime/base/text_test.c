@@ -100,6 +100,31 @@ static void test_nearest(void) {
   CU_ASSERT_STRING_EQUAL(zb_nearest("FHTENB", names, 5), "fthenb");
   CU_ASSERT_PTR_NULL(zb_nearest("interleaved", names, 5));
   CU_ASSERT_PTR_NULL(zb_nearest("x", names, 0));
+  static const char *const choices[] = {"none", "all", "auto"};
+  CU_ASSERT_STRING_EQUAL(zb_nearest("al", choices, 3), "all");
+  CU_ASSERT_PTR_NULL(zb_nearest("a", choices, 3));
+  CU_ASSERT_PTR_NULL(zb_nearest("xl", choices, 3));
+}
+
+static void test_nearest_glob(void) {
+  static const char *const names[] = {"lm.h.0.attn.weight", "lm.h.0.attn.bias", "lm.h.1.mlp.bias", "norm.gain"};
+  static const struct {
+    const char *glob, *nearest;
+  } rows[] = {{"*.biass", "*.bias"},
+              {"lm.*.atn.*", "lm.*.attn.*"},
+              {"norn.*", "norm.*"},
+              {"lm.h.1.mlp.bia", "lm.h.1.mlp.bias"}, /* the whole name */
+              {"lm.h.1.atn.bias", "lm.h.0.attn.bias"},
+              {"*.embedding", NULL},
+              {"norm.*.biass", NULL}}; /* with the part mended it fits no name either */
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    char out[64] = "";
+    const bool found = zb_nearest_glob(rows[i].glob, names, 4, out, sizeof out);
+    CU_ASSERT_EQUAL(found, rows[i].nearest != NULL);
+    if (found && rows[i].nearest) CU_ASSERT_STRING_EQUAL(out, rows[i].nearest);
+  }
+  char little[4];
+  CU_ASSERT_FALSE(zb_nearest_glob("*.biass", names, 4, little, sizeof little));
 }
 
 static void test_glob(void) {
@@ -150,5 +175,6 @@ static void test_grow(void) {
 
 SUITE_MAIN("text", {"text", test_text}, {"text without memory", test_text_without_memory},
            {"map of texts", test_text_map}, {"map of pointers", test_pointer_map},
-           {"map without memory", test_map_without_memory}, {"nearest", test_nearest}, {"glob", test_glob},
-           {"crc32c", test_crc32c}, {"fnv1a", test_fnv1a}, {"grow", test_grow})
+           {"map without memory", test_map_without_memory}, {"nearest", test_nearest},
+           {"nearest GLOB", test_nearest_glob}, {"glob", test_glob}, {"crc32c", test_crc32c}, {"fnv1a", test_fnv1a},
+           {"grow", test_grow})
