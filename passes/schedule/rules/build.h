@@ -103,8 +103,8 @@ static inline void zb_note_room(zb_scheduler *w, int rank, int64_t room) {
 
 /* Its memory is the model's. */
 zb_status zb_scheduler_init(zb_model *model, zb_scheduler *out) ZB_MUST_USE;
-/* Before the first job: nothing has run or is on its way, and every rank holds its base. What the inputs of jobs are is
- * the caller's. */
+/* Before the first job: nothing has run or is on its way, and every rank holds its base. What the inputs of jobs are
+ * (missing) and when they are there (ready) is the caller's. */
 void zb_scheduler_clear(zb_scheduler *scheduler);
 
 /* Where arrays by job have (class, micro_batch); the class of a kind of a rank's chunk; a rank's part of a sequence. */
