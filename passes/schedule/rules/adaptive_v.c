@@ -7,13 +7,12 @@
  * order with the least time in the problem's metric wins.
  *
  * Near-linear: only the 128 blocks (option "blocks") are tried whose peak is closest to the memory limit (with none:
- * the largest; a limit counts as the level of rules.h below it, as in zb-v-auto), of at most SWITCHES switch positions,
- * and JOBS_MAX jobs in all; an order is given up as soon as its time can no longer be the least; and blocks are judged
- * with 3p micro-batches where there are more, for the repeated part is the same then. From the memory of 1F1B on a
- * fourth of the jobs do: there the first blocks are the good ones (12 settings: at most 0.06 points of bubble; 3.4 at
- * half that memory).
- * In the measured settings, trying all 900 (p-1) blocks gains 0.15 points of bubble in one of 30 cases, for 5 times
- * the time. Where no block fits, the order is V-Min's. Tests:
+ * the largest), of at most SWITCHES switch positions, and JOBS_MAX jobs in all; an order is given up as soon as its
+ * time can no longer be the least; and blocks are judged with 3p micro-batches where there are more, for the repeated
+ * part is the same then. From the memory of 1F1B on a fourth of the jobs do: there the first blocks are the good ones
+ * (12 settings: at most 0.06 points of bubble; 3.4 at half that memory). All this for each level of memory within the
+ * limit (rules.h), of which the best counts. In the measured settings, trying all 900 (p-1) blocks gains 0.15 points of
+ * bubble in one of 30 cases, for 5 times the time. Where no block fits, the order is V-Min's. Tests:
  * test/passes/schedule/v_schedules_test.c, charts/adaptive_v.txt.
  */
 #include <inttypes.h>
@@ -300,35 +299,82 @@ static const zb_within_def within = {open_state, ask};
 
 /* ---- The row of the table ---- */
 
-/* The best order of a level of memory, or of the lowest one above its peak: a search with no more memory than the order
- * takes tries only that one. */
+typedef struct descent {
+  const zb_problem *problem;
+  zb_scheduler *w;
+  int64_t blocks;
+  zb_bounds *bounds;
+  int64_t *limits, *lowered, *peak; /* [ranks] bytes: of the problem; of a level; of an order */
+  zb_order best;
+  int64_t best_ps; /* by the metric of the problem; TIME_MOST: no order yet */
+} descent;
+static const int64_t TIME_MOST = INT64_MAX / 4;
+
+/* Keeps the best order of a level where it is shorter than those of the levels above. Not where it fits a lower level:
+ * a search with no more memory than it takes asks at that level alone, so the order of that one counts. */
+static zb_status try_level(descent *d, int64_t bytes) {
+  zb_order made;
+  zb_simulation simulation;
+  for (int rank = 0; rank < d->w->ranks; ++rank)
+    d->lowered[rank] = d->limits[rank] < bytes ? d->limits[rank] : bytes;
+  if (zb_bounds_within(d->bounds, d->lowered) >= d->best_ps) return NULL;
+  zb_status status = emit_blocks(d->problem, d->lowered, d->blocks, d->best_ps, &made);
+  if (zb_status_code(status) == ZB_INFEASIBLE) {
+    zb_status_free(status);
+    return NULL;
+  }
+  ZB_TRY(status);
+  zb_order_peaks(d->problem, &made, d->peak);
+  if (zb_level_above(d->w, zb_most_of(d->peak, d->w->ranks, 0)) < bytes) goto cleanup;
+  ZB_TRY_GOTO(zb_simulate(d->problem, &made, &simulation));
+  const int64_t time = d->problem->metric == ZB_METRIC_STAGE ? simulation.stage_ps : simulation.step_ps;
+  zb_simulation_deinit(&simulation);
+  if (time >= d->best_ps) goto cleanup;
+  zb_order_deinit(&d->best);
+  d->best = made;
+  d->best_ps = time;
+  return NULL;
+cleanup:
+  zb_order_deinit(&made);
+  return status;
+}
+
+/* All levels within the limits, the highest first; only where none of them has an order, the fine ones. */
+static zb_status try_levels(descent *d) {
+  const int64_t most = zb_most_of(d->limits, d->w->ranks, 0);
+  memcpy(d->lowered, d->limits, (size_t)d->w->ranks * sizeof *d->lowered);
+  for (int level = zb_level_within(d->w, most); level > 0; --level)
+    ZB_TRY(try_level(d, zb_level_bytes(d->w, level)));
+  for (int64_t bytes = zb_level_fine(d->w, most, false), next; bytes > 0 && d->best_ps == TIME_MOST; bytes = next) {
+    ZB_TRY(try_level(d, bytes));
+    next = zb_level_fine(d->w, bytes - 1, false);
+    if (next == bytes - 1) break;
+  }
+  return d->best_ps < TIME_MOST ? NULL : emit_blocks(d->problem, d->lowered, d->blocks, INT64_MAX, &d->best);
+}
+
+/* The best order of all levels of memory: of one level alone it may be longer than of a lower one, whose blocks are
+ * others. */
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
   zb_model model;
   zb_scheduler w;
-  int64_t *limits, *peak;
-  zb_order made = {0};
+  descent d = {.problem = problem, .w = &w, .blocks = options[0], .best_ps = TIME_MOST};
   ZB_TRY(zb_model_init(problem, &model));
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_scheduler_init(&model, &w));
-  ZB_TAKE(w.arena, limits, w.ranks);
-  ZB_TAKE(w.arena, peak, w.ranks);
+  ZB_TAKE(w.arena, d.limits, w.ranks);
+  ZB_TAKE(w.arena, d.lowered, w.ranks);
+  ZB_TAKE(w.arena, d.peak, w.ranks);
   ZB_TRY_GOTO(zb_arena_status(w.arena));
-  ZB_TRY_GOTO(zb_level_limits(problem, 0, false, limits));
-  for (int64_t above = INT64_MAX; above > 0;) {
-    zb_order_deinit(&made);
-    ZB_TRY_GOTO(emit_blocks(problem, limits, options[0], INT64_MAX, &made));
-    zb_order_peaks(problem, &made, peak);
-    const int64_t next = zb_level_above(&w, zb_most_of(peak, w.ranks, 0));
-    const bool is_lower = next < above && next < zb_most_of(limits, w.ranks, 0);
-    above = is_lower ? next : 0;
-    for (int rank = 0; rank < w.ranks && is_lower; ++rank)
-      if (limits[rank] > next) limits[rank] = next;
-  }
+  ZB_TRY_GOTO(zb_bounds_new(problem, &d.bounds));
+  zb_level_rank_limits(&w, d.limits);
+  ZB_TRY_GOTO(try_levels(&d));
   zb_order_deinit(out);
-  *out = made;
-  made = (zb_order){0};
+  *out = d.best;
+  d.best = (zb_order){0};
 cleanup:
-  zb_order_deinit(&made);
+  zb_order_deinit(&d.best);
+  zb_bounds_free(d.bounds);
   zb_model_deinit(&model);
   return status;
 }

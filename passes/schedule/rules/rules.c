@@ -295,6 +295,11 @@ static int64_t fine_parts(const zb_scheduler *w, int64_t *step) {
   return w->jobs <= 4000 ? 16 : w->jobs <= 8000 ? 8 : w->jobs <= 32000 ? 4 : w->jobs <= ZB_JOBS_LARGE ? 2 : 1;
 }
 
+/* What a fine level keeps, rounded down to bytes. */
+static int64_t fine_bytes(int64_t level, int64_t unit, int64_t parts) {
+  return level / parts * unit + level % parts * unit / parts;
+}
+
 int64_t zb_level_fine(const zb_scheduler *w, int64_t bytes, bool above) {
   const int64_t most = zb_level_most(w), base = zb_most_of(w->base, w->ranks, 0), unit = largest_unit(w);
   int64_t step;
@@ -303,33 +308,17 @@ int64_t zb_level_fine(const zb_scheduler *w, int64_t bytes, bool above) {
   if (unit == 0 || unit > INT64_MAX / 64) return 0; /* there is one level */
   if (live <= 0) return bytes;
   int64_t level = (live / unit * parts + live % unit * parts / unit) / step * step;
-  const int64_t below = base + level / parts * unit + level % parts * unit / parts;
+  if (fine_bytes(level + step, unit, parts) <= live) level += step; /* a level itself, whose bytes were rounded down */
+  const int64_t below = base + fine_bytes(level, unit, parts);
   if (!above || below == bytes) return below;
-  level += step;
-  const int64_t next = base + level / parts * unit + level % parts * unit / parts;
+  const int64_t next = base + fine_bytes(level + step, unit, parts);
   return next < most ? next : most;
 }
 
-zb_status zb_level_limits(const zb_problem *problem, int64_t percent, bool is_fine, int64_t *limits) {
-  zb_model model;
-  zb_scheduler w;
-  ZB_TRY(zb_model_init(problem, &model));
-  zb_status status = NULL;
-  ZB_TRY_GOTO(zb_scheduler_init(&model, &w));
-  const int64_t all = zb_level_most(&w), unit = largest_unit(&w);
-  zb_level_rank_limits(&w, limits);
-  const int64_t most = zb_most_of(limits, w.ranks, 0);
-  const int level = is_fine ? 0 : zb_level_within(&w, most);
-  const int64_t below = is_fine ? zb_level_fine(&w, most, false) : level ? zb_level_bytes(&w, level) : 0;
-  const int64_t rounded = below > 0 ? below : most;
-  for (int rank = 0; rank < w.ranks; ++rank) {
-    const int64_t given = (int64_t)((double)unit * w.ranks * (double)percent / 100) + w.base[rank];
-    if (percent)
-      limits[rank] = given < all ? given : all;
-    else if (rounded < limits[rank])
-      limits[rank] = rounded;
+void zb_level_percent(const zb_scheduler *w, int64_t percent, int64_t *limits) {
+  const int64_t all = zb_level_most(w), unit = largest_unit(w);
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    const int64_t given = (int64_t)((double)unit * w->ranks * (double)percent / 100) + w->base[rank];
+    limits[rank] = given < all ? given : all;
   }
-cleanup:
-  zb_model_deinit(&model);
-  return status;
 }

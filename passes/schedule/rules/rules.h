@@ -79,8 +79,7 @@ int64_t zb_level_above(const zb_scheduler *scheduler, int64_t bytes);
 /* The fine levels, for schedules that are fast: parts of a micro-batch, as many as the size of the problem allows. The
  * highest up to a limit, or the lowest from it on; `bytes` themselves where there is none below. */
 int64_t zb_level_fine(const zb_scheduler *scheduler, int64_t bytes, bool above);
-/* limits[ranks] of a memory of `percent` of what 1F1B needs, whatever those of the problem are; 0: those, rounded down
- * to a level, or to a fine one, so that memory between two levels changes nothing. */
-zb_status zb_level_limits(const zb_problem *problem, int64_t percent, bool is_fine, int64_t *limits) ZB_MUST_USE;
+/* limits[ranks] of a memory of `percent` of what 1F1B needs, whatever those of the problem are. */
+void zb_level_percent(const zb_scheduler *scheduler, int64_t percent, int64_t *limits);
 
 #endif

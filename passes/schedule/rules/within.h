@@ -23,10 +23,10 @@ typedef struct zb_within_def {
   zb_status (*ask)(void *state, const zb_within_request *request, zb_slot *sequence, zb_within_answer *out);
 } zb_within_def;
 
-/* The order for a memory of `percent` of what 1F1B needs, whatever the limits of the problem are; 0: for those, rounded
- * down to a level (rules.h), or to a fine one. The one with the least memory where there is none. It takes the place of
- * *out. */
-zb_status zb_within_emit(const zb_within_def *within, const zb_problem *problem, int64_t percent, bool is_fine,
+/* The order for a memory of `percent` of what 1F1B needs, whatever the limits of the problem are; 0: for those, the
+ * best of all fine levels within them (rules.h), so more memory never makes it longer. The one with the least memory
+ * where there is none. It takes the place of *out. */
+zb_status zb_within_emit(const zb_within_def *within, const zb_problem *problem, int64_t percent,
                          zb_order *out) ZB_MUST_USE;
 
 #endif

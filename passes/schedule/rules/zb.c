@@ -11,7 +11,8 @@
  *
  * Unlike there a warm-up may be planned for more memory than there is, as long as what it runs fits; by the barrier
  * metric the wait before the first job counts too, or does not; stages may be uneven and edges skip.
- * Limits are rounded down to levels (zb_level_fine). Tests: test/passes/schedule/iclr24_test.c, search_test.c.
+ * Limits are rounded down to fine levels (zb_level_fine), and the best of all within the limit is taken. Tests:
+ * test/passes/schedule/iclr24_test.c, search_test.c.
  */
 #include <string.h>
 
@@ -250,15 +251,15 @@ static zb_status ask(void *state, const zb_within_request *request, zb_slot *seq
 static const zb_within_def within = {open_state, ask};
 
 static zb_status emit_zb(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  return zb_within_emit(&within, problem, options[0], true, out);
+  return zb_within_emit(&within, problem, options[0], out);
 }
 static zb_status emit_1p(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  return zb_within_emit(&within, problem, 100, true, out);
+  return zb_within_emit(&within, problem, 100, out);
 }
 static zb_status emit_2p(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  return zb_within_emit(&within, problem, 200, true, out);
+  return zb_within_emit(&within, problem, 200, out);
 }
 
 /* The limit in the unit of the rank; at least what one micro-batch alone needs. */

@@ -12,7 +12,8 @@
  * Unlike there what does not fit waits for the next round, and a run that comes to a stop, its memory full of F of leg
  * 0, is made again with an F put only where room stays for one F of leg 1, if none is on its way: then a limit that one
  * micro-batch can keep never blocks (the argument is in build.c).
- * Limits are rounded down to levels (zb_level_bytes). Tests: test/passes/schedule/v_schedules_test.c.
+ * Limits are rounded down to fine levels (zb_level_fine), and the best of all within the limit is taken. Tests:
+ * test/passes/schedule/v_schedules_test.c.
  */
 #include <string.h>
 
@@ -296,7 +297,7 @@ static const zb_within_def published = {open_state, ask_published};
 
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  return zb_within_emit(&published, problem, 0, true, out);
+  return zb_within_emit(&published, problem, 0, out);
 }
 
 const zb_schedule_def zb_schedule_zb_v_auto = {

@@ -564,6 +564,50 @@ static void test_monotone_bytes(void) {
   }
 }
 
+/* The time of a schedule's order where that keeps the limit; INT64_MAX: it does not. */
+static int64_t time_within(const zb_schedule_def *schedule, const zb_problem *problem) {
+  zb_order order;
+  zb_status status = zb_schedule_run(schedule, problem, &order);
+  CU_ASSERT(!status || zb_status_code(status) == ZB_INFEASIBLE);
+  const bool is_made = !status;
+  zb_status_free(status);
+  if (!is_made) return INT64_MAX;
+  const int64_t time = keeps_limit(problem, &order) ? evaluate(problem, &order) : INT64_MAX;
+  zb_order_deinit(&order);
+  return time;
+}
+
+/* The schedules that make an order for a limit are not slower with more memory either, so neither is a compile that
+ * tries them with several choices (--recompute auto). */
+static void test_monotone_schedules(void) {
+  uint64_t seed = 19;
+  int compared = 0;
+  for (int i = 0; i < zb_schedule_count(); ++i) {
+    const zb_schedule_def *schedule = zb_schedule_at(i);
+    if (!schedule->keeps_limit || schedule->searches) continue;
+    for (int round = 0; round < 12; ++round) {
+      fixture x;
+      const int p = 2 + (int)fixture_random(&seed, 6), v = schedule->chunks_min;
+      int64_t last = INT64_MAX;
+      draw_chain(&x, &seed, v == 1 ? "plain" : schedule->placement, p, v, p + (int)fixture_random(&seed, 2 * p));
+      x.problem.metric = round % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+      x.problem.memory_limit_bytes = 1000 * v * p * (40 + fixture_random(&seed, 40)) / 100;
+      for (int step = 0; step < 10; ++step) {
+        const int64_t time = time_within(schedule, &x.problem);
+        CU_ASSERT(time <= last);
+        if (time > last)
+          fprintf(stderr, "\n%s takes %lld with %lld bytes (p %d m %d, %s), %lld with less", schedule->name,
+                  (long long)time, (long long)x.problem.memory_limit_bytes, p, x.problem.micro_batches,
+                  round % 2 ? "stage" : "barrier", (long long)last);
+        compared += last < INT64_MAX;
+        last = time;
+        x.problem.memory_limit_bytes += 1 + fixture_random(&seed, 300 * v * p);
+      }
+    }
+  }
+  CU_ASSERT(compared > 200);
+}
+
 /* Limits that differ between ranks, whole backwards. */
 static void test_limits(void) {
   uint64_t seed = 9;
@@ -765,6 +809,7 @@ int main(void) {
                                       {"half levels", test_half_levels},
                                       {"never worse than an order that takes as much", test_peaks},
                                       {"more memory by bytes", test_monotone_bytes},
+                                      {"more memory for schedules that keep a limit", test_monotone_schedules},
                                       {"limits of ranks", test_limits},
                                       {"limits of ranks that lie far apart", test_limits_apart},
                                       {"least memory", test_least},

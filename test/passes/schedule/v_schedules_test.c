@@ -290,11 +290,12 @@ static void test_measured(void) {
 
 /* ---- ZB-V by simulated time ---- */
 
-/* The stage metric as the authors' scheduler has it, to the printed digit, at four memory limits; the barrier metric,
- * which that one does not look at, never worse. */
+/* The stage metric as the authors' scheduler has it, to the printed digit, at four memory limits, or better where the
+ * rules of a lower limit make a faster order; the barrier metric, which that one does not look at, never worse. */
 static void test_auto_measured(void) {
   json_t *times = load("iclr24.json"), *root = load("v_measured.json");
   const json_t *rows = json_object_get(root, "settings");
+  int better = 0;
   for (size_t i = 0; i < json_array_size(rows); ++i)
     for (size_t k = 0; k < 8; ++k) {
       const json_t *cell = json_array_get(json_object_get(json_array_get(rows, i), "zb-v-auto"), k / 2);
@@ -306,13 +307,15 @@ static void test_auto_measured(void) {
       x.problem.memory_limit_bytes =
           llround(json_number_value(json_object_get(cell, "limit")) * x.problem.ranks * 2000);
       run("zb-v-auto", &x.problem, &order, &simulation);
+      better += k % 2 && printed(simulation.bubble_stage) < column(cell, "stage");
       if (k % 2)
-        CU_ASSERT_EQUAL(printed(simulation.bubble_stage), column(cell, "stage"))
+        CU_ASSERT(printed(simulation.bubble_stage) <= column(cell, "stage"))
       else
         CU_ASSERT(printed(simulation.bubble_barrier) <= column(cell, "barrier"))
       CU_ASSERT(most_units(&simulation, 1) <= (double)x.problem.memory_limit_bytes);
       release(&order, &simulation);
     }
+  CU_ASSERT_EQUAL(better, 2);
   json_decref(root);
   json_decref(times);
 }
