@@ -342,6 +342,64 @@ static zb_status run_large(const zb_search_params *params) {
   return NULL;
 }
 
+static int64_t draw(uint64_t *state, int64_t below) {
+  *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+  return (int64_t)((*state >> 33) % (uint64_t)below);
+}
+
+/* Stages of different times and memory, a message over half of them beside the chain, and messages by bytes. limits:
+ * one a rank, or NULL. */
+static zb_status make_uneven(setting *x, const char *placement, int chunks, uint64_t seed, int64_t *limits) {
+  static const double times[] = {10, 11, 7, 0.4};
+  static zb_edge edges[STAGES_MAX + 1];
+  ZB_TRY(make(x, placement, 64, chunks, 512, times, 0.43, 0));
+  zb_problem *problem = &x->problem;
+  for (int stage = 0; stage < problem->stages; ++stage) {
+    zb_stage_cost *cost = &x->costs[stage];
+    const int64_t kept = cost->keep_bytes[ZB_F] / 2 + draw(&seed, cost->keep_bytes[ZB_F]);
+    cost->keep_bytes[ZB_F] = kept;
+    cost->free_bytes[ZB_W] = draw(&seed, kept);
+    cost->free_bytes[ZB_B] = kept - cost->free_bytes[ZB_W];
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      cost->time_ps[kind] += draw(&seed, cost->time_ps[kind] / 3);
+    edges[stage] = (zb_edge){.source = stage, .destination = stage + 1, .forward_bytes = 1000, .backward_bytes = 1000};
+  }
+  edges[problem->stages - 1] =
+      (zb_edge){.source = 0, .destination = problem->stages / 2, .forward_bytes = 500, .backward_bytes = 500};
+  problem->edges = edges;
+  problem->edge_count = problem->stages;
+  problem->link_ps_per_byte = 200000;
+  problem->rank_limit_bytes = limits;
+  for (int rank = 0; rank < problem->ranks && limits; ++rank)
+    limits[rank] = (int64_t)(12 << 20) * 64 * (80 + draw(&seed, 100)) / 100;
+  return NULL;
+}
+
+/* How long a search takes at the largest size where nothing is even. */
+static zb_status run_uneven(const zb_search_params *params) {
+  static const struct {
+    const char *text, *name;
+    int chunks;
+  } rows[] = {{"plain", "plain", 1}, {"v", "v", 2}, {"looped 2", "looped", 2}, {"wave 4", "wave", 4}};
+  static setting x;
+  static int64_t limits[64];
+  printf("\n%-26s %6s %-7s %12s %12s\n", "p 64, m 512, uneven", "limits", "metric", "search ms", "above bound %");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+    for (int k = 0; k < 4; ++k) {
+      ZB_TRY(make_uneven(&x, rows[i].name, rows[i].chunks, i, k / 2 ? limits : NULL));
+      x.problem.metric = k % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+      zb_search_report report;
+      zb_order order;
+      const double start = seconds();
+      ZB_TRY(zb_search(&x.problem, params, &order, &report));
+      zb_order_deinit(&order);
+      printf("%-26s %6s %-7s %12.1f %12.2f\n", rows[i].text, k / 2 ? "a rank" : "none", k % 2 ? "stage" : "barrier",
+             (seconds() - start) * 1e3, 100 * ((double)report.best_ps / (double)report.bound_ps - 1));
+      fflush(stdout);
+    }
+  return NULL;
+}
+
 static void print_limits(const totals *t) {
   for (size_t i = 0; i < PLACEMENTS; ++i)
     for (int metric = 0; metric < 2; ++metric)
@@ -383,6 +441,7 @@ int main(int argc, char **argv) {
   if (!status) status = run_sweep(&params, words);
   if (!status && is_wanted("growth", words)) status = run_growth(&params);
   if (!status && is_wanted("growth", words)) status = run_large(&params);
+  if (!status && is_wanted("growth", words)) status = run_uneven(&params);
   json_decref(root);
   return status ? fail(status) : 0;
 }

@@ -48,10 +48,11 @@ static const int64_t *draw_priority(zb_priority_rules *rules, uint64_t order) {
   return rules->priority[2];
 }
 
-/* Caps that fall by slope from stage to stage and together fill the memory of the fullest rank. */
+/* Caps that fall by slope from stage to stage and together fill the memory of the fullest rank. The time that a
+ * micro-batch takes from a stage to the next one, and so the slope, falls with the chunks. */
 static void fill_caps(zb_priority_rules *rules, const zb_rule_numbers *numbers, const int64_t *limit) {
   const zb_scheduler *w = rules->scheduler;
-  const double slope = numbers->slope / 4.0;
+  const double slope = numbers->slope / 4.0 / (w->chunks > 2 ? w->chunks : 1);
   double least = 1e9;
   for (int rank = 0; rank < w->ranks; ++rank) {
     double one = 0, sloped = 0;

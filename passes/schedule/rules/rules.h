@@ -16,10 +16,10 @@ typedef struct zb_rule_numbers {
   /* Which job goes first: 0: B, then F, of a later chunk first; 1: the same, but B of the first chunk of a rank after
    * F; more: F and B of all chunks in an order that this number stands for. W is always last. */
   uint64_t order;
-  int slope;    /* in quarters: how many micro-batches more a stage may have in flight than the next one; 0: only memory
-                   counts */
-  int shift;    /* in halves: how many more every stage may have than what fills the memory */
-  int patience; /* zb_build_rule.patience */
+  int slope; /* in quarters, of more than two chunks a rank in quarters for all of them: how many micro-batches more a
+                stage may have in flight than the next one; 0: only memory counts */
+  int shift; /* in halves: how many more every stage may have than what fills the memory */
+  int patience;    /* zb_build_rule.patience */
   int64_t idle_ps; /* zb_build_rule.idle; -1: none */
   int extra;       /* zb_build_rule.extra */
   bool share_idle; /* zb_build_rule.share_idle */

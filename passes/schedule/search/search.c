@@ -57,6 +57,8 @@ enum { LESS_BUDGET = 4 };
 enum { POLISH_LEAST = 500, POLISH_TIMED = 600000, POLISH_MOST = 13, POLISH_PATIENCE = 6, POLISH_JOBS = 14000 };
 /* The local search of the best start: jobs that it may time, evaluations a job, and the least that are worth it. */
 enum { SETTLE_JOBS = 1500000, SETTLE_PER_JOB = 5, SETTLE_LEAST = 100 };
+/* With many chunks no schedule of the table fits most limits, so some rules at least are tried. */
+enum { RULES_LEAST = 5 };
 /* Slow schedules are asked before the rounds, as a start, where the order is further from the bound than this share of
  * its time; else behind them, where most of their orders are given up soon. */
 static const double SLOW_FROM = 0.02;
@@ -120,11 +122,12 @@ static int64_t default_budget(const zb_problem *problem, int placements) {
   int64_t budget = (is_v ? (jobs > MEDIUM_JOBS ? 100000000 : 180000000) : 12000000) / (jobs + 1);
   const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : is_plain ? 3000 : 8000;
   if (!is_v && !is_plain)
-    budget = (int64_t)(10000.0 / chunks / chunks * (1152.0 / (double)jobs) * sqrt(1152.0 / (double)jobs));
+    budget = (int64_t)(8000.0 / chunks / chunks * (1152.0 / (double)jobs) * sqrt(1152.0 / (double)jobs));
   /* Evaluations of large problems miss the caches, and come with several levels of memory. */
   if (jobs > 40000 && (is_v || is_plain)) budget = budget * 40000 / jobs / placements;
   if (jobs > ZB_JOBS_LARGE) budget = (is_plain ? LARGE_BUDGET : LARGE_BUDGET_CHUNKS) / jobs / placements;
-  return budget < 1 ? 1 : budget > most ? most : budget;
+  const int64_t least = chunks > 2 && jobs <= ZB_JOBS_LARGE ? RULES_LEAST : 1;
+  return budget < least ? least : budget > most ? most : budget;
 }
 
 /* Rises with the budget that is given, and is the default one, or more, where that is as much. */
@@ -523,6 +526,19 @@ static zb_status add_start(searcher *s, const char *name, int64_t made_for) {
   return NULL;
 }
 
+/* What a row gives without a limit, in s->run.sequence. Of one that goes by memory, that for all memory: the levels
+ * below are asked for as levels. */
+static zb_status read_row(searcher *s, int index, bool *found) {
+  const zb_schedule_def *schedule = zb_schedule_at(index);
+  zb_order order;
+  if (!schedule->within) return read_emitted(s, emit(schedule, s->problem, &order), &order, found);
+  zb_within_answer answer = {.found = false};
+  lower_to(s, zb_level_most(&s->w));
+  if (zb_schedule_takes(schedule, s->problem)) ZB_TRY(ask(s, index, s->run.level, INT64_MAX, &answer));
+  *found = answer.found;
+  return NULL;
+}
+
 /* Every row of the table that takes this problem, until one is as fast as the lower bound. */
 static zb_status add_rows(searcher *s) {
   const int64_t bound = zb_lower_bound(s->problem);
@@ -533,9 +549,8 @@ static zb_status add_rows(searcher *s) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
     const bool by_memory = schedule->within != NULL;
     if (schedule->searches || (by_memory && is_limited) || schedule->two_pipelines) continue;
-    zb_order order;
     bool found;
-    ZB_TRY(read_emitted(s, emit(schedule, s->problem, &order), &order, &found));
+    ZB_TRY(read_row(s, i, &found));
     if (!found) continue;
     ++s->rows;
     ZB_TRY(add_start(s, schedule->name, by_memory ? INT64_MAX : 0));

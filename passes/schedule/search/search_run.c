@@ -152,14 +152,14 @@ static void try_rule(zb_run *run, const zb_build_rule *rule) {
 }
 
 void zb_run_fixed_rules(zb_run *run) {
-  /* The caps of the others leave hardly anything in flight on so many chunks. */
-  const zb_rule_numbers by_memory = {.extra = -1, .idle_ps = -1};
-  const zb_build_rule first = zb_rule_make(&run->rules, &by_memory, run->level);
-  if (run->w->chunks > MANY_CHUNKS) try_rule(run, &first);
   for (int i = 0; i < ZB_RULES_FIXED; ++i) {
     const zb_rule_numbers numbers = zb_rule_fixed(i, run->idle_ps, run->improver.reference);
     const zb_build_rule rule = zb_rule_make(&run->rules, &numbers, run->level);
     try_rule(run, &rule);
+    /* With enough memory the caps of the others leave too little in flight on so many chunks. */
+    const zb_rule_numbers by_memory = {.extra = -1, .idle_ps = -1};
+    const zb_build_rule second = zb_rule_make(&run->rules, &by_memory, run->level);
+    if (i == 0 && run->w->chunks > MANY_CHUNKS) try_rule(run, &second);
   }
 }
 

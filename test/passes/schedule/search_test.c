@@ -608,6 +608,30 @@ static void test_monotone_schedules(void) {
   CU_ASSERT(compared > 200);
 }
 
+/* Where no schedule of the table fits, on waves and loops of many chunks, rules make an order near the bound. */
+static void test_many_chunks(void) {
+  static const struct {
+    const char *placement;
+    int ranks, chunks, micro_batches;
+    int64_t limit; /* percent of what 1F1B needs */
+    double most;   /* times the bound */
+  } rows[] = {{"wave", 16, 4, 64, 100, 1.07},    {"wave", 16, 6, 64, 100, 1.09},  {"wave", 32, 4, 128, 100, 1.07},
+              {"wave", 24, 4, 53, 130, 1.08},    {"wave", 32, 6, 64, 100, 1.14},  {"wave", 8, 16, 24, 150, 1.08},
+              {"looped", 32, 4, 128, 150, 1.07}, {"looped", 16, 8, 64, 150, 1.05}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    static fixture x;
+    zb_search_report report = {0};
+    const int v = rows[i].chunks, p = rows[i].ranks;
+    fixture_uniform(&x, rows[i].placement, p, v, rows[i].micro_batches, 100 * 48, 110 * 48, 70 * 48, 4 * 48, 0.5);
+    x.problem.memory_limit_bytes = 1000 * v * p * rows[i].limit / 100;
+    const int64_t time = search(&x.problem, 0, 0, &report);
+    CU_ASSERT((double)time <= rows[i].most * (double)report.bound_ps);
+    if ((double)time > rows[i].most * (double)report.bound_ps)
+      fprintf(stderr, "\n%s, %d ranks, %d chunks: %.3f of the bound", rows[i].placement, p, v,
+              (double)time / (double)report.bound_ps);
+  }
+}
+
 /* Limits that differ between ranks, whole backwards. */
 static void test_limits(void) {
   uint64_t seed = 9;
@@ -810,6 +834,7 @@ int main(void) {
                                       {"never worse than an order that takes as much", test_peaks},
                                       {"more memory by bytes", test_monotone_bytes},
                                       {"more memory for schedules that keep a limit", test_monotone_schedules},
+                                      {"many chunks", test_many_chunks},
                                       {"limits of ranks", test_limits},
                                       {"limits of ranks that lie far apart", test_limits_apart},
                                       {"least memory", test_least},
