@@ -16,6 +16,9 @@
  * gathered behind the last UPDATE (zb-insert-comm). What is made of whole parameters waits for that: RENEW makes copies
  * of them (zb.load).
  *
+ * Where ranks have shards (zb-shard) functions are those of a shard, and so what is cut here is what a shard has: a
+ * state of 4 x 5 of 8 x 5 is {zb.shard = "0:8;flat:4,5"}.
+ *
  * With "parameters:step" and "parameters:micro-batch" each replica has its part of every parameter alone: see
  * shard_parameters.c.
  *
@@ -26,7 +29,8 @@
  *     @s0_NORM(%g: tensor<8x5xf32> {zb.sum})            @s0_NORM(%g: tensor<16xf32> {zb.sum})
  *       -> (%square: tensor<f64> {zb.norm})               -> (%square: tensor<f64> {zb.norm})
  *
- * Tests: test/passes/shard-optimizer.mlir, test/e2e/sharding.py. */
+ * Tests: test/passes/shard-optimizer.mlir, test/passes/shard-mesh.test, test/e2e/sharding.py,
+ * test/e2e/mesh_sharding.py. */
 
 #include "passes/stages/shard_optimizer.h"
 
@@ -75,11 +79,11 @@ MlirType zb_copy_part_type(MlirType whole, int replicas) {
   return zb_shape_type(mlirTypeGetContext(whole), &(zb_shape){.dtype = dtype, .rank = 1, .dims = {elements}});
 }
 
-const char *zb_flat_text(zb_arena *arena, MlirType whole) {
+const char *zb_flat_text(zb_arena *arena, const char *cut, MlirType whole) {
   zb_shape shape;
-  char text[32 * ZB_DIMS_MAX] = "flat:";
-  size_t length = strlen(text);
+  char text[32 * (ZB_DIMS_MAX + ZB_PLAN_RUNS_MAX + 1)];
   if (!zb_type_shape(whole, &shape)) return NULL;
+  size_t length = (size_t)snprintf(text, sizeof text, "%s%sflat:", cut ? cut : "", cut ? ";" : "");
   for (int d = 0; d < shape.rank; ++d)
     length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld", d ? "," : "", (long long)shape.dims[d]);
   return zb_arena_strdup(arena, text);
@@ -93,7 +97,7 @@ static void add_arguments(shard_optimizer *it, zb_function_builder *f, MlirOpera
     MlirAttribute attributes = at.attributes;
     if (at.port.state || (at.port.param && it->of_parameters)) {
       zb_port port = at.port;
-      port.shard = zb_flat_text(it->arena, at.type);
+      port.shard = zb_flat_text(it->arena, port.shard, at.type);
       attributes = zb_port_set(it->context, &port);
     }
     MlirType type = is_cut(&at.port) ? zb_part_type(at.type, it->replicas) : at.type;
@@ -121,6 +125,13 @@ static bool take_copy(shard_optimizer *it, MlirOperation function, MlirOperation
                           .port = at.attributes,
                           .parameter = zb_arena_strdup(it->arena, parameter)});
   }
+  return false;
+}
+
+/* Whether it works on what is cut: sums over shards of numbers (zb-norm-sums) do not. */
+static bool has_cut_arguments(MlirOperation function) {
+  for (zb_ports at = zb_arguments(function); zb_next(&at);)
+    if (is_cut(&at.port)) return true;
   return false;
 }
 
@@ -211,6 +222,7 @@ static zb_status shard_rank(void *context, zb_rank_work *work) {
     next = mlirOperationGetNextInBlock(op);
     const zb_job_kind kind = zb_class_get(op);
     if (kind != ZB_JOB_UPDATE && (it.whole_sums || (kind != ZB_JOB_SUM && kind != ZB_JOB_NORM))) continue;
+    if (!has_cut_arguments(op)) continue;
     ZB_TRY(shard_phase(&it, body, op));
     ++work->changes;
   }
@@ -237,9 +249,6 @@ static bool is_weighted(MlirOperation clip) {
 
 /* What sharding does not go with. */
 static zb_result check(zb_pass *pass, MlirOperation top, zb_sharding sharding, bool weighted) {
-  if (zb_has_attribute(top, ZB_ATTR_SHARDS))
-    return zb_pass_option_error(pass, top, "sharding", "leave one of both out",
-                                "sharding is not possible with tensor parallelism yet");
   if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) && zb_sharding_of_parameters(sharding))
     return zb_pass_option_error(pass, top, "sharding", "leave post-validation out, or share gradients",
                                 "parameters that are gathered before a verdict are not taken back yet");

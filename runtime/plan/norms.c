@@ -4,8 +4,9 @@
  * one of every trained parameter. So every number that a CLIP reads is followed to the NORM that made it, and to the
  * gradient that this NORM read. Of shards the numbers of parts must have been summed over them on the way, and those of
  * whole gradients must not. So of replicas: where each has a part of a gradient, its number is a sum, in the order of
- * replicas, of what each of them made of its own part of the same gradient. Of a weighted plan the last two of them are
- * the sum of what its F report of micro-batches.
+ * replicas, of what each of them made of its own part of the same gradient. Of shards of such replicas it is the sum
+ * over shards of these sums, by whichever job: so bits do not depend on where shards are summed. Of a weighted plan the
+ * last two of them are the sum of what its F report of micro-batches.
  *
  * Tests: test/passes/clipping_test.c, test/passes/gradient_clipping_test.c */
 #include <inttypes.h>
@@ -25,6 +26,7 @@ typedef struct number {
   int sums, sum;         /* how many collectives sum it over replicas, on the way; 1 + the first of them; 0: none */
   uint32_t buffer;       /* of that one, and where it is in it */
   uint64_t within;
+  int summed_at, reduced_at; /* the jobs of that one, and of the NORM that sums it over shards; 0: there is none */
 } number;
 
 /* The instruction of a rank that makes the factor; false: it has none. */
@@ -76,11 +78,13 @@ static bool find_number(const zb_sums *it, const zb_plan_rank *rank, uint64_t ad
   uint64_t within;
   out->rank = rank;
   out->at = (zb_sums_place){.job = before_job};
+  out->reduced_at = 0;
   while (zb_sums_maker(it, rank, address, &out->at, &within)) {
     if (rank->jobs[out->at.job].kind != ZB_JOB_NORM) return false;
     const zb_plan_instruction *made = zb_sums_instruction(rank, out->at);
     out->inside = within;
     if (!hands_on(made)) return true;
+    if (strcmp(made->op, "all_reduce") == 0) out->reduced_at = out->at.job;
     if (!enter_instruction(it->plan, rank, out->at.job, made, (int64_t)within, &address, &out->reduction)) return false;
   }
   return false;
@@ -122,6 +126,7 @@ static bool note_sum(const zb_plan *plan, const zb_plan_rank *rank, const zb_pla
     out->sum = job->collective;
     out->buffer = b;
     out->within = address - buffer.offset;
+    out->summed_at = (int)(job - rank->jobs);
     ++out->sums;
     return true;
   }
@@ -229,6 +234,8 @@ static zb_status verify_replicas(const zb_sums *it, const number *made, int64_t 
            collective->dtype != ZB_F64 || made->within % sizeof(double) != 0 ||
            (collective->greatest != 0) != (strcmp(op, "abs_max") == 0))
     fault = "of which every replica has a part, and is not of all parts";
+  else if (made->reduced_at && made->reduced_at < made->summed_at)
+    fault = "which is summed over shards before it is summed over replicas";
   for (int m = 0; m < zb_plan_mesh(plan) && zb_plan_sums_of_parts(plan) && !fault; ++m)
     ZB_TRY(verify_part(it, made, m, op, name, &fault));
   if (!fault) return NULL;
@@ -319,7 +326,7 @@ static zb_status verify_numbers(const zb_sums *it, const zb_plan_rank *rank, zb_
                      rank->rank, k);
     if (weighted && scale_of(zb_sums_instruction(made.rank, made.at), "scale") != 1)
       return ZB_RULE("norms", "rank %d: '%s' is scaled, and divided by a weight", rank->rank, parameter->tensor.name);
-    const char *reduction = parameter->tensor.cut > 0 ? greatest ? "max" : "sum" : "";
+    const char *reduction = parameter->tensor.cut ? greatest ? "max" : "sum" : "";
     if (strcmp(made.reduction ? made.reduction : "", reduction) != 0)
       return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', %s", rank->rank, k,
                      parameter->tensor.name,

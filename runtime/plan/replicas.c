@@ -117,7 +117,7 @@ static zb_status disown_parameters(zb_plan *to, zb_plan_rank *rank, int replica)
   if (!parameters) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < rank->parameter_count; ++i) {
     parameters[i] = rank->parameters[i];
-    parameters[i].owns_part = parameters[i].owner && to->sharding != ZB_SHARDING_NONE;
+    parameters[i].owns_part = parameters[i].owner;
     parameters[i].owner &= replica == 0;
   }
   rank->parameters = parameters;

@@ -59,8 +59,8 @@ static zb_status load_value(const zb_executor *e, const zb_plan_tensor *tensor, 
   if (!tensor->cut) return device->upload(e->device, e->arena + tensor->offset, value, bytes);
   void *part = zb_alloc(bytes + 1);
   if (!part) return ZB_OUT_OF_MEMORY();
-  zb_plan_copy_part(tensor, zb_plan_shard_mesh(plan), zb_plan_shard_of(plan, e->params.rank),
-                    zb_dtype_bytes(tensor->shape.dtype), ZB_WHOLE_TO_PART, value, part);
+  zb_plan_copy_part(tensor, zb_plan_place_of(plan, e->params.rank), zb_dtype_bytes(tensor->shape.dtype),
+                    ZB_WHOLE_TO_PART, value, part);
   zb_status status = device->upload(e->device, e->arena + tensor->offset, part, bytes);
   zb_free(part);
   return status;
@@ -197,7 +197,8 @@ static zb_status download_value(const zb_executor *e, int index, zb_store *weigh
     const zb_executor *from = e + shard;
     status = from->params.device->download(from->device, part, from->arena + tensor->offset, bytes);
     if (!status && tensor->cut)
-      zb_plan_copy_part(tensor, shards, shard, zb_dtype_bytes(whole.dtype), ZB_PART_TO_WHOLE, part, value);
+      zb_plan_copy_part(tensor, (zb_plan_place){shards, shard, 0}, zb_dtype_bytes(whole.dtype), ZB_PART_TO_WHOLE, part,
+                        value);
   }
   if (!status) status = zb_store_add(weights, tensor->name, &whole, tensor->cut ? value : part, true);
   zb_free(value);
