@@ -103,7 +103,8 @@ class Runs:
 
     def mesh(self, schedule, ranks, shards, replicas, processes, *more):
         """As on the cpu: all of it on one GPU, with an evaluation after each step, and over NCCL."""
-        name = "-".join([schedule, f"{ranks}x{replicas}x{shards}", *(word.lstrip("-").replace(":", "-") for word in more)])
+        words = (word.lstrip("-").replace(":", "-") for word in more)
+        name = "-".join([schedule, f"{ranks}x{replicas}x{shards}", *words])
         saves = {how: os.path.join(self.folder, f"{name}.{how}") for how in ("cpu", "gpu", *processes)}
         try:
             self.compile(name, schedule, ranks, "--data-parallel", replicas, "--tensor-parallel", shards, *more)
