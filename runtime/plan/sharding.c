@@ -206,14 +206,13 @@ typedef struct parts {
   zb_intervals taken;
 } parts;
 
-/* The last job before number `index` that has one of its bases there, and which. */
-static int find_maker(const zb_plan_rank *rank, int index, zb_plan_range gradients, uint32_t *base) {
+int zb_sharding_maker(const zb_plan_rank *rank, int index, zb_plan_range range, uint32_t *base) {
   while (--index >= 0) {
     const zb_plan_job *job = &rank->jobs[index];
     for (*base = 1; *base <= job->bases.count; ++*base) {
       const uint64_t begin = rank->pool_u64[job->bases.begin + *base - 1];
       const uint64_t bytes = rank->subprograms[job->subprogram].base_bytes[*base - 1];
-      if (begin < gradients.offset + gradients.bytes && gradients.offset < begin + bytes) return index;
+      if (begin < range.offset + range.bytes && range.offset < begin + bytes) return index;
     }
   }
   return -1;
@@ -260,7 +259,7 @@ static zb_status verify_added(parts *it, int index, uint32_t buffer) {
   const int m = collective->of_micro_batch - 1;
   const zb_plan_range all = {homes[buffer].offset, homes[buffer].bytes * (uint64_t)it->plan->replicas};
   added what = {.into = homes[collective->sizes.count + 1 + buffer], .next = 0};
-  const int maker = find_maker(rank, index, all, &what.base);
+  const int maker = zb_sharding_maker(rank, index, all, &what.base);
   char text[ZB_JOB_TEXT_BYTES];
   const zb_plan_job *made = maker < 0 ? NULL : &rank->jobs[maker];
   if (made)
