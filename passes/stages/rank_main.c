@@ -225,7 +225,11 @@ static int compare_posts(const void *a, const void *b) {
 /* Before which job of the rank, or of its optimizer, behind the others. */
 static int position_of(const rank_main *r, const zb_gather *gather) {
   if (gather->kind == ZB_REDUCE_SUMS || gather->kind == ZB_GATHER_FOR_JOBS) return gather->position;
-  const int behind[] = {[ZB_GATHER_SUMS] = 0, [ZB_REDUCE_NORM] = 1, [ZB_GATHER_NORM] = 2, [ZB_GATHER_PARAMETERS] = 3};
+  const int behind[] = {[ZB_GATHER_SUMS] = 0,
+                        [ZB_GATHER_BUFFERS] = 0,
+                        [ZB_REDUCE_NORM] = 1,
+                        [ZB_GATHER_NORM] = 2,
+                        [ZB_GATHER_PARAMETERS] = 3};
   return r->c->t.order.counts[r->work->rank] + behind[gather->kind];
 }
 
@@ -393,6 +397,8 @@ static void build_posts(rank_main *r, const post_list *posts, size_t *at, int po
       build_message(r, m, p);
     else if (m->gather->kind == ZB_GATHER_NORM)
       build_frame_gather(r, POOL_NORMS, p->message);
+    else if (m->gather->kind == ZB_GATHER_BUFFERS)
+      build_frame_gather(r, POOL_BUFFERS, p->message);
     else if (m->gather->kind == ZB_GATHER_PARAMETERS)
       build_frame_gather(r, POOL_PARAMETERS, p->message);
     else if (m->gather->kind == ZB_REDUCE_NORM)

@@ -108,12 +108,16 @@ static const char *collective_fault(const zb_plan *plan, const zb_plan_collectiv
                  *counts = plan->pool_u64 + collective->counts.begin;
   const uint64_t *sizes = plan->pool_u64 + collective->sizes.begin;
   bool adds = zb_collective_adds(collective->kind);
-  const bool of_replicas = collective->members.count == 1 && (adds || collective->of_parts);
+  const bool buffers = collective->payload == ZB_PAYLOAD_BUFFERS;
+  const bool of_replicas = collective->members.count == 1 && (adds || collective->of_parts || buffers);
   if (collective->coordinate ? !of_replicas : collective->members.count < 2)
     return "it has fewer than two members, or one of replicas does not add, or is of several ranks";
   const bool norms = collective->payload == ZB_PAYLOAD_NORMS;
-  if (collective->coordinate && (collective->of_parts != 0) != (plan->sharding != ZB_SHARDING_NONE && !norms))
+  if (collective->coordinate &&
+      (collective->of_parts != 0) != (plan->sharding != ZB_SHARDING_NONE && !norms && !buffers))
     return "replicas share optimizer state, and it does not move parts of it";
+  if (buffers && (adds || (!collective->coordinate && zb_plan_mesh(plan) == 1)))
+    return "it carries buffers, and does not bring those of one replica to the others";
   if (collective->greatest && !(adds && norms)) return "it gives the greatest of what are no numbers of the norm";
   const bool each = zb_sharding_sums_each(plan->sharding) && adds && collective->payload == ZB_PAYLOAD_GRADIENTS;
   if (((collective->of_micro_batch > 0) != each && !collective->apart) ||

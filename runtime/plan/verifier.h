@@ -16,6 +16,8 @@ zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *acc
 zb_status zb_verify_owners(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "buffers": what is kept from micro-batch to micro-batch is the business of one stage. Of a step. */
 zb_status zb_verify_buffers(const zb_plan_rank *rank, const zb_access *accesses) ZB_MUST_USE;
+/* Of replicas: buffers come from the first one. Of the plan of all of them, or of a few, a list of a step. */
+zb_status zb_verify_shared_buffers(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "settings": what a session writes before each step, and who reads it. */
 zb_status zb_verify_settings(const zb_plan *plan) ZB_MUST_USE;
 /* Where the settings of a rank lie; writer: the index. False: out of memory. */

@@ -44,6 +44,7 @@ MESHES = {"gpt2-small": (("1f1b", 1, 1, 3, (3, 2)), ("zb-h1", 2, 1, 2, (2, 3, 4)
                           ("zb-h1", 2, 2, 2, (8, 4), "--clip-norm", "0.05", "--clip-norm-type", "inf"),
                           ("zb-h1", 2, 2, 3, (4,), "--sharding", "optimizer", "--precision", "bf16"),
                           ("1f1b", 1, 1, 3, (2,), "--sharding", "gradients:micro-batch")),
+          "buffers": (("zb-h1", 2, 1, 3, (2,)),),
           "families/six": (("1f1b", 1, 3, 1, (3, 2)), ("zb-h1", 2, 3, 1, (6, 2, 4), "--sequence-parallel"),
                            ("zb-h1", 2, 3, 2, (12, 4)))}
 TOKENS = 32 # of the vocabulary of the tiny graph
