@@ -82,6 +82,7 @@ SCRIPTS = [
     ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),
     ("e2e-replicas", ["python3", "test/e2e/replicas.py", "--bin", "{build}/bin"]),
     ("e2e-sharding", ["python3", "test/e2e/sharding.py", "--bin", "{build}/bin"]),
+    ("e2e-mesh_sharding", ["python3", "test/e2e/mesh_sharding.py", "--bin", "{build}/bin"]),
     ("e2e-mesh", ["python3", "test/e2e/mesh.py", "--bin", "{build}/bin"]),
     ("e2e-local_map", ["python3", "test/e2e/local_map.py", "--bin", "{build}/bin"]),
     ("e2e-shards", ["python3", "test/e2e/shards.py", "--bin", "{build}/bin"]),

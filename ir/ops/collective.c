@@ -52,7 +52,7 @@ const zb_op_def zb_op_all_reduce = {
     .operands = "x",
     .results = "out",
     .attrs = ZB_ATTRS(MEMBERS_ATTR, {"reduction", ZB_ATTR_STRING, false, 0, "reduction = \"sum\" or \"max\""}),
-    .traits = ZB_TRAIT_PURE | ZB_TRAIT_BORDER,
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_BORDER | ZB_TRAIT_OF_PARTS,
     .mixed = ZB_MIXED_FOLLOW,
     .place = zb_place_all_reduce,
     .infer = infer_all_reduce,

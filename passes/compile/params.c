@@ -189,9 +189,6 @@ static zb_status check_together(const zb_compile_params *p) {
   const char *alone = p->sequence_parallel ? "sequence-parallel" : p->shard_pin_count > 0 ? "shard" : NULL;
   if (alone && p->tensor_parallel == 1 && !p->pipeline)
     return zb_status_hint(ZB_ERROR(USAGE, "--%s without --tensor-parallel", alone), "add --tensor-parallel 2");
-  if (p->tensor_parallel > 1 && strcmp(p->sharding, "none") != 0)
-    return zb_status_hint(ZB_ERROR(USAGE, "--sharding and --tensor-parallel are not possible together yet"),
-                          "leave one of them out");
   if (p->post_validation && zb_sharding_of_parameters(zb_sharding_of(p->sharding)))
     return zb_status_hint(
         ZB_ERROR(USAGE, "--sharding %s and --post-validation are not possible together yet", p->sharding),
@@ -199,7 +196,7 @@ static zb_status check_together(const zb_compile_params *p) {
   return NULL;
 }
 
-/* Of targets it is known with the norm of gradients, of which sharded ones have none. */
+/* Of targets it is known with the norm of gradients, before which a step updates nothing. */
 static zb_status check_loss_mean(const zb_compile_params *p) {
   static const char *const means[] = {"micro-batches", "targets"};
   if (!p->loss_mean || strcmp(p->loss_mean, means[0]) == 0) return NULL;
@@ -212,11 +209,6 @@ static zb_status check_loss_mean(const zb_compile_params *p) {
   if (p->post_validation)
     return zb_status_hint(ZB_ERROR(USAGE, "--loss-mean targets and --post-validation are not possible together"),
                           "leave --post-validation out: a step must know how many targets it has before it updates");
-  if (zb_sharding_of(p->sharding) > ZB_SHARDING_OPTIMIZER)
-    return zb_status_hint(
-        ZB_ERROR(USAGE, "--loss-mean targets and --sharding %s are not possible together yet", p->sharding),
-        "write --sharding optimizer: the sum of weights, by which gradients are divided, is needed whole by each "
-        "replica");
   return NULL;
 }
 

@@ -241,7 +241,7 @@ static zb_status count_stage_parameters(const zb_plan *plan, int s, zb_arena *sc
     bool read = find_reader(reads, read_count, t->offset, bytes) != NULL;
     if (!read && copy) read = find_reader(reads, read_count, copy->outputs[0].offset, 1) != NULL;
     if (!read) continue;
-    const zb_shape shape = of_parameters ? zb_plan_whole_shape(t) : t->shape;
+    const zb_shape shape = zb_plan_shape_of_replicas(t);
     out->stage[s].parameter_bytes += (uint64_t)zb_shape_bytes(&shape);
     out->stage[s].parameters += (uint64_t)zb_shape_elements(&shape);
   }
@@ -324,7 +324,7 @@ cleanup:
 static uint64_t whole_state_bytes(const zb_plan *plan, const zb_plan_rank *rank) {
   uint64_t bytes = 0;
   for (int i = 0; i < rank->state_count && plan->sharding != ZB_SHARDING_NONE; ++i) {
-    const zb_shape whole = zb_plan_whole_shape(&rank->states[i]);
+    const zb_shape whole = zb_plan_shape_of_replicas(&rank->states[i]);
     bytes += (uint64_t)zb_shape_bytes(&whole);
   }
   return bytes;
@@ -360,7 +360,7 @@ static void summarize_sums(const zb_plan *plan, const zb_plan_rank *rank, zb_ran
 static void summarize_parts(const zb_plan *plan, const zb_plan_rank *rank, zb_rank_summary *out) {
   out->part_bytes = rank->regions[ZB_REGION_PARAMETERS].bytes;
   for (int i = 0; i < rank->parameter_count; ++i) {
-    const zb_shape whole = zb_plan_whole_shape(&rank->parameters[i].tensor);
+    const zb_shape whole = zb_plan_shape_of_replicas(&rank->parameters[i].tensor);
     if (!rank->parameters[i].buffer) out->whole_part_bytes += (uint64_t)zb_shape_bytes(&whole);
   }
   for (int i = 0; i < rank->job_count; ++i) {

@@ -370,12 +370,14 @@ static zb_result read_weighted(zb_pass *pass, MlirOperation function, zb_update_
   return ZB_OK;
 }
 
-/* Buffers of replicas would part: each would see its own micro-batches alone. */
-static zb_result check_replicas(MlirOperation function, const zb_update_rules *rules) {
-  for (zb_ports at = zb_arguments(function); rules->replicas > 1 && zb_next(&at);)
+/* A step that is taken back has buffers that came from replica 0 meanwhile, and what came is not in its snapshot. */
+static zb_result check_replicas(const zb_pass *pass, MlirOperation function, const zb_update_rules *rules) {
+  const bool takes_back = zb_has_attribute(mlirModuleGetOperation(pass->program->module), ZB_ATTR_POST_VALIDATION);
+  for (zb_ports at = zb_arguments(function); rules->replicas > 1 && takes_back && zb_next(&at);)
     if (at.port.buffer)
-      return zb_op_error_at(function, "leave --data-parallel out: more --micro-batches give the same sums of gradients",
-                            "the buffer '%s' would be another one in each replica, which see other micro-batches",
+      return zb_op_error_at(function, "leave --post-validation or --data-parallel out",
+                            "the buffer '%s' of replicas is that of the first one when a step ends, which is not taken "
+                            "back yet",
                             at.port.buffer);
   return ZB_OK;
 }
@@ -395,7 +397,7 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
   zb_update_rules rules = {0};
   if (!read_options(pass, function, &rules) || !read_replicas(pass, function, &rules) ||
-      !read_groups(pass, function, &rules) || !check_replicas(function, &rules))
+      !read_groups(pass, function, &rules) || !check_replicas(pass, function, &rules))
     return ZB_FAIL;
   rules.shards = zb_get_i64(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SHARDS, 1);
   zb_arena *arena = &pass->arena;

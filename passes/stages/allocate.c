@@ -603,18 +603,26 @@ static void gathered_addresses(allocator *a, const zb_node *node) {
   a->received[message] = true;
 }
 
+static bool is_frame_of(const zb_node *node, const char *pool) {
+  char kind[ZB_FRAME_KIND_BYTES];
+  uint64_t bytes;
+  return zb_type_frame(mlirValueGetType(mlirOperationGetOperand(node->op, 0)), kind, &bytes) && strcmp(kind, pool) == 0;
+}
+
 /* The parts of a frame that a collective moves, in the order of members. */
 static void frame_addresses(allocator *a, const zb_node *node) {
   const int message = a->message_of[node->number];
   const bool reduces = zb_op_is(node->op, "zb.reduce_frame"), in_slots = moves_slots(a, node);
   const bool early = reduces && a->adds_early && !in_slots;
   const bool of_micro_batch = reduces && node->operand_count > 1;
+  const bool of_buffers = is_frame_of(node, pool_names[POOL_BUFFERS]);
   const uint64_t frame = of_micro_batch ? address(a, zb_operand(&a->graph, node, 1))
                          : in_slots     ? address(a, node->result_begin)
                          : reduces      ? a->regions[ZB_REGION_GRADIENTS].offset
+                         : of_buffers   ? a->regions[ZB_REGION_BUFFERS].offset
                                         : a->regions[ZB_REGION_PARAMETERS].offset;
   const zb_row_range rows = zb_parts_of(a->parts, message);
-  if (!reduces) wait_for_reductions(a, node->number);
+  if (!reduces && !of_buffers) wait_for_reductions(a, node->number);
   for (int i = rows.begin; i < rows.end; ++i) {
     const zb_parts_row row = zb_parts_at(a->parts, i);
     const uint64_t offset = frame + (uint64_t)row.offset, bytes = (uint64_t)row.bytes;

@@ -45,7 +45,8 @@ bool zb_buckets_of_micro_batch(MlirOperation top) {
 }
 
 zb_collective_kind zb_buckets_kind_of(MlirOperation top, zb_payload payload, bool of_replicas) {
-  if (!of_replicas || payload == ZB_PAYLOAD_PARAMETERS) return ZB_COLLECTIVE_ALL_GATHER;
+  if (!of_replicas || payload == ZB_PAYLOAD_PARAMETERS || payload == ZB_PAYLOAD_BUFFERS)
+    return ZB_COLLECTIVE_ALL_GATHER;
   return payload == ZB_PAYLOAD_GRADIENTS && zb_buckets_scatter(top) ? ZB_COLLECTIVE_REDUCE_SCATTER
                                                                     : ZB_COLLECTIVE_ALL_REDUCE;
 }
@@ -67,7 +68,7 @@ bool zb_buckets_give_greatest(MlirOperation top, zb_payload payload) {
 }
 
 bool zb_buckets_moves_parts(MlirOperation top, zb_payload payload, bool of_replicas) {
-  if (payload == ZB_PAYLOAD_NORMS) return false;
+  if (payload == ZB_PAYLOAD_NORMS || payload == ZB_PAYLOAD_BUFFERS) return false;
   return of_replicas ? zb_buckets_parts(top) > 1 : zb_buckets_scatter(top) && payload == ZB_PAYLOAD_GRADIENTS;
 }
 

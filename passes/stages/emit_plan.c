@@ -85,7 +85,8 @@ static zb_status emit_collective(zb_emitter *e, int number, const zb_messages_ro
   }
   for (int i = rows.begin; i < rows.end; ++i)
     pool[2 * count + parts++] = (uint64_t)zb_parts_at(frame_parts, i).bytes;
-  const bool of_replicas = count == 1, adds = of_replicas && payload != ZB_PAYLOAD_PARAMETERS;
+  const bool of_replicas = count == 1;
+  const bool adds = zb_collective_adds(zb_buckets_kind_of(e->module, payload, of_replicas));
   plan->collectives[plan->collective_count++] =
       (zb_plan_collective){.kind = zb_buckets_kind_of(e->module, payload, of_replicas),
                            .coordinate = of_replicas,

@@ -163,7 +163,7 @@ static void collect_part(memory *m, const zb_ports *at) {
   zb_port port = at->port;
   const int which = pool_of(&port, key);
   port.gathered = false;
-  if (which == POOL_PARAMETERS) port.shard = zb_flat_text(m->arena, at->type);
+  if (which == POOL_PARAMETERS) port.shard = zb_flat_text(m->arena, port.shard, at->type);
   add_to_pool(m, which, key, &port, part_of(m, which, at->type));
 }
 

@@ -225,7 +225,11 @@ static int compare_posts(const void *a, const void *b) {
 /* Before which job of the rank, or of its optimizer, behind the others. */
 static int position_of(const rank_main *r, const zb_gather *gather) {
   if (gather->kind == ZB_REDUCE_SUMS || gather->kind == ZB_GATHER_FOR_JOBS) return gather->position;
-  const int behind[] = {[ZB_GATHER_SUMS] = 0, [ZB_REDUCE_NORM] = 1, [ZB_GATHER_NORM] = 1, [ZB_GATHER_PARAMETERS] = 2};
+  const int behind[] = {[ZB_GATHER_SUMS] = 0,
+                        [ZB_GATHER_BUFFERS] = 0,
+                        [ZB_REDUCE_NORM] = 1,
+                        [ZB_GATHER_NORM] = 2,
+                        [ZB_GATHER_PARAMETERS] = 3};
   return r->c->t.order.counts[r->work->rank] + behind[gather->kind];
 }
 
@@ -393,6 +397,8 @@ static void build_posts(rank_main *r, const post_list *posts, size_t *at, int po
       build_message(r, m, p);
     else if (m->gather->kind == ZB_GATHER_NORM)
       build_frame_gather(r, POOL_NORMS, p->message);
+    else if (m->gather->kind == ZB_GATHER_BUFFERS)
+      build_frame_gather(r, POOL_BUFFERS, p->message);
     else if (m->gather->kind == ZB_GATHER_PARAMETERS)
       build_frame_gather(r, POOL_PARAMETERS, p->message);
     else if (m->gather->kind == ZB_REDUCE_NORM)
@@ -431,12 +437,30 @@ static void begin_main(rank_main *r, zb_function_builder *f) {
   r->norms_type = types[POOL_NORMS];
 }
 
-/* Calls the functions from one kind to another, those of stages or those of none. */
-static zb_status call_once(rank_main *r, zb_job_kind first, zb_job_kind last, bool of_stages) {
+/* Whether it is a NORM that makes numbers of what others gave to the frame of norms: a sum over shards (zb-norm-sums).
+ */
+static bool sums_numbers(MlirOperation function) {
+  if (zb_class_get(function) != ZB_JOB_NORM) return false;
+  for (zb_ports at = zb_arguments(function); zb_next(&at);) {
+    if (!at.port.frame || strcmp(at.port.frame, pool_names[POOL_NORMS]) != 0) continue;
+    ZB_FOR_EACH_OP(op, zb_function_block(function))
+      if (zb_op_is(op, "zb.get") && mlirValueEqual(mlirOperationGetOperand(op, 0), at.value)) return true;
+  }
+  return false;
+}
+
+/* Which functions are called: of stages; of none; sums of numbers. */
+typedef enum calls { CALLS_OF_STAGES, CALLS_OF_NONE, CALLS_OF_NUMBERS } calls;
+
+/* Calls the functions from one kind to another. */
+static zb_status call_once(rank_main *r, zb_job_kind first, zb_job_kind last, calls which) {
   ZB_FOR_EACH_OP(function, zb_function_block(r->work->module)) {
     const zb_job_kind kind = zb_class_get(function);
     if (kind < first || kind > last || kind == ZB_JOB_KIND_COUNT) continue;
-    if ((zb_get_i64(function, ZB_ATTR_STAGE, -1) >= 0) != of_stages) continue;
+    const calls its = zb_get_i64(function, ZB_ATTR_STAGE, -1) >= 0 ? CALLS_OF_STAGES
+                      : sums_numbers(function)                     ? CALLS_OF_NUMBERS
+                                                                   : CALLS_OF_NONE;
+    if (its != which) continue;
     zb_subprogram_interface f;
     ZB_TRY(zb_subprogram_interface_read(r->arena, function, &f));
     call(r, &f, -1, -1);
@@ -446,8 +470,8 @@ static zb_status call_once(rank_main *r, zb_job_kind first, zb_job_kind last, bo
 
 /* Optimizers of tied parameters come after those of stages: they wait for accumulators of other ranks. */
 static zb_status call_phases(rank_main *r, zb_job_kind first, zb_job_kind last) {
-  ZB_TRY(call_once(r, first, last, true));
-  return call_once(r, first, last, false);
+  ZB_TRY(call_once(r, first, last, CALLS_OF_STAGES));
+  return call_once(r, first, last, CALLS_OF_NONE);
 }
 
 static zb_status call_optimizer(rank_main *r, const post_list *posts, size_t *at) {
@@ -456,10 +480,12 @@ static zb_status call_optimizer(rank_main *r, const post_list *posts, size_t *at
     r->pools[POOL_NORMS] = result_of(build(r, "zb.empty_frame", NULL, 0, &r->norms_type, 1, NULL, 0), 0);
   ZB_TRY(call_phases(r, ZB_JOB_SUM, ZB_JOB_NORM));
   build_posts(r, posts, at, jobs + 1);
+  ZB_TRY(call_once(r, ZB_JOB_NORM, ZB_JOB_NORM, CALLS_OF_NUMBERS));
+  build_posts(r, posts, at, jobs + 2);
   if (r->c->verdicts) build(r, "zb.snapshot", NULL, 0, NULL, 0, NULL, 0);
   ZB_TRY(call_phases(r, ZB_JOB_CLIP, ZB_JOB_CLIP));
   ZB_TRY(call_phases(r, ZB_JOB_UPDATE, ZB_JOB_UPDATE));
-  build_posts(r, posts, at, jobs + 2);
+  build_posts(r, posts, at, jobs + 3);
   return call_phases(r, ZB_JOB_RENEW, ZB_JOB_RENEW);
 }
 
@@ -469,7 +495,7 @@ static zb_status build_body(rank_main *r) {
   post_list posts = {0};
   size_t at = 0;
   ZB_TRY(find_posts(r, &posts));
-  if (!r->c->t.evaluates) ZB_TRY(call_once(r, ZB_JOB_LOAD, ZB_JOB_LOAD, false));
+  if (!r->c->t.evaluates) ZB_TRY(call_once(r, ZB_JOB_LOAD, ZB_JOB_LOAD, CALLS_OF_NONE));
   for (int j = 0; j < order->counts[rank] && !r->b.failed; ++j) {
     const zb_job job = order->jobs[rank][j];
     build_posts(r, &posts, &at, j);

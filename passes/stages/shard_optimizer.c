@@ -16,6 +16,9 @@
  * gathered behind the last UPDATE (zb-insert-comm). What is made of whole parameters waits for that: RENEW makes copies
  * of them (zb.load).
  *
+ * Where ranks have shards (zb-shard) functions are those of a shard, and so what is cut here is what a shard has: a
+ * state of 4 x 5 of 8 x 5 is {zb.shard = "0:8;flat:4,5"}.
+ *
  * With "parameters:step" and "parameters:micro-batch" each replica has its part of every parameter alone: see
  * shard_parameters.c.
  *
@@ -26,7 +29,14 @@
  *     @s0_NORM(%g: tensor<8x5xf32> {zb.sum})            @s0_NORM(%g: tensor<16xf32> {zb.sum})
  *       -> (%square: tensor<f64> {zb.norm})               -> (%square: tensor<f64> {zb.norm})
  *
- * Tests: test/passes/shard-optimizer.mlir, test/e2e/sharding.py. */
+ * The loss of a step and its weight (zb-loss-mean) are a sum as those of gradients, of two elements, which replica 0
+ * has in its part. Others have zeros, so the sum over replicas of what NORM makes of parts is the pair.
+ *
+ *     @s1_NORM(%p: tensor<2xf32> {zb.sum})              @s1_NORM(%p: tensor<16xf32> {zb.sum})
+ *       -> (cast(%p): tensor<2xf64> {zb.norm})            -> (contiguous(slice(cast(%p))): tensor<2xf64> {zb.norm})
+ *
+ * Tests: test/passes/shard-optimizer.mlir, test/passes/shard-mesh.test, test/e2e/sharding.py,
+ * test/e2e/mesh_sharding.py. */
 
 #include "passes/stages/shard_optimizer.h"
 
@@ -75,11 +85,11 @@ MlirType zb_copy_part_type(MlirType whole, int replicas) {
   return zb_shape_type(mlirTypeGetContext(whole), &(zb_shape){.dtype = dtype, .rank = 1, .dims = {elements}});
 }
 
-const char *zb_flat_text(zb_arena *arena, MlirType whole) {
+const char *zb_flat_text(zb_arena *arena, const char *cut, MlirType whole) {
   zb_shape shape;
-  char text[32 * ZB_DIMS_MAX] = "flat:";
-  size_t length = strlen(text);
+  char text[32 * (ZB_DIMS_MAX + ZB_PLAN_RUNS_MAX + 1)];
   if (!zb_type_shape(whole, &shape)) return NULL;
+  size_t length = (size_t)snprintf(text, sizeof text, "%s%sflat:", cut ? cut : "", cut ? ";" : "");
   for (int d = 0; d < shape.rank; ++d)
     length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld", d ? "," : "", (long long)shape.dims[d]);
   return zb_arena_strdup(arena, text);
@@ -93,7 +103,7 @@ static void add_arguments(shard_optimizer *it, zb_function_builder *f, MlirOpera
     MlirAttribute attributes = at.attributes;
     if (at.port.state || (at.port.param && it->of_parameters)) {
       zb_port port = at.port;
-      port.shard = zb_flat_text(it->arena, at.type);
+      port.shard = zb_flat_text(it->arena, port.shard, at.type);
       attributes = zb_port_set(it->context, &port);
     }
     MlirType type = is_cut(&at.port) ? zb_part_type(at.type, it->replicas) : at.type;
@@ -124,6 +134,13 @@ static bool take_copy(shard_optimizer *it, MlirOperation function, MlirOperation
   return false;
 }
 
+/* Whether it works on what is cut: sums over shards of numbers (zb-norm-sums) do not. */
+static bool has_cut_arguments(MlirOperation function) {
+  for (zb_ports at = zb_arguments(function); zb_next(&at);)
+    if (is_cut(&at.port)) return true;
+  return false;
+}
+
 /* An op that makes, of parts of its operands, that part of its results, or a number. */
 static bool is_of_parts(const zb_op_def *def) {
   return def && (def->traits & (ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_OF_PARTS | ZB_TRAIT_NUMBER));
@@ -148,9 +165,51 @@ void zb_make_part(MlirOperation op, int replicas) {
   }
 }
 
+/* Types of the results of a function. */
+static MlirType *list_types(const shard_optimizer *it, MlirOperation function) {
+  int count = 0;
+  for (zb_ports at = zb_results(function); zb_next(&at);)
+    ++count;
+  MlirType *types = ZB_NEW(it->arena, MlirType, count + 1);
+  for (zb_ports at = zb_results(function); zb_next(&at) && types;)
+    types[at.index] = mlirValueGetType(at.value);
+  return types;
+}
+
+/* Numbers that lie in the first part: replica 0 has them, and all others zeros, of which they are the sum. */
+static zb_status take_numbers(MlirValue part, MlirType whole, MlirValue *out) {
+  zb_shape shape, own;
+  const MlirOperation op = zb_producer(part);
+  zb_builder b = zb_builder_at_end(mlirOperationGetBlock(op), mlirOperationGetLocation(op));
+  if (!zb_type_shape(whole, &shape) || !zb_value_shape(part, &own) || shape.rank != 1 || shape.dims[0] > own.dims[0])
+    return ZB_ERROR(INVALID, "--sharding: numbers of the norm are no vector that one replica has");
+  const int64_t start = 0, step = 1;
+  const MlirValue first = ZB_BUILD(&b, "slice", part, zb_ints("starts", &start, 1), zb_ints("sizes", shape.dims, 1),
+                                   zb_ints("steps", &step, 1));
+  *out = zb_build1(&b, "contiguous", first);
+  if (b.failed) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < 2; ++i)
+    zb_class_set(zb_producer(i ? *out : first), zb_class_get(op));
+  return NULL;
+}
+
+/* What the old function gives, but for copies of parameters that a RENEW makes. */
+static zb_status add_results(const shard_optimizer *it, zb_function_builder *f, MlirOperation old,
+                             const MlirType *wholes) {
+  for (zb_ports at = zb_results(old); zb_next(&at);) {
+    MlirValue value = at.value;
+    if (at.port.load >= 0 && !it->of_parameters) continue;
+    if (at.port.norm >= 0 && !mlirTypeEqual(mlirValueGetType(value), wholes[at.index]))
+      ZB_TRY(take_numbers(value, wholes[at.index], &value));
+    zb_function_result(f, value, at.attributes);
+  }
+  return NULL;
+}
+
 static zb_status shard_phase(shard_optimizer *it, MlirBlock body, MlirOperation old) {
   zb_function_builder f;
   const MlirOperation end = mlirBlockGetTerminator(zb_function_block(old));
+  const MlirType *wholes = list_types(it, old);
   ZB_LIST(MlirOperation) ops = {0};
   ZB_FOR_EACH_OP(op, zb_function_block(old))
     if (!mlirOperationEqual(op, end) && (it->of_parameters || !take_copy(it, old, op)))
@@ -165,8 +224,7 @@ static zb_status shard_phase(shard_optimizer *it, MlirBlock body, MlirOperation 
     mlirOperationRemoveFromParent(ops.items[i]);
     mlirBlockAppendOwnedOperation(f.block, ops.items[i]);
   }
-  for (zb_ports at = zb_results(old); zb_next(&at);)
-    if (at.port.load < 0 || it->of_parameters) zb_function_result(&f, at.value, at.attributes);
+  ZB_TRY(add_results(it, &f, old, wholes));
   for (size_t i = 0; i < it->copies.count; ++i)
     if (!mlirBlockIsNull(mlirOperationGetBlock(it->copies.items[i].op)))
       mlirOperationRemoveFromParent(it->copies.items[i].op);
@@ -211,6 +269,7 @@ static zb_status shard_rank(void *context, zb_rank_work *work) {
     next = mlirOperationGetNextInBlock(op);
     const zb_job_kind kind = zb_class_get(op);
     if (kind != ZB_JOB_UPDATE && (it.whole_sums || (kind != ZB_JOB_SUM && kind != ZB_JOB_NORM))) continue;
+    if (!has_cut_arguments(op)) continue;
     ZB_TRY(shard_phase(&it, body, op));
     ++work->changes;
   }
@@ -227,25 +286,11 @@ static MlirOperation find_clip(MlirModule module) {
   return (MlirOperation){0};
 }
 
-/* Whether CLIP divides by the weight of a step (zb-loss-mean). */
-static bool is_weighted(MlirOperation clip) {
-  if (mlirOperationIsNull(clip)) return false;
-  ZB_FOR_EACH_OP(op, zb_function_block(clip))
-    if (zb_op_is(op, "zb.clip_scale")) return zb_get_flag(op, "weighted");
-  return false;
-}
-
 /* What sharding does not go with. */
-static zb_result check(zb_pass *pass, MlirOperation top, zb_sharding sharding, bool weighted) {
-  if (zb_has_attribute(top, ZB_ATTR_SHARDS))
-    return zb_pass_option_error(pass, top, "sharding", "leave one of both out",
-                                "sharding is not possible with tensor parallelism yet");
+static zb_result check(zb_pass *pass, MlirOperation top, zb_sharding sharding) {
   if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) && zb_sharding_of_parameters(sharding))
     return zb_pass_option_error(pass, top, "sharding", "leave post-validation out, or share gradients",
                                 "parameters that are gathered before a verdict are not taken back yet");
-  if (weighted && sharding > ZB_SHARDING_OPTIMIZER)
-    return zb_pass_option_error(pass, top, "sharding", "share the optimizer's state alone, or leave loss-mean out",
-                                "the weight of a step, a sum as those of gradients, would be cut into parts");
   return ZB_OK;
 }
 
@@ -264,7 +309,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     return zb_pass_option_error(pass, top, "sharding", "replicas is an option of zb-autodiff",
                                 "there are no replicas to share the optimizer's state");
   const MlirOperation clip = find_clip(module);
-  if (!check(pass, top, zb_sharding_of(sharding), is_weighted(clip))) return ZB_FAIL;
+  if (!check(pass, top, zb_sharding_of(sharding))) return ZB_FAIL;
   zb_set_string(top, ZB_ATTR_SHARDING, sharding);
   if (it.of_parameters) zb_set_string(top, ZB_ATTR_GATHER, gather);
   it.whole_sums = zb_sharding_of(sharding) == ZB_SHARDING_OPTIMIZER && !mlirOperationIsNull(clip);

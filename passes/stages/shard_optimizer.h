@@ -23,8 +23,9 @@ const char *zb_gathered_name(zb_gathered gathered);
 MlirType zb_part_type(MlirType whole, int replicas);
 /* The same of a copy of a tensor of f32 in another type: as many elements as the part of the tensor has. */
 MlirType zb_copy_part_type(MlirType whole, int replicas);
-/* "flat:8,5": what a tensor is as a whole, of which replicas have parts. In the memory of the arena. */
-const char *zb_flat_text(zb_arena *arena, MlirType whole);
+/* "flat:8,5": what a tensor is as a whole, of which replicas have parts; behind how shards cut it (NULL: not), as in
+ * "0:16;flat:8,5". In the memory of the arena. */
+const char *zb_flat_text(zb_arena *arena, const char *cut, MlirType whole);
 /* Whether an op whose operands become parts can make parts, too. INVALID: it needs whole tensors. */
 zb_status zb_check_of_parts(MlirOperation op) ZB_MUST_USE;
 /* Its results become parts. */

@@ -67,7 +67,7 @@ static void cut_parameters(sharding *it, zb_function_builder *f, MlirOperation l
   for (zb_ports at = zb_arguments(load); zb_next(&at);) {
     if (!is_parameter(&at.port)) continue;
     zb_port port = at.port;
-    port.shard = zb_flat_text(it->arena, at.type);
+    port.shard = zb_flat_text(it->arena, port.shard, at.type);
     f->argument_attributes.items[at.index] = zb_port_set(f->context, &port);
     mlirValueSetType(at.value, zb_part_type(at.type, it->replicas));
   }

@@ -212,6 +212,23 @@ static void find_norm_gather(zb_arena *arena, const zb_timetable *t, zb_transfer
   if (g.members.count > 1) (void)ZB_PUSH(arena, &out->gathers, g);
 }
 
+/* ---- Buffers, of which all replicas have those of the first one when a step ends ---- */
+
+static void find_buffer_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
+  const bool steps = !zb_has_attribute(t->p.top, ZB_ATTR_INFERENCE);
+  for (int rank = 0; rank < t->p.problem.ranks && t->replicas > 1 && steps; ++rank) {
+    const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_BUFFERS]);
+    zb_gather g = {.kind = ZB_GATHER_BUFFERS};
+    zb_gather_member m = {.rank = rank};
+    for (int i = 0; i < entries.count; ++i) {
+      const zb_entry entry = zb_entries_at(entries, i);
+      const zb_plan_range part = {(uint64_t)entry.offset, zb_type_bytes(entry.type)};
+      if (part.bytes > 0) (void)ZB_PUSH(arena, &m.parts, part);
+    }
+    if (m.parts.count && ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
+  }
+}
+
 /* ---- Parameters of which each replica has updated a part ---- */
 
 static void find_parameter_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
@@ -375,6 +392,7 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   if (!t->evaluates)
     ZB_TRY(find_reductions(arena, t, out)); /* what holders of tied parameters gather are sums of all */
   if (!t->evaluates) ZB_TRY(find_gathers(arena, t, out));
+  if (!t->evaluates) find_buffer_gathers(arena, t, out);
   if (!t->evaluates) find_norm_sums(arena, t, out);
   ZB_TRY(find_job_gathers(arena, t, out));
   if (!t->evaluates) find_norm_gather(arena, t, out);
@@ -438,6 +456,8 @@ static uint64_t given_by(const zb_gather *gather, const zb_gather_member *member
 static int64_t bytes_of(const zb_timetable *t, const zb_rank_transfer *m) {
   if (m->hop) return m->hop->bytes;
   uint64_t total = 0, least = UINT64_MAX;
+  if (m->gather->kind == ZB_GATHER_BUFFERS)
+    return (int64_t)((uint64_t)(t->replicas - 1) * given_by(m->gather, &m->gather->members.items[0]));
   if (zb_buckets_parts(t->p.top) > 1 && m->gather->members.count == 1 && m->gather->kind != ZB_REDUCE_NORM) {
     const bool one = m->gather->kind != ZB_REDUCE_SUMS || zb_buckets_scatter(t->p.top);
     total = given_by(m->gather, &m->gather->members.items[0]);
@@ -459,6 +479,7 @@ static zb_payload payload_of(const zb_rank_transfer *m) {
   if (!m->hop && (m->gather->kind == ZB_GATHER_PARAMETERS || m->gather->kind == ZB_GATHER_FOR_JOBS))
     return ZB_PAYLOAD_PARAMETERS;
   if (!m->hop && (m->gather->kind == ZB_GATHER_NORM || m->gather->kind == ZB_REDUCE_NORM)) return ZB_PAYLOAD_NORMS;
+  if (!m->hop && m->gather->kind == ZB_GATHER_BUFFERS) return ZB_PAYLOAD_BUFFERS;
   if (!m->hop) return ZB_PAYLOAD_GRADIENTS;
   return m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD;
 }

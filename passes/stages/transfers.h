@@ -30,6 +30,7 @@ typedef enum zb_gather_kind {
   ZB_GATHER_NORM,       /* what every rank gives to the norm */
   ZB_REDUCE_NORM,       /* of one rank and its replicas: of numbers of parts of gradients those of whole ones */
   ZB_REDUCE_SUMS,       /* of one rank and its replicas: its accumulators become the sums of all of them */
+  ZB_GATHER_BUFFERS,    /* of one rank and its replicas: each gets those of replica 0 */
   ZB_GATHER_PARAMETERS, /* of one rank and its replicas: each gets the parts that the others updated */
   ZB_GATHER_FOR_JOBS    /* of one rank and its replicas: parameters that a job reads, in a frame of their own */
 } zb_gather_kind;

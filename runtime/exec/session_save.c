@@ -24,8 +24,8 @@ static zb_status add_tensor(const zb_executor *e, const zb_plan_tensor *tensor, 
 /* A part on its way to process 0: this, then the name with its NUL, then its bytes. */
 typedef struct part_record {
   zb_plan_tensor tensor; /* its pointers mean nothing there */
-  int64_t runs[ZB_PLAN_RUNS_MAX];
-  int shard;
+  int64_t runs[ZB_PLAN_RUNS_MAX], dims[ZB_DIMS_MAX];
+  zb_plan_place place;
   bool of_state;
   uint64_t name_bytes, bytes;
 } part_record;
@@ -34,13 +34,14 @@ static zb_status send_part(const zb_session *session, int rank, const zb_plan_te
                            zb_text *out) {
   const zb_executor *e = &session->executors[rank - session->first_rank];
   part_record record = {.tensor = *tensor,
-                        .shard = zb_plan_part_of(session->plan, tensor, rank),
+                        .place = zb_plan_place_of(session->plan, rank),
                         .of_state = of_state,
                         .name_bytes = strlen(tensor->name) + 1,
                         .bytes = (uint64_t)zb_shape_bytes(&tensor->shape)};
   void *part = zb_alloc((size_t)record.bytes + 1);
   if (!part) return ZB_OUT_OF_MEMORY();
-  memcpy(record.runs, tensor->runs, (size_t)tensor->run_count * sizeof *tensor->runs);
+  if (tensor->run_count) memcpy(record.runs, tensor->runs, (size_t)tensor->run_count * sizeof *tensor->runs);
+  if (tensor->dim_count) memcpy(record.dims, tensor->dims, (size_t)tensor->dim_count * sizeof *tensor->dims);
   zb_status status = e->params.device->download(e->device, part, e->arena + tensor->offset, (size_t)record.bytes);
   zb_text_add_bytes(out, (const char *)&record, sizeof record);
   zb_text_add_bytes(out, tensor->name, (size_t)record.name_bytes);
@@ -53,12 +54,15 @@ static zb_status send_part(const zb_session *session, int rank, const zb_plan_te
 static zb_status send_parts(const zb_session *session, zb_text *out) {
   for (int rank = session->first_rank; rank < session->first_rank + session->rank_count; ++rank) {
     const zb_plan_rank *program = &session->plan->ranks[rank];
+    const zb_plan_place place = zb_plan_place_of(session->plan, rank);
     for (int i = 0; i < program->parameter_count; ++i) {
       const zb_plan_parameter *parameter = &program->parameters[i];
       if (!parameter->owns_part) continue;
-      if (parameter->tensor.cut) ZB_TRY(send_part(session, rank, &parameter->tensor, false, out));
+      if (zb_plan_saves_part(&parameter->tensor, place))
+        ZB_TRY(send_part(session, rank, &parameter->tensor, false, out));
       for (int k = parameter->state_begin; k < parameter->state_begin + parameter->state_count; ++k)
-        if (program->states[k].cut) ZB_TRY(send_part(session, rank, &program->states[k], true, out));
+        if (zb_plan_saves_part(&program->states[k], place))
+          ZB_TRY(send_part(session, rank, &program->states[k], true, out));
     }
   }
   return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
@@ -76,8 +80,7 @@ static int by_tensor_name(const void *a, const void *b) {
 }
 
 /* Puts the parts of all processes together, in the order of names. */
-static zb_status join_parts(const zb_session *session, const char *records, size_t bytes, zb_checkpoint *checkpoint,
-                            zb_arena *memory) {
+static zb_status join_parts(const char *records, size_t bytes, zb_checkpoint *checkpoint, zb_arena *memory) {
   ZB_LIST(whole_tensor) wholes = {0};
   zb_map *known[2] = {zb_arena_map(memory), zb_arena_map(memory)};
   ZB_TRY(zb_arena_status(memory));
@@ -87,6 +90,7 @@ static zb_status join_parts(const zb_session *session, const char *records, size
     memcpy(&record, records + at, sizeof record);
     const char *name = records + at + sizeof record;
     record.tensor.runs = record.runs;
+    record.tensor.dims = record.dims;
     if (!zb_map_get(known[record.of_state], name, &index)) {
       const zb_shape shape = zb_plan_whole_shape(&record.tensor);
       void *data = zb_arena_take(memory, (size_t)zb_shape_bytes(&shape) + 1, 1);
@@ -95,9 +99,8 @@ static zb_status join_parts(const zb_session *session, const char *records, size
         return ZB_OUT_OF_MEMORY();
       zb_arena_map_set(memory, known[record.of_state], name, index);
     }
-    zb_plan_copy_part(&record.tensor, zb_plan_shard_mesh(session->plan), record.shard,
-                      zb_dtype_bytes(record.tensor.shape.dtype), ZB_PART_TO_WHOLE, name + record.name_bytes,
-                      wholes.items[index].data);
+    zb_plan_copy_part(&record.tensor, record.place, zb_dtype_bytes(record.tensor.shape.dtype), ZB_PART_TO_WHOLE,
+                      name + record.name_bytes, wholes.items[index].data);
     at += sizeof record + (size_t)record.name_bytes + (size_t)record.bytes;
   }
   if (wholes.count) qsort(wholes.items, wholes.count, sizeof *wholes.items, by_tensor_name);
@@ -116,7 +119,7 @@ static zb_status collect_parts(zb_session *session, zb_checkpoint *checkpoint, z
   zb_text_init(&mine);
   zb_status status = zb_session_agree(session, send_parts(session, &mine));
   if (!status) status = zb_session_gather(session, mine.data, mine.length, records, &bytes);
-  if (!status && *records) status = join_parts(session, *records, bytes, checkpoint, memory);
+  if (!status && *records) status = join_parts(*records, bytes, checkpoint, memory);
   zb_text_deinit(&mine);
   return status;
 }
@@ -139,11 +142,11 @@ static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, z
   for (int i = 0; i < session->owned_count; ++i) {
     const zb_executor *e = &session->executors[session->owned[i].rank - session->first_rank];
     const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
-    if (parameter->tensor.cut) continue; /* collect_parts */
+    if (zb_plan_in_parts(&parameter->tensor)) continue; /* collect_parts */
     ZB_TRY(add_tensor(e, &parameter->tensor, checkpoint->weights, memory));
     for (int k = 0; k < parameter->state_count; ++k) {
       const zb_plan_tensor *state = state_by_name(e->program, parameter, k);
-      if (!state->cut) ZB_TRY(add_tensor(e, state, checkpoint->optimizer, memory));
+      if (!zb_plan_in_parts(state)) ZB_TRY(add_tensor(e, state, checkpoint->optimizer, memory));
     }
   }
   return NULL;
@@ -264,12 +267,21 @@ static zb_status collect_norm(const zb_session *session, int rank, const zb_plan
   return NULL;
 }
 
+/* Whether a rank has something of a gradient that no other rank has: shards of one that is cut, and replicas that share
+ * gradients, have parts of it. */
+static bool gives_norm(const zb_session *session, int rank, const zb_plan_parameter *parameter) {
+  const zb_plan_place place = zb_plan_place_of(session->plan, rank);
+  const bool shared = session->plan->sharding != ZB_SHARDING_NONE;
+  return parameter->owner ||
+         (parameter->owns_part && (parameter->tensor.cut || place.shard == 0) && (shared || place.replica == 0));
+}
+
 /* The norms of the parameters that this process owns, or has parts of, one record after another. */
 static zb_status collect_norms(const zb_session *session, zb_text *out) {
   for (int rank = session->first_rank; rank < session->first_rank + session->rank_count; ++rank)
     for (int i = 0; i < session->plan->ranks[rank].parameter_count; ++i) {
       const zb_plan_parameter *parameter = &session->plan->ranks[rank].parameters[i];
-      if (parameter->owner || parameter->owns_part) ZB_TRY(collect_norm(session, rank, parameter, out));
+      if (gives_norm(session, rank, parameter)) ZB_TRY(collect_norm(session, rank, parameter, out));
     }
   return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }

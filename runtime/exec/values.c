@@ -75,7 +75,7 @@ static zb_status not_of_the_plan(const zb_value *value, const zb_session_sources
              : zb_status_hint(status, "zb-run --weights FILE starts from other weights; or compile the model again");
 }
 
-/* Of what is cut, the part of the shard or replica, which is made here. */
+/* Of what is cut, the part of the rank, which is made here. */
 static zb_status add_part(zb_values *values, zb_value value, const void *whole, const zb_session_sources *sources) {
   const zb_shape shape = zb_plan_whole_shape(value.tensor);
   const size_t element = zb_dtype_bytes(value.dtype);
@@ -86,8 +86,7 @@ static zb_status add_part(zb_values *values, zb_value value, const void *whole, 
   const uint64_t bytes = (uint64_t)zb_shape_elements(&value.tensor->shape) * element;
   void *part = zb_arena_take(&values->memory, bytes + 1, 1);
   if (!part) return ZB_OUT_OF_MEMORY();
-  zb_plan_copy_part(value.tensor, zb_plan_shard_mesh(values->plan),
-                    zb_plan_part_of(values->plan, value.tensor, value.rank), element, ZB_WHOLE_TO_PART, whole, part);
+  zb_plan_copy_part(value.tensor, zb_plan_place_of(values->plan, value.rank), element, ZB_WHOLE_TO_PART, whole, part);
   value.bytes = part;
   value.checked = false;
   return add_value(values, value, bytes);
@@ -96,7 +95,7 @@ static zb_status add_part(zb_values *values, zb_value value, const void *whole, 
 static zb_status add_bytes(zb_values *values, zb_value value, const void *data, uint64_t bytes, zb_dtype dtype,
                            const zb_session_sources *sources) {
   value.dtype = dtype;
-  if (value.tensor->cut) return add_part(values, value, data, sources);
+  if (zb_plan_in_parts(value.tensor)) return add_part(values, value, data, sources);
   value.bytes = data;
   return add_value(values, value, bytes);
 }

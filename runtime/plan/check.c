@@ -108,12 +108,16 @@ static const char *collective_fault(const zb_plan *plan, const zb_plan_collectiv
                  *counts = plan->pool_u64 + collective->counts.begin;
   const uint64_t *sizes = plan->pool_u64 + collective->sizes.begin;
   bool adds = zb_collective_adds(collective->kind);
-  const bool of_replicas = collective->members.count == 1 && (adds || collective->of_parts);
+  const bool buffers = collective->payload == ZB_PAYLOAD_BUFFERS;
+  const bool of_replicas = collective->members.count == 1 && (adds || collective->of_parts || buffers);
   if (collective->coordinate ? !of_replicas : collective->members.count < 2)
     return "it has fewer than two members, or one of replicas does not add, or is of several ranks";
   const bool norms = collective->payload == ZB_PAYLOAD_NORMS;
-  if (collective->coordinate && (collective->of_parts != 0) != (plan->sharding != ZB_SHARDING_NONE && !norms))
+  if (collective->coordinate &&
+      (collective->of_parts != 0) != (plan->sharding != ZB_SHARDING_NONE && !norms && !buffers))
     return "replicas share optimizer state, and it does not move parts of it";
+  if (buffers && (adds || (!collective->coordinate && zb_plan_mesh(plan) == 1)))
+    return "it carries buffers, and does not bring those of one replica to the others";
   if (collective->greatest && !(adds && norms)) return "it gives the greatest of what are no numbers of the norm";
   const bool each = zb_sharding_sums_each(plan->sharding) && adds && collective->payload == ZB_PAYLOAD_GRADIENTS;
   if (((collective->of_micro_batch > 0) != each && !collective->apart) ||
@@ -176,8 +180,6 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   if ((unsigned)plan->sharding >= ZB_SHARDING_COUNT ||
       (plan->sharding != ZB_SHARDING_NONE && zb_plan_replicas(plan) * zb_plan_mesh(plan) == 1))
     return ZB_ERROR(INVALID, "the plan shares state in a way that is not known, or has one replica alone");
-  if (plan->sharding != ZB_SHARDING_NONE && zb_plan_shards(plan) * zb_plan_shard_mesh(plan) > 1)
-    return ZB_ERROR(INVALID, "the plan has %d shards of replicas that share state, which no run knows", plan->shards);
   if (plan->sum_groups < 0 || (plan->sum_groups > 1 && plan->micro_batches % plan->sum_groups != 0))
     return ZB_ERROR(INVALID, "the plan has %d groups of its %d micro-batches, expected a divisor", plan->sum_groups,
                     plan->micro_batches);
@@ -242,23 +244,25 @@ static zb_status check_regions(const zb_plan_rank *rank) {
   return NULL;
 }
 
-/* State of which every replica has a part. */
-static bool flat_cut_is_valid(const zb_plan *plan, const zb_plan_tensor *tensor) {
-  if (plan->sharding == ZB_SHARDING_NONE || tensor->run_count < 0 || tensor->run_count > ZB_DIMS_MAX) return false;
-  const zb_shape whole = zb_plan_whole_shape(tensor);
-  return shape_is_valid(&whole) && tensor->shape.rank == 1 &&
+/* The part that every replica has of what its shard has. */
+static bool flat_is_valid(const zb_plan *plan, const zb_plan_tensor *tensor) {
+  if (!tensor->flat) return tensor->dim_count == 0;
+  if (plan->sharding == ZB_SHARDING_NONE || tensor->dim_count < 0 || tensor->dim_count > ZB_DIMS_MAX) return false;
+  const zb_shape all = zb_plan_shape_of_replicas(tensor);
+  return shape_is_valid(&all) && tensor->shape.rank == 1 &&
          (uint64_t)zb_shape_bytes(&tensor->shape) ==
-             zb_plan_part_bytes(&whole, zb_plan_replicas(plan) * zb_plan_mesh(plan));
+             zb_plan_part_bytes(&all, zb_plan_replicas(plan) * zb_plan_mesh(plan));
 }
 
 /* The part that every shard has of a tensor: of each of its runs as much. One run alone may be padded. */
 static bool cut_is_valid(const zb_plan *plan, const zb_plan_tensor *tensor) {
   const int shards = zb_plan_shards(plan) * zb_plan_shard_mesh(plan);
   int64_t part = 0, whole = 0;
+  if (!flat_is_valid(plan, tensor)) return false;
   if (tensor->cut == 0) return tensor->run_count == 0;
-  if (tensor->cut == ZB_CUT_FLAT) return flat_cut_is_valid(plan, tensor);
-  if (tensor->cut < 0 || tensor->cut > tensor->shape.rank || tensor->run_count < 1 ||
-      tensor->run_count > ZB_PLAN_RUNS_MAX || shards == 1)
+  const zb_shape own = zb_plan_shape_of_replicas(tensor);
+  if (tensor->cut < 0 || tensor->cut > own.rank || tensor->run_count < 1 || tensor->run_count > ZB_PLAN_RUNS_MAX ||
+      shards == 1)
     return false;
   for (int i = 0; i < tensor->run_count; ++i) {
     const int64_t run = tensor->runs[i];
@@ -267,7 +271,7 @@ static bool cut_is_valid(const zb_plan *plan, const zb_plan_tensor *tensor) {
     whole += run;
   }
   const zb_shape shape = zb_plan_whole_shape(tensor);
-  return part == tensor->shape.dims[tensor->cut - 1] && whole <= INT32_MAX && shape_is_valid(&shape);
+  return part == own.dims[tensor->cut - 1] && whole <= INT32_MAX && shape_is_valid(&shape);
 }
 
 /* has_digest: its value is in a file beside the plan, and the plan says which value. */

@@ -97,9 +97,11 @@ zb_status zb_verify_collectives(const zb_plan *plan) {
     bool norms = collective->payload == ZB_PAYLOAD_NORMS && zb_collective_gathers(collective->kind);
     const bool parameters =
         collective->payload == ZB_PAYLOAD_PARAMETERS && !zb_collective_adds(collective->kind) && collective->of_parts;
-    if (collective->payload != ZB_PAYLOAD_GRADIENTS && !norms && !parameters)
+    const bool buffers = collective->payload == ZB_PAYLOAD_BUFFERS && !zb_collective_adds(collective->kind);
+    if (collective->payload != ZB_PAYLOAD_GRADIENTS && !norms && !parameters && !buffers)
       ZB_TRY_GOTO(ZB_RULE("collectives",
-                          "collective %d carries neither sums of gradients nor norms for all, nor parts of parameters",
+                          "collective %d carries neither sums of gradients nor norms for all, nor parts of parameters, "
+                          "nor buffers",
                           c));
     if (seen[c] != (int)collective->members.count)
       ZB_TRY_GOTO(ZB_RULE("collectives", "%d of the %u members of collective %d take part", seen[c],

@@ -54,7 +54,9 @@
   NUMBER(structure, of offset)                                                                                         \
   BITS(structure, of digest)                                                                                           \
   NUMBER(structure, of cut)                                                                                            \
-  LIST(structure, of runs, of run_count, i64)
+  LIST(structure, of runs, of run_count, i64)                                                                          \
+  NUMBER(structure, of flat)                                                                                           \
+  LIST(structure, of dims, of dim_count, i64)
 #define VALUE(type)                                                                                                    \
   {.name = "value", .kind = ZB_COLUMN_NUMBER, .bytes = sizeof(type), .is_signed = (type) - 1 < (type)1},
 

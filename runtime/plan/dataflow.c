@@ -581,6 +581,20 @@ static int user_of_parameters(const dataflow *it, int index, uint64_t begin, uin
 
 /* A part of a parameter: what this rank has updated goes out, what others have updated comes where no job uses it until
  * the step ends. */
+/* A buffer goes from one replica to the others when no job of the step uses it any more. */
+static zb_status post_buffers(dataflow *it, int index, zb_plan_range part) {
+  const bool is_send = zb_job_flow(it->rank->jobs[index].kind) == ZB_PARTS_OUT;
+  const uint64_t end = part.offset + part.bytes;
+  for (int i = index + 1; i < it->rank->job_count; ++i) {
+    const int subprogram = it->rank->jobs[i].subprogram;
+    const zb_access *access = subprogram < 0 ? NULL : &it->accesses[subprogram];
+    if (access && (zb_intervals_overlap(&access->writes[0], part.offset, end) ||
+                   zb_intervals_overlap(&access->reads[0], part.offset, end)))
+      return violation(it, index, "moves", part.offset, NULL, "which this step still uses: ", i);
+  }
+  return take_fixed(it, index, part, is_send);
+}
+
 static zb_status post_parameters(dataflow *it, int index, zb_plan_range part) {
   const bool is_send = zb_job_flow(it->rank->jobs[index].kind) == ZB_PARTS_OUT;
   const uint64_t end = part.offset + part.bytes;
@@ -795,10 +809,13 @@ static zb_status run_parts(dataflow *it, int index) {
     } else if (zb_job_is_post(job->kind) && it->plan->messages[job->message].payload == ZB_PAYLOAD_PARAMETERS &&
                zb_plan_region_of(it->rank, part.offset, part.bytes) == ZB_REGION_PARAMETERS) {
       ZB_TRY(post_parameters(it, index, part));
+    } else if (zb_job_is_post(job->kind) && it->plan->messages[job->message].payload == ZB_PAYLOAD_BUFFERS &&
+               zb_plan_region_of(it->rank, part.offset, part.bytes) == ZB_REGION_BUFFERS) {
+      ZB_TRY(post_buffers(it, index, part));
     } else {
       return ZB_RULE("ranges",
                      "%s: its part %u lies neither in the slots nor, as a message may, in the gradients or, as one of "
-                     "parameters, there",
+                     "parameters or buffers, there",
                      zb_plan_job_text(it->plan, it->rank->rank, index, text), p);
     }
   }

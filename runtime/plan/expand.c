@@ -148,7 +148,8 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
     message.part_count = (int32_t)count_of(plan, collective, it.source);
     for (uint32_t p = 0; p < (uint32_t)message.part_count; ++p)
       message.bytes += size_of(plan, collective, first + p);
-    if (collective->payload == ZB_PAYLOAD_PARAMETERS || collective->payload == ZB_PAYLOAD_SHARDS)
+    if (collective->payload == ZB_PAYLOAD_PARAMETERS || collective->payload == ZB_PAYLOAD_SHARDS ||
+        collective->payload == ZB_PAYLOAD_BUFFERS)
       message.phase_bytes = message.bytes * ((uint64_t)timed_members(collective) - 1); /* to all others at once */
     return message;
   }

@@ -4,8 +4,9 @@
  * one of every trained parameter. So every number that a CLIP reads is followed to the NORM that made it, and to the
  * gradient that this NORM read. Of shards the numbers of parts must have been summed over them on the way, and those of
  * whole gradients must not. So of replicas: where each has a part of a gradient, its number is a sum, in the order of
- * replicas, of what each of them made of its own part of the same gradient. Of a weighted plan the last two of them are
- * the sum of what its F report of micro-batches.
+ * replicas, of what each of them made of its own part of the same gradient. Of shards of such replicas it is the sum
+ * over shards of these sums, by whichever job: so bits do not depend on where shards are summed. Of a weighted plan the
+ * last two of them are the sum of what its F report of micro-batches.
  *
  * Tests: test/passes/clipping_test.c, test/passes/gradient_clipping_test.c */
 #include <inttypes.h>
@@ -25,6 +26,7 @@ typedef struct number {
   int sums, sum;         /* how many collectives sum it over replicas, on the way; 1 + the first of them; 0: none */
   uint32_t buffer;       /* of that one, and where it is in it */
   uint64_t within;
+  int summed_at, reduced_at; /* the jobs of that one, and of the NORM that sums it over shards; 0: there is none */
 } number;
 
 /* The instruction of a rank that makes the factor; false: it has none. */
@@ -76,11 +78,13 @@ static bool find_number(const zb_sums *it, const zb_plan_rank *rank, uint64_t ad
   uint64_t within;
   out->rank = rank;
   out->at = (zb_sums_place){.job = before_job};
+  out->reduced_at = 0;
   while (zb_sums_maker(it, rank, address, &out->at, &within)) {
     if (rank->jobs[out->at.job].kind != ZB_JOB_NORM) return false;
     const zb_plan_instruction *made = zb_sums_instruction(rank, out->at);
     out->inside = within;
     if (!hands_on(made)) return true;
+    if (strcmp(made->op, "all_reduce") == 0) out->reduced_at = out->at.job;
     if (!enter_instruction(it->plan, rank, out->at.job, made, (int64_t)within, &address, &out->reduction)) return false;
   }
   return false;
@@ -122,6 +126,7 @@ static bool note_sum(const zb_plan *plan, const zb_plan_rank *rank, const zb_pla
     out->sum = job->collective;
     out->buffer = b;
     out->within = address - buffer.offset;
+    out->summed_at = (int)(job - rank->jobs);
     ++out->sums;
     return true;
   }
@@ -197,20 +202,32 @@ static zb_status find_gradient(const zb_sums *it, const number *made, const zb_p
   return failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
-/* What a replica gives to the sum of a number: of its own part of the same gradient. *fault: what is wrong, or NULL. */
-static zb_status verify_part(const zb_sums *it, const number *made, int member, const char *op, const char *name,
-                             const char **fault) {
+/* What a replica gives to the sum of a number; false: no NORM made it. */
+static bool find_part(const zb_sums *it, const number *made, int member, number *out) {
   const zb_plan *plan = it->plan;
   const uint64_t *members = plan->pool_u64 + plan->collectives[made->sum - 1].members.begin;
   const zb_plan_rank *rank = &plan->ranks[members[member]];
   const zb_plan_job *job = zb_sums_job(rank, -1, made->sum);
-  const zb_plan_parameter *parameter = NULL;
   const uint64_t address = rank->pool_ranges[job->parts.begin + made->buffer].offset + made->within;
-  number part = {0};
+  *out = (number){0};
+  return zb_plan_replica_of(plan, rank->rank) == member && find_number(it, rank, address, (int)(job - rank->jobs), out);
+}
+
+/* Whether the number is one sum over all replicas of its rank. */
+static bool is_of_replicas(const zb_plan *plan, const number *made) {
+  const zb_plan_collective *collective = made->sum ? &plan->collectives[made->sum - 1] : NULL;
+  return made->sums == 1 && collective->members.count == (uint32_t)zb_plan_mesh(plan) && collective->dtype == ZB_F64 &&
+         made->within % sizeof(double) == 0;
+}
+
+/* What a replica gives to the sum of a number: of its own part of the same gradient. *fault: what is wrong, or NULL. */
+static zb_status verify_part(const zb_sums *it, const number *made, int member, const char *op, const char *name,
+                             const char **fault) {
+  const zb_plan_parameter *parameter = NULL;
+  number part;
   *fault = "to which a replica gives what is not of its part";
-  if (zb_plan_replica_of(plan, rank->rank) != member ||
-      !find_number(it, rank, address, (int)(job - rank->jobs), &part) || part.inside != 0 ||
-      strcmp(zb_sums_instruction(rank, part.at)->op, op) != 0)
+  if (!find_part(it, made, member, &part) || part.inside != 0 ||
+      strcmp(zb_sums_instruction(part.rank, part.at)->op, op) != 0)
     return NULL;
   ZB_TRY(find_gradient(it, &part, &parameter));
   if (parameter && strcmp(parameter->tensor.name, name) == 0) *fault = NULL;
@@ -225,10 +242,10 @@ static zb_status verify_replicas(const zb_sums *it, const number *made, int64_t 
   const char *fault = NULL;
   if (!zb_plan_sums_of_parts(plan))
     fault = made->sums ? "which is whole on every replica, and is counted once a replica" : NULL;
-  else if (made->sums != 1 || collective->members.count != (uint32_t)zb_plan_mesh(plan) ||
-           collective->dtype != ZB_F64 || made->within % sizeof(double) != 0 ||
-           (collective->greatest != 0) != (strcmp(op, "abs_max") == 0))
+  else if (!is_of_replicas(plan, made) || (collective->greatest != 0) != (strcmp(op, "abs_max") == 0))
     fault = "of which every replica has a part, and is not of all parts";
+  else if (made->reduced_at && made->reduced_at < made->summed_at)
+    fault = "which is summed over shards before it is summed over replicas";
   for (int m = 0; m < zb_plan_mesh(plan) && zb_plan_sums_of_parts(plan) && !fault; ++m)
     ZB_TRY(verify_part(it, made, m, op, name, &fault));
   if (!fault) return NULL;
@@ -242,22 +259,49 @@ typedef struct weight {
   bool *shown;      /* [rank] that a sum of it is that of what its F report */
 } weight;
 
+/* Whether the instruction casts a pair; where replicas have parts, the part in which it is, or behind it. */
+static bool casts_pair(const zb_plan *plan, const zb_plan_instruction *cast) {
+  const zb_plan_operand *in = &cast->inputs[0], *out = &cast->outputs[0];
+  const zb_shape pair = {.dtype = ZB_F32, .rank = 1, .dims = {ZB_WEIGHT_NUMBERS}};
+  if (strcmp(cast->op, "cast") != 0) return false;
+  if (!zb_plan_sums_of_parts(plan)) return zb_weight_is_pair(in, ZB_F32) && zb_weight_is_pair(out, ZB_F64);
+  return in->rank == 1 && in->dtype == ZB_F32 && zb_operand_is_contiguous(in) && out->rank == 1 &&
+         out->dtype == ZB_F64 && out->shape[0] == in->shape[0] &&
+         (uint64_t)zb_operand_extent(in) == zb_plan_part_bytes(&pair, plan->parts);
+}
+
+/* Whether number k of the pair is the sum of what each replica has at that place of its part of one sum: those behind
+ * the first one have zeros there. With the greatest norm it is the greatest of them, which is the weight, or says as it
+ * does that there is none. */
+static bool is_pair_of_parts(const zb_sums *it, const number *made) {
+  const zb_plan_instruction *cast = zb_sums_instruction(made->rank, made->at);
+  const uint64_t address = zb_sums_address(it->plan, made->rank, made->at.job, &cast->inputs[0]);
+  if (!is_of_replicas(it->plan, made)) return false;
+  for (int m = 0; m < zb_plan_mesh(it->plan); ++m) {
+    number part;
+    if (!find_part(it, made, m, &part) || part.inside != made->inside) return false;
+    const zb_plan_instruction *other = zb_sums_instruction(part.rank, part.at);
+    if (!casts_pair(it->plan, other) || zb_sums_address(it->plan, part.rank, part.at.job, &other->inputs[0]) != address)
+      return false;
+  }
+  return true;
+}
+
 /* Whether two numbers that the instruction `clip` reads side by side are those of one cast of a pair, handed on as they
- * are: on all shards and replicas the same. */
+ * are: on all shards the same, and on replicas, or of parts the sum. */
 static bool follow_pair(const zb_sums *it, const zb_plan_rank *rank, uint64_t address, zb_sums_place clip,
                         number *out) {
   for (int k = 0; k < ZB_WEIGHT_NUMBERS; ++k) {
     number made;
     if (!follow_number(it, rank, address + (uint64_t)k * sizeof(double), clip, &made) || made.reduction ||
-        made.sums > 0 || made.inside != (uint64_t)k * sizeof(double))
+        made.inside != (uint64_t)k * sizeof(double))
       return false;
+    if (zb_plan_sums_of_parts(it->plan) ? !is_pair_of_parts(it, &made) : made.sums > 0) return false;
     if (k > 0 && (made.rank != out->rank || made.at.job != out->at.job || made.at.instruction != out->at.instruction))
       return false;
     *out = made;
   }
-  const zb_plan_instruction *cast = zb_sums_instruction(out->rank, out->at);
-  return strcmp(cast->op, "cast") == 0 && zb_weight_is_pair(&cast->inputs[0], ZB_F32) &&
-         zb_weight_is_pair(&cast->outputs[0], ZB_F64);
+  return casts_pair(it->plan, zb_sums_instruction(out->rank, out->at));
 }
 
 /* The last two numbers that the CLIP of a rank reads, at `address`, are the sum of the losses and weights of all
@@ -273,8 +317,8 @@ static zb_status verify_weight(const zb_sums *it, const zb_plan_rank *rank, zb_s
   zb_sums_added_at(it, made.rank, made.at, &here);
   const bool known = all->sum.count > 0, same = !known || zb_sums_same(&all->sum, &here);
   bool *shown = &all->shown[made.rank->rank];
-  *shown = here.count == 1 &&
-           (*shown || zb_weight_is_reported(made.rank, zb_sums_address(it->plan, made.rank, made.at.job, sum)));
+  *shown = here.count == 1 && (*shown || zb_weight_is_reported(it->plan, made.rank,
+                                                               zb_sums_address(it->plan, made.rank, made.at.job, sum)));
   zb_status status = here.failed ? ZB_OUT_OF_MEMORY() : NULL;
   if (!status && (!*shown || !same))
     status =
@@ -319,7 +363,7 @@ static zb_status verify_numbers(const zb_sums *it, const zb_plan_rank *rank, zb_
                      rank->rank, k);
     if (weighted && scale_of(zb_sums_instruction(made.rank, made.at), "scale") != 1)
       return ZB_RULE("norms", "rank %d: '%s' is scaled, and divided by a weight", rank->rank, parameter->tensor.name);
-    const char *reduction = parameter->tensor.cut > 0 ? greatest ? "max" : "sum" : "";
+    const char *reduction = parameter->tensor.cut ? greatest ? "max" : "sum" : "";
     if (strcmp(made.reduction ? made.reduction : "", reduction) != 0)
       return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', %s", rank->rank, k,
                      parameter->tensor.name,

@@ -176,7 +176,8 @@ static zb_status compare_holders(const zb_plan *plan, const holder *first, int r
   const zb_plan_rank *a = &plan->ranks[first->rank], *b = &plan->ranks[rank];
   const zb_plan_parameter *x = parameter_of(plan, first), *y = &b->parameters[index];
   if (first->rank == rank) return ZB_RULE("owners", "rank %d holds the parameter '%s' twice", rank, y->tensor.name);
-  if (x->buffer || y->buffer)
+  const bool replicas = zb_plan_rank_in_replica(plan, first->rank) == zb_plan_rank_in_replica(plan, rank);
+  if ((x->buffer || y->buffer) && !replicas)
     return ZB_RULE("owners", "ranks %d and %d both hold the buffer '%s'", first->rank, rank, y->tensor.name);
   bool same = zb_shape_equal(&x->tensor.shape, &y->tensor.shape) && x->tensor.digest == y->tensor.digest &&
               x->trained == y->trained && x->state_count == y->state_count;

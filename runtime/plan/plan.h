@@ -218,18 +218,21 @@ const char *zb_region_name(zb_region_kind kind);
 
 /* A tensor that lives in the arena for the whole run. In a plan of shards it may be cut: a shard then has a part of
  * each of `runs`, one behind the other, of which the dimension cut - 1 of the whole tensor consists. One run alone may
- * be padded: what the last shards have behind its end means nothing. Cut flat (optimizer state of replicas that have a
- * part of it each) its elements are those of one replica in the order of memory, and `runs` are the dimensions of the
- * whole tensor. */
-enum { ZB_PLAN_RUNS_MAX = 8, ZB_CUT_FLAT = -1 };
+ * be padded: what the last shards have behind its end means nothing. Where replicas have parts of it (flat), its
+ * elements are those of one replica in the order of memory, and `dims` are the dimensions of what all replicas have
+ * together: the tensor, or, cut, what a shard has of it. */
+enum { ZB_PLAN_RUNS_MAX = 8 };
 typedef struct zb_plan_tensor {
   const char *name; /* parameter "h.0.w", buffer "n.running_mean"; state "h.0.w.exp_avg"; constant "c12" */
   zb_shape shape;
   uint64_t offset; /* in the arena */
   uint64_t digest; /* zb_digest_of of its value in the files beside the plan, where plan.value_digests; else 0 */
-  int cut;         /* 0: every rank that holds it has all of it; or ZB_CUT_FLAT */
+  int cut;         /* 0: every shard that holds it has all of it */
   int64_t *runs;
   int run_count;
+  bool flat; /* each replica has a part of what its shard has */
+  int64_t *dims;
+  int dim_count; /* 0: not flat, or a scalar */
 } zb_plan_tensor;
 
 typedef struct zb_plan_parameter {
@@ -237,8 +240,8 @@ typedef struct zb_plan_parameter {
   bool trained;   /* false: frozen, never updated, or a buffer */
   bool buffer;    /* the F of its stage reads it and writes it, micro-batch after micro-batch; on one rank */
   bool owner;     /* this rank writes it to checkpoints (the lowest rank that holds it) */
-  bool owns_part; /* of a plan of all shards or replicas: the rank's part of what of it is cut (itself, its states) goes
-                     to checkpoints; not in the file */
+  bool owns_part; /* of a plan of all shards or replicas: the owner has what is cut of it (itself, its states) in parts,
+                     of which one is this rank's (zb_plan_saves_part); not in the file */
   int state_begin, state_count; /* its optimizer state in rank.states */
   int64_t gradient_offset; /* arena offset of the final sum over uses and micro-batches after UPDATE (not divided by M);
                               -1 if none */
@@ -580,23 +583,32 @@ zb_status zb_plan_count_shard_sums(zb_plan *plan) ZB_MUST_USE;
 /* The tensor as no shard has it: what files hold. */
 zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor);
 /* Its shape with the parts of all replicas, of one shard. */
-static inline zb_shape zb_plan_shape_of_replicas(const zb_plan_tensor *tensor) {
-  return tensor->cut == ZB_CUT_FLAT ? zb_plan_whole_shape(tensor) : tensor->shape;
-}
+zb_shape zb_plan_shape_of_replicas(const zb_plan_tensor *tensor);
+/* Whether a rank has a part of it: of a shard, of a replica, or of both. */
+static inline bool zb_plan_in_parts(const zb_plan_tensor *tensor) { return tensor->cut > 0 || tensor->flat; }
 /* How it is cut, as zb-shard says it: "1:128,128" is dimension 1, which consists of two runs; "flat:8,5" a tensor of 8
- * x 5 elements; NULL: it is not. INVALID for another text. */
+ * x 5 elements, of which replicas have parts; "1:128,128;flat:8,64" what a shard of four has, in parts of replicas;
+ * NULL: it is not. INVALID for another text. */
 zb_status zb_plan_set_cut(zb_plan *plan, zb_plan_tensor *tensor, const char *text) ZB_MUST_USE;
 /* FNV-1a of name and whole shape. */
 uint64_t zb_plan_tensor_hash(const zb_plan_tensor *tensor);
-/* Which part of a tensor that is cut a rank has: that of its shard, or of its replica. */
-static inline int zb_plan_part_of(const zb_plan *plan, const zb_plan_tensor *tensor, int rank) {
-  return tensor->cut == ZB_CUT_FLAT ? zb_plan_replica_of(plan, rank) : zb_plan_shard_of(plan, rank);
+/* Which part a rank has of what is cut: that of one of so many shards, and of its replica. */
+typedef struct zb_plan_place {
+  int shards, shard, replica;
+} zb_plan_place;
+static inline zb_plan_place zb_plan_place_of(const zb_plan *plan, int rank) {
+  return (zb_plan_place){zb_plan_shard_mesh(plan), zb_plan_shard_of(plan, rank), zb_plan_replica_of(plan, rank)};
 }
-/* Copies between the tensor as a whole and the part of one of `shards` shards (of what is cut flat: replicas), elements
- * of so many bytes: to == 0 from the whole to the part, where elements that mean nothing become zeros; 1 the other way.
+/* Whether the part of a rank of the owner goes to checkpoints: of what all shards, or all replicas, have alike one
+ * does.
  */
+static inline bool zb_plan_saves_part(const zb_plan_tensor *tensor, zb_plan_place place) {
+  return zb_plan_in_parts(tensor) && (tensor->cut || place.shard == 0) && (tensor->flat || place.replica == 0);
+}
+/* Copies between the tensor as a whole and the part of a rank, elements of so many bytes: from the whole to the part,
+ * where elements that mean nothing become zeros, or the other way. */
 typedef enum zb_part_way { ZB_WHOLE_TO_PART, ZB_PART_TO_WHOLE } zb_part_way;
-void zb_plan_copy_part(const zb_plan_tensor *tensor, int shards, int shard, size_t element_bytes, zb_part_way way,
+void zb_plan_copy_part(const zb_plan_tensor *tensor, zb_plan_place place, size_t element_bytes, zb_part_way way,
                        const void *from, void *to);
 
 /* A plan of one list alone: *out has its jobs (of a step after those of LOAD), its subprograms, messages and regions,

@@ -209,11 +209,13 @@ static void say_subprogram(printer *it, const zb_plan *plan, const zb_plan_rank 
     say_instruction(it, rank, subprogram, &subprogram->instructions[i]);
 }
 
-/* ", a part of 33x8": of what shards have together. */
+/* ", a part of 33x8xf32": of what shards, or replicas, have together; of both ", a part of 33x4xf32 of 33x8xf32". */
 static void say_cut(printer *it, const zb_plan_tensor *tensor) {
-  const zb_shape whole = zb_plan_whole_shape(tensor);
+  const zb_shape all = zb_plan_shape_of_replicas(tensor), whole = zb_plan_whole_shape(tensor);
+  if (tensor->flat) put(it, ", a part of ");
+  if (tensor->flat) say_shape(it, &all);
   if (!tensor->cut) return;
-  put(it, ", a part of ");
+  put(it, tensor->flat ? " of " : ", a part of ");
   say_shape(it, &whole);
   for (int i = 0; i < tensor->run_count && tensor->run_count > 1; ++i)
     say(it, "%s%" PRId64, i ? "," : " in runs of ", tensor->runs[i]);

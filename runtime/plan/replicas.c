@@ -9,7 +9,8 @@
  * what replica 0 does: UPDATE of replica r works r parts behind, on parameters and on gradients, as do SUM and NORM
  * where gradients are in parts. A sum over replicas has buffers of as many parts as there are replicas, but for numbers
  * of the norm, which all replicas have; the gather of parameters brings the part of each to all. Where they share
- * parameters, too, each has its part of those in the place of replica 0's, and gathers bring them to jobs.
+ * parameters, too, each has its part of those in the place of replica 0's, and gathers bring them to jobs. Buffers are
+ * those of replica 0, which gives them to all when a step ends.
  *
  * Tests: test/runtime/plan/replicas_test.c, test/passes/sharding_test.c
  */
@@ -84,6 +85,10 @@ static void add_collective(replication *it, const zb_plan_collective *from, int 
     to->pool_u64[to->pool_u64_count++] = (uint64_t)rank_at(it, rank, from->coordinate ? (int)m : replica);
   }
   if (from->coordinate && from->of_parts) add_parts(it, from, collective);
+  if (from->payload != ZB_PAYLOAD_BUFFERS) return;
+  collective->counts = (zb_plan_slice){to->pool_u64_count, count}; /* replica 0 gives all */
+  for (uint32_t m = 0; m < count; ++m)
+    to->pool_u64[to->pool_u64_count++] = m == 0 ? from->sizes.count : 0;
 }
 
 static zb_status replicate_collectives(replication *it) {
@@ -94,6 +99,7 @@ static zb_status replicate_collectives(replication *it) {
     const zb_plan_collective *collective = &from->collectives[c];
     count += collective->coordinate ? 1 : (size_t)it->replicas;
     numbers += (size_t)it->replicas * collective->members.count;
+    if (collective->payload == ZB_PAYLOAD_BUFFERS) numbers += (size_t)it->replicas;
     if (collective->coordinate && collective->of_parts)
       numbers += (size_t)it->replicas * ((size_t)collective->sizes.count + 1);
   }
@@ -117,7 +123,7 @@ static zb_status disown_parameters(zb_plan *to, zb_plan_rank *rank, int replica)
   if (!parameters) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < rank->parameter_count; ++i) {
     parameters[i] = rank->parameters[i];
-    parameters[i].owns_part = parameters[i].owner && to->sharding != ZB_SHARDING_NONE;
+    parameters[i].owns_part = parameters[i].owner;
     parameters[i].owner &= replica == 0;
   }
   rank->parameters = parameters;

@@ -92,8 +92,9 @@ static zb_status take_memory(const zb_plan_rank *rank, zb_intervals *taken, cons
 
 static zb_status verify_states(const zb_plan_rank *rank, const zb_plan_parameter *parameter) {
   for (int k = parameter->state_begin; k < parameter->state_begin + parameter->state_count; ++k) {
-    const zb_shape whole = zb_plan_whole_shape(&rank->states[k]), all = zb_plan_whole_shape(&parameter->tensor);
-    if (rank->states[k].cut != ZB_CUT_FLAT || !zb_shape_equal(&whole, &all))
+    const zb_shape all = zb_plan_shape_of_replicas(&parameter->tensor);
+    const zb_shape of_state = zb_plan_shape_of_replicas(&rank->states[k]);
+    if (!rank->states[k].flat || !zb_shape_equal(&of_state, &all))
       return ZB_RULE("sharding", "rank %d: '%s' is no part of a state of '%s'", rank->rank, rank->states[k].name,
                      parameter->tensor.name);
   }
@@ -104,7 +105,7 @@ static zb_status verify_states(const zb_plan_rank *rank, const zb_plan_parameter
 static zb_status verify_parameter(const zb_plan *plan, const zb_plan_rank *rank, const gather *found,
                                   const zb_plan_parameter *parameter, zb_intervals *taken, uint32_t *gathered) {
   const char *name = parameter->tensor.name;
-  const zb_shape all = zb_plan_whole_shape(&parameter->tensor);
+  const zb_shape all = zb_plan_shape_of_replicas(&parameter->tensor);
   const bool apart = zb_sharding_of_parameters(plan->sharding) && !parameter->buffer;
   const uint64_t begin = parameter->tensor.offset, size = (uint64_t)zb_shape_bytes(&all);
   const uint64_t part = zb_plan_part_bytes(&all, plan->replicas);
@@ -113,7 +114,7 @@ static zb_status verify_parameter(const zb_plan *plan, const zb_plan_rank *rank,
   bool whole;
   if (bytes == 0) return NULL;
   const zb_region_kind region = parameter->buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS;
-  if (apart != (parameter->tensor.cut == ZB_CUT_FLAT))
+  if (apart != parameter->tensor.flat)
     return ZB_RULE("sharding", "rank %d: '%s' is %s part of a parameter, and %s", rank->rank, name, apart ? "no" : "a",
                    apart ? "every replica has one" : "replicas have whole ones");
   ZB_TRY(take_memory(rank, taken, name, begin, bytes, region));
@@ -205,14 +206,13 @@ typedef struct parts {
   zb_intervals taken;
 } parts;
 
-/* The last job before number `index` that has one of its bases there, and which. */
-static int find_maker(const zb_plan_rank *rank, int index, zb_plan_range gradients, uint32_t *base) {
+int zb_sharding_maker(const zb_plan_rank *rank, int index, zb_plan_range range, uint32_t *base) {
   while (--index >= 0) {
     const zb_plan_job *job = &rank->jobs[index];
     for (*base = 1; *base <= job->bases.count; ++*base) {
       const uint64_t begin = rank->pool_u64[job->bases.begin + *base - 1];
       const uint64_t bytes = rank->subprograms[job->subprogram].base_bytes[*base - 1];
-      if (begin < gradients.offset + gradients.bytes && gradients.offset < begin + bytes) return index;
+      if (begin < range.offset + range.bytes && range.offset < begin + bytes) return index;
     }
   }
   return -1;
@@ -259,7 +259,7 @@ static zb_status verify_added(parts *it, int index, uint32_t buffer) {
   const int m = collective->of_micro_batch - 1;
   const zb_plan_range all = {homes[buffer].offset, homes[buffer].bytes * (uint64_t)it->plan->replicas};
   added what = {.into = homes[collective->sizes.count + 1 + buffer], .next = 0};
-  const int maker = find_maker(rank, index, all, &what.base);
+  const int maker = zb_sharding_maker(rank, index, all, &what.base);
   char text[ZB_JOB_TEXT_BYTES];
   const zb_plan_job *made = maker < 0 ? NULL : &rank->jobs[maker];
   if (made)

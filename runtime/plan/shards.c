@@ -1,4 +1,4 @@
-/* The plan of all shards: zb_plan_shard of runtime/plan/plan.h; and parts of tensors.
+/* The plan of all shards: zb_plan_shard of runtime/plan/plan.h.
  *
  * A plan of shards is one program a rank, whatever their number (zb-shard). Here it becomes the ordinary plan of all of
  * them: message m of shard c is message m * shards + c, collectives join ranks of one shard, and every sum over shards
@@ -20,94 +20,10 @@
 #include "runtime/plan/check.h"
 #include "runtime/plan/expand.h"
 
-#include "runtime/base/digest.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- Parts of tensors ---- */
-
-zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor) {
-  zb_shape whole = tensor->shape;
-  if (tensor->cut == ZB_CUT_FLAT) {
-    whole.rank = tensor->run_count;
-    for (int d = 0; d < whole.rank && d < ZB_DIMS_MAX; ++d)
-      whole.dims[d] = tensor->runs[d];
-    return whole;
-  }
-  if (tensor->cut) whole.dims[tensor->cut - 1] = 0;
-  for (int i = 0; i < tensor->run_count && tensor->cut; ++i)
-    whole.dims[tensor->cut - 1] += tensor->runs[i];
-  return whole;
-}
-
-uint64_t zb_plan_tensor_hash(const zb_plan_tensor *tensor) {
-  char text[96];
-  const zb_shape whole = zb_plan_whole_shape(tensor);
-  zb_shape_text(&whole, text);
-  return zb_fnv1a(zb_fnv1a(ZB_FNV_START, tensor->name, strlen(tensor->name)), text, strlen(text));
-}
-
-zb_status zb_plan_set_cut(zb_plan *plan, zb_plan_tensor *tensor, const char *text) {
-  const bool flat = text && strncmp(text, "flat:", 5) == 0;
-  char *at;
-  if (!text) return NULL;
-  tensor->cut = flat ? ZB_CUT_FLAT : 1 + (int)strtol(text, &at, 10);
-  if (flat) at = (char *)text + (text[5] ? 4 : 5);
-  tensor->runs = zb_plan_alloc(plan, (strlen(text) + 1) * sizeof *tensor->runs);
-  if (!tensor->runs) return ZB_OUT_OF_MEMORY();
-  while (*at == ':' || *at == ',')
-    tensor->runs[tensor->run_count++] = strtoll(at + 1, &at, 10);
-  if (flat && *at == '\0' && tensor->run_count <= ZB_PLAN_RUNS_MAX) return NULL;
-  if (*at == '\0' && tensor->cut > 0 && tensor->cut <= tensor->shape.rank && tensor->run_count > 0) return NULL;
-  return ZB_ERROR(INVALID, "%s: expected a dimension and runs of it, as in \"1:128,128\", got \"%s\"", tensor->name,
-                  text);
-}
-
-/* Replica `replica` has as many elements as its part takes, as far as there are some. */
-static void copy_flat(const zb_plan_tensor *tensor, int replica, size_t element_bytes, zb_part_way way,
-                      const void *from, void *to) {
-  const zb_shape shape = zb_plan_whole_shape(tensor);
-  const int64_t part = tensor->shape.dims[0], begin = part * replica, left = zb_shape_elements(&shape) - begin;
-  const size_t bytes = (size_t)(left < 0 ? 0 : left < part ? left : part) * element_bytes;
-  const size_t at = (size_t)begin * element_bytes;
-  if (way == ZB_WHOLE_TO_PART) memset(to, 0, (size_t)part * element_bytes);
-  if (bytes == 0) return;
-  if (way == ZB_WHOLE_TO_PART)
-    memcpy(to, (const char *)from + at, bytes);
-  else
-    memcpy((char *)to + at, from, bytes);
-}
-
-void zb_plan_copy_part(const zb_plan_tensor *tensor, int shards, int shard, size_t element_bytes, zb_part_way way,
-                       const void *from, void *to) {
-  if (tensor->cut == ZB_CUT_FLAT) {
-    copy_flat(tensor, shard, element_bytes, way, from, to);
-    return;
-  }
-  const zb_shape whole = zb_plan_whole_shape(tensor);
-  const int dim = tensor->cut - 1;
-  int64_t outer = 1, inner = (int64_t)element_bytes, first = 0;
-  for (int d = 0; d < dim; ++d)
-    outer *= whole.dims[d];
-  for (int d = dim + 1; d < whole.rank; ++d)
-    inner *= whole.dims[d];
-  const size_t whole_row = (size_t)(whole.dims[dim] * inner), part_row = (size_t)(tensor->shape.dims[dim] * inner);
-  if (way == ZB_WHOLE_TO_PART) memset(to, 0, part_row * (size_t)outer);
-  for (int64_t i = 0, at = 0; i < tensor->run_count; first += tensor->runs[i++]) {
-    const int64_t part = (tensor->runs[i] + shards - 1) / shards, begin = part * shard;
-    const int64_t left = tensor->runs[i] - begin, count = left < 0 ? 0 : left < part ? left : part;
-    for (int64_t row = 0; row < outer && count; ++row) {
-      const size_t in_whole = (size_t)row * whole_row + (size_t)((first + begin) * inner);
-      const size_t in_part = (size_t)row * part_row + (size_t)(at * inner);
-      memcpy((char *)to + (way == ZB_WHOLE_TO_PART ? in_part : in_whole),
-             (const char *)from + (way == ZB_WHOLE_TO_PART ? in_whole : in_part), (size_t)(count * inner));
-    }
-    at += part;
-  }
-}
 
 /* ---- What a sum takes ---- */
 
@@ -501,7 +417,7 @@ static zb_status shard_parameters(sharding *it, zb_plan_rank *rank, int shard) {
       copy_with_room(it->to, rank->parameters, (size_t)rank->parameter_count, 0, sizeof *parameters);
   if (!parameters) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < rank->parameter_count; ++i) {
-    parameters[i].owns_part = parameters[i].owner && parameters[i].tensor.cut;
+    parameters[i].owns_part |= parameters[i].owner;
     parameters[i].owner &= shard == 0;
   }
   rank->parameters = parameters;

@@ -4,7 +4,8 @@
  * that come to the same sum, and what holds for the lists of the plan (no deadlock, memory, dataflow, where a sum is an
  * instruction that reads its part and writes the sum) holds for all of them together. What is left: that every sum is
  * of all shards and has room for what they send, that numbers of shards are for the runtime to set, and that parts of
- * parameters and their states are cut alike, on all ranks.
+ * parameters and their states are cut alike, on all ranks: over shards, and parameters over replicas, too, where these
+ * share them (of states that is the rule "sharding").
  *
  * Tests: test/passes/shards_plan_test.c */
 #include "runtime/plan/expand.h"
@@ -76,9 +77,16 @@ static zb_status verify_instructions(const zb_plan *plan, const zb_plan_rank *ra
   return NULL;
 }
 
+static bool same_numbers(const int64_t *a, int a_count, const int64_t *b, int b_count) {
+  return a_count == b_count && (a_count == 0 || memcmp(a, b, (size_t)a_count * sizeof *a) == 0);
+}
+
 static bool same_cut(const zb_plan_tensor *a, const zb_plan_tensor *b) {
-  return a->cut == b->cut && a->run_count == b->run_count &&
-         (a->run_count == 0 || memcmp(a->runs, b->runs, (size_t)a->run_count * sizeof *a->runs) == 0);
+  return a->cut == b->cut && same_numbers(a->runs, a->run_count, b->runs, b->run_count);
+}
+
+static bool same_parts(const zb_plan_tensor *a, const zb_plan_tensor *b) {
+  return same_cut(a, b) && a->flat == b->flat && same_numbers(a->dims, a->dim_count, b->dims, b->dim_count);
 }
 
 static zb_status verify_tensors(const zb_plan *plan, zb_map *first_of, int r) {
@@ -87,13 +95,13 @@ static zb_status verify_tensors(const zb_plan *plan, zb_map *first_of, int r) {
     const zb_plan_parameter *parameter = &rank->parameters[i];
     const zb_plan_tensor *tensor = &parameter->tensor;
     int64_t packed;
-    for (int k = 0; k < parameter->state_count && plan->sharding == ZB_SHARDING_NONE; ++k)
+    for (int k = 0; k < parameter->state_count; ++k)
       if (!same_cut(tensor, &rank->states[parameter->state_begin + k]))
         return ZB_RULE("shards", "rank %d: '%s' is not cut as its parameter is", r,
                        rank->states[parameter->state_begin + k].name);
     if (!zb_map_get(first_of, tensor->name, &packed)) {
       if (!zb_map_set(first_of, tensor->name, (int64_t)r << 32 | i)) return ZB_OUT_OF_MEMORY();
-    } else if (!same_cut(tensor, &plan->ranks[packed >> 32].parameters[packed & INT32_MAX].tensor)) {
+    } else if (!same_parts(tensor, &plan->ranks[packed >> 32].parameters[packed & INT32_MAX].tensor)) {
       return ZB_RULE("shards", "rank %d: '%s' is cut in another way than on rank %" PRId64, r, tensor->name,
                      packed >> 32);
     }

@@ -606,6 +606,7 @@ static zb_status verify_list(const zb_plan *plan) {
   const bool evaluates = plan->list == ZB_LIST_EVALUATION; /* it adds up and updates nothing */
   ZB_TRY(zb_verify_collectives(plan));
   if (!evaluates) ZB_TRY(zb_verify_groups(plan));
+  if (!evaluates) ZB_TRY(zb_verify_shared_buffers(plan));
   ZB_TRY(zb_plan_expand(plan, &expanded));
   zb_status status = verify_expanded(expanded ? expanded : plan);
   zb_plan_destroy(expanded);

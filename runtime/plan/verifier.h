@@ -16,6 +16,8 @@ zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *acc
 zb_status zb_verify_owners(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "buffers": what is kept from micro-batch to micro-batch is the business of one stage. Of a step. */
 zb_status zb_verify_buffers(const zb_plan_rank *rank, const zb_access *accesses) ZB_MUST_USE;
+/* Of replicas: buffers come from the first one. Of the plan of all of them, or of a few, a list of a step. */
+zb_status zb_verify_shared_buffers(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "settings": what a session writes before each step, and who reads it. */
 zb_status zb_verify_settings(const zb_plan *plan) ZB_MUST_USE;
 /* Where the settings of a rank lie; writer: the index. False: out of memory. */
@@ -34,13 +36,15 @@ zb_status zb_verify_shards(const zb_plan *plan) ZB_MUST_USE;
 zb_status zb_verify_sharding(const zb_plan *plan) ZB_MUST_USE;
 /* Of it: where replicas have a part of every parameter, who reads one, and what is gathered for that (gathered.c). */
 zb_status zb_verify_gathered(const zb_plan *plan, const zb_plan_rank *rank) ZB_MUST_USE;
+/* The last job before number `index` that has one of its bases in a range of the slots, and which; -1: none has. */
+int zb_sharding_maker(const zb_plan_rank *rank, int index, zb_plan_range range, uint32_t *base);
 /* The place of an operand of base 0, or of `bytes` that a collective of parts moves, as replica 0 would have it. */
 uint64_t zb_sharding_place(const zb_plan *plan, const zb_plan_rank *rank, uint64_t offset, uint64_t bytes);
 /* Of a weighted plan: a sum of losses and its weight, side by side. */
 enum { ZB_WEIGHT_NUMBERS = 2 };
 bool zb_weight_is_pair(const zb_plan_operand *operand, zb_dtype dtype);
 /* Whether the pair at that offset of the arena gets, for every micro-batch, what F reports of it, and nothing else. */
-bool zb_weight_is_reported(const zb_plan_rank *rank, uint64_t offset);
+bool zb_weight_is_reported(const zb_plan *plan, const zb_plan_rank *rank, uint64_t offset);
 /* Rules "messages", "deadlock", "reports": between ranks. */
 zb_status zb_verify_messages(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "deadlock" alone: the jobs of the ranks, as far as they go. */

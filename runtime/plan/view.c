@@ -67,8 +67,10 @@ static zb_status take_rank(zb_plan *view, const zb_plan_rank *from, zb_plan_rank
 }
 
 static zb_status take_collectives(const zb_plan *plan, zb_plan *view, view_begin first) {
-  view->collective_count = view->list == ZB_LIST_EVALUATION ? plan->evaluation_collectives
-                                                            : plan->collective_count - plan->evaluation_collectives;
+  const bool mixed = zb_plan_shard_mesh(plan) > 1;
+  view->collective_count = mixed                              ? plan->collective_count
+                           : view->list == ZB_LIST_EVALUATION ? plan->evaluation_collectives
+                                                              : plan->collective_count - plan->evaluation_collectives;
   view->collectives = zb_plan_alloc(view, ((size_t)view->collective_count + 1) * sizeof *view->collectives);
   if (!view->collectives) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < view->collective_count; ++i) {
@@ -83,9 +85,12 @@ zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) {
   *out = NULL;
   zb_plan *view = zb_plan_create();
   if (!view) return ZB_OUT_OF_MEMORY();
-  const int of_step = plan->message_count - plan->evaluation_messages;
+  /* Of all shards, sums over them of both lists stand behind whatever else there is: a view has those of the other. */
+  const bool mixed = zb_plan_shard_mesh(plan) > 1;
+  const int of_step = plan->message_count - (mixed ? 0 : plan->evaluation_messages);
   view_begin first = {0, 0};
-  if (list == ZB_LIST_EVALUATION) first = (view_begin){of_step, plan->collective_count - plan->evaluation_collectives};
+  if (list == ZB_LIST_EVALUATION && !mixed)
+    first = (view_begin){of_step, plan->collective_count - plan->evaluation_collectives};
   struct zb_plan_arena *memory = view->arena;
   *view = *plan;
   view->arena = memory;
@@ -93,7 +98,7 @@ zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) {
   view->evaluates = false;
   view->evaluation_messages = view->evaluation_collectives = 0;
   if (first.message) view->messages = plan->messages + first.message;
-  view->message_count = list == ZB_LIST_EVALUATION ? plan->evaluation_messages : of_step;
+  view->message_count = list == ZB_LIST_EVALUATION && !mixed ? plan->evaluation_messages : of_step;
   if (list == ZB_LIST_STEP) view->output_count = 0;
   ZB_TRY_GOTO(take_collectives(plan, view, first));
   view->ranks = zb_plan_alloc(view, (size_t)plan->rank_count * sizeof *view->ranks);

@@ -6,6 +6,7 @@ model's own (test/data/buffers.onnx, see buffers_reference.py).
 
 20 steps, buffers and the loss of model.eval() against PyTorch's; the same bytes over ranks, schedules, placements,
 threads, recompute, devices, launchers, with evaluations between steps and after a resume in the middle of them;
+replicas, of which each step begins with the buffers of the first one, as PyTorch's DistributedDataParallel does;
 checkpoints that lack a buffer, or are of a model without one; cuts that would divide one. Ends with "N passed, N
 failed".
 """
@@ -21,6 +22,7 @@ import processes
 
 MODEL = os.path.join(common.DATA, "buffers.onnx")
 REFERENCE = os.path.join(common.DATA, "buffers.reference.json")
+REPLICAS_REFERENCE = os.path.join(common.DATA, "buffers.replicas.reference.json")
 DATA = ("--data", "text:" + common.CORPUS)
 STEPS = 5
 PLANS = [(1, "1f1b", ()), (2, "fthenb", ()), (4, "zb-h2", ()), (2, "zb-v", ()),
@@ -78,6 +80,60 @@ class Buffers:
             self.suite.check(distance <= 1e-6, f"{name} differs from PyTorch's by {distance}")
         print(f"  {len(losses)} losses within {apart(losses, self.reference['losses']):.1e} of PyTorch's, model.eval() "
               f"within {abs(found - self.reference['evaluation']):.1e}", flush=True)
+
+    def replicas(self, count=3):
+        """As PyTorch's DistributedDataParallel: each step begins with the buffers of replica 0 on all replicas, which
+        are those that are saved and that evaluations read. The same bits over ranks, sharing, transports, a resume."""
+        with open(REPLICAS_REFERENCE) as file:
+            reference = json.load(file)
+        many = ("--data-parallel", count)
+        plan = self.compile("replicas", 2, "zb-h1", *many)
+        rows = self.suite.train(plan, len(reference["losses"]), "--save", self.path("final"), "--eval",
+                                "text:" + common.CORPUS, "--eval-steps", reference["evaluated_steps"])
+        losses = [row["loss"] for row in rows if "loss" in row]
+        saved = common.read_checkpoint(self.path("final"))
+        distances = {name: apart(numbers(saved["weights:" + name]), wanted)
+                     for name, wanted in reference["buffers"].items()}
+        distances.update(losses=apart(losses, reference["losses"]),
+                         evaluation=abs(rows[-1]["eval"]["loss"] - reference["evaluation"]))
+        self.suite.check(max(distances.values()) <= 1e-6, f"{count} replicas differ from PyTorch's: {distances}")
+        wanted = self.train(plan, STEPS)
+
+        def same(text, got):
+            """What is in parts comes last in files."""
+            saved = {key: got[1][key] for key in wanted[1]} if got[1].keys() == wanted[1].keys() else got[1]
+            difference = common.first_difference(wanted[1], saved)
+            self.suite.check(got[0] == wanted[0] and not difference,
+                             f"{count} replicas, {text}: {got[0]}, {difference}")
+
+        for ranks, schedule, more in ((1, "1f1b", ()), (4, "zb-h2", ()), (2, "zb-v", ()),
+                                      (3, "zb-h1", ("--sharding", "gradients:step")),
+                                      (2, "zb-h1", ("--sharding", "parameters:step", "--recompute", "all"))):
+            other = self.compile("other", ranks, schedule, *many, *more)
+            same(f"{ranks} ranks, {schedule} {' '.join(more)}", self.train(other, STEPS))
+        same("sim", self.train(plan, STEPS, "--device", "sim", "--seed", 3))
+        same("evaluations between", self.evaluated(plan))
+        first, _ = self.train(plan, 2, save="middle-of-replicas")
+        rest, ended = self.train(other, STEPS - 2, "--resume", self.path("middle-of-replicas"), save="rest")
+        same("resumed", (first + rest, ended))
+        for name, processes_of in (("tcp", 4), ("mpi", 2)):
+            launcher = processes.LAUNCHERS[name]
+            if launcher.reason_to_skip(self.suite):
+                print(f"  {name} is left out: {launcher.reason_to_skip(self.suite)}")
+                continue
+            rows = processes.train(self.suite, launcher, processes_of, plan, STEPS, "--save", self.path(name))
+            files = {f"{kind}:{key}": value for kind, tensors in processes.read_saved(self.path(name)).items()
+                     for key, value in tensors.items()}
+            same(f"{processes_of} processes over {name}", ([row["loss"] for row in rows if "loss" in row], files))
+        self.meshes()
+
+    def meshes(self):
+        """Replicas of shards: their bits do not depend on ranks or order."""
+        mesh = ("--data-parallel", 2, "--tensor-parallel", 2, "--micro-batches", 2)
+        wanted, got = (self.train(self.compile("mesh", ranks, schedule, *mesh), STEPS)
+                       for ranks, schedule in ((1, "fthenb"), (2, "zb-h1")))
+        self.suite.check(got[0] == wanted[0] and not common.first_difference(wanted[1], got[1]),
+                         f"replicas of shards: {got[0]} instead of {wanted[0]}")
 
     def same(self, text, losses, saved):
         difference = common.first_difference(self.saved[1], saved)
@@ -167,6 +223,9 @@ class Buffers:
             file.write("0F1,0F0,0B0,0W0,0B1,0W1\n")
         self.refused(1, "0F1 stands before 0F0: expected F of a stage in rising micro-batch order(.|\n)*buffers are",
                      "zbc", MODEL, "-o", self.path("no"), "--ranks", 1, "--micro-batches", 2, "--schedule", order)
+        self.refused(1, "of replicas is that of the first one when a step ends, which is not taken back", "zbc", MODEL,
+                     "-o", self.path("no"), "--data-parallel", 2, "--micro-batches", 2, "--clip-norm", 1,
+                     "--post-validation")
         self.suite.check(not os.path.exists(self.path("no")), "something was written")
 
 
@@ -177,6 +236,7 @@ def main():
         it.compare()
         it.bits()
         it.post_validation()
+        it.replicas()
         it.resumes()
         it.wrong()
     return suite.finish()

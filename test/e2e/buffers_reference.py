@@ -5,6 +5,7 @@ buffers.py.
     tools/export_onnx.py test/e2e/buffers_reference.py:make OUT.onnx --input x:int64:4x8 --input y:int64:4x8
         --output logits
     buffers_reference.py CORPUS OUT.json          steps with AdamW and M micro-batches, then model.eval()
+    buffers_reference.py CORPUS OUT.json --replicas             the same of replicas with M micro-batches each
 
 BatchNorm over rows [N, C] and over sequences [N, C, L], with and without scale, with another momentum and epsilon,
 without running statistics, a module that is called twice, and a buffer of the model's own, which the loss reads.
@@ -17,6 +18,7 @@ import torch.nn.functional as F
 from torch import nn
 
 MICRO_BATCHES, ROWS, SEQ, STEPS, EVALUATED, KEPT = 4, 4, 8, 20, 3, 97
+REPLICAS = 3  # with the argument --replicas
 
 
 class Block(nn.Module):
@@ -71,10 +73,43 @@ def batches(corpus):
         row += ROWS
 
 
-def train(model, corpus, seen):
+def run_replica(model, buffers, batches):
+    """Losses of its micro-batches, from these buffers on, which become those that it leaves."""
+    for name, buffer in model.named_buffers():
+        buffer.data.copy_(buffers[name])
+    losses = []
+    for batch in batches:
+        loss = model(*batch)["loss"]
+        (loss / (MICRO_BATCHES * REPLICAS)).backward()
+        losses.append(loss.item())
+    buffers.update((name, buffer.detach().clone()) for name, buffer in model.named_buffers())
+    return losses
+
+
+def train_replicas(model, corpus, seen):
+    """As DistributedDataParallel: replicas begin each step with the buffers of the first one, which go on from it."""
+    optimizer = optimizer_of(model)
+    source, kept = batches(corpus), {name: buffer.detach().clone() for name, buffer in model.named_buffers()}
+    for _ in range(STEPS):
+        losses, begun = [], dict(kept)
+        for replica in range(REPLICAS):
+            buffers = kept if replica == 0 else dict(begun)
+            losses += run_replica(model, buffers, [next(source) for _ in range(MICRO_BATCHES)])
+        optimizer.step()
+        optimizer.zero_grad()
+        seen.append(sum(losses) / len(losses))
+    for name, buffer in model.named_buffers():
+        buffer.data.copy_(kept[name])
+
+
+def optimizer_of(model):
     groups = [dict(params=[p for p in model.parameters() if (p.dim() > 1) == decays], weight_decay=0.1 * decays)
               for decays in (True, False)]
-    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+    return torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+
+
+def train(model, corpus, seen):
+    optimizer = optimizer_of(model)
     source = batches(corpus)
     for _ in range(STEPS):
         losses = []
@@ -87,11 +122,11 @@ def train(model, corpus, seen):
         seen.append(sum(losses) / MICRO_BATCHES)
 
 
-def evaluate(model, corpus):
+def evaluate(model, corpus, count):
     source, losses, logits = batches(corpus), [], []
     model.eval()
     with torch.no_grad():
-        for _ in range(EVALUATED * MICRO_BATCHES):
+        for _ in range(count):
             given = model(*next(source))
             losses.append(given["loss"].item())
             logits.append(given["logits"])
@@ -99,10 +134,10 @@ def evaluate(model, corpus):
 
 
 def main():
-    corpus, out = sys.argv[1:]
+    corpus, out, *replicas = sys.argv[1:]
     model, losses = Model(), []
-    train(model, corpus, losses)
-    evaluated, logits = evaluate(model, corpus)
+    (train_replicas if replicas else train)(model, corpus, losses)
+    evaluated, logits = evaluate(model, corpus, EVALUATED * MICRO_BATCHES * (REPLICAS if replicas else 1))
     stride = logits.numel() // KEPT
     kept = dict(stride=stride, elements=logits.flatten()[::stride].tolist())
     with open(out, "w") as file:

@@ -274,10 +274,17 @@ def faults(suite, tool, folder, launcher):
                     f"{left} and {half}, said {said}\n{errors}")
         return errors
 
+    def try_hit(rank, *how):
+        try:
+            return hit(rank, *how)
+        except common.Failure as failure:
+            suite.check(False, f"{kind} over {launcher.name}: {failure}")
+            return ""
+
     for rank in range(case.ranks):
-        seen += hit(rank, signal.SIGSTOP, 6, 5, "--timeout", 1)
+        seen += try_hit(rank, signal.SIGSTOP, 6, 5, "--timeout", 1)
     for turn in range(MOST_KILLS):
-        seen += hit(turn % case.ranks, signal.SIGKILL, 5, 128 + signal.SIGKILL)
+        seen += try_hit(turn % case.ranks, signal.SIGKILL, 5, 128 + signal.SIGKILL)
         whole = all(re.search(place, seen) for place in places)
         if turn + 1 >= case.ranks and whole:
             break

@@ -35,11 +35,16 @@ PROCESSES = {"gpt2-small": (4, 2), "llama-small": (4, 3)}
 MESHES = {"gpt2-small": (("1f1b", 1, 1, 3, (3, 2)), ("zb-h1", 2, 1, 2, (2, 3, 4)),
                          ("zb-v", 2, 1, 2, (4, 2), "--bucket-bytes", "20K"),
                          ("1f1b", 1, 2, 1, (2,)), ("zb-h1", 2, 2, 1, (4, 2)), ("zb-h1", 1, 2, 2, (4, 2, 3)),
-                         ("zb-v", 2, 2, 2, (8, 3), "--sequence-parallel")),
+                         ("zb-v", 2, 2, 2, (8, 3), "--sequence-parallel"),
+                         ("zb-h1", 2, 2, 2, (3,), "--sharding", "gradients:step", "--clip-norm", "0.5"),
+                         ("zb-v", 2, 2, 2, (8,), "--sharding", "parameters:micro-batch", "--sequence-parallel")),
           "llama-small": (("zb-h1", 2, 1, 2, (2, 3, 4)),
                           ("1f1b", 1, 2, 2, (4,), "--sequence-parallel", "--clip-norm", "0.5"),
                           ("zb-h2", 2, 2, 1, (4, 3), "--precision", "bf16", "--recompute", "all"),
-                          ("zb-h1", 2, 2, 2, (8, 4), "--clip-norm", "0.05", "--clip-norm-type", "inf")),
+                          ("zb-h1", 2, 2, 2, (8, 4), "--clip-norm", "0.05", "--clip-norm-type", "inf"),
+                          ("zb-h1", 2, 2, 3, (4,), "--sharding", "optimizer", "--precision", "bf16"),
+                          ("1f1b", 1, 1, 3, (2,), "--sharding", "gradients:micro-batch")),
+          "buffers": (("zb-h1", 2, 1, 3, (2,)),),
           "families/six": (("1f1b", 1, 3, 1, (3, 2)), ("zb-h1", 2, 3, 1, (6, 2, 4), "--sequence-parallel"),
                            ("zb-h1", 2, 3, 2, (12, 4)))}
 TOKENS = 32 # of the vocabulary of the tiny graph
@@ -99,7 +104,8 @@ class Runs:
 
     def mesh(self, schedule, ranks, shards, replicas, processes, *more):
         """As on the cpu: all of it on one GPU, with an evaluation after each step, and over NCCL."""
-        name = f"{schedule}-{ranks}x{replicas}x{shards}"
+        words = (word.lstrip("-").replace(":", "-") for word in more)
+        name = "-".join([schedule, f"{ranks}x{replicas}x{shards}", *words])
         saves = {how: os.path.join(self.folder, f"{name}.{how}") for how in ("cpu", "gpu", *processes)}
         try:
             self.compile(name, schedule, ranks, "--data-parallel", replicas, "--tensor-parallel", shards, *more)

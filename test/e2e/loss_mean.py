@@ -7,7 +7,8 @@ reference: losses of 20 steps within 1e-5, norms of gradients, weights, and an e
 batch of a step (*.targets.reference.json, recorded by tools/reference.py --whole-batch), for models called as those of
 transformers are, over ranks, replicas, shards, bf16 apart; and that the mean over micro-batches is another one.
 bits: losses, norms, weights and optimizer state are the same bits over ranks, schedules, threads, clocks, processes,
-and after a resume; D replicas, of shards or with --sharding optimizer, too, are --sum-groups D.
+and after a resume; D replicas, of shards or with --sharding optimizer, too, are --sum-groups D. parts: so are those
+with parts of gradients but for the norm (or --sum-groups D:inner), and clipped their bits depend on D and T alone.
 counts: a micro-batch without a target that counts adds nothing, a step without one is an error that names it.
 wrong: what cannot be. Ends with "N passed, N failed".
 """
@@ -25,7 +26,9 @@ MODELS = ("llama-padded", "roberta", "bart", "masked")
 REFERENCE = (("--ranks", 1, "--schedule", "fthenb"), ("--ranks", 4, "--schedule", "zb-h1"),
              ("--ranks", 2, "--schedule", "1f1b", "--no-raise"),
              ("--ranks", 2, "--data-parallel", 2, "--schedule", "zb-h2"),
-             ("--ranks", 1, "--data-parallel", 4, "--sharding", "optimizer"), ("--ranks", 2, "--tensor-parallel", 2))
+             ("--ranks", 1, "--data-parallel", 4, "--sharding", "optimizer"), ("--ranks", 2, "--tensor-parallel", 2),
+             ("--ranks", 2, "--data-parallel", 2, "--sharding", "parameters:micro-batch"))
+LEVELS = ("gradients:step", "gradients:micro-batch", "parameters:step", "parameters:micro-batch")
 PLANS = ((1, "1f1b", ()), (2, "zb-h1", ()), (4, "zb-h2", ()), (4, "zb-v", ()), (4, "search:budget=64", ()),
          (2, "interleaved-1f1b", ("--chunks", 2)), (3, "zb-h1", ("--split", "none")),
          (2, "zb-h1", ("--recompute", "all")), (4, "1f1b", ("--clip-norm", "inf")))
@@ -149,6 +152,25 @@ class LossMean:
                 text = f"{model}, {replicas} replicas of {ranks} ranks, {schedule} {' '.join(clip + more)}"
                 self.same(text, groups, self.train(plan, STEPS))
 
+    def parts(self, model):
+        """Replicas that have parts of gradients, of which the weight of a step is in the first one."""
+        levels = dict(zip(LEVELS, itertools.cycle((f"{count}{inner}" for count in (2, 4) for inner in ("", ":inner")))))
+        for (level, groups), (ranks, schedule, shards) in itertools.product(
+                levels.items(), ((2, "zb-h1", ()), (3, "zb-v", ()), (1, "1f1b", ("--tensor-parallel", 2)))):
+            count = int(groups.split(":")[0])
+            plan = lambda *more: self.compile(model, *shards, "--data-parallel", count, "--micro-batches", 4 // count,
+                                              "--sharding", level, *more)
+            layout = ("--ranks", ranks, "--schedule", schedule)
+            wanted = self.train(self.compile(model, *shards, "--micro-batches", 4, "--sum-groups", groups), STEPS)
+            got = self.train(plan(*layout), STEPS)
+            text = f"{model}, {count} replicas, {level} {layout} {shards}"
+            self.suite.check(all(abs(a - b) <= 1e-6 * a for (_, a), (_, b) in zip(wanted[0], got[0])), f"{text}: norms")
+            loss = lambda run: ([row[0] for row in run[0]], *run[1:])
+            self.same(text, loss(wanted), loss(got))
+            clip = ("--clip-norm", "0.5", "--clip-norm-type", ("2", "inf")[ranks % 2])
+            self.same(f"{text}, clipped", self.train(plan("--schedule", "fthenb", *clip), STEPS),
+                      self.train(plan(*layout, *clip, "--bucket-bytes", "9K"), STEPS))
+
     # ---- What counts ----
 
     def text(self, name, rows):
@@ -172,7 +194,10 @@ class LossMean:
             file.write(COUNTED.replace("tensor<2x8", f"tensor<{4 * ROWS}x8"))
         wanted = self.suite.train(self.compile(whole, "--optimizer", "sgd:lr=0.5", mean="micro-batches"), 2,
                                   corpus=corpus)
-        for options in (("--micro-batches", 4), ("--micro-batches", 2, "--data-parallel", 2)):
+        for options in (("--micro-batches", 4), ("--micro-batches", 2, "--data-parallel", 2),
+                        ("--micro-batches", 2, "--data-parallel", 2, "--sharding", "gradients:step"),
+                        ("--micro-batches", 2, "--data-parallel", 2, "--sharding", "parameters:micro-batch",
+                         "--clip-norm", "inf", "--clip-norm-type", "inf")):
             plan = self.compile(model, "--optimizer", "sgd:lr=0.5", *options)
             got = self.suite.train(plan, 2, corpus=corpus)
             errors = [reference.relative(g["loss"], w["loss"]) for g, w in zip(got, wanted)]
@@ -182,7 +207,8 @@ class LossMean:
         self.suite.check(plain.returncode == 4 and "not a number" in plain.stderr,
                          f"counts: of a micro-batch without targets a mean is {plain.stdout} {plain.stderr}")
         empty = self.text("empty", [8] * 8 + [0] * 8 + [8] * 8)
-        for options in (("--ranks", 1), ("--ranks", 1, "--data-parallel", 2, "--clip-norm", "1")):
+        for options in (("--ranks", 1), ("--ranks", 1, "--data-parallel", 2, "--clip-norm", "1"),
+                        ("--ranks", 1, "--data-parallel", 2, "--sharding", "gradients:micro-batch")):
             plan = self.compile(model, "--micro-batches", 4 if "--data-parallel" not in options else 2, *options)
             for more in ((), ("--non-finite", "skip"), ("--barrier", )):
                 run = self.suite.run("zb-run", plan, "--data", "text:" + empty, "--steps", 3, *more)
@@ -198,11 +224,6 @@ class LossMean:
             (padded, ("--loss-mean", "target"), 2, "did you mean 'targets'?"),
             (padded, ("--loss-mean", "targets", "--clip-norm", "1", "--post-validation"), 2,
              "--loss-mean targets and --post-validation are not possible together"),
-            (padded, ("--loss-mean", "targets", "--data-parallel", "2", "--sharding", "gradients:step"), 2,
-             "--loss-mean targets and --sharding gradients:step are not possible together yet"),
-            (padded, ("--loss-mean", "targets", "--data-parallel", "2", "--clip-norm", "1", "--sharding",
-                      "parameters:micro-batch"), 2,
-             "--loss-mean targets and --sharding parameters:micro-batch are not possible together yet"),
             (padded, ("--loss-mean", "targets", "--tensor-parallel", "2", "--clip-norm", "1", "--post-validation"), 2,
              "--loss-mean targets and --post-validation are not possible together"),
             (os.path.join(common.DATA, "l1.onnx"), ("--loss-mean", "targets"), 1,
@@ -228,6 +249,7 @@ def main():
             it.bits(model)
             it.replicas(model)
             it.shards(model)
+        it.parts("llama-padded")
         it.counts()
         it.wrong()
     return suite.finish()

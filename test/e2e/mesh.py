@@ -66,6 +66,9 @@ class Meshes:
             self.compare(f"{model}, {ranks} x {replicas} x {shards}, {schedule} {options}", plan, run)
         plan = self.compile("gpt2-small", 2, 3, 1, "--sharding", "gradients:step", "--clip-norm", "0.5")
         self.compare("2 x 3, norms of parts", plan, draw.choice(RUNS))
+        plan = self.compile("gpt2-small", 2, 3, 2, "--sharding", draw.choice(("optimizer", "gradients:micro-batch",
+                                                                              "parameters:step")), "--clip-norm", "0.5")
+        self.compare("2 x 3 x 2, parts of what shards have", plan, draw.choice(RUNS))
         plan = self.compile("gpt2-small", 2, 2, 2, "--schedule", "zb-h1")
         steps = [self.compare("2 x 2 x 2 with kernels", plan, run, ("--data", "text:" + common.CORPUS))[-1]["seconds"]
                  for run in RUNS]

@@ -102,12 +102,23 @@ class Run:
                 continue
         return found
 
+    def end(self):
+        """Kills what is left, and gives what the processes said."""
+        for pid in self.ranks().values():
+            os.kill(pid, signal.SIGKILL)
+        self.process.kill()
+        for reader in self.readers:
+            reader.join()
+        return f"status {self.process.wait()}, {self.saves} times '{self.begun}'\n{''.join(self.errors)}"
+
     def hit(self, rank, number, delay):
         """Sends a signal to a rank (None: to all), and gives the seconds until the launcher and all processes have
         ended (None: it had to be killed), its status, who is left, and its errors."""
-        self.first_save.wait(60)
+        begun = self.first_save.wait(60)
         time.sleep(delay)
         ranks = self.ranks()
+        if not begun or (rank is not None and rank not in ranks):
+            raise common.Failure(f"rank {rank} is not at work, processes {sorted(ranks)} are there: {self.end()}")
         for pid in ranks.values() if rank is None else [ranks[rank]]:
             os.kill(pid, number)
         start = time.monotonic()
@@ -170,7 +181,7 @@ def killed(suite, launcher, plan, said_of, folder, undisturbed, rank, point, del
                     f"({said_of.rank(rank)}, pid " in errors and "has died" in errors and is_whole(saved),
                     f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
         goes_on(suite, plan, saved, undisturbed, text)
-    except (common.Failure, OSError, KeyError) as failure:
+    except (common.Failure, OSError) as failure:
         suite.check(False, f"{text}: {failure!r}")
 
 
@@ -187,7 +198,7 @@ def stopped(suite, launcher, plan, said_of, folder, undisturbed, rank, delay):
                     f"SIGSTOP of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
         goes_on(suite, plan, saved, undisturbed, f"SIGSTOP of rank {rank}")
         return bool(waited and re.search(r"\(micro-batch \d+\)", errors))
-    except (common.Failure, OSError, KeyError) as failure:
+    except (common.Failure, OSError) as failure:
         return suite.check(False, f"SIGSTOP of rank {rank}: {failure!r}")
 
 
@@ -205,7 +216,7 @@ def told_to_end(suite, launcher, plan, said_of, folder, rank, delay):
                     not left and len(told) == 1 and
                     set(parts) == set(told) and "goes on from there" in errors and said,
                     f"{text}: {seconds} s, status {status}, left {left}, steps {parts}\n{errors}")
-    except (common.Failure, OSError, KeyError) as failure:
+    except (common.Failure, OSError) as failure:
         suite.check(False, f"{text}: {failure!r}")
 
 

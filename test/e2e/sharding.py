@@ -359,9 +359,7 @@ class Sharding(replicas.Replicas):
                 ((model, "--data-parallel", "2", *STEP, "--gather", "job"), 2,
                  "without a sharding of parameters.*\n.*parameters:step"),
                 ((model, *EACH), 2, "without --data-parallel"),
-                ((model, "--data-parallel", "2", *STEP, "--tensor-parallel", "2"), 2, "are not possible together yet"),
                 ((model, "--sharding-stage", "1"), 2, "write --sharding optimizer"),
-                ((model, *both, "--tensor-parallel", "2"), 2, "--sharding and --tensor-parallel are not possible"),
                 ((model, "--data-parallel", "2", *PARTS, "--clip-norm", "1", "--post-validation"), 2,
                  "--sharding parameters:step and --post-validation are not possible together yet"),
                 ((model, *both, "--sum-groups", "2", "--micro-batches", "2"), 2, "in the place of")):

@@ -6,6 +6,8 @@
 // RUN: zb-opt --zb-memory --zb-schedule=micro-batches=3 --zb-insert-comm --zb-allocate --zb-verify-plan %t.outlined | FileCheck %s --check-prefix=MAIN
 // RUN: not zb-opt --zb-autodiff=optimizer=sgd:lr=0.1 --zb-split-grad --zb-layout '--zb-partition=ranks=2,cuts="#1"' %s 2>&1 | FileCheck %s --check-prefix=CUT
 // RUN: not zb-opt --zb-autodiff=optimizer=sgd:lr=0.1 --zb-split-grad --zb-layout --zb-partition=ranks=12 %s 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: zbc %s -o %t.replicas --ranks 2 --micro-batches 2 --data-parallel 3
+// RUN: zb-run %t.replicas --print-plan | FileCheck %s --check-prefix=REPLICAS
 
 // The mean of the batch alone is in the step; new values are copies at the end, made when nobody reads the old ones any
 // more. W and B get a copy of the factor as F had it.
@@ -44,6 +46,12 @@
 // MAIN: return {{.*}}%[[F2]]#0
 // MAIN: func.func @evaluate({{.*}}!zb.frame<"buffers", 128 : i64>
 // MAIN: return{{$}}
+
+// Behind the last F of a step replica 0 gives its buffers to the other replicas.
+// REPLICAS: collective {{[0-9]+}} all-gather U of the replicas of rank 0{{.*}}: 32 + 32 bytes
+// REPLICAS: F      s0_F micro-batch 1
+// REPLICAS: COLLECTIVE all-gather {{[0-9]+}}  buffers+0 (32)  buffers+64 (32)
+// REPLICAS: UPDATE
 
 // CUT: cannot cut after '#1': the buffer 'factor' is read or updated on both sides, and one stage has it
 // CUT: hint: cut before the first op that uses it, or behind the last

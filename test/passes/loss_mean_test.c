@@ -50,14 +50,17 @@ static zb_plan_subprogram *loss_of(victim *it, zb_job_kind kind) {
   return found && found->loss_base ? found : NULL;
 }
 
-/* The job that brings the numbers of others. */
-static zb_plan_job *gather_of(victim *it) {
+/* The job that moves numbers: sums them over replicas, or brings those of other ranks. */
+static zb_plan_job *mover_of(victim *it, bool adds) {
   for (int i = 0; i < it->rank->job_count; ++i) {
-    const int collective = it->rank->jobs[i].collective;
-    if (collective && it->plan->collectives[collective - 1].payload == ZB_PAYLOAD_NORMS) return &it->rank->jobs[i];
+    const int index = it->rank->jobs[i].collective;
+    const zb_plan_collective *collective = index ? &it->plan->collectives[index - 1] : NULL;
+    if (collective && collective->payload == ZB_PAYLOAD_NORMS && zb_collective_adds(collective->kind) == adds)
+      return &it->rank->jobs[i];
   }
   return NULL;
 }
+static zb_plan_job *gather_of(victim *it) { return mover_of(it, false); }
 
 /* ---- Faults: false where there is nothing to change ---- */
 
@@ -206,11 +209,54 @@ static bool scaled(victim *it) {
   return true;
 }
 
-static const struct {
+/* ---- Of parts ---- */
+
+/* The instruction that takes the two numbers of what is cast. */
+static zb_plan_instruction *taker_of(victim *it) {
+  return cast_of(it) ? instruction_in(subprogram_of(it->rank, ZB_JOB_NORM), "contiguous") : NULL;
+}
+
+static bool cast_of_the_next_part(victim *it) {
+  if (cast_of(it)) cast_of(it)->inputs[0].offset += 64;
+  return cast_of(it) != NULL;
+}
+
+static bool cast_of_the_pair_alone(victim *it) {
+  if (cast_of(it)) cast_of(it)->inputs[0].shape[0] = cast_of(it)->outputs[0].shape[0] = 2;
+  return cast_of(it) != NULL;
+}
+
+static bool numbers_behind_the_pair(victim *it) {
+  if (taker_of(it)) taker_of(it)->inputs[0].offset += 8;
+  return taker_of(it) != NULL;
+}
+
+/* Other replicas than the first divide by 0. */
+static bool weight_is_not_summed(victim *it) {
+  if (!cast_of(it)) return false;
+  const zb_plan_job *sum = mover_of(it, true);
+  zb_plan_range *numbers = &it->rank->pool_ranges[sum->parts.begin];
+  numbers->bytes -= 8;
+  it->plan->pool_u64[it->plan->collectives[sum->collective - 1].sizes.begin] -= 8;
+  return true;
+}
+
+/* W begins with something else than zeros. */
+static bool begins_with_ones(victim *it) {
+  zb_plan_subprogram *w = adder_of(it) ? subprogram_of(it->rank, ZB_JOB_W) : NULL;
+  zb_plan_instruction *zeros = instruction_in(w, "iota");
+  for (int i = 0; zeros && i < zeros->attr_count; ++i)
+    if (strcmp(zeros->attrs[i].name, "start") == 0) zeros->attrs[i].f = 1;
+  return zeros != NULL;
+}
+
+typedef struct fault {
   const char *name;
   bool (*plant)(victim *it);
   int ranks; /* on how many there is something to change */
-} faults[] = {
+} fault;
+
+static const fault faults[] = {
     {"a plan that is not weighted", not_weighted, 1},
     {"no weight", no_weight, RANKS},
     {"weighted is false", weight_is_no, RANKS},
@@ -236,23 +282,35 @@ static const struct {
     {"scaled gradients", scaled, 2},
 };
 
+static const fault faults_of_parts[] = {
+    {"a cast of the next part", cast_of_the_next_part, 1},
+    {"a cast of the pair alone", cast_of_the_pair_alone, 1},
+    {"numbers behind the pair", numbers_behind_the_pair, 1},
+    {"a weight that is not summed over replicas", weight_is_not_summed, 1},
+};
+
+static const fault fault_of_micro_batches = {"a sum that begins with ones", begins_with_ones, 1};
+
 static const zb_compile_params plain = {.ranks = RANKS,
                                         .micro_batches = 2,
                                         .cuts = "a,b,c",
                                         .optimizer = "sgd:lr=0.1,momentum=0.9",
                                         .loss_mean = "targets"};
 
-/* A plan of this file, of so many replicas. */
-static void open_plan(int replicas) {
+/* A plan of this file, of so many replicas, which share that; NULL: nothing. */
+static void open_plan(int replicas, const char *sharding) {
   zb_compile_params params = plain;
   params.data_parallel = replicas;
+  params.sharding = sharding;
   CU_ASSERT_EQUAL_FATAL(compiled_plan_open("Inputs/ignored.mlir", params), 0);
 }
 
 static void test_right_plans(void) {
-  for (int replicas = 1; replicas <= 4; replicas *= 4) {
+  static const char *const levels[] = {NULL, NULL, "gradients:step", "gradients:micro-batch", "parameters:step"};
+  for (int i = 0; i < 5; ++i) {
+    const int replicas = i == 0 ? 1 : 4;
     zb_plan *plan = NULL;
-    open_plan(replicas);
+    open_plan(replicas, levels[i]);
     zb_status status = zb_plan_read(compiled_plan_path, -1, &plan);
     CU_ASSERT_PTR_NULL_FATAL(status);
     status = zb_plan_verify(plan);
@@ -266,36 +324,54 @@ static void test_right_plans(void) {
   }
 }
 
-static void plant(int fault, int replicas) {
+static void plant(const fault *what, const char *text) {
   int planted = 0;
   for (int rank = 0; rank < RANKS; ++rank) {
     zb_plan *plan = NULL;
     zb_status status = zb_plan_read(compiled_plan_path, -1, &plan);
     CU_ASSERT_PTR_NULL_FATAL(status);
     victim it = {plan, &plan->ranks[rank]};
-    if (faults[fault].plant(&it)) {
+    if (what->plant(&it)) {
       ++planted;
       status = zb_plan_verify(plan);
       if (zb_status_code(status) != ZB_INVALID)
-        fprintf(stderr, "\n  %s on rank %d of %d replicas is not noticed\n", faults[fault].name, rank, replicas);
+        fprintf(stderr, "\n  %s on rank %d of %s is not noticed\n", what->name, rank, text);
       else if (getenv("ZB_TEST_SHOW"))
-        fprintf(stderr, "\n  %s on rank %d: %s", faults[fault].name, rank, zb_status_text(status));
+        fprintf(stderr, "\n  %s on rank %d of %s: %s", what->name, rank, text, zb_status_text(status));
       CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);
       zb_status_free(status);
     }
     zb_plan_destroy(plan);
   }
-  if (planted != faults[fault].ranks) fprintf(stderr, "\n  %s was planted on %d ranks\n", faults[fault].name, planted);
-  CU_ASSERT_EQUAL(planted, faults[fault].ranks);
+  if (planted != what->ranks) fprintf(stderr, "\n  %s was planted on %d ranks of %s\n", what->name, planted, text);
+  CU_ASSERT_EQUAL(planted, what->ranks);
+}
+
+static void plant_all(const char *text) {
+  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; ++i)
+    plant(&faults[i], text);
 }
 
 static void test_planted_faults(void) {
   for (int replicas = 1; replicas <= 2; ++replicas) {
-    open_plan(replicas);
-    for (int fault = 0; fault < (int)(sizeof faults / sizeof faults[0]); ++fault)
-      plant(fault, replicas);
+    open_plan(replicas, NULL);
+    plant_all(replicas == 1 ? "one pipeline" : "two replicas");
     compiled_plan_close();
   }
 }
 
-SUITE_MAIN("mean over targets", {"right plans", test_right_plans}, {"planted faults", test_planted_faults})
+/* Replica 0 has the pair in its part of the sums. */
+static void test_parts(void) {
+  static const char *const levels[] = {"gradients:step", "gradients:micro-batch"};
+  for (int level = 0; level < 2; ++level) {
+    open_plan(3, levels[level]);
+    plant_all(levels[level]);
+    for (size_t i = 0; i < sizeof faults_of_parts / sizeof faults_of_parts[0]; ++i)
+      plant(&faults_of_parts[i], levels[level]);
+    if (level == 1) plant(&fault_of_micro_batches, levels[level]);
+    compiled_plan_close();
+  }
+}
+
+SUITE_MAIN("mean over targets", {"right plans", test_right_plans}, {"planted faults", test_planted_faults},
+           {"parts", test_parts})

@@ -89,7 +89,7 @@ static void test_right_plans(void) {
       uint64_t parts = 0;
       for (int i = 0; i < rank->parameter_count; ++i) {
         const zb_shape whole = zb_plan_whole_shape(&rank->parameters[i].tensor);
-        CU_ASSERT_EQUAL(rank->parameters[i].tensor.cut, ZB_CUT_FLAT);
+        CU_ASSERT(rank->parameters[i].tensor.flat);
         parts += zb_plan_part_bytes(&whole, REPLICAS);
       }
       CU_ASSERT_EQUAL(rank->regions[ZB_REGION_PARAMETERS].bytes, parts);
@@ -143,7 +143,8 @@ static void fewer_replicas(zb_plan *plan, zb_plan_rank *rank) {
 }
 static void whole_parameter(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  rank->parameters[0].tensor.cut = rank->parameters[0].tensor.run_count = 0;
+  rank->parameters[0].tensor.flat = false;
+  rank->parameters[0].tensor.dim_count = 0;
 }
 static void gathered_in_place(zb_plan *plan, zb_plan_rank *rank) {
   plan->collectives[rank->jobs[gather_at(plan, rank, 0, 0)].collective - 1].apart = 0;

@@ -9,12 +9,6 @@ module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "p
 
 // -----
 
-// expected-error@+1 {{sharding is not possible with tensor parallelism yet}}
-module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "plain", zb.ranks = 1 : i64, zb.replicas = 2 : i64, zb.shards = 2 : i64, zb.stage_rank = array<i64: 0>} {
-}
-
-// -----
-
 // expected-error@+1 {{softmax needs whole tensors, and a replica has a part}}
 module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "plain", zb.ranks = 1 : i64, zb.replicas = 2 : i64, zb.stage_rank = array<i64: 0>} {
   module @rank0 attributes {zb.rank = 0 : i64} {

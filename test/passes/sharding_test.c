@@ -88,7 +88,7 @@ static void test_right_plan(void) {
 
 static void test_flat_parts(void) {
   int64_t dims[] = {3, 7}; /* 21 elements: parts of 16 */
-  const zb_plan_tensor tensor = {.shape = {ZB_F32, 1, {16}}, .cut = ZB_CUT_FLAT, .runs = dims, .run_count = 2};
+  const zb_plan_tensor tensor = {.shape = {ZB_F32, 1, {16}}, .flat = true, .dims = dims, .dim_count = 2};
   const zb_shape whole = zb_plan_whole_shape(&tensor);
   int32_t numbers[21], back[21] = {0}, part[16];
   CU_ASSERT_EQUAL(zb_shape_elements(&whole), 21);
@@ -96,10 +96,10 @@ static void test_flat_parts(void) {
   for (int32_t i = 0; i < 21; ++i)
     numbers[i] = i + 1;
   for (int c = 0; c < 3; ++c) { /* the third has padding alone */
-    zb_plan_copy_part(&tensor, 1, c, 4, ZB_WHOLE_TO_PART, numbers, part);
+    zb_plan_copy_part(&tensor, (zb_plan_place){1, 0, c}, 4, ZB_WHOLE_TO_PART, numbers, part);
     for (int32_t i = 0; i < 16; ++i)
       CU_ASSERT_EQUAL(part[i], 16 * c + i < 21 ? 16 * c + i + 1 : 0);
-    zb_plan_copy_part(&tensor, 1, c, 4, ZB_PART_TO_WHOLE, part, back);
+    zb_plan_copy_part(&tensor, (zb_plan_place){1, 0, c}, 4, ZB_PART_TO_WHOLE, part, back);
   }
   CU_ASSERT_EQUAL(memcmp(numbers, back, sizeof numbers), 0);
 }
@@ -260,11 +260,12 @@ static void tied_sum_before_it_is_added(zb_plan *plan, zb_plan_rank *rank) {
 }
 static void whole_state(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  rank->states[0].cut = rank->states[0].run_count = 0;
+  rank->states[0].flat = false;
+  rank->states[0].dim_count = 0;
 }
 static void state_of_another_shape(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  --rank->states[0].runs[0];
+  --rank->states[0].dims[0];
 }
 static void parameter_in_parts_of_another(zb_plan *plan, zb_plan_rank *rank) {
   zb_plan_parameter *last = &rank->parameters[rank->parameter_count - 1];

@@ -154,10 +154,10 @@ static void check_parts(const zb_plan_tensor *tensor, int shards, const int *wan
   for (int32_t i = 0; i < count; ++i)
     numbers[i] = i + 1;
   for (int c = 0; c < shards; ++c) {
-    zb_plan_copy_part(tensor, shards, c, 4, ZB_WHOLE_TO_PART, numbers, part);
+    zb_plan_copy_part(tensor, (zb_plan_place){shards, c, 0}, 4, ZB_WHOLE_TO_PART, numbers, part);
     for (int64_t i = 0; i < part_count; ++i)
       CU_ASSERT_EQUAL(part[i], wanted[c * part_count + i]);
-    zb_plan_copy_part(tensor, shards, c, 4, ZB_PART_TO_WHOLE, part, back);
+    zb_plan_copy_part(tensor, (zb_plan_place){shards, c, 0}, 4, ZB_PART_TO_WHOLE, part, back);
   }
   CU_ASSERT_EQUAL(memcmp(numbers, back, (size_t)count * 4), 0);
   zb_free(numbers);

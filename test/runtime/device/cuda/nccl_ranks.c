@@ -56,11 +56,11 @@ static zb_status load_value(const zb_executor *e, const zb_plan_tensor *tensor, 
   const zb_device_def *device = e->params.device;
   const size_t bytes = (size_t)zb_shape_bytes(&tensor->shape);
   const zb_plan *plan = e->params.plan;
-  if (!tensor->cut) return device->upload(e->device, e->arena + tensor->offset, value, bytes);
+  if (!zb_plan_in_parts(tensor)) return device->upload(e->device, e->arena + tensor->offset, value, bytes);
   void *part = zb_alloc(bytes + 1);
   if (!part) return ZB_OUT_OF_MEMORY();
-  zb_plan_copy_part(tensor, zb_plan_shard_mesh(plan), zb_plan_shard_of(plan, e->params.rank),
-                    zb_dtype_bytes(tensor->shape.dtype), ZB_WHOLE_TO_PART, value, part);
+  zb_plan_copy_part(tensor, zb_plan_place_of(plan, e->params.rank), zb_dtype_bytes(tensor->shape.dtype),
+                    ZB_WHOLE_TO_PART, value, part);
   zb_status status = device->upload(e->device, e->arena + tensor->offset, part, bytes);
   zb_free(part);
   return status;
@@ -184,22 +184,25 @@ zb_status nccl_ranks_step(nccl_ranks *all, int64_t step, double *out_loss) {
   return NULL;
 }
 
-/* What an owner has; of what is cut the parts of its shards, which follow each other and have lists alike. */
+/* What an owner has; of what is cut the parts of its shards and replicas, which follow each other and have lists alike.
+ */
 static zb_status download_value(const zb_executor *e, int index, zb_store *weights) {
-  const int shards = zb_plan_shard_mesh(e->params.plan);
+  const zb_plan *plan = e->params.plan;
   const zb_plan_tensor *tensor = &e->program->parameters[index].tensor;
   const zb_shape whole = zb_plan_whole_shape(tensor);
   const size_t bytes = (size_t)zb_shape_bytes(&tensor->shape);
+  const bool in_parts = zb_plan_in_parts(tensor);
   zb_status status = NULL;
   char *value = zb_alloc((size_t)zb_shape_bytes(&whole) + 1), *part = zb_alloc(bytes + 1);
   if (!value || !part) status = ZB_OUT_OF_MEMORY();
-  for (int shard = 0; shard < (tensor->cut ? shards : 1) && !status; ++shard) {
-    const zb_executor *from = e + shard;
+  for (int k = 0; k < (in_parts ? zb_plan_mesh(plan) * zb_plan_shard_mesh(plan) : 1) && !status; ++k) {
+    const zb_executor *from = e + k;
     status = from->params.device->download(from->device, part, from->arena + tensor->offset, bytes);
-    if (!status && tensor->cut)
-      zb_plan_copy_part(tensor, shards, shard, zb_dtype_bytes(whole.dtype), ZB_PART_TO_WHOLE, part, value);
+    if (!status && in_parts)
+      zb_plan_copy_part(tensor, zb_plan_place_of(plan, from->params.rank), zb_dtype_bytes(whole.dtype),
+                        ZB_PART_TO_WHOLE, part, value);
   }
-  if (!status) status = zb_store_add(weights, tensor->name, &whole, tensor->cut ? value : part, true);
+  if (!status) status = zb_store_add(weights, tensor->name, &whole, in_parts ? value : part, true);
   zb_free(value);
   zb_free(part);
   return status;
