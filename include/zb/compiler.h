@@ -52,7 +52,8 @@ typedef struct zb_compile_params {
                            the order of groups, then their sums; instead of each group, then their totals */
   /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
   uint64_t bucket_bytes;
-  const char *sharding;   /* a name of zb/shardings.def: NULL: "none". No bit depends on it */
+  const char *sharding;   /* a name of zb/shardings.def; NULL: "none". Bits are those of "none", but of the levels
+                             ":micro-batch", which are those of sum_inner */
   const char *gather;     /* with a sharding of parameters: a name of zb/gathers.def; NULL: "job" */
   bool sequence_parallel; /* with tensor_parallel: between products activations are cut by tokens */
   int tensor_parallel;    /* shards that compute each micro-batch together, for each rank; 0 or 1: one */

@@ -152,7 +152,7 @@ static zb_status summarize_layers(const zb_module_problem *p, const char *layout
   return NULL;
 }
 
-/* An operand at a fixed place, and the instruction that reads it. */
+/* An operand at a fixed place, and the instruction that reads it; NULL: jobs do, of what is gathered from there. */
 typedef struct fixed_read {
   uint64_t offset;
   size_t number; /* of it among all */
@@ -186,8 +186,8 @@ static zb_status list_reads(const zb_plan_rank *rank, zb_job_kind kind, int stag
   return NULL;
 }
 
-/* The instruction that reads within these bytes, the first of them; NULL: none does. */
-static const zb_plan_instruction *find_reader(const fixed_read *list, size_t count, uint64_t begin, uint64_t bytes) {
+/* The first read within these bytes; NULL: there is none. */
+static const fixed_read *find_read(const fixed_read *list, size_t count, uint64_t begin, uint64_t bytes) {
   size_t low = 0, high = count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -196,14 +196,13 @@ static const zb_plan_instruction *find_reader(const fixed_read *list, size_t cou
     else
       high = middle;
   }
-  return low < count && list[low].offset - begin < bytes ? list[low].reader : NULL;
+  return low < count && list[low].offset - begin < bytes ? &list[low] : NULL;
 }
 
 /* The jobs of a stage that wait for a gather, of parameters of which every replica has a part: own parts, sorted. */
 static zb_status list_gathered(const zb_plan *plan, const zb_plan_rank *rank, int stage, zb_arena *arena,
                                fixed_read **out, size_t *count) {
   ZB_LIST(fixed_read) list = {0};
-  const zb_plan_instruction *const any = rank->subprogram_count ? rank->subprograms[0].instructions : NULL;
   for (int i = rank->load_count; i < rank->job_count; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     for (uint32_t w = 0; w < job->waits.count && job->stage == stage && job->micro_batch <= 0; ++w) {
@@ -211,7 +210,7 @@ static zb_status list_gathered(const zb_plan *plan, const zb_plan_rank *rank, in
       const zb_plan_collective *collective = gather->collective ? &plan->collectives[gather->collective - 1] : NULL;
       for (uint32_t p = 0; collective && collective->apart && p < collective->sizes.count; ++p) {
         const zb_plan_range own = rank->pool_ranges[gather->parts.begin + collective->sizes.count + p];
-        if (!ZB_PUSH(arena, &list, ((fixed_read){own.offset, list.count, any}))) return zb_arena_status(arena);
+        if (!ZB_PUSH(arena, &list, ((fixed_read){own.offset, list.count, NULL}))) return zb_arena_status(arena);
       }
     }
   }
@@ -237,9 +236,9 @@ static zb_status count_stage_parameters(const zb_plan *plan, int s, zb_arena *sc
     if (rank->parameters[k].buffer) continue;
     const zb_plan_tensor *t = &rank->parameters[k].tensor;
     const uint64_t bytes = (uint64_t)zb_shape_bytes(&t->shape);
-    const zb_plan_instruction *copy = find_reader(loads, load_count, t->offset, bytes);
-    bool read = find_reader(reads, read_count, t->offset, bytes) != NULL;
-    if (!read && copy) read = find_reader(reads, read_count, copy->outputs[0].offset, 1) != NULL;
+    const fixed_read *copy = find_read(loads, load_count, t->offset, bytes);
+    bool read = find_read(reads, read_count, t->offset, bytes) != NULL;
+    if (!read && copy) read = find_read(reads, read_count, copy->reader->outputs[0].offset, 1) != NULL;
     if (!read) continue;
     const zb_shape shape = zb_plan_shape_of_replicas(t);
     out->stage[s].parameter_bytes += (uint64_t)zb_shape_bytes(&shape);

@@ -5,9 +5,8 @@
 bool zb_session_wants_clocks(const zb_session *session) {
   const zb_session_params *params = &session->params;
   const bool looks = params->trace || params->explain || params->profile || params->memory || params->costs;
-  /* With parts of the optimizer the clocks do not know what gathering them takes. */
   return params->no_kernels && session->device->virtual_clock && !looks && params->seed == 0 &&
-         !session->plan->sharding && zb_plan_replicas(session->plan) * zb_plan_shards(session->plan) > 1;
+         zb_plan_replicas(session->plan) * zb_plan_shards(session->plan) > 1;
 }
 
 /* The ranks of all replicas and shards, as far as they differ from each other: in nothing. */

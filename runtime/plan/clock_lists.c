@@ -108,8 +108,10 @@ static zb_status add_phase_post(builder *it, int r, const zb_plan_rank *rank, in
     return NULL;
   }
   const zb_clock_axis axis = axis_of(it->plan, message);
-  it->fits &= (axis == ZB_CLOCK_REPLICAS) == job->beside;
-  ZB_TRY(add_transfer(it, axis, r, message, &places[index].transfer));
+  /* What replicas gather they post in line with the rest. Where that takes time each channel is free at another one,
+   * of which the clocks keep one a member. */
+  it->fits &= job->beside ? axis == ZB_CLOCK_REPLICAS : axis != ZB_CLOCK_REPLICAS || it->plan->job_ps == 0;
+  ZB_TRY(add_transfer(it, axis, job->beside ? it->out->rank_count + r : r, message, &places[index].transfer));
   made->node.kind = ZB_CLOCK_POST;
   made->node.transfer = places[index].transfer;
   return NULL;

@@ -14,7 +14,8 @@ typedef enum zb_clock_axis { ZB_CLOCK_PIPELINE, ZB_CLOCK_REPLICAS, ZB_CLOCK_SHAR
 typedef struct zb_clock_transfer {
   zb_clock_axis axis;
   int64_t takes_ps; /* each message of it */
-  int channel;      /* of messages, and of phases over replicas: which come one after the other */
+  int channel;      /* of messages, and of phases over replicas (the rank, or behind all ranks that of sums): which come
+                       one after the other */
   int waits;        /* that ask for it, of all ranks in a step */
 } zb_clock_transfer;
 

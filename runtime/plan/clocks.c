@@ -35,9 +35,10 @@ struct zb_clocks {
   int kept, lanes;         /* replicas that are run; kept * shards */
   int64_t wake_ps, job_ps; /* of the plan */
   transfer_state *transfers;
-  int64_t **now, **second, **sums; /* [rank][lane] clocks, and when the channels of sums over replicas are free */
-  int64_t **channels;              /* [channel][lane] */
-  int64_t **passed;                /* [job that is passed][lane] when; while it has not run */
+  int64_t **now, **second; /* [rank][lane] */
+  int64_t **over_replicas; /* [2 * ranks][lane] when their channels are free, of the first clocks, then of the second */
+  int64_t **channels;      /* [channel][lane] */
+  int64_t **passed;        /* [job that is passed][lane] when; while it has not run */
   int64_t **began, **compute, **waiting;
   uint64_t **draws_of;              /* [rank] */
   int64_t ends[ZB_STEPS_IN_FLIGHT]; /* of the last steps */
@@ -81,7 +82,7 @@ static zb_status clocks_init(zb_clocks *it, const zb_plan *plan, const zb_delays
   ZB_TAKE(&it->memory, it->transfers, it->lists.transfers.count + 1);
   it->now = take_ranks(it, ranks);
   it->second = take_ranks(it, ranks);
-  it->sums = take_ranks(it, ranks);
+  it->over_replicas = take_ranks(it, 2 * ranks);
   it->began = take_ranks(it, ranks);
   it->compute = take_ranks(it, ranks);
   it->waiting = take_ranks(it, ranks);
@@ -255,7 +256,7 @@ static zb_status post_phase(zb_clocks *it, int index, const int64_t *now) {
   if (!v || !last) return ZB_OUT_OF_MEMORY();
   memcpy(v, now, (size_t)it->lanes * sizeof *v);
   if (transfer->axis == ZB_CLOCK_REPLICAS) {
-    int64_t *channel = it->sums[transfer->channel];
+    int64_t *channel = it->over_replicas[transfer->channel];
     for (int i = 0; i < it->lanes; ++i) {
       v[i] = most(v[i], channel[i]);
       channel[i] = v[i] + transfer->takes_ps;
@@ -350,7 +351,8 @@ static void begin(zb_clocks *it, int64_t step, bool follows) {
       memset(it->began[r], 0, bytes);
       memset(it->now[r], 0, bytes);
       memset(it->second[r], 0, bytes);
-      memset(it->sums[r], 0, bytes);
+      memset(it->over_replicas[r], 0, bytes);
+      memset(it->over_replicas[it->lists.rank_count + r], 0, bytes);
     }
     for (int i = 0; i < it->lanes && it->draws_of; ++i)
       it->draws_of[r][i] = zb_delays_of_rank(&it->delays, step, r * it->lanes + i);

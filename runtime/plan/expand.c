@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/assert.h"
+
 /* ---- Layout of a collective ---- */
 
 static int member_count(const zb_plan_collective *collective) { return (int)collective->members.count; }
@@ -146,21 +148,25 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
   if (!zb_collective_adds(collective->kind)) {
     const uint32_t first = zb_collective_first_part(plan, collective, it.source);
     message.part_count = (int32_t)count_of(plan, collective, it.source);
-    for (uint32_t p = 0; p < (uint32_t)message.part_count; ++p)
+    for (uint32_t p = 0; p < (uint32_t)message.part_count; ++p) {
       message.bytes += size_of(plan, collective, first + p);
-    if (collective->payload == ZB_PAYLOAD_PARAMETERS || collective->payload == ZB_PAYLOAD_SHARDS ||
-        collective->payload == ZB_PAYLOAD_BUFFERS)
-      message.phase_bytes = message.bytes * ((uint64_t)timed_members(collective) - 1); /* to all others at once */
+      /* to all others at once; of what is gathered apart the last member may stand for several, the first never does */
+      message.phase_bytes += size_of(plan, collective, collective->apart ? p : first + p);
+    }
+    const bool shares_link = collective->payload == ZB_PAYLOAD_PARAMETERS || collective->payload == ZB_PAYLOAD_SHARDS ||
+                             collective->payload == ZB_PAYLOAD_BUFFERS;
+    message.phase_bytes *= shares_link ? (uint64_t)timed_members(collective) - 1 : 0;
     return message;
   }
   message.part_count = (int32_t)collective->sizes.count;
-  for (uint32_t b = 0; b < collective->sizes.count; ++b)
-    message.bytes += zb_collective_shard(plan, collective, b, it.adds ? it.destination : it.source).bytes;
   zb_plan_collective timed = *collective;
-  if (timed.timed_members) timed.members.count = timed.timed_members;
-  for (uint32_t b = 0; b < collective->sizes.count; ++b) /* the last shard is never smaller than others */
+  if (timed.timed_members && !collective->of_parts) timed.members.count = timed.timed_members;
+  for (uint32_t b = 0; b < collective->sizes.count; ++b) {
+    message.bytes += zb_collective_shard(plan, collective, b, it.adds ? it.destination : it.source).bytes;
+    /* the last shard is never smaller than others; parts are equal, however many members there are */
     message.phase_bytes += zb_collective_shard(plan, &timed, b, member_count(&timed) - 1).bytes;
-  message.phase_bytes *= (uint64_t)member_count(&timed) - 1;
+  }
+  message.phase_bytes *= (uint64_t)timed_members(collective) - 1;
   return message;
 }
 
@@ -322,46 +328,61 @@ static void add_fold(expansion *it, zb_plan_subprogram *subprogram, const zb_pla
                     own, false);
 }
 
-/* Appends the subprogram ADD of a job and the job that runs it, after what it waits for. */
-static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_slice waits, bool beside) {
-  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
-  zb_plan_rank *rank = it->rank;
-  const size_t most = (size_t)collective->sizes.count * ((size_t)member_count(collective) + 1);
-  const bool in_slots = sums_in_slots(collective);
-  zb_plan_subprogram *subprogram = &rank->subprograms[rank->subprogram_count];
+/* The next subprogram of the rank: an ADD of a collective, called PREFIX_ and its number, with room for instructions.
+ * NULL: out of memory. */
+static zb_plan_subprogram *begin_add(expansion *it, const char *prefix, const zb_plan_job *job, int bases,
+                                     size_t most) {
+  zb_plan_subprogram *made = &it->rank->subprograms[it->rank->subprogram_count];
   char name[64];
-  snprintf(name, sizeof name, "ADD_%d", job->collective - 1);
-  *subprogram = (zb_plan_subprogram){
-      .name = zb_plan_strdup(it->to, name), .stage = -1, .kind = ZB_JOB_ADD, .base_count = in_slots ? 2 : 1};
-  subprogram->bases = zb_plan_alloc(it->to, 2 * sizeof *subprogram->bases);
-  subprogram->base_bytes = zb_plan_alloc(it->to, 2 * sizeof *subprogram->base_bytes);
-  subprogram->instructions = zb_plan_alloc(it->to, most * sizeof *subprogram->instructions);
-  if (!subprogram->name || !subprogram->bases || !subprogram->base_bytes || !subprogram->instructions) {
-    it->failed = true;
-    return;
-  }
-  const sum_bases bases = bases_of_sum(collective, rank->pool_ranges + job->parts.begin);
-  subprogram->bases[0] = "landing";
-  subprogram->base_bytes[0] = bases.landing.bytes;
-  subprogram->bases[1] = collective->payload == ZB_PAYLOAD_NORMS ? "norms" : "gradients";
-  subprogram->base_bytes[1] = bases.buffers.bytes;
-  fold_place place = {.buffers = bases.buffers.offset};
-  for (uint32_t b = 0; b < collective->sizes.count && !it->failed; ++b) {
-    add_fold(it, subprogram, job, b, member, place);
-    place.landing += members_of(it->from, collective) * landing_each(it->from, collective, b);
-  }
-  const zb_plan_slice at = {rank->pool_u64_count, (uint32_t)subprogram->base_count};
-  rank->pool_u64[rank->pool_u64_count++] = bases.landing.offset;
-  if (in_slots) rank->pool_u64[rank->pool_u64_count++] = bases.buffers.offset;
+  snprintf(name, sizeof name, "%s_%d", prefix, job->collective - 1);
+  *made =
+      (zb_plan_subprogram){.name = zb_plan_strdup(it->to, name), .stage = -1, .kind = ZB_JOB_ADD, .base_count = bases};
+  made->bases = zb_plan_alloc(it->to, (size_t)bases * sizeof *made->bases);
+  made->base_bytes = zb_plan_alloc(it->to, (size_t)bases * sizeof *made->base_bytes);
+  made->instructions = zb_plan_alloc(it->to, (most + 1) * sizeof *made->instructions);
+  if (made->name && made->bases && made->base_bytes && made->instructions) return made;
+  it->failed = true;
+  return NULL;
+}
+
+/* A base of it, and where that is. */
+static void add_base(expansion *it, zb_plan_subprogram *made, int number, const char *name, zb_plan_range where) {
+  made->bases[number] = name;
+  made->base_bytes[number] = where.bytes;
+  it->rank->pool_u64[it->rank->pool_u64_count++] = where.offset;
+}
+
+/* The job that runs it. Its bases were added last. */
+static void end_add(expansion *it, const zb_plan_subprogram *made, zb_plan_slice waits, bool beside) {
+  zb_plan_rank *rank = it->rank;
+  const uint32_t bases = (uint32_t)made->base_count;
   rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_ADD,
                                                 .subprogram = rank->subprogram_count++,
                                                 .stage = -1,
                                                 .micro_batch = -1,
                                                 .message = -1,
                                                 .input = -1,
-                                                .bases = at,
+                                                .bases = {rank->pool_u64_count - bases, bases},
                                                 .waits = waits,
                                                 .beside = beside};
+}
+
+/* Appends the subprogram ADD of a job and the job that runs it, after what it waits for. */
+static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_slice waits, bool beside) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const size_t most = (size_t)collective->sizes.count * ((size_t)member_count(collective) + 1);
+  const bool in_slots = sums_in_slots(collective);
+  zb_plan_subprogram *made = begin_add(it, "ADD", job, in_slots ? 2 : 1, most);
+  if (!made) return;
+  const sum_bases bases = bases_of_sum(collective, it->rank->pool_ranges + job->parts.begin);
+  add_base(it, made, 0, "landing", bases.landing);
+  if (in_slots) add_base(it, made, 1, collective->payload == ZB_PAYLOAD_NORMS ? "norms" : "gradients", bases.buffers);
+  fold_place place = {.buffers = bases.buffers.offset};
+  for (uint32_t b = 0; b < collective->sizes.count && !it->failed; ++b) {
+    add_fold(it, made, job, b, member, place);
+    place.landing += members_of(it->from, collective) * landing_each(it->from, collective, b);
+  }
+  end_add(it, made, waits, beside);
 }
 
 /* From the first to the last byte of what is gathered apart. */
@@ -380,27 +401,12 @@ static void add_own_parts(expansion *it, const zb_plan_job *job, int member) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const uint32_t count = count_of(it->from, collective, member);
   const uint32_t first = zb_collective_first_part(it->from, collective, member);
-  zb_plan_rank *rank = it->rank;
-  const zb_plan_range *to = rank->pool_ranges + job->parts.begin;
-  const zb_plan_range *from = to + collective->sizes.count;
-  zb_plan_subprogram *subprogram = &rank->subprograms[rank->subprogram_count];
-  char name[64];
-  snprintf(name, sizeof name, "PLACE_%d", job->collective - 1);
-  *subprogram = (zb_plan_subprogram){.name = zb_plan_strdup(it->to, name),
-                                     .stage = -1,
-                                     .kind = ZB_JOB_ADD,
-                                     .base_count = 1,
-                                     .places = job->collective};
-  subprogram->bases = zb_plan_alloc(it->to, sizeof *subprogram->bases);
-  subprogram->base_bytes = zb_plan_alloc(it->to, sizeof *subprogram->base_bytes);
-  subprogram->instructions = zb_plan_alloc(it->to, ((size_t)count + 1) * sizeof *subprogram->instructions);
-  if (!subprogram->name || !subprogram->bases || !subprogram->base_bytes || !subprogram->instructions) {
-    it->failed = true;
-    return;
-  }
+  const zb_plan_range *to = it->rank->pool_ranges + job->parts.begin, *from = to + collective->sizes.count;
   const zb_plan_range frame = gathered_frame(collective, to);
-  subprogram->bases[0] = "gathered";
-  subprogram->base_bytes[0] = frame.bytes;
+  zb_plan_subprogram *made = begin_add(it, "PLACE", job, 1, count);
+  if (!made) return;
+  made->places = job->collective;
+  add_base(it, made, 0, "gathered", frame);
   for (uint32_t p = 0; p < count; ++p) {
     const int64_t elements = (int64_t)(from[p].bytes / sizeof(float)),
                   times = (int64_t)(to[first + p].bytes / from[p].bytes);
@@ -410,18 +416,9 @@ static void add_own_parts(expansion *it, const zb_plan_job *job, int member) {
     place.base = 1;
     place.offset = to[first + p].offset - frame.offset;
     place.strides[0] = elements;
-    it->failed |= !zb_add_instruction(it->to, subprogram, "contiguous", &own, &place);
+    it->failed |= !zb_add_instruction(it->to, made, "contiguous", &own, &place);
   }
-  const zb_plan_slice at = {rank->pool_u64_count, 1};
-  rank->pool_u64[rank->pool_u64_count++] = frame.offset;
-  rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_ADD,
-                                                .subprogram = rank->subprogram_count++,
-                                                .stage = -1,
-                                                .micro_batch = -1,
-                                                .message = -1,
-                                                .input = -1,
-                                                .bases = at,
-                                                .waits = job->waits};
+  end_add(it, made, job->waits, false);
 }
 
 static void expand_job(expansion *it, const zb_plan_job *job) {
@@ -491,10 +488,14 @@ typedef struct sizes {
   size_t jobs, ranges, u32, u64, subprograms;
 } sizes;
 
+/* How many messages a member posts in all phases. */
+static size_t posts_of(const zb_plan_collective *collective) {
+  return 2 * ((size_t)member_count(collective) - 1) * (size_t)phase_count(collective);
+}
+
 static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
   sizes all = {(size_t)rank->job_count, rank->pool_range_count, rank->pool_u32_count, rank->pool_u64_count,
                (size_t)rank->subprogram_count};
-  size_t posts_most = 1;
   const size_t groups = plan->sum_groups > 1 ? (size_t)(plan->sum_inner ? plan->micro_batches : plan->sum_groups) : 0;
   for (int i = 0; i < rank->subprogram_count && groups; ++i) {
     if (!zb_fold_adds(rank, &rank->subprograms[i])) continue;
@@ -504,19 +505,20 @@ static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
   for (int i = 0; i < rank->job_count; ++i) {
     if (!rank->jobs[i].collective) continue;
     const zb_plan_collective *collective = &plan->collectives[rank->jobs[i].collective - 1];
-    const size_t posts = 2 * ((size_t)member_count(collective) - 1) * (size_t)phase_count(collective);
+    const size_t posts = posts_of(collective);
     all.jobs += posts + 3; /* ADD, and what it cuts W into */
     all.ranges += posts * collective->sizes.count;
     all.u32 += 2 * posts;
     all.u64 += 2;
     all.subprograms += 3;
-    posts_most = posts > posts_most ? posts : posts_most;
   }
-  /* A wait becomes as many as the collective that it waits for has posts. */
+  /* A wait becomes as many as the collective that it waits for has posts, and is written again for what is made of the
+   * job: for the parts of a W, or for a sum that is added up late; and once more for the late sum that it waits for. */
   for (int i = 0; i < rank->job_count; ++i)
-    for (uint32_t w = 0; w < rank->jobs[i].waits.count; ++w)
-      all.u32 += (rank->jobs[i].collective ? 2 : 1) *
-                 (rank->jobs[rank->pool_u32[rank->jobs[i].waits.begin + w]].collective ? posts_most : 1);
+    for (uint32_t w = 0; w < rank->jobs[i].waits.count; ++w) {
+      const int waited = rank->jobs[rank->pool_u32[rank->jobs[i].waits.begin + w]].collective;
+      all.u32 += waited ? 3 * posts_of(&plan->collectives[waited - 1]) : 2;
+    }
   return all;
 }
 
@@ -626,7 +628,8 @@ static zb_status expand_rank(expansion *it, int index) {
   const zb_plan_rank *from = &it->from->ranks[index];
   zb_plan_rank *rank = it->rank = &it->to->ranks[index];
   if (!from->jobs) return NULL; /* not read */
-  if (!make_room(it->to, from, sizes_of(it->from, from), rank)) return ZB_OUT_OF_MEMORY();
+  const sizes room = sizes_of(it->from, from);
+  if (!make_room(it->to, from, room, rank)) return ZB_OUT_OF_MEMORY();
   it->posts = zb_alloc((size_t)from->job_count * sizeof *it->posts);
   it->late = zb_alloc((size_t)from->job_count * sizeof *it->late);
   if (!it->posts || !it->late) {
@@ -640,6 +643,9 @@ static zb_status expand_rank(expansion *it, int index) {
     if (!expand_parts(it, from, i)) expand_any(it, from, i);
     if (zb_fold_follows(it->from, from, &from->jobs[i])) status = add_fold_job(it, &from->jobs[i]);
   }
+  ZB_ASSERT((size_t)rank->job_count <= room.jobs && (size_t)rank->subprogram_count <= room.subprograms &&
+            rank->pool_range_count <= room.ranges && rank->pool_u32_count <= room.u32 &&
+            rank->pool_u64_count <= room.u64);
   if (from->evaluation_count)
     rank->evaluation_count = rank->job_count - (int)it->posts[from->job_count - from->evaluation_count].begin;
   zb_free(it->posts);

@@ -464,6 +464,12 @@ static inline bool zb_plan_brings_norms(const zb_plan *plan, const zb_plan_messa
   const bool adds = message->part_of && plan->carried && zb_collective_adds(plan->carried[message->part_of - 1].kind);
   return message->payload == ZB_PAYLOAD_NORMS && !adds;
 }
+/* Of an expanded plan: whether a message is a piece of a sum that runs beside the jobs. Such have channels of their own
+ * between two ranks: which of them goes first is then said by the lists alone, not by when a rank comes to what. */
+static inline bool zb_plan_travels_beside(const zb_plan *plan, const zb_plan_message *message) {
+  return message->part_of && plan->carried && message->payload != ZB_PAYLOAD_SHARDS &&
+         zb_collective_adds(plan->carried[message->part_of - 1].kind);
+}
 /* What the cost model of messages counts: pieces of a sum that a rank sends at the same time share its link. */
 static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
   return message->phase_bytes > message->bytes ? message->phase_bytes : message->bytes;

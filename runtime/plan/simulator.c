@@ -2,12 +2,12 @@
  *
  * Ranks run their jobs in list order: a job starts when the job before it ended and what it waits for is complete; a
  * rank that had to wait goes on link_wake_ps later. Every job takes job_ps of the interpreter after it, a READ read_ps.
- * A message moves when both sides are posted and its channel (ordered pair of ranks) is free, for latency + bytes x
- * ps_per_byte. With link_copies the side that posts second moves it, and is busy meanwhile (no channel: each side
- * copies at its own time); else SEND and RECV take no time of the rank. Both sides of a channel post in the same order,
- * so when the second side of a message is posted its time is final. Jobs run in order of their times, of equal times by
- * rank (a heap of ranks that can go on): so the side that posts second is the one that is later. Times are integers and
- * exact; a sum beyond 2^63 ps is an error.
+ * A message moves when both sides are posted and its channel (ordered pair of ranks and clock) is free, for latency +
+ * bytes x ps_per_byte. With link_copies the side that posts second moves it, and is busy meanwhile (no channel: each
+ * side copies at its own time); else SEND and RECV take no time of the rank. Both sides of a channel post in the same
+ * order, so when the second side of a message is posted its time is final. Jobs run in order of their times, of equal
+ * times by rank (a heap of ranks that can go on): so the side that posts second is the one that is later. Times are
+ * integers and exact; a sum beyond 2^63 ps is an error.
  *
  * A rank has a second clock for jobs that run beside the others (expand.h): each starts when the one before it on that
  * clock ended, the rank has come to its place in the list, and what it waits for is complete. With link_copies there is
@@ -115,8 +115,9 @@ static int compare_keys(const void *a, const void *b) {
   return left < right ? -1 : left > right;
 }
 
-static uint64_t channel_key(const zb_plan_message *message) {
-  return (uint64_t)(uint32_t)message->source << 32 | (uint32_t)message->destination;
+static uint64_t channel_key(const zb_plan *plan, const zb_plan_message *message) {
+  return (uint64_t)(uint32_t)message->source << 33 | (uint64_t)(uint32_t)message->destination << 1 |
+         zb_plan_travels_beside(plan, message);
 }
 
 /* Numbers the channels and gives each message its own. */
@@ -125,14 +126,14 @@ static zb_status number_channels(simulator *it) {
   uint64_t *keys = zb_alloc(count * sizeof *keys);
   if (!keys) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < count; ++i)
-    keys[i] = channel_key(&it->plan->messages[i]);
+    keys[i] = channel_key(it->plan, &it->plan->messages[i]);
   qsort(keys, count, sizeof *keys, compare_keys);
   for (size_t i = 0; i < count; ++i)
     if (i == 0 || keys[i] != keys[channels - 1]) keys[channels++] = keys[i];
   it->channel_free_ps = zb_alloc(channels * sizeof *it->channel_free_ps);
   it->channel_count = (int)channels;
   for (size_t i = 0; it->channel_free_ps && i < count; ++i) {
-    uint64_t key = channel_key(&it->plan->messages[i]);
+    uint64_t key = channel_key(it->plan, &it->plan->messages[i]);
     const uint64_t *found = bsearch(&key, keys, channels, sizeof *keys, compare_keys);
     it->messages[i] = (message_state){.send = NO_JOB, .recv = NO_JOB, .channel = (int)(found - keys)};
   }
@@ -768,14 +769,13 @@ static void keep_first_replica(zb_plan_simulation *out, int replicas) {
 
 zb_status zb_plan_replicate_timed(const zb_plan *plan, zb_plan **out) {
   *out = NULL;
-  if (!plan->link_copies && !plan->sharding) return zb_plan_replicate(plan, 2, out);
+  if (!plan->link_copies) return zb_plan_replicate(plan, 2, out);
   if (zb_plan_replicas(plan) <= REPLICAS_COPYING_MAX) return zb_plan_replicate(plan, 0, out);
-  return zb_status_hint(ZB_ERROR(INVALID, "%s, and there are %d replicas; up to %d can be simulated so",
-                                 plan->link_copies
-                                     ? "the costs of messages are those of ranks that are threads of one machine"
-                                     : "replicas have parts of the optimizer",
+  return zb_status_hint(ZB_ERROR(INVALID,
+                                 "the costs of messages are those of ranks that are threads of one machine, and there "
+                                 "are %d replicas; up to %d can be simulated so",
                                  plan->replicas, REPLICAS_COPYING_MAX),
-                        plan->link_copies ? "compile without --costs" : "compile without --sharding");
+                        "compile without --costs");
 }
 
 zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {

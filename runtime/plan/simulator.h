@@ -9,8 +9,7 @@ typedef struct zb_plan_steps zb_plan_steps;
 
 /* The plan of as many replicas as show what all of them do: zb_plan_replicate of two, since a message of a sum takes as
  * long as with all of them and every replica does the same at the same time; of all where a rank moves what it sends
- * and receives itself (link_copies), one member after the other, or has a part of the optimizer (sharding). INVALID for
- * more of those than can be looked at. */
+ * and receives itself (link_copies), one member after the other. INVALID for more of those than can be looked at. */
 zb_status zb_plan_replicate_timed(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
 
 /* Of a plan of one list without collectives, by its costs; it outlives the steps. */

@@ -6,7 +6,8 @@
 same: what zb-run says of every rank and step is, to the last bit, what it says where it runs every rank (--memory makes
 it do so), with delays and without, with a barrier and without one, by costs of the model and by measured ones where
 ranks take time to post and to go on; and with kernels, of 2 x 2 x 2 ranks. N cases are drawn by SEED, which is printed.
-large: 4 ranks x 2,048 replicas x 8 shards, in seconds and little memory; a later replica is never early.
+large: 4 ranks x 2,048 replicas x 8 shards, and so many replicas with parts of parameters, in seconds and little memory;
+a later replica is never early.
 small: a plan is as large for 2 replicas or shards as for thousands.
 wrong: what cannot be.
 Ends with "N passed, N failed".
@@ -28,6 +29,9 @@ MODELS = ("gpt2-small", "llama-small")
 MESHES = ((2, 2), (3, 1), (1, 3), (5, 2), (2, 4), (8, 1), (4, 3))
 LAYOUTS = ((1, "1f1b"), (2, "zb-h1"), (2, "zb-v"), (4, "zb-h2"), (2, "interleaved-1f1b", "--chunks", 2))
 OPTIONS = ((), ("--bucket-bytes", "9K"), ("--bucket-bytes", "40K", "--recompute", "all"), ("--clip-norm", "0.5"))
+LEVELS = (("optimizer",), ("gradients:step",), ("gradients:micro-batch",),
+          *((level, "--gather", gather) for level in ("parameters:step", "parameters:micro-batch")
+            for gather in ("job", "micro-batch", "step")))
 RUNS = ((), ("--delays", 3), ("--delays", "4:2"), ("--barrier", "--delays", "5:0.5"), ("--barrier",))
 LARGE = (4, 2048, 8)
 LARGE_SECONDS, LARGE_BYTES = 10, 1 << 30  # of a run; the time leaves room for a busy machine
@@ -69,10 +73,19 @@ class Meshes:
         plan = self.compile("gpt2-small", 2, 3, 2, "--sharding", draw.choice(("optimizer", "gradients:micro-batch",
                                                                               "parameters:step")), "--clip-norm", "0.5")
         self.compare("2 x 3 x 2, parts of what shards have", plan, draw.choice(RUNS))
+        self.sharded(draw)
         plan = self.compile("gpt2-small", 2, 2, 2, "--schedule", "zb-h1")
         steps = [self.compare("2 x 2 x 2 with kernels", plan, run, ("--data", "text:" + common.CORPUS))[-1]["seconds"]
                  for run in RUNS]
         self.suite.check(len(set(steps)) == len(RUNS) - 1, f"delays change nothing, or a barrier much: {steps}")
+
+    def sharded(self, draw):
+        """Every level of sharding, and every choice of what is kept of gathered parameters."""
+        for level in LEVELS:
+            replicas, options = draw.choice((2, 3, 5, 8)), (*draw.choice(OPTIONS), "--sharding", *level)
+            ranks, schedule, *more = draw.choice(LAYOUTS)
+            plan = self.compile(draw.choice(MODELS), ranks, replicas, 1, "--schedule", schedule, *more, *options)
+            self.compare(f"{ranks} x {replicas}, {schedule} {options}", plan, draw.choice(RUNS))
 
     def measured(self):
         """Ranks that take time to post and to go on: then the order of posts in a sum matters."""
@@ -105,6 +118,13 @@ class Meshes:
                              f"{LARGE} {options}: {took:.1f} s, {len(rows[0]['waiting'])} ranks")
             seconds.append(rows[-1]["seconds"])
         self.suite.check(seconds[0] < seconds[1] < 1.5 * seconds[0], f"{LARGE}: steps of {seconds}")
+        for level in LEVELS[1], LEVELS[-3]:
+            plan = self.compile("gpt2", ranks, replicas, 1, "--schedule", "zb-h1", "--sharding", *level)
+            begin = time.monotonic()
+            rows = self.rows(plan, "--no-kernels", "--delays", "1:0.5")
+            took = time.monotonic() - begin
+            self.suite.check(took < LARGE_SECONDS and len(rows[0]["waiting"]) == ranks * replicas,
+                             f"{LARGE[:2]} {level}: {took:.1f} s, {len(rows[0]['waiting'])} ranks")
         two = self.rows(self.compile("gpt2", ranks, 2, shards, "--micro-batches", 8, "--schedule", "zb-h1"),
                         "--no-kernels", "--delays", "1:0.5")
         self.suite.check(two[-1]["seconds"] < seconds[1], f"2 replicas take {two[-1]['seconds']}, 2,048 {seconds[1]}")

@@ -227,5 +227,40 @@ static void test_each_frame(void) {
   CU_ASSERT(refused > RANKS);
 }
 
+/* Every job waits for all sums before it, several times, which changes nothing: a plan that names so many has room for
+ * them when it is expanded. */
+static void test_many_waits(void) {
+  enum { TIMES = 9 };
+  zb_plan *plan = plan_sums_read();
+  for (int r = 0; r < RANKS; ++r) {
+    zb_plan_rank *rank = &plan->ranks[r];
+    int sums[PLAN_SUMS_MAX];
+    const int count = plan_sums_find(plan, rank, sums);
+    const size_t most = rank->pool_u32_count + (size_t)rank->job_count * (size_t)count * TIMES;
+    uint32_t *pool = zb_plan_alloc(plan, most * sizeof *pool);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(pool);
+    memcpy(pool, rank->pool_u32, rank->pool_u32_count * sizeof *pool);
+    rank->pool_u32 = pool;
+    for (int i = 0; i < rank->job_count; ++i) {
+      zb_plan_job *job = &rank->jobs[i];
+      const zb_plan_slice before = job->waits;
+      if (job->collective || zb_plan_step_end(rank) <= i) continue;
+      job->waits = (zb_plan_slice){rank->pool_u32_count, 0};
+      for (uint32_t w = 0; w < before.count; ++w, ++job->waits.count)
+        pool[rank->pool_u32_count++] = pool[before.begin + w];
+      for (int k = 0; k < count * TIMES; ++k)
+        if (sums[k % count] < i) pool[rank->pool_u32_count++] = (uint32_t)sums[k % count], ++job->waits.count;
+    }
+  }
+  for (int c = 0; c < plan->collective_count; ++c)
+    plan->collectives[c].lead_ps = 0; /* W runs in one, and tries twice where it is to be cut */
+  zb_status status = zb_plan_verify(plan);
+  if (status) fprintf(stderr, "\n  %s\n", zb_status_text(status));
+  CU_ASSERT_PTR_NULL(status);
+  zb_status_free(status);
+  zb_plan_destroy(plan);
+}
+
 SUITE_MAIN_WITH("sums of micro-batches", open_suite, compiled_plan_close, {"right plan", test_right_plan},
-                {"planted faults", test_planted_faults}, {"each frame alone", test_each_frame})
+                {"many waits", test_many_waits}, {"planted faults", test_planted_faults},
+                {"each frame alone", test_each_frame})

@@ -3,9 +3,9 @@
  * asks how long that was (zb_virtual_copy_ps).
  *
  * With a seed, each message is delayed further, by up to DELAY_JOBS times the longest job, but never so that it
- * overtakes another on its channel (ordered pair of ranks). Bytes are copied when the message arrives, not when it is
- * posted: a plan that overwrites a home too early computes something else here, which the bitwise comparison with cpu
- * shows. One thread only; nothing is allocated after open. Tests: test/runtime/exec.
+ * overtakes another on its channel (ordered pair of ranks and clock). Bytes are copied when the message arrives, not
+ * when it is posted: a plan that overwrites a home too early computes something else here, which the bitwise comparison
+ * with cpu shows. One thread only; nothing is allocated after open. Tests: test/runtime/exec.
  */
 #include "runtime/transport/virtual/virtual.h"
 #include "runtime/base/arena.h"
@@ -39,7 +39,7 @@ struct zb_transport {
   parcel *parcels;
   int *flying; /* messages on their way, in no order */
   int flying_count;
-  int64_t *channel_ps; /* [source * ranks + destination]: last arrival, so that none overtakes */
+  int64_t *channel_ps; /* [2 * (source * ranks + destination) + beside]: last arrival, so that none overtakes */
   bool aborted;
   char reason[REASON_BYTES];
 };
@@ -70,7 +70,7 @@ static zb_status transport_open(const zb_transport_params *params, zb_transport 
   transport->delay_max_ps = DELAY_JOBS * longest_job_ps(plan);
   ZB_TAKE(&transport->memory, transport->parcels, messages);
   ZB_TAKE(&transport->memory, transport->flying, messages);
-  ZB_TAKE(&transport->memory, transport->channel_ps, ranks * ranks);
+  ZB_TAKE(&transport->memory, transport->channel_ps, 2 * ranks * ranks);
   zb_status status = zb_arena_status(&transport->memory);
   if (status)
     transport_close(transport);
@@ -92,8 +92,8 @@ static void depart(zb_transport *transport, int message) {
   parcel *p = &transport->parcels[message];
   int64_t flight =
       transport->plan->link_latency_ps + llround((double)zb_plan_timed_bytes(m) * transport->plan->link_ps_per_byte);
-  int64_t *channel =
-      &transport->channel_ps[(size_t)m->source * (size_t)transport->plan->rank_count + (size_t)m->destination];
+  const size_t pair = (size_t)m->source * (size_t)transport->plan->rank_count + (size_t)m->destination;
+  int64_t *channel = &transport->channel_ps[2 * pair + zb_plan_travels_beside(transport->plan, m)];
   int64_t start = transport->now_ps;
   if (!transport->plan->link_copies && start < *channel) start = *channel; /* one at a time */
   int64_t arrival = start + flight + delay_ps(transport, message);
@@ -143,7 +143,7 @@ static zb_status transport_reset(zb_transport *transport) {
     p->done = p->posted[0] = p->posted[1] = 0;
   }
   size_t ranks = (size_t)transport->plan->rank_count;
-  memset(transport->channel_ps, 0, sizeof(int64_t) * ranks * ranks);
+  memset(transport->channel_ps, 0, sizeof(int64_t) * 2 * ranks * ranks);
   transport->flying_count = 0;
   transport->now_ps = 0;
   ++transport->step;
