@@ -130,7 +130,8 @@ static zb_status choose_random_seed(zb_session *session, const zb_session_params
 }
 
 static zb_status make_data(zb_session *session, const zb_session_params *params, const zb_checkpoint *checkpoint) {
-  const bool has_steps = params->data || params->input || !params->evaluation;
+  const bool has_evaluation = params->evaluation || params->evaluation_input;
+  const bool has_steps = params->data || params->input || !has_evaluation;
   if (session->plan->inference && has_steps)
     return zb_status_hint(ZB_ERROR(USAGE, "the plan is for inference: it has no loss, and trains nothing"),
                           "zb-run DIR --eval DATA --output NAME:FILE.npy evaluates it; to train, compile a model with "
@@ -145,10 +146,10 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
       .first_row = checkpoint ? checkpoint->data_position : 0,
       .random_seed = (uint64_t)session->random_seed,
   };
-  if (params->evaluation) ZB_TRY(zb_session_open_evaluation(session, params));
-  if (params->output_count > 0 && !params->evaluation)
+  if (has_evaluation) ZB_TRY(zb_session_open_evaluation(session, params));
+  if (params->output_count > 0 && !has_evaluation)
     return zb_status_hint(ZB_ERROR(USAGE, "--output without --eval"), "add --eval text:FILE or --eval tokens:FILE");
-  if (params->evaluation && !params->data && !params->input) return NULL; /* no steps */
+  if (!has_steps) return NULL;
   return zb_data_create(&data, &session->data);
 }
 
