@@ -10,6 +10,7 @@ import argparse
 import array
 import ctypes
 import gc
+import json
 import math
 import os
 import pathlib
@@ -423,6 +424,54 @@ class Tests:
         for thread in threads:
             thread.join()
         self.suite.check(found == {0: wanted, 1: wanted}, "sessions on threads: %s, expected %s" % (found, wanted))
+
+
+    # ---- Schedules ----
+
+    def test_schedules(self):
+        """All schedules, with the numbers of zb-sched."""
+        costs = {"f": 18.522, "b": 18.086, "w": 9.337, "comm": 0.601, "mem": 1, "mem_w": 0.3664}
+        spec = ",".join("%s=%s" % item for item in costs.items())
+        listed = self.zb.schedules()
+        self.suite.check(len(listed) > 15 and all(row["name"] and row["summary"] for row in listed), "schedules()")
+        for row in listed:
+            name = row["name"] + (":budget=64" if "budget" in row["options"] else "")
+            said = self.suite.run("zb-sched", "--ranks", 4, "--micro-batches", 8, "--schedule", name, "--costs", spec,
+                                  "--json")
+            wanted = json.loads(said.stdout)
+            found = self.zb.schedule(4, 8, name=name, costs=costs if len(name) % 2 else spec)
+            self.suite.check(abs(found.seconds * 1e3 - wanted["time"]) < 1e-6
+                             and abs(found.bubble.barrier - wanted["bubble"]["barrier"]) < 1e-9
+                             and abs(found.bubble.stage - wanted["bubble"]["stage"]) < 1e-9
+                             and found.placement == wanted["placement"] and found.micro_batches == 8,
+                             "%s: %r, zb-sched %s" % (name, found, {k: wanted[k] for k in list(wanted)[:12]}))
+            self.suite.check(sum(len(jobs) for jobs in found.jobs) == 3 * 4 * 8 * row["chunks_min"]
+                             or row["two_pipelines"] or found.stages != 4 * row["chunks_min"], "jobs of %s" % name)
+            last = max(job.end for jobs in found.jobs for job in jobs)
+            self.suite.check(last <= found.seconds + 1e-12 and found.bound <= found.seconds + 1e-12,
+                             "times of %s" % name)
+        found = self.zb.schedule(ranks=4, micro_batches=8, name="zb-h1")
+        self.suite.check(found._repr_svg_().startswith(("<svg", "<?xml")) and str(found).count("\n") >= 4
+                         and "zb-h1" in repr(found) and "messages" in found.explain(), "a schedule shows itself")
+        found.save(self.path("order.txt"))
+        plan = self.zb.compile(MODEL, schedule=self.path("order.txt"))
+        self.suite.check(plan.ranks == 4 and plan.micro_batches == 8, "an order is a schedule of a compile")
+        self.suite.check(self.zb.compile(MODEL, ranks=2)._repr_svg_().startswith(("<svg", "<?xml")), "a plan is drawn")
+        for what, words, call in (
+                ("a wrong name", "did you mean 'zb-h1'", lambda: self.zb.schedule(4, 8, name="zb-h9")),
+                ("no ranks", "ranks is missing", lambda: self.zb.schedule(micro_batches=8)),
+                ("no micro-batches", "micro_batches is missing", lambda: self.zb.schedule(4)),
+                ("a wrong cost", "unknown name 'forward'", lambda: self.zb.schedule(4, 8, costs={"forward": 1})),
+                ("a wrong metric", "barrier", lambda: self.zb.schedule(4, 8, metric="time")),
+                ("a wrong limit", "expected bytes like", lambda: self.zb.schedule(4, 8, memory_limit="8MB")),
+                ("a wrong form", "no form 'json'", lambda: found.text("json")),
+                ("a placement", "expected 1 chunk a rank, got 2",
+                 lambda: self.zb.schedule(4, 8, name="zb-v", placement="plain"))):
+            self.raises("USAGE", words, what, call)
+        self.raises("INFEASIBLE", "", "a limit", lambda: self.zb.schedule(4, 8, name="gpipe", memory_limit="1p"))
+        tight = self.zb.schedule(4, 8, costs=costs, name="search:budget=64", memory_limit="0.6p")
+        self.suite.check(tight.search["evaluations"] > 0 and tight.seconds >= tight.bound > 0,
+                         "a search: %r" % tight.search)
 
 
 class Swapped:

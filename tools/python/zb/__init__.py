@@ -14,8 +14,9 @@ schedules alone. All of it is the C API of libzb, which is looked for when it is
 from ._library import Error, library
 from .options import CompileOptions, SessionOptions
 from .plan import Plan, Value, compile, optimizers
+from .schedules import Bubble, Job, Schedule, schedule, schedules
 from .session import Evaluation, Session, StepResult, devices
 
-__all__ = ["CompileOptions", "Error", "Evaluation", "Plan", "Session", "SessionOptions", "StepResult", "Value",
-           "compile", "devices", "library", "optimizers"]
+__all__ = ["Bubble", "CompileOptions", "Error", "Evaluation", "Job", "Plan", "Schedule", "Session", "SessionOptions",
+           "StepResult", "Value", "compile", "devices", "library", "optimizers", "schedule", "schedules"]
 __version__ = "0.1.0"

@@ -242,6 +242,19 @@ class zb_problem_data(Structure):
     ]
 
 
+class zb_uniform_costs(Structure):
+    _fields_ = [
+        ("f", c_double),
+        ("b", c_double),
+        ("w", c_double),
+        ("comm", c_double),
+        ("opt", c_double),
+        ("mem", c_double),
+        ("mem_w", c_double),
+        ("base", c_double),
+    ]
+
+
 class zb_job_times(Structure):
     _fields_ = [
         ("start_ps", c_int64),
@@ -911,6 +924,7 @@ STRUCTS = (zb_shape,
            zb_edge,
            zb_problem,
            zb_problem_data,
+           zb_uniform_costs,
            zb_job,
            zb_order,
            zb_schedule_option,
@@ -1017,6 +1031,7 @@ FUNCTIONS = {
     "zb_placement": (zb_status, [c_char_p, c_int, c_int, POINTER(c_int)]),
     "zb_placement_at": (POINTER(zb_placement_def), [c_int]),
     "zb_placement_count": (c_int, []),
+    "zb_placement_name": (c_char_p, [POINTER(zb_problem)]),
     "zb_plan_about_destroy": (None, [POINTER(zb_plan_about)]),
     "zb_plan_about_read": (zb_status, [c_char_p, POINTER(POINTER(zb_plan_about))]),
     "zb_plan_print_file": (zb_status, [c_char_p, CFUNCTYPE(None, c_void_p, c_char_p, c_size_t), c_void_p]),
@@ -1033,8 +1048,12 @@ FUNCTIONS = {
     "zb_problem_data_link_classes": (zb_status, [POINTER(zb_problem_data), c_int]),
     "zb_problem_data_reductions": (zb_status, [POINTER(zb_problem_data), c_int]),
     "zb_problem_json": (c_void_p, [POINTER(zb_problem)]),
+    "zb_problem_limit": (zb_status, [POINTER(zb_problem_data), c_char_p, c_bool]),
     "zb_problem_parse": (zb_status, [c_char_p, c_size_t, c_char_p, POINTER(zb_problem_data)]),
     "zb_problem_read": (zb_status, [c_char_p, POINTER(zb_problem_data)]),
+    "zb_problem_set_micro_batches": (zb_status, [POINTER(zb_problem_data), POINTER(zb_schedule_def), c_int]),
+    "zb_problem_uniform": (zb_status, [POINTER(zb_uniform_costs), POINTER(zb_schedule_def), c_int, c_int,
+                                       POINTER(c_char_p), POINTER(c_int), POINTER(zb_problem_data)]),
     "zb_problem_write": (zb_status, [POINTER(zb_problem), c_char_p]),
     "zb_rate_schedule_at": (c_bool, [c_int, POINTER(c_char_p), POINTER(c_char_p), POINTER(c_char_p)]),
     "zb_realloc": (c_void_p, [c_void_p, c_size_t]),
@@ -1100,6 +1119,7 @@ FUNCTIONS = {
     "zb_strdup": (c_void_p, [c_char_p]),
     "zb_struct_bytes": (c_size_t, [c_char_p]),
     "zb_time_text": (c_char_p, [c_double, c_char_p]),
+    "zb_uniform_costs_parse": (zb_status, [c_char_p, POINTER(zb_uniform_costs)]),
     "zb_unknown_option": (zb_status, [POINTER(zb_program), c_int, c_int, c_char_p]),
     "zb_version": (c_char_p, []),
 }

@@ -30,6 +30,7 @@ class Error(Exception):
         super().__init__((diagnostics + text).rstrip("\n"))
         self.code, self.message, self.hint = code, message, hint
         self.diagnostics, self.exit_status = diagnostics, exit_status
+        self.told = False  # by another process of the run
 
 
 def usage(message: str, hint: Optional[str] = None) -> Error:
@@ -153,10 +154,12 @@ def error_of(status: int, diagnostics: str = "") -> Error:
     hint = lib.zb_status_hint_text(status)
     if diagnostics and lib.zb_status_told(status):
         text = ""  # the diagnostics say it
+    told = lib.zb_status_told(status)
     error = Error(lib.zb_code_name(lib.zb_status_code(status)).decode(),
                   lib.zb_status_message(status).decode(errors="replace"),
                   hint.decode(errors="replace") if hint else None, text=text, diagnostics=diagnostics,
                   exit_status=lib.zb_status_exit(status))
+    error.told = told and not diagnostics
     lib.zb_status_free(status)
     return error
 

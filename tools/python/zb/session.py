@@ -6,6 +6,8 @@ import ctypes
 import math
 import os
 import threading
+import time
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
@@ -73,6 +75,13 @@ def _bootstrap() -> _c.zb_bootstrap:
     return found
 
 
+def _give_up(status: int) -> None:
+    """The time-out is over in a wait that nothing else ends (MPI_Init): there is no way back into the program."""
+    error = error_of(status)
+    os.write(2, ("zb: %s\n" % error).encode())
+    os._exit(error.exit_status)  # pylint: disable=protected-access
+
+
 def type_of_variable() -> Any:
     return _c.FUNCTIONS["zb_bootstrap_find"][1][0]
 
@@ -88,6 +97,9 @@ class Session:
 
     Under mpirun, srun or torchrun the processes meet, and each has some of the ranks. All of them make the same calls
     in the same order, with the same batches: a process reads the rows that its own ranks need.
+
+    process, processes: which one this is, of how many; notes: what was said while the session was made, such as names
+    of weights that the plan has no use for.
     """
 
     def __init__(self, plan: Union[Plan, Path], **options: "Unpack[SessionOptions]"):
@@ -98,6 +110,9 @@ class Session:
         self._feed: Dict[bytes, arrays.View] = {}
         self._failure: Optional[BaseException] = None
         self._ended = ""
+        self._pid = os.getpid()
+        self.process, self.processes = 0, 1
+        self.notes: List[str] = []
         self._params = self._fill(options)
         self._has_data = bool(options.get("data"))
         self._bootstrap = _bootstrap()
@@ -109,7 +124,11 @@ class Session:
             self._close_caller()
             raise error_of(status)
         self._handle = handle.value
+        info = self.info
+        self.process, self.processes = info["process"], info["processes"]
         _open.add(self)
+        if info["warning"]:
+            warnings.warn(info["warning"], stacklevel=2)
 
     def _fill(self, options: Any) -> _c.zb_session_params:
         params = _c.zb_session_params()
@@ -125,7 +144,18 @@ class Session:
             params.input = self._give
         if not params.evaluation and self.plan.evaluates and not params.no_kernels:
             params.evaluation_input = kinds["evaluation_input"](self._give)
+        self._said = kinds["say"](self._say)
+        params.say = self._said
+        self._gives_up = kinds["give_up"](_give_up)
+        params.give_up = self._gives_up
         return params
+
+    def _say(self, _, line):
+        """What is found and done while the session is made."""
+        text = line.decode(errors="replace")
+        self.notes.append(text)
+        if text.startswith("warning: "):
+            warnings.warn(text[len("warning: "):], stacklevel=2)
 
     # ---- Calls ----
 
@@ -167,6 +197,8 @@ class Session:
             return
         handle, self._handle, self._ended = self._handle, None, reason
         _open.discard(self)
+        if os.getpid() != self._pid:
+            return  # a fork of the program, such as a worker of a DataLoader: it has none of the threads
         if reason:
             self._lib.zb_session_abort(handle, reason.encode())
         self._call("zb_session_destroy", handle, create=True, result=None)
@@ -183,6 +215,8 @@ class Session:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         together = error is None or (self._stopped and isinstance(error, (KeyboardInterrupt, Error)))
         self._end("" if together else "%s: %s" % (kind.__name__, error))
+        if getattr(error, "told", False):
+            time.sleep(0.5)  # a launcher ends all processes when one has failed: the one that tells why goes first
 
     def __del__(self) -> None:
         try:
@@ -217,9 +251,9 @@ class Session:
         found = _c.zb_step_result()
         try:
             self._try("zb_session_step", ctypes.addressof(found))
-        finally:
+        finally:  # of a step that ended well although a signal came meanwhile, too
             self._feed = {}
-        self._stopped = found.stopping
+            self._stopped = found.stopping
         return StepResult(found.step, found.loss, found.seconds, found.idle_share,
                           found.norm if found.has_norm else None, found.tokens, found.lr, found.skipped,
                           found.stopping, tuple(found.micro_losses[:found.micro_batches]),
@@ -231,7 +265,7 @@ class Session:
             self._try("zb_session_evaluate_batch", ctypes.addressof(found))
         finally:
             self._feed = {}
-        self._stopped = found.stopping
+            self._stopped = found.stopping
 
     def evaluate(self, loader: Optional[Iterable[Any]] = None) -> Evaluation:
         """The mean loss of all batches of the loader, as model.eval() computes it; training does not notice it. Without
@@ -315,15 +349,6 @@ class Session:
     def steps(self) -> int:
         """Steps that are done, those before a resume included."""
         return self._lib.zb_session_steps(self._handle) if self._handle is not None else 0
-
-    @property
-    def process(self) -> int:
-        """Which process of the run this is, from 0."""
-        return self._bootstrap.process if self.processes > 1 else 0
-
-    @property
-    def processes(self) -> int:
-        return max(1, self._bootstrap.processes)
 
     def gradient_norms(self) -> Dict[str, float]:
         """L2 norm of the gradient of each trained parameter in the last step. Every process calls it; process 0 gets
