@@ -48,7 +48,14 @@ enum { ZB_RANDOM_SEED = 1 };
  * results do not depend on it. */
 typedef struct zb_session_params {
   const char *directory; /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
-  const char *data;      /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
+  const char *data; /* "text:FILE", "tokens:FILE[:u16|u32]"; "npz:FILE", "npy:FILE", "safetensors:FILE": an array for
+                       each input, by its name (of .npy the only one), with N rows in the place of those of a
+                       micro-batch; or NULL: `input` below is asked. Rows of arrays come in their order, as many whole
+                       steps as they are enough for, then again from the first one */
+  /* Above 0: of data that is arrays, each such epoch has its rows in an order drawn by this number and the number of
+     the epoch. Not saved in checkpoints: a run that is resumed goes on in it if it is given it again, with as many rows
+     in a step. USAGE for other data. */
+  int64_t shuffle;
   /* What zb_session_evaluate computes the loss of, spelled as `data`; NULL: nothing. With this or evaluation_input, and
    * neither `data` nor `input`, the session makes no steps. INVALID where the data has not one whole batch (M
    * micro-batches of rows). */
@@ -210,6 +217,8 @@ ZB_API zb_status zb_session_evaluate_batch(zb_session *session, zb_evaluation_re
  * has not the rank which makes it, and before the first batch. USAGE for a name that params.outputs has not. */
 ZB_API zb_status zb_session_output(const zb_session *session, const char *name, zb_shape *out_shape,
                                    const void **out_data) ZB_MUST_USE;
+/* How many whole steps the rows of params.data are enough for: an epoch. 0: nobody knows, as a function gives them. */
+ZB_API int64_t zb_session_epoch_steps(const zb_session *session);
 /* Steps done so far, those before a resume included. */
 ZB_API int64_t zb_session_steps(const zb_session *session);
 /* From here on a function that takes a session which is not const is called by all processes of the run, in the same

@@ -552,6 +552,7 @@ class zb_session_params(Structure):
     _fields_ = [
         ("directory", c_char_p),
         ("data", c_char_p),
+        ("shuffle", c_int64),
         ("evaluation", c_char_p),
         ("outputs", POINTER(c_char_p)),
         ("output_count", c_int),
@@ -1079,6 +1080,7 @@ FUNCTIONS = {
     "zb_session_create": (zb_status, [POINTER(zb_session_params), POINTER(c_void_p)]),
     "zb_session_describe": (zb_session_info, [c_void_p]),
     "zb_session_destroy": (None, [c_void_p]),
+    "zb_session_epoch_steps": (c_int64, [c_void_p]),
     "zb_session_evaluate": (zb_status, [c_void_p, POINTER(zb_evaluation_result)]),
     "zb_session_evaluate_batch": (zb_status, [c_void_p, POINTER(zb_evaluation_result)]),
     "zb_session_explain": (zb_status, [c_void_p, POINTER(zb_explanation), POINTER(zb_explanation)]),

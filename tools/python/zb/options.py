@@ -169,7 +169,15 @@ class SessionOptions(TypedDict, total=False):
     """Keyword arguments that are the fields of the same name in C (zb/runtime.h)."""
 
     data: str
-    """"text:FILE", "tokens:FILE[:u16|u32]" or None: `input` below is asked"""
+    """"text:FILE", "tokens:FILE[:u16|u32]"; "npz:FILE", "npy:FILE", "safetensors:FILE": an array for each input, by
+    its name (of .npy the only one), with N rows in the place of those of a micro-batch; or None: `input` below is
+    asked. Rows of arrays come in their order, as many whole steps as they are enough for, then again from the first
+    one"""
+
+    shuffle: int
+    """Above 0: of data that is arrays, each such epoch has its rows in an order drawn by this number and the number
+    of the epoch. Not saved in checkpoints: a run that is resumed goes on in it if it is given it again, with as many
+    rows in a step. USAGE for other data."""
 
     evaluation: str
     """What zb_session_evaluate computes the loss of, spelled as `data`; None: nothing. With this or evaluation_input,

@@ -350,6 +350,11 @@ class Session:
         """Steps that are done, those before a resume included."""
         return self._lib.zb_session_steps(self._handle) if self._handle is not None else 0
 
+    @property
+    def epoch_steps(self) -> int:
+        """How many whole steps the rows of Session(data=...) are enough for."""
+        return self._lib.zb_session_epoch_steps(self._handle) if self._handle is not None else 0
+
     def gradient_norms(self) -> Dict[str, float]:
         """L2 norm of the gradient of each trained parameter in the last step. Every process calls it; process 0 gets
         them."""
