@@ -199,7 +199,7 @@ static zb_status unsupported(const zb_plan_input *input, const char *why) {
                                  zb_shape_text(&input->shape, shape), why),
                         "supported are two inputs of shape [rows, tokens] and type i64 or i32: 'x' (or the first) gets "
                         "the tokens, 'y' (or the second) "
-                        "the tokens shifted by one; for other inputs use zb_session_params.input");
+                        "the tokens shifted by one; other inputs come as arrays, from npz:FILE or safetensors:FILE");
 }
 
 static zb_status assign_roles(zb_data *data) {

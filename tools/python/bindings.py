@@ -22,7 +22,7 @@ SCALARS = {"bool": "c_bool", "_Bool": "c_bool", "int": "c_int", "double": "c_dou
            "char": "c_char", "size_t": "c_size_t", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
            "uint64_t": "c_uint64", "unsigned": "c_uint", "void": "None"}
 # Parameters of C that are arguments of their own in Python, or that the package fills in by itself.
-GIVEN = {"zb_compile_params": {"model", "diagnostic", "diagnostic_context"},
+GIVEN = {"zb_compile_params": {"model", "output", "diagnostic", "diagnostic_context"},
          "zb_session_params": {"directory", "evaluation_input", "input", "input_context", "bootstrap", "settings",
                                "setting_count", "give_up", "opened", "say", "progress_context", "check",
                                "check_context"}}
@@ -195,6 +195,7 @@ def c_module(types, structs, functions):
              '"""',
              "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int,",
              "                    c_int32, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p)",
+             "from typing import Any, Dict",
              "", "", "class zb_status(c_void_p):", '    """NULL, or a failure that is the caller\'s."""', "", ""]
     for values in types.enums.values():
         for name, value in values.items():
@@ -207,7 +208,7 @@ def c_module(types, structs, functions):
     checked = [name for name in rows_of("structs.def")]
     lines += ["", "", "# What the library says of their sizes must be the same: rows of structs.def.",
               "STRUCTS = (" + "\n           ".join("%s," % name for name in checked) + ")",
-              "", "# Name: result, arguments. A zb_status is a pointer.", "FUNCTIONS = {"]
+              "", "# Name: result, arguments. A zb_status is a pointer.", "FUNCTIONS: Dict[str, Any] = {"]
     for name in sorted(functions):
         result, arguments = functions[name]
         head = '    "%s": (%s, [' % (name, result)

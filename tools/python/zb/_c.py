@@ -4,6 +4,7 @@ Written by bindings.py from the headers: change those, and run it again.
 """
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int,
                     c_int32, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p)
+from typing import Any, Dict
 
 
 class zb_status(c_void_p):
@@ -951,7 +952,7 @@ STRUCTS = (zb_shape,
            zb_compile_summary,)
 
 # Name: result, arguments. A zb_status is a pointer.
-FUNCTIONS = {
+FUNCTIONS: Dict[str, Any] = {
     "zb_alloc": (c_void_p, [c_size_t]),
     "zb_alloc_aligned": (c_void_p, [c_size_t, c_size_t]),
     "zb_alloc_pages": (c_void_p, [c_size_t]),

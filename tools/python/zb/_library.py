@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 import threading
-from typing import Iterator, List, Optional
+from typing import Any, Iterator, List, Optional
 
 from . import _c
 
@@ -93,7 +93,7 @@ def _find() -> str:
                 "library" % ENVIRONMENT, exit_status=4)
 
 
-def _load() -> ctypes.CDLL:
+def _load() -> Any:
     path = _find()
     try:
         library = ctypes.CDLL(path)
@@ -118,15 +118,15 @@ def _load() -> ctypes.CDLL:
         function.restype, function.argtypes = result, arguments
         if result is _c.zb_status:
             function.errcheck = _check
-    library.path = path
+    library.path = path  # type: ignore[attr-defined]
     return library
 
 
 _loading = threading.Lock()
-_loaded: Optional[ctypes.CDLL] = None
+_loaded: Any = None
 
 
-def library() -> ctypes.CDLL:
+def library() -> Any:
     """The C library; found and checked when it is first asked for."""
     global _loaded
     with _loading:
@@ -135,7 +135,7 @@ def library() -> ctypes.CDLL:
         return _loaded
 
 
-def compiler() -> ctypes.CDLL:
+def compiler() -> Any:
     """The library, if it can compile."""
     found = library()
     if not hasattr(found, "zb_compile"):

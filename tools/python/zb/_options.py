@@ -16,6 +16,11 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return "did you mean '%s'?" % found[0] if found else "there are: " + ", ".join(names)
 
 
+def kinds_of(struct: type) -> Dict[str, Any]:
+    """The types of its fields."""
+    return {field[0]: field[1] for field in struct._fields_}  # type: ignore[attr-defined]
+
+
 def names_of(struct: type) -> List[str]:
     """What can be given."""
     taken = set(GIVEN[struct.__name__]) | set(LISTS.values())
@@ -54,7 +59,7 @@ def _number(name: str, kind: type, value: Any) -> Any:
 
 def fill(params: ctypes.Structure, options: Mapping[str, Any], what: str) -> None:
     """Sets fields; what they point to is kept by the struct itself. None is as if an option were not given."""
-    kinds: Dict[str, Any] = {field[0]: field[1] for field in params._fields_}  # type: ignore[attr-defined,misc]
+    kinds = kinds_of(type(params))
     names = names_of(type(params))
     keeps: List[Any] = []
     for name, value in options.items():

@@ -167,12 +167,11 @@ def empty(shape: Sequence[int], dtype: str, kind: str) -> Tuple[Any, int]:
     count = 1
     for size in shape:
         count *= size
-    size = library().zb_dtype_bytes(code_of(dtype))
-    memory = bytearray(max(1, count * size))
-    array = memoryview(memory)[:count * size]
+    memory = bytearray(max(1, count * library().zb_dtype_bytes(code_of(dtype))))
+    flat: Any = memoryview(memory)[:count * library().zb_dtype_bytes(code_of(dtype))]
     if count > 0:
-        array = array.cast(BUFFER[dtype], shape) if shape else array.cast(BUFFER[dtype])
-    return array, _address_of(memory)
+        flat = flat.cast(BUFFER[dtype], shape) if shape else flat.cast(BUFFER[dtype])
+    return flat, _address_of(memory)
 
 
 def code_of(dtype: str) -> int:

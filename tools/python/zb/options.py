@@ -10,9 +10,6 @@ from typing import Sequence, TypedDict, Union
 class CompileOptions(TypedDict, total=False):
     """Keyword arguments that are the fields of the same name in C (zb/compiler.h)."""
 
-    output: str
-    """Folder to write; created. Nothing is left half written. None: compile only"""
-
     weights: str
     """Initial values of parameters instead of the model's own (those of an .mlir model are drawn, from their names
     alone): a safetensors file, an index of several, or a folder with either, such as a checkpoint of Hugging Face's.
@@ -306,7 +303,7 @@ LISTS = {'groups': 'group_count',
 # Bytes: a number, or a text like "2G".
 SIZES = ['bucket_bytes', 'fold_limit', 'memory_limit']
 # What the package gives by itself.
-GIVEN = {'zb_compile_params': ['diagnostic', 'diagnostic_context', 'model'],
+GIVEN = {'zb_compile_params': ['diagnostic', 'diagnostic_context', 'model', 'output'],
  'zb_session_params': ['bootstrap', 'check', 'check_context', 'directory', 'evaluation_input', 'give_up',
                        'input', 'input_context', 'opened', 'progress_context', 'say', 'setting_count',
                        'settings']}

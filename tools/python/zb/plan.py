@@ -126,7 +126,7 @@ def _compile(path: str, output: str, options: Mapping[str, Any]) -> Tuple[types.
     lib, said = compiler(), []  # type: Any, List[str]
     params, summary = _c.zb_compile_params(), ctypes.POINTER(_c.zb_compile_summary)()
     _options.fill(params, options, "zb.compile")
-    kind = dict(_c.zb_compile_params._fields_)["diagnostic"]
+    kind = _options.kinds_of(_c.zb_compile_params)["diagnostic"]
     listen = kind(lambda _, text: said.append(text.decode(errors="replace")))
     params.model, params.output, params.diagnostic = os.fsencode(path), os.fsencode(output), listen
     bare = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(("zb_compile", lib))
@@ -181,7 +181,7 @@ def optimizers() -> List[str]:
             break
         line = ctypes.c_char_p()
         lib.zb_optimizer_complete(name, ctypes.byref(line))
-        found.append(line.value.decode())
+        found.append((line.value or b"").decode())
         lib.zb_free(line)
     return found
 

@@ -138,7 +138,7 @@ class Session:
         _options.fill(params, given, "zb.Session")
         params.directory = os.fsencode(self.plan.directory)
         self._outputs = [] if given.get("evaluation") else list(given.get("outputs") or [])
-        kinds = dict(_c.zb_session_params._fields_)
+        kinds = _options.kinds_of(_c.zb_session_params)
         self._give = kinds["input"](self._give_input)
         if not params.data and not self.plan.inference and not params.no_kernels:
             params.input = self._give
