@@ -58,6 +58,8 @@ SCRIPTS = [
     ("schedule-manual", ["python3", "test/passes/schedule/manual.py", "{build}"]),
     ("mesh", ["python3", "test/passes/mesh/groups.py", "--bin", "{build}/bin"]),
     ("install", ["python3", "test/install/install.py", "{build}"]),
+    *(("python-" + part, ["python3", "test/python/%s.py" % part, "{build}"])
+      for part in ("bindings", "examples", "install", "package", "processes")),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
     ("e2e-weights", ["python3", "test/e2e/weights.py", "--bin", "{build}/bin"]),
     ("e2e-places", ["python3", "test/e2e/places.py", "--bin", "{build}/bin"]),
@@ -73,6 +75,7 @@ SCRIPTS = [
     ("e2e-evaluation_processes", ["python3", "test/e2e/evaluation.py", "--bin", "{build}/bin",
                                   "--only", "processes", "ends"]),
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),
+    ("e2e-arrays", ["python3", "test/e2e/arrays.py", "--bin", "{build}/bin"]),
     ("e2e-outputs", ["python3", "test/e2e/outputs.py", "--bin", "{build}/bin"]),
     ("e2e-buffers", ["python3", "test/e2e/buffers.py", "--bin", "{build}/bin"]),
     ("e2e-inference", ["python3", "test/e2e/inference.py", "--bin", "{build}/bin"]),

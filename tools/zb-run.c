@@ -99,6 +99,17 @@ static int64_t next_pause(const arguments *args, int64_t steps, int64_t last) {
   return pause < last ? pause : last;
 }
 
+/* --epochs as steps that are left. */
+static zb_status count_steps(const zb_session *session, arguments *args) {
+  const int64_t each = zb_session_epoch_steps(session);
+  if (!args->epochs) return NULL;
+  if (!each || args->epochs > INT64_MAX / 2 / each)
+    return zb_status_hint(ZB_ERROR(USAGE, "--epochs: how many steps an epoch has is not known"), "give --steps N");
+  const int64_t all = args->epochs * each, done = zb_session_steps(session);
+  args->steps = all > done ? all - done : 0;
+  return NULL;
+}
+
 static zb_status make_steps(zb_session *session, const arguments *args, run_logs *logs, zb_status *out_output,
                             bool *out_stopped, saves *saved) {
   int64_t last = zb_session_steps(session) + args->steps;
@@ -267,6 +278,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .non_finite = args->non_finite,
       .steps = args->steps,
       .threads = (int)args->threads,
+      .shuffle = args->shuffle,
       .random_seed = args->random_seed,
       .barrier = args->barrier,
       .reference = args->reference,
@@ -308,7 +320,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   run_told.has_trained = 1;
   run_print_start(session, args);
   run_logs *logs = NULL;
-  zb_status output = NULL, status = NULL;
+  zb_status output = NULL, status = count_steps(session, args);
   run_flush_or_stop(session, &status); /* a full disk is found before the first step */
   if (run_told.seen)
     zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */

@@ -49,7 +49,7 @@ static zb_status run_search(const sched_settings *s, sched_case *c) {
   }
   if (status) return status;
   c->searched = true;
-  c->placement = sched_placement_name(&data->problem);
+  c->placement = zb_placement_name(&data->problem);
   if (s->settle) ZB_TRY(zb_order_advance_w(&data->problem, &c->order));
   return time_order(c);
 }

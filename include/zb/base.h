@@ -21,6 +21,12 @@ extern "C" {
 #define ZB_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define ZB_MUST_USE __attribute__((warn_unused_result))
 
+/* ZB_VERSION of the library that is running. */
+ZB_API const char *zb_version(void);
+/* sizeof a struct of zb/structs.def ("zb_shape") in it; 0 for any other name. For bindings that do not compile these
+ * headers: where it differs, they are of another version. */
+ZB_API size_t zb_struct_bytes(const char *name);
+
 /* Most dimensions a tensor may have, anywhere. */
 enum { ZB_DIMS_MAX = 8 };
 

@@ -48,16 +48,28 @@ enum { ZB_RANDOM_SEED = 1 };
  * results do not depend on it. */
 typedef struct zb_session_params {
   const char *directory; /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
-  const char *data;      /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
-  /* What zb_session_evaluate computes the loss of, spelled as `data`; NULL: nothing. Where `data` and `input` are NULL,
-   * the session makes no steps. INVALID where the data has not one whole batch (M micro-batches of rows). */
+  const char *data; /* "text:FILE", "tokens:FILE[:u16|u32]"; "npz:FILE", "npy:FILE", "safetensors:FILE": an array for
+                       each input, by its name (of .npy the only one), with N rows in the place of those of a
+                       micro-batch; or NULL: `input` below is asked. Rows of arrays come in their order, as many whole
+                       steps as they are enough for, then again from the first one */
+  /* Above 0: of data that is arrays, each such epoch has its rows in an order drawn by this number and the number of
+     the epoch. Not saved in checkpoints: a run that is resumed goes on in it if it is given it again, with as many rows
+     in a step. USAGE for other data. */
+  int64_t shuffle;
+  /* What zb_session_evaluate computes the loss of, spelled as `data`; NULL: nothing. With this or evaluation_input, and
+   * neither `data` nor `input`, the session makes no steps. INVALID where the data has not one whole batch (M
+   * micro-batches of rows). */
   const char *evaluation;
   const char *const *outputs; /* "NAME:FILE.npy": what an evaluation writes of the outputs that the plan keeps (zbc
                                  --keep-output), rows of all batches in their order; replaced by each evaluation as a
-                                 whole. The process that has the rank which makes an output writes it */
+                                 whole. The process that has the rank which makes an output writes it. Without
+                                 `evaluation` "NAME": zb_session_output gives it */
   int output_count;
   int64_t evaluation_batches; /* how many batches, from the first row on; 0: all whole ones, once. INVALID for more */
-  const char *device;         /* "cpu" (NULL), "sim" */
+  /* In place of `evaluation`, as `input` in place of `data`: the batch that zb_session_evaluate_batch is called for. */
+  zb_status (*evaluation_input)(void *context, const char *name, int64_t batch, int micro_batch, void *to,
+                                uint64_t bytes);
+  const char *device; /* "cpu" (NULL), "sim" */
   const char
       *launch; /* how the ranks of a real device run: "threads", "mpi", "tcp"; NULL: by bootstrap, else "threads" */
   const zb_bootstrap *bootstrap; /* what zb_bootstrap_find found, or NULL: one process */
@@ -187,6 +199,8 @@ typedef struct zb_evaluation_result {
   int64_t batches; /* how many were evaluated: all, unless the run is to stop */
   double tokens;   /* elements of the first input, in all batches */
   bool stopping; /* a process of the run asked to end: zb_session_stop. The loss is then that of some batches, or NaN */
+  double loss_sum, loss_weight; /* loss is their quotient: losses of batches and their number, of a weighted plan sums
+                                   over targets and the number of these */
 } zb_evaluation_result;
 
 /* Computes the loss of params.evaluation with the weights as they are, by forward jobs alone: always of the same rows,
@@ -194,6 +208,17 @@ typedef struct zb_evaluation_result {
  * evaluations between its steps has the bits of one without. Called by all processes in the same order, as steps are.
  * USAGE where params.evaluation is NULL. A failure ends the session, as that of a step does. */
 ZB_API zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) ZB_MUST_USE;
+/* One batch of the embedder's, whose inputs params.evaluation_input gives by its number, out->batches: adds it to *out,
+ * which the caller has cleared ({0}) before the first of an evaluation. All else as with zb_session_evaluate. USAGE
+ * where params.evaluation_input is NULL. */
+ZB_API zb_status zb_session_evaluate_batch(zb_session *session, zb_evaluation_result *out) ZB_MUST_USE;
+/* An output of params.outputs in the batch that zb_session_evaluate_batch evaluated last: *out_data has those of its M
+ * micro-batches, of the shape *out_shape each, one behind the other; lent until the next batch. NULL in a process that
+ * has not the rank which makes it, and before the first batch. USAGE for a name that params.outputs has not. */
+ZB_API zb_status zb_session_output(const zb_session *session, const char *name, zb_shape *out_shape,
+                                   const void **out_data) ZB_MUST_USE;
+/* How many whole steps the rows of params.data are enough for: an epoch. 0: nobody knows, as a function gives them. */
+ZB_API int64_t zb_session_epoch_steps(const zb_session *session);
 /* Steps done so far, those before a resume included. */
 ZB_API int64_t zb_session_steps(const zb_session *session);
 /* From here on a function that takes a session which is not const is called by all processes of the run, in the same
@@ -204,6 +229,12 @@ ZB_API int64_t zb_session_steps(const zb_session *session);
  * Hugging Face's loaders read them. The folder is replaced as a whole. Any number of processes and any plan of the same
  * model can resume from it. */
 ZB_API zb_status zb_session_save(zb_session *session, const char *folder) ZB_MUST_USE;
+/* The parameters and buffers of all ranks as they are, whole, each once, in the order of their names: `place` is told
+ * of each and says where its zb_shape_bytes go; NULL: nowhere. In process 0, which gets those of all; elsewhere `place`
+ * is not called. */
+ZB_API zb_status zb_session_values(zb_session *session,
+                                   void *(*place)(void *context, const char *name, const zb_shape *shape),
+                                   void *context) ZB_MUST_USE;
 /* Whether a save to this folder could work, to be asked before hours of training: USAGE for a folder that holds other
  * files (a save replaces the folder as a whole), IO if it cannot be written. Makes missing parents. For one process;
  * zb_session_params.save asks all of them. */
@@ -315,6 +346,29 @@ ZB_API void zb_session_abort(zb_session *session, const char *reason);
 ZB_API size_t zb_session_positions(const zb_session *session, char *text, size_t size);
 /* Asks a running step to end (from a signal handler or another thread): the step returns INTERRUPTED. */
 ZB_API void zb_session_interrupt(zb_session *session);
+/* An input or an output of a plan; the shape is that of one micro-batch. */
+typedef struct zb_plan_value {
+  const char *name;
+  zb_shape shape;
+} zb_plan_value;
+
+/* What a plan is made for, before a session is made of it; owned by the caller, zb_plan_about_destroy. */
+typedef struct zb_plan_about {
+  const char *model, *schedule, *placement, *optimizer, *precision;
+  int ranks, stages, micro_batches; /* ranks and micro-batches of all replicas, ranks of all shards */
+  int replicas, shards;
+  const zb_plan_value *inputs; /* those that data gives: not the counter of random numbers, which a session fills */
+  int input_count;
+  const zb_plan_value *outputs; /* that an evaluation can hand out */
+  int output_count;
+  bool evaluates; /* it has an evaluation */
+  bool inference; /* and nothing else */
+  bool random;    /* its steps draw random numbers (dropout) */
+} zb_plan_about;
+/* Reads DIR/plan.zb as far as it says this. */
+ZB_API zb_status zb_plan_about_read(const char *directory, zb_plan_about **out) ZB_MUST_USE;
+ZB_API void zb_plan_about_destroy(zb_plan_about *about);
+
 /* Reads DIR/plan.zb, checks it and prints it as text. */
 ZB_API zb_status zb_plan_print_file(const char *directory, void (*write)(void *context, const char *text, size_t bytes),
                                     void *context) ZB_MUST_USE;

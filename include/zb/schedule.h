@@ -207,6 +207,27 @@ typedef struct zb_problem_data {
  * counts out of range. Released with zb_problem_data_deinit; on failure it is empty. */
 ZB_API zb_status zb_problem_data_init(zb_problem_data *data, int ranks, int chunks, int micro_batches) ZB_MUST_USE;
 ZB_API void zb_problem_data_deinit(zb_problem_data *data);
+/* Costs of a pipeline of equal stages: times in ms, memory in MiB. f, b, w: of a rank; comm: of a message between
+ * ranks; opt: of the optimizer; mem: what a rank keeps from F of a micro-batch, mem_w: of it, what it keeps until W;
+ * base: what is always there. */
+typedef struct zb_uniform_costs {
+  double f, b, w, comm, opt, mem, mem_w, base;
+} zb_uniform_costs;
+/* Reads "f=2,b=2,w=1,comm=0.1"; what is left out is f=b=w=mem=1, mem_w=mem, and else 0. NULL: all of these. USAGE. */
+ZB_API zb_status zb_uniform_costs_parse(const char *text, zb_uniform_costs *out) ZB_MUST_USE;
+/* The problem of such a pipeline for a schedule (NULL: for any), with as many micro-batches in a step. *placement NULL
+ * and *chunks 0 become what zb_schedule_layout says; the costs are those of a rank, of which each of its chunks has its
+ * share. Of a schedule of two pipelines each has half of the micro-batches (USAGE for an odd number). Released with
+ * zb_problem_data_deinit; on failure it is empty. */
+ZB_API zb_status zb_problem_uniform(const zb_uniform_costs *costs, const zb_schedule_def *schedule, int ranks,
+                                    int micro_batches, const char **placement, int *chunks,
+                                    zb_problem_data *out) ZB_MUST_USE;
+/* Another number of micro-batches in a step, of a schedule of two pipelines in both of them together. */
+ZB_API zb_status zb_problem_set_micro_batches(zb_problem_data *data, const zb_schedule_def *schedule,
+                                              int micro_batches) ZB_MUST_USE;
+/* The memory limit of every rank, as people write it: bytes ("64M"), or "1.25p": what is always there, and 1.25 times
+ * as much as `ranks` micro-batches keep. USAGE. */
+ZB_API zb_status zb_problem_limit(zb_problem_data *data, const char *text, bool two_pipelines) ZB_MUST_USE;
 /* A copy of a problem, which owns all it points to; the problem is checked first. */
 ZB_API zb_status zb_problem_data_copy(zb_problem_data *data, const zb_problem *problem) ZB_MUST_USE;
 /* Arrays that a problem need not have are made where they are wanted, all 0: count entries, limits one a rank. */
@@ -496,6 +517,8 @@ ZB_API const zb_placement_def *zb_placement_at(int index);
 /* Placements: fills stage_rank[ranks*chunks] for "plain" (chunks 1), "looped", "v" (chunks 2), "wave", or a list
  * "0,1,1,0": the rank of every virtual stage, each rank `chunks` times. USAGE for others. */
 ZB_API zb_status zb_placement(const char *name, int ranks, int chunks, int *stage_rank) ZB_MUST_USE;
+/* The first of them that the problem has, by name; "given" for another. */
+ZB_API const char *zb_placement_name(const zb_problem *problem);
 /* Fills in what a user left open: *placement NULL, *chunks 0 become what the schedule is made for (two chunks at least
  * for a placement of several rounds), as far as the one that is named allows. USAGE where these chunks do not fit the
  * schedule or the placement. */

@@ -23,6 +23,7 @@ static const char hint_reference[] =
  * depend on it), bootstrap (its differences are the point), input (not to be compared), save (see add_save), and
  * directory, data, resume, of which what they lead to is compared. */
 #define PARAMETERS(ROW)                                                                                                \
+  ROW("--shuffle", "%" PRId64, params->shuffle, hint_options)                                                          \
   ROW("--device", "%s", session->device->name, hint_options)                                                           \
   ROW("--launch", "%s", session->transport_def->name, hint_options)                                                    \
   ROW("--seed", "%" PRIu64, params->seed, hint_options)                                                                \

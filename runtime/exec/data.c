@@ -7,6 +7,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
 #include "runtime/exec/agreement.h"
+#include "runtime/exec/data_rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,6 +34,7 @@ struct zb_data {
   const format *format;
   char *path;
   int64_t tokens, rows, length; /* N, B, T */
+  zb_rows arrays;               /* of a file of arrays; else empty */
 };
 
 static const char hint_text[] =
@@ -51,11 +53,19 @@ static const format formats[] = {
     {"tokens:", "", 2, hint_u16},
 };
 
-static const char hint_sources[] = "write text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)";
+static const char hint_sources[] = "write text:FILE (bytes as tokens), tokens:FILE[:u16|:u32] (little-endian), or "
+                                   "npz:FILE, npy:FILE or safetensors:FILE (an array for each input)";
+
+/* Files of arrays, by their prefixes. */
+static const struct {
+  const char *prefix;
+  zb_arrays_kind kind;
+} array_formats[] = {{"npz:", ZB_ARRAYS_NPZ}, {"npy:", ZB_ARRAYS_NPY}, {"safetensors:", ZB_ARRAYS_SAFETENSORS}};
 
 /* "corpus.txt" without text:, "file:corpus.txt", "text:" alone. */
 static zb_status unknown_source(const char *option, const char *source) {
-  static const char *const kinds[] = {"text", "tokens"};
+  static const char *const kinds[] = {"text", "tokens", "npz", "npy", "safetensors"};
+  enum { KINDS = sizeof kinds / sizeof kinds[0] };
   const size_t length = strcspn(source, ":");
   zb_status status = ZB_ERROR(USAGE, "%s: cannot read data from '%s'", option, source);
   if (!source[length] || access(source, F_OK) == 0)
@@ -67,9 +77,10 @@ static zb_status unknown_source(const char *option, const char *source) {
   char *kind = zb_strdup(source);
   if (!kind) return status;
   kind[length] = '\0';
-  const bool known =
-      strcmp(kind, kinds[0]) == 0 || strcmp(kind, kinds[1]) == 0; /* it is the name that is missing: "tokens::u16" */
-  const char *nearest = zb_nearest(kind, kinds, 2);
+  bool known = false; /* it is the name that is missing: "tokens::u16" */
+  for (int i = 0; i < KINDS; ++i)
+    known |= strcmp(kind, kinds[i]) == 0;
+  const char *nearest = zb_nearest(kind, kinds, KINDS);
   zb_free(kind);
   if (known || !source[length + 1]) return zb_status_hint(status, "the name of the file is missing: %s", hint_sources);
   if (nearest) return zb_status_hint(status, "did you mean '%s:%s'?", nearest, source + length + 1);
@@ -188,7 +199,7 @@ static zb_status unsupported(const zb_plan_input *input, const char *why) {
                                  zb_shape_text(&input->shape, shape), why),
                         "supported are two inputs of shape [rows, tokens] and type i64 or i32: 'x' (or the first) gets "
                         "the tokens, 'y' (or the second) "
-                        "the tokens shifted by one; for other inputs use zb_session_params.input");
+                        "the tokens shifted by one; other inputs come as arrays, from npz:FILE or safetensors:FILE");
 }
 
 static zb_status assign_roles(zb_data *data) {
@@ -230,6 +241,20 @@ static zb_status open_corpus(zb_data *data) {
                         "give a longer file");
 }
 
+/* Of a source that is a file of arrays; of others nothing. */
+static zb_status open_arrays(zb_data *data) {
+  const char *source = data->params.source, *option = data->params.option ? data->params.option : "--data";
+  for (size_t i = 0; i < sizeof array_formats / sizeof array_formats[0]; ++i) {
+    const size_t prefix = strlen(array_formats[i].prefix);
+    if (strncmp(source, array_formats[i].prefix, prefix) != 0 || !source[prefix]) continue;
+    data->path = zb_strdup(source + prefix);
+    if (!data->path) return ZB_OUT_OF_MEMORY();
+    return zb_rows_open(&data->arrays, array_formats[i].kind, data->path, data->params.plan, option,
+                        data->params.shuffle);
+  }
+  return NULL;
+}
+
 zb_status zb_data_create(const zb_data_params *params, zb_data **out) {
   *out = NULL;
   zb_status status = NULL;
@@ -244,7 +269,15 @@ zb_status zb_data_create(const zb_data_params *params, zb_data **out) {
     goto cleanup;
   }
   ZB_TRY_GOTO(find_counter(data));
-  if (params->source) {
+  if (params->source) ZB_TRY_GOTO(open_arrays(data));
+  if (params->shuffle && !data->arrays.of) {
+    status = zb_status_hint(ZB_ERROR(USAGE, "--shuffle has no effect: rows of this data have no order of their own"),
+                            "npz:FILE, npy:FILE and safetensors:FILE are shuffled");
+    goto cleanup;
+  }
+  if (data->arrays.of) {
+    data->rows = data->arrays.at_once;
+  } else if (params->source) {
     ZB_TRY_GOTO(assign_roles(data));
     ZB_TRY_GOTO(open_corpus(data));
   } else if (!params->input && first) {
@@ -261,6 +294,7 @@ cleanup:
 void zb_data_destroy(zb_data *data) {
   if (!data) return;
   if (data->bytes) munmap((void *)(uintptr_t)data->bytes, (size_t)data->byte_count);
+  zb_rows_close(&data->arrays);
   zb_free(data->path);
   zb_free(data->roles);
   zb_free(data);
@@ -274,10 +308,15 @@ static int64_t token_at(const zb_data *data, int64_t index) {
   return (int64_t)value;
 }
 
+/* How many rows are taken before this one. */
+static int64_t row_index(const zb_data *data, int64_t step, int micro_batch, int64_t row) {
+  const int64_t batch = (step - data->params.first_step) * data->params.plan->micro_batches + micro_batch;
+  return data->params.first_row + batch * data->rows + row;
+}
+
 /* Where in the corpus an input's row begins. */
 static int64_t row_start(const zb_data *data, int input, int64_t step, int micro_batch, int64_t row) {
-  int64_t batch = (step - data->params.first_step) * data->params.plan->micro_batches + micro_batch;
-  int64_t index = data->params.first_row + batch * data->rows + row;
+  const int64_t index = row_index(data, step, micro_batch, row);
   uint64_t starts = (uint64_t)(data->tokens - data->length - 1);
   int64_t start = (int64_t)((uint64_t)index % starts * (uint64_t)data->length % starts);
   return start + (data->roles[input] == ROLE_SHIFTED ? 1 : 0);
@@ -300,6 +339,10 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
   if (!data->params.source)
     return data->params.input(data->params.input_context, spec->name, step, micro_batch, to,
                               (uint64_t)zb_shape_bytes(&spec->shape));
+  if (data->arrays.of) {
+    zb_rows_read(&data->arrays, input, row_index(data, step, micro_batch, 0), to);
+    return NULL;
+  }
   bool wide = spec->shape.dtype == ZB_I64;
   int64_t *wide_out = to;
   int32_t *narrow_out = to;
@@ -318,6 +361,19 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
     }
   }
   return NULL;
+}
+
+static bool blame_arrays(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault,
+                         zb_status *status) {
+  int64_t row = 0;
+  for (int input = 0; input < data->params.plan->input_count; ++input) {
+    if (!zb_rows_find(&data->arrays, input, row_index(data, step, micro_batch, 0), fault->value, &row)) continue;
+    *status =
+        zb_status_note(*status, "%lld stands in row %lld (from 0) of the array '%s' in '%s'", (long long)fault->value,
+                       (long long)row, data->params.plan->inputs[input].name, data->path);
+    return true;
+  }
+  return false;
 }
 
 /* Whether the micro-batch holds the value; the status then says where. */
@@ -346,19 +402,23 @@ zb_status zb_data_blame(const zb_data *data, int64_t step, int micro_batch, cons
   int first = micro_batch == ZB_DATA_ANY ? 0 : micro_batch;
   int last = micro_batch == ZB_DATA_ANY ? data->params.plan->micro_batches - 1 : micro_batch;
   for (int i = first; i >= 0 && i <= last; ++i)
-    if (blame_micro_batch(data, step, i, fault, &status)) break;
+    if ((data->arrays.of ? blame_arrays : blame_micro_batch)(data, step, i, fault, &status)) break;
   return status;
 }
 
 void zb_data_describe(const zb_data *data, char *text, size_t size) {
   if (!data || !data->params.source)
     snprintf(text, size, data ? "given by a function" : "not read");
+  else if (data->arrays.of)
+    snprintf(text, size, "%" PRId64 " rows, digest %016" PRIx64, data->arrays.rows,
+             zb_sample_store(data->arrays.arrays.store));
   else
     snprintf(text, size, "%" PRIu64 " bytes, %d a token, digest %016" PRIx64, data->byte_count,
              data->format->token_bytes, zb_sample_bytes(data->bytes, data->byte_count));
 }
 
 int64_t zb_data_rows(const zb_data *data) {
+  if (data->arrays.of) return data->arrays.rows;
   if (!data->params.source || data->length < 1) return 0;
   const int64_t starts = data->tokens - data->length - 1;
   return (starts + data->length - 1) / data->length;

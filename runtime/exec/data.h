@@ -2,7 +2,7 @@
  * is an input that neither gives (runtime/base/random.h).
  *
  * A corpus is N tokens. Row r of micro-batch i of step k starts at token ((k*M + i)*B + r)*T mod (N - T - 1); y is x
- * shifted by one. So the only position to save is the number of rows taken so far.
+ * shifted by one. So the only position to save is the number of rows taken so far. Arrays: data_rows.h.
  */
 #ifndef ZB_EXEC_DATA_H
 #define ZB_EXEC_DATA_H
@@ -14,13 +14,14 @@ typedef struct zb_data zb_data;
 
 typedef struct zb_data_params {
   const zb_plan *plan; /* outlives the data */
-  const char *source;  /* "text:FILE", "tokens:FILE[:u16|u32]", or NULL: `input` is asked */
+  const char *source;  /* "text:FILE", "tokens:FILE[:u16|u32]", "npz:FILE" and so on; NULL: `input` is asked */
   const char *option;  /* by which the source was given, for errors: "--data" (NULL), "--eval" */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
   void *input_context;
   int64_t first_step; /* steps done before this run */
   int64_t first_row;  /* rows taken before this run */
   uint64_t random_seed;
+  uint64_t shuffle; /* rows of arrays come in an order drawn by it, another one in each epoch; 0: as in the file */
 } zb_data_params;
 
 /* Whether the session itself fills the input. */

@@ -37,38 +37,52 @@ static bool is_made_here(const zb_plan *plan, int output, int first, int ranks) 
   return false;
 }
 
-static zb_status add_file(zb_outputs *outputs, zb_arena *memory, const zb_plan *plan, int output, const char *path) {
+/* path NULL: it stays in memory. */
+static zb_status add_output(zb_outputs *outputs, zb_arena *memory, const zb_plan *plan, int output, const char *path) {
   zb_output_file *file = &outputs->files[outputs->count];
   *file =
       (zb_output_file){.output = output,
-                       .path = zb_arena_strdup(memory, path),
+                       .path = path ? zb_arena_strdup(memory, path) : NULL,
                        .bytes = (uint64_t)zb_shape_bytes(&plan->outputs[output].shape) * (uint64_t)plan->micro_batches};
-  ZB_TRY(zb_output_check("--output", path, ".npy"));
+  if (path) ZB_TRY(zb_output_check("--output", path, ".npy"));
   outputs->batch[output] = ZB_NEW(memory, unsigned char, file->bytes);
   ZB_TRY(zb_arena_status(memory));
   ++outputs->count;
   return NULL;
 }
 
-zb_status zb_outputs_open(zb_outputs *outputs, zb_arena *memory, const zb_plan *plan, const char *const *texts,
-                          int count, int first, int ranks) {
-  *outputs = (zb_outputs){.files = ZB_NEW(memory, zb_output_file, count),
+zb_status zb_outputs_open(zb_outputs *outputs, zb_arena *memory, const zb_outputs_params *params) {
+  const zb_plan *plan = params->plan;
+  *outputs = (zb_outputs){.files = ZB_NEW(memory, zb_output_file, params->count),
+                          .named = ZB_NEW(memory, bool, plan->output_count),
                           .batch = ZB_NEW(memory, unsigned char *, plan->output_count)};
-  bool *named = ZB_NEW(memory, bool, plan->output_count);
   ZB_TRY(zb_arena_status(memory));
-  for (int i = 0; i < count; ++i) {
-    const char *colon = strrchr(texts[i], ':');
-    if (!colon || colon == texts[i] || !colon[1])
-      return zb_status_hint(ZB_ERROR(USAGE, "--output: expected NAME:FILE.npy, got '%s'", texts[i]),
+  for (int i = 0; i < params->count; ++i) {
+    const char *text = params->texts[i], *colon = params->in_memory ? text + strlen(text) : strrchr(text, ':');
+    if (!params->in_memory && (!colon || colon == text || !colon[1]))
+      return zb_status_hint(ZB_ERROR(USAGE, "--output: expected NAME:FILE.npy, got '%s'", text),
                             "for example --output logits:logits.npy");
-    const int output = find_output(plan, texts[i], (size_t)(colon - texts[i]));
-    if (output < 0) return unknown(plan, memory, texts[i], (int)(colon - texts[i]));
-    if (named[output])
+    const int output = find_output(plan, text, (size_t)(colon - text));
+    if (output < 0) return unknown(plan, memory, text, (int)(colon - text));
+    if (outputs->named[output])
       return zb_status_hint(ZB_ERROR(USAGE, "--output: '%s' is given twice", plan->outputs[output].name),
                             "an output goes to one file");
-    named[output] = true;
-    if (is_made_here(plan, output, first, ranks)) ZB_TRY(add_file(outputs, memory, plan, output, colon + 1));
+    outputs->named[output] = true;
+    if (is_made_here(plan, output, params->first_rank, params->ranks))
+      ZB_TRY(add_output(outputs, memory, plan, output, params->in_memory ? NULL : colon + 1));
   }
+  return NULL;
+}
+
+zb_status zb_outputs_find(const zb_outputs *outputs, const zb_plan *plan, const char *name, zb_shape *out_shape,
+                          const void **out_data) {
+  const int output = find_output(plan, name, strlen(name));
+  *out_data = NULL;
+  if (output < 0 || !outputs->named || !outputs->named[output])
+    return zb_status_hint(ZB_ERROR(USAGE, "the session hands out no output '%s'", name),
+                          "name it in its parameter outputs");
+  *out_shape = plan->outputs[output].shape;
+  *out_data = outputs->batch[output];
   return NULL;
 }
 
@@ -84,7 +98,7 @@ zb_status zb_outputs_begin(zb_outputs *outputs, const zb_plan *plan, int64_t bat
 zb_status zb_outputs_add(zb_outputs *outputs) {
   for (int i = 0; i < outputs->count; ++i) {
     zb_output_file *file = &outputs->files[i];
-    ZB_TRY(zb_npy_add(&file->writer, outputs->batch[file->output], file->bytes));
+    if (file->path) ZB_TRY(zb_npy_add(&file->writer, outputs->batch[file->output], file->bytes));
   }
   return NULL;
 }

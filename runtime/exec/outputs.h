@@ -1,4 +1,4 @@
-/* What evaluations write besides their loss: outputs of the plan, as NumPy's arrays. */
+/* What evaluations give besides their loss: outputs of the plan, written as NumPy's arrays, or kept in memory. */
 #ifndef ZB_EXEC_OUTPUTS_H
 #define ZB_EXEC_OUTPUTS_H
 
@@ -8,9 +8,9 @@
 
 /* An output that a rank of this process makes. */
 typedef struct zb_output_file {
-  int output; /* of the plan */
-  const char *path;
-  uint64_t bytes; /* of a batch */
+  int output;       /* of the plan */
+  const char *path; /* NULL: it stays in memory */
+  uint64_t bytes;   /* of a batch */
   bool is_open;
   zb_npy_writer writer;
 } zb_output_file;
@@ -18,14 +18,24 @@ typedef struct zb_output_file {
 typedef struct zb_outputs {
   zb_output_file *files;
   int count;
-  unsigned char **batch; /* [output of the plan] M of them one behind the other; NULL: not written here */
+  bool *named;           /* [output of the plan] */
+  unsigned char **batch; /* [output of the plan] M of them one behind the other; NULL: not made here, or not wanted */
 } zb_outputs;
 
-/* texts: "NAME:FILE.npy", `count` of them; USAGE for one that is wrong or names an output that the plan does not keep.
- * Whether a file can be written is checked where its output is made: by the ranks first .. first + ranks - 1. Memory is
- * the arena's; to be ended by zb_outputs_abandon. */
-zb_status zb_outputs_open(zb_outputs *outputs, zb_arena *memory, const zb_plan *plan, const char *const *texts,
-                          int count, int first, int ranks) ZB_MUST_USE;
+typedef struct zb_outputs_params {
+  const zb_plan *plan;
+  const char *const *texts; /* "NAME:FILE.npy", or in_memory "NAME" */
+  int count;
+  int first_rank, ranks; /* those of this process */
+  bool in_memory;
+} zb_outputs_params;
+
+/* USAGE for a text that is wrong or names an output that the plan does not keep. Whether a file can be written is
+ * checked where its output is made. Memory is the arena's; to be ended by zb_outputs_abandon. */
+zb_status zb_outputs_open(zb_outputs *outputs, zb_arena *memory, const zb_outputs_params *params) ZB_MUST_USE;
+/* As zb_session_output (zb/runtime.h). */
+zb_status zb_outputs_find(const zb_outputs *outputs, const zb_plan *plan, const char *name, zb_shape *out_shape,
+                          const void **out_data) ZB_MUST_USE;
 /* Around the batches of an evaluation: begin, add after each batch, then commit, which replaces the files. */
 zb_status zb_outputs_begin(zb_outputs *outputs, const zb_plan *plan, int64_t batches) ZB_MUST_USE;
 zb_status zb_outputs_add(zb_outputs *outputs) ZB_MUST_USE;

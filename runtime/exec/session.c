@@ -81,6 +81,8 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
     return zb_status_hint(ZB_ERROR(USAGE, "--weights and --resume are two ways to begin"),
                           "--resume goes on with optimizer, step and data position; --weights takes parameters alone");
   if (params->weights_partial && !params->weights) return ZB_ERROR(USAGE, "--weights-partial without --weights");
+  if (params->shuffle < 0)
+    return ZB_ERROR(USAGE, "the seed of --shuffle is %lld: expected 1 or more", (long long)params->shuffle);
   if (params->random_seed < 0)
     return ZB_ERROR(USAGE, "the random seed is %lld: expected 1 or more", (long long)params->random_seed);
   if (params->timeout_ms < 0)
@@ -130,7 +132,8 @@ static zb_status choose_random_seed(zb_session *session, const zb_session_params
 }
 
 static zb_status make_data(zb_session *session, const zb_session_params *params, const zb_checkpoint *checkpoint) {
-  const bool has_steps = params->data || params->input || !params->evaluation;
+  const bool has_evaluation = params->evaluation || params->evaluation_input;
+  const bool has_steps = params->data || params->input || !has_evaluation;
   if (session->plan->inference && has_steps)
     return zb_status_hint(ZB_ERROR(USAGE, "the plan is for inference: it has no loss, and trains nothing"),
                           "zb-run DIR --eval DATA --output NAME:FILE.npy evaluates it; to train, compile a model with "
@@ -144,11 +147,12 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
       .first_step = checkpoint ? checkpoint->step : 0,
       .first_row = checkpoint ? checkpoint->data_position : 0,
       .random_seed = (uint64_t)session->random_seed,
+      .shuffle = params->shuffle > 0 ? (uint64_t)params->shuffle : 0,
   };
-  if (params->evaluation) ZB_TRY(zb_session_open_evaluation(session, params));
-  if (params->output_count > 0 && !params->evaluation)
+  if (has_evaluation) ZB_TRY(zb_session_open_evaluation(session, params));
+  if (params->output_count > 0 && !has_evaluation)
     return zb_status_hint(ZB_ERROR(USAGE, "--output without --eval"), "add --eval text:FILE or --eval tokens:FILE");
-  if (params->evaluation && !params->data && !params->input) return NULL; /* no steps */
+  if (!has_steps) return NULL;
   return zb_data_create(&data, &session->data);
 }
 
@@ -727,6 +731,11 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   for (int i = 0; i < session->plan->rank_count; ++i)
     session->waiting_ps += session->times[i].waiting_ps;
   return NULL;
+}
+
+int64_t zb_session_epoch_steps(const zb_session *session) {
+  const int64_t needed = session->data ? zb_data_rows_at_once(session->data) * session->plan->micro_batches : 0;
+  return needed > 0 ? zb_data_rows(session->data) / needed : 0;
 }
 
 int64_t zb_session_steps(const zb_session *session) { return session->steps; }

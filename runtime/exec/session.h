@@ -149,6 +149,14 @@ double zb_session_batch_tokens(const zb_plan *plan);
 /* The data of evaluations, and how many batches of it: what is missing is told before anything trains. */
 zb_status zb_session_open_evaluation(zb_session *session, const zb_session_params *params) ZB_MUST_USE;
 
+/* ---- session_save.c ---- */
+
+/* Weights of this process, and optimizer state where the checkpoint has a store for it, in the order of names; what is
+ * cut, put together, in process 0. Called by all processes. Copies are in `memory`; *out_parts (zb_free) is what the
+ * stores borrow from, as well. */
+zb_status zb_session_collect(zb_session *session, zb_checkpoint *checkpoint, zb_arena *memory,
+                             void **out_parts) ZB_MUST_USE;
+
 /* ---- session_overlap.c ---- */
 
 /* Whether the parameters and the device let steps overlap. */

@@ -53,13 +53,23 @@ double zb_session_batch_tokens(const zb_plan *plan) {
 /* ---- Evaluations ---- */
 
 zb_status zb_session_open_evaluation(zb_session *session, const zb_session_params *params) {
-  const zb_data_params data = {.plan = session->plan, .source = params->evaluation, .option = "--eval"};
+  const zb_data_params data = {.plan = session->plan,
+                               .source = params->evaluation,
+                               .option = "--eval",
+                               .input = params->evaluation_input,
+                               .input_context = params->input_context};
   if (!session->plan->evaluates)
     return zb_status_hint(ZB_ERROR(INVALID, "the plan has no evaluation: it was made of a program without a loss"),
                           "leave --eval out");
   ZB_TRY(zb_data_create(&data, &session->evaluation));
-  ZB_TRY(zb_outputs_open(&session->outputs, &session->memory, session->plan, params->outputs, params->output_count,
-                         session->first_rank, session->rank_count));
+  const zb_outputs_params outputs = {.plan = session->plan,
+                                     .texts = params->outputs,
+                                     .count = params->output_count,
+                                     .first_rank = session->first_rank,
+                                     .ranks = session->rank_count,
+                                     .in_memory = !params->evaluation};
+  ZB_TRY(zb_outputs_open(&session->outputs, &session->memory, &outputs));
+  if (!params->evaluation) return NULL; /* batch after batch */
   const int64_t rows = zb_data_rows(session->evaluation),
                 needed = zb_data_rows_at_once(session->evaluation) * session->plan->micro_batches;
   const int64_t whole = needed > 0 ? rows / needed : 1;
@@ -89,37 +99,60 @@ static zb_status agree_on_files(zb_session *session, zb_status status) {
   return session->params.output_count > 0 ? zb_session_agree(session, status) : status;
 }
 
-zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
-  *out = (zb_evaluation_result){.step = session->steps, .loss = (double)NAN, .has_loss = !session->plan->inference};
-  if (!session->evaluation)
-    return zb_status_hint(ZB_ERROR(USAGE, "the session has no data to evaluate"),
-                          "set evaluation in its parameters (--eval)");
+/* The next batch: number out->batches, whose loss is added to *out. */
+static zb_status add_batch(zb_session *session, zb_evaluation_result *out) {
+  int64_t took_ps = 0;
+  zb_status status = zb_session_run_list(session, zb_executor_begin_evaluation, out->batches, &took_ps);
+  if (!status) status = agree_on_files(session, zb_outputs_add(&session->outputs));
+  if (status) {
+    session->failed = true;
+    return zb_status_note(status, "evaluation after step %lld, batch %lld", (long long)session->steps,
+                          (long long)out->batches + 1);
+  }
+  const bool weighted = session->micro_weights != NULL;
+  out->loss_sum += weighted ? zb_session_loss_sum(session) : zb_session_mean_loss(session);
+  out->loss_weight += weighted ? zb_session_loss_weight(session) : 1;
+  out->seconds += (double)took_ps / 1e12;
+  out->tokens += zb_session_batch_tokens(session->plan);
+  ++out->batches;
+  if (out->has_loss) out->loss = out->loss_sum / out->loss_weight;
+  out->stopping = session->ends;
+  return NULL;
+}
+
+static zb_status begin_evaluation(zb_session *session, bool has_data, const char *hint, zb_evaluation_result *out) {
+  out->step = session->steps;
+  out->has_loss = !session->plan->inference;
+  if (out->batches == 0) out->loss = (double)NAN;
+  if (!has_data) return zb_status_hint(ZB_ERROR(USAGE, "the session has no data to evaluate"), "%s", hint);
   ZB_TRY(zb_session_check_alive(session, "the evaluation after step", session->steps));
-  ZB_TRY(zb_session_check_still(session));
-  double sum = 0, weight = 0; /* of means of batches, and their number; of a weighted plan over targets */
+  return zb_session_check_still(session);
+}
+
+zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
+  *out = (zb_evaluation_result){0};
+  ZB_TRY(begin_evaluation(session, session->batches > 0, "set evaluation in its parameters (--eval)", out));
   int64_t start_ps = 0;
   ZB_TRY(agree_on_files(session, zb_outputs_begin(&session->outputs, session->plan, session->batches)));
   swap_times(session, &start_ps); /* timelines are of the last step */
-  for (int64_t batch = 0; batch < session->batches && !out->stopping; ++batch) {
-    int64_t took_ps = 0;
-    zb_status status = zb_session_run_list(session, zb_executor_begin_evaluation, batch, &took_ps);
-    if (!status) status = agree_on_files(session, zb_outputs_add(&session->outputs));
-    if (status) {
-      session->failed = true;
-      return zb_status_note(status, "evaluation after step %lld, batch %lld", (long long)session->steps,
-                            (long long)batch + 1);
-    }
-    const bool weighted = session->micro_weights != NULL;
-    sum += weighted ? zb_session_loss_sum(session) : zb_session_mean_loss(session);
-    weight += weighted ? zb_session_loss_weight(session) : 1;
-    out->seconds += (double)took_ps / 1e12;
-    out->tokens += zb_session_batch_tokens(session->plan);
-    ++out->batches;
-    if (out->has_loss) out->loss = sum / weight;
-    out->stopping = session->ends;
-  }
+  while (out->batches < session->batches && !out->stopping)
+    ZB_TRY(add_batch(session, out));
   swap_times(session, &start_ps);
   if (!out->stopping) return agree_on_files(session, zb_outputs_commit(&session->outputs));
   zb_outputs_abandon(&session->outputs); /* of some batches only */
   return NULL;
+}
+
+zb_status zb_session_evaluate_batch(zb_session *session, zb_evaluation_result *out) {
+  const bool has_data = session->evaluation && session->batches == 0;
+  int64_t start_ps = 0;
+  ZB_TRY(begin_evaluation(session, has_data, "set evaluation_input in its parameters", out));
+  swap_times(session, &start_ps);
+  zb_status status = add_batch(session, out);
+  swap_times(session, &start_ps);
+  return status;
+}
+
+zb_status zb_session_output(const zb_session *session, const char *name, zb_shape *out_shape, const void **out_data) {
+  return zb_outputs_find(&session->outputs, session->plan, name, out_shape, out_data);
 }

@@ -51,7 +51,7 @@ static zb_status send_part(const zb_session *session, int rank, const zb_plan_te
 }
 
 /* All parts that the ranks of this process have. */
-static zb_status send_parts(const zb_session *session, zb_text *out) {
+static zb_status send_parts(const zb_session *session, bool states, zb_text *out) {
   for (int rank = session->first_rank; rank < session->first_rank + session->rank_count; ++rank) {
     const zb_plan_rank *program = &session->plan->ranks[rank];
     const zb_plan_place place = zb_plan_place_of(session->plan, rank);
@@ -60,7 +60,7 @@ static zb_status send_parts(const zb_session *session, zb_text *out) {
       if (!parameter->owns_part) continue;
       if (zb_plan_saves_part(&parameter->tensor, place))
         ZB_TRY(send_part(session, rank, &parameter->tensor, false, out));
-      for (int k = parameter->state_begin; k < parameter->state_begin + parameter->state_count; ++k)
+      for (int k = parameter->state_begin; states && k < parameter->state_begin + parameter->state_count; ++k)
         if (zb_plan_saves_part(&program->states[k], place))
           ZB_TRY(send_part(session, rank, &program->states[k], true, out));
     }
@@ -117,7 +117,7 @@ static zb_status collect_parts(zb_session *session, zb_checkpoint *checkpoint, z
   size_t bytes = 0;
   if (zb_plan_shard_mesh(session->plan) == 1 && session->plan->sharding == ZB_SHARDING_NONE) return NULL;
   zb_text_init(&mine);
-  zb_status status = zb_session_agree(session, send_parts(session, &mine));
+  zb_status status = zb_session_agree(session, send_parts(session, checkpoint->optimizer, &mine));
   if (!status) status = zb_session_gather(session, mine.data, mine.length, records, &bytes);
   if (!status && *records) status = join_parts(*records, bytes, checkpoint, memory);
   zb_text_deinit(&mine);
@@ -144,12 +144,18 @@ static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, z
     const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
     if (zb_plan_in_parts(&parameter->tensor)) continue; /* collect_parts */
     ZB_TRY(add_tensor(e, &parameter->tensor, checkpoint->weights, memory));
-    for (int k = 0; k < parameter->state_count; ++k) {
+    for (int k = 0; checkpoint->optimizer && k < parameter->state_count; ++k) {
       const zb_plan_tensor *state = state_by_name(e->program, parameter, k);
       if (!zb_plan_in_parts(state)) ZB_TRY(add_tensor(e, state, checkpoint->optimizer, memory));
     }
   }
   return NULL;
+}
+
+zb_status zb_session_collect(zb_session *session, zb_checkpoint *checkpoint, zb_arena *memory, void **out_parts) {
+  *out_parts = NULL;
+  ZB_TRY(zb_session_agree(session, collect(session, checkpoint, memory)));
+  return zb_session_agree(session, collect_parts(session, checkpoint, memory, out_parts));
 }
 
 /* Process 0 begins a save under the lock of the session, or, where another folder is given than it was made for, under
@@ -196,11 +202,9 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
                               .skipped = session->skipped,
                               .data_position = zb_data_position(session->data, session->steps),
                               .random_seed = session->random_seed};
-  zb_status status = checkpoint.weights && checkpoint.optimizer && !rates.failed
-                         ? collect(session, &checkpoint, &copies)
-                         : ZB_OUT_OF_MEMORY();
+  zb_status status = checkpoint.weights && checkpoint.optimizer && !rates.failed ? NULL : ZB_OUT_OF_MEMORY();
   status = zb_session_agree(session, status);
-  if (!status) status = zb_session_agree(session, collect_parts(session, &checkpoint, &copies, &parts));
+  if (!status) status = zb_session_collect(session, &checkpoint, &copies, &parts);
   zb_folder_lock lock = {.held = false};
   if (!status) status = write_parts(session, folder, &checkpoint, &lock);
   zb_folder_lock_release(&lock);

@@ -121,6 +121,8 @@ static zb_status check_evaluation(const arguments *args) {
     const char *option;
     bool given;
   } of_steps[] = {{"--steps", args->steps != 0},
+                  {"--epochs", args->epochs != 0},
+                  {"--shuffle", args->shuffle != 0},
                   {"--save", args->save != NULL},
                   {"--save-every", args->save_every != 0},
                   {"--eval-every", args->eval_every != 0},
@@ -212,7 +214,10 @@ zb_status run_parse(int count, char **words, arguments *out) {
     return zb_status_hint(ZB_ERROR(USAGE, "--output without --eval: outputs are those of an evaluation"),
                           "add --eval text:FILE or --eval tokens:FILE");
   if (out->eval && !out->data) return check_evaluation(out);
-  if (!out->steps) return zb_status_hint(ZB_ERROR(USAGE, "the number of steps is not given"), "add --steps N");
+  if (out->steps && out->epochs)
+    return zb_status_hint(ZB_ERROR(USAGE, "--steps and --epochs both say when to end"), "leave one of them out");
+  if (!out->steps && !out->epochs)
+    return zb_status_hint(ZB_ERROR(USAGE, "the number of steps is not given"), "add --steps N, or --epochs N");
   if (out->save_every && !out->save)
     return zb_status_hint(ZB_ERROR(USAGE, "--save-every without --save"), "add --save FOLDER");
   ZB_TRY(check_clip_norm(out));

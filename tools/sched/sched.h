@@ -18,19 +18,14 @@ void sched_print_list(void);
 /* Adds the hint that --help lists the options. */
 zb_status sched_see_help(zb_status status);
 
-/* --costs as numbers; times in ms, memory in MiB. */
-typedef struct sched_costs {
-  double f, b, w, comm, opt, mem, mem_w, base;
-} sched_costs;
 /* Whether it names a file of measured costs: without '=', or with the ending .json. */
 bool sched_costs_is_file(const char *text);
-zb_status sched_parse_costs(const char *text, sched_costs *out) ZB_MUST_USE;
 
 /* Where problems come from: a file, which fixes ranks, stages and placement, or --costs for any of them. */
 typedef struct sched_source {
   bool file;
   zb_problem_data data; /* of the file */
-  sched_costs costs;
+  zb_uniform_costs costs;
 } sched_source;
 zb_status sched_source_init(const sched_settings *s, sched_source *out) ZB_MUST_USE;
 void sched_source_deinit(sched_source *source);
@@ -53,8 +48,6 @@ typedef struct sched_case {
 } sched_case;
 void sched_case_deinit(sched_case *c);
 
-/* The first named placement that it is; "given" for another. */
-const char *sched_placement_name(const zb_problem *problem);
 /* Fills data, placement and micro_batches for a schedule. */
 zb_status sched_make_problem(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
                              sched_case *c) ZB_MUST_USE;

@@ -1,5 +1,6 @@
 /* Evaluations in a session: the loss of F, nothing else changes, and what can be wrong. The small plan gets jobs E by
  * hand, with homes in the slots of its step. */
+#include "runtime/exec/data.h"
 #include "test/runtime/exec/tiny.h"
 
 #include <math.h>
@@ -280,6 +281,106 @@ static void test_blame(void) {
   zb_session_destroy(session);
 }
 
+/* An embedder that reads the files by itself. */
+typedef struct embedder {
+  zb_plan *plan;
+  zb_data *data;
+  int calls, fails_at; /* fails_at -1: never */
+} embedder;
+
+static zb_status give(void *context, const char *name, int64_t number, int micro_batch, void *to, uint64_t bytes) {
+  embedder *e = context;
+  const int input = strcmp(name, "x") == 0 ? 0 : 1;
+  CU_ASSERT_EQUAL(bytes, 64);
+  if (number == e->fails_at) return ZB_ERROR(IO, "no more of it");
+  __atomic_add_fetch(&e->calls, 1, __ATOMIC_SEQ_CST);
+  return zb_data_read(e->data, input, number, micro_batch, to);
+}
+
+static embedder embed(const char *source) {
+  embedder e = {.plan = tiny_plan(), .fails_at = -1};
+  const zb_data_params params = {.plan = e.plan, .source = source};
+  TINY_OK(zb_data_create(&params, &e.data));
+  return e;
+}
+
+static void unembed(embedder *e) {
+  zb_data_destroy(e->data);
+  zb_plan_destroy(e->plan);
+}
+
+/* Batches that the embedder gives have the losses of those that the session reads from the same file, and steps between
+ * them do not notice. */
+static void test_batches(void) {
+  embedder e = embed(tiny_data());
+  zb_session_params params = {.data = tiny_data(), .input_context = &e, .evaluation_input = give, .timeout_ms = 10000};
+  zb_session_params whole = {.data = tiny_data(), .evaluation = tiny_data()};
+  zb_session *session = NULL, *other = NULL;
+  zb_evaluation_result found = {0}, expected;
+  zb_step_result step, plain;
+  TINY_OK(tiny_session(&params, evaluating_plan(), true, &session));
+  for (int k = 1; k <= 12; ++k) {
+    whole.evaluation_batches = k;
+    TINY_OK(tiny_session(&whole, evaluating_plan(), false, &other));
+    TINY_OK(zb_session_evaluate_batch(session, &found));
+    TINY_OK(zb_session_evaluate(other, &expected));
+    CU_ASSERT_EQUAL(found.batches, k);
+    CU_ASSERT_EQUAL(found.loss, expected.loss);
+    CU_ASSERT_EQUAL(found.tokens, expected.tokens);
+    CU_ASSERT(found.has_loss && found.loss_weight == k && found.step == 0);
+    if (k == 12) TINY_OK(zb_session_step(other, &plain));
+    zb_session_destroy(other);
+  }
+  CU_ASSERT_EQUAL(e.calls, 12 * TINY_MICRO_BATCHES * 2);
+  TINY_OK(zb_session_step(session, &step));
+  CU_ASSERT_EQUAL(step.loss, plain.loss);
+  const uint64_t before = zb_allocation_count();
+  found = (zb_evaluation_result){0};
+  TINY_OK(zb_session_evaluate_batch(session, &found));
+  CU_ASSERT_EQUAL(zb_allocation_count(), before);
+  CU_ASSERT(found.step == 1 && found.batches == 1 && found.loss < expected.loss);
+  zb_session_destroy(session);
+  unembed(&e);
+}
+
+static void test_wrong_batches(void) {
+  embedder e = embed(tiny_data());
+  const char *const names[] = {"logits"};
+  const void *data = &e;
+  zb_shape shape;
+  zb_session_params params = {.data = tiny_data(), .input_context = &e};
+  zb_session *session = NULL;
+  zb_evaluation_result found = {0};
+  zb_step_result step;
+  TINY_OK(tiny_session(&params, evaluating_plan(), false, &session));
+  tiny_expect(zb_session_evaluate_batch(session, &found), ZB_USAGE, "set evaluation_input in its parameters");
+  TINY_OK(zb_session_step(session, &step));
+  zb_session_destroy(session);
+  params.evaluation = tiny_data(); /* of a file, batches are not asked for */
+  TINY_OK(tiny_session(&params, evaluating_plan(), false, &session));
+  tiny_expect(zb_session_evaluate_batch(session, &found), ZB_USAGE, "set evaluation_input in its parameters");
+  zb_session_destroy(session);
+  params.evaluation = params.data = NULL;
+  params.evaluation_input = give;
+  tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_INVALID, "the plan has no evaluation");
+  TINY_OK(tiny_session(&params, evaluating_plan(), false, &session));
+  tiny_expect(zb_session_step(session, &step), ZB_USAGE, "makes no steps");
+  tiny_expect(zb_session_evaluate(session, &found), ZB_USAGE, "no data to evaluate");
+  tiny_expect(zb_session_output(session, "logits", &shape, &data), ZB_USAGE, "hands out no output 'logits'");
+  CU_ASSERT_PTR_NULL(data);
+  found = (zb_evaluation_result){0};
+  TINY_OK(zb_session_evaluate_batch(session, &found));
+  e.fails_at = 1;
+  tiny_expect(zb_session_evaluate_batch(session, &found), ZB_IO, "no more of it");
+  CU_ASSERT_EQUAL(found.batches, 1);
+  tiny_expect(zb_session_evaluate_batch(session, &found), ZB_RUNTIME, "this session ended");
+  zb_session_destroy(session);
+  params.outputs = names;
+  params.output_count = 1;
+  tiny_expect(tiny_session(&params, evaluating_plan(), false, &session), ZB_USAGE, "keeps no output named 'logits'");
+  unembed(&e);
+}
+
 int main(void) {
   static CU_TestInfo tests[] = {{"plan verifies", test_plan_verifies},
                                 {"loss", test_loss},
@@ -288,6 +389,8 @@ int main(void) {
                                 {"no allocation", test_no_allocation},
                                 {"records", test_records},
                                 {"wrong", test_wrong},
+                                {"batches", test_batches},
+                                {"wrong batches", test_wrong_batches},
                                 {"blame", test_blame},
                                 CU_TEST_INFO_NULL};
   return tiny_run("evaluation", tests);

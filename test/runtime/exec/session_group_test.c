@@ -198,6 +198,10 @@ typedef struct player {
   int steps, norms;
   double norm[NORMS_MAX];
   char names[NORMS_MAX][32];
+  float values[NORMS_MAX][2048]; /* of parameters, once the norms are known */
+  char value_names[NORMS_MAX][32];
+  int64_t elements[NORMS_MAX];
+  int value_count;
   zb_session_info info;
   char warning[256];
 } player;
@@ -207,6 +211,15 @@ static void keep_norm(void *context, const char *name, double norm) {
   if (p->norms >= NORMS_MAX) return;
   snprintf(p->names[p->norms], sizeof p->names[0], "%s", name);
   p->norm[p->norms++] = norm;
+}
+
+static void *keep_value(void *context, const char *name, const zb_shape *shape) {
+  player *p = context;
+  const int64_t elements = zb_shape_elements(shape);
+  if (p->value_count >= NORMS_MAX || shape->dtype != ZB_F32 || elements > 2048) return NULL;
+  snprintf(p->value_names[p->value_count], sizeof p->value_names[0], "%s", name);
+  p->elements[p->value_count] = elements;
+  return p->values[p->value_count++];
 }
 
 static zb_status act(player *p, zb_session *session) {
@@ -226,6 +239,7 @@ static zb_status act(player *p, zb_session *session) {
     ends = result.stopping;
   }
   ZB_TRY(zb_session_gradient_norms(session, keep_norm, p));
+  ZB_TRY(zb_session_values(session, keep_value, p));
   return play->save ? zb_session_save(session, play->save) : NULL;
 }
 
@@ -278,7 +292,7 @@ static void alone(const char *resume, player *out) {
 }
 
 static void test_same_bits(void) {
-  player players[PROCESSES], one;
+  static player players[PROCESSES], one;
   scenario it = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = -1};
   play(&it, players);
   alone(NULL, &one);
@@ -295,11 +309,16 @@ static void test_same_bits(void) {
   CU_ASSERT_EQUAL(players[1].norms, 0); /* process 0 visits for all */
   CU_ASSERT_EQUAL(memcmp(players[0].norm, one.norm, sizeof one.norm), 0);
   CU_ASSERT_EQUAL(memcmp(players[0].names, one.names, sizeof one.names), 0);
+  CU_ASSERT_EQUAL(one.value_count, 3);
+  CU_ASSERT_EQUAL(players[0].value_count, 3);
+  CU_ASSERT_EQUAL(players[1].value_count, 0); /* process 0 has those of all */
+  CU_ASSERT_EQUAL(memcmp(players[0].value_names, one.value_names, sizeof one.value_names), 0);
+  CU_ASSERT_EQUAL(memcmp(players[0].values, one.values, sizeof one.values), 0);
 }
 
 static void test_one_checkpoint(void) {
   char folder[600], file[700];
-  player players[PROCESSES], one, resumed;
+  static player players[PROCESSES], one, resumed;
   scenario it = {
       .params = {.data = tiny_data()}, .save = tiny_path(folder, "parts"), .stop_process = -1, .fail_process = -1};
   play(&it, players);
@@ -326,7 +345,7 @@ static void test_one_checkpoint(void) {
 /* Whoever asks: all end after the same step. */
 static void test_one_end(void) {
   for (int who = 0; who < PROCESSES; ++who) {
-    player players[PROCESSES];
+    static player players[PROCESSES];
     scenario it = {.params = {.data = tiny_data()}, .stop_process = who, .fail_process = -1};
     play(&it, players);
     for (int i = 0; i < PROCESSES; ++i) {
@@ -337,7 +356,7 @@ static void test_one_end(void) {
 }
 
 static void test_one_failure(void) {
-  player players[PROCESSES];
+  static player players[PROCESSES];
   scenario wrong = {.params = {.data = "text:nowhere.txt"}, .stop_process = -1, .fail_process = -1};
   play(&wrong, players);
   CU_ASSERT_FALSE(zb_status_told(players[0].status));
@@ -378,7 +397,7 @@ static void test_other_parameters(void) {
   zb_session_params same = {.data = tiny_data(), .timeout_ms = 10000};
   zb_session_params reference = same, trace = same, profile = same, timeout = same, save = same, slash = same,
                     data = same, threads = same;
-  player players[PROCESSES];
+  static player players[PROCESSES];
   tiny_path(folder, "save-a");
   tiny_write(tiny_path(text, "other.txt"), "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52);
   snprintf(other_text, sizeof other_text, "text:%s", text);
@@ -436,7 +455,7 @@ static void test_other_settings(void) {
       {{{"--steps", "1"}, {"--json", NULL}}, {{"--steps", "1"}}, 1, "process 1 compares other options than process 0"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    player players[PROCESSES];
+    static player players[PROCESSES];
     scenario it = {.params = {.data = tiny_data(), .settings = cases[i].zero, .setting_count = 2},
                    .stop_process = -1,
                    .fail_process = -1};
@@ -457,7 +476,7 @@ static void test_other_settings(void) {
 /* Files of one name and one size with other contents; copies are the same. */
 static void test_other_contents(void) {
   char folder[600], copy[600];
-  player players[PROCESSES];
+  static player players[PROCESSES];
   scenario it = {
       .params = {.data = tiny_data()}, .save = tiny_path(folder, "of-four"), .stop_process = -1, .fail_process = -1};
   play(&it, players);
@@ -482,7 +501,7 @@ static void test_other_contents(void) {
 static void test_save_is_tried(void) {
   char folder[600], path[700];
   struct stat info;
-  player players[PROCESSES];
+  static player players[PROCESSES];
   scenario it = {
       .params = {.data = tiny_data(), .save = tiny_path(folder, "tried")}, .stop_process = -1, .fail_process = -1};
   play(&it, players);
@@ -523,7 +542,7 @@ static void test_samples(void) {
 }
 
 static void test_mixed_machines(void) {
-  player players[PROCESSES];
+  static player players[PROCESSES];
   scenario it = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = -1};
   for (int mixed = 0; mixed < 2; ++mixed) {
     it.other_machine = mixed;

@@ -1,0 +1,35 @@
+/* Inputs of micro-batches from arrays of a file: an array for each input of the plan, with one more row for each that
+ * there is: an input that is 4x128 in a micro-batch comes from N x 128.
+ *
+ * An epoch has as many whole steps as the rows are enough for; what is left over is not used in it. Row j of an epoch
+ * is row j of the file, or, with a seed, row p(j) of it, where p is a permutation drawn for each epoch. So the only
+ * position to save is the number of rows taken so far.
+ */
+#ifndef ZB_EXEC_DATA_ROWS_H
+#define ZB_EXEC_DATA_ROWS_H
+
+#include "runtime/formats/arrays.h"
+#include "runtime/plan/plan.h"
+
+typedef struct zb_rows {
+  zb_arrays arrays;
+  const zb_stored_tensor **of; /* [input of the plan]; NULL: it is not data's (the counter) */
+  int64_t rows, at_once;       /* of the file; of a micro-batch */
+  int64_t epoch_rows;          /* that an epoch uses */
+  uint64_t seed;               /* 0: as they are in the file */
+} zb_rows;
+
+/* option: by which the file was given, for errors. INVALID names the input, what it needs and what there is. */
+zb_status zb_rows_open(zb_rows *rows, zb_arrays_kind kind, const char *path, const zb_plan *plan, const char *option,
+                       uint64_t seed) ZB_MUST_USE;
+void zb_rows_close(zb_rows *rows);
+/* The row of the file that is the index-th that training takes. */
+int64_t zb_rows_place(const zb_rows *rows, int64_t index);
+/* Where p(index) is, of `count` rows in that epoch: a permutation of 0 .. count - 1, O(1) on average. */
+int64_t zb_rows_shuffled(uint64_t seed, int64_t epoch, int64_t count, int64_t index);
+/* Copies rows index .. index + at_once - 1 of an input. */
+void zb_rows_read(const zb_rows *rows, int input, int64_t index, void *to);
+/* Whether the integer stands in those rows of an input: at which row of the file. */
+bool zb_rows_find(const zb_rows *rows, int input, int64_t index, int64_t value, int64_t *out_row);
+
+#endif

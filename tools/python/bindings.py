@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Writes zb/_c.py and zb/options.py from include/zb: structs, functions and options of the C API as ctypes sees them.
+
+usage: bindings.py [--check]
+
+Types come from the preprocessed headers (cc -E), so that tables (*.def) are expanded; docstrings of options come from
+the comments in the headers. --check writes nothing, and fails where a file is not what it would write: a field that is
+added to the C structs and not here is found by test/python/bindings.py.
+"""
+import argparse
+import pathlib
+import pprint
+import re
+import subprocess
+import sys
+import textwrap
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+HEADERS = ("base.h", "status.h", "explain.h", "schedule.h", "costs.h", "runtime.h", "compiler.h")
+SCALARS = {"bool": "c_bool", "_Bool": "c_bool", "int": "c_int", "double": "c_double", "float": "c_float",
+           "char": "c_char", "size_t": "c_size_t", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
+           "uint64_t": "c_uint64", "unsigned": "c_uint", "void": "None"}
+# Parameters of C that are arguments of their own in Python, or that the package fills in by itself.
+GIVEN = {"zb_compile_params": {"model", "output", "diagnostic", "diagnostic_context"},
+         "zb_session_params": {"directory", "evaluation_input", "input", "input_context", "bootstrap", "settings",
+                               "setting_count", "give_up", "opened", "say", "progress_context", "check",
+                               "check_context"}}
+
+
+class Types:
+    def __init__(self):
+        self.structs, self.enums, self.opaque = {}, {}, set()
+
+    def of(self, text):
+        """The ctypes expression of a C type without a name."""
+        text = re.sub(r"\b(const|struct|enum)\b", " ", text)
+        stars, base = text.count("*"), " ".join(text.replace("*", " ").split())
+        if base in self.enums:
+            base = "int"
+        if base == "zb_status":
+            base, stars = "void", 1 + stars
+        if stars == 0:
+            return SCALARS.get(base) or base
+        if base == "char":
+            inner, stars = "c_char_p", stars - 1
+        elif base == "void" or base in self.opaque or (base not in SCALARS and base not in self.structs):
+            inner, stars = "c_void_p", stars - 1
+        else:
+            inner = SCALARS.get(base) or base
+        return "POINTER(" * stars + inner + ")" * stars
+
+
+def preprocess():
+    text = "".join('#include "zb/%s"\n' % name for name in HEADERS)
+    command = ["cc", "-E", "-P", "-I", str(ROOT / "include"), "-"]
+    text = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    return re.sub(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)", " ", text)
+
+
+def split_top(text, separator):
+    """Splits where no bracket is open."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "([{") - (c in ")]}")
+        if c == separator and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return parts + [text[start:]]
+
+
+def number(text, enums):
+    value = {name: n for names in enums.values() for name, n in names.items()}
+    return int(eval(text, {"__builtins__": {}}, value))  # "256", "ZB_KIND_COUNT", "1 + ZB_DIMS_MAX"
+
+
+def parse_enums(text, types):
+    for name, body in re.findall(r"\benum\s*(\w*)\s*\{([^}]*)\}", text):
+        values, following = {}, 0
+        known = {"": {k: v for names in types.enums.values() for k, v in names.items()}}
+        for item in body.split(","):
+            word = item.split("=")
+            if not word[0].strip():
+                continue
+            following = number(word[1], {**known, "own": values}) if len(word) > 1 else following
+            values[word[0].strip()] = following
+            following += 1
+        types.enums[name or "enum %d" % len(types.enums)] = values
+
+
+def function_type(text, types):
+    """(name, CFUNCTYPE(...)) of "ret (*name)(arguments)"."""
+    found = re.match(r"\s*(.+?)\(\s*\*\s*(\w+)\s*\)\s*\((.*)\)\s*$", text, re.S)
+    result, name, arguments = found.groups()
+    return name, "CFUNCTYPE(%s)" % ", ".join([types.of(result)] + argument_types(arguments, types))
+
+
+def argument_types(text, types):
+    kinds = []
+    for argument in split_top(text, ","):
+        argument = argument.strip()
+        if argument in ("void", ""):
+            continue
+        if "(" in argument:
+            kinds.append(function_type(argument, types)[1])
+            continue
+        array = re.search(r"\[[^\]]*\]\s*$", argument)
+        if re.search(r"[\s*]\w+\s*(\[|$)", argument):
+            argument = re.sub(r"\w+\s*(\[[^\]]*\])?\s*$", "", argument)
+        kinds.append("c_char_p" if array and argument.strip() in ("char", "const char") else
+                     types.of(argument + ("*" if array else "")))
+    return kinds
+
+
+def fields_of(body, types):
+    fields = []
+    for statement in split_top(body, ";"):
+        statement = " ".join(statement.split())
+        if not statement:
+            continue
+        pointed = re.match(r"(\w+) \(\*(\w+)\)\[(\w+)\]$", statement)
+        if pointed:
+            fields.append((pointed[2], "POINTER(%s * %d)" % (types.of(pointed[1]), number(pointed[3], types.enums))))
+        elif "(" in statement and "(*" in statement.replace(" ", ""):
+            fields.append(function_type(statement, types))
+        else:
+            base = re.match(r"(?:const |struct |enum )*\w+", statement)[0]
+            for item in split_top(statement[len(base):], ","):
+                name = re.search(r"(\w+)\s*((?:\[[^\]]*\])*)\s*$", item)
+                kind = types.of(base + item[:name.start()])
+                for size in reversed(re.findall(r"\[([^\]]*)\]", name[2])):
+                    kind += " * %d" % number(size, types.enums)
+                fields.append((name[1], kind))
+    return fields
+
+
+def parse(text):
+    types = Types()
+    parse_enums(text, types)
+    bodies = dict(re.findall(r"typedef struct (zb_\w+) \{((?:[^{}])*)\} \1;", text))
+    types.structs = bodies
+    types.opaque = set(re.findall(r"typedef struct zb_\w+ \*?(zb_\w+);", text)) - {"zb_status"}
+    structs = {name: fields_of(body, types) for name, body in bodies.items()}
+    functions = {}
+    outside = re.sub(r"typedef struct zb_\w+ \{[^{}]*\} zb_\w+;", "", text)
+    for result, name, arguments in re.findall(
+            r"(?:^|;|\})\s*((?:const )?[\w]+[\s*]*?(?:const )?\**)\s*\b(zb_\w+)\((.*?)\)\s*(?=;)", outside, re.S):
+        if "typedef" in result or "static" in result or "..." in arguments or "va_list" in arguments:
+            continue
+        functions[name] = (result_type(result, types), argument_types(arguments, types))
+    return types, structs, functions
+
+
+def result_type(text, types):
+    """A text that the caller must free stays a pointer; a status is told from other pointers."""
+    if " ".join(text.split()) in ("zb_status", "char *"):
+        return "zb_status" if "zb_status" in text else "c_void_p"
+    return types.of(text)
+
+
+def ordered(structs):
+    """Those that others hold by value or point to come first."""
+    done = []
+
+    def visit(name):
+        if name in done:
+            return
+        for _, kind in structs[name]:
+            for other in re.findall(r"\bzb_\w+", kind):
+                if other in structs and other != name:
+                    visit(other)
+        done.append(name)
+
+    for name in structs:
+        visit(name)
+    return done
+
+
+def rows_of(path):
+    return re.findall(r"^ZB_\w+\((\w+)\)", (ROOT / "include/zb" / path).read_text(), re.M)
+
+
+def wrapped(prefix, items, end):
+    text = prefix + ", ".join(items) + end
+    if len(text) <= 118:
+        return text
+    return textwrap.fill(text, 118, subsequent_indent=" " * (prefix.find("[") + 1 or 8), break_long_words=False,
+                         break_on_hyphens=False)
+
+
+def c_module(types, structs, functions):
+    lines = ['"""The C API as ctypes sees it: structs, constants and functions of include/zb.',
+             "",
+             "Written by bindings.py from the headers: change those, and run it again.",
+             '"""',
+             "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int,",
+             "                    c_int32, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p)",
+             "from typing import Any, Dict",
+             "", "", "class zb_status(c_void_p):", '    """NULL, or a failure that is the caller\'s."""', "", ""]
+    for values in types.enums.values():
+        for name, value in values.items():
+            if name.startswith("ZB_"):
+                lines.append("%s = %d" % (name, value))
+    for name in ordered(structs):
+        lines += ["", "", "class %s(Structure):" % name, "    _fields_ = ["]
+        lines += ['        ("%s", %s),' % field for field in structs[name]]
+        lines += ["    ]"]
+    checked = [name for name in rows_of("structs.def")]
+    lines += ["", "", "# What the library says of their sizes must be the same: rows of structs.def.",
+              "STRUCTS = (" + "\n           ".join("%s," % name for name in checked) + ")",
+              "", "# Name: result, arguments. A zb_status is a pointer.", "FUNCTIONS: Dict[str, Any] = {"]
+    for name in sorted(functions):
+        result, arguments = functions[name]
+        head = '    "%s": (%s, [' % (name, result)
+        lines.append(wrapped(head, arguments, "]),"))
+    return "\n".join(lines + ["}"]) + "\n"
+
+
+# ---- Options ----
+
+def documented_fields(header, struct):
+    """Declarations and comments of a struct as the header has them: (names, text). A comment that begins on the line
+    where a declaration ends belongs to it, any other to what follows."""
+    text = (ROOT / "include/zb" / header).read_text()
+    body = text[text.index("typedef struct %s {" % struct):text.index("} %s;" % struct)].split("{", 1)[1]
+    found, before, at = [], "", 0
+    token = re.compile(r"\s*(/\*.*?\*/|[^;/]+;)", re.S)
+    while True:
+        match = token.match(body, at)
+        if not match:
+            break
+        gap, piece = body[at:match.start(1)], match[1]
+        if piece.startswith("/*"):
+            words = " ".join(re.sub(r"\n\s*\* ?", "\n", piece[2:-2]).split())
+            if found and "\n" not in gap:
+                found[-1][1] = (found[-1][1] + " " + words).strip()
+            else:
+                before = words
+        else:
+            names = [re.search(r"(\w+)\s*$", re.sub(r"\)\s*\(.*\)$", "", part.replace("\n", " ").strip()))[1]
+                     for part in split_top(piece[:-1], ",")] if "(*" not in piece else \
+                [re.search(r"\(\*(\w+)\)", piece)[1]]
+            found.append([names, before])
+            before = ""
+        at = match.end()
+    return found
+
+
+LISTS = {"groups": "group_count", "train": "train_count", "freeze": "freeze_count", "outputs": "output_count",
+         "shard_pins": "shard_pin_count"}
+SIZES = {"memory_limit", "bucket_bytes", "fold_limit"}
+NUMBERS = {"clip_norm", "clip_norm_type", "lr", "weight_decay"}
+
+
+def annotation(name, kind):
+    if name in LISTS:
+        return "Sequence[str]"
+    if name in SIZES:
+        return "Union[int, str]"
+    if kind == "c_char_p":
+        return "Union[str, float]" if name in NUMBERS else "str"
+    return {"c_bool": "bool", "c_double": "float"}.get(kind, "int")
+
+
+def docstring(text):
+    text = text.replace("\\", "\\\\").replace("NULL", "None")
+    if text.split()[0].isalpha():
+        text = text[0].upper() + text[1:]
+    body = '"""' + text + ('."""' if text[-1] == '"' else '"""')
+    return ["    " + line for line in textwrap.wrap(body, 114, break_long_words=False, break_on_hyphens=False)]
+
+
+def option_class(struct, header, title, structs):
+    kinds = dict(structs[struct])
+    lines = ["", "", "class %s(TypedDict, total=False):" % title,
+             '    """Keyword arguments that are the fields of the same name in C (zb/%s)."""' % header]
+    for names, text in documented_fields(header, struct):
+        for name in names:
+            if name in GIVEN[struct] or name in LISTS.values():
+                continue
+            if name not in kinds:
+                raise SystemExit("%s: '%s' is no field" % (struct, name))
+            lines += ["", "    %s: %s" % (name, annotation(name, kinds[name]))]
+            if text:
+                lines += docstring(text)
+    return lines
+
+
+def options_module(structs):
+    lines = ['"""Options of compile() and Session(), with the words of the C API.',
+             "",
+             "Written by bindings.py from the headers: change those, and run it again.",
+             '"""',
+             "from __future__ import annotations",
+             "",
+             "from typing import Sequence, TypedDict, Union"]
+    lines += option_class("zb_compile_params", "compiler.h", "CompileOptions", structs)
+    lines += option_class("zb_session_params", "runtime.h", "SessionOptions", structs)
+    lists = "{" + ",\n         ".join("%r: %r" % item for item in LISTS.items()) + "}"
+    lines += ["", "", "# Lists, and the fields of C that count them.", "LISTS = " + lists,
+              "# Bytes: a number, or a text like \"2G\".", "SIZES = %r" % sorted(SIZES),
+              "# What the package gives by itself.",
+              "GIVEN = " + pprint.pformat({name: sorted(GIVEN[name]) for name in GIVEN}, width=110, compact=True)]
+    return "\n".join(lines) + "\n"
+
+
+def made():
+    types, structs, functions = parse(preprocess())
+    return {HERE / "zb" / "_c.py": c_module(types, structs, functions),
+            HERE / "zb" / "options.py": options_module(structs)}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("--check", action="store_true", help="fail where a file is not up to date")
+    check = arguments.parse_args().check
+    stale = 0
+    for path, text in made().items():
+        if check and (not path.exists() or path.read_text() != text):
+            print("%s is not what include/zb says: run tools/python/bindings.py" % path.relative_to(ROOT))
+            stale = 1
+        elif not check:
+            path.write_text(text)
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main())

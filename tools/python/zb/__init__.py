@@ -1,0 +1,22 @@
+"""Zero-bubble pipeline-parallel training, compiled.
+
+    import zb
+
+    plan = zb.compile(model, (x, y), ranks=4, micro_batches=8, schedule="search", memory_limit="2G")
+    with zb.Session(plan) as run:
+        for batch in loader:
+            print(run.step(batch).loss)
+        run.load_into(model)
+
+zb.compile takes a torch.nn.Module, or an .onnx or .mlir file; zb.Session trains with the plan; zb.schedule makes
+schedules alone. All of it is the C API of libzb, which is looked for when it is first needed: see zb/README.md.
+"""
+from ._library import Error, library
+from .options import CompileOptions, SessionOptions
+from .plan import Plan, Value, compile, optimizers
+from .schedules import Bubble, Job, Schedule, schedule, schedules
+from .session import Evaluation, Session, StepResult, devices
+
+__all__ = ["Bubble", "CompileOptions", "Error", "Evaluation", "Job", "Plan", "Schedule", "Session", "SessionOptions",
+           "StepResult", "Value", "compile", "devices", "library", "optimizers", "schedule", "schedules"]
+__version__ = "0.1.0"

@@ -1,0 +1,68 @@
+"""Weights into modules of PyTorch."""
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterable, Tuple
+
+from . import arrays
+from ._library import invalid
+from ._options import nearest
+
+Place = Callable[[str, Tuple[int, ...], str], int]
+
+
+def prefixes(ours: Iterable[str], theirs: Iterable[str]) -> Tuple[str, str]:
+    """(what to take off, what to put before) so that our names are theirs; ("", "") where they are as they are."""
+    ours, theirs = list(ours), set(theirs)
+    if not ours or all(name in theirs for name in ours):
+        return "", ""
+    first = ours[0]
+    parts = first.split(".")
+    for k in range(1, len(parts)):
+        off = ".".join(parts[:k]) + "."
+        if all(name.startswith(off) and name[len(off):] in theirs for name in ours):
+            return off, ""
+    for other in sorted(theirs):
+        if other.endswith("." + first):
+            before = other[:-len(first)]
+            if all(before + name in theirs for name in ours):
+                return "", before
+    return "", ""
+
+
+def load(values: Callable[[Place], None], model: Any) -> None:
+    """values: calls what it is given for each parameter, and writes to the addresses that it gets."""
+    import torch
+    if not isinstance(model, torch.nn.Module):
+        raise invalid("load_into takes a torch.nn.Module, got a %s" % type(model).__name__)
+    targets: Dict[str, Any] = model.state_dict()  # detached, of the same memory
+    for name, buffer in model.named_buffers():
+        targets.setdefault(name, buffer)
+    shapes: Dict[str, Tuple[Tuple[int, ...], str]] = {}
+
+    def look(name: str, shape: Tuple[int, ...], dtype: str) -> int:
+        shapes[name] = (shape, dtype)
+        return 0
+
+    values(look)
+    off, before = prefixes(shapes, targets)
+    copies: Dict[str, Any] = {}
+    for name, (shape, dtype) in shapes.items():  # all of it fits, or nothing is written
+        target = targets.get(before + name[len(off):])
+        if target is None:
+            raise invalid("the module has no '%s'" % name, nearest(name, targets))
+        if tuple(target.shape) != shape:
+            raise invalid("the module's '%s' is %s: the plan's is %s" % (
+                name, arrays.shape_text(tuple(target.shape), str(target.dtype)), arrays.shape_text(shape, dtype)))
+
+    def place(name: str, shape: Tuple[int, ...], dtype: str) -> int:
+        target = targets[before + name[len(off):]]
+        same = target.dtype == getattr(torch, arrays.TORCH[dtype])
+        if same and target.device.type == "cpu" and target.is_contiguous():
+            return target.data_ptr()
+        copies[name], address = arrays.empty(shape, dtype, "torch")
+        return address
+
+    values(place)
+    with torch.no_grad():
+        for name, copy in copies.items():
+            targets[before + name[len(off):]].copy_(copy)

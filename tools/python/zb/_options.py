@@ -1,0 +1,99 @@
+"""Keyword arguments into structs of parameters: every field of C by its name."""
+from __future__ import annotations
+
+import ctypes
+import difflib
+import os
+from typing import Any, Dict, Iterable, List, Mapping
+
+from . import _c
+from ._library import library, usage
+from .options import GIVEN, LISTS, SIZES
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    found = difflib.get_close_matches(name, list(names), 1)
+    return "did you mean '%s'?" % found[0] if found else "there are: " + ", ".join(names)
+
+
+def kinds_of(struct: type) -> Dict[str, Any]:
+    """The types of its fields."""
+    return {field[0]: field[1] for field in struct._fields_}  # type: ignore[attr-defined]
+
+
+def names_of(struct: type) -> List[str]:
+    """What can be given."""
+    taken = set(GIVEN[struct.__name__]) | set(LISTS.values())
+    return [field[0] for field in struct._fields_ if field[0] not in taken]  # type: ignore[attr-defined]
+
+
+def _text(name: str, value: Any) -> bytes:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
+        raise usage("%s: expected a text, got %r" % (name, value))
+    return (repr(value) if isinstance(value, float) else str(os.fspath(value) if isinstance(value, os.PathLike)
+                                                             else value)).encode()
+
+
+def _size(name: str, value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    bytes_ = ctypes.c_uint64()
+    if not isinstance(value, str) or not library().zb_bytes_parse(value.encode(), ctypes.byref(bytes_)):
+        raise usage("%s: expected bytes like 800, '64M' or '1.5G', got %r" % (name, value))
+    return bytes_.value
+
+
+def _number(name: str, kind: type, value: Any) -> Any:
+    whole = kind is not ctypes.c_double and kind is not ctypes.c_bool
+    good = isinstance(value, bool) if kind is ctypes.c_bool else \
+        isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
+    if not good and hasattr(value, "__index__") and whole and not isinstance(value, bool):
+        value, good = value.__index__(), True  # a number of NumPy's
+    if not good:
+        what = "True or False" if kind is ctypes.c_bool else "a whole number" if whole else "a number"
+        raise usage("%s: expected %s, got %r" % (name, what, value))
+    if whole and kind(value).value != value:
+        raise usage("%s: %d is out of range" % (name, value))
+    return value
+
+
+def fill(params: ctypes.Structure, options: Mapping[str, Any], what: str) -> None:
+    """Sets fields; what they point to is kept by the struct itself. None is as if an option were not given."""
+    kinds = kinds_of(type(params))
+    names = names_of(type(params))
+    keeps: List[Any] = []
+    for name, value in options.items():
+        if name not in names:
+            raise usage("%s has no option '%s'" % (what, name), nearest(name, names))
+        if value is None:
+            continue
+        if name in LISTS:
+            if isinstance(value, (str, bytes)):
+                value = [value]
+            texts = (ctypes.c_char_p * len(value))(*[_text(name, item) for item in value])
+            keeps.append(texts)
+            setattr(params, name, ctypes.cast(texts, kinds[name]))
+            setattr(params, LISTS[name], len(value))
+        elif name in SIZES:
+            setattr(params, name, _size(name, value))
+        elif kinds[name] is ctypes.c_char_p:
+            setattr(params, name, _text(name, value))
+        else:
+            setattr(params, name, _number(name, kinds[name], value))
+    params.keeps = keeps
+
+
+def record(struct: ctypes.Structure) -> Dict[str, Any]:
+    """The plain fields of a struct, texts decoded."""
+    found = {}
+    for field in struct._fields_:  # type: ignore[misc]
+        name, kind = field[0], field[1]
+        value = getattr(struct, name)
+        if kind is ctypes.c_char_p:
+            found[name] = value.decode(errors="replace") if value is not None else None
+        elif isinstance(value, (int, float)):
+            found[name] = value
+    return found
+
+
+assert _c.zb_compile_params.__name__ in GIVEN and _c.zb_session_params.__name__ in GIVEN

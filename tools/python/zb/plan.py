@@ -1,0 +1,189 @@
+"""From a model to a plan."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import tempfile
+import types
+import warnings
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _c, _options, arrays
+from ._calls import call_once
+from ._library import Error, compiler, error_of, library, text_of
+
+if TYPE_CHECKING:
+    try:
+        from typing import Unpack
+    except ImportError:
+        from typing_extensions import Unpack
+    from .options import CompileOptions
+
+_COUNTS = {"stage": "stages", "rank": "ranks", "layer": "layers", "trained": "trained_count",
+           "frozen": "frozen_count", "buffers": "buffer_count", "whole": "whole_count",
+           "untrained": "untrained_count"}
+
+
+class Value(NamedTuple):
+    """An input or an output of a plan: its name, type ("i64"), and shape in one micro-batch."""
+    name: str
+    dtype: str
+    shape: Tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "%s: %s" % (self.name, arrays.shape_text(self.shape, self.dtype))
+
+
+class Plan:
+    """A plan in a folder, as zb.compile or zbc wrote it: zb.Plan("out/model").
+
+    directory; ranks, stages, micro_batches (those of a step), replicas, shards, schedule, placement, optimizer,
+    precision, model; inputs and outputs (tuples of Value); evaluates, inference, random. summary: what the compile
+    found out (fields of zb_compile_summary, zb/compiler.h), None for a plan that was not compiled here.
+    """
+
+    def __init__(self, directory: Union[str, "os.PathLike[str]"]):
+        self.directory = pathlib.Path(directory)
+        self.summary: Optional[types.SimpleNamespace] = None
+        self.diagnostics = ""
+        self.aliases: Dict[str, str] = {}  # of a module: other names of a tied parameter, and the plan's
+        self._temporary: Optional[tempfile.TemporaryDirectory] = None
+        about = ctypes.POINTER(_c.zb_plan_about)()
+        library().zb_plan_about_read(os.fsencode(self.directory), ctypes.byref(about))
+        try:
+            self._about = _options.record(about[0])
+            self.inputs = self._values(about[0].inputs, about[0].input_count)
+            self.outputs = self._values(about[0].outputs, about[0].output_count)
+        finally:
+            library().zb_plan_about_destroy(about)
+
+    @staticmethod
+    def _values(items: Any, count: int) -> Tuple[Value, ...]:
+        return tuple(Value(items[i].name.decode(errors="replace"), *arrays.dtype_and_shape(items[i].shape))
+                     for i in range(count))
+
+    def __getattr__(self, name: str) -> Any:
+        about = self.__dict__.get("_about", {})
+        if name in about and not name.endswith("_count"):
+            return about[name]
+        raise AttributeError("a plan has no '%s'" % name)
+
+    def __repr__(self) -> str:
+        return "<zb.Plan %s: %s, %d ranks, %d micro-batches, inputs %s>" % (
+            self.directory, self.schedule, self.ranks, self.micro_batches,
+            ", ".join("%s" % (value,) for value in self.inputs))
+
+    def timeline(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Draws the simulated step: an SVG, or a Chrome trace, by the ending .svg or .json."""
+        compiler().zb_plan_timeline_file(os.fsencode(self.directory), os.fsencode(path))
+
+    def _repr_svg_(self) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.svg")
+            self.timeline(path)
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+
+
+def _record(struct: ctypes.Structure) -> types.SimpleNamespace:
+    """A struct of a summary, with its lists."""
+    found: Dict[str, Any] = _options.record(struct)
+    for name, count in _COUNTS.items():
+        items = getattr(struct, name, None)
+        if items is None or isinstance(items, (int, bytes)):
+            continue
+        count = getattr(struct, count)
+        of_texts = isinstance(struct, _c.zb_compile_summary) and items._type_ is ctypes.c_char_p
+        found[name] = [text_of(items[i]) if of_texts else _record(items[i]) for i in range(count)]
+    return types.SimpleNamespace(**found)
+
+
+def _is_path(model: Any) -> bool:
+    return isinstance(model, (str, os.PathLike))
+
+
+def _export(model: Any, example: Any, kwargs: Optional[Mapping[str, Any]], folder: str) -> str:
+    from . import aten  # imports torch
+    if isinstance(example, Mapping):
+        kwargs, example = {**example, **(kwargs or {})}, ()
+    elif example is None:
+        example = ()
+    elif not isinstance(example, (tuple, list)):
+        example = (example,)
+    return os.fspath(aten.export(model, tuple(example), kwargs, path=os.path.join(folder, "model.mlir")))
+
+
+def _aliases(model: Any, ours: Sequence[str]) -> Dict[str, str]:
+    """Names of parameters that are others of the plan's: tied weights."""
+    first = {parameter.data_ptr(): name for name, parameter in model.named_parameters(remove_duplicate=False)
+             if name in ours}
+    return {name: first[parameter.data_ptr()] for name, parameter in model.named_parameters(remove_duplicate=False)
+            if name not in ours and parameter.data_ptr() in first}
+
+
+def _compile(path: str, output: str, options: Mapping[str, Any]) -> Tuple[types.SimpleNamespace, str]:
+    lib, said = compiler(), []  # type: Any, List[str]
+    params, summary = _c.zb_compile_params(), ctypes.POINTER(_c.zb_compile_summary)()
+    _options.fill(params, options, "zb.compile")
+    kind = _options.kinds_of(_c.zb_compile_params)["diagnostic"]
+    listen = kind(lambda _, text: said.append(text.decode(errors="replace")))
+    params.model, params.output, params.diagnostic = os.fsencode(path), os.fsencode(output), listen
+    bare = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(("zb_compile", lib))
+    status = call_once(bare, ctypes.addressof(params), ctypes.addressof(summary))
+    text = "".join(line if line.endswith("\n") else line + "\n" for line in said)
+    if status:
+        raise error_of(status, text)
+    found = _record(summary[0])
+    lib.zb_compile_summary_destroy(summary)
+    return found, text
+
+
+def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, Any]] = None,  # noqa: A001
+            output: Union[None, str, "os.PathLike[str]"] = None, **options: "Unpack[CompileOptions]") -> Plan:
+    """Compiles a model into a plan.
+
+    model: a torch.nn.Module whose forward gives a scalar loss, or the path of an .onnx or .mlir file. example, kwargs:
+    for a module, arguments of forward() as it is called for one micro-batch: (x, y), or a dictionary of names.
+    output: the folder of the plan; without one it is a temporary one, which lives as long as the plan does. Everything
+    else is an option of the compiler, by its name in zb_compile_params: ranks=4, micro_batches=8, schedule="search",
+    memory_limit="2G", optimizer="adamw:lr=3e-4", clip_norm=1.0, train=["*.lora.*"] (zb.options.CompileOptions).
+
+    A program that is wrong, or cannot be compiled, is a zb.Error whose text has the diagnostics.
+    """
+    if not _is_path(model) and not hasattr(model, "named_parameters"):
+        raise Error("USAGE", "zb.compile takes a torch.nn.Module or the path of a model, got a %s"
+                    % type(model).__name__, exit_status=2)
+    if _is_path(model) and (example is not None or kwargs is not None):
+        raise Error("USAGE", "'%s' has its inputs in the file: an example is for modules" % os.fspath(model),
+                    exit_status=2)
+    temporary = None if output is not None else tempfile.TemporaryDirectory(prefix="zb-")
+    folder = os.fspath(output) if output is not None else os.path.join(temporary.name, "plan")  # type: ignore
+    with tempfile.TemporaryDirectory(prefix="zb-") as work:
+        path = os.fspath(model) if _is_path(model) else _export(model, example, kwargs, work)
+        summary, diagnostics = _compile(path, folder, options)
+    for line in diagnostics.splitlines():
+        if "warning:" in line:
+            warnings.warn(line, stacklevel=2)
+    plan = Plan(folder)
+    if not _is_path(model):
+        plan.aliases = _aliases(model, summary.trained + summary.frozen + summary.buffers)
+    plan.summary, plan.diagnostics, plan._temporary = summary, diagnostics, temporary
+    return plan
+
+
+def optimizers() -> List[str]:
+    """The optimizers, with the settings that they have where none are given."""
+    lib, found = compiler(), []
+    for i in range(1 << 16):
+        name = lib.zb_optimizer_name(i)
+        if name is None:
+            break
+        line = ctypes.c_char_p()
+        lib.zb_optimizer_complete(name, ctypes.byref(line))
+        found.append((line.value or b"").decode())
+        lib.zb_free(line)
+    return found
+
+
+__all__: Sequence[str] = ("Plan", "Value", "compile", "optimizers")
