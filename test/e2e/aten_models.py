@@ -358,6 +358,24 @@ class Function(torch.nn.Module):
         return total
 
 
+class Stopped(torch.nn.Module):
+    """Gradients that stop: detach(), no_grad, and a padding token, which is read."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(VOCABULARY, WIDTH, padding_idx=5)
+        self.embed.weight.data[5] = 0.3
+        self.first, self.second = torch.nn.Linear(WIDTH, WIDTH), torch.nn.Linear(WIDTH, WIDTH)
+        self.head = torch.nn.Linear(WIDTH, VOCABULARY)
+
+    def forward(self, x, y):
+        h = self.embed(torch.where(x % 3 == 0, 5, x))
+        with torch.no_grad():
+            scale = self.first(h).exp().mean(-1, keepdim=True)
+        h = self.first(h) * scale + self.second(h).detach() * self.second(h)
+        return F.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
+
+
 TEXT = {"x": TOKENS, "y": TOKENS}
 FUNCTION_INPUTS = {"x": ("float32", (4, 6)), "i": ("int64", (4,), 0, 4)}
 OWN = {
@@ -367,6 +385,7 @@ OWN = {
     "vision": (Vision, {"pixels": ("float32", (BATCH, 3, 16, 16)), "labels": ("int64", (BATCH,), 0, 10)}),
     "experts": (Experts, TEXT),
     "batchnorm": (Normalized, TEXT),
+    "stopped": (Stopped, TEXT),
     "breadth": (lambda: Function(list(FUNCTIONS)), FUNCTION_INPUTS),
     "dropout": (lambda: NanoGPT(dropout=0.2, bias=True), TEXT),
 }

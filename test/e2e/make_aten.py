@@ -20,7 +20,8 @@ import aten_models
 from zb import aten
 
 FOLDER = os.path.join(SOURCE, "test", "data", "aten")
-NAMES = ("gpt2", "nanogpt", "llama", "vision", "mamba-like", "experts", "t5", "batchnorm", "breadth", "dropout")
+NAMES = ("gpt2", "nanogpt", "llama", "vision", "mamba-like", "experts", "t5", "batchnorm", "stopped",
+         "breadth", "dropout")
 STEPS, SEEDS = 6, 24
 
 

@@ -226,16 +226,14 @@ static bool carries_gradient(const zb_import_node *n, const bool *carries, unsig
   return false;
 }
 
-/* zbc has no op that stops a gradient: it would train what PyTorch does not. */
-static zb_result check_stops(zb_import *im) {
+/* zb.detach is built where a gradient would pass; elsewhere, as of rotary tables, the operand is the result. */
+static zb_result place_stops(zb_import *im) {
   bool *carries = zb_import_take(im, im->value_count * sizeof *carries + 1);
   for (size_t i = 0; carries && i < im->value_count; ++i)
     carries[i] = im->values[i]->role == ZB_ROLE_TRAINED;
   for (zb_import_node *n = im->nodes; carries && n < im->nodes + im->node_count; ++n) {
     if (!n->needed) continue;
-    if (strcmp(n->kind, "aten.detach") == 0 && carries_gradient(n, carries, 1))
-      return zb_import_refuse(n, "leave detach() or no_grad out, or --freeze the parameters behind it",
-                              "a gradient that is stopped at what depends on trained parameters is not supported");
+    if (strcmp(n->op->name, "detach") == 0 && !carries_gradient(n, carries, 1)) n->op = zb_aten_op_find("alias");
     const bool any = carries_gradient(n, carries, n->gradient);
     for (int o = 0; o < n->output_count; ++o)
       if (n->outputs[o]) carries[n->outputs[o]->number] = any;
@@ -276,7 +274,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_import_mark_needed(im, loss);
   if (!zb_import_check_nodes(im, check_node)) return ZB_FAIL;
   zb_import_mark_values(im, loss);
-  if (!zb_import_choose_parameters(im) || !check_stops(im)) return ZB_FAIL;
+  if (!zb_import_choose_parameters(im) || !place_stops(im)) return ZB_FAIL;
   if (!build_inputs(im) || !zb_import_nodes(im)) return ZB_FAIL;
   return zb_import_finish(im, loss, out);
 }

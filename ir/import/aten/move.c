@@ -363,6 +363,17 @@ static zb_aten_value counted(zb_import_node *n, zb_aten_value indices, int64_t d
   return zb_aten_where(n, zb_aten_apply2(n, "less", wide, zero), moved, wide);
 }
 
+/* Rows of a trained table: no gradient flows to the one of the padding token. */
+static zb_aten_value without_padding(zb_import_node *n, zb_aten_value rows, zb_aten_value indices, int64_t padding) {
+  zb_shape shape;
+  if (!zb_aten_shape(n, indices, &shape)) return NULL;
+  if (shape.rank == ZB_DIMS_MAX) return zb_import_refuse(n, NULL, "it has too many dimensions"), NULL;
+  shape.dims[shape.rank++] = 1;
+  zb_aten_value wide = zb_aten_reshape(n, zb_aten_cast(n, indices, ZB_I64), &shape);
+  zb_aten_value is_padding = zb_aten_apply2(n, "equal", wide, zb_aten_scalar(n, ZB_I64, (double)padding));
+  return zb_aten_where(n, is_padding, zb_aten_apply1(n, "detach", rows), rows);
+}
+
 zb_result zb_aten_lookup(zb_import_node *n) {
   zb_shape in;
   int axis = 0;
@@ -372,7 +383,11 @@ zb_result zb_aten_lookup(zb_import_node *n) {
   if (is_embedding && zb_aten_flag(n, "scale_grad_by_freq", false))
     return zb_aten_refuse_argument(n, "scale_grad_by_freq", "leave it False");
   if (!is_embedding && !zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
-  return zb_aten_give(n, 0, zb_aten_gather(n, x, zb_aten_in(n, 1), axis));
+  zb_aten_value rows = zb_aten_gather(n, x, zb_aten_in(n, 1), axis);
+  const int64_t padding = is_embedding ? zb_aten_int(n, "padding_idx", -1) : -1;
+  const bool is_trained = x && (x->kind == ZB_VALUE_NODE || x->role == ZB_ROLE_TRAINED) && !n->im->params->inference;
+  if (padding >= 0 && is_trained && rows && !rows->known) rows = without_padding(n, rows, zb_aten_in(n, 1), padding);
+  return zb_aten_give(n, 0, rows);
 }
 
 zb_result zb_aten_gather_along(zb_import_node *n) {

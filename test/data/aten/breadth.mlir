@@ -1,6 +1,6 @@
-#f0 = loc("test/e2e/aten_models.py":314:0)
-#f1 = loc("test/e2e/aten_models.py":316:0)
-#f2 = loc("test/e2e/aten_models.py":317:0)
+#f0 = loc("test/e2e/aten_models.py":354:0)
+#f1 = loc("test/e2e/aten_models.py":356:0)
+#f2 = loc("test/e2e/aten_models.py":357:0)
 module attributes {aten.format = 1 : i64, aten.torch = "2.13.0", aten.values = "breadth.safetensors"} {
   func.func @main(%arg0: tensor<4x6xf32> {aten.parameter = "p.0"},
                   %arg1: tensor<4x6xf32> {aten.parameter = "p.1"},

@@ -20,8 +20,12 @@ module attributes {aten.format = 1 : i64, aten.torch = "2.13.0"} {
                   %x: tensor<2x5xi64> {aten.input = "x"}, %y: tensor<2x5xi64> {aten.input = "y"})
       -> (tensor<f32> {aten.output = "loss"}, tensor<2x5x7xf32> {aten.output = "logits"}) {
     %none = "aten.none"() : () -> none
-    // CHECK: %[[E:.*]] = "zb.gather"(%[[W]], %[[X]]) {axis = 0 : i64}
-    %e = "aten.embedding"(%w, %x) : (tensor<7x4xf32>, tensor<2x5xi64>) -> tensor<2x5x4xf32> loc("lm.embed (embedding)"(#f0))
+    // No gradient flows to the row of the padding token.
+    // CHECK: %[[ROWS:.*]] = "zb.gather"(%[[W]], %[[X]]) {axis = 0 : i64}
+    // CHECK: %[[PAD:.*]] = "zb.equal"({{.*}})
+    // CHECK: %[[STOPPED:.*]] = "zb.detach"(%[[ROWS]])
+    // CHECK: %[[E:.*]] = "zb.where"(%[[PAD]], %[[STOPPED]], %[[ROWS]])
+    %e = "aten.embedding"(%w, %x) {padding_idx = 6 : i64} : (tensor<7x4xf32>, tensor<2x5xi64>) -> tensor<2x5x4xf32> loc("lm.embed (embedding)"(#f0))
     // An absent weight is ones; the number of epsilon is a float32.
     // CHECK: %[[ONES:.*]] = "zb.expand"
     // CHECK: %[[N:.*]]:3 = "zb.layer_norm"(%[[E]], %[[ONES]]) {axis = 2 : i64, epsilon = 9.9999997473787516E-6 : f64}
