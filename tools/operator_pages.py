@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Writes OPERATORS.md and UNSUPPORTED.md of ir/import/onnx, and the table of operators in README.md,
-as zbc prints them from its tables.
+as zbc prints them from its tables; and OPERATORS.md of ir/import/aten from aten_ops.def.
 
     operator_pages.py [--bin BUILD/bin] [--check]
 
 --check writes nothing, and fails where a file would change. Run it after a change of
-ir/import/onnx/onnx_ops.def or onnx_unsupported.def.
+ir/import/onnx/onnx_ops.def or onnx_unsupported.def, or of ir/import/aten/aten_ops.def.
 """
 import argparse
 import os
+import re
 import subprocess
 import sys
 
@@ -42,6 +43,19 @@ def readme(text, operators):
     return text[:text.index(BEGIN)] + BEGIN + table(operators) + text[text.index(END):]
 
 
+def aten_page():
+    """The rows of aten_ops.def, a line for each of its sections."""
+    text = read(os.path.join(ROOT, "ir", "import", "aten", "aten_ops.def"))
+    head = ("# What can be imported from torch.export\n\nMade from `aten_ops.def` by `tools/operator_pages.py`. Names "
+            "are those of ATen with their overloads; what\n`torch.export` takes apart into these is imported, too.\n\n"
+            "| | ops |\n|---|---|\n")
+    lines = []
+    for section in text.split("/* ---- ")[1:]:
+        title, _, rows = section.partition(" ---- */")
+        lines.append(f"| {title} | {' '.join(re.findall(r'^[A-Z_]+[(]([a-z_][^,]*),', rows, re.M))} |\n")
+    return head + "".join(lines)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
@@ -49,6 +63,7 @@ def main():
     given = options.parse_args()
     operators, wrong = page(given.bin, "--list-operators"), []
     files = {os.path.join("ir", "import", "onnx", "OPERATORS.md"): operators,
+             os.path.join("ir", "import", "aten", "OPERATORS.md"): aten_page(),
              os.path.join("ir", "import", "onnx", "UNSUPPORTED.md"): page(given.bin, "--list-unsupported"),
              "README.md": readme(read(os.path.join(ROOT, "README.md")), operators)}
     for name, text in files.items():
@@ -60,7 +75,7 @@ def main():
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
     if given.check and wrong:
-        sys.exit(f"{', '.join(wrong)}: not as the tables of ir/import/onnx say: run tools/operator_pages.py")
+        sys.exit(f"{', '.join(wrong)}: not as the tables of ir/import say: run tools/operator_pages.py")
     print(f"{len(files)} files as the tables say" if given.check else f"{len(wrong)} of {len(files)} files written")
 
 

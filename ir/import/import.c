@@ -120,6 +120,34 @@ zb_result zb_import_nodes(zb_import *im) {
   return ZB_OK;
 }
 
+/* ---- What a reader checks ---- */
+
+zb_result zb_import_check_nodes(zb_import *im, zb_result (*check)(zb_import_node *n)) {
+  enum { REPORTS_MAX = 8 };
+  const char *reported[REPORTS_MAX];
+  int reports = 0;
+  for (zb_import_node *n = im->nodes; n < im->nodes + im->node_count && reports < REPORTS_MAX; ++n) {
+    bool known = !n->needed;
+    for (int i = 0; i < reports && !known; ++i)
+      known = strcmp(reported[i], n->kind) == 0;
+    if (!known && !check(n)) reported[reports++] = n->kind;
+  }
+  return reports ? ZB_FAIL : ZB_OK;
+}
+
+zb_result zb_import_check_output(zb_import_node *n, int output, const zb_shape *declared) {
+  char made[96], wanted[96];
+  zb_shape got;
+  const zb_import_value *out = n->outputs[output];
+  if (out->known)
+    got = out->known->shape;
+  else if (!out->value.ptr || !zb_type_shape(mlirValueGetType(out->value), &got))
+    return ZB_OK;
+  return zb_shape_equal(declared, &got) ||
+         zb_import_refuse(n, NULL, "its result %d is a %s, and the file declares %s", output, zb_shape_text(&got, made),
+                          zb_shape_text(declared, wanted));
+}
+
 /* ---- The whole ---- */
 
 static void deinit(zb_import *im) {

@@ -54,12 +54,14 @@ typedef struct zb_import_value {
   int item_count;
   bool defined;
   /* Of an initial value, set by the reader. */
-  zb_shape type;         /* element type (where is_typed) and rank */
-  bool is_typed;         /* zbc has the element type */
-  const char *type_text; /* its name in the format */
-  zb_import_role role;   /* what it is if the command line does not say otherwise; then what it is */
-  bool is_listed;        /* the file itself says its role */
-  bool is_suspect;       /* an error (zb_import_format.left) if a gradient reaches it and it stays a constant */
+  zb_shape type;              /* element type (where is_typed) and rank */
+  bool is_typed;              /* zbc has the element type */
+  const char *type_text;      /* its name in the format */
+  zb_import_role role;        /* what it is if the command line does not say otherwise; then what it is */
+  bool is_listed;             /* the file itself says its role */
+  const char *const *aliases; /* what the model calls it as well: a tied weight */
+  int alias_count;
+  bool is_suspect; /* an error (zb_import_format.left) if a gradient reaches it and it stays a constant */
   /* Set by zb_import_mark_values, then by zb_import_choose_parameters. */
   bool reached, read, activation; /* a gradient of the loss reaches it; a needed node reads it; depends on an input */
   bool untrained;                 /* a gradient reaches it, and nothing says that it is a parameter */
@@ -163,6 +165,10 @@ zb_status zb_import_run(zb_import *im, zb_result (*graph)(zb_import *im, zb_modu
  * the marks of values need the rows of needed nodes. */
 void zb_import_mark_needed(zb_import *im, const zb_import_value *loss);
 void zb_import_mark_values(zb_import *im, zb_import_value *loss);
+/* Checks every needed node; reports a few different faults at once, so that a user sees what the model lacks. */
+zb_result zb_import_check_nodes(zb_import *im, zb_result (*check)(zb_import_node *n));
+/* Whether an output, behind its node, has the type that the file declares; reports. */
+zb_result zb_import_check_output(zb_import_node *n, int output, const zb_shape *declared);
 /* Folds or builds every needed node, in order. */
 zb_result zb_import_nodes(zb_import *im);
 /* Zeroed memory that lives as long as the import; NULL after out of memory was remembered. */
@@ -196,6 +202,8 @@ bool zb_import_ir_shape(zb_import_node *n, MlirValue value, zb_shape *out);
 bool zb_import_ints(zb_import_node *n, int input, const char *what, int64_t *out, int room, int *count);
 /* The same as the dimensions of a shape, none negative. */
 bool zb_import_dims(zb_import_node *n, int input, zb_shape *out);
+/* The dimensions of a, then those of b, with the type of b; false after reporting too many. */
+bool zb_import_join(zb_import_node *n, const zb_shape *a, const zb_shape *b, zb_shape *out);
 /* Axis in -rank..rank-1 -> 0..rank-1; false after reporting. */
 bool zb_import_axis(zb_import_node *n, int64_t axis, int rank, int *out);
 zb_import_value *zb_import_sequence(zb_import_node *n, int input);              /* NULL after reporting */
@@ -277,5 +285,7 @@ typedef struct zb_import_source {
 /* Maps a regular file. IO on failure; name (may be NULL) is copied. */
 zb_status zb_import_source_open(const char *path, const char *name, zb_import_source *out) ZB_MUST_USE;
 void zb_import_source_close(zb_import_source *source);
+/* Parses the text of a module, which ends in NUL; the path is that of its locations. INVALID, reported. */
+zb_status zb_import_parse(MlirContext context, const char *path, const char *text, MlirModule *out) ZB_MUST_USE;
 
 #endif

@@ -75,7 +75,8 @@ zb_status zb_importer_find(const zb_importer *rows, int count, const char *path,
   }
   if (has_ending(path, ".pt .pth .safetensors .bin .ckpt .py .pt2"))
     return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no graph", path),
-                          "tools/export_onnx.py makes an .onnx file of a PyTorch model");
+                          "tools/export_onnx.py makes an .onnx file of a PyTorch model, and zb.aten.export "
+                          "(tools/python) an .mlir file");
   zb_text list = {0};
   list_endings(rows, count, list_endings(rows, count, 0, NULL), &list);
   zb_status status = zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", path), "zbc reads %s files",

@@ -94,11 +94,21 @@ static bool is_candidate(const zb_import *im, const zb_import_value *value) {
          is_named(p->freeze, p->freeze_count, value->name);
 }
 
+/* How well the patterns fit the best of a value's names. */
+static int match_names(const char *const *globs, int count, const zb_import_value *value, bool *used) {
+  int best = zb_import_match(globs, count, value->name, used);
+  for (int i = 0; i < value->alias_count; ++i) {
+    const int other = zb_import_match(globs, count, value->aliases[i], used);
+    if (other > best) best = other;
+  }
+  return best;
+}
+
 /* used: one a pattern, those of --train first. */
 static zb_result choose_one(zb_import *im, zb_import_value *value, zb_import_role proposed, bool *used) {
   const zb_import_params *p = im->params;
-  int train = zb_import_match(p->train, p->train_count, value->name, used);
-  int freeze = zb_import_match(p->freeze, p->freeze_count, value->name, used + p->train_count);
+  int train = match_names(p->train, p->train_count, value, used);
+  int freeze = match_names(p->freeze, p->freeze_count, value, used + p->train_count);
   if (train && train == freeze)
     return zb_import_fail(im, "make one of the two patterns more exact", "both --train and --freeze match '%s'",
                           value->name);

@@ -1,5 +1,6 @@
 /* The files of a model, mapped. Tests: test/ir/import/import_test.c, mutate_test.c. */
 #include "ir/import/import.h"
+#include "ir/nesting.h"
 #include "runtime/base/file.h"
 
 #include <errno.h>
@@ -35,4 +36,19 @@ void zb_import_source_close(zb_import_source *source) {
   if (source->data) munmap((void *)(uintptr_t)source->data, source->bytes);
   zb_free(source->name);
   *source = (zb_import_source){0};
+}
+
+zb_status zb_import_parse(MlirContext context, const char *path, const char *text, MlirModule *out) {
+  int diagnostics = 0;
+  const size_t bytes = strlen(text);
+  ZB_TRY(zb_check_nesting(context, path, text, bytes));
+  MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
+  MlirOperation module =
+      mlirOperationCreateParse(context, mlirStringRefCreate(text, bytes), mlirStringRefCreateFromCString(path));
+  mlirContextDetachDiagnosticHandler(context, counter);
+  if (!mlirOperationIsNull(module)) {
+    *out = mlirModuleFromOperation(module);
+    if (mlirModuleIsNull(*out)) mlirOperationDestroy(module);
+  }
+  return mlirModuleIsNull(*out) ? zb_parse_refused(context, path, text, bytes, diagnostics) : NULL;
 }

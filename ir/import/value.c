@@ -101,6 +101,16 @@ bool zb_import_dims(zb_import_node *n, int input, zb_shape *out) {
   return true;
 }
 
+bool zb_import_join(zb_import_node *n, const zb_shape *a, const zb_shape *b, zb_shape *out) {
+  *out = *a;
+  out->dtype = b->dtype;
+  if (a->rank + b->rank > ZB_DIMS_MAX)
+    return zb_import_refuse(n, NULL, "the result has more than %d dimensions", ZB_DIMS_MAX);
+  for (int i = 0; i < b->rank; ++i)
+    out->dims[out->rank++] = b->dims[i];
+  return true;
+}
+
 bool zb_import_axis(zb_import_node *n, int64_t axis, int rank, int *out) {
   if (axis < -rank || axis >= rank)
     return zb_import_refuse(n, NULL, "axis %" PRId64 " is out of range: expected %d to %d", axis, -rank, rank - 1);

@@ -143,6 +143,7 @@ UNARY_OPS(UNARY_ROWS)
   X(floor, reals, NO_ATTRS, "Greatest integer that is not greater than x.")                                            \
   X(round, reals, NO_ATTRS, "Nearest integer, half to even.")                                                          \
   X(sign, numbers, NO_ATTRS, "-1, 0 or 1.")                                                                            \
+  X(detach, reals, NO_ATTRS, "x itself, of which no gradient is taken.")                                               \
   X(is_inf, classified,                                                                                                \
     ZB_ATTRS({"detect_negative", ZB_ATTR_BOOL, true, 1, "whether -inf counts"},                                        \
              {"detect_positive", ZB_ATTR_BOOL, true, 1, "whether +inf counts"}),                                       \

@@ -313,6 +313,10 @@ module {
     %r = "zb.is_inf"(%0) {detect_negative = false} : (tensor<4xf32>) -> tensor<4xi1>
     return
   }
+  func.func @detach(%0: tensor<4xf32>) {
+    %r = "zb.detach"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
   func.func @is_nan(%0: tensor<4xf32>) {
     %r = "zb.is_nan"(%0) : (tensor<4xf32>) -> tensor<4xi1>
     return

@@ -1816,12 +1816,26 @@ def write(folder, op, file):
     (folder / f"{op}.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
+def stops():
+    """zb.detach gives its operand. Nothing is drawn, so that no other case changes."""
+    numbers = np.concatenate([np.linspace(-3, 3, 55), [0, -0.0, INF, -INF, 1e-40]]).astype(F32)
+    tolerance("detach", *EXACT)
+    for title, x in (("plain", numbers), ("transposed", numbers.reshape(5, 3, 4).T), ("rank 0", numbers[:1].reshape(())),
+                     ("expanded", np.broadcast_to(numbers[:3, None], (2, 3, 4))), ("spaced", numbers[::2]),
+                     ("no elements", numbers[:0].reshape(0, 3))):
+        case("detach", title, [x], [x])
+        low_case("detach", title, [x.astype(BF16)] if x.flags.c_contiguous else [numbers.astype(BF16)],
+                 [x.astype(BF16)] if x.flags.c_contiguous else [numbers.astype(BF16)])
+    random_case("detach", "large", [R(37, 211)], [O(37, 211)])
+    random_case("detach", "bf16 large", [R(37, 211, dtype="bf16")], [O(37, 211, dtype="bf16")])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
                  losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, dropouts, more_optimizers,
-                 clipping):
+                 clipping, stops):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

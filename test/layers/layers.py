@@ -53,6 +53,7 @@ FOLDERS = {
     # What every importer needs, and the row of folders without one of their own: no importer is known here.
     "ir/import": [*BASE, "ir/", "mlir-c"],
     "ir/import/stablehlo": [*BASE, "ir/", "ir/import/", "mlir-c"],
+    "ir/import/aten": [*BASE, "ir/", "ir/import/", "mlir-c"],
     "ir/import/onnx": [*BASE, "ir/", "ir/import/", "mlir-c", "onnx.pb-c.h"],
     "passes": [*BASE, "ir/", "mlir-c"],
     "passes/graph": PASS,

@@ -398,20 +398,6 @@ static zb_result check_node(zb_import_node *n) {
   return ZB_OK;
 }
 
-/* Checks every needed node; reports a few different faults at once, so that a user sees what the export lacks. */
-static zb_result check_nodes(zb_import *im) {
-  enum { REPORTS_MAX = 8 };
-  const char *reported[REPORTS_MAX];
-  int reports = 0;
-  for (zb_import_node *n = im->nodes; n < im->nodes + im->node_count && reports < REPORTS_MAX; ++n) {
-    bool known = !n->needed;
-    for (int i = 0; i < reports && !known; ++i)
-      known = strcmp(reported[i], n->kind) == 0;
-    if (!known && !check_node(n)) reported[reports++] = n->kind;
-  }
-  return reports ? ZB_FAIL : ZB_OK;
-}
-
 /* ---- Inputs ---- */
 
 static zb_result input_shape(zb_import *im, const Onnx__ValueInfoProto *input, zb_shape *out) {
@@ -552,7 +538,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   if (inference ? !find_all_outputs(onnx) : !loss || !find_outputs(onnx, loss)) return ZB_FAIL;
   if (!find_buffers(onnx)) return ZB_FAIL;
   zb_import_mark_needed(im, loss);
-  if (!check_nodes(im) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
+  if (!zb_import_check_nodes(im, check_node) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
   zb_import_mark_values(im, loss);
   if (!zb_onnx_propose_parameters(onnx) || !zb_import_choose_parameters(im)) return ZB_FAIL;
   if (!build_inputs(onnx) || !zb_import_nodes(im) || !zb_import_finish(im, loss, out)) return ZB_FAIL;

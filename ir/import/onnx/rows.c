@@ -13,17 +13,6 @@ typedef struct selection {
   int batch_dims;
 } selection;
 
-/* a then b, with the element type of b; false after reporting. */
-static bool join(zb_import_node *n, const zb_shape *a, const zb_shape *b, zb_shape *out) {
-  *out = *a;
-  out->dtype = b->dtype;
-  if (a->rank + b->rank > ZB_DIMS_MAX)
-    return zb_import_refuse(n, NULL, "the result has more than %d dimensions", ZB_DIMS_MAX);
-  for (int i = 0; i < b->rank; ++i)
-    out->dims[out->rank++] = b->dims[i];
-  return true;
-}
-
 static bool read_selection(zb_import_node *n, const zb_shape *data, const zb_shape *indices, int64_t batch_dims,
                            selection *out) {
   int last = indices->rank - 1;
@@ -138,7 +127,7 @@ static bool read_scatter_nd(zb_import_node *n, selection *s) {
   char expected[96], got[96];
   if (!zb_import_shape(n, 0, &data) || !zb_import_shape(n, 1, &indices) || !zb_import_shape(n, 2, &updates))
     return false;
-  if (!read_selection(n, &data, &indices, 0, s) || !join(n, &s->tuples, &s->rest, &wanted)) return false;
+  if (!read_selection(n, &data, &indices, 0, s) || !zb_import_join(n, &s->tuples, &s->rest, &wanted)) return false;
   if (zb_shape_equal(&wanted, &updates)) return true;
   return zb_import_refuse(n, NULL, "the updates are %s, expected %s", zb_shape_text(&updates, got),
                           zb_shape_text(&wanted, expected));
@@ -209,7 +198,8 @@ zb_result zb_onnx_gather_nd(zb_import_node *n) {
   selection s;
   const zb_known *known;
   if (!zb_import_shape(n, 0, &data) || !zb_import_shape(n, 1, &indices)) return ZB_FAIL;
-  if (!read_selection(n, &data, &indices, zb_onnx_int(n, "batch_dims", 0), &s) || !join(n, &s.tuples, &s.rest, &out))
+  if (!read_selection(n, &data, &indices, zb_onnx_int(n, "batch_dims", 0), &s) ||
+      !zb_import_join(n, &s.tuples, &s.rest, &out))
     return ZB_FAIL;
   if (n->folds) return zb_import_give_known(n, 0, fold_gather(n, &s, &out));
   if (!know_rows(n, &s, &known)) return ZB_FAIL;

@@ -7,7 +7,6 @@
  * come from --weights, or are drawn. Tests: test/ir/import/stablehlo, test/e2e/stablehlo.py. */
 #include "ir/import/stablehlo/stablehlo.h"
 #include "ir/import/importers.h"
-#include "ir/nesting.h"
 #include "runtime/base/file.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -30,22 +29,6 @@ static zb_status check_source(const zb_import_source *file, const char *path) {
   return NULL;
 }
 
-/* The lines of the generic text are those of the file, which is what errors name. */
-static zb_status parse(MlirContext context, const char *path, const char *text, MlirModule *out) {
-  int diagnostics = 0;
-  const size_t bytes = strlen(text);
-  ZB_TRY(zb_check_nesting(context, path, text, bytes));
-  MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
-  MlirOperation module =
-      mlirOperationCreateParse(context, mlirStringRefCreate(text, bytes), mlirStringRefCreateFromCString(path));
-  mlirContextDetachDiagnosticHandler(context, counter);
-  if (!mlirOperationIsNull(module)) {
-    *out = mlirModuleFromOperation(module);
-    if (mlirModuleIsNull(*out)) mlirOperationDestroy(module);
-  }
-  return mlirModuleIsNull(*out) ? zb_parse_refused(context, path, text, bytes, diagnostics) : NULL;
-}
-
 static zb_status read_module(MlirContext context, const char *path, MlirModule *out, uint64_t *out_bytes) {
   zb_import_source file;
   char *text = NULL;
@@ -54,7 +37,8 @@ static zb_status read_module(MlirContext context, const char *path, MlirModule *
   zb_status status = check_source(&file, path);
   if (!status) status = zb_stablehlo_generic(context, path, (const char *)file.data, file.bytes, &text);
   zb_import_source_close(&file);
-  if (!status) status = parse(context, path, text, out);
+  /* The lines of the generic text are those of the file, which is what errors name. */
+  if (!status) status = zb_import_parse(context, path, text, out);
   zb_free(text);
   return status;
 }
@@ -276,33 +260,10 @@ static zb_result check_node(zb_import_node *n) {
   return ZB_OK;
 }
 
-/* Reports a few different faults at once. */
-static zb_result check_nodes(zb_import *im) {
-  enum { REPORTS_MAX = 8 };
-  const char *reported[REPORTS_MAX];
-  int reports = 0;
-  for (zb_import_node *n = im->nodes; n < im->nodes + im->node_count && reports < REPORTS_MAX; ++n) {
-    bool known = !n->needed;
-    for (int i = 0; i < reports && !known; ++i)
-      known = strcmp(reported[i], n->kind) == 0;
-    if (!known && !check_node(n)) reported[reports++] = n->kind;
-  }
-  return reports ? ZB_FAIL : ZB_OK;
-}
-
 zb_result zb_stablehlo_check_results(zb_import_node *n) {
-  char made[96], declared[96];
   for (int i = 0; i < n->output_count; ++i) {
-    zb_shape wanted, got;
-    const zb_import_value *out = n->outputs[i];
-    if (!zb_stablehlo_result_shape(n, i, &wanted)) return ZB_FAIL;
-    if (out->known)
-      got = out->known->shape;
-    else if (!out->value.ptr || !zb_type_shape(mlirValueGetType(out->value), &got))
-      continue;
-    if (!zb_shape_equal(&wanted, &got))
-      return zb_import_refuse(n, NULL, "its result %d is a %s, and the file declares %s", i, zb_shape_text(&got, made),
-                              zb_shape_text(&wanted, declared));
+    zb_shape declared;
+    if (!zb_stablehlo_result_shape(n, i, &declared) || !zb_import_check_output(n, i, &declared)) return ZB_FAIL;
   }
   return ZB_OK;
 }
@@ -352,7 +313,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   if ((!inference && !loss) || !find_outputs(it, loss) || !propose_roles(it)) return ZB_FAIL;
   if (loss) loss->value->name = loss->name;
   zb_import_mark_needed(im, loss ? loss->value : NULL);
-  if (!check_nodes(im)) return ZB_FAIL;
+  if (!zb_import_check_nodes(im, check_node)) return ZB_FAIL;
   zb_import_mark_values(im, loss ? loss->value : NULL);
   if (!settle_arguments(it)) return ZB_FAIL;
   zb_import_mark_values(im, loss ? loss->value : NULL);

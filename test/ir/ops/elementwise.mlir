@@ -562,6 +562,11 @@ module {
     %r = "zb.sign"(%0) : (tensor<4xi1>) -> tensor<4xi1>
     return
   }
+  func.func @detach_c1(%0: tensor<4xi64>) {
+    // expected-error@+1 {{zb.detach: wrong element type of x: expected a float type, got i64 (C1)}}
+    %r = "zb.detach"(%0) : (tensor<4xi64>) -> tensor<4xi64>
+    return
+  }
   func.func @is_inf_c1(%0: tensor<4xi64>) {
     // expected-error@+1 {{zb.is_inf: wrong element type of x: expected a float type, got i64 (C1)}}
     %r = "zb.is_inf"(%0) {detect_negative = false} : (tensor<4xi64>) -> tensor<4xi1>

@@ -1,0 +1,279 @@
+/* What functions of rows are made of: an operand is a value of the import, known or computed, and what is applied to
+ * known ones alone is folded. So a function says once what an op means, for masks and positions and for activations.
+ * Tests: test/ir/import/aten. */
+#include "ir/import/aten/aten.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Operands ---- */
+
+static zb_aten_value failed(zb_import_node *n) {
+  n->im->failed = true;
+  return NULL;
+}
+
+zb_aten_value zb_aten_computed(zb_import_node *n, MlirValue value) {
+  zb_aten_value out = value.ptr && !n->b->failed ? zb_import_value_new(n->im, "", ZB_VALUE_NODE) : NULL;
+  if (!out) return failed(n);
+  out->value = value;
+  out->defined = true;
+  return out;
+}
+
+zb_aten_value zb_aten_known(zb_import_node *n, zb_known *known) {
+  zb_aten_value out = known ? zb_import_value_new(n->im, "", ZB_VALUE_NODE) : NULL;
+  if (!out) return failed(n);
+  out->known = known;
+  out->defined = true;
+  return out;
+}
+
+zb_aten_value zb_aten_in(zb_import_node *n, int input) {
+  if (zb_import_has(n, input)) return n->inputs[input];
+  zb_import_refuse(n, NULL, "operand %d is missing", input);
+  return failed(n);
+}
+
+/* The constant that an operand is; NULL: it is computed. */
+static zb_known *known_of(zb_import_node *n, zb_aten_value x) {
+  zb_known *known = NULL;
+  return x && zb_import_value_known(n->im, x, &known) ? known : NULL;
+}
+
+/* Whether all are constants; what folding reads is counted. */
+static bool all_known(zb_import_node *n, const zb_aten_value *in, int count) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < count; ++i) {
+    const zb_known *known = known_of(n, in[i]);
+    if (!known) return false;
+    bytes += (uint64_t)zb_shape_bytes(&known->shape);
+  }
+  return zb_known_charge(n->im, bytes) || failed(n);
+}
+
+static bool any_missing(zb_import_node *n, const zb_aten_value *in, int count) {
+  for (int i = 0; i < count; ++i)
+    if (!in[i]) return true;
+  return n->im->failed || n->b->failed;
+}
+
+static MlirValue ir_of(zb_import_node *n, zb_aten_value x) {
+  return x && !n->im->failed ? zb_import_value_ir(n->im, x) : (MlirValue){NULL};
+}
+
+bool zb_aten_shape(zb_import_node *n, zb_aten_value x, zb_shape *out) {
+  const zb_known *known = known_of(n, x);
+  if (known) *out = known->shape;
+  return known || (x && !n->im->failed && zb_import_ir_shape(n, ir_of(n, x), out));
+}
+
+bool zb_aten_result_shape(zb_import_node *n, int result, zb_shape *out) {
+  MlirOperation op = zb_aten_source(n);
+  if (result >= mlirOperationGetNumResults(op)) return zb_import_refuse(n, NULL, "it has no result %d", result);
+  if (zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, result)), out) && zb_shape_bytes(out) >= 0) return true;
+  return zb_import_refuse(n,
+                          "make the model float32 (model.float()); tensors of f32, bf16, f16, i64, i32 and i1 with at "
+                          "most 8 dimensions are supported, f64 in constants",
+                          "the type of its result %d is not supported", result);
+}
+
+zb_result zb_aten_give(zb_import_node *n, int output, zb_aten_value value) {
+  if (!value || n->im->failed || n->b->failed) return n->im->failed = true, ZB_FAIL;
+  return zb_import_give_value(n, output, value);
+}
+
+/* ---- Ops ---- */
+
+zb_aten_value zb_aten_build(zb_import_node *n, const char *op, const zb_aten_value *in, int count, const zb_attr *attrs,
+                            int attr_count) {
+  enum { OPERANDS_MAX = 8 };
+  MlirValue operands[OPERANDS_MAX];
+  if (count > OPERANDS_MAX || any_missing(n, in, count)) return failed(n);
+  for (int i = 0; i < count; ++i) {
+    operands[i] = ir_of(n, in[i]);
+    if (!operands[i].ptr) return failed(n);
+  }
+  MlirOperation made = zb_build_op(n->b, op, operands, count, attrs, attr_count, -1);
+  return mlirOperationIsNull(made) ? failed(n) : zb_aten_computed(n, mlirOperationGetResult(made, 0));
+}
+
+zb_aten_value zb_aten_apply(zb_import_node *n, const char *op, const zb_aten_value *in, int count, const zb_attr *attrs,
+                            int attr_count) {
+  if (any_missing(n, in, count)) return failed(n);
+  const bool folds = all_known(n, in, count);
+  if (n->im->failed) return NULL;
+  if (!folds) return zb_aten_build(n, op, in, count, attrs, attr_count);
+  const zb_known *known[3];
+  for (int i = 0; i < count; ++i)
+    known[i] = known_of(n, in[i]);
+  return zb_aten_known(n, count == 3   ? zb_import_fold_where(n, known[0], known[1], known[2])
+                          : count == 2 ? zb_import_fold_binary(n, op, known[0], known[1], attrs, attr_count)
+                                       : zb_import_fold_op(n, op, known, 1, attrs, attr_count));
+}
+
+zb_aten_value zb_aten_apply1(zb_import_node *n, const char *op, zb_aten_value x) {
+  return zb_aten_apply(n, op, &x, 1, NULL, 0);
+}
+
+zb_aten_value zb_aten_apply2(zb_import_node *n, const char *op, zb_aten_value a, zb_aten_value b) {
+  return zb_aten_apply(n, op, (zb_aten_value[]){a, b}, 2, NULL, 0);
+}
+
+zb_aten_value zb_aten_scalar(zb_import_node *n, zb_dtype dtype, double value) {
+  zb_known *known = zb_known_new(n->im, &(zb_shape){.dtype = dtype});
+  if (!known) return failed(n);
+  const double most = 9e18; /* what an int64_t holds */
+  if (zb_known_is_float(known))
+    zb_known_set_real(known, 0, value);
+  else
+    zb_known_set_integer(known, 0, dtype == ZB_I1 ? value != 0 : (int64_t)fmax(fmin(value, most), -most));
+  return zb_aten_known(n, known);
+}
+
+zb_aten_value zb_aten_number(zb_import_node *n, const char *name, zb_dtype dtype) {
+  const bool is_exact = (dtype == ZB_I64 || dtype == ZB_I32) && zb_aten_number_type(n, name) != ZB_F32;
+  zb_aten_value out = zb_aten_scalar(n, dtype, is_exact ? 0 : zb_aten_real(n, name, 0));
+  if (out && is_exact) zb_known_set_integer(out->known, 0, zb_aten_int(n, name, 0));
+  return n->im->failed ? NULL : out;
+}
+
+zb_aten_value zb_aten_filled(zb_import_node *n, const zb_shape *shape, zb_aten_value scalar) {
+  const zb_known *known = known_of(n, scalar);
+  if (!known || known->elements != 1) return failed(n);
+  zb_shape wide = *shape;
+  wide.dtype = known->shape.dtype;
+  return zb_aten_known(n, zb_known_filled(n->im, &wide, known->data));
+}
+
+/* A constant as bf16 or f16 stays an op: its kernel rounds it when a plan is loaded. */
+zb_aten_value zb_aten_cast(zb_import_node *n, zb_aten_value x, zb_dtype dtype) {
+  zb_shape shape;
+  if (!zb_aten_shape(n, x, &shape)) return failed(n);
+  if (shape.dtype == dtype) return x;
+  const bool is_narrow = dtype == ZB_BF16 || dtype == ZB_F16;
+  if (!is_narrow && all_known(n, &x, 1)) return zb_aten_known(n, zb_import_fold_cast(n, known_of(n, x), dtype));
+  if (dtype == ZB_F64) {
+    zb_import_refuse(n, "remove .double() from the model, or make it float32",
+                     "a conversion to double of a value that is computed each step");
+    return failed(n);
+  }
+  MlirValue value = ir_of(n, x);
+  return value.ptr ? zb_aten_computed(n, zb_build_cast(n->b, value, dtype)) : failed(n);
+}
+
+zb_aten_value zb_aten_where(zb_import_node *n, zb_aten_value condition, zb_aten_value yes, zb_aten_value no) {
+  return zb_aten_apply(n, "where", (zb_aten_value[]){condition, yes, no}, 3, NULL, 0);
+}
+
+zb_aten_value zb_aten_matmul(zb_import_node *n, zb_aten_value a, zb_aten_value b) {
+  const zb_known *x = known_of(n, a), *y = known_of(n, b);
+  zb_known *folded = x && y ? zb_import_fold_matmul(n, x, y) : NULL;
+  if (n->im->failed) return NULL;
+  return folded ? zb_aten_known(n, folded) : zb_aten_build(n, "matmul", (zb_aten_value[]){a, b}, 2, NULL, 0);
+}
+
+zb_aten_value zb_aten_reduce(zb_import_node *n, const char *op, zb_aten_value x, const int64_t *axes, int count,
+                             bool keepdims) {
+  if (any_missing(n, &x, 1)) return failed(n);
+  if (all_known(n, &x, 1)) return zb_aten_known(n, zb_import_fold_reduce(n, op, known_of(n, x), axes, count, keepdims));
+  const zb_attr attrs[] = {zb_ints("axes", axes, count), zb_bool("keepdims", keepdims)};
+  return zb_aten_build(n, op, &x, 1, attrs, 2);
+}
+
+/* ---- Movement ---- */
+
+zb_aten_value zb_aten_reshape(zb_import_node *n, zb_aten_value x, const zb_shape *shape) {
+  zb_shape own;
+  if (!zb_aten_shape(n, x, &own)) return failed(n);
+  if (zb_shape_elements(&own) != zb_shape_elements(shape)) {
+    zb_import_refuse(n, NULL, "the tensor has %lld elements, and its result %lld", (long long)zb_shape_elements(&own),
+                     (long long)zb_shape_elements(shape));
+    return failed(n);
+  }
+  own.rank = shape->rank;
+  memcpy(own.dims, shape->dims, sizeof own.dims);
+  zb_known *known = known_of(n, x);
+  if (known) return zb_aten_known(n, zb_known_alias(n->im, known, &own));
+  return zb_aten_computed(n, zb_import_reshaped(n->b, ir_of(n, x), own.dims, own.rank));
+}
+
+zb_aten_value zb_aten_transpose(zb_import_node *n, zb_aten_value x, const int64_t *permutation) {
+  if (any_missing(n, &x, 1)) return failed(n);
+  if (all_known(n, &x, 1)) return zb_aten_known(n, zb_import_fold_transpose(n, known_of(n, x), permutation));
+  return zb_aten_computed(n, zb_import_transposed(n->b, ir_of(n, x), permutation));
+}
+
+zb_aten_value zb_aten_expand(zb_import_node *n, zb_aten_value x, const zb_shape *shape) {
+  zb_shape own, wide;
+  if (!zb_aten_shape(n, x, &own)) return failed(n);
+  if (!zb_broadcast_all((const zb_shape *[]){&own, shape}, 2, &wide) || wide.rank != shape->rank ||
+      zb_shape_elements(&wide) != zb_shape_elements(shape)) {
+    char from[96], to[96];
+    zb_import_refuse(n, NULL, "a %s cannot be expanded to %s", zb_shape_text(&own, from), zb_shape_text(shape, to));
+    return failed(n);
+  }
+  if (all_known(n, &x, 1)) return zb_aten_known(n, zb_import_fold_expand(n, known_of(n, x), &wide));
+  return n->im->failed ? NULL : zb_aten_computed(n, zb_import_expanded(n->b, ir_of(n, x), &wide));
+}
+
+zb_aten_value zb_aten_slice(zb_import_node *n, zb_aten_value x, const int64_t *starts, const int64_t *sizes,
+                            const int64_t *steps) {
+  zb_shape in;
+  bool is_whole = true;
+  if (!zb_aten_shape(n, x, &in)) return failed(n);
+  if (all_known(n, &x, 1)) return zb_aten_known(n, zb_import_fold_slice(n, known_of(n, x), starts, steps, sizes));
+  bool is_empty = false;
+  for (int i = 0; i < in.rank; ++i) {
+    is_whole = is_whole && sizes[i] == in.dims[i];
+    is_empty = is_empty || sizes[i] < 1;
+  }
+  if (is_empty && !n->im->failed) { /* a constant without elements, which cat leaves out */
+    memcpy(in.dims, sizes, sizeof in.dims);
+    return zb_aten_known(n, zb_known_new(n->im, &in));
+  }
+  if (is_whole || n->im->failed) return n->im->failed ? NULL : x;
+  const zb_attr attrs[] = {zb_ints("starts", starts, in.rank), zb_ints("sizes", sizes, in.rank),
+                           zb_ints("steps", steps, in.rank)};
+  return zb_aten_build(n, "slice", &x, 1, attrs, 3);
+}
+
+zb_aten_value zb_aten_concat(zb_import_node *n, const zb_aten_value *parts, int count, int axis) {
+  if (any_missing(n, parts, count)) return failed(n);
+  MlirValue *values = zb_import_take(n->im, (size_t)count * sizeof *values + 1);
+  const zb_known **known = zb_import_take(n->im, (size_t)count * sizeof *known + 1);
+  if (!values || !known) return NULL;
+  const bool folds = all_known(n, parts, count);
+  for (int i = 0; i < count && !n->im->failed; ++i) {
+    known[i] = folds ? known_of(n, parts[i]) : NULL;
+    values[i] = folds ? (MlirValue){NULL} : ir_of(n, parts[i]);
+  }
+  if (n->im->failed || n->b->failed) return failed(n);
+  if (folds) return zb_aten_known(n, zb_import_fold_concat(n, known, count, axis));
+  return zb_aten_computed(n, zb_build_concat(n->b, values, count, axis));
+}
+
+zb_aten_value zb_aten_gather(zb_import_node *n, zb_aten_value x, zb_aten_value indices, int axis) {
+  const zb_aten_value in[] = {x, indices};
+  if (any_missing(n, in, 2)) return failed(n);
+  if (all_known(n, in, 2))
+    return zb_aten_known(n, zb_import_fold_gather(n, known_of(n, x), known_of(n, indices), axis));
+  const zb_attr attr = zb_int("axis", axis);
+  return zb_aten_build(n, "gather", in, 2, &attr, 1);
+}
+
+/* ---- Types ---- */
+
+/* bool, integers, floats. */
+static int category(zb_dtype dtype) { return dtype == ZB_I1 ? 0 : dtype == ZB_I32 || dtype == ZB_I64 ? 1 : 2; }
+
+/* Within a category a tensor without dimensions follows one that has some; else the wider type. */
+zb_dtype zb_aten_promoted(const zb_shape *a, const zb_shape *b) {
+  const int left = category(a->dtype), right = category(b->dtype);
+  if (left != right) return left > right ? a->dtype : b->dtype;
+  if (a->dtype == b->dtype) return a->dtype;
+  if ((a->rank == 0) != (b->rank == 0)) return a->rank == 0 ? b->dtype : a->dtype;
+  if (zb_dtype_bytes(a->dtype) != zb_dtype_bytes(b->dtype))
+    return zb_dtype_bytes(a->dtype) > zb_dtype_bytes(b->dtype) ? a->dtype : b->dtype;
+  return ZB_F32; /* bf16 and f16 */
+}

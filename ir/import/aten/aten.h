@@ -1,0 +1,109 @@
+/* What the files of the importer of torch.export's graphs share. Flow (aten.c): MLIR parses the text that zb.aten
+ * (tools/python) wrote -> graph.c makes values and nodes -> each node that the loss needs is folded or built by its row
+ * of aten_ops.def. Functions of rows are written with the operands of apply.c, which are constants or computed alike.
+ * Tests: test/ir/import/aten, test/e2e/aten.py.
+ */
+#ifndef ZB_IR_IMPORT_ATEN_ATEN_H
+#define ZB_IR_IMPORT_ATEN_ATEN_H
+
+#include "ir/import/fold.h"
+
+/* The form of the text that is understood (aten.format of the module). */
+enum { ZB_ATEN_FORMAT = 1 };
+
+/* A result of @main. */
+typedef struct zb_aten_result {
+  const char *name;    /* "loss" */
+  const char *updates; /* the buffer whose new value it is, or NULL */
+  zb_import_value *value;
+  zb_shape shape;
+  bool is_typed;
+} zb_aten_result;
+
+typedef struct zb_aten {
+  zb_import core; /* first: zb_aten_of casts a pointer to it */
+  MlirModule module;
+  MlirOperation main;
+  zb_store *values; /* of parameters, buffers and constants; NULL: the file names none */
+  zb_aten_result *results;
+  int result_count;
+  zb_map *numbers; /* MlirValue -> number in core.values */
+} zb_aten;
+
+static inline zb_aten *zb_aten_of(zb_import *im) { return (zb_aten *)im; }
+
+/* ---- graph.c ---- */
+/* Sets main, and makes values of its arguments, nodes of its ops, and results. */
+zb_result zb_aten_read_graph(zb_aten *it);
+
+/* ---- attribute.c: arguments of the call by the names of the schema. A wrong kind is reported and fails the import. */
+MlirAttribute zb_aten_attribute(const zb_import_node *n, const char *name); /* null: there is none */
+bool zb_aten_has(const zb_import_node *n, const char *name);
+int64_t zb_aten_int(zb_import_node *n, const char *name, int64_t fallback);
+double zb_aten_real(zb_import_node *n, const char *name, double fallback); /* of a float, an integer or a bool */
+zb_dtype zb_aten_number_type(const zb_import_node *n, const char *name);   /* of a number: f32, i64 or i1 */
+bool zb_aten_flag(zb_import_node *n, const char *name, bool fallback);
+/* "" where it is absent. */
+void zb_aten_string(zb_import_node *n, const char *name, char *out, size_t room);
+/* Integers, or one; false: absent, or reported. */
+bool zb_aten_ints(zb_import_node *n, const char *name, int64_t *out, int room, int *count);
+/* The argument `name` as a dimension of a tensor of that rank, at least 1; false after reporting. */
+bool zb_aten_axis(zb_import_node *n, const char *name, int64_t fallback, int rank, int *out);
+/* Reports that an argument has another value than the only one that is supported. */
+zb_result zb_aten_refuse_argument(zb_import_node *n, const char *name, const char *hint);
+
+/* ---- apply.c: operands, known or computed. Functions give NULL after an error, and of an operand NULL. ---- */
+typedef zb_import_value *zb_aten_value;
+zb_aten_value zb_aten_in(zb_import_node *n, int input); /* NULL, reported, where it is absent */
+bool zb_aten_shape(zb_import_node *n, zb_aten_value x, zb_shape *out);
+zb_aten_value zb_aten_computed(zb_import_node *n, MlirValue value);
+zb_aten_value zb_aten_known(zb_import_node *n, zb_known *known);
+/* The op of one or two operands, or zb.where of three: folded where all are known. */
+zb_aten_value zb_aten_apply(zb_import_node *n, const char *op, const zb_aten_value *in, int count, const zb_attr *attrs,
+                            int attr_count);
+zb_aten_value zb_aten_apply1(zb_import_node *n, const char *op, zb_aten_value x);
+zb_aten_value zb_aten_apply2(zb_import_node *n, const char *op, zb_aten_value a, zb_aten_value b);
+/* The op, always built; of several results the first. */
+zb_aten_value zb_aten_build(zb_import_node *n, const char *op, const zb_aten_value *in, int count, const zb_attr *attrs,
+                            int attr_count);
+zb_aten_value zb_aten_scalar(zb_import_node *n, zb_dtype dtype, double value);
+/* The number that an argument is, in a type. */
+zb_aten_value zb_aten_number(zb_import_node *n, const char *name, zb_dtype dtype);
+zb_aten_value zb_aten_filled(zb_import_node *n, const zb_shape *shape, zb_aten_value scalar);
+zb_aten_value zb_aten_cast(zb_import_node *n, zb_aten_value x, zb_dtype dtype);
+zb_aten_value zb_aten_where(zb_import_node *n, zb_aten_value condition, zb_aten_value yes, zb_aten_value no);
+zb_aten_value zb_aten_matmul(zb_import_node *n, zb_aten_value a, zb_aten_value b);
+zb_aten_value zb_aten_reduce(zb_import_node *n, const char *op, zb_aten_value x, const int64_t *axes, int count,
+                             bool keepdims);
+zb_aten_value zb_aten_reshape(zb_import_node *n, zb_aten_value x, const zb_shape *shape);
+zb_aten_value zb_aten_transpose(zb_import_node *n, zb_aten_value x, const int64_t *permutation);
+zb_aten_value zb_aten_expand(zb_import_node *n, zb_aten_value x, const zb_shape *shape);
+zb_aten_value zb_aten_slice(zb_import_node *n, zb_aten_value x, const int64_t *starts, const int64_t *sizes,
+                            const int64_t *steps);
+zb_aten_value zb_aten_concat(zb_import_node *n, const zb_aten_value *parts, int count, int axis);
+zb_aten_value zb_aten_gather(zb_import_node *n, zb_aten_value x, zb_aten_value indices, int axis);
+/* What PyTorch makes of operands of two types. */
+zb_dtype zb_aten_promoted(const zb_shape *a, const zb_shape *b);
+/* The declared type of a result; false after reporting. */
+bool zb_aten_result_shape(zb_import_node *n, int result, zb_shape *out);
+zb_result zb_aten_give(zb_import_node *n, int output, zb_aten_value value);
+
+/* ---- products.c, norm_loss.c: also what other functions use ---- */
+/* zb.dropout with the next number, or x itself at the rate 0; rate as the op has it. */
+zb_aten_value zb_aten_drop(zb_import_node *n, zb_aten_value x, double rate);
+
+/* ---- operators.c ---- */
+const zb_import_op *zb_aten_op_find(const char *kind); /* "addmm", "add.Tensor" */
+/* Why an op has no row, and what to do. */
+void zb_aten_unknown_hint(const char *kind, zb_text *hint);
+
+/* ---- The functions of ops, as the rows name them ---- */
+#define ZB_ATEN(name, attributes, least, most, results, gradient, run, op) zb_result zb_aten_##run(zb_import_node *n);
+#include "ir/import/aten/aten_ops.def"
+#undef ZB_ATEN
+
+static inline MlirOperation zb_aten_source(const zb_import_node *n) {
+  return (MlirOperation){(void *)(uintptr_t)n->source};
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* The rows, and what is said of ops that have none. Tests: test/ir/import/aten. */
+#include "ir/import/aten/aten.h"
+#include "runtime/base/words.h"
+
+#include <string.h>
+
+/* A row, and the function that it names; run checks what that gives. */
+typedef struct row {
+  zb_import_op op; /* first: n->op is cast back to it */
+  zb_result (*build)(zb_import_node *n);
+} row;
+
+/* Whether what a node gave has the types that the file declares. */
+static zb_result check_results(zb_import_node *n) {
+  for (int i = 0; i < n->output_count; ++i) {
+    zb_shape declared;
+    if (!n->outputs[i]) continue;
+    if (!zb_aten_result_shape(n, i, &declared) || !zb_import_check_output(n, i, &declared)) return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
+static zb_result run(zb_import_node *n) {
+  return ((const row *)n->op)->build(n) && !n->im->failed && !n->b->failed ? check_results(n) : ZB_FAIL;
+}
+
+static const row rows[] = {
+#define ZB_ATEN(name, attributes, least, most, results, gradient, function, zb_op)                                     \
+  {{#name, attributes, least, most, results, gradient, run, zb_op, ZB_FOLD_NEVER, 0}, zb_aten_##function},
+#include "ir/import/aten/aten_ops.def"
+#undef ZB_ATEN
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+const zb_import_op *zb_aten_op_find(const char *kind) {
+  for (size_t i = 0; i < ROW_COUNT; ++i)
+    if (strcmp(rows[i].op.name, kind) == 0) return &rows[i].op;
+  return NULL;
+}
+
+/* What is often met and has no row: the beginning of its name. */
+static const struct {
+  const char *kind, *hint;
+} hints[] = {
+    {"argmax", "leave it out of the loss: no gradient flows through it; take it of the outputs of an evaluation"},
+    {"bernoulli", "of random numbers dropout alone is supported: torch.nn.Dropout"},
+    {"convolution", "convolutions are not imported yet"},
+    {"item", "numbers that are read from tensors cannot be compiled: pass them as Python numbers when exporting"},
+    {"_local_scalar_dense", "numbers that are read from tensors cannot be compiled"},
+    {"max_pool", "pooling is not imported yet"},
+    {"avg_pool", "pooling is not imported yet"},
+    {"nonzero", "shapes that depend on data cannot be compiled: use torch.where(condition, a, b)"},
+    {"rand", "of random numbers dropout alone is supported: torch.nn.Dropout"},
+    {"sort", "sorting is not imported"},
+    {"topk", "top-k is not imported: experts that are chosen by it, too"},
+    {"_to_sparse", "sparse tensors are not supported"},
+};
+
+void zb_aten_unknown_hint(const char *kind, zb_text *hint) {
+  for (size_t i = 0; i < sizeof hints / sizeof *hints; ++i)
+    if (strncmp(kind, hints[i].kind, strlen(hints[i].kind)) == 0) {
+      zb_text_add(hint, "%s", hints[i].hint);
+      return;
+    }
+  zb_text_add(hint, "write it with ops that are rows of ir/import/aten/aten_ops.def");
+}

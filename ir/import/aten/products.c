@@ -1,0 +1,143 @@
+/* Matrix products and attention. Tests: test/ir/import/aten. */
+#include "ir/import/aten/aten.h"
+
+#include <math.h>
+#include <string.h>
+
+/* x with its last two dimensions swapped. */
+static zb_aten_value swapped(zb_import_node *n, zb_aten_value x) {
+  zb_shape shape;
+  int64_t permutation[ZB_DIMS_MAX];
+  if (!zb_aten_shape(n, x, &shape)) return NULL;
+  if (shape.rank < 2) return zb_import_refuse(n, NULL, "a factor has %d dimensions", shape.rank), NULL;
+  for (int i = 0; i < shape.rank; ++i)
+    permutation[i] = i;
+  permutation[shape.rank - 1] = shape.rank - 2;
+  permutation[shape.rank - 2] = shape.rank - 1;
+  return zb_aten_transpose(n, x, permutation);
+}
+
+/* A vector on the left is a row, on the right a column; the added dimension is taken out of the result. */
+static zb_aten_value product(zb_import_node *n, zb_aten_value a, zb_aten_value b) {
+  zb_shape left, right, out;
+  if (!zb_aten_shape(n, a, &left) || !zb_aten_shape(n, b, &right)) return NULL;
+  if (left.rank == 0 || right.rank == 0) return zb_import_refuse(n, NULL, "an operand is a scalar"), NULL;
+  const zb_shape row = {.rank = 2, .dims = {1, left.dims[0]}}, column = {.rank = 2, .dims = {right.dims[0], 1}};
+  if (left.rank == 1) a = zb_aten_reshape(n, a, &row);
+  if (right.rank == 1) b = zb_aten_reshape(n, b, &column);
+  zb_aten_value made = zb_aten_matmul(n, a, b);
+  if ((left.rank > 1 && right.rank > 1) || !zb_aten_shape(n, made, &out)) return made;
+  if (right.rank == 1) --out.rank;
+  if (left.rank == 1) {
+    const int place = out.rank - (right.rank == 1 ? 1 : 2);
+    for (int i = place; i + 1 < out.rank; ++i)
+      out.dims[i] = out.dims[i + 1];
+    --out.rank;
+  }
+  return zb_aten_reshape(n, made, &out);
+}
+
+zb_result zb_aten_product(zb_import_node *n) {
+  return zb_aten_give(n, 0, product(n, zb_aten_in(n, 0), zb_aten_in(n, 1)));
+}
+
+static zb_aten_value scaled(zb_import_node *n, zb_aten_value x, double factor) {
+  return factor == 1 || !x ? x : zb_aten_apply2(n, "mul", x, zb_aten_scalar(n, ZB_F32, factor));
+}
+
+/* beta * self + alpha * (a @ b). */
+zb_result zb_aten_sum_product(zb_import_node *n) {
+  const double alpha = zb_aten_real(n, "alpha", 1), beta = zb_aten_real(n, "beta", 1);
+  zb_aten_value out = scaled(n, product(n, zb_aten_in(n, 1), zb_aten_in(n, 2)), alpha);
+  if (beta != 0) out = zb_aten_apply2(n, "add", out, scaled(n, zb_aten_in(n, 0), beta));
+  return zb_aten_give(n, 0, out);
+}
+
+/* x @ weight^T + bias. */
+zb_result zb_aten_linear(zb_import_node *n) {
+  zb_aten_value out = product(n, zb_aten_in(n, 0), swapped(n, zb_aten_in(n, 1)));
+  if (zb_import_has(n, 2)) out = zb_aten_apply2(n, "add", out, zb_aten_in(n, 2));
+  return zb_aten_give(n, 0, out);
+}
+
+/* ---- Dropout ---- */
+
+zb_aten_value zb_aten_drop(zb_import_node *n, zb_aten_value x, double rate) {
+  if (rate == 0 || n->im->params->inference) return x;
+  if (!(rate > 0 && rate < 1))
+    return zb_import_refuse(n, "it is the share that is dropped", "the rate is %g, expected 0 <= rate < 1", rate), NULL;
+  const zb_attr attrs[] = {zb_float("rate", (float)rate), zb_int("op", n->im->random_ops++)};
+  MlirValue counter = zb_import_counter(n->im);
+  if (!counter.ptr) return n->im->failed = true, NULL;
+  return zb_aten_build(n, "dropout", (zb_aten_value[]){x, zb_aten_computed(n, counter)}, 2, attrs, 2);
+}
+
+/* The mask of native_dropout, where it is read, is what the same op makes of ones. */
+zb_result zb_aten_dropout(zb_import_node *n) {
+  const double rate = zb_aten_flag(n, "train", true) ? zb_aten_real(n, "p", 0.5) : 0;
+  if (zb_import_wants(n, 1))
+    return zb_import_refuse(n, "use torch.nn.Dropout", "the mask of what is dropped is not supported");
+  return zb_aten_give(n, 0, zb_aten_drop(n, zb_aten_in(n, 0), rate));
+}
+
+/* ---- Attention ---- */
+
+/* Key or value heads, each repeated for its group of query heads: [b, kv, t, d] -> [b, kv * groups, t, d]. */
+static zb_aten_value repeated(zb_import_node *n, zb_aten_value x, int64_t heads) {
+  zb_shape shape, narrow, wide;
+  if (!zb_aten_shape(n, x, &shape)) return NULL;
+  if (shape.rank != 4 || shape.dims[1] < 1 || heads % shape.dims[1])
+    return zb_import_refuse(n, NULL, "the heads of keys do not divide those of queries"), NULL;
+  const int64_t groups = heads / shape.dims[1];
+  if (groups == 1) return x;
+  narrow = (zb_shape){
+      .dtype = shape.dtype, .rank = 5, .dims = {shape.dims[0], shape.dims[1], 1, shape.dims[2], shape.dims[3]}};
+  wide = narrow;
+  wide.dims[2] = groups;
+  shape.dims[1] = heads;
+  return zb_aten_reshape(n, zb_aten_expand(n, zb_aten_reshape(n, x, &narrow), &wide), &shape);
+}
+
+/* -infinity above the diagonal, 0 on it and below. */
+static zb_aten_value causal_mask(zb_import_node *n, const zb_shape *q, const zb_shape *k) {
+  const zb_shape shape = {.dtype = ZB_F32, .rank = 2, .dims = {q->dims[q->rank - 2], k->dims[k->rank - 2]}};
+  zb_known *mask = zb_known_new(n->im, &shape);
+  for (int64_t i = 0; mask && i < mask->elements; ++i)
+    zb_known_set_real(mask, i, i % shape.dims[1] > i / shape.dims[1] ? -INFINITY : 0);
+  return zb_aten_known(n, mask);
+}
+
+/* Products and a softmax, of which zb-raise makes zb.attention: it knows masks and groups of heads. Both factors are
+ * scaled by the root of the scale, as PyTorch does. A row that a bool mask hides whole is zero, as PyTorch has it. */
+zb_result zb_aten_attention(zb_import_node *n) {
+  zb_shape q_shape, k_shape, mask_shape;
+  zb_aten_value q = zb_aten_in(n, 0), k = zb_aten_in(n, 1), v = zb_aten_in(n, 2), mask = NULL, boolean = NULL;
+  if (!zb_aten_shape(n, q, &q_shape) || !zb_aten_shape(n, k, &k_shape)) return ZB_FAIL;
+  if (q_shape.rank < 2 || k_shape.rank < 2) return zb_import_refuse(n, NULL, "queries and keys are vectors");
+  const float size = (float)q_shape.dims[q_shape.rank - 1];
+  const double given = zb_aten_real(n, "scale", 0);
+  const float scale = zb_aten_has(n, "scale") ? (float)given : 1 / sqrtf(size), root = sqrtf(scale);
+  if (!(scale > 0)) return zb_aten_refuse_argument(n, "scale", "a positive number");
+  if (zb_aten_flag(n, "is_causal", false)) mask = causal_mask(n, &q_shape, &k_shape);
+  if (zb_aten_flag(n, "enable_gqa", false)) {
+    k = repeated(n, k, q_shape.dims[1]);
+    v = repeated(n, v, q_shape.dims[1]);
+  }
+  if (zb_import_has(n, 3)) {
+    if (mask) return zb_import_refuse(n, NULL, "attn_mask and is_causal are both given");
+    mask = zb_aten_in(n, 3);
+    if (!zb_aten_shape(n, mask, &mask_shape)) return ZB_FAIL;
+    if (mask_shape.dtype == ZB_I1) boolean = mask;
+  }
+  zb_aten_value zero = zb_aten_scalar(n, ZB_F32, 0);
+  q = scaled(n, q, root);
+  k = scaled(n, swapped(n, k), root);
+  if (boolean) mask = zb_aten_where(n, boolean, zero, zb_aten_scalar(n, ZB_F32, -INFINITY));
+  zb_aten_value scores = zb_aten_matmul(n, q, k);
+  if (mask) scores = zb_aten_apply2(n, "add", scores, mask);
+  const zb_attr axis = zb_int("axis", q_shape.rank - 1);
+  zb_aten_value weights = zb_aten_build(n, "softmax", &scores, 1, &axis, 1);
+  if (boolean) weights = zb_aten_where(n, zb_aten_apply1(n, "is_nan", weights), zero, weights);
+  weights = zb_aten_drop(n, weights, zb_aten_real(n, "dropout_p", 0));
+  return zb_aten_give(n, 0, zb_aten_matmul(n, weights, v));
+}

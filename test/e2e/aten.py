@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""The door from PyTorch: text of torch.export, written by tools/python/zb/aten.py, against PyTorch's losses.
+
+    aten.py [--bin BUILD/bin] [--tool BUILD/test/feed] [--only NAME ...] [--all]
+
+First the files of test/data/aten (make_aten.py), which need no PyTorch: each is trained on 1 and 2 ranks, to the same
+bits, within 1e-5 of PyTorch; names of parameters, of both names of a tied one, and what is refused. Then, where torch
+can be imported (ZB_PYTHON: a Python that has it), modules are exported here: those of aten_models.py and of
+../shared/graphs, or, with --all, of all families, and each of its functions alone. Losses are PyTorch's within 1e-5,
+and where onnxscript is there, too, the same bits as those of the ONNX file of the same module; without its
+optimizer, which would compute rotary tables by NumPy, whose last bits are others. Ends with "N passed, N failed".
+"""
+
+import contextlib
+import io
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import types
+
+import common
+
+DATA = os.path.join(common.SOURCE, "test", "data", "aten")
+ROWS = os.path.join(common.SOURCE, "ir", "import", "aten", "aten_ops.def")
+PACKAGE = os.path.join(common.SOURCE, "tools", "python")
+SHARED = os.path.join(common.SOURCE, "..", "shared", "graphs")
+TOLERANCE, STEPS = 1e-5, 5
+# Without --all.
+CHOSEN = ("nanogpt-bias", "bert")
+# What zbc refuses, and the beginning of the op that it names.
+REFUSED = {"mixtral": "aten.topk", "mamba": "aten.convolution"}
+
+
+class Door:
+    def __init__(self, suite, tool, folder):
+        self.suite, self.tool, self.folder = suite, tool, folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def losses(self, model, data, steps, ranks=1, *arguments):
+        """The losses of a plan, as text with 9 digits: the bits of a float."""
+        plan = self.path(f"{os.path.basename(model)}.{ranks}")
+        self.suite.compile(model, plan, "--ranks", ranks, "--micro-batches", 1, *arguments)
+        process = subprocess.run(
+            [self.tool, plan, data, str(steps)], capture_output=True, text=True, timeout=300, check=False
+        )
+        if process.returncode:
+            raise common.Failure(f"feed {plan}: {process.stderr}")
+        return process.stdout.split()
+
+    def compare(self, what, wanted, got):
+        worst = max((abs(float(a) - b) / max(abs(b), 1) for a, b in zip(got, wanted)), default=float("inf"))
+        good = len(got) == len(wanted) and worst <= TOLERANCE
+        self.suite.check(good, f"{what}: losses {got}, PyTorch's {wanted}")
+        return worst
+
+    # ---- The files of test/data/aten ----
+
+    def checked_in(self):
+        with open(os.path.join(DATA, "losses.json")) as file:
+            known = json.load(file)
+        for name, wanted in known.items():
+            model, data = (os.path.join(DATA, name + end) for end in (".mlir", ".data.safetensors"))
+            if name == "dropout":
+                self.dropout(model, data, wanted)
+                continue
+            got = self.losses(model, data, len(wanted))
+            worst = self.compare(name, wanted, got)
+            print(f"{name}: {len(wanted)} steps, at most {worst:.2g} from PyTorch's losses", flush=True)
+            again = self.losses(model, data, len(wanted), 2, "--schedule", "zb-h1")
+            self.suite.check(got == again, f"{name} on 2 ranks: other bits: {again}, {got}")
+            self.names(name)
+
+    def dropout(self, model, data, seeds):
+        """Other elements are dropped than by PyTorch: each loss is as far from the mean as those of its seeds are."""
+        got = [float(loss) for loss in self.losses(model, data, len(seeds[0]))]
+        for step, losses in enumerate(zip(*seeds)):
+            mean, spread = statistics.mean(losses), statistics.stdev(losses)
+            self.suite.check(
+                abs(got[step] - mean) <= 4 * spread, f"dropout, step {step}: {got[step]}, of seeds {mean} +- {spread}"
+            )
+        self.suite.check(len(set(got)) == len(got), f"dropout draws the same: {got}")
+
+    def names(self, name):
+        """Values go into the plan's folder under PyTorch's names, a tied one under the first of its names."""
+        given, _ = common.read_safetensors(os.path.join(DATA, name + ".safetensors"))
+        written, _ = common.read_safetensors(self.path(f"{name}.mlir.1/weights.safetensors"))
+        self.suite.check(
+            written and all(given.get(key) == value for key, value in written.items()),
+            f"{name}: {set(written) - set(given)} are not as exported",
+        )
+
+    def tied(self):
+        """Both names of a tied parameter are known to patterns."""
+        for glob in ("wte.*", "lm_head.weight"):
+            text = self.suite.must(
+                "zbc", os.path.join(DATA, "nanogpt.mlir"), "-o", self.path("tied"), "--freeze", glob, "--json"
+            )
+            self.suite.check("wte.weight" not in json.loads(text)["trained"], f"--freeze {glob} leaves it trained")
+
+    def check_rows(self):
+        """What the exporter keeps whole has a row, and the page of ops has every row."""
+        with open(ROWS) as file:
+            rows = re.findall(r"^[A-Z_]+\(([\w.]+), ", file.read(), re.M)
+        with open(os.path.join(PACKAGE, "zb", "aten.py")) as file:
+            whole = re.search(r'WHOLE = """(.*?)"""', file.read(), re.S).group(1).split()
+        self.suite.check(len(rows) > 150 and len(rows) == len(set(rows)), f"rows of aten_ops.def: {len(rows)}")
+        self.suite.check(len(whole) > 20 and set(whole) <= set(rows), f"no row for {sorted(set(whole) - set(rows))}")
+
+    # ---- Where there is PyTorch ----
+
+    def exported(self, name, model, inputs, batches, example):
+        """Trains a module by both engines; the losses of zbc."""
+        from zb import aten
+
+        import torch
+
+        path, data = self.path(name + ".mlir"), self.path(name + ".data.safetensors")
+        aten.export(model, example, path=path)
+        aten.write_values(data, {key: torch.stack([batch[key] for batch in batches]) for key in inputs})
+        if name in REFUSED:
+            process = self.suite.run("zbc", path, "-o", self.path("none"))
+            good = process.returncode == 1 and REFUSED[name] in process.stderr and "hint:" in process.stderr
+            self.suite.check(good, f"{name}: {process.returncode} {process.stderr}")
+            return None
+        got = self.losses(path, data, len(batches))
+        self.load_back(name, model, f"{path}.1")
+        return got
+
+    def load_back(self, name, model, plan):
+        """What the plan's folder has is what load_state_dict takes."""
+        import torch
+
+        plan = self.path(os.path.basename(plan))
+        values, _ = common.read_safetensors(os.path.join(plan, "weights.safetensors"))
+        own = model.state_dict()
+        wrong = [
+            key for key, (_, shape, body) in values.items()
+            if key not in own or list(own[key].shape) != list(shape)
+            or bytes(own[key].detach().contiguous().view(-1).view(torch.uint8).tolist()) != bytes(body)
+        ]
+        self.suite.check(values and not wrong, f"{name}: {wrong} of weights.safetensors are not the module's")
+
+    def onnx(self, name, model, inputs, got):
+        """The ONNX file of the same module trains to the same bits; None: PyTorch or zbc does not make one."""
+        try:
+            import export_onnx
+        except SystemExit:
+            return None
+        options = types.SimpleNamespace(out=self.path(name + ".onnx"), raw=True, no_dropout=False, no_compare=True,
+                                        ranges={}, outputs=[])
+        specs = []
+        for key, spec in inputs.items():
+            options.ranges[key] = (spec[2], spec[3] - 1) if len(spec) > 2 else (0, 1)
+            specs.append(export_onnx.parse_input(f"{key}:{spec[0]}:{'x'.join(map(str, spec[1]))}", options.ranges))
+        try:
+            with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+                export_onnx.export(model, specs, options)
+            other = self.losses(options.out, self.path(name + ".data.safetensors"), len(got))
+        except (SystemExit, common.Failure):
+            return None
+        self.suite.check(other == got, f"{name}: losses {got}, of its ONNX file {other}")
+        return other == got
+
+    def family(self, name, with_onnx=True):
+        import aten_models
+
+        model, inputs = aten_models.build(name)
+        batches, example = aten_models.draw(inputs, STEPS), aten_models.draw(inputs, 1, seed=7)[0]
+        try:
+            got = self.exported(name, model, inputs, batches, example)
+        except Exception as error:  # PyTorch's have no common class
+            self.suite.check(False, f"{name}: {type(error).__name__}: {error}")
+            return
+        if got is None:
+            print(f"{name}: refused, {REFUSED[name]}", flush=True)
+            return
+        worst = self.compare(name, aten_models.losses(model, batches), got)
+        same = self.onnx(name, aten_models.build(name)[0], inputs, got) if with_onnx else None
+        said = {True: ", the bits of its ONNX file", False: ", other bits than its ONNX file", None: ""}[same]
+        print(f"{name}: at most {worst:.2g} from PyTorch's losses{said}", flush=True)
+
+    def errors(self):
+        """What cannot be written is an error of the exporter that names its place."""
+        import torch
+        from zb import aten
+
+        class Open(torch.nn.Module):
+            def forward(self, x):
+                return (self.w * x).sum()
+
+        def refuse(what, make, needle):
+            try:
+                make()
+            except aten.ExportError as error:
+                self.suite.check(needle in str(error), f"{what}: {error}")
+            except Exception as error:
+                self.suite.check(False, f"{what}: {type(error).__name__}: {error}")
+            else:
+                self.suite.check(False, f"{what}: it is written")
+
+        overlapping = Open()
+        whole = torch.randn(6)
+        overlapping.w, overlapping.v = torch.nn.Parameter(whole[:4]), torch.nn.Parameter(whole[2:])
+        overlapping.forward = lambda x: (overlapping.w * x).sum() + overlapping.v.sum()
+        refuse("overlapping parameters", lambda: aten.export(overlapping, (torch.randn(4),), path=self.path("e.mlir")),
+               "share a part of their elements")
+        plain = Open()
+        plain.w = torch.nn.Parameter(torch.randn(4))
+        dynamic = torch.export.export(plain, (torch.randn(3, 4),), dynamic_shapes={"x": {0: torch.export.Dim("n")}})
+        refuse("open shapes", lambda: aten.export(dynamic, path=self.path("e.mlir")), "is open")
+
+    def shared(self, family):
+        """The shared families, at their own size, for two steps."""
+        sys.path.insert(0, SHARED)
+        import models
+        import torch
+
+        batches = [{key: torch.randint(0, 256, (4, 128)) for key in "xy"} for _ in range(2)]
+        inputs = {key: ("int64", (4, 128), 0, 256) for key in "xy"}
+        model = models.build(family)
+        got = self.exported("shared-" + family, model, inputs, batches, batches[0])
+        import aten_models
+
+        worst = self.compare("shared " + family, aten_models.losses(model, batches), got)
+        print(f"shared {family}: at most {worst:.2g} from PyTorch's losses", flush=True)
+
+
+def outside(door, options):
+    """Without torch; the rest is run by a Python that has it."""
+    door.check_rows()
+    door.tied()
+    door.checked_in()
+    python = os.environ.get("ZB_PYTHON", sys.executable)
+    try:
+        probe = subprocess.run([python, "-c", "import torch, transformers"], capture_output=True, text=True)
+        why = (probe.stderr.strip() or "?").splitlines()[-1] if probe.returncode else None
+    except OSError as error:
+        why = str(error)
+    if why is None:
+        inside = [python, os.path.abspath(__file__), "--inside", "--bin", options.bin, "--tool", door.tool]
+        inside += ["--all"] * options.all + (["--only", *options.only] if options.only else [])
+        return subprocess.run(inside, check=False).returncode
+    print(f"exports are left out: {why}; set ZB_PYTHON")
+    return 0
+
+
+def inside(door, options):
+    sys.path[:0] = [PACKAGE, os.path.join(common.SOURCE, "tools")]
+    import aten_models
+    import torch
+
+    torch.set_num_threads(1)
+    families = [*aten_models.OWN, *aten_models.LANGUAGE] if options.all else CHOSEN
+    functions = list(aten_models.FUNCTIONS) * options.all
+    with contextlib.suppress(ImportError):
+        import transformers
+
+        transformers.logging.set_verbosity_error()
+    if not options.only:
+        door.errors()
+    for name in options.only or [*families, *functions]:
+        if name != "dropout":
+            door.family(name, with_onnx=name not in aten_models.FUNCTIONS and name != "vision")
+    for family in ("gpt2", "llama") if options.all and os.path.isdir(SHARED) else ():
+        door.shared(family)
+
+
+def main():
+    options = common.arguments(
+        __doc__,
+        ("--tool", {"default": None}),
+        ("--only", {"nargs": "*", "metavar": "NAME"}),
+        ("--all", {"action": "store_true"}),
+        ("--inside", {"action": "store_true", "help": "with torch"}),
+    )
+    suite = common.Suite(options.bin)
+    tool = options.tool or os.path.join(os.path.dirname(options.bin), "test", "feed")
+    with common.scratch() as folder:
+        door = Door(suite, tool, folder)
+        ended = inside(door, options) if options.inside else outside(door, options)
+    return suite.finish() or ended or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

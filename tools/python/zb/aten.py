@@ -1,0 +1,550 @@
+"""The door from PyTorch: a module as text that zbc compiles.
+
+    zb.aten.export(model, (x, y), path="model.mlir")
+    python3 -m zb.aten my_models.py:build model.mlir --input x:int64:4x128 --input y:int64:4x128
+
+`export` calls torch.export and writes its graph of core ATen ops as MLIR text in generic form, of a dialect `aten`,
+with the values of parameters and buffers beside it, in model.safetensors. zbc model.mlir makes a plan of it. In the
+text
+
+    "aten.addmm"(%bias, %x, %weight) : (...) -> tensor<8x16xf32> loc("h.0.mlp.c_fc (addmm)"("model.py":12:0))
+
+operands are the tensors of the call in the order of the op's schema, and attributes are its other arguments, by their
+names in the schema. What is None and stands before a tensor is a value of type `none`. Arguments of @main have
+`aten.parameter` with a name of named_parameters() (and `aten.names` with all of them, where several are one tensor),
+`aten.buffer`, `aten.constant` or `aten.input`; results have `aten.output`, or `aten.updates` with the name of a
+buffer.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import json
+import os
+import re
+import struct
+import sys
+from pathlib import Path
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("zb.aten needs PyTorch, which is not installed: pip install torch") from error
+
+FORMAT = 1
+
+# Ops that torch.export would take apart and zbc has as one (rows of ir/import/aten/aten_ops.def).
+WHOLE = """
+    celu cross_entropy_loss dropout elu eye eye.m gelu glu hardsigmoid hardswish l1_loss layer_norm leaky_relu linear
+    log_sigmoid log_softmax.int logsumexp matmul mish mse_loss nll_loss nll_loss_nd rms_norm
+    scaled_dot_product_attention selu silu softmax.int softplus softshrink stack threshold tril triu
+""".split()
+
+DTYPES = {
+    torch.float32: "f32",
+    torch.float64: "f64",
+    torch.bfloat16: "bf16",
+    torch.float16: "f16",
+    torch.int64: "i64",
+    torch.int32: "i32",
+    torch.int16: "i16",
+    torch.int8: "i8",
+    torch.uint8: "ui8",
+    torch.bool: "i1",
+    torch.complex64: "complex<f32>",
+    torch.complex128: "complex<f64>",
+}
+# Names of dtypes in safetensors files.
+STORED = {"f32": "F32", "f64": "F64", "bf16": "BF16", "f16": "F16", "i64": "I64", "i32": "I32", "i16": "I16",
+          "i8": "I8", "ui8": "U8", "i1": "BOOL"}
+# Arguments that say where a result lies, not what it is.
+PLACES = {"layout", "device", "pin_memory", "memory_format", "generator"}
+
+
+class ExportError(ValueError):
+    """What cannot be said in such a file."""
+
+
+# ---- The graph ----
+
+
+# What detach() and no_grad become before decompositions, which would make an alias of the one and nothing of the other.
+LIBRARY = torch.library.Library("zb_aten", "DEF")
+LIBRARY.define("detach(Tensor self) -> Tensor")
+LIBRARY.impl("detach", lambda self: self.detach().clone(), "CompositeExplicitAutograd")
+
+
+def without_gradient(graph, node, value):
+    """Readers of `value` get it through an op that no gradient passes."""
+    with graph.inserting_after(node):
+        stop = graph.call_function(torch.ops.zb_aten.detach.default, (value,))
+    stop.meta = dict(node.meta, val=value.meta.get("val"))
+    value.replace_all_uses_with(stop, delete_user_cb=lambda user: user is not stop)
+    return stop
+
+
+def keep_stops(module, outside=True):
+    """Marks where gradients stop: detach(), and what comes out of regions without them."""
+    graph = module.graph
+    for node in list(graph.nodes):
+        name = getattr(node.target, "__name__", "")
+        if node.target in (torch.ops.aten.detach.default, torch.ops.aten.detach_.default):
+            node.target = torch.ops.zb_aten.detach.default
+        elif name == "wrap_with_set_grad_enabled":
+            enabled, region = node.args[:2]
+            if enabled and not outside:
+                place = f"{module_path(node)} ({node.name})"
+                raise ExportError(f"{place}: enable_grad inside of no_grad cannot be written")
+            keep_stops(getattr(module, region.target), outside and enabled)
+            for part in [] if enabled else list(node.users):
+                without_gradient(graph, part, part)
+    module.recompile()
+
+
+def decomposed(program):
+    """The program in core ATen ops, but for those that zbc has as one."""
+    keep_stops(program.graph_module)
+    table = torch.export.default_decompositions()
+    for name in WHOLE:
+        packet, _, overload = name.partition(".")
+        packet = getattr(torch.ops.aten, packet, None)
+        op = getattr(packet, overload or "default", None) if packet else None
+        if op is not None:
+            table.pop(op, None)
+    return program.run_decompositions(table)
+
+
+def own_tensors(values, known):
+    """Each tensor once: one that is given twice would be read as one input."""
+
+    def own(value):
+        if not isinstance(value, torch.Tensor):
+            return value
+        if id(value) in known:
+            return value.clone()
+        known.add(id(value))
+        return value
+
+    return torch.utils._pytree.tree_map(own, values)
+
+
+def exported(model, args, kwargs):
+    if isinstance(model, torch.export.ExportedProgram):
+        return decomposed(model)
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"expected a torch.nn.Module or an ExportedProgram, got {type(model).__name__}")
+    if isinstance(args, dict) and kwargs is None:
+        args, kwargs = (), args
+    if isinstance(args, torch.Tensor):
+        args = (args,)
+    known = set()
+    args, kwargs = own_tensors(tuple(args), known), own_tensors(dict(kwargs or {}), known)
+    return decomposed(torch.export.export(model, args, kwargs))
+
+
+def parts(value):
+    """The nodes of an argument: of a tensor, or of a list of tensors."""
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def needed_nodes(graph):
+    """What results depend on; assertions are left out."""
+    needed = set()
+    for node in reversed(list(graph.nodes)):
+        if node.op == "output" or node in needed:
+            needed.update(node.all_input_nodes)
+    return needed
+
+
+# ---- Names ----
+
+
+def output_names(program):
+    """A name for each result of forward(): its key, or its place."""
+    spec = program.call_spec.out_spec
+    if spec is None:
+        return []
+    pytree = torch.utils._pytree
+    count = spec.num_leaves
+    paths = [path for path, _ in pytree.tree_flatten_with_path(pytree.tree_unflatten(list(range(count)), spec))[0]]
+
+    def word(key):
+        return str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", key))))
+
+    names = []
+    for path in paths:
+        name = ".".join(map(word, path)) or "loss"
+        names.append("output" + name if name[:1].isdigit() else name)
+    return names if len(names) == count else [f"output{i}" for i in range(count)]
+
+
+def module_path(node):
+    stack = node.meta.get("nn_module_stack") or {}
+    paths = [entry[0] for entry in stack.values()]
+    path = paths[-1] if paths else ""
+    for prefix in ("L['self'].", "L__self__."):
+        path = path[len(prefix) :] if path.startswith(prefix) else path
+    return ".".join(part.partition("@")[0] for part in path.split("."))  # h.0@1: its second call
+
+
+def shown_file(path):
+    """Below the working directory, or of a package; no path of this machine."""
+    for mark in ("site-packages" + os.sep, "dist-packages" + os.sep):
+        if mark in path:
+            return path.partition(mark)[2]
+    relative = os.path.relpath(path)
+    return os.path.basename(path) if relative.startswith("..") else relative
+
+
+FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+
+
+def source_line(node):
+    """(file, line) of the innermost line that is not PyTorch's; None: not known."""
+    frames = FRAME.findall(node.meta.get("stack_trace") or "")
+    own = [frame for frame in frames if f"{os.sep}torch{os.sep}" not in frame[0] and frame[0][0] != "<"]
+    return (shown_file(own[-1][0]), int(own[-1][1])) if own else None
+
+
+# ---- Text ----
+
+
+def quote(text):
+    """A string of MLIR."""
+    out = []
+    for byte in str(text).encode():
+        out.append(chr(byte) if 32 <= byte < 127 and byte not in (34, 92) else f"\\{byte:02X}")
+    return '"' + "".join(out) + '"'
+
+
+def number(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value} : i64"
+    if value != value or value in (float("inf"), float("-inf")):
+        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X} : f64"
+    text = repr(float(value))
+    mantissa, e, exponent = text.partition("e")
+    return (mantissa if "." in mantissa else mantissa + ".0") + e + exponent + " : f64"
+
+
+def attribute(value, where):
+    if isinstance(value, (bool, int, float)):
+        return number(value)
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, torch.dtype):
+        return quote(DTYPES.get(value, str(value)))
+    if isinstance(value, (list, tuple)):
+        if all(type(v) is int for v in value):
+            return "array<i64" + (": " + ", ".join(map(str, value)) if value else "") + ">"
+        if all(isinstance(v, (bool, int, float)) for v in value):
+            return "[" + ", ".join(map(number, value)) + "]"
+    raise ExportError(f"{where}: an argument {value!r} cannot be written; are shapes of the graph open?")
+
+
+def tensor_type(value, where):
+    dims = list(value.shape)
+    if any(type(d) is not int for d in dims):
+        raise ExportError(f"{where}: the shape {tuple(dims)} is open; export with example inputs of one shape, "
+                          "without dynamic_shapes")
+    if value.dtype not in DTYPES:
+        raise ExportError(f"{where}: values of {value.dtype} cannot be written")
+    return "tensor<" + "".join(f"{d}x" for d in dims) + DTYPES[value.dtype] + ">"
+
+
+class Writer:
+    """The text of one graph."""
+
+    def __init__(self, program):
+        self.program = program
+        self.names, self.types = {}, {}  # of nodes, and of (node, i) for those of several results
+        self.files, self.lines = {}, []
+        self.none = False
+
+    # -- arguments --
+
+    def values(self):
+        """Name -> tensor of everything that the program holds."""
+        return {**self.program.constants, **self.program.state_dict}
+
+    def arguments(self):
+        """[(attributes, type, nodes)], and {name: tensor} of what goes into the file of values."""
+        kinds = torch.export.graph_signature.InputKind
+        rows, stored, shared = [], {}, {}
+        held = self.values()
+        nodes = {node.name: node for node in self.program.graph.nodes if node.op == "placeholder"}
+        key_of = {kinds.PARAMETER: "parameter", kinds.BUFFER: "buffer", kinds.CONSTANT_TENSOR: "constant"}
+        for spec in self.program.graph_signature.input_specs:
+            if spec.kind == kinds.USER_INPUT:
+                node = nodes.get(getattr(spec.arg, "name", None))
+                if node is not None and isinstance(node.meta.get("val"), torch.Tensor):
+                    rows.append([{"input": spec.arg.name}, node.meta["val"], [node], [spec.arg.name]])
+                elif node is not None and node.users:
+                    raise ExportError(f"input '{spec.arg.name}' is no tensor: pass it as a number when exporting")
+                continue
+            if spec.kind not in key_of:
+                raise ExportError(f"an input of kind {spec.kind.name} ('{spec.target}') cannot be written")
+            node, tensor = nodes[spec.arg.name], held.get(spec.target)
+            if tensor is None:
+                raise ExportError(f"'{spec.target}' has no value")
+            place = storage_of(tensor)
+            row = shared.get(place)
+            if row:
+                row[2].append(node)
+                row[3].append(spec.target)
+                continue
+            attributes = {key_of[spec.kind]: spec.target}
+            if spec.kind == kinds.PARAMETER and not tensor.requires_grad:
+                attributes["frozen"] = None
+            row = [attributes, tensor, [node], [spec.target]]
+            rows.append(row)
+            shared[place] = row
+            stored[spec.target] = tensor
+        check_overlaps(shared)
+        return rows, stored
+
+    def signature(self, rows):
+        texts = []
+        for number_, (attributes, value, nodes, names) in enumerate(rows):
+            kind = tensor_type(value, f"'{names[0]}'")
+            for node in nodes:
+                self.names[node], self.types[node] = f"%arg{number_}", kind
+            words = [f"aten.{key}" + ("" if text is None else " = " + quote(text))
+                     for key, text in attributes.items()]
+            if len(names) > 1:
+                words.append("aten.names = [" + ", ".join(map(quote, names)) + "]")
+            texts.append(f"%arg{number_}: {kind} {{{', '.join(words)}}}")
+        return texts
+
+    # -- ops --
+
+    def location(self, node):
+        line = source_line(node)
+        path = module_path(node)
+        name = quote(f"{path} ({node.name})" if path else node.name)
+        if not line:
+            return f" loc({name})"
+        alias = self.files.setdefault(line, f"#f{len(self.files)}")
+        return f" loc({name}({alias}))"
+
+    def result_types(self, node):
+        value = node.meta.get("val")
+        where = f"{module_path(node)} ({node.name})"
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if not all(v is None or isinstance(v, torch.Tensor) for v in values):
+            raise ExportError(f"{where}: {node.target} gives what is no tensor; numbers that are read from tensors "
+                              "(.item(), bool(x)) cannot be compiled")
+        return [tensor_type(v, where) if v is not None else "none" for v in values]
+
+    def operand(self, value):
+        if value is None:
+            if not self.none:
+                self.lines.append('    %none = "aten.none"() : () -> none')
+            self.none = True
+            return "%none", "none"
+        return self.names[value], self.types[value]
+
+    def call(self, node):
+        schema = node.target._schema
+        where = f"{module_path(node)} ({node.name})"
+        operands, attributes, waiting = [], [], 0
+        given = list(zip(schema.arguments, node.args))
+        given += [(a, node.kwargs[a.name]) for a in schema.arguments[len(node.args) :] if a.name in node.kwargs]
+        for argument, value in given:
+            if argument.name in PLACES:
+                continue
+            is_tensors = "Tensor" in str(argument.type)
+            if is_tensors and value is None:
+                waiting += 1
+            elif is_tensors and not isinstance(value, (bool, int, float)):
+                operands += [self.operand(None)] * waiting + [self.operand(v) for v in parts(value)]
+                waiting = 0
+            elif isinstance(value, torch.fx.Node):
+                raise ExportError(f"{where}: argument '{argument.name}' of {node.target} is computed; zbc needs a "
+                                  "number there")
+            elif value is not None:
+                attributes.append(f"{argument.name} = {attribute(value, where)}")
+        types = self.result_types(node)
+        name = f"%{node.name}"
+        self.names[node], self.types[node] = name, types[0] if types else "none"
+        if isinstance(node.meta.get("val"), (list, tuple)):
+            for i, kind in enumerate(types):
+                self.names[node, i], self.types[node, i] = f"{name}#{i}", kind
+        op = schema.name.replace("zb_aten::", "aten::").replace("::", ".")
+        op += "." + schema.overload_name if schema.overload_name else ""
+        text = f"    {name}{f':{len(types)}' if len(types) > 1 else ''} = {quote(op)}("
+        text += ", ".join(o for o, _ in operands) + ")"
+        text += " {" + ", ".join(attributes) + "}" if attributes else ""
+        text += " : (" + ", ".join(t for _, t in operands) + ") -> "
+        text += types[0] if len(types) == 1 else "(" + ", ".join(types) + ")"
+        self.lines.append(text + self.location(node))
+
+    def walk(self, graph, needed):
+        for node in graph.nodes:
+            if node.op != "call_function" or node not in needed:
+                continue
+            target = node.target
+            if getattr(target, "__name__", "") == "getitem" and isinstance(node.args[1], int):
+                self.names[node] = self.names[node.args[0], node.args[1]]
+                self.types[node] = self.types[node.args[0], node.args[1]]
+            elif isinstance(target, torch._ops.OpOverload):
+                self.call(node)
+            else:
+                raise ExportError(f"{module_path(node)} ({node.name}): {target} is no op of ATen; control flow and "
+                                  "regions (torch.cond, autocast inside of forward) cannot be written")
+
+    # -- results --
+
+    def results(self):
+        kinds = torch.export.graph_signature.OutputKind
+        names, texts, types, attributes = output_names(self.program), [], [], []
+        user = 0
+        output = self.program.graph.output_node().args[0]
+        for spec, node in zip(self.program.graph_signature.output_specs, output):
+            if spec.kind == kinds.USER_OUTPUT:
+                label = {"output": names[user] if user < len(names) else f"output{user}"}
+                user += 1
+                if not isinstance(node, torch.fx.Node) or node not in self.names:
+                    continue  # None, or a number
+            elif spec.kind == kinds.BUFFER_MUTATION:
+                label = {"updates": spec.target}
+            else:
+                raise ExportError(f"forward() changes '{spec.target}', which cannot be written ({spec.kind.name})")
+            texts.append(self.names[node])
+            types.append(self.types[node])
+            key, value = next(iter(label.items()))
+            attributes.append(f"{self.types[node]} {{aten.{key} = {quote(value)}}}")
+        return texts, types, attributes
+
+    def text(self, values_name):
+        rows, stored = self.arguments()
+        arguments = self.signature(rows)
+        graph = self.program.graph
+        self.walk(graph, needed_nodes(graph))
+        texts, types, attributes = self.results()
+        head = [f"{alias} = loc({quote(file)}:{line}:0)" for (file, line), alias in self.files.items()]
+        version = torch.__version__.partition("+")[0]
+        head.append(f"module attributes {{aten.format = {FORMAT} : i64, aten.torch = {quote(version)}, "
+                    f"aten.values = {quote(values_name)}}} {{")
+        head.append("  func.func @main(" + ",\n                  ".join(arguments) + ")\n      -> ("
+                    + ", ".join(attributes) + ") {")
+        tail = [f"    return {', '.join(texts)} : {', '.join(types)}", "  }", "}", ""]
+        return "\n".join(head + self.lines + tail), stored
+
+
+# ---- Values ----
+
+
+def storage_of(tensor):
+    """What two tensors that are the same elements have in common."""
+    if tensor.is_meta or tensor.numel() == 0:
+        return ("own", id(tensor))
+    return (tensor.untyped_storage().data_ptr(), tensor.storage_offset(), tensor.dtype, tuple(tensor.shape),
+            tuple(tensor.stride()))
+
+
+def check_overlaps(shared):
+    """Tensors that share a part of their elements would be trained as if they did not."""
+    spans = []
+    for place, row in shared.items():
+        tensor = row[1]
+        if place[0] == "own" or "parameter" not in row[0]:
+            continue
+        first = tensor.untyped_storage().data_ptr() + tensor.storage_offset() * tensor.element_size()
+        length = sum((d - 1) * s for d, s in zip(tensor.shape, tensor.stride())) + 1
+        spans.append((first, first + length * tensor.element_size(), row[3][0]))
+    spans.sort()
+    for (_, end, one), (begin, _, other) in zip(spans, spans[1:]):
+        if begin < end:
+            raise ExportError(f"parameters '{one}' and '{other}' share a part of their elements, which cannot be "
+                              "trained apart from each other")
+
+
+def write_values(path, tensors):
+    """A safetensors file: length of the header, header, data."""
+    header, offset, data = {}, 0, []
+    for name, tensor in tensors.items():
+        dtype = DTYPES.get(tensor.dtype)
+        if dtype not in STORED:
+            raise ExportError(f"'{name}' has the element type {tensor.dtype}, which cannot be stored")
+        tensor = tensor.detach().cpu().contiguous()
+        size = tensor.numel() * tensor.element_size()
+        header[name] = dict(dtype=STORED[dtype], shape=list(tensor.shape), data_offsets=[offset, offset + size])
+        offset += size
+        data.append(tensor)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for tensor in data:
+            if tensor.numel():
+                file.write(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()))
+
+
+# ---- The whole ----
+
+
+def export(model, args=(), kwargs=None, path="model.mlir"):
+    """Writes `path` (ends in .mlir) and, beside it, its values (.safetensors); returns the path.
+
+    model: a torch.nn.Module whose forward() gives a scalar loss (alone, or as the field `loss` of what it gives), in
+    the mode that it is to be trained in, or an ExportedProgram of one. args: example inputs of one micro-batch, as a
+    tuple, or as a dictionary of keyword arguments; shapes are static. The module is not changed. Raises ExportError
+    with the place in the model where something cannot be written, and what torch.export raises.
+    """
+    path = Path(path)
+    if path.suffix != ".mlir":
+        raise ValueError(f"'{path}' does not end in .mlir")
+    values = path.with_suffix(".safetensors")
+    text, stored = Writer(exported(model, args, kwargs)).text(values.name)
+    write_values(values, stored)
+    path.write_text(text)
+    return path
+
+
+# ---- The command ----
+
+HINT = "NAME:DTYPE:SHAPE, for example x:int64:4x128"
+KINDS = {"int64": torch.int64, "int32": torch.int32, "float32": torch.float32, "bool": torch.bool}
+
+
+def example_input(text):
+    """NAME:DTYPE:SHAPE -> (name, zeros)."""
+    words = text.split(":")
+    if len(words) != 3 or words[1] not in KINDS or not re.fullmatch(r"(\d+(x\d+)*)?", words[2]):
+        sys.exit(f"error: --input '{text}' is not {HINT}; DTYPE is one of {', '.join(KINDS)}")
+    return words[0], torch.zeros([int(d) for d in words[2].split("x") if d], dtype=KINDS[words[1]])
+
+
+def load(name):
+    """What FILE.py:FUNCTION or MODULE:FUNCTION gives."""
+    module, _, function = name.partition(":")
+    if module.endswith(".py"):
+        sys.path.insert(0, os.path.dirname(os.path.abspath(module)))
+        spec = importlib.util.spec_from_file_location("zb_user_model", module)
+        loaded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+    else:
+        sys.path.insert(0, os.getcwd())
+        loaded = importlib.import_module(module)
+    return getattr(loaded, function)()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python3 -m zb.aten", description="Writes a PyTorch module as text for zbc.")
+    parser.add_argument("model", help="FILE.py:FUNCTION or MODULE:FUNCTION, which gives the module")
+    parser.add_argument("out", help="OUT.mlir; values go to OUT.safetensors")
+    parser.add_argument("--input", action="append", required=True, metavar=HINT.partition(",")[0],
+                        help="an input of forward(), by its name; once an input")
+    options = parser.parse_args()
+    inputs = dict(example_input(text) for text in options.input)
+    try:
+        print(export(load(options.model), (), inputs, options.out))
+    except (ExportError, ValueError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
