@@ -1821,7 +1821,8 @@ def stops():
     numbers = np.concatenate([np.linspace(-3, 3, 55), [0, -0.0, INF, -INF, 1e-40]]).astype(F32)
     tolerance("detach", *EXACT)
     for title, x in (("plain", numbers), ("transposed", numbers.reshape(5, 3, 4).T),
-                     ("rank 0", numbers[:1].reshape(())), ("expanded", np.broadcast_to(numbers[:3, None], (2, 3, 4))), ("spaced", numbers[::2]),
+                     ("rank 0", numbers[:1].reshape(())),
+                     ("expanded", np.broadcast_to(numbers[:3, None], (2, 3, 4))), ("spaced", numbers[::2]),
                      ("no elements", numbers[:0].reshape(0, 3))):
         case("detach", title, [x], [x])
         low_case("detach", title, [x.astype(BF16)] if x.flags.c_contiguous else [numbers.astype(BF16)],
