@@ -425,23 +425,37 @@ static contender *best_of(found *it) {
   return chosen;
 }
 
-/* With --recompute auto the whole search without it comes first, so that auto is never slower: what it finds, with auto
- * for its placement and cuts, is compared with what is found with auto. */
-static zb_status search_without(const zb_compile_params *given, zb_open open, zb_arena *texts, const zb_module *program,
-                                found *out) {
+/* The whole search with less to choose from: what it finds, with the choice for its placement and cuts, is compared
+ * with what is found with the choice. So auto is never slower than what it chooses from. */
+static zb_status search_without(const zb_compile_params *given, const char *split, const char *recompute, zb_open open,
+                                zb_arena *texts, const zb_module *program, found *out) {
   zb_compile_params without = *given, params;
   found none;
-  without.recompute = "none";
+  without.split = split;
+  without.recompute = recompute;
   zb_status status = search(&without, open, texts, program, &none);
   const contender *chosen = best_of(&none);
   if (!status && has_plan(&chosen->attempt)) {
     params = chosen->params;
+    params.split = given->split;
     params.recompute = given->recompute;
     status = try_layout(&params, program, out->best);
   }
   out->tried += none.tried;
   deinit(&none);
   return status;
+}
+
+/* The searches that auto must not be slower than. Without a memory limit --split auto is all. */
+static zb_status search_others(const zb_compile_params *given, zb_open open, zb_arena *texts, const zb_module *program,
+                               found *out) {
+  static const char *const splits[] = {"all", "products"};
+  if (strcmp(given->recompute, "auto") == 0)
+    ZB_TRY(search_without(given, given->split, "none", open, texts, program, out));
+  for (size_t i = 0; i < sizeof splits / sizeof *splits; ++i)
+    if (given->memory_limit && strcmp(given->split, "auto") == 0)
+      ZB_TRY(search_without(given, splits[i], given->recompute, open, texts, program, out));
+  return NULL;
 }
 
 zb_status zb_layout_search(zb_compile_params *params, zb_open open, zb_owned_texts *owned, const zb_module *program,
@@ -452,7 +466,7 @@ zb_status zb_layout_search(zb_compile_params *params, zb_open open, zb_owned_tex
   diagnostics->write = discard;
   zb_status status = search(&given, open, &owned->arena, program, &all);
   if (status) goto cleanup;
-  if (strcmp(given.recompute, "auto") == 0) ZB_TRY_GOTO(search_without(&given, open, &owned->arena, program, &all));
+  ZB_TRY_GOTO(search_others(&given, open, &owned->arena, program, &all));
   const contender *chosen = best_of(&all);
   *params = chosen->params;
   ZB_TRY_GOTO(keep_recompute(&chosen->attempt, owned));

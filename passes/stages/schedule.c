@@ -167,6 +167,35 @@ static zb_status not_within(zb_status status, const zb_schedule_def *schedule, c
   return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
 }
 
+/* The greatest below `bytes` of a fixed row of sizes, each a sixteenth above the one before. */
+static int64_t step_below(int64_t bytes) {
+  int64_t size = 1024, next = size + size / 16;
+  for (; next < bytes; next += next / 16)
+    size = next;
+  return size;
+}
+
+/* The schedule library is given less and less, all ranks alike, until the plan fits: where one order takes much for its
+ * messages, what is left of the limit beside them says little of the next order. The limits that are tried are the same
+ * for every limit of the plan, so that a higher one finds no slower order. *fits false: none does. */
+static zb_status walk_down(zb_pass *pass, MlirModule module, const settings *s, zb_problem problem, int64_t *arena,
+                           zb_order *out, bool *fits) {
+  enum { STEPS = 48 };
+  const int64_t limit = (int64_t)s->limit;
+  problem.rank_limit_bytes = NULL;
+  for (int i = 0; i < STEPS; ++i) {
+    problem.memory_limit_bytes = step_below(i ? problem.memory_limit_bytes : limit);
+    zb_order_deinit(out);
+    ZB_TRY(run_choice(pass, s, &problem, out));
+    ZB_TRY(find_arenas(pass, module, out, problem.micro_batches, arena));
+    *fits = true;
+    for (int rank = 0; rank < problem.ranks; ++rank)
+      *fits &= arena[rank] <= limit;
+    if (*fits) return NULL;
+  }
+  return NULL;
+}
+
 static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, zb_problem problem, zb_order *out) {
   enum { ATTEMPTS = 16 };
   const int64_t limit = (int64_t)s->limit;
@@ -185,7 +214,15 @@ static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, zb_pro
     if (!status) fits = within(&problem, out, arena, limit, peak, rank_limit);
   }
   if (fits || (status && zb_status_code(status) != ZB_INFEASIBLE)) return status;
-  if (!s->choice.schedule->searches) return not_within(status, s->choice.schedule, &problem, limit);
+  if (!s->choice.schedule->searches) {
+    zb_status walked = walk_down(pass, module, s, problem, arena, out, &fits);
+    if (fits || (walked && zb_status_code(walked) != ZB_INFEASIBLE)) {
+      zb_status_free(status);
+      return walked;
+    }
+    zb_status_free(walked);
+    return not_within(status, s->choice.schedule, &problem, limit);
+  }
   zb_status_free(status);
   zb_order_deinit(out);
   return emit_serial(&problem, out);
