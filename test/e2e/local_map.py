@@ -7,8 +7,10 @@ Every region is written twice: for one of T shards, with borders, and whole, wit
 as one more of the tensors. cases: Paddle's seven published cases, and what is near them, with T 2, 3 and 4: losses and
 weights of both agree within 1e-5, so gradients do. drawn: N programs of several regions one behind the other, by SEED,
 which is printed, on more ranks and with bf16. bits: runs of shards have the bits of all shards in one program.
+numbers: the seven cases on eight numbers: losses and gradients are those of plain arithmetic that knows no shards.
 wrong: what cannot be, at its place with a hint. Ends with "N passed, N failed".
 """
+import math
 import os
 import random
 import re
@@ -16,6 +18,7 @@ import struct
 import sys
 
 import common
+import processes
 import shards
 
 B, S, H, V = 2, 24, 24, 256
@@ -267,7 +270,139 @@ REGIONS = (masked_mean, plain_in, plain_parameter, other_output, plain_beside, a
            all_of_it, first_has_it, summed_inside)
 
 
+# ---- The seven published cases on eight numbers, of which each of two shards has four: see LocalMap.numbers ----
+
+NUMBERS = (-0.5, 1.0, 1.0, -2.0, 3.0, 3.0, -1.0, 3.0)
+WEIGHT = (0.5, -1.5, 2.0, 0.25)
+
+
+def halves(h):
+    return h[:4], h[4:]
+
+
+def case_masked_mean(p, h):
+    x = p.to_local(h, "S(0)", reshard=True)
+    zero = p.number(0)
+    above = p.op("less", (zero, x), (4,), "i1")
+    kept = p.op("where", (above, x, zero), (4,))
+    mean = p.two("div", p.sum(kept, 0), p.sum(p.op("cast", (above,), (4,), dtype="f32"), 0))
+    return p.from_local(mean, "Partial(sum)")
+
+
+def case_plain_in(p, h):
+    first = p.two("mul", p.op("cast", (p.op("coordinate", (), (1,), "i64"),), (1,), dtype="f32"), p.number(0.5))
+    own = p.op("iota", (), (4,), shape=[4], axis=0, start=0.0, step=0.125, dtype="f32")
+    return p.sum(p.two("mul", h, p.from_local(p.two("add", own, first), "Shard(0)")), 0)
+
+
+def case_other_output(p, h):
+    x = p.to_local(h, "S(0)", reshard=True)
+    count = p.op("iota", (), (1,), "i64", shape=[1], axis=0, start=3.0, step=1.0, dtype="i64")
+    y, count = p.from_local(p.op("tanh", (x,), (4,)), "S(0)"), p.from_local(count)
+    return p.sum(p.two("mul", y, p.op("cast", (count,), (1,), dtype="f32")), 0)
+
+
+def case_plain_beside(p, h):
+    x = p.to_local(h, "S(0)", reshard=True)
+    return p.sum(p.from_local(p.two("mul", p.two("mul", x, x), p.parameter("w", (4,))), "S(0)"), 0)
+
+
+def case_two_borders(p, h):
+    """Of the sum over shards of squares each takes its part of h again: two regions of one mesh."""
+    x = p.to_local(h, "S(0)", reshard=True)
+    total = p.from_local(p.sum(p.two("mul", x, x), 0), "P")
+    y = p.two("mul", p.to_local(h, "S(0)", reshard=True), p.to_local(total, "R", reshard=True))
+    return p.sum(p.from_local(y, "S(0)"), 0)
+
+
+def case_resharded(p, h):
+    """From parts of a dimension to parts of a sum, and back to all on every shard."""
+    y = p.from_local(p.op("tanh", (p.to_local(h, "S(0)", reshard=True),), (4,)), "S(0)")
+    weight = p.two("add", p.op("cast", (p.op("coordinate", (), (1,), "i64"),), (1,), dtype="f32"), p.number(1))
+    return p.sum(p.from_local(p.two("mul", p.to_local(y, "R", reshard=True), weight), "P"), 0)
+
+
+def case_as_it_comes(p, h):
+    """Without a placement: here all have it."""
+    return weighted_squares(p, p.everywhere(h))
+
+
+def case_addends_come(p, h):
+    """Of a vocabulary that is cut each shard has what its half of the rows gives: the tokens are in the first half."""
+    return weighted_squares(p, h)
+
+
+def weighted_squares(p, h):
+    x = p.to_local(h)
+    weight = p.two("add", p.op("cast", (p.op("coordinate", (), (1,), "i64"),), (1,), dtype="f32"), p.number(1))
+    return p.sum(p.from_local(p.two("mul", p.two("mul", x, x), weight), "P"), 0)
+
+
+def mean_above(part):
+    return sum(x for x in part if x > 0) / sum(x > 0 for x in part)
+
+
+# What they are, by their description alone: of the eight numbers and of the weight.
+PUBLISHED = (
+    (case_masked_mean, lambda h, w: sum(mean_above(part) for part in halves(h))),
+    (case_plain_in, lambda h, w: sum(x * 0.125 * i for i, x in enumerate(h))),
+    (case_other_output, lambda h, w: sum(3 * math.tanh(x) for x in h)),
+    (case_plain_beside, lambda h, w: sum(x * x * a for part in halves(h) for x, a in zip(part, w))),
+    (case_two_borders, lambda h, w: sum(x for x in h) * sum(x * x for x in h)),
+    (case_resharded, lambda h, w: sum((1 + c) * math.tanh(x) for x in h for c in range(2))),
+    (case_as_it_comes, lambda h, w: sum((1 + c) * x * x for x in h for c in range(2))),
+    (case_addends_come, lambda h, w: sum(x * x for x in h)))
+
+
+def slope(function, h, w, of, place):
+    """By central differences."""
+    sides = []
+    for step in (1e-5, -1e-5):
+        h_, w_ = list(h), list(w)
+        (h_ if of == "h" else w_)[place] += step
+        sides.append(function(h_, w_))
+    return (sides[0] - sides[1]) / 2e-5
+
+
 class LocalMap(shards.Shards):
+    def numbers(self):
+        """Values and gradients of the published cases, by plain arithmetic here."""
+        corpus, weights = self.path("eight"), self.path("eight.safetensors")
+        with open(corpus, "wb") as file:
+            file.write(bytes(range(1, 9)) + bytes(100))
+        embedding = [0.0, *NUMBERS, *[0.0] * (256 - 9)]
+        tensors = {"e": ("F32", (256, 1), struct.pack("<256f", *embedding)),
+                   "w": ("F32", (4,), struct.pack("<4f", *WEIGHT))}
+        for case, function in PUBLISHED:
+            program = Program(2)
+            e = program.parameter("e", (256, 1))
+            h = program.reshape(program.op("gather", (e, ("%x", (1, 8), "i64")), (1, 8, 1), axis=0), 8)
+            loss = program.reshape(case(program, h))
+            arguments = ", ".join([f"%{name}: tensor<1x8xi64> {{zb.input = \"{name}\"}}" for name in "x"] +
+                                  [f"{name}: {kind} {{{port}}}" for name, kind, port in program.arguments])
+            path, out = self.path(case.__name__ + ".mlir"), self.path(case.__name__)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f'module attributes {{zb.level = "graph"}} {{\n  func.func @model({arguments}) -> '
+                           f'(tensor<f32> {{zb.loss}}) {{\n' + "".join(f"    {line}\n" for line in program.lines) +
+                           f"    return {loss[0]} : tensor<f32>\n  }}\n}}\n")
+            own = {name[1:]: tensors[name[1:]] for name, _, _ in program.arguments}
+            shards.write_safetensors(weights, own)
+            self.suite.compile(path, out, "--weights", weights, "--micro-batches", 1, "--optimizer", "sgd:lr=1",
+                               "--tensor-parallel", 2)
+            rows = self.suite.train(out, 1, "--save", out + ".saved", corpus=corpus)
+            saved = processes.read_saved(out + ".saved")["weights"]
+            wanted = function(NUMBERS, WEIGHT)
+            places = [("e", "h", 1 + i, i) for i in range(8)] + [("w", "w", i, i) for i in range(4) if "w" in own]
+            off = [abs(rows[0]["loss"] - wanted)]
+            for name, of, at, place in places:
+                before, after = (struct.unpack_from("<f", tensor[2], 4 * at)[0] for tensor in (own[name], saved[name]))
+                off.append(abs(before - after - slope(function, NUMBERS, WEIGHT, of, place)))
+            self.suite.check(max(off) < 1e-4 and off[0] < 2e-6 * max(1, abs(wanted)),
+                             f"{case.__name__}: {rows[0]['loss']} instead of {wanted}, gradients off by {off[1:]}")
+            if case is case_masked_mean:
+                means = [mean_above(part) for part in halves(NUMBERS)]
+                self.suite.check(means == [1, 3] and rows[0]["loss"] == 4, f"1.0 and 3.0 are 4.0: {rows}")
+
     def write(self, name, members, regions, T):
         program, out = Program(members), self.path(name)
 
@@ -360,6 +495,7 @@ def main():
         run = LocalMap(suite, folder)
         for i, region in enumerate(REGIONS):
             run.compare((2, 3, 4)[i % 3], [region], "--optimizer", "sgd:lr=0.1")
+        run.numbers()
         for T in (2, 3, 4):
             local, weights = run.start(T, REGIONS)
             run.oracle(T, local[1], "--weights", weights)
