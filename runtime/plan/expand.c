@@ -155,7 +155,11 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
     }
     const bool shares_link = collective->payload == ZB_PAYLOAD_PARAMETERS || collective->payload == ZB_PAYLOAD_SHARDS ||
                              collective->payload == ZB_PAYLOAD_BUFFERS;
-    message.phase_bytes *= shares_link ? (uint64_t)timed_members(collective) - 1 : 0;
+    const uint64_t timed = (uint64_t)timed_members(collective);
+    /* all parts of shards together are as large, however few of them are there */
+    if (collective->payload == ZB_PAYLOAD_SHARDS)
+      message.phase_bytes = message.phase_bytes * collective->members.count / timed;
+    message.phase_bytes *= shares_link ? timed - 1 : 0;
     return message;
   }
   message.part_count = (int32_t)collective->sizes.count;

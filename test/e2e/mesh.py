@@ -29,6 +29,7 @@ MODELS = ("gpt2-small", "llama-small")
 MESHES = ((2, 2), (3, 1), (1, 3), (5, 2), (2, 4), (8, 1), (4, 3))
 LAYOUTS = ((1, "1f1b"), (2, "zb-h1"), (2, "zb-v"), (4, "zb-h2"), (2, "interleaved-1f1b", "--chunks", 2))
 OPTIONS = ((), ("--bucket-bytes", "9K"), ("--bucket-bytes", "40K", "--recompute", "all"), ("--clip-norm", "0.5"))
+TOKENS = ("--sequence-parallel",)
 LEVELS = (("optimizer",), ("gradients:step",), ("gradients:micro-batch",),
           *((level, "--gather", gather) for level in ("parameters:step", "parameters:micro-batch")
             for gather in ("job", "micro-batch", "step")))
@@ -66,8 +67,10 @@ class Meshes:
         for model, (replicas, shards), (ranks, schedule, *more), options, run in draw.sample(cases, count):
             if replicas == 1 and "--bucket-bytes" in options:
                 options = options[2:]
+            options += draw.choice(((), TOKENS)) if shards > 1 else ()
             plan = self.compile(model, ranks, replicas, shards, "--schedule", schedule, *more, *options)
             self.compare(f"{model}, {ranks} x {replicas} x {shards}, {schedule} {options}", plan, run)
+        self.compare("2 x 1 x 4 by tokens", self.compile("gpt2-small", 2, 1, 4, *TOKENS), draw.choice(RUNS))
         plan = self.compile("gpt2-small", 2, 3, 1, "--sharding", "gradients:step", "--clip-norm", "0.5")
         self.compare("2 x 3, norms of parts", plan, draw.choice(RUNS))
         plan = self.compile("gpt2-small", 2, 3, 2, "--sharding", draw.choice(("optimizer", "gradients:micro-batch",
