@@ -313,7 +313,8 @@ static zb_status add_stage_edges(graph *g) {
       const int at = stage * plan->micro_batches + m, there = next * plan->micro_batches + m;
       ZB_TRY(add_edge(g, g->own[0][at], g->own[1][at], 0));
       ZB_TRY(add_edge(g, g->own[1][at], g->own[2][at], 0));
-      if (m > 0) ZB_TRY(add_edge(g, g->own[2][at - 1], g->own[2][at], 0));
+      const bool follows = m % zb_plan_own_micro_batches(plan) > 0; /* another one of its replica */
+      if (follows) ZB_TRY(add_edge(g, g->own[2][at - 1], g->own[2][at], 0));
       if (next == plan->stage_count) continue;
       ZB_TRY(add_edge_in_turn(g, g->own[0][at], g->own[0][there]));
       ZB_TRY(add_edge_in_turn(g, g->own[1][there], g->own[1][at]));

@@ -4,7 +4,8 @@
     explain.py [--bin BUILD/bin]
 
   sums    on the device sim the parts of each rank add up to its idle time, to the picosecond, and what is measured is
-          what the costs of the plan say, for 24 plans: schedules, ranks, micro-batches, chunks, whole backwards
+          what the costs of the plan say, for 28 plans: schedules, ranks, micro-batches, chunks, whole backwards,
+          replicas
   causes  costs made to have one cause and nothing else beside dependency, and a memory limit
   real    threads: the parts add up to the idle time that --json prints
   table   what zb-run prints is what the JSON says; zb-sched splits the same order the same way
@@ -52,6 +53,10 @@ def sums(t, folder):
     cases += [(GPT2, 2, 4, "zb-v"), (GPT2, 2, 4, "fthenb", "--chunks", 2)]
     # The B of some of these stages computes nothing, and stands behind that of the stage before it.
     cases += [(L1, 4, 3, "search:budget=64", "--placement", "looped", "--chunks", chunks) for chunks in (2, 3)]
+    # What replicas send each other between jobs of a step.
+    cases += [(GPT2, 2, 3, "zb-h1", "--data-parallel", 2, *options)
+              for options in ((), ("--sharding", "gradients:micro-batch"), ("--sharding", "parameters:step"),
+                              ("--sharding", "parameters:micro-batch", "--gather", "step", "--tensor-parallel", 2))]
     for model, ranks, m, schedule, *options in cases:
         name = f"{os.path.basename(model)} {ranks} ranks {m} micro-batches {schedule}"
         t.compile(model, plan, "--ranks", ranks, "--micro-batches", m, "--schedule", schedule, *options)
