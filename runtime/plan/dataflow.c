@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "runtime/plan/expand.h"
 #include "runtime/plan/verifier.h"
 
 #include "runtime/base/memory.h"
@@ -87,6 +88,7 @@ typedef struct dataflow {
   int32_t *first_run;   /* [subprogram_count] first job in the step, NOBODY */
   int32_t last_compute; /* NOBODY: none yet */
   int32_t placed;       /* the last subprogram that placed own parts of parameters, NOBODY */
+  int32_t placed_for;   /* 1 + the collective that was posted behind it, and has its list; 0: none yet */
   bool fixed_posted;    /* a message of fixed memory */
 } dataflow;
 
@@ -436,13 +438,17 @@ static zb_status run_base_reads(dataflow *it, int index, uint32_t i) {
   return compare(it, &by, &it->signatures[id]);
 }
 
-/* Of what a subprogram copies to that place of its base; two own parts do not lie side by side there. */
-static uint64_t source_of_own_part(const dataflow *it, int index, uint64_t place) {
+/* Of what a subprogram copies to that place of its base; two own parts do not lie side by side there. *next: mostly the
+ * instruction that does. */
+static uint64_t source_of_own_part(const dataflow *it, int index, uint64_t place, int *next) {
   const zb_plan_subprogram *subprogram = &it->rank->subprograms[it->rank->jobs[index].subprogram];
-  const int replica = zb_plan_replica_of(it->plan, it->rank->rank);
-  for (int i = 0; i < subprogram->instruction_count; ++i)
-    if (subprogram->instructions[i].outputs[0].offset == place)
-      return source_of_part(subprogram->instructions[i].inputs[0].offset, replica);
+  const int replica = zb_plan_replica_of(it->plan, it->rank->rank), count = subprogram->instruction_count;
+  for (int i = 0, at = *next; i < count; ++i, ++at) {
+    const zb_plan_instruction *copy = &subprogram->instructions[at % count];
+    if (copy->outputs[0].offset != place) continue;
+    *next = at % count + 1;
+    return source_of_part(copy->inputs[0].offset, replica);
+  }
   return 0;
 }
 
@@ -459,10 +465,11 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
             .base_index = (int32_t)i};
   uint64_t source = source_of_base(it->known_as[job->subprogram], i);
   size_t at = find_home(it, id, by.address)->first_cell;
+  int next = 0;
   for (size_t w = 0; w < writes->count; ++w) {
     while (it->cells[at].begin < by.address + writes->items[w].begin)
       ++at;
-    if (places) source = source_of_own_part(it, index, writes->items[w].begin);
+    if (places) source = source_of_own_part(it, index, writes->items[w].begin, &next);
     for (; it->cells[at].begin < by.address + writes->items[w].end; ++at)
       ZB_TRY(write_cell(it, &by, at, source));
   }
@@ -646,8 +653,17 @@ static zb_status run_compute(dataflow *it, int index) {
   }
   if (it->first_run[job->subprogram] == NOBODY) it->first_run[job->subprogram] = index;
   it->last_compute = index;
-  if (it->rank->subprograms[job->subprogram].places) it->placed = job->subprogram;
+  if (!it->rank->subprograms[job->subprogram].places) return NULL;
+  it->placed = job->subprogram;
+  it->placed_for = 0;
   return NULL;
+}
+
+/* The first gather that is posted behind a copy of own parts is that which they are for. */
+static void note_gather(dataflow *it, const zb_plan_message *message) {
+  if (it->placed == NOBODY || it->placed_for || !message->part_of || !it->plan->carried) return;
+  const zb_plan_collective *of = &it->plan->carried[it->rank->subprograms[it->placed].places - 1];
+  if (zb_collective_is_alike(it->plan, of, &it->plan->carried[message->part_of - 1])) it->placed_for = message->part_of;
 }
 
 static message_signature *find_signature(dataflow *it, const zb_plan_message *message, uint32_t part) {
@@ -709,7 +725,7 @@ static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_rang
 static uint64_t source_of_received(const dataflow *it, const zb_plan_message *message, uint32_t p) {
   if (it->placed == NOBODY || message->part_of == 0) return 0;
   const zb_plan_subprogram *subprogram = &it->rank->subprograms[it->placed];
-  if (subprogram->places != message->part_of || p >= (uint32_t)subprogram->instruction_count) return 0;
+  if (it->placed_for != message->part_of || p >= (uint32_t)subprogram->instruction_count) return 0;
   return source_of_part(subprogram->instructions[p].inputs[0].offset, zb_plan_replica_of(it->plan, message->source));
 }
 
@@ -790,6 +806,7 @@ static zb_status run_parts(dataflow *it, int index) {
   const zb_plan_job *job = &it->rank->jobs[index];
   char text[ZB_JOB_TEXT_BYTES];
   if (job->kind == ZB_JOB_VERDICT || job->kind == ZB_JOB_SNAPSHOT) return NULL; /* the rule "validation" */
+  if (zb_job_is_post(job->kind)) note_gather(it, &it->plan->messages[job->message]);
   for (uint32_t p = 0; p < job->parts.count; ++p) {
     zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
     if (part.bytes == 0) continue;
