@@ -15,6 +15,7 @@ typedef struct zb_emitter {
   zb_arena arena;             /* what lives as long as the rank at hand */
   zb_subprograms subprograms;
   zb_map *input_index, *output_index; /* name -> plan.inputs, plan.outputs */
+  zb_map *lists;                      /* digest of a list of a collective -> where the first one stands in its pool */
   uint64_t model_hash;                /* of the parameters that the rank owns */
   /* They grow in the arena; copied into the plan at the end. */
   ZB_LIST(zb_plan_input) inputs;

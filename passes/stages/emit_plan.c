@@ -67,6 +67,24 @@ static zb_status emit_data(zb_emitter *e) {
   return e->plan->inputs && e->plan->outputs ? zb_arena_status(&e->arena) : ZB_OUT_OF_MEMORY();
 }
 
+/* Gathers for jobs, and sums of micro-batches, are many times as many as functions that they are for, and their lists
+ * are those of the function: they stand in a pool once. The `count` last items of a pool, from `begin` on: if the same
+ * ones stand there already *begin is their place, and true is returned. */
+static bool is_known(zb_emitter *e, const void *pool, size_t item_bytes, uint32_t *begin, uint32_t count) {
+  const char *items = pool, *list = items + *begin * item_bytes;
+  const uint64_t digest = zb_digest_of(list, count * item_bytes);
+  void *key = zb_id_key((int64_t)(digest >> 1));
+  const int64_t known = zb_map_get_or(e->lists, key, -1);
+  const uint32_t at = (uint32_t)(known >> 32);
+  if (known < 0) {
+    zb_arena_map_set(&e->arena, e->lists, key, (int64_t)*begin << 32 | count);
+    return false;
+  }
+  if ((uint32_t)known != count || memcmp(items + at * item_bytes, list, count * item_bytes) != 0) return false;
+  *begin = at;
+  return true;
+}
+
 /* A collective of the plan from its rows of zb.members and zb.parts. */
 static zb_status emit_collective(zb_emitter *e, int number, const zb_messages_row *message, zb_table members) {
   const zb_payload payload = zb_payload_of((char)message->kind);
@@ -101,8 +119,10 @@ static zb_status emit_collective(zb_emitter *e, int number, const zb_messages_ro
                            .members = {plan->pool_u64_count, count},
                            .counts = {plan->pool_u64_count + count, adds ? 0 : count},
                            .sizes = {plan->pool_u64_count + 2 * count, parts}};
-  plan->pool_u64_count += 2 * count + parts;
-  return NULL;
+  plan->pool_u64_count += 2 * count;
+  zb_plan_slice *sizes = &plan->collectives[plan->collective_count - 1].sizes;
+  if (!is_known(e, plan->pool_u64, sizeof *plan->pool_u64, &sizes->begin, parts)) plan->pool_u64_count += parts;
+  return zb_arena_status(&e->arena);
 }
 
 /* Messages, and those that are collectives: place[number] is the index of a message, or -1 - that of a collective. */
@@ -481,7 +501,9 @@ static zb_status emit_gather(zb_emitter *e, int64_t number, zb_plan_job *job) {
   const zb_plan_collective *collective = &e->plan->collectives[job->collective - 1];
   for (uint32_t i = 0; i < zb_collective_job_parts(collective); ++i)
     ZB_TRY(add_range(e, job, &bytes));
-  return NULL;
+  if (is_known(e, e->pool_ranges.items, sizeof(zb_plan_range), &job->parts.begin, job->parts.count))
+    e->pool_ranges.count -= job->parts.count;
+  return zb_arena_status(&e->arena);
 }
 
 /* How many parts are kept, then where they lie. */
@@ -623,7 +645,8 @@ static zb_status emit_one(void *context, zb_rank_work *work) {
                   .place = all->header->place,
                   .number_count = all->header->number_count};
   e.memory = all->memories[work->index] = zb_plan_create();
-  zb_status status = e.memory ? emit_rank(&e, work->module, all->owners) : ZB_OUT_OF_MEMORY();
+  e.lists = zb_arena_map_pointer(&e.arena);
+  zb_status status = e.memory && e.lists ? emit_rank(&e, work->module, all->owners) : ZB_OUT_OF_MEMORY();
   atomic_fetch_add(&all->model_hash, e.model_hash);
   zb_arena_deinit(&e.arena);
   return status;
@@ -670,7 +693,8 @@ zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimiz
   e.plan = e.memory = zb_plan_create();
   e.input_index = zb_arena_map(&e.arena);
   e.output_index = zb_arena_map(&e.arena);
-  if (!e.plan || !e.input_index) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  e.lists = zb_arena_map_pointer(&e.arena);
+  if (!e.plan || !e.input_index || !e.output_index || !e.lists) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(emit_header(&e, model, optimizer));
   ZB_TRY_GOTO(emit_ranks(&e, module));
   ZB_TRY_GOTO(zb_plan_mark_crossing(e.plan));

@@ -18,10 +18,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "runtime/plan/expand.h"
 #include "runtime/plan/verifier.h"
 
 #include "runtime/base/memory.h"
 
+enum { NOTED = 1 }; /* a range whose boundaries are known */
 enum { NOBODY = -1, ANY_MICRO_BATCH = -2 /* of parameters that were gathered */ };
 
 /* A piece of the slots; it ends where the next one begins. */
@@ -83,11 +85,13 @@ typedef struct dataflow {
   size_t message_signature_count, message_signature_capacity;
   fixed_cell *fixed; /* and one more, where the last one ends */
   size_t fixed_count;
-  bool *waited;         /* [job_count] */
-  int32_t *first_run;   /* [subprogram_count] first job in the step, NOBODY */
-  int32_t last_compute; /* NOBODY: none yet */
-  int32_t placed;       /* the last subprogram that placed own parts of parameters, NOBODY */
-  bool fixed_posted;    /* a message of fixed memory */
+  uint32_t *range_cells; /* [pool_range_count] of what posts move: its first cell, or fixed cell */
+  bool *waited;          /* [job_count] */
+  int32_t *first_run;    /* [subprogram_count] first job in the step, NOBODY */
+  int32_t last_compute;  /* NOBODY: none yet */
+  int32_t placed;        /* the last subprogram that placed own parts of parameters, NOBODY */
+  int32_t placed_for;    /* 1 + the collective that was posted behind it, and has its list; 0: none yet */
+  bool fixed_posted;     /* a message of fixed memory */
 } dataflow;
 
 static void dataflow_deinit(dataflow *it) {
@@ -98,6 +102,7 @@ static void dataflow_deinit(dataflow *it) {
   zb_free(it->signatures);
   zb_free(it->message_signatures);
   zb_free(it->fixed);
+  zb_free(it->range_cells);
   zb_free(it->waited);
   zb_free(it->first_run);
 }
@@ -239,6 +244,29 @@ static zb_status make_fixed_cells(dataflow *it, boundaries *all) {
   return NULL;
 }
 
+/* The first cell that ends behind `at`. */
+static size_t fixed_at(const dataflow *it, uint64_t at) {
+  size_t low = 0, high = it->fixed_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (it->fixed[middle + 1].begin <= at)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Where each range begins that posts move. */
+static void find_range_cells(dataflow *it) {
+  for (uint32_t i = 0; i < it->rank->pool_range_count; ++i) {
+    const zb_plan_range part = it->rank->pool_ranges[i];
+    if (it->range_cells[i] != NOTED || part.bytes == 0) continue;
+    it->range_cells[i] =
+        (uint32_t)(in_slots(it, part.offset, part.bytes) ? cell_at(it, part.offset) : fixed_at(it, part.offset));
+  }
+}
+
 static zb_status make_cells(dataflow *it) {
   zb_status status = NULL;
   boundaries all = {0}, fixed = {0};
@@ -249,6 +277,9 @@ static zb_status make_cells(dataflow *it) {
     if (job->subprogram >= 0) ZB_TRY_GOTO(note_bases(it, i, &all));
     for (uint32_t p = 0; p < job->parts.count; ++p) {
       zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
+      uint32_t *noted = &it->range_cells[job->parts.begin + p];
+      if (zb_job_is_post(job->kind) && *noted) continue; /* many posts may have one list */
+      if (zb_job_is_post(job->kind)) *noted = NOTED;
       if (!in_slots(it, part.offset, part.bytes)) {
         if (!zb_job_is_post(job->kind) || part.bytes == 0) continue;
         add_boundary(&fixed, part.offset);
@@ -272,6 +303,7 @@ static zb_status make_cells(dataflow *it) {
   for (size_t i = 0; i < it->home_capacity; ++i)
     if (it->homes[i].id) it->homes[i].first_cell = (uint32_t)cell_at(it, it->homes[i].address);
   status = make_fixed_cells(it, &fixed);
+  if (!status) find_range_cells(it);
 
 cleanup:
   zb_free(all.items);
@@ -304,7 +336,9 @@ static zb_status dataflow_init(dataflow *it, const zb_plan *plan, int rank, cons
   it->known_as = zb_alloc(subprograms * sizeof *it->known_as);
   it->first_run = zb_alloc(subprograms * sizeof *it->first_run);
   it->waited = zb_alloc((size_t)it->rank->job_count * sizeof *it->waited);
-  if (!it->homes || !it->first_id || !it->known_as || !it->first_run || !it->waited) return ZB_OUT_OF_MEMORY();
+  it->range_cells = zb_alloc(((size_t)it->rank->pool_range_count + 1) * sizeof *it->range_cells);
+  if (!it->range_cells || !it->homes || !it->first_id || !it->known_as || !it->first_run || !it->waited)
+    return ZB_OUT_OF_MEMORY();
   uint32_t next_id = 1;
   for (size_t i = 0; i < subprograms; ++i) {
     it->first_run[i] = NOBODY;
@@ -436,13 +470,17 @@ static zb_status run_base_reads(dataflow *it, int index, uint32_t i) {
   return compare(it, &by, &it->signatures[id]);
 }
 
-/* Of what a subprogram copies to that place of its base; two own parts do not lie side by side there. */
-static uint64_t source_of_own_part(const dataflow *it, int index, uint64_t place) {
+/* Of what a subprogram copies to that place of its base; two own parts do not lie side by side there. *next: mostly the
+ * instruction that does. */
+static uint64_t source_of_own_part(const dataflow *it, int index, uint64_t place, int *next) {
   const zb_plan_subprogram *subprogram = &it->rank->subprograms[it->rank->jobs[index].subprogram];
-  const int replica = zb_plan_replica_of(it->plan, it->rank->rank);
-  for (int i = 0; i < subprogram->instruction_count; ++i)
-    if (subprogram->instructions[i].outputs[0].offset == place)
-      return source_of_part(subprogram->instructions[i].inputs[0].offset, replica);
+  const int replica = zb_plan_replica_of(it->plan, it->rank->rank), count = subprogram->instruction_count;
+  for (int i = 0, at = *next; i < count; ++i, ++at) {
+    const zb_plan_instruction *copy = &subprogram->instructions[at % count];
+    if (copy->outputs[0].offset != place) continue;
+    *next = at % count + 1;
+    return source_of_part(copy->inputs[0].offset, replica);
+  }
   return 0;
 }
 
@@ -459,10 +497,11 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
             .base_index = (int32_t)i};
   uint64_t source = source_of_base(it->known_as[job->subprogram], i);
   size_t at = find_home(it, id, by.address)->first_cell;
+  int next = 0;
   for (size_t w = 0; w < writes->count; ++w) {
     while (it->cells[at].begin < by.address + writes->items[w].begin)
       ++at;
-    if (places) source = source_of_own_part(it, index, writes->items[w].begin);
+    if (places) source = source_of_own_part(it, index, writes->items[w].begin, &next);
     for (; it->cells[at].begin < by.address + writes->items[w].end; ++at)
       ZB_TRY(write_cell(it, &by, at, source));
   }
@@ -470,19 +509,6 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
 }
 
 /* ---- Messages in fixed memory ---- */
-
-/* The first cell that ends behind `at`. */
-static size_t fixed_at(const dataflow *it, uint64_t at) {
-  size_t low = 0, high = it->fixed_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (it->fixed[middle + 1].begin <= at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 static zb_status use_fixed_cell(const dataflow *it, int index, const fixed_cell *at, bool writes) {
   if (at->filling != NOBODY)
@@ -625,10 +651,10 @@ static void finish_wait(dataflow *it, uint32_t waited) {
     const uint64_t end = part.offset + part.bytes;
     if (part.bytes == 0) continue;
     if (in_slots(it, part.offset, part.bytes)) {
-      for (size_t at = cell_at(it, part.offset); it->cells[at].begin < end; ++at)
+      for (size_t at = it->range_cells[job->parts.begin + p]; it->cells[at].begin < end; ++at)
         end_transfer(is_send, &it->cells[at].sending, &it->cells[at].filling);
     } else {
-      for (size_t at = fixed_at(it, part.offset); it->fixed[at].begin < end; ++at)
+      for (size_t at = it->range_cells[job->parts.begin + p]; it->fixed[at].begin < end; ++at)
         end_transfer(is_send, &it->fixed[at].sending, &it->fixed[at].filling);
     }
   }
@@ -646,8 +672,17 @@ static zb_status run_compute(dataflow *it, int index) {
   }
   if (it->first_run[job->subprogram] == NOBODY) it->first_run[job->subprogram] = index;
   it->last_compute = index;
-  if (it->rank->subprograms[job->subprogram].places) it->placed = job->subprogram;
+  if (!it->rank->subprograms[job->subprogram].places) return NULL;
+  it->placed = job->subprogram;
+  it->placed_for = 0;
   return NULL;
+}
+
+/* The first gather that is posted behind a copy of own parts is that which they are for. */
+static void note_gather(dataflow *it, const zb_plan_message *message) {
+  if (it->placed == NOBODY || it->placed_for || !message->part_of || !it->plan->carried) return;
+  const zb_plan_collective *of = &it->plan->carried[it->rank->subprograms[it->placed].places - 1];
+  if (zb_collective_is_alike(it->plan, of, &it->plan->carried[message->part_of - 1])) it->placed_for = message->part_of;
 }
 
 static message_signature *find_signature(dataflow *it, const zb_plan_message *message, uint32_t part) {
@@ -675,11 +710,11 @@ static int32_t summed_micro_batch(const dataflow *it, const zb_plan_message *mes
 }
 
 /* Of parameters a rank sends its own parts from the slots, and nothing that came to it. */
-static zb_status check_own_parts(const dataflow *it, int index, zb_plan_range part) {
-  const cell *first = &it->cells[cell_at(it, part.offset)];
+static zb_status check_own_parts(const dataflow *it, int index, size_t first_cell, zb_plan_range part) {
+  const cell *first = &it->cells[first_cell];
   const zb_plan_job *writer = &it->rank->jobs[first->writer];
   const bool places = writer->subprogram >= 0 && it->rank->subprograms[writer->subprogram].places > 0;
-  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at)
+  for (size_t at = first_cell; it->cells[at].begin < part.offset + part.bytes; ++at)
     if (!places || it->cells[at].source != first->source)
       return violation(it, index, "sends", it->cells[at].begin, NULL,
                        "which is no own part of a parameter: written by ", it->cells[at].writer);
@@ -694,12 +729,13 @@ static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_rang
             .micro_batch = summed >= 0 ? summed : message->micro_batch,
             .address = part.offset,
             .base_index = -1};
-  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
+  const size_t first_cell = it->range_cells[it->rank->jobs[index].parts.begin + p];
+  for (size_t at = first_cell; it->cells[at].begin < part.offset + part.bytes; ++at) {
     ZB_TRY(read_cell(it, &by, at));
     ++it->cells[at].sending;
   }
   if (summed >= 0 || part_of_sum(it, index)) return NULL; /* shards of a sum lie at other places for each member */
-  if (message->payload == ZB_PAYLOAD_PARAMETERS) return check_own_parts(it, index, part);
+  if (message->payload == ZB_PAYLOAD_PARAMETERS) return check_own_parts(it, index, first_cell, part);
   message_signature *first = find_signature(it, message, p);
   return first ? compare(it, &by, &first->found) : ZB_OUT_OF_MEMORY();
 }
@@ -709,7 +745,7 @@ static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_rang
 static uint64_t source_of_received(const dataflow *it, const zb_plan_message *message, uint32_t p) {
   if (it->placed == NOBODY || message->part_of == 0) return 0;
   const zb_plan_subprogram *subprogram = &it->rank->subprograms[it->placed];
-  if (subprogram->places != message->part_of || p >= (uint32_t)subprogram->instruction_count) return 0;
+  if (it->placed_for != message->part_of || p >= (uint32_t)subprogram->instruction_count) return 0;
   return source_of_part(subprogram->instructions[p].inputs[0].offset, zb_plan_replica_of(it->plan, message->source));
 }
 
@@ -727,7 +763,8 @@ static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_r
     if (message->payload == ZB_PAYLOAD_PARAMETERS) source = source_of_received(it, message, p);
   }
   uint64_t end = part.offset + moved_bytes(it, job, part);
-  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < end; ++at) {
+  size_t at = zb_job_is_post(job->kind) ? it->range_cells[job->parts.begin + p] : cell_at(it, part.offset);
+  for (; it->cells[at].begin < end; ++at) {
     ZB_TRY(write_cell(it, &by, at, source));
     if (job->kind == ZB_JOB_RECV) it->cells[at].filling = index;
   }
@@ -790,6 +827,7 @@ static zb_status run_parts(dataflow *it, int index) {
   const zb_plan_job *job = &it->rank->jobs[index];
   char text[ZB_JOB_TEXT_BYTES];
   if (job->kind == ZB_JOB_VERDICT || job->kind == ZB_JOB_SNAPSHOT) return NULL; /* the rule "validation" */
+  if (zb_job_is_post(job->kind)) note_gather(it, &it->plan->messages[job->message]);
   for (uint32_t p = 0; p < job->parts.count; ++p) {
     zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
     if (part.bytes == 0) continue;

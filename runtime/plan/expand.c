@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/assert.h"
+#include "runtime/base/memory.h"
 
 /* ---- Layout of a collective ---- */
 
@@ -45,6 +46,23 @@ zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective 
   const uint64_t each = elements / members, rest = elements % members, m = (uint64_t)member;
   const uint64_t begin = each * m + rest * m / members, end = each * (m + 1) + rest * (m + 1) / members;
   return (zb_plan_range){begin * element, (end - begin) * element};
+}
+
+bool zb_collective_moves_alike(const zb_plan_collective *a, const zb_plan_collective *b) {
+  return a->kind == b->kind && a->payload == b->payload && a->dtype == b->dtype && a->apart == b->apart &&
+         a->coordinate == b->coordinate && a->of_parts == b->of_parts && a->greatest == b->greatest &&
+         (a->of_micro_batch > 0) == (b->of_micro_batch > 0) && a->timed_members == b->timed_members &&
+         a->sizes.begin == b->sizes.begin && a->sizes.count == b->sizes.count;
+}
+
+static bool is_equal(const zb_plan *plan, zb_plan_slice a, zb_plan_slice b) {
+  return a.count == b.count && (a.begin == b.begin || memcmp(plan->pool_u64 + a.begin, plan->pool_u64 + b.begin,
+                                                             a.count * sizeof *plan->pool_u64) == 0);
+}
+
+bool zb_collective_is_alike(const zb_plan *plan, const zb_plan_collective *a, const zb_plan_collective *b) {
+  return zb_collective_moves_alike(a, b) && is_equal(plan, a->members, b->members) &&
+         is_equal(plan, a->counts, b->counts);
 }
 
 /* What one member's shard of a buffer takes there. All members have the same layout: the largest shard decides. */
@@ -176,6 +194,23 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
 
 /* ---- Jobs of a rank ---- */
 
+/* What the first collective with a list of parts became on a rank: those that are alike, with the same list, become the
+ * same, but for messages and waits. */
+typedef struct made_of_list {
+  int collective; /* 1 + its index; 0: none yet */
+  int subprogram; /* that adds up, or places own parts; -1: not made yet */
+  uint32_t bases; /* of its job, in the pool */
+  uint32_t parts; /* of its first piece, in the pool; those of others follow */
+} made_of_list;
+
+/* A list of a rank for which a subprogram was made, which others may run with bases of their own. */
+typedef struct ready_list {
+  const zb_plan_rank *rank;
+  zb_plan_slice parts;
+  int collective, subprogram;
+  int before; /* 1 + the one before it for the same sizes; 0: it is the first */
+} ready_list;
+
 /* What grows while the jobs of one rank are written. */
 typedef struct expansion {
   const zb_plan *from;
@@ -185,16 +220,33 @@ typedef struct expansion {
   zb_plan_rank *rank;
   zb_plan_slice *posts; /* [job of from] the jobs of `to` that it became */
   zb_plan_job *late;    /* [job of from] of a reduce-scatter that is not added up: the job; else collective is 0 */
+  made_of_list *made;   /* [begin of parts in from] */
+  made_of_list other;
+  int *last_ready; /* [begin of sizes in from] 1 + the last one in `ready`; of all ranks, one after the other */
+  ready_list *ready;
+  size_t ready_count, ready_capacity;
   bool failed;
 } expansion;
+
+/* What collectives like that of a job, with its list, become; where the list is that of another one, too, nothing is
+ * remembered. */
+static made_of_list *made_for(expansion *it, const zb_plan_job *job) {
+  made_of_list *made = &it->made[job->parts.begin];
+  const zb_plan_collective *all = it->from->collectives;
+  const bool is_first = made->collective == 0;
+  if (!is_first && zb_collective_is_alike(it->from, &all[made->collective - 1], &all[job->collective - 1])) return made;
+  if (!is_first) made = &it->other;
+  *made = (made_of_list){.collective = job->collective, .subprogram = -1, .parts = UINT32_MAX};
+  return made;
+}
 
 static uint32_t add_range(expansion *it, uint64_t offset, uint64_t bytes) {
   it->rank->pool_ranges[it->rank->pool_range_count] = (zb_plan_range){offset, bytes};
   return it->rank->pool_range_count++;
 }
 
-/* The homes that one side of a piece uses, as parts of a job. */
-static zb_plan_slice parts_of(expansion *it, const zb_plan_job *job, piece about, bool sends) {
+/* The homes that one side of a piece uses, as parts of a job: the number-th of a member that is not made yet. */
+static zb_plan_slice parts_of(expansion *it, const zb_plan_job *job, piece about, bool sends, uint32_t number) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const zb_plan_range *homes = it->rank->pool_ranges + job->parts.begin;
   zb_plan_slice parts = {it->rank->pool_range_count, 0};
@@ -203,6 +255,10 @@ static zb_plan_slice parts_of(expansion *it, const zb_plan_job *job, piece about
     parts.count = count_of(it->from, collective, about.source);
     return parts;
   }
+  made_of_list *made = made_for(it, job);
+  if (made->parts == UINT32_MAX) made->parts = parts.begin;
+  const uint32_t known = made->parts + number * collective->sizes.count;
+  if (known < parts.begin) return (zb_plan_slice){known, collective->sizes.count};
   const uint64_t members = members_of(it->from, collective);
   uint64_t landing = homes[collective->sizes.count].offset; /* of the buffer at hand */
   for (uint32_t b = 0; b < collective->sizes.count; ++b, ++parts.count) {
@@ -221,11 +277,14 @@ static void add_posts(expansion *it, const zb_plan_job *job, int member, bool ad
   const int index = job->collective - 1;
   const zb_plan_collective *collective = &it->from->collectives[index];
   int message = it->first_message[index];
+  uint32_t number = 0; /* of the pieces of the member */
   for (int i = 0; i < messages_of(collective); ++i) {
     piece about = piece_at(collective, i);
     if (!is_sent(it->from, collective, about)) continue;
     ++message;
-    if (about.adds != adds || (about.source != member && about.destination != member)) continue;
+    if (about.source != member && about.destination != member) continue;
+    ++number;
+    if (about.adds != adds) continue;
     bool sends = about.source == member;
     it->rank->jobs[it->rank->job_count++] = (zb_plan_job){.kind = sends ? ZB_JOB_SEND : ZB_JOB_RECV,
                                                           .subprogram = -1,
@@ -233,7 +292,7 @@ static void add_posts(expansion *it, const zb_plan_job *job, int member, bool ad
                                                           .micro_batch = -1,
                                                           .message = message - 1,
                                                           .input = -1,
-                                                          .parts = parts_of(it, job, about, sends),
+                                                          .parts = parts_of(it, job, about, sends, number - 1),
                                                           .waits = waits,
                                                           .beside = runs_beside(collective)};
   }
@@ -349,44 +408,104 @@ static zb_plan_subprogram *begin_add(expansion *it, const char *prefix, const zb
   return NULL;
 }
 
-/* A base of it, and where that is. */
-static void add_base(expansion *it, zb_plan_subprogram *made, int number, const char *name, zb_plan_range where) {
+static void name_base(zb_plan_subprogram *made, int number, const char *name, zb_plan_range where) {
   made->bases[number] = name;
   made->base_bytes[number] = where.bytes;
+}
+
+/* Where the next base of a job is. */
+static void add_base(expansion *it, zb_plan_range where) {
   it->rank->pool_u64[it->rank->pool_u64_count++] = where.offset;
 }
 
-/* The job that runs it. Its bases were added last. */
-static void end_add(expansion *it, const zb_plan_subprogram *made, zb_plan_slice waits, bool beside) {
-  zb_plan_rank *rank = it->rank;
-  const uint32_t bases = (uint32_t)made->base_count;
-  rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_ADD,
-                                                .subprogram = rank->subprogram_count++,
-                                                .stage = -1,
-                                                .micro_batch = -1,
-                                                .message = -1,
-                                                .input = -1,
-                                                .bases = {rank->pool_u64_count - bases, bases},
-                                                .waits = waits,
-                                                .beside = beside};
+/* Whether two lists are equal but for where `count` of their parts lie, all of them that far from each other. */
+static bool are_moved(const zb_plan_range *a, const zb_plan_range *b, uint32_t count) {
+  for (uint32_t p = 0; p < count; ++p)
+    if (a[p].bytes != b[p].bytes || a[p].offset - a[0].offset != b[p].offset - b[0].offset) return false;
+  return true;
 }
 
-/* Appends the subprogram ADD of a job and the job that runs it, after what it waits for. */
-static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_slice waits, bool beside) {
+/* Whether the list of a job differs from an earlier one by bases alone: in where parts come to, or in where buffers and
+ * the landing lie; own parts, and sums that are added to, lie at fixed places. */
+static bool can_run(const expansion *it, const ready_list *ready, const zb_plan_job *job) {
+  const zb_plan_collective *all = it->from->collectives, *collective = &all[job->collective - 1];
+  const zb_plan_range *a = it->rank->pool_ranges + ready->parts.begin, *b = it->rank->pool_ranges + job->parts.begin;
+  const uint32_t count = collective->sizes.count, landing = zb_collective_adds(collective->kind) ? 1 : 0;
+  if (ready->parts.count != job->parts.count ||
+      !zb_collective_is_alike(it->from, &all[ready->collective - 1], collective) ||
+      !(landing ? sums_in_slots(collective) : collective->apart))
+    return false;
+  if (!are_moved(a, b, count) || (landing && a[count].bytes != b[count].bytes)) return false;
+  const size_t fixed = (size_t)(job->parts.count - count - landing) * sizeof *a;
+  return memcmp(a + count + landing, b + count + landing, fixed) == 0;
+}
+
+/* The subprogram of an earlier list of the rank that a job can run; -1: there is none. */
+static int find_add(const expansion *it, const zb_plan_job *job) {
+  int at = it->last_ready[it->from->collectives[job->collective - 1].sizes.begin];
+  for (; at > 0 && it->ready[at - 1].rank == it->rank; at = it->ready[at - 1].before)
+    if (can_run(it, &it->ready[at - 1], job)) return it->ready[at - 1].subprogram;
+  return -1;
+}
+
+/* It is whole, and others may run it. */
+static void end_add(expansion *it, const zb_plan_job *job, made_of_list *made) {
+  int *last = &it->last_ready[it->from->collectives[job->collective - 1].sizes.begin];
+  made->subprogram = it->rank->subprogram_count++;
+  if (!zb_grow((void **)&it->ready, &it->ready_capacity, it->ready_count + 1, sizeof *it->ready)) {
+    it->failed = true;
+    return;
+  }
+  it->ready[it->ready_count++] = (ready_list){it->rank, job->parts, job->collective, made->subprogram, *last};
+  *last = (int)it->ready_count;
+}
+
+/* The job that runs it. */
+static void add_run(expansion *it, const made_of_list *made, zb_plan_slice waits, bool beside) {
+  zb_plan_rank *rank = it->rank;
+  if (it->failed) return;
+  rank->jobs[rank->job_count++] =
+      (zb_plan_job){.kind = ZB_JOB_ADD,
+                    .subprogram = made->subprogram,
+                    .stage = -1,
+                    .micro_batch = -1,
+                    .message = -1,
+                    .input = -1,
+                    .bases = {made->bases, (uint32_t)rank->subprograms[made->subprogram].base_count},
+                    .waits = waits,
+                    .beside = beside};
+}
+
+/* The subprogram ADD of a job. */
+static void make_sum(expansion *it, const zb_plan_job *job, int member, sum_bases bases, made_of_list *known) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const size_t most = (size_t)collective->sizes.count * ((size_t)member_count(collective) + 1);
   const bool in_slots = sums_in_slots(collective);
   zb_plan_subprogram *made = begin_add(it, "ADD", job, in_slots ? 2 : 1, most);
   if (!made) return;
-  const sum_bases bases = bases_of_sum(collective, it->rank->pool_ranges + job->parts.begin);
-  add_base(it, made, 0, "landing", bases.landing);
-  if (in_slots) add_base(it, made, 1, collective->payload == ZB_PAYLOAD_NORMS ? "norms" : "gradients", bases.buffers);
+  name_base(made, 0, "landing", bases.landing);
+  if (in_slots) name_base(made, 1, collective->payload == ZB_PAYLOAD_NORMS ? "norms" : "gradients", bases.buffers);
   fold_place place = {.buffers = bases.buffers.offset};
   for (uint32_t b = 0; b < collective->sizes.count && !it->failed; ++b) {
     add_fold(it, made, job, b, member, place);
     place.landing += members_of(it->from, collective) * landing_each(it->from, collective, b);
   }
-  end_add(it, made, waits, beside);
+  end_add(it, job, known);
+}
+
+/* Appends the job that adds up, after what it waits for. */
+static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_slice waits, bool beside) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const sum_bases bases = bases_of_sum(collective, it->rank->pool_ranges + job->parts.begin);
+  made_of_list *made = made_for(it, job);
+  if (made->subprogram < 0) {
+    made->bases = it->rank->pool_u64_count;
+    add_base(it, bases.landing);
+    if (sums_in_slots(collective)) add_base(it, bases.buffers);
+    made->subprogram = find_add(it, job);
+  }
+  if (made->subprogram < 0) make_sum(it, job, member, bases, made);
+  add_run(it, made, waits, beside);
 }
 
 /* From the first to the last byte of what is gathered apart. */
@@ -401,16 +520,16 @@ static zb_plan_range gathered_frame(const zb_plan_collective *collective, const 
 
 /* The own parts of what is gathered apart, copied to their place among those of others: of a plan that stands for more
  * replicas the last one's several times. */
-static void add_own_parts(expansion *it, const zb_plan_job *job, int member) {
+static void make_own_parts(expansion *it, const zb_plan_job *job, int member, zb_plan_range frame,
+                           made_of_list *known) {
   const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
   const uint32_t count = count_of(it->from, collective, member);
   const uint32_t first = zb_collective_first_part(it->from, collective, member);
   const zb_plan_range *to = it->rank->pool_ranges + job->parts.begin, *from = to + collective->sizes.count;
-  const zb_plan_range frame = gathered_frame(collective, to);
   zb_plan_subprogram *made = begin_add(it, "PLACE", job, 1, count);
   if (!made) return;
   made->places = job->collective;
-  add_base(it, made, 0, "gathered", frame);
+  name_base(made, 0, "gathered", frame);
   for (uint32_t p = 0; p < count; ++p) {
     const int64_t elements = (int64_t)(from[p].bytes / sizeof(float)),
                   times = (int64_t)(to[first + p].bytes / from[p].bytes);
@@ -422,7 +541,20 @@ static void add_own_parts(expansion *it, const zb_plan_job *job, int member) {
     place.strides[0] = elements;
     it->failed |= !zb_add_instruction(it->to, made, "contiguous", &own, &place);
   }
-  end_add(it, made, job->waits, false);
+  end_add(it, job, known);
+}
+
+static void add_own_parts(expansion *it, const zb_plan_job *job, int member) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const zb_plan_range frame = gathered_frame(collective, it->rank->pool_ranges + job->parts.begin);
+  made_of_list *made = made_for(it, job);
+  if (made->subprogram < 0) {
+    made->bases = it->rank->pool_u64_count;
+    add_base(it, frame);
+    made->subprogram = find_add(it, job);
+  }
+  if (made->subprogram < 0) make_own_parts(it, job, member, frame, made);
+  add_run(it, made, job->waits, false);
 }
 
 static void expand_job(expansion *it, const zb_plan_job *job) {
@@ -511,7 +643,7 @@ static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
     const zb_plan_collective *collective = &plan->collectives[rank->jobs[i].collective - 1];
     const size_t posts = posts_of(collective);
     all.jobs += posts + 3; /* ADD, and what it cuts W into */
-    all.ranges += posts * collective->sizes.count;
+    if (zb_collective_adds(collective->kind)) all.ranges += posts * collective->sizes.count;
     all.u32 += 2 * posts;
     all.u64 += 2;
     all.subprograms += 3;
@@ -636,12 +768,9 @@ static zb_status expand_rank(expansion *it, int index) {
   if (!make_room(it->to, from, room, rank)) return ZB_OUT_OF_MEMORY();
   it->posts = zb_alloc((size_t)from->job_count * sizeof *it->posts);
   it->late = zb_alloc((size_t)from->job_count * sizeof *it->late);
-  if (!it->posts || !it->late) {
-    zb_free(it->posts);
-    zb_free(it->late);
-    return ZB_OUT_OF_MEMORY();
-  }
+  it->made = zb_alloc(((size_t)from->pool_range_count + 1) * sizeof *it->made);
   zb_status status = NULL;
+  if (!it->posts || !it->late || !it->made) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int i = 0; i < from->job_count && !it->failed && !status; ++i) {
     if (it->posts[i].count > 0) continue; /* between parts of W */
     if (!expand_parts(it, from, i)) expand_any(it, from, i);
@@ -652,10 +781,12 @@ static zb_status expand_rank(expansion *it, int index) {
             rank->pool_u64_count <= room.u64);
   if (from->evaluation_count)
     rank->evaluation_count = rank->job_count - (int)it->posts[from->job_count - from->evaluation_count].begin;
+  if (!status && it->failed) status = ZB_OUT_OF_MEMORY();
+cleanup:
   zb_free(it->posts);
   zb_free(it->late);
-  if (status) return status;
-  return it->failed ? ZB_OUT_OF_MEMORY() : NULL;
+  zb_free(it->made);
+  return status;
 }
 
 /* ---- The plan ---- */
@@ -693,7 +824,8 @@ zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) {
   int *first_message = zb_alloc(((size_t)plan->collective_count + 1) * sizeof *first_message);
   int *new_message = zb_alloc(((size_t)plan->message_count + 1) * sizeof *new_message);
   zb_plan *to = zb_plan_create();
-  if (!first_message || !new_message || !to) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  expansion it = {.last_ready = zb_alloc(((size_t)plan->pool_u64_count + 1) * sizeof *it.last_ready)};
+  if (!first_message || !new_message || !it.last_ready || !to) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   struct zb_plan_arena *memory = to->arena;
   *to = *plan;
   to->arena = memory;
@@ -704,7 +836,7 @@ zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) {
   to->ranks = with_room(to, plan->ranks, (size_t)plan->rank_count, (size_t)plan->rank_count, sizeof *to->ranks);
   if (!to->ranks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(expand_messages(plan, to, first_message, new_message));
-  expansion it = {.from = plan, .to = to, .first_message = first_message, .new_message = new_message};
+  it.from = plan, it.to = to, it.first_message = first_message, it.new_message = new_message;
   for (int r = 0; r < plan->rank_count; ++r)
     ZB_TRY_GOTO(expand_rank(&it, r));
   *out = to;
@@ -714,6 +846,8 @@ cleanup:
   zb_plan_destroy(to);
   zb_free(first_message);
   zb_free(new_message);
+  zb_free(it.last_ready);
+  zb_free(it.ready);
   return status;
 }
 

@@ -36,6 +36,10 @@
 int zb_collective_member(const zb_plan *plan, const zb_plan_collective *collective, int rank);
 /* The first part of a member of a collective that only gathers. */
 uint32_t zb_collective_first_part(const zb_plan *plan, const zb_plan_collective *collective, int member);
+/* Whether two collectives are of one kind, and their sizes one list; is_alike: of the same members, too, so that they
+ * do the same to equal lists of parts. Gathers for jobs of one function are, and sums of its micro-batches. */
+bool zb_collective_moves_alike(const zb_plan_collective *a, const zb_plan_collective *b);
+bool zb_collective_is_alike(const zb_plan *plan, const zb_plan_collective *a, const zb_plan_collective *b);
 /* Room that a member of `members` needs for what the others send of buffers of these sizes. */
 uint64_t zb_landing_bytes(const uint64_t *sizes, uint32_t count, uint64_t members, zb_dtype dtype);
 /* Replicas run the same lists, and their collectives join ranks that stand at the same place of them: what holds for a

@@ -15,6 +15,7 @@
  * Tests: test/runtime/plan/replicas_test.c, test/passes/sharding_test.c
  */
 #include "runtime/plan/check.h"
+#include "runtime/plan/expand.h"
 
 #include <string.h>
 
@@ -23,6 +24,8 @@ typedef struct replication {
   zb_plan *to;
   int replicas;
   int *first_collective; /* [collective of from] the first that it became */
+  zb_plan_slice *sizes;  /* [begin of sizes in from] those of the last collective of parts that has them there */
+  int *sizes_of;         /* [begin of sizes in from] 1 + that collective; 0: none yet */
 } replication;
 
 static int rank_at(const replication *it, int rank, int replica) { return rank * it->replicas + replica; }
@@ -58,16 +61,23 @@ static void add_parts(replication *it, const zb_plan_collective *from, zb_plan_c
   zb_plan *to = it->to;
   const uint64_t *sizes = it->from->pool_u64 + from->sizes.begin, replicas = (uint64_t)it->replicas;
   const bool adds = zb_collective_adds(from->kind);
+  const int before = it->sizes_of[from->sizes.begin] - 1;
   if (!adds) {
     collective->counts = (zb_plan_slice){to->pool_u64_count, (uint32_t)replicas};
     for (uint64_t m = 0; m < replicas; ++m)
       to->pool_u64[to->pool_u64_count++] = from->sizes.count;
+  }
+  if (before >= 0 && zb_collective_moves_alike(&it->from->collectives[before], from)) {
+    collective->sizes = it->sizes[from->sizes.begin];
+    return;
   }
   collective->sizes.begin = to->pool_u64_count;
   for (uint64_t m = 0; m < (adds ? 1 : replicas); ++m)
     for (uint32_t p = 0; p < from->sizes.count; ++p)
       to->pool_u64[to->pool_u64_count++] = sizes[p] * (adds ? replicas : (uint64_t)parts_of(it, from, (int)m));
   collective->sizes.count = to->pool_u64_count - collective->sizes.begin;
+  it->sizes[from->sizes.begin] = collective->sizes;
+  it->sizes_of[from->sizes.begin] = 1 + (int)(from - it->from->collectives);
 }
 
 /* One collective of `to`: of a replica where members are listed, else of all. */
@@ -106,7 +116,10 @@ static zb_status replicate_collectives(replication *it) {
   to->collectives = zb_plan_alloc(to, (count + 1) * sizeof *to->collectives);
   to->pool_u64 = zb_plan_alloc(to, (numbers + 1) * sizeof *to->pool_u64);
   it->first_collective = zb_plan_alloc(to, ((size_t)from->collective_count + 1) * sizeof *it->first_collective);
-  if (!to->collectives || !to->pool_u64 || !it->first_collective) return ZB_OUT_OF_MEMORY();
+  it->sizes = zb_plan_alloc(to, ((size_t)from->pool_u64_count + 1) * sizeof *it->sizes);
+  it->sizes_of = zb_plan_alloc(to, ((size_t)from->pool_u64_count + 1) * sizeof *it->sizes_of);
+  if (!to->collectives || !to->pool_u64 || !it->first_collective || !it->sizes || !it->sizes_of)
+    return ZB_OUT_OF_MEMORY();
   if (from->pool_u64_count) memcpy(to->pool_u64, from->pool_u64, from->pool_u64_count * sizeof *to->pool_u64);
   to->collective_count = 0;
   for (int c = 0; c < from->collective_count; ++c) {
@@ -217,19 +230,36 @@ static zb_plan_slice place_parts(const replication *it, zb_plan_rank *rank, cons
   return (zb_plan_slice){begin, rank->pool_range_count - begin};
 }
 
+/* What the parts of collectives with one list became; collective: 1 + the last that had it. */
+typedef struct placed_list {
+  int collective;
+  zb_plan_slice parts;
+} placed_list;
+
+/* Equal lists of collectives that are alike stay one. */
 static zb_status place_all_parts(const replication *it, zb_plan_rank *rank, int replica) {
   size_t ranges = rank->pool_range_count;
   for (int i = 0; i < rank->job_count; ++i)
     if (rank->jobs[i].collective) ranges += (size_t)it->replicas * rank->jobs[i].parts.count;
   zb_plan_range *pool = zb_plan_alloc(it->to, (ranges + 1) * sizeof *pool);
-  if (!pool) return ZB_OUT_OF_MEMORY();
+  placed_list *lists = zb_alloc(((size_t)rank->pool_range_count + 1) * sizeof *lists);
+  if (!pool || !lists) {
+    zb_free(lists);
+    return ZB_OUT_OF_MEMORY();
+  }
   if (rank->pool_range_count) memcpy(pool, rank->pool_ranges, rank->pool_range_count * sizeof *pool);
   rank->pool_ranges = pool;
   for (int i = 0; i < rank->job_count; ++i) {
     zb_plan_job *job = &rank->jobs[i];
-    if (job->collective && it->from->collectives[job->collective - 1].of_parts)
-      job->parts = place_parts(it, rank, job, replica);
+    const zb_plan_collective *all = it->from->collectives;
+    if (!job->collective || !all[job->collective - 1].of_parts) continue;
+    placed_list *list = &lists[job->parts.begin];
+    const bool known =
+        list->collective && zb_collective_moves_alike(&all[list->collective - 1], &all[job->collective - 1]);
+    if (!known) *list = (placed_list){job->collective, place_parts(it, rank, job, replica)};
+    job->parts = list->parts;
   }
+  zb_free(lists);
   return NULL;
 }
 

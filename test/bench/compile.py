@@ -2,12 +2,14 @@
 """How the time and memory of a compile grow with the ops of a program and with the micro-batches of a plan.
 
     compile.py [--bin BUILD/bin] [--ops 1000,3000,10000,30000,100000]
-               [--micro-batches 8,...,512] [--ranks 64] [--passes]
+               [--micro-batches 8,...,512] [--ranks 64] [--passes] [--meshes]
 
 Each program is a GPT-2 of small shapes (gpt.py), written as .mlir at the graph level. Its size is what `zbc --json`
 calls ops: those after autodiff and split. Two tables: ops at 512 micro-batches, micro-batches at 10,000 ops, with wall
-and CPU seconds, peak memory, the size of the plan, and the exponent of growth from the row before (1: linear). --passes
-adds the time of each pass in the largest one. Only the standard library.
+and user seconds, peak memory, the size of the plan, and the exponent of growth from the row before (1: linear). --passes
+adds the time of each pass in the largest one. --meshes prints another table instead, of the last of --ops with the last
+of --micro-batches: replicas, shards, and what replicas share, and what each takes as a factor on one pipeline. Only the
+standard library.
 """
 import argparse
 import json
@@ -21,6 +23,14 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gpt  # noqa: E402
+
+
+SHARDINGS = [("--sharding", level) for level in ("optimizer", "gradients:step", "gradients:micro-batch")] + [
+    ("--sharding", level, "--gather", gather) for level in ("parameters:step", "parameters:micro-batch")
+    for gather in ("job", "micro-batch", "step")]
+MESHES = [(), ("--data-parallel", "2"), ("--data-parallel", "64"), ("--data-parallel", "4096"),
+          ("--tensor-parallel", "2"), ("--tensor-parallel", "8"), ("--tensor-parallel", "8", "--data-parallel", "64")]
+MESHES += [("--data-parallel", replicas, *sharding) for sharding in SHARDINGS for replicas in ("2", "64")]
 
 
 def program(blocks):
@@ -48,11 +58,11 @@ class Bench:
     def blocks_for(self, ops):
         return max(1, round((ops - self.fixed) / self.per_block))
 
-    def compile(self, blocks, ranks, micro_batches):
+    def compile(self, blocks, ranks, micro_batches, *options):
         """Row of a table. The peak is that of this process's children so far, so sizes must grow."""
         out = os.path.join(self.folder, "out")
         command = [self.zbc, self.write(blocks), "-o", out, "--ranks", str(ranks),
-                   "--micro-batches", str(micro_batches), "--schedule", self.schedule, "--json"]
+                   "--micro-batches", str(micro_batches), "--schedule", self.schedule, "--json", *options]
         begin = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         text, errors = process.stdout.read(), process.stderr.read()
@@ -62,7 +72,7 @@ class Bench:
         if process.returncode:
             sys.exit(f"error: {' '.join(command)}\n{errors[:4000]}")
         summary = json.loads(text)
-        return dict(ops=summary["ops"], micro_batches=micro_batches, wall=wall, cpu=usage.ru_utime + usage.ru_stime,
+        return dict(ops=summary["ops"], micro_batches=micro_batches, wall=wall, cpu=usage.ru_utime + usage.ru_stime, user=usage.ru_utime,
                     rss=usage.ru_maxrss * 1024, plan=os.path.getsize(os.path.join(out, "plan.zb")))
 
     def passes(self, blocks, ranks, micro_batches):
@@ -95,6 +105,17 @@ def print_table(title, rows, key):
         before = row
 
 
+def print_meshes(bench, blocks, ranks, micro_batches):
+    print(f"\n{'':60} {'user':>9} {'peak':>10} {'plan':>12}   as factors on the first")
+    first = None
+    for options in MESHES:
+        row = bench.compile(blocks, ranks, micro_batches, *options)
+        first = first or row
+        factors = " ".join(f"{row[key] / first[key]:7.3f}" for key in ("user", "plan"))
+        print(f"{' '.join(options):60} {row['user']:7.2f} s {row['rss'] / 2**20:6.0f} MiB {row['plan']:12d}   {factors}",
+              flush=True)
+
+
 def numbers(text):
     return [int(n) for n in text.split(",") if n]
 
@@ -108,6 +129,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=64)
     parser.add_argument("--schedule", default="zb-h1")
     parser.add_argument("--passes", action="store_true")
+    parser.add_argument("--meshes", action="store_true")
     parser.add_argument("--write", metavar="FILE.mlir", help="only write the program of the first --ops, and stop")
     parser.add_argument("--limit", type=float, default=0,
                         help="seconds of CPU after which a table stops growing (0: never)")
@@ -118,6 +140,9 @@ def main():
         if options.write:
             with open(options.write, "w") as file:
                 file.write(program(bench.blocks_for(options.ops[0])))
+            return
+        if options.meshes:
+            print_meshes(bench, bench.blocks_for(options.ops[-1]), options.ranks, options.micro_batches[-1])
             return
         rows = []
         for ops in options.ops:

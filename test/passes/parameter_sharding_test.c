@@ -101,6 +101,28 @@ static void test_right_plans(void) {
   }
 }
 
+/* Lists of parts stand in the pools once for equal ones: of two gathers with the same list one slice names both. */
+static void test_one_list(void) {
+  for (int g = 0; g < GATHERS; ++g) {
+    zb_plan *plan = read_plan(g);
+    for (int r = 0; r < RANKS; ++r) {
+      const zb_plan_rank *rank = &plan->ranks[r];
+      for (int a = gather_at(plan, rank, 0, 0); a >= 0; a = gather_at(plan, rank, a + 1, 0))
+        for (int b = gather_at(plan, rank, a + 1, 0); b >= 0; b = gather_at(plan, rank, b + 1, 0)) {
+          const zb_plan_slice first = rank->jobs[a].parts, second = rank->jobs[b].parts;
+          const bool equal =
+              first.count == second.count && memcmp(rank->pool_ranges + first.begin, rank->pool_ranges + second.begin,
+                                                    first.count * sizeof *rank->pool_ranges) == 0;
+          CU_ASSERT_EQUAL(equal, first.begin == second.begin);
+          if (!equal) continue;
+          CU_ASSERT_EQUAL(plan->collectives[rank->jobs[a].collective - 1].sizes.begin,
+                          plan->collectives[rank->jobs[b].collective - 1].sizes.begin);
+        }
+    }
+    zb_plan_destroy(plan);
+  }
+}
+
 /* ---- Planted faults ---- */
 
 static zb_plan_range *places(const zb_plan *plan, zb_plan_rank *rank, int begin, int number) {
@@ -163,11 +185,24 @@ static void brought_to_one_place(zb_plan *plan, zb_plan_rank *rank) {
 static void brought_out_of_the_slots(zb_plan *plan, zb_plan_rank *rank) {
   places(plan, rank, 0, 0)[0].offset = rank->regions[ZB_REGION_PARAMETERS].offset;
 }
+/* Gives a gather a list of its own, with the same parts. */
+static void separate(zb_plan *plan, zb_plan_rank *rank, int gather) {
+  zb_plan_slice *parts = &rank->jobs[gather].parts;
+  zb_plan_range *pool = zb_plan_alloc(plan, ((size_t)rank->pool_range_count + parts->count) * sizeof *pool);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(pool);
+  memcpy(pool, rank->pool_ranges, rank->pool_range_count * sizeof *pool);
+  memcpy(pool + rank->pool_range_count, pool + parts->begin, parts->count * sizeof *pool);
+  rank->pool_ranges = pool;
+  parts->begin = rank->pool_range_count;
+  rank->pool_range_count += parts->count;
+}
+
 /* Two own parts of one size, in the first gather alone: jobs of that micro-batch read one for the other. Rank 0 has
  * such. */
 static void swapped_once(zb_plan *plan, zb_plan_rank *rank) {
   const int gather = gather_at(plan, rank, 0, 0);
   const uint32_t count = parameters_of(plan, &rank->jobs[gather]);
+  separate(plan, rank, gather);
   zb_plan_range *own = places(plan, rank, 0, 0) + count;
   for (uint32_t a = 0; a < count; ++a)
     for (uint32_t b = a + 1; b < count; ++b)
@@ -308,12 +343,14 @@ static bool was_there(const zb_plan *plan, const zb_plan_rank *rank, int gather,
   return false;
 }
 
-/* Each place of every gather changed alone. */
+/* Each place of every gather changed alone; a list that several name is not changed for others. */
 static void test_each_place(void) {
   for (int g = 0; g < GATHERS; ++g) {
     zb_plan *plan = read_plan(g);
     for (int r = 0; r < RANKS; ++r) {
       zb_plan_rank *rank = &plan->ranks[r];
+      for (int i = gather_at(plan, rank, 0, 0); i >= 0; i = gather_at(plan, rank, i + 1, 0))
+        separate(plan, rank, i);
       for (int i = gather_at(plan, rank, 0, 0); i >= 0; i = gather_at(plan, rank, i + 1, 0))
         for (uint32_t p = 0; p < rank->jobs[i].parts.count; ++p) {
           zb_plan_range *part = &rank->pool_ranges[rank->jobs[i].parts.begin + p];
@@ -334,4 +371,5 @@ static void test_each_place(void) {
 }
 
 SUITE_MAIN_WITH("parameter sharding", open_suite, close_suite, {"right plans", test_right_plans},
-                {"planted faults", test_planted_faults}, {"each place alone", test_each_place})
+                {"one list for equal ones", test_one_list}, {"planted faults", test_planted_faults},
+                {"each place alone", test_each_place})
