@@ -73,6 +73,7 @@ def train(scenario, plan, folder):
                 interrupt_soon(0.7)
             for batch in loader(corpus, scenario, run, steps):
                 said["losses"].append(run.step(batch).loss)
+            said["ahead"] = [result.loss for result in run.train([corpus.batch(k) for k in (3, 0, 1)])]
             said["evaluation"] = run.evaluate([corpus.batch(0), corpus.batch(1)]).loss
             values = run.state_dict("buffer")
             said["values"] = len(values)
@@ -124,21 +125,23 @@ class Tests:
         """The same in one process."""
         with self.zb.Session(self.plan) as run:
             losses = [run.step(self.corpus.batch(k)).loss for k in range(STEPS)]
+            ahead = [run.step(self.corpus.batch(k)).loss for k in (3, 0, 1)]
             evaluation = run.evaluate([self.corpus.batch(0), self.corpus.batch(1)]).loss
-            return losses, evaluation, digest(run.state_dict("buffer"))
+            return losses, ahead, evaluation, digest(run.state_dict("buffer"))
 
     def run(self, launcher):
         name = launcher.name
-        losses, evaluation, values = self.wanted()
+        losses, ahead, evaluation, values = self.wanted()
         status, rows, errors = self.start(launcher, "trains")
         self.check(status == 0 and len(rows) == 2, name + ": trains", status, rows, errors[-2000:])
         for row in rows:
             self.check(row["steps"] == losses and row["evaluation"] == evaluation, name + ": losses", row, losses)
+            self.check(row["ahead"] == ahead, name + ": losses of train()", row, ahead)
             self.check(row["launch"] == name and row["processes"] == 2, name + ": how", row)
         self.check(rows[0]["digest"] == values and rows[0]["norms"] > 10, name + ": weights are in process 0", rows[0])
         self.check(rows[1]["values"] == 0 and rows[1]["norms"] == 0, name + ": and not in process 1", rows[1])
         with self.zb.Session(self.plan, resume=os.path.join(self.folder, "saved")) as run:
-            self.check(digest(run.state_dict("buffer")) == values and run.steps == STEPS, name + ": one resumes")
+            self.check(digest(run.state_dict("buffer")) == values and run.steps == STEPS + 3, name + ": one resumes")
 
         status, rows, errors = self.start(launcher, "raises")
         self.check(status != 0 and self.seconds < 20, name + ": an exception ends all", status, self.seconds)
