@@ -346,6 +346,26 @@ ZB_API void zb_session_abort(zb_session *session, const char *reason);
 ZB_API size_t zb_session_positions(const zb_session *session, char *text, size_t size);
 /* Asks a running step to end (from a signal handler or another thread): the step returns INTERRUPTED. */
 ZB_API void zb_session_interrupt(zb_session *session);
+/* A whole batch of an embedder's in memory: of each input all M micro-batches, one behind the other. */
+typedef struct zb_batch {
+  int64_t number;          /* of the step, or of the batch of an evaluation; -1: none */
+  const void *const *data; /* [zb_batches.count] */
+} zb_batch;
+enum { ZB_BATCHES = 4 };
+/* Those that a session may ask for: a step's in slot number % ZB_BATCHES, to be filled before the step is announced or
+ * made, and to be kept until it is done. */
+typedef struct zb_batches {
+  const char *const *names; /* of inputs */
+  int count;
+  zb_batch steps[ZB_BATCHES], evaluation;
+} zb_batches;
+/* As zb_session_params.input and evaluation_input, with a zb_batches as input_context: copies the micro-batch. USAGE
+ * for a batch or an input that is not there. Thread-safe. */
+ZB_API zb_status zb_batches_input(void *batches, const char *name, int64_t step, int micro_batch, void *to,
+                                  uint64_t bytes) ZB_MUST_USE;
+ZB_API zb_status zb_batches_evaluation(void *batches, const char *name, int64_t batch, int micro_batch, void *to,
+                                       uint64_t bytes) ZB_MUST_USE;
+
 /* An input or an output of a plan; the shape is that of one micro-batch. */
 typedef struct zb_plan_value {
   const char *name;

@@ -168,6 +168,53 @@ class Tests:
         with self.zb.Session(self.plan, data="text:" + common.CORPUS, clip_norm=None) as run:
             self.suite.check([run.step().loss for _ in range(STEPS)] == wanted, "losses of zb-run: a file")
 
+    def test_ahead(self):
+        """train() has the losses of step(), and on a virtual clock the times of zb-run, whose ranks do not wait."""
+        plan = self.zb.compile(MODEL, ranks=4, micro_batches=MICRO_BATCHES, schedule="zb-h2", output=self.path("ahead"))
+        batches = [self.corpus.batch(k) for k in range(6)]
+        rows = self.suite.train(plan.directory, 6, "--device", "sim")
+        wanted = [row["loss"] for row in rows]
+        for device in ("sim", "cpu"):
+            with self.zb.Session(plan, device=device) as run:
+                results = list(run.train(iter(batches)))
+                self.suite.check([r.loss for r in results] == wanted and run.steps == 6, "train() on %s" % device)
+                if device == "sim":
+                    ours, theirs = sum(r.seconds for r in results), sum(row["seconds"] for row in rows)
+                    self.suite.check(abs(ours - theirs) < 1e-9 * theirs, "times of train(): %r, zb-run %r" %
+                                     (ours, theirs))
+        with self.zb.Session(plan, device="sim") as run:
+            seconds = sum(run.step(batch).seconds for batch in batches)
+            self.suite.check(seconds > theirs * 1.001, "with a barrier steps take longer: %r, %r" % (seconds, theirs))
+        with self.zb.Session(plan) as run:
+            self.suite.check(list(run.train([])) == [], "no batches")
+            for k, result in enumerate(run.train(iter(batches))):
+                self.raises("USAGE", "have gone on|have begun", "a save while ranks are ahead",
+                            lambda: run.save(self.path("early")))
+                self.raises("USAGE", "have begun the next step", "a step while ranks are ahead",
+                            lambda: run.step(batches[0]))
+                if k == 1:
+                    break
+            gc.collect()
+            self.suite.check(run.steps == 3, "a loop that is left early has one more step: %d" % run.steps)
+            rest = [r.loss for r in run.train(iter(batches[3:]))]
+            self.suite.check(rest == wanted[3:] and run.steps == 6, "and another one goes on")
+            run.save(self.path("ahead-saved"))
+        with self.zb.Session(plan) as run:
+            def broken():
+                yield from batches[:3]
+                raise KeyError("the loader")
+            found = []
+            try:
+                for result in run.train(broken()):
+                    found.append(result.loss)
+                self.suite.check(False, "an exception of the loader: nothing was raised")
+            except KeyError:
+                self.suite.check(found == wanted[:len(found)] and run.steps == 3, "an exception of the loader: %d, %d" %
+                                 (len(found), run.steps))
+            self.raises("INVALID", "the batch has 1 arrays", "a wrong batch ahead",
+                        lambda: list(run.train([batches[3], (1,)])))
+            self.suite.check([r.loss for r in run.train(batches[4:])] == wanted[4:], "the session goes on")
+
     def test_results(self):
         plan = self.zb.compile(MODEL, ranks=2, micro_batches=MICRO_BATCHES, clip_norm=0.5, schedule="1f1b")
         rows = self.suite.train(plan.directory, 2, "--grad-norms")

@@ -343,6 +343,52 @@ static void test_batches(void) {
   unembed(&e);
 }
 
+/* Whole batches in memory have the bits of the file that they were taken from: steps that are announced, evaluations.
+ */
+static void test_batches_in_memory(void) {
+  enum { STEP_BYTES = 64 * TINY_MICRO_BATCHES };
+  static int64_t inputs[STEPS][2][STEP_BYTES / 8];
+  embedder e = embed(tiny_data());
+  const char *const names[] = {"x", "y"};
+  const void *data[STEPS][2];
+  zb_batches batches = {.names = names, .count = 2, .evaluation = {.number = -1}};
+  zb_session_params file = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session_params params = {.input = zb_batches_input,
+                              .evaluation_input = zb_batches_evaluation,
+                              .input_context = &batches,
+                              .timeout_ms = 10000};
+  zb_session *session = NULL, *other = NULL;
+  zb_evaluation_result found = {0};
+  zb_step_result step, plain;
+  for (int k = 0; k < STEPS; ++k) {
+    for (int i = 0; i < 2; ++i) {
+      data[k][i] = inputs[k][i];
+      for (int m = 0; m < TINY_MICRO_BATCHES; ++m)
+        TINY_OK(zb_data_read(e.data, i, k, m, inputs[k][i] + 8 * m));
+    }
+    batches.steps[k % ZB_BATCHES] = (zb_batch){.number = k, .data = data[k]};
+  }
+  TINY_OK(tiny_session(&params, evaluating_plan(), true, &session));
+  TINY_OK(tiny_session(&file, evaluating_plan(), false, &other));
+  batches.evaluation = (zb_batch){.number = 0, .data = data[0]};
+  TINY_OK(zb_session_evaluate_batch(session, &found));
+  zb_session_announce(session, STEPS);
+  for (int k = 0; k < STEPS; ++k) {
+    TINY_OK(zb_session_step(session, &step));
+    TINY_OK(zb_session_step(other, &plain));
+    CU_ASSERT_EQUAL(step.loss, plain.loss);
+    if (k == 0) CU_ASSERT_EQUAL(found.loss, step.loss);
+  }
+  tiny_expect(zb_session_evaluate_batch(session, &found), ZB_USAGE, "there is no batch for the evaluation of batch 2");
+  zb_session_destroy(session);
+  TINY_OK(tiny_session(&params, evaluating_plan(), false, &session));
+  batches.count = 1;
+  tiny_expect(zb_session_step(session, &step), ZB_USAGE, "the batch for step 1 has no input 'y'");
+  zb_session_destroy(session);
+  zb_session_destroy(other);
+  unembed(&e);
+}
+
 static void test_wrong_batches(void) {
   embedder e = embed(tiny_data());
   const char *const names[] = {"logits"};
@@ -390,6 +436,7 @@ int main(void) {
                                 {"records", test_records},
                                 {"wrong", test_wrong},
                                 {"batches", test_batches},
+                                {"batches in memory", test_batches_in_memory},
                                 {"wrong batches", test_wrong_batches},
                                 {"blame", test_blame},
                                 CU_TEST_INFO_NULL};

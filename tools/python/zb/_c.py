@@ -67,6 +67,7 @@ ZB_FORM_COUNT = 3
 ZB_COSTS_VERSION = 1
 ZB_RANDOM_SEED = 1
 ZB_SESSION_RANKS_TEXT = 144
+ZB_BATCHES = 4
 
 
 class zb_shape(Structure):
@@ -696,6 +697,22 @@ class zb_runtime_part(Structure):
     ]
 
 
+class zb_batch(Structure):
+    _fields_ = [
+        ("number", c_int64),
+        ("data", POINTER(c_void_p)),
+    ]
+
+
+class zb_batches(Structure):
+    _fields_ = [
+        ("names", POINTER(c_char_p)),
+        ("count", c_int),
+        ("steps", zb_batch * 4),
+        ("evaluation", zb_batch),
+    ]
+
+
 class zb_plan_value(Structure):
     _fields_ = [
         ("name", c_char_p),
@@ -941,6 +958,8 @@ STRUCTS = (zb_shape,
            zb_step_result,
            zb_evaluation_result,
            zb_session_info,
+           zb_batch,
+           zb_batches,
            zb_plan_value,
            zb_plan_about,
            zb_runtime_part,
@@ -958,6 +977,8 @@ FUNCTIONS: Dict[str, Any] = {
     "zb_alloc_pages": (c_void_p, [c_size_t]),
     "zb_allocation_count": (c_uint64, []),
     "zb_allocation_fail_at": (None, [c_uint64]),
+    "zb_batches_evaluation": (zb_status, [c_void_p, c_char_p, c_int64, c_int, c_void_p, c_uint64]),
+    "zb_batches_input": (zb_status, [c_void_p, c_char_p, c_int64, c_int, c_void_p, c_uint64]),
     "zb_bootstrap_find": (zb_status, [CFUNCTYPE(c_char_p, c_void_p, c_char_p), c_void_p, POINTER(zb_bootstrap)]),
     "zb_bytes_parse": (c_bool, [c_char_p, POINTER(c_uint64)]),
     "zb_bytes_text": (c_char_p, [c_uint64, c_char_p]),

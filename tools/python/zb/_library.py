@@ -170,14 +170,6 @@ def _check(status, function, arguments):
     return None
 
 
-def status_of(error: BaseException) -> int:
-    """A status for what a callback raised; to be given to C."""
-    lib = library()
-    make = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p,
-                            ctypes.c_char_p)(("zb_status_make", lib))
-    return make(_c.ZB_RUNTIME, b"python", 0, b"%s", ("%s: %s" % (type(error).__name__, error)).encode())
-
-
 def text_of(value: Optional[bytes]) -> Optional[str]:
     return None if value is None else value.decode(errors="replace")
 

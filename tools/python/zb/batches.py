@@ -53,9 +53,9 @@ def _wrong(value: Value, found: arrays.View, micro_batches: int) -> Error:
     return invalid(message)
 
 
-def arranged(batch: Any, inputs: Sequence[Value], micro_batches: int) -> Dict[bytes, arrays.View]:
-    """Contiguous memory of every input by its name. INVALID names the input, what came, and what is needed."""
-    found: Dict[bytes, arrays.View] = {}
+def arranged(batch: Any, inputs: Sequence[Value], micro_batches: int) -> List[arrays.View]:
+    """Contiguous memory of every input, in their order. INVALID names the input, what came, and what is needed."""
+    found: List[arrays.View] = []
     wrong: List[Error] = []
     by_name = _by_name(batch, inputs)
     for value in inputs:
@@ -63,7 +63,7 @@ def arranged(batch: Any, inputs: Sequence[Value], micro_batches: int) -> Dict[by
         shapes = (whole_shape(value, micro_batches), (micro_batches,) + value.shape)
         if view.dtype != value.dtype or view.shape not in shapes:
             wrong.append(_wrong(value, view, micro_batches))
-        found[value.name.encode()] = view
+        found.append(view)
     if wrong:
         raise wrong[0]
     return found

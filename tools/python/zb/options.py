@@ -83,7 +83,8 @@ class CompileOptions(TypedDict, total=False):
     """Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB."""
 
     sharding: str
-    """A name of zb/shardings.def: None: "none". No bit depends on it"""
+    """A name of zb/shardings.def; None: "none". Bits are those of "none", but of the levels ":micro-batch", which are
+    those of sum_inner"""
 
     gather: str
     """With a sharding of parameters: a name of zb/gathers.def; None: "job"."""

@@ -9,11 +9,12 @@ import threading
 import time
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple,
+                    Union)
 
 from . import _c, _options, arrays, batches
 from ._calls import Caller
-from ._library import Error, error_of, library, status_of, usage
+from ._library import Error, error_of, library, usage
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -107,7 +108,9 @@ class Session:
         self._caller = None  # type: Optional[Caller]
         self.plan = plan if isinstance(plan, Plan) else Plan(plan)
         self._lib = library()
-        self._feed: Dict[bytes, arrays.View] = {}
+        self._batches = _c.zb_batches()
+        self._kept: Dict[int, Any] = {}  # what these point to, by the number of the step; -1: of an evaluation
+        self._ahead = False
         self._failure: Optional[BaseException] = None
         self._ended = ""
         self._pid = os.getpid()
@@ -139,11 +142,14 @@ class Session:
         params.directory = os.fsencode(self.plan.directory)
         self._outputs = [] if given.get("evaluation") else list(given.get("outputs") or [])
         kinds = _options.kinds_of(_c.zb_session_params)
-        self._give = kinds["input"](self._give_input)
+        self._names = (ctypes.c_char_p * len(self.plan.inputs))(*[v.name.encode() for v in self.plan.inputs])
+        self._batches.names = ctypes.cast(self._names, ctypes.POINTER(ctypes.c_char_p))
+        self._batches.count = len(self.plan.inputs)
+        params.input_context = ctypes.addressof(self._batches)
         if not params.data and not self.plan.inference and not params.no_kernels:
-            params.input = self._give
+            params.input = ctypes.cast(self._lib.zb_batches_input, kinds["input"])
         if not params.evaluation and self.plan.evaluates and not params.no_kernels:
-            params.evaluation_input = kinds["evaluation_input"](self._give)
+            params.evaluation_input = ctypes.cast(self._lib.zb_batches_evaluation, kinds["evaluation_input"])
         self._said = kinds["say"](self._say)
         params.say = self._said
         self._gives_up = kinds["give_up"](_give_up)
@@ -159,13 +165,17 @@ class Session:
 
     # ---- Calls ----
 
-    def _give_input(self, _, name, step, micro_batch, to, size):
-        """Called by the threads of ranks, while the caller of step() waits."""
-        try:
-            ctypes.memmove(to, self._feed[name].address + micro_batch * size, size)
-            return None
-        except BaseException as error:  # pylint: disable=broad-except
-            return status_of(error)
+    def _keep(self, batch: Any, number: int, slot: _c.zb_batch, key: int) -> None:
+        """Checks a batch and puts it where the session looks for it."""
+        views = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches)
+        places = (ctypes.c_void_p * len(views))(*[view.address for view in views])
+        self._kept[key] = (views, places)
+        slot.data = ctypes.cast(places, ctypes.POINTER(ctypes.c_void_p))
+        slot.number = number
+
+    def _drop(self, slot: _c.zb_batch, key: int) -> None:
+        slot.number = -1
+        self._kept.pop(key, None)
 
     def _call(self, name: str, *arguments: Any, create: bool = False, result: Any = ctypes.c_void_p) -> Any:
         """A function of C that takes long; addresses only, so that any thread can make the call."""
@@ -238,33 +248,82 @@ class Session:
 
         In several processes each gives the whole batch, the same one.
         """
+        self._check_step(batch is None)
+        if not self._has_data:
+            number = self.steps
+            self._keep(batch, number, self._batches.steps[number % _c.ZB_BATCHES], number)
+        return self._make_step()
+
+    def _check_step(self, empty: bool) -> None:
         if self._stopped:
             raise Error("INTERRUPTED", "a process of the run asked to end after step %d" % self.steps, exit_status=130)
-        if self._has_data != (batch is None):
+        if self._handle is None:
+            raise usage("the session is closed" + (": " + self._ended if self._ended else ""))
+        if self._has_data != empty:
             raise usage("the session reads its data itself: step() takes no batch" if self._has_data else
                         "step() needs a batch", None if self._has_data else
                         "or give the session a file: data='text:FILE'")
         if self.plan.inference:
             raise usage("the plan is for inference: it has no steps", "predict() evaluates a batch")
-        if not self._has_data:
-            self._feed = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches)
-        found = _c.zb_step_result()
+        if self._ahead:
+            raise usage("ranks have begun the next step of train()", "end its loop first")
+
+    def _make_step(self) -> StepResult:
+        found, number = _c.zb_step_result(), self.steps
         try:
             self._try("zb_session_step", ctypes.addressof(found))
         finally:  # of a step that ended well although a signal came meanwhile, too
-            self._feed = {}
+            self._drop(self._batches.steps[number % _c.ZB_BATCHES], number)
             self._stopped = found.stopping
         return StepResult(found.step, found.loss, found.seconds, found.idle_share,
                           found.norm if found.has_norm else None, found.tokens, found.lr, found.skipped,
                           found.stopping, tuple(found.micro_losses[:found.micro_batches]),
                           tuple(found.idle_shares[:found.ranks]))
 
+    def train(self, loader: Iterable[Any]) -> Iterator[StepResult]:
+        """Steps on all batches of the loader, which follow each other without a barrier: a rank that has ended its part
+        of a step begins the next one, and the next batch is fetched meanwhile. The losses are those of step().
+
+            for result in run.train(loader): ...
+
+        Until the loop has ended ranks are ahead of the results, so nothing else can be asked of the session (save,
+        evaluate); a loop that is left early has trained on one more batch, the one that was fetched.
+        """
+        self._check_step(False)
+        coming, fetched = iter(loader), self.steps
+
+        def fetch() -> None:
+            nonlocal fetched
+            for batch in coming:
+                self._keep(batch, fetched, self._batches.steps[fetched % _c.ZB_BATCHES], fetched)
+                fetched += 1
+                self._lib.zb_session_announce(self._handle, fetched)
+                return
+
+        fetch()
+        if not self._kept:
+            return
+        self._ahead = True
+        try:
+            while self._kept and not self._stopped:
+                fetch()
+                yield self._make_step()
+        finally:  # what ranks have begun is ended, so that the session is of one step
+            try:
+                while self._handle is not None and self._kept and not self._stopped:
+                    self._make_step()
+            except Error:
+                pass  # the session is over, and says so when it is asked
+            self._ahead, self._kept = False, {}
+
     def _evaluate_batch(self, batch: Any, found: _c.zb_evaluation_result) -> None:
-        self._feed = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches)
+        if self._ahead:
+            raise usage("ranks have begun the next step of train()", "end its loop first")
+        self._keep(batch, found.batches, self._batches.evaluation, -1)
         try:
             self._try("zb_session_evaluate_batch", ctypes.addressof(found))
         finally:
-            self._feed = {}
+            self._drop(self._batches.evaluation, -1)
             self._stopped = found.stopping
 
     def evaluate(self, loader: Optional[Iterable[Any]] = None) -> Evaluation:
