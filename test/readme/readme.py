@@ -4,8 +4,8 @@
 Three rules, for every *.md of the repository:
 
 1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of
-   lines. Commands of ours without printed lines are run too, on a small model called model.onnx, a step of JAX called
-   step.mlir and a text called corpus.txt; of the others (NOT_RUN) the options are looked up.
+   lines. Commands of ours without printed lines are run too, on small models called model.onnx and model.mlir, a step of JAX
+   called step.mlir and a text called corpus.txt; of the others (NOT_RUN) the options are looked up.
 2. What stands between "<!-- printed by: COMMAND -->" and "<!-- end -->" is what that command prints. If it
    is a fenced block, the fences stay.
 3. Options in `code` are options: of the program that the code starts with, or of any of ours or of a script.
@@ -166,6 +166,8 @@ def make_folder(work, build):
             os.symlink(os.path.join(ROOT, name), os.path.join(work, name))
     os.symlink(build, os.path.join(work, "build"))
     shutil.copy(os.path.join(ROOT, "test", "data", "gpt2-tiny.onnx"), os.path.join(work, "model.onnx"))
+    for name, own in (("nanogpt.mlir", "model.mlir"), ("nanogpt.safetensors", "nanogpt.safetensors")):
+        shutil.copy(os.path.join(ROOT, "test", "data", "aten", name), os.path.join(work, own))
     jax = os.path.join(ROOT, "test", "ir", "import", "stablehlo", "Inputs")
     shutil.copy(os.path.join(jax, "adam.mlir"), os.path.join(work, "step.mlir"))
     shutil.copy(os.path.join(jax, "mlp.params.safetensors"), os.path.join(work, "params.safetensors"))
