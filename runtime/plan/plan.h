@@ -170,8 +170,8 @@ typedef struct zb_plan_subprogram {
   zb_plan_output_home *outputs; /* of an E: outputs of its micro-batch */
   int output_count;
   int part_of; /* of an expanded plan: 1 + the subprogram of which it is a part; else 0; not in the file */
-  int places;  /* of an expanded plan: 1 + the first collective for which it copies own parts of parameters to where those
-                  of others come; else 0; not in the file */
+  int places;  /* of an expanded plan: 1 + the first collective for which it copies own parts of parameters to where
+                  those of others come; else 0; not in the file */
 } zb_plan_subprogram;
 
 /* A range of the arena. */

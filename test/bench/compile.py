@@ -6,7 +6,7 @@
 
 Each program is a GPT-2 of small shapes (gpt.py), written as .mlir at the graph level. Its size is what `zbc --json`
 calls ops: those after autodiff and split. Two tables: ops at 512 micro-batches, micro-batches at 10,000 ops, with wall
-and user seconds, peak memory, the size of the plan, and the exponent of growth from the row before (1: linear). --passes
+and CPU seconds, peak memory, the size of the plan, and the exponent of growth from the row before (1: linear). --passes
 adds the time of each pass in the largest one. --meshes prints another table instead, of the last of --ops with the last
 of --micro-batches: replicas, shards, and what replicas share, and what each takes as a factor on one pipeline. Only the
 standard library.
@@ -72,7 +72,8 @@ class Bench:
         if process.returncode:
             sys.exit(f"error: {' '.join(command)}\n{errors[:4000]}")
         summary = json.loads(text)
-        return dict(ops=summary["ops"], micro_batches=micro_batches, wall=wall, cpu=usage.ru_utime + usage.ru_stime, user=usage.ru_utime,
+        return dict(ops=summary["ops"], micro_batches=micro_batches, wall=wall, user=usage.ru_utime,
+                    cpu=usage.ru_utime + usage.ru_stime,
                     rss=usage.ru_maxrss * 1024, plan=os.path.getsize(os.path.join(out, "plan.zb")))
 
     def passes(self, blocks, ranks, micro_batches):
@@ -112,8 +113,8 @@ def print_meshes(bench, blocks, ranks, micro_batches):
         row = bench.compile(blocks, ranks, micro_batches, *options)
         first = first or row
         factors = " ".join(f"{row[key] / first[key]:7.3f}" for key in ("user", "plan"))
-        print(f"{' '.join(options):60} {row['user']:7.2f} s {row['rss'] / 2**20:6.0f} MiB {row['plan']:12d}   {factors}",
-              flush=True)
+        print(f"{' '.join(options):60} {row['user']:7.2f} s {row['rss'] / 2**20:6.0f} MiB {row['plan']:12d}   "
+              f"{factors}", flush=True)
 
 
 def numbers(text):

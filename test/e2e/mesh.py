@@ -85,10 +85,11 @@ class Meshes:
     def sharded(self, draw):
         """Every level of sharding, and every choice of what is kept of gathered parameters."""
         for level in LEVELS:
-            replicas, options = draw.choice((2, 3, 5, 8)), (*draw.choice(OPTIONS), "--sharding", *level)
+            replicas, shards = draw.choice(((2, 1), (3, 1), (5, 1), (8, 1), (2, 2), (3, 2)))
+            options = (*draw.choice(OPTIONS), "--sharding", *level)
             ranks, schedule, *more = draw.choice(LAYOUTS)
-            plan = self.compile(draw.choice(MODELS), ranks, replicas, 1, "--schedule", schedule, *more, *options)
-            self.compare(f"{ranks} x {replicas}, {schedule} {options}", plan, draw.choice(RUNS))
+            plan = self.compile(draw.choice(MODELS), ranks, replicas, shards, "--schedule", schedule, *more, *options)
+            self.compare(f"{ranks} x {replicas} x {shards}, {schedule} {options}", plan, draw.choice(RUNS))
 
     def measured(self):
         """Ranks that take time to post and to go on: then the order of posts in a sum matters."""
