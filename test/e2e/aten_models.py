@@ -295,6 +295,9 @@ FUNCTIONS = {
     "slices": lambda p, x, i: (p * x)[:, 1:5:2] + p[1:, -3:-1].sum() + p.select(1, -2)[:, None] + p.narrow(1, 2, 2),
     "triangles": lambda p, x, i: p.tril(1) + (p * x).triu(-1) + p * torch.eye(4, 6) + p * torch.ones_like(x).tril(),
     "put": lambda p, x, i: torch.slice_scatter(p * x, p[:, :2], 1, 1, 3) + torch.select_scatter(x, p[0], 0, 2),
+    "steps": lambda p, x, i: (
+        torch.slice_scatter(p * x, p[:, ::2], 1, 1, 6, 2) + F.bilinear(p, x, p.view(2, 2, 6).repeat(1, 3, 1)).sum()
+    ),
     "index": lambda p, x, i: (
         p[i] + p[i, i][:, None] + p[:, i].sum(1, keepdim=True) + p[[1, 0, 3, 2]]
         + p[torch.arange(4)[:, None], i[None, :]].sum(1, keepdim=True)

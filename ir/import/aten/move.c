@@ -313,6 +313,21 @@ static zb_aten_value replaced(zb_import_node *n, zb_aten_value x, zb_aten_value 
   return count == 1 ? parts[0] : zb_aten_concat(n, parts, count, axis);
 }
 
+/* The same for every step-th place: chosen from both by constant indices. */
+static zb_aten_value interleaved(zb_import_node *n, zb_aten_value x, zb_aten_value with, int axis, const part *p) {
+  zb_shape in;
+  if (!zb_aten_shape(n, x, &in)) return NULL;
+  const int64_t dim = in.dims[axis], start = p->starts[axis], step = p->steps[axis], size = p->sizes[axis];
+  zb_known *order = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {dim}});
+  for (int64_t i = 0; order && i < dim; ++i) {
+    const int64_t place = (i - start) / step;
+    const bool is_replaced = i >= start && (i - start) % step == 0 && place < size;
+    zb_known_set_integer(order, i, is_replaced ? place : size + i);
+  }
+  zb_aten_value both = zb_aten_concat(n, (zb_aten_value[]){with, x}, 2, axis);
+  return zb_aten_gather(n, both, zb_aten_known(n, order), axis);
+}
+
 zb_result zb_aten_replace(zb_import_node *n) {
   zb_shape in;
   int axis;
@@ -330,9 +345,9 @@ zb_result zb_aten_replace(zb_import_node *n) {
     with = zb_aten_reshape(n, with, &size);
   } else {
     if (!read_slice(n, &in, &axis, &p)) return ZB_FAIL;
-    if (p.steps[axis] != 1) return zb_aten_refuse_argument(n, "step", "1 is supported");
     size.dims[axis] = p.sizes[axis];
     with = zb_aten_expand(n, with, &size);
+    if (p.steps[axis] != 1) return zb_aten_give(n, 0, interleaved(n, x, with, axis, &p));
   }
   return zb_aten_give(n, 0, replaced(n, x, with, axis, p.starts[axis], p.sizes[axis]));
 }

@@ -60,6 +60,44 @@ zb_result zb_aten_linear(zb_import_node *n) {
   return zb_aten_give(n, 0, out);
 }
 
+/* x with dimensions of 1 where `name` says. */
+static zb_aten_value widened(zb_import_node *n, zb_aten_value x, const char *name) {
+  zb_shape in, out;
+  int64_t places[ZB_DIMS_MAX];
+  int count, next = 0;
+  bool is_new[2 * ZB_DIMS_MAX] = {false};
+  if (!zb_aten_shape(n, x, &in)) return NULL;
+  zb_aten_ints(n, name, places, ZB_DIMS_MAX, &count);
+  out = (zb_shape){.dtype = in.dtype, .rank = in.rank + count};
+  bool is_good = out.rank <= ZB_DIMS_MAX;
+  for (int i = 0; i < count && is_good; ++i) {
+    is_good = places[i] >= 0 && places[i] < out.rank && !is_new[places[i]];
+    if (is_good) is_new[places[i]] = true;
+  }
+  if (!is_good) return zb_aten_refuse_argument(n, name, NULL), NULL;
+  for (int i = 0; i < out.rank; ++i)
+    out.dims[i] = is_new[i] ? 1 : in.dims[next++];
+  return zb_aten_reshape(n, x, &out);
+}
+
+/* The sum over dimensions of a product of three, as of torch.nn.Bilinear. */
+zb_result zb_aten_trilinear(zb_import_node *n) {
+  zb_shape shape;
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  static const char *const names[] = {"expand1", "expand2", "expand3"};
+  zb_aten_value out = NULL;
+  for (int i = 0; i < 3; ++i) {
+    zb_aten_value x = widened(n, zb_aten_in(n, i), names[i]);
+    out = i == 0 ? x : zb_aten_apply2(n, "mul", out, x);
+  }
+  if (!zb_aten_shape(n, out, &shape)) return ZB_FAIL;
+  zb_aten_ints(n, "sumdim", axes, ZB_DIMS_MAX, &count);
+  for (int i = 0; i < count; ++i)
+    if (axes[i] < 0 || axes[i] >= shape.rank) return zb_aten_refuse_argument(n, "sumdim", NULL);
+  return zb_aten_give(n, 0, count ? zb_aten_reduce(n, "reduce_sum", out, axes, count, false) : out);
+}
+
 /* ---- Dropout ---- */
 
 zb_aten_value zb_aten_drop(zb_import_node *n, zb_aten_value x, double rate) {
