@@ -2,6 +2,7 @@
  * Tests: test/ir/import/aten. */
 #include "ir/import/aten/aten.h"
 
+#include <math.h>
 #include <mlir-c/BuiltinTypes.h>
 #include <string.h>
 
@@ -584,8 +585,8 @@ zb_result zb_aten_range(zb_import_node *n) {
   for (int64_t i = 0; known && i < known->elements; ++i) {
     if (zb_known_is_float(known))
       zb_known_set_real(known, i, start + (double)i * step);
-    else
-      zb_known_set_integer(known, i, zb_aten_int(n, "start", 0) + i * zb_aten_int(n, "step", 1));
+    else /* of whole numbers, also where they are written as floats */
+      zb_known_set_integer(known, i, (int64_t)fmax(fmin(start + (double)i * step, 9e18), -9e18));
   }
   return n->im->failed ? ZB_FAIL : zb_aten_give(n, 0, zb_aten_known(n, known));
 }
