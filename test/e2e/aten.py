@@ -209,6 +209,18 @@ class Door:
         overlapping.forward = lambda x: (overlapping.w * x).sum() + overlapping.v.sum()
         refuse("overlapping parameters", lambda: aten.export(overlapping, (torch.randn(4),), path=self.path("e.mlir")),
                "share a part of their elements")
+        hollow = Open()
+        hollow.w = torch.nn.Parameter(torch.randn(4, device="meta"))
+        refuse("no values", lambda: aten.export(hollow, (torch.randn(4, device="meta"),), path=self.path("e.mlir")),
+               "has no values")
+        small = Open()
+        small.w = torch.nn.Parameter(torch.randn(4))
+        small.register_buffer("unread", torch.zeros(3, dtype=torch.int8))
+        program = torch.export.export(small, (torch.randn(4),))
+        before = str(program.graph)
+        aten.export(program, path=self.path("small.mlir"))
+        self.suite.check(str(program.graph) == before, f"an exported program is changed: {program.graph}")
+        self.suite.must("zbc", self.path("small.mlir"), "-o", self.path("small"))
         plain = Open()
         plain.w = torch.nn.Parameter(torch.randn(4))
         dynamic = torch.export.export(plain, (torch.randn(3, 4),), dynamic_shapes={"x": {0: torch.export.Dim("n")}})

@@ -54,9 +54,8 @@ DTYPES = {
     torch.complex64: "complex<f32>",
     torch.complex128: "complex<f64>",
 }
-# Names of dtypes in safetensors files.
-STORED = {"f32": "F32", "f64": "F64", "bf16": "BF16", "f16": "F16", "i64": "I64", "i32": "I32", "i16": "I16",
-          "i8": "I8", "ui8": "U8", "i1": "BOOL"}
+# Names of dtypes in safetensors files, of those that zbc has.
+STORED = {"f32": "F32", "f64": "F64", "bf16": "BF16", "f16": "F16", "i64": "I64", "i32": "I32", "i1": "BOOL"}
 # Arguments that say where a result lies, not what it is.
 PLACES = {"layout", "device", "pin_memory", "memory_format", "generator"}
 
@@ -74,36 +73,42 @@ LIBRARY.define("detach(Tensor self) -> Tensor")
 LIBRARY.impl("detach", lambda self: self.detach().clone(), "CompositeExplicitAutograd")
 
 
-def without_gradient(graph, node, value):
-    """Readers of `value` get it through an op that no gradient passes."""
-    with graph.inserting_after(node):
+def without_gradient(graph, value):
+    """Readers of `value` get it through an op that no gradient passes; how to take that back."""
+    with graph.inserting_after(value):
         stop = graph.call_function(torch.ops.zb_aten.detach.default, (value,))
-    stop.meta = dict(node.meta, val=value.meta.get("val"))
+    stop.meta = dict(value.meta)
     value.replace_all_uses_with(stop, delete_user_cb=lambda user: user is not stop)
-    return stop
+
+    def restore():
+        stop.replace_all_uses_with(value)
+        graph.erase_node(stop)
+
+    return restore
 
 
-def keep_stops(module, outside=True):
-    """Marks where gradients stop: detach(), and what comes out of regions without them."""
+def keep_stops(module, restores, outside=True):
+    """Marks where gradients stop: detach(), and what comes out of regions without them. restores: gets how to take the
+    marks back, since the program is the caller's."""
     graph = module.graph
     for node in list(graph.nodes):
         name = getattr(node.target, "__name__", "")
         if node.target in (torch.ops.aten.detach.default, torch.ops.aten.detach_.default):
+            restores.append(lambda node=node, target=node.target: setattr(node, "target", target))
             node.target = torch.ops.zb_aten.detach.default
         elif name == "wrap_with_set_grad_enabled":
             enabled, region = node.args[:2]
             if enabled and not outside:
                 place = f"{module_path(node)} ({node.name})"
                 raise ExportError(f"{place}: enable_grad inside of no_grad cannot be written")
-            keep_stops(getattr(module, region.target), outside and enabled)
-            for part in [] if enabled else list(node.users):
-                without_gradient(graph, part, part)
+            keep_stops(getattr(module, region.target), restores, outside and enabled)
+            restores += [without_gradient(graph, part) for part in ([] if enabled else list(node.users))]
+    restores.append(module.recompile)
     module.recompile()
 
 
 def decomposed(program):
     """The program in core ATen ops, but for those that zbc has as one."""
-    keep_stops(program.graph_module)
     table = torch.export.default_decompositions()
     for name in WHOLE:
         packet, _, overload = name.partition(".")
@@ -111,7 +116,13 @@ def decomposed(program):
         op = getattr(packet, overload or "default", None) if packet else None
         if op is not None:
             table.pop(op, None)
-    return program.run_decompositions(table)
+    restores = []
+    try:
+        keep_stops(program.graph_module, restores)
+        return program.run_decompositions(table)
+    finally:
+        for restore in restores:
+            restore()
 
 
 def own_tensors(values, known):
@@ -301,7 +312,8 @@ class Writer:
             row = [attributes, tensor, [node], [spec.target]]
             rows.append(row)
             shared[place] = row
-            stored[spec.target] = tensor
+            if DTYPES.get(tensor.dtype) in STORED:  # zbc refuses others where they are needed
+                stored[spec.target] = tensor
         check_overlaps(shared)
         return rows, stored
 
@@ -469,6 +481,8 @@ def write_values(path, tensors):
         dtype = DTYPES.get(tensor.dtype)
         if dtype not in STORED:
             raise ExportError(f"'{name}' has the element type {tensor.dtype}, which cannot be stored")
+        if tensor.is_meta:
+            raise ExportError(f"'{name}' is on the device meta and has no values: load them, or model.to_empty(...)")
         tensor = tensor.detach().cpu().contiguous()
         size = tensor.numel() * tensor.element_size()
         header[name] = dict(dtype=STORED[dtype], shape=list(tensor.shape), data_offsets=[offset, offset + size])
