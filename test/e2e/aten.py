@@ -30,6 +30,8 @@ SHARED = os.path.join(common.SOURCE, "..", "shared", "graphs")
 TOLERANCE, STEPS = 1e-5, 5
 # Without --all.
 CHOSEN = ("nanogpt-bias", "bert")
+# What an ONNX file says in another way: without label smoothing, and with all gradients.
+OTHER = ("vision", "stopped")
 # What zbc refuses, and the beginning of the op that it names.
 REFUSED = {"mixtral": "aten.topk", "mamba": "aten.convolution"}
 
@@ -277,7 +279,7 @@ def inside(door, options):
         door.errors()
     for name in options.only or [*families, *functions]:
         if name != "dropout":
-            door.family(name, with_onnx=name not in aten_models.FUNCTIONS and name != "vision")
+            door.family(name, with_onnx=name not in aten_models.FUNCTIONS and name not in OTHER)
     for family in ("gpt2", "llama") if options.all and os.path.isdir(SHARED) else ():
         door.shared(family)
 

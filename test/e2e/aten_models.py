@@ -82,6 +82,25 @@ LANGUAGE = {
         vocab_size=VOCABULARY, d_model=WIDTH, encoder_layers=1, decoder_layers=LAYERS, encoder_ffn_dim=32,
         decoder_ffn_dim=32, encoder_attention_heads=HEADS, decoder_attention_heads=HEADS, max_position_embeddings=32,
         dropout=0.0, use_cache=False)),
+    "gemma3": ("Gemma3ForCausalLM", "Gemma3TextConfig", dict(GROUPED, head_dim=8, sliding_window=4)),
+    "cohere": ("CohereForCausalLM", "CohereConfig", GROUPED),
+    "olmo2": ("Olmo2ForCausalLM", "Olmo2Config", GROUPED),
+    "granite": ("GraniteForCausalLM", "GraniteConfig", GROUPED),
+    "starcoder2": ("Starcoder2ForCausalLM", "Starcoder2Config", GROUPED),
+    "nemotron": ("NemotronForCausalLM", "NemotronConfig", GROUPED),
+    "deberta": ("DebertaV2ForMaskedLM", "DebertaV2Config", dict(
+        DECODER, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=8, **NO_DROPOUT)),
+    "mobilebert": ("MobileBertForMaskedLM", "MobileBertConfig", dict(
+        vocab_size=VOCABULARY, hidden_size=WIDTH, embedding_size=WIDTH, num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS, intermediate_size=32, intra_bottleneck_size=16, max_position_embeddings=32,
+        **NO_DROPOUT)),
+    "modernbert": ("ModernBertForMaskedLM", "ModernBertConfig", dict(
+        DECODER, attention_dropout=0.0, local_attention=8)),
+    "xlnet": ("XLNetLMHeadModel", "XLNetConfig", dict(
+        vocab_size=VOCABULARY, d_model=WIDTH, n_layer=LAYERS, n_head=HEADS, d_inner=32, dropout=0)),
+    "rwkv": ("RwkvForCausalLM", "RwkvConfig", dict(
+        vocab_size=VOCABULARY, hidden_size=WIDTH, num_hidden_layers=LAYERS, attention_hidden_size=WIDTH,
+        intermediate_size=32, context_length=32, use_cache=False)),
 }
 MASKED = {"bert", "roberta", "distilbert", "albert", "electra", "t5", "bart", "llama", "bloom", "opt"}
 
@@ -361,6 +380,70 @@ class Function(torch.nn.Module):
         return total
 
 
+class Recurrent(torch.nn.Module):
+    def __init__(self, kind, both):
+        super().__init__()
+        self.embed = torch.nn.Embedding(VOCABULARY, WIDTH)
+        self.rnn = getattr(torch.nn, kind)(WIDTH, WIDTH, LAYERS, batch_first=True, bidirectional=both)
+        self.head = torch.nn.Linear(WIDTH * (1 + both), VOCABULARY)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.head(self.rnn(self.embed(x))[0]).flatten(0, 1), y.flatten())
+
+
+class Seq2Seq(torch.nn.Module):
+    """PyTorch's own encoder and decoder, with a padding mask and a causal one."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(VOCABULARY, WIDTH)
+        self.body = torch.nn.Transformer(WIDTH, HEADS, 1, 1, 32, 0.0, batch_first=True)
+        self.head = torch.nn.Linear(WIDTH, VOCABULARY)
+
+    def forward(self, x, y):
+        h, mask = self.embed(x), torch.nn.Transformer.generate_square_subsequent_mask(x.shape[1])
+        h = self.body(h, h, tgt_mask=mask, tgt_is_causal=True, src_key_padding_mask=x % 7 == 3)
+        return F.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
+
+
+class LowRank(torch.nn.Module):
+    """A frozen model beside two trained factors (LoRA)."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = torch.nn.Embedding(VOCABULARY, WIDTH), torch.nn.Linear(WIDTH, VOCABULARY)
+        self.full = torch.nn.Linear(WIDTH, WIDTH)
+        self.requires_grad_(False)
+        self.a, self.b = torch.nn.Linear(WIDTH, 2, bias=False), torch.nn.Linear(2, WIDTH, bias=False)
+
+    def forward(self, x, y):
+        h = self.embed(x)
+        h = torch.tanh(self.full(h) + self.b(self.a(h)) * 2)
+        return F.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
+
+
+class InPlace(torch.nn.Module):
+    """Assignments to parts, ops that end in _, a mask and positions as buffers."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = torch.nn.Embedding(VOCABULARY, WIDTH), torch.nn.Linear(WIDTH, VOCABULARY)
+        self.register_buffer("mask", torch.tril(torch.ones(LENGTH, LENGTH)).bool())
+        self.register_buffer("places", torch.arange(LENGTH), persistent=False)
+
+    def forward(self, x, y):
+        h = self.embed(x)
+        moved = torch.zeros_like(h)
+        moved[:, 1:] = h[:, :-1]
+        moved[:, 0] += h[:, 0]
+        h = h.clone()
+        h *= 0.5
+        h.add_(moved)
+        h[..., ::2] = h[..., 1::2] * self.places[:, None]
+        weights = (h @ h.transpose(1, 2)).masked_fill(~self.mask, float("-inf")).softmax(-1)
+        return F.cross_entropy(self.head(F.relu(weights @ h, inplace=True)).flatten(0, 1), y.flatten())
+
+
 class Stopped(torch.nn.Module):
     """Gradients that stop: detach(), no_grad, and a padding token, which is read."""
 
@@ -389,6 +472,11 @@ OWN = {
     "experts": (Experts, TEXT),
     "batchnorm": (Normalized, TEXT),
     "stopped": (Stopped, TEXT),
+    "lstm": (lambda: Recurrent("LSTM", False), TEXT),
+    "gru": (lambda: Recurrent("GRU", True), TEXT),
+    "seq2seq": (Seq2Seq, TEXT),
+    "low-rank": (LowRank, TEXT),
+    "in-place": (InPlace, TEXT),
     "breadth": (lambda: Function(list(FUNCTIONS)), FUNCTION_INPUTS),
     "dropout": (lambda: NanoGPT(dropout=0.2, bias=True), TEXT),
 }
