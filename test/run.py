@@ -248,13 +248,14 @@ def indent(text, lines_max=400):
     return "".join("    " + line + "\n" for line in lines)
 
 
-def build(preset, folder, report):
-    """Configures, and builds all programs and tests as far as they build. (whether tests
-    can be run, whether all was built)."""
+def build(preset, folder, architectures, report):
+    """Configures, and builds all programs and tests as far as they build. architectures: those that CUDA kernels get
+    machine code for, or None. (whether tests can be run, whether all was built)."""
     print("building preset %s in %s/" % (preset, os.path.relpath(folder, ROOT)), flush=True)
     start = time.monotonic()
     # Configured each time: test programs are found by name, and this is quick.
-    status, text, seconds = run(["cmake", "--preset", preset], 600)
+    cuda = ["-DZB_CUDA_ARCHITECTURES=" + architectures] if architectures else []
+    status, text, seconds = run(["cmake", "--preset", preset] + cuda, 600)
     if status != 0:
         report.add(Result("configure", failed=1, text=text, seconds=seconds))
         return False, False
@@ -304,6 +305,8 @@ def main():
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--filter", metavar="NAME", default="")
     parser.add_argument("--preset", choices=sorted(PRESETS), default="release")
+    parser.add_argument("--cuda-architectures", metavar="LIST",
+                        help="what CUDA kernels get machine code for, \"90\" (default: as CMake has it)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
@@ -326,7 +329,7 @@ def main():
                 return False
         return True
 
-    can_run, whole = build(options.preset, folder, report)
+    can_run, whole = build(options.preset, folder, options.cuda_architectures, report)
     if not can_run:
         return report.finish()
     build_lock = threading.Lock()

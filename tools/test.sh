@@ -3,12 +3,16 @@
 # failed" and exits accordingly.
 #
 # usage: tools/test.sh [--fast] [--filter NAME] [--preset release|dev|asan|tsan] [--jobs N] [--verbose]
+#                      [--cuda-architectures LIST]
 #
 #   --fast           without the tests that test/left_out.txt calls slow
 #   --filter NAME    only tests whose name contains NAME
 #   --preset NAME    build and test in another configuration: asan and tsan use build-asan and build-tsan
 #   --jobs N         tests at the same time (default: one a processor)
 #   --verbose        also what passes, one line each
+#   --cuda-architectures LIST
+#                    compute capabilities that CUDA kernels get machine code for, "90" (default: as configured, else
+#                    "80;90;100"); nvcc takes half of a build for three. PTX, for all others, is always there
 #
 # What is counted: each CUnit test function, each lit test, each check of the scripts in
 # test/layers, tidy, headers, install.
