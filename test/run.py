@@ -26,7 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEST = os.path.join(ROOT, "test")
 LLVM = os.environ.get("ZB_LLVM", "/usr/lib/llvm-22")
 PRESETS = {"release": "build", "dev": "build-dev", "asan": "build-asan", "tsan": "build-tsan"}
-TIME_LIMIT_SECONDS = {"release": 240, "dev": 400, "asan": 600, "tsan": 600}
+TIME_LIMIT_SECONDS = {"release": 400, "dev": 600, "asan": 600, "tsan": 600}
 # Name, command. {build} is the build folder. Those that take longest come first, before all other tests, so that none
 # of them is left alone on one core at the end.
 SCRIPTS = [
