@@ -49,11 +49,12 @@ static const struct {
                      "\"$costs\",micro-batches=$micro_batches,recompute=\"$recompute\""},
     {"zb-recompute",
      "recompute=\"$recompute\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
-     "metric=$metric,split=\"$split\",costs=\"$costs\""}, /* left out by --recompute none */
+     "metric=$metric,split=\"$split\",costs=\"$costs\",sharding=$sharding,gather=$gather,"
+     "gathers=\"$gathers\""}, /* left out by --recompute none */
     {"zb-classify", "gathers=\"$gathers\""},
     {"zb-split-policy",
      "split=\"$split\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
-     "metric=$metric,costs=\"$costs\""}, /* left out by --split all */
+     "metric=$metric,costs=\"$costs\",sharding=$sharding,gather=$gather"}, /* left out by --split all */
     {"zb-outline", NULL},
     {"zb-norm-sums", NULL}, /* left out by --tensor-parallel 1, and without --post-validation */
     {"zb-shard-optimizer", "sharding=$sharding,gather=$gather"}, /* left out by --sharding none */

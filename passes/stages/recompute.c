@@ -166,6 +166,9 @@ static const zb_option_def options[] = {
     {"metric", "barrier", "auto: barrier or stage"},
     {"split", "all", "auto: as of zb-split-policy"},
     {"costs", "", "auto: file of costs (default: the built-in model)"},
+    {"sharding", "none", "auto: as of zb-shard-optimizer"},
+    {"gather", "job", "auto: as of zb-shard-optimizer"},
+    {"gathers", "", "auto: as of zb-classify"},
     {0},
 };
 

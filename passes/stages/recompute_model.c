@@ -75,7 +75,7 @@ static zb_status classify(const zb_recompute_model *m, zb_module *copy) {
   zb_pipeline pipeline = {0};
   zb_compile_state state = {0};
   zb_status status = NULL;
-  ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-classify", NULL));
+  ZB_TRY_GOTO(zb_trial_add(m->pass, "zb-classify", &pipeline));
   if (m->shares == 1) ZB_TRY_GOTO(zb_trial_add(m->pass, "zb-split-policy", &pipeline));
   status = zb_pipeline_run(&pipeline, copy, &state, NULL);
 cleanup:

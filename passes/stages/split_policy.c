@@ -652,6 +652,8 @@ static const zb_option_def options[] = {
     {"memory-limit", "", "auto: bytes a rank may take (default: what 1F1B takes with everything split)"},
     {"metric", "barrier", "auto: as of zb-schedule"},
     {"costs", "", "auto: file of costs (default: the built-in model)"},
+    {"sharding", "none", "auto: as of zb-shard-optimizer"},
+    {"gather", "job", "auto: as of zb-shard-optimizer"},
     {0},
 };
 

@@ -22,6 +22,8 @@ zb_status zb_trial_add(const zb_pass *pass, const char *name, zb_pipeline *out) 
 
 zb_status zb_trial_add_frames(const zb_pass *pass, zb_pipeline *out) {
   ZB_TRY(zb_pipeline_add(out, "zb-outline", NULL));
+  ZB_TRY(zb_pipeline_add(out, "zb-norm-sums", NULL));
+  ZB_TRY(zb_trial_add(pass, "zb-shard-optimizer", out));
   return zb_trial_add(pass, "zb-memory", out);
 }
 

@@ -42,6 +42,8 @@ static zb_status check(zb_rows *rows, const zb_plan_input *input, const zb_store
                                    zb_shape_text(&wanted, needed)),
                           "it needs the type of a micro-batch, and its shape but for the number of rows");
   }
+  if (array->shape.dims[0] < 1)
+    return ZB_ERROR(INVALID, "%s: the array '%s' in '%s' has no rows", option, input->name, path);
   if (rows->rows && rows->rows != array->shape.dims[0])
     return ZB_ERROR(INVALID, "%s: the array '%s' in '%s' has %lld rows, and another one %lld", option, input->name,
                     path, (long long)array->shape.dims[0], (long long)rows->rows);

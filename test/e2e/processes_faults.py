@@ -41,7 +41,7 @@ class Said:
         rank = r"rank \d+" + (rf" \({place}\)" if is_mesh else "")
         groups = rf"|(sum over|gathering from)( \d+ of)? ranks \d+ to \d+ \({place} to {place}\)" if is_mesh else ""
         self.waited = (rf"{rank} waited \d\.\d s for message \d+ \((from|to) {rank}, "
-                       rf"(micro-batch \d+|accumulators{groups})\)")
+                       rf"(micro-batch \d+|accumulators{groups}|gathering from \d+ of ranks \d+ to \d+)\)")
         self.at = rf"{rank} is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) {rank}"
         self.at_start = rf"waited \d\.\d s for process \d+ \({rank}, pid"
 

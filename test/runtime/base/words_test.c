@@ -114,7 +114,7 @@ static void test_meant(void) {
       {ZBC, "--num-gpus=4", "write --ranks 4"},
       {ZB_RUN, "--pipeline-model-parallel-size", "zbc --ranks 4"},
       {ZB_SCHED, "--stages", "write --ranks 4"},
-      {ZB_RUN, "--epochs", "write --steps N"},
+      {ZB_RUN, "--num-epochs", "write --epochs N"},
       {ZBC, "--max-steps", "zb-run --steps N"},
       {ZBC, "--warmup", "zb-run --lr-schedule cosine:warmup=100,steps=1000,end=0.1"},
       {ZBC, "--max-norm", "write --clip-norm 1.0"},

@@ -30,7 +30,7 @@ def names_of(struct: type) -> List[str]:
 def _text(name: str, value: Any) -> bytes:
     if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
         raise usage("%s: expected a text, got %r" % (name, value))
-    return (repr(value) if isinstance(value, float) else str(os.fspath(value) if isinstance(value, os.PathLike)
+    return (repr(float(value)) if isinstance(value, float) else str(os.fspath(value) if isinstance(value, os.PathLike)
                                                              else value)).encode()
 
 

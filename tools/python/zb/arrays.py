@@ -42,7 +42,7 @@ class _Buffer(ctypes.Structure):
                 ("rest", ctypes.c_void_p * 5)]
 
 
-_python = ctypes.pythonapi
+_python = ctypes.PyDLL(None)  # not ctypes.pythonapi, which others declare otherwise
 _python.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _python.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -128,6 +128,9 @@ def view(array: Any, what: str) -> View:
                       "numpy.asarray(...) or torch.tensor(...) makes one")
     if hasattr(array, "detach"):  # PyTorch: a tensor with a gradient hands out nothing
         array = array.detach()
+    for pending in ("resolve_neg", "resolve_conj"):  # signs that PyTorch has not written yet
+        if hasattr(array, pending):
+            array = getattr(array, pending)()
     if hasattr(array, "contiguous"):
         array = array.contiguous()
     return _of_capsule(array, what)
@@ -158,7 +161,7 @@ def empty(shape: Sequence[int], dtype: str, kind: str) -> Tuple[Any, int]:
     shape = tuple(shape)
     if kind == "torch":
         import torch
-        tensor = torch.empty(shape, dtype=getattr(torch, TORCH[dtype]))
+        tensor = torch.empty(shape, dtype=getattr(torch, TORCH[dtype]), device="cpu")
         return tensor, tensor.data_ptr()
     numpy = _numpy() if kind == "numpy" else None
     if numpy is not None:

@@ -17,6 +17,8 @@ buffer.
 """
 
 import argparse
+import contextlib
+import ctypes
 import importlib
 import importlib.util
 import json
@@ -139,6 +141,43 @@ def own_tensors(values, known):
     return torch.utils._pytree.tree_map(own, values)
 
 
+def refuse_hooks(model):
+    """What Python does to gradients is not in the graph."""
+    for name, module in model.named_modules():
+        if getattr(module, "_backward_hooks", None) or getattr(module, "_backward_pre_hooks", None):
+            raise ExportError(f"'{name or 'the module'}' has backward hooks, which cannot be written: remove them")
+    for name, parameter in model.named_parameters():
+        if getattr(parameter, "_backward_hooks", None) or getattr(parameter, "_post_accumulate_grad_hooks", None):
+            raise ExportError(f"'{name}' has hooks on its gradient, which cannot be written: remove them")
+
+
+@contextlib.contextmanager
+def gradients_of_the_graph():
+    """While a module is traced: backward passes and hooks of its own are refused, for zbc would differentiate the
+    forward pass instead; inference_mode stops gradients as no_grad does, which tracing sees."""
+    apply, hook, mode = vars(torch.autograd.Function)["apply"], torch.Tensor.register_hook, torch.inference_mode
+
+    def refuse_function(cls, *args, **kwargs):
+        if cls.__module__.partition(".")[0] == "torch":
+            return apply.__func__(cls, *args, **kwargs)
+        raise ExportError(f"{cls.__name__}: the backward pass of a torch.autograd.Function cannot be written: "
+                          "write its forward pass with PyTorch's ops")
+
+    def refuse_hook(tensor, *_, **__):
+        raise ExportError("a hook on the gradient of a tensor (register_hook) cannot be written: leave it out")
+
+    def stop(enabled=True):
+        return torch.no_grad() if enabled is True else contextlib.nullcontext()
+
+    torch.autograd.Function.apply = classmethod(refuse_function)
+    torch.Tensor.register_hook = refuse_hook
+    torch.inference_mode = stop
+    try:
+        yield
+    finally:
+        torch.autograd.Function.apply, torch.Tensor.register_hook, torch.inference_mode = apply, hook, mode
+
+
 def exported(model, args, kwargs):
     if isinstance(model, torch.export.ExportedProgram):
         return decomposed(model)
@@ -150,7 +189,10 @@ def exported(model, args, kwargs):
         args = (args,)
     known = set()
     args, kwargs = own_tensors(tuple(args), known), own_tensors(dict(kwargs or {}), known)
-    return decomposed(torch.export.export(model, args, kwargs))
+    refuse_hooks(model)
+    with gradients_of_the_graph():
+        program = torch.export.export(model, args, kwargs)
+    return decomposed(program)
 
 
 def parts(value):
@@ -494,7 +536,7 @@ def write_values(path, tensors):
         file.write(struct.pack("<Q", len(text)) + text)
         for tensor in data:
             if tensor.numel():
-                file.write(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()))
+                file.write((ctypes.c_char * (tensor.numel() * tensor.element_size())).from_address(tensor.data_ptr()))
 
 
 # ---- The whole ----

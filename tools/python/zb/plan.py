@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+import re
 import tempfile
 import types
 import warnings
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 
 from . import _c, _options, arrays
 from ._calls import call_once
-from ._library import Error, compiler, error_of, library, text_of
+from ._library import Error, compiler, error_of, invalid, library, text_of
 
 if TYPE_CHECKING:
     try:
@@ -111,7 +112,16 @@ def _export(model: Any, example: Any, kwargs: Optional[Mapping[str, Any]], folde
         example = ()
     elif not isinstance(example, (tuple, list)):
         example = (example,)
-    return os.fspath(aten.export(model, tuple(example), kwargs, path=os.path.join(folder, "model.mlir")))
+    try:
+        return os.fspath(aten.export(model, tuple(example), kwargs, path=os.path.join(folder, "model.mlir")))
+    except aten.ExportError as error:
+        raise invalid(str(error)) from error
+
+
+def _arguments(path: str) -> List[str]:
+    """The inputs of an exported module in the order of forward(); a plan has them in the order of their use."""
+    with open(path, encoding="utf-8") as file:
+        return re.findall(r'aten\.input = "([^"]*)"', file.read())
 
 
 def _aliases(model: Any, ours: Sequence[str]) -> Dict[str, str]:
@@ -130,7 +140,11 @@ def _compile(path: str, output: str, options: Mapping[str, Any]) -> Tuple[types.
     listen = kind(lambda _, text: said.append(text.decode(errors="replace")))
     params.model, params.output, params.diagnostic = os.fsencode(path), os.fsencode(output), listen
     bare = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(("zb_compile", lib))
-    status = call_once(bare, ctypes.addressof(params), ctypes.addressof(summary))
+
+    def make(at: int, into: int, _keeps: Any = (params, summary, listen)) -> Any:
+        return bare(at, into)  # what Ctrl-C leaves behind goes on using them
+
+    status = call_once(make, ctypes.addressof(params), ctypes.addressof(summary))
     text = "".join(line if line.endswith("\n") else line + "\n" for line in said)
     if status:
         raise error_of(status, text)
@@ -161,11 +175,13 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
     folder = os.fspath(output) if output is not None else os.path.join(temporary.name, "plan")  # type: ignore
     with tempfile.TemporaryDirectory(prefix="zb-") as work:
         path = os.fspath(model) if _is_path(model) else _export(model, example, kwargs, work)
+        names = [] if _is_path(model) else _arguments(path)
         summary, diagnostics = _compile(path, folder, options)
     for line in diagnostics.splitlines():
         if "warning:" in line:
             warnings.warn(line, stacklevel=2)
     plan = Plan(folder)
+    plan.inputs = tuple(sorted(plan.inputs, key=lambda value: names.index(value.name) if value.name in names else -1))
     if not _is_path(model):
         plan.aliases = _aliases(model, summary.trained + summary.frozen + summary.buffers)
     plan.summary, plan.diagnostics, plan._temporary = summary, diagnostics, temporary

@@ -121,7 +121,7 @@ class Session:
         self._bootstrap = _bootstrap()
         self._params.bootstrap = ctypes.pointer(self._bootstrap)
         self._caller = Caller() if threading.current_thread() is threading.main_thread() else None
-        handle = ctypes.c_void_p()
+        self._created = handle = ctypes.c_void_p()
         status = self._call("zb_session_create", ctypes.addressof(self._params), ctypes.addressof(handle), create=True)
         if status:
             self._close_caller()
@@ -183,8 +183,8 @@ class Session:
         function = ctypes.CFUNCTYPE(result, *kinds)((name, self._lib))
         if self._caller is None or threading.current_thread() is not threading.main_thread():
             return function(*arguments)
-        if create:
-            return self._caller.call(function, *arguments)
+        if create:  # Ctrl-C leaves it behind: what it uses is of this session, which lives until it has ended
+            return self._caller.call(lambda *given: (function(*given), self)[0], *arguments)
         end = (lambda: self._lib.zb_session_stop(self._handle)) if self.processes > 1 else None
         return self._caller.call(function, *arguments, end=end,
                                  give_up=lambda: self._lib.zb_session_interrupt(self._handle))
@@ -210,7 +210,7 @@ class Session:
         if os.getpid() != self._pid:
             return  # a fork of the program, such as a worker of a DataLoader: it has none of the threads
         if reason:
-            self._lib.zb_session_abort(handle, reason.encode())
+            self._lib.zb_session_abort(handle, reason.encode(errors="replace"))
         self._call("zb_session_destroy", handle, create=True, result=None)
         self._close_caller()
 
