@@ -426,7 +426,7 @@ static contender *best_of(found *it) {
 }
 
 /* The whole search with less to choose from: what it finds, with the choice for its placement and cuts, is compared
- * with what is found with the choice. So auto is never slower than what it chooses from. */
+ * with what is found with the choice: so auto is not slower than that search. */
 static zb_status search_without(const zb_compile_params *given, const char *split, const char *recompute, zb_open open,
                                 zb_arena *texts, const zb_module *program, found *out) {
   zb_compile_params without = *given, params;

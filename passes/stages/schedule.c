@@ -177,7 +177,8 @@ static int64_t step_below(int64_t bytes) {
 
 /* The schedule library is given less and less, all ranks alike, until the plan fits: where one order takes much for its
  * messages, what is left of the limit beside them says little of the next order. The limits that are tried are the same
- * for every limit of the plan, so that a higher one finds no slower order. *fits false: none does. */
+ * for every limit of the plan, so that a higher one finds no slower order here (one that the first tries found may be
+ * slower). *fits false: none does. */
 static zb_status walk_down(zb_pass *pass, MlirModule module, const settings *s, zb_problem problem, int64_t *arena,
                            zb_order *out, bool *fits) {
   enum { STEPS = 48 };

@@ -605,8 +605,6 @@ static int user_of_parameters(const dataflow *it, int index, uint64_t begin, uin
   return NOBODY;
 }
 
-/* A part of a parameter: what this rank has updated goes out, what others have updated comes where no job uses it until
- * the step ends. */
 /* A buffer goes from one replica to the others when no job of the step uses it any more. */
 static zb_status post_buffers(dataflow *it, int index, zb_plan_range part) {
   const bool is_send = zb_job_flow(it->rank->jobs[index].kind) == ZB_PARTS_OUT;
@@ -621,6 +619,8 @@ static zb_status post_buffers(dataflow *it, int index, zb_plan_range part) {
   return take_fixed(it, index, part, is_send);
 }
 
+/* A part of a parameter: what this rank has updated goes out, what others have updated comes where no job uses it until
+ * the step ends. */
 static zb_status post_parameters(dataflow *it, int index, zb_plan_range part) {
   const bool is_send = zb_job_flow(it->rank->jobs[index].kind) == ZB_PARTS_OUT;
   const uint64_t end = part.offset + part.bytes;

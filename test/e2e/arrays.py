@@ -197,6 +197,9 @@ class Tests:
         few = npy(short, (self.batch - 1, self.length))
         self.refused("too few rows", npz({"x": few, "y": few}), "has %d rows, and a batch is %d" %
                      (self.batch - 1, self.batch))
+        for empty in ("x", "y"):  # whichever is read first
+            self.refused("no rows of " + empty, npz({**both, empty: npy(array.array("q"), (0, self.length))}),
+                         "the array '%s' in '%s' has no rows" % (empty, self.path("wrong.npz")))
         self.refused("compressed", npz(both, compressed=True), "it is compressed")
         self.refused("by columns", npz({"x": npy(x, shape, order="True"), "y": both["y"]}), "it is stored by columns")
         self.refused("objects", npz({"x": npy(x, shape, description="|O"), "y": both["y"]}), "its type is '|O'")

@@ -156,10 +156,11 @@ void zb_run_fixed_rules(zb_run *run) {
     const zb_rule_numbers numbers = zb_rule_fixed(i, run->idle_ps, run->improver.reference);
     const zb_build_rule rule = zb_rule_make(&run->rules, &numbers, run->level);
     try_rule(run, &rule);
+    if (i > 0 || run->w->chunks <= MANY_CHUNKS) continue;
     /* With enough memory the caps of the others leave too little in flight on so many chunks. */
     const zb_rule_numbers by_memory = {.extra = -1, .idle_ps = -1};
     const zb_build_rule second = zb_rule_make(&run->rules, &by_memory, run->level);
-    if (i == 0 && run->w->chunks > MANY_CHUNKS) try_rule(run, &second);
+    try_rule(run, &second);
   }
 }
 
