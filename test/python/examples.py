@@ -116,6 +116,58 @@ class Tests:
                 self.suite.check(abs(run.step({"x": x, "labels": labels}).loss - wanted) < 1e-6, "the loss of a module")
                 self.suite.check(list(run.state_dict()) == sorted(n for n, _ in model.named_parameters()), "its names")
 
+    def test_order(self):
+        """A tuple goes by the arguments of forward(), whatever is used first; signs that PyTorch has not written."""
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 4)
+
+            def forward(self, x, mask, y):
+                return ((self.layer(mask) * x - y) ** 2).mean()
+
+        torch.manual_seed(4)
+        model = Model()
+        x, mask, y = (torch.randn(4, 4) for _ in range(3))
+        plan = self.zb.compile(model, (x, mask, y), micro_batches=1, optimizer="sgd:lr=0")
+        self.suite.check([v.name for v in plan.inputs] == ["x", "mask", "y"], "inputs: %s" % (plan.inputs,))
+        with self.zb.Session(plan) as run:
+            for batch in ((x, mask, y), (x, torch._neg_view(mask), y)):
+                loss, wanted = run.step(batch).loss, float(model(*batch).detach())
+                self.suite.check(abs(loss - wanted) < 1e-6 * wanted, "a tuple: %g, %g" % (loss, wanted))
+
+    def test_own_gradients(self):
+        """A backward pass or a hook of the module's own is refused, not lost."""
+        class Reversed(torch.autograd.Function):
+            @staticmethod
+            def forward(context, x):
+                return x.clone()
+
+            @staticmethod
+            def backward(context, gradient):
+                return -gradient
+
+        class Model(torch.nn.Module):
+            def __init__(self, act):
+                super().__init__()
+                self.layer, self.act = torch.nn.Linear(4, 4), act
+
+            def forward(self, x):
+                return (self.act(self.layer(x)) ** 2).mean()
+
+        def hooked(x):
+            x.register_hook(lambda gradient: gradient * 0)
+            return x
+
+        x = torch.randn(2, 4)
+        for act, words in ((lambda x: Reversed.apply(x), "the backward pass of a torch.autograd.Function"),
+                           (hooked, "a hook on the gradient of a tensor")):
+            self.raises(words, words, lambda act=act: self.zb.compile(Model(act), (x,)))
+        model = Model(torch.relu)
+        model.layer.weight.register_hook(lambda gradient: gradient * 0)
+        self.raises("'layer.weight' has hooks on its gradient", "a parameter's hook",
+                    lambda: self.zb.compile(model, (x,)))
+
     def test_examples(self):
         for name, arguments in SCRIPTS.items():
             done = subprocess.run([sys.executable, str(EXAMPLES / (name + ".py")), *arguments, "--steps", str(STEPS),

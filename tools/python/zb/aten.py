@@ -154,7 +154,8 @@ def refuse_hooks(model):
 @contextlib.contextmanager
 def gradients_of_the_graph():
     """While a module is traced: backward passes and hooks of its own are refused, for zbc would differentiate the
-    forward pass instead; inference_mode stops gradients as no_grad does, which tracing sees."""
+    forward pass instead; inference_mode stops gradients as no_grad does, which tracing sees. An apply that was taken
+    from its class before (act = Reversed.apply) is not seen."""
     apply, hook, mode = vars(torch.autograd.Function)["apply"], torch.Tensor.register_hook, torch.inference_mode
 
     def refuse_function(cls, *args, **kwargs):
