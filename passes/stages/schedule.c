@@ -6,10 +6,10 @@
  * The problem is read off the framed functions: times, frame bytes, edges between stages, memory that is always there.
  *
  * A schedule that looks for an order within a memory limit gets what is left for frames. What messages, inputs and
- * packing take on top depends on the order, so the order is laid out as the plan will be (zb-insert-comm and
- * zb-allocate on a copy), and a rank that is over the limit is searched again with that much less. Where a search finds
- * nothing, the order is one micro-batch at a time, the least any can need: zb-allocate then says how much that is, and
- * where.
+ * packing take on top depends on the order, so the plan of an order is made to know, on a copy. A rule is given less,
+ * in fixed steps, and the best plan is kept; it, or a search, is made again with less for each rank that is over the
+ * limit. Where a search finds nothing, the order is one micro-batch at a time, the least any can need: zb-allocate then
+ * says how much that is, and where.
  *
  * A W is placed right behind its B as far as no rank ends later (zb_order_advance_w). An order from outside
  * (schedule=FILE.csv) is read and proven by the library and stays as it is; messages and memory are ours like for any
@@ -24,6 +24,9 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
 #include "passes/stages/step_time.h"
+#include "passes/stages/trial.h"
+#include "runtime/base/digest.h"
+#include "runtime/plan/plan.h"
 
 #include <string.h>
 
@@ -101,26 +104,200 @@ cleanup:
 
 /* ---- Within a memory limit ---- */
 
-/* Bytes of the arena of every rank with this order: the plan is laid out on a copy. */
-static zb_status find_arenas(zb_pass *pass, MlirModule module, const zb_order *order, int micro_batches,
-                             int64_t *arena) {
-  zb_module copy = *pass->program;
-  copy.module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(module)));
+/* What the plan of this order takes: it is made on a copy. */
+static zb_status try_order(zb_pass *pass, MlirModule module, const zb_problem *problem, const zb_order *order,
+                           zb_trial *out) {
+  zb_module copy;
   zb_pipeline pipeline = {0};
-  zb_status status = NULL;
-  if (mlirModuleIsNull(copy.module)) return ZB_OUT_OF_MEMORY();
   zb_compile_state state = {0};
+  ZB_TRY(zb_trial_copy(pass, module, &copy));
+  zb_status status = NULL;
   zb_module_set_level(copy.module, "scheduled");
-  ZB_TRY_GOTO(write_order(copy.module, order, "", micro_batches));
+  ZB_TRY_GOTO(write_order(copy.module, order, "", problem->micro_batches));
   ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-insert-comm", NULL));
   ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-allocate", NULL));
+  ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-verify-plan", NULL));
   ZB_TRY_GOTO(zb_pipeline_run(&pipeline, &copy, &state, NULL));
-  for (int rank = 0; rank < order->ranks; ++rank)
-    arena[rank] = zb_get_i64(rank_module(copy.module, rank), ZB_ATTR_ARENA, 0);
+  status = zb_trial_measure(&pass->arena, state.plan, problem->metric, out);
 cleanup:
+  zb_plan_destroy(state.plan);
   zb_pipeline_deinit(&pipeline);
   mlirModuleDestroy(copy.module);
   return status;
+}
+
+typedef struct tried {
+  uint64_t digest; /* of the order */
+  zb_trial trial;
+} tried;
+
+/* What looks for the plan of one module. */
+typedef struct fitting {
+  zb_pass *pass;
+  MlirModule module;
+  const settings *s;
+  zb_problem problem;
+  int64_t *rank_limit, *peak; /* [ranks] */
+  ZB_LIST(tried) tried;
+  bool fits; /* best is there */
+  zb_order best;
+  int64_t best_ps;     /* of its plan */
+  int64_t other_bytes; /* most of a rank besides frames, as far as the last limit was divided */
+} fitting;
+
+static uint64_t order_digest(const zb_order *order) {
+  uint64_t digest = ZB_FNV_START;
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    digest = zb_fnv1a(digest, &order->counts[rank], sizeof order->counts[rank]);
+    for (int i = 0; i < order->counts[rank]; ++i) {
+      const zb_job *job = &order->jobs[rank][i];
+      const int fields[] = {job->stage, job->kind, job->micro_batch};
+      digest = zb_fnv1a(digest, fields, sizeof fields);
+    }
+  }
+  return digest;
+}
+
+/* What the plan takes, made once for each order: many limits give the same. */
+static zb_status try_once(fitting *f, const zb_order *order, zb_trial *out) {
+  const uint64_t digest = order_digest(order);
+  for (size_t i = 0; i < f->tried.count; ++i)
+    if (f->tried.items[i].digest == digest) {
+      *out = f->tried.items[i].trial;
+      return NULL;
+    }
+  ZB_TRY(try_order(f->pass, f->module, &f->problem, order, out));
+  return ZB_PUSH(&f->pass->arena, &f->tried, (tried){digest, *out}) ? NULL : zb_arena_status(&f->pass->arena);
+}
+
+static bool is_infeasible(zb_status status) { return status && zb_status_code(status) == ZB_INFEASIBLE; }
+
+/* Gives every rank that is over the limit less, by what its arena has besides the frames; true if none is. It is less
+ * than the rank took, so that the same order does not come again. */
+static bool within(fitting *f, const zb_order *order, const int64_t *arena, int64_t limit) {
+  bool fits = true;
+  zb_order_peaks(&f->problem, order, f->peak);
+  for (int rank = 0; rank < f->problem.ranks; ++rank) {
+    if (arena[rank] <= limit) continue;
+    fits = false;
+    f->rank_limit[rank] = limit - (arena[rank] - f->peak[rank]);
+    if (f->rank_limit[rank] < 1) f->rank_limit[rank] = 1;
+  }
+  return fits;
+}
+
+/* Makes the order best if its plan is within the limit, where there is none or it takes less. Takes the order. */
+static void keep_better(fitting *f, zb_order *order, const zb_trial *trial) {
+  if (f->fits && trial->step_ps >= f->best_ps) {
+    zb_order_deinit(order);
+    return;
+  }
+  zb_order_deinit(&f->best);
+  f->fits = true;
+  f->best = *order;
+  f->best_ps = trial->step_ps;
+  *order = (zb_order){0};
+}
+
+/* The order for the limits of ranks, which is made best if its plan fits. *ps: what the order takes, without messages
+ * and inputs; where that is no less than best takes, no plan is made. */
+static zb_status try_limits(fitting *f, int64_t limit, bool *fits, int64_t *ps) {
+  zb_order order = {0};
+  zb_trial trial;
+  zb_status status = NULL;
+  ZB_TRY(run_choice(f->pass, f->s, &f->problem, &order));
+  ZB_TRY_GOTO(time_order(&f->problem, &order, ps));
+  if (f->fits && *ps >= f->best_ps) goto cleanup;
+  ZB_TRY_GOTO(try_once(f, &order, &trial));
+  *fits = within(f, &order, trial.arena, limit);
+  if (*fits) keep_better(f, &order, &trial);
+cleanup:
+  zb_order_deinit(&order);
+  return status;
+}
+
+static void limit_ranks(fitting *f, int64_t bytes) {
+  for (int r = 0; r < f->problem.ranks; ++r)
+    f->rank_limit[r] = bytes;
+}
+
+/* The limit itself, then for each rank that is over it what its arena leaves for frames. *hopeless: no lower limit has
+ * an order that is better than best. INFEASIBLE where the schedule has no order for what is left. */
+static zb_status adjust(fitting *f, int64_t limit, bool *fits, bool *hopeless) {
+  enum { TRIES = 16 };
+  zb_status status = NULL;
+  int64_t ps = 0;
+  bool better = true;
+  limit_ranks(f, limit);
+  for (int i = 0; i < TRIES && !status && !*fits && better; ++i) {
+    status = try_limits(f, limit, fits, &ps);
+    better = *fits || !f->fits || ps < f->best_ps;
+    if (i == 0) *hopeless = is_infeasible(status) || !better;
+  }
+  f->other_bytes = 0;
+  for (int rank = 0; rank < f->problem.ranks; ++rank)
+    if (limit - f->rank_limit[rank] > f->other_bytes) f->other_bytes = limit - f->rank_limit[rank];
+  return status;
+}
+
+/* The greatest of a fixed row of sizes that is at most `bytes`, each 1/parts above the one before; 0 where `bytes` is
+ * below the first. */
+static int64_t size_within(int64_t bytes, int64_t parts) {
+  int64_t size = 0;
+  for (int64_t next = 1024; next <= bytes; next += next / parts)
+    size = next;
+  return size;
+}
+
+/* For a rule: less and less for all ranks alike. Where one order takes much for its messages, what is left of the limit
+ * beside them says little of the next order. */
+static zb_status walk_down(fitting *f, int64_t limit, bool *fits) {
+  enum { PARTS = 16 };
+  int64_t ps;
+  for (int64_t size = size_within(limit, PARTS); size && !*fits; size = size_within(size - 1, PARTS)) {
+    limit_ranks(f, size);
+    ZB_TRY(try_limits(f, limit, fits, &ps));
+  }
+  return NULL;
+}
+
+/* INFEASIBLE: no order that the rule has for less than the limit fits it. */
+static zb_status fit_rule_within(fitting *f, int64_t limit, bool *hopeless) {
+  bool fits = false;
+  zb_status status = adjust(f, limit, &fits, hopeless);
+  if (status && !is_infeasible(status)) return status;
+  if (f->fits) {
+    zb_status_free(status);
+    return NULL;
+  }
+  zb_status walked = walk_down(f, limit, &fits);
+  *hopeless = !fits;
+  if (fits || (walked && !is_infeasible(walked))) {
+    zb_status_free(status);
+    return walked;
+  }
+  zb_status_free(walked);
+  if (status) return status;
+  return ZB_ERROR(INFEASIBLE, "%s has no order within %lld bytes a rank", f->s->choice.schedule->name,
+                  (long long)limit);
+}
+
+/* Of a rule: the best plan of those for the sizes of a row, each taken for the limit. The row is the same for every
+ * limit, so that a higher one has the plans of a lower one to choose from. It ends where no plan can be better any
+ * more, and for large problems a few sizes below the first that has a plan. Where none has, the limit is between the
+ * least that the rule can and the next size. */
+static zb_status fit_rule(fitting *f) {
+  enum { PARTS = 64, WORK = 1024 /* stages x micro-batches of plans made after the first that fits */ };
+  const int64_t limit = (int64_t)f->s->limit, work = (int64_t)f->problem.stages * f->problem.micro_batches;
+  bool hopeless = false;
+  int64_t left = WORK;
+  for (int64_t size = size_within(limit, PARTS); size && left > 0 && !hopeless; size = size_within(size - 1, PARTS)) {
+    zb_status status = fit_rule_within(f, size, &hopeless);
+    if (status && !is_infeasible(status)) return status;
+    zb_status_free(status);
+    left -= work;
+  }
+  return f->fits ? NULL : fit_rule_within(f, limit, &hopeless);
 }
 
 /* One micro-batch at a time. */
@@ -137,96 +314,24 @@ static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
   return NULL;
 }
 
-/* Makes the limits of the ranks that are over it smaller by what their arena has besides the frames; true if none is.
- * Each such rank gets less than it took, so that the same order does not come again. */
-static bool within(const zb_problem *problem, const zb_order *order, const int64_t *arena, int64_t limit, int64_t *peak,
-                   int64_t *rank_limit) {
-  bool fits = true;
-  zb_order_peaks(problem, order, peak);
-  for (int rank = 0; rank < problem->ranks; ++rank) {
-    if (arena[rank] <= limit) continue;
-    fits = false;
-    rank_limit[rank] = limit - (arena[rank] - peak[rank]);
-    if (rank_limit[rank] < 1) rank_limit[rank] = 1;
-  }
-  return fits;
-}
-
-/* For a rule that has no order within the limit; status may be what the library said for the limits of ranks that were
- * left for frames. */
-static zb_status not_within(zb_status status, const zb_schedule_def *schedule, const zb_problem *problem,
-                            int64_t limit) {
-  int64_t other = 0; /* most of a rank besides frames */
-  for (int rank = 0; rank < problem->ranks; ++rank)
-    if (limit - problem->rank_limit_bytes[rank] > other) other = limit - problem->rank_limit_bytes[rank];
-  if (!status)
-    status = ZB_ERROR(INFEASIBLE, "%s has no order within %lld bytes a rank", schedule->name, (long long)limit);
-  if (other)
-    status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld",
-                            (long long)limit, (long long)other);
-  return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
-}
-
-/* The greatest below `bytes` of a fixed row of sizes, each a sixteenth above the one before. */
-static int64_t step_below(int64_t bytes) {
-  int64_t size = 1024, next = size + size / 16;
-  for (; next < bytes; next += next / 16)
-    size = next;
-  return size;
-}
-
-/* The schedule library is given less and less, all ranks alike, until the plan fits: where one order takes much for its
- * messages, what is left of the limit beside them says little of the next order. The limits that are tried are the same
- * for every limit of the plan, so that a higher one finds no slower order here (one that the first tries found may be
- * slower). *fits false: none does. */
-static zb_status walk_down(zb_pass *pass, MlirModule module, const settings *s, zb_problem problem, int64_t *arena,
-                           zb_order *out, bool *fits) {
-  enum { STEPS = 48 };
-  const int64_t limit = (int64_t)s->limit;
-  problem.rank_limit_bytes = NULL;
-  for (int i = 0; i < STEPS; ++i) {
-    problem.memory_limit_bytes = step_below(i ? problem.memory_limit_bytes : limit);
-    zb_order_deinit(out);
-    ZB_TRY(run_choice(pass, s, &problem, out));
-    ZB_TRY(find_arenas(pass, module, out, problem.micro_batches, arena));
-    *fits = true;
-    for (int rank = 0; rank < problem.ranks; ++rank)
-      *fits &= arena[rank] <= limit;
-    if (*fits) return NULL;
-  }
-  return NULL;
-}
-
-static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, zb_problem problem, zb_order *out) {
-  enum { ATTEMPTS = 16 };
-  const int64_t limit = (int64_t)s->limit;
-  int64_t *rank_limit = ZB_NEW(&pass->arena, int64_t, problem.ranks);
-  int64_t *arena = ZB_NEW(&pass->arena, int64_t, problem.ranks), *peak = ZB_NEW(&pass->arena, int64_t, problem.ranks);
-  zb_status status = NULL;
-  bool fits = false;
+static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, const zb_problem *problem, zb_order *out) {
+  fitting f = {.pass = pass, .module = module, .s = s, .problem = *problem};
+  const bool searches = s->choice.schedule->searches;
+  bool fits = false, hopeless = false;
+  f.peak = ZB_NEW(&pass->arena, int64_t, problem->ranks);
+  f.rank_limit = ZB_NEW(&pass->arena, int64_t, problem->ranks);
+  f.problem.rank_limit_bytes = f.rank_limit;
   ZB_TRY(zb_arena_status(&pass->arena));
-  for (int r = 0; r < problem.ranks; ++r)
-    rank_limit[r] = limit;
-  problem.rank_limit_bytes = rank_limit;
-  for (int i = 0; i < ATTEMPTS && !fits && !status; ++i) {
-    zb_order_deinit(out);
-    status = run_choice(pass, s, &problem, out);
-    if (!status) status = find_arenas(pass, module, out, problem.micro_batches, arena);
-    if (!status) fits = within(&problem, out, arena, limit, peak, rank_limit);
-  }
-  if (fits || (status && zb_status_code(status) != ZB_INFEASIBLE)) return status;
-  if (!s->choice.schedule->searches) {
-    zb_status walked = walk_down(pass, module, s, problem, arena, out, &fits);
-    if (fits || (walked && zb_status_code(walked) != ZB_INFEASIBLE)) {
-      zb_status_free(status);
-      return walked;
-    }
-    zb_status_free(walked);
-    return not_within(status, s->choice.schedule, &problem, limit);
-  }
+  zb_status status = searches ? adjust(&f, (int64_t)s->limit, &fits, &hopeless) : fit_rule(&f);
+  *out = f.best;
+  if (f.fits || (status && !is_infeasible(status))) return status;
+  if (!searches && f.other_bytes)
+    status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld",
+                            (long long)s->limit, (long long)f.other_bytes);
+  if (!searches)
+    return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
   zb_status_free(status);
-  zb_order_deinit(out);
-  return emit_serial(&problem, out);
+  return emit_serial(problem, out);
 }
 
 /* ---- The pass ---- */
@@ -243,7 +348,7 @@ static zb_status schedule_module(zb_pass *pass, MlirModule module, const setting
   if (s->file)
     ZB_TRY_GOTO(zb_schedule_file_order(s->file, &problem.problem, &order));
   else if (s->limit && s->choice.schedule->keeps_limit)
-    ZB_TRY_GOTO(fit(pass, module, s, problem.problem, &order));
+    ZB_TRY_GOTO(fit(pass, module, s, &problem.problem, &order));
   else
     ZB_TRY_GOTO(run_choice(pass, s, &problem.problem, &order));
   ZB_TRY_GOTO(write_order(module, &order, s->file ? s->file : s->choice.schedule->name, problem.problem.micro_batches));

@@ -10,6 +10,7 @@
             choice makes this order faster
   limits    under limits drawn at random, auto is never slower than all or products, and never over the limit where one
             of them is within it
+  more      a rule that keeps a limit is not slower with more memory: small models, whose messages take as long as jobs
   bound     on a small model every choice of gradients is compiled: of those with the order and within the memory of
             auto's plan none is faster than its bound, none is faster than a plan that is called proven, and auto is
             mostly the best of all
@@ -115,6 +116,24 @@ def check_limits(suite, folder):
                         (name, schedule, ranks, limit, found["auto"] and found["auto"]["step_seconds"], others))
 
 
+def check_more(suite, folder):
+    seed = random.randrange(1 << 32)
+    draw = random.Random(seed)
+    rows = [("gpt2-tiny", "zb", 3, 6, (53527, 56464, 71149)), ("llama-tiny", "zb-v-auto", 2, 6, (61066, 62320))]
+    for schedule in ("zb", "zb-v-auto", "adaptive-v"):
+        ranks = draw.choice((2, 3))
+        rows.append((draw.choice(("gpt2-tiny", "llama-tiny")), schedule, ranks, draw.randint(ranks, 8), None))
+    for name, schedule, ranks, micro_batches, limits in rows:
+        base = ["--ranks", ranks, "--micro-batches", micro_batches, "--schedule", schedule, "--split", "all"]
+        whole = fullest(compiled(suite, data(name), folder + "/plan", *base))
+        limits = limits or sorted(int(whole * draw.uniform(0.5, 1.02)) for _ in range(8))
+        found = [compiled(suite, data(name), folder + "/plan", *base, "--memory-limit", limit) for limit in limits]
+        steps = [one["step_seconds"] if one else float("inf") for one in found]
+        suite.check(all(more <= less * (1 + 1e-12) for less, more in zip(steps, steps[1:])),
+                    "%s %s %d ranks, %d micro-batches, seed %d: with %s bytes steps are %s" %
+                    (name, schedule, ranks, micro_batches, seed, limits, steps))
+
+
 def write_model(path):
     """A program of products and norms of other sizes."""
     width, value, ops = LAYERS[0], "%x", []
@@ -193,6 +212,7 @@ def main():
         check_bound(suite, folder)
         check_promise(suite, folder)
         check_limits(suite, folder)
+        check_more(suite, folder)
         check_bits(suite, folder)
     return suite.finish()
 
