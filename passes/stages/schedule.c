@@ -314,24 +314,38 @@ static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
   return NULL;
 }
 
+/* status says that a rule has no order within the limit: adds what of the limit it had, and what has one. */
+static zb_status explain(const fitting *f, const zb_trial *serial, zb_status status) {
+  const long long limit = (long long)f->s->limit;
+  if (f->other_bytes)
+    status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld", limit,
+                            (long long)f->other_bytes);
+  if (serial->most <= (int64_t)f->s->limit)
+    return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
+  return zb_status_hint(
+      status,
+      "one micro-batch at a time takes %lld bytes, and no order of these stages less: schedule search may "
+      "cut them elsewhere; or use more ranks or smaller micro-batches",
+      (long long)serial->most);
+}
+
 static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, const zb_problem *problem, zb_order *out) {
   fitting f = {.pass = pass, .module = module, .s = s, .problem = *problem};
   const bool searches = s->choice.schedule->searches;
   bool fits = false, hopeless = false;
+  zb_trial serial;
   f.peak = ZB_NEW(&pass->arena, int64_t, problem->ranks);
   f.rank_limit = ZB_NEW(&pass->arena, int64_t, problem->ranks);
   f.problem.rank_limit_bytes = f.rank_limit;
   ZB_TRY(zb_arena_status(&pass->arena));
-  zb_status status = searches ? adjust(&f, (int64_t)s->limit, &fits, &hopeless) : fit_rule(&f);
+  zb_status status = searches ? adjust(&f, (int64_t)s->limit, &fits, &hopeless) : fit_rule(&f), other = NULL;
   *out = f.best;
   if (f.fits || (status && !is_infeasible(status))) return status;
-  if (!searches && f.other_bytes)
-    status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld",
-                            (long long)s->limit, (long long)f.other_bytes);
-  if (!searches)
-    return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
+  other = emit_serial(problem, out);
+  if (!other && !searches) other = try_order(pass, module, problem, out, &serial);
+  if (!other && !searches) return explain(&f, &serial, status);
   zb_status_free(status);
-  return emit_serial(problem, out);
+  return other;
 }
 
 /* ---- The pass ---- */
