@@ -4,6 +4,7 @@
 #include "tools/memory.h"
 #include "tools/command/options.h"
 #include "tools/command/outputs.h"
+#include "runtime/base/map.h"
 #include "zb/compiler.h"
 
 #include <limits.h>
@@ -205,7 +206,6 @@ static void print_ranks(const zb_compile_summary *s, const char *what) {
            100 * s->rank[r].idle_share);
 }
 
-/* What has no step. */
 /* A name with '*' in the place of the numbers of layers, in out: "h.*.attn.c_attn.weight". */
 static const char *without_numbers(const char *name, char *out, size_t bytes) {
   size_t at = 0;
@@ -225,22 +225,24 @@ static const char *without_numbers(const char *name, char *out, size_t bytes) {
 
 /* Parameters that shards have whole, those of all layers in one line. */
 static void print_whole(const zb_compile_summary *s) {
-  char first[300], other[300], why[400];
-  for (int i = 0; i < s->whole_count; ++i) {
-    int alike = 0, before = 0;
+  char first[300], why[400];
+  zb_map *alike = zb_map_create();
+  for (int i = 0; alike && i < s->whole_count; ++i) {
     without_numbers(s->whole[i].name, first, sizeof first);
-    for (int k = 0; k < s->whole_count; ++k) {
-      const bool same = strcmp(without_numbers(s->whole[k].name, other, sizeof other), first) == 0;
-      alike += same;
-      before += same && k < i;
-    }
-    if (before) continue;
-    printf("whole on every shard: %s", alike > 1 ? first : s->whole[i].name);
-    if (alike > 1) printf(" (%d)", alike);
-    printf(": %s\n", alike > 1 ? without_numbers(s->whole[i].why, why, sizeof why) : s->whole[i].why);
+    if (!zb_map_set(alike, first, zb_map_get_or(alike, first, 0) + 1)) break;
   }
+  for (int i = 0; alike && i < s->whole_count; ++i) {
+    without_numbers(s->whole[i].name, first, sizeof first);
+    const long long count = (long long)zb_map_get_or(alike, first, 1);
+    if (count == 0 || !zb_map_set(alike, first, 0)) continue;
+    if (count == 1) printf("whole on every shard: %s: %s\n", s->whole[i].name, s->whole[i].why);
+    if (count == 1) continue;
+    printf("whole on every shard: %s (%lld): %s\n", first, count, without_numbers(s->whole[i].why, why, sizeof why));
+  }
+  zb_map_destroy(alike);
 }
 
+/* What has no step. */
 static void print_inference(const zb_compile_summary *s, const options *o) {
   char a[32], b[48], c[48];
   printf("%-5s %-4s %11s %9s  %s\n", "stage", "rank", "parameters", "E", "from .. to");

@@ -21,7 +21,7 @@ typedef struct zb_shard_argument {
   bool refused;       /* as the first that is cut it does not work: it stays whole, or follows others */
   bool doubted;       /* to be refused, unless others are cut otherwise now */
   bool leads;         /* it was cut although nothing else was, and readers follow */
-  int parent;         /* arguments that are cut alike */
+  int parent, next;   /* arguments that are cut alike: a tree, and all of them in a ring */
   zb_place placement; /* where decided */
   int run_count;      /* runs that it has to be cut in; 0: nobody asked for some */
   int64_t runs[ZB_SEGMENTS_MAX];

@@ -93,6 +93,10 @@ static int join(zb_shard *s, int a, int b) {
   if (a < 0 || b < 0) return a < 0 ? b : a;
   a = class_of(s, a);
   b = class_of(s, b);
+  if (a == b) return a;
+  const int next = s->arguments[a].next;
+  s->arguments[a].next = s->arguments[b].next;
+  s->arguments[b].next = next;
   s->arguments[a > b ? a : b].parent = a > b ? b : a;
   return a > b ? b : a;
 }
@@ -144,10 +148,12 @@ static void doubt(zb_shard_argument *argument, const zb_node *reader, int64_t un
 
 /* Whether something that leads a class may still be refused, so that what is pinned need not. */
 static bool can_refuse(const zb_shard *s, int class) {
-  for (int a = 0; a < s->graph.argument_count; ++a) {
+  int a = class;
+  do {
     const zb_shard_argument *argument = &s->arguments[a];
-    if (argument->leads && class_of(s, a) == class && !argument->refused && !argument->pinned) return true;
-  }
+    if (argument->leads && !argument->refused && !argument->pinned) return true;
+    a = argument->next;
+  } while (a != class);
   return false;
 }
 
@@ -159,9 +165,12 @@ static void refuse(zb_shard *s, int value, const zb_placing *placing, int operan
   const int64_t size = s->shapes[value].dims[place->dim];
   if (class < 0) return;
   const bool others = can_refuse(s, class);
-  for (int a = 0; a < s->graph.argument_count; ++a) {
+  int next = class;
+  do {
+    const int a = next;
     zb_shard_argument *argument = &s->arguments[a];
-    if (!argument->leads || class_of(s, a) != class || argument->refused) continue;
+    next = argument->next;
+    if (!argument->leads || argument->refused) continue;
     s->again = true;
     if (placing->run_count > 0 && placing->about == operand && add_runs(s, argument, &s->shapes[a], placing, size)) {
       s->runs_added = true;
@@ -170,7 +179,7 @@ static void refuse(zb_shard *s, int value, const zb_placing *placing, int operan
     if (argument->pinned && others) continue;
     argument->doubted = true;
     doubt(argument, node, place->padded ? size : placing->undivided);
-  }
+  } while (next != class);
 }
 
 /* ---- Parameters ---- */
@@ -340,7 +349,7 @@ static void begin_walk(zb_shard *s) {
   }
   for (int a = 0; a < s->graph.argument_count; ++a) {
     zb_shard_argument *argument = &s->arguments[a];
-    argument->parent = a;
+    argument->parent = argument->next = a;
     argument->decided = argument->leads = argument->doubted = false;
     if (!argument->refused) argument->doubt = (zb_shard_doubt){NULL, 0};
     if (!argument->weight) continue;
