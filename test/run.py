@@ -60,7 +60,7 @@ SCRIPTS = [
     ("mesh", ["python3", "test/passes/mesh/groups.py", "--bin", "{build}/bin"]),
     ("install", ["python3", "test/install/install.py", "{build}"]),
     *(("python-" + part, ["python3", "test/python/%s.py" % part, "{build}"])
-      for part in ("bindings", "examples", "install", "package", "processes")),
+      for part in ("bindings", "examples", "install", "package", "processes", "torch_pipeline")),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
     ("e2e-weights", ["python3", "test/e2e/weights.py", "--bin", "{build}/bin"]),
     ("e2e-places", ["python3", "test/e2e/places.py", "--bin", "{build}/bin"]),

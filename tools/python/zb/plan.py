@@ -50,6 +50,8 @@ class Plan:
         self.diagnostics = ""
         self.aliases: Dict[str, str] = {}  # of a module: other names of a tied parameter, and the plan's
         self._temporary: Optional[tempfile.TemporaryDirectory] = None
+        self._module: Optional[Tuple[Any, Any]] = None  # of a module: the example (zb.torch exports it again)
+        self._order = ""  # its jobs, as PyTorch's pipelining reads them
         about = ctypes.POINTER(_c.zb_plan_about)()
         library().zb_plan_about_read(os.fsencode(self.directory), ctypes.byref(about))
         try:
@@ -104,16 +106,20 @@ def _is_path(model: Any) -> bool:
     return isinstance(model, (str, os.PathLike))
 
 
+def _example(example: Any, kwargs: Optional[Mapping[str, Any]]) -> Tuple[Tuple[Any, ...], Optional[Mapping[str, Any]]]:
+    """Positional and named arguments of forward()."""
+    if isinstance(example, Mapping):
+        return (), {**example, **(kwargs or {})}
+    if example is None:
+        return (), kwargs
+    return (tuple(example) if isinstance(example, (tuple, list)) else (example,)), kwargs
+
+
 def _export(model: Any, example: Any, kwargs: Optional[Mapping[str, Any]], folder: str) -> str:
     from . import aten  # imports torch
-    if isinstance(example, Mapping):
-        kwargs, example = {**example, **(kwargs or {})}, ()
-    elif example is None:
-        example = ()
-    elif not isinstance(example, (tuple, list)):
-        example = (example,)
+    args, kwargs = _example(example, kwargs)
     try:
-        return os.fspath(aten.export(model, tuple(example), kwargs, path=os.path.join(folder, "model.mlir")))
+        return os.fspath(aten.export(model, args, kwargs, path=os.path.join(folder, "model.mlir")))
     except aten.ExportError as error:
         raise invalid(str(error)) from error
 
@@ -176,7 +182,10 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
     with tempfile.TemporaryDirectory(prefix="zb-") as work:
         path = os.fspath(model) if _is_path(model) else _export(model, example, kwargs, work)
         names = [] if _is_path(model) else _arguments(path)
-        summary, diagnostics = _compile(path, folder, options)
+        order = os.path.join(work, "order.csv")
+        has_order = not _is_path(model) and not options.get("inference")
+        summary, diagnostics = _compile(path, folder, {"csv": order, **options} if has_order else options)
+        jobs = pathlib.Path(options.get("csv") or order).read_text(encoding="utf-8") if has_order else ""
     for line in diagnostics.splitlines():
         if "warning:" in line:
             warnings.warn(line, stacklevel=2)
@@ -184,6 +193,7 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
     plan.inputs = tuple(sorted(plan.inputs, key=lambda value: names.index(value.name) if value.name in names else -1))
     if not _is_path(model):
         plan.aliases = _aliases(model, summary.trained + summary.frozen + summary.buffers)
+        plan._module, plan._order = _example(example, kwargs), jobs
     plan.summary, plan.diagnostics, plan._temporary = summary, diagnostics, temporary
     return plan
 

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""zb.torch.pipeline: PyTorch's runtime on stages and orders of plans, in processes of gloo, against zb's own sessions and
+PyTorch on one process, and what it refuses.
+
+    torch_pipeline.py [BUILD] [--all]
+
+Every process compiles the plan by itself, as programs under torchrun do. --all: more modules and schedules. Needs
+PyTorch, and prints that it is left out where there is none. Ends with "N passed, N failed".
+"""
+import argparse
+import os
+import pathlib
+import queue
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tools/python", "test/e2e", "test/python")]
+import common  # noqa: E402
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+RANKS, MICRO_BATCHES, STEPS, SECONDS = 4, 6, 4, 240
+SGD = dict(lr=0.05, momentum=0.9)
+SCHEDULES = ("1f1b", "zb-h1", "zb-v", "interleaved-1f1b", "search")
+ROWS = [("nanogpt", schedule) for schedule in SCHEDULES] + [("seq2seq", "zb-h1")]
+MORE = [("stopped", "1f1b"), ("gpt2", "zb-h2"), ("llama", "zb-v-auto"), ("t5", "zb-h1"), ("bart", "looped-bfs"), ("nanogpt", "eager-1f1b"),
+        ("batchnorm", "1f1b"), ("low-rank", "zb-h1"), ("vision", "zb")]
+
+
+def compiled(name, schedule):
+    """(plan, module, batches of whole steps), the same wherever they are made."""
+    import aten_models
+    import zb
+    module, inputs = aten_models.build(name)
+    rows = [{key: torch.cat(values) for key, values in
+             ((key, [part[key] for part in aten_models.draw(inputs, MICRO_BATCHES, seed)]) for key in inputs)}
+            for seed in range(STEPS)]
+    optimizer = "sgd:lr=%g,momentum=%g" % (SGD["lr"], SGD["momentum"])
+    plan = zb.compile(module, aten_models.draw(inputs, 1)[0], ranks=RANKS, micro_batches=MICRO_BATCHES,
+                      schedule=schedule, optimizer=optimizer)
+    return plan, module, rows
+
+
+def train(rank, store, rows, results):
+    import warnings
+    warnings.simplefilter("ignore")
+    import zb.torch
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=RANKS)
+    for name, schedule in rows:
+        try:
+            plan, module, batches = compiled(name, schedule)
+            pipeline = zb.torch.pipeline(module, plan)
+            optimizer = torch.optim.SGD(pipeline.parameters(), **SGD)
+            losses = []
+            for k, batch in enumerate(batches):
+                losses.append(pipeline.step(**batch).item())
+                if k == STEPS - 1:  # gradients of a second step are added to those of the first
+                    pipeline.step(**batch)
+                    for parameter in pipeline.parameters():
+                        if parameter.grad is not None:
+                            parameter.grad /= 2
+                optimizer.step()
+                optimizer.zero_grad()
+            results.put((rank, losses, {key: value.detach().clone().numpy() for key, value in
+                                        pipeline.named_parameters()}, plan.stages))
+        except Exception as error:  # said by the parent, which ends the others
+            results.put((rank, "%s: %s" % (type(error).__name__, error), {}, 0))
+            return
+        torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def whole_model(module, batches):
+    """Losses of PyTorch on one process; the module is trained."""
+    optimizer, losses = torch.optim.SGD(module.parameters(), **SGD), []
+    for batch in batches:
+        parts = [{key: value.chunk(MICRO_BATCHES)[i] for key, value in batch.items()} for i in range(MICRO_BATCHES)]
+        found = [module(**part) for part in parts]
+        loss = sum(one["loss"] if isinstance(one, dict) else one for one in found) / MICRO_BATCHES
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def distance(one, other):
+    return max(abs(a - b) for a, b in zip(one, other))
+
+
+def check_row(suite, row, found):
+    """What the processes said of one row: {rank: (losses, parameters, stages)}."""
+    import zb
+    plan, module, batches = compiled(*row)
+    with zb.Session(plan) as run:
+        ours = [run.step(batch).loss for batch in batches]
+    theirs = whole_model(module, batches)
+    weights = dict(module.named_parameters(remove_duplicate=False))
+    what = "%s %s, %d stages: " % (*row, plan.stages)
+    suite.check(all(losses == found[0][0] for losses, _, _ in found.values()), what + "all processes have one loss")
+    off = distance(found[0][0], ours)
+    suite.check(off <= 1e-5, what + "losses are those of a session within %.2g" % off)
+    suite.check(distance(theirs, ours) <= 1e-5, what + "and of PyTorch on one process")
+    names = {name for _, parameters, _ in found.values() for name in parameters}
+    suite.check({id(weights[name]) for name in names} >= {id(p) for p in module.parameters() if p.requires_grad},
+                what + "every parameter is on a stage")
+    wrong = [name for _, parameters, _ in found.values() for name, value in parameters.items()
+             if not torch.allclose(torch.from_numpy(value), weights[name], rtol=1e-4, atol=2e-6)]
+    suite.check(not wrong, what + "weights after %d steps are those of one process: %s" % (STEPS, wrong[:3]))
+
+
+def check_training(suite, folder, rows):
+    import multiprocessing
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    processes = [context.Process(target=train, args=(rank, os.path.join(folder, "store"), rows, results))
+                 for rank in range(RANKS)]
+    for process in processes:
+        process.start()
+    said = {rank: [] for rank in range(RANKS)}
+    failed = None
+    try:
+        for _ in range(len(rows) * RANKS):
+            rank, losses, parameters, stages = results.get(timeout=SECONDS)
+            if isinstance(losses, str):
+                failed = "%s: process %d: %s" % (rows[len(said[rank])], rank, losses)
+                break
+            said[rank].append((losses, parameters, stages))
+    except queue.Empty:
+        failed = "nothing for %d seconds" % SECONDS
+    for process in processes:
+        process.join(10 if not failed else 1)
+        if process.is_alive():
+            process.kill()
+            process.join()
+    suite.check(not failed, "processes train: %s" % failed)
+    for i, row in enumerate(rows):
+        if all(len(rows_of_rank) > i for rows_of_rank in said.values()):
+            check_row(suite, row, {rank: said[rank][i] for rank in said})
+
+
+def check_refused(suite, folder):
+    import zb
+    import zb.torch
+
+    def raises(words, call):
+        try:
+            call()
+            suite.check(False, "nothing was raised for: " + words)
+        except zb.Error as error:
+            suite.check(words in str(error), "expected '%s', got: %s" % (words, error))
+
+    plan, module, batches = compiled("stopped", "1f1b")
+    raises("no process group", lambda: zb.torch.pipeline(module, plan))
+    raises("that zb.compile made of the module", lambda: zb.torch.pipeline(module, zb.Plan(plan.directory)))
+    torch.distributed.init_process_group("gloo", init_method="file://" + os.path.join(folder, "alone"), rank=0,
+                                         world_size=1)
+    raises("the plan has 4 ranks and the process group 1", lambda: zb.torch.pipeline(module, plan))
+    replicas = zb.compile(module, {key: value[:2] for key, value in batches[0].items()}, ranks=2, micro_batches=2,
+                          data_parallel=2)
+    raises("no replicas or shards", lambda: zb.torch.pipeline(module, replicas))
+    small = zb.compile(module, {key: value[:2] for key, value in batches[0].items()}, ranks=1, micro_batches=2)
+    pipeline = zb.torch.pipeline(module, small)
+    raises("no value for input 'y'", lambda: pipeline.step(batches[0]["x"]))
+    raises("'z' is no input of the module", lambda: pipeline.step(z=1))
+    raises("'x' is given twice", lambda: pipeline.step(batches[0]["x"], x=1))
+    raises("was the plan compiled from it", lambda: zb.torch.pipeline(
+        type("Other", (torch.nn.Module,), {"forward": lambda self, x, y: (x.float().sum() * y).sum()})(), small))
+    torch.distributed.destroy_process_group()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", nargs="?", default=str(ROOT / "build"))
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    if torch is None or not torch.distributed.is_available():
+        print("torch_pipeline # SKIP: no PyTorch with torch.distributed in %s" % sys.executable)
+        print("0 passed, 0 failed")
+        return 0
+    os.environ["ZB_LIBRARY"] = os.path.join(options.build, "lib")
+    suite = common.Suite(os.path.join(options.build, "bin"))
+    with common.scratch() as folder:
+        check_refused(suite, folder)
+        check_training(suite, folder, ROWS + (MORE if options.all else []))
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
