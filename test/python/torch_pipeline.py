@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""zb.torch.pipeline: PyTorch's runtime on stages and orders of plans, in processes of gloo, against zb's own sessions and
+"""zb.torch.pipeline: PyTorch's runtime on stages and orders of plans, in processes of gloo, against sessions of zb and
 PyTorch on one process, and what it refuses.
 
     torch_pipeline.py [BUILD] [--all]
@@ -26,8 +26,8 @@ RANKS, MICRO_BATCHES, STEPS, SECONDS = 4, 6, 4, 240
 SGD = dict(lr=0.05, momentum=0.9)
 SCHEDULES = ("1f1b", "zb-h1", "zb-v", "interleaved-1f1b", "search")
 ROWS = [("nanogpt", schedule) for schedule in SCHEDULES] + [("seq2seq", "zb-h1")]
-MORE = [("stopped", "1f1b"), ("gpt2", "zb-h2"), ("llama", "zb-v-auto"), ("t5", "zb-h1"), ("bart", "looped-bfs"), ("nanogpt", "eager-1f1b"),
-        ("batchnorm", "1f1b"), ("low-rank", "zb-h1"), ("vision", "zb")]
+MORE = [("stopped", "1f1b"), ("gpt2", "zb-h2"), ("llama", "zb-v-auto"), ("t5", "zb-h1"), ("bart", "looped-bfs"),
+        ("nanogpt", "eager-1f1b"), ("batchnorm", "1f1b"), ("low-rank", "zb-h1"), ("vision", "zb")]
 
 
 def compiled(name, schedule):

@@ -199,9 +199,10 @@ class Pipeline:
                          (len(self._names), ", ".join(self._names), len(batch)))
         inputs = dict(zip(self._names, batch))
         for name, value in named.items():
-            if name not in self._names or name in inputs:
-                raise _usage("'%s' is %s" % (name, "given twice" if name in inputs else "no input of the module: it has "
-                                             + ", ".join(self._names)))
+            if name not in self._names:
+                raise _usage("'%s' is no input of the module: it has %s" % (name, ", ".join(self._names)))
+            if name in inputs:
+                raise _usage("'%s' is given twice" % name)
             inputs[name] = value
         missing = [name for name in self._names if name not in inputs]
         if missing:
