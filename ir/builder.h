@@ -1,47 +1,17 @@
-/* Building zb ops: zb_build(b, "matmul", operands...) with types inferred by the op's row. */
+/* Building zb ops: zb_build(b, "matmul", operands...) with types inferred by the op's row. zb/op.h has the parts that
+ * rows of embedders need, too. */
 #ifndef ZB_IR_BUILDER_H
 #define ZB_IR_BUILDER_H
 
 #include "ir/op.h"
 
-/* Where ops go: before `before` if it is not null, else at the end of `block`. New ops get `location`, and every
- * attribute in `marks` (such as zb.of) is put on them. Bits of a builder may be changed freely between builds. */
-struct zb_builder {
-  MlirContext context;
-  MlirBlock block;
-  MlirOperation before;
-  MlirLocation location;
-  const MlirNamedAttribute *marks;
-  int mark_count;
-  bool failed; /* set when a build failed (the error was reported); all later builds return null */
-};
-
 zb_builder zb_builder_before(MlirOperation op); /* same block and location as op */
 zb_builder zb_builder_at_end(MlirBlock block, MlirLocation location);
 
-/* Attribute literals for zb_build_op. */
-zb_attr zb_bool(const char *name, bool value);
-zb_attr zb_int(const char *name, int64_t value);
-zb_attr zb_float(const char *name, double value);
-zb_attr zb_ints(const char *name, const int64_t *values, int count);
-zb_attr zb_string(const char *name, const char *value);
-
-/* Builds "zb.<name>" with the inferred result types (result_count results; -1: as many as the row names without
- * optional and variadic ones). Null operands at the end are left out (absent optionals). On failure reports at the
- * builder's location, sets b->failed and returns a null op. */
-MlirOperation zb_build_op(zb_builder *b, const char *name, const MlirValue *operands, int operand_count,
-                          const zb_attr *attrs, int attr_count, int result_count);
-/* The same for ops of one result; returns result 0 (null on failure). */
-MlirValue zb_build(zb_builder *b, const char *name, const MlirValue *operands, int operand_count, const zb_attr *attrs,
-                   int attr_count);
 /* The same for ops of one operand: ZB_BUILD(b, "transpose", x, zb_ints("permutation", dims, rank)). */
 #define ZB_BUILD(b, name, x, ...)                                                                                      \
   zb_build((b), (name), (MlirValue[]){x}, 1, (zb_attr[]){__VA_ARGS__},                                                 \
            (int)(sizeof((zb_attr[]){__VA_ARGS__}) / sizeof(zb_attr)))
-/* Any op with given result types (for put, get, recv, accumulate and foreign ops), full name with dialect. */
-MlirOperation zb_build_any(zb_builder *b, const char *full_name, const MlirValue *operands, int operand_count,
-                           const MlirType *results, int result_count, const MlirNamedAttribute *attrs, int attr_count);
-
 /* Builds the gradients of op's operands by the `grad` of its row, with dout, needs and din as in zb_gradient. */
 zb_result zb_op_gradient(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din);
 

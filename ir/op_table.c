@@ -117,12 +117,34 @@ static zb_status reserve_row(void) {
   return NULL;
 }
 
+/* What an embedder's row must say; NULL: it does. */
+static zb_status check_row(const zb_op_def *def) {
+  const char *name = def && def->name ? def->name : "", *dot = strchr(name, '.');
+  if (!dot || dot == name || !dot[1])
+    return zb_status_hint(ZB_ERROR(USAGE, "an op row must be named with its dialect, got '%s'", name),
+                          "for example 'pd_op.matmul'");
+  if (strncmp(name, "zb.", 3) == 0)
+    return zb_status_hint(ZB_ERROR(USAGE, "op '%s': the dialect zb has its own rows", name),
+                          "name the op by a dialect of your own");
+  if (zb_op_find_name(name))
+    return zb_status_hint(ZB_ERROR(USAGE, "op '%s' is registered already", name),
+                          "a row is registered once for the whole process");
+  if (def->op_class != ZB_CLASS_FOREIGN)
+    return zb_status_hint(ZB_ERROR(USAGE, "op '%s': its class is not FOREIGN", name),
+                          "write .op_class = ZB_CLASS_FOREIGN: the other classes are those of zb ops");
+  if ((def->traits & ZB_TRAIT_UPDATE) && !def->alias)
+    return zb_status_hint(ZB_ERROR(USAGE, "op '%s' has the trait UPDATE and no alias", name),
+                          "say which operand each result updates in place");
+  const int operands = zb_op_names_arity(def->operands).named, results = zb_op_names_arity(def->results).named;
+  if (operands > ZB_VIEW_OPERANDS || results > ZB_PLACED_RESULTS)
+    return ZB_ERROR(USAGE, "op '%s' has more than %d operands or %d results", name, ZB_VIEW_OPERANDS,
+                    ZB_PLACED_RESULTS);
+  return NULL;
+}
+
 zb_status zb_op_register(const zb_op_def *def) {
   pthread_once(&registry_once, build_registry);
-  if (!def || !def->name || !strchr(def->name, '.'))
-    return ZB_ERROR(USAGE, "an op row must be named with its dialect, as in 'pd_op.matmul', got '%s'",
-                    def && def->name ? def->name : "");
-  if (zb_op_find_name(def->name)) return ZB_ERROR(USAGE, "op '%s' is registered already", def->name);
+  ZB_TRY(check_row(def));
   ZB_TRY(reserve_row());
   registry.rows[registry.count] = def;
   enter(registry.count++);

@@ -98,8 +98,20 @@ MlirOperation zb_function_finish(zb_function_builder *f, MlirBlock parent, const
   return op;
 }
 
+/* Where a function is abandoned half of the ops of another one may have moved into it, and the others, the return too,
+ * still read them: nothing may read what is destroyed. */
+static void drop_readers(MlirBlock block) {
+  ZB_FOR_EACH_OP(op, block)
+    for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
+      for (MlirOpOperand use; use = mlirValueGetFirstUse(mlirOperationGetResult(op, i)), !mlirOpOperandIsNull(use);)
+        mlirOperationSetOperands(mlirOpOperandGetOwner(use), 0, NULL);
+}
+
 void zb_function_abandon(zb_function_builder *f) {
-  if (!mlirBlockIsNull(f->block)) mlirBlockDestroy(f->block);
+  if (!mlirBlockIsNull(f->block)) {
+    drop_readers(f->block);
+    mlirBlockDestroy(f->block);
+  }
   zb_arena_deinit(&f->arena);
   *f = (zb_function_builder){0};
 }

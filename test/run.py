@@ -59,6 +59,8 @@ SCRIPTS = [
     ("schedule-manual", ["python3", "test/passes/schedule/manual.py", "{build}"]),
     ("mesh", ["python3", "test/passes/mesh/groups.py", "--bin", "{build}/bin"]),
     ("install", ["python3", "test/install/install.py", "{build}"]),
+    ("embed", ["python3", "test/install/embed.py", "{build}"]),
+    ("plugin", ["python3", "test/passes/mlir/plugin.py", "{build}"]),
     *(("python-" + part, ["python3", "test/python/%s.py" % part, "{build}"])
       for part in ("bindings", "examples", "install", "package", "processes", "torch_pipeline")),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),

@@ -100,7 +100,7 @@ static zb_result infer_to_local(const zb_op_view *op, zb_shape *results, zb_op_e
 }
 
 /* What every shard has, as parts of a sum: the first has it, the others zeros. Otherwise the operand as it is. */
-static void build_to_local(zb_sharding *s) {
+static void build_to_local(zb_shard_build *s) {
   zb_place stated;
   const MlirValue x = s->results[0] = s->operands[0];
   const zb_dtype dtype = s->op->operands[0].dtype;
@@ -156,7 +156,7 @@ static zb_result infer_from_local(const zb_op_view *op, zb_shape *results, zb_op
   return ZB_OK;
 }
 
-static void build_from_local(zb_sharding *s) { s->results[0] = s->operands[0]; }
+static void build_from_local(zb_shard_build *s) { s->results[0] = s->operands[0]; }
 
 static void place_from_local(zb_placing *p) {
   const bool is_local = p->operands[0].spread == ZB_LOCAL;
@@ -185,7 +185,7 @@ const zb_op_def zb_op_from_local = {
 
 /* ---- Ops that shards know each other by ---- */
 
-static void build_sum(zb_sharding *s) {
+static void build_sum(zb_shard_build *s) {
   s->results[0] =
       zb_build_all_reduce(s->b, s->operands[0], s->placing->shards, zb_attr_string(&s->op->attrs, "reduction", "sum"));
 }

@@ -268,7 +268,7 @@ void zb_place_rotary(zb_placing *p) {
 /* ---- gather ---- */
 
 /* A table whose rows are cut: rows of indices that are elsewhere are zeros, and their sum over shards is the result. */
-static void build_rows(zb_sharding *s) {
+static void build_rows(zb_shard_build *s) {
   const zb_shape *table = &s->op->operands[0], *indices = &s->op->operands[1];
   const zb_shape part = zb_part_shape(table, &s->placing->operands[0], s->placing->shards);
   const int64_t axis = zb_attr_int(&s->op->attrs, "axis", 0);

@@ -32,7 +32,7 @@ static product product_of(const zb_placing *p) {
 }
 
 /* The bias is added to the sum, not to each part of it. */
-static void build_with_bias(zb_sharding *s) {
+static void build_with_bias(zb_shard_build *s) {
   zb_builder *b = s->b;
   MlirValue part = zb_build(b, "matmul", s->operands, 2, s->op->attrs.items, s->op->attrs.count);
   MlirValue sum = zb_build_all_reduce(b, part, s->placing->shards, "sum");
@@ -40,7 +40,7 @@ static void build_with_bias(zb_sharding *s) {
 }
 
 /* Each shard adds it to the tokens that it has of the sum. */
-static void build_with_bias_by_tokens(zb_sharding *s) {
+static void build_with_bias_by_tokens(zb_shard_build *s) {
   zb_builder *b = s->b;
   MlirValue part = zb_build(b, "matmul", s->operands, 2, s->op->attrs.items, s->op->attrs.count);
   MlirValue sum = zb_build_scatter(b, part, &s->placing->results[0], &s->placing->out[0], s->placing->shards);
@@ -124,7 +124,7 @@ void zb_place_matmul(zb_placing *p) {
 enum { Q, K, V, MASK, BATCH = 0, HEADS = 2, LSE_HEADS = 1 };
 
 /* Fewer key/value heads than shards: each shard takes the head that its query heads read. */
-static void build_one_head(zb_sharding *s) {
+static void build_one_head(zb_shard_build *s) {
   zb_builder *b = s->b;
   const int64_t heads = s->op->operands[K].dims[HEADS];
   const zb_attr axis = zb_int("axis", HEADS);

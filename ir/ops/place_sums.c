@@ -12,7 +12,7 @@
 static bool is_mean(const zb_op_view *op) { return strcmp(op->def->name, "reduce_mean") == 0; }
 
 /* The mean of all is the sum of the means of equal parts, each divided by their number. */
-static void build_mean(zb_sharding *s) {
+static void build_mean(zb_shard_build *s) {
   MlirValue mean = zb_build(s->b, "reduce_mean", s->operands, 1, s->op->attrs.items, s->op->attrs.count);
   MlirValue share = zb_build_scalar(s->b, s->op->operands[0].dtype, 1.0 / (double)s->placing->shards);
   s->results[0] = zb_build2(s->b, "mul", mean, share);
@@ -48,7 +48,7 @@ void zb_place_reduce(zb_placing *p) {
 /* ---- cross_entropy ---- */
 
 /* Columns behind the last class are -infinity. */
-static MlirValue mask_padding(const zb_sharding *s, MlirValue logits, int64_t part) {
+static MlirValue mask_padding(const zb_shard_build *s, MlirValue logits, int64_t part) {
   zb_builder *b = s->b;
   const zb_shape *whole = &s->op->operands[0], row = {.dtype = ZB_I64, .rank = 1, .dims = {part}};
   MlirValue number = zb_build2(b, "add", zb_build_iota(b, &row, 0, 0, 1), zb_build_first(s, part));
@@ -58,7 +58,7 @@ static MlirValue mask_padding(const zb_sharding *s, MlirValue logits, int64_t pa
 }
 
 /* Rows that do not count are zeros; *count gets the number of the others, which the mean divides by. */
-static MlirValue reduce_rows(const zb_sharding *s, MlirValue rows, MlirValue valid, const zb_shape *shape) {
+static MlirValue reduce_rows(const zb_shard_build *s, MlirValue rows, MlirValue valid, const zb_shape *shape) {
   zb_builder *b = s->b;
   const char *reduction = zb_attr_string(&s->op->attrs, "reduction", "");
   const zb_attr all = {.name = "axes", .kind = ZB_ATTR_INTS};
@@ -80,7 +80,7 @@ static MlirValue checked_labels(zb_builder *b, MlirValue labels, zb_dtype dtype,
 /* log(sum(exp(x))) - x[label] over parts of x: the greatest over all shards, the sum of exp, and the logit of the
  * label, which one shard has. Nothing is differentiated through the greatest: it takes from one term what it adds to
  * the other. */
-static void build_cross_entropy(zb_sharding *s) {
+static void build_cross_entropy(zb_shard_build *s) {
   zb_builder *b = s->b;
   const zb_shape *logits = &s->op->operands[0], *labels = &s->op->operands[1];
   const int64_t shards = s->placing->shards, last = logits->rank - 1, classes = logits->dims[last];

@@ -159,11 +159,12 @@ MlirValue zb_build_gather(zb_builder *b, MlirValue x, const zb_shape *whole, con
 
 static MlirValue integer(zb_builder *b, int64_t value) { return zb_build_scalar(b, ZB_I64, (double)value); }
 
-MlirValue zb_build_first(const zb_sharding *s, int64_t part) {
+MlirValue zb_build_first(const zb_shard_build *s, int64_t part) {
   return zb_build2(s->b, "mul", s->coordinate, integer(s->b, part));
 }
 
-MlirValue zb_build_local_index(const zb_sharding *s, MlirValue indices, int64_t size, int64_t part, MlirValue *inside) {
+MlirValue zb_build_local_index(const zb_shard_build *s, MlirValue indices, int64_t size, int64_t part,
+                               MlirValue *inside) {
   zb_builder *b = s->b;
   const zb_shape all = {.dtype = ZB_I64, .rank = 1, .dims = {size}};
   zb_attr axis = zb_int("axis", 0);

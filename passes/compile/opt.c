@@ -127,6 +127,7 @@ static void print_module(const zb_opt_params *params, MlirModule module) {
   zb_opt_params copy = *params;
   (params->emit_bytecode ? mlirOperationWriteBytecode : mlirOperationPrint)(mlirModuleGetOperation(module), write_ref,
                                                                             &copy);
+  if (!params->emit_bytecode) params->write(params->context, "\n", 1); /* an empty line at the end, as mlir-opt has */
 }
 
 /* The text is padded with line ends to its place in the file, so that locations are those of the file. */

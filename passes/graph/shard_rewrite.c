@@ -204,7 +204,7 @@ static void take_results(rewriting *it, const zb_node *node, const zb_placing *p
 
 static bool build_results(rewriting *it, zb_builder *b, const zb_node *node, const zb_op_view *view,
                           const zb_placing *placing, const MlirValue *operands) {
-  zb_sharding sharding = {.b = b, .op = view, .placing = placing, .coordinate = it->coordinate};
+  zb_shard_build sharding = {.b = b, .op = view, .placing = placing, .coordinate = it->coordinate};
   memcpy(sharding.operands, operands, sizeof sharding.operands);
   placing->build(&sharding);
   for (int r = 0; r < node->result_count && !b->failed; ++r) {

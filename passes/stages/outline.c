@@ -852,14 +852,6 @@ static zb_result outline_graph(outline *o) {
   return ZB_OK;
 }
 
-/* Half of the ops have moved and the others, the return too, still read them: nothing may point across when the parts
- * are destroyed. */
-static void drop_operands(outline *o) {
-  for (int n = 0; n < o->graph.node_count; ++n)
-    mlirOperationSetOperands(o->graph.nodes[n].op, 0, NULL);
-  if (!mlirOperationIsNull(o->graph.terminator)) mlirOperationSetOperands(o->graph.terminator, 0, NULL);
-}
-
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module), function;
   MlirBlock block;
@@ -879,7 +871,6 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     o.stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &o.graph));
   zb_result result = outline_graph(&o);
-  if (!result) drop_operands(&o);
   for (int i = 0; i < o.sub_count && o.subs; ++i)
     if (o.subs[i].started) zb_function_abandon(&o.subs[i].f);
   return result;

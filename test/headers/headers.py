@@ -10,12 +10,15 @@ LANGUAGES = [
     ("C11", ["gcc", "-std=c11", "-x", "c", "-Wstrict-prototypes", "-Wmissing-prototypes"]),
     ("C++17", ["g++", "-std=c++17", "-x", "c++"]),
 ]
+# Of zb/op.h and zb/mlir.h, which include MLIR's C API.
+LLVM = os.environ.get("ZB_LLVM", "/usr/lib/llvm-22")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", "-fsyntax-only"]
 failed = 0
 
 
 def compile_text(command, text):
-    run = subprocess.run(command + WARNINGS + ["-I", os.path.join(ROOT, "include"), "-"], input=text,
+    run = subprocess.run(command + WARNINGS + ["-I", os.path.join(ROOT, "include"), "-isystem",
+                                                os.path.join(LLVM, "include"), "-"], input=text,
                          capture_output=True, text=True)
     return run.returncode, run.stderr
 

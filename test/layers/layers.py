@@ -22,6 +22,7 @@ FOLDERS = {
     "include/zb": ["zb/"],
     "tools": ["zb/", "tools/command/", "tools/run/", "tools/sched/"],
     "tools/command": ["zb/"],
+    "tools/plugin": ["zb/", "mlir-c"],
     "tools/run": ["zb/", "tools/command/"],
     "tools/sched": ["zb/", "tools/command/"],
     "runtime/base": ["zb/", "jansson"],
@@ -59,6 +60,7 @@ FOLDERS = {
     "passes/graph": PASS,
     "passes/stages": [*PASS, "runtime/plan/", "passes/schedule/"],
     "passes/compile": [*PASS, "ir/import/", "runtime/formats/", "runtime/plan/", "passes/stages/"],
+    "passes/mlir": [*PASS, "mlir or llvm (C++)"],
     "passes/schedule": BASE,
     "passes/schedule/rules": SCHEDULE,
     "passes/schedule/search": [*SCHEDULE, "passes/schedule/rules/"],
@@ -66,6 +68,9 @@ FOLDERS = {
     # Groups and layouts: what they need of the schedule library is in zb/schedule.h.
     "passes/mesh": BASE,
 }
+# Public headers that include MLIR: for folders that may include it, and for the plugin. They alone of include/zb do.
+MLIR_HEADERS = ("zb/op.h", "zb/mlir.h")
+MLIR_HEADER_FILES = ["include/" + header for header in MLIR_HEADERS]
 # Libraries, by their headers in angle brackets.
 LIBRARIES = {
     "jansson": r"jansson\.h",
@@ -98,7 +103,7 @@ HINTS = [
     ("", "mlir or llvm", "zbc is C on the MLIR C API: include <mlir-c/...>"),
     ("kernels", "", "a kernel sees zb/kernel.h, kernels/call.h and runtime/base only"),
 ]
-SUFFIXES = (".c", ".h", ".def", ".cu", ".cuh", ".inc")
+SUFFIXES = (".c", ".cpp", ".h", ".def", ".cu", ".cuh", ".inc")
 ROOMS = ("include", "ir", "passes", "runtime", "kernels", "tools")
 
 
@@ -120,10 +125,16 @@ def check_include(root, file, folder, name, angle):
     """None, or what `file` (in rule folder `folder`) may not include."""
     allowed = FOLDERS[folder]
     if angle:
+        if name.startswith("mlir-c/") and file in MLIR_HEADER_FILES:
+            return None
         for library, pattern in LIBRARIES.items():
             if re.match(pattern, name):
                 return None if library in allowed else library
+        if "mlir or llvm (C++)" in allowed and re.fullmatch(r"[a-z_]+", name):
+            return None  # of the C++ library
         return None if name.removesuffix(".h") in SYSTEM else "<%s>" % name
+    if name in MLIR_HEADERS and "mlir-c" not in allowed and file not in MLIR_HEADER_FILES:
+        return "mlir-c"
     if name.startswith("zb/") or name in allowed:
         return None if "zb/" in allowed or name in allowed else name
     if os.path.exists(os.path.join(root, os.path.dirname(file), name)) and "/" not in name:

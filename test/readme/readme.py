@@ -42,7 +42,8 @@ FOREIGN = {
     "--bind-to": "mpirun", "--map-by": "mpirun", "--oversubscribe": "mpirun", "--allow-run-as-root": "mpirun",
     "--mpi": "srun", "--ntasks-per-node": "srun", "--gpus-per-node": "srun",
     "--install": "cmake", "--prefix": "cmake", "--target": "cmake", "--cflags": "pkg-config", "--libs": "pkg-config",
-    "--irdl-file": "mlir-opt", "--fmad": "nvcc", "--gc-sections": "ld", "--as-needed": "ld",
+    "--irdl-file": "mlir-opt", "--load-pass-plugin": "mlir-opt", "--load-dialect-plugin": "mlir-opt",
+    "--fmad": "nvcc", "--gc-sections": "ld", "--as-needed": "ld",
     "--split": "git", "--staged": "git",
 }
 TIME = r"\d+(?:\.\d+)? (?:ps|ns|us|ms|s)"

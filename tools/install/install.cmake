@@ -2,8 +2,8 @@
 # the dialect as IRDL text, and what pkg-config and CMake need to find them. test/install compiles and
 # runs a program against the result.
 #
-#   libzb           all of include/zb; needs LLVM
-#   libzb-runtime   all but zb/compiler.h; needs no LLVM
+#   libzb           all of include/zb; needs LLVM. Shared, and as an archive
+#   libzb-runtime   all but zb/compiler.h, zb/op.h and zb/mlir.h; needs no LLVM
 #
 # An embedder links one of the two, never both. They export the functions of include/zb and nothing else.
 
@@ -25,8 +25,13 @@ function(zb_shared name)
   install(TARGETS ${name} EXPORT zb LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# zb_pkg_config(NAME DESCRIPTION): NAME.pc, which finds its prefix from where it lies.
+# zb_pkg_config(NAME DESCRIPTION [LIBS libraries] [REQUIRES modules] [CFLAGS flags]): NAME.pc, which finds its prefix
+# from where it lies. LIBS: in place of -lNAME.
 function(zb_pkg_config name description)
+  cmake_parse_arguments(PC "" "LIBS;REQUIRES;CFLAGS" "" ${ARGN})
+  if(NOT PC_LIBS)
+    set(PC_LIBS "-L\${libdir} -l${name}")
+  endif()
   file(RELATIVE_PATH up /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
   file(WRITE ${CMAKE_BINARY_DIR}/${name}.pc "prefix=\${pcfiledir}/${up}
 libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
@@ -35,8 +40,9 @@ includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
 Name: ${name}
 Description: ${description}
 Version: ${PROJECT_VERSION}
-Cflags: -I\${includedir}
-Libs: -L\${libdir} -l${name}
+Requires: ${PC_REQUIRES}
+Cflags: -I\${includedir} ${PC_CFLAGS}
+Libs: ${PC_LIBS}
 ")
   install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
@@ -51,8 +57,38 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zb DESTINATION ${CMAKE_INSTALL_I
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(ZB_COMPILER)
-  zb_shared(zb ROOMS ${runtime_rooms} ${import_protos} zb_ir zb_passes LINK ${ZB_MLIR})
+  string(REGEX REPLACE "[.].*" "" MLIR_VERSION_MAJOR ${MLIR_VERSION})
+  string(REGEX REPLACE "^[0-9]+[.]([0-9]+).*" "\\1" MLIR_VERSION_MINOR ${MLIR_VERSION})
+  zb_shared(zb ROOMS ${runtime_rooms} ${import_protos} zb_ir zb_passes zb_mlir LINK ${ZB_MLIR})
   zb_pkg_config(zb "Compiler and runtime for zero-bubble pipeline-parallel training")
+  # The same as an archive, for programs that have MLIR inside themselves or want no libzb beside them.
+  set(static_rooms ${runtime_rooms} ${import_protos} zb_ir zb_passes zb_mlir)
+  list(TRANSFORM static_rooms REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+  add_library(zb_static STATIC ${static_rooms})
+  set_target_properties(zb_static PROPERTIES OUTPUT_NAME zb LINKER_LANGUAGE C
+    ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  install(TARGETS zb_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  # What a program with zb/mlir.h needs of MLIR: the archives of the C API that it calls, and libMLIR.
+  list(JOIN ZB_MLIR " " ZB_MLIR_FILES)
+  string(REGEX REPLACE " MLIR LLVM stdc.*" "" ZB_MLIR_FILES "${ZB_MLIR_FILES}")
+  set(mlir_folder ${LLVM_LIBRARY_DIR})
+  set(mlir_links "-L${mlir_folder}")
+  foreach(archive ${ZB_MLIR_ARCHIVES})
+    string(APPEND mlir_links " -l${archive}")
+  endforeach()
+  string(APPEND mlir_links " -lMLIR -lLLVM-${LLVM_VERSION_MAJOR} -Wl,-rpath,${mlir_folder} -lstdc++")
+  zb_pkg_config(zb-mlir "Passes of zbc inside another compiler made with MLIR" REQUIRES zb
+    CFLAGS "-isystem ${LLVM_INCLUDE_DIR}" LIBS "${mlir_links}")
+  zb_pkg_config(zb-static "Compiler, runtime and passes of zbc as an archive" REQUIRES "jansson libprotobuf-c"
+    CFLAGS "-isystem ${LLVM_INCLUDE_DIR}" LIBS "\${libdir}/libzb.a ${mlir_links} -lpthread -ldl -lm")
+  # The plugin of stock mlir-opt; it finds libzb beside its folder.
+  add_library(zb-mlir-plugin MODULE ${PROJECT_SOURCE_DIR}/tools/plugin/plugin.c)
+  target_include_directories(zb-mlir-plugin SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  target_link_libraries(zb-mlir-plugin PRIVATE zb_options zb $<TARGET_FILE:MLIRCAPIIR> MLIR LLVM)
+  target_link_options(zb-mlir-plugin PRIVATE -Wl,--exclude-libs,ALL)
+  set_target_properties(zb-mlir-plugin PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/zb
+    INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "$ORIGIN/..")
+  install(TARGETS zb-mlir-plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/zb)
   set_target_properties(zbc zb-opt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS zbc zb-opt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   set(irdl ${CMAKE_BINARY_DIR}/share/zb.irdl.mlir)
@@ -62,8 +98,10 @@ if(ZB_COMPILER)
   install(FILES ${irdl} DESTINATION ${CMAKE_INSTALL_DATADIR}/zb)
 endif()
 
-# find_package(zb) gives the targets zb::zb and zb::zb-runtime.
+# find_package(zb): see zbConfig.cmake.in.
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/zb)
-install(EXPORT zb NAMESPACE zb:: FILE zbConfig.cmake DESTINATION ${config})
+install(EXPORT zb NAMESPACE zb:: FILE zbTargets.cmake DESTINATION ${config})
+file(RELATIVE_PATH ZB_ARCHIVE_FROM_CONFIG /p/${config} /p/${CMAKE_INSTALL_LIBDIR}/libzb.a)
+configure_file(${PROJECT_SOURCE_DIR}/tools/install/zbConfig.cmake.in ${CMAKE_BINARY_DIR}/zbConfig.cmake @ONLY)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/zbConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/zbConfigVersion.cmake DESTINATION ${config})
+install(FILES ${CMAKE_BINARY_DIR}/zbConfig.cmake ${CMAKE_BINARY_DIR}/zbConfigVersion.cmake DESTINATION ${config})

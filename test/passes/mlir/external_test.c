@@ -1,0 +1,462 @@
+/* zb/mlir.h from C: passes in pass managers, textual pipelines, rows of another dialect, and what goes wrong. */
+#include "passes/pipeline.h"
+#include "runtime/base/text.h"
+#include "test/suite.h"
+#include "zb/mlir.h"
+
+#include <CUnit/CUnit.h>
+#include <mlir-c/Dialect/Func.h>
+#include <mlir-c/Diagnostics.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Contexts and programs ---- */
+
+typedef struct world {
+  MlirContext context;
+  zb_text said; /* "LOCATION: TEXT\n" of each diagnostic */
+} world;
+
+static void add_chunk(MlirStringRef chunk, void *text) { zb_text_add_bytes(text, chunk.data, chunk.length); }
+
+static MlirLogicalResult keep(MlirDiagnostic diagnostic, void *user) {
+  world *w = user;
+  mlirLocationPrint(mlirDiagnosticGetLocation(diagnostic), add_chunk, &w->said);
+  zb_text_add(&w->said, ": ");
+  mlirDiagnosticPrint(diagnostic, add_chunk, &w->said);
+  zb_text_add(&w->said, "\n");
+  return mlirLogicalResultSuccess();
+}
+
+/* A context that takes toy ops, with or without the dialect zb; in place, since the handler points to it. */
+static void open_world(world *w, bool loads) {
+  *w = (world){.context = mlirContextCreate()};
+  mlirDialectHandleLoadDialect(mlirGetDialectHandle__func__(), w->context);
+  if (loads) CU_ASSERT_FALSE(mlirDialectIsNull(mlirDialectHandleLoadDialect(zb_dialect_handle(), w->context)));
+  mlirContextSetAllowUnregisteredDialects(w->context, true);
+  mlirContextAttachDiagnosticHandler(w->context, keep, w, NULL);
+}
+
+static void close_world(world *w) {
+  zb_text_deinit(&w->said);
+  mlirContextDestroy(w->context);
+}
+
+static bool said(const world *w, const char *text) { return w->said.data && strstr(w->said.data, text); }
+
+static MlirModule parse(const world *w, const char *text) {
+  return mlirModuleCreateParse(w->context, mlirStringRefCreateFromCString(text));
+}
+
+static char *printed(MlirModule module) {
+  zb_text text = {0};
+  mlirOperationPrint(mlirModuleGetOperation(module), add_chunk, &text);
+  return zb_text_take(&text);
+}
+
+/* A product and an activation of a dialect that the tests have. %s: the op that gives both gradients. */
+#define STEP(mix_grads)                                                                                                \
+  "module attributes {zb.level = \"differentiated\"} {\n"                                                              \
+  "  func.func @step(%x: tensor<4x8xf32> {zb.input = \"x\"}, %w: tensor<8x16xf32> {zb.param = \"w\"},\n"               \
+  "                  %v: tensor<16x16xf32> {zb.param = \"v\"})\n"                                                      \
+  "      -> (tensor<f32> {zb.loss}, tensor<8x16xf32> {zb.update = \"w\"}, tensor<16x16xf32> {zb.update = \"v\"}) {\n"  \
+  "    %a = \"ext.mix\"(%x, %w) : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32> loc(\"cut\")\n"              \
+  "    %b = \"ext.mix\"(%a, %v) : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>\n"                         \
+  "    %dead = \"ext.act\"(%b) : (tensor<4x16xf32>) -> tensor<4x16xf32>\n"                                             \
+  "    %kept = \"ext.unknown\"(%b) : (tensor<4x16xf32>) -> tensor<4x16xf32>\n"                                         \
+  "    %l = \"ext.loss\"(%b) : (tensor<4x16xf32>) -> tensor<f32>\n"                                                    \
+  "    %d = \"ext.loss_grad\"(%b) : (tensor<4x16xf32>) -> tensor<4x16xf32>\n"                                          \
+  "    %da, %dv = " mix_grads "(%a, %v, %d)\n"                                                                         \
+  "        : (tensor<4x16xf32>, tensor<16x16xf32>, tensor<4x16xf32>) -> (tensor<4x16xf32>, tensor<16x16xf32>)\n"       \
+  "    %gv = \"zb.accumulate\"(%dv) {parameter = \"v\", use = 0 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32>\n"   \
+  "    %dw = \"ext.dw\"(%x, %da) : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>\n"                          \
+  "    %gw = \"zb.accumulate\"(%dw) {parameter = \"w\", use = 0 : i64} : (tensor<8x16xf32>) -> tensor<8x16xf32>\n"     \
+  "    %nw = \"ext.step\"(%w, %gw) : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>\n"                       \
+  "    %nv = \"ext.step\"(%v, %gv) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"                    \
+  "    return %l, %nw, %nv : tensor<f32>, tensor<8x16xf32>, tensor<16x16xf32>\n"                                       \
+  "  }\n"                                                                                                              \
+  "}\n"
+
+static const char PIPELINE[] = "zb-dce,zb-split-grad,zb-partition{ranks=2,cuts=\"cut\"},zb-classify,zb-outline,"
+                               "zb-memory,zb-schedule{micro-batches=3}";
+
+static MlirValue split_both(zb_builder *b, MlirOperation op, int result) {
+  MlirValue of_x[] = {mlirOperationGetOperand(op, 2), mlirOperationGetOperand(op, 1)};
+  MlirValue of_w[] = {mlirOperationGetOperand(op, 0), mlirOperationGetOperand(op, 2)};
+  MlirType type = mlirValueGetType(mlirOperationGetResult(op, result));
+  MlirOperation made =
+      zb_build_any(b, result == 0 ? "ext.dx" : "ext.dw", result == 0 ? of_x : of_w, 2, &type, 1, NULL, 0);
+  return mlirOperationIsNull(made) ? (MlirValue){NULL} : mlirOperationGetResult(made, 0);
+}
+
+/* Gives the operand back, whatever the type of the result is. */
+static MlirValue split_wrongly(zb_builder *b, MlirOperation op, int result) {
+  (void)b;
+  return result == 0 ? mlirOperationGetOperand(op, 1) : (MlirValue){NULL};
+}
+
+static MlirValue split_nothing(zb_builder *b, MlirOperation op, int result) {
+  (void)b, (void)op, (void)result;
+  return (MlirValue){NULL};
+}
+
+static MlirValue split_with_error(zb_builder *b, MlirOperation op, int result) {
+  (void)result;
+  zb_op_error_at(op, "give it matrices", "ext.reports has no rule for these operands");
+  b->failed = true;
+  return (MlirValue){NULL};
+}
+
+/* Gradients of a product of matrices: x [m, k], w [k, n], dy [m, n]. */
+static zb_result infer_both(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  const zb_shape *x = &op->operands[0], *w = &op->operands[1], *d = &op->operands[2];
+  if (x->rank != 2 || w->rank != 2 || d->rank != 2 || x->dims[1] != w->dims[0] || d->dims[1] != w->dims[1])
+    return zb_op_fail(error, "multiply [m, k] by [k, n]", "the matrices do not fit");
+  results[0] = *x;
+  results[1] = *w;
+  return ZB_OK;
+}
+
+#define GRADS(op, rule, shapes)                                                                                        \
+  {.name = op,                                                                                                         \
+   .operands = "x, w, dy",                                                                                             \
+   .results = "dx, dw",                                                                                                \
+   .op_class = ZB_CLASS_FOREIGN,                                                                                       \
+   .traits = ZB_TRAIT_PURE,                                                                                            \
+   .split = rule,                                                                                                      \
+   .infer = shapes}
+
+static const zb_op_def ROWS[] = {
+    GRADS("ext.mix_grads", split_both, infer_both),
+    GRADS("ext.wrong", split_wrongly, NULL),
+    GRADS("ext.nothing", split_nothing, NULL),
+    GRADS("ext.reports", split_with_error, NULL),
+    {.name = "ext.act",
+     .operands = "x",
+     .results = "y",
+     .op_class = ZB_CLASS_FOREIGN,
+     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE},
+};
+
+static int register_rows(void) {
+  for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; ++i)
+    if (zb_op_register(&ROWS[i])) return 1;
+  return 0;
+}
+
+/* ---- Ways to run ---- */
+
+static bool run_manager(MlirContext context, MlirModule module, const char *pipeline) {
+  MlirPassManager manager = mlirPassManagerCreate(context);
+  zb_status status = zb_passes_add(mlirPassManagerGetAsOpPassManager(manager), pipeline);
+  CU_ASSERT_PTR_NULL(status);
+  const bool right = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module)));
+  mlirPassManagerDestroy(manager);
+  return right && !status;
+}
+
+static bool run_single(MlirContext context, MlirModule module) {
+  static const struct {
+    const char *name, *options;
+  } passes[] = {
+      {"zb-dce", NULL},     {"zb-split-grad", ""}, {"zb-partition", "ranks=2,cuts=\"cut\""}, {"zb-classify", NULL},
+      {"zb-outline", NULL}, {"zb-memory", NULL},   {"zb-schedule", "micro-batches=3"}};
+  MlirPassManager manager = mlirPassManagerCreateOnOperation(context, mlirStringRefCreateFromCString("builtin.module"));
+  for (size_t i = 0; i < sizeof passes / sizeof passes[0]; ++i) {
+    MlirPass pass;
+    CU_ASSERT_PTR_NULL_FATAL(zb_pass_create(passes[i].name, passes[i].options, &pass));
+    mlirPassManagerAddOwnedPass(manager, pass);
+  }
+  const bool right = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module)));
+  mlirPassManagerDestroy(manager);
+  return right;
+}
+
+static bool run_textual(MlirContext context, MlirModule module) {
+  zb_register_passes();
+  zb_register_passes();
+  char text[512];
+  snprintf(text, sizeof text, "builtin.module(%s)", PIPELINE);
+  MlirPassManager manager = mlirPassManagerCreate(context);
+  zb_text errors = {0};
+  MlirLogicalResult parsed = mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(manager),
+                                                   mlirStringRefCreateFromCString(text), add_chunk, &errors);
+  CU_ASSERT(mlirLogicalResultIsSuccess(parsed));
+  const bool right = mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module)));
+  mlirPassManagerDestroy(manager);
+  zb_text_deinit(&errors);
+  return right;
+}
+
+static bool run_alone(MlirContext context, MlirModule module) {
+  (void)context;
+  return zb_passes_run(module, PIPELINE) == NULL;
+}
+
+static bool run_added(MlirContext context, MlirModule module) { return run_manager(context, module, PIPELINE); }
+
+/* The text of the program behind the pipeline, by one of the ways. */
+static char *compiled(bool (*way)(MlirContext context, MlirModule module)) {
+  world w;
+  open_world(&w, true);
+  MlirModule module = parse(&w, STEP("\"ext.mix_grads\""));
+  CU_ASSERT_FALSE_FATAL(mlirModuleIsNull(module));
+  CU_ASSERT(way(w.context, module));
+  CU_ASSERT_EQUAL(w.said.length, 0);
+  char *text = printed(module);
+  mlirModuleDestroy(module);
+  close_world(&w);
+  return text;
+}
+
+static void test_all_ways_give_one_text(void) {
+  bool (*const ways[])(MlirContext, MlirModule) = {run_added, run_single, run_textual};
+  char *first = compiled(run_alone);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+  CU_ASSERT_PTR_NOT_NULL(strstr(first, "zb.order = \"1F0 1B0 1W0 1F1"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(first, "\"ext.dx\"")); /* the rule of the row */
+  CU_ASSERT_PTR_NULL(strstr(first, "ext.mix_grads"));
+  CU_ASSERT_PTR_NULL(strstr(first, "ext.act"));         /* pure by its row, and unused */
+  CU_ASSERT_PTR_NOT_NULL(strstr(first, "ext.unknown")); /* unused, but without a row */
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i) {
+    char *text = compiled(ways[i]);
+    CU_ASSERT_STRING_EQUAL(text, first);
+    zb_free(text);
+  }
+  zb_free(first);
+}
+
+static void *compile_often(void *out) {
+  for (int i = 0; i < 10; ++i) {
+    zb_free(*(char **)out);
+    *(char **)out = compiled(i % 2 ? run_added : run_textual);
+  }
+  return NULL;
+}
+
+static void test_threads(void) {
+  enum { THREADS = 4 };
+  pthread_t threads[THREADS];
+  char *texts[THREADS] = {NULL};
+  for (int i = 0; i < THREADS; ++i)
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, compile_often, &texts[i]), 0);
+  for (int i = 0; i < THREADS; ++i)
+    pthread_join(threads[i], NULL);
+  for (int i = 0; i < THREADS; ++i) {
+    CU_ASSERT_STRING_EQUAL(texts[i], texts[0]);
+    if (i > 0) zb_free(texts[i]);
+  }
+  zb_free(texts[0]);
+}
+
+/* ---- What goes wrong before a pass runs ---- */
+
+static void expect(zb_status status, const char *message, const char *hint) {
+  CU_ASSERT_EQUAL(zb_status_code(status), ZB_USAGE);
+  const char *text = status ? zb_status_text(status) : "no failure";
+  if (!strstr(text, message) || !strstr(text, hint)) fprintf(stderr, "\ngot %s\n", text);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, message));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, hint));
+  zb_status_free(status);
+}
+
+static void test_wrong_pipelines(void) {
+  world w;
+  open_world(&w, true);
+  MlirPass pass;
+  expect(zb_pass_create("zb-clasify", NULL, &pass), "unknown pass 'zb-clasify'", "did you mean 'zb-classify'?");
+  CU_ASSERT_PTR_NULL(pass.ptr);
+  expect(zb_pass_create("zb-partition", "rank=2", &pass), "pass zb-partition has no option 'rank'", "'ranks'");
+  expect(zb_pass_create("zb-dce", "x=1", &pass), "pass zb-dce has no option 'x'", "it takes no options");
+  MlirPassManager manager = mlirPassManagerCreate(w.context);
+  MlirOpPassManager nested = mlirPassManagerGetNestedUnder(manager, mlirStringRefCreateFromCString("func.func"));
+  expect(zb_passes_add(nested, "zb-dce"), "the manager is of 'func.func'", "the manager of the module");
+  expect(zb_passes_add(mlirPassManagerGetAsOpPassManager(manager), "zb-dce,zb-partition{ranks=2,x=1}"), "no option 'x'",
+         "hint");
+  zb_text text = {0};
+  mlirPrintPassPipeline(mlirPassManagerGetAsOpPassManager(manager), add_chunk, &text);
+  CU_ASSERT_PTR_NULL(strstr(text.data ? text.data : "", "zb-dce")); /* nothing was added */
+  zb_text_deinit(&text);
+  zb_register_passes();
+  MlirLogicalResult parsed =
+      mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(manager),
+                            mlirStringRefCreateFromCString("builtin.module(zb-partition{rank=2})"), add_chunk, &text);
+  CU_ASSERT(mlirLogicalResultIsFailure(parsed));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text.data ? text.data : "", "pass zb-partition has no option 'rank'"));
+  zb_text_deinit(&text);
+  mlirPassManagerDestroy(manager);
+  expect(zb_passes_run((MlirModule){NULL}, "zb-dce"), "the module is null", "does not parse");
+  close_world(&w);
+}
+
+static void test_wrong_rows(void) {
+  static const zb_op_def update = {.name = "ext.update", .op_class = ZB_CLASS_FOREIGN, .traits = ZB_TRAIT_UPDATE};
+  static const zb_op_def kernel = {.name = "ext.kernel"}, ours = {.name = "zb.mine", .op_class = ZB_CLASS_FOREIGN};
+  static const zb_op_def bare = {.name = "mix", .op_class = ZB_CLASS_FOREIGN};
+  static const zb_op_def no_name = {.name = "ext.", .op_class = ZB_CLASS_FOREIGN};
+  expect(zb_op_register(&ROWS[0]), "op 'ext.mix_grads' is registered already", "once");
+  expect(zb_op_register(&update), "trait UPDATE and no alias", "which operand");
+  expect(zb_op_register(&kernel), "its class is not FOREIGN", "ZB_CLASS_FOREIGN");
+  expect(zb_op_register(&ours), "the dialect zb has its own rows", "of your own");
+  expect(zb_op_register(&bare), "must be named with its dialect, got 'mix'", "pd_op.matmul");
+  expect(zb_op_register(&no_name), "must be named with its dialect, got 'ext.'", "pd_op.matmul");
+  expect(zb_op_register(NULL), "must be named with its dialect", "pd_op.matmul");
+}
+
+/* ---- What goes wrong in a pass ---- */
+
+/* Runs both ways; what is said is the same, and of two texts. */
+static void fails(const char *program, const char *pipeline, const char *message, const char *hint) {
+  for (int i = 0; i < 2; ++i) {
+    world w;
+    open_world(&w, true);
+    MlirModule module = parse(&w, program);
+    CU_ASSERT_FALSE_FATAL(mlirModuleIsNull(module));
+    if (i == 0) {
+      CU_ASSERT_FALSE(run_manager(w.context, module, pipeline));
+    } else {
+      zb_status status = zb_passes_run(module, pipeline);
+      CU_ASSERT_PTR_NOT_NULL(status);
+      CU_ASSERT(zb_status_told(status));
+      zb_status_free(status);
+    }
+    if (!said(&w, message) || !said(&w, hint)) fprintf(stderr, "\ngot %s\n", w.said.data ? w.said.data : "");
+    CU_ASSERT(said(&w, message));
+    CU_ASSERT(said(&w, hint));
+    mlirModuleDestroy(module);
+    close_world(&w);
+  }
+}
+
+static void test_diagnostics(void) {
+  /* A pass too early, with its place, and the hint on a line of its own. */
+  fails(STEP("\"ext.mix_grads\""), "zb-classify",
+        "loc(\"-\":1:1): zb-classify needs a program at level 'staged', got level 'differentiated'",
+        "\nhint: run zb-partition before it\n");
+  /* A value of an option. */
+  fails(STEP("\"ext.mix_grads\""), "zb-split-grad,zb-partition{ranks=0}", "ranks: ", "");
+  /* A zb op that does not fit its row: checked before the first pass. */
+  fails("func.func @f(%x: tensor<2xf32>) -> tensor<3xf32> {\n"
+        "  %y = \"zb.relu\"(%x) : (tensor<2xf32>) -> tensor<3xf32>\n  return %y : tensor<3xf32>\n}\n",
+        "zb-dce", "loc(\"-\":2:8): zb.relu: the type of result 0 is wrong", "\nhint: result types follow");
+}
+
+static void test_splits(void) {
+  fails(STEP("\"ext.wrong\""), "zb-split-grad", "the split of 'ext.wrong' gives another type than result 0 has",
+        "\nhint: correct the row's split");
+  fails(STEP("\"ext.nothing\""), "zb-split-grad", "'ext.nothing' has no split rule for result 0",
+        "\nhint: give the row's split a rule for it");
+  fails(STEP("\"ext.reports\""), "zb-split-grad", "ext.reports has no rule for these operands",
+        "\nhint: give it matrices");
+  /* Operands of other types than the row's infer takes: said at the op before its split is asked. */
+  fails("module attributes {zb.level = \"differentiated\"} {\n"
+        "  func.func @f(%x: tensor<4x8xf32>, %w: tensor<9x16xf32>, %d: tensor<4x16xf32>) -> tensor<4x8xf32> {\n"
+        "    %dx, %dw = \"ext.mix_grads\"(%x, %w, %d)\n"
+        "        : (tensor<4x8xf32>, tensor<9x16xf32>, tensor<4x16xf32>) -> (tensor<4x8xf32>, tensor<9x16xf32>)\n"
+        "    return %dx : tensor<4x8xf32>\n  }\n}\n",
+        "zb-split-grad", "loc(\"-\":3:16): ext.mix_grads: the matrices do not fit",
+        "\nhint: multiply [m, k] by [k, n]");
+}
+
+/* Operands that are no tensors: the op is not asked for shapes, and its split decides. */
+static void test_other_types(void) {
+  world w;
+  open_world(&w, true);
+  MlirModule module = parse(&w, "module attributes {zb.level = \"differentiated\"} {\n"
+                                "  func.func @f(%x: !ext.t, %w: !ext.t, %d: !ext.t) -> (!ext.t, !ext.t) {\n"
+                                "    %dx, %dw = \"ext.mix_grads\"(%x, %w, %d) : (!ext.t, !ext.t, !ext.t) -> "
+                                "(!ext.t, !ext.t)\n"
+                                "    return %dx, %dw : !ext.t, !ext.t\n  }\n}\n");
+  CU_ASSERT_FALSE_FATAL(mlirModuleIsNull(module));
+  CU_ASSERT(run_manager(w.context, module, "zb-split-grad"));
+  char *text = printed(module);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"ext.dx\"(%arg2, %arg1) : (!ext.t, !ext.t) -> !ext.t"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"ext.dw\"(%arg0, %arg2) : (!ext.t, !ext.t) -> !ext.t"));
+  zb_free(text);
+  mlirModuleDestroy(module);
+  close_world(&w);
+}
+
+/* ---- The dialect ---- */
+
+static const char FOREIGN_STEP[] = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+                                   "  %y = \"ext.act\"(%x) : (tensor<2xf32>) -> tensor<2xf32>\n"
+                                   "  return %x : tensor<2xf32>\n}\n";
+
+static void test_dialect_not_loaded(void) {
+  world w;
+  open_world(&w, false);
+  MlirModule module = parse(&w, FOREIGN_STEP);
+  CU_ASSERT_FALSE(run_manager(w.context, module, "zb-dce"));
+  CU_ASSERT(said(&w, "the dialect zb is not loaded"));
+  CU_ASSERT(said(&w, "\nhint: load it before the program is read: "));
+  mlirModuleDestroy(module);
+  close_world(&w);
+}
+
+/* A context that takes no ops of unknown dialects has none of zb, so the first pass can load it. */
+static void test_dialect_by_the_first_pass(void) {
+  world w;
+  open_world(&w, false);
+  mlirContextSetAllowUnregisteredDialects(w.context, false);
+  MlirModule module = parse(&w, "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n");
+  CU_ASSERT(run_manager(w.context, module, "zb-dce"));
+  CU_ASSERT(mlirContextIsRegisteredOperation(w.context, mlirStringRefCreateFromCString("zb.matmul")));
+  mlirModuleDestroy(module);
+  close_world(&w);
+}
+
+/* A registry loads it where the parser meets its first op. */
+static void test_dialect_of_a_registry(void) {
+  world w;
+  open_world(&w, false);
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  mlirDialectHandleInsertDialect(zb_dialect_handle(), registry);
+  mlirContextAppendDialectRegistry(w.context, registry);
+  mlirDialectRegistryDestroy(registry);
+  CU_ASSERT_FALSE(mlirContextIsRegisteredOperation(w.context, mlirStringRefCreateFromCString("zb.relu")));
+  MlirModule module = parse(&w, "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+                                "  %y = \"zb.relu\"(%x) : (tensor<2xf32>) -> tensor<2xf32>\n"
+                                "  return %x : tensor<2xf32>\n}\n");
+  CU_ASSERT(mlirContextIsRegisteredOperation(w.context, mlirStringRefCreateFromCString("zb.relu")));
+  CU_ASSERT(run_manager(w.context, module, "zb-dce"));
+  mlirModuleDestroy(module);
+  close_world(&w);
+}
+
+/* ---- Memory ---- */
+
+/* Adding and running fail at each allocation that they make, and say so. */
+static void test_failing_allocations(void) {
+  world w;
+  open_world(&w, true);
+  int failures = 0;
+  for (uint64_t n = 1; n < 2000; ++n) {
+    MlirModule module = parse(&w, STEP("\"ext.mix_grads\""));
+    MlirPassManager manager = mlirPassManagerCreate(w.context);
+    zb_allocation_fail_at(n);
+    zb_status status = zb_passes_add(mlirPassManagerGetAsOpPassManager(manager), PIPELINE);
+    bool ran = !status && mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module)));
+    zb_allocation_fail_at(0);
+    mlirPassManagerDestroy(manager);
+    mlirModuleDestroy(module);
+    if (status) CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
+    zb_status_free(status);
+    if (ran) break;
+    ++failures;
+    if (!status) CU_ASSERT(w.said.length > 0);
+    zb_text_deinit(&w.said);
+    w.said = (zb_text){0};
+  }
+  CU_ASSERT(failures > 20 && failures < 1999);
+  close_world(&w);
+}
+
+SUITE_MAIN_WITH("mlir", register_rows, NULL, {"all ways give one text", test_all_ways_give_one_text},
+                {"threads", test_threads}, {"wrong pipelines", test_wrong_pipelines}, {"wrong rows", test_wrong_rows},
+                {"diagnostics of the caller", test_diagnostics}, {"splits", test_splits},
+                {"operands of other types", test_other_types}, {"dialect not loaded", test_dialect_not_loaded},
+                {"dialect loaded by the first pass", test_dialect_by_the_first_pass},
+                {"dialect of a registry", test_dialect_of_a_registry},
+                {"failing allocations", test_failing_allocations})
