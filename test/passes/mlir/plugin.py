@@ -19,6 +19,10 @@ FOLDERS = ("test/passes", "test/ir")
 BEFORE = {"sed", "rm", "mkdir", "cp", "split-file", "printf", "echo", "cat", "grep", "tr"}
 # Flags that both programs have.
 SAME_FLAGS = {"--split-input-file", "--verify-diagnostics", "--allow-unregistered-dialect"}
+# What there was to compare of a line.
+PROGRAM, DIAGNOSTICS, EXPECTED, COMMAND = KINDS = (
+    "programs, byte for byte", "diagnostics of wrong programs", "expected diagnostics in comments",
+    "wrong command lines: both refuse, and where mlir-opt knows the pass it says what zb-opt says")
 # Reasons to leave a line out.
 PRINTS = "it prints a list of zb-opt's own, and reads no program"
 BY_ZBC = "its input is written by zbc"
@@ -115,6 +119,7 @@ class Pair:
     """Both programs."""
 
     def __init__(self, build, work):
+        self.kinds = dict.fromkeys(KINDS, 0)
         self.plugin = os.path.join(build, "lib", "zb", "zb-mlir-plugin.so")
         self.zb_opt, self.work = os.path.join(build, "bin", "zb-opt"), work
         self.path = os.pathsep.join([os.path.join(build, "bin"), os.path.join(LLVM, "bin"), os.environ["PATH"]])
@@ -133,15 +138,20 @@ class Pair:
         said = [ours.stderr.decode(errors="replace"), stock.stderr.decode(errors="replace")]
         shown = "zb-opt (exit status %d):\n%s\nmlir-opt (exit status %d):\n%s" % (ours.returncode, said[0],
                                                                                   stock.returncode, said[1])
-        if "--verify-diagnostics" in arguments:  # zb-opt then prints nothing, mlir-opt what is valid
+        kind = PROGRAM if ours.returncode == 0 else DIAGNOSTICS
+        if "--verify-diagnostics" in arguments:
+            kind = EXPECTED
+        elif ours.returncode == 2 and b".mlir:" not in ours.stderr.splitlines()[0]:
+            kind = COMMAND
+        self.kinds[kind] += 1
+        if kind == EXPECTED:  # zb-opt then prints nothing, mlir-opt what is valid
             return b"", None if ours.returncode == stock.returncode == 0 else "not both are content\n" + shown
         if ours.stdout != stock.stdout:
             return ours.stdout, "standard output differs\n" + shown
         if (ours.returncode == 0) != (stock.returncode == 0):
             return ours.stdout, "one fails, the other does not\n" + shown
         expected, got = diagnostics(said[0]), diagnostics(said[1])
-        if ours.returncode == 2 and expected and expected[0][0] is None:  # a wrong pipeline
-            # MLIR has errors of its own for it, and ours among them.
+        if kind == COMMAND:  # MLIR has errors of its own for it, and ours among them
             named = expected[0][2] in said[1] or "does not refer to a registered" in said[1]
             return ours.stdout, None if named else shown
         # zb-opt sums up at the end without a place where nothing else was said; mlir-opt has no more than that.
@@ -220,6 +230,18 @@ def check_script():
     check("script: diagnostics of both are alike", diagnostics(both[0]) == diagnostics(both[1]) != [], both)
 
 
+def check_differences(pair):
+    """The comparison can fail: another pass, another message, a program that only one of them takes."""
+    program = os.path.join(ROOT, "test", "passes", "programs", "mlp.mlir")
+    again = [program, "--pass-pipeline=builtin.module(%s)"]
+    for name, ours, stock in (("another program", ["--zb-autodiff"], "zb-canonicalize"),
+                              ("another diagnostic", ["--zb-classify"], "zb-outline"),
+                              ("one failure", ["--zb-dce"], "zb-classify")):
+        text = pair.compare([*ours, program], [again[0], again[1] % stock], None)[1]
+        check("script: sees " + name, text is not None, text)
+    pair.kinds = dict.fromkeys(KINDS, 0)
+
+
 def check_other_ways(pair):
     """The dialect by --irdl-file, threads, timing, an error of nesting."""
     program = os.path.join(ROOT, "test", "passes", "programs", "mlp.mlir")
@@ -262,6 +284,7 @@ def main():
         pair = Pair(build, work)
         files = [os.path.abspath(path) for path in sys.argv[2:]]
         if not files:
+            check_differences(pair)
             check_other_ways(pair)
             for folder in FOLDERS:
                 for place, folders, names in os.walk(os.path.join(ROOT, folder)):
@@ -271,6 +294,8 @@ def main():
         for path in files:
             if any("zb-opt" in line for line in run_lines(path)):
                 check_file(pair, path, counts, left_out)
+        for kind, count in pair.kinds.items():
+            print("compared: %d %s" % (count, kind))
     for name, line, reason in left_out:
         print("left out: %s: %s\n  %s" % (name, reason, line[:160]))
     check("%d of %d RUN lines with zb-opt are compared" % (counts["compared"], counts["lines"]),
