@@ -21,9 +21,6 @@ bool zb_stated_place(const zb_attrs *attrs, zb_place *out);
 
 /* Sets "shape" to the part that a shard has of result 0. */
 void zb_placing_change_shape(zb_placing *p);
-/* What a parameter of so many elements along a dimension can be cut into: padded where the shards do not divide them,
- * of many. False: it stays whole. */
-bool zb_place_parameter(zb_placing *p, int dim, int64_t size, zb_place *out);
 
 /* ---- Pieces of `build` ---- */
 

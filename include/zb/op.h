@@ -102,6 +102,8 @@ typedef enum zb_mixed {
   ZB_MIXED_ANY,    /* takes each operand as it comes, computes in f32: casts, losses */
 } zb_mixed;
 
+/* What an op costs. The time of the built-in model follows from product_flops and bytes, since other ops wait for
+ * memory; other flops are reported only. */
 typedef struct zb_cost {
   double flops;         /* multiply and add count as one each */
   double product_flops; /* the part of them in matrix products */
@@ -249,7 +251,8 @@ typedef struct zb_place {
 } zb_place;
 
 /* What `place` works on. Shapes are those of the whole program. It sets what the op needs of each operand (as it comes:
- * leave it), and what its results then are. What it does not set of results is REPLICATED. */
+ * leave it), and what its results then are. What it does not set of results is REPLICATED. It is asked again whenever
+ * an operand is decided: a parameter that it wanted cut comes OPEN first, and CUT as it said then. */
 typedef struct zb_placing {
   const zb_op_view *op;
   const zb_shape *results;
@@ -296,6 +299,9 @@ ZB_API void zb_place_rows(zb_placing *p);
 
 /* Sets the attribute of that name, INTS, for the part of a shard. */
 ZB_API void zb_placing_change(zb_placing *p, const char *name, const int64_t *values, int count);
+/* What a parameter of so many elements along a dimension can be cut into: padded where the shards do not divide them,
+ * of many. False: it stays whole. */
+ZB_API bool zb_place_parameter(zb_placing *p, int dim, int64_t size, zb_place *out);
 /* Nothing is cut: every shard has all operands. */
 ZB_API void zb_place_whole(zb_placing *p);
 /* The sum, or the greatest, over all shards. */

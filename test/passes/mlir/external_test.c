@@ -378,6 +378,143 @@ static void test_other_types(void) {
   close_world(&w);
 }
 
+/* ---- What passes ask of rows ---- */
+
+/* x [m, k] w [k, n] of two shards: w by columns, or by rows where x has come cut along k. */
+static void place_product(zb_placing *p) {
+  const zb_place x = p->operands[0], w = p->operands[1];
+  zb_place cut;
+  zb_place_whole(p);
+  if ((x.spread == ZB_CUT && x.dim == 1) || (w.spread == ZB_CUT && w.dim == 0)) {
+    p->operands[0] = p->operands[1] = w.spread == ZB_CUT ? w : x;
+    p->operands[0].dim = 1;
+    p->operands[1].dim = 0;
+    p->out[0].spread = ZB_PARTIAL;
+  } else if (w.spread == ZB_CUT) {
+    p->operands[1] = p->out[0] = w;
+  } else if (w.spread == ZB_OPEN && zb_place_parameter(p, 1, p->op->operands[1].dims[1], &cut)) {
+    p->operands[1] = p->out[0] = cut;
+  }
+}
+
+static zb_result infer_product(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  if (op->operands[0].dims[1] != op->operands[1].dims[0])
+    return zb_op_fail(error, NULL, "%lld columns by %lld rows", (long long)op->operands[0].dims[1],
+                      (long long)op->operands[1].dims[0]);
+  results[0] = op->operands[0];
+  results[0].dims[1] = op->operands[1].dims[1];
+  return ZB_OK;
+}
+
+static zb_result infer_same(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  (void)error;
+  results[0] = op->operands[0];
+  return ZB_OK;
+}
+
+static zb_result infer_scalar(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  (void)error;
+  results[0] = (zb_shape){.dtype = op->operands[0].dtype};
+  return ZB_OK;
+}
+
+#define PLACED(op, in, traits_, shapes, places)                                                                        \
+  {.name = op,                                                                                                         \
+   .operands = in,                                                                                                     \
+   .results = "y",                                                                                                     \
+   .op_class = ZB_CLASS_FOREIGN,                                                                                       \
+   .traits = traits_,                                                                                                  \
+   .infer = shapes,                                                                                                    \
+   .place = places}
+
+static const zb_op_def PLACED_ROWS[] = {
+    PLACED("sharded.product", "x, w", ZB_TRAIT_PURE, infer_product, place_product),
+    PLACED("sharded.act", "x", ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE, infer_same, zb_place_elementwise),
+    PLACED("sharded.loss", "x", ZB_TRAIT_PURE, infer_scalar, NULL),
+};
+
+/* An MLP as it is cut by hand: columns, then rows, and one sum behind it; the loss reads all of it. */
+static void test_placements(void) {
+  world w;
+  for (size_t i = 0; i < sizeof PLACED_ROWS / sizeof PLACED_ROWS[0]; ++i)
+    CU_ASSERT_PTR_NULL_FATAL(zb_op_register(&PLACED_ROWS[i]));
+  open_world(&w, true);
+  MlirModule module =
+      parse(&w, "func.func @f(%x: tensor<4x8xf32> {zb.input = \"x\"}, %up: tensor<8x16xf32> {zb.param = \"up\"},\n"
+                "             %down: tensor<16x8xf32> {zb.param = \"down\"}) -> (tensor<f32> {zb.loss}) {\n"
+                "  %a = \"sharded.product\"(%x, %up) : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>\n"
+                "  %b = \"sharded.act\"(%a) : (tensor<4x16xf32>) -> tensor<4x16xf32>\n"
+                "  %c = \"sharded.product\"(%b, %down) : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>\n"
+                "  %l = \"sharded.loss\"(%c) : (tensor<4x8xf32>) -> tensor<f32>\n"
+                "  return %l : tensor<f32>\n}\n");
+  CU_ASSERT_FALSE_FATAL(mlirModuleIsNull(module));
+  CU_ASSERT(run_manager(w.context, module, "zb-shard{tensor-parallel=2}"));
+  char *text = printed(module);
+  const char *lines[] = {"(tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>", /* half of the columns */
+                         "\"sharded.act\"(%",
+                         ": (tensor<4x8xf32>) -> tensor<4x8xf32>",
+                         "(tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>", /* half of the rows */
+                         "\"zb.all_reduce\"(%",
+                         "members = 2 : i64, reduction = \"sum\"",
+                         "\"sharded.loss\"(%"};
+  const char *at = text;
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0] && at; ++i) {
+    const char *found = strstr(at, lines[i]);
+    if (!found) fprintf(stderr, "\nno '%s' in order in\n%s\n%s\n", lines[i], text, w.said.data ? w.said.data : "");
+    CU_ASSERT_PTR_NOT_NULL(found);
+    at = found ? found + strlen(lines[i]) : NULL;
+  }
+  zb_free(text);
+  mlirModuleDestroy(module);
+  close_world(&w);
+}
+
+static zb_cost cost_heavy(const zb_op_view *op, const zb_shape *results) {
+  (void)results;
+  const double flops = 1e6 * (double)zb_shape_elements(&op->operands[0]);
+  return (zb_cost){.flops = flops, .product_flops = flops};
+}
+
+/* Six ops of equal size, of which the last takes longest by its row: it is a stage of its own. Where it has no row
+ * bytes alone count, and two stages of half the ops are made. */
+static void test_costs(void) {
+  static const zb_op_def heavy = {.name = "costly.heavy",
+                                  .operands = "x",
+                                  .results = "y",
+                                  .op_class = ZB_CLASS_FOREIGN,
+                                  .infer = infer_same,
+                                  .cost = cost_heavy};
+  CU_ASSERT_PTR_NULL_FATAL(zb_op_register(&heavy));
+  const char *const ops[] = {"costly.heavy", "costly.light"};
+  for (int i = 0; i < 2; ++i) {
+    world w;
+    zb_text program = {0};
+    open_world(&w, true);
+    zb_text_add(&program, "module attributes {zb.level = \"split\"} {\n"
+                          "func.func @f(%%v0: tensor<64x64xf32> {zb.input = \"x\"}) -> (tensor<f32> {zb.loss}) "
+                          "{\n");
+    for (int n = 0; n < 6; ++n)
+      zb_text_add(&program, "  %%v%d = \"%s\"(%%v%d) : (tensor<64x64xf32>) -> tensor<64x64xf32>\n", n + 1,
+                  n == 5 ? ops[i] : "costly.light", n);
+    zb_text_add(&program, "  %%l = \"costly.loss\"(%%v6) : (tensor<64x64xf32>) -> tensor<f32>\n"
+                          "  return %%l : tensor<f32>\n}\n}\n");
+    MlirModule module = parse(&w, program.data);
+    CU_ASSERT_FALSE_FATAL(mlirModuleIsNull(module));
+    CU_ASSERT(run_manager(w.context, module, "zb-partition{ranks=2}"));
+    char *text = printed(module);
+    int stages[2] = {0};
+    for (const char *at = text; (at = strstr(at, "{zb.stage = ")); ++at)
+      ++stages[at[12] - '0'];
+    if (i == 0) CU_ASSERT(stages[0] == 5 && stages[1] == 2);
+    if (i == 1) CU_ASSERT(stages[0] >= 3 && stages[0] <= 4);
+    if (CU_get_number_of_failures()) fprintf(stderr, "\n%s%s\n", text, w.said.data ? w.said.data : "");
+    zb_free(text);
+    zb_text_deinit(&program);
+    mlirModuleDestroy(module);
+    close_world(&w);
+  }
+}
+
 /* ---- The dialect ---- */
 
 static const char FOREIGN_STEP[] = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
@@ -456,7 +593,8 @@ static void test_failing_allocations(void) {
 SUITE_MAIN_WITH("mlir", register_rows, NULL, {"all ways give one text", test_all_ways_give_one_text},
                 {"threads", test_threads}, {"wrong pipelines", test_wrong_pipelines}, {"wrong rows", test_wrong_rows},
                 {"diagnostics of the caller", test_diagnostics}, {"splits", test_splits},
-                {"operands of other types", test_other_types}, {"dialect not loaded", test_dialect_not_loaded},
+                {"operands of other types", test_other_types}, {"placements of rows", test_placements},
+                {"costs of rows", test_costs}, {"dialect not loaded", test_dialect_not_loaded},
                 {"dialect loaded by the first pass", test_dialect_by_the_first_pass},
                 {"dialect of a registry", test_dialect_of_a_registry},
                 {"failing allocations", test_failing_allocations})
