@@ -68,6 +68,7 @@ typedef struct zb_import_params {
   const char *path;
   const char *loss;           /* output to minimize or NULL */
   const char *roles;          /* JSON that says what arguments and results of StableHLO are, or NULL */
+  const char *startup;        /* of Paddle: the startup program, or NULL */
   bool has_optimizer;         /* one is named: that of a whole train step is left out */
   const char *const *outputs; /* names of outputs that an evaluation hands out */
   int output_count;

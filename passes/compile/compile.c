@@ -214,6 +214,7 @@ static zb_status import(const zb_compile_params *p, bool has_optimizer, zb_modul
   zb_import_params params = {.path = p->model,
                              .loss = p->loss,
                              .roles = p->roles,
+                             .startup = p->startup,
                              .has_optimizer = has_optimizer,
                              .outputs = p->outputs,
                              .output_count = p->output_count,

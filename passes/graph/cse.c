@@ -7,7 +7,7 @@
  * Never merged: an op computed from parameters and constants alone, for a use of a parameter is one chain of its own
  * (ARCHITECTURE.md, "use"); ops with different zb.of, for they may end in different stages; numbered forward ops
  * of a differentiated program, for gradient ops name them (zb.id, zb.of); ops of dialects that the context does not
- * know, for their attributes cannot be listed. Locations do not count. Merging is part of the program's meaning (it
+ * know, for their attributes cannot be listed. Locations and zb.origin do not count. Merging is part of the program's meaning (it
  * decides the order of sums), so it happens before partition.
  *
  * Tests: test/passes/cse.mlir. */
@@ -15,6 +15,8 @@
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
 #include "runtime/base/digest.h"
+
+#include <string.h>
 
 typedef struct table {
   MlirOperation *slots; /* open addressing */
@@ -39,6 +41,11 @@ static bool swaps(MlirOperation op) {
   return mlirOperationGetNumOperands(op) == 2 && zb_has_trait(zb_op_find(op), ZB_TRAIT_COMMUTATIVE);
 }
 
+/* Where an op comes from is not what it computes. */
+static bool is_origin(MlirNamedAttribute attribute) {
+  return strcmp(mlirIdentifierStr(attribute.name).data, ZB_ATTR_ORIGIN) == 0;
+}
+
 /* MLIR makes names, attributes and types unique within a context: equal ones have equal pointers. */
 static uint64_t hash_op(MlirOperation op) {
   uint64_t hash = mix(ZB_FNV_START, mlirOperationGetName(op).ptr);
@@ -49,7 +56,7 @@ static uint64_t hash_op(MlirOperation op) {
     hash = mix(hash, operands == 2 ? pair[i].ptr : mlirOperationGetOperand(op, i).ptr);
   for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); ++i) {
     MlirNamedAttribute attribute = mlirOperationGetAttribute(op, i);
-    hash = mix(mix(hash, attribute.name.ptr), attribute.attribute.ptr);
+    if (!is_origin(attribute)) hash = mix(mix(hash, attribute.name.ptr), attribute.attribute.ptr);
   }
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
     hash = mix(hash, mlirValueGetType(mlirOperationGetResult(op, i)).ptr);
@@ -78,10 +85,15 @@ static bool equal_results(MlirOperation a, MlirOperation b) {
   return true;
 }
 
+static intptr_t count_attributes(MlirOperation op) {
+  return mlirOperationGetNumAttributes(op) - zb_has_attribute(op, ZB_ATTR_ORIGIN);
+}
+
 static bool equal_attributes(MlirOperation a, MlirOperation b) {
-  if (mlirOperationGetNumAttributes(a) != mlirOperationGetNumAttributes(b)) return false;
+  if (count_attributes(a) != count_attributes(b)) return false;
   for (intptr_t i = 0; i < mlirOperationGetNumAttributes(a); ++i) {
     MlirNamedAttribute attribute = mlirOperationGetAttribute(a, i);
+    if (is_origin(attribute)) continue;
     MlirAttribute other = mlirOperationGetAttributeByName(b, mlirIdentifierStr(attribute.name));
     if (mlirAttributeIsNull(other) || !mlirAttributeEqual(other, attribute.attribute)) return false;
   }

@@ -55,6 +55,7 @@ FOLDERS = {
     "ir/import": [*BASE, "ir/", "mlir-c"],
     "ir/import/stablehlo": [*BASE, "ir/", "ir/import/", "mlir-c"],
     "ir/import/aten": [*BASE, "ir/", "ir/import/", "mlir-c"],
+    "ir/import/paddle": [*BASE, "ir/", "ir/import/", "mlir-c", "jansson", "paddle.pb-c.h"],
     "ir/import/onnx": [*BASE, "ir/", "ir/import/", "mlir-c", "onnx.pb-c.h"],
     "passes": [*BASE, "ir/", "mlir-c"],
     "passes/graph": PASS,

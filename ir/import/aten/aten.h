@@ -1,12 +1,12 @@
 /* What the files of the importer of torch.export's graphs share. Flow (aten.c): MLIR parses the text that zb.aten
  * (tools/python) wrote -> graph.c makes values and nodes -> each node that the loss needs is folded or built by its row
- * of aten_ops.def. Functions of rows are written with the operands of apply.c, which are constants or computed alike.
- * Tests: test/ir/import/aten, test/e2e/aten.py.
+ * of aten_ops.def. Functions of rows are written with operands (ir/import/operand.h), which are constants or computed
+ * alike. Tests: test/ir/import/aten, test/e2e/aten.py.
  */
 #ifndef ZB_IR_IMPORT_ATEN_ATEN_H
 #define ZB_IR_IMPORT_ATEN_ATEN_H
 
-#include "ir/import/fold.h"
+#include "ir/import/operand.h"
 
 /* The form of the text that is understood (aten.format of the module). */
 enum { ZB_ATEN_FORMAT = 1 };
@@ -52,45 +52,37 @@ bool zb_aten_axis(zb_import_node *n, const char *name, int64_t fallback, int ran
 /* Reports that an argument has another value than the only one that is supported. */
 zb_result zb_aten_refuse_argument(zb_import_node *n, const char *name, const char *hint);
 
-/* ---- apply.c: operands, known or computed. Functions give NULL after an error, and of an operand NULL. ---- */
-typedef zb_import_value *zb_aten_value;
-zb_aten_value zb_aten_in(zb_import_node *n, int input); /* NULL, reported, where it is absent */
-bool zb_aten_shape(zb_import_node *n, zb_aten_value x, zb_shape *out);
-zb_aten_value zb_aten_computed(zb_import_node *n, MlirValue value);
-zb_aten_value zb_aten_known(zb_import_node *n, zb_known *known);
-/* The op of one or two operands, or zb.where of three: folded where all are known. */
-zb_aten_value zb_aten_apply(zb_import_node *n, const char *op, const zb_aten_value *in, int count, const zb_attr *attrs,
-                            int attr_count);
-zb_aten_value zb_aten_apply1(zb_import_node *n, const char *op, zb_aten_value x);
-zb_aten_value zb_aten_apply2(zb_import_node *n, const char *op, zb_aten_value a, zb_aten_value b);
-/* The op, always built; of several results the first. */
-zb_aten_value zb_aten_build(zb_import_node *n, const char *op, const zb_aten_value *in, int count, const zb_attr *attrs,
-                            int attr_count);
-zb_aten_value zb_aten_scalar(zb_import_node *n, zb_dtype dtype, double value);
+/* Operands and what is applied to them are those of ir/import/operand.h; rows here have names of their own for them. */
+typedef zb_operand zb_aten_value;
+#define zb_aten_in zb_operand_in
+#define zb_aten_shape zb_operand_shape
+#define zb_aten_computed zb_operand_computed
+#define zb_aten_known zb_operand_known
+#define zb_aten_apply zb_operand_apply
+#define zb_aten_apply1 zb_operand_apply1
+#define zb_aten_apply2 zb_operand_apply2
+#define zb_aten_build zb_operand_build
+#define zb_aten_scalar zb_operand_scalar
+#define zb_aten_filled zb_operand_filled
+#define zb_aten_cast zb_operand_cast
+#define zb_aten_where zb_operand_where
+#define zb_aten_matmul zb_operand_matmul
+#define zb_aten_reduce zb_operand_reduce
+#define zb_aten_reshape zb_operand_reshape
+#define zb_aten_transpose zb_operand_transpose
+#define zb_aten_expand zb_operand_expand
+#define zb_aten_slice zb_operand_slice
+#define zb_aten_concat zb_operand_concat
+#define zb_aten_gather zb_operand_gather
+#define zb_aten_give zb_operand_give
+
+/* ---- apply.c ---- */
 /* The number that an argument is, in a type. */
 zb_aten_value zb_aten_number(zb_import_node *n, const char *name, zb_dtype dtype);
-zb_aten_value zb_aten_filled(zb_import_node *n, const zb_shape *shape, zb_aten_value scalar);
-zb_aten_value zb_aten_cast(zb_import_node *n, zb_aten_value x, zb_dtype dtype);
-zb_aten_value zb_aten_where(zb_import_node *n, zb_aten_value condition, zb_aten_value yes, zb_aten_value no);
-zb_aten_value zb_aten_matmul(zb_import_node *n, zb_aten_value a, zb_aten_value b);
-zb_aten_value zb_aten_reduce(zb_import_node *n, const char *op, zb_aten_value x, const int64_t *axes, int count,
-                             bool keepdims);
-zb_aten_value zb_aten_reshape(zb_import_node *n, zb_aten_value x, const zb_shape *shape);
-zb_aten_value zb_aten_transpose(zb_import_node *n, zb_aten_value x, const int64_t *permutation);
-zb_aten_value zb_aten_expand(zb_import_node *n, zb_aten_value x, const zb_shape *shape);
-zb_aten_value zb_aten_slice(zb_import_node *n, zb_aten_value x, const int64_t *starts, const int64_t *sizes,
-                            const int64_t *steps);
-zb_aten_value zb_aten_concat(zb_import_node *n, const zb_aten_value *parts, int count, int axis);
-zb_aten_value zb_aten_gather(zb_import_node *n, zb_aten_value x, zb_aten_value indices, int axis);
 /* What PyTorch makes of operands of two types. */
 zb_dtype zb_aten_promoted(const zb_shape *a, const zb_shape *b);
 /* The declared type of a result; false after reporting. */
 bool zb_aten_result_shape(zb_import_node *n, int result, zb_shape *out);
-zb_result zb_aten_give(zb_import_node *n, int output, zb_aten_value value);
-
-/* ---- products.c, norm_loss.c: also what other functions use ---- */
-/* zb.dropout with the next number, or x itself at the rate 0; rate as the op has it. */
-zb_aten_value zb_aten_drop(zb_import_node *n, zb_aten_value x, double rate);
 
 /* ---- operators.c ---- */
 const zb_import_op *zb_aten_op_find(const char *kind); /* "addmm", "add.Tensor" */

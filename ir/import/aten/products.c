@@ -100,22 +100,12 @@ zb_result zb_aten_trilinear(zb_import_node *n) {
 
 /* ---- Dropout ---- */
 
-zb_aten_value zb_aten_drop(zb_import_node *n, zb_aten_value x, double rate) {
-  if (rate == 0 || n->im->params->inference) return x;
-  if (!(rate > 0 && rate < 1))
-    return zb_import_refuse(n, "it is the share that is dropped", "the rate is %g, expected 0 <= rate < 1", rate), NULL;
-  const zb_attr attrs[] = {zb_float("rate", (float)rate), zb_int("op", n->im->random_ops++)};
-  MlirValue counter = zb_import_counter(n->im);
-  if (!counter.ptr) return n->im->failed = true, NULL;
-  return zb_aten_build(n, "dropout", (zb_aten_value[]){x, zb_aten_computed(n, counter)}, 2, attrs, 2);
-}
-
 /* The mask of native_dropout, where it is read, is what the same op makes of ones. */
 zb_result zb_aten_dropout(zb_import_node *n) {
   const double rate = zb_aten_flag(n, "train", true) ? zb_aten_real(n, "p", 0.5) : 0;
   if (zb_import_wants(n, 1))
     return zb_import_refuse(n, "use torch.nn.Dropout", "the mask of what is dropped is not supported");
-  return zb_aten_give(n, 0, zb_aten_drop(n, zb_aten_in(n, 0), rate));
+  return zb_aten_give(n, 0, zb_operand_drop(n, zb_aten_in(n, 0), rate));
 }
 
 /* ---- Attention ---- */
@@ -176,6 +166,6 @@ zb_result zb_aten_attention(zb_import_node *n) {
   const zb_attr axis = zb_int("axis", q_shape.rank - 1);
   zb_aten_value weights = zb_aten_build(n, "softmax", &scores, 1, &axis, 1);
   if (boolean) weights = zb_aten_where(n, zb_aten_apply1(n, "is_nan", weights), zero, weights);
-  weights = zb_aten_drop(n, weights, zb_aten_real(n, "dropout_p", 0));
+  weights = zb_operand_drop(n, weights, zb_aten_real(n, "dropout_p", 0));
   return zb_aten_give(n, 0, zb_aten_matmul(n, weights, v));
 }

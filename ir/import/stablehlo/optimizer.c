@@ -15,12 +15,9 @@
 
 enum { FORMULA_MAX = 512, CUTS_MAX = 16, POINTS = 24, STEPS_TRIED = 4 };
 
-typedef enum optimizer_kind { KIND_NONE, KIND_SGD, KIND_ADAM, KIND_ADAMW, KIND_LION } optimizer_kind;
-static const char *const kind_names[] = {"", "sgd", "adam", "adamw", "lion"};
-
 /* Settings of an optimizer; those that it does not have are 0. */
 typedef struct settings {
-  optimizer_kind kind;
+  zb_import_optimizer kind;
   double lr, weight_decay, beta1, beta2, eps, momentum;
   bool nesterov;
   const zb_import_value *gradient; /* that the formulas fit with */
@@ -76,21 +73,21 @@ static next expected(const settings *s, point x) {
   next out = {.p = x.p};
   const double t = x.steps + 1;
   switch (s->kind) {
-  case KIND_SGD: {
+  case ZB_OPTIMIZER_SGD: {
     const double g = x.g + s->weight_decay * x.p;
     out.m = s->momentum * x.m + g;
     out.p -= s->lr * (s->momentum == 0 ? g : s->nesterov ? g + s->momentum * out.m : out.m);
     return out;
   }
-  case KIND_LION: {
+  case ZB_OPTIMIZER_LION: {
     const double mixed = s->beta1 * x.m + (1 - s->beta1) * x.g;
     out.p -= s->lr * s->weight_decay * x.p + s->lr * ((mixed > 0) - (mixed < 0));
     out.m = s->beta2 * x.m + (1 - s->beta2) * x.g;
     return out;
   }
   default: {
-    const double g = x.g + (s->kind == KIND_ADAM ? s->weight_decay * x.p : 0);
-    if (s->kind == KIND_ADAMW) out.p -= s->lr * s->weight_decay * x.p;
+    const double g = x.g + (s->kind == ZB_OPTIMIZER_ADAM ? s->weight_decay * x.p : 0);
+    if (s->kind == ZB_OPTIMIZER_ADAMW) out.p -= s->lr * s->weight_decay * x.p;
     out.m = s->beta1 * x.m + (1 - s->beta1) * g;
     out.v = s->beta2 * x.v + (1 - s->beta2) * g * g;
     out.p -= s->lr / (1 - pow(s->beta1, t)) * out.m / (sqrt(out.v) / sqrt(1 - pow(s->beta2, t)) + s->eps);
@@ -124,27 +121,16 @@ static bool agrees(const formulas *f, const settings *s) {
   return true;
 }
 
-/* The shortest decimal that is the same f32: 0.001 of 0.0010000000474974513. */
-static double as_written(double value) {
-  char text[32];
-  for (int digits = 1; digits <= 9; ++digits) {
-    snprintf(text, sizeof text, "%.*g", digits, value);
-    if ((float)strtod(text, NULL) == (float)value) break;
-  }
-  const double rounded = strtod(text, NULL);
-  return fabs(rounded) < 1e-12 ? 0 : rounded;
-}
-
 static void write_plainly(settings *s) {
   double *const numbers[] = {&s->lr, &s->weight_decay, &s->beta1, &s->beta2, &s->eps, &s->momentum};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
-    *numbers[i] = as_written(*numbers[i]);
+    *numbers[i] = zb_import_as_written(*numbers[i]);
 }
 
 /* ---- Settings ---- */
 
 static bool solve_sgd(const formulas *f, settings *s) {
-  *s = (settings){.kind = KIND_SGD, .lr = -at(f, 0, 0, 0, 0, 1).p};
+  *s = (settings){.kind = ZB_OPTIMIZER_SGD, .lr = -at(f, 0, 0, 0, 0, 1).p};
   s->weight_decay = (1 - at(f, 1, 0, 0, 0, 0).p) / s->lr;
   if (f->update->state_count == 0) return true;
   s->momentum = at(f, 0, 1, 0, 0, 0).m;
@@ -158,7 +144,7 @@ static bool solve_sgd(const formulas *f, settings *s) {
 
 /* beta1 is where the sign of beta1 * m + (1 - beta1) * g turns, for m = 1. */
 static bool solve_lion(const formulas *f, settings *s) {
-  *s = (settings){.kind = KIND_LION, .lr = -at(f, 0, 0, 0, 0, 1).p, .beta2 = at(f, 0, 1, 0, 0, 0).m};
+  *s = (settings){.kind = ZB_OPTIMIZER_LION, .lr = -at(f, 0, 0, 0, 0, 1).p, .beta2 = at(f, 0, 1, 0, 0, 0).m};
   s->weight_decay = (1 - at(f, 1, 0, 0, 0, 0).p) / s->lr;
   double low = 0, high = 1;
   for (int i = 0; i < 60; ++i) {
@@ -172,14 +158,14 @@ static bool solve_lion(const formulas *f, settings *s) {
   return s->beta2 > 0 && s->beta2 < 1;
 }
 
-static bool solve_adam(const formulas *f, optimizer_kind kind, settings *s) {
+static bool solve_adam(const formulas *f, zb_import_optimizer kind, settings *s) {
   const double large = 1e12;
   *s = (settings){.kind = kind, .beta1 = at(f, 0, 1, 0, 0, 0).m, .beta2 = at(f, 0, 0, 1, 0, 0).v};
   if (!(s->beta1 > 0 && s->beta1 < 1 && s->beta2 > 0 && s->beta2 < 1)) return false;
   const double root = sqrt(s->beta2 * large / (1 - s->beta2)), mean = s->beta1 / (1 - s->beta1);
   s->lr = -at(f, 0, 1, large, 0, 0).p * root / mean;
   s->eps = s->lr * mean / -at(f, 0, 1, 0, 0, 0).p;
-  s->weight_decay = kind == KIND_ADAM ? at(f, 1, 0, 1, 0, 0).m / (1 - s->beta1) : (1 - at(f, 1, 0, 1, 0, 0).p) / s->lr;
+  s->weight_decay = kind == ZB_OPTIMIZER_ADAM ? at(f, 1, 0, 1, 0, 0).m / (1 - s->beta1) : (1 - at(f, 1, 0, 1, 0, 0).p) / s->lr;
   return true;
 }
 
@@ -190,8 +176,8 @@ static bool identify(formulas *f, settings *out) {
   if (states == 1) return (solve_sgd(f, out) && agrees(f, out)) || (solve_lion(f, out) && agrees(f, out));
   for (int swapped = 0; swapped < 2; ++swapped) {
     f->is_swapped = swapped == 1;
-    if (solve_adam(f, KIND_ADAM, out) && agrees(f, out)) return true;
-    if (solve_adam(f, KIND_ADAMW, out) && agrees(f, out)) return true;
+    if (solve_adam(f, ZB_OPTIMIZER_ADAM, out) && agrees(f, out)) return true;
+    if (solve_adam(f, ZB_OPTIMIZER_ADAMW, out) && agrees(f, out)) return true;
   }
   return false;
 }
@@ -340,52 +326,22 @@ static zb_result choose_rate(zb_stablehlo *it, const fits *all, int count, setti
                         common.items[0].lr, common.items[common.count ? 1 : 0].lr);
 }
 
-static const char *take_line(zb_import *im, const char *format, ...) ZB_PRINTF(2, 3);
-
-static const char *take_line(zb_import *im, const char *format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return zb_import_take_text(im, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
-}
-
-static const char *optimizer_line(zb_import *im, const settings *s) {
-  const char *name = kind_names[s->kind];
-  if (s->kind == KIND_SGD)
-    return take_line(im, "%s:lr=%.9g,momentum=%.9g,nesterov=%s,weight_decay=%.9g", name, s->lr, s->momentum,
-                     s->nesterov ? "true" : "false", s->weight_decay);
-  if (s->kind == KIND_LION)
-    return take_line(im, "%s:lr=%.9g,beta1=%.9g,beta2=%.9g,weight_decay=%.9g", name, s->lr, s->beta1, s->beta2,
-                     s->weight_decay);
-  return take_line(im, "%s:lr=%.9g,beta1=%.9g,beta2=%.9g,eps=%.9g,weight_decay=%.9g", name, s->lr, s->beta1, s->beta2,
-                   s->eps, s->weight_decay);
-}
-
-/* The setting of most parameters is that of the line. Vectors have a decay only where a group says so. */
-static zb_result write_lines(zb_stablehlo *it, const zb_stablehlo_update *updates, const settings *own, int count) {
-  zb_import *im = &it->core;
-  int best = 0, most = 0;
-  for (int u = 0; u < count; ++u) {
-    int same = 0;
-    for (int k = 0; k < count; ++k)
-      same += own[k].lr == own[u].lr && own[k].weight_decay == own[u].weight_decay;
-    if (same > most) most = same, best = u;
-  }
-  settings line = own[best];
-  for (int u = 0; u < count; ++u) /* where one has a decay, adam without and adamw without are what it is */
-    if (own[u].weight_decay != 0) line.kind = own[u].kind;
-  it->optimizer = optimizer_line(im, &line);
-  it->groups = zb_import_take(im, ((size_t)count + 1) * sizeof *it->groups);
-  if (!it->optimizer || !it->groups) return ZB_FAIL;
-  if (line.weight_decay != 0) it->groups[it->group_count++] = take_line(im, "*:weight_decay=%.9g", line.weight_decay);
-  for (int u = 0; u < count; ++u) {
-    if (own[u].lr == line.lr && own[u].weight_decay == line.weight_decay) continue;
-    it->groups[it->group_count++] = take_line(im, "%s:lr=%.9g,weight_decay=%.9g",
-                                              it->arguments[updates[u].parameter].name, own[u].lr, own[u].weight_decay);
-  }
-  return im->out_of_memory ? ZB_FAIL : ZB_OK;
+/* Settings of all parameters, for the core. */
+static zb_result hand_over(zb_stablehlo *it, const zb_stablehlo_update *updates, const settings *own, int count) {
+  it->updates = zb_import_take(&it->core, ((size_t)count + 1) * sizeof *it->updates);
+  if (!it->updates) return ZB_FAIL;
+  it->update_count = count;
+  for (int u = 0; u < count; ++u)
+    it->updates[u] = (zb_import_update){.parameter = it->arguments[updates[u].parameter].name,
+                                        .kind = own[u].kind,
+                                        .lr = own[u].lr,
+                                        .weight_decay = own[u].weight_decay,
+                                        .beta1 = own[u].beta1,
+                                        .beta2 = own[u].beta2,
+                                        .eps = own[u].eps,
+                                        .momentum = own[u].momentum,
+                                        .nesterov = own[u].nesterov};
+  return ZB_OK;
 }
 
 zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_update *updates, int count) {
@@ -403,10 +359,10 @@ zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_updat
     own[u] = all[u].items[0];
     for (int i = 0; i < all[u].count && is_plain; ++i)
       if (all[u].items[i].lr == common.lr) own[u] = all[u].items[i];
-    const bool is_adam = own[u].kind == KIND_ADAM || own[u].kind == KIND_ADAMW;
+    const bool is_adam = own[u].kind == ZB_OPTIMIZER_ADAM || own[u].kind == ZB_OPTIMIZER_ADAMW;
     const bool may_be_both = is_adam && (own[u].weight_decay == 0 || own[0].weight_decay == 0);
     settings first = own[0];
-    if (may_be_both && (first.kind == KIND_ADAM || first.kind == KIND_ADAMW)) first.kind = own[u].kind;
+    if (may_be_both && (first.kind == ZB_OPTIMIZER_ADAM || first.kind == ZB_OPTIMIZER_ADAMW)) first.kind = own[u].kind;
     if (!is_one_optimizer(&first, &own[u]))
       return zb_import_fail(&it->core, OTHER_HINT, "'%s' and '%s' have different optimizers",
                             it->arguments[updates[0].parameter].name, it->arguments[updates[u].parameter].name);
@@ -414,6 +370,6 @@ zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_updat
   const zb_import_value **gradients = zb_import_take(&it->core, ((size_t)count + 1) * sizeof *gradients);
   for (int u = 0; gradients && u < count; ++u)
     gradients[u] = own[u].gradient;
-  return gradients && write_lines(it, updates, own, count) &&
+  return gradients && hand_over(it, updates, own, count) &&
          zb_stablehlo_check_gradients(it, updates, gradients, count);
 }

@@ -291,16 +291,10 @@ const zb_import_format zb_stablehlo_format = {
 };
 
 /* What the step does to parameters, for zb_compile. */
-static void mark_optimizer(const zb_stablehlo *it, MlirOperation module) {
-  MlirContext context = it->core.context;
-  if (!it->optimizer) return;
-  if (it->is_unchecked) zb_set_attribute(module, ZB_ATTR_UNCOMPARED, mlirUnitAttrGet(context));
-  zb_set_attribute(module, ZB_ATTR_OPTIMIZER, zb_mlir_string(context, it->optimizer));
-  MlirAttribute groups[it->group_count + 1];
-  for (int i = 0; i < it->group_count; ++i)
-    groups[i] = zb_mlir_string(context, it->groups[i]);
-  if (it->group_count)
-    zb_set_attribute(module, ZB_ATTR_UPDATE_GROUPS, mlirArrayAttrGet(context, it->group_count, groups));
+static zb_result mark_optimizer(zb_stablehlo *it, MlirOperation module) {
+  if (!it->update_count) return ZB_OK;
+  if (it->is_unchecked) zb_set_attribute(module, ZB_ATTR_UNCOMPARED, mlirUnitAttrGet(it->core.context));
+  return zb_import_mark_optimizer(&it->core, it->updates, it->update_count, module);
 }
 
 static zb_result import_graph(zb_import *im, zb_module *out) {
@@ -319,8 +313,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_import_mark_values(im, loss ? loss->value : NULL);
   if (!zb_import_choose_parameters(im) || !build_inputs(it) || !zb_import_nodes(im)) return ZB_FAIL;
   if (!zb_import_finish(im, loss ? loss->value : NULL, out)) return ZB_FAIL;
-  mark_optimizer(it, mlirModuleGetOperation(out->module));
-  return ZB_OK;
+  return mark_optimizer(it, mlirModuleGetOperation(out->module));
 }
 
 zb_status zb_import_stablehlo(MlirContext context, const zb_import_params *params, zb_module *out) {

@@ -8,6 +8,7 @@
 #define ZB_IR_IMPORT_STABLEHLO_STABLEHLO_H
 
 #include "ir/import/fold.h"
+#include "ir/import/update.h"
 
 /* What an argument of @main is. OPEN: nobody has said yet. */
 typedef enum zb_stablehlo_role {
@@ -56,11 +57,8 @@ typedef struct zb_stablehlo {
   const char *path;  /* of the call that is being inlined; NULL: none */
   size_t capacity;   /* of core.nodes */
   size_t positions;  /* ops that were walked, to bound what a small file can ask for */
-  /* What the step does to its parameters: a line as --optimizer has it, and lines as --group has them. NULL: the file
-   * is a loss. */
-  const char *optimizer;
-  const char **groups;
-  int group_count;
+  zb_import_update *updates; /* what the step does to each parameter; none: the file is a loss */
+  int update_count;
 } zb_stablehlo;
 
 static inline zb_stablehlo *zb_stablehlo_of(zb_import *im) { return (zb_stablehlo *)im; }
@@ -128,7 +126,7 @@ typedef struct zb_stablehlo_update {
   int states[ZB_STABLEHLO_STATES], counters[ZB_STABLEHLO_COUNTERS];
   int state_count, counter_count;
 } zb_stablehlo_update;
-/* Sets it->optimizer and it->groups. */
+/* Sets it->updates. */
 zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_update *updates, int count);
 
 /* ---- check.c ---- */

@@ -777,6 +777,7 @@ class zb_compile_params(Structure):
         ("freeze", POINTER(c_char_p)),
         ("freeze_count", c_int),
         ("roles", c_char_p),
+        ("startup", c_char_p),
         ("loss", c_char_p),
         ("loss_mean", c_char_p),
         ("inference", c_bool),

@@ -1,0 +1,40 @@
+/* What functions of rows are made of: an operand is a value of the import, a constant or computed, and what is applied
+ * to constants alone is folded. So a function says once what an op means. Functions give NULL after an error, and of an
+ * operand NULL. Tests: test/ir/import/aten, test/ir/import/paddle. */
+#ifndef ZB_IR_IMPORT_OPERAND_H
+#define ZB_IR_IMPORT_OPERAND_H
+
+#include "ir/import/fold.h"
+
+typedef zb_import_value *zb_operand;
+zb_operand zb_operand_in(zb_import_node *n, int input); /* NULL, reported, where it is absent */
+bool zb_operand_shape(zb_import_node *n, zb_operand x, zb_shape *out);
+zb_operand zb_operand_computed(zb_import_node *n, MlirValue value);
+zb_operand zb_operand_known(zb_import_node *n, zb_known *known);
+/* The op of one or two operands, or zb.where of three: folded where all are known. */
+zb_operand zb_operand_apply(zb_import_node *n, const char *op, const zb_operand *in, int count, const zb_attr *attrs,
+                            int attr_count);
+zb_operand zb_operand_apply1(zb_import_node *n, const char *op, zb_operand x);
+zb_operand zb_operand_apply2(zb_import_node *n, const char *op, zb_operand a, zb_operand b);
+/* The op, always built; of several results the first. */
+zb_operand zb_operand_build(zb_import_node *n, const char *op, const zb_operand *in, int count, const zb_attr *attrs,
+                            int attr_count);
+zb_operand zb_operand_scalar(zb_import_node *n, zb_dtype dtype, double value);
+zb_operand zb_operand_filled(zb_import_node *n, const zb_shape *shape, zb_operand scalar);
+zb_operand zb_operand_cast(zb_import_node *n, zb_operand x, zb_dtype dtype);
+zb_operand zb_operand_where(zb_import_node *n, zb_operand condition, zb_operand yes, zb_operand no);
+zb_operand zb_operand_matmul(zb_import_node *n, zb_operand a, zb_operand b);
+zb_operand zb_operand_reduce(zb_import_node *n, const char *op, zb_operand x, const int64_t *axes, int count,
+                             bool keepdims);
+zb_operand zb_operand_reshape(zb_import_node *n, zb_operand x, const zb_shape *shape);
+zb_operand zb_operand_transpose(zb_import_node *n, zb_operand x, const int64_t *permutation);
+zb_operand zb_operand_expand(zb_import_node *n, zb_operand x, const zb_shape *shape);
+zb_operand zb_operand_slice(zb_import_node *n, zb_operand x, const int64_t *starts, const int64_t *sizes,
+                            const int64_t *steps);
+zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int count, int axis);
+zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis);
+zb_result zb_operand_give(zb_import_node *n, int output, zb_operand value);
+/* zb.dropout with the next number, or x itself at the rate 0; rate as the op has it. */
+zb_operand zb_operand_drop(zb_import_node *n, zb_operand x, double rate);
+
+#endif

@@ -1,0 +1,255 @@
+/* Elementwise ops, comparisons, conversions, reductions. Tests: test/ir/import/paddle. */
+#include "ir/import/paddle/paddle.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *kind_of(const zb_import_node *n) { return n->op->argument; }
+static bool is(const zb_import_node *n, const char *op) { return strcmp(n->op->argument, op) == 0; }
+
+/* ---- One operand ---- */
+
+/* Attributes of ops whose names or defaults differ from zb's; -1 after reporting. */
+static int unary_attributes(zb_import_node *n, zb_attr attrs[2]) {
+  if (is(n, "elu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha", 1)), 1;
+  if (is(n, "leaky_relu"))
+    return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha negative_slope", 0.01)), 1;
+  if (is(n, "gelu")) return attrs[0] = zb_bool("tanh", zb_paddle_integer(n, "approximate", 0) != 0), 1;
+  if (is(n, "hard_sigmoid")) {
+    attrs[0] = zb_float("alpha", zb_paddle_real(n, "slope", (float)(1.0 / 6)));
+    attrs[1] = zb_float("beta", zb_paddle_real(n, "offset", 0.5));
+    return 2;
+  }
+  const bool is_plain = !is(n, "hard_swish") || (zb_paddle_real(n, "threshold", 6) == 6 &&
+                                                 zb_paddle_real(n, "scale", 6) == 6 && zb_paddle_real(n, "offset", 3) == 3);
+  if (!is_plain) return zb_paddle_refuse_attribute(n, "threshold", "6, 6 and 3 are supported"), -1;
+  if (is(n, "mish") && zb_paddle_real(n, "threshold lambda", 20) < 17)
+    return zb_paddle_refuse_attribute(n, "threshold", "leave it at 20"), -1;
+  return 0;
+}
+
+zb_result zb_paddle_unary(zb_import_node *n) {
+  zb_attr attrs[2];
+  zb_operand x = zb_paddle_in(n, "X");
+  const int count = unary_attributes(n, attrs);
+  if (count < 0 || n->im->failed) return ZB_FAIL;
+  return zb_paddle_give(n, "Out", zb_operand_apply(n, kind_of(n), &x, 1, attrs, count));
+}
+
+/* The formulas of several ops. */
+zb_result zb_paddle_formula(zb_import_node *n) {
+  zb_dtype dtype;
+  zb_operand x = zb_paddle_in(n, "X"), y = NULL;
+  if (!x || !zb_paddle_declared(n, "Out", &dtype)) return ZB_FAIL;
+  if (is(n, "silu") || is(n, "swish")) {
+    const double beta = zb_paddle_real(n, "beta", 1);
+    zb_operand inner = beta == 1 ? x : zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, dtype, beta));
+    y = zb_operand_apply2(n, "mul", x, zb_operand_apply1(n, "sigmoid", inner));
+  } else if (is(n, "rsqrt")) {
+    y = zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x));
+  } else if (is(n, "square")) {
+    y = zb_operand_apply2(n, "mul", x, x);
+  } else if (is(n, "log1p")) {
+    y = zb_operand_apply1(n, "log", zb_operand_apply2(n, "add", x, zb_operand_scalar(n, dtype, 1)));
+  } else if (is(n, "logsigmoid")) {
+    y = zb_operand_apply1(n, "neg", zb_operand_apply1(n, "softplus", zb_operand_apply1(n, "neg", x)));
+  }
+  return zb_paddle_give(n, "Out", y);
+}
+
+/* softplus(beta * x) / beta; above the threshold it is x in f32, too. */
+zb_result zb_paddle_softplus(zb_import_node *n) {
+  const double beta = zb_paddle_real(n, "beta", 1), threshold = zb_paddle_real(n, "threshold", 20);
+  zb_operand x = zb_paddle_in(n, "X");
+  if (threshold < 17) return zb_paddle_refuse_attribute(n, "threshold", "leave it at 20");
+  if (beta == 1) return zb_paddle_give(n, "Out", zb_operand_apply1(n, "softplus", x));
+  zb_operand factor = zb_operand_scalar(n, ZB_F32, beta);
+  zb_operand y = zb_operand_apply1(n, "softplus", zb_operand_apply2(n, "mul", x, factor));
+  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "div", y, factor));
+}
+
+/* x * scale + bias, or (x + bias) * scale. */
+zb_result zb_paddle_scale(zb_import_node *n) {
+  zb_shape shape;
+  double factor;
+  zb_operand x = zb_paddle_in(n, "X");
+  const double bias = zb_paddle_real(n, "bias", 0);
+  const bool is_after = zb_paddle_integer(n, "bias_after_scale", 1) != 0;
+  if (!zb_paddle_number(n, "scale", "ScaleTensor", 1, &factor) || !zb_operand_shape(n, x, &shape)) return ZB_FAIL;
+  zb_operand added = bias != 0 ? zb_operand_scalar(n, shape.dtype, bias) : NULL;
+  if (added && !is_after) x = zb_operand_apply2(n, "add", x, added);
+  if (factor != 1) x = zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, shape.dtype, factor));
+  if (added && is_after) x = zb_operand_apply2(n, "add", x, added);
+  return zb_paddle_give(n, "Out", x);
+}
+
+zb_result zb_paddle_power(zb_import_node *n) {
+  zb_shape shape;
+  zb_operand x = zb_paddle_in(n, "X");
+  const double power = zb_paddle_real(n, "factor y", 1);
+  if (!zb_operand_shape(n, x, &shape)) return ZB_FAIL;
+  if (power == 2) return zb_paddle_give(n, "Out", zb_operand_apply2(n, "mul", x, x));
+  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, shape.dtype, power)));
+}
+
+/* Between min and max; relu6: between 0 and 6. */
+zb_result zb_paddle_clip(zb_import_node *n) {
+  double least = 0, most = 6;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (is(n, "6")) {
+    most = zb_paddle_real(n, "threshold", 6);
+  } else if (!zb_paddle_number(n, "min", "Min", -INFINITY, &least) ||
+             !zb_paddle_number(n, "max", "Max", INFINITY, &most)) {
+    return ZB_FAIL;
+  }
+  const zb_attr attrs[] = {zb_float("min", least), zb_float("max", most)};
+  return zb_paddle_give(n, "Out", zb_operand_apply(n, "clip", &x, 1, attrs, 2));
+}
+
+zb_result zb_paddle_cast(zb_import_node *n) {
+  zb_dtype dtype;
+  if (!zb_paddle_declared(n, "Out", &dtype)) return ZB_FAIL;
+  return zb_paddle_give(n, "Out", zb_operand_cast(n, zb_paddle_in(n, "X"), dtype));
+}
+
+zb_result zb_paddle_identity(zb_import_node *n) { return zb_paddle_give(n, "Out", zb_paddle_in(n, "X")); }
+
+/* In an evaluation nothing is dropped; x is scaled there if it is not scaled up in training. */
+zb_result zb_paddle_dropout(zb_import_node *n) {
+  double rate;
+  zb_operand x = zb_paddle_in(n, "X");
+  const char *mode = zb_paddle_text(n, "dropout_implementation mode", "downgrade_in_infer");
+  const bool scales_up = strcmp(mode, "upscale_in_train") == 0;
+  const bool trains = zb_paddle_integer(n, "is_test", 0) == 0 && !n->im->params->inference;
+  if (!zb_paddle_number(n, "dropout_prob p", "P", 0.5, &rate)) return ZB_FAIL;
+  if (!(rate >= 0 && rate < 1)) return zb_paddle_refuse_attribute(n, "p", "0 <= p < 1");
+  if (rate == 0 || (!trains && scales_up)) return zb_paddle_give(n, "Out", x);
+  if (!trains)
+    return zb_paddle_give(n, "Out", zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, 1 - rate)));
+  if (!scales_up) return zb_paddle_refuse_attribute(n, "mode", "use mode=\"upscale_in_train\", Paddle's default");
+  return zb_paddle_give(n, "Out", zb_operand_drop(n, x, rate));
+}
+
+/* ---- Two and three operands ---- */
+
+/* Y with dimensions of 1 behind it, where `axis` says to which dimension of X its first one belongs. */
+static zb_operand aligned(zb_import_node *n, zb_operand x, zb_operand y) {
+  zb_shape left, right;
+  const int64_t axis = zb_paddle_integer(n, "axis", -1);
+  if (!zb_operand_shape(n, x, &left) || !zb_operand_shape(n, y, &right)) return NULL;
+  if (axis == -1 || right.rank >= left.rank || axis == left.rank - right.rank) return y;
+  if (axis < 0 || axis + right.rank > left.rank)
+    return zb_paddle_refuse_attribute(n, "axis", NULL), n->im->failed = true, NULL;
+  while (axis + right.rank < left.rank)
+    right.dims[right.rank++] = 1;
+  return zb_operand_reshape(n, y, &right);
+}
+
+zb_result zb_paddle_binary(zb_import_node *n) {
+  zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Y");
+  if (x && y) y = aligned(n, x, y);
+  return zb_paddle_give(n, "Out", x && y ? zb_operand_apply2(n, kind_of(n), x, y) : NULL);
+}
+
+zb_result zb_paddle_compare(zb_import_node *n) {
+  zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Y");
+  if (x && y) y = aligned(n, x, y);
+  if (!x || !y) return ZB_FAIL;
+  const bool differs = is(n, "differs");
+  zb_operand result = zb_operand_apply2(n, differs ? "equal" : kind_of(n), x, y);
+  return zb_paddle_give(n, "Out", differs ? zb_operand_apply1(n, "not", result) : result);
+}
+
+zb_result zb_paddle_logic(zb_import_node *n) {
+  zb_operand x = zb_operand_cast(n, zb_paddle_in(n, "X"), ZB_I1);
+  if (is(n, "not")) return zb_paddle_give(n, "Out", zb_operand_apply1(n, "not", x));
+  zb_operand y = zb_operand_cast(n, zb_paddle_in(n, "Y"), ZB_I1);
+  return zb_paddle_give(n, "Out", zb_operand_apply2(n, kind_of(n), x, y));
+}
+
+zb_result zb_paddle_select(zb_import_node *n) {
+  zb_operand condition = zb_operand_cast(n, zb_paddle_in(n, "Condition"), ZB_I1);
+  return zb_paddle_give(n, "Out", zb_operand_where(n, condition, zb_paddle_in(n, "X"), zb_paddle_in(n, "Y")));
+}
+
+/* silu(x) * y; without y both are halves of x. */
+zb_result zb_paddle_swiglu(zb_import_node *n) {
+  zb_shape in;
+  zb_operand x = zb_paddle_in(n, "X"), y = NULL;
+  int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
+  for (int i = 0; i < ZB_DIMS_MAX; ++i)
+    steps[i] = 1;
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
+  if (zb_paddle_has(n, "Y")) {
+    y = zb_paddle_in(n, "Y");
+  } else {
+    if (in.rank < 1 || in.dims[in.rank - 1] % 2) return zb_import_refuse(n, NULL, "its last dimension cannot be halved");
+    in.dims[in.rank - 1] /= 2;
+    zb_operand whole = x;
+    x = zb_operand_slice(n, whole, starts, in.dims, steps);
+    starts[in.rank - 1] = in.dims[in.rank - 1];
+    y = zb_operand_slice(n, whole, starts, in.dims, steps);
+  }
+  zb_operand gate = zb_operand_apply2(n, "mul", x, zb_operand_apply1(n, "sigmoid", x));
+  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "mul", gate, y));
+}
+
+/* The sum of a list of tensors. */
+zb_result zb_paddle_sum(zb_import_node *n) {
+  zb_operand total = zb_paddle_in(n, "X");
+  for (int i = 1; i < n->input_count && total; ++i)
+    if (n->inputs[i]) total = zb_operand_apply2(n, "add", total, n->inputs[i]);
+  return zb_paddle_give(n, "Out", total);
+}
+
+/* ---- Reductions ---- */
+
+/* The dimensions to reduce; all of them where none is named. False after reporting. */
+static bool read_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count) {
+  int64_t given[ZB_DIMS_MAX];
+  bool reduced[ZB_DIMS_MAX] = {false};
+  int found;
+  if (!zb_paddle_integers(n, "dim axis", "AxisTensor", given, ZB_DIMS_MAX, &found)) return false;
+  if (zb_paddle_integer(n, "reduce_all", 0)) found = 0;
+  for (int i = 0; i < found; ++i) {
+    int axis;
+    if (in->rank == 0) continue;
+    if (!zb_import_axis(n, given[i], in->rank, &axis)) return false;
+    reduced[axis] = true;
+  }
+  *count = 0;
+  for (int i = 0; i < in->rank; ++i)
+    if (reduced[i] || found <= 0) axes[(*count)++] = i;
+  return true;
+}
+
+/* Older versions of Paddle declare one dimension of 1 where nothing is left. */
+static zb_operand as_declared(zb_import_node *n, zb_operand x) {
+  const zb_paddle_value *out = zb_paddle_output(zb_paddle_source(n), "Out");
+  zb_shape shape;
+  if (!x || !out || !out->is_static || out->shape.rank != 1 || out->shape.dims[0] != 1) return x;
+  return zb_operand_shape(n, x, &shape) && shape.rank == 0 ? zb_operand_reshape(n, x, &out->shape) : x;
+}
+
+zb_result zb_paddle_reduction(zb_import_node *n) {
+  zb_shape in;
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  zb_dtype dtype;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!x || !zb_paddle_declared(n, "Out", &dtype)) return ZB_FAIL;
+  x = zb_operand_cast(n, x, dtype);
+  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  const bool keeps = zb_paddle_integer(n, "keep_dim keepdim", 0) != 0;
+  if (count > 0) x = zb_operand_reduce(n, kind_of(n), x, axes, count, keeps);
+  return zb_paddle_give(n, "Out", as_declared(n, x));
+}
+
+zb_result zb_paddle_softmax(zb_import_node *n) {
+  zb_shape in;
+  int axis;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "axis", -1, in.rank, &axis)) return ZB_FAIL;
+  const zb_attr attr = zb_int("axis", axis);
+  return zb_paddle_give(n, "Out", zb_operand_build(n, kind_of(n), &x, 1, &attr, 1));
+}

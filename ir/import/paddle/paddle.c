@@ -1,0 +1,200 @@
+/* zb_import_paddle: a program of Paddle, ProgramDesc or PIR JSON, becomes a module with one function on one micro-batch.
+ *
+ *   open("main.pb", "wb").write(program.desc.serialize_to_string())                    ProgramDesc; paddle.static.save
+ *   paddle.base.core.serialize_pir_program(program, "main.json", True, False, True)    PIR JSON; paddle.save
+ *
+ * A program is a loss, or a whole train step with append_backward's gradients and an optimizer. Of a step the loss and
+ * the optimizer are taken, each gradient op is held against the forward op that it is the gradient of, and zb-autodiff
+ * makes them again. Values of parameters come from .pdiparams beside the file, the startup program, or --weights.
+ * Tests: test/ir/import/paddle, test/ir/import/paddle_mutate_test.c, test/e2e/paddle.py. */
+#include "ir/import/paddle/paddle.h"
+#include "ir/import/importers.h"
+#include "runtime/base/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Files ---- */
+
+static bool is_json(const zb_import_source *file) {
+  size_t i = 0;
+  while (i < file->bytes && strchr(" \t\r\n", file->data[i]) && file->data[i])
+    ++i;
+  return i < file->bytes && file->data[i] == '{';
+}
+
+zb_result zb_paddle_read_program(zb_import *im, const zb_import_source *file, zb_paddle_program *out) {
+  if (file->bytes == 0) return zb_paddle_damaged(im, out, "it is empty");
+  return is_json(file) ? zb_paddle_read_pir(im, file, out) : zb_paddle_read_description(im, file, out);
+}
+
+/* ---- Values ---- */
+
+/* A value from the file beside the program; else what the startup program fills it with; else none. */
+static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *shape, const void **data) {
+  zb_paddle *it = zb_paddle_of(im);
+  const zb_stored_tensor *tensor = it->values ? zb_store_find(it->values, value->name) : NULL;
+  double number;
+  if (!value->is_typed)
+    return zb_import_fail(im, im->format->types_hint, "'%s' has the type %s, which is not supported", value->name,
+                          value->type_text);
+  *shape = value->type;
+  *data = tensor ? tensor->data : NULL;
+  if (tensor || it->values || !it->fills) return ZB_OK;
+  zb_known *known = zb_paddle_initial(it, value->name, &number) ? zb_known_new(im, shape) : NULL;
+  for (int64_t i = 0; known && i < known->elements; ++i)
+    zb_known_set_real(known, i, number);
+  *data = known ? known->data : NULL;
+  return im->failed ? ZB_FAIL : ZB_OK;
+}
+
+static zb_result left(zb_import *im, const zb_import_value *value) {
+  return zb_import_fail(im, NULL, "the parameter '%s' is not trained", value->name);
+}
+
+static const zb_import_format format = {
+    .initial = "parameter",
+    .types_hint = "float32 is supported, with dimensions that are known: paddle.static.data(name, [4, 32], ...); zbc "
+                  "--precision bf16 then computes in bf16",
+    .parameters_hint = "parameters of the program whose stop_gradient is False are trained; or name them with --train",
+    .load = load,
+    .left = left,
+};
+
+/* Whether the startup program says the values of all parameters: then it is taken at its word. Else they are drawn. */
+static bool fills_all(const zb_paddle *it) {
+  double number;
+  int count = 0;
+  for (size_t i = 0; i < it->core.value_count; ++i) {
+    const zb_import_value *value = it->core.values[i];
+    if (value->kind != ZB_VALUE_INITIAL) continue;
+    if (!zb_paddle_initial(it, value->name, &number)) return false;
+    ++count;
+  }
+  return count > 0;
+}
+
+/* ---- Inputs ---- */
+
+static zb_result build_inputs(zb_import *im) {
+  for (size_t i = 0; i < im->value_count; ++i) {
+    zb_import_value *value = im->values[i];
+    if (value->kind != ZB_VALUE_INPUT || !value->read) continue;
+    const zb_dtype dtype = value->type.dtype;
+    const bool is_good = value->is_typed && zb_shape_bytes(&value->type) >= 0 && zb_shape_elements(&value->type) > 0 &&
+                         (dtype == ZB_F32 || dtype == ZB_I64 || dtype == ZB_I32 || dtype == ZB_I1);
+    if (!is_good)
+      return zb_import_fail(im,
+                            "float32, int64, int32 and bool are supported, with dimensions that are known, at most 8: "
+                            "paddle.static.data(name, [4, 32], ...)",
+                            "the type of input '%s' is not supported (%s)", value->name, value->type_text);
+    value->value = zb_import_input(im, value->name, &value->type);
+    if (!value->value.ptr) return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
+/* ---- Nodes ---- */
+
+static bool is_listed(const char *list, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = list; *at;) {
+    const size_t word = strcspn(at, " ");
+    if (word == length && memcmp(at, name, word) == 0) return true;
+    at += word + strspn(at + word, " ");
+  }
+  return false;
+}
+
+static bool names_slot(const char *slots, const char *name) {
+  char starred[80];
+  snprintf(starred, sizeof starred, "%.70s*", name);
+  return is_listed(slots, name) || is_listed(slots, starred);
+}
+
+/* Every attribute and operand must be one that the row reads. */
+static zb_result check_reads(zb_import_node *n) {
+  const zb_paddle_op *op = zb_paddle_source(n);
+  char hint[256];
+  for (int i = 0; i < op->attribute_count; ++i) {
+    const char *name = op->attributes[i].name;
+    if (is_listed(n->op->attributes, name) || zb_paddle_is_ignored(name)) continue;
+    snprintf(hint, sizeof hint, *n->op->attributes ? "understood: %s" : "none is understood", n->op->attributes);
+    return zb_import_refuse(n, hint, "attribute '%s' is not understood", name);
+  }
+  for (int s = 0; s < op->input_count; ++s) {
+    const zb_paddle_slot *slot = &op->inputs[s];
+    if (slot->count == 0 || !slot->values[0] || (slot->name && names_slot(op->row->inputs, slot->name))) continue;
+    snprintf(hint, sizeof hint, "understood: %s", op->row->inputs);
+    return zb_import_refuse(n, hint, "operand %d%s%s is not understood", s, slot->name ? ", " : "",
+                            slot->name ? slot->name : "");
+  }
+  return ZB_OK;
+}
+
+static zb_result check_node(zb_import_node *n) {
+  const zb_paddle_op *op = zb_paddle_source(n);
+  if (op->row && op->row->class == ZB_PADDLE_FORWARD) return check_reads(n);
+  zb_text hint = {0};
+  if (op->row)
+    zb_text_add(&hint, "name another loss with --loss");
+  else
+    zb_paddle_unknown_hint(n->kind, &hint);
+  zb_import_refuse(n, hint.data, op->row ? "the loss depends on this op of the backward pass"
+                                         : "this op is not supported (op %d of the program)", op->number);
+  zb_text_deinit(&hint);
+  return ZB_FAIL;
+}
+
+/* ---- The whole ---- */
+
+/* A loss of one element is a scalar: so older versions of Paddle have it. */
+static zb_result flatten_loss(zb_import *im, zb_import_value *loss) {
+  zb_shape shape;
+  if (!loss || !loss->value.ptr || !zb_type_shape(mlirValueGetType(loss->value), &shape)) return ZB_OK;
+  if (shape.rank == 0 || zb_shape_elements(&shape) != 1) return ZB_OK;
+  loss->value = zb_import_reshaped(&im->builder, loss->value, shape.dims, 0);
+  return loss->value.ptr ? ZB_OK : ZB_FAIL;
+}
+
+static zb_result import_graph(zb_import *im, zb_module *out) {
+  zb_paddle *it = zb_paddle_of(im);
+  im->is_listed = true;
+  if (!zb_paddle_read_program(im, &it->source, &it->program) || !zb_paddle_read_startup(it) ||
+      !zb_paddle_open_values(it) || !zb_paddle_read_step(it) || !zb_paddle_make_graph(it))
+    return ZB_FAIL;
+  zb_import_value *loss = it->loss ? it->loss->core : NULL;
+  if (loss && !*loss->name) loss->name = it->program.is_pir && !it->loss->is_fetched ? "loss" : it->loss->name;
+  im->outputs = zb_import_take(im, ((size_t)it->output_count + 1) * sizeof *im->outputs);
+  for (int i = 0; im->outputs && i < it->output_count; ++i) {
+    im->outputs[im->output_count++] = it->outputs[i]->core;
+    it->outputs[i]->core->name = it->outputs[i]->name;
+  }
+  if (!im->outputs) return ZB_FAIL;
+  zb_import_mark_needed(im, loss);
+  if (!zb_import_check_nodes(im, check_node)) return ZB_FAIL;
+  zb_import_mark_values(im, loss);
+  if (!zb_import_choose_parameters(im) || !build_inputs(im)) return ZB_FAIL;
+  it->fills = !it->values && fills_all(it);
+  if (!zb_import_nodes(im) || !flatten_loss(im, loss) || !zb_import_finish(im, loss, out)) return ZB_FAIL;
+  if (!it->update_count) return ZB_OK;
+  return zb_import_mark_optimizer(im, it->updates, it->update_count, mlirModuleGetOperation(out->module));
+}
+
+zb_status zb_import_paddle(MlirContext context, const zb_import_params *params, zb_module *out) {
+  *out = (zb_module){.context = context};
+  zb_paddle it = {.core = {.context = context, .params = params, .format = &format},
+                  .program = {.path = params->path},
+                  .startup = {.path = params->path}};
+  ZB_TRY(zb_import_source_open(params->path, NULL, &it.source));
+  it.core.source_bytes = it.source.bytes;
+  zb_status status = zb_import_run(&it.core, import_graph, out);
+  const bool has_values = it.values || it.fills;
+  zb_import_source_close(&it.source);
+  zb_store_destroy(it.values);
+  if (!has_values) {
+    zb_store_destroy(out->weights); /* none are in the file: --weights brings them, else they are drawn */
+    out->weights = NULL;
+  }
+  return status;
+}

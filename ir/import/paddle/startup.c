@@ -1,0 +1,108 @@
+/* What is known of a program without running it: the numbers that its startup program fills variables with (learning
+ * rates, states of the optimizer, scales and biases), and constants. Numbers that are drawn are not known.
+ *
+ *   fill_constant {value = 1e-3} -> learning_rate_0           full {value = 0.001} -> shadow_output "learning_rate_0"
+ *
+ * The startup program is --startup FILE, else the file beside the program whose name has startup in the place of main.
+ * Tests: test/ir/import/paddle, test/e2e/paddle.py. */
+#include "ir/import/paddle/paddle.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Constants ---- */
+
+static bool number_of(const zb_paddle_op *op, const char *names, double *out) {
+  const zb_paddle_attribute *a = zb_paddle_find(op, names);
+  if (!a) return false;
+  if (a->kind == ZB_PADDLE_INTEGER) return *out = (double)a->integer, true;
+  if (a->kind == ZB_PADDLE_REAL) return *out = a->real, true;
+  if (a->kind == ZB_PADDLE_TEXT && *a->text) { /* str_value of fill_constant: more digits than value has */
+    char *end;
+    *out = strtod(a->text, &end);
+    return *end == '\0';
+  }
+  return false;
+}
+
+static bool constant(const zb_paddle *it, const zb_paddle_value *value, int depth, double *out) {
+  enum { DEPTH_MAX = 16 };
+  const zb_paddle_op *op = value ? value->producer : NULL;
+  double factor, bias;
+  if (!op) return value && value->is_persistable && zb_paddle_initial(it, value->name, out);
+  if (depth > DEPTH_MAX) return false;
+  if (strcmp(op->kind, "full") == 0 || strcmp(op->kind, "fill_constant") == 0)
+    return number_of(op, "str_value", out) || number_of(op, "value", out);
+  if (strcmp(op->kind, "assign") == 0 || strcmp(op->kind, "cast") == 0)
+    return op->input_count > 0 && op->inputs[0].count > 0 && constant(it, op->inputs[0].values[0], depth + 1, out);
+  if (strcmp(op->kind, "full_like") == 0)
+    return op->input_count > 1 && op->inputs[1].count > 0 && constant(it, op->inputs[1].values[0], depth + 1, out);
+  if (strcmp(op->kind, "scale") != 0 || op->input_count < 1 || op->inputs[0].count < 1) return false;
+  if (!constant(it, op->inputs[0].values[0], depth + 1, out)) return false;
+  const zb_paddle_value *by = zb_paddle_input(op, "ScaleTensor");
+  if (by ? !constant(it, by, depth + 1, &factor) : !number_of(op, "scale", &factor)) return false;
+  const zb_paddle_attribute *after = zb_paddle_find(op, "bias_after_scale");
+  if (!number_of(op, "bias", &bias)) bias = 0;
+  *out = !after || after->integer ? *out * factor + bias : (*out + bias) * factor;
+  return true;
+}
+
+bool zb_paddle_constant(const zb_paddle *it, const zb_paddle_value *value, double *out) {
+  return constant(it, value, 0, out);
+}
+
+/* Behind all ops of the startup program a variable has the value that was written last. */
+bool zb_paddle_initial(const zb_paddle *it, const char *name, double *out) {
+  for (size_t i = it->startup.op_count; i-- > 0;) {
+    const zb_paddle_op *op = &it->startup.ops[i];
+    const zb_paddle_attribute *named = zb_paddle_find(op, "parameter_name output_name");
+    if (named && named->kind == ZB_PADDLE_TEXT && strcmp(named->text, name) == 0 && op->input_count == 1)
+      return op->inputs[0].count == 1 && op->inputs[0].values[0] && op->inputs[0].values[0]->producer &&
+             constant(it, op->inputs[0].values[0], 0, out);
+    for (int s = 0; s < op->output_count && !it->startup.is_pir; ++s)
+      for (int k = 0; k < op->outputs[s].count; ++k)
+        if (op->outputs[s].values[k] && strcmp(op->outputs[s].values[k]->name, name) == 0)
+          return constant(it, op->outputs[s].values[k], 0, out);
+  }
+  return false;
+}
+
+/* ---- The file ---- */
+
+/* "gpt.main.pir.json" -> "gpt.startup.pir.json"; NULL: the name has no "main", or memory ran out. */
+static const char *beside(zb_import *im, const char *path) {
+  const char *name = strrchr(path, '/'), *found = NULL;
+  for (const char *at = name ? name + 1 : path; (at = strstr(at, "main")); ++at)
+    found = at;
+  if (!found) return NULL;
+  zb_text text = {0};
+  zb_text_add(&text, "%.*sstartup%s", (int)(found - path), path, found + strlen("main"));
+  const char *taken = text.failed ? NULL : zb_import_take_text(im, text.data, text.length);
+  if (text.failed) zb_import_memory(im);
+  zb_text_deinit(&text);
+  return taken;
+}
+
+zb_result zb_paddle_read_startup(zb_paddle *it) {
+  zb_import *im = &it->core;
+  const char *path = im->params->startup;
+  zb_import_source file;
+  if (!path) {
+    path = beside(im, im->params->path);
+    if (im->failed) return ZB_FAIL;
+    if (!path || access(path, F_OK) != 0) return ZB_OK;
+  }
+  zb_status status = zb_import_source_open(path, NULL, &file);
+  if (status) {
+    zb_result result = zb_status_code(status) == ZB_MEMORY
+                           ? zb_import_memory(im)
+                           : zb_import_fail(im, zb_status_hint_text(status), "%s", zb_status_message(status));
+    zb_status_free(status);
+    return result;
+  }
+  it->startup.path = path;
+  zb_result result = zb_paddle_read_program(im, &file, &it->startup);
+  zb_import_source_close(&file);
+  return result;
+}
