@@ -39,6 +39,7 @@ SCRIPTS = [
     ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi"]),
     ("e2e-collectives", ["python3", "test/e2e/collectives.py", "--bin", "{build}/bin"]),
     ("e2e-stablehlo", ["python3", "test/e2e/stablehlo.py", "--bin", "{build}/bin"]),
+    ("e2e-paddle", ["python3", "test/e2e/paddle.py", "--bin", "{build}/bin"]),
     ("e2e-aten", ["python3", "test/e2e/aten.py", "--bin", "{build}/bin"]),
     ("e2e-recompute", ["python3", "test/e2e/recompute.py", "--bin", "{build}/bin"]),
     ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin",

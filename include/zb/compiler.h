@@ -69,8 +69,8 @@ typedef struct zb_compile_params {
                         and which results are the loss and new values; NULL: as the file says */
   const char *startup; /* of Paddle: the startup program, which says learning rates; NULL: the file beside the program
                           with startup for main in its name, if there is one */
-  const char *loss;  /* name of the output to minimize; NULL: the only scalar one, of several the one
-                        named "loss" */
+  const char *loss;    /* name of the output to minimize; NULL: the only scalar one, of several the one
+                          named "loss" */
   /* "micro-batches" (NULL): the loss of a step is the mean of those of its micro-batches, as with gradient accumulation
    * in PyTorch; "targets": where the loss is a mean over targets that are not ignored, it is that over those of the
    * whole step, of all micro-batches and replicas. */

@@ -13,9 +13,7 @@ bool zb_import_same_optimizer(const zb_import_update *a, const zb_import_update 
          a->momentum == b->momentum && a->nesterov == b->nesterov;
 }
 
-static bool is_adam(const zb_import_update *u) {
-  return u->kind == ZB_OPTIMIZER_ADAM || u->kind == ZB_OPTIMIZER_ADAMW;
-}
+static bool is_adam(const zb_import_update *u) { return u->kind == ZB_OPTIMIZER_ADAM || u->kind == ZB_OPTIMIZER_ADAMW; }
 
 bool zb_import_one_optimizer(const zb_import_update *updates, int count, int *other) {
   for (int u = 1; u < count; ++u) {

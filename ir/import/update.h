@@ -23,8 +23,8 @@ typedef struct zb_import_update {
 
 /* Whether both have one optimizer with the same settings, but for rates and decays. */
 bool zb_import_same_optimizer(const zb_import_update *a, const zb_import_update *b);
-/* Whether all updates are those of one optimizer: adam and adamw are the same where there is no decay. *other: the first
- * that is not as the first of all. */
+/* Whether all updates are those of one optimizer: adam and adamw are the same where there is no decay. *other: the
+ * first that is not as the first of all. */
 bool zb_import_one_optimizer(const zb_import_update *updates, int count, int *other);
 /* The shortest decimal that is the same f32: 0.001 of 0.0010000000474974513. */
 double zb_import_as_written(double value);

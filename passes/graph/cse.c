@@ -7,8 +7,8 @@
  * Never merged: an op computed from parameters and constants alone, for a use of a parameter is one chain of its own
  * (ARCHITECTURE.md, "use"); ops with different zb.of, for they may end in different stages; numbered forward ops
  * of a differentiated program, for gradient ops name them (zb.id, zb.of); ops of dialects that the context does not
- * know, for their attributes cannot be listed. Locations and zb.origin do not count. Merging is part of the program's meaning (it
- * decides the order of sums), so it happens before partition.
+ * know, for their attributes cannot be listed. Locations and zb.origin do not count. Merging is part of the program's
+ * meaning (it decides the order of sums), so it happens before partition.
  *
  * Tests: test/passes/cse.mlir. */
 

@@ -375,12 +375,13 @@ static zb_status tell_places(const partition *p) {
 
 /* ---- Cuts named by the user ---- */
 
-/* "module.path (node)": the whole, the path, one that it is below, or the node may be given. */
+/* "module.path (node)", or "(node)": the whole, the path, one that it is below, or the node may be given. */
 static bool name_matches(MlirOperation op, const char *word, size_t length) {
-  const char *name = zb_location_name(op), *node = name ? strstr(name, " (") : NULL;
+  const char *name = zb_location_name(op), *blank = name ? strstr(name, " (") : NULL;
   if (!name) return false;
-  if (strncmp(name, word, length) == 0 && (!name[length] || name[length] == '.' || name + length == node)) return true;
-  return node && strcspn(node + 2, ")") == length && strncmp(node + 2, word, length) == 0;
+  const char *node = *name == '(' ? name + 1 : blank ? blank + 2 : NULL;
+  if (strncmp(name, word, length) == 0 && (!name[length] || name[length] == '.' || name + length == blank)) return true;
+  return node && strcspn(node, ")") == length && strncmp(node, word, length) == 0;
 }
 
 /* "#12": the op with that zb.id. */

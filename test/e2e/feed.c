@@ -1,8 +1,10 @@
-/* Trains with a plan on batches from a safetensors file, which zb-run does not read: test/e2e/stablehlo.py runs it.
+/* Trains with a plan on batches from a safetensors file as frameworks write it: test/e2e/stablehlo.py and paddle.py run
+ * it.
  *
  * usage: feed PLAN DATA STEPS [INPUT=TENSOR]...
  * DATA has a tensor [steps, ...] for each input of the plan, under its name or the one that is given; step i gets entry
- * i, micro-batch 0 of 1. Prints the loss of each step with 9 digits. */
+ * i, micro-batch 0 of 1. A tensor of the very size of the input is given in each step. Prints the loss of each step
+ * with 9 digits. */
 #include "runtime/formats/safetensors.h"
 #include "zb/runtime.h"
 
@@ -26,6 +28,7 @@ static const zb_stored_tensor *find(const feed *f, const char *input) {
 static zb_status give(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes) {
   const zb_stored_tensor *tensor = find(context, name);
   if (!tensor) return ZB_ERROR(INVALID, "the data has no tensor '%s'", name);
+  if (tensor->bytes == bytes) return memcpy(to, tensor->data, bytes), NULL;
   if (tensor->shape.rank < 1 || step >= tensor->shape.dims[0] || micro_batch != 0)
     return ZB_ERROR(INVALID, "'%s' has no entry for step %" PRId64, name, step);
   if (tensor->bytes != bytes * (uint64_t)tensor->shape.dims[0])

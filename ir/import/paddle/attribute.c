@@ -134,8 +134,7 @@ bool zb_paddle_number(zb_import_node *n, const char *names, const char *slot, do
 }
 
 static bool take_integers(zb_import_node *n, const char *name, int found, int room) {
-  return found <= room ||
-         zb_import_refuse(n, NULL, "'%s' has %d entries, expected at most %d", name, found, room);
+  return found <= room || zb_import_refuse(n, NULL, "'%s' has %d entries, expected at most %d", name, found, room);
 }
 
 bool zb_paddle_integers(zb_import_node *n, const char *names, const char *slot, int64_t *out, int room, int *count) {

@@ -77,18 +77,34 @@ static bool carries(const zb_paddle_op *op, const zb_paddle_slot *slot, int k) {
   return op->row->op.gradient >> (place < 31 ? place : 31) & 1;
 }
 
+/* Whether a gradient comes to a result of an op. */
+static bool gets_gradient(const backward *b, const zb_paddle_op *op) {
+  for (int s = 0; s < op->output_count; ++s)
+    for (int k = 0; k < op->outputs[s].count; ++k) {
+      const zb_paddle_value *value = op->outputs[s].values[k];
+      if (value && !value->stops_gradient && b->uses[value->number] > 0) return true;
+    }
+  return false;
+}
+
+/* From the loss back: what a gradient reaches, and how often. */
 static void count_uses(backward *b) {
   const zb_paddle_program *p = &b->it->program;
   int given = 0;
   for (size_t i = 0; i < p->op_count; ++i) {
-    const zb_paddle_op *op = &p->ops[i];
     b->first_given[i] = given;
+    for (int s = 0; s < p->ops[i].input_count; ++s)
+      given += p->ops[i].inputs[s].count;
+  }
+  b->uses[b->it->loss->number] = 1;
+  for (size_t i = p->op_count; i-- > 0;) {
+    const zb_paddle_op *op = &p->ops[i];
+    if (!b->in_loss[i] || !gets_gradient(b, op)) continue;
     for (int s = 0; s < op->input_count; ++s)
-      for (int k = 0; k < op->inputs[s].count; ++k, ++given)
-        if (b->in_loss[i] && is_float(op->inputs[s].values[k]) && carries(op, &op->inputs[s], k))
+      for (int k = 0; k < op->inputs[s].count; ++k)
+        if (is_float(op->inputs[s].values[k]) && carries(op, &op->inputs[s], k))
           ++b->uses[op->inputs[s].values[k]->number];
   }
-  ++b->uses[b->it->loss->number];
 }
 
 /* ---- What is the same ---- */
@@ -173,8 +189,8 @@ static bool has_gradients(const backward *b, const zb_paddle_op *op) {
 }
 
 /* Sets what operand k of a slot of a forward op gets. */
-static zb_result give(backward *b, const zb_paddle_op *op, const zb_paddle_op *forward, const zb_paddle_slot *slot, int k,
-                      const zb_paddle_value *value) {
+static zb_result give(backward *b, const zb_paddle_op *op, const zb_paddle_op *forward, const zb_paddle_slot *slot,
+                      int k, const zb_paddle_value *value) {
   int place = b->first_given[forward - b->it->program.ops] + k;
   for (const zb_paddle_slot *s = forward->inputs; s < slot; ++s)
     place += s->count;
@@ -202,6 +218,12 @@ static const char *base_of(const char *slot, char *out, size_t room) {
 }
 
 static zb_result refuse_form(backward *b, const zb_paddle_op *op) {
+  char base[96];
+  const size_t length = strlen(op->kind);
+  snprintf(base, sizeof base, "%.*s", length > 5 ? (int)length - 5 : 0, op->kind);
+  if (!op->row && length > 5 && strcmp(op->kind + length - 5, "_grad") == 0)
+    return zb_paddle_refuse(b->it, op, "write the loss with ops that are rows of ir/import/paddle/paddle_ops.def",
+                            "gradients of '%s' are not supported", base);
   return zb_paddle_refuse(b->it, op, OTHER_HINT,
                           "a parameter is updated with what it makes of gradients, which is no part of the gradient of "
                           "the loss");
@@ -260,6 +282,10 @@ static zb_result explain_row(backward *b, zb_paddle_op *op) {
   if (!same_attributes(forward, op, false, &name))
     return zb_paddle_refuse(b->it, op, OTHER_HINT, "its attribute '%s' is not that of op %d (%s), whose gradient it is",
                             name, forward->number, forward->kind);
+  const zb_paddle_attribute *axis = zb_paddle_find(op, "axis");
+  if (axis && !zb_paddle_find(forward, "axis") && !zb_paddle_input_slot(forward, "AxisTensor") && axis->integer != -1)
+    return zb_paddle_refuse(b->it, op, OTHER_HINT, "its attribute 'axis' is not that of op %d (%s), which has none",
+                            forward->number, forward->kind);
   for (int s = 0; s < op->output_count; ++s) {
     const zb_paddle_slot *slot = &op->outputs[s];
     const char *own = slot->name ? base_of(slot->name, base, sizeof base) : NULL;
@@ -275,29 +301,50 @@ static zb_paddle_value *only_result(const zb_paddle_op *op) {
   return op->output_count > 0 && op->outputs[0].count > 0 ? op->outputs[0].values[0] : NULL;
 }
 
-/* The gradient of scale is scale, without the bias; that of cast is cast. */
+/* Whether an op multiplies by one number, without adding another: it has the factor of `other`, or NULL: that is 1. */
+static bool scales_by(const backward *b, const zb_paddle_op *op, const zb_paddle_op *other) {
+  const zb_paddle_attribute *bias = zb_paddle_find(op, "bias"), *factor = zb_paddle_find(op, "scale");
+  const zb_paddle_value *by = zb_paddle_input(op, "ScaleTensor");
+  double number;
+  if (strcmp(op->kind, "scale") != 0 || (bias && (bias->real != 0 || bias->integer != 0))) return false;
+  if (!other && by) return zb_paddle_constant(b->it, by, &number) && number == 1;
+  if (!other) return !factor || (factor->kind == ZB_PADDLE_REAL && factor->real == 1);
+  const zb_paddle_attribute *wanted = zb_paddle_find(other, "scale");
+  if (strcmp(other->kind, "scale") != 0 || first_of(b, by) != first_of(b, zb_paddle_input(other, "ScaleTensor")))
+    return false;
+  return by || (factor && wanted && same_attribute(factor, wanted));
+}
+
+/* The operand of a sum that has no gradient yet: all of them get the same, and Paddle writes them in their order. -1:
+ * none. */
+static int next_operand(const backward *b, const zb_paddle_op *forward, const zb_paddle_slot *slot) {
+  int place = b->first_given[forward - b->it->program.ops];
+  for (const zb_paddle_slot *s = forward->inputs; s < slot; ++s)
+    place += s->count;
+  for (int k = 0; k < slot->count; ++k)
+    if (!b->given[place + k] && is_float(slot->values[k]) && !slot->values[k]->stops_gradient) return k;
+  return -1;
+}
+
+/* The gradient of scale is scale, without the bias; that of cast is cast; those of a sum are its own, scaled by 1. */
 static zb_result explain_same(backward *b, zb_paddle_op *op, bool *fits) {
-  const char *name = "";
-  const zb_paddle_value *x = zb_paddle_input(op, "X"), *of = whole(b, x);
+  const zb_paddle_value *of = whole(b, zb_paddle_input(op, "X"));
   const zb_paddle_op *forward = of ? of->producer : NULL;
-  const bool is_scale = strcmp(op->kind, "scale") == 0;
-  if ((!is_scale && strcmp(op->kind, "cast") != 0) || !forward || strcmp(forward->kind, op->kind) != 0) return ZB_OK;
-  if (!b->in_loss[forward - b->it->program.ops]) return ZB_OK;
-  const zb_paddle_attribute *bias = zb_paddle_find(op, "bias"), *factor = zb_paddle_find(op, "scale"),
-                            *wanted = zb_paddle_find(forward, "scale");
-  const zb_paddle_value *by = zb_paddle_input(op, "ScaleTensor"), *own = zb_paddle_input(forward, "ScaleTensor");
-  if (is_scale) {
-    if (bias && (bias->real != 0 || bias->integer != 0)) return ZB_OK;
-    if (first_of(b, by) != first_of(b, own) || (!by && (!factor || !wanted || !same_attribute(factor, wanted))))
-      return ZB_OK;
-  } else if (!only_result(op) || !zb_paddle_input(forward, "X") ||
-             only_result(op)->shape.dtype != zb_paddle_input(forward, "X")->shape.dtype) {
-    return ZB_OK;
-  }
-  (void)name;
+  const zb_paddle_slot *to = forward ? zb_paddle_input_slot(forward, "X") : NULL;
+  if (!to || to->count < 1 || !only_result(op) || !b->in_loss[forward - b->it->program.ops]) return ZB_OK;
+  int k = 0;
+  const bool is_sum = strcmp(forward->kind, "sum") == 0 || strcmp(forward->kind, "add_n") == 0;
+  if (is_sum && scales_by(b, op, NULL))
+    k = next_operand(b, forward, to);
+  else if (strcmp(op->kind, "cast") == 0 && strcmp(forward->kind, "cast") == 0)
+    k = only_result(op)->shape.dtype == to->values[0]->shape.dtype ? 0 : -1;
+  else if (!scales_by(b, op, forward))
+    k = -1;
+  if (k < 0 || !to->values[k]) return ZB_OK;
   *fits = true;
-  pair(op, forward);
-  return give(b, op, forward, zb_paddle_input_slot(forward, "X"), 0, only_result(op));
+  if (!forward->gradient) pair(op, forward);
+  op->of = forward;
+  return give(b, op, forward, to, k, only_result(op));
 }
 
 /* What takes a tensor apart has a gradient that puts it together: unbind and stack, split and concat. */
@@ -325,10 +372,10 @@ static zb_result explain_joined(backward *b, zb_paddle_op *op, bool *fits) {
 /* Zeros for a part that nothing reads. */
 static bool explain_zeros(backward *b, const zb_paddle_op *op) {
   double number = 1;
-  const bool fills = strcmp(op->kind, "fill_zeros_like") == 0 ||
-                     (strcmp(op->kind, "full_like") == 0 && zb_paddle_constant(b->it, only_result(op), &number) &&
-                      number == 0);
-  const zb_paddle_value *x = op->input_count && op->inputs[0].count ? op->inputs[0].values[0] : NULL;
+  const bool fills =
+      strcmp(op->kind, "fill_zeros_like") == 0 ||
+      (strcmp(op->kind, "full_like") == 0 && zb_paddle_constant(b->it, only_result(op), &number) && number == 0);
+  const zb_paddle_value *x = zb_paddle_input(op, "X");
   if (!fills || !x || !x->producer || !b->in_loss[x->producer - b->it->program.ops] || !only_result(op)) return false;
   *of_value(b, only_result(op)) = (gradient){.of = x};
   return true;
@@ -384,10 +431,9 @@ static zb_result explain(backward *b, zb_paddle_op *op) {
   if (!explain_same(b, op, &fits) || !explain_joined(b, op, &fits)) return ZB_FAIL;
   if (!fits && !explain_sum(b, op, &fits)) return ZB_FAIL;
   if (!fits && (strcmp(op->kind, "assign") == 0 || strcmp(op->kind, "share_data") == 0) && only_result(op)) {
-    gradient *from = of_value(b, op->inputs[0].values[0]);
-    *of_value(b, only_result(op)) = *from;
-    from->is_summed = true;
-    fits = true;
+    gradient *from = of_value(b, zb_paddle_input(op, "X"));
+    fits = from && from->of && !from->is_summed;
+    if (fits) *of_value(b, only_result(op)) = *from, from->is_summed = true;
   }
   return fits ? ZB_OK : refuse_form(b, op);
 }
@@ -398,7 +444,7 @@ static bool is_seed(const backward *b, const zb_paddle_op *op) {
   const zb_paddle_value *out = only_result(op);
   char name[512];
   if (!out || !zb_paddle_constant(b->it, out, &number) || number != 1) return false;
-  if (strcmp(op->kind, "full_like") == 0) return op->inputs[0].values[0] == b->it->loss;
+  if (strcmp(op->kind, "full_like") == 0) return zb_paddle_input(op, "X") == b->it->loss;
   snprintf(name, sizeof name, "%.500s@GRAD", b->it->loss->name);
   return strcmp(op->kind, "fill_constant") == 0 && strcmp(name, out->name) == 0;
 }
@@ -412,8 +458,10 @@ static zb_result check_update(backward *b, const zb_paddle_op *op) {
     return zb_paddle_refuse(b->it, op, OTHER_HINT, "'%s' is updated with '%s', which is not the gradient of the loss",
                             parameter->name, value->name);
   if (g->uses != b->uses[parameter->number])
-    return zb_paddle_refuse(b->it, op, OTHER_HINT, "of the %d uses of '%s' the gradients of %d reach its update: the "
-                            "others were stopped", b->uses[parameter->number], parameter->name, g->uses);
+    return zb_paddle_refuse(b->it, op, OTHER_HINT,
+                            "of the %d uses of '%s' the gradients of %d reach its update: the "
+                            "others were stopped",
+                            b->uses[parameter->number], parameter->name, g->uses);
   b->decays[op - b->it->program.ops] = g->decay;
   return ZB_OK;
 }
@@ -452,7 +500,8 @@ zb_result zb_paddle_check_backward(zb_paddle *it, double **decays) {
     if (is_update(op) && !check_update(&b, op)) return ZB_FAIL;
     if (!b.in_loss[i] && !b.in_step[i]) continue;
     if (!b.in_loss[i] && has_gradients(&b, op) && !explain(&b, op)) return ZB_FAIL;
-    if (b.in_step[i] && !b.in_loss[i] && is_seed(&b, op)) *of_value(&b, only_result(op)) = (gradient){it->loss, 1, false, 0};
+    if (b.in_step[i] && !b.in_loss[i] && is_seed(&b, op))
+      *of_value(&b, only_result(op)) = (gradient){it->loss, 1, false, 0};
     if (b.in_step[i] && !b.in_loss[i]) explain_zeros(&b, op);
     find_twin(&b, op);
   }

@@ -146,14 +146,29 @@ static zb_result read_attribute(reader *r, const Paddle__Attr *from, zb_paddle_a
   a->name = text_of(r, from->has_name, from->name, "the name of an attribute");
   if (!a->name) return ZB_FAIL;
   switch (from->has_type ? from->type : -1) {
-  case INT: set_integer(a, from->has_i ? from->i : 0); return ZB_OK;
-  case LONG: set_integer(a, from->has_l ? from->l : 0); return ZB_OK;
-  case BOOL: set_integer(a, from->has_b && from->b); return ZB_OK;
-  case FLOAT: set_real(a, from->has_f ? (double)from->f : 0); return ZB_OK;
-  case FLOAT64: set_real(a, from->has_float64 ? from->float64 : 0); return ZB_OK;
-  case SCALAR: read_scalar(from->scalar, a); return ZB_OK;
-  case STRING: a->kind = ZB_PADDLE_TEXT; return (a->text = text_of(r, from->has_s, from->s, a->name)) ? ZB_OK : ZB_FAIL;
-  case STRINGS: return read_texts(r, from, a);
+  case INT:
+    set_integer(a, from->has_i ? from->i : 0);
+    return ZB_OK;
+  case LONG:
+    set_integer(a, from->has_l ? from->l : 0);
+    return ZB_OK;
+  case BOOL:
+    set_integer(a, from->has_b && from->b);
+    return ZB_OK;
+  case FLOAT:
+    set_real(a, from->has_f ? (double)from->f : 0);
+    return ZB_OK;
+  case FLOAT64:
+    set_real(a, from->has_float64 ? from->float64 : 0);
+    return ZB_OK;
+  case SCALAR:
+    read_scalar(from->scalar, a);
+    return ZB_OK;
+  case STRING:
+    a->kind = ZB_PADDLE_TEXT;
+    return (a->text = text_of(r, from->has_s, from->s, a->name)) ? ZB_OK : ZB_FAIL;
+  case STRINGS:
+    return read_texts(r, from, a);
   case INTS:
     if (!take_integers(r, a, from->n_ints)) return ZB_FAIL;
     for (int i = 0; i < a->count; ++i)
@@ -179,7 +194,9 @@ static zb_result read_attribute(reader *r, const Paddle__Attr *from, zb_paddle_a
     for (int i = 0; i < a->count; ++i)
       a->reals[i] = from->float64s[i];
     return ZB_OK;
-  default: a->kind = ZB_PADDLE_OTHER; return ZB_OK;
+  default:
+    a->kind = ZB_PADDLE_OTHER;
+    return ZB_OK;
   }
 }
 

@@ -12,16 +12,16 @@ static bool is(const zb_import_node *n, const char *op) { return strcmp(n->op->a
 /* Attributes of ops whose names or defaults differ from zb's; -1 after reporting. */
 static int unary_attributes(zb_import_node *n, zb_attr attrs[2]) {
   if (is(n, "elu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha", 1)), 1;
-  if (is(n, "leaky_relu"))
-    return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha negative_slope", 0.01)), 1;
+  if (is(n, "leaky_relu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha negative_slope", 0.01)), 1;
   if (is(n, "gelu")) return attrs[0] = zb_bool("tanh", zb_paddle_integer(n, "approximate", 0) != 0), 1;
   if (is(n, "hard_sigmoid")) {
     attrs[0] = zb_float("alpha", zb_paddle_real(n, "slope", (float)(1.0 / 6)));
     attrs[1] = zb_float("beta", zb_paddle_real(n, "offset", 0.5));
     return 2;
   }
-  const bool is_plain = !is(n, "hard_swish") || (zb_paddle_real(n, "threshold", 6) == 6 &&
-                                                 zb_paddle_real(n, "scale", 6) == 6 && zb_paddle_real(n, "offset", 3) == 3);
+  const bool is_plain =
+      !is(n, "hard_swish") || (zb_paddle_real(n, "threshold", 6) == 6 && zb_paddle_real(n, "scale", 6) == 6 &&
+                               zb_paddle_real(n, "offset", 3) == 3);
   if (!is_plain) return zb_paddle_refuse_attribute(n, "threshold", "6, 6 and 3 are supported"), -1;
   if (is(n, "mish") && zb_paddle_real(n, "threshold lambda", 20) < 17)
     return zb_paddle_refuse_attribute(n, "threshold", "leave it at 20"), -1;
@@ -124,8 +124,7 @@ zb_result zb_paddle_dropout(zb_import_node *n) {
   if (!zb_paddle_number(n, "dropout_prob p", "P", 0.5, &rate)) return ZB_FAIL;
   if (!(rate >= 0 && rate < 1)) return zb_paddle_refuse_attribute(n, "p", "0 <= p < 1");
   if (rate == 0 || (!trains && scales_up)) return zb_paddle_give(n, "Out", x);
-  if (!trains)
-    return zb_paddle_give(n, "Out", zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, 1 - rate)));
+  if (!trains) return zb_paddle_give(n, "Out", zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, 1 - rate)));
   if (!scales_up) return zb_paddle_refuse_attribute(n, "mode", "use mode=\"upscale_in_train\", Paddle's default");
   return zb_paddle_give(n, "Out", zb_operand_drop(n, x, rate));
 }
@@ -183,7 +182,8 @@ zb_result zb_paddle_swiglu(zb_import_node *n) {
   if (zb_paddle_has(n, "Y")) {
     y = zb_paddle_in(n, "Y");
   } else {
-    if (in.rank < 1 || in.dims[in.rank - 1] % 2) return zb_import_refuse(n, NULL, "its last dimension cannot be halved");
+    if (in.rank < 1 || in.dims[in.rank - 1] % 2)
+      return zb_import_refuse(n, NULL, "its last dimension cannot be halved");
     in.dims[in.rank - 1] /= 2;
     zb_operand whole = x;
     x = zb_operand_slice(n, whole, starts, in.dims, steps);

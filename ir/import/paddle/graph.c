@@ -151,11 +151,11 @@ static zb_result make_node(zb_paddle *it, zb_paddle_op *op) {
                         .gradient = op->row ? op->row->op.gradient : 0,
                         .source = op};
   op->node = n;
-  const bool made = op->row ? flatten(im, op->inputs, op->input_count, op->row->inputs, &n->inputs, &n->input_count) &&
-                                  flatten(im, op->outputs, op->output_count, op->row->outputs, &n->outputs,
-                                          &n->output_count)
-                            : flatten_plainly(im, op->inputs, op->input_count, &n->inputs, &n->input_count) &&
-                                  flatten_plainly(im, op->outputs, op->output_count, &n->outputs, &n->output_count);
+  const bool made =
+      op->row ? flatten(im, op->inputs, op->input_count, op->row->inputs, &n->inputs, &n->input_count) &&
+                    flatten(im, op->outputs, op->output_count, op->row->outputs, &n->outputs, &n->output_count)
+              : flatten_plainly(im, op->inputs, op->input_count, &n->inputs, &n->input_count) &&
+                    flatten_plainly(im, op->outputs, op->output_count, &n->outputs, &n->output_count);
   for (int i = 0; made && i < n->output_count; ++i)
     if (n->outputs[i]) n->outputs[i]->producer = n;
   return made ? ZB_OK : ZB_FAIL;
@@ -173,4 +173,31 @@ zb_result zb_paddle_make_graph(zb_paddle *it) {
       return ZB_FAIL;
   }
   return ZB_OK;
+}
+
+/* ---- Where gradients stop ---- */
+
+static bool carries_any(const zb_import_node *n, const bool *carries) {
+  for (int i = 0; i < n->input_count; ++i)
+    if (n->inputs[i] && (n->gradient >> (i < 31 ? i : 31) & 1) && carries[n->inputs[i]->number]) return true;
+  return false;
+}
+
+zb_result zb_paddle_mark_stops(zb_paddle *it) {
+  zb_import *im = &it->core;
+  bool *carries = zb_import_take(im, im->value_count * sizeof *carries + 1);
+  for (size_t i = 0; carries && i < im->value_count; ++i)
+    carries[i] = im->values[i]->role == ZB_ROLE_TRAINED && im->values[i]->kind == ZB_VALUE_INITIAL;
+  for (size_t i = 0; carries && i < it->program.op_count; ++i) {
+    zb_paddle_op *op = &it->program.ops[i];
+    if (!op->node || !op->node->needed || !carries_any(op->node, carries)) continue;
+    for (int s = 0; s < op->output_count; ++s)
+      for (int k = 0; k < op->outputs[s].count; ++k) {
+        zb_paddle_value *value = op->outputs[s].values[k];
+        if (!value || !value->core) continue;
+        value->is_stopped = value->stops_gradient;
+        carries[value->core->number] = !value->stops_gradient;
+      }
+  }
+  return carries ? ZB_OK : ZB_FAIL;
 }

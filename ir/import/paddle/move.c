@@ -176,8 +176,7 @@ static zb_operand decreased(zb_import_node *n, zb_operand x) {
   zb_shape shape, out;
   int64_t axes[ZB_DIMS_MAX];
   int count;
-  if (!zb_operand_shape(n, x, &shape) ||
-      !zb_paddle_integers(n, "decrease_axis", NULL, axes, ZB_DIMS_MAX, &count))
+  if (!zb_operand_shape(n, x, &shape) || !zb_paddle_integers(n, "decrease_axis", NULL, axes, ZB_DIMS_MAX, &count))
     return NULL;
   out = (zb_shape){.dtype = shape.dtype};
   for (int i = 0; i < shape.rank; ++i) {
@@ -264,8 +263,7 @@ zb_result zb_paddle_split(zb_import_node *n) {
   for (int i = 0; i < count; p.starts[axis] += sizes[i++]) {
     if (!zb_import_wants(n, i)) continue;
     p.sizes[axis] = sizes[i];
-    zb_operand value =
-        known ? zb_operand_slice(n, x, p.starts, p.sizes, p.steps) : zb_operand_computed(n, parts[i]);
+    zb_operand value = known ? zb_operand_slice(n, x, p.starts, p.sizes, p.steps) : zb_operand_computed(n, parts[i]);
     if (is_unbind(n) && value) value = zb_operand_reshape(n, value, &one);
     if (!zb_operand_give(n, i, value)) return ZB_FAIL;
   }
@@ -315,8 +313,7 @@ zb_result zb_paddle_triangle(zb_import_node *n) {
     const int64_t row = i / columns, column = i % columns;
     zb_known_set_integer(mask, i, upper ? column - row >= diagonal : column - row <= diagonal);
   }
-  return zb_paddle_give(n, "Out",
-                        zb_operand_where(n, zb_operand_known(n, mask), x, zb_operand_scalar(n, in.dtype, 0)));
+  return zb_paddle_give(n, "Out", zb_operand_where(n, zb_operand_known(n, mask), x, zb_operand_scalar(n, in.dtype, 0)));
 }
 
 /* ---- Constants ---- */
@@ -366,7 +363,8 @@ zb_result zb_paddle_whole_numbers(zb_import_node *n) {
 
 /* The elements of a tensor that the program was built with. */
 zb_result zb_paddle_values(zb_import_node *n) {
-  static const char *const names[] = {"values", "fp32_values", "int32_values", "int64_values", "bool_values"};
+  static const char *const names[] = {"values",       "fp32_values",  "fp64_values",
+                                      "int32_values", "int64_values", "bool_values"};
   zb_shape out = {.rank = 0};
   const zb_paddle_attribute *found = NULL;
   if (!zb_paddle_integers(n, "shape", NULL, out.dims, ZB_DIMS_MAX, &out.rank) ||

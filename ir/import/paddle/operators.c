@@ -13,8 +13,8 @@ static void mark_origin(zb_paddle *it, const zb_paddle_op *op) {
     snprintf(text + length, sizeof text - (size_t)length, ", %.60s #%d op_role %lld", op->gradient->kind,
              op->gradient->number, (long long)op->gradient->role);
   MlirAttribute origin = zb_mlir_string(it->core.context, text);
-  MlirOperation made = it->last_op.ptr ? mlirOperationGetNextInBlock(it->last_op)
-                                       : mlirBlockGetFirstOperation(it->core.builder.block);
+  MlirOperation made =
+      it->last_op.ptr ? mlirOperationGetNextInBlock(it->last_op) : mlirBlockGetFirstOperation(it->core.builder.block);
   for (; made.ptr; made = mlirOperationGetNextInBlock(made)) {
     zb_set_attribute(made, ZB_ATTR_ORIGIN, origin);
     it->last_op = made;
@@ -40,10 +40,24 @@ static void define_unread(zb_import_node *n) {
     if (n->outputs[i] && !n->outputs[i]->defined && !n->outputs[i]->read) n->outputs[i]->defined = true;
 }
 
+/* A result that stops gradients, of operands that one would flow to, is zb.detach of it. */
+static zb_result stop_gradients(zb_import_node *n) {
+  const zb_paddle_op *op = zb_paddle_source(n);
+  for (int s = 0; s < op->output_count; ++s)
+    for (int k = 0; k < op->outputs[s].count; ++k) {
+      const zb_paddle_value *value = op->outputs[s].values[k];
+      if (!value || !value->is_stopped || !value->core || !value->core->value.ptr) continue;
+      zb_operand stopped = zb_operand_apply1(n, "detach", value->core);
+      if (!stopped) return ZB_FAIL;
+      value->core->value = stopped->value;
+    }
+  return ZB_OK;
+}
+
 static zb_result run(zb_import_node *n) {
   zb_paddle *it = zb_paddle_of(n->im);
   const zb_paddle_op *op = zb_paddle_source(n);
-  if (!op->row->build(n) || n->im->failed || n->b->failed) return ZB_FAIL;
+  if (!op->row->build(n) || n->im->failed || n->b->failed || !stop_gradients(n)) return ZB_FAIL;
   mark_origin(it, op);
   define_unread(n);
   return check_results(n);
@@ -51,8 +65,13 @@ static zb_result run(zb_import_node *n) {
 
 static const zb_paddle_row rows[] = {
 #define ZB_PADDLE(name, pir, inputs, outputs, attributes, gradient, function, zb_op)                                   \
-  {{#name, attributes, 0, -1, -1, gradient, run, zb_op, ZB_FOLD_NEVER, 0}, #pir, inputs, outputs,                      \
-   zb_paddle_##function, ZB_PADDLE_FORWARD, NULL},
+  {{#name, attributes, 0, -1, -1, gradient, run, zb_op, ZB_FOLD_NEVER, 0},                                             \
+   #pir,                                                                                                               \
+   inputs,                                                                                                             \
+   outputs,                                                                                                            \
+   zb_paddle_##function,                                                                                               \
+   ZB_PADDLE_FORWARD,                                                                                                  \
+   NULL},
 #define ZB_PADDLE_GRAD(name, pir, inputs, outputs, of)                                                                 \
   {{#name, "", 0, -1, -1, 0, NULL, "", ZB_FOLD_NEVER, 0}, #pir, inputs, outputs, NULL, ZB_PADDLE_GRADIENT, #of},
 #define ZB_PADDLE_STEP(name, pir, inputs, outputs, zb_op)                                                              \
@@ -72,11 +91,14 @@ const zb_paddle_row *zb_paddle_row_find(const char *kind, bool is_pir) {
 
 /* How and where an op is computed, and what is known of it otherwise: none changes what it gives. */
 bool zb_paddle_is_ignored(const char *name) {
-  static const char *const names[] = {
-      "op_role", "op_role_var", "op_namescope", "op_callstack", "op_device", "with_quant_attr", "use_mkldnn",
-      "mkldnn_data_type", "use_quantizer", "use_cudnn", "use_onednn", "data_format", "Scale_x", "Scale_y", "Scale_out",
-      "is_test", "trainer_id", "epmap", "height_sections", "table_names", "slot", "remote_prefetch", "is_distributed",
-      "is_sparse", "sparse", "stop_gradient", "persistable", "struct_name", "place", "infer_flags"};
+  static const char *const names[] = {"op_role",         "op_role_var",     "op_namescope",  "op_callstack",
+                                      "op_device",       "with_quant_attr", "use_mkldnn",    "mkldnn_data_type",
+                                      "x_data_format",   "y_data_format",   "use_quantizer", "use_cudnn",
+                                      "use_onednn",      "data_format",     "Scale_x",       "Scale_y",
+                                      "Scale_out",       "is_test",         "trainer_id",    "epmap",
+                                      "height_sections", "table_names",     "slot",          "remote_prefetch",
+                                      "is_distributed",  "is_sparse",       "sparse",        "stop_gradient",
+                                      "persistable",     "struct_name",     "place",         "infer_flags"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
     if (strcmp(names[i], name) == 0) return true;
   return false;
@@ -116,7 +138,6 @@ void zb_paddle_unknown_hint(const char *kind, zb_text *hint) {
     names[count++] = rows[i].pir;
   }
   const char *near = zb_nearest(kind, names, count);
-  if (near)
-    zb_text_add(hint, "did you mean '%s'? ", near);
+  if (near) zb_text_add(hint, "did you mean '%s'? ", near);
   zb_text_add(hint, "ops that are understood are rows of ir/import/paddle/paddle_ops.def");
 }

@@ -114,8 +114,10 @@ static zb_result read_update(zb_paddle *it, const zb_paddle_op *op, double decay
   const zb_paddle_value *parameter = zb_paddle_input(op, "Param");
   *out = (zb_import_update){.parameter = parameter->name, .kind = ZB_OPTIMIZER_SGD, .weight_decay = decay};
   if (!*kind) {
-    refuse(&r, "sgd, momentum, adam and adamw are understood; name one with --optimizer: gradients and update of the "
-               "file are then left out", "this optimizer is not supported");
+    refuse(&r,
+           "sgd, momentum, adam and adamw are understood; name one with --optimizer: gradients and update of the "
+           "file are then left out",
+           "this optimizer is not supported");
     return ZB_FAIL;
   }
   out->lr = rate(&r);

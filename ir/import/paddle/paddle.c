@@ -1,4 +1,5 @@
-/* zb_import_paddle: a program of Paddle, ProgramDesc or PIR JSON, becomes a module with one function on one micro-batch.
+/* zb_import_paddle: a program of Paddle, ProgramDesc or PIR JSON, becomes a module with one function on one
+ * micro-batch.
  *
  *   open("main.pb", "wb").write(program.desc.serialize_to_string())                    ProgramDesc; paddle.static.save
  *   paddle.base.core.serialize_pir_program(program, "main.json", True, False, True)    PIR JSON; paddle.save
@@ -140,8 +141,10 @@ static zb_result check_node(zb_import_node *n) {
     zb_text_add(&hint, "name another loss with --loss");
   else
     zb_paddle_unknown_hint(n->kind, &hint);
-  zb_import_refuse(n, hint.data, op->row ? "the loss depends on this op of the backward pass"
-                                         : "this op is not supported (op %d of the program)", op->number);
+  zb_import_refuse(n, hint.data,
+                   op->row ? "the loss depends on this op of the backward pass"
+                           : "this op is not supported (op %d of the program)",
+                   op->number);
   zb_text_deinit(&hint);
   return ZB_FAIL;
 }
@@ -174,7 +177,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_import_mark_needed(im, loss);
   if (!zb_import_check_nodes(im, check_node)) return ZB_FAIL;
   zb_import_mark_values(im, loss);
-  if (!zb_import_choose_parameters(im) || !build_inputs(im)) return ZB_FAIL;
+  if (!zb_import_choose_parameters(im) || !zb_paddle_mark_stops(it) || !build_inputs(im)) return ZB_FAIL;
   it->fills = !it->values && fills_all(it);
   if (!zb_import_nodes(im) || !flatten_loss(im, loss) || !zb_import_finish(im, loss, out)) return ZB_FAIL;
   if (!it->update_count) return ZB_OK;

@@ -36,12 +36,13 @@ typedef struct zb_paddle_op zb_paddle_op;
 
 /* A value of a program: written once. A name of ProgramDesc that is written again is another value of that name. */
 typedef struct zb_paddle_value {
-  const char *name;  /* of the variable; in PIR "kind:number" of its op where it has none */
-  zb_shape shape;    /* element type and dimensions, where is_static */
-  bool is_typed;     /* zbc has the element type */
-  bool is_static;    /* and the dimensions are known, at most ZB_DIMS_MAX */
+  const char *name; /* of the variable; in PIR "kind:number" of its op where it has none */
+  zb_shape shape;   /* element type and dimensions, where is_static */
+  bool is_typed;    /* zbc has the element type */
+  bool is_static;   /* and the dimensions are known, at most ZB_DIMS_MAX */
   bool is_persistable, is_parameter, stops_gradient;
   bool is_fetched;
+  bool is_stopped; /* it stops a gradient that would flow through it to a parameter */
   const char *type_text;
   zb_paddle_op *producer; /* NULL: the program is given it */
   zb_import_value *core;
@@ -52,15 +53,15 @@ typedef struct zb_paddle_value {
 } zb_paddle_value;
 
 typedef struct zb_paddle_slot {
-  const char *name; /* NULL in PIR before graph.c has the row */
+  const char *name;         /* NULL in PIR before graph.c has the row */
   zb_paddle_value **values; /* NULL: absent */
   int count;
 } zb_paddle_slot;
 
 struct zb_paddle_op {
   const char *kind;
-  int number; /* in the file, from 0 */
-  int64_t role; /* op_role; -1: the file says none */
+  int number;       /* in the file, from 0 */
+  int64_t role;     /* op_role; -1: the file says none */
   const char *path; /* of the layer, "GPT.Block_1.Linear"; NULL: none */
   const char *device;
   zb_paddle_attribute *attributes;
@@ -85,8 +86,8 @@ typedef struct zb_paddle_program {
 
 /* A row of paddle_ops.def. */
 typedef struct zb_paddle_row {
-  zb_import_op op; /* first: n->op is cast back to it; its name is that of ProgramDesc */
-  const char *pir; /* the name in PIR, without pd_op. */
+  zb_import_op op;              /* first: n->op is cast back to it; its name is that of ProgramDesc */
+  const char *pir;              /* the name in PIR, without pd_op. */
   const char *inputs, *outputs; /* slots in the order of PIR's operands; a star behind one that is a list */
   zb_result (*build)(zb_import_node *n);
   enum { ZB_PADDLE_FORWARD, ZB_PADDLE_GRADIENT, ZB_PADDLE_UPDATE } class;
@@ -102,8 +103,8 @@ typedef struct zb_paddle {
   zb_paddle_value *loss;
   zb_paddle_value **outputs; /* that an evaluation hands out */
   int output_count;
-  bool is_step; /* ops of it update parameters */
-  MlirOperation last_op; /* of those that were marked with where they come from */
+  bool is_step;              /* ops of it update parameters */
+  MlirOperation last_op;     /* of those that were marked with where they come from */
   zb_import_update *updates; /* what the step does to each parameter; none: gradients and update are left out */
   int update_count;
 } zb_paddle;
@@ -157,6 +158,8 @@ bool zb_paddle_declared(zb_import_node *n, const char *slot, zb_dtype *out);
 
 /* ---- graph.c ---- */
 zb_result zb_paddle_make_graph(zb_paddle *it);
+/* Finds where gradients of trained parameters are stopped; behind the choice of parameters. */
+zb_result zb_paddle_mark_stops(zb_paddle *it);
 /* Marks the ops that the loss and the outputs depend on. */
 void zb_paddle_mark_loss(zb_paddle *it);
 
@@ -187,7 +190,8 @@ void zb_paddle_unknown_hint(const char *kind, zb_text *hint);
 bool zb_paddle_is_ignored(const char *name);
 
 /* ---- The functions of ops, as the rows name them ---- */
-#define ZB_PADDLE(name, pir, inputs, outputs, attributes, gradient, run, op) zb_result zb_paddle_##run(zb_import_node *n);
+#define ZB_PADDLE(name, pir, inputs, outputs, attributes, gradient, run, op)                                           \
+  zb_result zb_paddle_##run(zb_import_node *n);
 #define ZB_PADDLE_GRAD(name, pir, inputs, outputs, of)
 #define ZB_PADDLE_STEP(name, pir, inputs, outputs, op)
 #include "ir/import/paddle/paddle_ops.def"

@@ -1,7 +1,8 @@
 /* Values of parameters in Paddle's own file, NAME.pdiparams beside the program: tensors one after another, in the order
  * of the names of the program's persistable variables, without names. Of each
  *
- *   u32 0, u64 levels, of each level u64 bytes and so many; u32 0, i32 bytes of a TensorDesc, that message, the elements
+ *   u32 0, u64 levels, of each level u64 bytes and so many; u32 0, i32 bytes of a TensorDesc, that message, the
+ * elements
  *
  * .pdparams are pickles of Python: the error says which line makes safetensors of them, for --weights.
  * Tests: test/ir/import/paddle. */
@@ -112,8 +113,8 @@ static zb_result read_tensors(zb_paddle *it, const char *path, const zb_import_s
     char own[96], declared[96];
     if (!read_tensor(&c, &shape, &data))
       return zb_import_fail(im, "was it copied completely, and is it of this program?",
-                            "'%s' is damaged, or of another program: tensor %d of %d ('%s') cannot be read", path, i + 1,
-                            count, values[i]->name);
+                            "'%s' is damaged, or of another program: tensor %d of %d ('%s') cannot be read", path,
+                            i + 1, count, values[i]->name);
     if (values[i]->is_static && values[i]->is_typed && !zb_shape_equal(&shape, &values[i]->shape))
       return zb_import_fail(im, "is it of this program?", "'%s': '%s' is a %s in the program, and its value a %s", path,
                             values[i]->name, zb_shape_text(&values[i]->shape, declared), zb_shape_text(&shape, own));
@@ -125,8 +126,8 @@ static zb_result read_tensors(zb_paddle *it, const char *path, const zb_import_s
     zb_status_free(status);
     return result;
   }
-  return c.left == 0 || zb_import_fail(im, "is it of this program?", "'%s' has %zu bytes behind its %d tensors", path,
-                                       c.left, count);
+  return c.left == 0 ||
+         zb_import_fail(im, "is it of this program?", "'%s' has %zu bytes behind its %d tensors", path, c.left, count);
 }
 
 /* The path with another ending: "model.pdmodel" -> "model.pdiparams". */

@@ -1,12 +1,12 @@
 /* Reads PIR JSON, as paddle.base.core.serialize_pir_program and paddle.save write it.
  *
  *   {"base_code": {"magic": "pir", ...}, "program": {"regions": [{"blocks": [{"ops": [
- *     {"#": "1.matmul", "A": [{"N": "transpose_x", "AT": {"#": "0.a_bool", "D": false}}], "I": [{"%": 219}, {"%": 205}],
- *      "O": [{"%": 222, "TT": {"#": "0.t_dtensor", "D": [{"#": "0.t_f32"}, [4, 32, 192], "NCHW", [], 0]}}]}, ...
+ *     {"#": "1.matmul", "A": [{"N": "transpose_x", "AT": {"#": "0.a_bool", "D": false}}], "I": [{"%": 219}, {"%":
+ * 205}], "O": [{"%": 222, "TT": {"#": "0.t_dtensor", "D": [{"#": "0.t_f32"}, [4, 32, 192], "NCHW", [], 0]}}]}, ...
  *
- * Values have numbers, 0 is an absent one. Vectors (builtin.combine, builtin.split, and ops that give one) are what they
- * are made of: an operand that is a vector is a list. Parameters and inputs are values without an op.
- * Tests: test/ir/import/paddle. */
+ * Values have numbers, 0 is an absent one. Vectors (builtin.combine, builtin.split, and ops that give one) are what
+ * they are made of: an operand that is a vector is a list. Parameters and inputs are values without an op. Tests:
+ * test/ir/import/paddle. */
 #include "ir/import/paddle/paddle.h"
 #include "runtime/base/json.h"
 
@@ -41,7 +41,9 @@ static double real_of(const json_t *attribute) {
   const json_t *data = json_object_get(attribute, "D");
   const char *special = text_in(attribute, "VD");
   if (json_is_number(data)) return json_number_value(data);
-  return strcmp(special, "INF") == 0 ? (double)INFINITY : strcmp(special, "-INF") == 0 ? -(double)INFINITY : (double)NAN;
+  return strcmp(special, "INF") == 0    ? (double)INFINITY
+         : strcmp(special, "-INF") == 0 ? -(double)INFINITY
+                                        : (double)NAN;
 }
 
 static zb_result read_integers(reader *r, const json_t *list, zb_paddle_attribute *out) {
@@ -219,7 +221,8 @@ static zb_result read_operands(reader *r, const json_t *list, zb_paddle_op *op) 
 
 static void mark_stops(const zb_paddle_op *op, int place, zb_paddle_value *value) {
   const zb_paddle_attribute *stops = zb_paddle_find(op, "stop_gradient"), *kept = zb_paddle_find(op, "persistable");
-  if (stops && stops->kind == ZB_PADDLE_INTEGERS && place < stops->count) value->stops_gradient = stops->integers[place];
+  if (stops && stops->kind == ZB_PADDLE_INTEGERS && place < stops->count)
+    value->stops_gradient = stops->integers[place];
   if (kept && kept->kind == ZB_PADDLE_INTEGERS && place < kept->count) value->is_persistable = kept->integers[place];
 }
 
@@ -359,8 +362,7 @@ zb_result zb_paddle_read_pir(zb_import *im, const zb_import_source *file, zb_pad
     zb_status_free(status);
     return zb_import_memory(im);
   }
-  zb_result result =
-      root ? read_root(&r, root) : zb_paddle_damaged(im, out, "line %d: %s", error.line, error.text);
+  zb_result result = root ? read_root(&r, root) : zb_paddle_damaged(im, out, "line %d: %s", error.line, error.text);
   json_decref(root);
   return result;
 }

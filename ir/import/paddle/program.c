@@ -28,11 +28,20 @@ static const struct {
   const char *name, *pir;
   int dtype; /* -1: zbc has none */
 } types[] = {
-    {0, "bool", "t_bool", ZB_I1},       {1, "int16", "t_i16", -1},          {2, "int32", "t_i32", ZB_I32},
-    {3, "int64", "t_i64", ZB_I64},      {4, "float16", "t_f16", ZB_F16},    {5, "float32", "t_f32", ZB_F32},
-    {6, "float64", "t_f64", ZB_F64},    {20, "uint8", "t_ui8", -1},         {21, "int8", "t_i8", -1},
-    {22, "bfloat16", "t_bf16", ZB_BF16}, {23, "complex64", "t_c64", -1},     {24, "complex128", "t_c128", -1},
-    {32, "float8_e4m3fn", "t_f8e4m3fn", -1}, {33, "float8_e5m2", "t_f8e5m2", -1},
+    {0, "bool", "t_bool", ZB_I1},
+    {1, "int16", "t_i16", -1},
+    {2, "int32", "t_i32", ZB_I32},
+    {3, "int64", "t_i64", ZB_I64},
+    {4, "float16", "t_f16", ZB_F16},
+    {5, "float32", "t_f32", ZB_F32},
+    {6, "float64", "t_f64", ZB_F64},
+    {20, "uint8", "t_ui8", -1},
+    {21, "int8", "t_i8", -1},
+    {22, "bfloat16", "t_bf16", ZB_BF16},
+    {23, "complex64", "t_c64", -1},
+    {24, "complex128", "t_c128", -1},
+    {32, "float8_e4m3fn", "t_f8e4m3fn", -1},
+    {33, "float8_e5m2", "t_f8e5m2", -1},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -95,5 +104,6 @@ zb_result zb_paddle_damaged(zb_import *im, const zb_paddle_program *program, con
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   return zb_import_fail(im, "was it copied completely? save the program again", "'%s' is damaged or no %s: %s",
-                        program->path, program->is_pir ? "program of Paddle (PIR JSON)" : "ProgramDesc of Paddle", text);
+                        program->path, program->is_pir ? "program of Paddle (PIR JSON)" : "ProgramDesc of Paddle",
+                        text);
 }

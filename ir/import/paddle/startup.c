@@ -35,11 +35,9 @@ static bool constant(const zb_paddle *it, const zb_paddle_value *value, int dept
   if (strcmp(op->kind, "full") == 0 || strcmp(op->kind, "fill_constant") == 0)
     return number_of(op, "str_value", out) || number_of(op, "value", out);
   if (strcmp(op->kind, "assign") == 0 || strcmp(op->kind, "cast") == 0)
-    return op->input_count > 0 && op->inputs[0].count > 0 && constant(it, op->inputs[0].values[0], depth + 1, out);
-  if (strcmp(op->kind, "full_like") == 0)
-    return op->input_count > 1 && op->inputs[1].count > 0 && constant(it, op->inputs[1].values[0], depth + 1, out);
-  if (strcmp(op->kind, "scale") != 0 || op->input_count < 1 || op->inputs[0].count < 1) return false;
-  if (!constant(it, op->inputs[0].values[0], depth + 1, out)) return false;
+    return constant(it, zb_paddle_input(op, "X"), depth + 1, out);
+  if (strcmp(op->kind, "full_like") == 0) return constant(it, zb_paddle_input(op, "Value"), depth + 1, out);
+  if (strcmp(op->kind, "scale") != 0 || !constant(it, zb_paddle_input(op, "X"), depth + 1, out)) return false;
   const zb_paddle_value *by = zb_paddle_input(op, "ScaleTensor");
   if (by ? !constant(it, by, depth + 1, &factor) : !number_of(op, "scale", &factor)) return false;
   const zb_paddle_attribute *after = zb_paddle_find(op, "bias_after_scale");

@@ -14,7 +14,7 @@ static zb_paddle_value *seeded_by(const zb_paddle *it, const zb_paddle_op *op) {
   const zb_paddle_value *out = op->outputs[0].values[0];
   const size_t length = strlen(out->name);
   if (!zb_paddle_constant(it, out, &number) || number != 1) return NULL;
-  if (p->is_pir) return strcmp(op->kind, "full_like") == 0 ? op->inputs[0].values[0] : NULL;
+  if (p->is_pir) return strcmp(op->kind, "full_like") == 0 ? zb_paddle_input(op, "X") : NULL;
   if (strcmp(op->kind, "fill_constant") != 0 || length <= suffix || strcmp(out->name + length - suffix, "@GRAD") != 0)
     return NULL;
   for (size_t i = p->value_count; i-- > 0;) {
@@ -104,9 +104,10 @@ static zb_result find_loss(zb_paddle *it) {
   const char *wanted = it->core.params->loss;
   if (wanted && !(it->loss = find_value(it, wanted)))
     return zb_import_fail(&it->core,
-                          it->program.is_pir ? "values of PIR have no names: those of fetch ops, and KIND:NUMBER of the op "
-                                               "that gives it, as in mean:310, are understood"
-                                             : "it is the name of a variable that an op writes",
+                          it->program.is_pir
+                              ? "values of PIR have no names: those of fetch ops, and KIND:NUMBER of the op "
+                                "that gives it, as in mean:310, are understood"
+                              : "it is the name of a variable that an op writes",
                           "--loss: the program has no value named '%s'", wanted);
   if (it->loss) return ZB_OK;
   return find_seed(it) && (it->loss || find_unread(it)) ? ZB_OK : ZB_FAIL;
@@ -115,15 +116,16 @@ static zb_result find_loss(zb_paddle *it) {
 /* The outputs that --keep-output names; what is fetched where there is no loss and none is named. */
 static zb_result find_outputs(zb_paddle *it) {
   const zb_import_params *p = it->core.params;
-  it->outputs = zb_import_take(&it->core, ((size_t)p->output_count + it->program.value_count + 1) * sizeof *it->outputs);
+  it->outputs =
+      zb_import_take(&it->core, ((size_t)p->output_count + it->program.value_count + 1) * sizeof *it->outputs);
   if (!it->outputs) return ZB_FAIL;
   for (int i = 0; i < p->output_count; ++i) {
     zb_paddle_value *value = find_value(it, p->outputs[i]);
     if (!value)
       return zb_import_fail(&it->core, NULL, "--keep-output: the program has no value named '%s'", p->outputs[i]);
     if (value == it->loss)
-      return zb_import_fail(&it->core, "leave it out: the loss is computed in any case", "--keep-output: '%s' is the loss",
-                            value->name);
+      return zb_import_fail(&it->core, "leave it out: the loss is computed in any case",
+                            "--keep-output: '%s' is the loss", value->name);
     it->outputs[it->output_count++] = value;
   }
   for (size_t i = 0; i < it->program.value_count && p->inference && !p->output_count; ++i)

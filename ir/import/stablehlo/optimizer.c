@@ -165,7 +165,8 @@ static bool solve_adam(const formulas *f, zb_import_optimizer kind, settings *s)
   const double root = sqrt(s->beta2 * large / (1 - s->beta2)), mean = s->beta1 / (1 - s->beta1);
   s->lr = -at(f, 0, 1, large, 0, 0).p * root / mean;
   s->eps = s->lr * mean / -at(f, 0, 1, 0, 0, 0).p;
-  s->weight_decay = kind == ZB_OPTIMIZER_ADAM ? at(f, 1, 0, 1, 0, 0).m / (1 - s->beta1) : (1 - at(f, 1, 0, 1, 0, 0).p) / s->lr;
+  s->weight_decay =
+      kind == ZB_OPTIMIZER_ADAM ? at(f, 1, 0, 1, 0, 0).m / (1 - s->beta1) : (1 - at(f, 1, 0, 1, 0, 0).p) / s->lr;
   return true;
 }
 
@@ -370,6 +371,5 @@ zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_updat
   const zb_import_value **gradients = zb_import_take(&it->core, ((size_t)count + 1) * sizeof *gradients);
   for (int u = 0; gradients && u < count; ++u)
     gradients[u] = own[u].gradient;
-  return gradients && hand_over(it, updates, own, count) &&
-         zb_stablehlo_check_gradients(it, updates, gradients, count);
+  return gradients && hand_over(it, updates, own, count) && zb_stablehlo_check_gradients(it, updates, gradients, count);
 }

@@ -49,14 +49,14 @@ typedef struct zb_stablehlo {
   int argument_count;
   zb_stablehlo_result *results;
   int result_count;
-  bool has_names;    /* of arguments */
-  bool is_unchecked; /* gradients of the step were not compared */
-  bool is_step;      /* some results are new values of arguments */
-  zb_map *values;    /* MlirValue -> number in core.values; of what was inlined the last time */
-  zb_map *integers;  /* value of the core -> the integer that it is known to be */
-  const char *path;  /* of the call that is being inlined; NULL: none */
-  size_t capacity;   /* of core.nodes */
-  size_t positions;  /* ops that were walked, to bound what a small file can ask for */
+  bool has_names;            /* of arguments */
+  bool is_unchecked;         /* gradients of the step were not compared */
+  bool is_step;              /* some results are new values of arguments */
+  zb_map *values;            /* MlirValue -> number in core.values; of what was inlined the last time */
+  zb_map *integers;          /* value of the core -> the integer that it is known to be */
+  const char *path;          /* of the call that is being inlined; NULL: none */
+  size_t capacity;           /* of core.nodes */
+  size_t positions;          /* ops that were walked, to bound what a small file can ask for */
   zb_import_update *updates; /* what the step does to each parameter; none: the file is a loss */
   int update_count;
 } zb_stablehlo;

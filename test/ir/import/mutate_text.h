@@ -1,6 +1,6 @@
-/* Damaged MLIR text for an importer: seeded mutations of good files. Each must be imported or refused with a message;
- * none may crash, hang or, under the address sanitizer, touch memory that is not its own. A test sets `importer`, and
- * gives its tests to mutate_main. */
+/* Damaged files for an importer, text above all: seeded mutations of good files. Each must be imported or refused with
+ * a message; none may crash, hang or, under the address sanitizer, touch memory that is not its own. A test sets
+ * `importer`, and gives its tests to mutate_main. */
 #ifndef ZB_TEST_MUTATE_TEXT_H
 #define ZB_TEST_MUTATE_TEXT_H
 
@@ -18,9 +18,10 @@
 
 enum { MUTATIONS = 1000, SECONDS = 60 };
 
-/* The importer that is tested, and a pattern for --train, or NULL. */
+/* The importer that is tested, and a pattern for --train, or NULL; of Paddle the startup program, or, where that is the
+ * one that is damaged, the program. */
 static zb_import_function *importer;
-static const char *train;
+static const char *train, *startup, *model;
 
 static MlirContext context;
 static uint64_t state = 20261126;
@@ -128,8 +129,11 @@ static void import_text(const char *text, size_t bytes, int *imported, int *refu
   CU_ASSERT_EQUAL_FATAL(fwrite(text, 1, bytes, file), bytes);
   fclose(file);
   zb_module module;
-  zb_import_params params = {
-      .path = path, .fold_limit = UINT64_C(64) << 20, .train = &train, .train_count = train != NULL};
+  zb_import_params params = {.path = model ? model : path,
+                             .startup = model ? path : startup,
+                             .fold_limit = UINT64_C(64) << 20,
+                             .train = &train,
+                             .train_count = train != NULL};
   reported = 0;
   limit_time(SECONDS);
   zb_status status = importer(context, &params, &module);

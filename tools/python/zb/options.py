@@ -108,6 +108,10 @@ class CompileOptions(TypedDict, total=False):
     """Of StableHLO: a JSON file that says which arguments are parameters, optimizer state and inputs, and which
     results are the loss and new values; None: as the file says"""
 
+    startup: str
+    """Of Paddle: the startup program, which says learning rates; None: the file beside the program with startup for
+    main in its name, if there is one"""
+
     loss: str
     """Name of the output to minimize; None: the only scalar one, of several the one named "loss"."""
 
