@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes OPERATORS.md and UNSUPPORTED.md of ir/import/onnx, and the table of operators in README.md,
-as zbc prints them from its tables; and OPERATORS.md of ir/import/aten from aten_ops.def.
+as zbc prints them from its tables; and OPERATORS.md of ir/import/aten and ir/import/paddle from their tables.
 
     operator_pages.py [--bin BUILD/bin] [--check]
 
 --check writes nothing, and fails where a file would change. Run it after a change of
-ir/import/onnx/onnx_ops.def or onnx_unsupported.def, or of ir/import/aten/aten_ops.def.
+ir/import/onnx/onnx_ops.def or onnx_unsupported.def, or of aten_ops.def or paddle_ops.def of their folders.
 """
 import argparse
 import os
@@ -56,6 +56,23 @@ def aten_page():
     return head + "".join(lines)
 
 
+def paddle_page():
+    """The rows of paddle_ops.def by sections: forward ops by their name in ProgramDesc, in PIR where that differs."""
+    text = read(os.path.join(ROOT, "ir", "import", "paddle", "paddle_ops.def"))
+    head = ("# What can be imported from Paddle\n\nMade from `paddle_ops.def` by `tools/operator_pages.py`. Names are those "
+            "of ProgramDesc, and behind a stroke those\nof PIR where they differ. Ops have the gradient ops of the same "
+            "names with `_grad`; sums of gradients (`sum`,\n`add_n`) and decays are understood as well.\n\n"
+            "| | ops |\n|---|---|\n")
+    lines = []
+    for section in text.split("/* ---- ")[1:]:
+        title, _, rows = section.partition(" ---- */")
+        found = re.findall(r"^(?!ZB_PADDLE_GRAD|#)([A-Z_]+)[(]([a-z_0-9]+), *([a-z_0-9]*)([^\n]*(?:\n +[^\n]*)*)", rows, re.M)
+        names = [name if pir == name or kind == "PADDLE_COMPARE" else f"{name}/{pir}"
+                 for kind, name, pir, rest in found if kind != "ZB_PADDLE_STEP" or not rest.rstrip().endswith('"")')]
+        lines.append(f"| {title} | {' '.join(names)} |\n")
+    return head + "".join(lines)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
@@ -64,6 +81,7 @@ def main():
     operators, wrong = page(given.bin, "--list-operators"), []
     files = {os.path.join("ir", "import", "onnx", "OPERATORS.md"): operators,
              os.path.join("ir", "import", "aten", "OPERATORS.md"): aten_page(),
+             os.path.join("ir", "import", "paddle", "OPERATORS.md"): paddle_page(),
              os.path.join("ir", "import", "onnx", "UNSUPPORTED.md"): page(given.bin, "--list-unsupported"),
              "README.md": readme(read(os.path.join(ROOT, "README.md")), operators)}
     for name, text in files.items():

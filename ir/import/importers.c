@@ -90,5 +90,8 @@ zb_status zb_import_file(MlirContext context, const zb_import_params *params, zb
   ZB_TRY(zb_importer_find(importers, IMPORTER_COUNT, params->path, &importer));
   if (params->roles && importer->run != zb_import_stablehlo)
     return zb_status_hint(ZB_ERROR(USAGE, "--roles has no effect on '%s'", params->path), "it is for StableHLO text");
+  if (params->startup && importer->run != zb_import_paddle)
+    return zb_status_hint(ZB_ERROR(USAGE, "--startup has no effect on '%s'", params->path),
+                          "it is for programs of Paddle");
   return importer->run(context, params, out);
 }

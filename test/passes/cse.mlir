@@ -88,3 +88,18 @@ func.func @dropout(%x: tensor<4xf32> {zb.input = "x"}, %k: tensor<4xi64> {zb.inp
   %c = "zb.dropout"(%x, %k) {rate = 0.5, op = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
   return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Where an op comes from is not what it computes.
+// CHECK-LABEL: func.func @origins
+// CHECK-NEXT: %[[A:.*]] = "zb.exp"(%arg0) {zb.origin = "exp #1 op_role 0"}
+// CHECK-NEXT: %[[B:.*]] = "zb.exp"(%arg1)
+// CHECK-NEXT: return %[[A]], %[[A]], %[[A]], %[[B]]
+func.func @origins(%x: tensor<4xf32> {zb.input = "x"}, %y: tensor<4xf32> {zb.input = "y"}) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %a = "zb.exp"(%x) {zb.origin = "exp #1 op_role 0"} : (tensor<4xf32>) -> tensor<4xf32>
+  %b = "zb.exp"(%x) {zb.origin = "exp #2 op_role 0"} : (tensor<4xf32>) -> tensor<4xf32>
+  %c = "zb.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %d = "zb.exp"(%y) {zb.origin = "exp #1 op_role 0"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %a, %b, %c, %d : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

@@ -8,7 +8,7 @@
  *
  * zbc then makes these gradients itself (zb-autodiff), with the same ops in the same places: a gradient op of the file
  * belongs to the forward op `of`. What is more than that (clipping, a penalty that is no decay, gradients that were
- * stopped) is an error at the op. Values that are computed twice (recompute, constants) are told to be the same.
+ * stopped) is an error at the op. Values that are computed twice, constants above all, are told to be the same.
  * Tests: test/ir/import/paddle, test/e2e/paddle.py. */
 #include "ir/import/paddle/paddle.h"
 

@@ -4,7 +4,7 @@
  *   u32 0, u64 levels, of each level u64 bytes and so many; u32 0, i32 bytes of a TensorDesc, that message, the
  * elements
  *
- * .pdparams are pickles of Python: the error says which line makes safetensors of them, for --weights.
+ * .pdparams are pickles of Python, which are not read.
  * Tests: test/ir/import/paddle. */
 #include "ir/import/paddle/paddle.h"
 
