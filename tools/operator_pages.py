@@ -57,16 +57,17 @@ def aten_page():
 
 
 def paddle_page():
-    """The rows of paddle_ops.def by sections: forward ops by their name in ProgramDesc, in PIR where that differs."""
+    """The rows of paddle_ops.def by sections: forward ops by their names in ProgramDesc and PIR."""
     text = read(os.path.join(ROOT, "ir", "import", "paddle", "paddle_ops.def"))
-    head = ("# What can be imported from Paddle\n\nMade from `paddle_ops.def` by `tools/operator_pages.py`. Names are those "
-            "of ProgramDesc, and behind a stroke those\nof PIR where they differ. Ops have the gradient ops of the same "
-            "names with `_grad`; sums of gradients (`sum`,\n`add_n`) and decays are understood as well.\n\n"
+    head = ("# What can be imported from Paddle\n\nMade from `paddle_ops.def` by `tools/operator_pages.py`. Names are "
+            "those of ProgramDesc, and behind a stroke those\nof PIR where they differ. Ops have the gradient ops of the "
+            "same names with `_grad`; sums of gradients (`sum`,\n`add_n`) and decays are understood as well.\n\n"
             "| | ops |\n|---|---|\n")
+    row = re.compile(r"^(?!ZB_PADDLE_GRAD|#)([A-Z_]+)[(]([a-z_0-9]+), *([a-z_0-9]*)([^\n]*(?:\n +[^\n]*)*)", re.M)
     lines = []
     for section in text.split("/* ---- ")[1:]:
         title, _, rows = section.partition(" ---- */")
-        found = re.findall(r"^(?!ZB_PADDLE_GRAD|#)([A-Z_]+)[(]([a-z_0-9]+), *([a-z_0-9]*)([^\n]*(?:\n +[^\n]*)*)", rows, re.M)
+        found = row.findall(rows)
         names = [name if pir == name or kind == "PADDLE_COMPARE" else f"{name}/{pir}"
                  for kind, name, pir, rest in found if kind != "ZB_PADDLE_STEP" or not rest.rstrip().endswith('"")')]
         lines.append(f"| {title} | {' '.join(names)} |\n")
