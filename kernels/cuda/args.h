@@ -287,6 +287,28 @@ typedef struct zb_matmul_args {
   zb_cuda_dims lhs_batch, rhs_batch;
 } zb_matmul_args;
 
+/* ---- Convolutions and windows: window.cu ---- */
+
+enum { ZB_WINDOW_THREADS = 128, ZB_WINDOW_SPATIAL = 3 };
+/* One dimension: window o reads the places o * stride - before + k * dilation within 0..in-1, k < kernel. */
+typedef struct zb_window_dimension {
+  int64_t in, out, kernel, stride, dilation, before;
+} zb_window_dimension;
+
+/* images [batch, groups * channels, in], results [batch, groups * filters, out], weight [groups * filters, channels,
+ * kernel], with the strides of their five dimensions; the one that the op makes is `made`. max_place: images [batch,
+ * in], made dense. */
+typedef struct zb_window_args {
+  const void *images, *results, *weight;
+  void *made;
+  int64_t elements; /* of what is made */
+  int64_t batch, groups, channels, filters;
+  int64_t image_strides[5], result_strides[5], weight_strides[5];
+  zb_window_dimension d[ZB_WINDOW_SPATIAL];
+  int32_t made_dtype, accumulate;
+  zb_cuda_dims image_dims; /* max_place: the dimensions before the spatial ones */
+} zb_window_args;
+
 /* ---- Attention: attention.cu ---- */
 
 enum { ZB_ATTENTION_THREADS = 128, ZB_ATTENTION_TILE = 32, ZB_ATTENTION_WIDTH_MAX = 256 };

@@ -649,6 +649,22 @@ module {
     %r = "zb.coordinate"() {place = 1 : i64} : () -> tensor<1xi64>
     return
   }
+  func.func @conv(%0: tensor<2x4x9x8xf32>, %1: tensor<6x2x3x3xf32>) {
+    %r = "zb.conv"(%0, %1) {strides = array<i64: 2, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x8xf32>, tensor<6x2x3x3xf32>) -> tensor<2x6x5x8xf32>
+    return
+  }
+  func.func @conv_transpose(%0: tensor<2x6x5xf32>, %1: tensor<6x4x2xf32>) {
+    %r = "zb.conv_transpose"(%0, %1) {strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, shape = array<i64: 10>} : (tensor<2x6x5xf32>, tensor<6x4x2xf32>) -> tensor<2x4x10xf32>
+    return
+  }
+  func.func @conv_weight(%0: tensor<2x4x9xf32>, %1: tensor<2x6x7xf32>) {
+    %r = "zb.conv_weight"(%0, %1) {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, shape = array<i64: 3>} : (tensor<2x4x9xf32>, tensor<2x6x7xf32>) -> tensor<6x4x3xf32>
+    return
+  }
+  func.func @max_place(%0: tensor<2x4x9x8xf32>) {
+    %r = "zb.max_place"(%0) {kernel = array<i64: 3, 2>, strides = array<i64: 2, 2>, pads = array<i64: 1, 0, 1, 0>, dilations = array<i64: 1, 1>, shape = array<i64: 5, 4>} : (tensor<2x4x9x8xf32>) -> tensor<2x4x5x4xi32>
+    return
+  }
   func.func @gather(%0: tensor<5x3xf32>, %1: tensor<2xi64>) {
     %r = "zb.gather"(%0, %1) {axis = 0 : i64} : (tensor<5x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
     return

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { OPERANDS_MAX = 4, ATTRS_MAX = 4, RESULTS_MAX = 4 };
+enum { OPERANDS_MAX = 4, ATTRS_MAX = 6, RESULTS_MAX = 4 };
 
 /* An operand: dims as "2x3" ("" for a scalar), then what its elements are. */
 typedef struct operand {
@@ -176,6 +176,27 @@ static const gradient_case cases[] = {
     {"scatter", {N("5x3"), INDEX("2x4", 5), N("2x4x3")}, {STRING("reduction", "add")}, 0},
     {"cumsum", {N("2x4x3")}, {INT("axis", 1)}, 0},
     {"cumsum", {N("2x4")}, {INT("axis", 1), BOOL("exclusive"), BOOL("reverse")}, 0},
+
+    {"conv",
+     {N("2x3x7"), N("4x3x3")},
+     {INTS("strides", 2), INTS("pads", 1, 0), INTS("dilations", 2), INT("groups", 1)},
+     0},
+    {"conv",
+     {N("1x4x5x4"), N("2x2x3x2")},
+     {INTS("strides", 1, 2), INTS("pads", 1, 0, 2, 1), INTS("dilations", 1, 1), INT("groups", 2)},
+     0},
+    {"conv",
+     {N("1x2x3x4x3"), N("2x1x2x2x2")},
+     {INTS("strides", 1, 1, 2), INTS("pads", 0, 1, 0, 0, 1, 1), INTS("dilations", 1, 2, 1), INT("groups", 2)},
+     0},
+    {"conv_transpose",
+     {N("2x3x4"), N("3x2x3")},
+     {INTS("strides", 2), INTS("pads", 1, 0), INTS("dilations", 1), INT("groups", 1), INTS("shape", 8)},
+     0},
+    {"conv_transpose",
+     {N("1x4x2x3"), N("4x1x3x2")},
+     {INTS("strides", 2, 1), INTS("pads", 1, 0, 0, 1), INTS("dilations", 1, 1), INT("groups", 2), INTS("shape", 4, 3)},
+     0},
 
     {"cross_entropy", {N("4x5"), INDEX("4", 5)}, {STRING("reduction", "mean")}, 0},
     {"cross_entropy", {N("2x3x5"), INDEX("2x3", 5)}, {STRING("reduction", "none"), INT("ignore_index", 1)}, 0},

@@ -1831,12 +1831,126 @@ def stops():
     random_case("detach", "bf16 large", [R(37, 211, dtype="bf16")], [O(37, 211, dtype="bf16")])
 
 
+def window_attrs(rng, rank, size, kernel):
+    """Strides, pads and dilations with which each dimension has a window."""
+    strides, dilations, pads = [], [], [[], []]
+    for d in range(rank):
+        dilation = int(rng.integers(1, 3))
+        reach = dilation * (kernel[d] - 1) + 1
+        before, after = int(rng.integers(0, kernel[d] + 1)), int(rng.integers(-1, kernel[d] + 1))
+        after = max(after, reach - size[d] - before)
+        strides.append(int(rng.integers(1, 4)))
+        dilations.append(dilation)
+        pads[0].append(before)
+        pads[1].append(after)
+    return {"strides": strides, "pads": pads[0] + pads[1], "dilations": dilations}
+
+
+def convolved(x, weight, attrs):
+    """PyTorch's convolution, with pads of its own."""
+    rank = x.dim() - 2
+    pads = attrs["pads"]
+    around = [p for d in reversed(range(rank)) for p in (pads[d], pads[rank + d])]
+    function = (T.nn.functional.conv1d, T.nn.functional.conv2d, T.nn.functional.conv3d)[rank - 1]
+    return function(T.nn.functional.pad(x, around), weight, stride=attrs["strides"], dilation=attrs["dilations"],
+                    groups=attrs["groups"])
+
+
+def conv_cases(title, x, weight, attrs, make=lambda a: a, add=case):
+    """The three convolutions of operands of float32; make: what they are stored as."""
+    exact = convolved(wide(x), wide(weight), attrs)
+    dout = up(make(real(*exact.shape)))
+    dx, dweight = gradients(lambda a, b: convolved(a, b, attrs), [x, weight], dout)
+    before = real(*weight.shape)
+    add("conv", title, [make(x), make(weight)], [make(narrow(exact))], attrs)
+    add("conv_transpose", title, [make(dout), make(weight)], [make(dx)], attrs | {"shape": list(x.shape[2:])})
+    attrs = attrs | {"shape": list(weight.shape[2:])}
+    add("conv_weight", title, [make(x), make(dout)], [make(dweight)], attrs)
+    if make(x).dtype == F32:
+        add("conv_weight", title + " accumulate", [x, dout], [before + dweight], attrs, accumulate=before)
+
+
+def conv_draws(rng):
+    for draw in range(30):
+        rank, groups = draw % 3 + 1, int(rng.choice([1, 1, 2, 3]))
+        channels, filters = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+        if draw % 5 == 0:
+            groups, channels, filters = 4, 1, 1
+        kernel = [int(n) for n in rng.integers(1, 4, rank)]
+        size = [int(n) for n in rng.integers(3, 20 // rank + 1, rank)]
+        attrs = window_attrs(rng, rank, size, kernel) | {"groups": groups}
+        x, weight = real(2, groups * channels, *size), real(groups * filters, channels, *kernel)
+        title = f"{rank}-D {x.shape} {weight.shape} " + " ".join(f"{k} {v}" for k, v in attrs.items())
+        conv_cases(title, x, weight, attrs)
+        if draw % 4 == 0:
+            conv_cases(title, up(low(*x.shape)), up(low(*weight.shape)), attrs, make=down, add=low_case)
+        if draw % 6 == 0:
+            conv_cases("strided " + title,
+                       np.ascontiguousarray(x.T).T, np.ascontiguousarray(weight[::-1].T).T, attrs)
+
+
+def large_convs():
+    plain = {"strides": [1, 1], "pads": [1, 1, 1, 1], "dilations": [1, 1], "groups": 1}
+    for title, x, weight, changes in (
+        ("many blocks", (2, 5, 57, 53), (7, 5, 3, 3), {}),
+        ("many rows", (1, 470, 7, 6), (9, 470, 3, 3), {}),
+        ("many channels", (2, 70, 12, 13), (33, 70, 3, 3), {"strides": [2, 2]}),
+        ("stem", (1, 3, 61, 59), (16, 3, 7, 7), {"strides": [2, 2], "pads": [3, 3, 3, 3]}),
+        ("of one element", (2, 65, 23, 31), (50, 65, 1, 1), {"pads": [0, 0, 0, 0]}),
+        ("of one element, with steps", (2, 65, 23, 31), (50, 65, 1, 1), {"pads": [0, 0, 0, 0], "strides": [2, 2]}),
+        ("groups", (2, 24, 19, 17), (36, 6, 3, 3), {"groups": 4, "dilations": [2, 2]}),
+        ("depthwise", (2, 21, 37, 35), (21, 1, 7, 7), {"groups": 21, "pads": [3, 3, 3, 3]}),
+        ("depthwise with steps", (2, 21, 37, 35), (21, 1, 3, 3), {"groups": 21, "strides": [2, 2]}),
+    ):
+        attrs = plain | changes
+        out = convolved(T.zeros(x), T.zeros(weight), attrs).shape
+        random_case("conv", title, [R(*x), R(*weight)], [O(*out)], attrs)
+        random_case("conv_transpose", title, [R(*out), R(*weight)], [O(*x)], attrs | {"shape": list(x[2:])})
+        for accumulate in (False, True):
+            random_case("conv_weight", f"{title} {accumulate}", [R(*x), R(*out)], [O(*weight)],
+                        attrs | {"shape": list(weight[2:])}, accumulate)
+
+
+def max_places(rng):
+    pools = (T.nn.functional.max_pool1d, T.nn.functional.max_pool2d, T.nn.functional.max_pool3d)
+    for draw in range(18):
+        rank = draw % 3 + 1
+        kernel = [int(n) for n in rng.integers(1, 4, rank)]
+        pads = [int(rng.integers(0, k // 2 + 1)) for k in kernel]
+        strides, dilations = [int(n) for n in rng.integers(1, 4, rank)], [int(n) for n in rng.integers(1, 3, rank)]
+        x = whole(2, 2, *[int(n) for n in rng.integers(6, 9, rank)], low=-3, high=4).astype(F32)
+        if draw % 4 == 1:
+            x.reshape(-1)[::7] = np.nan
+        _, places = pools[rank - 1](T.from_numpy(x), kernel, strides, pads, dilations, ceil_mode=draw % 2 == 1,
+                                    return_indices=True)
+        attrs = {"kernel": kernel, "strides": strides, "pads": pads + pads, "dilations": dilations,
+                 "shape": list(places.shape[2:])}
+        title = f"{rank}-D {x.shape} " + " ".join(f"{k} {v}" for k, v in attrs.items())
+        for dtype in (F32, BF16, F16):
+            case("max_place", f"{SHORT[dtype]} {title}", [x.astype(dtype)], [places.numpy().astype(I32)], attrs)
+        case("max_place", "strided " + title, [np.ascontiguousarray(x.T).T], [places.numpy().astype(I32)], attrs)
+    attrs = {"kernel": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "dilations": [1, 1], "shape": [28, 28]}
+    random_case("max_place", "large", [R(2, 5, 56, 56)], [O(2, 5, 28, 28, dtype="i32")], attrs)
+
+
+def windows():
+    """Convolutions and maxima over windows, drawn from numbers of their own."""
+    global random
+    rng = random = np.random.Generator(np.random.PCG64(20261127))
+    for name in ("conv", "conv_transpose", "conv_weight"):
+        tolerance(name, *SUMS)
+    tolerance("max_place", *EXACT)
+    conv_draws(rng)
+    large_convs()
+    max_places(rng)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
                  losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, dropouts, more_optimizers,
-                 clipping, stops):
+                 clipping, stops, windows):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

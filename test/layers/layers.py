@@ -45,10 +45,10 @@ FOLDERS = {
     "runtime/exec": [*TRANSPORT, "runtime/formats/", "runtime/transport/virtual/", "events.pb-c.h"],
     "kernels": ["zb/"],
     # The formulas of elementwise ops are written once, for vectors and all devices, too.
-    "kernels/cpu": [*BASE, "kernels/call.h", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "x86"],
-    "kernels/cpu/ref": [*BASE, "kernels/call.h"],
-    "kernels/cuda": [*BASE, "runtime/cuda/", "kernels/call.h", "kernels/cpu/ref/unary.def",
-                     "kernels/cpu/ref/binary.def", "kernels/cpu/ref/words.def"],
+    "kernels/cpu": [*BASE, "kernels/call.h", "kernels/window.h", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "x86"],
+    "kernels/cpu/ref": [*BASE, "kernels/call.h", "kernels/window.h"],
+    "kernels/cuda": [*BASE, "runtime/cuda/", "kernels/call.h", "kernels/window.h",
+                     "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "kernels/cpu/ref/words.def"],
     "ir": [*BASE, "runtime/formats/", "mlir-c"],
     "ir/ops": [*BASE, "ir/"],
     # What every importer needs, and the row of folders without one of their own: no importer is known here.
@@ -102,7 +102,7 @@ HINTS = [
     ("", "nccl", "nothing includes NCCL's headers: runtime/cuda/api.h has its functions, which are found at run time"),
     ("", "mpi", "only runtime/transport/mpi, which is opened at run time, sees MPI"),
     ("", "mlir or llvm", "zbc is C on the MLIR C API: include <mlir-c/...>"),
-    ("kernels", "", "a kernel sees zb/kernel.h, kernels/call.h and runtime/base only"),
+    ("kernels", "", "a kernel sees zb/kernel.h, kernels/call.h, kernels/window.h and runtime/base only"),
 ]
 SUFFIXES = (".c", ".cpp", ".h", ".def", ".cu", ".cuh", ".inc")
 ROOMS = ("include", "ir", "passes", "runtime", "kernels", "tools")
@@ -200,7 +200,7 @@ EXAMPLES = [
     ("tools/zbc.c", '#  include "runtime/base/text.h"',
      "tools may not include runtime/base/text.h; hint: declare what the tool needs in include/zb"),
     ("kernels/cpu/i.c", '#include "runtime/plan/plan.h"',
-     "a kernel sees zb/kernel.h, kernels/call.h and runtime/base only"),
+     "a kernel sees zb/kernel.h, kernels/call.h, kernels/window.h and runtime/base only"),
     ("runtime/transport/threads/j.c", "#include <mpi.h>", "may not include mpi"),
     ("runtime/base/k.c", "#include <curl/curl.h>", "runtime/base may not include <curl/curl.h>"),
     ("runtime/base/l.c", '#include "m.h"', "may not include m.h (without its folder)"),
