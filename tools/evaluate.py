@@ -393,6 +393,106 @@ def named(kind, names):
     return {name: kind(getattr(torch, name.lower())) for name in names.split()}
 
 
+# Windows: convolutions and pooling. ends[d] = (before, behind) of what dimension d is padded by.
+
+
+def automatic_pads(kind, totals):
+    """Pads of auto_pad: halves, of which the odd one lies behind (SAME_UPPER) or before."""
+    halves = [(max(t, 0) // 2, max(t, 0) - max(t, 0) // 2) for t in totals]
+    return halves if kind == "SAME_UPPER" else [pair[::-1] for pair in halves]
+
+
+def windows(a, x, kernel):
+    """(strides, dilations, ends), with what the last windows reach behind them in ceil_mode."""
+    rank, sizes = len(kernel), x.shape[2:]
+    strides, dilations = list(a.get("strides", [1] * rank)), list(a.get("dilations", [1] * rank))
+    reaches = [d * (k - 1) + 1 for d, k in zip(dilations, kernel)]
+    pads, kind = list(a.get("pads", [0] * 2 * rank)), a.get("auto_pad", "NOTSET")
+    ends = list(zip(pads[:rank], pads[rank:]))
+    if kind.startswith("SAME"):
+        ends = automatic_pads(kind, [(-(-n // s) - 1) * s + r - n for n, s, r in zip(sizes, strides, reaches)])
+    elif kind == "VALID":
+        ends = [(0, 0)] * rank
+    extra = [0] * rank
+    for d in range(rank if a.get("ceil_mode", 0) else 0):
+        rest = (sizes[d] + sum(ends[d]) - reaches[d]) % strides[d]
+        last = sizes[d] + sum(ends[d]) - reaches[d] - rest + strides[d]
+        if rest and last < sizes[d] + ends[d][0]:
+            extra[d] = strides[d] - rest
+    return strides, dilations, ends, extra
+
+
+def padded(x, ends, value=0.0):
+    around = [n for pair in reversed(ends) for n in pair]
+    return F.pad(x, around, value=value)
+
+
+def conv(a, x, weight, bias=None):
+    strides, dilations, ends, _ = windows(a, x, weight.shape[2:])
+    function = (F.conv1d, F.conv2d, F.conv3d)[x.dim() - 3]
+    return function(padded(x, ends), weight, bias, strides, 0, dilations, a.get("group", 1))
+
+
+def conv_transpose(a, x, weight, bias=None):
+    rank, kernel = x.dim() - 2, weight.shape[2:]
+    strides, dilations = list(a.get("strides", [1] * rank)), list(a.get("dilations", [1] * rank))
+    added, kind = list(a.get("output_padding", [0] * rank)), a.get("auto_pad", "NOTSET")
+    pads = list(a.get("pads", [0] * 2 * rank))
+    ends = list(zip(pads[:rank], pads[rank:])) if kind == "NOTSET" else [(0, 0)] * rank
+    whole = [s * (n - 1) + p + d * (k - 1) + 1
+             for s, n, p, d, k in zip(strides, x.shape[2:], added, dilations, kernel)]
+    wanted = a.get("output_shape", [n * s for n, s in zip(x.shape[2:], strides)] if "SAME" in kind else None)
+    if wanted is not None:
+        ends = automatic_pads(kind, [w - n for w, n in zip(whole, wanted)])
+        added = [p + max(n - w, 0) for p, w, n in zip(added, whole, wanted)]
+    function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[rank - 1]
+    full = function(x, weight, None, strides, 0, 0, a.get("group", 1), dilations)
+    full = padded(full, [(0, p) for p in added])
+    full = padded(full, [(-before, -behind) for before, behind in ends])
+    return full if bias is None else full + bias.reshape([-1] + [1] * rank)
+
+
+def max_pool(a, x):
+    kernel = a.get("kernel_shape", None)
+    strides, dilations, ends, extra = windows(a, x, kernel)
+    function = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[x.dim() - 3]
+    around = padded(x, [(b, e + more) for (b, e), more in zip(ends, extra)], -math.inf)
+    y, places = function(around, kernel, strides, 0, dilations, return_indices=True)
+    if a.outputs == 1:
+        return y
+    at, step, rest = torch.zeros_like(places), 1, places
+    for n, size, (before, _) in reversed(list(zip(x.shape[2:], around.shape[2:], ends))):
+        at, step, rest = at + (rest % size - before) * step, step * n, rest // size
+    images = torch.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2] + (1,) * len(kernel))
+    return y, at + images * step
+
+
+def window_sums(x, kernel, strides, dilations):
+    channels = x.shape[1]
+    function = (F.conv1d, F.conv2d, F.conv3d)[x.dim() - 3]
+    return function(x, x.new_ones(channels, 1, *kernel), None, strides, 0, dilations, channels)
+
+
+def average_pool(a, x):
+    kernel = a.get("kernel_shape", None)
+    strides, dilations, ends, extra = windows(a, x, kernel)
+    behind = [(0, more) for more in extra]
+    ones = padded(torch.ones_like(x), ends, 1.0 if a.get("count_include_pad", 0) else 0.0)
+    sums = [window_sums(padded(part, behind), kernel, strides, dilations) for part in (padded(x, ends), ones)]
+    return sums[0] / sums[1]
+
+
+def lp_pool(a, x):
+    kernel, p = a.get("kernel_shape", None), a.get("p", 2)
+    strides, dilations, ends, extra = windows(a, x, kernel)
+    ends = [(b, e + more) for (b, e), more in zip(ends, extra)]
+    return window_sums(padded(x.abs() ** p, ends), kernel, strides, dilations) ** (1 / p)
+
+
+def image_axes(x):
+    return list(range(2, x.dim()))
+
+
 ROWS = dict(
     **named(unary, "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor IsNaN Log Neg Reciprocal Relu"),
     **named(unary, "Round Sigmoid Sign Sin Sinh Sqrt Tan Tanh"),
@@ -456,6 +556,14 @@ ROWS = dict(
     LayerNormalization=layer_norm,
     RMSNormalization=rms_norm,
     BatchNormalization=batch_norm,
+    Conv=conv,
+    ConvTranspose=conv_transpose,
+    MaxPool=max_pool,
+    AveragePool=average_pool,
+    LpPool=lp_pool,
+    GlobalAveragePool=lambda a, x: x.mean(image_axes(x), keepdim=True),
+    GlobalMaxPool=lambda a, x: x.amax(image_axes(x), keepdim=True),
+    GlobalLpPool=lambda a, x: (x.abs() ** a.get("p", 2)).sum(image_axes(x), keepdim=True) ** (1 / a.get("p", 2)),
     Gemm=gemm,
     Einsum=lambda a, *values: torch.einsum(a.get("equation"), *values),
     Reshape=reshape,

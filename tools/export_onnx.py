@@ -597,6 +597,18 @@ def refuse_cached(model, state, drawn, cached):
             )
 
 
+def changed_buffers(model, state, drawn, of_zeros):
+    """The names of buffers that forward() changes, of zeros or of other numbers: the mean of zeros is what a running
+    mean begins with."""
+    with torch.no_grad():
+        model(*[t for _, t in drawn])
+    found = {*of_zeros, *state.changed()[0]}
+    for name in found:
+        refuse_buffer(model, state, name)
+    state.restore()
+    return [name for name, *_ in state.buffers if name in found]
+
+
 # ---- Exporting ----
 
 
@@ -693,8 +705,8 @@ def check_types(model):
 
 
 def probe(model, inputs, state, given, outputs):
-    """Runs the model on zeros. (inputs to trace it with, their ranges, names of the buffers that forward() changes,
-    what a Spy saw)."""
+    """Runs the model on zeros, then on drawn numbers. (inputs to trace it with, their ranges, names of the buffers that
+    forward() changes, what a Spy saw)."""
     spy, first = first_run(model, inputs, outputs)
     refuse_random(spy)
     cached = state.cached()
@@ -710,7 +722,7 @@ def probe(model, inputs, state, given, outputs):
     ranges = compare.find_ranges(inputs, spy, given, finite)
     drawn = compare.draw(inputs, ranges, 1)
     refuse_cached(model, state, drawn, cached)
-    return drawn, ranges, changed, spy
+    return drawn, ranges, changed_buffers(model, state, drawn, changed), spy
 
 
 def export(model, inputs, options):

@@ -1,0 +1,185 @@
+/* Convolutions and pooling. Tests: test/ir/import, test/e2e/onnx_windows.py. */
+#include "ir/import/onnx/onnx.h"
+#include "ir/import/spatial.h"
+
+#include <string.h>
+
+/* A list of `count` numbers; left as it is where there is none. False after reporting. */
+static bool read_numbers(zb_import_node *n, const char *name, int count, int64_t *out) {
+  int64_t numbers[2 * ZB_SPATIAL_MAX];
+  int found = 0;
+  if (!zb_onnx_ints(n, name, numbers, 2 * ZB_SPATIAL_MAX, &found)) return !n->im->failed && !zb_onnx_attribute(n, name);
+  if (found == count) return memcpy(out, numbers, (size_t)count * sizeof *out), true;
+  return zb_import_refuse(n, NULL, "attribute '%s' has %d entries, expected %d", name, found, count);
+}
+
+/* strides, dilations and pads, and the kernel, which of convolutions is that of the weight. */
+static bool read_windows(zb_import_node *n, const zb_shape *weight, zb_spatial *s) {
+  int64_t pads[2 * ZB_SPATIAL_MAX] = {0};
+  if (weight) memcpy(s->kernel, weight->dims + 2, (size_t)s->rank * sizeof *s->kernel);
+  if (!weight && !zb_onnx_attribute(n, "kernel_shape")) return zb_import_refuse(n, NULL, "it has no kernel_shape");
+  int64_t named[ZB_SPATIAL_MAX];
+  memcpy(named, s->kernel, sizeof named);
+  if (!read_numbers(n, "kernel_shape", s->rank, named) || !read_numbers(n, "strides", s->rank, s->strides) ||
+      !read_numbers(n, "dilations", s->rank, s->dilations) || !read_numbers(n, "pads", 2 * s->rank, pads))
+    return false;
+  if (weight && memcmp(named, s->kernel, (size_t)s->rank * sizeof *named) != 0)
+    return zb_import_refuse(n, NULL, "kernel_shape is not the shape of the weight");
+  memcpy(s->kernel, named, sizeof named);
+  memcpy(s->before, pads, (size_t)s->rank * sizeof *pads);
+  memcpy(s->after, pads + s->rank, (size_t)s->rank * sizeof *pads);
+  return true;
+}
+
+/* Half of what is to be padded before, the odd one behind, or before for SAME_LOWER. */
+static void divide_pads(zb_spatial *s, int d, int64_t total, bool upper) {
+  if (total < 0) total = 0;
+  s->before[d] = upper ? total / 2 : total - total / 2;
+  s->after[d] = total - s->before[d];
+}
+
+typedef enum automatic { AUTOMATIC_NOT, AUTOMATIC_VALID, AUTOMATIC_UPPER, AUTOMATIC_LOWER, AUTOMATIC_WRONG } automatic;
+
+static automatic read_automatic(zb_import_node *n) {
+  static const char *const names[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+  for (int i = 0; i < 4; ++i)
+    if (zb_onnx_string_is(n, "auto_pad", "NOTSET", names[i])) return (automatic)i;
+  zb_import_refuse(n, "NOTSET, VALID, SAME_UPPER and SAME_LOWER are supported", "auto_pad has another value");
+  return AUTOMATIC_WRONG;
+}
+
+/* Pads of auto_pad: as many windows as strides fit into the image. */
+static bool pad_automatically(zb_import_node *n, zb_spatial *s) {
+  const automatic kind = read_automatic(n);
+  const int64_t most = INT64_C(1) << 30;
+  for (int d = 0; d < s->rank && kind != AUTOMATIC_NOT; ++d) {
+    const int64_t stride = s->strides[d];
+    if (stride < 1 || stride > most || s->kernel[d] < 1 || s->kernel[d] > most || s->dilations[d] > most) return true;
+    const int64_t reach = s->dilations[d] * (s->kernel[d] - 1) + 1, windows = (s->in[d] + stride - 1) / stride;
+    const int64_t total = kind == AUTOMATIC_VALID ? 0 : (windows - 1) * stride + reach - s->in[d];
+    divide_pads(s, d, total, kind == AUTOMATIC_UPPER);
+  }
+  return kind != AUTOMATIC_WRONG;
+}
+
+static MlirValue bias_of(zb_import_node *n) { return zb_import_has(n, 2) ? zb_import_ir(n, 2) : (MlirValue){NULL}; }
+
+/* The shapes of x and weight, and x as the images of windows. */
+static bool read_operands(zb_import_node *n, zb_shape *x, zb_shape *weight, zb_spatial *s) {
+  if (!zb_import_shape(n, 0, x) || !zb_import_shape(n, 1, weight)) return false;
+  if (weight->rank != x->rank)
+    return zb_import_refuse(n, NULL, "the weight has %d dimensions, expected %d", weight->rank, x->rank);
+  return zb_spatial_start(n, x, x->rank - 2, 2, s);
+}
+
+zb_result zb_onnx_conv(zb_import_node *n) {
+  zb_shape x, weight;
+  zb_spatial s;
+  if (!read_operands(n, &x, &weight, &s) || !read_windows(n, &weight, &s) || !pad_automatically(n, &s) ||
+      !zb_spatial_count(n, &s, false))
+    return ZB_FAIL;
+  MlirValue image = zb_import_ir(n, 0), filters = zb_import_ir(n, 1), bias = bias_of(n);
+  return zb_import_give(n, 0, zb_spatial_conv(n, image, filters, bias, &s, zb_onnx_int(n, "group", 1)));
+}
+
+/* Sizes of the result of a transposed convolution, and pads where its result is asked for instead. */
+static bool size_transposed(zb_import_node *n, zb_spatial *s) {
+  const automatic kind = read_automatic(n);
+  const bool named = zb_onnx_attribute(n, "output_shape") != NULL;
+  int64_t added[ZB_SPATIAL_MAX] = {0}, wanted[ZB_SPATIAL_MAX];
+  if (kind == AUTOMATIC_WRONG || !read_numbers(n, "output_padding", s->rank, added)) return false;
+  for (int d = 0; d < s->rank; ++d)
+    wanted[d] = s->in[d] * (s->strides[d] < (INT64_C(1) << 30) ? s->strides[d] : 1);
+  if (!read_numbers(n, "output_shape", s->rank, wanted)) return false;
+  const int64_t most = INT64_C(1) << 30;
+  for (int d = 0; d < s->rank; ++d) {
+    const int64_t numbers[] = {s->kernel[d],    s->strides[d], s->dilations[d], s->before[d] + 1,
+                               s->after[d] + 1, added[d] + 1,  wanted[d]};
+    for (int i = 0; i < 7; ++i)
+      if (numbers[i] < 1 || numbers[i] > most)
+        return zb_import_refuse(n, NULL, "an attribute of spatial dimension %d is out of range", d);
+    const int64_t whole = s->strides[d] * (s->in[d] - 1) + added[d] + s->dilations[d] * (s->kernel[d] - 1) + 1;
+    if (kind == AUTOMATIC_VALID) s->before[d] = s->after[d] = 0;
+    const bool asked = named || kind == AUTOMATIC_UPPER || kind == AUTOMATIC_LOWER;
+    if (asked) divide_pads(s, d, whole - wanted[d], kind == AUTOMATIC_UPPER);
+    s->in[d] = asked ? wanted[d] : whole - s->before[d] - s->after[d];
+    if (s->in[d] < 1) return zb_import_refuse(n, NULL, "its result is empty along spatial dimension %d", d);
+  }
+  return true;
+}
+
+zb_result zb_onnx_conv_transpose(zb_import_node *n) {
+  zb_shape x, weight;
+  zb_spatial s;
+  if (!read_operands(n, &x, &weight, &s) || !read_windows(n, &weight, &s) || !size_transposed(n, &s) ||
+      !zb_spatial_fit(n, &s, x.dims + 2))
+    return ZB_FAIL;
+  MlirValue image = zb_import_ir(n, 0), filters = zb_import_ir(n, 1), bias = bias_of(n);
+  return zb_import_give(n, 0, zb_spatial_conv_transpose(n, image, filters, bias, &s, zb_onnx_int(n, "group", 1)));
+}
+
+/* ---- Pooling ---- */
+
+static bool read_pool(zb_import_node *n, zb_spatial *s) {
+  zb_shape x;
+  if (!zb_import_shape(n, 0, &x) || !zb_spatial_start(n, &x, x.rank - 2, 2, s)) return false;
+  return read_windows(n, NULL, s) && pad_automatically(n, s) &&
+         zb_spatial_count(n, s, zb_onnx_int(n, "ceil_mode", 0) != 0);
+}
+
+/* Places in images as places in the whole tensor. */
+static MlirValue places_of_all(zb_import_node *n, MlirValue places, const zb_spatial *s) {
+  zb_shape shape;
+  int64_t image = 1;
+  if (!places.ptr || !zb_import_ir_shape(n, places, &shape)) return (MlirValue){NULL};
+  for (int d = 0; d < s->rank; ++d) {
+    image *= s->in[d];
+    shape.dims[2 + d] = 1;
+  }
+  const zb_shape flat = {.dtype = ZB_I64, .rank = 1, .dims = {shape.dims[0] * shape.dims[1]}};
+  MlirValue first = zb_build_iota(n->b, &flat, 0, 0, (double)image);
+  return zb_build2(n->b, "add", zb_build_cast(n->b, places, ZB_I64),
+                   zb_import_reshaped(n->b, first, shape.dims, shape.rank));
+}
+
+zb_result zb_onnx_max_pool(zb_import_node *n) {
+  zb_spatial s;
+  MlirValue places = {NULL};
+  if (!read_pool(n, &s)) return ZB_FAIL;
+  if (zb_onnx_int(n, "storage_order", 0) != 0 && zb_import_wants(n, 1))
+    return zb_import_refuse(n, "storage_order 0", "indices by columns are not supported");
+  if (!zb_import_give(n, 0, zb_spatial_max(n, zb_import_ir(n, 0), &s, &places))) return ZB_FAIL;
+  return zb_import_wants(n, 1) ? zb_import_give(n, 1, places_of_all(n, places, &s)) : ZB_OK;
+}
+
+zb_result zb_onnx_average_pool(zb_import_node *n) {
+  zb_spatial s;
+  if (!read_pool(n, &s)) return ZB_FAIL;
+  const bool is_padded = zb_onnx_int(n, "count_include_pad", 0) != 0;
+  return zb_import_give(
+      n, 0, zb_spatial_pool(n, zb_import_ir(n, 0), &s, is_padded ? ZB_SPATIAL_MEAN_PADDED : ZB_SPATIAL_MEAN));
+}
+
+zb_result zb_onnx_global_pool(zb_import_node *n) {
+  zb_shape x;
+  zb_spatial s;
+  if (!zb_import_shape(n, 0, &x) || !zb_spatial_start(n, &x, x.rank - 2, 2, &s)) return ZB_FAIL;
+  return zb_import_give(n, 0, zb_spatial_global(n, zb_import_ir(n, 0), s.rank, n->op->argument));
+}
+
+/* (sum of |x|^p)^(1/p) of windows, or of all of an image. */
+zb_result zb_onnx_lp_pool(zb_import_node *n) {
+  zb_shape x;
+  zb_spatial s;
+  const bool is_global = strcmp(n->op->argument, "reduce_sum") == 0;
+  const int64_t p = zb_onnx_int(n, "p", 2);
+  if (!zb_import_shape(n, 0, &x) || !zb_spatial_start(n, &x, x.rank - 2, 2, &s)) return ZB_FAIL;
+  if (p < 1) return zb_import_refuse(n, NULL, "p is %lld, expected 1 or more", (long long)p);
+  if (!is_global && !read_pool(n, &s)) return ZB_FAIL;
+  MlirValue power = zb_build1(n->b, "abs", zb_import_ir(n, 0));
+  if (p > 1) power = zb_build2(n->b, "pow", power, zb_build_scalar(n->b, x.dtype, (double)p));
+  MlirValue sum =
+      is_global ? zb_spatial_global(n, power, s.rank, "reduce_sum") : zb_spatial_pool(n, power, &s, ZB_SPATIAL_SUM);
+  if (p > 1) sum = zb_build2(n->b, "pow", sum, zb_build_scalar(n->b, x.dtype, 1 / (double)p));
+  return zb_import_give(n, 0, sum);
+}

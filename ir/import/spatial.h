@@ -1,0 +1,62 @@
+/* Convolutions, pooling and interpolation, for every importer: what an operator says of windows as plain numbers, and
+ * the ops that it becomes. Functions give a null value after an error, which they report at the node.
+ *
+ * A maximum over windows is zb.max_place and zb.gather_elements, whose gradient goes to the places. What is linear and
+ * treats each spatial dimension alike (averages, sums, interpolation) is a product with a constant matrix
+ * [out, in] along each dimension: nothing is kept for its gradient, which is the product with the transposed one.
+ * Tests: test/e2e/convolutions.py, test/e2e/onnx_windows.py.
+ */
+#ifndef ZB_IR_IMPORT_SPATIAL_H
+#define ZB_IR_IMPORT_SPATIAL_H
+
+#include "ir/import/import.h"
+
+enum { ZB_SPATIAL_MAX = 3 };
+
+/* Windows over the last `rank` dimensions of a tensor. */
+typedef struct zb_spatial {
+  int rank;
+  int64_t in[ZB_SPATIAL_MAX], out[ZB_SPATIAL_MAX]; /* sizes of images, windows along each */
+  int64_t kernel[ZB_SPATIAL_MAX], strides[ZB_SPATIAL_MAX], dilations[ZB_SPATIAL_MAX];
+  int64_t before[ZB_SPATIAL_MAX], after[ZB_SPATIAL_MAX]; /* pads */
+} zb_spatial;
+
+/* The last `rank` dimensions of the shape are the images, with kernel, strides and dilations of 1 and no pads; false
+ * after reporting that there are not so many, and `least` before them. */
+bool zb_spatial_start(zb_import_node *n, const zb_shape *shape, int rank, int least, zb_spatial *s);
+/* Sets how many windows there are, rounded up if so asked (the last one begins before what pads are behind it); false
+ * after reporting numbers that are out of range, or that there is none. */
+bool zb_spatial_count(zb_import_node *n, zb_spatial *s, bool round_up);
+
+/* Sets the pads behind so that there are that many windows, as a transposed convolution of that many has them: fewer
+ * than none where its result is cropped. False after reporting numbers that are out of range. */
+bool zb_spatial_fit(zb_import_node *n, zb_spatial *s, const int64_t *windows);
+
+/* zb.conv of x [n, c, ..] and weight, and a bias a channel (may be null). */
+MlirValue zb_spatial_conv(zb_import_node *n, MlirValue x, MlirValue weight, MlirValue bias, const zb_spatial *s,
+                          int64_t groups);
+/* zb.conv_transpose: s->in are the sizes of the result. */
+MlirValue zb_spatial_conv_transpose(zb_import_node *n, MlirValue x, MlirValue weight, MlirValue bias,
+                                    const zb_spatial *s, int64_t groups);
+
+/* The greatest element of every window; places (may be NULL): the i32 numbers of these elements in their images. */
+MlirValue zb_spatial_max(zb_import_node *n, MlirValue x, const zb_spatial *s, MlirValue *places);
+
+/* What windows give, along each dimension alike: a sum; a mean over what lies in the image; or in image and pads. */
+typedef enum zb_spatial_sum { ZB_SPATIAL_SUM, ZB_SPATIAL_MEAN, ZB_SPATIAL_MEAN_PADDED } zb_spatial_sum;
+MlirValue zb_spatial_pool(zb_import_node *n, MlirValue x, const zb_spatial *s, zb_spatial_sum kind);
+/* The mean (zb.reduce_mean), or another reduction, of all of an image, as an image of one element. */
+MlirValue zb_spatial_global(zb_import_node *n, MlirValue x, int rank, const char *reduction);
+/* Means of parts of the image, `out` along each dimension, from floor(o * in / out) to ceil((o + 1) * in / out). */
+MlirValue zb_spatial_adaptive_mean(zb_import_node *n, MlirValue x, const zb_spatial *s);
+
+/* How sizes `in` become sizes `out`. */
+typedef struct zb_spatial_resize {
+  bool linear; /* else the nearest */
+  bool align_corners;
+  double scales[ZB_SPATIAL_MAX]; /* out / in as the model says it, or 0: by the sizes */
+} zb_spatial_resize;
+/* As torch.nn.functional.interpolate has it. */
+MlirValue zb_spatial_interpolated(zb_import_node *n, MlirValue x, const zb_spatial *s, const zb_spatial_resize *how);
+
+#endif
