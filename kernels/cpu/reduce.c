@@ -1,8 +1,10 @@
-/* Sums and means over neighbouring axes of contiguous f32, and of bf16 with f32 results: rows (last axes), columns
- * (leading axes, as bias gradients), or the middle.
+/* Sums and means of contiguous f32, and of bf16 with f32 results, over neighbouring axes: rows (last axes), columns
+ * (leading axes, as bias gradients), or the middle; and over the first and the last axes, as those of channels of
+ * images.
  *
  * The tree is fixed by the shape: a row is cut into chunks of ROW_CHUNK, each summed in four vectors, and the chunks
- * are added in order; columns are summed in blocks of BLOCK_ROWS rows that are added in order. Tests:
+ * are added in order, as are rows of one channel; columns are summed in blocks of BLOCK_ROWS rows that are added in
+ * order. Tests:
  * test/kernels/fast_reduce_test.c
  */
 #ifndef ZB_ISA_LEVEL
@@ -15,13 +17,14 @@
 /* PARTS_MAX: how many tiles share one long row. */
 enum { ROW_CHUNK = 4096, BLOCK_ROWS = 64, TILE_COLUMNS = 128, PARTS_MAX = 64 };
 
-/* The operand as [outer, count, inner]; the middle is summed. */
+/* The operand as [outer, count, inner], of which the middle is summed, or [planes, outer, count], of which all but the
+ * middle is. */
 typedef struct reduction {
-  int64_t outer, count, inner;
+  int64_t planes, outer, count, inner;
   const void *x; /* f32 or bf16: */
   zb_dtype dtype;
   float *out;
-  float factor;             /* 1, or 1 / count */
+  float factor;             /* 1, or 1 / (planes * count) */
   int64_t tile_rows;        /* how many of `outer` a tile */
   int64_t parts, part_size; /* split row: elements a part */
   float partial[PARTS_MAX];
@@ -30,7 +33,23 @@ typedef struct reduction {
 #define ZB_ISA_BODY "kernels/cpu/reduce.c"
 #include "kernels/cpu/isa_each.h"
 
-/* False if the reduced axes are not neighbours, or the operand is not contiguous. */
+/* Whether the first dimensions and the last ones are reduced, and nothing between them. */
+static bool around_kept(reduction *r, const zb_tensor *x, const bool reduced[ZB_DIMS_MAX]) {
+  int first = 0, last = x->rank;
+  while (first < x->rank && (reduced[first] || x->shape[first] == 1))
+    ++first;
+  while (last > first && (reduced[last - 1] || x->shape[last - 1] == 1))
+    --last;
+  for (int i = first; i < last; ++i)
+    if (reduced[i] && x->shape[i] != 1) return false;
+  r->planes = zb_shape_product(x, 0, first);
+  r->outer = zb_shape_product(x, first, last);
+  r->count = zb_shape_product(x, last, x->rank);
+  r->inner = 1;
+  return r->count > 0;
+}
+
+/* False if other axes are reduced, or the operand is not contiguous. */
 static bool reduction_init(reduction *r, const zb_kernel_call *call) {
   const zb_tensor *x = &call->inputs[0];
   const zb_attr *axes = zb_attr_find(&call->attrs, "axes");
@@ -47,28 +66,32 @@ static bool reduction_init(reduction *r, const zb_kernel_call *call) {
     ++first;
   for (end = first; end < x->rank && (reduced[end] || x->shape[end] == 1); ++end)
     continue;
+  r->x = x->data;
+  r->dtype = x->dtype;
+  r->out = call->outputs[0].data;
+  r->planes = 1;
   for (last = end; last < x->rank; ++last)
-    if (reduced[last] && x->shape[last] != 1) return false;
+    if (reduced[last] && x->shape[last] != 1) return around_kept(r, x, reduced);
   while (end > first && !reduced[end - 1])
     --end; /* kept dimensions of size 1 at the end: either side is right */
   r->outer = zb_shape_product(x, 0, first);
   r->count = zb_shape_product(x, first, end);
   r->inner = zb_shape_product(x, end, x->rank);
-  r->x = x->data;
-  r->dtype = x->dtype;
-  r->out = call->outputs[0].data;
   return true;
 }
 
 static const char *reduce(const zb_kernel_call *call, bool mean) {
   static const zb_tile_run rows[] = ZB_ISA_ROW(rows_tile), columns[] = ZB_ISA_ROW(columns_tile),
-                           parts[] = ZB_ISA_ROW(part_tile);
+                           parts[] = ZB_ISA_ROW(part_tile), planes[] = ZB_ISA_ROW(planes_tile);
   reduction r;
   if (!reduction_init(&r, call)) return "the axes or strides are not supported";
   if (r.outer == 0 || r.inner == 0) return NULL;
-  r.factor = mean ? 1.0f / (float)r.count : 1.0f;
+  r.factor = mean ? 1.0f / (float)(r.planes * r.count) : 1.0f;
   zb_isa_level isa = zb_isa();
-  if (r.inner > 1) {
+  if (r.planes > 1) {
+    r.tile_rows = zb_tile_rows(r.planes * r.count);
+    zb_parallel_for(call->threads, zb_ceil_div(r.outer, r.tile_rows), planes[isa], &r);
+  } else if (r.inner > 1) {
     r.tile_rows = zb_tile_rows(r.count * zb_min64(r.inner, TILE_COLUMNS));
     zb_parallel_for(call->threads, zb_ceil_div(r.outer, r.tile_rows) * zb_ceil_div(r.inner, TILE_COLUMNS), columns[isa],
                     &r);
@@ -127,6 +150,17 @@ static void ZB_ISA(rows_tile)(void *context, int64_t tile, void *scratch) {
   int64_t end = zb_min64((tile + 1) * r->tile_rows, r->outer);
   for (int64_t i = tile * r->tile_rows; i < end; ++i)
     r->out[i] = ZB_ISA(long_sum)(r, i * r->count, r->count, scratch) * r->factor;
+}
+
+static void ZB_ISA(planes_tile)(void *context, int64_t tile, void *scratch) {
+  const reduction *r = context;
+  int64_t end = zb_min64((tile + 1) * r->tile_rows, r->outer);
+  for (int64_t i = tile * r->tile_rows; i < end; ++i) {
+    float sum = 0;
+    for (int64_t plane = 0; plane < r->planes; ++plane)
+      sum += ZB_ISA(long_sum)(r, (plane * r->outer + i) * r->count, r->count, scratch);
+    r->out[i] = sum * r->factor;
+  }
 }
 
 static void ZB_ISA(part_tile)(void *context, int64_t tile, void *scratch) {

@@ -1940,6 +1940,15 @@ def windows():
     for name in ("conv", "conv_transpose", "conv_weight"):
         tolerance(name, *SUMS)
     tolerance("max_place", *EXACT)
+    for op in ("reduce_sum", "reduce_mean"):
+        for shape, axes in (((3, 7, 33, 5), [0, 2, 3]), ((2, 70, 97), [0, 2]), ((5, 1, 3, 9000), [0, 1, 3]),
+                            ((1, 3, 4, 5), [0, 2]), ((4, 5, 6, 7), [0, 1, 3])):
+            kept = [n for i, n in enumerate(shape) if i not in axes]
+            attrs = {"axes": axes, "keepdims": False}
+            random_case(op, f"channels {shape} {axes}", [R(*shape)], [O(*kept)], attrs)
+            random_case(op, f"channels bf16 {shape} {axes}", [R(*shape, dtype="bf16")],
+                        [O(*kept, dtype="bf16" if op == "reduce_mean" else "f32")],
+                        attrs if op == "reduce_mean" else attrs | {"dtype": "f32"})
     conv_draws(rng)
     large_convs()
     max_places(rng)

@@ -127,6 +127,25 @@ static bool read_pool(zb_import_node *n, zb_spatial *s) {
          zb_spatial_count(n, s, zb_onnx_int(n, "ceil_mode", 0) != 0);
 }
 
+static MlirValue with_number(zb_import_node *n, const char *op, MlirValue x, int64_t number) {
+  return zb_build2(n->b, op, x, zb_build_scalar(n->b, ZB_I64, (double)number));
+}
+
+/* Row-major places as places by columns: the first spatial dimension is that of neighbours. */
+static MlirValue by_columns(zb_import_node *n, MlirValue places, const zb_spatial *s) {
+  MlirValue rest = places, sum = {NULL};
+  int64_t step = 1;
+  for (int d = 0; d < s->rank; ++d)
+    step *= s->in[d];
+  for (int d = s->rank - 1; d >= 0; --d) {
+    step /= s->in[d];
+    MlirValue own = with_number(n, "mul", with_number(n, "mod", rest, s->in[d]), step);
+    rest = with_number(n, "div", rest, s->in[d]);
+    sum = sum.ptr ? zb_build2(n->b, "add", sum, own) : own;
+  }
+  return sum;
+}
+
 /* Places in images as places in the whole tensor. */
 static MlirValue places_of_all(zb_import_node *n, MlirValue places, const zb_spatial *s) {
   zb_shape shape;
@@ -138,16 +157,15 @@ static MlirValue places_of_all(zb_import_node *n, MlirValue places, const zb_spa
   }
   const zb_shape flat = {.dtype = ZB_I64, .rank = 1, .dims = {shape.dims[0] * shape.dims[1]}};
   MlirValue first = zb_build_iota(n->b, &flat, 0, 0, (double)image);
-  return zb_build2(n->b, "add", zb_build_cast(n->b, places, ZB_I64),
-                   zb_import_reshaped(n->b, first, shape.dims, shape.rank));
+  places = zb_build_cast(n->b, places, ZB_I64);
+  if (zb_onnx_int(n, "storage_order", 0) != 0) places = by_columns(n, places, s);
+  return zb_build2(n->b, "add", places, zb_import_reshaped(n->b, first, shape.dims, shape.rank));
 }
 
 zb_result zb_onnx_max_pool(zb_import_node *n) {
   zb_spatial s;
   MlirValue places = {NULL};
   if (!read_pool(n, &s)) return ZB_FAIL;
-  if (zb_onnx_int(n, "storage_order", 0) != 0 && zb_import_wants(n, 1))
-    return zb_import_refuse(n, "storage_order 0", "indices by columns are not supported");
   if (!zb_import_give(n, 0, zb_spatial_max(n, zb_import_ir(n, 0), &s, &places))) return ZB_FAIL;
   return zb_import_wants(n, 1) ? zb_import_give(n, 1, places_of_all(n, places, &s)) : ZB_OK;
 }
