@@ -33,7 +33,7 @@ CHOSEN = ("nanogpt-bias", "bert")
 # What an ONNX file says in another way: without label smoothing, and with all gradients.
 OTHER = ("vision", "stopped")
 # What zbc refuses, and the beginning of the op that it names.
-REFUSED = {"mixtral": "aten.topk", "mamba": "aten.convolution"}
+REFUSED = {"mixtral": "aten.topk"}
 
 
 class Door:

@@ -670,7 +670,7 @@ def errors():
         "is it Relu?",
     )
     for op, text in [
-        ("Conv", "reshape(B, C, H // p, p, W // p, p)"),
+        ("DeformConv", "make them an input"),
         ("LSTM", "write the steps out"),
         ("Loop", "torch.where"),
         ("Matmul", "is it MatMul?"),
@@ -1071,9 +1071,71 @@ def batch_norms():
           nodes=[node("BatchNormalization", names, "y")])
 
 
+# ---- Convolutions and pooling ----
+def windows():
+    line, image, cube = numbers(2, 4, 9), numbers(2, 4, 7, 8), numbers(1, 2, 4, 5, 6)
+
+    def conv(label, x, weight, extra="m.k", op="Conv", **attributes):
+        constants = {"m.k": numbers(*weight), "m.b": numbers(attributes.pop("bias", 3))}
+        one(op.lower() + "-" + label, op, x, extra, constants, fold=False, **attributes)
+
+    conv("1d", line, (3, 4, 3), pads=[1, 1], strides=[2])
+    conv("2d", image, (3, 4, 3, 2), "m.k m.b", pads=[1, 0, 2, 1], dilations=[1, 2])
+    conv("3d", cube, (3, 2, 2, 2, 2), strides=[1, 2, 2])
+    conv("groups", image, (6, 2, 3, 3), group=2, kernel_shape=[3, 3])
+    conv("depthwise", image, (4, 1, 3, 3), group=4, auto_pad="SAME_UPPER", strides=[2, 2])
+    conv("lower", image, (3, 4, 2, 3), auto_pad="SAME_LOWER", strides=[1, 3])
+    conv("valid", image, (3, 4, 2, 3), auto_pad="VALID", dilations=[2, 1])
+    conv("1d", line, (4, 3, 3), op="ConvTranspose", strides=[2], output_padding=[1])
+    conv("2d", image, (4, 3, 3, 2), "m.k m.b", op="ConvTranspose", strides=[2, 3], pads=[1, 0, 0, 1])
+    conv("3d", cube, (2, 2, 2, 2, 2), op="ConvTranspose", dilations=[1, 2, 1])
+    conv("groups", image, (4, 3, 3, 3), op="ConvTranspose", group=2, strides=[2, 1])
+    conv("shape", image, (4, 3, 3, 3), op="ConvTranspose", strides=[2, 2], output_shape=[14, 15])
+    conv("same", image, (4, 3, 3, 3), op="ConvTranspose", strides=[2, 2], auto_pad="SAME_UPPER")
+    for op in ("MaxPool", "AveragePool", "LpPool"):
+        name = op.lower()
+        one(name + "-1d", op, line, fold=False, kernel_shape=[3], strides=[2])
+        one(name + "-2d", op, image, fold=False, kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1])
+        one(name + "-3d", op, cube, fold=False, kernel_shape=[2, 2, 2])
+        one(name + "-same", op, image, fold=False, kernel_shape=[3, 3], strides=[2, 3], auto_pad="SAME_UPPER")
+        if op != "LpPool":
+            one(name + "-ceil", op, image, fold=False, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+            one(name + "-dilated", op, image, fold=False, kernel_shape=[3, 2], dilations=[2, 2])
+    one("averagepool-padded", "AveragePool", image, fold=False, kernel_shape=[3, 3], pads=[1, 1, 1, 1],
+        count_include_pad=1)
+    one("lppool-1", "LpPool", image, fold=False, kernel_shape=[2, 2], p=1)
+    for op in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"):
+        one(op.lower(), op, image, fold=False)
+        one(op.lower() + "-3d", op, cube, fold=False)
+    for order in (0, 1):
+        found = [node("MaxPool", "x", "top y", kernel_shape=[2, 3], strides=[2, 2], storage_order=order)]
+        good(f"maxpool-places-{order}", found, {"x": image})
+
+    def wrong(name, nodes, *text, x=image, **constants):
+        constants = {"m.s": np.array([1.5], F), "m.k": numbers(3, 4, 3, 3), **constants}
+        bad(name, build(nodes, {"x": x}, constants, [("loss", TensorProto.FLOAT, [])], 20), *text)
+
+    def tail(op, extra="m.k", **attributes):
+        return [node(op, ("x " + extra).strip(), "y", **attributes), node("Mul", "y m.s", "z"),
+                node("ReduceSum", "z", "loss", keepdims=0)]
+
+    wrong("conv-channels", tail("Conv", group=3), "channels and groups do not fit")
+    wrong("conv-kernel", tail("Conv", kernel_shape=[3, 2]), "kernel_shape is not the shape of the weight")
+    wrong("conv-large", tail("Conv", dilations=[9, 1]), "no window fits along spatial dimension 0")
+    wrong("conv-strides", tail("Conv", strides=[1]), "attribute 'strides' has 1 entries, expected 2")
+    wrong("conv-zero", tail("Conv", strides=[0, 1]), "spatial dimension 0 is out of range")
+    wrong("conv-auto", tail("Conv", auto_pad="BOTH"), "auto_pad has another value")
+    wrong("conv-4d", tail("Conv"), "1 to 3 spatial dimensions are supported", x=numbers(1, 4, 3, 3, 3, 3),
+          **{"m.k": numbers(3, 4, 1, 1, 1, 1)})
+    wrong("pool-kernel", tail("MaxPool", ""), "it has no kernel_shape")
+    wrong("pool-pads", tail("MaxPool", "", kernel_shape=[2, 2], pads=[2, 0, 0, 0]), "has no element of x")
+    wrong("pool-rank", tail("MaxPool", "", kernel_shape=[2]), "attribute 'kernel_shape' has 1 entries, expected 2")
+    wrong("lppool-p", tail("LpPool", "", kernel_shape=[2, 2], p=0), "p is 0, expected 1 or more")
+
+
 def main():
     for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
-                 listed_cases, narrow_casts, indexing, dropouts, batch_norms):
+                 listed_cases, narrow_casts, indexing, dropouts, batch_norms, windows):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")
