@@ -24,17 +24,19 @@ bool zb_spatial_start(zb_import_node *n, const zb_shape *shape, int rank, int le
 
 /* Whether all numbers of a dimension but its pads behind are sane. */
 static bool check_dimension(zb_import_node *n, const zb_spatial *s, int d) {
-  const int64_t numbers[] = {s->kernel[d], s->strides[d], s->dilations[d], s->before[d] + 1};
-  for (int i = 0; i < 4; ++i)
+  const int64_t numbers[] = {s->kernel[d], s->strides[d], s->dilations[d]};
+  for (int i = 0; i < 3; ++i)
     if (numbers[i] < 1 || numbers[i] > most)
-      return zb_import_refuse(n, NULL, "kernel, stride, dilation or pad of spatial dimension %d is out of range", d);
+      return zb_import_refuse(n, NULL, "kernel, stride or dilation of spatial dimension %d is out of range", d);
+  if (s->before[d] < -most || s->before[d] > most)
+    return zb_import_refuse(n, NULL, "the pad before spatial dimension %d is out of range", d);
   return true;
 }
 
 bool zb_spatial_count(zb_import_node *n, zb_spatial *s, bool round_up) {
   for (int d = 0; d < s->rank; ++d) {
     if (!check_dimension(n, s, d)) return false;
-    if (s->after[d] < 0 || s->after[d] > most)
+    if (s->after[d] < -most || s->after[d] > most)
       return zb_import_refuse(n, NULL, "the pad behind spatial dimension %d is out of range", d);
     const int64_t free = s->in[d] + s->before[d] + s->after[d] - s->dilations[d] * (s->kernel[d] - 1) - 1;
     if (free < 0) return zb_import_refuse(n, NULL, "no window fits along spatial dimension %d", d);

@@ -18,7 +18,7 @@ typedef struct zb_spatial {
   int rank;
   int64_t in[ZB_SPATIAL_MAX], out[ZB_SPATIAL_MAX]; /* sizes of images, windows along each */
   int64_t kernel[ZB_SPATIAL_MAX], strides[ZB_SPATIAL_MAX], dilations[ZB_SPATIAL_MAX];
-  int64_t before[ZB_SPATIAL_MAX], after[ZB_SPATIAL_MAX]; /* pads */
+  int64_t before[ZB_SPATIAL_MAX], after[ZB_SPATIAL_MAX]; /* pads; negative ones crop */
 } zb_spatial;
 
 /* The last `rank` dimensions of the shape are the images, with kernel, strides and dilations of 1 and no pads; false

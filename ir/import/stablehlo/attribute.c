@@ -100,6 +100,11 @@ bool zb_stablehlo_word(MlirOperation op, const char *name, char *out, size_t roo
   return end > begin && copy((MlirStringRef){text.data + begin, end - begin}, out, room);
 }
 
+bool zb_stablehlo_text(MlirOperation op, const char *name, char *out, size_t room) {
+  MlirStringRef text = opaque_text(zb_stablehlo_attribute(op, name));
+  return text.data && copy(text, out, room);
+}
+
 /* Where the value of a field begins in the text; NULL: it has no such field. */
 static const char *find_field(MlirStringRef text, const char *field) {
   const size_t length = strlen(field);

@@ -50,7 +50,6 @@ static const struct {
     {"all_gather", "lower the function for one device, without shardings: zbc makes replicas and shards itself"},
     {"all_reduce", "lower the function for one device, without shardings: zbc makes replicas and shards itself"},
     {"case", "write the branches with jnp.where, or choose in Python before the function is lowered"},
-    {"convolution", "convolutions are not imported yet"},
     {"if", "write the branches with jnp.where, or choose in Python before the function is lowered"},
     {"reduce_window", "pooling and cumulative sums are not imported yet"},
     {"rng_bit_generator", "leave dropout and other random numbers out: pass deterministic=True"},

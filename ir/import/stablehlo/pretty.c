@@ -298,6 +298,59 @@ static bool read_dot_general(span *s, printed *p) {
   return true;
 }
 
+/* "name = [[1, 1], [0, 0]]" within a window, of `width` numbers a dimension: as the text of an attribute. */
+static bool take_window(span *window, printed *p, const char *word, const char *name, int width) {
+  span list, entry;
+  int count = 0;
+  if (!take(window, word)) return true;
+  if (!take(window, "=") || !take_bracket(window, '[', &list)) return false;
+  if (width == 1) return add_array(p, name, list), take(window, ",") || true;
+  span rest = list;
+  while (take_entry(&rest, &entry))
+    ++count;
+  add_attribute(p, name);
+  zb_text_add(&p->attributes, "dense<[");
+  add_span(&p->attributes, list);
+  zb_text_add(&p->attributes, "]> : tensor<%dx%dxi64>", count, width);
+  return take(window, ",") || true;
+}
+
+/* "reverse = [true, false]", or with 1 and 0. */
+static bool take_reversal(span *window, printed *p) {
+  span list, entry;
+  if (!take(window, "reverse")) return true;
+  if (!take(window, "=") || !take_bracket(window, '[', &list)) return false;
+  add_attribute(p, "window_reversal");
+  zb_text_add(&p->attributes, "array<i1");
+  for (bool first = true; take_entry(&list, &entry); first = false) {
+    const bool back = take(&entry, "true") || take(&entry, "1");
+    zb_text_add(&p->attributes, "%s%s", first ? ": " : ", ", back ? "true" : "false");
+  }
+  zb_text_add(&p->attributes, ">");
+  return true;
+}
+
+/* (%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2], pad = [[1, 1]]} {..} */
+static bool read_convolution(span *s, printed *p) {
+  span operands, lists[3], window;
+  if (!take_bracket(s, '(', &operands) || !take_operands(&operands, p) || !take(s, "dim_numbers") || !take(s, "=") ||
+      !take_bracket(s, '[', &lists[0]) || !take(s, "x") || !take_bracket(s, '[', &lists[1]) || !take(s, "->") ||
+      !take_bracket(s, '[', &lists[2]) || !take(s, ",") || !take(s, "window") || !take(s, "=") ||
+      !take_bracket(s, '{', &window))
+    return false;
+  add_attribute(p, "dimension_numbers");
+  for (int i = 0; i < 3; ++i) {
+    zb_text_add(&p->attributes, i == 0 ? "#stablehlo.conv<[" : i == 1 ? "]x[" : "]->[");
+    add_span(&p->attributes, lists[i]);
+  }
+  zb_text_add(&p->attributes, "]>");
+  if (!take_window(&window, p, "stride", "window_strides", 1) || !take_window(&window, p, "pad", "padding", 2) ||
+      !take_window(&window, p, "lhs_dilate", "lhs_dilation", 1) ||
+      !take_window(&window, p, "rhs_dilate", "rhs_dilation", 1))
+    return false;
+  return take_reversal(&window, p) && (skip_blanks(&window), window.at == window.end);
+}
+
 static bool read_custom_call(span *s, printed *p) {
   char name[WORD_BYTES];
   span arguments;
@@ -348,6 +401,7 @@ static const struct {
     {"compare", read_compare},
     {"concatenate", read_concatenate},
     {"constant", read_constant},
+    {"convolution", read_convolution},
     {"custom_call", read_custom_call},
     {"dot_general", read_dot_general},
     {"dynamic_slice", read_dynamic_slice},

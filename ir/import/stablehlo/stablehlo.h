@@ -76,6 +76,7 @@ MlirAttribute zb_stablehlo_attribute(MlirOperation op, const char *name); /* nul
 bool zb_stablehlo_ints(zb_import_node *n, const char *name, bool optional, int64_t *out, int room, int *count);
 bool zb_stablehlo_int(zb_import_node *n, const char *name, int64_t *out); /* false after reporting */
 /* The word W of #stablehlo<NAME W>, as "GE" of comparison_direction; false: absent or no such attribute. */
+bool zb_stablehlo_text(MlirOperation op, const char *name, char *out, size_t room); /* all of an opaque one */
 bool zb_stablehlo_word(MlirOperation op, const char *name, char *out, size_t room);
 /* Field of an attribute such as #stablehlo.dot<field = [0, 1], other = 2>: a list, or one number. Absent: empty. False
  * after reporting. */
