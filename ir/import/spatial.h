@@ -4,7 +4,7 @@
  * A maximum over windows is zb.max_place and zb.gather_elements, whose gradient goes to the places. What is linear and
  * treats each spatial dimension alike (averages, sums, interpolation) is a product with a constant matrix
  * [out, in] along each dimension: nothing is kept for its gradient, which is the product with the transposed one.
- * Tests: test/e2e/convolutions.py, test/e2e/onnx_windows.py.
+ * Tests: test/ir/import/import_test.c, test/e2e/windows.py.
  */
 #ifndef ZB_IR_IMPORT_SPATIAL_H
 #define ZB_IR_IMPORT_SPATIAL_H

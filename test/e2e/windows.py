@@ -6,9 +6,9 @@
 Each model trains from the text of torch.export, and from ONNX where there is a file: losses of five steps of two
 micro-batches, and what buffers (running statistics) then are, within 1e-5 of PyTorch's; the same bytes on 1, 2 and 4
 ranks with several schedules, with recompute, and of both files. W of a plan has the convolutions' gradients for
-weights, B those for images. --resnet18: one at its own size, exported here (needs torch), one step, whose weights are
-as near to those that PyTorch computes in f64 as those that it computes in f32. Ends with "N
-passed, N failed".
+weights. stablehlo.convolution of random draws is what its definition says (--draws N). --resnet18: one at its own size,
+exported here (needs torch), one step, whose weights are as near to those that PyTorch computes in f64 as those that it
+computes in f32. Ends with "N passed, N failed".
 """
 import itertools
 import json
@@ -184,13 +184,15 @@ class Convolution:
         self.reverse = [draw.random() < 0.3 for _ in range(rank)]
         self.pads = [(draw.randint(-1, 2), draw.randint(-1, 2)) for _ in range(rank)]
         kernel, image = sizes(1, 3), sizes(3, 6 - rank // 2)
-        orders = [draw.sample(range(rank + 2), rank + 2) for _ in range(3)]  # places of two dimensions, then spatial ones
+        # Which dimension lies where: two that are not spatial, then the spatial ones.
+        orders = [draw.sample(range(rank + 2), rank + 2) for _ in range(3)]
         inputs, filters = draw.randint(1, 2), draw.randint(1, 2) * self.features * self.batches
         self.names = [["b", "f"], ["o", "i"], ["b", "f"]]
         whole = [(n - 1) * l + 1 + sum(p) for n, l, p in zip(image, self.lhs, self.pads)]
         out = [(n - (k - 1) * r - 1) // s + 1 for n, k, r, s in zip(whole, kernel, self.rhs, self.strides)]
         self.is_good = min(out) > 0 and all(n > (k - 1) * r for n, k, r in zip(whole, kernel, self.rhs))
-        self.plain = [[2 * self.batches, inputs * self.features, *image], [filters, inputs, *kernel], [2, filters, *out]]
+        self.plain = [[2 * self.batches, inputs * self.features, *image], [filters, inputs, *kernel],
+                      [2, filters, *out]]
         self.orders = orders
         self.image, self.kernel, self.result = ([plain[order.index(i)] for i in range(rank + 2)]
                                                 for plain, order in zip(self.plain, orders))

@@ -45,7 +45,8 @@ FOLDERS = {
     "runtime/exec": [*TRANSPORT, "runtime/formats/", "runtime/transport/virtual/", "events.pb-c.h"],
     "kernels": ["zb/"],
     # The formulas of elementwise ops are written once, for vectors and all devices, too.
-    "kernels/cpu": [*BASE, "kernels/call.h", "kernels/window.h", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "x86"],
+    "kernels/cpu": [*BASE, "kernels/call.h", "kernels/window.h", "kernels/cpu/ref/unary.def",
+                    "kernels/cpu/ref/binary.def", "x86"],
     "kernels/cpu/ref": [*BASE, "kernels/call.h", "kernels/window.h"],
     "kernels/cuda": [*BASE, "runtime/cuda/", "kernels/call.h", "kernels/window.h",
                      "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "kernels/cpu/ref/words.def"],

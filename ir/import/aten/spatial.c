@@ -1,4 +1,4 @@
-/* Convolutions, pooling and interpolation. Tests: test/ir/import/aten, test/e2e/convolutions.py. */
+/* Convolutions, pooling and interpolation. Tests: test/ir/import/aten, test/e2e/windows.py. */
 #include "ir/import/aten/aten.h"
 #include "ir/import/spatial.h"
 
@@ -111,8 +111,7 @@ zb_result zb_aten_adaptive_max(zb_import_node *n) {
   for (int d = 0; d < s.rank; ++d) {
     if (s.in[d] % s.out[d] != 0)
       return zb_import_refuse(n, "make the size of the result a divisor of that of the image",
-                              "parts of %lld elements in %lld differ in size", (long long)s.in[d],
-                              (long long)s.out[d]);
+                              "parts of %lld elements in %lld differ in size", (long long)s.in[d], (long long)s.out[d]);
     s.kernel[d] = s.strides[d] = s.in[d] / s.out[d];
   }
   if (!give(n, 0, zb_spatial_max(n, zb_import_ir(n, 0), &s, &places))) return ZB_FAIL;

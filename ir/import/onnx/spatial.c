@@ -1,4 +1,4 @@
-/* Convolutions and pooling. Tests: test/ir/import, test/e2e/onnx_windows.py. */
+/* Convolutions and pooling. Tests: test/ir/import/import_test.c, test/e2e/windows.py. */
 #include "ir/import/onnx/onnx.h"
 #include "ir/import/spatial.h"
 
