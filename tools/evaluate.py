@@ -460,9 +460,13 @@ def max_pool(a, x):
     y, places = function(around, kernel, strides, 0, dilations, return_indices=True)
     if a.outputs == 1:
         return y
-    at, step, rest = torch.zeros_like(places), 1, places
-    for n, size, (before, _) in reversed(list(zip(x.shape[2:], around.shape[2:], ends))):
-        at, step, rest = at + (rest % size - before) * step, step * n, rest // size
+    own, rest = [], places  # the place along each dimension
+    for size, (before, _) in reversed(list(zip(around.shape[2:], ends))):
+        own, rest = [rest % size - before, *own], rest // size
+    order = range(len(kernel)) if a.get("storage_order", 0) else reversed(range(len(kernel)))
+    at, step = 0, 1
+    for d in order:
+        at, step = at + own[d] * step, step * x.shape[2 + d]
     images = torch.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2] + (1,) * len(kernel))
     return y, at + images * step
 
