@@ -59,9 +59,9 @@ def aten_page():
 def paddle_page():
     """The rows of paddle_ops.def by sections: forward ops by their names in ProgramDesc and PIR."""
     text = read(os.path.join(ROOT, "ir", "import", "paddle", "paddle_ops.def"))
-    head = ("# What can be imported from Paddle\n\nMade from `paddle_ops.def` by `tools/operator_pages.py`. Names are "
-            "those of ProgramDesc, and behind a stroke those\nof PIR where they differ. Ops have the gradient ops of the "
-            "same names with `_grad`; sums of gradients (`sum`,\n`add_n`) and decays are understood as well.\n\n"
+    head = ("# What can be imported from Paddle\n\nMade from `paddle_ops.def` by `tools/operator_pages.py`. Names "
+            "are those of ProgramDesc, and behind a stroke those\nof PIR where they differ. Ops have the gradient ops "
+            "of the same names with `_grad`; sums of gradients (`sum`,\n`add_n`) and decays are understood as well.\n\n"
             "| | ops |\n|---|---|\n")
     row = re.compile(r"^(?!ZB_PADDLE_GRAD|#)([A-Z_]+)[(]([a-z_0-9]+), *([a-z_0-9]*)([^\n]*(?:\n +[^\n]*)*)", re.M)
     lines = []
