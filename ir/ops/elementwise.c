@@ -426,6 +426,35 @@ const zb_op_def zb_op_cast = {
     .place = zb_place_elementwise,
 };
 
+/* Of 16 bits an integer of 32 takes the place that zb has no type for. */
+static bool same_bits(zb_dtype a, zb_dtype b) {
+  return (a == ZB_F32 && b == ZB_I32) || (a == ZB_F64 && b == ZB_I64) || ((a == ZB_BF16 || a == ZB_F16) && b == ZB_I32);
+}
+
+static zb_result infer_bitcast(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  const zb_dtype from = op->operands[0].dtype;
+  results[0] = op->operands[0];
+  if (!zb_check_dtype_attr(op, &results[0].dtype, "C1", error)) return ZB_FAIL;
+  if (same_bits(from, results[0].dtype) || same_bits(results[0].dtype, from)) return ZB_OK;
+  return zb_op_fail(error, NULL,
+                    "the bits of %s are no %s: expected f32 and i32, f64 and i64, or bf16 or f16 and i32 (C2)",
+                    zb_dtype_name(from), zb_dtype_name(results[0].dtype));
+}
+
+const zb_op_def zb_op_bitcast = {
+    ZB_ROW(bitcast),
+    .summary = "The bits of the values as another element type.",
+    .doc = "C1: dtype names an element type. C2: it has as many bits as that of x, and one of both is a float type and "
+           "the other i64 or i32; to bf16 and f16 belong the lower 16 bits of an i32, which is signed.\n",
+    .operands = "x",
+    .results = "out",
+    .attrs = ZB_ATTRS({"dtype", ZB_ATTR_STRING, false, 0, "element type of the result: dtype = \"i32\""}),
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_OF_PARTS | ZB_TRAIT_ZERO_GRADIENT,
+    .infer = infer_bitcast,
+    .flops = 1,
+    .place = zb_place_elementwise,
+};
+
 static zb_result infer_cast_grad(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
   results[0] = op->operands[0];

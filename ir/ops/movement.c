@@ -556,25 +556,40 @@ const zb_op_def zb_op_ravel_index = {
     .infer = infer_ravel_index,
 };
 
+static bool is_reduction(const char *name) {
+  static const char *const names[] = {"none", "add", "mul", "min", "max"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
 static zb_result infer_scatter(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *data = &op->operands[0];
   zb_shape updates;
   const char *reduction = zb_attr_string(&op->attrs, "reduction", "");
-  bool add = strcmp(reduction, "add") == 0;
   if (data->rank < 1) return zb_op_fail(error, NULL, "data has no rows: its rank is 0 (C1)");
   if (!zb_check_dtype(op, 1, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
   if (!gathered_shape(data, &op->operands[1], 0, &updates, "C3", error)) return ZB_FAIL;
   if (!zb_check_type(op, 2, &updates, "the shape of indices and the rest of data", "C3", error)) return ZB_FAIL;
-  if (!add && strcmp(reduction, "none") != 0)
+  if (!is_reduction(reduction))
     return zb_op_fail(error, NULL,
-                      "wrong value of attribute 'reduction': expected \"none\" or \"add\", got \"%s\" (C4)", reduction);
-  if (add && !zb_check_dtype(op, 0, ZB_REALS | ZB_INTEGERS, "C5", error)) return ZB_FAIL;
+                      "wrong value of attribute 'reduction': expected \"none\", \"add\", \"mul\", \"min\" or \"max\", "
+                      "got \"%s\" (C4)",
+                      reduction);
+  if (strcmp(reduction, "none") != 0 && !zb_check_dtype(op, 0, ZB_REALS | ZB_INTEGERS, "C5", error)) return ZB_FAIL;
   results[0] = *data;
   return ZB_OK;
 }
 
 /* Of equal indices every one gets the gradient of the place, as PyTorch does. */
 static void grad_scatter(zb_gradient *g) {
+  const char *reduction = zb_attr_string(&g->view.attrs, "reduction", "");
+  if (strcmp(reduction, "none") != 0 && strcmp(reduction, "add") != 0) {
+    zb_location_error(mlirOperationGetLocation(g->op), "write it with a sum, or with operations that have one",
+                      "zb.scatter: the reduction \"%s\" has no gradient", reduction);
+    g->b->failed = true;
+    return;
+  }
   zb_attr axis = zb_int("axis", 0), none = zb_string("reduction", "none");
   MlirValue operands[] = {g->dout[0], zb_operand(g->op, 1), {NULL}};
   bool add = strcmp(zb_attr_string(&g->view.attrs, "reduction", ""), "add") == 0;
@@ -588,14 +603,15 @@ static void grad_scatter(zb_gradient *g) {
 
 const zb_op_def zb_op_scatter = {
     ZB_ROW(scatter),
-    .summary = "data with rows replaced by updates, or updates added to them, where indices point, in index order.",
+    .summary = "data with rows replaced by updates, or combined with them, where indices point, in index order.",
     .doc = "C1: data has rank 1 or more. C2: indices are i64 or i32. C3: updates have the type of data and the shape "
            "indices + "
-           "data[1:]. C4: reduction is \"none\" or \"add\". C5: \"add\" takes numbers.\n",
+           "data[1:]. C4: reduction is \"none\", \"add\", \"mul\", \"min\" or \"max\". C5: all but \"none\" take "
+           "numbers.\n",
     .operands = "data, indices, updates",
     .results = "out",
-    .attrs =
-        ZB_ATTRS({"reduction", ZB_ATTR_STRING, false, 0, "\"none\": the last update stays; \"add\": all are added"}),
+    .attrs = ZB_ATTRS({"reduction", ZB_ATTR_STRING, false, 0,
+                       "\"none\": the last update stays; \"add\": all are added; also \"mul\", \"min\", \"max\""}),
     .traits = ZB_TRAIT_PURE,
     .infer = infer_scatter,
     .flops = 1,

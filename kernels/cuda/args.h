@@ -128,12 +128,13 @@ typedef struct zb_scatter_args {
 } zb_scatter_args;
 
 /* scatter: places of rows are replaced by the last, or get the sum, of the updates of a run of equal indices. */
+enum zb_put_reduction { ZB_PUT_NONE, ZB_PUT_ADD, ZB_PUT_MUL, ZB_PUT_MIN, ZB_PUT_MAX, ZB_PUT_COUNT };
 typedef struct zb_put_args {
   void *out;
   const void *indices, *updates;
   const int32_t *positions;
   int64_t index_count, inner_size, axis_size;
-  int32_t index_dtype, dtype, add;
+  int32_t index_dtype, dtype, reduction; /* one of zb_put_reduction */
   zb_cuda_fault_place fault;
   zb_cuda_dims index_dims, update_dims; /* update_dims: of (index, inner) as one list */
 } zb_put_args;

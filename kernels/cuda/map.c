@@ -235,6 +235,28 @@ zb_status zb_cuda_run_cast(const zb_kernel_call *call, zb_cuda_launcher *on) {
   return cast_any(call, on);
 }
 
+/* ---- Bits as another type ---- */
+
+static bool has_bits_of(zb_dtype real, zb_dtype integer) {
+  return (real == ZB_F32 && integer == ZB_I32) || (real == ZB_F64 && integer == ZB_I64) ||
+         ((real == ZB_BF16 || real == ZB_F16) && integer == ZB_I32);
+}
+
+bool zb_cuda_matches_bitcast(const zb_kernel_call *call) {
+  if (!zb_cuda_matches_cast(call)) return false;
+  const zb_dtype from = call->inputs[0].dtype, to = call->outputs[0].dtype;
+  return has_bits_of(from, to) || has_bits_of(to, from);
+}
+
+zb_status zb_cuda_run_bitcast(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const size_t from = zb_dtype_bytes(call->inputs[0].dtype), to = zb_dtype_bytes(call->outputs[0].dtype);
+  const zb_cuda_function function = from == 2   ? ZB_FUNCTION_zb_bits_2_4
+                                    : to == 2   ? ZB_FUNCTION_zb_bits_4_2
+                                    : from == 4 ? ZB_FUNCTION_zb_bits_4
+                                                : ZB_FUNCTION_zb_bits_8;
+  return simple_run(call, on, function, 1, from > to ? from : to);
+}
+
 static bool any_real(zb_dtype dtype) { return zb_cuda_is_float(dtype) || dtype == ZB_F64; }
 
 bool zb_cuda_matches_accumulate_add(const zb_kernel_call *call) {

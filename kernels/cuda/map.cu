@@ -23,6 +23,10 @@ template <typename T> ZB_DEVICE void run_where(const zb_map_args &args) {
 template <typename To, typename From> ZB_DEVICE void run_cast(const zb_map_args &args) {
   map<To, From, absent, absent>(args, [](To &out, From x, absent, absent) { set(out, value_of(x)); });
 }
+/* Signed integers of the sizes of the elements: the sign fills bits that are more, and the lower ones of fewer stay. */
+template <typename To, typename From> ZB_DEVICE void run_bits(const zb_map_args &args) {
+  map<To, From, absent, absent>(args, [](To &out, From x, absent, absent) { out = (To)x; });
+}
 template <typename T> ZB_DEVICE void run_accumulate(const zb_map_args &args) {
   map<float, T, absent, float>(args, [](float &out, T value, absent, float before) { out = before + value_of(value); });
 }
@@ -44,6 +48,10 @@ ZB_MAP_KERNEL(zb_where_1, run_where<uint8_t>(a);)
 ZB_MAP_KERNEL(zb_where_2, run_where<uint16_t>(a);)
 ZB_MAP_KERNEL(zb_where_4, run_where<uint32_t>(a);)
 ZB_MAP_KERNEL(zb_where_8, run_where<uint64_t>(a);)
+ZB_MAP_KERNEL(zb_bits_2_4, run_bits<int32_t, int16_t>(a);)
+ZB_MAP_KERNEL(zb_bits_4_2, run_bits<int16_t, int32_t>(a);)
+ZB_MAP_KERNEL(zb_bits_4, run_bits<int32_t, int32_t>(a);)
+ZB_MAP_KERNEL(zb_bits_8, run_bits<int64_t, int64_t>(a);)
 ZB_MAP_KERNEL(zb_cast_bf16_f32, run_cast<bf16, float>(a);)
 ZB_MAP_KERNEL(zb_cast_f32_bf16, run_cast<float, bf16>(a);)
 ZB_MAP_KERNEL(zb_cast_f16_f32, run_cast<f16, float>(a);)

@@ -322,14 +322,25 @@ zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_l
 
 /* ---- scatter: (data, indices, updates) -> (out) ---- */
 
+/* In the order of zb_put_reduction; ZB_PUT_COUNT: it is none of them. */
+static int put_reduction(const zb_kernel_call *call) {
+  static const char *const names[ZB_PUT_COUNT] = {"none", "add", "mul", "min", "max"};
+  const char *name = zb_attr_string(&call->attrs, "reduction", "");
+  int i = 0;
+  while (i < ZB_PUT_COUNT && strcmp(names[i], name) != 0)
+    ++i;
+  return i;
+}
+
 bool zb_cuda_matches_scatter(const zb_kernel_call *call) {
   if (!zb_cuda_complete(call, 3, 1, false)) return false;
   const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *updates = &call->inputs[2],
                   *out = &call->outputs[0];
-  const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
-  bool add = strcmp(reduction, "add") == 0;
-  if (!add && strcmp(reduction, "none") != 0) return false;
-  if (!zb_cuda_is_float(out->dtype) && !zb_dtype_is_index(out->dtype) && (add || out->dtype != ZB_I1)) return false;
+  const int reduction = put_reduction(call);
+  if (reduction == ZB_PUT_COUNT) return false;
+  if (!zb_cuda_is_float(out->dtype) && !zb_dtype_is_index(out->dtype) &&
+      (reduction != ZB_PUT_NONE || out->dtype != ZB_I1))
+    return false;
   if (data->dtype != out->dtype || updates->dtype != out->dtype || !zb_dtype_is_index(indices->dtype)) return false;
   if (out->rank < 1 || !zb_tensor_same_shape(data, out) || zb_tensor_elements(indices) > INT32_MAX) return false;
   int64_t inner = zb_cuda_count(out, zb_cuda_from(out, 1));
@@ -347,7 +358,7 @@ zb_status zb_cuda_run_scatter(const zb_kernel_call *call, zb_cuda_launcher *on) 
                       .axis_size = out->shape[0],
                       .index_dtype = (int32_t)indices->dtype,
                       .dtype = (int32_t)out->dtype,
-                      .add = strcmp(zb_attr_string(&call->attrs, "reduction", ""), "add") == 0,
+                      .reduction = put_reduction(call),
                       .fault = zb_cuda_fault_of(on)};
   ZB_TRY(copy(on, out, &call->inputs[0]));
   if (zb_tensor_elements(updates) == 0) return NULL;

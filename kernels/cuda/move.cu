@@ -173,19 +173,35 @@ ZB_KERNEL(zb_scatter_lines, zb_scatter_args, ZB_SCATTER_THREADS) {
 
 /* ---- scatter ---- */
 
-/* The sum of a place and the updates of a run, in order. */
-ZB_DEVICE void add_updates(const zb_put_args &a, int64_t first, int64_t end, int64_t inner, int64_t to) {
+/* As kernels/cpu/ref/move.c: a NaN of either stays. */
+ZB_DEVICE float put_real(float a, float b, int reduction) {
+  if (reduction == ZB_PUT_ADD) return a + b;
+  if (reduction == ZB_PUT_MUL) return a * b;
+  if (a != a) return a;
+  return (reduction == ZB_PUT_MIN ? a < b : a > b) ? a : b;
+}
+
+ZB_DEVICE int64_t put_integer(int64_t a, int64_t b, int reduction) {
+  if (reduction == ZB_PUT_ADD) return (int64_t)((uint64_t)a + (uint64_t)b);
+  if (reduction == ZB_PUT_MUL) return (int64_t)((uint64_t)a * (uint64_t)b);
+  return (reduction == ZB_PUT_MIN ? a < b : a > b) ? a : b;
+}
+
+/* A place and the updates of a run, in order. */
+ZB_DEVICE void put_updates(const zb_put_args &a, int64_t first, int64_t end, int64_t inner, int64_t to) {
   if (is_float(a.dtype)) {
     float total = load_float(a.out, a.dtype, to);
     for (int64_t k = first; k < end; ++k)
-      total += load_float(a.updates, a.dtype, at(a.update_dims, a.positions[k] * a.inner_size + inner));
+      total = put_real(total, load_float(a.updates, a.dtype, at(a.update_dims, a.positions[k] * a.inner_size + inner)),
+                       a.reduction);
     store_float(a.out, a.dtype, to, total);
     return;
   }
-  uint64_t total = (uint64_t)load_integer(a.out, a.dtype, to);
+  int64_t total = load_integer(a.out, a.dtype, to);
   for (int64_t k = first; k < end; ++k)
-    total += (uint64_t)load_integer(a.updates, a.dtype, at(a.update_dims, a.positions[k] * a.inner_size + inner));
-  store_integer(a.out, a.dtype, to, (int64_t)total);
+    total = put_integer(
+        total, load_integer(a.updates, a.dtype, at(a.update_dims, a.positions[k] * a.inner_size + inner)), a.reduction);
+  store_integer(a.out, a.dtype, to, total);
 }
 
 /* The place of the k-th index in sorted order; -1: out of range. */
@@ -197,12 +213,12 @@ ZB_DEVICE int64_t put_place(const zb_put_args &a, int64_t k) {
 ZB_KERNEL(zb_put_rows, zb_put_args, ZB_SCATTER_THREADS) {
   int64_t last = blockIdx.x, place = put_place(a, last), first = last;
   if (place < 0 || (last + 1 < a.index_count && put_place(a, last + 1) == place)) return;
-  while (a.add && first > 0 && put_place(a, first - 1) == place)
+  while (a.reduction != ZB_PUT_NONE && first > 0 && put_place(a, first - 1) == place)
     --first;
   for (int64_t inner = threadIdx.x; inner < a.inner_size; inner += blockDim.x) {
     int64_t to = place * a.inner_size + inner, from = at(a.update_dims, a.positions[last] * a.inner_size + inner);
-    if (a.add)
-      add_updates(a, first, last + 1, inner, to);
+    if (a.reduction != ZB_PUT_NONE)
+      put_updates(a, first, last + 1, inner, to);
     else if (is_float(a.dtype))
       store_float(a.out, a.dtype, to, load_float(a.updates, a.dtype, from));
     else

@@ -457,6 +457,10 @@ module {
     %r = "zb.cast"(%0) {dtype = "i32"} : (tensor<4xf32>) -> tensor<4xi32>
     return
   }
+  func.func @bitcast(%0: tensor<4xf32>) {
+    %r = "zb.bitcast"(%0) {dtype = "i32"} : (tensor<4xf32>) -> tensor<4xi32>
+    return
+  }
   func.func @cast_grad(%0: tensor<4xf32>) {
     %r = "zb.cast_grad"(%0) {dtype = "bf16"} : (tensor<4xf32>) -> tensor<4xbf16>
     return

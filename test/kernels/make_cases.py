@@ -1954,12 +1954,65 @@ def windows():
     max_places(rng)
 
 
+def scatter_reductions():
+    """mul, min and max; sums have cases among the scatters. Behind the other cases, so that these do not change."""
+    for size, indices in (((7, 5), (4, )), ((7, ), (2, 3)), ((4, 2, 3), (2, 2)), ((5, ), (40, ))):
+        data, updates = real(*size), real(*indices, *size[1:])
+        places = whole(*indices, low=-size[0], high=size[0])
+        for reduction in ("mul", "min", "max"):
+            expected = onnx_run("ScatterND", [data, np.mod(places, size[0])[..., None], updates],
+                                {"reduction": reduction})
+            case("scatter", f"{reduction} {size} {indices}", [data, places, updates], expected,
+                 {"reduction": reduction})
+    combine = {"mul": np.multiply, "min": np.minimum, "max": np.maximum}
+    for dtype in (I64, I32, F64, F16, BF16):
+        data, updates = (whole(n, 3, low=-3, high=4).astype(dtype) for n in (5, 2))
+        places = [4, 1]
+        for reduction, function in combine.items():
+            out = data.copy()
+            out[places] = function(out[places], updates)
+            case("scatter", f"{reduction} {SHORT[dtype]}", [data, np.array(places), updates], [out],
+                 {"reduction": reduction})
+    data, updates = np.array([1, math.nan, 2, -0.0], F32), np.array([math.nan, 3, INF, 0.0], F32)
+    for reduction in ("min", "max"):
+        out = combine[reduction](data, updates)
+        case("scatter", f"{reduction} of special values", [data[:3], np.arange(3), updates[:3]], [out[:3]],
+             {"reduction": reduction})
+    wide = np.array([2 ** 62, -(2 ** 62), 3], I64)
+    with np.errstate(over="ignore"):
+        case("scatter", "mul wraps", [wide, np.arange(3), wide], [wide * wide], {"reduction": "mul"})
+    case("scatter", "mul of i1", [truth(4), np.arange(2), truth(2)], [truth(4)], {"reduction": "mul"}, error="shape")
+    case("scatter", "unknown reduction", [real(4), np.arange(2), real(2)], [real(4)], {"reduction": "sub"},
+         error="shape")
+    for reduction in ("mul", "min", "max"):
+        random_case("scatter", f"large {reduction}", [R(53, 300), R(29, dtype="i64", low=-53, high=53), R(29, 300)],
+                    [O(53, 300)], {"reduction": reduction})
+
+
+def bitcasts():
+    tolerance("bitcast", *EXACT)
+    special = [0, -0.0, 1, -1, INF, -INF, 1e-40, 3.5]
+    for real_type, whole_type, bits in ((F32, I32, I32), (F64, I64, I64), (F16, I32, np.dtype("i2")),
+                                        (BF16, I32, np.dtype("i2"))):
+        numbers = np.concatenate([real(22), special]).astype(real_type)
+        words = numbers.view(bits).astype(whole_type)
+        for title, a, b in (("", numbers, words), (" matrix", numbers.reshape(5, 6), words.reshape(5, 6)),
+                            (" transposed", numbers.reshape(5, 6).T, words.reshape(5, 6).T),
+                            (" scalar", numbers[0].reshape(()), words[0].reshape(()))):
+            case("bitcast", f"{SHORT[real_type]}{title}", [a], [b], {"dtype": SHORT[whole_type]})
+            case("bitcast", f"to {SHORT[real_type]}{title}", [b], [a], {"dtype": SHORT[real_type]})
+    high = (words.astype(I64) + (whole(len(words), low=-9, high=9) << 16)).astype(I32)  # only the lower bits count
+    case("bitcast", "lower bits", [high], [numbers], {"dtype": "bf16"})
+    case("bitcast", "f32 to i64", [real(4)], [whole(4)], {"dtype": "i64"}, error="shape")
+    random_case("bitcast", "large", [R(37, 211)], [O(37, 211, dtype="i32")], {"dtype": "i32"})
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
                  losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, dropouts, more_optimizers,
-                 clipping, stops, windows):
+                 clipping, stops, windows, scatter_reductions, bitcasts):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

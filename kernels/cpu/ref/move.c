@@ -97,6 +97,33 @@ const char *zb_ref_cast(const zb_kernel_call *call) {
   return NULL;
 }
 
+static bool has_bits_of(zb_dtype real, zb_dtype integer) {
+  return (real == ZB_F32 && integer == ZB_I32) || (real == ZB_F64 && integer == ZB_I64) ||
+         ((real == ZB_BF16 || real == ZB_F16) && integer == ZB_I32);
+}
+
+const char *zb_ref_bitcast(const zb_kernel_call *call) {
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  if (!has_bits_of(x->dtype, out->dtype) && !has_bits_of(out->dtype, x->dtype)) return ZB_REF_BAD_TYPE;
+  if (strcmp(zb_attr_string(&call->attrs, "dtype", ""), zb_dtype_name(out->dtype)) != 0)
+    return "the result is not of the type that the op names";
+  if (!zb_tensor_same_shape(x, out)) return ZB_REF_BAD_SHAPE;
+  const size_t from = zb_dtype_bytes(x->dtype), to = zb_dtype_bytes(out->dtype);
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, out);
+  (void)zb_ref_walk_add(&walk, x);
+  ZB_REF_CHECKED(call);
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    const char *source = (const char *)x->data + walk.offset[1] * (int64_t)from;
+    int16_t half;
+    memcpy(&half, source, sizeof half); /* the lower ones: tensors are little-endian */
+    const int32_t wide = half;
+    memcpy((char *)out->data + walk.offset[0] * (int64_t)to, to > from ? (const void *)&wide : source, to);
+  }
+  return NULL;
+}
+
 const char *zb_ref_concat(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *out = &call->outputs[0];
@@ -257,27 +284,52 @@ const char *zb_ref_ravel_index(const zb_kernel_call *call) {
   return NULL;
 }
 
-/* Integers are added modulo 2^64. */
-static void scatter_one(const zb_tensor *out, int64_t to, const zb_tensor *updates, int64_t from, bool add) {
-  if (!add)
+/* The reductions of a scatter, in the order of this list. */
+enum { PUT, ADD, MULTIPLY, LEAST, GREATEST, REDUCTION_COUNT };
+
+static int reduction_of(const char *name) {
+  static const char *const names[REDUCTION_COUNT] = {"none", "add", "mul", "min", "max"};
+  int i = 0;
+  while (i < REDUCTION_COUNT && strcmp(names[i], name) != 0)
+    ++i;
+  return i;
+}
+
+/* A NaN of either stays. */
+static double reduce_reals(double a, double b, int reduction) {
+  if (reduction == MULTIPLY) return a * b;
+  if (a != a) return a;
+  return (reduction == LEAST ? a < b : a > b) ? a : b;
+}
+
+/* Modulo 2^64. */
+static int64_t reduce_integers(int64_t a, int64_t b, int reduction) {
+  if (reduction == ADD) return (int64_t)((uint64_t)a + (uint64_t)b);
+  if (reduction == MULTIPLY) return (int64_t)((uint64_t)a * (uint64_t)b);
+  return (reduction == LEAST ? a < b : a > b) ? a : b;
+}
+
+static void scatter_one(const zb_tensor *out, int64_t to, const zb_tensor *updates, int64_t from, int reduction) {
+  if (reduction == PUT)
     zb_ref_copy(out, to, updates, from);
-  else if (zb_ref_is_float(out->dtype))
+  else if (!zb_ref_is_float(out->dtype))
+    zb_ref_set_int(out, to, reduce_integers(zb_ref_get_int(out, to), zb_ref_get_int(updates, from), reduction));
+  else if (reduction == ADD)
     zb_ref_put(out, to, zb_ref_get(updates, from), true);
   else
-    zb_ref_set_int(out, to, (int64_t)((uint64_t)zb_ref_get_int(out, to) + (uint64_t)zb_ref_get_int(updates, from)));
+    zb_ref_set(out, to, reduce_reals(zb_ref_get(out, to), zb_ref_get(updates, from), reduction));
 }
 
 const char *zb_ref_scatter(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 3, 1, false));
   const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *updates = &call->inputs[2],
                   *out = &call->outputs[0];
-  const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
-  bool add = strcmp(reduction, "add") == 0;
+  const int reduction = reduction_of(zb_attr_string(&call->attrs, "reduction", ""));
   zb_tensor spread, positions;
-  if (!add && strcmp(reduction, "none") != 0) return "the reduction is neither none nor add";
+  if (reduction == REDUCTION_COUNT) return "the reduction is none that is known";
   if (!zb_dtype_is_index(indices->dtype) || data->dtype != out->dtype || updates->dtype != out->dtype)
     return ZB_REF_BAD_TYPE;
-  if (add && out->dtype == ZB_I1) return ZB_REF_BAD_TYPE;
+  if (reduction != PUT && out->dtype == ZB_I1) return ZB_REF_BAD_TYPE;
   if (out->rank < 1 || !zb_tensor_same_shape(data, out)) return ZB_REF_BAD_SHAPE;
   if (!spread_axis(out, indices, 0, &spread, &positions) || !zb_tensor_same_shape(&spread, updates))
     return ZB_REF_BAD_SHAPE;
@@ -292,7 +344,7 @@ const char *zb_ref_scatter(const zb_kernel_call *call) {
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     int64_t index = zb_ref_get_int(indices, walk.offset[2]), size = out->shape[0], place = wrap_index(index, size);
     if (place < 0) return zb_kernel_wrong_value(call, index, index < 0 ? -size : 0, size - 1, BAD_INDEX);
-    scatter_one(out, walk.offset[1] + place * out->strides[0], updates, walk.offset[0], add);
+    scatter_one(out, walk.offset[1] + place * out->strides[0], updates, walk.offset[0], reduction);
   }
   return NULL;
 }

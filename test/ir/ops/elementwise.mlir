@@ -1087,6 +1087,16 @@ module {
     %r = "zb.cast"(%0) {dtype = "float"} : (tensor<4xf32>) -> tensor<4xi32>
     return
   }
+  func.func @bitcast_c1(%0: tensor<4xf32>) {
+    // expected-error@+1 {{zb.bitcast: unknown dtype 'float' (C1)}}
+    %r = "zb.bitcast"(%0) {dtype = "float"} : (tensor<4xf32>) -> tensor<4xi32>
+    return
+  }
+  func.func @bitcast_c2(%0: tensor<4xf32>) {
+    // expected-error@+1 {{zb.bitcast: the bits of f32 are no i64: expected f32 and i32, f64 and i64, or bf16 or f16 and i32 (C2)}}
+    %r = "zb.bitcast"(%0) {dtype = "i64"} : (tensor<4xf32>) -> tensor<4xi64>
+    return
+  }
   func.func @cast_grad_c1(%0: tensor<4xi64>) {
     // expected-error@+1 {{zb.cast_grad: wrong element type of dout: expected a float type, got i64 (C1)}}
     %r = "zb.cast_grad"(%0) {dtype = "bf16"} : (tensor<4xi64>) -> tensor<4xbf16>

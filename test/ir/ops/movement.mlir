@@ -248,8 +248,8 @@ module {
     return
   }
   func.func @scatter_c4(%0: tensor<5x3xf32>, %1: tensor<2xi64>, %2: tensor<2x3xf32>) {
-    // expected-error@+1 {{zb.scatter: wrong value of attribute 'reduction': expected "none" or "add", got "mul" (C4)}}
-    %r = "zb.scatter"(%0, %1, %2) {reduction = "mul"} : (tensor<5x3xf32>, tensor<2xi64>, tensor<2x3xf32>) -> tensor<5x3xf32>
+    // expected-error@+1 {{zb.scatter: wrong value of attribute 'reduction': expected "none", "add", "mul", "min" or "max", got "sub" (C4)}}
+    %r = "zb.scatter"(%0, %1, %2) {reduction = "sub"} : (tensor<5x3xf32>, tensor<2xi64>, tensor<2x3xf32>) -> tensor<5x3xf32>
     return
   }
   func.func @scatter_c5(%0: tensor<5x3xi1>, %1: tensor<2xi64>, %2: tensor<2x3xi1>) {
