@@ -38,6 +38,7 @@ SCRIPTS = [
     ("readme", ["python3", "test/readme/readme.py", "{build}"]),
     ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi"]),
     ("e2e-collectives", ["python3", "test/e2e/collectives.py", "--bin", "{build}/bin"]),
+    ("e2e-stablehlo_testdata", ["python3", "test/e2e/stablehlo_testdata.py", "--bin", "{build}/bin"]),
     ("e2e-stablehlo", ["python3", "test/e2e/stablehlo.py", "--bin", "{build}/bin"]),
     ("e2e-paddle", ["python3", "test/e2e/paddle.py", "--bin", "{build}/bin"]),
     ("e2e-aten", ["python3", "test/e2e/aten.py", "--bin", "{build}/bin"]),

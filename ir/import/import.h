@@ -115,6 +115,7 @@ typedef struct zb_import_format {
   const char *initial;         /* what an initial value is called */
   const char *types_hint;      /* what to do about an element type that is not supported */
   const char *parameters_hint; /* what to do where there is no parameter */
+  bool takes_f64;              /* constants of f64 may stay in the program; else they are only folded */
   /* Shape and data of an initial value; reports. Data NULL: a parameter whose values are not in the file. */
   zb_result (*load)(zb_import *im, const zb_import_value *value, zb_shape *shape, const void **data);
   /* Reports a suspect that is left a constant. */

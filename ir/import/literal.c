@@ -16,6 +16,8 @@ static MlirValue build_dense(zb_import *im, const zb_known *c) {
   int bits[ZB_IMPORT_DENSE_BYTES];
   if (c->shape.dtype == ZB_F32)
     value = mlirDenseElementsAttrFloatGet(type, c->elements, c->data);
+  else if (c->shape.dtype == ZB_F64)
+    value = mlirDenseElementsAttrDoubleGet(type, c->elements, c->data);
   else if (c->shape.dtype == ZB_I64)
     value = mlirDenseElementsAttrInt64Get(type, c->elements, c->data);
   else if (c->shape.dtype == ZB_I32)
@@ -172,7 +174,7 @@ typedef struct literal {
 /* Constants of equal type and content are one value: raw exports repeat each in every layer. */
 MlirValue zb_import_literal_ir(zb_import *im, const zb_known *c, const char *name) {
   char text[96], key[24];
-  if (c->shape.dtype == ZB_F64 || c->elements == 0) {
+  if ((c->shape.dtype == ZB_F64 && !im->format->takes_f64) || c->elements == 0) {
     bool empty = c->elements == 0;
     im->failed = true;
     zb_location_error(im->builder.location, empty ? NULL : "export the model in float32 (model.float())",

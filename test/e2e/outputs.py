@@ -20,7 +20,8 @@ import processes
 
 MODEL = os.path.join(common.DATA, "outputs.onnx")
 REFERENCE = os.path.join(common.DATA, "outputs.reference.json")
-FORMATS = {"<f4": ("f", "float32"), "<i8": ("q", "int64"), "|b1": ("?", "bool")}
+FORMATS = {"<f4": ("f", "float32"), "<f8": ("d", "float64"), "<f2": ("e", "float16"), "<i8": ("q", "int64"),
+           "<i4": ("i", "int32"), "|b1": ("?", "bool")}
 PLANS = [(1, "1f1b", ()), (2, "zb-h1", ()), (4, "zb-h1", ()), (2, "zb-v", ()), (2, "interleaved-1f1b", ("--chunks", 3)),
          (2, "fthenb", ("--placement", "1,0,0,1")), (3, "search:budget=64", ())]
 TOLERANCE = 2e-6

@@ -83,7 +83,7 @@ static zb_result read_argument(zb_stablehlo *it, MlirValue value, int index) {
                       ? (int)mlirIntegerAttrGetValueInt(donated)
                       : -1;
   a->updated_by = -1;
-  a->is_typed = zb_type_shape(mlirValueGetType(value), &a->shape);
+  a->is_typed = zb_stablehlo_shape(mlirValueGetType(value), &a->shape);
   a->name = numbered(im, "arg", index);
   if (!a->name) return ZB_FAIL;
   if (!path.data || path.length == 0) return ZB_OK;
@@ -102,7 +102,7 @@ static zb_result read_result(zb_stablehlo *it, MlirType type, int index) {
   MlirStringRef path = string_of(entry_of(it->main, "res_attrs", index, "jax.result_info"));
   const char *root, *rest = "";
   r->updates = -1;
-  r->is_typed = zb_type_shape(type, &r->shape);
+  r->is_typed = zb_stablehlo_shape(type, &r->shape);
   if (path.data && path.length && !split_path(im, path.data, path.length, &root, &rest)) return ZB_FAIL;
   const char *behind = rest + strspn(rest, "0123456789");
   r->name = *behind == '.' && behind > rest ? behind + 1 : *rest ? rest : numbered(im, "result", index);

@@ -96,7 +96,7 @@ static double flops_of(MlirBlock block, zb_op_view_storage *storage) {
     const intptr_t count = mlirOperationGetNumResults(op);
     if (count > ZB_STABLEHLO_RESULTS || !zb_op_view_get(op, &view, storage)) return INFINITY;
     for (intptr_t i = 0; i < count; ++i)
-      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &results[i])) return INFINITY;
+      if (!zb_stablehlo_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &results[i])) return INFINITY;
     if (view.def->op_class == ZB_CLASS_KERNEL) flops += zb_op_view_cost(&view, results).flops;
     flops += count ? (double)zb_shape_elements(&results[0]) : 0;
   }

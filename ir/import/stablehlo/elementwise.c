@@ -20,6 +20,10 @@ static zb_result fold_or_build(zb_import_node *n, const char *op, int count, con
   return n->im->failed ? ZB_FAIL : zb_import_give(n, 0, zb_build(n->b, op, in, count, attrs, attr_count));
 }
 
+static MlirValue choose(zb_import_node *n, MlirValue condition, MlirValue a, MlirValue b) {
+  return zb_build(n->b, "where", (MlirValue[]){condition, a, b}, 3, NULL, 0);
+}
+
 zb_result zb_stablehlo_unary(zb_import_node *n) {
   zb_shape shape;
   const char *op = n->op->argument;
@@ -53,6 +57,44 @@ static const char *of_integers(const char *op) {
                                   : op;
 }
 
+static zb_result ordered_binary(zb_import_node *n, const char *op) {
+  const zb_stablehlo_integer type = zb_stablehlo_operand_integer(n, 0);
+  MlirValue x = zb_import_ir(n, 0), y = zb_import_ir(n, 1);
+  if (!x.ptr || !y.ptr) return ZB_FAIL;
+  MlirValue out = zb_build2(n->b, op, zb_stablehlo_ordered(n, x, type), zb_stablehlo_ordered(n, y, type));
+  return zb_import_give(n, 0, zb_stablehlo_ordered(n, out, type));
+}
+
+static zb_result divided(zb_import_node *n, bool remainder) {
+  MlirValue x = zb_import_ir(n, 0), y = zb_import_ir(n, 1);
+  return x.ptr && y.ptr ? zb_import_give(n, 0, zb_stablehlo_divided(n, x, y, remainder)) : ZB_FAIL;
+}
+
+/* x to the power of y: the product of x^(2^k) over the bits of y. Of a negative y it is 1 / x^-y, which is 0 but for 1
+ * and -1. */
+static zb_result integer_power(zb_import_node *n, zb_dtype dtype) {
+  zb_builder *b = n->b;
+  const zb_stablehlo_integer type = zb_stablehlo_operand_integer(n, 0);
+  MlirValue x = zb_import_ir(n, 0), y = zb_import_ir(n, 1);
+  if (!x.ptr || !y.ptr) return ZB_FAIL;
+  MlirValue zero = zb_stablehlo_scalar(n, dtype, 0), one = zb_stablehlo_scalar(n, dtype, 1);
+  MlirValue minus = zb_stablehlo_scalar(n, dtype, -1), is_odd = zb_build2(b, "bitwise_and", y, one), power = x,
+            out = one;
+  for (int bit = 0; bit < type.bits && !b->failed; ++bit) {
+    MlirValue place = zb_stablehlo_scalar(n, dtype, zb_stablehlo_wrap((int64_t)(UINT64_C(1) << bit), type));
+    MlirValue is_set = zb_build1(b, "not", zb_build2(b, "equal", zb_build2(b, "bitwise_and", y, place), zero));
+    out = choose(n, is_set, zb_build2(b, "mul", out, power), out);
+    if (bit + 1 < type.bits) power = zb_build2(b, "mul", power, power);
+  }
+  if (!type.is_unsigned) {
+    MlirValue sign = choose(n, zb_build2(b, "equal", is_odd, zero), one, minus);
+    MlirValue inverse = choose(n, zb_build2(b, "equal", x, one), one, zero);
+    inverse = choose(n, zb_build2(b, "equal", x, minus), sign, inverse);
+    out = choose(n, zb_build2(b, "less", y, zero), inverse, out);
+  }
+  return zb_import_give(n, 0, out);
+}
+
 /* jax.nn.relu is maximum(x, 0) with the gradient 0 at 0, which zb.relu has. */
 zb_result zb_stablehlo_binary(zb_import_node *n) {
   zb_shape shape;
@@ -60,6 +102,11 @@ zb_result zb_stablehlo_binary(zb_import_node *n) {
   const zb_attr fmod = zb_bool("fmod", true);
   if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
   op = shape.dtype == ZB_I1 ? of_logic(op) : of_integers(op);
+  if (zb_stablehlo_is_wide_unsigned(zb_stablehlo_operand_integer(n, 0))) {
+    if (strcmp(op, "max") == 0 || strcmp(op, "min") == 0) return ordered_binary(n, op);
+    if (strcmp(op, "div") == 0 || strcmp(op, "mod") == 0) return divided(n, *op == 'm');
+  }
+  if (strcmp(op, "pow") == 0 && !zb_stablehlo_is_float(shape.dtype)) return integer_power(n, shape.dtype);
   for (int i = 0; i < 2 && !n->folds && strcmp(op, "max") == 0 && shape.dtype == ZB_F32; ++i) {
     if (!is_zero(n, 1 - i)) continue;
     return zb_import_give(n, 0, zb_build1(n->b, "relu", zb_import_ir(n, i)));
@@ -85,15 +132,22 @@ zb_result zb_stablehlo_expm1(zb_import_node *n) {
   return zb_import_give(n, 0, zb_build2(b, "mul", half, sum));
 }
 
-/* 2 * atanh(x / (x + 2)), likewise. */
+/* 2 * atanh(x / (x + 2)) from -1/2 to 1, likewise; elsewhere log(1 + x), of which the sum keeps what matters. */
 zb_result zb_stablehlo_log1p(zb_import_node *n) {
   zb_builder *b = n->b;
   zb_shape shape;
   MlirValue x = zb_import_ir(n, 0);
   if (!zb_import_ir_shape(n, x, &shape)) return ZB_FAIL;
-  MlirValue two = zb_build_scalar(b, shape.dtype, 2);
-  MlirValue quotient = zb_build2(b, "div", x, zb_build2(b, "add", x, two));
-  return zb_import_give(n, 0, zb_build2(b, "mul", zb_build1(b, "atanh", quotient), two));
+  const zb_dtype wide = shape.dtype == ZB_F64 ? ZB_F64 : ZB_F32;
+  x = zb_build_cast(b, x, wide);
+  MlirValue zero = zb_build_scalar(b, wide, 0), one = zb_build_scalar(b, wide, 1), two = zb_build_scalar(b, wide, 2);
+  MlirValue is_small =
+      zb_build2(b, "and", zb_build2(b, "greater", x, zb_build_scalar(b, wide, -0.5)), zb_build2(b, "less", x, one));
+  MlirValue small = choose(n, is_small, x, zero), large = choose(n, is_small, zero, x);
+  MlirValue quotient = zb_build2(b, "div", small, zb_build2(b, "add", small, two));
+  MlirValue near = zb_build2(b, "mul", zb_build1(b, "atanh", quotient), two);
+  MlirValue far = zb_build1(b, "log", zb_build2(b, "add", large, one));
+  return zb_import_give(n, 0, zb_build_cast(b, choose(n, is_small, near, far), shape.dtype));
 }
 
 zb_result zb_stablehlo_erfc(zb_import_node *n) {
@@ -102,6 +156,19 @@ zb_result zb_stablehlo_erfc(zb_import_node *n) {
   MlirValue x = zb_import_ir(n, 0);
   if (!zb_import_ir_shape(n, x, &shape)) return ZB_FAIL;
   return zb_import_give(n, 0, zb_build2(b, "sub", zb_build_scalar(b, shape.dtype, 1), zb_build1(b, "erf", x)));
+}
+
+/* Half away from zero; floor(|x| + 1/2) would round what lies just below a half. */
+zb_result zb_stablehlo_round_away(zb_import_node *n) {
+  zb_builder *b = n->b;
+  zb_shape shape;
+  MlirValue x = zb_import_ir(n, 0);
+  if (!zb_import_ir_shape(n, x, &shape)) return ZB_FAIL;
+  MlirValue size = zb_build1(b, "abs", x), whole = zb_build1(b, "floor", size);
+  MlirValue up = zb_build2(b, "greater_equal", zb_build2(b, "sub", size, whole), zb_build_scalar(b, shape.dtype, 0.5));
+  whole = zb_build2(b, "add", whole, zb_build_cast(b, up, shape.dtype));
+  MlirValue negative = zb_build2(b, "less", x, zb_build_scalar(b, shape.dtype, 0));
+  return zb_import_give(n, 0, choose(n, negative, zb_build1(b, "neg", whole), whole));
 }
 
 zb_result zb_stablehlo_is_finite(zb_import_node *n) {
@@ -127,9 +194,17 @@ zb_result zb_stablehlo_compare(zb_import_node *n) {
   for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; ++i)
     if (strcmp(comparisons[i].direction, direction) == 0) op = comparisons[i].op;
   if (!op) return zb_import_refuse(n, "EQ, NE, GE, GT, LE or LT", "the comparison_direction is '%s'", direction);
-  if (strcmp(type, "TOTALORDER") == 0)
-    return zb_import_refuse(n, "compare as FLOAT", "the compare_type TOTALORDER is not supported");
-  if (!fold_or_build(n, op, 2, NULL, 0)) return ZB_FAIL;
+  const zb_stablehlo_integer integer = zb_stablehlo_operand_integer(n, 0);
+  const bool is_total = strcmp(type, "TOTALORDER") == 0;
+  if (is_total || zb_stablehlo_is_wide_unsigned(integer)) {
+    MlirValue x = zb_import_ir(n, 0), y = zb_import_ir(n, 1);
+    if (!x.ptr || !y.ptr) return ZB_FAIL;
+    x = is_total ? zb_stablehlo_total_order(n, x) : zb_stablehlo_ordered(n, x, integer);
+    y = is_total ? zb_stablehlo_total_order(n, y) : zb_stablehlo_ordered(n, y, integer);
+    if (!zb_import_give(n, 0, zb_build2(n->b, op, x, y))) return ZB_FAIL;
+  } else if (!fold_or_build(n, op, 2, NULL, 0)) {
+    return ZB_FAIL;
+  }
   if (strcmp(direction, "NE") != 0) return ZB_OK;
   zb_import_value *out = n->outputs[0];
   if (!out) return ZB_OK;
@@ -142,27 +217,42 @@ zb_result zb_stablehlo_select(zb_import_node *n) { return fold_or_build(n, "wher
 
 /* min, x, max: bounds are scalars or of the shape of x. */
 zb_result zb_stablehlo_clamp(zb_import_node *n) {
-  if (n->folds) {
+  if (n->folds && !zb_stablehlo_is_wide_unsigned(zb_stablehlo_operand_integer(n, 1))) {
     const zb_known *low = zb_import_fold_binary(n, "max", zb_import_known(n, 1), zb_import_known(n, 0), NULL, 0);
     return zb_import_give_known(n, 0,
                                 low ? zb_import_fold_binary(n, "min", low, zb_import_known(n, 2), NULL, 0) : NULL);
   }
   MlirValue x = zb_import_ir(n, 1), low = zb_import_ir(n, 0), high = zb_import_ir(n, 2);
   if (n->im->failed) return ZB_FAIL;
-  return zb_import_give(n, 0, zb_build2(n->b, "min", zb_build2(n->b, "max", x, low), high));
+  const zb_stablehlo_integer type = zb_stablehlo_operand_integer(n, 1);
+  x = zb_build2(n->b, "max", zb_stablehlo_ordered(n, x, type), zb_stablehlo_ordered(n, low, type));
+  x = zb_build2(n->b, "min", x, zb_stablehlo_ordered(n, high, type));
+  return zb_import_give(n, 0, zb_stablehlo_ordered(n, x, type));
 }
 
 /* ---- Types ---- */
 
 zb_result zb_stablehlo_convert(zb_import_node *n) {
-  zb_shape to;
-  if (!zb_stablehlo_result_shape(n, 0, &to)) return ZB_FAIL;
+  zb_shape from, to;
+  if (!zb_import_shape(n, 0, &from) || !zb_stablehlo_result_shape(n, 0, &to)) return ZB_FAIL;
+  const bool is_real = zb_stablehlo_is_float(from.dtype), becomes_real = zb_stablehlo_is_float(to.dtype);
+  if (is_real != becomes_real) {
+    MlirValue wide = {NULL};
+    if (becomes_real && zb_stablehlo_is_wide_unsigned(zb_stablehlo_operand_integer(n, 0)))
+      wide = zb_stablehlo_real_of_wide(n, zb_import_ir(n, 0));
+    if (is_real && zb_stablehlo_is_wide_unsigned(zb_stablehlo_result_integer(n, 0)))
+      wide = zb_stablehlo_wide_of_real(n, zb_import_ir(n, 0));
+    if (wide.ptr) return zb_import_give(n, 0, zb_build_cast(n->b, wide, to.dtype));
+  }
+  if (n->im->failed || n->b->failed) return ZB_FAIL;
   if (n->folds && to.dtype != ZB_BF16 && to.dtype != ZB_F16)
     return zb_import_give_known(n, 0, zb_import_fold_cast(n, zb_import_known(n, 0), to.dtype));
-  if (to.dtype == ZB_F64)
-    return zb_import_refuse(n, "leave jax_enable_x64 off", "a conversion to f64 of a value that is computed each step");
   MlirValue x = zb_import_ir(n, 0);
-  return x.ptr ? zb_import_give(n, 0, zb_build_cast(n->b, x, to.dtype)) : ZB_FAIL;
+  if (!x.ptr) return ZB_FAIL;
+  const zb_stablehlo_integer integer = zb_stablehlo_result_integer(n, 0);
+  if (is_real && zb_stablehlo_is_held(integer)) /* what does not fit i32 still has its low bits */
+    return zb_import_give(n, 0, zb_build_cast(n->b, zb_build_cast(n->b, x, ZB_I64), to.dtype));
+  return zb_import_give(n, 0, zb_build_cast(n->b, x, to.dtype));
 }
 
 zb_result zb_stablehlo_identity(zb_import_node *n) {

@@ -210,7 +210,7 @@ static zb_result bind_results(zb_stablehlo *it, MlirOperation op, zb_import_valu
 }
 
 /* The function of a name in the module. */
-static MlirOperation find_function(zb_stablehlo *it, const char *name) {
+MlirOperation zb_stablehlo_function(zb_stablehlo *it, const char *name) {
   char found[256];
   MlirBlock body = mlirModuleGetBody(it->module);
   for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr; op = mlirOperationGetNextInBlock(op))
@@ -232,7 +232,7 @@ static zb_result enter_path(zb_stablehlo *it, MlirLocation location) {
 static zb_result flatten_call(zb_stablehlo *it, MlirOperation op, const char *attribute, int depth) {
   char name[256];
   if (!zb_stablehlo_string(op, attribute, name, sizeof name)) return refuse_at(it, op, NULL, "it names no function");
-  MlirOperation callee = find_function(it, name);
+  MlirOperation callee = zb_stablehlo_function(it, name);
   MlirBlock block = callee.ptr ? only_block(callee, 0) : (MlirBlock){NULL};
   if (mlirBlockIsNull(block)) return refuse_at(it, op, NULL, "the module has no function @%s of one block", name);
   const intptr_t inputs = mlirOperationGetNumOperands(op), results = mlirOperationGetNumResults(op);
@@ -269,13 +269,14 @@ static bool compare_integers(MlirOperation op, int64_t a, int64_t b, int64_t *ou
 static bool constant_integer(MlirOperation op, int64_t *out) {
   MlirAttribute value = zb_stablehlo_attribute(op, "value");
   zb_shape shape;
-  if (!value.ptr || !mlirAttributeIsADenseElements(value) || !zb_type_shape(mlirAttributeGetType(value), &shape) ||
+  if (!value.ptr || !mlirAttributeIsADenseElements(value) || !zb_stablehlo_shape(mlirAttributeGetType(value), &shape) ||
       zb_shape_elements(&shape) != 1)
     return false;
-  if (shape.dtype == ZB_I64) *out = mlirDenseElementsAttrGetInt64Value(value, 0);
-  if (shape.dtype == ZB_I32) *out = mlirDenseElementsAttrGetInt32Value(value, 0);
-  if (shape.dtype == ZB_I1) *out = mlirDenseElementsAttrGetBoolValue(value, 0);
-  return shape.dtype == ZB_I64 || shape.dtype == ZB_I32 || shape.dtype == ZB_I1;
+  if (shape.dtype != ZB_I64 && shape.dtype != ZB_I32 && shape.dtype != ZB_I1) return false;
+  zb_known one = {.shape = {.dtype = shape.dtype}, .data = out, .elements = 1};
+  zb_stablehlo_read_dense(value, &one);
+  *out = zb_known_integer(&one, 0);
+  return true;
 }
 
 /* The op applied to up to three integers. */
@@ -304,7 +305,7 @@ static bool integer_of(zb_stablehlo *it, const zb_import_value *value, int depth
   zb_shape shape;
   const char *kind = zb_stablehlo_kind(zb_stablehlo_source(n), &is_chlo);
   if (!kind || is_chlo || n->input_count > 3 || n->output_count != 1) return false;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(zb_stablehlo_source(n), 0)), &shape)) return false;
+  if (!zb_stablehlo_shape(mlirValueGetType(mlirOperationGetResult(zb_stablehlo_source(n), 0)), &shape)) return false;
   if (zb_shape_elements(&shape) != 1 || shape.dtype == ZB_F32) return false;
   for (int i = 0; i < n->input_count; ++i)
     if (!integer_of(it, n->inputs[i], depth + 1, &in[i])) return false;
@@ -334,7 +335,7 @@ static zb_result flatten_while(zb_stablehlo *it, MlirOperation op, int depth) {
 }
 
 static zb_result flatten_op(zb_stablehlo *it, MlirOperation op, int depth) {
-  if (is_named(op, "func.call")) return flatten_call(it, op, "callee", depth);
+  if (is_named(op, "func.call") || is_named(op, "stablehlo.call")) return flatten_call(it, op, "callee", depth);
   if (is_named(op, "stablehlo.composite")) return flatten_call(it, op, "decomposition", depth);
   if (is_named(op, "stablehlo.while")) return flatten_while(it, op, depth);
   return add_node(it, op);

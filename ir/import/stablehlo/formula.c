@@ -17,7 +17,7 @@ bool zb_stablehlo_value_shape(zb_stablehlo *it, const zb_import_value *value, zb
   const zb_import_node *n = value->producer;
   for (int i = 0; i < n->output_count; ++i)
     if (n->outputs[i] == value)
-      return zb_type_shape(mlirValueGetType(mlirOperationGetResult(zb_stablehlo_source(n), i)), out);
+      return zb_stablehlo_shape(mlirValueGetType(mlirOperationGetResult(zb_stablehlo_source(n), i)), out);
   return false;
 }
 
@@ -90,7 +90,7 @@ static bool is_scalar_source(zb_stablehlo *it, const zb_import_node *n) {
 static bool constant_number(const zb_import_node *n, double *out) {
   zb_shape shape;
   MlirAttribute value = zb_stablehlo_attribute(zb_stablehlo_source(n), "value");
-  if (!value.ptr || !mlirAttributeIsADenseElements(value) || !zb_type_shape(mlirAttributeGetType(value), &shape))
+  if (!value.ptr || !mlirAttributeIsADenseElements(value) || !zb_stablehlo_shape(mlirAttributeGetType(value), &shape))
     return false;
   if (zb_shape_elements(&shape) < 1 || !(mlirDenseElementsAttrIsSplat(value) || zb_shape_elements(&shape) == 1))
     return false;

@@ -1,13 +1,13 @@
-/* gather and scatter as zb.gather and zb.scatter of rows: what indices name comes first, numbered by one index, and
- * whole rows lie behind it.
+/* gather as zb.gather of rows: what indices name comes first, numbered by one index, and whole rows lie behind it.
+ * Other windows: scatter.c.
  *
  *   stablehlo.gather(table [256, 64], tokens [4, 64, 1]) {offset_dims = [2], collapsed_slice_dims = [0],
  *       start_index_map = [0], index_vector_dim = 2, slice_sizes = [1, 64]}
  *   zb.gather(table, tokens [4, 64]) {axis = 0}
  *
  * Indices of a gather are clamped, as StableHLO has them: zb.gather counts negative ones from the end, and refuses
- * others. Known ones become numbers of rows here; where these are all rows in order, nothing is gathered. What is
- * scattered out of range StableHLO drops; here it is an error of the run. Tests: test/ir/import/stablehlo. */
+ * others. Known ones become numbers of rows here; where these are all rows in order, nothing is gathered. Tests:
+ * test/ir/import/stablehlo. */
 #include "ir/import/stablehlo/stablehlo.h"
 
 #include <inttypes.h>
@@ -24,7 +24,6 @@ typedef struct gather {
   zb_shape kept;                    /* the dimensions of a slice as the result has them */
   zb_shape tuples;                  /* of the indices, without the vector */
   int64_t permutation[ZB_DIMS_MAX]; /* of the operand: space, then rest */
-  bool is_scatter;                  /* then indices are not clamped */
 } gather;
 
 static bool has(const int64_t *list, int count, int64_t value) {
@@ -117,9 +116,6 @@ static zb_known *known_rows(zb_import_node *n, const gather *g, const zb_known *
       const int64_t step = g->vector < g->indices.rank ? strides[g->vector] : 0, dim = g->space.dims[i];
       const int64_t given = k < 0 ? 0 : zb_known_integer(indices, at + k * step);
       const int64_t index = k < 0 ? place[tuple_dimension(g, g->index_batch[i])] : clamped(given, dim);
-      if (g->is_scatter && k >= 0 && index != given)
-        return zb_import_refuse(n, NULL, "index %" PRId64 " is out of range for a dimension of %" PRId64, given, dim),
-               NULL;
       row = row * dim + index;
     }
     zb_known_set_integer(rows, t, row);
@@ -132,6 +128,15 @@ static bool in_order(const zb_known *rows, int64_t count) {
   for (int64_t i = 0; same && i < count; ++i)
     same = zb_known_integer(rows, i) == i;
   return same;
+}
+
+/* Whether windows are whole but for the dimensions that indices name, of which they have one element. */
+static bool takes_rows(const gather *g) {
+  for (int d = 0; d < g->operand.rank && d < g->size_count; ++d) {
+    const bool is_named = has(g->map, g->map_count, d) || has(g->batch, g->batch_count, d);
+    if (is_named ? g->sizes[d] != 1 : g->sizes[d] != g->operand.dims[d]) return false;
+  }
+  return g->map_count + g->batch_count > 0;
 }
 
 /* Entry k of every tuple, in the shape of the tuples and 1, clamped. */
@@ -157,10 +162,6 @@ static MlirValue component(zb_import_node *n, const gather *g, MlirValue indices
   indices = zb_import_reshaped(b, indices, line.dims, line.rank);
   const double dim = (double)g->space.dims[g->batch_count + k];
   MlirValue zero = zb_build_scalar(b, g->indices.dtype, 0);
-  if (g->is_scatter) { /* zb counts negative ones from the end; this is out of range */
-    MlirValue in[3] = {zb_build2(b, "less", indices, zero), zb_build_scalar(b, g->indices.dtype, dim), indices};
-    return zb_build(b, "where", in, 3, NULL, 0);
-  }
   indices = zb_build2(b, "max", indices, zero);
   return zb_build2(b, "min", indices, zb_build_scalar(b, g->indices.dtype, dim - 1));
 }
@@ -211,7 +212,9 @@ static zb_result give_placed(zb_import_node *n, const gather *g, MlirValue rows)
 
 zb_result zb_stablehlo_gather(zb_import_node *n) {
   gather g = {.vector = 0};
-  if (!read_numbers(n, &g) || !sort_dimensions(n, &g) || !sort_indices(n, &g)) return ZB_FAIL;
+  if (!read_numbers(n, &g)) return ZB_FAIL;
+  if (!takes_rows(&g)) return zb_stablehlo_gather_any(n);
+  if (!sort_dimensions(n, &g) || !sort_indices(n, &g)) return ZB_FAIL;
   int64_t dims[ZB_DIMS_MAX] = {zb_shape_elements(&g.space)};
   for (int i = 0; i < g.rest.rank; ++i)
     dims[1 + i] = g.rest.dims[i];
@@ -224,86 +227,4 @@ zb_result zb_stablehlo_gather(zb_import_node *n) {
   MlirValue in[2] = {x, known ? zb_import_literal_ir(n->im, known, "rows") : computed_rows(n, &g)};
   if (n->im->failed || n->b->failed) return ZB_FAIL;
   return give_placed(n, &g, zb_build(n->b, "gather", in, 2, &axis, 1));
-}
-
-/* ---- Scatter ---- */
-
-/* A window of a scatter is whole in the dimensions that no index names, and one element in the others. */
-static bool read_scatter(zb_import_node *n, gather *g) {
-  const char *name = "scatter_dimension_numbers";
-  int64_t vector[1] = {0};
-  int count;
-  g->is_scatter = true;
-  if (!zb_import_shape(n, 0, &g->operand) || !zb_import_shape(n, 1, &g->indices) ||
-      !zb_stablehlo_field(n, name, "update_window_dims", g->offset, ZB_DIMS_MAX, &g->offset_count) ||
-      !zb_stablehlo_field(n, name, "inserted_window_dims", g->collapsed, ZB_DIMS_MAX, &g->collapsed_count) ||
-      !zb_stablehlo_field(n, name, "input_batching_dims", g->batch, ZB_DIMS_MAX, &g->batch_count) ||
-      !zb_stablehlo_field(n, name, "scatter_indices_batching_dims", g->index_batch, ZB_DIMS_MAX,
-                          &g->index_batch_count) ||
-      !zb_stablehlo_field(n, name, "scatter_dims_to_operand_dims", g->map, ZB_DIMS_MAX, &g->map_count) ||
-      !zb_stablehlo_field(n, name, "index_vector_dim", vector, 1, &count))
-    return false;
-  g->vector = vector[0];
-  g->size_count = g->operand.rank;
-  for (int d = 0; d < g->operand.rank; ++d)
-    g->sizes[d] = has(g->batch, g->batch_count, d) || has(g->map, g->map_count, d) ? 1 : g->operand.dims[d];
-  return true;
-}
-
-/* Whether the region adds the update to what is there, or puts it there: "add", "none"; NULL: neither. */
-static const char *reduction_of(const zb_import_node *n) {
-  char body[32];
-  MlirOperation op = zb_stablehlo_source(n);
-  if (zb_stablehlo_region_op(n, 0, body, sizeof body)) return strcmp(body, "add") == 0 ? "add" : NULL;
-  if (mlirOperationGetNumRegions(op) < 1) return NULL;
-  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
-  if (mlirBlockIsNull(block) || mlirBlockGetNumArguments(block) != 2) return NULL;
-  MlirOperation last = mlirBlockGetFirstOperation(block);
-  if (!last.ptr || mlirOperationGetNumOperands(last) != 1 || mlirOperationGetNumResults(last) != 0) return NULL;
-  return mlirValueEqual(mlirOperationGetOperand(last, 0), mlirBlockGetArgument(block, 1)) ? "none" : NULL;
-}
-
-/* Updates as [tuples..., row]: the dimensions of the window go behind the others. */
-static MlirValue arranged_updates(zb_import_node *n, const gather *g, const zb_shape *updates) {
-  int64_t permutation[ZB_DIMS_MAX], dims[ZB_DIMS_MAX];
-  int count = 0, rank = 0;
-  for (int window = 0; window < 2; ++window)
-    for (int d = 0; d < updates->rank; ++d)
-      if (has(g->offset, g->offset_count, d) == (window == 1)) permutation[count++] = d;
-  for (int d = 0; d < g->tuples.rank; ++d)
-    dims[rank++] = g->tuples.dims[d];
-  for (int d = 0; d < g->rest.rank; ++d)
-    dims[rank++] = g->rest.dims[d];
-  return zb_import_reshaped(n->b, zb_import_transposed(n->b, zb_import_ir(n, 2), permutation), dims, rank);
-}
-
-zb_result zb_stablehlo_scatter(zb_import_node *n) {
-  gather g = {.vector = 0};
-  zb_shape updates;
-  int64_t dims[ZB_DIMS_MAX], space[ZB_DIMS_MAX], back[ZB_DIMS_MAX];
-  const char *reduction = reduction_of(n);
-  if (!reduction) return zb_import_refuse(n, NULL, "its region neither adds nor replaces");
-  if (!read_scatter(n, &g) || !sort_dimensions(n, &g) || !sort_indices(n, &g) || !zb_import_shape(n, 2, &updates))
-    return ZB_FAIL;
-  const int64_t elements = zb_shape_elements(&g.tuples) * zb_shape_elements(&g.rest);
-  if (updates.rank != g.tuples.rank + g.kept.rank || zb_shape_elements(&updates) != elements)
-    return zb_import_refuse(n, NULL, "the updates do not fit the indices");
-  dims[0] = zb_shape_elements(&g.space);
-  for (int i = 0; i < g.rest.rank; ++i)
-    dims[1 + i] = g.rest.dims[i];
-  for (int i = 0; i < g.operand.rank; ++i) {
-    space[i] = g.operand.dims[g.permutation[i]];
-    back[g.permutation[i]] = i;
-  }
-  MlirValue x = zb_import_transposed(n->b, zb_import_ir(n, 0), g.permutation);
-  x = zb_import_reshaped(n->b, x, dims, 1 + g.rest.rank);
-  const zb_known *indices = zb_import_known(n, 1), *known = indices ? known_rows(n, &g, indices) : NULL;
-  if (n->im->failed || n->b->failed) return ZB_FAIL;
-  MlirValue rows = known ? zb_import_literal_ir(n->im, known, "rows") : computed_rows(n, &g);
-  MlirValue in[3] = {x, rows, arranged_updates(n, &g, &updates)};
-  if (n->im->failed || n->b->failed) return ZB_FAIL;
-  zb_attr attr = zb_string("reduction", reduction);
-  MlirValue out = zb_build(n->b, "scatter", in, 3, &attr, 1);
-  out = zb_import_reshaped(n->b, out, space, g.operand.rank);
-  return zb_import_give(n, 0, zb_import_transposed(n->b, out, back));
 }

@@ -76,7 +76,7 @@ static bool run_op(zb_stablehlo_machine *m, MlirOperation op) {
   for (intptr_t i = 0; i < results; ++i) {
     zb_shape shape;
     outs[i] = value_of(m, mlirOperationGetResult(op, i));
-    if (!outs[i] || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &shape)) return false;
+    if (!outs[i] || !zb_stablehlo_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &shape)) return false;
     if (!allocate(&shape, outs[i])) return false;
   }
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
@@ -132,7 +132,7 @@ zb_known *zb_stablehlo_machine_argument(zb_stablehlo_machine *m, int argument) {
   zb_known *value = &m->values[argument];
   zb_shape shape;
   if (value->data) return value;
-  if (!zb_type_shape(mlirValueGetType(mlirBlockGetArgument(m->block, argument)), &shape)) return NULL;
+  if (!zb_stablehlo_shape(mlirValueGetType(mlirBlockGetArgument(m->block, argument)), &shape)) return NULL;
   return allocate(&shape, value) ? value : NULL;
 }
 

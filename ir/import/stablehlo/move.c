@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
 #include <string.h>
 
 /* What is broadcast while importing has at most so many elements, where it is one value and otherwise: masks of whole
@@ -10,6 +11,42 @@
 enum { SPLAT_ELEMENTS = 1 << 16, BROADCAST_ELEMENTS = 1 << 22 };
 
 /* ---- Constants ---- */
+
+/* Element i of an array of any shape, for types without a reader of their own. */
+static MlirAttribute element_of(MlirAttribute value, int64_t i) {
+  uint64_t at[ZB_DIMS_MAX] = {0};
+  if (mlirDenseElementsAttrIsSplat(value)) return mlirDenseElementsAttrGetSplatValue(value);
+  MlirType type = mlirAttributeGetType(value);
+  const int rank = (int)mlirShapedTypeGetRank(type);
+  for (int d = rank - 1; d >= 0; --d) {
+    const int64_t dim = mlirShapedTypeGetDimSize(type, d);
+    at[d] = (uint64_t)(i % dim);
+    i /= dim;
+  }
+  return mlirElementsAttrGetValue(value, rank, at);
+}
+
+static int64_t read_integer(MlirAttribute value, zb_stablehlo_integer type, int64_t i) {
+  switch (type.bits) {
+  case 8:
+    return type.is_unsigned ? mlirDenseElementsAttrGetUInt8Value(value, i)
+                            : mlirDenseElementsAttrGetInt8Value(value, i);
+  case 16:
+    return type.is_unsigned ? mlirDenseElementsAttrGetUInt16Value(value, i)
+                            : mlirDenseElementsAttrGetInt16Value(value, i);
+  case 32:
+    return type.is_unsigned ? (int64_t)mlirDenseElementsAttrGetUInt32Value(value, i)
+                            : (int64_t)mlirDenseElementsAttrGetInt32Value(value, i);
+  case 64:
+    return type.is_unsigned ? (int64_t)mlirDenseElementsAttrGetUInt64Value(value, i)
+                            : mlirDenseElementsAttrGetInt64Value(value, i);
+  default: { /* of four bits */
+    MlirAttribute one = element_of(value, i);
+    return type.is_unsigned ? (int64_t)mlirIntegerAttrGetValueUInt(one)
+                            : zb_stablehlo_wrap(mlirIntegerAttrGetValueInt(one), type);
+  }
+  }
+}
 
 static void read_element(zb_known *out, MlirAttribute value, int64_t i) {
   switch (out->shape.dtype) {
@@ -19,14 +56,11 @@ static void read_element(zb_known *out, MlirAttribute value, int64_t i) {
   case ZB_F64:
     ((double *)out->data)[i] = mlirDenseElementsAttrGetDoubleValue(value, i);
     break;
-  case ZB_I64:
-    ((int64_t *)out->data)[i] = mlirDenseElementsAttrGetInt64Value(value, i);
-    break;
-  case ZB_I32:
-    ((int32_t *)out->data)[i] = mlirDenseElementsAttrGetInt32Value(value, i);
+  case ZB_I1:
+    ((uint8_t *)out->data)[i] = mlirDenseElementsAttrGetBoolValue(value, i);
     break;
   default:
-    ((uint8_t *)out->data)[i] = mlirDenseElementsAttrGetBoolValue(value, i);
+    zb_known_set_integer(out, i, read_integer(value, zb_stablehlo_integer_of(mlirAttributeGetType(value)), i));
   }
 }
 
@@ -39,15 +73,16 @@ void zb_stablehlo_read_dense(MlirAttribute value, zb_known *out) {
     read_element(out, value, i);
 }
 
-/* bf16 and f16, one value only: the scalar as f32, which is exact, cast by the program. */
+/* bf16 and f16, as f32, which is exact, cast by the program. */
 static zb_result narrow_constant(zb_import_node *n, const zb_shape *shape, MlirAttribute value) {
-  if (!mlirDenseElementsAttrIsSplat(value))
-    return zb_import_refuse(n, "make it float32", "constants of %s are supported where they are one value",
-                            zb_dtype_name(shape->dtype));
-  MlirAttribute one = mlirDenseElementsAttrGetSplatValue(value);
-  zb_shape scalar = {.dtype = shape->dtype};
-  const double number = mlirFloatAttrGetValueDouble(one);
-  MlirValue built = zb_build_cast(n->b, zb_build_scalar(n->b, ZB_F32, number), scalar.dtype);
+  zb_shape wide = *shape;
+  wide.dtype = ZB_F32;
+  if (mlirDenseElementsAttrIsSplat(value)) wide.rank = 0;
+  zb_known *known = zb_known_new(n->im, &wide);
+  for (int64_t i = 0; known && i < known->elements; ++i)
+    zb_known_set_real(known, i, mlirFloatAttrGetValueDouble(element_of(value, i)));
+  if (!known) return ZB_FAIL;
+  MlirValue built = zb_build_cast(n->b, zb_import_literal_ir(n->im, known, "constant"), shape->dtype);
   return built.ptr ? zb_import_give(n, 0, zb_import_expanded(n->b, built, shape)) : ZB_FAIL;
 }
 
@@ -57,7 +92,7 @@ zb_result zb_stablehlo_constant(zb_import_node *n) {
   if (!zb_stablehlo_result_shape(n, 0, &shape)) return ZB_FAIL;
   if (!value.ptr || !mlirAttributeIsADenseElements(value))
     return zb_import_refuse(n, "pass large arrays as arguments of the function", "the value is no dense<...>");
-  if (!zb_type_shape(mlirAttributeGetType(value), &declared) || !zb_shape_equal(&shape, &declared))
+  if (!zb_stablehlo_shape(mlirAttributeGetType(value), &declared) || !zb_shape_equal(&shape, &declared))
     return zb_import_refuse(n, NULL, "the value does not have the type of the result");
   if (shape.dtype == ZB_BF16 || shape.dtype == ZB_F16) return narrow_constant(n, &shape, value);
   zb_known *out = zb_known_new(n->im, &shape);
@@ -248,6 +283,34 @@ zb_result zb_stablehlo_dynamic_slice(zb_import_node *n) {
   return zb_import_give(n, 0, x);
 }
 
+/* x with an update at a place that is computed: every element of it has the number that it gets in x. */
+static zb_result update_computed(zb_import_node *n, const zb_shape *in, const zb_shape *update) {
+  zb_builder *b = n->b;
+  zb_shape whole = *update;
+  whole.dtype = ZB_I64;
+  const int64_t total = zb_shape_elements(in), count = zb_shape_elements(update);
+  int64_t strides[ZB_DIMS_MAX];
+  zb_strides(in, strides);
+  MlirValue place = zb_stablehlo_scalar(n, ZB_I64, 0);
+  for (int d = 0; d < in->rank; ++d) {
+    zb_shape line = whole;
+    for (int k = 0; k < line.rank; ++k)
+      if (k != d) line.dims[k] = 1;
+    MlirValue start = zb_import_ir(n, 2 + d);
+    if (!start.ptr) return ZB_FAIL;
+    start = zb_build2(b, "max", zb_build_cast(b, start, ZB_I64), zb_stablehlo_scalar(n, ZB_I64, 0));
+    start = zb_build2(b, "min", start, zb_stablehlo_scalar(n, ZB_I64, in->dims[d] - update->dims[d]));
+    start = zb_build2(b, "add", zb_build_iota(b, &line, d, 0, 1), start);
+    place = zb_build2(b, "add", place, zb_build2(b, "mul", start, zb_stablehlo_scalar(n, ZB_I64, strides[d])));
+  }
+  MlirValue x = zb_import_reshaped(b, zb_import_ir(n, 0), &total, 1);
+  MlirValue news = zb_import_reshaped(b, zb_import_ir(n, 1), &count, 1);
+  if (n->im->failed || b->failed) return ZB_FAIL;
+  place = zb_import_reshaped(b, zb_import_expanded(b, place, &whole), &count, 1);
+  MlirValue out = zb_stablehlo_scattered(n, x, place, news, "none");
+  return zb_import_give(n, 0, zb_import_reshaped(b, out, in->dims, in->rank));
+}
+
 /* x with an update in one dimension, at a place that is known (what lax.scan writes its outputs with): three parts. */
 zb_result zb_stablehlo_dynamic_update_slice(zb_import_node *n) {
   zb_shape in, update, part;
@@ -260,10 +323,9 @@ zb_result zb_stablehlo_dynamic_update_slice(zb_import_node *n) {
   if (!read_starts(n, 2, &in, update.dims, starts, is_known)) return ZB_FAIL;
   for (int i = 0; i < in.rank; ++i) {
     steps[i] = 1;
-    if (!is_known[i])
-      return zb_import_refuse(n, "unroll the loop that it is in", "the place of the update is computed");
+    if (!is_known[i]) return update_computed(n, &in, &update);
     if (update.dims[i] == in.dims[i]) continue;
-    if (axis >= 0) return zb_import_refuse(n, "write it as two updates", "the update is smaller in two dimensions");
+    if (axis >= 0) return update_computed(n, &in, &update);
     axis = i;
   }
   if (axis < 0) return zb_import_give_value(n, 0, n->inputs[1]);
@@ -331,37 +393,20 @@ zb_result zb_stablehlo_concatenate(zb_import_node *n) {
 /* Splats of the padding beside x, one dimension after the other; negative padding cuts. */
 zb_result zb_stablehlo_pad(zb_import_node *n) {
   zb_shape shape;
-  int64_t low[ZB_DIMS_MAX], high[ZB_DIMS_MAX], inner[ZB_DIMS_MAX], starts[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
+  int64_t low[ZB_DIMS_MAX], high[ZB_DIMS_MAX], inner[ZB_DIMS_MAX];
   int counts[3];
   if (!zb_import_shape(n, 0, &shape) ||
       !zb_stablehlo_ints(n, "edge_padding_low", false, low, ZB_DIMS_MAX, &counts[0]) ||
       !zb_stablehlo_ints(n, "edge_padding_high", false, high, ZB_DIMS_MAX, &counts[1]) ||
       !zb_stablehlo_ints(n, "interior_padding", false, inner, ZB_DIMS_MAX, &counts[2]))
     return ZB_FAIL;
+  if (counts[0] != shape.rank || counts[1] != shape.rank || counts[2] != shape.rank)
+    return zb_import_refuse(n, NULL, "the padding has not one entry a dimension");
   MlirValue x = zb_import_ir(n, 0), fill = zb_import_ir(n, 1);
-  for (int i = 0; i < shape.rank && !n->im->failed; ++i) {
-    if (counts[0] != shape.rank || counts[1] != shape.rank || counts[2] != shape.rank || inner[i] != 0)
-      return zb_import_refuse(n, NULL, "only padding at the edges is supported, one entry a dimension");
-    for (int k = 0; k < shape.rank; ++k)
-      starts[k] = 0, steps[k] = 1;
-    zb_shape cut = shape;
-    starts[i] = low[i] < 0 ? -low[i] : 0;
-    cut.dims[i] -= starts[i] + (high[i] < 0 ? -high[i] : 0);
-    if (low[i] > (INT64_C(1) << 40) || high[i] > (INT64_C(1) << 40) || low[i] < -shape.dims[i] ||
-        high[i] < -shape.dims[i] || cut.dims[i] < 1)
-      return zb_import_refuse(n, NULL, "the padding of dimension %d is out of range", i);
-    x = sliced(n->b, x, &shape, starts, steps, cut.dims);
-    shape = cut;
-    MlirValue parts[3];
-    int count = 0;
-    cut.dims[i] = low[i];
-    if (low[i] > 0) parts[count++] = zb_build_expand(n->b, fill, &cut);
-    parts[count++] = x;
-    cut.dims[i] = high[i];
-    if (high[i] > 0) parts[count++] = zb_build_expand(n->b, fill, &cut);
-    if (n->b->failed) return ZB_FAIL;
-    x = zb_build_concat(n->b, parts, count, i);
-    shape.dims[i] += (low[i] > 0 ? low[i] : 0) + (high[i] > 0 ? high[i] : 0);
+  for (int d = 0; d < shape.rank && !n->im->failed; ++d) {
+    if (inner[d] < 0 || inner[d] > INT32_MAX)
+      return zb_import_refuse(n, NULL, "the padding of dimension %d is out of range", d);
+    x = zb_stablehlo_padded(n, x, fill, d, low[d], high[d], inner[d]);
   }
-  return n->im->failed ? ZB_FAIL : zb_import_give(n, 0, x);
+  return n->im->failed || n->b->failed ? ZB_FAIL : zb_import_give(n, 0, x);
 }

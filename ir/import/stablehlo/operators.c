@@ -7,14 +7,19 @@
 typedef struct row {
   zb_import_op op; /* first: n->op is cast back to it */
   zb_result (*build)(zb_import_node *n);
+  bool leaves_range;
 } row;
 
 static zb_result run(zb_import_node *n) {
-  return ((const row *)n->op)->build(n) && !n->im->failed && !n->b->failed ? zb_stablehlo_check_results(n) : ZB_FAIL;
+  const row *r = (const row *)n->op;
+  if (!r->build(n) || n->im->failed || n->b->failed) return ZB_FAIL;
+  if (r->leaves_range && !zb_stablehlo_wrap_results(n)) return ZB_FAIL;
+  return zb_stablehlo_check_results(n);
 }
 
-#define ROW(name, least, most, results, gradient, function, zb_op, fold)                                               \
-  {{#name, "", least, most, results, gradient, run, zb_op, fold, 0}, zb_stablehlo_##function},
+enum { STAYS = false, LEAVES = true };
+#define ROW(name, least, most, results, gradient, function, zb_op, fold, range)                                        \
+  {{#name, "", least, most, results, gradient, run, zb_op, fold, 0}, zb_stablehlo_##function, range},
 
 static const row rows[] = {
 #define ZB_STABLEHLO ROW
@@ -51,12 +56,7 @@ static const struct {
     {"all_reduce", "lower the function for one device, without shardings: zbc makes replicas and shards itself"},
     {"case", "write the branches with jnp.where, or choose in Python before the function is lowered"},
     {"if", "write the branches with jnp.where, or choose in Python before the function is lowered"},
-    {"reduce_window", "pooling and cumulative sums are not imported yet"},
     {"rng_bit_generator", "leave dropout and other random numbers out: pass deterministic=True"},
-    {"bitcast_convert", "random numbers of JAX need it: leave dropout out, pass deterministic=True"},
-    {"shift_left", "random numbers of JAX need it: leave dropout out, pass deterministic=True"},
-    {"shift_right_logical", "random numbers of JAX need it: leave dropout out, pass deterministic=True"},
-    {"sort", "sorting and top-k are not imported"},
 };
 
 const char *zb_stablehlo_known_hint(const char *kind) {

@@ -367,6 +367,32 @@ static bool read_custom_call(span *s, printed *p) {
   return take_operands(&arguments, p) || arguments.at == arguments.end;
 }
 
+/* (%0, k = 2) */
+static bool read_top_k(span *s, printed *p) {
+  char number[WORD_BYTES];
+  span inner;
+  if (!take_bracket(s, '(', &inner) || !take_operands(&inner, p) || !take(&inner, ",") || !take(&inner, "k") ||
+      !take(&inner, "=") || !take_word(&inner, number))
+    return false;
+  add_attribute(p, "k");
+  zb_text_add(&p->attributes, "%s : i64", number);
+  return true;
+}
+
+/* %0, format = e8m7 */
+static bool read_precision(span *s, printed *p) {
+  char format[WORD_BYTES];
+  int exponent, mantissa;
+  if (!take_operands(s, p) || !take(s, ",") || !take(s, "format") || !take(s, "=") || !take_word(s, format) ||
+      sscanf(format, "e%dm%d", &exponent, &mantissa) != 2)
+    return false;
+  add_attribute(p, "exponent_bits");
+  zb_text_add(&p->attributes, "%d : i32", exponent);
+  add_attribute(p, "mantissa_bits");
+  zb_text_add(&p->attributes, "%d : i32", mantissa);
+  return true;
+}
+
 /* (%x init: %c) applies stablehlo.add across dimensions = [2]: the region follows as text. */
 static bool read_reduce(span *s, printed *p, zb_text *region) {
   span inner, body[2] = {{NULL, NULL}, {NULL, NULL}};
@@ -408,7 +434,9 @@ static const struct {
     {"reverse", read_reverse},
     {"iota", read_iota},
     {"pad", read_pad},
+    {"reduce_precision", read_precision},
     {"slice", read_slice},
+    {"top_k", read_top_k},
     {"transpose", read_transpose},
 };
 
@@ -492,7 +520,8 @@ static bool translate_op(translator *t, const char *dialect, const char *kind, s
   if (!p) return t->out.failed = true, true;
   bool (*read)(span *, printed *) = read_plain;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i)
-    if (strcmp(forms[i].kind, kind) == 0 && strcmp(dialect, "stablehlo") == 0) read = forms[i].read;
+    if (strcmp(forms[i].kind, kind) == 0 && (strcmp(dialect, "stablehlo") == 0 || strcmp(kind, "top_k") == 0))
+      read = forms[i].read;
   const bool is_reduce = strcmp(kind, "reduce") == 0, is_return = strcmp(kind, "return") == 0;
   bool good = is_reduce ? read_reduce(&rest, p, &region) : read(&rest, p) || (is_return && rest.at == rest.end);
   if (good) take_bracket(&rest, '{', &extra);
@@ -670,6 +699,35 @@ static bool contains(span s, const char *word) {
   return false;
 }
 
+/* Behind a quoted name; NULL: it does not end. */
+static const char *behind_quote(span s) {
+  const char *end = memchr(s.at + 1, '"', (size_t)(s.end - s.at) - 1);
+  return end ? end + 1 : NULL;
+}
+
+/* @f(%a, %b) : types, in a region: the parser looks for @f in the op around it, which it does not know, and so the op
+ * gets a name that the parser does not know either. */
+static bool translate_call(translator *t, span rest) {
+  span name, operands, list, entry;
+  if (!take(&rest, "@")) return false;
+  name.at = rest.at;
+  while (rest.at < rest.end && *rest.at != '(')
+    rest.at += *rest.at == '"' ? (behind_quote(rest) ? behind_quote(rest) - rest.at : 1) : 1;
+  name.end = rest.at;
+  if (!take_bracket(&rest, '(', &operands) || !take(&rest, ":")) return false;
+  list = operands;
+  zb_text_add(&t->out, "\"stablehlo.call\"(");
+  for (int i = 0; take_entry(&list, &entry); ++i) {
+    zb_text_add(&t->out, "%s", i ? ", " : "");
+    add_span(&t->out, entry);
+  }
+  zb_text_add(&t->out, ") {callee = @");
+  add_span(&t->out, name);
+  zb_text_add(&t->out, "} : ");
+  add_span(&t->out, rest);
+  return true;
+}
+
 static void translate_line(translator *t, span line) {
   const span whole = line;
   char dialect[WORD_BYTES], kind[WORD_BYTES];
@@ -688,7 +746,13 @@ static void translate_line(translator *t, span line) {
     skip_blanks(&rest);
   }
   results.end = rest.at;
-  if (!begins_op(&rest, dialect, kind)) {
+  span call = rest;
+  if (take(&call, "func.call")) {
+    add_span(&t->out, results);
+    if (!translate_call(t, call))
+      snprintf(t->why, sizeof t->why, "the printed form of func.call is not understood here");
+    add_span(&t->out, location);
+  } else if (!begins_op(&rest, dialect, kind)) {
     add_span(&t->out, whole);
   } else {
     add_span(&t->out, results);

@@ -60,6 +60,33 @@ static MlirValue arranged(zb_import_node *n, int operand, const side *s, bool su
   return zb_import_reshaped(n->b, x, dims, rank);
 }
 
+/* Products of integers, which zb.matmul does not take: all of them, then their sums. [b.., m, k] and [b.., k, n]. */
+static zb_result give_integers(zb_import_node *n, const MlirValue *in, const zb_shape *out) {
+  enum { PRODUCTS_MAX = 1 << 24 };
+  zb_shape a, b;
+  if (!zb_import_ir_shape(n, in[0], &a) || !zb_import_ir_shape(n, in[1], &b)) return ZB_FAIL;
+  const int rank = a.rank;
+  const int64_t columns = b.dims[rank - 1], axis = rank - 1;
+  if (rank + 1 > ZB_DIMS_MAX || zb_shape_elements(&a) > PRODUCTS_MAX / columns || a.dtype != b.dtype)
+    return zb_import_refuse(n, "products of floats have no such limit", "a product of integers that is this large");
+  zb_shape left = a, right = b;
+  left.dims[rank - 1] = 1; /* [b.., m, 1, k] and [b.., 1, n, k] */
+  left.dims[rank] = a.dims[rank - 1];
+  right.dims[rank - 2] = 1;
+  right.dims[rank - 1] = columns;
+  right.dims[rank] = b.dims[rank - 2];
+  int64_t swapped[ZB_DIMS_MAX];
+  for (int d = 0; d < rank; ++d)
+    swapped[d] = d < rank - 2 ? d : rank - 1 - (d - (rank - 2));
+  MlirValue x = zb_import_reshaped(n->b, in[0], left.dims, rank + 1);
+  MlirValue y = zb_import_reshaped(n->b, zb_import_transposed(n->b, in[1], swapped), right.dims, rank + 1);
+  MlirValue all = zb_build2(n->b, "mul", x, y);
+  const int64_t last = axis + 1;
+  MlirValue sum = ZB_BUILD(n->b, "reduce_sum", all, zb_ints("axes", &last, 1), zb_bool("keepdims", false));
+  if (sum.ptr) sum = zb_build_cast(n->b, sum, out->dtype);
+  return sum.ptr ? zb_import_give(n, 0, zb_build_reshape(n->b, sum, out->dims, out->rank)) : ZB_FAIL;
+}
+
 /* The result: batch, what is left of the left operand, what is left of the right one. */
 zb_result zb_stablehlo_dot_general(zb_import_node *n) {
   side a, b;
@@ -80,6 +107,7 @@ zb_result zb_stablehlo_dot_general(zb_import_node *n) {
       product(&a, a.batch, a.batch_count) * product(&a, a.rest, a.rest_count) * product(&b, b.rest, b.rest_count);
   if (elements != zb_shape_elements(&out))
     return zb_import_refuse(n, NULL, "the result has another size than declared");
+  if (!zb_stablehlo_is_float(out.dtype)) return give_integers(n, in, &out);
   const bool is_wide = out.dtype == ZB_F32 && a.shape.dtype != ZB_F32;
   zb_attr wide = zb_string("dtype", "f32");
   MlirValue made = zb_build(n->b, "matmul", in, 2, &wide, is_wide);
@@ -130,31 +158,35 @@ static zb_result give_reduced(zb_import_node *n, const char *op, const int64_t *
   return zb_import_give(n, 0, out);
 }
 
+/* The fast form: one value, a reduction that zb has, from the value that changes nothing. -1: it is none. */
+static int find_reduction(zb_import_node *n, const zb_shape *in) {
+  char body[32];
+  if (n->input_count != 2 || !zb_stablehlo_region_op(n, 0, body, sizeof body)) return -1;
+  if (zb_stablehlo_is_held(zb_stablehlo_operand_integer(n, 0)) || in->dtype == ZB_F64) return -1;
+  const bool is_logic = in->dtype == ZB_I1, is_word = strcmp(body, "and") == 0 || strcmp(body, "or") == 0;
+  for (int row = 0; row < REDUCTION_COUNT; ++row)
+    if (strcmp(reductions[row].body, body) == 0 && is_logic == is_word &&
+        starts_at(zb_import_known(n, 1), reductions[row].start))
+      return row;
+  return -1;
+}
+
 zb_result zb_stablehlo_reduce(zb_import_node *n) {
   zb_shape in, out;
-  char body[32];
   int64_t axes[ZB_DIMS_MAX], size = 1;
   bool seen[ZB_DIMS_MAX] = {false};
-  int count, row = 0;
+  int count;
   if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_result_shape(n, 0, &out) ||
       !zb_stablehlo_ints(n, "dimensions", false, axes, ZB_DIMS_MAX, &count))
     return ZB_FAIL;
-  if (!zb_stablehlo_region_op(n, 0, body, sizeof body))
-    return zb_import_refuse(n, "sums, products, maxima, minima, and `and` and `or` of one value are supported",
-                            "its region is not one op of its two arguments");
-  while (row < REDUCTION_COUNT && strcmp(reductions[row].body, body) != 0)
-    ++row;
-  if (row == REDUCTION_COUNT) return zb_import_refuse(n, NULL, "a reduction by %s is not supported", body);
-  const bool is_logic = in.dtype == ZB_I1, is_word = strcmp(body, "and") == 0 || strcmp(body, "or") == 0;
-  if (is_logic != is_word) return zb_import_refuse(n, NULL, "a reduction of %s by %s", zb_dtype_name(in.dtype), body);
-  if (!starts_at(zb_import_known(n, 1), reductions[row].start))
-    return zb_import_refuse(n, "apply it behind the reduction", "the initial value is not that of an empty reduction");
   for (int i = 0; i < count; ++i) {
     if (axes[i] < 0 || axes[i] >= in.rank || seen[axes[i]])
       return zb_import_refuse(n, NULL, "the dimensions are out of range, or named twice");
     seen[axes[i]] = true;
     size *= in.dims[axes[i]];
   }
+  const int row = find_reduction(n, &in);
+  if (row < 0) return zb_stablehlo_reduce_any(n, axes, count);
   if (size != 1) return give_reduced(n, reductions[row].op, axes, count, in.dtype);
   if (zb_shape_elements(&in) != zb_shape_elements(&out))
     return zb_import_refuse(n, NULL, "the result has another size");

@@ -64,8 +64,8 @@ zb_result zb_stablehlo_find_main(zb_stablehlo *it) {
 bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out) {
   if (result >= n->output_count) return zb_import_refuse(n, NULL, "it has no result %d", result);
   MlirType type = mlirValueGetType(mlirOperationGetResult(zb_stablehlo_source(n), result));
-  if (!zb_type_shape(type, out) || zb_shape_bytes(out) < 0)
-    return zb_import_refuse(n, "tensors of f32, bf16, i32, i64 and i1 with known dimensions, at most 8, are supported",
+  if (!zb_stablehlo_shape(type, out) || zb_shape_bytes(out) < 0)
+    return zb_import_refuse(n, "tensors of floats, integers and i1 with known dimensions, at most 8, are supported",
                             "the type of its result is not supported");
   return zb_shape_elements(out) > 0 || zb_import_refuse(n, NULL, "its result is empty");
 }
@@ -231,11 +231,8 @@ static zb_result build_inputs(zb_stablehlo *it) {
   for (int i = 0; i < it->argument_count; ++i) {
     zb_stablehlo_argument *a = &it->arguments[i];
     if (a->value->kind != ZB_VALUE_INPUT || !a->value->read) continue;
-    bool is_good = a->is_typed && zb_shape_bytes(&a->shape) >= 0 && zb_shape_elements(&a->shape) > 0;
-    is_good = is_good && (a->shape.dtype == ZB_F32 || a->shape.dtype == ZB_I32 || a->shape.dtype == ZB_I64 ||
-                          a->shape.dtype == ZB_I1);
-    if (!is_good)
-      return zb_import_fail(im, "f32, i32, i64 and i1 with known dimensions, at most 8, are supported",
+    if (!a->is_typed || zb_shape_bytes(&a->shape) < 0 || zb_shape_elements(&a->shape) < 1)
+      return zb_import_fail(im, "floats, integers and i1 with known dimensions, at most 8, are supported",
                             "the type of input '%s' (argument %d) is not supported", a->name, i);
     a->value->value = zb_import_input(im, a->value->name, &a->shape);
     if (!a->value->value.ptr) return ZB_FAIL;
@@ -261,6 +258,7 @@ static zb_result check_node(zb_import_node *n) {
 }
 
 zb_result zb_stablehlo_check_results(zb_import_node *n) {
+  if (zb_stablehlo_of(n->im)->in_lanes) return ZB_OK;
   for (int i = 0; i < n->output_count; ++i) {
     zb_shape declared;
     if (!zb_stablehlo_result_shape(n, i, &declared) || !zb_import_check_output(n, i, &declared)) return ZB_FAIL;
@@ -286,6 +284,7 @@ const zb_import_format zb_stablehlo_format = {
     .initial = "argument",
     .types_hint = "make parameters float32; zbc --precision bf16 then computes in bf16",
     .parameters_hint = NAMES_HINT,
+    .takes_f64 = true,
     .load = load,
     .left = left,
 };

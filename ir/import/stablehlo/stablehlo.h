@@ -59,6 +59,7 @@ typedef struct zb_stablehlo {
   size_t positions;          /* ops that were walked, to bound what a small file can ask for */
   zb_import_update *updates; /* what the step does to each parameter; none: the file is a loss */
   int update_count;
+  int in_lanes; /* ops of a region are built for whole tensors: their shapes are not those that the file says */
 } zb_stablehlo;
 
 static inline zb_stablehlo *zb_stablehlo_of(zb_import *im) { return (zb_stablehlo *)im; }
@@ -85,8 +86,63 @@ bool zb_stablehlo_field(zb_import_node *n, const char *attribute, const char *fi
 /* Copies a string or symbol attribute; false: absent. */
 bool zb_stablehlo_string(MlirOperation op, const char *name, char *out, size_t room);
 
-/* Elements of dense<...> : f32, f64, i64, i32 or i1, into a tensor of that shape (move.c). */
+/* Elements of dense<...>, floats or integers of any width, into a tensor of that shape (move.c). */
 void zb_stablehlo_read_dense(MlirAttribute value, zb_known *out);
+
+/* ---- integers.c: integers of types that zb does not have are held in wider ones ---- */
+typedef struct zb_stablehlo_integer {
+  int bits; /* 0: no integer of two bits or more */
+  bool is_unsigned;
+} zb_stablehlo_integer;
+/* The type in which a value of this one is held, which is its own where zb has it. False: none. */
+bool zb_stablehlo_shape(MlirType type, zb_shape *out);
+zb_stablehlo_integer zb_stablehlo_integer_of(MlirType type);
+zb_stablehlo_integer zb_stablehlo_operand_integer(const zb_import_node *n, int operand);
+zb_stablehlo_integer zb_stablehlo_result_integer(const zb_import_node *n, int result);
+bool zb_stablehlo_is_held(zb_stablehlo_integer type); /* in another type than its own */
+bool zb_stablehlo_is_wide_unsigned(zb_stablehlo_integer type);
+int64_t zb_stablehlo_wrap(int64_t value, zb_stablehlo_integer type);
+MlirValue zb_stablehlo_wrapped(zb_import_node *n, MlirValue x, zb_stablehlo_integer type);
+/* x as a signed number of so many bits. */
+MlirValue zb_stablehlo_wrapped_as(zb_import_node *n, MlirValue x, int bits);
+/* Results of a node whose kernel may leave the range of their type. */
+zb_result zb_stablehlo_wrap_results(zb_import_node *n);
+MlirValue zb_stablehlo_scalar(zb_import_node *n, zb_dtype dtype, int64_t value);
+/* x such that signed order is its own, and back; x itself but for ui64. */
+MlirValue zb_stablehlo_ordered(zb_import_node *n, MlirValue x, zb_stablehlo_integer type);
+MlirValue zb_stablehlo_divided(zb_import_node *n, MlirValue x, MlirValue y, bool remainder); /* ui64 */
+MlirValue zb_stablehlo_shifted(zb_import_node *n, MlirValue x, MlirValue places, zb_stablehlo_integer type,
+                               bool keeps_sign);                     /* to the right */
+MlirValue zb_stablehlo_real_of_wide(zb_import_node *n, MlirValue x); /* ui64 -> f64 */
+MlirValue zb_stablehlo_wide_of_real(zb_import_node *n, MlirValue x); /* float -> ui64 */
+
+/* ---- lanes.c ---- */
+enum { ZB_STABLEHLO_LANES_MAX = 16 };
+/* A region on whole tensors of the shape `lanes`, one for each of its arguments; its results, of that shape. */
+zb_result zb_stablehlo_lanes(zb_import_node *n, int region, const MlirValue *arguments, int count,
+                             const zb_shape *lanes, MlirValue *out, int out_count);
+MlirOperation zb_stablehlo_function(zb_stablehlo *it, const char *name); /* of the module (flatten.c); null: none */
+
+/* ---- reduce.c, scatter.c, sort.c ---- */
+typedef struct zb_stablehlo_window {
+  int64_t size[ZB_DIMS_MAX], stride[ZB_DIMS_MAX], base[ZB_DIMS_MAX], dilation[ZB_DIMS_MAX];
+  int64_t low[ZB_DIMS_MAX], high[ZB_DIMS_MAX];
+  zb_shape out; /* how many windows */
+} zb_stablehlo_window;
+bool zb_stablehlo_read_window(zb_import_node *n, const zb_shape *in, zb_stablehlo_window *w); /* false: reported */
+MlirValue zb_stablehlo_cut(zb_import_node *n, MlirValue x, int axis, int64_t start, int64_t size, int64_t step);
+/* x with `fill` before, behind and between its elements along an axis; fewer elements where low or high is negative. */
+MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t low, int64_t high,
+                              int64_t inner);
+zb_result zb_stablehlo_reduce_any(zb_import_node *n, const int64_t *axes, int axis_count);
+zb_result zb_stablehlo_gather_any(zb_import_node *n);
+/* zb.scatter, also of i1 by any reduction. */
+MlirValue zb_stablehlo_scattered(zb_import_node *n, MlirValue data, MlirValue places, MlirValue updates,
+                                 const char *reduction);
+MlirValue zb_stablehlo_total_order(zb_import_node *n, MlirValue x);
+static inline bool zb_stablehlo_is_float(zb_dtype dtype) {
+  return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
+}
 
 /* ---- arguments.c ---- */
 /* Arguments and results of @main, with the names and roles that the file and --roles give. */
@@ -163,9 +219,10 @@ bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out);
 bool zb_stablehlo_region_op(const zb_import_node *n, int region, char *out, size_t room);
 
 /* ---- The functions of ops, as the rows name them ---- */
-#define ZB_STABLEHLO(name, least, most, results, gradient, run, op, fold)                                              \
+#define ZB_STABLEHLO(name, least, most, results, gradient, run, op, fold, range)                                       \
   zb_result zb_stablehlo_##run(zb_import_node *n);
-#define ZB_CHLO(name, least, most, results, gradient, run, op, fold) zb_result zb_stablehlo_##run(zb_import_node *n);
+#define ZB_CHLO(name, least, most, results, gradient, run, op, fold, range)                                            \
+  zb_result zb_stablehlo_##run(zb_import_node *n);
 #include "ir/import/stablehlo/stablehlo_ops.def"
 #undef ZB_STABLEHLO
 #undef ZB_CHLO

@@ -1,0 +1,375 @@
+/* Reductions whose region is any, of one value or of several (argmax), and reductions of windows.
+ *
+ *   stablehlo.reduce(%x init: %c) across dimensions = [1]     halves of the dimension are combined by the region until
+ *                                                             one is left, and that with the initial value
+ *   stablehlo.reduce_window(%x, %c) {window_dimensions = 3}   the input is filled up with the initial value, and the
+ *                                                             elements of small windows are combined in their order; of
+ *                                                             large ones windows of 1, 2, 4, .. elements are made of
+ * two of half the size, one dimension at a time
+ *
+ * StableHLO leaves the order of a reduction open, so its region is taken to be associative. Tests:
+ * test/e2e/stablehlo_testdata.py, on test/ir/import/stablehlo/Inputs/checked. */
+#include "ir/import/stablehlo/stablehlo.h"
+
+#include <inttypes.h>
+#include <mlir-c/BuiltinAttributes.h>
+#include <string.h>
+
+enum { VALUES_MAX = ZB_STABLEHLO_LANES_MAX / 2, IN_ORDER_MAX = 16 };
+
+/* ---- Parts of tensors ---- */
+
+MlirValue zb_stablehlo_cut(zb_import_node *n, MlirValue x, int axis, int64_t start, int64_t size, int64_t step) {
+  zb_shape shape;
+  int64_t starts[ZB_DIMS_MAX] = {0}, sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
+  if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
+  for (int i = 0; i < shape.rank; ++i) {
+    sizes[i] = shape.dims[i];
+    steps[i] = 1;
+  }
+  if (start == 0 && size == shape.dims[axis]) return x;
+  starts[axis] = start;
+  sizes[axis] = size;
+  steps[axis] = size > 1 ? step : 1;
+  return ZB_BUILD(n->b, "slice", x, zb_ints("starts", starts, shape.rank), zb_ints("sizes", sizes, shape.rank),
+                  zb_ints("steps", steps, shape.rank));
+}
+
+/* x with `inner` elements of fill between its own along an axis: a dimension of 1 + inner behind it, without the last
+ * ones. */
+static MlirValue spread(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t inner) {
+  zb_shape shape, part;
+  if (inner == 0 || !zb_import_ir_shape(n, x, &shape) || shape.dims[axis] < 2) return x;
+  part = shape;
+  if (shape.rank == ZB_DIMS_MAX)
+    return zb_import_refuse(n, NULL, "it has too many dimensions to be spread"), (MlirValue){NULL};
+  for (int i = shape.rank; i > axis + 1; --i)
+    part.dims[i] = part.dims[i - 1];
+  part.dims[axis + 1] = 1;
+  ++part.rank;
+  MlirValue parts[2] = {zb_import_reshaped(n->b, x, part.dims, part.rank), {NULL}};
+  part.dims[axis + 1] = inner;
+  parts[1] = zb_build_expand(n->b, fill, &part);
+  if (n->b->failed) return (MlirValue){NULL};
+  x = zb_build_concat(n->b, parts, 2, axis + 1);
+  shape.dims[axis] *= 1 + inner;
+  x = zb_import_reshaped(n->b, x, shape.dims, shape.rank);
+  return zb_stablehlo_cut(n, x, axis, 0, shape.dims[axis] - inner, 1);
+}
+
+MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t low, int64_t high,
+                              int64_t inner) {
+  zb_shape shape, part;
+  x = spread(n, x, fill, axis, inner);
+  if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
+  const int64_t most = INT64_C(1) << 40, start = low < 0 ? -low : 0, end = high < 0 ? -high : 0;
+  if (low > most || high > most || low < -most || high < -most || shape.dims[axis] - start - end < 1)
+    return zb_import_refuse(n, NULL, "the padding of dimension %d is out of range", axis), (MlirValue){NULL};
+  x = zb_stablehlo_cut(n, x, axis, start, shape.dims[axis] - start - end, 1);
+  MlirValue parts[3];
+  int count = 0;
+  part = shape;
+  part.dims[axis] = low;
+  if (low > 0) parts[count++] = zb_build_expand(n->b, fill, &part);
+  parts[count++] = x;
+  part.dims[axis] = high;
+  if (high > 0) parts[count++] = zb_build_expand(n->b, fill, &part);
+  return n->b->failed ? (MlirValue){NULL} : zb_build_concat(n->b, parts, count, axis);
+}
+
+/* ---- Reductions ---- */
+
+/* The region of two lists of tensors, of which each has `count`. */
+static zb_result combine(zb_import_node *n, const MlirValue *a, const MlirValue *b, int count, MlirValue *out) {
+  MlirValue both[ZB_STABLEHLO_LANES_MAX];
+  zb_shape lanes;
+  for (int i = 0; i < count; ++i) {
+    both[i] = a[i];
+    both[count + i] = b[i];
+  }
+  if (!zb_import_ir_shape(n, b[0], &lanes)) return ZB_FAIL;
+  return zb_stablehlo_lanes(n, 0, both, 2 * count, &lanes, out, count);
+}
+
+/* The initial values, before what was reduced. */
+static zb_result give_begun(zb_import_node *n, MlirValue *x, int count) {
+  MlirValue initial[VALUES_MAX], out[VALUES_MAX];
+  for (int i = 0; i < count; ++i) {
+    zb_shape shape;
+    if (!zb_import_ir_shape(n, x[i], &shape)) return ZB_FAIL;
+    initial[i] = zb_import_ir(n, count + i);
+    initial[i] = initial[i].ptr ? zb_import_expanded(n->b, initial[i], &shape) : initial[i];
+  }
+  if (n->im->failed || n->b->failed || !combine(n, initial, x, count, out)) return ZB_FAIL;
+  for (int i = 0; i < count; ++i)
+    if (!zb_import_give(n, i, out[i])) return ZB_FAIL;
+  return ZB_OK;
+}
+
+/* Operands with the dimensions that are reduced as one, the last. */
+static MlirValue gathered_last(zb_import_node *n, int operand, const int64_t *axes, int count, int64_t *size) {
+  zb_shape shape;
+  int64_t permutation[ZB_DIMS_MAX], dims[ZB_DIMS_MAX];
+  bool is_reduced[ZB_DIMS_MAX] = {false};
+  int rank = 0, kept = 0;
+  MlirValue x = zb_import_ir(n, operand);
+  if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
+  *size = 1;
+  for (int i = 0; i < count; ++i)
+    is_reduced[axes[i]] = true;
+  for (int reduced = 0; reduced < 2; ++reduced)
+    for (int d = 0; d < shape.rank; ++d) {
+      if (is_reduced[d] != (reduced == 1)) continue;
+      permutation[rank++] = d;
+      if (reduced)
+        *size *= shape.dims[d];
+      else
+        dims[kept++] = shape.dims[d];
+    }
+  dims[kept++] = *size;
+  return zb_import_reshaped(n->b, zb_import_transposed(n->b, x, permutation), dims, kept);
+}
+
+zb_result zb_stablehlo_reduce_any(zb_import_node *n, const int64_t *axes, int axis_count) {
+  const int count = n->input_count / 2;
+  MlirValue x[VALUES_MAX], low[VALUES_MAX], high[VALUES_MAX];
+  int64_t size = 1;
+  if (count < 1 || count > VALUES_MAX || n->input_count != 2 * count || n->output_count != count)
+    return zb_import_refuse(n, NULL, "a reduction of %d values", count);
+  for (int i = 0; i < count; ++i)
+    if (!(x[i] = gathered_last(n, i, axes, axis_count, &size)).ptr) return ZB_FAIL;
+  zb_shape shape;
+  if (!zb_import_ir_shape(n, x[0], &shape)) return ZB_FAIL;
+  const int axis = shape.rank - 1;
+  for (int64_t left = size; left > 1; left = left / 2 + left % 2) {
+    MlirValue rest[VALUES_MAX];
+    for (int i = 0; i < count; ++i) {
+      low[i] = zb_stablehlo_cut(n, x[i], axis, 0, left / 2, 1);
+      high[i] = zb_stablehlo_cut(n, x[i], axis, left / 2, left / 2, 1);
+      if (left % 2) rest[i] = zb_stablehlo_cut(n, x[i], axis, left - 1, 1, 1);
+    }
+    if (n->b->failed || !combine(n, low, high, count, x)) return ZB_FAIL;
+    for (int i = 0; i < count && left % 2; ++i)
+      x[i] = zb_build_concat(n->b, (MlirValue[]){x[i], rest[i]}, 2, axis);
+  }
+  for (int i = 0; i < count && !n->b->failed; ++i)
+    x[i] = zb_import_reshaped(n->b, x[i], shape.dims, axis);
+  return n->b->failed ? ZB_FAIL : give_begun(n, x, count);
+}
+
+/* ---- Windows ---- */
+
+static bool read_window(zb_import_node *n, int rank, zb_stablehlo_window *w) {
+  struct {
+    const char *name;
+    int64_t *to;
+  } lists[] = {{"window_dimensions", w->size},
+               {"window_strides", w->stride},
+               {"base_dilations", w->base},
+               {"window_dilations", w->dilation}};
+  for (int k = 0; k < 4; ++k) {
+    int count;
+    if (!zb_stablehlo_ints(n, lists[k].name, k > 0, lists[k].to, ZB_DIMS_MAX, &count)) return false;
+    for (int i = 0; count == 0 && i < rank; ++i)
+      lists[k].to[i] = 1;
+    if (count != 0 && count != rank)
+      return zb_import_refuse(n, NULL, "%s has not one entry a dimension", lists[k].name);
+    for (int i = 0; i < rank; ++i)
+      if (lists[k].to[i] < 1 || lists[k].to[i] > INT32_MAX)
+        return zb_import_refuse(n, NULL, "an entry of %s is out of range", lists[k].name);
+  }
+  int64_t padding[2 * ZB_DIMS_MAX] = {0};
+  int count;
+  if (!zb_stablehlo_ints(n, "padding", true, padding, 2 * ZB_DIMS_MAX, &count)) return false;
+  if (count != 0 && count != 2 * rank) return zb_import_refuse(n, NULL, "padding has not two entries a dimension");
+  for (int i = 0; i < rank; ++i) {
+    w->low[i] = padding[2 * i];
+    w->high[i] = padding[2 * i + 1];
+  }
+  return true;
+}
+
+bool zb_stablehlo_read_window(zb_import_node *n, const zb_shape *in, zb_stablehlo_window *w) {
+  if (!read_window(n, in->rank, w)) return false;
+  w->out = *in;
+  for (int d = 0; d < in->rank; ++d) {
+    const int64_t filled = (in->dims[d] - 1) * w->base[d] + 1 + w->low[d] + w->high[d];
+    const int64_t reach = (w->size[d] - 1) * w->dilation[d] + 1;
+    if (filled < reach) return zb_import_refuse(n, NULL, "a window is larger than dimension %d", d);
+    w->out.dims[d] = (filled - reach) / w->stride[d] + 1;
+  }
+  return true;
+}
+
+/* x[i] combined over the window that begins at i, for all i: windows whose sizes are the powers of 2 in `size`, one
+ * behind the other. */
+static zb_result slide(zb_import_node *n, MlirValue *x, int count, int axis, int64_t size, int64_t dilation) {
+  MlirValue whole[VALUES_MAX], a[VALUES_MAX], b[VALUES_MAX];
+  int64_t done = 0; /* elements of whole */
+  for (int64_t bit = 1; bit <= size; bit *= 2) {
+    zb_shape shape, left;
+    if (!zb_import_ir_shape(n, x[0], &shape)) return ZB_FAIL;
+    if (size & bit) {
+      for (int i = 0; i < count && done; ++i) {
+        if (!zb_import_ir_shape(n, whole[i], &left)) return ZB_FAIL;
+        const int64_t room = shape.dims[axis] - done * dilation;
+        a[i] = zb_stablehlo_cut(n, whole[i], axis, 0, room < left.dims[axis] ? room : left.dims[axis], 1);
+        b[i] = zb_stablehlo_cut(n, x[i], axis, done * dilation, room < left.dims[axis] ? room : left.dims[axis], 1);
+      }
+      if (done && (n->b->failed || !combine(n, a, b, count, whole))) return ZB_FAIL;
+      if (!done) memcpy(whole, x, (size_t)count * sizeof *x);
+      done += bit;
+    }
+    if (2 * bit > size) break;
+    const int64_t room = shape.dims[axis] - bit * dilation;
+    for (int i = 0; i < count; ++i) {
+      a[i] = zb_stablehlo_cut(n, x[i], axis, 0, room, 1);
+      b[i] = zb_stablehlo_cut(n, x[i], axis, bit * dilation, room, 1);
+    }
+    if (n->b->failed || !combine(n, a, b, count, x)) return ZB_FAIL;
+  }
+  memcpy(x, whole, (size_t)count * sizeof *x);
+  return ZB_OK;
+}
+
+/* Element `at` of every window. */
+static MlirValue of_window(zb_import_node *n, MlirValue x, const zb_stablehlo_window *w, const int64_t *at) {
+  zb_shape shape;
+  int64_t steps[ZB_DIMS_MAX], starts[ZB_DIMS_MAX];
+  if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
+  for (int d = 0; d < shape.rank; ++d) {
+    steps[d] = w->out.dims[d] > 1 ? w->stride[d] : 1;
+    starts[d] = at[d] * w->dilation[d];
+  }
+  return ZB_BUILD(n->b, "slice", x, zb_ints("starts", starts, shape.rank), zb_ints("sizes", w->out.dims, shape.rank),
+                  zb_ints("steps", steps, shape.rank));
+}
+
+/* The next element of a window, in row-major order. */
+static void advance(const zb_stablehlo_window *w, int64_t *at) {
+  for (int d = w->out.rank - 1; d >= 0; --d) {
+    if (++at[d] < w->size[d]) return;
+    at[d] = 0;
+  }
+}
+
+static int64_t window_elements(const zb_stablehlo_window *w, int64_t most) {
+  int64_t elements = 1;
+  for (int d = 0; d < w->out.rank && elements <= most; ++d)
+    elements *= w->size[d] <= most ? w->size[d] : most + 1;
+  return elements;
+}
+
+/* Windows of few elements are combined one after another, from the initial value on. */
+static zb_result reduce_in_order(zb_import_node *n, const MlirValue *x, int count, const zb_stablehlo_window *w,
+                                 int64_t elements) {
+  int64_t at[ZB_DIMS_MAX] = {0};
+  MlirValue sum[VALUES_MAX], next[VALUES_MAX];
+  for (int64_t k = 0; k < elements; ++k, advance(w, at)) {
+    for (int i = 0; i < count; ++i) {
+      zb_shape shape;
+      next[i] = of_window(n, x[i], w, at);
+      if (k > 0) continue;
+      sum[i] = zb_import_ir(n, count + i);
+      if (!zb_import_ir_shape(n, next[i], &shape) || !sum[i].ptr) return ZB_FAIL;
+      sum[i] = zb_import_expanded(n->b, sum[i], &shape);
+    }
+    if (n->b->failed || !combine(n, sum, next, count, sum)) return ZB_FAIL;
+  }
+  for (int i = 0; i < count; ++i)
+    if (!zb_import_give(n, i, sum[i])) return ZB_FAIL;
+  return ZB_OK;
+}
+
+zb_result zb_stablehlo_reduce_window(zb_import_node *n) {
+  const int count = n->input_count / 2;
+  MlirValue x[VALUES_MAX];
+  zb_stablehlo_window w;
+  zb_shape in;
+  if (count < 1 || count > VALUES_MAX || n->input_count != 2 * count || n->output_count != count)
+    return zb_import_refuse(n, NULL, "windows of %d values", count);
+  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_read_window(n, &in, &w)) return ZB_FAIL;
+  for (int i = 0; i < count; ++i) {
+    MlirValue initial = zb_import_ir(n, count + i);
+    x[i] = zb_import_ir(n, i);
+    for (int d = 0; d < in.rank && !n->im->failed; ++d)
+      x[i] = zb_stablehlo_padded(n, x[i], initial, d, w.low[d], w.high[d], w.base[d] - 1);
+    if (n->im->failed || n->b->failed) return ZB_FAIL;
+  }
+  const int64_t elements = window_elements(&w, IN_ORDER_MAX);
+  if (elements <= IN_ORDER_MAX) return reduce_in_order(n, x, count, &w, elements);
+  for (int d = 0; d < in.rank; ++d) {
+    if (w.size[d] > 1 && !slide(n, x, count, d, w.size[d], w.dilation[d])) return ZB_FAIL;
+    for (int i = 0; i < count; ++i)
+      x[i] = zb_stablehlo_cut(n, x[i], d, 0, w.out.dims[d], w.stride[d]);
+  }
+  return n->b->failed ? ZB_FAIL : give_begun(n, x, count);
+}
+
+/* ---- Select and scatter ---- */
+
+/* Each window adds its source to the element that it selects, which is known by its number. What is filled up is never
+ * selected: it has the number -1, and any other is taken before it. */
+typedef struct selection {
+  MlirValue value, number;
+} selection;
+
+static zb_result select_one(zb_import_node *n, selection *best, selection next, const zb_shape *lanes) {
+  zb_builder *b = n->b;
+  MlirValue keeps, zero = zb_stablehlo_scalar(n, ZB_I64, 0);
+  if (!zb_stablehlo_lanes(n, 0, (MlirValue[]){best->value, next.value}, 2, lanes, &keeps, 1)) return ZB_FAIL;
+  MlirValue best_is = zb_build2(b, "greater_equal", best->number, zero);
+  MlirValue next_is = zb_build2(b, "greater_equal", next.number, zero);
+  keeps = zb_build2(b, "or", keeps, zb_build1(b, "not", next_is));
+  keeps = zb_build2(b, "and", keeps, best_is);
+  best->value = zb_build(b, "where", (MlirValue[]){keeps, best->value, next.value}, 3, NULL, 0);
+  best->number = zb_build(b, "where", (MlirValue[]){keeps, best->number, next.number}, 3, NULL, 0);
+  return b->failed ? ZB_FAIL : ZB_OK;
+}
+
+zb_result zb_stablehlo_select_and_scatter(zb_import_node *n) {
+  enum { WINDOW_MAX = 1024 };
+  char body[32];
+  zb_stablehlo_window w;
+  zb_shape in, source;
+  int64_t at[ZB_DIMS_MAX] = {0};
+  if (!zb_import_shape(n, 0, &in) || !zb_import_shape(n, 1, &source) || !zb_stablehlo_read_window(n, &in, &w))
+    return ZB_FAIL;
+  const bool is_logic = in.dtype == ZB_I1;
+  if (!zb_stablehlo_region_op(n, 1, body, sizeof body) || strcmp(body, is_logic ? "or" : "add") != 0) {
+    if (!is_logic || strcmp(body, "add") != 0) return zb_import_refuse(n, NULL, "its second region does not add");
+  }
+  const int64_t elements = window_elements(&w, WINDOW_MAX);
+  if (elements > WINDOW_MAX || !zb_shape_equal(&source, &w.out))
+    return zb_import_refuse(n, NULL, "its windows are too large, or do not fit its source");
+  const int64_t total = zb_shape_elements(&in);
+  const zb_shape line = {.dtype = ZB_I64, .rank = 1, .dims = {total}};
+  MlirValue x = zb_import_ir(n, 0), numbers = zb_build_iota(n->b, &line, 0, 0, 1);
+  MlirValue initial = zb_import_ir(n, 2), none = zb_stablehlo_scalar(n, ZB_I64, -1);
+  if (n->im->failed || n->b->failed) return ZB_FAIL;
+  numbers = zb_build_reshape(n->b, numbers, in.dims, in.rank);
+  for (int d = 0; d < in.rank; ++d) {
+    x = zb_stablehlo_padded(n, x, initial, d, w.low[d], w.high[d], 0);
+    numbers = zb_stablehlo_padded(n, numbers, none, d, w.low[d], w.high[d], 0);
+  }
+  if (n->im->failed || n->b->failed) return ZB_FAIL;
+  selection best = {of_window(n, x, &w, at), of_window(n, numbers, &w, at)};
+  for (int64_t k = 1; k < elements && !n->b->failed; ++k) {
+    advance(&w, at);
+    const selection next = {of_window(n, x, &w, at), of_window(n, numbers, &w, at)};
+    if (!select_one(n, &best, next, &w.out)) return ZB_FAIL;
+  }
+  if (n->b->failed) return ZB_FAIL;
+  MlirValue missing = zb_build2(n->b, "less", best.number, zb_stablehlo_scalar(n, ZB_I64, 0));
+  MlirValue behind = zb_stablehlo_scalar(n, ZB_I64, total);
+  MlirValue places = zb_build(n->b, "where", (MlirValue[]){missing, behind, best.number}, 3, NULL, 0);
+  const zb_shape room = {.dtype = in.dtype, .rank = 1, .dims = {total + 1}};
+  MlirValue data = zb_build_expand(n->b, initial, &room);
+  const int64_t windows = zb_shape_elements(&source);
+  MlirValue updates = zb_import_reshaped(n->b, zb_import_ir(n, 1), &windows, 1);
+  places = zb_import_reshaped(n->b, places, &windows, 1);
+  if (n->b->failed || n->im->failed) return ZB_FAIL;
+  MlirValue out = zb_stablehlo_scattered(n, data, places, updates, "add");
+  out = zb_stablehlo_cut(n, out, 0, 0, total, 1);
+  return zb_import_give(n, 0, zb_import_reshaped(n->b, out, in.dims, in.rank));
+}

@@ -1,0 +1,30 @@
+module @orders_i16 {
+  func.func public @main() -> (tensor<6x16xi1>) {
+    %0:2 = call @inputs() : () -> (tensor<16xi16>, tensor<16xi16>)
+    %1 = call @expected() : () -> (tensor<6x16xi1>)
+    %a0 = stablehlo.compare LT, %0#0, %0#1, SIGNED : (tensor<16xi16>, tensor<16xi16>) -> tensor<16xi1>
+    %r0 = stablehlo.reshape %a0 : (tensor<16xi1>) -> tensor<1x16xi1>
+    %a1 = stablehlo.compare LE, %0#0, %0#1, SIGNED : (tensor<16xi16>, tensor<16xi16>) -> tensor<16xi1>
+    %r1 = stablehlo.reshape %a1 : (tensor<16xi1>) -> tensor<1x16xi1>
+    %a2 = stablehlo.compare GT, %0#0, %0#1, SIGNED : (tensor<16xi16>, tensor<16xi16>) -> tensor<16xi1>
+    %r2 = stablehlo.reshape %a2 : (tensor<16xi1>) -> tensor<1x16xi1>
+    %a3 = stablehlo.compare GE, %0#0, %0#1, SIGNED : (tensor<16xi16>, tensor<16xi16>) -> tensor<16xi1>
+    %r3 = stablehlo.reshape %a3 : (tensor<16xi1>) -> tensor<1x16xi1>
+    %a4 = stablehlo.compare EQ, %0#0, %0#1, SIGNED : (tensor<16xi16>, tensor<16xi16>) -> tensor<16xi1>
+    %r4 = stablehlo.reshape %a4 : (tensor<16xi1>) -> tensor<1x16xi1>
+    %a5 = stablehlo.compare NE, %0#0, %0#1, SIGNED : (tensor<16xi16>, tensor<16xi16>) -> tensor<16xi1>
+    %r5 = stablehlo.reshape %a5 : (tensor<16xi1>) -> tensor<1x16xi1>
+    %out = stablehlo.concatenate %r0, %r1, %r2, %r3, %r4, %r5, dim = 0 : (tensor<1x16xi1>, tensor<1x16xi1>, tensor<1x16xi1>, tensor<1x16xi1>, tensor<1x16xi1>, tensor<1x16xi1>) -> tensor<6x16xi1>
+    stablehlo.custom_call @check.expect_eq(%out, %1) {has_side_effect = true} : (tensor<6x16xi1>, tensor<6x16xi1>) -> ()
+    return %out : tensor<6x16xi1>
+  }
+  func.func private @inputs() -> (tensor<16xi16>, tensor<16xi16>) {
+    %c0 = stablehlo.constant dense<[-32768, 32767, 1, -18981, -32302, -27286, -26660, 14026, 17397, -12821, 1856, -8672, -18768, -12891, -9177, 1563]> : tensor<16xi16>
+    %c1 = stablehlo.constant dense<[-32768, 32767, 1, -28031, -32302, -27286, -26660, 14026, -14035, 31332, 4176, -31052, 9965, 10458, 815, -14721]> : tensor<16xi16>
+    return %c0, %c1 : tensor<16xi16>, tensor<16xi16>
+  }
+  func.func private @expected() -> (tensor<6x16xi1>) {
+    %c0 = stablehlo.constant dense<[[false, false, false, false, false, false, false, false, false, true, true, false, true, true, true, false], [true, true, true, false, true, true, true, true, false, true, true, false, true, true, true, false], [false, false, false, true, false, false, false, false, true, false, false, true, false, false, false, true], [true, true, true, true, true, true, true, true, true, false, false, true, false, false, false, true], [true, true, true, false, true, true, true, true, false, false, false, false, false, false, false, false], [false, false, false, true, false, false, false, false, true, true, true, true, true, true, true, true]]> : tensor<6x16xi1>
+    return %c0 : tensor<6x16xi1>
+  }
+}
