@@ -6,7 +6,8 @@
                           [--least 0.97]
 
 No file of them is in this repository; without a folder the files of test/ir/import/stablehlo/Inputs/checked are run,
-which test/ir/import/stablehlo/make_checked.py writes in the same form, and this script is checked on made-up files. Each file has a function @main that takes its
+which test/ir/import/stablehlo/make_checked.py writes in the same form, and this script is checked on made-up files.
+Each file has a function @main that takes its
 operands from @inputs, compares what it computes with @expected, and says how: `check.expect_eq` is equality,
 `check.expect_close` at most 3 units in the last place, `check.expect_almost_eq` 0.001 of the value. Here the operands
 become arguments of @main, so that nothing is known while compiling, and the values of @inputs their data, of the types
@@ -22,6 +23,7 @@ import glob
 import json
 import math
 import os
+import random
 import re
 import struct
 import subprocess
@@ -231,16 +233,9 @@ class Case:
                 "\n" + body + "\n".join(backs) + f"\n    return {', '.join(names)} : {', '.join(types)}\n  }}\n")
 
     def write(self, folder):
-        header, body = {}, b""
-        for i, (shape, kind, values) in enumerate(self.arguments):
-            data = pack(values, kind)
-            header[f"arg{i}"] = {"dtype": HELD[kind][0], "shape": [1] + shape,
-                                 "data_offsets": [len(body), len(body) + len(data)]}
-            body += data
-        head = json.dumps(header).encode()
-        head += b" " * (-len(head) % 8)
-        with open(os.path.join(folder, "data.safetensors"), "wb") as file:
-            file.write(struct.pack("<Q", len(head)) + head + body)
+        write_tensors(os.path.join(folder, "data.safetensors"),
+                      {f"arg{i}": (kind, [1] + shape, values)
+                       for i, (shape, kind, values) in enumerate(self.arguments)})
         with open(os.path.join(folder, "main.mlir"), "w") as file:
             file.write(self.text)
         roles = [{"index": i, "role": "input", "path": f"arg{i}"} for i in range(len(self.arguments))]
@@ -416,8 +411,51 @@ def self_check(suite, folder):
     check(out_of_scope("abs_complex64_2.mlir", "tensor<2xcomplex<f32>>") == "complex numbers", "scope")
     check(out_of_scope("add_int8_2.mlir", "tensor<2xi8>") is None, "scope")
     check(op_of("scatter_add_float32_1_1_float32_1.mlir") == "scatter_add", "names of ops")
-    check("not supported" in (run_case(suite, Case(text("[3.5, 4.0]").replace("stablehlo.add", "stablehlo.foo")),
-                                       folder) or ""), "an op that does not exist")
+    wrong = run_case(suite, Case(text("[3.5, 4.0]").replace("stablehlo.add", "stablehlo.foo")), folder)
+    check("not supported" in (wrong or ""), f"an op that does not exist: {wrong}")
+
+
+def write_tensors(path, tensors):
+    """safetensors of {name: (type, shape, values)}."""
+    header, body = {}, b""
+    for name, (kind, shape, values) in tensors.items():
+        data = pack(values, kind)
+        header[name] = {"dtype": HELD[kind][0], "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    head = json.dumps(header).encode()
+    head += b" " * (-len(head) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(head)) + head + body)
+
+
+def gradients(suite, folder):
+    """The gradients of a loss over windows, a sort, a scatter and a gather (windows.mlir) along random directions,
+    against differences of its values."""
+    count, step, draw = 24, 4e-3, random.Random(11)
+    plan, data, weights, saved = (os.path.join(folder, name) for name in ("grad", "data", "weights", "saved"))
+    suite.compile(os.path.join(OWN, "..", "windows.mlir"), plan, "--optimizer", "sgd:lr=1", "--micro-batches", 1)
+    write_tensors(data, {"x": ("f32", [4, 6], [draw.uniform(0.3, 1.5) for _ in range(count)]),
+                         "at": ("i32", [4, 2], [0, 1, 3, 4, -1, 2, 2, 5])})  # two of the windows are out of range
+    point = [draw.choice((-1, 1)) * draw.uniform(0.3, 1) for _ in range(count)]  # cbrt is steep at 0
+
+    def loss(values):
+        write_tensors(weights, {"w": ("f32", [4, 6], values)})
+        rows = common.json_lines(suite.must("zb-run", plan, "--eval", "safetensors:" + data, "--eval-steps", 1,
+                                            "--weights", weights, "--json"))
+        return rows[-1]["eval"]["loss"]
+    loss(point)
+    suite.must("zb-run", plan, "--data", "safetensors:" + data, "--steps", 1, "--weights", weights, "--save", saved)
+    _, _, body = common.read_checkpoint(saved)["weights:w"]
+    after = struct.unpack(f"<{count}f", body)
+    slope = [a - b for a, b in zip(point, after)]
+    size = math.sqrt(sum(value * value for value in slope))
+    for _ in range(4):
+        along = [draw.gauss(0, 1) for _ in range(count)]
+        length = math.sqrt(sum(value * value for value in along))
+        along = [value / length for value in along]
+        ends = [loss([p + sign * step * d for p, d in zip(point, along)]) for sign in (1, -1)]
+        wanted, got = (ends[0] - ends[1]) / (2 * step), sum(a * b for a, b in zip(slope, along))
+        suite.check(abs(wanted - got) <= 0.01 * size, f"a gradient of {got} along a direction, by differences {wanted}")
 
 
 def main():
@@ -428,6 +466,8 @@ def main():
     suite = common.Suite(options.bin)
     with common.scratch() as folder:
         self_check(suite, folder)
+        if not options.folder:
+            gradients(suite, folder)
         if suite.failed:
             return suite.finish()
         paths = sorted(path for path in glob.glob(os.path.join(options.folder or OWN, "*.mlir"))

@@ -121,10 +121,10 @@ zb_result zb_stablehlo_erf_inv(zb_import_node *n) {
     slope = zb_build2(b, "mul", slope, number(n, wide, 1.12837916709551257390));
     out = zb_build2(b, "sub", out, zb_build2(b, "div", off, slope));
   }
-  /* 1 and -1 give infinity, what is beyond NaN. */
-  MlirValue edge = zb_build2(b, "div", x, zb_build2(b, "sub", one, zb_build2(b, "max", size, one)));
-  edge = choose(n, zb_build2(b, "equal", size, one), zb_build2(b, "mul", x, number(n, wide, INFINITY)),
-                choose(n, zb_build2(b, "greater", size, one), number(n, wide, NAN), edge));
+  /* 1 and -1 give infinity, what is beyond NaN: constants, whose gradient is none. */
+  MlirValue endless =
+      choose(n, zb_build2(b, "less", x, number(n, wide, 0)), number(n, wide, -INFINITY), number(n, wide, INFINITY));
+  MlirValue edge = choose(n, zb_build2(b, "equal", size, one), endless, number(n, wide, NAN));
   return zb_import_give(n, 0, zb_build_cast(b, choose(n, inside, out, edge), narrow));
 }
 

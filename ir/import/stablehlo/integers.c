@@ -82,6 +82,8 @@ zb_result zb_stablehlo_wrap_results(zb_import_node *n) {
     zb_import_value *out = n->outputs[i];
     const zb_stablehlo_integer type = zb_stablehlo_result_integer(n, i);
     if (!out || !zb_stablehlo_is_held(type)) continue;
+    /* A conversion to a type that is held in the same one gives its operand, which stays as it is. */
+    if (out->known && !(out->known = zb_known_copy(n->im, &out->known->shape, out->known->data))) return ZB_FAIL;
     for (int64_t k = 0; out->known && k < out->known->elements; ++k)
       zb_known_set_integer(out->known, k, zb_stablehlo_wrap(zb_known_integer(out->known, k), type));
     if (!out->known && out->value.ptr) out->value = zb_stablehlo_wrapped(n, out->value, type);

@@ -79,6 +79,17 @@ MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, in
 
 /* ---- Reductions ---- */
 
+/* Whether the first `count` operands have the dimensions of the first; reports. */
+bool zb_stablehlo_are_alike(zb_import_node *n, int count) {
+  zb_shape first, other;
+  for (int i = 0; i < count; ++i) {
+    if (!zb_import_shape(n, 0, &first) || !zb_import_shape(n, i, &other)) return false;
+    other.dtype = first.dtype;
+    if (!zb_shape_equal(&first, &other)) return zb_import_refuse(n, NULL, "operand %d has another shape", i);
+  }
+  return true;
+}
+
 /* The region of two lists of tensors, of which each has `count`. */
 static zb_result combine(zb_import_node *n, const MlirValue *a, const MlirValue *b, int count, MlirValue *out) {
   MlirValue both[ZB_STABLEHLO_LANES_MAX];
@@ -136,6 +147,7 @@ zb_result zb_stablehlo_reduce_any(zb_import_node *n, const int64_t *axes, int ax
   int64_t size = 1;
   if (count < 1 || count > VALUES_MAX || n->input_count != 2 * count || n->output_count != count)
     return zb_import_refuse(n, NULL, "a reduction of %d values", count);
+  if (!zb_stablehlo_are_alike(n, count)) return ZB_FAIL;
   for (int i = 0; i < count; ++i)
     if (!(x[i] = gathered_last(n, i, axes, axis_count, &size)).ptr) return ZB_FAIL;
   zb_shape shape;
@@ -288,7 +300,7 @@ zb_result zb_stablehlo_reduce_window(zb_import_node *n) {
   zb_shape in;
   if (count < 1 || count > VALUES_MAX || n->input_count != 2 * count || n->output_count != count)
     return zb_import_refuse(n, NULL, "windows of %d values", count);
-  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_read_window(n, &in, &w)) return ZB_FAIL;
+  if (!zb_stablehlo_are_alike(n, count) || !zb_import_shape(n, 0, &in) || !zb_stablehlo_read_window(n, &in, &w)) return ZB_FAIL;
   for (int i = 0; i < count; ++i) {
     MlirValue initial = zb_import_ir(n, count + i);
     x[i] = zb_import_ir(n, i);

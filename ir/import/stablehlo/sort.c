@@ -104,6 +104,7 @@ zb_result zb_stablehlo_sort(zb_import_node *n) {
   if (axis < 0) axis += shape.rank;
   if (count > OPERANDS_MAX || n->output_count != count || axis < 0 || axis >= shape.rank)
     return zb_import_refuse(n, NULL, "its operands or its dimension do not fit");
+  if (!zb_stablehlo_are_alike(n, count)) return ZB_FAIL;
   const int64_t size = shape.dims[axis];
   if (!is_short(n, &shape, size)) return ZB_FAIL;
   for (int i = 0; i < count; ++i) {

@@ -129,6 +129,8 @@ typedef struct zb_stablehlo_window {
   int64_t low[ZB_DIMS_MAX], high[ZB_DIMS_MAX];
   zb_shape out; /* how many windows */
 } zb_stablehlo_window;
+/* Whether the first `count` operands have one shape; reports. */
+bool zb_stablehlo_are_alike(zb_import_node *n, int count);
 bool zb_stablehlo_read_window(zb_import_node *n, const zb_shape *in, zb_stablehlo_window *w); /* false: reported */
 MlirValue zb_stablehlo_cut(zb_import_node *n, MlirValue x, int axis, int64_t start, int64_t size, int64_t step);
 /* x with `fill` before, behind and between its elements along an axis; fewer elements where low or high is negative. */

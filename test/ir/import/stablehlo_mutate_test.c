@@ -6,7 +6,7 @@
 #include "test/ir/import/mutate_text.h"
 
 static void test_mutations(void) {
-  static const char *const names[] = {"plain", "sgd", "adamw", "nesterov", "odd", "scan"};
+  static const char *const names[] = {"plain", "sgd", "adamw", "nesterov", "odd", "scan", "windows"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     char good[4096];
     int imported = 0, refused = 0;
@@ -17,7 +17,10 @@ static void test_mutations(void) {
   }
 }
 
-static void test_memory(void) { fail_allocations(ZB_SOURCE_DIR "/test/ir/import/stablehlo/Inputs/adam.mlir"); }
+static void test_memory(void) {
+  fail_allocations(ZB_SOURCE_DIR "/test/ir/import/stablehlo/Inputs/adam.mlir");
+  fail_allocations(ZB_SOURCE_DIR "/test/ir/import/stablehlo/Inputs/windows.mlir");
+}
 
 int main(int argc, char **argv) {
   static CU_TestInfo tests[] = {{"mutations", test_mutations}, {"out of memory", test_memory}, CU_TEST_INFO_NULL};

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes Inputs/checked: small self-checking programs in the form of StableHLO's own test data, with what Python computes.
+"""Writes Inputs/checked: small self-checking programs in the form of StableHLO's own test data.
 
     make_checked.py                    needs numpy; deterministic
 
-Each file has a function @main that compares what it computes of @inputs with @expected. The expected values are loops
+Each file has a function @main that compares what it computes of @inputs with @expected. What is expected are loops
 over elements in plain Python, by the words of StableHLO's specification: integers of any width, windows, scatters and
 gathers of any form with places out of range, sorts, padding between elements. test/e2e/stablehlo_testdata.py runs them.
 """
