@@ -459,7 +459,8 @@ def gradients(suite, folder):
 
 
 def main():
-    options = common.arguments(__doc__, ("folder", {"nargs": "?", "help": "stablehlo/testdata of a clone (default: our own files)"}),
+    options = common.arguments(__doc__,
+                               ("folder", {"nargs": "?", "help": "stablehlo/testdata of a clone (default: own files)"}),
                                ("--filter", {"default": "", "help": "only files whose name contains it"}),
                                ("--every", {"type": int, "default": 1, "help": "only each n-th file"}),
                                ("--least", {"type": float, "default": 0.97, "help": "the share that must pass"}))

@@ -150,14 +150,6 @@ zb_result zb_stablehlo_log1p(zb_import_node *n) {
   return zb_import_give(n, 0, zb_build_cast(b, choose(n, is_small, near, far), shape.dtype));
 }
 
-zb_result zb_stablehlo_erfc(zb_import_node *n) {
-  zb_builder *b = n->b;
-  zb_shape shape;
-  MlirValue x = zb_import_ir(n, 0);
-  if (!zb_import_ir_shape(n, x, &shape)) return ZB_FAIL;
-  return zb_import_give(n, 0, zb_build2(b, "sub", zb_build_scalar(b, shape.dtype, 1), zb_build1(b, "erf", x)));
-}
-
 /* Half away from zero; floor(|x| + 1/2) would round what lies just below a half. */
 zb_result zb_stablehlo_round_away(zb_import_node *n) {
   zb_builder *b = n->b;

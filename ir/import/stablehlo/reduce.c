@@ -300,7 +300,8 @@ zb_result zb_stablehlo_reduce_window(zb_import_node *n) {
   zb_shape in;
   if (count < 1 || count > VALUES_MAX || n->input_count != 2 * count || n->output_count != count)
     return zb_import_refuse(n, NULL, "windows of %d values", count);
-  if (!zb_stablehlo_are_alike(n, count) || !zb_import_shape(n, 0, &in) || !zb_stablehlo_read_window(n, &in, &w)) return ZB_FAIL;
+  if (!zb_stablehlo_are_alike(n, count) || !zb_import_shape(n, 0, &in) || !zb_stablehlo_read_window(n, &in, &w))
+    return ZB_FAIL;
   for (int i = 0; i < count; ++i) {
     MlirValue initial = zb_import_ir(n, count + i);
     x[i] = zb_import_ir(n, i);

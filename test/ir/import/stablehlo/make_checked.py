@@ -391,6 +391,11 @@ def functions():
             wanted = function(values.astype(np.float64)).astype(TYPES[kind])
             write(f"{op}_{kind}", [(values, kind)], [(wanted, kind)],
                   f"%out = stablehlo.{op} %0 : {type_of(values, kind)}", "expect_close")
+    x = np.linspace(-3, 9, 25)
+    for kind in ("f32", "f64"):
+        wanted = np.array([math.erfc(v) for v in x.astype(TYPES[kind])])
+        write(f"erfc_{kind}", [(x.astype(TYPES[kind]), kind)], [(wanted.astype(TYPES[kind]), kind)],
+              f"%out = chlo.erfc %0 : tensor<25x{kind}> -> tensor<25x{kind}>", "expect_almost_eq")
     y, x = RANDOM.randn(40).astype(np.float32), RANDOM.randn(40).astype(np.float32)
     y[:6], x[:6] = [0, 0, 1, -1, 0, 2], [0, -1, 0, 0, 1, -3]
     write("atan2", [(y, "f32"), (x, "f32")], [(np.arctan2(y.astype(np.float64), x), "f32")],
