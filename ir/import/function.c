@@ -116,7 +116,23 @@ static zb_result find_loss(zb_import *im, const zb_import_value *loss, MlirValue
   return ZB_OK;
 }
 
-static zb_result find_output(zb_import *im, const zb_import_value *output, MlirValue *out) {
+/* Whether an op that computes makes the value. */
+static bool is_computed(MlirValue value) {
+  const zb_op_def *def = mlirValueIsAOpResult(value) ? zb_op_find(mlirOpResultGetOwner(value)) : NULL;
+  return def && def->op_class == ZB_CLASS_KERNEL;
+}
+
+/* Without a loss every output can be handed out: an input, a parameter, a constant, a view as a copy of it. */
+static zb_result find_any_output(zb_import *im, zb_import_value *output, MlirValue *out) {
+  if (output->kind == ZB_VALUE_SEQUENCE) return zb_import_fail(im, NULL, "output '%s' is a sequence", output->name);
+  im->builder.location = zb_import_file_location(im);
+  *out = zb_import_value_ir(im, output);
+  if (out->ptr && (output->known || !output->activation || !is_computed(*out)))
+    *out = zb_build1(&im->builder, "contiguous", *out);
+  return out->ptr && !im->failed ? ZB_OK : ZB_FAIL;
+}
+
+static zb_result find_output(zb_import *im, zb_import_value *output, MlirValue *out) {
   if (output->kind == ZB_VALUE_INPUT || output->kind == ZB_VALUE_INITIAL || output->known)
     return zb_import_fail(im, "an output is computed from the inputs",
                           "--keep-output: '%s' is not computed from the inputs", output->name);
@@ -155,7 +171,7 @@ static MlirValue *find_results(zb_import *im, const zb_import_value *loss) {
   MlirValue *results = zb_import_take(im, (size_t)result_count(im) * sizeof *results), *at = results;
   if (!results || (loss && !find_loss(im, loss, at++))) return NULL;
   for (int i = 0; i < im->output_count; ++i)
-    if (!find_output(im, im->outputs[i], at++)) return NULL;
+    if (!(im->params->inference ? find_any_output : find_output)(im, im->outputs[i], at++)) return NULL;
   for (size_t i = 0; i < im->buffer_count; ++i)
     if (!find_updated(im, &im->buffers[i], at++)) return NULL;
   return results;
