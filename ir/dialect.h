@@ -72,6 +72,9 @@ typedef struct zb_import_params {
   bool has_optimizer;         /* one is named: that of a whole train step is left out */
   const char *const *outputs; /* names of outputs that an evaluation hands out */
   int output_count;
+  const char *const *dims; /* of ONNX: "batch=4" */
+  int dim_count;
+  const struct zb_store *constants; /* of ONNX: values of inputs that are always the same; NULL: none */
   bool inference; /* no loss: outputs alone, all of them where none is named; nothing is trained */
   const char *const *train;
   int train_count;

@@ -16,7 +16,7 @@
 
 typedef struct options {
   zb_compile_params params;
-  option_list train, freeze, groups, shards, outputs;
+  option_list train, freeze, groups, shards, outputs, dims;
   const char *sum_groups;
   bool json, list_operators, list_unsupported, help_passes, help, version;
 } options;
@@ -501,7 +501,8 @@ static zb_status take_model(void *settings, const char *word) {
 static zb_status check_outputs(const zb_compile_params *p) {
   const output_place outputs[] = {{"--csv", p->csv, false}, {"--timeline", p->timeline, false}};
   const input_place inputs[] = {
-      {"the model", p->model}, {"--costs", p->costs}, {"--weights", p->weights}, {"--schedule", p->schedule}};
+      {"the model", p->model}, {"--costs", p->costs}, {"--weights", p->weights}, {"--schedule", p->schedule},
+      {"--constants", p->constants ? strchr(p->constants, ':') + (strchr(p->constants, ':') != NULL) : NULL}};
   return outputs_spare(outputs, sizeof outputs / sizeof outputs[0], inputs, sizeof inputs / sizeof inputs[0]);
 }
 
@@ -539,6 +540,8 @@ static zb_status compile(options *o) {
   o->params.freeze_count = o->freeze.count;
   o->params.outputs = o->outputs.items;
   o->params.output_count = o->outputs.count;
+  o->params.dims = o->dims.items;
+  o->params.dim_count = o->dims.count;
   o->params.shard_pins = o->shards.items;
   o->params.shard_pin_count = o->shards.count;
   o->params.groups = o->groups.items;

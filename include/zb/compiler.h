@@ -75,6 +75,11 @@ typedef struct zb_compile_params {
    * in PyTorch; "targets": where the loss is a mean over targets that are not ignored, it is that over those of the
    * whole step, of all micro-batches and replicas. */
   const char *loss_mean;
+  /* Of ONNX: sizes of dynamic dimensions, "batch=4"; and a source of arrays, "npz:FILE" or "safetensors:FILE": an input
+   * of which it has an array of that name is no input of the plan, but always has that value. NULL: none. */
+  const char *const *dims;
+  int dim_count;
+  const char *constants;
   bool inference; /* without a loss: the plan has an evaluation alone, which hands out these outputs, or all */
   const char *const *outputs; /* names of other outputs that an evaluation can hand out; none is computed in a step */
   int output_count;

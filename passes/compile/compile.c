@@ -11,6 +11,7 @@
 #include "runtime/base/memo.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
+#include "runtime/formats/arrays.h"
 #include "runtime/plan/timeline.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -210,7 +211,23 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
   zb_text_deinit(&path);
 }
 
-static zb_status import(const zb_compile_params *p, bool has_optimizer, zb_module *program) {
+/* "npz:FILE": values of inputs. */
+static zb_status open_constants(const char *source, zb_arrays *out) {
+  static const struct {
+    const char *prefix;
+    zb_arrays_kind kind;
+  } kinds[] = {{"npz:", ZB_ARRAYS_NPZ}, {"safetensors:", ZB_ARRAYS_SAFETENSORS}};
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
+    const size_t prefix = strlen(kinds[i].prefix);
+    if (strncmp(source, kinds[i].prefix, prefix) == 0 && source[prefix])
+      return zb_arrays_open(kinds[i].kind, source + prefix, out);
+  }
+  return zb_status_hint(ZB_ERROR(USAGE, "--constants: cannot read arrays from '%s'", source),
+                        "write npz:FILE, as numpy.savez(FILE, NAME=...) makes it, or safetensors:FILE");
+}
+
+static zb_status import_file(const zb_compile_params *p, bool has_optimizer, const zb_store *constants,
+                             zb_module *program) {
   zb_import_params params = {.path = p->model,
                              .loss = p->loss,
                              .roles = p->roles,
@@ -218,6 +235,9 @@ static zb_status import(const zb_compile_params *p, bool has_optimizer, zb_modul
                              .has_optimizer = has_optimizer,
                              .outputs = p->outputs,
                              .output_count = p->output_count,
+                             .dims = p->dims,
+                             .dim_count = p->dim_count,
+                             .constants = constants,
                              .inference = p->inference,
                              .train = p->train,
                              .train_count = p->train_count,
@@ -225,6 +245,14 @@ static zb_status import(const zb_compile_params *p, bool has_optimizer, zb_modul
                              .freeze_count = p->freeze_count,
                              .fold_limit = p->fold_limit};
   return zb_import_file(program->context, &params, program);
+}
+
+static zb_status import(const zb_compile_params *p, bool has_optimizer, zb_module *program) {
+  zb_arrays constants = {0};
+  if (p->constants) ZB_TRY(open_constants(p->constants, &constants));
+  zb_status status = import_file(p, has_optimizer, constants.store, program);
+  zb_arrays_close(&constants);
+  return status;
 }
 
 /* Of a whole train step that was imported: its optimizer and groups, where the caller names none. The caller's groups

@@ -22,37 +22,57 @@ static zb_status missing(const zb_rows *rows, const zb_plan_input *input, const 
   return status;
 }
 
+/* Of an input in a micro-batch; a scalar is one. */
+static int64_t rows_of(const zb_shape *shape) { return shape->rank > 0 ? shape->dims[0] : 1; }
+
+/* Whether rows are whole micro-batches. */
+static bool differ(const zb_plan *plan) {
+  int64_t seen = 0;
+  for (int i = 0; i < plan->input_count; ++i) {
+    const zb_plan_input *input = &plan->inputs[i];
+    if (zb_data_is_counter(input)) continue;
+    if (input->shape.rank == 0 || (seen && seen != rows_of(&input->shape))) return true;
+    seen = rows_of(&input->shape);
+  }
+  return false;
+}
+
 static zb_status check(zb_rows *rows, const zb_plan_input *input, const zb_stored_tensor *array, const char *path,
                        const char *option) {
   char got[96], needed[96];
+  const int64_t own = rows_of(&input->shape), unit = rows->whole ? own : 1;
   zb_shape wanted = input->shape;
-  if (wanted.rank < 1 || wanted.dims[0] < 1)
-    return zb_status_hint(ZB_ERROR(INVALID, "%s: the input '%s' is %s in a micro-batch, which is no rows", option,
-                                   input->name, zb_shape_text(&wanted, got)),
-                          "give such an input from Python, or by zb_session_params.input");
-  if (rows->at_once && rows->at_once != wanted.dims[0])
-    return ZB_ERROR(INVALID, "%s: the input '%s' has %lld rows in a micro-batch, and another one %lld", option,
-                    input->name, (long long)wanted.dims[0], (long long)rows->at_once);
-  rows->at_once = wanted.dims[0];
-  wanted.dims[0] = array->shape.rank > 0 ? array->shape.dims[0] : 0;
-  if (!zb_shape_equal(&array->shape, &wanted)) {
-    wanted.dims[0] = rows->at_once;
+  if (own < 1)
+    return ZB_ERROR(INVALID, "%s: the input '%s' is %s in a micro-batch, which is no rows", option, input->name,
+                    zb_shape_text(&wanted, got));
+  rows->at_once = own / unit;
+  if (array->shape.rank > 0) {
+    wanted.rank = wanted.rank > 0 ? wanted.rank : 1;
+    wanted.dims[0] = array->shape.dims[0];
+  }
+  if (!zb_shape_equal(&array->shape, &wanted))
     return zb_status_hint(ZB_ERROR(INVALID, "%s: the array '%s' in '%s' is %s, and a micro-batch is %s", option,
                                    input->name, path, zb_shape_text(&array->shape, got),
-                                   zb_shape_text(&wanted, needed)),
+                                   zb_shape_text(&input->shape, needed)),
                           "it needs the type of a micro-batch, and its shape but for the number of rows");
-  }
-  if (array->shape.dims[0] < 1)
+  const int64_t count = rows_of(&array->shape);
+  if (count < 1)
     return ZB_ERROR(INVALID, "%s: the array '%s' in '%s' has no rows", option, input->name, path);
-  if (rows->rows && rows->rows != array->shape.dims[0])
-    return ZB_ERROR(INVALID, "%s: the array '%s' in '%s' has %lld rows, and another one %lld", option, input->name,
-                    path, (long long)array->shape.dims[0], (long long)rows->rows);
-  rows->rows = array->shape.dims[0];
+  if (count % unit != 0)
+    return zb_status_hint(ZB_ERROR(INVALID, "%s: the array '%s' in '%s' has %lld rows, and a micro-batch has %lld",
+                                   option, input->name, path, (long long)count, (long long)own),
+                          "inputs of this model have different numbers of rows: their arrays have those of whole "
+                          "micro-batches");
+  if (rows->rows && rows->rows != count / unit)
+    return ZB_ERROR(INVALID, "%s: the array '%s' in '%s' has %lld %s, and another one %lld", option, input->name, path,
+                    (long long)(count / unit), rows->whole ? "micro-batches" : "rows", (long long)rows->rows);
+  rows->rows = count / unit;
   return NULL;
 }
 
 static zb_status match(zb_rows *rows, const zb_plan *plan, const char *path, const char *option) {
   const zb_store *store = rows->arrays.store;
+  rows->whole = differ(plan);
   const bool one = zb_store_count(store) == 1 && !*zb_store_at(store, 0)->name; /* .npy has no name */
   int used = 0;
   for (int i = 0; i < plan->input_count; ++i) {
@@ -65,8 +85,8 @@ static zb_status match(zb_rows *rows, const zb_plan *plan, const char *path, con
   }
   const int64_t step_rows = rows->at_once * plan->micro_batches;
   if (used && rows->rows < step_rows)
-    return zb_status_hint(ZB_ERROR(INVALID, "%s: '%s' has %lld rows, and a batch is %lld", option, path,
-                                   (long long)rows->rows, (long long)step_rows),
+    return zb_status_hint(ZB_ERROR(INVALID, "%s: '%s' has %lld %s, and a batch is %lld", option, path,
+                                   (long long)rows->rows, rows->whole ? "micro-batches" : "rows", (long long)step_rows),
                           "give more rows, or compile with fewer --micro-batches");
   rows->epoch_rows = used ? rows->rows / step_rows * step_rows : 0;
   return NULL;

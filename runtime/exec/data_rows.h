@@ -1,5 +1,7 @@
 /* Inputs of micro-batches from arrays of a file: an array for each input of the plan, with one more row for each that
- * there is: an input that is 4x128 in a micro-batch comes from N x 128.
+ * there is: an input that is 4x128 in a micro-batch comes from N x 128. Where inputs of a micro-batch have different
+ * numbers of rows, or one has none (a scalar), what is taken in turn is whole micro-batches: 4x128, 7 and a scalar come
+ * from 4N x 128, 7N and N (a scalar alone is N = 1).
  *
  * An epoch has as many whole steps as the rows are enough for; what is left over is not used in it. Row j of an epoch
  * is row j of the file, or, with a seed, row p(j) of it, where p is a permutation drawn for each epoch. So the only
@@ -14,6 +16,7 @@
 typedef struct zb_rows {
   zb_arrays arrays;
   const zb_stored_tensor **of; /* [input of the plan]; NULL: it is not data's (the counter) */
+  bool whole;                  /* a row is a micro-batch */
   int64_t rows, at_once;       /* of the file; of a micro-batch */
   int64_t epoch_rows;          /* that an epoch uses */
   uint64_t seed;               /* 0: as they are in the file */

@@ -15,7 +15,7 @@
 
 static zb_result check_model(zb_onnx *onnx) {
   const Onnx__ModelProto *model = onnx->file.model;
-  const char *versions = "ONNX IR versions up to 13 and opsets 13 to 24 of the default domain are supported";
+  const char *versions = "ONNX IR versions up to 13 and opsets 1 to 24 of the default domain are supported";
   if (model->ir_version < 1 || model->ir_version > ZB_ONNX_IR_MAX)
     return zb_import_fail(&onnx->core, versions, "IR version %" PRId64 " is not supported", model->ir_version);
   bool found = false;
@@ -25,6 +25,7 @@ static zb_result check_model(zb_onnx *onnx) {
     if (*domain && strcmp(domain, "ai.onnx") != 0) continue; /* nodes of other domains are reported one by one */
     if (set->version < ZB_ONNX_OPSET_MIN || set->version > ZB_ONNX_OPSET_MAX)
       return zb_import_fail(&onnx->core, versions, "opset %" PRId64 " is not supported", set->version);
+    onnx->opset = set->version;
     found = true;
   }
   if (!found) return zb_import_fail(&onnx->core, versions, "the model names no opset of the default domain");
@@ -37,18 +38,6 @@ static zb_result check_model(zb_onnx *onnx) {
 }
 
 /* ---- Values and nodes ---- */
-
-/* "4xNx8xfloat32". */
-static void describe_type(const Onnx__TypeProto__Tensor *tensor, zb_text *text) {
-  for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->n_dim; ++d) {
-    const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
-    if (dim->dim_param)
-      zb_text_add(text, "%sx", dim->dim_param);
-    else
-      zb_text_add(text, "%" PRId64 "x", dim->dim_value);
-  }
-  zb_text_add(text, "%s", tensor ? zb_onnx_dtype_text(tensor->elem_type) : "unknown type");
-}
 
 /* The longest module path of a node: the last entry but one of ['', 'lm', 'lm.h', 'add']. */
 static const char *module_path(zb_import *im, const Onnx__NodeProto *node) {
@@ -65,29 +54,6 @@ static const char *module_path(zb_import *im, const Onnx__NodeProto *node) {
   return scopes ? zb_import_take_text(im, begin ? begin : "", length) : NULL;
 }
 
-/* An input with a default value, as older exporters list weights: it must be declared as it is. Symbolic dimensions may
- * be anything. */
-static zb_result check_default(zb_import *im, const Onnx__ValueInfoProto *input, const Onnx__TensorProto *tensor) {
-  const Onnx__TypeProto__Tensor *type = input->type ? input->type->tensor_type : NULL;
-  if (!type) return ZB_OK;
-  const Onnx__TensorShapeProto *shape = type->shape;
-  bool same = type->elem_type == tensor->data_type && (!shape || shape->n_dim == tensor->n_dims);
-  for (size_t d = 0; same && shape && d < shape->n_dim; ++d)
-    same = !shape->dim[d]->has_dim_value || shape->dim[d]->dim_value == tensor->dims[d];
-  if (same) return ZB_OK;
-  zb_text declared = {0}, got = {0};
-  describe_type(type, &declared);
-  for (size_t d = 0; d < tensor->n_dims; ++d)
-    zb_text_add(&got, "%" PRId64 "x", tensor->dims[d]);
-  zb_text_add(&got, "%s", zb_onnx_dtype_text(tensor->data_type));
-  zb_import_fail(im, "export the model again: a tool has changed one of the two",
-                 "input '%s' is declared as %s, but its initializer is %s", input->name,
-                 declared.data ? declared.data : "", got.data ? got.data : "");
-  zb_text_deinit(&declared);
-  zb_text_deinit(&got);
-  return ZB_FAIL;
-}
-
 static zb_result add_initializers(zb_onnx *onnx) {
   zb_import *im = &onnx->core;
   for (size_t i = 0; i < onnx->graph->n_initializer; ++i) {
@@ -101,23 +67,6 @@ static zb_result add_initializers(zb_onnx *onnx) {
     value->is_typed = zb_onnx_dtype(tensor->data_type, &value->type.dtype);
     value->type.rank = (int)tensor->n_dims;
     value->type_text = zb_onnx_dtype_text(tensor->data_type);
-  }
-  return ZB_OK;
-}
-
-static zb_result add_inputs(zb_onnx *onnx) {
-  zb_import *im = &onnx->core;
-  for (size_t i = 0; i < onnx->graph->n_input; ++i) {
-    const Onnx__ValueInfoProto *input = onnx->graph->input[i];
-    const char *name = input->name;
-    if (!*name) return zb_import_fail(im, NULL, "input %zu has no name", i);
-    zb_import_value *value = zb_import_find(im, name);
-    if (value && value->kind == ZB_VALUE_INPUT) return zb_import_fail(im, NULL, "two inputs are named '%s'", name);
-    if (value && !check_default(im, input, onnx->graph->initializer[value->index])) return ZB_FAIL;
-    if (value) continue;
-    value = zb_import_value_new(im, name, ZB_VALUE_INPUT);
-    if (!value) return ZB_FAIL;
-    value->index = i;
   }
   return ZB_OK;
 }
@@ -295,7 +244,7 @@ static void describe_outputs(const Onnx__GraphProto *graph, zb_text *text) {
   for (size_t i = 0; i < graph->n_output; ++i) {
     const Onnx__ValueInfoProto *output = graph->output[i];
     zb_text_add(text, "%s'%s' (", i ? ", " : "", output->name);
-    describe_type(output->type ? output->type->tensor_type : NULL, text);
+    zb_onnx_describe_type(output->type ? output->type->tensor_type : NULL, text);
     zb_text_add(text, ")");
   }
 }
@@ -398,55 +347,6 @@ static zb_result check_node(zb_import_node *n) {
   return ZB_OK;
 }
 
-/* ---- Inputs ---- */
-
-static zb_result input_shape(zb_import *im, const Onnx__ValueInfoProto *input, zb_shape *out) {
-  const char *static_hint =
-      "export with static shapes (no dynamic_shapes or dynamic_axes): zbc compiles for one micro-batch size; "
-      "tools/export_onnx.py takes --batch and --seq";
-  const Onnx__TypeProto__Tensor *tensor = input->type ? input->type->tensor_type : NULL;
-  if (!tensor) return zb_import_fail(im, NULL, "input '%s' is no tensor", input->name);
-  *out = (zb_shape){.dtype = ZB_F32};
-  bool known = zb_onnx_dtype(tensor->elem_type, &out->dtype);
-  if (!known || (out->dtype != ZB_F32 && out->dtype != ZB_I64 && out->dtype != ZB_I32 && out->dtype != ZB_I1))
-    return zb_import_fail(im, ZB_ONNX_TYPES_HINT, "input '%s' has the element type %s, which is not supported",
-                          input->name, zb_onnx_dtype_text(tensor->elem_type));
-  if (!tensor->shape) return zb_import_fail(im, static_hint, "input '%s' has no shape", input->name);
-  if (tensor->shape->n_dim > ZB_DIMS_MAX)
-    return zb_import_fail(im, NULL, "input '%s' has %zu dimensions, at most %d are supported", input->name,
-                          tensor->shape->n_dim, ZB_DIMS_MAX);
-  out->rank = (int)tensor->shape->n_dim;
-  for (int d = 0; d < out->rank; ++d) {
-    const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
-    if (dim->has_dim_value && dim->dim_value > 0) {
-      out->dims[d] = dim->dim_value;
-      continue;
-    }
-    if (dim->has_dim_value)
-      return zb_import_fail(im,
-                            dim->dim_value ? static_hint : "export with an example of at least one row and one token",
-                            "input '%s' has the dimension %" PRId64 " (dimension %d), expected 1 or more", input->name,
-                            dim->dim_value, d);
-    return zb_import_fail(im, static_hint, "input '%s' has the dynamic dimension '%s' (dimension %d)", input->name,
-                          dim->dim_param ? dim->dim_param : "?", d);
-  }
-  return zb_shape_bytes(out) >= 0 ? ZB_OK : zb_import_fail(im, NULL, "input '%s' is too large", input->name);
-}
-
-/* In the order of their values. */
-static zb_result build_inputs(zb_onnx *onnx) {
-  zb_import *im = &onnx->core;
-  for (size_t i = 0; i < im->value_count; ++i) {
-    zb_import_value *value = im->values[i];
-    zb_shape shape;
-    if (value->kind != ZB_VALUE_INPUT) continue;
-    if (!input_shape(im, onnx->graph->input[value->index], &shape)) return ZB_FAIL;
-    value->value = zb_import_input(im, value->name, &shape);
-    if (!value->value.ptr) return ZB_FAIL;
-  }
-  return ZB_OK;
-}
-
 /* ---- The whole ---- */
 
 /* What tools/export_onnx.py found when it compared the file with its model (zb.compared). A file that it refused
@@ -532,7 +432,7 @@ static const zb_import_format format = {
 
 static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_onnx *onnx = zb_onnx_of(im);
-  if (!check_model(onnx) || !add_initializers(onnx) || !add_inputs(onnx) || !add_nodes(onnx)) return ZB_FAIL;
+  if (!check_model(onnx) || !add_initializers(onnx) || !zb_onnx_add_inputs(onnx) || !add_nodes(onnx)) return ZB_FAIL;
   const bool inference = im->params->inference;
   zb_import_value *loss = inference ? NULL : find_loss(onnx);
   if (inference ? !find_all_outputs(onnx) : !loss || !find_outputs(onnx, loss)) return ZB_FAIL;
@@ -541,7 +441,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   if (!zb_import_check_nodes(im, check_node) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
   zb_import_mark_values(im, loss);
   if (!zb_onnx_propose_parameters(onnx) || !zb_import_choose_parameters(im)) return ZB_FAIL;
-  if (!build_inputs(onnx) || !zb_import_nodes(im) || !zb_import_finish(im, loss, out)) return ZB_FAIL;
+  if (!zb_onnx_build_inputs(onnx) || !zb_import_nodes(im) || !zb_import_finish(im, loss, out)) return ZB_FAIL;
   return mark_compared(onnx, mlirModuleGetOperation(out->module));
 }
 

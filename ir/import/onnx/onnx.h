@@ -9,7 +9,7 @@
 #include "onnx.pb-c.h"
 
 /* Versions of the format that are understood. */
-enum { ZB_ONNX_IR_MAX = 13, ZB_ONNX_OPSET_MIN = 13, ZB_ONNX_OPSET_MAX = 24 };
+enum { ZB_ONNX_IR_MAX = 13, ZB_ONNX_OPSET_MIN = 1, ZB_ONNX_OPSET_MAX = 24 };
 
 /* A range of the model file. */
 typedef struct zb_onnx_extent {
@@ -25,10 +25,19 @@ typedef struct zb_onnx_file {
   size_t raw_count, raw_capacity;
 } zb_onnx_file;
 
+/* The size of a dynamic dimension. */
+typedef struct zb_onnx_dim {
+  const char *name;
+  int64_t size;
+} zb_onnx_dim;
+
 typedef struct zb_onnx {
   zb_import core; /* first: zb_onnx_of casts a pointer to it */
   zb_onnx_file file;
   Onnx__GraphProto *graph;
+  int64_t opset;     /* of the default domain */
+  zb_onnx_dim *dims; /* of the command line */
+  int dim_count;
   zb_import_source *externals; /* data files */
   size_t external_count, external_capacity;
 } zb_onnx;
@@ -74,6 +83,13 @@ bool zb_onnx_string_is(zb_import_node *n, const char *name, const char *fallback
 bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, int *count);
 /* The shape of input 0, and the attribute 'axis' of it; false after reporting. */
 bool zb_onnx_shape_axis(zb_import_node *n, int64_t fallback, zb_shape *shape, int *axis);
+
+/* ---- inputs.c ---- */
+void zb_onnx_describe_type(const Onnx__TypeProto__Tensor *tensor, zb_text *text); /* "4xNx8xfloat32" */
+/* Values of the model's inputs; those of --constants are known. Behind those of initializers. */
+zb_result zb_onnx_add_inputs(zb_onnx *onnx);
+/* Arguments of the function, in the order of their values. */
+zb_result zb_onnx_build_inputs(zb_onnx *onnx);
 
 /* ---- norm_loss.c ---- */
 /* Inputs and outputs of BatchNormalization. */
