@@ -92,6 +92,16 @@ static void place_leftovers(const zb_graph *graph, zb_flow *flow) {
   }
 }
 
+/* A copy of a constant or a parameter that an evaluation hands out is made in each of them, as if an input asked for
+ * it. */
+static void mark_copies(const zb_graph *graph, zb_flow *flow) {
+  for (int i = 0; i < graph->returned_count; ++i) {
+    const int producer = graph->values[graph->returned[i]].producer;
+    if (producer < 0 || !zb_op_is(graph->nodes[producer].op, "zb.contiguous")) continue;
+    flow->nodes[producer] = (flow->nodes[producer] & ~(unsigned)ZB_FLOW_LOAD) | ZB_FLOW_INPUT;
+  }
+}
+
 zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
   out->nodes = ZB_NEW(arena, unsigned, graph->node_count);
   out->arguments = ZB_NEW(arena, unsigned, graph->argument_count);
@@ -110,6 +120,7 @@ zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
         !(out->nodes[producer] & ZB_FLOW_OPTIMIZE))
       out->nodes[producer] |= ZB_FLOW_LOSS;
   }
+  if (inference) mark_copies(graph, out);
   sweep_up(graph, out);
   place_leftovers(graph, out);
   ZB_FOR_EACH_NODE(node, graph) {

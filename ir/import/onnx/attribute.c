@@ -86,6 +86,15 @@ bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, i
   return true;
 }
 
+bool zb_onnx_ints_of(zb_import_node *n, int input, const char *name, const char *what, int64_t *out, int room,
+                     int *count) {
+  if (zb_import_has(n, input)) return zb_import_ints(n, input, what, out, room, count);
+  if (zb_onnx_ints(n, name, out, room, count)) return true;
+  if (n->im->failed) return false;
+  return zb_import_refuse(n, NULL, "%s are missing: neither input %d nor, as in older opsets, the attribute '%s'", what,
+                          input, name);
+}
+
 bool zb_onnx_shape_axis(zb_import_node *n, int64_t fallback, zb_shape *shape, int *axis) {
   return zb_import_shape(n, 0, shape) && zb_import_axis(n, zb_onnx_int(n, "axis", fallback), shape->rank, axis);
 }

@@ -5,6 +5,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Powers of integers are computed in f64: exact up to 2^53. */
+static zb_result power_of_integers(zb_import_node *n, MlirValue base, MlirValue exponent, zb_dtype dtype) {
+  MlirValue out = zb_build2(n->b, "pow", zb_build_cast(n->b, base, ZB_F64), zb_build_cast(n->b, exponent, ZB_F64));
+  return zb_import_give(n, 0, n->b->failed ? out : zb_build_cast(n->b, out, dtype));
+}
+
 /* An op of one or two operands. */
 static zb_result fold_or_build(zb_import_node *n, const char *op, int count, const zb_attr *attrs, int attr_count) {
   if (n->folds) {
@@ -17,7 +23,8 @@ static zb_result fold_or_build(zb_import_node *n, const char *op, int count, con
   zb_shape lhs;
   if (strcmp(op, "pow") == 0) {
     if (!zb_import_ir_shape(n, in[0], &lhs)) return ZB_FAIL;
-    if (lhs.dtype == ZB_F32) in[1] = zb_build_cast(n->b, in[1], ZB_F32);
+    if (lhs.dtype == ZB_I64 || lhs.dtype == ZB_I32) return power_of_integers(n, in[0], in[1], lhs.dtype);
+    in[1] = zb_build_cast(n->b, in[1], lhs.dtype);
   }
   return zb_import_give(n, 0, zb_build(n->b, op, in, count, attrs, attr_count));
 }
@@ -58,7 +65,8 @@ zb_result zb_onnx_clip(zb_import_node *n) {
   MlirValue x = n->folds ? (MlirValue){NULL} : zb_import_ir(n, 0);
   for (int i = 1; i <= 2; ++i) {
     const zb_known *c = zb_import_known(n, i);
-    if (!zb_import_has(n, i)) continue;
+    if (zb_onnx_attribute(n, names[i])) attrs[count++] = zb_float(names[i], zb_onnx_float(n, names[i], 0));
+    if (!zb_import_has(n, i) || zb_onnx_attribute(n, names[i])) continue;
     if (c && c->elements == 1 && shape.dtype == ZB_F32)
       attrs[count++] = zb_float(names[i], zb_known_real(c, 0));
     else if (n->folds)
@@ -137,7 +145,7 @@ zb_result zb_onnx_cast(zb_import_node *n) {
   if (!cast_arguments(n, &dtype)) return ZB_FAIL;
   if (n->folds && dtype != ZB_BF16 && dtype != ZB_F16)
     return zb_import_give_known(n, 0, zb_import_fold_cast(n, zb_import_known(n, 0), dtype));
-  if (dtype == ZB_F64)
+  if (dtype == ZB_F64 && !n->im->params->inference)
     return zb_import_refuse(n, "remove .double() from the model, or export it in float32",
                             "a cast to double of a value that is computed each step");
   return zb_import_give(n, 0, zb_build_cast(n->b, zb_import_ir(n, 0), dtype));
@@ -219,13 +227,28 @@ zb_result zb_onnx_cumsum(zb_import_node *n) {
   return fold_or_build(n, "cumsum", 1, attrs, 3);
 }
 
+bool zb_onnx_softmax_shape(zb_import_node *n, zb_shape *whole, zb_shape *seen, int *axis) {
+  const bool by_two = zb_onnx_of(n->im)->opset < 13;
+  if (!zb_onnx_shape_axis(n, by_two ? 1 : -1, whole, axis)) return false;
+  *seen = *whole;
+  if (!by_two || *axis == whole->rank - 1) return true;
+  *seen = (zb_shape){.dtype = whole->dtype, .rank = 2, .dims = {1, 1}};
+  for (int i = 0; i < whole->rank; ++i)
+    seen->dims[i >= *axis] *= whole->dims[i];
+  *axis = 1;
+  return true;
+}
+
+/* Softmax and LogSoftmax. */
 zb_result zb_onnx_softmax(zb_import_node *n) {
-  zb_shape shape;
+  zb_shape whole, seen;
   int axis;
-  if (!zb_onnx_shape_axis(n, -1, &shape, &axis)) return ZB_FAIL;
-  MlirValue x = zb_import_ir(n, 0);
-  zb_attr attr = zb_int("axis", axis);
-  return zb_import_give(n, 0, zb_build(n->b, n->op->argument, &x, 1, &attr, 1));
+  if (!zb_onnx_softmax_shape(n, &whole, &seen, &axis)) return ZB_FAIL;
+  MlirValue x = zb_import_reshaped(n->b, zb_import_ir(n, 0), seen.dims, seen.rank);
+  const zb_attr attr = zb_int("axis", axis);
+  if (n->b->failed) return ZB_FAIL;
+  x = zb_build(n->b, n->op->argument, &x, 1, &attr, 1);
+  return zb_import_give(n, 0, n->b->failed ? x : zb_import_reshaped(n->b, x, whole.dims, whole.rank));
 }
 
 /* A constant stays a constant, a sequence a sequence, a parameter the same argument. */
@@ -255,7 +278,7 @@ zb_result zb_onnx_dropout(zb_import_node *n) {
     return zb_import_refuse(n, "export with constants, as tools/export_onnx.py does",
                             "the ratio or the training mode is not a constant");
   bool trains = training && training->elements == 1 && zb_known_integer(training, 0) != 0 && !n->im->params->inference;
-  double rate = ratio && ratio->elements == 1 ? zb_known_real(ratio, 0) : 0.5;
+  double rate = ratio && ratio->elements == 1 ? zb_known_real(ratio, 0) : zb_onnx_float(n, "ratio", 0.5);
   if (trains && !(rate >= 0 && rate < 1))
     return zb_import_refuse(n, "it is the share that is dropped", "the ratio is %g, expected 0 <= ratio < 1", rate);
   if (trains && zb_onnx_attribute(n, "seed"))

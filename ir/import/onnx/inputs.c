@@ -74,7 +74,7 @@ static const char *dim_of_input(const zb_onnx *onnx, size_t input, size_t dim) {
 /* Whether some input has the dimension; reports the nearest one that is there. */
 static zb_result find_dim(zb_onnx *onnx, const char *name) {
   zb_import *im = &onnx->core;
-  const char *seen[64];
+  const char *seen[64] = {NULL};
   enum { SEEN_MAX = sizeof seen / sizeof seen[0] };
   int count = 0;
   char hint[256] = "its inputs have no dynamic dimensions";

@@ -52,8 +52,8 @@ static bool squeeze(zb_import_node *n, const zb_shape *in, zb_shape *out) {
   int64_t axes[ZB_DIMS_MAX];
   bool removed[ZB_DIMS_MAX] = {false};
   int count = 0;
-  bool all = !zb_import_has(n, 1);
-  if (!all && !zb_import_ints(n, 1, "the axes", axes, ZB_DIMS_MAX, &count)) return false;
+  bool all = !zb_import_has(n, 1) && !zb_onnx_attribute(n, "axes");
+  if (!all && !zb_onnx_ints_of(n, 1, "axes", "the axes", axes, ZB_DIMS_MAX, &count)) return false;
   for (int i = 0; i < count; ++i) {
     int axis;
     if (!zb_import_axis(n, axes[i], in->rank, &axis)) return false;
@@ -72,7 +72,7 @@ static bool unsqueeze(zb_import_node *n, const zb_shape *in, zb_shape *out) {
   int64_t axes[ZB_DIMS_MAX];
   bool added[ZB_DIMS_MAX] = {false};
   int count;
-  if (!zb_import_ints(n, 1, "the axes", axes, ZB_DIMS_MAX, &count)) return false;
+  if (!zb_onnx_ints_of(n, 1, "axes", "the axes", axes, ZB_DIMS_MAX, &count)) return false;
   out->rank = in->rank + count;
   if (out->rank > ZB_DIMS_MAX) return zb_import_refuse(n, NULL, "the result has more than 8 dimensions");
   for (int i = 0; i < count; ++i) {
@@ -148,14 +148,15 @@ static int64_t slice_size(int64_t dim, int64_t *start, int64_t end, int64_t step
 
 static bool slice_arguments(zb_import_node *n, const zb_shape *in, int64_t *starts, int64_t *steps, int64_t *sizes) {
   int64_t first[ZB_DIMS_MAX], last[ZB_DIMS_MAX], axes[ZB_DIMS_MAX], stride[ZB_DIMS_MAX];
-  int count, ends, axis_count, step_count;
-  if (!zb_import_ints(n, 1, "starts", first, ZB_DIMS_MAX, &count) ||
-      !zb_import_ints(n, 2, "ends", last, ZB_DIMS_MAX, &ends))
-    return false;
-  axis_count = step_count = count;
+  int count, ends;
+  if (!zb_onnx_ints_of(n, 1, "starts", "starts", first, ZB_DIMS_MAX, &count)) return false;
+  if (!zb_onnx_ints_of(n, 2, "ends", "ends", last, ZB_DIMS_MAX, &ends)) return false;
+  int axis_count = count, step_count = count;
   for (int i = 0; i < ZB_DIMS_MAX; ++i)
     axes[i] = i, stride[i] = 1;
-  if (zb_import_has(n, 3) && !zb_import_ints(n, 3, "axes", axes, ZB_DIMS_MAX, &axis_count)) return false;
+  if ((zb_import_has(n, 3) || zb_onnx_attribute(n, "axes")) &&
+      !zb_onnx_ints_of(n, 3, "axes", "axes", axes, ZB_DIMS_MAX, &axis_count))
+    return false;
   if (zb_import_has(n, 4) && !zb_import_ints(n, 4, "steps", stride, ZB_DIMS_MAX, &step_count)) return false;
   if (ends != count || axis_count != count || step_count != count)
     return zb_import_refuse(n, NULL, "starts, ends, axes and steps differ in length");
@@ -177,9 +178,9 @@ static bool split_arguments(zb_import_node *n, const zb_shape *in, int *axis, in
   if (!zb_import_axis(n, zb_onnx_int(n, "axis", 0), in->rank, axis)) return false;
   int64_t dim = in->dims[*axis], sum = 0;
   bool sequence = is(n, "SplitToSequence");
-  if (zb_import_has(n, 1)) {
+  if (zb_import_has(n, 1) || zb_onnx_attribute(n, "split")) {
     const zb_known *c = zb_import_known(n, 1);
-    if (!zb_import_ints(n, 1, "the sizes", sizes, SPLIT_MAX, count)) return false;
+    if (!zb_onnx_ints_of(n, 1, "split", "the sizes", sizes, SPLIT_MAX, count)) return false;
     if (sequence && c && c->shape.rank == 0) { /* one size for all parts; the last may be smaller */
       int64_t size = sizes[0];
       if (size < 1 || (dim - 1) / size + 1 > SPLIT_MAX)
@@ -220,11 +221,9 @@ static bool tile_arguments(zb_import_node *n, const zb_shape *in, int64_t *repea
 static bool pad_arguments(zb_import_node *n, const zb_shape *in, int64_t *before, int64_t *after) {
   int64_t pads[2 * ZB_DIMS_MAX], axes[ZB_DIMS_MAX];
   int count, axis_count = in->rank;
-  if (!zb_onnx_string_is(n, "mode", "constant", "constant"))
-    return zb_import_refuse(n, "only mode 'constant' is supported", "the mode is not supported");
   for (int i = 0; i < ZB_DIMS_MAX; ++i)
     axes[i] = i, before[i] = after[i] = 0;
-  if (!zb_import_ints(n, 1, "the pads", pads, 2 * ZB_DIMS_MAX, &count)) return false;
+  if (!zb_onnx_ints_of(n, 1, "pads", "the pads", pads, 2 * ZB_DIMS_MAX, &count)) return false;
   if (zb_import_has(n, 3) && !zb_import_ints(n, 3, "the axes", axes, ZB_DIMS_MAX, &axis_count)) return false;
   if (count != 2 * axis_count) return zb_import_refuse(n, NULL, "the pads have not two entries a dimension");
   for (int i = 0; i < axis_count; ++i) {
@@ -262,6 +261,29 @@ zb_result zb_onnx_expand(zb_import_node *n) {
   return zb_import_give(n, 0, zb_import_expanded(n->b, zb_import_ir(n, 0), &out));
 }
 
+/* Constant places along one dimension. */
+static MlirValue gather_along(zb_import_node *n, MlirValue x, int axis, int64_t count, const int64_t *places) {
+  const zb_known *known = zb_known_ints(n->im, places, count);
+  MlirValue in[2] = {x, known ? zb_import_literal_ir(n->im, known, "places") : (MlirValue){NULL}};
+  const zb_attr attr = zb_int("axis", axis);
+  return in[1].ptr && !n->b->failed ? zb_build(n->b, "gather", in, 2, &attr, 1) : (MlirValue){NULL};
+}
+
+/* Dimensions that are read backwards, by their places. */
+static MlirValue reversed(zb_import_node *n, MlirValue x, const zb_shape *in, int64_t *starts, int64_t *steps,
+                          int64_t *sizes) {
+  for (int i = 0; i < in->rank && x.ptr; ++i) {
+    if (steps[i] > 0) continue;
+    int64_t *places = zb_import_take(n->im, (size_t)sizes[i] * sizeof *places);
+    for (int64_t k = 0; places && k < sizes[i]; ++k)
+      places[k] = starts[i] + k * steps[i];
+    x = places ? gather_along(n, x, i, sizes[i], places) : (MlirValue){NULL};
+    starts[i] = 0;
+    steps[i] = 1;
+  }
+  return x;
+}
+
 zb_result zb_onnx_slice(zb_import_node *n) {
   zb_shape in;
   int64_t starts[ZB_DIMS_MAX], steps[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX];
@@ -269,14 +291,14 @@ zb_result zb_onnx_slice(zb_import_node *n) {
   if (!zb_import_shape(n, 0, &in) || !slice_arguments(n, &in, starts, steps, sizes)) return ZB_FAIL;
   if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_slice(n, zb_import_known(n, 0), starts, steps, sizes));
   for (int i = 0; i < in.rank; ++i) {
-    if (steps[i] < 0 && sizes[i] > 1)
-      return zb_import_refuse(n, "reverse with Gather and constant indices",
-                              "step %" PRId64 " of a computed value is not supported", steps[i]);
     if (sizes[i] == 0) return zb_import_refuse(n, NULL, "the slice is empty in dimension %d", i);
-    if (sizes[i] <= 1) steps[i] = 1;
-    whole = whole && sizes[i] == in.dims[i];
+    if (sizes[i] == 1) steps[i] = 1;
   }
-  MlirValue x = zb_import_ir(n, 0);
+  MlirValue x = reversed(n, zb_import_ir(n, 0), &in, starts, steps, sizes);
+  zb_shape now;
+  if (!x.ptr || !zb_import_ir_shape(n, x, &now)) return ZB_FAIL;
+  for (int i = 0; i < in.rank; ++i)
+    whole = whole && sizes[i] == now.dims[i];
   if (!whole)
     x = ZB_BUILD(n->b, "slice", x, zb_ints("starts", starts, in.rank), zb_ints("sizes", sizes, in.rank),
                  zb_ints("steps", steps, in.rank));
@@ -422,16 +444,55 @@ zb_result zb_onnx_tile(zb_import_node *n) {
   return zb_import_give(n, 0, x.ptr ? zb_build_reshape(n->b, x, out.dims, out.rank) : x);
 }
 
+/* ---- Pad ---- */
+
+/* The place within 0 .. dim - 1 of one beside it. */
+static int64_t mirrored(int64_t place, int64_t dim, const char *mode) {
+  const int64_t period = strcmp(mode, "reflect") == 0 ? 2 * (dim - 1) : dim;
+  if (strcmp(mode, "edge") == 0) return place < 0 ? 0 : place < dim ? place : dim - 1;
+  if (period < 1) return 0;
+  place = ((place % period) + period) % period;
+  return place < dim ? place : period - place;
+}
+
+/* edge, reflect, wrap: a gather along each dimension. */
+static zb_result pad_by_places(zb_import_node *n, const zb_shape *shape, const char *mode, const int64_t *before,
+                               const int64_t *after) {
+  MlirValue x = zb_import_ir(n, 0);
+  for (int i = 0; i < shape->rank && x.ptr; ++i) {
+    const int64_t dim = shape->dims[i];
+    int64_t count;
+    if (before[i] == 0 && after[i] == 0) continue;
+    if (__builtin_add_overflow(dim, before[i], &count) || __builtin_add_overflow(count, after[i], &count) ||
+        count > INT64_C(1) << 40)
+      return zb_import_refuse(n, NULL, "the result is too large");
+    int64_t *places = zb_import_take(n->im, (size_t)count * sizeof *places);
+    if (!places) return ZB_FAIL;
+    for (int64_t k = 0; k < count; ++k)
+      places[k] = mirrored(k - before[i], dim, mode);
+    x = gather_along(n, x, i, count, places);
+  }
+  return zb_import_give(n, 0, x);
+}
+
 /* Constant padding: joins with splats, one dimension after the other. */
 zb_result zb_onnx_pad(zb_import_node *n) {
   zb_shape shape;
+  char mode[16];
   int64_t before[ZB_DIMS_MAX], after[ZB_DIMS_MAX];
   if (!zb_import_shape(n, 0, &shape) || !pad_arguments(n, &shape, before, after)) return ZB_FAIL;
+  zb_onnx_string(n, "mode", "constant", mode, sizeof mode);
+  if (strcmp(mode, "edge") == 0 || strcmp(mode, "reflect") == 0 || strcmp(mode, "wrap") == 0)
+    return pad_by_places(n, &shape, mode, before, after);
+  if (strcmp(mode, "constant") != 0)
+    return zb_import_refuse(n, "constant, edge, reflect and wrap are supported", "mode '%s' is not supported", mode);
+  const double set = zb_onnx_float(n, "value", 0);
   const zb_known *fill = zb_import_known(n, 2);
-  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_pad(n, zb_import_known(n, 0), fill, before, after));
+  if (n->folds && set == 0)
+    return zb_import_give_known(n, 0, zb_import_fold_pad(n, zb_import_known(n, 0), fill, before, after));
   if (zb_import_has(n, 2) && (!fill || fill->elements != 1))
     return zb_import_refuse(n, NULL, "the fill is no constant scalar");
-  double value = fill ? zb_known_real(fill, 0) : 0;
+  double value = fill ? zb_known_real(fill, 0) : set;
   MlirValue x = zb_import_ir(n, 0);
   for (int i = 0; i < shape.rank && x.ptr; ++i) {
     MlirValue parts[3];
@@ -466,4 +527,50 @@ zb_result zb_onnx_trilu(zb_import_node *n) {
   MlirValue in[3] = {zb_build(n->b, "triangle", NULL, 0, attrs, 5), zb_import_ir(n, 0),
                      zb_build_scalar(n->b, shape.dtype, 0)};
   return zb_import_give(n, 0, zb_build(n->b, "where", in, 3, NULL, 0));
+}
+
+/* ---- Blocks of pixels ---- */
+
+/* Reshape, transpose, reshape. */
+static zb_result rearrange(zb_import_node *n, const int64_t split[6], const int64_t permutation[6],
+                           const int64_t out[4]) {
+  MlirValue x = zb_import_transposed(n->b, zb_import_reshaped(n->b, zb_import_ir(n, 0), split, 6), permutation);
+  return zb_import_give(n, 0, zb_import_reshaped(n->b, x, out, 4));
+}
+
+static bool block_arguments(zb_import_node *n, zb_shape *x, int64_t *block) {
+  *block = zb_onnx_int(n, "blocksize", 0);
+  if (!zb_import_shape(n, 0, x)) return false;
+  if (x->rank != 4) return zb_import_refuse(n, NULL, "the input has %d dimensions, expected [N, C, H, W]", x->rank);
+  if (*block < 1 || *block > 1 << 20) return zb_import_refuse(n, NULL, "the blocksize is out of range");
+  return true;
+}
+
+zb_result zb_onnx_depth_to_space(zb_import_node *n) {
+  static const int64_t by_column[6] = {0, 3, 4, 1, 5, 2}, by_row[6] = {0, 1, 4, 2, 5, 3};
+  zb_shape x;
+  int64_t block;
+  if (!block_arguments(n, &x, &block)) return ZB_FAIL;
+  const bool crd = zb_onnx_string_is(n, "mode", "DCR", "CRD");
+  if (!crd && !zb_onnx_string_is(n, "mode", "DCR", "DCR"))
+    return zb_import_refuse(n, "DCR or CRD", "the mode is not understood");
+  const int64_t channels = x.dims[1] / (block * block);
+  if (channels < 1 || channels * block * block != x.dims[1])
+    return zb_import_refuse(n, NULL, "%" PRId64 " channels are no whole number of blocks", x.dims[1]);
+  const int64_t depth_first[6] = {x.dims[0], block, block, channels, x.dims[2], x.dims[3]};
+  const int64_t channels_first[6] = {x.dims[0], channels, block, block, x.dims[2], x.dims[3]};
+  const int64_t out[4] = {x.dims[0], channels, x.dims[2] * block, x.dims[3] * block};
+  return rearrange(n, crd ? channels_first : depth_first, crd ? by_row : by_column, out);
+}
+
+zb_result zb_onnx_space_to_depth(zb_import_node *n) {
+  static const int64_t permutation[6] = {0, 3, 5, 1, 2, 4};
+  zb_shape x;
+  int64_t block;
+  if (!block_arguments(n, &x, &block)) return ZB_FAIL;
+  if (x.dims[2] % block || x.dims[3] % block)
+    return zb_import_refuse(n, NULL, "%" PRId64 " x %" PRId64 " are no whole number of blocks", x.dims[2], x.dims[3]);
+  const int64_t rows = x.dims[2] / block, columns = x.dims[3] / block;
+  const int64_t split[6] = {x.dims[0], x.dims[1], rows, block, columns, block};
+  return rearrange(n, split, permutation, (int64_t[]){x.dims[0], x.dims[1] * block * block, rows, columns});
 }

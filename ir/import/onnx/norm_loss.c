@@ -102,6 +102,91 @@ zb_result zb_onnx_batch_norm(zb_import_node *n) {
   return zb_import_give(n, 0, zb_build2(n->b, "add", scaled, by_channel(n, in[BIAS], &shape)));
 }
 
+/* ---- Other normalizations ---- */
+
+static MlirValue mean_over(zb_builder *b, MlirValue x, const int64_t *axes, int count) {
+  return ZB_BUILD(b, "reduce_mean", x, zb_ints("axes", axes, count), zb_bool("keepdims", true));
+}
+
+/* (x - mean) / sqrt(variance + epsilon) over these axes. */
+static MlirValue normalized(zb_builder *b, MlirValue x, const int64_t *axes, int count, double epsilon) {
+  MlirValue centered = zb_build2(b, "sub", x, mean_over(b, x, axes, count));
+  MlirValue variance = mean_over(b, zb_build2(b, "mul", centered, centered), axes, count);
+  MlirValue shifted = zb_build2(b, "add", variance, zb_build_scalar(b, ZB_F32, epsilon));
+  return zb_build2(b, "mul", centered, zb_build1(b, "rsqrt", shifted));
+}
+
+/* Whether inputs 1 and 2 have one number for each of so many; reports. */
+static bool check_affine(zb_import_node *n, int64_t count, const char *what) {
+  for (int i = 1; i <= 2; ++i) {
+    zb_shape own;
+    if (!zb_import_shape(n, i, &own)) return false;
+    if (own.rank != 1 || own.dims[0] != count)
+      return zb_import_refuse(n, NULL, "input %d does not have one number for each of %lld %s", i, (long long)count,
+                              what);
+  }
+  return true;
+}
+
+zb_result zb_onnx_instance_norm(zb_import_node *n) {
+  zb_shape x;
+  int64_t axes[ZB_DIMS_MAX];
+  if (!zb_import_shape(n, 0, &x)) return ZB_FAIL;
+  if (x.rank < 3) return zb_import_refuse(n, NULL, "the input has %d dimensions, expected [N, C, D, ...]", x.rank);
+  if (!check_affine(n, x.dims[1], "channels")) return ZB_FAIL;
+  for (int i = 2; i < x.rank; ++i)
+    axes[i - 2] = i;
+  MlirValue out = normalized(n->b, zb_import_ir(n, 0), axes, x.rank - 2, zb_onnx_float(n, "epsilon", 1e-5f));
+  out = zb_build2(n->b, "mul", out, by_channel(n, zb_import_ir(n, 1), &x));
+  return zb_import_give(n, 0, zb_build2(n->b, "add", out, by_channel(n, zb_import_ir(n, 2), &x)));
+}
+
+/* Scale and bias are by channel since opset 21, by group before. */
+zb_result zb_onnx_group_norm(zb_import_node *n) {
+  zb_shape x;
+  int64_t groups = zb_onnx_int(n, "num_groups", 0);
+  const bool by_group = zb_onnx_of(n->im)->opset < 21;
+  if (!zb_import_shape(n, 0, &x)) return ZB_FAIL;
+  if (x.rank < 2) return zb_import_refuse(n, NULL, "the input has %d dimensions, expected [N, C, ...]", x.rank);
+  if (groups < 1 || x.dims[1] % groups)
+    return zb_import_refuse(n, NULL, "num_groups does not divide the %lld channels", (long long)x.dims[1]);
+  if (zb_onnx_int(n, "stash_type", 1) != 1)
+    return zb_import_refuse(n, "stash_type 1 (float32)", "the stash_type is not supported");
+  if (!check_affine(n, by_group ? groups : x.dims[1], by_group ? "groups" : "channels")) return ZB_FAIL;
+  const int64_t split[3] = {x.dims[0], groups, zb_shape_elements(&x) / (x.dims[0] * groups)};
+  const int64_t columns[3] = {groups, 1, 1}, last = 2;
+  MlirValue out = zb_import_reshaped(n->b, zb_import_ir(n, 0), split, 3);
+  out = normalized(n->b, out, &last, 1, zb_onnx_float(n, "epsilon", 1e-5f));
+  MlirValue affine_of[2] = {zb_import_ir(n, 1), zb_import_ir(n, 2)};
+  if (!by_group) out = zb_import_reshaped(n->b, out, x.dims, x.rank);
+  for (int i = 0; i < 2; ++i) {
+    MlirValue row = by_group ? zb_import_reshaped(n->b, affine_of[i], columns, 3) : by_channel(n, affine_of[i], &x);
+    out = zb_build2(n->b, i ? "add" : "mul", out, row);
+  }
+  return zb_import_give(n, 0, by_group ? zb_import_reshaped(n->b, out, x.dims, x.rank) : out);
+}
+
+/* The deviation has 1e-9 added, as in the definition of the operator. */
+zb_result zb_onnx_mean_variance(zb_import_node *n) {
+  zb_shape x;
+  int64_t axes[ZB_DIMS_MAX] = {0, 2, 3};
+  int count = 3;
+  if (!zb_import_shape(n, 0, &x)) return ZB_FAIL;
+  if (!zb_onnx_ints(n, "axes", axes, ZB_DIMS_MAX, &count) && n->im->failed) return ZB_FAIL;
+  for (int i = 0; i < count; ++i) {
+    int axis;
+    if (!zb_import_axis(n, axes[i], x.rank, &axis)) return ZB_FAIL;
+    axes[i] = axis;
+  }
+  MlirValue in = zb_import_ir(n, 0), centered = zb_build2(n->b, "sub", in, mean_over(n->b, in, axes, count));
+  MlirValue variance = mean_over(n->b, zb_build2(n->b, "mul", centered, centered), axes, count);
+  MlirValue deviation =
+      zb_build2(n->b, "add", zb_build1(n->b, "sqrt", variance), zb_build_scalar(n->b, ZB_F32, 1e-9));
+  return zb_import_give(n, 0, zb_build2(n->b, "div", centered, deviation));
+}
+
+/* ---- Losses ---- */
+
 /* [N, C, d...] -> [N, d..., C] */
 static MlirValue class_last(zb_import_node *n, MlirValue x, int rank) {
   int64_t permutation[ZB_DIMS_MAX] = {0};
@@ -110,32 +195,79 @@ static MlirValue class_last(zb_import_node *n, MlirValue x, int rank) {
   return rank > 2 ? zb_import_transposed(n->b, x, permutation) : x;
 }
 
-/* Attributes of both losses; returns their number, or -1 after reporting. */
-static int loss_attributes(zb_import_node *n, char reduction[8], zb_attr attrs[2]) {
-  zb_onnx_string(n, "reduction", "mean", reduction, 8);
-  if (strcmp(reduction, "mean") != 0 && strcmp(reduction, "sum") != 0 && strcmp(reduction, "none") != 0)
-    return zb_import_refuse(n, "mean, sum and none are supported", "reduction '%s'", reduction), -1;
-  if (zb_import_has(n, 2))
-    return zb_import_refuse(n, "export the loss without class weights", "class weights are not supported"), -1;
-  attrs[0] = zb_string("reduction", reduction);
-  if (!zb_onnx_attribute(n, "ignore_index")) return 1;
-  attrs[1] = zb_int("ignore_index", zb_onnx_int(n, "ignore_index", 0));
-  return 2;
+/* A loss of rows: scores with the classes last, labels, how the losses of rows are put together. */
+typedef struct row_loss {
+  MlirValue scores, labels, weights; /* weights of classes; null: all are 1 */
+  char reduction[8];
+  bool ignores;
+  int64_t ignored; /* label of rows that do not count */
+} row_loss;
+
+static bool loss_attributes(zb_import_node *n, row_loss *loss) {
+  zb_onnx_string(n, "reduction", "mean", loss->reduction, sizeof loss->reduction);
+  if (strcmp(loss->reduction, "mean") != 0 && strcmp(loss->reduction, "sum") != 0 &&
+      strcmp(loss->reduction, "none") != 0)
+    return zb_import_refuse(n, "mean, sum and none are supported", "reduction '%s'", loss->reduction);
+  loss->ignores = zb_onnx_attribute(n, "ignore_index") != NULL;
+  loss->ignored = zb_onnx_int(n, "ignore_index", 0);
+  return !n->im->failed;
+}
+
+static MlirValue build_loss(zb_import_node *n, const row_loss *loss, const char *reduction) {
+  const zb_attr attrs[] = {zb_string("reduction", reduction), zb_int("ignore_index", loss->ignored)};
+  const MlirValue in[2] = {loss->scores, loss->labels};
+  MlirOperation made = zb_build_op(n->b, n->op->argument, in, 2, attrs, loss->ignores ? 2 : 1, -1);
+  return mlirOperationIsNull(made) ? (MlirValue){NULL} : mlirOperationGetResult(made, 0);
+}
+
+/* The weight of the class of every row, 0 of rows that are ignored. */
+static MlirValue weights_of_rows(zb_import_node *n, const row_loss *loss) {
+  zb_builder *b = n->b;
+  zb_shape labels;
+  const zb_attr axis = zb_int("axis", 0);
+  if (!zb_import_ir_shape(n, loss->labels, &labels)) return (MlirValue){NULL};
+  MlirValue ignored = {NULL}, places = loss->labels;
+  if (loss->ignores) {
+    ignored = zb_build2(b, "equal", places, zb_build_scalar(b, labels.dtype, (double)loss->ignored));
+    places = zb_build(b, "where", (MlirValue[]){ignored, zb_build_scalar(b, labels.dtype, 0), places}, 3, NULL, 0);
+  }
+  MlirValue weights = zb_build(b, "gather", (MlirValue[]){loss->weights, places}, 2, &axis, 1);
+  if (!loss->ignores) return weights;
+  return zb_build(b, "where", (MlirValue[]){ignored, zb_build_scalar(b, ZB_F32, 0), weights}, 3, NULL, 0);
+}
+
+static MlirValue sum_of_all(zb_builder *b, MlirValue x) {
+  return ZB_BUILD(b, "reduce_sum", x, zb_ints("axes", NULL, 0), zb_bool("keepdims", false));
+}
+
+/* The mean is that of weights, not of rows. */
+static MlirValue build_weighted_loss(zb_import_node *n, const row_loss *loss) {
+  MlirValue weights = weights_of_rows(n, loss);
+  MlirValue rows = zb_build2(n->b, "mul", build_loss(n, loss, "none"), weights);
+  if (strcmp(loss->reduction, "none") == 0) return rows;
+  MlirValue sum = sum_of_all(n->b, rows);
+  return strcmp(loss->reduction, "sum") == 0 ? sum : zb_build2(n->b, "div", sum, sum_of_all(n->b, weights));
 }
 
 /* Both losses: of logits, and of logarithms of probabilities, which has no second output. */
 zb_result zb_onnx_loss(zb_import_node *n) {
-  zb_shape scores;
-  zb_attr attrs[2];
-  char reduction[8];
-  int count = loss_attributes(n, reduction, attrs);
-  if (count < 0 || n->im->failed || !zb_import_shape(n, 0, &scores)) return ZB_FAIL;
+  zb_shape scores, weights;
+  row_loss loss = {.labels = {NULL}};
+  if (!loss_attributes(n, &loss) || !zb_import_shape(n, 0, &scores)) return ZB_FAIL;
   if (scores.rank < 2)
     return zb_import_refuse(n, NULL, "the scores have %d dimensions, expected [rows, classes, ...]", scores.rank);
   MlirValue x = zb_import_ir(n, 0);
-  MlirValue in[2] = {class_last(n, x, scores.rank), zb_import_ir(n, 1)};
-  MlirOperation made = zb_build_op(n->b, n->op->argument, in, 2, attrs, count, -1);
-  if (mlirOperationIsNull(made) || !zb_import_give(n, 0, mlirOperationGetResult(made, 0))) return ZB_FAIL;
+  loss.scores = class_last(n, x, scores.rank);
+  loss.labels = zb_import_ir(n, 1);
+  if (zb_import_has(n, 2)) {
+    if (!zb_import_shape(n, 2, &weights)) return ZB_FAIL;
+    if (weights.rank != 1 || weights.dims[0] != scores.dims[1] || weights.dtype != ZB_F32)
+      return zb_import_refuse(n, NULL, "the weights are not one float32 for each of %lld classes",
+                              (long long)scores.dims[1]);
+    loss.weights = zb_import_ir(n, 2);
+  }
+  MlirValue out = loss.weights.ptr ? build_weighted_loss(n, &loss) : build_loss(n, &loss, loss.reduction);
+  if (!zb_import_give(n, 0, out)) return ZB_FAIL;
   if (!zb_import_wants(n, 1)) return ZB_OK;
   return zb_import_give(n, 1, ZB_BUILD(n->b, "log_softmax", x, zb_int("axis", 1)));
 }

@@ -195,8 +195,11 @@ static bool is_updated_buffer(const zb_onnx *onnx, const zb_import_value *value)
     ++at;
     if (strncmp(at, value->name, length) == 0 && (at[length] == '\n' || at[length] == '\0')) return true;
   }
-  return value->producer && strcmp(value->producer->kind, "BatchNormalization") == 0 &&
-         value != value->producer->outputs[0];
+  const zb_import_node *n = value->producer;
+  for (int k = 0; n && k < 2 && strcmp(n->kind, "BatchNormalization") == 0; ++k)
+    if (1 + k < n->output_count && value == n->outputs[1 + k] && ZB_BATCH_NORM_MEAN + k < n->input_count)
+      return n->inputs[ZB_BATCH_NORM_MEAN + k] && n->inputs[ZB_BATCH_NORM_MEAN + k]->kind == ZB_VALUE_INITIAL;
+  return false;
 }
 
 /* What tools/export_onnx.py lists (zb.buffers); in other files the statistics of every BatchNormalization that gives
@@ -321,6 +324,10 @@ static zb_result check_node(zb_import_node *n) {
                             "operator of domain '%s' is not supported", domain);
   }
   if (!n->op) return refuse_op(n, "operator", proto->op_type, zb_onnx_unknown_hint);
+  const int64_t opset = zb_onnx_of(n->im)->opset;
+  if (opset < 7 && (strcmp(n->kind, "Dropout") == 0 || strcmp(n->kind, "BatchNormalization") == 0))
+    return zb_import_refuse(n, "export with opset 13 or later", "opset %" PRId64 " of this operator is not supported",
+                            opset);
   int inputs = n->input_count;
   if (inputs < n->op->min_inputs || (n->op->max_inputs >= 0 && inputs > n->op->max_inputs))
     return zb_import_refuse(n, NULL, "it has %d inputs, expected %d to %d", inputs, n->op->min_inputs,

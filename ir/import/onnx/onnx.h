@@ -81,6 +81,9 @@ void zb_onnx_string(zb_import_node *n, const char *name, const char *fallback, c
 bool zb_onnx_string_is(zb_import_node *n, const char *name, const char *fallback, const char *value);
 /* false: absent or reported */
 bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, int *count);
+/* Integers of a constant input, or of an attribute where older opsets have them; false after reporting. */
+bool zb_onnx_ints_of(zb_import_node *n, int input, const char *name, const char *what, int64_t *out, int room,
+                     int *count);
 /* The shape of input 0, and the attribute 'axis' of it; false after reporting. */
 bool zb_onnx_shape_axis(zb_import_node *n, int64_t fallback, zb_shape *shape, int *axis);
 
@@ -96,6 +99,11 @@ zb_result zb_onnx_build_inputs(zb_onnx *onnx);
 enum { ZB_BATCH_NORM_MEAN = 3, ZB_BATCH_NORM_VARIANCE = 4, ZB_BATCH_NORM_NEW_MEAN = 1, ZB_BATCH_NORM_NEW_VARIANCE = 2 };
 /* Whether such a node normalizes by statistics of its input. */
 bool zb_onnx_batch_norm_trains(zb_import_node *n);
+
+/* ---- elementwise.c ---- */
+/* The shape of input 0 as Softmax, LogSoftmax and Hardmax see it, and the dimension they work along: before opset 13 two
+ * dimensions, all from axis on being one. False after reporting. */
+bool zb_onnx_softmax_shape(zb_import_node *n, zb_shape *whole, zb_shape *seen, int *axis);
 
 /* ---- parameters.c ---- */
 /* Reads the file's lists of parameters; without them, refuses files in which an exporter merged parameters. */

@@ -1,10 +1,8 @@
-/* Matrix products, Einsum in its product forms, Attention. Tests: test/ir/import/import_test.c. */
+/* Matrix products, Attention. Tests: test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* A vector on the left is a row, on the right a column; the added dimension is taken out of the result. */
 zb_result zb_onnx_matmul(zb_import_node *n) {
@@ -42,114 +40,6 @@ zb_result zb_onnx_gemm(zb_import_node *n) {
   MlirValue out = scaled(n->b, zb_build(n->b, "matmul", in, 2, attrs, 2), alpha);
   if (zb_import_has(n, 2) && beta != 0) out = zb_build2(n->b, "add", out, scaled(n->b, zb_import_ir(n, 2), beta));
   return zb_import_give(n, 0, out);
-}
-
-/* ---- Einsum: two operands, each letter once in each of them ---- */
-
-typedef struct einsum {
-  char term[3][ZB_DIMS_MAX + 1]; /* lhs, rhs, out */
-  int64_t size[128];             /* by letter */
-} einsum;
-
-static zb_result einsum_fail(zb_import_node *n, const char *equation) {
-  return zb_import_refuse(n, "write it as permute, reshape and matmul",
-                          "equation '%s' is not supported: two operands, one letter a dimension, no "
-                          "repeated letters and no '...' are",
-                          equation);
-}
-
-static bool parse_equation(const char *text, einsum *e) {
-  int part = 0, length = 0;
-  for (const char *c = text; *c; ++c) {
-    if (*c == ' ') continue;
-    bool comma = *c == ',', arrow = c[0] == '-' && c[1] == '>';
-    if (comma || arrow) {
-      if (part != (comma ? 0 : 1)) return false;
-      e->term[part++][length] = '\0';
-      length = 0;
-      c += arrow;
-      continue;
-    }
-    bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
-    if (!letter || length == ZB_DIMS_MAX || memchr(e->term[part], *c, (size_t)length)) return false;
-    e->term[part][length++] = *c;
-  }
-  e->term[part][length] = '\0';
-  return part == 2;
-}
-
-/* Letters of `from` that are in / not in the others, in order of `order`. */
-static int pick(char *out, const char *order, const char *with, const char *without) {
-  int count = 0;
-  for (const char *c = order; *c; ++c) {
-    if (strchr(with, *c) && !strchr(without, *c)) out[count++] = *c;
-  }
-  out[count] = '\0';
-  return count;
-}
-
-static int64_t product_of(const einsum *e, const char *letters) {
-  int64_t product = 1;
-  for (const char *c = letters; *c; ++c)
-    product *= e->size[(int)*c];
-  return product;
-}
-
-/* x with dimensions `have` -> [batch..., rows, columns]. */
-static MlirValue arrange(zb_import_node *n, const einsum *e, MlirValue x, const char *have, const char *batch,
-                         const char *rows, const char *columns) {
-  char order[3 * ZB_DIMS_MAX + 1];
-  int64_t permutation[ZB_DIMS_MAX], dims[ZB_DIMS_MAX];
-  int rank = 0;
-  snprintf(order, sizeof order, "%s%s%s", batch, rows, columns);
-  for (int i = 0; order[i]; ++i)
-    permutation[i] = strchr(have, order[i]) - have;
-  for (const char *c = batch; *c; ++c)
-    dims[rank++] = e->size[(int)*c];
-  dims[rank++] = product_of(e, rows);
-  dims[rank++] = product_of(e, columns);
-  x = zb_import_transposed(n->b, x, permutation);
-  return zb_import_reshaped(n->b, x, dims, rank);
-}
-
-zb_result zb_onnx_einsum(zb_import_node *n) {
-  char equation[128], batch[ZB_DIMS_MAX + 1], left[ZB_DIMS_MAX + 1], right[ZB_DIMS_MAX + 1], inner[ZB_DIMS_MAX + 1],
-      flat[32] = "";
-  einsum e = {{{0}}, {0}};
-  zb_onnx_string(n, "equation", "", equation, sizeof equation);
-  if (n->input_count != 2 || !parse_equation(equation, &e)) return einsum_fail(n, equation);
-  for (int k = 0; k < 2; ++k) {
-    zb_shape shape;
-    if (!zb_import_shape(n, k, &shape)) return ZB_FAIL;
-    if (shape.rank != (int)strlen(e.term[k]))
-      return zb_import_refuse(n, NULL, "operand %d has %d dimensions, not those of '%s'", k, shape.rank, equation);
-    for (int i = 0; i < shape.rank; ++i) {
-      int64_t *size = &e.size[(int)e.term[k][i]];
-      if (*size && *size != shape.dims[i])
-        return zb_import_refuse(n, NULL, "'%c' is %" PRId64 " and %" PRId64, e.term[k][i], *size, shape.dims[i]);
-      *size = shape.dims[i];
-    }
-  }
-  char shared[ZB_DIMS_MAX + 1];
-  pick(shared, e.term[0], e.term[1], "");
-  pick(batch, e.term[2], shared, "");
-  pick(inner, shared, shared, e.term[2]);
-  pick(left, e.term[0], e.term[2], e.term[1]);
-  pick(right, e.term[1], e.term[2], e.term[0]);
-  snprintf(flat, sizeof flat, "%s%s%s", batch, left, right);
-  bool complete = strlen(batch) + strlen(left) + strlen(inner) == strlen(e.term[0]) &&
-                  strlen(batch) + strlen(right) + strlen(inner) == strlen(e.term[1]) &&
-                  strlen(flat) == strlen(e.term[2]) && strlen(batch) + 2 <= ZB_DIMS_MAX;
-  if (!complete) return einsum_fail(n, equation);
-  MlirValue in[2] = {arrange(n, &e, zb_import_ir(n, 0), e.term[0], batch, left, inner),
-                     arrange(n, &e, zb_import_ir(n, 1), e.term[1], batch, inner, right)};
-  MlirValue product = zb_build(n->b, "matmul", in, 2, NULL, 0);
-  int64_t dims[ZB_DIMS_MAX], permutation[ZB_DIMS_MAX];
-  int rank = (int)strlen(flat);
-  for (int i = 0; i < rank; ++i)
-    dims[i] = e.size[(int)flat[i]], permutation[i] = strchr(flat, e.term[2][i]) - flat;
-  if (n->b->failed) return ZB_FAIL;
-  return zb_import_give(n, 0, zb_import_transposed(n->b, zb_build_reshape(n->b, product, dims, rank), permutation));
 }
 
 /* ---- Attention (opset 23), where it says what zb.attention does ---- */
