@@ -75,7 +75,7 @@ typedef struct zb_import_params {
   const char *const *dims; /* of ONNX: "batch=4" */
   int dim_count;
   const struct zb_store *constants; /* of ONNX: values of inputs that are always the same; NULL: none */
-  bool inference; /* no loss: outputs alone, all of them where none is named; nothing is trained */
+  bool inference;                   /* no loss: outputs alone, all of them where none is named; nothing is trained */
   const char *const *train;
   int train_count;
   const char *const *freeze;

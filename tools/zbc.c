@@ -501,7 +501,10 @@ static zb_status take_model(void *settings, const char *word) {
 static zb_status check_outputs(const zb_compile_params *p) {
   const output_place outputs[] = {{"--csv", p->csv, false}, {"--timeline", p->timeline, false}};
   const input_place inputs[] = {
-      {"the model", p->model}, {"--costs", p->costs}, {"--weights", p->weights}, {"--schedule", p->schedule},
+      {"the model", p->model},
+      {"--costs", p->costs},
+      {"--weights", p->weights},
+      {"--schedule", p->schedule},
       {"--constants", p->constants ? strchr(p->constants, ':') + (strchr(p->constants, ':') != NULL) : NULL}};
   return outputs_spare(outputs, sizeof outputs / sizeof outputs[0], inputs, sizeof inputs / sizeof inputs[0]);
 }

@@ -114,6 +114,12 @@ static zb_result import_node(zb_import_node *n) {
   return ZB_OK;
 }
 
+bool zb_import_fold_node(zb_import_node *n) {
+  n->im->builder.location = n->location;
+  n->folds = is_foldable(n) || (n->op->fold == ZB_FOLD_NEVER && n->input_count == 1 && zb_import_known(n, 0));
+  return n->folds && charge_inputs(n) && n->op->run(n) && !n->im->failed;
+}
+
 zb_result zb_import_nodes(zb_import *im) {
   for (zb_import_node *n = im->nodes; n < im->nodes + im->node_count; ++n)
     if (n->needed && !import_node(n)) return ZB_FAIL;

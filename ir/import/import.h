@@ -170,6 +170,9 @@ void zb_import_mark_values(zb_import *im, zb_import_value *loss);
 zb_result zb_import_check_nodes(zb_import *im, zb_result (*check)(zb_import_node *n));
 /* Whether an output, behind its node, has the type that the file declares; reports. */
 zb_result zb_import_check_output(zb_import_node *n, int output, const zb_shape *declared);
+/* Folds a node before all others, for a reader that must know a value; false: it cannot be, or failed (im->failed). Of
+ * nodes that never fold only one that hands its input on may be given. */
+bool zb_import_fold_node(zb_import_node *n);
 /* Folds or builds every needed node, in order. */
 zb_result zb_import_nodes(zb_import *im);
 /* Zeroed memory that lives as long as the import; NULL after out of memory was remembered. */

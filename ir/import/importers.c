@@ -94,8 +94,8 @@ zb_status zb_import_file(MlirContext context, const zb_import_params *params, zb
     return zb_status_hint(ZB_ERROR(USAGE, "--startup has no effect on '%s'", params->path),
                           "it is for programs of Paddle");
   if ((params->constants || params->dim_count) && importer->run != zb_import_onnx)
-    return zb_status_hint(ZB_ERROR(USAGE, "%s has no effect on '%s'", params->constants ? "--constants" : "--dim",
-                                   params->path),
-                          "it is for ONNX files");
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "%s has no effect on '%s'", params->constants ? "--constants" : "--dim", params->path),
+        "it is for ONNX files");
   return importer->run(context, params, out);
 }

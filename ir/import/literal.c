@@ -174,7 +174,7 @@ typedef struct literal {
 /* Constants of equal type and content are one value: raw exports repeat each in every layer. */
 MlirValue zb_import_literal_ir(zb_import *im, const zb_known *c, const char *name) {
   char text[96], key[24];
-  if ((c->shape.dtype == ZB_F64 && !im->format->takes_f64) || c->elements == 0) {
+  if ((c->shape.dtype == ZB_F64 && !im->format->takes_f64 && !im->params->inference) || c->elements == 0) {
     bool empty = c->elements == 0;
     im->failed = true;
     zb_location_error(im->builder.location, empty ? NULL : "export the model in float32 (model.float())",

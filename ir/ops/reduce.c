@@ -207,3 +207,33 @@ const zb_op_def zb_op_cumsum = {
     .grad = grad_cumsum,
     .place = zb_place_rows,
 };
+
+/* ---- top_k ---- */
+
+static zb_result infer_top_k(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
+  const zb_shape *x = &op->operands[0];
+  if (!zb_check_axis(op, "axis", x->rank, "C1", error)) return ZB_FAIL;
+  if (!zb_check_dtype(op, 0, ZB_REALS | ZB_INTEGERS, "C2", error)) return ZB_FAIL;
+  const int64_t axis = zb_attr_int(&op->attrs, "axis", 0), k = zb_attr_int(&op->attrs, "k", 0);
+  if (k < 1 || k > x->dims[axis])
+    return zb_op_fail(error, NULL, "attribute 'k' is out of range: expected 1 to %" PRId64 ", got %" PRId64 " (C3)",
+                      x->dims[axis], k);
+  results[0] = *x;
+  results[0].dtype = ZB_I64;
+  results[0].dims[axis] = k;
+  return ZB_OK;
+}
+
+const zb_op_def zb_op_top_k = {
+    ZB_ROW(top_k),
+    .summary = "Places along an axis of its k greatest or smallest elements, in their order.",
+    .doc = "C1: axis is a dimension. C2: x holds numbers. C3: k is 1 to the size of that dimension.\n",
+    .operands = "x",
+    .results = "out",
+    .attrs = ZB_ATTRS({"axis", ZB_ATTR_INT, false, 0, "dimension to choose along, from 0: axis = 1 : i64"},
+                      {"k", ZB_ATTR_INT, false, 0, "how many: k = 2 : i64"},
+                      {"largest", ZB_ATTR_BOOL, true, 1, "the greatest; false: the smallest"}),
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT,
+    .infer = infer_top_k,
+    .flops = 4,
+};

@@ -158,6 +158,15 @@ typedef struct zb_cumsum_args {
   zb_cuda_dims x_lines, out_lines;
 } zb_cumsum_args;
 
+/* top_k: a thread owns a line along the axis, and looks through it k times. */
+typedef struct zb_top_k_args {
+  int64_t *out;
+  const void *x;
+  int64_t lines, size, k, x_step, out_step;
+  int32_t dtype, largest;
+  zb_cuda_dims x_lines, out_lines;
+} zb_top_k_args;
+
 /* ---- Reductions: reduce.cu ---- */
 
 enum { ZB_REDUCE_THREADS = 256 };

@@ -424,3 +424,36 @@ zb_status zb_cuda_run_cumsum(const zb_kernel_call *call, zb_cuda_launcher *on) {
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_cumsum, zb_ceil_div(args.lines, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS,
                          0, &args);
 }
+
+/* ---- top_k ---- */
+
+bool zb_cuda_matches_top_k(const zb_kernel_call *call) {
+  if (!zb_cuda_complete(call, 1, 1, false)) return false;
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  const int64_t axis = zb_attr_int(&call->attrs, "axis", -1), k = zb_attr_int(&call->attrs, "k", 0);
+  if (axis < 0 || axis >= x->rank || out->dtype != ZB_I64) return false;
+  zb_tensor like = *x;
+  like.shape[axis] = k;
+  if (k < 1 || k > x->shape[axis] || !zb_tensor_same_shape(&like, out)) return false;
+  return zb_cuda_is_float(x->dtype) || zb_dtype_is_index(x->dtype);
+}
+
+zb_status zb_cuda_run_top_k(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  const int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
+  const unsigned lines = ~(1u << axis) & zb_cuda_from(x, 0);
+  if (zb_tensor_elements(out) == 0) return NULL;
+  zb_top_k_args args = {.out = out->data,
+                        .x = x->data,
+                        .lines = zb_cuda_count(x, lines),
+                        .size = x->shape[axis],
+                        .k = zb_attr_int(&call->attrs, "k", 0),
+                        .x_step = x->strides[axis],
+                        .out_step = out->strides[axis],
+                        .dtype = (int32_t)x->dtype,
+                        .largest = zb_attr_bool(&call->attrs, "largest", true)};
+  (void)zb_cuda_dims_of(x, x, lines, &args.x_lines);
+  (void)zb_cuda_dims_of(x, out, lines, &args.out_lines);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_top_k, zb_ceil_div(args.lines, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS,
+                         0, &args);
+}

@@ -257,3 +257,34 @@ ZB_KERNEL(zb_cumsum, zb_cumsum_args, ZB_SCATTER_THREADS) {
     }
   }
 }
+
+/* ---- top_k ---- */
+
+/* 1: element i comes before element j; -1: after it; 0: they are equal. NaN is the greatest. */
+ZB_DEVICE int order_of(const zb_top_k_args &a, int64_t i, int64_t j) {
+  int greater;
+  if (is_float(a.dtype)) {
+    float left = load_float(a.x, a.dtype, i), right = load_float(a.x, a.dtype, j);
+    bool left_nan = left != left, right_nan = right != right;
+    greater = left_nan || right_nan ? (int)left_nan - (int)right_nan : (left > right) - (left < right);
+  } else {
+    int64_t left = load_integer(a.x, a.dtype, i), right = load_integer(a.x, a.dtype, j);
+    greater = (left > right) - (left < right);
+  }
+  return a.largest ? greater : -greater;
+}
+
+ZB_KERNEL(zb_top_k, zb_top_k_args, ZB_SCATTER_THREADS) {
+  int64_t line = global_thread();
+  if (line >= a.lines) return;
+  int64_t from = at(a.x_lines, line), to = at(a.out_lines, line), last = -1;
+  for (int64_t n = 0; n < a.k; ++n, to += a.out_step) {
+    int64_t best = -1;
+    for (int64_t i = 0; i < a.size; ++i) {
+      int behind = last < 0 ? -1 : order_of(a, from + i * a.x_step, from + last * a.x_step);
+      if (behind > 0 || (behind == 0 && i <= last)) continue;
+      if (best < 0 || order_of(a, from + i * a.x_step, from + best * a.x_step) > 0) best = i;
+    }
+    a.out[to] = last = best;
+  }
+}

@@ -56,8 +56,7 @@ static zb_status check(zb_rows *rows, const zb_plan_input *input, const zb_store
                                    zb_shape_text(&input->shape, needed)),
                           "it needs the type of a micro-batch, and its shape but for the number of rows");
   const int64_t count = rows_of(&array->shape);
-  if (count < 1)
-    return ZB_ERROR(INVALID, "%s: the array '%s' in '%s' has no rows", option, input->name, path);
+  if (count < 1) return ZB_ERROR(INVALID, "%s: the array '%s' in '%s' has no rows", option, input->name, path);
   if (count % unit != 0)
     return zb_status_hint(ZB_ERROR(INVALID, "%s: the array '%s' in '%s' has %lld rows, and a micro-batch has %lld",
                                    option, input->name, path, (long long)count, (long long)own),

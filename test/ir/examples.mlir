@@ -725,6 +725,10 @@ module {
     %r = "zb.cumsum"(%0) {axis = 1 : i64, exclusive = true} : (tensor<5x3xf32>) -> tensor<5x3xf32>
     return
   }
+  func.func @top_k(%0: tensor<5x3xf32>) {
+    %r = "zb.top_k"(%0) {axis = 1 : i64, k = 2 : i64, largest = true} : (tensor<5x3xf32>) -> tensor<5x2xi64>
+    return
+  }
   func.func @iota() {
     %r = "zb.iota"() {axis = 0 : i64, dtype = "i64", shape = array<i64: 8>, start = 0.000000e+00 : f64, step = 1.000000e+00 : f64} : () -> tensor<8xi64>
     return

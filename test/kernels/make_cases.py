@@ -1019,6 +1019,30 @@ def cumsums():
         random_case("cumsum", f"large {reverse}", [R(37, 211)], [O(37, 211)], {"axis": 1, "reverse": reverse})
 
 
+def top_ks():
+    tolerance("top_k", *EXACT)
+    for shape in ((7, ), (3, 5), (2, 3, 4)):
+        for axis in range(len(shape)):
+            for largest in (False, True):
+                for x in (real(*shape), whole(*shape, low=-3, high=3), whole(*shape, low=-3, high=3, dtype=I32)):
+                    for k in (1, shape[axis] // 2 + 1, shape[axis]):
+                        places = np.argsort(-x if largest else x, axis, kind="stable").astype(I64)
+                        case("top_k", f"{SHORT[x.dtype]} {shape} {axis} {k} {largest}", [x],
+                             [places.take(range(k), axis)], {"axis": axis, "k": k, "largest": largest})
+    x = np.array([[1, np.nan, -np.inf, np.inf, np.nan, 1]], F32)
+    case("top_k", "nan", [x], [np.array([[1, 4, 3, 0, 5, 2]], I64)], {"axis": 1, "k": 6})
+    case("top_k", "nan smallest", [x], [np.array([[2, 0, 5, 3, 1]], I64)], {"axis": 1, "k": 5, "largest": False})
+    x = real(5, 3).T
+    case("top_k", "transposed", [x], [np.argsort(-x, 1, kind="stable").astype(I64)[:, :2]], {"axis": 1, "k": 2})
+    x = np.broadcast_to(real(3, 1), (3, 4))
+    case("top_k", "expanded", [x], [np.broadcast_to(np.arange(3), (3, 3))], {"axis": 1, "k": 3})
+    for dtype in (F16, BF16):
+        x = whole(3, 6, low=0, high=4).astype(dtype)
+        places = np.argsort(-x.astype(F32), 1, kind="stable").astype(I64)
+        case("top_k", f"{SHORT[dtype]}", [x], [places[:, :4]], {"axis": 1, "k": 4})
+    random_case("top_k", "large", [R(37, 211)], [O(37, 8, dtype="i64")], {"axis": 1, "k": 8})
+
+
 # ---- Losses --------------------------------------------------------------------------------------
 
 
@@ -2011,8 +2035,8 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
-                 losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, dropouts, more_optimizers,
-                 clipping, stops, windows, scatter_reductions, bitcasts):
+                 losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, top_ks, dropouts,
+                 more_optimizers, clipping, stops, windows, scatter_reductions, bitcasts):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

@@ -110,7 +110,8 @@ static zb_result read_equation(zb_import_node *n, einsum *e) {
   if (!(arrow ? read_letters(arrow + 2, (int)strlen(arrow + 2), e->dots, e->out) : imply_result(e)))
     return refuse(n, e, "its result is not understood");
   for (const char *c = e->out; *c; ++c)
-    if (!e->size[(int)*c] || strchr(c + 1, *c)) return refuse(n, e, "each letter of its result is one of the operands'");
+    if (!e->size[(int)*c] || strchr(c + 1, *c))
+      return refuse(n, e, "each letter of its result is one of the operands'");
   return ZB_OK;
 }
 

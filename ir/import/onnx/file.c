@@ -154,6 +154,27 @@ static zb_status check_texts(const char *path, reader *r, const ProtobufCMessage
   return NULL;
 }
 
+static void *take(void *data, size_t size) { return zb_import_take(data, size ? size : 1); }
+
+static void keep(void *data, void *memory) {
+  (void)data;
+  (void)memory;
+}
+
+Onnx__GraphProto *zb_onnx_graph_unpack(zb_import_node *n, const ProtobufCBinaryData *bytes) {
+  zb_import *im = n->im;
+  reader r = {bytes->data, 0, bytes->len};
+  zb_status status = check_texts(im->params->path, &r, &onnx__graph_proto__descriptor);
+  if (status) zb_import_refuse(n, zb_status_hint_text(status), "%s", zb_status_message(status));
+  zb_status_free(status);
+  if (status) return NULL;
+  ProtobufCAllocator arena = {.alloc = take, .free = keep, .allocator_data = im};
+  Onnx__GraphProto *graph = onnx__graph_proto__unpack(&arena, bytes->len, bytes->data);
+  if (!graph && !im->out_of_memory)
+    zb_import_refuse(n, "was the file copied completely? export it again", "its graph cannot be decoded");
+  return graph;
+}
+
 /* Whether the start of the file looks like text. */
 static bool looks_like_text(const zb_import_source *map) {
   size_t count = map->bytes < 64 ? map->bytes : 64;

@@ -103,8 +103,7 @@ static zb_result read_dims(zb_onnx *onnx) {
   return ZB_OK;
 }
 
-/* What is said of a dimension: its size, -1 where nothing is. */
-static int64_t size_of(const zb_onnx *onnx, const Onnx__TensorShapeProto__Dimension *dim) {
+int64_t zb_onnx_dim_size(const zb_onnx *onnx, const Onnx__TensorShapeProto__Dimension *dim) {
   if (dim->has_dim_value) return dim->dim_value;
   for (int i = 0; dim->dim_param && i < onnx->dim_count; ++i)
     if (strcmp(onnx->dims[i].name, dim->dim_param) == 0) return onnx->dims[i].size;
@@ -121,7 +120,7 @@ static zb_result check_constant(zb_onnx *onnx, const Onnx__ValueInfoProto *input
   bool same = zb_onnx_dtype(type->elem_type, &dtype) && dtype == array->shape.dtype &&
               (!type->shape || type->shape->n_dim == (size_t)array->shape.rank);
   for (int d = 0; same && type->shape && d < array->shape.rank; ++d) {
-    const int64_t declared = size_of(onnx, type->shape->dim[d]);
+    const int64_t declared = zb_onnx_dim_size(onnx, type->shape->dim[d]);
     same = declared < 0 || declared == array->shape.dims[d];
   }
   if (same) return ZB_OK;
@@ -184,7 +183,6 @@ zb_result zb_onnx_add_inputs(zb_onnx *onnx) {
   return ZB_OK;
 }
 
-
 static zb_result input_shape(zb_onnx *onnx, const Onnx__ValueInfoProto *input, zb_shape *out) {
   zb_import *im = &onnx->core;
   const char *static_hint = "give its size with --dim NAME=N, or export with static shapes: zbc compiles for one "
@@ -203,7 +201,7 @@ static zb_result input_shape(zb_onnx *onnx, const Onnx__ValueInfoProto *input, z
   out->rank = (int)tensor->shape->n_dim;
   for (int d = 0; d < out->rank; ++d) {
     const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
-    out->dims[d] = size_of(onnx, dim);
+    out->dims[d] = zb_onnx_dim_size(onnx, dim);
     if (out->dims[d] > 0) continue;
     if (dim->has_dim_value)
       return zb_import_fail(im,
@@ -229,4 +227,3 @@ zb_result zb_onnx_build_inputs(zb_onnx *onnx) {
   }
   return ZB_OK;
 }
-

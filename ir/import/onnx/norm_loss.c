@@ -180,8 +180,7 @@ zb_result zb_onnx_mean_variance(zb_import_node *n) {
   }
   MlirValue in = zb_import_ir(n, 0), centered = zb_build2(n->b, "sub", in, mean_over(n->b, in, axes, count));
   MlirValue variance = mean_over(n->b, zb_build2(n->b, "mul", centered, centered), axes, count);
-  MlirValue deviation =
-      zb_build2(n->b, "add", zb_build1(n->b, "sqrt", variance), zb_build_scalar(n->b, ZB_F32, 1e-9));
+  MlirValue deviation = zb_build2(n->b, "add", zb_build1(n->b, "sqrt", variance), zb_build_scalar(n->b, ZB_F32, 1e-9));
   return zb_import_give(n, 0, zb_build2(n->b, "div", centered, deviation));
 }
 

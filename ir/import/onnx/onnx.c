@@ -39,21 +39,6 @@ static zb_result check_model(zb_onnx *onnx) {
 
 /* ---- Values and nodes ---- */
 
-/* The longest module path of a node: the last entry but one of ['', 'lm', 'lm.h', 'add']. */
-static const char *module_path(zb_import *im, const Onnx__NodeProto *node) {
-  const char *scopes = zb_onnx_entry(node->metadata_props, node->n_metadata_props, "pkg.torch.onnx.name_scopes");
-  const char *begin = NULL, *last = NULL;
-  size_t length = 0, last_length = 0;
-  for (const char *c = scopes; c && (c = strchr(c, '\'')) != NULL;) {
-    const char *end = strchr(c + 1, '\'');
-    if (!end) break;
-    begin = last, length = last_length;
-    last = c + 1, last_length = (size_t)(end - last);
-    c = end + 1;
-  }
-  return scopes ? zb_import_take_text(im, begin ? begin : "", length) : NULL;
-}
-
 static zb_result add_initializers(zb_onnx *onnx) {
   zb_import *im = &onnx->core;
   for (size_t i = 0; i < onnx->graph->n_initializer; ++i) {
@@ -69,89 +54,6 @@ static zb_result add_initializers(zb_onnx *onnx) {
     value->type_text = zb_onnx_dtype_text(tensor->data_type);
   }
   return ZB_OK;
-}
-
-/* Whether some node makes a value of this name. */
-static bool has_producer(const Onnx__GraphProto *graph, const char *name) {
-  for (size_t k = 0; k < graph->n_node; ++k) {
-    for (size_t o = 0; o < graph->node[k]->n_output; ++o) {
-      if (strcmp(graph->node[k]->output[o], name) == 0) return true;
-    }
-  }
-  return false;
-}
-
-static zb_result read_inputs(zb_onnx *onnx, zb_import_node *n, const Onnx__NodeProto *proto) {
-  for (size_t i = 0; i < proto->n_input; ++i) {
-    const char *name = proto->input[i];
-    if (!*name) continue;
-    n->inputs[i] = zb_import_find(n->im, name);
-    n->input_count = (int)i + 1;
-    if (n->inputs[i]) continue;
-    if (has_producer(onnx->graph, name))
-      return zb_import_refuse(n, "the exporter must sort nodes: producers first",
-                              "input '%s' is made by this or a later node: the graph is cyclic or not sorted", name);
-    return zb_import_refuse(
-        n, NULL, "input '%s' is neither an input of the model, nor an initializer, nor made by a node", name);
-  }
-  return ZB_OK;
-}
-
-static zb_result read_outputs(zb_import_node *n, const Onnx__NodeProto *proto) {
-  n->output_count = (int)proto->n_output;
-  for (size_t o = 0; o < proto->n_output; ++o) {
-    const char *name = proto->output[o];
-    if (!*name) continue;
-    if (zb_import_find(n->im, name))
-      return zb_import_refuse(n, NULL, "output '%s' is the name of another value, too", name);
-    n->outputs[o] = zb_import_value_new(n->im, name, ZB_VALUE_NODE);
-    if (!n->outputs[o]) return ZB_FAIL;
-    n->outputs[o]->producer = n;
-  }
-  return ZB_OK;
-}
-
-/* The optimizer of the exporter makes nodes without a path: they get that of the node that makes their first computed
- * input. */
-static const char *inherited_path(const zb_onnx *onnx, const Onnx__NodeProto *proto) {
-  for (size_t i = 0; i < proto->n_input; ++i) {
-    const zb_import_value *value = *proto->input[i] ? zb_import_find(&onnx->core, proto->input[i]) : NULL;
-    if (value && value->producer && value->producer->path) return value->producer->path;
-  }
-  return NULL;
-}
-
-/* The gradient of a cast to integers ends there. */
-static bool casts_to_other(const zb_import_node *n) {
-  const Onnx__AttributeProto *to = strcmp(n->kind, "Cast") == 0 ? zb_onnx_attribute(n, "to") : NULL;
-  zb_dtype dtype;
-  return to &&
-         !(zb_onnx_dtype(to->i, &dtype) && (dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16));
-}
-
-static zb_result add_nodes(zb_onnx *onnx) {
-  zb_import *im = &onnx->core;
-  im->nodes = zb_import_take(im, onnx->graph->n_node * sizeof *im->nodes);
-  if (!im->nodes) return ZB_FAIL;
-  for (size_t k = 0; k < onnx->graph->n_node; ++k) {
-    const Onnx__NodeProto *proto = onnx->graph->node[k];
-    zb_import_node *n = &im->nodes[im->node_count++];
-    *n = (zb_import_node){.im = im,
-                          .b = &im->builder,
-                          .kind = proto->op_type,
-                          .name = proto->name,
-                          .path = module_path(im, proto),
-                          .source = proto};
-    n->inputs = zb_import_take(im, proto->n_input * sizeof *n->inputs);
-    n->outputs = zb_import_take(im, proto->n_output * sizeof *n->outputs);
-    if (!n->inputs || !n->outputs) return ZB_FAIL;
-    if (!n->path) n->path = inherited_path(onnx, proto);
-    n->location = zb_import_node_location(im, n->path, n->name, (unsigned)k);
-    n->op = zb_onnx_op_find(n->kind);
-    n->gradient = n->op && !casts_to_other(n) ? n->op->gradient : 0;
-    if (!read_inputs(onnx, n, proto) || !read_outputs(n, proto)) return ZB_FAIL;
-  }
-  return im->out_of_memory ? ZB_FAIL : ZB_OK;
 }
 
 /* ---- Buffers ---- */
@@ -314,14 +216,11 @@ static zb_result refuse_op(zb_import_node *n, const char *what, const char *name
   return ZB_FAIL;
 }
 
-static zb_result check_node(zb_import_node *n) {
+zb_result zb_onnx_check_node(zb_import_node *n) {
   const Onnx__NodeProto *proto = n->source;
   const char *domain = proto->domain;
   if (*domain && strcmp(domain, "ai.onnx") != 0) {
-    if (zb_onnx_of(n->im)->file.model->n_functions == 0)
-      return refuse_op(n, "operator of domain", domain, zb_onnx_domain_hint);
-    return zb_import_refuse(n, "inline the functions of the model first (onnx.inliner.inline_local_functions)",
-                            "operator of domain '%s' is not supported", domain);
+    return refuse_op(n, "operator of domain", domain, zb_onnx_domain_hint);
   }
   if (!n->op) return refuse_op(n, "operator", proto->op_type, zb_onnx_unknown_hint);
   const int64_t opset = zb_onnx_of(n->im)->opset;
@@ -348,8 +247,7 @@ static zb_result check_node(zb_import_node *n) {
       return zb_import_refuse(n, hint, "attribute '%s' is not understood", name);
     }
     if (attr->ref_attr_name && *attr->ref_attr_name)
-      return zb_import_refuse(n, "inline the functions of the model first", "attribute '%s' refers to a function",
-                              name);
+      return zb_import_refuse(n, NULL, "attribute '%s' refers to one of a function, and this node is in none", name);
   }
   return ZB_OK;
 }
@@ -439,13 +337,14 @@ static const zb_import_format format = {
 
 static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_onnx *onnx = zb_onnx_of(im);
-  if (!check_model(onnx) || !add_initializers(onnx) || !zb_onnx_add_inputs(onnx) || !add_nodes(onnx)) return ZB_FAIL;
+  if (!check_model(onnx) || !add_initializers(onnx) || !zb_onnx_add_inputs(onnx) || !zb_onnx_add_nodes(onnx))
+    return ZB_FAIL;
   const bool inference = im->params->inference;
   zb_import_value *loss = inference ? NULL : find_loss(onnx);
   if (inference ? !find_all_outputs(onnx) : !loss || !find_outputs(onnx, loss)) return ZB_FAIL;
   if (!find_buffers(onnx)) return ZB_FAIL;
   zb_import_mark_needed(im, loss);
-  if (!zb_import_check_nodes(im, check_node) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
+  if (!zb_import_check_nodes(im, zb_onnx_check_node) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
   zb_import_mark_values(im, loss);
   if (!zb_onnx_propose_parameters(onnx) || !zb_import_choose_parameters(im)) return ZB_FAIL;
   if (!zb_onnx_build_inputs(onnx) || !zb_import_nodes(im) || !zb_import_finish(im, loss, out)) return ZB_FAIL;

@@ -38,6 +38,8 @@ typedef struct zb_onnx {
   int64_t opset;     /* of the default domain */
   zb_onnx_dim *dims; /* of the command line */
   int dim_count;
+  size_t node_capacity;
+  int scope_count;             /* bodies that were written out */
   zb_import_source *externals; /* data files */
   size_t external_count, external_capacity;
 } zb_onnx;
@@ -54,6 +56,14 @@ void zb_onnx_domain_hint(const char *domain, zb_text *why, zb_text *hint);
 /* Maps and parses. INVALID with the byte for a damaged file. Close in any case. */
 zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) ZB_MUST_USE;
 void zb_onnx_file_close(zb_onnx_file *file);
+/* A graph that is an attribute of a node, for as long as the import; NULL after reporting. */
+Onnx__GraphProto *zb_onnx_graph_unpack(zb_import_node *n, const ProtobufCBinaryData *bytes);
+
+/* ---- nodes.c ---- */
+/* The nodes of the model: functions written out, If with a known condition as its branch, Loop and Scan unrolled. */
+zb_result zb_onnx_add_nodes(zb_onnx *onnx);
+/* Whether a node is as its row says; reports. */
+zb_result zb_onnx_check_node(zb_import_node *n);
 
 /* ---- tensor.c: TensorProto -> shape and data ---- */
 /* The value of the first entry of a key; NULL: there is none. */
@@ -91,6 +101,8 @@ bool zb_onnx_shape_axis(zb_import_node *n, int64_t fallback, zb_shape *shape, in
 void zb_onnx_describe_type(const Onnx__TypeProto__Tensor *tensor, zb_text *text); /* "4xNx8xfloat32" */
 /* Values of the model's inputs; those of --constants are known. Behind those of initializers. */
 zb_result zb_onnx_add_inputs(zb_onnx *onnx);
+/* What is said of a dimension: its size, by --dim where it is dynamic; -1 where nothing is. */
+int64_t zb_onnx_dim_size(const zb_onnx *onnx, const Onnx__TensorShapeProto__Dimension *dim);
 /* Arguments of the function, in the order of their values. */
 zb_result zb_onnx_build_inputs(zb_onnx *onnx);
 
@@ -101,8 +113,8 @@ enum { ZB_BATCH_NORM_MEAN = 3, ZB_BATCH_NORM_VARIANCE = 4, ZB_BATCH_NORM_NEW_MEA
 bool zb_onnx_batch_norm_trains(zb_import_node *n);
 
 /* ---- elementwise.c ---- */
-/* The shape of input 0 as Softmax, LogSoftmax and Hardmax see it, and the dimension they work along: before opset 13 two
- * dimensions, all from axis on being one. False after reporting. */
+/* The shape of input 0 as Softmax, LogSoftmax and Hardmax see it, and the dimension they work along: before opset 13
+ * two dimensions, all from axis on being one. False after reporting. */
 bool zb_onnx_softmax_shape(zb_import_node *n, zb_shape *whole, zb_shape *seen, int *axis);
 
 /* ---- parameters.c ---- */

@@ -62,7 +62,8 @@ zb_result zb_onnx_one_hot(zb_import_node *n) {
   const zb_known *known = zb_import_known(n, 1);
   int axis;
   if (!zb_import_shape(n, 0, &indices) || !zb_import_shape(n, 2, &values)) return ZB_FAIL;
-  if (!known || known->elements != 1) return zb_import_refuse(n, NULL, "the depth (input 1) is not one constant number");
+  if (!known || known->elements != 1)
+    return zb_import_refuse(n, NULL, "the depth (input 1) is not one constant number");
   const int64_t depth = (int64_t)zb_known_real(known, 0);
   if (depth < 1 || depth > INT64_C(1) << 40) return zb_import_refuse(n, NULL, "the depth is out of range");
   if (indices.rank == ZB_DIMS_MAX)
@@ -105,4 +106,25 @@ zb_result zb_onnx_reverse_sequence(zb_import_node *n) {
   const zb_attr axis = zb_int("axis", time);
   MlirValue in[2] = {zb_import_ir(n, 0), n->b->failed ? place : zb_import_expanded(n->b, place, &wide)};
   return zb_import_give(n, 0, n->b->failed ? (MlirValue){NULL} : zb_build(n->b, "gather_elements", in, 2, &axis, 1));
+}
+
+/* Values and places, sorted whatever `sorted` says. The gradient goes to the elements that were chosen. */
+zb_result zb_onnx_top_k(zb_import_node *n) {
+  zb_shape x;
+  int64_t k;
+  int axis, count;
+  if (!zb_onnx_shape_axis(n, -1, &x, &axis)) return ZB_FAIL;
+  if (zb_onnx_attribute(n, "k"))
+    k = zb_onnx_int(n, "k", 0);
+  else if (!zb_import_ints(n, 1, "k", &k, 1, &count))
+    return ZB_FAIL;
+  if (k < 1 || k > x.dims[axis])
+    return zb_import_refuse(n, NULL, "k is %" PRId64 " of %" PRId64 " elements", k, x.dims[axis]);
+  const bool largest = zb_onnx_int(n, "largest", 1) != 0;
+  MlirValue in[2] = {zb_import_ir(n, 0), {NULL}};
+  if (n->b->failed) return ZB_FAIL;
+  in[1] = ZB_BUILD(n->b, "top_k", in[0], zb_int("axis", axis), zb_int("k", k), zb_bool("largest", largest));
+  if (zb_import_wants(n, 1) && !zb_import_give(n, 1, in[1])) return ZB_FAIL;
+  const zb_attr attr = zb_int("axis", axis);
+  return zb_import_give(n, 0, n->b->failed ? in[1] : zb_build(n->b, "gather_elements", in, 2, &attr, 1));
 }

@@ -205,3 +205,54 @@ const char *zb_ref_cumsum(const zb_kernel_call *call) {
              walk.offset[1] + last * x->strides[axis], back * x->strides[axis], size, exclusive);
   return NULL;
 }
+
+/* ---- top_k ---- */
+
+/* 1: element a comes before element b; -1: after it; 0: they are equal. NaN is the greatest. */
+static int order_of(const zb_tensor *x, int64_t a, int64_t b, bool largest) {
+  int greater;
+  if (zb_ref_is_float(x->dtype)) {
+    const double left = zb_ref_get(x, a), right = zb_ref_get(x, b);
+    greater = isnan(left) || isnan(right) ? (isnan(left) != 0) - (isnan(right) != 0) : (left > right) - (left < right);
+  } else {
+    const int64_t left = zb_ref_get_int(x, a), right = zb_ref_get_int(x, b);
+    greater = (left > right) - (left < right);
+  }
+  return largest ? greater : -greater;
+}
+
+/* The place that comes next behind `last` (-1: the first of all), of equal elements in the order of their places. */
+static int64_t next_place(const zb_tensor *x, int64_t from, int64_t step, int64_t size, int64_t last, bool largest) {
+  int64_t best = -1;
+  for (int64_t i = 0; i < size; ++i) {
+    const int behind = last < 0 ? -1 : order_of(x, from + i * step, from + last * step, largest);
+    if (behind > 0 || (behind == 0 && i <= last)) continue;
+    if (best < 0 || order_of(x, from + i * step, from + best * step, largest) > 0) best = i;
+  }
+  return best;
+}
+
+const char *zb_ref_top_k(const zb_kernel_call *call) {
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  const int64_t axis = zb_attr_int(&call->attrs, "axis", -1), k = zb_attr_int(&call->attrs, "k", 0);
+  const bool largest = zb_attr_bool(&call->attrs, "largest", true);
+  if (out->dtype != ZB_I64 || x->dtype == ZB_I1) return ZB_REF_BAD_TYPE;
+  if (axis < 0 || axis >= x->rank) return ZB_REF_BAD_AXIS;
+  zb_tensor lines = *out, starts = *x;
+  lines.shape[axis] = starts.shape[axis] = 1;
+  if (k < 1 || k > x->shape[axis] || out->shape[axis] != k || !zb_tensor_same_shape(&lines, &starts))
+    return ZB_REF_BAD_SHAPE;
+  ZB_REF_CHECKED(call);
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, &lines);
+  (void)zb_ref_walk_add(&walk, &starts);
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    int64_t last = -1;
+    for (int64_t i = 0; i < k; ++i) {
+      last = next_place(x, walk.offset[1], x->strides[axis], x->shape[axis], last, largest);
+      zb_ref_set_int(out, walk.offset[0] + i * out->strides[axis], last);
+    }
+  }
+  return NULL;
+}

@@ -207,6 +207,21 @@ module {
     %r = "zb.reduce_sum"(%0) {axes = array<i64: 1>, dtype = "f16"} : (tensor<2x4xbf16>) -> tensor<2xf16>
     return
   }
+  func.func @top_k_c1(%0: tensor<2x4xf32>) {
+    // expected-error@+1 {{zb.top_k: attribute 'axis' is out of range: expected 0 to 1, got 2 (C1)}}
+    %r = "zb.top_k"(%0) {axis = 2 : i64, k = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x1xi64>
+    return
+  }
+  func.func @top_k_c2(%0: tensor<2x4xi1>) {
+    // expected-error@+1 {{zb.top_k: wrong element type of x: expected a float type, i64 or i32, got i1 (C2)}}
+    %r = "zb.top_k"(%0) {axis = 1 : i64, k = 1 : i64} : (tensor<2x4xi1>) -> tensor<2x1xi64>
+    return
+  }
+  func.func @top_k_c3(%0: tensor<2x4xf32>) {
+    // expected-error@+1 {{zb.top_k: attribute 'k' is out of range: expected 1 to 4, got 5 (C3)}}
+    %r = "zb.top_k"(%0) {axis = 1 : i64, k = 5 : i64} : (tensor<2x4xf32>) -> tensor<2x5xi64>
+    return
+  }
   func.func @cumsum_c1(%0: tensor<2x4xf32>) {
     // expected-error@+1 {{zb.cumsum: attribute 'axis' is out of range: expected 0 to 1, got 2 (C1)}}
     %r = "zb.cumsum"(%0) {axis = 2 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
