@@ -174,23 +174,23 @@ static bool check_loop(zb_import_node *n, const rounds *r) {
   return true;
 }
 
+/* What the body says of the next round counts even where no condition is given, as in ONNX Runtime. */
 static zb_result run_loop(zb_import_node *n, const zb_onnx_scope *scope, rounds *r, zb_import_value **state) {
   int64_t trips = INT64_MAX, goes_on = 1;
-  const bool asks = n->input_count > 1 && n->inputs[1];
   zb_import_value *in[VALUES_MAX], *out[VALUES_MAX];
   if (n->input_count > 0 && n->inputs[0] && !zb_onnx_know(n, n->inputs[0], "the number of rounds", &trips))
     return ZB_FAIL;
-  if (asks && !zb_onnx_know(n, n->inputs[1], "the condition", &goes_on)) return ZB_FAIL;
-  in[1] = asks ? n->inputs[1] : number(n, ZB_I1, 1);
+  in[1] = n->input_count > 1 && n->inputs[1] ? n->inputs[1] : number(n, ZB_I1, 1);
+  if (!in[1] || !zb_onnx_know(n, in[1], "the condition", &goes_on)) return ZB_FAIL;
   for (int64_t k = 0; k < trips && goes_on; ++k) {
     if (k == ROUNDS_MAX) return zb_import_refuse(n, NULL, "it has more than %d rounds", ROUNDS_MAX);
     in[0] = number(n, ZB_I64, k);
-    if (!in[0] || !in[1]) return ZB_FAIL;
+    if (!in[0]) return ZB_FAIL;
     memcpy(in + 2, state, r->states * sizeof *state);
     if (!add_body(n, scope, r->graph, in, out) || !keep_lists(n, r, out + 1 + r->states)) return ZB_FAIL;
     memcpy(state, out + 1, r->states * sizeof *state);
     in[1] = out[0];
-    if (asks && k + 1 < trips && !zb_onnx_know(n, out[0], "the condition of the next round", &goes_on)) return ZB_FAIL;
+    if (k + 1 < trips && !zb_onnx_know(n, out[0], "the condition of the next round", &goes_on)) return ZB_FAIL;
   }
   return ZB_OK;
 }

@@ -154,13 +154,13 @@ zb_result zb_onnx_group_norm(zb_import_node *n) {
     return zb_import_refuse(n, "stash_type 1 (float32)", "the stash_type is not supported");
   if (!check_affine(n, by_group ? groups : x.dims[1], by_group ? "groups" : "channels")) return ZB_FAIL;
   const int64_t split[3] = {x.dims[0], groups, zb_shape_elements(&x) / (x.dims[0] * groups)};
-  const int64_t columns[3] = {groups, 1, 1}, last = 2;
+  const int64_t column[2] = {groups, 1}, last = 2;
   MlirValue out = zb_import_reshaped(n->b, zb_import_ir(n, 0), split, 3);
   out = normalized(n->b, out, &last, 1, zb_onnx_float(n, "epsilon", 1e-5f));
   MlirValue affine_of[2] = {zb_import_ir(n, 1), zb_import_ir(n, 2)};
   if (!by_group) out = zb_import_reshaped(n->b, out, x.dims, x.rank);
   for (int i = 0; i < 2; ++i) {
-    MlirValue row = by_group ? zb_import_reshaped(n->b, affine_of[i], columns, 3) : by_channel(n, affine_of[i], &x);
+    MlirValue row = by_group ? zb_import_reshaped(n->b, affine_of[i], column, 2) : by_channel(n, affine_of[i], &x);
     out = zb_build2(n->b, i ? "add" : "mul", out, row);
   }
   return zb_import_give(n, 0, by_group ? zb_import_reshaped(n->b, out, x.dims, x.rank) : out);

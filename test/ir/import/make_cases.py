@@ -672,15 +672,15 @@ def errors():
     for op, text in [
         ("DeformConv", "make them an input"),
         ("LSTM", "write the steps out"),
-        ("Loop", "torch.where"),
+        ("SequenceMap", "torch.where"),
         ("Matmul", "is it MatMul?"),
         ("Cso", "zbc --list-operators"),
     ]:
         bad("operator-" + op.lower(), model([node(op, "x", "y")]), f"operator '{op}' is not supported", text)
     bad(
         "two-unknown-ops",
-        model([node("TopK", "x k", "t i"), node("NonMaxSuppression", "t i", "y")], dict(k=np.array([1], I))),
-        "'TopK'",
+        model([node("Compress", "x k", "t"), node("NonMaxSuppression", "t t", "y")], dict(k=np.array([True]))),
+        "'Compress'",
         "'NonMaxSuppression'",
     )
     m = plain()
@@ -711,7 +711,10 @@ def errors():
     bad("no-shape", m, "input 'x' has no shape")
     m = plain()
     m.graph.input[0].type.tensor_type.elem_type = TensorProto.FLOAT16
-    bad("float16-input", m, "input 'x' has the element type float16")
+    bad("float16-input", m, "expected f16 as lhs has, got f32")
+    m = plain()
+    m.graph.input[0].type.tensor_type.elem_type = TensorProto.INT8
+    bad("int8-input", m, "input 'x' has the element type int8")
     bad(
         "float16-weight",
         model([node("Mul", "x m.h", "y")], {"m.h": np.ones(3, np.float16)}),
@@ -735,7 +738,8 @@ def errors():
     m = plain()
     m.graph.initializer.append(m.graph.initializer[0])
     bad("duplicate-initializer", m, "two initializers are named 'm.s'")
-    bad("opset-12", model([node("Relu", "x", "y")], opset=12), "opset 12 is not supported", "13 to 24")
+    bad("opset-0", model([node("Relu", "x", "y")], opset=0), "opset 0 is not supported", "1 to 24")
+    bad("opset-6", model([node("Dropout", "x", "y")], opset=6), "opset 6 of this operator is not supported")
     m = plain()
     m.opset_import[0].version = 31
     bad("opset-31", m, "opset 31 is not supported")
@@ -790,9 +794,9 @@ def errors():
     bad(
         "class-weights",
         model(
-            [node("SoftmaxCrossEntropyLoss", "x l cw", "y")], {"cw": np.ones(3, F)}, dict(x=x, l=np.array([0, 1], I))
+            [node("SoftmaxCrossEntropyLoss", "x l cw", "y")], {"cw": np.ones(2, F)}, dict(x=x, l=np.array([0, 1], I))
         ),
-        "class weights are not supported",
+        "the weights are not one float32 for each of 3 classes",
     )
     bad("reshape", model([node("Reshape", "x s", "y")], dict(s=np.array([4, -1], I))), "does not come out even")
     bad(
@@ -803,12 +807,12 @@ def errors():
     )
     bad("matmul", model([node("MatMul", "x m.b", "y")], {"m.b": numbers(4, 2)}), "matmul")
     bad(
-        "slice-reverse",
+        "slice-empty",
         model(
             [node("Slice", "x a b c d", "y")],
-            dict(a=np.array([-1], I), b=np.array([-9], I), c=np.array([0], I), d=np.array([-1], I)),
+            dict(a=np.array([-1], I), b=np.array([1], I), c=np.array([0], I), d=np.array([-1], I)),
         ),
-        "step -1 of a computed value",
+        "the slice is empty in dimension 0",
     )
     bad(
         "range",
@@ -824,8 +828,10 @@ def errors():
     body = helper.make_graph([node("Relu", "x", "o")], "body", [], [helper.make_tensor_value_info("o", 1, [2, 3])])
     bad(
         "if",
-        model([node("If", "c", "y", then_branch=body, else_branch=body)], dict(c=np.array(True))),
-        "operator 'If' is not supported",
+        model([node("ReduceMax", "x", "t", keepdims=0), node("Cast", "t", "c", to=TensorProto.BOOL),
+               node("If", "c", "y", then_branch=body, else_branch=body)]),
+        "If: the condition is not a constant",
+        "torch.where",
     )
     m = plain()
     m.graph.node[0].name = "a\0b"
@@ -1133,9 +1139,120 @@ def windows():
     wrong("lppool-p", tail("LpPool", "", kernel_shape=[2, 2], p=0), "p is 0, expected 1 or more")
 
 
+# ---- What chooses, control flow ----
+def chosen():
+    """What chooses by values, blocks of pixels, normalizations of channels, forms of older opsets, newer operators."""
+    x, ints = numbers(2, 3, 4), lambda *v: np.array(v, I)
+    tied = np.array([[1, 3, 3, 0], [2, 2, -1, 2]], F)
+    for op in ("ArgMax", "ArgMin"):
+        one(f"{op}-axis".lower(), op, x, fold=False, axis=1)
+        one(f"{op}-flat".lower(), op, x, fold=False, axis=-1, keepdims=0)
+        one(f"{op}-first".lower(), op, tied, fold=False, axis=1)
+        one(f"{op}-last".lower(), op, tied, fold=False, axis=1, select_last_index=1)
+    one("hardmax", "Hardmax", tied, fold=False)
+    one("hardmax-two", "Hardmax", x, fold=False, opset=11, axis=1)
+    one("softmax-two", "Softmax", x, fold=False, opset=11, axis=1)
+    one("log-softmax-two", "LogSoftmax", x, fold=False, opset=11)
+    one("top-k", "TopK", x, "k", dict(k=ints(2)), fold=False, axis=1, outputs="y places")
+    one("top-k-smallest", "TopK", x, "k", dict(k=ints(3)), fold=False, largest=0, outputs="y places")
+    one("top-k-places", "TopK", tied, "k", dict(k=ints(3)), fold=False, outputs="t y", axis=1)
+    one("top-k-opset-1", "TopK", x, fold=False, opset=9, outputs="y places", k=2)
+    good("one-hot", [node("Cast", "x", "i", to=TensorProto.INT64), node("OneHot", "i d v", "y")],
+         {"x": np.array([[0, 2, -1], [3, 1, -4]], F)}, dict(d=ints(4), v=np.array([-1, 2], F)))
+    good("one-hot-axis", [node("Cast", "x", "i", to=TensorProto.INT64), node("OneHot", "i d v", "y", axis=0)],
+         {"x": np.array([[0, 2, -1], [3, 1, -4]], F)}, dict(d=np.array(4, I), v=np.array([-1, 2], F)))
+    one("reverse-sequence", "ReverseSequence", x, "n", dict(n=ints(2, 3)), fold=False, batch_axis=0, time_axis=1)
+    one("reverse-sequence-time", "ReverseSequence", x, "n", dict(n=ints(1, 2, 2)), fold=False)
+    pixels = numbers(2, 8, 2, 4)
+    one("depth-to-space", "DepthToSpace", pixels, fold=False, blocksize=2)
+    one("depth-to-space-crd", "DepthToSpace", pixels, fold=False, blocksize=2, mode="CRD")
+    one("space-to-depth", "SpaceToDepth", pixels, fold=False, blocksize=2)
+    affine = {"m.s": numbers(8), "m.b": numbers(8), "m.gs": numbers(4), "m.gb": numbers(4)}
+    pick = lambda *names: {name: affine[name] for name in names}
+    one("instance-norm", "InstanceNormalization", pixels, "m.s m.b", pick("m.s", "m.b"), fold=False, epsilon=0.01)
+    one("group-norm", "GroupNormalization", pixels, "m.s m.b", pick("m.s", "m.b"), fold=False, opset=21, num_groups=4)
+    one("group-norm-18", "GroupNormalization", pixels, "m.gs m.gb", pick("m.gs", "m.gb"), fold=False, opset=18,
+        num_groups=4)
+    one("mean-variance", "MeanVarianceNormalization", pixels, fold=False)
+    one("mean-variance-axes", "MeanVarianceNormalization", x, fold=False, axes=[0, -1])
+    one("scatter-old", "Scatter", numbers(3, 3), "i u", dict(i=ints(1, 0, 2, 0, 2, 1).reshape(2, 3), u=numbers(2, 3)),
+        fold=False, opset=10)
+    for mode in ("edge", "reflect"):
+        one(f"pad-{mode}", "Pad", numbers(3, 4), "p", dict(p=ints(2, 0, 1, 3)), fold=False, mode=mode)
+    one("pad-opset-2", "Pad", numbers(2, 3), fold=False, opset=10, pads=[1, 0, 0, 2], value=0.5)
+    one("slice-backwards", "Slice", x, "st en ax sp", dict(st=ints(-1, 2), en=ints(-(2**62), 0), ax=ints(2, 1),
+                                                           sp=ints(-2, -1)), fold=False)
+    one("slice-opset-1", "Slice", x, fold=False, opset=9, starts=[1], ends=[3], axes=[2])
+    one("clip-opset-6", "Clip", x, fold=False, opset=9, min=-0.25, max=0.5)
+    one("unsqueeze-opset-1", "Unsqueeze", x, fold=False, opset=11, axes=[0, 4])
+    one("split-opset-2", "Split", x, fold=False, opset=11, outputs="y z", axis=1, split=[1, 2])
+    for i, (equation, shapes) in enumerate([
+            ("ij->ji", [(3, 4)]), ("ij->i", [(3, 4)]), ("bii->bi", [(2, 3, 3)]), ("ii", [(3, 3)]),
+            ("...ii->...i", [(2, 3, 3)]), ("i,i", [(5, ), (5, )]), ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 2)]),
+            ("b...i,bij->b...j", [(2, 3, 4), (2, 4, 5)]), ("ab,bc", [(2, 3), (3, 4)])]):
+        more = {f"m.{k}": numbers(*shape) for k, shape in enumerate(shapes[1:])}
+        one(f"einsum-more-{i}", "Einsum", numbers(*shapes[0]), " ".join(more), more, fold=False, equation=equation)
+    powers = np.array([[3, -2, 5]], F)
+    good("pow-integers", [node("Cast", "x", "i", to=TensorProto.INT64), node("Pow", "i e", "y")], {"x": powers},
+         dict(e=ints(2, 3, 0)))
+    for reduction in ("mean", "sum", "none"):
+        s, l = numbers(4, 3, 2), np.array([[0, 2], [1, 7], [2, 2], [7, 0]], I)
+        for op in ("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"):
+            one(f"weighted-{op}-{reduction}", op, s, "l cw", {"cw": numbers(3, low=0.5, high=2)}, fold=False,
+                inputs=dict(l=l), reduction=reduction, ignore_index=7)
+    tables = {"m.cos": numbers(8, 2), "m.sin": numbers(8, 2)}
+    places = dict(p=np.array([[0, 3, 7], [1, 1, 5]], I))
+    q = numbers(2, 2, 3, 4)
+    one("rotary", "RotaryEmbedding", q, "m.cos m.sin p", tables, fold=False, opset=23, inputs=places)
+    one("rotary-interleaved", "RotaryEmbedding", q, "m.cos m.sin p", tables, fold=False, opset=23, inputs=places,
+        interleaved=1)
+    one("rotary-part", "RotaryEmbedding", numbers(2, 2, 3, 6), "m.cos m.sin p", tables, fold=False, opset=23,
+        inputs=places, rotary_embedding_dim=4)
+    one("rotary-3d", "RotaryEmbedding", numbers(2, 3, 8), "m.c m.d", {"m.c": numbers(2, 3, 2), "m.d": numbers(2, 3, 2)},
+        fold=False, opset=23, num_heads=2)
+
+
+def control():
+    """If, Loop, Scan and functions, written out."""
+    x, info = numbers(3, 2), helper.make_tensor_value_info
+    out = lambda *names: [info(name, TensorProto.FLOAT, None) for name in names]
+    yes = helper.make_graph([node("Exp", "x", "a")], "yes", [], out("a"))
+    no = helper.make_graph([node("Neg", "x", "b")], "no", [], out("b"))
+    for name, value in (("then", True), ("else", False)):
+        good(f"if-{name}", [node("If", "c", "y", then_branch=yes, else_branch=no)], {"x": x}, dict(c=np.array(value)))
+    body = helper.make_graph(
+        [node("Mul", "state m.f", "next"), node("Add", "next x", "list"), node("Less", "k limit", "again")], "body",
+        [info("k", TensorProto.INT64, []), info("c", TensorProto.BOOL, []), info("state", TensorProto.FLOAT, None)],
+        [info("again", TensorProto.BOOL, []), *out("next", "list")])
+    for name, inputs, limit in (("trips", "n _ x", 0), ("condition", "_ t x", 3), ("both", "n t x", 1)):
+        given = {"m.f": numbers(2), "limit": I(limit), "n": I(4), "t": np.array(True)}
+        good(f"loop-{name}", [node("Loop", inputs, "s l", body=body), node("ReduceSum", "l", "r", keepdims=0),
+                              node("Add", "s r", "y")], {"x": x},
+             {k: v for k, v in given.items() if k in ("m.f", "limit") or k in inputs.split()})
+    sums = helper.make_graph([node("Add", "s e", "t"), node("Mul", "t m.f", "u")], "sums", out("s", "e"), out("t", "u"))
+    for name, more in (("forward", {}), ("backward", dict(scan_input_directions=[1], scan_output_directions=[1])),
+                       ("axes", dict(scan_input_axes=[1], scan_output_axes=[-1]))):
+        size = 3 if name == "axes" else 2
+        good(f"scan-{name}", [node("Scan", "z x", "t y", body=sums, num_scan_inputs=1, **more)], {"x": x},
+             {"z": np.zeros(size, F), "m.f": numbers(size)})
+    scaled = helper.make_function("own", "Scaled", ["a", "b", "c"], ["r"],
+                                  [node("Mul", "a b", "t"), node("LeakyRelu", "t", "r")],
+                                  [helper.make_opsetid("", 20)], ["slope"])
+    scaled.node[1].attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=1))
+    calls = [helper.make_node("Scaled", ["x", "m.f"], ["t"], domain="own", slope=0.5),
+             helper.make_node("Scaled", ["t", "m.f"], ["y"], domain="own"),
+             node("ReduceSum", "y", "loss", keepdims=0)]
+    model = build(calls, {"x": x}, {"m.f": numbers(2)}, [("loss", TensorProto.FLOAT, [])], 20)
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    model.functions.append(scaled)
+    save("function", model, inputs={"x": array(x)}, loss=float(evaluate(model, {"x": x})[0]))
+    model.functions[0].opset_import[0].version = 18
+    save("bad-function-opset", model, error=["the function has opset 18, and the model 20"])
+
+
 def main():
     for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
-                 listed_cases, narrow_casts, indexing, dropouts, batch_norms, windows):
+                 listed_cases, narrow_casts, indexing, dropouts, batch_norms, windows, chosen, control):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")
