@@ -12,7 +12,13 @@ import math
 import torch
 import torch.nn.functional as F
 
-LATER = {"Attention": "of opset 23, which torch.onnx.export does not write"}
+LATER = {
+    "Attention": "of opset 23, which torch.onnx.export does not write",
+    "RotaryEmbedding": "likewise",
+    "If": "a graph within the graph, which it does not write of a model that is traced",
+    "Loop": "likewise",
+    "Scan": "likewise",
+}
 DTYPES = {
     1: torch.float32,
     2: torch.uint8,
@@ -368,6 +374,78 @@ def cross_entropy(a, x, target, weight=None):
     return (loss_of(a, log, target, weight), log)[: a.outputs]
 
 
+def extreme(function):
+    def row(a, x):
+        axis, keep = a.get("axis", 0), bool(a.get("keepdims", 1))
+        if not a.get("select_last_index", 0):
+            return function(x.numpy(force=True), axis, keep)
+        return x.shape[axis] - 1 - function(x.flip(axis).numpy(force=True), axis, keep)
+
+    return lambda a, x: torch.as_tensor(row(a, x))
+
+
+def first_of(name):
+    """NumPy's, which takes the first of equal ones; PyTorch takes any."""
+    import numpy
+
+    return lambda x, axis, keep: getattr(numpy, name)(x, axis, keepdims=keep)
+
+
+def hardmax(a, x):
+    axis = a.get("axis", -1)
+    place = torch.as_tensor(first_of("argmax")(x.numpy(force=True), axis, True))
+    return torch.zeros_like(x).scatter(axis, place, 1.0)
+
+
+def one_hot(a, indices, depth, values):
+    axis, depth = a.get("axis", -1) % (indices.dim() + 1), int(depth)
+    hot = F.one_hot(wrap(indices.to(torch.int64), depth), depth).movedim(-1, axis)
+    return torch.where(hot == 1, values[1], values[0])
+
+
+def top_k(a, x, k):
+    """Of equal ones the first, as ONNX has it; PyTorch takes any."""
+    axis, largest = a.get("axis", -1), bool(a.get("largest", 1))
+    places = torch.sort(x, dim=axis, descending=largest, stable=True).indices.narrow(axis, 0, int(k))
+    return x.gather(axis, places), places
+
+
+def reverse_sequence(a, x, lengths):
+    batch, time = a.get("batch_axis", 1), a.get("time_axis", 0)
+    parts = []
+    for part, length in zip(x.split(1, batch), numbers(lengths)):
+        turned, kept = part.split([length, x.shape[time] - length], time)
+        parts.append(torch.cat([turned.flip(time), kept], time))
+    return torch.cat(parts, batch)
+
+
+def depth_to_space(a, x):
+    n, c, h, w = x.shape
+    b = a.get("blocksize")
+    if a.get("mode", "DCR") == "CRD":
+        return F.pixel_shuffle(x, b)
+    return x.reshape(n, b, b, c // b**2, h, w).permute(0, 3, 4, 1, 5, 2).reshape(n, c // b**2, h * b, w * b)
+
+
+def space_to_depth(a, x):
+    n, c, h, w = x.shape
+    b = a.get("blocksize")
+    return x.reshape(n, c, h // b, b, w // b, b).permute(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b)
+
+
+def group_norm(a, x, scale, bias):
+    """Scale and bias are by group before opset 21."""
+    each = x.shape[1] // scale.numel()
+    return F.group_norm(x, a.get("num_groups"), scale.repeat_interleave(each), bias.repeat_interleave(each),
+                        a.get("epsilon", 1e-5))
+
+
+def mean_variance(a, x):
+    axes = list(a.get("axes", (0, 2, 3)))
+    centered = x - x.mean(axes, keepdim=True)
+    return centered / (centered.square().mean(axes, keepdim=True).sqrt() + 1e-9)
+
+
 def infinite(a, x):
     return (torch.isposinf(x) & bool(a.get("detect_positive", 1))) | (
         torch.isneginf(x) & bool(a.get("detect_negative", 1))
@@ -599,6 +677,20 @@ ROWS = dict(
     EyeLike=eye_like,
     Range=lambda a, start, limit, delta: torch.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype),
     CumSum=cumsum,
+    ArgMax=extreme(first_of("argmax")),
+    ArgMin=extreme(first_of("argmin")),
+    Hardmax=hardmax,
+    OneHot=one_hot,
+    TopK=top_k,
+    ReverseSequence=reverse_sequence,
+    DepthToSpace=depth_to_space,
+    SpaceToDepth=space_to_depth,
+    InstanceNormalization=lambda a, x, scale, bias: F.instance_norm(
+        x, weight=scale, bias=bias, eps=a.get("epsilon", 1e-5)
+    ),
+    GroupNormalization=group_norm,
+    MeanVarianceNormalization=mean_variance,
+    Scatter=scatter_elements,
     SoftmaxCrossEntropyLoss=cross_entropy,
     NegativeLogLikelihoodLoss=loss_of,
 )

@@ -12,7 +12,7 @@ packages="gcc g++ cmake ninja-build pkg-config
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   libprotobuf-c-dev protobuf-c-compiler libjansson-dev
   libopenmpi-dev openmpi-bin
-  libcunit1-dev python3 iproute2 clang-format-22"
+  libcunit1-dev python3 iproute2 clang-format-22 libonnx-testdata"
 
 if [ "${1:-}" = --list ]; then
   echo $packages

@@ -110,9 +110,11 @@ static void add_supported(zb_text *text) {
   add_short_table(text);
   zb_text_add(
       text,
-      "\nElement types: float32, int64, int32 and bool; double in constants that are folded away. Shapes are static,\n"
-      "of at most %d dimensions. Attributes that are not named here are errors. A gradient flows to the inputs that\n"
-      "are numbered, from 0.\n\n"
+      "\nElement types: float32, int64, int32 and bool; double in constants that are folded away; with --inference\n"
+      "also double, float16 and bfloat16. Shapes are static (--dim binds dynamic ones), of at most %d dimensions.\n"
+      "Functions of the model are written out, If with a constant condition is its branch, Loop and Scan with a\n"
+      "constant number of rounds are unrolled. Attributes that are not named here are errors. A gradient flows to the\n"
+      "inputs that are numbered, from 0.\n\n"
       "| operator | attributes | gradient | to inputs |\n|---|---|---|---|\n",
       ZB_DIMS_MAX);
   for (int i = 0; i < ROW_COUNT; ++i) {
@@ -150,7 +152,7 @@ static void add_unsupported(zb_text *text) {
   add_rows(text, true);
   zb_text_add(text,
               "\nBeside operators: float16, bfloat16, complex and string tensors (%s);\n"
-              "dynamic shapes (export with the shapes to train with); models whose loss is no scalar float output.\n",
+              "dynamic shapes without --dim; models whose loss is no scalar float output.\n",
               "export in float32: model.float()");
 }
 

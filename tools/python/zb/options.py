@@ -120,6 +120,14 @@ class CompileOptions(TypedDict, total=False):
     accumulation in PyTorch; "targets": where the loss is a mean over targets that are not ignored, it is that over
     those of the whole step, of all micro-batches and replicas."""
 
+    dims: int
+    """Of ONNX: sizes of dynamic dimensions, "batch=4"; and a source of arrays, "npz:FILE" or "safetensors:FILE": an
+    input of which it has an array of that name is no input of the plan, but always has that value. None: none."""
+
+    dim_count: int
+
+    constants: str
+
     inference: bool
     """Without a loss: the plan has an evaluation alone, which hands out these outputs, or all"""
 
