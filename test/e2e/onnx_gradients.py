@@ -16,7 +16,7 @@ import struct
 import sys
 
 import common
-from onnx_nodes import Tensor, fields, write_safetensors
+from onnx_nodes import Tensor, fields, message, varint, write_safetensors
 
 CASES = ("top-k*", "reverse-sequence*", "depth-to-space*", "space-to-depth*", "instance-norm*", "group-norm*",
          "mean-variance*", "pad-edge", "pad-reflect", "slice-backwards", "einsum-*", "weighted-*", "rotary*", "if-*",
@@ -25,19 +25,6 @@ CASES = ("top-k*", "reverse-sequence*", "depth-to-space*", "space-to-depth*", "i
 FLAT = ("top-k-places", "*folded*")  # of integers: no gradient; x is no input
 STEP, TOLERANCE, DIRECTIONS = 0.01, 3e-3, 3
 KINDS = {"f32": (1, "f"), "i64": (7, "q"), "i32": (6, "i"), "i1": (9, "?")}
-
-
-def varint(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def message(number, content):
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def tensor(name, row):

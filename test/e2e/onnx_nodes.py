@@ -109,6 +109,19 @@ def text(values):
     return values[-1].decode() if values else ""
 
 
+def varint(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def message(number, content):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
 class Tensor:
     """kind: as the model declares it, since NumPy knows no bfloat16, which these files then call uint16."""
     def __init__(self, data, kind=None):
@@ -327,6 +340,63 @@ def check_itself(suite):
         suite.check(compare(got, tensor) is not None, f"{got} is not what is wanted")
 
 
+def small_model():
+    """y = Reshape(Relu(x), s), of x: float32 [batch, 4] and s: int64 [2]."""
+    def value(name, kind, dims):
+        shape = b"".join(message(1, message(2, dim.encode()) if isinstance(dim, str) else b"\x08" + varint(dim))
+                         for dim in dims)
+        return message(1, name) + message(2, message(1, b"\x08" + varint(kind) + message(2, shape)))
+
+    graph = message(1, message(1, b"x") + message(2, b"r") + message(4, b"Relu"))
+    graph += message(1, message(1, b"r") + message(1, b"s") + message(2, b"y") + message(4, b"Reshape"))
+    graph += message(11, value(b"x", 1, ["batch", 4])) + message(11, value(b"s", 7, [2]))
+    graph += message(12, value(b"y", 1, ["batch", 4]))
+    return b"\x08\x08" + message(7, graph) + message(8, b"\x10\x11")
+
+
+def check_options(suite, folder):
+    """--dim and --constants: what they give, and what is said of wrong ones."""
+    path = lambda name: os.path.join(folder, name)
+
+    def ints(name, *values):
+        raw = message(9, struct.pack(f"<{len(values)}q", *values))
+        return Tensor(b"\x08" + varint(len(values)) + b"\x10\x07" + message(8, name.encode()) + raw)
+
+    with open(path("m.onnx"), "wb") as file:
+        file.write(small_model())
+    write_safetensors(path("s"), {"s": ints("s", 2, -1)})
+    write_safetensors(path("long"), {"s": ints("s", 2, -1, 1)})
+    write_safetensors(path("other"), {"t": ints("t", 2, -1)})
+    constants = ("--constants", "safetensors:" + path("s"))
+
+    def run(*words):
+        return suite.run("zbc", path("m.onnx"), "-o", path("plan"), "--inference", *words)
+
+    def refused(status, text, *words):
+        done = run(*words)
+        suite.check(done.returncode == status and text in done.stderr,
+                    f"{words}: exit {done.returncode}, wanted {status} and '{text}'\n{done.stderr}")
+
+    refused(1, "input 'x' has the dynamic dimension 'batch'", *constants)
+    refused(1, "no input has a dynamic dimension 'batsh'", "--dim", "batsh=3", *constants)
+    refused(1, "did you mean 'batch'?", "--dim", "batsh=3", *constants)
+    refused(1, "'batch' is given twice", "--dim", "batch=3", "--dim", "batch=4", *constants)
+    for wrong in ("batch", "batch=", "=3", "batch=0", "batch=-1", "batch=3x", "batch=99999999999999999999"):
+        refused(1, f"--dim: expected NAME=N with N of at least 1, got '{wrong}'", "--dim", wrong, *constants)
+    refused(1, "the shape (input 1) is not a constant", "--dim", "batch=3")
+    refused(1, "input 's' is declared as 2xint64, and its array is 3xi64", "--dim", "batch=3", "--constants",
+            "safetensors:" + path("long"))
+    refused(1, "the model has no input 't'", "--dim", "batch=3", "--constants", "safetensors:" + path("other"))
+    refused(2, "--constants: cannot read arrays from 's'", "--dim", "batch=3", "--constants", "s")
+    refused(4, "nothing", "--dim", "batch=3", "--constants", "safetensors:" + path("nothing"))
+    suite.check(run("--dim", "batch=3", *constants).returncode == 0, "a dimension of 3")
+    row = struct.pack("<12f", *range(-4, 8))
+    x = Tensor(b"\x08\x03\x08\x04\x10\x01" + message(8, b"x") + message(9, row))
+    write_safetensors(path("data"), {"x": x})
+    suite.must("zb-run", path("plan"), "--eval", "safetensors:" + path("data"), "--output", "y:" + path("y.npy"))
+    suite.check(read_npy(path("y.npy")) == ([2, 6], "float32", [max(0.0, v) for v in range(-4, 8)]), "y of 3 rows")
+
+
 def main():
     options = common.arguments(__doc__, ("--all", {"action": "store_true"}), ("--seed", {"type": int}),
                                ("--only", {"default": "*"}), ("--verbose", {"action": "store_true"}))
@@ -334,6 +404,8 @@ def main():
     if not os.path.isdir(FOLDER):
         sys.exit(f"error: no folder {FOLDER}\n  hint: apt-get install libonnx-testdata")
     check_itself(suite)
+    with common.scratch() as folder:
+        check_options(suite, folder)
     cases = [Case(name) for name in sorted(os.listdir(FOLDER)) if fnmatch.fnmatch(name, options.only)]
     out = collections.Counter(reason for reason in map(Case.reason, cases) if reason)
     inside = [case for case in cases if not case.reason()]
