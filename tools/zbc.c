@@ -4,7 +4,6 @@
 #include "tools/memory.h"
 #include "tools/command/options.h"
 #include "tools/command/outputs.h"
-#include "runtime/base/map.h"
 #include "zb/compiler.h"
 
 #include <limits.h>
@@ -223,23 +222,40 @@ static const char *without_numbers(const char *name, char *out, size_t bytes) {
   return out;
 }
 
+typedef struct whole_name {
+  char text[300]; /* without the numbers of layers */
+  int index;
+} whole_name;
+
+static int by_text(const void *a, const void *b) {
+  const whole_name *x = a, *y = b;
+  const int order = strcmp(x->text, y->text);
+  return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
 /* Parameters that shards have whole, those of all layers in one line. */
 static void print_whole(const zb_compile_summary *s) {
-  char first[300], why[400];
-  zb_map *alike = zb_map_create();
-  for (int i = 0; alike && i < s->whole_count; ++i) {
-    without_numbers(s->whole[i].name, first, sizeof first);
-    if (!zb_map_set(alike, first, zb_map_get_or(alike, first, 0) + 1)) break;
+  char text[300], why[400];
+  const size_t count = (size_t)s->whole_count;
+  whole_name *names = count ? malloc(count * sizeof *names) : NULL;
+  int *alike = count ? calloc(count, sizeof *alike) : NULL; /* of the first of each text: how many have it */
+  for (size_t i = 0; names && i < count; ++i) {
+    without_numbers(s->whole[i].name, names[i].text, sizeof names[i].text);
+    names[i].index = (int)i;
   }
-  for (int i = 0; alike && i < s->whole_count; ++i) {
-    without_numbers(s->whole[i].name, first, sizeof first);
-    const long long count = (long long)zb_map_get_or(alike, first, 1);
-    if (count == 0 || !zb_map_set(alike, first, 0)) continue;
-    if (count == 1) printf("whole on every shard: %s: %s\n", s->whole[i].name, s->whole[i].why);
-    if (count == 1) continue;
-    printf("whole on every shard: %s (%lld): %s\n", first, count, without_numbers(s->whole[i].why, why, sizeof why));
+  if (names) qsort(names, count, sizeof *names, by_text);
+  for (size_t i = 0, first = 0; names && alike && i < count; ++i) {
+    if (strcmp(names[i].text, names[first].text) != 0) first = i;
+    ++alike[names[first].index];
   }
-  zb_map_destroy(alike);
+  for (size_t i = 0; alike && i < count; ++i) {
+    if (alike[i] == 1) printf("whole on every shard: %s: %s\n", s->whole[i].name, s->whole[i].why);
+    if (alike[i] <= 1) continue;
+    without_numbers(s->whole[i].name, text, sizeof text);
+    printf("whole on every shard: %s (%d): %s\n", text, alike[i], without_numbers(s->whole[i].why, why, sizeof why));
+  }
+  free(names);
+  free(alike);
 }
 
 /* What has no step. */

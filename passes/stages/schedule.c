@@ -282,22 +282,24 @@ static zb_status fit_rule_within(fitting *f, int64_t limit, bool *hopeless) {
                   (long long)limit);
 }
 
-/* Of a rule: the best plan of those for the sizes of a row, each taken for the limit. The row is the same for every
- * limit, so that a higher one has the plans of a lower one to choose from. It ends where no plan can be better any
- * more, and for large problems a few sizes below the first that has a plan. Where none has, the limit is between the
- * least that the rule can and the next size. */
+/* Of a rule: the best plan of those for the limit and for the sizes of a row below it, each taken for the limit. The
+ * row is the same for every limit, so that a higher one has the plans of a lower one to choose from, but for what a
+ * limit itself gives. It ends where no plan can be better any more, and for large problems after a few sizes. */
 static zb_status fit_rule(fitting *f) {
-  enum { PARTS = 64, WORK = 1024 /* stages x micro-batches of plans made after the first that fits */ };
+  enum { PARTS = 64, WORK = 1024 /* stages x micro-batches of plans */ };
   const int64_t limit = (int64_t)f->s->limit, work = (int64_t)f->problem.stages * f->problem.micro_batches;
-  bool hopeless = false;
+  bool hopeless = false, nothing = false;
+  zb_status status = fit_rule_within(f, limit, &hopeless);
   int64_t left = WORK;
-  for (int64_t size = size_within(limit, PARTS); size && left > 0 && !hopeless; size = size_within(size - 1, PARTS)) {
-    zb_status status = fit_rule_within(f, size, &hopeless);
-    if (status && !is_infeasible(status)) return status;
-    zb_status_free(status);
+  if (status && !is_infeasible(status)) return status;
+  for (int64_t size = size_within(limit, PARTS); size && left > 0 && !nothing; size = size_within(size - 1, PARTS)) {
+    zb_status less = f->fits ? fit_rule_within(f, size, &nothing) : NULL;
+    nothing |= !f->fits || less;
+    if (less && !is_infeasible(less)) return less;
+    zb_status_free(less);
     left -= work;
   }
-  return f->fits ? NULL : fit_rule_within(f, limit, &hopeless);
+  return status;
 }
 
 /* One micro-batch at a time. */
