@@ -210,7 +210,7 @@ static zb_status try_limits(fitting *f, int64_t limit, bool *fits, int64_t *ps) 
   if (f->fits && *ps >= f->best_ps) goto cleanup;
   ZB_TRY_GOTO(try_once(f, &order, &trial));
   *fits = within(f, &order, trial.arena, limit);
-  if (*fits) keep_better(f, &order, &trial);
+  if (*fits && trial.most <= (int64_t)f->s->limit) keep_better(f, &order, &trial);
 cleanup:
   zb_order_deinit(&order);
   return status;
@@ -266,7 +266,7 @@ static zb_status fit_rule_within(fitting *f, int64_t limit, bool *hopeless) {
   bool fits = false;
   zb_status status = adjust(f, limit, &fits, hopeless);
   if (status && !is_infeasible(status)) return status;
-  if (f->fits) {
+  if (f->fits || limit > (int64_t)f->s->limit) {
     zb_status_free(status);
     return NULL;
   }
@@ -282,24 +282,24 @@ static zb_status fit_rule_within(fitting *f, int64_t limit, bool *hopeless) {
                   (long long)limit);
 }
 
-/* Of a rule: the best plan of those for the limit and for the sizes of a row below it, each taken for the limit. The
- * row is the same for every limit, so that a higher one has the plans of a lower one to choose from, but for what a
- * limit itself gives. It ends where no plan can be better any more, and for large problems after a few sizes. */
+/* Of a rule: the best plan within the limit of those for the sizes of a row, each taken for the limit. The row is the
+ * same for every limit, so that a higher one has the plans of a lower one to choose from; it begins above the limit, as
+ * a plan mostly takes less than it may. It ends where no plan can be better any more, and for large problems after a
+ * few sizes. Where none has a plan, the limit is between the least that the rule can and the next size. */
 static zb_status fit_rule(fitting *f) {
-  enum { PARTS = 64, WORK = 1024 /* stages x micro-batches of plans */ };
+  enum { PARTS = 64, ABOVE = 3, WORK = 1024 /* stages x micro-batches of plans */ };
   const int64_t limit = (int64_t)f->s->limit, work = (int64_t)f->problem.stages * f->problem.micro_batches;
-  bool hopeless = false, nothing = false;
-  zb_status status = fit_rule_within(f, limit, &hopeless);
-  int64_t left = WORK;
-  if (status && !is_infeasible(status)) return status;
-  for (int64_t size = size_within(limit, PARTS); size && left > 0 && !nothing; size = size_within(size - 1, PARTS)) {
-    zb_status less = f->fits ? fit_rule_within(f, size, &nothing) : NULL;
-    nothing |= !f->fits || less;
-    if (less && !is_infeasible(less)) return less;
-    zb_status_free(less);
+  bool hopeless = false;
+  int64_t size = limit, left = WORK + ABOVE * work;
+  for (int i = 0; i < ABOVE; ++i)
+    size += size / PARTS;
+  for (size = size_within(size, PARTS); size && left > 0 && !hopeless; size = size_within(size - 1, PARTS)) {
+    zb_status status = fit_rule_within(f, size, &hopeless);
+    if (status && !is_infeasible(status)) return status;
+    zb_status_free(status);
     left -= work;
   }
-  return status;
+  return f->fits ? NULL : fit_rule_within(f, limit, &hopeless);
 }
 
 /* One micro-batch at a time. */
