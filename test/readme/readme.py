@@ -5,7 +5,8 @@ Three rules, for every *.md of the repository:
 
 1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of
    lines. Commands of ours without printed lines are run too, on small models called model.onnx and model.mlir, a step
-   of JAX called step.mlir and a text called corpus.txt; of the others (NOT_RUN) the options are looked up.
+   of JAX called step.mlir, a program of Paddle called main.json and a text called corpus.txt; of the others (NOT_RUN)
+   the options are looked up.
 2. What stands between "<!-- printed by: COMMAND -->" and "<!-- end -->" is what that command prints. If it
    is a fenced block, the fences stay.
 3. Options in `code` are options: of the program that the code starts with, or of any of ours or of a script.
@@ -173,6 +174,10 @@ def make_folder(work, build):
     jax = os.path.join(ROOT, "test", "ir", "import", "stablehlo", "Inputs")
     shutil.copy(os.path.join(jax, "adam.mlir"), os.path.join(work, "step.mlir"))
     shutil.copy(os.path.join(jax, "mlp.params.safetensors"), os.path.join(work, "params.safetensors"))
+    paddle = os.path.join(ROOT, "test", "ir", "import", "paddle", "Inputs")
+    for name, of_page in (("main.json", "main.json"), ("startup.json", "startup.json"),
+                          ("params.safetensors", "main.safetensors")):
+        shutil.copy(os.path.join(paddle, "llama." + name), os.path.join(work, of_page))
     with open(os.path.join(ROOT, "test", "data",
                            "corpus.txt"), "rb") as corpus, open(os.path.join(work, "corpus.txt"), "wb") as out:
         out.write(bytes(byte % 32 for byte in corpus.read()))  # the vocabulary of that model
