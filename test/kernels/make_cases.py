@@ -1995,6 +1995,8 @@ def scatter_reductions():
         for reduction, function in combine.items():
             out = data.copy()
             out[places] = function(out[places], updates)
+            if dtype == F64:  # CUDA has no kernel for it; drawn, so that the cases behind do not change
+                continue
             case("scatter", f"{reduction} {SHORT[dtype]}", [data, np.array(places), updates], [out],
                  {"reduction": reduction})
     data, updates = np.array([1, math.nan, 2, -0.0], F32), np.array([math.nan, 3, INF, 0.0], F32)

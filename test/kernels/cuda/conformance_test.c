@@ -63,6 +63,7 @@ static bool narrow_case(const char *op, prepared *p, zb_dtype dtype) {
   for (size_t i = 0; i < sizeof stays_wide / sizeof stays_wide[0]; ++i)
     if (strcmp(stays_wide[i].op, op) == 0) wide_inputs = stays_wide[i].inputs, wide_outputs = stays_wide[i].outputs;
   bool any = false;
+  if (strcmp(op, "bitcast") == 0) return false; /* its attribute names the type */
   for (int i = 0; i < p->call.input_count; ++i)
     if (p->inputs[i].rank >= 0 && (p->inputs[i].dtype == ZB_BF16 || p->inputs[i].dtype == ZB_F16)) return false;
   for (int i = 0; i < p->call.input_count; ++i) {
