@@ -453,7 +453,7 @@ zb_status zb_cuda_run_top_k(const zb_kernel_call *call, zb_cuda_launcher *on) {
                         .dtype = (int32_t)x->dtype,
                         .largest = zb_attr_bool(&call->attrs, "largest", true)};
   (void)zb_cuda_dims_of(x, x, lines, &args.x_lines);
-  (void)zb_cuda_dims_of(x, out, lines, &args.out_lines);
+  (void)zb_cuda_dims_of(out, out, lines, &args.out_lines); /* it has k where x has all */
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_top_k, zb_ceil_div(args.lines, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS,
                          0, &args);
 }
