@@ -158,7 +158,8 @@ static uint64_t order_digest(const zb_order *order) {
   return digest;
 }
 
-/* What the plan takes, made once for each order: many limits give the same. */
+/* What the plan takes, made once for each order: many limits give the same. Two orders of one digest would only make
+ * another choice of plan, whose memory zb-allocate checks. */
 static zb_status try_once(fitting *f, const zb_order *order, zb_trial *out) {
   const uint64_t digest = order_digest(order);
   for (size_t i = 0; i < f->tried.count; ++i)

@@ -26,16 +26,21 @@ except ImportError:
 RANKS, MICRO_BATCHES, STEPS, SECONDS = 4, 6, 4, 240
 SGD = dict(lr=0.05, momentum=0.9)
 SCHEDULES = ("1f1b", "zb-h1", "zb-v", "interleaved-1f1b", "search")
-ROWS = [("nanogpt", schedule) for schedule in SCHEDULES] + [("seq2seq", "zb-h1")]
-MORE = [("stopped", "1f1b"), ("gpt2", "zb-h2"), ("llama", "zb-v-auto"), ("t5", "zb-h1"), ("bart", "looped-bfs"),
-        ("nanogpt", "eager-1f1b"), ("batchnorm", "1f1b"), ("low-rank", "zb-h1"), ("vision", "zb")]
+ROWS = [("nanogpt", schedule) for schedule in SCHEDULES] + [("seq2seq", "zb-v"), ("resnet", "1f1b")]
+MORE = [("stopped", "1f1b"), ("gpt2", "zb-h2"), ("llama", "zb-v-auto"), ("t5", "1f1b"), ("bart", "looped-bfs"),
+        ("nanogpt", "eager-1f1b"), ("low-rank", "zb-h1"), ("vision", "zb")]
 
 
 def compiled(name, schedule):
     """(plan, module, batches of whole steps), the same wherever they are made."""
     import aten_models
+    import window_models
     import zb
-    module, inputs = aten_models.build(name)
+    if name in window_models.MODELS:
+        module, shapes = window_models.build(name)
+        inputs = {"x": ("float32", shapes["x"]), "y": ("int64", shapes["y"], 0, 2)}
+    else:
+        module, inputs = aten_models.build(name)
     rows = [{key: torch.cat(values) for key, values in
              ((key, [part[key] for part in aten_models.draw(inputs, MICRO_BATCHES, seed)]) for key in inputs)}
             for seed in range(STEPS)]
@@ -66,8 +71,11 @@ def train(rank, store, rows, results):
                             parameter.grad /= 2
                 optimizer.step()
                 optimizer.zero_grad()
-            results.put((rank, losses, {key: value.detach().clone().numpy() for key, value in
-                                        pipeline.named_parameters()}, plan.stages))
+            values = dict(pipeline.named_parameters())
+            for part in pipeline.modules.values():
+                values.update(part.named_buffers())
+            results.put((rank, losses, {key: value.detach().clone().numpy() for key, value in values.items()},
+                         plan.stages))
         except Exception as error:  # said by the parent, which ends the others
             results.put((rank, "%s: %s" % (type(error).__name__, error), {}, 0))
             return
@@ -84,6 +92,9 @@ def whole_model(module, batches):
         loss = sum(one["loss"] if isinstance(one, dict) else one for one in found) / MICRO_BATCHES
         optimizer.zero_grad()
         loss.backward()
+        if len(losses) == STEPS - 1:  # buffers of the second pass there
+            for part in parts:
+                module(**part)
         optimizer.step()
         losses.append(loss.item())
     return losses
@@ -101,17 +112,19 @@ def check_row(suite, row, found):
         ours = [run.step(batch).loss for batch in batches]
     theirs = whole_model(module, batches)
     weights = dict(module.named_parameters(remove_duplicate=False))
+    values = {**weights, **dict(module.named_buffers())}
     what = "%s %s, %d stages: " % (*row, plan.stages)
     suite.check(all(losses == found[0][0] for losses, _, _ in found.values()), what + "all processes have one loss")
     off = distance(found[0][0], ours)
     suite.check(off <= 1e-5, what + "losses are those of a session within %.2g" % off)
     suite.check(distance(theirs, ours) <= 1e-5, what + "and of PyTorch on one process")
     names = {name for _, parameters, _ in found.values() for name in parameters}
-    suite.check({id(weights[name]) for name in names} >= {id(p) for p in module.parameters() if p.requires_grad},
+    suite.check({id(weights[name]) for name in names & set(weights)} >= {id(p) for p in module.parameters() if p.requires_grad},
                 what + "every parameter is on a stage")
     wrong = [name for _, parameters, _ in found.values() for name, value in parameters.items()
-             if not torch.allclose(torch.from_numpy(value), weights[name], rtol=1e-4, atol=2e-6)]
-    suite.check(not wrong, what + "weights after %d steps are those of one process: %s" % (STEPS, wrong[:3]))
+             if not torch.allclose(torch.from_numpy(value), values[name], rtol=1e-4, atol=2e-6)]
+    suite.check(not wrong, what + "weights and buffers after %d steps are those of one process: %s" %
+                (STEPS, wrong[:3]))
 
 
 def check_training(suite, folder, rows):
@@ -166,6 +179,9 @@ def check_refused(suite, folder):
     raises("no replicas or shards", lambda: zb.torch.pipeline(module, replicas))
     small = zb.compile(module, {key: value[:2] for key, value in batches[0].items()}, ranks=1, micro_batches=2)
     pipeline = zb.torch.pipeline(module, small)
+    norms = compiled("batchnorm", "1f1b")[:2]
+    norms[0]._about["ranks"] = 1  # the process group of this process; refused before anything is built of it
+    raises("'rows.running_mean' is read on stage 2 and updated on stage 3", lambda: zb.torch.pipeline(*norms[::-1]))
     raises("no value for input 'y'", lambda: pipeline.step(batches[0]["x"]))
     raises("'z' is no input of the module", lambda: pipeline.step(z=1))
     raises("'x' is given twice", lambda: pipeline.step(batches[0]["x"], x=1))

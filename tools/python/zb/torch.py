@@ -22,6 +22,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 import torch
 import torch.distributed as dist
 import torch.fx
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.pipelining import PipelineStage
 from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
@@ -30,6 +31,9 @@ from ._library import Error, invalid
 from .plan import Plan
 
 __all__ = ["Pipeline", "pipeline"]
+
+
+_UPDATE = torch.ops.aten.copy_.default  # of a buffer, the only op of an exported graph that changes something
 
 
 def _usage(text: str) -> Error:
@@ -62,7 +66,9 @@ class _Cut:
         self.loss = losses[0]
         self.stages = plan.stages
         self.stage = self._stages_of_nodes(plan)
+        self._keep_lists_whole()
         self._move_to_readers()
+        self._update_where_made()
 
     def _stages_of_nodes(self, plan: Plan) -> Dict[torch.fx.Node, int]:
         """Stages follow each other in the order of nodes: each begins at the first op that it alone has."""
@@ -90,8 +96,28 @@ class _Cut:
             draws = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
             learns = any(source.op == "get_attr" and source.target in self.learned or
                          source in self.stage and source not in self.repeated for source in node.all_input_nodes)
-            if not draws and not learns:
+            if not draws and not learns and node.target is not _UPDATE:
                 self.repeated.add(node)
+
+    def _keep_lists_whole(self) -> None:
+        """Parts of a list (of split) are taken where it is made, for stages send tensors."""
+        for node in self.nodes:
+            if node.target is operator.getitem and node.args[0] in self.stage:
+                self.stage[node] = self.stage[node.args[0]]
+
+    def _update_where_made(self) -> None:
+        """Buffers get their new values (running statistics) at the end of the graph, here on the stage that makes
+        them; one that nothing but constants makes (a count of steps) on the first."""
+        for node in self.nodes:
+            if node.target is _UPDATE:
+                value = node.args[1]
+                self.stage[node] = self.stage[value] if value in self.stage and value not in self.repeated else 0
+                readers = [self.stage[reader] for reader in node.args[0].users
+                           if reader is not node and reader not in self.repeated]
+                if any(reader != self.stage[node] for reader in readers):
+                    raise invalid("the buffer '%s' is read on stage %d and updated on stage %d, and PyTorch's stages "
+                                  "cannot share it: cut the model elsewhere (cuts=..., fewer ranks)"
+                                  % (node.args[0].target, min(readers), self.stage[node]))
 
     def needed_by(self, stage: int) -> List[torch.fx.Node]:
         """The nodes of a stage in their order, with those that it makes again."""
@@ -131,12 +157,34 @@ class _ContiguousGradient(torch.autograd.Function):
         return gradient.contiguous()
 
 
+class _Joined(torch.autograd.Function):
+    """PyTorch's backward passes for inputs and for weights meet where both pass. What a stage gives without having
+    received anything for it gets such a place here, or its weights would have no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, value: torch.Tensor, received: torch.Tensor) -> torch.Tensor:
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Tuple[torch.Tensor, None]:
+        return gradient, None
+
+
+def _joined(value: torch.Tensor, received: torch.Tensor) -> torch.Tensor:
+    return _Joined.apply(value, received)
+
+
 def _received(value: torch.Tensor) -> torch.Tensor:
     return _ContiguousGradient.apply(value)
 
 
 class _Stage(torch.fx.GraphModule):
     """A part of a module; inputs of the module come by their names, activations in their order."""
+
+
+def _without_strides(target: Any) -> Any:
+    """Activations are contiguous in stages, unlike where the graph was traced."""
+    return torch.ops.aten.reshape.default if target is torch.ops.aten.view.default else target
 
 
 def _build_stage(cut: _Cut, stage: int, crossing: Sequence[Sequence[torch.fx.Node]],
@@ -149,21 +197,32 @@ def _build_stage(cut: _Cut, stage: int, crossing: Sequence[Sequence[torch.fx.Nod
         copies[node] = graph.placeholder(node.name, default_value=None)
     for node, value in received.items():
         copies[node] = graph.call_function(_received, (value,))
-    used = {}
+    used, attributes = {}, {}  # type: Dict[str, torch.Tensor], Dict[Any, Any]
+    updated = {node.args[0] for node in nodes if node.target is _UPDATE}
     for node in nodes:
         for source in node.all_input_nodes:
             if source.op == "get_attr" and source not in copies:
-                copies[source] = graph.get_attr(source.target)
+                copies[source] = attributes[source] = graph.get_attr(source.target)
                 used[source.target] = tensors[source.target]
-        copies[node] = graph.node_copy(node, lambda source: copies[source])
-        if node.target is torch.ops.aten.view.default:  # activations are contiguous here, unlike where it was traced
-            copies[node].target = torch.ops.aten.reshape.default
+                if source in updated:  # backward passes need the old value, and check that it is
+                    copies[source] = graph.call_function(torch.ops.aten.clone.default, (attributes[source],))
+        place = attributes if node.target is _UPDATE else copies
+        copies[node] = graph.node_copy(node, lambda source: place.get(source, copies[source]))
+        copies[node].target = _without_strides(node.target)
     if stage + 1 == cut.stages:
         graph.output(copies[cut.loss])
     else:
-        # A stage lets go of what it gives in place, which views and its own inputs do not allow.
-        given = [graph.call_function(torch.ops.aten.clone.default, (copies[node],),
-                                     {"memory_format": torch.contiguous_format}) for node in crossing[stage + 1]]
+        follows, given = set(received), []  # what the stage makes of what it received
+        for node in nodes:
+            if any(source in follows for source in node.all_input_nodes):
+                follows.add(node)
+        for node in crossing[stage + 1]:
+            value = copies[node]
+            if received and node not in follows:
+                value = graph.call_function(_joined, (value, copies[crossing[stage][0]]))
+            # A stage lets go of what it gives in place, which views and its own inputs do not allow.
+            given.append(graph.call_function(torch.ops.aten.clone.default, (value,),
+                                             {"memory_format": torch.contiguous_format}))
         graph.output(tuple(given))
     return _Stage(used, graph)
 
@@ -263,6 +322,38 @@ def _share(cut: _Cut, attributes: Sequence[Set[str]], tensors: Dict[str, torch.T
     return shared
 
 
+class _Shapes(torch.fx.Interpreter):
+    """Runs a graph on tensors without data, and remembers which values have gradients."""
+
+    def __init__(self, module: torch.fx.GraphModule):
+        super().__init__(module)
+        self.have_gradients: Set[torch.fx.Node] = set()
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        return super().call_function(_without_strides(target), args, kwargs)
+
+    def run_node(self, node: torch.fx.Node) -> Any:
+        value = super().run_node(node)
+        if isinstance(value, torch.Tensor) and value.requires_grad:
+            self.have_gradients.add(node)
+        return value
+
+
+def _nodes_with_gradients(module: torch.fx.GraphModule) -> Set[torch.fx.Node]:
+    shapes = _Shapes(module)
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.enable_grad():
+        shapes.run(*[torch.empty_like(node.meta["val"]) for node in module.graph.nodes if node.op == "placeholder"])
+    return shapes.have_gradients
+
+
+def _examples(nodes: Sequence[torch.fx.Node], learn: Set[torch.fx.Node], device: Any) -> Tuple[torch.Tensor, ...]:
+    """Tensors like those that stages send, known from the graph: else PyTorch would find them by running the stages
+    once more, which updates buffers."""
+    values = [(node.meta["val"], node in learn) for node in nodes]
+    return tuple(torch.empty(value.shape, dtype=value.dtype, device=device, requires_grad=learns)
+                 for value, learns in values)
+
+
 def pipeline(model: torch.nn.Module, plan: Plan, *, device: Optional[torch.device] = None,
              group: Any = None) -> Pipeline:
     """Stages and order of a plan for PyTorch's runtime (torch.distributed.pipelining), in a process of its group.
@@ -297,7 +388,11 @@ def pipeline(model: torch.nn.Module, plan: Plan, *, device: Optional[torch.devic
     shared = _share(cut, attributes, tensors, plan, rank, group)
     if device is None:
         device = next((value.device for value in tensors.values()), torch.device("cpu"))
-    stages = [PipelineStage(module, stage, plan.stages, torch.device(device), group=group)
+    crossing.append([cut.loss])
+    learn = _nodes_with_gradients(whole)
+    stages = [PipelineStage(module, stage, plan.stages, torch.device(device), group=group,
+                            input_args=_examples(crossing[stage], learn, device),
+                            output_args=_examples(crossing[stage + 1], learn, device))
               for stage, module in own.items()]
     # The loss is divided, not the gradients: the runtime would divide those that stages share once for each stage.
     schedule = _PipelineScheduleRuntime(stages, plan.micro_batches, scale_grads=False,
