@@ -8,6 +8,15 @@ zb_result zb_import_memory(zb_import *im) {
   return ZB_FAIL;
 }
 
+zb_result zb_import_fail_status(zb_import *im, zb_status status) {
+  if (zb_status_code(status) == ZB_MEMORY)
+    (void)zb_import_memory(im);
+  else
+    (void)zb_import_fail(im, zb_status_hint_text(status), "%s", zb_status_message(status));
+  zb_status_free(status);
+  return ZB_FAIL;
+}
+
 static zb_result report(zb_import *im, MlirLocation location, const char *kind, const char *hint, const char *format,
                         va_list arguments) {
   char text[768];

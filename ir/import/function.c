@@ -28,6 +28,22 @@ MlirValue zb_import_input(zb_import *im, const char *name, const zb_shape *shape
   return add_argument(im, ZB_ATTR_INPUT, name, shape, im->input_count++);
 }
 
+zb_result zb_import_inputs(zb_import *im, const char *hint) {
+  for (size_t i = 0; i < im->value_count; ++i) {
+    zb_import_value *value = im->values[i];
+    if (value->kind != ZB_VALUE_INPUT || !value->read) continue;
+    const zb_dtype dtype = value->type.dtype;
+    const bool is_good = value->is_typed && zb_shape_bytes(&value->type) >= 0 && zb_shape_elements(&value->type) > 0 &&
+                         (dtype == ZB_F32 || dtype == ZB_I64 || dtype == ZB_I32 || dtype == ZB_I1);
+    if (!is_good && value->type_text)
+      return zb_import_fail(im, hint, "the type of input '%s' is not supported (%s)", value->name, value->type_text);
+    if (!is_good) return zb_import_fail(im, hint, "the type of input '%s' is not supported", value->name);
+    value->value = zb_import_input(im, value->name, &value->type);
+    if (!value->value.ptr) return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
 MlirValue zb_import_counter(zb_import *im) {
   const zb_shape shape = {.dtype = ZB_I64, .rank = 1, .dims = {ZB_COUNTER_WORDS}};
   const zb_import_value *other = zb_import_find(im, ZB_COUNTER_INPUT);

@@ -185,6 +185,8 @@ zb_result zb_import_refuse(zb_import_node *n, const char *hint, const char *form
 /* Reports at the file. */
 zb_result zb_import_fail(zb_import *im, const char *hint, const char *format, ...) ZB_PRINTF(3, 4);
 zb_result zb_import_memory(zb_import *im); /* out of memory: remembered */
+/* Reports at the file why it, or one that belongs to it, cannot be read; takes the status. */
+zb_result zb_import_fail_status(zb_import *im, zb_status status);
 MlirLocation zb_import_file_location(const zb_import *im);
 /* "module.path (node name)" over the file, with the node's number as its column, for formats without lines. */
 MlirLocation zb_import_node_location(const zb_import *im, const char *path, const char *name, unsigned number);
@@ -261,6 +263,8 @@ MlirValue zb_import_expanded(zb_builder *b, MlirValue x, const zb_shape *shape);
 /* ---- function.c ---- */
 /* A new argument: {zb.input = name} behind the other inputs, {zb.constant = name} behind all others. */
 MlirValue zb_import_input(zb_import *im, const char *name, const zb_shape *shape);
+/* Makes arguments of the inputs that something reads, of the types in which data comes. hint: what is supported. */
+zb_result zb_import_inputs(zb_import *im, const char *hint);
 MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *shape);
 /* The input ZB_COUNTER_INPUT, an argument from the first random op on. Null (reported) if the model has an input of
  * that name. */
@@ -289,6 +293,10 @@ typedef struct zb_import_source {
 /* Maps a regular file. IO on failure; name (may be NULL) is copied. */
 zb_status zb_import_source_open(const char *path, const char *name, zb_import_source *out) ZB_MUST_USE;
 void zb_import_source_close(zb_import_source *source);
+/* Memory of ours for a decoder that takes functions (ProtobufCAllocator). refused: a bool that is set when memory runs
+ * out, which decoders report as they report a damaged file; or NULL. */
+void *zb_import_allocate(void *refused, size_t bytes);
+void zb_import_release(void *refused, void *memory);
 /* Parses the text of a module, which ends in NUL; the path is that of its locations. INVALID, reported. */
 zb_status zb_import_parse(MlirContext context, const char *path, const char *text, MlirModule *out) ZB_MUST_USE;
 

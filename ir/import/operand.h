@@ -24,6 +24,11 @@ zb_operand zb_operand_filled(zb_import_node *n, const zb_shape *shape, zb_operan
 zb_operand zb_operand_cast(zb_import_node *n, zb_operand x, zb_dtype dtype);
 zb_operand zb_operand_where(zb_import_node *n, zb_operand condition, zb_operand yes, zb_operand no);
 zb_operand zb_operand_matmul(zb_import_node *n, zb_operand a, zb_operand b);
+/* x with its last two dimensions swapped, if it has two. */
+zb_operand zb_operand_swapped(zb_import_node *n, zb_operand x);
+/* The product of matrices or batches of them; a vector on the left is a row, on the right a column, and the added
+ * dimension is taken out of the result. */
+zb_operand zb_operand_product(zb_import_node *n, zb_operand a, zb_operand b);
 zb_operand zb_operand_reduce(zb_import_node *n, const char *op, zb_operand x, const int64_t *axes, int count,
                              bool keepdims);
 zb_operand zb_operand_reshape(zb_import_node *n, zb_operand x, const zb_shape *shape);

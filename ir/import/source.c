@@ -38,6 +38,17 @@ void zb_import_source_close(zb_import_source *source) {
   *source = (zb_import_source){0};
 }
 
+void *zb_import_allocate(void *refused, size_t bytes) {
+  void *memory = zb_alloc(bytes ? bytes : 1);
+  if (!memory && refused) *(bool *)refused = true;
+  return memory;
+}
+
+void zb_import_release(void *refused, void *memory) {
+  (void)refused;
+  zb_free(memory);
+}
+
 zb_status zb_import_parse(MlirContext context, const char *path, const char *text, MlirModule *out) {
   int diagnostics = 0;
   const size_t bytes = strlen(text);

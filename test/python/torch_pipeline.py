@@ -119,7 +119,8 @@ def check_row(suite, row, found):
     suite.check(off <= 1e-5, what + "losses are those of a session within %.2g" % off)
     suite.check(distance(theirs, ours) <= 1e-5, what + "and of PyTorch on one process")
     names = {name for _, parameters, _ in found.values() for name in parameters}
-    suite.check({id(weights[name]) for name in names & set(weights)} >= {id(p) for p in module.parameters() if p.requires_grad},
+    trained = {id(p) for p in module.parameters() if p.requires_grad}
+    suite.check({id(weights[name]) for name in names & set(weights)} >= trained,
                 what + "every parameter is on a stage")
     wrong = [name for _, parameters, _ in found.values() for name, value in parameters.items()
              if not torch.allclose(torch.from_numpy(value), values[name], rtol=1e-4, atol=2e-6)]

@@ -11,9 +11,9 @@ bool zb_aten_result_shape(zb_import_node *n, int result, zb_shape *out) {
                           "the type of its result %d is not supported", result);
 }
 
-zb_aten_value zb_aten_number(zb_import_node *n, const char *name, zb_dtype dtype) {
+zb_operand zb_aten_number(zb_import_node *n, const char *name, zb_dtype dtype) {
   const bool is_exact = (dtype == ZB_I64 || dtype == ZB_I32) && zb_aten_number_type(n, name) != ZB_F32;
-  zb_aten_value out = zb_aten_scalar(n, dtype, is_exact ? 0 : zb_aten_real(n, name, 0));
+  zb_operand out = zb_operand_scalar(n, dtype, is_exact ? 0 : zb_aten_real(n, name, 0));
   if (out && is_exact) zb_known_set_integer(out->known, 0, zb_aten_int(n, name, 0));
   return n->im->failed ? NULL : out;
 }

@@ -243,25 +243,6 @@ static zb_result place_stops(zb_import *im) {
 
 /* ---- The whole ---- */
 
-/* What nothing reads is no input. */
-static zb_result build_inputs(zb_import *im) {
-  for (size_t i = 0; i < im->value_count; ++i) {
-    zb_import_value *value = im->values[i];
-    if (value->kind != ZB_VALUE_INPUT || !value->read) continue;
-    const zb_dtype dtype = value->type.dtype;
-    const bool is_good = value->is_typed && zb_shape_bytes(&value->type) >= 0 && zb_shape_elements(&value->type) > 0 &&
-                         (dtype == ZB_F32 || dtype == ZB_I64 || dtype == ZB_I32 || dtype == ZB_I1);
-    if (!is_good)
-      return zb_import_fail(im,
-                            "float32, int64, int32 and bool with at least one element and at most 8 dimensions are "
-                            "supported",
-                            "the type of input '%s' is not supported", value->name);
-    value->value = zb_import_input(im, value->name, &value->type);
-    if (!value->value.ptr) return ZB_FAIL;
-  }
-  return ZB_OK;
-}
-
 static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_aten *it = zb_aten_of(im);
   const bool inference = im->params->inference;
@@ -275,7 +256,10 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   if (!zb_import_check_nodes(im, check_node)) return ZB_FAIL;
   zb_import_mark_values(im, loss);
   if (!zb_import_choose_parameters(im) || !place_stops(im)) return ZB_FAIL;
-  if (!build_inputs(im) || !zb_import_nodes(im)) return ZB_FAIL;
+  if (!zb_import_inputs(
+          im, "float32, int64, int32 and bool with at least one element and at most 8 dimensions are supported") ||
+      !zb_import_nodes(im))
+    return ZB_FAIL;
   return zb_import_finish(im, loss, out);
 }
 

@@ -52,33 +52,9 @@ bool zb_aten_axis(zb_import_node *n, const char *name, int64_t fallback, int ran
 /* Reports that an argument has another value than the only one that is supported. */
 zb_result zb_aten_refuse_argument(zb_import_node *n, const char *name, const char *hint);
 
-/* Operands and what is applied to them are those of ir/import/operand.h; rows here have names of their own for them. */
-typedef zb_operand zb_aten_value;
-#define zb_aten_in zb_operand_in
-#define zb_aten_shape zb_operand_shape
-#define zb_aten_computed zb_operand_computed
-#define zb_aten_known zb_operand_known
-#define zb_aten_apply zb_operand_apply
-#define zb_aten_apply1 zb_operand_apply1
-#define zb_aten_apply2 zb_operand_apply2
-#define zb_aten_build zb_operand_build
-#define zb_aten_scalar zb_operand_scalar
-#define zb_aten_filled zb_operand_filled
-#define zb_aten_cast zb_operand_cast
-#define zb_aten_where zb_operand_where
-#define zb_aten_matmul zb_operand_matmul
-#define zb_aten_reduce zb_operand_reduce
-#define zb_aten_reshape zb_operand_reshape
-#define zb_aten_transpose zb_operand_transpose
-#define zb_aten_expand zb_operand_expand
-#define zb_aten_slice zb_operand_slice
-#define zb_aten_concat zb_operand_concat
-#define zb_aten_gather zb_operand_gather
-#define zb_aten_give zb_operand_give
-
 /* ---- apply.c ---- */
 /* The number that an argument is, in a type. */
-zb_aten_value zb_aten_number(zb_import_node *n, const char *name, zb_dtype dtype);
+zb_operand zb_aten_number(zb_import_node *n, const char *name, zb_dtype dtype);
 /* What PyTorch makes of operands of two types. */
 zb_dtype zb_aten_promoted(const zb_shape *a, const zb_shape *b);
 /* The declared type of a result; false after reporting. */

@@ -34,94 +34,96 @@ static int unary_attributes(zb_import_node *n, zb_attr attrs[2]) {
 zb_result zb_aten_unary(zb_import_node *n) {
   zb_attr attrs[2];
   zb_shape out, in;
-  zb_aten_value x = zb_aten_in(n, 0);
+  zb_operand x = zb_operand_in(n, 0);
   const char *op = n->op->argument;
-  if (!zb_aten_result_shape(n, 0, &out) || !zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (strcmp(op, "not") == 0)
-    x = zb_aten_cast(n, x, ZB_I1);
+    x = zb_operand_cast(n, x, ZB_I1);
   else if (out.dtype != ZB_I1)
-    x = zb_aten_cast(n, x, out.dtype);
+    x = zb_operand_cast(n, x, out.dtype);
   if (strcmp(op, "bitwise_not") == 0 && in.dtype == ZB_I1) op = "not";
   if (strcmp(op, "elu") == 0 && (zb_aten_real(n, "scale", 1) != 1 || zb_aten_real(n, "input_scale", 1) != 1))
     return zb_aten_refuse_argument(n, "scale", NULL);
   const int count = unary_attributes(n, attrs);
-  return n->im->failed ? ZB_FAIL : zb_aten_give(n, 0, zb_aten_apply(n, op, &x, 1, attrs, count));
+  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_operand_apply(n, op, &x, 1, attrs, count));
 }
 
 /* Numbers that do not depend on dimensions round as they are. */
 zb_result zb_aten_rounding(zb_import_node *n) {
   zb_shape in;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   const bool is_whole = in.dtype == ZB_I64 || in.dtype == ZB_I32 || in.dtype == ZB_I1;
-  return zb_aten_give(n, 0, is_whole ? x : zb_aten_apply1(n, n->op->argument, x));
+  return zb_operand_give(n, 0, is_whole ? x : zb_operand_apply1(n, n->op->argument, x));
 }
 
 /* The formulas of several ops, of one operand. */
 zb_result zb_aten_formula(zb_import_node *n) {
   zb_shape out;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_aten_value x = zb_aten_in(n, 0), y = NULL;
-  if (!is(n, "isfinite")) x = zb_aten_cast(n, x, out.dtype);
+  zb_operand x = zb_operand_in(n, 0), y = NULL;
+  if (!is(n, "isfinite")) x = zb_operand_cast(n, x, out.dtype);
   const zb_dtype dtype = out.dtype;
   if (is(n, "silu"))
-    y = zb_aten_apply2(n, "mul", x, zb_aten_apply1(n, "sigmoid", x));
+    y = zb_operand_apply2(n, "mul", x, zb_operand_apply1(n, "sigmoid", x));
   else if (is(n, "rsqrt"))
-    y = zb_aten_apply1(n, "reciprocal", zb_aten_apply1(n, "sqrt", x));
+    y = zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x));
   else if (is(n, "log_sigmoid"))
-    y = zb_aten_apply1(n, "neg", zb_aten_apply1(n, "softplus", zb_aten_apply1(n, "neg", x)));
+    y = zb_operand_apply1(n, "neg", zb_operand_apply1(n, "softplus", zb_operand_apply1(n, "neg", x)));
   else if (is(n, "log1p"))
-    y = zb_aten_apply1(n, "log", zb_aten_apply2(n, "add", x, zb_aten_scalar(n, dtype, 1)));
+    y = zb_operand_apply1(n, "log", zb_operand_apply2(n, "add", x, zb_operand_scalar(n, dtype, 1)));
   else if (is(n, "expm1"))
-    y = zb_aten_apply2(n, "sub", zb_aten_apply1(n, "exp", x), zb_aten_scalar(n, dtype, 1));
+    y = zb_operand_apply2(n, "sub", zb_operand_apply1(n, "exp", x), zb_operand_scalar(n, dtype, 1));
   else if (is(n, "log2"))
-    y = zb_aten_apply2(n, "div", zb_aten_apply1(n, "log", x), zb_aten_scalar(n, dtype, log(2)));
+    y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(2)));
   else if (is(n, "log10"))
-    y = zb_aten_apply2(n, "div", zb_aten_apply1(n, "log", x), zb_aten_scalar(n, dtype, log(10)));
+    y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(10)));
   else if (is(n, "exp2"))
-    y = zb_aten_apply2(n, "pow", zb_aten_scalar(n, dtype, 2), x);
+    y = zb_operand_apply2(n, "pow", zb_operand_scalar(n, dtype, 2), x);
   else if (is(n, "erfc"))
-    y = zb_aten_apply2(n, "sub", zb_aten_scalar(n, dtype, 1), zb_aten_apply1(n, "erf", x));
+    y = zb_operand_apply2(n, "sub", zb_operand_scalar(n, dtype, 1), zb_operand_apply1(n, "erf", x));
   else if (is(n, "trunc"))
-    y = zb_aten_apply2(n, "mul", zb_aten_apply1(n, "sign", x), zb_aten_apply1(n, "floor", zb_aten_apply1(n, "abs", x)));
+    y = zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x),
+                          zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x)));
   else if (is(n, "isfinite"))
-    y = zb_aten_apply1(n, "not",
-                       zb_aten_apply2(n, "or", zb_aten_apply1(n, "is_inf", x), zb_aten_apply1(n, "is_nan", x)));
-  return zb_aten_give(n, 0, y);
+    y = zb_operand_apply1(
+        n, "not", zb_operand_apply2(n, "or", zb_operand_apply1(n, "is_inf", x), zb_operand_apply1(n, "is_nan", x)));
+  return zb_operand_give(n, 0, y);
 }
 
 /* softplus(beta * x) / beta; above the threshold it is x in f32, too. */
 zb_result zb_aten_softplus(zb_import_node *n) {
   const double beta = zb_aten_real(n, "beta", 1), threshold = zb_aten_real(n, "threshold", 20);
-  zb_aten_value x = zb_aten_in(n, 0);
+  zb_operand x = zb_operand_in(n, 0);
   if (threshold < 17) return zb_aten_refuse_argument(n, "threshold", "leave it at 20");
-  if (beta == 1) return zb_aten_give(n, 0, zb_aten_apply1(n, "softplus", x));
-  zb_aten_value factor = zb_aten_scalar(n, ZB_F32, beta);
-  return zb_aten_give(
-      n, 0, zb_aten_apply2(n, "div", zb_aten_apply1(n, "softplus", zb_aten_apply2(n, "mul", x, factor)), factor));
+  if (beta == 1) return zb_operand_give(n, 0, zb_operand_apply1(n, "softplus", x));
+  zb_operand factor = zb_operand_scalar(n, ZB_F32, beta);
+  return zb_operand_give(
+      n, 0,
+      zb_operand_apply2(n, "div", zb_operand_apply1(n, "softplus", zb_operand_apply2(n, "mul", x, factor)), factor));
 }
 
 zb_result zb_aten_threshold(zb_import_node *n) {
-  zb_aten_value x = zb_aten_in(n, 0);
+  zb_operand x = zb_operand_in(n, 0);
   if (zb_aten_real(n, "value", 0) != 0) return zb_aten_refuse_argument(n, "value", "0 is supported");
   const zb_attr attr = zb_float("alpha", zb_aten_real(n, "threshold", 0));
-  return zb_aten_give(n, 0, zb_aten_apply(n, "thresholded_relu", &x, 1, &attr, 1));
+  return zb_operand_give(n, 0, zb_operand_apply(n, "thresholded_relu", &x, 1, &attr, 1));
 }
 
 /* Halves of a dimension: the first times the sigmoid of the second. */
 zb_result zb_aten_glu(zb_import_node *n) {
   zb_shape in;
   int axis;
-  zb_aten_value x = zb_aten_in(n, 0), parts[2];
+  zb_operand x = zb_operand_in(n, 0), parts[2];
   int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
-  if (!zb_aten_shape(n, x, &in) || !zb_aten_axis(n, "dim", -1, in.rank, &axis)) return ZB_FAIL;
+  if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", -1, in.rank, &axis)) return ZB_FAIL;
   if (in.dims[axis] % 2) return zb_import_refuse(n, NULL, "dimension %d cannot be halved", axis);
   for (int i = 0; i < ZB_DIMS_MAX; ++i)
     steps[i] = 1;
   in.dims[axis] /= 2;
   for (int k = 0; k < 2; ++k, starts[axis] += in.dims[axis])
-    parts[k] = zb_aten_slice(n, x, starts, in.dims, steps);
-  return zb_aten_give(n, 0, zb_aten_apply2(n, "mul", parts[0], zb_aten_apply1(n, "sigmoid", parts[1])));
+    parts[k] = zb_operand_slice(n, x, starts, in.dims, steps);
+  return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", parts[0], zb_operand_apply1(n, "sigmoid", parts[1])));
 }
 
 /* Bounds are numbers, or, as operands, tensors. */
@@ -131,27 +133,27 @@ zb_result zb_aten_clamp(zb_import_node *n) {
   zb_attr attrs[2];
   int count = 0;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_aten_value x = zb_aten_cast(n, zb_aten_in(n, 0), out.dtype);
+  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype);
   const bool is_tanh = strcmp(n->kind, "aten.hardtanh") == 0;
   for (int i = 0; i < 2; ++i) {
     const char *name = is_tanh ? (i ? "max_val" : "min_val") : bounds[i];
     const bool has = zb_aten_has(n, name) || is_tanh;
     const double value = has ? zb_aten_real(n, name, i ? 1 : -1) : 0;
     if (zb_import_has(n, i + 1))
-      x = zb_aten_apply2(n, ops[i], x, zb_aten_cast(n, n->inputs[i + 1], out.dtype));
+      x = zb_operand_apply2(n, ops[i], x, zb_operand_cast(n, n->inputs[i + 1], out.dtype));
     else if (has && out.dtype == ZB_F32)
       attrs[count++] = zb_float(bounds[i], value);
     else if (has)
-      x = zb_aten_apply2(n, ops[i], x, zb_aten_scalar(n, out.dtype, value));
+      x = zb_operand_apply2(n, ops[i], x, zb_operand_scalar(n, out.dtype, value));
   }
-  return zb_aten_give(n, 0, count && x ? zb_aten_apply(n, "clip", &x, 1, attrs, count) : x);
+  return zb_operand_give(n, 0, count && x ? zb_operand_apply(n, "clip", &x, 1, attrs, count) : x);
 }
 
 /* ---- Two operands ---- */
 
 /* Operand k of two: a tensor, or a number with one of these names. A number has no dimensions, and the type of its
  * kind: it promotes as PyTorch's numbers do. */
-static bool read_operands(zb_import_node *n, zb_aten_value out[2], zb_shape shapes[2]) {
+static bool read_operands(zb_import_node *n, zb_operand out[2], zb_shape shapes[2]) {
   static const char *const names[2][3] = {{"self", "input", NULL}, {"other", "exponent", NULL}};
   int next = 0;
   for (int k = 0; k < 2; ++k) {
@@ -159,18 +161,18 @@ static bool read_operands(zb_import_node *n, zb_aten_value out[2], zb_shape shap
     for (int i = 0; names[k][i]; ++i)
       if (zb_aten_has(n, names[k][i])) name = names[k][i];
     if (!name) {
-      out[k] = zb_aten_in(n, next++);
+      out[k] = zb_operand_in(n, next++);
     } else {
       out[k] = zb_aten_number(n, name, zb_aten_number_type(n, name));
     }
-    if (!zb_aten_shape(n, out[k], &shapes[k])) return false;
+    if (!zb_operand_shape(n, out[k], &shapes[k])) return false;
   }
   return !n->im->failed;
 }
 
-static bool convert(zb_import_node *n, zb_aten_value both[2], zb_dtype dtype) {
+static bool convert(zb_import_node *n, zb_operand both[2], zb_dtype dtype) {
   for (int k = 0; k < 2; ++k)
-    both[k] = zb_aten_cast(n, both[k], dtype);
+    both[k] = zb_operand_cast(n, both[k], dtype);
   return both[0] && both[1];
 }
 
@@ -186,45 +188,45 @@ static const char *of_type(const char *op, zb_dtype dtype) {
 }
 
 zb_result zb_aten_binary(zb_import_node *n) {
-  zb_aten_value both[2];
+  zb_operand both[2];
   zb_shape shapes[2], out;
   if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
     return ZB_FAIL;
   const double alpha = zb_aten_real(n, "alpha", 1);
-  if (alpha != 1) both[1] = zb_aten_apply2(n, "mul", both[1], zb_aten_scalar(n, out.dtype, alpha));
+  if (alpha != 1) both[1] = zb_operand_apply2(n, "mul", both[1], zb_operand_scalar(n, out.dtype, alpha));
   if (strcmp(n->kind, "aten.rsub.Scalar") == 0) {
-    zb_aten_value first = both[0];
+    zb_operand first = both[0];
     both[0] = both[1];
     both[1] = first;
   }
-  return zb_aten_give(n, 0, zb_aten_apply2(n, of_type(n->op->argument, out.dtype), both[0], both[1]));
+  return zb_operand_give(n, 0, zb_operand_apply2(n, of_type(n->op->argument, out.dtype), both[0], both[1]));
 }
 
 /* Powers of integers that are computed: a product where the exponent is 2. */
 zb_result zb_aten_power(zb_import_node *n) {
-  zb_aten_value both[2];
+  zb_operand both[2];
   zb_shape shapes[2], out;
   if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
     return ZB_FAIL;
   const bool is_whole = out.dtype == ZB_I64 || out.dtype == ZB_I32;
   if (is_whole && !both[0]->known && zb_aten_real(n, "exponent", 0) == 2)
-    return zb_aten_give(n, 0, zb_aten_apply2(n, "mul", both[0], both[0]));
-  return zb_aten_give(n, 0, zb_aten_apply2(n, "pow", both[0], both[1]));
+    return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", both[0], both[0]));
+  return zb_operand_give(n, 0, zb_operand_apply2(n, "pow", both[0], both[1]));
 }
 
 /* Sign of the divisor (remainder), or of the dividend (fmod). */
 zb_result zb_aten_modulus(zb_import_node *n) {
-  zb_aten_value both[2];
+  zb_operand both[2];
   zb_shape shapes[2], out;
   if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
     return ZB_FAIL;
   const zb_attr attr = zb_bool("fmod", is(n, "fmod"));
-  return zb_aten_give(n, 0, zb_aten_apply(n, "mod", both, 2, &attr, 1));
+  return zb_operand_give(n, 0, zb_operand_apply(n, "mod", both, 2, &attr, 1));
 }
 
 /* floor, trunc or the quotient itself; of integers (a - mod(a, b)) / b, which is whole. */
 zb_result zb_aten_divide(zb_import_node *n) {
-  zb_aten_value both[2];
+  zb_operand both[2];
   zb_shape shapes[2], out;
   char mode[8] = "floor";
   if (!is(n, "floor")) zb_aten_string(n, "rounding_mode", mode, sizeof mode);
@@ -233,29 +235,30 @@ zb_result zb_aten_divide(zb_import_node *n) {
   const bool is_floor = strcmp(mode, "floor") == 0, is_trunc = strcmp(mode, "trunc") == 0;
   const bool is_whole = out.dtype == ZB_I64 || out.dtype == ZB_I32;
   const zb_attr attr = zb_bool("fmod", false);
-  if (is_whole && is_floor) both[0] = zb_aten_apply2(n, "sub", both[0], zb_aten_apply(n, "mod", both, 2, &attr, 1));
-  zb_aten_value quotient = zb_aten_apply2(n, "div", both[0], both[1]);
-  if (!is_whole && is_floor) quotient = zb_aten_apply1(n, "floor", quotient);
+  if (is_whole && is_floor)
+    both[0] = zb_operand_apply2(n, "sub", both[0], zb_operand_apply(n, "mod", both, 2, &attr, 1));
+  zb_operand quotient = zb_operand_apply2(n, "div", both[0], both[1]);
+  if (!is_whole && is_floor) quotient = zb_operand_apply1(n, "floor", quotient);
   if (!is_whole && is_trunc)
-    quotient = zb_aten_apply2(n, "mul", zb_aten_apply1(n, "sign", quotient),
-                              zb_aten_apply1(n, "floor", zb_aten_apply1(n, "abs", quotient)));
-  return zb_aten_give(n, 0, quotient);
+    quotient = zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", quotient),
+                                 zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", quotient)));
+  return zb_operand_give(n, 0, quotient);
 }
 
 zb_result zb_aten_compare(zb_import_node *n) {
-  zb_aten_value both[2];
+  zb_operand both[2];
   zb_shape shapes[2];
   if (!read_operands(n, both, shapes) || !convert(n, both, zb_aten_promoted(&shapes[0], &shapes[1]))) return ZB_FAIL;
   const bool differs = is(n, "differs");
-  zb_aten_value result = zb_aten_apply2(n, differs ? "equal" : n->op->argument, both[0], both[1]);
-  return zb_aten_give(n, 0, differs ? zb_aten_apply1(n, "not", result) : result);
+  zb_operand result = zb_operand_apply2(n, differs ? "equal" : n->op->argument, both[0], both[1]);
+  return zb_operand_give(n, 0, differs ? zb_operand_apply1(n, "not", result) : result);
 }
 
 zb_result zb_aten_logic(zb_import_node *n) {
-  zb_aten_value both[2];
+  zb_operand both[2];
   zb_shape shapes[2];
   if (!read_operands(n, both, shapes) || !convert(n, both, ZB_I1)) return ZB_FAIL;
-  return zb_aten_give(n, 0, zb_aten_apply2(n, n->op->argument, both[0], both[1]));
+  return zb_operand_give(n, 0, zb_operand_apply2(n, n->op->argument, both[0], both[1]));
 }
 
 /* ---- Three operands ---- */
@@ -265,47 +268,49 @@ zb_result zb_aten_select(zb_import_node *n) {
   zb_shape out;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
   const bool fills = is(n, "masked_fill");
-  zb_aten_value in[3] = {zb_aten_in(n, fills ? 1 : 0), NULL, NULL};
+  zb_operand in[3] = {zb_operand_in(n, fills ? 1 : 0), NULL, NULL};
   int next = 1;
   const char *const names[] = {"self", "other"};
   for (int k = 1; k < 3 && !fills; ++k)
-    in[k] = zb_aten_has(n, names[k - 1]) ? zb_aten_number(n, names[k - 1], out.dtype) : zb_aten_in(n, next++);
+    in[k] = zb_aten_has(n, names[k - 1]) ? zb_aten_number(n, names[k - 1], out.dtype) : zb_operand_in(n, next++);
   if (fills) {
-    in[1] = zb_aten_has(n, "value") ? zb_aten_number(n, "value", out.dtype) : zb_aten_in(n, 2);
-    in[2] = zb_aten_in(n, 0);
+    in[1] = zb_aten_has(n, "value") ? zb_aten_number(n, "value", out.dtype) : zb_operand_in(n, 2);
+    in[2] = zb_operand_in(n, 0);
   }
   for (int k = 1; k < 3; ++k)
-    in[k] = zb_aten_cast(n, in[k], out.dtype);
-  return zb_aten_give(n, 0, zb_aten_where(n, zb_aten_cast(n, in[0], ZB_I1), in[1], in[2]));
+    in[k] = zb_operand_cast(n, in[k], out.dtype);
+  return zb_operand_give(n, 0, zb_operand_where(n, zb_operand_cast(n, in[0], ZB_I1), in[1], in[2]));
 }
 
 /* self + value * a * b, or value * a / b. */
 zb_result zb_aten_addc(zb_import_node *n) {
   zb_shape out;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_aten_value product = zb_aten_apply2(n, n->op->argument, zb_aten_in(n, 1), zb_aten_in(n, 2));
+  zb_operand product = zb_operand_apply2(n, n->op->argument, zb_operand_in(n, 1), zb_operand_in(n, 2));
   const double value = zb_aten_real(n, "value", 1);
-  if (value != 1) product = zb_aten_apply2(n, "mul", product, zb_aten_scalar(n, out.dtype, value));
-  return zb_aten_give(n, 0, zb_aten_apply2(n, "add", zb_aten_in(n, 0), product));
+  if (value != 1) product = zb_operand_apply2(n, "mul", product, zb_operand_scalar(n, out.dtype, value));
+  return zb_operand_give(n, 0, zb_operand_apply2(n, "add", zb_operand_in(n, 0), product));
 }
 
 /* self + weight * (end - self). */
 zb_result zb_aten_lerp(zb_import_node *n) {
   zb_shape out;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_aten_value weight = zb_aten_has(n, "weight") ? zb_aten_number(n, "weight", out.dtype) : zb_aten_in(n, 2);
-  zb_aten_value difference = zb_aten_apply2(n, "sub", zb_aten_in(n, 1), zb_aten_in(n, 0));
-  return zb_aten_give(n, 0, zb_aten_apply2(n, "add", zb_aten_in(n, 0), zb_aten_apply2(n, "mul", difference, weight)));
+  zb_operand weight = zb_aten_has(n, "weight") ? zb_aten_number(n, "weight", out.dtype) : zb_operand_in(n, 2);
+  zb_operand difference = zb_operand_apply2(n, "sub", zb_operand_in(n, 1), zb_operand_in(n, 0));
+  return zb_operand_give(
+      n, 0, zb_operand_apply2(n, "add", zb_operand_in(n, 0), zb_operand_apply2(n, "mul", difference, weight)));
 }
 
 /* ---- Types ---- */
 
 zb_result zb_aten_convert(zb_import_node *n) {
   zb_shape out;
-  return zb_aten_result_shape(n, 0, &out) ? zb_aten_give(n, 0, zb_aten_cast(n, zb_aten_in(n, 0), out.dtype)) : ZB_FAIL;
+  return zb_aten_result_shape(n, 0, &out) ? zb_operand_give(n, 0, zb_operand_cast(n, zb_operand_in(n, 0), out.dtype))
+                                          : ZB_FAIL;
 }
 
-zb_result zb_aten_identity(zb_import_node *n) { return zb_aten_give(n, 0, zb_aten_in(n, 0)); }
+zb_result zb_aten_identity(zb_import_node *n) { return zb_operand_give(n, 0, zb_operand_in(n, 0)); }
 
 /* ---- Reductions ---- */
 
@@ -332,13 +337,13 @@ zb_result zb_aten_reduction(zb_import_node *n) {
   int64_t axes[ZB_DIMS_MAX];
   int count;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_aten_value x = zb_aten_cast(n, zb_aten_in(n, 0), out.dtype);
-  if (!zb_aten_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype);
+  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
   if (zb_import_wants(n, 1))
     return zb_import_refuse(n, "use torch.amax or torch.amin, which give values alone",
                             "its indices are not supported");
-  if (count > 0) x = zb_aten_reduce(n, n->op->argument, x, axes, count, zb_aten_flag(n, "keepdim", false));
-  return zb_aten_give(n, 0, x);
+  if (count > 0) x = zb_operand_reduce(n, n->op->argument, x, axes, count, zb_aten_flag(n, "keepdim", false));
+  return zb_operand_give(n, 0, x);
 }
 
 /* Whether any, or all, are true: how many are. */
@@ -346,17 +351,17 @@ zb_result zb_aten_truth(zb_import_node *n) {
   zb_shape in;
   int64_t axes[ZB_DIMS_MAX], elements = 1;
   int count;
-  zb_aten_value x = zb_aten_cast(n, zb_aten_cast(n, zb_aten_in(n, 0), ZB_I1), ZB_I64);
-  if (!zb_aten_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  zb_operand x = zb_operand_cast(n, zb_operand_cast(n, zb_operand_in(n, 0), ZB_I1), ZB_I64);
+  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
   for (int i = 0; i < count; ++i)
     elements *= in.dims[axes[i]];
-  if (count > 0) x = zb_aten_reduce(n, "reduce_sum", x, axes, count, zb_aten_flag(n, "keepdim", false));
+  if (count > 0) x = zb_operand_reduce(n, "reduce_sum", x, axes, count, zb_aten_flag(n, "keepdim", false));
   const double least = is(n, "all") ? (double)elements : 1;
-  return zb_aten_give(n, 0, zb_aten_apply2(n, "greater_equal", x, zb_aten_scalar(n, ZB_I64, least)));
+  return zb_operand_give(n, 0, zb_operand_apply2(n, "greater_equal", x, zb_operand_scalar(n, ZB_I64, least)));
 }
 
-static zb_aten_value scaled(zb_import_node *n, zb_aten_value x, double factor) {
-  return zb_aten_apply2(n, "mul", x, zb_aten_scalar(n, ZB_F32, factor));
+static zb_operand scaled(zb_import_node *n, zb_operand x, double factor) {
+  return zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, factor));
 }
 
 /* Variance, and standard deviation: sums of squares beside the mean over count - correction. */
@@ -365,22 +370,22 @@ zb_result zb_aten_variance(zb_import_node *n) {
   int64_t axes[ZB_DIMS_MAX];
   int count;
   double elements = 1;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
   for (int i = 0; i < count; ++i)
     elements *= (double)in.dims[axes[i]];
   const bool keeps = zb_aten_flag(n, "keepdim", false);
   const double freedom = elements - zb_aten_real(n, "correction", 1);
   if (!(freedom > 0)) return zb_import_refuse(n, NULL, "%g elements are too few", elements);
-  zb_aten_value mean = zb_aten_reduce(n, "reduce_mean", x, axes, count, true);
-  zb_aten_value centered = zb_aten_apply2(n, "sub", x, mean), square = zb_aten_apply2(n, "mul", centered, centered);
-  zb_aten_value variance = zb_aten_reduce(n, "reduce_mean", square, axes, count, keeps);
+  zb_operand mean = zb_operand_reduce(n, "reduce_mean", x, axes, count, true);
+  zb_operand centered = zb_operand_apply2(n, "sub", x, mean), square = zb_operand_apply2(n, "mul", centered, centered);
+  zb_operand variance = zb_operand_reduce(n, "reduce_mean", square, axes, count, keeps);
   if (freedom != elements) variance = scaled(n, variance, elements / freedom);
-  if (is(n, "std")) variance = zb_aten_apply1(n, "sqrt", variance);
+  if (is(n, "std")) variance = zb_operand_apply1(n, "sqrt", variance);
   if (zb_import_wants(n, 1) &&
-      !zb_aten_give(n, 1, keeps ? mean : zb_aten_reduce(n, "reduce_mean", x, axes, count, false)))
+      !zb_operand_give(n, 1, keeps ? mean : zb_operand_reduce(n, "reduce_mean", x, axes, count, false)))
     return ZB_FAIL;
-  return zb_aten_give(n, 0, variance);
+  return zb_operand_give(n, 0, variance);
 }
 
 /* log(sum(exp(x - max))) + max, which does not overflow. */
@@ -388,13 +393,14 @@ zb_result zb_aten_log_sum_exp(zb_import_node *n) {
   zb_shape in, out;
   int64_t axes[ZB_DIMS_MAX];
   int count;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_result_shape(n, 0, &out) || !zb_aten_shape(n, x, &in) || !read_axes(n, &in, axes, &count))
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count))
     return ZB_FAIL;
-  zb_aten_value top = zb_aten_reduce(n, "reduce_max", x, axes, count, true);
-  zb_aten_value sum =
-      zb_aten_reduce(n, "reduce_sum", zb_aten_apply1(n, "exp", zb_aten_apply2(n, "sub", x, top)), axes, count, true);
-  return zb_aten_give(n, 0, zb_aten_reshape(n, zb_aten_apply2(n, "add", zb_aten_apply1(n, "log", sum), top), &out));
+  zb_operand top = zb_operand_reduce(n, "reduce_max", x, axes, count, true);
+  zb_operand sum = zb_operand_reduce(n, "reduce_sum", zb_operand_apply1(n, "exp", zb_operand_apply2(n, "sub", x, top)),
+                                     axes, count, true);
+  return zb_operand_give(
+      n, 0, zb_operand_reshape(n, zb_operand_apply2(n, "add", zb_operand_apply1(n, "log", sum), top), &out));
 }
 
 /* The norm of vectors: of order 1, 2 or infinity. */
@@ -404,40 +410,40 @@ zb_result zb_aten_vector_norm(zb_import_node *n) {
   int count;
   const double order = zb_aten_real(n, "ord", 2);
   const bool keeps = zb_aten_flag(n, "keepdim", false);
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
   if (order == 2) {
-    zb_aten_value sum = zb_aten_reduce(n, "reduce_sum", zb_aten_apply2(n, "mul", x, x), axes, count, keeps);
-    return zb_aten_give(n, 0, zb_aten_apply1(n, "sqrt", sum));
+    zb_operand sum = zb_operand_reduce(n, "reduce_sum", zb_operand_apply2(n, "mul", x, x), axes, count, keeps);
+    return zb_operand_give(n, 0, zb_operand_apply1(n, "sqrt", sum));
   }
   if (order != 1 && !isinf(order)) return zb_aten_refuse_argument(n, "ord", "1, 2 and inf are supported");
-  x = zb_aten_apply1(n, "abs", x);
-  return zb_aten_give(n, 0,
-                      zb_aten_reduce(n,
-                                     order == 1  ? "reduce_sum"
-                                     : order > 0 ? "reduce_max"
-                                                 : "reduce_min",
-                                     x, axes, count, keeps));
+  x = zb_operand_apply1(n, "abs", x);
+  return zb_operand_give(n, 0,
+                         zb_operand_reduce(n,
+                                           order == 1  ? "reduce_sum"
+                                           : order > 0 ? "reduce_max"
+                                                       : "reduce_min",
+                                           x, axes, count, keeps));
 }
 
 zb_result zb_aten_cumsum(zb_import_node *n) {
   zb_shape in, out;
   int axis;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_aten_value x = zb_aten_cast(n, zb_aten_in(n, 0), out.dtype);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
-  if (in.rank == 0) return zb_aten_give(n, 0, x);
+  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
+  if (in.rank == 0) return zb_operand_give(n, 0, x);
   if (!zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
   const zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", false), zb_bool("reverse", false)};
-  return zb_aten_give(n, 0, zb_aten_apply(n, "cumsum", &x, 1, attrs, 3));
+  return zb_operand_give(n, 0, zb_operand_apply(n, "cumsum", &x, 1, attrs, 3));
 }
 
 zb_result zb_aten_softmax(zb_import_node *n) {
   zb_shape in, out;
   int axis;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_aten_value x = zb_aten_cast(n, zb_aten_in(n, 0), out.dtype);
-  if (!zb_aten_shape(n, x, &in) || !zb_aten_axis(n, "dim", -1, in.rank, &axis)) return ZB_FAIL;
+  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype);
+  if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", -1, in.rank, &axis)) return ZB_FAIL;
   const zb_attr attr = zb_int("axis", axis);
-  return zb_aten_give(n, 0, zb_aten_build(n, n->op->argument, &x, 1, &attr, 1));
+  return zb_operand_give(n, 0, zb_operand_build(n, n->op->argument, &x, 1, &attr, 1));
 }

@@ -15,14 +15,15 @@ static void ones(int64_t *out) {
 
 zb_result zb_aten_view(zb_import_node *n) {
   zb_shape out;
-  return zb_aten_result_shape(n, 0, &out) ? zb_aten_give(n, 0, zb_aten_reshape(n, zb_aten_in(n, 0), &out)) : ZB_FAIL;
+  return zb_aten_result_shape(n, 0, &out) ? zb_operand_give(n, 0, zb_operand_reshape(n, zb_operand_in(n, 0), &out))
+                                          : ZB_FAIL;
 }
 
 zb_result zb_aten_broadcast(zb_import_node *n) {
   zb_shape out;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_aten_value x = zb_aten_in(n, n->input_count > 1 ? 1 : 0); /* copy(self, src) */
-  return zb_aten_give(n, 0, zb_aten_expand(n, zb_aten_cast(n, x, out.dtype), &out));
+  zb_operand x = zb_operand_in(n, n->input_count > 1 ? 1 : 0); /* copy(self, src) */
+  return zb_operand_give(n, 0, zb_operand_expand(n, zb_operand_cast(n, x, out.dtype), &out));
 }
 
 zb_result zb_aten_permute(zb_import_node *n) {
@@ -30,8 +31,8 @@ zb_result zb_aten_permute(zb_import_node *n) {
   int64_t dims[ZB_DIMS_MAX], permutation[ZB_DIMS_MAX];
   int count = 0, first, second;
   bool used[ZB_DIMS_MAX] = {false};
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   for (int i = 0; i < in.rank; ++i)
     permutation[i] = i;
   if (zb_aten_ints(n, "dims", dims, ZB_DIMS_MAX, &count)) {
@@ -48,7 +49,7 @@ zb_result zb_aten_permute(zb_import_node *n) {
     permutation[first] = second;
     permutation[second] = first;
   }
-  return n->im->failed ? ZB_FAIL : zb_aten_give(n, 0, zb_aten_transpose(n, x, permutation));
+  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_operand_transpose(n, x, permutation));
 }
 
 /* ---- Parts ---- */
@@ -64,8 +65,8 @@ static part whole(const zb_shape *in) {
   return p;
 }
 
-static zb_aten_value cut(zb_import_node *n, zb_aten_value x, const part *p) {
-  return zb_aten_slice(n, x, p->starts, p->sizes, p->steps);
+static zb_operand cut(zb_import_node *n, zb_operand x, const part *p) {
+  return zb_operand_slice(n, x, p->starts, p->sizes, p->steps);
 }
 
 static int64_t clamped(int64_t place, int64_t dim) {
@@ -92,9 +93,9 @@ zb_result zb_aten_narrow(zb_import_node *n) {
   zb_shape in;
   int axis;
   part p;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in) || !read_slice(n, &in, &axis, &p)) return ZB_FAIL;
-  return zb_aten_give(n, 0, cut(n, x, &p));
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in) || !read_slice(n, &in, &axis, &p)) return ZB_FAIL;
+  return zb_operand_give(n, 0, cut(n, x, &p));
 }
 
 /* The place that an index names, from 0; false after reporting. */
@@ -107,13 +108,13 @@ static bool read_index(zb_import_node *n, int64_t dim, int64_t *out) {
 zb_result zb_aten_pick(zb_import_node *n) {
   zb_shape in, out;
   int axis;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_result_shape(n, 0, &out) || !zb_aten_shape(n, x, &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis))
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis))
     return ZB_FAIL;
   part p = whole(&in);
   if (!read_index(n, in.dims[axis], &p.starts[axis])) return ZB_FAIL;
   p.sizes[axis] = 1;
-  return zb_aten_give(n, 0, zb_aten_reshape(n, cut(n, x, &p), &out));
+  return zb_operand_give(n, 0, zb_operand_reshape(n, cut(n, x, &p), &out));
 }
 
 /* The sizes of parts along an axis: given, by one size, or 1 each. False after reporting. */
@@ -146,8 +147,8 @@ zb_result zb_aten_split(zb_import_node *n) {
   int64_t sizes[PARTS_MAX];
   MlirValue parts[PARTS_MAX] = {{NULL}};
   int axis, count;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis) ||
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis) ||
       !read_sizes(n, in.dims[axis], sizes, PARTS_MAX, &count))
     return ZB_FAIL;
   part p = whole(&in);
@@ -162,8 +163,8 @@ zb_result zb_aten_split(zb_import_node *n) {
   for (int i = 0; i < count; p.starts[axis] += sizes[i++]) {
     if (!zb_import_wants(n, i)) continue;
     p.sizes[axis] = sizes[i];
-    zb_aten_value value = known ? cut(n, x, &p) : zb_aten_computed(n, parts[i]);
-    if (!zb_aten_result_shape(n, i, &out) || !zb_aten_give(n, i, zb_aten_reshape(n, value, &out))) return ZB_FAIL;
+    zb_operand value = known ? cut(n, x, &p) : zb_operand_computed(n, parts[i]);
+    if (!zb_aten_result_shape(n, i, &out) || !zb_operand_give(n, i, zb_operand_reshape(n, value, &out))) return ZB_FAIL;
   }
   return ZB_OK;
 }
@@ -175,21 +176,21 @@ zb_result zb_aten_cat(zb_import_node *n) {
   zb_shape out, in;
   int axis, count = 0;
   const bool stacks = strcmp(n->op->argument, "stack") == 0;
-  zb_aten_value *parts = zb_import_take(n->im, (size_t)n->input_count * sizeof *parts + 1);
+  zb_operand *parts = zb_import_take(n->im, (size_t)n->input_count * sizeof *parts + 1);
   if (!parts || !zb_aten_result_shape(n, 0, &out) || !zb_aten_axis(n, "dim", 0, out.rank, &axis)) return ZB_FAIL;
   for (int i = 0; i < n->input_count; ++i) {
-    zb_aten_value x = zb_aten_cast(n, zb_aten_in(n, i), out.dtype);
-    if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+    zb_operand x = zb_operand_cast(n, zb_operand_in(n, i), out.dtype);
+    if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
     if (!stacks && zb_shape_elements(&in) == 0 && zb_shape_elements(&out) > 0) continue;
     if (stacks) {
       zb_shape one = out;
       one.dims[axis] = 1;
-      x = zb_aten_reshape(n, x, &one);
+      x = zb_operand_reshape(n, x, &one);
     }
     parts[count++] = x;
   }
   if (count == 0) return zb_import_refuse(n, NULL, "all of its tensors are empty");
-  return zb_aten_give(n, 0, zb_aten_concat(n, parts, count, axis));
+  return zb_operand_give(n, 0, zb_operand_concat(n, parts, count, axis));
 }
 
 /* Each repeat is an expand along a new dimension before the repeated one. */
@@ -197,8 +198,8 @@ zb_result zb_aten_repeat(zb_import_node *n) {
   zb_shape in, out, split, wide;
   int64_t repeats[ZB_DIMS_MAX];
   int count;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_result_shape(n, 0, &out) || !zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (!zb_aten_ints(n, "repeats", repeats, ZB_DIMS_MAX, &count) &&
       !zb_aten_ints(n, "dims", repeats, ZB_DIMS_MAX, &count))
     return n->im->failed ? ZB_FAIL : zb_import_refuse(n, NULL, "it has no repeats");
@@ -216,16 +217,16 @@ zb_result zb_aten_repeat(zb_import_node *n) {
     if (split.rank == ZB_DIMS_MAX) return zb_import_refuse(n, NULL, "it has more than %d dimensions", ZB_DIMS_MAX);
     split.dims[split.rank++] = wide.dims[wide.rank++] = dim;
   }
-  x = zb_aten_expand(n, zb_aten_reshape(n, x, &split), &wide);
-  return zb_aten_give(n, 0, zb_aten_reshape(n, x, &out));
+  x = zb_operand_expand(n, zb_operand_reshape(n, x, &split), &wide);
+  return zb_operand_give(n, 0, zb_operand_reshape(n, x, &out));
 }
 
 zb_result zb_aten_flip(zb_import_node *n) {
   zb_shape in;
   int64_t dims[ZB_DIMS_MAX];
   int count;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   zb_aten_ints(n, "dims", dims, ZB_DIMS_MAX, &count);
   for (int i = 0; i < count; ++i) {
     int axis;
@@ -233,17 +234,17 @@ zb_result zb_aten_flip(zb_import_node *n) {
     zb_known *order = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {in.dims[axis]}});
     for (int64_t k = 0; order && k < order->elements; ++k)
       zb_known_set_integer(order, k, order->elements - 1 - k);
-    x = zb_aten_gather(n, x, zb_aten_known(n, order), axis);
+    x = zb_operand_gather(n, x, zb_operand_known(n, order), axis);
   }
-  return zb_aten_give(n, 0, x);
+  return zb_operand_give(n, 0, x);
 }
 
 zb_result zb_aten_roll(zb_import_node *n) {
   zb_shape in;
   int64_t shifts[ZB_DIMS_MAX], dims[ZB_DIMS_MAX];
   int count, dim_count;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   zb_aten_ints(n, "shifts", shifts, ZB_DIMS_MAX, &count);
   zb_aten_ints(n, "dims", dims, ZB_DIMS_MAX, &dim_count);
   if (count != dim_count)
@@ -257,9 +258,9 @@ zb_result zb_aten_roll(zb_import_node *n) {
     head.starts[axis] = back;
     head.sizes[axis] = dim - back;
     tail.sizes[axis] = back;
-    x = zb_aten_concat(n, (zb_aten_value[]){cut(n, x, &head), cut(n, x, &tail)}, 2, axis);
+    x = zb_operand_concat(n, (zb_operand[]){cut(n, x, &head), cut(n, x, &tail)}, 2, axis);
   }
-  return zb_aten_give(n, 0, x);
+  return zb_operand_give(n, 0, x);
 }
 
 /* Pairs of pads from the last dimension on; negative ones cut. */
@@ -267,15 +268,15 @@ zb_result zb_aten_pad(zb_import_node *n) {
   zb_shape in;
   int64_t pads[2 * ZB_DIMS_MAX];
   int count;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (!zb_aten_ints(n, "pad", pads, 2 * ZB_DIMS_MAX, &count) || count % 2 || count / 2 > in.rank)
     return zb_import_refuse(n, NULL, "the pads are not two of each dimension");
-  zb_aten_value fill = zb_aten_has(n, "value") ? zb_aten_number(n, "value", in.dtype) : zb_aten_scalar(n, in.dtype, 0);
+  zb_operand fill = zb_aten_has(n, "value") ? zb_aten_number(n, "value", in.dtype) : zb_operand_scalar(n, in.dtype, 0);
   for (int i = 0; i < count / 2 && !n->im->failed; ++i) {
     const int axis = in.rank - 1 - i;
     part kept = whole(&in);
-    zb_aten_value parts[3];
+    zb_operand parts[3];
     int used = 0;
     for (int side = 0; side < 2; ++side) {
       const int64_t pad = pads[2 * i + side];
@@ -284,26 +285,25 @@ zb_result zb_aten_pad(zb_import_node *n) {
       if (pad > (INT64_C(1) << 40)) return zb_import_refuse(n, NULL, "a pad is too large");
     }
     if (kept.sizes[axis] < 1) return zb_import_refuse(n, NULL, "nothing is left of dimension %d", axis);
-    zb_aten_value rest = cut(n, x, &kept);
+    zb_operand rest = cut(n, x, &kept);
     zb_shape border = in;
     for (int side = 0; side < 2; ++side) {
       border.dims[axis] = pads[2 * i + side];
       if (side == 1) parts[used++] = rest;
-      if (border.dims[axis] > 0) parts[used++] = zb_aten_filled(n, &border, fill);
+      if (border.dims[axis] > 0) parts[used++] = zb_operand_filled(n, &border, fill);
     }
-    x = used == 1 ? rest : zb_aten_concat(n, parts, used, axis);
-    if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+    x = used == 1 ? rest : zb_operand_concat(n, parts, used, axis);
+    if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   }
-  return zb_aten_give(n, 0, x);
+  return zb_operand_give(n, 0, x);
 }
 
 /* self with a part in the place of another: self before it, the part, self behind it. */
-static zb_aten_value replaced(zb_import_node *n, zb_aten_value x, zb_aten_value with, int axis, int64_t start,
-                              int64_t size) {
+static zb_operand replaced(zb_import_node *n, zb_operand x, zb_operand with, int axis, int64_t start, int64_t size) {
   zb_shape in;
-  zb_aten_value parts[3];
+  zb_operand parts[3];
   int count = 0;
-  if (!zb_aten_shape(n, x, &in)) return NULL;
+  if (!zb_operand_shape(n, x, &in)) return NULL;
   part before = whole(&in), behind = whole(&in);
   before.sizes[axis] = start;
   behind.starts[axis] = start + size;
@@ -311,13 +311,13 @@ static zb_aten_value replaced(zb_import_node *n, zb_aten_value x, zb_aten_value 
   if (start > 0) parts[count++] = cut(n, x, &before);
   if (size > 0) parts[count++] = with;
   if (behind.sizes[axis] > 0) parts[count++] = cut(n, x, &behind);
-  return count == 1 ? parts[0] : zb_aten_concat(n, parts, count, axis);
+  return count == 1 ? parts[0] : zb_operand_concat(n, parts, count, axis);
 }
 
 /* The same for every step-th place: chosen from both by constant indices. */
-static zb_aten_value interleaved(zb_import_node *n, zb_aten_value x, zb_aten_value with, int axis, const part *p) {
+static zb_operand interleaved(zb_import_node *n, zb_operand x, zb_operand with, int axis, const part *p) {
   zb_shape in;
-  if (!zb_aten_shape(n, x, &in)) return NULL;
+  if (!zb_operand_shape(n, x, &in)) return NULL;
   const int64_t dim = in.dims[axis], start = p->starts[axis], step = p->steps[axis], size = p->sizes[axis];
   zb_known *order = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {dim}});
   for (int64_t i = 0; order && i < dim; ++i) {
@@ -325,17 +325,17 @@ static zb_aten_value interleaved(zb_import_node *n, zb_aten_value x, zb_aten_val
     const bool is_replaced = i >= start && (i - start) % step == 0 && place < size;
     zb_known_set_integer(order, i, is_replaced ? place : size + i);
   }
-  zb_aten_value both = zb_aten_concat(n, (zb_aten_value[]){with, x}, 2, axis);
-  return zb_aten_gather(n, both, zb_aten_known(n, order), axis);
+  zb_operand both = zb_operand_concat(n, (zb_operand[]){with, x}, 2, axis);
+  return zb_operand_gather(n, both, zb_operand_known(n, order), axis);
 }
 
 zb_result zb_aten_replace(zb_import_node *n) {
   zb_shape in;
   int axis;
   part p;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
-  zb_aten_value with = zb_aten_cast(n, zb_aten_in(n, 1), in.dtype);
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand with = zb_operand_cast(n, zb_operand_in(n, 1), in.dtype);
   zb_shape size = in;
   if (strcmp(n->op->argument, "select") == 0) {
     if (!zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
@@ -343,21 +343,21 @@ zb_result zb_aten_replace(zb_import_node *n) {
     if (!read_index(n, in.dims[axis], &p.starts[axis])) return ZB_FAIL;
     p.sizes[axis] = 1;
     size.dims[axis] = 1;
-    with = zb_aten_reshape(n, with, &size);
+    with = zb_operand_reshape(n, with, &size);
   } else {
     if (!read_slice(n, &in, &axis, &p)) return ZB_FAIL;
     size.dims[axis] = p.sizes[axis];
-    with = zb_aten_expand(n, with, &size);
-    if (p.steps[axis] != 1) return zb_aten_give(n, 0, interleaved(n, x, with, axis, &p));
+    with = zb_operand_expand(n, with, &size);
+    if (p.steps[axis] != 1) return zb_operand_give(n, 0, interleaved(n, x, with, axis, &p));
   }
-  return zb_aten_give(n, 0, replaced(n, x, with, axis, p.starts[axis], p.sizes[axis]));
+  return zb_operand_give(n, 0, replaced(n, x, with, axis, p.starts[axis], p.sizes[axis]));
 }
 
 /* The triangle is a constant, which the core writes as zb.triangle. */
 zb_result zb_aten_triangle(zb_import_node *n) {
   zb_shape in;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (in.rank < 2) return zb_import_refuse(n, NULL, "the tensor has %d dimensions, expected 2 or more", in.rank);
   const bool upper = strcmp(n->op->argument, "upper") == 0;
   const int64_t diagonal = zb_aten_int(n, "diagonal", 0), columns = in.dims[in.rank - 1];
@@ -367,56 +367,56 @@ zb_result zb_aten_triangle(zb_import_node *n) {
     const int64_t row = i / columns, column = i % columns;
     zb_known_set_integer(mask, i, upper ? column - row >= diagonal : column - row <= diagonal);
   }
-  return zb_aten_give(n, 0, zb_aten_where(n, zb_aten_known(n, mask), x, zb_aten_scalar(n, in.dtype, 0)));
+  return zb_operand_give(n, 0, zb_operand_where(n, zb_operand_known(n, mask), x, zb_operand_scalar(n, in.dtype, 0)));
 }
 
 /* ---- Indices ---- */
 
 /* Counted from 0. */
-static zb_aten_value counted(zb_import_node *n, zb_aten_value indices, int64_t dim) {
-  zb_aten_value wide = zb_aten_cast(n, indices, ZB_I64), zero = zb_aten_scalar(n, ZB_I64, 0);
-  zb_aten_value moved = zb_aten_apply2(n, "add", wide, zb_aten_scalar(n, ZB_I64, (double)dim));
-  return zb_aten_where(n, zb_aten_apply2(n, "less", wide, zero), moved, wide);
+static zb_operand counted(zb_import_node *n, zb_operand indices, int64_t dim) {
+  zb_operand wide = zb_operand_cast(n, indices, ZB_I64), zero = zb_operand_scalar(n, ZB_I64, 0);
+  zb_operand moved = zb_operand_apply2(n, "add", wide, zb_operand_scalar(n, ZB_I64, (double)dim));
+  return zb_operand_where(n, zb_operand_apply2(n, "less", wide, zero), moved, wide);
 }
 
 /* Rows of a trained table: no gradient flows to the one of the padding token. */
-static zb_aten_value without_padding(zb_import_node *n, zb_aten_value rows, zb_aten_value indices, int64_t padding) {
+static zb_operand without_padding(zb_import_node *n, zb_operand rows, zb_operand indices, int64_t padding) {
   zb_shape shape;
-  if (!zb_aten_shape(n, indices, &shape)) return NULL;
+  if (!zb_operand_shape(n, indices, &shape)) return NULL;
   if (shape.rank == ZB_DIMS_MAX) return zb_import_refuse(n, NULL, "it has too many dimensions"), NULL;
   shape.dims[shape.rank++] = 1;
-  zb_aten_value wide = zb_aten_reshape(n, zb_aten_cast(n, indices, ZB_I64), &shape);
-  zb_aten_value is_padding = zb_aten_apply2(n, "equal", wide, zb_aten_scalar(n, ZB_I64, (double)padding));
-  return zb_aten_where(n, is_padding, zb_aten_apply1(n, "detach", rows), rows);
+  zb_operand wide = zb_operand_reshape(n, zb_operand_cast(n, indices, ZB_I64), &shape);
+  zb_operand is_padding = zb_operand_apply2(n, "equal", wide, zb_operand_scalar(n, ZB_I64, (double)padding));
+  return zb_operand_where(n, is_padding, zb_operand_apply1(n, "detach", rows), rows);
 }
 
 zb_result zb_aten_lookup(zb_import_node *n) {
   zb_shape in;
   int axis = 0;
   const bool is_embedding = strcmp(n->op->argument, "embedding") == 0;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (is_embedding && zb_aten_flag(n, "scale_grad_by_freq", false))
     return zb_aten_refuse_argument(n, "scale_grad_by_freq", "leave it False");
   if (!is_embedding && !zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
-  zb_aten_value rows = zb_aten_gather(n, x, zb_aten_in(n, 1), axis);
+  zb_operand rows = zb_operand_gather(n, x, zb_operand_in(n, 1), axis);
   const int64_t padding = is_embedding ? zb_aten_int(n, "padding_idx", -1) : -1;
   const bool is_trained = x && (x->kind == ZB_VALUE_NODE || x->role == ZB_ROLE_TRAINED) && !n->im->params->inference;
-  if (padding >= 0 && is_trained && rows && !rows->known) rows = without_padding(n, rows, zb_aten_in(n, 1), padding);
-  return zb_aten_give(n, 0, rows);
+  if (padding >= 0 && is_trained && rows && !rows->known) rows = without_padding(n, rows, zb_operand_in(n, 1), padding);
+  return zb_operand_give(n, 0, rows);
 }
 
 zb_result zb_aten_gather_along(zb_import_node *n) {
   zb_shape in;
   int axis;
   zb_known *data = NULL, *places = NULL;
-  zb_aten_value both[2] = {zb_aten_in(n, 0), zb_aten_in(n, 1)};
-  if (!zb_aten_shape(n, both[0], &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
+  zb_operand both[2] = {zb_operand_in(n, 0), zb_operand_in(n, 1)};
+  if (!zb_operand_shape(n, both[0], &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
   if (!zb_import_value_known(n->im, both[0], &data) || !zb_import_value_known(n->im, both[1], &places)) return ZB_FAIL;
   if (data && places)
-    return zb_aten_give(n, 0, zb_aten_known(n, zb_import_fold_gather_elements(n, data, places, axis)));
+    return zb_operand_give(n, 0, zb_operand_known(n, zb_import_fold_gather_elements(n, data, places, axis)));
   const zb_attr attr = zb_int("axis", axis);
-  return zb_aten_give(n, 0, zb_aten_build(n, "gather_elements", both, 2, &attr, 1));
+  return zb_operand_give(n, 0, zb_operand_build(n, "gather_elements", both, 2, &attr, 1));
 }
 
 /* What x[i, :, j] names. */
@@ -428,7 +428,7 @@ typedef struct selection {
   zb_shape rows;              /* of the indices together */
   int64_t order[ZB_DIMS_MAX]; /* these dimensions, then the others */
   int place;                  /* of the rows among the dimensions of the result */
-  zb_aten_value row;          /* the number of each row */
+  zb_operand row;             /* the number of each row */
 } selection;
 
 /* Indices are operands from 1 on; `behind` operands follow them. */
@@ -439,9 +439,9 @@ static bool read_selection(zb_import_node *n, const zb_shape *in, int behind, se
   if (given > in->rank) return zb_import_refuse(n, NULL, "%d indices of a tensor of %d dimensions", given, in->rank);
   for (int i = 0; i < given; ++i) {
     zb_shape shape, wide;
-    zb_aten_value index = n->inputs[1 + i];
+    zb_operand index = n->inputs[1 + i];
     if (!index) continue;
-    if (!zb_aten_shape(n, index, &shape)) return false;
+    if (!zb_operand_shape(n, index, &shape)) return false;
     if (shape.dtype == ZB_I1)
       return zb_import_refuse(n, "use torch.where(mask, a, b), or give ignored targets the label -100",
                               "an index of bool gives a shape that depends on data");
@@ -464,11 +464,11 @@ static bool read_selection(zb_import_node *n, const zb_shape *in, int behind, se
     s->rest.dims[s->rest.rank++] = in->dims[i];
   }
   for (int k = 0; k < s->count; ++k) {
-    zb_aten_value index = counted(n, n->inputs[1 + s->axes[k]], s->space.dims[k]);
-    zb_aten_value dim = zb_aten_scalar(n, ZB_I64, (double)s->space.dims[k]);
-    s->row = k == 0 ? index : zb_aten_apply2(n, "add", zb_aten_apply2(n, "mul", s->row, dim), index);
+    zb_operand index = counted(n, n->inputs[1 + s->axes[k]], s->space.dims[k]);
+    zb_operand dim = zb_operand_scalar(n, ZB_I64, (double)s->space.dims[k]);
+    s->row = k == 0 ? index : zb_operand_apply2(n, "add", zb_operand_apply2(n, "mul", s->row, dim), index);
   }
-  s->row = s->row ? zb_aten_expand(n, s->row, &s->rows) : NULL;
+  s->row = s->row ? zb_operand_expand(n, s->row, &s->rows) : NULL;
   return s->row != NULL;
 }
 
@@ -481,56 +481,55 @@ static bool in_order(const zb_known *rows, int64_t count) {
 }
 
 /* x as rows: the dimensions with indices are one, in front. */
-static zb_aten_value as_rows(zb_import_node *n, zb_aten_value x, const selection *s) {
+static zb_operand as_rows(zb_import_node *n, zb_operand x, const selection *s) {
   zb_shape shape = {.rank = 1, .dims = {zb_shape_elements(&s->space)}};
   for (int i = 0; i < s->rest.rank; ++i)
     shape.dims[shape.rank++] = s->rest.dims[i];
-  return zb_aten_reshape(n, zb_aten_transpose(n, x, s->order), &shape);
+  return zb_operand_reshape(n, zb_operand_transpose(n, x, s->order), &shape);
 }
 
 zb_result zb_aten_index(zb_import_node *n) {
   zb_shape in, shape;
   selection s;
   int64_t permutation[ZB_DIMS_MAX];
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in) || !read_selection(n, &in, 0, &s)) return ZB_FAIL;
-  if (s.count == 1) return zb_aten_give(n, 0, zb_aten_gather(n, x, n->inputs[1 + s.axes[0]], s.axes[0]));
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in) || !read_selection(n, &in, 0, &s)) return ZB_FAIL;
+  if (s.count == 1) return zb_operand_give(n, 0, zb_operand_gather(n, x, n->inputs[1 + s.axes[0]], s.axes[0]));
   if (!zb_import_join(n, &s.rows, &s.rest, &shape)) return ZB_FAIL;
-  zb_aten_value rows = as_rows(n, x, &s);
+  zb_operand rows = as_rows(n, x, &s);
   if (!rows) return ZB_FAIL;
-  if (!in_order(s.row->known, zb_shape_elements(&s.space))) rows = zb_aten_gather(n, rows, s.row, 0);
-  rows = zb_aten_reshape(n, rows, &shape);
+  if (!in_order(s.row->known, zb_shape_elements(&s.space))) rows = zb_operand_gather(n, rows, s.row, 0);
+  rows = zb_operand_reshape(n, rows, &shape);
   for (int i = 0; i < shape.rank; ++i) /* the rows move to their place */
     permutation[i] = i < s.place ? s.rows.rank + i : i < s.place + s.rows.rank ? i - s.place : i;
-  return zb_aten_give(n, 0, zb_aten_transpose(n, rows, permutation));
+  return zb_operand_give(n, 0, zb_operand_transpose(n, rows, permutation));
 }
 
 /* data with updates put at, or added to, rows. */
-static zb_aten_value scattered(zb_import_node *n, zb_aten_value data, zb_aten_value rows, zb_aten_value updates,
-                               bool adds) {
+static zb_operand scattered(zb_import_node *n, zb_operand data, zb_operand rows, zb_operand updates, bool adds) {
   const zb_attr attr = zb_string("reduction", adds ? "add" : "none");
-  return zb_aten_build(n, "scatter", (zb_aten_value[]){data, rows, updates}, 3, &attr, 1);
+  return zb_operand_build(n, "scatter", (zb_operand[]){data, rows, updates}, 3, &attr, 1);
 }
 
 zb_result zb_aten_index_put(zb_import_node *n) {
   zb_shape in, shape, moved;
   selection s;
   int64_t back[ZB_DIMS_MAX];
-  zb_aten_value x = zb_aten_in(n, 0);
+  zb_operand x = zb_operand_in(n, 0);
   if (n->input_count < 3) return zb_import_refuse(n, NULL, "it has %d operands, expected 3 or more", n->input_count);
-  if (!zb_aten_shape(n, x, &in) || !read_selection(n, &in, 1, &s) || !zb_import_join(n, &s.rows, &s.rest, &shape))
+  if (!zb_operand_shape(n, x, &in) || !read_selection(n, &in, 1, &s) || !zb_import_join(n, &s.rows, &s.rest, &shape))
     return ZB_FAIL;
   if (s.place != 0 && s.rest.rank > 0)
     return zb_import_refuse(n, "index the first dimensions",
                             "indices behind a dimension without one are not supported");
-  zb_aten_value updates = zb_aten_expand(n, zb_aten_cast(n, zb_aten_in(n, n->input_count - 1), in.dtype), &shape);
-  zb_aten_value rows = scattered(n, as_rows(n, x, &s), s.row, updates, zb_aten_flag(n, "accumulate", false));
+  zb_operand updates = zb_operand_expand(n, zb_operand_cast(n, zb_operand_in(n, n->input_count - 1), in.dtype), &shape);
+  zb_operand rows = scattered(n, as_rows(n, x, &s), s.row, updates, zb_aten_flag(n, "accumulate", false));
   moved = in;
   for (int i = 0; i < in.rank; ++i) {
     moved.dims[i] = in.dims[s.order[i]];
     back[s.order[i]] = i;
   }
-  return zb_aten_give(n, 0, zb_aten_transpose(n, zb_aten_reshape(n, rows, &moved), back));
+  return zb_operand_give(n, 0, zb_operand_transpose(n, zb_operand_reshape(n, rows, &moved), back));
 }
 
 /* scatter(self, dim, index, src or value): elements, numbered in row-major order. */
@@ -538,8 +537,9 @@ zb_result zb_aten_scatter(zb_import_node *n) {
   zb_shape in, shape;
   int axis;
   int64_t step;
-  zb_aten_value x = zb_aten_in(n, 0), indices = zb_aten_in(n, 1);
-  if (!zb_aten_shape(n, x, &in) || !zb_aten_shape(n, indices, &shape) || !zb_aten_axis(n, "dim", 0, in.rank, &axis))
+  zb_operand x = zb_operand_in(n, 0), indices = zb_operand_in(n, 1);
+  if (!zb_operand_shape(n, x, &in) || !zb_operand_shape(n, indices, &shape) ||
+      !zb_aten_axis(n, "dim", 0, in.rank, &axis))
     return ZB_FAIL;
   if (shape.rank != in.rank) return zb_import_refuse(n, NULL, "index and tensor differ in their number of dimensions");
   for (int i = 0; i < in.rank; ++i)
@@ -550,13 +550,13 @@ zb_result zb_aten_scatter(zb_import_node *n) {
   zb_walk w = zb_walk_beside(&shape, &in, axis, &step);
   for (int64_t i = 0; beside && i < beside->elements; ++i, zb_walk_next(&w))
     zb_known_set_integer(beside, i, w.at[0]);
-  zb_aten_value places = counted(n, indices, in.dims[axis]);
-  places = zb_aten_apply2(n, "mul", places, zb_aten_scalar(n, ZB_I64, (double)step));
-  places = zb_aten_apply2(n, "add", places, zb_aten_known(n, beside));
-  zb_aten_value updates = zb_aten_has(n, "value") ? zb_aten_number(n, "value", in.dtype) : zb_aten_in(n, 2);
+  zb_operand places = counted(n, indices, in.dims[axis]);
+  places = zb_operand_apply2(n, "mul", places, zb_operand_scalar(n, ZB_I64, (double)step));
+  places = zb_operand_apply2(n, "add", places, zb_operand_known(n, beside));
+  zb_operand updates = zb_aten_has(n, "value") ? zb_aten_number(n, "value", in.dtype) : zb_operand_in(n, 2);
   zb_shape source, flat = {.dtype = in.dtype, .rank = 1}, wide = shape;
   wide.dtype = in.dtype;
-  if (!zb_aten_shape(n, updates, &source)) return ZB_FAIL;
+  if (!zb_operand_shape(n, updates, &source)) return ZB_FAIL;
   if (source.rank == in.rank && !zb_aten_has(n, "value")) {
     part p = whole(&source);
     memcpy(p.sizes, shape.dims, sizeof p.sizes);
@@ -564,14 +564,14 @@ zb_result zb_aten_scatter(zb_import_node *n) {
       if (shape.dims[i] > source.dims[i]) return zb_import_refuse(n, NULL, "the index is larger than its source");
     updates = cut(n, updates, &p);
   } else {
-    updates = zb_aten_expand(n, updates, &wide);
+    updates = zb_operand_expand(n, updates, &wide);
   }
   flat.dims[0] = zb_shape_elements(&shape);
-  updates = zb_aten_reshape(n, updates, &flat);
-  places = zb_aten_reshape(n, places, &flat);
+  updates = zb_operand_reshape(n, updates, &flat);
+  places = zb_operand_reshape(n, places, &flat);
   flat.dims[0] = zb_shape_elements(&in);
-  zb_aten_value out = scattered(n, zb_aten_reshape(n, x, &flat), places, updates, strcmp(n->op->argument, "add") == 0);
-  return zb_aten_give(n, 0, zb_aten_reshape(n, out, &in));
+  zb_operand out = scattered(n, zb_operand_reshape(n, x, &flat), places, updates, strcmp(n->op->argument, "add") == 0);
+  return zb_operand_give(n, 0, zb_operand_reshape(n, out, &in));
 }
 
 /* ---- Constants ---- */
@@ -588,7 +588,7 @@ zb_result zb_aten_range(zb_import_node *n) {
     else /* of whole numbers, also where they are written as floats */
       zb_known_set_integer(known, i, (int64_t)fmax(fmin(start + (double)i * step, 9e18), -9e18));
   }
-  return n->im->failed ? ZB_FAIL : zb_aten_give(n, 0, zb_aten_known(n, known));
+  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_operand_known(n, known));
 }
 
 /* Of one number: fill_value, s, or what the row says. */
@@ -599,9 +599,9 @@ zb_result zb_aten_fill(zb_import_node *n) {
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
   for (int i = 0; i < 3; ++i)
     if (zb_aten_has(n, names[i])) name = names[i];
-  zb_aten_value number =
-      name ? zb_aten_number(n, name, out.dtype) : zb_aten_scalar(n, out.dtype, strcmp(n->op->argument, "1") == 0);
-  return zb_aten_give(n, 0, out.rank == 0 ? number : zb_aten_filled(n, &out, number));
+  zb_operand number =
+      name ? zb_aten_number(n, name, out.dtype) : zb_operand_scalar(n, out.dtype, strcmp(n->op->argument, "1") == 0);
+  return zb_operand_give(n, 0, out.rank == 0 ? number : zb_operand_filled(n, &out, number));
 }
 
 zb_result zb_aten_eye(zb_import_node *n) {
@@ -611,5 +611,5 @@ zb_result zb_aten_eye(zb_import_node *n) {
   zb_known *known = zb_known_new(n->im, &out);
   for (int64_t i = 0; known && i < out.dims[0] && i < out.dims[1]; ++i)
     zb_known_set_real(known, i * out.dims[1] + i, 1);
-  return zb_aten_give(n, 0, zb_aten_known(n, known));
+  return zb_operand_give(n, 0, zb_operand_known(n, known));
 }

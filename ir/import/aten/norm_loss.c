@@ -8,10 +8,10 @@
 /* ---- Normalization over the last dimensions ---- */
 
 /* Scale or bias of the normalized shape; a scale that is absent is ones. */
-static zb_aten_value affine(zb_import_node *n, int input, const zb_shape *wanted, bool is_scale) {
+static zb_operand affine(zb_import_node *n, int input, const zb_shape *wanted, bool is_scale) {
   zb_shape shape = *wanted;
-  if (zb_import_has(n, input)) return zb_aten_expand(n, n->inputs[input], wanted);
-  return is_scale ? zb_aten_filled(n, &shape, zb_aten_scalar(n, shape.dtype, 1)) : NULL;
+  if (zb_import_has(n, input)) return zb_operand_expand(n, n->inputs[input], wanted);
+  return is_scale ? zb_operand_filled(n, &shape, zb_operand_scalar(n, shape.dtype, 1)) : NULL;
 }
 
 /* layer_norm and rms_norm; native_layer_norm gives mean and 1 / deviation as well. */
@@ -20,13 +20,13 @@ zb_result zb_aten_norm(zb_import_node *n) {
   int64_t dims[ZB_DIMS_MAX];
   int count;
   const bool is_rms = strcmp(n->op->argument, "rms_norm") == 0;
-  zb_aten_value x = zb_aten_in(n, 0);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (!zb_aten_ints(n, "normalized_shape", dims, ZB_DIMS_MAX, &count) || count < 1 || count > in.rank)
     return zb_import_refuse(n, NULL, "normalized_shape is not of its tensor");
   const int axis = in.rank - count;
   const zb_shape wanted = zb_subshape(&in, axis, in.rank);
-  zb_aten_value operands[3] = {x, affine(n, 1, &wanted, true), affine(n, 2, &wanted, false)};
+  zb_operand operands[3] = {x, affine(n, 1, &wanted, true), affine(n, 2, &wanted, false)};
   MlirValue values[3];
   const int given = operands[2] ? 3 : 2;
   for (int i = 0; i < given && !n->im->failed; ++i)
@@ -44,34 +44,34 @@ zb_result zb_aten_norm(zb_import_node *n) {
 /* ---- Normalization of groups and channels ---- */
 
 /* One number a channel, as [C, 1, ...], which broadcasts to x [N, C, ...]. */
-static zb_aten_value by_channel(zb_import_node *n, zb_aten_value x, const zb_shape *shape) {
+static zb_operand by_channel(zb_import_node *n, zb_operand x, const zb_shape *shape) {
   zb_shape column = {.rank = shape->rank - 1};
   for (int i = 0; i < column.rank; ++i)
     column.dims[i] = i ? 1 : shape->dims[1];
-  return zb_aten_reshape(n, x, &column);
+  return zb_operand_reshape(n, x, &column);
 }
 
 /* (x - mean) / sqrt(variance + epsilon) over each group of channels, then scale and bias by channels. */
 zb_result zb_aten_group_norm(zb_import_node *n) {
   zb_shape in, groups;
-  zb_aten_value x = zb_aten_in(n, 0);
+  zb_operand x = zb_operand_in(n, 0);
   const int64_t count = zb_aten_int(n, "group", 1);
   const int64_t axis = 2;
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (in.rank < 2 || count < 1 || in.dims[1] % count)
     return zb_import_refuse(n, NULL, "%lld groups do not divide the channels", (long long)count);
   groups = (zb_shape){.dtype = in.dtype, .rank = 3, .dims = {in.dims[0], count, 0}};
   groups.dims[2] = zb_shape_elements(&in) / (in.dims[0] * count);
-  zb_aten_value flat = zb_aten_reshape(n, x, &groups), mean = zb_aten_reduce(n, "reduce_mean", flat, &axis, 1, true);
-  zb_aten_value centered = zb_aten_apply2(n, "sub", flat, mean);
-  zb_aten_value variance =
-      zb_aten_reduce(n, "reduce_mean", zb_aten_apply2(n, "mul", centered, centered), &axis, 1, true);
-  variance = zb_aten_apply2(n, "add", variance, zb_aten_scalar(n, in.dtype, zb_aten_real(n, "eps", 1e-5)));
-  zb_aten_value out = zb_aten_apply2(n, "mul", centered, zb_aten_apply1(n, "rsqrt", variance));
-  out = zb_aten_reshape(n, out, &in);
-  if (zb_import_has(n, 1)) out = zb_aten_apply2(n, "mul", out, by_channel(n, n->inputs[1], &in));
-  if (zb_import_has(n, 2)) out = zb_aten_apply2(n, "add", out, by_channel(n, n->inputs[2], &in));
-  return zb_aten_give(n, 0, out);
+  zb_operand flat = zb_operand_reshape(n, x, &groups), mean = zb_operand_reduce(n, "reduce_mean", flat, &axis, 1, true);
+  zb_operand centered = zb_operand_apply2(n, "sub", flat, mean);
+  zb_operand variance =
+      zb_operand_reduce(n, "reduce_mean", zb_operand_apply2(n, "mul", centered, centered), &axis, 1, true);
+  variance = zb_operand_apply2(n, "add", variance, zb_operand_scalar(n, in.dtype, zb_aten_real(n, "eps", 1e-5)));
+  zb_operand out = zb_operand_apply2(n, "mul", centered, zb_operand_apply1(n, "rsqrt", variance));
+  out = zb_operand_reshape(n, out, &in);
+  if (zb_import_has(n, 1)) out = zb_operand_apply2(n, "mul", out, by_channel(n, n->inputs[1], &in));
+  if (zb_import_has(n, 2)) out = zb_operand_apply2(n, "add", out, by_channel(n, n->inputs[2], &in));
+  return zb_operand_give(n, 0, out);
 }
 
 /* Whether a node is batch normalization by statistics of its input that keeps running ones. */
@@ -80,30 +80,29 @@ static bool keeps_statistics(const zb_import_node *n) {
 }
 
 /* Running statistics of a module that is called more than once: those that it has before its first call. */
-static zb_aten_value first_statistics(zb_aten_value x, int input) {
+static zb_operand first_statistics(zb_operand x, int input) {
   while (x->producer && keeps_statistics(x->producer) && zb_import_has(x->producer, input))
     x = x->producer->inputs[input];
   return x;
 }
 
-static zb_aten_value mean_of_channels(zb_import_node *n, zb_aten_value x, int rank) {
+static zb_operand mean_of_channels(zb_import_node *n, zb_operand x, int rank) {
   int64_t axes[ZB_DIMS_MAX] = {0};
   for (int i = 2; i < rank; ++i)
     axes[i - 1] = i;
-  return zb_aten_reduce(n, "reduce_mean", x, axes, rank - 1, false);
+  return zb_operand_reduce(n, "reduce_mean", x, axes, rank - 1, false);
 }
 
 /* (1 - momentum) * old + now * share. */
-static zb_aten_value blended(zb_import_node *n, zb_aten_value old, zb_aten_value now, double momentum, double share) {
-  zb_aten_value kept = zb_aten_apply2(n, "mul", old, zb_aten_scalar(n, ZB_F32, 1 - momentum));
-  return zb_aten_apply2(n, "add", kept, zb_aten_apply2(n, "mul", now, zb_aten_scalar(n, ZB_F32, share)));
+static zb_operand blended(zb_import_node *n, zb_operand old, zb_operand now, double momentum, double share) {
+  zb_operand kept = zb_operand_apply2(n, "mul", old, zb_operand_scalar(n, ZB_F32, 1 - momentum));
+  return zb_operand_apply2(n, "add", kept, zb_operand_apply2(n, "mul", now, zb_operand_scalar(n, ZB_F32, share)));
 }
 
 /* What an evaluation takes in place of the statistics of the batch: buffers, if they are some. */
-static zb_aten_value unless_kept(zb_import_node *n, zb_aten_value buffer, zb_aten_value of_batch,
-                                 zb_aten_value of_buffer) {
-  const zb_aten_value both[] = {of_batch, of_buffer};
-  return buffer && buffer->role == ZB_ROLE_BUFFER ? zb_aten_build(n, "by_mode", both, 2, NULL, 0) : of_batch;
+static zb_operand unless_kept(zb_import_node *n, zb_operand buffer, zb_operand of_batch, zb_operand of_buffer) {
+  const zb_operand both[] = {of_batch, of_buffer};
+  return buffer && buffer->role == ZB_ROLE_BUFFER ? zb_operand_build(n, "by_mode", both, 2, NULL, 0) : of_batch;
 }
 
 /* (x - mean) / sqrt(variance + epsilon) by channels, of the batch (which an evaluation replaces by the running
@@ -111,39 +110,39 @@ static zb_aten_value unless_kept(zb_import_node *n, zb_aten_value buffer, zb_ate
 zb_result zb_aten_batch_norm(zb_import_node *n) {
   enum { MEAN = 3, VARIANCE = 4 };
   zb_shape in;
-  zb_aten_value x = zb_aten_in(n, 0), centered = NULL, variance = NULL;
+  zb_operand x = zb_operand_in(n, 0), centered = NULL, variance = NULL;
   const bool has_running = zb_import_has(n, VARIANCE), functional = strcmp(n->op->argument, "functional") == 0;
   const bool trains = !has_running || (functional && zb_aten_flag(n, "training", true) && !n->im->params->inference);
-  if (!zb_aten_shape(n, x, &in)) return ZB_FAIL;
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (in.rank < 2) return zb_import_refuse(n, NULL, "the input has %d dimensions, expected [N, C, ...]", in.rank);
   if (!functional && zb_import_wants(n, 1)) return zb_import_refuse(n, NULL, "its statistics are not supported");
-  zb_aten_value mean = has_running ? first_statistics(n->inputs[MEAN], MEAN) : NULL;
-  zb_aten_value kept = has_running ? first_statistics(n->inputs[VARIANCE], VARIANCE) : NULL;
-  if (has_running) centered = zb_aten_apply2(n, "sub", x, by_channel(n, mean, &in));
+  zb_operand mean = has_running ? first_statistics(n->inputs[MEAN], MEAN) : NULL;
+  zb_operand kept = has_running ? first_statistics(n->inputs[VARIANCE], VARIANCE) : NULL;
+  if (has_running) centered = zb_operand_apply2(n, "sub", x, by_channel(n, mean, &in));
   variance = kept;
   if (trains) {
     const double momentum = zb_aten_real(n, "momentum", 0.1);
     const double count = (double)zb_shape_elements(&in) / (double)in.dims[1];
-    zb_aten_value own = mean_of_channels(n, x, in.rank);
-    zb_aten_value beside = zb_aten_apply2(n, "sub", x, by_channel(n, own, &in));
-    zb_aten_value square = mean_of_channels(n, zb_aten_apply2(n, "mul", beside, beside), in.rank);
+    zb_operand own = mean_of_channels(n, x, in.rank);
+    zb_operand beside = zb_operand_apply2(n, "sub", x, by_channel(n, own, &in));
+    zb_operand square = mean_of_channels(n, zb_operand_apply2(n, "mul", beside, beside), in.rank);
     centered = unless_kept(n, mean, beside, centered);
     variance = unless_kept(n, kept, square, kept);
-    if (zb_import_wants(n, 3) && !zb_aten_give(n, 3, blended(n, n->inputs[MEAN], own, momentum, momentum)))
+    if (zb_import_wants(n, 3) && !zb_operand_give(n, 3, blended(n, n->inputs[MEAN], own, momentum, momentum)))
       return ZB_FAIL;
     const double share = momentum * count / fmax(count - 1, 1);
-    if (zb_import_wants(n, 4) && !zb_aten_give(n, 4, blended(n, n->inputs[VARIANCE], square, momentum, share)))
+    if (zb_import_wants(n, 4) && !zb_operand_give(n, 4, blended(n, n->inputs[VARIANCE], square, momentum, share)))
       return ZB_FAIL;
   } else if (functional) {
     for (int i = 3; i < 5; ++i)
-      if (zb_import_wants(n, i) && !zb_aten_give(n, i, n->inputs[i])) return ZB_FAIL;
+      if (zb_import_wants(n, i) && !zb_operand_give(n, i, n->inputs[i])) return ZB_FAIL;
   }
-  zb_aten_value epsilon = zb_aten_scalar(n, ZB_F32, zb_aten_real(n, "eps", 1e-5));
-  zb_aten_value factor = zb_aten_apply1(n, "rsqrt", zb_aten_apply2(n, "add", variance, epsilon));
-  if (zb_import_has(n, 1)) factor = zb_aten_apply2(n, "mul", factor, n->inputs[1]);
-  zb_aten_value out = zb_aten_apply2(n, "mul", centered, by_channel(n, factor, &in));
-  if (zb_import_has(n, 2)) out = zb_aten_apply2(n, "add", out, by_channel(n, n->inputs[2], &in));
-  return zb_aten_give(n, 0, out);
+  zb_operand epsilon = zb_operand_scalar(n, ZB_F32, zb_aten_real(n, "eps", 1e-5));
+  zb_operand factor = zb_operand_apply1(n, "rsqrt", zb_operand_apply2(n, "add", variance, epsilon));
+  if (zb_import_has(n, 1)) factor = zb_operand_apply2(n, "mul", factor, n->inputs[1]);
+  zb_operand out = zb_operand_apply2(n, "mul", centered, by_channel(n, factor, &in));
+  if (zb_import_has(n, 2)) out = zb_operand_apply2(n, "add", out, by_channel(n, n->inputs[2], &in));
+  return zb_operand_give(n, 0, out);
 }
 
 /* ---- Losses ---- */
@@ -157,43 +156,43 @@ static const char *reduction_of(zb_import_node *n) {
 }
 
 /* [N, C, d...] -> [N, d..., C] */
-static zb_aten_value class_last(zb_import_node *n, zb_aten_value x, int rank) {
+static zb_operand class_last(zb_import_node *n, zb_operand x, int rank) {
   int64_t permutation[ZB_DIMS_MAX] = {0};
   for (int i = 1; i < rank; ++i)
     permutation[i] = i + 1 < rank ? i + 1 : 1;
-  return rank > 2 ? zb_aten_transpose(n, x, permutation) : x;
+  return rank > 2 ? zb_operand_transpose(n, x, permutation) : x;
 }
 
 /* A value times a constant. */
-static zb_aten_value times(zb_import_node *n, zb_aten_value x, double factor) {
-  return zb_aten_apply2(n, "mul", x, zb_aten_scalar(n, ZB_F32, factor));
+static zb_operand times(zb_import_node *n, zb_operand x, double factor) {
+  return zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, factor));
 }
 
 /* The loss of label smoothing: (1 - s) of the loss of the labels, and s of the mean over classes of what each class
  * would lose; targets that are ignored count for neither. */
-static zb_aten_value smoothed(zb_import_node *n, zb_aten_value logits, zb_aten_value labels, double share,
-                              const char *reduction, int64_t ignored) {
+static zb_operand smoothed(zb_import_node *n, zb_operand logits, zb_operand labels, double share, const char *reduction,
+                           int64_t ignored) {
   zb_shape in;
-  if (!zb_aten_shape(n, logits, &in)) return NULL;
+  if (!zb_operand_shape(n, logits, &in)) return NULL;
   const int64_t axis = in.rank - 1;
   const zb_attr last = zb_int("axis", axis),
                 attrs[] = {zb_string("reduction", "none"), zb_int("ignore_index", ignored)};
-  zb_aten_value own = zb_aten_build(n, "cross_entropy", (zb_aten_value[]){logits, labels}, 2, attrs, 2);
-  zb_aten_value all =
-      zb_aten_reduce(n, "reduce_mean", zb_aten_build(n, "log_softmax", &logits, 1, &last, 1), &axis, 1, false);
-  zb_aten_value seen = zb_aten_apply1(
+  zb_operand own = zb_operand_build(n, "cross_entropy", (zb_operand[]){logits, labels}, 2, attrs, 2);
+  zb_operand all =
+      zb_operand_reduce(n, "reduce_mean", zb_operand_build(n, "log_softmax", &logits, 1, &last, 1), &axis, 1, false);
+  zb_operand seen = zb_operand_apply1(
       n, "not",
-      zb_aten_apply2(n, "equal", zb_aten_cast(n, labels, ZB_I64), zb_aten_scalar(n, ZB_I64, (double)ignored)));
-  all = zb_aten_where(n, seen, all, zb_aten_scalar(n, ZB_F32, 0));
-  zb_aten_value loss = zb_aten_apply2(n, "sub", times(n, own, 1 - share), times(n, all, share));
+      zb_operand_apply2(n, "equal", zb_operand_cast(n, labels, ZB_I64), zb_operand_scalar(n, ZB_I64, (double)ignored)));
+  all = zb_operand_where(n, seen, all, zb_operand_scalar(n, ZB_F32, 0));
+  zb_operand loss = zb_operand_apply2(n, "sub", times(n, own, 1 - share), times(n, all, share));
   int64_t axes[ZB_DIMS_MAX];
   for (int i = 0; i < in.rank - 1; ++i)
     axes[i] = i;
   if (strcmp(reduction, "none") == 0) return loss;
-  loss = zb_aten_reduce(n, "reduce_sum", loss, axes, in.rank - 1, false);
+  loss = zb_operand_reduce(n, "reduce_sum", loss, axes, in.rank - 1, false);
   if (strcmp(reduction, "sum") == 0) return loss;
-  return zb_aten_apply2(n, "div", loss,
-                        zb_aten_reduce(n, "reduce_sum", zb_aten_cast(n, seen, ZB_F32), axes, in.rank - 1, false));
+  return zb_operand_apply2(
+      n, "div", loss, zb_operand_reduce(n, "reduce_sum", zb_operand_cast(n, seen, ZB_F32), axes, in.rank - 1, false));
 }
 
 /* Both losses of labels: of logits, and of logarithms of probabilities. */
@@ -205,41 +204,41 @@ zb_result zb_aten_loss(zb_import_node *n) {
   if (!reduction || n->im->failed) return ZB_FAIL;
   if (zb_import_has(n, 2)) return zb_aten_refuse_argument(n, "weight", "export the loss without class weights");
   if (zb_import_wants(n, 1)) return zb_import_refuse(n, NULL, "its second result is not supported");
-  zb_aten_value x = zb_aten_in(n, 0), targets = zb_aten_in(n, 1);
-  if (!zb_aten_shape(n, x, &scores) || !zb_aten_shape(n, targets, &labels)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0), targets = zb_operand_in(n, 1);
+  if (!zb_operand_shape(n, x, &scores) || !zb_operand_shape(n, targets, &labels)) return ZB_FAIL;
   if (labels.dtype == ZB_F32)
     return zb_import_refuse(n, "write it as -(target * log_softmax(x)).sum(-1).mean()",
                             "targets that are probabilities are not supported");
   if (scores.rank < 1) return zb_import_refuse(n, NULL, "the scores have no classes");
   if (scores.rank == 1) { /* one row */
     flat = (zb_shape){.dtype = scores.dtype, .rank = 2, .dims = {1, scores.dims[0]}};
-    x = zb_aten_reshape(n, x, &flat);
-    targets = zb_aten_reshape(n, targets, &(zb_shape){.rank = 1, .dims = {1}});
+    x = zb_operand_reshape(n, x, &flat);
+    targets = zb_operand_reshape(n, targets, &(zb_shape){.rank = 1, .dims = {1}});
   }
   x = class_last(n, x, scores.rank);
-  if (smoothing != 0) return zb_aten_give(n, 0, smoothed(n, x, targets, smoothing, reduction, ignored));
+  if (smoothing != 0) return zb_operand_give(n, 0, smoothed(n, x, targets, smoothing, reduction, ignored));
   const zb_attr attrs[] = {zb_string("reduction", reduction), zb_int("ignore_index", ignored)};
-  zb_aten_value loss = zb_aten_build(n, n->op->argument, (zb_aten_value[]){x, targets}, 2, attrs, 2);
-  if (scores.rank == 1 && loss) loss = zb_aten_reshape(n, loss, &(zb_shape){.rank = 0});
-  return zb_aten_give(n, 0, loss);
+  zb_operand loss = zb_operand_build(n, n->op->argument, (zb_operand[]){x, targets}, 2, attrs, 2);
+  if (scores.rank == 1 && loss) loss = zb_operand_reshape(n, loss, &(zb_shape){.rank = 0});
+  return zb_operand_give(n, 0, loss);
 }
 
 /* A loss of differences: the reduction of what each element loses. */
-static zb_result give_reduced(zb_import_node *n, zb_aten_value each) {
+static zb_result give_reduced(zb_import_node *n, zb_operand each) {
   zb_shape shape;
   int64_t axes[ZB_DIMS_MAX];
   const char *reduction = reduction_of(n);
-  if (!reduction || !zb_aten_shape(n, each, &shape)) return ZB_FAIL;
+  if (!reduction || !zb_operand_shape(n, each, &shape)) return ZB_FAIL;
   for (int i = 0; i < shape.rank; ++i)
     axes[i] = i;
   if (strcmp(reduction, "none") != 0 && shape.rank > 0)
-    each =
-        zb_aten_reduce(n, strcmp(reduction, "mean") == 0 ? "reduce_mean" : "reduce_sum", each, axes, shape.rank, false);
-  return zb_aten_give(n, 0, each);
+    each = zb_operand_reduce(n, strcmp(reduction, "mean") == 0 ? "reduce_mean" : "reduce_sum", each, axes, shape.rank,
+                             false);
+  return zb_operand_give(n, 0, each);
 }
 
 zb_result zb_aten_difference_loss(zb_import_node *n) {
-  zb_aten_value difference = zb_aten_apply2(n, "sub", zb_aten_in(n, 0), zb_aten_in(n, 1));
-  if (strcmp(n->op->argument, "mul") == 0) return give_reduced(n, zb_aten_apply2(n, "mul", difference, difference));
-  return give_reduced(n, zb_aten_apply1(n, "abs", difference));
+  zb_operand difference = zb_operand_apply2(n, "sub", zb_operand_in(n, 0), zb_operand_in(n, 1));
+  if (strcmp(n->op->argument, "mul") == 0) return give_reduced(n, zb_operand_apply2(n, "mul", difference, difference));
+  return give_reduced(n, zb_operand_apply1(n, "abs", difference));
 }

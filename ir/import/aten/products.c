@@ -4,69 +4,36 @@
 #include <math.h>
 #include <string.h>
 
-/* x with its last two dimensions swapped. */
-static zb_aten_value swapped(zb_import_node *n, zb_aten_value x) {
-  zb_shape shape;
-  int64_t permutation[ZB_DIMS_MAX];
-  if (!zb_aten_shape(n, x, &shape)) return NULL;
-  if (shape.rank < 2) return zb_import_refuse(n, NULL, "a factor has %d dimensions", shape.rank), NULL;
-  for (int i = 0; i < shape.rank; ++i)
-    permutation[i] = i;
-  permutation[shape.rank - 1] = shape.rank - 2;
-  permutation[shape.rank - 2] = shape.rank - 1;
-  return zb_aten_transpose(n, x, permutation);
-}
-
-/* A vector on the left is a row, on the right a column; the added dimension is taken out of the result. */
-static zb_aten_value product(zb_import_node *n, zb_aten_value a, zb_aten_value b) {
-  zb_shape left, right, out;
-  if (!zb_aten_shape(n, a, &left) || !zb_aten_shape(n, b, &right)) return NULL;
-  if (left.rank == 0 || right.rank == 0) return zb_import_refuse(n, NULL, "an operand is a scalar"), NULL;
-  const zb_shape row = {.rank = 2, .dims = {1, left.dims[0]}}, column = {.rank = 2, .dims = {right.dims[0], 1}};
-  if (left.rank == 1) a = zb_aten_reshape(n, a, &row);
-  if (right.rank == 1) b = zb_aten_reshape(n, b, &column);
-  zb_aten_value made = zb_aten_matmul(n, a, b);
-  if ((left.rank > 1 && right.rank > 1) || !zb_aten_shape(n, made, &out)) return made;
-  if (right.rank == 1) --out.rank;
-  if (left.rank == 1) {
-    const int place = out.rank - (right.rank == 1 ? 1 : 2);
-    for (int i = place; i + 1 < out.rank; ++i)
-      out.dims[i] = out.dims[i + 1];
-    --out.rank;
-  }
-  return zb_aten_reshape(n, made, &out);
-}
-
 zb_result zb_aten_product(zb_import_node *n) {
-  return zb_aten_give(n, 0, product(n, zb_aten_in(n, 0), zb_aten_in(n, 1)));
+  return zb_operand_give(n, 0, zb_operand_product(n, zb_operand_in(n, 0), zb_operand_in(n, 1)));
 }
 
-static zb_aten_value scaled(zb_import_node *n, zb_aten_value x, double factor) {
-  return factor == 1 || !x ? x : zb_aten_apply2(n, "mul", x, zb_aten_scalar(n, ZB_F32, factor));
+static zb_operand scaled(zb_import_node *n, zb_operand x, double factor) {
+  return factor == 1 || !x ? x : zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, factor));
 }
 
 /* beta * self + alpha * (a @ b). */
 zb_result zb_aten_sum_product(zb_import_node *n) {
   const double alpha = zb_aten_real(n, "alpha", 1), beta = zb_aten_real(n, "beta", 1);
-  zb_aten_value out = scaled(n, product(n, zb_aten_in(n, 1), zb_aten_in(n, 2)), alpha);
-  if (beta != 0) out = zb_aten_apply2(n, "add", out, scaled(n, zb_aten_in(n, 0), beta));
-  return zb_aten_give(n, 0, out);
+  zb_operand out = scaled(n, zb_operand_product(n, zb_operand_in(n, 1), zb_operand_in(n, 2)), alpha);
+  if (beta != 0) out = zb_operand_apply2(n, "add", out, scaled(n, zb_operand_in(n, 0), beta));
+  return zb_operand_give(n, 0, out);
 }
 
 /* x @ weight^T + bias. */
 zb_result zb_aten_linear(zb_import_node *n) {
-  zb_aten_value out = product(n, zb_aten_in(n, 0), swapped(n, zb_aten_in(n, 1)));
-  if (zb_import_has(n, 2)) out = zb_aten_apply2(n, "add", out, zb_aten_in(n, 2));
-  return zb_aten_give(n, 0, out);
+  zb_operand out = zb_operand_product(n, zb_operand_in(n, 0), zb_operand_swapped(n, zb_operand_in(n, 1)));
+  if (zb_import_has(n, 2)) out = zb_operand_apply2(n, "add", out, zb_operand_in(n, 2));
+  return zb_operand_give(n, 0, out);
 }
 
 /* x with dimensions of 1 where `name` says. */
-static zb_aten_value widened(zb_import_node *n, zb_aten_value x, const char *name) {
+static zb_operand widened(zb_import_node *n, zb_operand x, const char *name) {
   zb_shape in, out;
   int64_t places[ZB_DIMS_MAX];
   int count, next = 0;
   bool is_new[2 * ZB_DIMS_MAX] = {false};
-  if (!zb_aten_shape(n, x, &in)) return NULL;
+  if (!zb_operand_shape(n, x, &in)) return NULL;
   zb_aten_ints(n, name, places, ZB_DIMS_MAX, &count);
   out = (zb_shape){.dtype = in.dtype, .rank = in.rank + count};
   bool is_good = out.rank <= ZB_DIMS_MAX;
@@ -77,7 +44,7 @@ static zb_aten_value widened(zb_import_node *n, zb_aten_value x, const char *nam
   if (!is_good) return zb_aten_refuse_argument(n, name, NULL), NULL;
   for (int i = 0; i < out.rank; ++i)
     out.dims[i] = is_new[i] ? 1 : in.dims[next++];
-  return zb_aten_reshape(n, x, &out);
+  return zb_operand_reshape(n, x, &out);
 }
 
 /* The sum over dimensions of a product of three, as of torch.nn.Bilinear. */
@@ -86,16 +53,16 @@ zb_result zb_aten_trilinear(zb_import_node *n) {
   int64_t axes[ZB_DIMS_MAX];
   int count;
   static const char *const names[] = {"expand1", "expand2", "expand3"};
-  zb_aten_value out = NULL;
+  zb_operand out = NULL;
   for (int i = 0; i < 3; ++i) {
-    zb_aten_value x = widened(n, zb_aten_in(n, i), names[i]);
-    out = i == 0 ? x : zb_aten_apply2(n, "mul", out, x);
+    zb_operand x = widened(n, zb_operand_in(n, i), names[i]);
+    out = i == 0 ? x : zb_operand_apply2(n, "mul", out, x);
   }
-  if (!zb_aten_shape(n, out, &shape)) return ZB_FAIL;
+  if (!zb_operand_shape(n, out, &shape)) return ZB_FAIL;
   zb_aten_ints(n, "sumdim", axes, ZB_DIMS_MAX, &count);
   for (int i = 0; i < count; ++i)
     if (axes[i] < 0 || axes[i] >= shape.rank) return zb_aten_refuse_argument(n, "sumdim", NULL);
-  return zb_aten_give(n, 0, count ? zb_aten_reduce(n, "reduce_sum", out, axes, count, false) : out);
+  return zb_operand_give(n, 0, count ? zb_operand_reduce(n, "reduce_sum", out, axes, count, false) : out);
 }
 
 /* ---- Dropout ---- */
@@ -105,15 +72,15 @@ zb_result zb_aten_dropout(zb_import_node *n) {
   const double rate = zb_aten_flag(n, "train", true) ? zb_aten_real(n, "p", 0.5) : 0;
   if (zb_import_wants(n, 1))
     return zb_import_refuse(n, "use torch.nn.Dropout", "the mask of what is dropped is not supported");
-  return zb_aten_give(n, 0, zb_operand_drop(n, zb_aten_in(n, 0), rate));
+  return zb_operand_give(n, 0, zb_operand_drop(n, zb_operand_in(n, 0), rate));
 }
 
 /* ---- Attention ---- */
 
 /* Key or value heads, each repeated for its group of query heads: [b, kv, t, d] -> [b, kv * groups, t, d]. */
-static zb_aten_value repeated(zb_import_node *n, zb_aten_value x, int64_t heads) {
+static zb_operand repeated(zb_import_node *n, zb_operand x, int64_t heads) {
   zb_shape shape, narrow, wide;
-  if (!zb_aten_shape(n, x, &shape)) return NULL;
+  if (!zb_operand_shape(n, x, &shape)) return NULL;
   if (shape.rank != 4 || shape.dims[1] < 1 || heads % shape.dims[1])
     return zb_import_refuse(n, NULL, "the heads of keys do not divide those of queries"), NULL;
   const int64_t groups = heads / shape.dims[1];
@@ -123,24 +90,24 @@ static zb_aten_value repeated(zb_import_node *n, zb_aten_value x, int64_t heads)
   wide = narrow;
   wide.dims[2] = groups;
   shape.dims[1] = heads;
-  return zb_aten_reshape(n, zb_aten_expand(n, zb_aten_reshape(n, x, &narrow), &wide), &shape);
+  return zb_operand_reshape(n, zb_operand_expand(n, zb_operand_reshape(n, x, &narrow), &wide), &shape);
 }
 
 /* -infinity above the diagonal, 0 on it and below. */
-static zb_aten_value causal_mask(zb_import_node *n, const zb_shape *q, const zb_shape *k) {
+static zb_operand causal_mask(zb_import_node *n, const zb_shape *q, const zb_shape *k) {
   const zb_shape shape = {.dtype = ZB_F32, .rank = 2, .dims = {q->dims[q->rank - 2], k->dims[k->rank - 2]}};
   zb_known *mask = zb_known_new(n->im, &shape);
   for (int64_t i = 0; mask && i < mask->elements; ++i)
     zb_known_set_real(mask, i, i % shape.dims[1] > i / shape.dims[1] ? -INFINITY : 0);
-  return zb_aten_known(n, mask);
+  return zb_operand_known(n, mask);
 }
 
 /* Products and a softmax, of which zb-raise makes zb.attention: it knows masks and groups of heads. Both factors are
  * scaled by the root of the scale, as PyTorch does. A row that a bool mask hides whole is zero, as PyTorch has it. */
 zb_result zb_aten_attention(zb_import_node *n) {
   zb_shape q_shape, k_shape, mask_shape;
-  zb_aten_value q = zb_aten_in(n, 0), k = zb_aten_in(n, 1), v = zb_aten_in(n, 2), mask = NULL, boolean = NULL;
-  if (!zb_aten_shape(n, q, &q_shape) || !zb_aten_shape(n, k, &k_shape)) return ZB_FAIL;
+  zb_operand q = zb_operand_in(n, 0), k = zb_operand_in(n, 1), v = zb_operand_in(n, 2), mask = NULL, boolean = NULL;
+  if (!zb_operand_shape(n, q, &q_shape) || !zb_operand_shape(n, k, &k_shape)) return ZB_FAIL;
   if (q_shape.rank < 2 || k_shape.rank < 2) return zb_import_refuse(n, NULL, "queries and keys are vectors");
   const float size = (float)q_shape.dims[q_shape.rank - 1];
   const double given = zb_aten_real(n, "scale", 0);
@@ -153,19 +120,19 @@ zb_result zb_aten_attention(zb_import_node *n) {
   }
   if (zb_import_has(n, 3)) {
     if (mask) return zb_import_refuse(n, NULL, "attn_mask and is_causal are both given");
-    mask = zb_aten_in(n, 3);
-    if (!zb_aten_shape(n, mask, &mask_shape)) return ZB_FAIL;
+    mask = zb_operand_in(n, 3);
+    if (!zb_operand_shape(n, mask, &mask_shape)) return ZB_FAIL;
     if (mask_shape.dtype == ZB_I1) boolean = mask;
   }
-  zb_aten_value zero = zb_aten_scalar(n, ZB_F32, 0);
+  zb_operand zero = zb_operand_scalar(n, ZB_F32, 0);
   q = scaled(n, q, root);
-  k = scaled(n, swapped(n, k), root);
-  if (boolean) mask = zb_aten_where(n, boolean, zero, zb_aten_scalar(n, ZB_F32, -INFINITY));
-  zb_aten_value scores = zb_aten_matmul(n, q, k);
-  if (mask) scores = zb_aten_apply2(n, "add", scores, mask);
+  k = scaled(n, zb_operand_swapped(n, k), root);
+  if (boolean) mask = zb_operand_where(n, boolean, zero, zb_operand_scalar(n, ZB_F32, -INFINITY));
+  zb_operand scores = zb_operand_matmul(n, q, k);
+  if (mask) scores = zb_operand_apply2(n, "add", scores, mask);
   const zb_attr axis = zb_int("axis", q_shape.rank - 1);
-  zb_aten_value weights = zb_aten_build(n, "softmax", &scores, 1, &axis, 1);
-  if (boolean) weights = zb_aten_where(n, zb_aten_apply1(n, "is_nan", weights), zero, weights);
+  zb_operand weights = zb_operand_build(n, "softmax", &scores, 1, &axis, 1);
+  if (boolean) weights = zb_operand_where(n, zb_operand_apply1(n, "is_nan", weights), zero, weights);
   weights = zb_operand_drop(n, weights, zb_aten_real(n, "dropout_p", 0));
-  return zb_aten_give(n, 0, zb_aten_matmul(n, weights, v));
+  return zb_operand_give(n, 0, zb_operand_matmul(n, weights, v));
 }

@@ -26,21 +26,6 @@ typedef struct field {
   size_t end;
 } field;
 
-/* data: set when memory runs out, which protobuf-c reports as it reports a damaged file; or NULL. */
-static void *allocate(void *data, size_t size) {
-  bool *refused = data;
-  void *memory = zb_alloc(size ? size : 1);
-  if (!memory && refused) *refused = true;
-  return memory;
-}
-
-static void release(void *data, void *memory) {
-  (void)data;
-  zb_free(memory);
-}
-
-static ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allocator_data = NULL};
-
 static bool read_varint(reader *r, uint64_t *out) {
   uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
@@ -214,9 +199,8 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
   } else if (!(status = check_texts(path, &(reader){(const uint8_t *)skeleton.data, 0, skeleton.length},
                                     &onnx__model_proto__descriptor))) {
     bool refused = false;
-    ProtobufCAllocator watched = allocator;
-    watched.allocator_data = &refused;
-    out->model = onnx__model_proto__unpack(&watched, skeleton.length, (const uint8_t *)skeleton.data);
+    ProtobufCAllocator allocator = {.alloc = zb_import_allocate, .free = zb_import_release, .allocator_data = &refused};
+    out->model = onnx__model_proto__unpack(&allocator, skeleton.length, (const uint8_t *)skeleton.data);
     if (refused) {
       status = ZB_OUT_OF_MEMORY();
     } else if (!out->model) {
@@ -231,6 +215,7 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
 }
 
 void zb_onnx_file_close(zb_onnx_file *file) {
+  ProtobufCAllocator allocator = {.alloc = zb_import_allocate, .free = zb_import_release};
   if (file->model) onnx__model_proto__free_unpacked(file->model, &allocator);
   zb_free(file->raw);
   zb_import_source_close(&file->map);

@@ -16,19 +16,6 @@ typedef struct reader {
   const Paddle__Block *block;
 } reader;
 
-/* data: set when memory runs out, which protobuf-c reports as it reports a damaged file; or NULL. */
-static void *allocate(void *data, size_t size) {
-  bool *refused = data;
-  void *memory = zb_alloc(size ? size : 1);
-  if (!memory && refused) *refused = true;
-  return memory;
-}
-
-static void release(void *data, void *memory) {
-  (void)data;
-  zb_free(memory);
-}
-
 /* A text without zero bytes; NULL after reporting. */
 static const char *text_of(reader *r, bool has, ProtobufCBinaryData data, const char *what) {
   if (!has) data.len = 0;
@@ -241,7 +228,7 @@ static zb_result read_block(reader *r) {
 
 zb_result zb_paddle_read_description(zb_import *im, const zb_import_source *file, zb_paddle_program *out) {
   bool refused = false;
-  ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allocator_data = &refused};
+  ProtobufCAllocator allocator = {.alloc = zb_import_allocate, .free = zb_import_release, .allocator_data = &refused};
   reader r = {.im = im, .program = out, .vars = zb_arena_map(&im->memory), .latest = zb_arena_map(&im->memory)};
   if (!r.vars || !r.latest) return zb_import_memory(im);
   Paddle__Program *program = paddle__program__unpack(&allocator, file->bytes, file->data);

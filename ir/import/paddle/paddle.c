@@ -75,26 +75,6 @@ static bool fills_all(const zb_paddle *it) {
   return count > 0;
 }
 
-/* ---- Inputs ---- */
-
-static zb_result build_inputs(zb_import *im) {
-  for (size_t i = 0; i < im->value_count; ++i) {
-    zb_import_value *value = im->values[i];
-    if (value->kind != ZB_VALUE_INPUT || !value->read) continue;
-    const zb_dtype dtype = value->type.dtype;
-    const bool is_good = value->is_typed && zb_shape_bytes(&value->type) >= 0 && zb_shape_elements(&value->type) > 0 &&
-                         (dtype == ZB_F32 || dtype == ZB_I64 || dtype == ZB_I32 || dtype == ZB_I1);
-    if (!is_good)
-      return zb_import_fail(im,
-                            "float32, int64, int32 and bool are supported, with dimensions that are known, at most 8: "
-                            "paddle.static.data(name, [4, 32], ...)",
-                            "the type of input '%s' is not supported (%s)", value->name, value->type_text);
-    value->value = zb_import_input(im, value->name, &value->type);
-    if (!value->value.ptr) return ZB_FAIL;
-  }
-  return ZB_OK;
-}
-
 /* ---- Nodes ---- */
 
 static bool is_listed(const char *list, const char *name) {
@@ -177,7 +157,10 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_import_mark_needed(im, loss);
   if (!zb_import_check_nodes(im, check_node)) return ZB_FAIL;
   zb_import_mark_values(im, loss);
-  if (!zb_import_choose_parameters(im) || !zb_paddle_mark_stops(it) || !build_inputs(im)) return ZB_FAIL;
+  if (!zb_import_choose_parameters(im) || !zb_paddle_mark_stops(it) ||
+      !zb_import_inputs(im, "float32, int64, int32 and bool are supported, with dimensions that are known, at most 8: "
+                            "paddle.static.data(name, [4, 32], ...)"))
+    return ZB_FAIL;
   it->fills = !it->values && fills_all(it);
   if (!zb_import_nodes(im) || !flatten_loss(im, loss) || !zb_import_finish(im, loss, out)) return ZB_FAIL;
   if (!it->update_count) return ZB_OK;

@@ -3,42 +3,11 @@
 
 #include <string.h>
 
-/* x with its last two dimensions swapped. */
-static zb_operand swapped(zb_import_node *n, zb_operand x) {
-  zb_shape shape;
-  int64_t permutation[ZB_DIMS_MAX];
-  if (!zb_operand_shape(n, x, &shape)) return NULL;
-  if (shape.rank < 2) return x;
-  for (int i = 0; i < shape.rank; ++i)
-    permutation[i] = i;
-  permutation[shape.rank - 1] = shape.rank - 2;
-  permutation[shape.rank - 2] = shape.rank - 1;
-  return zb_operand_transpose(n, x, permutation);
-}
-
-/* A vector on the left is a row, on the right a column; the added dimension is taken out of the result. */
-static zb_operand product(zb_import_node *n, zb_operand x, zb_operand y) {
-  zb_shape left, right, out;
-  if (!zb_operand_shape(n, x, &left) || !zb_operand_shape(n, y, &right)) return NULL;
-  if (left.rank == 0 || right.rank == 0) return zb_import_refuse(n, NULL, "an operand is a scalar"), NULL;
-  if (left.rank == 1) x = zb_operand_reshape(n, x, &(zb_shape){.rank = 2, .dims = {1, left.dims[0]}});
-  if (right.rank == 1) y = zb_operand_reshape(n, y, &(zb_shape){.rank = 2, .dims = {right.dims[0], 1}});
-  zb_operand made = zb_operand_matmul(n, x, y);
-  if ((left.rank > 1 && right.rank > 1) || !zb_operand_shape(n, made, &out)) return made;
-  if (right.rank == 1) --out.rank;
-  if (left.rank == 1) {
-    for (int i = out.rank - (right.rank == 1 ? 1 : 2); i + 1 < out.rank; ++i)
-      out.dims[i] = out.dims[i + 1];
-    --out.rank;
-  }
-  return zb_operand_reshape(n, made, &out);
-}
-
 zb_result zb_paddle_matmul(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Y");
-  if (zb_paddle_integer(n, "trans_x transpose_x", 0)) x = swapped(n, x);
-  if (zb_paddle_integer(n, "trans_y transpose_y", 0)) y = swapped(n, y);
-  return zb_paddle_give(n, "Out", x && y ? product(n, x, y) : NULL);
+  if (zb_paddle_integer(n, "trans_x transpose_x", 0)) x = zb_operand_swapped(n, x);
+  if (zb_paddle_integer(n, "trans_y transpose_y", 0)) y = zb_operand_swapped(n, y);
+  return zb_paddle_give(n, "Out", x && y ? zb_operand_product(n, x, y) : NULL);
 }
 
 /* The dimensions of a tensor before and from `rank` on, each as one. */

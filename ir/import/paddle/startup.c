@@ -92,13 +92,7 @@ zb_result zb_paddle_read_startup(zb_paddle *it) {
     if (!path || access(path, F_OK) != 0) return ZB_OK;
   }
   zb_status status = zb_import_source_open(path, NULL, &file);
-  if (status) {
-    zb_result result = zb_status_code(status) == ZB_MEMORY
-                           ? zb_import_memory(im)
-                           : zb_import_fail(im, zb_status_hint_text(status), "%s", zb_status_message(status));
-    zb_status_free(status);
-    return result;
-  }
+  if (status) return zb_import_fail_status(im, status);
   it->startup.path = path;
   zb_result result = zb_paddle_read_program(im, &file, &it->startup);
   zb_import_source_close(&file);
