@@ -243,8 +243,6 @@ class Case:
                 return REASONS[op]
         if kinds - set(TYPES):
             return "element types that zbc does not have (8 and 16 bits, unsigned)"
-        if self.name == "test_scatternd_multiply":
-            return "reductions of ScatterND other than add, not yet"
         if self.name.startswith("test_training_dropout") and "zero_ratio" not in self.name:
             return "random numbers, of another generator"
         return None

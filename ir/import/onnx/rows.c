@@ -4,6 +4,8 @@
 #include "ir/import/onnx/onnx.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 /* What tuples of indices name. */
 typedef struct selection {
@@ -94,28 +96,44 @@ static zb_known *fold_gather(zb_import_node *n, const selection *s, const zb_sha
   return out;
 }
 
-/* Whether updates are added; false in *known after reporting a reduction that is not supported. */
-static bool adds(zb_import_node *n, bool *known) {
-  bool add = zb_onnx_string_is(n, "reduction", "none", "add");
-  *known = add || zb_onnx_string_is(n, "reduction", "none", "none");
-  if (!*known && !n->im->failed)
-    zb_import_refuse(n, "'none' and 'add' are supported; write another with Where, Max or Min",
-                     "the reduction is not supported");
-  return add;
+/* What is done where an update meets a value; NULL, reported, for an unknown reduction. */
+static const char *reduction_of(zb_import_node *n) {
+  static const char *const names[] = {"none", "add", "mul", "min", "max"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (zb_onnx_string_is(n, "reduction", "none", names[i])) return names[i];
+  if (!n->im->failed)
+    zb_import_refuse(n, "'none', 'add', 'mul', 'min' and 'max' are supported", "the reduction is not supported");
+  return NULL;
 }
 
-/* in with updates put at, or added to, rows of `width` elements. */
+static double combine_real(const char *reduction, double old, double update) {
+  if (strcmp(reduction, "add") == 0) return old + update;
+  if (strcmp(reduction, "mul") == 0) return old * update;
+  if (isnan(old) || isnan(update)) return strcmp(reduction, "none") == 0 ? update : NAN;
+  if (strcmp(reduction, "min") == 0) return fmin(old, update);
+  return strcmp(reduction, "max") == 0 ? fmax(old, update) : update;
+}
+
+static int64_t combine_integer(const char *reduction, int64_t old, int64_t update) {
+  if (strcmp(reduction, "add") == 0) return (int64_t)((uint64_t)old + (uint64_t)update);
+  if (strcmp(reduction, "mul") == 0) return (int64_t)((uint64_t)old * (uint64_t)update);
+  if (strcmp(reduction, "min") == 0) return old < update ? old : update;
+  return strcmp(reduction, "max") == 0 && old > update ? old : update;
+}
+
+/* in with updates put at, or combined with, rows of `width` elements. */
 static zb_result fold_scatter(zb_import_node *n, const zb_known *rows, int64_t width) {
   const zb_known *in = zb_import_known(n, 0), *updates = zb_import_known(n, 2);
-  bool known, add = adds(n, &known), real = zb_known_is_float(in);
-  zb_known *out = known ? zb_known_copy(n->im, &in->shape, in->data) : NULL;
+  const char *reduction = reduction_of(n);
+  const bool real = zb_known_is_float(in);
+  zb_known *out = reduction ? zb_known_copy(n->im, &in->shape, in->data) : NULL;
   for (int64_t i = 0; out && i < rows->elements * width; ++i) {
-    int64_t to = zb_known_integer(rows, i / width) * width + i % width;
+    const int64_t to = zb_known_integer(rows, i / width) * width + i % width;
     if (real)
-      zb_known_set_real(out, to, zb_known_real(updates, i) + (add ? zb_known_real(out, to) : 0));
+      zb_known_set_real(out, to, combine_real(reduction, zb_known_real(out, to), zb_known_real(updates, i)));
     else
-      zb_known_set_integer(
-          out, to, (int64_t)((uint64_t)zb_known_integer(updates, i) + (add ? (uint64_t)zb_known_integer(out, to) : 0)));
+      zb_known_set_integer(out, to,
+                           combine_integer(reduction, zb_known_integer(out, to), zb_known_integer(updates, i)));
   }
   return zb_import_give_known(n, 0, out);
 }
@@ -217,10 +235,10 @@ zb_result zb_onnx_gather_nd(zb_import_node *n) {
 static zb_result build_scatter(zb_import_node *n, MlirValue data, const zb_shape *as_rows, MlirValue rows,
                                MlirValue updates) {
   zb_shape shape;
-  bool known, add = adds(n, &known);
-  if (!known || n->b->failed || !zb_import_shape(n, 0, &shape)) return ZB_FAIL;
+  const char *name = reduction_of(n);
+  if (!name || n->b->failed || !zb_import_shape(n, 0, &shape)) return ZB_FAIL;
   MlirValue in[3] = {zb_import_reshaped(n->b, data, as_rows->dims, as_rows->rank), rows, updates};
-  zb_attr reduction = zb_string("reduction", add ? "add" : "none");
+  zb_attr reduction = zb_string("reduction", name);
   MlirValue out = n->b->failed ? (MlirValue){NULL} : zb_build(n->b, "scatter", in, 3, &reduction, 1);
   return zb_import_give(n, 0, out.ptr ? zb_build_reshape(n->b, out, shape.dims, shape.rank) : out);
 }

@@ -967,8 +967,8 @@ def indexing():
     wrong("scatter-nd-index", "ScatterND", "i u", dict(i=ints(0, -4).reshape(1, 2), u=u), "index -4 is out of range")
     wrong("scatter-nd-updates", "ScatterND", "i u", dict(i=ints(0, 1).reshape(1, 2), u=numbers(1, 3)),
           "the updates are 1x3xf32, expected 1x4xf32")
-    wrong("scatter-nd-mul", "ScatterND", "i u", dict(i=ints(0, 1).reshape(1, 2), u=u),
-          "the reduction is not supported", "'none' and 'add'", reduction="mul")
+    wrong("scatter-nd-sub", "ScatterND", "i u", dict(i=ints(0, 1).reshape(1, 2), u=u),
+          "the reduction is not supported", "'none', 'add', 'mul', 'min' and 'max'", reduction="sub")
     wrong("scatter-elements-updates", "ScatterElements", "i u", dict(i=ints(0).reshape(1, 1, 1), u=u),
           "the indices do not fit")
     wrong("scatter-elements-index", "ScatterElements", "i u", dict(i=ints(2).reshape(1, 1, 1), u=numbers(1, 1, 1)),
