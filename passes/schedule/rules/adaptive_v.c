@@ -269,6 +269,7 @@ static zb_status emit_blocks(const zb_problem *problem, const int64_t *limits, i
 typedef struct within_state {
   zb_scheduler *w;
   zb_slot *scratch; /* [per_rank] */
+  int64_t *peak;    /* [ranks] */
 } within_state;
 
 static zb_status open_state(zb_scheduler *w, void **out) {
@@ -276,15 +277,31 @@ static zb_status open_state(zb_scheduler *w, void **out) {
   if (!x) return ZB_OUT_OF_MEMORY();
   x->w = w;
   ZB_TAKE(w->arena, x->scratch, w->per_rank);
+  ZB_TAKE(w->arena, x->peak, w->ranks);
   *out = x;
   return zb_arena_status(w->arena);
 }
 
+/* Whether an order keeps limits; peak[ranks] gets what it takes. */
+static bool order_keeps(const zb_problem *problem, const zb_order *order, const int64_t *limits, int64_t *peak) {
+  zb_order_peaks(problem, order, peak);
+  for (int rank = 0; rank < problem->ranks; ++rank)
+    if (peak[rank] > limits[rank]) return false;
+  return true;
+}
+
+/* The order of all blocks. Where that takes more than the request's most, the one of the row of the table, which may
+ * take less: so a search with no more memory than it takes finds it. */
 static zb_status ask(void *state, const zb_within_request *request, zb_slot *sequence, zb_within_answer *out) {
   const within_state *x = state;
+  const zb_problem *const problem = x->w->model->problem;
   zb_order order;
   *out = (zb_within_answer){0};
-  zb_status status = emit_blocks(x->w->model->problem, request->limits, BLOCKS_ALL, request->less_than_ps, &order);
+  zb_status status = emit_blocks(problem, request->limits, BLOCKS_ALL, request->less_than_ps, &order);
+  if (!status && !order_keeps(problem, &order, request->most, x->peak)) {
+    zb_order_deinit(&order);
+    status = emit_blocks(problem, request->limits, BLOCKS, INT64_MAX, &order);
+  }
   if (zb_status_code(status) == ZB_INFEASIBLE) {
     zb_status_free(status);
     return NULL;
@@ -310,13 +327,18 @@ typedef struct descent {
 } descent;
 static const int64_t TIME_MOST = INT64_MAX / 4;
 
-/* Keeps the best order of a level where it is shorter than those of the levels above. Not where it fits a lower level:
- * a search with no more memory than it takes asks at that level alone, so the order of that one counts. */
-static zb_status try_level(descent *d, int64_t bytes) {
+/* Whether an order within d->lowered counts: it keeps the limits of the problem, and does not fit a lower level than
+ * `bytes`. With no more memory than such an order takes a search asks at that level alone, so the order of that one
+ * counts. */
+static bool is_counted(descent *d, const zb_order *made, int64_t bytes) {
+  if (!order_keeps(d->problem, made, d->limits, d->peak)) return false;
+  return zb_level_above(d->w, zb_most_of(d->peak, d->w->ranks, 0)) >= bytes;
+}
+
+/* Keeps the best order within d->lowered, of level `bytes`, where it is shorter than those of the levels above. */
+static zb_status try_lowered(descent *d, int64_t bytes) {
   zb_order made;
   zb_simulation simulation;
-  for (int rank = 0; rank < d->w->ranks; ++rank)
-    d->lowered[rank] = d->limits[rank] < bytes ? d->limits[rank] : bytes;
   if (zb_bounds_within(d->bounds, d->lowered) >= d->best_ps) return NULL;
   zb_status status = emit_blocks(d->problem, d->lowered, d->blocks, d->best_ps, &made);
   if (zb_status_code(status) == ZB_INFEASIBLE) {
@@ -324,8 +346,7 @@ static zb_status try_level(descent *d, int64_t bytes) {
     return NULL;
   }
   ZB_TRY(status);
-  zb_order_peaks(d->problem, &made, d->peak);
-  if (zb_level_above(d->w, zb_most_of(d->peak, d->w->ranks, 0)) < bytes) goto cleanup;
+  if (!is_counted(d, &made, bytes)) goto cleanup;
   ZB_TRY_GOTO(zb_simulate(d->problem, &made, &simulation));
   const int64_t time = d->problem->metric == ZB_METRIC_STAGE ? simulation.stage_ps : simulation.step_ps;
   zb_simulation_deinit(&simulation);
@@ -339,9 +360,26 @@ cleanup:
   return status;
 }
 
+static zb_status try_level(descent *d, int64_t bytes) {
+  for (int rank = 0; rank < d->w->ranks; ++rank)
+    d->lowered[rank] = d->limits[rank] < bytes ? d->limits[rank] : bytes;
+  return try_lowered(d, bytes);
+}
+
+/* The level above the limits, whose order may keep them nevertheless: so a limit that is what an order takes gives that
+ * order or a better one. */
+static zb_status try_level_above(descent *d, int64_t most) {
+  const int64_t bytes = zb_level_above(d->w, most);
+  if (bytes == most) return NULL;
+  for (int rank = 0; rank < d->w->ranks; ++rank)
+    d->lowered[rank] = bytes;
+  return try_lowered(d, bytes);
+}
+
 /* All levels within the limits, the highest first; only where none of them has an order, the fine ones. */
 static zb_status try_levels(descent *d) {
   const int64_t most = zb_most_of(d->limits, d->w->ranks, 0);
+  ZB_TRY(try_level_above(d, most));
   memcpy(d->lowered, d->limits, (size_t)d->w->ranks * sizeof *d->lowered);
   for (int level = zb_level_within(d->w, most); level > 0; --level)
     ZB_TRY(try_level(d, zb_level_bytes(d->w, level)));

@@ -316,6 +316,14 @@ int64_t zb_level_fine(const zb_scheduler *w, int64_t bytes, bool above) {
   return next < most ? next : most;
 }
 
+int64_t zb_level_next_above(const zb_scheduler *w, int64_t limit, int64_t level, int64_t slack) {
+  const int64_t unit = largest_unit(w);
+  if (slack >= level - limit) return limit;
+  const int64_t highest = unit > (level - limit) / 2 ? level - 1 : limit + 2 * unit;
+  const int64_t next = level - slack - 1, below = next < highest ? next : highest;
+  return below > zb_most_of(w->base, w->ranks, 0) ? zb_level_fine(w, below, false) : limit;
+}
+
 void zb_level_percent(const zb_scheduler *w, int64_t percent, int64_t *limits) {
   const int64_t all = zb_level_most(w), unit = largest_unit(w);
   for (int rank = 0; rank < w->ranks; ++rank) {

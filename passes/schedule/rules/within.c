@@ -15,11 +15,12 @@ typedef struct emitter {
   int64_t best_ps;          /* by the metric of the problem; INT64_MAX: no order yet */
 } emitter;
 
-/* Asks for the limits as they are, and keeps the order if it is the best so far. What it is depends on these limits and
- * on nothing else: not on those of the problem, nor on what was found before. *slack: as zb_within_answer says. */
-static zb_status ask_once(emitter *e, int64_t *slack) {
+/* Asks for the limits as they are, and keeps the order if it keeps `most`, too, and is the best so far. What it is
+ * depends on these limits and on nothing else: not on those of the problem, nor on what was found before. *slack: as
+ * zb_within_answer says. */
+static zb_status ask_once(emitter *e, const int64_t *most, int64_t *slack) {
   zb_within_answer answer;
-  const zb_within_request request = {e->limits, e->limits, INT64_MAX};
+  const zb_within_request request = {e->limits, most, INT64_MAX};
   ZB_TRY(e->within->ask(e->state, &request, e->sequence, &answer));
   *slack = answer.slack_bytes;
   if (!answer.found) return NULL;
@@ -34,18 +35,30 @@ static zb_status ask_once(emitter *e, int64_t *slack) {
 
 /* The best of all fine levels within the limits of the problem, the highest first, as long as a lower one can be
  * faster: what the rules make of one level may be slower than what they make of a lower one. */
-static zb_status ask_levels(emitter *e) {
+static zb_status ask_levels(emitter *e, int64_t most) {
   int64_t slack;
-  zb_level_rank_limits(e->w, e->most);
-  int64_t level = zb_level_fine(e->w, zb_most_of(e->most, e->w->ranks, 0), false);
-  if (level <= 0) level = zb_most_of(e->most, e->w->ranks, 0);
+  int64_t level = zb_level_fine(e->w, most, false);
+  if (level <= 0) level = most;
   while (level > 0) {
     for (int rank = 0; rank < e->w->ranks; ++rank)
       e->limits[rank] = e->most[rank] < level ? e->most[rank] : level;
     if (zb_bounds_within(e->bounds, e->limits) >= e->best_ps) return NULL;
-    ZB_TRY(ask_once(e, &slack));
+    ZB_TRY(ask_once(e, e->limits, &slack));
     const int64_t next = slack >= level ? 0 : zb_level_fine(e->w, level - slack - 1, false);
     level = next < level ? next : 0;
+  }
+  return NULL;
+}
+
+/* The orders of levels above the limits that need no more than these: so a limit that is what an order takes gives that
+ * order or a better one. */
+static zb_status ask_levels_above(emitter *e, int64_t most) {
+  for (int64_t level = zb_level_most(e->w), slack; level > most;
+       level = zb_level_next_above(e->w, most, level, slack)) {
+    if (zb_bounds_within(e->bounds, e->most) >= e->best_ps) return NULL;
+    for (int rank = 0; rank < e->w->ranks; ++rank)
+      e->limits[rank] = level;
+    ZB_TRY(ask_once(e, e->most, &slack));
   }
   return NULL;
 }
@@ -68,9 +81,12 @@ zb_status zb_within_emit(const zb_within_def *within, const zb_problem *problem,
   ZB_TRY_GOTO(within->open(&w, &e.state));
   if (percent) {
     zb_level_percent(&w, percent, e.limits);
-    ZB_TRY_GOTO(ask_once(&e, &slack));
+    ZB_TRY_GOTO(ask_once(&e, e.limits, &slack));
   } else {
-    ZB_TRY_GOTO(ask_levels(&e));
+    zb_level_rank_limits(&w, e.most);
+    const int64_t most = zb_most_of(e.most, w.ranks, 0);
+    ZB_TRY_GOTO(ask_levels(&e, most));
+    ZB_TRY_GOTO(ask_levels_above(&e, most));
   }
   if (e.best_ps == INT64_MAX) zb_sequence_least(&w, e.best, e.most);
   ZB_TRY_GOTO(zb_sequence_write(&w, e.best, &made));

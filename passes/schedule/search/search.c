@@ -438,6 +438,23 @@ static zb_status try_fine_level(searcher *s, int64_t bytes, int64_t *next) {
   return NULL;
 }
 
+/* The orders of the fast schedules for levels above the limit that need no more than it: a published order is found
+ * with the memory that it takes, for whatever limit it was made. */
+static zb_status ask_above(searcher *s) {
+  const int64_t most = most_of(s, s->limit);
+  for (int64_t bytes = zb_level_most(&s->w), slack; bytes > most;
+       bytes = zb_level_next_above(&s->w, most, bytes, slack)) {
+    lower_to(s, most);
+    if (!is_worth(s)) return NULL;
+    for (int rank = 0; rank < s->w.ranks; ++rank) {
+      s->run.level[rank] = bytes;
+      s->w.spare[rank] = 0;
+    }
+    ZB_TRY(ask_within(s, false, &slack));
+  }
+  return NULL;
+}
+
 /* All levels within the limit and the fine one above it, the highest first. A run asks the fast schedules itself. */
 static zb_status run_levels(searcher *s, bool only_fine) {
   const int64_t most = most_of(s, s->limit), above = zb_level_above(&s->w, most);
@@ -456,6 +473,7 @@ static zb_status run_levels(searcher *s, bool only_fine) {
     ZB_TRY(try_level(s, level--));
     if (is_behind(s, BEHIND_END)) break;
   }
+  ZB_TRY(ask_above(s));
   lower_to(s, most);
   if (above == most || !is_worth(s)) return NULL;
   lower_above(s, above, zb_level_above);

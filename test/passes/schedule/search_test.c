@@ -503,8 +503,21 @@ static void check_not_worse(const fixture *x, const zb_schedule_def *schedule, i
   CU_ASSERT(found <= time);
 }
 
+/* The time of a schedule's order where that keeps the limit; INT64_MAX: it does not. */
+static int64_t time_within(const zb_schedule_def *schedule, const zb_problem *problem) {
+  zb_order order;
+  zb_status status = zb_schedule_run(schedule, problem, &order);
+  CU_ASSERT(!status || zb_status_code(status) == ZB_INFEASIBLE);
+  const bool is_made = !status;
+  zb_status_free(status);
+  if (!is_made) return INT64_MAX;
+  const int64_t time = keeps_limit(problem, &order) ? evaluate(problem, &order) : INT64_MAX;
+  zb_order_deinit(&order);
+  return time;
+}
+
 /* With no more memory than the order of a schedule takes, and with a byte more, the search is as good as that order;
- * also where each rank has what it takes itself. */
+ * also where each rank has what it takes itself. So is the schedule itself, if it makes orders for a limit. */
 static void check_peak(fixture *x, const zb_schedule_def *schedule) {
   zb_order order;
   const int64_t given = x->problem.memory_limit_bytes;
@@ -520,6 +533,7 @@ static void check_peak(fixture *x, const zb_schedule_def *schedule) {
   for (int more = 0; more < 2; ++more) {
     x->problem.memory_limit_bytes = most + more;
     check_not_worse(x, schedule, time, "its peak");
+    if (schedule->keeps_limit) CU_ASSERT(time_within(schedule, &x->problem) <= time);
   }
   x->problem.rank_limit_bytes = peak;
   check_not_worse(x, schedule, time, "the peaks of its ranks");
@@ -545,6 +559,25 @@ static void test_peaks(void) {
     }
 }
 
+/* The order of adaptive-v here fits a lower level than the one it was made for, and is that of the blocks it tries by
+ * default; the best of all blocks for that level takes 19 bytes more. */
+static void test_peak_of_blocks(void) {
+  static const zb_stage_cost costs[] = {
+      {.time_ps = {14899, 9135, 18908}, .keep_bytes = {2566, 427}, .free_bytes = {0, 193, 2800}},
+      {.time_ps = {13906, 8122, 20995}, .keep_bytes = {2389, 0}, .free_bytes = {0, 2351, 38}},
+      {.time_ps = {15597, 8291, 20796}, .keep_bytes = {2574, 0}, .free_bytes = {0, 1242, 1332}},
+      {.time_ps = {15206, 8574, 20558}, .keep_bytes = {2555, 0}, .free_bytes = {0, 1700, 855}},
+      {.time_ps = {14570, 8227, 19421}, .keep_bytes = {2685, 0}, .free_bytes = {0, 2505, 180}},
+      {.time_ps = {13939, 8495, 20964}, .keep_bytes = {2686, 379}, .free_bytes = {0, 1707, 1358}}};
+  uint64_t seed = 1;
+  fixture x;
+  even(&x, &seed, "v", 3, 2, 4);
+  memcpy(x.costs, costs, sizeof costs);
+  x.problem.link_latency_ps = 300;
+  x.problem.metric = ZB_METRIC_STAGE;
+  check_peak(&x, zb_schedule_find("adaptive-v", NULL));
+}
+
 /* Limits that are close to each other. */
 static void test_monotone_bytes(void) {
   uint64_t seed = 18;
@@ -562,19 +595,6 @@ static void test_monotone_bytes(void) {
       last = time;
     }
   }
-}
-
-/* The time of a schedule's order where that keeps the limit; INT64_MAX: it does not. */
-static int64_t time_within(const zb_schedule_def *schedule, const zb_problem *problem) {
-  zb_order order;
-  zb_status status = zb_schedule_run(schedule, problem, &order);
-  CU_ASSERT(!status || zb_status_code(status) == ZB_INFEASIBLE);
-  const bool is_made = !status;
-  zb_status_free(status);
-  if (!is_made) return INT64_MAX;
-  const int64_t time = keeps_limit(problem, &order) ? evaluate(problem, &order) : INT64_MAX;
-  zb_order_deinit(&order);
-  return time;
 }
 
 /* The schedules that make an order for a limit are not slower with more memory either, so neither is a compile that
@@ -832,6 +852,7 @@ int main(void) {
                                       {"never worse than any schedule", test_starts},
                                       {"half levels", test_half_levels},
                                       {"never worse than an order that takes as much", test_peaks},
+                                      {"an order of some blocks takes less than that of all", test_peak_of_blocks},
                                       {"more memory by bytes", test_monotone_bytes},
                                       {"more memory for schedules that keep a limit", test_monotone_schedules},
                                       {"many chunks", test_many_chunks},
