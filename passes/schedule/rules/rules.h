@@ -80,9 +80,9 @@ int64_t zb_level_above(const zb_scheduler *scheduler, int64_t bytes);
  * highest up to a limit, or the lowest from it on; `bytes` themselves where there is none below. */
 int64_t zb_level_fine(const zb_scheduler *scheduler, int64_t bytes, bool above);
 /* What follows `level` downwards of the levels above a limit whose orders may keep it nevertheless: what everything
- * takes, and the fine ones up to two micro-batches above. slack: levels that are lower by no more say the same. Not above
- * the limit: there is none left. Fixed for a problem but for where it begins and ends, so a higher limit leaves none out
- * that is not within it. */
+ * takes, and the fine ones up to two micro-batches above. slack: levels that are lower by no more say the same. Not
+ * above the limit: there is none left. Fixed for a problem but for where it begins and ends, so a higher limit leaves
+ * none out that is not within it. */
 int64_t zb_level_next_above(const zb_scheduler *scheduler, int64_t limit, int64_t level, int64_t slack);
 /* limits[ranks] of a memory of `percent` of what 1F1B needs, whatever those of the problem are. */
 void zb_level_percent(const zb_scheduler *scheduler, int64_t percent, int64_t *limits);
