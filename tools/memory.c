@@ -1,14 +1,11 @@
 /* See memory.h. MLIR's C API has no way to be told of a failed allocation: LLVMInstallFatalErrorHandler is not called
  * for it, and Operation::create writes to what malloc returned. The handlers of operator new and of LLVM's own tables
- * are C++ functions: they are looked for by name, and missed where LLVM is linked statically. What is left is a crash:
- * when malloc was the last to set errno of this thread, or the system refuses a moderate piece of memory in that
- * moment, memory is what was missing. Only calls that a signal handler may make. Tests: test/e2e/bad_input.py
- * (out_of_memory), test/e2e/failing.py. */
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-
+ * are C++ functions, declared here under the names that the linker has for them. What is left is a crash: when malloc
+ * was the last to set errno of this thread, or the system refuses a moderate piece of memory in that moment, memory is
+ * what was missing. Only calls that a signal handler may make. Tests: test/e2e/bad_input.py (out_of_memory),
+ * test/e2e/failing.py. */
 #include "tools/memory.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -25,6 +22,12 @@ enum { CRASH_COUNT = sizeof crashes / sizeof crashes[0] };
 /* Signal handlers get no argument of ours. */
 static struct sigaction before[CRASH_COUNT];
 static const char *program;
+
+typedef void (*new_handler)(void);
+/* std::set_new_handler and llvm::install_bad_alloc_error_handler. */
+new_handler set_new_handler(new_handler handler) __asm__("_ZSt15set_new_handlerPFvvE");
+void install_bad_alloc_error_handler(void (*handler)(void *, const char *, bool),
+                                     void *context) __asm__("_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
 
 static void say(const char *text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return; /* there is nobody else to tell */
@@ -44,17 +47,6 @@ static void on_bad_alloc(void *context, const char *reason, bool whether_a_crash
   end();
 }
 
-/* void (*std::set_new_handler(void (*)()))() and llvm::install_bad_alloc_error_handler(void (*)(void *, char const *,
- * bool), void *). */
-static void install_handlers(void) {
-  void (*(*set_new_handler)(void (*)(void)))(void);
-  void (*install)(void (*)(void *, const char *, bool), void *);
-  *(void **)&set_new_handler = dlsym(RTLD_DEFAULT, "_ZSt15set_new_handlerPFvvE");
-  *(void **)&install = dlsym(RTLD_DEFAULT, "_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
-  if (set_new_handler) set_new_handler(end);
-  if (install) install(on_bad_alloc, NULL);
-}
-
 static void on_crash(int number) {
   int last_error = errno; /* of this thread, as it crashed */
   void *probe = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -68,7 +60,8 @@ void zb_end_without_memory(const char *name) {
   struct sigaction action = {.sa_handler = on_crash};
   sigemptyset(&action.sa_mask);
   program = name;
-  install_handlers();
+  set_new_handler(end);
+  install_bad_alloc_error_handler(on_bad_alloc, NULL);
   for (int i = 0; i < CRASH_COUNT; ++i)
     sigaction(crashes[i], &action, &before[i]);
 }
