@@ -196,12 +196,14 @@ def ends(suite, plans, folder):
                         status == 128 + signal.SIGKILL and said and "evaluation after step 0, batch" in errors,
                         f"{launcher.name}: kill -9 of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
         print(f"ok   {launcher.name}: kill -9 during an evaluation", flush=True)
-    for more, said in (((), "stopped by a signal after 0 steps"),
-                       (("--data", "text:" + common.CORPUS, "--steps", "2"), "stopped by a signal after 2 steps")):
+    for more, last, said in (((), "gpt2-small", "stopped by a signal after 0 steps"),
+                             (("--data", "text:" + common.CORPUS, "--steps", "2"), "step 2/",
+                              "stopped by a signal after 2 steps")):
         run = subprocess.Popen([suite.tool("zb-run"), plan, "--eval", "text:" + corpus, *more], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
-        run.stdout.readline()
-        time.sleep(1.5)
+        while (line := run.stdout.readline()) and not line.startswith(last):
+            pass  # the evaluation follows the last line that is printed before it
+        time.sleep(0.5)
         run.send_signal(signal.SIGINT)
         out, errors = run.communicate(timeout=60)
         suite.check(run.returncode == 130 and said in errors and "eval step" not in out,

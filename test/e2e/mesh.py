@@ -35,7 +35,7 @@ LEVELS = (("optimizer",), ("gradients:step",), ("gradients:micro-batch",),
             for gather in ("job", "micro-batch", "step")))
 RUNS = ((), ("--delays", 3), ("--delays", "4:2"), ("--barrier", "--delays", "5:0.5"), ("--barrier",))
 LARGE = (4, 2048, 8)
-LARGE_SECONDS, LARGE_BYTES = 10, 1 << 30  # of a run; the time leaves room for a busy machine
+LARGE_SECONDS, LARGE_BYTES = 60, 1 << 30  # of a run; the time leaves room for a busy machine
 
 
 class Meshes:

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 
 import common
 
@@ -155,10 +154,13 @@ def outputs(p):
     p.expect("a pipe that nobody reads", p.run(*p.train, 1, "--timeline", p.pipe("t.svg")), 4,
              "cannot write .*t.svg(.|\n)*hint: nobody reads from this pipe")
     pipe, got = p.pipe("read.svg"), []
-    reader = threading.Thread(target=lambda: got.append(open(pipe).read()))
+    read_end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # open before the program looks for a reader
+    os.set_blocking(read_end, True)
+    keeps_open = os.open(pipe, os.O_WRONLY)  # or the reader would see an end before there is a writer
+    reader = threading.Thread(target=lambda: got.append(open(read_end).read()))
     reader.start()
-    time.sleep(0.2)
     done = p.run("zb-sched", "--schedule", "zb-h1", "--problem", p.problem, "--timeline", pipe)
+    os.close(keeps_open)
     reader.join(LIMIT_SECONDS)
     p.suite.check(done.returncode == 0 and got and "</svg>" in got[0],
                   f"a pipe that is read gets the picture: {done.stderr}")

@@ -241,8 +241,19 @@ def wait_until(condition, seconds=20):
     return result
 
 
+def catches(pid, number):
+    """Whether the process has begun to handle the signal; before, it would die of it without a word."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            mask = re.search(r"^SigCgt:\s*([0-9a-f]+)", file.read(), re.MULTILINE)
+        return int(mask[1], 16) >> (number - 1) & 1
+    except OSError:
+        return False
+
+
 def ends_at_once(suite, name, process, number, text="waited for other processes: nothing was trained"):
     """The process gets the signal, says so, and dies of it."""
+    wait_until(lambda: catches(process.pid, number))
     time.sleep(0.3)
     begin = time.monotonic()
     process.send_signal(number)
@@ -252,7 +263,7 @@ def ends_at_once(suite, name, process, number, text="waited for other processes:
         process.kill()
         errors = process.communicate()[1]
     seconds = time.monotonic() - begin
-    suite.check(seconds < 2 and process.returncode == -number and text in errors,
+    suite.check(seconds < SOON_SECONDS and process.returncode == -number and text in errors,
                 f"{name}, {signal.Signals(number).name}: status {process.returncode} after {seconds:.1f} s\n{errors}")
 
 
@@ -329,13 +340,14 @@ def signals_mpi(suite, launcher, pair, command):
         run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=launcher.environment)
         pid = wait_until(lambda: find_process(command))
+        wait_until(lambda: pid and catches(pid, number))
         time.sleep(1)
         begin = time.monotonic()
         if pid:
             os.kill(pid, number)
         errors = run.communicate(timeout=60)[1]
         seconds = time.monotonic() - begin
-        suite.check(pid and seconds < 10 and run.returncode == 128 + number and
+        suite.check(pid and seconds < SOON_SECONDS and run.returncode == 128 + number and
                     "waited for other processes: nothing was trained" in errors,
                     f"mpi, {signal.Signals(number).name}: status {run.returncode} after {seconds:.1f} s\n{errors}")
     return 0

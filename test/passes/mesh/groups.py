@@ -156,7 +156,7 @@ def large_groups(asked):
         ranks = sorted(rank for group in lists for rank in group)
         if kind not in ("embd", "pos-embd"):
             asked.suite.check(ranks == list(range(65536)), f"65,536 ranks: {kind} has {len(ranks)} ranks")
-    asked.suite.check(took < 3, f"65,536 ranks took {took:.2f} s")
+    asked.suite.check(took < 20, f"65,536 ranks took {took:.2f} s")
     print(f"65,536 ranks: {took:.2f} s")
 
 
