@@ -3,16 +3,18 @@
 they were, leave nothing half written.
 
     processes_faults.py [--bin BUILD/bin] [--over mpi|tcp] [--jobs 2] [--data-parallel D] [--tensor-parallel T]
-                        [--ranks N] [--points N] [--stops N] [--draw SEED] [--options "OPTIONS OF zbc"]
+                        [--ranks N] [--points N] [--kills N] [--stops N] [--draw SEED]
+                        [--options "OPTIONS OF zbc"]
 
 N processes (4), one rank each (with --data-parallel D and --tensor-parallel T they are D replicas of a shorter
 pipeline, of T shards each, and every rank is named with its coordinates), train a plan whose step takes a while, and
-save after every step. Each is killed (kill -9) at N points of a step (10): mpirun and all others must be gone within
-ten seconds with its status of a killed process, those who are left must have said at which job they were, and the
-last save must be whole, and go on with the losses of a run that nobody disturbs. Then one is stopped (SIGSTOP)
-instead: the others must end by the time-out, with status 5, name rank, job, peer and micro-batch, and which process
-does not answer; and it must end with them. At last SIGTERM, to one process and to all: who gets it says at which job
-it is (mpirun sends it to those who are left), and all end after the same step, and save it.
+save after every step. Each is killed (kill -9) at N points of a step (10), or, with --kills, so many of these are
+drawn: mpirun and all others must be gone within ten seconds with its status of a killed process, those who are left
+must have said at which job they were, and the last save must be whole, and go on with the losses of a run that nobody
+disturbs. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5, name rank, job,
+peer and micro-batch, and which process does not answer; and it must end with them. At last SIGTERM, to one process and
+to all: who gets it says at which job it is (mpirun sends it to those who are left), and all end after the same step,
+and save it.
 
 Ends with "N passed, N failed, N skipped".
 """
@@ -232,11 +234,12 @@ def faults(suite, launcher, folder, options):
     chance = random.Random(options.draw)
     points = [(rank, point, step * (point + chance.random()) / count) for rank in range(ranks)
               for point in range(count)]
+    points = chance.sample(points, min(options.kills or len(points), len(points)))
     common.run_parallel([lambda p=p: killed(suite, launcher, plan, said_of, folder, undisturbed, *p)
                          for p in points],
                         options.jobs)
-    print(f"{launcher.name}: kill -9 of {ranks} ranks at {count} points of a step of {step * 1e3:.0f} ms: "
-          f"{suite.passed - before} of {2 * len(points)} as said", flush=True)
+    print(f"{launcher.name}: {len(points)} times kill -9 of one of {ranks} ranks at {count} points of a step of "
+          f"{step * 1e3:.0f} ms: {suite.passed - before} of {2 * len(points)} as said", flush=True)
     # Between steps there is no micro-batch to name, so another round may be needed to hit one.
     stops = range(options.stops or ranks)
     named = any(any([stopped(suite, launcher, plan, said_of, folder, undisturbed, stop % ranks, step * chance.random())
@@ -256,7 +259,8 @@ def main():
                                ("--data-parallel", dict(type=int, choices=(1, 2, 4), default=1)),
                                ("--tensor-parallel", dict(type=int, choices=(1, 2, 4), default=1)),
                                ("--ranks", dict(type=int, choices=(4, 8), default=RANKS)),
-                               ("--points", dict(type=int, default=10)), ("--stops", dict(type=int, default=0)),
+                               ("--points", dict(type=int, default=10)), ("--kills", dict(type=int, default=0)),
+                               ("--stops", dict(type=int, default=0)),
                                ("--draw", dict(type=int, default=1)), ("--options", dict(default="")))
     suite, skipped = common.Suite(options.bin), 0
     for launcher in (processes.LAUNCHERS[name] for name in options.over):
