@@ -3,13 +3,15 @@
 of chunks, placement, number of threads and device are those of one rank, byte for byte; and a run that was saved
 and resumed is the run that was not.
 
-    bitwise.py [--bin BUILD/bin] [--jobs 2] [--quick]
+    bitwise.py [--bin BUILD/bin] [--jobs 2] [--quick] [--all]
 
 Schedules are what `zb-sched --list` lists, each with its own placement and chunks, and with others. Where a schedule is
 not defined (for this number of micro-batches, for this placement) zbc must say so: exit status 2, an error, a hint.
 Every schedule must have trained somewhere, except those that zbc calls fit for simulation only.
 
-One line a group, then "N passed, N failed". --quick: one graph, fewer micro-batch counts.
+One line a group, then "N passed, N failed". A group of a graph and a number of micro-batches has each schedule with one
+of two numbers of ranks, and half of the layouts of each, which the next group has not; --all: all of them. --quick: one
+graph, fewer micro-batch counts.
 """
 import os
 import sys
@@ -23,6 +25,9 @@ LAYOUTS = (("--chunks", 2), ("--placement", "v"), ("--placement", "wave", "--chu
 SHORT = {"search": "search:budget=64"}
 # Plans that also run on the device sim, with messages that come late.
 SIMULATED = ("zb-h1-8", "1f1b-4", "zb-v-4", "fthenb-4-placement-wave-chunks-2")
+# Pairs of plans: three steps of one, a save, three of the other.
+RESUMED = (("zb-h1-4", "zb-h1-4"), ("zb-h1-4", "1f1b-2"), ("fthenb-1", "zb-h1-8"), ("fthenb-4-chunks-2", "zb-v-4"))
+NAMED = {*SIMULATED, *(name for pair in RESUMED for name in pair)}
 SIMULATED_ONLY = "it can be simulated (zb-sched), not trained"
 
 
@@ -38,13 +43,18 @@ def one_trial(name):
     return ("--cut-trials", 1) if name == SHORT["search"] else ()
 
 
-def plans(names, micro_batches):
-    """(ranks, schedule, further arguments of zbc) of one group."""
+def plans(names, micro_batches, number=None):
+    """(ranks, schedule, further arguments of zbc) of one group: all, or those of the group of this number."""
+    def is_turn(*numbers):
+        return number is None or (number + sum(numbers)) % 2 == 0
+
     short = [SHORT.get(name, name) for name in names]
-    found = [(ranks, name, one_trial(name)) for name in (names if micro_batches == 8 else short) for ranks in (2, 4)]
+    found = [(ranks, name, one_trial(name)) for i, name in enumerate(names if micro_batches == 8 else short)
+             for ranks in (2, 4) if is_turn(i, ranks // 2) or (micro_batches == 8 and f"{name}-{ranks}" in NAMED)]
     found += [(ranks, name, ()) for name in ("fthenb", "1f1b", "zb-h1") for ranks in (1, 8)]
     if micro_batches == 3:
-        found += [(2, name, (*layout, *one_trial(name))) for name in short for layout in LAYOUTS]
+        found += [(2, name, (*layout, *one_trial(name))) for i, name in enumerate(short)
+                  for j, layout in enumerate(LAYOUTS) if is_turn(i, j)]
     if micro_batches == 8:
         found += [(4, name, ("--memory-limit", "1500K", *one_trial(name))) for name in ("search:budget=64", "zb")]
         found += [(ranks, "fthenb", ("--chunks", 2)) for ranks in (1, 4, 8)]
@@ -138,20 +148,21 @@ class Group:
 
 
 def main():
-    options = common.arguments(__doc__, ("--quick", dict(action="store_true")))
+    options = common.arguments(__doc__, ("--quick", dict(action="store_true")), ("--all", dict(action="store_true")))
     suite = common.Suite(options.bin)
     graphs = ("gpt2-small",) if options.quick else ("gpt2-small", "llama-small")
     names, trained, simulated_only = schedules(suite), set(), set()
     with common.scratch() as folder:
-        for graph in graphs:
-            for micro_batches in (3, 8) if options.quick else (1, 3, 8):
+        for i, graph in enumerate(graphs):
+            for j, micro_batches in enumerate((3, 8) if options.quick else (1, 3, 8)):
                 before = suite.passed, suite.failed
                 group = Group(suite, folder, graph, micro_batches)
-                common.run_parallel([lambda p=p: group.plan(*p) for p in plans(names, micro_batches)], options.jobs)
+                common.run_parallel([lambda p=p: group.plan(*p)
+                                     for p in plans(names, micro_batches, None if options.all else i + j)],
+                                    options.jobs)
                 if micro_batches == 8:
                     common.run_parallel([lambda n=n: group.simulated(n) for n in SIMULATED], options.jobs)
-                    for first, second in (("zb-h1-4", "zb-h1-4"), ("zb-h1-4", "1f1b-2"), ("fthenb-1", "zb-h1-8"),
-                                          ("fthenb-4-chunks-2", "zb-v-4")):
+                    for first, second in RESUMED:
                         group.resumed(first, second)
                 trained |= group.trained
                 simulated_only |= group.simulated_only
