@@ -10,6 +10,7 @@ A program that ends without a summary, an exit status that disagrees with the co
 program and a time-out are failures too.
 """
 import argparse
+import collections
 import concurrent.futures
 import json
 import os
@@ -28,7 +29,12 @@ LLVM = os.environ.get("ZB_LLVM", "/usr/lib/llvm-22")
 PRESETS = {"release": "build", "dev": "build-dev", "asan": "build-asan", "tsan": "build-tsan"}
 TIME_LIMIT_SECONDS = {"release": 400, "dev": 600, "asan": 600, "tsan": 600}
 # Name, command. {build} is the build folder. Those that take longest come first, before all other tests, so that none
-# of them is left alone on one core at the end.
+# of them is left alone on one core at the end; LONG_PROGRAMS, of CUnit, come behind the first LONG_SCRIPTS of them.
+LONG_SCRIPTS = 12
+LONG_PROGRAMS = ("kernels-cuda-conformance_test", "passes-schedule-search_test", "runtime-device-conformance_test",
+                 "ir-import-paddle_mutate_test")
+# What waits for processes that die, stall or meet more than it computes: one of these runs beside the others.
+WAITING = re.compile(r"e2e-(\w+_(faults|starts)|(mpi|tcp)(_bits)?|signals|evaluation_processes)|python-processes")
 SCRIPTS = [
     ("e2e-cuda_fake",
      ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
@@ -36,7 +42,8 @@ SCRIPTS = [
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),
     ("readme", ["python3", "test/readme/readme.py", "{build}"]),
-    ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi"]),
+    ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi",
+                        "--kills", "12"]),
     ("e2e-collectives", ["python3", "test/e2e/collectives.py", "--bin", "{build}/bin"]),
     ("e2e-stablehlo_testdata", ["python3", "test/e2e/stablehlo_testdata.py", "--bin", "{build}/bin"]),
     ("e2e-stablehlo", ["python3", "test/e2e/stablehlo.py", "--bin", "{build}/bin"]),
@@ -48,7 +55,8 @@ SCRIPTS = [
                            "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
     ("e2e-mpi_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "bits"]),
     ("e2e-tcp_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "tcp"]),
-    ("e2e-tcp_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp"]),
+    ("e2e-tcp_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp",
+                        "--kills", "12"]),
     ("e2e-mpi", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi",
                  "--only", "saves", "errors", "network"]),
     ("e2e-mpi_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "mpi"]),
@@ -105,9 +113,10 @@ SCRIPTS = [
     ("e2e-tcp", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp",
                  "--only", "saves", "errors", "network"]),
     ("e2e-replicas_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp",
-                             "--data-parallel", "2", "--points", "1"]),
+                             "--data-parallel", "2", "--points", "1", "--stops", "2"]),
     ("e2e-mesh_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp",
-                         "--data-parallel", "2", "--tensor-parallel", "2", "--ranks", "8", "--points", "1"]),
+                         "--data-parallel", "2", "--tensor-parallel", "2", "--ranks", "8", "--points", "1",
+                         "--kills", "4", "--stops", "2"]),
 ]
 SANITIZER_ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
@@ -218,26 +227,28 @@ def read_left_out(modes):
 
 
 class Report:
-    """Prints results as they come, and adds up."""
+    """Prints results as they come, of any thread, and adds up."""
 
     def __init__(self, verbose):
         self.verbose, self.passed, self.failed, self.skipped = verbose, 0, 0, 0
-        self.failures = []
+        self.failures, self.lock = [], threading.Lock()
 
     def add(self, result):
-        self.passed += result.passed
-        self.failed += result.failed
-        self.skipped += result.skipped
-        if result.failed:
-            self.failures.append(result)
-            print("FAIL %s: %d failed, %d passed\n%s" %
-                  (result.name, result.failed, result.passed, indent(result.text)), flush=True)
-        elif self.verbose or result.seconds > 30:
-            print("ok   %s: %d passed, %.1f s" % (result.name, result.passed, result.seconds), flush=True)
+        with self.lock:
+            self.passed += result.passed
+            self.failed += result.failed
+            self.skipped += result.skipped
+            if result.failed:
+                self.failures.append(result)
+                print("FAIL %s: %d failed, %d passed\n%s" %
+                      (result.name, result.failed, result.passed, indent(result.text)), flush=True)
+            elif self.verbose or result.seconds > 30:
+                print("ok   %s: %d passed, %.1f s" % (result.name, result.passed, result.seconds), flush=True)
 
     def skip(self, name, reason):
-        self.skipped += 1
-        print("skip %s: %s" % (name, reason), flush=True)
+        with self.lock:
+            self.skipped += 1
+            print("skip %s: %s" % (name, reason), flush=True)
 
     def finish(self):
         if self.failures:
@@ -307,6 +318,27 @@ def run_lit(tests, folder, jobs, environment, limit_seconds, report):
             report.add(Result(test, failed=1, text="%s\n%s" % (code, row["output"] if row else text)))
 
 
+def run_tests(tests, jobs):
+    """Runs tests, (name, function), in their order, as many as `jobs` at a time; and one of WAITING more, unless no
+    two shall run at a time."""
+    busy, waiting, lock = collections.deque(), collections.deque(), threading.Lock()
+    for name, function in tests:
+        (waiting if jobs > 1 and WAITING.fullmatch(name) else busy).append(function)
+
+    def take(*queues):
+        with lock:
+            return next((queue.popleft() for queue in queues if queue), None)
+
+    def work(*queues):
+        while function := take(*queues):
+            function()
+
+    with concurrent.futures.ThreadPoolExecutor(max(1, jobs) + 1) as pool:
+        workers = [pool.submit(work, waiting)] + [pool.submit(work, busy, waiting) for _ in range(max(1, jobs))]
+    for worker in workers:
+        worker.result()
+
+
 def main():
     parser = argparse.ArgumentParser(prog="tools/test.sh")
     parser.add_argument("--fast", action="store_true")
@@ -360,12 +392,15 @@ def main():
     cunit = [item for item in cunit_programs() if wanted(*item)]
     lit = [test for test in lit_tests() if wanted(test)]
     scripts = [item for item in SCRIPTS if wanted(item[0])]
-    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
-        waiting = [pool.submit(run_script, item) for item in scripts] + [pool.submit(run_cunit, item) for item in cunit]
-        for future in concurrent.futures.as_completed(waiting):
-            report.add(future.result())
-    if lit:
-        run_lit(lit, folder, options.jobs, environment, limit, report)
+    long = [item for item in cunit if item[0] in LONG_PROGRAMS]
+    short = [item for item in cunit if item[0] not in LONG_PROGRAMS]
+    tests = [(item[0], lambda run=run, item=item: report.add(run(item)))
+             for run, items in ((run_script, scripts[:LONG_SCRIPTS]), (run_cunit, long),
+                                (run_script, scripts[LONG_SCRIPTS:]), (run_cunit, short)) for item in items]
+    if lit:  # beside others one process that runs one test at a time
+        lit_jobs = 1 if tests else options.jobs
+        tests.insert(0, ("lit", lambda: run_lit(lit, folder, lit_jobs, environment, limit, report)))
+    run_tests(tests, options.jobs)
     print("%.0f s in all" % (time.monotonic() - start))
     if not cunit and not lit and not scripts:
         print("no test has '%s' in its name" % options.filter)
