@@ -574,6 +574,180 @@ def lp_pool(a, x):
 def image_axes(x):
     return list(range(2, x.dim()))
 
+# ---- Recurrences: h[t] of x[t] and h[t - 1] ----
+
+
+def gate_function(name, alphas, betas):
+    """By its name; takes its numbers off the lists."""
+    name = name.lower()
+    defaults = {"elu": (1.0,), "hardsigmoid": (0.2, 0.5), "leakyrelu": (0.01,), "thresholdedrelu": (1.0,)}
+    own = defaults.get(name, (1.0, 1.0) if name in ("affine", "scaledtanh") else ())
+    alpha = alphas.pop(0) if own and alphas else own[0] if own else 0
+    beta = betas.pop(0) if len(own) > 1 and betas else own[1] if len(own) > 1 else 0
+    return {
+        "affine": lambda x: alpha * x + beta,
+        "elu": lambda x: F.elu(x, alpha),
+        "hardsigmoid": lambda x: (alpha * x + beta).clamp(0, 1),
+        "leakyrelu": lambda x: F.leaky_relu(x, alpha),
+        "scaledtanh": lambda x: alpha * torch.tanh(beta * x),
+        "thresholdedrelu": lambda x: F.threshold(x, alpha, 0.0),
+        "relu": F.relu,
+        "sigmoid": torch.sigmoid,
+        "softplus": F.softplus,
+        "softsign": F.softsign,
+        "tanh": torch.tanh,
+    }[name]
+
+
+def step_rnn(a, f, clip, x, h, c, r, b, p):
+    return f[0](clip(x + h @ r.t() + b)), c
+
+
+def step_gru(a, f, clip, x, h, c, r, b, p):
+    n = h.shape[1]
+    seen = h @ r[: 2 * n].t() + b[: 2 * n]
+    z, reset = f[0](clip(x[:, :n] + seen[:, :n])), f[0](clip(x[:, n : 2 * n] + seen[:, n:]))
+    if a.get("linear_before_reset", 0):
+        rest = reset * (h @ r[2 * n :].t() + b[2 * n :])
+    else:
+        rest = (reset * h) @ r[2 * n :].t() + b[2 * n :]
+    return (1 - z) * f[1](clip(x[:, 2 * n :] + rest)) + z * h, c
+
+
+def step_lstm(a, f, clip, x, h, c, r, b, p):
+    i, o, forget, made = (x + h @ r.t() + b).chunk(4, 1)
+    i = f[0](clip(i + p[0] * c))
+    forget = 1 - i if a.get("input_forget", 0) else f[0](clip(forget + p[2] * c))
+    c = forget * c + i * f[1](clip(made))
+    return f[0](clip(o + p[1] * c)) * f[2](c), c
+
+
+def recurrent(step, functions):
+    def run(a, x, w, r, b=None, lengths=None, h=None, c=None, p=None):
+        swapped = bool(a.get("layout", 0))
+        x, h, c = (v.transpose(0, 1) if swapped and v is not None else v for v in (x, h, c))
+        count, hidden, rows = w.shape[0], r.shape[2], w.shape[1]
+        alphas, betas = list(a.get("activation_alpha") or ()), list(a.get("activation_beta") or ())
+        names = [v.decode() if isinstance(v, bytes) else v for v in a.get("activations") or functions * count]
+        f = [gate_function(name, alphas, betas) for name in names]
+        bound, way = a.get("clip"), a.get("direction", "forward")
+        clip = (lambda v: v) if bound is None else lambda v: v.clamp(-bound, bound)
+        zero, all_y, all_h, all_c = x.new_zeros(x.shape[1], hidden), [], [], []
+        for d in range(count):
+            now, cell = zero if h is None else h[d], zero if c is None else c[d]
+            bias = b[d] if b is not None else x.new_zeros(2 * rows)
+            holes = p[d].chunk(3) if p is not None else (0, 0, 0)
+            own, ys = f[d * len(functions) : (d + 1) * len(functions)], [None] * x.shape[0]
+            steps = range(x.shape[0])
+            for t in reversed(steps) if d == 1 or way == "reverse" else steps:
+                seen = x[t] @ w[d].t() + bias[:rows]
+                new, new_cell = step(a, own, clip, seen, now, cell, r[d], bias[rows:], holes)
+                here = torch.ones(x.shape[1], 1, dtype=torch.bool) if lengths is None else (lengths > t)[:, None]
+                now, cell = torch.where(here, new, now), torch.where(here, new_cell, cell)
+                ys[t] = torch.where(here, new, torch.zeros_like(new))
+            all_y.append(torch.stack(ys))
+            all_h.append(now)
+            all_c.append(cell)
+        y, last = torch.stack(all_y, 1), [torch.stack(all_h), torch.stack(all_c)]
+        if swapped:
+            y, last = y.permute(2, 0, 1, 3), [v.transpose(0, 1) for v in last]
+        return (y, *last)[: a.outputs]
+
+    return run
+
+
+# ---- Resize ----
+
+
+def source_place(how, o, size, out, scale, start, end):
+    width, last = size * scale, size - 1
+    if how == "asymmetric":
+        return o / scale
+    if how == "align_corners":
+        return o * last / (width - 1) if out > 1 else 0.0
+    if how == "tf_crop_and_resize":
+        return start * last + o * (end - start) * last / (width - 1) if out > 1 else 0.5 * (start + end) * last
+    if how == "tf_half_pixel_for_nn":
+        return (o + 0.5) / scale
+    if how == "pytorch_half_pixel" and out == 1:
+        return 0.0
+    moved = size / 2 * (1 - out / width) if how == "half_pixel_symmetric" else 0.0
+    return moved + (o + 0.5) / scale - 0.5
+
+
+def tap_weight(mode, d, cubic):
+    d = abs(d)
+    if mode == "linear":
+        return max(1 - d, 0.0)
+    if d <= 1:
+        return (cubic + 2) * d**3 - (cubic + 3) * d**2 + 1
+    return cubic * (d**3 - 5 * d**2 + 8 * d - 4) if d < 2 else 0.0
+
+
+def resize_row(a, mode, place, size, scale):
+    """What an element of the result is made of: {place: weight}."""
+    edge = lambda i: int(min(max(i, 0), size - 1))
+    if mode == "nearest":
+        rounding = a.get("nearest_mode", "floor" if a.old else "round_prefer_floor")
+        whole = {
+            "floor": math.floor(place),
+            "ceil": math.ceil(place),
+            "round_prefer_floor": math.ceil(place - 0.5),
+            "round_prefer_ceil": math.floor(place + 0.5),
+        }
+        return {edge(whole[rounding]): 1.0}
+    shrink = min(scale, 1.0) if a.get("antialias", 0) else 1.0
+    reach, found = (1 if mode == "linear" else 2) / shrink, {}
+    for i in range(math.ceil(place - reach), math.floor(place + reach) + 1):
+        if not a.get("exclude_outside", 0) or edge(i) == i:
+            weight = tap_weight(mode, shrink * (i - place), a.get("cubic_coeff_a", -0.75))
+            found[edge(i)] = found.get(edge(i), 0.0) + weight
+    whole = sum(found.values()) if a.get("antialias", 0) or a.get("exclude_outside", 0) else 1.0
+    return {i: weight / whole for i, weight in found.items()}
+
+
+def resize_scales(a, x, axes, scales, sizes):
+    """[(size of the result, scale)] of the axes."""
+    if sizes is None:
+        return [(int(np_floor(x.shape[k], s)), float(s)) for k, s in zip(axes, scales)]
+    wanted, policy = [int(v) for v in sizes], a.get("keep_aspect_ratio_policy", "stretch")
+    own = [w / x.shape[k] for k, w in zip(axes, wanted)]
+    if policy == "stretch":
+        return list(zip(wanted, own))
+    common = min(own) if policy == "not_larger" else max(own)
+    return [(max(math.floor(common * x.shape[k] + 0.5), 1), common) for k in axes]
+
+
+def np_floor(size, scale):
+    return torch.floor(torch.tensor(float(size)) * torch.tensor(float(scale)))
+
+
+def resize(a, x, roi=None, scales=None, sizes=None):
+    a.old = False
+    if a.node.op_type == "Upsample":
+        a.old, roi, scales = True, None, roi if roi is not None else a.get("scales")
+    elif scales is None and sizes is None:  # opset 10
+        a.old, roi, scales = True, None, roi
+    axes = [k % x.dim() for k in a.get("axes") or range(x.dim())]
+    mode = a.get("mode", "nearest")
+    how = a.get("coordinate_transformation_mode", "asymmetric" if a.old else "half_pixel")
+    scales = None if scales is None or len(scales) == 0 else scales
+    outside = []
+    for n, (k, (out, scale)) in enumerate(zip(axes, resize_scales(a, x, axes, scales, sizes))):
+        size = x.shape[k]
+        start, end = (float(roi[n]), float(roi[len(axes) + n])) if how == "tf_crop_and_resize" else (0.0, 1.0)
+        matrix = torch.zeros(out, size, dtype=x.dtype)
+        for o in range(out):
+            place = source_place(how, float(o), size, out, scale, start, end)
+            for i, weight in resize_row(a, mode, place, size, scale).items():
+                matrix[o, i] = weight
+            if how == "tf_crop_and_resize" and not 0 <= place <= size - 1:
+                outside.append((k, o))
+        x = torch.movedim(torch.movedim(x, k, -1) @ matrix.t(), -1, k)
+    for k, o in outside:
+        x = x.index_fill(k, torch.tensor(o), a.get("extrapolation_value", 0.0))
+    return x
+
 
 ROWS = dict(
     **named(unary, "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor IsNaN Log Neg Reciprocal Relu"),
@@ -665,6 +839,11 @@ ROWS = dict(
     Tile=lambda a, x, repeats: x.repeat(numbers(repeats)) if x.dim() else x,
     Pad=pad,
     Trilu=trilu,
+    RNN=recurrent(step_rnn, ["Tanh"]),
+    GRU=recurrent(step_gru, ["Sigmoid", "Tanh"]),
+    LSTM=recurrent(step_lstm, ["Sigmoid", "Tanh", "Tanh"]),
+    Resize=resize,
+    Upsample=resize,
     SplitToSequence=split_to_sequence,
     SequenceConstruct=lambda a, *values: [list(values)],
     SequenceAt=lambda a, parts, at: parts[int(at)],

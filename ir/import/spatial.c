@@ -119,8 +119,7 @@ MlirValue zb_spatial_max(zb_import_node *n, MlirValue x, const zb_spatial *s, Ml
 
 /* ---- Products along dimensions ---- */
 
-/* x with dimension `axis` multiplied by the matrix [out, in]. */
-static MlirValue multiplied(zb_import_node *n, MlirValue x, int axis, zb_known *matrix) {
+MlirValue zb_spatial_multiplied(zb_import_node *n, MlirValue x, int axis, zb_known *matrix) {
   zb_shape shape;
   if (!x.ptr || !matrix || !zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
   MlirValue factor = zb_build_cast(n->b, zb_import_literal_ir(n->im, matrix, "resampling"), shape.dtype), out;
@@ -175,7 +174,7 @@ static zb_known *pool_matrix(zb_import_node *n, const zb_spatial *s, int d, zb_s
 MlirValue zb_spatial_pool(zb_import_node *n, MlirValue x, const zb_spatial *s, zb_spatial_sum kind) {
   for (int d = s->rank - 1; d >= 0 && x.ptr; --d)
     if (s->kernel[d] != 1 || s->in[d] != s->out[d] || s->before[d] != 0)
-      x = multiplied(n, x, axis_of(n, x, s, d), pool_matrix(n, s, d, kind));
+      x = zb_spatial_multiplied(n, x, axis_of(n, x, s, d), pool_matrix(n, s, d, kind));
   return x;
 }
 
@@ -201,7 +200,7 @@ MlirValue zb_spatial_adaptive_mean(zb_import_node *n, MlirValue x, const zb_spat
       for (int64_t i = from; i < to; ++i)
         add_to(matrix, o, i, 1 / (double)(to - from));
     }
-    x = multiplied(n, x, axis_of(n, x, s, d), matrix);
+    x = zb_spatial_multiplied(n, x, axis_of(n, x, s, d), matrix);
   }
   return x;
 }
@@ -229,6 +228,6 @@ static zb_known *resize_matrix(zb_import_node *n, const zb_spatial *s, const zb_
 
 MlirValue zb_spatial_interpolated(zb_import_node *n, MlirValue x, const zb_spatial *s, const zb_spatial_resize *how) {
   for (int d = s->rank - 1; d >= 0 && x.ptr; --d)
-    if (s->in[d] != s->out[d]) x = multiplied(n, x, axis_of(n, x, s, d), resize_matrix(n, s, how, d));
+    if (s->in[d] != s->out[d]) x = zb_spatial_multiplied(n, x, axis_of(n, x, s, d), resize_matrix(n, s, how, d));
   return x;
 }

@@ -47,6 +47,8 @@ typedef enum zb_spatial_sum { ZB_SPATIAL_SUM, ZB_SPATIAL_MEAN, ZB_SPATIAL_MEAN_P
 MlirValue zb_spatial_pool(zb_import_node *n, MlirValue x, const zb_spatial *s, zb_spatial_sum kind);
 /* The mean (zb.reduce_mean), or another reduction, of all of an image, as an image of one element. */
 MlirValue zb_spatial_global(zb_import_node *n, MlirValue x, int rank, const char *reduction);
+/* x with dimension `axis` multiplied by the matrix [out, in]. */
+MlirValue zb_spatial_multiplied(zb_import_node *n, MlirValue x, int axis, zb_known *matrix);
 /* Means of parts of the image, `out` along each dimension, from floor(o * in / out) to ceil((o + 1) * in / out). */
 MlirValue zb_spatial_adaptive_mean(zb_import_node *n, MlirValue x, const zb_spatial *s);
 

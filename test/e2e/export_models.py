@@ -749,3 +749,49 @@ class AttentionOverDepth(nn.Module):
         for block in self.blocks:
             outputs.append(block(outputs))
         return F.cross_entropy(self.head(sum(outputs)).flatten(0, 1), y.flatten())
+
+
+class Recurrent(nn.Module):
+    """A language model of steps: ONNX has one operator for all of them."""
+
+    inputs = "x:int64:4x16 y:int64:4x16"
+
+    def __init__(self, kind, **options):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed = nn.Embedding(256, 12)
+        self.steps = kind(12, 16, num_layers=2, batch_first=True, **options)
+        self.head = nn.Linear(32 if options.get("bidirectional") else 16, 256)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.head(self.steps(self.embed(x))[0]).flatten(0, 1), y.flatten())
+
+
+@trains
+class OfLstm(Recurrent):
+    def __init__(self):
+        super().__init__(nn.LSTM)
+
+
+@trains
+class OfGru(Recurrent):
+    def __init__(self):
+        super().__init__(nn.GRU, bidirectional=True)
+
+
+@trains
+class OfRnn(Recurrent):
+    def __init__(self):
+        super().__init__(nn.RNN, nonlinearity="relu")
+
+
+@trains
+class Resized(Classifier):
+    """Resize of three kinds, on activations as images."""
+
+    def forward(self, x, y):
+        image = self.body(x)[:, None]
+        small = F.interpolate(image, scale_factor=0.5, mode="bilinear")
+        large = F.interpolate(small, size=image.shape[2:], mode="bicubic", align_corners=True)
+        image = image + large + F.interpolate(small, size=image.shape[2:], mode="nearest")
+        return F.cross_entropy(self.head(image[:, 0]).flatten(0, 1), y.flatten())

@@ -21,8 +21,12 @@ from onnx_nodes import Tensor, fields, message, varint, write_safetensors
 CASES = ("top-k*", "reverse-sequence*", "depth-to-space*", "space-to-depth*", "instance-norm*", "group-norm*",
          "mean-variance*", "pad-edge", "pad-reflect", "slice-backwards", "einsum-*", "weighted-*", "rotary*", "if-*",
          "loop-*", "scan-*", "function", "softmax-two", "log-softmax-two", "scatter-old", "gather-nd*", "attention*",
-         "rms-norm*", "gelu*", "cumsum*")
-FLAT = ("top-k-places", "*folded*")  # of integers: no gradient; x is no input
+         "rms-norm*", "gelu*", "cumsum*",
+         "rnn-*", "gru-*", "lstm-*", "resize-cubic-half_pixel*",
+         "resize-linear-asymmetric*", "resize-nearest-half_pixel", "resize-*-crop",
+         "resize-*-antialias", "upsample-linear")
+# Of integers: no gradient; x is no input; bounds that a step crosses.
+FLAT = ("top-k-places", "*folded*", "resize-integers", "*-clip")
 STEP, TOLERANCE, DIRECTIONS = 0.01, 3e-3, 3
 KINDS = {"f32": (1, "f"), "i64": (7, "q"), "i32": (6, "i"), "i1": (9, "?")}
 

@@ -41,8 +41,6 @@ OUT_OF_SCOPE = {
     "geometry of images": "GridSample RoiAlign MaxUnpool LRN Det",
     "strings": "StringNormalizer TfIdfVectorizer",
     "sequences that grow": "SequenceMap SequenceEmpty SequenceInsert",
-    "recurrent layers, not yet": "LSTM GRU RNN",
-    "interpolation, not yet": "Resize Upsample",
 }
 REASONS = {op: reason for reason, ops in OUT_OF_SCOPE.items() for op in ops.split()}
 

@@ -5,7 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ATTR_FLOAT = 1, ATTR_INT = 2, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_FLOATS = 6, ATTR_INTS = 7 };
+enum {
+  ATTR_FLOAT = 1,
+  ATTR_INT = 2,
+  ATTR_STRING = 3,
+  ATTR_TENSOR = 4,
+  ATTR_FLOATS = 6,
+  ATTR_INTS = 7,
+  ATTR_STRINGS = 8
+};
 
 const Onnx__AttributeProto *zb_onnx_attribute(const zb_import_node *n, const char *name) {
   const Onnx__NodeProto *proto = n->source;
@@ -22,7 +30,8 @@ static const char *kind_text(int kind) {
                                       [ATTR_TENSOR] = "a tensor",
                                       [5] = "a graph",
                                       [ATTR_FLOATS] = "a list of floats",
-                                      [ATTR_INTS] = "a list of integers"};
+                                      [ATTR_INTS] = "a list of integers",
+                                      [ATTR_STRINGS] = "a list of texts"};
   return kind >= 0 && kind < (int)(sizeof texts / sizeof *texts) ? texts[kind] : "something else";
 }
 
@@ -31,10 +40,9 @@ static const char *kind_text(int kind) {
 static const Onnx__AttributeProto *typed(zb_import_node *n, const char *name, int kind) {
   const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
   if (!attr) return NULL;
-  const bool present[] = {[ATTR_FLOAT] = attr->has_f,
-                          [ATTR_INT] = attr->has_i,
-                          [ATTR_STRING] = attr->has_s,
-                          [ATTR_INTS] = attr->n_ints > 0};
+  const bool present[] = {[ATTR_FLOAT] = attr->has_f,     [ATTR_INT] = attr->has_i,
+                          [ATTR_STRING] = attr->has_s,    [ATTR_FLOATS] = attr->n_floats > 0,
+                          [ATTR_INTS] = attr->n_ints > 0, [ATTR_STRINGS] = attr->n_strings > 0};
   if (attr->has_type ? attr->type == kind : present[kind]) return attr;
   char got[96], value[32] = "";
   if (attr->has_f) snprintf(value, sizeof value, " (%g)", (double)attr->f);
@@ -75,14 +83,41 @@ bool zb_onnx_string_is(zb_import_node *n, const char *name, const char *fallback
   return strcmp(text, value) == 0;
 }
 
+/* Whether a list has so many entries at most; reports. */
+static bool fits(zb_import_node *n, const char *name, size_t entries, int room) {
+  if (entries <= (size_t)room) return true;
+  return zb_import_refuse(n, NULL, "attribute '%s' has %zu entries, expected at most %d", name, entries, room);
+}
+
 bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, int *count) {
   const Onnx__AttributeProto *attr = typed(n, name, ATTR_INTS);
-  if (!attr) return false;
-  if (attr->n_ints > (size_t)room)
-    return zb_import_refuse(n, NULL, "attribute '%s' has %zu entries, expected at most %d", name, attr->n_ints, room);
+  if (!attr || !fits(n, name, attr->n_ints, room)) return false;
   *count = (int)attr->n_ints;
   for (int i = 0; i < *count; ++i)
     out[i] = attr->ints[i];
+  return true;
+}
+
+bool zb_onnx_floats(zb_import_node *n, const char *name, double *out, int room, int *count) {
+  const Onnx__AttributeProto *attr = typed(n, name, ATTR_FLOATS);
+  *count = 0;
+  if (!attr) return !n->im->failed;
+  if (!fits(n, name, attr->n_floats, room)) return false;
+  for (; *count < (int)attr->n_floats; ++*count)
+    out[*count] = (double)attr->floats[*count];
+  return true;
+}
+
+bool zb_onnx_texts(zb_import_node *n, const char *name, const char **out, int room, int *count) {
+  const Onnx__AttributeProto *attr = typed(n, name, ATTR_STRINGS);
+  *count = 0;
+  if (!attr) return !n->im->failed;
+  if (!fits(n, name, attr->n_strings, room)) return false;
+  for (; *count < (int)attr->n_strings; ++*count) {
+    const ProtobufCBinaryData *text = &attr->strings[*count];
+    out[*count] = zb_import_take_text(n->im, (const char *)text->data, text->len);
+    if (!out[*count]) return false;
+  }
   return true;
 }
 

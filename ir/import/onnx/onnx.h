@@ -91,6 +91,9 @@ void zb_onnx_string(zb_import_node *n, const char *name, const char *fallback, c
 bool zb_onnx_string_is(zb_import_node *n, const char *name, const char *fallback, const char *value);
 /* false: absent or reported */
 bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, int *count);
+/* A list that may be absent, of up to `room` entries; false after reporting. */
+bool zb_onnx_floats(zb_import_node *n, const char *name, double *out, int room, int *count);
+bool zb_onnx_texts(zb_import_node *n, const char *name, const char **out, int room, int *count);
 /* Integers of a constant input, or of an attribute where older opsets have them; false after reporting. */
 bool zb_onnx_ints_of(zb_import_node *n, int input, const char *name, const char *what, int64_t *out, int room,
                      int *count);

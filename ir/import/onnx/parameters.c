@@ -139,16 +139,29 @@ static void mark_factors(zb_import *im, const table_mark *tables) {
   }
 }
 
+/* Without a loss: whether a needed node reads it other than as an argument (scales of Resize, bounds of Clip), which
+ * are inputs without a gradient beside others that have one. One flag a value; NULL: out of memory. */
+static bool *find_operands(zb_import *im) {
+  bool *found = zb_import_take(im, im->value_count * sizeof *found + 1);
+  for (const zb_import_node *n = im->nodes; found && n < im->nodes + im->node_count; ++n)
+    for (int i = 0; n->needed && i < n->input_count; ++i) {
+      const unsigned bit = n->op ? n->op->gradient >> (i < 31 ? i : 31) & 1 : 1;
+      if (n->inputs[i] && (bit || n->op->gradient == 0)) found[n->inputs[i]->number] = true;
+    }
+  return found;
+}
+
 zb_result zb_onnx_propose_parameters(zb_onnx *onnx) {
   zb_import *im = &onnx->core;
   const table_mark *tables = find_frequency_tables(im);
+  const bool *operands = find_operands(im);
   const bool dotted = any_dotted(im);
-  if (!tables) return ZB_FAIL;
+  if (!tables || !operands) return ZB_FAIL;
   mark_factors(im, tables);
   for (size_t i = 0; !im->is_listed && i < im->value_count; ++i) {
     zb_import_value *value = im->values[i];
     bool table = tables[i].ends && !tables[i].mixed;
-    const bool is_wanted_here = im->params->inference ? value->read : value->reached;
+    const bool is_wanted_here = im->params->inference ? value->read && operands[value->number] : value->reached;
     if (value->role != ZB_ROLE_BUFFER && is_float_tensor(value) && is_wanted_here && (has_dot(value) || !dotted) &&
         !table)
       value->role = ZB_ROLE_TRAINED;

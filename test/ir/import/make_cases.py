@@ -671,7 +671,7 @@ def errors():
     )
     for op, text in [
         ("DeformConv", "make them an input"),
-        ("LSTM", "write the steps out"),
+        ("Unique", "compute it before the model"),
         ("SequenceMap", "torch.where"),
         ("Matmul", "is it MatMul?"),
         ("Cso", "zbc --list-operators"),
@@ -1251,9 +1251,117 @@ def control():
     save("bad-function-opset", model, error=["the function has opset 18, and the model 20"])
 
 
+def recurrent():
+    """RNN, GRU, LSTM: what the node tests leave out."""
+    steps, batch, width, hidden = 4, 3, 2, 3
+    x, lengths = numbers(steps, batch, width), np.array([4, 1, 2], I32)
+
+    def layer(label, op, way="forward", extra="m.b", given=None, outputs="y", of=x, **attributes):
+        gates, count = dict(RNN=1, GRU=3, LSTM=4)[op], 2 if way == "bidirectional" else 1
+        state = (count, batch, hidden)
+        constants = {"m.w": numbers(count, gates * hidden, width), "m.r": numbers(count, gates * hidden, hidden),
+                     "m.b": numbers(count, 2 * gates * hidden), "m.h": numbers(*state), "m.c": numbers(*state),
+                     "m.p": numbers(count, 3 * hidden)}
+        constants = {k: v for k, v in constants.items() if k in ("m.w", "m.r") or k in extra.split()}
+        one(f"{op.lower()}-{label}", op, of, "m.w m.r " + extra, {**constants, **(given or {})}, fold=False, opset=14,
+            outputs=outputs, hidden_size=hidden, direction=way, **attributes)
+
+    for op in ("RNN", "GRU", "LSTM"):
+        layer("reverse", op, "reverse")
+        layer("both-ways", op, "bidirectional", "m.b l m.h", dict(l=lengths))
+        layer("last", op, "bidirectional", "m.b l", dict(l=lengths), outputs="all y")
+        layer("clip", op, clip=0.3)
+    layer("functions", "RNN", activations=["ScaledTanh"], activation_alpha=[0.7], activation_beta=[1.3])
+    layer("long", "RNN", of=numbers(70, batch, width))
+    layer("after", "GRU", linear_before_reset=1)
+    layer("after-both", "GRU", "bidirectional", "m.b _ m.h", linear_before_reset=1)
+    layer("functions", "GRU", activations=["HardSigmoid", "Softsign"], activation_alpha=[0.3], activation_beta=[0.4])
+    layer("cell", "LSTM", "bidirectional", "m.b l m.h m.c m.p", dict(l=lengths), outputs="all last y")
+    layer("coupled", "LSTM", input_forget=1)
+    layer("functions", "LSTM", activations=["Affine", "Elu", "LeakyRelu"], activation_alpha=[0.3, 0.9, 0.2],
+          activation_beta=[0.4])
+
+    def wrong(name, text, extra="m.b", **attributes):
+        constants = {"m.w": numbers(1, 3 * hidden, width), "m.r": numbers(1, 3 * hidden, hidden),
+                     "m.b": numbers(1, 6 * hidden), "long": np.array([9, 1, 1], I32), "m.h": numbers(1, 1, 1)}
+        named = ("m.w m.r " + extra).split()
+        nodes = [node("GRU", "x " + " ".join(named), "y", hidden_size=attributes.pop("hidden_size", hidden),
+                      **attributes), node("ReduceSum", "y", "loss", keepdims=0)]
+        model = build(nodes, {"x": x}, {k: v for k, v in constants.items() if k in named},
+                      [("loss", TensorProto.FLOAT, [])], 14)
+        save("bad-gru-" + name, model, error=[text])
+
+    wrong("direction", "the direction is not understood", direction="sideways")
+    wrong("two", "input 1 is 1x9x2xf32, expected 2x9x2xf32", direction="bidirectional")
+    wrong("size", "hidden_size is not that of the weights (3)", hidden_size=4)
+    wrong("function", "the activation 'Cube' is not supported", activations=["Cube", "Tanh"])
+    wrong("functions", "1 activations, expected 2", activations=["Tanh"])
+    wrong("number", "activation_alpha of the activation Affine is missing", activations=["Affine", "Tanh"])
+    wrong("length", "sequence 0 has the length 9, of 4 steps", extra="m.b long")
+    wrong("state", "input 5 is 1x1x1xf32, expected 1x3x3xf32", extra="m.b _ m.h")
+    wrong("clip", "clip is 0, expected more than 0", clip=0.0)
+
+
+def resizes():
+    """Resize and Upsample: what the node tests leave out."""
+    x, line = numbers(1, 2, 5, 4), numbers(2, 7)
+    half, many = np.array([1, 1, 0.6, 1.7], F), np.array([1, 2, 8, 3], I)
+
+    def resized(label, of, kind, value, roi=None, opset=19, **attributes):
+        constants = {kind: value} if roi is None else {kind: value, "roi": np.array(roi, F)}
+        names = [name if name in constants else "_" for name in ("roi", "scales", "sizes")]
+        one("resize-" + label, "Resize", of, " ".join(names).rstrip(" _"), constants, fold=False,
+            opset=opset, **attributes)
+
+    for places in ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"):
+        for mode in ("nearest", "linear", "cubic"):
+            # Of sizes that are no whole numbers ONNX's reference, which the node tests follow, and onnxruntime differ.
+            scales = np.array([1, 1, 2, 3], F) if places == "align_corners" else half
+            resized(f"{mode}-{places}", x, "scales", scales, mode=mode, coordinate_transformation_mode=places)
+            resized(f"{mode}-{places}-sizes", x, "sizes", many, mode=mode, coordinate_transformation_mode=places)
+    for rounding in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
+        resized(f"{rounding}-2", line, "scales", np.array([1, 0.5], F), nearest_mode=rounding)
+    for mode in ("linear", "cubic"):
+        resized(f"{mode}-antialias", x, "sizes", np.array([1, 2, 2, 3], I), mode=mode, antialias=1)
+        resized(f"{mode}-excluded", x, "scales", half, mode=mode, exclude_outside=1)
+        resized(f"{mode}-crop", line, "sizes", np.array([3, 5], I), [0.1, -0.2, 0.8, 1.1], mode=mode,
+                coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=2.0)
+    for policy in ("not_larger", "not_smaller"):
+        resized(policy, x, "sizes", np.array([9, 7], I), mode="linear", axes=[3, 2], keep_aspect_ratio_policy=policy)
+    resized("old", line, "scales", np.array([2, 1.5], F), [0, 0, 1, 1], opset=11, mode="nearest", nearest_mode="floor",
+            coordinate_transformation_mode="tf_half_pixel_for_nn")
+    one("resize-opset-10", "Resize", line, "scales", dict(scales=np.array([2, 1.5], F)), fold=False, opset=10)
+    for mode in ("nearest", "linear"):
+        one(f"upsample-{mode}", "Upsample", x, "scales", dict(scales=np.array([1, 1, 2, 3], F)), fold=False, opset=9,
+            mode=mode)
+    good("resize-integers", [node("Cast", "x", "i", to=TensorProto.INT64), node("Resize", "i _ s", "y")],
+         {"x": np.array([[3, -2, 5]], F)}, dict(s=np.array([2, 1.5], F)), opset=19)
+
+    def wrong(name, text, nodes, **constants):
+        nodes = [node("Mul", "x m.s", "z"), *nodes, node("ReduceSum", "y", "loss", keepdims=0)]
+        constants["m.s"] = np.array([1.5], F)
+        save("bad-resize-" + name, build(nodes, {"x": line}, constants, [("loss", TensorProto.FLOAT, [])], 19),
+             error=[text])
+
+    two = np.array([2, 2], F)
+    wrong("none", "expected either scales or sizes", [node("Resize", "z", "y")])
+    wrong("mode", "mode 'area' is not supported", [node("Resize", "z _ s", "y", mode="area")], s=two)
+    wrong("places", "coordinate_transformation_mode 'middle' is not supported",
+          [node("Resize", "z _ s", "y", coordinate_transformation_mode="middle")], s=two)
+    wrong("count", "the scales has 3 entries, expected 2", [node("Resize", "z _ s", "y")], s=np.ones(3, F))
+    wrong("zero", "the scale of dimension 1 is 0", [node("Resize", "z _ s", "y")], s=np.array([1, 0], F))
+    wrong("empty", "dimension 0 becomes 0 long", [node("Resize", "z _ s", "y")], s=np.array([0.1, 1], F))
+    wrong("computed", "the scales (input 2) is not a constant",
+          [node("ReduceSum", "z a", "s", keepdims=0), node("Resize", "z _ s", "y")], a=np.array([1], I))
+    wrong("roi", "tf_crop_and_resize needs a roi",
+          [node("Resize", "z _ s", "y", coordinate_transformation_mode="tf_crop_and_resize")], s=two)
+    wrong("axes", "axis 1 is named twice", [node("Resize", "z _ s", "y", axes=[1, -1])], s=two)
+
+
 def main():
     for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
-                 listed_cases, narrow_casts, indexing, dropouts, batch_norms, windows, chosen, control):
+                 listed_cases, narrow_casts, indexing, dropouts, batch_norms, windows, chosen, control, recurrent,
+                 resizes):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")
