@@ -119,6 +119,13 @@ static bool casts_to_other(const zb_import_node *n) {
          !(zb_onnx_dtype(to->i, &dtype) && (dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16));
 }
 
+/* The bit of Attention's mask where it comes with the file: that is no parameter. */
+static unsigned mask_of_file(const zb_import_node *n) {
+  const int mask = 3;
+  const bool is_initial = n->input_count > mask && n->inputs[mask] && n->inputs[mask]->kind == ZB_VALUE_INITIAL;
+  return is_initial ? 1u << mask : 0;
+}
+
 /* The optimizer of the exporter makes nodes without a path: they get that of the node that makes their first computed
  * input. */
 static const char *inherited_path(const zb_import_node *n) {
@@ -146,6 +153,7 @@ static zb_import_node *new_node(zb_onnx *onnx, const Onnx__NodeProto *proto, con
   if (!n->inputs || !n->outputs) return NULL;
   n->op = zb_onnx_op_find(n->kind);
   n->gradient = n->op && !casts_to_other(n) ? n->op->gradient : 0;
+  if (strcmp(n->kind, "Attention") == 0) n->gradient &= ~mask_of_file(n);
   n->location = zb_import_node_location(im, n->path, n->name, scope->number);
   return n;
 }

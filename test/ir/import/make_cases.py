@@ -1358,10 +1358,58 @@ def resizes():
     wrong("axes", "axis 1 is named twice", [node("Resize", "z _ s", "y", axes=[1, -1])], s=two)
 
 
+def attentions():
+    """Attention with what zb.attention does not do."""
+    q, k, v = numbers(2, 4, 3, 6), numbers(2, 2, 5, 6), numbers(2, 2, 5, 4)
+    past = {"pk": numbers(2, 2, 2, 6), "pv": numbers(2, 2, 2, 4)}
+    seen = np.array([[1, 0, 1, 1, 0], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0]], B)
+
+    def attend(label, extra="k v", outputs="y", inputs=None, constants=None, opset=24, of=q, **attributes):
+        given = inputs if inputs is not None else dict(k=k, v=v)
+        one("attention-" + label, "Attention", of, extra, constants, fold=False, opset=opset, inputs=given,
+            outputs=outputs, **attributes)
+
+    attend("softcap", softcap=0.5)
+    attend("softcap-mask", "k v mask", constants=dict(mask=seen), softcap=0.7, scale=2.0)
+    attend("causal-keys", is_causal=1)
+    for i, name in enumerate(("raw", "capped", "masked", "softmax")):
+        # Scores that are hidden are -infinity: only of the softmax can all be summed.
+        masked = {} if i == 2 else dict(mask=seen)
+        attend(f"scores-{name}", " ".join(["k v", *masked]), "a b c y", constants=masked, qk_matmul_output_mode=i,
+               softcap=0.9)
+    attend("past", "k v _ pk pv", "a b c y", dict(k=k, v=v, **past), qk_matmul_output_mode=3, is_causal=1)
+    attend("past-keys", "k v _ pk pv", "a y c", dict(k=k, v=v, **past))
+    attend("past-values", "k v _ pk pv", "a b y", dict(k=k, v=v, **past))
+    attend("past-mask", "k v mask pk pv", "y b c", dict(k=k, v=v, **past), dict(mask=numbers(2, 1, 3, 7)))
+    attend("past-3d", "k v _ pk pv", "y b c", dict(k=numbers(2, 5, 12), v=numbers(2, 5, 8), **past), q_num_heads=4,
+           kv_num_heads=2, of=numbers(2, 3, 24), is_causal=1)
+    attend("lengths", "k v _ _ _ n", inputs=dict(k=k, v=v, n=np.array([3, 5], I)))
+    attend("short-mask", "k v mask _ _ n", inputs=dict(k=k, v=v, n=np.array([2, 3], I)),
+           constants=dict(mask=numbers(3, 3)))
+    attend("hidden-row", "k v mask", constants=dict(mask=seen), softcap=100.0)
+    good("attention-learned-mask", [node("Mul", "x m.f", "mask"), node("Attention", "q k v mask", "y")],
+         {"x": numbers(3, 5)}, {"m.f": numbers(5), "q": q, "k": k, "v": v}, opset=24)
+
+    def wrong(name, text, extra, **more):
+        named = dict(k=k, v=v, m=np.array([1.5], F), **{k: v for k, v in more.items() if isinstance(v, np.ndarray)})
+        attributes = {k: v for k, v in more.items() if not isinstance(v, np.ndarray)}
+        nodes = [node("Mul", "x m", "z"), node("Attention", "z " + extra, "y", **attributes),
+                 node("ReduceSum", "y", "loss", keepdims=0)]
+        save("bad-attention-" + name, build(nodes, {"x": q}, named, [("loss", TensorProto.FLOAT, [])], 24),
+             error=[text])
+
+    wrong("mode", "qk_matmul_output_mode 4 is not supported", "k v", qk_matmul_output_mode=4)
+    wrong("past", "past keys and values differ in tokens", "k v _ pk", pk=past["pk"])
+    wrong("past-shape", "expected 2x2x3x6xf32 but for its tokens", "k v _ pk pv", pk=numbers(2, 4, 3, 6), pv=past["pv"])
+    wrong("heads", "do not fit each other", "k3 v", k3=numbers(2, 3, 5, 6))
+    wrong("mask", "the mask does not fit the 5 keys", "k v m9", m9=numbers(3, 9))
+    wrong("precision", "softmax_precision 11 is not supported", "k v", softmax_precision=11)
+
+
 def main():
     for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
                  listed_cases, narrow_casts, indexing, dropouts, batch_norms, windows, chosen, control, recurrent,
-                 resizes):
+                 resizes, attentions):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")
