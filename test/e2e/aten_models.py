@@ -325,12 +325,48 @@ FUNCTIONS = {
         p.index_select(1, i) * x[:, :4] + torch.gather(p, 1, i[:, None]) + F.embedding(i, p)[:, :4]
     ),
     "index_put": lambda p, x, i: torch.index_put(p, (i,), x, accumulate=True) + torch.index_put(x, (i[:1],), p[:1]),
+    "index_put2": lambda p, x, i: (
+        torch.ops.aten.index_put((p * x).view(4, 2, 3), [None, i[:2] % 2, i[2:] % 3], p[:, :2], True).view(4, 6)
+        + torch.ops.aten.index_put(x, [None, i[:1]], p[:, :1])
+    ),
     "scatter": lambda p, x, i: (
         torch.scatter_add(p, 1, i[:, None], x[:, :1]) + torch.scatter(p, 1, i[:, None], 0.5)
         + torch.scatter(x, 1, i[:, None], p[:, :1])
     ),
     "one_hot": lambda p, x, i: (
         p[:, :4] * F.one_hot(i, 4) + torch.full_like(p[:, :4], 0.5) * p[:, :4] + p.new_zeros(4)
+    ),
+    "order": lambda p, x, i: (
+        p.topk(4, 1).values + p.topk(4, 1, largest=False)[0] * x[:, :4] + p.sort(1, descending=True)[0][:, 2:]
+        + p.sort(0)[0][:, 1:5] + p[:, :4] * (x.argmax(1) + x.argmin(0)[:4] + torch.argmax(x))
+        + p.max(1, keepdim=True).values + (p * x).min(0).values[:4] + p[:, :4] * p.max(0).indices[:4]
+        + p[:, :4] * torch.argsort(x[:, :4], 1) + p.median(1, keepdim=True)[0] + p.kthvalue(2, 1)[0][:, None]
+    ),
+    "angles": lambda p, x, i: (
+        torch.atan2(p, x) + torch.atan2(x, p * x) + torch.hypot(p, x) + torch.cumprod(p, 1) + p.logcumsumexp(0)
+        + torch.logaddexp(p, x) + torch.sinc(p) + torch.xlogy(x.abs(), p) + torch.nan_to_num(p / x.abs())
+    ),
+    "distances": lambda p, x, i: (
+        torch.cdist(p, x) + torch.cdist(p, x + 1, 1.0) + torch.pdist(p).sum() + torch.diagonal(p * x)
+        + (p * x).diagonal(1)[:4] + torch.as_strided(p * x, (4, 4), (3, 2), 1) + p.unfold(1, 3, 1).sum(-1)
+    ),
+    "masked": lambda p, x, i: (
+        x.masked_scatter(x > 0, p) + x.masked_scatter(torch.arange(6) > 2, p * p)
+        + torch.scatter_reduce(p, 0, i[:, None].expand(4, 6), p * x, "sum")
+        + torch.scatter_reduce(p, 0, i[:, None].expand(4, 6), p * x, "mean", include_self=False)
+        + torch.index_add(p, 0, i, x) + p * torch.searchsorted(torch.arange(3.0), x) + p * torch.bucketize(
+            x, torch.arange(3.0), right=True) + p[:, :1] * torch.histc(x, 6, -1.0, 1.0)
+    ),
+    "borders": lambda p, x, i: (
+        F.pad((p * x)[None], (2, 1), mode="reflect") + F.pad((p * x)[None], (1, 2), mode="replicate")
+        + F.pad((p * x)[None], (3, 0), mode="circular") + F.pad((p * x)[None, None], (1, 2, 1, 2), mode="reflect")[
+            0, :, 2:6] + F.pad((p * x)[None, None], (3, 0, 0, 3), mode="replicate")[0, :, 1:5]
+    ),
+    "sampled": lambda p, x, i: (
+        F.grid_sample(p[None, None], torch.tanh(x[None, :, :4].reshape(1, 4, 2, 2)), align_corners=False).sum()
+        + F.fold(p[None].reshape(1, 4, 6)[:, :, :6], (3, 4), 2)[0] .sum(0, keepdim=True)[:, :1, :]
+        + F.interpolate(p[None, None], scale_factor=2, mode="bicubic")[0, 0, :4, :4]
+        + F.embedding_bag(i.view(2, 2), p).sum(0)[:4] + F.embedding_bag(i.view(2, 2), p * x, mode="sum")[:, :4].sum(0)
     ),
     "losses": lambda p, x, i: (
         F.mse_loss(p, x) + F.l1_loss(p, x, reduction="sum") + F.huber_loss(p, x) + F.smooth_l1_loss(p, x, beta=0.5)

@@ -511,6 +511,18 @@ static zb_operand scattered(zb_import_node *n, zb_operand data, zb_operand rows,
   return zb_operand_build(n, "scatter", (zb_operand[]){data, rows, updates}, 3, &attr, 1);
 }
 
+/* What is put, as x[i, :, j] would read it, with the rows in front. */
+static zb_operand updates_by_rows(zb_import_node *n, zb_operand updates, const selection *s, const zb_shape *shape) {
+  zb_shape read = *shape;
+  int64_t permutation[ZB_DIMS_MAX];
+  for (int i = 0; i < shape->rank; ++i) {
+    const int beside = i - s->rows.rank;
+    permutation[i] = beside < 0 ? s->place + i : beside < s->place ? beside : i;
+    read.dims[permutation[i]] = shape->dims[i];
+  }
+  return zb_operand_transpose(n, zb_operand_expand(n, updates, &read), permutation);
+}
+
 zb_result zb_aten_index_put(zb_import_node *n) {
   zb_shape in, shape, moved;
   selection s;
@@ -519,10 +531,8 @@ zb_result zb_aten_index_put(zb_import_node *n) {
   if (n->input_count < 3) return zb_import_refuse(n, NULL, "it has %d operands, expected 3 or more", n->input_count);
   if (!zb_operand_shape(n, x, &in) || !read_selection(n, &in, 1, &s) || !zb_import_join(n, &s.rows, &s.rest, &shape))
     return ZB_FAIL;
-  if (s.place != 0 && s.rest.rank > 0)
-    return zb_import_refuse(n, "index the first dimensions",
-                            "indices behind a dimension without one are not supported");
-  zb_operand updates = zb_operand_expand(n, zb_operand_cast(n, zb_operand_in(n, n->input_count - 1), in.dtype), &shape);
+  zb_operand updates = zb_operand_cast(n, zb_operand_in(n, n->input_count - 1), in.dtype);
+  updates = updates_by_rows(n, updates, &s, &shape);
   zb_operand rows = scattered(n, as_rows(n, x, &s), s.row, updates, zb_aten_flag(n, "accumulate", false));
   moved = in;
   for (int i = 0; i < in.rank; ++i) {

@@ -42,19 +42,15 @@ const zb_import_op *zb_aten_op_find(const char *kind) {
 static const struct {
   const char *kind, *hint;
 } hints[] = {
-    {"argmax", "leave it out of the loss: no gradient flows through it; take it of the outputs of an evaluation"},
     {"bernoulli", "of random numbers dropout alone is supported: torch.nn.Dropout"},
     {"convolution", "convolutions are not imported yet"},
     {"_embedding_bag", "write it as F.embedding(...).sum(1), or .mean(1)"},
     {"item", "numbers that are read from tensors cannot be compiled: pass them as Python numbers when exporting"},
-    {"histc", "experts that are chosen by top-k are not imported"},
     {"_local_scalar_dense", "numbers that are read from tensors cannot be compiled"},
     {"max_pool", "pooling is not imported yet"},
     {"avg_pool", "pooling is not imported yet"},
     {"nonzero", "shapes that depend on data cannot be compiled: use torch.where(condition, a, b)"},
     {"rand", "of random numbers dropout alone is supported: torch.nn.Dropout"},
-    {"sort", "sorting is not imported"},
-    {"topk", "top-k is not imported: experts that are chosen by it, too"},
     {"_to_sparse", "sparse tensors are not supported"},
 };
 

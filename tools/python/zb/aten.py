@@ -19,6 +19,7 @@ buffer.
 import argparse
 import contextlib
 import ctypes
+import functools
 import importlib
 import importlib.util
 import json
@@ -32,6 +33,11 @@ try:
     import torch
 except ImportError as error:
     raise ImportError("zb.aten needs PyTorch, which is not installed: pip install torch") from error
+
+try:
+    from . import _written
+except ImportError:  # python3 aten.py
+    import _written
 
 FORMAT = 1
 
@@ -120,6 +126,7 @@ def decomposed(program):
         op = getattr(packet, overload or "default", None) if packet else None
         if op is not None:
             table.pop(op, None)
+    table.update(_written.decompositions())
     restores = []
     try:
         keep_stops(program.graph_module, restores)
@@ -153,18 +160,86 @@ def refuse_hooks(model):
             raise ExportError(f"'{name}' has hooks on its gradient, which cannot be written: remove them")
 
 
+class Context:
+    """What forward() of a torch.autograd.Function gets, where it is called as a function of its own."""
+
+    def save_for_backward(self, *tensors):
+        self.saved_tensors = tensors
+
+    save_for_forward = save_for_backward
+
+    def mark_dirty(self, *tensors):
+        raise ExportError("mark_dirty")
+
+    def mark_non_differentiable(self, *tensors):
+        pass
+
+    def set_materialize_grads(self, value):
+        pass
+
+
+def forward_of(function):
+    """The forward pass of a Function as ops; a later setup_context() has nothing that it could change."""
+    if function.setup_context is torch.autograd.function._SingleLevelFunction.setup_context:
+        return functools.partial(function.forward, Context())
+    return function.forward
+
+
+def drawn_like(value):
+    """Another tensor of that shape and type, of numbers that no part of a function is for alone."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    if not value.is_floating_point():
+        return torch.ones(value.shape, dtype=value.dtype)
+    generator = torch.Generator().manual_seed(value.dim())
+    return (torch.randn(value.shape, generator=generator, dtype=torch.float64) * 1.5).requires_grad_()
+
+
+def backward_agrees(apply, function, args):
+    """Whether the backward pass of a Function is what differentiating its forward pass gives, at drawn values."""
+    try:
+        with torch.utils._python_dispatch._disable_current_modes(), torch.enable_grad():
+            drawn = [drawn_like(value) for value in args]
+            inputs = [value for value in drawn if isinstance(value, torch.Tensor) and value.requires_grad]
+            found = []
+            for call in (functools.partial(apply.__func__, function), forward_of(function)):
+                out = torch.utils._pytree.tree_leaves(call(*drawn))
+                total = sum((part * torch.linspace(-1, 2, part.numel(), dtype=torch.float64).view(part.shape)).sum()
+                            for part in out if isinstance(part, torch.Tensor) and part.is_floating_point())
+                found.append(torch.autograd.grad(total, inputs, allow_unused=True, materialize_grads=True))
+        return all(torch.allclose(one, other, rtol=1e-6, atol=1e-8) for one, other in zip(*found))
+    except Exception:  # whatever the function raises on numbers that it has not been made for
+        return False
+
+
 @contextlib.contextmanager
 def gradients_of_the_graph():
-    """While a module is traced: backward passes and hooks of its own are refused, for zbc would differentiate the
-    forward pass instead; inference_mode stops gradients as no_grad does, which tracing sees. An apply that was taken
-    from its class before (act = Reversed.apply) is not seen."""
+    """While a module is traced: backward passes and hooks of its own are refused, for zbc differentiates the forward
+    pass instead, unless both are the same; inference_mode stops gradients as no_grad does, which tracing sees. An apply
+    that was taken from its class before (act = Reversed.apply) is seen where it looks for setup_context."""
     apply, hook, mode = vars(torch.autograd.Function)["apply"], torch.Tensor.register_hook, torch.inference_mode
+    has_context, allowed = torch.autograd.function._is_setup_context_defined, []
 
-    def refuse_function(cls, *args, **kwargs):
+    def refusal(cls):
+        return ExportError(f"{cls.__name__}: the backward pass of a torch.autograd.Function cannot be written, and it "
+                           "is not what its forward pass gives: write the forward pass with PyTorch's ops")
+
+    def trace_function(cls, *args, **kwargs):
         if cls.__module__.partition(".")[0] == "torch":
             return apply.__func__(cls, *args, **kwargs)
-        raise ExportError(f"{cls.__name__}: the backward pass of a torch.autograd.Function cannot be written: "
-                          "write its forward pass with PyTorch's ops")
+        allowed.append(cls)
+        agrees = not kwargs and backward_agrees(apply, cls, args)
+        allowed.pop()
+        if not agrees:
+            raise refusal(cls)
+        return forward_of(cls)(*args)
+
+    def look_at_class(setup_context):
+        cls = sys._getframe(1).f_locals.get("cls")
+        if isinstance(cls, type) and cls.__module__.partition(".")[0] != "torch" and cls not in allowed:
+            raise ExportError(f"{cls.__name__}.apply was taken from its class before the module was compiled, so that "
+                              f"its backward pass cannot be looked at: call {cls.__name__}.apply(x) in forward()")
+        return has_context(setup_context)
 
     def refuse_hook(tensor, *_, **__):
         raise ExportError("a hook on the gradient of a tensor (register_hook) cannot be written: leave it out")
@@ -172,13 +247,78 @@ def gradients_of_the_graph():
     def stop(enabled=True):
         return torch.no_grad() if enabled is True else contextlib.nullcontext()
 
-    torch.autograd.Function.apply = classmethod(refuse_function)
+    torch.autograd.Function.apply = classmethod(trace_function)
+    torch.autograd.function._is_setup_context_defined = look_at_class
     torch.Tensor.register_hook = refuse_hook
     torch.inference_mode = stop
     try:
         yield
     finally:
         torch.autograd.Function.apply, torch.Tensor.register_hook, torch.inference_mode = apply, hook, mode
+        torch.autograd.function._is_setup_context_defined = has_context
+
+
+def is_plain(value):
+    return all(leaf is None or isinstance(leaf, (torch.Tensor, bool, int, float, str))
+               for leaf in torch.utils._pytree.tree_leaves(value))
+
+
+def plain_parts(out):
+    """Of what forward() gives, what has tensors: caches of keys and values are objects of other libraries, which
+    torch.export cannot give back, and no training reads."""
+    if is_plain(out):
+        return out
+    if isinstance(out, dict):
+        return {key: value for key, value in out.items() if is_plain(value)}
+    if isinstance(out, (list, tuple)):
+        return tuple(value if is_plain(value) else None for value in out)
+    return out
+
+
+@contextlib.contextmanager
+def giving_plain_parts(model):
+    forward, is_own = model.forward, "forward" in vars(model)
+
+    @functools.wraps(forward)
+    def kept(*args, **kwargs):
+        return plain_parts(forward(*args, **kwargs))
+
+    model.forward = kept
+    try:
+        yield
+    finally:
+        if is_own:
+            model.forward = forward
+        else:
+            del model.forward
+
+
+# What PyTorch's errors say, and what to do about it.
+HINTS = (
+    ("data-dependent", "what Python decides by values of tensors (if x.max() > 0, .item()) is not in a graph: "
+                       "take it out of forward(), or write torch.where"),
+    ("Could not extract specialized integer", "sizes that depend on values of tensors are not in a graph"),
+    ("unexpected keyword argument", "the example has other names than the arguments of forward()"),
+    ("missing", "the example lacks an argument of forward()"),
+    ("meta", "the module has parameters without values: load them, or model.to_empty(...)"),
+)
+
+
+def not_exported(model, error):
+    """What torch.export said, in front of its advice; raised from its error, which has all of it."""
+    text = re.split(r"\n\s*\n|\n(?=consider using|For more information|The following call|The error above)",
+                    str(error).strip())[0]
+    words = f"{type(error).__name__}: {text[:600]}" if text else type(error).__name__
+    caused = re.search(r"Caused by: .*|File \"[^\"]+\", line \d+, in forward\n.*", str(error))
+    place = f"\n  {shown_cause(caused.group(0))}" if caused else ""
+    hint = next((hint for word, hint in HINTS if word in str(error)),
+                "torch.export.export(model, args) must succeed before zbc can compile the module")
+    return ExportError(f"PyTorch cannot export {type(model).__name__}: {words}{place}\n  hint: {hint}")
+
+
+def shown_cause(text):
+    """No path of this machine."""
+    return re.sub(r'File "([^"]+)"', lambda match: f'File "{shown_file(match.group(1))}"', " ".join(text.split()))
 
 
 def exported(model, args, kwargs):
@@ -193,8 +333,13 @@ def exported(model, args, kwargs):
     known = set()
     args, kwargs = own_tensors(tuple(args), known), own_tensors(dict(kwargs or {}), known)
     refuse_hooks(model)
-    with gradients_of_the_graph():
-        program = torch.export.export(model, args, kwargs)
+    try:
+        with gradients_of_the_graph(), giving_plain_parts(model):
+            program = torch.export.export(model, args, kwargs)
+    except ExportError:
+        raise
+    except Exception as error:  # PyTorch's have no common class
+        raise not_exported(model, error) from error
     return decomposed(program)
 
 

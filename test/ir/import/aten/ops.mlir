@@ -60,8 +60,17 @@ module attributes {aten.format = 1 : i64, aten.torch = "2.13.0"} {
     %parts:2 = "aten.split.Tensor"(%l) {split_size = 2 : i64, dim = -1 : i64} : (tensor<2x5x4xf32>) -> (tensor<2x5x2xf32>, tensor<2x5x2xf32>) loc("lm.h.1 (split)"(#f0))
     // CHECK: "zb.concat"
     %cat = "aten.cat"(%parts#1, %parts#0) {dim = 2 : i64} : (tensor<2x5x2xf32>, tensor<2x5x2xf32>) -> tensor<2x5x4xf32> loc("lm.h.1 (cat)"(#f0))
+    // Values are read at the places of the greatest elements: a gradient goes to what was chosen.
+    // CHECK: %[[TOP:.*]] = "zb.top_k"(%[[CAT:.*]]) {axis = 2 : i64, k = 4 : i64, largest = false}
+    // CHECK: %[[SORTED:.*]] = "zb.gather_elements"(%[[CAT]], %[[TOP]]) {axis = 2 : i64}
+    // CHECK: %[[FIRST:.*]] = "zb.top_k"(%[[SORTED]]) {axis = 1 : i64, k = 1 : i64}
+    // CHECK: %[[MOST:.*]] = "zb.gather_elements"(%[[SORTED]], %[[FIRST]]) {axis = 1 : i64}
+    // CHECK: "zb.sub"(%[[SORTED]], %[[MOST]])
+    %sorted:2 = "aten.sort"(%cat) {dim = -1 : i64, descending = false} : (tensor<2x5x4xf32>) -> (tensor<2x5x4xf32>, tensor<2x5x4xi64>) loc("lm.h.1 (sort)"(#f0))
+    %most:2 = "aten.max.dim"(%sorted#0) {dim = 1 : i64, keepdim = true} : (tensor<2x5x4xf32>) -> (tensor<2x1x4xf32>, tensor<2x1x4xi64>) loc("lm.h.1 (max)"(#f0))
+    %last = "aten.sub.Tensor"(%sorted#0, %most#0) : (tensor<2x5x4xf32>, tensor<2x1x4xf32>) -> tensor<2x5x4xf32> loc("lm.h.1 (sub)"(#f0))
     // CHECK: %[[LOGITS:.*]] = "zb.matmul"({{.*}}, %[[W]]) {transpose_rhs = true}
-    %logits = "aten.linear"(%cat, %w, %none) : (tensor<2x5x4xf32>, tensor<7x4xf32>, none) -> tensor<2x5x7xf32> loc("lm.head (linear)"(#f0))
+    %logits = "aten.linear"(%last, %w, %none) : (tensor<2x5x4xf32>, tensor<7x4xf32>, none) -> tensor<2x5x7xf32> loc("lm.head (linear)"(#f0))
     %rows = "aten.view"(%logits) {size = array<i64: 10, 7>} : (tensor<2x5x7xf32>) -> tensor<10x7xf32> loc("lm (rows)"(#f0))
     %labels = "aten.view"(%y) {size = array<i64: 10>} : (tensor<2x5xi64>) -> tensor<10xi64> loc("lm (labels)"(#f0))
     // CHECK: "zb.cross_entropy"({{.*}}) {ignore_index = -1 : i64, reduction = "mean"}
