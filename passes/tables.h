@@ -17,12 +17,15 @@
   COLUMN(source_stage) COLUMN(destination_stage) COLUMN(micro_batch) COLUMN(kind) COLUMN(bytes) COLUMN(complete_ps)
 /* In the order of messages. values: how many accumulators the member gives, or parts of a frame; bytes: of each
  * accumulator. lead_ps: of a sum over replicas, how long before the end of the job in front of it its parts are
- * complete. */
-#define ZB_COLUMNS_OF_MEMBERS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(values) COLUMN(bytes) COLUMN(lead_ps)
-/* Of a message that is a collective on frames, in the order of messages. into: of a sum of a micro-batch, where in the
- * frame of gradients it is added up; of parameters that are gathered for jobs, where in the frame of those; else -1.
- * pool: of those, in which pool of the rank the part lies; else -1. */
-#define ZB_COLUMNS_OF_PARTS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(offset) COLUMN(bytes) COLUMN(into) COLUMN(pool)
+ * complete. parts: the first of its `values` rows in zb.parts, which members of many messages may have; -1: it has
+ * none. */
+#define ZB_COLUMNS_OF_MEMBERS(COLUMN)                                                                                  \
+  COLUMN(message) COLUMN(rank) COLUMN(values) COLUMN(bytes) COLUMN(lead_ps) COLUMN(parts)
+/* What members of collectives on frames give, one list after the other: those of a function, or of a bucket, are there
+ * once, for all micro-batches. into: of a sum of a micro-batch, where in the frame of gradients it is added up; of
+ * parameters that are gathered for jobs, where in the frame of those; else -1. pool: of those, in which pool of the
+ * rank the part lies; else -1. */
+#define ZB_COLUMNS_OF_PARTS(COLUMN) COLUMN(offset) COLUMN(bytes) COLUMN(into) COLUMN(pool)
 /* What a job reads of parameters of which every replica has a part: pool and place of the part, its bytes, and where
  * all parts lie in the frame "gathered". */
 #define ZB_COLUMNS_OF_GATHERS(COLUMN) COLUMN(pool) COLUMN(offset) COLUMN(bytes) COLUMN(into)
@@ -94,8 +97,11 @@ zb_row_range zb_table_rows_of(zb_table table, int columns, int64_t message);
 static inline zb_row_range zb_members_of(zb_table members, int64_t message) {
   return zb_table_rows_of(members, ZB_MEMBERS_COLUMNS, message);
 }
-static inline zb_row_range zb_parts_of(zb_table parts, int64_t message) {
-  return zb_table_rows_of(parts, ZB_PARTS_COLUMNS, message);
+/* The rows of a member in zb.parts; none where the table does not have them. */
+static inline zb_row_range zb_parts_of(zb_table parts, const zb_members_row *member) {
+  const bool there = member->parts >= 0 && member->values >= 0 && member->parts <= parts.count &&
+                     member->values <= parts.count - member->parts;
+  return there ? (zb_row_range){(int)member->parts, (int)(member->parts + member->values)} : (zb_row_range){0, 0};
 }
 
 /* The rank of each stage, from zb.stage_rank. NULL: out of memory. */

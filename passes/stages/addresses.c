@@ -1,6 +1,7 @@
 /* Bases of subprograms: see passes/stages/addresses.h. */
 
 #include "passes/stages/addresses.h"
+#include "passes/stages/frames.h"
 
 #include "passes/function.h"
 #include "passes/stages/classes.h"
@@ -9,6 +10,10 @@
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
+
+zb_region_kind zb_region_of_gathered(int64_t pool) {
+  return pool == POOL_CONSTANTS ? ZB_REGION_CONSTANTS : ZB_REGION_PARAMETERS;
+}
 
 zb_region_kind zb_argument_region(MlirOperation function, int argument) {
   static const struct {

@@ -30,6 +30,9 @@ int zb_callee(const zb_subprograms *subprograms, MlirOperation call); /* -1: non
 /* Region of the pool frame an argument stands for ("parameters", ..., the step counter); ZB_REGION_COUNT for others. */
 zb_region_kind zb_argument_region(MlirOperation function, int argument);
 
+/* Of the parts that jobs gather, by their pool: parameters, or copies that LOAD makes of them. */
+zb_region_kind zb_region_of_gathered(int64_t pool);
+
 /* Arena offset of an inline constant, as zb-allocate placed it. */
 uint64_t zb_constant_address(MlirOperation constant);
 

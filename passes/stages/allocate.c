@@ -118,11 +118,6 @@ static zb_status read_posts(allocator *a) {
 
 /* ---- Regions ---- */
 
-/* Of parameters, or of copies that LOAD makes of them. */
-static zb_region_kind region_of_pool(int64_t pool) {
-  return pool == POOL_CONSTANTS ? ZB_REGION_CONSTANTS : ZB_REGION_PARAMETERS;
-}
-
 static uint64_t end_of(zb_plan_range range) { return range.offset + range.bytes; }
 
 /* Where the parts end that a function reads gathered: they may be all that is in the region. */
@@ -131,7 +126,7 @@ static uint64_t gathered_end(MlirOperation function, zb_region_kind region) {
   uint64_t end = 0;
   for (int i = 0; i < rows.count; ++i) {
     const zb_gathers_row row = zb_gathers_at(rows, i);
-    if (region_of_pool(row.pool) == region && (uint64_t)(row.offset + row.bytes) > end)
+    if (zb_region_of_gathered(row.pool) == region && (uint64_t)(row.offset + row.bytes) > end)
       end = (uint64_t)(row.offset + row.bytes);
   }
   return zb_align(end);
@@ -586,21 +581,12 @@ static void add_part(allocator *a, uint64_t offset, uint64_t bytes) {
   add_address(a, bytes);
 }
 
-/* Where the first part of each parameter comes to, behind which those of the other replicas do; then the own parts. */
+/* Where the frame begins into which parameters come: zb.parts says where in it, and where the own parts lie. */
 static void gathered_addresses(allocator *a, const zb_node *node) {
-  const int message = a->message_of[node->number];
-  const zb_row_range rows = zb_parts_of(a->parts, message);
   const uint64_t frame = address(a, node->result_begin);
   wait_for_sends(a, frame, value_bytes(&a->graph, node->result_begin), node->number);
-  for (int i = rows.begin; i < rows.end; ++i) {
-    const zb_parts_row row = zb_parts_at(a->parts, i);
-    add_part(a, frame + (uint64_t)row.into, (uint64_t)row.bytes);
-  }
-  for (int i = rows.begin; i < rows.end; ++i) {
-    const zb_parts_row row = zb_parts_at(a->parts, i);
-    add_part(a, a->regions[region_of_pool(row.pool)].offset + (uint64_t)row.offset, (uint64_t)row.bytes);
-  }
-  a->received[message] = true;
+  add_address(a, frame);
+  a->received[a->message_of[node->number]] = true;
 }
 
 static bool is_frame_of(const zb_node *node, const char *pool) {
@@ -609,7 +595,25 @@ static bool is_frame_of(const zb_node *node, const char *pool) {
   return zb_type_frame(mlirValueGetType(mlirOperationGetOperand(node->op, 0)), kind, &bytes) && strcmp(kind, pool) == 0;
 }
 
-/* The parts of a frame that a collective moves, in the order of members. */
+/* The parts that one member gives. */
+static void member_addresses(allocator *a, const zb_node *node, zb_members_row member, uint64_t frame,
+                             bool of_micro_batch) {
+  const zb_row_range rows = zb_parts_of(a->parts, &member);
+  for (int i = rows.begin; i < rows.end; ++i) {
+    const zb_parts_row row = zb_parts_at(a->parts, i);
+    const uint64_t offset = frame + (uint64_t)row.offset, bytes = (uint64_t)row.bytes;
+    const uint64_t all = of_micro_batch ? bytes * a->replicas : bytes; /* parts of all replicas */
+    if (member.rank == a->rank)
+      (void)ZB_PUSH(a->arena, &a->pending,
+                    (pending_send){.offset = offset, .bytes = all, .message = a->message_of[node->number]});
+    else
+      wait_for_sends(a, offset, bytes, node->number);
+    add_part(a, offset, bytes);
+  }
+}
+
+/* The parts of a frame that a collective moves, in the order of members; zb.parts says where sums of a micro-batch are
+ * added to. */
 static void frame_addresses(allocator *a, const zb_node *node) {
   const int message = a->message_of[node->number];
   const bool reduces = zb_op_is(node->op, "zb.reduce_frame"), in_slots = moves_slots(a, node);
@@ -621,19 +625,10 @@ static void frame_addresses(allocator *a, const zb_node *node) {
                          : reduces      ? a->regions[ZB_REGION_GRADIENTS].offset
                          : of_buffers   ? a->regions[ZB_REGION_BUFFERS].offset
                                         : a->regions[ZB_REGION_PARAMETERS].offset;
-  const zb_row_range rows = zb_parts_of(a->parts, message);
+  const zb_row_range members = zb_members_of(a->members, message);
   if (!reduces && !of_buffers) wait_for_reductions(a, node->number);
-  for (int i = rows.begin; i < rows.end; ++i) {
-    const zb_parts_row row = zb_parts_at(a->parts, i);
-    const uint64_t offset = frame + (uint64_t)row.offset, bytes = (uint64_t)row.bytes;
-    const uint64_t all = of_micro_batch ? bytes * a->replicas : bytes; /* parts of all replicas */
-    if (row.rank == a->rank)
-      (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = all, .message = message});
-    else
-      wait_for_sends(a, offset, bytes, node->number);
-    add_address(a, offset);
-    add_address(a, bytes);
-  }
+  for (int m = members.begin; m < members.end; ++m)
+    member_addresses(a, node, zb_members_at(a->members, m), frame, of_micro_batch);
   if (reduces) { /* the landing */
     const uint64_t offset = address(a, node->result_begin + 1), bytes = value_bytes(&a->graph, node->result_begin + 1);
     if (early) wait_for_sum_before(a, node);
@@ -642,11 +637,6 @@ static void frame_addresses(allocator *a, const zb_node *node) {
     add_address(a, bytes);
     if (early)
       (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = bytes, .message = message});
-  }
-  for (int i = rows.begin; i < rows.end && of_micro_batch; ++i) {
-    const zb_parts_row row = zb_parts_at(a->parts, i);
-    add_address(a, a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)row.into);
-    add_address(a, (uint64_t)row.bytes);
   }
   a->received[message] = true;
 }

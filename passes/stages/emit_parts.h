@@ -6,6 +6,13 @@
 #include "passes/tables.h"
 #include "runtime/plan/plan.h"
 
+/* The parts of the jobs that gather a list of zb.parts into a frame at one address. */
+typedef struct zb_emitted_gather {
+  uint64_t frame;
+  int first_row;
+  zb_plan_slice parts;
+} zb_emitted_gather;
+
 typedef struct zb_emitter {
   MlirOperation module, rank_op;
   zb_plan *plan;
@@ -16,7 +23,10 @@ typedef struct zb_emitter {
   zb_subprograms subprograms;
   zb_map *input_index, *output_index; /* name -> plan.inputs, plan.outputs */
   zb_map *lists;                      /* digest of a list of a collective -> where the first one stands in its pool */
-  uint64_t model_hash;                /* of the parameters that the rank owns */
+  zb_map *made;                       /* first row in zb.parts -> where its sizes stand in the pool of the plan */
+  zb_map *gathered;                   /* digest of a frame's address and a first row -> what became of it, in gathers */
+  ZB_LIST(zb_emitted_gather) gathers;
+  uint64_t model_hash; /* of the parameters that the rank owns */
   /* They grow in the arena; copied into the plan at the end. */
   ZB_LIST(zb_plan_input) inputs;
   ZB_LIST(zb_plan_output) outputs;
@@ -28,6 +38,7 @@ typedef struct zb_emitter {
   int number_count;                 /* messages and collectives */
   int32_t *place;                   /* [number] of emit_transfers */
   int32_t *job_of_message;          /* [number] index of the job of this rank that posts it */
+  zb_table members, frame_parts;    /* of the module */
   zb_table addresses, waits, posts; /* of the rank at hand; how far they are read: */
   int address_at, wait_at, post_at;
 } zb_emitter;

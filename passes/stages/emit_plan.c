@@ -85,24 +85,45 @@ static bool is_known(zb_emitter *e, const void *pool, size_t item_bytes, uint32_
   return true;
 }
 
+/* The sizes of what members give, behind what the pool of the plan has: of one member with a list that others have,
+ * too, they stand there already. */
+static void emit_sizes(zb_emitter *e, zb_row_range members, zb_plan_slice *out) {
+  zb_plan *plan = e->plan;
+  uint64_t *pool = plan->pool_u64 + plan->pool_u64_count;
+  const zb_members_row first = zb_members_at(e->members, members.begin);
+  const bool one = members.end - members.begin == 1 && first.parts >= 0;
+  const int64_t known = one ? zb_map_get_or(e->made, zb_id_key(first.parts), -1) : -1;
+  const zb_row_range list = zb_parts_of(e->frame_parts, &first);
+  *out = (zb_plan_slice){plan->pool_u64_count, 0};
+  if (known >= 0) {
+    *out = (zb_plan_slice){(uint32_t)known, (uint32_t)(list.end - list.begin)};
+    return;
+  }
+  for (int m = members.begin; m < members.end; ++m) {
+    const zb_members_row row = zb_members_at(e->members, m);
+    const zb_row_range parts = zb_parts_of(e->frame_parts, &row);
+    for (int64_t v = 0; v < row.values && row.bytes && row.parts < 0; ++v)
+      pool[out->count++] = (uint64_t)row.bytes;
+    for (int i = parts.begin; i < parts.end; ++i)
+      pool[out->count++] = (uint64_t)zb_parts_at(e->frame_parts, i).bytes;
+  }
+  if (!is_known(e, plan->pool_u64, sizeof *plan->pool_u64, &out->begin, out->count)) plan->pool_u64_count += out->count;
+  if (one) zb_arena_map_set(&e->arena, e->made, zb_id_key(first.parts), out->begin);
+}
+
 /* A collective of the plan from its rows of zb.members and zb.parts. */
-static zb_status emit_collective(zb_emitter *e, int number, const zb_messages_row *message, zb_table members) {
+static zb_status emit_collective(zb_emitter *e, int number, const zb_messages_row *message) {
   const zb_payload payload = zb_payload_of((char)message->kind);
   zb_plan *plan = e->plan;
   uint64_t *pool = plan->pool_u64 + plan->pool_u64_count;
-  const zb_table frame_parts = zb_parts_get(e->module);
-  const zb_row_range rows = zb_parts_of(frame_parts, number), own = zb_members_of(members, number);
-  uint32_t count = (uint32_t)(own.end - own.begin), parts = 0;
+  const zb_row_range own = zb_members_of(e->members, number);
+  const uint32_t count = (uint32_t)(own.end - own.begin);
   if (count == 0) return ZB_ERROR(INVALID, "message %d is a collective without members", number);
   for (uint32_t m = 0; m < count; ++m) {
-    const zb_members_row row = zb_members_at(members, own.begin + (int)m);
+    const zb_members_row row = zb_members_at(e->members, own.begin + (int)m);
     pool[m] = (uint64_t)row.rank;
     pool[count + m] = (uint64_t)row.values;
-    for (int64_t v = 0; v < row.values && row.bytes; ++v)
-      pool[2 * count + parts++] = (uint64_t)row.bytes;
   }
-  for (int i = rows.begin; i < rows.end; ++i)
-    pool[2 * count + parts++] = (uint64_t)zb_parts_at(frame_parts, i).bytes;
   const bool of_replicas = count == 1;
   const bool adds = zb_collective_adds(zb_buckets_kind_of(e->module, payload, of_replicas));
   plan->collectives[plan->collective_count++] =
@@ -115,13 +136,11 @@ static zb_status emit_collective(zb_emitter *e, int number, const zb_messages_ro
                            .apart = payload == ZB_PAYLOAD_PARAMETERS && zb_has_attribute(e->module, ZB_ATTR_GATHER),
                            .of_micro_batch = (int32_t)message->micro_batch + 1,
                            .greatest = adds && zb_buckets_give_greatest(e->module, payload),
-                           .lead_ps = zb_members_at(members, own.begin).lead_ps,
+                           .lead_ps = zb_members_at(e->members, own.begin).lead_ps,
                            .members = {plan->pool_u64_count, count},
-                           .counts = {plan->pool_u64_count + count, adds ? 0 : count},
-                           .sizes = {plan->pool_u64_count + 2 * count, parts}};
+                           .counts = {plan->pool_u64_count + count, adds ? 0 : count}};
   plan->pool_u64_count += 2 * count;
-  zb_plan_slice *sizes = &plan->collectives[plan->collective_count - 1].sizes;
-  if (!is_known(e, plan->pool_u64, sizeof *plan->pool_u64, &sizes->begin, parts)) plan->pool_u64_count += parts;
+  emit_sizes(e, own, &plan->collectives[plan->collective_count - 1].sizes);
   return zb_arena_status(&e->arena);
 }
 
@@ -129,6 +148,8 @@ static zb_status emit_collective(zb_emitter *e, int number, const zb_messages_ro
 static zb_status emit_transfers(zb_emitter *e) {
   zb_plan *plan = e->plan;
   const zb_table messages = zb_messages_get(e->module), members = zb_members_get(e->module);
+  e->members = members;
+  e->frame_parts = zb_parts_get(e->module);
   const int of_evaluation = (int)zb_get_i64(e->module, ZB_ATTR_EVALUATION_MESSAGES, 0);
   int64_t numbers = 0;
   for (int i = 0; i < members.count; ++i)
@@ -144,7 +165,7 @@ static zb_status emit_transfers(zb_emitter *e) {
     e->place[i] = row.source < 0 ? -1 - plan->collective_count : plan->message_count;
     if (row.source < 0 && i >= messages.count - of_evaluation) ++plan->evaluation_collectives;
     if (row.source < 0)
-      ZB_TRY(emit_collective(e, i, &row, members));
+      ZB_TRY(emit_collective(e, i, &row));
     else
       plan->messages[plan->message_count++] = (zb_plan_message){.source = (int32_t)row.source,
                                                                 .destination = (int32_t)row.destination,
@@ -451,14 +472,18 @@ static zb_status add_waits(zb_emitter *e, int op_number, zb_plan_job *job) {
 
 static uint64_t next_address(zb_emitter *e) { return (uint64_t)zb_addresses_at(e->addresses, e->address_at++).number; }
 
+static zb_status push_range(zb_emitter *e, zb_plan_job *job, uint64_t offset, uint64_t bytes) {
+  if (!job->parts.count) job->parts.begin = (uint32_t)e->pool_ranges.count;
+  ++job->parts.count;
+  return ZB_PUSH(&e->arena, &e->pool_ranges, ((zb_plan_range){offset, bytes})) ? NULL : ZB_OUT_OF_MEMORY();
+}
+
 /* The next (address, bytes) of the table becomes a part of the job. */
 static zb_status add_range(zb_emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
   if (e->address_at + 2 > e->addresses.count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
-  if (!job->parts.count) job->parts.begin = (uint32_t)e->pool_ranges.count;
-  zb_plan_range range = {.offset = next_address(e)};
-  *out_bytes = range.bytes = next_address(e);
-  ++job->parts.count;
-  return ZB_PUSH(&e->arena, &e->pool_ranges, range) ? NULL : ZB_OUT_OF_MEMORY();
+  const uint64_t offset = next_address(e);
+  *out_bytes = next_address(e);
+  return push_range(e, job, offset, *out_bytes);
 }
 
 static zb_status emit_call(zb_emitter *e, MlirOperation op, zb_plan_job *job) {
@@ -494,16 +519,61 @@ static zb_status emit_communication(zb_emitter *e, int64_t number, bool send, zb
   return NULL;
 }
 
+/* The list of a job stands in the pool once. */
+static zb_status share_ranges(zb_emitter *e, zb_plan_job *job) {
+  if (is_known(e, e->pool_ranges.items, sizeof(zb_plan_range), &job->parts.begin, job->parts.count))
+    e->pool_ranges.count -= job->parts.count;
+  return zb_arena_status(&e->arena);
+}
+
+/* Where the first part of each parameter comes to, behind which those of the other replicas do; then the own parts. */
+static zb_status emit_gathered_ranges(zb_emitter *e, zb_row_range rows, uint64_t frame, zb_plan_job *job) {
+  for (int i = rows.begin; i < rows.end; ++i) {
+    const zb_parts_row row = zb_parts_at(e->frame_parts, i);
+    ZB_TRY(push_range(e, job, frame + (uint64_t)row.into, (uint64_t)row.bytes));
+  }
+  for (int i = rows.begin; i < rows.end; ++i) {
+    const zb_parts_row row = zb_parts_at(e->frame_parts, i);
+    const zb_plan_range region = e->rank->regions[zb_region_of_gathered(row.pool)];
+    ZB_TRY(push_range(e, job, region.offset + (uint64_t)row.offset, (uint64_t)row.bytes));
+  }
+  return share_ranges(e, job);
+}
+
+/* Parameters that are gathered for jobs: there are as many gathers as micro-batches, of few lists at few addresses. */
+static zb_status emit_gathered(zb_emitter *e, zb_row_range rows, zb_plan_job *job) {
+  if (e->address_at >= e->addresses.count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
+  const uint64_t frame = next_address(e), pair[2] = {frame, (uint64_t)rows.begin};
+  void *key = zb_id_key((int64_t)(zb_digest_of(pair, sizeof pair) >> 1));
+  const int64_t known = zb_map_get_or(e->gathered, key, -1);
+  const zb_emitted_gather *before = known >= 0 ? &e->gathers.items[known] : NULL;
+  if (before && before->frame == frame && before->first_row == rows.begin) {
+    job->parts = before->parts;
+    return NULL;
+  }
+  ZB_TRY(emit_gathered_ranges(e, rows, frame, job));
+  zb_arena_map_set(&e->arena, e->gathered, key, (int64_t)e->gathers.count);
+  (void)ZB_PUSH(&e->arena, &e->gathers, ((zb_emitted_gather){frame, rows.begin, job->parts}));
+  return zb_arena_status(&e->arena);
+}
+
 static zb_status emit_gather(zb_emitter *e, int64_t number, zb_plan_job *job) {
   uint64_t bytes = 0;
   job->kind = ZB_JOB_COLLECTIVE;
   job->collective = -e->place[number];
   const zb_plan_collective *collective = &e->plan->collectives[job->collective - 1];
-  for (uint32_t i = 0; i < zb_collective_job_parts(collective); ++i)
+  const zb_row_range members = zb_members_of(e->members, number);
+  const zb_members_row first = zb_members_at(e->members, members.begin);
+  const zb_row_range rows = zb_parts_of(e->frame_parts, &first);
+  if (collective->apart) return emit_gathered(e, rows, job);
+  const bool of_micro_batch = collective->of_micro_batch > 0;
+  for (uint32_t i = 0; i < zb_collective_job_parts(collective) - (of_micro_batch ? collective->sizes.count : 0); ++i)
     ZB_TRY(add_range(e, job, &bytes));
-  if (is_known(e, e->pool_ranges.items, sizeof(zb_plan_range), &job->parts.begin, job->parts.count))
-    e->pool_ranges.count -= job->parts.count;
-  return zb_arena_status(&e->arena);
+  for (int i = rows.begin; i < rows.end && of_micro_batch; ++i) { /* what each sum is added to */
+    const zb_parts_row row = zb_parts_at(e->frame_parts, i);
+    ZB_TRY(push_range(e, job, e->rank->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)row.into, (uint64_t)row.bytes));
+  }
+  return share_ranges(e, job);
 }
 
 /* How many parts are kept, then where they lie. */
@@ -643,10 +713,13 @@ static zb_status emit_one(void *context, zb_rank_work *work) {
                   .input_index = all->header->input_index,
                   .output_index = all->header->output_index,
                   .place = all->header->place,
-                  .number_count = all->header->number_count};
+                  .number_count = all->header->number_count,
+                  .members = all->header->members,
+                  .frame_parts = all->header->frame_parts};
   e.memory = all->memories[work->index] = zb_plan_create();
   e.lists = zb_arena_map_pointer(&e.arena);
-  zb_status status = e.memory && e.lists ? emit_rank(&e, work->module, all->owners) : ZB_OUT_OF_MEMORY();
+  e.gathered = zb_arena_map_pointer(&e.arena);
+  zb_status status = e.memory && e.lists && e.gathered ? emit_rank(&e, work->module, all->owners) : ZB_OUT_OF_MEMORY();
   atomic_fetch_add(&all->model_hash, e.model_hash);
   zb_arena_deinit(&e.arena);
   return status;
@@ -694,7 +767,8 @@ zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimiz
   e.input_index = zb_arena_map(&e.arena);
   e.output_index = zb_arena_map(&e.arena);
   e.lists = zb_arena_map_pointer(&e.arena);
-  if (!e.plan || !e.input_index || !e.output_index || !e.lists) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  e.made = zb_arena_map_pointer(&e.arena);
+  if (!e.plan || !e.input_index || !e.output_index || !e.lists || !e.made) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(emit_header(&e, model, optimizer));
   ZB_TRY_GOTO(emit_ranks(&e, module));
   ZB_TRY_GOTO(zb_plan_mark_crossing(e.plan));

@@ -250,15 +250,10 @@ static void find_parameter_gathers(zb_arena *arena, const zb_timetable *t, zb_tr
 
 /* ---- Parameters that are gathered for jobs ---- */
 
-/* Of the function of a job; where it reads nothing that is gathered, there is none. */
-static zb_status add_job_gather(zb_arena *arena, const zb_timetable *t, int rank, int position, zb_job job, bool of_all,
-                                zb_transfers *out) {
+/* What all jobs of a function gather; where it reads nothing that is gathered, there is none. */
+static zb_status read_job_gather(zb_arena *arena, const zb_timetable *t, int rank, zb_job job, zb_gather *out) {
   const zb_table rows = zb_gathers_get(t->p.functions[job.stage * ZB_KIND_COUNT + (int)job.kind]);
-  zb_gather g = {.kind = ZB_GATHER_FOR_JOBS,
-                 .position = position > 0 ? position - 1 : 0, /* it goes on while the job before computes */
-                 .stage = job.stage,
-                 .job_kind = job.kind,
-                 .micro_batch = of_all ? -1 : job.micro_batch};
+  *out = (zb_gather){.kind = ZB_GATHER_FOR_JOBS, .stage = job.stage, .job_kind = job.kind};
   zb_gather_member m = {.rank = rank};
   int64_t *into = ZB_NEW(arena, int64_t, rows.count), *pools = ZB_NEW(arena, int64_t, rows.count);
   ZB_TRY(zb_arena_status(arena));
@@ -268,31 +263,37 @@ static zb_status add_job_gather(zb_arena *arena, const zb_timetable *t, int rank
     pools[i] = row.pool;
     (void)ZB_PUSH(arena, &m.parts, (zb_plan_range){(uint64_t)row.offset, (uint64_t)row.bytes});
   }
-  g.into = into;
-  g.pools = pools;
-  if (ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
+  out->into = into;
+  out->pools = pools;
+  (void)ZB_PUSH(arena, &out->members, m);
   return zb_arena_status(arena);
 }
 
-/* A gather in front of each job that reads parameters; where they are kept, of the first such job alone. */
+/* A gather in front of each job that reads parameters; where they are kept, of the first such job alone. Those of one
+ * function share their lists: there are as many as micro-batches. */
 static zb_status find_job_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
   const char *text = zb_get_string(t->p.top, ZB_ATTR_GATHER);
   if (!text) return NULL;
   const zb_gathered kept = zb_gathered_of(text);
   const size_t micro_batches = (size_t)t->p.problem.micro_batches;
   bool *there = ZB_NEW(arena, bool, (size_t)t->p.problem.stages *micro_batches);
+  zb_gather *of_functions = ZB_NEW(arena, zb_gather, (size_t)t->p.problem.stages * ZB_KIND_COUNT);
   ZB_TRY(zb_arena_status(arena));
   for (int rank = 0; rank < t->p.problem.ranks; ++rank)
     for (int i = 0; i < t->order.counts[rank]; ++i) {
       const zb_job job = t->order.jobs[rank][i];
       const bool of_all = kept == ZB_GATHERED_STEP;
       bool *known = &there[(size_t)job.stage * micro_batches + (of_all ? 0 : (size_t)job.micro_batch)];
+      zb_gather *gather = &of_functions[job.stage * ZB_KIND_COUNT + (int)job.kind];
       const MlirOperation function = t->p.functions[job.stage * ZB_KIND_COUNT + (int)job.kind];
       if (job.kind == ZB_W || zb_gathers_get(function).count == 0 || (kept != ZB_GATHERED_JOB && *known)) continue;
       *known = true;
-      ZB_TRY(add_job_gather(arena, t, rank, i, job, of_all, out));
+      if (!gather->members.count) ZB_TRY(read_job_gather(arena, t, rank, job, gather));
+      gather->position = i > 0 ? i - 1 : 0; /* it goes on while the job before computes */
+      gather->micro_batch = of_all ? -1 : job.micro_batch;
+      (void)ZB_PUSH(arena, &out->gathers, *gather);
     }
-  return NULL;
+  return zb_arena_status(arena);
 }
 
 /* Whether it stands at a place of its rank's order; others come when all jobs are done. */
@@ -494,18 +495,54 @@ static int64_t complete_ps(const zb_timetable *t, const zb_rank_transfer *m, int
   return *before;
 }
 
+/* Tables while they are written. */
+typedef struct transfer_tables {
+  zb_arena *arena;
+  ZB_LIST(zb_messages_row) messages;
+  ZB_LIST(zb_members_row) members;
+  ZB_LIST(zb_parts_row) parts;
+  zb_map *lists; /* the parts of a member -> their first row */
+} transfer_tables;
+
+/* The first row of the parts of a member: gathers that share a list have the same rows. -1: it has none. */
+static int64_t write_parts(transfer_tables *to, const zb_gather *gather, const zb_gather_member *member) {
+  const int64_t known = member->parts.count ? zb_map_get_or(to->lists, member->parts.items, -1) : -1;
+  const int64_t first = (int64_t)to->parts.count;
+  if (!member->parts.count || known >= 0) return known;
+  for (size_t p = 0; p < member->parts.count; ++p)
+    (void)ZB_PUSH(to->arena, &to->parts,
+                  (zb_parts_row){.offset = (int64_t)member->parts.items[p].offset,
+                                 .bytes = (int64_t)member->parts.items[p].bytes,
+                                 .into = gather->into ? gather->into[p] : -1,
+                                 .pool = gather->pools ? gather->pools[p] : -1});
+  zb_arena_map_set(to->arena, to->lists, member->parts.items, first);
+  return first;
+}
+
+static void write_members(transfer_tables *to, const zb_gather *gather, int64_t message) {
+  const bool sums = gather->kind == ZB_GATHER_SUMS;
+  for (size_t k = 0; k < gather->members.count; ++k) {
+    const zb_gather_member *member = &gather->members.items[k];
+    (void)ZB_PUSH(to->arena, &to->members,
+                  (zb_members_row){.message = message,
+                                   .rank = member->rank,
+                                   .values = (int64_t)(sums ? member->sums.count : member->parts.count),
+                                   .bytes = sums ? (int64_t)zb_type_bytes(gather->type) : 0,
+                                   .lead_ps = gather->lead_ps,
+                                   .parts = write_parts(to, gather, member)});
+  }
+}
+
 zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_transfers *step,
                              const zb_transfers *evaluation) {
   const size_t of_step = step->list.count, count = of_step + evaluation->list.count;
   int64_t *summed = ZB_NEW(arena, int64_t, t->p.problem.ranks);
-  ZB_LIST(zb_messages_row) messages = {0};
-  ZB_LIST(zb_members_row) members = {0};
-  ZB_LIST(zb_parts_row) parts = {0};
+  transfer_tables to = {.arena = arena, .lists = zb_arena_map_pointer(arena)};
   ZB_TRY(zb_arena_status(arena));
   for (size_t i = 0; i < count; ++i) {
     const zb_rank_transfer *m = i < of_step ? &step->list.items[i] : &evaluation->list.items[i - of_step];
     const int64_t bytes = bytes_of(t, m);
-    (void)ZB_PUSH(arena, &messages,
+    (void)ZB_PUSH(arena, &to.messages,
                   (zb_messages_row){.source = m->source,
                                     .destination = m->destination,
                                     .source_stage = m->source_stage,
@@ -514,29 +551,12 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
                                     .kind = zb_payload_letter(payload_of(m)),
                                     .bytes = bytes,
                                     .complete_ps = complete_ps(t, m, bytes, summed)});
-    for (size_t k = 0; m->gather && k < m->gather->members.count; ++k) {
-      const zb_gather_member *member = &m->gather->members.items[k];
-      const bool sums = m->gather->kind == ZB_GATHER_SUMS;
-      (void)ZB_PUSH(arena, &members,
-                    (zb_members_row){.message = (int64_t)i,
-                                     .rank = member->rank,
-                                     .values = (int64_t)(sums ? member->sums.count : member->parts.count),
-                                     .bytes = sums ? (int64_t)zb_type_bytes(m->gather->type) : 0,
-                                     .lead_ps = m->gather->lead_ps});
-      for (size_t p = 0; p < member->parts.count; ++p)
-        (void)ZB_PUSH(arena, &parts,
-                      (zb_parts_row){.message = (int64_t)i,
-                                     .rank = member->rank,
-                                     .offset = (int64_t)member->parts.items[p].offset,
-                                     .bytes = (int64_t)member->parts.items[p].bytes,
-                                     .into = m->gather->into ? m->gather->into[p] : -1,
-                                     .pool = m->gather->pools ? m->gather->pools[p] : -1});
-    }
+    if (m->gather) write_members(&to, m->gather, (int64_t)i);
   }
   ZB_TRY(zb_arena_status(arena));
-  zb_messages_set(t->p.top, messages.items, (int)messages.count);
-  if (members.count) zb_members_set(t->p.top, members.items, (int)members.count);
+  zb_messages_set(t->p.top, to.messages.items, (int)to.messages.count);
+  if (to.members.count) zb_members_set(t->p.top, to.members.items, (int)to.members.count);
   if (count > of_step) zb_set_i64(t->p.top, ZB_ATTR_EVALUATION_MESSAGES, (int64_t)(count - of_step));
-  if (parts.count) zb_parts_set(t->p.top, parts.items, (int)parts.count);
+  if (to.parts.count) zb_parts_set(t->p.top, to.parts.items, (int)to.parts.count);
   return NULL;
 }

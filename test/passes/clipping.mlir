@@ -56,7 +56,8 @@
 // OUTLINE: @CLIP
 
 // Two ranks give a number, all four get both.
-// MAIN: zb.parts = array<i64: [[N:[0-9]+]], 0, 0, 8, -1, -1, [[N]], 1, 8, 8, -1, -1>
+// MAIN: zb.members = array<i64: {{.*}}[[N:[0-9]+]], 0, 1, 0, 0, 0, [[N]], 1, 1, 0, 0, 1, [[N]], 2, 0, 0, 0, -1, [[N]], 3, 0, 0, 0, -1>
+// MAIN: zb.parts = array<i64: 0, 8, -1, -1, 8, 8, -1, -1>
 // MAIN-LABEL: module @rank0
 // MAIN: func.func @main
 // MAIN: "zb.all_gather"

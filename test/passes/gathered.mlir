@@ -4,7 +4,7 @@
 // RUN: zbc %s -o %t --ranks 4 --cuts a,b,c --micro-batches 2 --schedule 1f1b --optimizer sgd:lr=0.1
 // RUN: zb-run %t --print-plan | FileCheck --check-prefix=PLAN %s
 
-// CHECK: zb.members = array<i64: 12, 0, 1, 1024, 0, 12, 2, 2, 1024, 0, 12, 3, 1, 1024, 0>
+// CHECK: zb.members = array<i64: 12, 0, 1, 1024, 0, -1, 12, 2, 2, 1024, 0, -1, 12, 3, 1, 1024, 0, -1>
 // CHECK-LABEL: module @rank0
 // CHECK: func.func private @tied0_UPDATE({{.*}}, %[[U1:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 1 : i64}, %[[U2:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 2 : i64}, %[[U3:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 3 : i64}
 // CHECK: %[[A:.*]] = "zb.add"(%[[U3]], %[[U2]])
