@@ -90,15 +90,29 @@ static zb_status verify_own_parts(const zb_plan *plan, const zb_plan_rank *rank,
   return NULL;
 }
 
-static zb_status verify_gather(const zb_plan *plan, const zb_plan_rank *rank, int index, bool updated) {
+/* How many parameters a list of a job has for which all this holds, in the slots of a step or of an evaluation; 0: it
+ * is not known. */
+typedef struct proven_list {
+  uint32_t counts[ZB_LIST_COUNT];
+} proven_list;
+
+/* lists: [begin of parts]. Gathers for jobs of one function have few lists, and what holds for a list holds for each
+ * job that has it. */
+static zb_status verify_gather(const zb_plan *plan, const zb_plan_rank *rank, int index, bool updated,
+                               proven_list *lists) {
   char text[ZB_JOB_TEXT_BYTES];
   const zb_plan_collective *collective = &plan->collectives[rank->jobs[index].collective - 1];
   const uint32_t count = collective->sizes.count / collective->members.count;
   if (updated)
     return ZB_RULE("sharding", "%s: it gathers parameters that the step has updated",
                    zb_plan_job_text(plan, rank->rank, index, text));
+  const zb_plan_list list = index >= zb_plan_step_end(rank) ? ZB_LIST_EVALUATION : ZB_LIST_STEP;
+  uint32_t *proven = &lists[rank->jobs[index].parts.begin].counts[list];
+  if (count > 0 && *proven == count) return NULL;
   ZB_TRY(verify_places(plan, rank, index, count));
-  return verify_own_parts(plan, rank, index, count);
+  ZB_TRY(verify_own_parts(plan, rank, index, count));
+  *proven = count;
+  return NULL;
 }
 
 zb_status zb_verify_gathered(const zb_plan *plan, const zb_plan_rank *rank) {
@@ -107,11 +121,15 @@ zb_status zb_verify_gathered(const zb_plan *plan, const zb_plan_rank *rank) {
   if (reader)
     return ZB_RULE("sharding", "rank %d, subprogram %s: a %s reads parameters where the rank has parts of them",
                    rank->rank, reader->name, zb_job_mnemonic(reader->kind));
-  for (int i = rank->load_count; i < rank->job_count; ++i) {
+  proven_list *lists = zb_alloc(((size_t)rank->pool_range_count + 1) * sizeof *lists);
+  zb_status status = lists ? NULL : ZB_OUT_OF_MEMORY();
+  for (int i = rank->load_count; i < rank->job_count && !status; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     if (i == zb_plan_step_end(rank)) updated = false;
     updated |= job->kind == ZB_JOB_UPDATE;
-    if (job->collective && plan->collectives[job->collective - 1].apart) ZB_TRY(verify_gather(plan, rank, i, updated));
+    if (job->collective && plan->collectives[job->collective - 1].apart)
+      status = verify_gather(plan, rank, i, updated, lists);
   }
-  return NULL;
+  zb_free(lists);
+  return status;
 }

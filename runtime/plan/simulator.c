@@ -586,17 +586,25 @@ static void touch(memory *it, piece *at, int32_t job, int32_t until, int32_t mic
   if (until > at->last) at->last = until;
 }
 
+/* Whether a list has a byte of the piece; *at: an index that rises with the pieces. */
+static bool is_used(const zb_intervals *list, size_t *at, uint64_t begin, uint64_t end) {
+  while (*at < list->count && list->items[*at].end <= begin)
+    ++*at;
+  return *at < list->count && list->items[*at].begin < end;
+}
+
 static void touch_bases(memory *it, int index) {
   const zb_plan_job *job = &it->rank->jobs[index];
   const zb_access *access = &it->accesses[job->subprogram];
   for (uint32_t b = 0; b < job->bases.count; ++b) {
     uint64_t base = it->rank->pool_u64[job->bases.begin + b],
              bytes = it->rank->subprograms[job->subprogram].base_bytes[b];
+    size_t read = 0, written = 0;
     if (!in_slots(it, base, bytes)) continue;
     for (piece *at = piece_at(it, base); at->begin < base + bytes; ++at) {
       uint64_t begin = at->begin - base, end = (at + 1)->begin - base;
-      bool reads = zb_intervals_overlap(&access->reads[b + 1], begin, end);
-      bool writes = zb_intervals_overlap(&access->writes[b + 1], begin, end);
+      bool reads = is_used(&access->reads[b + 1], &read, begin, end);
+      bool writes = is_used(&access->writes[b + 1], &written, begin, end);
       if (reads || writes) touch(it, at, index, index, job->micro_batch, reads);
     }
   }
