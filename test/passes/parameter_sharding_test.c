@@ -197,6 +197,15 @@ static void separate(zb_plan *plan, zb_plan_rank *rank, int gather) {
   rank->pool_range_count += parts->count;
 }
 
+/* It lies in the slots of a step, and is known to be right there. */
+static void evaluation_has_a_list_of_the_step(zb_plan *plan, zb_plan_rank *rank) {
+  const int of_step = gather_at(plan, rank, 0, 0), gather = gather_at(plan, rank, zb_plan_step_end(rank), 0);
+  separate(plan, rank, of_step);
+  zb_plan_range *parts = places(plan, rank, 0, 0);
+  for (uint32_t p = 0; p < parameters_of(plan, &rank->jobs[of_step]); ++p)
+    parts[p].offset += 64;
+  rank->jobs[gather].parts = rank->jobs[of_step].parts;
+}
 /* Two own parts of one size, in the first gather alone: jobs of that micro-batch read one for the other. Rank 0 has
  * such. */
 static void swapped_once(zb_plan *plan, zb_plan_rank *rank) {
@@ -295,6 +304,7 @@ static const struct {
               FAULT(gathered_as_gradients),
               FAULT(brought_elsewhere),
               FAULT(brought_elsewhere_in_an_evaluation),
+              FAULT(evaluation_has_a_list_of_the_step),
               FAULT(brought_to_one_place),
               FAULT(brought_out_of_the_slots),
               FAULT(own_part_of_nothing),
