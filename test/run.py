@@ -71,6 +71,7 @@ SCRIPTS = [
     ("schedule-manual", ["python3", "test/passes/schedule/manual.py", "{build}"]),
     ("mesh", ["python3", "test/passes/mesh/groups.py", "--bin", "{build}/bin"]),
     ("install", ["python3", "test/install/install.py", "{build}"]),
+    ("portable", ["python3", "test/install/portable.py", "{build}"]),
     ("embed", ["python3", "test/install/embed.py", "{build}"]),
     ("plugin", ["python3", "test/passes/mlir/plugin.py", "{build}"]),
     *(("python-" + part, ["python3", "test/python/%s.py" % part, "{build}"])

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "runtime/base/module_id.h"
@@ -61,11 +62,18 @@ static const char *own_file(void) {
   return dladdr(&marker, &here) ? here.dli_fname : NULL;
 }
 
+/* The program's file, "" if that is not known. Without /proc (in a bare root) it is the path that it was started by. */
+static void program_file(char *program) {
+  const char *started = (const char *)getauxval(AT_EXECFN);
+  ssize_t length = readlink("/proc/self/exe", program, PATH_BYTES - 1);
+  if (length <= 0) length = started ? snprintf(program, PATH_BYTES, "%s", started) : 0;
+  program[length > 0 && length < PATH_BYTES ? length : 0] = '\0';
+}
+
 static char *find_file(const char *name, char *program) {
   char library[PATH_BYTES];
   const char *own = own_file();
-  ssize_t length = readlink("/proc/self/exe", program, PATH_BYTES - 1);
-  program[length > 0 ? length : 0] = '\0';
+  program_file(program);
   char *found = NULL;
   if (cut_to_folder(program))
     found = look_in(program, beside_program, sizeof beside_program / sizeof beside_program[0], name);

@@ -87,8 +87,8 @@ LIBRARIES = {
 # The C library and POSIX; anything else in angle brackets is a dependency that nobody decided on.
 SYSTEM = set("""assert complex ctype dirent dlfcn errno fcntl fenv float inttypes libgen limits link locale math poll
   pthread sched semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn
-  string strings termios tgmath threads time unistd wchar sys/file sys/mman sys/prctl sys/resource sys/socket sys/stat
-  sys/time sys/types sys/utsname sys/vfs sys/wait sys/ioctl netdb netinet/in netinet/tcp arpa/inet""".split())
+  string strings termios tgmath threads time unistd wchar sys/auxv sys/file sys/mman sys/prctl sys/resource sys/socket
+  sys/stat sys/time sys/types sys/utsname sys/vfs sys/wait sys/ioctl netdb netinet/in netinet/tcp arpa/inet""".split())
 HINTS = [
     ("tools", "", "declare what the tool needs in include/zb; an embedder will need it too"),
     ("passes/schedule", "runtime/plan/",

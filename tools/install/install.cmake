@@ -22,19 +22,23 @@ function(zb_shared name)
   target_link_options(${name} PRIVATE $<$<BOOL:${ZB_GOLD}>:-fuse-ld=gold>
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/tools/install/exports.map -Wl,-z,defs)
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tools/install/exports.map)
-  install(TARGETS ${name} EXPORT zb LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# zb_pkg_config(NAME DESCRIPTION [LIBS libraries] [REQUIRES modules] [CFLAGS flags]): NAME.pc, which finds its prefix
-# from where it lies. LIBS: in place of -lNAME.
+# zb_pkg_config(NAME DESCRIPTION [LIBS libraries] [REQUIRES modules] [CFLAGS flags] [FOLDER folder LIBDIR name]):
+# NAME.pc, which finds its prefix from where it lies. LIBS: in place of -lNAME. FOLDER: written there and not installed.
 function(zb_pkg_config name description)
-  cmake_parse_arguments(PC "" "LIBS;REQUIRES;CFLAGS" "" ${ARGN})
+  cmake_parse_arguments(PC "" "LIBS;REQUIRES;CFLAGS;FOLDER;LIBDIR" "" ${ARGN})
   if(NOT PC_LIBS)
     set(PC_LIBS "-L\${libdir} -l${name}")
   endif()
-  file(RELATIVE_PATH up /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
-  file(WRITE ${CMAKE_BINARY_DIR}/${name}.pc "prefix=\${pcfiledir}/${up}
-libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
+  if(NOT PC_FOLDER)
+    set(PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+    set(PC_FOLDER ${CMAKE_BINARY_DIR})
+    install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endif()
+  file(RELATIVE_PATH up /p/${PC_LIBDIR}/pkgconfig /p)
+  file(WRITE ${PC_FOLDER}/${name}.pc "prefix=\${pcfiledir}/${up}
+libdir=\${prefix}/${PC_LIBDIR}
 includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
 
 Name: ${name}
@@ -44,12 +48,12 @@ Requires: ${PC_REQUIRES}
 Cflags: -I\${includedir} ${PC_CFLAGS}
 Libs: ${PC_LIBS}
 ")
-  install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
 set(runtime_rooms zb_base zb_schedule zb_mesh zb_plan_proto zb_plan zb_events_proto zb_kernels_reference zb_kernels_cpu
   zb_exec)
 zb_shared(zb-runtime ROOMS ${runtime_rooms})
+install(TARGETS zb-runtime EXPORT zb LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 zb_pkg_config(zb-runtime "Schedules and runs plans of zbc; needs no LLVM")
 install(TARGETS zb-run zb-sched RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -60,6 +64,7 @@ if(ZB_COMPILER)
   string(REGEX REPLACE "[.].*" "" MLIR_VERSION_MAJOR ${MLIR_VERSION})
   string(REGEX REPLACE "^[0-9]+[.]([0-9]+).*" "\\1" MLIR_VERSION_MINOR ${MLIR_VERSION})
   zb_shared(zb ROOMS ${runtime_rooms} ${import_protos} zb_ir zb_passes zb_mlir LINK ${ZB_MLIR})
+  install(TARGETS zb EXPORT zb LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   zb_pkg_config(zb "Compiler and runtime for zero-bubble pipeline-parallel training")
   # The same as an archive, for programs that have MLIR inside themselves or want no libzb beside them.
   set(static_rooms ${runtime_rooms} ${import_protos} zb_ir zb_passes zb_mlir)
@@ -89,7 +94,10 @@ if(ZB_COMPILER)
   set_target_properties(zb-mlir-plugin PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/zb
     INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "$ORIGIN/..")
   install(TARGETS zb-mlir-plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/zb)
-  set_target_properties(zbc zb-opt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  get_target_property(inside zbc ZB_INSIDE)
+  if(NOT inside)
+    set_target_properties(zbc zb-opt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  endif()
   install(TARGETS zbc zb-opt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   set(irdl ${CMAKE_BINARY_DIR}/share/zb.irdl.mlir)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share)
@@ -105,3 +113,4 @@ file(RELATIVE_PATH ZB_ARCHIVE_FROM_CONFIG /p/${config} /p/${CMAKE_INSTALL_LIBDIR
 configure_file(${PROJECT_SOURCE_DIR}/tools/install/zbConfig.cmake.in ${CMAKE_BINARY_DIR}/zbConfig.cmake @ONLY)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/zbConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/zbConfig.cmake ${CMAKE_BINARY_DIR}/zbConfigVersion.cmake DESTINATION ${config})
+include(${CMAKE_CURRENT_LIST_DIR}/package.cmake)

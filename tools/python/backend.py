@@ -1,12 +1,17 @@
 """Builds the wheel of the package (PEP 517, PEP 660) with the standard library alone, so that `pip install
 ./tools/python` needs no network. There is nothing to compile: a wheel is the Python files of zb, and where the checkout
 is that they come from, in whose build folder libzb is then looked for. The libraries themselves come along with
-`pip install ./tools/python -C libraries=build/lib`.
+`pip install ./tools/python -C libraries=build/lib`; of packages that need the C library alone (tools/install) they make
+a wheel for any Linux that has it:
+
+usage: backend.py FOLDER LIBRARIES      writes the wheel with these libraries into the folder
 """
 import base64
 import hashlib
 import pathlib
+import platform
 import re
+import sys
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -37,15 +42,32 @@ def _libraries(folder):
     files = {"zb/lib/" + name: (folder / name).read_bytes() for name in LIBRARIES if (folder / name).exists()}
     if not files:
         raise FileNotFoundError("there is neither %s nor %s in '%s'" % (LIBRARIES + (folder,)))
-    files.update({"zb/lib/zb/" + path.name: path.read_bytes() for path in sorted((folder / "zb").glob("zb-*.so"))})
+    beside = sorted((folder / "zb").glob("zb-*.so")) + sorted((folder / "zb").glob("libjansson.so.*"))
+    files.update({"zb/lib/zb/" + path.name: path.read_bytes() for path in beside})
     return files
 
 
-def _write(directory, files, pure=True):
+def _platform(libraries):
+    """The tag of machines that libraries run on: manylinux with the newest version of the C library that a symbol of
+    theirs asks for, where they bring along all else that they need (modules, opened on demand, may need more)."""
+    machines = {62: "x86_64", 183: "aarch64"}  # e_machine of ELF
+    newest, alone, machine = 0, True, platform.machine()
+    for path, data in libraries.items():
+        machine = machines.get(int.from_bytes(data[18:20], "little"), machine)
+        newest = max([newest] + [int(found) for found in re.findall(rb"\0GLIBC_2\.(\d+)", data)])
+        if path in ("zb/lib/" + name for name in LIBRARIES):
+            alone = alone and not re.search(rb"\0lib(MLIR|LLVM|stdc\+\+|protobuf-c|gcc_s)[^\0/]*\.so", data)
+    return "manylinux_2_%d_%s" % (newest, machine) if alone and "zb/lib/zb/libjansson.so.4" in libraries else \
+        "linux_" + machine
+
+
+def _write(directory, files):
     project = _project()
     name = "%s-%s" % (project["name"], project["version"])
     info = name + ".dist-info"
-    tag = "py3-none-" + ("any" if pure else "linux_" + __import__("platform").machine())
+    libraries = {path: data for path, data in files.items() if path.startswith("zb/lib/")}
+    pure = not libraries
+    tag = "py3-none-" + ("any" if pure else _platform(libraries))
     files = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
     files[info + "/METADATA"] = _metadata(project).encode()
     files[info + "/WHEEL"] = ("Wheel-Version: 1.0\nGenerator: zb\nRoot-Is-Purelib: %s\nTag: %s\n"
@@ -67,7 +89,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     libraries = (config_settings or {}).get("libraries")
     if libraries:
         files.update(_libraries(libraries))
-    return _write(wheel_directory, files, pure=not libraries)
+    return _write(wheel_directory, files)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
@@ -84,3 +106,9 @@ def get_requires_for_build_editable(config_settings=None):
 
 def build_sdist(sdist_directory, config_settings=None):
     raise NotImplementedError("the package belongs to a checkout of zbc: pip install ./tools/python")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.strip())
+    print(pathlib.Path(sys.argv[1]) / build_wheel(sys.argv[1], {"libraries": sys.argv[2]}))

@@ -1,0 +1,13 @@
+# For cpack: the Debian package needs the C library of the newest version that a symbol of a packed file asks for.
+set(newest 0)
+file(GLOB packed ${CPACK_ZB_BUILD}/bin/zb* ${CPACK_ZB_BUILD}/lib/portable/*.so ${CPACK_ZB_BUILD}/lib/zb/zb-[mc][pu]*.so)
+foreach(file ${packed})
+  file(STRINGS ${file} found REGEX "^GLIBC_2[.][0-9]+")
+  foreach(version ${found})
+    string(REGEX REPLACE "^GLIBC_2[.]([0-9]+).*" "\\1" version ${version})
+    if(version GREATER newest)
+      set(newest ${version})
+    endif()
+  endforeach()
+endforeach()
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.${newest})")
