@@ -288,10 +288,10 @@ static zb_status fit_rule_within(fitting *f, int64_t limit, bool *hopeless) {
  * a plan mostly takes less than it may. It ends where no plan can be better any more, and for large problems after a
  * few sizes. Where none has a plan, the limit is between the least that the rule can and the next size. */
 static zb_status fit_rule(fitting *f) {
-  enum { PARTS = 64, ABOVE = 3, WORK = 1024 /* stages x micro-batches of plans */ };
+  enum { PARTS = 64, ABOVE = 3, WORK = 1024, SMALL = 64, WORK_OF_SMALL = 4096 /* stages x micro-batches of plans */ };
   const int64_t limit = (int64_t)f->s->limit, work = (int64_t)f->problem.stages * f->problem.micro_batches;
   bool hopeless = false;
-  int64_t size = limit, left = WORK + ABOVE * work;
+  int64_t size = limit, left = (work > SMALL ? WORK : WORK_OF_SMALL) + ABOVE * work;
   for (int i = 0; i < ABOVE; ++i)
     size += size / PARTS;
   for (size = size_within(size, PARTS); size && left > 0 && !hopeless; size = size_within(size - 1, PARTS)) {
