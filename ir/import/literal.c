@@ -172,7 +172,7 @@ typedef struct literal {
 } literal;
 
 /* Constants of equal type and content are one value: raw exports repeat each in every layer. */
-MlirValue zb_import_literal_ir(zb_import *im, const zb_known *c, const char *name) {
+static MlirValue literal_of(zb_import *im, const zb_known *c, const char *name) {
   char text[96], key[24];
   if ((c->shape.dtype == ZB_F64 && !im->format->takes_f64 && !im->params->inference) || c->elements == 0) {
     bool empty = c->elements == 0;
@@ -198,4 +198,10 @@ MlirValue zb_import_literal_ir(zb_import *im, const zb_known *c, const char *nam
   if (!made) return (MlirValue){NULL};
   *made = (literal){c, value};
   return zb_map_set(im->literals, key, (intptr_t)made) ? value : (zb_import_memory(im), (MlirValue){NULL});
+}
+
+MlirValue zb_import_literal_ir(zb_import *im, const zb_known *c, const char *name) {
+  MlirValue value = literal_of(im, c, name);
+  if (!value.ptr) im->failed = im->builder.failed = true; /* so that nothing is built of it */
+  return value;
 }

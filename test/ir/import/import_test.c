@@ -6,6 +6,7 @@
 #include "ir/import/importers.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "test/ir/import/base64.h"
 #include "test/suite.h"
 
 #include <CUnit/Basic.h>
@@ -50,19 +51,9 @@ static bool check(bool good, const char *name, const char *what) {
 /* ---- Files of a case ---- */
 
 static void write_base64(const char *path, const char *text) {
-  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   zb_text bytes;
   zb_text_init(&bytes);
-  uint32_t bits = 0;
-  int count = 0;
-  for (; *text && *text != '='; ++text) {
-    bits = bits << 6 | (uint32_t)(strchr(letters, *text) - letters);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    char byte = (char)(bits >> count & 0xff);
-    zb_text_add_bytes(&bytes, &byte, 1);
-  }
+  base64_decode(text, &bytes);
   zb_status status = zb_file_write_atomic(path, bytes.data ? bytes.data : "", bytes.length);
   CU_ASSERT_PTR_NULL_FATAL(status);
   zb_text_deinit(&bytes);

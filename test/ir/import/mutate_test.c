@@ -1,11 +1,14 @@
-/* Damaged ONNX files: 1,000 seeded mutations of a small good one. Each must be imported or refused with a message; none
- * may crash, hang or, under the address sanitizer, touch memory that is not its own. */
+/* Damaged ONNX files: 1,000 seeded mutations of a small good one, and as many of models of the operators that are
+ * written out or read many attributes (cases.json). Each must be imported or refused with a message; none may crash,
+ * hang or, under the address sanitizer, touch memory that is not its own. */
 #include "ir/import/importers.h"
+#include "test/ir/import/base64.h"
 #include "test/suite.h"
 #include "runtime/base/file.h"
 
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,9 +119,49 @@ static void test_mutations(void) {
   zb_free(bytes);
 }
 
+/* Operators by names of cases. */
+static bool is_chosen(const json_t *row) {
+  static const char *const names[] = {"rnn-",    "gru-",    "lstm-", "resize-", "upsample-", "attention", "conv",
+                                      "maxpool", "scan-",   "loop-", "if-",     "function",  "einsum-",   "rotary",
+                                      "top-k",   "scatter", "pad-",  "average", "gather-nd", "one-hot",   "batch-norm"};
+  const char *name = json_string_value(json_object_get(row, "name"));
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (strncmp(name, names[i], strlen(names[i])) == 0) return json_object_get(row, "loss") != NULL;
+  return false;
+}
+
+static void test_operators(void) {
+  json_t *cases = json_load_file(ZB_SOURCE_DIR "/test/ir/import/cases.json", 0, NULL), *row;
+  int imported = 0, refused = 0, chosen = 0;
+  size_t i;
+  CU_ASSERT_PTR_NOT_NULL_FATAL(cases);
+  json_array_foreach(cases, i, row) chosen += is_chosen(row);
+  CU_ASSERT_FATAL(chosen > 150);
+  json_array_foreach(cases, i, row) {
+    zb_text model;
+    zb_text_init(&model);
+    if (is_chosen(row)) base64_decode(json_string_value(json_object_get(row, "model")), &model);
+    char *bytes = zb_alloc(2 * model.length + 4096);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+    for (int k = 0; model.length && k < MUTATIONS / chosen + 1; ++k) {
+      size_t count = model.length;
+      memcpy(bytes, model.data, count);
+      for (uint64_t n = next() % 3 + 1; n > 0; --n)
+        mutate(bytes, &count);
+      import_bytes(bytes, count, &imported, &refused);
+    }
+    zb_free(bytes);
+    zb_text_deinit(&model);
+  }
+  json_decref(cases);
+  CU_ASSERT(imported + refused >= MUTATIONS);
+  CU_ASSERT(imported > MUTATIONS / 50);
+  CU_ASSERT(refused > MUTATIONS / 4);
+}
+
 /* Every allocation fails once: the import ends with an error, and nothing is lost (the leak sanitizer sees to that). */
-static void test_memory(void) {
-  zb_import_params params = {.path = ZB_SOURCE_DIR "/test/data/gpt2-tiny.onnx"};
+static void fail_allocations(const char *path) {
+  zb_import_params params = {.path = path};
   int failures = 0;
   for (uint64_t n = 1;; n += 1 + n / 8) {
     zb_module module;
@@ -138,4 +181,24 @@ static void test_memory(void) {
   CU_ASSERT(failures > 20);
 }
 
-SUITE_MAIN_WITH("damaged files", set_up, tear_down, {"mutations", test_mutations}, {"out of memory", test_memory})
+static void test_memory(void) {
+  const char *path = ZB_BINARY_DIR "/memory.onnx";
+  json_t *cases = json_load_file(ZB_SOURCE_DIR "/test/ir/import/cases.json", 0, NULL), *row;
+  size_t i;
+  CU_ASSERT_PTR_NOT_NULL_FATAL(cases);
+  fail_allocations(ZB_SOURCE_DIR "/test/data/gpt2-tiny.onnx");
+  json_array_foreach(cases, i, row) {
+    zb_text model;
+    if (!is_chosen(row) || i % 3 != 0) continue;
+    zb_text_init(&model);
+    base64_decode(json_string_value(json_object_get(row, "model")), &model);
+    zb_status status = zb_file_write_atomic(path, model.data, model.length);
+    CU_ASSERT_PTR_NULL_FATAL(status);
+    fail_allocations(path);
+    zb_text_deinit(&model);
+  }
+  json_decref(cases);
+}
+
+SUITE_MAIN_WITH("damaged files", set_up, tear_down, {"mutations", test_mutations}, {"operators", test_operators},
+                {"out of memory", test_memory})
