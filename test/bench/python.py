@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Step time from Python against zb-run's: the same plan, the same rows, in turn.
 
-    python.py [BUILD] [--model FILE.onnx] [--ranks 2] [--micro-batches 8] [--steps 20] [--rounds 3]
+    python.py [BUILD] [--model FILE.onnx|gpt2-124m] [--ranks 2] [--micro-batches 8] [--steps 20] [--rounds 3]
 
 The time of Python is that of the whole call of run.step() on a batch in memory; that of zb-run is its own, from the end
 of one step to the end of the next. Prints the best and the median of all steps but the first of each round, their
 ratios (on a machine that others use, only that of the best means something), and what run.step() takes beside the step
-that the session times.
+that the session times. gpt2-124m is GPT-2 of transformers with random weights, as a module in memory (1 row of 128
+tokens a micro-batch): then it also prints what zb.compile takes, and torch.export of the same module alone, in seconds
+of this process's CPUs (user and system) and of the clock. Both ratios come with the machine's load.
 """
 import argparse
 import array
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -53,6 +56,36 @@ def of_python(zb, plan, batches):
     return seconds[1:], losses, beside[1:]
 
 
+def timed(what, call):
+    """What the call gives; prints its seconds."""
+    before, begun = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    found = call()
+    seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
+    print("%-24s user %6.2f s, system %6.2f s, clock %6.2f s" %
+          (what, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, seconds), flush=True)
+    return found
+
+
+def compile_gpt2(zb, arguments, output):
+    import torch
+    import transformers
+
+    class Loss(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lm = transformers.GPT2LMHeadModel(transformers.GPT2Config())
+
+        def forward(self, x, y):
+            logits = self.lm(input_ids=x, use_cache=False).logits
+            return torch.nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten())
+
+    torch.manual_seed(0)
+    model, tokens = Loss().eval(), torch.zeros((1, 128), dtype=torch.int64)
+    timed("torch.export", lambda: torch.export.export(model, (tokens, tokens)))
+    return timed("zb.compile", lambda: zb.compile(model, (tokens, tokens), ranks=arguments.ranks, output=output,
+                                                  micro_batches=arguments.micro_batches))
+
+
 def show(what, program, python, beside):
     numbers = []
     for of in (min, statistics.median):
@@ -72,8 +105,13 @@ def main():
     os.environ["ZB_LIBRARY"] = os.path.join(build, "lib")
     import zb
     with tempfile.TemporaryDirectory() as folder:
-        plan = zb.compile(arguments.model, ranks=arguments.ranks, micro_batches=arguments.micro_batches,
-                          output=os.path.join(folder, "plan"))
+        print("load %.1f of %d CPUs" % (os.getloadavg()[0], os.cpu_count()))
+        output = os.path.join(folder, "plan")
+        if arguments.model == "gpt2-124m":
+            plan = compile_gpt2(zb, arguments, output)
+        else:
+            plan = zb.compile(arguments.model, ranks=arguments.ranks, micro_batches=arguments.micro_batches,
+                              output=output)
         each, length = plan.inputs[0].shape
         text = CORPUS.read_bytes()
         batches = [rows(text, k, plan.micro_batches * each, length) for k in range(arguments.steps)]
