@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """--split: which gradients of parameters wait in W changes memory and time, and no bit.
 
-    split.py [--bin BUILD/bin]
+    split.py [--bin BUILD/bin] [--all]
 
   bits      GPT-2 and Llama of test/data, f32 and bf16, ranks, schedules and placements: losses, weights and optimizer
             state of products, auto and GLOBs are those of all
@@ -54,9 +54,12 @@ def trained(suite, plan):
     return [row["loss"] for row in rows if "loss" in row], common.read_checkpoint(state)
 
 
-def check_bits(suite, folder):
-    for name, precision, (ranks, schedule, more) in itertools.product(("gpt2-small", "llama-small"), ("f32", "bf16"),
-                                                                      LAYOUTS):
+def check_bits(suite, folder, everything):
+    """Each layout with both models and both precisions; all pairs of these with --all."""
+    cases = [case for number, layout in enumerate(LAYOUTS)
+             for case in itertools.product(("gpt2-small", "llama-small"), ("f32", "bf16"), (layout,))
+             if everything or (number + (case[0] == "gpt2-small") + (case[1] == "f32")) % 2 == 0]
+    for name, precision, (ranks, schedule, more) in cases:
         base = ["--ranks", ranks, "--micro-batches", 5, "--schedule", schedule, "--precision", precision, *more]
         runs = {}
         for split in ("all",) + SPLITS:
@@ -205,7 +208,7 @@ def check_errors(suite, folder):
 
 
 def main():
-    options = common.arguments(__doc__)
+    options = common.arguments(__doc__, ("--all", dict(action="store_true")))
     suite = common.Suite(options.bin)
     with common.scratch() as folder:
         check_errors(suite, folder)
@@ -213,7 +216,7 @@ def main():
         check_promise(suite, folder)
         check_limits(suite, folder)
         check_more(suite, folder)
-        check_bits(suite, folder)
+        check_bits(suite, folder, options.all)
     return suite.finish()
 
 
