@@ -36,8 +36,9 @@ LONG_PROGRAMS = ("kernels-cuda-conformance_test", "passes-schedule-search_test",
 # What waits for processes that die, stall or meet more than it computes: one of these runs beside the others.
 WAITING = re.compile(r"e2e-(\w+_(faults|starts)|(mpi|tcp)(_bits)?|signals|evaluation_processes)|python-processes")
 SCRIPTS = [
-    ("e2e-cuda_fake",
-     ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
+    *(("e2e-cuda_fake_" + part, ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool",
+                                 "{build}/test/cuda-fake", "--jobs", "1", "--only", part])
+      for part in ("meshes", "plans", "waits")),
     ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),

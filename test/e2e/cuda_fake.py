@@ -8,9 +8,12 @@ graph is also measured, as zb-run --profile does. Replicas have the bits of repl
 shards. Then one wait after the other is left out of a step: most must be found (all that others do not imply), and all
 that messages need.
 
-    cuda_fake.py [--bin BUILD/bin] [--tool BUILD/test/cuda-fake] [--jobs 2] [--all] [--draw SEED]
+    cuda_fake.py [--bin BUILD/bin] [--tool BUILD/test/cuda-fake] [--jobs 2] [--only plans meshes waits] [--all]
+                 [--draw SEED]
 
-Of the schedules and ranks of a graph DRAWN are drawn by SEED, which is printed; --all: all.
+Each schedule is there on one of the graphs, with a number of ranks, both drawn by SEED, which is printed; --all: on
+both, with all of them. Of the numbers of processes of a mesh one is drawn, and of the waits of shards every second is
+left out, of even or of odd number; --all: all.
 """
 import concurrent.futures
 import json
@@ -25,7 +28,7 @@ import common
 STEPS = 3
 GRAPHS = ("gpt2-small", "llama-small")
 MICRO_BATCHES = 6
-DRAWN = 26  # of some 60
+RANKS = (1, 2, 4)
 # The rest are waits that others imply: which those are is shown for the plan by hand, in step_test.
 # Stages of equal length: between uneven ones more waits are implied by others, and nothing races without them.
 MUTATED = (("zb-h1", 2), ("zb-v", 2, "--cuts", "#17,#27,#42"), ("zb-h1", 4))
@@ -138,13 +141,13 @@ class Runs:
         except common.Failure as failure:
             self.suite.check(False, str(failure))
 
-    def mutations(self, share, least, schedule, ranks, *more):
+    def mutations(self, share, least, half, schedule, ranks, *more):
         """Found of those that matter, and of all, at least."""
         try:
             self.compile(f"{schedule}-{ranks}", schedule, ranks, *more)
-            line = self.fake(f"{schedule}-{ranks}", "mutate")[0]
-            waits, found, matter, of_messages, missed = map(int, re.findall(r"\d+", line))
-            self.suite.check(found >= share * matter and found >= least * waits and of_messages > 10 and missed == 0,
+            line = self.fake(f"{schedule}-{ranks}", "mutate" + half)[0]
+            total, found, matter, of_messages, missed = map(int, re.findall(r"\d+", line))
+            self.suite.check(found >= share * matter and found >= least * total and of_messages > 10 and missed == 0,
                              f"{self.graph} {schedule}-{ranks}: {line}")
             print(f"{self.graph} {schedule} on {ranks} ranks: {line}", flush=True)
         except common.Failure as failure:
@@ -223,47 +226,65 @@ class Runs:
             self.suite.check(False, str(failure))
 
 
+def plans(suite, tool, folder, draw, options):
+    names = bitwise.schedules(suite)
+    draw.shuffle(names)
+    for number, graph in enumerate(GRAPHS):
+        before = suite.passed
+        runs = Runs(suite, tool, folder, graph, MICRO_BATCHES, "text:" + common.CORPUS)
+        runs.reference()
+        cases = [(schedule, draw.choice(RANKS)) for schedule in names[number::len(GRAPHS)]]
+        if options.all:
+            cases = [(schedule, ranks) for schedule in names for ranks in RANKS]
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            count = sum(pool.map(lambda case: runs.plan(*case), cases))
+        suite.check(count > len(cases) / 2, f"{graph}: only {count} plans")
+        runs.costs("zb-h1", 2)
+        runs.explained("zb-h1", 2)
+        for schedule, ranks in (("zb-h1", 1), ("zb-h1", 4), ("zb-v", 2)):
+            runs.evaluations(schedule, ranks)
+        print(f"{graph}: {count} plans on the fake GPU, {suite.passed - before} checks", flush=True)
+    runs = Runs(suite, tool, folder, "outputs", MICRO_BATCHES, "text:" + common.CORPUS)
+    for schedule, ranks in (("zb-h1", 1), ("zb-h1", 3), ("zb-v", 2)):
+        runs.outputs(schedule, ranks)
+
+
+def meshes(suite, tool, folder, draw, options):
+    for graph, cases in MESHES.items():
+        if not options.all:
+            cases = [(*case[:4], draw.sample(case[4], 1), *case[5:]) for case in cases]
+        before = suite.passed
+        runs = Runs(suite, tool, folder, graph, MICRO_BATCHES, "text:" + common.CORPUS)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(lambda case: runs.mesh(*case), cases))
+        print(f"{graph}: {len(cases)} meshes on the fake GPU, {suite.passed - before} checks", flush=True)
+
+
+def waits(suite, tool, folder, draw, options):
+    tokens = os.path.join(folder, "tokens.bin")
+    with open(tokens, "wb") as file:
+        file.write(bytes(byte for i in range(4096) for byte in ((i * 7 + i // 9) % TOKENS, 0)))
+    runs = Runs(suite, tool, folder, "gpt2-tiny", 4, f"tokens:{tokens}:u16")
+    for case in MUTATED:
+        runs.mutations(1, 0.6, "", *case)
+    runs.micro_batches = 2
+    for case in MUTATED_SHARDS:
+        runs.mutations(0.85, 0.4, "" if options.all else draw.choice((":even", ":odd")), *case)
+
+
+PARTS = {"plans": plans, "meshes": meshes, "waits": waits}
+
+
 def main():
     options = common.arguments(__doc__, ("--tool", {}), ("--all", {"action": "store_true"}),
+                               ("--only", {"choices": PARTS, "nargs": "+", "default": list(PARTS)}),
                                ("--draw", {"type": int, "default": random.randrange(1 << 31)}))
-    draw = random.Random(options.draw)
     print(f"  --draw {options.draw}")
     tool = options.tool or os.path.join(options.bin, "..", "test", "cuda-fake")
     suite = common.Suite(options.bin)
     with common.scratch() as folder:
-        for graph in GRAPHS:
-            before = suite.passed
-            runs = Runs(suite, tool, folder, graph, MICRO_BATCHES, "text:" + common.CORPUS)
-            runs.reference()
-            cases = [(schedule, ranks) for schedule in bitwise.schedules(suite) for ranks in (1, 2, 4)]
-            if not options.all:
-                cases = draw.sample(cases, DRAWN)
-            with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-                plans = sum(pool.map(lambda case: runs.plan(*case), cases))
-            suite.check(plans > DRAWN / 2, f"{graph}: only {plans} plans")
-            runs.costs("zb-h1", 2)
-            runs.explained("zb-h1", 2)
-            for schedule, ranks in (("zb-h1", 1), ("zb-h1", 4), ("zb-v", 2)):
-                runs.evaluations(schedule, ranks)
-            print(f"{graph}: {plans} plans on the fake GPU, {suite.passed - before} checks", flush=True)
-        for graph, meshes in MESHES.items():
-            before = suite.passed
-            runs = Runs(suite, tool, folder, graph, MICRO_BATCHES, "text:" + common.CORPUS)
-            with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-                list(pool.map(lambda mesh: runs.mesh(*mesh), meshes))
-            print(f"{graph}: {len(meshes)} meshes on the fake GPU, {suite.passed - before} checks", flush=True)
-        runs = Runs(suite, tool, folder, "outputs", MICRO_BATCHES, "text:" + common.CORPUS)
-        for schedule, ranks in (("zb-h1", 1), ("zb-h1", 3), ("zb-v", 2)):
-            runs.outputs(schedule, ranks)
-        tokens = os.path.join(folder, "tokens.bin")
-        with open(tokens, "wb") as file:
-            file.write(bytes(byte for i in range(4096) for byte in ((i * 7 + i // 9) % TOKENS, 0)))
-        runs = Runs(suite, tool, folder, "gpt2-tiny", 4, f"tokens:{tokens}:u16")
-        for case in MUTATED:
-            runs.mutations(1, 0.6, *case)
-        runs.micro_batches = 2
-        for case in MUTATED_SHARDS:
-            runs.mutations(0.85, 0.4, *case)
+        for part in options.only:
+            PARTS[part](suite, tool, folder, random.Random(options.draw), options)
     return suite.finish()
 
 

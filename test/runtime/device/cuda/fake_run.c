@@ -12,9 +12,9 @@
  *            evaluates a batch of the same text after each step, too: "eval LOSS"
  *        cuda-fake DIR text:FILE STEPS SEED explain
  *            why ranks idled in the last step, as JSON; saves nothing
- *        cuda-fake DIR text:FILE mutate
- *            leaves out one wait of a step after the other: "waits N, found N of N that matter, N of messages, missed N
- *            of messages"
+ *        cuda-fake DIR text:FILE mutate[:even|:odd]
+ *            leaves out one wait of a step after the other, or every second: "waits N, found N of N that matter, N of
+ *            messages, missed N of messages"
  */
 #include "runtime/exec/session.h"
 #include "test/runtime/device/cuda/fake.h"
@@ -163,9 +163,9 @@ static zb_status without(const char *folder, const zb_session_params *params, in
   return NULL;
 }
 
-static zb_status mutate(const char *folder, const zb_session_params *params) {
-  int waits = 1, found = 0, matter = 0, of_messages = 0, missed = 0;
-  for (int i = 0; i < waits; ++i) {
+static zb_status mutate(const char *folder, const zb_session_params *params, int begin, int every) {
+  int waits = begin + 1, tried = 0, found = 0, matter = 0, of_messages = 0, missed = 0;
+  for (int i = begin; i < waits; i += every, ++tried) {
     mutant it = {0};
     for (uint64_t seed = 0; seed < 2 && !it.found; ++seed)
       ZB_TRY(without(folder, params, i, seed, &it));
@@ -175,20 +175,21 @@ static zb_status mutate(const char *folder, const zb_session_params *params) {
     of_messages += it.of_message && it.found;
     missed += it.of_message && it.matters && !it.found;
   }
-  printf("waits %d, found %d of %d that matter, %d of messages, missed %d of messages\n", waits, found, matter,
+  printf("waits %d, found %d of %d that matter, %d of messages, missed %d of messages\n", tried, found, matter,
          of_messages, missed);
   return NULL;
 }
 
 int main(int count, char **words) {
-  bool mutates = count == 4 && strcmp(words[3], "mutate") == 0;
+  bool mutates = count == 4 && strncmp(words[3], "mutate", 6) == 0;
   const bool with_output = count == 7 && strncmp(words[5], "eval:", 5) == 0;
   if (!mutates && count != 6 && !with_output) return 2;
   zb_session_params params = {.data = words[2], .timeout_ms = 60000};
   zb_status status = NULL;
   int left = 0;
   if (mutates) {
-    status = mutate(words[1], &params);
+    const bool is_odd = strcmp(words[3], "mutate:odd") == 0;
+    status = mutate(words[1], &params, is_odd, is_odd || strcmp(words[3], "mutate:even") == 0 ? 2 : 1);
   } else {
     fake_start(strtoull(words[4], NULL, 10));
     long steps = strtol(words[3], NULL, 10);
