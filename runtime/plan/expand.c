@@ -629,7 +629,18 @@ static size_t posts_of(const zb_plan_collective *collective) {
   return 2 * ((size_t)member_count(collective) - 1) * (size_t)phase_count(collective);
 }
 
-static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
+/* Whether the ranges of a list are there already when a job gets to it: those of made_for are made once. */
+static bool has_ranges(const expansion *it, const zb_plan_job *job) {
+  const zb_plan_collective *all = it->from->collectives;
+  made_of_list *made = &it->made[job->parts.begin];
+  if (made->collective) return zb_collective_is_alike(it->from, &all[made->collective - 1], &all[job->collective - 1]);
+  made->collective = job->collective;
+  return false;
+}
+
+/* Marks lists in `made`. */
+static sizes sizes_of(const expansion *it, const zb_plan_rank *rank) {
+  const zb_plan *plan = it->from;
   sizes all = {(size_t)rank->job_count, rank->pool_range_count, rank->pool_u32_count, rank->pool_u64_count,
                (size_t)rank->subprogram_count};
   const size_t groups = plan->sum_groups > 1 ? (size_t)(plan->sum_inner ? plan->micro_batches : plan->sum_groups) : 0;
@@ -643,7 +654,8 @@ static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
     const zb_plan_collective *collective = &plan->collectives[rank->jobs[i].collective - 1];
     const size_t posts = posts_of(collective);
     all.jobs += posts + 3; /* ADD, and what it cuts W into */
-    if (zb_collective_adds(collective->kind)) all.ranges += posts * collective->sizes.count;
+    if (zb_collective_adds(collective->kind) && !has_ranges(it, &rank->jobs[i]))
+      all.ranges += posts * collective->sizes.count;
     all.u32 += 2 * posts;
     all.u64 += 2;
     all.subprograms += 3;
@@ -764,13 +776,16 @@ static zb_status expand_rank(expansion *it, int index) {
   const zb_plan_rank *from = &it->from->ranks[index];
   zb_plan_rank *rank = it->rank = &it->to->ranks[index];
   if (!from->jobs) return NULL; /* not read */
-  const sizes room = sizes_of(it->from, from);
-  if (!make_room(it->to, from, room, rank)) return ZB_OUT_OF_MEMORY();
+  const size_t made_bytes = ((size_t)from->pool_range_count + 1) * sizeof *it->made;
+  sizes room = {0};
   it->posts = zb_alloc((size_t)from->job_count * sizeof *it->posts);
   it->late = zb_alloc((size_t)from->job_count * sizeof *it->late);
-  it->made = zb_alloc(((size_t)from->pool_range_count + 1) * sizeof *it->made);
+  it->made = zb_alloc(made_bytes);
   zb_status status = NULL;
   if (!it->posts || !it->late || !it->made) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  room = sizes_of(it, from);
+  memset(it->made, 0, made_bytes);
+  if (!make_room(it->to, from, room, rank)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int i = 0; i < from->job_count && !it->failed && !status; ++i) {
     if (it->posts[i].count > 0) continue; /* between parts of W */
     if (!expand_parts(it, from, i)) expand_any(it, from, i);

@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+#include "runtime/base/assert.h"
+
 typedef struct replication {
   const zb_plan *from;
   zb_plan *to;
@@ -236,29 +238,43 @@ typedef struct placed_list {
   zb_plan_slice parts;
 } placed_list;
 
+/* Whether the list of a job was placed before, for a collective that moves the same; else it is now. */
+static bool was_placed(const replication *it, placed_list *lists, const zb_plan_job *job) {
+  const zb_plan_collective *all = it->from->collectives;
+  placed_list *list = &lists[job->parts.begin];
+  if (list->collective && zb_collective_moves_alike(&all[list->collective - 1], &all[job->collective - 1])) return true;
+  list->collective = job->collective;
+  return false;
+}
+
+static bool has_parts(const replication *it, const zb_plan_job *job) {
+  return job->collective && it->from->collectives[job->collective - 1].of_parts;
+}
+
 /* Equal lists of collectives that are alike stay one. */
 static zb_status place_all_parts(const replication *it, zb_plan_rank *rank, int replica) {
+  const size_t list_bytes = ((size_t)rank->pool_range_count + 1) * sizeof(placed_list);
   size_t ranges = rank->pool_range_count;
-  for (int i = 0; i < rank->job_count; ++i)
-    if (rank->jobs[i].collective) ranges += (size_t)it->replicas * rank->jobs[i].parts.count;
+  placed_list *lists = zb_alloc(list_bytes);
+  for (int i = 0; i < rank->job_count && lists; ++i)
+    if (has_parts(it, &rank->jobs[i]) && !was_placed(it, lists, &rank->jobs[i]))
+      ranges += (size_t)it->replicas * rank->jobs[i].parts.count;
   zb_plan_range *pool = zb_plan_alloc(it->to, (ranges + 1) * sizeof *pool);
-  placed_list *lists = zb_alloc(((size_t)rank->pool_range_count + 1) * sizeof *lists);
   if (!pool || !lists) {
     zb_free(lists);
     return ZB_OUT_OF_MEMORY();
   }
+  memset(lists, 0, list_bytes); /* now they are placed */
   if (rank->pool_range_count) memcpy(pool, rank->pool_ranges, rank->pool_range_count * sizeof *pool);
   rank->pool_ranges = pool;
   for (int i = 0; i < rank->job_count; ++i) {
     zb_plan_job *job = &rank->jobs[i];
-    const zb_plan_collective *all = it->from->collectives;
-    if (!job->collective || !all[job->collective - 1].of_parts) continue;
+    if (!has_parts(it, job)) continue;
     placed_list *list = &lists[job->parts.begin];
-    const bool known =
-        list->collective && zb_collective_moves_alike(&all[list->collective - 1], &all[job->collective - 1]);
-    if (!known) *list = (placed_list){job->collective, place_parts(it, rank, job, replica)};
+    if (!was_placed(it, lists, job)) list->parts = place_parts(it, rank, job, replica);
     job->parts = list->parts;
   }
+  ZB_ASSERT(rank->pool_range_count <= ranges);
   zb_free(lists);
   return NULL;
 }
