@@ -42,6 +42,7 @@ SCRIPTS = [
     ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-split", ["python3", "test/e2e/split.py", "--bin", "{build}/bin"]),
+    ("e2e-growth", ["python3", "test/e2e/growth.py", "--bin", "{build}/bin"]),
     ("readme", ["python3", "test/readme/readme.py", "{build}"]),
     ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi",
                         "--kills", "12"]),
