@@ -6,9 +6,10 @@
 Each module of family_models.py is compiled from memory and trained from Python: by SGD with micro-batches on 1 rank
 (1F1B) and by AdamW on 2 ranks (zb-h1 and zb-h2, the same bits). PyTorch runs the same micro-batches one after the other
 and adds their gradients up; BatchNorm sees what it sees here. Where PyTorch's own f32 is further than that from what
-it computes in f64 (deep networks with BatchNorm over few pixels), ours must be as near to f64 as it. A table tells parameters, ops of the exported graph,
-ranks and the greatest relative difference of a loss; where PyTorch cannot export a module, what the error says. Needs
-PyTorch and transformers (ZB_PYTHON; rows that need torchvision, timm or peft are left out where these are not there),
+it computes in f64 (deep networks with BatchNorm over few pixels), ours must be as near to f64 as it. A table tells
+parameters, ops of the exported graph, ranks and the greatest relative difference of a loss; where PyTorch cannot
+export a module, what the error says. Needs PyTorch and transformers (ZB_PYTHON; rows that need torchvision, timm or
+peft are left out where these are not there),
 and is skipped elsewhere. Without --all: CHOSEN. Ends with "N passed, N failed".
 """
 import copy

@@ -22,7 +22,7 @@
 
 // Two ranks have numbers: the owner of the tied parameter, and that of the other one. All four get both.
 // MAIN: zb.members = array<i64: {{.*}}[[S0:[0-9]+]], 0, 1, 0, 0, {{[0-9]+}}, [[S1:[0-9]+]], 1, 1, 0, 0, {{[0-9]+}}, [[N:[0-9]+]], 0, 1, 0, 0, {{[0-9]+}}, [[N]], 1, 1, 0, 0, {{[0-9]+}}, [[N]], 2, 0, 0, 0, -1,
-// MAIN: zb.parts = array<i64: {{.*}}0, 8, -1, -1, 8, 8, -1, -1, 0, 8, -1, -1, 8, 8, -1, -1, 
+// MAIN: zb.parts = array<i64: {{.*}}0, 8, -1, -1, 8, 8, -1, -1, 0, 8, -1, -1, 8, 8, -1, -1,
 // MAIN-LABEL: module @rank0
 // MAIN: %[[N1:.*]]:2 = call @tied0_NORM(
 // MAIN: %[[SUM:.*]]:2 = "zb.reduce_frame"(%[[N1]]#{{[01]}}) : (!zb.frame<"norms", 16 : i64>) -> (!zb.frame<"norms", 16 : i64>, tensor<24xf64>)
