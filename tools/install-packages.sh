@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs the packages that zbc is built and tested with. Does nothing, quickly, when all are there.
 #
-# usage: tools/install-packages.sh [--list]
+# usage: tools/install-packages.sh [--list | --arm64]
 #
 # Debian 12 (bookworm) with LLVM's packages of version 22. Uses sudo when it is not root.
-# quickstart.sh and test.sh call it.
+# quickstart.sh and test.sh call it. --arm64: also what tools/arm64.sh needs.
 set -eu
 
 # compiler and build (g++ for libstdc++, which MLIR needs); MLIR; libraries; MPI; tests
@@ -18,6 +18,8 @@ if [ "${1:-}" = --list ]; then
   echo $packages
   exit 0
 fi
+# The cross compiler; AArch64 programs on another machine.
+[ "${1:-}" != --arm64 ] || packages="$packages gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user"
 
 fail() {
   echo "install-packages: error: $1" >&2
