@@ -12,7 +12,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build-arm64
 sysroot=$build/root
-libraries="libmlir-22-dev llvm-22-dev libjansson4 libjansson-dev libprotobuf-c-dev libcunit1-dev"
+libraries="libmlir-22-dev llvm-22-dev libjansson4 libjansson-dev libprotobuf-c-dev libcunit1 libcunit1-dev"
 
 "$root/tools/install-packages.sh" --arm64
 

@@ -84,9 +84,10 @@ def check_tests(suite, build, emulator):
     done = subprocess.run(["ninja", "-C", build, *TESTS], capture_output=True, text=True)
     if not suite.check(done.returncode == 0, "the tests build: " + done.stdout[-3000:]):
         return
+    libraries = "LD_LIBRARY_PATH=" + os.path.join(build, "root", "usr", "lib", "aarch64-linux-gnu")
     for test in TESTS:
-        done = subprocess.run(emulator + [os.path.join(build, "test", test)], capture_output=True, text=True,
-                              timeout=600)
+        command = [*emulator, "-E", libraries, os.path.join(build, "test", test)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         counts = re.search(r"tests +(\d+) +(\d+) +(\d+) +(\d+)", done.stdout)
         good = done.returncode == 0 and counts and counts[3] == counts[1] and counts[4] == "0"
         suite.check(good, "%s: %s" % (test, (done.stdout + done.stderr)[-2000:]))
