@@ -353,6 +353,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
+    # A shell starts what is in the background with Ctrl-C ignored, which programs inherit: tests send them that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     start = time.monotonic()
     report = Report(options.verbose)

@@ -26,6 +26,10 @@ MOST = 2.2
 SHARDINGS = (("none", 1.01), ("optimizer", 1.01), ("gradients:step", 1.01), ("gradients:micro-batch", 1.04))
 GATHERED = (("parameters:step", "job"), ("parameters:micro-batch", "micro-batch"), ("parameters:step", "step"))
 
+# What lists of gathered parameters may add to the peak memory of a compile for 512 micro-batches: 56 and 64 MB where
+# each gather has a list of its own, 19 and 22 where they share.
+LISTS_BYTES = 32 << 20
+
 
 class Growth:
     def __init__(self, options, folder):
@@ -82,7 +86,7 @@ class Growth:
             self.doubled(f"micro-batches {sharding} {gather}", base, self.compile(16, 256, *options))
             long = self.compile(16, 512, *options)[1]
             without = without or long
-            self.check(f"lists {sharding} {gather}", long <= 1.25 * without, f"peak {long} of {without} bytes")
+            self.check(f"lists {sharding} {gather}", long - without <= LISTS_BYTES, f"peak {long}, without {without} bytes")
             self.doubled(f"ops {sharding} {gather}", base, self.compile(32, 128, *options))
         print(f"{self.counts[0]} passed, {self.counts[1]} failed")
         return self.counts[1] > 0
