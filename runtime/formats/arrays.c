@@ -3,6 +3,7 @@
 
 #include "runtime/base/file.h"
 
+#include <inttypes.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,16 @@ static uint64_t little(const unsigned char *bytes, int count) {
   return value;
 }
 
+/* Each byte of a bool is 0 or 1: kernels count on it. */
+static zb_status check_bools(const place *at, const unsigned char *bytes, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i)
+    if (bytes[i] > 1)
+      return zb_status_hint(ZB_ERROR(INVALID, "the element %" PRIu64 " of the array '%s' in '%s' is a bool of value %d",
+                                     i, at->name, at->path, bytes[i]),
+                            "numpy.array(values) != 0 makes it True or False");
+  return NULL;
+}
+
 static zb_status add_npy(const place *at, const unsigned char *bytes, uint64_t count, zb_store *store) {
   static const unsigned char magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
   zb_shape shape = {.rank = 0};
@@ -130,6 +141,8 @@ static zb_status add_npy(const place *at, const unsigned char *bytes, uint64_t c
   const int64_t needed = zb_shape_bytes(&shape);
   if (needed < 0 || (uint64_t)needed != count - front - length)
     return damaged(at, "it has not as many bytes as its header says");
+  if (shape.dtype == ZB_I1) ZB_TRY(check_bools(at, bytes + front + length, (uint64_t)needed));
+  if (zb_store_find(store, at->name)) return damaged(at, "the archive has two of that name");
   return zb_store_add(store, at->name, &shape, bytes + front + length, false);
 }
 

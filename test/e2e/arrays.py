@@ -14,6 +14,7 @@ import os
 import random
 import struct
 import sys
+import warnings
 import zipfile
 
 import common
@@ -44,7 +45,7 @@ def npy(values, shape, version=1, description=None, order="False"):
 def npz(members, compressed=False, large=False):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED) as archive:
-        for name, data in members.items():
+        for name, data in members.items() if isinstance(members, dict) else members:
             with archive.open(name + ".npy", "w", force_zip64=large) as file:
                 file.write(data)
     return out.getvalue()
@@ -187,6 +188,13 @@ class Tests:
         short = array.array("q", x[:self.batch * self.length - self.length])
         both = {"x": npy(x, shape), "y": npy(y, shape)}
         self.refused("an input is missing", npz({"x": both["x"]}), "has no array 'y', which the plan reads")
+        bools = npy(array.array("q", [1, 2]), (16,), description="|b1")
+        self.refused("a bool of 2", npz({**both, "z": bools}),
+                     "the element 8 of the array 'z' in '%s' is a bool of value 2" % self.path("wrong.npz"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of zipfile's
+            again = npz([*both.items(), ("y", both["y"])])
+        self.refused("a name twice", again, "the archive has two of that name")
         self.refused("another name", npz({"x": both["x"], "Y": both["y"]}), "the nearest name that is there is 'Y'")
         self.refused("other lengths", npz({"x": both["x"], "y": npy(y, (shape[0] * 2, shape[1] // 2))}),
                      "the array 'y' in '%s' is %dx%dxi64, and a micro-batch is %dx%dxi64" %

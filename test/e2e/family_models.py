@@ -97,7 +97,7 @@ def timm(name, size=32, **fields):
 
         return Classifier(models.create_model(name, num_classes=CLASSES, **fields)).train()
 
-    return make, {"x": pixels(size), "y": LABELS}
+    return make, {"x": ("float32", (8, 3, size, size)), "y": ("int64", (8,), 0, CLASSES)}
 
 
 def adapted(frozen_base=True, **options):
@@ -569,7 +569,10 @@ FAMILIES.update({
     "mobilenet v3": torchvision("mobilenet_v3_small", dropout=0.0),
     "efficientnet": torchvision("efficientnet_b0", dropout=0.0, stochastic_depth_prob=0.0),
     "densenet": torchvision("densenet121"),
-    "vgg": torchvision("vgg11_bn", dropout=0.0),
+    "vgg": (lambda: Classifier(__import__("torchvision").models.vgg.VGG(
+        __import__("torchvision").models.vgg.make_layers([8, "M", 16, 16, "M"], batch_norm=True), CLASSES,
+        dropout=0.0).features.append(nn.AdaptiveAvgPool2d(1)).append(nn.Flatten()).append(nn.Linear(16, CLASSES))),
+            {"x": pixels(32), "y": LABELS}),
     "inception": torchvision("googlenet", aux_logits=False, init_weights=False, dropout=0.0),
     "squeezenet": torchvision("squeezenet1_1", dropout=0.0),
     "shufflenet": torchvision("shufflenet_v2_x0_5"),
@@ -621,6 +624,11 @@ class Segments(nn.Module):
     def forward(self, x, y):
         logits = F.interpolate(self.out(self.pyramid(self.body(x))), x.shape[-2:], mode="bilinear")
         return F.cross_entropy(logits, y)
+
+
+# Deep networks with BatchNorm of few rows, which diverge at the learning rates of others.
+STEEP = ("resnet18", "convnext (torchvision)", "mobilenet v2", "mobilenet v3", "efficientnet", "densenet", "vgg",
+         "inception", "squeezenet", "shufflenet", "mnasnet", "resnet (timm)")
 
 
 def build(name):

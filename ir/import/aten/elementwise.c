@@ -126,6 +126,13 @@ zb_result zb_aten_glu(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", parts[0], zb_operand_apply1(n, "sigmoid", parts[1])));
 }
 
+/* The bound where x is beyond it (or, strictly = false, at it): equal elements give their whole gradient to x, or none,
+ * as PyTorch's, and do not share it as zb.max would. */
+static zb_operand bounded(zb_import_node *n, zb_operand x, zb_operand bound, bool is_upper, bool strictly) {
+  const char *op = is_upper ? (strictly ? "greater" : "greater_equal") : (strictly ? "less" : "less_equal");
+  return zb_operand_where(n, zb_operand_apply2(n, op, x, bound), bound, x);
+}
+
 /* Bounds are numbers, or, as operands, tensors. */
 zb_result zb_aten_clamp(zb_import_node *n) {
   static const char *const bounds[] = {"min", "max"}, *const ops[] = {"max", "min"};
@@ -140,7 +147,9 @@ zb_result zb_aten_clamp(zb_import_node *n) {
     const bool has = zb_aten_has(n, name) || is_tanh;
     const double value = has ? zb_aten_real(n, name, i ? 1 : -1) : 0;
     if (zb_import_has(n, i + 1))
-      x = zb_operand_apply2(n, ops[i], x, zb_operand_cast(n, n->inputs[i + 1], out.dtype));
+      x = bounded(n, x, zb_operand_cast(n, n->inputs[i + 1], out.dtype), i == 1, true);
+    else if (is_tanh)
+      x = bounded(n, x, zb_operand_scalar(n, out.dtype, value), i == 1, false);
     else if (has && out.dtype == ZB_F32)
       attrs[count++] = zb_float(bounds[i], value);
     else if (has)
@@ -332,6 +341,30 @@ static bool read_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int 
   return true;
 }
 
+/* The product along the axis, or of all elements, of few one factor after the other: the gradient of zb.reduce_prod
+ * divides by each factor, of which one may be zero. */
+static zb_operand multiplied(zb_import_node *n, zb_operand x, const zb_shape *in, const int64_t *axes, int count) {
+  enum { FEW = 64 };
+  zb_shape line = *in;
+  int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX], axis = axes[0];
+  if (count == in->rank) {
+    line = (zb_shape){.dtype = in->dtype, .rank = 1, .dims = {zb_shape_elements(in)}};
+    axis = 0;
+  } else if (count > 1) {
+    return zb_operand_reduce(n, "reduce_prod", x, axes, count, false);
+  }
+  const int64_t factors = line.dims[axis];
+  if (factors < 1 || factors > FEW) return zb_operand_reduce(n, "reduce_prod", x, axes, count, false);
+  zb_operand product = NULL, whole = zb_operand_reshape(n, x, &line);
+  for (int i = 0; i < ZB_DIMS_MAX; ++i)
+    steps[i] = 1;
+  for (line.dims[axis] = 1; starts[axis] < factors; ++starts[axis]) {
+    zb_operand factor = zb_operand_slice(n, whole, starts, line.dims, steps);
+    product = product ? zb_operand_apply2(n, "mul", product, factor) : factor;
+  }
+  return product;
+}
+
 zb_result zb_aten_reduction(zb_import_node *n) {
   zb_shape in, out;
   int64_t axes[ZB_DIMS_MAX];
@@ -342,6 +375,8 @@ zb_result zb_aten_reduction(zb_import_node *n) {
   if (zb_import_wants(n, 1))
     return zb_import_refuse(n, "use torch.amax or torch.amin, which give values alone",
                             "its indices are not supported");
+  if (is(n, "reduce_prod") && count > 0 && out.dtype == ZB_F32)
+    return zb_operand_give(n, 0, zb_operand_reshape(n, multiplied(n, x, &in, axes, count), &out));
   if (count > 0) x = zb_operand_reduce(n, n->op->argument, x, axes, count, zb_aten_flag(n, "keepdim", false));
   return zb_operand_give(n, 0, x);
 }
@@ -358,6 +393,15 @@ zb_result zb_aten_truth(zb_import_node *n) {
   if (count > 0) x = zb_operand_reduce(n, "reduce_sum", x, axes, count, zb_aten_flag(n, "keepdim", false));
   const double least = is(n, "all") ? (double)elements : 1;
   return zb_operand_give(n, 0, zb_operand_apply2(n, "greater_equal", x, zb_operand_scalar(n, ZB_I64, least)));
+}
+
+/* Sums of powers at the power of a root; of zero it is zero, with the gradient zero in place of an infinite one. */
+static zb_operand root(zb_import_node *n, zb_operand sum, double order) {
+  zb_operand zero = zb_operand_scalar(n, ZB_F32, 0), one = zb_operand_scalar(n, ZB_F32, 1);
+  zb_operand is_zero = zb_operand_apply2(n, "equal", sum, zero), other = zb_operand_where(n, is_zero, one, sum);
+  zb_operand value = order == 2 ? zb_operand_apply1(n, "sqrt", other)
+                                : zb_operand_apply2(n, "pow", other, zb_operand_scalar(n, ZB_F32, 1 / order));
+  return zb_operand_where(n, is_zero, zero, value);
 }
 
 static zb_operand scaled(zb_import_node *n, zb_operand x, double factor) {
@@ -381,7 +425,7 @@ zb_result zb_aten_variance(zb_import_node *n) {
   zb_operand centered = zb_operand_apply2(n, "sub", x, mean), square = zb_operand_apply2(n, "mul", centered, centered);
   zb_operand variance = zb_operand_reduce(n, "reduce_mean", square, axes, count, keeps);
   if (freedom != elements) variance = scaled(n, variance, elements / freedom);
-  if (is(n, "std")) variance = zb_operand_apply1(n, "sqrt", variance);
+  if (is(n, "std")) variance = root(n, variance, 2);
   if (zb_import_wants(n, 1) &&
       !zb_operand_give(n, 1, keeps ? mean : zb_operand_reduce(n, "reduce_mean", x, axes, count, false)))
     return ZB_FAIL;
@@ -403,7 +447,7 @@ zb_result zb_aten_log_sum_exp(zb_import_node *n) {
       n, 0, zb_operand_reshape(n, zb_operand_apply2(n, "add", zb_operand_apply1(n, "log", sum), top), &out));
 }
 
-/* The norm of vectors: of order 1, 2 or infinity. */
+/* The norm of vectors: of order 0 (how many are not zero), 1, 2, infinity or another number. */
 zb_result zb_aten_vector_norm(zb_import_node *n) {
   zb_shape in;
   int64_t axes[ZB_DIMS_MAX];
@@ -414,15 +458,19 @@ zb_result zb_aten_vector_norm(zb_import_node *n) {
   if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
   if (order == 2) {
     zb_operand sum = zb_operand_reduce(n, "reduce_sum", zb_operand_apply2(n, "mul", x, x), axes, count, keeps);
-    return zb_operand_give(n, 0, zb_operand_apply1(n, "sqrt", sum));
+    return zb_operand_give(n, 0, root(n, sum, 2));
   }
-  if (order != 1 && !isinf(order)) return zb_aten_refuse_argument(n, "ord", "1, 2 and inf are supported");
   x = zb_operand_apply1(n, "abs", x);
+  if (order == 0) x = zb_operand_cast(n, zb_operand_cast(n, x, ZB_I1), in.dtype);
+  if (order != 0 && order != 1 && !isinf(order)) {
+    x = zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, in.dtype, order));
+    return zb_operand_give(n, 0, root(n, zb_operand_reduce(n, "reduce_sum", x, axes, count, keeps), order));
+  }
   return zb_operand_give(n, 0,
                          zb_operand_reduce(n,
-                                           order == 1  ? "reduce_sum"
-                                           : order > 0 ? "reduce_max"
-                                                       : "reduce_min",
+                                           order < 2 && order >= 0 ? "reduce_sum"
+                                           : order > 0             ? "reduce_max"
+                                                                   : "reduce_min",
                                            x, axes, count, keeps));
 }
 

@@ -1,7 +1,7 @@
 """Weights into modules of PyTorch."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, Tuple
+from typing import Any, Callable, Dict, Iterable, Mapping, Tuple
 
 from . import arrays
 from ._library import invalid
@@ -29,8 +29,9 @@ def prefixes(ours: Iterable[str], theirs: Iterable[str]) -> Tuple[str, str]:
     return "", ""
 
 
-def load(values: Callable[[Place], None], model: Any) -> None:
-    """values: calls what it is given for each parameter, and writes to the addresses that it gets."""
+def load(values: Callable[[Place], None], model: Any, aliases: Mapping[str, str]) -> None:
+    """values: calls what it is given for each parameter, and writes to the addresses that it gets. aliases: other names
+    of tied parameters; a module that has them as tensors of their own gets the value twice."""
     import torch
     if not isinstance(model, torch.nn.Module):
         raise invalid("load_into takes a torch.nn.Module, got a %s" % type(model).__name__)
@@ -66,3 +67,7 @@ def load(values: Callable[[Place], None], model: Any) -> None:
     with torch.no_grad():
         for name, copy in copies.items():
             targets[before + name[len(off):]].copy_(copy)
+        for name, first in aliases.items() if shapes else ():
+            other, written = targets.get(before + name[len(off):]), targets.get(before + first[len(off):])
+            if other is not None and written is not None and other.data_ptr() != written.data_ptr():
+                other.copy_(written)

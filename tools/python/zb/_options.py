@@ -27,7 +27,18 @@ def names_of(struct: type) -> List[str]:
     return [field[0] for field in struct._fields_ if field[0] not in taken]  # type: ignore[attr-defined]
 
 
+def _plain(value: Any) -> Any:
+    """A number of NumPy's, or of a tensor with one element, as Python's."""
+    if isinstance(value, (str, bytes, bool, int, float)) or not hasattr(value, "dtype") or not hasattr(value, "item"):
+        return value
+    try:
+        return value.item()
+    except (ValueError, RuntimeError):  # several elements
+        return value
+
+
 def _text(name: str, value: Any) -> bytes:
+    value = _plain(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
         raise usage("%s: expected a text, got %r" % (name, value))
     return (repr(float(value)) if isinstance(value, float) else str(os.fspath(value) if isinstance(value, os.PathLike)
@@ -35,6 +46,7 @@ def _text(name: str, value: Any) -> bytes:
 
 
 def _size(name: str, value: Any) -> int:
+    value = _plain(value)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     bytes_ = ctypes.c_uint64()
@@ -44,6 +56,7 @@ def _size(name: str, value: Any) -> int:
 
 
 def _number(name: str, kind: type, value: Any) -> Any:
+    value = _plain(value)
     whole = kind is not ctypes.c_double and kind is not ctypes.c_bool
     good = isinstance(value, bool) if kind is ctypes.c_bool else \
         isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)

@@ -61,6 +61,12 @@ def hypot(x, y):
     return torch.linalg.vector_norm(torch.stack(torch.broadcast_tensors(x, y), 0), dim=0)
 
 
+@_writes("sinc")
+def sinc(x):
+    at = torch.pi * torch.where(x == 0, 0.5, x)
+    return torch.where(x == 0, 1.0, at.sin() / at)
+
+
 @_writes("cumprod")
 def cumprod(x, dim, dtype=None):
     x = x.to(dtype or (x.dtype if x.is_floating_point() else torch.int64))
@@ -86,6 +92,11 @@ def logcumsumexp(x, dim):
 @_writes("_cdist_forward")
 def cdist(x, y, p, compute_mode=None):
     return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, dim=-1)
+
+
+@_writes("dist")
+def dist(x, y, p=2.0):
+    return torch.linalg.vector_norm(x - y, p)
 
 
 @_writes("_pdist_forward")

@@ -177,6 +177,19 @@ def empty(shape: Sequence[int], dtype: str, kind: str) -> Tuple[Any, int]:
     return flat, _address_of(memory)
 
 
+def of_tensor(tensor: Any, kind: str) -> Optional[Any]:
+    """A copy of a tensor as an array of that kind; None: there are none of its type."""
+    if kind == "torch":
+        return tensor.clone()
+    dtype = next((ours for ours, name in TORCH.items() if str(tensor.dtype) == "torch." + name), None)
+    if dtype is None:
+        return None
+    array, address = empty(tuple(tensor.shape), dtype, kind)
+    tensor = tensor.cpu().contiguous()
+    ctypes.memmove(address, tensor.data_ptr(), tensor.numel() * tensor.element_size())
+    return array
+
+
 def code_of(dtype: str) -> int:
     code = ctypes.c_int()
     library().zb_dtype_parse(dtype.encode(), ctypes.byref(code))

@@ -13,11 +13,12 @@ def _words(inputs: Sequence[Value]) -> str:
     return ", ".join("'%s'" % value.name for value in inputs)
 
 
-def _by_name(batch: Any, inputs: Sequence[Value]) -> Dict[str, Any]:
+def _by_name(batch: Any, inputs: Sequence[Value], arguments: Sequence[str]) -> Dict[str, Any]:
+    """arguments: of forward(), of which the loss may not read all; what it does not read may come and is left."""
     names = [value.name for value in inputs]
     if isinstance(batch, Mapping):
         for name in batch:
-            if name not in names:
+            if name not in names and name not in arguments:
                 raise invalid("the batch has '%s', which is no input of the plan" % (name,), nearest(str(name), names))
         for name in names:
             if name not in batch:
@@ -26,6 +27,8 @@ def _by_name(batch: Any, inputs: Sequence[Value]) -> Dict[str, Any]:
         return dict(batch)
     if not isinstance(batch, (tuple, list)):
         batch = (batch,)
+    if len(batch) == len(arguments) > len(inputs):
+        return dict(zip(arguments, batch))
     if len(batch) != len(inputs):
         raise invalid("the batch has %d arrays: the plan reads %d, %s" % (len(batch), len(inputs), _words(inputs)),
                       "a tuple has them in this order, a dictionary by name")
@@ -53,11 +56,12 @@ def _wrong(value: Value, found: arrays.View, micro_batches: int) -> Error:
     return invalid(message)
 
 
-def arranged(batch: Any, inputs: Sequence[Value], micro_batches: int) -> List[arrays.View]:
+def arranged(batch: Any, inputs: Sequence[Value], micro_batches: int,
+             arguments: Sequence[str] = ()) -> List[arrays.View]:
     """Contiguous memory of every input, in their order. INVALID names the input, what came, and what is needed."""
     found: List[arrays.View] = []
     wrong: List[Error] = []
-    by_name = _by_name(batch, inputs)
+    by_name = _by_name(batch, inputs, arguments)
     for value in inputs:
         view = arrays.view(by_name[value.name], "the input '%s'" % value.name)
         shapes = (whole_shape(value, micro_batches), (micro_batches,) + value.shape)

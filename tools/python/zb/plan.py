@@ -49,6 +49,8 @@ class Plan:
         self.summary: Optional[types.SimpleNamespace] = None
         self.diagnostics = ""
         self.aliases: Dict[str, str] = {}  # of a module: other names of a tied parameter, and the plan's
+        self.arguments: Tuple[str, ...] = ()  # of a module: those of forward(), read or not
+        self.constants: Dict[str, Any] = {}  # of a module: what its state_dict() has and no step reads or changes
         self._temporary: Optional[tempfile.TemporaryDirectory] = None
         self._module: Optional[Tuple[Any, Any]] = None  # of a module: the example (zb.torch exports it again)
         self._order = ""  # its jobs, as PyTorch's pipelining reads them
@@ -138,6 +140,17 @@ def _aliases(model: Any, ours: Sequence[str]) -> Dict[str, str]:
             if name not in ours and parameter.data_ptr() in first}
 
 
+def _module_type() -> Any:
+    import torch
+    return torch.nn.Module
+
+
+def _constants(model: Any, ours: Sequence[str]) -> Dict[str, Any]:
+    """Tensors of state_dict() that the plan has under no name."""
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()
+            if name not in ours and hasattr(tensor, "detach") and not getattr(tensor, "is_meta", False)}
+
+
 def _compile(path: str, output: str, options: Mapping[str, Any]) -> Tuple[types.SimpleNamespace, str]:
     lib, said = compiler(), []  # type: Any, List[str]
     params, summary = _c.zb_compile_params(), ctypes.POINTER(_c.zb_compile_summary)()
@@ -192,7 +205,9 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
     plan = Plan(folder)
     plan.inputs = tuple(sorted(plan.inputs, key=lambda value: names.index(value.name) if value.name in names else -1))
     if not _is_path(model):
-        plan.aliases = _aliases(model, summary.trained + summary.frozen + summary.buffers)
+        known = summary.trained + summary.frozen + summary.buffers
+        plan.aliases, plan.arguments = _aliases(model, known), tuple(names)
+        plan.constants = _constants(model, [*known, *plan.aliases]) if isinstance(model, _module_type()) else {}
         plan._module, plan._order = _example(example, kwargs), jobs
     plan.summary, plan.diagnostics, plan._temporary = summary, diagnostics, temporary
     return plan

@@ -167,7 +167,7 @@ class Session:
 
     def _keep(self, batch: Any, number: int, slot: _c.zb_batch, key: int) -> None:
         """Checks a batch and puts it where the session looks for it."""
-        views = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches)
+        views = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches, self.plan.arguments)
         places = (ctypes.c_void_p * len(views))(*[view.address for view in views])
         self._kept[key] = (views, places)
         slot.data = ctypes.cast(places, ctypes.POINTER(ctypes.c_void_p))
@@ -369,7 +369,8 @@ class Session:
             raise places.failure
 
     def state_dict(self, like: Optional[str] = None) -> Dict[str, Any]:
-        """Parameters and buffers by the names that PyTorch has them under, whole, as they are now: tensors if the
+        """Parameters and buffers by the names that PyTorch has them under, whole, as they are now; of a module that was
+        compiled here all that its own state_dict() has, each name of a tied parameter included: tensors if the
         program has imported PyTorch, else NumPy's arrays, else memoryviews (like: "torch", "numpy", "buffer"). Every
         process calls it; process 0 gets all of them, the others an empty dictionary."""
         kind, made = arrays.framework(like), {}
@@ -382,13 +383,17 @@ class Session:
         for name, first in self.plan.aliases.items():
             if first in made:
                 made[name] = made[first]
+        for name, tensor in self.plan.constants.items() if made else ():
+            copy = arrays.of_tensor(tensor, kind)
+            if copy is not None:
+                made[name] = copy
         return made
 
     def load_into(self, model: Any) -> None:
         """Writes parameters and buffers into a torch.nn.Module, in place. Names may differ by one prefix. Every process
         calls it; only in process 0 the module changes. INVALID where the module has no place for one."""
         from . import _modules
-        _modules.load(self._values, model)
+        _modules.load(self._values, model, self.plan.aliases)
 
     def save(self, folder: Path) -> None:
         """A checkpoint: weights, optimizer state, step, and what random numbers are drawn by. The folder is replaced as
