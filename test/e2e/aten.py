@@ -262,6 +262,28 @@ class Door:
                                     "PyTorch cannot export Calls")):
             refuse(what, lambda call=call: write(call), needle)
 
+    def points(self):
+        """One step at the rate 1 takes the gradient off each parameter."""
+        import aten_points
+        import torch
+        from zb import aten
+
+        names = list(aten_points.POINTS)
+        model, path, data = aten_points.Points(names), self.path("points.mlir"), self.path("points.data.safetensors")
+        aten.export(model, (torch.zeros(1),), path=path)
+        aten.write_values(data, {"x": torch.zeros(1)})
+        self.suite.compile(path, self.path("points"), "--optimizer", "sgd:lr=1,momentum=0,weight_decay=0")
+        self.suite.must("zb-run", self.path("points"), "--data", "safetensors:" + data, "--steps", 1, "--save",
+                        self.path("saved"))
+        model(torch.zeros(1)).backward()
+        values, _ = common.read_safetensors(os.path.join(self.path("saved"), "weights.safetensors"))
+        for name, (key, parameter) in zip(names, model.named_parameters()):
+            after = torch.frombuffer(bytearray(values[key][2]), dtype=torch.float32).view(parameter.shape)
+            ours, theirs = parameter.detach() - after, parameter.grad
+            good = torch.allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+            self.suite.check(good, f"gradient of {name}: {ours.tolist()}, PyTorch's {theirs.tolist()}")
+        print(f"gradients at {len(names)} awkward points", flush=True)
+
     def shared(self, family):
         """The shared families, at their own size, for two steps."""
         sys.path.insert(0, SHARED)
@@ -311,6 +333,7 @@ def inside(door, options):
         transformers.logging.set_verbosity_error()
     if not options.only:
         door.errors()
+        door.points()
     for name in options.only or [*families, *functions]:
         if name != "dropout":
             door.family(name, with_onnx=name not in aten_models.FUNCTIONS and name not in OTHER)

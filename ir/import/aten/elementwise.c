@@ -223,6 +223,24 @@ zb_result zb_aten_power(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, "pow", both[0], both[1]));
 }
 
+/* x minus itself: zero, with the gradient of x. */
+static zb_operand slope_of(zb_import_node *n, zb_operand x) {
+  return zb_operand_apply2(n, "sub", x, zb_operand_apply1(n, "detach", x));
+}
+
+/* The rest of a division as a constant, with the gradient of lhs - quotient * rhs for a quotient that does not change.
+ */
+static zb_operand with_slope(zb_import_node *n, zb_operand rest, const zb_operand both[2]) {
+  if (both[0]->known && both[1]->known) return rest;
+  zb_operand out = zb_operand_apply1(n, "detach", rest);
+  if (!both[1]->known) {
+    zb_operand quotient = zb_operand_apply2(n, "div", zb_operand_apply2(n, "sub", both[0], out), both[1]);
+    quotient = zb_operand_apply1(n, "detach", quotient);
+    out = zb_operand_apply2(n, "sub", out, zb_operand_apply2(n, "mul", quotient, slope_of(n, both[1])));
+  }
+  return both[0]->known ? out : zb_operand_apply2(n, "add", out, slope_of(n, both[0]));
+}
+
 /* Sign of the divisor (remainder), or of the dividend (fmod). */
 zb_result zb_aten_modulus(zb_import_node *n) {
   zb_operand both[2];
@@ -230,7 +248,9 @@ zb_result zb_aten_modulus(zb_import_node *n) {
   if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
     return ZB_FAIL;
   const zb_attr attr = zb_bool("fmod", is(n, "fmod"));
-  return zb_operand_give(n, 0, zb_operand_apply(n, "mod", both, 2, &attr, 1));
+  zb_operand rest = zb_operand_apply(n, "mod", both, 2, &attr, 1);
+  if (out.dtype != ZB_I64 && out.dtype != ZB_I32) rest = with_slope(n, rest, both);
+  return zb_operand_give(n, 0, rest);
 }
 
 /* floor, trunc or the quotient itself; of integers (a - mod(a, b)) / b, which is whole. */

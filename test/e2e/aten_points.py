@@ -1,0 +1,120 @@
+"""Gradients at awkward points, for aten.py: ties, bounds, zeros, constant rows, branches that are not taken. Each
+row is a function of a trained p, and where p is; PyTorch says what its gradient there is."""
+import torch
+import torch.nn.functional as F
+
+I = float("inf")
+Z, C = torch.zeros(3, 4), torch.ones(3, 4)
+M = torch.tensor([[0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0], [-1.0, -1.0, 0.0, 3.0]])
+B = torch.tensor([[-3.0, 3.0, 0.0, 6.0], [-1.0, 1.0, 0.5, -0.5], [2.0, -2.0, 0.0, 20.0]])
+P = torch.tensor([[0.0, 2.0, 3.0, 1.0], [0.0, 0.0, 3.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
+mask = torch.tensor([[True] * 4, [True, False, True, False], [False] * 4])
+
+POINTS = {
+    "norm2": (lambda p:  p.norm(dim=1), Z),
+    "norm2all": (lambda p: p.norm(), Z),
+    "norm1": (lambda p: torch.linalg.vector_norm(p, 1, dim=1), M),
+    "norminf": (lambda p: torch.linalg.vector_norm(p, I, dim=1), M),
+    "norm3": (lambda p: torch.linalg.vector_norm(p, 3, dim=1), M),
+    "norm3z": (lambda p: torch.linalg.vector_norm(p, 3, dim=1), Z),
+    "norm0": (lambda p: torch.linalg.vector_norm(p, 0, dim=1)+p.sum(1), M),
+    "norm.5": (lambda p: torch.linalg.vector_norm(p, 0.5, dim=1), P + 1),
+    "normalize": (lambda p: F.normalize(p, dim=1), Z),
+    "pairwise": (lambda p: F.pairwise_distance(p, p*1), Z),
+    "cdist": (lambda p: torch.cdist(p, p), M),
+    "std": (lambda p: p.std(1), C),
+    "var": (lambda p: p.var(1), C),
+    "stdall": (lambda p: p.std(), C),
+    "prod1": (lambda p: p.prod(1), P),
+    "prodall": (lambda p: p.prod(), P),
+    "cumprod": (lambda p: p.cumprod(1), P),
+    "sinc": (lambda p: torch.sinc(p), M),
+    "lse": (lambda p: p.logsumexp(1), C),
+    "lse0": (lambda p: p.logsumexp((0, 1)), B),
+    "maxdim": (lambda p: p.max(1).values, M),
+    "mindim": (lambda p: p.min(1).values, M),
+    "amax": (lambda p: p.amax(1), M),
+    "amin": (lambda p: p.amin(1), M),
+    "max": (lambda p: p.max(), M),
+    "min": (lambda p: p.min(), M),
+    "maximum": (lambda p: torch.maximum(p, M.clone()*1.0), M),
+    "minimum": (lambda p: torch.minimum(p, p.detach()), M),
+    "maxpp": (lambda p: torch.maximum(p, p), M),
+    "clampT": (lambda p: p.clamp(C*0, C*2), M),
+    "clampTp": (lambda p: C.clamp(p, p+1), M),
+    "clamp": (lambda p: p.clamp(-1, 2), B),
+    "clampminT": (lambda p: p.clamp(min=C*0), M),
+    "hardtanh": (lambda p: F.hardtanh(p), B),
+    "relu6": (lambda p: F.relu6(p), B),
+    "hardswish": (lambda p: F.hardswish(p), B),
+    "hardsigmoid": (lambda p: F.hardsigmoid(p), B),
+    "relu": (lambda p: F.relu(p), B),
+    "leaky": (lambda p: F.leaky_relu(p), B),
+    "elu": (lambda p: F.elu(p), B),
+    "celu": (lambda p: F.celu(p), B),
+    "selu": (lambda p: F.selu(p), B),
+    "softshrink": (lambda p: F.softshrink(p), B),
+    "hardshrink": (lambda p: F.hardshrink(p), B),
+    "threshold": (lambda p: F.threshold(p, 0.5, 0), B),
+    "prelu": (lambda p: F.prelu(B*1, p[:1, 0]), B),
+    "softsign": (lambda p: F.softsign(p), B),
+    "tanhshrink": (lambda p: F.tanhshrink(p), B),
+    "mish": (lambda p: F.mish(p*30), B),
+    "softplus": (lambda p: F.softplus(p*10), B),
+    "logsig": (lambda p: F.logsigmoid(p*30), B),
+    "silu": (lambda p: F.silu(p*30), B),
+    "gelu": (lambda p: F.gelu(p*10), B),
+    "softmaxinf2": (lambda p: torch.nan_to_num(p.masked_fill(mask, -I).softmax(1)), M),
+    "rsqrt": (lambda p: (p+1).rsqrt(), P),
+    "pow2": (lambda p: p**2, M),
+    "pow3": (lambda p: p**3, M),
+    "pow0": (lambda p: p**0, M),
+    "pow1": (lambda p: p**1, M),
+    "powT": (lambda p: P**p, P + 1),
+    "powT2": (lambda p: p**P, P),
+    "powneg": (lambda p: p**2.0+(-1.0*p)**3, B),
+    "pow0p": (lambda p: 0.0**p, P),
+    "abs": (lambda p: p.abs(), M),
+    "sign": (lambda p: p*p.sign(), M),
+    "xlogy": (lambda p: torch.xlogy(p, p+0.0), P + 1),
+    "atan2": (lambda p: torch.atan2(p, M+1)+torch.atan2(P+1, p), M),
+    "atan2z": (lambda p: torch.atan2(p, p*0+1), Z),
+    "div0": (lambda p: (p/(p+1)), P),
+    "huber": (lambda p: F.huber_loss(p, Z, reduction='none'), B),
+    "smoothl1": (lambda p: F.smooth_l1_loss(p, Z, reduction='none'), B),
+    "l1": (lambda p: F.l1_loss(p, M*1, reduction='none'), M),
+    "hinge": (lambda p: F.hinge_embedding_loss(p, torch.sign(B+0.1), reduction='none'), M),
+    "margin": (lambda p: F.margin_ranking_loss(p, Z, torch.sign(B+.1), reduction='none'), M),
+    "median": (lambda p: p.median(1).values, M),
+    "sort": (lambda p: p.sort(1).values*torch.arange(4), M),
+    "topk": (lambda p: p.topk(2, 1).values*torch.arange(2), B),
+    "maxpool": (lambda p: F.max_pool1d(p[None], 2), M),
+    "layernorm": (lambda p: F.layer_norm(p, (4, )), C),
+    "groupnorm": (lambda p: F.group_norm(p[None], 3), C),
+    "log1p": (lambda p: torch.log1p(p*1e-6), M),
+    "expm1": (lambda p: torch.expm1(p*1e-6)*1e4, M),
+    "erf": (lambda p: torch.erf(p), Z),
+    "asin": (lambda p: torch.asin(p/4), M),
+    "logaddexp": (lambda p: torch.logaddexp(p, p.detach()), M),
+    "logcumsumexp": (lambda p: p.logcumsumexp(1), M),
+    "fmod": (lambda p: torch.fmod(p, 2.0), B),
+    "remainder": (lambda p: torch.remainder(p, 2.0), B),
+    "fmodp": (lambda p: torch.fmod(B*3, p), P + 1.3),
+    "remainderp": (lambda p: torch.remainder(B*3, p) + torch.fmod(p, p.detach()*0.4), P + 1.3),
+    "lerp": (lambda p: torch.lerp(p, M, 0.3), M),
+    "dist": (lambda p: torch.dist(p, Z), Z),
+    "bcel_w": (lambda p: F.binary_cross_entropy_with_logits(p, (M>0).float(), pos_weight=torch.tensor(2.)), B),
+}
+
+
+class Points(torch.nn.Module):
+    def __init__(self, names):
+        super().__init__()
+        self.names, self.p = names, torch.nn.ParameterList(POINTS[name][1].clone() for name in names)
+
+    def forward(self, x):
+        total = x.sum()  # an input of every model
+        for name, p in zip(self.names, self.p):
+            out = POINTS[name][0](p)
+            total = total + (out * torch.linspace(-1, 1.5, out.numel()).view(out.shape)).sum()
+        return total
