@@ -7,6 +7,7 @@ Needs PyTorch, and prints that it is left out where there is none. Ends with "N 
 """
 import argparse
 import ast
+import copy
 import os
 import pathlib
 import subprocess
@@ -114,7 +115,34 @@ class Tests:
             self.suite.check([v.name for v in plan.inputs] == ["x", "labels"], "inputs: %s" % (plan.inputs,))
             with self.zb.Session(plan) as run:
                 self.suite.check(abs(run.step({"x": x, "labels": labels}).loss - wanted) < 1e-6, "the loss of a module")
-                self.suite.check(list(run.state_dict()) == sorted(n for n, _ in model.named_parameters()), "its names")
+                self.suite.check(sorted(run.state_dict()) == sorted(model.state_dict()), "its names")
+                copy.deepcopy(model).load_state_dict(run.state_dict(), strict=True)
+
+    def test_unread(self):
+        """What forward() takes and the loss does not read may be in a batch; other names may not. Tied weights."""
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.last = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+                self.last.weight = self.first.weight
+                self.unread = torch.nn.Linear(2, 2)
+
+            def forward(self, x, hint, y):
+                return ((self.last(self.first(x)) - y) ** 2).mean()
+
+        torch.manual_seed(6)
+        model = Model()
+        x, hint, y = (torch.randn(4, 4) for _ in range(3))
+        plan = self.zb.compile(model, (x, hint, y), micro_batches=1, optimizer="sgd:lr=0.1", clip_norm=torch.tensor(9.0))
+        with self.zb.Session(plan) as run:
+            losses = [run.step(batch).loss for batch in ({"x": x, "hint": hint, "y": y}, (x, hint, y), (x, y))]
+            self.suite.check(losses[2] < losses[1] < losses[0], "batches with what is not read: %s" % losses)
+            self.raises("the batch has 'hints'", "another name", lambda: run.step({"x": x, "hints": hint, "y": y}))
+            found, other = run.state_dict(), Model()
+            other.load_state_dict(found, strict=True)
+            run.load_into(model)
+            same = all(torch.equal(found[name], value) for name, value in model.state_dict().items())
+            self.suite.check(same and list(sorted(found)) == sorted(model.state_dict()), "all that its state_dict() has")
 
     def test_order(self):
         """A tuple goes by the arguments of forward(), whatever is used first; signs that PyTorch has not written."""
