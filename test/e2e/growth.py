@@ -86,7 +86,8 @@ class Growth:
             self.doubled(f"micro-batches {sharding} {gather}", base, self.compile(16, 256, *options))
             long = self.compile(16, 512, *options)[1]
             without = without or long
-            self.check(f"lists {sharding} {gather}", long - without <= LISTS_BYTES, f"peak {long}, without {without} bytes")
+            self.check(f"lists {sharding} {gather}", long - without <= LISTS_BYTES,
+                       f"peak {long}, without {without} bytes")
             self.doubled(f"ops {sharding} {gather}", base, self.compile(32, 128, *options))
         print(f"{self.counts[0]} passed, {self.counts[1]} failed")
         return self.counts[1] > 0

@@ -133,7 +133,8 @@ class Tests:
         torch.manual_seed(6)
         model = Model()
         x, hint, y = (torch.randn(4, 4) for _ in range(3))
-        plan = self.zb.compile(model, (x, hint, y), micro_batches=1, optimizer="sgd:lr=0.1", clip_norm=torch.tensor(9.0))
+        plan = self.zb.compile(model, (x, hint, y), micro_batches=1, optimizer="sgd:lr=0.1",
+                               clip_norm=torch.tensor(9.0))
         with self.zb.Session(plan) as run:
             losses = [run.step(batch).loss for batch in ({"x": x, "hint": hint, "y": y}, (x, hint, y), (x, y))]
             self.suite.check(losses[2] < losses[1] < losses[0], "batches with what is not read: %s" % losses)
@@ -142,7 +143,7 @@ class Tests:
             other.load_state_dict(found, strict=True)
             run.load_into(model)
             same = all(torch.equal(found[name], value) for name, value in model.state_dict().items())
-            self.suite.check(same and list(sorted(found)) == sorted(model.state_dict()), "all that its state_dict() has")
+            self.suite.check(same and sorted(found) == sorted(model.state_dict()), "all that its state_dict() has")
 
     def test_order(self):
         """A tuple goes by the arguments of forward(), whatever is used first; signs that PyTorch has not written."""
