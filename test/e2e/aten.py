@@ -305,12 +305,7 @@ def outside(door, options):
     door.check_rows()
     door.tied()
     door.checked_in()
-    python = os.environ.get("ZB_PYTHON", sys.executable)
-    try:
-        probe = subprocess.run([python, "-c", "import torch, transformers"], capture_output=True, text=True)
-        why = (probe.stderr.strip() or "?").splitlines()[-1] if probe.returncode else None
-    except OSError as error:
-        why = str(error)
+    python, why = common.python_with_torch()
     if why is None:
         inside = [python, os.path.abspath(__file__), "--inside", "--bin", options.bin, "--tool", door.tool]
         inside += ["--all"] * options.all + (["--only", *options.only] if options.only else [])

@@ -122,5 +122,15 @@ def arguments(text, *extra):
     return options
 
 
+def python_with_torch():
+    """(A Python that has torch and transformers: this one, or ZB_PYTHON; None, or why it has them not.)"""
+    python = os.environ.get("ZB_PYTHON", sys.executable)
+    try:
+        probe = subprocess.run([python, "-c", "import torch, transformers"], capture_output=True, text=True)
+        return python, (probe.stderr.strip() or "?").splitlines()[-1] if probe.returncode else None
+    except OSError as error:
+        return python, str(error)
+
+
 def scratch():
     return tempfile.TemporaryDirectory(prefix="zb-e2e-")

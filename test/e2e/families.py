@@ -187,12 +187,7 @@ def inside(suite, options):
 
 def outside(options):
     """Without torch; the rest is run by a Python that has it."""
-    python = os.environ.get("ZB_PYTHON", sys.executable)
-    try:
-        probe = subprocess.run([python, "-c", "import torch, transformers"], capture_output=True, text=True)
-        why = (probe.stderr.strip() or "?").splitlines()[-1] if probe.returncode else None
-    except OSError as error:
-        why = str(error)
+    python, why = common.python_with_torch()
     if why is None:
         again = [python, os.path.abspath(__file__), "--inside", "--bin", options.bin] + ["--all"] * options.all
         return subprocess.run(again + (["--only", *options.only] if options.only else []), check=False).returncode

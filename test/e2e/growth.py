@@ -7,8 +7,8 @@ replicas, shards: a plan is one of a pipeline, so that its size is within 1 % th
 within 2 % for any such T (sums of the loss weigh in so small a program); within 4 % where gradients of each micro-batch
 land at addresses that depend on D.
 micro-batches, ops: where these double, the plan and the peak memory of zbc grow no more than 2.2 times: with parts of
-parameters, too, of which every job reads many. Their lists are there once, not for each micro-batch, so that a compile
-takes at most a quarter more memory than without parts.
+parameters, too, of which every job reads many. Their lists are there once, not for each micro-batch, so that they add
+little to what a compile takes (LISTS_BYTES).
 What a compile takes in seconds is test/bench/compile.py.
 Ends with "N passed, N failed".
 """

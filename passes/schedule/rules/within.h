@@ -25,7 +25,8 @@ typedef struct zb_within_def {
 
 /* The order for a memory of `percent` of what 1F1B needs, whatever the limits of the problem are; 0: for those, the
  * best of all fine levels within them (rules.h), so a higher limit for all ranks never makes it longer by the barrier
- * or stage metric. The one with the least memory where there is none. It takes the place of *out. */
+ * or stage metric; and of some levels above whose orders keep them, so that the limit may be what its order takes. The
+ * one with the least memory where there is none. It takes the place of *out. */
 zb_status zb_within_emit(const zb_within_def *within, const zb_problem *problem, int64_t percent,
                          zb_order *out) ZB_MUST_USE;
 

@@ -826,8 +826,9 @@ static const zb_schedule_option search_options[] = {
 
 const zb_schedule_def zb_schedule_search = {
     .name = "search",
-    .summary = "the best order found within the memory limit, never worse than any other schedule here that fits; any "
-               "placement (README of passes/schedule)",
+    .summary =
+        "the best order found within the memory limit, never worse than any other schedule here that fits, with its "
+        "default options; any placement (README of passes/schedule)",
     ZB_PLACED_LOOPED,
     .any_placement = true,
     .splits_backward = true,
