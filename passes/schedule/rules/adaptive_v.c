@@ -55,6 +55,8 @@ typedef struct search {
   zb_v_engine *unit, *real;
   zb_v_slots *block;
   int64_t *limits, *unit_limits; /* [position] bytes; chunk activations */
+  const int64_t *most;           /* [ranks] bytes that the order must keep; NULL: no more than the limits */
+  int64_t *peak;                 /* [ranks] scratch */
   candidate *candidates;
   int count;
   int64_t jobs, jobs_max;
@@ -159,8 +161,33 @@ static int64_t try_block(search *s, const manner *m, int64_t less_than, int64_t 
   return zb_v_engine_run(s->real, s->block, &timed, &s->jobs);
 }
 
-/* The best block and manner; false where none fits and takes less than that. */
-static bool find_best(search *s, int64_t less_than, candidate *best, const manner **best_manner) {
+/* Whether an order keeps limits; peak[ranks] gets what it takes. */
+static bool order_keeps(const zb_problem *problem, const zb_order *order, const int64_t *limits, int64_t *peak) {
+  zb_order_peaks(problem, order, peak);
+  for (int rank = 0; rank < problem->ranks; ++rank)
+    if (peak[rank] > limits[rank]) return false;
+  return true;
+}
+
+/* The order that was made last, in a manner. */
+static zb_status emit_last(const search *s, const manner *m, zb_order *out) {
+  return zb_v_engine_emit(m->costs == ZB_V_UNIT ? s->unit : s->real, out);
+}
+
+/* *keeps: whether the order that was made last keeps s->most. */
+static zb_status check_most(search *s, const manner *m, bool *keeps) {
+  *keeps = true;
+  if (!s->most) return NULL;
+  zb_order order;
+  ZB_TRY(zb_order_init(&order, s->problem->ranks));
+  const zb_status status = emit_last(s, m, &order);
+  if (!status) *keeps = order_keeps(s->model.problem, &order, s->most, s->peak);
+  zb_order_deinit(&order);
+  return status;
+}
+
+/* The best block and manner; *found: whether one fits and takes less than that. */
+static zb_status find_best(search *s, int64_t less_than, candidate *best, const manner **best_manner, bool *found) {
   int64_t best_time = less_than, best_unit = INT64_MAX;
   const int64_t work = (int64_t)ZB_V_PASSES * s->model.problem->micro_batches;
   for (int i = 0; i < s->count && s->jobs < s->jobs_max; ++i) {
@@ -170,13 +197,17 @@ static bool find_best(search *s, int64_t less_than, candidate *best, const manne
       int64_t unit = best_unit == INT64_MAX ? INT64_MAX : best_unit + (best_unit - work) / 2 + ZB_V_INTERVAL;
       const int64_t time = try_block(s, &manners[k], best_time, &unit);
       if (time >= best_time) continue;
+      bool keeps;
+      ZB_TRY(check_most(s, &manners[k], &keeps));
+      if (!keeps) continue;
       best_time = time;
       *best = s->candidates[i];
       *best_manner = &manners[k];
       if (manners[k].costs == ZB_V_UNIT) best_unit = unit;
     }
   }
-  return best_time < less_than;
+  *found = best_time < less_than;
+  return NULL;
 }
 
 static zb_status make_engines(search *s, const zb_problem *problem) {
@@ -217,23 +248,28 @@ static zb_status shorten(search *s, int micro_batches, zb_problem *out) {
   return NULL;
 }
 
-/* An order that takes less than less_than_ps; INFEASIBLE: there is none. */
-static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_than_ps, zb_order *out) {
-  search s = {.problem = problem};
+/* An order that takes less than less_than_ps; INFEASIBLE: there is none. `most`: as in a search; of a problem that is
+ * judged with fewer micro-batches the order may take more. */
+static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_than_ps, const int64_t *most,
+                      zb_order *out) {
+  search s = {.problem = problem, .most = most};
   zb_problem judged;
   candidate best;
   const manner *best_manner = NULL;
+  bool found = false;
   zb_status status = NULL;
   ZB_TAKE(&s.arena, s.block, problem->ranks);
   ZB_TAKE(&s.arena, s.limits, problem->ranks);
   ZB_TAKE(&s.arena, s.unit_limits, problem->ranks);
+  ZB_TAKE(&s.arena, s.peak, problem->ranks);
   ZB_TRY_GOTO(zb_arena_status(&s.arena));
   ZB_TRY_GOTO(shorten(&s, zb_min_int(problem->micro_batches, JUDGED_PER_RANK * problem->ranks), &judged));
   const int64_t limit = read_limits(&s);
   s.jobs_max = most_jobs(problem, limit);
   ZB_TRY_GOTO(list_candidates(&s, limit, blocks));
   ZB_TRY_GOTO(make_engines(&s, &judged));
-  bool found = find_best(&s, judged_less_than(problem, judged.micro_batches, less_than_ps), &best, &best_manner);
+  const int64_t judged_less = judged_less_than(problem, judged.micro_batches, less_than_ps);
+  ZB_TRY_GOTO(find_best(&s, judged_less, &best, &best_manner, &found));
   if (found) {
     zb_model_deinit(&s.model);
     ZB_TRY_GOTO(make_engines(&s, problem));
@@ -244,7 +280,7 @@ static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_th
   if (!found && less_than_ps < INT64_MAX)
     status = ZB_ERROR(INFEASIBLE, "no block takes less than %" PRId64 " ps", less_than_ps);
   else if (found)
-    status = zb_v_engine_emit(best_manner->costs == ZB_V_UNIT ? s.unit : s.real, out);
+    status = emit_last(&s, best_manner, out);
   else
     status = zb_v_min_emit(problem, out);
 cleanup:
@@ -254,12 +290,12 @@ cleanup:
 }
 
 static zb_status emit_blocks(const zb_problem *problem, const int64_t *limits, int64_t blocks, int64_t less_than_ps,
-                             zb_order *out) {
+                             const int64_t *most, zb_order *out) {
   *out = (zb_order){0};
   zb_problem limited = *problem;
   limited.rank_limit_bytes = limits;
   ZB_TRY(zb_order_init(out, problem->ranks));
-  const zb_status status = find(&limited, blocks, less_than_ps, out);
+  const zb_status status = find(&limited, blocks, less_than_ps, most, out);
   if (status) zb_order_deinit(out);
   return status;
 }
@@ -282,25 +318,18 @@ static zb_status open_state(zb_scheduler *w, void **out) {
   return zb_arena_status(w->arena);
 }
 
-/* Whether an order keeps limits; peak[ranks] gets what it takes. */
-static bool order_keeps(const zb_problem *problem, const zb_order *order, const int64_t *limits, int64_t *peak) {
-  zb_order_peaks(problem, order, peak);
-  for (int rank = 0; rank < problem->ranks; ++rank)
-    if (peak[rank] > limits[rank]) return false;
-  return true;
-}
-
-/* The order of all blocks. Where that takes more than the request's most, the one of the row of the table, which may
- * take less: so a search with no more memory than it takes finds it. */
+/* The best order of all blocks that keeps the request's most: so a search with no more memory than the order of any
+ * number of blocks takes finds that one or a better. With more micro-batches than blocks are judged with it may take
+ * more than judged; then the one of the row of the table, which may take less. */
 static zb_status ask(void *state, const zb_within_request *request, zb_slot *sequence, zb_within_answer *out) {
   const within_state *x = state;
   const zb_problem *const problem = x->w->model->problem;
   zb_order order;
   *out = (zb_within_answer){0};
-  zb_status status = emit_blocks(problem, request->limits, BLOCKS_ALL, request->less_than_ps, &order);
+  zb_status status = emit_blocks(problem, request->limits, BLOCKS_ALL, request->less_than_ps, request->most, &order);
   if (!status && !order_keeps(problem, &order, request->most, x->peak)) {
     zb_order_deinit(&order);
-    status = emit_blocks(problem, request->limits, BLOCKS, INT64_MAX, &order);
+    status = emit_blocks(problem, request->limits, BLOCKS, INT64_MAX, NULL, &order);
   }
   if (zb_status_code(status) == ZB_INFEASIBLE) {
     zb_status_free(status);
@@ -340,7 +369,7 @@ static zb_status try_lowered(descent *d, int64_t bytes) {
   zb_order made;
   zb_simulation simulation;
   if (zb_bounds_within(d->bounds, d->lowered) >= d->best_ps) return NULL;
-  zb_status status = emit_blocks(d->problem, d->lowered, d->blocks, d->best_ps, &made);
+  zb_status status = emit_blocks(d->problem, d->lowered, d->blocks, d->best_ps, NULL, &made);
   if (zb_status_code(status) == ZB_INFEASIBLE) {
     zb_status_free(status);
     return NULL;
@@ -388,7 +417,7 @@ static zb_status try_levels(descent *d) {
     next = zb_level_fine(d->w, bytes - 1, false);
     if (next == bytes - 1) break;
   }
-  return d->best_ps < TIME_MOST ? NULL : emit_blocks(d->problem, d->lowered, d->blocks, INT64_MAX, &d->best);
+  return d->best_ps < TIME_MOST ? NULL : emit_blocks(d->problem, d->lowered, d->blocks, INT64_MAX, NULL, &d->best);
 }
 
 /* The best order of all levels of memory: of one level alone it may be longer than of a lower one, whose blocks are

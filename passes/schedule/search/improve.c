@@ -133,7 +133,7 @@ static const zb_retime_input *last_input(const zb_improver *x, zb_slot slot) {
   for (int i = t->input_begin[slot.class]; i < t->input_begin[slot.class + 1]; ++i) {
     const zb_retime_input *input = &t->inputs[i];
     const int at = place_of(x, input->class, slot.micro_batch);
-    const int64_t arrival = rank_starts(x, input->rank)[at] + input->delay_ps;
+    const int64_t arrival = zb_retime_arrival(t, i, at, slot.micro_batch);
     if (arrival <= latest) continue;
     latest = arrival;
     last = input;

@@ -7,12 +7,17 @@
  *
  * Messages are pulled: an input arrives when its sender has ended, and the message has taken its time. That leaves out
  * waiting for the channel, which cannot be where every job takes at least as long as each message on the channels it
- * sends on, one message a channel; elsewhere all is timed again. The jobs of one stage and micro-batch need no check:
- * their order in the list is F, B, W. Tests: test/passes/schedule/retime_test.c.
+ * sends on, one message a channel. Elsewhere messages are sent, and the arrival of each is kept: all messages of a
+ * channel come from one rank, in the order of its list, so those of jobs that keep their times keep theirs. The jobs of
+ * one stage and micro-batch need no check: their order in the list is F, B, W. Tests:
+ * test/passes/schedule/retime_test.c.
  */
 #include "passes/schedule/search/retime.h"
 
 #include <string.h>
+
+/* In place of a time when a channel is free: it belongs to the list, or nothing is known yet. */
+static const int64_t TAKEN = -1;
 
 static int mirrored(int class) { return class - class % ZB_KIND_COUNT + ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT; }
 
@@ -52,6 +57,33 @@ static void fill_inputs(zb_retimer *x) {
   x->input_begin[w->classes] = count;
 }
 
+/* The input that each message is, and the channels that each rank sends on. */
+static void fill_outputs(zb_retimer *x) {
+  const zb_scheduler *w = x->scheduler;
+  const zb_direction *d = &w->forwards;
+  int count = 0;
+  for (int class = 0; class < w->classes; ++class)
+    for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
+      int input = x->input_begin[d->links[i].stage];
+      while (x->inputs[input].class != class)
+        ++input;
+      x->outputs[i] = input;
+    }
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    x->channel_begin[rank] = count;
+    for (int j = 0; j < w->chunks * ZB_KIND_COUNT; ++j) {
+      const int class = zb_class_at(w, rank, j / ZB_KIND_COUNT, j % ZB_KIND_COUNT);
+      for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
+        const int channel = d->links[i].channel;
+        if (channel < 0 || x->channel[channel] == TAKEN) continue;
+        x->channel[channel] = TAKEN;
+        x->channels[count++] = channel;
+      }
+    }
+  }
+  x->channel_begin[w->ranks] = count;
+}
+
 /* The job that senders of no input are: timed on a rank behind the last, and there before all others. */
 static void fill_classes(zb_retimer *x) {
   const zb_scheduler *w = x->scheduler;
@@ -80,7 +112,6 @@ zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
   *out = (zb_retimer){.scheduler = w};
   ZB_TAKE(arena, out->start, w->jobs + 1);
   ZB_TAKE(arena, out->saved, w->jobs);
-  ZB_TAKE(arena, out->by_job, w->jobs);
   ZB_TAKE(arena, out->place, w->jobs + 1);
   ZB_TAKE(arena, out->worked, w->jobs);
   ZB_TAKE(arena, out->span, ranks);
@@ -94,10 +125,18 @@ zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
   ZB_TAKE(arena, out->waits_at, ranks);
   ZB_TAKE(arena, out->next_waiting, ranks);
   ZB_TAKE(arena, out->first_waiting, ranks);
+  out->channels_wait = may_wait(w);
+  if (out->channels_wait) {
+    ZB_TAKE(arena, out->arrival, links * (size_t)w->micro_batches + 1);
+    ZB_TAKE(arena, out->outputs, links + 1);
+    ZB_TAKE(arena, out->channel, ranks * ranks);
+    ZB_TAKE(arena, out->channel_begin, ranks + 1);
+    ZB_TAKE(arena, out->channels, links + 1);
+  }
   ZB_TRY(zb_arena_status(arena));
   fill_inputs(out);
   fill_classes(out);
-  out->channels_wait = may_wait(w);
+  if (out->channels_wait) fill_outputs(out);
   return NULL;
 }
 
@@ -165,6 +204,79 @@ static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
   }
 }
 
+/* ---- Messages that wait ---- */
+
+/* Sends what a job sends that ends then. */
+static void send_all(zb_retimer *x, zb_slot slot, int64_t end) {
+  const zb_direction *d = &x->scheduler->forwards;
+  for (int i = d->link_begin[slot.class]; i < d->link_begin[slot.class + 1]; ++i)
+    x->arrival[zb_class_job(x->scheduler, x->outputs[i], slot.micro_batch)] =
+        zb_link_send(&d->links[i], x->channel, end);
+}
+
+/* When the channels of a rank are free behind the first `count` jobs of its list, whose messages have their times. */
+static void restore_channels(zb_retimer *x, const zb_slot *sequence, int rank, int count) {
+  const zb_direction *d = &x->scheduler->forwards;
+  const zb_slot *slots = rank_slots(x, sequence, rank);
+  int unknown = x->channel_begin[rank + 1] - x->channel_begin[rank];
+  for (int i = x->channel_begin[rank]; i < x->channel_begin[rank + 1]; ++i)
+    x->channel[x->channels[i]] = TAKEN;
+  for (int i = count - 1; i >= 0 && unknown > 0; --i)
+    for (int k = d->link_begin[slots[i].class + 1] - 1; k >= d->link_begin[slots[i].class]; --k) {
+      const int channel = d->links[k].channel;
+      if (channel < 0 || x->channel[channel] != TAKEN) continue;
+      x->channel[channel] = x->arrival[zb_class_job(x->scheduler, x->outputs[k], slots[i].micro_batch)];
+      --unknown;
+    }
+  for (int i = x->channel_begin[rank]; unknown > 0 && i < x->channel_begin[rank + 1]; ++i)
+    if (x->channel[x->channels[i]] == TAKEN) x->channel[x->channels[i]] = 0;
+}
+
+/* Sends again what the jobs from x->kept on send, whose times are as they were. */
+static void send_rest(zb_retimer *x, const zb_slot *sequence) {
+  const zb_scheduler *w = x->scheduler;
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    const zb_slot *slots = rank_slots(x, sequence, rank);
+    restore_channels(x, sequence, rank, x->kept[rank]);
+    for (int i = x->kept[rank]; i < w->per_rank; ++i)
+      send_all(x, slots[i], zb_retime_starts(x, rank)[i] + w->forwards.time_ps[slots[i].class]);
+  }
+}
+
+/* When all inputs of a job have arrived, or `start` if that is later. False: one has not been sent, and the rank waits
+ * for it. */
+static bool await_all(zb_retimer *x, int rank, zb_slot slot, int64_t *start) {
+  for (int k = x->input_begin[slot.class]; k < x->input_begin[slot.class + 1]; ++k) {
+    const zb_retime_input *input = &x->inputs[k];
+    const int at = x->place[zb_class_job(x->scheduler, input->class, slot.micro_batch)];
+    if (at >= x->done[input->rank]) {
+      wait_for(x, rank, input->rank, at);
+      return false;
+    }
+    *start = zb_max64(*start, x->arrival[zb_class_job(x->scheduler, k, slot.micro_batch)]);
+  }
+  return true;
+}
+
+/* run_rank where messages wait. */
+static void run_sending_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
+  const zb_scheduler *w = x->scheduler;
+  const zb_slot *slots = rank_slots(x, sequence, rank);
+  int64_t *starts = &x->start[zb_rank_begin(w, rank)];
+  int i = x->done[rank];
+  int64_t clock = i > 0 ? starts[i - 1] + w->forwards.time_ps[slots[i - 1].class] : 0;
+  for (; i < w->per_rank; ++i) {
+    int64_t start = clock;
+    if (!await_all(x, rank, slots[i], &start)) return;
+    starts[i] = start;
+    clock = start + w->forwards.time_ps[slots[i].class];
+    send_all(x, slots[i], clock);
+    x->done[rank] = i + 1;
+  }
+}
+
+/* ---- All ranks ---- */
+
 /* The least that the span of a rank can be that is timed so far. */
 static int64_t least_span(const zb_retimer *x, int rank) {
   const zb_scheduler *w = x->scheduler;
@@ -185,7 +297,7 @@ static bool run_all(zb_retimer *x, const zb_slot *sequence, int64_t most) {
   }
   while (count > 0) {
     const int rank = x->stack[--count];
-    run_rank(x, sequence, rank);
+    x->channels_wait ? run_sending_rank(x, sequence, rank) : run_rank(x, sequence, rank);
     if (least_span(x, rank) > most) return false;
     ended += x->done[rank] == per_rank;
     int *link = &x->first_waiting[rank];
@@ -230,17 +342,6 @@ static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
   }
 }
 
-/* All of it by the timer that knows channels. */
-static bool time_again(zb_retimer *x, const zb_slot *sequence) {
-  const zb_scheduler *w = x->scheduler;
-  zb_timing timing;
-  if (!zb_time_sequence(x->scheduler, sequence, &timing, x->by_job, NULL)) return false;
-  for (size_t i = 0; i < w->jobs; ++i)
-    x->start[i] = x->by_job[zb_class_job(w, sequence[i].class, sequence[i].micro_batch)];
-  fill_spans(x, sequence);
-  return true;
-}
-
 /* Times everything behind the first x->kept places of each rank. */
 static bool time_rest(zb_retimer *x, const zb_slot *sequence, int64_t most) {
   const size_t ranks = (size_t)x->scheduler->ranks, per_rank = (size_t)x->scheduler->per_rank;
@@ -248,7 +349,8 @@ static bool time_rest(zb_retimer *x, const zb_slot *sequence, int64_t most) {
     const size_t from = rank * per_rank + (size_t)x->kept[rank];
     memcpy(&x->saved[from], &x->start[from], (per_rank - (size_t)x->kept[rank]) * sizeof *x->saved);
   }
-  if (x->channels_wait) return time_again(x, sequence);
+  for (int rank = 0; x->channels_wait && rank < x->scheduler->ranks; ++rank)
+    restore_channels(x, sequence, rank, x->kept[rank]);
   ++x->scheduler->evaluations;
   memcpy(x->done, x->kept, ranks * sizeof *x->done);
   if (!run_all(x, sequence, most)) return false;
@@ -293,7 +395,7 @@ bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes,
     fill_places(x, sequence, &changes[i]);
   }
   for (int rank = 0; rank < w->ranks; ++rank)
-    x->kept[rank] = x->channels_wait ? 0 : count_before(x, rank, x->kept[rank], earliest);
+    x->kept[rank] = count_before(x, rank, x->kept[rank], earliest);
   return time_rest(x, sequence, most);
 }
 
@@ -305,6 +407,7 @@ void zb_retime_undo(zb_retimer *x, const zb_slot *sequence, const zb_change *cha
   }
   for (int i = 0; i < count; ++i)
     fill_places(x, sequence, &changes[i]);
+  if (x->channels_wait) send_rest(x, sequence);
   fill_spans(x, sequence);
 }
 

@@ -38,16 +38,19 @@ typedef struct zb_retimer {
   int64_t *worked;    /* [jobs] by place: what the jobs of the rank before it take */
   int64_t *span;      /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
   int *last;          /* [ranks] index of the job that its end waits for: the last one, or a W before a reduction */
-  bool channels_wait; /* a message may have to wait for the one before it: then all is timed again, by zb_time_sequence
-                       */
+  bool channels_wait; /* a message may have to wait for the one before it: then messages are sent, else pulled */
   int *input_begin;   /* [classes + 1] */
   zb_retime_input *inputs;
   zb_retime_class *classes;
+  /* where channels wait */
+  int64_t *arrival;              /* [inputs * micro_batches] of the message of an input */
+  int *outputs;                  /* [links] by forwards.links: the input that it is */
+  int *channel_begin, *channels; /* [ranks + 1] the channels that a rank sends on */
+  int64_t *channel;              /* [ranks * ranks] scratch: when each is free */
   /* to take a change back */
   int64_t *saved;
   int *kept; /* [ranks] places whose times stayed */
   /* scratch */
-  int64_t *by_job;
   int *done; /* [ranks + 1] places that are timed */
   int *stack, *waits_at, *next_waiting, *first_waiting;
 } zb_retimer;
@@ -58,6 +61,12 @@ zb_status zb_retimer_init(zb_scheduler *scheduler, zb_retimer *out) ZB_MUST_USE;
 /* When the jobs of a rank start. */
 static inline const int64_t *zb_retime_starts(const zb_retimer *x, int rank) {
   return &x->start[zb_rank_begin(x->scheduler, rank)];
+}
+
+/* When an input (an index of `inputs`) of a micro-batch arrives whose sender stands at that place. */
+static inline int64_t zb_retime_arrival(const zb_retimer *x, int input, int place, int micro_batch) {
+  if (x->channels_wait) return x->arrival[zb_class_job(x->scheduler, input, micro_batch)];
+  return zb_retime_starts(x, x->inputs[input].rank)[place] + x->inputs[input].delay_ps;
 }
 
 /* Times all of a renumbered sequence. False: it cannot finish. O(jobs). */

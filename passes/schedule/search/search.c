@@ -146,8 +146,9 @@ static int64_t budget_of_level(const searcher *s, int64_t bytes) {
   return is_less ? zb_max64(s->budget / LESS_BUDGET + 1, least) : s->budget;
 }
 
-/* What an evaluation of local search takes where messages wait for their channel, in evaluations where none does: all
- * jobs are timed again there (retime.h). Counted for large problems on V alone: other searches are short without it. */
+/* What an evaluation of local search takes where messages wait for their channel, in evaluations where none does, at
+ * most: messages are timed with the jobs there, and again where a change is taken back (retime.h). Counted for large
+ * problems on V alone: other searches are short without it. */
 static int evaluation_cost(const searcher *s) {
   return s->run.improver.times.channels_wait && zb_is_placed_as_v(s->problem) && s->w.jobs > MEDIUM_JOBS ? WAITING_COST
                                                                                                          : 1;
