@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Families of models against PyTorch: zb.compile of a module, five steps, the losses that PyTorch has.
 
-    families.py [--bin BUILD/bin] [--only NAME ...] [--all]
+    families.py [--bin BUILD/bin] [--only NAME ...] [--all] [--tensor-parallel T [--sequence-parallel]]
+                [--data-parallel D]
 
 Each module of family_models.py is compiled from memory and trained from Python: by SGD with micro-batches on 1 rank
 (1F1B) and by AdamW on 2 ranks (zb-h1 and zb-h2, the same bits). PyTorch runs the same micro-batches one after the other
 and adds their gradients up; BatchNorm sees what it sees here. Where PyTorch's own f32 is further than that from what
 it computes in f64 (deep networks with BatchNorm over few pixels), ours must be at most twice as far from f64. A table
 tells parameters, ops of the exported graph and the greatest relative difference of a loss; where PyTorch cannot export
-a module, the error must say so. Needs PyTorch and transformers (ZB_PYTHON; rows that need torchvision, timm or peft are
-left out where these are not there), and is skipped elsewhere. Without --all: CHOSEN. Ends with "N passed, N failed".
+a module, the error must say so. With shards or replicas of them every rank is D times T. Needs PyTorch and
+transformers (ZB_PYTHON; rows that need torchvision, timm or peft are left out where these are not there), and is
+skipped elsewhere. Without --all: CHOSEN. Ends with "N passed, N failed".
 """
 import copy
 import os
@@ -93,13 +95,19 @@ def apart(found, wanted):
 
 
 class Families:
-    def __init__(self, suite, folder):
+    def __init__(self, suite, folder, options):
         self.suite, self.folder = suite, folder
+        self.replicas = options.data_parallel
+        self.mesh = {"data_parallel": options.data_parallel, "tensor_parallel": options.tensor_parallel}
+        self.mesh = {name: count for name, count in self.mesh.items() if count > 1}
+        if options.sequence_parallel:
+            self.mesh["sequence_parallel"] = True
 
     def train(self, path, batches, micro_batches, optimizer, ranks, schedule):
         import zb
 
-        plan = zb.compile(path, ranks=ranks, micro_batches=micro_batches, schedule=schedule, optimizer=optimizer)
+        plan = zb.compile(path, ranks=ranks, micro_batches=micro_batches // self.replicas, schedule=schedule,
+                          optimizer=optimizer, **self.mesh)
         used = {value.name for value in plan.inputs}
         with zb.Session(plan) as run:
             return [run.step({name: t for name, t in batch.items() if name in used}).loss for batch in batches]
@@ -182,7 +190,7 @@ def inside(suite, options):
     print(f"| {'family':28} | {'trained':>9} | {'ops':>5} | {'greatest':8} | {'time':7} | |")
     with common.scratch() as folder:
         for name in options.only or (family_models.FAMILIES if options.all else CHOSEN):
-            Families(suite, folder).row(name)
+            Families(suite, folder, options).row(name)
 
 
 def outside(options):
@@ -190,6 +198,8 @@ def outside(options):
     python, why = common.python_with_torch()
     if why is None:
         again = [python, os.path.abspath(__file__), "--inside", "--bin", options.bin] + ["--all"] * options.all
+        again += ["--tensor-parallel", str(options.tensor_parallel), "--data-parallel", str(options.data_parallel)]
+        again += ["--sequence-parallel"] * options.sequence_parallel
         return subprocess.run(again + (["--only", *options.only] if options.only else []), check=False).returncode
     print(f"ok - families # SKIP {why}; set ZB_PYTHON")
     return 0
@@ -200,6 +210,9 @@ def main():
         __doc__,
         ("--only", {"nargs": "*", "metavar": "NAME"}),
         ("--all", {"action": "store_true"}),
+        ("--tensor-parallel", {"type": int, "default": 1}),
+        ("--sequence-parallel", {"action": "store_true"}),
+        ("--data-parallel", {"type": int, "default": 1}),
         ("--inside", {"action": "store_true", "help": "with torch"}),
     )
     if not options.inside:

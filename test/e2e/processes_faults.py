@@ -8,16 +8,20 @@ they were, leave nothing half written.
 
 N processes (4), one rank each (with --data-parallel D and --tensor-parallel T they are D replicas of a shorter
 pipeline, of T shards each, and every rank is named with its coordinates), train a plan whose step takes a while, and
-save after every step. Each is killed (kill -9) at N points of a step (10), or, with --kills, so many of these are
-drawn: mpirun and all others must be gone within ten seconds with its status of a killed process, those who are left
-must have said at which job they were, and the last save must be whole, and go on with the losses of a run that nobody
-disturbs. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5, name rank, job,
-peer and micro-batch, and which process does not answer; and it must end with them. At last SIGTERM, to one process and
-to all: who gets it says at which job it is (mpirun sends it to those who are left), and all end after the same step,
-and save it.
+save after every step. Each is killed (kill -9) at N points (10) of a step and the save behind it, or, with --kills, so
+many of these are drawn: mpirun and all others must be gone within ten seconds with its status of a killed process,
+those who are left must have said at which job they were (which kinds these were is printed), and the last save must be
+whole, and go on with the losses of a run that nobody disturbs. Then one is stopped (SIGSTOP) instead, --stops times:
+the others must end within the time-out and five seconds, with status 5, name rank, job, peer and micro-batch, and which
+process does not answer; and it must end with them. At last SIGTERM, to one process and to all: who gets it says at
+which job it is (mpirun sends it to those who are left), and all end after the same step, and save it.
+
+    processes_faults.py --over mpi --data-parallel 2 --tensor-parallel 2 --ranks 8 --points 5 --stops 40
+                                              a mesh of 2 x 2 x 2: 40 kills and 40 stops (five minutes; not part of CI)
 
 Ends with "N passed, N failed, N skipped".
 """
+import collections
 import os
 import random
 import re
@@ -31,7 +35,8 @@ import common
 import processes
 
 RANKS, MICRO_BATCHES = 4, 32
-KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS, STOP_LIMIT_SECONDS = 10, 3, 10
+KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS = 10, 3
+STOP_LIMIT_SECONDS = STOP_TIMEOUT_SECONDS + 5
 
 
 class Said:
@@ -45,6 +50,7 @@ class Said:
         self.waited = (rf"{rank} waited \d\.\d s for message \d+ \((from|to) {rank}, "
                        rf"(micro-batch \d+|accumulators{groups}|gathering from \d+ of ranks \d+ to \d+)\)")
         self.at = rf"{rank} is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) {rank}"
+        self.kinds = collections.Counter()  # of jobs at which others were when one was killed
         self.at_start = rf"waited \d\.\d s for process \d+ \({rank}, pid"
 
     def rank(self, rank):
@@ -55,6 +61,9 @@ class Said:
 
     def is_at(self, rank, errors):
         return re.search(re.escape(self.rank(rank)) + r" is at \w", errors)
+
+    def note_kinds(self, errors):
+        self.kinds.update(re.findall(r" is at (?:\d*([A-Za-z_]+)\d* \(job|(?=the end))", errors))
 
     def names_silent(self, rank, errors):
         return re.search(re.escape(f"process {rank} ({self.rank(rank)}, pid ") +
@@ -71,7 +80,7 @@ class Run:
         self.saved, self.variable = saved, launcher.variable.encode()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=launcher.environment, errors="backslashreplace")
-        self.errors, self.saves, self.first_save = [], 0, threading.Event()
+        self.errors, self.saves, self.times, self.first_save = [], 0, [], threading.Event()
         self.readers = [threading.Thread(target=self.read_output),
                         threading.Thread(target=lambda: self.errors.extend(self.process.stderr))]
         for reader in self.readers:
@@ -81,6 +90,7 @@ class Run:
         for line in self.process.stdout:
             if line.startswith(self.begun):
                 self.saves += 1
+                self.times.append(time.monotonic())
                 if self.saves == 2:
                     self.first_save.set()
         self.first_save.set()
@@ -148,6 +158,18 @@ def is_whole(saved):
     return len(kinds["weights"]) > 0 and len(kinds["optimizer"]) == 2 * len(kinds["weights"])
 
 
+def seconds_between_saves(suite, launcher, plan, folder, ranks):
+    """Of a step and the save behind it: kills at points of that time are within jobs, sums, updates and saves."""
+    run = Run(suite, launcher, plan, os.path.join(folder, "saved-timed"), processes=ranks)
+    end = time.monotonic() + 60
+    while run.saves < 10 and run.process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    said, times = run.end(), run.times
+    if len(times) < 10:
+        raise common.Failure(f"{len(times)} saves in a minute: {said}")
+    return sorted(b - a for a, b in zip(times[1:], times[2:]))[len(times) // 2 - 1]
+
+
 class Undisturbed:
     """Losses of a run that nobody disturbs, as far as they are asked for."""
     def __init__(self, suite, plan):
@@ -176,6 +198,7 @@ def killed(suite, launcher, plan, said_of, folder, undisturbed, rank, point, del
     try:
         run = Run(suite, launcher, plan, saved, processes=said_of.ranks)
         seconds, status, left, errors = run.hit(rank, signal.SIGKILL, delay)
+        said_of.note_kinds(errors)
         said = [other for other in range(said_of.ranks) if other != rank and said_of.is_at(other, errors)]
         suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and
                     status == 128 + signal.SIGKILL and not left and
@@ -229,7 +252,7 @@ def faults(suite, launcher, folder, options):
     suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", ranks // replicas // shards,
                   "--schedule", "zb-h1", "--micro-batches", MICRO_BATCHES // replicas, "--data-parallel", replicas,
                   "--tensor-parallel", shards, *options.options.split())
-    step = sorted(row["seconds"] for row in processes.train(suite, launcher, ranks, plan, 8))[4]
+    step = seconds_between_saves(suite, launcher, plan, folder, ranks)
     undisturbed = Undisturbed(suite, plan)
     chance = random.Random(options.draw)
     points = [(rank, point, step * (point + chance.random()) / count) for rank in range(ranks)
@@ -238,8 +261,9 @@ def faults(suite, launcher, folder, options):
     common.run_parallel([lambda p=p: killed(suite, launcher, plan, said_of, folder, undisturbed, *p)
                          for p in points],
                         options.jobs)
-    print(f"{launcher.name}: {len(points)} times kill -9 of one of {ranks} ranks at {count} points of a step of "
-          f"{step * 1e3:.0f} ms: {suite.passed - before} of {2 * len(points)} as said", flush=True)
+    print(f"{launcher.name}: {len(points)} times kill -9 of one of {ranks} ranks at {count} points of a step and "
+          f"its save of {step * 1e3:.0f} ms: {suite.passed - before} of {2 * len(points)} as said; others were at " +
+          ", ".join(f"{kind or 'a save'} {count}" for kind, count in said_of.kinds.most_common()), flush=True)
     # Between steps there is no micro-batch to name, so another round may be needed to hit one.
     stops = range(options.stops or ranks)
     named = any(any([stopped(suite, launcher, plan, said_of, folder, undisturbed, stop % ranks, step * chance.random())

@@ -2,7 +2,9 @@
 """Data parallel: zbc --data-parallel D makes replicas of all ranks, whose gradients are summed.
 
     replicas.py [--bin BUILD/bin] [--draw SEED] [--cases N]
-    replicas.py --table [--bin BUILD/bin]     ranks 1, 2, 4 x replicas 2, 3, 4 x four schedules x two models: all
+    replicas.py --table [--bin BUILD/bin]     ranks 1, 2, 4 x replicas 2, 3, 4 x four schedules x two models, each with
+                                              groups, with folds, and bytes; in threads, over TCP and MPI by turns
+    replicas.py --table --graphs FOLDER       so with gpt2.onnx and llama.onnx of FOLDER
 
 fold: the sums of D replicas are, bit by bit, a left fold of what each replica gives alone. One replica's sum comes from
 a run of its own on its own rows: SGD with momentum keeps the mean of the gradients of its first step, and with powers
@@ -36,10 +38,12 @@ M = 4
 STEPS = 3
 ROWS, LENGTH = 2, 32  # of a micro-batch of the models
 MODELS = ("gpt2-small", "llama-small")
-TIED = ("lm.transformer.wte.weight.momentum_buffer",)
+TIED = {"gpt2-small": "lm.transformer.wte.weight", "gpt2": "lm.lm_head.weight"}  # has two uses, each with its sum
 LAYOUTS = ((1, "1f1b", ()), (2, "1f1b", ()), (2, "zb-h1", ()), (2, "zb-v", ()), (4, "zb-h2", ()), (4, "search", ()),
            (2, "interleaved-1f1b", ("--chunks", 2)), (3, "zb-h1", ("--metric", "period")))
 SCHEDULES = ("1f1b", "zb-h1", "zb-h2", "zb-v")
+STARTS = (None, ("tcp", 2), None, ("mpi", 3), None)  # of --table: threads, or processes of a launcher
+BUCKETS = (("--bucket-bytes", "1"), ("--bucket-bytes", "20K"), ("--bucket-bytes", "1G"), ())
 OPTIONS = ((), ("--precision", "bf16"), ("--clip-norm", "0.5"), ("--clip-norm", "0.05", "--clip-norm-type", "inf"),
            ("--clip-norm", "0.5", "--post-validation"), ("--clip-norm", "50", "--post-validation"),
            ("--recompute", "all"), ("--split", "none"), ("--bucket-bytes", "20K"),
@@ -61,8 +65,8 @@ def fold(parts):
 
 
 class Replicas:
-    def __init__(self, suite, folder):
-        self.suite, self.folder, self.count = suite, folder, 0
+    def __init__(self, suite, folder, data=common.DATA):
+        self.suite, self.folder, self.data, self.count = suite, folder, data, 0
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -70,7 +74,7 @@ class Replicas:
     def compile(self, model, ranks, replicas, *options):
         self.count += 1
         out = self.path(f"plan{self.count}")
-        self.suite.compile(os.path.join(common.DATA, model + ".onnx"), out, "--ranks", ranks, "--data-parallel",
+        self.suite.compile(os.path.join(self.data, model + ".onnx"), out, "--ranks", ranks, "--data-parallel",
                            replicas, *options)
         return out
 
@@ -102,22 +106,12 @@ class Replicas:
         return {name: array.array("f", tensor[2]) for name, tensor in saved["optimizer"].items()}
 
     def folds(self):
-        with open(common.CORPUS, "rb") as file:
-            corpus = file.read()
         for model, replicas in itertools.product(MODELS, (2, 4)):
-            alone = []
-            for replica in range(replicas):
-                part = self.path("part.txt")
-                with open(part, "wb") as file:
-                    file.write(corpus[replica * M * ROWS * LENGTH:])
-                alone.append(self.momentum(model, 1, 1, part))
+            alone = self.alone(model, replicas, ROWS, LENGTH)
+            folded = self.folded(model, alone, replicas)
             for ranks in (1, 2):
-                together = self.momentum(model, ranks, replicas)
-                # Of a tied parameter the sum of each use is folded first, which its sum does not tell.
-                wrong = [name for name in alone[0] if name not in TIED and together.get(name) != array.array(
-                    "f", [value / replicas for value in fold([one[name] for one in alone])])]
-                self.suite.check(alone[0] and together.keys() == alone[0].keys() and not wrong,
-                                 f"{model}, {replicas} replicas of {ranks} ranks: {len(wrong)} sums are no fold")
+                self.expect_fold(f"{model}, {replicas} replicas of {ranks} ranks",
+                                 self.momentum(model, ranks, replicas), alone, folded)
             self.suite.check(alone[0] != alone[1], f"{model}: the replicas read the same rows")
 
     def inner(self):
@@ -135,7 +129,7 @@ class Replicas:
         for ranks, schedule in ((1, "1f1b"), (2, "zb-h1"), (4, "zb-h2")):
             together = self.momentum("gpt2-small", ranks, 1, micro_batches=groups * each,
                                      options=("--sum-groups", f"{groups}:inner", "--schedule", schedule))
-            wrong = [name for name in alone[0] if name not in TIED and together.get(name) != array.array(
+            wrong = [name for name in alone[0] if name != self.tied("gpt2-small") and together.get(name) != array.array(
                 "f", [value / (groups * each) for value in fold(
                     [fold([alone[group * each + m][name] for group in range(groups)]) for m in range(each)])])]
             self.suite.check(together.keys() == alone[0].keys() and not wrong and together != plain,
@@ -158,15 +152,61 @@ class Replicas:
         text = self.suite.must("zb-run", self.path(f"plan{self.count - 1}"), "--print-plan")
         self.suite.check("sums of" in text, f"no sums in {text[:400]}")
 
-    def table(self):
-        """Every layout of --table, buckets of one accumulator, of some and of all by turns."""
-        buckets = itertools.cycle((("--bucket-bytes", "1"), ("--bucket-bytes", "20K"), ("--bucket-bytes", "1G"), ()))
-        for model, replicas in itertools.product(MODELS, (2, 3, 4)):
+    def alone(self, model, replicas, rows, length):
+        """What each replica gives alone: the mean of the gradients of its first step."""
+        with open(common.CORPUS, "rb") as file:
+            corpus = file.read()
+        found = []
+        for replica in range(replicas):
+            part = self.path("part.txt")
+            with open(part, "wb") as file:
+                file.write(corpus[replica * M * rows * length:])
+            found.append(self.momentum(model, 1, 1, part))
+        return found
+
+    @staticmethod
+    def tied(model):
+        """Of a tied parameter the sum of each use is folded first, which its sum does not tell."""
+        return TIED[model] + ".momentum_buffer" if model in TIED else None
+
+    def folded(self, model, alone, replicas):
+        """The mean that replicas have: their sums, of which `alone` has exact quarters, times 1 / (D M) in f32."""
+        part = M * rounded(1 / (M * replicas))
+        return {name: array.array("f", [value * part for value in fold([one[name] for one in alone])])
+                for name in alone[0] if name != self.tied(model)}
+
+    def expect_fold(self, text, together, alone, folded):
+        wrong = [name for name in folded if together.get(name) != folded[name]]
+        self.suite.check(alone[0] and together.keys() == alone[0].keys() and not wrong,
+                         f"{text}: {len(wrong)} sums are no fold")
+
+    def expect_bytes(self, text, model, plan, saved):
+        """Each accumulator is summed once: as many as parameters, and one more of a tied one."""
+        summed = sum(map(sum, self.sums_of(plan).values()))
+        wanted = sum(len(tensor[2]) for tensor in saved["weights"].values())
+        wanted += len(saved["weights"][TIED[model]][2]) if model in TIED else 0
+        self.suite.check(summed == wanted, f"{text}: sums of {summed} bytes, accumulators have {wanted}")
+
+    def table(self, models, rows, length):
+        """Every layout of --table, buckets of one accumulator, of some and of all, and launchers, by turns."""
+        buckets, starts = itertools.cycle(BUCKETS), itertools.cycle(STARTS)
+        for model, replicas in itertools.product(models, (2, 3, 4)):
             wanted = self.run(model, 1, 1, "1f1b", ("--sum-groups", replicas), M * replicas)
+            alone = self.alone(model, replicas, rows, length)
+            folded = self.folded(model, alone, replicas)
             for ranks, schedule in itertools.product((1, 2, 4), SCHEDULES):
-                options = next(buckets)
-                self.same(f"{model}, {replicas} replicas of {ranks} ranks, {schedule} {options}, groups of one rank",
-                          wanted, self.run(model, ranks, replicas, schedule, options))
+                options, start = next(buckets), next(starts)
+                over = (processes.LAUNCHERS[start[0]], start[1]) if start else None
+                if over and (over[0].reason_to_skip(self.suite) or ranks == 1):
+                    over = None
+                text = f"{model}, {replicas} replicas of {ranks} ranks, {schedule} {options} {over and start}"
+                plan = self.compile(model, ranks, replicas, "--micro-batches", M, "--schedule", schedule, *options)
+                got = self.train(plan, STEPS, over=over)
+                self.same(f"{text}, groups of one rank", wanted, got)
+                self.expect_bytes(text, model, plan, got[1])
+                self.expect_fold(text, self.momentum(model, ranks, replicas,
+                                                     options=("--schedule", schedule, *options)), alone, folded)
+            print(f"  {model}, {replicas} replicas: {self.suite.passed} passed, {self.suite.failed} failed", flush=True)
 
     def groups_resume(self):
         replicas = self.compile("gpt2-small", 2, 3, "--micro-batches", M, "--clip-norm", "0.5")
@@ -302,13 +342,19 @@ class Replicas:
 
 def main():
     options = common.arguments(__doc__, ("--draw", dict(type=int, default=random.randrange(1 << 32))),
-                               ("--cases", dict(type=int, default=5)), ("--table", dict(action="store_true")))
+                               ("--cases", dict(type=int, default=5)), ("--table", dict(action="store_true")),
+                               ("--graphs", dict(metavar="FOLDER", help="of --table: gpt2.onnx and llama.onnx there")),
+                               ("--only", dict(nargs="+", help="of --table: models")))
     suite = common.Suite(options.bin)
     print(f"  --draw {options.draw}")
     with common.scratch() as folder:
         it = Replicas(suite, folder)
         if options.table:
-            it.table()
+            if options.graphs:
+                it.data = options.graphs
+                it.table(options.only or ("gpt2", "llama"), 4, 128)
+            else:
+                it.table(options.only or MODELS, ROWS, LENGTH)
             return suite.finish()
         it.folds()
         it.inner()

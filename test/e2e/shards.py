@@ -2,6 +2,7 @@
 """Tensor parallel: zbc --tensor-parallel T makes shards of every rank, which compute each micro-batch together.
 
     shards.py [--bin BUILD/bin] [--draw SEED] [--cases N]
+    shards.py --table [--only MODEL ..] [--bin BUILD/bin]     all of TABLE and its options x ranks 1, 2 x replicas 1, 2
 
 oracle: a run of T shards gives, bit by bit, the parts of parameters and optimizer state that a program with all shards
 in it gives (zb-unroll-shards), which runs as one rank without a message.
@@ -45,6 +46,10 @@ OPTIONS = ((), ("--sequence-parallel",), ("--sequence-parallel", "--precision", 
            ("--sequence-parallel", "--recompute", "all"), ("--precision", "bf16"), ("--recompute", "all"),
            ("--split", "none"), ("--optimizer", "sgd:lr=0.1,momentum=0.9"), ("--clip-norm", "0.5"),
            ("--clip-norm", "0.05", "--clip-norm-type", "inf"))
+TABLE = {"gpt2-small": (2, 4), "llama-small": (2, 4), "families/six": (3,),
+         **{name: (2, 4) for name in FAMILIES if name != "depth"}}
+TABLE_OPTIONS = ((), ("--sequence-parallel",), ("--precision", "bf16"),
+                 ("--sequence-parallel", "--precision", "bf16"))
 ADAMW = "adamw:lr=0.001,beta1=0.9,beta2=0.95,eps=1e-08,weight_decay=0.1"
 BEHIND = ("builtin.module(zb-partition{{ranks=1,chunks=1,placement=\"plain\",micro-batches={m}}},zb-classify,"
           "zb-outline,zb-memory,zb-schedule{{schedule=1f1b,micro-batches={m}}},zb-insert-comm,zb-allocate,"
@@ -124,12 +129,13 @@ class Shards:
         self.suite.check(wanted[0] == got[0] and not different,
                          f"{text}: losses {got[0]} instead of {wanted[0]}, other tensors: {different[:3]}")
 
-    def oracle(self, shards, model="gpt2-small", *options):
-        """The same program with all shards in it."""
+    def oracle(self, shards, model="gpt2-small", *options, groups=1, layouts=((2, "zb-h1", 1),)):
+        """The same program with all shards in it, against plans of (ranks, schedule, replicas), each of which sums as
+        many groups of micro-batches."""
         self.count += 1
         ir, unrolled = self.path(f"ir{self.count}"), self.path(f"unrolled{self.count}")
-        plan = self.compile(model, 2, shards, "--dump-ir", ir, "--schedule", "zb-h1", *options)
-        losses, saved, _ = self.train(plan, STEPS)
+        summed = ("--sum-groups", groups, "--micro-batches", M * groups) if groups > 1 else ()
+        plan = self.compile(model, 1, shards, "--dump-ir", ir, *options, *summed)
         with open(glob.glob(os.path.join(ir, "*_zb-shard.mlir"))[0], encoding="utf-8") as file:
             cuts = dict(re.findall(r'zb\.param = "([^"]+)"(?:, zb\.shard = "([^"]+)")?', file.read()))
         initial = common.read_safetensors(os.path.join(plan, "weights.safetensors"))[0]
@@ -141,14 +147,33 @@ class Shards:
             file.write(self.suite.must("zb-opt", glob.glob(os.path.join(ir, "*_zb-layout.mlir"))[0],
                                        "--zb-unroll-shards"))
         self.suite.must("zbc", unrolled + ".mlir", "-o", unrolled, "--weights", unrolled + ".safetensors",
-                        "--pass-pipeline", BEHIND.format(m=M, adamw=ADAMW))
+                        "--pass-pipeline", BEHIND.format(m=M * groups, adamw=ADAMW))
         alone, other, _ = self.train(unrolled, STEPS)
-        self.suite.check(losses == alone, f"{shards} shards: losses {losses}, the unrolled program has {alone}")
-        for kind in saved:
-            wanted = parts(saved[kind], lambda name, c: self.of_shard(cuts, name, c))
-            wrong = [name for name in other[kind] if wanted.get(name) != other[kind][name]]
-            self.suite.check(len(other[kind]) == shards * len(saved[kind]) and not wrong,
-                             f"{shards} shards, {kind}: other than unrolled: {len(wrong)} tensors, {wrong[:3]}")
+        for ranks, schedule, replicas in layouts:
+            more = ("--data-parallel", replicas) if replicas > 1 else summed
+            losses, saved, _ = self.run(model, ranks, shards, schedule, (*options, *more))
+            text = f"{model}, {replicas} replicas of {shards} shards of {ranks} ranks, {schedule} {options} {more}"
+            self.suite.check(losses == alone, f"{text}: losses {losses}, the unrolled program has {alone}")
+            for kind in saved:
+                wanted = parts(saved[kind], lambda name, c: self.of_shard(cuts, name, c))
+                wrong = [name for name in other[kind] if wanted.get(name) != other[kind][name]]
+                self.suite.check(len(other[kind]) == shards * len(saved[kind]) and not wrong,
+                                 f"{text}, {kind}: other than unrolled: {len(wrong)} tensors, {wrong[:3]}")
+
+    def table(self, only):
+        """Every case of --table: bits of the unrolled program, and losses of one shard, in f32."""
+        for model, counts in TABLE.items():
+            if only and model not in only:
+                continue
+            for shards, options in itertools.product(counts, TABLE_OPTIONS):
+                self.oracle(shards, model, *options, layouts=((1, "1f1b", 1), (2, "zb-h1", 1)))
+                self.oracle(shards, model, *options, groups=2, layouts=((1, "zb-h1", 2), (2, "zb-h2", 2)))
+                if "bf16" not in options:
+                    wanted, got = (self.run(model, 1, count, "1f1b", options if count > 1 else ())[0]
+                                   for count in (1, shards))
+                    self.suite.check(all(abs(a - b) <= 1e-5 * abs(a) for a, b in zip(wanted, got)),
+                                     f"{model}, {shards} shards {options}: losses {got}, without them {wanted}")
+            print(f"  {model}: {self.suite.passed} passed, {self.suite.failed} failed", flush=True)
 
     @staticmethod
     def owner(cuts, name):
@@ -384,11 +409,15 @@ class Shards:
 
 def main():
     options = common.arguments(__doc__, ("--draw", dict(type=int, default=random.randrange(1 << 32))),
-                               ("--cases", dict(type=int, default=4)))
+                               ("--cases", dict(type=int, default=4)), ("--table", dict(action="store_true")),
+                               ("--only", dict(nargs="+", metavar="MODEL", help="of --table")))
     suite = common.Suite(options.bin)
     print(f"  --draw {options.draw}")
     with common.scratch() as folder:
         it = Shards(suite, folder)
+        if options.table:
+            it.table(options.only)
+            return suite.finish()
         for shards in (2, 4):
             it.oracle(shards)
             it.oracle(shards, "llama-small", "--sequence-parallel")
