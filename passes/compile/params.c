@@ -189,10 +189,6 @@ static zb_status check_together(const zb_compile_params *p) {
   const char *alone = p->sequence_parallel ? "sequence-parallel" : p->shard_pin_count > 0 ? "shard" : NULL;
   if (alone && p->tensor_parallel == 1 && !p->pipeline)
     return zb_status_hint(ZB_ERROR(USAGE, "--%s without --tensor-parallel", alone), "add --tensor-parallel 2");
-  if (p->post_validation && zb_sharding_of_parameters(zb_sharding_of(p->sharding)))
-    return zb_status_hint(
-        ZB_ERROR(USAGE, "--sharding %s and --post-validation are not possible together yet", p->sharding),
-        "write --sharding gradients:step or gradients:micro-batch, or leave --post-validation out");
   return NULL;
 }
 

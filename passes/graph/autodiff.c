@@ -370,18 +370,6 @@ static zb_result read_weighted(zb_pass *pass, MlirOperation function, zb_update_
   return ZB_OK;
 }
 
-/* A step that is taken back has buffers that came from replica 0 meanwhile, and what came is not in its snapshot. */
-static zb_result check_replicas(const zb_pass *pass, MlirOperation function, const zb_update_rules *rules) {
-  const bool takes_back = zb_has_attribute(mlirModuleGetOperation(pass->program->module), ZB_ATTR_POST_VALIDATION);
-  for (zb_ports at = zb_arguments(function); rules->replicas > 1 && takes_back && zb_next(&at);)
-    if (at.port.buffer)
-      return zb_op_error_at(function, "leave --post-validation or --data-parallel out",
-                            "the buffer '%s' of replicas is that of the first one when a step ends, which is not taken "
-                            "back yet",
-                            at.port.buffer);
-  return ZB_OK;
-}
-
 /* Regions of shards have a meaning where there are shards: zb-shard takes their borders out. */
 static zb_result check_no_borders(const zb_graph *graph) {
   ZB_FOR_EACH_NODE(node, graph) {
@@ -397,7 +385,7 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   sweep s = {0};
   zb_update_rules rules = {0};
   if (!read_options(pass, function, &rules) || !read_replicas(pass, function, &rules) ||
-      !read_groups(pass, function, &rules) || !check_replicas(pass, function, &rules))
+      !read_groups(pass, function, &rules))
     return ZB_FAIL;
   rules.shards = zb_get_i64(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SHARDS, 1);
   zb_arena *arena = &pass->arena;

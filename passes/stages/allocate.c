@@ -654,7 +654,13 @@ static void verdict_addresses(allocator *a) {
         if (is_frame(&a->graph, value) == (frames == 1)) add_part(a, address(a, value), value_bytes(&a->graph, value));
 }
 
-static void snapshot_addresses(allocator *a) {
+/* It has buffers that came from replica 0, so it waits for them. */
+static void snapshot_addresses(allocator *a, const zb_node *snapshot) {
+  for (const zb_node *node = a->graph.nodes; node < snapshot; ++node) {
+    if (!zb_op_is(node->op, "zb.gather_frame") || !is_frame_of(node, pool_names[POOL_BUFFERS])) continue;
+    add_wait(a, snapshot->number, a->message_of[node->number]);
+    a->received[a->message_of[node->number]] = false;
+  }
   add_address(a, a->overwritten.count);
   for (size_t i = 0; i < a->overwritten.count; ++i) {
     const zb_overwritten *it = &a->overwritten.items[i];
@@ -671,7 +677,7 @@ static void write_list(allocator *a, zb_rank_work *work) {
     else if (zb_op_is(node->op, "zb.verdict"))
       verdict_addresses(a);
     else if (zb_op_is(node->op, "zb.snapshot"))
-      snapshot_addresses(a);
+      snapshot_addresses(a, node);
     else if (zb_op_is(node->op, "zb.gather_parameters"))
       gathered_addresses(a, node);
     else if (zb_op_is(node->op, "zb.gather_frame") || zb_op_is(node->op, "zb.reduce_frame"))
@@ -778,7 +784,7 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   a->adds_early = zb_buckets_add_early(module);
   a->replicas = (uint64_t)zb_get_i64(module, ZB_ATTR_REPLICAS, 1);
   if (zb_has_attribute(module, ZB_ATTR_POST_VALIDATION))
-    ZB_TRY(zb_overwritten_find(a->arena, a->rank_op, zb_buckets_parts(module), &a->overwritten));
+    ZB_TRY(zb_overwritten_find(a->arena, module, a->rank_op, &a->overwritten));
   place_regions(a);
   ZB_TRY(allocate_list(a, main, work));
   a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){end_of(a->regions[ZB_REGION_SLOTS]), workspace_bytes(a, false)};

@@ -3,6 +3,7 @@
 #include "passes/stages/overwritten.h"
 
 #include "passes/function.h"
+#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
 
@@ -53,7 +54,8 @@ static void join_neighbours(zb_overwritten_list *list) {
   if (list->count) list->count = last + 1;
 }
 
-zb_status zb_overwritten_find(zb_arena *arena, MlirOperation rank, int parts, zb_overwritten_list *out) {
+zb_status zb_overwritten_find(zb_arena *arena, MlirOperation top, MlirOperation rank, zb_overwritten_list *out) {
+  const int parts = zb_has_attribute(top, ZB_ATTR_GATHER) ? 1 : zb_buckets_parts(top);
   *out = (zb_overwritten_list){0};
   ZB_FOR_EACH_OP(function, zb_function_block(rank)) {
     const zb_job_kind kind = zb_class_get(function);

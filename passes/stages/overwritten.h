@@ -14,9 +14,10 @@ typedef struct zb_overwritten {
 typedef ZB_LIST(zb_overwritten) zb_overwritten_list;
 
 /* Of the rank, from zb-memory on: what its UPDATEs and RENEW write, and the buffers that its F do, in order, whole
- * multiples of ZB_ALIGNMENT, neighbours as one. parts: of how many replicas those of parameters come, see
- * zb_buckets_parts. MEMORY. */
-zb_status zb_overwritten_find(zb_arena *arena, MlirOperation rank, int parts, zb_overwritten_list *out) ZB_MUST_USE;
+ * multiples of ZB_ALIGNMENT, neighbours as one. Where replicas update parts of parameters and have whole ones (top says
+ * so), parts of all replicas are overwritten. MEMORY. */
+zb_status zb_overwritten_find(zb_arena *arena, MlirOperation top, MlirOperation rank,
+                              zb_overwritten_list *out) ZB_MUST_USE;
 uint64_t zb_overwritten_bytes(const zb_overwritten_list *list);
 
 #endif

@@ -101,7 +101,7 @@ static zb_status read_rank(zb_module_problem *p, MlirOperation module, int rank)
     if (i != POOL_NORMS) /* that is in the slots, when frames are gone */
       p->base_bytes[rank] += (int64_t)zb_align((uint64_t)pool_bytes[i]);
   if (zb_has_attribute(p->top, ZB_ATTR_POST_VALIDATION))
-    ZB_TRY(zb_overwritten_find(&p->arena, module, zb_buckets_parts(p->top), &overwritten));
+    ZB_TRY(zb_overwritten_find(&p->arena, p->top, module, &overwritten));
   const uint64_t kept = zb_overwritten_bytes(&overwritten);
   p->base_bytes[rank] += (int64_t)kept;
   p->snapshot_ps[rank] = (int64_t)((double)kept * zb_link_costs_get(p->top).copy_ps_per_byte);

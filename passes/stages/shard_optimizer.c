@@ -286,14 +286,6 @@ static MlirOperation find_clip(MlirModule module) {
   return (MlirOperation){0};
 }
 
-/* What sharding does not go with. */
-static zb_result check(zb_pass *pass, MlirOperation top, zb_sharding sharding) {
-  if (zb_has_attribute(top, ZB_ATTR_POST_VALIDATION) && zb_sharding_of_parameters(sharding))
-    return zb_pass_option_error(pass, top, "sharding", "leave post-validation out, or share gradients",
-                                "parameters that are gathered before a verdict are not taken back yet");
-  return ZB_OK;
-}
-
 static zb_result run(zb_pass *pass, MlirModule module) {
   const MlirOperation top = mlirModuleGetOperation(module);
   const char *sharding = zb_pass_option(pass, "sharding"), *gather = zb_pass_option(pass, "gather");
@@ -309,7 +301,6 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     return zb_pass_option_error(pass, top, "sharding", "replicas is an option of zb-autodiff",
                                 "there are no replicas to share the optimizer's state");
   const MlirOperation clip = find_clip(module);
-  if (!check(pass, top, zb_sharding_of(sharding))) return ZB_FAIL;
   zb_set_string(top, ZB_ATTR_SHARDING, sharding);
   if (it.of_parameters) zb_set_string(top, ZB_ATTR_GATHER, gather);
   it.whole_sums = zb_sharding_of(sharding) == ZB_SHARDING_OPTIMIZER && !mlirOperationIsNull(clip);

@@ -7,9 +7,11 @@
  * again must be in the snapshot, and both sides of every message must be posted equally often. That is what a closed
  * cut says: what is received before a verdict was sent before one. What was sent before a verdict and is received
  * behind one (it crosses) is taken by the receiver before it runs its jobs again, and the ranks are run once more in
- * this way to see that none waits for ever.
+ * this way to see that none waits for ever. Gathers of parameters for jobs before the verdict are messages like others:
+ * the parts that are sent were restored and updated before they are sent again. What other replicas bring to what is
+ * kept (buffers) is there when it is copied.
  *
- * Tests: test/passes/validation_test.c
+ * Tests: test/passes/validation_test.c, sharding_validation_test.c and gathers_validation_test.c there
  */
 #include <inttypes.h>
 #include <string.h>
@@ -35,9 +37,14 @@ static zb_status broken(const validation *it, int job, const char *what) {
   return ZB_RULE("validation", "%s %s", zb_plan_job_text(it->plan, it->index, job, text), what);
 }
 
-/* Brings the parts of parameters that other replicas have updated: made again with the updates. */
 static bool carries_parameters(const zb_plan *plan, const zb_plan_job *job) {
   return job->message >= 0 && plan->messages[job->message].payload == ZB_PAYLOAD_PARAMETERS;
+}
+
+/* Brings the parts of parameters that other replicas have updated: made again with the updates. Replicas that have
+ * parts alone bring them to the slots, for jobs, as what F and B send each other. */
+static bool brings_updates(const zb_plan *plan, const zb_plan_job *job) {
+  return carries_parameters(plan, job) && !zb_sharding_of_parameters(plan->sharding);
 }
 
 static bool carries_norms(const zb_plan *plan, const zb_plan_job *job) {
@@ -61,6 +68,11 @@ static zb_status find_marks(const zb_plan *plan, int index, marks *out) {
   return NULL;
 }
 
+/* Copies the own parts of what is gathered for a job to their place. */
+static bool places_parts(const zb_plan_rank *rank, const zb_plan_job *job) {
+  return job->subprogram >= 0 && rank->subprograms[job->subprogram].places > 0;
+}
+
 /* Before the verdict nothing but F and what moves its values; after the snapshot nothing but CLIP, its report, UPDATE,
  * and where replicas update parts what brings those to all, and RENEW. */
 static zb_status verify_kinds(const validation *it) {
@@ -68,9 +80,9 @@ static zb_status verify_kinds(const validation *it) {
   for (int i = rank->load_count; i < rank->job_count; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     const bool updates = job->kind == ZB_JOB_CLIP || job->kind == ZB_JOB_UPDATE || job->kind == ZB_JOB_RENEW ||
-                         (job->kind == ZB_JOB_REPORT && job->micro_batch < 0) || carries_parameters(it->plan, job);
-    const bool forward =
-        job->kind == ZB_JOB_F || job->kind == ZB_JOB_READ || job->kind == ZB_JOB_REPORT || zb_job_is_post(job->kind);
+                         (job->kind == ZB_JOB_REPORT && job->micro_batch < 0) || brings_updates(it->plan, job);
+    const bool forward = job->kind == ZB_JOB_F || job->kind == ZB_JOB_READ || job->kind == ZB_JOB_REPORT ||
+                         zb_job_is_post(job->kind) || places_parts(rank, job);
     if (i < it->at.verdict && (!forward || updates || carries_norms(it->plan, job)))
       return broken(it, i, "stands before the VERDICT, where only F and what moves its values may stand");
     if (i > it->at.snapshot && !updates)
@@ -145,14 +157,22 @@ static zb_status verify_kept(const validation *it) {
 
 /* ---- What is overwritten before the verdict ---- */
 
+/* Whether a job before the verdict may move it: values in the slots, and what replicas send of their parameters and of
+ * copies of them, where it lies. That is sent again where it was restored and updated. */
+static bool may_move(const validation *it, const zb_plan_job *job, zb_plan_range part) {
+  const zb_region_kind region = zb_plan_region_of(it->rank, part.offset, part.bytes);
+  if (part.bytes == 0 || region == ZB_REGION_SLOTS) return true;
+  return job->kind == ZB_JOB_SEND && carries_parameters(it->plan, job) &&
+         (region == ZB_REGION_PARAMETERS || region == ZB_REGION_CONSTANTS);
+}
+
 static zb_status verify_forward_job(const validation *it, int index) {
   const zb_plan_rank *rank = it->rank;
   const zb_plan_job *job = &rank->jobs[index];
   const zb_plan_range *gradients = &rank->regions[ZB_REGION_GRADIENTS], *step = &rank->regions[ZB_REGION_STEP];
   for (uint32_t p = 0; p < job->parts.count; ++p) {
     const zb_plan_range part = rank->pool_ranges[job->parts.begin + p];
-    if (part.bytes > 0 && zb_plan_region_of(rank, part.offset, part.bytes) != ZB_REGION_SLOTS)
-      return broken(it, index, "moves values outside of the slots before the VERDICT");
+    if (!may_move(it, job, part)) return broken(it, index, "moves values outside of the slots before the VERDICT");
     if (zb_intervals_overlap(&it->kept, part.offset, part.offset + part.bytes))
       return broken(it, index, "uses what is kept for the VERDICT");
   }
@@ -195,6 +215,27 @@ static zb_status verify_parts(const validation *it, int index) {
   return NULL;
 }
 
+/* What comes to what is kept (buffers of replicas) has come when the copy is made. */
+static zb_status verify_arrived(const validation *it) {
+  const zb_plan_rank *rank = it->rank;
+  zb_status status = NULL;
+  bool *waited = zb_alloc((size_t)rank->job_count * sizeof *waited);
+  if (!waited) return ZB_OUT_OF_MEMORY();
+  for (int i = rank->load_count; i <= it->at.snapshot; ++i)
+    for (uint32_t w = 0; w < rank->jobs[i].waits.count; ++w)
+      waited[rank->pool_u32[rank->jobs[i].waits.begin + w]] = true;
+  for (int i = rank->load_count; i < it->at.snapshot && !status; ++i) {
+    const zb_plan_job *job = &rank->jobs[i];
+    for (uint32_t p = 0; p < job->parts.count && job->kind == ZB_JOB_RECV && !waited[i] && !status; ++p) {
+      const zb_plan_range part = rank->pool_ranges[job->parts.begin + p];
+      if (zb_intervals_overlap(&it->saved, part.offset, part.offset + part.bytes))
+        status = broken(it, i, "brings what is in the snapshot, which does not wait for it");
+    }
+  }
+  zb_free(waited);
+  return status;
+}
+
 static zb_status verify_marked_rank(validation *it) {
   const zb_plan_rank *rank = it->rank;
   const unsigned slots = 1u << ZB_REGION_SLOTS, overwritten = 1u << ZB_REGION_PARAMETERS | 1u << ZB_REGION_BUFFERS |
@@ -209,11 +250,12 @@ static zb_status verify_marked_rank(validation *it) {
   if (it->kept.failed || it->saved.failed) return ZB_OUT_OF_MEMORY();
   ZB_TRY(verify_clip(it));
   ZB_TRY(verify_kept(it));
+  ZB_TRY(verify_arrived(it));
   for (int i = rank->load_count; i < it->at.verdict; ++i)
     ZB_TRY(verify_forward_job(it, i));
   for (int i = it->at.snapshot; i < rank->job_count; ++i) {
     if (rank->jobs[i].kind == ZB_JOB_UPDATE || rank->jobs[i].kind == ZB_JOB_RENEW) ZB_TRY(verify_update(it, i));
-    if (carries_parameters(it->plan, &rank->jobs[i])) ZB_TRY(verify_parts(it, i));
+    if (brings_updates(it->plan, &rank->jobs[i])) ZB_TRY(verify_parts(it, i));
   }
   return NULL;
 }
@@ -278,7 +320,7 @@ static bool copy_forward_jobs(zb_plan *to, zb_plan_rank *rank, marks at) {
     if (copy[i].message >= 0) pool[verdict->waits.begin + verdict->waits.count++] = (uint32_t)i;
   ++rank->job_count;
   for (int i = at.snapshot; i < count; ++i) {
-    if (!carries_parameters(to, &jobs[i])) continue;
+    if (!brings_updates(to, &jobs[i])) continue;
     copy[rank->job_count] = jobs[i];
     copy[rank->job_count++].waits.count = 0;
   }

@@ -81,7 +81,7 @@ class MeshSharding(shards.Shards):
                  ("parameters:step", "gpt2-small", 2, 4, CLIPS[3], LAYOUTS[1], False)]
         for level, model, many, count_, options, (ranks, schedule, more), late in (
                 fixed + draw.sample(cases, min(count, len(cases)))):
-            late = LATE if late and not level.startswith("parameters") else ()
+            late = LATE if late else ()
             text = (f"{level}, {model}, {many} replicas of {count_} shards of {ranks} ranks, {schedule} "
                     f"{' '.join((*options, *late))}")
             wanted = self.train(self.mesh(model, 1, many, count_, level, "--schedule", "1f1b", *options), STEPS)

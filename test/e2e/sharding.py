@@ -360,8 +360,6 @@ class Sharding(replicas.Replicas):
                  "without a sharding of parameters.*\n.*parameters:step"),
                 ((model, *EACH), 2, "without --data-parallel"),
                 ((model, "--sharding-stage", "1"), 2, "write --sharding optimizer"),
-                ((model, "--data-parallel", "2", *PARTS, "--clip-norm", "1", "--post-validation"), 2,
-                 "--sharding parameters:step and --post-validation are not possible together yet"),
                 ((model, *both, "--sum-groups", "2", "--micro-batches", "2"), 2, "in the place of")):
             done = self.suite.run("zbc", *words, "-o", self.path("no"))
             self.suite.check(done.returncode == status and re.search(wanted, done.stderr) and

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Post-validation (zbc --post-validation): steps that begin before it is known whether the one before was clipped.
 
-    validation.py [--bin BUILD/bin] [--draws 4] [--seed 1] [--only bits shards late skips ends processes input]
+    validation.py [--bin BUILD/bin] [--draws 4] [--meshes 1] [--seed 1]
+                  [--only bits shards late skips ends processes input]
 
 bits: of plans drawn at random (graph, ranks 1 to 6, schedule, placement, precision, recompute, type of the norm), runs
 in which no step is clipped, each is, and those above the median norm are, have losses, norms, weights and optimizer
 state of the run that waits for each norm, with saves, evaluations, a resume and a schedule of the rate between; and
-those of a plan without it. shards: so of shards, of replicas of shards and of replicas that share optimizer state, and
-over every launcher. late: on the device sim a step that was clipped takes longer, which shows that it was taken back;
-its memory is that of the plan without it, the snapshot and what is kept for a verdict. skips: steps whose gradients are
+those of a plan without it. shards: so of shards, of replicas of shards and of replicas that share optimizer state or
+gradients, and over every launcher; --meshes times of replicas that have parts of parameters, with shards and without,
+and of replicas with buffers. late: on the device sim a step that was clipped takes longer, which shows that it was
+taken back; its memory is that of the plan without it, the snapshot (parameters, buffers and optimizer state that a rank
+has) and what is kept for a verdict, to the byte. skips: steps whose gradients are
 not finite. ends: a signal at a random moment, a norm that is no number. processes: over every launcher, and a process
 that is killed. input: where it cannot be.
 
@@ -30,6 +33,9 @@ PARTS = ("bits", "shards", "late", "skips", "ends", "processes", "input")
 GRAPHS = ("gpt2-small", "llama-small", "gpt2-dropout", "buffers")
 SCHEDULES = (("1f1b",), ("zb-h1",), ("zb-h2",), ("zb-v",), ("zb",), ("interleaved-1f1b", "--chunks", 2),
              ("search:budget=30",), ("fthenb", "--placement", "wave", "--chunks", 2), ("v-half",))
+SHARDINGS = ("none", "optimizer", "gradients:step", "gradients:micro-batch", "parameters:step",
+             "parameters:micro-batch")
+GATHERS = ("job", "micro-batch", "step")
 MORE = ((), (), ("--precision", "bf16"), ("--recompute", "all"), ("--clip-norm-type", "inf"), ("--split", "none"),
         ("--optimizer", "sgd:lr=0.1,momentum=0.9"))
 
@@ -88,14 +94,29 @@ def bits(suite, plans, folder, options):
     print(f"ok   bits: {options.draws} plans", flush=True)
 
 
+def drawn_meshes(random_, count):
+    """(graph, more): what comes from other replicas before a verdict or a snapshot."""
+    found = []
+    for _ in range(count):
+        mesh = random_.choice((("--data-parallel", 3), ("--data-parallel", 2), ("--data-parallel", 2,
+                               "--tensor-parallel", 2), ("--data-parallel", 2, "--tensor-parallel", 2,
+                                                         "--sequence-parallel")))
+        found += [(random_.choice(GRAPHS[:2 if "--tensor-parallel" in mesh else 3]),
+                   (*mesh, "--sharding", random_.choice(SHARDINGS[4:]), "--gather", random_.choice(GATHERS))),
+                  ("buffers", ("--data-parallel", random_.choice((2, 3)), "--sharding", random_.choice(SHARDINGS)))]
+    return found
+
+
 def shards(suite, plans, folder, options):
     """Shards of a rank are at different places when a verdict is found; replicas that update parts bring them to all
     again."""
     random_ = random.Random(options.seed)
-    for more in (("--tensor-parallel", 2), ("--tensor-parallel", 4, "--sequence-parallel"),
-                 ("--tensor-parallel", 2, "--data-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer"),
-                 ("--data-parallel", 2, "--sharding", "gradients:micro-batch", "--precision", "bf16")):
-        graph, ranks, schedule, made, micro_batches = draw(random_, random_.choice(GRAPHS[:2]))
+    meshes = [(random_.choice(GRAPHS[:2]), more) for more in (
+        ("--tensor-parallel", 2), ("--tensor-parallel", 4, "--sequence-parallel"),
+        ("--tensor-parallel", 2, "--data-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer"),
+        ("--data-parallel", 2, "--sharding", "gradients:micro-batch", "--precision", "bf16"))]
+    for graph, more in meshes + drawn_meshes(random_, options.meshes):
+        graph, ranks, schedule, made, micro_batches = draw(random_, graph)
         if ranks > 3:
             ranks, schedule, micro_batches = 3, "zb-h1", min(micro_batches, 6)
             made = tuple(word for word in made if word not in ("--chunks", 2, "--placement", "wave"))
@@ -103,13 +124,14 @@ def shards(suite, plans, folder, options):
             more = more[:4]
         bits_of_draw(suite, plans, folder, random_, graph, ranks, schedule, (*made, *more), micro_batches, steps=6)
     for more in (("--tensor-parallel", 2), ("--data-parallel", 3, "--sharding", "optimizer", "--precision", "bf16"),
-                 ("--data-parallel", 3, "--sharding", "gradients:step")):
+                 ("--data-parallel", 3, "--sharding", "gradients:step"),
+                 ("--data-parallel", 2, "--sharding", "parameters:micro-batch")):
         plan = plans.get("gpt2-small", 2, "zb-v", "--clip-norm", "inf", "--post-validation", *more)
         wanted = suite.train(plan, 8, "--barrier")
         most = some_clipped(wanted)
         wanted = suite.train(plan, 8, "--barrier", "--clip-norm", most)
         for launcher in evaluation.launchers(suite):
-            for count in (2, 3):
+            for count in (3,) if "parameters:micro-batch" in more else (2, 3):
                 got = processes.train(suite, launcher, count, plan, 8, "--clip-norm", str(most))
                 overlap.expect_same(suite, f"{more}, {launcher.name}, {count} processes", wanted, got)
     print("ok   shards", flush=True)
@@ -138,11 +160,19 @@ def late(suite, plans, folder, options):
     suite.check(longer == [number + 1 for number in clipped if number + 1 < 11],
                 f"clipped are {clipped}, longer steps {longer}: {took}")
     suite.check(0 < len(longer) < 10, f"all or none of {norms} are above {most}")
-    for found, plain, arenas in zip(*(regions(suite, one)[0] for one in (plan, waits)),
-                                    zip(regions(suite, plan)[1], regions(suite, waits)[1])):
-        kept = found["slots"] - plain["slots"]
-        suite.check(found["snapshot"] == 3 * found["parameters"] and "snapshot" not in plain and
-                    arenas[0] - arenas[1] == found["snapshot"] + kept, f"{found} {plain} {arenas}")
+    for graph, ranks, more in (
+            ("gpt2-small", 4, ()), ("gpt2-small", 2, ("--data-parallel", 3, "--sharding", "optimizer")),
+            ("gpt2-small", 2, ("--data-parallel", 3, "--sharding", "parameters:step")),
+            ("llama-small", 2, ("--data-parallel", 2, "--tensor-parallel", 2, "--sharding", "parameters:micro-batch")),
+            ("buffers", 2, ("--data-parallel", 2, "--sharding", "parameters:step"))):
+        made = (graph, ranks, "zb-h2", "--clip-norm", "inf", *more)
+        plan, waits = plans.get(*made, "--post-validation"), plans.get(*made)
+        for found, plain, arenas in zip(*(regions(suite, one)[0] for one in (plan, waits)),
+                                        zip(regions(suite, plan)[1], regions(suite, waits)[1])):
+            kept = found["slots"] - plain["slots"]
+            wanted = found["parameters"] + found["state"] + found.get("buffers", 0)
+            suite.check(found["snapshot"] == wanted and "snapshot" not in plain and
+                        arenas[0] - arenas[1] == found["snapshot"] + kept, f"{made}: {found} {plain} {arenas}")
     print("ok   late: times on sim, and memory", flush=True)
 
 
@@ -178,10 +208,11 @@ def ends(suite, plans, folder, options):
     random_ = random.Random(options.seed)
     saved = os.path.join(folder, "stopped")
     whole = plans.get("gpt2-small", 4, "zb-h2", "--clip-norm", 1.4, "--post-validation")
-    parts = plans.get("gpt2-small", 2, "zb-h2", "--clip-norm", 1.4, "--post-validation", "--data-parallel", 2,
-                      "--sharding", "optimizer")
+    parts, gathered = (plans.get("gpt2-small", 2, "zb-h2", "--clip-norm", 1.4, "--post-validation", "--data-parallel",
+                                 2, "--sharding", sharding) for sharding in ("optimizer", "parameters:step"))
     for plan, number in ((whole, signal.SIGINT), (whole, signal.SIGTERM), (whole, signal.SIGINT),
-                         (parts, signal.SIGTERM), (parts, signal.SIGINT)):
+                         (parts, signal.SIGTERM), (parts, signal.SIGINT), (gathered, signal.SIGTERM),
+                         (gathered, signal.SIGINT)):
         command = [suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved]
         found = overlap.stopped_run(suite, command, random_.uniform(0, 0.2), number)
         overlap.expect_named(suite, f"signal {number}", plan, saved, found)
@@ -224,7 +255,8 @@ def inputs(suite, plans, folder, options):
 
 def main():
     options = common.arguments(__doc__, ("--only", {"nargs": "+", "choices": PARTS, "default": list(PARTS)}),
-                               ("--draws", {"type": int, "default": 4}), ("--seed", {"type": int, "default": 1}))
+                               ("--draws", {"type": int, "default": 4}), ("--meshes", {"type": int, "default": 1}),
+                               ("--seed", {"type": int, "default": 1}))
     suite = common.Suite(options.bin)
     suite.skipped = 0
     parts = dict(zip(PARTS, (bits, shards, late, skips, ends, several, inputs)))

@@ -8,6 +8,8 @@
 // RUN: not zb-opt --zb-autodiff=optimizer=sgd:lr=0.1 --zb-split-grad --zb-layout --zb-partition=ranks=12 %s 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: zbc %s -o %t.replicas --ranks 2 --micro-batches 2 --data-parallel 3
 // RUN: zb-run %t.replicas --print-plan | FileCheck %s --check-prefix=REPLICAS
+// RUN: zbc %s -o %t.late --ranks 2 --micro-batches 2 --data-parallel 3 --clip-norm 1 --post-validation
+// RUN: zb-run %t.late --print-plan | FileCheck %s --check-prefix=LATE
 
 // The mean of the batch alone is in the step; new values are copies at the end, made when nobody reads the old ones any
 // more. W and B get a copy of the factor as F had it.
@@ -52,6 +54,11 @@
 // REPLICAS: F      s0_F micro-batch 1
 // REPLICAS: COLLECTIVE all-gather {{[0-9]+}}  buffers+0 (32)  buffers+64 (32)
 // REPLICAS: UPDATE
+
+// With post-validation they have come before they are kept.
+// LATE: [[AT:[0-9]+]]  COLLECTIVE all-gather {{[0-9]+}}  buffers+0 (32)  buffers+64 (32)
+// LATE: SNAPSHOT  parameters+0 (64)  buffers+0 (128)  state+0 (128)  after [[AT]]
+// LATE-NEXT: CLIP
 
 // CUT: cannot cut after '#1': the buffer 'factor' is read or updated on both sides, and one stage has it
 // CUT: hint: cut before the first op that uses it, or behind the last
