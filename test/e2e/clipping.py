@@ -5,7 +5,7 @@
     clipping.py --graphs FOLDER                     gpt2.onnx and llama.onnx of FOLDER: 50 steps
 
 Losses and norms against PyTorch's (clipping.reference.json, recorded by clipping_reference.py): losses of 20 steps
-within 1e-5, norms of 20 steps within 1e-6, of shards and of replicas that have parts of gradients, too. The same bits
+within 1e-5, norms of 20 steps within 1e-6, of shards and of replicas that have parts of gradients or parameters, too. The same bits
 for every number of ranks, schedule, placement, number of threads, over TCP and MPI, and with a tied parameter that
 three of four ranks hold. zb-run --clip-norm X is zbc --clip-norm X. A step that is skipped leaves no trace: the run is,
 byte for byte, that on data without it. Ends with "N passed, N failed".
@@ -29,6 +29,7 @@ PLANS = [(1, "fthenb", ()), (2, "1f1b", ()), (4, "zb-h1", ()), (4, "zb-v", ()),
          (8, "zb-h1", ()), (4, "search:budget=64", ())]
 STEP = ("--data-parallel", 2, "--sharding", "gradients:step")
 EACH = ("--data-parallel", 4, "--sharding", "gradients:micro-batch")
+PARTS = ("--data-parallel", 2, "--tensor-parallel", 2, "--sharding", "parameters:step", "--post-validation")
 TIED = os.path.join(os.path.dirname(common.DATA), "passes", "gathered.mlir")
 
 
@@ -203,7 +204,7 @@ def main():
                 continue
             where, corpus = (common.DATA, common.CORPUS) if small else (options.graphs,
                                                                          os.path.join(options.graphs, "corpus.txt"))
-            for more in ((), ("--tensor-parallel", 2), ("--tensor-parallel", 4), STEP, EACH):
+            for more in ((), ("--tensor-parallel", 2), ("--tensor-parallel", 4), STEP, EACH, PARTS):
                 it.reference(run, os.path.join(where, run["graph"] + ".onnx"), corpus, *more)
         if not options.graphs:
             it.bits()

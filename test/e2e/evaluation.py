@@ -5,7 +5,8 @@ them.
     evaluation.py [--bin BUILD/bin] [--jobs 2] [--only loss bits training processes ends input]
 
 loss: over all whole batches of the corpus, before training and after 20 steps, against what tools/reference.py
-recorded, with dropout, too; without it one batch has the loss of the step that would train on it, bit for bit. bits:
+recorded, with dropout, too; without it one batch has the loss of the step that would train on it, bit for bit; of
+shards and replicas, too, the same bits on 1 and 2 ranks. bits:
 ranks, schedules, placements, threads, the sim device with delays, bf16. training: losses and checkpoints of runs with
 evaluations between steps are those of runs without. processes: over TCP, and over MPI where there is one. ends: a
 process that is killed during an evaluation, a signal. input: what can be wrong, before anything trains.
@@ -29,6 +30,10 @@ GRAPHS = ("gpt2-small", "llama-small")
 DROPS = "gpt2-dropout"
 PARTS = ("loss", "bits", "training", "processes", "ends", "input")
 MICRO_BATCHES = 8
+MESHES = {"gpt2-small": (("--data-parallel", 2, "--tensor-parallel", 2, "--sharding", "parameters:step", "--clip-norm",
+                          "inf"),),
+          "llama-small": (("--tensor-parallel", 2, "--sequence-parallel"),
+                          ("--data-parallel", 2, "--sharding", "optimizer"))}
 CUTS = [(2, "1f1b", ()), (2, "zb-h1", ()), (4, "zb-h1", ()), (8, "zb-h1", ()), (2, "zb-v", ()), (4, "zb-v", ()),
         (4, "fthenb", ("--chunks", 2)), (2, "fthenb", ("--placement", "wave", "--chunks", 3)),
         (2, "fthenb", ("--placement", "1,0,0,1"))]
@@ -62,6 +67,21 @@ def evaluate(suite, plan, *arguments, corpus=common.CORPUS):
     return found[0]
 
 
+def loss_of_meshes(suite, plans, comparison, graph, wanted):
+    recorded = wanted["fp32"]["evaluation"]
+    for more in MESHES.get(graph, ()):
+        words, found = " ".join(map(str, more)), []
+        for ranks, schedule in ((1, "1f1b"), (2, "zb-h1")):
+            replicas = 2 if "--data-parallel" in more else 1
+            plan = plans.get(graph, ranks, schedule, *more, micro_batches=wanted["micro_batches"] // replicas)
+            _, after = split(suite.train(plan, 20, "--eval", "text:" + common.CORPUS))
+            found.append(after[0]["loss"])
+        suite.check(found[0] == found[1], f"{graph} {words}: evaluations on 1 and 2 ranks: {found}")
+        before = evaluate(suite, plan)["loss"]
+        comparison.row("evaluation before training", reference.relative(before, recorded["before"]), 1e-6, words)
+        comparison.row("evaluation after 20 steps", reference.relative(found[0], recorded["after"]), 1e-5, words)
+
+
 def loss(suite, plans, folder):
     for graph in (*GRAPHS, DROPS):
         with open(os.path.join(common.DATA, graph + ".reference.json")) as file:
@@ -80,6 +100,7 @@ def loss(suite, plans, folder):
         one, first = evaluate(suite, plan, "--eval-steps", 1), suite.train(plan, 1)[0]["loss"]
         suite.check((one["loss"] == first) == (graph != DROPS) and one["batches"] == 1,
                     f"{graph}: one batch has the loss {one['loss']}, the step on it {first}")
+        loss_of_meshes(suite, plans, comparison, graph, wanted)
 
 
 def bits(suite, plans, folder):

@@ -187,10 +187,10 @@ class Replicas:
         wanted += len(saved["weights"][TIED[model]][2]) if model in TIED else 0
         self.suite.check(summed == wanted, f"{text}: sums of {summed} bytes, accumulators have {wanted}")
 
-    def table(self, models, rows, length):
+    def table(self, models, counts, rows, length):
         """Every layout of --table, buckets of one accumulator, of some and of all, and launchers, by turns."""
         buckets, starts = itertools.cycle(BUCKETS), itertools.cycle(STARTS)
-        for model, replicas in itertools.product(models, (2, 3, 4)):
+        for model, replicas in itertools.product(models, counts):
             wanted = self.run(model, 1, 1, "1f1b", ("--sum-groups", replicas), M * replicas)
             alone = self.alone(model, replicas, rows, length)
             folded = self.folded(model, alone, replicas)
@@ -344,7 +344,8 @@ def main():
     options = common.arguments(__doc__, ("--draw", dict(type=int, default=random.randrange(1 << 32))),
                                ("--cases", dict(type=int, default=5)), ("--table", dict(action="store_true")),
                                ("--graphs", dict(metavar="FOLDER", help="of --table: gpt2.onnx and llama.onnx there")),
-                               ("--only", dict(nargs="+", help="of --table: models")))
+                               ("--only", dict(nargs="+", help="of --table: models")),
+                               ("--replicas", dict(nargs="+", type=int, default=(2, 3, 4), help="of --table")))
     suite = common.Suite(options.bin)
     print(f"  --draw {options.draw}")
     with common.scratch() as folder:
@@ -352,9 +353,9 @@ def main():
         if options.table:
             if options.graphs:
                 it.data = options.graphs
-                it.table(options.only or ("gpt2", "llama"), 4, 128)
+                it.table(options.only or ("gpt2", "llama"), options.replicas, 4, 128)
             else:
-                it.table(options.only or MODELS, ROWS, LENGTH)
+                it.table(options.only or MODELS, options.replicas, ROWS, LENGTH)
             return suite.finish()
         it.folds()
         it.inner()
