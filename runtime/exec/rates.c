@@ -3,6 +3,7 @@
 #include "runtime/exec/rates.h"
 
 #include "runtime/base/file.h"
+#include "runtime/base/map.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -313,6 +314,21 @@ void zb_rates_close(zb_rates *rates) {
 
 /* ---- What it comes to ---- */
 
+/* Names of trained parameters, each once: several ranks hold a tied one, and all replicas and shards theirs. */
+static zb_status trained_names(const zb_plan *plan, const char **names, int *out_count) {
+  zb_map *seen = zb_map_create();
+  bool failed = !seen;
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].setting_count && !failed; ++i) {
+      const zb_plan_setting *setting = &plan->ranks[r].settings[i];
+      if (setting->kind != ZB_SETTING_UPDATE || zb_map_get(seen, setting->name, NULL)) continue;
+      names[(*out_count)++] = setting->name;
+      failed = !zb_map_set(seen, setting->name, 1);
+    }
+  zb_map_destroy(seen);
+  return failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
 zb_status zb_rates_check_groups(const zb_rates *rates, const zb_plan *plan) {
   zb_arena memory = {0};
   int room = 0, count = 0;
@@ -320,10 +336,8 @@ zb_status zb_rates_check_groups(const zb_rates *rates, const zb_plan *plan) {
   for (int r = 0; r < plan->rank_count; ++r)
     room += plan->ranks[r].setting_count;
   const char **names = ZB_NEW(&memory, const char *, room);
-  for (int r = 0; names && r < plan->rank_count; ++r)
-    for (int i = 0; i < plan->ranks[r].setting_count; ++i)
-      if (plan->ranks[r].settings[i].kind == ZB_SETTING_UPDATE) names[count++] = plan->ranks[r].settings[i].name;
   zb_status status = zb_arena_status(&memory);
+  if (!status) status = trained_names(plan, names, &count);
   if (!status) status = zb_update_groups_check(rates->parsed, rates->group_count, names, count);
   zb_arena_deinit(&memory);
   return status;

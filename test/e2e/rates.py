@@ -194,6 +194,10 @@ def refused(suite, runs):
         done = suite.run("zb-run", runs.plans[1], "--data", "text:" + common.CORPUS, "--steps", 1, *arguments)
         suite.check(done.returncode == status and re.search(wanted, done.stderr, re.S),
                     f"{' '.join(arguments)}: exit {done.returncode}, expected {status} and '{wanted}': {done.stderr}")
+    # Each parameter counts once, whatever holds it.
+    mesh = runs.compile("mesh", "--ranks", 4, "--data-parallel", 2, "--tensor-parallel", 2)
+    done = suite.run("zb-run", mesh, "--data", "text:" + common.CORPUS, "--steps", 1, "--group", "*nobody*:lr=1")
+    suite.check(done.returncode == 2 and "the first of 100 is 'lm.transformer." in done.stderr, done.stderr)
     for arguments, wanted in ((("--group", "*nobody*:lr=1"), "--group: the group .* has no trained parameter"),
                               (("--group", "*:lr=-1"), "--group: group '\\*': lr must be a number from 0"),
                               (("--group", "a;b:lr=1"), "--group: .* has a semicolon")):
