@@ -8,6 +8,9 @@ Z, C = torch.zeros(3, 4), torch.ones(3, 4)
 M = torch.tensor([[0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0], [-1.0, -1.0, 0.0, 3.0]])
 B = torch.tensor([[-3.0, 3.0, 0.0, 6.0], [-1.0, 1.0, 0.5, -0.5], [2.0, -2.0, 0.0, 20.0]])
 P = torch.tensor([[0.0, 2.0, 3.0, 1.0], [0.0, 0.0, 3.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
+Q = torch.tensor([[0.0, 1.0, 0.5, 1.0], [0.0, 0.0, 0.3, 1e-38], [1.0, 1.0, 0.25, 0.9]])
+T = torch.tensor([[0.0, 1.0, 0.5, 0.0], [1.0, 0.5, 0.3, 1.0], [0.0, 0.5, 1.0, 1.0]])
+K, W = torch.tensor([1, -100, 3]), torch.tensor([1.0, 2.0, 0.5, 3.0])
 mask = torch.tensor([[True] * 4, [True, False, True, False], [False] * 4])
 
 POINTS = {
@@ -103,6 +106,30 @@ POINTS = {
     "remainderp": (lambda p: torch.remainder(B*3, p) + torch.fmod(p, p.detach()*0.4), P + 1.3),
     "lerp": (lambda p: torch.lerp(p, M, 0.3), M),
     "dist": (lambda p: torch.dist(p, Z), Z),
+    "bce": (lambda p: F.binary_cross_entropy(p, T, reduction='none'), Q),
+    "bcemean": (lambda p: F.binary_cross_entropy(p, T), Q),
+    "bcesum": (lambda p: F.binary_cross_entropy(p, T, weight=T+1, reduction='sum'), Q),
+    "lseinf": (lambda p: p.masked_fill(mask, -I).logsumexp(1).exp(), M),
+    "lseposinf": (lambda p: p.masked_fill(mask, I).logsumexp(1).clamp(max=5), M),
+    "logcumsumexpinf": (lambda p: p.masked_fill(mask, -I).logcumsumexp(1).exp(), M),
+    "logcumsumexpfar": (lambda p: (p*200).logcumsumexp(1)/200, B),
+    "cummax": (lambda p: p.cummax(1).values, M),
+    "cummax0": (lambda p: p.cummax(0).values, B),
+    "cummin": (lambda p: p.cummin(1).values, M),
+    "cummin0": (lambda p: p.cummin(-2).values, B),
+    "multilabel": (lambda p: F.multilabel_margin_loss(p, torch.tensor([[1,0,-1,0],[2,-1,0,0],[3,1,0,-1]])), B),
+    "copysign": (lambda p: torch.copysign(p, B), M),
+    "ldexp": (lambda p: torch.ldexp(p, torch.tensor([0, 1, 2, 3])), M),
+    "addbmm": (lambda p: torch.addbmm(p[:, :3], M[None], p.T[None], beta=2), B),
+    "soft": (lambda p: F.cross_entropy(p, T, weight=W, label_smoothing=0.2), B),
+    "softtargets": (lambda p: F.cross_entropy(B*1.0, p), T),
+    "softrow": (lambda p: F.cross_entropy(p[0], T[0], reduction='sum'), B),
+    "softnone": (lambda p: F.cross_entropy(p[None], T[None], label_smoothing=0.2, reduction='none'), B),
+    "weight": (lambda p: F.cross_entropy(p, K, weight=W), B),
+    "weightsmooth": (lambda p: F.cross_entropy(p, K, weight=W, label_smoothing=0.3), B),
+    "weightnone": (lambda p: F.cross_entropy(p[None], torch.tensor([[1, 2, -100, 0]]), weight=W[:3],
+                                             label_smoothing=0.3, reduction='none'), B),
+    "weightnll": (lambda p: F.nll_loss(p.log_softmax(1), K.abs() % 4, weight=W, ignore_index=0), B),
     "bcel_w": (lambda p: F.binary_cross_entropy_with_logits(p, (M>0).float(), pos_weight=torch.tensor(2.)), B),
 }
 

@@ -452,7 +452,8 @@ zb_result zb_aten_variance(zb_import_node *n) {
   return zb_operand_give(n, 0, variance);
 }
 
-/* log(sum(exp(x - max))) + max, which does not overflow. */
+/* log(sum(exp(x - max))) + max, which does not overflow; an infinite max is taken off as 0, so that rows of -inf give
+ * -inf. */
 zb_result zb_aten_log_sum_exp(zb_import_node *n) {
   zb_shape in, out;
   int64_t axes[ZB_DIMS_MAX];
@@ -460,7 +461,8 @@ zb_result zb_aten_log_sum_exp(zb_import_node *n) {
   zb_operand x = zb_operand_in(n, 0);
   if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count))
     return ZB_FAIL;
-  zb_operand top = zb_operand_reduce(n, "reduce_max", x, axes, count, true);
+  zb_operand top = zb_operand_apply1(n, "detach", zb_operand_reduce(n, "reduce_max", x, axes, count, true));
+  top = zb_operand_where(n, zb_operand_apply1(n, "is_inf", top), zb_operand_scalar(n, in.dtype, 0), top);
   zb_operand sum = zb_operand_reduce(n, "reduce_sum", zb_operand_apply1(n, "exp", zb_operand_apply2(n, "sub", x, top)),
                                      axes, count, true);
   return zb_operand_give(

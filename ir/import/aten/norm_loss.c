@@ -168,57 +168,105 @@ static zb_operand times(zb_import_node *n, zb_operand x, double factor) {
   return zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, factor));
 }
 
-/* The loss of label smoothing: (1 - s) of the loss of the labels, and s of the mean over classes of what each class
- * would lose; targets that are ignored count for neither. */
-static zb_operand smoothed(zb_import_node *n, zb_operand logits, zb_operand labels, double share, const char *reduction,
-                           int64_t ignored) {
-  zb_shape in;
-  if (!zb_operand_shape(n, logits, &in)) return NULL;
-  const int64_t axis = in.rank - 1;
-  const zb_attr last = zb_int("axis", axis),
-                attrs[] = {zb_string("reduction", "none"), zb_int("ignore_index", ignored)};
-  zb_operand own = zb_operand_build(n, "cross_entropy", (zb_operand[]){logits, labels}, 2, attrs, 2);
-  zb_operand all =
-      zb_operand_reduce(n, "reduce_mean", zb_operand_build(n, "log_softmax", &logits, 1, &last, 1), &axis, 1, false);
-  zb_operand seen = zb_operand_apply1(
-      n, "not",
-      zb_operand_apply2(n, "equal", zb_operand_cast(n, labels, ZB_I64), zb_operand_scalar(n, ZB_I64, (double)ignored)));
-  all = zb_operand_where(n, seen, all, zb_operand_scalar(n, ZB_F32, 0));
-  zb_operand loss = zb_operand_apply2(n, "sub", times(n, own, 1 - share), times(n, all, share));
+/* What a loss is computed from, with classes last. */
+typedef struct {
+  zb_operand scores, targets, weight; /* weight: of each class, or NULL */
+  int rank;                           /* of the scores */
+  double smoothing;
+  int64_t ignored;
+  const char *reduction;
+} loss_parts;
+
+/* The sum over rows, or over rows and classes. */
+static zb_operand sum_of_axes(zb_import_node *n, zb_operand x, int count) {
   int64_t axes[ZB_DIMS_MAX];
-  for (int i = 0; i < in.rank - 1; ++i)
+  for (int i = 0; i < count; ++i)
     axes[i] = i;
-  if (strcmp(reduction, "none") == 0) return loss;
-  loss = zb_operand_reduce(n, "reduce_sum", loss, axes, in.rank - 1, false);
-  if (strcmp(reduction, "sum") == 0) return loss;
-  return zb_operand_apply2(
-      n, "div", loss, zb_operand_reduce(n, "reduce_sum", zb_operand_cast(n, seen, ZB_F32), axes, in.rank - 1, false));
+  return zb_operand_reduce(n, "reduce_sum", x, axes, count, false);
+}
+
+/* Log-probabilities, times the weights of their classes. */
+static zb_operand log_probabilities(zb_import_node *n, const loss_parts *l) {
+  const zb_attr last = zb_int("axis", l->rank - 1);
+  zb_operand logarithms = zb_operand_build(n, "log_softmax", &l->scores, 1, &last, 1);
+  return l->weight ? zb_operand_apply2(n, "mul", logarithms, l->weight) : logarithms;
+}
+
+/* The loss with label smoothing or weights of classes: (1 - s) of the loss of the labels, and s of the mean over
+ * classes of what each class would lose. Targets that are ignored count for neither, others as much as their class. */
+static zb_operand of_labels(zb_import_node *n, const loss_parts *l) {
+  const int64_t axis = l->rank - 1;
+  const zb_attr attrs[] = {zb_string("reduction", "none"), zb_int("ignore_index", l->ignored)};
+  zb_operand loss = zb_operand_build(n, n->op->argument, (zb_operand[]){l->scores, l->targets}, 2, attrs, 2);
+  zb_operand labels = zb_operand_cast(n, l->targets, ZB_I64), zero = zb_operand_scalar(n, ZB_F32, 0);
+  zb_operand ignored = zb_operand_apply2(n, "equal", labels, zb_operand_scalar(n, ZB_I64, (double)l->ignored));
+  zb_operand seen = zb_operand_apply1(n, "not", ignored), share = zb_operand_cast(n, seen, ZB_F32);
+  if (l->weight) {
+    zb_operand places = zb_operand_where(n, seen, labels, zb_operand_scalar(n, ZB_I64, 0));
+    share = zb_operand_where(n, seen, zb_operand_gather(n, l->weight, places, 0), zero);
+    loss = zb_operand_apply2(n, "mul", loss, share);
+  }
+  if (l->smoothing != 0) {
+    zb_shape shape;
+    if (!zb_operand_shape(n, l->scores, &shape)) return NULL;
+    zb_operand all = log_probabilities(n, l);
+    all = l->weight ? times(n, zb_operand_reduce(n, "reduce_sum", all, &axis, 1, false), 1.0 / (double)shape.dims[axis])
+                    : zb_operand_reduce(n, "reduce_mean", all, &axis, 1, false);
+    all = zb_operand_where(n, seen, all, zero);
+    loss = zb_operand_apply2(n, "sub", times(n, loss, 1 - l->smoothing), times(n, all, l->smoothing));
+  }
+  if (strcmp(l->reduction, "none") == 0) return loss;
+  loss = sum_of_axes(n, loss, l->rank - 1);
+  if (strcmp(l->reduction, "sum") == 0) return loss;
+  return zb_operand_apply2(n, "div", loss, sum_of_axes(n, share, l->rank - 1));
+}
+
+/* The loss of targets that are a probability of each class; a mean is one over rows. */
+static zb_operand of_probabilities(zb_import_node *n, const loss_parts *l) {
+  zb_shape shape;
+  const int64_t axis = l->rank - 1;
+  if (!zb_operand_shape(n, l->scores, &shape)) return NULL;
+  zb_operand targets = l->targets;
+  if (l->smoothing != 0) {
+    zb_operand even = zb_operand_scalar(n, shape.dtype, l->smoothing / (double)shape.dims[axis]);
+    targets = zb_operand_apply2(n, "add", times(n, targets, 1 - l->smoothing), even);
+  }
+  zb_operand each = zb_operand_apply1(n, "neg", zb_operand_apply2(n, "mul", targets, log_probabilities(n, l)));
+  if (strcmp(l->reduction, "none") == 0) return zb_operand_reduce(n, "reduce_sum", each, &axis, 1, false);
+  const double rows = (double)(zb_shape_elements(&shape) / shape.dims[axis]);
+  each = sum_of_axes(n, each, l->rank);
+  return strcmp(l->reduction, "sum") == 0 ? each : times(n, each, 1 / rows);
 }
 
 /* Both losses of labels: of logits, and of logarithms of probabilities. */
 zb_result zb_aten_loss(zb_import_node *n) {
   zb_shape scores, labels, flat;
-  const char *reduction = reduction_of(n);
-  const double smoothing = zb_aten_real(n, "label_smoothing", 0);
-  const int64_t ignored = zb_aten_int(n, "ignore_index", -100);
-  if (!reduction || n->im->failed) return ZB_FAIL;
-  if (zb_import_has(n, 2)) return zb_aten_refuse_argument(n, "weight", "export the loss without class weights");
+  loss_parts l = {.reduction = reduction_of(n),
+                  .smoothing = zb_aten_real(n, "label_smoothing", 0),
+                  .ignored = zb_aten_int(n, "ignore_index", -100)};
+  if (!l.reduction || n->im->failed) return ZB_FAIL;
   if (zb_import_wants(n, 1)) return zb_import_refuse(n, NULL, "its second result is not supported");
-  zb_operand x = zb_operand_in(n, 0), targets = zb_operand_in(n, 1);
-  if (!zb_operand_shape(n, x, &scores) || !zb_operand_shape(n, targets, &labels)) return ZB_FAIL;
-  if (labels.dtype == ZB_F32)
-    return zb_import_refuse(n, "write it as -(target * log_softmax(x)).sum(-1).mean()",
-                            "targets that are probabilities are not supported");
+  l.scores = zb_operand_in(n, 0), l.targets = zb_operand_in(n, 1);
+  l.weight = zb_import_has(n, 2) ? zb_operand_in(n, 2) : NULL;
+  if (!zb_operand_shape(n, l.scores, &scores) || !zb_operand_shape(n, l.targets, &labels)) return ZB_FAIL;
   if (scores.rank < 1) return zb_import_refuse(n, NULL, "the scores have no classes");
+  const bool soft = labels.dtype != ZB_I64 && labels.dtype != ZB_I32;
+  l.rank = scores.rank > 1 ? scores.rank : 2;
   if (scores.rank == 1) { /* one row */
     flat = (zb_shape){.dtype = scores.dtype, .rank = 2, .dims = {1, scores.dims[0]}};
-    x = zb_operand_reshape(n, x, &flat);
-    targets = zb_operand_reshape(n, targets, &(zb_shape){.rank = 1, .dims = {1}});
+    l.scores = zb_operand_reshape(n, l.scores, &flat);
+    l.targets = zb_operand_reshape(n, l.targets, soft ? &flat : &(zb_shape){.rank = 1, .dims = {1}});
   }
-  x = class_last(n, x, scores.rank);
-  if (smoothing != 0) return zb_operand_give(n, 0, smoothed(n, x, targets, smoothing, reduction, ignored));
-  const zb_attr attrs[] = {zb_string("reduction", reduction), zb_int("ignore_index", ignored)};
-  zb_operand loss = zb_operand_build(n, n->op->argument, (zb_operand[]){x, targets}, 2, attrs, 2);
+  l.scores = class_last(n, l.scores, scores.rank);
+  if (soft) l.targets = class_last(n, l.targets, scores.rank);
+  zb_operand loss;
+  const zb_attr attrs[] = {zb_string("reduction", l.reduction), zb_int("ignore_index", l.ignored)};
+  if (soft)
+    loss = of_probabilities(n, &l);
+  else if (l.weight || l.smoothing != 0)
+    loss = of_labels(n, &l);
+  else
+    loss = zb_operand_build(n, n->op->argument, (zb_operand[]){l.scores, l.targets}, 2, attrs, 2);
   if (scores.rank == 1 && loss) loss = zb_operand_reshape(n, loss, &(zb_shape){.rank = 0});
   return zb_operand_give(n, 0, loss);
 }

@@ -156,12 +156,16 @@ static MlirValue reduce(zb_builder *b, const char *op, MlirValue x, const int64_
   return zb_build(b, op, &x, 1, attrs, 2);
 }
 
-/* log(sum(exp(x - max))) + max, which does not overflow. */
-static MlirValue log_sum_exp(zb_builder *b, MlirValue x, const int64_t *axes, int count, bool keepdims) {
-  MlirValue top = reduce(b, "reduce_max", x, axes, count, true);
-  MlirValue sum = reduce(b, "reduce_sum", zb_build1(b, "exp", zb_build2(b, "sub", x, top)), axes, count, keepdims);
-  MlirValue flat = keepdims ? top : reduce(b, "reduce_max", x, axes, count, false);
-  return zb_build2(b, "add", zb_build1(b, "log", sum), flat);
+/* log(sum(exp(x - max))) + max, which does not overflow. An infinite max is taken off as 0, so that rows of -inf give
+ * -inf; no gradient passes it, since what is taken off is added again. */
+static MlirValue log_sum_exp(zb_builder *b, MlirValue x, const zb_shape *shape, const int64_t *axes, int count,
+                             bool keepdims) {
+  MlirValue zero = zb_build_scalar(b, shape->dtype, 0);
+  MlirValue top = zb_build1(b, "detach", reduce(b, "reduce_max", x, axes, count, true));
+  top = zb_build(b, "where", (MlirValue[]){zb_build1(b, "is_inf", top), zero, top}, 3, NULL, 0);
+  MlirValue sum = reduce(b, "reduce_sum", zb_build1(b, "exp", zb_build2(b, "sub", x, top)), axes, count, true);
+  MlirValue out = zb_build2(b, "add", zb_build1(b, "log", sum), top);
+  return keepdims ? out : reduce(b, "reduce_sum", out, axes, count, false);
 }
 
 /* Attribute or input 1. identity: no axes, and noop_with_empty_axes. */
@@ -205,7 +209,7 @@ zb_result zb_onnx_reduce(zb_import_node *n) {
   MlirValue x = zb_import_ir(n, 0);
   zb_builder *b = n->b;
   if (basic) return zb_import_give(n, 0, reduce(b, op, x, axes, count, keepdims));
-  if (strcmp(op, "log_sum_exp") == 0) return zb_import_give(n, 0, log_sum_exp(b, x, axes, count, keepdims));
+  if (strcmp(op, "log_sum_exp") == 0) return zb_import_give(n, 0, log_sum_exp(b, x, &shape, axes, count, keepdims));
   if (strcmp(op, "l1") == 0)
     x = zb_build1(b, "abs", x);
   else if (strcmp(op, "log_sum") != 0)

@@ -41,6 +41,11 @@ def _float(x):
     return x if x.is_floating_point() else x.float()
 
 
+def _stopped(x):
+    """A value that no gradient passes: detach() of a decomposition would be an alias."""
+    return torch.ops.zb_aten.detach(x)
+
+
 # ---- Arithmetic ----
 
 
@@ -67,23 +72,93 @@ def sinc(x):
     return torch.where(x == 0, 1.0, at.sin() / at)
 
 
+def _running(x, dim, combine, neutral):
+    """What combine gives of all elements up to each one, in steps that double how many."""
+    reach = 1
+    x = x.movedim(dim, -1)
+    while reach < x.shape[-1]:
+        before = torch.nn.functional.pad(x[..., :-reach], (reach, 0), value=neutral)
+        x = combine(before, x)
+        reach *= 2
+    return x.movedim(-1, dim)
+
+
+@_writes("copysign.Tensor")
+def copysign(x, sign):
+    negative = (sign < 0) | ((sign == 0) & (1 / sign < 0))
+    return torch.where(negative, -x.abs(), x.abs())
+
+
+@_writes("ldexp.Tensor")
+def ldexp(x, exponent):
+    return x * torch.exp2(_float(exponent))
+
+
+@_writes("addbmm")
+def addbmm(x, one, other, *, beta=1, alpha=1):
+    return x * beta + torch.bmm(one, other).sum(0) * alpha
+
+
 @_writes("cumprod")
 def cumprod(x, dim, dtype=None):
     x = x.to(dtype or (x.dtype if x.is_floating_point() else torch.int64))
-    if x.dim() == 0:
-        return x
-    products = []
-    for part in x.unbind(dim):
-        products.append(part if not products else products[-1] * part)
-    return torch.stack(products, dim)
+    return x if x.dim() == 0 else _running(x, dim, torch.mul, 1)
 
 
 @_writes("logcumsumexp")
 def logcumsumexp(x, dim):
+    return x if x.dim() == 0 else _running(x, dim, torch.logaddexp, -torch.inf)
+
+
+def _running_extreme(x, dim, better, worst):
+    """Values are read at their places, which the gradient goes to; of equal ones the place is the last."""
     if x.dim() == 0:
-        return x
-    top = x.detach().amax(dim, keepdim=True)
-    return (x - top).exp().cumsum(dim).log() + top
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    seen = _running(_stopped(x), dim, better, worst)
+    along = torch.arange(x.shape[dim]).view([-1 if i == dim % x.dim() else 1 for i in range(x.dim())])
+    places = torch.where((x == seen) | (x != x), along, torch.zeros_like(along))
+    places = _running(places, dim, torch.maximum, 0)
+    return torch.gather(x, dim, places), places
+
+
+@_writes("cummax")
+def cummax(x, dim):
+    return _running_extreme(x, dim, torch.maximum, -torch.inf if x.is_floating_point() else torch.iinfo(x.dtype).min)
+
+
+@_writes("cummin")
+def cummin(x, dim):
+    return _running_extreme(x, dim, torch.minimum, torch.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
+
+
+# ---- Losses ----
+
+
+def _reduced(loss, reduction):
+    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+
+
+@_writes("binary_cross_entropy")
+def binary_cross_entropy(x, target, weight=None, reduction=1):
+    """Logarithms are at least -100, and the gradient is PyTorch's formula, which is finite at 0 and 1, in place of that
+    of what is computed: a term that is zero has it."""
+    at = _stopped(x)
+    loss = (target - 1) * torch.log1p(-at).clamp(min=-100) - target * at.log().clamp(min=-100)
+    slope = _stopped((at - target) / ((1 - at) * at).clamp(min=1e-12))
+    loss = loss + (x - at) * slope
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+@_writes("multilabel_margin_loss_forward")
+def multilabel_margin_loss(x, target, reduction):
+    """Labels end at the first -1; PyTorch's own decomposition reads those behind it as well."""
+    x, target = torch.atleast_2d(x), torch.atleast_2d(target)
+    labels = torch.where((target < 0).long().cumsum(1) == 0, target, -1).unsqueeze(2)
+    counts, own = labels >= 0, torch.gather(x, 1, labels.squeeze(2).clamp(min=0)).unsqueeze(2)
+    is_label = (labels == torch.arange(x.shape[1])).any(1)
+    lost = torch.where(counts & ~is_label.unsqueeze(1), torch.relu(1 - own + x.unsqueeze(1)), 0.0)
+    loss = _reduced(lost.sum((1, 2)) / x.shape[1], reduction)
+    return loss, is_label.to(x.dtype)
 
 
 # ---- Distances ----
