@@ -23,7 +23,28 @@
 
 static MlirValue result_of(MlirOperation op) { return mlirOperationGetResult(op, 0); }
 
+static bool is_kernel(MlirOperation op) {
+  const zb_op_def *def = mlirOperationIsNull(op) ? NULL : zb_op_find(op);
+  return def && def->op_class == ZB_CLASS_KERNEL;
+}
+
+/* Whether it gives the loss, or an output that is handed out. */
+static bool is_reported(MlirOperation op) {
+  MlirOpOperand use = mlirValueGetFirstUse(result_of(op));
+  for (; !mlirOpOperandIsNull(use); use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (!zb_op_is(user, "func.return")) continue;
+    MlirOperation function = mlirOperationGetParentOperation(user);
+    const int index = (int)mlirOpOperandGetOperandNumber(use);
+    if (zb_result_has(function, index, ZB_ATTR_OUTPUT) || zb_result_has(function, index, ZB_ATTR_LOSS)) return true;
+  }
+  return false;
+}
+
+/* What is reported is computed by an op: one that does nothing stays where an argument or a view of one would take its
+ * place. */
 static zb_outcome replace(MlirOperation op, MlirValue value) {
+  if (is_kernel(op) && !is_kernel(zb_producer(value)) && is_reported(op)) return ZB_KEPT;
   zb_replace_op(op, value);
   return ZB_REPLACED;
 }

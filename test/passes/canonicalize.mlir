@@ -202,3 +202,17 @@ func.func @dropout(%x: tensor<4xf32> {zb.input = "x"}, %c: tensor<4xi64> {zb.inp
   %b = "zb.dropout"(%a, %c) {rate = 0.5, op = 1 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
   return %b : tensor<4xf32>
 }
+
+// -----
+
+// What is handed out is computed by an op: one that does nothing stays where the input would take its place.
+// CHECK-LABEL: func.func @handed_out
+// CHECK-NEXT: %[[A:.*]] = "zb.reduce_max"(%arg0)
+// CHECK-NEXT: %[[E:.*]] = "zb.exp"(%arg0)
+// CHECK-NEXT: return %[[A]], %[[E]]
+func.func @handed_out(%x: tensor<1xf32> {zb.input = "x"}) -> (tensor<1xf32> {zb.output = "a"}, tensor<1xf32> {zb.output = "b"}) {
+  %a = "zb.reduce_max"(%x) {axes = array<i64: 0>, keepdims = true} : (tensor<1xf32>) -> tensor<1xf32>
+  %e = "zb.exp"(%x) : (tensor<1xf32>) -> tensor<1xf32>
+  %b = "zb.reduce_max"(%e) {axes = array<i64: 0>, keepdims = true} : (tensor<1xf32>) -> tensor<1xf32>
+  return %a, %b : tensor<1xf32>, tensor<1xf32>
+}
