@@ -108,8 +108,8 @@ def fold(function):
 def reduction(function):
     def row(a, x, axes=None):
         axes = axes_of(a, axes)
-        if not axes and a.get("noop_with_empty_axes", 0):
-            return x
+        if not axes and a.get("noop_with_empty_axes", 0):  # what stands around the reduction is done all the same
+            return function(x.unsqueeze(-1), [x.dim()], False)
         return function(x, list(axes) if axes else list(range(x.dim())), bool(a.get("keepdims", 1)))
 
     return row
@@ -571,6 +571,31 @@ def lp_pool(a, x):
     return window_sums(padded(x.abs() ** p, ends), kernel, strides, dilations) ** (1 / p)
 
 
+def max_unpool(a, x, places, shape=None):
+    kernel, pads = a.get("kernel_shape"), a.get("pads", [0] * 2 * (x.dim() - 2))
+    strides = a.get("strides", [1] * len(kernel))
+    sizes = [
+        (n - 1) * s - before - after + k
+        for n, s, k, before, after in zip(x.shape[2:], strides, kernel, pads, pads[len(kernel) :])
+    ]
+    whole = x.new_zeros(math.prod([*x.shape[:2], *sizes])).scatter(0, places.reshape(-1), x.reshape(-1))
+    whole = whole.reshape(*x.shape[:2], *sizes)
+    wanted = whole.shape if shape is None else numbers(shape)
+    return F.pad(whole, [n for size, own in zip(reversed(wanted), reversed(whole.shape)) for n in (0, size - own)])
+
+
+def grid_sample(a, x, grid):
+    mode = a.get("mode", "linear").removeprefix("bi").replace("linear", "bilinear").replace("cubic", "bicubic")
+    return F.grid_sample(x, grid, mode, a.get("padding_mode", "zeros"), bool(a.get("align_corners", 0)))
+
+
+def local_norm(a, x):
+    size = a.get("size")
+    ends = [0, 0] * (x.dim() - 2) + [(size - 1) // 2, size // 2]
+    around = F.pad(x.square(), ends).unfold(1, size, 1).sum(-1)
+    return x / (a.get("bias", 1.0) + a.get("alpha", 1e-4) / size * around) ** a.get("beta", 0.75)
+
+
 def image_axes(x):
     return list(range(2, x.dim()))
 
@@ -812,9 +837,12 @@ ROWS = dict(
     LayerNormalization=layer_norm,
     RMSNormalization=rms_norm,
     BatchNormalization=batch_norm,
+    LRN=local_norm,
+    LpNormalization=lambda a, x: F.normalize(x, p=a.get("p", 2), dim=a.get("axis", -1)),
     Conv=conv,
     ConvTranspose=conv_transpose,
     MaxPool=max_pool,
+    MaxUnpool=max_unpool,
     AveragePool=average_pool,
     LpPool=lp_pool,
     GlobalAveragePool=lambda a, x: x.mean(image_axes(x), keepdim=True),
@@ -842,6 +870,7 @@ ROWS = dict(
     RNN=recurrent(step_rnn, ["Tanh"]),
     GRU=recurrent(step_gru, ["Sigmoid", "Tanh"]),
     LSTM=recurrent(step_lstm, ["Sigmoid", "Tanh", "Tanh"]),
+    GridSample=grid_sample,
     Resize=resize,
     Upsample=resize,
     SplitToSequence=split_to_sequence,

@@ -24,7 +24,7 @@ CASES = ("top-k*", "reverse-sequence*", "depth-to-space*", "space-to-depth*", "i
          "rms-norm*", "gelu*", "cumsum*",
          "rnn-*", "gru-*", "lstm-*", "resize-cubic-half_pixel*",
          "resize-linear-asymmetric*", "resize-nearest-half_pixel", "resize-*-crop",
-         "resize-*-antialias", "upsample-linear")
+         "resize-*-antialias", "upsample-linear", "lrn", "lp-norm*", "max-unpool", "grid-*")
 # Of integers: no gradient; x is no input, or the loss does not need it; bounds that a step crosses.
 FLAT = ("top-k-places", "*folded*", "resize-integers", "attention-past-keys", "attention-past-values", "*-clip")
 STEP, TOLERANCE, DIRECTIONS = 0.01, 3e-3, 3

@@ -38,7 +38,7 @@ OUT_OF_SCOPE = {
     "quantized": "QuantizeLinear DequantizeLinear DynamicQuantizeLinear QLinearConv QLinearMatMul ConvInteger "
                  "MatMulInteger",
     "signals": "DFT STFT MelWeightMatrix HannWindow HammingWindow BlackmanWindow",
-    "geometry of images": "GridSample RoiAlign MaxUnpool LRN Det",
+    "geometry of images": "RoiAlign Det",
     "strings": "StringNormalizer TfIdfVectorizer",
     "sequences that grow": "SequenceMap SequenceEmpty SequenceInsert",
 }
@@ -48,11 +48,11 @@ REASONS = {op: reason for reason, ops in OUT_OF_SCOPE.items() for op in ops.spli
 FIXED = {"Reshape": [1], "Expand": [1], "Tile": [1], "Slice": [1, 2, 3, 4], "Pad": [1, 2, 3], "Squeeze": [1],
          "Unsqueeze": [1], "ReduceSum": [1], "Split": [1], "TopK": [1], "OneHot": [1], "CumSum": [1], "Trilu": [1],
          "ConstantOfShape": [0], "Range": [0, 1, 2], "Resize": [1, 2, 3], "Upsample": [1], "Dropout": [1, 2],
-         "If": [0], "Loop": [0, 1], "SequenceAt": [1], "SplitToSequence": [1]}
+         "MaxUnpool": [2], "If": [0], "Loop": [0, 1], "SequenceAt": [1], "SplitToSequence": [1]}
 
 TOLERANCE = {"float32": (1e-5, 1e-6), "float64": (1e-12, 1e-12), "bfloat16": (1e-2, 1e-6), "float16": (1e-3, 1e-6)}
-# The body of these functions has 2 pi with 6 digits, the reference all of them.
-TOLERANCE_OF_WINDOWS = {"float32": (1e-3, 1e-6)}
+# The body of the windows has 2 pi with 6 digits, the reference all of them; of grids what is expected has 4 digits.
+LOOSE = {"*window*_expanded": {"float32": (1e-3, 1e-6)}, "test_gridsample*": {"float32": (1e-5, 6e-5)}}
 
 
 # ---- The format, as much of it as these files have ----
@@ -273,8 +273,8 @@ class Case:
         if done.returncode:
             return f"zb-run: exit {done.returncode}: {done.stderr.strip()}"
         for name, file, tensor in zip(names, files, wanted):
-            windows = fnmatch.fnmatch(self.name, "*window*_expanded")
-            wrong = compare(read_npy(file), tensor, TOLERANCE_OF_WINDOWS if windows else TOLERANCE)
+            tolerance = next((own for glob, own in LOOSE.items() if fnmatch.fnmatch(self.name, glob)), TOLERANCE)
+            wrong = compare(read_npy(file), tensor, tolerance)
             if wrong:
                 return f"output '{name}': {wrong}"
         return None

@@ -1,5 +1,6 @@
 /* Attention (opset 23): zb.attention where it says what that does, else the products, the softmax and what stands
- * between them, each as an op of its own: softcap, caches, scores as an output, a mask that parameters lead to.
+ * between them, each as an op of its own: softcap, caches, scores as an output, a mask that parameters lead to, values
+ * of another size than keys.
  *
  *   y, k2, v2 = Attention(q, k, v, past_k, past_v)   ->   k2 = concat(past_k, k); v2 = concat(past_v, v);
  *                                                         y = softmax(q k2^T * scale + bias) v2
@@ -111,6 +112,7 @@ static bool is_plain(zb_import_node *n, const heads *a) {
   zb_shape mask;
   if (a->softcap != 0 || zb_import_has(n, INPUT_PAST_K) || zb_import_has(n, INPUT_LENGTHS)) return false;
   if (a->q.dtype == ZB_F64 || (a->causal && a->q.dims[2] != a->k.dims[2])) return false;
+  if (a->v.dims[3] != a->k.dims[3]) return false;
   for (int i = OUTPUT_K; i <= OUTPUT_SCORES; ++i)
     if (zb_import_wants(n, i)) return false;
   if (!zb_import_has(n, INPUT_MASK)) return true;

@@ -151,7 +151,9 @@ zb_result zb_onnx_cast(zb_import_node *n) {
   return zb_import_give(n, 0, zb_build_cast(n->b, zb_import_ir(n, 0), dtype));
 }
 
+/* Over no axes what stands around the reduction is done all the same. */
 static MlirValue reduce(zb_builder *b, const char *op, MlirValue x, const int64_t *axes, int count, bool keepdims) {
+  if (count == 0) return x;
   zb_attr attrs[] = {zb_ints("axes", axes, count), zb_bool("keepdims", keepdims)};
   return zb_build(b, op, &x, 1, attrs, 2);
 }
@@ -199,8 +201,6 @@ zb_result zb_onnx_reduce(zb_import_node *n) {
   zb_shape shape;
   if (!zb_import_shape(n, 0, &shape) || !axes_arguments(n, shape.rank, reduced, &keepdims, &identity)) return ZB_FAIL;
   if (identity && basic) return zb_import_give_value(n, 0, n->inputs[0]);
-  if (identity)
-    return zb_import_refuse(n, "give it axes", "noop_with_empty_axes without axes is not supported for this operator");
   for (int i = 0; i < shape.rank; ++i) {
     if (reduced[i]) axes[count++] = i;
   }

@@ -1,5 +1,7 @@
 /* Normalization and losses. Tests: test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
+#include "ir/import/operand.h"
+#include "ir/import/spatial.h"
 
 #include <string.h>
 
@@ -26,6 +28,49 @@ zb_result zb_onnx_norm(zb_import_node *n) {
     if (!zb_import_give(n, i, mlirOperationGetResult(made, i))) return ZB_FAIL;
   }
   return ZB_OK;
+}
+
+/* ---- Norms of vectors, neighbouring channels ---- */
+
+/* x / |x| along one axis; 0 of a vector of zeros, whose gradient is then finite. */
+zb_result zb_onnx_lp_norm(zb_import_node *n) {
+  zb_shape x;
+  int axis;
+  const int64_t p = zb_onnx_int(n, "p", 2);
+  if (!zb_onnx_shape_axis(n, -1, &x, &axis)) return ZB_FAIL;
+  if (p != 1 && p != 2) return zb_import_refuse(n, "1 and 2 are supported", "p is %lld", (long long)p);
+  const int64_t axes = axis;
+  zb_operand in = zb_operand_in(n, 0), one = zb_operand_scalar(n, x.dtype, 1), zero = zb_operand_scalar(n, x.dtype, 0);
+  zb_operand size = p == 1 ? zb_operand_apply1(n, "abs", in) : zb_operand_apply2(n, "mul", in, in);
+  zb_operand sum = zb_operand_reduce(n, "reduce_sum", size, &axes, 1, true);
+  zb_operand safe = zb_operand_where(n, zb_operand_apply2(n, "equal", sum, zero), one, sum);
+  if (p == 2) safe = zb_operand_apply1(n, "sqrt", safe);
+  return zb_operand_give(n, 0, zb_operand_apply2(n, "div", in, safe));
+}
+
+/* x / (bias + alpha / size * (sum of x^2 over `size` channels around each))^beta: the sum is a product with a band of
+ * alpha / size, as averages of windows are. */
+zb_result zb_onnx_lrn(zb_import_node *n) {
+  zb_shape x;
+  const int64_t size = zb_onnx_int(n, "size", 0);
+  const double alpha = zb_onnx_float(n, "alpha", 1e-4f), beta = zb_onnx_float(n, "beta", 0.75f);
+  if (!zb_import_shape(n, 0, &x)) return ZB_FAIL;
+  if (x.rank < 3) return zb_import_refuse(n, NULL, "the input has %d dimensions, expected [N, C, ...]", x.rank);
+  if (size < 1 || size > INT32_MAX)
+    return zb_import_refuse(n, NULL, "size is %lld, expected 1 or more", (long long)size);
+  const int64_t channels = x.dims[1], before = (size - 1) / 2, after = size / 2;
+  zb_known *band = zb_known_new(n->im, &(zb_shape){.dtype = x.dtype, .rank = 2, .dims = {channels, channels}});
+  for (int64_t c = 0; band && c < channels; ++c)
+    for (int64_t k = c > before ? c - before : 0; k < channels && k <= c + after; ++k)
+      zb_known_set_real(band, c * channels + k, alpha / (double)size);
+  if (!band || n->im->failed) return n->im->failed = true, ZB_FAIL;
+  zb_operand in = zb_operand_in(n, 0), square = zb_operand_apply2(n, "mul", in, in);
+  if (!square) return ZB_FAIL;
+  MlirValue sum = zb_spatial_multiplied(n, zb_import_value_ir(n->im, square), 1, band);
+  zb_operand scale = zb_operand_computed(n, sum), bias = zb_operand_scalar(n, x.dtype, zb_onnx_float(n, "bias", 1));
+  scale = zb_operand_apply2(n, "add", scale, bias);
+  scale = zb_operand_apply2(n, "pow", scale, zb_operand_scalar(n, x.dtype, beta));
+  return zb_operand_give(n, 0, zb_operand_apply2(n, "div", in, scale));
 }
 
 /* ---- Batch normalization ---- */

@@ -1,5 +1,6 @@
 /* Convolutions and pooling. Tests: test/ir/import/import_test.c, test/e2e/windows.py. */
 #include "ir/import/onnx/onnx.h"
+#include "ir/import/operand.h"
 #include "ir/import/spatial.h"
 
 #include <string.h>
@@ -200,4 +201,44 @@ zb_result zb_onnx_lp_pool(zb_import_node *n) {
       is_global ? zb_spatial_global(n, power, s.rank, "reduce_sum") : zb_spatial_pool(n, power, &s, ZB_SPATIAL_SUM);
   if (p > 1) sum = zb_build2(n->b, "pow", sum, zb_build_scalar(n->b, x.dtype, 1 / (double)p));
   return zb_import_give(n, 0, sum);
+}
+
+/* What pooling took, back at its places in a tensor of zeros: places are those of the whole tensor of the size that the
+ * windows tell, and output_shape adds zeros behind it. */
+zb_result zb_onnx_max_unpool(zb_import_node *n) {
+  zb_shape x, places, whole, wanted;
+  zb_spatial s;
+  if (!zb_import_shape(n, 0, &x) || !zb_import_shape(n, 1, &places) || !zb_spatial_start(n, &x, x.rank - 2, 2, &s) ||
+      !read_windows(n, NULL, &s))
+    return n->im->failed = true, ZB_FAIL;
+  whole = x;
+  const int64_t most = INT64_C(1) << 30;
+  for (int d = 0; d < s.rank; ++d) {
+    if (s.strides[d] < 1 || s.strides[d] > most || s.kernel[d] < 1 || s.kernel[d] > most || s.in[d] > most)
+      return zb_import_refuse(n, NULL, "an attribute of spatial dimension %d is out of range", d);
+    whole.dims[2 + d] = (s.in[d] - 1) * s.strides[d] - s.before[d] - s.after[d] + s.kernel[d];
+    if (whole.dims[2 + d] < 1) return zb_import_refuse(n, NULL, "its result is empty along spatial dimension %d", d);
+  }
+  wanted = whole;
+  if (zb_import_has(n, 2) && !zb_import_dims(n, 2, &wanted)) return ZB_FAIL;
+  bool fits = wanted.rank == whole.rank && zb_shape_bytes(&whole) >= 0 && places.dtype == ZB_I64 &&
+              zb_shape_elements(&places) == zb_shape_elements(&x);
+  for (int d = 0; fits && d < whole.rank; ++d)
+    fits = wanted.dims[d] >= whole.dims[d];
+  if (!fits) return zb_import_refuse(n, NULL, "its places or its output_shape do not fit what windows of x tell");
+  const zb_shape flat = {.rank = 1, .dims = {zb_shape_elements(&x)}},
+                 all = {.rank = 1, .dims = {zb_shape_elements(&whole)}};
+  const zb_operand zero = zb_operand_scalar(n, x.dtype, 0);
+  const zb_attr reduction = zb_string("reduction", "none");
+  const zb_operand in[] = {zb_operand_filled(n, &all, zero), zb_operand_reshape(n, zb_operand_in(n, 1), &flat),
+                           zb_operand_reshape(n, zb_operand_in(n, 0), &flat)};
+  zb_operand out = zb_operand_reshape(n, zb_operand_build(n, "scatter", in, 3, &reduction, 1), &whole);
+  for (int d = 0; d < whole.rank && out; ++d) {
+    if (wanted.dims[d] == whole.dims[d]) continue;
+    zb_shape added = whole;
+    added.dims[d] = wanted.dims[d] - whole.dims[d];
+    whole.dims[d] = wanted.dims[d];
+    out = zb_operand_concat(n, (zb_operand[]){out, zb_operand_filled(n, &added, zero)}, 2, d);
+  }
+  return zb_operand_give(n, 0, out);
 }

@@ -1406,10 +1406,40 @@ def attentions():
     wrong("precision", "softmax_precision 11 is not supported", "k v", softmax_precision=11)
 
 
+def sampled():
+    """Norms of vectors and of neighbouring channels, places of pooling, images at computed places."""
+    x = numbers(2, 5, 3, 4)
+    one("attention-values", "Attention", numbers(2, 4, 3, 6), "k v", fold=False, opset=23,
+        inputs=dict(k=numbers(2, 2, 3, 6), v=numbers(2, 2, 3, 4)), is_causal=1)
+    for op in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"):
+        one(f"{op.lower()}-noop", op, numbers(2, 3, low=0.2), fold=False, noop_with_empty_axes=1)
+    one("lrn", "LRN", numbers(5, 5, 3, 2), fold=False, size=3, alpha=0.5, beta=0.6, bias=1.5)
+    one("lp-norm", "LpNormalization", x, fold=False)
+    one("lp-norm-1", "LpNormalization", numbers(2, 3, low=0.2), fold=False, axis=0, p=1)
+    windows = dict(kernel_shape=[2, 2], strides=[2, 2])
+    pooled = [node("MaxPool", "x", "t i", **windows), node("MaxUnpool", "t i", "y", **windows)]
+    good("max-unpool", pooled, {"x": numbers(2, 1, 4, 6)}, opset=22)
+    for mode in ("linear", "nearest", "cubic"):
+        for pad in ("zeros", "border", "reflection"):
+            grid = numbers(2, 2, 3, 2, low=-1.6, high=1.6)
+            one(f"grid-{mode}-{pad}", "GridSample", x, "g", fold=False, inputs=dict(g=grid), mode=mode,
+                padding_mode=pad, align_corners=int(mode == "linear"))
+    one("grid-volume", "GridSample", numbers(1, 2, 2, 3, 4), "g", fold=False, inputs=dict(g=numbers(1, 2, 1, 2, 3)))
+    out = [("loss", TensorProto.FLOAT, [])]
+    for name, text, more in (
+            ("size", "does not fit an image of 2x5x3x4xf32", dict(g=numbers(2, 2, 3, 3))),
+            ("mode", "the mode is not supported", dict(g=numbers(2, 2, 3, 2), mode="lanczos")),
+            ("padding", "the padding_mode is not supported", dict(g=numbers(2, 2, 3, 2), padding_mode="wrap"))):
+        own = {k: more.pop(k) for k in list(more) if k == "g"}
+        nodes = [node("Mul", "x m", "z"), node("GridSample", "z g", "y", **more), node("ReduceSum", "y", "loss",
+                                                                                       keepdims=0)]
+        save("bad-grid-" + name, build(nodes, {"x": x, **own}, {"m": np.array([1.5], F)}, out, 20), error=[text])
+
+
 def main():
     for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
                  listed_cases, narrow_casts, indexing, dropouts, batch_norms, windows, chosen, control, recurrent,
-                 resizes, attentions):
+                 resizes, attentions, sampled):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")

@@ -1,0 +1,195 @@
+/* GridSample: an image read at places that are computed. What lies at the taps around each place is gathered as rows of
+ * channels and weighted, so that gradients of the image and of the places, and all kernels, are those of these ops.
+ *
+ *   linear: taps floor(p), floor(p) + 1 with weights 1 - f and f along each dimension, f = p - floor(p)
+ *
+ * Places beyond the border are moved before the taps are found, and taps beyond it in the same way, or weigh 0. Cubic
+ * ones are moved tap by tap at a border that is repeated, as by PyTorch and ONNX Runtime: ONNX's reference evaluator
+ * moves the place. Tests: test/e2e/onnx_nodes.py, test/e2e/onnx_random.py. */
+#include "ir/import/onnx/onnx.h"
+#include "ir/import/operand.h"
+#include "ir/import/spatial.h"
+
+#include <string.h>
+
+enum { TAPS_MAX = 4 };
+
+typedef enum padding { PADDING_ZEROS, PADDING_BORDER, PADDING_REFLECTION } padding;
+
+typedef struct sampling {
+  zb_shape x, places; /* places: [n, points, rank] */
+  int64_t points;
+  int rank, taps; /* taps along each dimension: 1 is the nearest, 2 linear, 4 cubic */
+  padding padding;
+  bool align_corners;
+} sampling;
+
+/* What is read along one dimension: weights and places of each tap, [n, points, 1]. */
+typedef struct line {
+  zb_operand weights[TAPS_MAX], places[TAPS_MAX]; /* a weight of NULL is 1 */
+} line;
+
+/* ---- What the node says ---- */
+
+static bool read_words(zb_import_node *n, sampling *s) {
+  static const struct {
+    const char *word;
+    int taps;
+  } modes[] = {{"linear", 2}, {"nearest", 1}, {"cubic", 4}, {"bilinear", 2}, {"bicubic", 4}};
+  static const char *const paddings[] = {"zeros", "border", "reflection"};
+  int found = -1;
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i)
+    if (zb_onnx_string_is(n, "mode", "linear", modes[i].word)) s->taps = modes[i].taps;
+  for (int i = 0; i < 3; ++i)
+    if (zb_onnx_string_is(n, "padding_mode", "zeros", paddings[i])) found = i;
+  s->padding = (padding)found;
+  s->align_corners = zb_onnx_int(n, "align_corners", 0) != 0;
+  if (n->im->failed) return false;
+  if (!s->taps) return zb_import_refuse(n, "linear, nearest and cubic are supported", "the mode is not supported");
+  return found >= 0 ||
+         zb_import_refuse(n, "zeros, border and reflection are supported", "the padding_mode is not supported");
+}
+
+static bool read_sampling(zb_import_node *n, zb_shape *grid, sampling *s) {
+  char image[96], places[96];
+  *s = (sampling){.points = 1};
+  if (!zb_import_shape(n, 0, &s->x) || !zb_import_shape(n, 1, grid) || !read_words(n, s)) return false;
+  s->rank = s->x.rank - 2;
+  const bool fits = s->rank >= 1 && s->rank <= ZB_SPATIAL_MAX && grid->rank == s->x.rank &&
+                    grid->dims[grid->rank - 1] == s->rank && grid->dims[0] == s->x.dims[0] && grid->dtype == s->x.dtype;
+  if (!fits)
+    return zb_import_refuse(n, "x: [N, C, D1 .. Dk], grid: [N, O1 .. Ok, k] of the same type, k of 1 to 3",
+                            "a grid of %s does not fit an image of %s", zb_shape_text(grid, places),
+                            zb_shape_text(&s->x, image));
+  for (int i = 1; i <= s->rank; ++i)
+    s->points *= grid->dims[i];
+  s->places = (zb_shape){.dtype = grid->dtype, .rank = 3, .dims = {grid->dims[0], s->points, s->rank}};
+  return true;
+}
+
+/* ---- Arithmetic ---- */
+
+static zb_operand with(zb_import_node *n, const char *op, zb_operand x, double number) {
+  zb_shape shape;
+  if (!zb_operand_shape(n, x, &shape)) return NULL;
+  return zb_operand_apply2(n, op, x, zb_operand_scalar(n, shape.dtype, number));
+}
+
+static zb_operand clamped(zb_import_node *n, zb_operand x, int64_t size) {
+  return with(n, "min", with(n, "max", x, 0), (double)(size - 1));
+}
+
+/* A way that turns round at both borders, as often as it meets them. */
+static zb_operand reflected(zb_import_node *n, const sampling *s, zb_operand x, int64_t size) {
+  const double low = s->align_corners ? 0 : -0.5, width = (double)size - (s->align_corners ? 1 : 0);
+  if (width == 0) return with(n, "mul", x, 0);
+  zb_operand way = zb_operand_apply1(n, "abs", with(n, "sub", x, low));
+  zb_operand rounds = zb_operand_apply1(n, "floor", with(n, "div", way, 2 * width));
+  zb_operand rest = zb_operand_apply2(n, "sub", way, with(n, "mul", rounds, 2 * width));
+  zb_operand beyond = zb_operand_apply1(n, "abs", with(n, "sub", rest, width));
+  return with(n, "add", zb_operand_apply1(n, "neg", beyond), low + width);
+}
+
+/* ---- Places and taps ---- */
+
+/* -1 to 1 of dimension d, of which the grid has the last one first, as a place of the image. */
+static zb_operand place_of(zb_import_node *n, const sampling *s, zb_operand grid, int d) {
+  const int64_t size = s->x.dims[2 + d], starts[] = {0, 0, s->rank - 1 - d}, steps[] = {1, 1, 1};
+  const int64_t sizes[] = {s->places.dims[0], s->points, 1};
+  zb_operand x = with(n, "add", zb_operand_slice(n, grid, starts, sizes, steps), 1);
+  x = s->align_corners ? with(n, "mul", with(n, "mul", x, 0.5), (double)(size - 1))
+                       : with(n, "mul", with(n, "sub", with(n, "mul", x, (double)size), 1), 0.5);
+  if (s->taps == 1) x = zb_operand_apply1(n, "round", x);
+  if (s->padding == PADDING_BORDER && s->taps < TAPS_MAX) x = clamped(n, x, size);
+  return s->padding == PADDING_REFLECTION ? reflected(n, s, x, size) : x;
+}
+
+/* a t^3 + b t^2 + c t + d. */
+static zb_operand cubic(zb_import_node *n, zb_operand t, const double *factors) {
+  zb_operand out = with(n, "mul", t, factors[0]);
+  for (int i = 1; i < 3; ++i)
+    out = zb_operand_apply2(n, "mul", with(n, "add", out, factors[i]), t);
+  return with(n, "add", out, factors[3]);
+}
+
+/* The weights of the taps, of the fraction f. Those of cubic convolution have a = -0.75. */
+static void weigh(zb_import_node *n, const sampling *s, zb_operand f, zb_operand *weights) {
+  static const double near[] = {1.25, -2.25, 0, 1}, far[] = {-0.75, 3.75, -6, 3};
+  if (s->taps == 1) return;
+  zb_operand rest = with(n, "add", zb_operand_apply1(n, "neg", f), 1);
+  if (s->taps == 2) {
+    weights[0] = rest;
+    weights[1] = f;
+    return;
+  }
+  weights[0] = cubic(n, with(n, "add", f, 1), far);
+  weights[1] = cubic(n, f, near);
+  weights[2] = cubic(n, rest, near);
+  weights[3] = cubic(n, with(n, "add", rest, 1), far);
+}
+
+/* Beyond the image a tap weighs nothing, or is moved into it. */
+static void find_taps(zb_import_node *n, const sampling *s, zb_operand grid, int d, line *out) {
+  const int64_t size = s->x.dims[2 + d];
+  zb_operand place = place_of(n, s, grid, d), first = zb_operand_apply1(n, "floor", place);
+  weigh(n, s, zb_operand_apply2(n, "sub", place, first), out->weights);
+  for (int t = 0; t < s->taps; ++t) {
+    zb_operand tap = with(n, "add", first, t - (s->taps == TAPS_MAX));
+    if (s->padding == PADDING_ZEROS) {
+      zb_operand is_in =
+          zb_operand_apply2(n, "and", with(n, "greater_equal", tap, 0), with(n, "less_equal", tap, (double)(size - 1)));
+      zb_operand weight = out->weights[t] ? out->weights[t] : zb_operand_scalar(n, s->x.dtype, 1);
+      out->weights[t] = zb_operand_where(n, is_in, weight, zb_operand_scalar(n, s->x.dtype, 0));
+    } else if (s->padding == PADDING_REFLECTION) {
+      tap = reflected(n, s, tap, size);
+    }
+    out->places[t] = zb_operand_cast(n, clamped(n, tap, size), ZB_I64);
+  }
+}
+
+/* ---- The sum over taps ---- */
+
+/* What one choice of a tap along each dimension adds: [n, points, c]. */
+static zb_operand read_tap(zb_import_node *n, const sampling *s, const line *lines, zb_operand rows, int64_t choice) {
+  const zb_shape flat = {.rank = 2, .dims = {s->places.dims[0], s->points}};
+  int64_t image = 1;
+  zb_operand place = NULL, weight = NULL;
+  for (int d = 0; d < s->rank; ++d, choice /= s->taps) {
+    zb_operand own = lines[d].weights[choice % s->taps], tap = lines[d].places[choice % s->taps];
+    image *= s->x.dims[2 + d];
+    place = place ? zb_operand_apply2(n, "add", with(n, "mul", place, (double)s->x.dims[2 + d]), tap) : tap;
+    weight = weight && own ? zb_operand_apply2(n, "mul", weight, own) : weight ? weight : own;
+  }
+  zb_known *first = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 3, .dims = {s->x.dims[0], 1, 1}});
+  for (int64_t i = 0; first && i < first->elements; ++i)
+    zb_known_set_integer(first, i, i * image);
+  place = zb_operand_apply2(n, "add", place, zb_operand_known(n, first));
+  zb_operand found = zb_operand_gather(n, rows, zb_operand_reshape(n, place, &flat), 0);
+  return weight ? zb_operand_apply2(n, "mul", found, weight) : found;
+}
+
+zb_result zb_onnx_grid_sample(zb_import_node *n) {
+  sampling s;
+  line lines[ZB_SPATIAL_MAX] = {0};
+  zb_shape grid, out;
+  if (!read_sampling(n, &grid, &s)) return n->im->failed = true, ZB_FAIL;
+  int64_t to_rows[ZB_DIMS_MAX] = {0}, choices = 1;
+  zb_shape rows = {.rank = 2, .dims = {s.x.dims[0], s.x.dims[1]}};
+  for (int d = 0; d < s.rank; ++d) {
+    to_rows[1 + d] = 2 + d;
+    rows.dims[0] *= s.x.dims[2 + d];
+    choices *= s.taps;
+  }
+  to_rows[1 + s.rank] = 1;
+  zb_operand x = zb_operand_reshape(n, zb_operand_transpose(n, zb_operand_in(n, 0), to_rows), &rows), sum = NULL;
+  zb_operand places = zb_operand_reshape(n, zb_operand_in(n, 1), &s.places);
+  for (int d = 0; d < s.rank && !n->im->failed; ++d)
+    find_taps(n, &s, places, d, &lines[d]);
+  for (int64_t i = 0; i < choices && !n->im->failed; ++i) {
+    zb_operand part = read_tap(n, &s, lines, x, i);
+    sum = sum ? zb_operand_apply2(n, "add", sum, part) : part;
+  }
+  out = zb_subshape(&s.x, 0, s.x.rank);
+  memcpy(out.dims + 2, grid.dims + 1, (size_t)s.rank * sizeof *out.dims);
+  return zb_operand_give(n, 0, zb_operand_reshape(n, zb_operand_transpose(n, sum, (int64_t[]){0, 2, 1}), &out));
+}
