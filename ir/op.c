@@ -100,12 +100,14 @@ static bool element_dtype(MlirType type, zb_dtype *out) {
 bool zb_type_shape(MlirType type, zb_shape *out) {
   if (!mlirTypeIsARankedTensor(type)) return false;
   int64_t rank = mlirShapedTypeGetRank(type);
-  if (rank > ZB_DIMS_MAX || !mlirShapedTypeHasStaticShape(type)) return false;
+  if (rank > ZB_DIMS_MAX) return false;
   if (!element_dtype(mlirShapedTypeGetElementType(type), &out->dtype)) return false;
   if (!mlirAttributeIsNull(mlirRankedTensorTypeGetEncoding(type))) return false;
   out->rank = (int)rank;
-  for (int i = 0; i < out->rank; ++i)
+  for (int i = 0; i < out->rank; ++i) {
     out->dims[i] = mlirShapedTypeGetDimSize(type, i);
+    if (out->dims[i] < 0) return false; /* dynamic */
+  }
   return zb_shape_bytes(out) >= 0;
 }
 

@@ -177,12 +177,6 @@ const char *zb_location_name(MlirOperation op) {
   return mlirLocationIsAName(location) ? mlirIdentifierStr(mlirLocationNameGetName(location)).data : NULL;
 }
 
-bool zb_op_is(MlirOperation op, const char *full_name) {
-  if (mlirOperationIsNull(op)) return false;
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-  return name.length == strlen(full_name) && memcmp(name.data, full_name, name.length) == 0;
-}
-
 const char *zb_symbol_name(MlirOperation op) { return zb_get_string(op, "sym_name"); }
 
 MlirOperation zb_symbol_in(MlirBlock block, const char *op_name, const char *symbol) {

@@ -7,6 +7,8 @@
 #include "ir/dialect.h"
 #include "runtime/base/arena.h"
 
+#include <string.h>
+
 typedef struct zb_function_builder {
   MlirContext context;
   MlirLocation location;
@@ -50,7 +52,12 @@ void zb_remove_attribute(MlirOperation op, const char *name);
 
 /* The name of its location, "module.path (node)"; NULL: it has none. */
 const char *zb_location_name(MlirOperation op);
-bool zb_op_is(MlirOperation op, const char *full_name); /* false for a null op */
+/* False for a null op. Asked of most ops by each pass, so the length of the name is known where it is compiled. */
+static inline bool zb_op_is(MlirOperation op, const char *full_name) {
+  if (mlirOperationIsNull(op)) return false;
+  const MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  return name.length == strlen(full_name) && memcmp(name.data, full_name, name.length) == 0;
+}
 /* The function (or nested module) `name` in a block; null if absent. */
 MlirOperation zb_symbol_in(MlirBlock block, const char *op_name, const char *symbol);
 const char *zb_symbol_name(MlirOperation op);

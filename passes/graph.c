@@ -33,6 +33,7 @@ static void fill_node(zb_graph *graph, MlirOperation op, int *operand_count, boo
   int number = graph->node_count++;
   zb_node *node = &graph->nodes[number];
   *node = (zb_node){.op = op, .def = zb_op_find(op), .number = number};
+  node->name = mlirIdentifierStr(mlirOperationGetName(op));
   node->operand_begin = *operand_count;
   node->operand_count = (int)mlirOperationGetNumOperands(op);
   for (int i = 0; i < node->operand_count; ++i) {

@@ -7,9 +7,12 @@
 #include "ir/op.h"
 #include "runtime/base/arena.h"
 
+#include <string.h>
+
 typedef struct zb_node {
   MlirOperation op;
   const zb_op_def *def;             /* NULL: nobody described it */
+  MlirStringRef name;               /* of the op; zb_node_is */
   int operand_begin, operand_count; /* graph.operands: value numbers */
   int result_begin, result_count;   /* value numbers are consecutive */
   int use_begin, use_count;         /* of all results */
@@ -70,6 +73,9 @@ static inline bool zb_same_type(MlirValue a, MlirValue b) {
 #define ZB_FOR_EACH_OPERAND(value, graph, node)                                                                        \
   ZB_FOR_EACH_IN(value, (graph)->operands, (node)->operand_begin, (node)->operand_count)
 #define ZB_FOR_EACH_USER(user, graph, of) ZB_FOR_EACH_IN(user, (graph)->uses, (of)->use_begin, (of)->use_count)
+static inline bool zb_node_is(const zb_node *node, const char *full_name) {
+  return node->name.length == strlen(full_name) && memcmp(node->name.data, full_name, node->name.length) == 0;
+}
 /* Key of a number from 0 on, such as a zb.id, in a map of pointers. */
 static inline void *zb_id_key(int64_t id) { return (void *)(uintptr_t)(id + 1); }
 /* String attribute of argument or result `index` of a function ("zb.param"), or NULL. */

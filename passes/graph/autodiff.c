@@ -78,7 +78,7 @@ static zb_result find_loss(const zb_graph *graph, int *out_loss) {
 
 static zb_result check_not_differentiated(const zb_graph *graph) {
   ZB_FOR_EACH_NODE(node, graph)
-    if (zb_op_is(node->op, "zb.accumulate"))
+    if (zb_node_is(node, "zb.accumulate"))
       return zb_op_error_at(node->op, "leave zb-autodiff out for a program that has its gradients",
                             "already differentiated: the program accumulates gradients");
   return ZB_OK;
@@ -374,7 +374,7 @@ static zb_result read_weighted(zb_pass *pass, MlirOperation function, zb_update_
 static zb_result check_no_borders(const zb_graph *graph) {
   ZB_FOR_EACH_NODE(node, graph) {
     char hint[64];
-    if (!zb_op_is(node->op, "zb.to_local") && !zb_op_is(node->op, "zb.from_local")) continue;
+    if (!zb_node_is(node, "zb.to_local") && !zb_node_is(node, "zb.from_local")) continue;
     snprintf(hint, sizeof hint, "compile it with --tensor-parallel %" PRId64, zb_get_i64(node->op, "members", 2));
     return zb_op_error_at(node->op, hint, "the border of a region of shards, and the program has no shards");
   }

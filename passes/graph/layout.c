@@ -200,7 +200,7 @@ static bool folds(const zb_graph *graph, const zb_node *accumulate) {
 
 static void decide_folds(layouts *l) {
   ZB_FOR_EACH_NODE(node, &l->graph) {
-    if (!zb_op_is(node->op, "zb.accumulate") || node->operand_count != 1 || !folds(&l->graph, node)) continue;
+    if (!zb_node_is(node, "zb.accumulate") || node->operand_count != 1 || !folds(&l->graph, node)) continue;
     if (zb_has_attribute(node->op, ZB_ATTR_FOLD)) continue;
     zb_set_attribute(node->op, ZB_ATTR_FOLD, mlirUnitAttrGet(mlirOperationGetContext(node->op)));
     ++l->changes;

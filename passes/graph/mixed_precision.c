@@ -228,7 +228,7 @@ static zb_result check_forward(const zb_graph *graph) {
       return zb_op_error_at(graph->function, hint,
                             "mixed precision needs a forward program: result %d is marked zb.update", i);
   ZB_FOR_EACH_NODE(node, graph)
-    if (zb_op_is(node->op, "zb.accumulate"))
+    if (zb_node_is(node, "zb.accumulate"))
       return zb_op_error_at(node->op, hint, "mixed precision needs a forward program: this one accumulates gradients");
   return ZB_OK;
 }

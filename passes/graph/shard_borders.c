@@ -76,9 +76,9 @@ static zb_result check_node(const zb_shard *s, const zb_node *node) {
                               "nobody described this op, which reads what one shard has");
     return ZB_OK;
   }
-  if (zb_op_is(node->op, "zb.all_reduce")) return check_members(s, node);
-  if (zb_op_is(node->op, "zb.to_local")) return check_members(s, node) ? check_entry(s, node) : ZB_FAIL;
-  if (zb_op_is(node->op, "zb.from_local")) return check_members(s, node) ? check_exit(s, node) : ZB_FAIL;
+  if (zb_node_is(node, "zb.all_reduce")) return check_members(s, node);
+  if (zb_node_is(node, "zb.to_local")) return check_members(s, node) ? check_entry(s, node) : ZB_FAIL;
+  if (zb_node_is(node, "zb.from_local")) return check_members(s, node) ? check_exit(s, node) : ZB_FAIL;
   return ZB_OK;
 }
 

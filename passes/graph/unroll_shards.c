@@ -156,15 +156,15 @@ static MlirValue all_parts(unrolling *u, zb_builder *b, const zb_node *node) {
 }
 
 static bool is_collective(const zb_node *node) {
-  return zb_op_is(node->op, "zb.all_reduce") || zb_op_is(node->op, "zb.reduce_scatter") ||
-         zb_op_is(node->op, "zb.gather_parts");
+  return zb_node_is(node, "zb.all_reduce") || zb_node_is(node, "zb.reduce_scatter") ||
+         zb_node_is(node, "zb.gather_parts");
 }
 
 static zb_result unroll_collective(unrolling *u, const zb_node *node) {
   MlirValue *copies = copies_of(u, node->result_begin);
   const char *reduction = zb_get_string(node->op, "reduction");
   zb_builder builder = zb_builder_before(node->op), *b = &builder;
-  const bool gathers = zb_op_is(node->op, "zb.gather_parts"), scatters = zb_op_is(node->op, "zb.reduce_scatter");
+  const bool gathers = zb_node_is(node, "zb.gather_parts"), scatters = zb_node_is(node, "zb.reduce_scatter");
   MlirValue all = gathers ? all_parts(u, b, node)
                           : sum_of_all(u, b, node, reduction && strcmp(reduction, "max") == 0 ? "max" : "add");
   /* Behind accumulates each shard has a sum of its own: an update reads no gradient of another parameter. */
@@ -180,8 +180,8 @@ static zb_result unroll_collective(unrolling *u, const zb_node *node) {
 }
 
 static void unroll_op(unrolling *u, const zb_node *node) {
-  const bool counts = zb_op_is(node->op, "zb.coordinate") || zb_op_is(node->op, "zb.own_part");
-  const bool accumulates = zb_op_is(node->op, "zb.accumulate");
+  const bool counts = zb_node_is(node, "zb.coordinate") || zb_node_is(node, "zb.own_part");
+  const bool accumulates = zb_node_is(node, "zb.accumulate");
   const char *name = accumulates ? zb_get_string(node->op, "parameter") : NULL;
   for (int64_t c = 0; c < u->shards; ++c) {
     MlirOperation op = mlirOperationClone(node->op);

@@ -155,7 +155,7 @@ static uint64_t place_constants(allocator *a, uint64_t begin) {
   for (int i = 0; i < a->subprograms.count && seen; ++i) {
     const zb_graph *g = &a->subprograms.infos[i].workspace.graph;
     ZB_FOR_EACH_NODE(node, g) {
-      if (!zb_op_is(node->op, "zb.constant")) continue;
+      if (!zb_node_is(node, "zb.constant")) continue;
       MlirAttribute value = zb_get_attribute(node->op, "value");
       int64_t offset = zb_map_get_or(seen, value.ptr, -1);
       if (offset < 0) {
@@ -207,7 +207,7 @@ static int new_item(allocator *a, uint64_t bytes, int node) {
 static void make_frame_items(allocator *a) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
     const zb_subprogram_info *info = called(a, node);
-    if (zb_op_is(node->op, "zb.empty_frame") || zb_op_is(node->op, "zb.gather_parameters"))
+    if (zb_node_is(node, "zb.empty_frame") || zb_node_is(node, "zb.gather_parameters"))
       a->homes[node->result_begin].item = new_item(a, value_bytes(&a->graph, node->result_begin), node->number);
     for (int r = 0; info && r < node->result_count; ++r) {
       int value = node->result_begin + r, base = info->base_of[info->argument_count + r];
@@ -240,7 +240,7 @@ static bool home_in_reader(allocator *a, int value) {
 /* Where sums are added up before the next one is sent, those of a job land in the same room, one after the other. */
 static bool shares_landing(allocator *a, int value, const zb_node *node) {
   const zb_node *before = node->number > 0 ? node - 1 : NULL;
-  if (!a->adds_early || !before || !zb_op_is(node->op, "zb.reduce_frame") || !zb_op_is(before->op, "zb.reduce_frame"))
+  if (!a->adds_early || !before || !zb_node_is(node, "zb.reduce_frame") || !zb_node_is(before, "zb.reduce_frame"))
     return false;
   const home landing = a->homes[before->result_begin + 1];
   zb_piece *item = &a->items.items[landing.item];
@@ -265,7 +265,7 @@ static void find_home(allocator *a, int value, const zb_node *node) {
 static void hand_through(allocator *a, int value, const zb_node *node) {
   const zb_subprogram_info *info = called(a, node);
   int from = 0;
-  if (zb_op_is(node->op, "zb.empty_frame") || zb_op_is(node->op, "zb.gather_parameters")) return;
+  if (zb_node_is(node, "zb.empty_frame") || zb_node_is(node, "zb.gather_parameters")) return;
   if (info) {
     const int result = a->graph.values[value].index;
     if (info->base_of[info->argument_count + result]) return; /* made here */
@@ -280,7 +280,7 @@ static void find_homes(allocator *a) {
   make_frame_items(a);
   a->frame_items = (int)a->items.count;
   ZB_FOR_EACH_NODE(node, &a->graph) {
-    if (zb_op_is(node->op, "zb.get")) { /* accumulators that are sent: they stay where they are */
+    if (zb_node_is(node, "zb.get")) { /* accumulators that are sent: they stay where they are */
       a->homes[node->result_begin].offset =
           a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)zb_get_i64(node->op, "offset", 0);
       continue;
@@ -360,7 +360,7 @@ static void touch_part(allocator *a, int value, int node) {
 static int kept_value(const allocator *a, const zb_node *node, int k) {
   const zb_subprogram_info *info = called(a, node);
   const bool is_clip = info && zb_class_get(info->function) == ZB_JOB_CLIP;
-  return (is_clip || zb_op_is(node->op, "zb.empty_frame")) && k < node->result_count ? node->result_begin + k : -1;
+  return (is_clip || zb_node_is(node, "zb.empty_frame")) && k < node->result_count ? node->result_begin + k : -1;
 }
 
 static void keep_for_verdict(allocator *a) {
@@ -373,14 +373,14 @@ static void keep_for_verdict(allocator *a) {
 
 static bool has_verdict(const allocator *a) {
   ZB_FOR_EACH_NODE(node, &a->graph)
-    if (zb_op_is(node->op, "zb.verdict")) return true;
+    if (zb_node_is(node, "zb.verdict")) return true;
   return false;
 }
 
 /* Optimizers, and what gives sums to other ranks. */
 static bool uses_sums(const allocator *a, const zb_node *node) {
   const zb_subprogram_info *info = called(a, node);
-  return info ? zb_job_is_optimizer(zb_class_get(info->function)) : zb_op_is(node->op, "zb.get");
+  return info ? zb_job_is_optimizer(zb_class_get(info->function)) : zb_node_is(node, "zb.get");
 }
 
 /* Whether a sum over replicas is posted while the job in front of it goes on. */
@@ -391,7 +391,7 @@ static bool has_lead(const allocator *a, const zb_node *node) {
 
 /* Whether a sum over replicas is posted next. */
 static bool sum_follows(const allocator *a, int node) {
-  return node + 1 < a->graph.node_count && zb_op_is(a->graph.nodes[node + 1].op, "zb.reduce_frame");
+  return node + 1 < a->graph.node_count && zb_node_is(&a->graph.nodes[node + 1], "zb.reduce_frame");
 }
 
 /* Where each sum is added up before the next one is sent: until then, or until it can be. */
@@ -434,12 +434,12 @@ static void find_lifetimes(allocator *a) {
       touch(a, value, node->number);
     ZB_FOR_EACH_OPERAND(value, &a->graph, node)
       touch(a, value, node->number);
-    if (zb_op_is(node->op, "zb.reduce_frame")) hold_landing(a, node);
+    if (zb_node_is(node, "zb.reduce_frame")) hold_landing(a, node);
   }
   if (has_verdict(a)) keep_for_verdict(a);
   ZB_FOR_EACH_NODE(node, &a->graph) {
     int until = node->number;
-    if (zb_op_is(node->op, "zb.send"))
+    if (zb_node_is(node, "zb.send"))
       until = held_until(a, until, zb_messages_at(a->messages, a->message_of[until]).complete_ps);
     ZB_FOR_EACH_RESULT(value, node)
       touch_part(a, value, node->number);
@@ -466,7 +466,7 @@ static void add_wait(allocator *a, int node, int message) {
 /* What writes a range waits for the sends that still read it; who comes later need not, unless that runs beside it: a
  * sum over replicas. Of the sums that such a one follows it waits for the last alone. */
 static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node) {
-  const bool beside = zb_op_is(a->graph.nodes[node].op, "zb.reduce_frame");
+  const bool beside = zb_node_is(&a->graph.nodes[node], "zb.reduce_frame");
   size_t kept = 0;
   for (size_t i = 0; i < a->pending.count; ++i) {
     pending_send p = a->pending.items[i];
@@ -482,7 +482,7 @@ static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int no
 static void wait_for_reductions(allocator *a, int node) {
   for (int other = 0; other < node; ++other) {
     const int message = a->message_of[other];
-    if (message < 0 || !a->received[message] || !zb_op_is(a->graph.nodes[other].op, "zb.reduce_frame")) continue;
+    if (message < 0 || !a->received[message] || !zb_node_is(&a->graph.nodes[other], "zb.reduce_frame")) continue;
     a->received[message] = false;
     add_wait(a, node, message);
   }
@@ -491,8 +491,8 @@ static void wait_for_reductions(allocator *a, int node) {
 /* What reads a received value waits for it, the first time. */
 static void wait_for_recv(allocator *a, int value, int node) {
   const zb_node *maker = zb_maker(&a->graph, value);
-  if (maker && zb_op_is(maker->op, "zb.get")) maker = zb_maker(&a->graph, zb_operand(&a->graph, maker, 0));
-  if (!maker || !is_post(maker->op) || zb_op_is(maker->op, "zb.reduce_frame") ||
+  if (maker && zb_node_is(maker, "zb.get")) maker = zb_maker(&a->graph, zb_operand(&a->graph, maker, 0));
+  if (!maker || !is_post(maker->op) || zb_node_is(maker, "zb.reduce_frame") ||
       !a->received[a->message_of[maker->number]])
     return;
   a->received[a->message_of[maker->number]] = false;
@@ -546,8 +546,8 @@ static void value_address(allocator *a, int n, int value, bool comes) {
 /* Values of a collective are in the order of members: those of the members before the rank, its own, the others. */
 static void communication_address(allocator *a, const zb_node *node) {
   int before = node->result_begin;
-  if (zb_op_is(node->op, "zb.all_gather")) wait_for_reductions(a, node->number);
-  if (zb_op_is(node->op, "zb.all_gather"))
+  if (zb_node_is(node, "zb.all_gather")) wait_for_reductions(a, node->number);
+  if (zb_node_is(node, "zb.all_gather"))
     for (int64_t m = 0; m < zb_get_i64(node->op, "place", 0); ++m)
       before += (int)zb_ints_at(node->op, "counts", (int)m);
   for (int value = node->result_begin; value < before; ++value)
@@ -564,7 +564,7 @@ static void wait_for_sum_before(allocator *a, const zb_node *node) {
   const zb_node *before = node;
   do {
     if (before-- == a->graph.nodes) return;
-  } while (!zb_op_is(before->op, "zb.reduce_frame"));
+  } while (!zb_node_is(before, "zb.reduce_frame"));
   const int message = a->message_of[before->number];
   a->received[message] = false;
   add_wait(a, node->number, message);
@@ -616,7 +616,7 @@ static void member_addresses(allocator *a, const zb_node *node, zb_members_row m
  * added to. */
 static void frame_addresses(allocator *a, const zb_node *node) {
   const int message = a->message_of[node->number];
-  const bool reduces = zb_op_is(node->op, "zb.reduce_frame"), in_slots = moves_slots(a, node);
+  const bool reduces = zb_node_is(node, "zb.reduce_frame"), in_slots = moves_slots(a, node);
   const bool early = reduces && a->adds_early && !in_slots;
   const bool of_micro_batch = reduces && node->operand_count > 1;
   const bool of_buffers = is_frame_of(node, pool_names[POOL_BUFFERS]);
@@ -657,7 +657,7 @@ static void verdict_addresses(allocator *a) {
 /* It has buffers that came from replica 0, so it waits for them. */
 static void snapshot_addresses(allocator *a, const zb_node *snapshot) {
   for (const zb_node *node = a->graph.nodes; node < snapshot; ++node) {
-    if (!zb_op_is(node->op, "zb.gather_frame") || !is_frame_of(node, pool_names[POOL_BUFFERS])) continue;
+    if (!zb_node_is(node, "zb.gather_frame") || !is_frame_of(node, pool_names[POOL_BUFFERS])) continue;
     add_wait(a, snapshot->number, a->message_of[node->number]);
     a->received[a->message_of[node->number]] = false;
   }
@@ -670,17 +670,16 @@ static void snapshot_addresses(allocator *a, const zb_node *snapshot) {
 
 static void write_list(allocator *a, zb_rank_work *work) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
-    if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get") || zb_op_is(node->op, "zb.empty_frame"))
-      continue;
+    if (zb_node_is(node, "zb.zeros") || zb_node_is(node, "zb.get") || zb_node_is(node, "zb.empty_frame")) continue;
     if (called(a, node))
       call_addresses(a, node);
-    else if (zb_op_is(node->op, "zb.verdict"))
+    else if (zb_node_is(node, "zb.verdict"))
       verdict_addresses(a);
-    else if (zb_op_is(node->op, "zb.snapshot"))
+    else if (zb_node_is(node, "zb.snapshot"))
       snapshot_addresses(a, node);
-    else if (zb_op_is(node->op, "zb.gather_parameters"))
+    else if (zb_node_is(node, "zb.gather_parameters"))
       gathered_addresses(a, node);
-    else if (zb_op_is(node->op, "zb.gather_frame") || zb_op_is(node->op, "zb.reduce_frame"))
+    else if (zb_node_is(node, "zb.gather_frame") || zb_node_is(node, "zb.reduce_frame"))
       frame_addresses(a, node);
     else
       communication_address(a, node);
@@ -750,7 +749,7 @@ static zb_status allocate_list(allocator *a, MlirOperation function, zb_rank_wor
   a->items.count = a->pending.count = 0;
   ZB_TRY(zb_arena_status(a->arena));
   ZB_FOR_EACH_NODE(node, &a->graph)
-    a->info_of[node->number] = zb_op_is(node->op, "func.call") ? zb_callee(&a->subprograms, node->op) : -1;
+    a->info_of[node->number] = zb_node_is(node, "func.call") ? zb_callee(&a->subprograms, node->op) : -1;
   ZB_TRY(read_posts(a));
   find_homes(a);
   time_nodes(a);

@@ -183,10 +183,9 @@ static zb_job_kind phase_after(const classify *c, bool is_sum, int value) {
 static bool adds_or_scales(const classify *c, int n) {
   const zb_node *node = &c->graph.nodes[n];
   bool scales = false;
-  for (int i = 0; i < node->operand_count && zb_op_is(node->op, "zb.mul"); ++i)
+  for (int i = 0; i < node->operand_count && zb_node_is(node, "zb.mul"); ++i)
     scales |= (zb_flow_value(&c->graph, &c->flow, c->graph.operands[node->operand_begin + i]) & ZB_FLOW_LOAD) != 0;
-  return scales || zb_op_is(node->op, "zb.add") || zb_op_is(node->op, "zb.all_reduce") ||
-         (c->flow.nodes[n] & ZB_FLOW_VIEW);
+  return scales || zb_node_is(node, "zb.add") || zb_node_is(node, "zb.all_reduce") || (c->flow.nodes[n] & ZB_FLOW_VIEW);
 }
 
 static zb_job_kind phase_of(const classify *c, int n) {

@@ -338,7 +338,7 @@ static zb_status emit_instruction(zb_emitter *e, const zb_subprogram_info *info,
   char cost_op[ZB_COST_TEXT_BYTES];
   if (zb_cost_text(node->op, node->def, cost_op) && !(out->cost_op = zb_plan_strdup(e->memory, cost_op)))
     return ZB_OUT_OF_MEMORY();
-  if (zb_op_is(node->op, "zb.accumulate")) return emit_accumulate(e, info, node, out);
+  if (zb_node_is(node, "zb.accumulate")) return emit_accumulate(e, info, node, out);
   if (!node->def || node->def->op_class != ZB_CLASS_KERNEL) {
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
     return zb_status_hint(
@@ -436,7 +436,7 @@ static zb_status emit_subprogram(zb_emitter *e, const zb_subprogram_info *info, 
   ZB_TRY(emit_output_homes(e, info, out));
   for (int n = 0; n < g->node_count; ++n) {
     const zb_node *node = &g->nodes[n];
-    bool copy = zb_op_is(node->op, "zb.put") && zb_has_attribute(node->op, ZB_ATTR_COPY);
+    bool copy = zb_node_is(node, "zb.put") && zb_has_attribute(node->op, ZB_ATTR_COPY);
     if (info->workspace.skipped[n] && !copy) continue;
     zb_plan_instruction *instruction = &out->instructions[out->instruction_count++];
     ZB_TRY(copy ? emit_copy(e, info, node, instruction) : emit_instruction(e, info, n, instruction));

@@ -47,9 +47,9 @@ static void sweep_down(const zb_graph *graph, zb_flow *flow) {
       if (from & ZB_FLOW_ACCUMULATE) flags |= ZB_FLOW_OPTIMIZE;
       constant &= from;
     }
-    if (zb_op_is(node->op, "zb.empty_frame")) flags |= ZB_FLOW_OPTIMIZE | ZB_FLOW_COMMON;
-    if ((common && !own) || zb_op_is(node->op, "zb.put")) flags |= ZB_FLOW_COMMON;
-    if (zb_op_is(node->op, "zb.accumulate")) flags |= ZB_FLOW_ACCUMULATE;
+    if (zb_node_is(node, "zb.empty_frame")) flags |= ZB_FLOW_OPTIMIZE | ZB_FLOW_COMMON;
+    if ((common && !own) || zb_node_is(node, "zb.put")) flags |= ZB_FLOW_COMMON;
+    if (zb_node_is(node, "zb.accumulate")) flags |= ZB_FLOW_ACCUMULATE;
     if (node->def && node->def->op_class == ZB_CLASS_VIEW) flags |= ZB_FLOW_VIEW;
     flow->nodes[node->number] = flags | constant;
   }
@@ -57,7 +57,7 @@ static void sweep_down(const zb_graph *graph, zb_flow *flow) {
 
 /* Whether only an evaluation takes what the node makes to this user. */
 static bool is_for_evaluation(const zb_graph *graph, const zb_node *node, const zb_node *user) {
-  const int training = zb_op_is(user->op, "zb.by_mode") ? zb_operand(graph, user, 0) : -1;
+  const int training = zb_node_is(user, "zb.by_mode") ? zb_operand(graph, user, 0) : -1;
   return training >= 0 && zb_maker(graph, training) != node;
 }
 
@@ -97,7 +97,7 @@ static void place_leftovers(const zb_graph *graph, zb_flow *flow) {
 static void mark_copies(const zb_graph *graph, zb_flow *flow) {
   for (int i = 0; i < graph->returned_count; ++i) {
     const int producer = graph->values[graph->returned[i]].producer;
-    if (producer < 0 || !zb_op_is(graph->nodes[producer].op, "zb.contiguous")) continue;
+    if (producer < 0 || !zb_node_is(&graph->nodes[producer], "zb.contiguous")) continue;
     flow->nodes[producer] = (flow->nodes[producer] & ~(unsigned)ZB_FLOW_LOAD) | ZB_FLOW_INPUT;
   }
 }

@@ -114,7 +114,7 @@ static zb_status find_copies(outline *o) {
   for (int n = 0; n < o->graph.node_count; ++n) {
     const zb_node *node = &o->graph.nodes[n];
     o->copy[n] = -1;
-    if (!(o->flow.nodes[n] & ZB_FLOW_CHAIN) || !zb_op_is(node->op, "zb.cast")) continue;
+    if (!(o->flow.nodes[n] & ZB_FLOW_CHAIN) || !zb_node_is(node, "zb.cast")) continue;
     int argument = o->graph.operands[node->operand_begin];
     if (o->graph.values[argument].producer >= 0) continue;
     const char *name = zb_argument_string(o->graph.function, argument, ZB_ATTR_PARAM);
@@ -141,9 +141,9 @@ static int home_sub(const outline *o, int node) {
 static bool clonable(const outline *o, int sub, int node) {
   unsigned flags = o->flow.nodes[node];
   if (flags & ZB_FLOW_VIEW) return true;
-  if (flags & ZB_FLOW_COMMON) return o->subs[sub].kind == ZB_JOB_CLIP && !zb_op_is(o->graph.nodes[node].op, "zb.get");
+  if (flags & ZB_FLOW_COMMON) return o->subs[sub].kind == ZB_JOB_CLIP && !zb_node_is(&o->graph.nodes[node], "zb.get");
   if (o->copy[node] >= 0) return o->subs[sub].kind == ZB_JOB_LOAD;
-  if (flags & ZB_FLOW_LOAD) return o->subs[sub].kind == ZB_JOB_LOAD || zb_op_is(o->graph.nodes[node].op, "zb.constant");
+  if (flags & ZB_FLOW_LOAD) return o->subs[sub].kind == ZB_JOB_LOAD || zb_node_is(&o->graph.nodes[node], "zb.constant");
   if (o->group[node] >= 0)
     return o->subs[sub].group == o->group[node] && before_clip(o, o->subs[sub].kind) == before_clip(o, o->kind[node]);
   return (flags & ZB_FLOW_CHAIN) != 0;
@@ -153,7 +153,7 @@ static void *memo_key(const outline *o, int sub, int value) {
   return (void *)((uintptr_t)sub * (uintptr_t)o->graph.value_count + (uintptr_t)value + 1);
 }
 
-static bool is_by_mode(const zb_node *node) { return zb_op_is(node->op, "zb.by_mode"); }
+static bool is_by_mode(const zb_node *node) { return zb_node_is(node, "zb.by_mode"); }
 
 /* The value as a function has it: in a step the first operand of a zb.by_mode stands for it. */
 static int as_seen(const outline *o, int sub, int value) {
@@ -612,7 +612,7 @@ static int owner_of(const outline *o, int group) {
 static zb_result place_norms(outline *o) {
   for (int n = 0; n < o->graph.node_count; ++n) {
     const zb_node *node = &o->graph.nodes[n];
-    if (!is_common(o, n) || !zb_op_is(node->op, "zb.put")) continue;
+    if (!is_common(o, n) || !zb_node_is(node, "zb.put")) continue;
     const int value = o->graph.operands[node->operand_begin + 1], producer = o->graph.values[value].producer;
     if (producer < 0 || !before_clip(o, o->kind[producer]))
       return zb_op_error_at(node->op, "put what depends on sums of gradients alone",

@@ -205,7 +205,7 @@ static zb_status find_bearers(const partition *p, int **out) {
 
 /* A parameter's cast is no job of a micro-batch: zb-outline keeps its copy. */
 static bool is_copy(const partition *p, const zb_node *node) {
-  return (flags_of(p, node) & ZB_FLOW_CHAIN) && zb_op_is(node->op, "zb.cast") &&
+  return (flags_of(p, node) & ZB_FLOW_CHAIN) && zb_node_is(node, "zb.cast") &&
          !zb_maker(&p->graph, zb_operand(&p->graph, node, 0));
 }
 

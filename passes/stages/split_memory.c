@@ -79,7 +79,7 @@ static bool is_summed(const builder *b, const zb_node *node) {
 
 /* Sums, and what is computed straight into them, lie in the gradients. */
 static bool is_in_sums(const builder *b, const zb_node *node) {
-  return zb_op_is(node->op, "zb.accumulate") || (node->def && node->def->alias) || is_summed(b, node);
+  return zb_node_is(node, "zb.accumulate") || (node->def && node->def->alias) || is_summed(b, node);
 }
 
 /* What leaves the stage has a place of its own. */

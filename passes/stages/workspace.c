@@ -37,15 +37,13 @@ static uint64_t value_bytes(const zb_graph *g, int value) {
   return zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
 }
 
-static bool node_is(const zb_node *node, const char *name) { return zb_op_is(node->op, name); }
-
 /* ---- Frames ---- */
 
 static bool is_frame(const zb_graph *g, int value) { return !value_shape(g, value, &(zb_shape){0}); }
 
 /* The frame that puts began with: an argument, or of zb.empty_frame. */
 static int under_puts(const zb_graph *g, int value) {
-  for (const zb_node *maker; (maker = zb_maker(g, value)) && node_is(maker, "zb.put");)
+  for (const zb_node *maker; (maker = zb_maker(g, value)) && zb_node_is(maker, "zb.put");)
     value = zb_operand(g, maker, 0);
   return value;
 }
@@ -60,7 +58,7 @@ static void find_frame_bases(packer *p) {
     if (is_frame(g, v) && v >= g->argument_count) p->frame_base[v] = g->argument_count + i; /* zb.empty_frame */
   }
   ZB_FOR_EACH_NODE(node, g)
-    if (node_is(node, "zb.put")) p->frame_base[node->result_begin] = p->frame_base[zb_operand(g, node, 0)];
+    if (zb_node_is(node, "zb.put")) p->frame_base[node->result_begin] = p->frame_base[zb_operand(g, node, 0)];
 }
 
 static void fix(packer *p, int value, int base, uint64_t offset) {
@@ -85,17 +83,18 @@ static void fix_homes(packer *p) {
     bool copied = false, put = false;
     ZB_FOR_EACH_USER(user, g, &g->values[a]) {
       const zb_node *node = &g->nodes[user];
-      if (!node_is(node, "zb.put") || zb_operand(g, node, 1) != a) continue;
+      if (!zb_node_is(node, "zb.put") || zb_operand(g, node, 1) != a) continue;
       put = true;
       copied |= zb_has_attribute(node->op, ZB_ATTR_COPY);
     }
     if (!put || copied) fix(p, a, a, 0);
   }
   ZB_FOR_EACH_NODE(node, g) {
-    uint64_t offset = (uint64_t)zb_get_i64(node->op, "offset", 0);
-    if (node_is(node, "zb.get")) fix(p, node->result_begin, p->frame_base[zb_operand(g, node, 0)], offset);
-    if (node_is(node, "zb.put")) fix(p, zb_operand(g, node, 1), p->frame_base[node->result_begin], offset);
-    if (node_is(node, "zb.constant")) {
+    const bool is_get = zb_node_is(node, "zb.get"), is_put = zb_node_is(node, "zb.put");
+    const uint64_t offset = is_get || is_put ? (uint64_t)zb_get_i64(node->op, "offset", 0) : 0;
+    if (is_get) fix(p, node->result_begin, p->frame_base[zb_operand(g, node, 0)], offset);
+    if (is_put) fix(p, zb_operand(g, node, 1), p->frame_base[node->result_begin], offset);
+    if (zb_node_is(node, "zb.constant")) {
       fix(p, node->result_begin, ZB_BASE_CONSTANT, 0);
       p->w->homes[node->result_begin].constant = node->number;
     }
@@ -108,7 +107,7 @@ static void fix_homes(packer *p) {
 static void fix_accumulates(packer *p) {
   const zb_graph *g = &p->w->graph;
   ZB_FOR_EACH_NODE(node, g) {
-    if (!node_is(node, "zb.accumulate") || node->operand_count != 2) continue;
+    if (!zb_node_is(node, "zb.accumulate") || node->operand_count != 2) continue;
     const zb_home *sum = &p->w->homes[zb_operand(g, node, 0)];
     int value = under_views(g, zb_operand(g, node, 1));
     const zb_node *maker = zb_maker(g, value);
@@ -156,7 +155,7 @@ static zb_status view_home(packer *p, const zb_node *node) {
 /* Results that lie where an operand does: optimizer updates. True if all results were placed. */
 static bool alias_home(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
-  if (node_is(node, "zb.accumulate") && node->operand_count == 2) {
+  if (zb_node_is(node, "zb.accumulate") && node->operand_count == 2) {
     share(p, node->result_begin, zb_operand(g, node, 0));
     return true;
   }
@@ -186,7 +185,7 @@ static bool owned_accumulator(packer *p, int value, const zb_shape *result) {
 /* The sum of the uses of a parameter goes into the accumulator of the last use that this rank owns. */
 static bool in_gradient(packer *p, const zb_node *node) {
   zb_shape result;
-  if (!node_is(node, "zb.add") || !value_shape(&p->w->graph, node->result_begin, &result)) return false;
+  if (!zb_node_is(node, "zb.add") || !value_shape(&p->w->graph, node->result_begin, &result)) return false;
   ZB_FOR_EACH_OPERAND(operand, &p->w->graph, node) {
     if (!owned_accumulator(p, operand, &result)) continue;
     share(p, node->result_begin, operand);
@@ -251,8 +250,8 @@ static bool is_view(const zb_node *node) { return node->def && node->def->op_cla
 static zb_status place_results(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
   const int n = node->number;
-  const bool moves_nothing = node_is(node, "zb.put") || node_is(node, "zb.empty_frame") || node_is(node, "zb.get") ||
-                             node_is(node, "zb.constant");
+  const bool moves_nothing = zb_node_is(node, "zb.put") || zb_node_is(node, "zb.empty_frame") ||
+                             zb_node_is(node, "zb.get") || zb_node_is(node, "zb.constant");
   p->w->skipped[n] |= moves_nothing || is_view(node);
   if (is_view(node)) return view_home(p, node);
   if (moves_nothing || alias_home(p, node)) return NULL;
