@@ -1,8 +1,8 @@
 /* Who wrote the bytes that a job reads: rule "dataflow" of the verifier (README.md), for one rank.
  *
  * The slots are cut into cells at every address where anything that some job reads or writes begins or ends. So a job
- * touches whole cells, and each cell remembers its last writer and what is in flight there. Walking the jobs in order
- * then shows for every read:
+ * touches whole cells. Cells side by side that were written together, and used alike since, are one piece, which
+ * remembers its last writer and what is in flight there. Walking the jobs in order then shows for every read:
  *   - the bytes were written before, in this step;
  *   - by a job of the same micro-batch (so nobody overwrote them in between);
  *   - by the same kind of writer, through the same base, at the same distance, as for every other micro-batch;
@@ -11,7 +11,8 @@
  * The third is the proof that needs no names: micro-batches go through the same subprograms, so where their values come
  * from can differ only by mistake.
  *
- * Cost: jobs x cells a job touches, a handful; the cells are found once for each pair of subprogram base and address.
+ * Cost: jobs x pieces a job touches, as many as were written there, however many cells others make of the same memory;
+ * cells are found once for each pair of subprogram base and address.
  *
  * Tests: test/runtime/plan/verifier_test.c
  */
@@ -23,22 +24,25 @@
 
 #include "runtime/base/memory.h"
 
+enum { WORD_BITS = 64 };
 enum { NOTED = 1 }; /* a range whose boundaries are known */
 enum { NOBODY = -1, ANY_MICRO_BATCH = -2 /* of parameters that were gathered */ };
 
-/* A piece of the slots; it ends where the next one begins. */
-typedef struct cell {
-  uint64_t begin;
+/* Of a piece of the slots, in the row of its first cell: what was written there last. Where cells begin and what is in
+ * flight is in arrays of their own, since most walks read little else. */
+typedef struct piece {
   uint64_t source;      /* what kind of writer: see source_of_* */
   uint64_t writer_base; /* address that the writer counts from */
   int32_t writer;       /* job */
   int32_t micro_batch;  /* of what it wrote */
-  int32_t filling;      /* RECV that is in flight */
-  int32_t sending;      /* number of SENDs in flight */
   int32_t touched_by;   /* job that last used it, and through which base, to find bases that share bytes */
-  int32_t touched_base;
-  bool touched_writing;
-} cell;
+  int32_t touched;      /* touch_of */
+} piece;
+
+typedef struct flight {
+  int32_t filling; /* RECV that is in flight */
+  int32_t sending; /* number of SENDs in flight */
+} flight;
 
 /* Where base `base` of subprogram `subprogram` begins when a job puts it at `address`. */
 typedef struct home {
@@ -73,7 +77,10 @@ typedef struct dataflow {
   const zb_plan_rank *rank;
   const zb_access *accesses;
   zb_plan_range slots, gradients, workspace;
-  cell *cells;
+  uint64_t *begins; /* [cell_count + 1] where each begins; the last one ends where the slots do */
+  uint64_t *starts; /* [cell_count + 1] bits: a piece begins there */
+  piece *pieces;    /* [cell_count + 1] */
+  flight *flights;  /* [cell_count + 1] of pieces */
   size_t cell_count;
   home *homes;          /* open addressing */
   size_t home_capacity; /* a power of two */
@@ -95,7 +102,10 @@ typedef struct dataflow {
 } dataflow;
 
 static void dataflow_deinit(dataflow *it) {
-  zb_free(it->cells);
+  zb_free(it->begins);
+  zb_free(it->starts);
+  zb_free(it->pieces);
+  zb_free(it->flights);
   zb_free(it->homes);
   zb_free(it->first_id);
   zb_free(it->known_as);
@@ -114,6 +124,11 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 /* The source of what a subprogram writes through its base number base + 1. */
 static uint64_t source_of_base(int32_t subprogram, uint32_t base) { return mix(mix(1, (uint64_t)subprogram), base); }
+
+/* Through which base a job used a cell (-1: a part), and whether it wrote. */
+static int32_t touch_of(int32_t base, bool writes) { return 2 * (base + 1) + writes; }
+static int32_t touched_base(const piece *at) { return at->touched / 2 - 1; }
+static bool touched_writing(const piece *at) { return at->touched % 2 != 0; }
 
 /* Of a part of a parameter that was gathered: where its rank has it, and of which replica it is. */
 static uint64_t source_of_part(uint64_t offset, int replica) { return mix(mix(4, offset), (uint64_t)replica); }
@@ -219,12 +234,61 @@ static size_t cell_at(const dataflow *it, uint64_t at) {
   size_t low = 0, high = it->cell_count;
   while (low + 1 < high) {
     size_t middle = low + (high - low) / 2;
-    if (it->cells[middle].begin <= at)
+    if (it->begins[middle] <= at)
       low = middle;
     else
       high = middle;
   }
   return low;
+}
+
+/* ---- Pieces ---- */
+
+static bool begins_piece(const dataflow *it, size_t at) { return it->starts[at / WORD_BITS] >> at % WORD_BITS & 1; }
+
+/* Lets a piece begin at the cell; the cell. */
+static size_t split(dataflow *it, size_t at) {
+  if (begins_piece(it, at)) return at;
+  size_t word = at / WORD_BITS;
+  uint64_t before = it->starts[word] & ((UINT64_C(1) << at % WORD_BITS) - 1);
+  while (!before) /* the first cell begins a piece */
+    before = it->starts[--word];
+  const size_t from = word * WORD_BITS + WORD_BITS - 1 - (size_t)__builtin_clzll(before);
+  it->starts[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+  it->pieces[at] = it->pieces[from];
+  it->flights[at] = it->flights[from];
+  return at;
+}
+
+/* Where the next piece begins; the one behind the slots has none. */
+static size_t next_piece(const dataflow *it, size_t at) {
+  size_t word = ++at / WORD_BITS;
+  if (at > it->cell_count) return it->cell_count;
+  uint64_t behind = it->starts[word] & ~((UINT64_C(1) << at % WORD_BITS) - 1);
+  while (!behind)
+    behind = it->starts[++word];
+  return word * WORD_BITS + (size_t)__builtin_ctzll(behind);
+}
+
+/* Makes one piece of those from a cell to another one. */
+static void join(dataflow *it, size_t from, size_t to) {
+  for (size_t at = next_piece(it, from); at < to; at = next_piece(it, at))
+    it->starts[at / WORD_BITS] &= ~(UINT64_C(1) << at % WORD_BITS);
+}
+
+/* The first cell from `at` on that begins at the address or behind it, where a piece begins now. */
+static size_t piece_from(dataflow *it, size_t at, uint64_t address) {
+  for (size_t next = at; it->begins[next] <= address; next = next_piece(it, next))
+    at = next;
+  while (it->begins[at] < address)
+    ++at;
+  return split(it, at);
+}
+
+/* Where the piece at `at` ends: that of a range ends there as well. */
+static size_t piece_end(dataflow *it, size_t at, uint64_t range_end) {
+  const size_t next = next_piece(it, at);
+  return it->begins[next] <= range_end ? next : piece_from(it, at + 1, range_end);
 }
 
 /* What a READ fills of its part: the input, not what the part is rounded up to. */
@@ -267,6 +331,27 @@ static void find_range_cells(dataflow *it) {
   }
 }
 
+/* Cells between boundaries that are sorted, all one piece; nothing was written yet. */
+static zb_status cut_slots(dataflow *it, boundaries *all) {
+  size_t count = 0;
+  for (size_t i = 0; i < all->count; ++i)
+    if (i == 0 || all->items[i] != all->items[i - 1]) all->items[count++] = all->items[i];
+  it->cell_count = count;
+  it->begins = zb_alloc((count + 1) * sizeof *it->begins);
+  it->starts = zb_alloc((count / WORD_BITS + 1) * sizeof *it->starts);
+  it->pieces = zb_alloc((count + 1) * sizeof *it->pieces);
+  it->flights = zb_alloc((count + 1) * sizeof *it->flights);
+  if (!it->begins || !it->starts || !it->pieces || !it->flights) return ZB_OUT_OF_MEMORY();
+  memcpy(it->begins, all->items, count * sizeof *it->begins);
+  it->begins[count] = UINT64_MAX;
+  it->pieces[0] = (piece){.writer = NOBODY, .touched_by = NOBODY};
+  it->flights[0].filling = NOBODY;
+  it->starts[0] = 1;
+  (void)split(it, count - 1);
+  (void)split(it, count);
+  return NULL;
+}
+
 static zb_status make_cells(dataflow *it) {
   zb_status status = NULL;
   boundaries all = {0}, fixed = {0};
@@ -291,15 +376,8 @@ static zb_status make_cells(dataflow *it) {
       add_boundary(&all, part.offset + part.bytes);
     }
   }
-  if (all.failed || !sort_boundaries(&all) || !(it->cells = zb_alloc(all.count * sizeof *it->cells))) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
-  for (size_t i = 0; i < all.count; ++i) {
-    if (i > 0 && all.items[i] == all.items[i - 1]) continue;
-    it->cells[it->cell_count++] =
-        (cell){.begin = all.items[i], .writer = NOBODY, .filling = NOBODY, .touched_by = NOBODY};
-  }
+  if (all.failed || !sort_boundaries(&all)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(cut_slots(it, &all));
   for (size_t i = 0; i < it->home_capacity; ++i)
     if (it->homes[i].id) it->homes[i].first_cell = (uint32_t)cell_at(it, it->homes[i].address);
   status = make_fixed_cells(it, &fixed);
@@ -370,7 +448,7 @@ static zb_status violation(const dataflow *it, int job, const char *verb, uint64
                  other == NOBODY ? "" : zb_plan_job_text(it->plan, it->rank->rank, other, other_text));
 }
 
-/* ---- Reads and writes of cells ---- */
+/* ---- Reads and writes of pieces ---- */
 
 /* One job that uses cells through one base, or one part. */
 typedef struct use {
@@ -389,52 +467,67 @@ static void end_run(use *by) {
   by->run_begin = by->run_end = 0;
 }
 
-static zb_status read_cell(dataflow *it, use *by, size_t index) {
-  cell *at = &it->cells[index];
-  uint64_t end = it->cells[index + 1].begin;
-  if (at->filling != NOBODY)
-    return violation(it, by->job, "reads", at->begin, by->base, "which is being received, without waiting for ",
-                     at->filling);
+/* The piece from a cell to the one where it ends. */
+static zb_status read_piece(dataflow *it, use *by, size_t index, size_t end) {
+  piece *at = &it->pieces[index];
+  const uint64_t begin = it->begins[index];
+  if (it->flights[index].filling != NOBODY)
+    return violation(it, by->job, "reads", begin, by->base, "which is being received, without waiting for ",
+                     it->flights[index].filling);
   if (at->writer == NOBODY)
-    return violation(it, by->job, "reads", at->begin, by->base, "which no job wrote before", NOBODY);
+    return violation(it, by->job, "reads", begin, by->base, "which no job wrote before", NOBODY);
   if (at->micro_batch == ANY_MICRO_BATCH && it->rank->jobs[by->job].kind == ZB_JOB_W)
-    return violation(it, by->job, "reads", at->begin, by->base,
-                     "parameters that were gathered, and a W reads none: by ", at->writer);
-  if (by->micro_batch >= 0 && at->micro_batch != by->micro_batch && at->micro_batch != ANY_MICRO_BATCH)
-    return violation(it, by->job, "reads", at->begin, by->base, "which was last written for another micro-batch by ",
+    return violation(it, by->job, "reads", begin, by->base, "parameters that were gathered, and a W reads none: by ",
                      at->writer);
-  if (at->touched_by == by->job && at->touched_writing && at->touched_base != by->base_index)
-    return violation(it, by->job, "reads", at->begin, by->base, "which it writes through another base too", NOBODY);
+  if (by->micro_batch >= 0 && at->micro_batch != by->micro_batch && at->micro_batch != ANY_MICRO_BATCH)
+    return violation(it, by->job, "reads", begin, by->base, "which was last written for another micro-batch by ",
+                     at->writer);
+  if (at->touched_by == by->job && touched_writing(at) && touched_base(at) != by->base_index)
+    return violation(it, by->job, "reads", begin, by->base, "which it writes through another base too", NOBODY);
   at->touched_by = by->job;
-  at->touched_base = by->base_index;
-  at->touched_writing = false;
-  uint64_t source = mix(at->source, by->address - at->writer_base);
-  if (by->run_end != at->begin - by->address || by->run_source != source) {
+  at->touched = touch_of(by->base_index, false);
+  const uint64_t source = mix(at->source, by->address - at->writer_base);
+  if (by->run_end != begin - by->address || by->run_source != source) {
     end_run(by);
-    by->run_begin = at->begin - by->address;
+    by->run_begin = begin - by->address;
     by->run_source = source;
   }
-  by->run_end = end - by->address;
+  by->run_end = it->begins[end] - by->address;
   return NULL;
 }
 
-static zb_status write_cell(dataflow *it, const use *by, size_t index, uint64_t source) {
-  cell *at = &it->cells[index];
-  if (at->filling != NOBODY)
-    return violation(it, by->job, "writes", at->begin, by->base, "which is being received, without waiting for ",
-                     at->filling);
-  if (at->sending > 0)
-    return violation(it, by->job, "writes", at->begin, by->base, "which a SEND still reads that was not waited for",
+/* Whether the job may write to a piece. */
+static zb_status check_written(const dataflow *it, const use *by, size_t index) {
+  const piece *at = &it->pieces[index];
+  const flight in_flight = it->flights[index];
+  if (in_flight.filling != NOBODY)
+    return violation(it, by->job, "writes", it->begins[index], by->base,
+                     "which is being received, without waiting for ", in_flight.filling);
+  if (in_flight.sending > 0)
+    return violation(it, by->job, "writes", it->begins[index], by->base,
+                     "which a SEND still reads that was not waited for", NOBODY);
+  if (at->touched_by == by->job && touched_base(at) != by->base_index)
+    return violation(it, by->job, "writes", it->begins[index], by->base, "which it uses through another base too",
                      NOBODY);
-  if (at->touched_by == by->job && at->touched_base != by->base_index)
-    return violation(it, by->job, "writes", at->begin, by->base, "which it uses through another base too", NOBODY);
-  at->touched_by = by->job;
-  at->touched_base = by->base_index;
-  at->touched_writing = true;
-  at->writer = by->job;
-  at->micro_batch = by->wrote;
-  at->source = source;
-  at->writer_base = by->address;
+  return NULL;
+}
+
+/* A range is one piece from now on. `filling`: the RECV that brings it, NOBODY where it is there at once. */
+static zb_status write_range(dataflow *it, const use *by, size_t from, uint64_t end, uint64_t source, int32_t filling) {
+  size_t at = from;
+  for (size_t next; it->begins[at] < end; at = next) {
+    next = piece_end(it, at, end);
+    ZB_TRY(check_written(it, by, at));
+  }
+  if (at == from) return NULL;
+  join(it, from, at);
+  it->flights[from] = (flight){.filling = filling};
+  it->pieces[from] = (piece){.source = source,
+                             .writer_base = by->address,
+                             .writer = by->job,
+                             .micro_batch = by->wrote,
+                             .touched_by = by->job,
+                             .touched = touch_of(by->base_index, true)};
   return NULL;
 }
 
@@ -462,10 +555,12 @@ static zb_status run_base_reads(dataflow *it, int index, uint32_t i) {
             .base_index = (int32_t)i};
   size_t at = find_home(it, id, by.address)->first_cell;
   for (size_t r = 0; r < reads->count; ++r) {
-    while (it->cells[at].begin < by.address + reads->items[r].begin)
-      ++at;
-    for (; it->cells[at].begin < by.address + reads->items[r].end; ++at)
-      ZB_TRY(read_cell(it, &by, at));
+    const uint64_t end = by.address + reads->items[r].end;
+    at = piece_from(it, at, by.address + reads->items[r].begin);
+    for (size_t next; it->begins[at] < end; at = next) {
+      next = piece_end(it, at, end);
+      ZB_TRY(read_piece(it, &by, at, next));
+    }
   }
   return compare(it, &by, &it->signatures[id]);
 }
@@ -499,11 +594,9 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
   size_t at = find_home(it, id, by.address)->first_cell;
   int next = 0;
   for (size_t w = 0; w < writes->count; ++w) {
-    while (it->cells[at].begin < by.address + writes->items[w].begin)
-      ++at;
+    at = piece_from(it, at, by.address + writes->items[w].begin);
     if (places) source = source_of_own_part(it, index, writes->items[w].begin, &next);
-    for (; it->cells[at].begin < by.address + writes->items[w].end; ++at)
-      ZB_TRY(write_cell(it, &by, at, source));
+    ZB_TRY(write_range(it, &by, at, by.address + writes->items[w].end, source, NOBODY));
   }
   return NULL;
 }
@@ -651,8 +744,10 @@ static void finish_wait(dataflow *it, uint32_t waited) {
     const uint64_t end = part.offset + part.bytes;
     if (part.bytes == 0) continue;
     if (in_slots(it, part.offset, part.bytes)) {
-      for (size_t at = it->range_cells[job->parts.begin + p]; it->cells[at].begin < end; ++at)
-        end_transfer(is_send, &it->cells[at].sending, &it->cells[at].filling);
+      for (size_t at = split(it, it->range_cells[job->parts.begin + p]), next; it->begins[at] < end; at = next) {
+        next = piece_end(it, at, end);
+        end_transfer(is_send, &it->flights[at].sending, &it->flights[at].filling);
+      }
     } else {
       for (size_t at = it->range_cells[job->parts.begin + p]; it->fixed[at].begin < end; ++at)
         end_transfer(is_send, &it->fixed[at].sending, &it->fixed[at].filling);
@@ -711,13 +806,13 @@ static int32_t summed_micro_batch(const dataflow *it, const zb_plan_message *mes
 
 /* Of parameters a rank sends its own parts from the slots, and nothing that came to it. */
 static zb_status check_own_parts(const dataflow *it, int index, size_t first_cell, zb_plan_range part) {
-  const cell *first = &it->cells[first_cell];
+  const piece *first = &it->pieces[first_cell];
   const zb_plan_job *writer = &it->rank->jobs[first->writer];
   const bool places = writer->subprogram >= 0 && it->rank->subprograms[writer->subprogram].places > 0;
-  for (size_t at = first_cell; it->cells[at].begin < part.offset + part.bytes; ++at)
-    if (!places || it->cells[at].source != first->source)
-      return violation(it, index, "sends", it->cells[at].begin, NULL,
-                       "which is no own part of a parameter: written by ", it->cells[at].writer);
+  for (size_t at = first_cell; it->begins[at] < part.offset + part.bytes; at = next_piece(it, at))
+    if (!places || it->pieces[at].source != first->source)
+      return violation(it, index, "sends", it->begins[at], NULL, "which is no own part of a parameter: written by ",
+                       it->pieces[at].writer);
   return NULL;
 }
 
@@ -729,10 +824,12 @@ static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_rang
             .micro_batch = summed >= 0 ? summed : message->micro_batch,
             .address = part.offset,
             .base_index = -1};
-  const size_t first_cell = it->range_cells[it->rank->jobs[index].parts.begin + p];
-  for (size_t at = first_cell; it->cells[at].begin < part.offset + part.bytes; ++at) {
-    ZB_TRY(read_cell(it, &by, at));
-    ++it->cells[at].sending;
+  const uint64_t end = part.offset + part.bytes;
+  const size_t first_cell = split(it, it->range_cells[it->rank->jobs[index].parts.begin + p]);
+  for (size_t at = first_cell, next; it->begins[at] < end; at = next) {
+    next = piece_end(it, at, end);
+    ZB_TRY(read_piece(it, &by, at, next));
+    ++it->flights[at].sending;
   }
   if (summed >= 0 || part_of_sum(it, index)) return NULL; /* shards of a sum lie at other places for each member */
   if (message->payload == ZB_PAYLOAD_PARAMETERS) return check_own_parts(it, index, first_cell, part);
@@ -762,17 +859,13 @@ static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_r
                  p);
     if (message->payload == ZB_PAYLOAD_PARAMETERS) source = source_of_received(it, message, p);
   }
-  uint64_t end = part.offset + moved_bytes(it, job, part);
-  size_t at = zb_job_is_post(job->kind) ? it->range_cells[job->parts.begin + p] : cell_at(it, part.offset);
-  for (; it->cells[at].begin < end; ++at) {
-    ZB_TRY(write_cell(it, &by, at, source));
-    if (job->kind == ZB_JOB_RECV) it->cells[at].filling = index;
-  }
-  return NULL;
+  const size_t at = zb_job_is_post(job->kind) ? it->range_cells[job->parts.begin + p] : cell_at(it, part.offset);
+  return write_range(it, &by, split(it, at), part.offset + moved_bytes(it, job, part), source,
+                     job->kind == ZB_JOB_RECV ? index : NOBODY);
 }
 
-/* Whether the F that wrote this cell left its loss at this address, or the CLIP the norm. */
-static bool left_loss(const dataflow *it, const cell *written, bool is_norm, uint64_t at) {
+/* Whether the F that wrote this piece left its loss at this address, or the CLIP the norm. */
+static bool left_loss(const dataflow *it, const piece *written, bool is_norm, uint64_t at) {
   const zb_plan_job *writer = &it->rank->jobs[written->writer];
   if (writer->subprogram < 0) return false;
   const zb_plan_subprogram *subprogram = &it->rank->subprograms[writer->subprogram];
@@ -781,8 +874,8 @@ static bool left_loss(const dataflow *it, const cell *written, bool is_norm, uin
          written->source == source_of_base(writer->subprogram, subprogram->loss_base - 1);
 }
 
-/* Whether the E that wrote this cell left that output at this address. */
-static bool left_output(const dataflow *it, const cell *written, int output, uint64_t at) {
+/* Whether the E that wrote this piece left that output at this address. */
+static bool left_output(const dataflow *it, const piece *written, int output, uint64_t at) {
   const int writer = it->rank->jobs[written->writer].subprogram;
   for (int i = 0; writer >= 0 && i < it->rank->subprograms[writer].output_count; ++i) {
     const zb_plan_output_home *left = &it->rank->subprograms[writer].outputs[i];
@@ -796,11 +889,12 @@ static zb_status run_output_report(dataflow *it, int index, zb_plan_range part) 
   const zb_plan_job *job = &it->rank->jobs[index];
   use by = {.job = index, .micro_batch = job->micro_batch, .address = part.offset, .base_index = -1};
   const uint64_t end = part.offset + moved_bytes(it, job, part);
-  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < end; ++at) {
-    ZB_TRY(read_cell(it, &by, at));
-    if (!left_output(it, &it->cells[at], job->output - 1, part.offset))
+  for (size_t at = split(it, cell_at(it, part.offset)), next; it->begins[at] < end; at = next) {
+    next = piece_end(it, at, end);
+    ZB_TRY(read_piece(it, &by, at, next));
+    if (!left_output(it, &it->pieces[at], job->output - 1, part.offset))
       return violation(it, index, "reads", part.offset, NULL,
-                       "which is not where an E left the output: it was written by ", it->cells[at].writer);
+                       "which is not where an E left the output: it was written by ", it->pieces[at].writer);
   }
   return NULL;
 }
@@ -811,14 +905,15 @@ static zb_status run_report(dataflow *it, int index, zb_plan_range part) {
   if (!in_slots(it, part.offset, part.bytes))
     return violation(it, index, "reads", part.offset, NULL, "which is not in the slots", NOBODY);
   if (it->rank->jobs[index].output) return run_output_report(it, index, part);
-  const uint64_t bytes = by.micro_batch < 0 ? sizeof(float) : zb_plan_loss_bytes(it->plan);
-  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + bytes; ++at) {
-    ZB_TRY(read_cell(it, &by, at));
-    if (!left_loss(it, &it->cells[at], by.micro_batch < 0, part.offset))
+  const uint64_t end = part.offset + (by.micro_batch < 0 ? sizeof(float) : zb_plan_loss_bytes(it->plan));
+  for (size_t at = split(it, cell_at(it, part.offset)), next; it->begins[at] < end; at = next) {
+    next = piece_end(it, at, end);
+    ZB_TRY(read_piece(it, &by, at, next));
+    if (!left_loss(it, &it->pieces[at], by.micro_batch < 0, part.offset))
       return violation(it, index, "reads", part.offset, NULL,
                        by.micro_batch < 0 ? "which is not where CLIP left the norm: it was written by "
                                           : "which is not where an F left the loss: it was written by ",
-                       it->cells[at].writer);
+                       it->pieces[at].writer);
   }
   return NULL;
 }
