@@ -44,14 +44,15 @@ MESHES = {"gpt2-small": (("1f1b", 1, 1, 3, (3, 2)), ("zb-h1", 2, 1, 2, (2, 3, 4)
                          ("1f1b", 1, 2, 1, (2,)), ("zb-h1", 2, 2, 1, (4, 2)), ("zb-h1", 1, 2, 2, (4, 2, 3)),
                          ("zb-v", 2, 2, 2, (8, 3), "--sequence-parallel"),
                          ("zb-h1", 2, 2, 2, (3,), "--sharding", "gradients:step", "--clip-norm", "0.5"),
-                         ("zb-v", 2, 2, 2, (8,), "--sharding", "parameters:micro-batch", "--sequence-parallel")),
+                         ("zb-v", 2, 2, 2, (8,), "--sharding", "parameters:micro-batch", "--sequence-parallel",
+                          "--clip-norm", "0.5", "--post-validation")),
           "llama-small": (("zb-h1", 2, 1, 2, (2, 3, 4)),
                           ("1f1b", 1, 2, 2, (4,), "--sequence-parallel", "--clip-norm", "0.5"),
                           ("zb-h2", 2, 2, 1, (4, 3), "--precision", "bf16", "--recompute", "all"),
                           ("zb-h1", 2, 2, 2, (8, 4), "--clip-norm", "0.05", "--clip-norm-type", "inf"),
                           ("zb-h1", 2, 2, 3, (4,), "--sharding", "optimizer", "--precision", "bf16"),
                           ("1f1b", 1, 1, 3, (2,), "--sharding", "gradients:micro-batch")),
-          "buffers": (("zb-h1", 2, 1, 3, (2,)),),
+          "buffers": (("zb-h1", 2, 1, 3, (2,), "--clip-norm", "0.5", "--post-validation"),),
           "families/six": (("1f1b", 1, 3, 1, (3, 2)), ("zb-h1", 2, 3, 1, (6, 2, 4), "--sequence-parallel"),
                            ("zb-h1", 2, 3, 2, (12, 4)))}
 TOKENS = 32 # of the vocabulary of the tiny graph
