@@ -59,11 +59,24 @@ MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *sh
   return add_argument(im, ZB_ATTR_CONSTANT, name, shape, im->argument_count);
 }
 
+/* 16 bits as f32. */
+static zb_result widen(zb_import *im, zb_shape *shape, const void **data) {
+  const int64_t count = zb_shape_elements(shape);
+  float *wide = *data ? zb_import_take(im, (size_t)count * sizeof *wide + 1) : NULL;
+  if (*data && !wide) return ZB_FAIL;
+  if (wide) zb_known_convert(shape->dtype, *data, ZB_F32, wide, count);
+  shape->dtype = ZB_F32;
+  *data = wide;
+  return ZB_OK;
+}
+
 MlirValue zb_import_parameter(zb_import *im, zb_import_value *value) {
   zb_shape shape;
   const void *data;
   const bool is_buffer = value->role == ZB_ROLE_BUFFER;
   if (!im->format->load(im, value, &shape, &data)) return im->failed = true, (MlirValue){NULL};
+  const zb_dtype dtype = shape.dtype;
+  if (zb_import_is_narrow(im, value) && !is_buffer && !widen(im, &shape, &data)) return (MlirValue){NULL};
   if (shape.dtype != ZB_F32 && !(is_buffer && (shape.dtype == ZB_I64 || shape.dtype == ZB_I32)))
     return zb_import_fail(im, im->format->types_hint, "%s '%s' has the element type %s, which is not supported",
                           is_buffer ? "buffer" : "parameter", value->name, value->type_text),
@@ -79,7 +92,8 @@ MlirValue zb_import_parameter(zb_import *im, zb_import_value *value) {
     return (MlirValue){NULL};
   }
   const char *attribute = is_buffer ? ZB_ATTR_BUFFER : value->role == ZB_ROLE_TRAINED ? ZB_ATTR_PARAM : ZB_ATTR_FROZEN;
-  return add_argument(im, attribute, value->name, &shape, im->input_count + im->parameter_count++);
+  MlirValue made = add_argument(im, attribute, value->name, &shape, im->input_count + im->parameter_count++);
+  return made.ptr && dtype != shape.dtype ? zb_build_cast(&im->builder, made, dtype) : made;
 }
 
 /* ---- What is not read ---- */

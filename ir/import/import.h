@@ -230,11 +230,14 @@ zb_known *zb_known_ints(zb_import *im, const int64_t *values, int64_t count); /*
 zb_known *zb_known_strided(zb_import *im, const zb_known *in, const zb_shape *shape, int64_t offset,
                            const int64_t *strides);
 void zb_known_put(zb_known *out, int64_t to, const zb_known *in, int64_t from, int64_t count); /* copies elements */
+bool zb_dtype_is_narrow(zb_dtype dtype); /* f16, bf16: a literal of them is one of f32 that the program rounds */
+/* Converts elements as zb.cast does. */
+void zb_known_convert(zb_dtype from, const void *in, zb_dtype to, void *out, int64_t count);
 double zb_known_real(const zb_known *c, int64_t index);
 int64_t zb_known_integer(const zb_known *c, int64_t index);
 void zb_known_set_real(zb_known *c, int64_t index, double value);
 void zb_known_set_integer(zb_known *c, int64_t index, int64_t value);
-bool zb_known_is_float(const zb_known *c);
+bool zb_known_is_float(const zb_known *c); /* f16 and bf16 as well */
 void zb_strides(const zb_shape *shape, int64_t *strides);
 /* Broadcast of count shapes (NumPy); false if they do not fit. dtype is that of the first. */
 bool zb_broadcast_all(const zb_shape *const *shapes, int count, zb_shape *out);
@@ -258,6 +261,8 @@ MlirValue zb_import_literal_ir(zb_import *im, const zb_known *c, const char *nam
 /* ---- build.c: movement that leaves out what changes nothing and joins what follows itself ---- */
 MlirValue zb_import_transposed(zb_builder *b, MlirValue x, const int64_t *permutation);
 MlirValue zb_import_reshaped(zb_builder *b, MlirValue x, const int64_t *dims, int rank);
+/* A number of the type that x has. */
+MlirValue zb_import_number(zb_builder *b, MlirValue x, double number);
 MlirValue zb_import_expanded(zb_builder *b, MlirValue x, const zb_shape *shape);
 
 /* ---- function.c ---- */
@@ -277,6 +282,8 @@ zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module
 
 /* ---- parameters.c ---- */
 bool zb_import_is_float(const zb_import_value *value); /* f32 or f64 */
+/* f16 or bf16 for an evaluation alone, where a parameter of it is kept as f32 and rounded to what it was. */
+bool zb_import_is_narrow(const zb_import *im, const zb_import_value *value);
 /* How well a name fits the best of the patterns: its number of literal characters plus 1; 0 if none matches. used may
  * be NULL. */
 int zb_import_match(const char *const *globs, int count, const char *name, bool *used);

@@ -1,6 +1,7 @@
 /* Tensors on the host while a graph is imported: limits, element access, broadcasting, strided copies.
  * Tests: test/ir/import/import_test.c (through graphs). */
 #include "ir/import/import.h"
+#include "runtime/base/assert.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,11 +96,30 @@ zb_known *zb_known_ints(zb_import *im, const int64_t *values, int64_t count) {
   return c;
 }
 
-bool zb_known_is_float(const zb_known *c) { return c->shape.dtype == ZB_F32 || c->shape.dtype == ZB_F64; }
+bool zb_dtype_is_narrow(zb_dtype dtype) { return dtype == ZB_F16 || dtype == ZB_BF16; }
+
+void zb_known_convert(zb_dtype from, const void *in, zb_dtype to, void *out, int64_t count) {
+  const zb_tensor source = {.data = (void *)(uintptr_t)in, .dtype = from, .rank = 1, .shape = {count}, .strides = {1}};
+  zb_tensor result = {.data = out, .dtype = to, .rank = 1, .shape = {count}, .strides = {1}};
+  const zb_attr attr = zb_string("dtype", zb_dtype_name(to));
+  const zb_kernel_call call = {
+      .inputs = &source, .input_count = 1, .outputs = &result, .output_count = 1, .attrs = {&attr, 1}};
+  const char *wrong = zb_kernel_reference("cast")->run(&call);
+  ZB_ASSERT(!wrong);
+}
+
+bool zb_known_is_float(const zb_known *c) {
+  return c->shape.dtype == ZB_F32 || c->shape.dtype == ZB_F64 || zb_dtype_is_narrow(c->shape.dtype);
+}
 
 double zb_known_real(const zb_known *c, int64_t index) {
   if (c->shape.dtype == ZB_F32) return (double)((const float *)c->data)[index];
   if (c->shape.dtype == ZB_F64) return ((const double *)c->data)[index];
+  if (zb_dtype_is_narrow(c->shape.dtype)) {
+    float wide;
+    zb_known_convert(c->shape.dtype, (const uint16_t *)c->data + index, ZB_F32, &wide, 1);
+    return (double)wide;
+  }
   return (double)zb_known_integer(c, index);
 }
 
@@ -123,6 +143,8 @@ void zb_known_set_real(zb_known *c, int64_t index, double value) {
     ((float *)c->data)[index] = (float)value;
   else if (c->shape.dtype == ZB_F64)
     ((double *)c->data)[index] = value;
+  else if (zb_dtype_is_narrow(c->shape.dtype))
+    zb_known_convert(ZB_F64, &value, c->shape.dtype, (uint16_t *)c->data + index, 1);
   else
     zb_known_set_integer(c, index, c->shape.dtype == ZB_I1 ? value != 0 : truncate_real(value));
 }

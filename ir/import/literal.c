@@ -155,8 +155,22 @@ static MlirValue build_compressed(zb_import *im, const zb_known *c, const char *
   return build_argument(im, c, name);
 }
 
+static MlirValue build_literal(zb_import *im, const zb_known *c, const char *name);
+
+/* As f32, rounded to what it is. */
+static MlirValue build_narrow(zb_import *im, const zb_known *c, const char *name) {
+  zb_shape shape = c->shape;
+  shape.dtype = ZB_F32;
+  zb_known *wide = zb_known_new(im, &shape);
+  if (!wide) return (MlirValue){NULL};
+  zb_known_convert(c->shape.dtype, c->data, ZB_F32, wide->data, wide->elements);
+  MlirValue value = build_literal(im, wide, name);
+  return value.ptr ? zb_build_cast(&im->builder, value, c->shape.dtype) : value;
+}
+
 /* Repeats cut away, then built, then expanded to the whole shape. */
 static MlirValue build_literal(zb_import *im, const zb_known *c, const char *name) {
+  if (zb_dtype_is_narrow(c->shape.dtype)) return build_narrow(im, c, name);
   const zb_known *small = compress(im, c);
   if (!small) return (MlirValue){NULL};
   zb_known scalar = *small;

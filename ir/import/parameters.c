@@ -12,6 +12,10 @@ bool zb_import_is_float(const zb_import_value *value) {
   return value->is_typed && (value->type.dtype == ZB_F32 || value->type.dtype == ZB_F64);
 }
 
+bool zb_import_is_narrow(const zb_import *im, const zb_import_value *value) {
+  return im->params->inference && value->is_typed && zb_dtype_is_narrow(value->type.dtype);
+}
+
 /* ---- Patterns ---- */
 
 int zb_import_match(const char *const *globs, int count, const char *name, bool *used) {
@@ -89,7 +93,8 @@ static bool is_named(const char *const *names, int count, const char *name) {
 /* Scalars are constants of formulas, unless the file or a pattern without wildcards names them. */
 static bool is_candidate(const zb_import *im, const zb_import_value *value) {
   const zb_import_params *p = im->params;
-  if (value->kind != ZB_VALUE_INITIAL || !zb_import_is_float(value) || !value->read) return false;
+  if (value->kind != ZB_VALUE_INITIAL || !value->read) return false;
+  if (!zb_import_is_float(value) && !zb_import_is_narrow(im, value)) return false;
   return value->type.rank > 0 || value->is_listed || is_named(p->train, p->train_count, value->name) ||
          is_named(p->freeze, p->freeze_count, value->name);
 }
@@ -113,7 +118,8 @@ static zb_result choose_one(zb_import *im, zb_import_value *value, zb_import_rol
     return zb_import_fail(im, "make one of the two patterns more exact", "both --train and --freeze match '%s'",
                           value->name);
   if (p->inference) {
-    value->role = proposed == ZB_ROLE_CONSTANT ? ZB_ROLE_CONSTANT : ZB_ROLE_FROZEN;
+    const bool is_constant = proposed == ZB_ROLE_CONSTANT || value->type.dtype == ZB_F64; /* parameters are f32 */
+    value->role = is_constant ? ZB_ROLE_CONSTANT : ZB_ROLE_FROZEN;
     return ZB_OK;
   }
   if (train > freeze && !value->reached)

@@ -111,7 +111,7 @@ zb_result zb_onnx_variadic(zb_import_node *n) {
   MlirValue sum = zb_import_ir(n, 0);
   for (int i = 1; i < count; ++i)
     sum = zb_build2(n->b, op, sum, zb_import_ir(n, i));
-  if (mean) sum = zb_build2(n->b, "mul", sum, zb_build_scalar(n->b, ZB_F32, 1.0 / count));
+  if (mean) sum = zb_build2(n->b, "mul", sum, zb_import_number(n->b, sum, 1.0 / count));
   return zb_import_give(n, 0, sum);
 }
 

@@ -59,7 +59,8 @@ zb_result zb_onnx_lrn(zb_import_node *n) {
   if (size < 1 || size > INT32_MAX)
     return zb_import_refuse(n, NULL, "size is %lld, expected 1 or more", (long long)size);
   const int64_t channels = x.dims[1], before = (size - 1) / 2, after = size / 2;
-  zb_known *band = zb_known_new(n->im, &(zb_shape){.dtype = x.dtype, .rank = 2, .dims = {channels, channels}});
+  zb_known *band = zb_known_new(
+      n->im, &(zb_shape){.dtype = x.dtype == ZB_F64 ? ZB_F64 : ZB_F32, .rank = 2, .dims = {channels, channels}});
   for (int64_t c = 0; band && c < channels; ++c)
     for (int64_t k = c > before ? c - before : 0; k < channels && k <= c + after; ++k)
       zb_known_set_real(band, c * channels + k, alpha / (double)size);
@@ -97,8 +98,8 @@ static MlirValue mean_of_channels(zb_import_node *n, MlirValue x, int rank) {
 /* momentum * old + (1 - momentum) * now. */
 static MlirValue blended(zb_import_node *n, MlirValue old, MlirValue now, double momentum) {
   if (momentum == 0) return now;
-  MlirValue kept = zb_build2(n->b, "mul", old, zb_build_scalar(n->b, ZB_F32, momentum));
-  return zb_build2(n->b, "add", kept, zb_build2(n->b, "mul", now, zb_build_scalar(n->b, ZB_F32, 1 - momentum)));
+  MlirValue kept = zb_build2(n->b, "mul", old, zb_import_number(n->b, old, momentum));
+  return zb_build2(n->b, "add", kept, zb_build2(n->b, "mul", now, zb_import_number(n->b, now, 1 - momentum)));
 }
 
 /* What an evaluation takes in place of the statistics of the batch: buffers, if they are some. */
@@ -141,7 +142,7 @@ zb_result zb_onnx_batch_norm(zb_import_node *n) {
   if (zb_import_wants(n, ZB_BATCH_NORM_NEW_VARIANCE) && !zb_import_give(n, ZB_BATCH_NORM_NEW_VARIANCE, new_variance))
     return ZB_FAIL;
   MlirValue deviation =
-      zb_build1(n->b, "rsqrt", zb_build2(n->b, "add", variance, zb_build_scalar(n->b, ZB_F32, epsilon)));
+      zb_build1(n->b, "rsqrt", zb_build2(n->b, "add", variance, zb_import_number(n->b, variance, epsilon)));
   MlirValue factor = zb_build2(n->b, "mul", deviation, in[SCALE]);
   MlirValue scaled = zb_build2(n->b, "mul", centered, by_channel(n, factor, &shape));
   return zb_import_give(n, 0, zb_build2(n->b, "add", scaled, by_channel(n, in[BIAS], &shape)));
@@ -157,7 +158,7 @@ static MlirValue mean_over(zb_builder *b, MlirValue x, const int64_t *axes, int 
 static MlirValue normalized(zb_builder *b, MlirValue x, const int64_t *axes, int count, double epsilon) {
   MlirValue centered = zb_build2(b, "sub", x, mean_over(b, x, axes, count));
   MlirValue variance = mean_over(b, zb_build2(b, "mul", centered, centered), axes, count);
-  MlirValue shifted = zb_build2(b, "add", variance, zb_build_scalar(b, ZB_F32, epsilon));
+  MlirValue shifted = zb_build2(b, "add", variance, zb_import_number(b, variance, epsilon));
   return zb_build2(b, "mul", centered, zb_build1(b, "rsqrt", shifted));
 }
 
@@ -225,7 +226,8 @@ zb_result zb_onnx_mean_variance(zb_import_node *n) {
   }
   MlirValue in = zb_import_ir(n, 0), centered = zb_build2(n->b, "sub", in, mean_over(n->b, in, axes, count));
   MlirValue variance = mean_over(n->b, zb_build2(n->b, "mul", centered, centered), axes, count);
-  MlirValue deviation = zb_build2(n->b, "add", zb_build1(n->b, "sqrt", variance), zb_build_scalar(n->b, ZB_F32, 1e-9));
+  MlirValue deviation = zb_build1(n->b, "sqrt", variance);
+  deviation = zb_build2(n->b, "add", deviation, zb_import_number(n->b, deviation, 1e-9));
   return zb_import_give(n, 0, zb_build2(n->b, "div", centered, deviation));
 }
 

@@ -71,7 +71,8 @@ const char *zb_onnx_entry(Onnx__StringStringEntryProto *const *entries, size_t c
 /* Bytes of the model file and of its data files that exist. UINT64_MAX: out of memory. */
 uint64_t zb_onnx_model_bytes(const zb_onnx *im);
 /* Reads a tensor: shape checked, data of exactly that size. raw may be NULL. *data points into the file, the message
- * or, if the layout differs, a new constant. Reports errors at `location` as "what 'name': ...". */
+ * or, if the layout differs, a new constant. f16 and bf16 are for an evaluation alone. Reports errors at `location` as
+ * "what 'name': ...". */
 zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, const zb_onnx_extent *raw,
                               MlirLocation location, const char *what, zb_shape *shape, const void **data);
 /* dtype of an ONNX element type number; false if zbc has none. */
@@ -80,8 +81,7 @@ const char *zb_onnx_dtype_text(int64_t number); /* "float16"; "unknown" */
 /* The hint at an element type that is not supported, after "WHAT 'NAME' has the element type ...". */
 #define ZB_ONNX_TYPES_HINT                                                                                             \
   "export the model in float32 (model.float()); zbc --precision bf16 then computes in bf16. float32, int64, int32 "    \
-  "and bool are supported, double "                                                                                    \
-  "in constants that are folded away"
+  "and bool are supported; double and float16 by --inference, double also in constants that are folded away"
 
 /* ---- attribute.c. Wrong kinds are reported and set failed. ---- */
 const Onnx__AttributeProto *zb_onnx_attribute(const zb_import_node *n, const char *name);

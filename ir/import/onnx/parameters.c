@@ -10,15 +10,16 @@
 
 #include <string.h>
 
-static bool is_float_tensor(const zb_import_value *value) {
-  return value->kind == ZB_VALUE_INITIAL && zb_import_is_float(value) && value->type.rank > 0;
+static bool is_float_tensor(const zb_import *im, const zb_import_value *value) {
+  const bool is_float = zb_import_is_float(value) || zb_import_is_narrow(im, value);
+  return value->kind == ZB_VALUE_INITIAL && is_float && value->type.rank > 0;
 }
 
 static bool has_dot(const zb_import_value *value) { return strchr(value->name, '.') != NULL; }
 
 static bool any_dotted(const zb_import *im) {
   for (size_t i = 0; i < im->value_count; ++i)
-    if (is_float_tensor(im->values[i]) && has_dot(im->values[i])) return true;
+    if (is_float_tensor(im, im->values[i]) && has_dot(im->values[i])) return true;
   return false;
 }
 
@@ -68,7 +69,7 @@ static const table_mark *find_frequency_tables(zb_import *im) {
   table_mark *marks = zb_import_take(im, im->value_count * sizeof *marks);
   for (size_t i = 0; marks && i < im->value_count; ++i) {
     if (im->values[i]->kind == ZB_VALUE_INPUT) marks[i].owner = OWNER_MANY;
-    if (is_float_tensor(im->values[i]) && has_dot(im->values[i])) marks[i].owner = (int)i + 1;
+    if (is_float_tensor(im, im->values[i]) && has_dot(im->values[i])) marks[i].owner = (int)i + 1;
   }
   for (size_t k = 0; marks && k < im->node_count; ++k)
     if (im->nodes[k].needed) follow_tables(&im->nodes[k], marks);
@@ -162,7 +163,7 @@ zb_result zb_onnx_propose_parameters(zb_onnx *onnx) {
     zb_import_value *value = im->values[i];
     bool table = tables[i].ends && !tables[i].mixed;
     const bool is_wanted_here = im->params->inference ? value->read && operands[value->number] : value->reached;
-    if (value->role != ZB_ROLE_BUFFER && is_float_tensor(value) && is_wanted_here && (has_dot(value) || !dotted) &&
+    if (value->role != ZB_ROLE_BUFFER && is_float_tensor(im, value) && is_wanted_here && (has_dot(value) || !dotted) &&
         !table)
       value->role = ZB_ROLE_TRAINED;
   }

@@ -28,7 +28,7 @@ zb_result zb_onnx_matmul(zb_import_node *n) {
 }
 
 static MlirValue scaled(zb_builder *b, MlirValue x, double factor) {
-  return factor == 1 ? x : zb_build2(b, "mul", x, zb_build_scalar(b, ZB_F32, factor));
+  return factor == 1 ? x : zb_build2(b, "mul", x, zb_import_number(b, x, factor));
 }
 
 zb_result zb_onnx_gemm(zb_import_node *n) {

@@ -56,7 +56,8 @@ static ZB_PRINTF(3, 4) zb_result refuse(const reading *r, const char *hint, cons
 static zb_result read_shape(const reading *r, zb_shape *shape) {
   const Onnx__TensorProto *tensor = r->tensor;
   zb_dtype dtype;
-  if (!zb_onnx_dtype(tensor->data_type, &dtype) || dtype == ZB_F16 || dtype == ZB_BF16)
+  const bool is_known = zb_onnx_dtype(tensor->data_type, &dtype);
+  if (!is_known || (zb_dtype_is_narrow(dtype) && !r->im->core.params->inference))
     return refuse(r, ZB_ONNX_TYPES_HINT, " has the element type %s (%d), which is not supported",
                   zb_onnx_dtype_text(tensor->data_type), tensor->data_type);
   if (tensor->n_dims > ZB_DIMS_MAX)
@@ -184,11 +185,11 @@ static zb_result read_typed(const reading *r, const zb_shape *shape, const void 
     zb_dtype dtype;
     size_t count;
     const void *data;
-  } fields[] = {{ZB_F32, tensor->n_float_data, tensor->float_data},
-                {ZB_F64, tensor->n_double_data, tensor->double_data},
-                {ZB_I64, tensor->n_int64_data, tensor->int64_data},
-                {ZB_I32, tensor->n_int32_data, tensor->int32_data},
-                {ZB_I1, tensor->n_int32_data, tensor->int32_data}};
+  } fields[] = {
+      {ZB_F32, tensor->n_float_data, tensor->float_data}, {ZB_F64, tensor->n_double_data, tensor->double_data},
+      {ZB_I64, tensor->n_int64_data, tensor->int64_data}, {ZB_I32, tensor->n_int32_data, tensor->int32_data},
+      {ZB_I1, tensor->n_int32_data, tensor->int32_data},  {ZB_F16, tensor->n_int32_data, tensor->int32_data},
+      {ZB_BF16, tensor->n_int32_data, tensor->int32_data}};
   int64_t elements = zb_shape_elements(shape);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) {
     if (fields[i].dtype != shape->dtype) continue;
@@ -198,11 +199,16 @@ static zb_result read_typed(const reading *r, const zb_shape *shape, const void 
                     elements, fields[i].count);
     }
     *data = elements ? fields[i].data : "";
-    if (shape->dtype != ZB_I1) return ZB_OK;
+    const bool is_narrow = zb_dtype_is_narrow(shape->dtype);
+    if (shape->dtype != ZB_I1 && !is_narrow) return ZB_OK;
     zb_known *c = zb_known_new(&r->im->core, shape);
     if (!c) return ZB_FAIL;
-    for (int64_t k = 0; k < elements; ++k)
-      ((uint8_t *)c->data)[k] = tensor->int32_data[k] != 0;
+    for (int64_t k = 0; k < elements; ++k) {
+      if (is_narrow)
+        ((uint16_t *)c->data)[k] = (uint16_t)tensor->int32_data[k];
+      else
+        ((uint8_t *)c->data)[k] = tensor->int32_data[k] != 0;
+    }
     *data = c->data;
     return ZB_OK;
   }
