@@ -258,11 +258,13 @@ zb_result zb_stablehlo_identity(zb_import_node *n) {
 zb_result zb_stablehlo_custom_call(zb_import_node *n) {
   char target[128] = "";
   zb_stablehlo_string(zb_stablehlo_source(n), "call_target_name", target, sizeof target);
-  if (strcmp(target, "mhlo.erf") == 0) {
+  if (strcmp(target, "mhlo.erf") == 0 && n->input_count == 1 && n->output_count == 1) {
     MlirValue x = zb_import_ir(n, 0);
     return x.ptr ? zb_import_give(n, 0, zb_build1(n->b, "erf", x)) : ZB_FAIL;
   }
   if (strcmp(target, "Sharding") == 0) return zb_stablehlo_identity(n);
-  return zb_import_refuse(n, "write it with ops of jax.numpy; attention as products and a softmax",
-                          "the call of '%s' is not supported", target);
+  const char *hint = strncmp(target, "lapack_", 7) == 0
+                         ? "matrices are not factored or solved here: write it with products, or compute it before"
+                         : "write it with ops of jax.numpy; attention as products and a softmax";
+  return zb_import_refuse(n, hint, "the call of '%s' is not supported", target);
 }

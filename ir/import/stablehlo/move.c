@@ -201,8 +201,10 @@ static MlirValue sliced(zb_builder *b, MlirValue x, const zb_shape *in, const in
 
 static zb_result give_slice(zb_import_node *n, const zb_shape *in, const int64_t *starts, const int64_t *steps,
                             const int64_t *sizes) {
-  for (int i = 0; i < in->rank; ++i)
-    if (sizes[i] < 1) return zb_import_refuse(n, NULL, "the slice is empty in dimension %d", i);
+  zb_shape out = {.dtype = in->dtype, .rank = in->rank};
+  memcpy(out.dims, sizes, sizeof out.dims);
+  if (zb_shape_elements(&out) == 0) /* of jnp.roll: concatenate leaves it out */
+    return zb_import_give_known(n, 0, zb_known_new(n->im, &out));
   const zb_known *known = zb_import_known(n, 0);
   if (known) return zb_import_give_known(n, 0, zb_import_fold_slice(n, known, starts, steps, sizes));
   return zb_import_give(n, 0, sliced(n->b, zb_import_ir(n, 0), in, starts, steps, sizes));
@@ -210,7 +212,7 @@ static zb_result give_slice(zb_import_node *n, const zb_shape *in, const int64_t
 
 zb_result zb_stablehlo_slice(zb_import_node *n) {
   zb_shape in;
-  int64_t starts[ZB_DIMS_MAX], limits[ZB_DIMS_MAX], steps[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX];
+  int64_t starts[ZB_DIMS_MAX], limits[ZB_DIMS_MAX], steps[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX] = {0};
   int counts[3];
   if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_ints(n, "start_indices", false, starts, ZB_DIMS_MAX, &counts[0]) ||
       !zb_stablehlo_ints(n, "limit_indices", false, limits, ZB_DIMS_MAX, &counts[1]) ||
@@ -379,15 +381,18 @@ zb_result zb_stablehlo_concatenate(zb_import_node *n) {
   const zb_known **folded = zb_import_take(n->im, (size_t)n->input_count * sizeof *folded);
   MlirValue *parts = zb_import_take(n->im, (size_t)n->input_count * sizeof *parts);
   if (!folded || !parts) return ZB_FAIL;
+  int count = 0;
   for (int i = 0; i < n->input_count; ++i) {
+    const zb_known *known = zb_import_known(n, i);
+    if (known && known->elements == 0 && !n->folds) continue;
     if (n->folds)
-      folded[i] = zb_import_known(n, i);
+      folded[count++] = known;
     else
-      parts[i] = zb_import_ir(n, i);
+      parts[count++] = zb_import_ir(n, i);
   }
-  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_concat(n, folded, n->input_count, (int)axis));
   if (n->im->failed) return ZB_FAIL;
-  return zb_import_give(n, 0, zb_build_concat(n->b, parts, n->input_count, axis));
+  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_concat(n, folded, count, (int)axis));
+  return zb_import_give(n, 0, count == 1 ? parts[0] : zb_build_concat(n->b, parts, count, axis));
 }
 
 /* Splats of the padding beside x, one dimension after the other; negative padding cuts. */

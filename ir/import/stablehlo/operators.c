@@ -48,6 +48,8 @@ const zb_import_op *zb_stablehlo_op_find(const char *kind, bool is_chlo) {
                  : find(rows, sizeof rows / sizeof *rows, kind);
 }
 
+#define DYNAMIC "shapes must be numbers: lower with arrays of one size, not with jax.export.symbolic_shape"
+
 /* What is often met and has no row. */
 static const struct {
   const char *kind, *hint;
@@ -55,6 +57,13 @@ static const struct {
     {"all_gather", "lower the function for one device, without shardings: zbc makes replicas and shards itself"},
     {"all_reduce", "lower the function for one device, without shardings: zbc makes replicas and shards itself"},
     {"case", "write the branches with jnp.where, or choose in Python before the function is lowered"},
+    {"dynamic_broadcast_in_dim", DYNAMIC},
+    {"dynamic_conv", DYNAMIC},
+    {"dynamic_gather", DYNAMIC},
+    {"dynamic_iota", DYNAMIC},
+    {"dynamic_pad", DYNAMIC},
+    {"dynamic_reshape", DYNAMIC},
+    {"get_dimension_size", DYNAMIC},
     {"if", "write the branches with jnp.where, or choose in Python before the function is lowered"},
     {"rng_bit_generator", "leave dropout and other random numbers out: pass deterministic=True"},
 };

@@ -762,8 +762,12 @@ static void translate_line(translator *t, span line) {
                       : is_open ? open_reduce(t, rest)
                                 : translate_op(t, dialect, kind, rest);
     if (!good && !*t->why) {
-      snprintf(t->why, sizeof t->why, "the printed form of %s.%s is not understood here", dialect, kind);
       t->hint = zb_stablehlo_known_hint(kind);
+      snprintf(t->why, sizeof t->why,
+               t->hint ? "%s.%s: this op is not supported"
+                       : "the printed form of %s.%s is not "
+                         "understood here",
+               dialect, kind);
     }
     if (!is_while && !is_open) add_span(&t->out, location);
   }

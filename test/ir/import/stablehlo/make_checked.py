@@ -412,10 +412,20 @@ def functions():
           "%out = stablehlo.reduce_precision %0, format = e5m10 : tensor<20xf32>", "expect_eq")
 
 
+def empties():
+    """jnp.roll of a whole dimension: a slice of nothing before or behind the rest."""
+    x = np.array(RANDOM.randint(-9, 10, (2, 5)), np.float32)
+    lines = ["%a = stablehlo.slice %0 [0:2, 5:5] : (tensor<2x5xf32>) -> tensor<2x0xf32>",
+             "%b = stablehlo.slice %0 [0:2, 0:5] : (tensor<2x5xf32>) -> tensor<2x5xf32>",
+             "%out = stablehlo.concatenate %a, %b, %b, %a, dim = 1 : (tensor<2x0xf32>, tensor<2x5xf32>, "
+             "tensor<2x5xf32>, tensor<2x0xf32>) -> tensor<2x10xf32>"]
+    write("slice_of_nothing", [(x, "f32")], [(np.concatenate([x, x], 1), "f32")], "\n".join(lines))
+
+
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     os.makedirs(FOLDER)
-    for part in (integers, orders, conversions, products, windows, scatters, gathers, sorts, functions):
+    for part in (integers, orders, conversions, products, windows, scatters, gathers, sorts, functions, empties):
         part()
     print(f"{len(os.listdir(FOLDER))} files in {FOLDER}")
 
