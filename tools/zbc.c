@@ -479,8 +479,10 @@ static void print_json(const zb_compile_summary *s) {
     print_json_choice("recompute", s->recompute);
     printf("}");
   }
-  printf(",\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g,\"period\":%.6g}",
-         s->step_seconds, s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->bubble_period);
+  printf(",\"step_seconds\":%.12g,\"stage_seconds\":%.12g,\"lower_bound\":%.12g", s->step_seconds, s->stage_seconds,
+         s->lower_bound_seconds);
+  printf(",\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g,\"period\":%.6g}", s->bubble_barrier, s->bubble_stage,
+         s->bubble_period);
   printf(",\"exposed\":{\"seconds\":%.12g,\"by_schedule\":%.12g,\"at_end\":%.12g}", s->exposed_seconds,
          s->exposed_by_schedule, s->exposed_at_end);
   printf(",\"period\":{\"seconds\":%.12g,\"cycle_ps\":%lld,\"steps\":%d,\"exact\":%s}", s->period_seconds,

@@ -157,6 +157,7 @@ typedef struct zb_compile_summary {
   zb_layer_summary *layer; /* [layers], by number; none where the model names no modules */
   int layers;
   double step_seconds, bubble_barrier, bubble_stage, lower_bound_seconds;
+  double stage_seconds; /* from the first job of a rank to its end, the longest of all: what --metric stage counts */
   /* Of replicas: how long their sums keep a rank waiting behind its last job, the longest of all ranks: in the step, by
    * the schedule alone, and if each rank summed all it has behind its last job. */
   double exposed_seconds, exposed_by_schedule, exposed_at_end;

@@ -6,6 +6,7 @@
 #include "passes/stages/named_layers.h"
 #include "passes/stages/buckets.h"
 #include "passes/stages/problem.h"
+#include "passes/stages/step_time.h"
 #include "passes/tables.h"
 #include "zb/layers.h"
 
@@ -375,6 +376,7 @@ static void summarize_parts(const zb_plan *plan, const zb_plan_rank *rank, zb_ra
 static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
                                 zb_compile_summary *out) {
   plan_times times = {.plan = plan};
+  int64_t stage_ps;
   ZB_TRY(find_times(&times));
   zb_plan_simulation simulation = times.simulation;
   if (!plan->inference) {
@@ -385,6 +387,8 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
     out->period_exact = times.period.exact;
   }
   out->step_seconds = 1e-12 * (double)simulation.step_ps;
+  ZB_TRY(zb_step_time(plan, &simulation, ZB_METRIC_STAGE, &stage_ps));
+  out->stage_seconds = 1e-12 * (double)stage_ps;
   out->bubble_barrier = simulation.bubble_barrier;
   out->bubble_stage = simulation.bubble_stage;
   for (int r = 0; r < out->ranks; ++r) {

@@ -14,6 +14,7 @@ that is killed. input: what needs the barrier has it, and wrong words.
 
 Ends with "N passed, N failed, N skipped".
 """
+import json
 import os
 import random
 import re
@@ -52,13 +53,27 @@ def virtual_steps(suite, plan, steps, *more):
     return [round(row["seconds"] * 1e12) for row in rows], rows
 
 
+def longest_rank(trace):
+    """From the first job of a rank to its last, the most of all ranks, in seconds."""
+    with open(trace, encoding="utf-8") as file:
+        events = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X" and event["tid"] == 0]
+    ranks = {event["pid"] for event in events}
+    spans = [[event for event in events if event["pid"] == rank] for rank in ranks]
+    return 1e-6 * max(max(event["ts"] + event["dur"] for event in rank) - min(event["ts"] for event in rank)
+                      for rank in spans)
+
+
 def period(suite, plans, folder):
     random_ = random.Random(3)
     shorter = 0
     for number in range(24):
         validates = number >= 20
         words, plan, summary = draw_plan(suite, folder, random_, validates)
-        barrier, _ = virtual_steps(suite, plan, 2, "--barrier")
+        trace = os.path.join(folder, "trace.json")
+        barrier, _ = virtual_steps(suite, plan, 2, "--barrier", "--trace", trace)
+        longest = longest_rank(trace)
+        suite.check(abs(longest - summary["stage_seconds"]) < 1e-9 * longest,
+                    f"{words}: the longest rank takes {longest} s, zbc says {summary['stage_seconds']}")
         suite.check(all(abs(ps - summary["step_seconds"] * 1e12) < 1 for ps in barrier),
                     f"{words}: steps of {barrier} ps, zbc says {summary['step_seconds']}")
         times, rows = virtual_steps(suite, plan, STEPS)

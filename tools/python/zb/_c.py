@@ -874,6 +874,7 @@ class zb_compile_summary(Structure):
         ("bubble_barrier", c_double),
         ("bubble_stage", c_double),
         ("lower_bound_seconds", c_double),
+        ("stage_seconds", c_double),
         ("exposed_seconds", c_double),
         ("exposed_by_schedule", c_double),
         ("exposed_at_end", c_double),
