@@ -285,10 +285,13 @@ static bool is_hopeless(const zb_compile_params *given, const zb_attempt *attemp
   return !has_plan(attempt) && attempt->needed_bytes / 5 > given->memory_limit / 4;
 }
 
-/* Cuts, then what is left open with them, in turn, until neither gets better. */
+/* Cuts, then what is left open with them, in turn, until neither gets better, but not often: a choice takes as long as
+ * some ten trials, or some forty where each is a search within a limit. */
 static zb_status climb(contender *at, const zb_compile_params *given, const zb_module *program, zb_arena *texts,
                        int *trials) {
-  for (bool better = true; better && *trials > 0;) {
+  enum { CHOICES = 3 };
+  bool better = true;
+  for (int i = 0; better && *trials > 0 && i < CHOICES; ++i) {
     zb_compile_params params = at->params;
     zb_cuts_tried tried = {0};
     const char *before = params.cuts;
@@ -446,15 +449,18 @@ static zb_status search_without(const zb_compile_params *given, const char *spli
   return status;
 }
 
-/* The searches that auto must not be slower than. Without a memory limit --split auto is all. */
+/* The searches that auto must not be slower than. Without a memory limit --split auto is all. What a compile without
+ * --recompute compares is compared with --recompute auto, too; but there none is left out where values are computed
+ * again, as each such search takes several times as long. */
 static zb_status search_others(const zb_compile_params *given, zb_open open, zb_arena *texts, const zb_module *program,
                                found *out) {
-  static const char *const splits[] = {"all", "products"};
-  if (strcmp(given->recompute, "auto") == 0)
-    ZB_TRY(search_without(given, given->split, "none", open, texts, program, out));
-  for (size_t i = 0; i < sizeof splits / sizeof *splits; ++i)
-    if (given->memory_limit && strcmp(given->split, "auto") == 0)
-      ZB_TRY(search_without(given, splits[i], given->recompute, open, texts, program, out));
+  const char *const splits[] = {given->split, "all", "products", "none"};
+  const char *const recomputes[] = {given->recompute, "none"};
+  const bool splits_too = given->memory_limit && strcmp(given->split, "auto") == 0;
+  const int last = strcmp(given->recompute, "auto") == 0 ? 1 : 0;
+  for (int r = last; r >= 0; --r)
+    for (int s = 0; s < (!splits_too ? 1 : r == last ? 4 : 3); ++s)
+      if (r > 0 || s > 0) ZB_TRY(search_without(given, splits[s], recomputes[r], open, texts, program, out));
   return NULL;
 }
 

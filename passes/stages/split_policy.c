@@ -11,9 +11,9 @@
  * sums are the same, because a B that adds to gradients runs in rising micro-batch order, as W does
  * (zb_stage_cost.b_accumulates).
  *
- * auto compares plans, each compiled on a copy to its end: all, products, and choices of zb_split_choose for the order
- * that the schedule gives. Of those within the memory it takes the fastest, of equal ones the first. The memory is
- * memory-limit; without one it is what 1F1B takes on its fullest rank with everything split (and a hundredth), the
+ * auto compares plans, each compiled on a copy to its end: all, products, none, and choices of zb_split_choose for the
+ * order that the schedule gives. Of those within the memory it takes the fastest, of equal ones the first. The memory
+ * is memory-limit; without one it is what 1F1B takes on its fullest rank with everything split (and a hundredth), the
  * promise of ZB-H1 (Qi, Wan, Huang, Lin 2024, "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, table 1).
  *
  * Tests: test/passes/split-policy.mlir, test/e2e/split.py. */
@@ -486,6 +486,9 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
   set_all(p, IN_B_OTHERS);
   ZB_TRY_GOTO(compile(p, schedule, &products));
   if (is_better(&products, best, bytes)) *best = products;
+  set_all(p, IN_B_ALL);
+  ZB_TRY_GOTO(compile(p, schedule, &whole));
+  if (is_better(&whole, best, bytes)) *best = whole;
   for (double share = 1; share > 0.2 && !is_hopeless(p, bytes); share /= 2) {
     ZB_TRY_GOTO(begin_again(p, schedule));
     ZB_TRY_GOTO(fit(p, schedule, bytes, bytes, share, all, best));
@@ -503,8 +506,6 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
     goto cleanup;
   }
   /* Nothing fits. What needs the least of the choices that do not depend on the limit: it fits where the error says. */
-  set_all(p, IN_B_ALL);
-  ZB_TRY_GOTO(compile(p, schedule, &whole));
   *best = *all;
   if (is_better(&products, best, bytes)) *best = products;
   if (is_better(&whole, best, bytes)) *best = whole;
