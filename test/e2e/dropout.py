@@ -101,6 +101,7 @@ class Runs:
         run = ("--data", "text:" + common.CORPUS, "--steps", 1)
         cases = (((plain, *run, "--random-seed", 3), "nothing in the plan draws random numbers"),
                  ((self.path("fthenb-1"), *run, "--random-seed", 0), "expected a whole number of at least 1, got '0'"),
+                 ((self.path("fthenb-1"), *run, "--random-seed", 10**19), f"--random-seed: '{10**19}' is too large"),
                  ((self.path("fthenb-1"), *run, "--seed", 3), "random ops (dropout) draw by --random-seed"),
                  ((self.path("fthenb-1"), *run, "--random-sede", 3), "did you mean '--random-seed'?"))
         for words, text in cases:

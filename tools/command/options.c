@@ -19,7 +19,7 @@ static zb_status parse_number(const option_row *row, const char *value, int64_t 
   if (highest <= 1000000)
     status = ZB_ERROR(USAGE, "%s: expected a whole number of %lld to %lld, got '%s'", row->option, (long long)lowest,
                       (long long)highest, value);
-  else if (whole && number > highest)
+  else if (whole && (number > highest || (errno && number > 0)))
     status = ZB_ERROR(USAGE, "%s: '%s' is too large", row->option, value);
   else
     status = ZB_ERROR(USAGE, "%s: expected a whole number of at least %lld, got '%s'", row->option, (long long)lowest,
