@@ -326,7 +326,11 @@ static int check_argument_names(MlirOperation function, bool strict) {
     for (size_t kind = 0; kind < sizeof unique / sizeof unique[0]; ++kind) {
       const char *name = entry_string(arguments, i, unique[kind]);
       if (!name) continue;
-      if (zb_map_get(names, name, NULL)) {
+      if (!*name) {
+        zb_op_error_at(function, "files of weights and the command line find it by its name",
+                       "argument %d has an empty name (%s)", (int)i, unique[kind]);
+        ++errors;
+      } else if (zb_map_get(names, name, NULL)) {
         zb_op_error_at(function, "a name stands for one argument", "two arguments are named '%s'", name);
         ++errors;
       } else if (!zb_map_set(names, name, i)) {

@@ -85,6 +85,10 @@ module {
   func.func @wrong_kind(%w: tensor<2xf32> {zb.param}) {
     return
   }
+  // expected-error@+1 {{argument 0 has an empty name (zb.param)}}
+  func.func @nameless(%v: tensor<2xf32> {zb.param = ""}) {
+    return
+  }
   // expected-error@+1 {{two arguments are named 'w'}}
   func.func @twice(%v: tensor<2xf32> {zb.param = "w"}, %w: tensor<2xf32> {zb.frozen = "w"}) {
     return

@@ -75,6 +75,9 @@ static zb_result read_argument(zb_aten *it, MlirValue argument, int index) {
   if (!name)
     return zb_import_fail(im, "write the file with zb.aten.export",
                           "argument %d says neither aten.input, aten.parameter, aten.buffer nor aten.constant", index);
+  if (!*name)
+    return zb_import_fail(im, "write the file with zb.aten.export", "argument %d has an empty name (%s)", index,
+                          kinds[k].key);
   if (zb_import_find(im, name))
     return zb_import_fail(im, "a batch has its arrays by these names: give each argument one of its own",
                           "two arguments are named '%s'", name);
