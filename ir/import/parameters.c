@@ -127,8 +127,10 @@ static zb_result choose_one(zb_import *im, zb_import_value *value, zb_import_rol
                           value->name);
   if (train > freeze)
     value->role = ZB_ROLE_TRAINED;
-  else if (freeze)
+  else if (freeze && (value->reached || value->is_listed || is_named(p->freeze, p->freeze_count, value->name)))
     value->role = ZB_ROLE_FROZEN;
+  else if (freeze) /* a wildcard does not make parameters of scales and bounds, which ops need as constants */
+    value->role = proposed == ZB_ROLE_CONSTANT ? ZB_ROLE_CONSTANT : ZB_ROLE_FROZEN;
   else
     value->role = proposed == ZB_ROLE_TRAINED && !value->reached ? ZB_ROLE_FROZEN : proposed;
   bool left = value->role == ZB_ROLE_CONSTANT && value->reached && !im->is_listed;

@@ -1426,6 +1426,14 @@ def sampled():
                 padding_mode=pad, align_corners=int(mode == "linear"))
     one("grid-volume", "GridSample", numbers(1, 2, 2, 3, 4), "g", fold=False, inputs=dict(g=numbers(1, 2, 1, 2, 3)))
     out = [("loss", TensorProto.FLOAT, [])]
+    # A wildcard that freezes leaves what no gradient reaches a constant.
+    nodes = [node("Mul", "x m.w", "z"), node("Resize", "z _ scales", "y"), node("Mul", "y m.v", "u"),
+             node("ReduceSum", "u", "loss", keepdims=0)]
+    given = {"m.w": numbers(4), "scales": np.array([1, 1, 2, 2], F), "m.v": numbers(8)}
+    image = {"x": numbers(1, 2, 3, 4)}
+    resized = build(nodes, image, given, out, 20)
+    save("freeze-all-but-scales", resized, inputs={"x": array(image["x"])}, loss=float(evaluate(resized, image)[0]),
+         freeze=["*"], train=["m.w"], trained=["m.w"], frozen=["m.v"])
     for name, text, more in (
             ("size", "does not fit an image of 2x5x3x4xf32", dict(g=numbers(2, 2, 3, 3))),
             ("mode", "the mode is not supported", dict(g=numbers(2, 2, 3, 2), mode="lanczos")),
