@@ -230,7 +230,7 @@ def make_cases(suite, folder):
     suite.compile(os.path.join(common.DATA, "outputs.onnx"), outputs, "--ranks", 2, "--micro-batches", 2,
                   "--keep-output", "logits", "--keep-output", "hidden")
     replicas = os.path.join(folder, "replicas")
-    validated = ["--clip-norm", 0.5, "--post-validation"]
+    validated = ["--clip-norm", 0.5, "--post-validation", "--sharding", "parameters:step"]
     suite.compile(tiny, replicas, "--ranks", 2, "--micro-batches", 2, "--data-parallel", 2, *validated)
     train = ["zb-run", plan, "--data", f"tokens:{tokens}:u16"]
     suite.must(*train, "--steps", 1, "--save", os.path.join(half, "saved"))
