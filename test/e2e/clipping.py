@@ -5,10 +5,10 @@
     clipping.py --graphs FOLDER                     gpt2.onnx and llama.onnx of FOLDER: 50 steps
 
 Losses and norms against PyTorch's (clipping.reference.json, recorded by clipping_reference.py): losses of 20 steps
-within 1e-5, norms of 20 steps within 1e-6, of shards and of replicas that have parts of gradients or parameters, too. The same bits
-for every number of ranks, schedule, placement, number of threads, over TCP and MPI, and with a tied parameter that
-three of four ranks hold. zb-run --clip-norm X is zbc --clip-norm X. A step that is skipped leaves no trace: the run is,
-byte for byte, that on data without it. Ends with "N passed, N failed".
+within 1e-5, norms of 20 steps within 1e-6, of shards and of replicas that have parts of gradients or parameters, too.
+The same bits for every number of ranks, schedule, placement, number of threads, over TCP and MPI, and with a tied
+parameter that three of four ranks hold. zb-run --clip-norm X is zbc --clip-norm X. A step that is skipped leaves no
+trace: the run is, byte for byte, that on data without it. Ends with "N passed, N failed".
 """
 import itertools
 import json
