@@ -8,7 +8,6 @@
 #include "ir/op.h"
 
 #include "runtime/base/assert.h"
-#include "runtime/base/digest.h"
 #include "runtime/base/memory.h"
 
 #include <pthread.h>
@@ -41,10 +40,21 @@ static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
 
 static const zb_op_def *row_at(size_t index) { return registry.rows ? registry.rows[index] : builtin[index]; }
 
+/* Of its length, its beginning and its end, at most eight bytes each: every op of a program is looked up many times,
+ * and few of a thousand names are alike in all three. */
+static size_t hash_of(const char *name, size_t length) {
+  enum { WORD_BYTES = sizeof(uint64_t) };
+  uint64_t begin = 0, end = 0;
+  memcpy(&begin, name, length < WORD_BYTES ? length : WORD_BYTES);
+  if (length > WORD_BYTES) memcpy(&end, name + length - WORD_BYTES, WORD_BYTES);
+  const uint64_t all = (begin ^ (end << 31 | end >> 33) ^ length) * UINT64_C(0x9e3779b97f4a7c15);
+  return (size_t)(all ^ all >> 32);
+}
+
 /* The slot of a name, or the free slot where it would go. */
 static size_t find_slot(const char *name, size_t length) {
   size_t mask = registry.slot_count - 1;
-  size_t slot = (size_t)zb_fnv1a(ZB_FNV_START, name, length) & mask;
+  size_t slot = hash_of(name, length) & mask;
   for (;; slot = (slot + 1) & mask) {
     int32_t row = registry.slots[slot];
     if (row == 0) return slot;
