@@ -8,8 +8,8 @@
   promise   ZB-H1 with auto takes at most 1.01 times the memory of 1F1B with all, on 2, 4 and 8 ranks with 8 and 16
             micro-batches, and its step is at most 1.02 times that of all (1.03 on 8 ranks), or it is proven that no
             choice makes this order faster
-  limits    under limits drawn at random, auto is never slower than all, products or none, and never over the limit where
-            one of them is within it
+  limits    under limits drawn at random, auto is never slower than all, products or none, and never over the limit
+            where one of them is within it
   more      a rule that keeps a limit is not slower with more memory: small models, whose messages take as long as jobs
   bound     on a small model every choice of gradients is compiled: of those with the order and within the memory of
             auto's plan none is faster than its bound, none is faster than a plan that is called proven, and auto is
