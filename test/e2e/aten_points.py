@@ -11,7 +11,13 @@ P = torch.tensor([[0.0, 2.0, 3.0, 1.0], [0.0, 0.0, 3.0, 1.0], [1.0, 2.0, 3.0, 4.
 Q = torch.tensor([[0.0, 1.0, 0.5, 1.0], [0.0, 0.0, 0.3, 1e-38], [1.0, 1.0, 0.25, 0.9]])
 T = torch.tensor([[0.0, 1.0, 0.5, 0.0], [1.0, 0.5, 0.3, 1.0], [0.0, 0.5, 1.0, 1.0]])
 K, W = torch.tensor([1, -100, 3]), torch.tensor([1.0, 2.0, 0.5, 3.0])
+turn = torch.polar(torch.ones(3, 2), torch.outer(torch.arange(3.0), torch.tensor([1.0, 0.1])))
 mask = torch.tensor([[True] * 4, [True, False, True, False], [False] * 4])
+
+def pairs(p):
+    """Rows of numbers as complex ones."""
+    return torch.view_as_complex(p.reshape(len(p), -1, 2))
+
 
 POINTS = {
     "norm2": (lambda p:  p.norm(dim=1), Z),
@@ -130,6 +136,19 @@ POINTS = {
     "weightnone": (lambda p: F.cross_entropy(p[None], torch.tensor([[1, 2, -100, 0]]), weight=W[:3],
                                              label_smoothing=0.3, reduction='none'), B),
     "weightnll": (lambda p: F.nll_loss(p.log_softmax(1), K.abs() % 4, weight=W, ignore_index=0), B),
+    "rotary": (lambda p: torch.view_as_real(pairs(p) * turn).flatten(1), B),
+    "rotaryback": (lambda p: torch.view_as_real(pairs(p)[None].expand(2, 3, 2) * turn.conj()), B),
+    "complexdiv": (lambda p: torch.view_as_real(turn / (pairs(p) + (2 + 9j))).sum(-1), B),
+    "complexmul": (lambda p: torch.view_as_real(2.5 * pairs(p) @ turn.mT - p[:, :3] + pairs(p).sum(1, True)), B),
+    "complexparts": (lambda p: torch.cat([*torch.cat([pairs(p), turn * p[:, :2]]).split(2), turn[:2]]).real, B),
+    "complexexp": (lambda p: (pairs(p / 9) * 1j).exp().imag + torch.polar(p[:, :2].abs(), p[:, 2:] / 9).imag, B),
+    "complexabs": (lambda p: pairs(p).abs() + torch.complex(p[:, 0], p[:, 1]).abs()[:, None], M),
+    "fft": (lambda p: torch.fft.fft2(p).real + torch.fft.fft(p, dim=0).imag + torch.fft.ifft(turn @ pairs(p).T).real
+            .repeat(1, 2)[:, :4], B),
+    "rfft": (lambda p: torch.fft.rfft(p, norm="ortho").abs(), B),
+    "irfft": (lambda p: torch.fft.irfft(torch.fft.rfft(p, dim=0) * turn[:2].repeat(1, 2), n=3, dim=0), B),
+    "irfft2": (lambda p: torch.fft.irfft2(torch.fft.rfft2(p) * 2j + 1, s=(3, 4), norm="forward"), B),
+    "stft": (lambda p: torch.stft(p, 4, 2, window=W, return_complex=True).abs().square(), B),
     "bcel_w": (lambda p: F.binary_cross_entropy_with_logits(p, (M>0).float(), pos_weight=torch.tensor(2.)), B),
 }
 

@@ -2,9 +2,10 @@
 """zb.torch.pipeline: PyTorch's runtime on stages and orders of plans, in processes of gloo, against sessions of zb and
 PyTorch on one process, and what it refuses.
 
-    torch_pipeline.py [BUILD] [--all]
+    torch_pipeline.py [BUILD] [--all] [--only NAME:SCHEDULE ...]
 
-Every process compiles the plan by itself, as programs under torchrun do. --all: more modules and schedules. Needs
+Every process compiles the plan by itself, as programs under torchrun do. --all: more modules and schedules, and the
+GPT-2 of ../shared/graphs with the five of SCHEDULES, whose losses are compared with those of zb-run as well. Needs
 PyTorch in this Python or that of ZB_PYTHON, and prints that it is left out where there is none. Ends with
 "N passed, N failed".
 """
@@ -29,6 +30,15 @@ SCHEDULES = ("1f1b", "zb-h1", "zb-v", "interleaved-1f1b", "search")
 ROWS = [("nanogpt", schedule) for schedule in SCHEDULES] + [("seq2seq", "zb-v"), ("resnet", "1f1b")]
 MORE = [("stopped", "1f1b"), ("gpt2", "zb-h2"), ("llama", "zb-v-auto"), ("t5", "1f1b"), ("bart", "looped-bfs"),
         ("nanogpt", "eager-1f1b"), ("low-rank", "zb-h1"), ("vision", "zb")]
+SHARED = "shared-gpt2"
+GRAPHS = ROOT.parent / "shared" / "graphs"
+
+
+def shared_gpt2():
+    """The one of ../shared/graphs, with shorter rows of bytes."""
+    sys.path.insert(0, str(GRAPHS))
+    import models
+    return models.build("gpt2"), {key: ("int64", (2, 64), 0, 256) for key in "xy"}
 
 
 def compiled(name, schedule):
@@ -40,7 +50,7 @@ def compiled(name, schedule):
         module, shapes = window_models.build(name)
         inputs = {"x": ("float32", shapes["x"]), "y": ("int64", shapes["y"], 0, 2)}
     else:
-        module, inputs = aten_models.build(name)
+        module, inputs = shared_gpt2() if name == SHARED else aten_models.build(name)
     rows = [{key: torch.cat(values) for key, values in
              ((key, [part[key] for part in aten_models.draw(inputs, MICRO_BATCHES, seed)]) for key in inputs)}
             for seed in range(STEPS)]
@@ -100,16 +110,28 @@ def whole_model(module, batches):
     return losses
 
 
+def by_program(suite, folder, plan, batches):
+    """Losses of zb-run on the plan."""
+    from zb import aten
+    data = os.path.join(folder, "data.safetensors")
+    aten.write_values(data, {key: torch.cat([batch[key] for batch in batches]) for key in batches[0]})
+    out = suite.must("zb-run", plan.directory, "--data", "safetensors:" + data, "--steps", STEPS, "--json")
+    return [row["loss"] for row in common.json_lines(out)]
+
+
 def distance(one, other):
     return max(abs(a - b) for a, b in zip(one, other))
 
 
-def check_row(suite, row, found):
+def check_row(suite, folder, row, found):
     """What the processes said of one row: {rank: (losses, parameters, stages)}."""
     import zb
     plan, module, batches = compiled(*row)
     with zb.Session(plan) as run:
         ours = [run.step(batch).loss for batch in batches]
+    if row[0] == SHARED:
+        suite.check(by_program(suite, folder, plan, batches) == ours,
+                    "%s %s: losses of zb-run are those of a session" % row)
     theirs = whole_model(module, batches)
     weights = dict(module.named_parameters(remove_duplicate=False))
     values = {**weights, **dict(module.named_buffers())}
@@ -155,7 +177,7 @@ def check_training(suite, folder, rows):
     suite.check(not failed, "processes train: %s" % failed)
     for i, row in enumerate(rows):
         if all(len(rows_of_rank) > i for rows_of_rank in said.values()):
-            check_row(suite, row, {rank: said[rank][i] for rank in said})
+            check_row(suite, folder, row, {rank: said[rank][i] for rank in said})
 
 
 def check_refused(suite, folder):
@@ -195,6 +217,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", nargs="?", default=str(ROOT / "build"))
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--only", nargs="*", metavar="NAME:SCHEDULE")
     options = parser.parse_args()
     if torch is None or not torch.distributed.is_available():
         other = os.environ.get("ZB_PYTHON")
@@ -205,8 +228,11 @@ def main():
     os.environ["ZB_LIBRARY"] = os.path.join(options.build, "lib")
     suite = common.Suite(os.path.join(options.build, "bin"))
     with common.scratch() as folder:
-        check_refused(suite, folder)
-        check_training(suite, folder, ROWS + (MORE if options.all else []))
+        more = MORE + [(SHARED, schedule) for schedule in SCHEDULES if GRAPHS.is_dir()]
+        if not options.only:
+            check_refused(suite, folder)
+        only = [tuple(row.split(":")) for row in options.only or ()]
+        check_training(suite, folder, only or ROWS + (more if options.all else []))
     return suite.finish()
 
 

@@ -35,8 +35,9 @@ except ImportError as error:
     raise ImportError("zb.aten needs PyTorch, which is not installed: pip install torch") from error
 
 try:
-    from . import _written
+    from . import _complex, _written
 except ImportError:  # python3 aten.py
+    import _complex
     import _written
 
 FORMAT = 1
@@ -130,7 +131,7 @@ def decomposed(program):
     restores = []
     try:
         keep_stops(program.graph_module, restores)
-        return program.run_decompositions(table)
+        return _complex.separate(program.run_decompositions(table), ExportError)
     finally:
         for restore in restores:
             restore()
@@ -296,8 +297,12 @@ def giving_plain_parts(model):
 # What PyTorch's errors say, and what to do about it.
 HINTS = (
     ("data-dependent", "what Python decides by values of tensors (if x.max() > 0, .item()) is not in a graph: "
-                       "take it out of forward(), or write torch.where"),
+                       "take it out of forward(), or use torch.where"),
     ("Could not extract specialized integer", "sizes that depend on values of tensors are not in a graph"),
+    ("DynamicOutputShape", "an op whose result has a shape that depends on values of tensors (x[mask], nonzero, a loss "
+                           "with lengths in tensors) is not in a graph: take it out of forward(), or use torch.where"),
+    ("DataDependentOutput", "an op whose result is a number by values of tensors (torch.equal, .item()) is "
+                            "not in a graph: take it out of forward(), or use torch.where"),
     ("unexpected keyword argument", "the example has other names than the arguments of forward()"),
     ("missing", "the example lacks an argument of forward()"),
     ("meta", "the module has parameters without values: load them, or model.to_empty(...)"),
@@ -615,7 +620,8 @@ class Writer:
             elif spec.kind == kinds.BUFFER_MUTATION:
                 label = {"updates": spec.target}
             else:
-                raise ExportError(f"forward() changes '{spec.target}', which cannot be written ({spec.kind.name})")
+                raise ExportError(f"forward() changes '{spec.target}', which cannot be written ({spec.kind.name})\n"
+                                  "  hint: change a copy of it, x = x.clone(), or write the op that gives a new tensor")
             texts.append(self.names[node])
             types.append(self.types[node])
             key, value = next(iter(label.items()))
