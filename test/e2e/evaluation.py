@@ -186,7 +186,7 @@ class Evaluation(processes_faults.Run):
         self.saved, self.variable = "text:" + corpus, launcher.variable.encode()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=launcher.environment, errors="backslashreplace")
-        self.errors, self.saves, self.first_save = [], 1, processes_faults.threading.Event()
+        self.errors, self.saves, self.times, self.first_save = [], 1, [], processes_faults.threading.Event()
         self.readers = [processes_faults.threading.Thread(target=self.read_output),
                         processes_faults.threading.Thread(target=lambda: self.errors.extend(self.process.stderr))]
         for reader in self.readers:
