@@ -588,16 +588,14 @@ static void test_peak_of_one_block(void) {
                                     {11281, 14135, 19068, 0, 1016, 1571}, {11534, 14518, 18546, 0, 1031, 1652},
                                     {11473, 14024, 18731, 0, 1036, 1584}, {11593, 13995, 18460, 371, 618, 1612},
                                     {11356, 14513, 19144, 0, 1016, 1582}, {11364, 14149, 18890, 0, 1030, 1599}};
-  uint64_t seed = 1;
   fixture x;
-  zb_schedule_choice choice;
   zb_order order;
-  even(&x, &seed, "v", 6, 2, 13);
-  for (int i = 0; i < x.problem.stages; ++i) {
-    const int64_t *row = rows[i];
-    x.costs[i] = (zb_stage_cost){{row[0], row[1], row[2]}, {row[3] + row[4] + row[5]}, {row[3], row[4], row[5]}};
-  }
-  x.problem.link_latency_ps = 0;
+  zb_schedule_choice choice;
+  fixture_uniform(&x, "v", 6, 2, 13, 1, 1, 1, 0, 0);
+  for (int i = 0; i < x.problem.stages; ++i)
+    x.costs[i] = (zb_stage_cost){.time_ps = {rows[i][0], rows[i][1], rows[i][2]},
+                                 .keep_bytes = {rows[i][3] + rows[i][4] + rows[i][5]},
+                                 .free_bytes = {rows[i][3], rows[i][4], rows[i][5]}};
   x.problem.metric = ZB_METRIC_STAGE;
   x.problem.memory_limit_bytes = 31560;
   expect_ok(zb_schedule_parse("adaptive-v:blocks=1", &choice));
