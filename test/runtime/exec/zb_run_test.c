@@ -159,7 +159,7 @@ static void test_wrong_command_lines(void) {
       {"DIR --steps 1 --data text:x --manual-seed 3", "--random-seed 7", 2},
       {"DIR --steps 1 --data text:x --random-seed 0", "expected a whole number of at least 1, got '0'", 2},
       {"DIR --steps 1 --data text:x --random-seed -3", "expected a whole number of at least 1, got '-3'", 2},
-      {"DIR --steps 1 --data text:x --random-seed 9223372036854775808", "got '9223372036854775808'", 2},
+      {"DIR --steps 1 --data text:x --random-seed 9223372036854775808", "'9223372036854775808' is too large", 2},
       {"DIR --steps 1 --device sim --no-kernels --random-seed 3", "--no-kernels computes nothing", 2},
       {"DIR --steps 1 --data text:x --random-seed 3", "nothing in the plan draws random numbers", 2},
       {"DIR --steps 1", "--data", 2},
