@@ -39,6 +39,14 @@ KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS = 10, 3
 STOP_LIMIT_SECONDS = STOP_TIMEOUT_SECONDS + 5
 
 
+def send_signal(pid, number):
+    """To a process that may have ended by itself since it was looked for."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
 class Said:
     """What processes say of a rank, of a mesh with its coordinates."""
     def __init__(self, ranks, replicas, shards):
@@ -117,7 +125,7 @@ class Run:
     def end(self):
         """Kills what is left, and gives what the processes said."""
         for pid in self.ranks().values():
-            os.kill(pid, signal.SIGKILL)
+            send_signal(pid, signal.SIGKILL)
         self.process.kill()
         for reader in self.readers:
             reader.join()
@@ -132,7 +140,7 @@ class Run:
         if not begun or (rank is not None and rank not in ranks):
             raise common.Failure(f"rank {rank} is not at work, processes {sorted(ranks)} are there: {self.end()}")
         for pid in ranks.values() if rank is None else [ranks[rank]]:
-            os.kill(pid, number)
+            send_signal(pid, number)
         start = time.monotonic()
         try:
             status = self.process.wait(30)
@@ -142,7 +150,7 @@ class Run:
         while (left := self.ranks()) and time.monotonic() - start < KILL_LIMIT_SECONDS:
             time.sleep(0.1)
         for pid in left.values():
-            os.kill(pid, signal.SIGKILL)
+            send_signal(pid, signal.SIGKILL)
         seconds = time.monotonic() - start if status is not None else None
         if status is None:
             self.process.kill()
