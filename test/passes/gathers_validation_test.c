@@ -125,29 +125,21 @@ static void test_buffers(void) {
 
 /* ---- Planted faults ---- */
 
-/* Cuts off the end of what is kept of a region. */
-static void keep_less(zb_plan_rank *rank, zb_region_kind region) {
-  const zb_plan_job *snapshot = snapshot_of(rank);
-  for (uint32_t p = 0; p < snapshot->parts.count; ++p) {
-    zb_plan_range *part = &rank->pool_ranges[snapshot->parts.begin + p];
-    if (zb_plan_region_of(rank, part->offset, part->bytes) == region) part->bytes -= ZB_ALIGNMENT;
-  }
-}
 static void parts_are_not_kept(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  keep_less(rank, ZB_REGION_PARAMETERS);
+  plan_sums_keep_less(rank, ZB_REGION_PARAMETERS, ZB_ALIGNMENT);
 }
 static void copies_are_not_kept(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  keep_less(rank, ZB_REGION_CONSTANTS);
+  plan_sums_keep_less(rank, ZB_REGION_CONSTANTS, ZB_ALIGNMENT);
 }
 static void state_is_not_kept(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  keep_less(rank, ZB_REGION_STATE);
+  plan_sums_keep_less(rank, ZB_REGION_STATE, ZB_ALIGNMENT);
 }
 static void buffers_are_not_kept(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  keep_less(rank, ZB_REGION_BUFFERS);
+  plan_sums_keep_less(rank, ZB_REGION_BUFFERS, ZB_ALIGNMENT);
 }
 
 /* What is kept for the verdict reaches into where parameters come before it. */
@@ -166,18 +158,9 @@ static void come_to_what_is_kept(zb_plan *plan, zb_plan_rank *rank) {
     last->offset = lands;
 }
 
-static void swap_jobs(zb_plan_rank *rank, int a, int b) {
-  const zb_plan_job kept = rank->jobs[a];
-  rank->jobs[a] = rank->jobs[b];
-  rank->jobs[b] = kept;
-  for (uint32_t i = 0; i < rank->pool_u32_count; ++i)
-    rank->pool_u32[i] = rank->pool_u32[i] == (uint32_t)a   ? (uint32_t)b
-                        : rank->pool_u32[i] == (uint32_t)b ? (uint32_t)a
-                                                           : rank->pool_u32[i];
-}
 /* Parameters of the next step, of which nobody has updated his part yet. */
 static void come_behind_the_snapshot(zb_plan *plan, zb_plan_rank *rank) {
-  swap_jobs(rank, gather_at(plan, rank, ZB_PAYLOAD_PARAMETERS), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
+  plan_sums_swap(rank, gather_at(plan, rank, ZB_PAYLOAD_PARAMETERS), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
 }
 
 static void nobody_waits(zb_plan *plan, zb_plan_rank *rank) {
@@ -193,7 +176,7 @@ static void clip_waits(zb_plan *plan, zb_plan_rank *rank) {
   snapshot->waits = waits;
 }
 static void buffers_come_behind_the_snapshot(zb_plan *plan, zb_plan_rank *rank) {
-  swap_jobs(rank, gather_at(plan, rank, ZB_PAYLOAD_BUFFERS), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
+  plan_sums_swap(rank, gather_at(plan, rank, ZB_PAYLOAD_BUFFERS), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
 }
 
 static const plan_fault of_parameters[] = {FAULT(parts_are_not_kept), FAULT(copies_are_not_kept),

@@ -47,6 +47,26 @@ static inline void plan_sums_never_wait(zb_plan_rank *rank, int first, int last,
   }
 }
 
+/* Swaps two jobs; what waits follows them. */
+static inline void plan_sums_swap(zb_plan_rank *rank, int a, int b) {
+  const zb_plan_job kept = rank->jobs[a];
+  rank->jobs[a] = rank->jobs[b];
+  rank->jobs[b] = kept;
+  for (uint32_t i = 0; i < rank->pool_u32_count; ++i)
+    rank->pool_u32[i] = rank->pool_u32[i] == (uint32_t)a   ? (uint32_t)b
+                        : rank->pool_u32[i] == (uint32_t)b ? (uint32_t)a
+                                                           : rank->pool_u32[i];
+}
+
+/* Cuts that much off the end of what the snapshot keeps of a region. */
+static inline void plan_sums_keep_less(zb_plan_rank *rank, zb_region_kind region, uint64_t bytes) {
+  const zb_plan_job *snapshot = &rank->jobs[zb_plan_find_job(rank, ZB_JOB_SNAPSHOT)];
+  for (uint32_t p = 0; p < snapshot->parts.count; ++p) {
+    zb_plan_range *part = &rank->pool_ranges[snapshot->parts.begin + p];
+    if (zb_plan_region_of(rank, part->offset, part->bytes) == region) part->bytes -= bytes;
+  }
+}
+
 typedef struct plan_fault {
   const char *name;
   void (*plant)(zb_plan *plan, zb_plan_rank *rank);

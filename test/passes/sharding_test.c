@@ -9,6 +9,7 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/plan/check.h"
+#include "test/passes/plan_sums.h"
 #include "test/passes/compiled_plan.h"
 #include "test/suite.h"
 
@@ -125,17 +126,6 @@ static zb_plan_instruction *update_of(zb_plan_rank *rank, zb_plan_subprogram **o
   return NULL;
 }
 
-/* Swaps two jobs; what waits follows them. */
-static void swap_jobs(zb_plan_rank *rank, int a, int b) {
-  const zb_plan_job kept = rank->jobs[a];
-  rank->jobs[a] = rank->jobs[b];
-  rank->jobs[b] = kept;
-  for (uint32_t i = 0; i < rank->pool_u32_count; ++i)
-    rank->pool_u32[i] = rank->pool_u32[i] == (uint32_t)a   ? (uint32_t)b
-                        : rank->pool_u32[i] == (uint32_t)b ? (uint32_t)a
-                                                           : rank->pool_u32[i];
-}
-
 static void shares_nothing(zb_plan *plan, zb_plan_rank *rank) {
   (void)rank;
   plan->sharding = ZB_SHARDING_NONE;
@@ -217,12 +207,12 @@ static void gathered_as_gradients(zb_plan *plan, zb_plan_rank *rank) {
 }
 static void gathered_too_soon(zb_plan *plan, zb_plan_rank *rank) {
   const int gather = job_with(plan, rank, ZB_PAYLOAD_PARAMETERS, false);
-  swap_jobs(rank, gather, gather - 1);
+  plan_sums_swap(rank, gather, gather - 1);
 }
 static void renewed_too_soon(zb_plan *plan, zb_plan_rank *rank) {
   const int gather = job_with(plan, rank, ZB_PAYLOAD_PARAMETERS, false);
   rank->jobs[gather + 1].waits.count = 0;
-  swap_jobs(rank, gather, gather + 1);
+  plan_sums_swap(rank, gather, gather + 1);
 }
 static void renewed_without_waiting(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;

@@ -73,46 +73,29 @@ static void test_right_plans(void) {
 
 /* ---- Planted faults ---- */
 
-/* Cuts off the end of what is kept of a region. */
-static void keep_less(zb_plan_rank *rank, zb_region_kind region, uint64_t bytes) {
-  const zb_plan_job *snapshot = &rank->jobs[zb_plan_find_job(rank, ZB_JOB_SNAPSHOT)];
-  for (uint32_t p = 0; p < snapshot->parts.count; ++p) {
-    zb_plan_range *part = &rank->pool_ranges[snapshot->parts.begin + p];
-    if (zb_plan_region_of(rank, part->offset, part->bytes) == region) part->bytes -= bytes;
-  }
-}
 static void own_part_is_kept_alone(zb_plan *plan, zb_plan_rank *rank) {
   const zb_plan_job *gather = &rank->jobs[gather_of(plan, rank)];
-  keep_less(rank, ZB_REGION_PARAMETERS,
-            (REPLICAS - 1) * rank->pool_ranges[gather->parts.begin + gather->parts.count - 1].bytes);
+  plan_sums_keep_less(rank, ZB_REGION_PARAMETERS,
+                      (REPLICAS - 1) * rank->pool_ranges[gather->parts.begin + gather->parts.count - 1].bytes);
 }
 static void last_part_is_not_kept(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  keep_less(rank, ZB_REGION_PARAMETERS, 64);
+  plan_sums_keep_less(rank, ZB_REGION_PARAMETERS, 64);
 }
 static void copies_are_not_kept(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  keep_less(rank, ZB_REGION_CONSTANTS, 64);
-}
-static void swap_jobs(zb_plan_rank *rank, int a, int b) {
-  const zb_plan_job kept = rank->jobs[a];
-  rank->jobs[a] = rank->jobs[b];
-  rank->jobs[b] = kept;
-  for (uint32_t i = 0; i < rank->pool_u32_count; ++i)
-    rank->pool_u32[i] = rank->pool_u32[i] == (uint32_t)a   ? (uint32_t)b
-                        : rank->pool_u32[i] == (uint32_t)b ? (uint32_t)a
-                                                           : rank->pool_u32[i];
+  plan_sums_keep_less(rank, ZB_REGION_CONSTANTS, 64);
 }
 static void gathered_before_the_snapshot(zb_plan *plan, zb_plan_rank *rank) {
-  swap_jobs(rank, gather_of(plan, rank), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
+  plan_sums_swap(rank, gather_of(plan, rank), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
 }
 static void renewed_before_the_snapshot(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  swap_jobs(rank, zb_plan_find_job(rank, ZB_JOB_RENEW), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
+  plan_sums_swap(rank, zb_plan_find_job(rank, ZB_JOB_RENEW), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
 }
 static void updated_before_the_snapshot(zb_plan *plan, zb_plan_rank *rank) {
   (void)plan;
-  swap_jobs(rank, zb_plan_find_job(rank, ZB_JOB_UPDATE), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
+  plan_sums_swap(rank, zb_plan_find_job(rank, ZB_JOB_UPDATE), zb_plan_find_job(rank, ZB_JOB_SNAPSHOT));
 }
 
 static const plan_fault faults[] = {FAULT(own_part_is_kept_alone),      FAULT(last_part_is_not_kept),

@@ -163,18 +163,17 @@ static void wait_for(zb_retimer *x, int rank, int sender, int place) {
   x->first_waiting[sender] = rank;
 }
 
-/* When the inputs of a job behind its first one have arrived, or `start` if that is later. False: one has not been
+/* When the inputs of a job from number `first` on have arrived, or `start` if that is later. False: one has not been
  * sent, and the rank waits for it. */
-static bool await_others(zb_retimer *x, int rank, zb_slot slot, int64_t *start) {
-  const zb_scheduler *w = x->scheduler;
-  for (int k = x->input_begin[slot.class] + 1; k < x->input_begin[slot.class + 1]; ++k) {
+static bool await_inputs(zb_retimer *x, int rank, zb_slot slot, int first, int64_t *start) {
+  for (int k = x->input_begin[slot.class] + first; k < x->input_begin[slot.class + 1]; ++k) {
     const zb_retime_input *input = &x->inputs[k];
-    const int at = x->place[zb_class_job(w, input->class, slot.micro_batch)];
+    const int at = x->place[zb_class_job(x->scheduler, input->class, slot.micro_batch)];
     if (at >= x->done[input->rank]) {
       wait_for(x, rank, input->rank, at);
       return false;
     }
-    *start = zb_max64(*start, x->start[zb_rank_begin(w, input->rank) + (size_t)at] + input->delay_ps);
+    *start = zb_max64(*start, zb_retime_arrival(x, k, at, slot.micro_batch));
   }
   return true;
 }
@@ -197,7 +196,7 @@ static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
       return;
     }
     int64_t start = zb_max64(clock, x->start[class->sender_begin + (size_t)at] + class->delay_ps);
-    if (class->more > 0 && !await_others(x, rank, slot, &start)) return;
+    if (class->more > 0 && !await_inputs(x, rank, slot, 1, &start)) return;
     starts[i] = start;
     clock = start + class->time_ps;
     done[rank] = i + 1;
@@ -243,21 +242,6 @@ static void send_rest(zb_retimer *x, const zb_slot *sequence) {
   }
 }
 
-/* When all inputs of a job have arrived, or `start` if that is later. False: one has not been sent, and the rank waits
- * for it. */
-static bool await_all(zb_retimer *x, int rank, zb_slot slot, int64_t *start) {
-  for (int k = x->input_begin[slot.class]; k < x->input_begin[slot.class + 1]; ++k) {
-    const zb_retime_input *input = &x->inputs[k];
-    const int at = x->place[zb_class_job(x->scheduler, input->class, slot.micro_batch)];
-    if (at >= x->done[input->rank]) {
-      wait_for(x, rank, input->rank, at);
-      return false;
-    }
-    *start = zb_max64(*start, x->arrival[zb_class_job(x->scheduler, k, slot.micro_batch)]);
-  }
-  return true;
-}
-
 /* run_rank where messages wait. */
 static void run_sending_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
   const zb_scheduler *w = x->scheduler;
@@ -267,7 +251,7 @@ static void run_sending_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
   int64_t clock = i > 0 ? starts[i - 1] + w->forwards.time_ps[slots[i - 1].class] : 0;
   for (; i < w->per_rank; ++i) {
     int64_t start = clock;
-    if (!await_all(x, rank, slots[i], &start)) return;
+    if (!await_inputs(x, rank, slots[i], 0, &start)) return;
     starts[i] = start;
     clock = start + w->forwards.time_ps[slots[i].class];
     send_all(x, slots[i], clock);
