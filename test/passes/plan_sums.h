@@ -1,5 +1,5 @@
-/* What suites of plans whose replicas have parts of gradients share: the sums over replicas of a rank, and faults that
- * the proof must notice. The plan is that of compiled_plan.h. */
+/* What suites of plans whose replicas have parts of gradients share: the sums over replicas of a rank, ways to
+ * spoil a plan, and faults that the proof must notice. The plan is that of compiled_plan.h. */
 #ifndef ZB_TEST_PLAN_SUMS_H
 #define ZB_TEST_PLAN_SUMS_H
 
