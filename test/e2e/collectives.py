@@ -282,7 +282,8 @@ def faults(suite, tool, folder, launcher):
             return ""
 
     for rank in range(case.ranks):
-        seen += try_hit(rank, signal.SIGSTOP, 6, 5, "--timeout", 1)
+        # The start has to be done in the same time: one second is not always enough for mpirun on a busy machine.
+        seen += try_hit(rank, signal.SIGSTOP, 9, 5, "--timeout", 4)
     for turn in range(MOST_KILLS):
         seen += try_hit(turn % case.ranks, signal.SIGKILL, 5, 128 + signal.SIGKILL)
         whole = all(re.search(place, seen) for place in places)
