@@ -6,11 +6,31 @@
 /* Rows of so many elements whose length is a power of two would all lie in the same lines of a cache. */
 enum { PAD = 16 };
 
+static void fill_class(const zb_rounds *r, int class) {
+  const zb_scheduler *w = r->w;
+  const zb_direction *d = &w->forwards;
+  const int stage = class / ZB_KIND_COUNT, kind = class % ZB_KIND_COUNT;
+  const size_t row = (size_t)(stage * ZB_LINK_KINDS + kind) * (kind != ZB_W);
+  r->classes[class] = (zb_rounds_class){.time_ps = d->time_ps[class],
+                                        .keep = d->keep[class],
+                                        .release = d->release[class],
+                                        .commits = kind == ZB_F   ? w->hold[stage]
+                                                   : kind == ZB_B ? -w->hold[stage]
+                                                                  : 0,
+                                        .input = row * r->ready_row,
+                                        .rank = w->model->problem->stage_rank[stage],
+                                        .link_begin = d->link_begin[class],
+                                        .link_end = d->link_begin[class + 1],
+                                        .is_w = kind == ZB_W};
+}
+
 zb_status zb_rounds_init(zb_scheduler *w, zb_rounds *out) {
   *out = (zb_rounds){.w = w,
+                     .put_row = (size_t)w->per_rank + PAD,
                      .ready_row = (size_t)w->micro_batches + PAD / 2,
                      .waiting_row = (size_t)(w->per_rank / ZB_KIND_COUNT) + PAD};
-  ZB_TAKE(w->arena, out->sequence, w->jobs);
+  if (w->model->problem->reduction_count) ZB_TAKE(w->arena, out->sequence, w->jobs);
+  ZB_TAKE(w->arena, out->put, (size_t)w->ranks * out->put_row);
   ZB_TAKE(w->arena, out->ready, (size_t)w->stages * ZB_LINK_KINDS * out->ready_row);
   ZB_TAKE(w->arena, out->waiting, (size_t)w->ranks * out->waiting_row);
   ZB_TAKE(w->arena, out->oldest, w->ranks);
@@ -18,7 +38,13 @@ zb_status zb_rounds_init(zb_scheduler *w, zb_rounds *out) {
   ZB_TAKE(w->arena, out->first, w->ranks);
   ZB_TAKE(w->arena, out->bubble, w->ranks);
   ZB_TAKE(w->arena, out->granted, w->ranks);
-  return zb_arena_status(w->arena);
+  ZB_TAKE(w->arena, out->most_granted, w->ranks);
+  ZB_TAKE(w->arena, out->least_refused, w->ranks);
+  ZB_TAKE(w->arena, out->classes, w->classes);
+  ZB_TRY(zb_arena_status(w->arena));
+  for (int class = 0; class < w->classes; ++class)
+    fill_class(out, class);
+  return NULL;
 }
 
 void zb_rounds_open(zb_rounds *r, const zb_within_request *request) {
@@ -43,33 +69,54 @@ void zb_rounds_start(zb_rounds *r) {
   memset(r->oldest, 0, ranks * sizeof *r->oldest);
   memset(r->newest, 0, ranks * sizeof *r->newest);
   memset(r->bubble, 0, ranks * sizeof *r->bubble);
+  memset(r->most_granted, 0, ranks * sizeof *r->most_granted);
+  for (size_t rank = 0; rank < ranks; ++rank)
+    r->least_refused[rank] = INT64_MAX;
   r->longest = 0;
   r->is_above = false;
 }
 
+void zb_rounds_forget_grants(zb_rounds *r) {
+  memset(r->granted, 0, (size_t)r->w->ranks * sizeof *r->granted);
+  r->longest_granted = 0;
+}
+
+/* What is put depends on grants by the answers of zb_rounds_may_wait alone. */
+bool zb_rounds_grant(zb_rounds *r) {
+  const size_t ranks = (size_t)r->w->ranks;
+  bool differs = false;
+  r->longest_granted = r->longest;
+  memcpy(r->granted, r->bubble, ranks * sizeof *r->granted);
+  for (size_t rank = 0; rank < ranks && !differs; ++rank) {
+    const int64_t granted = r->longest_granted - r->granted[rank];
+    differs = granted < r->most_granted[rank] || granted >= r->least_refused[rank];
+  }
+  return differs;
+}
+
 void zb_rounds_put(zb_rounds *r, int class) {
   zb_scheduler *w = r->w;
-  const zb_direction *d = &w->forwards;
-  const int stage = class / ZB_KIND_COUNT, kind = class % ZB_KIND_COUNT;
-  const int rank = w->model->problem->stage_rank[stage], micro_batch = w->next[class]++;
+  const zb_rounds_class *c = &r->classes[class];
+  const int rank = c->rank, micro_batch = w->next[class]++, place = w->done[rank]++;
   const int64_t clock = w->clock[rank];
-  const int64_t start = kind == ZB_W ? clock : zb_max64(*zb_rounds_input(r, class, micro_batch), clock);
-  const int64_t end = start + d->time_ps[class];
-  if (w->done[rank] == 0) r->first[rank] = start;
-  if (w->done[rank] > 0 || r->count_start) r->bubble[rank] += start - clock;
-  if (r->bubble[rank] > r->longest) r->longest = r->bubble[rank];
-  r->sequence[zb_rank_begin(w, rank) + (size_t)w->done[rank]++] = (zb_slot){class, micro_batch};
+  const int64_t start = c->is_w ? clock : zb_max64(r->ready[c->input + (size_t)micro_batch], clock);
+  const int64_t end = start + c->time_ps;
+  if (place == 0) r->first[rank] = start;
+  if (start > clock && (place > 0 || r->count_start)) {
+    r->bubble[rank] += start - clock;
+    if (r->bubble[rank] > r->longest) r->longest = r->bubble[rank];
+  }
+  r->put[(size_t)rank * r->put_row + (size_t)place] = class;
   w->clock[rank] = end;
-  w->live[rank] += d->keep[class];
-  r->is_above |= w->live[rank] > r->most[rank];
-  zb_note_room(w, rank, r->limits[rank] - w->live[rank]);
-  w->live[rank] -= d->release[class];
-  if (kind == ZB_F) w->committed[rank] += w->hold[stage];
-  if (kind == ZB_B) w->committed[rank] -= w->hold[stage];
-  for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
-    const zb_link *link = &d->links[i];
+  const int64_t live = w->live[rank] + c->keep;
+  r->is_above |= live > r->most[rank];
+  zb_note_room(w, rank, r->limits[rank] - live);
+  w->live[rank] = live - c->release;
+  w->committed[rank] += c->commits;
+  for (int i = c->link_begin; i < c->link_end; ++i) {
+    const zb_link *link = &w->forwards.links[i];
     const int64_t arrival = zb_link_send(link, w->channel, end);
-    int64_t *to = zb_rounds_input(r, link->stage, micro_batch);
+    int64_t *to = &r->ready[r->classes[link->stage].input + (size_t)micro_batch];
     if (arrival > *to) *to = arrival;
   }
 }
@@ -87,7 +134,7 @@ void zb_rounds_put_all_w(zb_rounds *r, int rank) {
 
 void zb_rounds_put_b(zb_rounds *r, int class) {
   const zb_scheduler *w = r->w;
-  const int rank = w->model->problem->stage_rank[class / ZB_KIND_COUNT];
+  const int rank = r->classes[class].rank;
   zb_rounds_put(r, class);
   r->waiting[(size_t)rank * r->waiting_row + (size_t)r->newest[rank]++] = class;
   if (w->whole) zb_rounds_put_w(r, rank);
@@ -95,8 +142,8 @@ void zb_rounds_put_b(zb_rounds *r, int class) {
 
 bool zb_rounds_make_room(zb_rounds *r, int class) {
   const zb_scheduler *w = r->w;
-  const int rank = w->model->problem->stage_rank[class / ZB_KIND_COUNT];
-  while (w->live[rank] + w->forwards.keep[class] > r->limits[rank]) {
+  const int rank = r->classes[class].rank;
+  while (w->live[rank] + r->classes[class].keep > r->limits[rank]) {
     if (!zb_rounds_has_w(r, rank)) return false;
     zb_rounds_put_w(r, rank);
   }
@@ -105,12 +152,12 @@ bool zb_rounds_make_room(zb_rounds *r, int class) {
 
 void zb_rounds_fill_wait(zb_rounds *r, int class, zb_rounds_gap gap) {
   const zb_scheduler *w = r->w;
-  const int rank = w->model->problem->stage_rank[class / ZB_KIND_COUNT];
+  const int rank = r->classes[class].rank;
   const int64_t due = zb_rounds_ready(r, class);
   while (zb_rounds_has_w(r, rank) && w->clock[rank] < due) {
     const int64_t wait = due - w->clock[rank];
-    const bool fits = w->forwards.time_ps[zb_rounds_w(r, rank, 0)] <= wait;
-    if (!fits && (gap == ZB_GAP_LEFT || (gap == ZB_GAP_IF_LATER && wait <= zb_rounds_patience(r, rank)))) return;
+    const bool fits = r->classes[zb_rounds_w(r, rank, 0)].time_ps <= wait;
+    if (!fits && (gap == ZB_GAP_LEFT || (gap == ZB_GAP_IF_LATER && zb_rounds_may_wait(r, rank, wait)))) return;
     zb_rounds_put_w(r, rank);
     if (!fits) return;
   }
@@ -139,5 +186,18 @@ bool zb_rounds_time(zb_rounds *r, zb_timing *out) {
     out->step_ps = zb_max64(out->step_ps, end);
     out->stage_ps = zb_max64(out->stage_ps, end - r->first[rank]);
   }
-  return !w->model->problem->reduction_count || zb_time_sequence(w, r->sequence, out, NULL, NULL);
+  if (!w->model->problem->reduction_count) return true;
+  zb_rounds_read(r, r->sequence);
+  return zb_time_sequence(w, r->sequence, out, NULL, NULL);
+}
+
+void zb_rounds_read(zb_rounds *r, zb_slot *sequence) {
+  zb_scheduler *w = r->w;
+  memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    zb_slot *slots = &sequence[zb_rank_begin(w, rank)];
+    const int *put = &r->put[(size_t)rank * r->put_row];
+    for (int i = 0; i < w->per_rank; ++i)
+      slots[i] = (zb_slot){put[i], w->next[put[i]]++};
+  }
 }

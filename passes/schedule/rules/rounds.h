@@ -19,22 +19,36 @@ typedef enum zb_rounds_gap {
   ZB_GAP_FILLED,   /* the W */
 } zb_rounds_gap;
 
+/* What is asked of a class again and again, in one line of a cache. */
+typedef struct zb_rounds_class {
+  int64_t time_ps, keep, release;
+  int64_t commits; /* how many more bytes its rank is to keep until another B */
+  size_t input;    /* F and B: where `ready` has what the first job waits for */
+  int rank;
+  int link_begin, link_end; /* in the scheduler's links, forwards */
+  bool is_w;
+} zb_rounds_class;
+
 typedef struct zb_rounds {
   zb_scheduler *w;
-  zb_slot *sequence;
+  zb_rounds_class *classes;     /* [classes] */
+  zb_slot *sequence;            /* where its time needs one */
+  int *put;                     /* [ranks][...] the classes of the jobs that were put, in their order */
   const int64_t *limits, *most; /* of the request */
   int64_t planned;              /* bytes, at least the limit of the rank */
   int64_t next_planned; /* the least that `planned` should have been for a room that was refused since this was set */
   bool count_start;     /* what a rank waits before its first job counts */
   bool is_above;        /* a rank has held more than `most` */
   int64_t *ready;       /* [stages][F, B][micro-batches] when the messages have arrived that a job waits for */
-  size_t ready_row, waiting_row;
+  size_t put_row, ready_row, waiting_row;
   int *waiting;         /* [ranks][...] classes of B without their W, oldest first */
   int *oldest, *newest; /* [ranks] in `waiting` */
   int64_t *first;       /* [ranks] when its first job started */
   int64_t *bubble;      /* [ranks] how long it has waited */
   int64_t *granted;     /* [ranks] how long each may in any case: what it waited in a run before */
   int64_t longest, longest_granted;
+  int64_t *most_granted;  /* [ranks] the longest wait of an order that was allowed because it was granted */
+  int64_t *least_refused; /* [ranks] the shortest that was not allowed */
   int64_t slack_before, evaluations_before; /* of the scheduler: it is not ours alone */
 } zb_rounds;
 
@@ -63,6 +77,8 @@ void zb_rounds_put_all_w(zb_rounds *rounds, int rank);
 bool zb_rounds_are_late(const zb_rounds *rounds, int64_t time_ps);
 /* When all jobs are put: the times of the order. False: some are missing. */
 bool zb_rounds_time(zb_rounds *rounds, zb_timing *out);
+/* The order, when all jobs are put. sequence: [jobs]. */
+void zb_rounds_read(zb_rounds *rounds, zb_slot *sequence);
 
 /* Makes room for the next job of a class with the W that wait; false if that is not enough. */
 bool zb_rounds_make_room(zb_rounds *rounds, int class);
@@ -70,19 +86,24 @@ bool zb_rounds_make_room(zb_rounds *rounds, int class);
 void zb_rounds_fill_wait(zb_rounds *rounds, int class, zb_rounds_gap gap);
 /* Whether a room may be planned with, as far as memory goes. */
 bool zb_rounds_may_plan(zb_rounds *rounds, int rank, int64_t bytes);
-/* How much longer than now a rank may wait without being the one that waits longest. */
-static inline int64_t zb_rounds_patience(const zb_rounds *r, int rank) {
-  const int64_t granted = r->longest_granted - r->granted[rank];
-  return (granted > r->longest ? granted : r->longest) - r->bubble[rank];
+/* Whether a rank may wait so much longer than now without being the one that waits longest. */
+static inline bool zb_rounds_may_wait(zb_rounds *r, int rank, int64_t wait) {
+  const int64_t total = r->bubble[rank] + wait;
+  if (total <= r->longest) return true;
+  const bool is_granted = total <= r->longest_granted - r->granted[rank];
+  if (is_granted && total > r->most_granted[rank]) r->most_granted[rank] = total;
+  if (!is_granted && total < r->least_refused[rank]) r->least_refused[rank] = total;
+  return is_granted;
 }
+/* Before the first order of a setting. */
+void zb_rounds_forget_grants(zb_rounds *rounds);
+/* Grants every rank what it has waited in the order that was put, for the next one. False: the same order would come
+ * out again. */
+bool zb_rounds_grant(zb_rounds *rounds);
 /* When the messages have arrived that an F or B waits for. The jobs of its own stage need no time here: they have been
  * put on the same rank. */
-static inline int64_t *zb_rounds_input(const zb_rounds *r, int class, int micro_batch) {
-  const int row = class / ZB_KIND_COUNT * ZB_LINK_KINDS + class % ZB_KIND_COUNT;
-  return &r->ready[(size_t)row * r->ready_row + (size_t)micro_batch];
-}
 static inline int64_t zb_rounds_ready(const zb_rounds *r, int class) {
-  return *zb_rounds_input(r, class, r->w->next[class]);
+  return r->ready[r->classes[class].input + (size_t)r->w->next[class]];
 }
 
 #endif

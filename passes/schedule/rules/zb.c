@@ -161,7 +161,7 @@ static bool wants_f(heuristic *h, int stage) {
   const int64_t due = next_b(h, stage), clock = h->w->clock[rank];
   if (clock >= due) return false;
   if (clock + time_of(h, stage, ZB_F) + time_for_room(h, stage) <= due) return true;
-  return due - clock > zb_rounds_patience(&h->rounds, rank);
+  return !zb_rounds_may_wait(&h->rounds, rank, due - clock);
 }
 
 /* A stage that the stage behind does not follow would only fill its memory. */
@@ -219,7 +219,7 @@ static bool run_once(heuristic *h) {
   if (time == h->less_than && both >= h->timing.step_ps + h->timing.stage_ps) return true;
   h->less_than = time;
   h->timing = timing;
-  memcpy(h->best, r->sequence, h->w->jobs * sizeof *h->best);
+  zb_rounds_read(r, h->best);
   return true;
 }
 

@@ -212,23 +212,20 @@ static run_result run_once(greedy *g) {
     return RUN_ENDED;
   g->less_than = time;
   g->timing = timing;
-  memcpy(g->best, r->sequence, g->w->jobs * sizeof *g->best);
+  zb_rounds_read(r, g->best);
   return RUN_ENDED;
 }
 
 /* A run of the switches, repeated with the waits of the last time allowed as long as the longest shrinks. */
 static run_result run_repeatedly(greedy *g) {
   zb_rounds *r = &g->rounds;
-  const size_t bytes = (size_t)g->w->ranks * sizeof *r->granted;
-  memset(r->granted, 0, bytes);
-  r->longest_granted = 0;
+  zb_rounds_forget_grants(r);
   int64_t longest = INT64_MAX;
   for (int repeat = 0; repeat < REPEATS_MAX; ++repeat) {
     const run_result result = run_once(g);
     if (result != RUN_ENDED) return repeat > 0 ? RUN_ENDED : result;
-    if (r->longest >= longest) return RUN_ENDED;
-    longest = r->longest_granted = r->longest;
-    memcpy(r->granted, r->bubble, bytes);
+    if (r->longest >= longest || !zb_rounds_grant(r)) return RUN_ENDED;
+    longest = r->longest;
   }
   return RUN_ENDED;
 }
@@ -240,8 +237,8 @@ static bool is_new_plan(greedy *g) {
   warm_up(g);
   for (int rank = 0; rank < g->w->ranks; ++rank)
     for (int i = 0; i < g->w->done[rank]; ++i)
-      signature = (signature ^ (uint64_t)g->rounds.sequence[zb_rank_begin(g->w, rank) + (size_t)i].class) *
-                  UINT64_C(0x100000001B3);
+      signature =
+          (signature ^ (uint64_t)g->rounds.put[(size_t)rank * g->rounds.put_row + (size_t)i]) * UINT64_C(0x100000001B3);
   const bool is_new = signature != g->signature || g->was_careful;
   g->signature = signature;
   return is_new;
