@@ -33,10 +33,12 @@
 enum { SMALL_JOBS = 160 };
 /* On the V placement, with more jobs than this: a level whose order before the rounds takes so much longer than the
  * best such order of the levels above it has no rounds, or ends the search. */
-enum { MEDIUM_JOBS = 2000, WAITING_COST = 4 };
+enum { MEDIUM_JOBS = 2000 };
+/* evaluation_cost of more jobs than MEDIUM_JOBS, and of more than FEW_JOBS. */
+enum { WAITING_COST = 4, FEW_WAITING_COST = 2, FEW_JOBS = 800 };
 static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
 /* Exact levels of a problem at most, about. */
-enum { LEVELS = 4096 };
+enum { LEVELS = 1024 };
 /* States of the search of all orders that take about as long as one evaluation. */
 enum { STATES = 64 };
 /* The most of them: each takes some hundred bytes. */
@@ -147,11 +149,11 @@ static int64_t budget_of_level(const searcher *s, int64_t bytes) {
 }
 
 /* What an evaluation of local search takes where messages wait for their channel, in evaluations where none does, at
- * most: messages are timed with the jobs there, and again where a change is taken back (retime.h). Counted for large
- * problems on V alone: other searches are short without it. */
+ * most: messages are timed with the jobs there, and again where a change is taken back (retime.h). Counted for V alone,
+ * and not for few jobs: other searches are short without it. */
 static int evaluation_cost(const searcher *s) {
-  return s->run.improver.times.channels_wait && zb_is_placed_as_v(s->problem) && s->w.jobs > MEDIUM_JOBS ? WAITING_COST
-                                                                                                         : 1;
+  if (!s->run.improver.times.channels_wait || !zb_is_placed_as_v(s->problem) || s->w.jobs <= FEW_JOBS) return 1;
+  return s->w.jobs > MEDIUM_JOBS ? WAITING_COST : FEW_WAITING_COST;
 }
 
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
