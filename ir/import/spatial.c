@@ -56,6 +56,17 @@ bool zb_spatial_fit(zb_import_node *n, zb_spatial *s, const int64_t *windows) {
   return true;
 }
 
+bool zb_spatial_part(zb_import_node *n, zb_spatial *s) {
+  for (int d = 0; d < s->rank; ++d) {
+    if (s->in[d] % s->out[d] != 0)
+      return zb_import_refuse(n, "make the size of the result a divisor of that of the image",
+                              "parts of %lld elements in %lld differ in size", (long long)s->in[d],
+                              (long long)s->out[d]);
+    s->kernel[d] = s->strides[d] = s->in[d] / s->out[d];
+  }
+  return true;
+}
+
 /* ---- Convolutions ---- */
 
 /* x plus one number a channel. */

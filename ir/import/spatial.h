@@ -42,6 +42,10 @@ MlirValue zb_spatial_conv_transpose(zb_import_node *n, MlirValue x, MlirValue we
 /* The greatest element of every window; places (may be NULL): the i32 numbers of these elements in their images. */
 MlirValue zb_spatial_max(zb_import_node *n, MlirValue x, const zb_spatial *s, MlirValue *places);
 
+/* Sets windows as large as parts of the image, s->out along each dimension; false after reporting that these are not of
+ * one size. */
+bool zb_spatial_part(zb_import_node *n, zb_spatial *s);
+
 /* What windows give, along each dimension alike: a sum; a mean over what lies in the image; or in image and pads. */
 typedef enum zb_spatial_sum { ZB_SPATIAL_SUM, ZB_SPATIAL_MEAN, ZB_SPATIAL_MEAN_PADDED } zb_spatial_sum;
 MlirValue zb_spatial_pool(zb_import_node *n, MlirValue x, const zb_spatial *s, zb_spatial_sum kind);

@@ -1,5 +1,6 @@
 /* Normalizations and losses. Tests: test/ir/import/aten. */
 #include "ir/import/aten/aten.h"
+#include "ir/import/channels.h"
 
 #include <float.h>
 #include <math.h>
@@ -43,35 +44,15 @@ zb_result zb_aten_norm(zb_import_node *n) {
 
 /* ---- Normalization of groups and channels ---- */
 
-/* One number a channel, as [C, 1, ...], which broadcasts to x [N, C, ...]. */
-static zb_operand by_channel(zb_import_node *n, zb_operand x, const zb_shape *shape) {
-  zb_shape column = {.rank = shape->rank - 1};
-  for (int i = 0; i < column.rank; ++i)
-    column.dims[i] = i ? 1 : shape->dims[1];
-  return zb_operand_reshape(n, x, &column);
+static zb_operand optional(const zb_import_node *n, int input) {
+  return zb_import_has(n, input) ? n->inputs[input] : NULL;
 }
 
-/* (x - mean) / sqrt(variance + epsilon) over each group of channels, then scale and bias by channels. */
 zb_result zb_aten_group_norm(zb_import_node *n) {
-  zb_shape in, groups;
-  zb_operand x = zb_operand_in(n, 0);
-  const int64_t count = zb_aten_int(n, "group", 1);
-  const int64_t axis = 2;
-  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
-  if (in.rank < 2 || count < 1 || in.dims[1] % count)
-    return zb_import_refuse(n, NULL, "%lld groups do not divide the channels", (long long)count);
-  groups = (zb_shape){.dtype = in.dtype, .rank = 3, .dims = {in.dims[0], count, 0}};
-  groups.dims[2] = zb_shape_elements(&in) / (in.dims[0] * count);
-  zb_operand flat = zb_operand_reshape(n, x, &groups), mean = zb_operand_reduce(n, "reduce_mean", flat, &axis, 1, true);
-  zb_operand centered = zb_operand_apply2(n, "sub", flat, mean);
-  zb_operand variance =
-      zb_operand_reduce(n, "reduce_mean", zb_operand_apply2(n, "mul", centered, centered), &axis, 1, true);
-  variance = zb_operand_apply2(n, "add", variance, zb_operand_scalar(n, in.dtype, zb_aten_real(n, "eps", 1e-5)));
-  zb_operand out = zb_operand_apply2(n, "mul", centered, zb_operand_apply1(n, "rsqrt", variance));
-  out = zb_operand_reshape(n, out, &in);
-  if (zb_import_has(n, 1)) out = zb_operand_apply2(n, "mul", out, by_channel(n, n->inputs[1], &in));
-  if (zb_import_has(n, 2)) out = zb_operand_apply2(n, "add", out, by_channel(n, n->inputs[2], &in));
-  return zb_operand_give(n, 0, out);
+  const double epsilon = zb_aten_real(n, "eps", 1e-5);
+  return zb_operand_give(n, 0,
+                         zb_channels_group_norm(n, zb_operand_in(n, 0), zb_aten_int(n, "group", 1), optional(n, 1),
+                                                optional(n, 2), epsilon));
 }
 
 /* Whether a node is batch normalization by statistics of its input that keeps running ones. */
@@ -86,62 +67,34 @@ static zb_operand first_statistics(zb_operand x, int input) {
   return x;
 }
 
-static zb_operand mean_of_channels(zb_import_node *n, zb_operand x, int rank) {
-  int64_t axes[ZB_DIMS_MAX] = {0};
-  for (int i = 2; i < rank; ++i)
-    axes[i - 1] = i;
-  return zb_operand_reduce(n, "reduce_mean", x, axes, rank - 1, false);
-}
-
-/* (1 - momentum) * old + now * share. */
-static zb_operand blended(zb_import_node *n, zb_operand old, zb_operand now, double momentum, double share) {
-  zb_operand kept = zb_operand_apply2(n, "mul", old, zb_operand_scalar(n, ZB_F32, 1 - momentum));
-  return zb_operand_apply2(n, "add", kept, zb_operand_apply2(n, "mul", now, zb_operand_scalar(n, ZB_F32, share)));
-}
-
-/* What an evaluation takes in place of the statistics of the batch: buffers, if they are some. */
-static zb_operand unless_kept(zb_import_node *n, zb_operand buffer, zb_operand of_batch, zb_operand of_buffer) {
-  const zb_operand both[] = {of_batch, of_buffer};
-  return buffer && buffer->role == ZB_ROLE_BUFFER ? zb_operand_build(n, "by_mode", both, 2, NULL, 0) : of_batch;
-}
-
 /* (x - mean) / sqrt(variance + epsilon) by channels, of the batch (which an evaluation replaces by the running
  * statistics) or of the running statistics; new ones are results 3 and 4, with the unbiased variance. */
 zb_result zb_aten_batch_norm(zb_import_node *n) {
   enum { MEAN = 3, VARIANCE = 4 };
   zb_shape in;
-  zb_operand x = zb_operand_in(n, 0), centered = NULL, variance = NULL;
   const bool has_running = zb_import_has(n, VARIANCE), functional = strcmp(n->op->argument, "functional") == 0;
   const bool trains = !has_running || (functional && zb_aten_flag(n, "training", true) && !n->im->params->inference);
-  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
-  if (in.rank < 2) return zb_import_refuse(n, NULL, "the input has %d dimensions, expected [N, C, ...]", in.rank);
+  if (!zb_import_shape(n, 0, &in)) return ZB_FAIL;
   if (!functional && zb_import_wants(n, 1)) return zb_import_refuse(n, NULL, "its statistics are not supported");
-  zb_operand mean = has_running ? first_statistics(n->inputs[MEAN], MEAN) : NULL;
-  zb_operand kept = has_running ? first_statistics(n->inputs[VARIANCE], VARIANCE) : NULL;
-  if (has_running) centered = zb_operand_apply2(n, "sub", x, by_channel(n, mean, &in));
-  variance = kept;
-  if (trains) {
-    const double momentum = zb_aten_real(n, "momentum", 0.1);
-    const double count = (double)zb_shape_elements(&in) / (double)in.dims[1];
-    zb_operand own = mean_of_channels(n, x, in.rank);
-    zb_operand beside = zb_operand_apply2(n, "sub", x, by_channel(n, own, &in));
-    zb_operand square = mean_of_channels(n, zb_operand_apply2(n, "mul", beside, beside), in.rank);
-    centered = unless_kept(n, mean, beside, centered);
-    variance = unless_kept(n, kept, square, kept);
-    if (zb_import_wants(n, 3) && !zb_operand_give(n, 3, blended(n, n->inputs[MEAN], own, momentum, momentum)))
-      return ZB_FAIL;
-    const double share = momentum * count / fmax(count - 1, 1);
-    if (zb_import_wants(n, 4) && !zb_operand_give(n, 4, blended(n, n->inputs[VARIANCE], square, momentum, share)))
-      return ZB_FAIL;
-  } else if (functional) {
-    for (int i = 3; i < 5; ++i)
-      if (zb_import_wants(n, i) && !zb_operand_give(n, i, n->inputs[i])) return ZB_FAIL;
+  const double momentum = zb_aten_real(n, "momentum", 0.1);
+  const double count = in.rank > 1 ? (double)zb_shape_elements(&in) / (double)in.dims[1] : 1;
+  zb_batch_norm norm = {.x = zb_operand_in(n, 0),
+                        .scale = optional(n, 1),
+                        .bias = optional(n, 2),
+                        .trains = trains,
+                        .epsilon = zb_aten_real(n, "eps", 1e-5)};
+  for (int i = MEAN; i <= VARIANCE && has_running; ++i)
+    *(i == MEAN ? &norm.mean : &norm.variance) =
+        (zb_running){.old = n->inputs[i],
+                     .first = first_statistics(n->inputs[i], i),
+                     .keeps = 1 - momentum,
+                     .takes = i == MEAN ? momentum : momentum * count / fmax(count - 1, 1),
+                     .wanted = zb_import_wants(n, i)};
+  zb_operand out = zb_channels_batch_norm(n, &norm);
+  for (int i = MEAN; i <= VARIANCE && functional && out; ++i) {
+    zb_operand updated = i == MEAN ? norm.mean.updated : norm.variance.updated;
+    if (zb_import_wants(n, i) && !zb_operand_give(n, i, trains ? updated : n->inputs[i])) return ZB_FAIL;
   }
-  zb_operand epsilon = zb_operand_scalar(n, ZB_F32, zb_aten_real(n, "eps", 1e-5));
-  zb_operand factor = zb_operand_apply1(n, "rsqrt", zb_operand_apply2(n, "add", variance, epsilon));
-  if (zb_import_has(n, 1)) factor = zb_operand_apply2(n, "mul", factor, n->inputs[1]);
-  zb_operand out = zb_operand_apply2(n, "mul", centered, by_channel(n, factor, &in));
-  if (zb_import_has(n, 2)) out = zb_operand_apply2(n, "add", out, by_channel(n, n->inputs[2], &in));
   return zb_operand_give(n, 0, out);
 }
 

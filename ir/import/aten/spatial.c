@@ -107,13 +107,7 @@ zb_result zb_aten_adaptive_mean(zb_import_node *n) {
 zb_result zb_aten_adaptive_max(zb_import_node *n) {
   zb_spatial s;
   MlirValue places = {NULL};
-  if (!read_sizes(n, &s)) return ZB_FAIL;
-  for (int d = 0; d < s.rank; ++d) {
-    if (s.in[d] % s.out[d] != 0)
-      return zb_import_refuse(n, "make the size of the result a divisor of that of the image",
-                              "parts of %lld elements in %lld differ in size", (long long)s.in[d], (long long)s.out[d]);
-    s.kernel[d] = s.strides[d] = s.in[d] / s.out[d];
-  }
+  if (!read_sizes(n, &s) || !zb_spatial_part(n, &s)) return ZB_FAIL;
   if (!give(n, 0, zb_spatial_max(n, zb_import_ir(n, 0), &s, &places))) return ZB_FAIL;
   return zb_import_wants(n, 1) ? give(n, 1, zb_build_cast(n->b, places, ZB_I64)) : ZB_OK;
 }

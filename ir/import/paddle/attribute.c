@@ -94,6 +94,18 @@ zb_operand zb_paddle_in(zb_import_node *n, const char *slot) {
   return NULL;
 }
 
+bool zb_paddle_check_unread(zb_import_node *n, const char *slots) {
+  const zb_paddle_op *op = zb_paddle_source(n);
+  for (int i = 0; i < op->output_count; ++i) {
+    const zb_paddle_slot *slot = &op->outputs[i];
+    if (!slot->name || slot->count == 0 || !slot->values[0] || !is_word_of(slots, slot->name)) continue;
+    const zb_import_value *core = slot->values[0]->core;
+    if (core && core->read)
+      return zb_import_refuse(n, NULL, "its result %s is read, which is not supported", slot->name);
+  }
+  return true;
+}
+
 bool zb_paddle_declared(zb_import_node *n, const char *slot, zb_dtype *out) {
   const zb_paddle_value *value = zb_paddle_output(zb_paddle_source(n), slot);
   if (value && value->is_typed) return *out = value->shape.dtype, true;

@@ -175,6 +175,22 @@ zb_result zb_paddle_make_graph(zb_paddle *it) {
   return ZB_OK;
 }
 
+zb_result zb_paddle_find_buffers(zb_paddle *it) {
+  static const char *const old[] = {"Mean", "Variance"}, *const updated[] = {"MeanOut", "VarianceOut"};
+  for (size_t i = 0; i < it->program.op_count; ++i) {
+    const zb_paddle_op *op = &it->program.ops[i];
+    if (!op->node || !op->row || op->row->build != zb_paddle_batch_norm) continue;
+    for (int k = 0; k < 2 && zb_paddle_batch_norm_trains(op->node); ++k) {
+      const zb_paddle_value *before = zb_paddle_input(op, old[k]), *after = zb_paddle_output(op, updated[k]);
+      if (!before || !before->core || before->core->kind != ZB_VALUE_INITIAL || !after || !after->core)
+        return zb_paddle_refuse(it, op, "call a layer of batch normalization once", "%s is no variable of the program",
+                                old[k]);
+      if (!zb_import_add_buffer(&it->core, before->core, after->core)) return ZB_FAIL;
+    }
+  }
+  return it->core.failed ? ZB_FAIL : ZB_OK;
+}
+
 /* ---- Where gradients stop ---- */
 
 static bool carries_any(const zb_import_node *n, const bool *carries) {

@@ -144,7 +144,8 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_paddle *it = zb_paddle_of(im);
   im->is_listed = true;
   if (!zb_paddle_read_program(im, &it->source, &it->program) || !zb_paddle_read_startup(it) ||
-      !zb_paddle_open_values(it) || !zb_paddle_read_step(it) || !zb_paddle_make_graph(it))
+      !zb_paddle_open_values(it) || !zb_paddle_read_step(it) || !zb_paddle_make_graph(it) ||
+      !zb_paddle_find_buffers(it))
     return ZB_FAIL;
   zb_import_value *loss = it->loss ? it->loss->core : NULL;
   if (loss && !*loss->name) loss->name = it->program.is_pir && !it->loss->is_fetched ? "loss" : it->loss->name;

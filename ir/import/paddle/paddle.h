@@ -153,6 +153,8 @@ bool zb_paddle_axis(zb_import_node *n, const char *names, int64_t fallback, int 
 zb_result zb_paddle_refuse_attribute(zb_import_node *n, const char *name, const char *hint);
 /* Gives the value in a slot of outputs; those that are not wanted are left alone. */
 zb_result zb_paddle_give(zb_import_node *n, const char *slot, zb_operand value);
+/* Whether nothing reads the results in these slots, separated by blanks; false after reporting. */
+bool zb_paddle_check_unread(zb_import_node *n, const char *slots);
 /* The element type that the file declares for the only value of a slot; false after reporting. */
 bool zb_paddle_declared(zb_import_node *n, const char *slot, zb_dtype *out);
 
@@ -160,6 +162,8 @@ bool zb_paddle_declared(zb_import_node *n, const char *slot, zb_dtype *out);
 zb_result zb_paddle_make_graph(zb_paddle *it);
 /* Finds where gradients of trained parameters are stopped; behind the choice of parameters. */
 zb_result zb_paddle_mark_stops(zb_paddle *it);
+/* New running statistics of batch normalization are new values of buffers. */
+zb_result zb_paddle_find_buffers(zb_paddle *it);
 /* Marks the ops that the loss and the outputs depend on. */
 void zb_paddle_mark_loss(zb_paddle *it);
 
@@ -188,6 +192,9 @@ const zb_paddle_row *zb_paddle_row_find(const char *kind, bool is_pir);
 void zb_paddle_unknown_hint(const char *kind, zb_text *hint);
 /* Attributes that say nothing about the result. */
 bool zb_paddle_is_ignored(const char *name);
+
+/* ---- spatial.c: whether a node is batch normalization by the statistics of its batch ---- */
+bool zb_paddle_batch_norm_trains(zb_import_node *n);
 
 /* ---- The functions of ops, as the rows name them ---- */
 #define ZB_PADDLE(name, pir, inputs, outputs, attributes, gradient, run, op)                                           \

@@ -72,18 +72,14 @@ static zb_operand affine(zb_import_node *n, const char *slot, const zb_shape *wa
 }
 
 /* zb's norm over dimensions from `axis` on; statistics are results where something reads them. */
-static zb_result norm(zb_import_node *n, int64_t axis, const char *const *statistics, int statistic_count) {
+static zb_result norm(zb_import_node *n, int64_t axis, const char *statistics) {
   zb_shape in;
   zb_operand x = zb_paddle_in(n, "X");
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (axis < 1 || axis >= in.rank)
     return zb_import_refuse(n, NULL, "it normalizes from dimension %lld on, expected 1 to %d", (long long)axis,
                             in.rank - 1);
-  for (int i = 0; i < statistic_count; ++i) {
-    const zb_paddle_value *value = zb_paddle_output(zb_paddle_source(n), statistics[i]);
-    if (value && value->core && value->core->read)
-      return zb_import_refuse(n, NULL, "its result %s is read, which is not supported", statistics[i]);
-  }
+  if (!zb_paddle_check_unread(n, statistics)) return ZB_FAIL;
   const zb_shape wanted = zb_subshape(&in, (int)axis, in.rank);
   zb_operand operands[3] = {x, affine(n, "Scale", &wanted, true), affine(n, "Bias", &wanted, false)};
   const zb_attr attrs[] = {zb_int("axis", axis), zb_float("epsilon", (float)zb_paddle_real(n, "epsilon", 1e-5))};
@@ -92,19 +88,17 @@ static zb_result norm(zb_import_node *n, int64_t axis, const char *const *statis
 }
 
 zb_result zb_paddle_layer_norm(zb_import_node *n) {
-  static const char *const statistics[] = {"Mean", "Variance"};
-  return norm(n, zb_paddle_integer(n, "begin_norm_axis", 1), statistics, 2);
+  return norm(n, zb_paddle_integer(n, "begin_norm_axis", 1), "Mean Variance");
 }
 
 zb_result zb_paddle_rms_norm(zb_import_node *n) {
-  static const char *const statistics[] = {"InvVar"};
   zb_shape in;
   int64_t dims[ZB_DIMS_MAX];
   int count;
   if (!zb_operand_shape(n, zb_paddle_in(n, "X"), &in)) return ZB_FAIL;
   if (!zb_paddle_integers(n, "normalized_shape", NULL, dims, ZB_DIMS_MAX, &count)) return ZB_FAIL;
   if (count < 1 || count >= in.rank) return zb_paddle_refuse_attribute(n, "normalized_shape", NULL);
-  return norm(n, in.rank - count, statistics, 1);
+  return norm(n, in.rank - count, "InvVar");
 }
 
 /* ---- Losses ---- */

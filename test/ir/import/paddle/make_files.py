@@ -135,6 +135,27 @@ def llama():
     return F.cross_entropy(logits.reshape([-1, 11]), y.reshape([-1]), ignore_index=3)
 
 
+def cnn():
+    """Windows of all kinds, and what normalizes channels."""
+    x, y = floats("x", [4, 3, 9, 8]), whole("y", [4])
+
+    def attrs(name):
+        return {"weight_attr": paddle.ParamAttr(name + ".w"), "bias_attr": paddle.ParamAttr(name + ".b")}
+
+    h = nn.Conv2D(3, 6, 3, stride=2, padding=[1, 0], **attrs("c1"))(x)                  # 4 x 6 x 5 x 3
+    h = F.relu(nn.BatchNorm2D(6, momentum=0.7, **attrs("n1"))(h))
+    h = F.max_pool2d(h, 2, stride=1, padding=1)                                         # 4 x 6 x 6 x 4
+    h = nn.Conv2D(6, 6, [3, 2], stride=[1, 2], padding="SAME", groups=6, **attrs("c2"))(h)   # 4 x 6 x 6 x 2
+    h = F.gelu(nn.GroupNorm(2, 6, **attrs("n2"))(h))
+    h = nn.Conv2DTranspose(6, 4, 3, stride=2, padding=1, output_padding=[1, 0], groups=2, **attrs("c3"))(h)
+    h = F.tanh(nn.InstanceNorm2D(4, **attrs("n3"))(h))                                  # 4 x 4 x 12 x 3
+    h = F.avg_pool2d(h, [2, 3], stride=[2, 1], padding=[1, 1], exclusive=False) + F.avg_pool2d(h, [2, 3], [2, 1], 1)
+    h = nn.Conv2D(4, 8, 2, dilation=[2, 1], groups=2, **attrs("c4"))(h)                 # 4 x 8 x 5 x 2
+    top = paddle.flatten(F.adaptive_max_pool2d(h, [1, 2]), 1)
+    means = paddle.flatten(F.adaptive_avg_pool2d(h, [2, 1]), 1)
+    return F.cross_entropy(linear("d", 32, 4)(paddle.concat([top, means], 1)), y)
+
+
 def stopped():
     x, y = floats("x", [6, 5]), whole("y", [6])
     h = F.relu(linear("a", 5, 8)(x))
@@ -168,6 +189,7 @@ PROGRAMS = {
     "sgd": (mlp, "sgd"), "sgd_decay": (mlp, "sgd_decay"), "momentum": (mlp, "momentum"),
     "adam": (mlp, "adam"), "adam_decay": (mlp, "adam_decay"), "adamw": (mlp, "adamw"), "rated": (rated, "adamw"),
     "zoo": (zoo, "slow"), "llama": (llama, "adamw"), "loss": (mlp, "none"), "stopped": (stopped, "sgd"),
+    "cnn": (cnn, "momentum"),
 }
 REFUSED = {"clipped": (mlp, "clipped"), "lamb": (mlp, "lamb"), "cumsum": (twice, "sgd")}
 
@@ -217,11 +239,14 @@ def train(name, model, main, startup, loss):
     with paddle.static.scope_guard(scope):
         exe.run(startup)
         names = sorted(p.name for p in (block.all_parameters()))
+        kept = {p.name for p in block.all_parameters() if p.stop_gradient}  # running statistics, as they begin
         shapes = {n: scope.find_var(n).get_tensor().shape() for n in names}
         rng, values = np.random.RandomState(7), {}
         for n in names:
             value = 0.4 * rng.randn(*shapes[n])
             values[n] = (value + (1 if ".n" in n or n == "nf" else 0)).astype("float32")
+            if n in kept:
+                values[n] = np.array(scope.find_var(n).get_tensor())
             scope.find_var(n).get_tensor().set(values[n], paddle.CPUPlace())
         is_whole = {"x": model.__name__ == "llama", "y": model.__name__ != "zoo"}
         data = draw(3, [(n, s, is_whole[n]) for n, s in sorted(inputs(main))], kinds.get(model.__name__, 4))

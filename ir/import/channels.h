@@ -1,0 +1,36 @@
+/* Normalizations by channels, made of operands, for every importer: x is [N, C, ...], and scale, bias and statistics
+ * have one number a channel. Functions give NULL after an error, which they report at the node. Tests:
+ * test/ir/import/aten, test/ir/import/paddle. */
+#ifndef ZB_IR_IMPORT_CHANNELS_H
+#define ZB_IR_IMPORT_CHANNELS_H
+
+#include "ir/import/operand.h"
+
+/* One number a channel, as [C, 1, ...], which broadcasts to a tensor of that shape. */
+zb_operand zb_channels_column(zb_import_node *n, zb_operand numbers, const zb_shape *shape);
+
+/* (x - mean) / sqrt(variance + epsilon) over each group of channels, then scale and bias (NULL: none) by channels. */
+zb_operand zb_channels_group_norm(zb_import_node *n, zb_operand x, int64_t groups, zb_operand scale, zb_operand bias,
+                                  double epsilon);
+
+/* New running statistics are old * keeps + those of the batch * takes. */
+typedef struct zb_running {
+  zb_operand old; /* NULL: there are none */
+  zb_operand
+      first; /* what an evaluation takes: of a layer that is called more than once, those before its first call */
+  double keeps, takes;
+  bool wanted;
+  zb_operand updated; /* set where it is wanted and the op trains */
+} zb_running;
+
+typedef struct zb_batch_norm {
+  zb_operand x, scale, bias; /* scale and bias may be NULL */
+  bool trains;               /* by the statistics of the batch, which an evaluation replaces by buffers */
+  double epsilon;
+  zb_running mean, variance; /* the variance of the batch is the biased one */
+} zb_batch_norm;
+
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias by channels. */
+zb_operand zb_channels_batch_norm(zb_import_node *n, zb_batch_norm *norm);
+
+#endif
