@@ -246,7 +246,7 @@ void zb_run_polish(zb_run *run, int64_t probe) {
   if (known_incumbents(run) == 0) return;
   a->end = end < a->most ? end : a->most;
   memcpy(run->sequence, run->incumbent[0], run->w->jobs * sizeof *run->sequence);
-  improve(run, a->most, 10);
+  improve(run, 2 * (a->most - run->w->evaluations), 10); /* what cannot be made is a move, too, and is not timed */
 }
 
 /* What has been spent since `before` counts for nothing: the allowance is as it was, and starts so much later. */

@@ -625,6 +625,29 @@ static void test_monotone_bytes(void) {
   }
 }
 
+/* A byte more lets zb-1p fit, whose order is above the level that has the best one: that it has been timed changes
+ * nothing of this level. */
+static void test_monotone_starts(void) {
+  static const int64_t optimizers[] = {79052, 221146, 187092, 192427, 217450};
+  fixture x;
+  int64_t last = INT64_MAX;
+  fixture_uniform(&x, "plain", 5, 1, 13, 1, 1, 1, 0, 0);
+  for (int i = 0; i < x.problem.stages; ++i)
+    x.costs[i] = (zb_stage_cost){.time_ps = {600809, 276042, 767272},
+                                 .keep_bytes = {1708109026, 381128194},
+                                 .free_bytes = {0, 1194094277, 895142943},
+                                 .optimizer_ps = {optimizers[i]},
+                                 .f_updates = true};
+  x.problem.optimizer_ps = NULL;
+  x.problem.metric = ZB_METRIC_STAGE;
+  for (x.problem.memory_limit_bytes = 7727579046; x.problem.memory_limit_bytes <= 7727579047;
+       ++x.problem.memory_limit_bytes) {
+    const int64_t time = search(&x.problem, 0, 0, NULL);
+    CU_ASSERT(time <= last);
+    last = time;
+  }
+}
+
 /* The schedules that make an order for a limit are not slower with more memory either, so neither is a compile that
  * tries them with several choices (--recompute auto). */
 static void test_monotone_schedules(void) {
@@ -883,6 +906,7 @@ int main(void) {
                                       {"an order of some blocks takes less than that of all", test_peak_of_blocks},
                                       {"an order of one block takes less than that of all", test_peak_of_one_block},
                                       {"more memory by bytes", test_monotone_bytes},
+                                      {"more memory where one more schedule fits", test_monotone_starts},
                                       {"more memory for schedules that keep a limit", test_monotone_schedules},
                                       {"many chunks", test_many_chunks},
                                       {"limits of ranks", test_limits},
