@@ -26,7 +26,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.pipelining import PipelineStage
 from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
-from . import aten
+from . import _pipelining, aten
 from ._library import Error, invalid
 from .plan import Plan
 
@@ -146,7 +146,8 @@ class _Cut:
 
 
 class _ContiguousGradient(torch.autograd.Function):
-    """Process groups send only tensors without gaps, which a gradient need not be."""
+    """Process groups send only tensors without gaps, which a gradient need not be; nor need it have one place for each
+    element (that of a sum is a view of one number), as PyTorch's backward pass for weights wants, which adds to it."""
 
     @staticmethod
     def forward(ctx: Any, value: torch.Tensor) -> torch.Tensor:
@@ -159,7 +160,7 @@ class _ContiguousGradient(torch.autograd.Function):
 
 class _Joined(torch.autograd.Function):
     """PyTorch's backward passes for inputs and for weights meet where both pass. What a stage gives without having
-    received anything for it gets such a place here, or its weights would have no gradient."""
+    received anything with a gradient for it gets such a place here, or its weights would have no gradient."""
 
     @staticmethod
     def forward(ctx: Any, value: torch.Tensor, received: torch.Tensor) -> torch.Tensor:
@@ -174,7 +175,7 @@ def _joined(value: torch.Tensor, received: torch.Tensor) -> torch.Tensor:
     return _Joined.apply(value, received)
 
 
-def _received(value: torch.Tensor) -> torch.Tensor:
+def _contiguous_gradient(value: torch.Tensor) -> torch.Tensor:
     return _ContiguousGradient.apply(value)
 
 
@@ -187,7 +188,7 @@ def _without_strides(target: Any) -> Any:
     return torch.ops.aten.reshape.default if target is torch.ops.aten.view.default else target
 
 
-def _build_stage(cut: _Cut, stage: int, crossing: Sequence[Sequence[torch.fx.Node]],
+def _build_stage(cut: _Cut, stage: int, crossing: Sequence[Sequence[torch.fx.Node]], learn: Set[torch.fx.Node],
                  tensors: Dict[str, torch.Tensor]) -> torch.fx.GraphModule:
     graph, received, copies = torch.fx.Graph(), {}, {}  # type: torch.fx.Graph, Dict[Any, Any], Dict[Any, Any]
     for node in crossing[stage]:
@@ -196,7 +197,7 @@ def _build_stage(cut: _Cut, stage: int, crossing: Sequence[Sequence[torch.fx.Nod
     for node in cut.inputs:  # all of them, so that a stage can be given the whole batch
         copies[node] = graph.placeholder(node.name, default_value=None)
     for node, value in received.items():
-        copies[node] = graph.call_function(_received, (value,))
+        copies[node] = graph.call_function(_contiguous_gradient, (value,))
     used, attributes = {}, {}  # type: Dict[str, torch.Tensor], Dict[Any, Any]
     updated = {node.args[0] for node in nodes if node.target is _UPDATE}
     for node in nodes:
@@ -204,6 +205,8 @@ def _build_stage(cut: _Cut, stage: int, crossing: Sequence[Sequence[torch.fx.Nod
             if source.op == "get_attr" and source not in copies:
                 copies[source] = attributes[source] = graph.get_attr(source.target)
                 used[source.target] = tensors[source.target]
+                if source.target in cut.learned and tensors[source.target].requires_grad:
+                    copies[source] = graph.call_function(_contiguous_gradient, (attributes[source],))
                 if source in updated:  # backward passes need the old value, and check that it is
                     copies[source] = graph.call_function(torch.ops.aten.clone.default, (attributes[source],))
         place = attributes if node.target is _UPDATE else copies
@@ -212,14 +215,15 @@ def _build_stage(cut: _Cut, stage: int, crossing: Sequence[Sequence[torch.fx.Nod
     if stage + 1 == cut.stages:
         graph.output(copies[cut.loss])
     else:
-        follows, given = set(received), []  # what the stage makes of what it received
+        learned = [node for node in crossing[stage] if node in learn]
+        follows, given = set(learned), []  # what the stage makes of received values with gradients
         for node in nodes:
             if any(source in follows for source in node.all_input_nodes):
                 follows.add(node)
         for node in crossing[stage + 1]:
             value = copies[node]
-            if received and node not in follows:
-                value = graph.call_function(_joined, (value, copies[crossing[stage][0]]))
+            if learned and node in learn and node not in follows:
+                value = graph.call_function(_joined, (value, copies[learned[0]]))
             # A stage lets go of what it gives in place, which views and its own inputs do not allow.
             given.append(graph.call_function(torch.ops.aten.clone.default, (value,),
                                              {"memory_format": torch.contiguous_format}))
@@ -272,7 +276,8 @@ class Pipeline:
         before = [parameter.grad for parameter, _ in self._shared]
         for parameter, _ in self._shared:
             parameter.grad = None
-        self.schedule.step(**inputs, **target, losses=losses, return_outputs=False)
+        with _pipelining.split_backward():
+            self.schedule.step(**inputs, **target, losses=losses, return_outputs=False)
         for (parameter, group), old in zip(self._shared, before):
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
@@ -376,6 +381,7 @@ def pipeline(model: torch.nn.Module, plan: Plan, *, device: Optional[torch.devic
         value = parameters.get(node.target)
         tensors[node.target] = operator.attrgetter(node.target)(whole) if value is None else value
     crossing = cut.crossing()
+    learn = _nodes_with_gradients(whole)
     rank = dist.get_rank(group)
     own: Dict[int, torch.nn.Module] = {}
     attributes: List[Set[str]] = []
@@ -384,12 +390,11 @@ def pipeline(model: torch.nn.Module, plan: Plan, *, device: Optional[torch.devic
         attributes.append({source.target for node in nodes for source in node.all_input_nodes
                            if source.op == "get_attr"})
         if plan.summary.stage[stage].rank == rank:
-            own[stage] = _build_stage(cut, stage, crossing, tensors)
+            own[stage] = _build_stage(cut, stage, crossing, learn, tensors)
     shared = _share(cut, attributes, tensors, plan, rank, group)
     if device is None:
         device = next((value.device for value in tensors.values()), torch.device("cpu"))
     crossing.append([cut.loss])
-    learn = _nodes_with_gradients(whole)
     stages = [PipelineStage(module, stage, plan.stages, torch.device(device), group=group,
                             input_args=_examples(crossing[stage], learn, device),
                             output_args=_examples(crossing[stage + 1], learn, device))
