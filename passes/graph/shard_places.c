@@ -57,11 +57,32 @@ static bool place_tokens(const zb_shard *s, const zb_shape *shape, zb_place *out
   return false;
 }
 
+/* A placing for the rule of an op, with its operands and results REPLICATED. It has room for the largest ops, some 24
+ * KiB, of which nearly all is none of this op's: that is left as it is, for to clear it takes longer than the rule. */
+static void begin_placing(const zb_shard *s, const zb_node *node, const zb_op_view *view, const bool *from_data,
+                          zb_placing *out) {
+  const int named = zb_op_names_arity(view->def->operands).named; /* also those that the op leaves out at the end */
+  const int operands = view->operand_count > named ? view->operand_count : named;
+  out->op = view;
+  out->results = s->shapes + node->result_begin;
+  out->shards = s->shards;
+  out->from_data = from_data;
+  out->sequence = NULL;
+  for (int k = 0; k < operands; ++k)
+    out->operands[k] = REPLICATED;
+  for (int r = 0; r < ZB_PLACED_RESULTS && (r == 0 || r < node->result_count); ++r)
+    out->out[r] = REPLICATED;
+  out->whole = 0;
+  out->changed_count = 0;
+  out->build = NULL;
+  out->about = out->run_count = 0;
+  out->undivided = 0;
+}
+
 void zb_shard_place(const zb_shard *s, const zb_node *node, const zb_op_view *view, zb_placing *out) {
   bool from_data[ZB_VIEW_OPERANDS] = {false};
   zb_place tokens;
-  *out =
-      (zb_placing){.op = view, .results = s->shapes + node->result_begin, .shards = s->shards, .from_data = from_data};
+  begin_placing(s, node, view, from_data, out);
   if (s->sequence && node->result_count > 0 && s->known[node->result_begin] && place_tokens(s, out->results, &tokens))
     out->sequence = &tokens;
   for (int i = 0; i < node->operand_count; ++i) {
@@ -191,16 +212,16 @@ static bool follow_chain(const zb_shard *s, int value, zb_place place, zb_place 
   zb_op_view_storage storage;
   zb_op_view view;
   zb_placing placing;
+  zb_place given[ZB_VIEW_OPERANDS];
   bool fits = true;
   *out = place;
   if (!node) return true;
   if (!zb_shard_view(s, node, &view, &storage)) return false;
-  placing = (zb_placing){.op = &view, .results = s->shapes + node->result_begin, .shards = s->shards};
-  bool from_data[ZB_VIEW_OPERANDS] = {false};
-  zb_place given[ZB_VIEW_OPERANDS] = {{0}};
-  placing.from_data = from_data;
+  const bool from_data[ZB_VIEW_OPERANDS] = {false};
+  begin_placing(s, node, &view, from_data, &placing);
   for (int i = 0; i < node->operand_count && fits; ++i) {
     const int operand = zb_operand(&s->graph, node, i), k = zb_shard_named(&view, i);
+    given[k] = REPLICATED;
     if (s->root[operand] >= 0) fits = follow_chain(s, operand, place, &given[k]);
     placing.operands[k] = given[k];
   }
