@@ -122,15 +122,14 @@ static zb_status find_of_job(zb_arena *arena, const zb_module_problem *p, int st
                              zb_buckets *out) {
   const MlirOperation function = p->functions[stage * ZB_KIND_COUNT + (int)kind];
   if (mlirOperationIsNull(function)) return NULL;
-  const int64_t all = zb_cost_of_block(zb_function_block(function), NULL, NULL).time_ps;
-  const int64_t time_ps = zb_get_i64(function, ZB_ATTR_TIME_PS, 0);
   const int parts = zb_buckets_parts(p->top);
+  const size_t first = out->count;
   zb_map *sums = NULL;
-  int64_t done = 0;
+  int64_t done = 0; /* what ops take up to the last that was looked at; it matters in W alone */
   bool open = false;
   if (zb_buckets_of_micro_batch(p->top)) ZB_TRY(find_sums(arena, p->ranks[p->stage_rank[stage]], &sums));
   ZB_FOR_EACH_OP(op, zb_function_block(function)) {
-    done += zb_op_is(op, "func.return") ? 0 : zb_cost_of(op, zb_op_find(op), NULL).time_ps;
+    if (kind == ZB_W && !zb_op_is(op, "func.return")) done += zb_cost_of(op, zb_op_find(op), NULL).time_ps;
     if (!zb_op_is(op, "zb.accumulate")) continue;
     zb_plan_range part = {0};
     ZB_TRY(read_part(op, parts, &part));
@@ -139,9 +138,11 @@ static zb_status find_of_job(zb_arena *arena, const zb_module_problem *p, int st
     zb_bucket *bucket = &out->items[out->count - 1];
     ZB_TRY(add_to_bucket(arena, sums, op, part, bucket));
     bucket->bytes += (int64_t)part.bytes * parts;
-    bucket->lead_ps = kind == ZB_W ? share_of(time_ps, all - done, all) : 0;
+    bucket->lead_ps = done;
     open = bucket->bytes < least;
   }
+  for (size_t i = first; i < out->count; ++i)
+    out->items[i].lead_ps = share_of(zb_get_i64(function, ZB_ATTR_TIME_PS, 0), done - out->items[i].lead_ps, done);
   return zb_arena_status(arena);
 }
 

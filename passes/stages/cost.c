@@ -136,6 +136,8 @@ zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *co
   return (zb_op_cost){.time_ps = ps, .flops = cost.flops, .product_flops = cost.product_flops};
 }
 
+uint64_t zb_cost_key(const char *text) { return zb_fnv1a(ZB_FNV_START, text, strlen(text)); }
+
 zb_op_cost zb_cost_of_block(MlirBlock block, const zb_costs *costs, uint64_t *out_key) {
   zb_op_cost total = {0};
   uint64_t key = 0;
@@ -148,7 +150,7 @@ zb_op_cost zb_cost_of_block(MlirBlock block, const zb_costs *costs, uint64_t *ou
     total.sums_ps += cost.sums_ps;
     total.flops += cost.flops;
     total.product_flops += cost.product_flops;
-    if (out_key && zb_cost_text(op, def, text)) key += zb_fnv1a(ZB_FNV_START, text, strlen(text));
+    if (out_key && zb_cost_text(op, def, text)) key += zb_cost_key(text);
   }
   if (out_key) *out_key = key;
   return total;

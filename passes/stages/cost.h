@@ -24,7 +24,8 @@ zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *co
 enum { ZB_COST_TEXT_BYTES = 1024 };
 bool zb_cost_text(MlirOperation op, const zb_op_def *def, char text[ZB_COST_TEXT_BYTES]);
 
-/* Sum over a block. *out_key (may be NULL): of the texts of its ops, whatever their order. */
+/* Sum over a block. *out_key (may be NULL): the sum of the keys of its ops' texts, whatever their order. */
+uint64_t zb_cost_key(const char *text);
 zb_op_cost zb_cost_of_block(MlirBlock block, const zb_costs *costs, uint64_t *out_key);
 
 /* The file that the option `costs` of a pass names; NULL if it names none. Release with zb_costs_destroy. */

@@ -330,14 +330,14 @@ static int place_count(const zb_op_def *def, int count) {
   return places > count ? places : count;
 }
 
-static zb_status emit_instruction(zb_emitter *e, const zb_subprogram_info *info, int n, zb_plan_instruction *out) {
+/* cost_op: what the op is in a file of costs; NULL: nothing. */
+static zb_status emit_instruction(zb_emitter *e, const zb_subprogram_info *info, int n, const char *cost_op,
+                                  zb_plan_instruction *out) {
   const zb_workspace *w = &info->workspace;
   const zb_graph *g = &w->graph;
   const zb_node *node = &g->nodes[n];
   out->location = location_text(e, node->op);
-  char cost_op[ZB_COST_TEXT_BYTES];
-  if (zb_cost_text(node->op, node->def, cost_op) && !(out->cost_op = zb_plan_strdup(e->memory, cost_op)))
-    return ZB_OUT_OF_MEMORY();
+  if (cost_op && !(out->cost_op = zb_plan_strdup(e->memory, cost_op))) return ZB_OUT_OF_MEMORY();
   if (zb_node_is(node, "zb.accumulate")) return emit_accumulate(e, info, node, out);
   if (!node->def || node->def->op_class != ZB_CLASS_KERNEL) {
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
@@ -419,7 +419,6 @@ static zb_status emit_subprogram(zb_emitter *e, const zb_subprogram_info *info, 
   out->workspace_bytes = info->workspace.bytes;
   out->time_ps = zb_get_i64(info->function, ZB_ATTR_TIME_PS, 1);
   out->first_ps = zb_get_i64(info->function, ZB_ATTR_FIRST_PS, 0);
-  zb_cost_of_block(zb_function_block(info->function), NULL, &out->key);
   out->base_count = info->base_count;
   out->bases = ZB_EMIT_NEW(e, info->base_count, const char *);
   out->base_bytes = ZB_EMIT_NEW(e, info->base_count, uint64_t);
@@ -436,10 +435,14 @@ static zb_status emit_subprogram(zb_emitter *e, const zb_subprogram_info *info, 
   ZB_TRY(emit_output_homes(e, info, out));
   for (int n = 0; n < g->node_count; ++n) {
     const zb_node *node = &g->nodes[n];
+    char cost_op[ZB_COST_TEXT_BYTES];
+    const bool named = zb_cost_text(node->op, node->def, cost_op);
     bool copy = zb_node_is(node, "zb.put") && zb_has_attribute(node->op, ZB_ATTR_COPY);
+    if (named) out->key += zb_cost_key(cost_op);
     if (info->workspace.skipped[n] && !copy) continue;
     zb_plan_instruction *instruction = &out->instructions[out->instruction_count++];
-    ZB_TRY(copy ? emit_copy(e, info, node, instruction) : emit_instruction(e, info, n, instruction));
+    ZB_TRY(copy ? emit_copy(e, info, node, instruction)
+                : emit_instruction(e, info, n, named ? cost_op : NULL, instruction));
     out->flops += instruction->flops;
     out->product_flops += instruction->product_flops;
   }

@@ -508,8 +508,9 @@ static void add_results(rebuild *r) {
 static zb_status function_cost(const memory *m, MlirOperation function, zb_op_cost *out, int64_t *out_first_ps) {
   uint64_t key = 0;
   const char *kind = zb_get_string(function, ZB_ATTR_CLASS);
-  *out = zb_cost_of_block(zb_function_block(function), m->costs, &key);
-  if (!m->costs || !m->costs->program.ranks) return NULL;
+  const bool by_function = m->costs && m->costs->program.ranks;
+  *out = zb_cost_of_block(zb_function_block(function), m->costs, by_function ? &key : NULL);
+  if (!by_function) return NULL;
   const zb_cost_subprogram *whole = zb_costs_subprogram(m->costs, kind, zb_get_i64(function, ZB_ATTR_STAGE, -1), key);
   if (whole)
     out->time_ps = whole->time_ps + out->sums_ps, *out_first_ps = whole->first_ps ? whole->first_ps + out->sums_ps : 0;
