@@ -114,9 +114,15 @@ MlirContext zb_context_create(bool allow_unregistered) {
 
 /* ---- Modules ---- */
 
-void zb_module_deinit(zb_module *module) {
+void zb_module_drop_ir(zb_module *module) {
   if (!mlirModuleIsNull(module->module)) mlirModuleDestroy(module->module);
   if (!mlirContextIsNull(module->context)) mlirContextDestroy(module->context);
+  module->module = (MlirModule){NULL};
+  module->context = (MlirContext){NULL};
+}
+
+void zb_module_deinit(zb_module *module) {
+  zb_module_drop_ir(module);
   zb_store_destroy(module->weights);
   zb_store_destroy(module->constants);
   zb_memo_destroy(module->memo);

@@ -28,7 +28,8 @@ typedef struct zb_module {
   zb_store *constants;  /* large constants by name ({zb.constant = "name"} arguments); may be NULL */
   struct zb_memo *memo; /* what passes found for it and for copies of it (runtime/base/memo.h); may be NULL */
 } zb_module;
-void zb_module_deinit(zb_module *module); /* destroys all five */
+void zb_module_deinit(zb_module *module);  /* destroys all five */
+void zb_module_drop_ir(zb_module *module); /* module and context alone */
 
 /* Levels, stored as the module attribute zb.level = "graph" ... "verified". */
 #define ZB_LEVELS(X)                                                                                                   \

@@ -21,6 +21,8 @@ typedef struct zb_pipeline {
 /* What the passes of a whole compile leave for its caller. */
 typedef struct zb_compile_state {
   struct zb_plan *plan;        /* set by zb-verify-plan; owned by the state */
+  bool proves_beside;          /* zb-verify-plan only begins the proof, and the caller ends it */
+  struct zb_plan_proof *proof; /* ended by zb_compile_proof_end */
   zb_compile_summary *summary; /* filled as facts become known; may be NULL */
   uint64_t needed_bytes; /* of the rank that needs most, where zb-allocate found that to be above the limit; else 0 */
   struct zb_cut_places *places; /* filled by zb-partition (passes/stages/cuts.h); NULL: nobody asks */
@@ -30,6 +32,10 @@ typedef struct zb_compile_state {
   bool options_of_zbc; /* the options of the passes are those of zbc, under the same names; false: of a pipeline's text
                         */
 } zb_compile_state;
+
+/* What the proof says that zb-verify-plan began; NULL where it began none. Called before the plan is changed or gone.
+ */
+zb_status zb_compile_proof_end(zb_compile_state *state) ZB_MUST_USE;
 
 typedef struct zb_pipeline_hooks {
   /* After each pass; may be NULL. seconds: what the pass took. */

@@ -323,6 +323,23 @@ cleanup:
   return status;
 }
 
+/* What comes of a plan: the summary, then its folder. The plan is proven meanwhile, so that all up to the folder only
+ * reads it; what the proof says comes first. */
+static zb_status finish(const zb_compile_params *params, zb_module *program, const zb_weights *given,
+                        zb_compile_state *state) {
+  zb_store *weights = NULL;
+  zb_status status = zb_summarize(program, params, state->plan, given, state->summary);
+  if (!status) zb_module_drop_ir(program); /* nobody asks for it any more, and of a large program it takes a while */
+  if (!status && params->output) status = zb_gather_weights(state->plan, program->weights, given, &weights);
+  zb_status both[] = {zb_compile_proof_end(state), status};
+  status = zb_status_first(both, sizeof both / sizeof both[0]);
+  if (!status && params->output)
+    status = zb_plan_folder_write(params->output, state->plan, weights, program->constants);
+  if (!status && params->timeline) status = zb_plan_timeline(state->plan, params->timeline);
+  zb_store_destroy(weights);
+  return status;
+}
+
 /* For orders and packings that several trials of a compile ask for. */
 enum { MEMO_BYTES = 256 << 20 };
 
@@ -337,7 +354,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   zb_open open = ZB_OPEN_NOTHING;
   zb_module program = {.context = {0}};
   zb_given_values given_weights = {0};
-  zb_compile_state state = {.summary = zb_summary_create(), .options_of_zbc = !given->pipeline};
+  zb_compile_state state = {.summary = zb_summary_create(), .options_of_zbc = !given->pipeline, .proves_beside = true};
   run_context context = {.params = params};
   zb_diagnostics diagnostics = {.write = params->diagnostic, .context = params->diagnostic_context};
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -361,9 +378,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
     ZB_TRY_GOTO(zb_status_hint(ZB_ERROR(USAGE, "the pipeline makes no plan"), "end it with zb-verify-plan"));
   state.summary->ops = context.ops;
   if (params->weights && !given_weights.weights) ZB_TRY_GOTO(zb_given_match_plan(&given_weights, params, state.plan));
-  ZB_TRY_GOTO(zb_summarize(&program, params, state.plan, given_weights.weights, state.summary));
-  if (params->output) ZB_TRY_GOTO(zb_plan_folder_write(params->output, state.plan, &program, given_weights.weights));
-  if (params->timeline) ZB_TRY_GOTO(zb_plan_timeline(state.plan, params->timeline));
+  ZB_TRY_GOTO(finish(params, &program, given_weights.weights, &state));
   state.summary->compile_seconds = 1e-12 * (double)(zb_monotonic_ps() - start);
   if (out) {
     *out = state.summary;
@@ -373,10 +388,11 @@ cleanup:
   zb_free(owned.placement);
   zb_free(owned.optimizer);
   zb_arena_deinit(&owned.arena);
+  zb_status_free(zb_compile_proof_end(&state)); /* of a compile that failed before anybody asked */
   zb_plan_destroy(state.plan);
   zb_compile_summary_destroy(state.summary);
   zb_given_values_deinit(&given_weights);
-  if (!mlirContextIsNull(program.context)) zb_module_deinit(&program);
+  zb_module_deinit(&program);
   return zb_memory_first(status, refused); /* passes and importers that fail do not all know why */
 }
 

@@ -61,11 +61,7 @@ static void write_tile(void *context, int64_t tile, void *scratch) {
 
 /* The plan and the weights at the same time: of a large compile each takes some tenths of a second. */
 static zb_status write_files(file_writer *w) {
-  enum { PARALLEL_JOBS_MIN = 20000 };
-  int64_t jobs = 0;
-  for (int r = 0; r < w->plan->rank_count; ++r)
-    jobs += w->plan->ranks[r].job_count;
-  zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(2) : NULL;
+  zb_threads *threads = zb_plan_is_long(w->plan) ? zb_threads_create(2) : NULL;
   if (threads) {
     zb_parallel_for(threads, 2, write_tile, w);
     zb_threads_destroy(threads);
@@ -119,16 +115,14 @@ static zb_status replace_folder(const char *path, file_writer *w) {
   return status && done ? zb_status_note(status, "the new plan is in '%s'", path) : status;
 }
 
-zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_module *program, const zb_weights *given) {
-  zb_store *weights = zb_store_create(), *none = zb_store_create();
-  const zb_store *constants = program->constants ? program->constants : none;
+zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_store *weights, const zb_store *constants) {
+  zb_store *none = zb_store_create();
   zb_status status = NULL;
-  if (!weights || !none) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(zb_gather_weights(plan, program->weights, given, weights));
+  if (!none) return ZB_OUT_OF_MEMORY();
+  if (!constants) constants = none;
   ZB_TRY_GOTO(tie_values(plan, weights, constants));
   status = replace_folder(path, &(file_writer){.plan = plan, .weights = weights, .constants = constants});
 cleanup:
-  zb_store_destroy(weights);
   zb_store_destroy(none);
   return status;
 }

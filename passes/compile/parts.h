@@ -99,13 +99,14 @@ void zb_given_values_deinit(zb_given_values *given);
 zb_status zb_given_match_model(zb_given_values *given, const zb_compile_params *p, const zb_store *model);
 zb_status zb_given_match_plan(zb_given_values *given, const zb_compile_params *p, const zb_plan *plan);
 
-/* The parameters of a plan, each as --weights gives it (`given` may be NULL), else as the model has it, else drawn. */
-zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store *out);
+/* The parameters of a plan, each as --weights gives it (`given` may be NULL), else as the model has it, else drawn;
+ * *out is released with zb_store_destroy, after a failure too. */
+zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store **out);
 
 /* ---- folder.c ---- */
 
-/* Ties the plan to its values and replaces the folder as a whole. */
-zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_module *program, const zb_weights *given);
+/* Ties the plan to its values and replaces the folder as a whole. constants: NULL where there are none. */
+zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_store *weights, const zb_store *constants);
 
 /* ---- summary.c ---- */
 

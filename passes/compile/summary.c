@@ -287,11 +287,7 @@ static void find_time(void *context, int64_t tile, void *scratch) {
 
 /* Both at the same time: of a large compile each takes some tenths of a second. */
 static zb_status find_times(plan_times *it) {
-  enum { PARALLEL_JOBS_MIN = 20000 };
-  int64_t jobs = 0;
-  for (int r = 0; r < it->plan->rank_count; ++r)
-    jobs += it->plan->ranks[r].job_count;
-  zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(2) : NULL; /* NULL: one thread does it */
+  zb_threads *threads = zb_plan_is_long(it->plan) ? zb_threads_create(2) : NULL; /* NULL: one thread does it */
   zb_parallel_for(threads, 2, find_time, it);
   zb_threads_destroy(threads);
   if (it->statuses[1] && !it->statuses[0]) zb_plan_simulation_free(&it->simulation);

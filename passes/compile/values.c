@@ -131,9 +131,11 @@ static zb_status gather_weight(const zb_plan_parameter *parameter, const zb_stor
   return zb_store_add(out, tensor->name, &t->shape, t->data, false);
 }
 
-zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store *out) {
+zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store **out) {
+  *out = zb_store_create();
+  if (!*out) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
-      if (plan->ranks[r].parameters[i].owner) ZB_TRY(gather_weight(&plan->ranks[r].parameters[i], model, given, out));
+      if (plan->ranks[r].parameters[i].owner) ZB_TRY(gather_weight(&plan->ranks[r].parameters[i], model, given, *out));
   return NULL;
 }

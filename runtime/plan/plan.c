@@ -245,6 +245,14 @@ static size_t aligned_use(const plan_block *block) {
   return (size_t)(at - start);
 }
 
+bool zb_plan_is_long(const zb_plan *plan) {
+  enum { LONG_JOBS = 20000 };
+  int64_t jobs = 0;
+  for (int r = 0; r < plan->rank_count; ++r)
+    jobs += plan->ranks[r].job_count;
+  return jobs >= LONG_JOBS;
+}
+
 void *zb_plan_alloc(zb_plan *plan, size_t bytes) {
   struct zb_plan_arena *arena = plan->arena;
   plan_block *block = arena->blocks;

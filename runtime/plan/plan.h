@@ -630,6 +630,15 @@ uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collecti
  * regions), for a step and for an evaluation. INVALID names rank, job and rule. */
 zb_status zb_plan_verify(const zb_plan *plan) ZB_MUST_USE;
 
+/* Whether work on the plan is worth threads of its own: it has some 10,000 jobs. */
+bool zb_plan_is_long(const zb_plan *plan);
+/* The same proof beside what the caller does meanwhile, of a long plan on a thread of its own: until the end nobody may
+ * change the plan. NULL: out of memory, and nothing began. */
+typedef struct zb_plan_proof zb_plan_proof;
+zb_plan_proof *zb_plan_proof_begin(const zb_plan *plan) ZB_MUST_USE;
+/* Waits for it and gives what zb_plan_verify gives; NULL: nothing began, and there is nothing to say. */
+zb_status zb_plan_proof_end(zb_plan_proof *proof) ZB_MUST_USE;
+
 /* What the simulator found for one job: start and end in ps from the start of the step. */
 typedef struct zb_plan_times {
   int64_t start_ps, end_ps;

@@ -537,7 +537,7 @@ zb_status zb_verify_rank(const zb_plan *plan, int index, const zb_access *access
 
 /* Ranks are proven apart, each on one of two threads: what one rank does in its arena, no other can see. So are rules
  * that need nothing of what another one has shown. */
-enum { VERIFY_THREADS = 2, PARALLEL_JOBS_MIN = 20000 };
+enum { VERIFY_THREADS = 2 };
 
 typedef enum joint_rule { JOINT_SETTINGS, JOINT_OWNERS, JOINT_MESSAGES, JOINT_COUNT } joint_rule;
 
@@ -581,14 +581,11 @@ static void verify_tile(void *context, int64_t tile, void *scratch) {
 /* A plan without collectives. */
 static zb_status verify_expanded(const zb_plan *plan) {
   const int tiles = plan->rank_count + JOINT_COUNT;
-  int64_t jobs = 0;
-  for (int i = 0; i < plan->rank_count; ++i)
-    jobs += plan->ranks[i].job_count;
   verify_all all = {plan, zb_alloc((size_t)tiles * sizeof(zb_status))};
   if (!all.statuses) return ZB_OUT_OF_MEMORY();
   /* Threads are worth their start for long plans only; without them (or without memory for them) one thread takes all
    * tiles. */
-  zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(VERIFY_THREADS) : NULL;
+  zb_threads *threads = zb_plan_is_long(plan) ? zb_threads_create(VERIFY_THREADS) : NULL;
   if (threads) {
     zb_parallel_for(threads, tiles, verify_tile, &all);
     zb_threads_destroy(threads);
