@@ -8,6 +8,7 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/step_time.h"
 #include "passes/tables.h"
+#include "runtime/plan/simulator.h"
 #include "zb/layers.h"
 
 #include <math.h>
@@ -260,38 +261,37 @@ static zb_status count_parameters(const zb_plan *plan, zb_compile_summary *out) 
 
 /* The times of a plan: of one step, and of steps that follow each other. */
 typedef struct plan_times {
-  const zb_plan *plan;
+  zb_timed_step step;
   zb_plan_simulation simulation;
   zb_plan_period period;
   zb_status statuses[2];
 } plan_times;
 
-/* A step, or where there is none a batch of an evaluation. */
-static zb_status simulate(const zb_plan *plan, zb_plan_simulation *out) {
-  zb_plan *view = NULL;
-  if (!plan->inference) return zb_plan_simulate(plan, out);
-  ZB_TRY(zb_plan_view(plan, ZB_LIST_EVALUATION, &view));
-  zb_status status = zb_plan_simulate(view, out);
-  zb_plan_destroy(view);
-  return status;
-}
-
 static void find_time(void *context, int64_t tile, void *scratch) {
   plan_times *it = context;
   (void)scratch;
   if (tile == 0)
-    it->statuses[0] = simulate(it->plan, &it->simulation);
-  else if (!it->plan->inference)
-    it->statuses[1] = zb_plan_find_period(it->plan, &it->period);
+    it->statuses[0] = zb_timed_step_simulate(&it->step, &it->simulation);
+  else if (!it->step.plan->inference)
+    it->statuses[1] = zb_timed_step_find_period(&it->step, &it->period);
 }
 
-/* Both at the same time: of a large compile each takes some tenths of a second. */
-static zb_status find_times(plan_times *it) {
-  zb_threads *threads = zb_plan_is_long(it->plan) ? zb_threads_create(2) : NULL; /* NULL: one thread does it */
-  zb_parallel_for(threads, 2, find_time, it);
-  zb_threads_destroy(threads);
-  if (it->statuses[1] && !it->statuses[0]) zb_plan_simulation_free(&it->simulation);
-  return zb_status_first(it->statuses, 2);
+/* Of a step, or where there is none of a batch of an evaluation. Both at the same time: of a large compile each takes
+ * some tenths of a second. */
+static zb_status find_times(const zb_plan *plan, plan_times *it) {
+  zb_plan *view = NULL;
+  if (plan->inference) ZB_TRY(zb_plan_view(plan, ZB_LIST_EVALUATION, &view));
+  zb_status status = zb_timed_step_init(view ? view : plan, &it->step);
+  if (!status) {
+    zb_threads *threads = zb_plan_is_long(plan) ? zb_threads_create(2) : NULL; /* NULL: one thread does it */
+    zb_parallel_for(threads, 2, find_time, it);
+    zb_threads_destroy(threads);
+    if (it->statuses[1] && !it->statuses[0]) zb_plan_simulation_free(&it->simulation);
+    status = zb_status_first(it->statuses, 2);
+  }
+  zb_timed_step_deinit(&it->step);
+  zb_plan_destroy(view);
+  return status;
 }
 
 /* How long sums over replicas keep ranks waiting, by the schedule library; at_end: as one sum of each rank. */
@@ -371,9 +371,9 @@ static void summarize_parts(const zb_plan *plan, const zb_plan_rank *rank, zb_ra
 
 static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
                                 zb_compile_summary *out) {
-  plan_times times = {.plan = plan};
+  plan_times times = {0};
   int64_t stage_ps;
-  ZB_TRY(find_times(&times));
+  ZB_TRY(find_times(plan, &times));
   zb_plan_simulation simulation = times.simulation;
   if (!plan->inference) {
     out->period_seconds = 1e-12 * (double)times.period.cycle_ps / times.period.steps;

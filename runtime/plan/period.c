@@ -10,9 +10,6 @@
 #include <string.h>
 
 #include "runtime/base/arena.h"
-#include "runtime/plan/check.h"
-#include "runtime/plan/expand.h"
-#include "runtime/plan/check.h"
 #include "runtime/plan/simulator.h"
 
 /* Jobs that are run at most, some tenths of a second; steps at least and at most. */
@@ -154,27 +151,26 @@ static zb_status mean_busy(const zb_plan *plan, double *out) {
   return NULL;
 }
 
-zb_status zb_plan_find_period(const zb_plan *plan, zb_plan_period *out) {
-  zb_plan *all = NULL, *view = NULL, *expanded = NULL;
+zb_status zb_timed_step_find_period(const zb_timed_step *step, zb_plan_period *out) {
   finder f = {0};
   double busy = 0;
   zb_status status = NULL;
   *out = (zb_plan_period){0};
-  ZB_TRY(zb_plan_check(plan));
-  ZB_TRY(zb_plan_replicate_timed(plan, &all));
-  const zb_plan *step = all ? all : plan;
-  if (step->evaluates) ZB_TRY_GOTO(zb_plan_view(step, ZB_LIST_STEP, &view));
-  if (view) step = view;
-  ZB_TRY_GOTO(zb_plan_expand(step, &expanded));
-  ZB_TRY_GOTO(mean_busy(expanded ? expanded : step, &busy));
-  ZB_TRY_GOTO(finder_init(&f, expanded ? expanded : step));
+  ZB_TRY_GOTO(mean_busy(step->plan, &busy));
+  ZB_TRY_GOTO(finder_init(&f, step->plan));
   ZB_TRY_GOTO(find(&f, out));
   reduce(out);
   out->bubble = out->cycle_ps > 0 ? 1 - busy * out->steps / (double)out->cycle_ps : 0;
 cleanup:
   finder_deinit(&f);
-  zb_plan_destroy(expanded);
-  zb_plan_destroy(view);
-  zb_plan_destroy(all);
+  return status;
+}
+
+zb_status zb_plan_find_period(const zb_plan *plan, zb_plan_period *out) {
+  zb_timed_step step;
+  *out = (zb_plan_period){0};
+  zb_status status = zb_timed_step_init(plan, &step);
+  if (!status) status = zb_timed_step_find_period(&step, out);
+  zb_timed_step_deinit(&step);
   return status;
 }

@@ -750,15 +750,6 @@ cleanup:
   return status;
 }
 
-/* A plan without collectives. Of replicas the first one is told of. */
-static zb_status simulate_expanded(const zb_plan *plan, zb_plan_simulation *out) {
-  zb_status status = zb_plan_simulate_pace(plan, NULL, out);
-  for (int r = 0; r < plan->rank_count && !status; r += zb_plan_mesh(plan))
-    status = measure_memory(plan, r, &out->ranks[r].peak_bytes);
-  if (status) zb_plan_simulation_free(out);
-  return status;
-}
-
 /* All replicas do the same at the same time: what is told is the first one. */
 static void keep_first_replica(zb_plan_simulation *out, int replicas) {
   for (int r = 0; r < out->rank_count; ++r) {
@@ -786,22 +777,41 @@ zb_status zb_plan_replicate_timed(const zb_plan *plan, zb_plan **out) {
                         "compile without --costs");
 }
 
-zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
-  zb_plan *all = NULL, *view = NULL, *expanded = NULL;
-  zb_status status = NULL;
-  *out = (zb_plan_simulation){0};
+/* The view comes first: the list that nobody asks for is not replicated. */
+zb_status zb_timed_step_init(const zb_plan *plan, zb_timed_step *out) {
+  *out = (zb_timed_step){.plan = plan};
   ZB_TRY(zb_plan_check(plan));
-  ZB_TRY(zb_plan_replicate_timed(plan, &all));
-  const zb_plan *step = all ? all : plan;
-  if (step->evaluates) ZB_TRY_GOTO(zb_plan_view(step, ZB_LIST_STEP, &view));
-  if (view) step = view;
-  ZB_TRY_GOTO(zb_plan_expand(step, &expanded));
-  ZB_TRY_GOTO(simulate_expanded(expanded ? expanded : step, out));
-  if (all) keep_first_replica(out, all->mesh);
-cleanup:
-  zb_plan_destroy(expanded);
-  zb_plan_destroy(view);
-  zb_plan_destroy(all);
+  if (plan->evaluates) ZB_TRY(zb_plan_view(plan, ZB_LIST_STEP, &out->made[0]));
+  if (out->made[0]) out->plan = out->made[0];
+  ZB_TRY(zb_plan_replicate_timed(out->plan, &out->made[1]));
+  if (out->made[1]) out->plan = out->made[1];
+  ZB_TRY(zb_plan_expand(out->plan, &out->made[2]));
+  if (out->made[2]) out->plan = out->made[2];
+  return NULL;
+}
+
+void zb_timed_step_deinit(zb_timed_step *step) {
+  for (int i = 2; i >= 0; --i)
+    zb_plan_destroy(step->made[i]);
+  *step = (zb_timed_step){0};
+}
+
+zb_status zb_timed_step_simulate(const zb_timed_step *step, zb_plan_simulation *out) {
+  ZB_TRY(zb_plan_simulate_pace(step->plan, NULL, out));
+  if (step->made[1]) keep_first_replica(out, step->made[1]->mesh);
+  return NULL;
+}
+
+zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
+  zb_timed_step step;
+  *out = (zb_plan_simulation){0};
+  zb_status status = zb_timed_step_init(plan, &step);
+  if (!status) status = zb_timed_step_simulate(&step, out);
+  const int mesh = status ? 1 : zb_plan_mesh(step.plan);
+  for (int r = 0; !status && r < step.plan->rank_count; r += mesh) /* of replicas the first one is told of */
+    status = measure_memory(step.plan, r, &out->ranks[step.made[1] ? r / mesh : r].peak_bytes);
+  if (status) zb_plan_simulation_free(out);
+  zb_timed_step_deinit(&step);
   return status;
 }
 

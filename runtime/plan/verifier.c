@@ -611,14 +611,24 @@ static zb_status verify_list(const zb_plan *plan) {
   return status || evaluates ? status : zb_verify_sums(plan);
 }
 
+/* One list of a plan, with replicas. */
+static zb_status verify_replicas(const zb_plan *plan) {
+  zb_plan *all = NULL;
+  const int replicas = zb_plan_replicas(plan);
+  ZB_TRY(zb_plan_replicate(plan, replicas < ZB_REPLICAS_PROVEN ? replicas : ZB_REPLICAS_PROVEN, &all));
+  const zb_status status = verify_list(all ? all : plan);
+  zb_plan_destroy(all);
+  return status;
+}
+
 /* The lists that the plan has. */
 static zb_status verify_lists(const zb_plan *plan) {
   zb_status status = NULL;
-  if (!plan->evaluates) return verify_list(plan);
+  if (!plan->evaluates) return verify_replicas(plan);
   for (zb_plan_list list = ZB_LIST_STEP; list < ZB_LIST_COUNT && !status; ++list) {
     zb_plan *view;
     ZB_TRY(zb_plan_view(plan, list, &view));
-    status = verify_list(view);
+    status = verify_replicas(view);
     zb_plan_destroy(view);
     if (status && list == ZB_LIST_EVALUATION) status = zb_status_note(status, "in the list of an evaluation");
   }
@@ -626,13 +636,8 @@ static zb_status verify_lists(const zb_plan *plan) {
 }
 
 zb_status zb_plan_verify(const zb_plan *plan) {
-  zb_plan *all = NULL;
-  const int replicas = zb_plan_replicas(plan);
   ZB_TRY(zb_plan_check(plan));
   ZB_TRY(zb_verify_shards(plan));
   ZB_TRY(zb_verify_sharding(plan));
-  ZB_TRY(zb_plan_replicate(plan, replicas < ZB_REPLICAS_PROVEN ? replicas : ZB_REPLICAS_PROVEN, &all));
-  const zb_status status = verify_lists(all ? all : plan);
-  zb_plan_destroy(all);
-  return status;
+  return verify_lists(plan);
 }
