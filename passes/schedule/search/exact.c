@@ -20,7 +20,7 @@
  * needs no memory later. (It may begin another rank earlier, which the stage metric would not like; so only once all
  * ranks have begun, or for the barrier metric.)
  *
- * Tests: test/passes/schedule/search_test.c, against an enumeration that shares nothing with this one.
+ * Tests: test/passes/schedule/search_exact_test.c, against an enumeration that shares nothing with this one.
  */
 #include "passes/schedule/search/exact.h"
 

@@ -14,7 +14,7 @@
  * those of that one limit for all ranks. Two limits of which neither is the other with some ranks capped have no level
  * in common but these: nothing can be said of them, unless all orders were tried.
  *
- * Tests: test/passes/schedule/search_test.c; quality and time: test/bench/schedule.c.
+ * Tests: test/passes/schedule/search_test.c, search_exact_test.c; quality and time: test/bench/schedule.c.
  */
 #include <inttypes.h>
 #include <limits.h>
