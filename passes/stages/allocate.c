@@ -20,7 +20,7 @@
  *
  * The limit of memory is checked against the packed arena.
  *
- * Tests: test/passes/allocate.mlir. */
+ * Tests: test/passes/allocate.mlir, test/passes/allocate-early.mlir. */
 
 #include "passes/stages/addresses.h"
 #include "passes/stages/buckets.h"
@@ -43,8 +43,8 @@ typedef struct home {
 /* Memory that a transfer reads, or where sums land: who writes there waits for the message. */
 typedef struct pending_send {
   uint64_t offset, bytes;
-  int message;
-  bool follows; /* of sums that are added up behind their messages: it is the one that is sent behind that */
+  int message, item; /* item: the piece that has it, -1: none */
+  bool follows;      /* of sums that are added up behind their messages: it is the one that is sent behind that */
 } pending_send;
 
 typedef struct allocator {
@@ -464,13 +464,16 @@ static void add_wait(allocator *a, int node, int message) {
 }
 
 /* What writes a range waits for the sends that still read it; who comes later need not, unless that runs beside it: a
- * sum over replicas. Of the sums that such a one follows it waits for the last alone. */
-static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node) {
+ * sum over replicas. Of the sums that such a one follows it waits for the last alone. frame: of which piece the range
+ * is the whole, -1: no frame; what is sent from its place in a frame that is still to be made stays there when it is
+ * made. */
+static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node, int frame) {
   const bool beside = zb_node_is(&a->graph.nodes[node], "zb.reduce_frame");
   size_t kept = 0;
   for (size_t i = 0; i < a->pending.count; ++i) {
     pending_send p = a->pending.items[i];
-    const bool overlaps = p.offset < offset + bytes && offset < p.offset + p.bytes;
+    const bool stays = frame >= 0 && p.item == frame;
+    const bool overlaps = !stays && p.offset < offset + bytes && offset < p.offset + p.bytes;
     const bool covered = offset <= p.offset && p.offset + p.bytes <= offset + bytes;
     if (overlaps && !(beside && p.follows)) add_wait(a, node, p.message);
     if (!overlaps || (beside && !(p.follows && covered))) a->pending.items[kept++] = p;
@@ -513,17 +516,17 @@ static void call_addresses(allocator *a, const zb_node *node) {
     int result = info->base_position[b] - info->argument_count;
     int value = result >= 0 ? node->result_begin + result : zb_operand(&a->graph, node, info->base_position[b]);
     add_address(a, address(a, value));
-    if (result >= 0) wait_for_sends(a, address(a, value), info->base_bytes[b], n);
+    if (result >= 0) wait_for_sends(a, address(a, value), info->base_bytes[b], n, a->homes[value].item);
   }
   /* A result that lies in a frame of a later job is written here as well. */
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
     if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r])
-      wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n);
+      wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n, -1);
   }
   /* The optimizer of a tied parameter, which is of no stage, sums in place what the rank gave to others. */
   if (zb_job_is_optimizer(zb_class_get(info->function)) && zb_get_i64(info->function, ZB_ATTR_STAGE, -1) < 0)
-    wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, n);
+    wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, n, -1);
 }
 
 /* One value of communication: where it lies, what it has to wait for, and what has to wait for it. */
@@ -533,11 +536,12 @@ static void value_address(allocator *a, int n, int value, bool comes) {
   const uint64_t offset = address(a, value), bytes = (uint64_t)zb_shape_bytes(&shape);
   const int message = a->message_of[n];
   if (comes)
-    wait_for_sends(a, offset, bytes, n);
+    wait_for_sends(a, offset, bytes, n, -1);
   else
     wait_for_recv(a, value, n);
   if (!comes && message >= 0)
-    (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = bytes, .message = message});
+    (void)ZB_PUSH(a->arena, &a->pending,
+                  (pending_send){.offset = offset, .bytes = bytes, .message = message, .item = a->homes[value].item});
   if (comes && message >= 0) a->received[message] = true;
   add_address(a, offset);
   add_address(a, bytes);
@@ -584,7 +588,7 @@ static void add_part(allocator *a, uint64_t offset, uint64_t bytes) {
 /* Where the frame begins into which parameters come: zb.parts says where in it, and where the own parts lie. */
 static void gathered_addresses(allocator *a, const zb_node *node) {
   const uint64_t frame = address(a, node->result_begin);
-  wait_for_sends(a, frame, value_bytes(&a->graph, node->result_begin), node->number);
+  wait_for_sends(a, frame, value_bytes(&a->graph, node->result_begin), node->number, -1);
   add_address(a, frame);
   a->received[a->message_of[node->number]] = true;
 }
@@ -605,9 +609,9 @@ static void member_addresses(allocator *a, const zb_node *node, zb_members_row m
     const uint64_t all = of_micro_batch ? bytes * a->replicas : bytes; /* parts of all replicas */
     if (member.rank == a->rank)
       (void)ZB_PUSH(a->arena, &a->pending,
-                    (pending_send){.offset = offset, .bytes = all, .message = a->message_of[node->number]});
+                    (pending_send){.offset = offset, .bytes = all, .message = a->message_of[node->number], .item = -1});
     else
-      wait_for_sends(a, offset, bytes, node->number);
+      wait_for_sends(a, offset, bytes, node->number, -1);
     add_part(a, offset, bytes);
   }
 }
@@ -632,11 +636,12 @@ static void frame_addresses(allocator *a, const zb_node *node) {
   if (reduces) { /* the landing */
     const uint64_t offset = address(a, node->result_begin + 1), bytes = value_bytes(&a->graph, node->result_begin + 1);
     if (early) wait_for_sum_before(a, node);
-    wait_for_sends(a, offset, bytes, node->number);
+    wait_for_sends(a, offset, bytes, node->number, -1);
     add_address(a, offset);
     add_address(a, bytes);
     if (early)
-      (void)ZB_PUSH(a->arena, &a->pending, (pending_send){.offset = offset, .bytes = bytes, .message = message});
+      (void)ZB_PUSH(a->arena, &a->pending,
+                    (pending_send){.offset = offset, .bytes = bytes, .message = message, .item = -1});
   }
   a->received[message] = true;
 }
