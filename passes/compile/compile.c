@@ -323,19 +323,25 @@ cleanup:
   return status;
 }
 
-/* What comes of a plan: the summary, then its folder. The plan is proven meanwhile, so that all up to the folder only
- * reads it; what the proof says comes first. */
+/* What comes of a plan: the summary, then its folder. The plan is proven meanwhile, so that all up to the end of the
+ * proof only reads it. */
 static zb_status finish(const zb_compile_params *params, zb_module *program, const zb_weights *given,
                         zb_compile_state *state) {
   zb_store *weights = NULL;
-  zb_status status = zb_summarize(program, params, state->plan, given, state->summary);
-  if (!status) zb_module_drop_ir(program); /* nobody asks for it any more, and of a large program it takes a while */
-  if (!status && params->output) status = zb_gather_weights(state->plan, program->weights, given, &weights);
-  zb_status both[] = {zb_compile_proof_end(state), status};
-  status = zb_status_first(both, sizeof both / sizeof both[0]);
-  if (!status && params->output)
-    status = zb_plan_folder_write(params->output, state->plan, weights, program->constants);
-  if (!status && params->timeline) status = zb_plan_timeline(state->plan, params->timeline);
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_summarize(program, params, state->plan, given, state->summary));
+  zb_module_drop_ir(program); /* nobody asks for it any more, and of a large program it takes a while */
+  if (params->output) {
+    ZB_TRY_GOTO(zb_gather_weights(state->plan, program->weights, given, &weights));
+    ZB_TRY_GOTO(zb_plan_folder_write(params->output, state, weights, program->constants));
+  }
+  ZB_TRY_GOTO(zb_compile_proof_end(state));
+  if (params->timeline) status = zb_plan_timeline(state->plan, params->timeline);
+cleanup:
+  if (status) { /* what the proof says comes first */
+    zb_status both[] = {zb_compile_proof_end(state), status};
+    status = zb_status_first(both, sizeof both / sizeof both[0]);
+  }
   zb_store_destroy(weights);
   return status;
 }

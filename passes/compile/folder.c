@@ -43,33 +43,17 @@ enum { FILE_WEIGHTS, FILE_CONSTANTS, FILE_PLAN, FILE_COUNT };
 
 typedef struct file_writer {
   char *paths[FILE_COUNT];
-  const zb_plan *plan;
+  zb_compile_state *state;
   const zb_store *weights, *constants;
-  zb_status statuses[2];
 } file_writer;
 
-static zb_status write_values(const file_writer *w) {
+/* The plan is proven while the values are written; from then on it may be changed. */
+static zb_status write_files(const file_writer *w) {
   ZB_TRY(zb_store_write(w->weights, w->paths[FILE_WEIGHTS]));
-  return zb_store_write(w->constants, w->paths[FILE_CONSTANTS]);
-}
-
-static void write_tile(void *context, int64_t tile, void *scratch) {
-  file_writer *w = context;
-  (void)scratch;
-  w->statuses[tile] = tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_values(w);
-}
-
-/* The plan and the weights at the same time: of a large compile each takes some tenths of a second. */
-static zb_status write_files(file_writer *w) {
-  zb_threads *threads = zb_plan_is_long(w->plan) ? zb_threads_create(2) : NULL;
-  if (threads) {
-    zb_parallel_for(threads, 2, write_tile, w);
-    zb_threads_destroy(threads);
-  } else {
-    write_tile(w, 0, NULL);
-    if (!w->statuses[0]) write_tile(w, 1, NULL);
-  }
-  return zb_status_first(w->statuses, 2);
+  ZB_TRY(zb_store_write(w->constants, w->paths[FILE_CONSTANTS]));
+  ZB_TRY(zb_compile_proof_end(w->state));
+  ZB_TRY(tie_values(w->state->plan, w->weights, w->constants));
+  return zb_plan_write(w->state->plan, w->paths[FILE_PLAN]);
 }
 
 static bool is_ours(const char *name) {
@@ -115,14 +99,12 @@ static zb_status replace_folder(const char *path, file_writer *w) {
   return status && done ? zb_status_note(status, "the new plan is in '%s'", path) : status;
 }
 
-zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_store *weights, const zb_store *constants) {
+zb_status zb_plan_folder_write(const char *path, zb_compile_state *state, const zb_store *weights,
+                               const zb_store *constants) {
   zb_store *none = zb_store_create();
-  zb_status status = NULL;
   if (!none) return ZB_OUT_OF_MEMORY();
-  if (!constants) constants = none;
-  ZB_TRY_GOTO(tie_values(plan, weights, constants));
-  status = replace_folder(path, &(file_writer){.plan = plan, .weights = weights, .constants = constants});
-cleanup:
+  zb_status status = replace_folder(
+      path, &(file_writer){.state = state, .weights = weights, .constants = constants ? constants : none});
   zb_store_destroy(none);
   return status;
 }

@@ -105,8 +105,10 @@ zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb
 
 /* ---- folder.c ---- */
 
-/* Ties the plan to its values and replaces the folder as a whole. constants: NULL where there are none. */
-zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_store *weights, const zb_store *constants);
+/* Ends the proof of the plan, ties the plan to its values and replaces the folder as a whole. constants: NULL where
+ * there are none. */
+zb_status zb_plan_folder_write(const char *path, zb_compile_state *state, const zb_store *weights,
+                               const zb_store *constants);
 
 /* ---- summary.c ---- */
 

@@ -163,23 +163,33 @@ static void add_names(section *it) {
 
 /* ---- The file ---- */
 
-/* Appends the packed message and fills its row of the table. */
-static bool append(zb_text *file, const ProtobufCMessage *message, unsigned char entry[ZB_PLAN_ENTRY_BYTES]) {
-  size_t bytes = protobuf_c_message_get_packed_size(message);
-  size_t at = file->length;
-  if (bytes > ZB_PLAN_BYTES_MAX - at || !zb_grow((void **)&file->data, &file->capacity, at + bytes + 1, 1))
+/* A section as it stands in the file. */
+typedef struct packed {
+  zb_text bytes;
+  uint32_t crc;
+  zb_status status;
+} packed;
+
+typedef struct packing {
+  const zb_plan *plan;
+  packed *sections; /* the header is 0, rank r is r + 1 */
+} packing;
+
+static zb_status too_large(void) {
+  return ZB_ERROR(MEMORY, "out of memory, or the plan is larger than %" PRIu64 " bytes", ZB_PLAN_BYTES_MAX);
+}
+
+static bool pack(const ProtobufCMessage *message, packed *out) {
+  const size_t bytes = protobuf_c_message_get_packed_size(message);
+  if (bytes > ZB_PLAN_BYTES_MAX || !zb_grow((void **)&out->bytes.data, &out->bytes.capacity, bytes + 1, 1))
     return false;
-  protobuf_c_message_pack(message, (uint8_t *)file->data + at);
-  file->length = at + bytes;
-  zb_put_u64(entry, at);
-  zb_put_u64(entry + 8, bytes);
-  zb_put_u32(entry + 16, zb_crc32c(0, file->data + at, bytes));
-  zb_put_u32(entry + 20, 0);
+  protobuf_c_message_pack(message, (uint8_t *)out->bytes.data);
+  out->bytes.length = bytes;
+  out->crc = zb_crc32c(0, out->bytes.data, bytes);
   return true;
 }
 
-/* Appends section `index`: the header is 0, rank r is r + 1. */
-static zb_status write_section(const zb_plan *plan, int index, zb_text *file, unsigned char *entry) {
+static zb_status pack_section(const zb_plan *plan, int index, packed *out) {
   section it;
   zb_status status = section_begin(&it);
   if (!status) {
@@ -188,33 +198,63 @@ static zb_status write_section(const zb_plan *plan, int index, zb_text *file, un
     add_rows(&it, index == 0 ? ZB_TABLE_header : ZB_TABLE_rank,
              index == 0 ? (const char *)plan : (const char *)&plan->ranks[index - 1], 1);
     finish(&it);
-    if (it.arena.failed || it.text.failed || it.data.failed || !append(file, &it.message.base, entry))
-      status = ZB_ERROR(MEMORY, "out of memory, or the plan is larger than %" PRIu64 " bytes", ZB_PLAN_BYTES_MAX);
+    if (it.arena.failed || it.text.failed || it.data.failed || !pack(&it.message.base, out)) status = too_large();
   }
   section_end(&it);
   return status;
 }
 
+static void pack_tile(void *context, int64_t tile, void *scratch) {
+  packing *all = context;
+  (void)scratch;
+  all->sections[tile].status = pack_section(all->plan, (int)tile, &all->sections[tile]);
+}
+
+/* Sections know nothing of each other, so of a long plan they are packed on two threads. */
+static zb_status pack_all(packing *all, int count) {
+  zb_threads *threads = zb_plan_is_long(all->plan) ? zb_threads_create(2) : NULL; /* NULL: one thread does it */
+  zb_status status = NULL;
+  zb_parallel_for(threads, count, pack_tile, all);
+  zb_threads_destroy(threads);
+  for (int i = 0; i < count; ++i) {
+    if (status)
+      zb_status_free(all->sections[i].status);
+    else
+      status = all->sections[i].status;
+  }
+  return status;
+}
+
+/* Appends the section and fills its row of the table. */
+static zb_status append(zb_text *file, const packed *made, unsigned char entry[ZB_PLAN_ENTRY_BYTES]) {
+  const size_t at = file->length, bytes = made->bytes.length;
+  if (bytes > ZB_PLAN_BYTES_MAX - at) return too_large();
+  zb_text_add_bytes(file, made->bytes.data, bytes);
+  zb_put_u64(entry, at);
+  zb_put_u64(entry + 8, bytes);
+  zb_put_u32(entry + 16, made->crc);
+  zb_put_u32(entry + 20, 0);
+  return file->failed ? too_large() : NULL;
+}
+
 zb_status zb_plan_write(const zb_plan *plan, const char *path) {
   zb_status status = NULL;
   zb_text file;
-  zb_text_init(&file);
-  unsigned char *table = NULL;
   ZB_TRY(zb_plan_check(plan)); /* a file that no reader takes is not written */
-  size_t section_count = (size_t)plan->rank_count + 1;
-  size_t table_bytes = ZB_PLAN_START_BYTES + section_count * ZB_PLAN_ENTRY_BYTES + ZB_PLAN_TRAILER_BYTES;
-  table = zb_alloc(table_bytes);
-  if (!table) return ZB_OUT_OF_MEMORY();
+  const int count = plan->rank_count + 1;
+  const size_t table_bytes = ZB_PLAN_START_BYTES + (size_t)count * ZB_PLAN_ENTRY_BYTES + ZB_PLAN_TRAILER_BYTES;
+  packing all = {.plan = plan, .sections = zb_alloc((size_t)count * sizeof *all.sections)};
+  unsigned char *table = zb_alloc(table_bytes);
+  zb_text_init(&file);
+  if (!all.sections || !table) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(pack_all(&all, count));
   zb_text_add_bytes(&file, (const char *)table, table_bytes); /* room for it */
   memcpy(table, ZB_PLAN_MAGIC, ZB_PLAN_MAGIC_BYTES);
   zb_put_u32(table + 8, ZB_PLAN_VERSION);
-  zb_put_u32(table + 12, (uint32_t)section_count);
-  for (size_t i = 0; i < section_count && !file.failed; ++i)
-    ZB_TRY_GOTO(write_section(plan, (int)i, &file, table + ZB_PLAN_START_BYTES + i * ZB_PLAN_ENTRY_BYTES));
-  if (file.failed) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  zb_put_u32(table + 12, (uint32_t)count);
+  for (int i = 0; i < count && !file.failed; ++i)
+    ZB_TRY_GOTO(append(&file, &all.sections[i], table + ZB_PLAN_START_BYTES + (size_t)i * ZB_PLAN_ENTRY_BYTES));
+  if (file.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   unsigned char *trailer = table + table_bytes - ZB_PLAN_TRAILER_BYTES;
   zb_put_u32(trailer, zb_crc32c(0, table, table_bytes - ZB_PLAN_TRAILER_BYTES));
   memcpy(file.data, table, table_bytes);
@@ -222,6 +262,9 @@ zb_status zb_plan_write(const zb_plan *plan, const char *path) {
 
 cleanup:
   if (status) status = zb_status_note(status, "writing the plan '%s'", path);
+  for (int i = 0; i < count && all.sections; ++i)
+    zb_text_deinit(&all.sections[i].bytes);
+  zb_free(all.sections);
   zb_text_deinit(&file);
   zb_free(table);
   return status;

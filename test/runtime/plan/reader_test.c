@@ -326,6 +326,13 @@ static void test_without_memory(void) {
   zb_plan_destroy(plan);
 }
 
+/* Of a long plan two threads pack the sections: in the file they stand in the order of ranks all the same. */
+static void test_long(void) {
+  zb_plan *plan = sample_plan(4, 1200, 4);
+  CU_ASSERT_TRUE(zb_plan_is_long(plan));
+  expect_round_trip(plan);
+}
+
 /* What no reader would take is not written. */
 static void test_malformed_is_not_written(void) {
   zb_plan *plan = sample_plan(1, 1, 0);
@@ -339,4 +346,4 @@ SUITE_MAIN("plan files", {"no field is forgotten", test_no_field_is_forgotten}, 
            {"one rank", test_one_rank}, {"refused", test_refused}, {"mutated", test_mutated},
            {"mutated, checksum right", test_mutated_with_checksum}, {"mutated collectives", test_mutated_collectives},
            {"mutated evaluation", test_mutated_evaluation}, {"without memory", test_without_memory},
-           {"malformed is not written", test_malformed_is_not_written})
+           {"long", test_long}, {"malformed is not written", test_malformed_is_not_written})
