@@ -22,6 +22,7 @@ typedef struct zb_shard_argument {
   bool doubted;       /* to be refused, unless others are cut otherwise now */
   bool leads;         /* it was cut although nothing else was, and readers follow */
   int parent, next;   /* arguments that are cut alike: a tree, and all of them in a ring */
+  int size, refusals; /* of the root of a tree: how many there are; how many there were when all were refused last */
   zb_place placement; /* where decided */
   int run_count;      /* runs that it has to be cut in; 0: nobody asked for some */
   int64_t runs[ZB_SEGMENTS_MAX];

@@ -119,6 +119,7 @@ static int join(zb_shard *s, int a, int b) {
   s->arguments[a].next = s->arguments[b].next;
   s->arguments[b].next = next;
   s->arguments[a > b ? a : b].parent = a > b ? b : a;
+  s->arguments[a > b ? b : a].size = s->arguments[a].size + s->arguments[b].size;
   return a > b ? b : a;
 }
 
@@ -179,12 +180,14 @@ static bool can_refuse(const zb_shard *s, int class) {
 }
 
 /* An op needs whole, or cut otherwise, what is cut: who cut it does so in runs, if that helps, or not at all. What is
- * pinned stays, if others can give way. */
+ * pinned stays, if others can give way. Of a class that was refused as it is now nothing more can be: all layers may be
+ * one class, which every one of their ops refuses. */
 static void refuse(zb_shard *s, int value, const zb_placing *placing, int operand, const zb_node *node) {
   const int class = s->origin[value] < 0 ? -1 : class_of(s, s->origin[value]);
   const zb_place *place = &s->places[value];
   const int64_t size = s->shapes[value].dims[place->dim];
-  if (class < 0) return;
+  const bool in_runs = placing->run_count > 0 && placing->about == operand;
+  if (class < 0 || (!in_runs && s->arguments[class].refusals == s->arguments[class].size)) return;
   const bool others = can_refuse(s, class);
   int next = class;
   do {
@@ -193,7 +196,7 @@ static void refuse(zb_shard *s, int value, const zb_placing *placing, int operan
     next = argument->next;
     if (!argument->leads || argument->refused) continue;
     s->again = true;
-    if (placing->run_count > 0 && placing->about == operand && add_runs(s, argument, &s->shapes[a], placing, size)) {
+    if (in_runs && add_runs(s, argument, &s->shapes[a], placing, size)) {
       s->runs_added = true;
       continue;
     }
@@ -201,6 +204,7 @@ static void refuse(zb_shard *s, int value, const zb_placing *placing, int operan
     argument->doubted = true;
     doubt(argument, node, place->padded ? size : placing->undivided);
   } while (next != class);
+  if (!in_runs) s->arguments[class].refusals = s->arguments[class].size;
 }
 
 /* ---- Parameters ---- */
@@ -371,6 +375,8 @@ static void begin_walk(zb_shard *s) {
   for (int a = 0; a < s->graph.argument_count; ++a) {
     zb_shard_argument *argument = &s->arguments[a];
     argument->parent = argument->next = a;
+    argument->size = 1;
+    argument->refusals = 0;
     argument->decided = argument->leads = argument->doubted = false;
     if (!argument->refused) argument->doubt = (zb_shard_doubt){NULL, 0};
     if (!argument->weight) continue;
