@@ -199,7 +199,8 @@ static zb_status build_base(policy *p, zb_module *copy) {
 }
 
 /* What 1F1B takes with everything split, and a hundredth, for what messages and packing differ by: of one chunk a rank
- * as a plan; of several, whose rules for 1F1B take more, the same number of micro-batches, p, on every rank. */
+ * as a plan; of several, whose rules for 1F1B take more, the same number of micro-batches, p, on every rank. 0 where
+ * there is no plan. */
 static zb_status find_promise(policy *p, const outcome *all, int64_t *out) {
   outcome one_by_one;
   const zb_problem *problem = &p->base.problem;
@@ -209,7 +210,7 @@ static zb_status find_promise(policy *p, const outcome *all, int64_t *out) {
     *out = one_by_one.plan.most + one_by_one.plan.most / 100;
     return NULL;
   }
-  for (int rank = 0; rank < p->ranks; ++rank) {
+  for (int rank = 0; rank < p->ranks && all->plan.exists; ++rank) {
     int64_t held = 0;
     for (int s = 0; s < problem->stages; ++s)
       if (problem->stage_rank[s] == rank) held += p->base.costs[s].keep_bytes[ZB_F];
