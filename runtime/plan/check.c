@@ -37,8 +37,10 @@ int64_t zb_operand_extent(const zb_plan_operand *operand) {
 
 bool zb_operand_is_contiguous(const zb_plan_operand *operand) {
   int64_t stride = 1;
+  for (int i = 0; i < operand->rank; ++i)
+    if (operand->shape[i] == 0) return true; /* it has no elements, whatever its strides are */
   for (int i = operand->rank - 1; i >= 0; --i) {
-    if (operand->shape[i] != 1 && operand->strides[i] != stride) return operand->shape[i] == 0;
+    if (operand->shape[i] != 1 && operand->strides[i] != stride) return false;
     if (__builtin_mul_overflow(stride, operand->shape[i], &stride)) return false;
   }
   return true;
