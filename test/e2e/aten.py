@@ -220,8 +220,10 @@ class Door:
         refuse("open shapes", lambda: aten.export(dynamic, path=self.path("e.mlir")), "is open")
 
     def functions(self, refuse):
-        """A Function with the backward pass of its forward pass is taken, one with another is not."""
+        """A Function with the backward pass of its forward pass is taken, one with another is not; nor what changes a
+        value behind the back of gradients."""
         import torch
+        import torch.nn.functional as F
         from zb import aten
 
         class Square(torch.autograd.Function):
@@ -251,6 +253,17 @@ class Door:
             def forward(self, x):
                 return self.call(self.layer(x)).mean()
 
+        def doubled_beside(x):
+            x.detach()[:, 1:].mul_(2)
+            return x
+
+        def doubled_without_gradient(x):
+            with torch.no_grad():
+                x.mul_(2)
+            return x
+
+        rows = torch.nn.Parameter(torch.randn(4, 4))
+
         def write(call):
             aten.export(Calls(call), (torch.randn(3, 4),), path=self.path("function.mlir"))
 
@@ -259,7 +272,11 @@ class Door:
         for what, call, needle in (("straight-through", lambda x: Through.apply(x), "Through: the backward pass"),
                                    ("a bound apply", Through.apply, "Through.apply was taken from its class"),
                                    ("a decision by values", lambda x: x if x.max() > 0 else -x,
-                                    "PyTorch cannot export Calls")):
+                                    "PyTorch cannot export Calls"),
+                                   ("detach() in place", doubled_beside, "(mul_): a value that detach() gave"),
+                                   ("no_grad in place", doubled_without_gradient, "(mul_): a value that has a grad"),
+                                   ("max_norm", lambda x: F.embedding(x.long().clamp(0, 3), rows, max_norm=1.0),
+                                    "(embedding_renorm_): an embedding with max_norm")):
             refuse(what, lambda call=call: write(call), needle)
 
     def points(self):

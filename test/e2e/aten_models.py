@@ -367,6 +367,7 @@ FUNCTIONS = {
         + F.fold(p[None].reshape(1, 4, 6)[:, :, :6], (3, 4), 2)[0] .sum(0, keepdim=True)[:, :1, :]
         + F.interpolate(p[None, None], scale_factor=2, mode="bicubic")[0, 0, :4, :4]
         + F.embedding_bag(i.view(2, 2), p).sum(0)[:4] + F.embedding_bag(i.view(2, 2), p * x, mode="sum")[:, :4].sum(0)
+        + F.embedding_bag(i, p * x, torch.tensor([0, 1, 1]), mode="max", padding_idx=1)[:, :4].sum(0)
     ),
     "losses": lambda p, x, i: (
         F.mse_loss(p, x) + F.l1_loss(p, x, reduction="sum") + F.huber_loss(p, x) + F.smooth_l1_loss(p, x, beta=0.5)

@@ -288,13 +288,19 @@ def grouped_mm(rows, matrices, offs=None, bias=None, out_dtype=None):
 @_writes("_embedding_bag", "_embedding_bag_forward_only")
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
                   include_last_offset=False, padding_idx=-1):
-    if mode not in (0, 1) or scale_grad_by_freq:
+    if scale_grad_by_freq:
         return NotImplemented
     begins = offsets[:-1] if include_last_offset else offsets
     number = torch.arange(indices.shape[0]).unsqueeze(1)
     bag = (number >= begins).sum(1) - 1
     kept = (indices != padding_idx).to(weight.dtype).unsqueeze(1)
-    rows = torch.nn.functional.embedding(indices, weight) * kept
+    rows = torch.nn.functional.embedding(indices, weight)
+    if mode == 2:  # the greatest of each bag, and zeros for one without rows
+        inside = (bag == torch.arange(begins.shape[0]).unsqueeze(1)).unsqueeze(2) & (kept > 0)
+        greatest, place = torch.where(inside, rows, -torch.inf).max(1)
+        sizes = inside.sum(1)
+        return torch.where(sizes > 0, greatest, 0.0), bag, sizes.squeeze(1), place
+    rows = rows * kept
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     sums = weight.new_zeros(begins.shape[0], weight.shape[1]).index_add(0, bag, rows)

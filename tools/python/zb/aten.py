@@ -98,17 +98,79 @@ def without_gradient(graph, value):
     return restore
 
 
+def written_to(node):
+    """The op that changes a value in place, or a view of it; None: there is none."""
+    for reader in node.users:
+        schema = getattr(reader.target, "_schema", None)
+        for argument, value in zip(schema.arguments if schema else (), reader.args):
+            if value is not node or argument.alias_info is None:
+                continue
+            found = reader if argument.alias_info.is_write else written_to(reader)
+            if found is not None:
+                return found
+    return None
+
+
+def refuse_writing(node):
+    """What detach() gives is the same memory, which becomes another value here: who writes there would change both."""
+    writer = written_to(node)
+    if writer is None:
+        return
+    place = f"{module_path(writer)} ({writer.name})".lstrip()
+    if "embedding_renorm" in str(writer.target):
+        raise ExportError(f"{place}: an embedding with max_norm changes its weights in forward(), which cannot be "
+                          "written\n  hint: leave max_norm out, or scale the rows: rows * (limit / rows.norm(dim=-1, "
+                          "keepdim=True)).clamp(max=1)")
+    raise ExportError(f"{place}: a value that detach() gave is changed in place, and what it was taken from with it, "
+                      "which cannot be written: clone() it")
+
+
+DETACH = (torch.ops.aten.detach.default, torch.ops.aten.detach_.default)
+
+
+def is_region(node):
+    return getattr(node.target, "__name__", "") == "wrap_with_set_grad_enabled"
+
+
+def with_gradients(graph):
+    """The values that gradients pass: made of parameters, and not behind detach() or in a region of no_grad."""
+    found = set()
+    for node in graph.nodes:
+        value = node.meta.get("val")
+        is_float = not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex()
+        stops = node.target in DETACH or (is_region(node) and not node.args[0])
+        if node.op == "placeholder" and getattr(value, "requires_grad", False):
+            found.add(node)
+        elif is_float and not stops and any(source in found for source in node.all_input_nodes):
+            found.add(node)
+    return found
+
+
+def refuse_writing_without_gradient(region, sources, learn):
+    """In a region of no_grad a value is changed as if it were not, for gradients."""
+    inside = [node for node in region.graph.nodes if node.op == "placeholder"]
+    for value, source in zip(inside, sources):
+        writer = written_to(value) if source in learn else None
+        if writer is not None:
+            place = f"{module_path(writer)} ({writer.name})".lstrip()
+            raise ExportError(f"{place}: a value that has a gradient is changed in place inside of no_grad, which "
+                              "cannot be written\n  hint: h = h + (changed - h).detach()")
+
+
 def keep_stops(module, restores, outside=True):
     """Marks where gradients stop: detach(), and what comes out of regions without them. restores: gets how to take the
     marks back, since the program is the caller's."""
     graph = module.graph
+    learn = with_gradients(graph) if outside else ()
     for node in list(graph.nodes):
-        name = getattr(node.target, "__name__", "")
-        if node.target in (torch.ops.aten.detach.default, torch.ops.aten.detach_.default):
+        if node.target in DETACH:
+            refuse_writing(node)
             restores.append(lambda node=node, target=node.target: setattr(node, "target", target))
             node.target = torch.ops.zb_aten.detach.default
-        elif name == "wrap_with_set_grad_enabled":
+        elif is_region(node):
             enabled, region = node.args[:2]
+            if not enabled:
+                refuse_writing_without_gradient(getattr(module, region.target), node.args[2:], learn)
             if enabled and not outside:
                 place = f"{module_path(node)} ({node.name})"
                 raise ExportError(f"{place}: enable_grad inside of no_grad cannot be written")
@@ -219,6 +281,7 @@ def gradients_of_the_graph():
     pass instead, unless both are the same; inference_mode stops gradients as no_grad does, which tracing sees. An apply
     that was taken from its class before (act = Reversed.apply) is seen where it looks for setup_context."""
     apply, hook, mode = vars(torch.autograd.Function)["apply"], torch.Tensor.register_hook, torch.inference_mode
+    checks = torch.distributions.Distribution._validate_args  # of values, which a graph has none of
     has_context, allowed = torch.autograd.function._is_setup_context_defined, []
 
     def refusal(cls):
@@ -252,9 +315,11 @@ def gradients_of_the_graph():
     torch.autograd.function._is_setup_context_defined = look_at_class
     torch.Tensor.register_hook = refuse_hook
     torch.inference_mode = stop
+    torch.distributions.Distribution.set_default_validate_args(False)
     try:
         yield
     finally:
+        torch.distributions.Distribution.set_default_validate_args(checks)
         torch.autograd.Function.apply, torch.Tensor.register_hook, torch.inference_mode = apply, hook, mode
         torch.autograd.function._is_setup_context_defined = has_context
 
