@@ -7,9 +7,10 @@
 Each module of family_models.py is compiled from memory and trained from Python: by SGD with micro-batches on 1 rank
 (1F1B) and by AdamW on 2 ranks (zb-h1 and zb-h2, the same bits). PyTorch runs the same micro-batches one after the other
 and adds their gradients up; BatchNorm sees what it sees here. Where PyTorch's own f32 is further than that from what
-it computes in f64 (deep networks with BatchNorm over few pixels), ours must be at most twice as far from f64. A table
-tells parameters, ops of the exported graph and the greatest relative difference of a loss; where PyTorch cannot export
-a module, the error must say so. With shards or replicas of them every rank is D times T. Needs PyTorch and
+it computes in f64 (deep networks with BatchNorm over few pixels), ours must be at most twice as far from f64 as the
+furthest of four of its runs: as it is, and with weights that are off by one unit in the last place. A table tells
+parameters, ops of the exported graph and the greatest relative difference of a loss; where PyTorch cannot export a
+module, the error must say so. With shards or replicas of them every rank is D times T. Needs PyTorch and
 transformers (ZB_PYTHON; rows that need torchvision, timm or peft are left out where these are not there), and is
 skipped elsewhere. Without --all: CHOSEN. Ends with "N passed, N failed".
 """
@@ -73,6 +74,18 @@ def by_pytorch(module, kind, batches, micro_batches, pace=1.0):
     return found
 
 
+def shaken(module, seed):
+    """A copy whose weights are off by one unit in the last place, up or down: what rounding alone does to a model."""
+    import torch
+
+    copied, generator = copy.deepcopy(module), torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for p in copied.parameters():
+            if p.is_floating_point():
+                p.copy_(torch.nextafter(p, p + torch.randn(p.shape, generator=generator)))
+    return copied
+
+
 def drawn(inputs, micro_batches, steps, seed):
     """[{name: tensor of all micro-batches}]"""
     import torch
@@ -113,12 +126,15 @@ class Families:
             return [run.step({name: t for name, t in batch.items() if name in used}).loss for batch in batches]
 
     def is_exact(self, module, kind, batches, micro_batches, pace, got, wanted):
-        """Whether losses are as near to those in f64 as PyTorch's in f32, which are further than the tolerance."""
+        """Whether losses are as near to those in f64 as PyTorch's in f32, which are further than the tolerance. One run
+        of a model that amplifies rounding is near or far by chance, so some are made."""
         wide = [{name: t.double() if t.is_floating_point() else t for name, t in batch.items()} for batch in batches]
         exact = by_pytorch(copy.deepcopy(module).double(), kind, wide, micro_batches, pace)
-        ours, theirs = apart(got, exact), apart(wanted, exact)
-        print(f"  {kind}: {ours:.2g} from PyTorch's losses in f64, those in f32 are {theirs:.2g}", flush=True)
-        return theirs > TOLERANCE and ours <= 2 * theirs
+        runs = [by_pytorch(shaken(module, seed), kind, batches, micro_batches, pace) for seed in range(3)]
+        ours, theirs = apart(got, exact), [apart(run, exact) for run in (wanted, *runs)]
+        print(f"  {kind}: {ours:.2g} from PyTorch's losses in f64, those in f32 are",
+              ", ".join(f"{one:.2g}" for one in theirs), flush=True)
+        return max(theirs) > TOLERANCE and ours <= 2 * max(theirs)
 
     def family(self, name):
         """(parameters, ops, greatest difference, what is wrong)"""

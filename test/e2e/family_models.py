@@ -335,6 +335,51 @@ class Heads(nn.Module):
         return F.cross_entropy(self.head(h + out).transpose(0, 1).flatten(0, 1), y.flatten()) + weights.square().mean()
 
 
+class Bags(nn.Module):
+    """Embedding bags of each mode, one with weights, and an adaptive softmax whose last cluster has no width."""
+
+    def __init__(self):
+        super().__init__()
+        self.mean, self.top = nn.EmbeddingBag(30, 8, mode="mean"), nn.EmbeddingBag(30, 8, mode="max", padding_idx=2)
+        self.sum, self.mix = nn.EmbeddingBag(30, 8, mode="sum", padding_idx=1), nn.Linear(24, 8)
+        self.loss = nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10])
+
+    def forward(self, x, weights, y):
+        h = torch.cat([self.mean(x), self.top(x), self.sum(x, per_sample_weights=weights)], -1)
+        return -self.loss.log_prob(self.mix(h)).gather(1, y[:, None]).mean()
+
+
+class Mixture(nn.Module):
+    """A mixture of normal distributions, by torch.distributions."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(3, 25)
+
+    def forward(self, x, y):
+        share, (mean, spread) = self.out(x)[:, :5].log_softmax(1), self.out(x)[:, 5:].view(-1, 2, 5, 2).unbind(1)
+        parts = torch.distributions.Normal(mean, F.softplus(spread) + 0.1)
+        apart = torch.distributions.kl_divergence(parts, torch.distributions.Normal(0.0, 1.0)).mean()
+        return 0.1 * apart - (share + parts.log_prob(y[:, None]).sum(-1)).logsumexp(1).mean()
+
+
+class Chain(nn.Module):
+    """A conditional random field over what two directions of an LSTM of two layers say."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.scores = nn.LSTM(8, 6, 2, bidirectional=True, batch_first=True), nn.Linear(12, 4)
+        self.begin, self.step = nn.Parameter(torch.randn(4)), nn.Parameter(torch.randn(4, 4))
+
+    def forward(self, x, y):
+        scores = self.scores(self.body(x)[0])
+        total = self.begin + scores[:, 0]
+        for i in range(1, x.shape[1]):
+            total = torch.logsumexp(total[:, :, None] + self.step + scores[:, i, None], 1)
+        path = scores.gather(2, y[..., None])[..., 0].sum(1) + self.step[y[:, :-1], y[:, 1:]].sum(1)
+        return (torch.logsumexp(total, 1) - path - self.begin[y[:, 0]]).mean()
+
+
 class Siamese(nn.Module):
     """One body, three inputs: triplet, cosine and contrastive losses."""
 
@@ -603,6 +648,10 @@ FAMILIES.update({
     "siamese": (Siamese, {"anchor": FLOATS, "near": FLOATS, "far": FLOATS}),
     "tabular": (Tabular, {"numbers": ("float32", (4, 4)), "kinds": ("int64", (4, 3), 0, 9),
                           "y": ("int64", (4,), 0, 2)}),
+    "embedding bags": (Bags, {"x": ("int64", (4, 6), 0, 30), "weights": ("float32", (4, 6)),
+                              "y": ("int64", (4,), 0, 20)}),
+    "mixture density": (Mixture, {"x": ("float32", (4, 3)), "y": ("float32", (4, 2))}),
+    "bilstm and crf": (Chain, {"x": ("float32", (2, 6, 8)), "y": ("int64", (2, 6), 0, 4)}),
     "in-place": own("in-place"),
     "nanogpt": own("nanogpt"),
 })
