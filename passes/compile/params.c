@@ -3,6 +3,7 @@
 
 #include "passes/compile/parts.h"
 #include "passes/stages/problem.h"
+#include "passes/stages/recompute_auto.h"
 #include "passes/stages/schedule_file.h"
 #include "passes/stages/shard_optimizer.h"
 #include "runtime/base/file.h"
@@ -266,6 +267,8 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   if (!p->precision) p->precision = "f32";
   if (!p->recompute) p->recompute = "none";
   if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";
+  if (strcmp(p->recompute, "auto") == 0 && !p->memory_limit && !p->pipeline)
+    return zb_status_hint(ZB_ERROR(USAGE, "--recompute: " ZB_RECOMPUTE_AUTO_ALONE), ZB_RECOMPUTE_AUTO_HINT);
   ZB_TRY(check_counts(p));
   ZB_TRY(complete_layout(p));
   if (p->weights_partial && !p->weights)

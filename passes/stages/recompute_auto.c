@@ -485,9 +485,7 @@ zb_result zb_recompute_auto(zb_pass *pass, MlirModule module, zb_recompute *r) {
   uint64_t limit;
   zb_metric metric;
   if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
-  if (!limit)
-    return zb_pass_option_error(pass, top, "recompute", "give a memory limit too, for example 2G, or choose all",
-                                "auto computes again what a memory limit asks for, and there is none");
+  if (!limit) return zb_pass_option_error(pass, top, "recompute", ZB_RECOMPUTE_AUTO_HINT, ZB_RECOMPUTE_AUTO_ALONE);
   if (!zb_pass_option_metric(pass, top, &metric)) return ZB_FAIL;
   ZB_PASS_TRY(pass, run_auto(pass, module, (int64_t)limit, metric, r));
   return ZB_OK;
