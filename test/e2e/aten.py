@@ -273,6 +273,10 @@ class Door:
                                    ("a bound apply", Through.apply, "Through.apply was taken from its class"),
                                    ("a decision by values", lambda x: x if x.max() > 0 else -x,
                                     "PyTorch cannot export Calls"),
+                                   ("a shape by values", lambda x: x[x > 0], "depends on values of tensors"),
+                                   ("a result of open shape", lambda x: F.ctc_loss(
+                                       x.log_softmax(1)[:, None], torch.tensor([[1]]), torch.tensor([3]),
+                                       torch.tensor([1])), "an op whose result has a shape that depends on values"),
                                    ("detach() in place", doubled_beside, "(mul_): a value that detach() gave"),
                                    ("no_grad in place", doubled_without_gradient, "(mul_): a value that has a grad"),
                                    ("max_norm", lambda x: F.embedding(x.long().clamp(0, 3), rows, max_norm=1.0),

@@ -116,7 +116,7 @@ def refuse_writing(node):
     writer = written_to(node)
     if writer is None:
         return
-    place = f"{module_path(writer)} ({writer.name})".lstrip()
+    place = place_of(writer)
     if "embedding_renorm" in str(writer.target):
         raise ExportError(f"{place}: an embedding with max_norm changes its weights in forward(), which cannot be "
                           "written\n  hint: leave max_norm out, or scale the rows: rows * (limit / rows.norm(dim=-1, "
@@ -152,7 +152,7 @@ def refuse_writing_without_gradient(region, sources, learn):
     for value, source in zip(inside, sources):
         writer = written_to(value) if source in learn else None
         if writer is not None:
-            place = f"{module_path(writer)} ({writer.name})".lstrip()
+            place = place_of(writer)
             raise ExportError(f"{place}: a value that has a gradient is changed in place inside of no_grad, which "
                               "cannot be written\n  hint: h = h + (changed - h).detach()")
 
@@ -172,7 +172,7 @@ def keep_stops(module, restores, outside=True):
             if not enabled:
                 refuse_writing_without_gradient(getattr(module, region.target), node.args[2:], learn)
             if enabled and not outside:
-                place = f"{module_path(node)} ({node.name})"
+                place = place_of(node)
                 raise ExportError(f"{place}: enable_grad inside of no_grad cannot be written")
             keep_stops(getattr(module, region.target), restores, outside and enabled)
             restores += [without_gradient(graph, part) for part in ([] if enabled else list(node.users))]
@@ -381,7 +381,7 @@ def not_exported(model, error):
     words = f"{type(error).__name__}: {text[:600]}" if text else type(error).__name__
     caused = re.search(r"Caused by: .*|File \"[^\"]+\", line \d+, in forward\n.*", str(error))
     place = f"\n  {shown_cause(caused.group(0))}" if caused else ""
-    hint = next((hint for word, hint in HINTS if word in str(error)),
+    hint = next((hint for word, hint in HINTS if word in f"{type(error).__name__} {error}"),
                 "torch.export.export(model, args) must succeed before zbc can compile the module")
     return ExportError(f"PyTorch cannot export {type(model).__name__}: {words}{place}\n  hint: {hint}")
 
@@ -458,6 +458,11 @@ def module_path(node):
     return ".".join(part.partition("@")[0] for part in path.split("."))  # h.0@1: its second call
 
 
+def place_of(node):
+    """The module and the op; the op alone where it is the outermost module's."""
+    return f"{module_path(node)} ({node.name})".lstrip()
+
+
 def shown_file(path):
     """Below the working directory, or of a package; no path of this machine."""
     for mark in ("site-packages" + os.sep, "dist-packages" + os.sep):
@@ -517,6 +522,9 @@ def attribute(value, where):
 
 def tensor_type(value, where):
     dims = list(value.shape)
+    if any(str(d).startswith("u") for d in dims):  # a symbol of torch.export for what only values of tensors say
+        raise ExportError(f"{where}: the shape {tuple(dims)} depends on values of tensors (x[mask], nonzero), which is "
+                          "not in a graph\n  hint: take it out of forward(), or use torch.where")
     if any(type(d) is not int for d in dims):
         raise ExportError(f"{where}: the shape {tuple(dims)} is open; export with example inputs of one shape, "
                           "without dynamic_shapes")
@@ -605,7 +613,7 @@ class Writer:
 
     def result_types(self, node):
         value = node.meta.get("val")
-        where = f"{module_path(node)} ({node.name})"
+        where = place_of(node)
         values = value if isinstance(value, (list, tuple)) else [value]
         if not all(v is None or isinstance(v, torch.Tensor) for v in values):
             raise ExportError(f"{where}: {node.target} gives what is no tensor; numbers that are read from tensors "
@@ -622,7 +630,7 @@ class Writer:
 
     def call(self, node):
         schema = node.target._schema
-        where = f"{module_path(node)} ({node.name})"
+        where = place_of(node)
         operands, attributes, waiting = [], [], 0
         given = list(zip(schema.arguments, node.args))
         given += [(a, node.kwargs[a.name]) for a in schema.arguments[len(node.args) :] if a.name in node.kwargs]
@@ -666,7 +674,7 @@ class Writer:
             elif isinstance(target, torch._ops.OpOverload):
                 self.call(node)
             else:
-                raise ExportError(f"{module_path(node)} ({node.name}): {target} is no op of ATen; control flow and "
+                raise ExportError(f"{place_of(node)}: {target} is no op of ATen; control flow and "
                                   "regions (torch.cond, autocast inside of forward) cannot be written")
 
     # -- results --
