@@ -127,8 +127,14 @@ void zb_rounds_put_w(zb_rounds *r, int rank) {
   zb_rounds_put(r, class);
 }
 
+/* Whether the oldest W that waits fits, for its own time, too. */
+static bool fits_w(const zb_rounds *r, int rank) {
+  const zb_scheduler *w = r->w;
+  return zb_rounds_has_w(r, rank) && w->live[rank] + w->forwards.keep[zb_rounds_w(r, rank, 0)] <= r->limits[rank];
+}
+
 void zb_rounds_put_all_w(zb_rounds *r, int rank) {
-  while (zb_rounds_has_w(r, rank))
+  while (fits_w(r, rank))
     zb_rounds_put_w(r, rank);
 }
 
@@ -144,7 +150,7 @@ bool zb_rounds_make_room(zb_rounds *r, int class) {
   const zb_scheduler *w = r->w;
   const int rank = r->classes[class].rank;
   while (w->live[rank] + r->classes[class].keep > r->limits[rank]) {
-    if (!zb_rounds_has_w(r, rank)) return false;
+    if (!fits_w(r, rank)) return false;
     zb_rounds_put_w(r, rank);
   }
   return true;
@@ -154,7 +160,7 @@ void zb_rounds_fill_wait(zb_rounds *r, int class, zb_rounds_gap gap) {
   const zb_scheduler *w = r->w;
   const int rank = r->classes[class].rank;
   const int64_t due = zb_rounds_ready(r, class);
-  while (zb_rounds_has_w(r, rank) && w->clock[rank] < due) {
+  while (fits_w(r, rank) && w->clock[rank] < due) {
     const int64_t wait = due - w->clock[rank];
     const bool fits = r->classes[zb_rounds_w(r, rank, 0)].time_ps <= wait;
     if (!fits && (gap == ZB_GAP_LEFT || (gap == ZB_GAP_IF_LATER && zb_rounds_may_wait(r, rank, wait)))) return;

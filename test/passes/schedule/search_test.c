@@ -369,6 +369,36 @@ static void test_monotone_starts(void) {
   }
 }
 
+/* W that need memory for their own time: rules that fill waits with W keep their limits, and so the search ends (it
+ * took what they were above as what they had left, and asked for the same again and again). */
+static void test_w_needs_room(void) {
+  static const int64_t rows[][6] = {/* F, B, W; what F and W keep, what B frees */
+                                    {548, 1846, 2544, 8561, 0, 1542},
+                                    {815, 2662, 1560, 9326, 0, 6545},
+                                    {864, 2487, 2054, 9734, 0, 971},
+                                    {510, 2274, 1392, 9520, 8339, 3089}};
+  fixture x;
+  zb_order order;
+  int64_t peaks[2];
+  fixture_uniform(&x, "v", 2, 2, 6, 1, 1, 1, 0, 0);
+  for (int i = 0; i < x.problem.stages; ++i)
+    x.costs[i] = (zb_stage_cost){.time_ps = {rows[i][0], rows[i][1], rows[i][2]},
+                                 .keep_bytes = {rows[i][3], 0, rows[i][4]},
+                                 .free_bytes = {0, rows[i][5], rows[i][3] + rows[i][4] - rows[i][5]}};
+  for (x.problem.memory_limit_bytes = 30000; x.problem.memory_limit_bytes < 120000;
+       x.problem.memory_limit_bytes += 6007) {
+    CU_ASSERT(search(&x.problem, 0, 0, NULL) < INT64_MAX);
+    zb_status status = zb_schedule_run(zb_schedule_find("zb-v-auto", NULL), &x.problem, &order);
+    if (status) {
+      expect_status(status, ZB_INFEASIBLE, "");
+      continue;
+    }
+    zb_order_peaks(&x.problem, &order, peaks);
+    CU_ASSERT(peaks[0] <= x.problem.memory_limit_bytes && peaks[1] <= x.problem.memory_limit_bytes);
+    zb_order_deinit(&order);
+  }
+}
+
 /* The schedules that make an order for a limit are not slower with more memory either, so neither is a compile that
  * tries them with several choices (--recompute auto). */
 static void test_monotone_schedules(void) {
@@ -626,6 +656,7 @@ int main(void) {
                                       {"an order of one block takes less than that of all", test_peak_of_one_block},
                                       {"more memory by bytes", test_monotone_bytes},
                                       {"more memory where one more schedule fits", test_monotone_starts},
+                                      {"W that need room", test_w_needs_room},
                                       {"more memory for schedules that keep a limit", test_monotone_schedules},
                                       {"many chunks", test_many_chunks},
                                       {"limits of ranks", test_limits},
