@@ -257,6 +257,15 @@ class Door:
             x.detach()[:, 1:].mul_(2)
             return x
 
+        def written_beside(x):
+            other = x.detach()
+            torch.mul(other, 2, out=other)
+            return x
+
+        def relu_behind(x):
+            other = x[:, 1:].detach()
+            return F.relu_(x) + other.mean()
+
         def doubled_without_gradient(x):
             with torch.no_grad():
                 x.mul_(2)
@@ -278,6 +287,8 @@ class Door:
                                        x.log_softmax(1)[:, None], torch.tensor([[1]]), torch.tensor([3]),
                                        torch.tensor([1])), "an op whose result has a shape that depends on values"),
                                    ("detach() in place", doubled_beside, "(mul_): a value that detach() gave"),
+                                   ("detach() as out=", written_beside, "a value that detach() gave"),
+                                   ("what detach() was taken from", relu_behind, "(relu_): a value that detach() gave"),
                                    ("no_grad in place", doubled_without_gradient, "(mul_): a value that has a grad"),
                                    ("max_norm", lambda x: F.embedding(x.long().clamp(0, 3), rows, max_norm=1.0),
                                     "(embedding_renorm_): an embedding with max_norm")):

@@ -98,22 +98,38 @@ def without_gradient(graph, value):
     return restore
 
 
-def written_to(node):
-    """The op that changes a value in place, or a view of it; None: there is none."""
+def readers_of_memory(node):
+    """(op, whether it writes) for all that get a value, or a view of it, or what an op in place gives for it."""
     for reader in node.users:
         schema = getattr(reader.target, "_schema", None)
-        for argument, value in zip(schema.arguments if schema else (), reader.args):
-            if value is not node or argument.alias_info is None:
-                continue
-            found = reader if argument.alias_info.is_write else written_to(reader)
-            if found is not None:
-                return found
-    return None
+        aliases = []
+        for i, argument in enumerate(schema.arguments if schema else ()):
+            value = reader.args[i] if i < len(reader.args) else reader.kwargs.get(argument.name)
+            if argument.alias_info is not None and node in (value if isinstance(value, (list, tuple)) else [value]):
+                aliases.append(argument.alias_info.is_write)
+        yield reader, any(aliases)
+        if aliases:
+            yield from readers_of_memory(reader)
 
 
-def refuse_writing(node):
-    """What detach() gives is the same memory, which becomes another value here: who writes there would change both."""
-    writer = written_to(node)
+def first_of_memory(node):
+    """The value whose memory a view, or an op in place, gives."""
+    while node.op == "call_function" and node.args and isinstance(node.args[0], torch.fx.Node):
+        schema = getattr(node.target, "_schema", None)
+        if not schema or not schema.arguments or schema.arguments[0].alias_info is None:
+            break
+        node = node.args[0]
+    return node
+
+
+def refuse_writing(node, order):
+    """What detach() gives is the same memory, which becomes another value here: who writes there would change both, as
+    would who writes to what it was taken from while it is read."""
+    writer = next((reader for reader, writes in readers_of_memory(node) if writes), None)
+    if writer is None:
+        last = max((order.get(reader, 0) for reader, _ in readers_of_memory(node)), default=0)
+        writer = next((reader for reader, writes in readers_of_memory(first_of_memory(node.args[0]))
+                       if writes and order[node] < order.get(reader, 0) < last), None)
     if writer is None:
         return
     place = place_of(writer)
@@ -150,7 +166,8 @@ def refuse_writing_without_gradient(region, sources, learn):
     """In a region of no_grad a value is changed as if it were not, for gradients."""
     inside = [node for node in region.graph.nodes if node.op == "placeholder"]
     for value, source in zip(inside, sources):
-        writer = written_to(value) if source in learn else None
+        writer = next((reader for reader, writes in readers_of_memory(value) if writes), None)
+        writer = writer if source in learn else None
         if writer is not None:
             place = place_of(writer)
             raise ExportError(f"{place}: a value that has a gradient is changed in place inside of no_grad, which "
@@ -161,10 +178,10 @@ def keep_stops(module, restores, outside=True):
     """Marks where gradients stop: detach(), and what comes out of regions without them. restores: gets how to take the
     marks back, since the program is the caller's."""
     graph = module.graph
-    learn = with_gradients(graph) if outside else ()
+    learn, order = with_gradients(graph) if outside else (), {node: i for i, node in enumerate(graph.nodes)}
     for node in list(graph.nodes):
         if node.target in DETACH:
-            refuse_writing(node)
+            refuse_writing(node, order)
             restores.append(lambda node=node, target=node.target: setattr(node, "target", target))
             node.target = torch.ops.zb_aten.detach.default
         elif is_region(node):
