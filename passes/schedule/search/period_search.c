@@ -19,6 +19,9 @@
 /* Moves that are tried: as many as take so many jobs in all, but not more. */
 enum { MOVE_JOBS = 3000000, MOVES = 4000 };
 
+/* Searches by other metrics, and as much again for all else. */
+enum { METRICS = 3 };
+
 typedef struct finder {
   const zb_problem *problem;
   zb_order best;
@@ -93,7 +96,7 @@ static zb_status try_metric(finder *f, const zb_search_params *params, zb_metric
   bool better;
   if (is_done(f)) return NULL;
   other.metric = metric;
-  ZB_TRY(zb_search(&other, params, &order, &report));
+  ZB_TRY(zb_search_one_of(&other, params, METRICS, &order, &report));
   f->evaluations += report.evaluations;
   return take(f, &order, &better);
 }

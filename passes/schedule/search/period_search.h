@@ -8,4 +8,8 @@
 zb_status zb_search_period(const zb_problem *problem, const zb_search_params *params, zb_order *order,
                            zb_search_report *report) ZB_MUST_USE;
 
+/* zb_search (search.c), with one of so many equal parts of the default budget. */
+zb_status zb_search_one_of(const zb_problem *problem, const zb_search_params *params, int parts, zb_order *order,
+                           zb_search_report *report) ZB_MUST_USE;
+
 #endif

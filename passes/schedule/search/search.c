@@ -156,7 +156,12 @@ static int evaluation_cost(const searcher *s) {
   return s->w.jobs > MEDIUM_JOBS ? WAITING_COST : FEW_WAITING_COST;
 }
 
-static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
+/* Searches that share a default budget: one of so many placements, one of so many metrics. */
+typedef struct shares {
+  int placements, metrics;
+} shares;
+
+static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, shares of, searcher *s) {
   *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .least_start_ps = INT64_MAX};
   ZB_TRY(zb_model_init(problem, &s->model));
   ZB_TRY(zb_bounds_new(problem, &s->bounds));
@@ -173,7 +178,7 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
   s->seed = params ? params->seed : 0;
   const bool has_budget = params && params->budget > 0;
   s->is_default_budget = !has_budget;
-  const int64_t by_default = zb_max64(default_budget(problem, placements) / evaluation_cost(s), 1);
+  const int64_t by_default = zb_max64(default_budget(problem, of.placements) / evaluation_cost(s) / of.metrics, 1);
   s->budget = has_budget ? given_budget(problem, params->budget, by_default) : by_default;
   s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !zb_is_placed_as_v(problem) ? 0 : PATIENCE;
   return NULL;
@@ -697,12 +702,12 @@ static zb_status search(searcher *s) {
 
 /* A search of one of some placements, where an order of another one that takes known_ps is there already (INT64_MAX:
  * none is): only a faster one is looked for. */
-static zb_status search_beside(const zb_problem *problem, const zb_search_params *params, int placements,
-                               int64_t known_ps, zb_order *order, zb_search_report *report) {
+static zb_status search_beside(const zb_problem *problem, const zb_search_params *params, shares of, int64_t known_ps,
+                               zb_order *order, zb_search_report *report) {
   if (problem->metric == ZB_METRIC_PERIOD) return zb_search_period(problem, params, order, report);
   *order = (zb_order){0};
   searcher s;
-  zb_status status = searcher_init(problem, params, placements, &s);
+  zb_status status = searcher_init(problem, params, of, &s);
   s.known_ps = known_ps;
   if (!status) status = search(&s);
   if (!status && s.best_ps < known_ps) save_memory(&s);
@@ -717,7 +722,12 @@ static zb_status search_beside(const zb_problem *problem, const zb_search_params
 
 zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,
                     zb_search_report *report) {
-  return search_beside(problem, params, 1, INT64_MAX, order, report);
+  return search_beside(problem, params, (shares){1, 1}, INT64_MAX, order, report);
+}
+
+zb_status zb_search_one_of(const zb_problem *problem, const zb_search_params *params, int parts, zb_order *order,
+                           zb_search_report *report) {
+  return search_beside(problem, params, (shares){1, parts}, INT64_MAX, order, report);
 }
 
 /* Searches one placement and keeps the answer if it is the best so far. */
@@ -725,7 +735,8 @@ static zb_status search_one(const zb_problem *problem, const zb_search_params *p
                             int *stage_rank, zb_order *order, zb_search_report *best) {
   zb_order found;
   zb_search_report report;
-  ZB_TRY(search_beside(problem, params, placements, order->jobs ? best->best_ps : INT64_MAX, &found, &report));
+  ZB_TRY(search_beside(problem, params, (shares){placements, 1}, order->jobs ? best->best_ps : INT64_MAX, &found,
+                       &report));
   const int64_t evaluations = best->evaluations + report.evaluations;
   if (!order->jobs || report.best_ps < best->best_ps) {
     zb_order_deinit(order);
