@@ -1,7 +1,8 @@
 /* Normalizations by channels: see channels.h. */
 #include "ir/import/channels.h"
 
-zb_operand zb_channels_column(zb_import_node *n, zb_operand numbers, const zb_shape *shape) {
+/* One number a channel, as [C, 1, ...], which broadcasts to a tensor of that shape. */
+static zb_operand by_channel(zb_import_node *n, zb_operand numbers, const zb_shape *shape) {
   zb_shape column = {.rank = shape->rank - 1};
   for (int i = 0; i < column.rank; ++i)
     column.dims[i] = i ? 1 : shape->dims[1];
@@ -9,8 +10,8 @@ zb_operand zb_channels_column(zb_import_node *n, zb_operand numbers, const zb_sh
 }
 
 static zb_operand scaled(zb_import_node *n, zb_operand x, zb_operand scale, zb_operand bias, const zb_shape *shape) {
-  if (scale) x = zb_operand_apply2(n, "mul", x, zb_channels_column(n, scale, shape));
-  if (bias) x = zb_operand_apply2(n, "add", x, zb_channels_column(n, bias, shape));
+  if (scale) x = zb_operand_apply2(n, "mul", x, by_channel(n, scale, shape));
+  if (bias) x = zb_operand_apply2(n, "add", x, by_channel(n, bias, shape));
   return x;
 }
 
@@ -70,10 +71,10 @@ zb_operand zb_channels_batch_norm(zb_import_node *n, zb_batch_norm *norm) {
   zb_operand x = norm->x, mean = norm->mean.first, variance = norm->variance.first, centered = NULL;
   if (!zb_operand_shape(n, x, &in)) return NULL;
   if (in.rank < 2) return refuse_rank(n, in.rank);
-  if (mean) centered = zb_operand_apply2(n, "sub", x, zb_channels_column(n, mean, &in));
+  if (mean) centered = zb_operand_apply2(n, "sub", x, by_channel(n, mean, &in));
   if (norm->trains) {
     zb_operand own = mean_of_channels(n, x, in.rank);
-    zb_operand beside = zb_operand_apply2(n, "sub", x, zb_channels_column(n, own, &in));
+    zb_operand beside = zb_operand_apply2(n, "sub", x, by_channel(n, own, &in));
     zb_operand square = mean_of_channels(n, zb_operand_apply2(n, "mul", beside, beside), in.rank);
     centered = unless_kept(n, mean, beside, centered);
     variance = unless_kept(n, variance, square, variance);
@@ -83,5 +84,5 @@ zb_operand zb_channels_batch_norm(zb_import_node *n, zb_batch_norm *norm) {
   zb_operand epsilon = zb_operand_scalar(n, ZB_F32, norm->epsilon);
   zb_operand factor = zb_operand_apply1(n, "rsqrt", zb_operand_apply2(n, "add", variance, epsilon));
   if (norm->scale) factor = zb_operand_apply2(n, "mul", factor, norm->scale);
-  return scaled(n, zb_operand_apply2(n, "mul", centered, zb_channels_column(n, factor, &in)), NULL, norm->bias, &in);
+  return scaled(n, zb_operand_apply2(n, "mul", centered, by_channel(n, factor, &in)), NULL, norm->bias, &in);
 }

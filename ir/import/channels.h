@@ -1,23 +1,19 @@
-/* Normalizations by channels, made of operands, for every importer: x is [N, C, ...], and scale, bias and statistics
- * have one number a channel. Functions give NULL after an error, which they report at the node. Tests:
+/* Normalizations by channels, made of operands, for importers that have these: x is [N, C, ...], and scale, bias and
+ * statistics have one number a channel. Functions give NULL after an error, which they report at the node. Tests:
  * test/ir/import/aten, test/ir/import/paddle. */
 #ifndef ZB_IR_IMPORT_CHANNELS_H
 #define ZB_IR_IMPORT_CHANNELS_H
 
 #include "ir/import/operand.h"
 
-/* One number a channel, as [C, 1, ...], which broadcasts to a tensor of that shape. */
-zb_operand zb_channels_column(zb_import_node *n, zb_operand numbers, const zb_shape *shape);
-
 /* (x - mean) / sqrt(variance + epsilon) over each group of channels, then scale and bias (NULL: none) by channels. */
 zb_operand zb_channels_group_norm(zb_import_node *n, zb_operand x, int64_t groups, zb_operand scale, zb_operand bias,
                                   double epsilon);
 
-/* New running statistics are old * keeps + those of the batch * takes. */
+/* New running statistics are old * keeps + those of the batch * takes. An evaluation takes `first`: of a layer that is
+ * called more than once, those before its first call. */
 typedef struct zb_running {
-  zb_operand old; /* NULL: there are none */
-  zb_operand
-      first; /* what an evaluation takes: of a layer that is called more than once, those before its first call */
+  zb_operand old, first; /* NULL: there are none */
   double keeps, takes;
   bool wanted;
   zb_operand updated; /* set where it is wanted and the op trains */
