@@ -9,7 +9,8 @@
  * out by it is slower than a plan that fits. So with more memory a step is no longer.
  *
  * For a schedule that looks for an order within the limit a rule stands for it on the ladder. Then the model has an
- * order searched for each choice whose lower bound is below the best so far, and the plans of the best are compiled.
+ * order searched for each choice whose lower bound is below the best plan so far, and is compiled in the order of what
+ * that promises.
  *
  * A whole compile compares what comes of this with the plan without recompute (zb_attempt_run of passes/compile).
  *
@@ -47,9 +48,9 @@ typedef struct weight {
 typedef struct choice {
   zb_pick *picks; /* [ranks] */
   zb_outlook model;
-  int64_t bound_ps; /* where orders are searched */
   int number;
-  bool is_small; /* of the smallest ones */
+  bool is_small;                                            /* of the smallest ones */
+  enum { CHOICE_NEW, CHOICE_LOOKED_AT, CHOICE_DONE } state; /* where orders are searched */
 } choice;
 
 typedef struct chooser {
@@ -334,43 +335,11 @@ static int compare_bytes(const void *a, const void *b) {
   return x->number - y->number;
 }
 
-static int compare_bounds(const void *a, const void *b) {
-  const choice *x = a, *y = b;
-  if (x->bound_ps != y->bound_ps) return x->bound_ps < y->bound_ps ? -1 : 1;
-  return x->number - y->number;
-}
-
 static void sort(chooser *c, int (*compare)(const void *, const void *)) {
   qsort(c->choices.items, c->choices.count, sizeof *c->choices.items, compare);
 }
 
 static bool is_within(const chooser *c) { return c->best_plan.exists && c->best_plan.most <= c->limit; }
-
-/* The model with the orders that are found within the limit. Where there is none, the choice has none. */
-static zb_status search_orders(chooser *c) {
-  int64_t best = INT64_MAX;
-  for (size_t i = 0; i < c->choices.count; ++i)
-    c->choices.items[i].bound_ps = zb_recompute_bound(&c->model, c->choices.items[i].picks, c->limit);
-  sort(c, compare_steps);
-  for (size_t i = 0; i < c->choices.count && best == INT64_MAX;
-       ++i) { /* a good one first: bounds are compared with it */
-    zb_outlook found;
-    if (c->choices.items[i].model.most > c->limit) continue;
-    ZB_TRY(zb_recompute_look_within(&c->model, c->choices.items[i].picks, c->limit, &found));
-    best = found.step_ps;
-  }
-  sort(c, compare_bounds);
-  for (size_t i = 0; i < c->choices.count; ++i) {
-    choice *it = &c->choices.items[i];
-    const int64_t most = it->model.most;
-    it->model.step_ps = INT64_MAX;
-    if (it->bound_ps > best) continue;
-    ZB_TRY(zb_recompute_look_within(&c->model, it->picks, c->limit, &it->model));
-    if (it->model.step_ps < best) best = it->model.step_ps;
-    if (it->model.step_ps == INT64_MAX) it->model.most = most;
-  }
-  return NULL;
-}
 
 /* Whether no plan of a choice whose model has that step is faster than the best one. */
 static bool is_too_slow(const chooser *c, int64_t step_ps) {
@@ -389,20 +358,55 @@ static void mark_small(chooser *c) {
   }
 }
 
-/* Nothing computed again comes first where it fits: what the model says of it within the limit is for another order.
- * What is compiled for a limit is compiled for a higher one too, unless it is slower than what that has. */
+/* Whether a plan within the limit may come of it. */
+static bool may_fit(const chooser *c, const choice *it) {
+  return it->model.step_ps < INT64_MAX && (double)it->model.most <= bytes_margin * (double)c->limit;
+}
+
+/* What is compiled for a limit is compiled for a higher one too, unless it is slower than what that has. */
+static zb_status compare_by_model(chooser *c) {
+  sort(c, compare_steps);
+  for (size_t i = 0; i < c->choices.count && !is_too_slow(c, c->choices.items[i].model.step_ps); ++i)
+    if (may_fit(c, &c->choices.items[i]) || c->choices.items[i].is_small)
+      ZB_TRY(try_plan(c, c->choices.items[i].picks));
+  return NULL;
+}
+
+static choice *most_promising(const chooser *c) {
+  choice *best = NULL;
+  for (size_t i = 0; i < c->choices.count; ++i) {
+    choice *it = &c->choices.items[i];
+    if (it->state < CHOICE_DONE && (!best || it->model.step_ps < best->model.step_ps)) best = it;
+  }
+  return best;
+}
+
+/* Where orders are searched: the choice that promises most comes next, by its bound until an order has been searched
+ * for its model, then by that. The plan of an order may be above the limit, and what the schedule then finds for it is
+ * far longer, so it is plans within the limit that end this, and no promise. */
+static zb_status compare_searched(chooser *c) {
+  choice *next;
+  for (size_t i = 0; i < c->choices.count; ++i)
+    c->choices.items[i].model.step_ps = zb_recompute_bound(&c->model, c->choices.items[i].picks, c->limit);
+  while ((next = most_promising(c)) && !is_too_slow(c, next->model.step_ps)) {
+    if (next->state == CHOICE_NEW) {
+      next->state = CHOICE_LOOKED_AT;
+      ZB_TRY(zb_recompute_look_within(&c->model, next->picks, c->limit, &next->model));
+      continue;
+    }
+    next->state = CHOICE_DONE;
+    if (may_fit(c, next)) ZB_TRY(try_plan(c, next->picks));
+  }
+  for (size_t i = 0; i < c->choices.count && !is_within(c); ++i)
+    if (c->choices.items[i].is_small) ZB_TRY(try_plan(c, c->choices.items[i].picks));
+  return NULL;
+}
+
+/* Nothing computed again comes first where it fits: what the model says of it within the limit is for another order. */
 static zb_status compare_plans(chooser *c) {
   if (c->plain_plan.exists && c->plain_plan.most <= c->limit) ZB_TRY(try_plan(c, c->plain));
   mark_small(c);
-  if (c->model.searches) ZB_TRY(search_orders(c));
-  sort(c, compare_steps);
-  for (size_t i = 0; i < c->choices.count && !is_too_slow(c, c->choices.items[i].model.step_ps); ++i) {
-    const choice *it = &c->choices.items[i];
-    const bool may_fit = it->model.step_ps < INT64_MAX && (double)it->model.most <= bytes_margin * (double)c->limit;
-    if (!may_fit && (!it->is_small || (c->model.searches && is_within(c)))) continue;
-    ZB_TRY(try_plan(c, it->picks));
-  }
-  return NULL;
+  return c->model.searches ? compare_searched(c) : compare_by_model(c);
 }
 
 /* ---- All ---- */

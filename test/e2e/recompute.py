@@ -198,6 +198,15 @@ def check_plain(suite, folder):
                     f"zb within {limit}: auto takes {auto['step_seconds']} s, none {none['step_seconds']}")
 
 
+def check_above(suite, folder):
+    """A schedule that keeps a limit itself, where the plan of what promises most is above it, and others are not."""
+    base = ["--ranks", 2, "--micro-batches", 2, "--schedule", "zb", "--precision", "bf16", "--recompute", "auto",
+            "--memory-limit"]
+    less, more = (compiled(suite, data("depth"), folder + "/above", *base, limit) for limit in (1225000, 1245436))
+    suite.check(more["step_seconds"] <= less["step_seconds"],
+                f"zb: {more['step_seconds']} s within 1,245,436 bytes, {less['step_seconds']} s within 1,225,000")
+
+
 def check_enough(suite, folder):
     """A schedule that keeps a limit itself: what the error says to be enough is."""
     base = ["--ranks", 5, "--micro-batches", 3, "--schedule", "search:budget=20", "--recompute", "auto",
@@ -233,6 +242,7 @@ def main():
     with common.scratch() as folder:
         check_errors(suite, folder)
         check_plain(suite, folder)
+        check_above(suite, folder)
         check_enough(suite, folder)
         check_kept(suite, folder, draw)
         check_bits(suite, folder, draw, options.draws)
