@@ -300,6 +300,16 @@ static bool is_behind(const searcher *s, double share) {
          (double)(s->level_start_ps - s->least_start_ps) > share * (double)s->least_start_ps;
 }
 
+/* On the V placement, in no more than the memory of 1F1B: there what the schedules that go by memory give is ahead of
+ * every order by fixed rules, which would take a fifth of a search. With more memory these are what reaches the bound.
+ */
+static bool is_beyond_rules(searcher *s) {
+  bool asks = false;
+  for (int i = 0; i < zb_schedule_count(); ++i)
+    asks |= is_asked(s, i, false);
+  return asks && s->run.is_perturbed && s->w.jobs > MEDIUM_JOBS && most_of(s, s->run.level) <= zb_level_of_1f1b(&s->w);
+}
+
 /* One run: the best orders for the limits of s->run.level. */
 static zb_status run_level(searcher *s) {
   zb_run *run = &s->run;
@@ -319,7 +329,7 @@ static zb_status run_level(searcher *s) {
     zb_run_rounds(run);
   } else {
     ZB_TRY(try_within(s, false, INT64_MAX, NULL));
-    if (!zb_run_is_over(run)) zb_run_fixed_rules(run);
+    if (!zb_run_is_over(run) && !is_beyond_rules(s)) zb_run_fixed_rules(run);
     if (!zb_run_is_over(run)) zb_run_settle(run, settle_moves(s));
     const bool is_far = zb_run_gap(run) > SLOW_FROM;
     if (is_far) ZB_TRY(try_within(s, true, run->incumbent_ps[0], NULL));
