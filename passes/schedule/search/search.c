@@ -47,6 +47,8 @@ enum { STATES_MAX = 500000 };
 enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 1000000 };
 /* Jobs of all orders that are built to perturb one, by default: an evaluation takes a fraction of such a build. */
 enum { PERTURBED_JOBS = 12000000 };
+/* The same of orders that are built again to refine one, on the V placement: levels there are many of. */
+enum { REFINED_JOBS = 1000000 };
 /* The default budget is spent for as long as it pays: up to this multiple of what the last better order came after. */
 enum { PATIENCE = 10 };
 /* A budget that is given is at least BUDGET_LEAST, or the default one: what takes a moment is done for any. It counts
@@ -322,6 +324,7 @@ static zb_status run_level(searcher *s) {
   zb_run_begin(run, budget, s->patience);
   if (s->is_default_budget)
     run->perturbations = PERTURBED_JOBS / (int64_t)s->w.jobs / (budget < s->budget ? LESS_BUDGET : 1) + 1;
+  if (s->is_default_budget && run->is_perturbed) run->refinements = REFINED_JOBS / (int64_t)s->w.jobs;
   for (int i = 0; i < s->start_count; ++i)
     if (is_made_for_less(s, &s->starts[i]) && keeps(s, s->starts[i].sequence, run->level))
       zb_run_take(run, s->starts[i].sequence, s->starts[i].time);

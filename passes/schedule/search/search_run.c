@@ -50,7 +50,7 @@ zb_status zb_run_init(zb_scheduler *w, zb_run *out) {
 void zb_run_begin(zb_run *run, int64_t budget, int patience) {
   const int64_t begin = run->w->evaluations;
   run->allowance = (zb_allowance){begin, begin + budget, begin + budget, patience, INT64_MAX};
-  run->perturbations = INT64_MAX;
+  run->perturbations = run->refinements = INT64_MAX;
   for (int i = 0; i < ZB_RUN_INCUMBENTS; ++i)
     run->incumbent_ps[i] = INT64_MAX;
   if (!run->is_exact) memcpy(run->shape, run->level, (size_t)run->w->ranks * sizeof *run->shape);
@@ -125,7 +125,7 @@ static int64_t refine_backwards(zb_run *run, const zb_build_rule *forwards, int6
 
 /* Backwards and forwards in turn, from run->sequence and run->start, as long as it gets better. */
 static void refine(zb_run *run, const zb_build_rule *rule, int64_t time) {
-  for (int64_t best = time; !zb_run_is_over(run);) {
+  for (int64_t best = time; !zb_run_is_over(run) && run->refinements > 0; run->refinements -= 2) {
     const int64_t backwards = refine_backwards(run, rule, time);
     if (backwards == INT64_MAX || zb_run_is_over(run)) return;
     memcpy(run->priority, run->start, run->w->jobs * sizeof *run->start);

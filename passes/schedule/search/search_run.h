@@ -24,6 +24,7 @@ typedef struct zb_run {
   int64_t bound_ps;  /* of the limits: nothing is better */
   zb_allowance allowance;
   int64_t perturbations;        /* how many there may still be; the run then ends */
+  int64_t refinements;          /* how many orders may still be built again to refine one */
   uint64_t random, goal_random; /* goals have their own numbers: all else goes as it would without them */
   zb_slot *incumbent[ZB_RUN_INCUMBENTS];
   int64_t incumbent_ps[ZB_RUN_INCUMBENTS]; /* rising, all different, INT64_MAX: none */
@@ -41,7 +42,7 @@ typedef struct zb_run {
 zb_status zb_run_init(zb_scheduler *scheduler, zb_run *out) ZB_MUST_USE;
 
 /* Forgets the orders of the run before; level, is_exact, idle_ps, bound_ps and random are set by then. budget: the most
- * evaluations; patience: 0, or stop before that as zb_allowance says. Any number of perturbations. */
+ * evaluations; patience: 0, or stop before that as zb_allowance says. Any number of perturbations and refinements. */
 void zb_run_begin(zb_run *run, int64_t budget, int patience);
 /* Makes an order that keeps the limits an incumbent if it is one of the best. */
 void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time);
