@@ -12,7 +12,6 @@
 
 typedef struct map_entry {
   const void *key; /* NULL: empty */
-  uint64_t hash;
   int64_t value;
 } map_entry;
 
@@ -23,6 +22,7 @@ struct zb_map {
   size_t count;    /* without NULL */
   size_t capacity; /* a power of two, or 0 */
   map_entry *entries;
+  uint64_t *hashes; /* of texts, beside the entries; of pointers, which are as fast to compare, none are kept */
 };
 
 static zb_map *create(bool text_keys) {
@@ -40,6 +40,7 @@ void zb_map_destroy(zb_map *map) {
   for (size_t i = 0; map->text_keys && i < map->capacity; ++i)
     zb_free((void *)(uintptr_t)map->entries[i].key);
   zb_free(map->entries);
+  zb_free(map->hashes);
   zb_free(map);
 }
 
@@ -51,13 +52,27 @@ static uint64_t hash_of(const zb_map *map, const void *key) {
 }
 
 /* The entry of the key, or the empty one where it belongs. capacity > 0. */
-static map_entry *find(const zb_map *map, const void *key, uint64_t hash) {
-  size_t mask = map->capacity - 1;
-  for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
-    map_entry *entry = &map->entries[i];
-    if (!entry->key) return entry;
-    if (entry->hash != hash) continue;
-    if (map->text_keys ? strcmp(entry->key, key) == 0 : entry->key == key) return entry;
+static size_t find(const zb_map *map, const void *key, uint64_t hash) {
+  const size_t mask = map->capacity - 1;
+  size_t i = (size_t)hash & mask;
+  if (map->text_keys)
+    while (map->entries[i].key && (map->hashes[i] != hash || strcmp(map->entries[i].key, key) != 0))
+      i = (i + 1) & mask;
+  else
+    while (map->entries[i].key && map->entries[i].key != key)
+      i = (i + 1) & mask;
+  return i;
+}
+
+/* What the map has goes to tables of more entries, which are empty. */
+static void move_entries(const zb_map *map, zb_map *bigger) {
+  for (size_t i = 0; i < map->capacity; ++i) {
+    const map_entry *entry = &map->entries[i];
+    if (!entry->key) continue;
+    const uint64_t hash = map->text_keys ? map->hashes[i] : hash_of(map, entry->key);
+    const size_t to = find(bigger, entry->key, hash);
+    bigger->entries[to] = *entry;
+    if (map->text_keys) bigger->hashes[to] = hash;
   }
 }
 
@@ -66,10 +81,14 @@ static bool grow_to(zb_map *map, size_t capacity) {
   bigger.capacity = capacity;
   if (bigger.capacity > SIZE_MAX / sizeof *bigger.entries) return false;
   bigger.entries = zb_alloc(bigger.capacity * sizeof *bigger.entries);
-  if (!bigger.entries) return false;
-  for (size_t i = 0; i < map->capacity; ++i)
-    if (map->entries[i].key) *find(&bigger, map->entries[i].key, map->entries[i].hash) = map->entries[i];
+  bigger.hashes = map->text_keys && bigger.entries ? zb_alloc(bigger.capacity * sizeof *bigger.hashes) : NULL;
+  if (!bigger.entries || (map->text_keys && !bigger.hashes)) {
+    zb_free(bigger.entries);
+    return false;
+  }
+  move_entries(map, &bigger);
   zb_free(map->entries);
+  zb_free(map->hashes);
   *map = bigger;
   return true;
 }
@@ -92,15 +111,16 @@ bool zb_map_set(zb_map *map, const void *key, int64_t value) {
     return true;
   }
   if (map->count + 1 > map->capacity / 4 * 3 && !grow(map)) return false;
-  uint64_t hash = hash_of(map, key);
-  map_entry *entry = find(map, key, hash);
-  if (!entry->key) {
+  const uint64_t hash = hash_of(map, key);
+  const size_t at = find(map, key, hash);
+  if (!map->entries[at].key) {
     const void *kept = map->text_keys ? zb_strdup(key) : key;
     if (!kept) return false;
-    *entry = (map_entry){.key = kept, .hash = hash};
+    map->entries[at].key = kept;
+    if (map->text_keys) map->hashes[at] = hash;
     ++map->count;
   }
-  entry->value = value;
+  map->entries[at].value = value;
   return true;
 }
 
@@ -110,7 +130,7 @@ bool zb_map_get(const zb_map *map, const void *key, int64_t *out) {
     return map->has_null;
   }
   if (map->capacity == 0) return false;
-  const map_entry *entry = find(map, key, hash_of(map, key));
+  const map_entry *entry = &map->entries[find(map, key, hash_of(map, key))];
   if (!entry->key) return false;
   if (out) *out = entry->value;
   return true;
