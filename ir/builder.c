@@ -8,6 +8,7 @@
 #include "ir/builder.h"
 
 #include "ir/op_view.h"
+#include "ir/scope.h"
 #include "runtime/base/assert.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -44,13 +45,9 @@ zb_attr zb_string(const char *name, const char *value) {
   return (zb_attr){.name = name, .kind = ZB_ATTR_STRING, .s = value};
 }
 
-MlirAttribute zb_mlir_i64(MlirContext context, int64_t value) {
-  return mlirIntegerAttrGet(mlirIntegerTypeGet(context, 64), value);
-}
+MlirAttribute zb_mlir_i64(MlirContext context, int64_t value) { return zb_kept_i64(context, value); }
 
-MlirAttribute zb_mlir_string(MlirContext context, const char *value) {
-  return mlirStringAttrGet(context, mlirStringRefCreateFromCString(value));
-}
+MlirAttribute zb_mlir_string(MlirContext context, const char *value) { return zb_kept_string(context, value); }
 
 static MlirAttribute attr_to_mlir(MlirContext context, const zb_attr *attr) {
   switch (attr->kind) {
@@ -70,7 +67,7 @@ static MlirAttribute attr_to_mlir(MlirContext context, const zb_attr *attr) {
 }
 
 MlirNamedAttribute zb_named(MlirContext context, const char *name, MlirAttribute value) {
-  return mlirNamedAttributeGet(mlirIdentifierGet(context, mlirStringRefCreateFromCString(name)), value);
+  return mlirNamedAttributeGet(zb_kept_name(context, name), value);
 }
 
 MlirAttribute zb_get_attribute(MlirOperation op, const char *name) {

@@ -8,6 +8,7 @@
 #include "ir/op.h"
 
 #include "ir/op_view.h"
+#include "ir/scope.h"
 #include "runtime/base/assert.h"
 #include "runtime/base/words.h"
 
@@ -97,7 +98,7 @@ static bool element_dtype(MlirType type, zb_dtype *out) {
   return false;
 }
 
-bool zb_type_shape(MlirType type, zb_shape *out) {
+static bool read_shape(MlirType type, zb_shape *out) {
   if (!mlirTypeIsARankedTensor(type)) return false;
   int64_t rank = mlirShapedTypeGetRank(type);
   if (rank > ZB_DIMS_MAX) return false;
@@ -109,6 +110,15 @@ bool zb_type_shape(MlirType type, zb_shape *out) {
     if (out->dims[i] < 0) return false; /* dynamic */
   }
   return zb_shape_bytes(out) >= 0;
+}
+
+bool zb_type_shape(MlirType type, zb_shape *out) {
+  bool known;
+  zb_kept_shape *kept = zb_kept_shape_at(type, &known);
+  if (!kept) return read_shape(type, out);
+  if (!known) kept->is_shape = read_shape(type, &kept->shape);
+  if (kept->is_shape) *out = kept->shape;
+  return kept->is_shape;
 }
 
 MlirType zb_shape_type(MlirContext context, const zb_shape *shape) {

@@ -7,6 +7,7 @@
  */
 #include "ir/op.h"
 
+#include "ir/scope.h"
 #include "runtime/base/assert.h"
 #include "runtime/base/memory.h"
 
@@ -85,11 +86,20 @@ static const zb_op_def *find(const char *name, size_t length) {
   return row ? row_at((size_t)row - 1) : NULL;
 }
 
-const zb_op_def *zb_op_find(MlirOperation op) {
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+static const zb_op_def *find_op(MlirStringRef name) {
   if (name.length > 3 && memcmp(name.data, "zb.", 3) == 0) return find(name.data + 3, name.length - 3);
   if (!memchr(name.data, '.', name.length)) return NULL;
   return find(name.data, name.length);
+}
+
+const zb_op_def *zb_op_find(MlirOperation op) {
+  const MlirIdentifier name = mlirOperationGetName(op);
+  bool known;
+  zb_kept_row *kept = zb_kept_row_at(name, &known);
+  if (known) return kept->row;
+  const zb_op_def *row = find_op(mlirIdentifierStr(name));
+  if (kept) kept->row = row;
+  return row;
 }
 
 const zb_op_def *zb_op_find_name(const char *full_name) {

@@ -5,6 +5,7 @@
 #include "passes/pipeline.h"
 
 #include "ir/nesting.h"
+#include "ir/scope.h"
 #include "runtime/base/assert.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/text.h"
@@ -291,8 +292,8 @@ static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_
   return ZB_OK;
 }
 
-zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
-                          const zb_pipeline_hooks *hooks) {
+static zb_status run_entries(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
+                             const zb_pipeline_hooks *hooks) {
   for (int i = 0; i < pipeline->count; ++i) {
     zb_code failure;
     int diagnostics = 0;
@@ -314,4 +315,12 @@ zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_co
     return zb_status_hint(status, "please report it with the model and the command line");
   }
   return NULL;
+}
+
+zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
+                          const zb_pipeline_hooks *hooks) {
+  const zb_scope outer = zb_scope_set(zb_scope_of(program->context));
+  zb_status status = run_entries(pipeline, program, state, hooks);
+  zb_scope_set(outer);
+  return status;
 }

@@ -6,6 +6,7 @@
  *
  * Tested through zb-memory, zb-insert-comm, zb-allocate and zb-verify-plan with 8 ranks (test/e2e/bitwise.py). */
 
+#include "ir/scope.h"
 #include "passes/function.h"
 #include "zb/kernel.h"
 
@@ -18,6 +19,7 @@ typedef struct all_ranks {
   void *context;
   zb_rank_work *works;
   zb_status *statuses;
+  zb_scope scope; /* of the thread that asked */
 } all_ranks;
 
 int zb_rank_count(MlirModule module) {
@@ -30,7 +32,9 @@ int zb_rank_count(MlirModule module) {
 static void run_tile(void *context, int64_t tile, void *scratch) {
   all_ranks *all = context;
   (void)scratch;
+  const zb_scope outer = zb_scope_set(all->scope);
   all->statuses[tile] = all->run(all->context, &all->works[tile]);
+  zb_scope_set(outer);
   zb_arena_deinit(&all->works[tile].arena);
 }
 
@@ -51,7 +55,11 @@ static zb_threads *create_threads(int ranks) {
 zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context, int64_t *changes) {
   int count = zb_rank_count(module), at = 0;
   zb_arena arena = {0};
-  all_ranks all = {run, context, ZB_NEW(&arena, zb_rank_work, count), ZB_NEW(&arena, zb_status, count)};
+  all_ranks all = {.run = run,
+                   .context = context,
+                   .works = ZB_NEW(&arena, zb_rank_work, count),
+                   .statuses = ZB_NEW(&arena, zb_status, count),
+                   .scope = zb_scope_here()};
   zb_threads *threads = NULL;
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_arena_status(&arena));
