@@ -105,6 +105,21 @@ zb_status zb_graph_build(zb_arena *arena, MlirOperation function, zb_graph *out)
   return NULL;
 }
 
+zb_status zb_pass_graph(zb_pass *pass, MlirOperation function, zb_graph *out) {
+  zb_kept_graph *kept = pass->kept;
+  if (kept->graph.function.ptr != function.ptr) {
+    zb_kept_graph_drop(kept);
+    ZB_TRY(zb_graph_build(&kept->arena, function, &kept->graph));
+  }
+  *out = kept->graph;
+  return NULL;
+}
+
+void zb_kept_graph_drop(zb_kept_graph *kept) {
+  zb_arena_deinit(&kept->arena);
+  *kept = (zb_kept_graph){0};
+}
+
 int zb_graph_value(const zb_graph *graph, MlirValue value) { return (int)zb_map_get_or(graph->numbers, value.ptr, -1); }
 
 const char *zb_argument_string(MlirOperation function, int index, const char *name) {

@@ -43,6 +43,19 @@ typedef struct zb_graph {
 
 /* Lives in the arena. */
 zb_status zb_graph_build(zb_arena *arena, MlirOperation function, zb_graph *out) ZB_MUST_USE;
+
+/* A graph that several passes use, one after the other: made by the first that asks, for as long as none changes more
+ * than attributes (keeps_graph of its row). */
+typedef struct zb_kept_graph {
+  zb_arena arena;
+  zb_graph graph;
+  bool is_old; /* the pass changed more after all */
+} zb_kept_graph;
+struct zb_pass;
+/* That of a function, which belongs to the pipeline. */
+zb_status zb_pass_graph(struct zb_pass *pass, MlirOperation function, zb_graph *out) ZB_MUST_USE;
+void zb_kept_graph_drop(zb_kept_graph *kept);
+
 int zb_graph_value(const zb_graph *graph, MlirValue value); /* -1 if it is not of this function */
 static inline int zb_operand(const zb_graph *graph, const zb_node *node, int index) {
   return graph->operands[node->operand_begin + index];

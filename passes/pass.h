@@ -24,6 +24,7 @@ typedef struct zb_pass {
   const char *const *option_values; /* one a row of def->options, defaults filled in */
   zb_arena arena;                   /* for what lives as long as the run; released after it */
   int64_t changes;                  /* how many changes were made: 0 = "no change" */
+  struct zb_kept_graph *kept;       /* for zb_pass_graph (passes/graph.h) */
   void *shared;                     /* zb_compile_state of a whole compile (passes/pipeline.h), NULL in zb-opt */
   zb_code failure; /* why it failed: ZB_INVALID (the program is wrong) unless zb_pass_fail or zb_pass_option_error was
                       called */
@@ -36,6 +37,7 @@ typedef struct zb_pass_def {
   const char *requires_level;   /* lowest level it takes: "graph"; NULL: any */
   const char *last_level;       /* highest level it takes; NULL: the same as requires_level */
   const char *ensures_level;    /* level after it; NULL: unchanged */
+  bool keeps_graph;             /* it changes attributes alone: the next pass may have its graph of the function */
   /* Both report errors themselves, at locations. */
   zb_result (*run)(zb_pass *pass, MlirModule module);
   zb_result (*run_on_function)(zb_pass *pass, MlirOperation function); /* instead: on that of zb_pass_function */

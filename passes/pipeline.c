@@ -6,6 +6,7 @@
 
 #include "ir/nesting.h"
 #include "ir/scope.h"
+#include "passes/graph.h"
 #include "runtime/base/assert.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/text.h"
@@ -271,15 +272,20 @@ static zb_result run_pass(zb_pass *pass, MlirModule module) {
 
 /* *out_failure: the code of what went wrong, where a diagnostic has said it. */
 static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_compile_state *state,
-                         const zb_pipeline_hooks *hooks, zb_code *out_failure) {
+                         const zb_pipeline_hooks *hooks, zb_kept_graph *kept, zb_code *out_failure) {
   const zb_pass_def *def = entry->def;
   *out_failure = ZB_INVALID;
   if (!check_level(def, program->module)) return ZB_FAIL;
   const int64_t start = zb_monotonic_ps();
-  zb_pass pass = {
-      .def = def, .program = program, .option_values = entry->values, .shared = state, .failure = ZB_INVALID};
+  zb_pass pass = {.def = def,
+                  .program = program,
+                  .option_values = entry->values,
+                  .kept = kept,
+                  .shared = state,
+                  .failure = ZB_INVALID};
   zb_result result = run_pass(&pass, program->module);
   zb_arena_deinit(&pass.arena);
+  if (!def->keeps_graph || !result || kept->is_old) zb_kept_graph_drop(kept);
   *out_failure = pass.failure;
   if (!result) return ZB_FAIL;
   if (def->ensures_level) zb_module_set_level(program->module, def->ensures_level);
@@ -293,12 +299,12 @@ static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_
 }
 
 static zb_status run_entries(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
-                             const zb_pipeline_hooks *hooks) {
+                             const zb_pipeline_hooks *hooks, zb_kept_graph *kept) {
   for (int i = 0; i < pipeline->count; ++i) {
     zb_code failure;
     int diagnostics = 0;
     MlirDiagnosticHandlerID counter = zb_count_diagnostics(program->context, &diagnostics);
-    zb_result result = run_one(&pipeline->entries[i], program, state, hooks, &failure);
+    zb_result result = run_one(&pipeline->entries[i], program, state, hooks, kept, &failure);
     mlirContextDetachDiagnosticHandler(program->context, counter);
     if (result) continue;
     if (state && state->status) {
@@ -320,7 +326,9 @@ static zb_status run_entries(const zb_pipeline *pipeline, zb_module *program, zb
 zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
                           const zb_pipeline_hooks *hooks) {
   const zb_scope outer = zb_scope_set(zb_scope_of(program->context));
-  zb_status status = run_entries(pipeline, program, state, hooks);
+  zb_kept_graph kept = {0};
+  zb_status status = run_entries(pipeline, program, state, hooks, &kept);
+  zb_kept_graph_drop(&kept);
   zb_scope_set(outer);
   return status;
 }

@@ -242,7 +242,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation function;
   MlirBlock block;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &c.graph));
+  ZB_PASS_TRY(pass, zb_pass_graph(pass, function, &c.graph));
   return classify_graph(&c);
 }
 
@@ -257,5 +257,6 @@ const zb_pass_def zb_pass_classify = {
     .summary = "Give every op a class by dataflow: F, B, W, SUM, NORM, CLIP, UPDATE, LOAD.",
     .requires_level = "staged",
     .ensures_level = "classified",
+    .keeps_graph = true,
     .run = run,
 };

@@ -86,6 +86,7 @@ typedef struct outline {
   zb_map *memo; /* (sub, value) -> index into locals */
   ZB_LIST(MlirValue) locals;
   bool *crosses;            /* per value: a result of its function */
+  MlirAttribute *ports;     /* per value: as an argument or result; null: not asked for yet */
   bool *crosses_evaluation; /* per value: a result of the E of its stage */
   bool evaluates, inference;
   ZB_LIST(common_sum) sums; /* of uses, that an UPDATE reads */
@@ -183,6 +184,12 @@ static void start(outline *o, int sub) {
 
 /* ---- Arguments ---- */
 
+/* What crosses is a result of one function and an argument of others. */
+static MlirAttribute value_port(const outline *o, int value) {
+  if (mlirAttributeIsNull(o->ports[value])) o->ports[value] = zb_value_port(o->context, value);
+  return o->ports[value];
+}
+
 static MlirAttribute sum_attributes(outline *o, MlirOperation accumulate) {
   const char *parameter = zb_get_string(accumulate, "parameter");
   zb_port port = zb_no_port;
@@ -225,7 +232,7 @@ static MlirAttribute summed_attributes(outline *o, int sub, int value) {
 static MlirAttribute buffer_attributes(outline *o, int sub, int value, MlirAttribute own) {
   if (o->subs[sub].kind == ZB_JOB_F || o->subs[sub].kind == ZB_JOB_EVALUATE) return own;
   o->crosses[value] = true;
-  return zb_value_port(o->context, value);
+  return value_port(o, value);
 }
 
 /* How a value that is not made in the function comes into it. */
@@ -260,7 +267,7 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
     return summed_attributes(o, sub, value);
   }
   *(o->subs[sub].kind == ZB_JOB_EVALUATE ? &o->crosses_evaluation[value] : &o->crosses[value]) = true;
-  return zb_value_port(o->context, value);
+  return value_port(o, value);
 }
 
 static bool add_argument(outline *o, int sub, int value) {
@@ -339,10 +346,11 @@ static bool move_accumulate(outline *o, int sub, const zb_node *node) {
   MlirValue local;
   if (!lookup(o, sub, o->graph.operands[node->operand_begin], &local)) return false;
   MlirValue result = mlirOperationGetResult(node->op, 0);
-  MlirValue sum = zb_function_argument(&o->subs[sub].f, mlirValueGetType(result), sum_attributes(o, node->op));
+  const MlirAttribute port = sum_attributes(o, node->op);
+  MlirValue sum = zb_function_argument(&o->subs[sub].f, mlirValueGetType(result), port);
   MlirValue operands[2] = {sum, local};
   mlirOperationSetOperands(node->op, 2, operands);
-  zb_function_result(&o->subs[sub].f, result, sum_attributes(o, node->op));
+  zb_function_result(&o->subs[sub].f, result, port);
   return remember(o, sub, node->result_begin, result);
 }
 
@@ -636,8 +644,7 @@ static bool place_common(outline *o) {
     const int sub = clip_sub(o, rank);
     if (!o->subs[sub].started) continue;
     for (int v = 0; v < o->graph.value_count; ++v)
-      if (o->crosses[v] && is_common(o, o->graph.values[v].producer) &&
-          !add_made(o, sub, v, zb_value_port(o->context, v)))
+      if (o->crosses[v] && is_common(o, o->graph.values[v].producer) && !add_made(o, sub, v, value_port(o, v)))
         return false;
     if (o->reported_norm < 0) continue;
     MlirAttribute port = zb_result_dictionary(o->graph.function, o->reported_norm);
@@ -653,7 +660,7 @@ static void add_crossing(outline *o, int sub, int value) {
   bool found = sub >= 0 && lookup(o, sub, value, &local);
   ZB_ASSERT(found);
   if (is_left_out(o, sub, producer)) local = copy_of(o, sub, producer, local); /* the operand has a home already */
-  zb_function_result(&o->subs[sub].f, local, zb_value_port(o->context, value));
+  zb_function_result(&o->subs[sub].f, local, value_port(o, value));
 }
 
 /* ---- Buffers ---- */
@@ -691,7 +698,7 @@ static zb_result place_buffers(outline *o) {
     MlirValue old;
     if (!resolve(o, subs[i], argument) || !lookup(o, subs[i], argument, &old))
       return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
-    zb_function_result(&o->subs[subs[i]].f, copy_of(o, subs[i], -1, old), zb_value_port(o->context, argument));
+    zb_function_result(&o->subs[subs[i]].f, copy_of(o, subs[i], -1, old), value_port(o, argument));
   }
   for (int i = 0; i < g->returned_count; ++i) {
     const char *name = zb_result_string(g->function, i, ZB_ATTR_BUFFER);
@@ -837,10 +844,12 @@ static zb_result outline_graph(outline *o) {
   o->copy = ZB_NEW(arena, int, nodes);
   o->crosses = ZB_NEW(arena, bool, o->graph.value_count);
   o->crosses_evaluation = ZB_NEW(arena, bool, o->graph.value_count);
+  o->ports = ZB_NEW(arena, MlirAttribute, o->graph.value_count);
   o->memo = zb_arena_map_pointer(arena);
   o->load_needs = zb_arena_map_pointer(arena);
   o->copies = zb_arena_map(arena);
   ZB_PASS_TRY(pass, zb_arena_status(arena));
+  if (!zb_map_reserve(o->memo, (size_t)o->graph.value_count)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!read_marks(o)) return ZB_FAIL;
   ZB_PASS_TRY(pass, find_copies(o));
   ZB_PASS_TRY(pass, zb_tied_groups(arena, &o->graph, &o->flow, o->stage, o->group, &o->group_count));
@@ -869,7 +878,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
   for (int s = 0; s < o.stages; ++s)
     o.stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
-  ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &o.graph));
+  ZB_PASS_TRY(pass, zb_pass_graph(pass, function, &o.graph));
   zb_result result = outline_graph(&o);
   for (int i = 0; i < o.sub_count && o.subs; ++i)
     if (o.subs[i].started) zb_function_abandon(&o.subs[i].f);

@@ -647,6 +647,7 @@ static zb_result send_weights(partition *p) {
       if (builder.failed) return ZB_FAIL;
       zb_set_i64(mlirOpResultGetOwner(copy), ZB_ATTR_STAGE, from);
       mlirOperationSetOperand(node->op, i, copy);
+      p->pass->kept->is_old = true;
       ++p->pass->changes;
     }
   }
@@ -725,7 +726,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
   if (!read_options(&p, stage_rank)) return ZB_FAIL;
   p.stage_rank = stage_rank;
-  ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &p.graph));
+  ZB_PASS_TRY(pass, zb_pass_graph(pass, function, &p.graph));
   zb_result result = partition_graph(&p);
   zb_costs_destroy(p.costs);
   return result;
@@ -750,5 +751,6 @@ const zb_pass_def zb_pass_partition = {
     .options = options,
     .requires_level = "split",
     .ensures_level = "staged",
+    .keeps_graph = true,
     .run = run,
 };
