@@ -186,17 +186,19 @@ static void take_result(rank_main *r, const zb_interface_port *p, int stage, int
   }
 }
 
-/* One job: reads inputs, calls, hands out results, reports. m = -1 for LOAD and the optimizer. */
+/* One job: reads inputs, calls, hands out results, reports. m = -1 for LOAD and the optimizer. Its micro-batch is set
+ * behind its making: the callee is no attribute of the op itself, and so as many dictionaries do as there are
+ * micro-batches, and not one for each job. */
 static void call(rank_main *r, const zb_subprogram_interface *f, int stage, int m) {
   r->operands.count = 0;
   for (int i = 0; i < f->argument_count; ++i) {
     MlirValue operand = argument_of(r, &f->arguments[i], &f->argument_types[i], stage, m);
     r->b.failed |= mlirValueIsNull(operand) || !ZB_PUSH(r->arena, &r->operands, operand);
   }
-  MlirNamedAttribute attributes[2] = {zb_named(r->b.context, "callee", f->callee)};
-  if (m >= 0) attributes[1] = zb_named_i64(r->b.context, ZB_ATTR_MICRO_BATCH, m);
-  MlirOperation op = build(r, "func.call", r->operands.items, r->operands.count, f->result_types,
-                           (size_t)f->result_count, attributes, m >= 0 ? 2 : 1);
+  const MlirNamedAttribute callee = zb_named(r->b.context, "callee", f->callee);
+  MlirOperation op =
+      build(r, "func.call", r->operands.items, r->operands.count, f->result_types, (size_t)f->result_count, &callee, 1);
+  if (m >= 0 && !mlirOperationIsNull(op)) zb_set_i64(op, ZB_ATTR_MICRO_BATCH, m);
   for (int i = 0; i < f->result_count && !r->b.failed; ++i)
     take_result(r, &f->results[i], stage, m, result_of(op, (size_t)i));
 }
