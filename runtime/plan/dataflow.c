@@ -11,73 +11,23 @@
  * The third is the proof that needs no names: micro-batches go through the same subprograms, so where their values come
  * from can differ only by mistake.
  *
+ * Replicas of a rank have the same jobs for the most part, which are walked once: where a list begins to differ from
+ * that of the first replica, its walk goes on from what the first one has found so far.
+ *
  * Cost: jobs x pieces a job touches, as many as were written there, however many cells others make of the same memory;
  * cells are found once for each pair of subprogram base and address.
  *
- * Tests: test/runtime/plan/verifier_test.c
+ * Tests: test/runtime/plan/verifier_test.c, test/passes/same_jobs_test.c (replicas)
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "runtime/plan/cells.h"
 #include "runtime/plan/expand.h"
+#include "runtime/plan/same_jobs.h"
 #include "runtime/plan/verifier.h"
 
 #include "runtime/base/memory.h"
-
-enum { WORD_BITS = 64 };
-enum { NOTED = 1 }; /* a range whose boundaries are known */
-enum { NOBODY = -1, ANY_MICRO_BATCH = -2 /* of parameters that were gathered */ };
-
-typedef struct dataflow {
-  const zb_plan *plan;
-  const zb_plan_rank *rank;
-  const zb_access *accesses;
-  zb_plan_range slots, gradients, workspace;
-  uint64_t *begins; /* [cell_count + 1] where each begins; the last one ends where the slots do */
-  uint64_t *starts; /* [cell_count + 1] bits: a piece begins there */
-  piece *pieces;    /* [cell_count + 1] */
-  flight *flights;  /* [cell_count + 1] of pieces */
-  size_t cell_count;
-  home *homes;          /* open addressing */
-  size_t home_capacity; /* a power of two */
-  size_t home_count;
-  uint32_t *first_id;    /* [subprogram_count] id of its base 1 */
-  int32_t *known_as;     /* [subprogram_count] itself, or the first one that is the same part of the same W */
-  signature *signatures; /* [id] */
-  message_signature *message_signatures;
-  size_t message_signature_count, message_signature_capacity;
-  fixed_cell *fixed; /* and one more, where the last one ends */
-  size_t fixed_count;
-  uint32_t *range_cells; /* [pool_range_count] of what posts move: its first cell, or fixed cell */
-  bool *waited;          /* [job_count] */
-  int32_t *first_run;    /* [subprogram_count] first job in the step, NOBODY */
-  int32_t last_compute;  /* NOBODY: none yet */
-  int32_t placed;        /* the last subprogram that placed own parts of parameters, NOBODY */
-  int32_t placed_for;    /* 1 + the collective that was posted behind it, and has its list; 0: none yet */
-  bool fixed_posted;     /* a message of fixed memory */
-} dataflow;
-
-static void dataflow_deinit(dataflow *it) {
-  zb_free(it->begins);
-  zb_free(it->starts);
-  zb_free(it->pieces);
-  zb_free(it->flights);
-  zb_free(it->homes);
-  zb_free(it->first_id);
-  zb_free(it->known_as);
-  zb_free(it->signatures);
-  zb_free(it->message_signatures);
-  zb_free(it->fixed);
-  zb_free(it->range_cells);
-  zb_free(it->waited);
-  zb_free(it->first_run);
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-  return hash ^ (hash >> 29);
-}
 
 /* The source of what a subprogram writes through its base number base + 1. */
 static uint64_t source_of_base(int32_t subprogram, uint32_t base) { return mix(mix(1, (uint64_t)subprogram), base); }
@@ -89,272 +39,6 @@ static bool touched_writing(const piece *at) { return at->touched % 2 != 0; }
 
 /* Of a part of a parameter that was gathered: where its rank has it, and of which replica it is. */
 static uint64_t source_of_part(uint64_t offset, int replica) { return mix(mix(4, offset), (uint64_t)replica); }
-
-/* ---- Homes and cells ---- */
-
-static home *find_home(const dataflow *it, uint32_t id, uint64_t address) {
-  size_t mask = it->home_capacity - 1;
-  for (size_t i = (size_t)mix(address, id) & mask;; i = (i + 1) & mask) {
-    home *entry = &it->homes[i];
-    if (entry->id == 0 || (entry->id == id && entry->address == address)) return entry;
-  }
-}
-
-static bool grow_homes(dataflow *it) {
-  dataflow bigger = *it;
-  bigger.home_capacity = it->home_capacity * 2;
-  bigger.homes = zb_alloc(bigger.home_capacity * sizeof *bigger.homes);
-  if (!bigger.homes) return false;
-  for (size_t i = 0; i < it->home_capacity; ++i)
-    if (it->homes[i].id) *find_home(&bigger, it->homes[i].id, it->homes[i].address) = it->homes[i];
-  zb_free(it->homes);
-  *it = bigger;
-  return true;
-}
-
-static bool in_slots(const dataflow *it, uint64_t offset, uint64_t bytes) {
-  return offset >= it->slots.offset && bytes <= it->slots.bytes && offset - it->slots.offset <= it->slots.bytes - bytes;
-}
-
-static void add_access_boundaries(boundaries *to, const zb_intervals *ranges, uint64_t address) {
-  for (size_t i = 0; i < ranges->count; ++i) {
-    add_boundary(to, address + ranges->items[i].begin);
-    add_boundary(to, address + ranges->items[i].end);
-  }
-}
-
-static zb_status note_bases(dataflow *it, int index, boundaries *to) {
-  const zb_plan_job *job = &it->rank->jobs[index];
-  const zb_plan_subprogram *subprogram = &it->rank->subprograms[job->subprogram];
-  const zb_access *access = &it->accesses[job->subprogram];
-  char text[ZB_JOB_TEXT_BYTES];
-  for (uint32_t i = 0; i < job->bases.count; ++i) {
-    uint64_t address = it->rank->pool_u64[job->bases.begin + i];
-    if (subprogram->base_bytes[i] == 0) continue; /* nothing can be there */
-    if (!in_slots(it, address, subprogram->base_bytes[i]))
-      return ZB_RULE("ranges", "%s: base '%s' at %" PRIu64 " does not lie in the slots",
-                     zb_plan_job_text(it->plan, it->rank->rank, index, text), subprogram->bases[i], address);
-    if (address % sizeof(int64_t) != 0)
-      return ZB_RULE("ranges", "%s: base '%s' at %" PRIu64 " is not aligned to 8 bytes",
-                     zb_plan_job_text(it->plan, it->rank->rank, index, text), subprogram->bases[i], address);
-    if (it->home_count >= it->home_capacity / 2 && !grow_homes(it)) return ZB_OUT_OF_MEMORY();
-    uint32_t id = it->first_id[job->subprogram] + i;
-    home *entry = find_home(it, id, address);
-    if (entry->id) continue;
-    *entry = (home){.address = address, .id = id};
-    ++it->home_count;
-    add_boundary(to, address);
-    add_access_boundaries(to, &access->reads[i + 1], address);
-    add_access_boundaries(to, &access->writes[i + 1], address);
-  }
-  return NULL;
-}
-
-/* Index of the cell that begins at `at`, which is a boundary. */
-static size_t cell_at(const dataflow *it, uint64_t at) {
-  size_t low = 0, high = it->cell_count;
-  while (low + 1 < high) {
-    size_t middle = low + (high - low) / 2;
-    if (it->begins[middle] <= at)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-/* ---- Pieces ---- */
-
-static bool begins_piece(const dataflow *it, size_t at) { return it->starts[at / WORD_BITS] >> at % WORD_BITS & 1; }
-
-/* Lets a piece begin at the cell; the cell. */
-static size_t split(dataflow *it, size_t at) {
-  if (begins_piece(it, at)) return at;
-  size_t word = at / WORD_BITS;
-  uint64_t before = it->starts[word] & ((UINT64_C(1) << at % WORD_BITS) - 1);
-  while (!before) /* the first cell begins a piece */
-    before = it->starts[--word];
-  const size_t from = word * WORD_BITS + WORD_BITS - 1 - (size_t)__builtin_clzll(before);
-  it->starts[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
-  it->pieces[at] = it->pieces[from];
-  it->flights[at] = it->flights[from];
-  return at;
-}
-
-/* Where the next piece begins; the one behind the slots has none. */
-static size_t next_piece(const dataflow *it, size_t at) {
-  size_t word = ++at / WORD_BITS;
-  if (at > it->cell_count) return it->cell_count;
-  uint64_t behind = it->starts[word] & ~((UINT64_C(1) << at % WORD_BITS) - 1);
-  while (!behind)
-    behind = it->starts[++word];
-  return word * WORD_BITS + (size_t)__builtin_ctzll(behind);
-}
-
-/* Makes one piece of those from a cell to another one. */
-static void join(dataflow *it, size_t from, size_t to) {
-  for (size_t at = next_piece(it, from); at < to; at = next_piece(it, at))
-    it->starts[at / WORD_BITS] &= ~(UINT64_C(1) << at % WORD_BITS);
-}
-
-/* The first cell from `at` on that begins at the address or behind it, where a piece begins now. */
-static size_t piece_from(dataflow *it, size_t at, uint64_t address) {
-  for (size_t next = at; it->begins[next] <= address; next = next_piece(it, next))
-    at = next;
-  while (it->begins[at] < address)
-    ++at;
-  return split(it, at);
-}
-
-/* Where the piece at `at` ends: that of a range ends there as well. */
-static size_t piece_end(dataflow *it, size_t at, uint64_t range_end) {
-  const size_t next = next_piece(it, at);
-  return it->begins[next] <= range_end ? next : piece_from(it, at + 1, range_end);
-}
-
-/* What a READ fills of its part: the input, not what the part is rounded up to. */
-static uint64_t moved_bytes(const dataflow *it, const zb_plan_job *job, zb_plan_range part) {
-  if (job->kind == ZB_JOB_READ) return (uint64_t)zb_shape_bytes(&it->plan->inputs[job->input].shape);
-  return job->output ? (uint64_t)zb_shape_bytes(&it->plan->outputs[job->output - 1].shape) : part.bytes;
-}
-
-static zb_status make_fixed_cells(dataflow *it, boundaries *all) {
-  if (all->failed || !sort_boundaries(all)) return ZB_OUT_OF_MEMORY();
-  it->fixed = zb_alloc((all->count + 1) * sizeof *it->fixed);
-  if (!it->fixed) return ZB_OUT_OF_MEMORY();
-  for (size_t i = 0; i < all->count; ++i)
-    if (i == 0 || all->items[i] != all->items[i - 1])
-      it->fixed[it->fixed_count++] = (fixed_cell){.begin = all->items[i], .filling = NOBODY, .sender = NOBODY};
-  if (it->fixed_count > 0) --it->fixed_count;
-  return NULL;
-}
-
-/* The first cell that ends behind `at`. */
-static size_t fixed_at(const dataflow *it, uint64_t at) {
-  size_t low = 0, high = it->fixed_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (it->fixed[middle + 1].begin <= at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-/* Where each range begins that posts move. */
-static void find_range_cells(dataflow *it) {
-  for (uint32_t i = 0; i < it->rank->pool_range_count; ++i) {
-    const zb_plan_range part = it->rank->pool_ranges[i];
-    if (it->range_cells[i] != NOTED || part.bytes == 0) continue;
-    it->range_cells[i] =
-        (uint32_t)(in_slots(it, part.offset, part.bytes) ? cell_at(it, part.offset) : fixed_at(it, part.offset));
-  }
-}
-
-/* Cells between boundaries that are sorted, all one piece; nothing was written yet. */
-static zb_status cut_slots(dataflow *it, boundaries *all) {
-  size_t count = 0;
-  for (size_t i = 0; i < all->count; ++i)
-    if (i == 0 || all->items[i] != all->items[i - 1]) all->items[count++] = all->items[i];
-  it->cell_count = count;
-  it->begins = zb_alloc((count + 1) * sizeof *it->begins);
-  it->starts = zb_alloc((count / WORD_BITS + 1) * sizeof *it->starts);
-  it->pieces = zb_alloc((count + 1) * sizeof *it->pieces);
-  it->flights = zb_alloc((count + 1) * sizeof *it->flights);
-  if (!it->begins || !it->starts || !it->pieces || !it->flights) return ZB_OUT_OF_MEMORY();
-  memcpy(it->begins, all->items, count * sizeof *it->begins);
-  it->begins[count] = UINT64_MAX;
-  it->pieces[0] = (piece){.writer = NOBODY, .touched_by = NOBODY};
-  it->flights[0].filling = NOBODY;
-  it->starts[0] = 1;
-  (void)split(it, count - 1);
-  (void)split(it, count);
-  return NULL;
-}
-
-static zb_status make_cells(dataflow *it) {
-  zb_status status = NULL;
-  boundaries all = {0}, fixed = {0};
-  add_boundary(&all, it->slots.offset);
-  add_boundary(&all, it->slots.offset + it->slots.bytes);
-  for (int i = 0; i < it->rank->job_count; ++i) {
-    const zb_plan_job *job = &it->rank->jobs[i];
-    if (job->subprogram >= 0) ZB_TRY_GOTO(note_bases(it, i, &all));
-    for (uint32_t p = 0; p < job->parts.count; ++p) {
-      zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
-      uint32_t *noted = &it->range_cells[job->parts.begin + p];
-      if (zb_job_is_post(job->kind) && *noted) continue; /* many posts may have one list */
-      if (zb_job_is_post(job->kind)) *noted = NOTED;
-      if (!in_slots(it, part.offset, part.bytes)) {
-        if (!zb_job_is_post(job->kind) || part.bytes == 0) continue;
-        add_boundary(&fixed, part.offset);
-        add_boundary(&fixed, part.offset + part.bytes);
-        continue;
-      }
-      add_boundary(&all, part.offset);
-      add_boundary(&all, part.offset + moved_bytes(it, job, part));
-      add_boundary(&all, part.offset + part.bytes);
-    }
-  }
-  if (all.failed || !sort_boundaries(&all)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(cut_slots(it, &all));
-  for (size_t i = 0; i < it->home_capacity; ++i)
-    if (it->homes[i].id) it->homes[i].first_cell = (uint32_t)cell_at(it, it->homes[i].address);
-  status = make_fixed_cells(it, &fixed);
-  if (!status) find_range_cells(it);
-
-cleanup:
-  zb_free(all.items);
-  zb_free(fixed.items);
-  return status;
-}
-
-/* The first subprogram that is the same part of a W, which is cut for several micro-batches; else the one itself. */
-static int32_t same_part(const zb_plan_rank *rank, int32_t subprogram) {
-  const zb_plan_subprogram *part = &rank->subprograms[subprogram];
-  for (int32_t i = part->part_of; part->part_of && i < subprogram; ++i) {
-    const zb_plan_subprogram *other = &rank->subprograms[i];
-    if (other->part_of == part->part_of && other->instructions == part->instructions &&
-        other->instruction_count == part->instruction_count)
-      return i;
-  }
-  return subprogram;
-}
-
-static zb_status dataflow_init(dataflow *it, const zb_plan *plan, int rank, const zb_access *accesses) {
-  *it = (dataflow){
-      .plan = plan, .rank = &plan->ranks[rank], .accesses = accesses, .last_compute = NOBODY, .placed = NOBODY};
-  it->slots = it->rank->regions[ZB_REGION_SLOTS];
-  it->gradients = it->rank->regions[ZB_REGION_GRADIENTS];
-  it->workspace = it->rank->regions[ZB_REGION_WORKSPACE];
-  size_t subprograms = (size_t)it->rank->subprogram_count;
-  it->home_capacity = 1024;
-  it->homes = zb_alloc(it->home_capacity * sizeof *it->homes);
-  it->first_id = zb_alloc(subprograms * sizeof *it->first_id);
-  it->known_as = zb_alloc(subprograms * sizeof *it->known_as);
-  it->first_run = zb_alloc(subprograms * sizeof *it->first_run);
-  it->waited = zb_alloc((size_t)it->rank->job_count * sizeof *it->waited);
-  it->range_cells = zb_alloc(((size_t)it->rank->pool_range_count + 1) * sizeof *it->range_cells);
-  if (!it->range_cells || !it->homes || !it->first_id || !it->known_as || !it->first_run || !it->waited)
-    return ZB_OUT_OF_MEMORY();
-  uint32_t next_id = 1;
-  for (size_t i = 0; i < subprograms; ++i) {
-    it->first_run[i] = NOBODY;
-    it->known_as[i] = same_part(it->rank, (int32_t)i);
-    it->first_id[i] = next_id;
-    if (it->known_as[i] != (int32_t)i) {
-      it->first_id[i] = it->first_id[it->known_as[i]];
-      continue;
-    }
-    next_id += (uint32_t)it->rank->subprograms[i].base_count;
-  }
-  it->signatures = zb_alloc((size_t)next_id * sizeof *it->signatures);
-  if (!it->signatures) return ZB_OUT_OF_MEMORY();
-  for (uint32_t i = 0; i < next_id; ++i)
-    it->signatures[i].job = NOBODY;
-  return make_cells(it);
-}
 
 /* ---- Errors ---- */
 
@@ -687,7 +371,6 @@ static zb_status run_compute(dataflow *it, int index) {
     ZB_TRY(use_fixed(it, index, &it->accesses[job->subprogram].writes[0], true));
   }
   if (it->first_run[job->subprogram] == NOBODY) it->first_run[job->subprogram] = index;
-  it->last_compute = index;
   if (!it->rank->subprograms[job->subprogram].places) return NULL;
   it->placed = job->subprogram;
   it->placed_for = 0;
@@ -876,21 +559,95 @@ static zb_status run_parts(dataflow *it, int index) {
   return NULL;
 }
 
-zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *accesses) {
+/* The jobs from one on, up to another. */
+static zb_status walk(dataflow *it, int from, int to) {
+  for (int i = from; i < to; ++i) {
+    const zb_plan_job *job = &it->rank->jobs[i];
+    for (uint32_t w = 0; w < job->waits.count; ++w)
+      finish_wait(it, it->rank->pool_u32[job->waits.begin + w]);
+    ZB_TRY(job->subprogram >= 0 ? run_compute(it, i) : run_parts(it, i));
+  }
+  return NULL;
+}
+
+/* ---- Replicas of a rank ---- */
+
+/* What was written, with the micro-batches of this rank: its cells begin where those of the other one do, and
+ * elsewhere, too. */
+static void take_pieces(dataflow *it, const dataflow *from) {
+  const int32_t ahead =
+      zb_plan_first_micro_batch(it->plan, it->rank->rank) - zb_plan_first_micro_batch(it->plan, from->rank->rank);
+  size_t to = 0;
+  for (size_t at = 0; at < from->cell_count; at = next_piece(from, at)) {
+    while (it->begins[to] < from->begins[at])
+      ++to;
+    it->starts[to / WORD_BITS] |= UINT64_C(1) << to % WORD_BITS;
+    it->pieces[to] = from->pieces[at];
+    it->flights[to] = from->flights[at];
+    if (it->pieces[to].micro_batch >= 0) it->pieces[to].micro_batch += ahead;
+  }
+}
+
+/* Where the reads of the subprograms came from that ran. */
+static bool take_signatures(dataflow *it, const dataflow *from) {
+  for (int s = 0; s < it->rank->subprogram_count; ++s) {
+    it->first_run[s] = from->first_run[s];
+    if (it->first_run[s] == NOBODY) continue;
+    if (it->known_as[s] != from->known_as[s]) return false;
+    for (int i = 0; i < it->rank->subprograms[s].base_count; ++i)
+      it->signatures[it->first_id[s] + (uint32_t)i] = from->signatures[from->first_id[s] + (uint32_t)i];
+  }
+  const size_t count = from->message_signature_count, bytes = sizeof *it->message_signatures;
+  if (!zb_grow((void **)&it->message_signatures, &it->message_signature_capacity, count, bytes)) return false;
+  if (count) memcpy(it->message_signatures, from->message_signatures, count * bytes);
+  it->message_signature_count = count;
+  return true;
+}
+
+/* Goes on where another replica of the rank is, whose first jobs were the same. False: it has to begin by itself. */
+static bool go_on(dataflow *it, const dataflow *from, int jobs) {
+  if (from->fixed_posted || from->placed != NOBODY || !take_signatures(it, from)) return false;
+  take_pieces(it, from);
+  memcpy(it->waited, from->waited, (size_t)jobs * sizeof *it->waited);
+  return true;
+}
+
+/* The walk of another replica, from the job on where its list is no longer that of the first one. */
+static zb_status walk_other(const dataflow *first, int jobs, int rank, const zb_access *accesses) {
   zb_status status = NULL;
   dataflow it;
-  ZB_TRY_GOTO(dataflow_init(&it, plan, rank, accesses));
-  for (int i = it.rank->load_count; i < it.rank->job_count; ++i) {
-    const zb_plan_job *job = &it.rank->jobs[i];
-    for (uint32_t w = 0; w < job->waits.count; ++w)
-      finish_wait(&it, it.rank->pool_u32[job->waits.begin + w]);
-    if (job->subprogram >= 0)
-      ZB_TRY_GOTO(run_compute(&it, i));
-    else
-      ZB_TRY_GOTO(run_parts(&it, i));
+  const int load_count = first->plan->ranks[rank].load_count;
+  ZB_TRY_GOTO(zb_dataflow_init(&it, first->plan, rank, accesses, jobs > load_count ? first : NULL,
+                               jobs > load_count ? jobs : 0));
+  if (jobs > load_count && !go_on(&it, first, jobs)) {
+    zb_dataflow_deinit(&it);
+    ZB_TRY_GOTO(zb_dataflow_init(&it, first->plan, rank, accesses, NULL, 0));
+    jobs = load_count;
   }
-
+  status = walk(&it, jobs > load_count ? jobs : load_count, it.rank->job_count);
 cleanup:
-  dataflow_deinit(&it);
+  zb_dataflow_deinit(&it);
   return status;
+}
+
+void zb_verify_dataflow(const zb_plan *plan, int first, int count, zb_access *const *accesses, zb_status *statuses) {
+  dataflow it;
+  int same[ZB_REPLICAS_PROVEN] = {0};
+  if (statuses[0]) return;
+  statuses[0] = zb_dataflow_init(&it, plan, first, accesses[0], NULL, 0);
+  for (int i = 1; i < count; ++i)
+    same[i] = statuses[i] ? NOBODY : zb_plan_same_jobs(plan, first, first + i);
+  for (int at = it.rank->load_count; !statuses[0];) {
+    int next = 0, to = it.rank->job_count; /* the first one itself, to its end */
+    for (int i = 1; i < count; ++i)
+      if (same[i] != NOBODY && same[i] <= to) to = same[next = i];
+    if (to > at) {
+      statuses[0] = walk(&it, at, to);
+      at = to;
+    }
+    if (next == 0) break;
+    same[next] = NOBODY;
+    if (!statuses[0]) statuses[next] = walk_other(&it, to, first + next, accesses[next]);
+  }
+  zb_dataflow_deinit(&it);
 }

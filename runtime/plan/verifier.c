@@ -543,17 +543,26 @@ typedef enum joint_rule { JOINT_SETTINGS, JOINT_OWNERS, JOINT_MESSAGES, JOINT_CO
 
 typedef struct verify_all {
   const zb_plan *plan;
+  int together;        /* so many ranks, replicas of one, are proven by one tile */
   zb_status *statuses; /* one a rank, then one a joint rule */
 } verify_all;
 
-static zb_status verify_whole_rank(const zb_plan *plan, int rank) {
-  zb_access *accesses = NULL;
-  ZB_TRY(zb_access_create_all(&plan->ranks[rank], &accesses));
-  zb_status status = zb_verify_rank(plan, rank, accesses);
-  if (!status) status = zb_verify_beside(plan, rank, accesses);
-  if (!status) status = zb_verify_dataflow(plan, rank, accesses);
-  zb_access_destroy_all(accesses, plan->ranks[rank].subprogram_count);
-  return status;
+/* Replicas of a rank stand beside each other. */
+static int ranks_together(const zb_plan *plan) {
+  const int replicas = zb_plan_mesh(plan);
+  return replicas <= ZB_REPLICAS_PROVEN && zb_plan_shard_mesh(plan) == 1 ? replicas : 1;
+}
+
+static void verify_whole_ranks(const zb_plan *plan, int first, int count, zb_status *statuses) {
+  zb_access *accesses[ZB_REPLICAS_PROVEN] = {NULL};
+  for (int i = 0; i < count; ++i) {
+    statuses[i] = zb_access_create_all(&plan->ranks[first + i], &accesses[i]);
+    if (!statuses[i]) statuses[i] = zb_verify_rank(plan, first + i, accesses[i]);
+    if (!statuses[i]) statuses[i] = zb_verify_beside(plan, first + i, accesses[i]);
+  }
+  zb_verify_dataflow(plan, first, count, accesses, statuses);
+  for (int i = 0; i < count; ++i)
+    zb_access_destroy_all(accesses[i], plan->ranks[first + i].subprogram_count);
 }
 
 static zb_status verify_joint(const zb_plan *plan, joint_rule rule) {
@@ -572,18 +581,19 @@ static zb_status verify_joint(const zb_plan *plan, joint_rule rule) {
 
 static void verify_tile(void *context, int64_t tile, void *scratch) {
   verify_all *all = context;
-  const int rank = (int)tile - JOINT_COUNT; /* joint rules come first: each takes as long as several ranks */
+  const int group = (int)tile - JOINT_COUNT; /* joint rules come first: each takes as long as several ranks */
   (void)scratch;
-  if (rank >= 0)
-    all->statuses[rank] = verify_whole_rank(all->plan, rank);
+  if (group >= 0)
+    verify_whole_ranks(all->plan, group * all->together, all->together, all->statuses + group * all->together);
   else
     all->statuses[all->plan->rank_count + (int)tile] = verify_joint(all->plan, (joint_rule)tile);
 }
 
 /* A plan without collectives. */
 static zb_status verify_expanded(const zb_plan *plan) {
-  const int tiles = plan->rank_count + JOINT_COUNT;
-  verify_all all = {plan, zb_alloc((size_t)tiles * sizeof(zb_status))};
+  const int together = ranks_together(plan), statuses = plan->rank_count + JOINT_COUNT;
+  const int tiles = plan->rank_count / together + JOINT_COUNT;
+  verify_all all = {plan, together, zb_alloc((size_t)statuses * sizeof(zb_status))};
   if (!all.statuses) return ZB_OUT_OF_MEMORY();
   /* Threads are worth their start for long plans only; without them (or without memory for them) one thread takes all
    * tiles. */
@@ -595,7 +605,7 @@ static zb_status verify_expanded(const zb_plan *plan) {
     for (int i = 0; i < tiles; ++i)
       verify_tile(&all, i, NULL);
   }
-  zb_status status = zb_status_first(all.statuses, tiles);
+  zb_status status = zb_status_first(all.statuses, statuses);
   zb_free(all.statuses);
   return status ? status : zb_verify_validation(plan);
 }

@@ -10,8 +10,10 @@
 
 /* Rules "regions", "ranges", "load", "complete", "order", "optimizer": one rank alone, without memory contents. */
 zb_status zb_verify_rank(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
-/* Rule "dataflow" for one rank: contents of its slots and what is in flight. */
-zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
+/* Rule "dataflow" for ranks first to first + count - 1, which are replicas of one (at most ZB_REPLICAS_PROVEN):
+ * contents of the slots of each and what is in flight. A rank that has a status is passed over; where the first one
+ * has, or gets, one, so are all others, whose jobs are mostly the same. */
+void zb_verify_dataflow(const zb_plan *plan, int first, int count, zb_access *const *accesses, zb_status *statuses);
 /* Rule "owners": what each rank saves, and that nothing is missing. */
 zb_status zb_verify_owners(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "buffers": what is kept from micro-batch to micro-batch is the business of one stage. Of a step. */
