@@ -574,7 +574,8 @@ static zb_result place_returned(outline *o, int index) {
   if (zb_result_string(o->graph.function, index, ZB_ATTR_BUFFER)) return ZB_OK; /* see place_buffers */
   if (update) {
     if (producer < 0) return ZB_OK; /* handed through: nothing updates it */
-    MlirAttribute attributes = zb_update_port(o->context, update);
+    MlirAttribute attributes = zb_result_dictionary(o->graph.function, index);
+    if (mlirDictionaryAttrGetNumElements(attributes) != 1) attributes = zb_update_port(o->context, update);
     for (int rank = 0; rank < o->ranks; ++rank) {
       int sub = o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank, false) : home_sub(o, producer);
       if (o->group[producer] >= 0 && !o->group_rank[o->group[producer] * o->ranks + rank]) continue;

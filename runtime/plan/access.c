@@ -10,6 +10,8 @@
 
 #include "runtime/plan/check.h"
 
+#include <string.h>
+
 /* Bytes of an operand, from its base. */
 typedef struct span {
   uint64_t begin, end;
@@ -115,6 +117,7 @@ static const char *follow(walk *it, int index) {
 }
 
 void zb_access_deinit(zb_access *access) {
+  if (access->borrowed) *access = (zb_access){0};
   for (int i = 0; access->reads && i < access->base_count; ++i)
     zb_intervals_deinit(&access->reads[i]);
   for (int i = 0; access->writes && i < access->base_count; ++i)
@@ -166,10 +169,30 @@ cleanup:
   return status;
 }
 
+/* Whether the lists of two subprograms are the same, of ranks whose regions are. */
+static bool has_same_lists(const zb_plan_subprogram *a, const zb_plan_subprogram *b) {
+  return a->kind == b->kind && a->instructions == b->instructions && a->instruction_count == b->instruction_count &&
+         a->workspace_bytes == b->workspace_bytes && a->base_count == b->base_count &&
+         (a->base_bytes == b->base_bytes ||
+          memcmp(a->base_bytes, b->base_bytes, (size_t)a->base_count * sizeof *a->base_bytes) == 0);
+}
+
 zb_status zb_access_create_all(const zb_plan_rank *rank, zb_access **out) {
+  return zb_access_create_like(rank, NULL, NULL, out);
+}
+
+zb_status zb_access_create_like(const zb_plan_rank *rank, const zb_plan_rank *like, const zb_access *accesses,
+                                zb_access **out) {
+  const bool same_regions = accesses && rank->evaluation_count == 0 && like->evaluation_count == 0 &&
+                            memcmp(rank->regions, like->regions, sizeof rank->regions) == 0;
   *out = zb_alloc((size_t)rank->subprogram_count * sizeof **out);
   if (!*out) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < rank->subprogram_count; ++i) {
+    if (same_regions && i < like->subprogram_count && has_same_lists(&rank->subprograms[i], &like->subprograms[i])) {
+      (*out)[i] = accesses[i];
+      (*out)[i].borrowed = true;
+      continue;
+    }
     zb_status status = zb_access_compute(rank, &rank->subprograms[i], &(*out)[i]);
     if (!status) continue;
     zb_access_destroy_all(*out, i);

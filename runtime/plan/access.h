@@ -16,6 +16,7 @@ typedef struct zb_access {
   /* The first instruction that breaks a rule inside of the subprogram, and the rule; NULL if there is none. */
   const char *fault;
   int fault_instruction;
+  bool borrowed; /* the lists are those of another rank */
 } zb_access;
 
 /* Follows the instructions in order. The plan must have passed zb_plan_check_rank. MEMORY is the only error. */
@@ -24,6 +25,10 @@ void zb_access_deinit(zb_access *access);
 
 /* One a subprogram of the rank; *out has subprogram_count entries. Release with zb_access_destroy_all. */
 zb_status zb_access_create_all(const zb_plan_rank *rank, zb_access **out) ZB_MUST_USE;
+/* The same of a rank with the same regions as another one, of whose subprograms those with the same instructions have
+ * the same lists: released before them. */
+zb_status zb_access_create_like(const zb_plan_rank *rank, const zb_plan_rank *like, const zb_access *accesses,
+                                zb_access **out) ZB_MUST_USE;
 void zb_access_destroy_all(zb_access *accesses, int count);
 
 #endif

@@ -94,9 +94,11 @@ static bool grow_homes(dataflow *it) {
   return true;
 }
 
+/* Ranges mostly begin where the one before ends. */
 static void add_access_boundaries(boundaries *to, const zb_intervals *ranges, uint64_t address) {
   for (size_t i = 0; i < ranges->count; ++i) {
-    add_boundary(to, address + ranges->items[i].begin);
+    if (i == 0 || ranges->items[i].begin != ranges->items[i - 1].end)
+      add_boundary(to, address + ranges->items[i].begin);
     add_boundary(to, address + ranges->items[i].end);
   }
 }

@@ -556,12 +556,12 @@ static int ranks_together(const zb_plan *plan) {
 static void verify_whole_ranks(const zb_plan *plan, int first, int count, zb_status *statuses) {
   zb_access *accesses[ZB_REPLICAS_PROVEN] = {NULL};
   for (int i = 0; i < count; ++i) {
-    statuses[i] = zb_access_create_all(&plan->ranks[first + i], &accesses[i]);
+    statuses[i] = zb_access_create_like(&plan->ranks[first + i], &plan->ranks[first], accesses[0], &accesses[i]);
     if (!statuses[i]) statuses[i] = zb_verify_rank(plan, first + i, accesses[i]);
     if (!statuses[i]) statuses[i] = zb_verify_beside(plan, first + i, accesses[i]);
   }
   zb_verify_dataflow(plan, first, count, accesses, statuses);
-  for (int i = 0; i < count; ++i)
+  for (int i = count - 1; i >= 0; --i) /* the first one last: others may have lists of it */
     zb_access_destroy_all(accesses[i], plan->ranks[first + i].subprogram_count);
 }
 

@@ -11,7 +11,7 @@ enum { RANKS = 2, REPLICAS = ZB_REPLICAS_PROVEN, MICRO_BATCHES = 5, CHANGES = 15
 
 typedef struct scene {
   zb_plan *plan, *step, *all, *full; /* as it is; of a step alone; of three replicas; with collectives as messages */
-  zb_access *accesses[RANKS * REPLICAS];
+  zb_access *accesses[RANKS * REPLICAS], *borrowed[RANKS * REPLICAS]; /* each its own; those of the first replica */
   uint64_t state;
 } scene;
 
@@ -35,11 +35,18 @@ static void scene_open(scene *s, const char *sharding, const char *schedule) {
   CU_ASSERT_FATAL(succeeds(zb_plan_expand(s->all, &s->full)));
   for (int r = 0; r < RANKS * REPLICAS; ++r)
     CU_ASSERT_FATAL(succeeds(zb_access_create_all(&s->full->ranks[r], &s->accesses[r])));
+  for (int r = 0; r < RANKS * REPLICAS; ++r) {
+    const int first = r / REPLICAS * REPLICAS;
+    CU_ASSERT_FATAL(succeeds(zb_access_create_like(&s->full->ranks[r], &s->full->ranks[first],
+                                                   r > first ? s->borrowed[first] : NULL, &s->borrowed[r])));
+  }
 }
 
 static void scene_close(scene *s) {
-  for (int r = 0; r < RANKS * REPLICAS; ++r)
+  for (int r = RANKS * REPLICAS - 1; r >= 0; --r) {
     zb_access_destroy_all(s->accesses[r], s->full->ranks[r].subprogram_count);
+    zb_access_destroy_all(s->borrowed[r], s->full->ranks[r].subprogram_count);
+  }
   zb_plan_destroy(s->full);
   zb_plan_destroy(s->all);
   zb_plan_destroy(s->step);
@@ -123,7 +130,7 @@ static bool same_text(zb_status a, zb_status b) {
 static void compare(const scene *s, verdicts *count) {
   for (int r = 0; r < RANKS * REPLICAS; r += REPLICAS) {
     zb_status together[REPLICAS] = {NULL}, alone[REPLICAS] = {NULL};
-    zb_verify_dataflow(s->full, r, REPLICAS, &s->accesses[r], together);
+    zb_verify_dataflow(s->full, r, REPLICAS, &s->borrowed[r], together);
     for (int i = 0; i < REPLICAS; ++i)
       zb_verify_dataflow(s->full, r + i, 1, &s->accesses[r + i], &alone[i]);
     count->firsts += alone[0] != NULL;
@@ -158,6 +165,32 @@ static void check_changes(scene *s) {
   CU_ASSERT(count.others > CHANGES / 20);
 }
 
+static bool same_intervals(const zb_intervals *a, const zb_intervals *b) {
+  bool same = a->count == b->count;
+  for (size_t i = 0; same && i < a->count; ++i)
+    same = a->items[i].begin == b->items[i].begin && a->items[i].end == b->items[i].end;
+  return same;
+}
+
+/* Those of F, B and W are borrowed, and all are as each rank's own. */
+static void check_borrowed(const scene *s) {
+  int borrowed = 0, all = 0;
+  for (int r = 0; r < RANKS * REPLICAS; ++r)
+    for (int i = 0; i < s->full->ranks[r].subprogram_count; ++i) {
+      const zb_access *own = &s->accesses[r][i], *other = &s->borrowed[r][i];
+      CU_ASSERT(own->base_count == other->base_count && own->fault == other->fault);
+      for (int k = 0; k < own->base_count; ++k)
+        CU_ASSERT(same_intervals(&own->reads[k], &other->reads[k]) &&
+                  same_intervals(&own->writes[k], &other->writes[k]));
+      CU_ASSERT(same_intervals(&own->workspace, &other->workspace));
+      const zb_job_kind kind = s->full->ranks[r].subprograms[i].kind;
+      if (kind != ZB_JOB_F && kind != ZB_JOB_B && kind != ZB_JOB_W) continue;
+      borrowed += other->borrowed;
+      all += r % REPLICAS > 0;
+    }
+  CU_ASSERT(borrowed == all && all >= RANKS * (REPLICAS - 1) * 3);
+}
+
 static const char *const shardings[] = {"none", "optimizer", "gradients:step", "gradients:micro-batch",
                                         "parameters:step"};
 static const char *const schedules[] = {"zb-h1", "zb-v", "1f1b", "zb-h1", "zb-v"};
@@ -167,6 +200,7 @@ static void test_changes(void) {
   for (int i = 0; i < SHARDING_COUNT; ++i) {
     scene s;
     scene_open(&s, shardings[i], schedules[i]);
+    check_borrowed(&s);
     check_changes(&s);
     scene_close(&s);
   }
