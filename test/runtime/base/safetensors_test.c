@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
@@ -59,6 +60,21 @@ static void test_round_trip(void) {
   CU_ASSERT_PTR_NULL(zb_store_at(back, 4));
   zb_store_destroy(back);
   zb_store_destroy(store);
+}
+
+/* A file whose header would not read back is not left, although its bytes are as they were written. */
+static void test_reserved_name(void) {
+  static const float value = 1;
+  const zb_shape scalar = {ZB_F32, 0, {0}};
+  (void)remove(FOLDER "/reserved.safetensors");
+  for (int metadata = 0; metadata < 2; ++metadata) {
+    zb_store *store = zb_store_create();
+    CU_ASSERT_EQUAL(take_code(zb_store_add(store, "__metadata__", &scalar, &value, false)), ZB_OK_CODE);
+    if (metadata) CU_ASSERT_EQUAL(take_code(zb_store_set_metadata(store, "format", "pt")), ZB_OK_CODE);
+    CU_ASSERT_EQUAL(take_code(zb_store_write(store, FOLDER "/reserved.safetensors")), ZB_IO);
+    CU_ASSERT_NOT_EQUAL(access(FOLDER "/reserved.safetensors", F_OK), 0);
+    zb_store_destroy(store);
+  }
 }
 
 /* Writes a file of this header and so many bytes of data, and opens it. The hint or message must hold `expected`. */
@@ -192,5 +208,6 @@ static void test_without_memory(void) {
   }
 }
 
-SUITE_MAIN("safetensors", {"round trip", test_round_trip}, {"headers", test_headers}, {"truncated", test_truncated},
-           {"mutated", test_mutated}, {"errors", test_errors}, {"without memory", test_without_memory})
+SUITE_MAIN("safetensors", {"round trip", test_round_trip}, {"reserved name", test_reserved_name},
+           {"headers", test_headers}, {"truncated", test_truncated}, {"mutated", test_mutated}, {"errors", test_errors},
+           {"without memory", test_without_memory})
