@@ -44,6 +44,7 @@ typedef struct simulator {
   message_state *messages;
   int64_t *channel_free_ps;
   int channel_count;
+  int *beside;       /* [rank] its first job on the second clock; job_count: there is none */
   int *next;         /* [clock] next job; the clocks of all ranks, then their second clocks */
   int64_t *now_ps;   /* [clock] */
   int *blocked_on;   /* [clock] message, -1 */
@@ -93,7 +94,9 @@ static bool carries_norms(const simulator *it, int message) {
 
 static bool copies(const simulator *it) { return it->pace ? it->pace->copies : it->plan->link_copies; }
 
-static int rank_of(const simulator *it, int clock) { return clock % it->plan->rank_count; }
+static int rank_of(const simulator *it, int clock) {
+  return clock < it->plan->rank_count ? clock : clock - it->plan->rank_count;
+}
 
 static int second_of(const simulator *it, int rank) { return it->plan->rank_count + rank; }
 
@@ -147,6 +150,7 @@ static void simulator_deinit(simulator *it) {
   zb_free(it->ran);
   zb_free(it->messages);
   zb_free(it->channel_free_ps);
+  zb_free(it->beside);
   zb_free(it->next);
   zb_free(it->now_ps);
   zb_free(it->blocked_on);
@@ -161,6 +165,7 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_pla
   size_t ranks = (size_t)plan->rank_count;
   *it = (simulator){.plan = plan, .pace = pace, .out = out};
   it->messages = zb_alloc((size_t)plan->message_count * sizeof *it->messages);
+  it->beside = zb_alloc(ranks * sizeof *it->beside);
   it->next = zb_alloc(2 * ranks * sizeof *it->next);
   it->now_ps = zb_alloc(2 * ranks * sizeof *it->now_ps);
   it->blocked_on = zb_alloc(2 * ranks * sizeof *it->blocked_on);
@@ -170,13 +175,14 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_pla
   out->rank_count = plan->rank_count;
   out->ranks = zb_alloc(ranks * sizeof *out->ranks);
   out->jobs = zb_alloc(ranks * sizeof *out->jobs);
-  if (!it->messages || !it->next || !it->now_ps || !it->blocked_on || !it->ran || !it->start_ps || !it->ready ||
-      !out->ranks || !out->jobs)
+  if (!it->messages || !it->beside || !it->next || !it->now_ps || !it->blocked_on || !it->ran || !it->start_ps ||
+      !it->ready || !out->ranks || !out->jobs)
     return ZB_OUT_OF_MEMORY();
   for (size_t r = 0; r < ranks; ++r) {
     out->jobs[r] = zb_alloc((size_t)plan->ranks[r].job_count * sizeof **out->jobs);
     it->ran[r] = zb_alloc((size_t)plan->ranks[r].subprogram_count + 1);
     if (!out->jobs[r] || !it->ran[r]) return ZB_OUT_OF_MEMORY();
+    it->beside[r] = next_beside(it, (int)r, plan->ranks[r].load_count);
   }
   return number_channels(it);
 }
@@ -392,7 +398,7 @@ static zb_status run_all(simulator *it) {
   const zb_plan *plan = it->plan;
   for (int r = plan->rank_count - 1; r >= 0; --r) {
     it->next[r] = plan->ranks[r].load_count; /* LOAD is before the step */
-    it->next[second_of(it, r)] = next_beside(it, r, plan->ranks[r].load_count);
+    it->next[second_of(it, r)] = it->beside[r];
     it->now_ps[second_of(it, r)] = it->now_ps[r];
     it->blocked_on[second_of(it, r)] = -1;
     it->out->ranks[r].start_ps = -1; /* until its first compute job */
