@@ -327,7 +327,8 @@ bool zb_op_view_get(MlirOperation op, zb_op_view *view, zb_op_view_storage *stor
 zb_cost zb_op_view_cost(const zb_op_view *op, const zb_shape *results) {
   const zb_op_def *def = op->def;
   if (def->cost) return def->cost(op, results);
-  if (def->flops == 0) return (zb_cost){0};
+  const bool has_counted = def->counted ? def->counted <= op->operand_count : op->result_count > 0;
+  if (def->flops == 0 || !has_counted) return (zb_cost){0};
   const zb_shape *counted = def->counted ? &op->operands[def->counted - 1] : &results[0];
   return (zb_cost){.flops = def->flops * (double)zb_shape_elements(counted)};
 }

@@ -137,6 +137,21 @@ static zb_status reserve_row(void) {
   return NULL;
 }
 
+/* What is wrong with a list of names, of which one may be marked; NULL: nothing. */
+static const char *wrong_names(const char *names) {
+  int marked = 0, index = 0;
+  bool ended = false;
+  zb_op_name name;
+  for (; zb_op_name_at(names, index, &name); ++index) {
+    if (name.length == 0 || strcspn(name.text, "?*") < (size_t)name.length)
+      return "a name is empty, or has ? or * in it";
+    if ((name.optional || name.variadic) && ++marked > 1) return "more than one is marked with ? or *";
+    if (ended) return "one stands behind that for any number (*)";
+    ended = name.variadic;
+  }
+  return index == zb_op_names_arity(names).named ? NULL : "a name is empty";
+}
+
 /* What an embedder's row must say; NULL: it does. */
 static zb_status check_row(const zb_op_def *def) {
   const char *name = def && def->name ? def->name : "", *dot = strchr(name, '.');
@@ -159,6 +174,18 @@ static zb_status check_row(const zb_op_def *def) {
   if (operands > ZB_VIEW_OPERANDS || results > ZB_PLACED_RESULTS)
     return ZB_ERROR(USAGE, "op '%s' has more than %d operands or %d results", name, ZB_VIEW_OPERANDS,
                     ZB_PLACED_RESULTS);
+  const char *const lists[] = {def->operands, def->results};
+  for (int i = 0; i < 2; ++i) {
+    const char *wrong = wrong_names(lists[i]);
+    if (wrong)
+      return zb_status_hint(
+          ZB_ERROR(USAGE, "op '%s': its %s '%s': %s", name, i ? "results" : "operands", lists[i], wrong),
+          "as in \"x, scale, bias?\" or \"first, second, rest*\"");
+  }
+  if (def->counted < 0 || def->counted > operands)
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "op '%s' counts operations of operand %d of %d", name, def->counted - 1, operands),
+        "operands are numbered from 0: ZB_OPERAND(k); 0 counts those of result 0");
   return NULL;
 }
 

@@ -10,6 +10,62 @@ typedef struct totals {
   size_t nodes, operands, results;
 } totals;
 
+/* ---- What regions read ---- */
+
+typedef struct inner_walk {
+  zb_graph *graph;
+  MlirOperation op;
+  MlirValue from, to;
+  size_t count;
+  int end; /* of graph->operands */
+} inner_walk;
+
+static void walk_inside(inner_walk *walk, MlirOperationWalkCallback visit) {
+  if (mlirOperationGetNumRegions(walk->op) > 0) mlirOperationWalk(walk->op, visit, walk, MlirWalkPreOrder);
+}
+
+static MlirWalkResult count_operands(MlirOperation op, void *context) {
+  inner_walk *walk = context;
+  if (!mlirOperationEqual(op, walk->op)) walk->count += (size_t)mlirOperationGetNumOperands(op);
+  return MlirWalkResultAdvance;
+}
+
+/* Adds each value of the function once. */
+static MlirWalkResult add_operands(MlirOperation op, void *context) {
+  inner_walk *walk = context;
+  zb_graph *graph = walk->graph;
+  const zb_node *node = &graph->nodes[graph->node_count - 1];
+  const int own = node->operand_begin + (int)mlirOperationGetNumOperands(walk->op);
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op) && !mlirOperationEqual(op, walk->op); ++i) {
+    const int value = zb_graph_value(graph, mlirOperationGetOperand(op, i));
+    int at = own;
+    while (at < walk->end && graph->operands[at] != value)
+      ++at;
+    if (value < 0 || at < walk->end) continue;
+    graph->operands[walk->end++] = value;
+    ++graph->values[value].use_count;
+  }
+  return MlirWalkResultAdvance;
+}
+
+static MlirWalkResult replace_operands(MlirOperation op, void *context) {
+  const inner_walk *walk = context;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op) && !mlirOperationEqual(op, walk->op); ++i)
+    if (mlirValueEqual(mlirOperationGetOperand(op, i), walk->from)) mlirOperationSetOperand(op, i, walk->to);
+  return MlirWalkResultAdvance;
+}
+
+void zb_graph_set_operand(const zb_graph *graph, MlirOperation op, int index, int value, MlirValue other) {
+  if (index < mlirOperationGetNumOperands(op)) {
+    mlirOperationSetOperand(op, index, other);
+    return;
+  }
+  inner_walk walk = {.op = op, .from = graph->values[value].value, .to = other};
+  walk_inside(&walk, replace_operands);
+}
+
+/* ---- Building ---- */
+
 static totals count_ops(MlirBlock block, MlirOperation *out_terminator) {
   totals total = {0};
   MlirOperation terminator = mlirBlockGetTerminator(block);
@@ -17,7 +73,9 @@ static totals count_ops(MlirBlock block, MlirOperation *out_terminator) {
   ZB_FOR_EACH_OP(op, block) {
     if (mlirOperationEqual(op, terminator)) continue;
     ++total.nodes;
-    total.operands += (size_t)mlirOperationGetNumOperands(op);
+    inner_walk inside = {.op = op, .count = (size_t)mlirOperationGetNumOperands(op)};
+    walk_inside(&inside, count_operands);
+    total.operands += inside.count;
     total.results += (size_t)mlirOperationGetNumResults(op);
   }
   return total;
@@ -42,6 +100,11 @@ static void fill_node(zb_graph *graph, MlirOperation op, int *operand_count, boo
     graph->operands[(*operand_count)++] = value;
     ++graph->values[value].use_count;
   }
+  inner_walk inside = {.graph = graph, .op = op, .end = *operand_count};
+  walk_inside(&inside, add_operands);
+  if (inside.end > *operand_count) node->def = NULL;
+  node->operand_count += inside.end - *operand_count;
+  *operand_count = inside.end;
   node->result_begin = graph->value_count;
   node->result_count = (int)mlirOperationGetNumResults(op);
   for (int i = 0; i < node->result_count; ++i)

@@ -9,11 +9,13 @@
 
 #include <string.h>
 
+/* What regions of an op (of another dialect: zb ops have none) read of the program are operands of its node behind its
+ * own. Its row, which does not know them, then says nothing of it. */
 typedef struct zb_node {
   MlirOperation op;
-  const zb_op_def *def;             /* NULL: nobody described it */
+  const zb_op_def *def;             /* NULL: nobody described it, or its regions read values of the program */
   MlirStringRef name;               /* of the op; zb_node_is */
-  int operand_begin, operand_count; /* graph.operands: value numbers */
+  int operand_begin, operand_count; /* graph.operands: value numbers, those that regions of the op read last */
   int result_begin, result_count;   /* value numbers are consecutive */
   int use_begin, use_count;         /* of all results */
   int number;
@@ -60,6 +62,9 @@ int zb_graph_value(const zb_graph *graph, MlirValue value); /* -1 if it is not o
 static inline int zb_operand(const zb_graph *graph, const zb_node *node, int index) {
   return graph->operands[node->operand_begin + index];
 }
+/* Puts another value in the place of operand `index` of an op, or of a clone of it, which is the value of that number;
+ * of one that its regions read, in the place of every use there. */
+void zb_graph_set_operand(const zb_graph *graph, MlirOperation op, int index, int value, MlirValue other);
 /* The node that makes a value; NULL for an argument. */
 static inline const zb_node *zb_maker(const zb_graph *graph, int value) {
   return graph->values[value].producer < 0 ? NULL : &graph->nodes[graph->values[value].producer];

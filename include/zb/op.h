@@ -10,7 +10,10 @@
  *                                  .op_class = ZB_CLASS_FOREIGN, .traits = ZB_TRAIT_PURE, .split = split};
  *   zb_status status = zb_op_register(&GRAD);
  *
- * Shapes are those of zb/base.h; an op whose operands have other types is not asked for what depends on shapes.
+ * Shapes are those of zb/base.h; an op whose operands have other types is not asked for what depends on shapes. What
+ * regions of an op read of the program counts as its operands, of which a row cannot know: such an op is taken as one
+ * without a row. A value without a size (index, a tensor of dynamic dimensions) cannot pass from one job to another; an
+ * op without operands that makes one needs a row with the trait PURE, and is then made wherever it is read.
  * Functions of a row may run on several threads at a time, on different ops. They keep nothing, and report what is
  * wrong (zb_op_fail in `infer`, zb_op_error_at in `split` and `grad`).
  */
@@ -179,7 +182,7 @@ typedef struct zb_op_def {
   const char *name;         /* "matmul" (without "zb."), or with its dialect for foreign ops: "pd_op.matmul" */
   const char *summary;      /* one line */
   const char *doc;          /* constraints labelled C1:, C2:, ...; each label is named in an error text and in a test */
-  const char *operands;     /* "lhs, rhs"; "x, scale, bias?" (one optional, anywhere); "first, second, rest*" */
+  const char *operands;     /* "lhs, rhs"; "x, scale, bias?" (one optional, anywhere) or "first, second, rest*" */
   const char *results;      /* "out, mean, rstd"; "frame"; NULL or "" for none */
   const char *irdl;         /* NULL: made from operands and results, all tensors; else the body of irdl.operation */
   const zb_attr_def *attrs; /* ends with a row whose name is NULL; NULL for none */

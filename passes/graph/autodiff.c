@@ -203,6 +203,10 @@ static zb_result flush(zb_pass *pass, sweep *s, int n) {
 
 static zb_result not_differentiable(const zb_node *node) {
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
+  if (node->operand_count > mlirOperationGetNumOperands(node->op))
+    return zb_op_error_at(node->op, "make them operands of it, and arguments of its region",
+                          "'%.*s' is not differentiable: its region reads values of the program that are no operands",
+                          (int)name.length, name.data);
   return zb_op_error_at(
       node->op,
       node->def ? "freeze the parameters before it (--freeze), or take it out of the way to the loss"

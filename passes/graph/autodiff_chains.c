@@ -74,7 +74,7 @@ static void find_chain(chains *c, const int *operands, int operand_count, int re
 static void redirect(chains *c, MlirOperation op, int index, int value, int reader) {
   const zb_value *old = &c->graph.values[value];
   if (old->producer < 0 || !c->member[old->producer] || c->mark[old->producer] != reader + 1) return;
-  mlirOperationSetOperand(op, index, mlirOperationGetResult(c->copy[old->producer], old->index));
+  zb_graph_set_operand(&c->graph, op, index, value, mlirOperationGetResult(c->copy[old->producer], old->index));
 }
 
 /* The first reader takes the ops themselves, later ones take clones; all are placed directly before the reader. */

@@ -139,7 +139,7 @@ static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def
     if (reader_takes(def, &shape, &state->layout)) continue;
     MlirValue copy = contiguous_for(l, operands[i], op);
     if (mlirValueIsNull(copy)) return ZB_FAIL;
-    mlirOperationSetOperand(op, i, copy);
+    zb_graph_set_operand(&l->graph, op, i, operands[i], copy);
   }
   return ZB_OK;
 }

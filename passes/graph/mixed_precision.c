@@ -145,7 +145,7 @@ static zb_result set_operands(mixed *m, const zb_node *node) {
     bool stays = rule == ZB_MIXED_LOW && (node->def->full_operands >> i & 1);
     MlirValue operand = form_of(m, value, stays ? FORM_FULL : form, node->op);
     if (mlirValueIsNull(operand)) return ZB_FAIL;
-    mlirOperationSetOperand(node->op, i, operand);
+    zb_graph_set_operand(&m->graph, node->op, i, value, operand);
   }
   return ZB_OK;
 }

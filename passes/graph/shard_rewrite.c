@@ -221,7 +221,7 @@ static void rewrite_unknown(rewriting *it, zb_builder *b, const zb_node *node) {
   for (int i = 0; i < node->operand_count; ++i) {
     const int value = zb_operand(&it->s->graph, node, i);
     MlirValue x = it->s->known[value] ? make_whole(it, b, value) : it->now[value];
-    if (!b->failed) mlirOperationSetOperand(node->op, i, x);
+    if (!b->failed) zb_graph_set_operand(&it->s->graph, node->op, i, value, x);
   }
   ZB_FOR_EACH_RESULT(value, node)
     it->whole[value] = it->now[value] = it->s->graph.values[value].value;

@@ -186,8 +186,10 @@ static void unroll_op(unrolling *u, const zb_node *node) {
   for (int64_t c = 0; c < u->shards; ++c) {
     MlirOperation op = mlirOperationClone(node->op);
     mlirBlockInsertOwnedOperationBefore(u->graph.block, node->op, op);
-    for (int k = 0; k < node->operand_count; ++k)
-      mlirOperationSetOperand(op, k, copies_of(u, zb_operand(&u->graph, node, k))[c]);
+    for (int k = 0; k < node->operand_count; ++k) {
+      const int operand = zb_operand(&u->graph, node, k);
+      zb_graph_set_operand(&u->graph, op, k, operand, copies_of(u, operand)[c]);
+    }
     if (counts) zb_set_i64(op, "place", c);
     if (name) zb_set_string(op, "parameter", name_of(u, name, c));
     renumber(u, op, c);

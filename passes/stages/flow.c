@@ -155,3 +155,31 @@ int zb_buffer_at(const zb_graph *graph, int value) {
     value = zb_operand(graph, maker, 0);
   return value < graph->argument_count && buffer_name(graph, value) ? value : -1;
 }
+
+static bool has_size(MlirValue value) {
+  zb_shape shape;
+  return zb_value_shape(value, &shape);
+}
+
+bool zb_flow_is_sizeless(const zb_graph *graph, const zb_node *node) {
+  return node->operand_count == 0 && node->result_count > 0 && !has_size(graph->values[node->result_begin].value);
+}
+
+zb_result zb_flow_check_sizes(const zb_graph *graph, const zb_flow *flow, const bool *crosses) {
+  for (int v = 0; v < graph->value_count; ++v) {
+    const zb_node *maker = zb_maker(graph, v);
+    const bool is_input = !maker && (flow->arguments[graph->values[v].index] & ZB_FLOW_INPUT);
+    if ((!crosses[v] && !is_input) || has_size(graph->values[v].value)) continue;
+    if (!maker)
+      return zb_op_error_at(graph->function, "make it a tensor of known dimensions and element type",
+                            "argument %d of the program has no size", v);
+    return zb_op_error_at(maker->op,
+                          maker->operand_count
+                              ? "make it a tensor of known dimensions and element type, or compute it where it is read"
+                              : "register a row with the trait PURE for this op (zb_op_register): it then goes to each "
+                                "reader",
+                          "a result of '%.*s', which has no size, passes from one job to another",
+                          (int)maker->name.length, maker->name.data);
+  }
+  return ZB_OK;
+}

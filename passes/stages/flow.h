@@ -35,6 +35,11 @@ unsigned zb_flow_value(const zb_graph *graph, const zb_flow *flow, int value);
 /* An activation: a forward value that depends on an input. */
 bool zb_flow_is_activation(const zb_graph *graph, const zb_flow *flow, int value);
 
+/* A constant that no job can hand to another, as its type has no size (index): each has its own. */
+bool zb_flow_is_sizeless(const zb_graph *graph, const zb_node *node);
+/* What passes from job to job lies in memory, and has a size there: the values that cross, and inputs. */
+zb_result zb_flow_check_sizes(const zb_graph *graph, const zb_flow *flow, const bool *crosses);
+
 /* Buffers (zb.buffer) as numbers of arguments. The one whose new value result `index` is; -1: it is of none. */
 int zb_buffer_of_result(const zb_graph *graph, int index);
 /* The result that is its new value. */

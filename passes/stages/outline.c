@@ -144,7 +144,9 @@ static bool clonable(const outline *o, int sub, int node) {
   if (flags & ZB_FLOW_VIEW) return true;
   if (flags & ZB_FLOW_COMMON) return o->subs[sub].kind == ZB_JOB_CLIP && !zb_node_is(&o->graph.nodes[node], "zb.get");
   if (o->copy[node] >= 0) return o->subs[sub].kind == ZB_JOB_LOAD;
-  if (flags & ZB_FLOW_LOAD) return o->subs[sub].kind == ZB_JOB_LOAD || zb_node_is(&o->graph.nodes[node], "zb.constant");
+  if (flags & ZB_FLOW_LOAD)
+    return o->subs[sub].kind == ZB_JOB_LOAD || zb_node_is(&o->graph.nodes[node], "zb.constant") ||
+           zb_flow_is_sizeless(&o->graph, &o->graph.nodes[node]);
   if (o->group[node] >= 0)
     return o->subs[sub].group == o->group[node] && before_clip(o, o->subs[sub].kind) == before_clip(o, o->kind[node]);
   return (flags & ZB_FLOW_CHAIN) != 0;
@@ -282,8 +284,9 @@ static bool add_argument(outline *o, int sub, int value) {
 static bool set_operands(outline *o, int sub, const zb_node *node, MlirOperation op) {
   for (int i = 0; i < node->operand_count; ++i) {
     MlirValue local;
-    if (!lookup(o, sub, o->graph.operands[node->operand_begin + i], &local)) return false;
-    mlirOperationSetOperand(op, i, local);
+    const int value = zb_operand(&o->graph, node, i);
+    if (!lookup(o, sub, value, &local)) return false;
+    zb_graph_set_operand(&o->graph, op, i, value, local);
   }
   return true;
 }
@@ -433,6 +436,7 @@ static bool evaluate_op(outline *o, const zb_node *node) {
   const int sub = evaluation_sub(o->stage[node->number]);
   const int begin = evaluated_begin(node);
   MlirValue local;
+  start(o, sub); /* an op without operands resolves none */
   for (int i = begin; i < evaluated_operands(node); ++i)
     if (!resolve(o, sub, zb_operand(&o->graph, node, i))) return false;
   if (is_replaced(node))
@@ -857,7 +861,8 @@ static zb_result outline_graph(outline *o) {
   if (!make_subs(o)) return ZB_FAIL;
   if (!place_evaluation(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if ((!o->inference && !place_ops(o))) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-  if (!place_results(o) || !make_modules(o)) return ZB_FAIL;
+  if (!place_results(o) || !zb_flow_check_sizes(&o->graph, &o->flow, o->crosses)) return ZB_FAIL;
+  if (!zb_flow_check_sizes(&o->graph, &o->flow, o->crosses_evaluation) || !make_modules(o)) return ZB_FAIL;
   mlirOperationDestroy(o->graph.function);
   return ZB_OK;
 }

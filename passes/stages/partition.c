@@ -646,7 +646,7 @@ static zb_result send_weights(partition *p) {
       MlirValue copy = zb_build1(&builder, "contiguous", p->graph.values[value].value);
       if (builder.failed) return ZB_FAIL;
       zb_set_i64(mlirOpResultGetOwner(copy), ZB_ATTR_STAGE, from);
-      mlirOperationSetOperand(node->op, i, copy);
+      zb_graph_set_operand(&p->graph, node->op, i, value, copy);
       p->pass->kept->is_old = true;
       ++p->pass->changes;
     }

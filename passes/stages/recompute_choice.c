@@ -217,7 +217,7 @@ static void clone_before(cloner *c, const zb_node *node, const zb_node *reader) 
   zb_set_attribute(op, ZB_ATTR_RECOMPUTED, mlirUnitAttrGet(mlirOperationGetContext(op)));
   for (int i = 0; i < node->operand_count; ++i) {
     const int operand = zb_operand(&r->graph, node, i);
-    if (is_remade(c, stage, operand)) mlirOperationSetOperand(op, i, c->now[operand]);
+    if (is_remade(c, stage, operand)) zb_graph_set_operand(&r->graph, op, i, operand, c->now[operand]);
   }
   mlirBlockInsertOwnedOperationBefore(r->graph.block, reader->op, op);
   for (int i = 0; i < node->result_count; ++i)
@@ -259,7 +259,7 @@ zb_status zb_recompute_apply(zb_recompute *r, int64_t *changes) {
       if (!(r->flow.nodes[maker->number] & ZB_FLOW_FORWARD))
         continue; /* a view of the backward pass: it is redirected */
       ZB_TRY(make_again(&c, operand, node));
-      mlirOperationSetOperand(node->op, i, c.now[operand]);
+      zb_graph_set_operand(&r->graph, node->op, i, operand, c.now[operand]);
     }
   }
   *changes += c.count;

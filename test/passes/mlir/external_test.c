@@ -137,6 +137,7 @@ static const zb_op_def ROWS[] = {
      .results = "y",
      .op_class = ZB_CLASS_FOREIGN,
      .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE},
+    {.name = "ext.number", .results = "n", .op_class = ZB_CLASS_FOREIGN, .traits = ZB_TRAIT_PURE},
 };
 
 static int register_rows(void) {
@@ -227,6 +228,36 @@ static void test_all_ways_give_one_text(void) {
   zb_free(first);
 }
 
+/* A number has no size, so no job hands it to another: by its row it goes to each reader. One of the readers is a
+ * region. */
+static void test_sizeless_constant(void) {
+  static const char program[] =
+      "module attributes {zb.level = \"split\"} {\n"
+      "  func.func @step(%x: tensor<4x8xf32> {zb.input = \"x\"}) -> tensor<f32> {\n"
+      "    %n = \"ext.number\"() {value = 3 : index} : () -> index\n"
+      "    %a = \"ext.roll\"(%x, %n) : (tensor<4x8xf32>, index) -> tensor<4x8xf32> loc(\"cut\")\n"
+      "    %b = \"ext.loop\"(%a) ({\n"
+      "      \"ext.use\"(%n) : (index) -> ()\n"
+      "    }) : (tensor<4x8xf32>) -> tensor<f32>\n"
+      "    return %b : tensor<f32>\n"
+      "  }\n"
+      "}\n";
+  world w;
+  open_world(&w, true);
+  MlirModule module = parse(&w, program);
+  CU_ASSERT_FALSE_FATAL(mlirModuleIsNull(module));
+  CU_ASSERT_PTR_NULL(zb_passes_run(module, "zb-partition{ranks=2,cuts=cut},zb-classify,zb-outline"));
+  char *text = printed(module);
+  int made = 0;
+  for (const char *at = text; (at = strstr(at, "\"ext.number\"()")); ++at)
+    ++made;
+  CU_ASSERT_EQUAL(made, 4); /* in F and in the evaluation of both stages */
+  CU_ASSERT_PTR_NULL(strstr(text, ": index {"));
+  zb_free(text);
+  mlirModuleDestroy(module);
+  close_world(&w);
+}
+
 static void *compile_often(void *out) {
   for (int i = 0; i < 10; ++i) {
     zb_free(*(char **)out);
@@ -295,6 +326,19 @@ static void test_wrong_rows(void) {
   static const zb_op_def kernel = {.name = "ext.kernel"}, ours = {.name = "zb.mine", .op_class = ZB_CLASS_FOREIGN};
   static const zb_op_def bare = {.name = "mix", .op_class = ZB_CLASS_FOREIGN};
   static const zb_op_def no_name = {.name = "ext.", .op_class = ZB_CLASS_FOREIGN};
+  static const struct {
+    zb_op_def def;
+    const char *message;
+  } lists[] = {
+      {{.name = "ext.l0", .operands = "x, scale?, bias?", .op_class = ZB_CLASS_FOREIGN}, "more than one is marked"},
+      {{.name = "ext.l1", .operands = "x*, y", .op_class = ZB_CLASS_FOREIGN}, "one stands behind that"},
+      {{.name = "ext.l2", .operands = "x, y? z", .op_class = ZB_CLASS_FOREIGN}, "has ? or * in it"},
+      {{.name = "ext.l3", .results = "x,, z", .op_class = ZB_CLASS_FOREIGN}, "its results 'x,, z': a name is empty"},
+      {{.name = "ext.l4", .operands = "x, *", .op_class = ZB_CLASS_FOREIGN}, "a name is empty"},
+      {{.name = "ext.l5", .operands = "x", .counted = ZB_OPERAND(1), .op_class = ZB_CLASS_FOREIGN}, "operand 1 of 1"},
+  };
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; ++i)
+    expect(zb_op_register(&lists[i].def), lists[i].message, i < 5 ? "as in" : "ZB_OPERAND(k)");
   expect(zb_op_register(&ROWS[0]), "op 'ext.mix_grads' is registered already", "once");
   expect(zb_op_register(&update), "trait UPDATE and no alias", "which operand");
   expect(zb_op_register(&kernel), "its class is not FOREIGN", "ZB_CLASS_FOREIGN");
@@ -591,7 +635,8 @@ static void test_failing_allocations(void) {
 }
 
 SUITE_MAIN_WITH("mlir", register_rows, NULL, {"all ways give one text", test_all_ways_give_one_text},
-                {"threads", test_threads}, {"wrong pipelines", test_wrong_pipelines}, {"wrong rows", test_wrong_rows},
+                {"constants without a size", test_sizeless_constant}, {"threads", test_threads},
+                {"wrong pipelines", test_wrong_pipelines}, {"wrong rows", test_wrong_rows},
                 {"diagnostics of the caller", test_diagnostics}, {"splits", test_splits},
                 {"operands of other types", test_other_types}, {"placements of rows", test_placements},
                 {"costs of rows", test_costs}, {"dialect not loaded", test_dialect_not_loaded},
