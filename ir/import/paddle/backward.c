@@ -326,6 +326,16 @@ static int next_operand(const backward *b, const zb_paddle_op *forward, const zb
   return -1;
 }
 
+/* Ops that are their own gradients, with the same attributes. */
+static bool is_own_gradient(const zb_paddle_op *op, const zb_paddle_op *forward) {
+  static const char *const kinds[] = {"assign", "share_data", "flip"};
+  const char *name;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
+    if (strcmp(op->kind, kinds[i]) == 0 && strcmp(forward->kind, kinds[i]) == 0)
+      return same_attributes(forward, op, true, &name);
+  return false;
+}
+
 /* The gradient of scale is scale, without the bias; that of cast is cast; those of a sum are its own, scaled by 1. */
 static zb_result explain_same(backward *b, zb_paddle_op *op, bool *fits) {
   const zb_paddle_value *of = whole(b, zb_paddle_input(op, "X"));
@@ -338,7 +348,7 @@ static zb_result explain_same(backward *b, zb_paddle_op *op, bool *fits) {
     k = next_operand(b, forward, to);
   else if (strcmp(op->kind, "cast") == 0 && strcmp(forward->kind, "cast") == 0)
     k = only_result(op)->shape.dtype == to->values[0]->shape.dtype ? 0 : -1;
-  else if (!scales_by(b, op, forward))
+  else if (!is_own_gradient(op, forward) && !scales_by(b, op, forward))
     k = -1;
   if (k < 0 || !to->values[k]) return ZB_OK;
   *fits = true;

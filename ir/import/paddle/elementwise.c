@@ -13,6 +13,22 @@ static bool is(const zb_import_node *n, const char *op) { return strcmp(n->op->a
 static int unary_attributes(zb_import_node *n, zb_attr attrs[2]) {
   if (is(n, "elu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha", 1)), 1;
   if (is(n, "leaky_relu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha negative_slope", 0.01)), 1;
+  if (is(n, "celu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha", 1)), 1;
+  if (is(n, "selu")) {
+    attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha", 1.67326319217681884765625));
+    attrs[1] = zb_float("gamma", zb_paddle_real(n, "scale", 1.05070102214813232421875));
+    return 2;
+  }
+  if (is(n, "shrink")) {
+    const double bound = zb_paddle_real(n, "threshold lambda", 0.5);
+    attrs[0] = zb_float("bias", strcmp(n->op->name, "softshrink") == 0 ? bound : 0);
+    attrs[1] = zb_float("lambda", bound);
+    return 2;
+  }
+  if (is(n, "thresholded_relu")) {
+    if (zb_paddle_real(n, "value", 0) != 0) return zb_paddle_refuse_attribute(n, "value", "0 is supported"), -1;
+    return attrs[0] = zb_float("alpha", zb_paddle_real(n, "threshold", 1)), 1;
+  }
   if (is(n, "gelu")) return attrs[0] = zb_bool("tanh", zb_paddle_integer(n, "approximate", 0) != 0), 1;
   if (is(n, "hard_sigmoid")) {
     attrs[0] = zb_float("alpha", zb_paddle_real(n, "slope", (float)(1.0 / 6)));
@@ -51,6 +67,13 @@ zb_result zb_paddle_formula(zb_import_node *n) {
     y = zb_operand_apply2(n, "mul", x, x);
   } else if (is(n, "log1p")) {
     y = zb_operand_apply1(n, "log", zb_operand_apply2(n, "add", x, zb_operand_scalar(n, dtype, 1)));
+  } else if (is(n, "log2") || is(n, "log10")) {
+    const double base = is(n, "log2") ? 2 : 10;
+    y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(base)));
+  } else if (is(n, "expm1")) {
+    y = zb_operand_apply2(n, "sub", zb_operand_apply1(n, "exp", x), zb_operand_scalar(n, dtype, 1));
+  } else if (is(n, "tanh_shrink")) {
+    y = zb_operand_apply2(n, "sub", x, zb_operand_apply1(n, "tanh", x));
   } else if (is(n, "logsigmoid")) {
     y = zb_operand_apply1(n, "neg", zb_operand_apply1(n, "softplus", zb_operand_apply1(n, "neg", x)));
   }
@@ -92,12 +115,15 @@ zb_result zb_paddle_power(zb_import_node *n) {
   return zb_paddle_give(n, "Out", zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, shape.dtype, power)));
 }
 
-/* Between min and max; relu6: between 0 and 6. */
+/* Between min and max, or t_min and t_max; relu6: between 0 and 6. */
 zb_result zb_paddle_clip(zb_import_node *n) {
   double least = 0, most = 6;
   zb_operand x = zb_paddle_in(n, "X");
   if (is(n, "6")) {
     most = zb_paddle_real(n, "threshold", 6);
+  } else if (is(n, "bounds")) {
+    least = zb_paddle_real(n, "t_min", -1);
+    most = zb_paddle_real(n, "t_max", 1);
   } else if (!zb_paddle_number(n, "min", "Min", -INFINITY, &least) ||
              !zb_paddle_number(n, "max", "Max", INFINITY, &most)) {
     return ZB_FAIL;
@@ -169,6 +195,39 @@ zb_result zb_paddle_logic(zb_import_node *n) {
 zb_result zb_paddle_select(zb_import_node *n) {
   zb_operand condition = zb_operand_cast(n, zb_paddle_in(n, "Condition"), ZB_I1);
   return zb_paddle_give(n, "Out", zb_operand_where(n, condition, zb_paddle_in(n, "X"), zb_paddle_in(n, "Y")));
+}
+
+/* x + weight (y - x). */
+zb_result zb_paddle_lerp(zb_import_node *n) {
+  zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Y"), weight = zb_paddle_in(n, "Weight");
+  if (!x || !y || !weight) return ZB_FAIL;
+  zb_operand way = zb_operand_apply2(n, "mul", weight, zb_operand_apply2(n, "sub", y, x));
+  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "add", x, way));
+}
+
+zb_result zb_paddle_masked_fill(zb_import_node *n) {
+  zb_operand mask = zb_operand_cast(n, zb_paddle_in(n, "Mask"), ZB_I1);
+  return zb_paddle_give(n, "Out", zb_operand_where(n, mask, zb_paddle_in(n, "Value"), zb_paddle_in(n, "X")));
+}
+
+/* One slope, or one a channel, which is the second dimension. */
+zb_result zb_paddle_prelu(zb_import_node *n) {
+  zb_shape in, slopes;
+  zb_operand x = zb_paddle_in(n, "X"), slope = zb_paddle_in(n, "Alpha");
+  const char *mode = zb_paddle_text(n, "mode", "all");
+  if (!x || !slope || !zb_operand_shape(n, x, &in) || !zb_operand_shape(n, slope, &slopes)) return ZB_FAIL;
+  const int64_t count = zb_shape_elements(&slopes);
+  if (strcmp(mode, "channel") == 0) {
+    if (strncmp(zb_paddle_text(n, "data_format", "NCHW"), "NC", 2) != 0 || in.rank < 2 || count != in.dims[1])
+      return zb_paddle_refuse_attribute(n, "data_format", "channels are the second dimension");
+    slopes = (zb_shape){.dtype = slopes.dtype, .rank = in.rank - 1};
+    for (int i = 0; i < slopes.rank; ++i)
+      slopes.dims[i] = i == 0 ? count : 1;
+    slope = zb_operand_reshape(n, slope, &slopes);
+  } else if (strcmp(mode, "all") != 0 || count != 1) {
+    return zb_paddle_refuse_attribute(n, "mode", "all, channel");
+  }
+  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "prelu", x, slope));
 }
 
 /* silu(x) * y; without y both are halves of x. */

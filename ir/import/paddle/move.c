@@ -111,7 +111,8 @@ zb_result zb_paddle_expand(zb_import_node *n) {
   zb_shape in, out = {.rank = 0};
   int count;
   zb_operand x = zb_paddle_in(n, "X");
-  if (!zb_operand_shape(n, x, &in) || !zb_paddle_integers(n, "shape", "Shape", out.dims, ZB_DIMS_MAX, &count))
+  if (!zb_operand_shape(n, x, &in) ||
+      !zb_paddle_integers(n, "shape target_shape", "Shape", out.dims, ZB_DIMS_MAX, &count))
     return ZB_FAIL;
   if (count < in.rank) return zb_import_refuse(n, NULL, "%d dimensions of a tensor of %d", count, in.rank);
   out.rank = count;
@@ -330,7 +331,7 @@ static bool filler(zb_import_node *n, const char *slot, double *out) {
 zb_result zb_paddle_fill(zb_import_node *n) {
   zb_shape out = {.rank = 0};
   double value;
-  if (!zb_paddle_integers(n, "shape", NULL, out.dims, ZB_DIMS_MAX, &out.rank) || !filler(n, "Value", &value) ||
+  if (!zb_paddle_integers(n, "shape", "Shape", out.dims, ZB_DIMS_MAX, &out.rank) || !filler(n, "Value", &value) ||
       !zb_paddle_declared(n, "Out", &out.dtype))
     return ZB_FAIL;
   if (out.rank < 0) out.rank = 0;

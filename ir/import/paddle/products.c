@@ -1,4 +1,4 @@
-/* Products, tables, normalizations, losses. Tests: test/ir/import/paddle. */
+/* Products, tables, normalizations. Tests: test/ir/import/paddle. */
 #include "ir/import/paddle/paddle.h"
 
 #include <string.h>
@@ -8,6 +8,18 @@ zb_result zb_paddle_matmul(zb_import_node *n) {
   if (zb_paddle_integer(n, "trans_x transpose_x", 0)) x = zb_operand_swapped(n, x);
   if (zb_paddle_integer(n, "trans_y transpose_y", 0)) y = zb_operand_swapped(n, y);
   return zb_paddle_give(n, "Out", x && y ? zb_operand_product(n, x, y) : NULL);
+}
+
+/* beta input + alpha x y. */
+zb_result zb_paddle_addmm(zb_import_node *n) {
+  zb_shape shape;
+  zb_operand input = zb_paddle_in(n, "Input"), x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Y");
+  const double alpha = zb_paddle_real(n, "Alpha alpha", 1), beta = zb_paddle_real(n, "Beta beta", 1);
+  if (!input || !x || !y || !zb_operand_shape(n, input, &shape)) return ZB_FAIL;
+  zb_operand product = zb_operand_matmul(n, x, y);
+  if (alpha != 1) product = zb_operand_apply2(n, "mul", product, zb_operand_scalar(n, shape.dtype, alpha));
+  if (beta != 1) input = zb_operand_apply2(n, "mul", input, zb_operand_scalar(n, shape.dtype, beta));
+  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "add", product, input));
 }
 
 /* The dimensions of a tensor before and from `rank` on, each as one. */
@@ -99,36 +111,4 @@ zb_result zb_paddle_rms_norm(zb_import_node *n) {
   if (!zb_paddle_integers(n, "normalized_shape", NULL, dims, ZB_DIMS_MAX, &count)) return ZB_FAIL;
   if (count < 1 || count >= in.rank) return zb_paddle_refuse_attribute(n, "normalized_shape", NULL);
   return norm(n, in.rank - count, "InvVar");
-}
-
-/* ---- Losses ---- */
-
-/* The loss of each row of scores, with the dimension of classes as 1. */
-zb_result zb_paddle_cross_entropy(zb_import_node *n) {
-  zb_shape scores, labels;
-  int axis;
-  zb_operand x = zb_paddle_in(n, "Logits"), targets = zb_paddle_in(n, "Label");
-  if (!x || !targets || !zb_operand_shape(n, x, &scores) || !zb_operand_shape(n, targets, &labels)) return ZB_FAIL;
-  if (!zb_paddle_axis(n, "axis", -1, scores.rank, &axis)) return ZB_FAIL;
-  if (zb_paddle_integer(n, "soft_label", 0))
-    return zb_paddle_refuse_attribute(n, "soft_label", "labels that are classes are supported");
-  if (!zb_paddle_integer(n, "use_softmax", 1))
-    return zb_paddle_refuse_attribute(n, "use_softmax", "give it logits, with use_softmax=True");
-  if (axis != scores.rank - 1) return zb_paddle_refuse_attribute(n, "axis", "classes are the last dimension");
-  const zb_paddle_value *softmax = zb_paddle_output(zb_paddle_source(n), "Softmax");
-  const bool wants_softmax = softmax && softmax->core && softmax->core->read;
-  zb_shape rows = scores, kept = scores;
-  --rows.rank;
-  rows.dtype = labels.dtype;
-  kept.dims[axis] = 1;
-  kept.dtype = ZB_F32;
-  const zb_attr attrs[] = {zb_string("reduction", "none"),
-                           zb_int("ignore_index", zb_paddle_integer(n, "ignore_index", -100))};
-  targets = zb_operand_reshape(n, targets, &rows);
-  zb_operand loss = zb_operand_build(n, "cross_entropy", (zb_operand[]){x, targets}, 2, attrs, 2);
-  if (wants_softmax) {
-    const zb_attr last = zb_int("axis", axis);
-    if (!zb_paddle_give(n, "Softmax", zb_operand_build(n, "softmax", &x, 1, &last, 1))) return ZB_FAIL;
-  }
-  return zb_paddle_give(n, "Loss", loss ? zb_operand_reshape(n, loss, &kept) : NULL);
 }

@@ -28,7 +28,9 @@ static zb_paddle_value *seeded_by(const zb_paddle *it, const zb_paddle_op *op) {
 static bool feeds_gradient(const zb_paddle *it, const zb_paddle_op *seed) {
   for (size_t i = 0; i < it->program.op_count; ++i) {
     const zb_paddle_op *op = &it->program.ops[i];
-    if (!op->row || op->row->class == ZB_PADDLE_UPDATE) continue;
+    const size_t length = strlen(op->kind);
+    const bool is_unknown = !op->row && (length < 5 || strcmp(op->kind + length - 5, "_grad") != 0);
+    if (is_unknown || (op->row && op->row->class == ZB_PADDLE_UPDATE)) continue;
     for (int s = 0; s < op->input_count; ++s)
       for (int k = 0; k < op->inputs[s].count; ++k)
         if (op->inputs[s].values[k] == seed->outputs[0].values[0]) return true;

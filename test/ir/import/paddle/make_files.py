@@ -156,15 +156,60 @@ def cnn():
     return F.cross_entropy(linear("d", 32, 4)(paddle.concat([top, means], 1)), y)
 
 
+def losses():
+    """Every loss, of labels and of probabilities, along the last dimension and another one."""
+    x, y = floats("x", [6, 5]), whole("y", [6])
+    h = linear("a", 5, 4)(x)
+    hot, wanted = F.one_hot(y, 4), x[:, :4]
+    weights = paddle.assign(np.array([1, 2, 0.5, 3], "float32"))
+    pixels = paddle.reshape(linear("b", 4, 12)(h), [6, 4, 3])
+    total = F.binary_cross_entropy_with_logits(h, hot) + F.binary_cross_entropy(F.sigmoid(h), hot)
+    total += F.smooth_l1_loss(h, wanted, delta=0.7) + F.mse_loss(h, wanted) + F.l1_loss(h, wanted)
+    total += F.kl_div(F.log_softmax(h, -1), F.softmax(wanted, -1), reduction="batchmean")
+    total += F.nll_loss(F.log_softmax(h, -1), y) + F.cross_entropy(h, F.label_smooth(hot, epsilon=0.1), soft_label=True)
+    total += F.cross_entropy(h, y, weight=weights) + F.cross_entropy(pixels, paddle.stack([y, y, y], 1), axis=1)
+    total += F.cross_entropy(pixels, F.softmax(paddle.tile(wanted.unsqueeze(2), [1, 1, 3]), 1), soft_label=True, axis=1)
+    total += paddle.logsumexp(h, 1).mean() + paddle.linalg.norm(h, axis=1).mean()
+    return total + F.cosine_similarity(h, wanted).mean()
+
+
+def places():
+    """Elements by their places, shapes that change, and functions of one operand that zoo has not."""
+    x, y = floats("x", [4, 6]), whole("y", [4])
+    h = linear("a", 6, 8)(x)
+    s = F.sigmoid(h)
+    slope = paddle.create_parameter([1], "float32", attr=paddle.ParamAttr("slope"))
+    parts = [paddle.tan(s), paddle.sinh(h), paddle.cosh(s), paddle.atan(h), paddle.asin(s * 0.9), paddle.acos(s * 0.9),
+             paddle.asinh(h), paddle.acosh(s + 1.5), paddle.atanh(s * 0.9), paddle.expm1(s), paddle.log2(s + 1),
+             paddle.log10(s + 1), F.selu(h), F.celu(h, 0.8), F.hardtanh(h, -0.7, 0.9), F.hardshrink(h, 0.3),
+             F.softshrink(h, 0.3), F.tanhshrink(h), F.thresholded_relu(h, 0.2), F.prelu(h, slope),
+             paddle.cumsum(h, 1), paddle.roll(h, 3, 1), paddle.flip(h, [0, 1]), paddle.lerp(h, s, s.detach()),
+             paddle.repeat_interleave(h[:, ::2], 2, 1), h[:, 6:0:-1][:, 0:1].expand_as(h),
+             paddle.prod(s + 0.5, 1, keepdim=True) * h,
+             paddle.where(paddle.isnan(h), s, h), h * (paddle.argmax(x, 1, keepdim=True).astype("float32") + 1)]
+    total = paddle.add_n(parts) * 0.1
+    best, _ = paddle.topk(total, 5, axis=1)
+    chosen = paddle.index_select(total, paddle.assign(np.array([7, 0, 3, 2, 3], "int64")), axis=1)
+    rows = paddle.gather_nd(total, paddle.stack([y, y], 1)).unsqueeze(1)
+    rows = (rows + paddle.take_along_axis(total, y.unsqueeze(1), 1)) / paddle.numel(x).astype("float32")
+    h = paddle.addmm(best, chosen, paddle.matmul(chosen, best, transpose_x=True), beta=0.5, alpha=0.1) + rows
+    image = F.pad(paddle.reshape(total, [1, 8, 2, 2]), [1, 0, 2, 1], value=0.25)                    # 1 x 8 x 5 x 3
+    image = F.interpolate(F.pixel_shuffle(image, 2), scale_factor=2, mode="nearest")                # 1 x 2 x 20 x 12
+    image = F.interpolate(image, size=[4, 5], mode="bilinear").flatten(1)                           # 1 x 40
+    conv = nn.Conv1D(1, 2, 3, padding=1, weight_attr=paddle.ParamAttr("c.w"), bias_attr=paddle.ParamAttr("c.b"))
+    line = conv(h.unsqueeze(1))
+    return F.cross_entropy(linear("b", 10, 4)(line.flatten(1) + image.reshape([4, 10])), y)     # 4 x 10
+
+
 def stopped():
     x, y = floats("x", [6, 5]), whole("y", [6])
     h = F.relu(linear("a", 5, 8)(x))
     return F.cross_entropy(linear("b", 8, 4)(h + h.detach()), y)
 
 
-def twice():
+def summed():
     x, y = floats("x", [6, 5]), whole("y", [6])
-    return F.cross_entropy(paddle.cumsum(linear("a", 5, 4)(x), 1), y)
+    return F.cross_entropy(paddle.einsum("ij,jk->ik", linear("a", 5, 4)(x), paddle.ones([4, 4])), y)
 
 
 def decayed(name):
@@ -189,9 +234,9 @@ PROGRAMS = {
     "sgd": (mlp, "sgd"), "sgd_decay": (mlp, "sgd_decay"), "momentum": (mlp, "momentum"),
     "adam": (mlp, "adam"), "adam_decay": (mlp, "adam_decay"), "adamw": (mlp, "adamw"), "rated": (rated, "adamw"),
     "zoo": (zoo, "slow"), "llama": (llama, "adamw"), "loss": (mlp, "none"), "stopped": (stopped, "sgd"),
-    "cnn": (cnn, "momentum"),
+    "cnn": (cnn, "momentum"), "losses": (losses, "slow"), "places": (places, "slow"),
 }
-REFUSED = {"clipped": (mlp, "clipped"), "lamb": (mlp, "lamb"), "cumsum": (twice, "sgd")}
+REFUSED = {"clipped": (mlp, "clipped"), "lamb": (mlp, "lamb"), "einsum": (summed, "sgd")}
 
 
 def build(model, optimizer):

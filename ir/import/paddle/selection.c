@@ -1,0 +1,374 @@
+/* Elements by their places: tables of places, orders, sums along a dimension, and what is laid out anew.
+ * Tests: test/ir/import/paddle, test/e2e/paddle.py. */
+#include "ir/import/fold.h"
+#include "ir/import/paddle/paddle.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is(const zb_import_node *n, const char *op) { return strcmp(n->op->argument, op) == 0; }
+
+/* Whole numbers first, first + step, ... as a constant. */
+static zb_operand numbers(zb_import_node *n, int64_t count, int64_t first, int64_t step) {
+  zb_known *known = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {count}});
+  for (int64_t i = 0; known && i < known->elements; ++i)
+    zb_known_set_integer(known, i, first + i * step);
+  return zb_operand_known(n, known);
+}
+
+/* ---- Places ---- */
+
+zb_result zb_paddle_index_select(zb_import_node *n) {
+  zb_shape in;
+  int axis;
+  zb_operand x = zb_paddle_in(n, "X"), index = zb_paddle_in(n, "Index");
+  if (!x || !index || !zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "dim axis", 0, in.rank, &axis)) return ZB_FAIL;
+  return zb_paddle_give(n, "Out", zb_operand_gather(n, x, index, axis));
+}
+
+/* The last dimension of the indices has a place in each of the first dimensions of x: together they are one. */
+zb_result zb_paddle_gather_nd(zb_import_node *n) {
+  zb_shape in, index, out, flat, one;
+  zb_operand x = zb_paddle_in(n, "X"), indices = zb_paddle_in(n, "Index"), row = NULL;
+  int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX], rows = 1, stride = 1;
+  if (!x || !indices || !zb_operand_shape(n, x, &in) || !zb_operand_shape(n, indices, &index)) return ZB_FAIL;
+  const int last = index.rank - 1;
+  const int64_t count = last < 0 ? 0 : index.dims[last];
+  if (count < 1 || count > in.rank || last + in.rank - count > ZB_DIMS_MAX)
+    return zb_import_refuse(n, NULL, "its indices have %lld places for %d dimensions", (long long)count, in.rank);
+  for (int i = 0; i < ZB_DIMS_MAX; ++i)
+    steps[i] = 1;
+  one = index;
+  one.dims[last] = 1;
+  indices = zb_operand_cast(n, indices, ZB_I64);
+  for (int i = 0; i < count; ++i)
+    rows *= in.dims[i];
+  for (int i = (int)count - 1; i >= 0; stride *= in.dims[i--]) {
+    starts[last] = i;
+    zb_operand place = zb_operand_slice(n, indices, starts, one.dims, steps);
+    zb_operand is_back = zb_operand_apply2(n, "less", place, zb_operand_scalar(n, ZB_I64, 0));
+    zb_operand from_end = zb_operand_apply2(n, "add", place, zb_operand_scalar(n, ZB_I64, (double)in.dims[i]));
+    place = zb_operand_where(n, is_back, from_end, place);
+    if (stride > 1) place = zb_operand_apply2(n, "mul", place, zb_operand_scalar(n, ZB_I64, (double)stride));
+    row = row ? zb_operand_apply2(n, "add", row, place) : place;
+  }
+  flat = (zb_shape){.dtype = in.dtype, .rank = 1, .dims = {rows}};
+  out = (zb_shape){.dtype = in.dtype, .rank = last};
+  memcpy(out.dims, index.dims, sizeof out.dims);
+  for (int i = (int)count; i < in.rank; ++i)
+    flat.dims[flat.rank++] = out.dims[out.rank++] = in.dims[i];
+  one.rank = last;
+  row = row ? zb_operand_reshape(n, row, &one) : NULL;
+  zb_operand made = row ? zb_operand_gather(n, zb_operand_reshape(n, x, &flat), row, 0) : NULL;
+  return zb_paddle_give(n, "Out", made ? zb_operand_reshape(n, made, &out) : NULL);
+}
+
+static zb_operand at_places(zb_import_node *n, zb_operand x, zb_operand places, int axis) {
+  zb_known *data = NULL, *known = NULL;
+  const zb_attr attr = zb_int("axis", axis);
+  if (!x || !places || !zb_import_value_known(n->im, x, &data) || !zb_import_value_known(n->im, places, &known))
+    return NULL;
+  if (data && known) return zb_operand_known(n, zb_import_fold_gather_elements(n, data, known, axis));
+  return zb_operand_build(n, "gather_elements", (zb_operand[]){x, places}, 2, &attr, 1);
+}
+
+zb_result zb_paddle_take_along(zb_import_node *n) {
+  zb_shape in;
+  int axis;
+  zb_operand x = zb_paddle_in(n, "Input"), index = zb_paddle_in(n, "Index");
+  if (!x || !index || !zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "Axis axis", 0, in.rank, &axis))
+    return ZB_FAIL;
+  return zb_paddle_give(n, "Result", at_places(n, x, index, axis));
+}
+
+/* The places of the k greatest (or least) elements along an axis. */
+static zb_operand ordered(zb_import_node *n, zb_operand x, int axis, int64_t k, bool largest) {
+  const zb_attr attrs[] = {zb_int("axis", axis), zb_int("k", k), zb_bool("largest", largest)};
+  return zb_operand_build(n, "top_k", &x, 1, attrs, 3);
+}
+
+zb_result zb_paddle_top_k(zb_import_node *n) {
+  zb_shape in;
+  int axis;
+  double k;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "axis", -1, in.rank, &axis) ||
+      !zb_paddle_number(n, "k", "K", 1, &k))
+    return ZB_FAIL;
+  if (!(k >= 1 && k <= (double)in.dims[axis])) return zb_import_refuse(n, NULL, "k is %g", k);
+  zb_operand places = ordered(n, x, axis, (int64_t)k, zb_paddle_integer(n, "largest", 1) != 0);
+  return zb_paddle_give(n, "Indices", places) ? zb_paddle_give(n, "Out", at_places(n, x, places, axis)) : ZB_FAIL;
+}
+
+/* The axis that an attribute or an operand says; with `flatten` x becomes one row. False after reporting. */
+static bool read_axis(zb_import_node *n, const char *slot, zb_operand *x, zb_shape *in, int *axis) {
+  double given;
+  if (!zb_operand_shape(n, *x, in) || !zb_paddle_number(n, "axis", slot, -1, &given)) return false;
+  if (zb_paddle_integer(n, "flatten", 0)) {
+    *in = (zb_shape){.dtype = in->dtype, .rank = 1, .dims = {zb_shape_elements(in)}};
+    *x = zb_operand_reshape(n, *x, in);
+    given = 0;
+  }
+  if (in->rank < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
+  return *x && zb_import_axis(n, (int64_t)given, in->rank, axis);
+}
+
+/* The place of the first of the greatest (or least) elements: along an axis, or of all elements in their order. */
+zb_result zb_paddle_arg(zb_import_node *n) {
+  zb_shape in, out;
+  zb_dtype dtype;
+  int axis;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!read_axis(n, "Axis", &x, &in, &axis) || !zb_paddle_declared(n, "Out", &dtype)) return ZB_FAIL;
+  const bool keeps = zb_paddle_integer(n, "keepdims", 0) != 0;
+  out = (zb_shape){.dtype = dtype};
+  for (int i = 0; i < in.rank; ++i)
+    if (i != axis || keeps) out.dims[out.rank++] = i == axis ? 1 : in.dims[i];
+  zb_operand places = ordered(n, x, axis, 1, is(n, "max"));
+  return zb_paddle_give(n, "Out", zb_operand_cast(n, zb_operand_reshape(n, places, &out), dtype));
+}
+
+/* ---- Along a dimension ---- */
+
+zb_result zb_paddle_cumsum(zb_import_node *n) {
+  zb_shape in;
+  int axis;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!read_axis(n, "AxisTensor", &x, &in, &axis)) return ZB_FAIL;
+  const zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", zb_paddle_integer(n, "exclusive", 0) != 0),
+                           zb_bool("reverse", zb_paddle_integer(n, "reverse", 0) != 0)};
+  return zb_paddle_give(n, "Out", x ? zb_operand_apply(n, "cumsum", &x, 1, attrs, 3) : NULL);
+}
+
+zb_result zb_paddle_flip(zb_import_node *n) {
+  zb_shape in;
+  int64_t axes[ZB_DIMS_MAX];
+  int count, axis;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_integers(n, "axis", NULL, axes, ZB_DIMS_MAX, &count)) return ZB_FAIL;
+  for (int i = 0; i < count; ++i) {
+    if (!zb_import_axis(n, axes[i], in.rank, &axis)) return ZB_FAIL;
+    x = zb_operand_gather(n, x, numbers(n, in.dims[axis], in.dims[axis] - 1, -1), axis);
+  }
+  return zb_paddle_give(n, "Out", x);
+}
+
+/* Without axes the elements are rolled as one row. */
+zb_result zb_paddle_roll(zb_import_node *n) {
+  zb_shape in, given;
+  int64_t shifts[ZB_DIMS_MAX], axes[ZB_DIMS_MAX];
+  int count, axis_count, axis = 0;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &given) || !zb_paddle_integers(n, "axis", NULL, axes, ZB_DIMS_MAX, &axis_count) ||
+      !zb_paddle_integers(n, "shifts", "ShiftsTensor", shifts, ZB_DIMS_MAX, &count))
+    return ZB_FAIL;
+  const bool is_flat = axis_count <= 0;
+  in = is_flat ? (zb_shape){.dtype = given.dtype, .rank = 1, .dims = {zb_shape_elements(&given)}} : given;
+  if (is_flat) x = zb_operand_reshape(n, x, &in);
+  if (count != (is_flat ? 1 : axis_count)) return zb_import_refuse(n, NULL, "%d shifts of %d axes", count, axis_count);
+  for (int i = 0; i < count && x; ++i) {
+    int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX];
+    if (!is_flat && !zb_import_axis(n, axes[i], in.rank, &axis)) return ZB_FAIL;
+    const int64_t dim = in.dims[axis], back = dim ? (dim - shifts[i] % dim) % dim : 0;
+    if (back == 0) continue;
+    for (int k = 0; k < ZB_DIMS_MAX; ++k)
+      steps[k] = 1;
+    memcpy(sizes, in.dims, sizeof sizes);
+    sizes[axis] = back;
+    zb_operand tail = zb_operand_slice(n, x, starts, sizes, steps);
+    starts[axis] = back;
+    sizes[axis] = dim - back;
+    x = zb_operand_concat(n, (zb_operand[]){zb_operand_slice(n, x, starts, sizes, steps), tail}, 2, axis);
+  }
+  return zb_paddle_give(n, "Out", is_flat && x ? zb_operand_reshape(n, x, &given) : x);
+}
+
+/* Each element several times. */
+zb_result zb_paddle_repeat_interleave(zb_import_node *n) {
+  zb_shape in, wide;
+  int axis;
+  const int64_t times = zb_paddle_integer(n, "Repeats repeats", 1);
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "dim axis", 0, in.rank, &axis)) return ZB_FAIL;
+  if (zb_paddle_has(n, "RepeatsTensor")) return zb_import_refuse(n, "repeat by a number", "repeats by a tensor");
+  if (times < 1 || times > INT32_MAX || in.rank == ZB_DIMS_MAX) return zb_paddle_refuse_attribute(n, "Repeats", NULL);
+  wide = in;
+  memmove(&wide.dims[axis + 2], &wide.dims[axis + 1], (size_t)(in.rank - axis - 1) * sizeof *wide.dims);
+  wide.dims[axis + 1] = 1;
+  ++wide.rank;
+  x = zb_operand_reshape(n, x, &wide);
+  wide.dims[axis + 1] = times;
+  if (__builtin_mul_overflow(in.dims[axis], times, &in.dims[axis]) || zb_shape_bytes(&in) < 0)
+    return zb_import_refuse(n, NULL, "it is too large");
+  return zb_paddle_give(n, "Out", zb_operand_reshape(n, zb_operand_expand(n, x, &wide), &in));
+}
+
+/* Between borders of one number: two pads of each dimension, from the first on. */
+static zb_result give_padded(zb_import_node *n, zb_operand x, zb_shape in, const int64_t *pads, double value) {
+  zb_operand fill = zb_operand_scalar(n, in.dtype, value);
+  for (int axis = 0; axis < in.rank && x; ++axis) {
+    zb_operand parts[3];
+    zb_shape border = in;
+    int used = 0;
+    for (int side = 0; side < 2; ++side) {
+      border.dims[axis] = pads[2 * axis + side];
+      if (border.dims[axis] < 0 || zb_shape_bytes(&border) < 0)
+        return zb_import_refuse(n, NULL, "a pad is negative or too large");
+      if (side == 1) parts[used++] = x;
+      if (border.dims[axis] > 0) parts[used++] = zb_operand_filled(n, &border, fill);
+    }
+    if (__builtin_add_overflow(in.dims[axis], pads[2 * axis], &in.dims[axis]) ||
+        __builtin_add_overflow(in.dims[axis], pads[2 * axis + 1], &in.dims[axis]))
+      return zb_import_refuse(n, NULL, "a pad is too large");
+    if (used > 1) x = zb_operand_concat(n, parts, used, axis);
+  }
+  return zb_paddle_give(n, "Out", x);
+}
+
+zb_result zb_paddle_pad(zb_import_node *n) {
+  zb_shape in;
+  int64_t pads[2 * ZB_DIMS_MAX];
+  int count;
+  double value;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_integers(n, "paddings", NULL, pads, 2 * ZB_DIMS_MAX, &count) ||
+      !zb_paddle_number(n, "pad_value", "PadValue", 0, &value))
+    return ZB_FAIL;
+  if (count != 2 * in.rank) return zb_import_refuse(n, NULL, "%d pads of %d dimensions", count, in.rank);
+  return give_padded(n, x, in, pads, value);
+}
+
+/* The pads of images [n, c, d, h, w] stand from the last dimension on. */
+zb_result zb_paddle_pad_image(zb_import_node *n) {
+  zb_shape in;
+  int64_t given[6], pads[2 * ZB_DIMS_MAX] = {0};
+  int count;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_integers(n, "paddings", "Paddings", given, 6, &count)) return ZB_FAIL;
+  if (strcmp(zb_paddle_text(n, "mode", "constant"), "constant") != 0)
+    return zb_paddle_refuse_attribute(n, "mode", "constant");
+  if (strcmp(zb_paddle_text(n, "data_format", "NCDHW"), "NCDHW") != 0)
+    return zb_paddle_refuse_attribute(n, "data_format", "channels are the second dimension");
+  if (in.rank != 5 || count != 6) return zb_import_refuse(n, NULL, "%d pads of %d dimensions", count, in.rank);
+  for (int i = 0; i < count; ++i)
+    pads[2 * (4 - i / 2) + i % 2] = given[i];
+  return give_padded(n, x, in, pads, zb_paddle_real(n, "value pad_value", 0));
+}
+
+/* [n, c r r, h, w] -> [n, c, h r, w r]. */
+zb_result zb_paddle_pixel_shuffle(zb_import_node *n) {
+  zb_shape in;
+  const int64_t r = zb_paddle_integer(n, "upscale_factor", 1);
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
+  if (strcmp(zb_paddle_text(n, "data_format", "NCHW"), "NCHW") != 0)
+    return zb_import_refuse(n, "give it data_format=\"NCHW\"", "its data_format is not supported");
+  if (in.rank != 4 || r < 1 || r > 1024 || in.dims[1] % (r * r))
+    return zb_paddle_refuse_attribute(n, "upscale_factor", NULL);
+  const int64_t *d = in.dims, channels = d[1] / (r * r);
+  const zb_shape apart = {.dtype = in.dtype, .rank = 6, .dims = {d[0], channels, r, r, d[2], d[3]}};
+  const zb_shape out = {.dtype = in.dtype, .rank = 4, .dims = {d[0], channels, d[2] * r, d[3] * r}};
+  x = zb_operand_transpose(n, zb_operand_reshape(n, x, &apart), (int64_t[]){0, 1, 4, 2, 5, 3});
+  return zb_paddle_give(n, "Out", zb_operand_reshape(n, x, &out));
+}
+
+/* Every step-th element between two ends of a dimension, backward where the step is negative. */
+zb_result zb_paddle_strided_slice(zb_import_node *n) {
+  zb_shape in;
+  int64_t axes[ZB_DIMS_MAX], starts[ZB_DIMS_MAX], ends[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
+  int count, start_count, end_count, step_count, axis;
+  zb_operand x = zb_paddle_in(n, "Input");
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_integers(n, "axes", NULL, axes, ZB_DIMS_MAX, &count) ||
+      !zb_paddle_integers(n, "starts", "StartsTensor", starts, ZB_DIMS_MAX, &start_count) ||
+      !zb_paddle_integers(n, "ends", "EndsTensor", ends, ZB_DIMS_MAX, &end_count) ||
+      !zb_paddle_integers(n, "strides", "StridesTensor", steps, ZB_DIMS_MAX, &step_count))
+    return ZB_FAIL;
+  if (count < 0 || count != start_count || count != end_count || count != step_count)
+    return zb_import_refuse(n, NULL, "it has not one start, end and stride for each axis");
+  for (int i = 0; i < count && x; ++i) {
+    if (!zb_import_axis(n, axes[i], in.rank, &axis)) return ZB_FAIL;
+    const int64_t dim = in.dims[axis], step = steps[i], least = step < 0 ? -1 : 0, most = step < 0 ? dim - 1 : dim;
+    if (step == 0 || step < -dim || step > dim) return zb_paddle_refuse_attribute(n, "strides", NULL);
+    int64_t begin = starts[i] < 0 ? starts[i] + dim : starts[i], end = ends[i] < 0 ? ends[i] + dim : ends[i];
+    if (step < 0 && ends[i] < -dim) end = -1;
+    begin = begin < least ? least : begin > most ? most : begin;
+    end = end < least ? least : end > most ? most : end;
+    const int64_t distance = step < 0 ? begin - end : end - begin, size = step < 0 ? -step : step;
+    if (distance <= 0) return zb_import_refuse(n, NULL, "nothing is left of dimension %d", axis);
+    in.dims[axis] = (distance + size - 1) / size;
+    x = zb_operand_gather(n, x, numbers(n, in.dims[axis], begin, step), axis);
+  }
+  return zb_paddle_give(n, "Out", x);
+}
+
+/* ---- Reductions to a norm ---- */
+
+/* The dimensions of an attribute, or all; *count: how many. False after reporting. */
+static bool read_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count) {
+  int64_t given[ZB_DIMS_MAX];
+  bool chosen[ZB_DIMS_MAX] = {false};
+  int found, axis;
+  if (!zb_paddle_integers(n, "axis", NULL, given, ZB_DIMS_MAX, &found)) return false;
+  if (zb_paddle_integer(n, "reduce_all asvector", 0)) found = 0;
+  for (int i = 0; i < found; ++i) {
+    if (!zb_import_axis(n, given[i], in->rank, &axis)) return false;
+    chosen[axis] = true;
+  }
+  *count = 0;
+  for (int i = 0; i < in->rank; ++i)
+    if (chosen[i] || found <= 0) axes[(*count)++] = i;
+  return true;
+}
+
+/* The greatest element, and the logarithm of the sum of what is left without it. */
+zb_result zb_paddle_log_sum_exp(zb_import_node *n) {
+  zb_shape in, out;
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  if (count < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
+  zb_operand most = zb_operand_apply1(n, "detach", zb_operand_reduce(n, "reduce_max", x, axes, count, true));
+  zb_operand rest = zb_operand_apply1(n, "exp", zb_operand_apply2(n, "sub", x, most));
+  zb_operand y = zb_operand_apply1(n, "log", zb_operand_reduce(n, "reduce_sum", rest, axes, count, true));
+  y = zb_operand_apply2(n, "add", y, most);
+  if (zb_paddle_integer(n, "keepdim", 0)) return zb_paddle_give(n, "Out", y);
+  out = (zb_shape){.dtype = in.dtype};
+  for (int i = 0, k = 0; i < in.rank; ++i) {
+    if (k < count && axes[k] == i)
+      ++k;
+    else
+      out.dims[out.rank++] = in.dims[i];
+  }
+  return zb_paddle_give(n, "Out", y ? zb_operand_reshape(n, y, &out) : NULL);
+}
+
+/* The root of the sum of squares, or the sum of absolute values. */
+zb_result zb_paddle_p_norm(zb_import_node *n) {
+  zb_shape in;
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  const double order = zb_paddle_real(n, "porder", 2);
+  const bool keeps = zb_paddle_integer(n, "keepdim", 0) != 0;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  if (order != 1 && order != 2) return zb_paddle_refuse_attribute(n, "porder", "1 and 2 are supported");
+  if (count < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
+  zb_operand each = order == 1 ? zb_operand_apply1(n, "abs", x) : zb_operand_apply2(n, "mul", x, x);
+  zb_operand sum = zb_operand_reduce(n, "reduce_sum", each, axes, count, keeps);
+  return zb_paddle_give(n, "Out", order == 1 ? sum : zb_operand_apply1(n, "sqrt", sum));
+}
+
+/* The number of elements, or the dimensions, of a tensor. */
+zb_result zb_paddle_sizes(zb_import_node *n) {
+  zb_shape in, out = {.rank = 0};
+  const bool is_count = is(n, "count");
+  const zb_paddle_value *declared = zb_paddle_output(zb_paddle_source(n), "Out");
+  if (!zb_operand_shape(n, zb_paddle_in(n, "Input"), &in) || !zb_paddle_declared(n, "Out", &out.dtype)) return ZB_FAIL;
+  if (!is_count) out.rank = 1, out.dims[0] = in.rank;
+  if (is_count && declared->is_static && declared->shape.rank == 1) out.rank = 1, out.dims[0] = 1;
+  zb_known *known = zb_known_new(n->im, &out);
+  for (int64_t i = 0; known && i < known->elements; ++i)
+    zb_known_set_integer(known, i, is_count ? zb_shape_elements(&in) : in.dims[i]);
+  return zb_paddle_give(n, "Out", zb_operand_known(n, known));
+}
