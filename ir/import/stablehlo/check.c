@@ -70,8 +70,7 @@ static bool mark(check *c, zb_stablehlo_result *loss) {
   for (int u = 0; u < c->count; ++u)
     im->outputs[im->output_count++] = im->values[c->gradients[u]->number];
   zb_import_mark_needed(im, NULL);
-  for (const zb_import_node *n = im->nodes; n < im->nodes + im->node_count; ++n)
-    if (n->needed && !n->op) return false;
+  if (!zb_import_check_nodes(im, zb_stablehlo_check_node)) return false;
   zb_import_mark_values(im, NULL);
   return true;
 }

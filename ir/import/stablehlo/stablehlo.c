@@ -242,7 +242,7 @@ static zb_result build_inputs(zb_stablehlo *it) {
 
 /* ---- Nodes ---- */
 
-static zb_result check_node(zb_import_node *n) {
+zb_result zb_stablehlo_check_node(zb_import_node *n) {
   bool is_chlo;
   MlirOperation op = zb_stablehlo_source(n);
   if (!n->op) {
@@ -308,7 +308,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   if ((!inference && !loss) || !find_outputs(it, loss) || !propose_roles(it)) return ZB_FAIL;
   if (loss) loss->value->name = loss->name;
   zb_import_mark_needed(im, loss ? loss->value : NULL);
-  if (!zb_import_check_nodes(im, check_node)) return ZB_FAIL;
+  if (!zb_import_check_nodes(im, zb_stablehlo_check_node)) return ZB_FAIL;
   zb_import_mark_values(im, loss ? loss->value : NULL);
   if (!settle_arguments(it)) return ZB_FAIL;
   zb_import_mark_values(im, loss ? loss->value : NULL);

@@ -214,6 +214,8 @@ static inline MlirOperation zb_stablehlo_source(const zb_import_node *n) {
 }
 /* Whether what a node gave has the types that the file declares; reports. */
 zb_result zb_stablehlo_check_results(zb_import_node *n);
+/* Whether a node has a row, and as many operands and results as that says; the functions of rows rely on it. */
+zb_result zb_stablehlo_check_node(zb_import_node *n);
 /* The declared type of a result; false after reporting. */
 bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out);
 /* The name of the op that a region of two arguments (or more) applies to its first two and returns: "add". False: it

@@ -77,11 +77,42 @@ static void cut(char *text, size_t *bytes, size_t at, size_t length) {
   *bytes -= length;
 }
 
+/* The next word from `at` on, around: a name of an op, an attribute or a type, a value, a number. */
+static size_t word_at(const char *text, size_t bytes, size_t at, size_t *length) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.%#@";
+  size_t begin = find_letter(text, bytes, at, letters), end = begin;
+  while (begin > 0 && text[begin - 1] && strchr(letters, text[begin - 1]))
+    --begin;
+  while (end < bytes && text[end] && strchr(letters, text[end]))
+    ++end;
+  *length = end - begin;
+  return begin;
+}
+
+static int kind_of(char first) {
+  return first == '%' || first == '@' ? first : first >= '0' && first <= '9' ? '0' : 'a';
+}
+
+/* A word in the place of another one of its kind: it then parses, and means something else. */
+static void replace_word(char *text, size_t *bytes, size_t at) {
+  char word[256];
+  size_t length, wanted, from = word_at(text, *bytes, at, &length);
+  for (int tries = 0; tries < 16; ++tries) {
+    const size_t other = word_at(text, *bytes, (size_t)(next() % *bytes), &wanted);
+    if (wanted >= sizeof word || kind_of(text[other]) != kind_of(text[from])) continue;
+    memcpy(word, text + other, wanted);
+    memmove(text + from + wanted, text + from + length, *bytes - from - length);
+    memcpy(text + from, word, wanted);
+    *bytes += wanted - length;
+    return;
+  }
+}
+
 /* One mutation of text[0..*bytes): room for twice the size. */
 static void mutate(char *text, size_t *bytes) {
   size_t at = (size_t)(next() % *bytes), other = (size_t)(next() % *bytes), length, from;
   char line[8192];
-  switch (next() % 8) {
+  switch (next() % 12) {
   case 0: /* a digit: dimensions, numbers of values, lists */
   case 1:
     at = find_letter(text, *bytes, at, "0123456789");
@@ -110,6 +141,12 @@ static void mutate(char *text, size_t *bytes) {
     break;
   case 6: /* any byte */
     text[at] = (char)next();
+    break;
+  case 7:
+  case 8:
+  case 9:
+  case 10:
+    replace_word(text, bytes, at);
     break;
   default: /* a piece out */
     length = (size_t)(next() % 24) + 1;
