@@ -93,7 +93,8 @@ def check_files(suite, folder):
     names = {os.path.relpath(os.path.join(place, name), folder)
              for place, _, found in os.walk(folder) for name in found}
     wanted = {"bin/" + name for name in PROGRAMS} | {"lib/libzb.so", "lib/zb/libjansson.so.4", "include/zb/compiler.h",
-              "lib/pkgconfig/zb.pc", "share/doc/zb/copyright", "share/zb/zb.irdl.mlir", "share/man/man1/zbc.1.gz"}
+              "lib/pkgconfig/zb.pc", "lib/cmake/zb/zbConfig.cmake",
+              "share/doc/zb/copyright", "share/zb/zb.irdl.mlir", "share/man/man1/zbc.1.gz"}
     suite.check(wanted <= names, "missing: %s" % sorted(wanted - names))
     suite.check(not names & {"include/zb/mlir.h", "include/zb/op.h", "lib/zb/zb-mlir-plugin.so", "lib/libzb.a"},
                 "parts for programs with an MLIR of their own")
@@ -109,6 +110,27 @@ def check_files(suite, folder):
             suite.check(good, "%s looks in %s" % (name, paths))
     for name in [*("bin/" + name for name in PROGRAMS), "lib/libzb.so"]:
         print("%-20s %6.2f MiB" % (name, os.path.getsize(os.path.join(folder, name)) / 2**20))
+
+
+def check_embedding(suite, folder, work):
+    """A project of a stranger, by find_package from the unpacked archive; parts that need an MLIR are not there."""
+    project = os.path.join(work, "project")
+    os.makedirs(project)
+    for words, good in ((" COMPONENTS mlir", False), ("", True)):
+        with open(os.path.join(project, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+            file.write("cmake_minimum_required(VERSION 3.25)\nproject(own LANGUAGES C)\n"
+                       "find_package(zb 0.1 REQUIRED CONFIG%s)\nadd_executable(own %s)\n"
+                       "target_link_libraries(own PRIVATE zb::zb)\n" %
+                       (words, os.path.join(ROOT, "test", "install", "embed.c")))
+        build = os.path.join(project, "build%d" % good)
+        done = run(["cmake", "-S", project, "-B", build, "-DCMAKE_PREFIX_PATH=" + folder])
+        suite.check((done.returncode == 0) == good and (good or "packages have zb::zb alone" in done.stderr),
+                    "find_package%s: %s" % (words, done.stderr))
+    done = run(["cmake", "--build", os.path.join(project, "build1")])
+    if not suite.check(done.returncode == 0, "a project with the package: %s%s" % (done.stdout, done.stderr)):
+        return
+    done = run([os.path.join(project, "build1", "own"), SMALL, common.CORPUS, os.path.join(project, "plan")])
+    suite.check(done.returncode == 0 and len(done.stdout.split()) == 2, "it trains: %s%s" % (done.stdout, done.stderr))
 
 
 def check_starts(suite, root, prefix):
@@ -251,6 +273,7 @@ def main():
                     "a program with libraries: " + done.stderr)
         print("%-20s %6.2f MiB" % (os.path.basename(archive), os.path.getsize(archive) / 2**20))
         check_files(suite, folder)
+        check_embedding(suite, folder, work)
         check_starts(suite, root, prefix)
         check_use(suite, root, prefix, work)
         check_modules(suite, root, prefix)

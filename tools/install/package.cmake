@@ -18,7 +18,8 @@ endif()
 
 set(portable COMPONENT portable EXCLUDE_FROM_ALL)
 install(TARGETS zbc zb-opt zb-run zb-sched RUNTIME DESTINATION bin ${portable})
-install(TARGETS zb-portable LIBRARY DESTINATION lib ${portable})
+set_target_properties(zb-portable PROPERTIES EXPORT_NAME zb)
+install(TARGETS zb-portable EXPORT zb-portable LIBRARY DESTINATION lib ${portable})
 foreach(module zb-mpi zb-cuda)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION lib/zb ${portable})
@@ -32,6 +33,19 @@ install(FILES ${irdl} DESTINATION share/zb ${portable})
 zb_pkg_config(zb "Compiler and runtime for zero-bubble pipeline-parallel training" FOLDER ${CMAKE_BINARY_DIR}/portable
   LIBDIR lib)
 install(FILES ${CMAKE_BINARY_DIR}/portable/zb.pc DESTINATION lib/pkgconfig ${portable})
+
+# find_package(zb): zb::zb. The components of an installation need the MLIR of the caller.
+file(WRITE ${CMAKE_BINARY_DIR}/portable/zbConfig.cmake "include(\"\${CMAKE_CURRENT_LIST_DIR}/zbTargets.cmake\")
+foreach(component \${zb_FIND_COMPONENTS})
+  if(zb_FIND_REQUIRED_\${component})
+    set(zb_FOUND FALSE)
+    set(zb_NOT_FOUND_MESSAGE \"component '\${component}' of zb: packages have zb::zb alone; build zb from its sources\")
+  endif()
+endforeach()
+")
+install(EXPORT zb-portable NAMESPACE zb:: FILE zbTargets.cmake DESTINATION lib/cmake/zb ${portable})
+install(FILES ${CMAKE_BINARY_DIR}/portable/zbConfig.cmake ${CMAKE_BINARY_DIR}/zbConfigVersion.cmake
+  DESTINATION lib/cmake/zb ${portable})
 
 # A manual page is the text of --help.
 function(zb_manual_page program purpose)
