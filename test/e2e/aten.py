@@ -29,9 +29,9 @@ PACKAGE = os.path.join(common.SOURCE, "tools", "python")
 SHARED = os.path.join(common.SOURCE, "..", "shared", "graphs")
 TOLERANCE, STEPS = 1e-5, 5
 # Without --all.
-CHOSEN = ("nanogpt-bias", "bert")
+CHOSEN = ("nanogpt-bias", "bert", "checkpoints", "flow", "speech")
 # What an ONNX file says in another way: without label smoothing, and with all gradients.
-OTHER = ("vision", "stopped")
+OTHER = ("vision", "stopped", "flow", "speech")
 
 
 class Door:
@@ -214,10 +214,43 @@ class Door:
         self.suite.check(str(program.graph) == before, f"an exported program is changed: {program.graph}")
         self.suite.must("zbc", self.path("small.mlir"), "-o", self.path("small"))
         self.functions(refuse)
+        self.twice()
         plain = Open()
         plain.w = torch.nn.Parameter(torch.randn(4))
         dynamic = torch.export.export(plain, (torch.randn(3, 4),), dynamic_shapes={"x": {0: torch.export.Dim("n")}})
         refuse("open shapes", lambda: aten.export(dynamic, path=self.path("e.mlir")), "is open")
+
+    def twice(self):
+        """What forward() gives under two names, inputs and parameters: outputs of an evaluation."""
+        import torch
+        import zb
+
+        class Twice(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 2)
+
+            def forward(self, x):
+                h = self.layer(x)
+                loss = h.square().mean()
+                return {"loss": loss, "again": loss, "h": h, "same": h, "x": x, "weight": self.layer.weight}
+
+        model, x = Twice(), torch.randn(3, 4)
+        wanted = model(x)
+        for inference, names in ((True, list(wanted)), (False, ["again", "h", "same"])):
+            plan = zb.compile(model, (x,), ranks=1, micro_batches=1, inference=inference, outputs=names)
+            with zb.Session(plan) as run:
+                got = run.predict((x,))
+            for name in names:
+                self.suite.check(torch.allclose(got[name].view(wanted[name].shape), wanted[name], atol=1e-6),
+                                 f"output '{name}' of a value that is given twice: {got[name]}")
+        for names, needle in ((["x"], "'x' is not computed from the inputs"), (["h", "h"], "'h' is named twice")):
+            try:
+                zb.compile(model, (x,), ranks=1, micro_batches=1, outputs=names)
+            except zb.Error as error:
+                self.suite.check(needle in str(error), f"outputs {names}: {error}")
+            else:
+                self.suite.check(False, f"outputs {names} are compiled")
 
     def functions(self, refuse):
         """A Function with the backward pass of its forward pass is taken, one with another is not; nor what changes a
@@ -283,7 +316,7 @@ class Door:
                                    ("a decision by values", lambda x: x if x.max() > 0 else -x,
                                     "PyTorch cannot export Calls"),
                                    ("a shape by values", lambda x: x[x > 0], "depends on values of tensors"),
-                                   ("a result of open shape", lambda x: F.ctc_loss(
+                                   ("a result of open shape", lambda x: torch.ctc_loss(
                                        x.log_softmax(1)[:, None], torch.tensor([[1]]), torch.tensor([3]),
                                        torch.tensor([1])), "an op whose result has a shape that depends on values"),
                                    ("detach() in place", doubled_beside, "(mul_): a value that detach() gave"),

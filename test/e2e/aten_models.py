@@ -5,6 +5,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+import torch.utils.checkpoint
 
 BATCH, LENGTH, VOCABULARY, WIDTH, HEADS, LAYERS = 2, 12, 40, 16, 4, 2
 TOKENS = ("int64", (BATCH, LENGTH), 3, VOCABULARY)
@@ -499,6 +500,53 @@ class Stopped(torch.nn.Module):
         return F.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
 
 
+class Again(torch.nn.Module):
+    """Layers whose forward pass is made again for the backward pass, in both of PyTorch's ways."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = torch.nn.Embedding(VOCABULARY, WIDTH), torch.nn.Linear(WIDTH, VOCABULARY)
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(WIDTH, WIDTH) for _ in range(4))
+
+    def forward(self, x, y):
+        h = self.embed(x)
+        for i, layer in enumerate(self.layers):
+            h = torch.utils.checkpoint.checkpoint(lambda h, layer=layer: h + layer(h).tanh(), h,
+                                                  use_reentrant=i % 2 == 0)
+        return F.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
+
+
+class Flow(torch.nn.Module):
+    """A normalizing flow: a matrix with its determinant, masked couplings, a normal distribution with covariances."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = torch.nn.Parameter(torch.eye(6) + 0.3 * torch.randn(6, 6))
+        self.scale, self.shift = torch.nn.Linear(6, 6), torch.nn.Linear(6, 6)
+        self.root = torch.nn.Parameter(torch.eye(6) + 0.1 * torch.randn(6, 6))
+        self.register_buffer("mask", torch.arange(6) % 2 == 0)
+
+    def forward(self, x):
+        h = x @ self.mix
+        kept = torch.where(self.mask, h, 0.0)
+        scale = torch.where(self.mask, 0.0, torch.tanh(self.scale(kept)))
+        h = kept + torch.where(self.mask, 0.0, h * scale.exp() + self.shift(kept))
+        normal = torch.distributions.MultivariateNormal(torch.zeros(6), self.root @ self.root.T + 0.1 * torch.eye(6))
+        return -(normal.log_prob(h) + scale.sum(1)).mean() - torch.linalg.slogdet(self.mix)[1]
+
+
+class Speech(torch.nn.Module):
+    """Frames to letters by the CTC loss, with lengths as data."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = torch.nn.GRU(8, WIDTH, batch_first=True), torch.nn.Linear(WIDTH, 7)
+
+    def forward(self, x, y, frames, letters):
+        log_probs = self.head(self.body(x)[0]).log_softmax(-1).transpose(0, 1)
+        return torch.nn.CTCLoss(zero_infinity=True)(log_probs, y, frames, letters)
+
+
 TEXT = {"x": TOKENS, "y": TOKENS}
 FUNCTION_INPUTS = {"x": ("float32", (4, 6)), "i": ("int64", (4,), 0, 4)}
 OWN = {
@@ -514,6 +562,10 @@ OWN = {
     "seq2seq": (Seq2Seq, TEXT),
     "low-rank": (LowRank, TEXT),
     "in-place": (InPlace, TEXT),
+    "checkpoints": (Again, TEXT),
+    "flow": (Flow, {"x": ("float32", (5, 6))}),
+    "speech": (Speech, {"x": ("float32", (3, 12, 8)), "y": ("int64", (3, 4), 1, 7), "frames": ("int64", (3,), 8, 13),
+                        "letters": ("int64", (3,), 0, 5)}),
     "breadth": (lambda: Function(list(FUNCTIONS)), FUNCTION_INPUTS),
     "dropout": (lambda: NanoGPT(dropout=0.2, bias=True), TEXT),
 }

@@ -14,6 +14,24 @@ K, W = torch.tensor([1, -100, 3]), torch.tensor([1.0, 2.0, 0.5, 3.0])
 turn = torch.polar(torch.ones(3, 2), torch.outer(torch.arange(3.0), torch.tensor([1.0, 0.1])))
 mask = torch.tensor([[True] * 4, [True, False, True, False], [False] * 4])
 
+S = torch.tensor([[2.0, 0.5, 0.1], [0.5, 1.0, 0.3], [0.1, 0.3, 3.0]])
+N = torch.tensor([[0.01, 0.5, 1.0, 1.5], [2.0, 2.9, 3.1, 30.0], [-0.3, -1.7, 0.25, 1e-3]])
+places = torch.tensor([[0, 0, 2, 1], [1, 1, 1, 1]])
+spelled = torch.tensor([[1, 2, 2], [3, 0, 1]])
+
+
+def changed(x, place, value):
+    """x[place] = value, of a copy."""
+    x = x.clone()
+    x[place] = value
+    return x
+
+
+def speech(p):
+    """Logarithms of probabilities: 6 steps, 2 rows, 4 classes."""
+    return torch.stack([p, p.flip(0)]).log_softmax(-1).repeat(1, 2, 1).transpose(0, 1)
+
+
 def pairs(p):
     """Rows of numbers as complex ones."""
     return torch.view_as_complex(p.reshape(len(p), -1, 2))
@@ -149,6 +167,45 @@ POINTS = {
     "irfft": (lambda p: torch.fft.irfft(torch.fft.rfft(p, dim=0) * turn[:2].repeat(1, 2), n=3, dim=0), B),
     "irfft2": (lambda p: torch.fft.irfft2(torch.fft.rfft2(p) * 2j + 1, s=(3, 4), norm="forward"), B),
     "stft": (lambda p: torch.stft(p, 4, 2, window=W, return_complex=True).abs().square(), B),
+    "maskset": (lambda p: changed(p, M > 0, 0.5) + changed(p * 1, mask, p[1, 2]), B),
+    "maskrows": (lambda p: changed(p, M[:, 0] >= 0, p[0].detach() * 2) + changed(p, (slice(None), W > 1), C[:, :1]), B),
+    "maskadd": (lambda p: torch.ops.aten.index_put(p, [mask], p[0, :1], True), B),
+    "maskset3": (lambda p: changed(p.view(3, 2, 2), mask[:, :2], W[:2]).flatten(1), B),
+    "filldiagonal": (lambda p: (p * 2).fill_diagonal_(-1) + torch.diagonal_scatter(p, p[:, 3], 1), B),
+    "triangles": (lambda p: p[tuple(torch.tril_indices(3, 4, -1))].sum() + p[tuple(torch.triu_indices(3, 4, 2))], B),
+    "putflat": (lambda p: p.put(K.abs() % 12, p[0, :3]) + p.put(places[0], W, True), B),
+    "narrowcopy": (lambda p: torch.narrow_copy(p, 1, 1, 2), B),
+    "fmax": (lambda p: torch.fmax(p, M) + torch.fmin(p, p.detach()) + torch.fmin(p, torch.tensor(torch.nan)), M),
+    "roundto": (lambda p: p * (B.round(decimals=1) + (B * 30).round(decimals=-1)) + p * torch.signbit(-M), M),
+    "whole": (lambda p: p * (K.abs() ** 3 + (K << 2) + (K - 7 >> 1))[:, None] + p * K[:, None] ** 0, M),
+    "lgamma": (lambda p: torch.lgamma(p), N),
+    "lgammaedge": (lambda p: torch.lgamma(p), N.abs() + 1e-3),
+    "digamma": (lambda p: torch.digamma(p), N),
+    "reduceamax": (lambda p: p.scatter_reduce(1, places[:, :3].repeat(2, 1)[:3], p[:, :3] * 1, "amax"), M),
+    "reduceamin": (lambda p: p.scatter_reduce(0, places, p[:2] - 5, "amin", include_self=False), M),
+    "reduceprod": (lambda p: p.scatter_reduce(0, places, M[:2] + p[1:], "prod"), P),
+    "indexreduce": (lambda p: torch.index_reduce(p, 1, places[0], p * 2, "amax"), M),
+    "searchrows": (lambda p: p * torch.searchsorted(M[:2].sort(1)[0], M[:2, :1].expand(2, 4), right=True).sum(0), B),
+    "det": (lambda p: torch.det(S * p[:, :3]) + torch.det(S.flip(0) * p[:, 1:]), P + 1),
+    "detzero": (lambda p: torch.det(C[:, :3]) + p, P),
+    "slogdet": (lambda p: torch.linalg.slogdet(S - p[:, :3])[1] + torch.logdet(S + p[:, :1] * p[:, :1].T), P),
+    "inverse": (lambda p: torch.linalg.inv(torch.stack([S.flip(0), S]) + p[:, :3]), P),
+    "solve": (lambda p: torch.linalg.solve(S + p[:, :3], p) + torch.linalg.solve(S, p[:, 0])[:, None], P),
+    "solveright": (lambda p: torch.linalg.solve(S + p[:, :3], p.T, left=False), P),
+    "cholesky": (lambda p: torch.linalg.cholesky(S + p[:, :3] / 9)
+                 + torch.linalg.cholesky(S + p[:, :3] / 9, upper=True), Q),
+    "triangular": (lambda p: torch.linalg.solve_triangular(S + p[:, :3], p, upper=False)
+                   + torch.linalg.solve_triangular(S + p[:, :3], p.T, upper=True, left=False).T, P),
+    "choleskysolve": (lambda p: torch.cholesky_solve(p, (S + p[:, :3]).tril()) + torch.cholesky_inverse(
+        (S * p[:, :3]).tril())[:, :1], P + 1),
+    "normal": (lambda p: torch.distributions.MultivariateNormal(p[0, :3], S).log_prob(p[:, :3]), M),
+    "matrixexp": (lambda p: torch.matrix_exp(p[:, :3]) + torch.matrix_exp(p[:, 1:] * 0), M),
+    "ctc": (lambda p: F.ctc_loss(speech(p), spelled, torch.tensor([6, 5]), torch.tensor([3, 1])), B),
+    "ctcflat": (lambda p: F.ctc_loss(speech(p), torch.tensor([1, 2, 2, 1]), (6, 4), (3, 1), blank=3,
+                                     reduction="sum"), B),
+    "ctcnone": (lambda p: F.ctc_loss(speech(p)[:3], spelled, torch.tensor([3, 3]), torch.tensor([3, 0]),
+                                     reduction="none", zero_infinity=True), B),
+    "ctcone": (lambda p: torch.nn.CTCLoss()(p.log_softmax(1), spelled[0, :2], torch.tensor(3), torch.tensor(2)), B),
     "bcel_w": (lambda p: F.binary_cross_entropy_with_logits(p, (M>0).float(), pos_weight=torch.tensor(2.)), B),
 }
 

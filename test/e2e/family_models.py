@@ -674,6 +674,11 @@ FAMILIES.update({
                               "y": ("int64", (4,), 0, 20)}),
     "mixture density": (Mixture, {"x": ("float32", (4, 3)), "y": ("float32", (4, 2))}),
     "bilstm and crf": (Chain, {"x": ("float32", (2, 6, 8)), "y": ("int64", (2, 6), 0, 4)}),
+    "llama4": hugging("Llama4ForCausalLM", "Llama4TextConfig", LANGUAGE, **dict(
+        GROUPED, head_dim=8, num_local_experts=4, num_experts_per_tok=1, intermediate_size_mlp=32)),
+    "normalizing flow": own("flow"),
+    "ctc loss": own("speech"),
+    "checkpoints": own("checkpoints"),
     "in-place": own("in-place"),
     "nanogpt": own("nanogpt"),
 })

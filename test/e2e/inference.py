@@ -24,6 +24,36 @@ PLANS = [(1, ()), (2, ()), (3, ()), (4, ()), (2, ("--placement", "v", "--chunks"
 TOLERANCE = 2e-6
 
 
+def varint(value):
+    return bytes([value & 127 | 128]) + varint(value >> 7) if value > 127 else bytes([value])
+
+
+def read_varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return value, at
+
+
+def with_output(model, name):
+    """The ONNX file with one more output: field 12 of its graph, which is field 7; its other fields go through."""
+    at, out = 0, b""
+    while at < len(model):
+        begin = at
+        tag, at = read_varint(model, at)
+        length, at = read_varint(model, at)
+        at += length if tag & 7 == 2 else 0
+        if tag == 7 << 3 | 2:
+            one = b"\x0a" + varint(len(name)) + name
+            graph = model[at - length : at] + b"\x62" + varint(len(one)) + one
+            out += varint(tag) + varint(len(graph)) + graph
+        else:
+            out += model[begin:at]
+    return out
+
+
 class Inference:
     def __init__(self, suite, folder):
         self.suite, self.folder, self.wanted = suite, folder, None
@@ -146,6 +176,11 @@ class Inference:
                        '  %0 = "zb.reduce_sum"(%x) {axes = array<i64>} : (tensor<2xf32>) -> tensor<f32>\n'
                        "  return %0 : tensor<f32>\n}\n")
         self.refused(1, "result 0 of the program is no output", "zbc", program, *no, "--inference")
+        twice = self.path("twice.onnx")
+        with open(MODEL, "rb") as file, open(twice, "wb") as out:
+            out.write(with_output(file.read(), b"scores"))
+        self.refused(1, "two outputs are named 'scores'(.|\n)*an Identity makes another", "zbc", twice, *no,
+                     "--inference")
         self.suite.check(not os.path.exists(self.path("no")), "something was written")
 
 

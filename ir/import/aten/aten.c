@@ -157,6 +157,11 @@ static zb_result find_outputs(zb_aten *it, const zb_aten_result *loss) {
     if (r == loss)
       return zb_import_fail(im, "leave it out: the loss is computed in any case", "--keep-output: '%s' is the loss",
                             r->name);
+    if (r->value->kind != ZB_VALUE_NODE)
+      return zb_import_fail(im, "an output is computed from the inputs",
+                            "--keep-output: '%s' is not computed from the inputs", r->name);
+    for (int k = 0; k < im->output_count; ++k)
+      if (im->outputs[k] == r->value) return zb_import_fail(im, NULL, "--keep-output: '%s' is named twice", r->name);
     r->value->name = r->name;
     im->outputs[im->output_count++] = r->value;
   }
@@ -226,6 +231,12 @@ static bool carries_gradient(const zb_import_node *n, const bool *carries, unsig
   return false;
 }
 
+/* Of integers, as places of a sort, there is no gradient. */
+static bool is_real(const zb_import_node *n, int result) {
+  MlirType type = mlirValueGetType(mlirOperationGetResult(zb_aten_source(n), result));
+  return mlirTypeIsARankedTensor(type) && mlirTypeIsAFloat(mlirShapedTypeGetElementType(type));
+}
+
 /* zb.detach is built where a gradient would pass; elsewhere, as of rotary tables, the operand is the result. */
 static zb_result place_stops(zb_import *im) {
   bool *carries = zb_import_take(im, im->value_count * sizeof *carries + 1);
@@ -236,7 +247,7 @@ static zb_result place_stops(zb_import *im) {
     if (strcmp(n->op->name, "detach") == 0 && !carries_gradient(n, carries, 1)) n->op = zb_aten_op_find("alias");
     const bool any = carries_gradient(n, carries, n->gradient);
     for (int o = 0; o < n->output_count; ++o)
-      if (n->outputs[o]) carries[n->outputs[o]->number] = any;
+      if (n->outputs[o]) carries[n->outputs[o]->number] = any && is_real(n, o);
   }
   return carries ? ZB_OK : ZB_FAIL;
 }

@@ -189,6 +189,33 @@ static zb_result read_results(zb_aten *it, MlirOperation last) {
   return ZB_OK;
 }
 
+/* Whether a result is to have a value of its own: it is also another result, or, without a loss, an argument. */
+static bool shares_value(const zb_aten *it, MlirOperation last, intptr_t index) {
+  MlirValue value = mlirOperationGetOperand(last, index);
+  if (!entry_of(it, "res_attrs", index, "aten.output").ptr) return false;
+  for (intptr_t i = 0; i < index; ++i)
+    if (mlirValueEqual(mlirOperationGetOperand(last, i), value)) return true;
+  return mlirValueIsABlockArgument(value) && it->core.params->inference;
+}
+
+/* Puts an alias in the place of each result that shares its value: outputs have the names of their values. */
+static zb_result separate_results(zb_aten *it, MlirOperation last) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(last); ++i) {
+    if (!shares_value(it, last, i)) continue;
+    MlirValue value = mlirOperationGetOperand(last, i);
+    MlirType type = mlirValueGetType(value);
+    MlirOperationState state =
+        mlirOperationStateGet(mlirStringRefCreateFromCString("aten.alias"), mlirOperationGetLocation(last));
+    mlirOperationStateAddOperands(&state, 1, &value);
+    mlirOperationStateAddResults(&state, 1, &type);
+    MlirOperation alias = mlirOperationCreate(&state);
+    if (mlirOperationIsNull(alias)) return zb_import_fail(&it->core, NULL, "result %d could not be copied", (int)i);
+    mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(last), last, alias);
+    mlirOperationSetOperand(last, i, mlirOperationGetResult(alias, 0));
+  }
+  return ZB_OK;
+}
+
 /* ---- The function ---- */
 
 /* @main of one block. */
@@ -214,6 +241,8 @@ zb_result zb_aten_read_graph(zb_aten *it) {
   if (!find_block(it, &block)) return ZB_FAIL;
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
     if (!read_argument(it, mlirBlockGetArgument(block, i), (int)i)) return ZB_FAIL;
+  MlirOperation last = mlirBlockGetTerminator(block);
+  if (last.ptr && is_named(last, "func.return") && !separate_results(it, last)) return ZB_FAIL;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op))
     ++count;
   if (count > NODES_MAX) return zb_import_fail(im, NULL, "the graph has more than %d ops", NODES_MAX);

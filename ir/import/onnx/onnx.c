@@ -320,6 +320,10 @@ static zb_result find_all_outputs(zb_onnx *onnx) {
   for (size_t i = 0; im->outputs && i < onnx->graph->n_output; ++i) {
     zb_import_value *value = zb_import_find(im, onnx->graph->output[i]->name);
     if (!value) return zb_import_fail(im, NULL, "output '%s' is made by no node", onnx->graph->output[i]->name);
+    for (int k = 0; k < im->output_count; ++k)
+      if (im->outputs[k] == value)
+        return zb_import_fail(im, "give each output a name of its own: an Identity makes another value",
+                              "two outputs are named '%s'", value->name);
     if (!is_updated_buffer(onnx, value)) im->outputs[im->output_count++] = value;
   }
   if (im->outputs && !im->output_count) return zb_import_fail(im, NULL, "the model has no outputs");

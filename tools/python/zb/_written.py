@@ -13,7 +13,7 @@ OF_PYTORCH = "empty_like grid_sampler_2d upsample_bicubic2d upsample_bicubic2d.v
 _written = {}
 
 
-def _writes(*names):
+def writes(*names):
     def keep(function):
         _written.update(dict.fromkeys(names, function))
         return function
@@ -41,7 +41,7 @@ def _float(x):
     return x if x.is_floating_point() else x.float()
 
 
-def _stopped(x):
+def stopped(x):
     """A value that no gradient passes: detach() of a decomposition would be an alias."""
     return torch.ops.zb_aten.detach(x)
 
@@ -49,7 +49,7 @@ def _stopped(x):
 # ---- Arithmetic ----
 
 
-@_writes("atan2")
+@writes("atan2")
 def atan2(y, x):
     """By the quotient of the smaller over the greater, so that neither is divided by zero."""
     y, x = torch.broadcast_tensors(_float(y), _float(x))
@@ -61,12 +61,12 @@ def atan2(y, x):
                        torch.where(x < 0, angle + turn, angle))
 
 
-@_writes("hypot")
+@writes("hypot")
 def hypot(x, y):
     return torch.linalg.vector_norm(torch.stack(torch.broadcast_tensors(x, y), 0), dim=0)
 
 
-@_writes("sinc")
+@writes("sinc")
 def sinc(x):
     at = torch.pi * torch.where(x == 0, 0.5, x)
     return torch.where(x == 0, 1.0, at.sin() / at)
@@ -83,29 +83,127 @@ def _running(x, dim, combine, neutral):
     return x.movedim(-1, dim)
 
 
-@_writes("copysign.Tensor")
+@writes("copysign.Tensor")
 def copysign(x, sign):
     negative = (sign < 0) | ((sign == 0) & (1 / sign < 0))
     return torch.where(negative, -x.abs(), x.abs())
 
 
-@_writes("ldexp.Tensor")
+@writes("ldexp.Tensor")
 def ldexp(x, exponent):
     return x * torch.exp2(_float(exponent))
 
 
-@_writes("addbmm")
+@writes("fmax")
+def fmax(x, y):
+    return torch.where((x >= y) | (y != y), x, y)
+
+
+@writes("fmin")
+def fmin(x, y):
+    return torch.where((x <= y) | (y != y), x, y)
+
+
+@writes("signbit")
+def signbit(x):
+    return (x < 0) | ((x == 0) & (1 / _float(x) < 0))
+
+
+@writes("round.decimals")
+def round_decimals(x, *, decimals=0):
+    scale = 10.0 ** abs(decimals)
+    return torch.round(x * scale) / scale if decimals >= 0 else torch.round(x / scale) * scale
+
+
+@writes("pow.Tensor_Scalar")
+def integer_power(x, exponent):
+    """Of integers, by squares; of floats it is an op of ours."""
+    if x.is_floating_point() or x.is_complex() or not isinstance(exponent, int) or not 0 <= exponent < 64:
+        return NotImplemented
+    x, result = x.to(torch.int64) if x.dtype == torch.bool else x, torch.ones_like(x)
+    while exponent:
+        result = result * x if exponent & 1 else result
+        exponent >>= 1
+        x = x * x if exponent else x
+    return result
+
+
+@writes("__lshift__.Scalar", "bitwise_left_shift.Tensor_Scalar")
+def shifted_left(x, count):
+    return x * (1 << int(count))
+
+
+@writes("__rshift__.Scalar", "bitwise_right_shift.Tensor_Scalar")
+def shifted_right(x, count):
+    return torch.div(x, 1 << int(count), rounding_mode="floor")
+
+
+# (zeta(k) - 1) / k with the sign of its term, for k from 2: lgamma(2 + w) = w (1 - gamma) + the sum of these times w^k.
+_ZETA = (0.32246703342411321, -0.067352301053198095, 0.020580808427784548, -0.0073855510286739853,
+         0.0028905103307415233, -0.0011927539117032609, 0.00050966952474304242, -0.00022315475845357938,
+         9.9457512781808534e-05, -4.492623478266706e-05, 2.0507212775670691e-05, -9.4394882752683959e-06,
+         4.3748667899074883e-06, -2.0392157538013662e-06, 9.5514121304074198e-07, -4.4924691987645660e-07,
+         2.1207184805554666e-07, -1.0043224823968099e-07, 4.7698101693639804e-08, -2.2711094608943164e-08,
+         1.0838659214896954e-08, -5.1834750419700465e-09)
+_GAMMA = 0.57721566490153286
+
+
+def _near_two(w):
+    """lgamma(2 + w) for -1/2 <= w <= 1."""
+    total = torch.zeros_like(w)
+    for term in reversed(_ZETA):
+        total = (total + term) * w
+    return (total + (1 - _GAMMA)) * w
+
+
+def _far(x):
+    """lgamma(x) for x >= 3, by Stirling's series five steps further on."""
+    z, steps = x + 5, torch.log(x * (x + 1)) + torch.log((x + 2) * (x + 3)) + torch.log(x + 4)
+    square = 1 / (z * z)
+    rest = (1 / 12 - square * (1 / 360 - square / 1260)) / z
+    return (z - 0.5) * z.log() - z + 0.91893853320467274 + rest - steps
+
+
+@writes("lgamma")
+def lgamma(x):
+    """Around its zeros by the series of lgamma(2 + w), so that small values are as exact as great ones; below 1/2 by
+    reflection. Each branch gets numbers that it is for, because infinity times zero would get into gradients."""
+    x = _float(x)
+    low = x < 0.5
+    y = torch.where(low, 1 - x, x)
+    first, second = y < 1.5, y < 3
+    one = torch.where(first, y, 1.0)
+    near = torch.where(first, _near_two(one - 1) - one.log(), _near_two(torch.where(second & ~first, y - 2, 0.0)))
+    value = torch.where(second, near, _far(torch.where(second, 3.0, y)))
+    at = torch.where(low, x, 0.25)
+    mirrored = 1.1447298858494002 - (torch.pi * (at - torch.round(at))).sin().abs().log()
+    return torch.where(low, mirrored - value, value)
+
+
+@writes("digamma")
+def digamma(x):
+    x = _float(x)
+    low = x < 0.5
+    y = torch.where(low, 1 - x, x)
+    z, steps = y + 6, sum(1 / (y + i) for i in range(6))
+    square = 1 / (z * z)
+    value = z.log() - 0.5 / z - square * (1 / 12 - square * (1 / 120 - square / 252)) - steps
+    at = torch.where(low, x, 0.25)
+    return torch.where(low, value - torch.pi / (torch.pi * (at - torch.round(at))).tan(), value)
+
+
+@writes("addbmm")
 def addbmm(x, one, other, *, beta=1, alpha=1):
     return x * beta + torch.bmm(one, other).sum(0) * alpha
 
 
-@_writes("cumprod")
+@writes("cumprod")
 def cumprod(x, dim, dtype=None):
     x = x.to(dtype or (x.dtype if x.is_floating_point() else torch.int64))
     return x if x.dim() == 0 else _running(x, dim, torch.mul, 1)
 
 
-@_writes("logcumsumexp")
+@writes("logcumsumexp")
 def logcumsumexp(x, dim):
     return x if x.dim() == 0 else _running(x, dim, torch.logaddexp, -torch.inf)
 
@@ -114,19 +212,19 @@ def _running_extreme(x, dim, better, worst):
     """Values are read at their places, which the gradient goes to; of equal ones the place is the last."""
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    seen = _running(_stopped(x), dim, better, worst)
+    seen = _running(stopped(x), dim, better, worst)
     along = torch.arange(x.shape[dim]).view([-1 if i == dim % x.dim() else 1 for i in range(x.dim())])
     places = torch.where((x == seen) | (x != x), along, torch.zeros_like(along))
     places = _running(places, dim, torch.maximum, 0)
     return torch.gather(x, dim, places), places
 
 
-@_writes("cummax")
+@writes("cummax")
 def cummax(x, dim):
     return _running_extreme(x, dim, torch.maximum, -torch.inf if x.is_floating_point() else torch.iinfo(x.dtype).min)
 
 
-@_writes("cummin")
+@writes("cummin")
 def cummin(x, dim):
     return _running_extreme(x, dim, torch.minimum, torch.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
 
@@ -138,18 +236,18 @@ def _reduced(loss, reduction):
     return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
 
 
-@_writes("binary_cross_entropy")
+@writes("binary_cross_entropy")
 def binary_cross_entropy(x, target, weight=None, reduction=1):
     """Logarithms are at least -100, and the gradient is PyTorch's formula, which is finite at 0 and 1, in place of that
     of what is computed: a term that is zero has it."""
-    at = _stopped(x)
+    at = stopped(x)
     loss = (target - 1) * torch.log1p(-at).clamp(min=-100) - target * at.log().clamp(min=-100)
-    slope = _stopped((at - target) / ((1 - at) * at).clamp(min=1e-12))
+    slope = stopped((at - target) / ((1 - at) * at).clamp(min=1e-12))
     loss = loss + (x - at) * slope
     return _reduced(loss if weight is None else loss * weight, reduction)
 
 
-@_writes("multilabel_margin_loss_forward")
+@writes("multilabel_margin_loss_forward")
 def multilabel_margin_loss(x, target, reduction):
     """Labels end at the first -1; PyTorch's own decomposition reads those behind it as well."""
     x, target = torch.atleast_2d(x), torch.atleast_2d(target)
@@ -164,17 +262,17 @@ def multilabel_margin_loss(x, target, reduction):
 # ---- Distances ----
 
 
-@_writes("_cdist_forward")
+@writes("_cdist_forward")
 def cdist(x, y, p, compute_mode=None):
     return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, dim=-1)
 
 
-@_writes("dist")
+@writes("dist")
 def dist(x, y, p=2.0):
     return torch.linalg.vector_norm(x - y, p)
 
 
-@_writes("_pdist_forward")
+@writes("_pdist_forward")
 def pdist(x, p=2.0):
     apart = [x[i + 1 :] - x[i] for i in range(x.shape[0] - 1)]
     return torch.linalg.vector_norm(torch.cat(apart or [x[:0]]), p, dim=-1)
@@ -183,7 +281,7 @@ def pdist(x, p=2.0):
 # ---- Places ----
 
 
-@_writes("diagonal", "diagonal_copy")
+@writes("diagonal", "diagonal_copy")
 def diagonal(x, offset=0, dim1=0, dim2=1):
     x = x.movedim((dim1, dim2), (-2, -1))
     count = max(0, min(x.shape[-2] + min(offset, 0), x.shape[-1] - max(offset, 0)))
@@ -191,35 +289,132 @@ def diagonal(x, offset=0, dim1=0, dim2=1):
     return x[..., rows + max(-offset, 0), rows + max(offset, 0)]
 
 
-@_writes("as_strided", "as_strided_copy")
-def as_strided(x, size, stride, storage_offset=None):
-    """Of a tensor that is its whole storage, in order: a selection of its elements."""
-    if not x.is_contiguous():
-        return NotImplemented
+@writes("diagonal_scatter")
+def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
+    moved = x.movedim((dim1, dim2), (-2, -1))
+    rows = torch.arange(src.shape[-1])
+    places = [None] * (x.dim() - 2) + [rows + max(-offset, 0), rows + max(offset, 0)]
+    return torch.ops.aten.index_put(moved, places, src).movedim((-2, -1), (dim1, dim2))
+
+
+@writes("narrow_copy")
+def narrow_copy(x, dim, start, length):
+    return x.narrow(dim, start, length)
+
+
+def _vector(numbers):
+    """A tensor() is no op of a graph."""
+    return torch.stack([torch.full([], number, dtype=torch.int64) for number in numbers])
+
+
+def _places_of_triangle(spans, dtype):
+    """Places of the columns of each row that a range of it has."""
+    number = torch.arange(sum(map(len, spans)))
+    lasts = [sum(map(len, spans[: i + 1])) for i in range(len(spans))]
+    row = (number.unsqueeze(1) >= _vector(lasts)).sum(1)
+    column = number + _vector([span.stop - last for span, last in zip(spans, lasts)])[row]
+    return torch.stack([row, column]).to(dtype or torch.int64)
+
+
+@writes("tril_indices")
+def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=None):
+    return _places_of_triangle([range(min(max(r + offset + 1, 0), col)) for r in range(row)], dtype)
+
+
+@writes("triu_indices")
+def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=None):
+    return _places_of_triangle([range(min(max(r + offset, 0), col), col) for r in range(row)], dtype)
+
+
+def _strided_places(size, stride, storage_offset):
     places = torch.full([1] * len(size), storage_offset or 0)
     for axis, (count, step) in enumerate(zip(size, stride)):
         places = places + (torch.arange(count) * step).view([-1 if i == axis else 1 for i in range(len(size))])
-    return x.reshape(-1)[places]
+    return places
 
 
-@_writes("unfold", "unfold_copy")
+@writes("as_strided", "as_strided_copy")
+def as_strided(x, size, stride, storage_offset=None):
+    """Of a tensor that is its whole storage, in order: a selection of its elements."""
+    return x.reshape(-1)[_strided_places(size, stride, storage_offset)] if x.is_contiguous() else NotImplemented
+
+
+@writes("unfold", "unfold_copy")
 def unfold(x, dim, size, step):
     """Windows along a dimension, which get a last one of their own."""
     begins = torch.arange(0, x.shape[dim] - size + 1, step)
     return x.movedim(dim, -1)[..., begins.unsqueeze(1) + torch.arange(size)].movedim(-2, dim if dim >= 0 else dim - 1)
 
 
-@_writes("masked_scatter")
+@writes("index_put")
+def masked_put(x, indices, values, accumulate=False):
+    """x[mask] = value, where all elements get the same, or what a dimension beside the mask says."""
+    masks = [i for i, index in enumerate(indices) if index is not None]
+    if len(masks) != 1 or indices[masks[0]].dtype != torch.bool:
+        return NotImplemented
+    mask = indices[masks[0]]
+    behind = x.dim() - masks[0] - mask.dim()
+    if values.dim() > behind:
+        split = values.dim() - behind
+        if values.shape[split - 1] != 1:
+            return NotImplemented
+        values = values.reshape(*values.shape[: split - 1], *[1] * mask.dim(), *values.shape[split:])
+    mask = mask.reshape(*mask.shape, *[1] * behind)
+    return torch.where(mask, x + values if accumulate else values, x)
+
+
+@writes("put")
+def put(x, index, source, accumulate=False):
+    return torch.ops.aten.index_put(x.reshape(-1), [index.reshape(-1)], source.reshape(-1), accumulate).view_as(x)
+
+
+@writes("as_strided_scatter")
+def as_strided_scatter(x, src, size, stride, storage_offset=None):
+    """Of a tensor that is its whole storage, in order, as fill_diagonal_ writes."""
+    if not x.is_contiguous():
+        return NotImplemented
+    places = _strided_places(size, stride, storage_offset)
+    return torch.ops.aten.index_put(x.reshape(-1), [places.reshape(-1)], src.reshape(-1)).view_as(x)
+
+
+@writes("masked_scatter")
 def masked_scatter(x, mask, source):
     mask = mask.expand_as(x)
     places = (mask.reshape(-1).long().cumsum(0) - 1).clamp(min=0, max=source.numel() - 1)
     return torch.where(mask, source.reshape(-1)[places].view_as(x), x)
 
 
-@_writes("scatter_reduce.two")
-def scatter_reduce(x, dim, index, src, reduce, include_self=True):
-    if reduce not in ("sum", "mean") or x.dim() == 0:
+# What is reduced by each kind of scatter_reduce, and what changes nothing.
+_EXTREMES = {"amax": (torch.amax, -torch.inf), "amin": (torch.amin, torch.inf), "prod": (torch.prod, 1.0)}
+
+
+def _reduced_by_places(x, dim, index, src, reduce, include_self):
+    """Each place looks at all that may go there, and at what it has: equal ones share the gradient, as in PyTorch."""
+    x, index, src = x.movedim(dim, -1), index.movedim(dim, -1), src.movedim(dim, -1)
+    src = src[tuple(slice(0, size) for size in index.shape)]
+    if index.shape[:-1] != x.shape[:-1] or not x.is_floating_point():
         return NotImplemented
+    combine, neutral = _EXTREMES[reduce]
+    goes = index.unsqueeze(-2) == torch.arange(x.shape[-1]).unsqueeze(-1)
+    own = x if include_self else torch.where(goes.any(-1), neutral, x)
+    all_of = torch.cat([own.unsqueeze(-1), torch.where(goes, src.unsqueeze(-2), neutral)], -1)
+    return combine(all_of, -1).movedim(-1, dim)
+
+
+@writes("index_reduce")
+def index_reduce(x, dim, index, source, reduce, *, include_self=True):
+    if x.dim() == 0:
+        return NotImplemented
+    index = index.view([-1 if i == dim % x.dim() else 1 for i in range(x.dim())]).expand_as(source)
+    return scatter_reduce(x, dim, index, source, reduce, include_self)
+
+
+@writes("scatter_reduce.two")
+def scatter_reduce(x, dim, index, src, reduce, include_self=True):
+    if x.dim() == 0:
+        return NotImplemented
+    if reduce not in ("sum", "mean"):
+        return _reduced_by_places(x, dim, index, src, reduce, include_self)
     ones = torch.ones_like(src)
     if not include_self:
         x = torch.where(torch.zeros_like(x).scatter_add(dim, index, ones) > 0, 0.0, x)
@@ -230,11 +425,12 @@ def scatter_reduce(x, dim, index, src, reduce, include_self=True):
     return total / begin.scatter_add(dim, index, ones).clamp(min=1)
 
 
-@_writes("searchsorted.Tensor", "bucketize.Tensor")
+@writes("searchsorted.Tensor", "bucketize.Tensor")
 def searchsorted(boundaries, x, *, out_int32=False, right=False, side=None, sorter=None):
-    if sorter is not None or boundaries.dim() != 1:
+    if sorter is not None:
         return NotImplemented
     right = right or side == "right"
+    boundaries = boundaries if boundaries.dim() == 1 else boundaries.unsqueeze(-2)
     below = boundaries <= x.unsqueeze(-1) if right else boundaries < x.unsqueeze(-1)
     return below.sum(-1).to(torch.int32 if out_int32 else torch.int64)
 
@@ -243,19 +439,19 @@ _written["bucketize.Tensor"] = lambda x, boundaries, *, out_int32=False, right=F
     boundaries, x, out_int32=out_int32, right=right)
 
 
-@_writes("kthvalue")
+@writes("kthvalue")
 def kthvalue(x, k, dim=-1, keepdim=False):
     values, places = torch.sort(x, dim=dim, stable=True)
     values, places = values.narrow(dim, k - 1, 1), places.narrow(dim, k - 1, 1)
     return (values, places) if keepdim else (values.squeeze(dim), places.squeeze(dim))
 
 
-@_writes("median.dim")
+@writes("median.dim")
 def median_along(x, dim, keepdim=False):
     return kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
 
 
-@_writes("median")
+@writes("median")
 def median(x):
     return kthvalue(x.reshape(-1), (x.numel() + 1) // 2, 0)[0]
 
@@ -263,7 +459,7 @@ def median(x):
 # ---- Counts and groups ----
 
 
-@_writes("histc")
+@writes("histc")
 def histc(x, bins=100, min=0, max=0):  # noqa: A002
     if min == max:
         return NotImplemented  # of the least and the greatest element
@@ -273,7 +469,7 @@ def histc(x, bins=100, min=0, max=0):  # noqa: A002
     return (place == torch.arange(bins).unsqueeze(1)).sum(1).to(x.dtype)
 
 
-@_writes("_grouped_mm", "transformers::grouped_mm_fallback")
+@writes("_grouped_mm", "transformers::grouped_mm_fallback")
 def grouped_mm(rows, matrices, offs=None, bias=None, out_dtype=None):
     """Which rows a group has depends on data: each group gets all of them, those of others as zeros, and the products
     are summed."""
@@ -285,7 +481,7 @@ def grouped_mm(rows, matrices, offs=None, bias=None, out_dtype=None):
     return torch.bmm(torch.where(belongs.unsqueeze(2), rows, 0.0), matrices).sum(0)
 
 
-@_writes("_embedding_bag", "_embedding_bag_forward_only")
+@writes("_embedding_bag", "_embedding_bag_forward_only")
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
                   include_last_offset=False, padding_idx=-1):
     if scale_grad_by_freq:
@@ -312,7 +508,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
 # ---- Room that is written later ----
 
 
-@_writes("empty.memory_format", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
+@writes("empty.memory_format", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 def empty(*args, **options):
     size = next(argument for argument in args if not isinstance(argument, torch.Tensor))
     like = args[0].dtype if isinstance(args[0], torch.Tensor) else None

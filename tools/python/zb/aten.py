@@ -35,9 +35,11 @@ except ImportError as error:
     raise ImportError("zb.aten needs PyTorch, which is not installed: pip install torch") from error
 
 try:
-    from . import _complex, _written
+    from . import _complex, _ctc, _matrices, _written
 except ImportError:  # python3 aten.py
     import _complex
+    import _ctc
+    import _matrices
     import _written
 
 FORMAT = 1
@@ -206,7 +208,7 @@ def decomposed(program):
         op = getattr(packet, overload or "default", None) if packet else None
         if op is not None:
             table.pop(op, None)
-    table.update(_written.decompositions())
+    table.update(_written.decompositions())  # and those that _matrices adds to it
     restores = []
     try:
         keep_stops(program.graph_module, restores)
@@ -298,6 +300,7 @@ def gradients_of_the_graph():
     pass instead, unless both are the same; inference_mode stops gradients as no_grad does, which tracing sees. An apply
     that was taken from its class before (act = Reversed.apply) is seen where it looks for setup_context."""
     apply, hook, mode = vars(torch.autograd.Function)["apply"], torch.Tensor.register_hook, torch.inference_mode
+    ctc = torch.nn.functional.ctc_loss
     checks = torch.distributions.Distribution._validate_args  # of values, which a graph has none of
     has_context, allowed = torch.autograd.function._is_setup_context_defined, []
 
@@ -306,6 +309,8 @@ def gradients_of_the_graph():
                            "is not what its forward pass gives: write the forward pass with PyTorch's ops")
 
     def trace_function(cls, *args, **kwargs):
+        if cls is torch.utils.checkpoint.CheckpointFunction:  # of (function, ..., *args), without gradients
+            return args[0](*args[2:])
         if cls.__module__.partition(".")[0] == "torch":
             return apply.__func__(cls, *args, **kwargs)
         allowed.append(cls)
@@ -332,6 +337,7 @@ def gradients_of_the_graph():
     torch.autograd.function._is_setup_context_defined = look_at_class
     torch.Tensor.register_hook = refuse_hook
     torch.inference_mode = stop
+    torch.nn.functional.ctc_loss = _ctc.loss
     torch.distributions.Distribution.set_default_validate_args(False)
     try:
         yield
@@ -339,6 +345,7 @@ def gradients_of_the_graph():
         torch.distributions.Distribution.set_default_validate_args(checks)
         torch.autograd.Function.apply, torch.Tensor.register_hook, torch.inference_mode = apply, hook, mode
         torch.autograd.function._is_setup_context_defined = has_context
+        torch.nn.functional.ctc_loss = ctc
 
 
 def is_plain(value):
@@ -378,6 +385,9 @@ def giving_plain_parts(model):
 
 # What PyTorch's errors say, and what to do about it.
 HINTS = (
+    ("functorch", "derivatives that forward() takes itself (torch.func.grad, jvp) are not in a graph"),
+    ("fake tensor in the exported program", "derivatives that forward() takes itself (torch.autograd.grad) are not in "
+                                            "a graph, nor is what it computes with tensors made outside of it"),
     ("data-dependent", "what Python decides by values of tensors (if x.max() > 0, .item()) is not in a graph: "
                        "take it out of forward(), or use torch.where"),
     ("Could not extract specialized integer", "sizes that depend on values of tensors are not in a graph"),
@@ -423,11 +433,11 @@ def exported(model, args, kwargs):
     try:
         with gradients_of_the_graph(), giving_plain_parts(model):
             program = torch.export.export(model, args, kwargs)
+        return decomposed(program)
     except ExportError:
         raise
     except Exception as error:  # PyTorch's have no common class
         raise not_exported(model, error) from error
-    return decomposed(program)
 
 
 def parts(value):
@@ -435,11 +445,18 @@ def parts(value):
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def needed_nodes(graph):
+def results_of(program):
+    """[(spec, node)] of what the graph gives, but for the order of assertions."""
+    specs = program.graph_signature.output_specs
+    return [(spec, node) for spec, node in zip(specs, program.graph.output_node().args[0])
+            if spec.kind != torch.export.graph_signature.OutputKind.TOKEN]
+
+
+def needed_nodes(program):
     """What results depend on; assertions are left out."""
-    needed = set()
-    for node in reversed(list(graph.nodes)):
-        if node.op == "output" or node in needed:
+    needed = {node for _, node in results_of(program) if isinstance(node, torch.fx.Node)}
+    for node in reversed(list(program.graph.nodes)):
+        if node in needed:
             needed.update(node.all_input_nodes)
     return needed
 
@@ -700,8 +717,7 @@ class Writer:
         kinds = torch.export.graph_signature.OutputKind
         names, texts, types, attributes = output_names(self.program), [], [], []
         user = 0
-        output = self.program.graph.output_node().args[0]
-        for spec, node in zip(self.program.graph_signature.output_specs, output):
+        for spec, node in results_of(self.program):
             if spec.kind == kinds.USER_OUTPUT:
                 label = {"output": names[user] if user < len(names) else f"output{user}"}
                 user += 1
@@ -721,8 +737,7 @@ class Writer:
     def text(self, values_name):
         rows, stored = self.arguments()
         arguments = self.signature(rows)
-        graph = self.program.graph
-        self.walk(graph, needed_nodes(graph))
+        self.walk(self.program.graph, needed_nodes(self.program))
         texts, types, attributes = self.results()
         head = [f"{alias} = loc({quote(file)}:{line}:0)" for (file, line), alias in self.files.items()]
         version = torch.__version__.partition("+")[0]
