@@ -12,6 +12,7 @@ Ends with "N passed, N failed".
 """
 import collections
 import fnmatch
+import functools
 import json
 import os
 import random
@@ -508,8 +509,6 @@ def pool(d):
     rank = d.size(1, 3)
     op = d.pick("MaxPool", "AveragePool", "LpPool")
     kernel, attributes = windows(d, rank)
-    if attributes.get("auto_pad", "VALID") != "VALID":
-        attributes.pop("strides", None)  # the evaluator's sizes of MaxPool are then others than ONNX's
     if "auto_pad" not in attributes:
         attributes.update(some(d, ceil_mode=1))
     if op == "AveragePool":
@@ -983,7 +982,42 @@ def own_lrn(x, *, size, alpha=1e-4, beta=0.75, bias=1.0):
     return (x / (bias + alpha / size * around) ** beta).astype(x.dtype)
 
 
-OWN = {"ConvTranspose": own_conv_transpose, "LRN": own_lrn}
+def pool_axis(n, kernel, stride, dilation, pads, auto, ceil):
+    """(begins of the windows, begin and end of the padded input) along an axis."""
+    reach = (kernel - 1) * dilation + 1
+    if auto.startswith("SAME"):
+        added = max((-(-n // stride) - 1) * stride + reach - n, 0)
+        pads = (added // 2, added - added // 2) if auto == "SAME_UPPER" else (added - added // 2, added // 2)
+    room = n + sum(pads) - reach
+    count = (-(-room // stride) if ceil else room // stride) + 1
+    if ceil and (count - 1) * stride >= n + pads[0]:
+        count -= 1  # a window that would begin behind the input
+    return [i * stride - pads[0] for i in range(count)], -pads[0], n + pads[1]
+
+
+def own_pool(op, x, *, kernel_shape, strides=None, pads=None, dilations=None, auto_pad=b"NOTSET", ceil_mode=0,
+             count_include_pad=0, p=2):
+    """Each window by itself: the evaluator's windows begin elsewhere where ceil_mode adds one or pads are uneven."""
+    rank = x.ndim - 2
+    strides, dilations, pads = strides or [1] * rank, dilations or [1] * rank, pads or [0] * 2 * rank
+    axes = [pool_axis(x.shape[2 + i], kernel_shape[i], strides[i], dilations[i], (pads[i], pads[rank + i]),
+                      auto_pad.decode(), ceil_mode) for i in range(rank)]
+    out = np.zeros((*x.shape[:2], *(len(begins) for begins, _, _ in axes)), D)
+    for place in np.ndindex(*out.shape[2:]):
+        taps = [[begins[at] + k * e for k in range(size)]
+                for (begins, _, _), at, size, e in zip(axes, place, kernel_shape, dilations)]
+        inside = np.ix_(range(x.shape[0]), range(x.shape[1]), *([t for t in along if 0 <= t < n]
+                                                                for along, n in zip(taps, x.shape[2:])))
+        window = x[inside].astype(D).reshape(*x.shape[:2], -1)
+        counted = np.prod([sum(low <= t < high for t in along) for along, (_, low, high) in zip(taps, axes)])
+        out[(slice(None), slice(None), *place)] = (
+            window.max(-1) if op == "MaxPool" else (np.abs(window) ** p).sum(-1) ** (1 / p) if op == "LpPool" else
+            window.sum(-1) / (counted if count_include_pad else window.shape[-1]))
+    return out.astype(x.dtype)
+
+
+OWN = {"ConvTranspose": own_conv_transpose, "LRN": own_lrn,
+       **{op: functools.partial(own_pool, op) for op in ("MaxPool", "AveragePool", "LpPool")}}
 
 
 def evaluate(case, changed=None):
