@@ -215,10 +215,40 @@ class Door:
         self.suite.must("zbc", self.path("small.mlir"), "-o", self.path("small"))
         self.functions(refuse)
         self.twice()
+        self.changed_inputs(refuse)
         plain = Open()
         plain.w = torch.nn.Parameter(torch.randn(4))
         dynamic = torch.export.export(plain, (torch.randn(3, 4),), dynamic_shapes={"x": {0: torch.export.Dim("n")}})
         refuse("open shapes", lambda: aten.export(dynamic, path=self.path("e.mlir")), "is open")
+
+    def changed_inputs(self, refuse):
+        """Labels may be changed in place, what may be a state may not."""
+        import torch
+        import zb
+        from zb import aten
+
+        class Clamps(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 3)
+
+            def forward(self, x, y):
+                y.clamp_(0, 2)
+                return torch.nn.functional.cross_entropy(self.layer(x), y)
+
+        class Keeps(Clamps):
+            def forward(self, x, y):
+                h = self.layer(x)
+                x[:, :3] = h.detach()
+                return h.mean()
+
+        model, x, y = Clamps(), torch.randn(3, 4), torch.tensor([-1, 5, 1])
+        given = y.clone()
+        with zb.Session(zb.compile(model, (x, given), ranks=1, micro_batches=1)) as run:
+            loss = run.step((x, given)).loss
+        self.suite.check(torch.equal(given, y) and abs(loss - model(x, y.clone()).item()) < 1e-6,
+                         f"labels that are clamped: {loss}, {given}")
+        refuse("a state", lambda: aten.export(Keeps(), (x, y), path=self.path("e.mlir")), "forward() changes 'x'")
 
     def twice(self):
         """What forward() gives under two names, inputs and parameters: outputs of an evaluation."""

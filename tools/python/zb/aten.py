@@ -725,6 +725,8 @@ class Writer:
                     continue  # None, or a number
             elif spec.kind == kinds.BUFFER_MUTATION:
                 label = {"updates": spec.target}
+            elif spec.kind == kinds.USER_INPUT_MUTATION and not node.meta["val"].is_floating_point():
+                continue  # labels that are clamped in place: a batch is only read, and floats may be a state
             else:
                 raise ExportError(f"forward() changes '{spec.target}', which cannot be written ({spec.kind.name})\n"
                                   "  hint: change a copy of it, x = x.clone(), or write the op that gives a new tensor")
