@@ -236,6 +236,10 @@ class Door:
                 y.clamp_(0, 2)
                 return torch.nn.functional.cross_entropy(self.layer(x), y)
 
+        class Pixels(Clamps):
+            def forward(self, x):
+                return self.layer(x.float().repeat(4).view(3, 4)).mean()
+
         class Keeps(Clamps):
             def forward(self, x, y):
                 h = self.layer(x)
@@ -248,6 +252,8 @@ class Door:
             loss = run.step((x, given)).loss
         self.suite.check(torch.equal(given, y) and abs(loss - model(x, y.clone()).item()) < 1e-6,
                          f"labels that are clamped: {loss}, {given}")
+        refuse("bytes", lambda: aten.export(Pixels(), (y.to(torch.uint8),), path=self.path("e.mlir")),
+               "input 'x' has the type torch.uint8")
         refuse("a state", lambda: aten.export(Keeps(), (x, y), path=self.path("e.mlir")), "forward() changes 'x'")
 
     def twice(self):

@@ -178,6 +178,10 @@ POINTS = {
     "fmax": (lambda p: torch.fmax(p, M) + torch.fmin(p, p.detach()) + torch.fmin(p, torch.tensor(torch.nan)), M),
     "roundto": (lambda p: p * (B.round(decimals=1) + (B * 30).round(decimals=-1)) + p * torch.signbit(-M), M),
     "whole": (lambda p: p * (K.abs() ** 3 + (K << 2) + (K - 7 >> 1))[:, None] + p * K[:, None] ** 0, M),
+    "softplusto": (lambda p: F.softplus(p, 2, 1.5) + F.threshold(p, 0.1, -2.0) + F.rrelu(p, training=False), B),
+    "adaptivemax": (lambda p: F.adaptive_max_pool2d(p[None], 2) + F.adaptive_max_pool2d(
+        p[None], (2, 3), return_indices=True)[1][..., :2] * p[0, 0], M),
+    "unpool": (lambda p: F.max_unpool2d(*F.max_pool2d(p[None, :2], 2, return_indices=True), 2) * W, B),
     "lgamma": (lambda p: torch.lgamma(p), N),
     "lgammaedge": (lambda p: torch.lgamma(p), N.abs() + 1e-3),
     "digamma": (lambda p: torch.digamma(p), N),

@@ -229,6 +229,25 @@ def cummin(x, dim):
     return _running_extreme(x, dim, torch.minimum, torch.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
 
 
+@writes("softplus")
+def softplus(x, beta=1, threshold=20):
+    """Where the threshold is not that of an op of ours."""
+    if threshold == 20:
+        return NotImplemented
+    low = torch.where(x * beta > threshold, 0.0, x)
+    return torch.where(x * beta > threshold, x, torch.nn.functional.softplus(low, beta))
+
+
+@writes("threshold")
+def threshold_to(x, threshold, value):
+    return NotImplemented if value == 0 else torch.where(x > threshold, x, value)
+
+
+@writes("rrelu_with_noise_functional")
+def rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, generator=None):
+    return NotImplemented if training else (torch.nn.functional.leaky_relu(x, (lower + upper) / 2), noise)
+
+
 # ---- Losses ----
 
 
@@ -337,6 +356,30 @@ def _strided_places(size, stride, storage_offset):
 def as_strided(x, size, stride, storage_offset=None):
     """Of a tensor that is its whole storage, in order: a selection of its elements."""
     return x.reshape(-1)[_strided_places(size, stride, storage_offset)] if x.is_contiguous() else NotImplemented
+
+
+@writes("adaptive_max_pool2d")
+def adaptive_max_pool2d(x, output_size):
+    """Parts of one size are an op of ours; others are taken one by one."""
+    (high, wide), (rows, columns) = x.shape[-2:], output_size
+    if (high % rows == 0 and wide % columns == 0) or rows * columns > 256:
+        return NotImplemented
+    values, places = [], []
+    for i in range(rows * columns):
+        row, column = divmod(i, columns)
+        top, left = row * high // rows, column * wide // columns
+        bottom, right = -(-(row + 1) * high // rows), -(-(column + 1) * wide // columns)
+        value, place = x[..., top:bottom, left:right].flatten(-2).max(-1)
+        inside = right - left
+        values.append(value)
+        places.append((torch.div(place, inside, rounding_mode="floor") + top) * wide + place % inside + left)
+    return tuple(torch.stack(each, -1).unflatten(-1, (rows, columns)) for each in (values, places))
+
+
+@writes("max_unpool2d")
+def max_unpool2d(x, indices, output_size):
+    empty = x.new_zeros(*x.shape[:-2], output_size[0] * output_size[1])
+    return empty.scatter(-1, indices.flatten(-2), x.flatten(-2)).unflatten(-1, tuple(output_size))
 
 
 @writes("unfold", "unfold_copy")

@@ -593,6 +593,10 @@ class Writer:
             if spec.kind == kinds.USER_INPUT:
                 node = nodes.get(getattr(spec.arg, "name", None))
                 if node is not None and isinstance(node.meta.get("val"), torch.Tensor):
+                    if node.users and node.meta["val"].dtype in (torch.int8, torch.uint8, torch.int16):
+                        raise ExportError(f"input '{spec.arg.name}' has the type {node.meta['val'].dtype}, which a "
+                                          "batch cannot have\n  hint: give it as int32, int64, bool or float32: "
+                                          "batch.float(), batch.long()")
                     rows.append([{"input": spec.arg.name}, node.meta["val"], [node], [spec.arg.name]])
                 elif node is not None and node.users:
                     raise ExportError(f"input '{spec.arg.name}' is no tensor: pass it as a number when exporting")
