@@ -57,13 +57,19 @@ static MlirValue spread(zb_import_node *n, MlirValue x, MlirValue fill, int axis
   return zb_stablehlo_cut(n, x, axis, 0, shape.dims[axis] - inner, 1);
 }
 
+/* More is no padding of a tensor, and sums of such numbers do not overflow. */
+static bool is_pad(int64_t pad) {
+  const int64_t most = INT64_C(1) << 40;
+  return pad >= -most && pad <= most;
+}
+
 MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t low, int64_t high,
                               int64_t inner) {
   zb_shape shape, part;
   x = spread(n, x, fill, axis, inner);
   if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
-  const int64_t most = INT64_C(1) << 40, start = low < 0 ? -low : 0, end = high < 0 ? -high : 0;
-  if (low > most || high > most || low < -most || high < -most || shape.dims[axis] - start - end < 1)
+  const int64_t start = is_pad(low) && low < 0 ? -low : 0, end = is_pad(high) && high < 0 ? -high : 0;
+  if (!is_pad(low) || !is_pad(high) || shape.dims[axis] - start - end < 1)
     return zb_import_refuse(n, NULL, "the padding of dimension %d is out of range", axis), (MlirValue){NULL};
   x = zb_stablehlo_cut(n, x, axis, start, shape.dims[axis] - start - end, 1);
   MlirValue parts[3];
@@ -197,6 +203,8 @@ static bool read_window(zb_import_node *n, int rank, zb_stablehlo_window *w) {
   for (int i = 0; i < rank; ++i) {
     w->low[i] = padding[2 * i];
     w->high[i] = padding[2 * i + 1];
+    if (!is_pad(w->low[i]) || !is_pad(w->high[i]))
+      return zb_import_refuse(n, NULL, "the padding of dimension %d is out of range", i);
   }
   return true;
 }
