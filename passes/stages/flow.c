@@ -161,6 +161,24 @@ static bool has_size(MlirValue value) {
   return zb_value_shape(value, &shape);
 }
 
+zb_status zb_flow_copies(const zb_graph *graph, const zb_flow *flow, zb_map *copies, int *copy) {
+  for (int n = 0; n < graph->node_count; ++n) {
+    const zb_node *node = &graph->nodes[n];
+    copy[n] = -1;
+    if (!(flow->nodes[n] & ZB_FLOW_CHAIN) || !zb_node_is(node, "zb.cast")) continue;
+    const int argument = zb_operand(graph, node, 0);
+    if (graph->values[argument].producer >= 0) continue;
+    const char *name = zb_argument_string(graph->function, argument, ZB_ATTR_PARAM);
+    if (!name) name = zb_argument_string(graph->function, argument, ZB_ATTR_FROZEN);
+    if (!name) continue;
+    const int first = (int)zb_map_get_or(copies, name, node->result_begin);
+    if (!zb_map_set(copies, name, first)) return ZB_OUT_OF_MEMORY();
+    const MlirValue own = graph->values[node->result_begin].value, other = graph->values[first].value;
+    if (mlirTypeEqual(mlirValueGetType(own), mlirValueGetType(other))) copy[n] = first;
+  }
+  return NULL;
+}
+
 bool zb_flow_is_sizeless(const zb_graph *graph, const zb_node *node) {
   return node->operand_count == 0 && node->result_count > 0 && !has_size(graph->values[node->result_begin].value);
 }

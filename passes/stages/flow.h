@@ -35,6 +35,11 @@ unsigned zb_flow_value(const zb_graph *graph, const zb_flow *flow, int value);
 /* An activation: a forward value that depends on an input. */
 bool zb_flow_is_activation(const zb_graph *graph, const zb_flow *flow, int value);
 
+/* Casts of parameters as they are stored. copies: name of a parameter -> the result of its first cast; copy[nodes]:
+ * that value for each cast to the same type, -1 for all other ops: casts to another type are chains as others. MEMORY.
+ */
+zb_status zb_flow_copies(const zb_graph *graph, const zb_flow *flow, zb_map *copies, int *copy) ZB_MUST_USE;
+
 /* A constant that no job can hand to another, as its type has no size (index): each has its own. */
 bool zb_flow_is_sizeless(const zb_graph *graph, const zb_node *node);
 /* What passes from job to job lies in memory, and has a size there: the values that cross, and inputs. */

@@ -110,25 +110,6 @@ static bool before_clip(const outline *o, zb_job_kind kind) {
 
 static bool is_common(const outline *o, int node) { return node >= 0 && (o->flow.nodes[node] & ZB_FLOW_COMMON); }
 
-/* Casts of parameters. Those to another type than the first are chains as others. */
-static zb_status find_copies(outline *o) {
-  for (int n = 0; n < o->graph.node_count; ++n) {
-    const zb_node *node = &o->graph.nodes[n];
-    o->copy[n] = -1;
-    if (!(o->flow.nodes[n] & ZB_FLOW_CHAIN) || !zb_node_is(node, "zb.cast")) continue;
-    int argument = o->graph.operands[node->operand_begin];
-    if (o->graph.values[argument].producer >= 0) continue;
-    const char *name = zb_argument_string(o->graph.function, argument, ZB_ATTR_PARAM);
-    if (!name) name = zb_argument_string(o->graph.function, argument, ZB_ATTR_FROZEN);
-    if (!name) continue;
-    int first = (int)zb_map_get_or(o->copies, name, node->result_begin);
-    if (!zb_map_set(o->copies, name, first)) return ZB_OUT_OF_MEMORY();
-    MlirValue own = o->graph.values[node->result_begin].value, other = o->graph.values[first].value;
-    if (mlirTypeEqual(mlirValueGetType(own), mlirValueGetType(other))) o->copy[n] = first;
-  }
-  return NULL;
-}
-
 /* The function an op lives in, -1 for those that are cloned where needed. */
 static int home_sub(const outline *o, int node) {
   unsigned flags = o->flow.nodes[node];
@@ -856,7 +837,7 @@ static zb_result outline_graph(outline *o) {
   ZB_PASS_TRY(pass, zb_arena_status(arena));
   if (!zb_map_reserve(o->memo, (size_t)o->graph.value_count)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!read_marks(o)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, find_copies(o));
+  ZB_PASS_TRY(pass, zb_flow_copies(&o->graph, &o->flow, o->copies, o->copy));
   ZB_PASS_TRY(pass, zb_tied_groups(arena, &o->graph, &o->flow, o->stage, o->group, &o->group_count));
   if (!make_subs(o)) return ZB_FAIL;
   if (!place_evaluation(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
