@@ -34,8 +34,9 @@ zb_pkg_config(zb "Compiler and runtime for zero-bubble pipeline-parallel trainin
   LIBDIR lib)
 install(FILES ${CMAKE_BINARY_DIR}/portable/zb.pc DESTINATION lib/pkgconfig ${portable})
 
-# find_package(zb): zb::zb. The components of an installation need the MLIR of the caller.
-file(WRITE ${CMAKE_BINARY_DIR}/portable/zbConfig.cmake "include(\"\${CMAKE_CURRENT_LIST_DIR}/zbTargets.cmake\")
+# find_package(zb): zb::zb. The components of an installation need the MLIR of the caller. CMake keeps one file a name
+# and folder for both, so the targets have another name here.
+file(WRITE ${CMAKE_BINARY_DIR}/portable/zbConfig.cmake "include(\"\${CMAKE_CURRENT_LIST_DIR}/zbPackedTargets.cmake\")
 foreach(component \${zb_FIND_COMPONENTS})
   if(zb_FIND_REQUIRED_\${component})
     set(zb_FOUND FALSE)
@@ -43,7 +44,7 @@ foreach(component \${zb_FIND_COMPONENTS})
   endif()
 endforeach()
 ")
-install(EXPORT zb-portable NAMESPACE zb:: FILE zbTargets.cmake DESTINATION lib/cmake/zb ${portable})
+install(EXPORT zb-portable NAMESPACE zb:: FILE zbPackedTargets.cmake DESTINATION lib/cmake/zb ${portable})
 install(FILES ${CMAKE_BINARY_DIR}/portable/zbConfig.cmake ${CMAKE_BINARY_DIR}/zbConfigVersion.cmake
   DESTINATION lib/cmake/zb ${portable})
 
