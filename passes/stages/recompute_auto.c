@@ -9,8 +9,8 @@
  * out by it is slower than a plan that fits. So with more memory a step is no longer.
  *
  * For a schedule that looks for an order within the limit a rule stands for it on the ladder. Then the model has an
- * order searched for each choice whose lower bound is below the best plan so far, and is compiled in the order of what
- * that promises.
+ * order searched for each choice whose lower bound is below the best plan so far, and the choice that promises the
+ * shortest step is compiled next.
  *
  * A whole compile compares what comes of this with the plan without recompute (zb_attempt_run of passes/compile).
  *

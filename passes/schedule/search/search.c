@@ -47,7 +47,8 @@ enum { STATES_MAX = 500000 };
 enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 1000000 };
 /* Jobs of all orders that are built to perturb one, by default: an evaluation takes a fraction of such a build. */
 enum { PERTURBED_JOBS = 12000000 };
-/* The same of orders that are built again to refine one, on the V placement: levels there are many of. */
+/* Jobs of all orders of a level that are built again to refine one, by default, on the V placement, which has many
+ * levels. */
 enum { REFINED_JOBS = 1000000 };
 /* The default budget is spent for as long as it pays: up to this multiple of what the last better order came after. */
 enum { PATIENCE = 10 };
