@@ -211,6 +211,37 @@ static bool plan_calls(const zb_cuda_product *product, calls *out) {
   return out->outer_count <= CALLS_MAX;
 }
 
+/* Whether rows lie at multiples of 16 bytes from an aligned address on, of every matrix of a batch. */
+static bool aligned(const layout *x, zb_dtype dtype, int32_t alignment) {
+  int64_t bytes = (int64_t)zb_dtype_bytes(dtype);
+  return alignment == 16 && x->leading * bytes % 16 == 0 && x->batch_stride * bytes % 16 == 0;
+}
+
+/* Kernels of the library for rows that lie otherwise round a product to the type of the result before they add the
+ * bias (seen in cuBLAS 13.1 on an H100), so that a sum near zero may lose all its bits. They round once what they add
+ * to the result. */
+static bool rounds_before_bias(const zb_cuda_product *p, const key *k) {
+  return p->bias && p->out_dtype != ZB_F32 &&
+         !(aligned(&k->a, p->in_dtype, k->alignment_a) && aligned(&k->b, p->in_dtype, k->alignment_b) &&
+           aligned(&k->d, p->out_dtype, k->alignment_d));
+}
+
+/* Writes the bias into every row of the result. */
+static zb_status bias_in_rows(zb_cuda_launcher *on, const zb_cuda_product *p) {
+  zb_tensor rows = {.data = p->out, .dtype = p->out_dtype, .rank = 2};
+  rows.shape[0] = p->batches * p->m;
+  rows.shape[1] = p->n;
+  zb_tensor bias = rows;
+  union {
+    const void *from;
+    void *to;
+  } place = {p->bias}; /* which is only read */
+  bias.data = place.to;
+  rows.strides[0] = p->n;
+  rows.strides[1] = bias.strides[1] = 1;
+  return zb_cuda_copy(on, &rows, &bias);
+}
+
 /* ---- Descriptions and algorithms ---- */
 
 static zb_status make_layout(const zb_cuda_api *api, const layout *from, int64_t batches, cublasLtMatrixLayout_t *out) {
@@ -350,8 +381,17 @@ zb_status zb_cuda_blas_product(zb_cuda_launcher *on, const zb_cuda_product *p, b
   entry *e = NULL;
   *done = false;
   if (p->m == 0 || p->n == 0 || p->k == 0 || p->batches == 0 || !plan_calls(p, &all)) return NULL;
+  zb_cuda_product onto_bias = *p;
+  bool bias_first = rounds_before_bias(p, &all.key);
+  if (bias_first) {
+    if (p->accumulate) return NULL;
+    onto_bias.bias = NULL;
+    onto_bias.accumulate = true;
+    if (!plan_calls(&onto_bias, &all)) return NULL;
+  }
   ZB_TRY(find_entry(on->blas, &all.key, &e));
   if (e->refused) return NULL;
+  if (bias_first) ZB_TRY(bias_in_rows(on, p));
   int64_t out_step = all.key.d.rows * all.key.d.columns * all.key.batches;
   for (int64_t i = 0; i < all.outer_count && !on->only_choosing; ++i) {
     int64_t rest = i, lhs = 0, rhs = 0;
@@ -360,7 +400,7 @@ zb_status zb_cuda_blas_product(zb_cuda_launcher *on, const zb_cuda_product *p, b
       rhs += rest % all.outer_shape[d] * all.outer_rhs[d];
       rest /= all.outer_shape[d];
     }
-    ZB_TRY(run_one(on, e, p, lhs, rhs, i * out_step));
+    ZB_TRY(run_one(on, e, bias_first ? &onto_bias : p, lhs, rhs, i * out_step));
   }
   *done = true;
   return NULL;

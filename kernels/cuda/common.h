@@ -76,6 +76,8 @@ static inline char *zb_cuda_scratch(const zb_cuda_launcher *on) {
 enum { ZB_CUDA_SCRATCH_BYTES = ZB_CUDA_WORKSPACE_BYTES - ZB_CUDA_BLAS_BYTES };
 /* Of groups that need none. */
 uint64_t zb_cuda_no_table(int count);
+/* Enqueues a copy of x to `to`, whose shape and type it has; both may have any strides. */
+zb_status zb_cuda_copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor *x) ZB_MUST_USE;
 /* All bytes of a result to 0. */
 zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) ZB_MUST_USE;
 

@@ -28,8 +28,7 @@ static void divide(zb_cuda_dims *dims, int64_t n) {
     dims->stride[i] /= n;
 }
 
-/* Copies x to `to`, whose shape it has; both may have any strides. */
-static zb_status copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor *x) {
+zb_status zb_cuda_copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor *x) {
   size_t bytes = zb_dtype_bytes(to->dtype);
   int64_t n = 16 / (int64_t)bytes;
   zb_move_args args = {.out = to->data, .in = x->data, .elements = zb_tensor_elements(to)};
@@ -50,7 +49,7 @@ bool zb_cuda_matches_contiguous(const zb_kernel_call *call) {
          zb_tensor_same_shape(&call->inputs[0], &call->outputs[0]);
 }
 zb_status zb_cuda_run_contiguous(const zb_kernel_call *call, zb_cuda_launcher *on) {
-  return copy(on, &call->outputs[0], &call->inputs[0]);
+  return zb_cuda_copy(on, &call->outputs[0], &call->inputs[0]);
 }
 
 /* ---- Shards: what one of them alone has ---- */
@@ -73,7 +72,7 @@ bool zb_cuda_matches_own_part(const zb_kernel_call *call) {
 }
 zb_status zb_cuda_run_own_part(const zb_kernel_call *call, zb_cuda_launcher *on) {
   const zb_tensor part = zb_tensor_part(&call->inputs[0], zb_attr_int(&call->attrs, "place", 0));
-  return copy(on, &call->outputs[0], &part);
+  return zb_cuda_copy(on, &call->outputs[0], &part);
 }
 
 bool zb_cuda_matches_reduce_scatter(const zb_kernel_call *call) { return zb_cuda_matches_own_part(call); }
@@ -87,7 +86,7 @@ bool zb_cuda_matches_gather_parts(const zb_kernel_call *call) {
 zb_status zb_cuda_run_gather_parts(const zb_kernel_call *call, zb_cuda_launcher *on) {
   const zb_tensor part = zb_tensor_part(&call->outputs[0], 0);
   ZB_TRY(zb_cuda_enqueue_zero(on, &call->outputs[0]));
-  return copy(on, &part, &call->inputs[0]);
+  return zb_cuda_copy(on, &part, &call->inputs[0]);
 }
 
 /* The part of the result that operand i becomes, `place` along the axis. */
@@ -116,7 +115,7 @@ zb_status zb_cuda_run_concat(const zb_kernel_call *call, zb_cuda_launcher *on) {
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1), place = 0;
   for (int i = 0; i < call->input_count; ++i) {
     zb_tensor part = concat_part(call, i, axis, place);
-    ZB_TRY(copy(on, &part, &call->inputs[i]));
+    ZB_TRY(zb_cuda_copy(on, &part, &call->inputs[i]));
     place += call->inputs[i].shape[axis];
   }
   return NULL;
@@ -131,7 +130,7 @@ zb_status zb_cuda_run_slice_grad(const zb_kernel_call *call, zb_cuda_launcher *o
   zb_tensor part;
   (void)zb_slice_part(call, &part); /* matches() asked */
   ZB_TRY(zb_cuda_enqueue_zero(on, &call->outputs[0]));
-  return copy(on, &part, &call->inputs[0]);
+  return zb_cuda_copy(on, &part, &call->inputs[0]);
 }
 
 /* ---- gather ---- */
@@ -360,7 +359,7 @@ zb_status zb_cuda_run_scatter(const zb_kernel_call *call, zb_cuda_launcher *on) 
                       .dtype = (int32_t)out->dtype,
                       .reduction = put_reduction(call),
                       .fault = zb_cuda_fault_of(on)};
-  ZB_TRY(copy(on, out, &call->inputs[0]));
+  ZB_TRY(zb_cuda_copy(on, out, &call->inputs[0]));
   if (zb_tensor_elements(updates) == 0) return NULL;
   (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
   (void)zb_cuda_dims_all(updates, updates, &args.update_dims);

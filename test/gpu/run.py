@@ -16,6 +16,8 @@ Parts, in this order; each ends after --limit seconds at the latest, and none ne
                 (stored), the same bits for every plan
   sizes         a GPT-2 with heads of 64 columns and 512 positions, f32 and bf16, 3 steps:
                 losses of the cpu's within 1e-4 and 2e-3
+  models        meshes, options of a step, and architectures with other ops (models.py), 4 steps: losses of the
+                cpu's, within 1e-4 and 2e-3 with bf16
   products      what cuBLASLt was asked for in a step of bf16, by its own log: which epilogues it took
   sanitizer     compute-sanitizer (memcheck, racecheck) finds nothing in two steps, where it is installed
   bench         test/bench/gpu.sh
@@ -41,6 +43,7 @@ sys.path[:0] = [os.path.join(SOURCE, "test", "e2e"), os.path.join(SOURCE, "test"
 import common  # noqa: E402
 import gpt  # noqa: E402
 import libraries  # noqa: E402
+import models  # noqa: E402
 
 CONFORMANCE = "runtime-device-conformance_test"
 PROGRAMS = ("runtime-device-cuda-api_test", "runtime-device-cuda-module-gpu_test", CONFORMANCE)
@@ -129,6 +132,7 @@ def prepare(suite, folder):
         for name in SIZE_PLANS:
             suite.compile(graph, os.path.join(folder, f"sizes-{precision}-{name}"), "--precision", precision,
                           "--micro-batches", 4, *PLANS[name])
+    models.prepare(suite, common.DATA, os.path.join(folder, "models"))
 
 
 def needed_libraries(file):
@@ -318,6 +322,22 @@ class Gpu:
         for precision in SIZE_LIMITS:
             self.guarded(f"sizes, {precision}", self.size, precision)
 
+    # ---- models ----
+
+    def model(self, name):
+        def losses(device):
+            plan = os.path.join(self.plans, "models", name)
+            process = self.suite.must("zb-run", plan, "--data", models.source_of_data(plan, common.CORPUS), "--steps",
+                                      models.STEPS, "--json", "--device", device)
+            return [row["loss"] for row in common.json_lines(process) if "loss" in row]
+
+        limit = models.LIMITS[models.precision(name)]
+        self.follow(f"model {name}", losses(self.o.device), losses("cpu"), limit, "the cpu's")
+
+    def models(self):
+        for name in models.MODELS:
+            self.guarded(f"model {name}", self.model, name)
+
     # ---- products ----
 
     def product_log(self):
@@ -384,7 +404,7 @@ class Gpu:
                 self.check(process.returncode == 0, f"bench, {ranks} ranks", process.stdout)
 
 
-PARTS = {part.__name__: part for part in (Gpu.programs, Gpu.training, Gpu.bf16, Gpu.sizes, Gpu.products,
+PARTS = {part.__name__: part for part in (Gpu.programs, Gpu.training, Gpu.bf16, Gpu.sizes, Gpu.models, Gpu.products,
                                           Gpu.sanitizer, Gpu.bench)}
 
 

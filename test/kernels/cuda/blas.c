@@ -211,6 +211,17 @@ static void describe(const struct zb_blas_product *m, const struct zb_blas_layou
            (unsigned long long)algorithm->data[2], (unsigned long long)algorithm->data[3]);
 }
 
+static bool at_16_bytes(const struct zb_blas_layout *x) {
+  return x->leading * (int64_t)zb_dtype_bytes(dtype_of(x->type)) % 16 == 0;
+}
+
+/* As the library does, seen on an H100. */
+static bool rounds_before_bias(const struct zb_blas_product *m, const struct zb_blas_layout *a,
+                               const struct zb_blas_layout *b, const struct zb_blas_layout *d) {
+  return m->epilogue == CUBLASLT_EPILOGUE_BIAS && dtype_of(d->type) != ZB_F32 &&
+         !(at_16_bytes(a) && at_16_bytes(b) && at_16_bytes(d));
+}
+
 static cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, const void *alpha, const void *a,
                              cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,
                              const void *beta, const void *c, cublasLtMatrixLayout_t c_layout, void *d,
@@ -239,9 +250,14 @@ static cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, co
           sum += element(a_layout, a, m->transposed_a, batch, row, k) *
                  element(b_layout, b, m->transposed_b, batch, k, column);
         int64_t to = batch * d_layout->batch_stride + (int64_t)row + (int64_t)column * d_layout->leading;
+        sum *= (double)scale_product;
         double before = scale_before != 0 ? (double)scale_before * zb_ref_get(&out, to) : 0;
         if (m->epilogue == CUBLASLT_EPILOGUE_BIAS) before += zb_ref_get(&bias, (int64_t)row);
-        zb_ref_set(&out, to, (double)scale_product * sum + before);
+        if (rounds_before_bias(m, a_layout, b_layout, d_layout)) {
+          zb_ref_set(&out, to, sum);
+          sum = zb_ref_get(&out, to);
+        }
+        zb_ref_set(&out, to, sum + before);
       }
   for (uint64_t row = 0; m->epilogue == CUBLASLT_EPILOGUE_BGRADA && row < d_layout->rows;
        ++row) { /* stored, not added */

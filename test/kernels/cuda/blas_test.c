@@ -65,10 +65,19 @@ static const product rows[] = {
      {4, 1}, {3, 4}, 0, 0, NULL, false},
     {"one row for all: the own kernel", ZB_F32, ZB_F32, false, false, false, 2, {3, 5}, {0, 1}, {5, 4}, {4, 1},
      {3, 4}, 0, 0, NULL, false},
-    {"a bias a column", ZB_BF16, ZB_BF16, false, false, false, 3, {2, 3, 5}, {15, 5, 1}, {1, 5, 4}, {20, 4, 1},
-     {2, 3, 4}, 0, 1,
+    {"a bias a column: the product is added to it", ZB_BF16, ZB_BF16, false, false, false, 3, {2, 3, 5}, {15, 5, 1},
+     {1, 5, 4}, {20, 4, 1}, {2, 3, 4}, 0, 1,
      "A bf16 N 4x5 ld 4 stride 0; B bf16 N 5x6 ld 5 stride 0; D bf16 N 4x6 ld 4 stride 0; "
+     "1 batches, beta 1, aligned 101010, schemes 2", true},
+    {"a bias, aligned rows", ZB_BF16, ZB_BF16, false, false, false, 2, {3, 8}, {8, 1}, {8, 16}, {16, 1}, {3, 16}, 0, 1,
+     "A bf16 N 16x8 ld 16 stride 0; B bf16 N 8x3 ld 8 stride 0; D bf16 N 16x3 ld 16 stride 0; "
      "bias aligned 10, 1 batches, beta 0, aligned 101010, schemes 2", true},
+    {"a bias, rows that are not aligned, into f32", ZB_BF16, ZB_F32, false, false, false, 2, {3, 5}, {5, 1}, {5, 4},
+     {4, 1}, {3, 4}, 0, 1,
+     "A bf16 N 4x5 ld 4 stride 0; B bf16 N 5x3 ld 5 stride 0; D f32 N 4x3 ld 4 stride 0; "
+     "bias aligned 10, 1 batches, beta 0, aligned 101010, schemes 2", true},
+    {"a bias that is added, rows that are not aligned: the own kernel", ZB_BF16, ZB_BF16, false, false, true, 2, {3, 5},
+     {5, 1}, {5, 4}, {4, 1}, {3, 4}, 0, 0, NULL, true},
     {"a bias under a batch", ZB_F32, ZB_F32, false, false, true, 3, {2, 3, 5}, {15, 5, 1}, {2, 5, 4}, {20, 4, 1},
      {2, 3, 4}, 0, 1,
      "A f32 N 4x5 ld 4 stride 20; B f32 N 5x3 ld 5 stride 15; D f32 N 4x3 ld 4 stride 12; "
