@@ -2,6 +2,7 @@
 the dynamic linker does not know."""
 import glob
 import os
+import re
 import subprocess
 
 WANTED = ("libcublasLt.so.1[23]", "libnccl.so.2")
@@ -41,7 +42,7 @@ def device_line(zb_run, device):
         return "not here: " + (process.stderr.strip() or f"zb-run --list-devices: exit status {process.returncode}")
     for line in process.stdout.splitlines():
         if line.split()[:1] == [device]:
-            return " ".join(line.split()[1:])
+            return re.sub(r"\(module \S*/", "(module ", " ".join(line.split()[1:]))  # results name no folder
     return "not here: this zb-run does not know it"
 
 

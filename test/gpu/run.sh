@@ -25,7 +25,7 @@ before=$(wc -c <"$kept.txt")
   python3 -u "$here/run.py" --log "$kept.log" "$@" || status=$?
   echo "exit status $status"
   echo "$status" >"$folder/status"
-} 2>&1 | tee -a "$kept.txt"
+} 2>&1 | sed -u 's/ *$//' | tee -a "$kept.txt"
 status=$(cat "$folder/status")
 if [ "$status" -eq 77 ]; then
   truncate -s "$before" "$kept.txt"
