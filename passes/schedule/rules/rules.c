@@ -212,18 +212,25 @@ static int64_t next_sixteenths(const zb_scheduler *w, int64_t part) {
   return part == double_of ? part + part / 4 : part == double_of + double_of / 4 ? part + double_of / 4 : 2 * double_of;
 }
 
-/* Whether levels count chunks that are held, an eighth of the ranks at once; how many of these there are. */
+/* Whether levels count chunks that are held, up to the memory of 1F1B: a sixteenth of them at once; how many levels
+ * these are. */
 static bool counts_chunks(const zb_scheduler *w, int *steps, int *step) {
-  *step = w->ranks < 8 ? 1 : w->ranks / 8;
-  *steps = (2 * w->ranks + *step - 1) / *step;
-  return zb_is_placed_as_v(w->model->problem) && w->jobs <= ZB_JOBS_LARGE;
+  const int all = w->chunks * w->ranks;
+  *step = all < 16 ? 1 : all / 16;
+  *steps = (all + *step - 1) / *step;
+  return w->chunks > 1 && w->jobs <= ZB_JOBS_LARGE;
 }
 
 /* How many of the lowest levels have one half way below them: those up to three quarters of what 1F1B needs. Above,
  * none of the schedules gains by it. */
 static int levels_with_half(const zb_scheduler *w) {
   int steps, step;
-  return counts_chunks(w, &steps, &step) ? 3 * steps / 4 : 0;
+  return counts_chunks(w, &steps, &step) && zb_is_placed_as_v(w->model->problem) ? 3 * steps / 4 : 0;
+}
+
+int zb_level_below(const zb_scheduler *w, int level, bool coarse) {
+  int steps, step;
+  return coarse && counts_chunks(w, &steps, &step) && level <= steps && level % 2 == 0 ? level - 2 : level - 1;
 }
 
 bool zb_level_is_half(const zb_scheduler *w, int level) { return level % 2 == 1 && level < 2 * levels_with_half(w); }
@@ -232,7 +239,7 @@ static share share_of(const zb_scheduler *w, int level) {
   share x = {0, 16};
   int steps, step;
   if (counts_chunks(w, &steps, &step)) {
-    const int most = 2 * w->ranks;
+    const int most = w->chunks * w->ranks;
     if (level <= steps) return (share){level == steps ? most : level * step, most};
     level -= steps;
     x.part = 16;

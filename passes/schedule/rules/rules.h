@@ -57,11 +57,13 @@ enum { ZB_JOBS_LARGE = 90000 };
 /* Those with fewer of several chunks by more. */
 enum { ZB_JOBS_SMALL = 1000 };
 /* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of
- * the rank with the largest), on the V placement up to all of it in chunks that are held (beyond 15 ranks in several),
- * coarser beyond its double, and last what everything takes; of several chunks placed otherwise in quarters up to the
- * double; of large problems in quarters up to 1.5, then its doubles.
+ * the rank with the largest), of several chunks up to all of it in chunks that are held (more than 16 in sixteenths),
+ * coarser beyond its double, and last what everything takes; of several chunks not placed as V beyond it in quarters up
+ * to the double; of large problems in quarters up to 1.5, then its doubles.
  * Fixed for a problem whatever its limit is, so that more memory adds levels and takes none away. */
 int64_t zb_level_bytes(const zb_scheduler *scheduler, int level);
+/* The level that follows downwards; `coarse`: every second one, where they lie close. */
+int zb_level_below(const zb_scheduler *scheduler, int level, bool coarse);
 /* What 1F1B needs. */
 int64_t zb_level_of_1f1b(const zb_scheduler *scheduler);
 /* The most that any rank can ever hold. */

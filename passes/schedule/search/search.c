@@ -37,6 +37,9 @@ enum { MEDIUM_JOBS = 2000 };
 /* evaluation_cost of more jobs than MEDIUM_JOBS, and of more than FEW_JOBS. */
 enum { WAITING_COST = 4, FEW_WAITING_COST = 2, FEW_JOBS = 800 };
 static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
+/* On the other placements with several chunks: where the order of a level takes so much longer than the best one, every
+ * second level follows, or none. Wider, because there one level may have an order by luck that others have not. */
+static const double BEHIND_COARSE = 0.02, BEHIND_LAST = 0.15;
 /* Exact levels of a problem at most, about. */
 enum { LEVELS = 1024 };
 /* States of the search of all orders that take about as long as one evaluation. */
@@ -309,6 +312,13 @@ static bool is_behind(const searcher *s, double share) {
          (double)(s->level_start_ps - s->least_start_ps) > share * (double)s->least_start_ps;
 }
 
+/* The same of the order that the run found, on the other placements with several chunks. */
+static bool is_found_behind(const searcher *s, double share) {
+  const int64_t time = s->run.incumbent_ps[0];
+  return !s->run.is_perturbed && s->w.chunks > 1 && s->w.jobs > MEDIUM_JOBS && time < INT64_MAX &&
+         (double)(time - s->best_ps) > share * (double)s->best_ps;
+}
+
 /* On the V placement, in no more than the memory of 1F1B: there what the schedules that go by memory give is ahead of
  * every order by fixed rules, which would take a fifth of a search. With more memory these are what reaches the bound.
  */
@@ -498,8 +508,9 @@ static zb_status run_levels(searcher *s, bool only_fine) {
     }
     const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above) && !s->limits_differ;
     if (bytes == fine && is_run) fine = zb_level_fine(&s->w, fine - 1, false);
-    ZB_TRY(try_level(s, level--));
-    if (is_behind(s, BEHIND_END)) break;
+    ZB_TRY(try_level(s, level));
+    if (is_behind(s, BEHIND_END) || is_found_behind(s, BEHIND_LAST)) break;
+    level = zb_level_below(&s->w, level, is_found_behind(s, BEHIND_COARSE));
   }
   ZB_TRY(ask_above(s));
   lower_to(s, most);
@@ -638,7 +649,8 @@ static int64_t peak_of(searcher *s, const zb_slot *sequence) {
   return most_of(s, s->peak);
 }
 
-/* An order within s->run.level that is as fast as the best one: one of the starts, or what the fixed rules build. */
+/* An order within s->run.level that is as fast as the best one: one of the starts, or what the fixed rules build. A
+ * faster one does not count: where it is looked for depends on the limit, so more memory might miss it. */
 static bool try_as_fast(searcher *s, int64_t budget) {
   zb_run *run = &s->run;
   run->bound_ps = s->best_ps;
@@ -646,7 +658,7 @@ static bool try_as_fast(searcher *s, int64_t budget) {
   for (int i = 0; i < s->start_count && !zb_run_is_over(run); ++i)
     if (keeps(s, s->starts[i].sequence, run->level)) zb_run_take(run, s->starts[i].sequence, s->starts[i].time);
   if (!zb_run_is_over(run)) zb_run_fixed_rules(run);
-  return run->incumbent_ps[0] <= s->best_ps;
+  return run->incumbent_ps[0] == s->best_ps;
 }
 
 /* Bisects the memory that an order as fast as the best one needs: the runs went by time alone, and where memory is
@@ -663,7 +675,6 @@ static void save_memory(searcher *s) {
       least = bytes;
       continue;
     }
-    s->best_ps = s->run.incumbent_ps[0];
     memcpy(s->best, s->run.incumbent[0], s->w.jobs * sizeof *s->best);
     most = peak_of(s, s->best);
   }

@@ -212,6 +212,26 @@ static void test_half_levels(void) {
   }
 }
 
+/* On loops and waves a sixteenth of what 1F1B needs more makes an order shorter, up to all of it. */
+static void test_sixteenths(void) {
+  static const struct row {
+    const char *placement;
+    int ranks, chunks, micro_batches;
+  } rows[] = {{"looped", 16, 2, 64}, {"wave", 8, 4, 40}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    static fixture x;
+    const int p = rows[i].ranks, v = rows[i].chunks;
+    int64_t last = INT64_MAX;
+    fixture_uniform(&x, rows[i].placement, p, v, rows[i].micro_batches, 18522, 18086, 9337, 601, 0.366412);
+    for (int sixteenths = 3; sixteenths <= 15; ++sixteenths) {
+      x.problem.memory_limit_bytes = 1000 * v * p * sixteenths / 16 + 7;
+      const int64_t time = search(&x.problem, 0, 0, NULL);
+      CU_ASSERT(time < last);
+      last = time;
+    }
+  }
+}
+
 /* ---- Limits are bytes ---- */
 
 /* Searches with the limits that the problem has, which an order of that time keeps. */
@@ -651,6 +671,7 @@ int main(void) {
                                       {"walks towards a goal", test_walks},
                                       {"never worse than any schedule", test_starts},
                                       {"half levels", test_half_levels},
+                                      {"sixteenths of several chunks", test_sixteenths},
                                       {"never worse than an order that takes as much", test_peaks},
                                       {"an order of some blocks takes less than that of all", test_peak_of_blocks},
                                       {"an order of one block takes less than that of all", test_peak_of_one_block},
