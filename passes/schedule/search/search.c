@@ -49,8 +49,8 @@ enum { STATES_MAX = 500000 };
 /* Jobs of all evaluations of a level of a large problem, with one chunk a rank and with several. */
 enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 1000000 };
 /* Problems larger than every published setting (32 ranks, 256 micro-batches, 4 chunks), on looped and wave placement:
- * evaluations of a level, and the jobs of all of them at most. So many find most of what there is to find (64 ranks, 512
- * micro-batches, 1.37 times the memory of 1F1B: 1.8 % above the bound with five of them, 0.6 % with 64). */
+ * evaluations of a level, and the jobs of all of them at most. So many find most of what there is to find (64 ranks,
+ * 512 micro-batches, 1.37 times the memory of 1F1B: 1.8 % above the bound with five of them, 0.6 % with 64). */
 enum { HUGE_JOBS = 100000, HUGE_EVALUATIONS = 64, HUGE_BUDGET = 20000000 };
 /* Jobs of all orders that are built to perturb one, by default: an evaluation takes a fraction of such a build. */
 enum { PERTURBED_JOBS = 12000000 };
