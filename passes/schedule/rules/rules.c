@@ -218,7 +218,7 @@ static bool counts_chunks(const zb_scheduler *w, int *steps, int *step) {
   const int all = w->chunks * w->ranks;
   *step = all < 16 ? 1 : all / 16;
   *steps = (all + *step - 1) / *step;
-  return w->chunks > 1 && w->jobs <= ZB_JOBS_LARGE;
+  return w->chunks > 1 && (w->jobs <= ZB_JOBS_LARGE || !zb_is_placed_as_v(w->model->problem));
 }
 
 /* How many of the lowest levels have one half way below them: those up to three quarters of what 1F1B needs. Above,

@@ -39,7 +39,7 @@ enum { WAITING_COST = 4, FEW_WAITING_COST = 2, FEW_JOBS = 800 };
 static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
 /* On the other placements with several chunks: where the order of a level takes so much longer than the best one, every
  * second level follows, or none. Wider, because there one level may have an order by luck that others have not. */
-static const double BEHIND_COARSE = 0.02, BEHIND_LAST = 0.15;
+static const double BEHIND_COARSE = 0.02, BEHIND_LAST = 0.15, BEHIND_LAST_HUGE = 0.01;
 /* Exact levels of a problem at most, about. */
 enum { LEVELS = 1024 };
 /* States of the search of all orders that take about as long as one evaluation. */
@@ -51,7 +51,7 @@ enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 1000000 };
 /* Problems larger than every published setting (32 ranks, 256 micro-batches, 4 chunks), on looped and wave placement:
  * evaluations of a level, and the jobs of all of them at most. So many find most of what there is to find (64 ranks,
  * 512 micro-batches, 1.37 times the memory of 1F1B: 1.8 % above the bound with five of them, 0.6 % with 64). */
-enum { HUGE_JOBS = 100000, HUGE_EVALUATIONS = 64, HUGE_BUDGET = 20000000 };
+enum { HUGE_JOBS = 100000, HUGE_EVALUATIONS = 64, HUGE_BUDGET = 14000000 };
 /* Jobs of all orders that are built to perturb one, by default: an evaluation takes a fraction of such a build. */
 enum { PERTURBED_JOBS = 12000000 };
 /* Jobs of all orders of a level that are built again to refine one, by default, on the V placement, which has many
@@ -153,11 +153,19 @@ static int64_t given_budget(const zb_problem *problem, int64_t given, int64_t by
   return zb_max64(as_long, zb_max64(most_by_default, least));
 }
 
-/* Below the memory of 1F1B many levels are searched, most of them for little; the first evaluations are worth most. */
+/* Whether HUGE_BUDGET is its budget. */
+static bool is_huge(const searcher *s) {
+  return s->w.jobs > HUGE_JOBS && s->w.chunks > 1 && !zb_is_placed_as_v(s->problem);
+}
+
+/* Below the memory of 1F1B many levels are searched, most of them for little; the first evaluations are worth most. Far
+ * above it orders by the first rules are near the bound, and of a huge problem each level takes a second. */
 static int64_t budget_of_level(const searcher *s, int64_t bytes) {
-  const bool is_less = s->is_default_budget && !s->run.is_exact && bytes < zb_level_of_1f1b(&s->w);
+  if (!s->is_default_budget || s->run.is_exact) return s->budget;
+  const int64_t of_1f1b = zb_level_of_1f1b(&s->w);
   const int64_t least = s->budget < BUDGET_LEAST ? s->budget : BUDGET_LEAST;
-  return is_less ? zb_max64(s->budget / LESS_BUDGET + 1, least) : s->budget;
+  if (is_huge(s) && bytes / 5 > of_1f1b / 4 + 1) return s->budget / LESS_BUDGET + 1;
+  return bytes < of_1f1b ? zb_max64(s->budget / LESS_BUDGET + 1, least) : s->budget;
 }
 
 /* What an evaluation of local search takes where messages wait for their channel, in evaluations where none does, at
@@ -509,8 +517,9 @@ static zb_status run_levels(searcher *s, bool only_fine) {
     const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above) && !s->limits_differ;
     if (bytes == fine && is_run) fine = zb_level_fine(&s->w, fine - 1, false);
     ZB_TRY(try_level(s, level));
-    if (is_behind(s, BEHIND_END) || is_found_behind(s, BEHIND_LAST)) break;
-    level = zb_level_below(&s->w, level, is_found_behind(s, BEHIND_COARSE));
+    const bool huge = is_huge(s);
+    if (is_behind(s, BEHIND_END) || is_found_behind(s, huge ? BEHIND_LAST_HUGE : BEHIND_LAST)) break;
+    level = zb_level_below(&s->w, level, is_found_behind(s, huge ? 0 : BEHIND_COARSE));
   }
   ZB_TRY(ask_above(s));
   lower_to(s, most);
