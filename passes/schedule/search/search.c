@@ -37,9 +37,10 @@ enum { MEDIUM_JOBS = 2000 };
 /* evaluation_cost of more jobs than MEDIUM_JOBS, and of more than FEW_JOBS. */
 enum { WAITING_COST = 4, FEW_WAITING_COST = 2, FEW_JOBS = 800 };
 static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
-/* On the other placements with several chunks: where the order of a level takes so much longer than the best one, every
- * second level follows, or none. Wider, because there one level may have an order by luck that others have not. */
-static const double BEHIND_COARSE = 0.02, BEHIND_LAST = 0.15, BEHIND_LAST_HUGE = 0.01;
+/* On the other placements with several chunks: where the order of a level takes longer than the best one, every second
+ * level follows, and where it takes so much longer, none. Wider, because there one level may have an order by luck that
+ * others have not. */
+static const double BEHIND_LAST = 0.15, BEHIND_LAST_HUGE = 0.01;
 /* Exact levels of a problem at most, about. */
 enum { LEVELS = 1024 };
 /* States of the search of all orders that take about as long as one evaluation. */
@@ -517,9 +518,8 @@ static zb_status run_levels(searcher *s, bool only_fine) {
     const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above) && !s->limits_differ;
     if (bytes == fine && is_run) fine = zb_level_fine(&s->w, fine - 1, false);
     ZB_TRY(try_level(s, level));
-    const bool huge = is_huge(s);
-    if (is_behind(s, BEHIND_END) || is_found_behind(s, huge ? BEHIND_LAST_HUGE : BEHIND_LAST)) break;
-    level = zb_level_below(&s->w, level, is_found_behind(s, huge ? 0 : BEHIND_COARSE));
+    if (is_behind(s, BEHIND_END) || is_found_behind(s, is_huge(s) ? BEHIND_LAST_HUGE : BEHIND_LAST)) break;
+    level = zb_level_below(&s->w, level, is_found_behind(s, 0));
   }
   ZB_TRY(ask_above(s));
   lower_to(s, most);
