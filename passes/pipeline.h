@@ -24,7 +24,7 @@ typedef struct zb_compile_state {
   bool proves_beside;          /* zb-verify-plan only begins the proof, and the caller ends it */
   struct zb_plan_proof *proof; /* ended by zb_compile_proof_end */
   zb_compile_summary *summary; /* filled as facts become known; may be NULL */
-  uint64_t needed_bytes; /* of the rank that needs most, where zb-allocate found that to be above the limit; else 0 */
+  uint64_t needed_bytes; /* of the rank that needs most, where no order was found or that is above the limit; else 0 */
   struct zb_cut_places *places; /* filled by zb-partition (passes/stages/cuts.h); NULL: nobody asks */
   zb_arena *texts;              /* of what passes leave as text; NULL: nobody asks */
   const char *recompute; /* what --recompute auto chose: left by zb-recompute, or given to it, of the same program */

@@ -255,8 +255,10 @@ static zb_status find_choices(chooser *c) {
 
 /* ---- Plans ---- */
 
-/* Within the limit before above it; then the faster; above it the smaller. */
+/* Within the limit before above it; then the faster; above it the smaller; last what has no plan, that which needs
+ * least first, so that the error says how much that is. */
 static bool is_better(const chooser *c, const zb_trial *x, const zb_trial *than) {
+  if (!x->exists && !than->exists) return zb_trial_needs_less(x, than);
   if (!x->exists || !than->exists) return x->exists;
   const bool within = x->most <= c->limit, than_within = than->most <= c->limit;
   if (within != than_within) return within;
@@ -277,6 +279,7 @@ static zb_status compile(const chooser *c, const zb_pick *picks, const char *sch
   ZB_TRY_GOTO(zb_trial_add_frames(c->pass, &pipeline));
   ZB_TRY_GOTO(zb_trial_add_plan(c->pass, schedule, limit, &pipeline));
   ZB_TRY_GOTO(zb_trial_run(&pipeline, &copy, &state, &exists));
+  out->most = (int64_t)state.needed_bytes;
   if (exists) status = zb_trial_measure(&c->pass->arena, state.plan, c->model.metric, out);
 cleanup:
   zb_plan_destroy(state.plan);

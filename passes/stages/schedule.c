@@ -8,8 +8,8 @@
  * A schedule that looks for an order within a memory limit gets what is left for frames. What messages, inputs and
  * packing take on top depends on the order, so the plan of an order is made to know, on a copy. A rule is given less,
  * in fixed steps, and the best plan is kept; it, or a search, is made again with less for each rank that is over the
- * limit. Where a search finds nothing, the order is one micro-batch at a time, the least any can need: zb-allocate then
- * says how much that is, and where.
+ * limit. Where a search finds nothing, the order is one micro-batch at a time, and others need little less: zb-allocate
+ * then says how much that is, and where.
  *
  * A W is placed right behind its B as far as no rank ends later (zb_order_advance_w). An order from outside
  * (schedule=FILE.csv) is read and proven by the library and stays as it is; messages and memory are ours like for any
@@ -320,6 +320,8 @@ static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
 /* status says that a rule has no order within the limit: adds what of the limit it had, and what has one. */
 static zb_status explain(const fitting *f, const zb_trial *serial, zb_status status) {
   const long long limit = (long long)f->s->limit;
+  zb_compile_state *state = f->pass->shared;
+  if (state) state->needed_bytes = (uint64_t)serial->most;
   if (f->other_bytes)
     status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld", limit,
                             (long long)f->other_bytes);
@@ -327,7 +329,7 @@ static zb_status explain(const fitting *f, const zb_trial *serial, zb_status sta
     return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
   return zb_status_hint(
       status,
-      "one micro-batch at a time takes %lld bytes, and no order of these stages less: schedule search may "
+      "one micro-batch at a time takes %lld bytes, and other orders of these stages little less: schedule search may "
       "cut them elsewhere; or use more ranks or smaller micro-batches",
       (long long)serial->most);
 }

@@ -149,6 +149,7 @@ static zb_status compile_new(policy *p, const char *schedule, outcome *out) {
   ZB_TRY_GOTO(zb_trial_add_frames(p->pass, &pipeline));
   ZB_TRY_GOTO(zb_trial_add_plan(p->pass, schedule, zb_pass_option(p->pass, "memory-limit"), &pipeline));
   ZB_TRY_GOTO(zb_trial_run(&pipeline, &copy, &state, &exists));
+  out->plan.most = (int64_t)state.needed_bytes;
   if (exists) status = measure(p, copy.module, state.plan, out);
   if (!status && !ZB_PUSH(arena, &p->known, (known){schedule, *out})) status = zb_arena_status(arena);
 cleanup:
@@ -221,8 +222,10 @@ static zb_status find_promise(policy *p, const outcome *all, int64_t *out) {
   return NULL;
 }
 
-/* Within the memory before above it; then the faster; above it the smaller. */
+/* Within the memory before above it; then the faster; above it the smaller; last what has no plan, that which needs
+ * least first. */
 static bool is_better(const outcome *x, const outcome *best, int64_t bytes) {
+  if (!x->plan.exists && !best->plan.exists) return zb_trial_needs_less(&x->plan, &best->plan);
   if (!x->plan.exists || !best->plan.exists) return x->plan.exists;
   const bool fits = x->plan.most <= bytes, best_fits = best->plan.most <= bytes;
   if (fits != best_fits) return fits;
@@ -512,7 +515,7 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
   if (is_better(&whole, best, bytes)) *best = whole;
 cleanup:
   for (int g = 0; g < p->w.group_count && !status; ++g)
-    zb_w_group_set(&p->w, g, best->plan.exists && best->in_b[g]);
+    zb_w_group_set(&p->w, g, best->in_b[g]);
   zb_order_deinit(&p->first);
   zb_module_problem_deinit(&p->base);
   if (!mlirModuleIsNull(copy.module)) mlirModuleDestroy(copy.module);

@@ -12,8 +12,13 @@ typedef struct zb_trial {
   bool exists;
   int64_t step_ps; /* by the metric */
   int64_t *arena;  /* [ranks] */
-  int64_t most;    /* of arena */
+  int64_t most;    /* of arena; without a plan what one micro-batch at a time takes, 0 where that is not known */
 } zb_trial;
+
+/* Of two that have no plan: the first needs less, as far as that is known. */
+static inline bool zb_trial_needs_less(const zb_trial *x, const zb_trial *than) {
+  return x->most && (!than->most || x->most < than->most);
+}
 
 /* Adds a pass with those options of `pass` that it has too. */
 zb_status zb_trial_add(const zb_pass *pass, const char *name, zb_pipeline *out) ZB_MUST_USE;
