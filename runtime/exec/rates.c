@@ -171,7 +171,10 @@ static zb_status read_table(zb_rates *rates, const char *file) {
 static zb_status load_table(zb_rates *rates, const char *file) {
   char *text = NULL;
   size_t bytes = 0;
-  ZB_TRY(zb_file_read(file, TABLE_BYTES, &text, &bytes));
+  zb_status status = zb_file_read(file, TABLE_BYTES, &text, &bytes);
+  if (status && zb_status_code(status) == ZB_IO)
+    status = zb_status_hint(status, "--lr-schedule table:FILE.csv reads a line STEP,FACTOR for each step");
+  ZB_TRY(status);
   const bool is_text = strlen(text) == bytes;
   rates->table = is_text ? zb_arena_strdup(&rates->memory, text) : NULL;
   zb_free(text);
