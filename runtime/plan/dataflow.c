@@ -27,6 +27,7 @@
 #include "runtime/plan/same_jobs.h"
 #include "runtime/plan/verifier.h"
 
+#include "runtime/base/assert.h"
 #include "runtime/base/memory.h"
 
 /* The source of what a subprogram writes through its base number base + 1. */
@@ -604,11 +605,14 @@ static bool take_signatures(dataflow *it, const dataflow *from) {
   return true;
 }
 
-/* Goes on where another replica of the rank is, whose first jobs were the same. False: it has to begin by itself. */
-static bool go_on(dataflow *it, const dataflow *from, int jobs) {
-  if (from->fixed_posted || from->placed != NOBODY || !take_signatures(it, from)) return false;
+/* Goes on where another replica of the rank is, whose first jobs were the same: none of them moves what is at fixed
+ * places, and none places own parts (same_jobs.c). False: it has to begin by itself. */
+static bool go_on(dataflow *it, const dataflow *from) {
+  const int of_it = it->rank->job_count, of_from = from->rank->job_count;
+  ZB_ASSERT(!from->fixed_posted && from->placed == NOBODY);
+  if (!take_signatures(it, from)) return false;
   take_pieces(it, from);
-  memcpy(it->waited, from->waited, (size_t)jobs * sizeof *it->waited);
+  memcpy(it->waited, from->waited, (size_t)(of_it < of_from ? of_it : of_from) * sizeof *it->waited);
   return true;
 }
 
@@ -619,7 +623,7 @@ static zb_status walk_other(const dataflow *first, int jobs, int rank, const zb_
   const int load_count = first->plan->ranks[rank].load_count;
   ZB_TRY_GOTO(zb_dataflow_init(&it, first->plan, rank, accesses, jobs > load_count ? first : NULL,
                                jobs > load_count ? jobs : 0));
-  if (jobs > load_count && !go_on(&it, first, jobs)) {
+  if (jobs > load_count && !go_on(&it, first)) {
     zb_dataflow_deinit(&it);
     ZB_TRY_GOTO(zb_dataflow_init(&it, first->plan, rank, accesses, NULL, 0));
     jobs = load_count;

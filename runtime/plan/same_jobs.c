@@ -2,7 +2,7 @@
  *
  * Replicas are copies of one list, and differ in what collectives move: mostly behind the last W. What is the same need
  * not be walked again (dataflow.c). Nothing here trusts how the copies were made: each job is compared, by all that the
- * rule "dataflow" reads of it.
+ * rule "dataflow" reads of it. Both lists have messages for collectives (expand.h).
  *
  * Tests: test/passes/same_jobs_test.c. */
 #include "runtime/plan/same_jobs.h"
@@ -21,14 +21,15 @@ static bool same_bytes(const void *a, const void *b, size_t bytes) {
 
 static bool same_micro_batch(const both *it, int32_t a, int32_t b) { return a < 0 ? a == b : b == a + it->ahead; }
 
-/* Names of bases are for errors alone. */
+/* Names of bases are for errors alone; of what each is a part is compared where that matters (take_signatures of
+ * dataflow.c). */
 static bool same_subprogram(const both *it, int32_t index) {
   const zb_plan_subprogram *a = &it->a->subprograms[index], *b = &it->b->subprograms[index];
   return a->kind == b->kind && a->stage == b->stage && a->instructions == b->instructions &&
          a->instruction_count == b->instruction_count && a->base_count == b->base_count &&
          same_bytes(a->base_bytes, b->base_bytes, (size_t)a->base_count * sizeof *a->base_bytes) &&
          a->loss_base == b->loss_base && a->loss_offset == b->loss_offset && a->outputs == b->outputs &&
-         a->output_count == b->output_count && a->part_of == b->part_of && a->places == 0 && b->places == 0;
+         a->output_count == b->output_count && a->places == 0 && b->places == 0;
 }
 
 /* Messages of collectives are told apart by more than these fields. */
@@ -56,10 +57,9 @@ static bool same_parts(const both *it, const zb_plan_job *a, const zb_plan_job *
 
 static bool same_job(const both *it, const zb_plan_job *a, const zb_plan_job *b) {
   return a->kind == b->kind && a->subprogram == b->subprogram && a->stage == b->stage && a->input == b->input &&
-         a->output == b->output && a->collective == 0 && b->collective == 0 && a->beside == b->beside &&
-         same_micro_batch(it, a->micro_batch, b->micro_batch) && same_message(it, a->message, b->message) &&
-         a->bases.count == b->bases.count && a->waits.count == b->waits.count &&
-         (a->subprogram < 0 || same_subprogram(it, a->subprogram)) &&
+         a->output == b->output && same_micro_batch(it, a->micro_batch, b->micro_batch) &&
+         same_message(it, a->message, b->message) && a->bases.count == b->bases.count &&
+         a->waits.count == b->waits.count && (a->subprogram < 0 || same_subprogram(it, a->subprogram)) &&
          same_bytes(it->a->pool_u64 + a->bases.begin, it->b->pool_u64 + b->bases.begin,
                     a->bases.count * sizeof *it->a->pool_u64) &&
          same_bytes(it->a->pool_u32 + a->waits.begin, it->b->pool_u32 + b->waits.begin,

@@ -1,5 +1,6 @@
 /* The rule "dataflow" of replicas together says what it says of each alone: of plans as zbc makes them, and of
- * thousands with one number of one job or message changed, at a place of one replica that is drawn at random. */
+ * thousands with one number of one job, subprogram, rank or message changed, at a place that is drawn at random, of one
+ * replica or of all of them. And what it says of parameters that are sent too soon. */
 #include "runtime/plan/same_jobs.h"
 
 #include "runtime/plan/expand.h"
@@ -7,7 +8,13 @@
 #include "test/passes/compiled_plan.h"
 #include "test/suite.h"
 
-enum { RANKS = 2, REPLICAS = ZB_REPLICAS_PROVEN, MICRO_BATCHES = 5, CHANGES = 1500 };
+enum { RANKS = 2, REPLICAS = ZB_REPLICAS_PROVEN, MICRO_BATCHES = 5, CHANGES = 3000, BASES_MAX = 64 };
+
+/* What a plan is made of. */
+typedef struct origin {
+  const char *model, *sharding, *schedule;
+  uint64_t bucket_bytes; /* 0: as many as there are */
+} origin;
 
 typedef struct scene {
   zb_plan *plan, *step, *all, *full; /* as it is; of a step alone; of three replicas; with collectives as messages */
@@ -21,13 +28,14 @@ static bool succeeds(zb_status status) {
   return !status;
 }
 
-static void scene_open(scene *s, const char *sharding, const char *schedule) {
+static void scene_open(scene *s, const origin *from) {
   *s = (scene){.state = 7};
-  CU_ASSERT_EQUAL_FATAL(compiled_plan_open("Inputs/shards.mlir", (zb_compile_params){.ranks = RANKS,
-                                                                                     .micro_batches = MICRO_BATCHES,
-                                                                                     .data_parallel = 8,
-                                                                                     .schedule = schedule,
-                                                                                     .sharding = sharding}),
+  CU_ASSERT_EQUAL_FATAL(compiled_plan_open(from->model, (zb_compile_params){.ranks = RANKS,
+                                                                            .micro_batches = MICRO_BATCHES,
+                                                                            .data_parallel = 8,
+                                                                            .schedule = from->schedule,
+                                                                            .sharding = from->sharding,
+                                                                            .bucket_bytes = from->bucket_bytes}),
                         0);
   CU_ASSERT_FATAL(succeeds(zb_plan_read(compiled_plan_path, -1, &s->plan)));
   CU_ASSERT_FATAL(succeeds(zb_plan_view(s->plan, ZB_LIST_STEP, &s->step)));
@@ -61,47 +69,157 @@ static uint64_t draw(scene *s, uint64_t below) {
 
 /* ---- Changes ---- */
 
-/* What a change puts back. */
+/* What a change puts back: a number, or two jobs; of each replica, if all are changed. */
 typedef struct change {
-  void *at;
-  unsigned char before[16];
-  size_t bytes;
+  struct {
+    void *at;
+    unsigned char before[2 * sizeof(zb_plan_job)];
+    size_t bytes;
+  } kept[REPLICAS];
+  int count;
 } change;
 
 static void keep(change *it, void *at, size_t bytes) {
-  *it = (change){.at = at, .bytes = bytes};
-  memcpy(it->before, at, bytes);
+  CU_ASSERT_FATAL(it->count < REPLICAS && bytes <= sizeof it->kept[0].before);
+  it->kept[it->count].at = at;
+  it->kept[it->count].bytes = bytes;
+  memcpy(it->kept[it->count++].before, at, bytes);
+}
+
+static void put_back(change *it) {
+  for (; it->count > 0; --it->count)
+    memcpy(it->kept[it->count - 1].at, it->kept[it->count - 1].before, it->kept[it->count - 1].bytes);
+}
+
+static void change_i32(change *it, int32_t *at, int32_t to) {
+  keep(it, at, sizeof *at);
+  *at = to;
+}
+
+static void change_u64(change *it, uint64_t *at, uint64_t to) {
+  keep(it, at, sizeof *at);
+  *at = to;
+}
+
+static bool is_fixed(const zb_plan_rank *rank, zb_plan_range part) {
+  const zb_plan_range slots = rank->regions[ZB_REGION_SLOTS];
+  return part.bytes > 0 && (part.offset < slots.offset || part.offset >= slots.offset + slots.bytes);
+}
+
+/* A part outside of the slots, of the first job from `from` on, around the list, that has one; NULL: there is none. */
+static zb_plan_range *fixed_part(const zb_plan_rank *rank, uint64_t from) {
+  for (int i = 0; i < rank->job_count; ++i) {
+    const zb_plan_job *job = &rank->jobs[(from + (uint64_t)i) % (uint64_t)rank->job_count];
+    for (uint32_t p = 0; p < job->parts.count && job->message >= 0; ++p)
+      if (is_fixed(rank, rank->pool_ranges[job->parts.begin + p])) return &rank->pool_ranges[job->parts.begin + p];
+  }
+  return NULL;
 }
 
 /* One number of a job becomes that of another one of its rank; false: it has none of that kind. */
-static bool change_job(scene *s, zb_plan_rank *rank, change *it) {
-  zb_plan_job *job = &rank->jobs[draw(s, (uint64_t)rank->job_count)];
-  const zb_plan_job *other = &rank->jobs[draw(s, (uint64_t)rank->job_count)];
-  switch (draw(s, 5)) {
+static bool change_numbers(scene *s, zb_plan_rank *rank, zb_plan_job *job, const zb_plan_job *other, change *it) {
+  zb_plan_range *part = NULL, *home = NULL;
+  switch (draw(s, 8)) {
   case 0: /* where a base is */
     if (job->bases.count == 0 || other->bases.count == 0) return false;
-    keep(it, &rank->pool_u64[job->bases.begin + draw(s, job->bases.count)], sizeof *rank->pool_u64);
-    *(uint64_t *)it->at = rank->pool_u64[other->bases.begin + draw(s, other->bases.count)];
+    change_u64(it, &rank->pool_u64[job->bases.begin + draw(s, job->bases.count)],
+               rank->pool_u64[other->bases.begin + draw(s, other->bases.count)]);
     return true;
   case 1: /* what a post moves */
     if (job->parts.count == 0 || other->parts.count == 0) return false;
-    keep(it, &rank->pool_ranges[job->parts.begin + draw(s, job->parts.count)].offset, sizeof(uint64_t));
-    *(uint64_t *)it->at = rank->pool_ranges[other->parts.begin + draw(s, other->parts.count)].offset;
+    change_u64(it, &rank->pool_ranges[job->parts.begin + draw(s, job->parts.count)].offset,
+               rank->pool_ranges[other->parts.begin + draw(s, other->parts.count)].offset);
     return true;
   case 2: /* of which micro-batch */
     if (job->micro_batch < 0 || other->micro_batch < 0) return false;
-    keep(it, &job->micro_batch, sizeof job->micro_batch);
-    job->micro_batch = other->micro_batch;
+    change_i32(it, &job->micro_batch, other->micro_batch);
     return true;
   case 3: /* what it waits for */
     if (job->waits.count == 0) return false;
     keep(it, &job->waits.count, sizeof job->waits.count);
     --job->waits.count;
     return true;
+  case 4:
+    if (job->waits.count == 0 || other->waits.count == 0) return false;
+    keep(it, &rank->pool_u32[job->waits.begin], sizeof *rank->pool_u32);
+    rank->pool_u32[job->waits.begin] = rank->pool_u32[other->waits.begin];
+    return true;
+  case 5: /* what it reads */
+    if (job->input < 0 || other->input < 0) return false;
+    change_i32(it, &job->input, other->input);
+    return true;
+  case 6: /* what a post moves, where it is no part of the slots */
+    part = fixed_part(rank, (uint64_t)(job - rank->jobs));
+    home = fixed_part(rank, (uint64_t)(other - rank->jobs));
+    if (draw(s, 2) && job->parts.count > 0) part = &rank->pool_ranges[job->parts.begin]; /* one that is there now */
+    if (!part || !home) return false;
+    change_u64(it, &part->offset, home->offset);
+    return true;
   default: /* what runs, with as many bases */
     if (job->subprogram < 0 || other->subprogram < 0 || job->bases.count != other->bases.count) return false;
-    keep(it, &job->subprogram, sizeof job->subprogram);
-    job->subprogram = other->subprogram;
+    change_i32(it, &job->subprogram, other->subprogram);
+    return true;
+  }
+}
+
+/* Two jobs change places. */
+static void swap_jobs(zb_plan_job *first, change *it) {
+  const zb_plan_job job = first[0];
+  keep(it, first, 2 * sizeof job);
+  first[0] = first[1];
+  first[1] = job;
+}
+
+static bool change_job(scene *s, zb_plan_rank *rank, change *it) {
+  zb_plan_job *job = &rank->jobs[draw(s, (uint64_t)rank->job_count)];
+  const zb_plan_job *other = &rank->jobs[draw(s, (uint64_t)rank->job_count)];
+  if (draw(s, 6) > 0) return change_numbers(s, rank, job, other, it);
+  if (job == &rank->jobs[rank->job_count - 1]) return false;
+  swap_jobs(job, it);
+  return true;
+}
+
+/* Numbers of a subprogram that only this rank has. */
+static bool change_subprogram(scene *s, zb_plan_rank *rank, change *it) {
+  static uint64_t base_bytes[BASES_MAX]; /* of one change at a time */
+  zb_plan_subprogram *subprogram = &rank->subprograms[draw(s, (uint64_t)rank->subprogram_count)];
+  const zb_plan_subprogram *other = &rank->subprograms[draw(s, (uint64_t)rank->subprogram_count)];
+  switch (draw(s, 4)) {
+  case 0: /* where it leaves the loss */
+    if (subprogram->loss_base == 0) return false;
+    change_u64(it, &subprogram->loss_offset, subprogram->loss_offset + 4);
+    return true;
+  case 1:
+    if (subprogram->base_count == 0) return false;
+    keep(it, &subprogram->loss_base, sizeof subprogram->loss_base);
+    subprogram->loss_base = subprogram->loss_base ? 0 : 1 + (uint32_t)draw(s, (uint64_t)subprogram->base_count);
+    return true;
+  case 2: /* what it is a part of */
+    if (subprogram->part_of == other->part_of) return false;
+    change_i32(it, &subprogram->part_of, other->part_of);
+    return true;
+  default: /* how far its bases go */
+    if (subprogram->base_count == 0 || subprogram->base_count > BASES_MAX) return false;
+    memcpy(base_bytes, subprogram->base_bytes, (size_t)subprogram->base_count * sizeof *base_bytes);
+    base_bytes[draw(s, (uint64_t)subprogram->base_count)] = draw(s, 2) ? rank->arena_bytes : 0;
+    keep(it, &subprogram->base_bytes, sizeof subprogram->base_bytes);
+    subprogram->base_bytes = base_bytes;
+    return true;
+  }
+}
+
+/* Where the slots lie, and where the step begins. */
+static bool change_rank(scene *s, zb_plan_rank *rank, change *it) {
+  zb_plan_range *slots = &rank->regions[ZB_REGION_SLOTS];
+  switch (draw(s, 4)) {
+  case 0:
+    change_u64(it, &slots->bytes, slots->bytes - 64 * draw(s, slots->bytes / 64));
+    return true;
+  case 1:
+    change_u64(it, &slots->offset, slots->offset + 64 * draw(s, slots->bytes / 64));
+    return true;
+  default:
+    change_i32(it, &rank->load_count, (int32_t)draw(s, 12));
     return true;
   }
 }
@@ -109,12 +227,43 @@ static bool change_job(scene *s, zb_plan_rank *rank, change *it) {
 static bool change_message(scene *s, change *it) {
   zb_plan_message *message = &s->full->messages[draw(s, (uint64_t)s->full->message_count)];
   const zb_plan_message *other = &s->full->messages[draw(s, (uint64_t)s->full->message_count)];
-  int32_t *numbers[] = {&message->micro_batch, &message->source_stage, &message->destination_stage};
-  const int32_t others[] = {other->micro_batch, other->source_stage, other->destination_stage};
-  const uint64_t which = draw(s, sizeof numbers / sizeof *numbers);
-  keep(it, numbers[which], sizeof **numbers);
-  *numbers[which] = others[which];
+  int32_t *numbers[] = {&message->micro_batch, &message->source_stage, &message->destination_stage, &message->part_of};
+  const int32_t others[] = {other->micro_batch, other->source_stage, other->destination_stage, other->part_of};
+  const uint64_t which = draw(s, 1 + sizeof numbers / sizeof *numbers);
+  if (which == sizeof numbers / sizeof *numbers) {
+    keep(it, &message->payload, sizeof message->payload);
+    message->payload = other->payload;
+  } else {
+    change_i32(it, numbers[which], others[which]);
+  }
   return true;
+}
+
+/* Of a replica; or of all of a rank the same, where their lists are the same. */
+static bool change_jobs(scene *s, change *it) {
+  const uint64_t state = s->state, first = draw(s, RANKS) * REPLICAS, some = draw(s, REPLICAS), all = draw(s, 4) == 0;
+  const uint64_t then = s->state;
+  bool changed = state != then;
+  for (uint64_t r = all ? 0 : some; r < (all ? REPLICAS : some + 1); ++r) {
+    s->state = then;
+    changed &= change_job(s, &s->full->ranks[first + r], it);
+  }
+  return changed;
+}
+
+static bool change_one(scene *s, change *it) {
+  zb_plan_rank *rank = &s->full->ranks[draw(s, RANKS * REPLICAS)];
+  switch (draw(s, 12)) {
+  case 0:
+  case 1:
+    return change_message(s, it);
+  case 2:
+    return change_subprogram(s, rank, it);
+  case 3:
+    return change_rank(s, rank, it);
+  default:
+    return change_jobs(s, it);
+  }
 }
 
 /* ---- Together and alone ---- */
@@ -155,11 +304,9 @@ static void check_changes(scene *s) {
   compare(s, &count);
   CU_ASSERT(count.firsts == 0 && count.others == 0);
   for (int i = 0; i < CHANGES; ++i) {
-    change it;
-    zb_plan_rank *rank = &s->full->ranks[draw(s, RANKS * REPLICAS)];
-    if (!(draw(s, 8) == 0 ? change_message(s, &it) : change_job(s, rank, &it))) continue;
-    compare(s, &count);
-    memcpy(it.at, it.before, it.bytes);
+    change it = {0};
+    if (change_one(s, &it)) compare(s, &count);
+    put_back(&it);
   }
   CU_ASSERT(count.firsts > CHANGES / 20);
   CU_ASSERT(count.others > CHANGES / 20);
@@ -191,15 +338,19 @@ static void check_borrowed(const scene *s) {
   CU_ASSERT(borrowed == all && all >= RANKS * (REPLICAS - 1) * 3);
 }
 
-static const char *const shardings[] = {"none", "optimizer", "gradients:step", "gradients:micro-batch",
-                                        "parameters:step"};
-static const char *const schedules[] = {"zb-h1", "zb-v", "1f1b", "zb-h1", "zb-v"};
-enum { SHARDING_COUNT = sizeof shardings / sizeof shardings[0] };
+#define SHARDS "Inputs/shards.mlir"
+#define TIED "../data/gpt2-tiny.onnx"
+static const origin origins[] = {
+    {SHARDS, "none", "zb-h1", 0},           {SHARDS, "optimizer", "zb-v", 0},
+    {SHARDS, "gradients:step", "1f1b", 0},  {SHARDS, "gradients:micro-batch", "zb-h1", 1},
+    {SHARDS, "parameters:step", "zb-v", 0}, {TIED, "none", "zb-h1", 1},
+    {TIED, "optimizer", "1f1b", 0},         {TIED, "gradients:micro-batch", "zb-h1", 4096}};
+enum { ORIGINS = sizeof origins / sizeof origins[0] };
 
 static void test_changes(void) {
-  for (int i = 0; i < SHARDING_COUNT; ++i) {
+  for (int i = 0; i < ORIGINS; ++i) {
     scene s;
-    scene_open(&s, shardings[i], schedules[i]);
+    scene_open(&s, &origins[i]);
     check_borrowed(&s);
     check_changes(&s);
     scene_close(&s);
@@ -210,7 +361,7 @@ static void test_changes(void) {
 static void test_same_jobs(void) {
   for (int i = 0; i < 2; ++i) {
     scene s;
-    scene_open(&s, shardings[i], "zb-h1");
+    scene_open(&s, &origins[i]);
     for (int r = 0; r < RANKS * REPLICAS; ++r) {
       const zb_plan_rank *rank = &s.full->ranks[r];
       const int same = zb_plan_same_jobs(s.full, r / REPLICAS * REPLICAS, r);
@@ -225,4 +376,38 @@ static void test_same_jobs(void) {
   }
 }
 
-SUITE_MAIN("same jobs", {"same jobs", test_same_jobs}, {"changed numbers", test_changes})
+/* ---- What it says ---- */
+
+static bool says(const scene *s, int rank, const char *text) {
+  zb_status status = NULL;
+  zb_verify_dataflow(s->full, rank, 1, &s->accesses[rank], &status);
+  const bool said = status && strstr(zb_status_text(status), text);
+  if (!said) fprintf(stderr, "\n  rank %d: %s\n", rank, status ? zb_status_text(status) : "accepted");
+  zb_status_free(status);
+  return said;
+}
+
+/* Parts of parameters that are sent before the UPDATE that writes them, and behind it. */
+static void test_sent_before_update(void) {
+  scene s;
+  scene_open(&s, &origins[1]);
+  for (int r = 0; r < RANKS * REPLICAS; ++r) {
+    zb_plan_rank *rank = &s.full->ranks[r];
+    int update = 0, send = 0;
+    while (rank->jobs[update].kind != ZB_JOB_UPDATE)
+      ++update;
+    for (send = update; rank->jobs[send].kind != ZB_JOB_SEND ||
+                        s.full->messages[rank->jobs[send].message].payload != ZB_PAYLOAD_PARAMETERS;)
+      ++send;
+    const zb_plan_job job = rank->jobs[send];
+    rank->jobs[send] = rank->jobs[update];
+    rank->jobs[update] = job;
+    CU_ASSERT(says(&s, r, "which no UPDATE before it has written"));
+    rank->jobs[update] = rank->jobs[send];
+    rank->jobs[send] = job;
+  }
+  scene_close(&s);
+}
+
+SUITE_MAIN("same jobs", {"same jobs", test_same_jobs}, {"changed numbers", test_changes},
+           {"sent before UPDATE", test_sent_before_update})

@@ -250,6 +250,12 @@ static void recv_after_use(zb_plan *p) { /* the tied UPDATE reads zeros, and the
   rank->jobs[rank->job_count - 1].waits.count = 0;
   move_job(p, 0, sample_find(p, 0, ZB_JOB_RECV, -1), rank->job_count - 1);
 }
+static void recv_over_own_sum(zb_plan *p) {
+  zb_plan_rank *rank = &p->ranks[0];
+  const zb_plan_job *send = &rank->jobs[sample_find(p, 0, ZB_JOB_SEND, -1)];
+  const zb_plan_job *recv = &rank->jobs[sample_find(p, 0, ZB_JOB_RECV, -1)];
+  rank->pool_ranges[recv->parts.begin].offset = rank->pool_ranges[send->parts.begin].offset;
+}
 static void other_micro_batch(zb_plan *p) { *base_of(p, 1, ZB_JOB_B, 2, 0) = *base_of(p, 1, ZB_JOB_B, 1, 0); }
 static void overwritten(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 1, 0) = *base_of(p, 1, ZB_JOB_F, 0, 0); }
 static void recv_over_live(zb_plan *p) {
@@ -494,7 +500,10 @@ static const struct breakage {
      "which is being received, without waiting for rank 0 job"},
     {"SEND before the value is there", send_before_write, "dataflow", "which no job wrote before"},
     {"sum changed while it is sent", changes_what_is_sent, "dataflow", "without waiting for the end of rank 0 job"},
-    {"sums received after their use", recv_after_use, "dataflow", "which was used before it came"},
+    {"sums received after their use", recv_after_use, "dataflow",
+     "which was used before it came, by rank 0 job 27 (UPDATE)"},
+    {"sums received over own ones", recv_over_own_sum, "dataflow",
+     "which was used before it came, by rank 0 job 12 (W of stage 0, micro-batch 0)"},
     {"sum changed after it was sent", changes_what_was_sent, "dataflow", "a sum that was already sent by"},
     {"another micro-batch's frame", other_micro_batch, "dataflow", "written for another micro-batch by"},
     {"live frame overwritten", overwritten, "dataflow", "written for another micro-batch by"},
