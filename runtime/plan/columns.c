@@ -15,6 +15,12 @@
    .is_signed = (TYPE_OF(structure, member)) - 1 < (TYPE_OF(structure, member))1},
 #define BITS(structure, member)                                                                                        \
   {.name = #member, .kind = ZB_COLUMN_BITS, .offset = offsetof(structure, member), .bytes = sizeof(uint64_t)},
+#define ADDRESS(structure, member)                                                                                     \
+  {.name = #member,                                                                                                    \
+   .kind = ZB_COLUMN_ADDRESS,                                                                                          \
+   .offset = offsetof(structure, member),                                                                              \
+   .bytes = sizeof(uint64_t),                                                                                          \
+   .is_signed = (TYPE_OF(structure, member)) - 1 < (TYPE_OF(structure, member))1},
 #define REAL(structure, member) {.name = #member, .kind = ZB_COLUMN_REAL, .offset = offsetof(structure, member)},
 #define TEXT(structure, member) {.name = #member, .kind = ZB_COLUMN_TEXT, .offset = offsetof(structure, member)},
 #define BYTES(structure, member, length)                                                                               \
@@ -33,6 +39,8 @@
 #define ROWS_MAX(structure, member) (int)(sizeof(TYPE_OF(structure, member)) / sizeof(((structure *)0)->member[0]))
 #define LIST(structure, member, length, table)                                                                         \
   CHILDREN(ZB_COLUMN_LIST, structure, member, offsetof(structure, length), INT32_MAX, false, table)
+#define POOL(structure, member, length, table)                                                                         \
+  CHILDREN(ZB_COLUMN_POOL, structure, member, offsetof(structure, length), INT32_MAX, false, table)
 #define ARRAY(structure, member, length, table)                                                                        \
   CHILDREN(ZB_COLUMN_ARRAY, structure, member, offsetof(structure, length), ROWS_MAX(structure, member), false, table)
 /* Their length is that of an earlier column. */
@@ -51,7 +59,7 @@
   TEXT(structure, of name)                                                                                             \
   NUMBER(structure, of shape.dtype)                                                                                    \
   ARRAY(structure, of shape.dims, of shape.rank, i64)                                                                  \
-  NUMBER(structure, of offset)                                                                                         \
+  ADDRESS(structure, of offset)                                                                                        \
   BITS(structure, of digest)                                                                                           \
   NUMBER(structure, of cut)                                                                                            \
   LIST(structure, of runs, of run_count, i64)                                                                          \
@@ -80,7 +88,7 @@ static const zb_column header_columns[] = {
     NUMBER(zb_plan, evaluates) NUMBER(zb_plan, weighted) NUMBER(zb_plan, inference)
     NUMBER(zb_plan, evaluation_messages) NUMBER(zb_plan, evaluation_collectives)
     LIST(zb_plan, collectives, collective_count, collective)
-    LIST(zb_plan, pool_u64, pool_u64_count, u64)};
+    POOL(zb_plan, pool_u64, pool_u64_count, u64)};
 static const zb_column rank_columns[] = {
     NUMBER(zb_plan_rank, rank) NUMBER(zb_plan_rank, arena_bytes) NUMBER(zb_plan_rank, load_count)
     NUMBER(zb_plan_rank, evaluation_count)
@@ -94,14 +102,16 @@ static const zb_column rank_columns[] = {
     LIST(zb_plan_rank, subprograms, subprogram_count, subprogram)
     LIST(zb_plan_rank, segments, segment_count, segment)
     LIST(zb_plan_rank, jobs, job_count, job)
-    LIST(zb_plan_rank, pool_u64, pool_u64_count, u64)
-    LIST(zb_plan_rank, pool_ranges, pool_range_count, range)
-    LIST(zb_plan_rank, pool_u32, pool_u32_count, u32)};
+    POOL(zb_plan_rank, pool_u64, pool_u64_count, u64)
+    POOL(zb_plan_rank, pool_ranges, pool_range_count, range)
+    POOL(zb_plan_rank, pool_u32, pool_u32_count, u32)};
 static const zb_column text_columns[] = {{.name = "value", .kind = ZB_COLUMN_TEXT}};
 static const zb_column i32_columns[] = {VALUE(int32_t)}, u32_columns[] = {VALUE(uint32_t)};
 static const zb_column i64_columns[] = {VALUE(int64_t)}, u64_columns[] = {VALUE(uint64_t)};
 static const zb_column f64_columns[] = {{.name = "value", .kind = ZB_COLUMN_REAL}};
 static const zb_column range_columns[] = {NUMBER(zb_plan_range, offset) NUMBER(zb_plan_range, bytes)};
+static const zb_column run_columns[] = {
+    NUMBER(zb_plan_run, count) NUMBER(zb_plan_run, from) NUMBER(zb_plan_run, shift)};
 static const zb_column input_columns[] = {
     TEXT(zb_plan_input, name)
     NUMBER(zb_plan_input, shape.dtype)
@@ -117,13 +127,13 @@ static const zb_column parameter_columns[] = {
     TENSOR(zb_plan_parameter, tensor.)
     NUMBER(zb_plan_parameter, trained) NUMBER(zb_plan_parameter, buffer) NUMBER(zb_plan_parameter, owner)
     NUMBER(zb_plan_parameter, state_begin) NUMBER(zb_plan_parameter, state_count)
-    NUMBER(zb_plan_parameter, gradient_offset)};
+    ADDRESS(zb_plan_parameter, gradient_offset)};
 static const zb_column constant_columns[] = {
     TENSOR(zb_plan_constant, tensor.)
     BYTES(zb_plan_constant, bytes, byte_count)
     NUMBER(zb_plan_constant, computed)};
 static const zb_column setting_columns[] = {
-    NUMBER(zb_plan_setting, kind) TEXT(zb_plan_setting, name) NUMBER(zb_plan_setting, offset)
+    NUMBER(zb_plan_setting, kind) TEXT(zb_plan_setting, name) ADDRESS(zb_plan_setting, offset)
     NUMBER(zb_plan_setting, own)
     LIST(zb_plan_setting, defaults, default_count, f64)};
 static const zb_column subprogram_columns[] = {
@@ -144,11 +154,11 @@ static const zb_column instruction_columns[] = {
     LIST(zb_plan_instruction, outputs, output_count, operand)
     LIST(zb_plan_instruction, attrs, attr_count, attr)
     NUMBER(zb_plan_instruction, accumulate)
-    NUMBER(zb_plan_instruction, scratch_offset) NUMBER(zb_plan_instruction, scratch_bytes)
+    ADDRESS(zb_plan_instruction, scratch_offset) NUMBER(zb_plan_instruction, scratch_bytes)
     REAL(zb_plan_instruction, flops) REAL(zb_plan_instruction, product_flops)
     TEXT(zb_plan_instruction, cost_op)};
 static const zb_column operand_columns[] = {
-    NUMBER(zb_plan_operand, base) NUMBER(zb_plan_operand, offset) NUMBER(zb_plan_operand, dtype)
+    NUMBER(zb_plan_operand, base) ADDRESS(zb_plan_operand, offset) NUMBER(zb_plan_operand, dtype)
     ARRAY(zb_plan_operand, shape, rank, i64)
     ARRAY_BESIDE(zb_plan_operand, strides, rank, i64)};
 static const zb_column attr_columns[] = {

@@ -21,6 +21,7 @@
 #include "runtime/plan/columns.h"
 #include "runtime/plan/container.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/runs.h"
 
 /* How far a table is read. */
 typedef struct cursor {
@@ -36,6 +37,7 @@ typedef struct reader {
   const char *text; /* of the section, in the plan's memory; ends with NUL */
   size_t text_bytes;
   cursor tables[ZB_TABLE_COUNT]; /* of the section */
+  uint64_t runs_left;            /* bytes that lists of runs may still take */
   const char *fault;             /* first thing that is wrong with the section; sticky */
   bool out_of_memory;
 } reader;
@@ -103,6 +105,11 @@ static void parse_free(void *context, void *pointer) {
 
 /* ---- Rows ---- */
 
+static size_t count_of(const Zb__Plan__Column *column, zb_column_kind kind) {
+  if (kind == ZB_COLUMN_REAL) return column->n_reals;
+  return kind == ZB_COLUMN_ADDRESS ? column->n_addresses : column->n_values;
+}
+
 /* The tables must be whole before anything is read: as many columns as ours, of equal length. */
 static void open_tables(reader *it, const Zb__Plan__Section *section) {
   if (section->n_tables != ZB_TABLE_COUNT) fail(it, "it was written by a version with other tables");
@@ -115,12 +122,11 @@ static void open_tables(reader *it, const Zb__Plan__Section *section) {
       fail(it, "it was written by a version with other columns");
     for (size_t c = 0; !it->fault && c < table->n_columns; ++c) {
       const Zb__Plan__Column *column = table->columns[c];
-      const bool is_real = def->columns[c].kind == ZB_COLUMN_REAL;
-      const size_t count = is_real ? column->n_reals : column->n_values;
+      const size_t count = count_of(column, def->columns[c].kind);
       check_known(it, &column->base);
       if (c == 0) it->tables[t].left = count;
       if (count != it->tables[t].left) fail(it, "the columns of a table have different lengths");
-      const bool has_other = (is_real ? column->n_values : column->n_reals) > 0;
+      const bool has_other = column->n_values + column->n_reals + column->n_addresses > count;
       if (has_other || (column->data.len > 0 && def->columns[c].kind != ZB_COLUMN_BYTES))
         fail(it, "a column has values of another kind");
     }
@@ -179,12 +185,56 @@ static void read_children(reader *it, const zb_column *column, int64_t length, c
   read_rows(it, column->of, rows, used);
 }
 
+/* Whether the next runs are of so many rows; how many of them. */
+static bool count_runs(const cursor *from, size_t rows, size_t *out) {
+  size_t count = 0;
+  for (; rows > 0; ++count) {
+    const int64_t of_run = count < from->left ? from->columns[0]->values[from->at + count] : 0;
+    if (of_run <= 0 || (uint64_t)of_run > rows) return false;
+    rows -= (size_t)of_run;
+  }
+  *out = count;
+  return true;
+}
+
+/* A list of rows of its own and of such that repeat earlier ones. */
+static void read_pool(reader *it, const zb_column *column, int64_t length, char *row) {
+  const zb_table_def *def = &zb_plan_tables[column->of];
+  const size_t rows = length > 0 && length <= column->length_max ? (size_t)length : 0;
+  const uint32_t count = (uint32_t)rows;
+  size_t runs = 0, at = 0;
+  if ((int64_t)rows != length || rows * def->row_bytes > it->runs_left ||
+      !count_runs(&it->tables[ZB_TABLE_run], rows, &runs)) {
+    fail(it, "a list of runs has a wrong length");
+    return;
+  }
+  it->runs_left -= rows * def->row_bytes;
+  char *list = take(it, rows, def->row_bytes);
+  memcpy(row + column->offset, &list, sizeof list);
+  memcpy(row + column->length_offset, &count, sizeof count);
+  for (; !it->fault && runs > 0; --runs) {
+    zb_plan_run run;
+    read_rows(it, ZB_TABLE_run, (char *)&run, 1);
+    if (it->fault) return;
+    if (run.from == 0 && run.count > it->tables[column->of].left)
+      fail(it, "a list is longer than its table");
+    else if (run.from == 0)
+      read_rows(it, column->of, list + at * def->row_bytes, run.count);
+    else if (!zb_plan_run_repeat(def, list, at, &run))
+      fail(it, "a list repeats what is not in it");
+    at += run.count;
+  }
+}
+
 static void read_value(reader *it, const zb_column *column, cursor *from, const Zb__Plan__Column *values, char *row) {
   const char *text = NULL;
   switch (column->kind) {
   case ZB_COLUMN_NUMBER:
   case ZB_COLUMN_BITS:
     if (!zb_column_set(column, row, values->values[from->at])) fail(it, "a number of a table is too large");
+    return;
+  case ZB_COLUMN_ADDRESS:
+    if (!zb_column_set(column, row, (int64_t)values->addresses[from->at])) fail(it, "an address is too large");
     return;
   case ZB_COLUMN_REAL:
     memcpy(row + column->offset, &values->reals[from->at], sizeof(double));
@@ -199,6 +249,9 @@ static void read_value(reader *it, const zb_column *column, cursor *from, const 
   case ZB_COLUMN_LIST:
   case ZB_COLUMN_ARRAY:
     read_children(it, column, values->values[from->at], row);
+    return;
+  case ZB_COLUMN_POOL:
+    read_pool(it, column, values->values[from->at], row);
     return;
   }
 }
@@ -328,7 +381,8 @@ static zb_status read_plan(reader *it, int first, int count) {
 static zb_status read_some(const void *bytes, size_t byte_count, const char *name, int first, int count,
                            zb_plan **out) {
   *out = NULL;
-  reader it = {.name = name, .bytes = bytes, .byte_count = byte_count, .plan = zb_plan_create()};
+  reader it = {
+      .name = name, .bytes = bytes, .byte_count = byte_count, .plan = zb_plan_create(), .runs_left = ZB_PLAN_BYTES_MAX};
   if (!it.plan) return ZB_OUT_OF_MEMORY();
   zb_status status = read_plan(&it, first, count);
   if (status) {

@@ -19,6 +19,7 @@
 #include "runtime/plan/columns.h"
 #include "runtime/plan/container.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/runs.h"
 
 /* What one section needs while it is put together. */
 typedef struct section {
@@ -68,13 +69,22 @@ static int64_t intern(section *it, const char *text) {
   return offset;
 }
 
+/* The list of a column that the kind has, each of whose items has 8 bytes. */
+static void **items_of(Zb__Plan__Column *column, zb_column_kind kind) {
+  if (kind == ZB_COLUMN_REAL) return (void **)&column->reals;
+  return kind == ZB_COLUMN_ADDRESS ? (void **)&column->addresses : (void **)&column->values;
+}
+
+static size_t *count_of(Zb__Plan__Column *column, zb_column_kind kind) {
+  if (kind == ZB_COLUMN_REAL) return &column->n_reals;
+  return kind == ZB_COLUMN_ADDRESS ? &column->n_addresses : &column->n_values;
+}
+
 /* Room for one more row. */
 static bool grow(section *it, zb_plan_table table) {
   const size_t had = it->capacities[table];
   for (int c = 0; c < zb_plan_tables[table].count && it->rows[table] == had; ++c) {
-    Zb__Plan__Column *column = it->tables[table].columns[c];
-    const bool is_real = zb_plan_tables[table].columns[c].kind == ZB_COLUMN_REAL;
-    void **items = is_real ? (void **)&column->reals : (void **)&column->values;
+    void **items = items_of(it->tables[table].columns[c], zb_plan_tables[table].columns[c].kind);
     it->capacities[table] = had;
     if (!zb_arena_grow(&it->arena, items, &it->capacities[table], had + 1, sizeof(int64_t))) return false;
   }
@@ -93,6 +103,22 @@ static int64_t add_children(section *it, const zb_column *column, const char *ro
   return length;
 }
 
+/* The length of a list that is written as runs. */
+static int64_t add_pool(section *it, const zb_column *column, const char *row) {
+  const char *rows = NULL;
+  uint32_t length = 0;
+  zb_plan_runs runs;
+  size_t at = 0;
+  memcpy(&rows, row + column->offset, sizeof rows);
+  memcpy(&length, row + column->length_offset, sizeof length);
+  zb_plan_runs_find(&zb_plan_tables[column->of], rows, length, &it->arena, &runs);
+  if (runs.count > 0) add_rows(it, ZB_TABLE_run, (const char *)runs.items, runs.count);
+  for (size_t i = 0; i < runs.count; at += runs.items[i++].count)
+    if (runs.items[i].from == 0)
+      add_rows(it, column->of, rows + at * zb_plan_tables[column->of].row_bytes, runs.items[i].count);
+  return length;
+}
+
 static int64_t add_bytes(section *it, const zb_column *column, const char *row) {
   const char *bytes = NULL;
   uint64_t length = 0;
@@ -108,6 +134,7 @@ static int64_t value_of(section *it, const zb_column *column, const char *row) {
   switch (column->kind) {
   case ZB_COLUMN_NUMBER:
   case ZB_COLUMN_BITS:
+  case ZB_COLUMN_ADDRESS:
     return zb_column_get(column, row);
   case ZB_COLUMN_TEXT:
     memcpy(&text, row + column->offset, sizeof text);
@@ -117,6 +144,8 @@ static int64_t value_of(section *it, const zb_column *column, const char *row) {
   case ZB_COLUMN_LIST:
   case ZB_COLUMN_ARRAY:
     return add_children(it, column, row);
+  case ZB_COLUMN_POOL:
+    return add_pool(it, column, row);
   case ZB_COLUMN_REAL:
     break;
   }
@@ -133,6 +162,8 @@ static void add_rows(section *it, zb_plan_table table, const char *rows, size_t 
       Zb__Plan__Column *column = it->tables[table].columns[c];
       if (def->columns[c].kind == ZB_COLUMN_REAL)
         memcpy(&column->reals[at], row + def->columns[c].offset, sizeof(double));
+      else if (def->columns[c].kind == ZB_COLUMN_ADDRESS)
+        column->addresses[at] = (uint64_t)value_of(it, &def->columns[c], row);
       else
         column->values[at] = value_of(it, &def->columns[c], row);
     }
@@ -147,7 +178,7 @@ static void finish(section *it) {
     for (size_t c = 0; c < it->tables[t].n_columns; ++c) {
       Zb__Plan__Column *column = it->tables[t].columns[c];
       const zb_column_kind kind = zb_plan_tables[t].columns[c].kind;
-      *(kind == ZB_COLUMN_REAL ? &column->n_reals : &column->n_values) = it->rows[t];
+      *count_of(column, kind) = it->rows[t];
       if (kind == ZB_COLUMN_BYTES)
         column->data = (ProtobufCBinaryData){.len = it->data.length, .data = (uint8_t *)it->data.data};
     }

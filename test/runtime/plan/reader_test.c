@@ -93,7 +93,8 @@ static void test_no_field_is_forgotten(void) {
                                       : sizeof(void *);
       memset(known + column->offset, true, bytes);
       if (column->length_offset == ZB_LENGTH_FIXED) continue;
-      if (column->kind == ZB_COLUMN_LIST || is_array) memset(known + column->length_offset, true, sizeof(int32_t));
+      if (column->kind == ZB_COLUMN_LIST || column->kind == ZB_COLUMN_POOL || is_array)
+        memset(known + column->length_offset, true, sizeof(int32_t));
       if (column->kind == ZB_COLUMN_BYTES) memset(known + column->length_offset, true, sizeof(uint64_t));
     }
     for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; ++i)
@@ -217,7 +218,7 @@ static void test_refused(void) {
   expect_refused(bytes, count, "magic");
   bytes[0] ^= 1;
   bytes[8] = ZB_PLAN_VERSION + 1;
-  expect_refused(bytes, count, "format version 15, this program reads version 14");
+  expect_refused(bytes, count, "format version 16, this program reads version 15");
   bytes[8] = ZB_PLAN_VERSION;
   bytes[20] ^= 1;
   expect_refused(bytes, count, "checksum of its table");
