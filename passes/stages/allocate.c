@@ -428,7 +428,22 @@ static void hold_landing(allocator *a, const zb_node *node) {
   if (node->operand_count > 1) touch(a, zb_operand(&a->graph, node, 1), until); /* the frame that is summed */
 }
 
+/* The last F or B but one of a rank on which sums land: when what is sent behind it is complete depends on other ranks,
+ * and a sum that lands in its place would wait for them. Without sums a node behind all. */
+static int last_but_one(const allocator *a) {
+  int left = 2, sums = 0, found = a->graph.node_count;
+  ZB_FOR_EACH_NODE(node, &a->graph)
+    sums += zb_node_is(node, "zb.reduce_frame");
+  for (int n = a->graph.node_count - 1; sums > 0 && n >= 0 && left > 0; --n) {
+    const zb_subprogram_info *info = called(a, &a->graph.nodes[n]);
+    const zb_job_kind kind = info ? zb_class_get(info->function) : ZB_JOB_W;
+    if ((kind == ZB_JOB_F || kind == ZB_JOB_B) && --left == 0) found = n;
+  }
+  return found;
+}
+
 static void find_lifetimes(allocator *a) {
+  const int held_behind = last_but_one(a);
   ZB_FOR_EACH_NODE(node, &a->graph) {
     ZB_FOR_EACH_RESULT(value, node)
       touch(a, value, node->number);
@@ -440,7 +455,8 @@ static void find_lifetimes(allocator *a) {
   ZB_FOR_EACH_NODE(node, &a->graph) {
     int until = node->number;
     if (zb_node_is(node, "zb.send"))
-      until = held_until(a, until, zb_messages_at(a->messages, a->message_of[until]).complete_ps);
+      until = until > held_behind ? a->graph.node_count - 1
+                                  : held_until(a, until, zb_messages_at(a->messages, a->message_of[until]).complete_ps);
     ZB_FOR_EACH_RESULT(value, node)
       touch_part(a, value, node->number);
     ZB_FOR_EACH_OPERAND(value, &a->graph, node)
