@@ -217,7 +217,7 @@ def reduce(d):
     if op in ("Max", "Min"):
         x = d.apart(shape)
     if d.maybe(0.15) and op in ("Sum", "Max", "Min", "Prod", "SumSquare"):
-        x = d.ints(shape, -4, 5, d.pick(I, I32))
+        x = d.ints(shape, -4, 5, I if op == "SumSquare" else d.pick(I, I32))  # whose int32 the evaluator makes int64
     axes = d.chance.sample(range(len(shape)), d.size(0, len(shape))) if shape else []
     axes = [a - len(shape) if d.maybe() else a for a in axes]
     attributes = some(d, keepdims=d.pick(0, 1), noop_with_empty_axes=d.pick(0, 1))
