@@ -130,7 +130,7 @@ def unary(d):
     edge = 2.9 if op == "HardSwish" else 3  # of its bends
     kind = F if op in ("Erf", "HardSigmoid") else kind  # of which the evaluator computes in f32
     return Case([node(op, "x", **attributes)], {"x": d.numbers(d.dims(0, 5), -edge, edge, kind)}, opset=24,
-                slopes=("x",) if kind == F else (),
+                slopes=("x",) if kind == F and op != "ThresholdedRelu" else (),  # which jumps
                 floor=1e-6 if op in ("Gelu", "HardSwish") and kind == D else None)  # the evaluator's constants are f32
 
 
@@ -459,7 +459,8 @@ def weights(d):
         return Case([node(op, "x w v")], {"x": x}, {"w": np.array(-0.5, kind), "v": np.array(1, kind)})
     if op == "Gather":
         return Case([node(op, "w i")], {"i": d.ints(d.dims(0, 2), 0, inner)}, {"w": w})
-    return Case([node(op, "x w")], {"x": x}, {"w": row_of})
+    attributes = {"epsilon": 0.1} if op == "LayerNormalization" else {}
+    return Case([node(op, "x w", **attributes)], {"x": x}, {"w": row_of})
 
 
 # ---- Convolution and pooling ----
@@ -565,7 +566,8 @@ def resize(d):
         attributes.update(some(d, extrapolation_value=2.5))
     if d.maybe():
         names[3] = "z"
-        constants["z"] = np.array([d.size(1, 7) for _ in shape], I)
+        # Of one element pytorch_half_pixel has coordinate 0 in the specification, and -0.5 in the evaluator.
+        constants["z"] = np.array([d.size(2 if where == "pytorch_half_pixel" else 1, 7) for _ in shape], I)
     else:
         names[2] = "c"
         constants["c"] = np.array([d.pick(0.7 if size > 2 else 1.0, 1.0, 1.5, 2.0, 2.5) for size in shape], F)
