@@ -124,6 +124,12 @@ static bool all_alike(const int64_t *values, int count) {
   return true;
 }
 
+/* Whether it has HUGE_BUDGET. */
+static bool is_huge(const zb_problem *problem) {
+  const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
+  return jobs > HUGE_JOBS && problem->stages > problem->ranks && !zb_is_placed_as_v(problem);
+}
+
 /* Such that the time of a search hardly depends on the size of the problem. Most is worth spending on the V placement:
  * there the best orders lie far from every rule. On the others with several chunks, local search of large problems
  * finds little, the less the more chunks there are. Large problems share it among the placements that are searched. */
@@ -139,7 +145,7 @@ static int64_t default_budget(const zb_problem *problem, int placements) {
   /* Evaluations of large problems miss the caches, and come with several levels of memory. */
   if (jobs > 40000 && (is_v || is_plain)) budget = budget * 40000 / jobs / placements;
   if (jobs > ZB_JOBS_LARGE) budget = (is_plain ? LARGE_BUDGET : LARGE_BUDGET_CHUNKS) / jobs / placements;
-  if (jobs > HUGE_JOBS && !is_v && !is_plain)
+  if (is_huge(problem))
     budget = (HUGE_BUDGET / jobs < HUGE_EVALUATIONS ? HUGE_BUDGET / jobs : HUGE_EVALUATIONS) / placements;
   const int64_t least = chunks > 2 && jobs <= ZB_JOBS_LARGE ? RULES_LEAST : 1;
   return budget < least ? least : budget > most ? most : budget;
@@ -154,18 +160,13 @@ static int64_t given_budget(const zb_problem *problem, int64_t given, int64_t by
   return zb_max64(as_long, zb_max64(most_by_default, least));
 }
 
-/* Whether HUGE_BUDGET is its budget. */
-static bool is_huge(const searcher *s) {
-  return s->w.jobs > HUGE_JOBS && s->w.chunks > 1 && !zb_is_placed_as_v(s->problem);
-}
-
 /* Below the memory of 1F1B many levels are searched, most of them for little; the first evaluations are worth most. Far
- * above it orders by the first rules are near the bound, and of a huge problem each level takes a second. */
+ * above it (1.25 times) orders by the first rules are near the bound, and of a huge problem a level takes a second. */
 static int64_t budget_of_level(const searcher *s, int64_t bytes) {
   if (!s->is_default_budget || s->run.is_exact) return s->budget;
   const int64_t of_1f1b = zb_level_of_1f1b(&s->w);
   const int64_t least = s->budget < BUDGET_LEAST ? s->budget : BUDGET_LEAST;
-  if (is_huge(s) && bytes / 5 > of_1f1b / 4 + 1) return s->budget / LESS_BUDGET + 1;
+  if (is_huge(s->problem) && bytes / 5 > of_1f1b / 4 + 1) return s->budget / LESS_BUDGET + 1;
   return bytes < of_1f1b ? zb_max64(s->budget / LESS_BUDGET + 1, least) : s->budget;
 }
 
@@ -518,7 +519,7 @@ static zb_status run_levels(searcher *s, bool only_fine) {
     const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above) && !s->limits_differ;
     if (bytes == fine && is_run) fine = zb_level_fine(&s->w, fine - 1, false);
     ZB_TRY(try_level(s, level));
-    if (is_behind(s, BEHIND_END) || is_found_behind(s, is_huge(s) ? BEHIND_LAST_HUGE : BEHIND_LAST)) break;
+    if (is_behind(s, BEHIND_END) || is_found_behind(s, is_huge(s->problem) ? BEHIND_LAST_HUGE : BEHIND_LAST)) break;
     level = zb_level_below(&s->w, level, is_found_behind(s, 0));
   }
   ZB_TRY(ask_above(s));
