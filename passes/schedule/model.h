@@ -170,6 +170,16 @@ void zb_bounds_free(zb_bounds *bounds);
 /* limits[ranks]. O(ranks * chunks^2), by the stage metric O(ranks^2 * chunks^2). */
 int64_t zb_bounds_within(zb_bounds *bounds, const int64_t *limits);
 
+/* Periods of many orders of one problem. */
+typedef struct zb_period_timer zb_period_timer;
+/* The model must outlive it. */
+zb_status zb_period_timer_new(const zb_model *model, zb_period_timer **out) ZB_MUST_USE;
+void zb_period_timer_free(zb_period_timer *timer);
+/* As zb_order_period, without the bubble, of an order of all jobs of the problem in which none comes before what it
+ * needs of its own stage. period_ps 0: some ranks wait for ever, or it is longer than at_most (NULL: any). */
+zb_status zb_period_time(zb_period_timer *timer, const zb_order *order, const zb_period *at_most,
+                         zb_period *out) ZB_MUST_USE;
+
 /* Calls visit for every message between different ranks, in the order in which each rank sends. sent: handed to the
  * channel; start and end: on the wire. */
 typedef struct zb_message_times {

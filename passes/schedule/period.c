@@ -29,7 +29,7 @@ typedef struct moment {
   int32_t token;
 } moment;
 
-/* Moments of a step. An input is an event before it, or ~token: when the step begins. */
+/* Moments of a step. An input is an event before it, or ~token: when the step begins. Made anew for every order. */
 typedef struct graph {
   const zb_model *model;
   const zb_order *order;
@@ -42,6 +42,7 @@ typedef struct graph {
   int32_t events, tokens;
   /* while it is made */
   int32_t *channel_token;           /* [ranks * ranks], 0: none yet */
+  int32_t *token_channel;           /* [token], of a channel */
   int32_t *arrivals[ZB_LINK_KINDS]; /* [stages * micro_batches] the last message that came, and the one before it */
   int32_t *arrival_before;          /* [event] */
   int32_t *missing[ZB_LINK_KINDS];  /* [stages * micro_batches] inputs that are not there yet */
@@ -62,6 +63,7 @@ static size_t count_messages(const zb_model *model) {
   return count * (size_t)model->problem->micro_batches;
 }
 
+/* For any order of the model's problem. */
 static zb_status graph_init(graph *g) {
   const zb_problem *p = g->model->problem;
   zb_arena *arena = &g->arena;
@@ -77,24 +79,34 @@ static zb_status graph_init(graph *g) {
   ZB_TAKE(arena, g->queue, p->ranks);
   ZB_TAKE(arena, g->queued, p->ranks);
   ZB_TAKE(arena, g->token_event, (size_t)p->ranks + (messages < events ? messages : events));
+  ZB_TAKE(arena, g->token_channel, (size_t)p->ranks + (messages < events ? messages : events));
   ZB_TAKE(arena, g->channel_token, (size_t)p->ranks * (size_t)p->ranks);
   for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
     ZB_TAKE(arena, g->arrivals[kind], pairs);
     ZB_TAKE(arena, g->missing[kind], pairs);
   }
-  ZB_TRY(zb_arena_status(arena));
+  return zb_arena_status(arena);
+}
+
+static void graph_begin(graph *g) {
+  const zb_problem *p = g->model->problem;
+  const size_t pairs = (size_t)p->stages * (size_t)p->micro_batches;
   for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
     for (size_t i = 0; i < pairs; ++i) {
       g->arrivals[kind][i] = NONE;
       g->missing[kind][i] = g->model->input_counts[kind][i / (size_t)p->micro_batches];
     }
+  for (int32_t t = p->ranks; t < g->tokens; ++t)
+    g->channel_token[g->token_channel[t]] = 0;
+  g->events = 0;
+  g->input_count = 0;
   g->tokens = p->ranks;
   for (int rank = p->ranks - 1; rank >= 0; --rank) {
+    g->done[rank] = 0;
     g->token_event[rank] = ~rank;
     g->queue[g->queue_count++] = rank;
     g->queued[rank] = true;
   }
-  return NULL;
 }
 
 /* Its inputs so far are those that were added since the event before it. */
@@ -111,6 +123,7 @@ static int32_t *channel_event(graph *g, int channel) {
   int32_t *token = &g->channel_token[channel];
   if (*token == 0) {
     *token = g->tokens++;
+    g->token_channel[*token] = channel;
     g->token_event[*token] = ~*token;
   }
   return &g->token_event[*token];
@@ -172,16 +185,21 @@ static void add_end(graph *g, int rank) {
   g->token_event[rank] = add_event(g, model->optimizer_ps[rank]);
 }
 
-static zb_status make_graph(graph *g) {
-  ZB_TRY(graph_init(g));
+/* False: some ranks wait for ever. */
+static bool make_graph(graph *g, const zb_order *order) {
+  bool ends = true;
+  g->order = order;
+  graph_begin(g);
   while (g->queue_count > 0) {
     const int rank = g->queue[--g->queue_count];
     g->queued[rank] = false;
     add_jobs(g, rank);
   }
-  for (int rank = 0; rank < g->order->ranks; ++rank)
+  for (int rank = 0; rank < order->ranks; ++rank)
+    ends &= g->done[rank] == order->counts[rank];
+  for (int rank = 0; ends && rank < order->ranks; ++rank)
     add_end(g, rank);
-  return NULL;
+  return ends;
 }
 
 /* ---- The greatest ratio ---- */
@@ -198,6 +216,11 @@ typedef struct ratio {
   int64_t ps;
   int32_t steps;
 } ratio;
+
+struct zb_period_timer {
+  graph graph;
+  token_state *tokens, *before; /* [tokens] */
+};
 
 /* a > b, by whole parts, then by what is left of both the other way round: products could overflow. */
 static bool is_greater(ratio a, ratio b) {
@@ -297,12 +320,11 @@ static bool can_overflow(const graph *g) {
   return last > SUM_MAX / (g->tokens + 1);
 }
 
-static zb_status find_ratio(graph *g, ratio *out) {
-  token_state *tokens, *before;
-  ZB_TAKE(&g->arena, tokens, g->tokens);
-  ZB_TAKE(&g->arena, before, g->tokens);
-  ZB_TRY(zb_arena_status(&g->arena));
-  *out = (ratio){0, 1};
+/* *out: the greatest ratio, if it is greater than *out. grows_only: it is enough to know whether. */
+static zb_status find_ratio(zb_period_timer *timer, bool grows_only, ratio *out, bool *grew) {
+  graph *const g = &timer->graph;
+  token_state *const tokens = timer->tokens, *const before = timer->before;
+  *grew = false;
   begin_ratio(tokens, g->tokens);
   for (bool first = true;; first = false) {
     memcpy(before, tokens, (size_t)g->tokens * sizeof *tokens);
@@ -311,11 +333,56 @@ static zb_status find_ratio(graph *g, ratio *out) {
       return zb_status_hint(ZB_ERROR(INVALID, "the times of a step are too long for a period"),
                             "a step times its ranks and channels is more than 2^61 ps");
     if (!grow(g, *out, before, tokens)) return NULL;
-    if (find_cycle(tokens, g->tokens, out)) begin_ratio(tokens, g->tokens);
+    if (!find_cycle(tokens, g->tokens, out)) continue;
+    *grew = true;
+    if (grows_only) return NULL;
+    begin_ratio(tokens, g->tokens);
   }
 }
 
 /* ---- The public functions ---- */
+
+zb_status zb_period_timer_new(const zb_model *model, zb_period_timer **out) {
+  zb_period_timer *const timer = zb_alloc(sizeof *timer);
+  *out = NULL;
+  if (!timer) return ZB_OUT_OF_MEMORY();
+  *timer = (zb_period_timer){.graph = {.model = model}};
+  graph *const g = &timer->graph;
+  const size_t tokens = (size_t)model->problem->ranks + count_messages(model);
+  zb_status status = graph_init(g);
+  if (status) goto cleanup;
+  ZB_TAKE(&g->arena, timer->tokens, tokens);
+  ZB_TAKE(&g->arena, timer->before, tokens);
+  status = zb_arena_status(&g->arena);
+cleanup:
+  if (status)
+    zb_period_timer_free(timer);
+  else
+    *out = timer;
+  return status;
+}
+
+void zb_period_timer_free(zb_period_timer *timer) {
+  if (timer) zb_arena_deinit(&timer->graph.arena);
+  zb_free(timer);
+}
+
+zb_status zb_period_time(zb_period_timer *timer, const zb_order *order, const zb_period *at_most, zb_period *out) {
+  ratio found = {0, 1};
+  bool grew;
+  *out = (zb_period){0};
+  if (!make_graph(&timer->graph, order)) return NULL;
+  if (at_most) {
+    ratio known = {at_most->cycle_ps, at_most->cycle_steps};
+    ZB_TRY(find_ratio(timer, true, &known, &grew));
+    if (grew) return NULL;
+  }
+  ZB_TRY(find_ratio(timer, false, &found, &grew));
+  const int64_t divisor = zb_common_divisor(found.ps, found.steps);
+  *out = (zb_period){.cycle_ps = found.ps / divisor, .cycle_steps = found.steps / (int32_t)divisor};
+  out->period_ps = out->cycle_ps / out->cycle_steps + (out->cycle_ps % out->cycle_steps != 0);
+  return NULL;
+}
 
 /* What each rank computes on average, in ps. */
 static double mean_busy(const zb_model *model, const zb_order *order) {
@@ -331,22 +398,18 @@ static double mean_busy(const zb_model *model, const zb_order *order) {
 zb_status zb_order_period(const zb_problem *problem, const zb_order *order, zb_period *out) {
   *out = (zb_period){0};
   zb_model model;
+  zb_period_timer *timer = NULL;
   int32_t *index;
-  ratio found;
   ZB_TRY(zb_model_init(problem, &model));
-  graph g = {.model = &model, .order = order};
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_order_index(&model, order, &model.arena, &index)); /* the jobs are those of the problem */
   ZB_TRY_GOTO(
       zb_order_run_to_end(&model, order, NULL, ZB_TIMEOUT, "this order cannot finish: some ranks wait for ever"));
-  ZB_TRY_GOTO(make_graph(&g));
-  ZB_TRY_GOTO(find_ratio(&g, &found));
-  const int64_t divisor = zb_common_divisor(found.ps, found.steps);
-  *out = (zb_period){.cycle_ps = found.ps / divisor, .cycle_steps = found.steps / (int32_t)divisor};
-  out->period_ps = out->cycle_ps / out->cycle_steps + (out->cycle_ps % out->cycle_steps != 0);
-  if (found.ps > 0) out->bubble = 1 - mean_busy(&model, order) * (double)out->cycle_steps / (double)out->cycle_ps;
+  ZB_TRY_GOTO(zb_period_timer_new(&model, &timer));
+  ZB_TRY_GOTO(zb_period_time(timer, order, NULL, out));
+  if (out->cycle_ps > 0) out->bubble = 1 - mean_busy(&model, order) * (double)out->cycle_steps / (double)out->cycle_ps;
 cleanup:
-  zb_arena_deinit(&g.arena);
+  zb_period_timer_free(timer);
   zb_model_deinit(&model);
   return status;
 }

@@ -23,96 +23,34 @@
 #include <string.h>
 
 #include "passes/schedule/rules/emit.h"
-#include "passes/schedule/rules/within.h"
 #include "passes/schedule/search/exact.h"
 #include "passes/schedule/search/period_search.h"
 #include "passes/schedule/search/registry.h"
-#include "passes/schedule/search/search_run.h"
+#include "passes/schedule/search/searcher.h"
 
 /* Levels are exact up to this number of jobs. */
 enum { SMALL_JOBS = 160 };
-/* On the V placement, with more jobs than this: a level whose order before the rounds takes so much longer than the
- * best such order of the levels above it has no rounds, or ends the search. */
-enum { MEDIUM_JOBS = 2000 };
-/* evaluation_cost of more jobs than MEDIUM_JOBS, and of more than FEW_JOBS. */
+/* evaluation_cost of more jobs than ZB_SEARCH_MEDIUM_JOBS, and of more than FEW_JOBS. */
 enum { WAITING_COST = 4, FEW_WAITING_COST = 2, FEW_JOBS = 800 };
-static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
-/* On the other placements with several chunks: where the order of a level takes longer than the best one, every second
- * level follows, and where it takes so much longer, none. Wider, because there one level may have an order by luck that
- * others have not. */
-static const double BEHIND_LAST = 0.15, BEHIND_LAST_HUGE = 0.01;
-/* Exact levels of a problem at most, about. */
-enum { LEVELS = 1024 };
-/* States of the search of all orders that take about as long as one evaluation. */
-enum { STATES = 64 };
-/* The most of them: each takes some hundred bytes. */
-enum { STATES_MAX = 500000 };
 /* Jobs of all evaluations of a level of a large problem, with one chunk a rank and with several. */
 enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 1000000 };
 /* Problems larger than every published setting (32 ranks, 256 micro-batches, 4 chunks), on looped and wave placement:
  * evaluations of a level, and the jobs of all of them at most. So many find most of what there is to find (64 ranks,
  * 512 micro-batches, 1.37 times the memory of 1F1B: 1.8 % above the bound with five of them, 0.6 % with 64). */
 enum { HUGE_JOBS = 100000, HUGE_EVALUATIONS = 64, HUGE_BUDGET = 14000000 };
-/* Jobs of all orders that are built to perturb one, by default: an evaluation takes a fraction of such a build. */
-enum { PERTURBED_JOBS = 12000000 };
-/* Jobs of all orders of a level that are built again to refine one, by default, on the V placement, which has many
- * levels. */
-enum { REFINED_JOBS = 1000000 };
 /* The default budget is spent for as long as it pays: up to this multiple of what the last better order came after. */
 enum { PATIENCE = 10 };
 /* A budget that is given is at least BUDGET_LEAST, or the default one: what takes a moment is done for any. It counts
  * orders of BUDGET_JOBS jobs: of larger ones there are as many as take that long, but no fewer than by default. */
 enum { BUDGET_LEAST = 64, BUDGET_JOBS = 1200 };
-/* Levels below the memory of 1F1B have this part of it. */
-enum { LESS_BUDGET = 4 };
-/* Local search of a fine level: evaluations at least, but no more than time so many jobs; up to how many times these,
- * and of what the last better order came after; in problems of at most so many jobs. */
-enum { POLISH_LEAST = 500, POLISH_TIMED = 600000, POLISH_MOST = 13, POLISH_PATIENCE = 6, POLISH_JOBS = 14000 };
-/* The local search of the best start: jobs that it may time, evaluations a job, and the least that are worth it. */
-enum { SETTLE_JOBS = 1500000, SETTLE_PER_JOB = 5, SETTLE_LEAST = 100 };
 /* With many chunks no schedule of the table fits most limits, so some rules at least are tried. */
 enum { RULES_LEAST = 5 };
-/* Slow schedules are asked before the rounds, as a start, where the order is further from the bound than this share of
- * its time; else behind them, where most of their orders are given up soon. */
-static const double SLOW_FROM = 0.02;
 
 /* Less memory for the best time: limits that are tried, the part of the memory that is not worth another one, and what
  * each may take: jobs that are timed, and the part of the evaluations before it. */
 enum { SAVINGS = 4, SAVING_STEP = 16, SAVING_JOBS = 100000, SAVING_SHARE = 256 };
 
-/* An order that the search starts from. */
-typedef struct start_order {
-  zb_slot *sequence;
-  int64_t time;
-  int64_t made_for; /* the level of memory that its schedule was given, 0: none. Runs of lower levels do without it */
-} start_order;
-
-typedef struct searcher {
-  const zb_problem *problem;
-  zb_model model;
-  zb_bounds *bounds;
-  zb_scheduler w;
-  zb_run run;
-  int64_t budget; /* of a level */
-  bool is_default_budget;
-  int patience;
-  uint64_t seed;
-  int64_t *limit, *least; /* [ranks] of the problem; what one micro-batch at a time needs */
-  bool limits_differ;
-  int64_t *peak;
-  zb_slot *best, *scratch;
-  int64_t best_ps, known_ps; /* of this placement; of others that were searched before */
-  void **within;             /* [schedules] the state of those that go by memory; NULL: not asked yet */
-  start_order *starts;       /* all that fit */
-  int start_count, rows, row_starts;
-  const char *best_start; /* whose order was the best before the runs; NULL: none there was */
-  int64_t best_start_ps;
-  int runs;
-  int64_t level_start_ps, least_start_ps; /* before the rounds: of the last level that was run, and of all */
-  bool is_complete;                       /* all orders whose classes rise were tried (exact.c) */
-} searcher;
-
-static void searcher_deinit(searcher *s) {
+static void searcher_deinit(zb_searcher *s) {
   zb_free(s->starts);
   zb_bounds_free(s->bounds);
   zb_model_deinit(&s->model);
@@ -124,8 +62,7 @@ static bool all_alike(const int64_t *values, int count) {
   return true;
 }
 
-/* Whether it has HUGE_BUDGET. */
-static bool is_huge(const zb_problem *problem) {
+bool zb_searcher_is_huge(const zb_problem *problem) {
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
   return jobs > HUGE_JOBS && problem->stages > problem->ranks && !zb_is_placed_as_v(problem);
 }
@@ -138,14 +75,14 @@ static int64_t default_budget(const zb_problem *problem, int placements) {
   if (jobs <= SMALL_JOBS) return 12 * jobs;
   const int chunks = problem->stages / problem->ranks;
   const bool is_v = zb_is_placed_as_v(problem), is_plain = chunks == 1;
-  int64_t budget = (is_v ? (jobs > MEDIUM_JOBS ? 100000000 : 180000000) : 12000000) / (jobs + 1);
+  int64_t budget = (is_v ? (jobs > ZB_SEARCH_MEDIUM_JOBS ? 100000000 : 180000000) : 12000000) / (jobs + 1);
   const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : is_plain ? 3000 : 8000;
   if (!is_v && !is_plain)
     budget = (int64_t)(8000.0 / chunks / chunks * (1152.0 / (double)jobs) * sqrt(1152.0 / (double)jobs));
   /* Evaluations of large problems miss the caches, and come with several levels of memory. */
   if (jobs > 40000 && (is_v || is_plain)) budget = budget * 40000 / jobs / placements;
   if (jobs > ZB_JOBS_LARGE) budget = (is_plain ? LARGE_BUDGET : LARGE_BUDGET_CHUNKS) / jobs / placements;
-  if (is_huge(problem))
+  if (zb_searcher_is_huge(problem))
     budget = (HUGE_BUDGET / jobs < HUGE_EVALUATIONS ? HUGE_BUDGET / jobs : HUGE_EVALUATIONS) / placements;
   const int64_t least = chunks > 2 && jobs <= ZB_JOBS_LARGE ? RULES_LEAST : 1;
   return budget < least ? least : budget > most ? most : budget;
@@ -162,20 +99,20 @@ static int64_t given_budget(const zb_problem *problem, int64_t given, int64_t by
 
 /* Below the memory of 1F1B many levels are searched, most of them for little; the first evaluations are worth most. Far
  * above it (1.25 times) orders by the first rules are near the bound, and of a huge problem a level takes a second. */
-static int64_t budget_of_level(const searcher *s, int64_t bytes) {
+int64_t zb_searcher_budget(const zb_searcher *s, int64_t bytes) {
   if (!s->is_default_budget || s->run.is_exact) return s->budget;
   const int64_t of_1f1b = zb_level_of_1f1b(&s->w);
   const int64_t least = s->budget < BUDGET_LEAST ? s->budget : BUDGET_LEAST;
-  if (is_huge(s->problem) && bytes / 5 > of_1f1b / 4 + 1) return s->budget / LESS_BUDGET + 1;
-  return bytes < of_1f1b ? zb_max64(s->budget / LESS_BUDGET + 1, least) : s->budget;
+  if (zb_searcher_is_huge(s->problem) && bytes / 5 > of_1f1b / 4 + 1) return s->budget / ZB_SEARCH_LESS_BUDGET + 1;
+  return bytes < of_1f1b ? zb_max64(s->budget / ZB_SEARCH_LESS_BUDGET + 1, least) : s->budget;
 }
 
 /* What an evaluation of local search takes where messages wait for their channel, in evaluations where none does, at
  * most: messages are timed with the jobs there, and again where a change is taken back (retime.h). Counted for V alone,
  * and not for few jobs: other searches are short without it. */
-static int evaluation_cost(const searcher *s) {
+int zb_searcher_evaluation_cost(const zb_searcher *s) {
   if (!s->run.improver.times.channels_wait || !zb_is_placed_as_v(s->problem) || s->w.jobs <= FEW_JOBS) return 1;
-  return s->w.jobs > MEDIUM_JOBS ? WAITING_COST : FEW_WAITING_COST;
+  return s->w.jobs > ZB_SEARCH_MEDIUM_JOBS ? WAITING_COST : FEW_WAITING_COST;
 }
 
 /* Searches that share a default budget: one of so many placements, one of so many metrics. */
@@ -183,8 +120,8 @@ typedef struct shares {
   int placements, metrics;
 } shares;
 
-static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, shares of, searcher *s) {
-  *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .least_start_ps = INT64_MAX};
+static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, shares of, zb_searcher *s) {
+  *s = (zb_searcher){.problem = problem, .best_ps = INT64_MAX, .least_start_ps = INT64_MAX};
   ZB_TRY(zb_model_init(problem, &s->model));
   ZB_TRY(zb_bounds_new(problem, &s->bounds));
   ZB_TRY(zb_scheduler_init(&s->model, &s->w));
@@ -200,46 +137,14 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
   s->seed = params ? params->seed : 0;
   const bool has_budget = params && params->budget > 0;
   s->is_default_budget = !has_budget;
-  const int64_t by_default = zb_max64(default_budget(problem, of.placements) / evaluation_cost(s) / of.metrics, 1);
+  const int64_t by_default =
+      zb_max64(default_budget(problem, of.placements) / zb_searcher_evaluation_cost(s) / of.metrics, 1);
   s->budget = has_budget ? given_budget(problem, params->budget, by_default) : by_default;
   s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !zb_is_placed_as_v(problem) ? 0 : PATIENCE;
   return NULL;
 }
 
-/* ---- Candidates ---- */
-
-/* Whether an order keeps limits; remembers how closely. */
-static bool keeps(searcher *s, const zb_slot *sequence, const int64_t *limit) {
-  zb_sequence_peaks(&s->w, sequence, s->peak);
-  for (int rank = 0; rank < s->w.ranks; ++rank)
-    if (limit[rank] < s->peak[rank]) return false;
-  for (int rank = 0; rank < s->w.ranks; ++rank)
-    zb_note_room(&s->w, rank, limit[rank] - s->peak[rank]);
-  return true;
-}
-
-static void take_best(searcher *s, const zb_slot *sequence, int64_t time) {
-  if (time >= s->best_ps) return;
-  s->best_ps = time;
-  memcpy(s->best, sequence, s->w.jobs * sizeof *sequence);
-}
-
-/* The same of an order that a schedule has given. */
-static void take_start(searcher *s, const char *name, const zb_slot *sequence, int64_t time) {
-  if (time < s->best_ps) {
-    s->best_start = name;
-    s->best_start_ps = time;
-  }
-  take_best(s, sequence, time);
-}
-
-/* ---- Runs ---- */
-
-/* Whether a schedule goes by memory and takes the problem; the slow ones or the others. */
-static bool is_asked(const searcher *s, int index, bool slow) {
-  const zb_schedule_def *schedule = zb_schedule_at(index);
-  return schedule->within && schedule->is_slow == slow && zb_schedule_takes(schedule, s->problem);
-}
+/* ---- Starts ---- */
 
 static zb_status emit(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {
   zb_schedule_choice choice;
@@ -248,7 +153,7 @@ static zb_status emit(const zb_schedule_def *schedule, const zb_problem *problem
 }
 
 /* The order that a schedule has emitted, into s->run.sequence; none where its rule is not defined or it has none. */
-static zb_status read_emitted(searcher *s, zb_status status, zb_order *order, bool *found) {
+static zb_status read_emitted(zb_searcher *s, zb_status status, zb_order *order, bool *found) {
   const zb_code code = zb_status_code(status);
   *found = status == NULL;
   if (code == ZB_USAGE || code == ZB_INFEASIBLE) {
@@ -261,358 +166,44 @@ static zb_status read_emitted(searcher *s, zb_status status, zb_order *order, bo
   return NULL;
 }
 
-/* The order of a schedule that goes by memory for s->run.level, into s->run.sequence. */
-static zb_status ask(searcher *s, int index, const int64_t *most, int64_t less_than, zb_within_answer *out) {
-  const zb_within_def *within = zb_schedule_at(index)->within;
-  if (!s->within[index]) ZB_TRY(within->open(&s->w, &s->within[index]));
-  const zb_within_request request = {s->run.level, most, less_than};
-  ZB_TRY(within->ask(s->within[index], &request, s->run.sequence, out));
-  if (out->found) s->w.evaluations += ZB_RULES_FIXED;
-  return NULL;
-}
-
-/* The schedules that go by memory, the slow ones or the others, for the limits of the run. Lowers *slack (may be NULL)
- * to what they say the same within. */
-static zb_status try_within(searcher *s, bool slow, int64_t less_than, int64_t *slack) {
-  for (int i = 0; i < zb_schedule_count() && s->run.incumbent_ps[0] > s->run.bound_ps; ++i) {
-    zb_within_answer answer;
-    if (!is_asked(s, i, slow)) continue;
-    ZB_TRY(ask(s, i, s->run.level, less_than, &answer));
-    if (slack && answer.slack_bytes < *slack) *slack = answer.slack_bytes;
-    if (answer.found && keeps(s, s->run.sequence, s->run.level)) zb_run_evaluate(&s->run);
-  }
-  return NULL;
-}
-
-/* ---- Levels ---- */
-
-/* Lower bound for what keeps s->run.level and the limits of the problem. */
-static int64_t bound_of_level(const searcher *s) {
-  for (int rank = 0; rank < s->w.ranks; ++rank)
-    s->peak[rank] = s->run.level[rank] < s->limit[rank] ? s->run.level[rank] : s->limit[rank];
-  return zb_bounds_within(s->bounds, s->peak);
-}
-
-/* What a bound leaves a rank idle that has the most work. */
-static int64_t idle_of(const searcher *s, int64_t bound) {
-  return bound > s->run.improver.reference ? bound - s->run.improver.reference : 0;
-}
-
-/* The highest limit of all ranks. */
-static int64_t most_of(const searcher *s, const int64_t *limits) { return zb_most_of(limits, s->w.ranks, 0); }
-
-/* Whether a run of this level, with whatever limit it is part of, has this start. */
-static bool is_made_for_less(searcher *s, const start_order *start) {
-  const int64_t most = most_of(s, s->run.level);
-  if (start->made_for > most) return false;
-  if (start->made_for > 0 && most - start->made_for < s->w.slack) s->w.slack = most - start->made_for;
-  return true;
-}
-
-/* One chunk a rank: a short local search of the best start, where jobs are few enough for it to take no time. */
-static int64_t settle_moves(const searcher *s) {
-  const int64_t jobs = (int64_t)s->w.jobs, affordable = SETTLE_JOBS / jobs;
-  if (s->w.chunks > 1 || affordable < SETTLE_LEAST) return 0;
-  return affordable < SETTLE_PER_JOB * jobs ? affordable : SETTLE_PER_JOB * jobs;
-}
-
-/* Whether the last level that was run began with an order so much behind the best one of all levels. */
-static bool is_behind(const searcher *s, double share) {
-  return s->run.is_perturbed && s->w.jobs > MEDIUM_JOBS &&
-         (double)(s->level_start_ps - s->least_start_ps) > share * (double)s->least_start_ps;
-}
-
-/* The same of the order that the run found, on the other placements with several chunks. */
-static bool is_found_behind(const searcher *s, double share) {
-  const int64_t time = s->run.incumbent_ps[0];
-  return !s->run.is_perturbed && s->w.chunks > 1 && s->w.jobs > MEDIUM_JOBS && time < INT64_MAX &&
-         (double)(time - s->best_ps) > share * (double)s->best_ps;
-}
-
-/* On the V placement, in no more than the memory of 1F1B: there what the schedules that go by memory give is ahead of
- * every order by fixed rules, which would take a fifth of a search. With more memory these are what reaches the bound.
- */
-static bool is_beyond_rules(searcher *s) {
-  bool asks = false;
-  for (int i = 0; i < zb_schedule_count(); ++i)
-    asks |= is_asked(s, i, false);
-  return asks && s->run.is_perturbed && s->w.jobs > MEDIUM_JOBS && most_of(s, s->run.level) <= zb_level_of_1f1b(&s->w);
-}
-
-/* One run: the best orders for the limits of s->run.level. */
-static zb_status run_level(searcher *s) {
-  zb_run *run = &s->run;
-  run->random = s->seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-  if (run->random == 0) run->random = 1;
-  run->bound_ps = bound_of_level(s);
-  if (!run->is_exact) run->idle_ps = idle_of(s, run->bound_ps);
-  s->w.slack = INT64_MAX;
-  const int64_t budget = budget_of_level(s, most_of(s, run->level));
-  zb_run_begin(run, budget, s->patience);
-  if (s->is_default_budget)
-    run->perturbations = PERTURBED_JOBS / (int64_t)s->w.jobs / (budget < s->budget ? LESS_BUDGET : 1) + 1;
-  if (s->is_default_budget && run->is_perturbed) run->refinements = REFINED_JOBS / (int64_t)s->w.jobs;
-  for (int i = 0; i < s->start_count; ++i)
-    if (is_made_for_less(s, &s->starts[i]) && keeps(s, s->starts[i].sequence, run->level))
-      zb_run_take(run, s->starts[i].sequence, s->starts[i].time);
-  if (run->is_exact) {
-    zb_run_rounds(run);
-  } else {
-    ZB_TRY(try_within(s, false, INT64_MAX, NULL));
-    if (!zb_run_is_over(run) && !is_beyond_rules(s)) zb_run_fixed_rules(run);
-    if (!zb_run_is_over(run)) zb_run_settle(run, settle_moves(s));
-    const bool is_far = zb_run_gap(run) > SLOW_FROM;
-    if (is_far) ZB_TRY(try_within(s, true, run->incumbent_ps[0], NULL));
-    s->level_start_ps = run->incumbent_ps[0];
-    if (s->level_start_ps < s->least_start_ps) s->least_start_ps = s->level_start_ps;
-    if (!is_behind(s, BEHIND_ROUNDS)) zb_run_rounds(run);
-    if (!is_far)
-      ZB_TRY(try_within(s, true, run->incumbent_ps[0] < s->best_ps ? run->incumbent_ps[0] : s->best_ps, NULL));
-  }
-  ++s->runs;
-  if (run->incumbent_ps[0] < INT64_MAX) take_best(s, run->incumbent[0], run->incumbent_ps[0]);
-  return NULL;
-}
-
-/* False: no order can be better with these limits than the best one there is, or that of another placement. */
-static bool is_worth(searcher *s) {
-  const int64_t bound = bound_of_level(s);
-  return bound < s->best_ps && bound < s->known_ps;
-}
-
-static void lower_to(searcher *s, int64_t bytes) {
-  for (int rank = 0; rank < s->w.ranks; ++rank) {
-    s->run.level[rank] = s->limit[rank] < bytes ? s->limit[rank] : bytes;
-    s->w.spare[rank] = bytes - s->run.level[rank];
-  }
-}
-
-/* The same for schedules whose orders need not take what they are given: a limit counts as the level above it. False:
- * that is no other one. */
-static bool lower_above(searcher *s, int64_t bytes, int64_t (*above)(const zb_scheduler *w, int64_t bytes)) {
-  bool differs = false;
-  for (int rank = 0; rank < s->w.ranks; ++rank) {
-    const bool counts = s->limit[rank] < bytes && bytes <= above(&s->w, s->limit[rank]);
-    s->run.level[rank] = counts || s->limit[rank] > bytes ? bytes : s->limit[rank];
-    s->w.spare[rank] = 0;
-    differs |= counts;
-  }
-  return differs;
-}
-
-static int64_t fine_above(const zb_scheduler *w, int64_t bytes) { return zb_level_fine(w, bytes, true); }
-
-/* Whether one micro-batch at a time keeps the limits of s->run.level. */
-static bool is_feasible(searcher *s) {
-  for (int rank = 0; rank < s->w.ranks; ++rank)
-    if (s->least[rank] > s->run.level[rank]) return false;
-  return true;
-}
-
-/* The orders of the schedules that go by memory, the slow ones or the others, for s->run.level: the best that keeps the
- * limits of the problem. *slack: with levels lowered by no more there is no other one. */
-static zb_status ask_within(searcher *s, bool slow, int64_t *slack) {
-  *slack = INT64_MAX;
-  for (int i = 0; i < zb_schedule_count(); ++i) {
-    zb_within_answer answer;
-    zb_timing timing;
-    if (!is_asked(s, i, slow)) continue;
-    ZB_TRY(ask(s, i, s->limit, s->best_ps, &answer));
-    if (answer.slack_bytes < *slack) *slack = answer.slack_bytes;
-    if (answer.found && keeps(s, s->run.sequence, s->limit) &&
-        zb_time_sequence(&s->w, s->run.sequence, &timing, NULL, NULL))
-      take_start(s, zb_schedule_at(i)->name, s->run.sequence, zb_metric_time(&s->w, &timing));
-  }
-  return NULL;
-}
-
-/* Where limits differ between ranks: what the schedules say where all have that much. An order that was made so, and
- * takes less on some ranks, is found where these have no more. */
-static zb_status ask_alike(searcher *s, bool slow, int64_t bytes, int64_t *slack) {
-  int64_t slack_alike;
-  if (!s->limits_differ) return NULL;
-  for (int rank = 0; rank < s->w.ranks; ++rank) {
-    s->run.level[rank] = bytes;
-    s->w.spare[rank] = 0;
-  }
-  ZB_TRY(ask_within(s, slow, &slack_alike));
-  if (slack_alike < *slack) *slack = slack_alike;
-  return NULL;
-}
-
-/* A level: a run, or half way between two the slow schedules. What is asked for a level above the limit of a rank, but
- * below its next one, is asked for again with that. */
-static zb_status try_level(searcher *s, int level) {
-  const int64_t bytes = zb_level_bytes(&s->w, level);
-  int64_t slack = INT64_MAX;
-  ZB_TRY(ask_alike(s, true, bytes, &slack));
-  if (lower_above(s, bytes, zb_level_above)) ZB_TRY(ask_within(s, true, &slack));
-  lower_to(s, bytes);
-  return zb_level_is_half(&s->w, level) ? ask_within(s, true, &slack) : run_level(s);
-}
-
-/* The best order of the fast schedules for a fine level, and a short local search of it, whatever the budget is: it is
- * what makes orders of this level as good as published ones. Lowers *slack to what all that says the same within. */
-static zb_status polish_level(searcher *s, int64_t bytes, int64_t *slack) {
-  zb_run *run = &s->run;
-  const int64_t timed = POLISH_TIMED / (int64_t)s->w.jobs / evaluation_cost(s);
-  const int64_t least = timed < POLISH_LEAST ? timed : POLISH_LEAST, most = POLISH_MOST * least;
-  lower_to(s, bytes);
-  run->random = UINT64_C(0x9E3779B97F4A7C15);
-  run->bound_ps = 0; /* for all levels alike */
-  zb_run_begin(run, most, POLISH_PATIENCE);
-  ZB_TRY(try_within(s, false, INT64_MAX, slack));
-  s->w.slack = INT64_MAX;
-  zb_run_polish(run, least);
-  if (s->w.slack < *slack) *slack = s->w.slack;
-  if (run->incumbent_ps[0] < INT64_MAX) take_best(s, run->incumbent[0], run->incumbent_ps[0]);
-  return NULL;
-}
-
-/* On the V placement, where runs are a micro-batch apart or more: local search finds something in a moment there. */
-static bool is_polished(const searcher *s, int64_t bytes) {
-  const bool is_apart = s->w.ranks >= 8 && bytes > zb_level_of_1f1b(&s->w);
-  return s->run.is_perturbed && is_apart && s->w.jobs <= POLISH_JOBS && bytes <= most_of(s, s->limit);
-}
-
-/* The fast schedules for a fine level. *next: the one after which they say something else. */
-static zb_status try_fine_level(searcher *s, int64_t bytes, int64_t *next) {
-  int64_t slack = INT64_MAX;
-  const bool is_other = lower_above(s, bytes, fine_above), is_polish = is_polished(s, bytes);
-  if (is_other || !is_polish) ZB_TRY(ask_within(s, false, &slack));
-  if (is_polish) ZB_TRY(polish_level(s, bytes, &slack));
-  ZB_TRY(ask_alike(s, false, bytes, &slack));
-  *next = slack >= bytes ? 0 : zb_level_fine(&s->w, bytes - slack - 1, false);
-  return NULL;
-}
-
-/* The orders of the fast schedules for levels above the limit that need no more than it: a published order is found
- * with the memory that it takes, for whatever limit it was made. */
-static zb_status ask_above(searcher *s) {
-  const int64_t most = most_of(s, s->limit);
-  for (int64_t bytes = zb_level_most(&s->w), slack; bytes > most;
-       bytes = zb_level_next_above(&s->w, most, bytes, slack)) {
-    lower_to(s, most);
-    if (!is_worth(s)) return NULL;
-    for (int rank = 0; rank < s->w.ranks; ++rank) {
-      s->run.level[rank] = bytes;
-      s->w.spare[rank] = 0;
-    }
-    ZB_TRY(ask_within(s, false, &slack));
-  }
-  return NULL;
-}
-
-/* All levels within the limit and the fine one above it, the highest first. A run asks the fast schedules itself. */
-static zb_status run_levels(searcher *s, bool only_fine) {
-  const int64_t most = most_of(s, s->limit), above = zb_level_above(&s->w, most);
-  int level = only_fine ? 0 : zb_level_within(&s->w, most);
-  int64_t fine = fine_above(&s->w, most), slack;
-  while (level > 0 || fine > 0) {
-    const int64_t bytes = level > 0 ? zb_level_bytes(&s->w, level) : 0;
-    lower_to(s, bytes > fine ? bytes : fine);
-    if (!is_feasible(s) || !is_worth(s)) break;
-    if (bytes < fine) {
-      ZB_TRY(try_fine_level(s, fine, &fine));
-      continue;
-    }
-    const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above) && !s->limits_differ;
-    if (bytes == fine && is_run) fine = zb_level_fine(&s->w, fine - 1, false);
-    ZB_TRY(try_level(s, level));
-    if (is_behind(s, BEHIND_END) || is_found_behind(s, is_huge(s->problem) ? BEHIND_LAST_HUGE : BEHIND_LAST)) break;
-    level = zb_level_below(&s->w, level, is_found_behind(s, 0));
-  }
-  ZB_TRY(ask_above(s));
-  lower_to(s, most);
-  if (above == most || !is_worth(s)) return NULL;
-  lower_above(s, above, zb_level_above);
-  ZB_TRY(ask_within(s, true, &slack));
-  return ask_alike(s, true, above, &slack);
-}
-
-/* Tries all orders within s->run.level that could be faster than the best, as far as the budget goes. */
-static zb_status try_all(searcher *s, bool *is_complete) {
-  const int64_t states = s->budget < STATES_MAX / STATES ? s->budget * STATES : STATES_MAX;
-  const zb_exact_params params = {.limit = s->run.level, .known_ps = s->best_ps, .states = states};
-  zb_exact_result result;
-  ZB_TRY(zb_exact_search(&s->w, &params, s->run.sequence, &result));
-  s->w.evaluations += result.states / STATES;
-  *is_complete = result.is_complete;
-  take_best(s, s->run.sequence, result.best_ps);
-  return NULL;
-}
-
-/* How far apart exact levels are at least: a byte, which leaves no more than there are sums of what jobs keep; or,
- * where hardly any two jobs keep the same, so that these may be tens of thousands, a LEVELSth of what everything takes.
- * Fixed for a problem. */
-static int64_t exact_step(const searcher *s) {
-  int64_t unit = 0;
-  for (int class = 0; class < s->w.classes; ++class) {
-    unit = zb_common_divisor(unit, s->w.forwards.keep[class]);
-    unit = zb_common_divisor(unit, s->w.forwards.release[class]);
-  }
-  const int64_t most = zb_level_most(&s->w);
-  if (zb_exact_is_possible(&s->w) || unit == 0 || most / unit <= LEVELS) return 1;
-  return most / LEVELS;
-}
-
-/* Every limit at which any decision of a run changes, as far as they are not too close. Where all orders have been
- * tried within one, those below have no better one. */
-static zb_status run_exact_levels(searcher *s) {
-  const bool is_small = zb_exact_is_possible(&s->w);
-  const int64_t step = exact_step(s);
-  for (int64_t bytes = most_of(s, s->limit) / step * step;;) {
-    bool is_complete = false;
-    lower_to(s, bytes);
-    if (!is_feasible(s) || !is_worth(s)) return NULL;
-    ZB_TRY(run_level(s));
-    if (is_small && is_worth(s)) ZB_TRY(try_all(s, &is_complete));
-    s->is_complete |= is_complete && s->runs == 1;
-    if (is_complete || s->w.slack >= bytes) return NULL;
-    bytes = (bytes - s->w.slack - 1) / step * step;
-  }
-}
-
-/* ---- Starts ---- */
-
 /* Takes s->run.sequence as a start if it keeps the limits of the problem and can finish. */
-static zb_status add_start(searcher *s, const char *name, int64_t made_for) {
+static zb_status add_start(zb_searcher *s, const char *name, int64_t made_for) {
   zb_timing timing;
-  if (!keeps(s, s->run.sequence, s->limit) || !zb_time_sequence(&s->w, s->run.sequence, &timing, NULL, NULL))
+  if (!zb_searcher_keeps(s, s->run.sequence, s->limit) ||
+      !zb_time_sequence(&s->w, s->run.sequence, &timing, NULL, NULL))
     return NULL;
-  start_order *const grown = zb_realloc(s->starts, ((size_t)s->start_count + 1) * sizeof *grown);
+  zb_start_order *const grown = zb_realloc(s->starts, ((size_t)s->start_count + 1) * sizeof *grown);
   if (!grown) return ZB_OUT_OF_MEMORY();
   s->starts = grown;
-  start_order *x = &grown[s->start_count];
-  *x = (start_order){.time = zb_metric_time(&s->w, &timing), .made_for = made_for};
+  zb_start_order *x = &grown[s->start_count];
+  *x = (zb_start_order){.time = zb_metric_time(&s->w, &timing), .made_for = made_for};
   ZB_TAKE(s->w.arena, x->sequence, s->w.jobs);
   ZB_TRY(zb_arena_status(s->w.arena));
   ++s->start_count;
   memcpy(x->sequence, s->run.sequence, s->w.jobs * sizeof *x->sequence);
-  take_start(s, name, x->sequence, x->time);
-  return NULL;
+  return zb_searcher_take_start(s, name, x->sequence, x->time, made_for < INT64_MAX ? made_for : zb_level_most(&s->w));
 }
 
 /* What a row gives without a limit, in s->run.sequence. Of one that goes by memory, that for all memory: the levels
  * below are asked for as levels. */
-static zb_status read_row(searcher *s, int index, bool *found) {
+static zb_status read_row(zb_searcher *s, int index, bool *found) {
   const zb_schedule_def *schedule = zb_schedule_at(index);
   zb_order order;
   if (!schedule->within) return read_emitted(s, emit(schedule, s->problem, &order), &order, found);
   zb_within_answer answer = {.found = false};
-  lower_to(s, zb_level_most(&s->w));
-  if (zb_schedule_takes(schedule, s->problem)) ZB_TRY(ask(s, index, s->run.level, INT64_MAX, &answer));
+  zb_searcher_lower_to(s, zb_level_most(&s->w));
+  if (zb_schedule_takes(schedule, s->problem)) ZB_TRY(zb_searcher_ask(s, index, s->run.level, INT64_MAX, &answer));
   *found = answer.found;
   return NULL;
 }
 
 /* Every row of the table that takes this problem, until one is as fast as the lower bound. */
-static zb_status add_rows(searcher *s) {
+static zb_status add_rows(zb_searcher *s) {
   const int64_t bound = zb_lower_bound(s->problem);
   bool is_limited = false;
   for (int rank = 0; rank < s->w.ranks; ++rank)
     is_limited |= zb_rank_limit(s->problem, rank) > 0;
-  for (int i = 0; i < zb_schedule_count() && s->best_ps > bound; ++i) {
+  for (int i = 0; i < zb_schedule_count() && (s->judge ? !zb_judge_is_done(s->judge) : s->best_ps > bound); ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
     const bool by_memory = schedule->within != NULL;
     if (schedule->searches || (by_memory && is_limited) || schedule->two_pipelines) continue;
@@ -627,19 +218,19 @@ static zb_status add_rows(searcher *s) {
 
 /* The schedules that go by memory, for every level within the limits: what exact levels, whose rules do not know their
  * limits, start from. */
-static zb_status add_within(searcher *s, int index) {
-  for (int level = zb_level_within(&s->w, most_of(s, s->limit)); level > 0; --level) {
+static zb_status add_within(zb_searcher *s, int index) {
+  for (int level = zb_level_within(&s->w, zb_searcher_most(s, s->limit)); level > 0; --level) {
     const int64_t bytes = zb_level_bytes(&s->w, level);
-    lower_to(s, bytes);
-    if (!is_feasible(s)) return NULL;
+    zb_searcher_lower_to(s, bytes);
+    if (!zb_searcher_is_feasible(s)) return NULL;
     zb_within_answer answer;
-    ZB_TRY(ask(s, index, s->run.level, INT64_MAX, &answer));
+    ZB_TRY(zb_searcher_ask(s, index, s->run.level, INT64_MAX, &answer));
     if (answer.found) ZB_TRY(add_start(s, zb_schedule_at(index)->name, bytes));
   }
   return NULL;
 }
 
-static zb_status too_little(const searcher *s) {
+static zb_status too_little(const zb_searcher *s) {
   int worst = -1;
   for (int rank = 0; rank < s->w.ranks; ++rank)
     if (s->least[rank] > s->limit[rank] &&
@@ -654,19 +245,20 @@ static zb_status too_little(const searcher *s) {
 
 /* ---- The same time in less memory ---- */
 
-static int64_t peak_of(searcher *s, const zb_slot *sequence) {
+static int64_t peak_of(zb_searcher *s, const zb_slot *sequence) {
   zb_sequence_peaks(&s->w, sequence, s->peak);
-  return most_of(s, s->peak);
+  return zb_searcher_most(s, s->peak);
 }
 
 /* An order within s->run.level that is as fast as the best one: one of the starts, or what the fixed rules build. A
  * faster one does not count: where it is looked for depends on the limit, so more memory might miss it. */
-static bool try_as_fast(searcher *s, int64_t budget) {
+static bool try_as_fast(zb_searcher *s, int64_t budget) {
   zb_run *run = &s->run;
   run->bound_ps = s->best_ps;
   zb_run_begin(run, budget, 0);
   for (int i = 0; i < s->start_count && !zb_run_is_over(run); ++i)
-    if (keeps(s, s->starts[i].sequence, run->level)) zb_run_take(run, s->starts[i].sequence, s->starts[i].time);
+    if (zb_searcher_keeps(s, s->starts[i].sequence, run->level))
+      zb_run_take(run, s->starts[i].sequence, s->starts[i].time);
   if (!zb_run_is_over(run)) zb_run_fixed_rules(run);
   return run->incumbent_ps[0] == s->best_ps;
 }
@@ -674,14 +266,14 @@ static bool try_as_fast(searcher *s, int64_t budget) {
 /* Bisects the memory that an order as fast as the best one needs: the runs went by time alone, and where memory is
  * plenty they use all of it. Fixed rules are what finds such orders; local search and other schedules hardly add any.
  */
-static void save_memory(searcher *s) {
+static void save_memory(zb_searcher *s) {
   const int64_t share = s->w.evaluations / SAVING_SHARE + 1;
   const int64_t budget = zb_max64(share, SAVING_JOBS / (int64_t)s->w.jobs);
-  int64_t most = peak_of(s, s->best), least = most_of(s, s->least) - 1;
+  int64_t most = peak_of(s, s->best), least = zb_searcher_most(s, s->least) - 1;
   for (int i = 0; i < SAVINGS && most - least > most / SAVING_STEP; ++i) {
     const int64_t bytes = least + (most - least) / 2;
-    lower_to(s, bytes);
-    if (!is_feasible(s) || bound_of_level(s) > s->best_ps || !try_as_fast(s, budget)) {
+    zb_searcher_lower_to(s, bytes);
+    if (!zb_searcher_is_feasible(s) || zb_searcher_bound(s) > s->best_ps || !try_as_fast(s, budget)) {
       least = bytes;
       continue;
     }
@@ -692,7 +284,7 @@ static void save_memory(searcher *s) {
 
 /* ---- The public functions ---- */
 
-static void fill_report(const searcher *s, zb_search_report *report) {
+static void fill_report(const zb_searcher *s, zb_search_report *report) {
   *report = (zb_search_report){
       .evaluations = s->w.evaluations, .best_ps = s->best_ps, .bound_ps = zb_lower_bound(s->problem)};
   const bool is_optimal = s->is_complete && s->problem->metric == ZB_METRIC_BARRIER;
@@ -714,31 +306,31 @@ static void fill_report(const searcher *s, zb_search_report *report) {
            levels, s->w.evaluations, proof);
 }
 
-static zb_status search(searcher *s) {
+static zb_status search(zb_searcher *s) {
   zb_sequence_least(&s->w, s->run.sequence, s->least);
   memcpy(s->run.level, s->limit, (size_t)s->w.ranks * sizeof *s->run.level);
-  if (!is_feasible(s)) return too_little(s);
+  if (!zb_searcher_is_feasible(s)) return too_little(s);
   ZB_TRY(add_start(s, NULL, 0)); /* the order with the least memory */
   ZB_TRY(add_rows(s));
   s->row_starts = s->start_count - 1;
   s->run.is_exact = s->w.jobs <= SMALL_JOBS;
   s->run.is_perturbed = !s->run.is_exact && zb_is_placed_as_v(s->problem);
   if (s->run.is_exact) {
-    if (zb_exact_is_possible(&s->w) && s->best_ps > zb_lower_bound(s->problem)) {
-      lower_to(s, most_of(s, s->limit));
-      ZB_TRY(try_all(s, &s->is_complete));
+    if (!s->judge && zb_exact_is_possible(&s->w) && s->best_ps > zb_lower_bound(s->problem)) {
+      zb_searcher_lower_to(s, zb_searcher_most(s, s->limit));
+      ZB_TRY(zb_searcher_try_all(s, &s->is_complete));
       if (s->is_complete) return NULL;
     }
     for (int i = 0; i < zb_schedule_count(); ++i)
-      if (is_asked(s, i, false) || is_asked(s, i, true)) ZB_TRY(add_within(s, i));
+      if (zb_searcher_is_asked(s, i, false) || zb_searcher_is_asked(s, i, true)) ZB_TRY(add_within(s, i));
     zb_problem unlimited = *s->problem;
     unlimited.rank_limit_bytes = NULL;
     unlimited.memory_limit_bytes = 0;
-    s->run.idle_ps = idle_of(s, zb_lower_bound(&unlimited));
-    ZB_TRY(run_levels(s, true));
-    return run_exact_levels(s);
+    s->run.idle_ps = zb_searcher_idle(s, zb_lower_bound(&unlimited));
+    ZB_TRY(zb_searcher_run_levels(s, true));
+    return zb_searcher_run_exact_levels(s);
   }
-  return run_levels(s, false);
+  return zb_searcher_run_levels(s, false);
 }
 
 /* A search of one of some placements, where an order of another one that takes known_ps is there already (INT64_MAX:
@@ -747,7 +339,7 @@ static zb_status search_beside(const zb_problem *problem, const zb_search_params
                                zb_order *order, zb_search_report *report) {
   if (problem->metric == ZB_METRIC_PERIOD) return zb_search_period(problem, params, order, report);
   *order = (zb_order){0};
-  searcher s;
+  zb_searcher s;
   zb_status status = searcher_init(problem, params, of, &s);
   s.known_ps = known_ps;
   if (!status) status = search(&s);
@@ -766,9 +358,15 @@ zb_status zb_search(const zb_problem *problem, const zb_search_params *params, z
   return search_beside(problem, params, (shares){1, 1}, INT64_MAX, order, report);
 }
 
-zb_status zb_search_one_of(const zb_problem *problem, const zb_search_params *params, int parts, zb_order *order,
+zb_status zb_search_judged(const zb_problem *problem, const zb_search_params *params, int parts, zb_judge *judge,
                            zb_search_report *report) {
-  return search_beside(problem, params, (shares){1, parts}, INT64_MAX, order, report);
+  zb_searcher s;
+  zb_status status = searcher_init(problem, params, (shares){1, parts}, &s);
+  s.judge = judge;
+  if (!status) status = search(&s);
+  if (!status) fill_report(&s, report);
+  searcher_deinit(&s);
+  return status;
 }
 
 /* Searches one placement and keeps the answer if it is the best so far. */

@@ -101,10 +101,44 @@ static void test_placements(void) {
   zb_order_deinit(&order);
 }
 
+/* Nobody loses by more memory: problems and limits at random. */
+static void test_more_memory(void) {
+  uint64_t seed = 23;
+  static const char *const placements[] = {"plain", "looped", "v", "wave"};
+  int shorter = 0;
+  for (int round = 0; round < 32; ++round) {
+    const int kind = round % 4, chunks = kind == 0 ? 1 : 2;
+    fixture x;
+    fixture_uneven(&x, &seed, placements[kind], 2 + (int)fixture_random(&seed, 4), chunks,
+                   3 + (int)fixture_random(&seed, 8));
+    x.problem.metric = ZB_METRIC_PERIOD;
+    int64_t last = INT64_MAX, limit = 300;
+    for (int i = 0; i < 5; ++i) {
+      zb_order order;
+      zb_search_report report;
+      limit += 1 + fixture_random(&seed, 400);
+      x.problem.memory_limit_bytes = limit;
+      zb_status status = zb_search(&x.problem, &(zb_search_params){.budget = 200}, &order, &report);
+      if (zb_status_code(status) == ZB_INFEASIBLE && last == INT64_MAX) {
+        zb_status_free(status);
+        continue;
+      }
+      expect_ok(status);
+      CU_ASSERT(fits(&x.problem, &order));
+      CU_ASSERT(report.best_ps <= last);
+      shorter += last < INT64_MAX && report.best_ps < last;
+      last = report.best_ps;
+      zb_order_deinit(&order);
+    }
+  }
+  CU_ASSERT(shorter > 20);
+}
+
 int main(void) {
   static const CU_TestInfo tests[] = {{"equal stages: no rank waits", test_equal_stages},
                                       {"none is shorter", test_random},
                                       {"placements and limits", test_placements},
+                                      {"more memory is never worse", test_more_memory},
                                       CU_TEST_INFO_NULL};
   return run_suite("period search", tests);
 }

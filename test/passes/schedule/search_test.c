@@ -645,7 +645,10 @@ static void test_out_of_memory(void) {
   static const struct problem {
     int ranks, micro_batches;
     int64_t limit;
-  } problems[] = {{2, 4, 5000}, {4, 8, 0}}; /* without a limit the looped placement is best: another is no answer */
+    zb_metric metric;
+  } problems[] = {{2, 4, 5000, ZB_METRIC_BARRIER},
+                  {4, 8, 0, ZB_METRIC_BARRIER}, /* the looped placement is best: another is no answer */
+                  {3, 4, 5000, ZB_METRIC_PERIOD}};
   const zb_search_params params = {.budget = 30};
   for (size_t i = 0; i < sizeof problems / sizeof problems[0]; ++i) {
     fixture x;
@@ -653,6 +656,7 @@ static void test_out_of_memory(void) {
     zb_order order;
     fixture_uniform(&x, "looped", problems[i].ranks, 2, problems[i].micro_batches, 6, 6, 6, 1, 0.5);
     x.problem.memory_limit_bytes = problems[i].limit;
+    x.problem.metric = problems[i].metric;
     CU_ASSERT_PTR_NULL_FATAL(zb_search_placement(&x.problem, &params, wanted, &order, NULL));
     zb_order_deinit(&order);
     /* A bound without memory for it is 0, which is true: then the search goes on. */
