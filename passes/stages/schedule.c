@@ -11,6 +11,9 @@
  * limit. Where a search finds nothing, the order is one micro-batch at a time, and others need little less: zb-allocate
  * then says how much that is, and where.
  *
+ * A search is asked twice: with messages that come while ranks compute, and as a plan runs, where a rank waits for what
+ * it receives. The better plan is kept.
+ *
  * A W is placed right behind its B as far as no rank ends later (zb_order_advance_w). An order from outside
  * (schedule=FILE.csv) is read and proven by the library and stays as it is; messages and memory are ours like for any
  * other.
@@ -102,6 +105,40 @@ cleanup:
   return status;
 }
 
+/* ---- As a plan runs ---- */
+
+static int64_t message_time(const zb_problem *problem, int64_t bytes) {
+  return problem->link_latency_ps + (int64_t)((double)bytes * problem->link_ps_per_byte);
+}
+
+static void wait_for(zb_stage_cost *receiver, zb_kind kind, int64_t *longest, int64_t time_ps) {
+  if (time_ps <= *longest) return;
+  receiver->time_ps[kind] += time_ps - *longest;
+  *longest = time_ps;
+}
+
+/* A receive is posted right before the job that reads it (insert_comm.c), so the rank waits for as long as the message
+ * takes: here the wait is part of the job, and messages take no time. Costs are of the arena. */
+static zb_status add_waits(zb_arena *arena, const zb_problem *problem, zb_problem *out) {
+  zb_stage_cost *costs = ZB_NEW(arena, zb_stage_cost, problem->stages);
+  int64_t *longest = ZB_NEW(arena, int64_t, 2 * problem->stages);
+  ZB_TRY(zb_arena_status(arena));
+  memcpy(costs, problem->costs, (size_t)problem->stages * sizeof *costs);
+  for (int e = 0; e < problem->edge_count; ++e) {
+    const zb_edge *edge = &problem->edges[e];
+    const int low = edge->source, high = edge->destination;
+    if (problem->stage_rank[low] == problem->stage_rank[high]) continue;
+    if (edge->forward_bytes) wait_for(&costs[high], ZB_F, &longest[high], message_time(problem, edge->forward_bytes));
+    if (edge->backward_bytes)
+      wait_for(&costs[low], ZB_B, &longest[problem->stages + low], message_time(problem, edge->backward_bytes));
+  }
+  *out = *problem;
+  out->costs = costs;
+  out->link_latency_ps = 0;
+  out->link_ps_per_byte = 0;
+  return NULL;
+}
+
 /* ---- Within a memory limit ---- */
 
 /* What the plan of this order takes: it is made on a copy. */
@@ -136,7 +173,7 @@ typedef struct fitting {
   zb_pass *pass;
   MlirModule module;
   const settings *s;
-  zb_problem problem;
+  zb_problem problem, asked;  /* asked: what the schedule gets; as a plan runs, or the same */
   int64_t *rank_limit, *peak; /* [ranks] */
   ZB_LIST(tried) tried;
   bool fits; /* best is there */
@@ -206,7 +243,7 @@ static zb_status try_limits(fitting *f, int64_t limit, bool *fits, int64_t *ps) 
   zb_order order = {0};
   zb_trial trial;
   zb_status status = NULL;
-  ZB_TRY(run_choice(f->pass, f->s, &f->problem, &order));
+  ZB_TRY(run_choice(f->pass, f->s, &f->asked, &order));
   ZB_TRY_GOTO(time_order(&f->problem, &order, ps));
   if (f->fits && *ps >= f->best_ps) goto cleanup;
   ZB_TRY_GOTO(try_once(f, &order, &trial));
@@ -238,6 +275,50 @@ static zb_status adjust(fitting *f, int64_t limit, bool *fits, bool *hopeless) {
   f->other_bytes = 0;
   for (int rank = 0; rank < f->problem.ranks; ++rank)
     if (limit - f->rank_limit[rank] > f->other_bytes) f->other_bytes = limit - f->rank_limit[rank];
+  return status;
+}
+
+/* Of a search: the better of what it finds for the problem, and for that as a plan runs. */
+static zb_status adjust_both(fitting *f) {
+  bool fits = false, hopeless = false;
+  const int64_t limit = (int64_t)f->s->limit;
+  zb_status status = adjust(f, limit, &fits, &hopeless);
+  if (status && !is_infeasible(status)) return status;
+  fits = false;
+  zb_status other = add_waits(&f->pass->arena, &f->problem, &f->asked);
+  if (!other) other = adjust(f, limit, &fits, &hopeless);
+  if (is_infeasible(other) || (other && f->fits && zb_status_code(other) != ZB_MEMORY)) {
+    zb_status_free(other);
+    other = NULL;
+  }
+  if (!f->fits && !other) return status;
+  zb_status_free(status);
+  return other;
+}
+
+/* Without a limit: of a search the better of the same two. */
+static zb_status run_both(zb_pass *pass, MlirModule module, const settings *s, const zb_problem *problem,
+                          zb_order *out) {
+  fitting f = {.pass = pass, .module = module, .s = s, .problem = *problem};
+  zb_problem waiting;
+  zb_order other = {0};
+  zb_trial own_trial, other_trial;
+  zb_status status = NULL;
+  ZB_TRY(run_choice(pass, s, problem, out));
+  if (!s->choice.schedule->searches || problem->ranks == 1) return NULL;
+  ZB_TRY_GOTO(add_waits(&pass->arena, problem, &waiting));
+  ZB_TRY_GOTO(run_choice(pass, s, &waiting, &other));
+  if (order_digest(out) == order_digest(&other)) goto cleanup;
+  ZB_TRY_GOTO(try_once(&f, out, &own_trial));
+  ZB_TRY_GOTO(try_once(&f, &other, &other_trial));
+  if (other_trial.step_ps < own_trial.step_ps) {
+    zb_order_deinit(out);
+    *out = other;
+    other = (zb_order){0};
+  }
+cleanup:
+  zb_order_deinit(&other);
+  if (status) zb_order_deinit(out);
   return status;
 }
 
@@ -337,13 +418,13 @@ static zb_status explain(const fitting *f, const zb_trial *serial, zb_status sta
 static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, const zb_problem *problem, zb_order *out) {
   fitting f = {.pass = pass, .module = module, .s = s, .problem = *problem};
   const bool searches = s->choice.schedule->searches;
-  bool fits = false, hopeless = false;
   zb_trial serial;
   f.peak = ZB_NEW(&pass->arena, int64_t, problem->ranks);
   f.rank_limit = ZB_NEW(&pass->arena, int64_t, problem->ranks);
   f.problem.rank_limit_bytes = f.rank_limit;
   ZB_TRY(zb_arena_status(&pass->arena));
-  zb_status status = searches ? adjust(&f, (int64_t)s->limit, &fits, &hopeless) : fit_rule(&f), other = NULL;
+  f.asked = f.problem;
+  zb_status status = searches ? adjust_both(&f) : fit_rule(&f), other = NULL;
   *out = f.best;
   if (f.fits || (status && !is_infeasible(status))) return status;
   other = emit_serial(problem, out);
@@ -369,7 +450,7 @@ static zb_status schedule_module(zb_pass *pass, MlirModule module, const setting
   else if (s->limit && s->choice.schedule->keeps_limit)
     ZB_TRY_GOTO(fit(pass, module, s, &problem.problem, &order));
   else
-    ZB_TRY_GOTO(run_choice(pass, s, &problem.problem, &order));
+    ZB_TRY_GOTO(run_both(pass, module, s, &problem.problem, &order));
   ZB_TRY_GOTO(write_order(module, &order, s->file ? s->file : s->choice.schedule->name, problem.problem.micro_batches));
   pass->changes += order.ranks;
 cleanup:
