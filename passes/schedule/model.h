@@ -176,7 +176,7 @@ typedef struct zb_period_timer zb_period_timer;
 zb_status zb_period_timer_new(const zb_model *model, zb_period_timer **out) ZB_MUST_USE;
 void zb_period_timer_free(zb_period_timer *timer);
 /* As zb_order_period, without the bubble, of an order of all jobs of the problem in which none comes before what it
- * needs of its own stage. period_ps 0: some ranks wait for ever, or it is longer than at_most (NULL: any). */
+ * needs of its own stage. cycle_steps 0: some ranks wait for ever, or it is longer than at_most (NULL: any). */
 zb_status zb_period_time(zb_period_timer *timer, const zb_order *order, const zb_period *at_most,
                          zb_period *out) ZB_MUST_USE;
 

@@ -53,7 +53,7 @@ bool zb_judge_hopes(zb_judge *judge, const int64_t *limits) {
 }
 
 static void keep_shorter(zb_judge *judge, zb_order *order, const zb_period *period) {
-  if (period->period_ps > 0 && (!judge->best.jobs || zb_period_is_shorter(period, &judge->period))) {
+  if (period->cycle_steps > 0 && (!judge->best.jobs || zb_period_is_shorter(period, &judge->period))) {
     zb_order_deinit(&judge->best);
     judge->best = *order;
     judge->period = *period;
@@ -83,7 +83,7 @@ static int made_within(const zb_judge *judge, int64_t bytes) {
 
 static bool is_of_front(const zb_judge *judge, const zb_period *period, int64_t bytes) {
   const int before = made_within(judge, bytes);
-  return period->period_ps > 0 && (before == 0 || zb_period_is_shorter(period, &judge->front[before - 1].period));
+  return period->cycle_steps > 0 && (before == 0 || zb_period_is_shorter(period, &judge->front[before - 1].period));
 }
 
 /* Puts an order of the front where it belongs, in place of those that are no better and were made for no less. */
@@ -183,7 +183,7 @@ static zb_status try_move(mover *m) {
   zb_status status = NULL;
   ++m->judge->evaluations;
   if (room_of(m, rank) >= 0) status = zb_period_time(m->judge->timer, &m->order, &m->period, &period);
-  if (period.period_ps > 0) {
+  if (period.cycle_steps > 0) {
     m->period = period;
   } else {
     (void)move_job(problem, m->order.jobs[rank], to, from); /* back over the same jobs: nothing is in the way */

@@ -47,7 +47,7 @@ static zb_status try_rows(finder *f) {
     ZB_TRY(status);
     ++f->fits;
     ZB_TRY(zb_judge_take(judge, &order));
-    if (before.period_ps == 0 || zb_period_is_shorter(&judge->period, &before))
+    if (before.cycle_steps == 0 || zb_period_is_shorter(&judge->period, &before))
       snprintf(f->start, sizeof f->start, "%s", schedule->name);
   }
   f->start_ps = judge->period.period_ps;

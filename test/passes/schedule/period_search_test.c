@@ -134,11 +134,29 @@ static void test_more_memory(void) {
   CU_ASSERT(shorter > 20);
 }
 
+/* A step of no time has a period, too: 0. */
+static void test_no_time(void) {
+  fixture x;
+  zb_order order;
+  zb_search_report report;
+  fixture_uniform(&x, "plain", 2, 1, 3, 0, 0, 0, 0, 0.5);
+  x.problem.metric = ZB_METRIC_PERIOD;
+  for (int64_t limit = 0; limit <= 100000; limit += 100000) {
+    x.problem.memory_limit_bytes = limit;
+    expect_ok(zb_search(&x.problem, NULL, &order, &report));
+    CU_ASSERT_EQUAL(order.ranks, 2);
+    CU_ASSERT_EQUAL(report.best_ps, 0);
+    CU_ASSERT(report.proven);
+    zb_order_deinit(&order);
+  }
+}
+
 int main(void) {
   static const CU_TestInfo tests[] = {{"equal stages: no rank waits", test_equal_stages},
                                       {"none is shorter", test_random},
                                       {"placements and limits", test_placements},
                                       {"more memory is never worse", test_more_memory},
+                                      {"no time", test_no_time},
                                       CU_TEST_INFO_NULL};
   return run_suite("period search", tests);
 }
