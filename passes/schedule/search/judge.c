@@ -9,8 +9,9 @@
 /* Moves that are tried at a level and then at each fine one, as many as take so many jobs in all; and on up to this
  * multiple of what the last shorter period came after, and the most of a level. */
 enum { MOVES = 1500, MOVE_JOBS = 1500000, FINE_MOVES = 500, FINE_MOVE_JOBS = 500000, PATIENCE = 4, MOST = 4000 };
-/* A level whose best order is longer than the best of all by more than this has no moves. */
-static const double FAR = 0.04;
+/* A level whose best order is longer than the best of all by more than this has no moves; of larger problems, where
+ * moves make up for less and take longer. */
+static const double FAR = 0.5, FAR_LARGE = 0.15;
 
 bool zb_period_is_shorter(const zb_period *a, const zb_period *b) {
   if (a->period_ps != b->period_ps) return a->period_ps < b->period_ps;
@@ -262,6 +263,7 @@ cleanup:
 /* The highest level first. */
 static zb_status improve_levels(mover *m, const zb_scheduler *w) {
   zb_judge *const judge = m->judge;
+  const double far = w->jobs <= ZB_JOBS_SMALL ? FAR : FAR_LARGE;
   lower_limits(m, w, INT64_MAX);
   int64_t most = zb_most_of(m->limits, w->ranks, 0);
   for (int level = zb_level_within(w, most); level >= 0; --level) {
@@ -269,7 +271,7 @@ static zb_status improve_levels(mover *m, const zb_scheduler *w) {
     const int count = made_within(judge, most);
     lower_limits(m, w, most);
     if (count == 0 || !zb_judge_hopes(judge, m->limits)) return NULL;
-    if ((double)judge->front[count - 1].period.period_ps <= (1 + FAR) * (double)judge->period.period_ps)
+    if ((double)judge->front[count - 1].period.period_ps <= (1 + far) * (double)judge->period.period_ps)
       ZB_TRY(improve_from(m, w, zb_max64(bytes, judge->front[0].bytes), most));
     most = bytes - 1;
   }

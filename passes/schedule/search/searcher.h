@@ -42,8 +42,7 @@ typedef struct zb_searcher {
   bool is_complete;                       /* all orders whose classes rise were tried (exact.c) */
 } zb_searcher;
 
-/* On the V placement, with more jobs than this: a level whose order before the rounds takes so much longer than the
- * best such order of the levels above it has no rounds, or ends the search. */
+/* Problems with more jobs leave levels out that are far behind (search_levels.c), and have less of a budget. */
 enum { ZB_SEARCH_MEDIUM_JOBS = 2000 };
 /* Levels below the memory of 1F1B have this part of the default budget. */
 enum { ZB_SEARCH_LESS_BUDGET = 4 };
