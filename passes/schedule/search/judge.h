@@ -4,8 +4,8 @@
  * An order that it is shown comes with the level of memory that it was made for, and must depend on that level alone:
  * then a higher limit only shows it more, and never has a longer period. Moves begin anew at every level, with the best
  * of the orders that were made for no more, and go on at the fine levels up to the next one: so what they give depends
- * on the level alone, too. Two things could change an answer nevertheless: levels whose best order is far behind have no
- * moves (judge.c), and of large problems levels are left out behind one that is far behind by its span
+ * on the level alone, too. Two things could change an answer nevertheless: levels whose best order is far behind have
+ * no moves (judge.c), and of large problems levels are left out behind one that is far behind by its span
  * (search_levels.c). Both margins are wider than what made up for it in all measured cases.
  */
 #ifndef ZB_PASSES_SCHEDULE_JUDGE_H
