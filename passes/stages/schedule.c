@@ -80,6 +80,12 @@ static zb_status time_order(const zb_problem *problem, const zb_order *order, in
   return NULL;
 }
 
+static void swap_orders(zb_order *a, zb_order *b) {
+  const zb_order before = *a;
+  *a = *b;
+  *b = before;
+}
+
 /* A search that counts sums over replicas looks elsewhere, so what one finds that does not may take less with them:
  * both are made unless no order takes less than the first, and the shorter one is kept. */
 static zb_status run_choice(const zb_pass *pass, const settings *s, const zb_problem *problem, zb_order *out) {
@@ -94,11 +100,7 @@ static zb_status run_choice(const zb_pass *pass, const settings *s, const zb_pro
   if (own_ps <= zb_lower_bound_ps(problem)) return NULL;
   ZB_TRY_GOTO(zb_choice_order(pass->program->memo, &s->choice, s->settle, &without, &other));
   ZB_TRY_GOTO(time_order(problem, &other, &other_ps));
-  if (other_ps < own_ps) {
-    zb_order_deinit(out);
-    *out = other;
-    other = (zb_order){0};
-  }
+  if (other_ps < own_ps) swap_orders(out, &other);
 cleanup:
   zb_order_deinit(&other);
   if (status) zb_order_deinit(out);
@@ -287,7 +289,7 @@ static zb_status adjust_both(fitting *f) {
   fits = false;
   zb_status other = add_waits(&f->pass->arena, &f->problem, &f->asked);
   if (!other) other = adjust(f, limit, &fits, &hopeless);
-  if (is_infeasible(other) || (other && f->fits && zb_status_code(other) != ZB_MEMORY)) {
+  if (is_infeasible(other)) {
     zb_status_free(other);
     other = NULL;
   }
@@ -311,11 +313,7 @@ static zb_status run_both(zb_pass *pass, MlirModule module, const settings *s, c
   if (order_digest(out) == order_digest(&other)) goto cleanup;
   ZB_TRY_GOTO(try_once(&f, out, &own_trial));
   ZB_TRY_GOTO(try_once(&f, &other, &other_trial));
-  if (other_trial.step_ps < own_trial.step_ps) {
-    zb_order_deinit(out);
-    *out = other;
-    other = (zb_order){0};
-  }
+  if (other_trial.step_ps < own_trial.step_ps) swap_orders(out, &other);
 cleanup:
   zb_order_deinit(&other);
   if (status) zb_order_deinit(out);
