@@ -495,8 +495,8 @@ typedef struct zb_search_report {
  * the default budget, and then report->summary says so. (By the stage metric all whose micro-batches rise in every list
  * of jobs of a stage and kind: others may be faster, and nothing is called proven.) An order of a problem with
  * whole_backward keeps every W right behind its B. params NULL: all defaults; report may be NULL. INFEASIBLE, with the
- * bytes that one micro-batch needs, where no order fits. Release the order with zb_order_deinit; on failure it is
- * empty. O(budget * jobs) for each memory limit tried. */
+ * bytes that one micro-batch needs, where no order fits or none is found. Release the order with zb_order_deinit; on
+ * failure it is empty. O(budget * jobs) for each memory limit tried. */
 ZB_API zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,
                            zb_search_report *report) ZB_MUST_USE;
 /* The same over placements: the given one and the named ones for that many chunks. stage_rank[stages] gets the

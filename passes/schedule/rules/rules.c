@@ -166,6 +166,46 @@ void zb_sequence_least(const zb_scheduler *w, zb_slot *sequence, int64_t *least)
   zb_sequence_peaks(w, sequence, least);
 }
 
+static bool sends_to(const zb_model *model, zb_kind kind, int from, int to) {
+  const zb_link *end = zb_links(model, kind, from + 1);
+  for (const zb_link *link = zb_links(model, kind, from); link < end; ++link)
+    if (link->stage == to) return true;
+  return false;
+}
+
+/* Every stage waits for the one before it, forwards and backwards: so one micro-batch has one order but for its W. */
+static bool is_chain(const zb_model *model, int stages) {
+  for (int s = 0; s + 1 < stages; ++s)
+    if (!sends_to(model, ZB_F, s, s + 1) || !sends_to(model, ZB_B, s + 1, s)) return false;
+  return true;
+}
+
+/* F, B and W of one stage and micro-batch. */
+static int64_t stage_peak(const zb_direction *d, int stage) {
+  int64_t live = 0, peak = 0;
+  for (int kind = 0; kind < ZB_KIND_COUNT; ++kind) {
+    const int class = stage * ZB_KIND_COUNT + kind;
+    live += d->keep[class];
+    if (live > peak) peak = live;
+    live -= d->release[class];
+  }
+  return peak;
+}
+
+void zb_least_bytes(const zb_scheduler *w, zb_slot *sequence, int64_t *least) {
+  const bool is_exact = w->whole || w->chunks <= EXACT_CHUNKS;
+  zb_sequence_least(w, sequence, least);
+  if (is_exact && is_chain(w->model, w->stages)) return;
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    int64_t most = 0;
+    for (int k = 0; k < w->chunks; ++k) {
+      const int64_t peak = stage_peak(&w->forwards, w->model->rank_stages[rank * w->chunks + k]);
+      if (peak > most) most = peak;
+    }
+    least[rank] = w->base[rank] + most;
+  }
+}
+
 /* ---- Levels ---- */
 
 int64_t zb_level_most(const zb_scheduler *w) {

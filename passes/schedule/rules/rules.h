@@ -45,9 +45,14 @@ zb_build_rule zb_rule_make(zb_priority_rules *rules, const zb_rule_numbers *numb
 enum { ZB_RULES_FIXED = 8 };
 zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);
 
-/* The order that needs least memory, one micro-batch after the other: all F, all B, and W where the peak is least
- * (beyond 6 chunks right behind B). least[ranks] gets its peak: no order of a chain of stages needs less. */
-void zb_sequence_least(const zb_scheduler *scheduler, zb_slot *sequence, int64_t *least);
+/* One micro-batch after the other: all F, all B, and W where the peak is least (beyond 6 chunks right behind B).
+ * peak[ranks] gets what it takes: mostly no order needs less. */
+void zb_sequence_least(const zb_scheduler *scheduler, zb_slot *sequence, int64_t *peak);
+
+/* No order needs less than least[ranks]. In a chain of stages of up to 6 chunks a rank that is what zb_sequence_least
+ * takes. Else it is what the largest stage needs alone: B of one stage may come before F of a later one, where no
+ * gradient returns from there. sequence[jobs] gets the order of zb_sequence_least. */
+void zb_least_bytes(const zb_scheduler *scheduler, zb_slot *sequence, int64_t *least);
 
 /* Two chunks a rank, down the ranks and up again, whatever their names. */
 bool zb_is_placed_as_v(const zb_problem *problem);

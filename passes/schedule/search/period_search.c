@@ -59,8 +59,10 @@ static zb_status try_metric(finder *f, const zb_search_params *params, zb_metric
   zb_search_report report;
   if (zb_judge_is_done(&f->judge)) return NULL;
   other.metric = metric;
-  ZB_TRY(zb_search_judged(&other, params, METRICS, &f->judge, &report));
-  f->judge.evaluations += report.evaluations;
+  zb_status status = zb_search_judged(&other, params, METRICS, &f->judge, &report);
+  if (!status) f->judge.evaluations += report.evaluations;
+  if (zb_status_code(status) != ZB_INFEASIBLE || !f->judge.best.jobs) return status;
+  zb_status_free(status);
   return NULL;
 }
 

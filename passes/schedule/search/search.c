@@ -230,15 +230,15 @@ static zb_status add_within(zb_searcher *s, int index) {
   return NULL;
 }
 
-static zb_status too_little(const zb_searcher *s) {
-  int worst = -1;
-  for (int rank = 0; rank < s->w.ranks; ++rank)
-    if (s->least[rank] > s->limit[rank] &&
-        (worst < 0 || s->least[rank] - s->limit[rank] > s->least[worst] - s->limit[worst]))
-      worst = rank;
+/* No order can fit, or none was found: then it is one micro-batch at a time that would take so much. */
+static zb_status too_little(zb_searcher *s, const char *what) {
+  int worst = 0;
+  zb_sequence_least(&s->w, s->run.sequence, s->least);
+  for (int rank = 1; rank < s->w.ranks; ++rank)
+    if (s->least[rank] - s->limit[rank] > s->least[worst] - s->limit[worst]) worst = rank;
   return zb_status_hint(
       ZB_ERROR(INFEASIBLE,
-               "no order fits: one micro-batch alone needs %" PRId64 " bytes on rank %d, and the limit is %" PRId64,
+               "no order %s: one micro-batch alone needs %" PRId64 " bytes on rank %d, and the limit is %" PRId64, what,
                s->least[worst], worst, s->limit[worst]),
       "give %" PRId64 " bytes or more a rank, or use smaller micro-batches or more ranks", s->least[worst]);
 }
@@ -306,31 +306,39 @@ static void fill_report(const zb_searcher *s, zb_search_report *report) {
            levels, s->w.evaluations, proof);
 }
 
+/* Exact levels, or at once all orders. */
+static zb_status search_small(zb_searcher *s) {
+  if (!s->judge && zb_exact_is_possible(&s->w) && s->best_ps > zb_lower_bound(s->problem)) {
+    zb_searcher_lower_to(s, zb_searcher_most(s, s->limit));
+    ZB_TRY(zb_searcher_try_all(s, &s->is_complete));
+    if (s->is_complete) return NULL;
+  }
+  for (int i = 0; i < zb_schedule_count(); ++i)
+    if (zb_searcher_is_asked(s, i, false) || zb_searcher_is_asked(s, i, true)) ZB_TRY(add_within(s, i));
+  zb_problem unlimited = *s->problem;
+  unlimited.rank_limit_bytes = NULL;
+  unlimited.memory_limit_bytes = 0;
+  s->run.idle_ps = zb_searcher_idle(s, zb_lower_bound(&unlimited));
+  ZB_TRY(zb_searcher_run_levels(s, true));
+  ZB_TRY(zb_searcher_run_exact_levels(s));
+  if (s->best_ps < INT64_MAX || !zb_exact_is_possible(&s->w)) return NULL;
+  zb_searcher_lower_to(s, zb_searcher_most(s, s->limit)); /* which no level need be */
+  return zb_searcher_try_all(s, &s->is_complete);
+}
+
 static zb_status search(zb_searcher *s) {
-  zb_sequence_least(&s->w, s->run.sequence, s->least);
+  zb_least_bytes(&s->w, s->run.sequence, s->least);
   memcpy(s->run.level, s->limit, (size_t)s->w.ranks * sizeof *s->run.level);
-  if (!zb_searcher_is_feasible(s)) return too_little(s);
-  ZB_TRY(add_start(s, NULL, 0)); /* the order with the least memory */
+  if (!zb_searcher_is_feasible(s)) return too_little(s, "fits");
+  ZB_TRY(add_start(s, NULL, 0)); /* one micro-batch at a time */
+  const int serial = s->start_count;
   ZB_TRY(add_rows(s));
-  s->row_starts = s->start_count - 1;
+  s->row_starts = s->start_count - serial;
   s->run.is_exact = s->w.jobs <= SMALL_JOBS;
   s->run.is_perturbed = !s->run.is_exact && zb_is_placed_as_v(s->problem);
-  if (s->run.is_exact) {
-    if (!s->judge && zb_exact_is_possible(&s->w) && s->best_ps > zb_lower_bound(s->problem)) {
-      zb_searcher_lower_to(s, zb_searcher_most(s, s->limit));
-      ZB_TRY(zb_searcher_try_all(s, &s->is_complete));
-      if (s->is_complete) return NULL;
-    }
-    for (int i = 0; i < zb_schedule_count(); ++i)
-      if (zb_searcher_is_asked(s, i, false) || zb_searcher_is_asked(s, i, true)) ZB_TRY(add_within(s, i));
-    zb_problem unlimited = *s->problem;
-    unlimited.rank_limit_bytes = NULL;
-    unlimited.memory_limit_bytes = 0;
-    s->run.idle_ps = zb_searcher_idle(s, zb_lower_bound(&unlimited));
-    ZB_TRY(zb_searcher_run_levels(s, true));
-    return zb_searcher_run_exact_levels(s);
-  }
-  return zb_searcher_run_levels(s, false);
+  ZB_TRY(s->run.is_exact ? search_small(s) : zb_searcher_run_levels(s, false));
+  if (s->best_ps < INT64_MAX) return NULL;
+  return too_little(s, s->is_complete ? "fits" : "was found that fits");
 }
 
 /* A search of one of some placements, where an order of another one that takes known_ps is there already (INT64_MAX:

@@ -317,11 +317,11 @@ static zb_status try_fine_level(zb_searcher *s, int64_t bytes, int64_t *next) {
   if (is_other || !is_polish) ZB_TRY(ask_within(s, false, &slack));
   if (is_polish) ZB_TRY(polish_level(s, bytes, &slack));
   ZB_TRY(ask_alike(s, false, bytes, &slack));
-  if (s->judge && zb_exact_is_possible(&s->w) && bytes <= zb_searcher_most(s, s->limit)) {
+  if (s->judge && zb_exact_is_possible(&s->w)) {
     bool is_complete;
     zb_searcher_lower_to(s, bytes);
-    ZB_TRY(zb_searcher_try_all(s, &is_complete));
-    slack = 0;
+    if (bytes <= zb_searcher_most(s, s->limit)) ZB_TRY(zb_searcher_try_all(s, &is_complete));
+    slack = 0; /* every fine level */
   }
   *next = slack >= bytes ? 0 : zb_level_fine(&s->w, bytes - slack - 1, false);
   return NULL;
@@ -379,7 +379,7 @@ zb_status zb_searcher_try_all(zb_searcher *s, bool *is_complete) {
   const zb_exact_params params = {.limit = s->run.level, .known_ps = known, .states = states};
   zb_exact_result result;
   ZB_TRY(zb_exact_search(&s->w, &params, s->run.sequence, &result));
-  s->w.evaluations += result.states / STATES;
+  s->w.evaluations += zb_max64(result.states / STATES, 1);
   *is_complete = result.is_complete;
   take_best(s, s->run.sequence, result.best_ps);
   return result.best_ps < known ? show(s, s->run.sequence, zb_searcher_most(s, s->run.level)) : NULL;

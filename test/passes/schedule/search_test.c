@@ -537,6 +537,32 @@ static void test_least(void) {
   }
 }
 
+/* Where no gradient returns to the first half of the stages, these are done before the others begin, in half the memory
+ * of one micro-batch after the other. */
+static void test_least_of_no_chain(void) {
+  static const int micro_batches[] = {1, 8, 20}; /* all orders are tried; exact levels; runs */
+  for (int i = 0; i < 3; ++i)
+    for (zb_metric metric = ZB_METRIC_BARRIER; metric <= ZB_METRIC_PERIOD; ++metric) {
+      fixture x;
+      zb_order order;
+      int64_t peaks[2];
+      fixture_uniform(&x, "v", 2, 2, micro_batches[i], 10, 10, 10, 1, 0.5);
+      for (int s = 0; s < 3; ++s)
+        x.edges[s] = (zb_edge){s, s + 1, 1, s != 1};
+      x.problem.edges = x.edges;
+      x.problem.edge_count = 3;
+      x.problem.metric = metric;
+      x.problem.memory_limit_bytes = 1000;
+      expect_ok(zb_search(&x.problem, NULL, &order, NULL));
+      zb_order_peaks(&x.problem, &order, peaks);
+      CU_ASSERT(peaks[0] == 1000 && peaks[1] == 1000);
+      zb_order_deinit(&order);
+      x.problem.memory_limit_bytes = 999;
+      expect_status(zb_search(&x.problem, NULL, &order, NULL), ZB_INFEASIBLE,
+                    "no order fits: one micro-batch alone needs 2000 bytes on rank 0, and the limit is 999");
+    }
+}
+
 /* ---- Quality ---- */
 
 /* 1.5B of the published settings, 8 ranks, 24 micro-batches, a quarter more memory than 1F1B needs, stage metric: on
@@ -687,6 +713,7 @@ int main(void) {
                                       {"limits of ranks", test_limits},
                                       {"limits of ranks that lie far apart", test_limits_apart},
                                       {"least memory", test_least},
+                                      {"least memory of no chain", test_least_of_no_chain},
                                       {"a quarter more memory", test_quarter_more},
                                       {"no more memory than a time needs", test_saves_memory},
                                       {"many ranks with little memory", test_little_memory},
