@@ -82,6 +82,12 @@ static int made_within(const zb_judge *judge, int64_t bytes) {
   return count;
 }
 
+double zb_judge_behind(const zb_judge *judge, int64_t bytes) {
+  const int count = made_within(judge, bytes);
+  if (count == 0 || judge->period.period_ps == 0) return 0;
+  return (double)judge->front[count - 1].period.period_ps / (double)judge->period.period_ps - 1;
+}
+
 static bool is_of_front(const zb_judge *judge, const zb_period *period, int64_t bytes) {
   const int before = made_within(judge, bytes);
   return period->cycle_steps > 0 && (before == 0 || zb_period_is_shorter(period, &judge->front[before - 1].period));

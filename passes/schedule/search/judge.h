@@ -54,6 +54,10 @@ void zb_judge_deinit(zb_judge *judge);
 bool zb_judge_is_done(const zb_judge *judge);
 bool zb_judge_hopes(zb_judge *judge, const int64_t *limits);
 
+/* How much longer, as a share, the best of the orders shown for so many bytes or less is than the best one; 0: there is
+ * none. */
+double zb_judge_behind(const zb_judge *judge, int64_t bytes);
+
 /* Takes the order, which must keep the limits of the problem: it is the judge's or gone then. */
 zb_status zb_judge_take(zb_judge *judge, zb_order *order) ZB_MUST_USE;
 /* Looks at a sequence, which must keep the limits of the problem; its micro-batches are numbered as by

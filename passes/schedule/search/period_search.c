@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "passes/schedule/rules/rules.h"
+
 /* Searches by other metrics, and as much again for all else. */
 enum { METRICS = 3 };
 
@@ -30,13 +32,16 @@ static bool has_none(zb_status status) {
   return zb_status_code(status) == ZB_USAGE || zb_status_code(status) == ZB_INFEASIBLE;
 }
 
+/* Of large problems without those that go by memory, which the searches ask at the same levels. */
 static zb_status try_rows(finder *f) {
   zb_judge *judge = &f->judge;
+  const bool is_large = zb_model_jobs(&judge->model) > ZB_JOBS_LARGE;
   for (int i = 0; i < zb_schedule_count() && !zb_judge_is_done(judge); ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
     const zb_period before = judge->period;
     zb_order order;
     if (schedule->searches || schedule->two_pipelines || schedule->is_slow) continue;
+    if (schedule->within && is_large) continue;
     if (judge->problem->whole_backward && schedule->splits_backward) continue;
     ++f->rows;
     zb_status status = zb_schedule_run(schedule, judge->problem, &order);

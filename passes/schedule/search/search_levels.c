@@ -11,10 +11,13 @@
 /* On the V placement, with more jobs than ZB_SEARCH_MEDIUM_JOBS: a level whose order before the rounds takes so much
  * longer than the best such order of the levels above it has no rounds, or ends the search. */
 static const double BEHIND_ROUNDS = 0.04, BEHIND_END = 0.12;
-/* On the other placements with several chunks: where the order of a level takes longer than the best one, every second
- * level follows, and where it takes so much longer, none. Wider, because there one level may have an order by luck that
- * others have not. */
-static const double BEHIND_LAST = 0.15, BEHIND_LAST_HUGE = 0.01;
+/* On the other placements with several chunks: where the order of a level takes so much longer than the best one, every
+ * second level follows, or none. Wider, because there one level may have an order by luck that others have not; less so
+ * for huge problems, of which a level takes a second. */
+typedef struct margins {
+  double second, last;
+} margins;
+static const margins BEHIND = {0.02, 0.15}, BEHIND_HUGE = {0.001, 0.01};
 /* Exact levels of a problem at most, about. */
 enum { LEVELS = 1024 };
 /* States of the search of all orders that take about as long as one evaluation. */
@@ -142,11 +145,13 @@ static bool is_behind(const zb_searcher *s, double share) {
          (double)(s->level_start_ps - s->least_start_ps) > share * (double)s->least_start_ps;
 }
 
-/* The same of the order that the run found, on the other placements with several chunks. */
+/* The same of the order that the run found, on the other placements with several chunks; to the judge, the best of
+ * those that were made for no more. */
 static bool is_found_behind(const zb_searcher *s, double share) {
   const int64_t time = s->run.incumbent_ps[0];
-  return !s->run.is_perturbed && s->w.chunks > 1 && s->w.jobs > ZB_SEARCH_MEDIUM_JOBS && time < INT64_MAX &&
-         (double)(time - s->best_ps) > share * (double)s->best_ps;
+  if (s->run.is_perturbed || s->w.chunks == 1 || s->w.jobs <= ZB_SEARCH_MEDIUM_JOBS || time == INT64_MAX) return false;
+  if (s->judge) return zb_judge_behind(s->judge, zb_searcher_most(s, s->run.level)) > share;
+  return (double)(time - s->best_ps) > share * (double)s->best_ps;
 }
 
 /* On the V placement, in no more than the memory of 1F1B: there what the schedules that go by memory give is ahead of
@@ -310,6 +315,13 @@ static bool is_polished(const zb_searcher *s, int64_t bytes) {
   return s->run.is_perturbed && is_apart && s->w.jobs <= POLISH_JOBS && bytes <= zb_searcher_most(s, s->limit);
 }
 
+/* Of large problems by the period: above the memory of 1F1B one of the two searches asks at fine levels. It is that by
+ * the barrier metric, by which the schedules themselves make orders for the period. */
+static bool is_asked_once(const zb_searcher *s, int64_t bytes) {
+  return s->judge && s->problem->metric == ZB_METRIC_STAGE && s->w.jobs > ZB_JOBS_LARGE &&
+         bytes > zb_level_of_1f1b(&s->w);
+}
+
 /* The fast schedules for a fine level. *next: the one after which they say something else. */
 static zb_status try_fine_level(zb_searcher *s, int64_t bytes, int64_t *next) {
   int64_t slack = INT64_MAX;
@@ -347,12 +359,17 @@ static zb_status ask_above(zb_searcher *s) {
 /* A run asks the fast schedules itself. */
 zb_status zb_searcher_run_levels(zb_searcher *s, bool only_fine) {
   const int64_t most = zb_searcher_most(s, s->limit), above = zb_level_above(&s->w, most);
+  const margins *const behind = zb_searcher_is_huge(s->problem) ? &BEHIND_HUGE : &BEHIND;
   int level = only_fine ? 0 : zb_level_within(&s->w, most);
   int64_t fine = fine_above(&s->w, most), slack;
   while (level > 0 || fine > 0) {
     const int64_t bytes = level > 0 ? zb_level_bytes(&s->w, level) : 0;
     zb_searcher_lower_to(s, bytes > fine ? bytes : fine);
     if (!zb_searcher_is_feasible(s) || !is_worth(s)) break;
+    if (bytes < fine && is_asked_once(s, fine)) {
+      fine = zb_level_fine(&s->w, fine - 1, false);
+      continue;
+    }
     if (bytes < fine) {
       ZB_TRY(try_fine_level(s, fine, &fine));
       continue;
@@ -360,10 +377,8 @@ zb_status zb_searcher_run_levels(zb_searcher *s, bool only_fine) {
     const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above) && !s->limits_differ;
     if (bytes == fine && is_run) fine = zb_level_fine(&s->w, fine - 1, false);
     ZB_TRY(try_level(s, level));
-    if (is_behind(s, BEHIND_END) ||
-        is_found_behind(s, zb_searcher_is_huge(s->problem) ? BEHIND_LAST_HUGE : BEHIND_LAST))
-      break;
-    level = zb_level_below(&s->w, level, is_found_behind(s, 0));
+    if (is_behind(s, BEHIND_END) || is_found_behind(s, behind->last)) break;
+    level = zb_level_below(&s->w, level, is_found_behind(s, behind->second));
   }
   ZB_TRY(ask_above(s));
   zb_searcher_lower_to(s, most);
