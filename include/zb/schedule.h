@@ -140,6 +140,7 @@ typedef struct zb_schedule_option {
   int64_t value; /* where none is given */
   int64_t least, most;
   const char *help;
+  int64_t published; /* another value that the schedule is known with, which a search tries too; 0: none */
 } zb_schedule_option;
 enum { ZB_SCHEDULE_OPTIONS_MAX = 8 };
 

@@ -447,8 +447,8 @@ cleanup:
 }
 
 static const zb_schedule_option adaptive_options[] = {
-    {"blocks", BLOCKS, 1, BLOCKS_ALL,
-     "building blocks that are tried, those whose peak is closest to the memory limit"},
+    {"blocks", BLOCKS, 1, BLOCKS_ALL, "building blocks that are tried, those whose peak is closest to the memory limit",
+     0},
     {0},
 };
 

@@ -27,11 +27,13 @@ enum { GROUP, AHEAD };
 static const zb_schedule_option option_rows[] = {
     [GROUP] = {"group", 0, 0, INT_MAX,
                "micro-batches that a chunk takes at a turn; 0: as many as ranks, or few more (Megatron-LM's "
-               "microbatch_group_size_per_vp_stage)"},
+               "microbatch_group_size_per_vp_stage)",
+               0},
     [AHEAD] =
         {"ahead", 0, 0, INT_MAX,
          "further forwards before the first backward (Megatron-LM with overlapped all-to-all: 1; PaddlePaddle's VPP "
-         "for as many micro-batches as ranks: all)"},
+         "for as many micro-batches as ranks: all)",
+         1},
     {0},
 };
 

@@ -280,7 +280,8 @@ static double bound_1p(const zb_problem *problem, int rank) { return bound_perce
 static double bound_2p(const zb_problem *problem, int rank) { return bound_percent(problem, rank, 200); }
 
 static const zb_schedule_option zb_options[] = {
-    {"memory", 0, 0, 100000, "percent of p micro-batches, what 1F1B needs; 0: the memory limit of the problem"}, {0}};
+    {"memory", 0, 0, 100000, "percent of p micro-batches, what 1F1B needs; 0: the memory limit of the problem", 0},
+    {0}};
 
 #define ZB_ROW(c_name, row_name, text, row_options, row_emit, row_bound, row_within)                                   \
   const zb_schedule_def zb_schedule_##c_name = {.name = row_name,                                                      \

@@ -197,6 +197,23 @@ static zb_status read_row(zb_searcher *s, int index, bool *found) {
   return NULL;
 }
 
+/* The order of a row with another value of an option that it is known with. */
+static zb_status add_published(zb_searcher *s, const zb_schedule_def *schedule) {
+  for (int i = 0; schedule->options && schedule->options[i].name; ++i) {
+    zb_schedule_choice choice;
+    zb_order order;
+    bool found;
+    if (schedule->options[i].published == 0) continue;
+    zb_schedule_default(schedule, &choice);
+    choice.options[i] = schedule->options[i].published;
+    ZB_TRY(read_emitted(s, zb_schedule_emit(&choice, s->problem, &order), &order, &found));
+    if (!found) continue;
+    ++s->rows;
+    ZB_TRY(add_start(s, schedule->name, 0));
+  }
+  return NULL;
+}
+
 /* Every row of the table that takes this problem, until one is as fast as the lower bound. */
 static zb_status add_rows(zb_searcher *s) {
   const int64_t bound = zb_lower_bound(s->problem);
@@ -212,6 +229,7 @@ static zb_status add_rows(zb_searcher *s) {
     if (!found) continue;
     ++s->rows;
     ZB_TRY(add_start(s, schedule->name, by_memory ? INT64_MAX : 0));
+    ZB_TRY(add_published(s, schedule));
   }
   return NULL;
 }
@@ -481,8 +499,9 @@ static zb_status emit_best(const zb_problem *problem, const int64_t *options, zb
 static const zb_schedule_option search_options[] = {
     {"budget", 0, 0, 1000000000,
      "orders to build or time for each memory limit tried, of more than 1200 jobs as many as take that long (2000000: "
-     "half a minute a limit); 0: by the size of the problem"},
-    {"seed", 0, 0, INT32_MAX, "another seed, another search"},
+     "half a minute a limit); 0: by the size of the problem",
+     0},
+    {"seed", 0, 0, INT32_MAX, "another seed, another search", 0},
     {0}};
 
 const zb_schedule_def zb_schedule_search = {
