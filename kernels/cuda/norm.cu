@@ -1,6 +1,6 @@
 /* Layer and RMS normalization: one block a row forward and for dx, 16 bytes of x a thread at a time; dscale by columns,
  * split over the rows of x. Statistics in f32. The type T is that of x and dout; scale, bias and statistics may have
- * another. */
+ * another. Rows in f32 of up to 4,096 elements have kernels of their own (kept), of the same bits. */
 #include "kernels/cuda/device.cuh"
 
 /* Elements `first` and on of a row, in f32; 0 beyond the row. */
@@ -101,6 +101,90 @@ template <typename T> ZB_DEVICE void norm_grad_x(const zb_norm_args &a) {
   }
 }
 
+/* ---- Rows that stay in registers: all operands and results in f32, in groups, rows at one stride (norm_kernel in
+ * rows.c). The same sums in the same order as above, so the same bits; without the other types and strides a thread
+ * needs half the registers, and a row is read once. ---- */
+
+/* body(k, first) for each of the at most GROUPS groups of this thread; more than one only in a block of all threads. */
+template <int GROUPS, typename F> ZB_DEVICE void over_groups(const zb_norm_args &a, F body) {
+  ZB_UNROLL
+  for (int k = 0; k < GROUPS; ++k) {
+    int first = ((int)threadIdx.x + k * ZB_ROW_THREADS) * 4;
+    if (first < (int)a.size) body(k, first);
+  }
+}
+ZB_DEVICE const float *kept_row(const zb_row_operand &o) {
+  return (const float *)o.data + (int64_t)blockIdx.x * o.rows.stride[0];
+}
+ZB_DEVICE void store_kept(const zb_norm_args &a, int first, const float (&from)[4]) {
+  int64_t to = (int64_t)blockIdx.x * a.size + first;
+  store_dense((float *)a.out + to, from);
+  if (a.narrow) store_dense_of(a.narrow, a.narrow_dtype, to, from);
+}
+
+template <int GROUPS> ZB_DEVICE void norm_kept(const zb_norm_args &a) {
+  const float *from = kept_row(a.x), *scale_row = kept_row(a.scale), *bias_row = kept_row(a.bias);
+  float x[GROUPS][4] = {}, sum = 0, squares = 0, mean = 0, count = (float)a.size;
+  over_groups<GROUPS>(a, [&](int k, int first) { load_dense(from + first, x[k]); });
+  if (a.centered) {
+    over_groups<GROUPS>(a, [&](int k, int) {
+      for (int i = 0; i < 4; ++i)
+        sum += x[k][i];
+    });
+    mean = over_block(sum, add_values(), zb_shared()) / count;
+  }
+  over_groups<GROUPS>(a, [&](int k, int) {
+    for (int i = 0; i < 4; ++i)
+      squares += (x[k][i] - mean) * (x[k][i] - mean);
+  });
+  float rstd = 1 / sqrt(over_block(squares, add_values(), zb_shared()) / count + (float)a.epsilon);
+  over_groups<GROUPS>(a, [&](int k, int first) {
+    float scale[4], bias[4] = {}, out[4];
+    load_dense(scale_row + first, scale);
+    if (a.bias.data) load_dense(bias_row + first, bias);
+    for (int i = 0; i < 4; ++i) {
+      float value = (x[k][i] - mean) * rstd * scale[i];
+      out[i] = a.bias.data ? value + bias[i] : value;
+    }
+    store_kept(a, first, out);
+  });
+  if (threadIdx.x > 0) return;
+  if (a.mean) ((float *)a.mean)[blockIdx.x] = mean;
+  ((float *)a.rstd)[blockIdx.x] = rstd;
+}
+
+template <int GROUPS> ZB_DEVICE void norm_grad_x_kept(const zb_norm_args &a) {
+  const float *x = kept_row(a.x), *dout = kept_row(a.dout), *scale_row = kept_row(a.scale);
+  const float *residual_row = kept_row(a.residual);
+  float rstd = *kept_row(a.saved_rstd), mean = a.centered ? *kept_row(a.saved_mean) : 0;
+  float g[GROUPS][4] = {}, h[GROUPS][4] = {}, sum = 0, product = 0, count = (float)a.size;
+  over_groups<GROUPS>(a, [&](int k, int first) {
+    load_dense(x + first, h[k]);
+    load_dense(dout + first, g[k]);
+  });
+  over_groups<GROUPS>(a, [&](int k, int first) {
+    float scale[4];
+    load_dense(scale_row + first, scale);
+    for (int i = 0; i < 4; ++i) {
+      g[k][i] *= scale[i];
+      h[k][i] = (h[k][i] - mean) * rstd;
+      sum += g[k][i];
+      product += g[k][i] * h[k][i];
+    }
+  });
+  sum = a.centered ? over_block(sum, add_values(), zb_shared()) / count : 0;
+  product = over_block(product, add_values(), zb_shared()) / count;
+  over_groups<GROUPS>(a, [&](int k, int first) {
+    float residual[4] = {}, out[4];
+    if (a.residual.data) load_dense(residual_row + first, residual);
+    for (int i = 0; i < 4; ++i) {
+      float dx = rstd * (g[k][i] - sum - h[k][i] * product);
+      out[i] = a.residual.data ? dx + residual[i] : dx;
+    }
+    store_kept(a, first, out);
+  });
+}
+
 /* Partial sums over the rows of one split: out[split][size] += dout * h, in f32; a thread has a group of columns. The
  * order of a sum does not depend on whether rows are read in groups. */
 template <typename T> ZB_DEVICE void norm_grad_scale(const zb_norm_args &a) {
@@ -152,3 +236,7 @@ template <typename T> ZB_DEVICE void norm_grad_scale(const zb_norm_args &a) {
 ZB_FLOAT_KERNELS(zb_norm, zb_norm_args, ZB_ROW_THREADS, norm)
 ZB_FLOAT_KERNELS(zb_norm_grad_x, zb_norm_args, ZB_ROW_THREADS, norm_grad_x)
 ZB_FLOAT_KERNELS(zb_norm_grad_scale, zb_norm_args, ZB_ROW_THREADS, norm_grad_scale)
+ZB_KERNEL(zb_norm_kept_1, zb_norm_args, ZB_ROW_THREADS) { norm_kept<1>(a); }
+ZB_KERNEL(zb_norm_kept_4, zb_norm_args, ZB_ROW_THREADS) { norm_kept<4>(a); }
+ZB_KERNEL(zb_norm_grad_x_kept_1, zb_norm_args, ZB_ROW_THREADS) { norm_grad_x_kept<1>(a); }
+ZB_KERNEL(zb_norm_grad_x_kept_4, zb_norm_args, ZB_ROW_THREADS) { norm_grad_x_kept<4>(a); }

@@ -124,6 +124,25 @@ static void norm_groups(const zb_kernel_call *call, zb_norm_args *args) {
 /* Whether the statistics of rows are f32 at one stride. */
 static bool plain_rows(const zb_row_operand *o) { return o->rows.rank == 1 && o->dtype == ZB_F32; }
 
+/* Whether a kernel that keeps rows in registers may read an operand. */
+static bool kept_operand(const zb_row_operand *o) { return !o->data || (o->dense && plain_rows(o)); }
+
+/* The kernel for x that keeps rows in registers, ZB_ROW_THREADS groups of a row once or up to four times, where all
+ * lies so and is f32; else any other. */
+static zb_cuda_function norm_kernel(const zb_norm_args *a, zb_dtype dtype, bool gradient) {
+  zb_cuda_function any = gradient ? ZB_FUNCTION_zb_norm_grad_x_f32 : ZB_FUNCTION_zb_norm_f32;
+  int64_t once = (int64_t)ZB_ROW_THREADS * zb_cuda_group_elements(zb_dtype_bytes(ZB_F32));
+  bool f32 = dtype == ZB_F32 && a->out_dtype == ZB_F32 && (!a->mean || a->mean_dtype == ZB_F32) &&
+             (!a->rstd || a->rstd_dtype == ZB_F32);
+  bool statistics =
+      (!a->saved_mean.data || plain_rows(&a->saved_mean)) && (!a->saved_rstd.data || plain_rows(&a->saved_rstd));
+  bool groups = a->dense_out && (!a->narrow || a->dense_narrow) && kept_operand(&a->x) && kept_operand(&a->scale) &&
+                kept_operand(&a->bias) && kept_operand(&a->dout) && kept_operand(&a->residual);
+  if (!f32 || !statistics || !groups || a->size > 4 * once) return zb_cuda_for_float(any, dtype);
+  if (gradient) return a->size > once ? ZB_FUNCTION_zb_norm_grad_x_kept_4 : ZB_FUNCTION_zb_norm_grad_x_kept_1;
+  return a->size > once ? ZB_FUNCTION_zb_norm_kept_4 : ZB_FUNCTION_zb_norm_kept_1;
+}
+
 /* dscale: partial sums over splits of the rows, then their sum. */
 static zb_status norm_grad_scale(const zb_kernel_call *call, zb_cuda_launcher *on, zb_norm_args *args) {
   int n = zb_cuda_group_elements(zb_dtype_bytes(call->inputs[0].dtype));
@@ -154,9 +173,9 @@ static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, cons
   }
   norm_groups(call, &args);
   if (form->accumulates) return norm_grad_scale(call, on, &args);
-  zb_cuda_function f32 = form->dout >= 0 ? ZB_FUNCTION_zb_norm_grad_x_f32 : ZB_FUNCTION_zb_norm_f32;
-  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, call->inputs[0].dtype), args.rows, 1,
-                         group_threads(args.size, call->inputs[0].dtype), WARP_SUMS_BYTES, &args);
+  zb_dtype dtype = call->inputs[0].dtype;
+  return zb_cuda_enqueue(on, norm_kernel(&args, dtype, form->dout >= 0), args.rows, 1, group_threads(args.size, dtype),
+                         WARP_SUMS_BYTES, &args);
 }
 
 /* ---- A norm in f32 and the cast of its result to a narrow type, which mixed precision puts behind most norms, in one

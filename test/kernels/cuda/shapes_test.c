@@ -319,6 +319,89 @@ static void norms_of_rows(void) {
   }
 }
 
+/* The functions of the last two launches while launches are noted. */
+static CUfunction noted[2];
+
+static CUresult note_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                            unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,
+                            void **parameters, void **extra) {
+  noted[0] = noted[1];
+  noted[1] = function;
+  return emulated_api()->cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                                        stream, parameters, extra);
+}
+
+/* Rows around the sizes that kernels keep in registers: not in groups; one group a thread; up to four; more. */
+static const int64_t kept_sizes[] = {1, 31, 33, 255, 767, 768, 769, 1000, 1024, 1028, 4096, 4100, 5000, 16384};
+enum { KEPT_SIZES = sizeof kept_sizes / sizeof kept_sizes[0], KEPT_ROWS = 3 };
+
+/* Against the reference; and the same bits by the kernel that reads rows as often as it needs them, which must be
+ * another one where rows can be kept. */
+static void check_kept(fast_call *c, int64_t size) {
+  CUfunction once = emulated_function(c->output_count > 1 ? "zb_norm_kept_1" : "zb_norm_grad_x_kept_1"),
+             often = emulated_function(c->output_count > 1 ? "zb_norm_kept_4" : "zb_norm_grad_x_kept_4"),
+             any = emulated_function(c->output_count > 1 ? "zb_norm_f32" : "zb_norm_grad_x_f32");
+  check_groups(c, 1e-5);
+  CU_ASSERT_PTR_EQUAL(noted[0], size % 4 || size > 4096 ? any : size > 1024 ? often : once);
+  CU_ASSERT_PTR_EQUAL(noted[1], any);
+}
+
+/* One operand, or the first result, in bf16: no kernel may keep such rows. */
+static void check_not_kept(const fast_call *c, int operand) {
+  fast_call other = *c;
+  zb_tensor *x = operand < 0 ? &other.outputs[0] : &other.inputs[operand];
+  *x = copy_of(x);
+  narrow(x, ZB_BF16);
+  check(&other, operand < 0 ? 0x1p-7 : 1e-5, 1e-6);
+  CU_ASSERT_PTR_EQUAL(noted[1], emulated_function(c->output_count > 1 ? "zb_norm_f32" : "zb_norm_grad_x_f32"));
+  free(x->data);
+}
+
+/* A norm and its gradient; `more`: with a bias, and a residual. */
+static void check_kept_norm(int64_t size, bool centered, bool more) {
+  fast_call c = {.op = centered ? "layer_norm" : "rms_norm", .attr_count = 1};
+  c.input_count = centered && more ? 3 : 2;
+  c.output_count = centered ? 3 : 2;
+  c.attrs[0] = (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = 1};
+  c.inputs[0] = fast_uniform(-1, 3, FAST_SHAPE(KEPT_ROWS, size));
+  c.inputs[1] = fast_uniform(0, 2, FAST_SHAPE(size));
+  c.inputs[2] = fast_uniform(-1, 1, FAST_SHAPE(size));
+  for (int i = 0; i < 3; ++i)
+    c.outputs[i] = fast_uniform(0, 1, FAST_SHAPE(KEPT_ROWS, i ? 1 : size));
+  check_kept(&c, size);
+  zb_kernel_call forward = call_of(&c, c.outputs);
+  CU_ASSERT_PTR_NULL(zb_kernel_reference(c.op)->run(&forward));
+  fast_call back = {.op = centered ? "layer_norm_grad_x" : "rms_norm_grad_x", .output_count = 1, .attr_count = 1};
+  back.attrs[0] = c.attrs[0];
+  back.outputs[0] = c.outputs[0];
+  for (int i = 0; i < c.output_count + 1; ++i)
+    back.inputs[i] = i < 2 ? c.inputs[i] : c.outputs[i - 1];
+  back.input_count = c.output_count + (more ? 3 : 2);
+  zb_tensor rest[] = {fast_uniform(-1, 1, FAST_SHAPE(KEPT_ROWS, size)),
+                      fast_uniform(-1, 1, FAST_SHAPE(KEPT_ROWS, size))};
+  back.inputs[c.output_count + 1] = rest[0];
+  back.inputs[c.output_count + 2] = rest[1];
+  check_kept(&back, size);
+  for (int i = -1; size == 768 && i < back.input_count; ++i)
+    if (i && i != c.output_count + 1) check_not_kept(&back, i); /* x and dout have one type */
+  for (int i = 1; size == 768 && i < c.input_count; ++i)
+    check_not_kept(&c, i);
+  free(rest[0].data);
+  free(rest[1].data);
+  c.input_count = c.output_count = 3;
+  release(&c);
+}
+
+static void norms_that_keep_rows(void) {
+  zb_cuda_api api = *emulated_launcher.api;
+  const zb_cuda_api *before = emulated_launcher.api;
+  api.cuLaunchKernel = note_launch;
+  emulated_launcher.api = &api;
+  for (int k = 0; k < 4 * KEPT_SIZES; ++k)
+    check_kept_norm(kept_sizes[k / 4], k & 1, k & 2);
+  emulated_launcher.api = before;
+}
+
 /* What the cast after a norm makes of its result: as one launch, or, where it must not lie there, as two. */
 typedef struct norm_then_cast {
   fast_call norm;
@@ -352,8 +435,8 @@ static void make_items(norm_then_cast *n) {
 
 static void norms_with_the_cast_of_their_result(void) {
   enum { ROWS = 40 };
-  for (int k = 0; k < ROW_CASES; ++k) {
-    int64_t size = row_sizes[k / 2];
+  for (int k = 0; k < ROW_CASES + 2 * KEPT_SIZES; ++k) {
+    int64_t size = k < ROW_CASES ? row_sizes[k / 2] : kept_sizes[(k - ROW_CASES) / 2];
     zb_dtype dtype = k % 2 ? ZB_BF16 : ZB_F16;
     norm_then_cast n = {.norm = {.op = "rms_norm_grad_x", .input_count = 5, .output_count = 1, .attr_count = 1}};
     n.norm.attrs[0] = (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = 1};
@@ -721,6 +804,7 @@ SUITE_MAIN_WITH("shapes of CUDA kernels", emulated_suite_open, emulated_suite_cl
                 {"attention on tensor cores", attention_on_tensor_cores},
                 {"gradients of many queries, in parts", gradients_of_many_queries_in_parts},
                 {"sums that are split over blocks", sums_that_are_split}, {"norms of rows of any size", norms_of_rows},
+                {"norms that keep rows in registers", norms_that_keep_rows},
                 {"norms with the cast of their result", norms_with_the_cast_of_their_result},
                 {"softmax of rows of any size", softmax_of_rows},
                 {"rotary embeddings of rows of any size", rotary_of_rows},

@@ -4,8 +4,8 @@
  * missing. Where there is a C++ compiler, the cuda device also runs on the emulated GPU
  * (test/runtime/device/cuda/emulated_kernels.h), so that its row is tested without one.
  *
- *   runtime-device-conformance_test [DEVICE [OP]]     only that device, only that op: a GPU takes nothing more after a
- * kernel that failed */
+ *   runtime-device-conformance_test [DEVICE [OP [TEXT]]]     only that device, only that op: a GPU takes nothing more
+ * after a kernel that failed; only cases with that text in their names */
 #include "test/kernels/cases.h"
 
 #include "runtime/device/device.h"
@@ -28,7 +28,7 @@ static const zb_device_def *def;
 static zb_device *device;
 static unsigned char *arena;
 static int cases_run, case_number, every = 1;
-static const char *only_device, *only_op; /* NULL: all */
+static const char *only_device, *only_op, *only_text; /* NULL: all */
 
 static zb_plan_rank ranks[1];
 static zb_plan plan = {.rank_count = 1, .ranks = ranks};
@@ -149,6 +149,7 @@ static void check_case(const case_file *file, json_t *row) {
   prepared want = {0}, got = {0};
   placed at;
   if (only_op && strcmp(file->op, only_op) != 0) return;
+  if (only_text && !strstr(json_string_value(json_object_get(row, "name")), only_text)) return;
   if (json_is_string(json_object_get(row, "error"))) return; /* shapes, which the compiler checks */
   if (case_number++ % every != 0) return;
   if (!prepare(file, row, &want) || !prepare(file, row, &got)) {
@@ -253,6 +254,7 @@ int main(int count, char **words) {
   if (CU_initialize_registry() != CUE_SUCCESS) return 2;
   only_device = count > 1 ? words[1] : NULL;
   only_op = count > 2 ? words[2] : NULL;
+  only_text = count > 3 ? words[3] : NULL;
   CU_pSuite suite = CU_add_suite("conformance of devices", NULL, NULL);
   if (!suite || !add(suite, "cpu", "cases on cpu", cases_on_cpu) || !add(suite, "sim", "cases on sim", cases_on_sim))
     return 2;
