@@ -62,8 +62,8 @@ SIZE = gpt.Size(layers=2, dim=128, heads=2, seq=512, batch=2, vocab=512)
 SIZE_PLANS, SIZE_STEPS, SIZE_LIMITS = (FIRST, "4-zb-h1"), 3, {"f32": 1e-4, "bf16": 2e-3}
 BENCH_RANKS = (1, 4)
 # Ops whose kernels share memory in a block: first those that no card has run so, or whose kernels are new. Of matmul
-# only the cases of the own kernel: racecheck of an H200 ended in an internal error at a product of cuBLASLt ('bf16 large
-# 250x400x40'), though the options name our kernels only.
+# only the cases of the own kernel: racecheck of an H200 ended in an internal error at a product of cuBLASLt, 'bf16
+# large 250x400x40', though the options name our kernels only.
 RACED = ("matmul spaced", "adamw", "conv_weight", "cross_entropy_grad", "layer_norm", "rms_norm", "layer_norm_grad_x",
          "rms_norm_grad_x", "attention_grad",  # each of attention takes half a minute of an H100
          "clip_scale", "cross_entropy", "cumsum", "gather_grad", "layer_norm_grad_scale", "log_softmax", "reduce_sum",
