@@ -26,8 +26,11 @@ struct flash_place {
   int64_t batch, head, kv_head, first;
 };
 
-ZB_DEVICE flash_place flash_place_of_block(const zb_attention_args &a, int64_t heads, int64_t tokens) {
-  int64_t tiles = (tokens + ROWS - 1) / ROWS, which = (int64_t)blockIdx.x / tiles;
+/* Blocks with most work start first: with a causal mask late queries see most keys, and early keys are seen by most
+ * queries (early_first). */
+ZB_DEVICE flash_place flash_place_of_block(const zb_attention_args &a, int64_t heads, int64_t tokens,
+                                           bool early_first) {
+  int64_t tiles = (tokens + ROWS - 1) / ROWS, which = (int64_t)blockIdx.x / tiles, tile = (int64_t)blockIdx.x % tiles;
   flash_place p;
   p.warp = (int)threadIdx.x / 32;
   p.lane = (int)threadIdx.x % 32;
@@ -36,7 +39,7 @@ ZB_DEVICE flash_place flash_place_of_block(const zb_attention_args &a, int64_t h
   p.batch = which / heads;
   p.head = which % heads;
   p.kv_head = heads == a.heads ? p.head / a.group : p.head;
-  p.first = (tiles - 1 - (int64_t)blockIdx.x % tiles) * ROWS; /* late tiles see most keys: they start first */
+  p.first = (early_first ? tile : tiles - 1 - tile) * ROWS;
   return p;
 }
 
@@ -259,7 +262,7 @@ ZB_DEVICE void next_shares(float (&scores)[N / 8][4], float (&sums)[D / 8][4], f
 template <typename T, int D> ZB_DEVICE void flash(const zb_attention_args &a) {
   constexpr int N = D == 64 ? ZB_FLASH_KEYS_64 : ZB_FLASH_KEYS_128;
   flash_memory<T, D, N> &m = *(flash_memory<T, D, N> *)zb_shared();
-  flash_place p = flash_place_of_block(a, a.heads, a.queries);
+  flash_place p = flash_place_of_block(a, a.heads, a.queries, false);
   int64_t end = flash_keys_end(a, p), row = p.first + p.warp * 16 + p.group;
   float sums[D / 8][4] = {}, scores[N / 8][4], largest[2] = {-INFINITY, -INFINITY}, total[2] = {0, 0};
   int stage = 0;
@@ -346,7 +349,7 @@ template <typename T, int D> struct flash_q_memory {
 template <typename T, int D> ZB_DEVICE void flash_grad_q(const zb_attention_args &a) {
   constexpr int N = GRADIENT_TILE;
   flash_q_memory<T, D> &m = *(flash_q_memory<T, D> *)zb_shared();
-  flash_place p = flash_place_of_block(a, a.heads, a.queries);
+  flash_place p = flash_place_of_block(a, a.heads, a.queries, false);
   int64_t end = flash_keys_end(a, p);
   int own = p.warp * 16 + p.group, stage = 0;
   float sums[D / 8][4] = {}, scores[N / 8][4], dp[N / 8][4];
@@ -397,7 +400,7 @@ ZB_DEVICE void copy_queries(query_tiles<T, D> &to, const zb_attention_args &a, i
 template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_args &a) {
   constexpr int N = GRADIENT_TILE;
   flash_kv_memory<T, D> &m = *(flash_kv_memory<T, D> *)zb_shared();
-  flash_place p = flash_place_of_block(a, a.kv_heads, a.keys);
+  flash_place p = flash_place_of_block(a, a.kv_heads, a.keys, true);
   int64_t begin = p.first - (a.keys - a.queries);
   begin = a.causal && begin > 0 ? begin / N * N : 0; /* before the first query that sees one of the keys */
   int64_t head = p.head * a.group, heads_end = head + a.group, first = begin;
