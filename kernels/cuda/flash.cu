@@ -13,7 +13,9 @@
 
 enum { GRADIENT_TILE = ZB_FLASH_GRADIENT_TILE };
 
-template <typename T, int D, int N> struct tile { T at[N][D + 8]; };
+template <typename T, int D, int N> struct tile {
+  T at[N][D + 8];
+};
 
 ZB_DEVICE flash_place flash_place_of_block(const zb_attention_args &a, int64_t heads, int64_t tokens,
                                            bool early_first) {
@@ -70,7 +72,7 @@ ZB_DEVICE void add_weighted(float (&sums)[D / 8][4], const float (&weights)[N / 
                             int lane) {
   ZB_UNROLL
   for (int k = 0; k < N / 16; ++k) {
-    const float(&w)[4] = weights[2 * k], (&x)[4] = weights[2 * k + 1];
+    const float (&w)[4] = weights[2 * k], (&x)[4] = weights[2 * k + 1];
     uint32_t left[4] = {pair_of(T(), w[0], w[1]), pair_of(T(), w[2], w[3]), pair_of(T(), x[0], x[1]),
                         pair_of(T(), x[2], x[3])},
              right[4];
@@ -100,7 +102,9 @@ ZB_DEVICE bool all_visible(const zb_attention_args &a, int64_t first_query, int6
 
 /* ---- Forward ---- */
 
-template <typename T, int D, int N> struct key_tiles { tile<T, D, N> k, v; };
+template <typename T, int D, int N> struct key_tiles {
+  tile<T, D, N> k, v;
+};
 template <typename T, int D, int N> struct flash_memory {
   tile<T, D, ROWS> q;
   key_tiles<T, D, N> stages[STAGES];

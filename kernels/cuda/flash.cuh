@@ -85,7 +85,9 @@ ZB_DEVICE void store_result(const zb_attention_args &a, const flash_place &p, co
 
 /* What the gradient needs to know of N queries: lse to base 2, infinity for what is no query or sees nothing, so that
  * its shares are 0; and delta = sum(dout * out). */
-template <int N> struct query_statistics { float lse[N], delta[N]; };
+template <int N> struct query_statistics {
+  float lse[N], delta[N];
+};
 
 /* Where the statistics of a head's queries lie, whose number is rounded up to whole blocks: all lse, then all delta. */
 ZB_DEVICE float *statistics_of(const zb_attention_args &a, int64_t batch, int64_t head, int which) {
