@@ -322,6 +322,8 @@ typedef struct zb_window_args {
 /* ---- Attention: attention.cu ---- */
 
 enum { ZB_ATTENTION_THREADS = 128, ZB_ATTENTION_TILE = 32, ZB_ATTENTION_WIDTH_MAX = 256 };
+/* hopper.cu: rows of all its tiles. */
+enum { ZB_HOPPER_TILE = 64 };
 /* flash.cu: on tensor cores, rows of a block, of the tiles of keys that it goes over with heads of up to 64 and 128
  * columns, and of the tiles that its gradients go over. */
 enum { ZB_FLASH_ROWS = 64, ZB_FLASH_KEYS_64 = 64, ZB_FLASH_KEYS_128 = 32, ZB_FLASH_GRADIENT_TILE = 32 };

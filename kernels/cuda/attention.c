@@ -1,5 +1,6 @@
-/* Attention: operands and the plan of its blocks. The device side is flash.cu (bf16 and f16, heads of up to 128
- * columns) and attention.cu (f32, wider heads, operands at odd places). */
+/* Attention: operands and the plan of its blocks. The device side is hopper.cu and flash.cu (bf16 and f16,
+ * heads of up to 128 columns; hopper.cu on compute capability 9.0) and attention.cu (f32, wider heads, operands at odd
+ * places). */
 #include "kernels/cuda/common.h"
 #include "kernels/cuda/kernels.h"
 
@@ -78,18 +79,29 @@ static bool plan_drop(const zb_kernel_call *call, zb_attention_args *args) {
 
 /* ---- On tensor cores ---- */
 
-/* The functions are those of bf16, then f16. */
-static const struct flash_row {
-  int width, key_tile;
+/* The functions are those of bf16, then f16. The tiles of keys, and those that gradients go over, have so many rows;
+ * rows are `padding` elements longer than a head. */
+typedef struct flash_row {
+  int width, padding, key_tile, gradient_tile;
   zb_cuda_function forward, grad_q, grad_kv;
-} flash_rows[] = {
-#define FLASH_ROW(D)                                                                                                   \
-  {D, ZB_FLASH_KEYS_##D, ZB_FUNCTION_zb_flash_##D##_bf16, ZB_FUNCTION_zb_flash_grad_q_##D##_bf16,                      \
-   ZB_FUNCTION_zb_flash_grad_kv_##D##_bf16}
-    FLASH_ROW(64),
-    FLASH_ROW(128),
+} flash_row;
+#define FLASH_ROW(name, D, padding, key_tile, gradient_tile)                                                           \
+  {D,                                                                                                                  \
+   padding,                                                                                                            \
+   key_tile,                                                                                                           \
+   gradient_tile,                                                                                                      \
+   ZB_FUNCTION_##name##_##D##_bf16,                                                                                    \
+   ZB_FUNCTION_##name##_grad_q_##D##_bf16,                                                                             \
+   ZB_FUNCTION_##name##_grad_kv_##D##_bf16}
+enum { FLASH_ROWS = 2, FLASH_STAGES = 2 };
+static const flash_row flash_rows[FLASH_ROWS] = {
+    FLASH_ROW(zb_flash, 64, 8, ZB_FLASH_KEYS_64, ZB_FLASH_GRADIENT_TILE),
+    FLASH_ROW(zb_flash, 128, 8, ZB_FLASH_KEYS_128, ZB_FLASH_GRADIENT_TILE),
 };
-enum { FLASH_ROWS = sizeof flash_rows / sizeof flash_rows[0], FLASH_STAGES = 2 };
+static const flash_row hopper_rows[FLASH_ROWS] = {
+    FLASH_ROW(zb_hopper, 64, 0, ZB_HOPPER_TILE, ZB_HOPPER_TILE),
+    FLASH_ROW(zb_hopper, 128, 0, ZB_HOPPER_TILE, ZB_HOPPER_TILE),
+};
 
 /* Whether every row of a head can be read 16 bytes at a time. */
 static bool in_eights(const zb_attention_operand *o) {
@@ -105,8 +117,16 @@ static int64_t statistics_bytes(const zb_attention_args *args) {
   return 2 * args->heads * zb_ceil_div(args->queries, ZB_FLASH_ROWS) * ZB_FLASH_ROWS * (int64_t)sizeof(float);
 }
 
+/* Whether hopper.cu takes what flash.cu takes: it scales after the largest product is known, and counts in int. */
+static bool in_warpgroups(const zb_attention_args *args, const zb_cuda_launcher *on) {
+  const int64_t tokens_most = INT32_MAX / 2;
+  return on->warpgroups && !args->mask && args->scale > 0 && args->queries <= tokens_most &&
+         args->keys <= tokens_most && args->heads <= INT32_MAX;
+}
+
 /* The row for a call, or NULL: then it is computed in f32, as dropout is. */
-static const struct flash_row *flash_row(const zb_attention_args *args, zb_dtype dtype, bool gradient) {
+static const flash_row *find_flash_row(const zb_attention_args *args, zb_dtype dtype, bool gradient,
+                                       const zb_cuda_launcher *on) {
   int wider = args->width > args->value_width ? args->width : args->value_width, row = 0;
   if (dtype == ZB_F32 || args->drops || args->width % 8 != 0 || args->value_width % 8 != 0) return NULL;
   if (!in_eights(&args->q) || !in_eights(&args->k) || !in_eights(&args->v)) return NULL;
@@ -116,23 +136,23 @@ static const struct flash_row *flash_row(const zb_attention_args *args, zb_dtype
   if (gradient && (!in_pairs(args->dq) || !in_pairs(args->dk) || !in_pairs(args->dv))) return NULL;
   while (row < FLASH_ROWS && flash_rows[row].width < wider)
     ++row;
-  return row < FLASH_ROWS ? &flash_rows[row] : NULL;
+  if (row == FLASH_ROWS) return NULL;
+  return in_warpgroups(args, on) ? &hopper_rows[row] : &flash_rows[row];
 }
 
-/* As the structures of flash.cu: `rows` rows of a head in the narrow type, and lse and delta of `statistics` queries.
- */
-static int64_t flash_bytes(int width, int rows, int statistics) {
-  return rows * (int64_t)(width + 8) * 2 + 2 * statistics * (int64_t)sizeof(float);
+/* As the structures of flash.cu and hopper.cu: `rows` rows of a head in the narrow type, and lse and delta of
+ * `statistics` queries. */
+static int64_t flash_bytes(const flash_row *f, int rows, int statistics) {
+  return rows * (int64_t)(f->width + f->padding) * 2 + 2 * statistics * (int64_t)sizeof(float);
 }
 
 static int64_t flash_blocks(int64_t batch, int64_t heads, int64_t tokens) {
   return batch * heads * zb_ceil_div(tokens, ZB_FLASH_ROWS);
 }
 
-static zb_status run_flash(const zb_attention_args *args, zb_dtype dtype, const struct flash_row *f,
-                           zb_cuda_launcher *on) {
+static zb_status run_flash(const zb_attention_args *args, zb_dtype dtype, const flash_row *f, zb_cuda_launcher *on) {
   int64_t blocks = flash_blocks(args->batch, args->heads, args->queries);
-  int64_t shared = flash_bytes(f->width, ZB_FLASH_ROWS + FLASH_STAGES * 2 * f->key_tile, 0);
+  int64_t shared = flash_bytes(f, ZB_FLASH_ROWS + FLASH_STAGES * 2 * f->key_tile, 0);
   return zb_cuda_enqueue(on, f->forward + (dtype == ZB_F16), blocks, 1, ZB_ATTENTION_THREADS, shared, args);
 }
 
@@ -157,12 +177,12 @@ static zb_attention_args batch_part(const zb_attention_args *args, zb_dtype dtyp
 }
 
 /* The scratch holds the statistics of some elements of the batch at a time. */
-static zb_status run_flash_gradient(const zb_attention_args *args, zb_dtype dtype, const struct flash_row *f,
+static zb_status run_flash_gradient(const zb_attention_args *args, zb_dtype dtype, const flash_row *f,
                                     zb_cuda_launcher *on) {
-  int rows = 2 * ZB_FLASH_ROWS + FLASH_STAGES * 2 * ZB_FLASH_GRADIENT_TILE;
+  int rows = 2 * ZB_FLASH_ROWS + FLASH_STAGES * 2 * f->gradient_tile;
   int64_t at_once = ZB_CUDA_SCRATCH_BYTES / zb_max64(statistics_bytes(args), 1);
-  int64_t q_shared = flash_bytes(f->width, rows, ZB_FLASH_ROWS),
-          kv_shared = flash_bytes(f->width, rows, FLASH_STAGES * ZB_FLASH_GRADIENT_TILE);
+  int64_t q_shared = flash_bytes(f, rows, ZB_FLASH_ROWS),
+          kv_shared = flash_bytes(f, rows, FLASH_STAGES * f->gradient_tile);
   for (int64_t first = 0; first < args->batch; first += at_once) {
     zb_attention_args part = batch_part(args, dtype, first, zb_min64(at_once, args->batch - first));
     part.statistics = (float *)(void *)zb_cuda_scratch(on);
@@ -215,7 +235,7 @@ static zb_status run(const zb_kernel_call *call, zb_cuda_launcher *on, bool drop
   args.result = call->outputs[0].data;
   args.lse_out = call->outputs[1].data;
   args.lse_dtype = (int32_t)call->outputs[1].dtype;
-  const struct flash_row *flash = flash_row(&args, call->inputs[Q].dtype, false);
+  const flash_row *flash = find_flash_row(&args, call->inputs[Q].dtype, false, on);
   if (flash) return run_flash(&args, call->inputs[Q].dtype, flash, on);
   int row = width_row(&args);
   return zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].forward, call->inputs[Q].dtype),
@@ -251,7 +271,7 @@ static zb_status run_gradient(const zb_kernel_call *call, zb_cuda_launcher *on, 
   args.dk = call->outputs[1].data;
   args.dv = call->outputs[2].data;
   zb_dtype dtype = call->inputs[Q].dtype;
-  const struct flash_row *flash = flash_row(&args, dtype, true);
+  const flash_row *flash = find_flash_row(&args, dtype, true, on);
   if (flash) return run_flash_gradient(&args, dtype, flash, on);
   int row = width_row(&args);
   int64_t shared = shared_bytes(padded_widths[row], 4, 2, 2);

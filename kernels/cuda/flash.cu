@@ -8,36 +8,19 @@
  * The gradient of q comes first and leaves lse and sum(dout * out) of every query for that of k and v
  * (args.statistics).
  *
- * Which element a lane holds (PTX manual, m16n8k16): of a sum, rows lane / 4 and 8 more, columns 2 (lane % 4) and 1
- * more. Two neighbouring sums of a product are the left operand of the next one without a move. */
-#include "kernels/cuda/device.cuh"
+ * Two neighbouring sums of a product (flash.cuh) are the left operand of the next one without a move. */
+#include "kernels/cuda/flash.cuh"
 
-enum { ROWS = ZB_FLASH_ROWS, GRADIENT_TILE = ZB_FLASH_GRADIENT_TILE, STAGES = 2 };
-
-#define LOG2_E 1.4426950408889634f
-#define LN_2 0.69314718055994531f
+enum { GRADIENT_TILE = ZB_FLASH_GRADIENT_TILE };
 
 template <typename T, int D, int N> struct tile {
   T at[N][D + 8];
 };
 
-struct flash_place {
-  int warp, lane, group, pair; /* rows of this lane: 16 warp + group and 8 more; columns: 8 n + 2 pair and 1 more */
-  int64_t batch, head, kv_head, first;
-};
-
-ZB_DEVICE flash_place flash_place_of_block(const zb_attention_args &a, int64_t heads, int64_t tokens) {
-  int64_t tiles = (tokens + ROWS - 1) / ROWS, which = (int64_t)blockIdx.x / tiles;
-  flash_place p;
-  p.warp = (int)threadIdx.x / 32;
-  p.lane = (int)threadIdx.x % 32;
-  p.group = p.lane / 4;
-  p.pair = p.lane % 4;
-  p.batch = which / heads;
-  p.head = which % heads;
-  p.kv_head = heads == a.heads ? p.head / a.group : p.head;
-  p.first = (tiles - 1 - (int64_t)blockIdx.x % tiles) * ROWS; /* late tiles see most keys: they start first */
-  return p;
+ZB_DEVICE flash_place flash_place_of_block(const zb_attention_args &a, int64_t heads, int64_t tokens,
+                                           bool early_first) {
+  int64_t tiles = flash_tiles(tokens), block = blockIdx.x;
+  return flash_place_of(a, heads, block / tiles, block % tiles, tiles, early_first);
 }
 
 /* N tokens of a head from `first` on are on their way; zeros beyond the tokens and the width (a multiple of 8). A
@@ -102,25 +85,6 @@ ZB_DEVICE void add_weighted(float (&sums)[D / 8][4], const float (&weights)[N / 
   }
 }
 
-/* Writes the two rows of this lane, scaled, to rows `first` + ... of a result [.., tokens, heads, width]. */
-template <typename T, int D>
-ZB_DEVICE void store_rows(T *to, const float (&sums)[D / 8][4], const float (&factor)[2], const flash_place &p,
-                          int64_t tokens, int64_t heads, int width) {
-  ZB_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    int64_t token = p.first + p.warp * 16 + p.group + half * 8;
-    if (token >= tokens) continue;
-    T *row = to + ((p.batch * tokens + token) * heads + p.head) * width;
-    ZB_UNROLL
-    for (int n = 0; n < D / 8; ++n) {
-      int column = n * 8 + p.pair * 2;
-      if (column < width)
-        *(uint32_t *)(row + column) =
-            pair_of(T(), sums[n][half * 2] * factor[half], sums[n][half * 2 + 1] * factor[half]);
-    }
-  }
-}
-
 /* The mask of query i and key j, times log2(e). Called: for compute capability 10.0 nvcc would load the masks of all
  * elements of a tile at once, in registers that it then takes from the sums. */
 ZB_CALLED_DEVICE float mask_score(const zb_attention_args &a, int64_t batch, int64_t head, int64_t i, int64_t j) {
@@ -134,12 +98,6 @@ ZB_DEVICE bool all_visible(const zb_attention_args &a, int64_t first_query, int6
                            int64_t keys) {
   return !a.mask && first_query + queries <= a.queries && first_key + keys <= a.keys &&
          (!a.causal || first_key + keys - 1 <= first_query + (a.keys - a.queries));
-}
-
-/* Over the four lanes that share a row. */
-template <typename F> ZB_DEVICE float over_lanes(float value, F combine) {
-  value = combine(value, __shfl_xor_sync(0xffffffffu, value, 1));
-  return combine(value, __shfl_xor_sync(0xffffffffu, value, 2));
 }
 
 /* ---- Forward ---- */
@@ -163,8 +121,6 @@ ZB_DEVICE int64_t flash_keys_end(const zb_attention_args &a, const flash_place &
   int64_t end = p.first + ROWS + (a.keys - a.queries);
   return !a.causal || end > a.keys ? a.keys : end;
 }
-
-ZB_DEVICE int within(int64_t x, int least, int most) { return x < least ? least : x > most ? most : (int)x; }
 
 /* Products of the lane's rows of the block, queries, with N keys become scores to base 2. */
 template <int N>
@@ -259,7 +215,7 @@ ZB_DEVICE void next_shares(float (&scores)[N / 8][4], float (&sums)[D / 8][4], f
 template <typename T, int D> ZB_DEVICE void flash(const zb_attention_args &a) {
   constexpr int N = D == 64 ? ZB_FLASH_KEYS_64 : ZB_FLASH_KEYS_128;
   flash_memory<T, D, N> &m = *(flash_memory<T, D, N> *)zb_shared();
-  flash_place p = flash_place_of_block(a, a.heads, a.queries);
+  flash_place p = flash_place_of_block(a, a.heads, a.queries, false);
   int64_t end = flash_keys_end(a, p), row = p.first + p.warp * 16 + p.group;
   float sums[D / 8][4] = {}, scores[N / 8][4], largest[2] = {-INFINITY, -INFINITY}, total[2] = {0, 0};
   int stage = 0;
@@ -275,66 +231,15 @@ template <typename T, int D> ZB_DEVICE void flash(const zb_attention_args &a) {
     add_weighted(sums, scores, m.stages[stage].v, p.lane);
   }
   copies_arrive();
-  float factor[2];
-  ZB_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    total[half] = over_lanes(total[half], add_values());
-    bool nothing = largest[half] == -INFINITY;
-    factor[half] = nothing ? 0 : 1 / total[half];
-    if (p.pair == 0 && row + half * 8 < a.queries)
-      store_float(a.lse_out, a.lse_dtype, (p.batch * a.heads + p.head) * a.queries + row + half * 8,
-                  nothing ? -INFINITY : (largest[half] + log2(total[half])) * LN_2);
-  }
-  store_rows<T, D>((T *)a.result, sums, factor, p, a.queries, a.heads, a.value_width);
+  store_result<T, D>(a, p, sums, largest, total, row);
 }
 
 /* ---- Gradient ---- */
 
-/* What the gradient needs to know of N queries: lse to base 2, infinity for what is no query or sees nothing, so that
- * its shares are 0; and delta = sum(dout * out). */
-template <int N> struct query_statistics {
-  float lse[N], delta[N];
-};
-
-/* Where the statistics of a head's queries lie, whose number is rounded up to whole blocks: all lse, then all delta. */
-ZB_DEVICE float *statistics_of(const zb_attention_args &a, int64_t batch, int64_t head, int which) {
-  int64_t padded = (a.queries + ROWS - 1) / ROWS * ROWS;
-  return a.statistics + ((which * a.batch + batch) * a.heads + head) * padded;
-}
-
-/* Of the block's queries, for this block and for the kernel that comes after. */
-template <typename T>
-ZB_DEVICE void make_statistics(const zb_attention_args &a, const flash_place &p, query_statistics<ROWS> &to) {
-  constexpr int LANES = ZB_ATTENTION_THREADS / ROWS;
-  int row = (int)threadIdx.x / LANES, lane = (int)threadIdx.x % LANES;
-  int64_t query = p.first + row;
-  float sum = 0, lse = INFINITY;
-  if (query < a.queries) {
-    const T *dout = (const T *)a.dout.data + p.batch * a.dout.batch + p.head * a.dout.head + query * a.dout.token;
-    const T *out = (const T *)a.out.data + p.batch * a.out.batch + p.head * a.out.head + query * a.out.token;
-    const int64_t *s = a.lse_strides;
-    for (int c = lane * 8; c < a.value_width; c += LANES * 8) {
-      float x[8], y[8];
-      load_dense(dout + c, x);
-      load_dense(out + c, y);
-      for (int i = 0; i < 8; ++i)
-        sum += x[i] * y[i];
-    }
-    lse = load_float(a.lse, a.lse_dtype, p.batch * s[0] + p.head * s[1] + query * s[2]);
-    lse = lse == -INFINITY ? INFINITY : lse * LOG2_E;
-  }
-  for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
-    sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
-  if (lane > 0) return;
-  to.lse[row] = statistics_of(a, p.batch, p.head, 0)[query] = lse;
-  to.delta[row] = statistics_of(a, p.batch, p.head, 1)[query] = sum;
-}
-
-/* A score becomes the share of its pair, `dp` the gradient of the score but for the factor scale. A pair that does not
- * see each other gives 0 whatever dp is. */
+/* A score becomes the share of its pair, `dp` the gradient of the score but for the factor scale. */
 ZB_DEVICE void to_gradient(float &score, float &dp, float lse, float delta) {
   score = near_exp2(score - lse);
-  dp = score == 0 ? 0 : score * (dp - delta);
+  dp = gradient_of_score(score, dp, delta);
 }
 
 template <typename T, int D> struct flash_q_memory {
@@ -346,7 +251,7 @@ template <typename T, int D> struct flash_q_memory {
 template <typename T, int D> ZB_DEVICE void flash_grad_q(const zb_attention_args &a) {
   constexpr int N = GRADIENT_TILE;
   flash_q_memory<T, D> &m = *(flash_q_memory<T, D> *)zb_shared();
-  flash_place p = flash_place_of_block(a, a.heads, a.queries);
+  flash_place p = flash_place_of_block(a, a.heads, a.queries, false);
   int64_t end = flash_keys_end(a, p);
   int own = p.warp * 16 + p.group, stage = 0;
   float sums[D / 8][4] = {}, scores[N / 8][4], dp[N / 8][4];
@@ -397,7 +302,7 @@ ZB_DEVICE void copy_queries(query_tiles<T, D> &to, const zb_attention_args &a, i
 template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_args &a) {
   constexpr int N = GRADIENT_TILE;
   flash_kv_memory<T, D> &m = *(flash_kv_memory<T, D> *)zb_shared();
-  flash_place p = flash_place_of_block(a, a.kv_heads, a.keys);
+  flash_place p = flash_place_of_block(a, a.kv_heads, a.keys, true);
   int64_t begin = p.first - (a.keys - a.queries);
   begin = a.causal && begin > 0 ? begin / N * N : 0; /* before the first query that sees one of the keys */
   int64_t head = p.head * a.group, heads_end = head + a.group, first = begin;

@@ -15,18 +15,25 @@ endif()
 if(NOT ZB_CUDA STREQUAL OFF AND ZB_NVCC)
   file(GLOB cuda_headers CONFIGURE_DEPENDS kernels/cuda/*.cuh kernels/cuda/*.h kernels/cuda/*.def kernels/cpu/ref/*.def
     runtime/base/random.h)
-  set(targets -gencode arch=compute_80,code=compute_80)
+  set(every_gpu -gencode arch=compute_80,code=compute_80)
+  set(targets ${every_gpu})
   foreach(architecture ${ZB_CUDA_ARCHITECTURES})
     list(APPEND targets -gencode arch=compute_${architecture},code=sm_${architecture})
   endforeach()
   set(folder ${CMAKE_BINARY_DIR}/cuda)
   file(MAKE_DIRECTORY ${folder})
   set(rows "")
+  # Kernels that only 9.0 runs, and runs whatever the list says: the others get traps, so that the file loads.
+  set(targets_of_hopper ${every_gpu} -gencode arch=compute_90a,code=sm_90a)
   foreach(source ${ZB_CUDA_SOURCES})
     get_filename_component(name ${source} NAME_WE)
+    set(its_targets ${targets})
+    if(DEFINED targets_of_${name})
+      set(its_targets ${targets_of_${name}})
+    endif()
     add_custom_command(OUTPUT ${folder}/${name}.fatbin
       COMMAND ${ZB_NVCC} -std=c++17 -O3 -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include -Xcompiler -Wall,-Wextra
-        -Werror all-warnings -fatbin ${targets} -o ${folder}/${name}.fatbin ${source}
+        -Werror all-warnings -fatbin ${its_targets} -o ${folder}/${name}.fatbin ${source}
       DEPENDS ${source} ${cuda_headers} VERBATIM)
     file(CONFIGURE OUTPUT ${folder}/${name}.c @ONLY CONTENT [[
 __asm__(".section .rodata\n.balign 64\n.globl zb_cuda_image_@name@\nzb_cuda_image_@name@:\n"

@@ -60,6 +60,7 @@ typedef struct zb_cuda_launcher {
   zb_cuda_fault_record *fault; /* a device address; NULL: faults are not reported */
   int instruction;             /* what a fault record names; the caller sets it before each run */
   bool only_choosing;          /* run() enqueues nothing: it asks cuBLASLt for the algorithms that it will need */
+  bool warpgroups;             /* a GPU of compute capability 9.0: attention has kernels for it (hopper.cu) */
   int processors;              /* multiprocessors of the GPU; 0: not known. Decides no bits, only how work is spread */
 } zb_cuda_launcher;
 

@@ -2,7 +2,8 @@
 """The cuda device with its own kernels on a GPU that is none: streams and graphs of the fake
 (test/runtime/device/cuda/fake.h), device code emulated on the CPU (test/kernels/cuda/emulator.h), products on an
 emulated cuBLASLt. Losses follow those of the cpu, in f32 and in bf16; losses, weights and optimizer state are bitwise
-the same for every cut and schedule; no two accesses race. The same of two shards, in bf16 by tokens.
+the same for every cut and schedule; no two accesses race. The same of two shards, in bf16 by tokens; and of bf16 with
+the attention of compute capability 9.0.
 
     cuda_emulated.py [--bin BUILD/bin] [--tool BUILD/test/cuda-emulated] [--jobs 2]
 """
@@ -23,10 +24,11 @@ PRECISIONS = {"f32": 1e-6, "bf16": 2e-3}
 
 
 class Runs:
-    def __init__(self, suite, tool, folder, graph, precision):
+    def __init__(self, suite, tool, folder, graph, precision, warpgroups=False):
         self.suite, self.tool, self.graph, self.precision = suite, tool, graph, precision
-        self.name = f"{graph} {precision}"
-        self.folder = os.path.join(folder, f"{graph}-{precision}")
+        self.name = f"{graph} {precision}{' on warpgroups' if warpgroups else ''}"
+        self.folder = os.path.join(folder, self.name.replace(" ", "-"))
+        self.environment = {**os.environ, **({"ZB_EMULATED_WARPGROUPS": "1"} if warpgroups else {})}
         os.makedirs(self.folder)
 
     def train(self, schedule, ranks, *more):
@@ -38,7 +40,7 @@ class Runs:
         if process.returncode:
             raise common.Failure(f"{self.name} {schedule}: {process.stderr[-2000:]}")
         process = subprocess.run([self.tool, plan, "text:" + common.CORPUS, str(STEPS), str(ranks), saved],
-                                 capture_output=True, text=True, timeout=300)
+                                 capture_output=True, text=True, timeout=300, env=self.environment)
         if process.returncode:
             raise common.Failure(f"{self.name} {schedule} on {ranks}: exit {process.returncode}: "
                                  f"{process.stderr[-2000:]}")
@@ -78,6 +80,7 @@ def main():
         return 0
     with common.scratch() as folder:
         runs = [Runs(suite, tool, folder, graph, precision) for graph in GRAPHS for precision in PRECISIONS]
+        runs += [Runs(suite, tool, folder, graph, "bf16", True) for graph in GRAPHS[:2]]
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             list(pool.map(Runs.all, runs))
     return suite.finish()

@@ -1,5 +1,6 @@
 /* Kernels with the faults that the emulation must find, for emulator_test. */
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/warpgroup.cuh"
 
 typedef struct broken_args {
   int32_t *out;
@@ -68,3 +69,27 @@ ZB_KERNEL(matrices_at_an_odd_place, broken_args, 32) {
   load_matrices(to, (uint16_t *)zb_shared() + 4 * threadIdx.x);
   a.out[threadIdx.x] = (int32_t)to[0];
 }
+/* Products of a warpgroup, of 64 x 64 ones: every sum of 16 is 16. */
+enum { BEGIN = 1, COMMIT = 2, WAIT = 4, PUBLISH = 8, ALL = 15 };
+ZB_DEVICE void products_of_ones(const broken_args &a, int steps) {
+  warpgroup_tile<bf16, 64, 64> &tile = *(warpgroup_tile<bf16, 64, 64> *)warpgroup_shared();
+  float sums[8][4] = {};
+  copy_ahead(&tile, a.out, threadIdx.x == 0);
+  copies_arrive();
+  if (steps & PUBLISH) warpgroup_publish();
+  __syncthreads();
+  for (int i = 0; i < 32; ++i)
+    set(((bf16 *)&tile)[threadIdx.x * 32 + i], 1);
+  __syncthreads();
+  if (steps & BEGIN) warpgroup_begin();
+  warpgroup_multiply<0>(bf16(), sums, describe(&tile, 16), describe(&tile, 16), 0);
+  if (steps & COMMIT) warpgroup_commit();
+  if (steps & WAIT) warpgroup_wait<0>();
+  __syncthreads();
+  a.out[threadIdx.x % 64] = (int32_t)sums[7][3];
+}
+ZB_KERNEL(good_products, broken_args, 128) { products_of_ones(a, ALL); }
+ZB_KERNEL(products_without_begin, broken_args, 128) { products_of_ones(a, ALL - BEGIN); }
+ZB_KERNEL(products_without_commit, broken_args, 128) { products_of_ones(a, ALL - COMMIT); }
+ZB_KERNEL(products_not_awaited, broken_args, 128) { products_of_ones(a, ALL - WAIT); }
+ZB_KERNEL(products_of_what_is_not_published, broken_args, 128) { products_of_ones(a, ALL - PUBLISH); }

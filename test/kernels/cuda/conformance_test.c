@@ -208,6 +208,20 @@ static void products_match_through_cublaslt(void) {
   CU_ASSERT_EQUAL(emulated_blas_alive(), 0);
 }
 
+/* The cases of attention again, on warpgroups. */
+static void check_attention(const case_file *file, json_t *row) {
+  if (strcmp(file->op, "attention") == 0 || strcmp(file->op, "attention_grad") == 0) check_case(file, row);
+}
+
+static void attention_matches_on_warpgroups(void) {
+  int before = narrow_runs;
+  emulated_launcher.warpgroups = true;
+  for_each_case(check_attention);
+  emulated_launcher.warpgroups = false;
+  printf(" (%d cases in bf16 and f16) ", narrow_runs - before);
+  CU_ASSERT(narrow_runs > before);
+}
+
 /* ---- Completeness ---- */
 
 static const char *const function_names[] = {
@@ -277,4 +291,5 @@ SUITE_MAIN_WITH("CUDA kernels on the CPU", emulated_suite_open, emulated_suite_c
                 {"a call that no kernel takes is an error", a_call_that_no_kernel_takes_is_an_error},
                 {"an operand that a kernel does not know is not ignored", an_unknown_operand_is_not_ignored},
                 {"kernels match the reference, emulated", kernels_match_the_reference},
-                {"products match through cuBLASLt, emulated", products_match_through_cublaslt})
+                {"products match through cuBLASLt, emulated", products_match_through_cublaslt},
+                {"attention matches on warpgroups, emulated", attention_matches_on_warpgroups})

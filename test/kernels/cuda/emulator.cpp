@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string>
 #include <sys/mman.h>
+#include <utility>
 #include <vector>
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -77,6 +78,10 @@ struct fiber {
   unsigned exchanges;   /* shuffles so far */
   size_t bytes;         /* of the last one */
   std::vector<copy> copies; /* that have not arrived */
+  bool unpublished;         /* what arrived is not seen by products yet */
+  bool begun;               /* products may be asked for */
+  std::vector<std::vector<std::function<void()>>> commits; /* products that were not waited for */
+  std::vector<std::function<void()>> products;             /* of the next commit */
   void *fake_stack;
 };
 
@@ -133,6 +138,7 @@ void fiber_main() {
   fiber &f = m.fibers[m.current];
   f.state = DONE;
   if (!f.copies.empty()) zb_emulated_fail("a thread ended before its copies had arrived");
+  if (!f.commits.empty() || !f.products.empty()) zb_emulated_fail("a thread ended before its products were waited for");
   leave_fiber(m, f);
   abort();
 }
@@ -279,7 +285,45 @@ void zb_emulated_copies_arrive() {
   machine &m = the_machine();
   for (const copy &c : m.fibers[m.current].copies)
     c.from ? memcpy(c.to, c.from, 16) : memset(c.to, 0, 16);
+  m.fibers[m.current].unpublished |= !m.fibers[m.current].copies.empty();
   m.fibers[m.current].copies.clear();
+}
+
+void zb_emulated_publish() {
+  machine &m = the_machine();
+  m.fibers[m.current].unpublished = false;
+}
+
+void zb_emulated_products_begin() {
+  machine &m = the_machine();
+  m.fibers[m.current].begun = true;
+  for (unsigned i = 0; i < m.threads; i++)
+    if (m.fibers[i].unpublished) zb_emulated_fail("products begin before copies that arrived are published");
+}
+
+void zb_emulated_product(std::function<void()> product) {
+  machine &m = the_machine();
+  fiber &f = m.fibers[m.current];
+  if (!f.begun) zb_emulated_fail("a product without warpgroup_begin");
+  f.products.push_back(std::move(product));
+}
+
+void zb_emulated_products_commit() {
+  machine &m = the_machine();
+  fiber &f = m.fibers[m.current];
+  f.commits.push_back(std::move(f.products));
+  f.products.clear();
+}
+
+void zb_emulated_products_wait(unsigned left) {
+  machine &m = the_machine();
+  fiber &f = m.fibers[m.current];
+  f.begun = false;
+  while (f.commits.size() > left) {
+    for (const std::function<void()> &product : f.commits.front())
+      product();
+    f.commits.erase(f.commits.begin());
+  }
 }
 
 void zb_emulated_register(const char *name, void (*run)(const void *args), unsigned threads, size_t args_bytes) {

@@ -8,9 +8,11 @@
  *   - a warp shuffle does not find all lanes of its warp at the same place;
  *   - shared memory is written beyond what the launch gave;
  *   - an asynchronous copy, or a matrix of the tensor cores, is not aligned, or a thread ends before its copies have
- * arrived. Shared memory starts as NaN in every block. Blocks and threads run in one of several orders, so a missing
- * barrier, or a result that depends on the order of blocks, shows as other bits. Float arithmetic is the CPU's: results
- * are near a GPU's, not equal to them.
+ * arrived;
+ *   - products of a warpgroup begin without warpgroup_begin or while copies that arrived are not published, or a thread
+ * ends before its products were committed and waited for. Shared memory starts as NaN in every block. Blocks and
+ * threads run in one of several orders, so a missing barrier, or a result that depends on the order of blocks, shows as
+ * other bits. Float arithmetic is the CPU's: results are near a GPU's, not equal to them.
  */
 #ifndef ZB_TEST_KERNELS_CUDA_EMULATOR_H
 #define ZB_TEST_KERNELS_CUDA_EMULATOR_H
@@ -51,6 +53,7 @@ long zb_emulated_launches(void);
 #endif
 
 #ifdef ZB_CUDA_EMULATED
+#include <functional>
 #include <string.h>
 
 struct zb_emulated_dim {
@@ -67,6 +70,12 @@ const unsigned char *zb_emulated_exchange(const void *mine, size_t bytes);
 /* A copy of 16 bytes that happens when the thread waits for its copies; zeros from NULL. */
 void zb_emulated_copy_ahead(void *to, const void *from);
 void zb_emulated_copies_arrive();
+/* Products of a warpgroup (warpgroup.cuh): one happens when its commit is waited for, by all but the last `left`. */
+void zb_emulated_publish();
+void zb_emulated_products_begin();
+void zb_emulated_product(std::function<void()> product);
+void zb_emulated_products_commit();
+void zb_emulated_products_wait(unsigned left);
 /* The launch fails with this text when its block is through. */
 void zb_emulated_fail(const char *text);
 void zb_emulated_register(const char *name, void (*run)(const void *args), unsigned threads, size_t args_bytes);

@@ -93,6 +93,19 @@ static void copies_ahead_are_awaited(void) {
   CU_ASSERT_PTR_NULL(launch("good_copies", 1, 32, 128)); /* and the next launch is sound */
 }
 
+static void products_of_warpgroups_are_awaited(void) {
+  const char *left = "a thread ended before its products were waited for";
+  CU_ASSERT_PTR_NULL(launch("good_products", 1, 128, 8192));
+  CU_ASSERT(numbers[0] == 16 && numbers[63] == 16);
+  expect(launch("products_without_begin", 1, 128, 8192), "a product without warpgroup_begin");
+  expect(launch("products_without_commit", 1, 128, 8192), left);
+  expect(launch("products_not_awaited", 1, 128, 8192), left);
+  CU_ASSERT_EQUAL(numbers[0], 0);
+  expect(launch("products_of_what_is_not_published", 1, 128, 8192),
+         "products begin before copies that arrived are published");
+  CU_ASSERT_PTR_NULL(launch("good_products", 1, 128, 8192)); /* and the next launch is sound */
+}
+
 static void what_a_gpu_refuses_is_refused(void) {
   expect(launch("good_reverse", 0, 64, 256), "a GPU refuses grid 0 x 1 x 1");
   expect(launch("good_reverse", 1, 96, 256), "96 threads (the kernel has 64)");
@@ -106,4 +119,5 @@ SUITE_MAIN("the emulation of device code", {"correct kernels run in every order"
            {"threads that do not meet are found", threads_that_do_not_meet_are_found},
            {"shared memory is guarded", shared_memory_is_guarded},
            {"copies ahead are awaited, and aligned", copies_ahead_are_awaited},
+           {"products of warpgroups are awaited", products_of_warpgroups_are_awaited},
            {"what a GPU refuses is refused", what_a_gpu_refuses_is_refused})

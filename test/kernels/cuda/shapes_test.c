@@ -158,16 +158,24 @@ static void attention_of_wide_heads(void) {
     check_attention(&shapes[i], 1e-5, 2e-5, 3e-7); /* one key: dq and dk are differences of equal sums */
 }
 
-/* Tensor cores: several tiles of 64 queries and keys, heads of 64 and 128 columns, groups, a cut last tile, a mask. */
-static void attention_on_tensor_cores(void) {
+/* Tensor cores: several tiles of 64 queries and keys, heads of 64 and 128 columns, groups, a cut last tile, queries
+ * that see nothing, a mask. */
+static void check_tensor_cores(void) {
   static const attention_shape shapes[] = {
       {130, 130, 2, 1, 64, 64, true, false, ZB_BF16}, {70, 200, 2, 2, 128, 64, true, false, ZB_BF16},
       {65, 129, 1, 1, 40, 128, false, true, ZB_BF16}, {150, 150, 4, 1, 64, 48, true, false, ZB_BF16},
-      {33, 300, 4, 2, 16, 64, true, false, ZB_F16},   {97, 33, 4, 2, 128, 128, true, false, ZB_F16}};
+      {33, 300, 4, 2, 16, 64, true, false, ZB_F16},   {97, 33, 4, 2, 128, 128, true, false, ZB_F16},
+      {70, 197, 2, 1, 72, 64, false, false, ZB_F16},  {130, 60, 2, 2, 64, 32, true, false, ZB_BF16}};
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i) {
     double digit = shapes[i].dtype == ZB_BF16 ? 0x1p-7 : 0x1p-10;
     check_attention(&shapes[i], digit, digit, 0);
   }
+}
+static void attention_on_tensor_cores(void) { check_tensor_cores(); }
+static void attention_on_warpgroups(void) {
+  emulated_launcher.warpgroups = true;
+  check_tensor_cores();
+  emulated_launcher.warpgroups = false;
 }
 
 static struct kept_launch {
@@ -239,6 +247,46 @@ static void gradients_of_many_queries_in_parts(void) {
   CU_ASSERT_PTR_NULL(zb_cuda_kernel_find("attention_grad", &call, NULL, &kernel));
   CU_ASSERT_PTR_NULL(kernel->run(&call, &on));
   CU_ASSERT(kept_count == 2 && kept[0].function != on_tensor_cores && kept[0].args.batch == 3);
+}
+
+/* The function that a call of attention launches. */
+static CUfunction launched_by(const zb_kernel_call *call, bool warpgroups) {
+  const zb_cuda_kernel *kernel;
+  zb_cuda_api api = *emulated_launcher.api;
+  zb_cuda_launcher on = emulated_launcher;
+  api.cuLaunchKernel = keep_launch;
+  on.api = &api;
+  on.warpgroups = warpgroups;
+  kept_count = 0;
+  CU_ASSERT_PTR_NULL_FATAL(zb_cuda_kernel_find("attention", call, NULL, &kernel));
+  CU_ASSERT_PTR_NULL(kernel->run(call, &on));
+  CU_ASSERT_EQUAL(kept_count, 1);
+  return kept[0].function;
+}
+
+/* Compute capability 9.0 has own kernels for calls without a mask, with a scale above 0 and lengths that an int holds.
+ */
+static void calls_that_warpgroups_take(void) {
+  const int64_t q[] = {2, 100, 4, 64}, k[] = {2, 100, 2, 64}, lse[] = {2, 4, 100}, mask[] = {100, 100};
+  zb_tensor inputs[4] = {nowhere(1 << 20, ZB_BF16, 4, q), nowhere(2 << 20, ZB_BF16, 4, k),
+                         nowhere(3 << 20, ZB_BF16, 4, k), fast_absent()};
+  zb_tensor outputs[2] = {nowhere(4 << 20, ZB_BF16, 4, q), nowhere(5 << 20, ZB_F32, 3, lse)};
+  zb_attr scale = {.name = "scale", .kind = ZB_ATTR_FLOAT, .f = 0.5};
+  zb_kernel_call call = {.inputs = inputs, .input_count = 4, .outputs = outputs, .output_count = 2};
+  CUfunction on_all = emulated_function("zb_flash_64_bf16"), on_9 = emulated_function("zb_hopper_64_bf16");
+  call.attrs.items = &scale;
+  call.attrs.count = 1;
+  CU_ASSERT(launched_by(&call, false) == on_all && launched_by(&call, true) == on_9);
+  scale.f = 0;
+  CU_ASSERT_EQUAL(launched_by(&call, true), on_all);
+  scale.f = -0.5;
+  CU_ASSERT_EQUAL(launched_by(&call, true), on_all);
+  scale.f = 0.5;
+  inputs[1].shape[1] = inputs[2].shape[1] = INT64_C(1) << 30;
+  CU_ASSERT_EQUAL(launched_by(&call, true), on_all);
+  inputs[1].shape[1] = inputs[2].shape[1] = 100;
+  inputs[3] = nowhere(6 << 20, ZB_F32, 2, mask);
+  CU_ASSERT_EQUAL(launched_by(&call, true), on_all);
 }
 
 static void sums_that_are_split(void) {
@@ -802,6 +850,8 @@ static void faults_name_instruction_and_value(void) {
 SUITE_MAIN_WITH("shapes of CUDA kernels", emulated_suite_open, emulated_suite_close,
                 {"attention of wide heads", attention_of_wide_heads},
                 {"attention on tensor cores", attention_on_tensor_cores},
+                {"attention on warpgroups", attention_on_warpgroups},
+                {"calls that warpgroups take", calls_that_warpgroups_take},
                 {"gradients of many queries, in parts", gradients_of_many_queries_in_parts},
                 {"sums that are split over blocks", sums_that_are_split}, {"norms of rows of any size", norms_of_rows},
                 {"norms that keep rows in registers", norms_that_keep_rows},

@@ -10,6 +10,7 @@ typedef struct loaded {
   const zb_cuda_api *api;
   zb_cuda_code *code;
   int processors;
+  bool warpgroups;
 } loaded;
 
 static void unload(void *kernels) {
@@ -32,12 +33,15 @@ zb_status zb_cuda_kernels_on(const zb_cuda_api *api, zb_cuda_code *code, void **
 
 static zb_status load(const zb_cuda_api *api, CUdevice device, void **out) {
   zb_cuda_code *code = NULL;
-  int processors = 0;
+  int processors = 0, major = 0, minor = 0;
   *out = NULL;
   ZB_TRY(ZB_CU(api, cuDeviceGetAttribute, &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+  ZB_TRY(ZB_CU(api, cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+  ZB_TRY(ZB_CU(api, cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
   ZB_TRY(zb_cuda_code_load(api, device, &code));
   ZB_TRY(zb_cuda_kernels_on(api, code, out));
   ((loaded *)*out)->processors = processors;
+  ((loaded *)*out)->warpgroups = major == 9 && minor == 0;
   return NULL;
 }
 
@@ -59,7 +63,8 @@ static zb_status start(void *kernels, const zb_cuda_kernel_options *options, CUs
                            .stream = stream,
                            .code = on->code,
                            .fault = (zb_cuda_fault_record *)(uintptr_t)fault,
-                           .processors = on->processors};
+                           .processors = on->processors,
+                           .warpgroups = on->warpgroups};
   ZB_TRY(zb_cuda_blas_create(on->api, &products, &it->blas));
   return zb_status_note(ZB_CU(on->api, cuMemAlloc, &it->workspace, ZB_CUDA_WORKSPACE_BYTES),
                         "a workspace of %d bytes for the kernels of a rank", ZB_CUDA_WORKSPACE_BYTES);

@@ -191,7 +191,9 @@ static zb_status start(void *kernels, const zb_cuda_kernel_options *options, CUs
   started *it = calloc(1, sizeof *it);
   if (!it) abort();
   *out = it;
-  return zb_cuda_kernels.start(kernels, options, stream, fault, &it->launcher);
+  ZB_TRY(zb_cuda_kernels.start(kernels, options, stream, fault, &it->launcher));
+  ((zb_cuda_launcher *)it->launcher)->warpgroups = getenv("ZB_EMULATED_WARPGROUPS") != NULL;
+  return NULL;
 }
 
 static void stop(void *memory) {

@@ -4,7 +4,8 @@
 #ifndef ZB_TEST_CUDA_EMULATED_KERNELS_H
 #define ZB_TEST_CUDA_EMULATED_KERNELS_H
 
-/* The cuda device on the fake with these kernels, as sessions take it. fake_start must come first. */
+/* The cuda device on the fake with these kernels, as sessions take it. fake_start must come first. Attention runs as on
+ * compute capability 9.0 where the environment has ZB_EMULATED_WARPGROUPS. */
 const struct zb_device_def *emulated_device(void);
 
 #endif
