@@ -198,6 +198,7 @@ class zb_schedule_option(Structure):
         ("least", c_int64),
         ("most", c_int64),
         ("help", c_char_p),
+        ("published", c_int64),
     ]
 
 
