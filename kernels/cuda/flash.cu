@@ -333,9 +333,7 @@ template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_arg
     first = next;
   }
   copies_arrive();
-  const float one[2] = {1, 1}, factor[2] = {a.scale, a.scale};
-  store_rows<T, D>((T *)a.dk, dk, factor, p, a.keys, a.kv_heads, a.width);
-  store_rows<T, D>((T *)a.dv, dv, one, p, a.keys, a.kv_heads, a.value_width);
+  store_key_gradients<T, D>(a, p, dk, dv);
 }
 
 /* Blocks at a time: with more registers a thread, fewer warps would hide what each other waits for. */

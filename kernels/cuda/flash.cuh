@@ -122,6 +122,15 @@ ZB_DEVICE void make_statistics(const zb_attention_args &a, const flash_place &p,
   to.delta[row] = statistics_of(a, p.batch, p.head, 1)[query] = sum;
 }
 
+/* The gradients of the lane's two keys and values, whose scores have the factor scale. */
+template <typename T, int D>
+ZB_DEVICE void store_key_gradients(const zb_attention_args &a, const flash_place &p, const float (&dk)[D / 8][4],
+                                   const float (&dv)[D / 8][4]) {
+  const float one[2] = {1, 1}, factor[2] = {a.scale, a.scale};
+  store_rows<T, D>((T *)a.dk, dk, factor, p, a.keys, a.kv_heads, a.width);
+  store_rows<T, D>((T *)a.dv, dv, one, p, a.keys, a.kv_heads, a.value_width);
+}
+
 /* The gradient of a score, but for the factor scale, from its share and `dp`. A pair that does not see each other gives
  * 0 whatever dp is. */
 ZB_DEVICE float gradient_of_score(float share, float dp, float delta) { return share == 0 ? 0 : share * (dp - delta); }

@@ -150,7 +150,7 @@ static int early_job(int chunks, int index) {
   return back % 2 ? b - ZB_B + ZB_W : b;
 }
 
-void zb_sequence_least(const zb_scheduler *w, zb_slot *sequence, int64_t *least) {
+void zb_sequence_least(const zb_scheduler *w, zb_slot *sequence, int64_t *peak) {
   for (int rank = 0; rank < w->ranks; ++rank) {
     zb_slot *slots = &sequence[zb_rank_begin(w, rank)];
     const int *stages = &w->model->rank_stages[rank * w->chunks];
@@ -163,7 +163,7 @@ void zb_sequence_least(const zb_scheduler *w, zb_slot *sequence, int64_t *least)
         *slots++ = (zb_slot){stages[job / ZB_KIND_COUNT] * ZB_KIND_COUNT + job % ZB_KIND_COUNT, i};
       }
   }
-  zb_sequence_peaks(w, sequence, least);
+  zb_sequence_peaks(w, sequence, peak);
 }
 
 static bool sends_to(const zb_model *model, zb_kind kind, int from, int to) {

@@ -366,12 +366,11 @@ zb_status zb_searcher_run_levels(zb_searcher *s, bool only_fine) {
     const int64_t bytes = level > 0 ? zb_level_bytes(&s->w, level) : 0;
     zb_searcher_lower_to(s, bytes > fine ? bytes : fine);
     if (!zb_searcher_is_feasible(s) || !is_worth(s)) break;
-    if (bytes < fine && is_asked_once(s, fine)) {
-      fine = zb_level_fine(&s->w, fine - 1, false);
-      continue;
-    }
     if (bytes < fine) {
-      ZB_TRY(try_fine_level(s, fine, &fine));
+      if (is_asked_once(s, fine))
+        fine = zb_level_fine(&s->w, fine - 1, false);
+      else
+        ZB_TRY(try_fine_level(s, fine, &fine));
       continue;
     }
     const bool is_run = !zb_level_is_half(&s->w, level) && !lower_above(s, fine, fine_above) && !s->limits_differ;
