@@ -79,6 +79,7 @@ SCRIPTS = [
     *(("python-" + part, ["python3", "test/python/%s.py" % part, "{build}"])
       for part in ("bindings", "examples", "install", "package", "processes", "torch_pipeline")),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
+    ("e2e-faults", ["python3", "test/e2e/faults.py", "--bin", "{build}/bin"]),
     ("e2e-weights", ["python3", "test/e2e/weights.py", "--bin", "{build}/bin"]),
     ("e2e-places", ["python3", "test/e2e/places.py", "--bin", "{build}/bin"]),
     ("e2e-logs", ["python3", "test/e2e/logs.py", "--bin", "{build}/bin"]),

@@ -12,6 +12,7 @@
 #include "ir/builder.h"
 #include "ir/dialect.h"
 #include "runtime/base/arena.h"
+#include "runtime/base/mapping.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
@@ -296,6 +297,7 @@ typedef struct zb_import_source {
   char *name; /* NULL for the model itself */
   const uint8_t *data;
   size_t bytes;
+  zb_mapping file;
 } zb_import_source;
 /* Maps a regular file. IO on failure; name (may be NULL) is copied. */
 zb_status zb_import_source_open(const char *path, const char *name, zb_import_source *out) ZB_MUST_USE;

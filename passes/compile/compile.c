@@ -8,6 +8,7 @@
 #include "runtime/base/assert.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/file.h"
+#include "runtime/base/mapping.h"
 #include "runtime/base/memo.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
@@ -360,7 +361,10 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   zb_open open = ZB_OPEN_NOTHING;
   zb_module program = {.context = {0}};
   zb_given_values given_weights = {0};
-  zb_compile_state state = {.summary = zb_summary_create(), .options_of_zbc = !given->pipeline, .proves_beside = true};
+  zb_compile_state state = {.summary = zb_summary_create(),
+                            .options_of_zbc = !given->pipeline,
+                            .proves_beside = true,
+                            .lost = zb_mappings_lost()};
   run_context context = {.params = params};
   zb_diagnostics diagnostics = {.write = params->diagnostic, .context = params->diagnostic_context};
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -399,7 +403,8 @@ cleanup:
   zb_compile_summary_destroy(state.summary);
   zb_given_values_deinit(&given_weights);
   zb_module_deinit(&program);
-  return zb_memory_first(status, refused); /* passes and importers that fail do not all know why */
+  status = zb_memory_first(status, refused); /* passes and importers that fail do not all know why */
+  return status ? zb_mappings_lost_since(state.lost, status) : NULL;
 }
 
 zb_status zb_plan_timeline_file(const char *directory, const char *path) {

@@ -4,6 +4,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/folder.h"
 #include "runtime/base/map.h"
+#include "runtime/base/mapping.h"
 
 #include <string.h>
 
@@ -90,7 +91,7 @@ static zb_status replace_folder(const char *path, file_writer *w) {
   zb_status status = zb_folder_check_leftovers(&folder);
   if (!status) status = zb_folder_begin(&folder);
   if (!status) {
-    status = write_temporary(&folder, w);
+    status = zb_mappings_lost_since(w->state->lost, write_temporary(&folder, w));
     if (!status) status = zb_folder_commit(&folder, true, &done);
     if (status && !done) zb_status_free(zb_folder_abandon(&folder)); /* the first failure is the one to tell */
   }

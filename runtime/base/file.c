@@ -5,10 +5,13 @@
  *
  * Tests: test/runtime/base/file_test.c
  */
+#define _GNU_SOURCE /* O_PATH */
+
 #include "runtime/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -131,11 +134,32 @@ static void forget(zb_file_writer *writer) {
   *writer = (zb_file_writer){.descriptor = -1};
 }
 
-/* What is written to as it is: a device, a pipe, and what the system's names for open files lead to. */
+/* Whether a name is one of the system's for an open file, or a link to one (/dev/stdout): what is in /proc. */
+static bool names_open_file(const char *path) {
+  enum { LINKS_MOST = 40, PROC_FILE_SYSTEM = 0x9fa0 };
+  char at[PATH_MAX], target[PATH_MAX];
+  if (snprintf(at, sizeof at, "%s", path) >= (int)sizeof at) return false;
+  for (int i = 0; i < LINKS_MOST; ++i) {
+    struct statfs system;
+    const int found = open_file(at, O_PATH | O_NOFOLLOW);
+    const bool known = found >= 0 && fstatfs(found, &system) == 0;
+    if (found >= 0) close(found);
+    if (!known || system.f_type == PROC_FILE_SYSTEM) return known;
+    const ssize_t length = readlink(at, target, sizeof target);
+    const char *slash = strrchr(at, '/');
+    const size_t folder = length > 0 && *target != '/' && slash ? (size_t)(slash + 1 - at) : 0;
+    if (length <= 0 || folder + (size_t)length >= sizeof at) return false; /* no link */
+    memcpy(at + folder, target, (size_t)length);
+    at[folder + (size_t)length] = '\0';
+  }
+  return false;
+}
+
+/* What is written to as it is: a device, a pipe, an open file. */
 static bool is_sink(const char *path) {
   struct stat about;
   if (stat(path, &about) != 0 || S_ISDIR(about.st_mode)) return false;
-  return !S_ISREG(about.st_mode) || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+  return !S_ISREG(about.st_mode) || names_open_file(path);
 }
 
 /* Standard output under a name of its own goes on where it is, as another descriptor would write over it. */

@@ -2,18 +2,16 @@
 #include "runtime/exec/data.h"
 
 #include "runtime/base/digest.h"
-#include "runtime/base/file.h"
+#include "runtime/base/mapping.h"
 #include "runtime/base/random.h"
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
 #include "runtime/exec/agreement.h"
 #include "runtime/exec/data_rows.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* What an input gets. */
@@ -29,8 +27,7 @@ typedef struct format {
 struct zb_data {
   zb_data_params params;
   role *roles; /* an input of the plan each */
-  const uint8_t *bytes;
-  uint64_t byte_count;
+  zb_mapping file;
   const format *format;
   char *path;
   int64_t tokens, rows, length; /* N, B, T */
@@ -133,22 +130,6 @@ static zb_status check_kind(const char *option, const format *f, const char *pat
       path, name, path);
 }
 
-static zb_status map_file(zb_data *data, const char *path) {
-  int file = -1;
-  uint64_t bytes = 0;
-  ZB_TRY(zb_file_open("the data file", path, &file, &bytes));
-  zb_status status = NULL;
-  if (bytes > 0) {
-    void *memory = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    if (memory == MAP_FAILED)
-      status = ZB_ERROR(IO, "cannot map the data file '%s': %s", path, strerror(errno));
-    else
-      data->bytes = memory, data->byte_count = bytes;
-  }
-  close(file);
-  return status;
-}
-
 static bool is_integer(const zb_plan_input *input) {
   return input->shape.dtype == ZB_I64 || input->shape.dtype == ZB_I32;
 }
@@ -228,13 +209,13 @@ static zb_status open_corpus(zb_data *data) {
   ZB_TRY(parse_source(option, data->params.source, &f, &data->path));
   ZB_TRY(check_kind(option, f, data->path));
   const char *path = data->path;
-  ZB_TRY(map_file(data, path));
+  ZB_TRY(zb_mapping_open("the data file", path, &data->file));
   data->format = f;
-  if (data->byte_count % (uint64_t)f->token_bytes != 0)
+  if (data->file.count % (uint64_t)f->token_bytes != 0)
     return zb_status_hint(ZB_ERROR(INVALID, "'%s' has %llu bytes, which is no whole number of tokens of %d bytes", path,
-                                   (unsigned long long)data->byte_count, f->token_bytes),
+                                   (unsigned long long)data->file.count, f->token_bytes),
                           "%s", hint_sources);
-  data->tokens = (int64_t)(data->byte_count / (uint64_t)f->token_bytes);
+  data->tokens = (int64_t)(data->file.count / (uint64_t)f->token_bytes);
   if (!zb_data_first_input(data->params.plan) || data->tokens >= data->length + 2) return NULL;
   return zb_status_hint(ZB_ERROR(INVALID, "'%s' holds %lld tokens, but one row of the model needs %lld", path,
                                  (long long)data->tokens, (long long)data->length + 2),
@@ -293,7 +274,7 @@ cleanup:
 
 void zb_data_destroy(zb_data *data) {
   if (!data) return;
-  if (data->bytes) munmap((void *)(uintptr_t)data->bytes, (size_t)data->byte_count);
+  zb_mapping_close(&data->file);
   zb_rows_close(&data->arrays);
   zb_free(data->path);
   zb_free(data->roles);
@@ -301,7 +282,7 @@ void zb_data_destroy(zb_data *data) {
 }
 
 static int64_t token_at(const zb_data *data, int64_t index) {
-  const uint8_t *at = data->bytes + (uint64_t)index * (uint64_t)data->format->token_bytes;
+  const uint8_t *at = (const uint8_t *)data->file.bytes + (uint64_t)index * (uint64_t)data->format->token_bytes;
   uint32_t value = 0;
   for (int k = 0; k < data->format->token_bytes; ++k)
     value |= (uint32_t)at[k] << (8 * k);
@@ -333,16 +314,8 @@ static zb_status fill_counter(const zb_data *data, int64_t step, int micro_batch
   return NULL;
 }
 
-zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_batch, void *to) {
+static zb_status read_tokens(const zb_data *data, int input, int64_t step, int micro_batch, void *to) {
   const zb_plan_input *spec = &data->params.plan->inputs[input];
-  if (data->roles[input] == ROLE_COUNTER) return fill_counter(data, step, micro_batch, to);
-  if (!data->params.source)
-    return data->params.input(data->params.input_context, spec->name, step, micro_batch, to,
-                              (uint64_t)zb_shape_bytes(&spec->shape));
-  if (data->arrays.of) {
-    zb_rows_read(&data->arrays, input, row_index(data, step, micro_batch, 0), to);
-    return NULL;
-  }
   bool wide = spec->shape.dtype == ZB_I64;
   int64_t *wide_out = to;
   int32_t *narrow_out = to;
@@ -361,6 +334,22 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
     }
   }
   return NULL;
+}
+
+zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_batch, void *to) {
+  const zb_plan_input *spec = &data->params.plan->inputs[input];
+  if (data->roles[input] == ROLE_COUNTER) return fill_counter(data, step, micro_batch, to);
+  if (!data->params.source)
+    return data->params.input(data->params.input_context, spec->name, step, micro_batch, to,
+                              (uint64_t)zb_shape_bytes(&spec->shape));
+  zb_status status = NULL;
+  if (data->arrays.of)
+    zb_rows_read(&data->arrays, input, row_index(data, step, micro_batch, 0), to);
+  else
+    status = read_tokens(data, input, step, micro_batch, to);
+  zb_status changed = data->arrays.of ? zb_arrays_check(&data->arrays.arrays) : zb_mapping_check(&data->file);
+  if (changed) changed = zb_status_note(changed, "reading '%s' of micro-batch %d", spec->name, micro_batch);
+  return zb_status_first((zb_status[]){changed, status}, 2);
 }
 
 static bool blame_arrays(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault,
@@ -413,8 +402,8 @@ void zb_data_describe(const zb_data *data, char *text, size_t size) {
     snprintf(text, size, "%" PRId64 " rows, digest %016" PRIx64, data->arrays.rows,
              zb_sample_store(data->arrays.arrays.store));
   else
-    snprintf(text, size, "%" PRIu64 " bytes, %d a token, digest %016" PRIx64, data->byte_count,
-             data->format->token_bytes, zb_sample_bytes(data->bytes, data->byte_count));
+    snprintf(text, size, "%" PRIu64 " bytes, %d a token, digest %016" PRIx64, data->file.count,
+             data->format->token_bytes, zb_sample_bytes(data->file.bytes, data->file.count));
 }
 
 int64_t zb_data_rows(const zb_data *data) {

@@ -170,10 +170,11 @@ static void threads_stop(zb_driver *driver) {
   zb_free(driver);
 }
 
-/* Starts the workers with all signals blocked, so that handlers run on the threads of the program. */
+/* Starts the workers with other signals blocked, so that handlers run on the threads of the program. */
 static zb_status start_workers(zb_driver *driver) {
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGBUS); /* runtime/base/mapping.c */
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int error = 0;
   for (int i = 0; i < driver->params.count && !error; ++i) {

@@ -481,6 +481,16 @@ static void say_opened(const zb_session *session, const zb_session_params *param
   }
 }
 
+/* A file that was changed while it was read is to blame for whatever else is wrong. Takes and returns ownership. */
+static zb_status check_files(const zb_session_sources *sources, const zb_checkpoint *checkpoint, const zb_store *chosen,
+                             zb_status status) {
+  const zb_store *stores[] = {sources->weights, sources->constants, checkpoint->weights, checkpoint->optimizer, chosen};
+  zb_status changed = NULL;
+  for (size_t i = 0; i < sizeof stores / sizeof stores[0] && !changed; ++i)
+    if (stores[i]) changed = zb_store_check(stores[i]);
+  return zb_status_first((zb_status[]){changed, status}, 2);
+}
+
 /* Everything of this process; the plan is there. */
 static zb_status prepare(zb_session *session, const zb_session_params *params, const zb_session_sources *sources) {
   zb_status status = NULL;
@@ -521,6 +531,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
   status = make_all(session, params, sources, &values);
   if (!status) describe_contents(session, sources, resumed, chosen.store);
 cleanup:
+  status = check_files(sources, &checkpoint, chosen.store, status);
   zb_values_deinit(&values);
   free_chosen(&chosen);
   zb_checkpoint_close(&checkpoint);

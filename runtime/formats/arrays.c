@@ -1,14 +1,9 @@
 /* Reading NumPy's arrays: see arrays.h. */
 #include "runtime/formats/arrays.h"
 
-#include "runtime/base/file.h"
-
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static const struct {
   const char *text;
@@ -237,34 +232,31 @@ static zb_status add_npz(const char *path, const unsigned char *bytes, uint64_t 
 
 /* ---- Files ---- */
 
-static zb_status map(const char *path, zb_arrays *out) {
-  int file = -1;
-  ZB_TRY(zb_file_open("the data file", path, &file, &out->bytes));
-  zb_status status = NULL;
-  void *memory = out->bytes > 0 ? mmap(NULL, (size_t)out->bytes, PROT_READ, MAP_PRIVATE, file, 0) : NULL;
-  if (memory == MAP_FAILED)
-    status = ZB_ERROR(IO, "cannot map the data file '%s': %s", path, strerror(errno));
-  else
-    out->map = memory;
-  close(file);
-  return status;
+static zb_status read_mapping(zb_arrays_kind kind, const char *path, zb_arrays *out) {
+  const place whole = {path, ""};
+  ZB_TRY(zb_mapping_open("the data file", path, &out->file));
+  out->store = zb_store_create();
+  if (!out->store) return ZB_OUT_OF_MEMORY();
+  const zb_status status = kind == ZB_ARRAYS_NPZ ? add_npz(path, out->file.bytes, out->file.count, out->store)
+                                                 : add_npy(&whole, out->file.bytes, out->file.count, out->store);
+  return zb_status_first((zb_status[]){zb_mapping_check(&out->file), status}, 2);
 }
 
 zb_status zb_arrays_open(zb_arrays_kind kind, const char *path, zb_arrays *out) {
   *out = (zb_arrays){0};
   if (kind == ZB_ARRAYS_SAFETENSORS) return zb_store_open(path, &out->store);
-  zb_status status = map(path, out);
-  const place whole = {path, ""};
-  if (!status) out->store = zb_store_create();
-  if (!status && !out->store) status = ZB_OUT_OF_MEMORY();
-  if (!status && kind == ZB_ARRAYS_NPZ) status = add_npz(path, out->map, out->bytes, out->store);
-  if (!status && kind == ZB_ARRAYS_NPY) status = add_npy(&whole, out->map, out->bytes, out->store);
+  zb_status status = read_mapping(kind, path, out);
   if (status) zb_arrays_close(out);
   return status;
 }
 
+zb_status zb_arrays_check(const zb_arrays *arrays) {
+  ZB_TRY(zb_mapping_check(&arrays->file));
+  return arrays->store ? zb_store_check(arrays->store) : NULL;
+}
+
 void zb_arrays_close(zb_arrays *arrays) {
   zb_store_destroy(arrays->store);
-  if (arrays->map) munmap(arrays->map, (size_t)arrays->bytes);
+  zb_mapping_close(&arrays->file);
   *arrays = (zb_arrays){0};
 }

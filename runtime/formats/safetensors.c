@@ -9,16 +9,14 @@
  */
 #include "runtime/formats/safetensors.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "runtime/base/arena.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json.h"
+#include "runtime/base/mapping.h"
 #include "runtime/base/text.h"
 
 static const char METADATA[] = "__metadata__";                   /* the key of the header that is no tensor */
@@ -30,8 +28,7 @@ struct zb_store {
   ZB_LIST(char *) metadata;  /* key, value, key, value */
   ZB_LIST(zb_store *) parts; /* of a set in several files: what its tensors are borrowed from */
   zb_map *by_name;
-  void *mapping;
-  size_t mapping_bytes;
+  zb_mapping file;
 };
 
 zb_store *zb_store_create(void) {
@@ -48,8 +45,15 @@ void zb_store_destroy(zb_store *store) {
   for (size_t i = 0; i < store->parts.count; ++i)
     zb_store_destroy(store->parts.items[i]);
   zb_arena_deinit(&store->memory);
-  if (store->mapping) munmap(store->mapping, store->mapping_bytes);
+  zb_mapping_close(&store->file);
   zb_free(store);
+}
+
+zb_status zb_store_check(const zb_store *store) {
+  ZB_TRY(zb_mapping_check(&store->file));
+  for (size_t i = 0; i < store->parts.count; ++i)
+    ZB_TRY(zb_store_check(store->parts.items[i]));
+  return NULL;
 }
 
 int zb_store_count(const zb_store *store) { return (int)store->tensors.count; }
@@ -214,11 +218,11 @@ cleanup:
 }
 
 static zb_status read_mapping(zb_store *store, const char *path) {
-  const unsigned char *bytes = store->mapping;
+  const unsigned char *bytes = store->file.bytes;
   uint64_t header_bytes = 0;
   for (int i = LENGTH_BYTES - 1; i >= 0; --i)
     header_bytes = header_bytes << 8 | bytes[i];
-  uint64_t rest = store->mapping_bytes - LENGTH_BYTES;
+  uint64_t rest = store->file.count - LENGTH_BYTES;
   if (header_bytes > rest || header_bytes > HEADER_BYTES_MAX)
     return zb_status_hint(ZB_ERROR(INVALID,
                                    "%s: the header would have %" PRIu64 " bytes, but %" PRIu64 " follow (limit %d)",
@@ -237,28 +241,19 @@ static zb_status read_mapping(zb_store *store, const char *path) {
 }
 
 zb_status zb_store_open(const char *path, zb_store **out) {
-  zb_status status = NULL;
-  zb_store *store = NULL;
+  zb_store *store = zb_store_create();
   *out = NULL;
-  int descriptor = -1;
-  uint64_t file_bytes = 0;
-  ZB_TRY(zb_file_open(NULL, path, &descriptor, &file_bytes));
-  if (file_bytes < LENGTH_BYTES)
-    ZB_TRY_GOTO(
-        ZB_ERROR(INVALID, "%s: %llu bytes are too few for a safetensors file", path, (unsigned long long)file_bytes));
-  store = zb_store_create();
-  if (!store) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  void *mapping = mmap(NULL, (size_t)file_bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (mapping == MAP_FAILED) ZB_TRY_GOTO(ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno)));
-  store->mapping = mapping;
-  store->mapping_bytes = (size_t)file_bytes;
-  ZB_TRY_GOTO(read_mapping(store, path));
-  *out = store;
-  store = NULL;
-
-cleanup:
-  zb_store_destroy(store);
-  close(descriptor);
+  if (!store) return ZB_OUT_OF_MEMORY();
+  zb_status status = zb_mapping_open(NULL, path, &store->file);
+  if (!status && store->file.count < LENGTH_BYTES)
+    status = ZB_ERROR(INVALID, "%s: %llu bytes are too few for a safetensors file", path,
+                      (unsigned long long)store->file.count);
+  if (!status) status = read_mapping(store, path);
+  status = zb_status_first((zb_status[]){zb_mapping_check(&store->file), status}, 2);
+  if (status)
+    zb_store_destroy(store);
+  else
+    *out = store;
   return status;
 }
 
@@ -351,24 +346,21 @@ static const char *find_difference(const zb_store *wanted, const zb_store *got) 
 
 /* Whether a file is its start and the values behind it, byte for byte. False also where it cannot be looked at. */
 static bool is_as_written(const zb_store *store, const zb_text *start, const char *written) {
-  int descriptor = -1;
-  uint64_t bytes = 0, at = start->length;
-  zb_status status = zb_file_open(NULL, written, &descriptor, &bytes);
-  if (status) {
-    zb_status_free(status);
-    return false;
-  }
-  void *mapping = bytes ? mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, descriptor, 0) : MAP_FAILED;
-  close(descriptor);
-  if (mapping == MAP_FAILED) return false;
-  bool same = bytes >= at && memcmp(mapping, start->data, (size_t)at) == 0;
+  zb_mapping file;
+  uint64_t at = start->length;
+  zb_status status = zb_mapping_open(NULL, written, &file);
+  const uint64_t bytes = file.count;
+  bool same = !status && bytes >= at && memcmp(file.bytes, start->data, (size_t)at) == 0;
   for (size_t i = 0; i < store->tensors.count && same; ++i) {
     const zb_stored_tensor *tensor = &store->tensors.items[i];
     same = tensor->bytes <= bytes - at &&
-           (tensor->bytes == 0 || memcmp((char *)mapping + at, tensor->data, (size_t)tensor->bytes) == 0);
+           (tensor->bytes == 0 || memcmp((const char *)file.bytes + at, tensor->data, (size_t)tensor->bytes) == 0);
     at += tensor->bytes;
   }
-  munmap(mapping, (size_t)bytes);
+  if (!status) status = zb_mapping_check(&file);
+  same &= !status;
+  zb_status_free(status);
+  zb_mapping_close(&file);
   return same && at == bytes;
 }
 

@@ -19,6 +19,8 @@ zb_store *zb_store_create(void) ZB_MUST_USE;
 void zb_store_destroy(zb_store *store);
 /* INVALID with what and where for a damaged file: every offset, shape and length is checked. */
 zb_status zb_store_open(const char *path, zb_store **out) ZB_MUST_USE;
+/* Whether what was read of it so far is what its files had: zb_mapping_check. */
+zb_status zb_store_check(const zb_store *store) ZB_MUST_USE;
 int zb_store_count(const zb_store *store);
 const zb_stored_tensor *zb_store_at(const zb_store *store, int index);
 const zb_stored_tensor *zb_store_find(const zb_store *store, const char *name); /* O(1); NULL if absent */

@@ -8,15 +8,12 @@
  *
  * Tests: test/runtime/plan/reader_test.c
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "plan.pb-c.h"
 #include "runtime/base/digest.h"
-#include "runtime/base/file.h"
+#include "runtime/base/mapping.h"
 #include "runtime/plan/check.h"
 #include "runtime/plan/columns.h"
 #include "runtime/plan/container.h"
@@ -403,28 +400,15 @@ zb_status zb_plan_read(const char *path, int rank, zb_plan **out) {
 
 zb_status zb_plan_read_some(const char *path, int first, int count, zb_plan **out) {
   zb_status status = NULL;
-  void *mapping = MAP_FAILED;
-  size_t bytes = 0;
+  zb_mapping file; /* some ranks touch only their own pages */
   *out = NULL;
-  int descriptor = -1;
-  uint64_t size = 0;
-  status = zb_file_open("the plan", path, &descriptor, &size);
+  status = zb_mapping_open("the plan", path, &file);
   if (status)
     return zb_status_hint_text(status) ? status : zb_status_hint(status, "give the folder that zbc wrote with -o");
-  bytes = (size_t)size;
-  if (bytes == 0) {
-    status = ZB_ERROR(INVALID, "%s: not a usable plan: the file is empty", path);
-    goto cleanup;
-  }
-  mapping = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0); /* some ranks touch only their own pages */
-  if (mapping == MAP_FAILED) {
-    status = ZB_ERROR(IO, "cannot map the plan '%s': %s", path, strerror(errno));
-    goto cleanup;
-  }
-  status = read_some(mapping, bytes, path, first, count, out);
-
-cleanup:
-  if (mapping != MAP_FAILED) munmap(mapping, bytes);
-  close(descriptor);
+  status = file.count ? read_some(file.bytes, (size_t)file.count, path, first, count, out)
+                      : ZB_ERROR(INVALID, "%s: not a usable plan: the file is empty", path);
+  status = zb_status_first((zb_status[]){zb_mapping_check(&file), status}, 2);
+  if (status) zb_plan_destroy(*out), *out = NULL;
+  zb_mapping_close(&file);
   return status;
 }

@@ -1,4 +1,5 @@
 /* Whole files, atomic writing, folders. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -98,6 +99,34 @@ static void test_abandon(void) {
   zb_free(back);
 }
 
+/* What a name is counts, not how it is spelled: a file below /dev is replaced, an open file is not. */
+static void test_names(void) {
+  char path[64], link[64];
+  const char *const names[] = {path, "/proc/self/cwd/zb-file-test.tmp"};
+  snprintf(path, sizeof path, "/dev/shm/zb-file-test.%ld", (long)getpid());
+  for (int i = 0; i < 2; ++i) {
+    char *back = NULL;
+    size_t count = 0;
+    for (int k = 0; k < 2; ++k)
+      CU_ASSERT_EQUAL(take_code(zb_file_write_atomic(names[i], "twice", 5)), ZB_OK_CODE);
+    CU_ASSERT_EQUAL_FATAL(take_code(zb_file_read(names[i], 0, &back, &count)), ZB_OK_CODE);
+    CU_ASSERT_STRING_EQUAL(back, "twice");
+    zb_free(back);
+    unlink(names[i]);
+  }
+  const int file = open(FOLDER "/open", O_RDWR | O_CREAT | O_TRUNC, 0666);
+  struct stat before, after;
+  snprintf(link, sizeof link, "/dev/fd/%d", file);
+  unlink(FOLDER "/link");
+  CU_ASSERT_EQUAL(symlink(link, FOLDER "/link"), 0);
+  CU_ASSERT_EQUAL(take_code(zb_file_write_atomic(link, "one", 3)), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_file_write_atomic(FOLDER "/link", "two", 3)), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(fstat(file, &before) | stat(FOLDER "/open", &after), 0);
+  CU_ASSERT_EQUAL(before.st_ino, after.st_ino);
+  CU_ASSERT_EQUAL(after.st_size, 6);
+  close(file);
+}
+
 static void test_without_memory(void) {
   for (uint64_t n = 1; n <= 4; ++n) {
     char *back = NULL;
@@ -116,4 +145,4 @@ static void test_without_memory(void) {
 }
 
 SUITE_MAIN("file", {"round trip", test_round_trip}, {"errors", test_errors}, {"output check", test_output_check},
-           {"abandon", test_abandon}, {"without memory", test_without_memory})
+           {"abandon", test_abandon}, {"names", test_names}, {"without memory", test_without_memory})
