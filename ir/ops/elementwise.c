@@ -61,7 +61,9 @@ static void grad_neg(zb_gradient *g) { g->din[0] = zb_build1(g->b, "neg", g->dou
   X(elu, reals, FOLLOW, x, zb_grad_named, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "scale left of 0")),                 \
     "x > 0 ? x : alpha * (exp(x) - 1).")                                                                               \
   X(erf, reals, FOLLOW, x, zb_grad_named, 8, NO_ATTRS, "Error function.")                                              \
+  X(erfc, reals, FOLLOW, x, zb_grad_named, 8, NO_ATTRS, "1 - erf(x), with the digits of its tail.")                    \
   X(exp, reals, FULL, out, zb_grad_named, 8, NO_ATTRS, "e to the power of x.")                                         \
+  X(expm1, reals, FULL, x, zb_grad_named, 8, NO_ATTRS, "exp(x) - 1, with the digits of small x.")                      \
   X(gelu, reals, FOLLOW, x, zb_grad_named, 14,                                                                         \
     ZB_ATTRS({"tanh", ZB_ATTR_BOOL, true, 0, "true: the tanh approximation; false: erf"}),                             \
     "0.5 x (1 + erf(x / sqrt 2)), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).")                                \
@@ -72,6 +74,7 @@ static void grad_neg(zb_gradient *g) { g->din[0] = zb_build1(g->b, "neg", g->dou
   X(leaky_relu, reals, FOLLOW, x, zb_grad_named, 2, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.01, "slope left of 0")),        \
     "x < 0 ? alpha * x : x.")                                                                                          \
   X(log, reals, FULL, x, zb_grad_named, 8, NO_ATTRS, "Natural logarithm.")                                             \
+  X(log1p, reals, FULL, x, zb_grad_named, 8, NO_ATTRS, "log(1 + x), with the digits of small x.")                      \
   X(mish, reals, FOLLOW, x, zb_grad_named, 18, NO_ATTRS, "x * tanh(softplus(x)).")                                     \
   X(neg, numbers, FOLLOW, out, grad_neg, 1, NO_ATTRS, "-x.")                                                           \
   X(reciprocal, reals, FULL, out, zb_grad_named, 1, NO_ATTRS, "1 / x.")                                                \

@@ -109,12 +109,28 @@ module {
     %r = "zb.erf_grad"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return
   }
+  func.func @erfc(%0: tensor<4xf32>) {
+    %r = "zb.erfc"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @erfc_grad(%0: tensor<4xf32>, %1: tensor<4xf32>) {
+    %r = "zb.erfc_grad"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
   func.func @exp(%0: tensor<4xf32>) {
     %r = "zb.exp"(%0) : (tensor<4xf32>) -> tensor<4xf32>
     return
   }
   func.func @exp_grad(%0: tensor<4xf32>, %1: tensor<4xf32>) {
     %r = "zb.exp_grad"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @expm1(%0: tensor<4xf32>) {
+    %r = "zb.expm1"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @expm1_grad(%0: tensor<4xf32>, %1: tensor<4xf32>) {
+    %r = "zb.expm1_grad"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return
   }
   func.func @gelu(%0: tensor<4xf32>) {
@@ -155,6 +171,14 @@ module {
   }
   func.func @log_grad(%0: tensor<4xf32>, %1: tensor<4xf32>) {
     %r = "zb.log_grad"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @log1p(%0: tensor<4xf32>) {
+    %r = "zb.log1p"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @log1p_grad(%0: tensor<4xf32>, %1: tensor<4xf32>) {
+    %r = "zb.log1p_grad"(%0, %1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return
   }
   func.func @mish(%0: tensor<4xf32>) {

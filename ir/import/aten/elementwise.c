@@ -70,18 +70,12 @@ zb_result zb_aten_formula(zb_import_node *n) {
     y = zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x));
   else if (is(n, "log_sigmoid"))
     y = zb_operand_apply1(n, "neg", zb_operand_apply1(n, "softplus", zb_operand_apply1(n, "neg", x)));
-  else if (is(n, "log1p"))
-    y = zb_operand_apply1(n, "log", zb_operand_apply2(n, "add", x, zb_operand_scalar(n, dtype, 1)));
-  else if (is(n, "expm1"))
-    y = zb_operand_apply2(n, "sub", zb_operand_apply1(n, "exp", x), zb_operand_scalar(n, dtype, 1));
   else if (is(n, "log2"))
     y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(2)));
   else if (is(n, "log10"))
     y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(10)));
   else if (is(n, "exp2"))
     y = zb_operand_apply2(n, "pow", zb_operand_scalar(n, dtype, 2), x);
-  else if (is(n, "erfc"))
-    y = zb_operand_apply2(n, "sub", zb_operand_scalar(n, dtype, 1), zb_operand_apply1(n, "erf", x));
   else if (is(n, "trunc"))
     y = zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x),
                           zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x)));

@@ -65,13 +65,9 @@ zb_result zb_paddle_formula(zb_import_node *n) {
     y = zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x));
   } else if (is(n, "square")) {
     y = zb_operand_apply2(n, "mul", x, x);
-  } else if (is(n, "log1p")) {
-    y = zb_operand_apply1(n, "log", zb_operand_apply2(n, "add", x, zb_operand_scalar(n, dtype, 1)));
   } else if (is(n, "log2") || is(n, "log10")) {
     const double base = is(n, "log2") ? 2 : 10;
     y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(base)));
-  } else if (is(n, "expm1")) {
-    y = zb_operand_apply2(n, "sub", zb_operand_apply1(n, "exp", x), zb_operand_scalar(n, dtype, 1));
   } else if (is(n, "tanh_shrink")) {
     y = zb_operand_apply2(n, "sub", x, zb_operand_apply1(n, "tanh", x));
   } else if (is(n, "logsigmoid")) {

@@ -121,35 +121,6 @@ zb_result zb_stablehlo_square(zb_import_node *n) {
   return value.ptr ? zb_import_give(n, 0, zb_build2(n->b, "mul", value, value)) : ZB_FAIL;
 }
 
-/* tanh(x / 2) * (exp(x) + 1), which keeps the digits of small x that exp(x) - 1 loses. */
-zb_result zb_stablehlo_expm1(zb_import_node *n) {
-  zb_builder *b = n->b;
-  zb_shape shape;
-  MlirValue x = zb_import_ir(n, 0);
-  if (!zb_import_ir_shape(n, x, &shape)) return ZB_FAIL;
-  MlirValue half = zb_build1(b, "tanh", zb_build2(b, "mul", x, zb_build_scalar(b, shape.dtype, 0.5)));
-  MlirValue sum = zb_build2(b, "add", zb_build1(b, "exp", x), zb_build_scalar(b, shape.dtype, 1));
-  return zb_import_give(n, 0, zb_build2(b, "mul", half, sum));
-}
-
-/* 2 * atanh(x / (x + 2)) from -1/2 to 1, likewise; elsewhere log(1 + x), of which the sum keeps what matters. */
-zb_result zb_stablehlo_log1p(zb_import_node *n) {
-  zb_builder *b = n->b;
-  zb_shape shape;
-  MlirValue x = zb_import_ir(n, 0);
-  if (!zb_import_ir_shape(n, x, &shape)) return ZB_FAIL;
-  const zb_dtype wide = shape.dtype == ZB_F64 ? ZB_F64 : ZB_F32;
-  x = zb_build_cast(b, x, wide);
-  MlirValue zero = zb_build_scalar(b, wide, 0), one = zb_build_scalar(b, wide, 1), two = zb_build_scalar(b, wide, 2);
-  MlirValue is_small =
-      zb_build2(b, "and", zb_build2(b, "greater", x, zb_build_scalar(b, wide, -0.5)), zb_build2(b, "less", x, one));
-  MlirValue small = choose(n, is_small, x, zero), large = choose(n, is_small, zero, x);
-  MlirValue quotient = zb_build2(b, "div", small, zb_build2(b, "add", small, two));
-  MlirValue near = zb_build2(b, "mul", zb_build1(b, "atanh", quotient), two);
-  MlirValue far = zb_build1(b, "log", zb_build2(b, "add", large, one));
-  return zb_import_give(n, 0, zb_build_cast(b, choose(n, is_small, near, far), shape.dtype));
-}
-
 /* Half away from zero; floor(|x| + 1/2) would round what lies just below a half. */
 zb_result zb_stablehlo_round_away(zb_import_node *n) {
   zb_builder *b = n->b;

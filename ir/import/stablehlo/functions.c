@@ -93,26 +93,7 @@ zb_result zb_stablehlo_next_after(zb_import_node *n) {
   return zb_import_give(n, 0, choose(n, is_nan, zb_build2(b, "add", x, y), out));
 }
 
-/* ---- erfc, and the inverse of erf ---- */
-
-/* 1 - erf(x), which has no digits left of the tail; there t * exp(-x^2 + p(t)), t = 1 / (1 + x / 2), by the Chebyshev
- * fit of Press et al., "Numerical Recipes" 6.2, whose relative error is 1.2e-7. */
-zb_result zb_stablehlo_erfc(zb_import_node *n) {
-  static const double fit[] = {-1.26551223, 1.00002368,  0.37409196, 0.09678418,  -0.18628806,
-                               0.27886807,  -1.13520398, 1.48851587, -0.82215223, 0.17087277};
-  zb_builder *b = n->b;
-  zb_dtype narrow = ZB_F32, wide = ZB_F32;
-  MlirValue x;
-  if (!wide_operand(n, 0, &x, &narrow, &wide)) return ZB_FAIL;
-  MlirValue one = number(n, wide, 1), start = number(n, wide, wide == ZB_F64 ? 2 : 0.5);
-  MlirValue is_tail = zb_build2(b, "greater", x, start), tail = choose(n, is_tail, x, start);
-  MlirValue t = zb_build2(b, "mul", tail, number(n, wide, 0.5));
-  t = zb_build2(b, "div", one, zb_build2(b, "add", t, one));
-  MlirValue power = zb_build2(b, "sub", polynomial(n, wide, t, fit, 10), zb_build2(b, "mul", tail, tail));
-  MlirValue far = zb_build2(b, "mul", t, zb_build1(b, "exp", power));
-  MlirValue near = zb_build2(b, "sub", one, zb_build1(b, "erf", x));
-  return zb_import_give(n, 0, zb_build_cast(b, choose(n, is_tail, far, near), narrow));
-}
+/* ---- The inverse of erf ---- */
 
 /* M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2011), for single precision: polynomials of
  * w = -log(1 - x^2) below and above 5. In f64 two steps of Newton follow, each of which squares the error. */

@@ -197,6 +197,21 @@ module {
     %r = "zb.erf_grad"(%0, %1) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
     return
   }
+  func.func @erfc_c1(%0: tensor<4xi64>) {
+    // expected-error@+1 {{zb.erfc: wrong element type of x: expected a float type, got i64 (C1)}}
+    %r = "zb.erfc"(%0) : (tensor<4xi64>) -> tensor<4xi64>
+    return
+  }
+  func.func @erfc_grad_c1(%0: tensor<4xi64>, %1: tensor<4xi64>) {
+    // expected-error@+1 {{zb.erfc_grad: wrong element type of x: expected a float type, got i64 (C1)}}
+    %r = "zb.erfc_grad"(%0, %1) : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+    return
+  }
+  func.func @erfc_grad_c2(%0: tensor<4xf32>, %1: tensor<5xf32>) {
+    // expected-error@+1 {{zb.erfc_grad: wrong type of dout: expected tensor<4xf32> (the type of x), got tensor<5xf32> (C2)}}
+    %r = "zb.erfc_grad"(%0, %1) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
+    return
+  }
   func.func @exp_c1(%0: tensor<4xi64>) {
     // expected-error@+1 {{zb.exp: wrong element type of x: expected a float type, got i64 (C1)}}
     %r = "zb.exp"(%0) : (tensor<4xi64>) -> tensor<4xi64>
@@ -210,6 +225,21 @@ module {
   func.func @exp_grad_c2(%0: tensor<4xf32>, %1: tensor<5xf32>) {
     // expected-error@+1 {{zb.exp_grad: wrong type of dout: expected tensor<4xf32> (the type of out), got tensor<5xf32> (C2)}}
     %r = "zb.exp_grad"(%0, %1) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @expm1_c1(%0: tensor<4xi64>) {
+    // expected-error@+1 {{zb.expm1: wrong element type of x: expected a float type, got i64 (C1)}}
+    %r = "zb.expm1"(%0) : (tensor<4xi64>) -> tensor<4xi64>
+    return
+  }
+  func.func @expm1_grad_c1(%0: tensor<4xi64>, %1: tensor<4xi64>) {
+    // expected-error@+1 {{zb.expm1_grad: wrong element type of x: expected a float type, got i64 (C1)}}
+    %r = "zb.expm1_grad"(%0, %1) : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+    return
+  }
+  func.func @expm1_grad_c2(%0: tensor<4xf32>, %1: tensor<5xf32>) {
+    // expected-error@+1 {{zb.expm1_grad: wrong type of dout: expected tensor<4xf32> (the type of x), got tensor<5xf32> (C2)}}
+    %r = "zb.expm1_grad"(%0, %1) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
     return
   }
   func.func @gelu_c1(%0: tensor<4xi64>) {
@@ -285,6 +315,21 @@ module {
   func.func @log_grad_c2(%0: tensor<4xf32>, %1: tensor<5xf32>) {
     // expected-error@+1 {{zb.log_grad: wrong type of dout: expected tensor<4xf32> (the type of x), got tensor<5xf32> (C2)}}
     %r = "zb.log_grad"(%0, %1) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @log1p_c1(%0: tensor<4xi64>) {
+    // expected-error@+1 {{zb.log1p: wrong element type of x: expected a float type, got i64 (C1)}}
+    %r = "zb.log1p"(%0) : (tensor<4xi64>) -> tensor<4xi64>
+    return
+  }
+  func.func @log1p_grad_c1(%0: tensor<4xi64>, %1: tensor<4xi64>) {
+    // expected-error@+1 {{zb.log1p_grad: wrong element type of x: expected a float type, got i64 (C1)}}
+    %r = "zb.log1p_grad"(%0, %1) : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+    return
+  }
+  func.func @log1p_grad_c2(%0: tensor<4xf32>, %1: tensor<5xf32>) {
+    // expected-error@+1 {{zb.log1p_grad: wrong type of dout: expected tensor<4xf32> (the type of x), got tensor<5xf32> (C2)}}
+    %r = "zb.log1p_grad"(%0, %1) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
     return
   }
   func.func @mish_c1(%0: tensor<4xi64>) {
