@@ -18,7 +18,7 @@ typedef struct zb_compile_params {
   const char *weights;
   bool weights_partial;  /* parameters that `weights` lacks keep the values that they would have without it; USAGE
                             without weights */
-  int ranks;             /* P; 0: 1, or those of the schedule's file */
+  int ranks;             /* P: executors, one device each; 0: 1, or those of the schedule's file */
   int chunks;            /* v; 0: as many as the schedule is made for */
   int micro_batches;     /* M; 0: 1, or those of the schedule's file */
   const char *schedule;  /* "zb-h1", "NAME:option=number,...", or an order from a file: "F.csv" (PyTorch's pipelining;
@@ -105,6 +105,9 @@ typedef struct zb_compile_params {
   /* Diagnostics as text, one call each; NULL: standard error. */
   void (*diagnostic)(void *context, const char *text);
   void *diagnostic_context;
+  /* What begins now, for people who wait: "importing the model". From the thread of the call; NULL: nobody is told. */
+  void (*progress)(void *context, const char *part);
+  void *progress_context;
 } zb_compile_params;
 #define ZB_COMPILE_PARAMS_INIT {.ranks = 0}
 
@@ -202,6 +205,9 @@ typedef struct zb_compile_summary {
   int ops; /* after the split */
 } zb_compile_summary;
 
+/* Whether zb_compile would take these, as far as that can be known without the model, which may be NULL: for those who
+ * have to make the model's file first. USAGE, INVALID, IO, named as the options of zbc, with a hint. */
+ZB_API zb_status zb_compile_check(const zb_compile_params *params) ZB_MUST_USE;
 /* Compiles. INVALID, marked as told (zb_status_told), after diagnostics; INFEASIBLE for a limit that cannot be met,
  * saying how much is needed and where. */
 ZB_API zb_status zb_compile(const zb_compile_params *params, zb_compile_summary **out) ZB_MUST_USE;
@@ -216,6 +222,8 @@ ZB_API zb_status zb_plan_timeline_file(const char *directory, const char *path) 
 ZB_API zb_status zb_optimizer_complete(const char *line, char **out) ZB_MUST_USE;
 /* Whether zb_compile would take these two. USAGE, named as the options of zbc, with a hint. */
 ZB_API zb_status zb_clip_norm_check(const char *clip_norm, const char *clip_norm_type) ZB_MUST_USE;
+/* Whether it is a choice of `precision`, or NULL; as zb_clip_norm_check. */
+ZB_API zb_status zb_precision_check(const char *precision) ZB_MUST_USE;
 /* The choices of `precision`, for --help; NULL past the end. */
 ZB_API const char *zb_precision_name(int index);
 ZB_API const char *zb_precision_help(int index);

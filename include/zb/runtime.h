@@ -118,7 +118,7 @@ typedef struct zb_session_params {
   bool profile;       /* count the time of kernels by category: zb_session_profile */
   bool memory;        /* zb_session_memory will be asked */
   bool costs;         /* measure subprograms, ops and messages: zb_session_write_costs */
-  int64_t timeout_ms; /* 0: 60,000 */
+  int64_t timeout_ms; /* after which a wait for another rank or process fails; 0: 60,000 */
   /* Called on a thread of its own where the time-out is over within a wait that cannot be called off (MPI_Init, which
    * waits for all processes): must end the process, with status zb_status_exit(status). NULL: such a wait has no end.
    */

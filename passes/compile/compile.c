@@ -298,6 +298,10 @@ static zb_status mark_inference(const zb_compile_params *p, const zb_module *pro
   return results > 0 ? NULL : ZB_ERROR(INVALID, "--inference: the program has no results");
 }
 
+static void tell(const zb_compile_params *params, const char *part) {
+  if (params->progress) params->progress(params->progress_context, part);
+}
+
 /* Runs the pipeline of the params; with something open the part before zb-partition, then the search, then the rest. */
 static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, zb_open open, zb_module *program,
                               zb_compile_state *state, zb_pipeline_hooks *hooks, zb_diagnostics *diagnostics) {
@@ -309,6 +313,7 @@ static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, 
   if (open || compares) {
     zb_pipeline_split(&pipeline, true, &part);
     ZB_TRY_GOTO(zb_pipeline_run(&part, program, state, hooks));
+    tell(params, open ? "searching cuts, placement and order" : "searching what is computed again");
     if (open)
       ZB_TRY_GOTO(zb_layout_search(params, open, owned, program, diagnostics, state->summary));
     else
@@ -318,6 +323,7 @@ static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, 
     zb_pipeline_split(&pipeline, false, &part);
     state->recompute = owned->recompute;
   }
+  tell(params, "ordering jobs and placing memory");
   status = zb_pipeline_run(&part, program, state, hooks);
 cleanup:
   zb_pipeline_deinit(&pipeline);
@@ -330,6 +336,7 @@ static zb_status finish(const zb_compile_params *params, zb_module *program, con
                         zb_compile_state *state) {
   zb_store *weights = NULL;
   zb_status status = NULL;
+  tell(params, "proving and writing the plan");
   ZB_TRY_GOTO(zb_summarize(program, params, state->plan, given, state->summary));
   zb_module_drop_ir(program); /* nobody asks for it any more, and of a large program it takes a while */
   if (params->output) {
@@ -344,6 +351,23 @@ cleanup:
     status = zb_status_first(both, sizeof both / sizeof both[0]);
   }
   zb_store_destroy(weights);
+  return status;
+}
+
+zb_status zb_compile_check(const zb_compile_params *given) {
+  zb_compile_params params = *given;
+  zb_owned_texts owned = {0};
+  zb_open open;
+  zb_store *weights = NULL;
+  zb_arrays constants = {0};
+  zb_status status = zb_params_complete(&params, &owned, &open);
+  if (!status && params.weights) status = zb_weights_open(params.weights, &weights);
+  if (!status && params.constants) status = open_constants(params.constants, &constants);
+  if (!status && params.constants) zb_arrays_close(&constants);
+  zb_store_destroy(weights);
+  zb_free(owned.placement);
+  zb_free(owned.optimizer);
+  zb_arena_deinit(&owned.arena);
   return status;
 }
 
@@ -368,11 +392,13 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   run_context context = {.params = params};
   zb_diagnostics diagnostics = {.write = params->diagnostic, .context = params->diagnostic_context};
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  if (!params->model) ZB_TRY_GOTO(ZB_ERROR(USAGE, "no model given"));
   ZB_TRY_GOTO(zb_params_complete(&completed, &owned, &open));
   program.context = zb_context_create(params->pipeline != NULL);
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   zb_diagnostics_attach(program.context, &diagnostics);
   if (params->weights) ZB_TRY_GOTO(zb_weights_open(params->weights, &given_weights.store));
+  tell(params, "importing the model");
   ZB_TRY_GOTO(import(params, given->optimizer != NULL, &program));
   ZB_TRY_GOTO(take_optimizer(given, &program, &completed, &owned));
   ZB_TRY_GOTO(mark_inference(params, &program));

@@ -9,6 +9,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/update_groups.h"
 #include "runtime/base/words.h"
+#include "zb/costs.h"
 #include "zb/layers.h"
 
 #include <string.h>
@@ -80,7 +81,7 @@ static zb_status check_outputs(const zb_compile_params *p) {
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
 }
 
-/* What is read more than once: a pipe would be empty the second time. */
+/* What is read more than once: a pipe would be empty the second time. Costs are read here, too, before the model. */
 static zb_status check_inputs(const zb_compile_params *p) {
   const char *const paths[] = {p->costs, p->schedule && zb_schedule_is_file(p->schedule) ? p->schedule : NULL};
   for (size_t i = 0; i < sizeof paths / sizeof paths[0]; ++i) {
@@ -89,6 +90,9 @@ static zb_status check_inputs(const zb_compile_params *p) {
     ZB_TRY(zb_file_open(NULL, paths[i], &file, NULL));
     close(file);
   }
+  zb_costs *costs = NULL;
+  ZB_TRY(p->costs ? zb_costs_read(p->costs, &costs) : NULL);
+  zb_costs_destroy(costs);
   return NULL;
 }
 
@@ -184,9 +188,13 @@ static zb_status complete_layout(zb_compile_params *p) {
 
 /* What cannot be had at once yet. */
 static zb_status check_together(const zb_compile_params *p) {
-  for (int i = 0; i < p->shard_pin_count; ++i)
+  for (int i = 0; i < p->shard_pin_count; ++i) {
     if (strchr(p->shard_pins[i], ';'))
       return zb_status_hint(ZB_ERROR(USAGE, "--shard: '%s' has a semicolon", p->shard_pins[i]), "write ? in its place");
+    if (!strchr(p->shard_pins[i], '='))
+      return zb_status_hint(ZB_ERROR(USAGE, "--shard: expected GLOB=DIM or GLOB=whole, got '%s'", p->shard_pins[i]),
+                            "for example 'h.*.mlp.c_fc.weight=1' (its columns), or 'h.0.*=whole'");
+  }
   const char *alone = p->sequence_parallel ? "sequence-parallel" : p->shard_pin_count > 0 ? "shard" : NULL;
   if (alone && p->tensor_parallel == 1 && !p->pipeline)
     return zb_status_hint(ZB_ERROR(USAGE, "--%s without --tensor-parallel", alone), "add --tensor-parallel 2");
@@ -244,9 +252,15 @@ static zb_status complete_gather(zb_compile_params *p) {
   return NULL;
 }
 
+/* The names that passes of the default pipeline will ask for. */
+static zb_status check_names(const zb_compile_params *p) {
+  zb_metric metric;
+  if (p->metric) ZB_TRY(name_option("--metric", zb_metric_parse(p->metric, &metric)));
+  return zb_precision_check(p->precision);
+}
+
 zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_open *out_open) {
   *out_open = ZB_OPEN_NOTHING;
-  if (!p->model) return ZB_ERROR(USAGE, "no model given");
   ZB_TRY(check_inputs(p));
   ZB_TRY(check_options(p));
   if (p->inference) p->split = "all";
@@ -265,6 +279,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   ZB_TRY(check_together(p));
   if (!p->pipeline) ZB_TRY(check_loss_mean(p));
   if (!p->precision) p->precision = "f32";
+  if (!p->pipeline) ZB_TRY(check_names(p));
   if (!p->recompute) p->recompute = "none";
   if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";
   if (strcmp(p->recompute, "auto") == 0 && !p->memory_limit && !p->pipeline)

@@ -203,21 +203,36 @@ const char *zb_precision_help(int index) {
   return index >= 0 && index < PRECISION_COUNT ? precisions[index].help : NULL;
 }
 
-static zb_result read_precision(zb_pass *pass, MlirOperation function, zb_dtype *out) {
-  const char *got = zb_pass_option(pass, "precision");
-  char names[64] = "", hint[160] = "";
+static int find_precision(const char *name) {
+  int i = 0;
+  while (i < PRECISION_COUNT && strcmp(precisions[i].name, name) != 0)
+    ++i;
+  return i;
+}
+
+zb_status zb_precision_check(const char *got) {
+  char names[64] = "";
   const char *list[PRECISION_COUNT];
+  if (!got || find_precision(got) < PRECISION_COUNT) return NULL;
   for (int i = 0; i < PRECISION_COUNT; ++i) {
     list[i] = precisions[i].name;
-    if (strcmp(list[i], got) == 0) return *out = precisions[i].low, ZB_OK;
     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " or " : "", precisions[i].name);
   }
   const char *nearest = zb_nearest(got, list, PRECISION_COUNT), *meaning = zb_name_meaning("precision", got);
-  if (meaning)
-    snprintf(hint, sizeof hint, "%s", meaning);
-  else if (nearest)
-    snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
-  return zb_pass_option_error(pass, function, "precision", *hint ? hint : NULL, "expected %s, got '%s'", names, got);
+  zb_status status = ZB_ERROR(USAGE, "--precision: expected %s, got '%s'", names, got);
+  if (meaning) return zb_status_hint(status, "%s", meaning);
+  return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest) : status;
+}
+
+/* Of zb-opt's pipelines, too, where no params were checked. */
+static zb_result read_precision(zb_pass *pass, MlirOperation function, zb_dtype *out) {
+  const int found = find_precision(zb_pass_option(pass, "precision"));
+  if (found < PRECISION_COUNT) return *out = precisions[found].low, ZB_OK;
+  zb_status status = zb_precision_check(zb_pass_option(pass, "precision"));
+  (void)zb_pass_option_error(pass, function, "precision", zb_status_hint_text(status), "%s",
+                             strstr(zb_status_message(status), "expected"));
+  zb_status_free(status);
+  return ZB_FAIL;
 }
 
 static zb_result check_forward(const zb_graph *graph) {

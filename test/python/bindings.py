@@ -111,6 +111,7 @@ def check_changes(suite, folder):
     """The files are what bindings.py writes, and what it would write follows the headers."""
     tree = pathlib.Path(folder) / "tree"
     shutil.copytree(ROOT / "include", tree / "include")
+    shutil.copytree(ROOT / "tools" / "command", tree / "tools" / "command")
     shutil.copytree(ROOT / "tools" / "python", tree / "tools" / "python",
                     ignore=shutil.ignore_patterns("__pycache__"))
     suite.check(stale(tree, ("compiler.h", "int ranks;", "int ranks;")) == 0, "the files are up to date")
@@ -122,7 +123,8 @@ def check_changes(suite, folder):
                    ("kinds.def", "ZB_KIND(F,", "ZB_KIND(A, \"added\")\nZB_KIND(F,"),
                    ("status.h", "ZB_API void zb_status_free(zb_status status);",
                     "ZB_API void zb_status_free(zb_status status, int added);"),
-                   ("structs.def", "ZB_STRUCT(zb_edge)\n", "")):
+                   ("structs.def", "ZB_STRUCT(zb_edge)\n", ""),
+                   ("../../tools/command/zbc.def", "executors, one device each", "executors")):
         suite.check(stale(tree, change) == 1, "a change of %s is noticed: %r" % (change[0], change[2]))
 
 

@@ -22,7 +22,7 @@ SCALARS = {"bool": "c_bool", "_Bool": "c_bool", "int": "c_int", "double": "c_dou
            "char": "c_char", "size_t": "c_size_t", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64",
            "uint64_t": "c_uint64", "unsigned": "c_uint", "void": "None"}
 # Parameters of C that are arguments of their own in Python, or that the package fills in by itself.
-GIVEN = {"zb_compile_params": {"model", "output", "diagnostic", "diagnostic_context"},
+GIVEN = {"zb_compile_params": {"model", "output", "diagnostic", "diagnostic_context", "progress", "progress_context"},
          "zb_session_params": {"directory", "evaluation_input", "input", "input_context", "bootstrap", "settings",
                                "setting_count", "give_up", "opened", "say", "progress_context", "check",
                                "check_context"}}
@@ -184,8 +184,8 @@ def wrapped(prefix, items, end):
     text = prefix + ", ".join(items) + end
     if len(text) <= 118:
         return text
-    return textwrap.fill(text, 118, subsequent_indent=" " * (prefix.find("[") + 1 or 8), break_long_words=False,
-                         break_on_hyphens=False)
+    indent = max(prefix.find("["), prefix.find("{")) + 1 or 8
+    return textwrap.fill(text, 118, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def c_module(types, structs, functions):
@@ -247,6 +247,7 @@ def documented_fields(header, struct):
 
 
 LISTS = {"groups": "group_count", "train": "train_count", "freeze": "freeze_count", "outputs": "output_count",
+         "dims": "dim_count",
          "shard_pins": "shard_pin_count"}
 SIZES = {"memory_limit", "bucket_bytes", "fold_limit"}
 NUMBERS = {"clip_norm", "clip_norm_type", "lr", "weight_decay"}
@@ -262,28 +263,83 @@ def annotation(name, kind):
     return {"c_bool": "bool", "c_double": "float"}.get(kind, "int")
 
 
-def docstring(text):
-    text = text.replace("\\", "\\\\").replace("NULL", "None")
-    if text.split()[0].isalpha():
-        text = text[0].upper() + text[1:]
-    body = '"""' + text + ('."""' if text[-1] == '"' else '"""')
-    return ["    " + line for line in textwrap.wrap(body, 114, break_long_words=False, break_on_hyphens=False)]
+# ---- Options as the programs have them ----
+
+# Fields of C that rows of the programs fill by another way than one of the same name: the field of the row, and ours.
+RENAMED = {"zbc": {"shards": "shard_pins"},
+           "zb-run": {"eval": "evaluation", "eval_steps": "evaluation_batches", "timeout": "timeout_ms",
+                      "profile": "costs", "profile_ops": "profile"}}
+# Options of sessions that differ from those of zb-run: the comments of the header say what they are.
+OWN = {*RENAMED["zb-run"].values(), "delays", "outputs", "steps", "memory", "seed", "trace", "explain"}
+PROGRAMS = {"zb_compile_params": "zbc", "zb_session_params": "zb-run"}
+ROW = re.compile(r'^ROW\("(-[^"]+)", (\w+), (?:params\.)?(\w+),.*?((?:"(?:[^"\\]|\\.)*"\s*)+)\)$', re.M | re.S)
+
+
+def program_rows(program):
+    """(option, our name, help) of the rows of a program; those of zb-run have their kind behind the field."""
+    text = (ROOT / "tools" / "command" / (program + ".def")).read_text()
+    if program == "zb-run":
+        text = re.sub(r'^(ROW\("[^"]+"), (\w+), (\w+),', r"\1, \3, \2,", text, flags=re.M)
+    for option, _, field, words in ROW.findall(text):
+        helped = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', words)).replace("\\n", " ").replace('\\"', '"')
+        yield option, RENAMED[program].get(field, field), helped
+
+
+def spoken(structs):
+    """{"--memory-limit": "memory_limit", ...}: how Python calls what is an option of a program."""
+    found = {}
+    for struct, program in PROGRAMS.items():
+        names = dict(structs[struct])
+        found.update({option: name for option, name, _ in program_rows(program) if name in names})
+    return found
+
+
+def in_python(words, names):
+    """Options of programs by their names here."""
+    words = re.sub(r"\b(zbc|zb-run) (--[a-z][a-z-]*)(?: [A-Z.:a-z]*[A-Z][A-Z.:a-z]*)?",
+                   lambda said: "%s(%s=...)" % ({"zbc": "zb.compile", "zb-run": "zb.Session"}[said[1]],
+                                                names.get(said[2], said[2])), words)
+    words = words.replace("zb-sched --list", "zb.schedules()").replace(" (repeat for more; ", ": a list (")
+    words = words.replace(" (repeat for more)", ": a list")
+    return re.sub(r"--[a-z][a-z-]*", lambda option: names.get(option[0], option[0]), words)
+
+
+def default_of(name, kind, text):
+    """(default, text without it): as the help says it, or what nothing given is."""
+    named = re.search(r" ?\(default:? ([^()]*(?:\([^()]*\)[^()]*)*)\)", text)
+    chosen = re.search(r"([\w-]+) \(default\)", text)
+    if named:
+        return named[1], text.replace(named[0], "")
+    if chosen:
+        return ("%s" if kind == "c_bool" else '"%s"') % chosen[1], text
+    return {"c_bool": "False", "c_int": "0"}.get(kind, "None") if name not in LISTS else "()", text
 
 
 def option_class(struct, header, title, structs):
-    kinds = dict(structs[struct])
-    lines = ["", "", "class %s(TypedDict, total=False):" % title,
-             '    """Keyword arguments that are the fields of the same name in C (zb/%s)."""' % header]
+    """A class with an attribute an option, and all of them in its docstring, which is what help() shows."""
+    kinds, helps = dict(structs[struct]), {name: text for _, name, text in program_rows(PROGRAMS[struct])}
+    dashed = spoken(structs)
+    listed, attributes = [], []
     for names, text in documented_fields(header, struct):
         for name in names:
             if name in GIVEN[struct] or name in LISTS.values():
                 continue
             if name not in kinds:
                 raise SystemExit("%s: '%s' is no field" % (struct, name))
-            lines += ["", "    %s: %s" % (name, annotation(name, kinds[name]))]
-            if text:
-                lines += docstring(text)
-    return lines
+            kind = annotation(name, kinds[name])
+            words = ":" if title == "SessionOptions" and name in OWN else helps.get(name, ":")  # ":": a list follows
+            default, words = default_of(name, kinds[name], in_python(words, dashed))
+            words = in_python(text.replace("NULL", "None"), dashed) if words.endswith(":") else words
+            listed.append("")
+            for line, indent in (("%s: %s, default %s" % (name, kind, default), ""), (words, "    ")):
+                listed += textwrap.wrap(line, 110, break_long_words=False, break_on_hyphens=False,
+                                        initial_indent=indent, subsequent_indent="    ")
+            attributes.append("    %s: %s" % (name, kind))
+    text = ["Options of %s, as keyword arguments; those of %s by their names in C (zb/%s)." % (
+        {"zbc": "zb.compile", "zb-run": "zb.Session"}[PROGRAMS[struct]], PROGRAMS[struct], header)] + listed
+    text = [("    " + line if line else "").replace("\\", "\\\\") for line in text]
+    return ["", "", "class %s(TypedDict, total=False):" % title, '    """' + text[0].strip(), *text[1:], '    """',
+            *attributes]
 
 
 def options_module(structs):
@@ -296,9 +352,14 @@ def options_module(structs):
              "from typing import Sequence, TypedDict, Union"]
     lines += option_class("zb_compile_params", "compiler.h", "CompileOptions", structs)
     lines += option_class("zb_session_params", "runtime.h", "SessionOptions", structs)
+    options = "{" + ",\n           ".join('"%s": "%s"' % item for item in sorted(spoken(structs).items())) + "}"
+    flags = sorted({name for struct in PROGRAMS for name, kind in structs[struct] if kind == "c_bool"})
     lists = "{" + ",\n         ".join("%r: %r" % item for item in LISTS.items()) + "}"
     lines += ["", "", "# Lists, and the fields of C that count them.", "LISTS = " + lists,
               "# Bytes: a number, or a text like \"2G\".", "SIZES = %r" % sorted(SIZES),
+              "# Options of zbc and zb-run, as messages of the library call them, and their names here.",
+              "PROGRAMS = " + options,
+              wrapped("FLAGS = {", ['"%s"' % name for name in flags], "}"),
               "# What the package gives by itself.",
               "GIVEN = " + pprint.pformat({name: sorted(GIVEN[name]) for name in GIVEN}, width=110, compact=True)]
     return "\n".join(lines) + "\n"

@@ -801,6 +801,8 @@ class zb_compile_params(Structure):
         ("pipeline", c_char_p),
         ("diagnostic", CFUNCTYPE(None, c_void_p, c_char_p)),
         ("diagnostic_context", c_void_p),
+        ("progress", CFUNCTYPE(None, c_void_p, c_char_p)),
+        ("progress_context", c_void_p),
     ]
 
 
@@ -995,6 +997,7 @@ FUNCTIONS: Dict[str, Any] = {
     "zb_clip_norm_check": (zb_status, [c_char_p, c_char_p]),
     "zb_code_name": (c_char_p, [c_int]),
     "zb_compile": (zb_status, [POINTER(zb_compile_params), POINTER(POINTER(zb_compile_summary))]),
+    "zb_compile_check": (zb_status, [POINTER(zb_compile_params)]),
     "zb_compile_summary_destroy": (None, [POINTER(zb_compile_summary)]),
     "zb_cost_is_optimizer": (c_bool, [POINTER(zb_cost_subprogram)]),
     "zb_costs_destroy": (None, [POINTER(zb_costs)]),
@@ -1065,6 +1068,7 @@ FUNCTIONS: Dict[str, Any] = {
     "zb_plan_about_read": (zb_status, [c_char_p, POINTER(POINTER(zb_plan_about))]),
     "zb_plan_print_file": (zb_status, [c_char_p, CFUNCTYPE(None, c_void_p, c_char_p, c_size_t), c_void_p]),
     "zb_plan_timeline_file": (zb_status, [c_char_p, c_char_p]),
+    "zb_precision_check": (zb_status, [c_char_p]),
     "zb_precision_help": (c_char_p, [c_int]),
     "zb_precision_name": (c_char_p, [c_int]),
     "zb_problem_check": (zb_status, [POINTER(zb_problem)]),

@@ -11,6 +11,7 @@ import threading
 from typing import Any, Iterator, List, Optional
 
 from . import _c
+from ._words import in_python
 
 ENVIRONMENT = "ZB_LIBRARY"
 NAMES = ("libzb.so", "libzb-runtime.so")  # the second has no compiler, and needs no LLVM
@@ -150,14 +151,14 @@ def compiler() -> Any:
 def error_of(status: int, diagnostics: str = "") -> Error:
     """The exception of a status, which is released."""
     lib = library()
-    text = lib.zb_status_text(status).decode(errors="replace")
+    text = spoken(lib.zb_status_text(status))
     hint = lib.zb_status_hint_text(status)
     if diagnostics and lib.zb_status_told(status):
         text = ""  # the diagnostics say it
     told = lib.zb_status_told(status)
     error = Error(lib.zb_code_name(lib.zb_status_code(status)).decode(),
-                  lib.zb_status_message(status).decode(errors="replace"),
-                  hint.decode(errors="replace") if hint else None, text=text, diagnostics=diagnostics,
+                  spoken(lib.zb_status_message(status)), spoken(hint) if hint else None, text=text,
+                  diagnostics=in_python(diagnostics),
                   exit_status=lib.zb_status_exit(status))
     error.told = told and not diagnostics
     lib.zb_status_free(status)
@@ -168,6 +169,11 @@ def _check(status, function, arguments):
     if status:
         raise error_of(status.value)
     return None
+
+
+def spoken(text: bytes) -> str:
+    """What the library says, in the words of this package."""
+    return in_python(text.decode(errors="replace"))
 
 
 def text_of(value: Optional[bytes]) -> Optional[str]:

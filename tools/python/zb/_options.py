@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import ctypes
 import difflib
+import inspect
 import os
-from typing import Any, Dict, Iterable, List, Mapping
+from typing import Any, Callable, Dict, Iterable, List, Mapping
 
 from . import _c
 from ._library import library, usage
@@ -47,11 +48,13 @@ def _text(name: str, value: Any) -> bytes:
 
 def _size(name: str, value: Any) -> int:
     value = _plain(value)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 2e9
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64:
         return value
     bytes_ = ctypes.c_uint64()
     if not isinstance(value, str) or not library().zb_bytes_parse(value.encode(), ctypes.byref(bytes_)):
-        raise usage("%s: expected bytes like 800, '64M' or '1.5G', got %r" % (name, value))
+        raise usage("%s: expected bytes like 800, 2e9, '64M' or '1.5G', got %r" % (name, value))
     return bytes_.value
 
 
@@ -68,6 +71,19 @@ def _number(name: str, kind: type, value: Any) -> Any:
     if whole and kind(value).value != value:
         raise usage("%s: %d is out of range" % (name, value))
     return value
+
+
+def takes(options: type) -> Callable[[Any], Any]:
+    """Of a function with **options: its signature and its text name all of them, for help() and completion."""
+    def name(function: Any) -> Any:
+        given = inspect.signature(function)
+        first = [one for one in given.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        more = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+                for key, kind in options.__annotations__.items()]
+        function.__signature__ = given.replace(parameters=[*first, *more])
+        function.__doc__ = "%s\n\n    %s" % ((function.__doc__ or "").rstrip(), (options.__doc__ or "").strip())
+        return function
+    return name
 
 
 def fill(params: ctypes.Structure, options: Mapping[str, Any], what: str) -> None:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 from . import _c, _options, arrays
 from ._calls import call_once
 from ._library import Error, compiler, error_of, invalid, library, text_of
+from ._progress import Progress
+from .options import CompileOptions
 
 if TYPE_CHECKING:
     try:
         from typing import Unpack
     except ImportError:
         from typing_extensions import Unpack
-    from .options import CompileOptions
 
 _COUNTS = {"stage": "stages", "rank": "ranks", "layer": "layers", "trained": "trained_count",
            "frozen": "frozen_count", "buffers": "buffer_count", "whole": "whole_count",
@@ -151,16 +152,25 @@ def _constants(model: Any, ours: Sequence[str]) -> Dict[str, Any]:
             if name not in ours and hasattr(tensor, "detach") and not getattr(tensor, "is_meta", False)}
 
 
-def _compile(path: str, output: str, options: Mapping[str, Any]) -> Tuple[types.SimpleNamespace, str]:
-    lib, said = compiler(), []  # type: Any, List[str]
-    params, summary = _c.zb_compile_params(), ctypes.POINTER(_c.zb_compile_summary)()
+def _params(output: str, options: Mapping[str, Any]) -> _c.zb_compile_params:
+    """All that can be wrong with options is said here, before a module is exported."""
+    lib, params = compiler(), _c.zb_compile_params()
     _options.fill(params, options, "zb.compile")
-    kind = _options.kinds_of(_c.zb_compile_params)["diagnostic"]
-    listen = kind(lambda _, text: said.append(text.decode(errors="replace")))
-    params.model, params.output, params.diagnostic = os.fsencode(path), os.fsencode(output), listen
+    params.output = os.fsencode(output)
+    lib.zb_compile_check(ctypes.byref(params))
+    return params
+
+
+def _compile(path: str, params: _c.zb_compile_params, progress: Progress) -> Tuple[types.SimpleNamespace, str]:
+    lib, said = compiler(), []  # type: Any, List[str]
+    summary = ctypes.POINTER(_c.zb_compile_summary)()
+    kinds = _options.kinds_of(_c.zb_compile_params)
+    listen = kinds["diagnostic"](lambda _, text: said.append(text.decode(errors="replace")))
+    tell = kinds["progress"](lambda _, part: progress(part.decode(errors="replace")))
+    params.model, params.diagnostic, params.progress = os.fsencode(path), listen, tell
     bare = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(("zb_compile", lib))
 
-    def make(at: int, into: int, _keeps: Any = (params, summary, listen)) -> Any:
+    def make(at: int, into: int, _keeps: Any = (params, summary, listen, tell)) -> Any:
         return bare(at, into)  # what Ctrl-C leaves behind goes on using them
 
     status = call_once(make, ctypes.addressof(params), ctypes.addressof(summary))
@@ -172,15 +182,18 @@ def _compile(path: str, output: str, options: Mapping[str, Any]) -> Tuple[types.
     return found, text
 
 
+@_options.takes(CompileOptions)
 def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, Any]] = None,  # noqa: A001
-            output: Union[None, str, "os.PathLike[str]"] = None, **options: "Unpack[CompileOptions]") -> Plan:
+            output: Union[None, str, "os.PathLike[str]"] = None, verbose: Optional[bool] = None,
+            **options: "Unpack[CompileOptions]") -> Plan:
     """Compiles a model into a plan.
 
     model: a torch.nn.Module whose forward gives a scalar loss, or the path of an .onnx or .mlir file. example, kwargs:
     for a module, arguments of forward() as it is called for one micro-batch: (x, y), or a dictionary of names.
-    output: the folder of the plan; without one it is a temporary one, which lives as long as the plan does. Everything
-    else is an option of the compiler, by its name in zb_compile_params: ranks=4, micro_batches=8, schedule="search",
-    memory_limit="2G", optimizer="adamw:lr=3e-4", clip_norm=1.0, train=["*.lora.*"] (zb.options.CompileOptions).
+    output: the folder of the plan; without one it is a temporary one, which lives as long as the plan does. verbose:
+    True says on standard error what is done, False nothing; None: what takes more than three seconds. Everything else
+    is an option of the compiler, by its name in zb_compile_params (zb.CompileOptions): ranks=4, micro_batches=8,
+    schedule="search", memory_limit="2G", optimizer="adamw:lr=3e-4", clip_norm=1.0, train=["*.lora.*"].
 
     A program that is wrong, or cannot be compiled, is a zb.Error whose text has the diagnostics.
     """
@@ -192,12 +205,15 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
                     exit_status=2)
     temporary = None if output is not None else tempfile.TemporaryDirectory(prefix="zb-")
     folder = os.fspath(output) if output is not None else os.path.join(temporary.name, "plan")  # type: ignore
-    with tempfile.TemporaryDirectory(prefix="zb-") as work:
-        path = os.fspath(model) if _is_path(model) else _export(model, example, kwargs, work)
-        names = [] if _is_path(model) else _arguments(path)
+    with tempfile.TemporaryDirectory(prefix="zb-") as work, Progress("zb.compile", verbose) as progress:
         order = os.path.join(work, "order.csv")
         has_order = not _is_path(model) and not options.get("inference")
-        summary, diagnostics = _compile(path, folder, {"csv": order, **options} if has_order else options)
+        params = _params(folder, {"csv": order, **options} if has_order else options)
+        if not _is_path(model):
+            progress("exporting the module")
+        path = os.fspath(model) if _is_path(model) else _export(model, example, kwargs, work)
+        names = [] if _is_path(model) else _arguments(path)
+        summary, diagnostics = _compile(path, params, progress)
         jobs = pathlib.Path(options.get("csv") or order).read_text(encoding="utf-8") if has_order else ""
     for line in diagnostics.splitlines():
         if "warning:" in line:

@@ -14,7 +14,8 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List
 
 from . import _c, _options, arrays, batches
 from ._calls import Caller
-from ._library import Error, error_of, library, usage
+from ._library import Error, error_of, library, spoken, usage
+from .options import SessionOptions
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         from typing import Unpack
     except ImportError:
         from typing_extensions import Unpack
-    from .options import SessionOptions
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -103,7 +103,9 @@ class Session:
     of weights that the plan has no use for.
     """
 
+    @_options.takes(SessionOptions)
     def __init__(self, plan: Union[Plan, Path], **options: "Unpack[SessionOptions]"):
+        """plan: a Plan, or its folder."""
         self._handle: Optional[int] = None
         self._caller = None  # type: Optional[Caller]
         self.plan = plan if isinstance(plan, Plan) else Plan(plan)
@@ -158,7 +160,7 @@ class Session:
 
     def _say(self, _, line):
         """What is found and done while the session is made."""
-        text = line.decode(errors="replace")
+        text = spoken(line)
         self.notes.append(text)
         if text.startswith("warning: "):
             warnings.warn(text[len("warning: "):], stacklevel=2)
