@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VALUES_MAX = 4096 };
+enum { VALUES_MAX = 1 << 16 };
 
 /* A value under evaluation: a buffer, which views share, and where its elements lie in it. */
 typedef struct evaluated {
@@ -26,6 +26,9 @@ typedef struct evaluator {
 } evaluator;
 
 static char message[512];
+
+/* The kernel of a call; NULL: the reference kernel. */
+static const zb_kernel *(*zb_evaluate_kernel)(const char *op, const zb_kernel_call *call);
 
 static const char *complain(MlirOperation op, const char *what) {
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
@@ -133,10 +136,10 @@ static const char *run_constant(evaluator *e, MlirOperation op) {
   return NULL;
 }
 
-/* As a step has it. */
-static const char *run_by_mode(evaluator *e, MlirOperation op) {
-  const evaluated *training = look_up(e, mlirOperationGetOperand(op, 0));
-  define(e, mlirOperationGetResult(op, 0), *training);
+/* What a step has of a by_mode, and a step of one micro-batch of an accumulate. */
+static const char *run_first(evaluator *e, MlirOperation op) {
+  const evaluated first = *look_up(e, mlirOperationGetOperand(op, 0));
+  define(e, mlirOperationGetResult(op, 0), first);
   return NULL;
 }
 
@@ -169,6 +172,8 @@ static const char *run_kernel(evaluator *e, MlirOperation op, const zb_op_view *
                          .output_count = results,
                          .attrs = view->attrs,
                          .workspace = scratch ? new_buffer(e, scratch) : NULL};
+  if (zb_evaluate_kernel) kernel = zb_evaluate_kernel(view->def->name, &call);
+  if (!kernel) return complain(op, "no kernel takes it");
   const char *error = kernel->run(&call);
   return error ? complain(op, error) : NULL;
 }
@@ -183,7 +188,7 @@ static const char *run_op(evaluator *e, MlirOperation op) {
   case ZB_CLASS_VIEW:
     return run_view(e, op, &view);
   case ZB_CLASS_STRUCTURE:
-    if (strcmp(view.def->name, "by_mode") == 0) return run_by_mode(e, op);
+    if (strcmp(view.def->name, "by_mode") == 0 || strcmp(view.def->name, "accumulate") == 0) return run_first(e, op);
     return strcmp(view.def->name, "constant") == 0 ? run_constant(e, op) : complain(op, "cannot run");
   case ZB_CLASS_COMPOSITE:
     return complain(op, "is COMPOSITE: split it first");
@@ -197,7 +202,8 @@ const char *zb_evaluate(MlirBlock block, const zb_array *inputs, const MlirValue
                         zb_array *out) {
   static evaluator e;
   const char *error = NULL;
-  e = (evaluator){.numbers = zb_map_create_pointer()};
+  e.numbers = zb_map_create_pointer();
+  e.count = e.buffer_count = 0;
   ZB_ASSERT(e.numbers);
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
     evaluated value = {.shape = inputs[i].shape, .data = inputs[i].data, .layout = contiguous_layout(&inputs[i].shape)};

@@ -548,7 +548,13 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
     return sums, bag, sizes.squeeze(1).long(), torch.zeros_like(offsets)
 
 
-# ---- Room that is written later ----
+# ---- Room that is written later, and numbers ----
+
+
+@writes("prims::scalar_tensor")
+def scalar_tensor(s, *, dtype=None, device=None):
+    return torch.full([], s, dtype=dtype)
+
 
 
 @writes("empty.memory_format", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Records for points.py what PyTorch computes at special points: make_points.py [FOLDER [CASE...]], with its Python.
+
+The cases of points_aten.py become one model: for each a part of the loss that is sum(y * CASE__g), so that the
+gradient of CASE__g is the value y, and those of CASE__x0, CASE__x1, ... are its gradients, weighted with CASE__g. A
+file of expectations has each as the framework computes it in f32, and, where its name ends in .exact, in f64 at the
+same points. Other doors have the same archive (record()): model, values.safetensors, expected.safetensors."""
+import json
+import os
+import re
+import struct
+import sys
+import tempfile
+import warnings
+import zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.join(HERE, "..", "data", "points")
+
+
+def safetensors(tensors, metadata=None):
+    """{name: (dtype as "F32", shape, bytes)} as a file."""
+    header, offset = {"__metadata__": metadata} if metadata else {}, 0
+    for name, (dtype, shape, body) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [offset, offset + len(body)]}
+        offset += len(body)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + b"".join(body for _, _, body in tensors.values())
+
+
+def record(path, model, values, expected, framework, ulps, options=()):
+    """Writes the archive of a door. model: (name of the file, text). values, expected: tensors as above. ulps: {case:
+    units in the last place, where they are not 4}. options: further ones of the tool `points`."""
+    metadata = {"framework": framework, "ulps": json.dumps(ulps), "options": json.dumps(list(options))}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, body in (model, ("values.safetensors", safetensors(values)),
+                           ("expected.safetensors", safetensors(expected, metadata))):
+            archive.writestr(zipfile.ZipInfo(name), body, zipfile.ZIP_DEFLATED)
+
+
+def main():
+    import torch
+
+    sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "tools", "python")]
+    import points_aten
+    from zb import aten
+
+    warnings.simplefilter("ignore")
+
+    class Points(torch.nn.Module):
+        def __init__(self, names, dtype):
+            super().__init__()
+            self.p, self.names = torch.nn.ParameterDict(), names
+            for name in names:
+                case = points_aten.CASES[name]
+                inputs = [x.to(dtype) if x.is_floating_point() else x for x in case.inputs]
+                with torch.no_grad():
+                    y = case.function(*inputs)
+                weights = torch.tensor([1.0, -0.75, 1.5, -2.0, 0.625], dtype=dtype).repeat(y.numel() // 5 + 1)
+                self.p[name + "__g"] = torch.nn.Parameter(weights[:y.numel()].view(y.shape).clone())
+                for i, x in enumerate(inputs):
+                    if x.is_floating_point():
+                        self.p[f"{name}__x{i}"] = torch.nn.Parameter(x.clone())
+                    else:
+                        self.register_buffer(f"{name}__x{i}", x)
+
+        def part(self, name):
+            inputs = [self.p[key] if key in self.p else getattr(self, key) for key in (
+                f"{name}__x{i}" for i in range(len(points_aten.CASES[name].inputs)))]
+            return (points_aten.CASES[name].function(*inputs) * self.p[name + "__g"]).sum()
+
+        def forward(self, x):
+            total = x.sum()  # an input of every model
+            for name in self.names:
+                total = total + self.part(name)
+            return total
+
+    folder = sys.argv[1] if len(sys.argv) > 1 else DATA
+    names = sys.argv[2:] or list(points_aten.CASES)
+    version = ".".join(torch.__version__.split(".")[:2])
+    os.makedirs(folder, exist_ok=True)
+    expected, values = {}, {}
+    for dtype, kind, end in ((torch.float32, "F32", ""), (torch.float64, "F64", ".exact")):
+        model = Points(names, dtype)
+        for name in names:
+            model.part(name).backward()
+        for name, parameter in model.p.items():
+            gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+            expected["p." + name + end] = (kind, gradient.shape, gradient.contiguous().numpy().tobytes())
+            if kind == "F32":
+                values["p." + name] = (kind, parameter.shape, parameter.detach().contiguous().numpy().tobytes())
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "model.mlir")
+        for name in names if os.environ.get("ZB_POINTS_EACH") else []:
+            try:
+                aten.export(Points([name], torch.float32), (torch.zeros(1),), path=path)
+            except Exception as error:
+                print(f"{name}: {type(error).__name__}: {str(error)[:600]}")
+        aten.export(Points(names, torch.float32), (torch.zeros(1),), path=path)
+        with open(path) as file:
+            text = re.sub(r"^#f.*\n", "", file.read(), flags=re.M)  # places are those of this script
+        with open(os.path.join(scratch, "model.safetensors"), "rb") as file:
+            stored = file.read()
+    text = re.sub(r' loc\("([^"]*)"(\(#f\d+\))?\)', "", text)
+    ulps = {name: points_aten.CASES[name].ulp for name in names if points_aten.CASES[name].ulp != 4}
+    path = os.path.join(folder, f"aten-{version}.zip")
+    record(path, ("model.mlir", text), values, expected, f"torch {torch.__version__.partition('+')[0]}", ulps)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr(zipfile.ZipInfo("model.safetensors"), stored, zipfile.ZIP_DEFLATED)
+
+
+if __name__ == "__main__":
+    main()
