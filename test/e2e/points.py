@@ -4,12 +4,12 @@
     points.py [--bin BUILD/bin] [--data FOLDER] [--door NAME] [--all] [CASE...]
 
 A door has an archive in test/data/points, recorded by make_points.py with its framework: a model as the framework
-exports it, the values of its parameters, and what the framework computes in f32 and in f64. The tool
-`points` imports the model, runs the passes of zbc, and gives the gradient of each parameter CASE__PART: of CASE__g it is
-the value of the case, of all others a gradient. One row is one element of one of them. It agrees if it is NaN or
-infinite where the framework, in f32 or f64, is; else within 4 units in the last place (or what the case says) of the
-value in f64, or as near as the framework's own. Rows that may differ are in points_allowed.json, each with the line of
-the framework that says why; one that no longer differs is an error. With the kernels of the device, with the reference kernels, and
+exports it, the values of its parameters, and what the framework computes in f32 and in f64. The tool `points` imports
+the model, runs the passes of zbc, and gives the gradient of each parameter CASE__PART: of CASE__g it is the value of
+the case, of all others a gradient. One row is one element of one of them. It agrees if it is NaN or infinite where the
+framework, in f32 or f64, is; else within 4 units in the last place (or what the case says) of the value in f64, or as
+near as the framework's own. Rows that may differ are in points_allowed.json, each with the line of the framework that
+says why; one that no longer differs is an error. With the kernels of the device, with the reference kernels, and
 without what zb-raise and zb-fuse make. Ends with "N passed, N failed".
 """
 import glob

@@ -1,5 +1,5 @@
-"""Cases of points.py for the door from PyTorch: every row of aten_ops.def that computes, what tools/python/zb/_written.py
-writes out, and compositions as people write them, at the special points of each formula. make_points.py records them.
+"""Cases of points.py for the door from PyTorch: every row of aten_ops.def that computes, what _written.py of zb writes
+out, and compositions as people write them, at the special points of each formula. make_points.py records them.
 
 A case is a function of tensors, and these: floats are trained, integers and bools are constants."""
 import math
@@ -76,7 +76,8 @@ def each(name, function, at=ROWS, ulp=4):
 
 
 # ---- One operand ----
-for op in "abs cos cosh erf exp log neg reciprocal relu sigmoid sin sinh sqrt tan tanh asinh atan erfc exp2 expm1".split():
+for op in ("abs cos cosh erf exp log neg reciprocal relu sigmoid sin sinh sqrt tan tanh asinh atan erfc exp2 expm1"
+           .split()):
     unary(op, getattr(torch, op))
 for op in "log2 log10 rsqrt square positive deg2rad frac sinc".split():
     unary(op, getattr(torch, op), 1)
@@ -132,9 +133,10 @@ unary("glu", lambda x: F.glu(torch.stack([x, x.flip(0)]), 0))
 for op in "add sub mul div maximum minimum fmax fmin atan2 hypot copysign logaddexp logaddexp2 xlogy pow".split():
     binary(op, getattr(torch, op))
 binary("prelu", lambda x, y: F.prelu(x[None], y)[0])
-binary("float_power", lambda x, y: torch.pow(x, y), [0.0, -0.0, 2.0, 0.5, I, 1.0, 3.0], [2.0, 3.0, -1.0, 0.5, -2.0, -I])
+binary("powers", torch.pow, [0.0, -0.0, 2.0, 0.5, I, 1.0, 3.0], [2.0, 3.0, -1.0, 0.5, -2.0, -I])
 binary("fmod", torch.fmod, [0.0, -0.0, 1.0, 2.0, -2.5, 5.0, LEAST, I, NAN], [1.0, -1.0, 2.0, 0.5, -0.75, I, 0.0, NAN])
-binary("remainder", torch.remainder, [0.0, -0.0, 1.0, 2.0, -2.5, 5.0, I, NAN], [1.0, -1.0, 2.0, 0.5, -0.75, I, 0.0, NAN])
+binary("remainder", torch.remainder, [0.0, -0.0, 1.0, 2.0, -2.5, 5.0, I, NAN],
+       [1.0, -1.0, 2.0, 0.5, -0.75, I, 0.0, NAN])
 unary("fmod_scalar", lambda x: torch.fmod(x.clamp(-99, 99), 2.0), 2, -2, 4)
 unary("remainder_scalar", lambda x: torch.remainder(x.clamp(-99, 99), 2.0), 2, -2, 4)
 flat_binary("floor_divide", lambda x, y: torch.floor_divide(x.detach(), y.detach()))
@@ -202,9 +204,9 @@ rows("var_population", lambda x: x.var(1, correction=0))
 rows("var_mean", lambda x: torch.stack(torch.var_mean(x, 1)))
 each("prod_three", lambda x: x[:3].prod())
 rows("prod_two_dims", lambda x: x.view(-1, 2, 2).prod(1).prod(1))
-case("prod_long", lambda x: x.prod(1), torch.tensor([[2.0 if j % 2 else 0.5 for j in range(80)],
-                                                     [0.0 if j == 7 else 2.0 if j % 2 else 0.5 for j in range(80)],
-                                                     [0.0 if j in (7, 60) else 1.5 - j % 2 for j in range(80)]]), ulp=64)
+LONG = [[2.0 if j % 2 else 0.5 for j in range(80)], [0.0 if j == 7 else 2.0 if j % 2 else 0.5 for j in range(80)],
+        [0.0 if j in (7, 60) else 1.5 - j % 2 for j in range(80)]]
+case("prod_long", lambda x: x.prod(1), torch.tensor(LONG), ulp=64)
 rows("any_all", lambda x: torch.cat([torch.stack([x.bool().any(1), x.bool().all(1)]).to(x.dtype), x.T]))
 for order in (0, 0.5, 1, 1.5, 2, 3, I, -I, -1, -2):
     name = f"norm_{order:g}".replace("-", "m").replace(".", "_")
