@@ -3,7 +3,8 @@
 zb_room(zb_kernels_cuda FOLDERS kernels/cuda LINK zb_cuda zb_base)
 set_target_properties(zb_kernels_cuda PROPERTIES EXCLUDE_FROM_ALL ON)
 
-set(ZB_CUDA AUTO CACHE STRING "The module zb-cuda.so, training on NVIDIA GPUs: AUTO (if nvcc is found), ON, OFF")
+set(ZB_CUDA AUTO CACHE STRING
+  "The module zb-cuda.so, training on NVIDIA GPUs: ON, OFF, AUTO (if nvcc is found; part of all if there is a GPU)")
 # Machine code for A100, H100/H200 and B200 and their families; PTX, which a driver compiles,
 # for all others from 8.0 on.
 set(ZB_CUDA_ARCHITECTURES 80 90 100 CACHE STRING "Compute capabilities that CUDA kernels get machine code for")
@@ -11,6 +12,14 @@ find_program(ZB_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXE
 file(GLOB ZB_CUDA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cu)
 if(ZB_CUDA STREQUAL ON AND NOT ZB_NVCC)
   message(FATAL_ERROR "ZB_CUDA=ON, but there is no nvcc: install the CUDA toolkit, or set CUDA_PATH to its folder")
+endif()
+set(ZB_CUDA_OPTIONAL)
+if(ZB_CUDA STREQUAL AUTO AND ZB_NVCC AND NOT ZB_PORTABLE)
+  execute_process(COMMAND nvidia-smi --list-gpus OUTPUT_VARIABLE gpus ERROR_QUIET)
+  if(NOT gpus MATCHES "^GPU ")
+    set(ZB_CUDA_OPTIONAL OPTIONAL)
+    message(STATUS "No GPU is found: `ninja zb-cuda` builds zb-cuda.so (-DZB_CUDA=ON: so does `ninja`)")
+  endif()
 endif()
 if(NOT ZB_CUDA STREQUAL OFF AND ZB_NVCC)
   file(GLOB cuda_headers CONFIGURE_DEPENDS kernels/cuda/*.cuh kernels/cuda/*.h kernels/cuda/*.def kernels/cpu/ref/*.def

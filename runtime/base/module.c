@@ -94,7 +94,7 @@ static zb_status cannot_open(const char *name, const char *path, const char *why
   zb_status status = ZB_ERROR(UNAVAILABLE, "the module '%s' cannot be opened: %s", name, why);
   /* The loader's text for a library that is not there begins with its name, not with ours. */
   if (row && strncmp(why, path, strlen(path)) != 0) return zb_status_hint(status, "install %s", row->to_open);
-  return zb_status_hint(status, "build and install zb again as a whole");
+  return zb_status_hint(status, "build and install zb again as a whole: ninja all zb-%s", name);
 }
 
 zb_status zb_module_open_file(const char *name, const char *path, const zb_module **out) {
@@ -118,7 +118,7 @@ zb_status zb_module_open_file(const char *name, const char *path, const zb_modul
   else if (strcmp(module->name, name) != 0)
     status = ZB_ERROR(UNAVAILABLE, "'%s' is the module '%s', expected '%s'", path, module->name, name);
   dlclose(handle); /* it stays: RTLD_NODELETE */
-  if (status) return zb_status_hint(status, "build and install zb again as a whole");
+  if (status) return zb_status_hint(status, "build and install zb again as a whole: ninja all zb-%s", name);
   *out = module;
   return NULL;
 }
