@@ -46,10 +46,20 @@ void zb_text_add_bytes(zb_text *text, const char *bytes, size_t count) {
   text->data[text->length] = '\0';
 }
 
-/* C0, DEL, and C1 as UTF-8 writes it. */
+size_t zb_byte_order_mark(const char *text, size_t bytes) {
+  return bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+/* C0, DEL, and as UTF-8 writes them: C1 and U+00A0 and U+00AD; U+2000 to U+200F, U+2028 to U+202F and U+205F to U+206F
+ * (spaces, joiners, directions); U+FEFF. */
 size_t zb_text_control(const char *at) {
-  unsigned char first = (unsigned char)at[0], second = first ? (unsigned char)at[1] : 0;
-  if (first == 0xc2 && second >= 0x80 && second < 0xa0) return 2;
+  const unsigned char first = (unsigned char)at[0], second = first ? (unsigned char)at[1] : 0,
+                      third = second ? (unsigned char)at[2] : 0;
+  if (first == 0xc2 && ((second >= 0x80 && second <= 0xa0) || second == 0xad)) return 2;
+  if (first == 0xe2 && second == 0x80 && ((third >= 0x80 && third <= 0x8f) || (third >= 0xa8 && third <= 0xaf)))
+    return 3;
+  if (first == 0xe2 && second == 0x81 && third >= 0x9f && third <= 0xaf) return 3;
+  if (first == 0xef && second == 0xbb && third == 0xbf) return 3;
   return (first > 0 && first < 0x20 && first != '\n' && first != '\t') || first == 0x7f ? 1 : 0;
 }
 

@@ -70,33 +70,25 @@ void zb_cells_end_row(zb_order_cells *cells) {
 
 /* ---- Errors ---- */
 
-/* The bytes of a line without its end. */
-static size_t line_length(const zb_source *source, size_t line) {
-  size_t end = source->lines[line + 1];
-  const size_t begin = source->lines[line];
-  if (end > begin && source->text[end - 1] == '\n') --end;
-  if (end > begin && source->text[end - 1] == '\r') --end;
-  return end - begin;
-}
-
-zb_status zb_source_error(const zb_source *source, size_t line, int column, const char *format, ...) {
+zb_status zb_source_error(const zb_source *source, size_t row, int column, const char *format, ...) {
   char message[512], excerpt[2 * EXCERPT + 8];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  zb_status status = ZB_ERROR(INVALID, "%s:%zu:%d: %s", source->name, line + 1, column, message);
-  if (line >= source->line_count) return status;
-  const size_t length = line_length(source, line), at = (size_t)column - 1;
+  if (row >= source->line_count) return ZB_ERROR(INVALID, "%s: %s", source->name, message);
+  const zb_source_line *line = &source->lines[row];
+  zb_status status = ZB_ERROR(INVALID, "%s:%d:%d: %s", source->name, line->number, column, message);
+  const size_t length = (size_t)(line->end - line->begin), at = (size_t)column - 1;
   const size_t begin = at > EXCERPT ? at - EXCERPT : 0, end = at + EXCERPT < length ? at + EXCERPT : length;
   size_t count = 0;
   for (size_t i = begin; i < end; ++i) {
-    const char c = source->text[source->lines[line] + i];
+    const char c = line->begin[i];
     excerpt[count++] = c >= ' ' && c <= '~' ? c : '?';
   }
   excerpt[count] = '\0';
   const char *before = begin > 0 ? "..." : "";
-  return zb_status_note(status, "rank %zu:\n    %s%s%s\n    %*s^", line, before, excerpt, end < length ? "..." : "",
+  return zb_status_note(status, "rank %zu:\n    %s%s%s\n    %*s^", row, before, excerpt, end < length ? "..." : "",
                         (int)(at - begin + strlen(before)), "");
 }
 
@@ -105,8 +97,8 @@ zb_status zb_source_error(const zb_source *source, size_t line, int column, cons
 typedef struct scanner {
   const zb_source *source;
   zb_order_cells *out;
-  size_t line;
-  const char *begin; /* of the line */
+  size_t row;
+  const char *begin; /* of its line */
 } scanner;
 
 /* Most that a message shows of a wrong cell. */
@@ -114,7 +106,7 @@ static int shown(const char *from, const char *end) { return end - from > 24 ? 2
 
 static int column(const scanner *s, const char *at) { return (int)(at - s->begin) + 1; }
 
-#define WRONG(at, ...) zb_source_error(s->source, s->line, column(s, at), __VA_ARGS__)
+#define WRONG(at, ...) zb_source_error(s->source, s->row, column(s, at), __VA_ARGS__)
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -147,10 +139,7 @@ static zb_status read_action(const scanner *s, const char *at, const char *end, 
   const char *expected = text ? "a job like 0F2 (F, B, W or BW)" : "an action like 0F2 (F, I, W, B, SEND_F, ...)";
   const char *start = at;
   *out = (zb_cell){.column = column(s, at)};
-  if (at == end || !is_digit(*at)) {
-    zb_status status = WRONG(at, "expected %s, got '%.*s'", expected, shown(at, end), at);
-    return at < end && *at == '"' ? zb_status_hint(status, "no cell needs quotes") : status;
-  }
+  if (at == end || !is_digit(*at)) return WRONG(at, "expected %s, got '%.*s'", expected, shown(at, end), at);
   ZB_TRY(read_number(s, &at, end, "the number of a stage", &out->stage));
   out->action = find_action(at, end);
   if (out->action < 0 || (text && actions[out->action].action_class > ZB_ACTION_WHOLE))
@@ -177,6 +166,15 @@ static void strip(const char **first, const char **last) {
     ++*first;
   while (*last > *first && is_blank((*last)[-1]))
     --*last;
+}
+
+/* And over the quotes that spreadsheets put around a cell. */
+static void strip_cell(const char **first, const char **last) {
+  strip(first, last);
+  if (*last - *first < 2 || **first != '"' || (*last)[-1] != '"') return;
+  ++*first;
+  --*last;
+  strip(first, last);
 }
 
 /* (0F7;7B3)OVERLAP_F_B: parts that run one after the other. */
@@ -212,7 +210,7 @@ static zb_status read_csv_line(scanner *s, const char *end) {
     const char *stop = memchr(at, ',', (size_t)(end - at));
     if (!stop) stop = end;
     const char *first = at, *last = stop;
-    strip(&first, &last);
+    strip_cell(&first, &last);
     zb_cell cell = {.column = column(s, first), .action = ZB_ACTION_IDLE};
     if (first < last && *first == '(') {
       ZB_TRY(read_overlap(s, first, last));
@@ -234,26 +232,33 @@ static zb_status read_text_line(scanner *s, const char *end) {
     const char *stop = at;
     while (stop < end && !is_blank(*stop))
       ++stop;
+    const char *first = at, *last = stop;
+    strip_cell(&first, &last);
     zb_cell cell;
-    ZB_TRY(read_action(s, at, stop, &cell));
+    ZB_TRY(read_action(s, first, last, &cell));
     zb_cells_add(s->out, cell);
     at = stop;
   }
   return NULL;
 }
 
+/* Blank lines mean nothing, nor does a byte order mark. */
 static void split_lines(zb_source *source, zb_order_cells *out) {
-  const char *text = source->text;
-  for (size_t at = 0; at < source->bytes;) {
-    if (!zb_arena_grow(&out->arena, (void **)&source->lines, &source->line_capacity, source->line_count + 2,
-                       sizeof *source->lines))
+  const char *end = source->text + source->bytes, *at = source->text + zb_byte_order_mark(source->text, source->bytes);
+  for (int number = 1; at < end; ++number) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at)), *last = stop ? stop : end, *first = at;
+    const bool crlf = stop > at && stop[-1] == '\r';
+    zb_source_line line = {at, crlf ? stop - 1 : last, number};
+    if (number == 1) out->crlf = crlf;
+    at = stop ? stop + 1 : end;
+    last = line.end;
+    strip(&first, &last);
+    if (first == last) continue;
+    if (!zb_arena_grow(&out->arena, (void **)&source->lines, &source->line_capacity, source->line_count + 1,
+                       sizeof line))
       return;
-    const char *stop = memchr(text + at, '\n', source->bytes - at);
-    source->lines[source->line_count++] = at;
+    source->lines[source->line_count++] = line;
     out->last_line_ends = stop != NULL;
-    if (stop && source->line_count == 1) out->crlf = stop > text && stop[-1] == '\r';
-    at = stop ? (size_t)(stop - text) + 1 : source->bytes;
-    source->lines[source->line_count] = at;
   }
 }
 
@@ -301,13 +306,9 @@ zb_status zb_cells_read(zb_source *source, zb_order_cells *out) {
     return ZB_ERROR(INVALID, "%s: expected a line of jobs for each rank, got an empty file", source->name);
   const bool csv = memchr(source->text, ',', source->bytes) || memchr(source->text, '(', source->bytes);
   out->form = csv ? ZB_FORM_COMPUTE_ONLY : ZB_FORM_TEXT;
-  for (size_t line = 0; line < source->line_count; ++line) {
-    scanner s = {.source = source, .out = out, .line = line, .begin = source->text + source->lines[line]};
-    const char *end = s.begin + line_length(source, line);
-    const char *first = s.begin, *last = end;
-    strip(&first, &last);
-    if (first == last)
-      return zb_source_error(source, line, 1, "expected the jobs of rank %zu, got an empty line", line);
+  for (size_t row = 0; row < source->line_count; ++row) {
+    scanner s = {.source = source, .out = out, .row = row, .begin = source->lines[row].begin};
+    const char *end = source->lines[row].end;
     ZB_TRY(csv ? read_csv_line(&s, end) : read_text_line(&s, end));
     zb_cells_end_row(out);
   }

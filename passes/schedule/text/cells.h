@@ -59,16 +59,23 @@ struct zb_order_cells {
   zb_arena arena; /* of these; it remembers that a cell or a row found no memory */
 };
 
-/* The text that messages point into. Borrowed; lines are in the arena of the cells. */
+/* A line that has jobs: where it begins, where it ends (before LF or CR LF), and its number in the file, from 1. */
+typedef struct zb_source_line {
+  const char *begin, *end;
+  int number;
+} zb_source_line;
+
+/* The text that messages point into. Borrowed; its lines, one a rank (blank ones left out), are in the arena of the
+ * cells. */
 typedef struct zb_source {
   const char *name, *text;
   size_t bytes;
-  size_t *lines; /* [line_count + 1] where each starts; the last is where one more would */
+  zb_source_line *lines;
   size_t line_count, line_capacity;
 } zb_source;
 
-/* INVALID: "NAME:LINE:COLUMN: MESSAGE", with the line around the column in a note. line from 0, column from 1. */
-zb_status zb_source_error(const zb_source *source, size_t line, int column, const char *format, ...)
+/* INVALID: "NAME:LINE:COLUMN: MESSAGE", with the line around the column in a note. row from 0, column from 1. */
+zb_status zb_source_error(const zb_source *source, size_t row, int column, const char *format, ...)
     ZB_PRINTF(4, 5) ZB_MUST_USE;
 
 /* Reads all cells and decides the form and the meaning of B. */
@@ -102,6 +109,10 @@ typedef struct zb_order_reading {
 
 static inline size_t zb_reading_job(const zb_order_reading *r, int stage, int micro_batch, zb_kind kind) {
   return ((size_t)stage * (size_t)r->micro_batches + (size_t)micro_batch) * ZB_KIND_COUNT + (size_t)kind;
+}
+/* The number of a rank's line in the file. */
+static inline int zb_reading_line(const zb_order_reading *r, int rank) {
+  return (size_t)rank < r->source->line_count ? r->source->lines[rank].number : rank + 1;
 }
 /* zb_source_error at an entry. */
 #define ZB_CELL_ERROR(r, index, ...)                                                                                   \

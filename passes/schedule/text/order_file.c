@@ -26,6 +26,51 @@ static const char *job_text(const zb_order_reading *r, int stage, zb_kind kind, 
 
 static bool is_job(zb_action_class c) { return c == ZB_ACTION_JOB || c == ZB_ACTION_WHOLE; }
 
+/* ---- Which number is the wrong one ---- */
+
+static int number_of(const zb_cell *cell, bool of_stage) { return of_stage ? cell->stage : cell->micro_batch; }
+
+static int weight_of(const zb_order_reading *r, const zb_cell *cell) {
+  const zb_action_class c = zb_cell_class(r->cells, cell);
+  return c == ZB_ACTION_WHOLE ? 2 : is_job(c) ? 1 : 0;
+}
+
+/* A stage or a micro-batch with less than half of the jobs of another: the fewest, at its first cell. No order has one,
+ * so a number in this cell is wrong, rather than all that it leaves open elsewhere. False: there is none. */
+static bool find_odd(const zb_order_reading *r, bool of_stage, size_t *index, int *jobs) {
+  const int numbers = of_stage ? r->stages : r->micro_batches;
+  int *count, least = 0, most = 0;
+  if (!ZB_TAKE(r->arena, count, numbers)) return false;
+  for (size_t i = 0; i < r->cells->count; ++i)
+    if (weight_of(r, &r->cells->cells[i]))
+      count[number_of(&r->cells->cells[i], of_stage)] += weight_of(r, &r->cells->cells[i]);
+  for (int i = 0; i < numbers; ++i) {
+    if (count[i] && (!least || count[i] < least)) least = count[i];
+    if (count[i] > most) most = count[i];
+  }
+  *jobs = least;
+  for (size_t i = 0; 2 * least < most && i < r->cells->count; ++i) {
+    *index = i;
+    if (weight_of(r, &r->cells->cells[i]) && count[number_of(&r->cells->cells[i], of_stage)] == least) return true;
+  }
+  return false;
+}
+
+/* The first job whose stage or micro-batch is above a number that is nowhere; at_start: where there is none. */
+static size_t first_above(const zb_order_reading *r, bool of_stage, int number, size_t at_start) {
+  for (size_t i = 0; i < r->cells->count; ++i)
+    if (weight_of(r, &r->cells->cells[i]) && number_of(&r->cells->cells[i], of_stage) > number) return i;
+  return at_start;
+}
+
+/* How many entries have a number. */
+static size_t count_number(const zb_order_cells *cells, size_t from, size_t to, bool of_stage, int number) {
+  size_t count = 0;
+  for (size_t i = from; i < to; ++i)
+    count += cells->cells[i].action < ZB_ACTION_COUNT && number_of(&cells->cells[i], of_stage) == number;
+  return count;
+}
+
 /* ---- How large the order is ---- */
 
 typedef struct extent {
@@ -69,13 +114,30 @@ static zb_status check_extent(zb_order_reading *r) {
   const int64_t pairs = (int64_t)r->stages * r->micro_batches, most = JOBS_MAX / ZB_KIND_COUNT;
   if (pairs <= most && pairs * ZB_KIND_COUNT <= 4 * e.jobs + 4096) return NULL;
   /* Far too few jobs for these numbers: one of them is wrong, and a table of all jobs might not fit. */
-  const size_t at = r->stages > r->micro_batches ? e.stage_at : e.micro_batch_at;
+  const size_t all = r->cells->count;
+  const bool stage_is_rarer = count_number(r->cells, 0, all, true, stage.stage) <
+                              count_number(r->cells, 0, all, false, micro_batch.micro_batch);
+  const size_t at = stage_is_rarer ? e.stage_at : e.micro_batch_at;
   return ZB_CELL_ERROR(
       r, at, "%s: expected F, B and W of %d stages and %d micro-batches, got only %lld jobs in the whole file",
       zb_cell_text(r->cells->cells[at], text), r->stages, r->micro_batches, (long long)e.jobs);
 }
 
 /* ---- Which line a stage stands on ---- */
+
+/* A stage stands on two lines: said at that on which it stands more seldom. */
+static zb_status two_lines(const zb_order_reading *r, size_t first, size_t second) {
+  const zb_order_cells *cells = r->cells;
+  const int stage = cells->cells[first].stage;
+  const size_t row = zb_cells_row(cells, first), other = zb_cells_row(cells, second);
+  const bool first_is_rarer = count_number(cells, zb_cells_row_begin(cells, row), cells->row_end[row], true, stage) <
+                              count_number(cells, zb_cells_row_begin(cells, other), cells->row_end[other], true, stage);
+  const size_t at = first_is_rarer ? first : second, too = first_is_rarer ? second : first;
+  char text[48];
+  return ZB_CELL_ERROR(r, at, "%s: stage %d stands on line %d too (column %d), expected every stage on one rank",
+                       zb_cell_text(cells->cells[at], text), stage, zb_reading_line(r, (int)zb_cells_row(cells, too)),
+                       cells->cells[too].column);
+}
 
 static zb_status check_placement(zb_order_reading *r) {
   char text[48];
@@ -97,22 +159,30 @@ static zb_status check_placement(zb_order_reading *r) {
         const int *wanted = r->expected->stage_rank;
         if (wanted && wanted[cell.stage] != rank)
           return ZB_CELL_ERROR(r, i, "%s: expected stage %d on rank %d (line %d)", zb_cell_text(cell, text), cell.stage,
-                               wanted[cell.stage], wanted[cell.stage] + 1);
+                               wanted[cell.stage], zb_reading_line(r, wanted[cell.stage]));
       } else if (r->stage_rank[cell.stage] != rank) {
-        return ZB_CELL_ERROR(r, i, "%s: stage %d stands on line %d too (column %d), expected every stage on one rank",
-                             zb_cell_text(cell, text), cell.stage, r->stage_rank[cell.stage] + 1,
-                             r->cells->cells[first[cell.stage]].column);
+        return two_lines(r, first[cell.stage], i);
       }
     }
   return NULL;
 }
 
+static zb_status odd_stage(const zb_order_reading *r, size_t at, int jobs) {
+  char text[48];
+  return ZB_CELL_ERROR(r, at, "%s: expected F, B and W of stage %d for all %d micro-batches, got %d of %d jobs",
+                       zb_cell_text(r->cells->cells[at], text), r->cells->cells[at].stage, r->micro_batches, jobs,
+                       r->micro_batches * ZB_KIND_COUNT);
+}
+
 /* Every rank owns as many stages as the others: what problems and plans are made of. */
 static zb_status check_chunks(const zb_order_reading *r) {
+  size_t odd = 0;
+  int jobs = 0;
+  const bool is_odd = find_odd(r, true, &odd, &jobs);
   for (int stage = 0; stage < r->stages; ++stage)
     if (r->stage_rank[stage] < 0)
-      return zb_source_error(r->source, 0, 1, "stage %d stands on no line: expected stages 0..%d", stage,
-                             r->stages - 1);
+      return ZB_CELL_ERROR(r, is_odd ? odd : first_above(r, true, stage, 0),
+                           "stage %d stands on no line: expected stages 0..%d", stage, r->stages - 1);
   int *owned;
   ZB_TAKE(r->arena, owned, r->ranks);
   ZB_TRY(zb_arena_status(r->arena));
@@ -120,9 +190,10 @@ static zb_status check_chunks(const zb_order_reading *r) {
     ++owned[r->stage_rank[stage]];
   for (int rank = 0; rank < r->ranks; ++rank)
     if (owned[rank] != owned[0])
-      return zb_source_error(r->source, (size_t)rank, 1,
-                             "rank %d has %d stages, rank 0 has %d: expected the same number on every rank", rank,
-                             owned[rank], owned[0]);
+      return is_odd ? odd_stage(r, odd, jobs)
+                    : zb_source_error(r->source, (size_t)rank, 1,
+                                      "rank %d has %d stages, rank 0 has %d: expected the same number on every rank",
+                                      rank, owned[rank], owned[0]);
   return NULL;
 }
 
@@ -156,6 +227,13 @@ static zb_status note_jobs(zb_order_reading *r) {
  * (its number may be the wrong one). */
 static zb_status missing(const zb_order_reading *r, int stage, int micro_batch, zb_kind kind) {
   char text[48], other[48];
+  size_t odd = 0;
+  int jobs = 0;
+  if (find_odd(r, true, &odd, &jobs)) return odd_stage(r, odd, jobs);
+  if (find_odd(r, false, &odd, &jobs))
+    return ZB_CELL_ERROR(r, odd, "%s: expected F, B and W of micro-batch %d on all %d stages, got %d of %d jobs",
+                         zb_cell_text(r->cells->cells[odd], text), r->cells->cells[odd].micro_batch, r->stages, jobs,
+                         r->stages * ZB_KIND_COUNT);
   job_text(r, stage, kind, micro_batch, text);
   for (int i = 0; i < ZB_KIND_COUNT; ++i) {
     const int32_t at = r->at[zb_reading_job(r, stage, micro_batch, (zb_kind)i)];
@@ -171,7 +249,7 @@ static zb_status missing(const zb_order_reading *r, int stage, int micro_batch, 
                          text, zb_cell_text(cell, other), micro_batch, stage);
   }
   const size_t row = (size_t)r->stage_rank[stage];
-  return ZB_CELL_ERROR(r, zb_cells_row_begin(r->cells, row),
+  return ZB_CELL_ERROR(r, first_above(r, false, micro_batch, zb_cells_row_begin(r->cells, row)),
                        "%s is missing: expected micro-batches 0..%d, micro-batch %d is nowhere", text,
                        r->micro_batches - 1, micro_batch);
 }

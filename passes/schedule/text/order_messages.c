@@ -87,15 +87,16 @@ static zb_status check_pair(const checker *c, int producer, int micro_batch, zb_
   if (m->send >= 0)
     return ZB_CELL_ERROR(r, m->send, "%s: expected %s on line %d, found none",
                          end_text(producer, micro_batch, kind, true, text),
-                         end_text(producer, micro_batch, kind, false, other), r->stage_rank[to] + 1);
+                         end_text(producer, micro_batch, kind, false, other), zb_reading_line(r, r->stage_rank[to]));
   if (m->receive >= 0)
-    return ZB_CELL_ERROR(r, m->receive, "%s: expected %s on line %d, found none",
-                         end_text(producer, micro_batch, kind, false, text),
-                         end_text(producer, micro_batch, kind, true, other), r->stage_rank[producer] + 1);
+    return ZB_CELL_ERROR(
+        r, m->receive, "%s: expected %s on line %d, found none", end_text(producer, micro_batch, kind, false, text),
+        end_text(producer, micro_batch, kind, true, other), zb_reading_line(r, r->stage_rank[producer]));
   const int32_t job = r->at[zb_reading_job(r, producer, micro_batch, kind)];
   return ZB_CELL_ERROR(r, job, "%s: expected %s after it and %s on line %d, found neither",
                        zb_cell_text(r->cells->cells[job], text), end_text(producer, micro_batch, kind, true, other),
-                       end_text(producer, micro_batch, kind, false, (char[48]){0}), r->stage_rank[to] + 1);
+                       end_text(producer, micro_batch, kind, false, (char[48]){0}),
+                       zb_reading_line(r, r->stage_rank[to]));
 }
 
 static zb_status check_all_there(const checker *c) {

@@ -60,6 +60,11 @@ static void test_read(void) {
   expect_read("0F0,0F1,0B0,0W0,0B1,0W1\n", only, false, one_rank, NULL);
   /* Parts of one cell. */
   expect_read("(0F0)OVERLAP_F_B,(0F1;0B0)OVERLAP_F_B,0B1\r\n", only, true, one_rank, NULL);
+  /* As spreadsheets and editors write them: byte order mark, quotes, blank lines, blanks at ends of lines. */
+  expect_read("\xEF\xBB\xBF"
+              "0F0,0F1,0B0,0B1\r\n\r\n\"1F0\",\" 1B0\",1F1,1B1 \r\n\r\n",
+              only, true, two_ranks, "0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\r\n");
+  expect_read("\xEF\xBB\xBF\n\"0F0\" 0F1 0BW0 0BW1 \n \n", text, true, one_rank, "0F0 0F1 0BW0 0BW1\n");
   expect_read("( 0F0 )OVERLAP_F_B,0F1,0B0,0B1\r\n", only, true, one_rank, "(0F0)OVERLAP_F_B,0F1,0B0,0B1\r\n");
 }
 
@@ -104,9 +109,8 @@ static void expect_wrong(const wrong *rows, size_t count) {
 static void test_wrong_cells(void) {
   static const wrong rows[] = {
       {"", "f.csv: expected a line of jobs for each rank, got an empty file"},
-      {"\n", "f.csv:1:1: expected the jobs of rank 0, got an empty line"},
-      {"0F0,0B0\n\n", "f.csv:2:1: expected the jobs of rank 1, got an empty line"},
-      {"0F0,0B0\n  \n", "f.csv:2:1: expected the jobs of rank 1, got an empty line"},
+      {"\n \r\n", "f.csv: expected a line of jobs for each rank, got an empty file"},
+      {"0F0,0B0\n \n\n1F0,1X0\n", "f.csv:4:5: expected an action like 0F2"},
       {",,\n", "f.csv:1:1: expected jobs, got none in the whole file"},
       {"0F0,0X0,0B0\n", "f.csv:1:5: expected an action like 0F2 (F, I, W, B, SEND_F, ...), got '0X0'"},
       {"0F0, F0,0B0\n", "f.csv:1:6: expected an action like 0F2 (F, I, W, B, SEND_F, ...), got 'F0'"},
@@ -120,10 +124,14 @@ static void test_wrong_cells(void) {
       {"0F0,0B2147483647\n", "f.csv:1:7: the number of a micro-batch is too large"},
       {"0F0,99999999999999999999B0\n", "f.csv:1:5: the number of a stage is too large"},
       {"0F0,0UNSHARD3,0B0\n", "f.csv:1:13: 0UNSHARD is of a stage: expected no micro-batch, got '3'"},
-      {"\"0F0\",0B0\n", "hint: no cell needs quotes"},
+      {"\"0F0\",\"0X0\"\n", "f.csv:1:8: expected an action like 0F2 (F, I, W, B, SEND_F, ...), got '0X0'"},
+      {"\"0F0,0B0\n", "f.csv:1:1: expected an action like 0F2"},
       {"\xEF\xBB\xBF"
-       "0F0,0B0\n",
-       "f.csv:1:1: expected an action like 0F2"},
+       "0F0,0X0\n",
+       "f.csv:1:5: expected an action like 0F2 (F, I, W, B, SEND_F, ...), got '0X0'"},
+      {"0F0,\xC2\xA0"
+       "0B0\n",
+       "f.csv:1:5: expected an action like 0F2 (F, I, W, B, SEND_F, ...), got '\\xc2\\xa00B0'"},
       {"0F0,(0B0\n", "f.csv:1:5: expected ')'"},
       {"0F0,(0B0)OVERLAP\n", "f.csv:1:10: expected OVERLAP_F_B after ')', got 'OVERLAP'"},
       {"0F0,()OVERLAP_F_B\n", "f.csv:1:6: expected an action like 0F2"},
@@ -157,13 +165,13 @@ static void test_wrong_jobs(void) {
       {"0F0,0B0,0B1\n", "f.csv:1:9: 0F1 is missing: 0B1 is here"},
       {"0F0,0B0,0F1,0B1\n1F0,1B0\n",
        "f.csv:1:9: 1F1 is missing: 0F1 is here, expected every stage to run micro-batch 1"},
-      {"0F0,0B0,0F2,0B2\n", "f.csv:1:1: 0F1 is missing: expected micro-batches 0..2, micro-batch 1 is nowhere"},
+      {"0F0,0B0,0F2,0B2\n", "f.csv:1:9: 0F1 is missing: expected micro-batches 0..2, micro-batch 1 is nowhere"},
       {"0B0,0F0\n", "f.csv:1:1: 0B0 stands before 0F0, which it needs"},
       {"0F0,0W0,0I0\n", "f.csv:1:5: 0W0 stands before 0I0, which it needs"},
       {"0F0,0W0,0B0\n", "f.csv:1:5: 0W0 stands before 0B0, which it needs"}, /* of 2024 */
       {"0F0,0B0,1F0,1B0\n1F1,0B1,0F1,1B1\n",
        "f.csv:2:1: 1F1: stage 1 stands on line 1 too (column 9), expected every stage on one rank"},
-      {"0F0,0B0,2F0,2B0\n", "stage 1 stands on no line: expected stages 0..2"},
+      {"0F0,0B0,2F0,2B0\n", "f.csv:1:9: stage 1 stands on no line: expected stages 0..2"},
       {"0F0,1F0,1B0,0B0\n2F0,2B0\n",
        "f.csv:2:1: rank 1 has 1 stages, rank 0 has 2: expected the same number on every rank"},
       {"0F0,0B0\n,\n", "rank 1 has 0 stages"},
@@ -213,6 +221,61 @@ static void test_wrong_messages(void) {
   };
   expect_wrong(rows, sizeof rows / sizeof *rows);
   expect_read(FIRST SECOND, ZB_FORM_COMPUTE_COMMS, true, two_ranks, NULL);
+}
+
+/* The text with another stage and micro-batch in the cell at `begin`, which ends at `end`. */
+static void expect_place(const char *text, const char *begin, const char *end, int stage, int micro_batch,
+                         bool column) {
+  char *changed = zb_alloc(strlen(text) + 32), place[48];
+  const char *line = text, *action = begin + strspn(begin, "0123456789"), *behind = end;
+  int number = 1;
+  zb_order_file file;
+  CU_ASSERT_FATAL(changed != NULL);
+  for (const char *at = text; at < begin; ++at)
+    if (*at == '\n') ++number, line = at + 1;
+  while (behind[-1] >= '0' && behind[-1] <= '9')
+    --behind;
+  char numbers[16] = "";
+  if (behind < end) snprintf(numbers, sizeof numbers, "%d", micro_batch);
+  snprintf(changed, strlen(text) + 32, "%.*s%d%.*s%s%s", (int)(begin - text), text, stage, (int)(behind - action),
+           action, numbers, end);
+  snprintf(place, sizeof place, column ? "f.csv:%d:%d: " : "f.csv:%d:", number, (int)(begin - line) + 1);
+  zb_status status = read_text(changed, NULL, &file);
+  if (!status || strncmp(zb_status_message(status), place, strlen(place)) != 0)
+    fprintf(stderr, "\nexpected %s\n     got %s\n     for '%.*s' of stage %d and micro-batch %d\n", place,
+            zb_status_message(status), (int)(end - begin), begin, stage, micro_batch);
+  CU_ASSERT_FATAL(status && strncmp(zb_status_message(status), place, strlen(place)) == 0);
+  zb_status_free(status);
+  zb_free(changed);
+}
+
+/* One wrong number is said where it stands, not where it leaves something open. */
+static void test_wrong_numbers(void) {
+  fixture x;
+  zb_order order;
+  for (int form = 0; form < ZB_FORM_COUNT; ++form)
+    for (int chunks = 1; chunks < 3; ++chunks) {
+      const char *name = chunks == 1 ? "zb-h1" : "interleaved-zb";
+      char *text = NULL;
+      fixture_uniform(&x, chunks == 1 ? "plain" : "looped", 4, chunks, 8, 6, 6, 6, 0, 0.5);
+      expect_ok(zb_schedule_run(zb_schedule_find(name, NULL), &x.problem, &order));
+      expect_ok(zb_order_write(&x.problem, &order, &(zb_order_style){.form = (zb_order_form)form}, &text));
+      for (const char *at = text, *end; *(at += strspn(at, ", \r\n")); at = end) {
+        const int stage = atoi(at);
+        const char *action = at + strspn(at, "0123456789");
+        const int number = atoi(action + strspn(action, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"));
+        const bool job = strchr("FIBW", *action) && (action[1] >= '0' && action[1] <= '9');
+        end = at + strcspn(at, ", \r\n");
+        for (int other = 0; other < 4 * chunks + 3; ++other)
+          if (other != stage && (end[-1] <= '9' || x.stage_rank[stage] != other % 4))
+            expect_place(text, at, end, other, number, job && x.stage_rank[stage] != other % 4);
+        if (end[-1] > '9') continue; /* UNSHARD says nothing, and may be of any stage of its rank */
+        for (int other = 0; other < 11; ++other)
+          if (other != number) expect_place(text, at, end, stage, other, other >= 8);
+      }
+      zb_free(text);
+      zb_order_deinit(&order);
+    }
 }
 
 static void test_expected(void) {
@@ -445,6 +508,7 @@ int main(void) {
                                       {"the place is marked", test_caret},
                                       {"wrong jobs", test_wrong_jobs},
                                       {"wrong messages", test_wrong_messages},
+                                      {"a wrong number is said where it stands", test_wrong_numbers},
                                       {"what the caller expects", test_expected},
                                       {"writing", test_write},
                                       {"writing for a chain", test_write_edges},

@@ -146,6 +146,12 @@ static void test_control_characters(void) {
   CU_ASSERT_STRING_EQUAL(zb_status_text(status), "error: '\\x1b[31mred\\x07\\x7f\\xc2\\x9b\xc2\xb5\tend' is unknown\n"
                                                  "  note: a\\x0db\n  hint: \\x01\n");
   zb_status_free(status);
+  char *unseen = zb_shown("a\xc2\xa0"
+                          "b\xe2\x80\x8b"
+                          "c\xef\xbb\xbf"
+                          "d \xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2");
+  CU_ASSERT_STRING_EQUAL(unseen, "a\\xc2\\xa0b\\xe2\\x80\\x8bc\\xef\\xbb\\xbfd \xc3\xa9 \xe2\x82\xac \xe6\xbc\xa2");
+  zb_free(unseen);
   char *shown = zb_shown("\xc2");
   CU_ASSERT_STRING_EQUAL(shown, "\xc2");
   zb_free(shown);
