@@ -91,9 +91,20 @@ static size_t next_piece(void *buffer, size_t size, void *context) {
   return count;
 }
 
+/* jansson's column is that of the end of the token that it names, "... near 'TOKEN'": here, of its first character. */
+static void point_at_token(json_error_t *error) {
+  static const char near[] = " near '";
+  const char *token = strstr(error->text, near);
+  const char *at = token ? token + sizeof near - 1 : "";
+  for (int characters = 0; *at && at[1]; ++at)
+    error->column -= (*at & 0xc0) != 0x80 && characters++ > 0;
+  if (error->line < 1) error->line = 1;
+  if (error->column < 1) error->column = 1;
+}
+
 zb_status zb_json_parse(const char *text, size_t bytes, size_t flags, json_t **out, json_error_t *error) {
   enum { PIECE_NEEDS = 1 << 16, TOKEN_NEEDS = 4 }; /* a text doubles until its token fits */
-  source from = {text, 0, bytes};
+  source from = {text, zb_byte_order_mark(text, bytes), bytes};
   zb_json_watch();
   *out = NULL;
   reserve = (struct reserve){.bytes = TOKEN_NEEDS * longest_token(text, bytes) + PIECE_NEEDS};
@@ -106,6 +117,7 @@ zb_status zb_json_parse(const char *text, size_t bytes, size_t flags, json_t **o
   }
   zb_free(reserve.data);
   reserve = (struct reserve){0};
+  if (!*out) point_at_token(error);
   return refused ? ZB_OUT_OF_MEMORY() : NULL;
 }
 

@@ -8,7 +8,8 @@
 
 #include "runtime/base/text.h"
 
-/* *out is NULL for what is no JSON, and *error then says why and where; json_decref. The only status is MEMORY. */
+/* *out is NULL for what is no JSON, and *error then says why and where: line and column of the first character that
+ * does not fit. A byte order mark is passed over. json_decref. The only status is MEMORY. */
 zb_status zb_json_parse(const char *text, size_t bytes, size_t flags, json_t **out, json_error_t *error) ZB_MUST_USE;
 /* Adds the value as text; flags of json_dumps. MEMORY, also where what was added is lost; INVALID for a value that JSON
  * has no text for. */

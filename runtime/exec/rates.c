@@ -126,24 +126,30 @@ static zb_status check_schedule(const zb_line *line) {
 
 enum { TABLE_BYTES = 32 << 20 }; /* more than a million steps as Python writes numbers */
 
-static zb_status wrong_row(const char *file, int64_t line, const char *what, const char *hint) {
-  return zb_status_hint(ZB_ERROR(INVALID, "%s:%" PRId64 ": %s", file, line, what), "%s", hint);
+static zb_status wrong_row(const char *file, int64_t line, int64_t column, const char *what, const char *hint) {
+  return zb_status_hint(ZB_ERROR(INVALID, "%s:%" PRId64 ":%" PRId64 ": %s", file, line, column, what), "%s", hint);
 }
+
+/* Where something stands behind blanks, from 1. */
+static int64_t column_of(const char *text, const char *at) { return at + strspn(at, " \t") - text + 1; }
 
 /* One line, "3,0.5", of the step that is due. */
 static zb_status read_factor(const char *file, int64_t line, char *text, int64_t step, double *out) {
   static const char form[] = "a line is STEP,FACTOR, such as 0,0.1; factors multiply the rate (--lr 1: they are it)";
   char *comma = strchr(text, ','), *end = NULL, due[96];
+  for (char *at = text; *at; ++at)
+    if (*at == '"') *at = ' '; /* spreadsheets put cells into quotes */
   const long long number = comma ? strtoll(text, &end, 10) : -1;
   if (!comma || end == text || end + strspn(end, " \t") != comma)
-    return wrong_row(file, line, "expected a step, a comma and a factor", form);
+    return wrong_row(file, line, column_of(text, text), "expected a step, a comma and a factor", form);
   *out = strtod(comma + 1, &end) + 0.0; /* no -0 */
   end += strspn(end, " \t\r");
   if (end == comma + 1 || *end || !isfinite(*out) || *out < 0)
-    return wrong_row(file, line, "the factor is no number from 0", form);
+    return wrong_row(file, line, column_of(text, comma + 1), "the factor is no number from 0", form);
   if (number == step) return NULL;
   snprintf(due, sizeof due, "expected step %" PRId64 ", got step %lld", step, number);
-  return wrong_row(file, line, due, "there is a line for each step, in order; the first step of training is step 0");
+  return wrong_row(file, line, column_of(text, text), due,
+                   "there is a line for each step, in order; the first step of training is step 0");
 }
 
 static zb_status read_table(zb_rates *rates, const char *file) {
@@ -152,20 +158,19 @@ static zb_status read_table(zb_rates *rates, const char *file) {
   for (const char *at = rates->table; (at = strchr(at, '\n')); ++at)
     ++lines;
   if (!ZB_TAKE(&rates->memory, rates->factors, lines) || !copy) return ZB_OUT_OF_MEMORY();
-  char *at = strncmp(copy, "\xef\xbb\xbf", 3) == 0 ? copy + 3 : copy; /* a byte-order mark, as spreadsheets write it */
+  char *at = copy + zb_byte_order_mark(copy, strlen(copy));
   for (int64_t line = 1; at; ++line) {
     char *next = strchr(at, '\n');
     if (next) *next++ = '\0';
-    const bool is_empty = at[strspn(at, " \t\r")] == '\0', is_title = line == 1 && strncasecmp(at, "step,", 5) == 0;
-    if (is_empty && next && next[strspn(next, " \t\r\n")])
-      return wrong_row(file, line, "the line is empty", "there is a line for each step");
+    const bool is_empty = at[strspn(at, " \t\r")] == '\0',
+               is_title = rates->factor_count == 0 && strncasecmp(at + (*at == '"'), "step", 4) == 0;
     if (!is_empty && !is_title) {
       ZB_TRY(read_factor(file, line, at, rates->factor_count, &rates->factors[rates->factor_count]));
       ++rates->factor_count;
     }
     at = next;
   }
-  return rates->factor_count > 0 ? NULL : wrong_row(file, 1, "the table has no factors", "a line is STEP,FACTOR");
+  return rates->factor_count > 0 ? NULL : wrong_row(file, 1, 1, "the table has no factors", "a line is STEP,FACTOR");
 }
 
 static zb_status load_table(zb_rates *rates, const char *file) {
@@ -178,7 +183,7 @@ static zb_status load_table(zb_rates *rates, const char *file) {
   const bool is_text = strlen(text) == bytes;
   rates->table = is_text ? zb_arena_strdup(&rates->memory, text) : NULL;
   zb_free(text);
-  if (!is_text) return wrong_row(file, 1, "the table is no text", "a line is STEP,FACTOR");
+  if (!is_text) return wrong_row(file, 1, 1, "the table is no text", "a line is STEP,FACTOR");
   return rates->table ? NULL : ZB_OUT_OF_MEMORY();
 }
 

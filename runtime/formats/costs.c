@@ -282,9 +282,9 @@ static zb_status index_ops(zb_costs *c, const char *file) {
   return NULL;
 }
 
-static zb_status read_all(const json_t *root, const char *file, zb_costs *out) {
-  const zb_json_source source = {.name = file, .hint = measure_again, .root = root};
-  const zb_json_place whole = {.source = &source}, at = {.source = &source, .within = &whole, .key = "version"};
+static zb_status read_all(const zb_json_source *source, const json_t *root, zb_costs *out) {
+  const zb_json_place whole = {.source = source}, at = {.source = source, .within = &whole, .key = "version"};
+  const char *file = source->name;
   const json_t *version = json_object_get(root, "version");
   const char *format = json_string_value(json_object_get(root, "format"));
   if (!format || strcmp(format, "zb-costs") != 0) return foreign(file);
@@ -309,7 +309,8 @@ zb_status zb_costs_parse(const char *text, size_t bytes, const char *name, zb_co
   json_t *root = NULL;
   ZB_TRY(zb_json_open(text, bytes, name, hint, &root));
   zb_costs *costs = zb_alloc(sizeof *costs);
-  zb_status status = costs ? read_all(root, name, costs) : ZB_OUT_OF_MEMORY();
+  const zb_json_source source = {.name = name, .hint = measure_again, .text = text, .bytes = bytes};
+  zb_status status = costs ? read_all(&source, root, costs) : ZB_OUT_OF_MEMORY();
   json_decref(root);
   if (status)
     zb_costs_destroy(costs);

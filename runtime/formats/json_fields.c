@@ -25,12 +25,56 @@ static void add_place(zb_text *out, const zb_json_place *at) {
     zb_text_add(out, "[%zu]", at->index);
 }
 
-static zb_status error_at(const zb_json_place *at, const char *whole_file, const char *message) {
+static const char *skip_blanks(const char *at, const char *end) {
+  while (at < end && strchr(" \t\r\n", *at))
+    ++at;
+  return at;
+}
+
+/* Behind a value of a text that was parsed without an error, as all that is done here. */
+static const char *skip_value(const char *at, const char *end) {
+  int depth = 0;
+  do {
+    if (*at == '"')
+      for (++at; at < end && *at != '"'; ++at)
+        at += *at == '\\';
+    else
+      depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+    ++at;
+  } while (at < end && (depth > 0 || !strchr(" \t\r\n,:]}", *at)));
+  return at;
+}
+
+/* Where the value at a place begins (of a member with an index: its key); of one that is missing, what lacks it. */
+static const char *find_place(const zb_json_place *at) {
+  const char *text = at->source->text, *end = text + at->source->bytes;
+  if (!at->within) return skip_blanks(text + zb_byte_order_mark(text, at->source->bytes), end);
+  const char *whole = find_place(at->within), *item = skip_blanks(whole + 1, end);
+  for (size_t i = 0; item < end && *item != '}' && *item != ']'; ++i) {
+    const char *key_end = *whole == '{' ? skip_value(item, end) : item;
+    const char *value = *whole == '{' ? skip_blanks(skip_blanks(key_end, end) + 1, end) : item;
+    const bool is_it = *whole != '{' ? i == at->index
+                                     : at->key && (size_t)(key_end - item) == strlen(at->key) + 2 &&
+                                           !strncmp(item + 1, at->key, strlen(at->key));
+    if (is_it) return *whole == '{' && at->index ? item : value;
+    item = skip_blanks(skip_value(value, end), end);
+    if (item < end && *item == ',') item = skip_blanks(item + 1, end);
+  }
+  return whole;
+}
+
+static zb_status error_at(const zb_json_place *at, const char *found, const char *whole_file, const char *message) {
   zb_text place = {0};
+  int line = 1, column = 1;
   add_place(&place, at);
+  const char *text = at->source->text;
+  for (text += zb_byte_order_mark(text, at->source->bytes); text < found; ++text) {
+    column = *text == '\n' ? 1 : column + ((*text & 0xc0) != 0x80);
+    line += *text == '\n';
+  }
   zb_status status =
-      ZB_ERROR(INVALID, "%s: %s%s%s", at->source->name, at->within && place.data ? place.data : whole_file,
-               at->within || *whole_file ? ": " : "", message);
+      ZB_ERROR(INVALID, "%s:%d:%d: %s%s%s", at->source->name, line, column,
+               at->within && place.data ? place.data : whole_file, at->within || *whole_file ? ": " : "", message);
   zb_text_deinit(&place);
   return at->source->hint ? zb_status_hint(status, "%s", at->source->hint) : status;
 }
@@ -41,7 +85,7 @@ zb_status zb_json_error(const zb_json_place *at, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  return error_at(at, "", message);
+  return error_at(at, find_place(at), "", message);
 }
 
 /* The value as it is in the file, shortened. */
@@ -71,7 +115,7 @@ zb_status zb_json_wrong(const zb_json_place *at, const json_t *value, const char
   va_end(arguments);
   show(value, got);
   snprintf(message, sizeof message, "expected %s, got %s", expected, got);
-  return error_at(at, "the file", message);
+  return error_at(at, find_place(at), "the file", message);
 }
 
 static zb_status unknown_key(const zb_json_place *at, const char *name, const zb_json_field *fields) {
@@ -81,8 +125,10 @@ static zb_status unknown_key(const zb_json_place *at, const char *name, const zb
   for (; fields[count].name && count < KEYS_MAX; ++count)
     zb_text_add(&list, "%s%s", count ? ", " : "", names[count] = fields[count].name);
   const char *nearest = zb_nearest(name, names, count);
-  zb_status status = zb_json_error(at, "unknown key '%.60s'%s%s%s", name, nearest ? ", did you mean '" : "",
-                                   nearest ? nearest : "", nearest ? "'?" : "");
+  char message[256];
+  snprintf(message, sizeof message, "unknown key '%.60s'%s%s%s", name, nearest ? ", did you mean '" : "",
+           nearest ? nearest : "", nearest ? "'?" : "");
+  zb_status status = error_at(at, find_place(&(zb_json_place){at->source, at, name, 1}), "", message);
   status = zb_status_hint(status, "keys are %s", list.data ? list.data : "");
   zb_text_deinit(&list);
   return status;
@@ -94,8 +140,7 @@ zb_status zb_json_open(const char *text, size_t bytes, const char *name, const c
   json_error_t error;
   ZB_TRY(zb_json_parse(text, bytes, JSON_REJECT_DUPLICATES, out, &error));
   if (*out) return NULL;
-  zb_status status = ZB_ERROR(INVALID, "%s:%d:%d: not JSON: %s", name, error.line > 0 ? error.line : 1,
-                              error.column > 0 ? error.column : 1, error.text);
+  zb_status status = ZB_ERROR(INVALID, "%s:%d:%d: not JSON: %s", name, error.line, error.column, error.text);
   return hint ? zb_status_hint(status, "%s", hint) : status;
 }
 

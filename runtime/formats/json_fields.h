@@ -19,7 +19,8 @@
 typedef struct zb_json_source {
   const char *name; /* what errors call it */
   const char *hint; /* of errors without a hint of their own; NULL: none */
-  const json_t *root;
+  const char *text; /* that was parsed: where errors find line and column */
+  size_t bytes;
   int each;      /* entries of a ZB_JSON_EACH field */
   void *context; /* for the functions of rows */
 } zb_json_source;
@@ -66,9 +67,9 @@ typedef struct zb_json_field {
 /* Parses a text. INVALID names the line and column; *out then is NULL. json_decref. */
 zb_status zb_json_open(const char *text, size_t bytes, const char *name, const char *hint, json_t **out) ZB_MUST_USE;
 
-/* INVALID at a place: "FILE: PLACE: MESSAGE". */
+/* INVALID at a place: "FILE:LINE:COLUMN: PLACE: MESSAGE". */
 zb_status zb_json_error(const zb_json_place *at, const char *format, ...) ZB_PRINTF(2, 3) ZB_MUST_USE;
-/* "FILE: PLACE: expected EXPECTED, got VALUE"; value NULL: "got none". */
+/* "FILE:LINE:COLUMN: PLACE: expected EXPECTED, got VALUE"; value NULL: "got none". */
 zb_status zb_json_wrong(const zb_json_place *at, const json_t *value, const char *format, ...)
     ZB_PRINTF(3, 4) ZB_MUST_USE;
 

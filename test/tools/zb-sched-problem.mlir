@@ -24,10 +24,10 @@
 
 // RUN: echo '{"ranks": 2, "micro_batches": 4, "stages": [{"time_ms": [1, 1, 1]}, {"time_ms": [1, -1, 1]}]}' > %t.negative.json
 // RUN: not zb-sched --problem %t.negative.json --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// NEGATIVE: negative.json: stages[1].time_ms[1]: expected a number of 0 to 4.6e9 (ms), got -1
+// NEGATIVE: negative.json:{{[0-9]+:[0-9]+}}: stages[1].time_ms[1]: expected a number of 0 to 4.6e9 (ms), got -1
 // RUN: echo '{"ranks": 2, "microbatches": 4, "stages": {"time_ms": [1, 1, 1]}}' > %t.key.json
 // RUN: not zb-sched --problem %t.key.json --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=KEY
-// KEY: key.json: unknown key 'microbatches', did you mean 'micro_batches'?
+// KEY: key.json:1:14: unknown key 'microbatches', did you mean 'micro_batches'?
 // KEY: hint: keys are ranks, micro_batches,
 // RUN: echo '{"ranks": 2, "micro_batches": 4, "stages": {"time_ms": [1, 1e400, 1]}}' > %t.infinite.json
 // RUN: not zb-sched --problem %t.infinite.json --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=INFINITE

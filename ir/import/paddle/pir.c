@@ -362,7 +362,8 @@ zb_result zb_paddle_read_pir(zb_import *im, const zb_import_source *file, zb_pad
     zb_status_free(status);
     return zb_import_memory(im);
   }
-  zb_result result = root ? read_root(&r, root) : zb_paddle_damaged(im, out, "line %d: %s", error.line, error.text);
+  zb_result result =
+      root ? read_root(&r, root) : zb_paddle_damaged(im, out, "%d:%d: %s", error.line, error.column, error.text);
   json_decref(root);
   return result;
 }

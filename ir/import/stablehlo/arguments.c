@@ -212,7 +212,7 @@ static zb_result read_roles(zb_stablehlo *it) {
   }
   zb_result result =
       roles ? apply_list(it, roles, "arguments", apply_argument) && apply_list(it, roles, "results", apply_result)
-            : refuse_roles(it, "line %d: %s", error.line, error.text);
+            : refuse_roles(it, "%d:%d: not JSON: %s", error.line, error.column, error.text);
   json_decref(roles);
   return result;
 }

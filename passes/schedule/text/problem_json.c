@@ -343,26 +343,26 @@ static int default_chunks(const json_t *root, int ranks) {
   return 1;
 }
 
-static zb_status read_problem(const char *name, const json_t *root, zb_problem_data *out) {
+static zb_status read_problem(zb_json_source source, const json_t *root, zb_problem_data *out) {
   sizes size = {0};
-  zb_json_source source = {.name = name, .root = root, .context = &size};
+  source.context = &size;
   const zb_json_place whole = {.source = &source};
   if (!json_is_object(root)) return zb_json_wrong(&whole, root, "an object");
   ZB_TRY(zb_json_check_keys(root, &whole, problem_fields));
   ZB_TRY(zb_json_read_fields(root, &whole, size_fields, &size));
   if (!size.chunks) size.chunks = default_chunks(root, size.ranks);
   source.each = size.ranks;
-  ZB_TRY(zb_status_note(zb_problem_data_init(out, size.ranks, size.chunks, size.micro_batches), "in %s", name));
+  ZB_TRY(zb_status_note(zb_problem_data_init(out, size.ranks, size.chunks, size.micro_batches), "in %s", source.name));
   size.problem = &out->problem;
   ZB_TRY(zb_json_read_fields(root, &whole, problem_fields, out));
-  return zb_status_note(zb_problem_check(&out->problem), "in %s", name);
+  return zb_status_note(zb_problem_check(&out->problem), "in %s", source.name);
 }
 
 zb_status zb_problem_parse(const char *text, size_t bytes, const char *name, zb_problem_data *out) {
   *out = (zb_problem_data){0};
   json_t *root = NULL;
   ZB_TRY(zb_json_open(text, bytes, name, NULL, &root));
-  zb_status status = read_problem(name, root, out);
+  zb_status status = read_problem((zb_json_source){.name = name, .text = text, .bytes = bytes}, root, out);
   json_decref(root);
   if (status) zb_problem_data_deinit(out);
   return status;

@@ -529,8 +529,8 @@ static void test_short_forms(void) {
 static const struct {
   const char *text, *message;
 } bad[] = {
-    {GOOD "\"reductions\": 3}", "p.json: reductions: expected a list of reductions, got 3"},
-    {GOOD "\"reductions\": [3]}", "p.json: reductions[0]: expected an object, got 3"},
+    {GOOD "\"reductions\": 3}", "reductions: expected a list of reductions, got 3"},
+    {GOOD "\"reductions\": [3]}", "reductions[0]: expected an object, got 3"},
     {GOOD "\"reductions\": [{\"time_ms\": 1}]}", "reductions[0].stage: expected this key, it is missing"},
     {GOOD "\"reductions\": [{\"stage\": 1}]}", "reductions[0]: expected time_ms or time_ps, both are missing\n  hint:"},
     {GOOD "\"reductions\": [{\"stage\": 1, \"time_ms\": 1, \"time_ps\": 1}]}",

@@ -117,14 +117,15 @@ static void test_errors(void) {
   expect("[1]", 3, "expected a file of costs");
   expect("{\"a\": 1}", 8, "expected a file of costs");
   expect(good, strlen(good) / 2, "f.json:");
-  expect_changed("\"version\": 1", "\"version\": 2", "version: expected 1, got 2");
+  expect_changed("\"version\": 1", "\"version\": 2", "f.json:1:35: version: expected 1, got 2");
   expect_changed(", \"version\": 1", "", "version: expected 1, got none");
   expect_changed("zb-costs", "zb-plan", "expected a file of costs");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": -1",
                  "subprograms[0].time_ps: expected a whole number of 0 to 10000000000000000, got -1");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 1.5", "subprograms[0].time_ps: expected a whole number of");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 1e999", "real number overflow");
-  expect_changed("\"time_ps\": 1000", "\"time_ps\": Infinity", "f.json:10:119: not JSON: invalid token");
+  expect_changed("\"time_ps\": 1000", "\"time_ps\": Infinity",
+                 "f.json:10:112: not JSON: invalid token near 'Infinity'");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 99999999999999999", "got 99999999999999999");
   expect_changed("\"time_ps\": 1000, ", "", "subprograms[0].time_ps: expected this key, it is missing");
   expect_changed("\"time_ps\": 1000", "\"time_pz\": 1000",

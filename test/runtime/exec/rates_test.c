@@ -75,8 +75,9 @@ static const char *write_table(const char *text) {
 
 static void test_table(void) {
   char line[640];
-  static const char *const texts[] = {"0,1\n1,0.5\n2,0.25\n", "step,factor\n0,1\n1,0.5\n2,0.25",
-                                      "step,factor\r\n0, 1\r\n1, 5e-1\r\n2,0.25 \r\n"};
+  static const char *const texts[] = {
+      "0,1\n1,0.5\n2,0.25\n", "step,factor\n0,1\n1,0.5\n2,0.25", "step,factor\r\n0, 1\r\n1, 5e-1\r\n2,0.25 \r\n",
+      "\xEF\xBB\xBF\r\n\"step\",\"factor\"\r\n\"0\",\"1\"\r\n\r\n1,\"0.5\" \r\n2,0.25\r\n\r\n"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
     zb_rates rates;
     snprintf(line, sizeof line, "table:%s", write_table(texts[i]));
@@ -107,21 +108,21 @@ static void test_wrong_tables(void) {
   static const struct {
     const char *text, *message, *hint;
   } rows[] = {
-      {"0,1\n2,1\n", ":2: expected step 1, got step 2", "a line for each step"},
-      {"1,1\n", ":1: expected step 0, got step 1", "the first step of training is step 0"},
-      {"0,1\n0,1\n", ":2: expected step 1, got step 0", ""},
-      {"0,1\n\n1,1\n", ":2: the line is empty", ""},
-      {"0,1\n1,fast\n", ":2: the factor is no number from 0", "STEP,FACTOR"},
-      {"0,-1\n", ":1: the factor is no number from 0", ""},
-      {"0,nan\n", ":1: the factor is no number from 0", ""},
-      {"0,inf\n", ":1: the factor is no number from 0", ""},
-      {"0,1e999\n", ":1: the factor is no number from 0", ""},
-      {"0,1,2\n", ":1: the factor is no number from 0", ""},
-      {"0 1\n", ":1: expected a step, a comma and a factor", "STEP,FACTOR"},
-      {"x,1\n", ":1: expected a step, a comma and a factor", ""},
-      {"0.5,1\n", ":1: expected a step, a comma and a factor", ""},
-      {"step,factor\n", ":1: the table has no factors", ""},
-      {"", ":1: the table has no factors", ""},
+      {"0,1\n2,1\n", ":2:1: expected step 1, got step 2", "a line for each step"},
+      {"1,1\n", ":1:1: expected step 0, got step 1", "the first step of training is step 0"},
+      {"0,1\n0,1\n", ":2:1: expected step 1, got step 0", ""},
+      {"0,1\n\n \"1\" , \"x\"\n", ":3:9: the factor is no number from 0", ""},
+      {"0,1\n1,fast\n", ":2:3: the factor is no number from 0", "STEP,FACTOR"},
+      {"0,-1\n", ":1:3: the factor is no number from 0", ""},
+      {"0,nan\n", ":1:3: the factor is no number from 0", ""},
+      {"0,inf\n", ":1:3: the factor is no number from 0", ""},
+      {"0,1e999\n", ":1:3: the factor is no number from 0", ""},
+      {"0,1,2\n", ":1:3: the factor is no number from 0", ""},
+      {"0 1\n", ":1:1: expected a step, a comma and a factor", "STEP,FACTOR"},
+      {"x,1\n", ":1:1: expected a step, a comma and a factor", ""},
+      {"0.5,1\n", ":1:1: expected a step, a comma and a factor", ""},
+      {"step,factor\n", ":1:1: the table has no factors", ""},
+      {"", ":1:1: the table has no factors", ""},
   };
   char line[640];
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
