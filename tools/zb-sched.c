@@ -193,7 +193,7 @@ static zb_status name_cases(const char *text, sched_case *cases, int count) {
     const char *name = text ? text : zb_schedule_at(i)->name;
     const size_t length = text ? next_name(text) : strlen(name);
     ZB_TRY(make_name(name, length, &cases[i]));
-    ZB_TRY(parse_name(&cases[i])); /* a wrong name is no row */
+    if (!sched_order_is_file(cases[i].name)) ZB_TRY(parse_name(&cases[i])); /* a wrong name is no row */
     if (text) text += length + (text[length] == ',');
   }
   return NULL;
@@ -228,7 +228,8 @@ static bool is_row(zb_status status) {
 static zb_status run_cases(const sched_settings *s, const sched_source *source, sched_case *cases, int count) {
   int good = 0;
   for (int i = 0; i < count; ++i) {
-    zb_status status = run_schedule(s, source, &cases[i]);
+    const bool file = sched_order_is_file(cases[i].name);
+    zb_status status = file ? run_order(s, source, &cases[i]) : run_schedule(s, source, &cases[i]);
     if (status && !is_row(status)) return status;
     cases[i].status = status;
     good += !status;

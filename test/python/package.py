@@ -566,6 +566,18 @@ class Tests:
         found.save(self.path("order.txt"))
         plan = self.zb.compile(MODEL, schedule=self.path("order.txt"))
         self.suite.check(plan.ranks == 4 and plan.micro_batches == 8, "an order is a schedule of a compile")
+        found.save(self.path("order.csv"))
+        self.suite.must("zb-sched", "--ranks", 4, "--micro-batches", 8, "--schedule", "zb-h1", "--write-problem",
+                        self.path("problem.json"))
+        for given in ({}, {"ranks": 4, "micro_batches": 8}, {"costs": self.path("problem.json")}):
+            for name in ("order.txt", "order.csv"):
+                again = self.zb.schedule(name=self.path(name), **given)
+                self.suite.check(again.jobs == found.jobs and again.bubble == found.bubble and again.stages == 4,
+                                 "an order is a schedule: %s, %s" % (name, given))
+        for ending, begins in ((".txt", "0F0 "), (".csv", "0F0,"), (".svg", "<svg"), (".json", "{")):
+            found.save(self.path("order" + ending))
+            with open(self.path("order" + ending), encoding="utf-8") as file:
+                self.suite.check(file.read().startswith(begins), "save: " + ending)
         self.suite.check(self.zb.compile(MODEL, ranks=2)._repr_svg_().startswith(("<svg", "<?xml")), "a plan is drawn")
         for what, words, call in (
                 ("a wrong name", "did you mean 'zb-h1'", lambda: self.zb.schedule(4, 8, name="zb-h9")),
@@ -575,10 +587,17 @@ class Tests:
                 ("a wrong metric", "barrier", lambda: self.zb.schedule(4, 8, metric="time")),
                 ("a wrong limit", "expected bytes like", lambda: self.zb.schedule(4, 8, memory_limit="8MB")),
                 ("a wrong form", "no form 'json'", lambda: found.text("json")),
+                ("a wrong ending", "end it in one of .csv", lambda: found.save(self.path("order.yaml"))),
+                ("chunks of a file", "says where its stages stand",
+                 lambda: self.zb.schedule(name=self.path("order.txt"), chunks=2)),
                 ("a placement", "expected 1 chunk a rank, got 2",
                  lambda: self.zb.schedule(4, 8, name="zb-v", placement="plain"))):
             self.raises("USAGE", words, what, call)
         self.raises("INFEASIBLE", "", "a limit", lambda: self.zb.schedule(4, 8, name="gpipe", memory_limit="1p"))
+        self.raises("INFEASIBLE", "on rank 0, and the limit is", "a limit",
+                    lambda: self.zb.schedule(name=self.path("order.txt"), memory_limit="0.5p"))
+        self.raises("INVALID", "order.txt:4:1: expected 3 lines", "ranks of a file",
+                    lambda: self.zb.schedule(3, name=self.path("order.txt")))
         tight = self.zb.schedule(4, 8, costs=costs, name="search:budget=64", memory_limit="0.6p")
         self.suite.check(tight.search["evaluations"] > 0 and tight.seconds >= tight.bound > 0,
                          "a search: %r" % tight.search)

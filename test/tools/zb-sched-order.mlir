@@ -10,6 +10,10 @@
 // RUN: cmp %t.0 %t.2
 // RUN: cmp %t.0 %t.3
 // RUN: zb-sched --schedule %t.csv --costs f=2,b=3,w=1,comm=0.1 | grep -v ^schedule | cmp - %t.0
+// RUN: zb-sched --ranks 3 --micro-batches 4 --compare zb-h1,%t.csv,%t.txt | FileCheck %s --check-prefix=ROWS
+// ROWS: {{^}}zb-h1 plain 1 14.000
+// ROWS-NEXT: order.mlir.tmp.csv plain 1 14.000
+// ROWS-NEXT: order.mlir.tmp.txt plain 1 14.000
 // RUN: FileCheck %s --check-prefix=TEXT < %t.txt
 // TEXT: {{^}}0F0 0F1 0F2 0B0 0W0 0F3 0B1 0W1 0B2 0W2 0B3 0W3{{$}}
 // RUN: FileCheck %s --check-prefix=LOWERED < %t.lowered.csv

@@ -88,6 +88,8 @@ static bool ends_with(const char *text, const char *ending) {
   return length > wanted && !strcmp(text + length - wanted, ending);
 }
 
+bool sched_order_is_file(const char *text) { return ends_with(text, ".csv") || ends_with(text, ".txt"); }
+
 /* Whether each output can be written, and in a file of its own, before a search of minutes. */
 static zb_status check_outputs(const sched_settings *s) {
   const output_place outputs[] = {{"--timeline", s->timeline, false}, {"--trace", s->trace, false},
@@ -161,7 +163,7 @@ static zb_status check(const sched_settings *s) {
 zb_status sched_parse(int count, char **words, sched_settings *out) {
   *out = (sched_settings){0};
   ZB_TRY(options_parse(&table, count, words, out));
-  if (out->schedule && !out->order && (ends_with(out->schedule, ".csv") || ends_with(out->schedule, ".txt"))) {
+  if (out->schedule && !out->order && sched_order_is_file(out->schedule)) {
     out->order = out->schedule; /* as zbc takes it */
     out->schedule = NULL;
   }

@@ -119,7 +119,7 @@ zb_status sched_read_order(const sched_settings *s, const sched_source *source, 
     expected.stages = source->data.problem.stages;
     expected.stage_rank = source->data.stage_rank;
   }
-  ZB_TRY(zb_order_read_file(s->order, &expected, &file));
+  ZB_TRY(zb_order_read_file(c->name, &expected, &file));
   zb_status status = make_for_order(source, &file, &c->data);
   c->order = file.order;
   file.order = (zb_order){0};

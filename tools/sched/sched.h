@@ -20,6 +20,8 @@ zb_status sched_see_help(zb_status status);
 
 /* Whether it names a file of measured costs: without '=', or with the ending .json. */
 bool sched_costs_is_file(const char *text);
+/* Whether it names a file of an order, by the ending .csv or .txt. */
+bool sched_order_is_file(const char *text);
 
 /* Where problems come from: a file, which fixes ranks, stages and placement, or --costs for any of them. */
 typedef struct sched_source {
@@ -52,7 +54,7 @@ void sched_case_deinit(sched_case *c);
 zb_status sched_make_problem(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
                              sched_case *c) ZB_MUST_USE;
 
-/* Reads an order from outside and makes its problem: with its numbers of ranks, stages and micro-batches, and its
+/* Reads the order that the case names and makes its problem: with its numbers of ranks, stages and micro-batches, and its
  * placement, or the problem of a file, which it then must fit. */
 zb_status sched_read_order(const sched_settings *s, const sched_source *source, sched_case *c) ZB_MUST_USE;
 

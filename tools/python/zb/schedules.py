@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _c, _options
 from ._calls import call_once
-from ._library import error_of, library, take_text, text_of, usage
+from ._library import Error, error_of, library, take_text, text_of, usage
 
 Path = Union[str, "os.PathLike[str]"]
 Costs = Union[None, str, Path, Mapping[str, float]]
@@ -39,19 +39,23 @@ class Schedule:
     jobs (a list a rank). str() is its chart; a notebook draws it.
     """
 
-    def __init__(self, name: str, choice: "_c.zb_schedule_choice", data: "_c.zb_problem_data", open_placement: bool):
+    def __init__(self, name: str, choice: Optional["_c.zb_schedule_choice"], data: "_c.zb_problem_data",
+                 open_placement: bool, order: Optional["_c.zb_order"] = None):
+        """choice: a schedule of the table, or None: `order`, of a file."""
         lib = library()
         self.name, self._lib, self._data = name, lib, data
-        self._order, self._times, period = _c.zb_order(), _c.zb_simulation(), _c.zb_period()
+        self._order, self._times, period = order or _c.zb_order(), _c.zb_simulation(), _c.zb_period()
         problem = ctypes.byref(data.problem)
         self.search: Optional[Dict[str, Any]] = None
-        if choice.schedule[0].searches:
+        if choice is None:
+            lib.zb_order_validate(problem, ctypes.byref(self._order))
+        elif choice.schedule[0].searches:
             self._search(choice, open_placement)
         else:
             lib.zb_schedule_run_choice(ctypes.byref(choice), problem, ctypes.byref(self._order))
         lib.zb_simulate(problem, ctypes.byref(self._order), ctypes.byref(self._times))
         lib.zb_order_period(problem, ctypes.byref(self._order), ctypes.byref(period))
-        both = 2 if choice.schedule[0].two_pipelines else 1
+        both = 2 if choice and choice.schedule[0].two_pipelines else 1
         self.ranks, self.stages = data.problem.ranks, data.problem.stages
         self.micro_batches = data.problem.micro_batches * both
         self.placement = lib.zb_placement_name(problem).decode()
@@ -137,10 +141,17 @@ class Schedule:
         return take_text(out.value or 0)
 
     def save(self, path: Path) -> None:
-        """Writes the order for zb.compile(schedule=path): PyTorch's CSV for the ending .csv, else .txt."""
-        form = "csv" if os.fspath(path).endswith(".csv") else "text"
+        """Writes the order for zb.compile(schedule=path): PyTorch's CSV for the ending .csv, text for .txt; or what
+        timeline() draws, for .svg and .json."""
+        name, forms = os.fspath(path), {".csv": "csv", ".txt": "text"}
+        ending = os.path.splitext(name)[1]
+        if ending in (".svg", ".json"):
+            return self.timeline(path)
+        if ending not in forms:
+            raise usage("the name '%s' does not say what to write" % name, "end it in one of .csv (PyTorch's "
+                        "pipelining), .txt (jobs as text), .svg (a picture), .json (a Chrome trace)")
         with open(path, "w", encoding="utf-8", newline="") as file:
-            file.write(self.text(form))
+            file.write(self.text(forms[ending]))
 
     def __str__(self) -> str:
         return self.chart()
@@ -180,48 +191,106 @@ def _of_file(path: str, definition: Any, ranks: Optional[int], chunks: Optional[
         lib.zb_placement(placement.encode(), data.problem.ranks, found, data.stage_rank)
 
 
+def _costs_text(costs: Costs) -> Optional[str]:
+    if isinstance(costs, Mapping):
+        return ",".join("%s=%r" % item for item in costs.items())
+    return None if costs is None else os.fspath(costs)
+
+
+def _costs_is_file(text: str) -> bool:
+    return "=" not in text or text.endswith(".json")
+
+
+def _uniform(costs: Optional[str], definition: Any, ranks: int, micro_batches: int, place: ctypes.c_char_p,
+             chunks: ctypes.c_int, data: "_c.zb_problem_data") -> None:
+    """The problem of costs that all stages share."""
+    numbers = _c.zb_uniform_costs()
+    library().zb_uniform_costs_parse(costs.encode() if costs else None, ctypes.byref(numbers))
+    library().zb_problem_uniform(ctypes.byref(numbers), definition, ranks, micro_batches, ctypes.byref(place),
+                                 ctypes.byref(chunks), ctypes.byref(data))
+
+
+def _limits(data: "_c.zb_problem_data", metric: Optional[str], memory_limit: Union[None, int, str],
+            two_pipelines: bool) -> None:
+    if metric is not None:
+        found = ctypes.c_int()
+        library().zb_metric_parse(metric.encode(), ctypes.byref(found))
+        data.problem.metric = found.value
+    if memory_limit is not None:
+        library().zb_problem_limit(ctypes.byref(data), str(memory_limit).encode(), two_pipelines)
+
+
 def _problem(choice: "_c.zb_schedule_choice", costs: Costs, ranks: Optional[int], chunks: Optional[int],
              micro_batches: Optional[int], placement: Optional[str], data: "_c.zb_problem_data") -> bool:
     """Whether the placement is open to a search."""
-    lib = library()
-    text = os.fspath(costs) if isinstance(costs, os.PathLike) else costs
-    if isinstance(text, str) and ("=" not in text or text.endswith(".json")):
+    text = _costs_text(costs)
+    if text and _costs_is_file(text):
         _of_file(text, choice.schedule, ranks, chunks, micro_batches, placement, data)
         return False
     if not ranks or not micro_batches:
         raise usage("%s is missing" % ("micro_batches" if ranks else "ranks"), "zb.schedule(ranks=8, micro_batches=24)")
-    if isinstance(text, Mapping):
-        text = ",".join("%s=%r" % item for item in text.items())
-    numbers = _c.zb_uniform_costs()
-    lib.zb_uniform_costs_parse(text.encode() if text else None, ctypes.byref(numbers))
     place = ctypes.c_char_p(placement.encode() if placement else None)
-    count = ctypes.c_int(chunks or 0)
-    lib.zb_problem_uniform(ctypes.byref(numbers), choice.schedule, ranks, micro_batches, ctypes.byref(place),
-                           ctypes.byref(count), ctypes.byref(data))
+    _uniform(text, choice.schedule, ranks, micro_batches, place, ctypes.c_int(chunks or 0), data)
     return placement is None
 
 
-def schedule(ranks: Optional[int] = None, micro_batches: Optional[int] = None, *, name: str = "search",
+def _of_order(path: str, costs: Costs, ranks: Optional[int], micro_batches: Optional[int], metric: Optional[str],
+              memory_limit: Union[None, int, str]) -> Schedule:
+    """An order in a file, on a problem with its ranks, stages, micro-batches and placement."""
+    lib, file, data = library(), _c.zb_order_file(), _c.zb_problem_data()
+    expected = _c.zb_order_expected(ranks or 0, 0, micro_batches or 0, None)
+    text, has_problem = _costs_text(costs), False
+    try:
+        if text and _costs_is_file(text):
+            _of_file(text, None, ranks, None, None, None, data)
+            has_problem, expected.ranks, expected.stages = True, data.problem.ranks, data.problem.stages
+            expected.stage_rank = ctypes.cast(data.stage_rank, ctypes.POINTER(ctypes.c_int))
+        lib.zb_order_read_file(os.fsencode(path), ctypes.byref(expected), ctypes.byref(file))
+        if has_problem:
+            data.problem.micro_batches = file.micro_batches
+        else:
+            count = ctypes.c_int(file.stages // file.order.ranks)
+            _uniform(text, None, file.order.ranks, file.micro_batches, ctypes.c_char_p(), count, data)
+            ctypes.memmove(data.stage_rank, file.stage_rank, file.stages * ctypes.sizeof(ctypes.c_int))
+        file.order.whole_backward |= data.problem.whole_backward
+        _limits(data, metric, memory_limit, False)
+        order = _c.zb_order.from_buffer_copy(file.order)
+        file.order = _c.zb_order()
+    except BaseException:
+        lib.zb_problem_data_deinit(ctypes.byref(data))
+        raise
+    finally:
+        lib.zb_order_file_deinit(ctypes.byref(file))
+    made = Schedule(path, None, data, False, order)
+    limits = data.problem.rank_limit_bytes or [data.problem.memory_limit_bytes] * made.ranks
+    for rank, peak in enumerate(made.peaks):
+        if limits[rank] and peak > limits[rank]:
+            raise Error("INFEASIBLE", "'%s' needs %d bytes on rank %d, and the limit is %d" % (path, peak, rank, limits[rank]))
+    return made
+
+
+def schedule(ranks: Optional[int] = None, micro_batches: Optional[int] = None, *, name: Path = "search",
              costs: Costs = None, chunks: Optional[int] = None, placement: Optional[str] = None,
              memory_limit: Union[None, int, str] = None, metric: Optional[str] = None) -> Schedule:
     """A schedule without a model.
 
     name: a schedule of zb.schedules(), "interleaved-1f1b:group=4" with options; "search" looks for the best order
-    and, where none is given, placement. costs: of a rank in ms and MiB, {"f": 2, "b": 2, "w": 1, "comm": 0.1, "mem": 1}
+    and, where none is given, placement; or a file of an order (.csv or .txt), which says how many ranks, chunks and
+    micro-batches there are. costs: of a rank in ms and MiB, {"f": 2, "b": 2, "w": 1, "comm": 0.1, "mem": 1}
     or "f=2,b=2,w=1"; or a file: measured costs (Session.write_costs, zb-run --profile), which fix ranks and stages, or
     a problem of zb-sched. memory_limit: bytes of every rank, "64M", or "1.25p" (1.25 times what `ranks` micro-batches
     keep). metric: what a search makes short, "barrier" (the default), "stage" or "period".
     """
     lib, choice, data = library(), _c.zb_schedule_choice(), _c.zb_problem_data()
+    name = os.fspath(name)
+    if name.endswith((".csv", ".txt")):
+        if chunks or placement:
+            raise usage("%s: '%s' says where its stages stand" % ("chunks" if chunks else "placement", name))
+        return _of_order(name, costs, ranks, micro_batches, metric, memory_limit)
     lib.zb_schedule_parse(name.encode(), ctypes.byref(choice))
     try:
         open_placement = _problem(choice, costs, ranks, chunks, micro_batches, placement, data)
-        if metric is not None:
-            found = ctypes.c_int()
-            lib.zb_metric_parse(metric.encode(), ctypes.byref(found))
-            data.problem.metric = found.value
-        if memory_limit is not None:
-            lib.zb_problem_limit(ctypes.byref(data), str(memory_limit).encode(), choice.schedule[0].two_pipelines)
+        _limits(data, metric, memory_limit, choice.schedule[0].two_pipelines)
     except BaseException:
         lib.zb_problem_data_deinit(ctypes.byref(data))
         raise
