@@ -3,7 +3,8 @@
  *
  * All coordinates are printed as rounded integers of a hundredth of a pixel, so that the same timeline gives the same
  * bytes on every machine and in every locale. The drawing is as wide as usual jobs need for the number of their
- * micro-batch; shorter ones have none, but a tooltip. The Chrome trace is timeline_chrome.c. Tests:
+ * micro-batch, up to what a page shows with a title that can be read; then numbers get smaller, for those who zoom in.
+ * Jobs too short for the smallest have none, but a tooltip. The Chrome trace is timeline_chrome.c. Tests:
  * test/runtime/base/timeline_test.c.
  */
 #include "runtime/formats/timeline.h"
@@ -28,14 +29,19 @@ enum {
   GAP = 14,   /* between ranks */
   AXIS = 48,
   PLOT_MIN = 1040,
-  PLOT_MAX = 9000,
+  PLOT_MAX = 1600,
   ARROWS_MAX = 160, /* more messages than this would hide the boxes */
   BRIEF_MIN = 4000, /* with more jobs than this boxes and tooltips take fewer letters */
 };
 
-/* Labels, in pixels of widths: a letter of usual and of small size, as wide as the fonts of add_styles have digits, and
- * what is left free around it. */
-static const double LETTER = 6.8, SMALL_LETTER = 5.2, BESIDE = 4.4, SMALL_BESIDE = 2.4, ROUNDING = 0.01;
+/* Labels, from the usual size down, in pixels: a letter, as wide as the fonts of add_styles have digits, what is left
+ * free around all of them, and the class in the style sheet. */
+static const struct {
+  double size, letter, beside;
+  const char *class;
+} sizes[] = {{10.5, 6.8, 4.4, ""}, {8, 5.2, 2.4, "t"}, {6, 3.9, 1.8, "u"}, {4.5, 2.95, 1.4, "v"}, {3, 1.95, 0.9, "x"}};
+enum { SIZE_COUNT = sizeof sizes / sizeof *sizes };
+static const double ROUNDING = 0.01;
 
 /* How a kind of job looks; chunk 0 is drawn so, later chunks lighter. name, label: of jobs that are not of a
  * micro-batch. */
@@ -206,7 +212,7 @@ static void choose_scales(picture *pictures, int count) {
     if (p->end_ps - p->start_ps > span) span = p->end_ps - p->start_ps;
     if (p->most_bytes > most) most = p->most_bytes;
   }
-  const double wanted = usual ? (BESIDE + LETTER * digits) * ((double)span / (double)usual) : 0;
+  const double wanted = usual ? (sizes[0].beside + sizes[0].letter * digits) * ((double)span / (double)usual) : 0;
   const double width = fmin(fmax(wanted, PLOT_MIN), PLOT_MAX);
   for (int i = 0; i < count; ++i) {
     picture *p = &pictures[i];
@@ -279,10 +285,12 @@ static void add_styles(picture *p) {
               ".s{font-size:10.5px;fill:#667085}.a{font-size:11px;fill:#667085;text-anchor:middle}.i{font-size:13px;"
               "text-anchor:end}\n"
               ".b text{font-size:10.5px;text-anchor:middle;fill:#fff;pointer-events:none}.b .d{fill:#1b2a3d}\n"
-              ".b .t{font-size:8px}\n"
               ".g{stroke:#e4e7ec;stroke-width:1}.m{fill:#dfe5f0;stroke:#7f8ea8;stroke-width:.9}.w{fill:#fff;stroke:#"
               "d0d5dd;stroke-width:.8}\n"
               ".l{stroke:#475467;stroke-width:.7;opacity:.55;fill:none;marker-end:url(#head)}\n");
+  for (int i = 1; i < SIZE_COUNT; ++i)
+    zb_text_add(out, ".b .%s{font-size:%spx}%s", sizes[i].class, number(sizes[i].size).text,
+                i + 1 < SIZE_COUNT ? "" : "\n");
   for (int i = 0; i < STYLE_COUNT; ++i)
     for (int shade = 0; shade < SHADES; ++shade) {
       const shown fill = colour(&styles[i], p->whiter * shade);
@@ -326,11 +334,10 @@ static void add_legend_text(picture *p, int *x, int y, const char *text) {
   *x += (int)(6.5 * (double)strlen(text)) + LEGEND_GAP;
 }
 
-static void add_legend_box(picture *p, int *x, int y, int kind, int shade, const char *text) {
+static void add_legend_box(picture *p, int *x, int y, int kind, int shade) {
   zb_text_add(p->out, "<rect class=\"k%d%d\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/>", kind, shade, *x,
               y - 10);
   *x += SIGN;
-  add_legend_text(p, x, y, text);
 }
 
 /* One line under the note: what is in the picture, and nothing else. */
@@ -338,7 +345,10 @@ static void add_legend(picture *p) {
   int x = MARGIN;
   const int y = p->top + TOP - 18;
   for (int i = 0; i < STYLE_COUNT; ++i)
-    if (p->drawn[i]) add_legend_box(p, &x, y, i, 0, styles[i].help);
+    if (p->drawn[i]) {
+      add_legend_box(p, &x, y, i, 0);
+      add_legend_text(p, &x, y, styles[i].help);
+    }
   if (p->labelled) add_legend_text(p, &x, y, "numbers: micro-batches");
   if (p->timeline->memory_count) {
     zb_text_add(p->out, "<path class=\"m\" d=\"M%d %dv-8h5v-3h5v6h4v5z\"/>", x, y + 2);
@@ -347,13 +357,16 @@ static void add_legend(picture *p) {
   }
   if (p->timeline->chunks < 2) return;
   const int shades = p->timeline->chunks < SHADES ? p->timeline->chunks : SHADES;
-  zb_text_add(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">chunk</text>\n", x, y);
-  x += 40;
   for (int shade = 0; shade < shades; ++shade) {
-    char number[16];
-    snprintf(number, sizeof number, "%d%s", shade, shade == SHADES - 1 && p->timeline->chunks > SHADES ? "+" : "");
-    add_legend_box(p, &x, y, 0, shade, number);
+    char text[32];
+    snprintf(text, sizeof text, "%s%d%s", shade ? "" : "chunk ", shade,
+             shade == SHADES - 1 && p->timeline->chunks > SHADES ? "+" : "");
+    add_legend_text(p, &x, y, text);
     x -= LEGEND_GAP / 2;
+    for (int i = 0; i < STYLE_COUNT; ++i)
+      if (p->drawn[i] && (styles[i].kind == 'F' || styles[i].kind == 'B' || styles[i].kind == 'W'))
+        add_legend_box(p, &x, y, i, shade);
+    x += LEGEND_GAP / 2;
   }
 }
 
@@ -446,14 +459,13 @@ static void add_label(picture *p, const zb_event *event, double x, double width)
     snprintf(label, sizeof label, "%d", event->micro_batch);
   /* Of the largest number: boxes of one width have all labels or none. */
   const double letters = look->label ? (double)strlen(look->label) : p->digits;
-  const bool small = width < BESIDE + LETTER * letters - ROUNDING;
-  if (small && width < SMALL_BESIDE + SMALL_LETTER * letters - ROUNDING) return;
+  int size = 0;
+  while (size < SIZE_COUNT && width < sizes[size].beside + sizes[size].letter * letters - ROUNDING)
+    ++size;
+  if (size == SIZE_COUNT) return;
   p->labelled |= !look->label;
-  zb_text_add(p->out, "<text%s x=\"%s\" y=\"%d\">%s</text>\n",
-              small  ? dark ? " class=\"t d\"" : " class=\"t\""
-              : dark ? " class=\"d\""
-                     : "",
-              number(x).text, row_of(p, event->rank) + BOX / 2 + (small ? 3 : 4), label);
+  zb_text_add(p->out, "<text class=\"%s%s\" x=\"%s\" y=\"%d\">%s</text>\n", sizes[size].class, dark ? " d" : "",
+              number(x).text, row_of(p, event->rank) + BOX / 2 + (int)lround(0.37 * sizes[size].size), label);
 }
 
 static void add_box(picture *p, const zb_event *event) {

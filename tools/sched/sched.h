@@ -54,8 +54,8 @@ void sched_case_deinit(sched_case *c);
 zb_status sched_make_problem(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
                              sched_case *c) ZB_MUST_USE;
 
-/* Reads the order that the case names and makes its problem: with its numbers of ranks, stages and micro-batches, and its
- * placement, or the problem of a file, which it then must fit. */
+/* Reads the order that the case names and makes its problem: with its numbers of ranks, stages and micro-batches, and
+ * its placement, or the problem of a file, which it then must fit. */
 zb_status sched_read_order(const sched_settings *s, const sched_source *source, sched_case *c) ZB_MUST_USE;
 
 void sched_print_summary(const sched_case *c);
