@@ -276,6 +276,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .group_count = args->groups.count,
       .clip_norm = run_clip_norm(args),
       .non_finite = args->non_finite,
+      .bad_batch = args->bad_batch,
       .steps = args->steps,
       .threads = (int)args->threads,
       .shuffle = args->shuffle,
@@ -283,7 +284,6 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .barrier = args->barrier,
       .reference = args->reference,
       .tf32 = args->tf32,
-      .trace = args->timeline || args->trace,
       .explain = args->explain,
       .profile = args->profile_ops,
       .costs = args->profile != NULL,
@@ -313,7 +313,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
     zb_session_destroy(session);
     return ZB_ERROR(IO, "cannot open the null device: %s", strerror(errno));
   }
-  int64_t first = zb_session_steps(session);
+  const int64_t first = zb_session_steps(session);
   saves saved = {-1, -1, false};
   bool stopped = false;
   run_told.session = session;

@@ -96,6 +96,10 @@ typedef struct zb_session_params {
    * changes no parameter, no optimizer state and not the optimizer's count of steps, as with PyTorch's GradScaler, and
    * the run goes on; USAGE for a plan without clipping, which knows no norm. */
   const char *non_finite;
+  /* "stop" (NULL): a step whose batch is refused (a value that the model cannot take, a loss or gradients that are not
+   * finite, no target that counts) fails. "skip": it changes nothing and counts as skipped, and the run goes on with
+   * the next batch. Steps have a barrier then. USAGE in several processes and on other devices than cpu. */
+  const char *bad_batch;
   int64_t steps; /* how many steps will be made, if that is known: what is too few for `costs` is then said at once; 0:
                     not known */
   /* What random ops (dropout) draw by, from 1 to INT64_MAX; 0: as the checkpoint that is resumed says, else
@@ -162,7 +166,8 @@ typedef struct zb_step_result {
   bool scheduled;        /* there is a schedule */
   bool has_norm;         /* the plan clips gradients: */
   double norm;           /* of all gradients, before clipping, as clip_grad_norm_ returns it */
-  bool skipped;          /* it is not finite, and the step changed nothing: zb_session_params.non_finite */
+  bool skipped;          /* the step changed nothing: zb_session_params.non_finite, bad_batch */
+  const char *refused;   /* by bad_batch: why, as zb_status_text; valid until the next one. NULL: it was not */
   int64_t skipped_steps; /* so far, those before a resume included */
   bool stopping;         /* a process of the run asked to end after this step: zb_session_stop */
 } zb_step_result;
@@ -175,8 +180,11 @@ ZB_API zb_status zb_session_create(const zb_session_params *params, zb_session *
  * One process: nothing. */
 ZB_API void zb_session_tell_failure(const zb_session_params *params, zb_status failure);
 ZB_API void zb_session_destroy(zb_session *session);
-/* One step. RUNTIME when the loss, or the norm of the gradients, is not a finite number (but see non_finite). After a
- * step that failed the session is over: its weights belong to no step, so another step and a save are refused. */
+/* One step. INVALID when its batch has a value that the model cannot take, RUNTIME when the loss, or the norm of the
+ * gradients, is not a finite number (but see non_finite, bad_batch). In one process, on the device cpu, such a step
+ * leaves the session as it was, unless it was announced or a rank has updated parameters: the next call is for the same
+ * step, with another batch. After any other failure the session is over: its weights belong to no step, so another step
+ * and a save are refused. */
 ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;
 /* Nothing is asked of the session but steps until it has made this many in all (zb_session_steps counts them), so up to
  * there no rank waits for the others to end a step: it begins the next one when what it posted
@@ -206,7 +214,7 @@ typedef struct zb_evaluation_result {
 /* Computes the loss of params.evaluation with the weights as they are, by forward jobs alone: always of the same rows,
  * in batches of M micro-batches, as in training but for what acts in training alone. It changes nothing: a run with
  * evaluations between its steps has the bits of one without. Called by all processes in the same order, as steps are.
- * USAGE where params.evaluation is NULL. A failure ends the session, as that of a step does. */
+ * USAGE where params.evaluation is NULL. After a failure the session is as behind that of a step. */
 ZB_API zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) ZB_MUST_USE;
 /* One batch of the embedder's, whose inputs params.evaluation_input gives by its number, out->batches: adds it to *out,
  * which the caller has cleared ({0}) before the first of an evaluation. All else as with zb_session_evaluate. USAGE

@@ -185,6 +185,7 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
     ZB_TAKE(&e->memory, e->losses, REPORTED_MOST * ((size_t)params->plan->micro_batches + 1));
   else
     ZB_TAKE(&e->memory, e->staging, largest_input(params->plan) + 1);
+  if (!params->device->queue) ZB_TAKE(&e->memory, e->kept, e->program->regions[ZB_REGION_BUFFERS].bytes + 1);
   if (params->trace) {
     ZB_TAKE(&e->memory, e->times, e->program->job_count + 1);
     ZB_TAKE(&e->memory, e->waited_ps, e->program->job_count + 1);
@@ -257,7 +258,7 @@ static void begin_list(zb_executor *e, zb_plan_list list, int64_t number) {
   begin(e, zb_plan_list_begin(e->program, list), zb_plan_list_end(e->program, list));
   e->list = list;
   e->step = number;
-  e->cleared = false;
+  e->cleared = e->updated = false;
 }
 
 void zb_executor_begin_step(zb_executor *e, int64_t step) {
@@ -312,11 +313,28 @@ zb_status zb_executor_prepare_step(zb_executor *e) {
   return write_step(e);
 }
 
+/* The buffers, which F writes: zb_executor_take_back. */
+static zb_status keep_buffers(zb_executor *e) {
+  const zb_plan_range *buffers = &e->program->regions[ZB_REGION_BUFFERS];
+  if (!e->kept || buffers->bytes == 0 || e->list != ZB_LIST_STEP) return NULL;
+  return e->params.device->download(e->device, e->kept, e->arena + buffers->offset, buffers->bytes);
+}
+
+bool zb_executor_take_back(zb_executor *e) {
+  const zb_plan_range *buffers = &e->program->regions[ZB_REGION_BUFFERS];
+  if (e->updated || e->pending || e->params.device->queue) return false;
+  if (buffers->bytes == 0 || e->list != ZB_LIST_STEP || !e->cleared) return true;
+  zb_status status = e->params.device->upload(e->device, e->arena + buffers->offset, e->kept, buffers->bytes);
+  zb_status_free(status);
+  return !status;
+}
+
 zb_status zb_executor_clear(zb_executor *e) {
   const zb_device_def *device = e->params.device;
   if (device->queue) ZB_TRY(device->queue->before_job(e->device, -1));
   if (e->cleared) return NULL; /* LOAD jobs: nothing to clear */
   e->cleared = true;
+  ZB_TRY(keep_buffers(e));
   if (e->list == ZB_LIST_STEP && !e->pending) ZB_TRY(zb_executor_prepare_step(e));
   memset(e->ran, 0, (size_t)e->program->subprogram_count);
   if (device->queue) ZB_TRY(device->queue->after_job(e->device, -1));
@@ -355,6 +373,7 @@ zb_status zb_executor_compute(zb_executor *e, const zb_plan_job *job) {
     memset(e->arena + workspace.offset, ZB_POISON_BYTE, workspace.bytes);
   }
   int64_t start = now_ps(e);
+  e->updated |= job->kind == ZB_JOB_UPDATE && zb_executor_changed(e, e->has_norm, e->norm);
   zb_status status = e->params.device->launch(e->device, e->programs[job->subprogram], e->arena,
                                               e->program->pool_u64 + job->bases.begin);
   if (status) return blame_data(e, job->micro_batch, status);
@@ -631,7 +650,7 @@ zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
 }
 
 bool zb_executor_changed(const zb_executor *e, bool has_norm, float norm) {
-  return !has_norm || isfinite(norm) || e->params.device_params.no_kernels;
+  return !has_norm || (isfinite(norm) && norm >= 0) || e->params.device_params.no_kernels;
 }
 
 /* The verdict of a step that no other followed is part of its time. */

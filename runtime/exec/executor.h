@@ -96,6 +96,8 @@ typedef struct zb_executor {
   bool has_norm;     /* of the gradients of the last step: */
   float norm;
   bool cleared;        /* zb_executor_clear was called */
+  bool updated;        /* an UPDATE of the run has changed parameters, or may have */
+  unsigned char *kept; /* buffers as they were before the step; NULL with a device with a queue */
   int first, job, end; /* first: of this run */
   uint32_t wait;       /* how many waits of the job are over */
   bool has_second;     /* jobs beside the others (runtime/plan/expand.h) have a place of their own: */
@@ -151,6 +153,8 @@ zb_status zb_executor_clear(zb_executor *executor) ZB_MUST_USE;
 /* By the driver, on that thread: the run is done. follows: no barrier was before it, so it began when the one before it
  * had ended. A step that is pending then has no norm yet. */
 void zb_executor_finish_run(zb_executor *executor, bool follows);
+/* After a run that failed: whether no parameter was changed, and buffers are again as before it. */
+bool zb_executor_take_back(zb_executor *executor);
 /* What became of the step, or the batch of an evaluation, of that number: one of the last ZB_STEPS_IN_FLIGHT. */
 const zb_run_record *zb_executor_record(const zb_executor *executor, int64_t number);
 /* Does the next job if it can. Errors name rank and job; the executor is then of no more use. */

@@ -90,6 +90,7 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   snprintf(session->instruction_set, sizeof session->instruction_set, "%s%s", session->device->instruction_set(),
            params->tf32 ? " with TF32" : "");
   ZB_TRY(choose_transport(session, params));
+  ZB_TRY(zb_session_check_bad_batch(session, params));
   session->overlaps = zb_session_may_overlap(session, params);
   return NULL;
 }
@@ -345,7 +346,7 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
   session->params = *params;
   session->params.directory = session->params.data = session->params.evaluation = session->params.device =
       session->params.resume = session->params.launch = session->params.save = session->params.weights =
-          session->params.non_finite = NULL;
+          session->params.non_finite = session->params.bad_batch = NULL;
   session->params.bootstrap = NULL;
   session->params.settings = NULL;
   session->params.lr = session->params.weight_decay = session->params.lr_schedule = NULL;
@@ -657,6 +658,7 @@ void zb_session_destroy(zb_session *session) {
   zb_arena_deinit(&session->memory);
   zb_facts_deinit(&session->contents);
   zb_rates_close(&session->rates);
+  zb_status_free(session->refused);
   zb_free(session);
 }
 
@@ -718,8 +720,25 @@ static zb_status make_step(zb_session *session, int64_t *out_ps) {
 
 /* Without a barrier the driver says which step it was. Takes and returns ownership. */
 static zb_status fail_step(zb_session *session, zb_status status) {
-  session->failed = true;
+  session->failed = !zb_session_take_back(session, status);
   return session->stepping ? status : zb_status_note(status, "step %lld", (long long)session->steps + 1);
+}
+
+/* A step that changed nothing, and whose batch counts as taken. */
+static zb_status leave_out(zb_session *session, zb_status refused, zb_step_result *out) {
+  zb_status_free(session->refused);
+  session->refused = refused;
+  for (int i = 0; i < session->plan->rank_count; ++i)
+    session->idle[i] = session->waiting[i] = 0;
+  fill_result(session, 0, out);
+  out->loss = (double)NAN;
+  out->norm = (double)NAN;
+  out->skipped = true;
+  out->refused = zb_status_text(refused);
+  out->skipped_steps = ++session->skipped;
+  ++session->steps;
+  out->stopping = atomic_load(&session->stopping) != 0;
+  return NULL;
 }
 
 zb_status zb_session_step(zb_session *session, zb_step_result *out) {
@@ -729,7 +748,10 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
     return ZB_ERROR(USAGE, "the session has the data of evaluations alone, so it makes no steps");
   int64_t took_ps = 0;
   zb_status status = make_step(session, &took_ps);
-  if (status) return fail_step(session, status);
+  if (status) {
+    status = fail_step(session, status);
+    return session->leaves_out && !session->failed ? leave_out(session, status, out) : status;
+  }
   fill_result(session, took_ps, out);
   zb_session_take_norm(session, out);
   ++session->steps;

@@ -87,6 +87,8 @@ struct zb_session {
   int64_t took_ps;            /* the last step */
   zb_job_record *records;     /* of the last step, of the ranks here, if params.explain; else NULL */
   bool failed;                /* a step failed: the weights are of no step */
+  bool leaves_out;            /* a step whose batch is refused, and goes on */
+  zb_status refused;          /* the last such step; NULL */
   atomic_int interrupted;
   atomic_int stopping;      /* this process was asked to end after a step */
   zb_folder_lock save_lock; /* of process 0, on where params.save leads, for as long as the session lives */
@@ -140,6 +142,9 @@ zb_status zb_session_run_list(zb_session *session, void (*begin_list)(zb_executo
                               int64_t number, int64_t *out_ps) ZB_MUST_USE;
 /* Whether the session can go on: with "step" 7, or "the evaluation after step" 6. */
 zb_status zb_session_check_alive(zb_session *session, const char *next, int64_t number) ZB_MUST_USE;
+/* After a step or an evaluation that failed: whether it changed nothing, so that the session is as before it and can go
+ * on. Of a failure by its batch or its numbers, in one process, on a device without a queue. */
+bool zb_session_take_back(zb_session *session, zb_status status);
 /* Of the last list that ran. */
 double zb_session_mean_loss(const zb_session *session);
 /* What its numerator and its divisor are: losses of micro-batches and their number, or sums of losses and weights. */
@@ -187,6 +192,8 @@ zb_status zb_session_run_clocks(zb_session *session, int64_t *out_ps) ZB_MUST_US
 zb_status zb_session_check_reports(const zb_plan *plan, bool whole, zb_plan_list list) ZB_MUST_USE;
 /* Whether clip_norm and non_finite can be had of this plan. */
 zb_status zb_session_check_norm(const zb_plan *plan, const zb_session_params *params) ZB_MUST_USE;
+/* USAGE where bad_batch cannot be had; else sets leaves_out. */
+zb_status zb_session_check_bad_batch(zb_session *session, const zb_session_params *params) ZB_MUST_USE;
 /* Whether a step whose gradients are not finite is left out. */
 bool zb_session_skips(const zb_session_params *params);
 /* The greatest norm that this run was given, in the place of the plan's; 0: none was. */

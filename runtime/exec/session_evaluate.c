@@ -25,6 +25,16 @@ zb_status zb_session_check_alive(zb_session *session, const char *next, int64_t 
   return ZB_ERROR(INTERRUPTED, "interrupted before %s %lld", next, (long long)number);
 }
 
+bool zb_session_take_back(zb_session *session, zb_status status) {
+  const zb_code code = zb_status_code(status);
+  const bool by_batch = code == ZB_INVALID || code == ZB_RUNTIME || code == ZB_USAGE;
+  const zb_transport_def *def = session->transport_def;
+  if (!by_batch || session->stepping || session->measure || !def->revive || !session->transport) return false;
+  for (int i = 0; i < session->executor_count; ++i)
+    if (!zb_executor_take_back(&session->executors[i])) return false;
+  return def->revive(session->transport);
+}
+
 static double sum_of(const double *numbers, int count) {
   double sum = 0;
   for (int i = 0; i < count; ++i)
@@ -105,7 +115,7 @@ static zb_status add_batch(zb_session *session, zb_evaluation_result *out) {
   zb_status status = zb_session_run_list(session, zb_executor_begin_evaluation, out->batches, &took_ps);
   if (!status) status = agree_on_files(session, zb_outputs_add(&session->outputs));
   if (status) {
-    session->failed = true;
+    session->failed = !zb_session_take_back(session, status);
     return zb_status_note(status, "evaluation after step %lld, batch %lld", (long long)session->steps,
                           (long long)out->batches + 1);
   }

@@ -13,7 +13,7 @@
 /* What looks into a step counts its times from where all ranks begin it. */
 bool zb_session_may_overlap(const zb_session *session, const zb_session_params *params) {
   const bool looks = params->trace || params->explain || params->costs;
-  return session->driver_def->await && !params->barrier && !looks;
+  return session->driver_def->await && !params->barrier && !looks && !session->leaves_out;
 }
 
 bool zb_session_is_ahead(const zb_session *session) {

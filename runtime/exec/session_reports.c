@@ -30,16 +30,24 @@ zb_status zb_session_check_reports(const zb_plan *plan, bool whole, zb_plan_list
   return status;
 }
 
-bool zb_session_skips(const zb_session_params *params) {
-  return params->non_finite && strcmp(params->non_finite, "skip") == 0;
+static bool is_skip(const char *choice) { return choice && strcmp(choice, "skip") == 0; }
+
+bool zb_session_skips(const zb_session_params *params) { return is_skip(params->non_finite); }
+
+static zb_status check_choice(const char *option, const char *choice, const char *hint) {
+  static const char *const choices[] = {"stop", "skip"};
+  if (!choice || is_skip(choice) || strcmp(choice, "stop") == 0) return NULL;
+  const char *nearest = zb_nearest(choice, choices, 2);
+  return zb_status_hint(ZB_ERROR(USAGE, "%s: expected stop or skip, got '%s'", option, choice),
+                        nearest ? "did you mean '%s'?" : hint, nearest);
 }
 
-static zb_status check_non_finite(const zb_session_params *params) {
-  static const char *const choices[] = {"stop", "skip"};
-  if (!params->non_finite || zb_session_skips(params) || strcmp(params->non_finite, "stop") == 0) return NULL;
-  const char *nearest = zb_nearest(params->non_finite, choices, 2);
-  return zb_status_hint(ZB_ERROR(USAGE, "--non-finite: expected stop or skip, got '%s'", params->non_finite),
-                        nearest ? "did you mean '%s'?" : "skip leaves such a step out", nearest);
+zb_status zb_session_check_bad_batch(zb_session *session, const zb_session_params *params) {
+  ZB_TRY(check_choice("--bad-batch", params->bad_batch, "skip leaves out a step whose batch is refused"));
+  session->leaves_out = is_skip(params->bad_batch);
+  if (!session->leaves_out || (session->transport_def->revive && !session->group_def)) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "--bad-batch skip: a step can be taken back by the device cpu in one process"),
+                        "leave it out, and look at the data of a batch that is refused");
 }
 
 /* Whether a rank of this process updates parameters without knowing the norm of their gradients. */
@@ -56,7 +64,7 @@ static bool trains_unclipped(const zb_plan *plan) {
 }
 
 zb_status zb_session_check_norm(const zb_plan *plan, const zb_session_params *params) {
-  ZB_TRY(check_non_finite(params));
+  ZB_TRY(check_choice("--non-finite", params->non_finite, "skip leaves such a step out"));
   if (params->clip_norm != 0 && !(params->clip_norm > 0))
     return ZB_ERROR(USAGE, "the greatest norm of the gradients is %g: expected a number above 0", params->clip_norm);
   if ((params->clip_norm != 0 || zb_session_skips(params)) && trains_unclipped(plan))

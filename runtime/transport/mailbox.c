@@ -230,6 +230,16 @@ zb_status zb_mailboxes_reset(zb_mailboxes *boxes) {
   return NULL;
 }
 
+void zb_mailboxes_revive(zb_mailboxes *boxes) {
+  for (int message = 0; message < boxes->params.plan->message_count; ++message) {
+    mailbox *box = &boxes->items[message];
+    box->posted[0] = box->posted[1] = 0;
+    atomic_store(&box->done, 0);
+    atomic_store(&box->state, 0);
+  }
+  atomic_store(&boxes->aborted, false);
+}
+
 bool zb_mailboxes_abort(zb_mailboxes *boxes, int rank, const char *reason) {
   pthread_mutex_lock(&boxes->abort_mutex);
   bool first = !atomic_load(&boxes->aborted);

@@ -42,6 +42,8 @@ zb_status zb_mailboxes_wait_more(zb_mailboxes *boxes, int rank, int message, int
 /* Makes every wait fail with PEER: `rank` aborts for this reason; rank -1: the reason is the whole text. The first one
  * counts; true if it is this. */
 bool zb_mailboxes_abort(zb_mailboxes *boxes, int rank, const char *reason);
+/* All ranks have stopped: as it was made, aborted or not. */
+void zb_mailboxes_revive(zb_mailboxes *boxes);
 /* All messages are complete: makes ready for the next step. */
 zb_status zb_mailboxes_reset(zb_mailboxes *boxes) ZB_MUST_USE;
 /* When a complete message became so, ps of the monotonic clock. */

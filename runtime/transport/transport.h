@@ -39,6 +39,9 @@ typedef struct zb_transport_def {
   zb_status (*reset)(zb_transport *transport);
   /* Makes every wait of every rank fail with PEER and this reason. Thread-safe. */
   void (*abort)(zb_transport *transport, int rank, const char *reason);
+  /* NULL, or: once all ranks have stopped behind an abort, forgets it and every post, as before the first step. False
+   * where there are other processes, whose messages may still come. */
+  bool (*revive)(zb_transport *transport);
   /* ---- For devices with a queue; others: NULL. A message is "complete" for `test` once the order of everything that
    * it takes is fixed in the queues of the devices ---- */
   /* Before the first post of that rank. */

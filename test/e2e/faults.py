@@ -3,7 +3,9 @@
 
     faults.py [--bin BUILD/bin]
 
-A data file that changes while it is read ends the run with status 4, its name and the last checkpoint.
+A data file that changes while it is read ends the run with status 4, its name and the last checkpoint. A batch that
+is refused leaves no trace: --bad-batch skip, and sessions of Python that go on with the next one, are byte for byte
+runs without it, also of a model with BatchNorm.
 Ends with "N passed, N failed".
 """
 import array
@@ -13,8 +15,8 @@ import subprocess
 import sys
 import time
 
-import arrays
 import common
+import arrays  # which finds the package
 
 GPT2 = os.path.join(common.DATA, "gpt2-tiny.onnx")
 MICRO_BATCHES = 4
@@ -41,9 +43,9 @@ class Faults:
         for text in texts:
             self.suite.check(text in process.stderr, f"{name}: no '{text}' in\n{process.stderr[-800:]}")
 
-    def run(self, *arguments, data=None, steps=1):
+    def run(self, *arguments, data=None, steps=1, plan=None):
         data = data or "tokens:" + self.write("tokens.bin", self.tokens.tobytes()) + ":u16"
-        return self.suite.run("zb-run", self.plan, "--data", data, "--steps", steps, *arguments)
+        return self.suite.run("zb-run", plan or self.plan, "--data", data, "--steps", steps, *arguments)
 
     # ---- Data that changes ----
 
@@ -94,12 +96,103 @@ class Faults:
             self.change(kind, cut_off)
         self.change("tokens", written_anew)
 
+    # ---- Batches that are refused ----
+
+    def batches(self, shape, vocabulary, spoil):
+        """Rows of 6 steps, of which spoil() changes those of step 3, as a file; and the file without that step."""
+        rows, length = shape
+        each = rows * MICRO_BATCHES * length
+        draw = random.Random(5)
+        parts = {key: [draw.randrange(vocabulary) for _ in range(6 * each)] for key in "xy"}
+        spoil(parts, 2 * each, 3 * each)
+        files = []
+        for name in ("with.npz", "without.npz"):
+            made = {key: arrays.npy(array.array("q", part), (len(part) // length, length))
+                    for key, part in parts.items()}
+            files.append("npz:" + self.write(name, arrays.npz(made)))
+            parts = {key: part[:2 * each] + part[3 * each:] for key, part in parts.items()}
+        return files
+
+    def skipped(self):
+        def value(key, at, bad):
+            def spoil(parts, begin, end):
+                parts[key][end + at if at < 0 else begin + at] = bad
+            return spoil
+
+        def ignored(share):
+            def spoil(parts, begin, end):
+                parts["y"][begin:begin + (end - begin) // share] = [-100] * ((end - begin) // share)
+            return spoil
+
+        for graph, shape, vocabulary, more, spoil, code, text in (
+                ("gpt2-tiny", (2, 8), 16, (), value("x", 17, 77), 1, "77"),
+                ("gpt2-tiny", (2, 8), 16, ("--clip-norm", 1), value("y", -1, 77), 1, "77"),
+                ("buffers", (4, 8), 16, (), value("x", -1, 3000), 1, "3000"),  # BatchNorm has seen three micro-batches
+                ("llama-padded", (2, 16), 16, (), ignored(4), 4, "is not a number"),
+                ("llama-padded", (2, 16), 16, ("--loss-mean", "targets"), ignored(1), 4, "all are ignored")):
+            name = " ".join(map(str, (graph, *more, text)))
+            plan = self.path("skipping")
+            self.suite.compile(os.path.join(common.DATA, graph + ".onnx"), plan, "--ranks", 2, "--micro-batches",
+                               MICRO_BATCHES, *more)
+            data, without = self.batches(shape, vocabulary, spoil)
+            self.refused(name, self.run(data=data, steps=6, plan=plan), code, text, "step 3")
+            process = self.run("--bad-batch", "skip", "--save", self.path("a"), "--json", "--log",
+                               self.path("log.jsonl"), data=data, steps=6, plan=plan)
+            rows = common.json_lines(process.stdout)
+            self.suite.check([row["step"] for row in rows if row.get("skipped")] == [2] and text in rows[2]["refused"],
+                             f"{name}: {process.stdout}{process.stderr}")
+            with open(self.path("log.jsonl")) as log:
+                self.suite.check('"skipped": 1' in log.read(), f"{name}: the log")
+            process = self.run("--save", self.path("b"), "--json", data=without, steps=5, plan=plan)
+            plain = [row["loss"] for row in common.json_lines(process.stdout)]
+            losses = [row["loss"] for row in rows if not row.get("skipped")]
+            self.suite.check(losses == plain, f"{name}: {losses}, expected {plain} {process.stderr}")
+            found, wanted = (common.read_checkpoint(self.path(x)) for x in "ab")
+            self.suite.check(found == wanted, f"{name}: {common.first_difference(wanted, found)}")
+            said = self.run("--bad-batch", "skip", data=data, steps=6, plan=plan).stdout
+            self.suite.check("skipped: its batch was refused, so nothing was changed (1 of 3 steps so far)" in said,
+                             f"{name}: {said}")
+        self.refused("several processes", self.run("--bad-batch", "skip", "--device", "sim"), 2, "in one process")
+
+    def python(self):
+        import zb
+        length, each = self.row_length(), 2 * MICRO_BATCHES
+        draw = random.Random(9)
+
+        def batch(bad=None):
+            x, y = (array.array("q", [draw.randrange(16) for _ in range(each * length)]) for _ in range(2))
+            if bad is not None:
+                (x if bad else y)[7] = 99
+            return [memoryview(part).cast("B").cast("q", (each, length)) for part in (x, y)]
+
+        good = [batch() for _ in range(4)]
+        with zb.Session(self.plan) as run:
+            wanted = [run.step(one).loss for one in good]
+            run.save(self.path("plain"))
+        with zb.Session(self.plan) as run:
+            found = []
+            for i, one in enumerate(good):
+                for bad in (True, False):
+                    try:
+                        run.step(batch(bad)) if i % 2 else run.evaluate([batch(bad)])
+                        self.suite.check(False, "a bad batch was taken")
+                    except zb.Error as error:
+                        self.suite.check(error.code == "INVALID" and "99" in str(error), str(error))
+                found.append(run.step(one).loss)
+            run.save(self.path("refused"))
+        self.suite.check(found == wanted, f"losses {found} with refused batches, expected {wanted}")
+        found, wanted = (common.read_checkpoint(self.path(x)) for x in ("refused", "plain"))
+        self.suite.check(found == wanted, str(common.first_difference(wanted, found)))
+
 
 def main():
     options = common.arguments(__doc__)
+    os.environ.setdefault("ZB_LIBRARY", os.path.join(os.path.dirname(os.path.abspath(options.bin)), "lib"))
     suite = common.Suite(options.bin)
     with common.scratch() as folder:
         faults = Faults(suite, folder)
+        faults.skipped()
+        faults.python()
         faults.changes()
     return suite.finish()
 

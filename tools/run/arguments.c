@@ -133,6 +133,7 @@ static zb_status check_evaluation(const arguments *args) {
                   {"--group", args->groups.count > 0},
                   {"--clip-norm", args->clip_norm != NULL},
                   {"--non-finite", args->non_finite != NULL},
+                  {"--bad-batch", args->bad_batch != NULL},
                   {"--timeline", args->timeline != NULL},
                   {"--trace", args->trace != NULL},
                   {"--grad-norms", args->grad_norms},
@@ -174,6 +175,7 @@ void run_set_simulation(const arguments *args, zb_session_params *out) {
   out->delay_spread = colon ? strtod(colon + 1, NULL) : DELAY_SHARE;
   out->no_kernels = args->no_kernels;
   out->memory = args->memory;
+  out->trace = args->timeline || args->trace;
 }
 
 static zb_status check_delays(const arguments *args) {

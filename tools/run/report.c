@@ -64,7 +64,8 @@ static zb_status print_step_json(zb_session *session, const arguments *args, con
   printf("{\"step\":%lld", (long long)result->step);
   print_json_number("loss", result->loss);
   if (result->has_norm) print_json_number("norm", result->norm);
-  if (result->has_norm) printf(",\"skipped\":%s", result->skipped ? "true" : "false");
+  if (result->has_norm || result->refused) printf(",\"skipped\":%s", result->skipped ? "true" : "false");
+  if (result->refused) printf(",\"refused\":"), tool_print_json_text(result->refused);
   print_json_number("seconds", result->seconds);
   print_json_number("tokens_per_second", run_tokens_per_second(result));
   print_json_number("idle", result->idle_share);
@@ -103,7 +104,10 @@ static zb_status print_step_text(zb_session *session, const arguments *args, con
          norm, zb_time_text(result->seconds, time), run_short_number(run_tokens_per_second(result), rate), idle);
   if (result->scheduled) printf("  lr %.4g", result->lr);
   putchar('\n');
-  if (result->skipped)
+  if (result->refused)
+    printf("  skipped: its batch was refused, so nothing was changed (%lld of %lld steps so far): %s",
+           (long long)result->skipped_steps, (long long)result->step + 1, result->refused);
+  else if (result->skipped)
     printf("  skipped: its gradients are not finite, so nothing was changed (%lld of %lld steps so far)\n",
            (long long)result->skipped_steps, (long long)result->step + 1);
   return args->grad_norms ? zb_session_gradient_norms(session, text_norm, all) : NULL;

@@ -25,7 +25,7 @@ enum {
 
 /* --clip-norm as a number; 0: not given. What is no number above 0 was refused. */
 double run_clip_norm(const arguments *args);
-/* What the device sim is to do, and --memory, which all its ranks must be run for. */
+/* What the device sim is to do; what all its ranks must be run for: --memory, --timeline, --trace. */
 void run_set_simulation(const arguments *args, zb_session_params *out);
 /* Reads the command line, and checks what can be checked of the words alone. */
 zb_status run_parse(int count, char **words, arguments *out) ZB_MUST_USE;

@@ -101,6 +101,12 @@ bool zb_processes_test(zb_transport *transport, int rank, int message) {
 
 zb_status zb_processes_reset(zb_transport *transport) { return zb_mailboxes_reset(transport->boxes); }
 
+bool zb_processes_revive(zb_transport *transport) {
+  if (transport->group) return false;
+  zb_mailboxes_revive(transport->boxes);
+  return true;
+}
+
 void zb_processes_abort(zb_transport *transport, int rank, const char *reason) {
   if (transport->group)
     zb_engine_abort(transport->group, rank, reason);

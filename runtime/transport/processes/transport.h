@@ -13,6 +13,7 @@ zb_status zb_processes_post(zb_transport *transport, int rank, int message, void
 zb_status zb_processes_wait(zb_transport *transport, int rank, int message) ZB_MUST_USE;
 bool zb_processes_test(zb_transport *transport, int rank, int message);
 zb_status zb_processes_reset(zb_transport *transport) ZB_MUST_USE;
+bool zb_processes_revive(zb_transport *transport);
 void zb_processes_abort(zb_transport *transport, int rank, const char *reason);
 int64_t zb_processes_complete_ps(zb_transport *transport, int rank, int message);
 
@@ -20,6 +21,6 @@ int64_t zb_processes_complete_ps(zb_transport *transport, int rank, int message)
 #define ZB_PROCESSES_FUNCTIONS                                                                                         \
   .copies = true, .open = zb_processes_open, .close = zb_processes_close, .post_send = zb_processes_post,              \
   .post_recv = zb_processes_post, .wait = zb_processes_wait, .test = zb_processes_test, .reset = zb_processes_reset,   \
-  .abort = zb_processes_abort, .complete_ps = zb_processes_complete_ps
+  .abort = zb_processes_abort, .revive = zb_processes_revive, .complete_ps = zb_processes_complete_ps
 
 #endif

@@ -574,6 +574,7 @@ class zb_session_params(Structure):
         ("group_count", c_int),
         ("clip_norm", c_double),
         ("non_finite", c_char_p),
+        ("bad_batch", c_char_p),
         ("steps", c_int64),
         ("random_seed", c_int64),
         ("save", c_char_p),
@@ -623,6 +624,7 @@ class zb_step_result(Structure):
         ("has_norm", c_bool),
         ("norm", c_double),
         ("skipped", c_bool),
+        ("refused", c_char_p),
         ("skipped_steps", c_int64),
         ("stopping", c_bool),
     ]

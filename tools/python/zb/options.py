@@ -288,6 +288,10 @@ class SessionOptions(TypedDict, total=False):
         a step whose gradients are not finite: stop (default), or skip: it changes nothing (of a plan with
         clip_norm)
 
+    bad_batch: str, default "stop"
+        a batch that the model cannot take, or that has no finite loss: stop (default), or skip: its step changes
+        nothing
+
     steps: int, default None
         how many steps will be made, if that is known: what is too few for `costs` is then said at once; 0: not
         known
@@ -355,6 +359,7 @@ class SessionOptions(TypedDict, total=False):
     groups: Sequence[str]
     clip_norm: float
     non_finite: str
+    bad_batch: str
     steps: int
     random_seed: int
     save: str
@@ -384,7 +389,8 @@ LISTS = {'groups': 'group_count',
 # Bytes: a number, or a text like "2G".
 SIZES = ['bucket_bytes', 'fold_limit', 'memory_limit']
 # Options of zbc and zb-run, as messages of the library call them, and their names here.
-PROGRAMS = {"--barrier": "barrier",
+PROGRAMS = {"--bad-batch": "bad_batch",
+           "--barrier": "barrier",
            "--bucket-bytes": "bucket_bytes",
            "--chunks": "chunks",
            "--clip-norm": "clip_norm",
