@@ -201,6 +201,8 @@ typedef struct zb_compile_summary {
    * memory limit. */
   double recompute_seconds;
   uint64_t recompute_bytes;
+  char *order;         /* jobs in their order, as PyTorch's pipelining reads them; NULL: of inference, or */
+  char *order_refused; /* why its runtime, whose stages are one chain, cannot run this order */
   double compile_seconds;
   int ops; /* after the split */
 } zb_compile_summary;

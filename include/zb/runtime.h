@@ -387,6 +387,9 @@ typedef struct zb_plan_about {
   int replicas, shards;
   const zb_plan_value *inputs; /* those that data gives: not the counter of random numbers, which a session fills */
   int input_count;
+  const char *const *arguments; /* names of what the model takes, in its order, whether a step reads it or not: the
+                                   order of inputs, and of a batch that says no names */
+  int argument_count;
   const zb_plan_value *outputs; /* that an evaluation can hand out */
   int output_count;
   bool evaluates; /* it has an evaluation */

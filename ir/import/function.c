@@ -267,6 +267,18 @@ static zb_result list_untrained(zb_import *im, MlirOperation module) {
   return ZB_OK;
 }
 
+/* zb.arguments: all inputs in the model's order, for a batch that has them in it. */
+static zb_result list_arguments(zb_import *im, MlirOperation module) {
+  MlirAttribute *names = zb_import_take(im, im->value_count * sizeof *names + 1);
+  if (!names) return ZB_FAIL;
+  intptr_t count = 0;
+  for (size_t i = 0; i < im->value_count; ++i)
+    if (im->values[i]->kind == ZB_VALUE_INPUT && *im->values[i]->name)
+      names[count++] = zb_mlir_string(im->context, im->values[i]->name);
+  if (count) zb_set_attribute(module, ZB_ATTR_ARGUMENTS, mlirArrayAttrGet(im->context, count, names));
+  return ZB_OK;
+}
+
 zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module *out) {
   const MlirValue *results = find_results(im, loss);
   if (!results) return ZB_FAIL;
@@ -278,6 +290,7 @@ zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module
   out->module = mlirModuleCreateEmpty(zb_import_file_location(im));
   MlirOperation module = mlirModuleGetOperation(out->module);
   zb_set_attribute(module, ZB_ATTR_LEVEL, zb_mlir_string(im->context, "graph"));
-  if (!list_untrained(im, module) || !build_function(im, results, out->module)) return ZB_FAIL;
+  if (!list_arguments(im, module) || !list_untrained(im, module) || !build_function(im, results, out->module))
+    return ZB_FAIL;
   return zb_verify_module(module);
 }

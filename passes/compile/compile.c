@@ -330,6 +330,16 @@ cleanup:
   return status;
 }
 
+/* Behind the plan, which is good also where PyTorch cannot run its order. */
+static zb_status write_csv(const zb_compile_summary *summary, const char *path) {
+  if (summary->order) return zb_file_write_atomic(path, summary->order, strlen(summary->order));
+  return zb_status_hint(ZB_ERROR(INVALID,
+                                 "--csv: PyTorch's stages are one chain, each hands on to the next, and the "
+                                 "order does not run there: %s",
+                                 summary->order_refused),
+                        "leave --csv out: the plan itself does not need it");
+}
+
 /* What comes of a plan: the summary, then its folder. The plan is proven meanwhile, so that all up to the end of the
  * proof only reads it. */
 static zb_status finish(const zb_compile_params *params, zb_module *program, const zb_weights *given,
@@ -344,6 +354,7 @@ static zb_status finish(const zb_compile_params *params, zb_module *program, con
     ZB_TRY_GOTO(zb_plan_folder_write(params->output, state, weights, program->constants));
   }
   ZB_TRY_GOTO(zb_compile_proof_end(state));
+  if (params->csv) ZB_TRY_GOTO(write_csv(state->summary, params->csv));
   if (params->timeline) status = zb_plan_timeline(state->plan, params->timeline);
 cleanup:
   if (status) { /* what the proof says comes first */

@@ -123,7 +123,7 @@ zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out);
 zb_status zb_summarize_search(const zb_compile_params *given, const zb_compile_params *params, int cuts_tried,
                               int64_t first_ps, zb_compile_summary *out);
 
-/* What the program of the last pass and its plan say; also writes the order of the jobs, where params->csv says so. */
+/* What the program of the last pass and its plan say. */
 zb_status zb_summarize(const zb_module *program, const zb_compile_params *params, const zb_plan *plan,
                        const zb_weights *given, zb_compile_summary *out);
 

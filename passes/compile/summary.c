@@ -419,15 +419,22 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
   return zb_arena_status(arena_of(out));
 }
 
-/* The order that the compile used. B and W are one cell where the schedule has one backward. */
-static zb_status write_csv(const zb_module_problem *problem, const char *path) {
+/* The order that the compile used. B and W are one cell where the schedule has one backward. Where PyTorch's stages
+ * cannot run it that is no fault of the plan. */
+static zb_status summarize_order(const zb_module_problem *problem, zb_compile_summary *out) {
   zb_order order;
+  char *text = NULL;
   ZB_TRY(zb_module_order(problem, &order));
   const zb_order_style style = {.form = ZB_FORM_COMPUTE_ONLY};
   order.whole_backward = zb_get_i64(problem->top, ZB_ATTR_WHOLE_BACKWARD, 0) != 0;
-  zb_status status = zb_order_write_file(&problem->problem, &order, &style, path);
+  zb_status status = zb_order_write(&problem->problem, &order, &style, &text);
   zb_order_deinit(&order);
-  return status;
+  if (text) out->order = zb_arena_strdup(arena_of(out), text);
+  zb_free(text);
+  if (!status || zb_status_code(status) == ZB_MEMORY) return status;
+  out->order_refused = zb_arena_strdup(arena_of(out), zb_status_message(status));
+  zb_status_free(status);
+  return NULL;
 }
 
 /* Names and reasons that zb-shard left. */
@@ -477,7 +484,8 @@ zb_status zb_summarize(const zb_module *program, const zb_compile_params *params
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
   ZB_TRY_GOTO(summarize_whole(program->module, out));
   ZB_TRY_GOTO(summarize_loss_mean(program->module, out));
-  if (params->csv) ZB_TRY_GOTO(write_csv(&problem, params->csv));
+  if (!plan->inference) ZB_TRY_GOTO(summarize_order(&problem, out));
+  status = zb_arena_status(arena);
 cleanup:
   zb_module_problem_deinit(&problem);
   return status;

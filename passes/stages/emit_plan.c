@@ -12,6 +12,7 @@
 #include "passes/stages/problem.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/random.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
@@ -44,6 +45,40 @@ static const char *output_of(MlirOperation op) {
   return zb_op_is(op, "zb.report") && zb_has_attribute(op, "is_output") ? zb_get_string(op, "name") : NULL;
 }
 
+/* The names of the model's inputs, read or not. */
+static zb_status emit_arguments(zb_emitter *e) {
+  MlirAttribute list = zb_get_attribute(e->module, ZB_ATTR_ARGUMENTS);
+  const bool known = !mlirAttributeIsNull(list);
+  const int count = known ? (int)mlirArrayAttrGetNumElements(list) : (int)e->inputs.count;
+  e->plan->arguments = ZB_EMIT_NEW(e, count, const char *);
+  if (!e->plan->arguments) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < count; ++i) {
+    const char *name = known ? mlirStringAttrGetValue(mlirArrayAttrGetElement(list, i)).data : e->inputs.items[i].name;
+    if (strcmp(name, ZB_COUNTER_INPUT) == 0) continue;
+    const char *copy = e->plan->arguments[e->plan->argument_count++] = zb_plan_strdup(e->memory, name);
+    if (!copy) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+/* Inputs in the order of arguments, and the counter of random numbers behind them. */
+static zb_status sort_inputs(zb_emitter *e) {
+  zb_plan *plan = e->plan;
+  plan->inputs = ZB_EMIT_NEW(e, e->inputs.count, zb_plan_input);
+  if (!plan->inputs) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i <= plan->argument_count; ++i) {
+    const char *name = i < plan->argument_count ? plan->arguments[i] : ZB_COUNTER_INPUT;
+    const int64_t at = zb_map_get_or(e->input_index, name, -1);
+    if (at < 0) continue;
+    zb_arena_map_set(&e->arena, e->input_index, name, plan->input_count);
+    plan->inputs[plan->input_count++] = e->inputs.items[at];
+  }
+  if (plan->input_count != (int)e->inputs.count)
+    return ZB_ERROR(INVALID, "the program reads %zu inputs, and %s names %d of them", e->inputs.count,
+                    ZB_ATTR_ARGUMENTS, plan->input_count);
+  return zb_arena_status(&e->arena);
+}
+
 /* Names and types of what zb.read and zb.report ops move. */
 static zb_status emit_data(zb_emitter *e) {
   ZB_FOR_EACH_OP(rank, zb_function_block(e->module)) {
@@ -60,11 +95,11 @@ static zb_status emit_data(zb_emitter *e) {
       }
     }
   }
-  e->plan->inputs = ZB_EMIT_KEEP(e, e->inputs);
-  e->plan->input_count = (int)e->inputs.count;
+  ZB_TRY(emit_arguments(e));
+  ZB_TRY(sort_inputs(e));
   e->plan->outputs = ZB_EMIT_KEEP(e, e->outputs);
   e->plan->output_count = (int)e->outputs.count;
-  return e->plan->inputs && e->plan->outputs ? zb_arena_status(&e->arena) : ZB_OUT_OF_MEMORY();
+  return e->plan->outputs ? zb_arena_status(&e->arena) : ZB_OUT_OF_MEMORY();
 }
 
 /* Gathers for jobs, and sums of micro-batches, are many times as many as functions that they are for, and their lists

@@ -819,6 +819,16 @@ static zb_result make_subs(outline *o) {
   return ZB_OK;
 }
 
+/* zb.arguments of a program that no importer made: its inputs. They are in the order of the function, which goes. */
+static void list_arguments(outline *o, MlirOperation top, int count, MlirAttribute *names) {
+  intptr_t found = 0;
+  for (int i = 0; i < count; ++i) {
+    const char *name = zb_argument_string(o->graph.function, i, ZB_ATTR_INPUT);
+    if (name) names[found++] = zb_mlir_string(o->context, name);
+  }
+  zb_set_attribute(top, ZB_ATTR_ARGUMENTS, mlirArrayAttrGet(o->context, found, names));
+}
+
 static zb_result outline_graph(outline *o) {
   zb_pass *pass = o->pass;
   zb_arena *arena = &pass->arena;
@@ -866,6 +876,12 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   for (int s = 0; s < o.stages; ++s)
     o.stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   ZB_PASS_TRY(pass, zb_pass_graph(pass, function, &o.graph));
+  if (!zb_has_attribute(top, ZB_ATTR_ARGUMENTS)) {
+    const int count = (int)mlirBlockGetNumArguments(block);
+    MlirAttribute *names = ZB_NEW(&pass->arena, MlirAttribute, count);
+    if (!names) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+    list_arguments(&o, top, count, names);
+  }
   zb_result result = outline_graph(&o);
   for (int i = 0; i < o.sub_count && o.subs; ++i)
     if (o.subs[i].started) zb_function_abandon(&o.subs[i].f);

@@ -14,6 +14,7 @@ static const char *copy(zb_arena *memory, const char *text) { return zb_arena_st
 static zb_status fill(zb_arena *memory, const zb_plan *plan, zb_plan_about *out) {
   zb_plan_value *inputs = ZB_NEW(memory, zb_plan_value, plan->input_count);
   zb_plan_value *outputs = ZB_NEW(memory, zb_plan_value, plan->output_count);
+  const char **arguments = ZB_NEW(memory, const char *, plan->argument_count);
   ZB_TRY(zb_arena_status(memory));
   *out = (zb_plan_about){.model = copy(memory, plan->model),
                          .schedule = copy(memory, plan->schedule),
@@ -26,6 +27,8 @@ static zb_status fill(zb_arena *memory, const zb_plan *plan, zb_plan_about *out)
                          .replicas = zb_plan_mesh(plan),
                          .shards = zb_plan_shard_mesh(plan),
                          .inputs = inputs,
+                         .arguments = arguments,
+                         .argument_count = plan->argument_count,
                          .outputs = outputs,
                          .output_count = plan->output_count,
                          .evaluates = plan->evaluates,
@@ -34,6 +37,8 @@ static zb_status fill(zb_arena *memory, const zb_plan *plan, zb_plan_about *out)
   for (int i = 0; i < plan->input_count; ++i)
     if (!zb_data_is_counter(&plan->inputs[i]))
       inputs[out->input_count++] = (zb_plan_value){copy(memory, plan->inputs[i].name), plan->inputs[i].shape};
+  for (int i = 0; i < plan->argument_count; ++i)
+    arguments[i] = copy(memory, plan->arguments[i]);
   for (int i = 0; i < plan->output_count; ++i)
     outputs[i] = (zb_plan_value){copy(memory, plan->outputs[i].name), plan->outputs[i].shape};
   return zb_arena_status(memory);

@@ -11,7 +11,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "runtime/base/arena.h"
+#include "runtime/base/random.h"
 #include "runtime/plan/container.h"
 
 /* Fails with "rank 1: ..." and the rule's name. */
@@ -169,6 +172,32 @@ static zb_status check_transfers(const zb_plan *plan) {
   return NULL;
 }
 
+/* A batch that has its arrays in the order of arguments means the same whoever reads the plan. */
+static zb_status check_arguments(const zb_plan *plan) {
+  zb_arena arena = {0};
+  zb_map *places = zb_arena_map(&arena);
+  zb_status status = NULL;
+  for (int i = 0; i < plan->argument_count; ++i) {
+    if (places && zb_map_get(places, plan->arguments[i], NULL))
+      ZB_TRY_GOTO(ZB_ERROR(INVALID, "two arguments of the plan are named '%s'", plan->arguments[i]));
+    zb_arena_map_set(&arena, places, plan->arguments[i], i);
+  }
+  ZB_TRY_GOTO(zb_arena_status(&arena));
+  int64_t before = -1;
+  for (int i = 0; i < plan->input_count; ++i) {
+    const char *name = plan->inputs[i].name;
+    if (strcmp(name, ZB_COUNTER_INPUT) == 0) continue;
+    const int64_t place = zb_map_get_or(places, name, -1);
+    if (place <= before)
+      ZB_TRY_GOTO(ZB_ERROR(INVALID, "input '%s' of the plan %s", name,
+                           place < 0 ? "is none of its arguments" : "does not stand in the order of its arguments"));
+    before = place;
+  }
+cleanup:
+  zb_arena_deinit(&arena);
+  return status ? zb_status_note(status, "the plan, rule \"arguments\"") : NULL;
+}
+
 zb_status zb_plan_check_header(const zb_plan *plan) {
   if (plan->rank_count < 1 || plan->rank_count > ZB_PLAN_RANKS_MAX)
     return ZB_ERROR(INVALID, "the plan has %d ranks, expected 1 to %d", plan->rank_count, ZB_PLAN_RANKS_MAX);
@@ -206,6 +235,7 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   for (int i = 0; i < plan->input_count; ++i)
     if (!shape_is_valid(&plan->inputs[i].shape))
       return ZB_ERROR(INVALID, "input '%s' has no valid shape", plan->inputs[i].name);
+  ZB_TRY(check_arguments(plan));
   if (plan->output_count < 0) return ZB_ERROR(INVALID, "the plan has %d outputs", plan->output_count);
   for (int i = 0; i < plan->output_count; ++i)
     if (!shape_is_valid(&plan->outputs[i].shape))

@@ -83,6 +83,7 @@ static const zb_column header_columns[] = {
     REAL(zb_plan, copy_ps_per_byte)
     BITS(zb_plan, model_hash) NUMBER(zb_plan, value_digests)
     LIST(zb_plan, inputs, input_count, input)
+    LIST(zb_plan, arguments, argument_count, text)
     LIST(zb_plan, outputs, output_count, output)
     LIST(zb_plan, messages, message_count, message)
     NUMBER(zb_plan, evaluates) NUMBER(zb_plan, weighted) NUMBER(zb_plan, inference)

@@ -417,9 +417,12 @@ typedef struct zb_plan {
   int mesh;  /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
   int parts; /* of such a plan with sharding: the parts of what replicas share, as many as there are replicas, of which
                 a proof looks at a few; else 0; not in the file */
-  int *stage_rank; /* virtual stage -> rank; with a mesh: -> rank of a replica */
-  zb_plan_input *inputs;
+  int *stage_rank;       /* virtual stage -> rank; with a mesh: -> rank of a replica */
+  zb_plan_input *inputs; /* in the order of arguments */
   int input_count;
+  const char **arguments; /* what the model's function is given as data, in its order, whether the plan reads it or not:
+                             names, those of all inputs but the counter of random numbers among them */
+  int argument_count;
   zb_plan_output *outputs;
   int output_count;
   zb_plan_message *messages;

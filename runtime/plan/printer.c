@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/random.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/check.h"
 #include "runtime/plan/plan.h"
@@ -399,6 +400,20 @@ static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank)
   }
 }
 
+/* Where the model takes more than the plan reads: in the order in which a batch has them. */
+static void say_arguments(printer *it, const zb_plan *plan) {
+  int read = 0;
+  for (int i = 0; i < plan->input_count; ++i)
+    read += strcmp(plan->inputs[i].name, ZB_COUNTER_INPUT) != 0;
+  if (plan->argument_count == read) return;
+  put(it, "arguments");
+  for (int i = 0; i < plan->argument_count; ++i) {
+    put(it, i ? ", " : " ");
+    put(it, plan->arguments[i]);
+  }
+  put(it, "\n");
+}
+
 static void say_header(printer *it, const zb_plan *plan) {
   const struct {
     const char *label, *text;
@@ -432,6 +447,7 @@ static void say_header(printer *it, const zb_plan *plan) {
     say_shape(it, &plan->inputs[i].shape);
     put(it, "\n");
   }
+  say_arguments(it, plan);
   for (int i = 0; i < plan->output_count; ++i) {
     put(it, "output ");
     put(it, plan->outputs[i].name);

@@ -22,6 +22,7 @@ import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools" / "python"), str(ROOT / "test" / "e2e")]
+import bad_input as onnx  # noqa: E402
 import common  # noqa: E402
 import outputs as npy  # noqa: E402
 
@@ -50,6 +51,78 @@ func.func @model(%x: tensor<3x8xf32> {zb.input = "x"}, %keep: tensor<3x16xi1> {z
   return %5#0 : tensor<f32>
 }
 """
+
+
+# sum(late @ w) + 3 * sum(early @ w) of arguments (early, unread, late), by the doors.
+ORDERED = """
+func.func @model(%early: tensor<2x4xf32> {zb.input = "early"}, %late: tensor<2x4xf32> {zb.input = "late"},
+                 %w: tensor<4x1xf32> {zb.param = "net.w"}) -> (tensor<f32> {zb.loss}) {
+  %three = "zb.constant"() {value = dense<3.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = "zb.matmul"(%late, %w) : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
+  %1 = "zb.reduce_sum"(%0) {axes = array<i64: 0, 1>} : (tensor<2x1xf32>) -> tensor<f32>
+  %2 = "zb.matmul"(%early, %w) : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
+  %3 = "zb.reduce_sum"(%2) {axes = array<i64: 0, 1>} : (tensor<2x1xf32>) -> tensor<f32>
+  %4 = "zb.mul"(%3, %three) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %5 = "zb.add"(%1, %4) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %5 : tensor<f32>
+}
+"""
+ORDERED_ATEN = """
+module attributes {aten.format = 1 : i64, aten.torch = "2.13.0"} {
+  func.func @main(%w: tensor<4x1xf32> {aten.parameter = "net.w"}, %early: tensor<2x4xf32> {aten.input = "early"},
+                  %unread: tensor<2x4xf32> {aten.input = "unread"}, %late: tensor<2x4xf32> {aten.input = "late"})
+      -> (tensor<f32> {aten.output = "loss"}) {
+    %0 = "aten.matmul"(%late, %w) : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
+    %1 = "aten.sum"(%0) : (tensor<2x1xf32>) -> tensor<f32>
+    %2 = "aten.matmul"(%early, %w) : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
+    %3 = "aten.sum"(%2) : (tensor<2x1xf32>) -> tensor<f32>
+    %4 = "aten.add.Tensor"(%1, %3) {alpha = 3 : i64} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %4 : tensor<f32>
+  }
+}
+"""
+ORDERED_JAX = """
+module @jit_loss {
+  func.func public @main(%w: tensor<4x1xf32> loc("params['w']"), %early: tensor<2x4xf32> loc("early"),
+                         %unread: tensor<2x4xf32> loc("unread"), %late: tensor<2x4xf32> loc("late"))
+      -> (tensor<f32> {jax.result_info = "result"}) {
+    %cst = stablehlo.constant dense<0.0> : tensor<f32>
+    %three = stablehlo.constant dense<3.0> : tensor<f32>
+    %0 = stablehlo.dot_general %late, %w, contracting_dims = [1] x [0] : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
+    %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x1xf32>, tensor<f32>) -> tensor<f32>
+    %2 = stablehlo.dot_general %early, %w, contracting_dims = [1] x [0] : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
+    %3 = stablehlo.reduce(%2 init: %cst) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x1xf32>, tensor<f32>) -> tensor<f32>
+    %4 = stablehlo.multiply %3, %three : tensor<f32>
+    %5 = stablehlo.add %1, %4 : tensor<f32>
+    return %5 : tensor<f32>
+  }
+}
+"""
+
+
+def frozen_front(layers):
+    """Layers of which the first half is frozen: gradients do not come back to the first stages."""
+    arguments, lines, last = ['%x: tensor<2x8xf32> {zb.input = "x"}'], [], "%x"
+    for i in range(layers):
+        arguments.append('%%w%d: tensor<8x8xf32> {zb.%s = "w%d"}' % (i, "frozen" if 2 * i < layers else "param", i))
+        lines.append('%%m%d = "zb.matmul"(%s, %%w%d) : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>' % (i, last, i))
+        lines.append('%%h%d = "zb.tanh"(%%m%d) : (tensor<2x8xf32>) -> tensor<2x8xf32>' % (i, i))
+        last = "%%h%d" % i
+    return """func.func @model(%s) -> (tensor<f32> {zb.loss}) {
+  %s
+  %%loss = "zb.reduce_mean"(%s) {axes = array<i64: 0, 1>} : (tensor<2x8xf32>) -> tensor<f32>
+  return %%loss : tensor<f32>
+}""" % (", ".join(arguments), "\n  ".join(lines), last)
+
+
+def ordered_onnx():
+    """The same as an ONNX file: 3 is added up."""
+    sums = [("MatMul", ["late", "net.w"], "a"), ("MatMul", ["early", "net.w"], "b"), ("Add", ["a", "b"], "c"),
+            ("Add", ["c", "b"], "d"), ("Add", ["d", "b"], "e")]
+    nodes = [onnx.node(op, "", inputs, [out]) for op, inputs, out in sums]
+    nodes.append(onnx.node("ReduceSum", "", ["e"], ["loss"], onnx.NO_DIMS))
+    return onnx.onnx_file(nodes, initializers=[onnx.tensor("net.w", (4, 1))], outputs=[onnx.value_info("loss", [])],
+                          inputs=[onnx.value_info(name, (2, 4)) for name in ("early", "unread", "late")])
 
 
 def shaped(kind, values, shape):
@@ -271,6 +344,54 @@ class Tests:
                 for i in (0, 1):
                     self.suite.check(abs(result.micro_losses[i] - wanted[i]) < 1e-5,
                                      "micro-batch %d: %.9g, expected %.9g" % (i, result.micro_losses[i], wanted[i]))
+
+    def test_order(self):
+        """A tuple means the same to the plan that was compiled and to its folder, through every door: the arguments of
+        the model in its order, whatever reads them first, those that nothing reads among them."""
+        paddle = ROOT / "test" / "ir" / "import" / "paddle" / "Inputs" / "ordered.main.json"
+        texts = {"zb.mlir": ORDERED.encode(), "aten.mlir": ORDERED_ATEN.encode(), "stablehlo.mlir": ORDERED_JAX.encode(),
+                 "graph.onnx": ordered_onnx(), "program.json": paddle.read_bytes()}
+        draw = [array.array("f", [k + i / 8 for i in range(16)]) for k in (1, 5, 25)]
+        early, unread, late = (shaped("f", numbers, (4, 4)) for numbers in draw)
+        sums = [sum(draw[2][i + j] + 3 * draw[0][i + j] for j in range(0, 16, 4)) for i in range(4)]
+        for name, text in texts.items():
+            path, folder = self.path(name), self.path(name + ".plan")
+            pathlib.Path(path).write_bytes(text)
+            plan = self.zb.compile(path, output=folder, micro_batches=2, optimizer="sgd:lr=1")
+            known = ("early", "late") if name == "zb.mlir" else ("early", "unread", "late")
+            for one in (plan, self.zb.Plan(folder)):
+                self.suite.check([v.name for v in one.inputs] == ["early", "late"] and one.arguments == known,
+                                 "%s: inputs %s of %s" % (name, one.inputs, one.arguments))
+                for batch in ((early, late), (early, unread, late), {"late": late, "early": early}):
+                    if len(batch) == 3 and len(known) == 2:
+                        continue
+                    with self.zb.Session(one) as run:
+                        w = memoryview(next(iter(run.state_dict("buffer").values()))).cast("B").cast("f").tolist()
+                        wanted, found = sum(a * b for a, b in zip(sums, w)) / 2, run.step(batch).loss
+                    self.suite.check(abs(found - wanted) <= 1e-4 * max(1, abs(wanted)),
+                                     "%s: %s gives %g, expected %g" % (name, type(batch), found, wanted))
+            said = self.suite.must("zb-run", folder, "--print-plan")
+            self.suite.check(re.findall(r"^input (\w+) ", said, re.M) == ["early", "late"] and
+                             ("arguments early, unread, late\n" in said) == (len(known) == 3),
+                             "%s: --print-plan: %s" % (name, said[:500]))
+
+    def test_order_of_jobs(self):
+        """An order that PyTorch's runtime cannot run is a plan like any other; only who asks for its CSV hears of it."""
+        path, csv, folder = self.path("frozen.mlir"), self.path("order.csv"), self.path("frozen.plan")
+        pathlib.Path(path).write_text(frozen_front(8))
+        options = dict(ranks=4, micro_batches=4, optimizer="sgd:lr=1")
+        runs = self.zb.compile(path, schedule="1f1b", csv=csv, **options)
+        self.suite.check(pathlib.Path(csv).read_bytes().decode() == runs.summary.order and runs.summary.order.startswith("0F0,"),
+                         "the CSV of 1f1b: %r" % runs.summary.order)
+        for schedule in ("v-half", "v-min"):
+            plan = self.zb.compile(path, schedule=schedule, **options)
+            self.suite.check(plan.summary.order is None and "deadlocks" in plan.summary.order_refused,
+                             "%s: %s" % (schedule, plan.summary.order_refused))
+            with self.zb.Session(plan) as run:
+                self.suite.check(math.isfinite(run.step(shaped("f", [1] * 64, (8, 8))).loss), "%s trains" % schedule)
+        self.raises("INVALID", "--csv: PyTorch's stages are one chain(.|\n)*deadlocks(.|\n)*leave --csv out", "a CSV of it",
+                    lambda: self.zb.compile(path, schedule="v-min", csv=csv, output=folder, **options))
+        self.suite.check(self.zb.Plan(folder).schedule == "v-min", "its plan is written")
 
     def test_evaluation(self):
         batches = [self.corpus.batch(k) for k in range(3)]

@@ -203,8 +203,11 @@ static zb_result read_op(reader *r, const Paddle__Op *from, int number) {
   if (!feeds && !read_slots(r, from->inputs, from->n_inputs, NULL, &op->inputs, &op->input_count)) return ZB_FAIL;
   if (!read_slots(r, from->outputs, from->n_outputs, op, &op->outputs, &op->output_count)) return ZB_FAIL;
   for (int i = 0; i < op->output_count && feeds; ++i)
-    for (int k = 0; k < op->outputs[i].count; ++k)
-      if (op->outputs[i].values[k]) op->outputs[i].values[k]->producer = NULL;
+    for (int k = 0; k < op->outputs[i].count; ++k) {
+      if (!op->outputs[i].values[k]) continue;
+      op->outputs[i].values[k]->producer = NULL;
+      if (!zb_paddle_add_fed(r->im, r->program, op->outputs[i].values[k])) return ZB_FAIL;
+    }
   for (int i = 0; i < op->input_count && strncmp(op->kind, "fetch", 5) == 0; ++i)
     for (int k = 0; k < op->inputs[i].count; ++k)
       if (op->inputs[i].values[k]) op->inputs[i].values[k]->is_fetched = true;

@@ -165,6 +165,8 @@ zb_result zb_paddle_make_graph(zb_paddle *it) {
   zb_import *im = &it->core;
   im->nodes = zb_import_take(im, (it->program.op_count + 1) * sizeof *im->nodes);
   if (!im->nodes) return ZB_FAIL;
+  for (size_t i = 0; i < it->program.fed_count; ++i)
+    if (!settle_value(it, it->program.fed[i], false)) return ZB_FAIL;
   for (size_t i = 0; i < it->program.op_count; ++i) {
     zb_paddle_op *op = &it->program.ops[i];
     if (!op->in_loss) continue;

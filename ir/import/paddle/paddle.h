@@ -81,6 +81,8 @@ typedef struct zb_paddle_program {
   size_t op_count, op_capacity;
   zb_paddle_value **values;
   size_t value_count, value_capacity;
+  zb_paddle_value **fed; /* what ops data and feed give, in their order, read or not */
+  size_t fed_count, fed_capacity;
   bool is_pir;
 } zb_paddle_program;
 
@@ -114,6 +116,7 @@ static inline zb_paddle_op *zb_paddle_source(const zb_import_node *n) { return (
 
 /* ---- program.c: what both readers make programs of. NULL after out of memory. ---- */
 zb_paddle_value *zb_paddle_value_new(zb_import *im, zb_paddle_program *program, const char *name);
+zb_result zb_paddle_add_fed(zb_import *im, zb_paddle_program *program, zb_paddle_value *value);
 zb_paddle_op *zb_paddle_op_new(zb_import *im, zb_paddle_program *program);
 /* "int64" and the like; false: zbc has no such type. */
 bool zb_paddle_dtype(const char *name, zb_dtype *out);

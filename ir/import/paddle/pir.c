@@ -273,7 +273,7 @@ static zb_result read_given(reader *r, const json_t *from, const zb_paddle_op *o
   if (!value) return ZB_FAIL;
   value->name = name->text;
   mark_stops(op, 0, value);
-  return bind(r, result, value);
+  return bind(r, result, value) ? zb_paddle_add_fed(r->im, r->program, value) : ZB_FAIL;
 }
 
 static zb_result read_combine(reader *r, const json_t *from, const zb_paddle_op *op) {

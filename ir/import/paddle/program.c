@@ -14,6 +14,14 @@ zb_paddle_value *zb_paddle_value_new(zb_import *im, zb_paddle_program *program, 
   return program->values[program->value_count++] = value;
 }
 
+zb_result zb_paddle_add_fed(zb_import *im, zb_paddle_program *program, zb_paddle_value *value) {
+  if (!zb_arena_grow(&im->memory, (void **)&program->fed, &program->fed_capacity, program->fed_count + 1,
+                     sizeof *program->fed))
+    return zb_import_memory(im);
+  program->fed[program->fed_count++] = value;
+  return ZB_OK;
+}
+
 /* Ops are pointed to: room is made once, by the reader, for all of them. */
 zb_paddle_op *zb_paddle_op_new(zb_import *im, zb_paddle_program *program) {
   if (program->op_count >= program->op_capacity) return zb_import_memory(im), NULL;

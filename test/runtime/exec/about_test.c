@@ -38,6 +38,9 @@ static void test_fields(void) {
   CU_ASSERT_STRING_EQUAL(about->inputs[0].name, "x");
   CU_ASSERT_STRING_EQUAL(about->inputs[1].name, "y");
   CU_ASSERT(about->inputs[1].shape.dtype == ZB_I64 && about->inputs[1].shape.dims[1] == TINY_LENGTH);
+  CU_ASSERT_EQUAL_FATAL(about->argument_count, 3);
+  CU_ASSERT_STRING_EQUAL(about->arguments[1], "mask");
+  CU_ASSERT_STRING_EQUAL(about->arguments[2], "y");
   CU_ASSERT_EQUAL(about->output_count, 0);
   zb_plan_about_destroy(about);
 }

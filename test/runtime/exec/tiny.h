@@ -381,6 +381,11 @@ static inline zb_plan *tiny_plan(void) {
   plan->stage_rank[1] = 1;
   plan->inputs = zb_plan_alloc(plan, sizeof(zb_plan_input) * 2);
   plan->input_count = 2;
+  plan->arguments = zb_plan_alloc(plan, sizeof(char *) * 3);
+  plan->argument_count = 3;
+  plan->arguments[0] = "x";
+  plan->arguments[1] = "mask"; /* which no job reads */
+  plan->arguments[2] = "y";
   for (int i = 0; i < 2; ++i)
     plan->inputs[i] =
         (zb_plan_input){i == 0 ? "x" : "y", {.dtype = ZB_I64, .rank = 2, .dims = {TINY_ROWS, TINY_LENGTH}}};

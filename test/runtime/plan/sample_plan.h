@@ -525,6 +525,11 @@ static inline zb_plan *sample_plan(int ranks, int micro_batches, int depth) {
   plan->inputs[0] = (zb_plan_input){"x", {ZB_F32, 2, {4, 16}}};
   plan->inputs[1] = (zb_plan_input){"y", {ZB_I64, 1, {4}}};
   plan->input_count = 2;
+  plan->arguments = sample_take(&it, 3, sizeof *plan->arguments);
+  plan->arguments[0] = "x";
+  plan->arguments[1] = "unread";
+  plan->arguments[2] = "y";
+  plan->argument_count = 3;
   plan->ranks = sample_take(&it, (size_t)ranks, sizeof *plan->ranks);
   sample_times(&it);
   sample_messages(&it);

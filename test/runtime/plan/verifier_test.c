@@ -431,6 +431,13 @@ static void buffer_falls(zb_plan *p) {
   second->micro_batch = 3;
   third->micro_batch = 2;
 }
+static void inputs_in_another_order(zb_plan *p) {
+  const zb_plan_input first = p->inputs[0];
+  p->inputs[0] = p->inputs[1], p->inputs[1] = first;
+}
+static void arguments_in_another_order(zb_plan *p) { p->arguments[0] = "y", p->arguments[2] = "x"; }
+static void input_of_no_argument(zb_plan *p) { p->argument_count = 2; }
+static void argument_twice(zb_plan *p) { p->arguments[1] = "y"; }
 static void bad_job_kind(zb_plan *p) { p->ranks[0].jobs[1].kind = ZB_JOB_KIND_COUNT; }
 static void wait_forward(zb_plan *p) { p->ranks[1].pool_u32[job(p, 1, ZB_JOB_F, 0)->waits.begin] = 60; }
 
@@ -493,6 +500,13 @@ static const struct breakage {
     {"workspace too small", small_workspace, "ranges", "outside of the subprogram's workspace"},
     {"base outside of the slots", base_outside_slots, "ranges", "base 'fb' at 0 does not lie in the slots"},
     {"base not aligned", base_odd, "ranges", "not aligned to 8 bytes"},
+    {"inputs in another order", inputs_in_another_order, "arguments",
+     "input 'x' of the plan does not stand in the order"},
+    {"arguments in another order", arguments_in_another_order, "arguments",
+     "input 'y' of the plan does not stand in the order"},
+    {"an input that is no argument", input_of_no_argument, "arguments",
+     "input 'y' of the plan is none of its arguments"},
+    {"an argument twice", argument_twice, "arguments", "two arguments of the plan are named 'y'"},
     {"operand outside of its base", operand_outside_base, "structure", "ends outside of its base"},
     {"part in the parameters", part_in_parameters, "ranges", "its part 0 lies neither in the slots"},
     {"RECV not waited for", recv_not_waited, "dataflow", "which is being received, without waiting for rank 1 job"},

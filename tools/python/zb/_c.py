@@ -737,6 +737,8 @@ class zb_plan_about(Structure):
         ("shards", c_int),
         ("inputs", POINTER(zb_plan_value)),
         ("input_count", c_int),
+        ("arguments", POINTER(c_char_p)),
+        ("argument_count", c_int),
         ("outputs", POINTER(zb_plan_value)),
         ("output_count", c_int),
         ("evaluates", c_bool),
@@ -915,6 +917,8 @@ class zb_compile_summary(Structure):
         ("recompute", c_char_p),
         ("recompute_seconds", c_double),
         ("recompute_bytes", c_uint64),
+        ("order", c_char_p),
+        ("order_refused", c_char_p),
         ("compile_seconds", c_double),
         ("ops", c_int),
     ]

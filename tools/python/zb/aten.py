@@ -22,6 +22,7 @@ import ctypes
 import functools
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -232,6 +233,12 @@ def own_tensors(values, known):
     return torch.utils._pytree.tree_map(own, values)
 
 
+def in_order_of(forward, kwargs):
+    """Keyword arguments as forward() has them, not as they are given: a later batch that is a tuple has that order."""
+    names = list(inspect.signature(forward).parameters)
+    return dict(sorted(kwargs.items(), key=lambda item: names.index(item[0]) if item[0] in names else len(names)))
+
+
 def refuse_hooks(model):
     """What Python does to gradients is not in the graph."""
     for name, module in model.named_modules():
@@ -262,7 +269,7 @@ class Context:
 
 def forward_of(function):
     """The forward pass of a Function as ops; a later setup_context() has nothing that it could change."""
-    if function.setup_context is torch.autograd.function._SingleLevelFunction.setup_context:
+    if type.__getattribute__(function, "setup_context") is torch.autograd.function._SingleLevelFunction.setup_context:
         return functools.partial(function.forward, Context())
     return function.forward
 
@@ -284,7 +291,7 @@ def backward_agrees(apply, function, args):
             drawn = [drawn_like(value) for value in args]
             inputs = [value for value in drawn if isinstance(value, torch.Tensor) and value.requires_grad]
             found = []
-            for call in (functools.partial(apply.__func__, function), forward_of(function)):
+            for call in (apply.__get__(None, function), forward_of(function)):
                 out = torch.utils._pytree.tree_leaves(call(*drawn))
                 total = sum((part * torch.linspace(-1, 2, part.numel(), dtype=torch.float64).view(part.shape)).sum()
                             for part in out if isinstance(part, torch.Tensor) and part.is_floating_point())
@@ -302,7 +309,7 @@ def gradients_of_the_graph():
     apply, hook, mode = vars(torch.autograd.Function)["apply"], torch.Tensor.register_hook, torch.inference_mode
     ctc = torch.nn.functional.ctc_loss
     checks = torch.distributions.Distribution._validate_args  # of values, which a graph has none of
-    has_context, allowed = torch.autograd.function._is_setup_context_defined, []
+    meta, allowed = type(torch.autograd.Function), []
 
     def refusal(cls):
         return ExportError(f"{cls.__name__}: the backward pass of a torch.autograd.Function cannot be written, and it "
@@ -312,7 +319,7 @@ def gradients_of_the_graph():
         if cls is torch.utils.checkpoint.CheckpointFunction:  # of (function, ..., *args), without gradients
             return args[0](*args[2:])
         if cls.__module__.partition(".")[0] == "torch":
-            return apply.__func__(cls, *args, **kwargs)
+            return apply.__get__(None, cls)(*args, **kwargs)
         allowed.append(cls)
         agrees = not kwargs and backward_agrees(apply, cls, args)
         allowed.pop()
@@ -320,12 +327,11 @@ def gradients_of_the_graph():
             raise refusal(cls)
         return forward_of(cls)(*args)
 
-    def look_at_class(setup_context):
-        cls = sys._getframe(1).f_locals.get("cls")
-        if isinstance(cls, type) and cls.__module__.partition(".")[0] != "torch" and cls not in allowed:
+    def look_at_class(cls, name):
+        if name == "setup_context" and cls.__module__.partition(".")[0] != "torch" and cls not in allowed:
             raise ExportError(f"{cls.__name__}.apply was taken from its class before the module was compiled, so that "
                               f"its backward pass cannot be looked at: call {cls.__name__}.apply(x) in forward()")
-        return has_context(setup_context)
+        return type.__getattribute__(cls, name)
 
     def refuse_hook(tensor, *_, **__):
         raise ExportError("a hook on the gradient of a tensor (register_hook) cannot be written: leave it out")
@@ -334,7 +340,7 @@ def gradients_of_the_graph():
         return torch.no_grad() if enabled is True else contextlib.nullcontext()
 
     torch.autograd.Function.apply = classmethod(trace_function)
-    torch.autograd.function._is_setup_context_defined = look_at_class
+    meta.__getattribute__ = look_at_class
     torch.Tensor.register_hook = refuse_hook
     torch.inference_mode = stop
     torch.nn.functional.ctc_loss = _ctc.loss
@@ -344,7 +350,7 @@ def gradients_of_the_graph():
     finally:
         torch.distributions.Distribution.set_default_validate_args(checks)
         torch.autograd.Function.apply, torch.Tensor.register_hook, torch.inference_mode = apply, hook, mode
-        torch.autograd.function._is_setup_context_defined = has_context
+        del meta.__getattribute__
         torch.nn.functional.ctc_loss = ctc
 
 
@@ -428,7 +434,7 @@ def exported(model, args, kwargs):
     if isinstance(args, torch.Tensor):
         args = (args,)
     known = set()
-    args, kwargs = own_tensors(tuple(args), known), own_tensors(dict(kwargs or {}), known)
+    args, kwargs = own_tensors(tuple(args), known), own_tensors(in_order_of(model.forward, kwargs or {}), known)
     refuse_hooks(model)
     try:
         with gradients_of_the_graph(), giving_plain_parts(model):

@@ -4,7 +4,6 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-import re
 import tempfile
 import types
 import warnings
@@ -41,7 +40,8 @@ class Plan:
     """A plan in a folder, as zb.compile or zbc wrote it: zb.Plan("out/model").
 
     directory; ranks, stages, micro_batches (those of a step), replicas, shards, schedule, placement, optimizer,
-    precision, model; inputs and outputs (tuples of Value); evaluates, inference, random. summary: what the compile
+    precision, model; inputs and outputs (tuples of Value); arguments (names of what the model takes, in its order,
+    read or not: that of inputs, and of a batch that is a tuple); evaluates, inference, random. summary: what the compile
     found out (fields of zb_compile_summary, zb/compiler.h), None for a plan that was not compiled here.
     """
 
@@ -50,17 +50,17 @@ class Plan:
         self.summary: Optional[types.SimpleNamespace] = None
         self.diagnostics = ""
         self.aliases: Dict[str, str] = {}  # of a module: other names of a tied parameter, and the plan's
-        self.arguments: Tuple[str, ...] = ()  # of a module: those of forward(), read or not
         self.constants: Dict[str, Any] = {}  # of a module: what its state_dict() has and no step reads or changes
         self._temporary: Optional[tempfile.TemporaryDirectory] = None
         self._module: Optional[Tuple[Any, Any]] = None  # of a module: the example (zb.torch exports it again)
-        self._order = ""  # its jobs, as PyTorch's pipelining reads them
         about = ctypes.POINTER(_c.zb_plan_about)()
         library().zb_plan_about_read(os.fsencode(self.directory), ctypes.byref(about))
         try:
             self._about = _options.record(about[0])
             self.inputs = self._values(about[0].inputs, about[0].input_count)
             self.outputs = self._values(about[0].outputs, about[0].output_count)
+            self.arguments = tuple(about[0].arguments[i].decode(errors="replace")
+                                   for i in range(about[0].argument_count))
         finally:
             library().zb_plan_about_destroy(about)
 
@@ -125,12 +125,6 @@ def _export(model: Any, example: Any, kwargs: Optional[Mapping[str, Any]], folde
         return os.fspath(aten.export(model, args, kwargs, path=os.path.join(folder, "model.mlir")))
     except aten.ExportError as error:
         raise invalid(str(error)) from error
-
-
-def _arguments(path: str) -> List[str]:
-    """The inputs of an exported module in the order of forward(); a plan has them in the order of their use."""
-    with open(path, encoding="utf-8") as file:
-        return re.findall(r'aten\.input = "([^"]*)"', file.read())
 
 
 def _aliases(model: Any, ours: Sequence[str]) -> Dict[str, str]:
@@ -206,25 +200,20 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
     temporary = None if output is not None else tempfile.TemporaryDirectory(prefix="zb-")
     folder = os.fspath(output) if output is not None else os.path.join(temporary.name, "plan")  # type: ignore
     with tempfile.TemporaryDirectory(prefix="zb-") as work, Progress("zb.compile", verbose) as progress:
-        order = os.path.join(work, "order.csv")
-        has_order = not _is_path(model) and not options.get("inference")
-        params = _params(folder, {"csv": order, **options} if has_order else options)
+        params = _params(folder, options)
         if not _is_path(model):
             progress("exporting the module")
         path = os.fspath(model) if _is_path(model) else _export(model, example, kwargs, work)
-        names = [] if _is_path(model) else _arguments(path)
         summary, diagnostics = _compile(path, params, progress)
-        jobs = pathlib.Path(options.get("csv") or order).read_text(encoding="utf-8") if has_order else ""
     for line in diagnostics.splitlines():
         if "warning:" in line:
             warnings.warn(line, stacklevel=2)
     plan = Plan(folder)
-    plan.inputs = tuple(sorted(plan.inputs, key=lambda value: names.index(value.name) if value.name in names else -1))
     if not _is_path(model):
         known = summary.trained + summary.frozen + summary.buffers
-        plan.aliases, plan.arguments = _aliases(model, known), tuple(names)
+        plan.aliases = _aliases(model, known)
         plan.constants = _constants(model, [*known, *plan.aliases]) if isinstance(model, _module_type()) else {}
-        plan._module, plan._order = _example(example, kwargs), jobs
+        plan._module = _example(example, kwargs)
     plan.summary, plan.diagnostics, plan._temporary = summary, diagnostics, temporary
     return plan
 

@@ -297,6 +297,10 @@ def _check(plan: Plan, group: Any) -> None:
     if plan.replicas > 1 or plan.shards > 1:
         raise _usage("a pipeline of PyTorch has no replicas or shards: compile without data_parallel and "
                      "tensor_parallel, and wrap the modules of its stages")
+    if plan.summary.order is None:
+        raise invalid("PyTorch's runtime cannot run the order of this plan: %s" % plan.summary.order_refused
+                      if not plan.inference else "a plan for inference has no steps",
+                      "zb.Session(plan) runs it; or compile with another schedule, such as 1f1b or zb-h1")
     if not dist.is_initialized():
         raise _usage("no process group: call torch.distributed.init_process_group first")
     size = dist.get_world_size(group)
@@ -404,8 +408,8 @@ def pipeline(model: torch.nn.Module, plan: Plan, *, device: Optional[torch.devic
                                         loss_fn=lambda loss, target: loss / plan.micro_batches)
     with tempfile.TemporaryDirectory(prefix="zb-") as folder:
         path = os.path.join(folder, "order.csv")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(plan._order)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(plan.summary.order)
         schedule._load_csv(path)
     names = [node.name for node in cut.inputs]
     return Pipeline(own, stages, schedule, names, plan.summary.stage[plan.stages - 1].rank, shared, group)

@@ -212,6 +212,13 @@ def summed():
     return F.cross_entropy(paddle.einsum("ij,jk->ik", linear("a", 5, 4)(x), paddle.ones([4, 4])), y)
 
 
+def ordered():
+    """Three inputs of one type, read from the last to the first, and one that nobody reads."""
+    early, _, late = floats("early", [2, 4]), floats("unread", [2, 4]), floats("late", [2, 4])
+    w = paddle.create_parameter([4, 1], "float32", attr=paddle.ParamAttr("net.w"))
+    return paddle.matmul(late, w).sum() + 3 * paddle.matmul(early, w).sum()
+
+
 def decayed(name):
     return not name.endswith(".b")
 
@@ -236,6 +243,7 @@ PROGRAMS = {
     "zoo": (zoo, "slow"), "llama": (llama, "adamw"), "loss": (mlp, "none"), "stopped": (stopped, "sgd"),
     "cnn": (cnn, "momentum"), "losses": (losses, "slow"), "places": (places, "slow"),
 }
+UNTRAINED = {"ordered": (ordered, "none")}
 REFUSED = {"clipped": (mlp, "clipped"), "lamb": (mlp, "lamb"), "einsum": (summed, "sgd")}
 
 
@@ -310,7 +318,7 @@ def main():
     paddle.enable_static()
     known_path = os.path.join(OUT, "losses.json")
     known = json.load(open(known_path)) if os.path.exists(known_path) else {"steps": {}}
-    for name, (model, optimizer) in {**PROGRAMS, **REFUSED}.items():
+    for name, (model, optimizer) in {**PROGRAMS, **UNTRAINED, **REFUSED}.items():
         try:
             built = build(model, optimizer)
         except Exception as error:
