@@ -389,7 +389,7 @@ class Tests:
                              "%s: %s" % (schedule, plan.summary.order_refused))
             with self.zb.Session(plan) as run:
                 self.suite.check(math.isfinite(run.step(shaped("f", [1] * 64, (8, 8))).loss), "%s trains" % schedule)
-        self.raises("INVALID", "--csv: PyTorch's stages are one chain(.|\n)*deadlocks(.|\n)*leave --csv out", "a CSV of it",
+        self.raises("INVALID", "csv: PyTorch's stages are one chain(.|\n)*deadlocks(.|\n)*leave csv out", "a CSV of it",
                     lambda: self.zb.compile(path, schedule="v-min", csv=csv, output=folder, **options))
         self.suite.check(self.zb.Plan(folder).schedule == "v-min", "its plan is written")
 
