@@ -305,6 +305,18 @@ static MlirValue split_binary(zb_builder *b, MlirOperation op, int result, MlirV
   };
 BINARY_OPS(BINARY_ROWS)
 
+/* The gradient of a formula where that of what computes it is no number, or is not what frameworks give there:
+ *
+ *   y = zb.detach(f(x)) + zb.slope(x, f'(x))
+ *
+ * It is a zero of negative sign, so that adding it changes nothing. */
+static void grad_slope(zb_gradient *g) {
+  MlirValue whole = zb_build2(g->b, "mul", g->dout[0], zb_operand(g->op, 1));
+  if (g->needs[0] && !g->b->failed) g->din[0] = zb_build_sum_to(g->b, whole, &g->view.operands[0]);
+}
+
+BINARY_ROW(slope, reals, 0, FOLLOW, 1, NO_ATTRS, grad_slope, "-0, with the gradient rhs * dout for lhs.")
+
 /* X(name, kinds, traits, attributes, meaning). zb.mod of floats has a gradient that is not written, so it has no
  * ZERO_GRADIENT. */
 #define BINARY_FLAT_OPS(X)                                                                                             \

@@ -417,6 +417,10 @@ module {
     %r:2 = "zb.prelu_grad"(%0, %1, %2) : (tensor<2x4xf32>, tensor<4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
     return
   }
+  func.func @slope(%0: tensor<2x4xf32>, %1: tensor<4xf32>) {
+    %r = "zb.slope"(%0, %1) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    return
+  }
   func.func @mod(%0: tensor<4xf32>, %1: tensor<4xf32>) {
     %r = "zb.mod"(%0, %1) {fmod = true} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return

@@ -440,7 +440,8 @@ static void test_all_gradients_have_a_case(void) {
       forward[length - 5] = '\0';
       CU_ASSERT_PTR_NOT_NULL(def->split);
     }
-    if (!def->grad && !composite) continue;
+    const bool is_slope = strcmp(def->name, "slope") == 0; /* its gradient is not that of its value */
+    if ((!def->grad && !composite) || is_slope) continue;
     bool found = false;
     for (int i = 0; i < CASE_COUNT; ++i)
       found = found || strcmp(cases[i].op, forward) == 0;
@@ -487,6 +488,23 @@ static void test_edges(void) {
   };
   for (size_t i = 0; i < sizeof edges / sizeof edges[0]; ++i)
     check_exact(&edges[i]);
+}
+
+/* zb.slope is zero, and its gradient the product with the slope, summed over what was broadcast. */
+static void test_slope(void) {
+  gradient_case shape_case = {.op = "slope", .operands = {N("2"), FIXED("2x2")}};
+  built built_case;
+  CU_ASSERT_FATAL(build_case(&shape_case, &built_case));
+  for (int i = 0; i < 4; ++i) {
+    zb_array_set(&built_case.inputs[1], i, i + 1);
+    zb_array_set(&built_case.inputs[2], i, 10);
+  }
+  zb_array gradient;
+  CU_ASSERT_PTR_NULL_FATAL(zb_evaluate(built_case.block, built_case.inputs, built_case.gradients, 1, &gradient));
+  CU_ASSERT_EQUAL(zb_array_get(&gradient, 0), 40);
+  CU_ASSERT_EQUAL(zb_array_get(&gradient, 1), 60);
+  zb_free(gradient.data);
+  destroy_case(&built_case);
 }
 
 /* Equal extremes share evenly. */
@@ -536,6 +554,7 @@ int main(void) {
   CU_add_test(suite, "every gradient has a case", test_all_gradients_have_a_case);
   CU_add_test(suite, "gradients equal finite differences", test_gradients);
   CU_add_test(suite, "ties and edges", test_edges);
+  CU_add_test(suite, "slope", test_slope);
   CU_add_test(suite, "equal extremes share", test_reduce_ties);
   CU_add_test(suite, "matmul split is lean", test_matmul_split_is_lean);
   CU_basic_set_mode(CU_BRM_NORMAL);

@@ -1870,6 +1870,18 @@ def stops():
     random_case("detach", "bf16 large", [R(37, 211, dtype="bf16")], [O(37, 211, dtype="bf16")])
 
 
+def slopes():
+    """zb.slope gives zeros, of negative sign, whatever its operands are. Nothing is drawn here either."""
+    tolerance("slope", *EXACT)
+    numbers = np.array([0, -0.0, 1, -2, INF, -INF, np.nan, 1e-40] * 3, F32)
+    for a, b in (((3, 4), (3, 4)), ((3, 4), (4, )), ((3, 1), (2, 3, 4)), ((2, 3), ()), ((0, 3), (3, ))):
+        x, y = (numbers[:math.prod(shape)].reshape(shape) for shape in (a, b))
+        zeros = np.full(np.broadcast_shapes(a, b), -0.0, F32)
+        case("slope", f"{a} {b}", [x, y], [zeros])
+        low_case("slope", f"{a} {b}", [x.astype(BF16), y.astype(BF16)], [zeros.astype(BF16)])
+    case("slope", "transposed", [numbers.reshape(4, 6).T, numbers.reshape(6, 4)], [np.full((6, 4), -0.0, F32)])
+
+
 def window_attrs(rng, rank, size, kernel):
     """Strides, pads and dilations with which each dimension has a window."""
     strides, dilations, pads = [], [], [[], []]
@@ -2053,7 +2065,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
                  losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, top_ks, dropouts,
-                 more_optimizers, clipping, stops, windows, scatter_reductions, bitcasts, unary_later):
+                 more_optimizers, clipping, stops, windows, scatter_reductions, bitcasts, unary_later, slopes):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

@@ -877,6 +877,21 @@ module {
     %r:2 = "zb.min_grad"(%0, %1, %2) : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
     return
   }
+  func.func @slope_c1(%0: tensor<4xi64>, %1: tensor<4xi64>) {
+    // expected-error@+1 {{zb.slope: wrong element type of lhs: expected a float type, got i64 (C1)}}
+    %r = "zb.slope"(%0, %1) : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+    return
+  }
+  func.func @slope_c2(%0: tensor<4xf32>, %1: tensor<4xf64>) {
+    // expected-error@+1 {{zb.slope: wrong element type of rhs: expected f32 as lhs has, got f64 (C2)}}
+    %r = "zb.slope"(%0, %1) : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
+    return
+  }
+  func.func @slope_c3(%0: tensor<3xf32>, %1: tensor<4xf32>) {
+    // expected-error@+1 {{zb.slope: the shapes do not broadcast: expected fitting dimensions, got 3xf32 and 4xf32 (C3)}}
+    %r = "zb.slope"(%0, %1) : (tensor<3xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
   func.func @prelu_c1(%0: tensor<4xi64>, %1: tensor<4xi64>) {
     // expected-error@+1 {{zb.prelu: wrong element type of lhs: expected a float type, got i64 (C1)}}
     %r = "zb.prelu"(%0, %1) : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
