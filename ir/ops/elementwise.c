@@ -224,8 +224,8 @@ static MlirValue split_div(const binary *g, int result) {
   return zb_build1(g->b, "neg", zb_build2(g->b, "mul", g->dout, quotient));
 }
 
-/* dlhs = dout * rhs * lhs^(rhs - 1), 0 where rhs is 0; drhs = dout * lhs^rhs * log(lhs), 0 where lhs <= 0. The untaken
- * side of zb.where may be NaN: it selects. */
+/* dlhs = dout * rhs * lhs^(rhs - 1), 0 where rhs is 0; drhs = dout * lhs^rhs * log(lhs), 0 where lhs is 0 and rhs not
+ * below, and no number where lhs is below 0. The untaken side of zb.where may be NaN: it selects. */
 static MlirValue split_pow(const binary *g, int result) {
   MlirValue zero = scalar(g, 0);
   if (result == 0) {
@@ -236,7 +236,8 @@ static MlirValue split_pow(const binary *g, int result) {
   MlirValue power = zb_build2(g->b, "pow", g->lhs, g->rhs);
   MlirValue slope = zb_build2(g->b, "mul", power, zb_build1(g->b, "log", g->lhs));
   MlirValue gradient = zb_build2(g->b, "mul", g->dout, slope);
-  return choose(g, zb_build2(g->b, "greater", g->lhs, zero), gradient, zero);
+  MlirValue is_zero = zb_build2(g->b, "equal", g->lhs, zero), grows = zb_build2(g->b, "greater_equal", g->rhs, zero);
+  return choose(g, zb_build2(g->b, "and", is_zero, grows), zero, gradient);
 }
 
 /* The greater operand takes all, equal ones half each. `wins` is the comparison with which lhs is taken. */
@@ -252,7 +253,7 @@ static MlirValue split_max(const binary *g, int result) { return split_extreme(g
 static MlirValue split_min(const binary *g, int result) { return split_extreme(g, result, "less"); }
 
 static MlirValue split_prelu(const binary *g, int result) {
-  MlirValue zero = scalar(g, 0), positive = zb_build2(g->b, "greater_equal", g->lhs, zero);
+  MlirValue zero = scalar(g, 0), positive = zb_build2(g->b, "greater", g->lhs, zero);
   if (result == 0) return choose(g, positive, g->dout, zb_build2(g->b, "mul", g->dout, g->rhs));
   return choose(g, positive, zero, zb_build2(g->b, "mul", g->dout, g->lhs));
 }
@@ -274,7 +275,7 @@ static MlirValue split_binary(zb_builder *b, MlirOperation op, int result, MlirV
   X(pow, reals, FULL, 0, 16, "lhs to the power of rhs.")                                                               \
   X(max, numbers, FOLLOW, ZB_TRAIT_COMMUTATIVE, 1, "The greater one; NaN if either is.")                               \
   X(min, numbers, FOLLOW, ZB_TRAIT_COMMUTATIVE, 1, "The smaller one; NaN if either is.")                               \
-  X(prelu, reals, FOLLOW, 0, 2, "lhs >= 0 ? lhs : rhs * lhs; rhs is the slope.")
+  X(prelu, reals, FOLLOW, 0, 2, "lhs >= 0 ? lhs : rhs * lhs; rhs is the slope, at 0 too.")
 
 #define BINARY_DOC_reals "C1: the element type of lhs is a float type."
 #define BINARY_DOC_numbers "C1: the element type of lhs is a float type, i64 or i32."

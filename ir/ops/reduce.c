@@ -112,9 +112,20 @@ static MlirValue split_extreme(const parts *p) {
 }
 
 /* dout * out / x, where x is not 0. */
+/* The product of all others: of a single zero that of all that are not zero, of two none. */
 static MlirValue split_prod(const parts *p) {
-  MlirValue out = kept(p, 1), dout = kept(p, 2);
-  return zb_build2(p->b, "div", zb_build2(p->b, "mul", dout, out), p->x);
+  zb_builder *b = p->b;
+  MlirValue zero = zb_build_scalar(b, p->shape.dtype, 0), one = zb_build_scalar(b, p->shape.dtype, 1);
+  MlirValue is_zero = zb_build2(b, "equal", p->x, zero);
+  MlirValue x = zb_build(b, "where", (MlirValue[]){is_zero, one, p->x}, 3, NULL, 0);
+  const zb_attr axes = *zb_attr_ints(&p->view, "axes"), keeps = zb_bool("keepdims", true);
+  MlirValue product = ZB_BUILD(b, "reduce_prod", x, axes, keeps);
+  MlirValue zeros = ZB_BUILD(b, "reduce_sum", zb_build_cast(b, is_zero, p->shape.dtype), axes, keeps);
+  /* How many zeros are among the others. */
+  MlirValue others = zb_build2(b, "sub", zeros, zb_build_cast(b, is_zero, p->shape.dtype));
+  MlirValue slope = zb_build2(b, "div", product, x);
+  slope = zb_build(b, "where", (MlirValue[]){zb_build2(b, "equal", others, zero), slope, zero}, 3, NULL, 0);
+  return zb_build2(b, "mul", kept(p, 2), slope);
 }
 
 /* X(name, kinds, traits, split rule, attributes, meaning) */
@@ -126,7 +137,8 @@ static MlirValue split_prod(const parts *p) {
     "Greatest element over axes; equal ones share the gradient evenly.")                                               \
   X(reduce_min, numbers, 0, split_extreme, AXES_ATTRS,                                                                 \
     "Smallest element over axes; equal ones share the gradient evenly.")                                               \
-  X(reduce_prod, numbers, 0, split_prod, AXES_ATTRS, "Product over axes; its gradient is dout * out / x, for x != 0.")
+  X(reduce_prod, numbers, 0, split_prod, AXES_ATTRS,                                                                   \
+    "Product over axes; its gradient is dout times that of the others.")
 
 enum { KINDS_reals = ZB_REALS, KINDS_numbers = ZB_REALS | ZB_INTEGERS, KINDS_sum = KINDS_numbers };
 #define DOC_numbers "C1: the element type of x is a float type, i64 or i32."

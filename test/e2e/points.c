@@ -55,14 +55,28 @@ cleanup:
   return status;
 }
 
+enum { KINDS = 5 };
+static const char *const kinds[KINDS] = {ZB_ATTR_INPUT, ZB_ATTR_PARAM, ZB_ATTR_FROZEN, ZB_ATTR_BUFFER,
+                                         ZB_ATTR_CONSTANT};
+
 static const zb_stored_tensor *value_of(const points *p, int argument) {
-  const char *parameter = zb_argument_string(p->function, argument, ZB_ATTR_PARAM);
-  const char *constant = zb_argument_string(p->function, argument, ZB_ATTR_CONSTANT);
-  const char *name = parameter ? parameter : zb_argument_string(p->function, argument, ZB_ATTR_INPUT);
-  const zb_stored_tensor *given = name && p->values ? zb_store_find(p->values, name) : NULL;
-  const zb_store *store = parameter ? p->program.weights : p->program.constants;
-  if (given || !(parameter || constant) || !store) return given;
-  return zb_store_find(store, parameter ? parameter : constant);
+  const zb_store *stores[] = {p->values, p->program.weights, p->program.constants};
+  for (int i = 0; i < KINDS; ++i) {
+    const char *name = zb_argument_string(p->function, argument, kinds[i]);
+    for (int k = 0; k < 3 && name; ++k) {
+      const zb_stored_tensor *found = stores[k] ? zb_store_find(stores[k], name) : NULL;
+      if (found) return found;
+    }
+  }
+  return NULL;
+}
+
+/* Whether it is no part of the optimizer, nor an input. */
+static bool needs_value(const points *p, int argument) {
+  bool needs = false;
+  for (int i = 1; i < KINDS; ++i)
+    needs = needs || zb_argument_string(p->function, argument, kinds[i]);
+  return needs;
 }
 
 /* Values of arguments, zeros for those of the optimizer. */
@@ -78,10 +92,8 @@ static zb_status fill(points *p) {
     if (zb_argument_has(p->function, i, ZB_ATTR_STEP)) *(int64_t *)input->data = 1;
     const zb_stored_tensor *tensor = value_of(p, i);
     if (tensor && tensor->bytes != bytes) return ZB_ERROR(INVALID, "'%s' has another size", tensor->name);
-    if (tensor)
-      memcpy(input->data, tensor->data, bytes);
-    else if (zb_argument_string(p->function, i, ZB_ATTR_PARAM) || zb_argument_string(p->function, i, ZB_ATTR_CONSTANT))
-      return ZB_ERROR(INVALID, "argument %d has no values", i);
+    if (!tensor && needs_value(p, i)) return ZB_ERROR(INVALID, "argument %d has no values", i);
+    if (tensor) memcpy(input->data, tensor->data, bytes);
   }
   return NULL;
 }

@@ -482,9 +482,12 @@ static void test_edges(void) {
   static const exact_case edges[] = {
       {"max", {1, 2, 3, 0}, {1, 1, 4, 0}, {{0.5, 2, 0, 2}, {0.5, 0, 3, 2}}},
       {"min", {1, 2, 3, 0}, {1, 1, 4, 0}, {{0.5, 0, 3, 2}, {0.5, 2, 0, 2}}},
-      /* 0^0, 0^2, (-2)^3, 2^0: no NaN from log(lhs) or from lhs^(rhs - 1). */
-      {"pow", {0, 0, -2, 2}, {0, 2, 3, 0}, {{0, 0, 36, 0}, {0, 0, 0, 4 * 0.69314718055994530942}}},
-      {"prelu", {0, -1, 2, -3}, {5, 6, 7, 8}, {{1, 12, 3, 32}, {0, -2, 0, -12}}},
+      /* 0^0, 0^2, 0.5^3, 2^0: no NaN from log(lhs) or from lhs^(rhs - 1). */
+      {"pow",
+       {0, 0, 0.5, 2},
+       {0, 2, 3, 0},
+       {{0, 0, 2.25, 0}, {0, 0, -0.375 * 0.69314718055994530942, 4 * 0.69314718055994530942}}},
+      {"prelu", {0, -1, 2, -3}, {5, 6, 7, 8}, {{5, 12, 3, 32}, {0, -2, 0, -12}}},
   };
   for (size_t i = 0; i < sizeof edges / sizeof edges[0]; ++i)
     check_exact(&edges[i]);
@@ -528,6 +531,24 @@ static void test_reduce_ties(void) {
   }
 }
 
+/* The gradient of a product with one zero, with two, and without. */
+static void test_products_with_zeros(void) {
+  gradient_case shape_case = {.op = "reduce_prod", .operands = {N("3x3")}, .attrs = {INTS("axes", 1)}};
+  built built_case;
+  CU_ASSERT_FATAL(build_case(&shape_case, &built_case));
+  const double x[] = {0, 2, -3, 0, 0, 5, 1, 2, 4}, expected[] = {-6, 0, 0, 0, 0, 0, 8 * 3, 4 * 3, 2 * 3};
+  for (int i = 0; i < 9; ++i)
+    zb_array_set(&built_case.inputs[0], i, x[i]);
+  for (int i = 0; i < 3; ++i)
+    zb_array_set(&built_case.inputs[1], i, i + 1);
+  zb_array gradient;
+  CU_ASSERT_PTR_NULL_FATAL(zb_evaluate(built_case.block, built_case.inputs, built_case.gradients, 1, &gradient));
+  for (int i = 0; i < 9; ++i)
+    CU_ASSERT_EQUAL(zb_array_get(&gradient, i), expected[i]);
+  zb_free(gradient.data);
+  destroy_case(&built_case);
+}
+
 /* No split of matmul_grad needs a zb.transpose, and weights under a batch need no reduction (a bias does). */
 static void test_matmul_split_is_lean(void) {
   for (int i = 0; i < CASE_COUNT; ++i) {
@@ -556,6 +577,7 @@ int main(void) {
   CU_add_test(suite, "ties and edges", test_edges);
   CU_add_test(suite, "slope", test_slope);
   CU_add_test(suite, "equal extremes share", test_reduce_ties);
+  CU_add_test(suite, "products with zeros", test_products_with_zeros);
   CU_add_test(suite, "matmul split is lean", test_matmul_split_is_lean);
   CU_basic_set_mode(CU_BRM_NORMAL);
   CU_basic_run_tests();

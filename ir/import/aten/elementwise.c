@@ -355,30 +355,6 @@ static bool read_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int 
   return true;
 }
 
-/* The product along the axis, or of all elements, of few one factor after the other: the gradient of zb.reduce_prod
- * divides by each factor, of which one may be zero. */
-static zb_operand multiplied(zb_import_node *n, zb_operand x, const zb_shape *in, const int64_t *axes, int count) {
-  enum { FEW = 64 };
-  zb_shape line = *in;
-  int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX], axis = axes[0];
-  if (count == in->rank) {
-    line = (zb_shape){.dtype = in->dtype, .rank = 1, .dims = {zb_shape_elements(in)}};
-    axis = 0;
-  } else if (count > 1) {
-    return zb_operand_reduce(n, "reduce_prod", x, axes, count, false);
-  }
-  const int64_t factors = line.dims[axis];
-  if (factors < 1 || factors > FEW) return zb_operand_reduce(n, "reduce_prod", x, axes, count, false);
-  zb_operand product = NULL, whole = zb_operand_reshape(n, x, &line);
-  for (int i = 0; i < ZB_DIMS_MAX; ++i)
-    steps[i] = 1;
-  for (line.dims[axis] = 1; starts[axis] < factors; ++starts[axis]) {
-    zb_operand factor = zb_operand_slice(n, whole, starts, line.dims, steps);
-    product = product ? zb_operand_apply2(n, "mul", product, factor) : factor;
-  }
-  return product;
-}
-
 zb_result zb_aten_reduction(zb_import_node *n) {
   zb_shape in, out;
   int64_t axes[ZB_DIMS_MAX];
@@ -389,8 +365,6 @@ zb_result zb_aten_reduction(zb_import_node *n) {
   if (zb_import_wants(n, 1))
     return zb_import_refuse(n, "use torch.amax or torch.amin, which give values alone",
                             "its indices are not supported");
-  if (is(n, "reduce_prod") && count > 0 && out.dtype == ZB_F32)
-    return zb_operand_give(n, 0, zb_operand_reshape(n, multiplied(n, x, &in, axes, count), &out));
   if (count > 0) x = zb_operand_reduce(n, n->op->argument, x, axes, count, zb_aten_flag(n, "keepdim", false));
   return zb_operand_give(n, 0, x);
 }
