@@ -49,9 +49,8 @@ enum {
   ZB_TRAIT_STRIDED = 1 << 4,       /* its kernels take operands of any strides (matmul, attention: one unit stride) */
   ZB_TRAIT_ZERO_GRADIENT = 1 << 5, /* gradient zero, or integer valued: autodiff stops here silently */
   ZB_TRAIT_UPDATE = 1 << 6,        /* an optimizer update: results alias operands (see `alias`) */
-  /* Draws random numbers by its operand `counter`, and drops the share `rate`: a result element also depends on its
-   * place, so views may not move past it although it is ELEMENTWISE. An evaluation has another op (`in_evaluation`).
-   */
+  /* Draws random numbers by its last operand, `counter`: a result element also depends on its place, so views may not
+   * move past it where it is ELEMENTWISE. Where it drops elements, an evaluation has another op (`in_evaluation`). */
   ZB_TRAIT_RANDOM = 1 << 7,
   ZB_TRAIT_LINEAR = 1 << 8,   /* of sums of operands it gives the sum of its results */
   ZB_TRAIT_OF_PARTS = 1 << 9, /* an op whose tensors may all be the same part of larger ones: replicas then make a part
@@ -208,9 +207,9 @@ typedef struct zb_op_def {
   /* Emits zb.<name>_grad or simpler ops at the builder's place, which fails after an error that was reported. NULL:
    * "not differentiable" error. */
   void (*grad)(zb_gradient *g);
-  /* Of a RANDOM op, whose last operand is its counter: the op that stands for it in an evaluation, with its other
-   * operands, those of its attributes that it has, and its results; "": result 0 is operand 0 as it is. NULL: the op is
-   * the same in an evaluation. */
+  /* Of a RANDOM op: the op that stands for it in an evaluation, with its operands but the counter, those of its
+   * attributes that it has, and its results; "": result 0 is operand 0 as it is. NULL: the op is the same in an
+   * evaluation. */
   const char *in_evaluation;
   /* Of forward ops: what it needs and gives where shards compute it together (below). NULL: every shard has
    * all of its operands, and computes all. */

@@ -44,5 +44,12 @@ zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices
 zb_result zb_operand_give(zb_import_node *n, int output, zb_operand value);
 /* zb.dropout with the next number, or x itself at the rate 0; rate as the op has it. */
 zb_operand zb_operand_drop(zb_import_node *n, zb_operand x, double rate);
+/* Drawn with the next numbers: of [0, 1) for a shape of f32, whole ones below 2^32 for one of i64; of the standard
+ * normal distribution, as f32; 1 with the probability p, else 0, as f32. */
+zb_operand zb_operand_uniform(zb_import_node *n, const zb_shape *shape);
+zb_operand zb_operand_normal(zb_import_node *n, const zb_shape *shape);
+zb_operand zb_operand_bernoulli(zb_import_node *n, zb_operand p);
+/* What a step draws, and what an evaluation has in its place. */
+zb_operand zb_operand_by_mode(zb_import_node *n, zb_operand training, zb_operand evaluation);
 
 #endif

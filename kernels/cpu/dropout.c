@@ -1,5 +1,6 @@
-/* zb.dropout on f32 and bf16: Philox on vectors, a call a lane (runtime/base/random.h says which element gets which
- * word). The bits are those of the reference on every instruction set. Tests: test/kernels/fast_dropout_test.c */
+/* zb.dropout on f32 and bf16, zb.uniform of f32: Philox on vectors, a call a lane (runtime/base/random.h says which
+ * element gets which word). The bits are those of the reference on every instruction set.
+ * Tests: test/kernels/fast_dropout_test.c */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/bf16.h"
 #include "kernels/cpu/isa.h"
@@ -12,6 +13,9 @@ _Static_assert(ZB_TILE_ELEMENTS % SEGMENT == 0 && SEGMENT % ZB_RANDOM_GROUP == 0
 typedef struct dropout dropout;
 /* out[i] = x[i] * factor of element first + i, for i < count; first is where a group begins. */
 typedef void (*dropout_run)(const dropout *d, float *out, const float *x, int64_t first, int64_t count);
+
+/* The numbers of elements first to first + count - 1. */
+typedef void (*uniform_run)(const zb_random_stream *stream, float *out, int64_t first, int64_t count);
 
 struct dropout {
   const void *x;
@@ -60,6 +64,34 @@ bool zb_cpu_dropout_matches(const zb_kernel_call *call) {
   return zb_call_contiguous(call) && zb_is_f32_or_bf16(call->outputs[0].dtype);
 }
 
+typedef struct uniform {
+  float *out;
+  int64_t elements;
+  zb_random_stream stream;
+  uniform_run run;
+} uniform;
+
+static void uniform_tile(void *context, int64_t tile, void *scratch) {
+  const uniform *u = context;
+  const int64_t first = tile * ZB_TILE_ELEMENTS;
+  (void)scratch;
+  u->run(&u->stream, u->out + first, first, zb_min64(ZB_TILE_ELEMENTS, u->elements - first));
+}
+
+const char *zb_cpu_uniform(const zb_kernel_call *call) {
+  static const uniform_run runs[] = ZB_ISA_ROW(uniform_run_each);
+  uniform u = {.out = call->outputs[0].data,
+               .elements = zb_tensor_elements(&call->outputs[0]),
+               .stream = zb_random_stream_of(call->inputs[0].data, zb_attr_int(&call->attrs, "op", 0)),
+               .run = runs[zb_isa()]};
+  zb_parallel_for(call->threads, zb_ceil_div(u.elements, ZB_TILE_ELEMENTS), uniform_tile, &u);
+  return NULL;
+}
+
+bool zb_cpu_uniform_matches(const zb_kernel_call *call) {
+  return zb_call_contiguous(call) && call->outputs[0].dtype == ZB_F32;
+}
+
 #else /* ---- For one instruction set ---- */
 
 #include "kernels/cpu/vector_random.h"
@@ -72,6 +104,20 @@ static void ZB_ISA(dropout_run_each)(const dropout *d, float *out, const float *
       for (int w = 0; w < 4; ++w) {
         int64_t i = at + w * ZB_RANDOM_LANES + lane;
         if (i < count) v_give(out, v_take(x, i, count) * factor[w], i, count);
+      }
+    }
+  }
+}
+
+static void ZB_ISA(uniform_run_each)(const zb_random_stream *stream, float *out, int64_t first, int64_t count) {
+  for (int64_t at = 0; at < count; at += ZB_RANDOM_GROUP) {
+    const uint64_t call = (uint64_t)(first + at) / ZB_RANDOM_GROUP * ZB_RANDOM_LANES;
+    for (int lane = 0; lane < ZB_RANDOM_LANES; lane += V_LANES) {
+      vu word[4];
+      draw(stream, call + (uint64_t)lane, word);
+      for (int w = 0; w < 4; ++w) {
+        const int64_t i = at + w * ZB_RANDOM_LANES + lane;
+        if (i < count) v_give(out, __builtin_convertvector((vi)(word[w] >> 8), vf) * (1.0f / 16777216), i, count);
       }
     }
   }

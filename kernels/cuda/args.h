@@ -80,6 +80,14 @@ typedef struct zb_dropout_args {
   zb_cuda_dims dims;
 } zb_dropout_args;
 
+/* uniform: dropout.cu, likewise. */
+typedef struct zb_uniform_args {
+  void *out;
+  const int64_t *counter;
+  int64_t elements, op;
+  int32_t whole; /* i64, else f32 */
+} zb_uniform_args;
+
 /* ---- Moves: move.cu. out[..] = in[..] for two lists of dimensions of equal size ---- */
 
 enum { ZB_MOVE_THREADS = 256 };

@@ -1,5 +1,5 @@
-/* Dropout: a thread computes one call of Philox, whose four words are for elements 16 apart, so that neighbouring
- * threads read and write neighbours. Each thread reads the counter: it stays in the cache. */
+/* Dropout, and numbers alone: a thread computes one call of Philox, whose four words are for elements 16 apart, so that
+ * neighbouring threads read and write neighbours. Each thread reads the counter: it stays in the cache. */
 #include "kernels/cuda/device.cuh"
 
 #define ZB_RANDOM_FUNCTION ZB_DEVICE
@@ -16,6 +16,22 @@ template <typename T> ZB_DEVICE void dropout(const zb_dropout_args &a) {
     if (i >= a.elements) return;
     float factor = (int64_t)block.word[w] < a.threshold ? (float)a.scale : 0.0f;
     set(((T *)a.out)[i], value_of(((const T *)a.x)[at(a.dims, i)]) * factor);
+  }
+}
+
+ZB_KERNEL(zb_uniform, zb_uniform_args, ZB_MAP_THREADS) {
+  int64_t call = global_thread(), first = call / ZB_RANDOM_LANES * ZB_RANDOM_GROUP + call % ZB_RANDOM_LANES;
+  if (first >= a.elements) return;
+  zb_random_stream stream = zb_random_stream_of(a.counter, a.op);
+  zb_philox_block block = zb_random_call(&stream, (uint64_t)call);
+  ZB_UNROLL
+  for (int w = 0; w < 4; ++w) {
+    int64_t i = first + w * ZB_RANDOM_LANES;
+    if (i >= a.elements) return;
+    if (a.whole)
+      ((int64_t *)a.out)[i] = (int64_t)block.word[w];
+    else
+      ((float *)a.out)[i] = zb_random_real(block.word[w]);
   }
 }
 

@@ -99,6 +99,9 @@ ZB_RANDOM_FUNCTION uint32_t zb_random_word(const zb_random_stream *stream, int64
   return block.word[within / ZB_RANDOM_LANES];
 }
 
+/* A multiple of 2^-24 in [0, 1). */
+ZB_RANDOM_FUNCTION float zb_random_real(uint32_t word) { return (float)(word >> 8) * (1.0f / 16777216); }
+
 /* An element stays where its word is below this: 2^32 (1 - rate), to the nearest, so that the share that stays is exact
  * to 2^-33. For rates of 0 <= rate < 1; 2^32, which no word reaches, for 0. */
 ZB_RANDOM_FUNCTION uint64_t zb_random_threshold(double rate) { return (uint64_t)((1.0 - rate) * 4294967296.0 + 0.5); }

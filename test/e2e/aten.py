@@ -65,8 +65,8 @@ class Door:
             known = json.load(file)
         for name, wanted in known.items():
             model, data = (os.path.join(DATA, name + end) for end in (".mlir", ".data.safetensors"))
-            if name == "dropout":
-                self.dropout(model, data, wanted)
+            if isinstance(wanted[0], list):
+                self.drawn(name, model, data, wanted)
                 continue
             got = self.losses(model, data, len(wanted))
             worst = self.compare(name, wanted, got)
@@ -75,15 +75,15 @@ class Door:
             self.suite.check(got == again, f"{name} on 2 ranks: other bits: {again}, {got}")
             self.names(name)
 
-    def dropout(self, model, data, seeds):
-        """Other elements are dropped than by PyTorch: each loss is as far from the mean as those of its seeds are."""
+    def drawn(self, name, model, data, seeds):
+        """Other numbers are drawn than by PyTorch: each loss is as far from the mean as those of its seeds are."""
         got = [float(loss) for loss in self.losses(model, data, len(seeds[0]))]
         for step, losses in enumerate(zip(*seeds)):
             mean, spread = statistics.mean(losses), statistics.stdev(losses)
             self.suite.check(
-                abs(got[step] - mean) <= 4 * spread, f"dropout, step {step}: {got[step]}, of seeds {mean} +- {spread}"
+                abs(got[step] - mean) <= 4 * spread, f"{name}, step {step}: {got[step]}, of seeds {mean} +- {spread}"
             )
-        self.suite.check(len(set(got)) == len(got), f"dropout draws the same: {got}")
+        self.suite.check(len(set(got)) == len(got), f"{name} draws the same: {got}")
 
     def names(self, name):
         """Values go into the plan's folder under PyTorch's names, a tied one under the first of its names."""
@@ -431,7 +431,7 @@ def inside(door, options):
         door.errors()
         door.points()
     for name in options.only or [*families, *functions]:
-        if name != "dropout":
+        if name not in aten_models.DRAWING:
             door.family(name, with_onnx=name not in aten_models.FUNCTIONS and name not in OTHER)
     for family in ("gpt2", "llama") if options.all and os.path.isdir(SHARED) else ():
         door.shared(family)

@@ -547,6 +547,46 @@ class Speech(torch.nn.Module):
         return torch.nn.CTCLoss(zero_infinity=True)(log_probs, y, frames, letters)
 
 
+class DropPath(torch.nn.Module):
+    """Leaves rows of a batch out, in the two ways that people write it."""
+
+    def __init__(self, kept, floors):
+        super().__init__()
+        self.kept, self.floors = kept, floors
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        shape = (x.shape[0],) + (1,) * (x.dim() - 1)
+        if self.floors:
+            return x.div(self.kept) * (self.kept + torch.rand(shape, dtype=x.dtype)).floor_()
+        return x * x.new_empty(shape).bernoulli_(self.kept).div_(self.kept)
+
+
+class Noisy(torch.nn.Module):
+    """Random numbers of many kinds. In an evaluation only the mask of inputs and the choice of tokens are drawn."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(256, WIDTH)  # of bytes: test/e2e/dropout.py trains it on text
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.paths = torch.nn.ModuleList([DropPath(0.8, False), DropPath(0.7, True)])
+        self.drops = torch.nn.ModuleList([torch.nn.AlphaDropout(0.2), torch.nn.Dropout1d(0.2), torch.nn.RReLU()])
+        self.spread, self.head = torch.nn.Linear(WIDTH, WIDTH), torch.nn.Linear(WIDTH, 256)
+
+    def forward(self, x, y):
+        x = torch.where(torch.rand(x.shape) < 0.1, torch.randint(0, VOCABULARY, x.shape), x)
+        h = self.embed(x) * (torch.rand_like(self.embed(x)) > 0.05)
+        h = h + self.paths[0](self.layers[0](h))
+        h = self.drops[1](h + self.paths[1](self.drops[0](self.layers[1](h))))
+        if self.training:
+            h = h + 0.1 * torch.randn_like(h) * self.spread(h).tanh()
+        h = h + self.drops[2](self.layers[2](h))
+        gates = F.gumbel_softmax(self.layers[3](h), tau=2.0) if self.training else self.layers[3](h).softmax(-1)
+        h = h * gates * WIDTH
+        return F.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
+
+
 TEXT = {"x": TOKENS, "y": TOKENS}
 FUNCTION_INPUTS = {"x": ("float32", (4, 6)), "i": ("int64", (4,), 0, 4)}
 OWN = {
@@ -568,6 +608,7 @@ OWN = {
                         "letters": ("int64", (3,), 0, 5)}),
     "breadth": (lambda: Function(list(FUNCTIONS)), FUNCTION_INPUTS),
     "dropout": (lambda: NanoGPT(dropout=0.2, bias=True), TEXT),
+    "noisy": (Noisy, TEXT),
 }
 
 
@@ -595,6 +636,8 @@ def draw(inputs, steps, seed=1):
 
     return [{name: one(spec) for name, spec in inputs.items()} for _ in range(steps)]
 
+
+DRAWING = ("dropout", "noisy")  # models whose losses depend on random numbers
 
 ADAMW = dict(lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
 DECAY = 0.1

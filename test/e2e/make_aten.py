@@ -5,7 +5,7 @@ trains on them.
     make_aten.py [NAME ...]
 
 For each NAME: NAME.mlir and NAME.safetensors (the export), NAME.data.safetensors (inputs [steps, ...]); and losses.json
-with all losses: of "dropout", which draws, those of several seeds. Needs PyTorch and transformers
+with all losses: of those that draw random numbers, those of several seeds. Needs PyTorch and transformers
 (tools/requirements.txt)."""
 import json
 import os
@@ -21,7 +21,7 @@ from zb import aten
 
 FOLDER = os.path.join(SOURCE, "test", "data", "aten")
 NAMES = ("gpt2", "nanogpt", "llama", "vision", "mamba-like", "experts", "t5", "batchnorm", "stopped",
-         "breadth", "dropout")
+         "breadth", *aten_models.DRAWING)
 STEPS, SEEDS = 6, 24
 
 
@@ -39,7 +39,7 @@ def main():
         aten.export(model, aten_models.draw(inputs, 1, seed=7)[0], path=out + ".mlir")
         batches = aten_models.draw(inputs, STEPS)
         aten.write_values(out + ".data.safetensors", {k: torch.stack([b[k] for b in batches]) for k in inputs})
-        if name == "dropout":
+        if name in aten_models.DRAWING:
             known[name] = []
             for seed in range(SEEDS):
                 model, _ = aten_models.build(name)

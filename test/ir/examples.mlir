@@ -493,6 +493,10 @@ module {
     %r = "zb.cast_grad"(%0) {dtype = "bf16"} : (tensor<4xf32>) -> tensor<4xbf16>
     return
   }
+  func.func @uniform(%0: tensor<4xi64>) {
+    %r = "zb.uniform"(%0) {shape = array<i64: 2, 4>, dtype = "f32", op = 3 : i64} : (tensor<4xi64>) -> tensor<2x4xf32>
+    return
+  }
   func.func @dropout(%0: tensor<2x4xbf16>, %1: tensor<4xi64>) {
     %r = "zb.dropout"(%0, %1) {rate = 0.1, op = 3 : i64} : (tensor<2x4xbf16>, tensor<4xi64>) -> tensor<2x4xbf16>
     return

@@ -1788,7 +1788,20 @@ def dropouts():
     one("bf16", real(3, 43).astype(BF16), 0.1, (1, 2, 3), 4)
     one("f16", real(3, 43).astype(F16), 0.1, (1, 2, 3), 4)
     one("large", real(3, 7001), 0.1, (1, 2, 3), 4)
+    uniforms()
     attention_dropouts()
+
+
+def uniforms():
+    tolerance("uniform", *EXACT)
+    for title, shape, place, op in (("rank 0", (), (1, 0, 0), 0), ("a row", (17,), (1, 2, 3), 4),
+                                    ("groups", (3, 5, 29), (1, 2, 3), 4), ("another op", (3, 5, 29), (1, 2, 3), 5),
+                                    ("ends of the fields", (130,), (-1, 2**40 - 1, 2**24 - 1), 2**20 - 1),
+                                    ("no elements", (0, 3), (1, 0, 0), 0)):
+        word = random_words.words(int(np.prod(shape, dtype=np.int64)), place[0] % 2**64, *place[1:], op).reshape(shape)
+        for dtype, want in (("f32", ((word >> np.uint64(8)).astype(F32) * 2**-24).astype(F32)), ("i64", word.astype(I64))):
+            case("uniform", f"{title}, {dtype}", [np.array([*place, 0], I64)], [want],
+                 {"shape": list(shape), "dtype": dtype, "op": op})
 
 
 def attention_dropouts():

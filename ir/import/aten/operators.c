@@ -42,7 +42,10 @@ const zb_import_op *zb_aten_op_find(const char *kind) {
 static const struct {
   const char *kind, *hint;
 } hints[] = {
-    {"bernoulli", "of random numbers dropout alone is supported: torch.nn.Dropout"},
+    {"binomial", "draw it from torch.bernoulli or torch.rand"},
+    {"_sample_dirichlet", "of distributions those that are made of uniform and normal numbers are drawn"},
+    {"_standard_gamma", "of distributions those that are made of uniform and normal numbers are drawn"},
+    {"poisson", "of distributions those that are made of uniform and normal numbers are drawn"},
     {"convolution", "convolutions are not imported yet"},
     {"_embedding_bag", "write it as F.embedding(...).sum(1), or .mean(1)"},
     {"item", "numbers that are read from tensors cannot be compiled: pass them as Python numbers when exporting"},
@@ -50,7 +53,7 @@ static const struct {
     {"max_pool", "pooling is not imported yet"},
     {"avg_pool", "pooling is not imported yet"},
     {"nonzero", "shapes that depend on data cannot be compiled: use torch.where(condition, a, b)"},
-    {"rand", "of random numbers dropout alone is supported: torch.nn.Dropout"},
+    {"randint", "numbers are drawn from at most 2^31 of them"},
     {"_to_sparse", "sparse tensors are not supported"},
 };
 

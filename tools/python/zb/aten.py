@@ -36,11 +36,12 @@ except ImportError as error:
     raise ImportError("zb.aten needs PyTorch, which is not installed: pip install torch") from error
 
 try:
-    from . import _complex, _ctc, _matrices, _written
+    from . import _complex, _ctc, _matrices, _random, _written
 except ImportError:  # python3 aten.py
     import _complex
     import _ctc
     import _matrices
+    import _random
     import _written
 
 FORMAT = 1
@@ -212,8 +213,11 @@ def decomposed(program):
     table.update(_written.decompositions())  # and those that _matrices adds to it
     restores = []
     try:
+        _random.keep_inputs(program.graph, restores)
         keep_stops(program.graph_module, restores)
-        return _complex.separate(program.run_decompositions(table), ExportError)
+        program = _complex.separate(program.run_decompositions(table), ExportError)
+        _random.raise_drop_path(program.graph)
+        return program
     finally:
         for restore in restores:
             restore()
@@ -424,9 +428,26 @@ def shown_cause(text):
     return re.sub(r'File "([^"]+)"', lambda match: f'File "{shown_file(match.group(1))}"', " ".join(text.split()))
 
 
+def draws_in_evaluation(model, args, kwargs):
+    """What a forward pass of model.eval() draws; None: it has none that can be exported."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        model.eval()
+        with gradients_of_the_graph(), giving_plain_parts(model):
+            program = torch.export.export(model, args, kwargs)
+        return _random.kinds_of_draws(decomposed(program))
+    except Exception:  # PyTorch's have no common class
+        return None
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
 def exported(model, args, kwargs):
     if isinstance(model, torch.export.ExportedProgram):
-        return decomposed(model)
+        program = decomposed(model)
+        _random.mark_training(program, None)
+        return program
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"expected a torch.nn.Module or an ExportedProgram, got {type(model).__name__}")
     if isinstance(args, dict) and kwargs is None:
@@ -439,7 +460,10 @@ def exported(model, args, kwargs):
     try:
         with gradients_of_the_graph(), giving_plain_parts(model):
             program = torch.export.export(model, args, kwargs)
-        return decomposed(program)
+        program = decomposed(program)
+        if _random.kinds_of_draws(program):
+            _random.mark_training(program, draws_in_evaluation(model, args, kwargs))
+        return program
     except ExportError:
         raise
     except Exception as error:  # PyTorch's have no common class

@@ -1,0 +1,227 @@
+"""Random numbers of an exported graph, written with three ops that zbc draws by its counter (runtime/base/random.h):
+
+    zb_aten::random_uniform     of [0, 1) as f32, or whole ones below 2^32 as i64
+    zb_aten::random_normal      of the standard normal distribution, as f32
+    zb_aten::random_bernoulli   1 with the probability that its operand says, else 0
+
+Each has `training`: whether an evaluation has the mean in its place. It is set where model.eval() draws nothing
+(drop path, a sample that only training takes), so that an evaluation is what PyTorch's is. The numbers are not
+PyTorch's; their distributions are.
+"""
+from __future__ import annotations
+
+import collections
+import math
+
+import torch
+
+try:
+    from ._written import writes
+except ImportError:  # python3 aten.py
+    from _written import writes
+
+LIBRARY = torch.library.Library("zb_aten", "FRAGMENT")
+LIBRARY.define("random_uniform(int[] size, *, ScalarType dtype, Device? device=None, bool training=False) -> Tensor")
+LIBRARY.define("random_normal(int[] size, *, Device? device=None, bool training=False) -> Tensor")
+LIBRARY.define("random_bernoulli(Tensor p, *, bool training=False) -> Tensor")
+LIBRARY.define("by_mode(Tensor training, Tensor evaluation) -> Tensor")
+for _name, _meaning in {
+    "random_uniform": lambda size, dtype, device=None, training=False: torch.empty(size, dtype=dtype, device=device),
+    "random_normal": lambda size, device=None, training=False: torch.empty(size, device=device),
+    "random_bernoulli": lambda p, training=False: torch.empty_like(p),
+    "by_mode": lambda training, evaluation: training.clone(),
+}.items():
+    LIBRARY.impl(_name, _meaning, "CompositeExplicitAutograd")
+OPS = torch.ops.zb_aten
+DRAWS = (OPS.random_uniform.default, OPS.random_normal.default, OPS.random_bernoulli.default)
+# How many bits of a number of [0, 1) a narrow type holds without rounding it up to 1.
+BITS = {torch.bfloat16: 8, torch.float16: 11}
+
+
+def _uniform(size, dtype):
+    drawn = OPS.random_uniform(list(size), dtype=torch.float32)
+    steps = 2.0 ** BITS.get(dtype, 24)
+    return (torch.floor(drawn * steps) / steps if dtype in BITS else drawn).to(dtype)
+
+
+def _normal(size, dtype):
+    return OPS.random_normal(list(size)).to(dtype)
+
+
+def _whole(size, low, high, dtype):
+    """Whole numbers of low .. high - 1."""
+    if not 0 < high - low <= 2**31:
+        return NotImplemented
+    word = OPS.random_uniform(list(size), dtype=torch.int64)
+    return (torch.div(word * (high - low), 2**32, rounding_mode="floor") + low).to(dtype)
+
+
+def _exponential(size, dtype):
+    """Above 0, so that its logarithm is finite."""
+    drawn = OPS.random_uniform(list(size), dtype=torch.float32)
+    return torch.where(drawn == 0, 2.0**-25, -torch.log(1 - drawn)).to(dtype)
+
+
+@writes("rand")
+def rand(size, dtype=None, **_):
+    return _uniform(size, dtype or torch.get_default_dtype())
+
+
+@writes("rand_like")
+def rand_like(x, dtype=None, **_):
+    return _uniform(x.shape, dtype or x.dtype)
+
+
+@writes("randn")
+def randn(size, dtype=None, **_):
+    return _normal(size, dtype or torch.get_default_dtype())
+
+
+@writes("randn_like")
+def randn_like(x, dtype=None, **_):
+    return _normal(x.shape, dtype or x.dtype)
+
+
+@writes("randint")
+def randint(high, size, dtype=torch.int64, **_):
+    return _whole(size, 0, high, dtype)
+
+
+@writes("randint.low")
+def randint_low(low, high, size, dtype=torch.int64, **_):
+    return _whole(size, low, high, dtype)
+
+
+@writes("randint_like")
+def randint_like(x, high, dtype=None, **_):
+    return _whole(x.shape, 0, high, dtype or x.dtype)
+
+
+@writes("randint_like.low_dtype")
+def randint_like_low(x, low, high, dtype=None, **_):
+    return _whole(x.shape, low, high, dtype or x.dtype)
+
+
+@writes("bernoulli")
+def bernoulli(p, **_):
+    return OPS.random_bernoulli(p.float()).to(p.dtype)
+
+
+@writes("bernoulli.p")
+def bernoulli_p(x, p=0.5, **_):
+    return OPS.random_bernoulli(torch.full(x.shape, float(p))).to(x.dtype)
+
+
+@writes("uniform")
+def uniform(x, begin=0.0, end=1.0, **_):
+    return _uniform(x.shape, x.dtype) * (end - begin) + begin
+
+
+@writes("normal_functional")
+def normal_functional(x, mean=0.0, std=1.0, **_):
+    return _normal(x.shape, x.dtype) * std + mean
+
+
+@writes("normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor")
+def normal(mean, std=1.0, **_):
+    like = mean + std * 0 if isinstance(mean, torch.Tensor) else std
+    return (_normal(like.shape, like.dtype) * std + mean).detach()
+
+
+@writes("normal.float_float")
+def normal_of_numbers(mean, std, size, dtype=None, **_):
+    return _normal(size, dtype or torch.get_default_dtype()) * std + mean
+
+
+@writes("exponential")
+def exponential(x, rate=1.0, **_):
+    return _exponential(x.shape, x.dtype) / rate
+
+
+@writes("log_normal")
+def log_normal(x, mean=1.0, std=2.0, **_):
+    return torch.exp(_normal(x.shape, x.dtype) * std + mean)
+
+
+@writes("cauchy")
+def cauchy(x, median=0.0, sigma=1.0, **_):
+    return torch.tan(math.pi * (_uniform(x.shape, x.dtype) - 0.5)) * sigma + median
+
+
+@writes("geometric")
+def geometric(x, p, **_):
+    return torch.ceil(_exponential(x.shape, torch.float32) / -math.log1p(-p)).to(x.dtype)
+
+
+@writes("randperm")
+def randperm(count, dtype=torch.int64, **_):
+    return torch.argsort(OPS.random_uniform([count], dtype=torch.int64), stable=True).to(dtype)
+
+
+@writes("multinomial")
+def multinomial(p, count, replacement=False, **_):
+    """The greatest of p over exponential numbers; with replacement, of as many rows of these as are drawn."""
+    if not replacement:
+        return (p / _exponential(p.shape, p.dtype)).topk(count, dim=-1).indices
+    rows = p.unsqueeze(-2).expand(*p.shape[:-1], count, p.shape[-1])
+    return (rows / _exponential(rows.shape, p.dtype)).argmax(-1)
+
+
+@writes("rrelu_with_noise_functional")
+def rrelu(x, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
+    if not training:
+        return torch.nn.functional.leaky_relu(x, (lower + upper) / 2), noise
+    slope = torch.where(x <= 0, _uniform(x.shape, x.dtype) * (upper - lower) + lower, 1.0)
+    return x * slope, slope
+
+
+# ---- In evaluations ----
+
+
+def keep_inputs(graph, restores):
+    """An evaluation has the operand of alpha_dropout in its place: the mean of what PyTorch takes it apart into is not
+    that. Before decompositions; restores: gets how to take it back."""
+    for node in list(graph.nodes):
+        if node.target not in (torch.ops.aten.alpha_dropout.default, torch.ops.aten.feature_alpha_dropout.default):
+            continue
+        with graph.inserting_after(node):
+            kept = graph.call_function(OPS.by_mode.default, (node, node.args[0]))
+        kept.meta = dict(node.meta)
+        node.replace_all_uses_with(kept, delete_user_cb=lambda user, kept=kept: user is not kept)
+        restores.append(lambda node=node, kept=kept: (kept.replace_all_uses_with(node), graph.erase_node(kept)))
+
+
+def raise_drop_path(graph):
+    """floor(p + uniform), as drop path is often written, is what is 1 with the probability p: so its mean is p."""
+    aten = torch.ops.aten
+    for node in list(graph.nodes):
+        total = node.args[0] if node.target is aten.floor.default else None
+        if not isinstance(total, torch.fx.Node) or total.target is not aten.add.Tensor or len(total.users) != 1:
+            continue
+        drawn, p = total.args[:2]
+        if isinstance(p, (int, float)) and 0 <= p <= 1 and drawn.target is OPS.random_uniform.default:
+            value = node.meta["val"]
+            with graph.inserting_before(node):
+                share = graph.call_function(aten.full.default, (list(value.shape), float(p)))
+                kept = graph.call_function(OPS.random_bernoulli.default, (share,))
+            share.meta = kept.meta = dict(node.meta)
+            node.replace_all_uses_with(kept)
+
+
+def kinds_of_draws(program):
+    """How often each op draws numbers of each shape."""
+    drawn = (node for node in program.graph.nodes if node.op == "call_function" and node.target in DRAWS)
+    return collections.Counter((node.target, tuple(node.meta["val"].shape)) for node in drawn)
+
+
+def mark_training(program, in_evaluation):
+    """What model.eval() does not draw is marked. in_evaluation: kinds_of_draws there; None: not known, and then what is
+    kept or dropped is taken for what training does alone."""
+    left = collections.Counter(in_evaluation)
+    for node in program.graph.nodes:
+        if node.op != "call_function" or node.target not in DRAWS:
+            continue
+        kind = node.target, tuple(node.meta["val"].shape)
+        drawn = node.target is not OPS.random_bernoulli.default if in_evaluation is None else left[kind] > 0
+        left[kind] -= 1
+        node.kwargs = {**node.kwargs, "training": not drawn}
