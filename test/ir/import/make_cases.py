@@ -999,6 +999,29 @@ def dropouts():
          inputs={"x": array(x), "zb.counter": array(counter)}, loss=float((y * w).sum() * 1.5),
          ops={"zb.dropout": 3})
 
+    def reals(op, *shape):
+        drawn = random_words.words(int(np.prod(shape)), 7, 3, 2, op) >> np.uint64(8)
+        return drawn.reshape(shape).astype(np.float64) / 2**24
+
+    def normals(op, *shape):
+        return np.sqrt(-2 * np.log(1 - reals(op, *shape))) * np.cos(2 * np.pi * reals(op + 1, *shape))
+
+    p = own.uniform(0, 1, (3, 50)).astype(F)
+    y = ((reals(0, 3, 50) * 3 - 1) + reals(1, 3, 50) + (normals(2, 3, 50) * 2 + 0.5) + normals(4, 3, 50)
+         + (reals(6, 3, 50) < p))
+    nodes[:5] = [
+        node("RandomUniform", "", "a", shape=[3, 50], low=-1.0, high=2.0),
+        node("RandomUniformLike", "x", "b"),
+        node("RandomNormal", "", "c", shape=[3, 50], mean=0.5, scale=2.0),
+        node("RandomNormalLike", "x", "d"),
+        node("Bernoulli", "p", "e"),
+        node("Sum", "a b c d e", "y"),
+    ]
+    constants = {"w": w, "p": p, "m.scale": np.array([1.5], F)}
+    save("random-drawn", build(nodes, {"x": x}, constants, [("loss", TensorProto.FLOAT, [])], 20),
+         inputs={"x": array(x), "zb.counter": array(counter)}, loss=float((y * w).sum() * 1.5),
+         ops={"zb.uniform": 7})
+
 
 def batch_norms():
     """Statistics that are given, that are computed of the batch, and that the file keeps from batch to batch."""

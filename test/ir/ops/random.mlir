@@ -48,7 +48,7 @@ module {
     return
   }
   func.func @uniform_c3(%0: tensor<4xi64>) {
-    // expected-error@+1 {{(C3)}}
+    // expected-error@+1 {{zb.uniform: entry 0 of attribute 'shape' is negative: -2 (C3)}}
     %r = "zb.uniform"(%0) {shape = array<i64: -2>, dtype = "f32", op = 0 : i64} : (tensor<4xi64>) -> tensor<2xf32>
     return
   }

@@ -25,13 +25,20 @@ LIBRARY.define("random_uniform(int[] size, *, ScalarType dtype, Device? device=N
 LIBRARY.define("random_normal(int[] size, *, Device? device=None, bool training=False) -> Tensor")
 LIBRARY.define("random_bernoulli(Tensor p, *, bool training=False) -> Tensor")
 LIBRARY.define("by_mode(Tensor training, Tensor evaluation) -> Tensor")
-for _name, _meaning in {
-    "random_uniform": lambda size, dtype, device=None, training=False: torch.empty(size, dtype=dtype, device=device),
-    "random_normal": lambda size, device=None, training=False: torch.empty(size, device=device),
-    "random_bernoulli": lambda p, training=False: torch.empty_like(p),
+
+
+def _drawn(size, dtype, device=None, training=False):
+    return torch.randint(2**32, size, device=device) if dtype == torch.int64 else torch.rand(size, device=device)
+
+
+for _name, _meaning in {  # where PyTorch runs the graph (torch.py)
+    "random_uniform": _drawn,
+    "random_normal": lambda size, device=None, training=False: torch.randn(size, device=device),
+    "random_bernoulli": lambda p, training=False: torch.bernoulli(p),
     "by_mode": lambda training, evaluation: training.clone(),
 }.items():
     LIBRARY.impl(_name, _meaning, "CompositeExplicitAutograd")
+torch.library.register_autograd("zb_aten::by_mode", lambda context, gradient: (gradient, None), lib=LIBRARY)
 OPS = torch.ops.zb_aten
 DRAWS = (OPS.random_uniform.default, OPS.random_normal.default, OPS.random_bernoulli.default)
 # How many bits of a number of [0, 1) a narrow type holds without rounding it up to 1.
