@@ -1799,7 +1799,8 @@ def uniforms():
                                     ("ends of the fields", (130,), (-1, 2**40 - 1, 2**24 - 1), 2**20 - 1),
                                     ("no elements", (0, 3), (1, 0, 0), 0)):
         word = random_words.words(int(np.prod(shape, dtype=np.int64)), place[0] % 2**64, *place[1:], op).reshape(shape)
-        for dtype, want in (("f32", ((word >> np.uint64(8)).astype(F32) * 2**-24).astype(F32)), ("i64", word.astype(I64))):
+        parts = (word >> np.uint64(8)).astype(np.float64) / 2**24
+        for dtype, want in (("f32", parts.astype(F32)), ("i64", word.astype(I64))):
             case("uniform", f"{title}, {dtype}", [np.array([*place, 0], I64)], [want],
                  {"shape": list(shape), "dtype": dtype, "op": op})
 
