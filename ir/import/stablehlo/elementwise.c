@@ -24,17 +24,26 @@ static MlirValue choose(zb_import_node *n, MlirValue condition, MlirValue a, Mli
   return zb_build(n->b, "where", (MlirValue[]){condition, a, b}, 3, NULL, 0);
 }
 
+/* JAX's slope of |x| is 1 at 0. What is added makes -0 a zero without a sign. */
+static zb_result absolute(zb_import_node *n, zb_dtype dtype) {
+  zb_builder *b = n->b;
+  MlirValue x = zb_import_ir(n, 0), zero = zb_build_scalar(b, dtype, 0);
+  if (!x.ptr) return ZB_FAIL;
+  MlirValue size = choose(n, zb_build2(b, "greater_equal", x, zero), x, zb_build1(b, "neg", x));
+  return zb_import_give(n, 0, zb_build2(b, "add", size, zero));
+}
+
 zb_result zb_stablehlo_unary(zb_import_node *n) {
   zb_shape shape;
   const char *op = n->op->argument;
   if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
   if (strcmp(op, "not") == 0 && shape.dtype != ZB_I1) op = "bitwise_not";
+  if (strcmp(op, "abs") == 0 && !n->folds && zb_stablehlo_is_float(shape.dtype)) return absolute(n, shape.dtype);
   return fold_or_build(n, op, 1, NULL, 0);
 }
 
-/* Whether every element of an input is zero and known. */
-static bool is_zero(zb_import_node *n, int input) {
-  const zb_known *known = zb_import_known(n, input);
+bool zb_stablehlo_is_zero(zb_import_node *n, int operand) {
+  const zb_known *known = zb_import_known(n, operand);
   for (int64_t i = 0; known && i < known->elements; ++i)
     if (zb_known_real(known, i) != 0) return false;
   return known != NULL;
@@ -95,7 +104,6 @@ static zb_result integer_power(zb_import_node *n, zb_dtype dtype) {
   return zb_import_give(n, 0, out);
 }
 
-/* jax.nn.relu is maximum(x, 0) with the gradient 0 at 0, which zb.relu has. */
 zb_result zb_stablehlo_binary(zb_import_node *n) {
   zb_shape shape;
   const char *op = n->op->argument;
@@ -107,10 +115,6 @@ zb_result zb_stablehlo_binary(zb_import_node *n) {
     if (strcmp(op, "div") == 0 || strcmp(op, "mod") == 0) return divided(n, *op == 'm');
   }
   if (strcmp(op, "pow") == 0 && !zb_stablehlo_is_float(shape.dtype)) return integer_power(n, shape.dtype);
-  for (int i = 0; i < 2 && !n->folds && strcmp(op, "max") == 0 && shape.dtype == ZB_F32; ++i) {
-    if (!is_zero(n, 1 - i)) continue;
-    return zb_import_give(n, 0, zb_build1(n->b, "relu", zb_import_ir(n, i)));
-  }
   return fold_or_build(n, op, 2, &fmod, strcmp(op, "mod") == 0);
 }
 

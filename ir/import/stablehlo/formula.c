@@ -116,7 +116,7 @@ static bool is_spread(zb_stablehlo *it, const zb_import_node *n) {
 
 bool zb_stablehlo_is_end(zb_stablehlo *it, const zb_import_value *value) {
   double number;
-  if (value->kind != ZB_VALUE_NODE) return true;
+  if (value->kind != ZB_VALUE_NODE || !value->producer) return true;
   const zb_import_node *n = value->producer;
   if (is_kind(n, "constant")) return !constant_number(n, &number);
   return !find_op(n) && !is_spread(it, n);

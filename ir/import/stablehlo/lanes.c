@@ -53,10 +53,12 @@ static zb_result run_call(zb_import_node *n, zb_map *values, MlirOperation op, z
 
 /* One op of the region as a node of its own. */
 static zb_result run_op(zb_import_node *n, zb_map *values, MlirOperation op, int depth) {
-  zb_import_value *inputs[NODE_OPERANDS_MAX], *outputs[NODE_OPERANDS_MAX];
+  zb_import_value **inputs = zb_import_take(n->im, NODE_OPERANDS_MAX * sizeof *inputs);
+  zb_import_value **outputs = zb_import_take(n->im, NODE_OPERANDS_MAX * sizeof *outputs);
   bool is_chlo;
   const char *kind = zb_stablehlo_kind(op, &is_chlo);
   const intptr_t operands = mlirOperationGetNumOperands(op), results = mlirOperationGetNumResults(op);
+  if (!inputs || !outputs) return ZB_FAIL;
   if (operands > NODE_OPERANDS_MAX || results > NODE_OPERANDS_MAX || mlirOperationGetNumRegions(op) > 0)
     return zb_import_refuse(n, NULL, "its region has %s, which is not supported there",
                             mlirIdentifierStr(mlirOperationGetName(op)).data);
@@ -70,16 +72,20 @@ static zb_result run_op(zb_import_node *n, zb_map *values, MlirOperation op, int
   if (!row || operands < row->min_inputs || (row->max_inputs >= 0 && operands > row->max_inputs))
     return zb_import_refuse(n, NULL, "its region has %s, which is not supported there",
                             mlirIdentifierStr(mlirOperationGetName(op)).data);
-  zb_import_node node = *n;
-  node.kind = mlirIdentifierStr(mlirOperationGetName(op)).data;
-  node.op = row;
-  node.inputs = inputs;
-  node.outputs = outputs;
-  node.input_count = (int)operands;
-  node.output_count = (int)results;
-  node.folds = false;
-  node.source = op.ptr;
-  return row->run(&node);
+  zb_import_node *node = zb_import_take(n->im, sizeof *node);
+  if (!node) return ZB_FAIL;
+  *node = *n;
+  node->kind = mlirIdentifierStr(mlirOperationGetName(op)).data;
+  node->op = row;
+  node->inputs = inputs;
+  node->outputs = outputs;
+  node->input_count = (int)operands;
+  node->output_count = (int)results;
+  node->folds = false;
+  node->source = op.ptr;
+  for (intptr_t i = 0; i < results; ++i)
+    outputs[i]->producer = node;
+  return zb_stablehlo_apply_rule(zb_stablehlo_of(n->im), node) ? node->op->run(node) : ZB_FAIL;
 }
 
 static zb_result run_block(zb_import_node *n, MlirBlock block, zb_import_value *const *arguments, intptr_t count,

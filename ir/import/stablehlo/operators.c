@@ -37,6 +37,15 @@ static const row chlo_rows[] = {
 #undef ZB_CHLO
 };
 
+static const row rule_rows[] = {
+#define ZB_RULE(name, function, zb_op, ...)                                                                            \
+  {{#name, "", 0, -1, 1, ~0u, run, zb_op, ZB_FOLD_NEVER, 0}, zb_stablehlo_##function, false},
+#include "ir/import/stablehlo/rules.def"
+#undef ZB_RULE
+};
+
+const zb_import_op *zb_stablehlo_rule(size_t number) { return &rule_rows[number].op; }
+
 static const zb_import_op *find(const row *list, size_t count, const char *kind) {
   for (size_t i = 0; i < count; ++i)
     if (strcmp(list[i].op.name, kind) == 0) return &list[i].op;

@@ -302,7 +302,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_stablehlo *it = zb_stablehlo_of(im);
   const bool inference = im->params->inference;
   if (!zb_stablehlo_find_main(it) || !zb_stablehlo_read_signature(it) || !zb_stablehlo_flatten(it) ||
-      !zb_stablehlo_read_step(it))
+      !zb_stablehlo_read_step(it) || !zb_stablehlo_apply_rules(it))
     return ZB_FAIL;
   zb_stablehlo_result *loss = inference ? NULL : zb_stablehlo_find_loss(it);
   if ((!inference && !loss) || !find_outputs(it, loss) || !propose_roles(it)) return ZB_FAIL;

@@ -60,6 +60,12 @@ def scan_loss(params, x, y):
     return -picked.mean() + 1e-3 * jnp.sum(means ** 2)
 
 
+def logistic_loss(params, x, y):
+    """Begins at 0, where the pieces of log_sigmoid meet."""
+    logits = x @ params["w"] + params["b"]
+    return -jnp.mean(jnp.where(y % 2 == 1, jax.nn.log_sigmoid(logits), jax.nn.log_sigmoid(-logits)))
+
+
 def odd_loss(params, x, y):
     """Ops that the others do not have."""
     w = params["first"]["w"].at[y % 4].add(0.25 * x).at[3, 1].add(1.0)
@@ -145,6 +151,7 @@ STEP_FILES = [
     ("decayed", "text", mlp_loss, optax.chain(optax.add_decayed_weights(0.01), optax.sgd(0.2))),
     ("scan", "debug", scan_loss, optax.adamw(1e-2)),
     ("odd", "text", odd_loss, optax.sgd(0.02)),
+    ("logistic", "text", logistic_loss, optax.sgd(1.0)),
     ("penalized", "text", penalized_loss, optax.sgd(0.2)),
 ]
 REFUSED = [
@@ -190,12 +197,14 @@ def write(name, text):
 def main():
     losses, refused = {}, {}
     mlp, tokens = mlp_batches(11), token_batches(12)
-    sets = {"mlp": (mlp_params(), mlp), "scan": (scan_params(), tokens)}
+    zeros = {"w": np.zeros(WIDTH, np.float32), "b": np.zeros((), np.float32)}
+    sets = {"mlp": (mlp_params(), mlp), "scan": (scan_params(), tokens), "logistic": (zeros, mlp_batches(13))}
+    kinds = {scan_loss: "scan", logistic_loss: "logistic"}
     for kind, (params, (x, y)) in sets.items():
         write_safetensors(os.path.join(FOLDER, kind + ".params.safetensors"), dict(leaves("", params)))
         write_safetensors(os.path.join(FOLDER, kind + ".data.safetensors"), {"x": x, "y": y})
     for name, form, loss, optimizer in STEP_FILES:
-        kind = "scan" if loss is scan_loss else "mlp"
+        kind = kinds.get(loss, "mlp")
         params, (x, y) = sets[kind]
         state = optimizer.init(params)
         step = step_of(loss, optimizer)
