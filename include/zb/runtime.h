@@ -57,15 +57,16 @@ typedef struct zb_session_params {
      in a step. USAGE for other data. */
   int64_t shuffle;
   /* What zb_session_evaluate computes the loss of, spelled as `data`; NULL: nothing. With this or evaluation_input, and
-   * neither `data` nor `input`, the session makes no steps. INVALID where the data has not one whole batch (M
-   * micro-batches of rows). */
+   * neither `data` nor `input`, the session makes no steps. */
   const char *evaluation;
   const char *const *outputs; /* "NAME:FILE.npy": what an evaluation writes of the outputs that the plan keeps (zbc
                                  --keep-output), rows of all batches in their order; replaced by each evaluation as a
                                  whole. The process that has the rank which makes an output writes it. Without
                                  `evaluation` "NAME": zb_session_output gives it */
   int output_count;
-  int64_t evaluation_batches; /* how many batches, from the first row on; 0: all whole ones, once. INVALID for more */
+  /* How many batches, from the first row on; 0: all rows, once, of which the last batch may have fewer than others
+   * (zb_session_evaluate_rows). INVALID for more. */
+  int64_t evaluation_batches;
   /* In place of `evaluation`, as `input` in place of `data`: the batch that zb_session_evaluate_batch is called for. */
   zb_status (*evaluation_input)(void *context, const char *name, int64_t batch, int micro_batch, void *to,
                                 uint64_t bytes);
@@ -220,6 +221,11 @@ ZB_API zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *
  * which the caller has cleared ({0}) before the first of an evaluation. All else as with zb_session_evaluate. USAGE
  * where params.evaluation_input is NULL. */
 ZB_API zb_status zb_session_evaluate_batch(zb_session *session, zb_evaluation_result *out) ZB_MUST_USE;
+/* The same for a batch of fewer rows than M micro-batches have, in the first dimension of all inputs: micro-batches get
+ * their rows as zb_batch_share_of says, and the losses count by rows, so that the mean is that over all rows. It is
+ * exact where a loss is the mean over its rows, each by itself; not of a loss that compares rows of a batch with each
+ * other. What zb_session_output has then are its rows alone, one behind the other. */
+ZB_API zb_status zb_session_evaluate_rows(zb_session *session, int64_t rows, zb_evaluation_result *out) ZB_MUST_USE;
 /* An output of params.outputs in the batch that zb_session_evaluate_batch evaluated last: *out_data has those of its M
  * micro-batches, of the shape *out_shape each, one behind the other; lent until the next batch. NULL in a process that
  * has not the rank which makes it, and before the first batch. USAGE for a name that params.outputs has not. */
@@ -358,13 +364,22 @@ ZB_API void zb_session_interrupt(zb_session *session);
 typedef struct zb_batch {
   int64_t number;          /* of the step, or of the batch of an evaluation; -1: none */
   const void *const *data; /* [zb_batches.count] */
+  int64_t rows;            /* of an evaluation: how many there are, fewer than M micro-batches have; 0: all */
 } zb_batch;
+/* What a micro-batch gets of a batch that has `rows` rows, fewer than those of M micro-batches with `each` of them: its
+ * `rows` rows from `first` on, again and again until it is full, which they divide. Where the M do not suffice, numbers
+ * go on behind them. rows 0: nothing is left for it, so it gets what the first one gets, and does not count. */
+typedef struct zb_batch_share {
+  int64_t first, rows;
+} zb_batch_share;
+ZB_API zb_batch_share zb_batch_share_of(int64_t rows, int64_t each, int64_t index);
 enum { ZB_BATCHES = 4 };
 /* Those that a session may ask for: a step's in slot number % ZB_BATCHES, to be filled before the step is announced or
  * made, and to be kept until it is done. */
 typedef struct zb_batches {
   const char *const *names; /* of inputs */
   int count;
+  int64_t rows; /* of a micro-batch, the first dimension of all inputs; 1 where they have none in common */
   zb_batch steps[ZB_BATCHES], evaluation;
 } zb_batches;
 /* As zb_session_params.input and evaluation_input, with a zb_batches as input_context: copies the micro-batch. USAGE

@@ -30,8 +30,9 @@ struct zb_data {
   zb_mapping file;
   const format *format;
   char *path;
-  int64_t tokens, rows, length; /* N, B, T */
-  zb_rows arrays;               /* of a file of arrays; else empty */
+  int64_t tokens, rows, length;              /* N, B, T */
+  zb_rows arrays;                            /* of a file of arrays; else empty */
+  int64_t partial_first, partial_rows, part; /* zb_data_set_partial */
 };
 
 static const char hint_text[] =
@@ -231,7 +232,7 @@ static zb_status open_arrays(zb_data *data) {
     data->path = zb_strdup(source + prefix);
     if (!data->path) return ZB_OUT_OF_MEMORY();
     return zb_rows_open(&data->arrays, array_formats[i].kind, data->path, data->params.plan, option,
-                        data->params.shuffle);
+                        data->params.shuffle, data->params.all_rows);
   }
   return NULL;
 }
@@ -295,9 +296,20 @@ static int64_t row_index(const zb_data *data, int64_t step, int micro_batch, int
   return data->params.first_row + batch * data->rows + row;
 }
 
+/* The first row of a micro-batch, and how many follow it before they come again. */
+static int64_t first_row(const zb_data *data, int64_t step, int micro_batch, int64_t *out_count) {
+  *out_count = data->rows;
+  if (data->partial_rows == 0) return row_index(data, step, micro_batch, 0);
+  zb_batch_share share = zb_batch_share_of(data->partial_rows, data->rows, data->part + micro_batch);
+  if (share.rows == 0) share = zb_batch_share_of(data->partial_rows, data->rows, 0);
+  *out_count = share.rows;
+  return data->partial_first + share.first;
+}
+
 /* Where in the corpus an input's row begins. */
 static int64_t row_start(const zb_data *data, int input, int64_t step, int micro_batch, int64_t row) {
-  const int64_t index = row_index(data, step, micro_batch, row);
+  int64_t count = 0;
+  const int64_t first = first_row(data, step, micro_batch, &count), index = first + row % count;
   uint64_t starts = (uint64_t)(data->tokens - data->length - 1);
   int64_t start = (int64_t)((uint64_t)index % starts * (uint64_t)data->length % starts);
   return start + (data->roles[input] == ROLE_SHIFTED ? 1 : 0);
@@ -340,11 +352,13 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
   const zb_plan_input *spec = &data->params.plan->inputs[input];
   if (data->roles[input] == ROLE_COUNTER) return fill_counter(data, step, micro_batch, to);
   if (!data->params.source)
-    return data->params.input(data->params.input_context, spec->name, step, micro_batch, to,
+    return data->params.input(data->params.input_context, spec->name, step, (int)data->part + micro_batch, to,
                               (uint64_t)zb_shape_bytes(&spec->shape));
   zb_status status = NULL;
+  int64_t count = 0;
+  const int64_t first = data->arrays.of ? first_row(data, step, micro_batch, &count) : 0;
   if (data->arrays.of)
-    zb_rows_read(&data->arrays, input, row_index(data, step, micro_batch, 0), to);
+    zb_rows_read(&data->arrays, input, first, count, to);
   else
     status = read_tokens(data, input, step, micro_batch, to);
   zb_status changed = data->arrays.of ? zb_arrays_check(&data->arrays.arrays) : zb_mapping_check(&data->file);
@@ -354,9 +368,10 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
 
 static bool blame_arrays(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault,
                          zb_status *status) {
-  int64_t row = 0;
+  int64_t row = 0, count = 0;
+  const int64_t first = first_row(data, step, micro_batch, &count);
   for (int input = 0; input < data->params.plan->input_count; ++input) {
-    if (!zb_rows_find(&data->arrays, input, row_index(data, step, micro_batch, 0), fault->value, &row)) continue;
+    if (!zb_rows_find(&data->arrays, input, first, count, fault->value, &row)) continue;
     *status =
         zb_status_note(*status, "%lld stands in row %lld (from 0) of the array '%s' in '%s'", (long long)fault->value,
                        (long long)row, data->params.plan->inputs[input].name, data->path);
@@ -411,6 +426,14 @@ int64_t zb_data_rows(const zb_data *data) {
   if (!data->params.source || data->length < 1) return 0;
   const int64_t starts = data->tokens - data->length - 1;
   return (starts + data->length - 1) / data->length;
+}
+
+int64_t zb_data_left_out(const zb_data *data) { return data->arrays.rows - data->arrays.epoch_rows; }
+
+void zb_data_set_partial(zb_data *data, int64_t first, int64_t rows, int64_t part) {
+  data->partial_first = first;
+  data->partial_rows = rows;
+  data->part = part;
 }
 
 int64_t zb_data_rows_at_once(const zb_data *data) { return data->rows; }

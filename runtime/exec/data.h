@@ -21,6 +21,7 @@ typedef struct zb_data_params {
   int64_t first_step; /* steps done before this run */
   int64_t first_row;  /* rows taken before this run */
   uint64_t random_seed;
+  bool all_rows;    /* of an evaluation: the last batch may have fewer rows than others */
   uint64_t shuffle; /* rows of arrays come in an order drawn by it, another one in each epoch; 0: as in the file */
 } zb_data_params;
 
@@ -36,6 +37,9 @@ void zb_data_destroy(zb_data *data);
 /* Writes an input of a micro-batch, contiguous, to `to` (the bytes of its shape). Thread-safe for a file; never
  * allocates then. An embedder's callback is called by the thread of the rank that reads. */
 zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_batch, void *to) ZB_MUST_USE;
+/* From now on what is read is of a batch of `rows` rows from `first` on, fewer than M micro-batches have, in parts:
+ * micro-batch m gets part part + m (zb_batch_share_of). rows 0: of whole ones. Not while anything is read. */
+void zb_data_set_partial(zb_data *data, int64_t first, int64_t rows, int64_t part);
 /* Adds to a failure where in the corpus the value is that caused it, and a hint, if that micro-batch (ZB_DATA_ANY:
  * one of the step) holds it. data may be NULL. Takes and returns ownership. O(tokens looked at). */
 enum { ZB_DATA_ANY = -2 };
@@ -45,8 +49,12 @@ zb_status zb_data_blame(const zb_data *data, int64_t step, int micro_batch, cons
 void zb_data_describe(const zb_data *data, char *text, size_t size);
 /* Rows that begin at different tokens: after them the data begins again. 0 when the data is no file. */
 int64_t zb_data_rows(const zb_data *data);
+/* Of arrays: rows that an epoch leaves out, since they fill no whole step. */
+int64_t zb_data_left_out(const zb_data *data);
 /* Rows of a micro-batch. */
 int64_t zb_data_rows_at_once(const zb_data *data);
+/* Of each input in a micro-batch, where all have as many; else 1: whole micro-batches are the rows. */
+int64_t zb_data_rows_of_plan(const zb_plan *plan);
 /* Rows taken after this number of steps; 0 when the data is no file. */
 int64_t zb_data_position(const zb_data *data, int64_t steps);
 

@@ -25,16 +25,15 @@ static zb_status missing(const zb_rows *rows, const zb_plan_input *input, const 
 /* Of an input in a micro-batch; a scalar is one. */
 static int64_t rows_of(const zb_shape *shape) { return shape->rank > 0 ? shape->dims[0] : 1; }
 
-/* Whether rows are whole micro-batches. */
-static bool differ(const zb_plan *plan) {
-  int64_t seen = 0;
+int64_t zb_data_rows_of_plan(const zb_plan *plan) {
+  int64_t rows = 0;
   for (int i = 0; i < plan->input_count; ++i) {
     const zb_plan_input *input = &plan->inputs[i];
     if (zb_data_is_counter(input)) continue;
-    if (input->shape.rank == 0 || (seen && seen != rows_of(&input->shape))) return true;
-    seen = rows_of(&input->shape);
+    if (input->shape.rank == 0 || (rows && rows != rows_of(&input->shape))) return 1;
+    rows = rows_of(&input->shape);
   }
-  return false;
+  return rows > 0 ? rows : 1;
 }
 
 static zb_status check(zb_rows *rows, const zb_plan_input *input, const zb_stored_tensor *array, const char *path,
@@ -69,9 +68,9 @@ static zb_status check(zb_rows *rows, const zb_plan_input *input, const zb_store
   return NULL;
 }
 
-static zb_status match(zb_rows *rows, const zb_plan *plan, const char *path, const char *option) {
+static zb_status match(zb_rows *rows, const zb_plan *plan, const char *path, const char *option, bool all) {
   const zb_store *store = rows->arrays.store;
-  rows->whole = differ(plan);
+  rows->whole = zb_data_rows_of_plan(plan) == 1;
   const bool one = zb_store_count(store) == 1 && !*zb_store_at(store, 0)->name; /* .npy has no name */
   int used = 0;
   for (int i = 0; i < plan->input_count; ++i) {
@@ -83,20 +82,20 @@ static zb_status match(zb_rows *rows, const zb_plan *plan, const char *path, con
     ++used;
   }
   const int64_t step_rows = rows->at_once * plan->micro_batches;
-  if (used && rows->rows < step_rows)
+  if (used && !all && rows->rows < step_rows)
     return zb_status_hint(ZB_ERROR(INVALID, "%s: '%s' has %lld %s, and a batch is %lld", option, path,
                                    (long long)rows->rows, rows->whole ? "micro-batches" : "rows", (long long)step_rows),
                           "give more rows, or compile with fewer --micro-batches");
-  rows->epoch_rows = used ? rows->rows / step_rows * step_rows : 0;
+  rows->epoch_rows = !used ? 0 : all ? rows->rows : rows->rows / step_rows * step_rows;
   return NULL;
 }
 
 zb_status zb_rows_open(zb_rows *rows, zb_arrays_kind kind, const char *path, const zb_plan *plan, const char *option,
-                       uint64_t seed) {
+                       uint64_t seed, bool all) {
   *rows = (zb_rows){.seed = seed};
   rows->of = zb_alloc(sizeof *rows->of * (size_t)(plan->input_count + 1));
   zb_status status = rows->of ? zb_arrays_open(kind, path, &rows->arrays) : ZB_OUT_OF_MEMORY();
-  if (!status) status = match(rows, plan, path, option);
+  if (!status) status = match(rows, plan, path, option, all);
   if (status) zb_rows_close(rows);
   return status;
 }
@@ -135,20 +134,20 @@ int64_t zb_rows_place(const zb_rows *rows, int64_t index) {
   return rows->seed ? zb_rows_shuffled(rows->seed, epoch, rows->rows, within) : within;
 }
 
-void zb_rows_read(const zb_rows *rows, int input, int64_t index, void *to) {
+void zb_rows_read(const zb_rows *rows, int input, int64_t index, int64_t count, void *to) {
   const zb_stored_tensor *array = rows->of[input];
   const uint64_t bytes = array->bytes / (uint64_t)rows->rows;
   for (int64_t i = 0; i < rows->at_once; ++i)
     memcpy((char *)to + (uint64_t)i * bytes,
-           (const char *)array->data + (uint64_t)zb_rows_place(rows, index + i) * bytes, (size_t)bytes);
+           (const char *)array->data + (uint64_t)zb_rows_place(rows, index + i % count) * bytes, (size_t)bytes);
 }
 
-bool zb_rows_find(const zb_rows *rows, int input, int64_t index, int64_t value, int64_t *out_row) {
+bool zb_rows_find(const zb_rows *rows, int input, int64_t index, int64_t count, int64_t value, int64_t *out_row) {
   const zb_stored_tensor *array = rows->of[input];
   if (!array || (array->shape.dtype != ZB_I64 && array->shape.dtype != ZB_I32)) return false;
   const size_t size = zb_dtype_bytes(array->shape.dtype);
   const uint64_t bytes = array->bytes / (uint64_t)rows->rows;
-  for (int64_t i = 0; i < rows->at_once; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     *out_row = zb_rows_place(rows, index + i);
     const char *row = (const char *)array->data + (uint64_t)*out_row * bytes;
     for (uint64_t at = 0; at < bytes; at += size) {

@@ -22,17 +22,18 @@ typedef struct zb_rows {
   uint64_t seed;               /* 0: as they are in the file */
 } zb_rows;
 
-/* option: by which the file was given, for errors. INVALID names the input, what it needs and what there is. */
+/* option: by which the file was given, for errors. all: an epoch uses all rows, however few (evaluations). INVALID
+ * names the input, what it needs and what there is. */
 zb_status zb_rows_open(zb_rows *rows, zb_arrays_kind kind, const char *path, const zb_plan *plan, const char *option,
-                       uint64_t seed) ZB_MUST_USE;
+                       uint64_t seed, bool all) ZB_MUST_USE;
 void zb_rows_close(zb_rows *rows);
 /* The row of the file that is the index-th that training takes. */
 int64_t zb_rows_place(const zb_rows *rows, int64_t index);
 /* Where p(index) is, of `count` rows in that epoch: a permutation of 0 .. count - 1, O(1) on average. */
 int64_t zb_rows_shuffled(uint64_t seed, int64_t epoch, int64_t count, int64_t index);
-/* Copies rows index .. index + at_once - 1 of an input. */
-void zb_rows_read(const zb_rows *rows, int input, int64_t index, void *to);
-/* Whether the integer stands in those rows of an input: at which row of the file. */
-bool zb_rows_find(const zb_rows *rows, int input, int64_t index, int64_t value, int64_t *out_row);
+/* Copies at_once rows of an input: those from index on, `count` of them, again and again. */
+void zb_rows_read(const zb_rows *rows, int input, int64_t index, int64_t count, void *to);
+/* Whether the integer stands in rows index .. index + count - 1 of an input: at which row of the file. */
+bool zb_rows_find(const zb_rows *rows, int input, int64_t index, int64_t count, int64_t value, int64_t *out_row);
 
 #endif

@@ -4,6 +4,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/folder.h"
 #include "runtime/base/words.h"
+#include "zb/runtime.h"
 
 #include <string.h>
 
@@ -55,7 +56,8 @@ zb_status zb_outputs_open(zb_outputs *outputs, zb_arena *memory, const zb_output
   const zb_plan *plan = params->plan;
   *outputs = (zb_outputs){.files = ZB_NEW(memory, zb_output_file, params->count),
                           .named = ZB_NEW(memory, bool, plan->output_count),
-                          .batch = ZB_NEW(memory, unsigned char *, plan->output_count)};
+                          .batch = ZB_NEW(memory, unsigned char *, plan->output_count),
+                          .each = params->each};
   ZB_TRY(zb_arena_status(memory));
   for (int i = 0; i < params->count; ++i) {
     const char *text = params->texts[i], *colon = params->in_memory ? text + strlen(text) : strrchr(text, ':');
@@ -83,21 +85,70 @@ zb_status zb_outputs_find(const zb_outputs *outputs, const zb_plan *plan, const 
                           "name it in its parameter outputs");
   *out_shape = plan->outputs[output].shape;
   *out_data = outputs->batch[output];
+  for (int i = 0; i < outputs->count; ++i)
+    if (outputs->files[i].output == output && outputs->files[i].rows) *out_data = outputs->files[i].rows;
   return NULL;
 }
 
-zb_status zb_outputs_begin(zb_outputs *outputs, const zb_plan *plan, int64_t batches) {
+/* What a row of a micro-batch has of an output; false: it has no rows. */
+static bool row_of(const zb_outputs *outputs, const zb_shape *shape, zb_shape *out) {
+  *out = *shape;
+  if (shape->rank == 0 || shape->dims[0] % outputs->each != 0) return false;
+  out->dims[0] /= outputs->each;
+  return true;
+}
+
+zb_status zb_outputs_begin(zb_outputs *outputs, const zb_plan *plan, int64_t batches, int64_t rows) {
   for (int i = 0; i < outputs->count; ++i) {
     zb_output_file *file = &outputs->files[i];
-    ZB_TRY(zb_npy_open(&file->writer, file->path, &plan->outputs[file->output].shape, batches * plan->micro_batches));
+    int64_t count = batches * plan->micro_batches;
+    zb_shape shape = plan->outputs[file->output].shape, row;
+    if (row_of(outputs, &shape, &row))
+      shape = row, count = count * outputs->each + rows;
+    else if (rows > 0)
+      return zb_status_hint(ZB_ERROR(INVALID, "--output: '%s' has not the rows of a batch, and the last one has %lld",
+                                     plan->outputs[file->output].name, (long long)rows),
+                            "--eval-steps %lld evaluates whole batches alone", (long long)batches);
+    ZB_TRY(zb_npy_open(&file->writer, file->path, &shape, count));
     file->is_open = true;
   }
   return NULL;
 }
 
+/* What the micro-batches have of the rows, which come in each of them again and again. */
+static zb_status add_rows(zb_outputs *outputs, zb_output_file *file, const zb_plan *plan, int64_t rows, int64_t part) {
+  zb_shape row;
+  if (!row_of(outputs, &plan->outputs[file->output].shape, &row)) return NULL;
+  const uint64_t bytes = (uint64_t)zb_shape_bytes(&row), each = bytes * (uint64_t)outputs->each;
+  if (!file->path && !file->rows) file->rows = zb_alloc(file->bytes + 1);
+  if (!file->path && !file->rows) return ZB_OUT_OF_MEMORY();
+  for (int m = 0; m < plan->micro_batches; ++m) {
+    const zb_batch_share share = zb_batch_share_of(rows, outputs->each, part + m);
+    const unsigned char *from = outputs->batch[file->output] + (uint64_t)m * each;
+    const size_t count = (size_t)((uint64_t)share.rows * bytes);
+    if (file->path)
+      ZB_TRY(zb_npy_add(&file->writer, from, count));
+    else
+      memcpy(file->rows + (uint64_t)share.first * bytes, from, count);
+  }
+  return NULL;
+}
+
+zb_status zb_outputs_add_rows(zb_outputs *outputs, const zb_plan *plan, int64_t rows, int64_t part) {
+  for (int i = 0; i < outputs->count; ++i)
+    ZB_TRY(add_rows(outputs, &outputs->files[i], plan, rows, part));
+  return NULL;
+}
+
+static void forget_rows(zb_output_file *file) {
+  zb_free(file->rows);
+  file->rows = NULL;
+}
+
 zb_status zb_outputs_add(zb_outputs *outputs) {
   for (int i = 0; i < outputs->count; ++i) {
     zb_output_file *file = &outputs->files[i];
+    forget_rows(file);
     if (file->path) ZB_TRY(zb_npy_add(&file->writer, outputs->batch[file->output], file->bytes));
   }
   return NULL;
@@ -115,5 +166,6 @@ void zb_outputs_abandon(zb_outputs *outputs) {
   for (int i = 0; i < outputs->count; ++i) {
     if (outputs->files[i].is_open) zb_npy_abandon(&outputs->files[i].writer);
     outputs->files[i].is_open = false;
+    forget_rows(&outputs->files[i]);
   }
 }

@@ -464,6 +464,15 @@ static bool has_verdict(const zb_plan *plan) {
   return false;
 }
 
+static void say_left_out(const zb_session *session) {
+  char line[160];
+  const int64_t rows = zb_data_left_out(session->data), all = zb_data_rows(session->data);
+  if (rows == 0) return;
+  snprintf(line, sizeof line, "%" PRId64 " of %" PRId64 " rows are left out of each epoch: a step takes %" PRId64, rows,
+           all, zb_data_rows_at_once(session->data) * session->plan->micro_batches);
+  session->params.say(session->params.progress_context, line);
+}
+
 /* Process 0 tells people what will run, and what was found for it. */
 static void say_opened(const zb_session *session, const zb_session_params *params, const zb_weights *weights) {
   if (session->process > 0) return;
@@ -472,6 +481,7 @@ static void say_opened(const zb_session *session, const zb_session_params *param
   if (params->say && !session->overlaps && has_verdict(session->plan))
     params->say(params->progress_context,
                 "post-validation is not used: the ranks wait for each other at the end of every step");
+  if (params->say && session->data) say_left_out(session);
   if (params->say && session->rates.changes.data) params->say(params->progress_context, session->rates.changes.data);
   for (int i = 0; weights && params->say && zb_weights_note(weights, i); ++i) {
     zb_text line;

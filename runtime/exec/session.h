@@ -58,7 +58,8 @@ struct zb_session {
   int executor_count;        /* how many are initialized */
   zb_data *data;             /* NULL with no_kernels, and where there are evaluations alone */
   zb_data *evaluation;       /* or NULL */
-  int64_t batches;           /* of an evaluation */
+  int64_t batches;           /* of an evaluation: whole ones, */
+  int64_t rest;              /* and the rows of one more that has fewer */
   zb_outputs outputs;        /* that it writes */
   int64_t random_seed;       /* of the random ops of the plan; 0: it has none */
   zb_owned_parameter *owned; /* sorted by name */

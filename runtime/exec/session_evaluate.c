@@ -67,7 +67,8 @@ zb_status zb_session_open_evaluation(zb_session *session, const zb_session_param
                                .source = params->evaluation,
                                .option = "--eval",
                                .input = params->evaluation_input,
-                               .input_context = params->input_context};
+                               .input_context = params->input_context,
+                               .all_rows = true};
   if (!session->plan->evaluates)
     return zb_status_hint(ZB_ERROR(INVALID, "the plan has no evaluation: it was made of a program without a loss"),
                           "leave --eval out");
@@ -77,21 +78,20 @@ zb_status zb_session_open_evaluation(zb_session *session, const zb_session_param
                                      .count = params->output_count,
                                      .first_rank = session->first_rank,
                                      .ranks = session->rank_count,
-                                     .in_memory = !params->evaluation};
+                                     .in_memory = !params->evaluation,
+                                     .each = zb_data_rows_of_plan(session->plan)};
   ZB_TRY(zb_outputs_open(&session->outputs, &session->memory, &outputs));
   if (!params->evaluation) return NULL; /* batch after batch */
   const int64_t rows = zb_data_rows(session->evaluation),
                 needed = zb_data_rows_at_once(session->evaluation) * session->plan->micro_batches;
-  const int64_t whole = needed > 0 ? rows / needed : 1;
-  session->batches = params->evaluation_batches > 0 ? params->evaluation_batches : whole;
-  if (whole == 0)
-    return zb_status_hint(ZB_ERROR(INVALID, "--eval: a batch needs %lld rows, and '%s' has %lld", (long long)needed,
-                                   params->evaluation, (long long)rows),
-                          "give a longer file, or compile with fewer --micro-batches");
-  if (session->batches > whole)
+  const int64_t whole = needed > 0 ? rows / needed : 1, rest = needed > 0 ? rows % needed : 0;
+  const int64_t all = whole + (rest > 0), wanted = params->evaluation_batches > 0 ? params->evaluation_batches : all;
+  session->batches = wanted < whole ? wanted : whole;
+  session->rest = wanted > whole ? rest : 0;
+  if (wanted > all)
     return zb_status_hint(ZB_ERROR(INVALID, "--eval-steps: '%s' has %lld rows, which are no %lld batches of %lld",
-                                   params->evaluation, (long long)rows, (long long)session->batches, (long long)needed),
-                          "they are %lld; without --eval-steps all of them are evaluated", (long long)whole);
+                                   params->evaluation, (long long)rows, (long long)wanted, (long long)needed),
+                          "they are %lld; without --eval-steps all of them are evaluated", (long long)all);
   return NULL;
 }
 
@@ -109,25 +109,68 @@ static zb_status agree_on_files(zb_session *session, zb_status status) {
   return session->params.output_count > 0 ? zb_session_agree(session, status) : status;
 }
 
-/* The next batch: number out->batches, whose loss is added to *out. */
-static zb_status add_batch(zb_session *session, zb_evaluation_result *out) {
+static zb_status run_batch(zb_session *session, zb_evaluation_result *out) {
   int64_t took_ps = 0;
   zb_status status = zb_session_run_list(session, zb_executor_begin_evaluation, out->batches, &took_ps);
-  if (!status) status = agree_on_files(session, zb_outputs_add(&session->outputs));
+  out->seconds += (double)took_ps / 1e12;
+  out->stopping = session->ends;
+  return status;
+}
+
+/* Takes and returns ownership. */
+static zb_status end_batch(zb_session *session, zb_status status, zb_evaluation_result *out) {
   if (status) {
     session->failed = !zb_session_take_back(session, status);
     return zb_status_note(status, "evaluation after step %lld, batch %lld", (long long)session->steps,
                           (long long)out->batches + 1);
   }
+  ++out->batches;
+  if (out->has_loss) out->loss = out->loss_sum / out->loss_weight;
+  return NULL;
+}
+
+/* The next batch: number out->batches, whose loss is added to *out. */
+static zb_status add_batch(zb_session *session, zb_evaluation_result *out) {
+  zb_status status = run_batch(session, out);
+  if (!status) status = agree_on_files(session, zb_outputs_add(&session->outputs));
+  if (status) return end_batch(session, status, out);
   const bool weighted = session->micro_weights != NULL;
   out->loss_sum += weighted ? zb_session_loss_sum(session) : zb_session_mean_loss(session);
   out->loss_weight += weighted ? zb_session_loss_weight(session) : 1;
-  out->seconds += (double)took_ps / 1e12;
   out->tokens += zb_session_batch_tokens(session->plan);
-  ++out->batches;
-  if (out->has_loss) out->loss = out->loss_sum / out->loss_weight;
-  out->stopping = session->ends;
-  return NULL;
+  return end_batch(session, NULL, out);
+}
+
+/* The losses of micro-batches that got `part` and those behind it: each counts by its rows, and is that of rows which
+ * came as often as they fit. Returns how many rows they were. */
+static int64_t add_shares(zb_session *session, int64_t rows, int64_t each, int64_t part, zb_evaluation_result *out) {
+  int64_t taken = 0;
+  for (int m = 0; m < session->plan->micro_batches; ++m) {
+    const zb_batch_share share = zb_batch_share_of(rows, each, part + m);
+    const double whole = (double)share.rows / (double)each;
+    taken += share.rows;
+    if (share.rows == 0) break;
+    out->loss_sum += session->micro_losses[m] * (session->micro_weights ? whole : whole / session->plan->micro_batches);
+    out->loss_weight +=
+        session->micro_weights ? session->micro_weights[m] * whole : whole / session->plan->micro_batches;
+  }
+  return taken;
+}
+
+/* The next batch, of fewer rows, from that one of the data on. */
+static zb_status add_rows(zb_session *session, int64_t first, int64_t rows, zb_evaluation_result *out) {
+  const int64_t each = zb_data_rows_of_plan(session->plan);
+  const double row_tokens = zb_session_batch_tokens(session->plan) / (double)(each * session->plan->micro_batches);
+  zb_status status = NULL;
+  for (int64_t taken = 0, part = 0; taken < rows && !status; part += session->plan->micro_batches) {
+    zb_data_set_partial(session->evaluation, first, rows, part);
+    status = run_batch(session, out);
+    if (!status) status = agree_on_files(session, zb_outputs_add_rows(&session->outputs, session->plan, rows, part));
+    if (!status) taken += add_shares(session, rows, each, part, out);
+  }
+  zb_data_set_partial(session->evaluation, 0, 0, 0);
+  out->tokens += row_tokens * (double)rows;
+  return end_batch(session, status, out);
 }
 
 static zb_status begin_evaluation(zb_session *session, bool has_data, const char *hint, zb_evaluation_result *out) {
@@ -141,26 +184,42 @@ static zb_status begin_evaluation(zb_session *session, bool has_data, const char
 
 zb_status zb_session_evaluate(zb_session *session, zb_evaluation_result *out) {
   *out = (zb_evaluation_result){0};
-  ZB_TRY(begin_evaluation(session, session->batches > 0, "set evaluation in its parameters (--eval)", out));
+  ZB_TRY(begin_evaluation(session, session->batches + session->rest > 0, "set evaluation in its parameters (--eval)",
+                          out));
   int64_t start_ps = 0;
-  ZB_TRY(agree_on_files(session, zb_outputs_begin(&session->outputs, session->plan, session->batches)));
+  ZB_TRY(agree_on_files(session, zb_outputs_begin(&session->outputs, session->plan, session->batches, session->rest)));
   swap_times(session, &start_ps); /* timelines are of the last step */
-  while (out->batches < session->batches && !out->stopping)
-    ZB_TRY(add_batch(session, out));
+  zb_status status = NULL;
+  while (out->batches < session->batches && !out->stopping && !status)
+    status = add_batch(session, out);
+  const int64_t first = session->batches * zb_data_rows_of_plan(session->plan) * session->plan->micro_batches;
+  if (session->rest > 0 && !out->stopping && !status) status = add_rows(session, first, session->rest, out);
   swap_times(session, &start_ps);
-  if (!out->stopping) return agree_on_files(session, zb_outputs_commit(&session->outputs));
+  if (!status && !out->stopping) return agree_on_files(session, zb_outputs_commit(&session->outputs));
   zb_outputs_abandon(&session->outputs); /* of some batches only */
-  return NULL;
+  return status;
 }
 
-zb_status zb_session_evaluate_batch(zb_session *session, zb_evaluation_result *out) {
-  const bool has_data = session->evaluation && session->batches == 0;
+/* rows 0: all. */
+static zb_status evaluate_next(zb_session *session, int64_t rows, zb_evaluation_result *out) {
+  const bool has_data = session->evaluation && session->batches + session->rest == 0;
   int64_t start_ps = 0;
   ZB_TRY(begin_evaluation(session, has_data, "set evaluation_input in its parameters", out));
   swap_times(session, &start_ps);
-  zb_status status = add_batch(session, out);
+  zb_status status = rows > 0 ? add_rows(session, 0, rows, out) : add_batch(session, out);
   swap_times(session, &start_ps);
   return status;
+}
+
+zb_status zb_session_evaluate_batch(zb_session *session, zb_evaluation_result *out) {
+  return evaluate_next(session, 0, out);
+}
+
+zb_status zb_session_evaluate_rows(zb_session *session, int64_t rows, zb_evaluation_result *out) {
+  const int64_t all = zb_data_rows_of_plan(session->plan) * session->plan->micro_batches;
+  if (rows < 1 || rows > all)
+    return ZB_ERROR(USAGE, "a batch has %lld rows: expected 1 to %lld", (long long)rows, (long long)all);
+  return evaluate_next(session, rows == all ? 0 : rows, out);
 }
 
 zb_status zb_session_output(const zb_session *session, const char *name, zb_shape *out_shape, const void **out_data) {

@@ -124,8 +124,11 @@ class Tests:
         self.source = "npz:" + self.path("plain.npz")
         with self.zb.Session(self.plan, data=self.source) as run:
             self.suite.check([run.step().loss for _ in range(5)] == wanted, "npz, from Python")
+        said = self.suite.run("zb-run", self.plan.directory, "--data", self.source, "--steps", 1, "--json").stderr
+        self.suite.check("2 of %d rows are left out of each epoch: a step takes %d" % (self.count, self.batch) in said,
+                         said)
         found = json.loads(self.suite.must("zb-run", self.plan.directory, "--eval", self.source, "--json"))["eval"]
-        self.suite.check(found["batches"] == 3, "an evaluation has all whole batches: %s" % found)
+        self.suite.check(found["batches"] == 4, "an evaluation has all rows: %s" % found)
 
     def shuffles(self):
         """Each epoch is a permutation; seeds and epochs have others; a resume goes on in the middle of one."""

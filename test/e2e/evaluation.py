@@ -4,17 +4,22 @@ them.
 
     evaluation.py [--bin BUILD/bin] [--jobs 2] [--only loss bits training processes ends input]
 
-loss: over all whole batches of the corpus, before training and after 20 steps, against what tools/reference.py
+loss: over whole batches of the corpus, before training and after 20 steps, against what tools/reference.py
 recorded, with dropout, too; without it one batch has the loss of the step that would train on it, bit for bit; of
 shards and replicas, too, the same bits on 1 and 2 ranks. bits:
 ranks, schedules, placements, threads, the sim device with delays, bf16. training: losses and checkpoints of runs with
 evaluations between steps are those of runs without. processes: over TCP, and over MPI where there is one. ends: a
 process that is killed during an evaluation, a signal. input: what can be wrong, before anything trains.
+rows: the mean over all rows of data whose last batch has fewer, against its formula, from files and from Python, and
+the rows of outputs.
 
 Ends with "N passed, N failed, N skipped".
 """
+import array
 import json
+import math
 import os
+import random
 import re
 import signal
 import subprocess
@@ -28,7 +33,7 @@ import reference
 
 GRAPHS = ("gpt2-small", "llama-small")
 DROPS = "gpt2-dropout"
-PARTS = ("loss", "bits", "training", "processes", "ends", "input")
+PARTS = ("loss", "bits", "training", "processes", "ends", "input", "rows")
 MICRO_BATCHES = 8
 MESHES = {"gpt2-small": (("--data-parallel", 2, "--tensor-parallel", 2, "--sharding", "parameters:step", "--clip-norm",
                           "inf"),),
@@ -67,6 +72,10 @@ def evaluate(suite, plan, *arguments, corpus=common.CORPUS):
     return found[0]
 
 
+def whole(recorded):
+    return "--eval-steps", recorded["batches"]
+
+
 def loss_of_meshes(suite, plans, comparison, graph, wanted):
     recorded = wanted["fp32"]["evaluation"]
     for more in MESHES.get(graph, ()):
@@ -74,10 +83,10 @@ def loss_of_meshes(suite, plans, comparison, graph, wanted):
         for ranks, schedule in ((1, "1f1b"), (2, "zb-h1")):
             replicas = 2 if "--data-parallel" in more else 1
             plan = plans.get(graph, ranks, schedule, *more, micro_batches=wanted["micro_batches"] // replicas)
-            _, after = split(suite.train(plan, 20, "--eval", "text:" + common.CORPUS))
+            _, after = split(suite.train(plan, 20, "--eval", "text:" + common.CORPUS, *whole(recorded)))
             found.append(after[0]["loss"])
         suite.check(found[0] == found[1], f"{graph} {words}: evaluations on 1 and 2 ranks: {found}")
-        before = evaluate(suite, plan)["loss"]
+        before = evaluate(suite, plan, *whole(recorded))["loss"]
         comparison.row("evaluation before training", reference.relative(before, recorded["before"]), 1e-6, words)
         comparison.row("evaluation after 20 steps", reference.relative(found[0], recorded["after"]), 1e-5, words)
 
@@ -88,12 +97,13 @@ def loss(suite, plans, folder):
             wanted = json.load(file)
         comparison = reference.Comparison(suite, graph)
         plan = plans.get(graph, 2, "zb-h1", micro_batches=wanted["micro_batches"])
-        alone = evaluate(suite, plan)
         recorded = wanted["fp32"]["evaluation"]
-        suite.check(alone["batches"] == recorded["batches"] and alone["step"] == 0,
-                    f"{graph}: {alone['batches']} batches, PyTorch has {recorded['batches']}")
+        alone = evaluate(suite, plan, *whole(recorded))
+        everything = evaluate(suite, plan)
+        suite.check(alone["step"] == 0 and everything["batches"] == recorded["batches"] + 1,
+                    f"{graph}: {everything['batches']} batches, PyTorch has {recorded['batches']} whole ones")
         comparison.row("evaluation before training", reference.relative(alone["loss"], recorded["before"]), 1e-6)
-        rows = suite.train(plan, 20, "--eval", "text:" + common.CORPUS)
+        rows = suite.train(plan, 20, "--eval", "text:" + common.CORPUS, *whole(recorded))
         _, after = split(rows)
         comparison.row("evaluation after 20 steps", reference.relative(after[0]["loss"], recorded["after"]), 1e-5)
         suite.check(after[0]["step"] == 20 and "eval" in rows[-1], f"{graph}: the evaluation is not at the end")
@@ -247,9 +257,8 @@ def inputs(suite, plans, folder):
     tiny = write("tiny.txt", text[:20])
     data = ("--data", "text:" + common.CORPUS, "--steps", 2)
     for words, status, said in (
-            ((*data, "--eval", short), 1, ["--eval: a batch needs 16 rows, and '" + short + "' has 15"]),
-            (("--eval", short), 1, ["needs 16 rows", "fewer --micro-batches"]),
             (("--eval", tiny), 1, ["holds 20 tokens, but one row of the model needs 34"]),
+            (("--eval", short, "--eval-steps", 2), 1, ["has 15 rows, which are no 2 batches of 16", "they are 1;"]),
             (("--eval", enough, "--eval-steps", 2), 1, ["has 16 rows, which are no 2 batches of 16", "they are 1;"]),
             (("--eval", enough, "--eval-steps", 2**61), 1, [f"no {2**61} batches"]),
             (("--eval", "text:nowhere.txt"), 4, ["nowhere.txt"]),
@@ -269,14 +278,130 @@ def inputs(suite, plans, folder):
         process = suite.run("zb-run", plan, *words)
         suite.check(process.returncode == status and all(part in process.stderr for part in said) and
                     "step 1" not in process.stdout, f"{words}: {process.returncode}\n{process.stderr}")
-    suite.check(evaluate(suite, plan, corpus=enough[5:])["batches"] == 1, "514 bytes are one batch")
+    for corpus in (enough, short):
+        suite.check(evaluate(suite, plan, corpus=corpus[5:])["batches"] == 1, corpus + " is one batch")
+
+
+# The logits of a token are a row of w, so a loss is a formula. 6 rows: a rest of 5 comes as 3 and 2 of them.
+TABLE = """
+module attributes {zb.level = "graph"} {
+  func.func @model(%x: tensor<6x5xi64> {zb.input = "x"}, %y: tensor<6x5xi64> {zb.input = "y"},
+                   %w: tensor<32x32xf32> {zb.param = "m.w"})
+      -> (tensor<f32> {zb.loss}, tensor<6x5x32xf32> {zb.output = "z"}, tensor<f32> {zb.output = "mean"}) {
+    %z = "zb.gather"(%w, %x) {axis = 0 : i64} : (tensor<32x32xf32>, tensor<6x5xi64>) -> tensor<6x5x32xf32>
+    %loss, %lse = "zb.cross_entropy"(%z, %y) {ignore_index = 0 : i64, reduction = "mean"}
+        : (tensor<6x5x32xf32>, tensor<6x5xi64>) -> (tensor<f32>, tensor<6x5xf32>)
+    return %loss, %z, %loss : tensor<f32>, tensor<6x5x32xf32>, tensor<f32>
+  }
+}
+"""
+EACH, LENGTH, WORDS = 6, 5, 32
+
+
+class Table:
+    def __init__(self, suite, folder, micro_batches, mean, *more):
+        self.suite, self.folder = suite, folder
+        self.plan, self.micro_batches = os.path.join(folder, "table"), micro_batches
+        model = os.path.join(folder, "table.mlir")
+        with open(model, "w") as file:
+            file.write(TABLE)
+        suite.compile(model, self.plan, "--micro-batches", micro_batches, "--loss-mean", mean, *more)
+        weights, _ = common.read_safetensors(os.path.join(self.plan, "weights.safetensors"))
+        self.weights = array.array("f", weights["m.w"][2])
+        draw = random.Random(micro_batches)
+        least = 1 if mean == "micro-batches" else 0  # 0 is ignored
+        self.x = [draw.randrange(WORDS) for _ in range(3 * micro_batches * EACH * LENGTH)]
+        self.y = [draw.choice((least, draw.randrange(least, WORDS))) for _ in self.x]
+
+    def formula(self, rows):
+        """The mean over all targets that count, in f64."""
+        losses = []
+        for x, y in zip(self.x[:rows * LENGTH], self.y):
+            logits = self.weights[x * WORDS:(x + 1) * WORDS]
+            if y:
+                losses.append(math.log(sum(map(math.exp, logits))) - logits[y])
+        return sum(losses) / len(losses)
+
+    def arrays(self, rows):
+        return [array.array("q", part[:rows * LENGTH]) for part in (self.x, self.y)]
+
+    def evaluate(self, rows, *more):
+        import arrays as files
+        path = os.path.join(self.folder, "rows.npz")
+        with open(path, "wb") as file:
+            file.write(files.npz({name: files.npy(part, (rows, LENGTH))
+                                  for name, part in zip("xy", self.arrays(rows))}))
+        return self.suite.run("zb-run", self.plan, "--eval", "npz:" + path, "--json", *more)
+
+    def check(self, rows, name):
+        whole = -(-rows // (EACH * self.micro_batches))
+        out = os.path.join(self.folder, "z.npy")
+        process = self.evaluate(rows, "--output", "z:" + out)
+        found = json.loads(process.stdout)["eval"] if process.returncode == 0 else {"loss": math.nan, "batches": 0}
+        wanted = self.formula(rows)
+        self.suite.check(abs(found["loss"] - wanted) < 1e-6 * wanted and found["batches"] == whole,
+                         f"{name}, {rows} rows: {found}, expected {wanted} of {whole} {process.stderr}")
+        with open(out, "rb") as file:
+            data = file.read()
+        z = array.array("f", data[-4 * rows * LENGTH * WORDS:])
+        good = all(z[i * WORDS:(i + 1) * WORDS] == self.weights[x * WORDS:(x + 1) * WORDS]
+                   for i, x in enumerate(self.x[:rows * LENGTH]))
+        self.suite.check(good and b"(%d, %d, %d" % (rows, LENGTH, WORDS) in data, f"{name}, {rows} rows: the output")
+
+
+    def python(self, rows):
+        """Batches of a loader, of which the last one has fewer rows, and outputs of it."""
+        import zb
+        x, y = self.arrays(rows)
+        batch = EACH * self.micro_batches
+
+        def batches():
+            for first in range(0, rows, batch):
+                cut = slice(first * LENGTH, min(rows, first + batch) * LENGTH)
+                yield tuple(memoryview(part[cut]).cast("B").cast("q", (len(part[cut]) // LENGTH, LENGTH))
+                            for part in (x, y))
+
+        with zb.Session(self.plan) as run:
+            found = run.evaluate(batches())
+            wanted = self.formula(rows)
+            self.suite.check(abs(found.loss - wanted) < 1e-6 * wanted and found.tokens == rows * LENGTH,
+                             f"Python, {rows} rows: {found}, expected {wanted}")
+            made, last = [run.predict(one, like="buffer") for one in batches()], rows % batch or batch
+            self.suite.check(made[-1]["z"].shape == (last, LENGTH, WORDS) and ("mean" in made[-1]) == (last == batch),
+                             f"Python, {rows} rows: {made[-1]}")
+            z = [value for one in made for value in memoryview(one["z"]).cast("B").cast("f")]
+            self.suite.check(all(z[i * WORDS:(i + 1) * WORDS] == list(self.weights[x[i] * WORDS:(x[i] + 1) * WORDS])
+                                 for i in range(rows * LENGTH)), f"Python, {rows} rows: z")
+            try:
+                run.step(next(batches()) if last != batch else tuple(part[:1] for part in next(batches())))
+                self.suite.check(rows >= batch, "a step on fewer rows")
+            except zb.Error as error:
+                self.suite.check(error.code == "INVALID" and "drop_last=True" in str(error), str(error))
+
+
+def rows_of_all(suite, plans, folder):
+    for micro_batches, mean, more in ((1, "targets", ()), (4, "micro-batches", ("--ranks", 1)),
+                                      (2, "targets", ("--data-parallel", 2))):
+        table = Table(suite, folder, micro_batches, mean, *more)
+        table.micro_batches *= 2 if more[:1] == ("--data-parallel",) else 1
+        table.x, table.y = table.x * 2, table.y * 2
+        batch = EACH * table.micro_batches
+        for rows in sorted({1, 2, 5, EACH - 1, EACH, EACH + 1, batch - 1, batch, batch + 1, 2 * batch + EACH + 5}):
+            table.check(rows, f"{micro_batches} micro-batches, {mean} {more}")
+            table.python(rows)
+        process = table.evaluate(batch + 1, "--output", "mean:" + os.path.join(folder, "mean.npy"))
+        suite.check(process.returncode == 1 and "has not the rows of a batch" in process.stderr, process.stderr)
+        process = table.evaluate(batch + 1, "--output", "mean:" + os.path.join(folder, "mean.npy"), "--eval-steps", 1)
+        suite.check(process.returncode == 0, process.stderr)
 
 
 def main():
     options = common.arguments(__doc__, ("--only", {"nargs": "+", "choices": PARTS, "default": list(PARTS)}))
     suite = common.Suite(options.bin)
     suite.skipped = 0
-    parts = dict(zip(PARTS, (loss, bits, training, several, ends, inputs)))
+    os.environ.setdefault("ZB_LIBRARY", os.path.join(os.path.dirname(os.path.abspath(options.bin)), "lib"))
+    sys.path.insert(0, os.path.join(common.SOURCE, "tools", "python"))
+    parts = dict(zip(PARTS, (loss, bits, training, several, ends, inputs, rows_of_all)))
     with common.scratch() as folder:
         plans = Plans(suite, folder)
         common.run_parallel([lambda part=part: parts[part](suite, plans, folder) for part in options.only], 1)

@@ -90,7 +90,8 @@ class LossMean:
         comparison.losses([row["loss"] for row in rows], recorded, True)
         comparison.gradients(rows[0]["gradient_norms"], recorded)
         comparison.weights(saved, recorded)
-        got = json.loads(self.suite.must("zb-run", out, "--eval", "text:" + common.CORPUS, "--resume", saved, "--json"))
+        got = json.loads(self.suite.must("zb-run", out, "--eval", "text:" + common.CORPUS, "--eval-steps",
+                                         wanted["evaluation"]["batches"], "--resume", saved, "--json"))
         comparison.row("loss of an evaluation after them",
                        reference.relative(got["eval"]["loss"], wanted["evaluation"]["after"]), 1e-5)
         if plan is REFERENCE[0]:

@@ -704,6 +704,14 @@ class zb_batch(Structure):
     _fields_ = [
         ("number", c_int64),
         ("data", POINTER(c_void_p)),
+        ("rows", c_int64),
+    ]
+
+
+class zb_batch_share(Structure):
+    _fields_ = [
+        ("first", c_int64),
+        ("rows", c_int64),
     ]
 
 
@@ -711,6 +719,7 @@ class zb_batches(Structure):
     _fields_ = [
         ("names", POINTER(c_char_p)),
         ("count", c_int),
+        ("rows", c_int64),
         ("steps", zb_batch * 4),
         ("evaluation", zb_batch),
     ]
@@ -991,6 +1000,7 @@ FUNCTIONS: Dict[str, Any] = {
     "zb_alloc_pages": (c_void_p, [c_size_t]),
     "zb_allocation_count": (c_uint64, []),
     "zb_allocation_fail_at": (None, [c_uint64]),
+    "zb_batch_share_of": (zb_batch_share, [c_int64, c_int64, c_int64]),
     "zb_batches_evaluation": (zb_status, [c_void_p, c_char_p, c_int64, c_int, c_void_p, c_uint64]),
     "zb_batches_input": (zb_status, [c_void_p, c_char_p, c_int64, c_int, c_void_p, c_uint64]),
     "zb_bootstrap_find": (zb_status, [CFUNCTYPE(c_char_p, c_void_p, c_char_p), c_void_p, POINTER(zb_bootstrap)]),
@@ -1121,6 +1131,7 @@ FUNCTIONS: Dict[str, Any] = {
     "zb_session_epoch_steps": (c_int64, [c_void_p]),
     "zb_session_evaluate": (zb_status, [c_void_p, POINTER(zb_evaluation_result)]),
     "zb_session_evaluate_batch": (zb_status, [c_void_p, POINTER(zb_evaluation_result)]),
+    "zb_session_evaluate_rows": (zb_status, [c_void_p, c_int64, POINTER(zb_evaluation_result)]),
     "zb_session_explain": (zb_status, [c_void_p, POINTER(zb_explanation), POINTER(zb_explanation)]),
     "zb_session_gradient_norms": (zb_status, [c_void_p, CFUNCTYPE(None, c_void_p, c_char_p, c_double), c_void_p]),
     "zb_session_interrupt": (None, [c_void_p]),

@@ -56,18 +56,34 @@ def _wrong(value: Value, found: arrays.View, micro_batches: int) -> Error:
     return invalid(message)
 
 
-def arranged(batch: Any, inputs: Sequence[Value], micro_batches: int,
-             arguments: Sequence[str] = ()) -> List[arrays.View]:
-    """Contiguous memory of every input, in their order. INVALID names the input, what came, and what is needed."""
+def rows_of(inputs: Sequence[Value]) -> int:
+    """Of each input in a micro-batch, where all have as many; else 1: whole micro-batches are the rows."""
+    rows = {value.shape[0] if value.shape else 0 for value in inputs}
+    return rows.pop() if len(rows) == 1 and 0 not in rows else 1
+
+
+def _fewer(value: Value, shape: Tuple[int, ...], micro_batches: int, each: int) -> int:
+    """How many rows an array has, where these are fewer than those of a batch; else 0."""
+    unit = value.shape[0] // each if value.shape else 1
+    whole = whole_shape(value, micro_batches)
+    fits = len(shape) == len(whole) and shape[1:] == whole[1:] and 0 < shape[0] < whole[0] and shape[0] % unit == 0
+    return shape[0] // unit if fits else 0
+
+
+def arranged(batch: Any, inputs: Sequence[Value], micro_batches: int, arguments: Sequence[str] = (),
+             fewer: bool = False) -> Tuple[List[arrays.View], int]:
+    """Contiguous memory of every input, in their order, and how many rows there are: 0 means those of all
+    micro-batches, others come with `fewer` alone. INVALID names the input, what came, and what is needed."""
     found: List[arrays.View] = []
     wrong: List[Error] = []
-    by_name = _by_name(batch, inputs, arguments)
+    by_name, each, counts = _by_name(batch, inputs, arguments), rows_of(inputs), set()
     for value in inputs:
         view = arrays.view(by_name[value.name], "the input '%s'" % value.name)
-        shapes = (whole_shape(value, micro_batches), (micro_batches,) + value.shape)
-        if view.dtype != value.dtype or view.shape not in shapes:
+        is_whole = view.shape in (whole_shape(value, micro_batches), (micro_batches,) + value.shape)
+        counts.add(0 if is_whole else _fewer(value, view.shape, micro_batches, each))
+        if view.dtype != value.dtype or not (is_whole or (fewer and len(counts) == 1 and 0 not in counts)):
             wrong.append(_wrong(value, view, micro_batches))
         found.append(view)
     if wrong:
         raise wrong[0]
-    return found
+    return found, counts.pop() if counts else 0

@@ -243,8 +243,7 @@ class SessionOptions(TypedDict, total=False):
 
     evaluation: str, default None
         What zb_session_evaluate computes the loss of, spelled as `data`; None: nothing. With this or
-        evaluation_input, and neither `data` nor `input`, the session makes no steps. INVALID where the data has
-        not one whole batch (M micro-batches of rows).
+        evaluation_input, and neither `data` nor `input`, the session makes no steps.
 
     outputs: Sequence[str], default ()
         "NAME:FILE.npy": what an evaluation writes of the outputs that the plan keeps (zb.compile(outputs=...)),
@@ -252,7 +251,8 @@ class SessionOptions(TypedDict, total=False):
         which makes an output writes it. Without `evaluation` "NAME": zb_session_output gives it
 
     evaluation_batches: int, default None
-        how many batches, from the first row on; 0: all whole ones, once. INVALID for more
+        How many batches, from the first row on; 0: all rows, once, of which the last batch may have fewer than
+        others (zb_session_evaluate_rows). INVALID for more.
 
     device: str, default cpu
         what runs the ranks, see below

@@ -147,6 +147,7 @@ class Session:
         self._names = (ctypes.c_char_p * len(self.plan.inputs))(*[v.name.encode() for v in self.plan.inputs])
         self._batches.names = ctypes.cast(self._names, ctypes.POINTER(ctypes.c_char_p))
         self._batches.count = len(self.plan.inputs)
+        self._batches.rows = batches.rows_of(self.plan.inputs)
         params.input_context = ctypes.addressof(self._batches)
         if not params.data and not self.plan.inference and not params.no_kernels:
             params.input = ctypes.cast(self._lib.zb_batches_input, kinds["input"])
@@ -167,13 +168,14 @@ class Session:
 
     # ---- Calls ----
 
-    def _keep(self, batch: Any, number: int, slot: _c.zb_batch, key: int) -> None:
-        """Checks a batch and puts it where the session looks for it."""
-        views = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches, self.plan.arguments)
+    def _keep(self, batch: Any, number: int, slot: _c.zb_batch, key: int) -> int:
+        """Checks a batch and puts it where the session looks for it; how many rows it has, 0: all."""
+        views, rows = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches, self.plan.arguments, key < 0)
         places = (ctypes.c_void_p * len(views))(*[view.address for view in views])
         self._kept[key] = (views, places)
         slot.data = ctypes.cast(places, ctypes.POINTER(ctypes.c_void_p))
-        slot.number = number
+        slot.number, slot.rows = number, rows
+        return rows
 
     def _drop(self, slot: _c.zb_batch, key: int) -> None:
         slot.number = -1
@@ -318,19 +320,22 @@ class Session:
                 pass  # the session is over, and says so when it is asked
             self._ahead, self._kept = False, {}
 
-    def _evaluate_batch(self, batch: Any, found: _c.zb_evaluation_result) -> None:
+    def _evaluate_batch(self, batch: Any, found: _c.zb_evaluation_result) -> int:
         if self._ahead:
             raise usage("ranks have begun the next step of train()", "end its loop first")
-        self._keep(batch, found.batches, self._batches.evaluation, -1)
+        rows = self._keep(batch, found.batches, self._batches.evaluation, -1)
         try:
-            self._try("zb_session_evaluate_batch", ctypes.addressof(found))
+            self._try("zb_session_evaluate_rows", rows or self._batches.rows * self.plan.micro_batches,
+                      ctypes.addressof(found))
         finally:
             self._drop(self._batches.evaluation, -1)
             self._stopped = found.stopping
+        return rows
 
     def evaluate(self, loader: Optional[Iterable[Any]] = None) -> Evaluation:
         """The mean loss of all batches of the loader, as model.eval() computes it; training does not notice it. Without
-        a loader: of the data of Session(evaluation=...). Batches are as those of step()."""
+        a loader: of the data of Session(evaluation=...). Batches are as those of step(), but may have fewer rows, as
+        the last one of a DataLoader: the mean is that over all rows."""
         found = _c.zb_evaluation_result()
         if loader is None:
             if not self._params.evaluation:
@@ -347,8 +352,9 @@ class Session:
 
     def predict(self, batch: Any, like: Optional[str] = None) -> Dict[str, Any]:
         """The outputs of the plan for a batch, by their names: rows in the order of the batch's. In several processes
-        an output is where the rank that makes it is. like: "torch", "numpy" or "buffer"."""
-        self._evaluate_batch(batch, _c.zb_evaluation_result())
+        an output is where the rank that makes it is. A batch of fewer rows gives no outputs that have none. like: "torch", "numpy" or "buffer"."""
+        rows = self._evaluate_batch(batch, _c.zb_evaluation_result())
+        each, count = self._batches.rows, self.plan.micro_batches
         kind, made = arrays.framework(like), {}
         for name in self._outputs:
             shape, data = _c.zb_shape(), ctypes.c_void_p()
@@ -356,9 +362,15 @@ class Session:
             if not data.value:
                 continue
             dtype, sizes = arrays.dtype_and_shape(shape)
-            count = self.plan.micro_batches
-            array, address = arrays.empty((count * sizes[0],) + sizes[1:] if sizes else (count,), dtype, kind)
-            ctypes.memmove(address, data.value, count * self._lib.zb_shape_bytes(ctypes.byref(shape)))
+            bytes_ = count * self._lib.zb_shape_bytes(ctypes.byref(shape))
+            sizes = (count * sizes[0],) + sizes[1:] if sizes else (count,)
+            if rows:
+                if len(sizes) < 1 or sizes[0] % (count * each):
+                    continue  # of no rows
+                sizes = (sizes[0] // (count * each) * rows,) + sizes[1:]
+                bytes_ = bytes_ // (count * each) * rows
+            array, address = arrays.empty(sizes, dtype, kind)
+            ctypes.memmove(address, data.value, bytes_)
             made[name] = array
         return made
 
