@@ -352,7 +352,8 @@ class Session:
 
     def predict(self, batch: Any, like: Optional[str] = None) -> Dict[str, Any]:
         """The outputs of the plan for a batch, by their names: rows in the order of the batch's. In several processes
-        an output is where the rank that makes it is. A batch of fewer rows gives no outputs that have none. like: "torch", "numpy" or "buffer"."""
+        an output is where the rank that makes it is. A batch may have fewer rows; outputs without rows are then left
+        out. like: "torch", "numpy" or "buffer"."""
         rows = self._evaluate_batch(batch, _c.zb_evaluation_result())
         each, count = self._batches.rows, self.plan.micro_batches
         kind, made = arrays.framework(like), {}
