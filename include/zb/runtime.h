@@ -80,6 +80,10 @@ typedef struct zb_session_params {
    * of Hugging Face's or one of ours. Names may differ from the model's by one prefix; f32 parameters take f32, bf16
    * and f16. What is missing is an error; what is surplus is said (`say`). USAGE together with resume. */
   const char *weights;
+  /* Of a folder that each process compiled for itself: where the plans are one program with other values, all begin
+   * with those of process 0, whose files replace the others' (as PyTorch's DistributedDataParallel sends the values of
+   * rank 0). Without it, and for other programs, plans that differ are refused. */
+  bool share_values;
   bool weights_partial; /* parameters that `weights` lacks keep the values beside the plan (PyTorch: strict=False);
                            USAGE without weights */
   /* Learning rate and weight decay of all parameters but those that have their own (by zbc --group; vectors have no

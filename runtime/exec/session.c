@@ -644,7 +644,9 @@ zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
   if (!params->directory || !*params->directory)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"), "give the folder that zbc wrote with -o");
   ZB_TRY(begin(params, NULL, &session));
-  return give(session, zb_session_agree_start(session, open_and_prepare(session, params)), out);
+  zb_status status = zb_session_share_values(session, params);
+  if (!status) status = zb_session_agree_start(session, open_and_prepare(session, params));
+  return give(session, status, out);
 }
 
 void zb_session_destroy(zb_session *session) {

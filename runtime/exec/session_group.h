@@ -17,6 +17,11 @@ zb_status zb_session_agree(zb_session *session, zb_status status) ZB_MUST_USE;
 /* The same at the start: whether all read the same plan, data and checkpoint, and what the others must know of this
  * process. */
 zb_status zb_session_agree_start(zb_session *session, zb_status status) ZB_MUST_USE;
+/* Of folders that each process compiled for itself (params.share_values): where plans are one program with other
+ * values, those of process 0 replace what is in the folders of the others. USAGE for other programs. Before the plan is
+ * read.
+ */
+zb_status zb_session_share_values(zb_session *session, const zb_session_params *params) ZB_MUST_USE;
 /* How the clocks of processes differ, for timelines; nothing if they are not recorded. */
 zb_status zb_session_compare_clocks(zb_session *session) ZB_MUST_USE;
 /* After the step or batch of that number went well here: losses and times of all ranks into all processes, whether

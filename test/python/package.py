@@ -606,11 +606,13 @@ class Tests:
                                ({"weights": self.path("none.safetensors")}, "none.safetensors"),
                                ({"shard_pins": ["a"], "tensor_parallel": 2}, "expected GLOB=DIM"),
                                ({"memory_limit": "2X"}, "memory_limit"), ({"memory_limit": 2.5}, "2e9"),
-                               ({"optimizer": "adm"}, "optimizer: unknown"), ({"recompute": "auto"}, "recompute: auto"),
+                               ({"optimizer": "adm"}, "optimizer: unknown"),
+                               ({"recompute": "auto"}, "recompute: auto"),
                                ({"csv": self.path("none/a.csv")}, "csv"), ({"ranks": "two"}, "ranks: expected a whole"),
                                ({"sharding": "optimizer"}, "sharding without data_parallel"),
                                ({"inference": True, "train": ["*"]}, "train has no effect with inference")):
-            self.raises(None, re.escape(words), "%s is said first" % (options,), lambda: self.zb.compile(Module(), (), **options))
+            self.raises(None, re.escape(words), "%s is said first" % (options,),
+                        lambda: self.zb.compile(Module(), (), **options))
         for limit in (3e7, 30000000, "30M", "0.03G"):
             self.zb.compile(MODEL, ranks=2, memory_limit=limit)
 

@@ -65,6 +65,10 @@ def train(scenario, plan, folder):
     said = {"losses": []}
     steps = LONG if scenario in ("interrupted", "all interrupted") else STEPS
     opened = zb.Plan(plan)
+    if scenario == "unseeded":  # as if each process had compiled a module of its own
+        opened = zb.Plan(plan + os.environ.get("RANK", os.environ.get("OMPI_COMM_WORLD_RANK",
+                                                                       os.environ.get("SLURM_PROCID", ""))))
+        opened._module = ((), None)
     corpus = package.Corpus(*opened.inputs[0].shape)
     try:
         with zb.Session(opened, timeout_ms=20000) as run:
@@ -143,6 +147,13 @@ class Tests:
         with self.zb.Session(self.plan, resume=os.path.join(self.folder, "saved")) as run:
             self.check(digest(run.state_dict("buffer")) == values and run.steps == STEPS + 3, name + ": one resumes")
 
+        for process in (0, 1):
+            self.zb.compile(MODEL, ranks=2, micro_batches=package.MICRO_BATCHES, output="%s%d" % (self.plan, process),
+                            weights=os.path.join(self.folder, "saved") if process else None)
+        status, rows, errors = self.start(launcher, "unseeded")
+        for row in rows:
+            self.check(row["steps"] == losses, name + ": all begin with the values of process 0", row, losses, errors)
+        self.check(len(rows) == 2 and rows[0].get("digest") == values, name + ": and end with its weights", rows)
         status, rows, errors = self.start(launcher, "raises")
         self.check(status != 0 and self.seconds < 20, name + ": an exception ends all", status, self.seconds)
         ends = {row["process"]: row for row in rows}

@@ -25,7 +25,7 @@ SCALARS = {"bool": "c_bool", "_Bool": "c_bool", "int": "c_int", "double": "c_dou
 GIVEN = {"zb_compile_params": {"model", "output", "diagnostic", "diagnostic_context", "progress", "progress_context"},
          "zb_session_params": {"directory", "evaluation_input", "input", "input_context", "bootstrap", "settings",
                                "setting_count", "give_up", "opened", "say", "progress_context", "check",
-                               "check_context"}}
+                               "check_context", "share_values"}}
 
 
 class Types:

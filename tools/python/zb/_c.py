@@ -566,6 +566,7 @@ class zb_session_params(Structure):
         ("bootstrap", POINTER(zb_bootstrap)),
         ("resume", c_char_p),
         ("weights", c_char_p),
+        ("share_values", c_bool),
         ("weights_partial", c_bool),
         ("lr", c_char_p),
         ("weight_decay", c_char_p),

@@ -1,7 +1,7 @@
 """Says what a long call does, so that nobody takes it for one that hangs.
 
 Nothing is said of the first seconds. Then a terminal or a notebook has one line, which is written anew each second;
-elsewhere, as in a log, each part gets a line when it begins, and the end one.
+elsewhere, as in a log, each part that takes as long itself gets a line, and the end one.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Progress:
     once, False nothing; None as above."""
 
     def __init__(self, what: str, verbose: Optional[bool]):
-        self._what, self._silent = what, 0.0 if verbose else SILENT_SECONDS
+        self._what, self._verbose, self._silent = what, verbose, 0.0 if verbose else SILENT_SECONDS
         first = os.environ.get("RANK", os.environ.get("OMPI_COMM_WORLD_RANK", "0")) == "0"  # of several processes
         self._off = verbose is False or sys.stderr is None or (verbose is None and not first)
         self._line = not self._off and (sys.stderr.isatty() or "ipykernel" in sys.modules)
@@ -37,7 +37,7 @@ class Progress:
     def __call__(self, part: str) -> None:
         with self._lock:
             self._part = (part, time.monotonic())
-            if not self._off and time.monotonic() - self._began >= self._silent:
+            if self._verbose or (self._line and time.monotonic() - self._began >= self._silent):
                 self._tell()
 
     def _write(self, text: str, end: str) -> None:
@@ -50,18 +50,18 @@ class Progress:
 
     def _tell(self) -> None:
         part, since = self._part
-        if not part or (not self._line and self._told == part):
+        if self._off or not part or (not self._line and self._told == part):
             return
         seconds = "" if not self._line else " %.0f s" % (time.monotonic() - since)
         self._write("%s: %s ...%s" % (self._what, part, seconds), "" if self._line else "\n")
         self._told = part
 
     def _tick(self) -> None:
-        wait = self._silent
-        while not self._over.wait(wait):
+        while not self._over.wait(0.5):
             with self._lock:
-                self._tell()
-            wait = 1.0
+                since = self._began if self._line else self._part[1]
+                if time.monotonic() - since >= self._silent:
+                    self._tell()
 
     def __exit__(self, kind: Any, *rest: Any) -> None:
         self._over.set()

@@ -13,11 +13,12 @@ from .options import FLAGS, PROGRAMS
 CALLS = {"zb-sched --list": "zb.schedules()", "zbc --help": "help(zb.CompileOptions)",
          "zb-run --help": "help(zb.SessionOptions)", "zb-run --list-devices": "zb.devices()"}
 PROGRAM = {"zbc": "zb.compile", "zb-run": "zb.Session"}
-_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*|-o)(?![\w-])(?: (\.\.\.|'[^']*'|\w(?:[\w.:/=,|-]*\w)?))?")
+_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*|-o)(?![\w-])"
+                     r"(?: (\.\.\.|'[^']*'|\w(?:[\w.:/=,|-]*\w)?))?")
 _COMMAND = re.compile(r"\b(zbc|zb-run)(?: DIR)?((?: %s)+)" % _OPTION.pattern)
 # The word behind an option is its value if it looks like one (a number, a list, a placeholder), or is one of these.
-_LOOKS = re.compile(r"\.\.\.|'.*|.*[\d:/=].*|[A-Z]+([.:].*)?|search|auto|none|targets|optimizer|parameters|inf|skip|stop|"
-                    "threads|mpi|tcp|cpu|cuda|sim")
+_LOOKS = re.compile(r"\.\.\.|'.*|.*[\d:/=].*|[A-Z]+([.:].*)?|search|auto|none|targets|optimizer|parameters|inf|skip|"
+                    "stop|threads|mpi|tcp|cpu|cuda|sim")
 
 
 def _option(match: Match[str]) -> str:
@@ -47,7 +48,8 @@ def _command(match: Match[str]) -> str:
         given.append(name if "=" in name else name + "=...")
         rest = rest.lstrip()[option.end():]
         if behind or not rest:
-            return "%s(%s)%s" % (PROGRAM[match[1]], ", ".join(given), " " * bool(behind) + behind + _OPTION.sub(_option, rest))
+            behind = (" " + behind if behind else "") + _OPTION.sub(_option, rest)
+            return "%s(%s)%s" % (PROGRAM[match[1]], ", ".join(given), behind)
 
 
 def in_python(text: str) -> str:

@@ -465,9 +465,9 @@ PROGRAMS = {"--bad-batch": "bad_batch",
            "--weights-partial": "weights_partial",
            "-o": "output"}
 FLAGS = {"barrier", "costs", "explain", "inference", "memory", "no_kernels", "no_raise", "post_validation", "profile",
-         "reference", "sequence_parallel", "sum_inner", "tf32", "trace", "weights_partial"}
+         "reference", "sequence_parallel", "share_values", "sum_inner", "tf32", "trace", "weights_partial"}
 # What the package gives by itself.
 GIVEN = {'zb_compile_params': ['diagnostic', 'diagnostic_context', 'model', 'output', 'progress', 'progress_context'],
  'zb_session_params': ['bootstrap', 'check', 'check_context', 'directory', 'evaluation_input', 'give_up',
                        'input', 'input_context', 'opened', 'progress_context', 'say', 'setting_count',
-                       'settings']}
+                       'settings', 'share_values']}

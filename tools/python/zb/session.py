@@ -142,6 +142,7 @@ class Session:
             given["outputs"] = [value.name for value in self.plan.outputs]
         _options.fill(params, given, "zb.Session")
         params.directory = os.fsencode(self.plan.directory)
+        params.share_values = self.plan._module is not None  # what it began with may be another in each process
         self._outputs = [] if given.get("evaluation") else list(given.get("outputs") or [])
         kinds = _options.kinds_of(_c.zb_session_params)
         self._names = (ctypes.c_char_p * len(self.plan.inputs))(*[v.name.encode() for v in self.plan.inputs])

@@ -13,6 +13,7 @@ where the plan cuts them, and the jobs run in the plan's order. Memory, messages
 """
 from __future__ import annotations
 
+import hashlib
 import operator
 import os
 import re
@@ -331,6 +332,33 @@ def _share(cut: _Cut, attributes: Sequence[Set[str]], tensors: Dict[str, torch.T
     return shared
 
 
+def _agree(graph: torch.fx.Graph, plan: Plan, group: Any) -> None:
+    """All processes run parts of one program, or what they send each other would not fit."""
+    nodes = [(node.name, str(node.target), str(getattr(node.meta.get("val"), "shape", ""))) for node in graph.nodes]
+    cuts = [(stage.rank, stage.first, stage.last) for stage in plan.summary.stage]
+    mine = [hashlib.sha256(repr(part).encode()).hexdigest() for part in (nodes, cuts, plan.summary.order)]
+    found: List[Any] = [None] * dist.get_world_size(group)
+    dist.all_gather_object(found, mine, group=group)
+    for process, theirs in enumerate(found):
+        for what, one, other in zip(("module", "cuts", "order of jobs"), found[0], theirs):
+            if one != other:
+                raise Error("USAGE", "process %d compiled another %s than process 0" % (process, what), "compile the "
+                            "same module with the same options in every process of the pipeline", exit_status=2)
+
+
+def _share_values(tensors: Dict[str, torch.Tensor], device: Any, group: Any) -> None:
+    """What the module begins with in process 0 goes to all, as with DistributedDataParallel."""
+    first, known = dist.get_global_rank(group, 0) if group else 0, set()  # type: int, Set[int]
+    for name in sorted(tensors):
+        if id(tensors[name]) in known or tensors[name].numel() == 0:
+            continue
+        known.add(id(tensors[name]))
+        value = tensors[name].detach()
+        sent = value.to(device).contiguous()
+        dist.broadcast(sent.view(-1).view(torch.uint8), first, group=group)  # bytes: a backend need not know the type
+        value.copy_(sent)
+
+
 class _Shapes(torch.fx.Interpreter):
     """Runs a graph on tensors without data, and remembers which values have gradients."""
 
@@ -368,8 +396,9 @@ def pipeline(model: torch.nn.Module, plan: Plan, *, device: Optional[torch.devic
     """Stages and order of a plan for PyTorch's runtime (torch.distributed.pipelining), in a process of its group.
 
     model: the module that zb.compile made the plan of; its parameters are those of the stages, on `device` (default:
-    that of the parameters). group: the processes of the pipeline, rank by rank (default: all of them); on each of them
-    the module has the same values. Raises zb.Error for a plan that is not of this module, or has replicas or shards.
+    that of the parameters). group: the processes of the pipeline, rank by rank (default: all of them); what the
+    module begins with in the first goes to all. Raises zb.Error for a plan that is not of this module, or has replicas
+    or shards.
     """
     _check(plan, group)
     args, kwargs = plan._module
@@ -380,6 +409,7 @@ def pipeline(model: torch.nn.Module, plan: Plan, *, device: Optional[torch.devic
     whole = program.module()
     parameters = dict(model.named_parameters(remove_duplicate=False))
     cut = _Cut(whole.graph, aten.output_names(program), set(parameters), plan)
+    _agree(whole.graph, plan, group)
     tensors: Dict[str, Any] = {}
     for node in whole.graph.find_nodes(op="get_attr"):
         value = parameters.get(node.target)
@@ -398,6 +428,7 @@ def pipeline(model: torch.nn.Module, plan: Plan, *, device: Optional[torch.devic
     shared = _share(cut, attributes, tensors, plan, rank, group)
     if device is None:
         device = next((value.device for value in tensors.values()), torch.device("cpu"))
+    _share_values(tensors, device, group)
     crossing.append([cut.loss])
     stages = [PipelineStage(module, stage, plan.stages, torch.device(device), group=group,
                             input_args=_examples(crossing[stage], learn, device),
