@@ -265,9 +265,10 @@ bool zb_cpu_gelu_tanh_matches(const zb_kernel_call *call) {
 
 #define expm1_of ZB_ISA(expm1_of)
 #define bell ZB_ISA(bell)
+#define bounded ZB_ISA(bounded)
 #define normal_cdf ZB_ISA(normal_cdf)
 #define gelu_erf_slope ZB_ISA(gelu_erf_slope)
-#define gelu_gate ZB_ISA(gelu_gate)
+#define gelu_argument ZB_ISA(gelu_argument)
 #define gelu_tanh_slope ZB_ISA(gelu_tanh_slope)
 #define silu_slope ZB_ISA(silu_slope)
 #define softplus_of ZB_ISA(softplus_of)
@@ -280,12 +281,22 @@ V_INLINE vf expm1_of(vf x) {
   return v_fma(p, power, power - v_set(1));
 }
 
-/* exp(-x^2 / 2), with the rounding error of the square put right where there is a fused multiply-add. */
-V_INLINE vf bell(vf x) {
-  vf square = v_min(v_set(1e4f), x * x), error = v_fma(x, x, -(x * x));
-  vf e = v_exp(square * v_set(-0.5f));
-  return v_select(v_lt(square, v_set(1e3f)), v_fma(e * v_set(-0.5f), error, e), e);
+/* exp(-factor x^2), with the rounding error of the square put right: without a fused multiply-add by halves of x whose
+ * products are exact (Dekker). */
+V_INLINE vf bell(vf x, float factor) {
+  vf square = v_min(v_set(1e4f), x * x), negative = v_set(-factor);
+#if ZB_ISA_LEVEL == 0
+  vf shifted = x * v_set(4097.0f), high = shifted - (shifted - x), low = x - high;
+  vf error = ((high * high - x * x) + v_set(2) * high * low) + low * low;
+#else
+  vf error = v_fma(x, x, -(x * x));
+#endif
+  vf e = v_exp(square * negative);
+  return v_select(v_lt(square, v_set(1e3f)), v_fma(e * negative, error, e), e);
 }
+
+/* x where a slope has not reached its limit, which it has beyond: so that infinity is not multiplied by 0. */
+V_INLINE vf bounded(vf x) { return v_min(v_set(1e4f), v_max(v_set(-1e4f), x)); }
 
 /* The normal distribution function from bell(x): no cancellation for negative x. */
 V_INLINE vf normal_cdf(vf x, vf bell_x) {
@@ -294,23 +305,23 @@ V_INLINE vf normal_cdf(vf x, vf bell_x) {
   return v_select(v_lt(v_set(0), x), v_set(1) - tail, tail);
 }
 
-V_INLINE vf gelu_erf_slope(vf x) {
-  vf bell_x = bell(x);
+V_INLINE vf gelu_erf_slope(vf from) {
+  vf x = bounded(from), bell_x = bell(x, 0.5f);
   return v_fma(x * v_set(0.398942280f), bell_x, normal_cdf(x, bell_x));
 }
 
 /* (1 + tanh(u)) / 2 = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3). */
-V_INLINE vf gelu_gate(vf x) { return v_sigmoid(v_set(1.59576912f) * x * v_fma(v_set(0.044715f) * x, x, v_set(1))); }
+V_INLINE vf gelu_argument(vf x) { return v_set(1.59576912f) * x * v_fma(v_set(0.044715f) * x, x, v_set(1)); }
 
-V_INLINE vf gelu_tanh_slope(vf x) {
-  vf gate = gelu_gate(x);
+V_INLINE vf gelu_tanh_slope(vf from) {
+  vf x = bounded(from), rest, gate = v_sigmoid_pair(gelu_argument(x), &rest);
   vf argument_slope = v_set(1.59576912f) * v_fma(v_set(0.134145f) * x, x, v_set(1));
-  return gate * v_fma(x * (v_set(1) - gate), argument_slope, v_set(1));
+  return gate * v_fma(x * rest, argument_slope, v_set(1));
 }
 
 V_INLINE vf silu_slope(vf x, vf alpha) {
-  vf gate = v_sigmoid(alpha * x);
-  return gate * v_fma(alpha * x, v_set(1) - gate, v_set(1));
+  vf at = bounded(alpha * x), rest, gate = v_sigmoid_pair(at, &rest);
+  return gate * v_fma(at, rest, v_set(1));
 }
 
 /* max(x, 0) + log(1 + exp(-|x|)): log(1 + e) = log(s) e / (s - 1) with s = 1 + e rounded keeps small e (Kahan). */
@@ -329,6 +340,7 @@ V_INLINE vf softplus_of(vf x) {
 #define IS_NAN(x) v_nan(x)
 #define CLIP(x, low, high) v_min(high, v_max(low, x))
 #define SIGMOID(x) v_sigmoid(x)
+#define BELL(x) bell(x, 1)
 #define SOFTPLUS(x) softplus_of(x)
 #define fabs(x) v_abs(x)
 #define erf(x) v_erf(x)
@@ -363,8 +375,8 @@ V_INLINE vf softplus_of(vf x) {
 #define ZB_REF_BINARY_VECTOR(name, types, flag, divisor, real, integer) MAP_BODY(name, 2, x, y, real)
 #include "kernels/cpu/ref/binary.def"
 MAP_BODY(cube, 1, x, same, (x * x * x))
-MAP_BODY(gelu_erf, 1, x, same, (x * normal_cdf(x, bell(x))))
-MAP_BODY(gelu_tanh, 1, x, same, (x * gelu_gate(x)))
+MAP_BODY(gelu_erf, 1, x, same, (x * normal_cdf(x, bell(x, 0.5f))))
+MAP_BODY(gelu_tanh, 1, x, same, (x * v_sigmoid(gelu_argument(x))))
 MAP_BODY(gelu_erf_grad, 2, x, dout, (dout * gelu_erf_slope(x)))
 MAP_BODY(gelu_tanh_grad, 2, x, dout, (dout * gelu_tanh_slope(x)))
 

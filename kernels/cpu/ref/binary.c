@@ -1,8 +1,8 @@
 /* Elementwise ops of two operands and zb.where, with NumPy's broadcasting; the formulas are in binary.def. */
 #include "kernels/cpu/ref/ref.h"
 
+#include <math.h>
 #include <string.h>
-#include <tgmath.h>
 
 enum { REALS = 1, INTEGERS = 2, LOGIC = 4 };
 typedef enum divisor { ANY_DIVISOR, NOT_ZERO, NOT_NEGATIVE } divisor;
@@ -11,22 +11,20 @@ typedef struct binary {
   int types;
   const char *flag;
   divisor divisor;
-  float (*f32)(float x, float y, bool flag);
-  double (*f64)(double x, double y, bool flag);
+  double (*real)(double x, double y, bool flag);
   int64_t (*integer)(int64_t x, int64_t y, bool flag);
 } binary;
 
 #include "kernels/cpu/ref/words.def"
 
+typedef double T;
 #define DEFINE(type, function, expression)                                                                             \
   static type function(type x, type y, bool flag) {                                                                    \
-    typedef type T;                                                                                                    \
     (void)x, (void)y, (void)flag;                                                                                      \
-    return (T)(expression);                                                                                            \
+    return (type)(expression);                                                                                         \
   }
 #define ZB_REF_BINARY(name, types, flag, divisor, real, integer)                                                       \
-  DEFINE(float, name##_f32, real)                                                                                      \
-  DEFINE(double, name##_f64, real)                                                                                     \
+  DEFINE(double, name##_real, real)                                                                                    \
   DEFINE(int64_t, name##_integer, integer)
 #define ZB_REF_COMPARE(name, operator)                                                                                 \
   static bool name##_real(double x, double y) { return x operator y; }                                                 \
@@ -52,10 +50,8 @@ static const char *run_binary(const zb_kernel_call *call, const binary *op) {
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     int64_t from_x = walk.offset[1], from_y = walk.offset[2], to = walk.offset[0];
-    if (x->dtype == ZB_F64) {
-      zb_ref_set(out, to, op->f64(zb_ref_get(x, from_x), zb_ref_get(y, from_y), flag));
-    } else if (real) {
-      zb_ref_set(out, to, (double)op->f32((float)zb_ref_get(x, from_x), (float)zb_ref_get(y, from_y), flag));
+    if (real) {
+      zb_ref_set(out, to, op->real(zb_ref_get(x, from_x), zb_ref_get(y, from_y), flag));
     } else {
       int64_t right = zb_ref_get_int(y, from_y);
       if (op->divisor == NOT_ZERO && right == 0) return "integer division by 0";
@@ -84,7 +80,7 @@ static const char *run_comparison(const zb_kernel_call *call, bool (*real)(doubl
 
 #define ZB_REF_BINARY(name, types, flag, divisor, real, integer)                                                       \
   const char *zb_ref_##name(const zb_kernel_call *call) {                                                              \
-    static const binary op = {types, flag, divisor, name##_f32, name##_f64, name##_integer};                           \
+    static const binary op = {types, flag, divisor, name##_real, name##_integer};                                      \
     return run_binary(call, &op);                                                                                      \
   }
 #define ZB_REF_COMPARE(name, operator)                                                                                 \

@@ -1,19 +1,18 @@
 /* The gradient of zb.swiglu (its forward form is a row of binary.def); zb.rotary and its gradient. */
 #include "kernels/cpu/ref/ref.h"
 
-#include <tgmath.h>
+#include <math.h>
 
 #include "kernels/cpu/ref/words.def"
 
+typedef double T;
+
 /* Of one element: what dout is multiplied by. */
-#define SWIGLU_SLOPES(T, name)                                                                                         \
-  static void name(T gate, T up, T dout, T *dgate, T *dup) {                                                           \
-    T share = SIGMOID(gate);                                                                                           \
-    *dgate = dout * up * (share * (1 + gate * (1 - share)));                                                           \
-    *dup = dout * (gate * share);                                                                                      \
-  }
-SWIGLU_SLOPES(float, swiglu_slopes_f32)
-SWIGLU_SLOPES(double, swiglu_slopes_f64)
+static void swiglu_slopes(double gate, double up, double dout, double *dgate, double *dup) {
+  const double share = SIGMOID(gate);
+  *dgate = dout * up * SATURATED(gate, share * (1 + gate * (1 - share)));
+  *dup = dout * (gate * share);
+}
 
 const char *zb_ref_swiglu_grad(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 3, 2, false));
@@ -31,14 +30,7 @@ const char *zb_ref_swiglu_grad(const zb_kernel_call *call) {
     double x[3], results[2];
     for (int i = 0; i < 3; ++i)
       x[i] = zb_ref_get(&call->inputs[i], walk.offset[2 + i]);
-    if (dgate->dtype == ZB_F64) {
-      swiglu_slopes_f64(x[0], x[1], x[2], &results[0], &results[1]);
-    } else {
-      float narrow[2];
-      swiglu_slopes_f32((float)x[0], (float)x[1], (float)x[2], &narrow[0], &narrow[1]);
-      results[0] = (double)narrow[0];
-      results[1] = (double)narrow[1];
-    }
+    swiglu_slopes(x[0], x[1], x[2], &results[0], &results[1]);
     zb_ref_set(dgate, walk.offset[0], results[0]);
     zb_ref_set(dup, walk.offset[1], results[1]);
   }

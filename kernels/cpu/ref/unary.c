@@ -1,41 +1,38 @@
 /* Elementwise ops of one operand and their gradients; the formulas are in unary.def. */
 #include "kernels/cpu/ref/ref.h"
 
-#include <tgmath.h>
+#include <math.h>
 
 typedef struct parameter {
   const char *name;
   double fallback;
+  bool is_exact; /* else it has the type of x */
 } parameter;
 
 /* One op: its attributes and its function for each kind of number; integer is NULL where there is none. */
 typedef struct unary {
   parameter a, b;
-  float (*f32)(float x, float a, float b);
-  double (*f64)(double x, double a, double b);
+  double (*real)(double x, double a, double b);
   int64_t (*integer)(int64_t x, double a, double b);
 } unary;
 
-#define NONE ((parameter){NULL, 0})
-#define PARAMETER(name, fallback) ((parameter){name, fallback})
+#define NONE ((parameter){NULL, 0, false})
+#define PARAMETER(name, fallback) ((parameter){name, fallback, false})
+#define EXACT(name, fallback) ((parameter){name, fallback, true})
 #include "kernels/cpu/ref/words.def"
 
-#define DEFINE(type, function, variable, expression)                                                                   \
-  static type function(type variable, type a, type b) {                                                                \
-    typedef type T;                                                                                                    \
+typedef double T;
+#define DEFINE(function, variable, expression)                                                                         \
+  static double function(double variable, double a, double b) {                                                        \
     (void)variable, (void)a, (void)b;                                                                                  \
-    return (T)(expression);                                                                                            \
+    return expression;                                                                                                 \
   }
 
 /* The functions of all rows. An op without a row for integers gets NULL in integer_functions. */
 #define ZB_REF_UNARY(name, saved, a, b, forward, slope)                                                                \
-  DEFINE(float, name##_f32, x, forward)                                                                                \
-  DEFINE(double, name##_f64, x, forward)                                                                               \
-  DEFINE(float, name##_slope_f32, saved, slope)                                                                        \
-  DEFINE(double, name##_slope_f64, saved, slope)
-#define ZB_REF_UNARY_FLAT(name, a, b, forward)                                                                         \
-  DEFINE(float, name##_f32, x, forward)                                                                                \
-  DEFINE(double, name##_f64, x, forward)
+  DEFINE(name##_real, x, forward)                                                                                      \
+  DEFINE(name##_slope, saved, slope)
+#define ZB_REF_UNARY_FLAT(name, a, b, forward) DEFINE(name##_real, x, forward)
 #define ZB_REF_UNARY_INTEGER(name, forward)                                                                            \
   static int64_t name##_integer(int64_t x, double a, double b) {                                                       \
     (void)a, (void)b;                                                                                                  \
@@ -55,6 +52,13 @@ static int64_t (*const integer_functions[ROW_COUNT])(int64_t x, double a, double
 #include "kernels/cpu/ref/unary.def"
 };
 
+static double value_of(const zb_kernel_call *call, parameter p) {
+  if (!p.name) return 0;
+  const double value = zb_attr_number(call, p.name, p.fallback);
+  const zb_dtype dtype = call->outputs[0].dtype;
+  return !p.is_exact && dtype != ZB_F64 && zb_ref_is_float(dtype) ? (double)(float)value : value;
+}
+
 static const char *run_forward(const zb_kernel_call *call, const unary *op) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
@@ -63,17 +67,14 @@ static const char *run_forward(const zb_kernel_call *call, const unary *op) {
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
   if (!zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
-  double a = op->a.name ? zb_attr_number(call, op->a.name, op->a.fallback) : 0;
-  double b = op->b.name ? zb_attr_number(call, op->b.name, op->b.fallback) : 0;
+  const double a = value_of(call, op->a), b = value_of(call, op->b);
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     int64_t from = walk.offset[1], to = walk.offset[0];
     if (zb_dtype_is_index(x->dtype))
       zb_ref_set_int(out, to, op->integer(zb_ref_get_int(x, from), a, b));
-    else if (x->dtype == ZB_F64)
-      zb_ref_set(out, to, op->f64(zb_ref_get(x, from), a, b));
     else
-      zb_ref_set(out, to, (double)op->f32((float)zb_ref_get(x, from), (float)a, (float)b));
+      zb_ref_set(out, to, op->real(zb_ref_get(x, from), a, b));
   }
   return NULL;
 }
@@ -86,28 +87,24 @@ static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, dx);
   if (!zb_ref_walk_add(&walk, saved) || !zb_ref_walk_add(&walk, dout)) return ZB_REF_BAD_SHAPE;
-  double a = op->a.name ? zb_attr_number(call, op->a.name, op->a.fallback) : 0;
-  double b = op->b.name ? zb_attr_number(call, op->b.name, op->b.fallback) : 0;
+  const double a = value_of(call, op->a), b = value_of(call, op->b);
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
-    double value = zb_ref_get(saved, walk.offset[1]), d = zb_ref_get(dout, walk.offset[2]);
-    if (dx->dtype == ZB_F64)
-      zb_ref_set(dx, walk.offset[0], op->f64(value, a, b) * d);
-    else
-      zb_ref_set(dx, walk.offset[0], (double)(op->f32((float)value, (float)a, (float)b) * (float)d));
+    const double slope = op->real(zb_ref_get(saved, walk.offset[1]), a, b);
+    zb_ref_set(dx, walk.offset[0], slope * zb_ref_get(dout, walk.offset[2]));
   }
   return NULL;
 }
 
 #define FORWARD(name, a, b)                                                                                            \
   const char *zb_ref_##name(const zb_kernel_call *call) {                                                              \
-    const unary op = {a, b, name##_f32, name##_f64, integer_functions[ROW_##name]};                                    \
+    const unary op = {a, b, name##_real, integer_functions[ROW_##name]};                                               \
     return run_forward(call, &op);                                                                                     \
   }
 #define ZB_REF_UNARY(name, saved, a, b, forward, slope)                                                                \
   FORWARD(name, a, b)                                                                                                  \
   const char *zb_ref_##name##_grad(const zb_kernel_call *call) {                                                       \
-    const unary op = {a, b, name##_slope_f32, name##_slope_f64, NULL};                                                 \
+    const unary op = {a, b, name##_slope, NULL};                                                                       \
     return run_gradient(call, &op);                                                                                    \
   }
 #define ZB_REF_UNARY_FLAT(name, a, b, forward) FORWARD(name, a, b)

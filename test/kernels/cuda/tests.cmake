@@ -33,7 +33,7 @@ add_library(zb_emulated_driver OBJECT EXCLUDE_FROM_ALL ${here}/driver.c ${here}/
 target_link_libraries(zb_emulated_driver PUBLIC zb_options)
 add_dependencies(zb_emulated_driver zb_module_id)
 zb_tests(kernels/cuda zb_emulator zb_kernels_cuda zb_kernels_cpu zb_cuda)
-foreach(test conformance shapes blas)
+foreach(test conformance digits shapes blas)
   target_link_libraries(kernels-cuda-${test}_test PRIVATE zb_emulated_cuda zb_emulated_driver)
 endforeach()
 target_link_libraries(kernels-cuda-emulator_test PRIVATE zb_broken_cuda)
