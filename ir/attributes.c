@@ -212,7 +212,7 @@ static zb_result check_entries(MlirOperation op, const attribute_def *def, MlirA
       if (!bit) return ZB_FAIL;
       found |= bit;
     }
-    int names = found & columns_of(def), wrong = more_of(def) & ~found & ~SHARD;
+    int names = found & columns_of(def), wrong = more_of(def) & ~found & ~SHARD & ~USE;
     bool is_one = names && !(names & (names - 1));
     if (is_one && !wrong) continue;
     char keys[128] = "", hint[256];

@@ -181,7 +181,11 @@ ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG, ZB_REALS)
 #undef ZB_REALS
 
 const char *zb_sum_key(const zb_port *port, char key[ZB_KEY_BYTES]) {
-  snprintf(key, ZB_KEY_BYTES, "%s#%lld", port->sum ? port->sum : "", port->use < 0 ? 0LL : (long long)port->use);
+  const char *sum = port->sum ? port->sum : "";
+  if (port->use < 0)
+    snprintf(key, ZB_KEY_BYTES, "%s#", sum);
+  else
+    snprintf(key, ZB_KEY_BYTES, "%s#%lld", sum, (long long)port->use);
   return key;
 }
 

@@ -174,7 +174,9 @@ ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG, ZB_REALS)
 #undef ZB_FLAG
 #undef ZB_REALS
 
-/* An accumulator as text: "w#1". */
+/* A sum without a use: what a SUM makes of the accumulators that others have, on a rank that has none. */
+static inline bool zb_port_is_summed(const zb_port *port) { return port->sum && port->use < 0; }
+/* An accumulator as text: "w#1"; such a sum: "w#". */
 enum { ZB_KEY_BYTES = 512 };
 const char *zb_sum_key(const zb_port *port, char key[ZB_KEY_BYTES]);
 

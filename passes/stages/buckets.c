@@ -181,7 +181,9 @@ int64_t zb_buckets_at_end_ps(const zb_module_problem *p, int rank, int64_t repli
   const int parts = zb_buckets_parts(p->top);
   for (int i = 0; i < entries.count; ++i) {
     zb_shape shape;
-    const MlirType type = zb_entries_at(entries, i).type;
+    const zb_entry entry = zb_entries_at(entries, i);
+    const MlirType type = entry.type;
+    if (zb_port_is_summed(&entry.port)) continue; /* it is of all replicas already */
     const bool cut = parts > 1 && zb_type_shape(type, &shape);
     bytes += shard_of(p, cut ? (int64_t)zb_plan_part_bytes(&shape, parts) : (int64_t)zb_type_bytes(type), replicas);
   }

@@ -739,7 +739,7 @@ static zb_status emit_rank(zb_emitter *e, MlirOperation op, const zb_map *owners
 /* What the ranks share. */
 typedef struct emission {
   const zb_emitter *header; /* plan and inputs */
-  const zb_map *owners;     /* parameter -> the first rank that holds it */
+  const zb_map *owners;     /* parameter -> the rank that saves it */
   zb_plan **memories;       /* [rank modules] */
   atomic_uint_least64_t model_hash;
 } emission;
@@ -763,19 +763,27 @@ static zb_status emit_one(void *context, zb_rank_work *work) {
   return status;
 }
 
-static zb_status map_owners(zb_emitter *e, zb_map *owners) {
+/* The first rank of all that have an entry with that name is its owner. */
+static zb_status map_first(zb_emitter *e, const char *table, bool of_sums, zb_map *owners) {
   ZB_FOR_EACH_OP(op, zb_function_block(e->module)) {
     if (!zb_op_is(op, "builtin.module")) continue;
-    const char *const tables[] = {pool_tables[POOL_PARAMETERS], pool_tables[POOL_BUFFERS]};
-    for (int k = 0; k < 2; ++k)
-      for (int i = 0; i < zb_entries_get(op, tables[k]).count; ++i) {
-        const zb_entry entry = zb_entries_at(zb_entries_get(op, tables[k]), i);
-        const char *name = zb_emit_parameter_name(&entry);
-        if (!name || zb_map_get(owners, name, NULL)) continue;
-        if (!zb_map_set(owners, name, zb_get_i64(op, ZB_ATTR_RANK, -1))) return ZB_OUT_OF_MEMORY();
-      }
+    const zb_entries entries = zb_entries_get(op, table);
+    for (int i = 0; i < entries.count; ++i) {
+      const zb_entry entry = zb_entries_at(entries, i);
+      const char *name = of_sums ? entry.port.sum : zb_emit_parameter_name(&entry);
+      if (!name || zb_port_is_summed(&entry.port) || zb_map_get(owners, name, NULL)) continue;
+      if (!zb_map_set(owners, name, zb_get_i64(op, ZB_ATTR_RANK, -1))) return ZB_OUT_OF_MEMORY();
+    }
   }
   return NULL;
+}
+
+/* The owner of a parameter is the first rank that has its gradient, which it reports; without one the first that holds
+ * it. */
+static zb_status map_owners(zb_emitter *e, zb_map *owners) {
+  ZB_TRY(map_first(e, pool_tables[POOL_GRADIENTS], true, owners));
+  ZB_TRY(map_first(e, pool_tables[POOL_PARAMETERS], false, owners));
+  return map_first(e, pool_tables[POOL_BUFFERS], false, owners);
 }
 
 static zb_status emit_ranks(zb_emitter *e, MlirModule module) {

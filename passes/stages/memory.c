@@ -78,6 +78,7 @@ typedef struct memory {
   bool of_micro_batch;      /* gradients of each micro-batch are summed over replicas: B and W make them in gb and gw */
   int parts;                /* replicas that have a part of optimizer state each; 1: every one has all */
   bool of_parameters;       /* they have a part of every parameter each */
+  bool sums_of_parts;       /* a SUM makes parts */
   zb_gathered kept;         /* how long F and B keep what was gathered */
   gathered *gathers;        /* of the rank at hand: [stage * ZB_KIND_COUNT + kind] */
   zb_costs *costs;          /* NULL: the model */
@@ -125,7 +126,9 @@ static uint64_t bytes_in_pool(const memory *m, int which, const zb_port *port, M
   const bool is_part = which == POOL_PARAMETERS && m->of_parameters;
   if (m->parts == 1 || !in_parts || is_part || !zb_type_shape(type, &shape)) return zb_type_bytes(type);
   const bool own = which == POOL_GRADIENTS && m->of_micro_batch; /* part of a replica */
-  return (uint64_t)(own ? 1 : m->parts) * zb_plan_part_bytes(&shape, m->parts);
+  const uint64_t part =
+      zb_port_is_summed(port) && m->sums_of_parts ? zb_type_bytes(type) : zb_plan_part_bytes(&shape, m->parts);
+  return (uint64_t)(own ? 1 : m->parts) * part;
 }
 
 /* The part that a replica has of a parameter, or of its copy in another type. */
@@ -176,6 +179,7 @@ static void collect_pools(memory *m, MlirBlock body) {
     for (zb_ports at = zb_results(function); zb_next(&at);) {
       if (at.port.norm >= 0) collect_norm(m, &at, true);
       if (at.port.buffer) add_to_pool(m, POOL_BUFFERS, at.port.buffer, &at.port, at.type); /* it may never be read */
+      if (zb_port_is_summed(&at.port)) add_to_pool(m, POOL_GRADIENTS, zb_sum_key(&at.port, key), &at.port, at.type);
     }
     for (zb_ports at = zb_arguments(function); zb_next(&at);) {
       int which = pool_of(&at.port, key);
@@ -261,8 +265,9 @@ static void find_kept(memory *m, stage_info *s) {
   if (s->kept.count) qsort(s->kept.items, s->kept.count, sizeof *s->kept.items, compare_kept);
   for (size_t i = 0; i < s->kept.count; ++i) {
     uint64_t *bytes = &s->frame_bytes[s->kept.items[i].frame];
+    const uint64_t own = zb_type_bytes(s->kept.items[i].type);
     s->kept.items[i].offset = *bytes;
-    *bytes += zb_align(zb_type_bytes(s->kept.items[i].type));
+    *bytes += zb_align(own > 0 ? own : 1); /* there is a frame, also where nothing in it has elements */
   }
 }
 
@@ -375,6 +380,7 @@ static void add_frame_arguments(rebuild *r) {
     if (at.port.load >= 0) pool_used[POOL_CONSTANTS] = true;
     if (at.port.norm >= 0) pool_used[POOL_NORMS] = true;
     if (at.port.buffer) pool_used[POOL_BUFFERS] = true;
+    if (zb_port_is_summed(&at.port)) pool_used[POOL_GRADIENTS] = true;
   }
   for (int i = 0; i < POOL_COUNT; ++i)
     if (pool_used[i]) r->pools[i] = frame_argument(r, pool_names[i], r->m->pools[i].bytes);
@@ -642,6 +648,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   memory m = {.pass = pass, .arena = &pass->arena, .context = mlirOperationGetContext(top)};
   m.parts = zb_has_attribute(top, ZB_ATTR_SHARDING) ? (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1) : 1;
   m.of_micro_batch = zb_buckets_of_micro_batch(top);
+  m.sums_of_parts = zb_buckets_scatter(top);
   m.of_parameters = zb_has_attribute(top, ZB_ATTR_GATHER);
   if (m.of_parameters) m.kept = zb_gathered_of(zb_get_string(top, ZB_ATTR_GATHER));
   m.stage_rank = zb_stage_ranks(m.arena, top, &m.stage_count);

@@ -26,76 +26,26 @@
  * values cross from one to another as those of F do, under the same numbers, and nothing is kept for B and W.
  *
  * The phases of the optimizer are one function, an UPDATE. That of a parameter that several stages use becomes
- * @tied<k>_UPDATE on each rank that holds it.
+ * @tied<k>_UPDATE on each rank that holds it. So does that of a parameter of which one stage makes the gradient and
+ * another rank only reads it (through a detach, in a comparison, for a buffer): that rank gets the sums, too.
  *
  * With clipping the phases are apart: SUM and NORM are @s<k>_NORM, whose results {zb.norm = 8} go into the frame that
- * all parameters share. Of a tied parameter that is @tied<k>_NORM on its owner, the lowest rank that holds it, and
- * @tied<k>_SUM, without the number, on the others. Each rank that updates has @CLIP, which reads the whole frame as an
+ * all parameters share. Of a tied parameter that is @tied<k>_NORM on its owner, the lowest rank that adds to its
+ * gradient, and @tied<k>_SUM, without the number, on the others: of a rank that only reads it, SUM brings the sum to a
+ * place of its own, {zb.sum} without a use. Each rank that updates has @CLIP, which reads the whole frame as an
  * argument {zb.norm = 0}. A sum of uses is a result of SUM at the place {zb.sum, zb.use} of the last use that the rank
  * has.
  *
  * Tests: test/passes/outline.mlir. */
 
-#include "passes/stages/classes.h"
-#include "passes/stages/flow.h"
-#include "passes/stages/tied.h"
-#include "passes/function.h"
+#include "passes/stages/outline_parts.h"
+
 #include "passes/pipeline.h"
-#include "passes/tables.h"
 #include "runtime/base/assert.h"
-#include "runtime/base/memory.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The functions of a stage: F, B, W, the optimizer, whose phases before CLIP may be apart, and E. */
-enum { SUB_NORM = ZB_KIND_COUNT, SUB_UPDATE, SUB_EVALUATION, SUBS_OF_STAGE };
-
-/* A function under construction. */
-typedef struct subprogram {
-  zb_function_builder f;
-  int rank, stage; /* stage -1: LOAD and tied optimizers */
-  zb_job_kind kind;
-  int group; /* tied optimizer: which */
-  bool started;
-} subprogram;
-
-/* A sum of the uses of a parameter that a rank's SUM gives to its UPDATE. */
-typedef struct common_sum {
-  int value, rank;
-  MlirAttribute port;
-} common_sum;
-
-typedef struct outline {
-  zb_pass *pass;
-  MlirContext context;
-  zb_graph graph;
-  zb_flow flow;
-  int ranks, stages;
-  int *stage_rank;
-  int *stage;        /* per node */
-  zb_job_kind *kind; /* per node */
-  int *group;        /* per node: tied optimizer group, -1 none */
-  int group_count;
-  bool *group_rank; /* [group * ranks + rank] */
-  bool apart;       /* the phases of the optimizer: something is made of all parameters together */
-  subprogram *subs; /* stage * SUBS_OF_STAGE + F, B, W, NORM, UPDATE; then rank LOADs, rank CLIPs; then tied groups x
-                       ranks x (before CLIP, after it) */
-  int sub_count;
-  zb_map *memo; /* (sub, value) -> index into locals */
-  ZB_LIST(MlirValue) locals;
-  bool *crosses;            /* per value: a result of its function */
-  MlirAttribute *ports;     /* per value: as an argument or result; null: not asked for yet */
-  bool *crosses_evaluation; /* per value: a result of the E of its stage */
-  bool evaluates, inference;
-  ZB_LIST(common_sum) sums; /* of uses, that an UPDATE reads */
-  int reported_norm;        /* which result of the program; -1: none */
-  zb_map *load_needs;       /* (LOAD function, value): a rank needs a value of its LOAD */
-  int *copy; /* per node: the value that stands for this copy of a parameter (the result of its first cast), or -1 */
-  zb_map *copies;     /* name of a parameter -> that value */
-  ZB_LIST(int) stack; /* of values, for resolve */
-} outline;
 
 static int load_sub(const outline *o, int rank) { return o->stages * SUBS_OF_STAGE + rank; }
 static int clip_sub(const outline *o, int rank) { return load_sub(o, rank) + o->ranks; }
@@ -108,10 +58,14 @@ static bool before_clip(const outline *o, zb_job_kind kind) {
   return o->apart && zb_job_is_optimizer(kind) && kind < ZB_JOB_CLIP;
 }
 
+/* Whether a rank makes no gradient of what a group updates. */
+static bool only_reads(const outline *o, int group, int rank) {
+  return o->group_rank[group * o->ranks + rank] == ZB_TIED_READS;
+}
+
 static bool is_common(const outline *o, int node) { return node >= 0 && (o->flow.nodes[node] & ZB_FLOW_COMMON); }
 
-/* The function an op lives in, -1 for those that are cloned where needed. */
-static int home_sub(const outline *o, int node) {
+int zb_outline_home(const outline *o, int node) {
   unsigned flags = o->flow.nodes[node];
   if (flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN | ZB_FLOW_VIEW | ZB_FLOW_COMMON) || o->group[node] >= 0) return -1;
   return o->stage[node] * SUBS_OF_STAGE + (!zb_job_is_optimizer(o->kind[node]) ? (int)(o->kind[node] - ZB_JOB_F)
@@ -137,8 +91,6 @@ static void *memo_key(const outline *o, int sub, int value) {
   return (void *)((uintptr_t)sub * (uintptr_t)o->graph.value_count + (uintptr_t)value + 1);
 }
 
-static bool is_by_mode(const zb_node *node) { return zb_node_is(node, "zb.by_mode"); }
-
 /* The value as a function has it: in a step the first operand of a zb.by_mode stands for it. */
 static int as_seen(const outline *o, int sub, int value) {
   for (const zb_node *maker;
@@ -147,19 +99,19 @@ static int as_seen(const outline *o, int sub, int value) {
   return value;
 }
 
-static bool lookup(const outline *o, int sub, int value, MlirValue *out) {
+bool zb_outline_lookup(const outline *o, int sub, int value, MlirValue *out) {
   int64_t index;
   if (!zb_map_get(o->memo, memo_key(o, sub, as_seen(o, sub, value)), &index)) return false;
   *out = o->locals.items[index];
   return true;
 }
 
-static bool remember(outline *o, int sub, int value, MlirValue local) {
+bool zb_outline_remember(outline *o, int sub, int value, MlirValue local) {
   return ZB_PUSH(&o->pass->arena, &o->locals, local) &&
          zb_map_set(o->memo, memo_key(o, sub, value), (int64_t)o->locals.count - 1);
 }
 
-static void start(outline *o, int sub) {
+void zb_outline_start(outline *o, int sub) {
   if (o->subs[sub].started) return;
   zb_function_begin(&o->subs[sub].f, o->context, mlirOperationGetLocation(o->graph.function));
   o->subs[sub].started = true;
@@ -181,13 +133,15 @@ static MlirAttribute sum_attributes(outline *o, MlirOperation accumulate) {
   return zb_port_set(o->context, &port);
 }
 
-/* The accumulator that a sum of uses is put into: that of the last use that the rank has. Null: it has none. */
+/* The accumulator that a sum of uses is put into: that of the last use that the rank has (-1: that any has). Null: it
+ * has none. */
 static MlirOperation last_use(const outline *o, int value, int rank) {
   const int producer = o->graph.values[value].producer;
   MlirOperation last = {0};
   if (producer < 0) return last;
   const zb_node *node = &o->graph.nodes[producer];
-  if (o->flow.nodes[producer] & ZB_FLOW_ACCUMULATE) return o->stage_rank[o->stage[producer]] == rank ? node->op : last;
+  if (o->flow.nodes[producer] & ZB_FLOW_ACCUMULATE)
+    return rank < 0 || o->stage_rank[o->stage[producer]] == rank ? node->op : last;
   for (int i = 0; i < node->operand_count && o->kind[producer] == ZB_JOB_SUM; ++i) {
     MlirOperation one = last_use(o, o->graph.operands[node->operand_begin + i], rank);
     bool later = mlirOperationIsNull(last) ||
@@ -197,17 +151,33 @@ static MlirOperation last_use(const outline *o, int value, int rank) {
   return last;
 }
 
+/* The function that makes a value of the optimizer for a rank (any, where one stage has it). */
+static int sub_of(const outline *o, int value, int rank) {
+  const int producer = o->graph.values[value].producer;
+  return o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank, true) : zb_outline_home(o, producer);
+}
+
+/* Whether a function is the update, behind CLIP, of what its rank only reads. */
+static bool updates_read(const outline *o, int sub) {
+  const outlined *s = &o->subs[sub];
+  return o->apart && s->kind == ZB_JOB_UPDATE && s->group >= 0 && only_reads(o, s->group, s->rank);
+}
+
 /* A value of SUM in an UPDATE of the rank. */
 static MlirAttribute summed_attributes(outline *o, int sub, int value) {
   const int rank = o->subs[sub].rank;
-  MlirOperation use = last_use(o, value, rank);
+  const bool read = updates_read(o, sub);
+  const int maker = read ? tied_sub(o, o->subs[sub].group, rank, true) : sub_of(o, value, rank);
+  MlirOperation use = last_use(o, value, read ? -1 : rank);
   if (mlirOperationIsNull(use) || !mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(use, 0)),
                                                  mlirValueGetType(o->graph.values[value].value))) {
     o->subs[sub].f.failed = true;
     return mlirAttributeGetNull();
   }
-  MlirAttribute port = sum_attributes(o, use);
-  if (!ZB_PUSH(&o->pass->arena, &o->sums, (common_sum){value, rank, port})) o->subs[sub].f.failed = true;
+  zb_port summed = zb_no_port;
+  summed.sum = zb_get_string(use, "parameter");
+  MlirAttribute port = read ? zb_port_set(o->context, &summed) : sum_attributes(o, use);
+  if (!ZB_PUSH(&o->pass->arena, &o->sums, (common_sum){value, maker, port})) o->subs[sub].f.failed = true;
   return port;
 }
 
@@ -237,15 +207,16 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
   if ((flags & ZB_FLOW_LOAD) || o->copy[v->producer] >= 0) {
     int load = load_sub(o, o->subs[sub].rank), made = o->copy[v->producer] >= 0 ? o->copy[v->producer] : value;
     o->crosses[made] = true;
-    start(o, load);
+    zb_outline_start(o, load);
     if (!zb_map_set(o->load_needs, memo_key(o, load, made), 1)) o->subs[sub].f.failed = true;
     return zb_load_port(o->context, made);
   }
-  if (flags & ZB_FLOW_ACCUMULATE) return sum_attributes(o, o->graph.nodes[v->producer].op);
+  if (flags & ZB_FLOW_ACCUMULATE)
+    return updates_read(o, sub) ? summed_attributes(o, sub, value) : sum_attributes(o, o->graph.nodes[v->producer].op);
   if (flags & ZB_FLOW_COMMON) {
     if (o->subs[sub].kind == ZB_JOB_CLIP)
       return zb_norm_port(o->context, zb_get_i64(o->graph.nodes[v->producer].op, "offset", 0));
-    start(o, clip_sub(o, o->subs[sub].rank));
+    zb_outline_start(o, clip_sub(o, o->subs[sub].rank));
   } else if (before_clip(o, o->kind[v->producer])) {
     return summed_attributes(o, sub, value);
   }
@@ -257,7 +228,7 @@ static bool add_argument(outline *o, int sub, int value) {
   MlirAttribute attributes = argument_attributes(o, sub, value);
   MlirValue argument =
       zb_function_argument(&o->subs[sub].f, mlirValueGetType(o->graph.values[value].value), attributes);
-  return remember(o, sub, value, argument);
+  return zb_outline_remember(o, sub, value, argument);
 }
 
 /* ---- Values inside a function ---- */
@@ -266,7 +237,7 @@ static bool set_operands(outline *o, int sub, const zb_node *node, MlirOperation
   for (int i = 0; i < node->operand_count; ++i) {
     MlirValue local;
     const int value = zb_operand(&o->graph, node, i);
-    if (!lookup(o, sub, value, &local)) return false;
+    if (!zb_outline_lookup(o, sub, value, &local)) return false;
     zb_graph_set_operand(&o->graph, op, i, value, local);
   }
   return true;
@@ -279,7 +250,7 @@ static void drop_marks(MlirOperation op) {
   mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_OF));
 }
 
-static bool clone_into(outline *o, int sub, int node_index) {
+bool zb_outline_clone(outline *o, int sub, int node_index) {
   const zb_node *node = &o->graph.nodes[node_index];
   MlirOperation op = mlirOperationClone(node->op);
   drop_marks(op);
@@ -287,23 +258,21 @@ static bool clone_into(outline *o, int sub, int node_index) {
   mlirBlockAppendOwnedOperation(o->subs[sub].f.block, op);
   if (!set_operands(o, sub, node, op)) return false;
   for (int r = 0; r < node->result_count; ++r)
-    if (!remember(o, sub, node->result_begin + r, mlirOperationGetResult(op, r))) return false;
+    if (!zb_outline_remember(o, sub, node->result_begin + r, mlirOperationGetResult(op, r))) return false;
   return true;
 }
 
-static int evaluation_sub(int stage) { return stage * SUBS_OF_STAGE + SUB_EVALUATION; }
-
 static bool push(outline *o, int value) { return ZB_PUSH(&o->pass->arena, &o->stack, value); }
 
-/* Makes `value` available in function `sub`. A stack instead of recursion: chains of views may be long. */
-static bool resolve(outline *o, int sub, int value) {
+/* A stack instead of recursion: chains of views may be long. */
+bool zb_outline_resolve(outline *o, int sub, int value) {
   MlirValue local;
-  start(o, sub);
+  zb_outline_start(o, sub);
   o->stack.count = 0;
   if (!push(o, as_seen(o, sub, value))) return false;
   while (o->stack.count) {
     int top = o->stack.items[o->stack.count - 1];
-    if (lookup(o, sub, top, &local)) {
+    if (zb_outline_lookup(o, sub, top, &local)) {
       --o->stack.count;
       continue;
     }
@@ -316,11 +285,11 @@ static bool resolve(outline *o, int sub, int value) {
     bool ready = true;
     for (int i = 0; i < node->operand_count; ++i) {
       int operand = o->graph.operands[node->operand_begin + i];
-      if (lookup(o, sub, operand, &local)) continue;
+      if (zb_outline_lookup(o, sub, operand, &local)) continue;
       ready = false;
       if (!push(o, as_seen(o, sub, operand))) return false;
     }
-    if (ready && !clone_into(o, sub, producer)) return false;
+    if (ready && !zb_outline_clone(o, sub, producer)) return false;
   }
   return true;
 }
@@ -328,14 +297,14 @@ static bool resolve(outline *o, int sub, int value) {
 /* zb.accumulate(value) -> zb.accumulate(sum, value), the sum an argument. */
 static bool move_accumulate(outline *o, int sub, const zb_node *node) {
   MlirValue local;
-  if (!lookup(o, sub, o->graph.operands[node->operand_begin], &local)) return false;
+  if (!zb_outline_lookup(o, sub, o->graph.operands[node->operand_begin], &local)) return false;
   MlirValue result = mlirOperationGetResult(node->op, 0);
   const MlirAttribute port = sum_attributes(o, node->op);
   MlirValue sum = zb_function_argument(&o->subs[sub].f, mlirValueGetType(result), port);
   MlirValue operands[2] = {sum, local};
   mlirOperationSetOperands(node->op, 2, operands);
   zb_function_result(&o->subs[sub].f, result, port);
-  return remember(o, sub, node->result_begin, result);
+  return zb_outline_remember(o, sub, node->result_begin, result);
 }
 
 /* A copy with a home of its own. producer: of what is copied, for its place; -1: of the program. Out of memory: the
@@ -356,119 +325,25 @@ static MlirValue copy_of(outline *o, int sub, int producer, MlirValue local) {
 
 static bool move_op(outline *o, int sub, int node_index) {
   const zb_node *node = &o->graph.nodes[node_index];
-  start(o, sub);
+  zb_outline_start(o, sub);
   drop_marks(node->op);
   for (int i = 0; i < node->operand_count; ++i)
-    if (!resolve(o, sub, o->graph.operands[node->operand_begin + i])) return false;
+    if (!zb_outline_resolve(o, sub, o->graph.operands[node->operand_begin + i])) return false;
   mlirOperationRemoveFromParent(node->op);
   mlirBlockAppendOwnedOperation(o->subs[sub].f.block, node->op);
   if (o->flow.nodes[node_index] & ZB_FLOW_ACCUMULATE) return move_accumulate(o, sub, node);
   if (!set_operands(o, sub, node, node->op)) return false;
   for (int r = 0; r < node->result_count; ++r)
-    if (!remember(o, sub, node->result_begin + r, mlirOperationGetResult(node->op, r))) return false;
-  return true;
-}
-
-/* ---- Evaluation ---- */
-
-/* Which operands of an op an evaluation needs: all but the counter of an op that draws random numbers, which is the
- * last, and what only a step needs. */
-static int evaluated_begin(const zb_node *node) { return is_by_mode(node) ? 1 : 0; }
-static int evaluated_operands(const zb_node *node) {
-  return node->operand_count - (node->def && node->def->in_evaluation ? 1 : 0);
-}
-
-/* Whether an evaluation has an operand of an op in place of its result. */
-static bool is_replaced(const zb_node *node) {
-  return is_by_mode(node) || (node->def && node->def->in_evaluation && !*node->def->in_evaluation);
-}
-
-/* The op that stands for a random one: its results are the first ones of `node`. */
-static bool build_in_evaluation(outline *o, int sub, const zb_node *node, const zb_op_def *def) {
-  enum { MOST = 16 };
-  const int operand_count = evaluated_operands(node), result_count = def ? zb_op_names_arity(def->results).named : 0;
-  char name[64];
-  MlirValue operands[MOST];
-  MlirType types[MOST];
-  MlirNamedAttribute attributes[MOST];
-  int attribute_count = 0;
-  ZB_ASSERT(def && operand_count <= MOST && result_count <= node->result_count && result_count <= MOST);
-  for (int i = 0; i < operand_count; ++i)
-    if (!lookup(o, sub, zb_operand(&o->graph, node, i), &operands[i])) return false;
-  for (int r = 0; r < result_count; ++r)
-    types[r] = mlirValueGetType(o->graph.values[node->result_begin + r].value);
-  for (const zb_attr_def *row = def->attrs; row && row->name && attribute_count < MOST; ++row)
-    if (zb_has_attribute(node->op, row->name))
-      attributes[attribute_count++] = zb_named(o->context, row->name, zb_get_attribute(node->op, row->name));
-  zb_builder builder = zb_builder_at_end(o->subs[sub].f.block, mlirOperationGetLocation(node->op));
-  snprintf(name, sizeof name, "zb.%s", def->name);
-  MlirOperation op =
-      zb_build_any(&builder, name, operands, operand_count, types, result_count, attributes, attribute_count);
-  if (builder.failed || mlirOperationIsNull(op)) return false;
-  zb_class_set(op, ZB_JOB_EVALUATE);
-  zb_set_i64(op, ZB_ATTR_STAGE, o->stage[node->number]);
-  for (int r = 0; r < result_count; ++r)
-    if (!remember(o, sub, node->result_begin + r, mlirOperationGetResult(op, r))) return false;
-  return true;
-}
-
-/* An op as an evaluation has it: as it is, as another, or left out. */
-static bool evaluate_op(outline *o, const zb_node *node) {
-  const int sub = evaluation_sub(o->stage[node->number]);
-  const int begin = evaluated_begin(node);
-  MlirValue local;
-  start(o, sub); /* an op without operands resolves none */
-  for (int i = begin; i < evaluated_operands(node); ++i)
-    if (!resolve(o, sub, zb_operand(&o->graph, node, i))) return false;
-  if (is_replaced(node))
-    return lookup(o, sub, zb_operand(&o->graph, node, begin), &local) && remember(o, sub, node->result_begin, local);
-  if (!node->def || !node->def->in_evaluation) return clone_into(o, sub, node->number);
-  return build_in_evaluation(o, sub, node, zb_op_find_name(node->def->in_evaluation));
-}
-
-/* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is
- * no update. -1: none. */
-static int reported_index(const outline *o) {
-  int plain = -1;
-  for (int i = 0; i < o->graph.returned_count; ++i) {
-    if (zb_result_has(o->graph.function, i, ZB_ATTR_LOSS)) return i;
-    const zb_port port = zb_result_port(o->graph.function, i);
-    if (plain < 0 && !port.update && !port.output && !port.buffer) plain = i;
-  }
-  return plain;
-}
-
-/* Clones what the reported value needs into the functions E of the stages. A program that reports nothing has none. */
-static bool place_evaluation(outline *o) {
-  const int reported = reported_index(o);
-  bool *needed = ZB_NEW(&o->pass->arena, bool, o->graph.value_count);
-  if (!needed) return false;
-  o->evaluates = reported >= 0 || o->inference;
-  if (!o->evaluates) return true;
-  for (int i = 0; i < o->graph.returned_count; ++i)
-    needed[o->graph.returned[i]] |= i == reported || zb_result_string(o->graph.function, i, ZB_ATTR_OUTPUT);
-  ZB_FOR_EACH_NODE_BACKWARD(node, &o->graph) {
-    bool any = false;
-    ZB_FOR_EACH_RESULT(value, node)
-      any |= needed[value];
-    for (int i = evaluated_begin(node); any && i < evaluated_operands(node); ++i)
-      needed[zb_operand(&o->graph, node, i)] = true;
-  }
-  ZB_FOR_EACH_NODE(node, &o->graph) {
-    bool any = false;
-    ZB_FOR_EACH_RESULT(value, node)
-      any |= needed[value];
-    if (any && home_sub(o, node->number) >= 0 && o->kind[node->number] == ZB_JOB_F && !evaluate_op(o, node))
-      return false;
-  }
+    if (!zb_outline_remember(o, sub, node->result_begin + r, mlirOperationGetResult(node->op, r))) return false;
   return true;
 }
 
 /* ---- All ops, then results ---- */
 
-static bool place_ops(outline *o) {
-  for (int n = 0; n < o->graph.node_count; ++n) {
-    const int sub = o->flow.nodes[n] & ZB_FLOW_STEP ? home_sub(o, n) : -1;
+static bool place_ops(outline *o, bool of_optimizer) {
+  for (int n = 0; n < o->graph.node_count && !o->inference; ++n) {
+    if (zb_job_is_optimizer(o->kind[n]) != of_optimizer) continue;
+    const int sub = o->flow.nodes[n] & ZB_FLOW_STEP ? zb_outline_home(o, n) : -1;
     if (sub < 0 || is_by_mode(&o->graph.nodes[n])) continue;
     if (!move_op(o, sub, n)) return false;
     ++o->pass->changes;
@@ -492,7 +367,7 @@ static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, M
 }
 
 static bool is_left_out(const outline *o, int sub, int producer) {
-  return o->subs[sub].kind == ZB_JOB_EVALUATE && is_replaced(&o->graph.nodes[producer]);
+  return o->subs[sub].kind == ZB_JOB_EVALUATE && zb_outline_is_replaced(&o->graph.nodes[producer]);
 }
 
 /* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied. */
@@ -504,7 +379,7 @@ static MlirValue reported_value(outline *o, int sub, int value, MlirValue local)
 
 /* A result that is no update. */
 static zb_result place_reported(outline *o, int index, int producer) {
-  int value = o->graph.returned[index], reported = reported_index(o);
+  int value = o->graph.returned[index], reported = zb_outline_reported(o);
   bool loss = zb_result_has(o->graph.function, index, ZB_ATTR_LOSS);
   if (index != reported)
     return zb_op_error_at(
@@ -515,7 +390,7 @@ static zb_result place_reported(outline *o, int index, int producer) {
   zb_shape shape;
   bool scalar = zb_type_shape(mlirValueGetType(o->graph.values[value].value), &shape) &&
                 (zb_shape_elements(&shape) == 1 || (loss && zb_shape_equal(&shape, &pair))) && shape.dtype == ZB_F32;
-  int sub = producer < 0 ? -1 : home_sub(o, producer);
+  int sub = producer < 0 ? -1 : zb_outline_home(o, producer);
   if (!scalar || sub < 0 || o->subs[sub].kind != ZB_JOB_F)
     return zb_op_error_at(o->graph.terminator,
                           "a plan reports a scalar f32 result that depends on an input; drop other results",
@@ -525,7 +400,7 @@ static zb_result place_reported(outline *o, int index, int producer) {
   const int subs[] = {sub, evaluation_sub(o->subs[sub].stage)};
   for (int i = 0; i < 2; ++i) {
     MlirValue local;
-    if (!resolve(o, subs[i], value) || !lookup(o, subs[i], value, &local))
+    if (!zb_outline_resolve(o, subs[i], value) || !zb_outline_lookup(o, subs[i], value, &local))
       return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
     zb_function_result(&o->subs[subs[i]].f, reported_value(o, subs[i], value, local),
                        loss ? zb_loss_port(o->context, true) : zb_report_port(o->context, name));
@@ -536,13 +411,14 @@ static zb_result place_reported(outline *o, int index, int producer) {
 /* What an evaluation hands out has a home of its own, for the same value may travel as well. */
 static zb_result place_output(outline *o, int index, int producer) {
   const char *name = zb_result_string(o->graph.function, index, ZB_ATTR_OUTPUT);
-  const int value = o->graph.returned[index], home = producer < 0 ? -1 : home_sub(o, producer);
+  const int value = o->graph.returned[index], home = producer < 0 ? -1 : zb_outline_home(o, producer);
   if (home < 0 || o->subs[home].kind != ZB_JOB_F)
     return zb_op_error_at(o->graph.terminator, "an output is computed by forward ops that depend on an input",
                           "output '%s' cannot be handed out", name);
   const int sub = evaluation_sub(o->subs[home].stage);
   MlirValue local;
-  if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+  if (!zb_outline_resolve(o, sub, value) || !zb_outline_lookup(o, sub, value, &local))
+    return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
   zb_function_result(&o->subs[sub].f, copy_of(o, sub, producer, local), zb_output_port(o->context, name));
   return ZB_OK;
 }
@@ -562,9 +438,9 @@ static zb_result place_returned(outline *o, int index) {
     MlirAttribute attributes = zb_result_dictionary(o->graph.function, index);
     if (mlirDictionaryAttrGetNumElements(attributes) != 1) attributes = zb_update_port(o->context, update);
     for (int rank = 0; rank < o->ranks; ++rank) {
-      int sub = o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank, false) : home_sub(o, producer);
+      int sub = o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank, false) : zb_outline_home(o, producer);
       if (o->group[producer] >= 0 && !o->group_rank[o->group[producer] * o->ranks + rank]) continue;
-      if (sub < 0 || !resolve(o, sub, value) || !lookup(o, sub, value, &local))
+      if (sub < 0 || !zb_outline_resolve(o, sub, value) || !zb_outline_lookup(o, sub, value, &local))
         return zb_op_error_at(o->graph.function, NULL, "update of '%s' is not made by the optimizer", update);
       zb_function_result(&o->subs[sub].f, local, attributes);
       if (!refresh_copy(o, sub, o->subs[sub].rank, update, local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
@@ -582,22 +458,17 @@ static zb_result place_returned(outline *o, int index) {
 
 /* ---- What is made of all parameters together ---- */
 
-/* The function that makes a value of the optimizer for a rank (any, where one stage has it). */
-static int sub_of(const outline *o, int value, int rank) {
-  const int producer = o->graph.values[value].producer;
-  return o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank, true) : home_sub(o, producer);
-}
-
 static bool add_made(outline *o, int sub, int value, MlirAttribute port) {
   MlirValue local;
-  if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return false;
+  if (!zb_outline_resolve(o, sub, value) || !zb_outline_lookup(o, sub, value, &local)) return false;
+  if (mlirValueIsABlockArgument(local)) local = copy_of(o, sub, -1, local); /* a sum of another rank */
   zb_function_result(&o->subs[sub].f, local, port);
   return true;
 }
 
 static int owner_of(const outline *o, int group) {
   int rank = 0;
-  while (!o->group_rank[group * o->ranks + rank])
+  while (o->group_rank[group * o->ranks + rank] != ZB_TIED_ADDS)
     ++rank;
   return rank;
 }
@@ -615,7 +486,8 @@ static zb_result place_norms(outline *o) {
     MlirAttribute port = zb_norm_port(o->context, zb_get_i64(node->op, "offset", 0));
     const int sub = sub_of(o, value, rank);
     if (!add_made(o, sub, value, port)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
-    start(o, clip_sub(o, o->subs[sub].rank)); /* who gives numbers takes part, although it may update nothing */
+    zb_outline_start(o,
+                     clip_sub(o, o->subs[sub].rank)); /* who gives numbers takes part, although it may update nothing */
   }
   return ZB_OK;
 }
@@ -624,7 +496,7 @@ static zb_result place_norms(outline *o) {
 static bool place_common(outline *o) {
   for (size_t i = 0; i < o->sums.count; ++i) {
     const common_sum *it = &o->sums.items[i];
-    if (!add_made(o, sub_of(o, it->value, it->rank), it->value, it->port)) return false;
+    if (!add_made(o, it->sub, it->value, it->port)) return false;
   }
   for (int rank = 0; rank < o->ranks; ++rank) {
     const int sub = clip_sub(o, rank);
@@ -643,7 +515,7 @@ static bool place_common(outline *o) {
 static void add_crossing(outline *o, int sub, int value) {
   MlirValue local;
   const int producer = o->graph.values[value].producer;
-  bool found = sub >= 0 && lookup(o, sub, value, &local);
+  bool found = sub >= 0 && zb_outline_lookup(o, sub, value, &local);
   ZB_ASSERT(found);
   if (is_left_out(o, sub, producer)) local = copy_of(o, sub, producer, local); /* the operand has a home already */
   zb_function_result(&o->subs[sub].f, local, value_port(o, value));
@@ -665,6 +537,16 @@ static int stage_of_buffer(const outline *o, int argument) {
   return 0;
 }
 
+/* The chains that new values of buffers are, which F then reads. */
+static bool resolve_buffers(outline *o) {
+  const zb_graph *g = &o->graph;
+  for (int i = 0; i < g->returned_count; ++i)
+    if (zb_result_string(g->function, i, ZB_ATTR_BUFFER) &&
+        !zb_outline_resolve(o, stage_of_buffer(o, zb_buffer_of_result(g, i)) * SUBS_OF_STAGE, g->returned[i]))
+      return false;
+  return true;
+}
+
 /* Copies of what B and W read of buffers, then new values, at the end of the F of each stage: an op before may still
  * read the old ones. What lies in a buffer itself is saved from the new values of others first. */
 static zb_result place_buffers(outline *o) {
@@ -677,12 +559,12 @@ static zb_result place_buffers(outline *o) {
     if (!name) continue;
     const int argument = zb_buffer_of_result(g, i), value = g->returned[i];
     subs[i] = stage_of_buffer(o, argument) * SUBS_OF_STAGE;
-    if (!resolve(o, subs[i], value) || !lookup(o, subs[i], value, &locals[i]))
+    if (!zb_outline_resolve(o, subs[i], value) || !zb_outline_lookup(o, subs[i], value, &locals[i]))
       return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
     if (zb_buffer_at(g, value) >= 0) locals[i] = copy_of(o, subs[i], -1, locals[i]);
     if (!o->crosses[argument]) continue;
     MlirValue old;
-    if (!resolve(o, subs[i], argument) || !lookup(o, subs[i], argument, &old))
+    if (!zb_outline_resolve(o, subs[i], argument) || !zb_outline_lookup(o, subs[i], argument, &old))
       return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
     zb_function_result(&o->subs[subs[i]].f, copy_of(o, subs[i], -1, old), value_port(o, argument));
   }
@@ -711,12 +593,13 @@ static zb_result place_results(outline *o) {
       for (int rank = 0; rank < o->ranks; ++rank) {
         int sub = load_sub(o, rank);
         if (!zb_map_get(o->load_needs, memo_key(o, sub, v), NULL)) continue;
-        if (!resolve(o, sub, v) || !lookup(o, sub, v, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+        if (!zb_outline_resolve(o, sub, v) || !zb_outline_lookup(o, sub, v, &local))
+          return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
         zb_function_result(&o->subs[sub].f, local, zb_load_port(o->context, v));
       }
       continue;
     }
-    add_crossing(o, home_sub(o, producer), v);
+    add_crossing(o, zb_outline_home(o, producer), v);
   }
   return place_buffers(o);
 }
@@ -724,7 +607,7 @@ static zb_result place_results(outline *o) {
 /* ---- Modules ---- */
 
 static zb_result finish_function(outline *o, MlirBlock body, int sub) {
-  subprogram *s = &o->subs[sub];
+  outlined *s = &o->subs[sub];
   char name[64];
   if (s->kind == ZB_JOB_LOAD || s->kind == ZB_JOB_CLIP)
     snprintf(name, sizeof name, "%s", zb_job_mnemonic(s->kind));
@@ -757,7 +640,8 @@ static zb_result make_modules(outline *o) {
       if (o->stage_rank[s] != rank) continue;
       for (int c = 0; c <= SUB_UPDATE; ++c) {
         int sub = s * SUBS_OF_STAGE + c;
-        if (c < ZB_KIND_COUNT) start(o, sub); /* F, B and W always exist, empty or not: the schedule counts them */
+        if (c < ZB_KIND_COUNT)
+          zb_outline_start(o, sub); /* F, B and W always exist, empty or not: the schedule counts them */
         if (o->subs[sub].started && !finish_function(o, body, sub)) return ZB_FAIL;
       }
     }
@@ -768,7 +652,7 @@ static zb_result make_modules(outline *o) {
     if (o->subs[clip_sub(o, rank)].started && !finish_function(o, body, clip_sub(o, rank))) return ZB_FAIL;
     for (int s = 0; s < o->stages && o->evaluates; ++s) {
       if (o->stage_rank[s] != rank) continue;
-      start(o, evaluation_sub(s)); /* as F: empty or not */
+      zb_outline_start(o, evaluation_sub(s)); /* as F: empty or not */
       if (!finish_function(o, body, evaluation_sub(s))) return ZB_FAIL;
     }
   }
@@ -793,28 +677,21 @@ static zb_result read_marks(outline *o) {
 }
 
 static zb_result make_subs(outline *o) {
-  o->sub_count = o->stages * SUBS_OF_STAGE + 2 * o->ranks + 2 * o->group_count * o->ranks;
-  o->subs = ZB_NEW(&o->pass->arena, subprogram, o->sub_count);
-  o->group_rank = ZB_NEW(&o->pass->arena, bool, (size_t)o->group_count *(size_t)o->ranks);
+  o->sub_count = tied_sub(o, 0, 0, true);
+  o->subs = ZB_NEW(&o->pass->arena, outlined, o->sub_count);
   ZB_PASS_TRY(o->pass, zb_arena_status(&o->pass->arena));
-  zb_tied_group_ranks(&o->graph, &o->flow, o->stage, o->group, o->stage_rank, o->ranks, o->group_rank);
   for (int s = 0; s < o->stages; ++s)
     for (int c = 0; c < SUBS_OF_STAGE; ++c)
-      o->subs[s * SUBS_OF_STAGE + c] = (subprogram){.rank = o->stage_rank[s],
-                                                    .stage = s,
-                                                    .kind = c == SUB_UPDATE       ? ZB_JOB_UPDATE
-                                                            : c == SUB_NORM       ? ZB_JOB_NORM
-                                                            : c == SUB_EVALUATION ? ZB_JOB_EVALUATE
-                                                                                  : (zb_job_kind)(ZB_JOB_F + c),
-                                                    .group = -1};
+      o->subs[s * SUBS_OF_STAGE + c] = (outlined){.rank = o->stage_rank[s],
+                                                  .stage = s,
+                                                  .kind = c == SUB_UPDATE       ? ZB_JOB_UPDATE
+                                                          : c == SUB_NORM       ? ZB_JOB_NORM
+                                                          : c == SUB_EVALUATION ? ZB_JOB_EVALUATE
+                                                                                : (zb_job_kind)(ZB_JOB_F + c),
+                                                  .group = -1};
   for (int rank = 0; rank < o->ranks; ++rank) {
-    o->subs[load_sub(o, rank)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_LOAD, .group = -1};
-    o->subs[clip_sub(o, rank)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_CLIP, .group = -1};
-    for (int g = 0; g < o->group_count; ++g) {
-      const zb_job_kind first = rank == owner_of(o, g) ? ZB_JOB_NORM : ZB_JOB_SUM;
-      o->subs[tied_sub(o, g, rank, true)] = (subprogram){.rank = rank, .stage = -1, .kind = first, .group = g};
-      o->subs[tied_sub(o, g, rank, false)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_UPDATE, .group = g};
-    }
+    o->subs[load_sub(o, rank)] = (outlined){.rank = rank, .stage = -1, .kind = ZB_JOB_LOAD, .group = -1};
+    o->subs[clip_sub(o, rank)] = (outlined){.rank = rank, .stage = -1, .kind = ZB_JOB_CLIP, .group = -1};
   }
   return ZB_OK;
 }
@@ -827,6 +704,65 @@ static void list_arguments(outline *o, MlirOperation top, int count, MlirAttribu
     if (name) names[found++] = zb_mlir_string(o->context, name);
   }
   zb_set_attribute(top, ZB_ATTR_ARGUMENTS, mlirArrayAttrGet(o->context, found, names));
+}
+
+/* Whether a job of a stage of the rank reads a parameter, or the copy of it that the rank keeps. */
+static bool rank_reads(const outline *o, int rank, int argument, const char *name) {
+  MlirValue local;
+  int64_t copy;
+  if (zb_map_get(o->copies, name, &copy) && zb_map_get(o->load_needs, memo_key(o, load_sub(o, rank), (int)copy), NULL))
+    return true;
+  for (int s = 0; s < o->stages; ++s)
+    for (int c = 0; c < SUBS_OF_STAGE && o->stage_rank[s] == rank; ++c)
+      if (zb_outline_lookup(o, s * SUBS_OF_STAGE + c, argument, &local)) return true;
+  return false;
+}
+
+/* [result * ranks + rank], as zb_tied has it. All functions but those of the optimizer are known. */
+static bool *find_readers(const outline *o) {
+  const zb_graph *g = &o->graph;
+  bool *reads = ZB_NEW(&o->pass->arena, bool, (size_t)g->returned_count *(size_t)o->ranks);
+  zb_map *results = zb_arena_map(&o->pass->arena);
+  for (int i = 0; i < g->returned_count && results; ++i) {
+    const char *update = zb_result_string(g->function, i, ZB_ATTR_UPDATE);
+    if (update) zb_arena_map_set(&o->pass->arena, results, update, i);
+  }
+  for (int a = 0; a < g->argument_count && reads && results; ++a) {
+    const char *name = zb_argument_string(g->function, a, ZB_ATTR_PARAM);
+    const int64_t result = name ? zb_map_get_or(results, name, -1) : -1;
+    for (int rank = 0; result >= 0 && rank < o->ranks; ++rank)
+      reads[result * o->ranks + rank] = rank_reads(o, rank, a, name);
+  }
+  return reads;
+}
+
+/* Which optimizer ops run on several ranks, and their functions. */
+static zb_status make_tied_subs(outline *o) {
+  zb_arena *arena = &o->pass->arena;
+  const zb_tied tied = {&o->graph, &o->flow, o->stage, o->stage_rank, o->ranks, find_readers(o)};
+  ZB_TRY(zb_arena_status(arena));
+  ZB_TRY(zb_tied_groups(arena, &tied, o->group, &o->group_count));
+  const int own_count = o->sub_count, count = tied_sub(o, o->group_count, 0, true);
+  const outlined *own = o->subs;
+  outlined *all = ZB_NEW(arena, outlined, count);
+  o->group_rank = ZB_NEW(arena, zb_tied_part, (size_t)o->group_count * (size_t)o->ranks);
+  ZB_TRY(zb_arena_status(arena));
+  memcpy(all, own, (size_t)own_count * sizeof *own);
+  o->subs = all;
+  o->sub_count = count;
+  zb_tied_group_ranks(&tied, o->group, o->group_rank);
+  for (int g = 0; g < o->group_count; ++g)
+    for (int rank = 0; rank < o->ranks; ++rank) {
+      const zb_job_kind first = rank == owner_of(o, g) ? ZB_JOB_NORM : ZB_JOB_SUM;
+      o->subs[tied_sub(o, g, rank, true)] = (outlined){.rank = rank, .stage = -1, .kind = first, .group = g};
+      o->subs[tied_sub(o, g, rank, false)] = (outlined){.rank = rank, .stage = -1, .kind = ZB_JOB_UPDATE, .group = g};
+    }
+  ZB_FOR_EACH_NODE(node, &o->graph) {
+    if (o->group[node->number] < 0 || o->stage[node->number] < 0) continue;
+    o->stage[node->number] = -1;
+    zb_set_i64(node->op, ZB_ATTR_STAGE, -1);
+  }
+  return NULL;
 }
 
 static zb_result outline_graph(outline *o) {
@@ -848,10 +784,13 @@ static zb_result outline_graph(outline *o) {
   if (!zb_map_reserve(o->memo, (size_t)o->graph.value_count)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!read_marks(o)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_flow_copies(&o->graph, &o->flow, o->copies, o->copy));
-  ZB_PASS_TRY(pass, zb_tied_groups(arena, &o->graph, &o->flow, o->stage, o->group, &o->group_count));
+  for (int n = 0; n < nodes; ++n)
+    o->group[n] = -1;
   if (!make_subs(o)) return ZB_FAIL;
-  if (!place_evaluation(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-  if ((!o->inference && !place_ops(o))) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if (!zb_outline_evaluation(o) || !place_ops(o, false) || !resolve_buffers(o))
+    return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  ZB_PASS_TRY(pass, make_tied_subs(o));
+  if (!place_ops(o, true)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!place_results(o) || !zb_flow_check_sizes(&o->graph, &o->flow, o->crosses)) return ZB_FAIL;
   if (!zb_flow_check_sizes(&o->graph, &o->flow, o->crosses_evaluation) || !make_modules(o)) return ZB_FAIL;
   mlirOperationDestroy(o->graph.function);

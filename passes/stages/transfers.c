@@ -75,30 +75,30 @@ static bool needs_sum(const zb_timetable *t, int rank, const char *parameter) {
   return false;
 }
 
-/* The accumulators that a rank has of a parameter are what it gives. */
+/* The accumulators that a rank has of a parameter are what it gives. It is no member if it neither has nor needs one.
+ */
 static zb_status add_member(zb_arena *arena, const zb_timetable *t, zb_gather *g, int rank) {
   zb_gather_member m = {.rank = rank};
   const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_GRADIENTS]);
   const bool scatters = zb_buckets_scatter(t->p.top);
   for (int i = 0; i < entries.count; ++i) {
     const zb_entry entry = zb_entries_at(entries, i);
-    if (!entry.port.sum || strcmp(entry.port.sum, g->parameter) != 0) continue;
+    if (!entry.port.sum || zb_port_is_summed(&entry.port) || strcmp(entry.port.sum, g->parameter) != 0) continue;
     (void)ZB_PUSH(arena, &m.sums, entry);
     const MlirType type = scatters ? zb_part_type(entry.type, t->replicas) : entry.type;
     if (!mlirTypeIsNull(g->type) && !mlirTypeEqual(g->type, type))
       return ZB_ERROR(INVALID, "the accumulators of %s have different types", g->parameter);
     g->type = type;
   }
-  (void)ZB_PUSH(arena, &g->members, m);
+  if (m.sums.count || needs_sum(t, rank, g->parameter)) (void)ZB_PUSH(arena, &g->members, m);
   return zb_arena_status(arena);
 }
 
-/* The members of a gather are the ranks that read sums of the parameter from others, and each has sums that others
- * read. */
+/* The members of a gather are the ranks that have sums of the parameter, and those that read them from others. */
 static zb_status add_gather(zb_arena *arena, const zb_timetable *t, const char *parameter, zb_transfers *out) {
   zb_gather g = {.kind = ZB_GATHER_SUMS, .parameter = parameter};
   for (int rank = 0; rank < t->p.problem.ranks; ++rank)
-    if (needs_sum(t, rank, parameter)) ZB_TRY(add_member(arena, t, &g, rank));
+    ZB_TRY(add_member(arena, t, &g, rank));
   if (g.members.count < 2 || mlirTypeIsNull(g.type))
     return ZB_ERROR(INVALID, "no rank makes the accumulator of %s that rank %d reads", parameter,
                     g.members.items[0].rank);

@@ -109,9 +109,11 @@ static zb_status verify_parameter(const zb_plan *plan, const zb_plan_rank *rank,
   const bool apart = zb_sharding_of_parameters(plan->sharding) && !parameter->buffer;
   const uint64_t begin = parameter->tensor.offset, size = (uint64_t)zb_shape_bytes(&all);
   const uint64_t part = zb_plan_part_bytes(&all, plan->replicas);
-  const bool shared = parameter->trained && parameter->gradient_offset >= 0 && size > 0;
-  const uint64_t bytes = apart ? part : shared ? part * (uint64_t)plan->replicas : size;
   bool whole;
+  /* A rank that only reads it has sums of its gradient from others (the rule "sums"). */
+  const bool has_sums = parameter->gradient_offset >= 0 || count_updates(rank, begin, begin + part, part, &whole) > 0;
+  const bool shared = parameter->trained && has_sums && size > 0;
+  const uint64_t bytes = apart ? part : shared ? part * (uint64_t)plan->replicas : size;
   if (bytes == 0) return NULL;
   const zb_region_kind region = parameter->buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS;
   if (apart != parameter->tensor.flat)

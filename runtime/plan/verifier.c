@@ -356,18 +356,25 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
 }
 
 /* A gradient that no job adds to would be zero for ever. That sums of micro-batches are added to it is the rule
- * "sharding". */
-static bool gradient_is_made(const zb_plan_rank *rank, const zb_access *accesses, const zb_plan_parameter *parameter) {
+ * "sharding"; that what a SUM brings there is what B and W of other ranks add up, the rule "sums". */
+static bool gradient_is_made(const zb_plan *plan, const zb_plan_rank *rank, const zb_access *accesses,
+                             const zb_plan_parameter *parameter) {
   const zb_shape whole = zb_plan_shape_of_replicas(&parameter->tensor);
   uint64_t begin = (uint64_t)parameter->gradient_offset, end = begin + (uint64_t)zb_shape_bytes(&whole);
+  const uint64_t part = zb_plan_sums_of_parts(plan) ? zb_plan_part_bytes(&whole, plan->parts) : end - begin;
+  const uint64_t own =
+      zb_plan_sums_of_parts(plan) ? begin + (uint64_t)zb_plan_replica_of(plan, rank->rank) * part : begin;
   for (int i = 0; i < rank->subprogram_count; ++i) {
-    zb_job_kind kind = rank->subprograms[i].kind;
-    if ((kind == ZB_JOB_B || kind == ZB_JOB_W) && zb_intervals_cover(&accesses[i].writes[0], begin, end)) return true;
+    const zb_job_kind kind = rank->subprograms[i].kind;
+    const zb_intervals *writes = &accesses[i].writes[0];
+    if ((kind == ZB_JOB_B || kind == ZB_JOB_W) && zb_intervals_cover(writes, begin, end)) return true;
+    if (kind == ZB_JOB_SUM && zb_intervals_cover(writes, own, own + part)) return true;
   }
   return begin == end;
 }
 
-/* Every trained parameter with a gradient is updated, no other is; and its gradient is made. */
+/* Every trained parameter with a gradient is updated, whole, as is one whose gradient other ranks make (the rule
+ * "sums"); no other is. And its gradient is made. */
 static zb_status verify_updates(const zb_plan *plan, const zb_plan_rank *rank, const zb_access *accesses) {
   for (int p = 0; p < rank->parameter_count; ++p) {
     const zb_plan_parameter *parameter = &rank->parameters[p];
@@ -378,11 +385,11 @@ static zb_status verify_updates(const zb_plan *plan, const zb_plan_rank *rank, c
       covered |= zb_intervals_cover(&accesses[i].writes[0], begin, end);
       touched |= zb_intervals_overlap(&accesses[i].writes[0], begin, end);
     }
-    if (parameter->trained && parameter->gradient_offset >= 0 && !covered)
+    if (parameter->trained && (parameter->gradient_offset >= 0 || touched) && !covered)
       return ZB_RULE("optimizer", "rank %d: no UPDATE updates the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
     if (parameter->trained && parameter->gradient_offset >= 0 && !zb_sharding_sums_each(plan->sharding) &&
-        !gradient_is_made(rank, accesses, parameter))
+        !gradient_is_made(plan, rank, accesses, parameter))
       return ZB_RULE("optimizer", "rank %d: no B or W adds to the gradient of the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
     if (!parameter->trained && touched)

@@ -105,7 +105,7 @@ module attributes {zb.level = "verified", zb.messages = array<i64: 0, 1, 2, 3, 4
 // CHECK: error: attribute 'zb.parameters' of the op: entry 0 needs one key, 'zb.param' or 'zb.frozen'
 // CHECK: error: attribute 'zb.constants' of the op: 'offset' of entry 0 has the wrong kind
 // CHECK: hint: write it as {zb.constants = [{zb.constant = "mask", offset = 0 : i64, type = tensor<2xf32>}]}
-// CHECK: error: attribute 'zb.gradients' of the op: entry 0 needs 'zb.use'
+// CHECK: error: attribute 'zb.gradients' of the op: entry 0 needs 'type'
 // CHECK: error: attribute 'zb.states' of the op: entry 0 needs 'offset' and 'type'
 // CHECK: error: attribute 'zb.constants' of the op: 'type' of entry 0 has the wrong kind
 // CHECK: error: attribute 'zb.gradients' of the op: entry 0 has the unknown key 'anything'
@@ -123,10 +123,10 @@ module attributes {zb.level = "framed"} {
   module @rank2 attributes {zb.parameters = [{zb.param = "w", zb.frozen = "w", offset = 0 : i64, type = tensor<2xf32>}]} {
   }
   // expected-error@+3 {{attribute 'zb.constants' of the op: 'offset' of entry 0 has the wrong kind}}
-  // expected-error@+2 {{attribute 'zb.gradients' of the op: entry 0 needs 'zb.use'}}
+  // expected-error@+2 {{attribute 'zb.gradients' of the op: entry 0 needs 'type'}}
   // expected-error@+1 {{attribute 'zb.states' of the op: entry 0 needs 'offset' and 'type'}}
   module @rank3 attributes {zb.constants = [{zb.constant = "c", offset = "x", type = tensor<2xf32>}],
-                            zb.gradients = [{zb.sum = "w", offset = 0 : i64, type = tensor<2xf32>}],
+                            zb.gradients = [{zb.sum = "w", offset = 0 : i64}],
                             zb.states = [{zb.state = "w.exp_avg"}]} {
   }
   // expected-error@+3 {{attribute 'zb.constants' of the op: 'type' of entry 0 has the wrong kind}}
