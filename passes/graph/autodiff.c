@@ -179,7 +179,13 @@ static int64_t take_sum(MlirValue *gradient) {
   return members;
 }
 
-/* The gradients of the current owner's parameters become accumulates, marked with the owner. */
+static bool has_elements(MlirValue value) {
+  zb_shape shape;
+  return !zb_value_shape(value, &shape) || zb_shape_elements(&shape) > 0;
+}
+
+/* The gradients of the current owner's parameters become accumulates, marked with the owner. One without elements has
+ * nothing to update. */
 static zb_result flush(zb_pass *pass, sweep *s, int n) {
   int owner = s->owner[n] < s->graph.node_count ? s->owner[n] : n;
   MlirNamedAttribute mark;
@@ -188,6 +194,8 @@ static zb_result flush(zb_pass *pass, sweep *s, int n) {
     zb_parameter_uses *uses = &s->parameters[s->touched[t]];
     const int64_t members = take_sum(&s->gradient[uses->argument]);
     MlirValue gradient = s->gradient[uses->argument];
+    s->gradient[uses->argument] = (MlirValue){0};
+    if (!has_elements(gradient)) continue;
     MlirType type = mlirValueGetType(gradient);
     const char *name = zb_argument_string(s->graph.function, uses->argument, ZB_ATTR_PARAM);
     MlirNamedAttribute attribute = zb_named(builder.context, "parameter", zb_mlir_string(builder.context, name));
@@ -195,7 +203,6 @@ static zb_result flush(zb_pass *pass, sweep *s, int n) {
     if (builder.failed) return ZB_FAIL;
     if (!ZB_PUSH(&pass->arena, &uses->accumulates, op) || !ZB_PUSH(&pass->arena, &uses->members, members))
       return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-    s->gradient[uses->argument] = (MlirValue){0};
   }
   s->touched_count = 0;
   return ZB_OK;

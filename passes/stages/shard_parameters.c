@@ -55,17 +55,20 @@ typedef struct sharding {
   zb_map *copies; /* numbers {zb.load} of values that LOAD makes of parameters */
 } sharding;
 
-static bool is_parameter(const zb_port *port) { return port->param || port->frozen; }
+/* One without elements has no parts. */
+static bool is_parameter(const zb_ports *at) {
+  return (at->port.param || at->port.frozen) && zb_type_bytes(at->type) > 0;
+}
 
-static bool is_gathered(const sharding *it, const zb_port *port) {
-  return is_parameter(port) || (port->load >= 0 && zb_map_get(it->copies, zb_id_key(port->load), NULL));
+static bool is_gathered(const sharding *it, const zb_ports *at) {
+  return is_parameter(at) || (at->port.load >= 0 && zb_map_get(it->copies, zb_id_key(at->port.load), NULL));
 }
 
 /* ---- LOAD ---- */
 
 static void cut_parameters(sharding *it, zb_function_builder *f, MlirOperation load) {
   for (zb_ports at = zb_arguments(load); zb_next(&at);) {
-    if (!is_parameter(&at.port)) continue;
+    if (!is_parameter(&at)) continue;
     zb_port port = at.port;
     port.shard = zb_flat_text(it->arena, port.shard, at.type);
     f->argument_attributes.items[at.index] = zb_port_set(f->context, &port);
@@ -85,7 +88,7 @@ static zb_status shard_load(sharding *it, MlirOperation load) {
   zb_map *parts = zb_arena_map_pointer(it->arena);
   ZB_TRY(zb_arena_status(it->arena));
   for (zb_ports at = zb_arguments(load); zb_next(&at);)
-    if (is_parameter(&at.port)) zb_arena_map_set(it->arena, parts, at.value.ptr, 1);
+    if (is_parameter(&at)) zb_arena_map_set(it->arena, parts, at.value.ptr, 1);
   const MlirOperation end = mlirBlockGetTerminator(zb_function_block(load));
   ZB_FOR_EACH_OP(op, zb_function_block(load)) {
     if (mlirOperationEqual(op, end) || !reads_part(op, parts)) continue;
@@ -115,7 +118,7 @@ static zb_status mark_gathered(const sharding *it, MlirOperation function) {
   zb_function_builder f;
   bool marked = false;
   for (zb_ports at = zb_arguments(function); zb_next(&at);) {
-    if (!is_gathered(it, &at.port)) continue;
+    if (!is_gathered(it, &at)) continue;
     if (zb_class_get(function) == ZB_JOB_W) return refuse_in_w(&at.port, function);
     marked = true;
   }
@@ -124,7 +127,7 @@ static zb_status mark_gathered(const sharding *it, MlirOperation function) {
   for (zb_ports at = zb_arguments(function); zb_next(&at);) {
     zb_port port = at.port;
     port.gathered = true;
-    if (is_gathered(it, &at.port)) f.argument_attributes.items[at.index] = zb_port_set(f.context, &port);
+    if (is_gathered(it, &at)) f.argument_attributes.items[at.index] = zb_port_set(f.context, &port);
   }
   return zb_function_close(&f, function);
 }

@@ -16,8 +16,8 @@
 static bool is_parameter(const zb_plan_rank *rank, zb_plan_range range) {
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_tensor *tensor = &rank->parameters[i].tensor;
-    if (!rank->parameters[i].buffer && tensor->offset == range.offset)
-      return (uint64_t)zb_shape_bytes(&tensor->shape) == range.bytes;
+    const bool is_it = tensor->offset == range.offset && (uint64_t)zb_shape_bytes(&tensor->shape) == range.bytes;
+    if (is_it && !rank->parameters[i].buffer) return true; /* one without elements may lie in front of it */
   }
   return false;
 }
@@ -26,8 +26,8 @@ static bool is_parameter(const zb_plan_rank *rank, zb_plan_range range) {
 static bool is_copy(const zb_plan_rank *rank, zb_plan_range range) {
   for (int i = 0; i < rank->constant_count; ++i) {
     const zb_plan_tensor *tensor = &rank->constants[i].tensor;
-    if (rank->constants[i].computed && tensor->offset == range.offset)
-      return (uint64_t)zb_shape_bytes(&tensor->shape) == range.bytes;
+    const bool is_it = tensor->offset == range.offset && (uint64_t)zb_shape_bytes(&tensor->shape) == range.bytes;
+    if (is_it && rank->constants[i].computed) return true;
   }
   return false;
 }
