@@ -10,8 +10,8 @@
  * user. A gradient op has the stage of the use that it differentiates (zb.of); in an imported training graph, the
  * latest stage among the parameters it reads and the accumulates it leads to. A buffer (zb.buffer) lives with its
  * stage: no cut goes between ops that read it or make its new value. Ops that depend on constants only have no stage:
- * each rank runs its own. Optimizer ops of a parameter that is trained in several stages have stage -1: they run on every
- * rank that holds it (zb-outline adds those of one that other ranks only read).
+ * each rank runs its own. Optimizer ops of a parameter that is trained in several stages have stage -1: they run on
+ * every rank that holds it (zb-outline adds those of one that other ranks only read).
  *
  * Tests: test/passes/partition.mlir. */
 

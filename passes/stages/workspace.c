@@ -182,10 +182,12 @@ static bool owned_accumulator(packer *p, int value, const zb_shape *result) {
   return kind && strcmp(kind, "gradients") == 0 && value_shape(g, value, &shape) && zb_shape_equal(&shape, result);
 }
 
-/* The sum of the uses of a parameter goes into the accumulator of the last use that this rank owns. */
+/* The sum of the uses of a parameter goes into the accumulator of the last use that this rank owns; that of shards into
+ * the accumulator of the use. So the gradient lies where the plan says, whoever asks for its norm. */
 static bool in_gradient(packer *p, const zb_node *node) {
   zb_shape result;
-  if (!zb_node_is(node, "zb.add") || !value_shape(&p->w->graph, node->result_begin, &result)) return false;
+  if (!zb_node_is(node, "zb.add") && !zb_node_is(node, "zb.all_reduce")) return false;
+  if (!value_shape(&p->w->graph, node->result_begin, &result)) return false;
   ZB_FOR_EACH_OPERAND(operand, &p->w->graph, node) {
     if (!owned_accumulator(p, operand, &result)) continue;
     share(p, node->result_begin, operand);
