@@ -38,6 +38,8 @@ static zb_result init(zb_shard *s, MlirOperation function) {
   s->shapes = ZB_NEW(arena, zb_shape, count);
   s->places = ZB_NEW(arena, zb_place, count);
   s->root = ZB_NEW(arena, int, count);
+  s->followed = ZB_NEW(arena, zb_place, count);
+  s->on_way = ZB_NEW(arena, bool, s->graph.node_count);
   s->origin = ZB_NEW(arena, int, count);
   s->arguments = ZB_NEW(arena, zb_shard_argument, s->graph.argument_count);
   ZB_PASS_TRY(s->pass, zb_arena_status(arena));

@@ -38,11 +38,13 @@ typedef struct zb_shard {
   bool sequence;            /* activations between cut products are cut by tokens */
   ZB_LIST(zb_shape) inputs; /* of tokens: [samples, length, ..] */
   uint8_t *depends;
-  bool *known;      /* a value is a tensor */
-  zb_shape *shapes; /* of values, whole */
-  zb_place *places; /* of values */
-  int *root;        /* of a value that is OPEN: the argument that it is made of */
-  int *origin;      /* of a value that is CUT: an argument for which; -1: none */
+  bool *known;        /* a value is a tensor */
+  zb_shape *shapes;   /* of values, whole */
+  zb_place *places;   /* of values */
+  int *root;          /* of a value that is OPEN: the argument that it is made of */
+  zb_place *followed; /* of values: scratch of who follows what is made of an argument (shard_places.c) */
+  bool *on_way;       /* of nodes: the same */
+  int *origin;        /* of a value that is CUT: an argument for which; -1: none */
   zb_shard_argument *arguments;
   bool again, runs_added; /* in this walk: places are to be found again; something is to be cut in runs */
   int blocked;            /* an argument that cannot be where it is pinned; -1: none */

@@ -209,34 +209,59 @@ static void refuse(zb_shard *s, int value, const zb_placing *placing, int operan
 
 /* ---- Parameters ---- */
 
-/* Where a value that is made of one argument alone is, if the argument is at `place`. False: an op on the way needs
- * something else. */
-static bool follow_chain(const zb_shard *s, int value, zb_place place, zb_place *out) {
-  const zb_node *node = zb_maker(&s->graph, value);
+/* Where the results of an op of such a chain are, if those of the ops before are as s->followed has them and the
+ * argument is at `place`. False: it needs something else. */
+static bool follow_op(const zb_shard *s, const zb_node *node, zb_place place) {
   zb_op_view_storage storage;
   zb_op_view view;
   zb_placing placing;
   zb_place given[ZB_VIEW_OPERANDS];
-  bool fits = true;
-  *out = place;
-  if (!node) return true;
-  if (!zb_shard_view(s, node, &view, &storage)) return false;
   const bool from_data[ZB_VIEW_OPERANDS] = {false};
+  if (!zb_shard_view(s, node, &view, &storage) || !node->def->place) return false;
   begin_placing(s, node, &view, from_data, &placing);
-  for (int i = 0; i < node->operand_count && fits; ++i) {
+  for (int i = 0; i < node->operand_count; ++i) {
     const int operand = zb_operand(&s->graph, node, i), k = zb_shard_named(&view, i);
-    given[k] = REPLICATED;
-    if (s->root[operand] >= 0) fits = follow_chain(s, operand, place, &given[k]);
-    placing.operands[k] = given[k];
+    const bool made = zb_maker(&s->graph, operand) != NULL;
+    placing.operands[k] = given[k] = s->root[operand] < 0 ? REPLICATED : made ? s->followed[operand] : place;
   }
-  if (!fits || !node->def->place) return false;
   node->def->place(&placing);
+  bool fits = !placing.build;
   for (int i = 0; i < node->operand_count && fits; ++i) {
     const int k = zb_shard_named(&view, i);
     fits = s->root[zb_operand(&s->graph, node, i)] < 0 || zb_same_placement(&placing.operands[k], &given[k]);
   }
-  *out = placing.out[value - node->result_begin];
-  return fits && !placing.build;
+  for (int r = 0; r < node->result_count && r < ZB_PLACED_RESULTS; ++r)
+    s->followed[node->result_begin + r] = placing.out[r];
+  return fits;
+}
+
+/* Where a value that is made of one argument alone is, if the argument is at `place`. False: an op on the way needs
+ * something else. Each op on the way is asked once, however many ways there are (powers of a matrix). */
+static bool follow_chain(const zb_shard *s, int value, zb_place place, zb_place *out) {
+  const zb_node *last = zb_maker(&s->graph, value);
+  *out = place;
+  if (!last) return true;
+  int first = last->number, open = 1;
+  s->on_way[first] = true;
+  for (int n = first; open > 0; --n) {
+    const zb_node *node = &s->graph.nodes[n];
+    if (!s->on_way[n]) continue;
+    first = n;
+    --open;
+    ZB_FOR_EACH_OPERAND(operand, &s->graph, node) {
+      const zb_node *maker = s->root[operand] >= 0 ? zb_maker(&s->graph, operand) : NULL;
+      if (!maker || s->on_way[maker->number]) continue;
+      s->on_way[maker->number] = true;
+      ++open;
+    }
+  }
+  bool fits = true;
+  for (int n = first; n <= last->number; ++n) {
+    if (s->on_way[n]) fits = fits && follow_op(s, &s->graph.nodes[n], place);
+    s->on_way[n] = false;
+  }
+  if (fits) *out = s->followed[value];
+  return fits;
 }
 
 static void set_argument(zb_shard *s, int argument, zb_place place, bool leads) {
