@@ -274,6 +274,32 @@ zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int cou
   return zb_operand_computed(n, zb_build_concat(n->b, values, count, axis));
 }
 
+zb_operand zb_operand_pad(zb_import_node *n, zb_operand x, int axis, int64_t before, int64_t after, zb_operand fill) {
+  const int64_t pads[] = {before, after}, steps[ZB_DIMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
+  int64_t starts[ZB_DIMS_MAX] = {0};
+  zb_shape in;
+  zb_operand parts[3];
+  int used = 0;
+  if (!zb_operand_shape(n, x, &in)) return NULL;
+  zb_shape border = in;
+  for (int side = 0; side < 2; ++side) {
+    border.dims[axis] = pads[side];
+    if (pads[side] < -in.dims[axis] || (pads[side] > 0 && zb_shape_bytes(&border) < 0))
+      return zb_import_refuse(n, NULL, "a pad of dimension %d is out of range", axis), NULL;
+  }
+  if (before < 0) in.dims[axis] += before, starts[axis] = -before;
+  if (after < 0) in.dims[axis] += after;
+  if ((before < 0 || after < 0) && in.dims[axis] < 1)
+    return zb_import_refuse(n, NULL, "nothing is left of dimension %d", axis), NULL;
+  if (before < 0 || after < 0) x = zb_operand_slice(n, x, starts, in.dims, steps);
+  for (int side = 0; side < 2; ++side) {
+    border.dims[axis] = pads[side];
+    if (side == 1) parts[used++] = x;
+    if (pads[side] > 0) parts[used++] = zb_operand_filled(n, &border, fill);
+  }
+  return used == 1 ? x : zb_operand_concat(n, parts, used, axis);
+}
+
 zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis) {
   const zb_operand in[] = {x, indices};
   if (any_missing(n, in, 2)) return failed(n);

@@ -40,6 +40,8 @@ zb_operand zb_operand_expand(zb_import_node *n, zb_operand x, const zb_shape *sh
 zb_operand zb_operand_slice(zb_import_node *n, zb_operand x, const int64_t *starts, const int64_t *sizes,
                             const int64_t *steps);
 zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int count, int axis);
+/* So many of `fill`, a scalar, before and behind x along a dimension; negative numbers cut. */
+zb_operand zb_operand_pad(zb_import_node *n, zb_operand x, int axis, int64_t before, int64_t after, zb_operand fill);
 zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis);
 zb_result zb_operand_give(zb_import_node *n, int output, zb_operand value);
 /* zb.dropout with the next number, or x itself at the rate 0; rate as the op has it. */

@@ -273,28 +273,8 @@ zb_result zb_aten_pad(zb_import_node *n) {
   if (!zb_aten_ints(n, "pad", pads, 2 * ZB_DIMS_MAX, &count) || count % 2 || count / 2 > in.rank)
     return zb_import_refuse(n, NULL, "the pads are not two of each dimension");
   zb_operand fill = zb_aten_has(n, "value") ? zb_aten_number(n, "value", in.dtype) : zb_operand_scalar(n, in.dtype, 0);
-  for (int i = 0; i < count / 2 && !n->im->failed; ++i) {
-    const int axis = in.rank - 1 - i;
-    part kept = whole(&in);
-    zb_operand parts[3];
-    int used = 0;
-    for (int side = 0; side < 2; ++side) {
-      const int64_t pad = pads[2 * i + side];
-      if (side == 0 && pad < 0) kept.starts[axis] = -pad;
-      if (pad < 0) kept.sizes[axis] += pad;
-      if (pad > (INT64_C(1) << 40)) return zb_import_refuse(n, NULL, "a pad is too large");
-    }
-    if (kept.sizes[axis] < 1) return zb_import_refuse(n, NULL, "nothing is left of dimension %d", axis);
-    zb_operand rest = cut(n, x, &kept);
-    zb_shape border = in;
-    for (int side = 0; side < 2; ++side) {
-      border.dims[axis] = pads[2 * i + side];
-      if (side == 1) parts[used++] = rest;
-      if (border.dims[axis] > 0) parts[used++] = zb_operand_filled(n, &border, fill);
-    }
-    x = used == 1 ? rest : zb_operand_concat(n, parts, used, axis);
-    if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
-  }
+  for (int i = 0; i < count / 2 && x; ++i)
+    x = zb_operand_pad(n, x, in.rank - 1 - i, pads[2 * i], pads[2 * i + 1], fill);
   return zb_operand_give(n, 0, x);
 }
 

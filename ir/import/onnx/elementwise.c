@@ -1,6 +1,7 @@
 /* Elementwise operators, reductions, softmax: ONNX names and defaults to zb ops.
  * Tests: test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
+#include "ir/import/operand.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -36,9 +37,15 @@ zb_result zb_onnx_unary(zb_import_node *n) {
   int count = 0;
   for (size_t i = 0; i < proto->n_attribute && count < 4; ++i) {
     const char *name = proto->attribute[i]->name;
+    if (strcmp(name, "consumed_inputs") == 0) continue; /* of opset 1: what may be overwritten */
     bool flag = strncmp(name, "detect_", 7) == 0;
     attrs[count++] = flag ? zb_bool(name, zb_onnx_int(n, name, 1) != 0)
                           : zb_float(strcmp(name, "lambd") == 0 ? "lambda" : name, zb_onnx_float(n, name, 0));
+  }
+  if (strcmp(n->kind, "Selu") == 0 && zb_onnx_of(n->im)->opset < 6) { /* defaults of four digits */
+    attrs[0] = zb_float("alpha", zb_onnx_float(n, "alpha", 1.6732f));
+    attrs[1] = zb_float("gamma", zb_onnx_float(n, "gamma", 1.0507f));
+    count = 2;
   }
   return n->im->failed ? ZB_FAIL : fold_or_build(n, n->op->argument, 1, attrs, count);
 }
@@ -79,10 +86,36 @@ zb_result zb_onnx_clip(zb_import_node *n) {
   return zb_import_give(n, 0, x);
 }
 
+/* Before opset 7 operand 1 has the shape of operand 0, or, with `broadcast`, stands beside its dimensions from `axis`
+ * on (its last ones); PRelu has a slope, or one for each channel. Then it is shaped as it broadcasts since. */
+static bool align_old(zb_import_node *n) {
+  zb_shape x, y;
+  char a[96], b[96];
+  const bool is_prelu = strcmp(n->kind, "PRelu") == 0;
+  if (zb_onnx_of(n->im)->opset >= 7) return true;
+  if (!zb_import_shape(n, 0, &x) || !zb_import_shape(n, 1, &y)) return false;
+  int64_t axis =
+      is_prelu ? (y.rank == 1 && y.dims[0] != 1 ? 1 : x.rank - y.rank) : zb_onnx_int(n, "axis", x.rank - y.rank);
+  const bool broadcasts = is_prelu || zb_onnx_int(n, "broadcast", 0) != 0;
+  const zb_dtype dtype = y.dtype;
+  y.dtype = x.dtype;
+  if (n->im->failed || zb_shape_equal(&x, &y)) return !n->im->failed;
+  y.dtype = dtype;
+  if (axis < 0) axis += x.rank;
+  if (!broadcasts || axis < 0 || axis + y.rank > x.rank)
+    return zb_import_refuse(n, "before opset 7 shapes are equal, or 'broadcast' is 1 and 'axis' says where",
+                            "operands of %s and %s, without broadcast", zb_shape_text(&x, a), zb_shape_text(&y, b));
+  while (y.rank < x.rank - axis)
+    y.dims[y.rank++] = 1;
+  n->inputs[1] = zb_operand_reshape(n, n->inputs[1], &y);
+  return n->inputs[1] != NULL;
+}
+
 zb_result zb_onnx_binary(zb_import_node *n) {
   zb_attr attrs[1];
   int count = 0;
   const char *op = n->op->argument;
+  if (!align_old(n)) return ZB_FAIL;
   if (strcmp(op, "mod") == 0) attrs[count++] = zb_bool("fmod", zb_onnx_int(n, "fmod", 0) != 0);
   if (strcmp(op, "bit_shift") == 0) {
     bool left = zb_onnx_string_is(n, "direction", "", "LEFT");
@@ -130,7 +163,15 @@ static bool cast_arguments(zb_import_node *n, zb_dtype *out) {
     *out = like.dtype;
     return true;
   }
-  int64_t to = zb_onnx_int(n, "to", 0);
+  static const char *const names[] = {"",      "FLOAT", "UINT8",  "INT8", "UINT16",  "INT16",
+                                      "INT32", "INT64", "STRING", "BOOL", "FLOAT16", "DOUBLE"};
+  enum { NAMES = sizeof names / sizeof *names };
+  int64_t to = 0;
+  if (zb_onnx_of(n->im)->opset < 6)
+    while (++to < NAMES && !zb_onnx_string_is(n, "to", "", names[to]))
+      ;
+  else
+    to = zb_onnx_int(n, "to", 0);
   if (to > 0 && to < INT32_MAX && zb_onnx_dtype(to, out)) return true;
   zb_import_refuse(n,
                    "f32, bf16, f16, f64 (constants only), i64, i32 and bool are supported; export the model in "
@@ -270,9 +311,10 @@ static zb_result drop(zb_import_node *n, const zb_shape *shape, double rate) {
   if (!operands[0].ptr || !operands[1].ptr) return ZB_FAIL;
   if (!zb_import_give(n, 0, zb_build(n->b, "dropout", operands, 2, attrs, 2))) return ZB_FAIL;
   if (!zb_import_wants(n, 1)) return ZB_OK;
+  const zb_dtype type = zb_onnx_of(n->im)->opset < 10 ? shape->dtype : ZB_I1;
   operands[0] = zb_build_splat(n->b, shape, 1);
   MlirValue mask = zb_build(n->b, "dropout", operands, 2, attrs, 2);
-  return zb_import_give(n, 1, n->b->failed ? mask : zb_build_cast(n->b, mask, ZB_I1));
+  return zb_import_give(n, 1, n->b->failed ? mask : zb_build_cast(n->b, zb_build_cast(n->b, mask, ZB_I1), type));
 }
 
 zb_result zb_onnx_dropout(zb_import_node *n) {
@@ -281,7 +323,10 @@ zb_result zb_onnx_dropout(zb_import_node *n) {
   if ((zb_import_has(n, 1) && !ratio) || (zb_import_has(n, 2) && !training))
     return zb_import_refuse(n, "export with constants, as tools/export_onnx.py does",
                             "the ratio or the training mode is not a constant");
-  bool trains = training && training->elements == 1 && zb_known_integer(training, 0) != 0 && !n->im->params->inference;
+  const int64_t opset = zb_onnx_of(n->im)->opset;
+  bool trains = training && training->elements == 1 && zb_known_integer(training, 0) != 0;
+  if (opset < 7) trains = zb_onnx_int(n, "is_test", 0) == 0;
+  trains = trains && !n->im->params->inference;
   double rate = ratio && ratio->elements == 1 ? zb_known_real(ratio, 0) : zb_onnx_float(n, "ratio", 0.5);
   if (trains && !(rate >= 0 && rate < 1))
     return zb_import_refuse(n, "it is the share that is dropped", "the ratio is %g, expected 0 <= ratio < 1", rate);
@@ -290,7 +335,9 @@ zb_result zb_onnx_dropout(zb_import_node *n) {
                             "attribute 'seed' is not supported in training mode");
   if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
   if (trains && rate != 0) return drop(n, &shape, rate);
-  if (zb_import_wants(n, 1)) {
+  if (zb_import_wants(n, 1) && opset < 10) {
+    if (!zb_import_give(n, 1, zb_build_splat(n->b, &shape, 1))) return ZB_FAIL;
+  } else if (zb_import_wants(n, 1)) {
     shape.dtype = ZB_I1;
     if (!zb_import_give_known(n, 1, zb_known_filled(n->im, &shape, &(uint8_t){1}))) return ZB_FAIL;
   }

@@ -3,6 +3,7 @@
  * values, so both follow one reading of the specification. https://onnx.ai/onnx/operators.
  * Tests: test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
+#include "ir/import/operand.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static bool is(const zb_import_node *n, const char *name) { return strcmp(n->kin
 static bool reshape(zb_import_node *n, const zb_shape *in, zb_shape *out) {
   int64_t wanted[ZB_DIMS_MAX], known = 1;
   int count, infer = -1;
-  if (!zb_import_ints(n, 1, "the shape", wanted, ZB_DIMS_MAX, &count)) return false;
+  if (!zb_onnx_ints_of(n, 1, "shape", "the shape", wanted, ZB_DIMS_MAX, &count)) return false;
   bool allow_zero = zb_onnx_int(n, "allowzero", 0) != 0;
   out->rank = count;
   for (int i = 0; i < count; ++i) {
@@ -208,8 +209,21 @@ static bool split_arguments(zb_import_node *n, const zb_shape *in, int *axis, in
                           n->output_count, dim);
 }
 
+/* Of opset 1: how often, and along which dimension. */
+static bool tile_old(zb_import_node *n, const zb_shape *in, int64_t *repeats) {
+  int64_t tiles, wanted;
+  int count, axis;
+  if (!zb_import_ints(n, 1, "the tiles", &tiles, 1, &count) || !zb_import_ints(n, 2, "the axis", &wanted, 1, &count) ||
+      !zb_import_axis(n, wanted, in->rank, &axis))
+    return false;
+  for (int i = 0; i < in->rank; ++i)
+    repeats[i] = i == axis ? tiles : 1;
+  return tiles >= 0 || zb_import_refuse(n, NULL, "a repeat is negative");
+}
+
 static bool tile_arguments(zb_import_node *n, const zb_shape *in, int64_t *repeats) {
   int count;
+  if (zb_onnx_of(n->im)->opset < 6) return tile_old(n, in, repeats);
   if (!zb_import_ints(n, 1, "the repeats", repeats, ZB_DIMS_MAX, &count)) return false;
   if (count != in->rank) return zb_import_refuse(n, NULL, "the repeats have not one entry a dimension");
   for (int i = 0; i < count; ++i) {
@@ -223,7 +237,8 @@ static bool pad_arguments(zb_import_node *n, const zb_shape *in, int64_t *before
   int count, axis_count = in->rank;
   for (int i = 0; i < ZB_DIMS_MAX; ++i)
     axes[i] = i, before[i] = after[i] = 0;
-  if (!zb_onnx_ints_of(n, 1, "pads", "the pads", pads, 2 * ZB_DIMS_MAX, &count)) return false;
+  const char *name = zb_onnx_of(n->im)->opset < 2 ? "paddings" : "pads";
+  if (!zb_onnx_ints_of(n, 1, name, "the pads", pads, 2 * ZB_DIMS_MAX, &count)) return false;
   if (zb_import_has(n, 3) && !zb_import_ints(n, 3, "the axes", axes, ZB_DIMS_MAX, &axis_count)) return false;
   if (count != 2 * axis_count) return zb_import_refuse(n, NULL, "the pads have not two entries a dimension");
   for (int i = 0; i < axis_count; ++i) {
@@ -231,10 +246,19 @@ static bool pad_arguments(zb_import_node *n, const zb_shape *in, int64_t *before
     if (!zb_import_axis(n, axes[i], in->rank, &axis)) return false;
     before[axis] = pads[i];
     after[axis] = pads[i + axis_count];
-    if (pads[i] < 0 || pads[i + axis_count] < 0)
-      return zb_import_refuse(n, "cut with Slice instead", "a pad is negative");
   }
   return true;
+}
+
+/* Negative pads cut input 0 before the others add to it. */
+static bool crop(zb_import_node *n, zb_shape *shape, int64_t *before, int64_t *after) {
+  for (int i = 0; i < shape->rank && n->inputs[0]; ++i) {
+    if (before[i] >= 0 && after[i] >= 0) continue;
+    n->inputs[0] = zb_operand_pad(n, n->inputs[0], i, before[i] < 0 ? before[i] : 0, after[i] < 0 ? after[i] : 0, NULL);
+    if (before[i] < 0) before[i] = 0;
+    if (after[i] < 0) after[i] = 0;
+  }
+  return n->inputs[0] && zb_import_shape(n, 0, shape);
 }
 
 /* ---- Operators ---- */
@@ -311,8 +335,9 @@ zb_result zb_onnx_concat(zb_import_node *n) {
   zb_shape shape, part;
   if (n->folds && count > FOLDED_MAX)
     return zb_import_refuse(n, NULL, "%d inputs, expected 1 to %d", count, FOLDED_MAX);
-  if (!zb_onnx_attribute(n, "axis")) return zb_import_refuse(n, NULL, "attribute 'axis' is missing");
-  if (!zb_onnx_shape_axis(n, 0, &shape, &axis)) return ZB_FAIL;
+  if (!zb_onnx_attribute(n, "axis") && zb_onnx_of(n->im)->opset >= 4)
+    return zb_import_refuse(n, NULL, "attribute 'axis' is missing");
+  if (!zb_onnx_shape_axis(n, 1, &shape, &axis)) return ZB_FAIL;
   const zb_known **folded = zb_import_take(n->im, (size_t)count * sizeof *folded);
   MlirValue *parts = zb_import_take(n->im, (size_t)count * sizeof *parts);
   if (!folded || !parts) return ZB_FAIL;
@@ -480,7 +505,8 @@ zb_result zb_onnx_pad(zb_import_node *n) {
   zb_shape shape;
   char mode[16];
   int64_t before[ZB_DIMS_MAX], after[ZB_DIMS_MAX];
-  if (!zb_import_shape(n, 0, &shape) || !pad_arguments(n, &shape, before, after)) return ZB_FAIL;
+  if (!zb_import_shape(n, 0, &shape) || !pad_arguments(n, &shape, before, after) || !crop(n, &shape, before, after))
+    return ZB_FAIL;
   zb_onnx_string(n, "mode", "constant", mode, sizeof mode);
   if (strcmp(mode, "edge") == 0 || strcmp(mode, "reflect") == 0 || strcmp(mode, "wrap") == 0)
     return pad_by_places(n, &shape, mode, before, after);

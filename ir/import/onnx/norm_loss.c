@@ -76,8 +76,9 @@ zb_result zb_onnx_lrn(zb_import_node *n) {
 
 /* ---- Batch normalization ---- */
 
-/* Before opset 14 outputs of new statistics say what training_mode says since. */
+/* Before opset 14 outputs of new statistics say what training_mode says since, before opset 7 is_test. */
 bool zb_onnx_batch_norm_trains(zb_import_node *n) {
+  if (zb_onnx_of(n->im)->opset < 7) return zb_onnx_int(n, "is_test", 0) == 0;
   return zb_onnx_int(n, "training_mode", 0) != 0 || zb_import_wants(n, ZB_BATCH_NORM_NEW_MEAN) ||
          zb_import_wants(n, ZB_BATCH_NORM_NEW_VARIANCE);
 }
@@ -117,6 +118,8 @@ zb_result zb_onnx_batch_norm(zb_import_node *n) {
   const bool trains = zb_onnx_batch_norm_trains(n) && !(kept && n->im->params->inference);
   const double epsilon = zb_onnx_float(n, "epsilon", 1e-5f), momentum = zb_onnx_float(n, "momentum", 0.9f);
   if (!zb_import_shape(n, X, &shape)) return ZB_FAIL;
+  if (zb_onnx_int(n, "spatial", 1) == 0)
+    return zb_import_refuse(n, NULL, "spatial = 0, statistics of each place of an image, is not supported");
   if (shape.rank < 2) return zb_import_refuse(n, NULL, "the input has %d dimensions, expected [N, C, ...]", shape.rank);
   for (int i = 0; i < 5; ++i) {
     zb_shape own;
@@ -127,12 +130,14 @@ zb_result zb_onnx_batch_norm(zb_import_node *n) {
                               (long long)shape.dims[1]);
   }
   MlirValue mean = in[ZB_BATCH_NORM_MEAN], variance = in[ZB_BATCH_NORM_VARIANCE], new_variance = variance;
-  MlirValue centered = zb_build2(n->b, "sub", in[X], by_channel(n, mean, &shape));
+  MlirValue centered = zb_build2(n->b, "sub", in[X], by_channel(n, mean, &shape)), saved[2] = {mean, variance};
   if (trains) {
     MlirValue of_buffer = centered;
     mean = mean_of_channels(n, in[X], shape.rank);
     centered = zb_build2(n->b, "sub", in[X], by_channel(n, mean, &shape));
     MlirValue of_batch = mean_of_channels(n, zb_build2(n->b, "mul", centered, centered), shape.rank);
+    saved[0] = mean;
+    saved[1] = of_batch;
     centered = unless_kept(n, ZB_BATCH_NORM_MEAN, centered, of_buffer);
     variance = unless_kept(n, ZB_BATCH_NORM_VARIANCE, of_batch, new_variance);
     mean = blended(n, in[ZB_BATCH_NORM_MEAN], mean, momentum);
@@ -141,6 +146,8 @@ zb_result zb_onnx_batch_norm(zb_import_node *n) {
   if (zb_import_wants(n, ZB_BATCH_NORM_NEW_MEAN) && !zb_import_give(n, ZB_BATCH_NORM_NEW_MEAN, mean)) return ZB_FAIL;
   if (zb_import_wants(n, ZB_BATCH_NORM_NEW_VARIANCE) && !zb_import_give(n, ZB_BATCH_NORM_NEW_VARIANCE, new_variance))
     return ZB_FAIL;
+  for (int i = 0; i < 2; ++i) /* before opset 14: of the batch */
+    if (zb_import_wants(n, 3 + i) && !zb_import_give(n, 3 + i, saved[i])) return ZB_FAIL;
   MlirValue deviation =
       zb_build1(n->b, "rsqrt", zb_build2(n->b, "add", variance, zb_import_number(n->b, variance, epsilon)));
   MlirValue factor = zb_build2(n->b, "mul", deviation, in[SCALE]);

@@ -206,6 +206,26 @@ static bool is_listed(const char *list, const char *name) {
   return false;
 }
 
+/* Whether the operator has an attribute in the opset of the file that it has lost since. */
+static bool is_old(const zb_import_node *n, const char *attribute) {
+#define BROADCASTS "Add And Div Equal Greater Less Mul Or Pow Sub Xor"
+  static const struct {
+    const char *attribute, *operators; /* NULL: of any */
+    int until;                         /* the first opset without it */
+  } olds[] = {{"consumed_inputs", NULL, 6},
+              {"broadcast", BROADCASTS " Gemm", 7},
+              {"axis", BROADCASTS, 7},
+              {"is_test", "BatchNormalization Dropout", 7},
+              {"spatial", "BatchNormalization", 9},
+              {"shape", "Reshape", 5},
+              {"paddings", "Pad", 2}};
+  for (size_t i = 0; i < sizeof olds / sizeof *olds; ++i)
+    if (strcmp(attribute, olds[i].attribute) == 0 && zb_onnx_of(n->im)->opset < olds[i].until &&
+        (!olds[i].operators || is_listed(olds[i].operators, n->kind)))
+      return true;
+  return false;
+}
+
 static zb_result refuse_op(zb_import_node *n, const char *what, const char *name,
                            void (*explain)(const char *, zb_text *, zb_text *)) {
   zb_text why = {0}, hint = {0};
@@ -223,10 +243,6 @@ zb_result zb_onnx_check_node(zb_import_node *n) {
     return refuse_op(n, "operator of domain", domain, zb_onnx_domain_hint);
   }
   if (!n->op) return refuse_op(n, "operator", proto->op_type, zb_onnx_unknown_hint);
-  const int64_t opset = zb_onnx_of(n->im)->opset;
-  if (opset < 7 && (strcmp(n->kind, "Dropout") == 0 || strcmp(n->kind, "BatchNormalization") == 0))
-    return zb_import_refuse(n, "export with opset 13 or later", "opset %" PRId64 " of this operator is not supported",
-                            opset);
   int inputs = n->input_count;
   if (inputs < n->op->min_inputs || (n->op->max_inputs >= 0 && inputs > n->op->max_inputs))
     return zb_import_refuse(n, NULL, "it has %d inputs, expected %d to %d", inputs, n->op->min_inputs,
@@ -240,7 +256,7 @@ zb_result zb_onnx_check_node(zb_import_node *n) {
   for (size_t i = 0; i < proto->n_attribute; ++i) {
     const Onnx__AttributeProto *attr = proto->attribute[i];
     const char *name = attr->name;
-    if (!is_listed(n->op->attributes, name)) {
+    if (!is_listed(n->op->attributes, name) && !is_old(n, name)) {
       char hint[192];
       snprintf(hint, sizeof hint, *n->op->attributes ? "understood: %s" : "it has no attributes that are understood",
                n->op->attributes);

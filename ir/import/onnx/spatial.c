@@ -191,15 +191,15 @@ zb_result zb_onnx_lp_pool(zb_import_node *n) {
   zb_shape x;
   zb_spatial s;
   const bool is_global = strcmp(n->op->argument, "reduce_sum") == 0;
-  const int64_t p = zb_onnx_int(n, "p", 2);
+  const double p = zb_onnx_of(n->im)->opset < 2 ? zb_onnx_float(n, "p", 2) : (double)zb_onnx_int(n, "p", 2);
   if (!zb_import_shape(n, 0, &x) || !zb_spatial_start(n, &x, x.rank - 2, 2, &s)) return ZB_FAIL;
-  if (p < 1) return zb_import_refuse(n, NULL, "p is %lld, expected 1 or more", (long long)p);
+  if (p < 1) return zb_import_refuse(n, NULL, "p is %g, expected 1 or more", p);
   if (!is_global && !read_pool(n, &s)) return ZB_FAIL;
   MlirValue power = zb_build1(n->b, "abs", zb_import_ir(n, 0));
-  if (p > 1) power = zb_build2(n->b, "pow", power, zb_build_scalar(n->b, x.dtype, (double)p));
+  if (p > 1) power = zb_build2(n->b, "pow", power, zb_build_scalar(n->b, x.dtype, p));
   MlirValue sum =
       is_global ? zb_spatial_global(n, power, s.rank, "reduce_sum") : zb_spatial_pool(n, power, &s, ZB_SPATIAL_SUM);
-  if (p > 1) sum = zb_build2(n->b, "pow", sum, zb_build_scalar(n->b, x.dtype, 1 / (double)p));
+  if (p > 1) sum = zb_build2(n->b, "pow", sum, zb_build_scalar(n->b, x.dtype, 1 / p));
   return zb_import_give(n, 0, sum);
 }
 

@@ -203,25 +203,11 @@ zb_result zb_paddle_repeat_interleave(zb_import_node *n) {
   return zb_paddle_give(n, "Out", zb_operand_reshape(n, zb_operand_expand(n, x, &wide), &in));
 }
 
-/* Between borders of one number: two pads of each dimension, from the first on. */
+/* Between borders of one number: two pads of each dimension, from the first on; negative ones cut. */
 static zb_result give_padded(zb_import_node *n, zb_operand x, zb_shape in, const int64_t *pads, double value) {
   zb_operand fill = zb_operand_scalar(n, in.dtype, value);
-  for (int axis = 0; axis < in.rank && x; ++axis) {
-    zb_operand parts[3];
-    zb_shape border = in;
-    int used = 0;
-    for (int side = 0; side < 2; ++side) {
-      border.dims[axis] = pads[2 * axis + side];
-      if (border.dims[axis] < 0 || zb_shape_bytes(&border) < 0)
-        return zb_import_refuse(n, NULL, "a pad is negative or too large");
-      if (side == 1) parts[used++] = x;
-      if (border.dims[axis] > 0) parts[used++] = zb_operand_filled(n, &border, fill);
-    }
-    if (__builtin_add_overflow(in.dims[axis], pads[2 * axis], &in.dims[axis]) ||
-        __builtin_add_overflow(in.dims[axis], pads[2 * axis + 1], &in.dims[axis]))
-      return zb_import_refuse(n, NULL, "a pad is too large");
-    if (used > 1) x = zb_operand_concat(n, parts, used, axis);
-  }
+  for (int axis = 0; axis < in.rank && x; ++axis)
+    x = zb_operand_pad(n, x, axis, pads[2 * axis], pads[2 * axis + 1], fill);
   return zb_paddle_give(n, "Out", x);
 }
 

@@ -739,7 +739,17 @@ def errors():
     m.graph.initializer.append(m.graph.initializer[0])
     bad("duplicate-initializer", m, "two initializers are named 'm.s'")
     bad("opset-0", model([node("Relu", "x", "y")], opset=0), "opset 0 is not supported", "1 to 24")
-    bad("opset-6", model([node("Dropout", "x", "y")], opset=6), "opset 6 of this operator is not supported")
+    for name, nodes, opset, text in (
+            ("shapes", [node("Add", "x one", "y")], 6, "operands of 2x3xf32 and 3xf32, without broadcast"),
+            ("axis", [node("Mul", "x one", "y", broadcast=1, axis=2)], 6, "operands of 2x3xf32 and 3xf32"),
+            ("broadcast", [node("Add", "x one", "y", broadcast=1)], 7, "attribute 'broadcast' is not understood"),
+            ("consumed", [node("Relu", "x", "y", consumed_inputs=[0])], 6, "'consumed_inputs' is not understood"),
+            ("shape", [node("Reshape", "x", "y", shape=[3, 2])], 5, "attribute 'shape' is not understood"),
+            ("no-shape", [node("Reshape", "x", "y")], 13, "neither input 1 nor, as in older opsets"),
+            ("spatial", [node("BatchNormalization", "x one one one one", "y", spatial=0, is_test=1)], 6,
+             "spatial = 0, statistics of each place"),
+            ("cast", [node("Cast", "x", "y", to="FLOAT32")], 5, "is not supported")):
+        bad("old-" + name, model(nodes, {"one": np.ones(3, F)}, opset=opset), text)
     m = plain()
     m.opset_import[0].version = 31
     bad("opset-31", m, "opset 31 is not supported")
@@ -1467,10 +1477,98 @@ def sampled():
         save("bad-grid-" + name, build(nodes, {"x": x, **own}, {"m": np.array([1.5], F)}, out, 20), error=[text])
 
 
+def old(name, opset, nodes, meant, inputs, constants=None, new=13):
+    """What nodes meant in their opset, which no program evaluates any more, said in a newer one. loss as in good()."""
+    constants = dict(constants or {})
+    found = evaluate(typed_output(meant, inputs, constants, "y", new), inputs)[0]
+    constants.update({"w": numbers(*found.shape), "m.scale": np.full((1,) * found.ndim, 1.5, F)})
+
+    def tail():
+        return [node("Mul", "y w", "y_w"), node("ReduceSum", "y_w", "y_sum", keepdims=1),
+                node("Mul", "y_sum m.scale", "y_scaled"), node("ReduceSum", "y_scaled", "loss", keepdims=0)]
+
+    out = [("loss", TensorProto.FLOAT, [])]
+    loss = float(evaluate(build(list(meant) + tail(), inputs, constants, out, new), inputs)[0])
+    for suffix, own, extra in (("", inputs, {}), ("-folded", {}, inputs)):
+        model = build(list(nodes) + tail(), own, {**constants, **extra}, out, opset)
+        save("old-" + name + suffix, model, inputs={k: array(v) for k, v in own.items()}, loss=loss)
+
+
+def old_opsets():
+    """Operators as they were: broadcast and axis, consumed_inputs, is_test, types and places of attributes."""
+    x, row, line = numbers(2, 3, 4, 5, low=0.3), numbers(3, 4, low=0.3), numbers(5, low=0.3)
+    for op in ("Add", "Sub", "Mul", "Div", "Pow"):
+        old(op.lower(), 6, [node(op, "x r", "y", broadcast=1, axis=1)],
+            [node("Unsqueeze", "r a", "u"), node(op, "x u", "y")], {"x": x}, {"r": row, "a": np.array([2], I)})
+        old(op.lower() + "-last", 1, [node(op, "x r", "y", broadcast=1)], [node(op, "x r", "y")], {"x": x}, {"r": line})
+    old("add-negative", 6, [node("Add", "x r", "y", broadcast=1, axis=-3)],
+        [node("Unsqueeze", "r a", "u"), node("Add", "x u", "y")], {"x": x}, {"r": row, "a": np.array([2], I)})
+    old("add-equal", 6, [node("Add", "x x", "y")], [node("Add", "x x", "y")], {"x": x})
+    old("add-one", 1, [node("Add", "x r", "y", broadcast=1, axis=0, consumed_inputs=[0, 0])],
+        [node("Add", "x r", "y")], {"x": x}, {"r": np.array([0.7], F)})
+    for op in ("Greater", "Less", "Equal"):
+        old(op.lower(), 1, [node(op, "x r", "t", broadcast=1, axis=2), node("Cast", "t", "y", to="FLOAT")],
+            [node("Unsqueeze", "r a", "u"), node(op, "x u", "t"), node("Cast", "t", "y", to=1)], {"x": x},
+            {"r": x[0, 0, :, 0].copy(), "a": np.array([1], I)})
+    for op in ("And", "Or", "Xor"):
+        old(op.lower(), 1, [node("Less", "x h", "t", broadcast=1), node(op, "t r", "z", broadcast=1, axis=1),
+                            node("Cast", "z", "y", to="FLOAT")],
+            [node("Less", "x h", "t"), node("Unsqueeze", "r a", "u"), node(op, "t u", "z"),
+             node("Cast", "z", "y", to=1)],
+            {"x": x}, {"h": np.array([0.6], F), "r": np.array([True, False, True]), "a": np.array([1, 2], I)})
+    slopes = {"s": numbers(3)}
+    old("prelu-channels", 6, [node("PRelu", "x s", "y")], [node("Unsqueeze", "s a", "u"), node("PRelu", "x u", "y")],
+        {"x": numbers(2, 3, 4)}, {**slopes, "a": np.array([1], I)})
+    old("prelu-one", 1, [node("PRelu", "x s", "y", consumed_inputs=[0, 0])], [node("PRelu", "x s", "y")],
+        {"x": numbers(2, 3, 4)}, {"s": np.array([0.3], F)})
+    for op in ("Relu", "Elu", "Sigmoid", "HardSigmoid", "LeakyRelu", "Exp", "Neg", "Abs", "Tanh"):
+        old(op.lower(), 1, [node(op, "x", "y", consumed_inputs=[0])], [node(op, "x", "y")], {"x": numbers(2, 3)})
+    old("selu", 1, [node("Selu", "x", "y")], [node("Selu", "x", "y", alpha=1.6732, gamma=1.0507)],
+        {"x": numbers(2, 3)})
+    old("sum", 1, [node("Sum", "x x", "y", consumed_inputs=[0, 0])], [node("Sum", "x x", "y")], {"x": x})
+    old("clip", 1, [node("Clip", "x", "y", min=-0.2, max=0.4, consumed_inputs=[0])], [node("Clip", "x a b", "y")],
+        {"x": numbers(2, 3)}, {"a": np.array(-0.2, F), "b": np.array(0.4, F)})
+    old("reshape", 1, [node("Reshape", "x", "y", shape=[0, -1], consumed_inputs=[0])], [node("Reshape", "x s", "y")],
+        {"x": x}, {"s": np.array([0, -1], I)})
+    old("pad", 1, [node("Pad", "x", "y", paddings=[0, 1, 2, 0], value=0.5)], [node("Pad", "x p v", "y")],
+        {"x": numbers(2, 3)}, {"p": np.array([0, 1, 2, 0], I), "v": np.array(0.5, F)})
+    old("tile", 1, [node("Tile", "x t a", "y")], [node("Tile", "x r", "y")], {"x": numbers(2, 3)},
+        {"t": np.array(3, I), "a": np.array(1, I), "r": np.array([1, 3], I)})
+    old("concat", 1, [node("Concat", "x x", "y")], [node("Concat", "x x", "y", axis=1)], {"x": x})
+    old("lp-pool", 1, [node("GlobalLpPool", "x", "y", p=2.0)], [node("GlobalLpPool", "x", "y", p=2)], {"x": x})
+    old("cast", 1, [node("Cast", "x", "t", to="INT64"), node("Cast", "t", "y", to="FLOAT")],
+        [node("Cast", "x", "t", to=7), node("Cast", "t", "y", to=1)], {"x": numbers(2, 3, low=-9, high=9)})
+    old("gemm", 6, [node("Gemm", "x m.b m.c", "y", broadcast=1)], [node("Gemm", "x m.b m.c", "y")],
+        {"x": numbers(2, 3)}, {"m.b": numbers(3, 4), "m.c": numbers(4)})
+    old("dropout", 6, [node("Dropout", "x", "y", is_test=1, ratio=0.5)], [node("Identity", "x", "y")], {"x": x})
+    old("dropout-mask", 1, [node("Dropout", "x", "z m", is_test=1, consumed_inputs=[0]), node("Add", "z m", "y")],
+        [node("Add", "x o", "y")], {"x": x}, {"o": np.array(1, F)})
+    given = {"s": numbers(3), "b": numbers(3), "mean": numbers(3), "var": numbers(3, low=0.5, high=2)}
+    old("batch-norm", 6, [node("BatchNormalization", "x s b mean var", "y", is_test=1, spatial=1)],
+        [node("BatchNormalization", "x s b mean var", "y")], {"x": x}, given)
+    old("batch-norm-trains", 1, [node("BatchNormalization", "x s b mean var", "y m v sm sv", is_test=0,
+                                      consumed_inputs=[0, 0, 0, 1, 1])],
+        [node("BatchNormalization", "x s b mean var", "y m v", training_mode=1)], {"x": x}, given, new=15)
+
+
+def negative_pads():
+    x = numbers(3, 4, 5)
+    for name, pads, more in (("both", [-1, 0, -2, 0, -1, -1], {}), ("mixed", [1, -1, 0, -1, 2, -2], {}),
+                             ("edge", [0, -1, 2, 0, 2, -1], dict(mode="edge")),
+                             ("reflect", [0, -1, 2, 0, 1, -1], dict(mode="reflect"))):
+        one("pad-negative-" + name, "Pad", x, "p v", constants={"p": np.array(pads, I), "v": np.array(0.5, F)},
+            opset=18, **more)
+    out = [("loss", TensorProto.FLOAT, [])]
+    for name, pads in (("all", [0, -2, 0, 0, -2, 0]), ("more", [0, -9, 0, 0, 0, 0])):
+        nodes = [node("Mul", "x m", "z"), node("Pad", "z p", "y"), node("ReduceSum", "y", "loss", keepdims=0)]
+        save("bad-pad-" + name, build(nodes, {"x": x}, {"m": np.array([1.5], F), "p": np.array(pads, I)}, out, 18),
+             error=["of dimension 1"])
+
+
 def main():
     for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
                  listed_cases, narrow_casts, indexing, dropouts, batch_norms, windows, chosen, control, recurrent,
-                 resizes, attentions, sampled):
+                 resizes, attentions, sampled, old_opsets, negative_pads):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")
