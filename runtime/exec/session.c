@@ -492,6 +492,13 @@ static void say_opened(const zb_session *session, const zb_session_params *param
   }
 }
 
+static zb_status take_infinite(zb_session *session) {
+  ZB_TAKE(&session->memory, session->infinite, session->rank_count + 1);
+  for (int i = 0; session->infinite && i < session->rank_count; ++i)
+    ZB_TAKE(&session->memory, session->infinite[i], session->plan->ranks[session->first_rank + i].parameter_count + 1);
+  return zb_arena_status(&session->memory);
+}
+
 /* A file that was changed while it was read is to blame for whatever else is wrong. Takes and returns ownership. */
 static zb_status check_files(const zb_session_sources *sources, const zb_checkpoint *checkpoint, const zb_store *chosen,
                              zb_status status) {
@@ -530,6 +537,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     session->skipped = checkpoint.skipped;
   }
   ZB_TRY_GOTO(zb_session_open_rates(session, params, sources, resumed));
+  ZB_TRY_GOTO(take_infinite(session));
   if (params->weights) ZB_TRY_GOTO(choose_weights(session, params, sources, &chosen));
   ZB_TRY_GOTO(zb_values_find(session, sources, resumed, chosen.weights, &values));
   const bool whole = session->processes == 1 && !session->clocks;

@@ -64,6 +64,7 @@ struct zb_session {
   int64_t random_seed;       /* of the random ops of the plan; 0: it has none */
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
+  bool **infinite;           /* [rank here][parameter] it began with infinities */
   double *micro_losses;      /* of the last step or batch */
   double *micro_weights;     /* of a weighted plan, as micro_losses; else NULL */
   double *weights_kept;      /* as losses_kept */

@@ -3,6 +3,7 @@
 
 #include "runtime/base/map.h"
 #include "runtime/base/text.h"
+#include "runtime/exec/values.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,12 +11,26 @@
 
 /* ---- Checkpoints ---- */
 
+zb_status zb_session_fetch(const zb_session *session, const zb_executor *e, const zb_plan_tensor *tensor,
+                           zb_value_rule rule, void *to) {
+  char rank[ZB_RANK_TEXT_BYTES];
+  const size_t bytes = (size_t)zb_shape_bytes(&tensor->shape);
+  ZB_TRY(e->params.device->download(e->device, to, e->arena + tensor->offset, bytes));
+  const char *fault = zb_values_fault(rule, tensor->shape.dtype, to, (uint64_t)zb_shape_elements(&tensor->shape));
+  if (!fault) return NULL;
+  return zb_status_hint(
+      ZB_ERROR(RUNTIME, "after step %lld '%s' is %s on %s: it is neither saved nor handed out",
+               (long long)session->steps, tensor->name, fault, zb_plan_rank_text(session->plan, e->params.rank, rank)),
+      "go on from the last checkpoint with a lower rate, or leave steps whose gradients are not finite out: zbc "
+      "--clip-norm 1 (or inf), then zb-run --non-finite skip");
+}
+
 /* memory: of the host copy of the tensor, which the store borrows until it is written. */
-static zb_status add_tensor(const zb_executor *e, const zb_plan_tensor *tensor, zb_store *store, zb_arena *memory) {
-  size_t bytes = (size_t)zb_shape_bytes(&tensor->shape);
-  void *copy = zb_arena_take(memory, bytes + 1, 1);
+static zb_status add_tensor(const zb_session *session, const zb_executor *e, const zb_plan_tensor *tensor,
+                            zb_value_rule rule, zb_store *store, zb_arena *memory) {
+  void *copy = zb_arena_take(memory, (size_t)zb_shape_bytes(&tensor->shape) + 1, 1);
   if (!copy) return ZB_OUT_OF_MEMORY();
-  ZB_TRY(e->params.device->download(e->device, copy, e->arena + tensor->offset, bytes));
+  ZB_TRY(zb_session_fetch(session, e, tensor, rule, copy));
   return zb_store_add(store, tensor->name, &tensor->shape, copy, false);
 }
 
@@ -31,7 +46,7 @@ typedef struct part_record {
 } part_record;
 
 static zb_status send_part(const zb_session *session, int rank, const zb_plan_tensor *tensor, bool of_state,
-                           zb_text *out) {
+                           zb_value_rule rule, zb_text *out) {
   const zb_executor *e = &session->executors[rank - session->first_rank];
   part_record record = {.tensor = *tensor,
                         .place = zb_plan_place_of(session->plan, rank),
@@ -42,7 +57,7 @@ static zb_status send_part(const zb_session *session, int rank, const zb_plan_te
   if (!part) return ZB_OUT_OF_MEMORY();
   if (tensor->run_count) memcpy(record.runs, tensor->runs, (size_t)tensor->run_count * sizeof *tensor->runs);
   if (tensor->dim_count) memcpy(record.dims, tensor->dims, (size_t)tensor->dim_count * sizeof *tensor->dims);
-  zb_status status = e->params.device->download(e->device, part, e->arena + tensor->offset, (size_t)record.bytes);
+  zb_status status = zb_session_fetch(session, e, tensor, rule, part);
   zb_text_add_bytes(out, (const char *)&record, sizeof record);
   zb_text_add_bytes(out, tensor->name, (size_t)record.name_bytes);
   zb_text_add_bytes(out, part, (size_t)record.bytes);
@@ -59,10 +74,10 @@ static zb_status send_parts(const zb_session *session, bool states, zb_text *out
       const zb_plan_parameter *parameter = &program->parameters[i];
       if (!parameter->owns_part) continue;
       if (zb_plan_saves_part(&parameter->tensor, place))
-        ZB_TRY(send_part(session, rank, &parameter->tensor, false, out));
+        ZB_TRY(send_part(session, rank, &parameter->tensor, false, zb_session_value_rule(session, rank, i), out));
       for (int k = parameter->state_begin; states && k < parameter->state_begin + parameter->state_count; ++k)
         if (zb_plan_saves_part(&program->states[k], place))
-          ZB_TRY(send_part(session, rank, &program->states[k], true, out));
+          ZB_TRY(send_part(session, rank, &program->states[k], true, ZB_VALUES_FINITE, out));
     }
   }
   return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
@@ -144,10 +159,12 @@ static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, z
     const zb_executor *e = &session->executors[session->owned[i].rank - session->first_rank];
     const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
     if (zb_plan_in_parts(&parameter->tensor)) continue; /* collect_parts */
-    ZB_TRY(add_tensor(e, &parameter->tensor, checkpoint->weights, memory));
+    const zb_value_rule rule = zb_session_value_rule(session, session->owned[i].rank, session->owned[i].index);
+    ZB_TRY(add_tensor(session, e, &parameter->tensor, rule, checkpoint->weights, memory));
     for (int k = 0; checkpoint->optimizer && k < parameter->state_count; ++k) {
       const zb_plan_tensor *state = state_by_name(e->program, parameter, k);
-      if (!zb_plan_in_parts(state)) ZB_TRY(add_tensor(e, state, checkpoint->optimizer, memory));
+      if (!zb_plan_in_parts(state))
+        ZB_TRY(add_tensor(session, e, state, ZB_VALUES_FINITE, checkpoint->optimizer, memory));
     }
   }
   return NULL;

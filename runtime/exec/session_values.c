@@ -2,14 +2,32 @@
 #include "runtime/exec/session_group.h"
 
 #include "runtime/base/text.h"
+#include "runtime/exec/values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef void *(*placing)(void *context, const char *name, const zb_shape *shape);
 
+/* Before anything is written to its place. */
+static zb_status check_own(const zb_session *session) {
+  for (int i = 0; i < session->owned_count; ++i) {
+    const zb_owned_parameter *owned = &session->owned[i];
+    const zb_executor *e = &session->executors[owned->rank - session->first_rank];
+    const zb_plan_tensor *tensor = &e->program->parameters[owned->index].tensor;
+    void *copy = zb_alloc((size_t)zb_shape_bytes(&tensor->shape) + 1);
+    if (!copy) return ZB_OUT_OF_MEMORY();
+    const zb_value_rule rule = zb_session_value_rule(session, owned->rank, owned->index);
+    zb_status status = zb_session_fetch(session, e, tensor, rule, copy);
+    zb_free(copy);
+    if (status) return status;
+  }
+  return NULL;
+}
+
 /* One process that has all of every tensor: from the arenas to their places. */
 static zb_status give_own(const zb_session *session, placing place, void *context) {
+  ZB_TRY(check_own(session));
   for (int i = 0; i < session->owned_count; ++i) {
     const zb_executor *e = &session->executors[session->owned[i].rank - session->first_rank];
     const zb_plan_tensor *tensor = &e->program->parameters[session->owned[i].index].tensor;

@@ -41,6 +41,51 @@ void zb_wanted_deinit(zb_wanted_list *list) {
   *list = (zb_wanted_list){0};
 }
 
+/* ---- Numbers ---- */
+
+zb_value_rule zb_session_value_rule(const zb_session *session, int rank, int index) {
+  const zb_plan_parameter *parameter = &session->plan->ranks[rank].parameters[index];
+  const bool infinite = parameter->buffer || session->infinite[rank - session->first_rank][index];
+  if (!parameter->trained && !parameter->buffer) return ZB_VALUES_ANY;
+  return infinite ? ZB_VALUES_NO_NAN : ZB_VALUES_FINITE;
+}
+
+/* Whether a number is above a limit, as bits without the sign. */
+#define ANY_ABOVE(bits)                                                                                                \
+  static bool any_above_##bits(const unsigned char *values, uint64_t count, uint##bits##_t limit) {                    \
+    uint##bits##_t above = 0;                                                                                          \
+    for (uint64_t i = 0; i < count; ++i) {                                                                             \
+      uint##bits##_t number;                                                                                           \
+      memcpy(&number, values + i * sizeof number, sizeof number);                                                      \
+      above |= (number & (uint##bits##_t) ~((uint##bits##_t)1 << (bits - 1))) > limit;                                 \
+    }                                                                                                                  \
+    return above;                                                                                                      \
+  }
+ANY_ABOVE(16)
+ANY_ABOVE(32)
+ANY_ABOVE(64)
+
+/* less 1: infinities count as well. */
+static bool has_fault(zb_dtype dtype, const void *values, uint64_t count, unsigned less) {
+  switch (dtype) {
+  case ZB_F32:
+    return any_above_32(values, count, UINT32_C(0x7f800000) - less);
+  case ZB_F64:
+    return any_above_64(values, count, UINT64_C(0x7ff0000000000000) - less);
+  case ZB_F16:
+    return any_above_16(values, count, (uint16_t)(0x7c00 - less));
+  case ZB_BF16:
+    return any_above_16(values, count, (uint16_t)(0x7f80 - less));
+  default:
+    return false;
+  }
+}
+
+const char *zb_values_fault(zb_value_rule rule, zb_dtype dtype, const void *values, uint64_t count) {
+  if (rule == ZB_VALUES_ANY || !has_fault(dtype, values, count, rule == ZB_VALUES_FINITE)) return NULL;
+  return has_fault(dtype, values, count, 0) ? "not a number" : "infinite";
+}
+
 /* ---- Where they come from ---- */
 
 static zb_status missing(const zb_store *store, const char *what, const char *name) {
@@ -150,11 +195,14 @@ zb_status zb_values_find(const zb_session *session, const zb_session_sources *so
       ZB_TRY_GOTO(add_parameter(out,
                                 (zb_value){.rank = r,
                                            .what = rank->parameters[i].buffer ? "buffer" : "parameter",
+                                           .rule = zb_session_value_rule(session, r, i),
+                                           .infinite = &session->infinite[r - session->first_rank][i],
                                            .tensor = &rank->parameters[i].tensor},
                                 sources, checkpoint, weights));
     for (int i = 0; i < rank->state_count && checkpoint; ++i)
-      ZB_TRY_GOTO(add_stored(out, (zb_value){.rank = r, .what = "optimizer state", .tensor = &rank->states[i]},
-                             checkpoint->optimizer, sources));
+      ZB_TRY_GOTO(add_stored(
+          out, (zb_value){.rank = r, .what = "optimizer state", .rule = ZB_VALUES_FINITE, .tensor = &rank->states[i]},
+          checkpoint->optimizer, sources));
     for (int i = 0; i < rank->constant_count && !session->params.no_kernels; ++i) {
       const zb_plan_constant *constant = &rank->constants[i];
       zb_value value = {
@@ -182,6 +230,12 @@ typedef struct loading {
   zb_status *statuses; /* one a value */
 } loading;
 
+static zb_status not_finite(const zb_value *value, const char *fault) {
+  return zb_status_hint(
+      ZB_ERROR(INVALID, "the %s '%s' that the run would begin with is %s", value->what, value->tensor->name, fault),
+      "begin with an earlier checkpoint, or with other weights (--weights): it can only spread");
+}
+
 static zb_status copy_value(const zb_executor *e, const zb_value *value, float *wide, uint64_t *out_digest) {
   const zb_device_def *device = e->params.device;
   const unsigned char *from = value->bytes;
@@ -194,6 +248,10 @@ static zb_status copy_value(const zb_executor *e, const zb_value *value, float *
   zb_digest_begin(&digest);
   while (left > 0) {
     uint64_t count = left < piece ? left : piece;
+    const char *fault = zb_values_fault(value->rule, value->dtype, from, count);
+    if (fault && (!value->infinite || zb_values_fault(ZB_VALUES_NO_NAN, value->dtype, from, count)))
+      return not_finite(value, fault);
+    if (fault) *value->infinite = true;
     if (value->checked) zb_digest_add(&digest, from, (size_t)count * element);
     if (widens) zb_widen(value->dtype, from, (size_t)count, wide);
     ZB_TRY(device->upload(e->device, to, widens ? (const void *)wide : from, count * wide_element));

@@ -6,6 +6,12 @@
 #include "runtime/formats/weights.h"
 #include "runtime/exec/session.h"
 
+/* What values may be that a run begins with or saves: of what never changes all; of buffers also infinities; of what
+ * is trained, and of its state, numbers alone. */
+typedef enum zb_value_rule { ZB_VALUES_ANY, ZB_VALUES_NO_NAN, ZB_VALUES_FINITE } zb_value_rule;
+/* How values are that are against the rule, "not a number" before "infinite"; NULL: none is. They may be unaligned. */
+const char *zb_values_fault(zb_value_rule rule, zb_dtype dtype, const void *values, uint64_t count);
+
 /* One tensor of one rank. */
 typedef struct zb_value {
   int rank;
@@ -14,6 +20,8 @@ typedef struct zb_value {
   const void *bytes; /* borrowed */
   zb_dtype dtype;    /* as stored; its elements are widened where the tensor's are wider */
   bool checked;      /* must be what the plan says: tensor->digest */
+  zb_value_rule rule;
+  bool *infinite; /* set where there are infinities, which the rule lets pass then; NULL: it does not */
 } zb_value;
 
 typedef struct zb_values {
@@ -43,5 +51,12 @@ void zb_values_deinit(zb_values *values);
 /* Copies them into the arenas, on several threads where the device lets it. INVALID for a value that is not the plan's.
  */
 zb_status zb_values_load(zb_session *session, const zb_session_sources *sources, const zb_values *values) ZB_MUST_USE;
+
+/* Of a parameter of a rank here: infinities that it began with may stay, such as a bias of -inf. */
+zb_value_rule zb_session_value_rule(const zb_session *session, int rank, int parameter);
+/* A tensor of a session as it is on the device. RUNTIME, naming step and rank, for one that no step may have left: a
+ * finite loss can have gradients that are not finite, at which nobody looks but where they are clipped. */
+zb_status zb_session_fetch(const zb_session *session, const zb_executor *e, const zb_plan_tensor *tensor,
+                           zb_value_rule rule, void *to) ZB_MUST_USE;
 
 #endif

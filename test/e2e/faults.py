@@ -3,22 +3,29 @@
 
     faults.py [--bin BUILD/bin]
 
-A data file that changes while it is read ends the run with status 4, its name and the last checkpoint. A batch that
+Parameters or optimizer state that are not finite although the loss is are never saved, nor begun with. A data file
+that changes while it is read ends the run with status 4, its name and the last checkpoint. A batch that
 is refused leaves no trace: --bad-batch skip, and sessions of Python that go on with the next one, are byte for byte
 runs without it, also of a model with BatchNorm.
 Ends with "N passed, N failed".
 """
 import array
+import json
 import os
 import random
+import shutil
+import struct
 import subprocess
 import sys
 import time
 
+import clipping
 import common
 import arrays  # which finds the package
+import processes
 
 GPT2 = os.path.join(common.DATA, "gpt2-tiny.onnx")
+HUGE = "lm.transformer.h.1.mlp.c_fc.weight"  # where 1e30 gives a finite loss, and gradients that are not
 MICRO_BATCHES = 4
 
 
@@ -46,6 +53,66 @@ class Faults:
     def run(self, *arguments, data=None, steps=1, plan=None):
         data = data or "tokens:" + self.write("tokens.bin", self.tokens.tobytes()) + ":u16"
         return self.suite.run("zb-run", plan or self.plan, "--data", data, "--steps", steps, *arguments)
+
+    # ---- Numbers that are not finite ----
+
+    def spoiled(self, folder, name, tensor, value, index=3):
+        """A copy of a file of tensors with one number changed."""
+        tensors, metadata = common.read_safetensors(os.path.join(folder, name))
+        dtype, shape, data = tensors[tensor]
+        numbers = array.array("f", data)
+        numbers[index] = value
+        tensors[tensor] = dtype, shape, numbers.tobytes()
+        clipping.write_safetensors(self.path("spoiled.safetensors"), tensors)
+        return self.path("spoiled.safetensors"), metadata
+
+    def not_finite(self):
+        plan = self.path("finite")
+        for more in ((), ("--data-parallel", 2), ("--data-parallel", 2, "--sharding", "optimizer"),
+                     ("--data-parallel", 2, "--sharding", "gradients:step"), ("--tensor-parallel", 2),
+                     ("--data-parallel", 2, "--sharding", "parameters:step"), ("--precision", "bf16"),
+                     ("--clip-norm", 1, "--post-validation")):
+            self.suite.compile(GPT2, plan, "--ranks", 2, "--micro-batches", MICRO_BATCHES, *more)
+            weights, _ = self.spoiled(plan, "weights.safetensors", HUGE, 1e30)
+            saved, name = self.path("good"), " ".join(map(str, more))
+            self.run("--save", saved, plan=plan)
+            before = common.read_checkpoint(saved)
+            said = ("norm",) if "--clip-norm" in more else ("'lm.", "is not a number on rank", "--non-finite skip")
+            for each in ((), ("--save-every", 1)):
+                process = self.run("--weights", weights, "--save", saved, *each, plan=plan, steps=1 + len(each))
+                self.refused(name, process, 4, "step 1", *said, "hint: ")
+            self.suite.check(common.read_checkpoint(saved) == before, f"{name}: the checkpoint before it")
+            if "--clip-norm" in more:
+                process = self.run("--weights", weights, "--save", saved, "--non-finite", "skip", plan=plan)
+                self.suite.check(process.returncode == 0, process.stderr)
+        launcher = processes.LAUNCHERS["tcp"]
+        data = ("--data", "tokens:" + self.path("tokens.bin") + ":u16", "--steps", 1)
+        self.suite.compile(GPT2, plan, "--ranks", 2, "--micro-batches", MICRO_BATCHES)
+        process = processes.launched(self.suite, launcher, 2, plan, *data, "--weights", weights, "--save",
+                                     self.path("none"))
+        self.suite.check(process.returncode == 4 and "is not a number on rank" in process.stderr and
+                         not os.path.exists(self.path("none")), f"two processes: {process.stderr}")
+
+    def begun_with(self):
+        saved = self.path("begun")
+        self.run("--save", saved)
+        for value, word in ((float("nan"), "not a number"), (float("inf"), "infinite")):
+            weights, _ = self.spoiled(self.plan, "weights.safetensors", HUGE, value)
+            if value != value:  # infinities may be meant, such as a bias of -inf
+                self.refused("--weights", self.run("--weights", weights), 1, HUGE, word, "hint: ")
+            state = next(name for name in common.read_safetensors(os.path.join(saved, "optimizer.safetensors"))[0]
+                         if name.startswith(HUGE))
+            for file, tensor in (("weights", HUGE), ("optimizer", state))[0 if value != value else 1:]:
+                folder = self.path("begun-" + file)
+                shutil.copytree(saved, folder, dirs_exist_ok=True)
+                with open(os.path.join(folder, file + ".safetensors"), "r+b") as out:
+                    data = bytearray(out.read())
+                    size = struct.unpack("<Q", data[:8])[0]
+                    begin = json.loads(data[8:8 + size])[tensor]["data_offsets"][0]
+                    data[8 + size + begin:12 + size + begin] = struct.pack("<f", value)
+                    out.seek(0)
+                    out.write(data)
+                self.refused("--resume", self.run("--resume", folder), 1, tensor, word, "earlier checkpoint")
 
     # ---- Data that changes ----
 
@@ -169,6 +236,15 @@ class Faults:
         with zb.Session(self.plan) as run:
             wanted = [run.step(one).loss for one in good]
             run.save(self.path("plain"))
+        weights, _ = self.spoiled(self.plan, "weights.safetensors", HUGE, 1e30)
+        with zb.Session(self.plan, weights=weights) as run:
+            self.suite.check(run.step(good[0]).loss < 10, "the loss is finite")
+            for ask in (run.state_dict, lambda: run.save(self.path("none"))):
+                try:
+                    ask()
+                    self.suite.check(False, "numbers that are not finite were handed out")
+                except zb.Error as error:
+                    self.suite.check("is not a number on rank" in str(error), str(error))
         with zb.Session(self.plan) as run:
             found = []
             for i, one in enumerate(good):
@@ -191,6 +267,8 @@ def main():
     suite = common.Suite(options.bin)
     with common.scratch() as folder:
         faults = Faults(suite, folder)
+        faults.not_finite()
+        faults.begun_with()
         faults.skipped()
         faults.python()
         faults.changes()
