@@ -266,6 +266,7 @@ bool zb_cpu_gelu_tanh_matches(const zb_kernel_call *call) {
 #define expm1_of ZB_ISA(expm1_of)
 #define bell ZB_ISA(bell)
 #define bounded ZB_ISA(bounded)
+#define rest_of_square ZB_ISA(rest_of_square)
 #define normal_cdf ZB_ISA(normal_cdf)
 #define gelu_erf_slope ZB_ISA(gelu_erf_slope)
 #define gelu_argument ZB_ISA(gelu_argument)
@@ -295,8 +296,16 @@ V_INLINE vf bell(vf x, float factor) {
   return v_select(v_lt(square, v_set(1e3f)), v_fma(e * negative, error, e), e);
 }
 
-/* x where a slope has not reached its limit, which it has beyond: so that infinity is not multiplied by 0. */
-V_INLINE vf bounded(vf x) { return v_min(v_set(1e4f), v_max(v_set(-1e4f), x)); }
+V_INLINE vf rest_of_square(vf x) {
+#if ZB_ISA_LEVEL == 0
+  return (v_set(1) - x) * (v_set(1) + x);
+#else
+  return v_fma(-x, x, v_set(1));
+#endif
+}
+
+/* x where a slope has not reached its limit, which it has beyond; NaN of infinity (SATURATED of words.def). */
+V_INLINE vf bounded(vf x) { return v_min(v_set(1e4f), v_max(v_set(-1e4f), x)) + (x - x); }
 
 /* The normal distribution function from bell(x): no cancellation for negative x. */
 V_INLINE vf normal_cdf(vf x, vf bell_x) {
@@ -341,6 +350,7 @@ V_INLINE vf softplus_of(vf x) {
 #define CLIP(x, low, high) v_min(high, v_max(low, x))
 #define SIGMOID(x) v_sigmoid(x)
 #define BELL(x) bell(x, 1)
+#define REST_OF_SQUARE(x) rest_of_square(x)
 #define SOFTPLUS(x) softplus_of(x)
 #define fabs(x) v_abs(x)
 #define erf(x) v_erf(x)

@@ -74,8 +74,7 @@ static void ZB_ISA(swiglu_run_each)(const float *gate, const float *up, const fl
   const vf one = v_set(1);
   for (int64_t i = 0; i < count; i += V_LANES) {
     vf x = v_take(gate, i, count), d = v_take(dout, i, count), share = v_sigmoid(x);
-    vf near = v_min(v_set(1e4f), v_max(v_set(-1e4f), x)); /* infinity is not multiplied by 0 */
-    v_give(dgate, d * v_take(up, i, count) * (share * v_fma(near, one - share, one)), i, count);
+    v_give(dgate, d * v_take(up, i, count) * (share * v_fma(x, one - share, one)), i, count);
     v_give(dup, d * (x * share), i, count);
   }
 }

@@ -34,7 +34,7 @@ template <typename T> ZB_DEVICE void run_accumulate(const zb_map_args &args) {
 template <typename T> ZB_DEVICE void run_swiglu_grad(const zb_map_args &args) {
   map_to_two<T>(args, [](T &dgate, T &dup, T gate, T up, T dout) {
     float x = value_of(gate), d = value_of(dout), share = SIGMOID(x);
-    set(dgate, d * value_of(up) * SATURATED(x, share * (1 + x * (1 - share))));
+    set(dgate, d * value_of(up) * (share * (1 + x * (1 - share))));
     set(dup, d * (x * share));
   });
 }

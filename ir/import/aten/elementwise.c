@@ -21,7 +21,7 @@ static int unary_attributes(zb_import_node *n, zb_attr attrs[2]) {
     return attrs[0] = zb_bool("tanh", strcmp(form, "tanh") == 0), 1;
   }
   if (strcmp(op, "hard_sigmoid") == 0)
-    return attrs[0] = zb_float("alpha", (float)(1.0 / 6)), attrs[1] = zb_float("beta", 0.5), 2;
+    return attrs[0] = zb_float("alpha", 1.0 / 6), attrs[1] = zb_float("beta", 0.5), 2;
   if (strcmp(op, "shrink") == 0) {
     const double lambda = zb_aten_real(n, "lambd", 0.5);
     attrs[0] = zb_float("lambda", lambda);

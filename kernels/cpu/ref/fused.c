@@ -10,7 +10,7 @@ typedef double T;
 /* Of one element: what dout is multiplied by. */
 static void swiglu_slopes(double gate, double up, double dout, double *dgate, double *dup) {
   const double share = SIGMOID(gate);
-  *dgate = dout * up * SATURATED(gate, share * (1 + gate * (1 - share)));
+  *dgate = dout * up * (share * (1 + gate * (1 - share)));
   *dup = dout * (gate * share);
 }
 
