@@ -5,9 +5,10 @@
 
 Own files (test/ir/import/stablehlo/Inputs, made by make_files.py there): every optimizer that is told from a step, in
 the printed form, the generic one, with locations, with donation; a lax.scan over layers; a logistic regression that
-begins at 0; and steps that must be refused. Then the graphs of ../shared/graphs/stablehlo, where that folder is: GPT and MLP, in all five forms, 10 losses
-within 1e-5 of JAX's; over ranks and schedules the same bits. A loss that is trained with the optimizer of the step
-gives the losses of the step. Without --all each form of the shared graphs is trained on one of five layouts, another
+begins at 0; and steps that must be refused. Then the graphs of ../shared/graphs/stablehlo, where that folder is: GPT
+and MLP, in all five forms, 10 losses within 1e-5 of JAX's; over ranks and schedules the same bits. A loss that is
+trained with the optimizer of the step gives the losses of the step. Without --all each form of the shared graphs is
+trained on one of five layouts, another
 one each. Ends with "N passed, N failed".
 """
 import json

@@ -42,13 +42,6 @@ zb_result zb_stablehlo_unary(zb_import_node *n) {
   return fold_or_build(n, op, 1, NULL, 0);
 }
 
-bool zb_stablehlo_is_zero(zb_import_node *n, int operand) {
-  const zb_known *known = zb_import_known(n, operand);
-  for (int64_t i = 0; known && i < known->elements; ++i)
-    if (zb_known_real(known, i) != 0) return false;
-  return known != NULL;
-}
-
 /* Of i1, arithmetic is logic: a sum is `or`, a product `and`. */
 static const char *of_logic(const char *op) {
   static const struct {

@@ -48,9 +48,8 @@ zb_result zb_stablehlo_cbrt(zb_import_node *n) {
       zb_build2(b, "and", zb_build2(b, "greater", size, zero), zb_build2(b, "less", size, number(n, wide, INFINITY)));
   MlirValue safe = choose(n, usual, size, number(n, wide, 1));
   MlirValue root = zb_build2(b, "pow", safe, number(n, wide, 1.0 / 3));
-  MlirValue square = zb_build2(b, "mul", root, root);
-  MlirValue off = zb_build2(b, "sub", zb_build2(b, "mul", square, root), safe);
-  root = zb_build2(b, "sub", root, zb_build2(b, "div", off, zb_build2(b, "mul", square, number(n, wide, 3))));
+  MlirValue off = zb_build2(b, "sub", root, zb_build2(b, "div", safe, zb_build2(b, "mul", root, root)));
+  root = zb_build2(b, "sub", root, zb_build2(b, "div", off, number(n, wide, 3)));
   root = choose(n, zb_build2(b, "less", x, zero), zb_build1(b, "neg", root), root);
   return zb_import_give(n, 0, zb_build_cast(b, choose(n, usual, root, x), narrow));
 }

@@ -14,6 +14,7 @@ static zb_result run(zb_import_node *n) {
   const row *r = (const row *)n->op;
   if (!r->build(n) || n->im->failed || n->b->failed) return ZB_FAIL;
   if (r->leaves_range && !zb_stablehlo_wrap_results(n)) return ZB_FAIL;
+  if (!n->folds && !zb_stablehlo_apply_slopes(n)) return ZB_FAIL;
   return zb_stablehlo_check_results(n);
 }
 
@@ -36,15 +37,6 @@ static const row chlo_rows[] = {
 #undef ZB_STABLEHLO
 #undef ZB_CHLO
 };
-
-static const row rule_rows[] = {
-#define ZB_RULE(name, function, zb_op, ...)                                                                            \
-  {{#name, "", 0, -1, 1, ~0u, run, zb_op, ZB_FOLD_NEVER, 0}, zb_stablehlo_##function, false},
-#include "ir/import/stablehlo/rules.def"
-#undef ZB_RULE
-};
-
-const zb_import_op *zb_stablehlo_rule(size_t number) { return &rule_rows[number].op; }
 
 static const zb_import_op *find(const row *list, size_t count, const char *kind) {
   for (size_t i = 0; i < count; ++i)

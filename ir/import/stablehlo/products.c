@@ -186,7 +186,9 @@ zb_result zb_stablehlo_reduce(zb_import_node *n) {
     size *= in.dims[axes[i]];
   }
   const int row = find_reduction(n, &in);
-  if (row < 0) return zb_stablehlo_reduce_any(n, axes, count);
+  /* Of a product halves of halves have the gradient of JAX: of other factors, not by a division. */
+  const bool is_product = row >= 0 && strcmp(reductions[row].op, "reduce_prod") == 0 && zb_stablehlo_is_float(in.dtype);
+  if (row < 0 || (is_product && !n->folds && n->inputs[0]->reached)) return zb_stablehlo_reduce_any(n, axes, count);
   if (size != 1) return give_reduced(n, reductions[row].op, axes, count, in.dtype);
   if (zb_shape_elements(&in) != zb_shape_elements(&out))
     return zb_import_refuse(n, NULL, "the result has another size");

@@ -1,25 +1,35 @@
-/* What JAX differentiates by a rule of its own, told by the formula that its function is (rules.def). Without that, the
- * slope is that of the formula, whose pieces meet where the function is smooth:
+/* Slopes that are those of JAX (rules.def). A lowered loss has lost the rules of functions that JAX differentiates by
+ * one of their own; they are told by their formula, whose own slope is another one where its pieces meet:
  *
- *   select(d != d, a + b, max(a, b) + log1p(exp(-|d|)))     a slope of 0 at a = b, with d = a - b
- *   logaddexp(a, b)                                         a slope of 1/2
+ *   select(d != d, a + b, max(a, b) + log1p(exp(-|d|)))     a slope of 0 and 1 at a = b, with d = a - b
+ *   logaddexp(a, b)                                         slopes of 1/2
  *
  * Tests: test/e2e/points.py, test/ir/import/stablehlo/rules.mlir. */
 #include "ir/import/stablehlo/stablehlo.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LETTERS = 'z' - 'A' + 1, OPERANDS_MAX = 3, DEPTH_MAX = 32 };
 
-static const struct {
+typedef struct rule {
   const char *function, *formula;
-} formulas[] = {
-#define ZB_RULE(name, run, argument, function, formula) {function, formula},
+  zb_import_op op;                  /* of a row of its own: what the node becomes */
+  const char *slopes[OPERANDS_MAX]; /* else */
+} rule;
+
+static zb_result build_op(zb_import_node *n);
+
+static const rule rules[] = {
+#define ZB_RULE(function, formula, zb_op)                                                                              \
+  {function, formula, {zb_op, "", 1, 1, 1, 1, build_op, zb_op, ZB_FOLD_NEVER, 0}, {0}},
+#define ZB_SLOPES(function, formula, a, b, c) {function, formula, {0}, {a, b, c}},
 #include "ir/import/stablehlo/rules.def"
 #undef ZB_RULE
+#undef ZB_SLOPES
 };
 
 typedef struct match {
@@ -101,10 +111,19 @@ static bool matches(match *m, const char *term, zb_import_value *value, int dept
   return term[1] != ':' || match_node(m, term + 2, value->producer, depth);
 }
 
-/* Whether an op is in a function of this name, with or without a number behind it: "relu", "relu_3". */
+static void add_text(MlirStringRef part, void *text) { zb_text_add(text, "%.*s", (int)part.length, part.data); }
+
+/* Whether an op is in a function of this name, with or without a number behind it: "relu", "relu_3"; or was, and its
+ * location says so: "jit(loss)/jit(relu)/max". */
 static bool is_within(MlirOperation op, const char *function) {
   char name[256];
+  zb_text text = {0};
   const size_t length = strlen(function);
+  mlirLocationPrint(mlirOperationGetLocation(op), add_text, &text);
+  snprintf(name, sizeof name, "jit(%s)/", function);
+  const bool was_within = text.data && strstr(text.data, name);
+  zb_text_deinit(&text);
+  if (was_within) return true;
   for (op = mlirOperationGetParentOperation(op); op.ptr; op = mlirOperationGetParentOperation(op)) {
     if (!zb_stablehlo_string(op, "sym_name", name, sizeof name) || strncmp(name, function, length) != 0) continue;
     const char *rest = name + length;
@@ -113,23 +132,33 @@ static bool is_within(MlirOperation op, const char *function) {
   return false;
 }
 
-zb_result zb_stablehlo_apply_rule(zb_stablehlo *it, zb_import_node *n) {
-  for (size_t i = 0; i < sizeof formulas / sizeof *formulas; ++i) {
-    match m = {.it = it};
-    int count = 0;
-    if (*formulas[i].function && !is_within(zb_stablehlo_source(n), formulas[i].function)) continue;
-    if (!match_node(&m, formulas[i].formula, n, 0)) continue;
-    while (m.letters['a' - 'A' + count])
-      ++count;
-    zb_import_value **inputs = zb_import_take(&it->core, (size_t)count * sizeof *inputs);
-    if (!inputs) return ZB_FAIL;
-    memcpy(inputs, &m.letters['a' - 'A'], (size_t)count * sizeof *inputs);
-    n->inputs = inputs;
-    n->input_count = count;
-    n->op = zb_stablehlo_rule(i);
-    n->gradient = n->op->gradient;
-    return ZB_OK;
+/* The rule of a node; NULL: none. */
+static const rule *find(zb_stablehlo *it, const zb_import_node *n, match *m) {
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
+    *m = (match){.it = it};
+    if (!match_node(m, rules[i].formula, n, 0)) continue;
+    if (!*rules[i].function || is_within(zb_stablehlo_source(n), rules[i].function)) return &rules[i];
   }
+  return NULL;
+}
+
+/* ---- Nodes that become an op ---- */
+
+static zb_result build_op(zb_import_node *n) {
+  MlirValue x = zb_import_ir(n, 0);
+  return x.ptr && zb_import_give(n, 0, zb_build1(n->b, n->op->argument, x)) ? zb_stablehlo_check_results(n) : ZB_FAIL;
+}
+
+zb_result zb_stablehlo_apply_rule(zb_stablehlo *it, zb_import_node *n) {
+  match m;
+  const rule *r = find(it, n, &m);
+  if (!r || !r->op.name) return ZB_OK;
+  n->inputs = zb_import_take(&it->core, sizeof *n->inputs);
+  if (!n->inputs) return ZB_FAIL;
+  n->inputs[0] = m.letters['a' - 'A'];
+  n->input_count = 1;
+  n->op = &r->op;
+  n->gradient = r->op.gradient;
   return ZB_OK;
 }
 
@@ -139,44 +168,66 @@ zb_result zb_stablehlo_apply_rules(zb_stablehlo *it) {
   return ZB_OK;
 }
 
-/* ---- What they become ---- */
+/* ---- Slopes ---- */
 
-static MlirValue number(zb_import_node *n, MlirValue like, double value) {
+typedef struct slope {
+  zb_import_node *n;
+  const match *m;
+  MlirValue out;
+  zb_dtype dtype;
+} slope;
+
+/* The value that a term says, which ends at *term. */
+static MlirValue build_term(slope *s, const char **term) {
+  char name[32];
+  MlirValue operands[OPERANDS_MAX];
+  const char *begin = *term;
+  int count = 0;
+  *term += strcspn(begin, "(,)");
+  if (isdigit((unsigned char)*begin) || *begin == '-') return zb_build_scalar(s->n->b, s->dtype, strtod(begin, NULL));
+  if (*term == begin + 1) return zb_import_value_ir(s->n->im, s->m->letters[*begin - 'A']);
+  if (**term != '(') return s->out;
+  snprintf(name, sizeof name, "%.*s", (int)(*term - begin), begin);
+  do {
+    ++*term;
+    operands[count++] = build_term(s, term);
+    if (!operands[count - 1].ptr) return operands[count - 1];
+  } while (**term == ',' && count < OPERANDS_MAX);
+  ++*term;
+  return s->n->b->failed ? (MlirValue){NULL} : zb_build(s->n->b, name, operands, count, NULL, 0);
+}
+
+/* A gradient may flow to it: it is not known, and of values of regions nobody has looked. */
+static bool is_reached(const zb_stablehlo *it, const zb_import_value *value) {
+  return value && !value->known && value->kind != ZB_VALUE_INPUT && (value->reached || it->in_lanes);
+}
+
+zb_result zb_stablehlo_apply_slopes(zb_import_node *n) {
+  match m;
   zb_shape shape;
-  return zb_import_ir_shape(n, like, &shape) ? zb_build_scalar(n->b, shape.dtype, value) : (MlirValue){NULL};
-}
-
-static MlirValue choose(zb_import_node *n, MlirValue condition, MlirValue a, MlirValue b) {
-  return zb_build(n->b, "where", (MlirValue[]){condition, a, b}, 3, NULL, 0);
-}
-
-/* min(max(x, 0), 6), with the slope 0 at both ends. */
-zb_result zb_stablehlo_relu6(zb_import_node *n) {
-  zb_builder *b = n->b;
-  MlirValue x = zb_import_ir(n, 0);
-  if (!x.ptr) return ZB_FAIL;
-  MlirValue zero = number(n, x, 0), six = number(n, x, 6);
-  MlirValue is_inside = zb_build2(b, "and", zb_build2(b, "greater", x, zero), zb_build2(b, "less", x, six));
-  MlirValue bounds = zb_build2(b, "min", zb_build2(b, "max", x, zero), six);
-  return zb_import_give(n, 0, choose(n, is_inside, x, zb_build1(b, "detach", bounds)));
-}
-
-/* max(a, b) + softplus(-|a - b|), each piece of which has the slope of the function. Of NaN and infinities of one sign
- * a + b. To the base of 2 it is softplus of as much in natural units. */
-zb_result zb_stablehlo_logaddexp(zb_import_node *n) {
-  zb_builder *b = n->b;
-  const bool is_base_2 = *n->op->argument == '2';
-  if (!is_base_2 && (zb_stablehlo_is_zero(n, 0) || zb_stablehlo_is_zero(n, 1))) {
-    MlirValue x = zb_import_ir(n, zb_stablehlo_is_zero(n, 1) ? 0 : 1);
-    return x.ptr ? zb_import_give(n, 0, zb_build1(b, "softplus", x)) : ZB_FAIL;
+  zb_stablehlo *it = zb_stablehlo_of(n->im);
+  const rule *r = n->output_count == 1 && n->outputs[0]->value.ptr ? find(it, n, &m) : NULL;
+  if (!r || r->op.name || n->im->params->inference) return ZB_OK;
+  slope s = {.n = n, .m = &m, .out = n->outputs[0]->value};
+  if (!zb_import_ir_shape(n, s.out, &shape)) return ZB_FAIL;
+  s.dtype = shape.dtype;
+  if (!zb_stablehlo_is_float(shape.dtype)) return ZB_OK;
+  s.out = zb_build1(n->b, "detach", s.out);
+  MlirValue whole = s.out;
+  for (int i = 0; i < OPERANDS_MAX; ++i) {
+    zb_import_value *x = m.letters['a' - 'A' + i];
+    const char *term = r->slopes[i];
+    if (!*term || !is_reached(it, x)) continue;
+    const bool is_condition = *term == '?';
+    term += is_condition;
+    MlirValue value = build_term(&s, &term), of = zb_import_value_ir(n->im, x);
+    if (!value.ptr || !of.ptr) return ZB_FAIL;
+    if (is_condition) {
+      of = zb_build(n->b, "where", (MlirValue[]){value, of, zb_build1(n->b, "detach", of)}, 3, NULL, 0);
+      value = zb_build_scalar(n->b, s.dtype, 1);
+    }
+    whole = zb_build2(n->b, "add", whole, zb_build2(n->b, "slope", of, zb_build1(n->b, "detach", value)));
   }
-  MlirValue x = zb_import_ir(n, 0), y = zb_import_ir(n, 1);
-  if (!x.ptr || !y.ptr) return ZB_FAIL;
-  MlirValue off = zb_build2(b, "sub", x, y), unit = number(n, x, 0.693147180559945309);
-  MlirValue is_first = zb_build2(b, "greater_equal", off, number(n, x, 0));
-  MlirValue rest = choose(n, is_first, zb_build1(b, "neg", off), off);
-  rest = zb_build1(b, "softplus", is_base_2 ? zb_build2(b, "mul", rest, unit) : rest);
-  rest = is_base_2 ? zb_build2(b, "div", rest, unit) : rest;
-  rest = zb_build2(b, "add", choose(n, is_first, x, y), rest);
-  return zb_import_give(n, 0, choose(n, zb_build1(b, "is_nan", off), zb_build2(b, "add", x, y), rest));
+  n->outputs[0]->value = whole;
+  return n->b->failed ? ZB_FAIL : ZB_OK;
 }

@@ -10,6 +10,7 @@
 #include "ir/import/stablehlo/stablehlo.h"
 
 #include <inttypes.h>
+#include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
 
 /* The dimensions of an op in the words of both. */
@@ -352,6 +353,28 @@ static const char *reduction_of(const zb_import_node *n) {
   return mlirValueEqual(mlirOperationGetOperand(last, 0), mlirBlockGetArgument(block, 1)) ? "none" : NULL;
 }
 
+/* Of updates to one place the last one stays, and it alone gets a gradient. */
+static MlirValue without_lost(zb_import_node *n, MlirValue news, MlirValue places, int64_t rows) {
+  zb_builder *b = n->b;
+  zb_shape shape, line;
+  MlirAttribute unique = zb_stablehlo_attribute(zb_stablehlo_source(n), "unique_indices");
+  if (unique.ptr && mlirAttributeIsABool(unique) && mlirBoolAttrGetValue(unique)) return news;
+  if (!n->inputs[2]->reached || !zb_import_ir_shape(n, news, &shape) || !zb_stablehlo_is_float(shape.dtype))
+    return news;
+  line = (zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {rows}};
+  MlirValue owners = zb_build_expand(b, zb_stablehlo_scalar(n, ZB_I64, 0), &line);
+  line.dims[0] = shape.dims[0];
+  MlirValue numbers = zb_build_iota(b, &line, 0, 0, 1);
+  const zb_attr axis = zb_int("axis", 0);
+  owners = zb_stablehlo_scattered(n, owners, places, numbers, "none");
+  if (b->failed) return news;
+  MlirValue stays = zb_build2(b, "equal", zb_build(b, "gather", (MlirValue[]){owners, places}, 2, &axis, 1), numbers);
+  for (int d = 1; d < shape.rank; ++d)
+    shape.dims[d] = 1;
+  stays = zb_import_reshaped(b, stays, shape.dims, shape.rank);
+  return zb_build(b, "where", (MlirValue[]){stays, news, zb_build1(b, "detach", news)}, 3, NULL, 0);
+}
+
 zb_result zb_stablehlo_scatter(zb_import_node *n) {
   const char *reduction = reduction_of(n);
   windows g = {.is_scatter = true};
@@ -377,6 +400,7 @@ zb_result zb_stablehlo_scatter(zb_import_node *n) {
   const int64_t before = dims[0];
   dims[0] = zb_shape_elements(&g.places);
   news = zb_import_reshaped(n->b, news, dims, 1 + g.rows.rank);
+  if (strcmp(reduction, "none") == 0) news = without_lost(n, news, places, before + missing);
   const bool is_ordered = strcmp(reduction, "max") == 0 || strcmp(reduction, "min") == 0;
   const zb_stablehlo_integer type = is_ordered ? zb_stablehlo_operand_integer(n, 0) : (zb_stablehlo_integer){0, false};
   x = zb_stablehlo_ordered(n, missing ? with_row(n, x) : x, type);

@@ -175,10 +175,12 @@ bool zb_stablehlo_formula(zb_stablehlo *it, const zb_import_value *value, const 
 bool zb_stablehlo_is_end(zb_stablehlo *it, const zb_import_value *value);
 bool zb_stablehlo_value_shape(zb_stablehlo *it, const zb_import_value *value, zb_shape *out);
 
-/* ---- rules.c: functions that JAX gives slopes of their own ---- */
-/* A node, or every one, that is the last of such a formula becomes the op of its rule. */
+/* ---- rules.c: slopes that are those of JAX ---- */
+/* A node, or every one, that is the last of a formula becomes the op of its rule, if that has one. */
 zb_result zb_stablehlo_apply_rule(zb_stablehlo *it, zb_import_node *n);
 zb_result zb_stablehlo_apply_rules(zb_stablehlo *it);
+zb_result
+zb_stablehlo_apply_slopes(zb_import_node *n); /* behind its row: else the result gets the slopes of its rule */
 
 /* ---- step.c, optimizer.c ---- */
 /* The results that are new values of arguments, and the optimizer that makes them. A file without any is a loss. */
@@ -201,7 +203,6 @@ zb_result zb_stablehlo_check_gradients(zb_stablehlo *it, const zb_stablehlo_upda
 
 /* ---- operators.c ---- */
 const zb_import_op *zb_stablehlo_op_find(const char *kind, bool is_chlo);
-const zb_import_op *zb_stablehlo_rule(size_t number); /* a row of rules.def */
 /* Why an op has no row, and what to do: a hint for the error that names it. */
 const char *zb_stablehlo_unknown_hint(const char *kind);
 /* Only of ops that are often met; NULL: it is none of them. */
@@ -228,13 +229,7 @@ bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out);
  * does something else. */
 bool zb_stablehlo_region_op(const zb_import_node *n, int region, char *out, size_t room);
 
-/* Whether every element of an operand is zero and known. */
-bool zb_stablehlo_is_zero(zb_import_node *n, int operand);
-
 /* ---- The functions of ops, as the rows name them ---- */
-#define ZB_RULE(name, run, argument, function, formula) zb_result zb_stablehlo_##run(zb_import_node *n);
-#include "ir/import/stablehlo/rules.def"
-#undef ZB_RULE
 #define ZB_STABLEHLO(name, least, most, results, gradient, run, op, fold, range)                                       \
   zb_result zb_stablehlo_##run(zb_import_node *n);
 #define ZB_CHLO(name, least, most, results, gradient, run, op, fold, range)                                            \

@@ -14,14 +14,18 @@ module @jit_loss {
     %2 = call @relu_12(%1) : (tensor<8xf32>) -> tensor<8xf32>
     // CHECK: "zb.max"(%[[RELU]], %{{.*}})
     %3 = call @relu_of_mine(%2) : (tensor<8xf32>) -> tensor<8xf32>
-    // CHECK: %[[SIX:.*]] = "zb.where"(%{{.*}}, %{{.*}}, %{{.*}})
+    // The slope of relu6 is 0 at both ends.
+    // CHECK: %[[INSIDE:.*]] = "zb.where"(%{{.*}}, %[[TOP:.*]], %{{.*}})
+    // CHECK: "zb.slope"(%[[INSIDE]], %{{.*}})
+    // CHECK: %[[SIX:.*]] = "zb.add"
     %4 = call @relu6(%3) : (tensor<8xf32>) -> tensor<8xf32>
     // Of a zero it is softplus, whichever operand that is, and whatever the order of sums is.
     // CHECK: %[[PLUS:.*]] = "zb.softplus"(%[[SIX]])
     %5 = call @softplus(%0, %4) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-    // CHECK: %[[OFF:.*]] = "zb.sub"(%[[PLUS]], %[[X]])
-    // CHECK: "zb.greater_equal"(%[[OFF]]
-    // CHECK: "zb.softplus"
+    // CHECK: %[[SHARE:.*]] = "zb.sigmoid"(%{{.*}})
+    // CHECK: %[[DETACHED:.*]] = "zb.detach"(%[[SHARE]])
+    // CHECK: "zb.slope"(%[[PLUS]], %[[DETACHED]])
+    // CHECK-NOT: "zb.slope"
     %6 = call @softplus(%5, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     // CHECK: %[[GATE:.*]] = "zb.sigmoid"(
     %7 = stablehlo.negate %6 : tensor<8xf32>
