@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import types
+import warnings
 
 import common
 
@@ -289,8 +290,8 @@ class Door:
                 self.suite.check(False, f"outputs {names} are compiled")
 
     def functions(self, refuse):
-        """A Function with the backward pass of its forward pass is taken, one with another is not; nor what changes a
-        value behind the back of gradients."""
+        """A Function with the backward pass of its forward pass is taken; what changes a value behind the back of
+        gradients is not."""
         import torch
         import torch.nn.functional as F
         from zb import aten
@@ -347,8 +348,7 @@ class Door:
 
         write(lambda x: Square.apply(x))
         self.suite.must("zbc", self.path("function.mlir"), "-o", self.path("function"))
-        for what, call, needle in (("straight-through", lambda x: Through.apply(x), "Through: the backward pass"),
-                                   ("a bound apply", Through.apply, "Through.apply was taken from its class"),
+        for what, call, needle in (("a bound apply", Through.apply, "Through.apply was taken from its class"),
                                    ("a decision by values", lambda x: x if x.max() > 0 else -x,
                                     "PyTorch cannot export Calls"),
                                    ("a shape by values", lambda x: x[x > 0], "depends on values of tensors"),
@@ -362,6 +362,76 @@ class Door:
                                    ("max_norm", lambda x: F.embedding(x.long().clamp(0, 3), rows, max_norm=1.0),
                                     "(embedding_renorm_): an embedding with max_norm")):
             refuse(what, lambda call=call: write(call), needle)
+
+    def one_step(self, what, model, tolerance):
+        """Loss and gradients of one step at the rate 1, and those of PyTorch."""
+        import torch
+        import zb
+
+        x = torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
+        plan = zb.compile(model, (x,), ranks=1, optimizer="sgd:lr=1,momentum=0,weight_decay=0")
+        loss = model(x)
+        loss.backward()
+        with zb.Session(plan) as run:
+            got, after = run.step((x,)).loss, run.state_dict("torch")
+        self.suite.check(abs(got - loss.item()) <= tolerance * max(1, abs(got)), f"{what}: {got}, PyTorch's {loss}")
+        for name, parameter in model.named_parameters():
+            if name in after and parameter.grad is not None:
+                ours = parameter.detach() - after[name]
+                self.suite.check(torch.allclose(ours, parameter.grad, rtol=tolerance, atol=tolerance),
+                                 f"{what}, gradient of {name}: {ours.tolist()}, PyTorch's {parameter.grad.tolist()}")
+
+    def own_gradients(self):
+        """Backward passes of torch.autograd.Function as they are; bf16 and f16 beside f32."""
+        import aten_functions
+        import torch
+        from zb import aten
+
+        for name, (call, refused) in aten_functions.FUNCTIONS.items():
+            torch.manual_seed(0)
+            model = aten_functions.Model(call)
+            if refused is None:
+                self.one_step(name, model, 1e-5)
+                continue
+            try:
+                aten.export(model, (torch.zeros(4, 4),), path=self.path("e.mlir"))
+                self.suite.check(False, f"{name} is written")
+            except aten.ExportError as error:
+                good = refused in str(error) and "the backward pass of this" in str(error)
+                self.suite.check(good, f"{name}: {error}")
+        for name, call in aten_functions.NARROW.items():
+            torch.manual_seed(0)
+            self.one_step(name, aten_functions.Model(call), 2e-2)
+
+    def told(self):
+        """Errors say the line of forward(), and no exception of ours is told as PyTorch's; other versions are named."""
+        import aten_told
+        import torch
+        import zb
+        from zb import aten
+
+        for name, (model, x, words) in aten_told.rows().items():
+            try:
+                zb.compile(model, (x,))
+                self.suite.check(False, f"{name} is compiled")
+            except zb.Error as error:
+                good = all(word in str(error) for word in (*words, "aten_told.py:", "hint: "))
+                self.suite.check(good, f"{name}: {error}")
+        kept, aten.is_plain = aten.is_plain, None
+        try:
+            aten.export(torch.nn.Linear(2, 2), (torch.zeros(2),), path=self.path("e.mlir"))
+            self.suite.check(False, "an exception of ours")
+        except aten.ExportError as error:
+            self.suite.check("zbc cannot export Linear: TypeError" in str(error) and "bug of zbc" in str(error) and
+                             "PyTorch cannot" not in str(error), f"an exception of ours: {error}")
+        finally:
+            aten.is_plain = kept
+        for version, warns in (("2.12.1", 1), ("2.13.0", 0), (torch.__version__, 0), ("2.99.0+cu130", 1)):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                aten.warn_of_version(version)
+                aten.warn_of_version(version)
+            self.suite.check(len(said) == warns, f"PyTorch {version}: {[str(one.message) for one in said]}")
 
     def points(self):
         """One step at the rate 1 takes the gradient off each parameter."""
@@ -429,6 +499,8 @@ def inside(door, options):
         transformers.logging.set_verbosity_error()
     if not options.only:
         door.errors()
+        door.own_gradients()
+        door.told()
         door.points()
     for name in options.only or [*families, *functions]:
         if name not in aten_models.DRAWING:

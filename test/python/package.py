@@ -88,10 +88,14 @@ module @jit_loss {
       -> (tensor<f32> {jax.result_info = "result"}) {
     %cst = stablehlo.constant dense<0.0> : tensor<f32>
     %three = stablehlo.constant dense<3.0> : tensor<f32>
-    %0 = stablehlo.dot_general %late, %w, contracting_dims = [1] x [0] : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
-    %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x1xf32>, tensor<f32>) -> tensor<f32>
-    %2 = stablehlo.dot_general %early, %w, contracting_dims = [1] x [0] : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
-    %3 = stablehlo.reduce(%2 init: %cst) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x1xf32>, tensor<f32>) -> tensor<f32>
+    %0 = stablehlo.dot_general %late, %w, contracting_dims = [1] x [0]
+        : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
+    %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0, 1]
+        : (tensor<2x1xf32>, tensor<f32>) -> tensor<f32>
+    %2 = stablehlo.dot_general %early, %w, contracting_dims = [1] x [0]
+        : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
+    %3 = stablehlo.reduce(%2 init: %cst) applies stablehlo.add across dimensions = [0, 1]
+        : (tensor<2x1xf32>, tensor<f32>) -> tensor<f32>
     %4 = stablehlo.multiply %3, %three : tensor<f32>
     %5 = stablehlo.add %1, %4 : tensor<f32>
     return %5 : tensor<f32>
@@ -105,7 +109,8 @@ def frozen_front(layers):
     arguments, lines, last = ['%x: tensor<2x8xf32> {zb.input = "x"}'], [], "%x"
     for i in range(layers):
         arguments.append('%%w%d: tensor<8x8xf32> {zb.%s = "w%d"}' % (i, "frozen" if 2 * i < layers else "param", i))
-        lines.append('%%m%d = "zb.matmul"(%s, %%w%d) : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>' % (i, last, i))
+        lines.append('%%m%d = "zb.matmul"(%s, %%w%d) : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>' %
+                     (i, last, i))
         lines.append('%%h%d = "zb.tanh"(%%m%d) : (tensor<2x8xf32>) -> tensor<2x8xf32>' % (i, i))
         last = "%%h%d" % i
     return """func.func @model(%s) -> (tensor<f32> {zb.loss}) {
@@ -349,8 +354,9 @@ class Tests:
         """A tuple means the same to the plan that was compiled and to its folder, through every door: the arguments of
         the model in its order, whatever reads them first, those that nothing reads among them."""
         paddle = ROOT / "test" / "ir" / "import" / "paddle" / "Inputs" / "ordered.main.json"
-        texts = {"zb.mlir": ORDERED.encode(), "aten.mlir": ORDERED_ATEN.encode(), "stablehlo.mlir": ORDERED_JAX.encode(),
-                 "graph.onnx": ordered_onnx(), "program.json": paddle.read_bytes()}
+        texts = {"zb.mlir": ORDERED.encode(), "aten.mlir": ORDERED_ATEN.encode(),
+                 "stablehlo.mlir": ORDERED_JAX.encode(), "graph.onnx": ordered_onnx(),
+                 "program.json": paddle.read_bytes()}
         draw = [array.array("f", [k + i / 8 for i in range(16)]) for k in (1, 5, 25)]
         early, unread, late = (shaped("f", numbers, (4, 4)) for numbers in draw)
         sums = [sum(draw[2][i + j] + 3 * draw[0][i + j] for j in range(0, 16, 4)) for i in range(4)]
@@ -376,12 +382,13 @@ class Tests:
                              "%s: --print-plan: %s" % (name, said[:500]))
 
     def test_order_of_jobs(self):
-        """An order that PyTorch's runtime cannot run is a plan like any other; only who asks for its CSV hears of it."""
+        """An order that PyTorch's runtime cannot run is a plan like any other; who asks for its CSV hears of it."""
         path, csv, folder = self.path("frozen.mlir"), self.path("order.csv"), self.path("frozen.plan")
         pathlib.Path(path).write_text(frozen_front(8))
         options = dict(ranks=4, micro_batches=4, optimizer="sgd:lr=1")
         runs = self.zb.compile(path, schedule="1f1b", csv=csv, **options)
-        self.suite.check(pathlib.Path(csv).read_bytes().decode() == runs.summary.order and runs.summary.order.startswith("0F0,"),
+        text = pathlib.Path(csv).read_bytes().decode()
+        self.suite.check(text == runs.summary.order and text.startswith("0F0,"),
                          "the CSV of 1f1b: %r" % runs.summary.order)
         for schedule in ("v-half", "v-min"):
             plan = self.zb.compile(path, schedule=schedule, **options)

@@ -20,8 +20,44 @@ static zb_result check_results(zb_import_node *n) {
   return ZB_OK;
 }
 
+/* Of bf16 and f16 PyTorch computes these formulas in f32, and rounds what they give. */
+static zb_result (*const wide_formulas[])(zb_import_node *n) = {
+    zb_aten_attention, zb_aten_batch_norm, zb_aten_group_norm, zb_aten_loss,
+    zb_aten_softplus,  zb_aten_variance,   zb_aten_vector_norm};
+
+static bool widen_operands(zb_import_node *n) {
+  bool any = false;
+  for (int i = 0; i < n->input_count; ++i) {
+    zb_shape shape;
+    if (!n->inputs[i] || !zb_operand_shape(n, n->inputs[i], &shape) || !zb_dtype_is_narrow(shape.dtype)) continue;
+    n->inputs[i] = zb_operand_cast(n, n->inputs[i], ZB_F32);
+    any = true;
+  }
+  return any;
+}
+
+static zb_result round_results(zb_import_node *n) {
+  for (int i = 0; i < n->output_count; ++i) {
+    zb_shape declared;
+    if (!n->outputs[i] || !zb_import_wants(n, i)) continue;
+    if (!zb_aten_result_shape(n, i, &declared)) return ZB_FAIL;
+    if (!zb_dtype_is_narrow(declared.dtype)) continue;
+    const zb_import_value *rounded = zb_operand_cast(n, n->outputs[i], declared.dtype);
+    if (!rounded) return ZB_FAIL;
+    n->outputs[i]->known = NULL;
+    n->outputs[i]->value = rounded->value;
+  }
+  return ZB_OK;
+}
+
 static zb_result run(zb_import_node *n) {
-  return ((const row *)n->op)->build(n) && !n->im->failed && !n->b->failed ? check_results(n) : ZB_FAIL;
+  const row *own = (const row *)n->op;
+  bool widens = false;
+  for (size_t i = 0; i < sizeof wide_formulas / sizeof *wide_formulas; ++i)
+    widens = widens || own->build == wide_formulas[i];
+  widens = widens && widen_operands(n);
+  if (n->im->failed || !own->build(n) || n->im->failed || n->b->failed) return ZB_FAIL;
+  return (!widens || round_results(n)) ? check_results(n) : ZB_FAIL;
 }
 
 static const row rows[] = {

@@ -58,7 +58,7 @@ def atan2(y, x):
     quotient = torch.where(steep, x, y) / torch.where(over == 0, 1.0, over)
     angle, turn = torch.atan(quotient), torch.where(y < 0, -torch.pi, torch.pi)
     return torch.where(steep, torch.where(y < 0, -torch.pi / 2, torch.pi / 2) - angle,
-                       torch.where(x < 0, angle + turn, angle))
+                       torch.where(x < 0, angle + turn, angle)).to(y.dtype)
 
 
 @writes("hypot")

@@ -24,10 +24,13 @@ import importlib
 import importlib.util
 import inspect
 import json
+import linecache
 import os
 import re
 import struct
 import sys
+import traceback
+import warnings
 from pathlib import Path
 
 try:
@@ -36,15 +39,18 @@ except ImportError as error:
     raise ImportError("zb.aten needs PyTorch, which is not installed: pip install torch") from error
 
 try:
-    from . import _complex, _ctc, _matrices, _random, _written
+    from . import _complex, _ctc, _functions, _matrices, _random, _written
 except ImportError:  # python3 aten.py
     import _complex
     import _ctc
+    import _functions
     import _matrices
     import _random
     import _written
 
 FORMAT = 1
+# The oldest and the newest PyTorch that tests run with.
+TESTED = ((2, 13), (2, 15))
 
 # Ops that torch.export would take apart and zbc has as one (rows of ir/import/aten/aten_ops.def).
 WHOLE = """
@@ -253,71 +259,15 @@ def refuse_hooks(model):
             raise ExportError(f"'{name}' has hooks on its gradient, which cannot be written: remove them")
 
 
-class Context:
-    """What forward() of a torch.autograd.Function gets, where it is called as a function of its own."""
-
-    def save_for_backward(self, *tensors):
-        self.saved_tensors = tensors
-
-    save_for_forward = save_for_backward
-
-    def mark_dirty(self, *tensors):
-        raise ExportError("mark_dirty")
-
-    def mark_non_differentiable(self, *tensors):
-        pass
-
-    def set_materialize_grads(self, value):
-        pass
-
-
-def forward_of(function):
-    """The forward pass of a Function as ops; a later setup_context() has nothing that it could change."""
-    if type.__getattribute__(function, "setup_context") is torch.autograd.function._SingleLevelFunction.setup_context:
-        return functools.partial(function.forward, Context())
-    return function.forward
-
-
-def drawn_like(value):
-    """Another tensor of that shape and type, of numbers that no part of a function is for alone."""
-    if not isinstance(value, torch.Tensor):
-        return value
-    if not value.is_floating_point():
-        return torch.ones(value.shape, dtype=value.dtype)
-    generator = torch.Generator().manual_seed(value.dim())
-    return (torch.randn(value.shape, generator=generator, dtype=torch.float64) * 1.5).requires_grad_()
-
-
-def backward_agrees(apply, function, args):
-    """Whether the backward pass of a Function is what differentiating its forward pass gives, at drawn values."""
-    try:
-        with torch.utils._python_dispatch._disable_current_modes(), torch.enable_grad():
-            drawn = [drawn_like(value) for value in args]
-            inputs = [value for value in drawn if isinstance(value, torch.Tensor) and value.requires_grad]
-            found = []
-            for call in (apply.__get__(None, function), forward_of(function)):
-                out = torch.utils._pytree.tree_leaves(call(*drawn))
-                total = sum((part * torch.linspace(-1, 2, part.numel(), dtype=torch.float64).view(part.shape)).sum()
-                            for part in out if isinstance(part, torch.Tensor) and part.is_floating_point())
-                found.append(torch.autograd.grad(total, inputs, allow_unused=True, materialize_grads=True))
-        return all(torch.allclose(one, other, rtol=1e-6, atol=1e-8) for one, other in zip(*found))
-    except Exception:  # whatever the function raises on numbers that it has not been made for
-        return False
-
-
 @contextlib.contextmanager
 def gradients_of_the_graph():
-    """While a module is traced: backward passes and hooks of its own are refused, for zbc differentiates the forward
-    pass instead, unless both are the same; inference_mode stops gradients as no_grad does, which tracing sees. An apply
+    """While a module is traced: a Function is taken as ops, with its own backward pass where that is not what its
+    forward pass gives; hooks are refused; inference_mode stops gradients as no_grad does, which tracing sees. An apply
     that was taken from its class before (act = Reversed.apply) is seen where it looks for setup_context."""
     apply, hook, mode = vars(torch.autograd.Function)["apply"], torch.Tensor.register_hook, torch.inference_mode
     ctc = torch.nn.functional.ctc_loss
     checks = torch.distributions.Distribution._validate_args  # of values, which a graph has none of
     meta, allowed = type(torch.autograd.Function), []
-
-    def refusal(cls):
-        return ExportError(f"{cls.__name__}: the backward pass of a torch.autograd.Function cannot be written, and it "
-                           "is not what its forward pass gives: write the forward pass with PyTorch's ops")
 
     def trace_function(cls, *args, **kwargs):
         if cls is torch.utils.checkpoint.CheckpointFunction:  # of (function, ..., *args), without gradients
@@ -325,11 +275,14 @@ def gradients_of_the_graph():
         if cls.__module__.partition(".")[0] == "torch":
             return apply.__get__(None, cls)(*args, **kwargs)
         allowed.append(cls)
-        agrees = not kwargs and backward_agrees(apply, cls, args)
-        allowed.pop()
-        if not agrees:
-            raise refusal(cls)
-        return forward_of(cls)(*args)
+        try:
+            call = _functions.as_ops(cls, apply.__get__(None, cls), args, kwargs)
+        except _functions.Refused as error:
+            raise ExportError(f"{cls.__name__}: the backward pass of this torch.autograd.Function cannot be written: "
+                              f"{error}\n  hint: write the forward pass with PyTorch's ops alone") from error.__cause__
+        finally:
+            allowed.pop()
+        return call(*args)
 
     def look_at_class(cls, name):
         if name == "setup_context" and cls.__module__.partition(".")[0] != "torch" and cls not in allowed:
@@ -393,39 +346,75 @@ def giving_plain_parts(model):
             del model.forward
 
 
+@functools.lru_cache(maxsize=None)
+def warn_of_version(version=torch.__version__):
+    oldest, newest = (".".join(map(str, one)) for one in TESTED)
+    if not TESTED[0] <= tuple(int(part) for part in version.split(".")[:2]) <= TESTED[1]:
+        warnings.warn(f"zbc is tested with PyTorch {oldest} to {newest}, and this is {version}", stacklevel=4)
+
+
 # What PyTorch's errors say, and what to do about it.
+MASK = ("compute all of it, and mask what does not count: (h * mask).sum() / mask.sum(), or torch.where(mask, h, 0), "
+        "which keeps the shape")
+EXPERTS = ("torch.where(condition) gives places, torch.where(condition, a, b) values of one shape; of experts let each "
+           "compute all tokens, weighed by where it was chosen: out = out + expert(x) * (weight * (chosen == e)).sum("
+           "-1, keepdim=True)")
 HINTS = (
     ("functorch", "derivatives that forward() takes itself (torch.func.grad, jvp) are not in a graph"),
     ("fake tensor in the exported program", "derivatives that forward() takes itself (torch.autograd.grad) are not in "
                                             "a graph, nor is what it computes with tensors made outside of it"),
-    ("data-dependent", "what Python decides by values of tensors (if x.max() > 0, .item()) is not in a graph: "
-                       "take it out of forward(), or use torch.where"),
-    ("Could not extract specialized integer", "sizes that depend on values of tensors are not in a graph"),
+    ("Could not extract specialized integer", "sizes that depend on values of tensors are not in a graph: " + MASK),
+    ("data-dependent", "what Python decides by values of tensors (if x.max() > 0, .item(), x[mask] = values) is not in "
+                       "a graph: torch.where(condition, a, b) decides for each element; or take it out of forward()"),
     ("DynamicOutputShape", "an op whose result has a shape that depends on values of tensors (x[mask], nonzero, a loss "
-                           "with lengths in tensors) is not in a graph: take it out of forward(), or use torch.where"),
+                           "with lengths in tensors) is not in a graph: " + MASK),
     ("DataDependentOutput", "an op whose result is a number by values of tensors (torch.equal, .item()) is "
-                            "not in a graph: take it out of forward(), or use torch.where"),
+                            "not in a graph: torch.where(condition, a, b) decides for each element"),
     ("unexpected keyword argument", "the example has other names than the arguments of forward()"),
     ("missing", "the example lacks an argument of forward()"),
-    ("meta", "the module has parameters without values: load them, or model.to_empty(...)"),
+    ("device meta", "the module has parameters without values: load them, or model.to_empty(...)"),
 )
 
 
+def is_of_torch(file):
+    return f"{os.sep}torch{os.sep}" in file or file[:1] == "<"
+
+
+def is_ours(file):
+    return os.path.dirname(os.path.abspath(file)) == os.path.dirname(os.path.abspath(__file__))
+
+
+def innermost_line(frames):
+    """(file, line) of the last one that is neither PyTorch's nor ours; None: there is none."""
+    own = [frame for frame in frames if not is_of_torch(frame[0]) and not is_ours(frame[0])]
+    return (own[-1][0], int(own[-1][1])) if own else None
+
+
+def frames_of(error):
+    """[(file, line, function)] down to where an exception came from, through those that were raised from it."""
+    inner = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return [frame[:3] for frame in traceback.extract_tb(error.__traceback__)] + (frames_of(inner) if inner else [])
+
+
+# These call what is the caller's, so that an error there may be the caller's.
+CALLERS = ("kept", "trace_function", "exported", "decomposed")
+
+
 def not_exported(model, error):
-    """What torch.export said, in front of its advice; raised from its error, which has all of it."""
-    text = re.split(r"\n\s*\n|\n(?=consider using|For more information|The following call|The error above)",
+    """What torch.export said, in front of its advice, and where; raised from its error, which has all of it."""
+    text = re.split(r"\n\s*\n|\n(?=consider using|For more information|The following call|The error above|Caused by)",
                     str(error).strip())[0]
     words = f"{type(error).__name__}: {text[:600]}" if text else type(error).__name__
-    caused = re.search(r"Caused by: .*|File \"[^\"]+\", line \d+, in forward\n.*", str(error))
-    place = f"\n  {shown_cause(caused.group(0))}" if caused else ""
+    frames = frames_of(error)
+    if is_ours(frames[-1][0]) and frames[-1][2] not in CALLERS:
+        return ExportError(f"zbc cannot export {type(model).__name__}: {words}\n  {shown_file(frames[-1][0])}:"
+                           f"{frames[-1][1]}\n  hint: this is a bug of zbc, with PyTorch {torch.__version__}, and not "
+                           "of the module: please report it with the traceback of the cause of this exception")
+    line = innermost_line(frames) or innermost_line(FRAME.findall(str(error)))
+    place = f"\n  {shown_file(line[0])}:{line[1]}: {linecache.getline(*line).strip()}" if line else ""
     hint = next((hint for word, hint in HINTS if word in f"{type(error).__name__} {error}"),
                 "torch.export.export(model, args) must succeed before zbc can compile the module")
     return ExportError(f"PyTorch cannot export {type(model).__name__}: {words}{place}\n  hint: {hint}")
-
-
-def shown_cause(text):
-    """No path of this machine."""
-    return re.sub(r'File "([^"]+)"', lambda match: f'File "{shown_file(match.group(1))}"', " ".join(text.split()))
 
 
 def draws_in_evaluation(model, args, kwargs):
@@ -454,6 +443,7 @@ def exported(model, args, kwargs):
         args, kwargs = (), args
     if isinstance(args, torch.Tensor):
         args = (args,)
+    warn_of_version()
     known = set()
     args, kwargs = own_tensors(tuple(args), known), own_tensors(in_order_of(model.forward, kwargs or {}), known)
     refuse_hooks(model)
@@ -523,8 +513,9 @@ def module_path(node):
 
 
 def place_of(node):
-    """The module and the op; the op alone where it is the outermost module's."""
-    return f"{module_path(node)} ({node.name})".lstrip()
+    """"model.py:12: h.0 (mul)": the line, the module and the op; of the outermost module the op alone."""
+    line, place = source_line(node), f"{module_path(node)} ({node.name})".lstrip()
+    return f"{line[0]}:{line[1]}: {place}" if line else place
 
 
 def shown_file(path):
@@ -540,10 +531,9 @@ FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 def source_line(node):
-    """(file, line) of the innermost line that is not PyTorch's; None: not known."""
-    frames = FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if f"{os.sep}torch{os.sep}" not in frame[0] and frame[0][0] != "<"]
-    return (shown_file(own[-1][0]), int(own[-1][1])) if own else None
+    """(file, line) of the innermost line that is neither PyTorch's nor ours; None: not known."""
+    line = innermost_line(FRAME.findall(node.meta.get("stack_trace") or ""))
+    return (shown_file(line[0]), line[1]) if line else None
 
 
 # ---- Text ----
@@ -588,7 +578,7 @@ def tensor_type(value, where):
     dims = list(value.shape)
     if any(str(d).startswith("u") for d in dims):  # a symbol of torch.export for what only values of tensors say
         raise ExportError(f"{where}: the shape {tuple(dims)} depends on values of tensors (x[mask], nonzero), which is "
-                          "not in a graph\n  hint: take it out of forward(), or use torch.where")
+                          f"not in a graph\n  hint: {EXPERTS if '(nonzero' in where else MASK}")
     if any(type(d) is not int for d in dims):
         raise ExportError(f"{where}: the shape {tuple(dims)} is open; export with example inputs of one shape, "
                           "without dynamic_shapes")
@@ -685,7 +675,8 @@ class Writer:
         values = value if isinstance(value, (list, tuple)) else [value]
         if not all(v is None or isinstance(v, torch.Tensor) for v in values):
             raise ExportError(f"{where}: {node.target} gives what is no tensor; numbers that are read from tensors "
-                              "(.item(), bool(x)) cannot be compiled")
+                              "(.item(), bool(x)) cannot be compiled\n  hint: keep it a tensor: h * h.max(), "
+                              "torch.where(condition, a, b)")
         return [tensor_type(v, where) if v is not None else "none" for v in values]
 
     def operand(self, value):

@@ -41,8 +41,8 @@ class Plan:
 
     directory; ranks, stages, micro_batches (those of a step), replicas, shards, schedule, placement, optimizer,
     precision, model; inputs and outputs (tuples of Value); arguments (names of what the model takes, in its order,
-    read or not: that of inputs, and of a batch that is a tuple); evaluates, inference, random. summary: what the compile
-    found out (fields of zb_compile_summary, zb/compiler.h), None for a plan that was not compiled here.
+    read or not: that of inputs, and of a batch that is a tuple); evaluates, inference, random. summary: what the
+    compile found out (fields of zb_compile_summary, zb/compiler.h), None for a plan that was not compiled here.
     """
 
     def __init__(self, directory: Union[str, "os.PathLike[str]"]):
