@@ -25,6 +25,7 @@ typedef struct zb_module {
   MlirContext context;
   MlirModule module;
   zb_store *weights;    /* parameters by name; may be NULL */
+  bool values_later;    /* some parameters are not in weights: a run is given them */
   zb_store *constants;  /* large constants by name ({zb.constant = "name"} arguments); may be NULL */
   struct zb_memo *memo; /* what passes found for it and for copies of it (runtime/base/memo.h); may be NULL */
 } zb_module;

@@ -77,10 +77,11 @@ SCRIPTS = [
     ("embed", ["python3", "test/install/embed.py", "{build}"]),
     ("plugin", ["python3", "test/passes/mlir/plugin.py", "{build}"]),
     *(("python-" + part, ["python3", "test/python/%s.py" % part, "{build}"])
-      for part in ("bindings", "examples", "install", "package", "processes", "torch_pipeline",
+      for part in ("bindings", "examples", "install", "package", "processes", "strangers_hour", "torch_pipeline",
                    "unseeded")),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
     ("e2e-faults", ["python3", "test/e2e/faults.py", "--bin", "{build}/bin"]),
+    ("e2e-later", ["python3", "test/e2e/later.py", "--bin", "{build}/bin"]),
     ("e2e-weights", ["python3", "test/e2e/weights.py", "--bin", "{build}/bin"]),
     ("e2e-places", ["python3", "test/e2e/places.py", "--bin", "{build}/bin"]),
     ("e2e-logs", ["python3", "test/e2e/logs.py", "--bin", "{build}/bin"]),

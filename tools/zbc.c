@@ -101,6 +101,12 @@ static const char *short_name(const char *name, char out[48]) {
   return out;
 }
 
+/* Where initial values come from, if not from the model. */
+static void print_values(const zb_compile_summary *s) {
+  if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
+  if (s->later) printf("%d parameters and buffers have no values yet: zb-run --weights PATH gives them\n", s->later);
+}
+
 static void print_empty_stages(const zb_compile_summary *s) {
   int empty = 0;
   for (int i = 0; i < s->stages; ++i)
@@ -272,7 +278,7 @@ static void print_inference(const zb_compile_summary *s, const options *o) {
   print_ranks(s, "E");
   printf("\nfor inference: no loss, nothing is trained; zb-run --eval DATA --output NAME:FILE.npy gives outputs\n");
   print_whole(s);
-  if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
+  print_values(s);
   printf("batch %s by %s\n", zb_time_text(s->step_seconds, a), o->params.costs ? "measured costs" : "the cost model");
   printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "",
          o->params.output ? o->params.output : "");
@@ -360,7 +366,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   if (s->buffer_count) print_names("buffers", s->buffers, s->buffer_count);
   print_loss_mean(s, o);
   print_whole(s);
-  if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
+  print_values(s);
   if (s->uncompared)
     printf("warning: not compared: whether this trains as the model that it was exported from is not known\n");
   if (s->untrained_count) {
@@ -497,7 +503,7 @@ static void print_json(const zb_compile_summary *s) {
     tool_print_json_text(s->loss_mean);
   }
   print_json_whole(s);
-  printf(",\"drawn\":%d,\"uncompared\":%s", s->drawn, s->uncompared ? "true" : "false");
+  printf(",\"drawn\":%d,\"later\":%d,\"uncompared\":%s", s->drawn, s->later, s->uncompared ? "true" : "false");
   printf("}\n");
 }
 

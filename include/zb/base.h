@@ -86,9 +86,9 @@ ZB_API void zb_allocation_fail_at(uint64_t n);
  * ms". Into out; returns out. */
 ZB_API const char *zb_bytes_text(uint64_t bytes, char out[32]);
 ZB_API const char *zb_time_text(double seconds, char out[32]);
-/* Reads a number of bytes, 1 to 1e18: "800", "64M", "1.5G", "2GiB". K, M, G and T are 2^10, 2^20, 2^30 and 2^40, in
- * either case, with or without "iB"; "2GB", which is 2e9 to some, is none, nor is a fraction without a unit. *out is
- * set where it returns true. */
+/* Reads a number of bytes, 1 to 1e18: "800", "2e9", "64M", "1.5G", "2 GiB", "2GB". K, M, G and T are 2^10, 2^20, 2^30
+ * and 2^40, in either case, with or without "iB"; with "B" they are 10^3, 10^6, 10^9 and 10^12. A fraction without a
+ * unit is none. *out is set where it returns true. */
 ZB_API bool zb_bytes_parse(const char *text, uint64_t *out);
 
 /* Copies text; NULL when out of memory. Release with zb_free. */

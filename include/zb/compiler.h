@@ -183,6 +183,8 @@ typedef struct zb_compile_summary {
   int untrained_count;
   bool uncompared; /* the model comes from tools/export_onnx.py --no-compare, or is a step of JAX that is too large to
                       compare its gradients: nobody knows whether it is what it was exported from */
+  int later;       /* parameters and buffers without a value, as the model has none: a run must be given them
+                      (zb_session_params.weights) */
   int drawn;       /* parameters whose initial values were drawn at random, because none came with the model */
   /* Of --split auto, else 0. split_seconds, split_bytes: the step and the fullest rank with all gradients in W.
    * split_bound_seconds: with no choice of gradients within the memory is a step in this order of jobs shorter; 0: no

@@ -62,6 +62,7 @@ typedef struct zb_import_value {
   bool is_listed;             /* the file itself says its role */
   const char *const *aliases; /* what the model calls it as well: a tied weight */
   int alias_count;
+  bool is_unset;   /* the file says that its value comes later */
   bool is_suspect; /* an error (zb_import_format.left) if a gradient reaches it and it stays a constant */
   /* Set by zb_import_mark_values, then by zb_import_choose_parameters. */
   bool reached, read, activation; /* a gradient of the loss reaches it; a needed node reads it; depends on an input */

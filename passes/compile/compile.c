@@ -415,7 +415,8 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   ZB_TRY_GOTO(mark_inference(params, &program));
   program.memo = zb_memo_create(MEMO_BYTES);
   if (!program.memo) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  if (params->weights && program.weights) ZB_TRY_GOTO(zb_given_match_model(&given_weights, params, program.weights));
+  if (params->weights && program.weights && !program.values_later)
+    ZB_TRY_GOTO(zb_given_match_model(&given_weights, params, program.weights));
   ZB_TRY_GOTO(zb_summarize_import(program.module, state.summary));
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
   ZB_TRY_GOTO(run_pipeline(&completed, &owned, open, &program, &state, &hooks, &diagnostics));

@@ -24,6 +24,7 @@ static zb_status tie_values(zb_plan *plan, const zb_store *weights, const zb_sto
       zb_plan_tensor *tensor = &plan->ranks[r].parameters[i].tensor;
       int64_t digest = 0;
       if (!zb_map_get(known, tensor->name, &digest)) digest = (int64_t)digest_in(weights, tensor->name);
+      if (!digest) digest = ZB_PLAN_VALUE_LATER;
       if (!zb_map_set(known, tensor->name, digest)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
       tensor->digest = (uint64_t)digest;
     }

@@ -410,7 +410,9 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
       const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
       if (!p->owner) continue;
       char *name = zb_arena_strdup(arena_of(out), p->tensor.name);
-      out->drawn += !model && !p->buffer && !(given && zb_weights_find(given, p->tensor.name));
+      const bool is_given = given && zb_weights_find(given, p->tensor.name);
+      out->drawn += !model && !p->buffer && !is_given;
+      out->later += model && !is_given && !zb_store_find(model, p->tensor.name);
       *(p->trained  ? &out->trained[out->trained_count++]
         : p->buffer ? &out->buffers[out->buffer_count++]
                     : &out->frozen[out->frozen_count++]) = name;

@@ -113,7 +113,7 @@ static zb_status add_widened(zb_store *out, const char *name, const zb_shape *sh
   return status;
 }
 
-/* One parameter: as --weights gives it, else as the model has it, else drawn. */
+/* One parameter: as --weights gives it, else as the model has it, else drawn; none where it comes later. */
 static zb_status gather_weight(const zb_plan_parameter *parameter, const zb_store *model, const zb_weights *given,
                                zb_store *out) {
   const zb_plan_tensor *tensor = &parameter->tensor;
@@ -124,7 +124,7 @@ static zb_status gather_weight(const zb_plan_parameter *parameter, const zb_stor
   if (!model && parameter->buffer) return begin_buffer(out, tensor->name, &whole);
   if (!model) return draw(out, tensor->name, &whole);
   t = zb_store_find(model, tensor->name);
-  if (!t) return ZB_ERROR(INVALID, "the weights have no tensor '%s'", tensor->name);
+  if (!t) return NULL; /* the model says that its value comes later, or its importer would have refused it */
   if (!zb_shape_equal(&t->shape, &whole))
     return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", tensor->name,
                     zb_shape_text(&whole, want), zb_shape_text(&t->shape, got));

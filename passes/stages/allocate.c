@@ -837,8 +837,9 @@ static zb_status allocate_one(void *context, zb_rank_work *work) {
 }
 
 /* Names the rank that needs most: one retry with that number succeeds. */
-static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, const char *schedule,
+static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, MlirOperation module,
                              zb_compile_state *state) {
+  char need[32], most[32];
   const rank_need *worst = NULL;
   int above = 0;
   for (int i = 0; i < ranks; ++i) {
@@ -847,23 +848,26 @@ static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, 
   }
   if (!above) return NULL;
   if (state) state->needed_bytes = worst->bytes;
+  const char *schedule = zb_get_string(module, ZB_ATTR_SCHEDULE);
+  const char *less = zb_has_attribute(module, ZB_ATTR_INFERENCE) ? "" : ", or --recompute auto";
   const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
-  zb_status status =
-      ZB_ERROR(INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu (%d of %d ranks need more than that)",
-               worst->rank, (unsigned long long)worst->bytes, (unsigned long long)limit, above, ranks);
+  zb_status status = ZB_ERROR(
+      INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu (%s and %s; %d of %d ranks need more than that)",
+      worst->rank, (unsigned long long)worst->bytes, (unsigned long long)limit, zb_bytes_text(worst->bytes, need),
+      zb_bytes_text(limit, most), above, ranks);
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
     if (worst->regions[r].bytes)
-      status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r),
-                              (unsigned long long)worst->regions[r].bytes);
+      status = zb_status_note(status, "%s: %s", zb_region_name((zb_region_kind)r),
+                              zb_bytes_text(worst->regions[r].bytes, need));
   /* A schedule that looks within limits has come down to one micro-batch at a time: other orders may need a little less
    * than this one. */
   if (def && def->keeps_limit)
-    return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches",
-                          (unsigned long long)worst->bytes);
+    return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s",
+                          (unsigned long long)worst->bytes, less);
   return zb_status_hint(status,
-                        "give at least %llu bytes, use more ranks or smaller micro-batches, or look for an order "
-                        "within the limit (schedule search)",
-                        (unsigned long long)worst->bytes);
+                        "give at least %llu bytes, use more ranks or smaller micro-batches%s, or look for an order "
+                        "within the limit (--schedule search)",
+                        (unsigned long long)worst->bytes, less);
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
@@ -874,8 +878,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   allocation all = {.module = top, .memo = pass->program->memo, .needs = ZB_NEW(&pass->arena, rank_need, ranks)};
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, allocate_one, &all, &pass->changes));
-  if (limit)
-    ZB_PASS_TRY(pass, check_limit(all.needs, ranks, limit, zb_get_string(top, ZB_ATTR_SCHEDULE), pass->shared));
+  if (limit) ZB_PASS_TRY(pass, check_limit(all.needs, ranks, limit, top, pass->shared));
   return ZB_OK;
 }
 

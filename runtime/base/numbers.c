@@ -2,6 +2,7 @@
 #include "zb/base.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +33,16 @@ const char *zb_time_text(double seconds, char out[32]) {
 bool zb_bytes_parse(const char *text, uint64_t *out) {
   static const char units[] = "KMGT";
   char *end = NULL;
-  if (!isdigit((unsigned char)*text)) return false; /* no sign, blank, infinity */
-  const bool whole = strspn(text, "0123456789") == strcspn(text, "KMGTkmgt");
+  if (!isdigit((unsigned char)*text) || strpbrk(text, "xX")) return false; /* no sign, blank, infinity, hexadecimal */
   const double number = strtod(text, &end);
+  end += *end == ' ' && end[1];
   const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-  const double bytes = unit ? number * (double)(UINT64_C(1) << (10 * (unit - units + 1))) : number;
-  if (unit) end += strcmp(end + 1, "iB") == 0 ? 3 : 1;
-  if (*end || (!unit && !whole) || !(bytes >= 1 && bytes <= 1e18)) return false;
+  const bool decimal = unit && strcmp(end + 1, "B") == 0;
+  double bytes = number;
+  for (const char *u = units; unit && u <= unit; ++u)
+    bytes *= decimal ? 1000 : 1024;
+  if (unit) end += strcmp(end + 1, "iB") == 0 ? 3 : decimal ? 2 : 1;
+  if (*end || (!unit && bytes != floor(bytes)) || !(bytes >= 1 && bytes <= 1e18)) return false;
   *out = (uint64_t)bytes;
   return true;
 }

@@ -2,6 +2,7 @@
 #include "runtime/exec/values.h"
 
 #include "runtime/base/digest.h"
+#include "runtime/base/text.h"
 #include "runtime/base/words.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 /* A piece stays in the cache between its digest and its copy; a device that copies by itself likes larger ones. */
-enum { PIECE_BYTES = 256 << 10, DEVICE_PIECE_BYTES = 16 << 20, THREADS_MAX = 16 };
+enum { PIECE_BYTES = 256 << 10, DEVICE_PIECE_BYTES = 16 << 20, THREADS_MAX = 16, NAMES_SHOWN = 4 };
 static const uint64_t parallel_min_bytes = 8 << 20;
 
 /* ---- The parameters of a plan ---- */
@@ -176,6 +177,27 @@ static int by_size(const void *a, const void *b) {
   return left->tensor < right->tensor ? -1 : left->tensor > right->tensor;
 }
 
+/* What the plan was compiled without, and nobody gives: all of it is counted, the first ones are named. */
+static zb_status check_given(const zb_plan *plan, const zb_weights *weights) {
+  zb_text names = {0};
+  int count = 0;
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
+      const zb_plan_parameter *parameter = &plan->ranks[r].parameters[i];
+      const bool is_given = weights && zb_weights_find(weights, parameter->tensor.name);
+      if (!parameter->owner || parameter->tensor.digest != ZB_PLAN_VALUE_LATER || is_given) continue;
+      if (count++ < NAMES_SHOWN) zb_text_add(&names, "%s'%s'", count > 1 ? ", " : "", parameter->tensor.name);
+    }
+  zb_status status = names.failed ? ZB_OUT_OF_MEMORY() : NULL;
+  if (count && !status)
+    status = zb_status_hint(ZB_ERROR(INVALID, "the plan was compiled without values, and %d parameter%s %s none: %s%s",
+                                     count, count == 1 ? "" : "s", count == 1 ? "has" : "have", names.data,
+                                     count > NAMES_SHOWN ? ", ..." : ""),
+                            "--weights PATH gives them: a safetensors file, or the folder of a checkpoint");
+  zb_text_deinit(&names);
+  return status;
+}
+
 static zb_status add_parameter(zb_values *values, zb_value value, const zb_session_sources *sources,
                                const zb_checkpoint *checkpoint, const zb_weights *weights) {
   const zb_stored_tensor *other = weights ? zb_weights_find(weights, value.tensor->name) : NULL;
@@ -189,6 +211,7 @@ zb_status zb_values_find(const zb_session *session, const zb_session_sources *so
                          const zb_weights *weights, zb_values *out) {
   zb_status status = NULL;
   *out = (zb_values){.plan = session->plan};
+  if (!checkpoint && (weights || sources->weights)) ZB_TRY_GOTO(check_given(session->plan, weights));
   for (int r = session->first_rank; r < session->first_rank + session->rank_count; ++r) {
     const zb_plan_rank *rank = &session->plan->ranks[r];
     for (int i = 0; i < rank->parameter_count && (checkpoint || weights || sources->weights); ++i)

@@ -221,12 +221,13 @@ const char *zb_region_name(zb_region_kind kind);
  * be padded: what the last shards have behind its end means nothing. Where replicas have parts of it (flat), its
  * elements are those of one replica in the order of memory, and `dims` are the dimensions of what all replicas have
  * together: the tensor, or, cut, what a shard has of it. */
-enum { ZB_PLAN_RUNS_MAX = 8 };
+enum { ZB_PLAN_RUNS_MAX = 8, ZB_PLAN_VALUE_LATER = 1 };
 typedef struct zb_plan_tensor {
   const char *name; /* parameter "h.0.w", buffer "n.running_mean"; state "h.0.w.exp_avg"; constant "c12" */
   zb_shape shape;
   uint64_t offset; /* in the arena */
-  uint64_t digest; /* zb_digest_of of its value in the files beside the plan, where plan.value_digests; else 0 */
+  uint64_t digest; /* zb_digest_of of its value in the files beside the plan, where plan.value_digests; else 0.
+                      ZB_PLAN_VALUE_LATER: of a parameter that has none there, so that a run must be given it */
   int cut;         /* 0: every shard that holds it has all of it */
   int64_t *runs;
   int run_count;

@@ -223,7 +223,10 @@ static void say_cut(printer *it, const zb_plan_tensor *tensor) {
 }
 
 static void say_digest(printer *it, const zb_plan_tensor *tensor) {
-  if (tensor->digest) say(it, ", digest %016" PRIx64, tensor->digest);
+  if (tensor->digest == ZB_PLAN_VALUE_LATER)
+    say(it, ", its value comes later");
+  else if (tensor->digest)
+    say(it, ", digest %016" PRIx64, tensor->digest);
 }
 
 static void say_tensors(printer *it, const zb_plan_rank *rank) {

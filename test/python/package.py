@@ -493,9 +493,8 @@ class Tests:
             ("three arrays", (x, y, y), "the batch has 3 arrays"),
             ("no arrays", (), "the batch has 0 arrays"),
             ("a name is missing", {"x": x}, "the batch has no 'y': the plan reads 'x', 'y'"),
-            ("a name too many", {"x": x, "y": y, "z": y}, "has 'z', which is no input"),
-            ("a wrong name", {"x": x, "why": y}, "has 'why', which is no input of the plan(.|\n)*hint: "),
-            ("a list of numbers", ([1, 2], y), "the input 'x' is a list: expected an array"),
+            ("a wrong name", {"x": x, "why": y}, "has no 'y': the plan reads(.|\n)*this one has 'x', 'why'"),
+            ("a list of numbers", ([1, 2], y), "the input 'x' is 2xi64: expected %s" % need),
             ("nothing", (None, y), "the input 'x' is a NoneType"),
             ("text", ("abc", y), "the input 'x' is a str"),
             ("other bytes", (Swapped(x), y), "the input 'x' is a Swapped"),
@@ -515,7 +514,8 @@ class Tests:
         with self.zb.Session(self.plan) as run:
             for what, batch, words in cases:
                 self.raises("INVALID", words, what, lambda batch=batch: run.step(batch))
-                self.raises("INVALID", words, what + ", evaluated", lambda batch=batch: run.evaluate([batch]))
+                if what != "a row is missing":  # which an evaluation takes
+                    self.raises("INVALID", words, what + ", evaluated", lambda batch=batch: run.evaluate([batch]))
             self.raises("USAGE", r"step\(\) needs a batch", "no batch", run.step)
             self.suite.check(run.steps == 0, "no step was made")
             self.suite.check(run.step((x, y)).loss == self.losses([(x, y)])[0], "the session is as it was")
@@ -534,7 +534,7 @@ class Tests:
                 ("a text for a number", "ranks: expected a whole number, got '2'", lambda: compile(MODEL, ranks="2")),
                 ("a fraction", "ranks: expected a whole number", lambda: compile(MODEL, ranks=2.5)),
                 ("too large", "ranks: 4294967296 is out of range", lambda: compile(MODEL, ranks=1 << 32)),
-                ("bytes", "memory_limit: expected bytes like", lambda: compile(MODEL, memory_limit="2GB")),
+                ("bytes", "memory_limit: expected bytes like", lambda: compile(MODEL, memory_limit="2XB")),
                 ("a flag", "inference: expected True or False", lambda: compile(MODEL, inference=1)),
                 ("a list", "train: expected a text", lambda: compile(MODEL, train=[3.5j])),
                 ("a schedule", "zb-h1", lambda: compile(MODEL, schedule="zb-h3", ranks=2)),
@@ -638,6 +638,8 @@ class Tests:
                 self.suite.check(False, "%s: nothing was raised" % arguments)
             except self.zb.Error as error:
                 text = said.stderr.replace("zbc: ", "").replace("--train '", "train='").strip()
+                for word in ("recompute auto", "schedule search"):
+                    text = text.replace("--" + word, '%s="%s"' % tuple(word.split()))
                 self.suite.check(str(error) == text, "the text of zbc:\n%s\nof the exception:\n%s" % (text, error))
                 self.suite.check(error.exit_status == said.returncode, "%s: exit status %d, %d" %
                                  (error.code, said.returncode, error.exit_status))
@@ -715,7 +717,7 @@ class Tests:
                 ("no micro-batches", "micro_batches is missing", lambda: self.zb.schedule(4)),
                 ("a wrong cost", "unknown name 'forward'", lambda: self.zb.schedule(4, 8, costs={"forward": 1})),
                 ("a wrong metric", "barrier", lambda: self.zb.schedule(4, 8, metric="time")),
-                ("a wrong limit", "expected bytes like", lambda: self.zb.schedule(4, 8, memory_limit="8MB")),
+                ("a wrong limit", "expected bytes like", lambda: self.zb.schedule(4, 8, memory_limit="8XB")),
                 ("a wrong form", "no form 'json'", lambda: found.text("json")),
                 ("a wrong ending", "end it in one of .csv", lambda: found.save(self.path("order.yaml"))),
                 ("chunks of a file", "says where its stages stand",

@@ -67,7 +67,8 @@ static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *sha
                           value->name);
   *shape = value->type;
   *data = tensor ? tensor->data : NULL;
-  if (!tensor && (value->role == ZB_ROLE_CONSTANT || value->role == ZB_ROLE_BUFFER || store))
+  const bool comes_later = value->is_unset && value->role != ZB_ROLE_CONSTANT;
+  if (!tensor && !comes_later && (value->role == ZB_ROLE_CONSTANT || value->role == ZB_ROLE_BUFFER || store))
     return zb_import_fail(im, EXPORT_HINT, "there is no value of '%s'", value->name);
   if (tensor && !zb_shape_equal(&tensor->shape, shape))
     return zb_import_fail(im, EXPORT_HINT, "'%s' is declared as %s, and its value is a %s", value->name,
@@ -271,7 +272,10 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
           im, "float32, int64, int32 and bool with at least one element and at most 8 dimensions are supported") ||
       !zb_import_nodes(im))
     return ZB_FAIL;
-  return zb_import_finish(im, loss, out);
+  if (!zb_import_finish(im, loss, out)) return ZB_FAIL;
+  for (size_t i = 0; i < im->value_count; ++i)
+    out->values_later |= im->values[i]->is_unset;
+  return ZB_OK;
 }
 
 zb_status zb_import_aten(MlirContext context, const zb_import_params *params, zb_module *out) {

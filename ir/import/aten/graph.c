@@ -88,6 +88,7 @@ static zb_result read_argument(zb_aten *it, MlirValue argument, int index) {
   value->type_text = value->is_typed ? zb_dtype_name(value->type.dtype) : "unknown type";
   value->role = kinds[k].role;
   value->is_listed = value->role == ZB_ROLE_TRAINED;
+  value->is_unset = entry_of(it, "arg_attrs", index, "aten.unset").ptr != NULL;
   if (entry_of(it, "arg_attrs", index, "aten.frozen").ptr) value->role = ZB_ROLE_FROZEN;
   if (!zb_map_set(it->numbers, argument.ptr, (int64_t)value->number)) return zb_import_memory(im);
   return read_aliases(it, index, value);

@@ -13,10 +13,11 @@ schedules alone. All of it is the C API of libzb, which is looked for when it is
 """
 from ._library import Error, library
 from .options import CompileOptions, SessionOptions
-from .plan import Plan, Value, compile, optimizers
+from .plan import Plan, Value, compile, optimizers, without_values
 from .schedules import Bubble, Job, Schedule, schedule, schedules
 from .session import Evaluation, Session, StepResult, devices
 
 __all__ = ["Bubble", "CompileOptions", "Error", "Evaluation", "Job", "Plan", "Schedule", "Session", "SessionOptions",
-           "StepResult", "Value", "compile", "devices", "library", "optimizers", "schedule", "schedules"]
+           "StepResult", "Value", "compile", "devices", "library", "optimizers", "schedule", "schedules",
+           "without_values"]
 __version__ = "0.1.0"

@@ -914,6 +914,7 @@ class zb_compile_summary(Structure):
         ("untrained", POINTER(c_char_p)),
         ("untrained_count", c_int),
         ("uncompared", c_bool),
+        ("later", c_int),
         ("drawn", c_int),
         ("split_seconds", c_double),
         ("split_bound_seconds", c_double),

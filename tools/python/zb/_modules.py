@@ -1,10 +1,13 @@
 """Weights into modules of PyTorch."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, Mapping, Tuple
+import contextlib
+import os
+import tempfile
+from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Tuple
 
 from . import arrays
-from ._library import invalid
+from ._library import invalid, usage
 from ._options import nearest
 
 Place = Callable[[str, Tuple[int, ...], str], int]
@@ -27,6 +30,26 @@ def prefixes(ours: Iterable[str], theirs: Iterable[str]) -> Tuple[str, str]:
             if all(before + name in theirs for name in ours):
                 return "", before
     return "", ""
+
+
+@contextlib.contextmanager
+def weights_file(weights: Any) -> Iterator[Any]:
+    """A path as it is; of a module, or of tensors by names, a file of their values for the time being."""
+    if weights is None or isinstance(weights, (str, os.PathLike)):
+        yield weights
+        return
+    from . import _meta, aten  # import torch
+    found = weights.state_dict() if hasattr(weights, "state_dict") else weights
+    if not isinstance(found, Mapping):
+        raise usage("weights: expected a path, a module or tensors by names, got a %s" % type(weights).__name__)
+    empty = [name for name, value in found.items() if _meta.has_no_value(value)]
+    if empty:
+        raise invalid("weights: '%s' has no value: it is on the device meta" % empty[0])
+    with tempfile.TemporaryDirectory(prefix="zb-") as folder:
+        path = os.path.join(folder, "weights.safetensors")
+        aten.write_values(path, {name: value for name, value in found.items()
+                                 if aten.DTYPES.get(value.dtype) in aten.STORED})
+        yield path
 
 
 def load(values: Callable[[Place], None], model: Any, aliases: Mapping[str, str]) -> None:

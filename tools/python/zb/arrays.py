@@ -6,6 +6,7 @@ tensors, and those of other libraries).
 from __future__ import annotations
 
 import ctypes
+import struct
 import sys
 from typing import Any, Callable, Optional, Sequence, Tuple
 
@@ -113,10 +114,43 @@ def _of_capsule(array: Any, what: str) -> View:
     return View((tensor.data or 0) + tensor.byte_offset, dtype, shape, (capsule, array))
 
 
-def view(array: Any, what: str) -> View:
-    """The array's memory. what: how errors call it ("the input 'x'")."""
+def _of_numbers(values: Any, what: str, dtype: str) -> Tuple[Tuple[int, ...], bytes]:
+    """Shape and bytes of a list, of lists, of numbers, as that type; rows may be arrays."""
+    if isinstance(values, (list, tuple)) and any(isinstance(one, (list, tuple)) or hasattr(one, "shape")
+                                                 for one in values):
+        rows = [_of_numbers(one, what, dtype) for one in values]
+        if any(shape != rows[0][0] for shape, _ in rows):
+            raise invalid("%s is a list whose rows have different lengths" % what, "pad them to one length")
+        return (len(rows),) + rows[0][0], b"".join(row for _, row in rows)
+    if not isinstance(values, (list, tuple)):
+        row = view(values, what)
+        if row.dtype != dtype:
+            raise invalid("%s is a list of arrays of %s: expected %s" % (what, row.dtype, dtype))
+        return row.shape, ctypes.string_at(row.address, _count(row.shape) * library().zb_dtype_bytes(code_of(dtype)))
+    if dtype == "i1" and all(isinstance(one, bool) for one in values):
+        return (len(values),), bytes(values)
+    try:
+        return (len(values),), struct.pack("=%d%s" % (len(values), BUFFER[dtype]), *values)
+    except (struct.error, TypeError, OverflowError):
+        wrong = next((one for one in values if not isinstance(one, (int, float))), None)
+        wrong = wrong if wrong is not None else next((one for one in values if isinstance(one, float)), values[0])
+        raise invalid("%s is a list with %r: expected numbers of %s" % (what, wrong, dtype)) from None
+
+
+def _count(shape: Sequence[int]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def view(array: Any, what: str, dtype: Optional[str] = None) -> View:
+    """The array's memory. what: how errors call it ("the input 'x'"). dtype: what a list of numbers becomes."""
     if isinstance(array, View):
         return array
+    if isinstance(array, (list, tuple)) and dtype in BUFFER and dtype != "bf16":
+        shape, data = _of_numbers(array, what, dtype)
+        return View(_address_of(data), dtype, shape, data)
     try:
         buffer = memoryview(array)
     except (TypeError, ValueError, BufferError):
@@ -167,9 +201,7 @@ def empty(shape: Sequence[int], dtype: str, kind: str) -> Tuple[Any, int]:
     if numpy is not None:
         array = numpy.empty(shape, dtype=NUMPY.get(dtype, "uint16"))  # NumPy knows no bf16: its bits
         return array, array.ctypes.data
-    count = 1
-    for size in shape:
-        count *= size
+    count = _count(shape)
     memory = bytearray(max(1, count * library().zb_dtype_bytes(code_of(dtype))))
     flat: Any = memoryview(memory)[:count * library().zb_dtype_bytes(code_of(dtype))]
     if count > 0:

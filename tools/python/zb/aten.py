@@ -39,12 +39,13 @@ except ImportError as error:
     raise ImportError("zb.aten needs PyTorch, which is not installed: pip install torch") from error
 
 try:
-    from . import _complex, _ctc, _functions, _matrices, _random, _written
+    from . import _complex, _ctc, _functions, _matrices, _meta, _random, _written
 except ImportError:  # python3 aten.py
     import _complex
     import _ctc
     import _functions
     import _matrices
+    import _meta
     import _random
     import _written
 
@@ -372,7 +373,7 @@ HINTS = (
                             "not in a graph: torch.where(condition, a, b) decides for each element"),
     ("unexpected keyword argument", "the example has other names than the arguments of forward()"),
     ("missing", "the example lacks an argument of forward()"),
-    ("device meta", "the module has parameters without values: load them, or model.to_empty(...)"),
+    ("device meta", "parameters may be on the device meta; inputs and what forward() makes must be on the CPU"),
 )
 
 
@@ -448,12 +449,13 @@ def exported(model, args, kwargs):
     args, kwargs = own_tensors(tuple(args), known), own_tensors(in_order_of(model.forward, kwargs or {}), known)
     refuse_hooks(model)
     try:
-        with gradients_of_the_graph(), giving_plain_parts(model):
-            program = torch.export.export(model, args, kwargs)
-        program = decomposed(program)
-        if _random.kinds_of_draws(program):
-            _random.mark_training(program, draws_in_evaluation(model, args, kwargs))
-        return program
+        with _meta.exported_by_shape(model):
+            with gradients_of_the_graph(), giving_plain_parts(model):
+                program = torch.export.export(model, args, kwargs)
+            program = decomposed(program)
+            if _random.kinds_of_draws(program):
+                _random.mark_training(program, draws_in_evaluation(model, args, kwargs))
+            return program
     except ExportError:
         raise
     except Exception as error:  # PyTorch's have no common class
@@ -605,8 +607,9 @@ class Writer:
     def arguments(self):
         """[(attributes, type, nodes)], and {name: tensor} of what goes into the file of values."""
         kinds = torch.export.graph_signature.InputKind
-        rows, stored, shared = [], {}, {}
-        held = self.values()
+        rows, stored, shared, unknown = [], {}, {}, []
+        held, needed = self.values(), needed_nodes(self.program)
+        updated = {spec.target for spec, _ in results_of(self.program)}
         nodes = {node.name: node for node in self.program.graph.nodes if node.op == "placeholder"}
         key_of = {kinds.PARAMETER: "parameter", kinds.BUFFER: "buffer", kinds.CONSTANT_TENSOR: "constant"}
         for spec in self.program.graph_signature.input_specs:
@@ -640,8 +643,18 @@ class Writer:
             row = [attributes, tensor, [node], [spec.target]]
             rows.append(row)
             shared[place] = row
-            if DTYPES.get(tensor.dtype) in STORED:  # zbc refuses others where they are needed
+            if _meta.has_no_value(tensor):
+                attributes["unset"] = None  # a run is given it
+                is_needed = any(node in needed for node in row[2])
+                if spec.kind != kinds.PARAMETER and spec.target not in updated and is_needed:
+                    unknown.append(spec.target)
+            elif DTYPES.get(tensor.dtype) in STORED:  # zbc refuses others where they are needed
                 stored[spec.target] = tensor
+        if unknown:
+            raise ExportError("the module computes '%s'%s, which no file of weights has, and on the device meta it has "
+                              "no value\n  hint: make the module in `with zb.without_values():`, which leaves buffers "
+                              "and constants as they are, or give them values" %
+                              ("', '".join(unknown[:4]), ", ..." if len(unknown) > 4 else ""))
         check_overlaps(shared)
         return rows, stored
 
@@ -781,7 +794,7 @@ class Writer:
 
 def storage_of(tensor):
     """What two tensors that are the same elements have in common."""
-    if tensor.is_meta or tensor.numel() == 0:
+    if _meta.has_no_value(tensor) or tensor.numel() == 0:
         return ("own", id(tensor))
     return (tensor.untyped_storage().data_ptr(), tensor.storage_offset(), tensor.dtype, tuple(tensor.shape),
             tuple(tensor.stride()))
@@ -811,8 +824,6 @@ def write_values(path, tensors):
         dtype = DTYPES.get(tensor.dtype)
         if dtype not in STORED:
             raise ExportError(f"'{name}' has the element type {tensor.dtype}, which cannot be stored")
-        if tensor.is_meta:
-            raise ExportError(f"'{name}' is on the device meta and has no values: load them, or model.to_empty(...)")
         tensor = tensor.detach().cpu().contiguous()
         size = tensor.numel() * tensor.element_size()
         header[name] = dict(dtype=STORED[dtype], shape=list(tensor.shape), data_offsets=[offset, offset + size])

@@ -144,8 +144,8 @@ class CompileOptions(TypedDict, total=False):
         computes it: a list
 
     memory_limit: Union[int, str], default None
-        a rank's memory, with K, M or G (2G: 2 GiB, 2 x 2^30); schedule search looks for the fastest order within
-        it
+        a rank's memory, with K, M or G (2G: 2 GiB, 2 x 2^30; 2GB: 2e9); schedule search looks for the fastest
+        order within it
 
     costs: str, default a model that is the same on every machine
         times that zb.Session(costs=...) or --calibrate measured, for cuts and schedule

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+import re
 import tempfile
 import types
 import warnings
@@ -52,6 +53,7 @@ class Plan:
         self.aliases: Dict[str, str] = {}  # of a module: other names of a tied parameter, and the plan's
         self.constants: Dict[str, Any] = {}  # of a module: what its state_dict() has and no step reads or changes
         self._temporary: Optional[tempfile.TemporaryDirectory] = None
+        self._paths: Dict[str, Any] = {}  # of a module: where each argument was in the example (batches.Path)
         self._module: Optional[Tuple[Any, Any]] = None  # of a module: the example (zb.torch exports it again)
         about = ctypes.POINTER(_c.zb_plan_about)()
         library().zb_plan_about_read(os.fsencode(self.directory), ctypes.byref(about))
@@ -80,6 +82,16 @@ class Plan:
             self.directory, self.schedule, self.ranks, self.micro_batches,
             ", ".join("%s" % (value,) for value in self.inputs))
 
+    def __str__(self) -> str:
+        """A table, as zbc prints it; of a plan that was not compiled here, of its ranks alone."""
+        sizes = ["%d %s%s" % (count, what, "" if count == 1 else "s") for count, what in
+                 ((self.ranks, "rank"), (self.stages, "stage"), (self.replicas, "replica"), (self.shards, "shard"))
+                 if count > 1 or what in ("rank", "stage")]
+        head = ["%s: %s, %s, %d micro-batches a step, %s" % (self.model, self.schedule, ", ".join(sizes),
+                                                             self.micro_batches, self.precision),
+                "inputs of a micro-batch: " + ", ".join(map(str, self.inputs))]
+        return "\n".join(head + [""] + (_summary_lines(self.summary) if self.summary else _rank_lines(self.directory)))
+
     def timeline(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Draws the simulated step: an SVG, or a Chrome trace, by the ending .svg or .json."""
         compiler().zb_plan_timeline_file(os.fsencode(self.directory), os.fsencode(path))
@@ -90,6 +102,44 @@ class Plan:
             self.timeline(path)
             with open(path, encoding="utf-8") as file:
                 return file.read()
+
+
+def _table(rows: Sequence[Sequence[str]]) -> List[str]:
+    """Columns to the right, the last one to the left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join([cell.rjust(width) for cell, width in zip(row[:-1], widths)] + [row[-1]]) for row in rows]
+
+
+def _text(function: str, value: Any) -> str:
+    return getattr(library(), function)(value, ctypes.create_string_buffer(64)).decode()
+
+
+def _summary_lines(found: types.SimpleNamespace) -> List[str]:
+    kinds = [("E", "f_seconds")] if found.inference else [("F", "f_seconds"), ("B", "b_seconds"), ("W", "w_seconds")]
+    stages = [["stage", "rank", "parameters", *[name for name, _ in kinds], "from .. to"]]
+    for i, stage in enumerate(found.stage):
+        times = [_text("zb_time_text", getattr(stage, field)) for _, field in kinds]
+        stages.append([str(i), str(stage.rank), "{:,}".format(stage.parameters), *times,
+                       "%s .. %s" % (stage.first, stage.last) if stage.ops else "no work"])
+    ranks = [["rank", "+".join(name for name, _ in kinds), "memory", "idle"]]
+    for i, rank in enumerate(found.rank):
+        ranks.append([str(i), _text("zb_time_text", rank.seconds), _text("zb_bytes_text", rank.peak_bytes),
+                      "%5.1f%%" % (100 * rank.idle_share)])
+    last = "%s %s by its costs" % ("batch" if found.inference else "step", _text("zb_time_text", found.step_seconds))
+    if not found.inference:
+        last += ", bubble %.2f%%; %d parameters trained, %d frozen" % (
+            100 * found.bubble_barrier, found.trained_count, found.frozen_count)
+    return [*_table(stages), "", *_table(ranks), "", last]
+
+
+def _rank_lines(directory: pathlib.Path) -> List[str]:
+    said: List[bytes] = []
+    write = _c.FUNCTIONS["zb_plan_print_file"][1][1](lambda _, text, count: said.append(text[:count]))
+    library().zb_plan_print_file(os.fsencode(directory), write, None)
+    ranks = re.findall(r"^rank (\d+): ([\d,]+) jobs, [\d,]+ messages?, arena ([\d,]+) bytes",
+                       b"".join(said).decode(), re.M)
+    return _table([["rank", "jobs", "memory", ""]] + [
+        [rank, jobs, _text("zb_bytes_text", int(arena.replace(",", ""))), ""] for rank, jobs, arena in ranks])
 
 
 def _record(struct: ctypes.Structure) -> types.SimpleNamespace:
@@ -127,12 +177,28 @@ def _export(model: Any, example: Any, kwargs: Optional[Mapping[str, Any]], folde
         raise invalid(str(error)) from error
 
 
+def _paths(call: Tuple[Any, Any], names: Sequence[str], forward: Any) -> Dict[str, Any]:
+    """Where the arguments of these names are in a call of forward(); none where a structure does not say."""
+    from torch.utils import _pytree
+    from . import aten
+    args, kwargs = call
+    try:
+        leaves, _ = _pytree.tree_flatten_with_path((args, aten.in_order_of(forward, kwargs or {})))
+    except ValueError:  # of a class that gives its parts without names
+        return {}
+    paths = [path for path, leaf in leaves if hasattr(leaf, "shape")]
+    keys = [[(isinstance(key, _pytree.GetAttrKey), getattr(key, "name", getattr(key, "key", getattr(key, "idx", None))))
+             for key in path] for path in paths]
+    return dict(zip(names, keys)) if len(keys) == len(names) else {}
+
+
 def _aliases(model: Any, ours: Sequence[str]) -> Dict[str, str]:
     """Names of parameters that are others of the plan's: tied weights."""
-    first = {parameter.data_ptr(): name for name, parameter in model.named_parameters(remove_duplicate=False)
-             if name in ours}
-    return {name: first[parameter.data_ptr()] for name, parameter in model.named_parameters(remove_duplicate=False)
-            if name not in ours and parameter.data_ptr() in first}
+    from .aten import storage_of
+    named = list(model.named_parameters(remove_duplicate=False))
+    first = {storage_of(parameter): name for name, parameter in named if name in ours}
+    return {name: first[storage_of(parameter)] for name, parameter in named
+            if name not in ours and storage_of(parameter) in first}
 
 
 def _module_type() -> Any:
@@ -214,8 +280,20 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
         plan.aliases = _aliases(model, known)
         plan.constants = _constants(model, [*known, *plan.aliases]) if isinstance(model, _module_type()) else {}
         plan._module = _example(example, kwargs)
+        if isinstance(model, _module_type()):
+            plan._paths = _paths(plan._module, plan.arguments, model.forward)
     plan.summary, plan.diagnostics, plan._temporary = summary, diagnostics, temporary
     return plan
+
+
+def without_values() -> Any:
+    """with zb.without_values(): model = Model(config)
+
+    The parameters of the module have no values then, so that a model of any size can be compiled on one machine. What
+    they begin with is given to a run: zb.Session(plan, weights="checkpoint"), zb-run --weights. Buffers, which a module
+    computes, have their values (on torch.device("meta") they would have none)."""
+    from . import _meta  # imports torch
+    return _meta.without_values()
 
 
 def optimizers() -> List[str]:
@@ -232,4 +310,4 @@ def optimizers() -> List[str]:
     return found
 
 
-__all__: Sequence[str] = ("Plan", "Value", "compile", "optimizers")
+__all__: Sequence[str] = ("Plan", "Value", "compile", "optimizers", "without_values")

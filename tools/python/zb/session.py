@@ -12,7 +12,7 @@ import weakref
 from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple,
                     Union)
 
-from . import _c, _options, arrays, batches
+from . import _c, _modules, _options, arrays, batches
 from ._calls import Caller
 from ._library import Error, error_of, library, spoken, usage
 from .options import SessionOptions
@@ -36,10 +36,11 @@ class StepResult(NamedTuple):
     norm: Optional[float]  # of all gradients before clipping; None for a plan without clip_norm
     tokens: float  # elements of the first input
     lr: float  # of parameters without one of their own; NaN: the plan does not say
-    skipped: bool  # gradients were not finite, and non_finite="skip": nothing changed
+    skipped: bool  # nothing changed: gradients were not finite (non_finite="skip"), or the batch was bad (bad_batch)
     stopping: bool  # a process of the run asked to end: this was the last step
     micro_losses: Tuple[float, ...]
     idle_ranks: Tuple[float, ...]
+    refused: Optional[str] = None  # why the batch was (bad_batch="skip")
 
 
 class Evaluation(NamedTuple):
@@ -91,7 +92,8 @@ class Session:
     """A plan at work; to be used in a `with` statement.
 
     plan: a Plan, or its folder. The options are those of the runtime by their names in zb_session_params
-    (zb.options.SessionOptions): device="cpu", threads=2, resume="out/checkpoint", weights="model.safetensors",
+    (zb.SessionOptions): device="cpu", threads=2, resume="out/checkpoint", weights="model.safetensors" (or a module, or
+    tensors by names: what parameters begin with),
     lr="3e-4", lr_schedule="cosine:warmup=100,steps=1000", clip_norm=1.0, random_seed=7, save="out/checkpoint",
     data="text:corpus.txt" (then step() takes no batch). outputs: names of the plan's outputs that predict() gives; all,
     if nothing is said.
@@ -118,6 +120,10 @@ class Session:
         self._pid = os.getpid()
         self.process, self.processes = 0, 1
         self.notes: List[str] = []
+        with _modules.weights_file(options.get("weights")) as path:
+            self._open({**options, "weights": path})
+
+    def _open(self, options: Dict[str, Any]) -> None:
         self._params = self._fill(options)
         self._has_data = bool(options.get("data"))
         self._bootstrap = _bootstrap()
@@ -171,7 +177,8 @@ class Session:
 
     def _keep(self, batch: Any, number: int, slot: _c.zb_batch, key: int) -> int:
         """Checks a batch and puts it where the session looks for it; how many rows it has, 0: all."""
-        views, rows = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches, self.plan.arguments, key < 0)
+        views, rows = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches, self.plan.arguments, key < 0,
+                                       self.plan._paths)  # pylint: disable=protected-access
         places = (ctypes.c_void_p * len(views))(*[view.address for view in views])
         self._kept[key] = (views, places)
         slot.data = ctypes.cast(places, ctypes.POINTER(ctypes.c_void_p))
@@ -246,10 +253,14 @@ class Session:
     def step(self, batch: Any = None) -> StepResult:
         """One step on one whole batch: all micro-batches, of all replicas.
 
-        batch: a dictionary of the inputs by name, a tuple of them in the plan's order, or one array. An input of shape
-        (B, ...) in a micro-batch comes as (M * B, ...) or (M, B, ...) for M micro-batches; one without dimensions as
-        (M,). Rows go to micro-batches in their order. Arrays of any library that has the buffer protocol or DLPack are
-        read where they are; they must not change until step() returns.
+        batch: a dictionary of the inputs by name, a tuple of them in the plan's order, or one array; or, of a module
+        that was compiled here, the structure that the example had. An input of shape (B, ...) in a micro-batch comes as
+        (M * B, ...) or (M, B, ...) for M micro-batches; one without dimensions as (M,). Rows go to micro-batches in
+        their order. Arrays of any library that has the buffer protocol or DLPack are read where they are; they must not
+        change until step() returns. Lists of numbers are taken, too.
+
+        A batch that is refused is a zb.Error and leaves the session as it was (one process, device cpu), so that the
+        next one can follow; Session(bad_batch="skip") goes on by itself.
 
         In several processes each gives the whole batch, the same one.
         """
@@ -283,7 +294,7 @@ class Session:
         return StepResult(found.step, found.loss, found.seconds, found.idle_share,
                           found.norm if found.has_norm else None, found.tokens, found.lr, found.skipped,
                           found.stopping, tuple(found.micro_losses[:found.micro_batches]),
-                          tuple(found.idle_shares[:found.ranks]))
+                          tuple(found.idle_shares[:found.ranks]), spoken(found.refused) if found.refused else None)
 
     def train(self, loader: Iterable[Any]) -> Iterator[StepResult]:
         """Steps on all batches of the loader, which follow each other without a barrier: a rank that has ended its part
@@ -408,7 +419,6 @@ class Session:
     def load_into(self, model: Any) -> None:
         """Writes parameters and buffers into a torch.nn.Module, in place. Names may differ by one prefix. Every process
         calls it; only in process 0 the module changes. INVALID where the module has no place for one."""
-        from . import _modules
         _modules.load(self._values, model, self.plan.aliases)
 
     def save(self, folder: Path) -> None:

@@ -27,7 +27,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.pipelining import PipelineStage
 from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
-from . import _pipelining, aten
+from . import _meta, _pipelining, aten
 from ._library import Error, invalid
 from .plan import Plan
 
@@ -414,6 +414,9 @@ def pipeline(model: torch.nn.Module, plan: Plan, *, device: Optional[torch.devic
     for node in whole.graph.find_nodes(op="get_attr"):
         value = parameters.get(node.target)
         tensors[node.target] = operator.attrgetter(node.target)(whole) if value is None else value
+    empty = [name for name, value in tensors.items() if _meta.has_no_value(value)]
+    if empty:
+        raise invalid("'%s' has no value: PyTorch's stages begin with those of the module" % empty[0])
     crossing = cut.crossing()
     learn = _nodes_with_gradients(whole)
     rank = dist.get_rank(group)
