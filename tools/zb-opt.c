@@ -30,7 +30,7 @@ static void print_help(void) {
          "usage: zb-opt [options] [--zb-PASS[=option=value,...]]... [FILE.mlir | -]\n\n");
   options_print(&table);
   printf("\nexamples:\n"
-         "  zb-opt --zb-autodiff --zb-split-grad model.mlir\n"
+         "  zb-opt --zb-autodiff --zb-split-grad program.mlir\n"
          "  zb-opt --pass-pipeline='builtin.module(zb-partition{ranks=4},zb-classify)' split.mlir\n"
          "  zb-opt --irdl > zb.irdl.mlir && mlir-opt-22 --irdl-file=zb.irdl.mlir out.mlir\n"
          "\n"

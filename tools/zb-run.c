@@ -369,7 +369,7 @@ int main(int argument_count, char **words) {
     status = zb_output_check("--calibrate", args.calibrate, ".json");
     if (!status) status = zb_calibrate(args.calibrate, (int)args.threads);
   } else if (args.print_plan) {
-    status = zb_plan_print_file(args.directory, write_text, stdout);
+    status = (args.json ? zb_plan_print_jobs_file : zb_plan_print_file)(args.directory, write_text, stdout);
     if (!status) status = tool_flush_output();
   } else {
     status = train(&args, &bootstrap, &printed);

@@ -523,7 +523,8 @@ static zb_status take_model(void *settings, const char *word) {
 
 /* -o keeps what others put into the folder. */
 static zb_status check_outputs(const zb_compile_params *p) {
-  const output_place outputs[] = {{"--csv", p->csv, false}, {"--timeline", p->timeline, false}};
+  const output_place outputs[] = {
+      {"--csv", p->csv, false}, {"--timeline", p->timeline, false}, {"-o", p->import_only ? p->output : NULL, false}};
   const input_place inputs[] = {
       {"the model", p->model},
       {"--costs", p->costs},
@@ -575,7 +576,9 @@ static zb_status compile(options *o) {
   o->params.group_count = o->groups.count;
   zb_compile_summary *summary = NULL;
   ZB_TRY(zb_compile(&o->params, &summary));
-  if (o->json)
+  if (o->params.import_only)
+    printf("imported to %s\n", o->params.output);
+  else if (o->json)
     print_json(summary);
   else if (summary->inference)
     print_inference(summary, o);

@@ -100,6 +100,7 @@ typedef struct zb_compile_params {
       *timeline; /* file to draw the simulated step to, SVG or Chrome trace by its ending .svg or .json, or NULL */
   const char *precision; /* a name of zb/precisions.def: "f32", "bf16"; NULL: f32 */
   bool no_raise;
+  bool import_only;           /* no pass runs: `output` is a file, for the program in zb's dialect; no summary */
   const char *dump_directory; /* IR after each pass, or NULL */
   const char *pipeline;       /* NULL: the default one */
   /* Diagnostics as text, one call each; NULL: standard error. */

@@ -280,6 +280,16 @@ static zb_status take_optimizer(const zb_compile_params *given, const zb_module 
   return NULL;
 }
 
+/* What the importer made, as zb-opt reads it. */
+static zb_status write_program(const zb_module *program, const char *path) {
+  zb_text text = {0};
+  mlirOperationPrint(mlirModuleGetOperation(program->module), add_chunk, &text);
+  zb_text_add(&text, "\n");
+  zb_status status = text.failed ? ZB_OUT_OF_MEMORY() : zb_file_write_atomic(path, text.data, text.length);
+  zb_text_deinit(&text);
+  return status;
+}
+
 /* ---- zb_compile ---- */
 
 /* A program for inference gives outputs, and nothing else. */
@@ -413,6 +423,10 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   ZB_TRY_GOTO(import(params, given->optimizer != NULL, &program));
   ZB_TRY_GOTO(take_optimizer(given, &program, &completed, &owned));
   ZB_TRY_GOTO(mark_inference(params, &program));
+  if (params->import_only) {
+    status = write_program(&program, params->output);
+    goto cleanup;
+  }
   program.memo = zb_memo_create(MEMO_BYTES);
   if (!program.memo) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   if (params->weights && program.weights && !program.values_later)

@@ -69,6 +69,12 @@ static zb_status check_groups(const zb_compile_params *p) {
   return NULL;
 }
 
+static zb_status check_import_only(const zb_compile_params *p) {
+  if (p->output && !p->timeline && !p->csv && !p->dump_directory) return zb_output_check("-o", p->output, ".mlir");
+  return zb_status_hint(ZB_ERROR(USAGE, "--import-only writes one file, and nothing else"),
+                        "zbc MODEL --import-only -o FILE.mlir");
+}
+
 /* Whether what is to be written can be, before the work is done. The folder itself is made at the end. */
 static zb_status check_outputs(const zb_compile_params *p) {
   if (p->output && !*p->output) return ZB_ERROR(USAGE, "-o: the name of the folder is empty");
@@ -78,6 +84,7 @@ static zb_status check_outputs(const zb_compile_params *p) {
     return zb_status_hint(ZB_ERROR(USAGE, "--timeline and --csv would write the same file '%s'", p->csv),
                           "give each a name of its own");
   if (p->dump_directory) ZB_TRY(zb_output_folder_check("--dump-ir", p->dump_directory));
+  if (p->import_only) return check_import_only(p);
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
 }
 

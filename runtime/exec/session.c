@@ -849,3 +849,13 @@ zb_status zb_plan_print_file(const char *directory, void (*write)(void *context,
   zb_plan_destroy(plan);
   return status;
 }
+
+zb_status zb_plan_print_jobs_file(const char *directory, void (*write)(void *context, const char *text, size_t bytes),
+                                  void *context) {
+  zb_plan *plan = NULL;
+  ZB_TRY(zb_session_read_plan(directory, 0, -1, &plan));
+  zb_status status = prove_plan(plan, directory);
+  if (!status) status = zb_plan_print_jobs(plan, write, context);
+  zb_plan_destroy(plan);
+  return status;
+}

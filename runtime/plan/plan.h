@@ -559,6 +559,8 @@ zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *
 /* Calls write(context, text, bytes) with the plan as text, deterministic and diffable. */
 typedef void (*zb_write)(void *context, const char *text, size_t bytes);
 void zb_plan_print(const zb_plan *plan, zb_write write, void *context);
+/* The jobs of all ranks of a step, or of an inference, as one JSON object in one call of `write` (README.md). */
+zb_status zb_plan_print_jobs(const zb_plan *plan, zb_write write, void *context) ZB_MUST_USE;
 
 /* Marks the messages that cross, by where the VERDICTs of the ranks stand: who makes a plan calls it last. MEMORY. */
 zb_status zb_plan_mark_crossing(zb_plan *plan) ZB_MUST_USE;

@@ -87,7 +87,7 @@ def main():
         library = glob.glob(os.path.join(prefix, "lib*", "**", "libzb.so"), recursive=True)
         packages = glob.glob(os.path.join(prefix, "lib*", "**", "zb.pc"), recursive=True)
         wanted = ["bin/zbc", "bin/zb-opt", "bin/zb-run", "bin/zb-sched", "include/zb/compiler.h",
-                  "include/zb/ops.def", "share/zb/zb.irdl.mlir"]
+                  "include/zb/ops.def", "share/zb/zb.irdl.mlir", "share/zb/plan.proto"]
         missing = [name for name in wanted if not os.path.exists(os.path.join(prefix, name))]
         if not check("all files are there", not missing and library and packages, missing or [library, packages]):
             return

@@ -94,7 +94,8 @@ def check_files(suite, folder):
              for place, _, found in os.walk(folder) for name in found}
     wanted = {"bin/" + name for name in PROGRAMS} | {"lib/libzb.so", "lib/zb/libjansson.so.4", "include/zb/compiler.h",
               "lib/pkgconfig/zb.pc", "lib/cmake/zb/zbConfig.cmake",
-              "share/doc/zb/copyright", "share/zb/zb.irdl.mlir", "share/man/man1/zbc.1.gz"}
+              "share/doc/zb/copyright", "share/zb/zb.irdl.mlir", "share/zb/plan.proto",
+              "share/man/man1/zbc.1.gz"}
     suite.check(wanted <= names, "missing: %s" % sorted(wanted - names))
     suite.check(not names & {"include/zb/mlir.h", "include/zb/op.h", "lib/zb/zb-mlir-plugin.so", "lib/libzb.a"},
                 "parts for programs with an MLIR of their own")

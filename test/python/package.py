@@ -670,6 +670,30 @@ class Tests:
 
     # ---- Schedules ----
 
+    def test_jobs(self):
+        """plan.jobs: the order that was asked for, messages with both ends, the times of zb-run's simulation."""
+        for schedule, options in (("zb-h1", {}), ("zb-v", {"tensor_parallel": 2, "data_parallel": 2})):
+            order = self.zb.schedule(2, 4, name=schedule)
+            order.save(self.path("jobs.txt"))
+            plan = self.zb.compile(MODEL, schedule=self.path("jobs.txt"), **options)
+            jobs = plan.jobs
+            for rank, wanted in enumerate(order.jobs):
+                found = [(job.kind, job.stage, job.micro_batch) for job in jobs[rank] if job.kind in ("F", "B", "W")]
+                self.suite.check(found == [job[:3] for job in wanted], "%s: jobs of rank %d" % (schedule, rank))
+            sends = {job.message: (rank, job) for rank, list_ in enumerate(jobs) for job in list_ if job.kind == "SEND"}
+            receives = [(rank, job) for rank, list_ in enumerate(jobs) for job in list_ if job.kind == "RECV"]
+            self.suite.check(len(sends) == len(receives) > 0 and all(
+                job.peer == sends[job.message][0] and sends[job.message][1].peer == rank and job.bytes > 0
+                and job.end >= sends[job.message][1].start for rank, job in receives), "%s: messages" % schedule)
+            self.suite.check(all(0 <= before < number for list_ in jobs for number, job in enumerate(list_)
+                                 for before in job.after), "%s: after" % schedule)
+            said = json.loads(self.suite.must("zb-run", plan.directory, "--print-plan", "--json"))
+            ends = max(job.end or 0 for list_ in jobs for job in list_)
+            self.suite.check((options or abs(said["step_seconds"] - plan.summary.step_seconds) < 1e-12)
+                             and 0 < ends <= said["step_seconds"] + 1e-12
+                             and [len(list_) for list_ in said["jobs"]] == [len(list_) for list_ in jobs]
+                             and said["stage_rank"][0] == 0 and said["ranks"] == 2, "%s: --json" % schedule)
+
     def test_schedules(self):
         """All schedules, with the numbers of zb-sched."""
         costs = {"f": 18.522, "b": 18.086, "w": 9.337, "comm": 0.601, "mem": 1, "mem_w": 0.3664}

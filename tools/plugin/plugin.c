@@ -1,7 +1,7 @@
 /* zb-mlir-plugin.so: the passes and the dialect of zb in stock mlir-opt.
  *
  *   mlir-opt --load-pass-plugin=zb-mlir-plugin.so --load-dialect-plugin=zb-mlir-plugin.so \
- *     --pass-pipeline='builtin.module(zb-autodiff,zb-split-grad)' model.mlir
+ *     --pass-pipeline='builtin.module(zb-autodiff,zb-split-grad)' program.mlir
  *
  * What mlir-opt wants of a plugin are two structs returned by value, which are declared in headers for C++ alone.
  * Tests: test/passes/mlir/plugin.py. */

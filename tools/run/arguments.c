@@ -208,7 +208,7 @@ zb_status run_parse(int count, char **words, arguments *out) {
     return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"),
                           "zb-run DIR --data text:FILE --steps N; zb-run --help says more");
   ZB_TRY(check_directory(out->directory));
-  if (out->print_plan) return takes_no_more(out, "--print-plan", "");
+  if (out->print_plan) return takes_no_more(out, "--print-plan", "--json");
   if ((out->eval_every || out->eval_steps) && !out->eval)
     return zb_status_hint(ZB_ERROR(USAGE, "%s without --eval", out->eval_every ? "--eval-every" : "--eval-steps"),
                           "add --eval text:FILE or --eval tokens:FILE");

@@ -1,7 +1,7 @@
 /* zb_import_aten: the graph of torch.export, as zb.aten (tools/python) writes it, becomes a module with one function on
  * one micro-batch.
  *
- *   zb.aten.export(model, (x, y), path="model.mlir")        model.mlir, and values in model.safetensors beside it
+ *   zb.aten.export(model, (x, y), path="exported.mlir")     exported.mlir, and values in exported.safetensors beside it
  *
  * Parameters, buffers and inputs have PyTorch's names; of a tensor with several names each is known to --train and
  * --freeze. Tests: test/ir/import/aten, test/ir/import/aten_mutate_test.c, test/e2e/aten.py. */
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXPORT_HINT "export it again: zb.aten.export(model, (x, y), path=\"model.mlir\")"
+#define EXPORT_HINT "export it again: zb.aten.export(model, (x, y), path=\"exported.mlir\")"
 
 /* ---- Files ---- */
 

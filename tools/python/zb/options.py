@@ -413,6 +413,7 @@ PROGRAMS = {"--bad-batch": "bad_batch",
            "--freeze": "freeze",
            "--gather": "gather",
            "--group": "groups",
+           "--import-only": "import_only",
            "--inference": "inference",
            "--keep-output": "outputs",
            "--launch": "launch",
@@ -464,10 +465,12 @@ PROGRAMS = {"--bad-batch": "bad_batch",
            "--weights": "weights",
            "--weights-partial": "weights_partial",
            "-o": "output"}
-FLAGS = {"barrier", "costs", "explain", "inference", "memory", "no_kernels", "no_raise", "post_validation", "profile",
-         "reference", "sequence_parallel", "share_values", "sum_inner", "tf32", "trace", "weights_partial"}
+FLAGS = {"barrier", "costs", "explain", "import_only", "inference", "memory", "no_kernels", "no_raise",
+         "post_validation", "profile", "reference", "sequence_parallel", "share_values", "sum_inner", "tf32", "trace",
+         "weights_partial"}
 # What the package gives by itself.
-GIVEN = {'zb_compile_params': ['diagnostic', 'diagnostic_context', 'model', 'output', 'progress', 'progress_context'],
+GIVEN = {'zb_compile_params': ['diagnostic', 'diagnostic_context', 'import_only', 'model', 'output', 'progress',
+                       'progress_context'],
  'zb_session_params': ['bootstrap', 'check', 'check_context', 'directory', 'evaluation_input', 'give_up',
                        'input', 'input_context', 'opened', 'progress_context', 'say', 'setting_count',
                        'settings', 'share_values']}

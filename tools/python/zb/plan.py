@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import json
 import os
 import pathlib
 import re
@@ -37,13 +39,33 @@ class Value(NamedTuple):
         return "%s: %s" % (self.name, arrays.shape_text(self.shape, self.dtype))
 
 
+class PlanJob(NamedTuple):
+    """A job of a rank. kind: "F", "B", "W", "SEND", "RECV", ... (include/zb/jobs.def); peer: the rank at the other end of
+    a message; carries: what a message has, "F" a value, "B" its gradient, ...; after: numbers of earlier jobs of the rank
+    that must be complete; start, end: seconds from the start of the step, by the plan's costs."""
+    kind: str
+    subprogram: Optional[str] = None
+    stage: Optional[int] = None
+    micro_batch: Optional[int] = None
+    message: Optional[int] = None
+    peer: Optional[int] = None
+    peer_stage: Optional[int] = None
+    bytes: Optional[int] = None
+    carries: Optional[str] = None
+    input: Optional[str] = None
+    after: Sequence[int] = ()
+    start: Optional[float] = None
+    end: Optional[float] = None
+
+
 class Plan:
     """A plan in a folder, as zb.compile or zbc wrote it: zb.Plan("out/model").
 
     directory; ranks, stages, micro_batches (those of a step), replicas, shards, schedule, placement, optimizer,
     precision, model; inputs and outputs (tuples of Value); arguments (names of what the model takes, in its order,
-    read or not: that of inputs, and of a batch that is a tuple); evaluates, inference, random. summary: what the
-    compile found out (fields of zb_compile_summary, zb/compiler.h), None for a plan that was not compiled here.
+    read or not: that of inputs, and of a batch that is a tuple); evaluates, inference, random. jobs: what each rank
+    does, a list of PlanJob a rank. summary: what the compile found out (fields of zb_compile_summary, zb/compiler.h),
+    None for a plan that was not compiled here.
     """
 
     def __init__(self, directory: Union[str, "os.PathLike[str]"]):
@@ -91,6 +113,15 @@ class Plan:
                                                              self.micro_batches, self.precision),
                 "inputs of a micro-batch: " + ", ".join(map(str, self.inputs))]
         return "\n".join(head + [""] + (_summary_lines(self.summary) if self.summary else _rank_lines(self.directory)))
+
+    @functools.cached_property
+    def jobs(self) -> List[List[PlanJob]]:
+        """What each rank does in a step, in its order."""
+        parts: List[bytes] = []
+        write = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)(
+            lambda _, text, size: parts.append(ctypes.string_at(text, size)))
+        library().zb_plan_print_jobs_file(os.fsencode(self.directory), write, None)
+        return [[PlanJob(**job) for job in rank] for rank in json.loads(b"".join(parts))["jobs"]]
 
     def timeline(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Draws the simulated step: an SVG, or a Chrome trace, by the ending .svg or .json."""
