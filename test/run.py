@@ -96,6 +96,7 @@ SCRIPTS = [
     ("e2e-evaluation_processes", ["python3", "test/e2e/evaluation.py", "--bin", "{build}/bin",
                                   "--only", "processes", "ends"]),
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),
+    ("e2e-drawn_compiles", ["python3", "test/e2e/drawn_compiles.py", "--bin", "{build}/bin", "--jobs", "1"]),
     ("e2e-arrays", ["python3", "test/e2e/arrays.py", "--bin", "{build}/bin"]),
     ("e2e-outputs", ["python3", "test/e2e/outputs.py", "--bin", "{build}/bin"]),
     ("e2e-buffers", ["python3", "test/e2e/buffers.py", "--bin", "{build}/bin"]),

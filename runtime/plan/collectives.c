@@ -1,9 +1,10 @@
 /* Who takes part in a collective, and which sums an optimizer adds: rules "collectives" and "sums" of the verifier
  * (README.md). What it scales them by is norms.c.
  *
- * A parameter that several ranks hold is updated by each of them, and stays one parameter only if all of them add the
- * same sums of gradients in the same order. So every sum that an update reads is followed to the rank and place where B
- * and W added to it, through the transfer that brought it, and the lists of all holders are compared.
+ * A parameter that several ranks hold is updated by each of them, and stays one parameter only if all of them do so by
+ * the same op, and add the same sums of gradients in the same order. So every sum that an update reads is followed to
+ * the rank and place where B and W added to it, through the transfer that brought it, and the lists of all holders are
+ * compared.
  *
  * Tests: test/runtime/plan/collectives_test.c */
 #include <inttypes.h>
@@ -512,6 +513,25 @@ static zb_status compare_terms(const zb_sums *it, const char *name, int first_ra
   return NULL;
 }
 
+static bool same_attr(const zb_attr *a, const zb_attr *b) {
+  const bool texts = a->s && b ? b->s && strcmp(a->s, b->s) == 0 : b && !b->s;
+  return texts && a->kind == b->kind && a->i == b->i && memcmp(&a->f, &b->f, sizeof a->f) == 0;
+}
+
+/* Whether two ranks update a parameter by the same op with the same numbers; or neither does. */
+static bool same_update(const zb_sums *it, const zb_plan_rank *a, uint64_t place_a, const zb_plan_rank *b,
+                        uint64_t place_b) {
+  zb_sums_place at_a = {.job = a->job_count}, at_b = {.job = b->job_count};
+  const bool of_a = zb_sums_writer(it, a, place_a, &at_a), of_b = zb_sums_writer(it, b, place_b, &at_b);
+  if (!of_a || !of_b) return of_a == of_b;
+  const zb_plan_instruction *x = zb_sums_instruction(a, at_a), *y = zb_sums_instruction(b, at_b);
+  const zb_attrs attrs = {y->attrs, y->attr_count};
+  bool same = strcmp(x->op, y->op) == 0 && x->attr_count == y->attr_count;
+  for (int i = 0; i < x->attr_count && same; ++i)
+    same = same_attr(&x->attrs[i], zb_attr_find(&attrs, x->attrs[i].name));
+  return same;
+}
+
 /* One parameter against the rank that was met first with it. */
 static zb_status verify_holder(const zb_sums *it, zb_map *first_of, int rank, int index) {
   zb_status status = NULL;
@@ -523,7 +543,10 @@ static zb_status verify_holder(const zb_sums *it, zb_map *first_of, int rank, in
   if (!zb_map_get(first_of, name, &packed))
     return zb_map_set(first_of, name, (int64_t)rank << 32 | index) ? NULL : ZB_OUT_OF_MEMORY();
   const zb_plan_rank *other = &it->plan->ranks[packed >> 32];
-  zb_sums_added(it, other, &other->parameters[packed & INT32_MAX], &first);
+  const zb_plan_parameter *met = &other->parameters[packed & INT32_MAX];
+  if (!same_update(it, other, met->tensor.offset, &it->plan->ranks[rank], parameter->tensor.offset))
+    return ZB_RULE("sums", "the updates of '%s' on rank %d and on rank %d are not the same", name, other->rank, rank);
+  zb_sums_added(it, other, met, &first);
   zb_sums_added(it, &it->plan->ranks[rank], parameter, &here);
   status = first.failed || here.failed ? ZB_OUT_OF_MEMORY() : compare_terms(it, name, other->rank, &first, rank, &here);
   zb_free(first.items);

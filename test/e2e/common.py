@@ -49,9 +49,9 @@ class Suite:
         options.setdefault("errors", "backslashreplace")
         return subprocess.run([self.tool(name), *map(str, arguments)], capture_output=True, text=True, **options)
 
-    def must(self, name, *arguments):
+    def must(self, name, *arguments, **options):
         """Standard output of a tool that must succeed."""
-        process = self.run(name, *arguments)
+        process = self.run(name, *arguments, **options)
         if process.returncode:
             raise Failure(f"{name} {' '.join(map(str, arguments))}: exit "
                           f"{process.returncode}\n{process.stderr[-2000:]}")

@@ -76,6 +76,12 @@ static bool gradient_of_elsewhere(victim *it) {
   return it->sum != NULL;
 }
 
+static bool other_scale(victim *it) {
+  for (int i = 0; i < it->sgd->attr_count; ++i)
+    if (strcmp(it->sgd->attrs[i].name, "gradient_scale") == 0) it->sgd->attrs[i].f *= 2;
+  return true;
+}
+
 static bool not_scaled(victim *it) {
   if (!it->sum) return false;
   for (int s = 0; s < it->rank->subprogram_count; ++s)
@@ -116,6 +122,7 @@ static const struct {
     {"not summed", not_summed},
     {"half summed", half_summed},
     {"gradient of elsewhere", gradient_of_elsewhere},
+    {"other scale", other_scale},
     {"not scaled", not_scaled},
     {"frozen", frozen},
     {"two owners", two_owners},
@@ -151,7 +158,7 @@ static int plant_all(const char *clip_norm) {
   return planted;
 }
 
-static void test_plain(void) { CU_ASSERT_EQUAL(plant_all(NULL), 7); }
-static void test_clipped(void) { CU_ASSERT_EQUAL(plant_all("1"), 10); }
+static void test_plain(void) { CU_ASSERT_EQUAL(plant_all(NULL), 8); }
+static void test_clipped(void) { CU_ASSERT_EQUAL(plant_all("1"), 11); }
 
 SUITE_MAIN("readers", {"plain", test_plain}, {"clipped", test_clipped})

@@ -1,0 +1,21 @@
+module attributes {aten.format = 1 : i64, aten.torch = "2.13.0", aten.values = "empty.safetensors"} {
+  func.func @main(%arg0: tensor<12x12xf32> {aten.parameter = "a.weight"},
+                  %arg1: tensor<12xf32> {aten.parameter = "a.bias"},
+                  %arg2: tensor<12x12xf32> {aten.parameter = "b.weight"},
+                  %arg3: tensor<12xf32> {aten.parameter = "b.bias"},
+                  %arg4: tensor<0x12xf32> {aten.parameter = "z.weight"},
+                  %arg5: tensor<0xf32> {aten.parameter = "z.bias"},
+                  %arg6: tensor<4x12xf32> {aten.input = "x"})
+      -> (tensor<f32> {aten.output = "loss"}) {
+    %none = "aten.none"() : () -> none
+    %linear = "aten.linear"(%arg6, %arg0, %arg1) : (tensor<4x12xf32>, tensor<12x12xf32>, tensor<12xf32>) -> tensor<4x12xf32>
+    %tanh = "aten.tanh"(%linear) : (tensor<4x12xf32>) -> tensor<4x12xf32>
+    %linear_1 = "aten.linear"(%tanh, %arg2, %arg3) : (tensor<4x12xf32>, tensor<12x12xf32>, tensor<12xf32>) -> tensor<4x12xf32>
+    %pow_1 = "aten.pow.Tensor_Scalar"(%linear_1) {exponent = 2 : i64} : (tensor<4x12xf32>) -> tensor<4x12xf32>
+    %mean = "aten.mean"(%pow_1) : (tensor<4x12xf32>) -> tensor<f32>
+    %linear_2 = "aten.linear"(%arg6, %arg4, %arg5) : (tensor<4x12xf32>, tensor<0x12xf32>, tensor<0xf32>) -> tensor<4x0xf32>
+    %sum_1 = "aten.sum.dim_IntList"(%linear_2) {dim = array<i64>} : (tensor<4x0xf32>) -> tensor<f32>
+    %add = "aten.add.Tensor"(%mean, %sum_1) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %add : tensor<f32>
+  }
+}

@@ -1,0 +1,23 @@
+module attributes {aten.format = 1 : i64, aten.torch = "2.13.0"} {
+  func.func @main(%arg0: tensor<12x12xf32> {aten.parameter = "a.weight"},
+                  %arg1: tensor<12xf32> {aten.parameter = "a.bias"},
+                  %arg2: tensor<12x12xf32> {aten.parameter = "b.weight"},
+                  %arg3: tensor<12xf32> {aten.parameter = "b.bias"},
+                  %arg4: tensor<12x12xf32> {aten.parameter = "c.weight"},
+                  %arg5: tensor<12xf32> {aten.parameter = "c.bias"},
+                  %arg6: tensor<4x12xf32> {aten.input = "x"},
+                  %arg7: tensor<4x12xf32> {aten.input = "y"})
+      -> (tensor<f32> {aten.output = "loss"}) {
+    %none = "aten.none"() : () -> none
+    %linear = "aten.linear"(%arg6, %arg0, %arg1) : (tensor<4x12xf32>, tensor<12x12xf32>, tensor<12xf32>) -> tensor<4x12xf32>
+    %tanh = "aten.tanh"(%linear) : (tensor<4x12xf32>) -> tensor<4x12xf32>
+    %linear_1 = "aten.linear"(%tanh, %arg2, %arg3) : (tensor<4x12xf32>, tensor<12x12xf32>, tensor<12xf32>) -> tensor<4x12xf32>
+    %tanh_1 = "aten.tanh"(%linear_1) : (tensor<4x12xf32>) -> tensor<4x12xf32>
+    %mul = "aten.mul.Tensor"(%tanh_1, %arg7) : (tensor<4x12xf32>, tensor<4x12xf32>) -> tensor<4x12xf32>
+    %linear_2 = "aten.linear"(%mul, %arg4, %arg5) : (tensor<4x12xf32>, tensor<12x12xf32>, tensor<12xf32>) -> tensor<4x12xf32>
+    %sub = "aten.sub.Tensor"(%linear_2, %arg7) : (tensor<4x12xf32>, tensor<4x12xf32>) -> tensor<4x12xf32>
+    %pow_1 = "aten.pow.Tensor_Scalar"(%sub) {exponent = 2 : i64} : (tensor<4x12xf32>) -> tensor<4x12xf32>
+    %mean = "aten.mean"(%pow_1) : (tensor<4x12xf32>) -> tensor<f32>
+    return %mean : tensor<f32>
+  }
+}

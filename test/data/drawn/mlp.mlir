@@ -1,0 +1,20 @@
+module attributes {aten.format = 1 : i64, aten.torch = "2.13.0"} {
+  func.func @main(%arg0: tensor<24x12xf32> {aten.parameter = "a.weight"},
+                  %arg1: tensor<24xf32> {aten.parameter = "a.bias"},
+                  %arg2: tensor<24x24xf32> {aten.parameter = "b.weight"},
+                  %arg3: tensor<24xf32> {aten.parameter = "b.bias"},
+                  %arg4: tensor<3x24xf32> {aten.parameter = "c.weight"},
+                  %arg5: tensor<3xf32> {aten.parameter = "c.bias"},
+                  %arg6: tensor<4x12xf32> {aten.input = "x"})
+      -> (tensor<f32> {aten.output = "loss"}) {
+    %none = "aten.none"() : () -> none
+    %linear = "aten.linear"(%arg6, %arg0, %arg1) : (tensor<4x12xf32>, tensor<24x12xf32>, tensor<24xf32>) -> tensor<4x24xf32>
+    %relu = "aten.relu"(%linear) : (tensor<4x24xf32>) -> tensor<4x24xf32>
+    %linear_1 = "aten.linear"(%relu, %arg2, %arg3) : (tensor<4x24xf32>, tensor<24x24xf32>, tensor<24xf32>) -> tensor<4x24xf32>
+    %tanh = "aten.tanh"(%linear_1) : (tensor<4x24xf32>) -> tensor<4x24xf32>
+    %linear_2 = "aten.linear"(%tanh, %arg4, %arg5) : (tensor<4x24xf32>, tensor<3x24xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+    %pow_1 = "aten.pow.Tensor_Scalar"(%linear_2) {exponent = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    %mean = "aten.mean"(%pow_1) : (tensor<4x3xf32>) -> tensor<f32>
+    return %mean : tensor<f32>
+  }
+}
