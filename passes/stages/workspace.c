@@ -239,6 +239,7 @@ static bool take_over(packer *p, const zb_node *node) {
     if (home->base != ZB_BASE_WORKSPACE || p->last_use[root] != node->number || home->layout.offset != 0) continue;
     if (!value_shape(g, operand, &operand_shape) || !zb_shape_equal(&operand_shape, &result)) continue;
     if (value_bytes(g, root) != value_bytes(g, operand) || seen_otherwise(p, node, root, &dense)) continue;
+    if (value_bytes(g, operand) == 0) continue; /* another block may begin where it is */
     p->w->homes[node->result_begin] = *home;
     for (size_t b = 0; b < p->live.count; ++b)
       if (p->live.items[b].offset == home->offset) p->live.items[b].last = p->last_use[node->result_begin];

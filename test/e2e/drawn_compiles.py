@@ -19,6 +19,7 @@ import resource
 import shutil
 import struct
 import sys
+import threading
 
 import common
 
@@ -127,11 +128,12 @@ class Data:
     DTYPES = {"f32": ("F32", "f"), "i64": ("I64", "q")}
 
     def __init__(self, folder):
-        self.folder, self.paths = folder, {}
+        self.folder, self.paths, self.lock = folder, {}, threading.Lock()
 
     def of(self, kind):
-        if kind not in self.paths:
-            self.paths[kind] = self.write(kind)
+        with self.lock:
+            if kind not in self.paths:
+                self.paths[kind] = self.write(kind)
         return "safetensors:" + self.paths[kind]
 
     def arrays(self, kind):
