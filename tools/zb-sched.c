@@ -81,9 +81,11 @@ static zb_status check_limit(const sched_case *c) {
   const zb_problem *p = &c->data.problem;
   for (int rank = 0; rank < p->ranks; ++rank) {
     const int64_t limit = p->rank_limit_bytes ? p->rank_limit_bytes[rank] : p->memory_limit_bytes;
+    char needed[64], given[64];
     if (limit && c->simulation.peak_bytes[rank] > limit)
-      return ZB_ERROR(INFEASIBLE, "%s needs %lld bytes on rank %d, and the limit is %lld", c->name,
-                      (long long)c->simulation.peak_bytes[rank], rank, (long long)limit);
+      return ZB_ERROR(INFEASIBLE, "%s needs %s on rank %d, and the limit is %s", c->name,
+                      zb_bytes_exact_text((uint64_t)c->simulation.peak_bytes[rank], needed), rank,
+                      zb_bytes_exact_text((uint64_t)limit, given));
   }
   return NULL;
 }

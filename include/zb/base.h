@@ -86,6 +86,8 @@ ZB_API void zb_allocation_fail_at(uint64_t n);
  * ms". Into out; returns out. */
 ZB_API const char *zb_bytes_text(uint64_t bytes, char out[32]);
 ZB_API const char *zb_time_text(double seconds, char out[32]);
+/* The same with the exact number: "1.2 MiB (1,230,976 bytes)", "800 bytes". Returns out. */
+ZB_API const char *zb_bytes_exact_text(uint64_t bytes, char out[64]);
 /* Reads a number of bytes, 1 to 1e18: "800", "2e9", "64M", "1.5G", "2 GiB", "2GB". K, M, G and T are 2^10, 2^20, 2^30
  * and 2^40, in either case, with or without "iB"; with "B" they are 10^3, 10^6, 10^9 and 10^12. A fraction without a
  * unit is none. *out is set where it returns true. */

@@ -358,8 +358,9 @@ static zb_status fit_rule_within(fitting *f, int64_t limit, bool *hopeless) {
   }
   zb_status_free(walked);
   if (status) return status;
-  return ZB_ERROR(INFEASIBLE, "%s has no order within %lld bytes a rank", f->s->choice.schedule->name,
-                  (long long)limit);
+  char text[64];
+  return ZB_ERROR(INFEASIBLE, "%s has no order within %s a rank", f->s->choice.schedule->name,
+                  zb_bytes_exact_text((uint64_t)limit, text));
 }
 
 /* Of a rule: the best plan within the limit of those for the sizes of a row, each taken for the limit. The row is the
@@ -398,19 +399,20 @@ static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
 
 /* status says that a rule has no order within the limit: adds what of the limit it had, and what has one. */
 static zb_status explain(const fitting *f, const zb_trial *serial, zb_status status) {
-  const long long limit = (long long)f->s->limit;
+  char limit[64], most[64];
   zb_compile_state *state = f->pass->shared;
   if (state) state->needed_bytes = (uint64_t)serial->most;
   if (f->other_bytes)
-    status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld", limit,
-                            (long long)f->other_bytes);
+    status =
+        zb_status_note(status, "of the %s of a rank, messages, inputs and packing take up to %s",
+                       zb_bytes_exact_text(f->s->limit, limit), zb_bytes_exact_text((uint64_t)f->other_bytes, most));
   if (serial->most <= (int64_t)f->s->limit)
     return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
   return zb_status_hint(
       status,
-      "one micro-batch at a time takes %lld bytes, and other orders of these stages little less: schedule search may "
-      "cut them elsewhere; or use more ranks or smaller micro-batches",
-      (long long)serial->most);
+      "one micro-batch at a time takes %s, and other orders of these stages little less: schedule search may cut them "
+      "elsewhere; or use --recompute auto, more ranks or smaller micro-batches",
+      zb_bytes_exact_text((uint64_t)serial->most, most));
 }
 
 static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, const zb_problem *problem, zb_order *out) {

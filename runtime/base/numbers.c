@@ -17,6 +17,22 @@ const char *zb_bytes_text(uint64_t bytes, char out[32]) {
   return out;
 }
 
+const char *zb_bytes_exact_text(uint64_t bytes, char out[64]) {
+  char rounded[32], digits[32], grouped[48];
+  const int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)bytes);
+  size_t used = 0;
+  for (int i = 0; i < length; ++i) {
+    if (i > 0 && (length - i) % 3 == 0) grouped[used++] = ',';
+    grouped[used++] = digits[i];
+  }
+  grouped[used] = '\0';
+  if (bytes < 1024)
+    snprintf(out, 64, "%s byte%s", grouped, bytes == 1 ? "" : "s");
+  else
+    snprintf(out, 64, "%s (%s bytes)", zb_bytes_text(bytes, rounded), grouped);
+  return out;
+}
+
 const char *zb_time_text(double seconds, char out[32]) {
   static const struct {
     const char *name;

@@ -36,7 +36,7 @@
 // RUN: not zb-sched --order %t.double.csv 2>&1 | FileCheck %s --check-prefix=DOUBLE
 // DOUBLE: double.csv:1:5: 0F0
 // RUN: not zb-sched --order %t.csv --memory-limit 0.5p 2>&1 | FileCheck %s --check-prefix=LIMIT
-// LIMIT: needs 3145728 bytes on rank 0, and the limit is 1572864
+// LIMIT: needs 3.0 MiB (3,145,728 bytes) on rank 0, and the limit is 1.5 MiB (1,572,864 bytes)
 // RUN: not zb-sched --order %t.csv --placement v 2>&1 | FileCheck %s --check-prefix=PLACEMENT
 // PLACEMENT: --placement: {{.*}}.csv says where its stages stand
 // RUN: not zb-sched --order %t.csv --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=TWO

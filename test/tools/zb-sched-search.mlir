@@ -40,7 +40,7 @@
 // RUN: zb-sched --ranks 3 --micro-batches 6 --schedule search --placement looped --chunks 2 | FileCheck %s --check-prefix=LOOPED
 // LOOPED: 2 chunks a rank (looped)
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule search --memory-limit 800000 2>&1 | FileCheck %s --check-prefix=LIMIT
-// LIMIT: one micro-batch alone needs 1048576 bytes on rank 0, and the limit is 800000
+// LIMIT: one micro-batch alone needs 1.0 MiB (1,048,576 bytes) on rank 0, and the limit is 781.2 KiB (800,000 bytes)
 // RUN: zb-sched --ranks 3 --micro-batches 5 --schedule search --csv %t.csv --json > %t.1
 // RUN: zb-sched --order %t.csv --json > %t.2
 // RUN: FileCheck %s --check-prefix=AGAIN < %t.2

@@ -56,14 +56,14 @@
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --chunks 2 2>&1 | FileCheck %s --check-prefix=ONE
 // ONE: 1f1b is defined for at most 1 chunk a rank, got 2
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --memory-limit 2M 2>&1 | FileCheck %s --check-prefix=LIMIT
-// LIMIT: 1f1b needs 4194304 bytes on rank 0, and the limit is 2097152
+// LIMIT: 1f1b needs 4.0 MiB (4,194,304 bytes) on rank 0, and the limit is 2.0 MiB (2,097,152 bytes)
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --timeline no-such-folder/a.svg 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: no-such-folder/a.svg
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --metric best 2>&1 | FileCheck %s --check-prefix=METRIC
 // METRIC: --metric: expected barrier, stage or period, got 'best'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --memory-limit 800000 2>&1 | FileCheck %s --check-prefix=ALONE
-// ALONE: 1f1b needs 4194304 bytes on rank 0, and the limit is 800000
-// ALONE: note: one micro-batch alone needs 1048576 bytes on rank 0: no schedule fits
+// ALONE: 1f1b needs 4.0 MiB (4,194,304 bytes) on rank 0, and the limit is 781.2 KiB (800,000 bytes)
+// ALONE: note: one micro-batch alone needs 1.0 MiB (1,048,576 bytes) on rank 0: no schedule fits
 // RUN: not zb-sched --ranks 4 --micro-batches 0 --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: --micro-batches: expected a whole number of 1 to 1000000, got '0'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs f=inf 2>&1 | FileCheck %s --check-prefix=INFINITE
@@ -97,14 +97,14 @@
 // RUN: zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs base=100,mem=2 --memory-limit 1p | FileCheck %s --check-prefix=UNITS
 // UNITS: peak memory  102.000 to 108.000 MiB a rank
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs base=100,mem=2 --memory-limit 0.99p 2>&1 | FileCheck %s --check-prefix=BELOW
-// BELOW: 1f1b needs 113246208 bytes on rank 0, and the limit is 113162322
+// BELOW: 1f1b needs 108.0 MiB (113,246,208 bytes) on rank 0, and the limit is 107.9 MiB (113,162,322 bytes)
 
 // Tables: by time, and why a schedule is not in it.
 // RUN: zb-sched --ranks 4 --micro-batches 8 --compare fthenb,zb-h1,1f1b --chunks 1 --memory-limit 1p | FileCheck %s --check-prefix=TABLE
 // TABLE: schedule placement chunks
 // TABLE-NEXT: zb-h1 plain 1 27.000
 // TABLE-NEXT: 1f1b plain 1 33.000 27.27% 27.27%
-// TABLE-NEXT: fthenb plain 1 -- needs 8388608 bytes on rank 0, and the limit is 4194304
+// TABLE-NEXT: fthenb plain 1 -- needs 8.0 MiB (8,388,608 bytes) on rank 0, and the limit is 4.0 MiB (4,194,304 bytes)
 // RUN: zb-sched --ranks 4 --micro-batches 8 --schedule all --metric stage | FileCheck %s --check-prefix=ALL
 // ALL-DAG: 1f1b plain
 // ALL-DAG: fthenb plain

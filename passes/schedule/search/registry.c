@@ -194,18 +194,18 @@ static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem 
     if (worst < 0 || peak[rank] - limit > peak[worst] - zb_rank_limit(problem, worst)) worst = rank;
   }
   zb_status status = NULL;
+  char needed[64], limit[64], least[64];
   if (above)
     status = zb_status_hint(
-        ZB_ERROR(INFEASIBLE,
-                 "%s needs %lld bytes on rank %d, and the limit is %lld (%d of %d ranks need more than that)",
-                 schedule->name, (long long)peak[worst], worst, (long long)zb_rank_limit(problem, worst), above,
-                 problem->ranks),
+        ZB_ERROR(INFEASIBLE, "%s needs %s on rank %d, and the limit is %s (%d of %d ranks need more than that)",
+                 schedule->name, zb_bytes_exact_text((uint64_t)peak[worst], needed), worst,
+                 zb_bytes_exact_text((uint64_t)zb_rank_limit(problem, worst), limit), above, problem->ranks),
         "give %lld bytes or more a rank, or use a schedule or micro-batch size that keeps less",
         (long long)peak[worst]);
   const int64_t alone = above ? alone_bytes(problem, worst) : 0;
   if (above && alone > zb_rank_limit(problem, worst))
-    status = zb_status_note(status, "one micro-batch alone needs %lld bytes on rank %d: no schedule fits",
-                            (long long)alone, worst);
+    status = zb_status_note(status, "one micro-batch alone needs %s on rank %d: no schedule fits",
+                            zb_bytes_exact_text((uint64_t)alone, least), worst);
   zb_free(peak);
   return status;
 }

@@ -254,10 +254,11 @@ static zb_status too_little(zb_searcher *s, const char *what) {
   zb_sequence_least(&s->w, s->run.sequence, s->least);
   for (int rank = 1; rank < s->w.ranks; ++rank)
     if (s->least[rank] - s->limit[rank] > s->least[worst] - s->limit[worst]) worst = rank;
+  char needed[64], limit[64];
   return zb_status_hint(
-      ZB_ERROR(INFEASIBLE,
-               "no order %s: one micro-batch alone needs %" PRId64 " bytes on rank %d, and the limit is %" PRId64, what,
-               s->least[worst], worst, s->limit[worst]),
+      ZB_ERROR(INFEASIBLE, "no order %s: one micro-batch alone needs %s on rank %d, and the limit is %s", what,
+               zb_bytes_exact_text((uint64_t)s->least[worst], needed), worst,
+               zb_bytes_exact_text((uint64_t)s->limit[worst], limit)),
       "give %" PRId64 " bytes or more a rank, or use smaller micro-batches or more ranks", s->least[worst]);
 }
 

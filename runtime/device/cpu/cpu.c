@@ -61,9 +61,10 @@ static zb_status cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) 
   device->arena_bytes = bytes > 0 ? bytes : ZB_ALIGNMENT;
   *out_arena = zb_alloc_pages(device->arena_bytes);
   if (*out_arena) return NULL;
-  return zb_status_hint(ZB_ERROR(MEMORY, "rank %d needs an arena of %llu bytes, which this machine does not give",
-                                 device->params.rank, (unsigned long long)bytes),
-                        "compile with more ranks or a smaller --memory-limit");
+  char text[64];
+  return zb_status_hint(ZB_ERROR(MEMORY, "rank %d needs an arena of %s, which this machine does not give",
+                                 device->params.rank, zb_bytes_exact_text(bytes, text)),
+                        "compile with more ranks, a smaller --memory-limit or --recompute auto");
 }
 
 static void cpu_release(zb_device *device, void *arena) { zb_free_pages(arena, device->arena_bytes); }

@@ -82,9 +82,10 @@ zb_status zb_cuda_device_alloc(zb_device *device, uint64_t bytes, void **out_are
   zb_status status = ZB_CU(api, cuMemAlloc, &arena, bytes > 0 ? bytes : ZB_ALIGNMENT);
   if (status) {
     if (api->cuMemGetInfo(&free_bytes, &total_bytes) != CUDA_SUCCESS) free_bytes = total_bytes = 0;
-    return zb_status_note(status, "rank %d needs an arena of %llu bytes, the GPU has %llu free of %llu",
-                          device->params.rank, (unsigned long long)bytes, (unsigned long long)free_bytes,
-                          (unsigned long long)total_bytes);
+    char needed[64], left[64], all[64];
+    return zb_status_note(status, "rank %d needs an arena of %s, the GPU has %s free of %s", device->params.rank,
+                          zb_bytes_exact_text(bytes, needed), zb_bytes_exact_text(free_bytes, left),
+                          zb_bytes_exact_text(total_bytes, all));
   }
   if (bytes > 0) status = ZB_CU(api, cuMemsetD8Async, arena, 0, bytes, device->compute);
   if (!status) {

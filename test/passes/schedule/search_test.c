@@ -572,7 +572,7 @@ static void test_least_of_no_chain(void) {
       zb_order_deinit(&order);
       x.problem.memory_limit_bytes = 999;
       expect_status(zb_search(&x.problem, NULL, &order, NULL), ZB_INFEASIBLE,
-                    "no order fits: one micro-batch alone needs 2000 bytes on rank 0, and the limit is 999");
+                    "one micro-batch alone needs 2.0 KiB (2,000 bytes) on rank 0, and the limit is 999 bytes");
     }
 }
 
@@ -655,8 +655,7 @@ static void test_placement(void) {
   zb_order_deinit(&order);
   x.problem.base_bytes = NULL;
   x.problem.memory_limit_bytes = 1;
-  expect_status(zb_search_placement(&x.problem, &params, stage_rank, &order, &report), ZB_INFEASIBLE,
-                "needs 2000 bytes");
+  expect_status(zb_search_placement(&x.problem, &params, stage_rank, &order, &report), ZB_INFEASIBLE, "(2,000 bytes)");
   CU_ASSERT_PTR_NULL(order.jobs);
 }
 

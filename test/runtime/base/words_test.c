@@ -296,6 +296,10 @@ static void test_units(void) {
     CU_ASSERT_TRUE((zb_bytes_parse(parsed[i].text, &got) == (parsed[i].bytes > 0) && got == parsed[i].bytes) ||
                    fail(parsed[i].text, "other bytes"));
   }
+  char exact[64];
+  CU_ASSERT_STRING_EQUAL(zb_bytes_exact_text(800, exact), "800 bytes");
+  CU_ASSERT_STRING_EQUAL(zb_bytes_exact_text(1230976, exact), "1.2 MiB (1,230,976 bytes)");
+  CU_ASSERT_STRING_EQUAL(zb_bytes_exact_text(UINT64_MAX, exact), "16.0 EiB (18,446,744,073,709,551,615 bytes)");
   static const struct {
     double seconds;
     const char *text;

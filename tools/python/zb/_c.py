@@ -1007,6 +1007,7 @@ FUNCTIONS: Dict[str, Any] = {
     "zb_batches_evaluation": (zb_status, [c_void_p, c_char_p, c_int64, c_int, c_void_p, c_uint64]),
     "zb_batches_input": (zb_status, [c_void_p, c_char_p, c_int64, c_int, c_void_p, c_uint64]),
     "zb_bootstrap_find": (zb_status, [CFUNCTYPE(c_char_p, c_void_p, c_char_p), c_void_p, POINTER(zb_bootstrap)]),
+    "zb_bytes_exact_text": (c_char_p, [c_uint64, c_char_p]),
     "zb_bytes_parse": (c_bool, [c_char_p, POINTER(c_uint64)]),
     "zb_bytes_text": (c_char_p, [c_uint64, c_char_p]),
     "zb_calibrate": (zb_status, [c_char_p, c_int]),
