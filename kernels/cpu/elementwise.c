@@ -195,8 +195,7 @@ static float value_of(const zb_kernel_call *call, attribute a) {
     const zb_tensor *const tensors[2] = {&call->inputs[0], &call->inputs[(operands) - 1]};                             \
     return run_map(call, rows[zb_isa()], tensors, operands, value_of(call, a), value_of(call, b));                     \
   }
-#define ZB_REF_UNARY_VECTOR(name, saved, a, b, forward, slope, gradient)                                               \
-  RUN_MAP(name, 1, a, b) RUN_MAP(name##_grad, 2, a, b)
+#define ZB_REF_UNARY_VECTOR(name, saved, a, b, forward, gradient) RUN_MAP(name, 1, a, b) RUN_MAP(name##_grad, 2, a, b)
 #include "kernels/cpu/ref/unary.def"
 #define ZB_REF_BINARY_VECTOR(name, types, flag, divisor, real, integer) RUN_MAP(name, 2, NONE, NONE)
 #include "kernels/cpu/ref/binary.def"
@@ -328,8 +327,8 @@ V_INLINE vf gelu_tanh_slope(vf from) {
   return gate * v_fma(x * rest, argument_slope, v_set(1));
 }
 
-V_INLINE vf silu_slope(vf x, vf alpha) {
-  vf at = bounded(alpha * x), rest, gate = v_sigmoid_pair(at, &rest);
+V_INLINE vf silu_slope(vf x) {
+  vf at = bounded(x), rest, gate = v_sigmoid_pair(at, &rest);
   return gate * v_fma(at, rest, v_set(1));
 }
 
@@ -351,6 +350,7 @@ V_INLINE vf softplus_of(vf x) {
 #define SIGMOID(x) v_sigmoid(x)
 #define BELL(x) bell(x, 1)
 #define REST_OF_SQUARE(x) rest_of_square(x)
+#define SILU_SLOPE(x) silu_slope(x)
 #define SOFTPLUS(x) softplus_of(x)
 #define fabs(x) v_abs(x)
 #define erf(x) v_erf(x)
@@ -379,7 +379,7 @@ V_INLINE vf softplus_of(vf x) {
       v_store_part(to + i, (expression), count - i);                                                                   \
     }                                                                                                                  \
   }
-#define ZB_REF_UNARY_VECTOR(name, saved, a, b, forward, slope, gradient)                                               \
+#define ZB_REF_UNARY_VECTOR(name, saved, a, b, forward, gradient)                                                      \
   MAP_BODY(name, 1, x, same, forward) MAP_BODY(name##_grad, 2, saved, dout, gradient)
 #include "kernels/cpu/ref/unary.def"
 #define ZB_REF_BINARY_VECTOR(name, types, flag, divisor, real, integer) MAP_BODY(name, 2, x, y, real)

@@ -84,7 +84,7 @@ static zb_status unary_run(const zb_kernel_call *call, zb_cuda_launcher *on, con
 }
 
 enum {
-#define ZB_REF_UNARY(name, saved, a, b, forward, slope) UNARY_##name,
+#define ZB_REF_UNARY(name, saved, a, b, forward, gradient) UNARY_##name,
 #define ZB_REF_UNARY_FLAT(name, a, b, forward) UNARY_##name,
 #include "kernels/cpu/ref/unary.def"
   UNARY_COUNT
@@ -104,7 +104,7 @@ static const int integer_kernels[UNARY_COUNT] = {
     const unary op = {operands, a, b, f32, i64};                                                                       \
     return unary_run(call, on, &op);                                                                                   \
   }
-#define ZB_REF_UNARY(name, saved, a, b, forward, slope)                                                                \
+#define ZB_REF_UNARY(name, saved, a, b, forward, gradient)                                                             \
   UNARY_FUNCTIONS(name, 1, a, b, ZB_FUNCTION_zb_##name##_f32, integer_kernels[UNARY_##name] - 1)                       \
   UNARY_FUNCTIONS(name##_grad, 2, a, b, ZB_FUNCTION_zb_##name##_grad_f32, NO_INTEGERS)
 #define ZB_REF_UNARY_FLAT(name, a, b, forward)                                                                         \

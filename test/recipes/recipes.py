@@ -53,14 +53,19 @@ RECIPES = {
         ("include/zb/ops.def", "ZB_UNARY(tan) ", "ZB_UNARY(square)           /* [x] */\n"),
         ("ir/ops/elementwise.c", "  X(tan, reals",
          '  X(square, reals, FOLLOW, x, zb_grad_named, 1, NO_ATTRS, "x * x.")'.ljust(119) + "\\\n"),
-        ("kernels/cpu/ref/unary.def", "ZB_REF_UNARY(tan,", "ZB_REF_UNARY(square, x, NONE, NONE, x * x, 2 * x)\n"),
+        ("kernels/cpu/ref/unary.def", "ZB_REF_UNARY(tan,",
+         "ZB_REF_UNARY(square, x, NONE, NONE, x * x, 2 * x * dout)\n"),
         ("ir/import/onnx/onnx_ops.def", 'UNARY(Tan, "tan")', 'UNARY(Square, "square")\n'),
         ("test/ir/examples.mlir", "  func.func @tan(", SQUARE_EXAMPLES),
         ("test/ir/ops/elementwise.mlir", "  func.func @tan_c1(", SQUARE_CONSTRAINTS),
         ("test/ir/split_test.c", '    {"tan",', '    {"square", {N("5")}, {{0}}, 0},\n'),
         ("test/kernels/gradient_test.c", "    UNARY(tan,", '    UNARY(square, "x0", -3, 3, {0})\n'),
+        ("test/kernels/digits.h", "DIGITS_FUNCTION(tan_slope,",
+         "DIGITS_FUNCTION(square, x * x)\nDIGITS_FUNCTION(square_slope, 2 * x)\n"),
+        ("test/kernels/digits.h", '    {"tan",',
+         '    {"square", digits_square_of, digits_square_slope_of, false, ALL, {{0}}, 0, {0}, 0},\n'),
     ], ["build/test/ir-dialect_test", "build/test/ir-op_table_test", "build/test/ir-split_test",
-        "build/test/kernels-conformance_test", "build/test/kernels-gradient_test",
+        "build/test/kernels-conformance_test", "build/test/kernels-gradient_test", "build/test/kernels-digits_test",
         "build/test/kernels-cuda-conformance_test", "lit-22 -q test/ir"]),
     "schedule": (1, [
         ("passes/schedule/schedules.def", "ZB_SCHEDULE(zb_h1,", 'ZB_SCHEDULE(recipe_w_last, "")\n'),
@@ -77,7 +82,8 @@ RECIPES = {
         "build/bin/zb-run out/layers --data text:test/data/corpus.txt --steps 3"]),
 }
 TARGETS = ["all", "ir-dialect_test", "ir-op_table_test", "ir-split_test", "kernels-conformance_test",
-           "kernels-gradient_test", "kernels-cuda-conformance_test", "passes-schedule-schedules_test"]
+           "kernels-gradient_test", "kernels-digits_test", "kernels-cuda-conformance_test",
+           "passes-schedule-schedules_test"]
 
 
 def copy_tree(to):

@@ -12,7 +12,7 @@ typedef struct parameter {
 /* One op: its attributes and its function for each kind of number; integer is NULL where there is none. */
 typedef struct unary {
   parameter a, b;
-  double (*real)(double x, double a, double b);
+  double (*real)(double x, double dout, double a, double b); /* dout: of a gradient */
   int64_t (*integer)(int64_t x, double a, double b);
 } unary;
 
@@ -23,15 +23,15 @@ typedef struct unary {
 
 typedef double T;
 #define DEFINE(function, variable, expression)                                                                         \
-  static double function(double variable, double a, double b) {                                                        \
-    (void)variable, (void)a, (void)b;                                                                                  \
+  static double function(double variable, double dout, double a, double b) {                                           \
+    (void)variable, (void)dout, (void)a, (void)b;                                                                      \
     return expression;                                                                                                 \
   }
 
 /* The functions of all rows. An op without a row for integers gets NULL in integer_functions. */
-#define ZB_REF_UNARY(name, saved, a, b, forward, slope)                                                                \
+#define ZB_REF_UNARY(name, saved, a, b, forward, gradient)                                                             \
   DEFINE(name##_real, x, forward)                                                                                      \
-  DEFINE(name##_slope, saved, slope)
+  DEFINE(name##_gradient, saved, gradient)
 #define ZB_REF_UNARY_FLAT(name, a, b, forward) DEFINE(name##_real, x, forward)
 #define ZB_REF_UNARY_INTEGER(name, forward)                                                                            \
   static int64_t name##_integer(int64_t x, double a, double b) {                                                       \
@@ -41,7 +41,7 @@ typedef double T;
 #include "kernels/cpu/ref/unary.def"
 
 typedef enum row_number {
-#define ZB_REF_UNARY(name, saved, a, b, forward, slope) ROW_##name,
+#define ZB_REF_UNARY(name, saved, a, b, forward, gradient) ROW_##name,
 #define ZB_REF_UNARY_FLAT(name, a, b, forward) ROW_##name,
 #include "kernels/cpu/ref/unary.def"
   ROW_COUNT
@@ -74,12 +74,12 @@ static const char *run_forward(const zb_kernel_call *call, const unary *op) {
     if (zb_dtype_is_index(x->dtype))
       zb_ref_set_int(out, to, op->integer(zb_ref_get_int(x, from), a, b));
     else
-      zb_ref_set(out, to, op->real(zb_ref_get(x, from), a, b));
+      zb_ref_set(out, to, op->real(zb_ref_get(x, from), 0, a, b));
   }
   return NULL;
 }
 
-/* (saved, dout) -> (dx) = slope(saved) * dout. */
+/* (saved, dout) -> (dx) */
 static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
   ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   const zb_tensor *saved = &call->inputs[0], *dout = &call->inputs[1], *dx = &call->outputs[0];
@@ -90,8 +90,8 @@ static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
   const double a = value_of(call, op->a), b = value_of(call, op->b);
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
-    const double slope = op->real(zb_ref_get(saved, walk.offset[1]), a, b);
-    zb_ref_set(dx, walk.offset[0], slope * zb_ref_get(dout, walk.offset[2]));
+    const double d = zb_ref_get(dout, walk.offset[2]);
+    zb_ref_set(dx, walk.offset[0], op->real(zb_ref_get(saved, walk.offset[1]), d, a, b));
   }
   return NULL;
 }
@@ -101,10 +101,10 @@ static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
     const unary op = {a, b, name##_real, integer_functions[ROW_##name]};                                               \
     return run_forward(call, &op);                                                                                     \
   }
-#define ZB_REF_UNARY(name, saved, a, b, forward, slope)                                                                \
+#define ZB_REF_UNARY(name, saved, a, b, forward, gradient)                                                             \
   FORWARD(name, a, b)                                                                                                  \
   const char *zb_ref_##name##_grad(const zb_kernel_call *call) {                                                       \
-    const unary op = {a, b, name##_slope, NULL};                                                                       \
+    const unary op = {a, b, name##_gradient, NULL};                                                                    \
     return run_gradient(call, &op);                                                                                    \
   }
 #define ZB_REF_UNARY_FLAT(name, a, b, forward) FORWARD(name, a, b)
