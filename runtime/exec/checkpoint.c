@@ -127,6 +127,7 @@ static zb_status set_metadata(zb_store *store, const zb_plan *plan, const zb_che
       {"zb.data_position", position},
       {"zb.rates", checkpoint->rates},
       {"zb.rate_table", checkpoint->rate_table},
+      {"zb.settings", checkpoint->settings},
   };
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i)
     if (pairs[i][1]) ZB_TRY(zb_store_set_metadata(store, pairs[i][0], pairs[i][1]));
@@ -348,6 +349,7 @@ static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoin
     ZB_TRY(number_of(out->optimizer, "zb.random_seed", folder, INT64_MAX, &out->random_seed));
   out->rates = zb_store_metadata(out->optimizer, "zb.rates");
   out->rate_table = zb_store_metadata(out->optimizer, "zb.rate_table");
+  out->settings = zb_store_metadata(out->optimizer, "zb.settings");
   if (zb_store_metadata(out->optimizer, "zb.skipped"))
     ZB_TRY(number_of(out->optimizer, "zb.skipped", folder, count_most, &out->skipped));
   if (out->skipped > out->step)

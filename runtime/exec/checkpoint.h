@@ -19,6 +19,7 @@ typedef struct zb_checkpoint {
   int64_t random_seed;    /* 0: it says none */
   const char *rates;      /* zb_rates_save; NULL: nothing was said */
   const char *rate_table; /* the text of a table of rates, or NULL */
+  const char *settings;   /* how the run trains: session_settings.c; NULL: it does not say */
 } zb_checkpoint;
 
 /* Opens a checkpoint of the model of the plan. INVALID, naming what differs, for one of another model or a pair that

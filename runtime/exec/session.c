@@ -129,6 +129,9 @@ static zb_status choose_random_seed(zb_session *session, const zb_session_params
                           "leave it out; a model draws where it was exported in training mode, with dropout");
   }
   session->random_seed = params->random_seed ? params->random_seed : saved ? saved : ZB_RANDOM_SEED;
+  if (saved && saved != session->random_seed)
+    zb_text_add(&session->rates.changes, "%s--random-seed %" PRId64 " replaces '%" PRId64 "' of the checkpoint",
+                session->rates.changes.length ? "\n" : "", session->random_seed, saved);
   return NULL;
 }
 
@@ -464,6 +467,14 @@ static bool has_verdict(const zb_plan *plan) {
   return false;
 }
 
+static void say_lines(const zb_session *session, char *lines) {
+  for (char *at = lines, *next; at; at = next) {
+    next = strchr(at, '\n');
+    if (next) *next++ = '\0';
+    session->params.say(session->params.progress_context, at);
+  }
+}
+
 static void say_left_out(const zb_session *session) {
   char line[160];
   const int64_t rows = zb_data_left_out(session->data), all = zb_data_rows(session->data);
@@ -482,7 +493,7 @@ static void say_opened(const zb_session *session, const zb_session_params *param
     params->say(params->progress_context,
                 "post-validation is not used: the ranks wait for each other at the end of every step");
   if (params->say && session->data) say_left_out(session);
-  if (params->say && session->rates.changes.data) params->say(params->progress_context, session->rates.changes.data);
+  if (params->say && session->rates.changes.data) say_lines(session, session->rates.changes.data);
   for (int i = 0; weights && params->say && zb_weights_note(weights, i); ++i) {
     zb_text line;
     zb_text_init(&line);
@@ -537,6 +548,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     session->skipped = checkpoint.skipped;
   }
   ZB_TRY_GOTO(zb_session_open_rates(session, params, sources, resumed));
+  ZB_TRY_GOTO(zb_session_open_settings(session, params, sources, resumed));
   ZB_TRY_GOTO(take_infinite(session));
   if (params->weights) ZB_TRY_GOTO(choose_weights(session, params, sources, &chosen));
   ZB_TRY_GOTO(zb_values_find(session, sources, resumed, chosen.weights, &values));

@@ -77,6 +77,7 @@ struct zb_session {
   zb_measure *measure;       /* if params.costs */
   zb_rates rates;
   const char *rates_text; /* of rates, for people */
+  const char *settings;   /* how it trains, for checkpoints; NULL: another process writes it (session_settings.c) */
   double lr;              /* of parameters that have none of their own, without the factor of a step; NaN */
   double (**bases)[ZB_UPDATE_NUMBERS]; /* [executor][setting] rate and weight decay without the factor of a step */
   bool has_norm;                       /* of the last step: */
@@ -135,6 +136,12 @@ void zb_session_set_rates(zb_session *session);
 void zb_session_set_rank_rates(zb_session *session, int index, int64_t step);
 /* Adds the rates to what the processes compare. */
 void zb_session_describe_rates(zb_session *session);
+
+/* ---- session_settings.c ---- */
+
+/* Adds to what is said of rates what the run changes of how the one that is resumed trained. */
+zb_status zb_session_open_settings(zb_session *session, const zb_session_params *params,
+                                   const zb_session_sources *sources, const zb_checkpoint *resumed) ZB_MUST_USE;
 
 /* ---- session_evaluate.c, for steps and evaluations ---- */
 

@@ -216,6 +216,7 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
                               .optimizer = zb_store_create(),
                               .rates = rates.data,
                               .rate_table = session->rates.table,
+                              .settings = session->settings,
                               .step = session->steps,
                               .skipped = session->skipped,
                               .data_position = zb_data_position(session->data, session->steps),

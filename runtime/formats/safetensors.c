@@ -446,7 +446,8 @@ static zb_status read_weight_map(zb_store *store, const char *path, json_t *weig
   return NULL;
 }
 
-/* The metadata of the first part become those of the set, once they are known to be of the same save. */
+/* The metadata of the parts become those of the set, once they are known to be of the same save: of each key the first
+ * that has it. */
 static zb_status take_metadata(zb_store *store, const char *path, const char *const *same_keys) {
   if (store->parts.count == 0) return NULL;
   const zb_store *first = store->parts.items[0];
@@ -458,8 +459,11 @@ static zb_status take_metadata(zb_store *store, const char *path, const char *co
                         *key, expected ? expected : "", got ? got : "");
     }
   }
-  for (size_t i = 0; i < first->metadata.count; i += 2)
-    ZB_TRY(zb_store_set_metadata(store, first->metadata.items[i], first->metadata.items[i + 1]));
+  for (size_t k = 0; k < store->parts.count; ++k)
+    for (size_t i = 0; i < store->parts.items[k]->metadata.count; i += 2) {
+      char *const *pair = &store->parts.items[k]->metadata.items[i];
+      if (!zb_store_metadata(store, pair[0])) ZB_TRY(zb_store_set_metadata(store, pair[0], pair[1]));
+    }
   return NULL;
 }
 

@@ -35,9 +35,9 @@ zb_status zb_store_set_metadata(zb_store *store, const char *key, const char *va
 zb_status zb_store_write(const zb_store *store, const char *path) ZB_MUST_USE;
 
 /* A set that lies in several files next to an index, as Hugging Face's model.safetensors.index.json: "weight_map" says
- * which file has a tensor. Opening maps all of them; metadata are those of the first file in the order of names, and
- * each must have the same value in all files for `same_keys` (ended by NULL). INVALID for an index that names what is
- * not there. */
+ * which file has a tensor. Opening maps all of them; of metadata the first file in the order of names that has a key
+ * counts, and each of `same_keys` (ended by NULL) must have the same value in all files. INVALID for an index that
+ * names what is not there. */
 zb_status zb_store_open_index(const char *path, const char *const *same_keys, zb_store **out) ZB_MUST_USE;
 /* Writes the index of these files, all in the folder of `path`, atomically. USAGE if two have a tensor of one name. */
 zb_status zb_store_write_index(const char *path, const char *const *files, int count) ZB_MUST_USE;

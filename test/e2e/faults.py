@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 import time
+import warnings
 
 import clipping
 import common
@@ -132,6 +133,60 @@ class Faults:
                     out.seek(0)
                     out.write(data)
                 self.refused("--resume", self.run("--resume", folder), 1, tensor, word, "earlier checkpoint")
+
+    # ---- Runs that go on otherwise than they began ----
+
+    def resumed(self):
+        base = ("--ranks", 2, "--micro-batches", MICRO_BATCHES)
+        words = ("warning: lr 2e-3 replaces '1e-3' of the checkpoint",
+                 "warning: beta1 0.8 replaces '0.9' of the checkpoint",
+                 "warning: weight_decay 0.2 replaces '0.1' of the checkpoint",
+                 "warning: clip-norm 2 replaces '1' of the checkpoint",
+                 "warning: loss-mean targets replaces 'micro-batches' of the checkpoint",
+                 "warning: precision bf16 replaces 'f32' of the checkpoint",
+                 "warning: micro-batches 8 replaces '4' of the checkpoint",
+                 "warning: rows of a step 16 replaces '8' of the checkpoint",
+                 "warning: rates or decays that parameters have of their own (zbc --group) are not those of")
+        plans = [self.path(name) for name in ("before", "same", "after")]
+        optimizer = "adamw:lr=1e-3,weight_decay=0.1"
+        self.suite.compile(GPT2, plans[0], *base, "--clip-norm", 1, "--optimizer", optimizer)
+        self.suite.compile(GPT2, plans[1], "--ranks", 1, "--micro-batches", 4, "--clip-norm", 1, "--optimizer",
+                           optimizer)
+        self.suite.compile(GPT2, plans[2], "--ranks", 2, "--micro-batches", 8, "--clip-norm", 2, "--loss-mean",
+                           "targets", "--precision", "bf16", "--optimizer",
+                           "adamw:lr=2e-3,beta1=0.8,weight_decay=0.2", "--group", "*.wpe.*:lr=1e-4")
+        saved, data = self.path("went"), "tokens:" + self.path("tokens.bin") + ":u16"
+        self.run("--save", saved, plan=plans[0])
+        many = self.path("many")
+        processes.launched(self.suite, processes.LAUNCHERS["tcp"], 2, plans[0], "--data", data, "--steps", 1, "--save",
+                           many)
+        for folder in (saved, many):
+            process = self.run("--resume", folder, plan=plans[1])
+            self.suite.check(process.returncode == 0 and "replaces" not in process.stdout + process.stderr,
+                             f"{folder}: {process.stdout}{process.stderr}")
+            process = self.run("--resume", folder, plan=plans[2])
+            for word in words:
+                self.suite.check(word in process.stdout, f"{folder}: no '{word}' in {process.stdout}{process.stderr}")
+        process = self.run("--resume", saved, "--lr", 3e-3, "--json", plan=plans[2])
+        self.suite.check("warning: lr" not in process.stderr and words[1] in process.stderr, process.stderr)
+        for name in ("weights", "optimizer"):  # as checkpoints were before
+            path = os.path.join(saved, name + ".safetensors")
+            with open(path, "rb") as file:
+                data = file.read()
+            size = struct.unpack("<Q", data[:8])[0]
+            header = json.loads(data[8:8 + size])
+            del header["__metadata__"]["zb.settings"]
+            text = json.dumps(header).encode()
+            with open(path, "wb") as file:
+                file.write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+        process = self.run("--resume", saved, plan=plans[2])
+        self.suite.check(process.returncode == 0 and all((word in process.stdout) == (i < 3)
+                                                         for i, word in enumerate(words)), process.stdout)
+        import zb
+        with warnings.catch_warnings(record=True) as caught, zb.Session(plans[2], resume=saved) as run:
+            warnings.simplefilter("always")
+            self.suite.check("beta1 0.8 replaces '0.9'" in " ".join(run.notes), str(run.notes))
+        del caught
 
     # ---- Data that changes ----
 
@@ -289,6 +344,7 @@ def main():
         faults = Faults(suite, folder)
         faults.not_finite()
         faults.begun_with()
+        faults.resumed()
         faults.skipped()
         faults.python()
         faults.changes()

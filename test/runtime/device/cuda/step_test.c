@@ -262,7 +262,8 @@ static void test_no_memory(void) {
   zb_session *session = NULL;
   fake_start(1);
   fake_fail("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY); /* 0 is the fault record of rank 0 */
-  tiny_expect(fake_session(&params, tiny_plan(), &session), ZB_MEMORY, "the GPU has 1.0 MiB (1,048,576 bytes) free of 1.0 GiB");
+  tiny_expect(fake_session(&params, tiny_plan(), &session), ZB_MEMORY,
+              "the GPU has 1.0 MiB (1,048,576 bytes) free of 1.0 GiB");
   CU_ASSERT_EQUAL(fake_stop(), 0);
 }
 
