@@ -170,6 +170,9 @@ class Tests:
                 x, y = self.corpus.batch(k)
                 run.step({"x": x, "y": y, "attention_mask": x, "id": "b"})
             self.check(found == wanted, "surplus keys change nothing")
+            with self.zb.Session(self.plan) as other:
+                batch = dict(zip("xy", self.corpus.batch(0)))
+                self.check(other.step(**batch).loss == wanted, "step(**batch)")
             self.check(len(said) == 1 and "'attention_mask', 'id'" in str(said[0].message), "they are named once",
                        [str(one.message) for one in said])
             self.raises("(?s)has no 'y'.*this one has 'x', 'labels'", "a key under another name",

@@ -331,13 +331,12 @@ def option_class(struct, header, title, structs):
             words = ":" if title == "SessionOptions" and name in OWN else helps.get(name, ":")  # ":": a list follows
             default, words = default_of(name, kinds[name], in_python(words, dashed))
             words = in_python(text.replace("NULL", "None"), dashed) if words.endswith(":") else words
-            listed.append("")
             for line, indent in (("%s: %s, default %s" % (name, kind, default), ""), (words, "    ")):
                 listed += textwrap.wrap(line, 110, break_long_words=False, break_on_hyphens=False,
                                         initial_indent=indent, subsequent_indent="    ")
             attributes.append("    %s: %s" % (name, kind))
     text = ["Options of %s, as keyword arguments; those of %s by their names in C (zb/%s)." % (
-        {"zbc": "zb.compile", "zb-run": "zb.Session"}[PROGRAMS[struct]], PROGRAMS[struct], header)] + listed
+        {"zbc": "zb.compile", "zb-run": "zb.Session"}[PROGRAMS[struct]], PROGRAMS[struct], header), ""] + listed
     text = [("    " + line if line else "").replace("\\", "\\\\") for line in text]
     return ["", "", "class %s(TypedDict, total=False):" % title, '    """' + text[0].strip(), *text[1:], '    """',
             *attributes]

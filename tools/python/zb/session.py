@@ -250,20 +250,21 @@ class Session:
 
     # ---- Steps and evaluations ----
 
-    def step(self, batch: Any = None) -> StepResult:
+    def step(self, batch: Any = None, **named: Any) -> StepResult:
         """One step on one whole batch: all micro-batches, of all replicas.
 
-        batch: a dictionary of the inputs by name, a tuple of them in the plan's order, or one array; or, of a module
-        that was compiled here, the structure that the example had. An input of shape (B, ...) in a micro-batch comes as
-        (M * B, ...) or (M, B, ...) for M micro-batches; one without dimensions as (M,). Rows go to micro-batches in
-        their order. Arrays of any library that has the buffer protocol or DLPack are read where they are; they must not
-        change until step() returns. Lists of numbers are taken, too.
+        batch, named: a dictionary of the inputs by name (or step(**dictionary)), a tuple of them in the plan's order,
+        or one array; or, of a module that was compiled here, the structure that the example had. An input of shape (B,
+        ...) in a micro-batch comes as (M * B, ...) or (M, B, ...) for M micro-batches; one without dimensions as (M,).
+        Rows go to micro-batches in their order. Arrays of any library that has the buffer protocol or DLPack are read
+        where they are; they must not change until step() returns. Lists of numbers are taken, too.
 
         A batch that is refused is a zb.Error and leaves the session as it was (one process, device cpu), so that the
         next one can follow; Session(bad_batch="skip") goes on by itself.
 
         In several processes each gives the whole batch, the same one.
         """
+        batch = named if batch is None and named else batch
         self._check_step(batch is None)
         if not self._has_data:
             number = self.steps
