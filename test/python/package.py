@@ -88,13 +88,13 @@ module @jit_loss {
       -> (tensor<f32> {jax.result_info = "result"}) {
     %cst = stablehlo.constant dense<0.0> : tensor<f32>
     %three = stablehlo.constant dense<3.0> : tensor<f32>
-    %0 = stablehlo.dot_general %late, %w, contracting_dims = [1] x [0]
+    %0 = stablehlo.dot_general %late, %w, contracting_dims = [1] x [0] \
         : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
-    %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0, 1]
+    %1 = stablehlo.reduce(%0 init: %cst) applies stablehlo.add across dimensions = [0, 1] \
         : (tensor<2x1xf32>, tensor<f32>) -> tensor<f32>
-    %2 = stablehlo.dot_general %early, %w, contracting_dims = [1] x [0]
+    %2 = stablehlo.dot_general %early, %w, contracting_dims = [1] x [0] \
         : (tensor<2x4xf32>, tensor<4x1xf32>) -> tensor<2x1xf32>
-    %3 = stablehlo.reduce(%2 init: %cst) applies stablehlo.add across dimensions = [0, 1]
+    %3 = stablehlo.reduce(%2 init: %cst) applies stablehlo.add across dimensions = [0, 1] \
         : (tensor<2x1xf32>, tensor<f32>) -> tensor<f32>
     %4 = stablehlo.multiply %3, %three : tensor<f32>
     %5 = stablehlo.add %1, %4 : tensor<f32>
