@@ -333,6 +333,11 @@ class Faults:
             run.save(self.path("refused"))
         self.suite.check(found == wanted, f"losses {found} with refused batches, expected {wanted}")
         found, wanted = (common.read_checkpoint(self.path(x)) for x in ("refused", "plain"))
+        with warnings.catch_warnings(record=True) as said, zb.Session(self.plan, bad_batch="skip") as run:
+            warnings.simplefilter("always")
+            skips = [result.skipped for result in run.train([good[0], batch(True), good[1]])]
+        self.suite.check(skips == [False, True, False] and any("99" in str(one.message) for one in said),
+                         f"train() with bad_batch='skip': {skips}")
         self.suite.check(found == wanted, str(common.first_difference(wanted, found)))
 
 

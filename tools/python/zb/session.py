@@ -29,7 +29,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 class StepResult(NamedTuple):
     """What a step was. Times are of the clock of the device."""
-    step: int  # from 0
+    step: int  # from 0, as in logs and --json; texts and errors count from 1, as session.steps does behind it
     loss: float  # mean over micro-batches, or, with loss_mean="targets", over all targets
     seconds: float
     idle: float  # share of ranks x time in which nothing is computed
@@ -289,6 +289,9 @@ class Session:
         found, number = _c.zb_step_result(), self.steps
         try:
             self._try("zb_session_step", ctypes.addressof(found))
+            if found.refused:
+                warnings.warn("step %d is left out: %s" % (number + 1, found.refused.decode(errors="replace")),
+                              stacklevel=2)
         finally:  # of a step that ended well although a signal came meanwhile, too
             self._drop(self._batches.steps[number % _c.ZB_BATCHES], number)
             self._stopped = found.stopping
