@@ -121,6 +121,11 @@ zb_operand zb_operand_scalar(zb_import_node *n, zb_dtype dtype, double value) {
   return zb_operand_known(n, known);
 }
 
+zb_operand zb_operand_number(zb_import_node *n, zb_operand x, double value) {
+  zb_shape shape;
+  return zb_operand_shape(n, x, &shape) ? zb_operand_scalar(n, shape.dtype, value) : failed(n);
+}
+
 zb_operand zb_operand_filled(zb_import_node *n, const zb_shape *shape, zb_operand scalar) {
   const zb_known *known = known_of(n, scalar);
   if (!known || known->elements != 1) return failed(n);

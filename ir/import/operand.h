@@ -20,6 +20,7 @@ zb_operand zb_operand_apply2(zb_import_node *n, const char *op, zb_operand a, zb
 zb_operand zb_operand_build(zb_import_node *n, const char *op, const zb_operand *in, int count, const zb_attr *attrs,
                             int attr_count);
 zb_operand zb_operand_scalar(zb_import_node *n, zb_dtype dtype, double value);
+zb_operand zb_operand_number(zb_import_node *n, zb_operand x, double value); /* a scalar of the type of x */
 zb_operand zb_operand_filled(zb_import_node *n, const zb_shape *shape, zb_operand scalar);
 zb_operand zb_operand_cast(zb_import_node *n, zb_operand x, zb_dtype dtype);
 zb_operand zb_operand_where(zb_import_node *n, zb_operand condition, zb_operand yes, zb_operand no);

@@ -11,19 +11,15 @@ static bool is(const zb_import_node *n, const char *op) { return strcmp(n->op->a
 
 /* Attributes of ops whose names or defaults differ from zb's; -1 after reporting. */
 static int unary_attributes(zb_import_node *n, zb_attr attrs[2]) {
-  if (is(n, "elu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha", 1)), 1;
-  if (is(n, "leaky_relu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha negative_slope", 0.01)), 1;
-  if (is(n, "celu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha", 1)), 1;
+  if (is(n, "elu") || is(n, "celu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha", 1)), 1;
   if (is(n, "selu")) {
     attrs[0] = zb_float("alpha", zb_paddle_real(n, "alpha", 1.67326319217681884765625));
     attrs[1] = zb_float("gamma", zb_paddle_real(n, "scale", 1.05070102214813232421875));
     return 2;
   }
   if (is(n, "shrink")) {
-    const double bound = zb_paddle_real(n, "threshold lambda", 0.5);
-    attrs[0] = zb_float("bias", strcmp(n->op->name, "softshrink") == 0 ? bound : 0);
-    attrs[1] = zb_float("lambda", bound);
-    return 2;
+    const double bound = zb_paddle_real(n, "lambda threshold", 0.5);
+    return attrs[0] = zb_float("bias", bound), attrs[1] = zb_float("lambda", bound), 2;
   }
   if (is(n, "thresholded_relu")) {
     if (zb_paddle_real(n, "value", 0) != 0) return zb_paddle_refuse_attribute(n, "value", "0 is supported"), -1;
@@ -52,15 +48,35 @@ zb_result zb_paddle_unary(zb_import_node *n) {
   return zb_paddle_give(n, "Out", zb_operand_apply(n, kind_of(n), &x, 1, attrs, count));
 }
 
+/* Formulas whose ends are Paddle's: at 0 leaky_relu has the slope 1, and hardshrink keeps its bounds. */
+static zb_operand with_ends(zb_import_node *n, zb_operand x) {
+  zb_operand zero = zb_operand_number(n, x, 0);
+  if (is(n, "leaky_relu")) {
+    zb_operand slope = zb_operand_number(n, x, zb_paddle_real(n, "alpha negative_slope", 0.01));
+    return zb_operand_where(n, zb_operand_apply2(n, "less", x, zero), zb_operand_apply2(n, "mul", x, slope), x);
+  }
+  zb_operand size = zb_operand_apply1(n, "abs", x),
+             bound = zb_operand_number(n, x, zb_paddle_real(n, "threshold", 0.5));
+  return zb_operand_where(n, zb_operand_apply2(n, "less", size, bound), zero, x);
+}
+
+zb_result zb_paddle_round(zb_import_node *n) {
+  const double scale = pow(10, (double)zb_paddle_integer(n, "decimals", 0));
+  zb_operand x = zb_paddle_in(n, "X");
+  if (scale != 1) x = zb_operand_apply2(n, "mul", x, zb_operand_number(n, x, scale));
+  x = zb_operand_apply1(n, "round", x);
+  if (scale != 1) x = zb_operand_apply2(n, "div", x, zb_operand_number(n, x, scale));
+  return zb_paddle_give(n, "Out", x);
+}
+
 /* The formulas of several ops. */
 zb_result zb_paddle_formula(zb_import_node *n) {
   zb_dtype dtype;
   zb_operand x = zb_paddle_in(n, "X"), y = NULL;
   if (!x || !zb_paddle_declared(n, "Out", &dtype)) return ZB_FAIL;
   if (is(n, "silu") || is(n, "swish")) {
-    const double beta = zb_paddle_real(n, "beta", 1);
-    zb_operand inner = beta == 1 ? x : zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, dtype, beta));
-    y = zb_operand_apply2(n, "mul", x, zb_operand_apply1(n, "sigmoid", inner));
+    const zb_attr alpha = zb_float("alpha", zb_paddle_real(n, "beta", 1));
+    y = zb_operand_apply(n, "silu", &x, 1, &alpha, 1);
   } else if (is(n, "rsqrt")) {
     y = zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x));
   } else if (is(n, "square")) {
@@ -69,22 +85,27 @@ zb_result zb_paddle_formula(zb_import_node *n) {
     const double base = is(n, "log2") ? 2 : 10;
     y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(base)));
   } else if (is(n, "tanh_shrink")) {
-    y = zb_operand_apply2(n, "sub", x, zb_operand_apply1(n, "tanh", x));
+    zb_operand bent = zb_operand_apply1(n, "tanh", x);
+    y = zb_operand_with_slope(n, zb_operand_apply2(n, "sub", x, bent), x, zb_operand_apply2(n, "mul", bent, bent));
+  } else if (is(n, "leaky_relu") || is(n, "hard_shrink")) {
+    y = with_ends(n, x);
   } else if (is(n, "logsigmoid")) {
     y = zb_operand_apply1(n, "neg", zb_operand_apply1(n, "softplus", zb_operand_apply1(n, "neg", x)));
   }
   return zb_paddle_give(n, "Out", y);
 }
 
-/* softplus(beta * x) / beta; above the threshold it is x in f32, too. */
+/* softplus(beta * x) / beta, and x where beta * x is above the threshold: in f32 it is that without a bound, too. */
 zb_result zb_paddle_softplus(zb_import_node *n) {
   const double beta = zb_paddle_real(n, "beta", 1), threshold = zb_paddle_real(n, "threshold", 20);
   zb_operand x = zb_paddle_in(n, "X");
   if (threshold < 17) return zb_paddle_refuse_attribute(n, "threshold", "leave it at 20");
   if (beta == 1) return zb_paddle_give(n, "Out", zb_operand_apply1(n, "softplus", x));
   zb_operand factor = zb_operand_scalar(n, ZB_F32, beta);
-  zb_operand y = zb_operand_apply1(n, "softplus", zb_operand_apply2(n, "mul", x, factor));
-  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "div", y, factor));
+  zb_operand inner = zb_operand_apply2(n, "mul", x, factor);
+  zb_operand y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "softplus", inner), factor);
+  zb_operand is_line = zb_operand_apply2(n, "greater", inner, zb_operand_scalar(n, ZB_F32, threshold));
+  return zb_paddle_give(n, "Out", zb_operand_where(n, is_line, x, y));
 }
 
 /* x * scale + bias, or (x + bias) * scale. */
@@ -111,17 +132,22 @@ zb_result zb_paddle_power(zb_import_node *n) {
   return zb_paddle_give(n, "Out", zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, shape.dtype, power)));
 }
 
-/* Between min and max, or t_min and t_max; relu6: between 0 and 6. */
-zb_result zb_paddle_clip(zb_import_node *n) {
-  double least = 0, most = 6;
+/* relu6 between 0 and 6, hardtanh between t_min and t_max, whose ends have the slope 0. */
+zb_result zb_paddle_bounded(zb_import_node *n) {
+  const bool is_six = is(n, "6");
   zb_operand x = zb_paddle_in(n, "X");
-  if (is(n, "6")) {
-    most = zb_paddle_real(n, "threshold", 6);
-  } else if (is(n, "bounds")) {
-    least = zb_paddle_real(n, "t_min", -1);
-    most = zb_paddle_real(n, "t_max", 1);
-  } else if (!zb_paddle_number(n, "min", "Min", -INFINITY, &least) ||
-             !zb_paddle_number(n, "max", "Max", INFINITY, &most)) {
+  zb_operand least = zb_operand_number(n, x, is_six ? 0 : zb_paddle_real(n, "t_min", -1));
+  zb_operand most = zb_operand_number(n, x, is_six ? zb_paddle_real(n, "threshold", 6) : zb_paddle_real(n, "t_max", 1));
+  x = zb_operand_where(n, zb_operand_apply2(n, "less_equal", x, least), least, x);
+  x = zb_operand_where(n, zb_operand_apply2(n, "greater_equal", x, most), most, x);
+  return zb_paddle_give(n, "Out", x);
+}
+
+/* Between min and max, whose ends have the slope 1. */
+zb_result zb_paddle_clip(zb_import_node *n) {
+  double least, most;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_paddle_number(n, "min", "Min", -INFINITY, &least) || !zb_paddle_number(n, "max", "Max", INFINITY, &most)) {
     return ZB_FAIL;
   }
   const zb_attr attrs[] = {zb_float("min", least), zb_float("max", most)};

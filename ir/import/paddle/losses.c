@@ -8,11 +8,6 @@ static zb_operand times(zb_import_node *n, zb_operand x, zb_operand y) { return 
 static zb_operand minus(zb_import_node *n, zb_operand x, zb_operand y) { return zb_operand_apply2(n, "sub", x, y); }
 static zb_operand negated(zb_import_node *n, zb_operand x) { return zb_operand_apply1(n, "neg", x); }
 
-static zb_operand number_like(zb_import_node *n, zb_operand like, double value) {
-  zb_shape shape;
-  return zb_operand_shape(n, like, &shape) ? zb_operand_scalar(n, shape.dtype, value) : NULL;
-}
-
 /* ---- Of elements ---- */
 
 /* softplus(x) - x y. */
@@ -35,11 +30,14 @@ static zb_operand bounded_log(zb_import_node *n, zb_operand x) {
 }
 
 zb_result zb_paddle_bce(zb_import_node *n) {
-  zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Label"), one = number_like(n, x, 1);
+  zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Label"), one = zb_operand_number(n, x, 1);
   if (!x || !y || !one) return ZB_FAIL;
   zb_operand yes = times(n, y, bounded_log(n, x));
   zb_operand no = times(n, minus(n, one, y), bounded_log(n, minus(n, one, x)));
-  return zb_paddle_give(n, "Out", negated(n, zb_operand_apply2(n, "add", yes, no)));
+  zb_operand loss = negated(n, zb_operand_apply2(n, "add", yes, no));
+  zb_operand variance = zb_operand_apply2(n, "max", times(n, x, minus(n, one, x)), zb_operand_number(n, x, 1e-12));
+  return zb_paddle_give(n, "Out",
+                        zb_operand_with_slope(n, loss, x, zb_operand_apply2(n, "div", minus(n, x, y), variance)));
 }
 
 /* Half of the square up to delta, a line beyond. */
@@ -48,10 +46,13 @@ zb_result zb_paddle_huber(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Y");
   if (!zb_paddle_check_unread(n, "Residual") || !x || !y) return ZB_FAIL;
   zb_operand difference = minus(n, y, x), size = zb_operand_apply1(n, "abs", difference);
-  zb_operand square = times(n, times(n, difference, difference), number_like(n, x, 0.5));
-  zb_operand line = times(n, minus(n, size, number_like(n, x, 0.5 * delta)), number_like(n, x, delta));
-  zb_operand is_near = zb_operand_apply2(n, "less_equal", size, number_like(n, x, delta));
-  return zb_paddle_give(n, "Out", zb_operand_where(n, is_near, square, line));
+  zb_operand square = times(n, times(n, difference, difference), zb_operand_number(n, x, 0.5));
+  zb_operand line = times(n, minus(n, size, zb_operand_number(n, x, 0.5 * delta)), zb_operand_number(n, x, delta));
+  zb_operand is_near = zb_operand_apply2(n, "less_equal", size, zb_operand_number(n, x, delta));
+  const zb_attr ends[] = {zb_float("min", -delta), zb_float("max", delta)};
+  zb_operand slope = difference ? zb_operand_apply(n, "clip", &difference, 1, ends, 2) : NULL;
+  zb_operand loss = zb_operand_with_slope(n, zb_operand_where(n, is_near, square, line), y, slope);
+  return zb_paddle_give(n, "Out", zb_operand_with_slope(n, loss, x, negated(n, slope)));
 }
 
 /* The sum or mean of all elements; batchmean: the sum, divided by the rows. */
@@ -73,13 +74,13 @@ static zb_operand reduced(zb_import_node *n, zb_operand each, const char *reduct
 
 /* target (log(target) - x), 0 where the target is not above 0. */
 zb_result zb_paddle_kl_divergence(zb_import_node *n) {
-  zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Target"), zero = number_like(n, x, 0), each;
+  zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Target"), zero = zb_operand_number(n, x, 0), each;
   if (!x || !y || !zero) return ZB_FAIL;
   if (zb_paddle_integer(n, "log_target", 0)) {
     each = times(n, zb_operand_apply1(n, "exp", y), minus(n, y, x));
   } else {
     zb_operand is_above = zb_operand_apply2(n, "greater", y, zero);
-    zb_operand kept = zb_operand_where(n, is_above, y, number_like(n, x, 1));
+    zb_operand kept = zb_operand_where(n, is_above, y, zb_operand_number(n, x, 1));
     each = zb_operand_where(n, is_above, times(n, y, minus(n, zb_operand_apply1(n, "log", kept), x)), zero);
   }
   return zb_paddle_give(n, "Loss", reduced(n, each, zb_paddle_text(n, "reduction", "mean")));

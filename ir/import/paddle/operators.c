@@ -154,8 +154,6 @@ static const struct {
     {"fused_", "save the program before passes fuse its ops"},
     {"recv", "save the program of one rank, before it is distributed: zbc cuts it into stages itself"},
     {"send", "save the program of one rank, before it is distributed: zbc cuts it into stages itself"},
-    {"uniform", "random numbers other than dropout are not imported: make it an input"},
-    {"gaussian", "random numbers other than dropout are not imported: make it an input"},
     {"while", "write loops as Python's for when the program is built"},
     {"if", "write it with paddle.where, or as Python's if when the program is built"},
 };
