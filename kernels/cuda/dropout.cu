@@ -5,11 +5,17 @@
 #define ZB_RANDOM_FUNCTION ZB_DEVICE
 #include "runtime/base/random.h"
 
+/* The words of this thread's call, and the place of the element that gets the first. */
+ZB_DEVICE zb_philox_block draw_words(const int64_t *counter, int64_t op, int64_t *first) {
+  const int64_t call = global_thread();
+  const zb_random_stream stream = zb_random_stream_of(counter, op);
+  *first = call / ZB_RANDOM_LANES * ZB_RANDOM_GROUP + call % ZB_RANDOM_LANES;
+  return zb_random_call(&stream, (uint64_t)call);
+}
+
 template <typename T> ZB_DEVICE void dropout(const zb_dropout_args &a) {
-  int64_t call = global_thread(), first = call / ZB_RANDOM_LANES * ZB_RANDOM_GROUP + call % ZB_RANDOM_LANES;
-  if (first >= a.elements) return;
-  zb_random_stream stream = zb_random_stream_of(a.counter, a.op);
-  zb_philox_block block = zb_random_call(&stream, (uint64_t)call);
+  int64_t first;
+  const zb_philox_block block = draw_words(a.counter, a.op, &first);
   ZB_UNROLL
   for (int w = 0; w < 4; ++w) {
     int64_t i = first + w * ZB_RANDOM_LANES;
@@ -20,10 +26,8 @@ template <typename T> ZB_DEVICE void dropout(const zb_dropout_args &a) {
 }
 
 ZB_KERNEL(zb_uniform, zb_uniform_args, ZB_MAP_THREADS) {
-  int64_t call = global_thread(), first = call / ZB_RANDOM_LANES * ZB_RANDOM_GROUP + call % ZB_RANDOM_LANES;
-  if (first >= a.elements) return;
-  zb_random_stream stream = zb_random_stream_of(a.counter, a.op);
-  zb_philox_block block = zb_random_call(&stream, (uint64_t)call);
+  int64_t first;
+  const zb_philox_block block = draw_words(a.counter, a.op, &first);
   ZB_UNROLL
   for (int w = 0; w < 4; ++w) {
     int64_t i = first + w * ZB_RANDOM_LANES;

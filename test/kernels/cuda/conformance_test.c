@@ -30,16 +30,27 @@ static const struct stays_wide {
   const char *op;
   unsigned inputs, outputs;
 } stays_wide[] = {
-    {"layer_norm", 0, 6},         {"rms_norm", 0, 2},
-    {"layer_norm_grad_x", 12, 0}, {"layer_norm_grad_scale", 6, 1},
-    {"rms_norm_grad_x", 4, 0},    {"rms_norm_grad_scale", 2, 1},
-    {"cross_entropy", 0, 3},      {"cross_entropy_grad", 12, 0},
-    {"nll_loss", 0, 1},           {"nll_loss_grad", 2, 0},
-    {"attention", 8, 2},          {"attention_grad", 8 + 32, 0},
-    {"attention_dropout", 8, 2},  {"attention_dropout_grad", 8 + 64, 0},
-    {"adamw", 1 + 4 + 8, 7},      {"adam", 1 + 4 + 8, 7},
-    {"lion", 1 + 4, 3},           {"sgd", 1 + 4, 3},
-    {"accumulate_add", 0, 1},     {"clip_scale", 0, 2},
+    {"layer_norm", 0, 6},
+    {"rms_norm", 0, 2},
+    {"layer_norm_grad_x", 12, 0},
+    {"layer_norm_grad_scale", 6, 1},
+    {"rms_norm_grad_x", 4, 0},
+    {"rms_norm_grad_scale", 2, 1},
+    {"cross_entropy", 0, 3},
+    {"cross_entropy_grad", 12, 0},
+    {"nll_loss", 0, 1},
+    {"nll_loss_grad", 2, 0},
+    {"attention", 8, 2},
+    {"attention_grad", 8 + 32, 0},
+    {"attention_dropout", 8, 2},
+    {"attention_dropout_grad", 8 + 64, 0},
+    {"adamw", 1 + 4 + 8, 7},
+    {"adam", 1 + 4 + 8, 7},
+    {"lion", 1 + 4, 3},
+    {"sgd", 1 + 4, 3},
+    {"accumulate_add", 0, 1},
+    {"clip_scale", 0, 2},
+    {"uniform", 0, 1},
 };
 
 /* The tensor with all elements that its strides can reach rounded to `dtype`, in memory of its own. */

@@ -69,100 +69,47 @@ def _exponential(size, dtype):
     return torch.where(drawn == 0, 2.0**-25, -torch.log(1 - drawn)).to(dtype)
 
 
-@writes("rand")
-def rand(size, dtype=None, **_):
-    return _uniform(size, dtype or torch.get_default_dtype())
+def _randperm(count, dtype=torch.int64, **_):
+    return torch.argsort(OPS.random_uniform([count], dtype=torch.int64), stable=True).to(dtype)
 
 
-@writes("rand_like")
-def rand_like(x, dtype=None, **_):
-    return _uniform(x.shape, dtype or x.dtype)
-
-
-@writes("randn")
-def randn(size, dtype=None, **_):
-    return _normal(size, dtype or torch.get_default_dtype())
-
-
-@writes("randn_like")
-def randn_like(x, dtype=None, **_):
-    return _normal(x.shape, dtype or x.dtype)
-
-
-@writes("randint")
-def randint(high, size, dtype=torch.int64, **_):
-    return _whole(size, 0, high, dtype)
-
-
-@writes("randint.low")
-def randint_low(low, high, size, dtype=torch.int64, **_):
-    return _whole(size, low, high, dtype)
-
-
-@writes("randint_like")
-def randint_like(x, high, dtype=None, **_):
-    return _whole(x.shape, 0, high, dtype or x.dtype)
-
-
-@writes("randint_like.low_dtype")
-def randint_like_low(x, low, high, dtype=None, **_):
-    return _whole(x.shape, low, high, dtype or x.dtype)
-
-
-@writes("bernoulli")
-def bernoulli(p, **_):
-    return OPS.random_bernoulli(p.float()).to(p.dtype)
-
-
-@writes("bernoulli.p")
-def bernoulli_p(x, p=0.5, **_):
+def _bernoulli_of(x, p=0.5, **_):
     return OPS.random_bernoulli(torch.full(x.shape, float(p))).to(x.dtype)
 
 
-@writes("uniform")
-def uniform(x, begin=0.0, end=1.0, **_):
-    return _uniform(x.shape, x.dtype) * (end - begin) + begin
-
-
-@writes("normal_functional")
-def normal_functional(x, mean=0.0, std=1.0, **_):
-    return _normal(x.shape, x.dtype) * std + mean
-
-
-@writes("normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor")
-def normal(mean, std=1.0, **_):
+def _normal_of(mean, std=1.0, **_):
     like = mean + std * 0 if isinstance(mean, torch.Tensor) else std
     return (_normal(like.shape, like.dtype) * std + mean).detach()
 
 
-@writes("normal.float_float")
-def normal_of_numbers(mean, std, size, dtype=None, **_):
-    return _normal(size, dtype or torch.get_default_dtype()) * std + mean
-
-
-@writes("exponential")
-def exponential(x, rate=1.0, **_):
-    return _exponential(x.shape, x.dtype) / rate
-
-
-@writes("log_normal")
-def log_normal(x, mean=1.0, std=2.0, **_):
-    return torch.exp(_normal(x.shape, x.dtype) * std + mean)
-
-
-@writes("cauchy")
-def cauchy(x, median=0.0, sigma=1.0, **_):
-    return torch.tan(math.pi * (_uniform(x.shape, x.dtype) - 0.5)) * sigma + median
-
-
-@writes("geometric")
-def geometric(x, p, **_):
+def _geometric(x, p, **_):
     return torch.ceil(_exponential(x.shape, torch.float32) / -math.log1p(-p)).to(x.dtype)
 
 
-@writes("randperm")
-def randperm(count, dtype=torch.int64, **_):
-    return torch.argsort(OPS.random_uniform([count], dtype=torch.int64), stable=True).to(dtype)
+_default = torch.get_default_dtype
+for _names, _function in {
+    "rand": lambda size, dtype=None, **_: _uniform(size, dtype or _default()),
+    "rand_like": lambda x, dtype=None, **_: _uniform(x.shape, dtype or x.dtype),
+    "uniform": lambda x, begin=0.0, end=1.0, **_: _uniform(x.shape, x.dtype) * (end - begin) + begin,
+    "randn": lambda size, dtype=None, **_: _normal(size, dtype or _default()),
+    "randn_like": lambda x, dtype=None, **_: _normal(x.shape, dtype or x.dtype),
+    "normal_functional": lambda x, mean=0.0, std=1.0, **_: _normal(x.shape, x.dtype) * std + mean,
+    "normal.float_float": lambda mean, std, size, dtype=None, **_: _normal(size, dtype or _default()) * std + mean,
+    "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor": _normal_of,
+    "log_normal": lambda x, mean=1.0, std=2.0, **_: torch.exp(_normal(x.shape, x.dtype) * std + mean),
+    "randint": lambda high, size, dtype=torch.int64, **_: _whole(size, 0, high, dtype),
+    "randint.low": lambda low, high, size, dtype=torch.int64, **_: _whole(size, low, high, dtype),
+    "randint_like": lambda x, high, dtype=None, **_: _whole(x.shape, 0, high, dtype or x.dtype),
+    "randint_like.low_dtype": lambda x, low, high, dtype=None, **_: _whole(x.shape, low, high, dtype or x.dtype),
+    "randperm": _randperm,
+    "bernoulli": lambda p, **_: OPS.random_bernoulli(p.float()).to(p.dtype),
+    "bernoulli.p": _bernoulli_of,
+    "exponential": lambda x, rate=1.0, **_: _exponential(x.shape, x.dtype) / rate,
+    "geometric": _geometric,
+    "cauchy": lambda x, median=0.0, sigma=1.0, **_: torch.tan(
+        math.pi * (_uniform(x.shape, x.dtype) - 0.5)) * sigma + median,
+}.items():
+    writes(*_names.split())(_function)
 
 
 @writes("multinomial")
