@@ -51,8 +51,8 @@ for op in ("abs cos cosh exp expm1 erf log log10 log1p log2 reciprocal rsqrt sin
 for op in "acos asin atanh".split():
     unary(op, getattr(paddle, op), 1, -1)
 unary("acosh", paddle.acosh, 1)
-for op in ("celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu log_sigmoid mish relu relu6 selu sigmoid "
-           "silu softplus softshrink softsign swish tanhshrink thresholded_relu".split()):
+for op in ("celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu log_sigmoid mish relu relu6 selu "
+           "sigmoid silu softplus softshrink softsign swish tanhshrink thresholded_relu".split()):
     unary(op, getattr(F, op), 0.5, -0.5, 1, -1, 3, -3, 6, 20)
 unary("gelu_tanh", lambda x: F.gelu(x, True))
 unary("celu_alpha", lambda x: F.celu(x, 0.3))
@@ -124,7 +124,8 @@ rows("group_norm", lambda x: F.group_norm(paddle.reshape(x, [-1, 2, 2]), 2), [ro
      ulp=64)
 LABELS = [i % 4 for i in range(len(ROWS))]
 case("cross_entropy", lambda x, y: F.cross_entropy(x, y, reduction="none"), ROWS, LABELS)
-case("cross_entropy_mean", lambda x, y: F.cross_entropy(x, y).reshape([1]), FINITE[:9], [0, 1, -100, 2, 3, 0, -100, 1, 2])
+case("cross_entropy_mean", lambda x, y: F.cross_entropy(x, y).reshape([1]), FINITE[:9],
+     [0, 1, -100, 2, 3, 0, -100, 1, 2])
 case("nll", lambda x, y: F.nll_loss(F.log_softmax(x, 1), y), FINITE[:6], [0, 1, 2, 3, 0, 1])
 T = [0.0, 1.0, 0.5, 0.25]
 case("bce_logits", lambda x, y: F.binary_cross_entropy_with_logits(x, y.detach(), reduction="none"), *pairs(COMMON, T))
@@ -133,7 +134,8 @@ case("bce", lambda x, y: F.binary_cross_entropy(x, y.detach(), reduction="none")
 binary("smooth_l1", lambda x, y: F.smooth_l1_loss(x, y.detach(), reduction="none"), PAIRS + around(1, 3), [0.0, 2.0])
 binary("mse", lambda x, y: F.mse_loss(x, y, reduction="none"))
 binary("l1", lambda x, y: F.l1_loss(x, y, reduction="none"))
-case("kl_div", lambda x, y: F.kl_div(x, y.detach(), reduction="none"), *pairs([0.0, -1.0, -50.0, -I, 2.0], [0.0, 1.0, 0.3, LEAST]))
+case("kl_div", lambda x, y: F.kl_div(x, y.detach(), reduction="none"),
+     *pairs([0.0, -1.0, -50.0, -I, 2.0], [0.0, 1.0, 0.3, LEAST]))
 case("label_smooth", lambda x: F.label_smooth(x), ROWS)
 
 # ---- As people write them ----

@@ -607,7 +607,8 @@ class Tests:
                 raise AssertionError("the module was looked at")
         for options, words in (({"memory_limt": "2G"}, "did you mean 'memory_limit'?"),
                                ({"schedule": "zb-h7"}, "did you mean 'zb-h1'?"), ({"ranks": -1}, "ranks: expected 1 to"),
-                               ({"schedule": self.path("none.csv")}, "none.csv"), ({"output": __file__ + "/plan"}, "package.py"),
+                               ({"schedule": self.path("none.csv")}, "none.csv"),
+                               ({"output": __file__ + "/plan"}, "package.py"),
                                ({"precision": "fp16"}, "precision: expected f32 or bf16"),
                                ({"metric": "longest"}, "metric: "), ({"costs": __file__}, "costs"),
                                ({"weights": self.path("none.safetensors")}, "none.safetensors"),
