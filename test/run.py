@@ -25,8 +25,12 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEST = os.path.join(ROOT, "test")
+sys.path.append(os.path.join(TEST, "e2e"))
+import common  # noqa: E402
+
 LLVM = os.environ.get("ZB_LLVM", "/usr/lib/llvm-22")
 PRESETS = {"release": "build", "dev": "build-dev", "asan": "build-asan", "tsan": "build-tsan"}
+# Of a machine that has nothing else to do; where others use it too, as much longer as it then takes (common.patience).
 TIME_LIMIT_SECONDS = {"release": 400, "dev": 600, "asan": 600, "tsan": 600}
 # Name, command. {build} is the build folder. Those that take longest come first, before all other tests, so that none
 # of them is left alone on one core at the end; LONG_PROGRAMS, of CUnit, come behind the first LONG_SCRIPTS of them.
@@ -147,12 +151,16 @@ def run(command, limit_seconds, environment=None, cwd=ROOT):
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                    env=environment, start_new_session=True)
-        try:
-            status = process.wait(limit_seconds)
-        except subprocess.TimeoutExpired:
+        left, status, stopped = limit_seconds, None, False
+        while status is None and not stopped:
+            try:
+                status = process.wait(1)
+            except subprocess.TimeoutExpired:
+                left -= 1 / common.patience(1)
+                stopped = left <= 0
+        if stopped:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            status = None
         out.seek(0)
         text = out.read().decode(errors="replace")
     return status, text, time.monotonic() - start
@@ -160,7 +168,7 @@ def run(command, limit_seconds, environment=None, cwd=ROOT):
 
 def ending(status, limit_seconds):
     if status is None:
-        return "still running after %d seconds, stopped" % limit_seconds
+        return "still running after %d seconds (more where others use the machine), stopped" % limit_seconds
     return "ended by signal %s" % signal.Signals(-status).name if status < 0 else "exit status %d" % status
 
 

@@ -47,7 +47,8 @@ class Door:
         plan = self.path(f"{os.path.basename(model)}.{ranks}")
         self.suite.compile(model, plan, "--ranks", ranks, "--micro-batches", 1, *arguments)
         process = subprocess.run(
-            [self.tool, plan, data, str(steps)], capture_output=True, text=True, timeout=300, check=False
+            [self.tool, plan, data, str(steps)], capture_output=True, text=True,
+            timeout=common.patience(300), check=False
         )
         if process.returncode:
             raise common.Failure(f"feed {plan}: {process.stderr}")

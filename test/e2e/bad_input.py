@@ -346,14 +346,14 @@ def bad_runs(c):
                         ("--calibrate", "a.json")):
         words = () if option == "--calibrate" else (plan, "--data", text, "--steps", 100000000)
         c.zb_run(f"{option} where no file can be", 4, *words, option, c.path("nowhere/" + bad),
-                 texts=(f"{option}: .*nowhere/{bad}",), timeout=60)
+                 texts=(f"{option}: .*nowhere/{bad}",), timeout=common.patience(60))
     bad_saves(c, plan, "--data", text, "--steps", 100000000)
 
 
 def bad_saves(c, *words):
     """Places where no save can be: known before the first step of many."""
     def refused(name, place, *texts, hint=True):
-        process = c.suite.run("zb-run", *words, "--save", place, timeout=60)
+        process = c.suite.run("zb-run", *words, "--save", place, timeout=common.patience(60))
         c.expect(f"zb-run: --save {name}", process, 4, *texts, hint=hint)
         c.suite.check(not process.stdout, f"zb-run: --save {name}: it has trained: {process.stdout[:200]}")
 
@@ -407,10 +407,10 @@ def interrupted(c):
     lines = [process.stdout.readline() for _ in range(4)]
     process.send_signal(signal.SIGINT)
     begin = time.monotonic()
-    rest, errors = process.communicate(timeout=60)
+    rest, errors = process.communicate(timeout=common.patience(60))
     c.expect("zb-run: Ctrl-C", subprocess.CompletedProcess([], process.returncode, "", errors), 130,
              "signal|interrupt", hint=False)
-    c.suite.check(time.monotonic() - begin < 30, "zb-run: Ctrl-C ends within seconds")
+    c.suite.check(time.monotonic() - begin < common.patience(30), "zb-run: Ctrl-C ends within seconds")
     steps = [row["step"] for row in common.json_lines("".join(lines) + rest)]
     tensors, metadata = common.read_safetensors(os.path.join(saved, "weights.safetensors"))
     c.suite.check(tensors and metadata.get("zb.step") == str(steps[-1] + 1),

@@ -145,7 +145,7 @@ class Case:
         for how in ("", "nccl:1:", f"nccl:{self.ranks}:"):
             saved = self.folder + ".fake"
             done = subprocess.run([tool, self.folder, "text:" + common.CORPUS, str(STEPS), str(seed), how + saved],
-                                  capture_output=True, text=True, timeout=120)
+                                  capture_output=True, text=True, timeout=common.patience(120))
             text = f"fake GPU, {how}seed {seed}"
             if not self.suite.check(done.returncode == 0, f"{self.name}, {text}: {done.stderr}"):
                 continue

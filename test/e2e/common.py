@@ -15,6 +15,17 @@ DATA = os.path.join(SOURCE, "test", "data")
 CORPUS = os.path.join(DATA, "corpus.txt")
 
 
+def patience(seconds):
+    """A limit that is kept on a machine with nothing else to do, for this one as it is: what wants to run shares its
+    processors. tools/test.sh itself keeps one more busy than there are."""
+    return seconds * max(1.0, os.getloadavg()[0] / (len(os.sched_getaffinity(0)) + 1))
+
+
+def soon(seconds, limit):
+    """Whether what took so long, None: it did not end, kept a limit."""
+    return seconds is not None and seconds < patience(limit)
+
+
 class Failure(Exception):
     """A tool ended otherwise than expected."""
 

@@ -40,7 +40,7 @@ class Runs:
         if process.returncode:
             raise common.Failure(f"{self.name} {schedule}: {process.stderr[-2000:]}")
         process = subprocess.run([self.tool, plan, "text:" + common.CORPUS, str(STEPS), str(ranks), saved],
-                                 capture_output=True, text=True, timeout=300, env=self.environment)
+                                 capture_output=True, text=True, timeout=common.patience(300), env=self.environment)
         if process.returncode:
             raise common.Failure(f"{self.name} {schedule} on {ranks}: exit {process.returncode}: "
                                  f"{process.stderr[-2000:]}")

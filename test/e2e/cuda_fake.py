@@ -83,7 +83,7 @@ class Runs:
 
     def fake(self, name, *arguments):
         process = subprocess.run([self.tool, os.path.join(self.folder, name), self.data, *map(str, arguments)],
-                                 capture_output=True, text=True, timeout=600)
+                                 capture_output=True, text=True, timeout=common.patience(600))
         if process.returncode:
             raise common.Failure(f"{self.graph} {name}: exit {process.returncode}: {process.stderr[-2000:]}")
         return process.stdout.splitlines()

@@ -180,7 +180,7 @@ def several(suite, plans, folder):
             [*launcher.command(2), "sh", "-c",
              f'if [ "${{OMPI_COMM_WORLD_RANK:-${{RANK:-$SLURM_PROCID}}}}" = 1 ]; then n=2; else n=3; fi; '
              f'exec {suite.tool("zb-run")} {plan} --eval text:{common.CORPUS} --eval-steps $n'],
-            capture_output=True, text=True, timeout=120, env=launcher.environment)
+            capture_output=True, text=True, timeout=common.patience(120), env=launcher.environment)
         suite.check(done.returncode != 0 and "--eval-steps is '3' in process 0 and '2' in process 1" in done.stderr,
                     f"{launcher.name}: other --eval-steps: {done.returncode} {done.stderr}")
         print(f"ok   {launcher.name}", flush=True)
@@ -223,7 +223,7 @@ def ends(suite, plans, folder):
             said = [other for other in range(processes_faults.RANKS)
                     if other != rank and re.search(r"rank %d is at \dE|rank %d is at .*RECV|rank %d is at" %
                                                    (other, other, other), errors)]
-            suite.check(seconds is not None and seconds < processes_faults.KILL_LIMIT_SECONDS and not left and
+            suite.check(common.soon(seconds, processes_faults.KILL_LIMIT_SECONDS) and not left and
                         status == 128 + signal.SIGKILL and said and "evaluation after step 0, batch" in errors,
                         f"{launcher.name}: kill -9 of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
         print(f"ok   {launcher.name}: kill -9 during an evaluation", flush=True)
@@ -236,7 +236,7 @@ def ends(suite, plans, folder):
             pass  # the evaluation follows the last line that is printed before it
         time.sleep(0.5)
         run.send_signal(signal.SIGINT)
-        out, errors = run.communicate(timeout=60)
+        out, errors = run.communicate(timeout=common.patience(60))
         suite.check(run.returncode == 130 and said in errors and "eval step" not in out,
                     f"SIGINT: {run.returncode}\n{out}{errors}")
 

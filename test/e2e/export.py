@@ -59,7 +59,8 @@ def outside(options):
     python = os.environ.get("ZB_PYTHON", "python3")
     try:
         probe = subprocess.run(
-            [python, "-c", "import torch, onnx, onnxscript"], capture_output=True, text=True, timeout=300
+            [python, "-c", "import torch, onnx, onnxscript"], capture_output=True, text=True,
+            timeout=common.patience(300)
         )
         reason = probe.stderr.strip().split("\n")[-1] if probe.returncode else None
     except OSError as error:

@@ -72,7 +72,7 @@ class Bench:
         words = [self.suite.tool(case.words[0]), *(str(word).format(place) for word in case.words[1:])]
         try:
             done = subprocess.run(words, capture_output=True, text=True, errors="backslashreplace",
-                                  env=environment, timeout=LIMIT_SECONDS)
+                                  env=environment, timeout=common.patience(LIMIT_SECONDS))
         except subprocess.TimeoutExpired:
             done = subprocess.CompletedProcess(words, "none: it did not end", "", "")
         with open(count, "rb") as file:

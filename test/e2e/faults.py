@@ -218,7 +218,7 @@ class Faults:
             while "saved step 20 " not in open(said).read() and process.poll() is None:
                 time.sleep(0.02)
             how(path)
-            _, process.stderr = process.communicate(timeout=120)
+            _, process.stderr = process.communicate(timeout=common.patience(120))
         name = f"{kind}, {how.__name__}"
         self.refused(name, process, 4, "'%s' was changed" % path, "hint: ", "the last save is that of step ")
         again, more = self.data_file(kind)

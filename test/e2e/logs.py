@@ -136,7 +136,7 @@ class Logs:
         return os.path.join(self.folder, name)
 
     def run(self, *words, **options):
-        return self.suite.run("zb-run", *self.train, *words, timeout=LIMIT_SECONDS, **options)
+        return self.suite.run("zb-run", *self.train, *words, timeout=common.patience(LIMIT_SECONDS), **options)
 
     def ok(self, good, text, detail=""):
         if self.suite.check(good, f"{text}\n{detail}"):
@@ -348,7 +348,7 @@ def processes(t):
         started.append(subprocess.Popen([t.suite.tool("zb-run"), *t.train, "3", "--log", path, "--tensorboard", board,
                                          "--explain"], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True))
-    ends = [process.communicate(timeout=LIMIT_SECONDS) for process in started]
+    ends = [process.communicate(timeout=common.patience(LIMIT_SECONDS)) for process in started]
     rows, alone = read_rows(path), read_rows(t.path("one.jsonl"))
     t.ok([p.returncode for p in started] == [0, 0] and [r["loss"] for r in rows] == [r["loss"] for r in alone] and
          len(os.listdir(board)) == 1, "two processes write one log", f"{ends}\n{rows}")
@@ -360,7 +360,7 @@ def processes(t):
                              env=dict(os.environ, RANK=str(process), WORLD_SIZE="2", LOCAL_RANK=str(process),
                                       MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)), stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True) for process in range(2)]
-    texts = [process.communicate(timeout=LIMIT_SECONDS)[1] for process in both]
+    texts = [process.communicate(timeout=common.patience(LIMIT_SECONDS))[1] for process in both]
     t.ok(all(p.returncode == 2 for p in both) and "--log is" in "".join(texts),
          "a log that one of them was not given is refused", texts)
 

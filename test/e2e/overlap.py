@@ -158,7 +158,7 @@ def stopped_run(suite, command, seconds, number, environment=None):
         line = run.stdout.readline()
     time.sleep(seconds)
     run.send_signal(number)
-    out, errors = run.communicate(timeout=60)
+    out, errors = run.communicate(timeout=common.patience(60))
     return run.returncode, out, errors
 
 
@@ -200,7 +200,8 @@ def ends(suite, plans, folder):
                     f"no number: {saved_step(saved)} is saved, not {before}")
     with open("/dev/full", "w") as full:
         run = subprocess.run([suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "100000",
-                              "--save", saved], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+                              "--save", saved], stdout=full, stderr=subprocess.PIPE, text=True,
+                              timeout=common.patience(60))
     suite.check(run.returncode == 4 and "No space left" in run.stderr, f"a full disk: {run.returncode}\n{run.stderr}")
     print("ok   ends: signals, a loss that is no number, a full disk", flush=True)
 
@@ -227,7 +228,7 @@ def several(suite, plans, folder):
         expect_same(suite, f"{launcher.name}: resumed from step {step}", *again)
         killed = processes_faults.Run(suite, launcher, plan, os.path.join(folder, "killed"), every=3)
         seconds, status, left, errors = killed.hit(2, signal.SIGKILL, 0.3)
-        suite.check(seconds is not None and seconds < processes_faults.KILL_LIMIT_SECONDS and not left and
+        suite.check(common.soon(seconds, processes_faults.KILL_LIMIT_SECONDS) and not left and
                     processes_faults.is_whole(killed.saved) and read_step(killed.saved) % 3 == 0,
                     f"{launcher.name}: kill -9: {seconds} s, left {left}\n{errors}")
         print(f"ok   {launcher.name}", flush=True)

@@ -90,7 +90,8 @@ class Paddle:
         return os.path.join(self.folder, name)
 
     def losses(self, plan, data, steps):
-        process = subprocess.run([self.tool, plan, data, str(steps)], capture_output=True, text=True, timeout=600,
+        process = subprocess.run([self.tool, plan, data, str(steps)], capture_output=True, text=True,
+                                 timeout=common.patience(600),
                                  check=False)
         if process.returncode:
             raise common.Failure(f"feed {plan}: {process.stderr}")

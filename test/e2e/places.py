@@ -45,7 +45,7 @@ class Places:
 
     def run(self, *words, **options):
         try:
-            return self.suite.run(*words, timeout=LIMIT_SECONDS, **options)
+            return self.suite.run(*words, timeout=common.patience(LIMIT_SECONDS), **options)
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(words, "none: it did not end", "", "")
 
@@ -56,7 +56,8 @@ class Places:
 
     def shell(self, command):
         try:
-            return subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=LIMIT_SECONDS)
+            return subprocess.run(["bash", "-c", command], capture_output=True, text=True,
+                                  timeout=common.patience(LIMIT_SECONDS))
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(command, "none: it did not end", "", "")
 

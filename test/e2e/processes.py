@@ -81,7 +81,7 @@ class Tcp:
 LAUNCHERS = {"mpi": Mpi(), "tcp": Tcp()}
 
 
-def launched(suite, launcher, processes, *arguments, prefix=(), timeout=120, program=None):
+def launched(suite, launcher, processes, *arguments, prefix=(), timeout=common.patience(120), program=None):
     """CompletedProcess of zb-run, or of another program, in so many processes."""
     command = [*prefix, *launcher.command(processes), program or suite.tool("zb-run"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=launcher.environment,
@@ -295,7 +295,7 @@ class Starts:
                                 env=dict(base, **environment))
 
     def end(self, process):
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=common.patience(60))
         return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
 
     def alone(self, environment, *arguments):

@@ -147,7 +147,7 @@ class Run:
         except subprocess.TimeoutExpired:
             status = None
         # A launcher does not wait for their last words.
-        while (left := self.ranks()) and time.monotonic() - start < KILL_LIMIT_SECONDS:
+        while (left := self.ranks()) and time.monotonic() - start < common.patience(KILL_LIMIT_SECONDS):
             time.sleep(0.1)
         for pid in left.values():
             send_signal(pid, signal.SIGKILL)
@@ -169,7 +169,7 @@ def is_whole(saved):
 def seconds_between_saves(suite, launcher, plan, folder, ranks):
     """Of a step and the save behind it: kills at points of that time are within jobs, sums, updates and saves."""
     run = Run(suite, launcher, plan, os.path.join(folder, "saved-timed"), processes=ranks)
-    end = time.monotonic() + 60
+    end = time.monotonic() + common.patience(60)
     while run.saves < 10 and run.process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
     said, times = run.end(), run.times
@@ -208,7 +208,7 @@ def killed(suite, launcher, plan, said_of, folder, undisturbed, rank, point, del
         seconds, status, left, errors = run.hit(rank, signal.SIGKILL, delay)
         said_of.note_kinds(errors)
         said = [other for other in range(said_of.ranks) if other != rank and said_of.is_at(other, errors)]
-        suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and
+        suite.check(common.soon(seconds, KILL_LIMIT_SECONDS) and
                     status == 128 + signal.SIGKILL and not left and
                     len(said) == said_of.ranks - 1 and
                     f"({said_of.rank(rank)}, pid " in errors and "has died" in errors and is_whole(saved),
@@ -226,7 +226,7 @@ def stopped(suite, launcher, plan, said_of, folder, undisturbed, rank, delay):
         waited = re.search(said_of.waited, errors)
         named = (waited and re.search(said_of.at, errors)) or re.search(said_of.at_start, errors)
         named = named and said_of.names_silent(rank, errors)
-        suite.check(seconds is not None and seconds < STOP_LIMIT_SECONDS and status == 5 and not left and
+        suite.check(common.soon(seconds, STOP_LIMIT_SECONDS) and status == 5 and not left and
                     named and is_whole(saved),
                     f"SIGSTOP of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
         goes_on(suite, plan, saved, undisturbed, f"SIGSTOP of rank {rank}")
@@ -245,7 +245,7 @@ def told_to_end(suite, launcher, plan, said_of, folder, rank, delay):
         said = all(said_of.is_at(one, errors) for one in (range(said_of.ranks) if rank is None else [rank]))
         parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"]
                  for name in sorted(os.listdir(saved)) if name.endswith("s")]
-        suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 130 and
+        suite.check(common.soon(seconds, KILL_LIMIT_SECONDS) and status == 130 and
                     not left and len(told) == 1 and
                     set(parts) == set(told) and "goes on from there" in errors and said,
                     f"{text}: {seconds} s, status {status}, left {left}, steps {parts}\n{errors}")

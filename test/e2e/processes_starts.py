@@ -145,7 +145,7 @@ class Pair:
         if self.launcher.name == "tcp":
             port = start.free_port()
             both = [self.begin(rank, command, port) for rank, command in enumerate((first, second))]
-            said = [process.communicate(timeout=100)[1] for process in both]
+            said = [process.communicate(timeout=common.patience(100))[1] for process in both]
             return time.monotonic() - begin, [process.returncode for process in both], said
         scripts = []
         for rank, command in enumerate((first, second)):
@@ -159,7 +159,8 @@ class Pair:
     def differ(self, name, first, second, text, status=2):
         seconds, statuses, said = self.run(first, second)
         everything = "".join(said)
-        good = set(statuses) == {status} and seconds < SOON_SECONDS and (text is None or re.search(text, everything))
+        good = (set(statuses) == {status} and common.soon(seconds, SOON_SECONDS)
+                and (text is None or re.search(text, everything)))
         single = everything.count("zb-run: error") == (text is not None)
         mute = len(said) == 2 and status and not all(said)  # each may have a terminal of its own
         self.suite.check(good and single and not mute,
@@ -227,7 +228,7 @@ def failures(suite, launcher, folder):
             both[rank] = command
             seconds, statuses, said = pair.run(*both)
             own = said[rank] if len(said) == 2 else said[0]
-            good = set(statuses) == {status} and seconds < SOON_SECONDS
+            good = set(statuses) == {status} and common.soon(seconds, SOON_SECONDS)
             good = good and re.search(text, own) and f"in process {rank} of 2" in own
             suite.check(good,
                         f"{launcher.name}: {name} in process {rank}: {seconds:.1f} s, status {statuses}, said\n{said}")
@@ -258,12 +259,12 @@ def ends_at_once(suite, name, process, number, text="waited for other processes:
     begin = time.monotonic()
     process.send_signal(number)
     try:
-        errors = process.communicate(timeout=20)[1]
+        errors = process.communicate(timeout=common.patience(20))[1]
     except subprocess.TimeoutExpired:
         process.kill()
         errors = process.communicate()[1]
     seconds = time.monotonic() - begin
-    suite.check(seconds < SOON_SECONDS and process.returncode == -number and text in errors,
+    suite.check(common.soon(seconds, SOON_SECONDS) and process.returncode == -number and text in errors,
                 f"{name}, {signal.Signals(number).name}: status {process.returncode} after {seconds:.1f} s\n{errors}")
 
 
@@ -282,7 +283,7 @@ def signals(suite, launcher, folder):
         zero, one = pair.begin(0, command, port, 3), pair.begin(1, command, port, 3)
         wait_until(lambda: processes.sockets_of(one.pid) >= 2)
         ends_at_once(suite, "process 1 has met process 0", one, number)
-        errors = zero.communicate(timeout=20)[1]
+        errors = zero.communicate(timeout=common.patience(20))[1]
         suite.check(zero.returncode == 5 and "process 1 has gone while others were awaited" in errors,
                     f"process 0 hears of it: {zero.returncode}, {errors}")
     loading(suite, pair, command)
@@ -331,9 +332,10 @@ def signals_mpi(suite, launcher, pair, command):
                    "-c", '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec "$@"; exec sleep 60', "sh"]
     begin = time.monotonic()
     run = subprocess.run([*without_one, *command, "--timeout", "2"], capture_output=True, text=True,
-                         env=launcher.environment, timeout=60)
+                         env=launcher.environment, timeout=common.patience(60))
     seconds = time.monotonic() - begin
-    suite.check(seconds < SOON_SECONDS and run.returncode == 5 and "MPI has not started within 2.0 s" in run.stderr,
+    suite.check(common.soon(seconds, SOON_SECONDS) and run.returncode == 5
+                and "MPI has not started within 2.0 s" in run.stderr,
                 f"mpi, the time-out of the start: status {run.returncode} after {seconds:.1f} s\n{run.stderr}")
     for number in (signal.SIGTERM, signal.SIGINT):
         words = [*without_one, *command]
@@ -345,9 +347,9 @@ def signals_mpi(suite, launcher, pair, command):
         begin = time.monotonic()
         if pid:
             os.kill(pid, number)
-        errors = run.communicate(timeout=60)[1]
+        errors = run.communicate(timeout=common.patience(60))[1]
         seconds = time.monotonic() - begin
-        suite.check(pid and seconds < SOON_SECONDS and run.returncode == 128 + number and
+        suite.check(pid and common.soon(seconds, SOON_SECONDS) and run.returncode == 128 + number and
                     "waited for other processes: nothing was trained" in errors,
                     f"mpi, {signal.Signals(number).name}: status {run.returncode} after {seconds:.1f} s\n{errors}")
     return 0
@@ -378,7 +380,8 @@ def jobs(suite, launcher, folder):
     for arguments, warns in (([], True), (["--launch", "threads"], False)):
         job = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_LOCALID": "0",
                "SLURM_JOB_NODELIST": "localhost"}
-        done = subprocess.run(pair.program([*DATA, *STEPS, *arguments]), capture_output=True, text=True, timeout=20,
+        done = subprocess.run(pair.program([*DATA, *STEPS, *arguments]), capture_output=True, text=True,
+                              timeout=common.patience(20),
                               env=dict(processes.ENVIRONMENT, **job))
         texts = "warning: SLURM_NTASKS=2, but srun did not start this process: it trains alone", "'srun zb-run ...'"
         warned = all(text in done.stderr for text in texts)
@@ -400,10 +403,10 @@ def strangers(suite, launcher, folder):
     over = threading.Event()  # nobody listens any more: the processes have met, or have failed
 
     def knock(until):
-        end = time.monotonic() + 30
+        end = time.monotonic() + common.patience(30)
         while len(idle) < until and not over.is_set() and time.monotonic() < end:
             try:
-                idle.append(socket.create_connection(("127.0.0.1", port), timeout=5))
+                idle.append(socket.create_connection(("127.0.0.1", port), timeout=common.patience(5)))
             except OSError:  # refused: not listening yet, or no longer
                 time.sleep(0.02)
 
@@ -417,11 +420,11 @@ def strangers(suite, launcher, folder):
     begin = time.monotonic()
     wait_until(lambda: len(idle) >= count * 3 // 4)
     one = pair.begin(1, command, port)
-    errors = [process.communicate(timeout=100)[1] for process in (zero, one)]
+    errors = [process.communicate(timeout=common.patience(100))[1] for process in (zero, one)]
     over.set()
     seconds = time.monotonic() - begin
     rest.join()
-    suite.check(zero.returncode == one.returncode == 0 and seconds < SOON_SECONDS,
+    suite.check(zero.returncode == one.returncode == 0 and common.soon(seconds, SOON_SECONDS),
                 f"{count} strangers: {seconds:.1f} s, status {zero.returncode} {one.returncode}, {errors}")
     for connection in idle:
         connection.close()

@@ -52,7 +52,7 @@ class Runs:
     def ended(self, process):
         """(status, errors); None where it did not end."""
         try:
-            _, errors = process.communicate(timeout=END_SECONDS)
+            _, errors = process.communicate(timeout=common.patience(END_SECONDS))
             return process.returncode, errors or ""
         except subprocess.TimeoutExpired:
             process.kill()
@@ -149,7 +149,7 @@ def output(runs):
                    "cannot write to standard output: Broken pipe", "saved: --resume")
     with open("/dev/full", "w") as full:
         process, saved = runs.start(stdout=full)
-        errors = process.communicate(timeout=60)[1]
+        errors = process.communicate(timeout=common.patience(60))[1]
         runs.suite.check(process.returncode == 4 and "cannot write to standard output: No space left on "
                                                      "device" in errors and not os.path.exists(saved),
                          f"a full device is found before the first step: exit {process.returncode}\n{errors}")

@@ -32,7 +32,7 @@ class StableHlo:
 
     def losses(self, plan, data, steps, names=()):
         process = subprocess.run([self.tool, plan, data, str(steps), *names], capture_output=True, text=True,
-                                 timeout=600, check=False)
+                                 timeout=common.patience(600), check=False)
         if process.returncode:
             raise common.Failure(f"feed {plan}: {process.stderr}")
         return process.stdout.split()

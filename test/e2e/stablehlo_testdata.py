@@ -295,7 +295,7 @@ def first_difference(how, got, expected):
 def run_tool(suite, name, *arguments):
     """None, or the first line of the error."""
     try:
-        done = suite.run(name, *arguments, timeout=120)
+        done = suite.run(name, *arguments, timeout=common.patience(120))
     except subprocess.TimeoutExpired:
         return f"{name}: no end after 120 s"
     if done.returncode == 0:

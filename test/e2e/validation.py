@@ -230,7 +230,7 @@ def several(suite, plans, folder, options):
             overlap.expect_same(suite, f"{launcher.name}, {count} processes", wanted, got)
         killed = processes_faults.Run(suite, launcher, plan, os.path.join(folder, "killed"), every=3)
         seconds, status, left, errors = killed.hit(2, signal.SIGKILL, 0.3)
-        suite.check(seconds is not None and seconds < processes_faults.KILL_LIMIT_SECONDS and not left and
+        suite.check(common.soon(seconds, processes_faults.KILL_LIMIT_SECONDS) and not left and
                     processes_faults.is_whole(killed.saved) and overlap.read_step(killed.saved) % 3 == 0,
                     f"{launcher.name}: kill -9: {seconds} s, left {left}\n{errors}")
         print(f"ok   {launcher.name}", flush=True)

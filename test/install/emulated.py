@@ -87,7 +87,7 @@ def check_tests(suite, build, emulator):
     libraries = "LD_LIBRARY_PATH=" + os.path.join(build, "root", "usr", "lib", "aarch64-linux-gnu")
     for test in TESTS:
         command = [*emulator, "-E", libraries, os.path.join(build, "test", test)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=common.patience(600))
         counts = re.search(r"tests +(\d+) +(\d+) +(\d+) +(\d+)", done.stdout)
         good = done.returncode == 0 and counts and counts[3] == counts[1] and counts[4] == "0"
         suite.check(good, "%s: %s" % (test, (done.stdout + done.stderr)[-2000:]))

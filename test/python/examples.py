@@ -204,7 +204,7 @@ class Tests:
     def test_examples(self):
         for name, arguments in SCRIPTS.items():
             done = subprocess.run([sys.executable, str(EXAMPLES / (name + ".py")), *arguments, "--steps", str(STEPS),
-                                   "--check"], capture_output=True, text=True, timeout=230,
+                                   "--check"], capture_output=True, text=True, timeout=common.patience(230),
                                   env=dict(os.environ, PYTHONPATH=str(ROOT / "tools" / "python")))
             self.suite.check(done.returncode == 0 and "difference" in done.stdout,
                              "%s.py: %s" % (name, (done.stdout + done.stderr)[-3000:]))

@@ -117,7 +117,7 @@ class Tests:
                    scenario, self.plan, os.path.join(self.folder, "saved")]
         environment = dict(launcher.environment, ZB_LIBRARY=os.path.join(self.build, "lib"))
         begun = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=common.patience(120), env=environment)
         rows = objects(done.stdout)
         self.seconds = time.monotonic() - begun
         return done.returncode, sorted(rows, key=lambda row: row.get("process", 0)), done.stderr
@@ -155,14 +155,16 @@ class Tests:
             self.check(row["steps"] == losses, name + ": all begin with the values of process 0", row, losses, errors)
         self.check(len(rows) == 2 and rows[0].get("digest") == values, name + ": and end with its weights", rows)
         status, rows, errors = self.start(launcher, "raises")
-        self.check(status != 0 and self.seconds < 20, name + ": an exception ends all", status, self.seconds)
+        self.check(status != 0 and common.soon(self.seconds, 20), name + ": an exception ends all", status,
+                   self.seconds)
         ends = {row["process"]: row for row in rows}
         self.check(ends.get(1, {}).get("error") == "Stopped", name + ": the exception is the iterator's", rows, errors)
         if 0 in ends:  # mpirun may end it before it can say so
             self.check(ends[0]["code"] == "PEER" and "the disk of the data is gone" in ends[0]["text"],
                        name + ": the others hear why", rows)
         status, rows, errors = self.start(launcher, "dies")
-        self.check(status != 0 and self.seconds < 25, name + ": a killed process ends all", status, self.seconds)
+        self.check(status != 0 and common.soon(self.seconds, 25), name + ": a killed process ends all", status,
+                   self.seconds)
         if rows:
             self.check(rows[0]["code"] == "PEER", name + ": the others say who died", rows)
         for scenario in ("interrupted", "all interrupted"):
@@ -175,7 +177,8 @@ class Tests:
                        errors[-2000:])
             self.check(set(kinds) <= {"KeyboardInterrupt", "ErrorINTERRUPTED", "ErrorPEER"} and interrupted >= 1,
                        "%s: %s: all end, and say why" % (name, scenario), rows)
-            self.check(max(row["steps"] for row in rows) < LONG and self.seconds < 30, name + ": Ctrl-C ends it", rows)
+            self.check(max(row["steps"] for row in rows) < LONG and common.soon(self.seconds, 30),
+                       name + ": Ctrl-C ends it", rows)
 
     def test_tcp(self):
         import processes
@@ -221,7 +224,7 @@ class Tests:
                 self.check(False, "Ctrl-C %d times: nothing was raised" % times)
             except KeyboardInterrupt:
                 took = time.monotonic() - begun
-                self.check(took < 8 + 2 * seconds, "Ctrl-C %d times" % times, took)
+                self.check(took < common.patience(8) + 2 * seconds, "Ctrl-C %d times" % times, took)
             if whole:
                 self.check(run.steps == 1 and run.step(batch).loss < reference,
                            "the step was made, and another one can be")
@@ -246,7 +249,7 @@ class Tests:
             old = signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(run.steps))
             try:
                 threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1)).start()
-                end = time.monotonic() + 30
+                end = time.monotonic() + common.patience(30)
                 while not seen and time.monotonic() < end:
                     run.step(self.corpus.batch(0))
                 self.check(len(seen) == 1, "a handler that returns does not end the step", seen)
@@ -280,7 +283,8 @@ class Tests:
                   "corpus = package.Corpus(*run.plan.inputs[0].shape)\nprint(run.step(corpus.batch(0)).loss)\n%s")
         for rest, status in (("", 0), ("raise SystemExit(7)", 7), ("1 / 0", 1), ("del run", 0)):
             text = script % (PATHS, self.plan, rest)
-            done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60,
+            done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
+                                  timeout=common.patience(60),
                                   env=dict(os.environ, ZB_LIBRARY=os.path.join(self.build, "lib")))
             self.check(done.returncode == status and done.stdout.startswith("5."), "an end: %r" % rest, done)
 

@@ -196,7 +196,7 @@ def check_training(suite, folder, rows):
     failed = None
     try:
         for _ in range(len(rows) * RANKS):
-            rank, losses, parameters, stages = results.get(timeout=SECONDS)
+            rank, losses, parameters, stages = results.get(timeout=common.patience(SECONDS))
             if isinstance(losses, str):
                 failed = "%s: process %d: %s" % (rows[len(said[rank])], rank, losses)
                 break

@@ -93,7 +93,7 @@ def child(scenario):
 
 def started(launcher, scenario, build):
     command = [*launcher.command(2), sys.executable, os.path.abspath(__file__), build, "--child", scenario]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240,
+    done = subprocess.run(command, capture_output=True, text=True, timeout=common.patience(240),
                           env=dict(launcher.environment, ZB_LIBRARY=os.path.join(build, "lib")))
     rows, at = [], done.stdout.find("{")
     while at >= 0:  # a launcher may put two on a line

@@ -4,8 +4,8 @@
     python3 -m zb.aten my_models.py:build exported.mlir --input x:int64:4x128 --input y:int64:4x128
 
 `export` calls torch.export and writes its graph of core ATen ops as MLIR text in generic form, of a dialect `aten`,
-with the values of parameters and buffers beside it, in exported.safetensors. zbc exported.mlir makes a plan of it. In the
-text
+with the values of parameters and buffers beside it, in exported.safetensors. zbc exported.mlir makes a plan of it. In
+the text
 
     "aten.addmm"(%bias, %x, %weight) : (...) -> tensor<8x16xf32> loc("h.0.mlp.c_fc (addmm)"("model.py":12:0))
 
