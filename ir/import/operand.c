@@ -157,7 +157,7 @@ zb_operand zb_operand_where(zb_import_node *n, zb_operand condition, zb_operand 
 zb_operand zb_operand_with_slope(zb_import_node *n, zb_operand value, zb_operand x, zb_operand slope) {
   if (!x || known_of(n, x)) return value;
   slope = zb_operand_apply2(n, "slope", x, zb_operand_apply1(n, "detach", slope));
-  return zb_operand_apply2(n, "add", zb_operand_apply1(n, "detach", value), slope);
+  return zb_operand_apply2(n, "add", value, slope);
 }
 
 zb_operand zb_operand_matmul(zb_import_node *n, zb_operand a, zb_operand b) {

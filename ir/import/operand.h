@@ -24,8 +24,8 @@ zb_operand zb_operand_number(zb_import_node *n, zb_operand x, double value); /* 
 zb_operand zb_operand_filled(zb_import_node *n, const zb_shape *shape, zb_operand scalar);
 zb_operand zb_operand_cast(zb_import_node *n, zb_operand x, zb_dtype dtype);
 zb_operand zb_operand_where(zb_import_node *n, zb_operand condition, zb_operand yes, zb_operand no);
-/* Without a gradient of its own, `value`, with the gradient slope * dout for x: of formulas whose own gradient is no
- * number at some points, or not what the framework gives there. Again for each other x. */
+/* `value`, which has no gradient for x (zb.detach), with the gradient slope * dout for it: of formulas whose own
+ * gradient is no number at some points, or not what the framework gives there. Again for each other x. */
 zb_operand zb_operand_with_slope(zb_import_node *n, zb_operand value, zb_operand x, zb_operand slope);
 zb_operand zb_operand_matmul(zb_import_node *n, zb_operand a, zb_operand b);
 /* x with its last two dimensions swapped, if it has two. */

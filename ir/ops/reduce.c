@@ -124,7 +124,8 @@ static MlirValue split_prod(const parts *p) {
   /* How many zeros are among the others. */
   MlirValue others = zb_build2(b, "sub", zeros, zb_build_cast(b, is_zero, p->shape.dtype));
   MlirValue slope = zb_build2(b, "div", product, x);
-  slope = zb_build(b, "where", (MlirValue[]){zb_build2(b, "equal", others, zero), slope, zero}, 3, NULL, 0);
+  MlirValue none = zb_build2(b, "mul", product, zero); /* of infinite others no number */
+  slope = zb_build(b, "where", (MlirValue[]){zb_build2(b, "equal", others, zero), slope, none}, 3, NULL, 0);
   return zb_build2(b, "mul", kept(p, 2), slope);
 }
 

@@ -2,6 +2,7 @@
  * the declared type of the result says. Tests: test/ir/import/aten. */
 #include "ir/import/aten/aten.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,6 +32,12 @@ static int unary_attributes(zb_import_node *n, zb_attr attrs[2]) {
   return 0;
 }
 
+/* PyTorch's sign of what is no number is 0. */
+static zb_operand sign_of(zb_import_node *n, zb_operand x) {
+  return zb_operand_where(n, zb_operand_apply1(n, "is_nan", x), zb_operand_scalar(n, ZB_F32, 0),
+                          zb_operand_apply1(n, "sign", x));
+}
+
 zb_result zb_aten_unary(zb_import_node *n) {
   zb_attr attrs[2];
   zb_shape out, in;
@@ -42,6 +49,7 @@ zb_result zb_aten_unary(zb_import_node *n) {
   else if (out.dtype != ZB_I1)
     x = zb_operand_cast(n, x, out.dtype);
   if (strcmp(op, "bitwise_not") == 0 && in.dtype == ZB_I1) op = "not";
+  if (strcmp(op, "sign") == 0 && out.dtype == ZB_F32) return zb_operand_give(n, 0, sign_of(n, x));
   if (strcmp(op, "elu") == 0 && (zb_aten_real(n, "scale", 1) != 1 || zb_aten_real(n, "input_scale", 1) != 1))
     return zb_aten_refuse_argument(n, "scale", NULL);
   const int count = unary_attributes(n, attrs);
@@ -120,11 +128,32 @@ zb_result zb_aten_glu(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", parts[0], zb_operand_apply1(n, "sigmoid", parts[1])));
 }
 
-/* The bound where x is beyond it (or, strictly = false, at it): equal elements give their whole gradient to x, or none,
- * as PyTorch's, and do not share it as zb.max would. */
-static zb_operand bounded(zb_import_node *n, zb_operand x, zb_operand bound, bool is_upper, bool strictly) {
-  const char *op = is_upper ? (strictly ? "greater" : "greater_equal") : (strictly ? "less" : "less_equal");
+/* The bound where x is beyond it or at it: equal elements give no gradient to x, as PyTorch's hardtanh. */
+static zb_operand bounded(zb_import_node *n, zb_operand x, zb_operand bound, bool is_upper) {
+  const char *op = is_upper ? "greater_equal" : "less_equal";
   return zb_operand_where(n, zb_operand_apply2(n, op, x, bound), bound, x);
+}
+
+static zb_operand both_hold(zb_import_node *n, zb_operand a, zb_operand b) {
+  return a && b ? zb_operand_apply2(n, "and", a, b) : a ? a : b;
+}
+
+/* clamp_backward of PyTorch: x at a bound keeps its gradient, a bound has that of x beyond it, and of equal bounds none
+ * has any. low, high: operands, NULL for none. */
+static zb_result give_clamped(zb_import_node *n, zb_operand x, zb_operand low, zb_operand high, zb_dtype dtype) {
+  zb_operand value = low ? zb_operand_apply2(n, "max", x, low) : x, from_low = NULL, from_high = NULL;
+  if (high) value = zb_operand_apply2(n, "min", value, high);
+  if (dtype == ZB_I64 || dtype == ZB_I32 || dtype == ZB_I1) return zb_operand_give(n, 0, value);
+  zb_operand own = both_hold(n, low ? zb_operand_apply2(n, "greater_equal", x, low) : NULL,
+                             high ? zb_operand_apply2(n, "less_equal", x, high) : NULL);
+  zb_operand ordered = low && high ? zb_operand_apply2(n, "less", low, high) : NULL;
+  if (low) from_low = both_hold(n, zb_operand_apply2(n, "less", x, low), ordered);
+  if (high) from_high = zb_operand_apply2(n, "greater", x, high);
+  if (low && high) from_high = zb_operand_apply2(n, "or", from_high, zb_operand_apply2(n, "less", high, low));
+  value = zb_operand_with_slope(n, zb_operand_apply1(n, "detach", value), x, zb_operand_cast(n, own, dtype));
+  if (low) value = zb_operand_with_slope(n, value, low, zb_operand_cast(n, from_low, dtype));
+  if (high) value = zb_operand_with_slope(n, value, high, zb_operand_cast(n, from_high, dtype));
+  return zb_operand_give(n, 0, value);
 }
 
 /* Bounds are numbers, or, as operands, tensors. */
@@ -134,21 +163,22 @@ zb_result zb_aten_clamp(zb_import_node *n) {
   zb_attr attrs[2];
   int count = 0;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype);
+  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype), ends[2] = {NULL, NULL};
   const bool is_tanh = strcmp(n->kind, "aten.hardtanh") == 0;
   for (int i = 0; i < 2; ++i) {
     const char *name = is_tanh ? (i ? "max_val" : "min_val") : bounds[i];
     const bool has = zb_aten_has(n, name) || is_tanh;
     const double value = has ? zb_aten_real(n, name, i ? 1 : -1) : 0;
     if (zb_import_has(n, i + 1))
-      x = bounded(n, x, zb_operand_cast(n, n->inputs[i + 1], out.dtype), i == 1, true);
+      ends[i] = zb_operand_cast(n, n->inputs[i + 1], out.dtype);
     else if (is_tanh)
-      x = bounded(n, x, zb_operand_scalar(n, out.dtype, value), i == 1, false);
+      x = bounded(n, x, zb_operand_scalar(n, out.dtype, value), i == 1);
     else if (has && out.dtype == ZB_F32)
       attrs[count++] = zb_float(bounds[i], value);
     else if (has)
       x = zb_operand_apply2(n, ops[i], x, zb_operand_scalar(n, out.dtype, value));
   }
+  if (ends[0] || ends[1]) return give_clamped(n, x, ends[0], ends[1], out.dtype);
   return zb_operand_give(n, 0, count && x ? zb_operand_apply(n, "clip", &x, 1, attrs, count) : x);
 }
 
@@ -205,6 +235,23 @@ zb_result zb_aten_binary(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, of_type(n->op->argument, out.dtype), both[0], both[1]));
 }
 
+/* x to the power of a number, of which f32 holds only the first digits: x^y = x^f32(y) (1 + (y - f32(y)) log x). */
+static zb_operand power_of(zb_import_node *n, zb_operand x, double y) {
+  zb_operand out = zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, ZB_F32, y));
+  const double rest = y - (double)(float)y;
+  if (rest == 0 || !isfinite(y)) return out;
+  const zb_attr range[] = {zb_float("min", FLT_MIN), zb_float("max", FLT_MAX)};
+  zb_operand factor = zb_operand_apply1(n, "log", zb_operand_apply(n, "clip", &x, 1, range, 2));
+  factor = zb_operand_apply2(n, "mul", factor, zb_operand_scalar(n, ZB_F32, rest));
+  return zb_operand_apply2(n, "mul", out, zb_operand_apply2(n, "add", factor, zb_operand_scalar(n, ZB_F32, 1)));
+}
+
+/* A power with PyTorch's roots, which are no numbers of -infinity: x^0.5 and x^-0.5, and with y x^(y - 1). */
+static zb_operand root_or_power(zb_import_node *n, zb_operand x, double y) {
+  if (y == 0.5) return zb_operand_apply1(n, "sqrt", x);
+  return y == -0.5 ? zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x)) : power_of(n, x, y);
+}
+
 /* Powers of integers that are computed: a product where the exponent is 2. */
 zb_result zb_aten_power(zb_import_node *n) {
   zb_operand both[2];
@@ -212,30 +259,39 @@ zb_result zb_aten_power(zb_import_node *n) {
   if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
     return ZB_FAIL;
   const bool is_whole = out.dtype == ZB_I64 || out.dtype == ZB_I32;
-  if (is_whole && !both[0]->known && zb_aten_real(n, "exponent", 0) == 2)
+  const double exponent = zb_aten_real(n, "exponent", 0), twice = 2 * exponent;
+  if (is_whole && !both[0]->known && exponent == 2)
     return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", both[0], both[0]));
+  if (out.dtype == ZB_F32 && exponent == 0.5) return zb_operand_give(n, 0, root_or_power(n, both[0], 0.5));
+  if (out.dtype == ZB_F32 && (twice != floor(twice) || exponent == -0.5 || exponent == 1.5)) {
+    zb_operand slope =
+        zb_operand_apply2(n, "mul", root_or_power(n, both[0], exponent - 1), zb_operand_scalar(n, ZB_F32, exponent));
+    zb_operand value = zb_operand_apply1(n, "detach", root_or_power(n, both[0], exponent));
+    return zb_operand_give(n, 0, zb_operand_with_slope(n, value, both[0], slope));
+  }
   return zb_operand_give(n, 0, zb_operand_apply2(n, "pow", both[0], both[1]));
 }
 
-/* x minus itself: zero, with the gradient of x. */
-static zb_operand slope_of(zb_import_node *n, zb_operand x) {
-  return zb_operand_apply2(n, "sub", x, zb_operand_apply1(n, "detach", x));
+static zb_operand towards_zero(zb_import_node *n, zb_operand x) {
+  return zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x),
+                           zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x)));
 }
 
-/* The rest of a division as a constant, with the gradient of lhs - quotient * rhs for a quotient that does not change.
- */
-static zb_operand with_slope(zb_import_node *n, zb_operand rest, const zb_operand both[2]) {
-  if (both[0]->known && both[1]->known) return rest;
-  zb_operand out = zb_operand_apply1(n, "detach", rest);
-  if (!both[1]->known) {
-    zb_operand quotient = zb_operand_apply2(n, "div", zb_operand_apply2(n, "sub", both[0], out), both[1]);
-    quotient = zb_operand_apply1(n, "detach", quotient);
-    out = zb_operand_apply2(n, "sub", out, zb_operand_apply2(n, "mul", quotient, slope_of(n, both[1])));
-  }
-  return both[0]->known ? out : zb_operand_apply2(n, "add", out, slope_of(n, both[0]));
+/* As Python has it: (x - fmod(x, y)) / y, one less where the rest has another sign than y; x / y by zero. */
+static zb_operand floored_quotient(zb_import_node *n, const zb_operand both[2], zb_dtype dtype) {
+  const zb_attr attr = zb_bool("fmod", true);
+  zb_operand x = both[0], y = both[1], zero = zb_operand_scalar(n, dtype, 0), one = zb_operand_scalar(n, dtype, 1);
+  zb_operand rest = zb_operand_apply(n, "mod", both, 2, &attr, 1);
+  zb_operand whole = zb_operand_apply2(n, "div", zb_operand_apply2(n, "sub", x, rest), y);
+  zb_operand differs = zb_operand_apply2(
+      n, "less", zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", rest), zb_operand_apply1(n, "sign", y)),
+      zero);
+  whole = zb_operand_where(n, differs, zb_operand_apply2(n, "sub", whole, one), whole);
+  zb_operand by_zero = zb_operand_apply2(n, "equal", y, zero);
+  return zb_operand_where(n, by_zero, zb_operand_apply2(n, "div", x, y), zb_operand_apply1(n, "round", whole));
 }
 
-/* Sign of the divisor (remainder), or of the dividend (fmod). */
+/* Sign of the divisor (remainder), or of the dividend (fmod). Each is x - q y, of which q does not change. */
 zb_result zb_aten_modulus(zb_import_node *n) {
   zb_operand both[2];
   zb_shape shapes[2], out;
@@ -243,8 +299,12 @@ zb_result zb_aten_modulus(zb_import_node *n) {
     return ZB_FAIL;
   const zb_attr attr = zb_bool("fmod", is(n, "fmod"));
   zb_operand rest = zb_operand_apply(n, "mod", both, 2, &attr, 1);
-  if (out.dtype != ZB_I64 && out.dtype != ZB_I32) rest = with_slope(n, rest, both);
-  return zb_operand_give(n, 0, rest);
+  if (out.dtype == ZB_I64 || out.dtype == ZB_I32) return zb_operand_give(n, 0, rest);
+  zb_operand quotient =
+      attr.i ? towards_zero(n, zb_operand_apply2(n, "div", both[0], both[1])) : floored_quotient(n, both, out.dtype);
+  rest = zb_operand_apply1(n, "detach", rest);
+  rest = zb_operand_with_slope(n, rest, both[1], zb_operand_apply1(n, "neg", quotient));
+  return zb_operand_give(n, 0, zb_operand_with_slope(n, rest, both[0], zb_operand_scalar(n, out.dtype, 1)));
 }
 
 /* floor, trunc or the quotient itself; of integers (a - mod(a, b)) / b, which is whole. */
@@ -260,11 +320,9 @@ zb_result zb_aten_divide(zb_import_node *n) {
   const zb_attr attr = zb_bool("fmod", false);
   if (is_whole && is_floor)
     both[0] = zb_operand_apply2(n, "sub", both[0], zb_operand_apply(n, "mod", both, 2, &attr, 1));
+  if (!is_whole && is_floor) return zb_operand_give(n, 0, floored_quotient(n, both, out.dtype));
   zb_operand quotient = zb_operand_apply2(n, "div", both[0], both[1]);
-  if (!is_whole && is_floor) quotient = zb_operand_apply1(n, "floor", quotient);
-  if (!is_whole && is_trunc)
-    quotient = zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", quotient),
-                                 zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", quotient)));
+  if (!is_whole && is_trunc) quotient = towards_zero(n, quotient);
   return zb_operand_give(n, 0, quotient);
 }
 
@@ -383,13 +441,11 @@ zb_result zb_aten_truth(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, "greater_equal", x, zb_operand_scalar(n, ZB_I64, least)));
 }
 
-/* Sums of powers at the power of a root; of zero it is zero, with the gradient zero in place of an infinite one. */
-static zb_operand root(zb_import_node *n, zb_operand sum, double order) {
+/* The square root; of zero with the gradient zero in place of an infinite one. */
+static zb_operand root(zb_import_node *n, zb_operand x) {
   zb_operand zero = zb_operand_scalar(n, ZB_F32, 0), one = zb_operand_scalar(n, ZB_F32, 1);
-  zb_operand is_zero = zb_operand_apply2(n, "equal", sum, zero), other = zb_operand_where(n, is_zero, one, sum);
-  zb_operand value = order == 2 ? zb_operand_apply1(n, "sqrt", other)
-                                : zb_operand_apply2(n, "pow", other, zb_operand_scalar(n, ZB_F32, 1 / order));
-  return zb_operand_where(n, is_zero, zero, value);
+  zb_operand is_zero = zb_operand_apply2(n, "equal", x, zero), other = zb_operand_where(n, is_zero, one, x);
+  return zb_operand_where(n, is_zero, zero, zb_operand_apply1(n, "sqrt", other));
 }
 
 static zb_operand scaled(zb_import_node *n, zb_operand x, double factor) {
@@ -413,7 +469,7 @@ zb_result zb_aten_variance(zb_import_node *n) {
   zb_operand centered = zb_operand_apply2(n, "sub", x, mean), square = zb_operand_apply2(n, "mul", centered, centered);
   zb_operand variance = zb_operand_reduce(n, "reduce_mean", square, axes, count, keeps);
   if (freedom != elements) variance = scaled(n, variance, elements / freedom);
-  if (is(n, "std")) variance = root(n, variance, 2);
+  if (is(n, "std")) variance = root(n, variance);
   if (zb_import_wants(n, 1) &&
       !zb_operand_give(n, 1, keeps ? mean : zb_operand_reduce(n, "reduce_mean", x, axes, count, false)))
     return ZB_FAIL;
@@ -437,31 +493,59 @@ zb_result zb_aten_log_sum_exp(zb_import_node *n) {
       n, 0, zb_operand_reshape(n, zb_operand_apply2(n, "add", zb_operand_apply1(n, "log", sum), top), &out));
 }
 
+static zb_operand norm_value(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count) {
+  zb_operand size = zb_operand_apply1(n, "abs", x);
+  if (isinf(order)) return zb_operand_reduce(n, order > 0 ? "reduce_max" : "reduce_min", size, axes, count, true);
+  if (order == 0) size = zb_operand_cast(n, zb_operand_cast(n, size, ZB_I1), ZB_F32);
+  if (order == 2) size = zb_operand_apply2(n, "mul", x, x);
+  if (order != 0 && order != 1 && order != 2) size = power_of(n, size, order);
+  zb_operand sum = zb_operand_reduce(n, "reduce_sum", size, axes, count, true);
+  return order == 0 || order == 1 ? sum : order == 2 ? zb_operand_apply1(n, "sqrt", sum) : power_of(n, sum, 1 / order);
+}
+
+static zb_operand zero_where(zb_import_node *n, zb_operand condition, zb_operand x) {
+  return zb_operand_where(n, condition, zb_operand_scalar(n, ZB_F32, 0), x);
+}
+
+/* norm_backward of PyTorch: of norms that are zero the gradient is zero, of equal greatest elements it is shared. */
+static zb_operand norm_slope(zb_import_node *n, zb_operand x, zb_operand norm, double order, const int64_t *axes,
+                             int count) {
+  zb_operand zero = zb_operand_scalar(n, ZB_F32, 0), size = zb_operand_apply1(n, "abs", x);
+  zb_operand is_zero = zb_operand_apply2(n, "equal", norm, zero), is_nan = zb_operand_apply1(n, "is_nan", x);
+  zb_operand sign = sign_of(n, x);
+  if (order == 2) return zero_where(n, is_zero, zb_operand_apply2(n, "div", x, norm));
+  if (isinf(order)) {
+    zb_operand most = zb_operand_apply2(n, "or", zb_operand_apply2(n, "equal", size, norm), is_nan);
+    most = zb_operand_cast(n, most, ZB_F32);
+    zb_operand sharers = zb_operand_reduce(n, "reduce_sum", most, axes, count, true);
+    return zb_operand_apply2(n, "mul", sign, zb_operand_apply2(n, "div", most, sharers));
+  }
+  if (order < 1) {
+    zb_operand own = zero_where(n, zb_operand_apply2(n, "equal", x, zero), power_of(n, size, order - 1));
+    return zb_operand_apply2(n, "mul", zb_operand_apply2(n, "mul", sign, own), power_of(n, norm, 1 - order));
+  }
+  zb_operand own = order < 2 ? zb_operand_apply2(n, "mul", sign, power_of(n, size, order - 1))
+                             : zb_operand_apply2(n, "mul", x, power_of(n, size, order - 2));
+  zb_operand share = zb_operand_apply1(n, "reciprocal", power_of(n, norm, order - 1));
+  return zb_operand_apply2(n, "mul", own, zero_where(n, is_zero, share));
+}
+
 /* The norm of vectors: of order 0 (how many are not zero), 1, 2, infinity or another number. */
 zb_result zb_aten_vector_norm(zb_import_node *n) {
-  zb_shape in;
+  zb_shape in, out;
   int64_t axes[ZB_DIMS_MAX];
   int count;
   const double order = zb_aten_real(n, "ord", 2);
-  const bool keeps = zb_aten_flag(n, "keepdim", false);
-  zb_operand x = zb_operand_in(n, 0);
-  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
-  if (order == 2) {
-    zb_operand sum = zb_operand_reduce(n, "reduce_sum", zb_operand_apply2(n, "mul", x, x), axes, count, keeps);
-    return zb_operand_give(n, 0, root(n, sum, 2));
+  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), ZB_F32);
+  if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count))
+    return ZB_FAIL;
+  zb_operand norm = norm_value(n, x, order, axes, count);
+  if (order != 0 && order != 1) {
+    zb_operand slope = zb_operand_apply1(n, "detach", norm_slope(n, x, norm, order, axes, count));
+    slope = zb_operand_reduce(n, "reduce_sum", zb_operand_apply2(n, "slope", x, slope), axes, count, true);
+    norm = zb_operand_apply2(n, "add", zb_operand_apply1(n, "detach", norm), slope);
   }
-  x = zb_operand_apply1(n, "abs", x);
-  if (order == 0) x = zb_operand_cast(n, zb_operand_cast(n, x, ZB_I1), in.dtype);
-  if (order != 0 && order != 1 && !isinf(order)) {
-    x = zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, in.dtype, order));
-    return zb_operand_give(n, 0, root(n, zb_operand_reduce(n, "reduce_sum", x, axes, count, keeps), order));
-  }
-  return zb_operand_give(n, 0,
-                         zb_operand_reduce(n,
-                                           order < 2 && order >= 0 ? "reduce_sum"
-                                           : order > 0             ? "reduce_max"
-                                                                   : "reduce_min",
-                                           x, axes, count, keeps));
+  return zb_operand_give(n, 0, zb_operand_cast(n, zb_operand_reshape(n, norm, &out), out.dtype));
 }
 
 zb_result zb_aten_cumsum(zb_import_node *n) {

@@ -23,6 +23,14 @@ static zb_operand places(zb_import_node *n, zb_operand x, int axis, int64_t k, b
   return zb_operand_build(n, "top_k", &found, 1, attrs, 3);
 }
 
+/* Of the least element that of the greatest of -x, so that what is no number comes first there, too. */
+static zb_operand place_of_extreme(zb_import_node *n, zb_operand x, int axis) {
+  zb_shape shape;
+  if (!zb_operand_shape(n, x, &shape)) return NULL;
+  if (is(n, "max") || shape.dtype != ZB_F32) return places(n, x, axis, 1, is(n, "max"));
+  return places(n, zb_operand_apply1(n, "neg", x), axis, 1, true);
+}
+
 static zb_operand at_places(zb_import_node *n, zb_operand x, zb_operand which, int axis) {
   const zb_attr attr = zb_int("axis", axis);
   return zb_operand_build(n, "gather_elements", (zb_operand[]){x, which}, 2, &attr, 1);
@@ -66,7 +74,7 @@ zb_result zb_aten_arg(zb_import_node *n) {
     in = (zb_shape){.dtype = in.dtype, .rank = 1, .dims = {zb_shape_elements(&in)}};
     x = zb_operand_reshape(n, x, &in);
   }
-  return zb_operand_give(n, 0, zb_operand_reshape(n, places(n, x, axis, 1, is(n, "max")), &out));
+  return zb_operand_give(n, 0, zb_operand_reshape(n, place_of_extreme(n, x, axis), &out));
 }
 
 /* max.dim and min.dim: the value, and the place of the first of equal ones. */
@@ -77,7 +85,7 @@ zb_result zb_aten_extreme(zb_import_node *n) {
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (in.rank == 0) return give_single(n, x);
   if (!zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
-  zb_operand which = places(n, x, axis, 1, is(n, "max"));
+  zb_operand which = place_of_extreme(n, x, axis);
   for (int i = 0; i < n->output_count; ++i) {
     if (!zb_import_wants(n, i)) continue;
     zb_operand value = i == 0 ? at_places(n, x, which, axis) : which;

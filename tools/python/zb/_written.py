@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 
 # What PyTorch takes apart itself, but not for core ATen.
-OF_PYTORCH = "empty_like grid_sampler_2d upsample_bicubic2d upsample_bicubic2d.vec".split()
+OF_PYTORCH = "empty_like upsample_bicubic2d upsample_bicubic2d.vec".split()
 
 _written = {}
 
@@ -37,7 +37,7 @@ def decompositions():
     return {op: function for op, function in found.items() if op is not None}
 
 
-def _float(x):
+def floats(x):
     return x if x.is_floating_point() else x.float()
 
 
@@ -49,30 +49,7 @@ def stopped(x):
 # ---- Arithmetic ----
 
 
-@writes("atan2")
-def atan2(y, x):
-    """By the quotient of the smaller over the greater, so that neither is divided by zero."""
-    y, x = torch.broadcast_tensors(_float(y), _float(x))
-    steep = y.abs() > x.abs()
-    over = torch.where(steep, y, x)
-    quotient = torch.where(steep, x, y) / torch.where(over == 0, 1.0, over)
-    angle, turn = torch.atan(quotient), torch.where(y < 0, -torch.pi, torch.pi)
-    return torch.where(steep, torch.where(y < 0, -torch.pi / 2, torch.pi / 2) - angle,
-                       torch.where(x < 0, angle + turn, angle)).to(y.dtype)
-
-
-@writes("hypot")
-def hypot(x, y):
-    return torch.linalg.vector_norm(torch.stack(torch.broadcast_tensors(x, y), 0), dim=0)
-
-
-@writes("sinc")
-def sinc(x):
-    at = torch.pi * torch.where(x == 0, 0.5, x)
-    return torch.where(x == 0, 1.0, at.sin() / at)
-
-
-def _running(x, dim, combine, neutral):
+def running(x, dim, combine, neutral):
     """What combine gives of all elements up to each one, in steps that double how many."""
     reach = 1
     x = x.movedim(dim, -1)
@@ -83,15 +60,9 @@ def _running(x, dim, combine, neutral):
     return x.movedim(-1, dim)
 
 
-@writes("copysign.Tensor")
-def copysign(x, sign):
-    negative = (sign < 0) | ((sign == 0) & (1 / sign < 0))
-    return torch.where(negative, -x.abs(), x.abs())
-
-
 @writes("ldexp.Tensor")
 def ldexp(x, exponent):
-    return x * torch.exp2(_float(exponent))
+    return x * torch.exp2(floats(exponent))
 
 
 @writes("fmax")
@@ -106,7 +77,7 @@ def fmin(x, y):
 
 @writes("signbit")
 def signbit(x):
-    return (x < 0) | ((x == 0) & (1 / _float(x) < 0))
+    return (x < 0) | ((x == 0) & (1 / floats(x) < 0))
 
 
 @writes("round.decimals")
@@ -138,60 +109,6 @@ def shifted_right(x, count):
     return torch.div(x, 1 << int(count), rounding_mode="floor")
 
 
-# (zeta(k) - 1) / k with the sign of its term, for k from 2: lgamma(2 + w) = w (1 - gamma) + the sum of these times w^k.
-_ZETA = (0.32246703342411321, -0.067352301053198095, 0.020580808427784548, -0.0073855510286739853,
-         0.0028905103307415233, -0.0011927539117032609, 0.00050966952474304242, -0.00022315475845357938,
-         9.9457512781808534e-05, -4.492623478266706e-05, 2.0507212775670691e-05, -9.4394882752683959e-06,
-         4.3748667899074883e-06, -2.0392157538013662e-06, 9.5514121304074198e-07, -4.4924691987645660e-07,
-         2.1207184805554666e-07, -1.0043224823968099e-07, 4.7698101693639804e-08, -2.2711094608943164e-08,
-         1.0838659214896954e-08, -5.1834750419700465e-09)
-_GAMMA = 0.57721566490153286
-
-
-def _near_two(w):
-    """lgamma(2 + w) for -1/2 <= w <= 1."""
-    total = torch.zeros_like(w)
-    for term in reversed(_ZETA):
-        total = (total + term) * w
-    return (total + (1 - _GAMMA)) * w
-
-
-def _far(x):
-    """lgamma(x) for x >= 3, by Stirling's series five steps further on."""
-    z, steps = x + 5, torch.log(x * (x + 1)) + torch.log((x + 2) * (x + 3)) + torch.log(x + 4)
-    square = 1 / (z * z)
-    rest = (1 / 12 - square * (1 / 360 - square / 1260)) / z
-    return (z - 0.5) * z.log() - z + 0.91893853320467274 + rest - steps
-
-
-@writes("lgamma")
-def lgamma(x):
-    """Around its zeros by the series of lgamma(2 + w), so that small values are as exact as great ones; below 1/2 by
-    reflection. Each branch gets numbers that it is for, because infinity times zero would get into gradients."""
-    x = _float(x)
-    low = x < 0.5
-    y = torch.where(low, 1 - x, x)
-    first, second = y < 1.5, y < 3
-    one = torch.where(first, y, 1.0)
-    near = torch.where(first, _near_two(one - 1) - one.log(), _near_two(torch.where(second & ~first, y - 2, 0.0)))
-    value = torch.where(second, near, _far(torch.where(second, 3.0, y)))
-    at = torch.where(low, x, 0.25)
-    mirrored = 1.1447298858494002 - (torch.pi * (at - torch.round(at))).sin().abs().log()
-    return torch.where(low, mirrored - value, value)
-
-
-@writes("digamma")
-def digamma(x):
-    x = _float(x)
-    low = x < 0.5
-    y = torch.where(low, 1 - x, x)
-    z, steps = y + 6, sum(1 / (y + i) for i in range(6))
-    square = 1 / (z * z)
-    value = z.log() - 0.5 / z - square * (1 / 12 - square * (1 / 120 - square / 252)) - steps
-    at = torch.where(low, x, 0.25)
-    return torch.where(low, value - torch.pi / (torch.pi * (at - torch.round(at))).tan(), value)
-
-
 @writes("addbmm")
 def addbmm(x, one, other, *, beta=1, alpha=1):
     return x * beta + torch.bmm(one, other).sum(0) * alpha
@@ -206,22 +123,17 @@ def ndtr(x):
 @writes("cumprod")
 def cumprod(x, dim, dtype=None):
     x = x.to(dtype or (x.dtype if x.is_floating_point() else torch.int64))
-    return x if x.dim() == 0 else _running(x, dim, torch.mul, 1)
-
-
-@writes("logcumsumexp")
-def logcumsumexp(x, dim):
-    return x if x.dim() == 0 else _running(x, dim, torch.logaddexp, -torch.inf)
+    return x if x.dim() == 0 else running(x, dim, torch.mul, 1)
 
 
 def _running_extreme(x, dim, better, worst):
     """Values are read at their places, which the gradient goes to; of equal ones the place is the last."""
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    seen = _running(stopped(x), dim, better, worst)
+    seen = running(stopped(x), dim, better, worst)
     along = torch.arange(x.shape[dim]).view([-1 if i == dim % x.dim() else 1 for i in range(x.dim())])
     places = torch.where((x == seen) | (x != x), along, torch.zeros_like(along))
-    places = _running(places, dim, torch.maximum, 0)
+    places = running(places, dim, torch.maximum, 0)
     return torch.gather(x, dim, places), places
 
 
@@ -235,20 +147,6 @@ def cummin(x, dim):
     return _running_extreme(x, dim, torch.minimum, torch.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
 
 
-@writes("softplus")
-def softplus(x, beta=1, threshold=20):
-    """Where the threshold is not that of an op of ours."""
-    if threshold == 20:
-        return NotImplemented
-    low = torch.where(x * beta > threshold, 0.0, x)
-    return torch.where(x * beta > threshold, x, torch.nn.functional.softplus(low, beta))
-
-
-@writes("threshold")
-def threshold_to(x, threshold, value):
-    return NotImplemented if value == 0 else torch.where(x > threshold, x, value)
-
-
 @writes("rrelu_with_noise_functional")
 def rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, generator=None):
     return NotImplemented if training else (torch.nn.functional.leaky_relu(x, (lower + upper) / 2), noise)
@@ -257,19 +155,8 @@ def rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, generator=None):
 # ---- Losses ----
 
 
-def _reduced(loss, reduction):
+def reduced(loss, reduction):
     return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
-
-
-@writes("binary_cross_entropy")
-def binary_cross_entropy(x, target, weight=None, reduction=1):
-    """Logarithms are at least -100, and the gradient is PyTorch's formula, which is finite at 0 and 1, in place of that
-    of what is computed: a term that is zero has it."""
-    at = stopped(x)
-    loss = (target - 1) * torch.log1p(-at).clamp(min=-100) - target * at.log().clamp(min=-100)
-    slope = stopped((at - target) / ((1 - at) * at).clamp(min=1e-12))
-    loss = loss + (x - at) * slope
-    return _reduced(loss if weight is None else loss * weight, reduction)
 
 
 @writes("multilabel_margin_loss_forward")
@@ -280,27 +167,8 @@ def multilabel_margin_loss(x, target, reduction):
     counts, own = labels >= 0, torch.gather(x, 1, labels.squeeze(2).clamp(min=0)).unsqueeze(2)
     is_label = (labels == torch.arange(x.shape[1])).any(1)
     lost = torch.where(counts & ~is_label.unsqueeze(1), torch.relu(1 - own + x.unsqueeze(1)), 0.0)
-    loss = _reduced(lost.sum((1, 2)) / x.shape[1], reduction)
+    loss = reduced(lost.sum((1, 2)) / x.shape[1], reduction)
     return loss, is_label.to(x.dtype)
-
-
-# ---- Distances ----
-
-
-@writes("_cdist_forward")
-def cdist(x, y, p, compute_mode=None):
-    return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, dim=-1)
-
-
-@writes("dist")
-def dist(x, y, p=2.0):
-    return torch.linalg.vector_norm(x - y, p)
-
-
-@writes("_pdist_forward")
-def pdist(x, p=2.0):
-    apart = [x[i + 1 :] - x[i] for i in range(x.shape[0] - 1)]
-    return torch.linalg.vector_norm(torch.cat(apart or [x[:0]]), p, dim=-1)
 
 
 # ---- Places ----
@@ -447,7 +315,13 @@ def _reduced_by_places(x, dim, index, src, reduce, include_self):
     goes = index.unsqueeze(-2) == torch.arange(x.shape[-1]).unsqueeze(-1)
     own = x if include_self else torch.where(goes.any(-1), neutral, x)
     all_of = torch.cat([own.unsqueeze(-1), torch.where(goes, src.unsqueeze(-2), neutral)], -1)
-    return combine(all_of, -1).movedim(-1, dim)
+    if reduce == "prod":
+        return combine(all_of, -1).movedim(-1, dim)
+    value = combine(stopped(all_of), -1)
+    taken = torch.cat([~goes.any(-1, True) | include_self, goes], -1)
+    shares = (taken & (all_of == value.unsqueeze(-1))).to(x.dtype)
+    slope = torch.ops.zb_aten.slope(all_of, stopped(shares / shares.sum(-1, True)))
+    return (value + slope.sum(-1)).movedim(-1, dim)
 
 
 @writes("index_reduce")
@@ -493,16 +367,6 @@ def kthvalue(x, k, dim=-1, keepdim=False):
     values, places = torch.sort(x, dim=dim, stable=True)
     values, places = values.narrow(dim, k - 1, 1), places.narrow(dim, k - 1, 1)
     return (values, places) if keepdim else (values.squeeze(dim), places.squeeze(dim))
-
-
-@writes("median.dim")
-def median_along(x, dim, keepdim=False):
-    return kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
-
-
-@writes("median")
-def median(x):
-    return kthvalue(x.reshape(-1), (x.numel() + 1) // 2, 0)[0]
 
 
 # ---- Counts and groups ----

@@ -39,7 +39,7 @@ except ImportError as error:
     raise ImportError("zb.aten needs PyTorch, which is not installed: pip install torch") from error
 
 try:
-    from . import _complex, _ctc, _functions, _matrices, _meta, _random, _written
+    from . import _complex, _ctc, _functions, _matrices, _meta, _random, _slopes, _written
 except ImportError:  # python3 aten.py
     import _complex
     import _ctc
@@ -47,6 +47,7 @@ except ImportError:  # python3 aten.py
     import _matrices
     import _meta
     import _random
+    import _slopes
     import _written
 
 FORMAT = 1
@@ -57,7 +58,7 @@ TESTED = ((2, 13), (2, 15))
 WHOLE = """
     adaptive_avg_pool1d adaptive_avg_pool2d celu cross_entropy_loss dropout elu eye eye.m gelu glu hardsigmoid
     hardswish l1_loss layer_norm leaky_relu linear log_sigmoid log_softmax.int logsumexp matmul mish mse_loss
-    nll_loss nll_loss_nd rms_norm scaled_dot_product_attention selu silu softmax.int softplus softshrink stack
+    nll_loss nll_loss_nd _prelu_kernel rms_norm scaled_dot_product_attention selu silu softmax.int softplus softshrink stack
     std.correction std_mean.correction threshold tril triu upsample_bilinear2d.vec upsample_linear1d.vec
     upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec upsample_trilinear3d.vec
 """.split()
@@ -93,6 +94,9 @@ class ExportError(ValueError):
 LIBRARY = torch.library.Library("zb_aten", "DEF")
 LIBRARY.define("detach(Tensor self) -> Tensor")
 LIBRARY.impl("detach", lambda self: self.detach().clone(), "CompositeExplicitAutograd")
+# A zero that adding does not show, with a given gradient (zb.slope; _slopes.py).
+LIBRARY.define("slope(Tensor self, Tensor slope) -> Tensor")
+LIBRARY.impl("slope", lambda self, slope: torch.full_like(self + slope, -0.0), "CompositeExplicitAutograd")
 
 
 def without_gradient(graph, value):
@@ -266,7 +270,7 @@ def gradients_of_the_graph():
     forward pass gives; hooks are refused; inference_mode stops gradients as no_grad does, which tracing sees. An apply
     that was taken from its class before (act = Reversed.apply) is seen where it looks for setup_context."""
     apply, hook, mode = vars(torch.autograd.Function)["apply"], torch.Tensor.register_hook, torch.inference_mode
-    ctc = torch.nn.functional.ctc_loss
+    losses = torch.nn.functional.ctc_loss, torch.nn.functional.multi_margin_loss
     checks = torch.distributions.Distribution._validate_args  # of values, which a graph has none of
     meta, allowed = type(torch.autograd.Function), []
 
@@ -301,7 +305,7 @@ def gradients_of_the_graph():
     meta.__getattribute__ = look_at_class
     torch.Tensor.register_hook = refuse_hook
     torch.inference_mode = stop
-    torch.nn.functional.ctc_loss = _ctc.loss
+    torch.nn.functional.ctc_loss, torch.nn.functional.multi_margin_loss = _ctc.loss, _slopes.multi_margin_loss
     torch.distributions.Distribution.set_default_validate_args(False)
     try:
         yield
@@ -309,7 +313,7 @@ def gradients_of_the_graph():
         torch.distributions.Distribution.set_default_validate_args(checks)
         torch.autograd.Function.apply, torch.Tensor.register_hook, torch.inference_mode = apply, hook, mode
         del meta.__getattribute__
-        torch.nn.functional.ctc_loss = ctc
+        torch.nn.functional.ctc_loss, torch.nn.functional.multi_margin_loss = losses
 
 
 def is_plain(value):
