@@ -5,7 +5,8 @@ with 70, by a signal, or after LIMIT seconds of processor time. Of those that ar
 and have the losses, weights and states of one rank, byte for byte, whatever changes no bit. Kinds of losses.json are
 compiled in ways that were faults once, and trained: PyTorch's losses and norms of gradients.
 
-    drawn_compiles.py [--bin BUILD/bin] [--jobs 2] [--count 150] [--seed N] [--trained 20] [--keep FILE] [--kinds A,B]
+    drawn_compiles.py [--bin BUILD/bin] [--jobs 2] [--count 150] [--seed N] [--trained 20] [--keep FILE] [--kinds RE]
+                      [--schedules RE]
 
 The seed is printed; the same seed draws the same command lines. --count 2700 is all: each kind of module with each
 option of OPTIONS at least 20 times, which is checked. --keep writes a row a compile. Ends with "N passed, N failed".
@@ -34,6 +35,8 @@ REFUSED = {1, 2, 3}
 OPTIONS = {"ranks": 31, "schedule": 28, "replicas": 27, "sharding": 23, "shards": 23, "clip": 24}
 OPTIMIZERS = ("sgd:lr=0.1", "sgd:lr=0.1,momentum=0.9", "adam:lr=1e-2", "lion:lr=1e-3")
 SHARDINGS = ("optimizer", "gradients:step", "gradients:micro-batch", "parameters:step", "parameters:micro-batch")
+# What takes seconds by default is given less to do in a short run.
+SHORT = {"search": "search:budget=64"}
 # Each with its share of all compiles.
 FURTHER = (
     (0.12, lambda r, o: ("--chunks", r.choice((2, 2, 3)))),
@@ -68,12 +71,12 @@ SAME_BITS = ("--loss-mean", "--precision", "--optimizer", "--group", "--freeze",
              "--micro-batches")
 
 
-def schedules(suite):
-    """Names of `zb-sched --list` that can be trained."""
+def schedules(suite, pattern):
+    """Names of `zb-sched --list` that can be trained and fit a pattern."""
     lines = suite.must("zb-sched", "--list").splitlines()
     begin, end = lines.index("schedules:"), lines.index("placements:")
     names = [line.split()[0] for line in lines[begin + 1:end] if line.startswith("  ") and line[2] != " "]
-    return [name for name in names if name != "dualpipe"]
+    return [name for name in names if name != "dualpipe" and re.search(pattern or "", name)]
 
 
 def share_of(chance, count, on):
@@ -100,7 +103,7 @@ def draw_kind(chance, kind, count, names):
              "sharding": chance.choice(SHARDINGS) if i in shared else "none",
              "clip": chance.choice(("1", "0.01", "inf")) if on["clip"][i] else None}
         line = ["--ranks", o["ranks"], "--micro-batches", chance.choice((1, 2, 3, 4, 5, 8)), "--schedule",
-                o["schedule"] + (":budget=64" if o["schedule"] == "search" else "")]
+                SHORT[o["schedule"]] if o["schedule"] in SHORT and count < PER_KIND - 1 else o["schedule"]]
         line += ["--data-parallel", o["replicas"]] if o["replicas"] > 1 else []
         line += ["--tensor-parallel", o["shards"]] if o["shards"] > 1 else []
         line += ["--sharding", o["sharding"]] if o["sharding"] != "none" else []
@@ -275,13 +278,13 @@ def check_itself(suite):
 def main():
     options = common.arguments(__doc__, ("--count", {"type": int, "default": 150}),
                                ("--seed", {"type": int, "default": 37}), ("--trained", {"type": int, "default": 20}),
-                               ("--keep", {}), ("--kinds", {}))
+                               ("--keep", {}), ("--kinds", {}), ("--schedules", {}))
     suite = common.Suite(options.bin)
     check_itself(suite)
     kinds = sorted(name[:-5] for name in os.listdir(FOLDER) if name.endswith(".mlir"))
     if options.kinds:
         kinds = [kind for kind in kinds if re.search(options.kinds, kind)]
-    names = schedules(suite)
+    names = schedules(suite, options.schedules)
     chance = random.Random(options.seed)
     each, more = divmod(options.count, len(kinds))
     first = chance.sample(kinds, len(kinds))
