@@ -314,7 +314,9 @@ static void add_gather_transfer(zb_arena *arena, const zb_timetable *t, const zb
     if (end > all.time) all.time = all.produced = end;
   }
   const bool is_last = gather->kind == ZB_GATHER_PARAMETERS; /* behind whatever the optimizers wait for */
-  for (int rank = 0; rank < t->p.problem.ranks && (is_last || gather->kind == ZB_REDUCE_NORM); ++rank) {
+  /* Numbers are gathered behind all their sums, also where a rank that gives none ends last. */
+  const bool of_norm = gather->kind == ZB_REDUCE_NORM || gather->kind == ZB_GATHER_NORM;
+  for (int rank = 0; rank < t->p.problem.ranks && (is_last || of_norm); ++rank) {
     const int64_t end = end_before(t, rank, t->order.counts[rank]) + is_last;
     if (end > all.time) all.time = all.produced = end;
   }
