@@ -27,6 +27,11 @@ zb_operand zb_operand_where(zb_import_node *n, zb_operand condition, zb_operand 
 /* `value`, which has no gradient for x (zb.detach), with the gradient slope * dout for it: of formulas whose own
  * gradient is no number at some points, or not what the framework gives there. Again for each other x. */
 zb_operand zb_operand_with_slope(zb_import_node *n, zb_operand value, zb_operand x, zb_operand slope);
+/* Of f32. The sign of what is no number is 0. x to the power y. The norm of any order (0: how many are not zero,
+ * infinities: the greatest and the least) with all dimensions; where it is zero its gradient is zero. */
+zb_operand zb_operand_sign(zb_import_node *n, zb_operand x);
+zb_operand zb_operand_power(zb_import_node *n, zb_operand x, double y);
+zb_operand zb_operand_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count);
 zb_operand zb_operand_matmul(zb_import_node *n, zb_operand a, zb_operand b);
 /* x with its last two dimensions swapped, if it has two. */
 zb_operand zb_operand_swapped(zb_import_node *n, zb_operand x);

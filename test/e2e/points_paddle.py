@@ -12,19 +12,21 @@ CASES = {}
 
 
 class Case:
-    def __init__(self, function, inputs, ulp):
-        self.function, self.inputs, self.ulp = function, inputs, ulp
+    """ulp, width, least: as record() of make_points.py has them."""
+
+    def __init__(self, function, inputs, ulp, width, least):
+        self.function, self.inputs, self.ulp, self.width, self.least = function, inputs, ulp, width, least
 
 
-def case(name, function, *inputs, ulp=4):
+def case(name, function, *inputs, ulp=4, width=0, least=0.0):
     assert name not in CASES and "__" not in name, name
     arrays = [np.asarray(x) for x in inputs]
     CASES[name] = Case(function, [x.astype("float32") if x.dtype.kind == "f" else x.astype("int64") for x in arrays],
-                       ulp)
+                       ulp, width, least)
 
 
-def unary(name, function, *ends, ulp=4):
-    case(name, function, COMMON + around(*ends), ulp=ulp)
+def unary(name, function, *ends, **accuracy):
+    case(name, function, COMMON + around(*ends), **accuracy)
 
 
 def flat(name, function, *ends):
@@ -32,12 +34,12 @@ def flat(name, function, *ends):
     case(name, lambda x: paddle.stack([paddle.cast(function(x), x.dtype), x]), COMMON + around(*ends))
 
 
-def binary(name, function, xs=PAIRS, ys=None, ulp=4):
-    case(name, function, *pairs(xs, ys), ulp=ulp)
+def binary(name, function, xs=PAIRS, ys=None, **accuracy):
+    case(name, function, *pairs(xs, ys), **accuracy)
 
 
 def rows(name, function, at=ROWS, ulp=4):
-    case(name, function, at, ulp=ulp)
+    case(name, function, at, ulp=ulp, width=4)
 
 
 def whole(x, value):

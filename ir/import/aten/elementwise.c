@@ -2,7 +2,6 @@
  * the declared type of the result says. Tests: test/ir/import/aten. */
 #include "ir/import/aten/aten.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,12 +31,6 @@ static int unary_attributes(zb_import_node *n, zb_attr attrs[2]) {
   return 0;
 }
 
-/* PyTorch's sign of what is no number is 0. */
-static zb_operand sign_of(zb_import_node *n, zb_operand x) {
-  return zb_operand_where(n, zb_operand_apply1(n, "is_nan", x), zb_operand_scalar(n, ZB_F32, 0),
-                          zb_operand_apply1(n, "sign", x));
-}
-
 zb_result zb_aten_unary(zb_import_node *n) {
   zb_attr attrs[2];
   zb_shape out, in;
@@ -49,7 +42,7 @@ zb_result zb_aten_unary(zb_import_node *n) {
   else if (out.dtype != ZB_I1)
     x = zb_operand_cast(n, x, out.dtype);
   if (strcmp(op, "bitwise_not") == 0 && in.dtype == ZB_I1) op = "not";
-  if (strcmp(op, "sign") == 0 && out.dtype == ZB_F32) return zb_operand_give(n, 0, sign_of(n, x));
+  if (strcmp(op, "sign") == 0 && out.dtype == ZB_F32) return zb_operand_give(n, 0, zb_operand_sign(n, x));
   if (strcmp(op, "elu") == 0 && (zb_aten_real(n, "scale", 1) != 1 || zb_aten_real(n, "input_scale", 1) != 1))
     return zb_aten_refuse_argument(n, "scale", NULL);
   const int count = unary_attributes(n, attrs);
@@ -235,21 +228,10 @@ zb_result zb_aten_binary(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, of_type(n->op->argument, out.dtype), both[0], both[1]));
 }
 
-/* x to the power of a number, of which f32 holds only the first digits: x^y = x^f32(y) (1 + (y - f32(y)) log x). */
-static zb_operand power_of(zb_import_node *n, zb_operand x, double y) {
-  zb_operand out = zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, ZB_F32, y));
-  const double rest = y - (double)(float)y;
-  if (rest == 0 || !isfinite(y)) return out;
-  const zb_attr range[] = {zb_float("min", FLT_MIN), zb_float("max", FLT_MAX)};
-  zb_operand factor = zb_operand_apply1(n, "log", zb_operand_apply(n, "clip", &x, 1, range, 2));
-  factor = zb_operand_apply2(n, "mul", factor, zb_operand_scalar(n, ZB_F32, rest));
-  return zb_operand_apply2(n, "mul", out, zb_operand_apply2(n, "add", factor, zb_operand_scalar(n, ZB_F32, 1)));
-}
-
 /* A power with PyTorch's roots, which are no numbers of -infinity: x^0.5 and x^-0.5, and with y x^(y - 1). */
 static zb_operand root_or_power(zb_import_node *n, zb_operand x, double y) {
   if (y == 0.5) return zb_operand_apply1(n, "sqrt", x);
-  return y == -0.5 ? zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x)) : power_of(n, x, y);
+  return y == -0.5 ? zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x)) : zb_operand_power(n, x, y);
 }
 
 /* Powers of integers that are computed: a product where the exponent is 2. */
@@ -493,43 +475,6 @@ zb_result zb_aten_log_sum_exp(zb_import_node *n) {
       n, 0, zb_operand_reshape(n, zb_operand_apply2(n, "add", zb_operand_apply1(n, "log", sum), top), &out));
 }
 
-static zb_operand norm_value(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count) {
-  zb_operand size = zb_operand_apply1(n, "abs", x);
-  if (isinf(order)) return zb_operand_reduce(n, order > 0 ? "reduce_max" : "reduce_min", size, axes, count, true);
-  if (order == 0) size = zb_operand_cast(n, zb_operand_cast(n, size, ZB_I1), ZB_F32);
-  if (order == 2) size = zb_operand_apply2(n, "mul", x, x);
-  if (order != 0 && order != 1 && order != 2) size = power_of(n, size, order);
-  zb_operand sum = zb_operand_reduce(n, "reduce_sum", size, axes, count, true);
-  return order == 0 || order == 1 ? sum : order == 2 ? zb_operand_apply1(n, "sqrt", sum) : power_of(n, sum, 1 / order);
-}
-
-static zb_operand zero_where(zb_import_node *n, zb_operand condition, zb_operand x) {
-  return zb_operand_where(n, condition, zb_operand_scalar(n, ZB_F32, 0), x);
-}
-
-/* norm_backward of PyTorch: of norms that are zero the gradient is zero, of equal greatest elements it is shared. */
-static zb_operand norm_slope(zb_import_node *n, zb_operand x, zb_operand norm, double order, const int64_t *axes,
-                             int count) {
-  zb_operand zero = zb_operand_scalar(n, ZB_F32, 0), size = zb_operand_apply1(n, "abs", x);
-  zb_operand is_zero = zb_operand_apply2(n, "equal", norm, zero), is_nan = zb_operand_apply1(n, "is_nan", x);
-  zb_operand sign = sign_of(n, x);
-  if (order == 2) return zero_where(n, is_zero, zb_operand_apply2(n, "div", x, norm));
-  if (isinf(order)) {
-    zb_operand most = zb_operand_apply2(n, "or", zb_operand_apply2(n, "equal", size, norm), is_nan);
-    most = zb_operand_cast(n, most, ZB_F32);
-    zb_operand sharers = zb_operand_reduce(n, "reduce_sum", most, axes, count, true);
-    return zb_operand_apply2(n, "mul", sign, zb_operand_apply2(n, "div", most, sharers));
-  }
-  if (order < 1) {
-    zb_operand own = zero_where(n, zb_operand_apply2(n, "equal", x, zero), power_of(n, size, order - 1));
-    return zb_operand_apply2(n, "mul", zb_operand_apply2(n, "mul", sign, own), power_of(n, norm, 1 - order));
-  }
-  zb_operand own = order < 2 ? zb_operand_apply2(n, "mul", sign, power_of(n, size, order - 1))
-                             : zb_operand_apply2(n, "mul", x, power_of(n, size, order - 2));
-  zb_operand share = zb_operand_apply1(n, "reciprocal", power_of(n, norm, order - 1));
-  return zb_operand_apply2(n, "mul", own, zero_where(n, is_zero, share));
-}
-
 /* The norm of vectors: of order 0 (how many are not zero), 1, 2, infinity or another number. */
 zb_result zb_aten_vector_norm(zb_import_node *n) {
   zb_shape in, out;
@@ -539,12 +484,7 @@ zb_result zb_aten_vector_norm(zb_import_node *n) {
   zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), ZB_F32);
   if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count))
     return ZB_FAIL;
-  zb_operand norm = norm_value(n, x, order, axes, count);
-  if (order != 0 && order != 1) {
-    zb_operand slope = zb_operand_apply1(n, "detach", norm_slope(n, x, norm, order, axes, count));
-    slope = zb_operand_reduce(n, "reduce_sum", zb_operand_apply2(n, "slope", x, slope), axes, count, true);
-    norm = zb_operand_apply2(n, "add", zb_operand_apply1(n, "detach", norm), slope);
-  }
+  zb_operand norm = zb_operand_norm(n, x, order, axes, count);
   return zb_operand_give(n, 0, zb_operand_cast(n, zb_operand_reshape(n, norm, &out), out.dtype));
 }
 

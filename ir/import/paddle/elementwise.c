@@ -86,7 +86,8 @@ zb_result zb_paddle_formula(zb_import_node *n) {
     y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(base)));
   } else if (is(n, "tanh_shrink")) {
     zb_operand bent = zb_operand_apply1(n, "tanh", x);
-    y = zb_operand_with_slope(n, zb_operand_apply2(n, "sub", x, bent), x, zb_operand_apply2(n, "mul", bent, bent));
+    y = zb_operand_apply1(n, "detach", zb_operand_apply2(n, "sub", x, bent));
+    y = zb_operand_with_slope(n, y, x, zb_operand_apply2(n, "mul", bent, bent));
   } else if (is(n, "leaky_relu") || is(n, "hard_shrink")) {
     y = with_ends(n, x);
   } else if (is(n, "logsigmoid")) {

@@ -34,7 +34,7 @@ zb_result zb_paddle_bce(zb_import_node *n) {
   if (!x || !y || !one) return ZB_FAIL;
   zb_operand yes = times(n, y, bounded_log(n, x));
   zb_operand no = times(n, minus(n, one, y), bounded_log(n, minus(n, one, x)));
-  zb_operand loss = negated(n, zb_operand_apply2(n, "add", yes, no));
+  zb_operand loss = zb_operand_apply1(n, "detach", negated(n, zb_operand_apply2(n, "add", yes, no)));
   zb_operand variance = zb_operand_apply2(n, "max", times(n, x, minus(n, one, x)), zb_operand_number(n, x, 1e-12));
   return zb_paddle_give(n, "Out",
                         zb_operand_with_slope(n, loss, x, zb_operand_apply2(n, "div", minus(n, x, y), variance)));
@@ -51,7 +51,8 @@ zb_result zb_paddle_huber(zb_import_node *n) {
   zb_operand is_near = zb_operand_apply2(n, "less_equal", size, zb_operand_number(n, x, delta));
   const zb_attr ends[] = {zb_float("min", -delta), zb_float("max", delta)};
   zb_operand slope = difference ? zb_operand_apply(n, "clip", &difference, 1, ends, 2) : NULL;
-  zb_operand loss = zb_operand_with_slope(n, zb_operand_where(n, is_near, square, line), y, slope);
+  zb_operand loss = zb_operand_apply1(n, "detach", zb_operand_where(n, is_near, square, line));
+  loss = zb_operand_with_slope(n, loss, y, slope);
   return zb_paddle_give(n, "Out", zb_operand_with_slope(n, loss, x, negated(n, slope)));
 }
 

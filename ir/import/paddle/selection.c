@@ -329,20 +329,23 @@ zb_result zb_paddle_log_sum_exp(zb_import_node *n) {
   return zb_paddle_give(n, "Out", y ? zb_operand_reshape(n, y, &out) : NULL);
 }
 
-/* The root of the sum of squares, or the sum of absolute values. */
 zb_result zb_paddle_p_norm(zb_import_node *n) {
   zb_shape in;
   int64_t axes[ZB_DIMS_MAX];
-  int count;
-  const double order = zb_paddle_real(n, "porder", 2);
+  int count, rank = 0;
   const bool keeps = zb_paddle_integer(n, "keepdim", 0) != 0;
   zb_operand x = zb_paddle_in(n, "X");
   if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
-  if (order != 1 && order != 2) return zb_paddle_refuse_attribute(n, "porder", "1 and 2 are supported");
   if (count < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
-  zb_operand each = order == 1 ? zb_operand_apply1(n, "abs", x) : zb_operand_apply2(n, "mul", x, x);
-  zb_operand sum = zb_operand_reduce(n, "reduce_sum", each, axes, count, keeps);
-  return zb_paddle_give(n, "Out", order == 1 ? sum : zb_operand_apply1(n, "sqrt", sum));
+  zb_operand norm = zb_operand_norm(n, x, zb_paddle_real(n, "porder", 2), axes, count);
+  for (int d = 0; d < in.rank; ++d) {
+    bool reduced = false;
+    for (int i = 0; i < count; ++i)
+      reduced = reduced || axes[i] == d;
+    if (!reduced || keeps) in.dims[rank++] = reduced ? 1 : in.dims[d];
+  }
+  in.rank = rank;
+  return zb_paddle_give(n, "Out", zb_operand_reshape(n, norm, &in));
 }
 
 /* The number of elements, or the dimensions, of a tensor. */
