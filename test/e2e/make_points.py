@@ -31,7 +31,8 @@ def safetensors(tensors, metadata=None):
 
 def record(path, model, values, expected, framework, ulps, options=()):
     """Writes the archive of a door. model: (name of the file, text). values, expected: tensors as above. ulps: {case:
-    [units in the last place, elements of a row or 0, the least value whose last place counts]}. options: further ones of the tool `points`."""
+    [units in the last place, elements of a row or 0, the least value whose last place
+    counts]}. options: further ones of the tool `points`."""
     metadata = {"framework": framework, "ulps": json.dumps(ulps), "options": json.dumps(list(options))}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, body in (model, ("values.safetensors", safetensors(values)),

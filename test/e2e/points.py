@@ -8,10 +8,10 @@ exports it, the values of its parameters, and what the framework computes in f32
 the model, runs the passes of zbc, and gives the gradient of each parameter CASE__PART: of CASE__g it is the value of
 the case, of all others a gradient. One row is one element of one of them. It agrees if it is NaN or infinite where the
 framework, in f32 or f64, is; else within 4 units in the last place (or what the case says; of gradients of rows, in the
-last place of the greatest of the row) of the value in f64 or f32, or as near to it as the framework's own. Rows that may
-differ are in points_allowed.json, each with the line of the framework that says why; one that no longer differs is an
-error; --differences writes all that differ in that form. With the kernels of the device, with the reference kernels, and without what zb-raise and zb-fuse make. Ends with
-"N passed, N failed".
+last place of the greatest of the row) of the value in f64 or f32, or as near to it as the framework's own. Rows that
+may differ are in points_allowed.json, each with the line of the framework that says why; one that no longer differs is
+an error; --differences writes all that differ in that form. With the kernels of the device, with the reference kernels,
+and without what zb-raise and zb-fuse make. Ends with "N passed, N failed".
 """
 import glob
 import json
@@ -152,7 +152,8 @@ class Door:
             self.compare(way, self.computed(way))
         cases = len({name.rpartition(".")[2].partition("__")[0] for name in self.expected})
         print(f"{self.name}: {self.framework}, {cases} formulas, {self.rows - rows} rows, each in {len(WAYS)} ways, "
-              f"{sum(map(len, self.differ.values()))} differ, as {sum(map(len, self.allowed.values()))} may", flush=True)
+              f"{sum(map(len, self.differ.values()))} differ, as {sum(map(len, self.allowed.values()))} may",
+              flush=True)
         return self.rows - rows
 
 

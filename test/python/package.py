@@ -606,7 +606,8 @@ class Tests:
             def named_parameters(self):
                 raise AssertionError("the module was looked at")
         for options, words in (({"memory_limt": "2G"}, "did you mean 'memory_limit'?"),
-                               ({"schedule": "zb-h7"}, "did you mean 'zb-h1'?"), ({"ranks": -1}, "ranks: expected 1 to"),
+                               ({"schedule": "zb-h7"}, "did you mean 'zb-h1'?"),
+                               ({"ranks": -1}, "ranks: expected 1 to"),
                                ({"schedule": self.path("none.csv")}, "none.csv"),
                                ({"output": __file__ + "/plan"}, "package.py"),
                                ({"precision": "fp16"}, "precision: expected f32 or bf16"),
