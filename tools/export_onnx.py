@@ -535,8 +535,8 @@ def refuse_random(spy):
         fail(
             f"the model draws random numbers in forward(), which a file cannot do: {found[0]}"
             + (f" (and {len(found) - 1} more)" if found[1:] else ""),
-            "compile the module itself (zb.compile, or python3 -m zb.aten), give the random numbers as an input, or train "
-            "without them; dropout can be in a file",
+            "compile the module itself (zb.compile, or python3 -m zb.aten), give the random numbers as an input, or "
+            "train without them; dropout can be in a file",
         )
     if spy.other:
         fail(

@@ -247,7 +247,7 @@ def huber_loss(x, target, reduction=1, delta=1.0):
 
 
 def multi_margin_loss(x, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """torch.nn.functional.multi_margin_loss: what is lost exactly 0 has no gradient. PyTorch exports another formula."""
+    """torch.nn.functional.multi_margin_loss: what is lost exactly 0 has no gradient. PyTorch exports another one."""
     if size_average is not None or reduce is not None:
         reduction = torch.nn._reduction.legacy_get_string(size_average, reduce)
     target = target.unsqueeze(-1)

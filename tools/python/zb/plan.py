@@ -40,9 +40,9 @@ class Value(NamedTuple):
 
 
 class PlanJob(NamedTuple):
-    """A job of a rank. kind: "F", "B", "W", "SEND", "RECV", ... (include/zb/jobs.def); peer: the rank at the other end of
-    a message; carries: what a message has, "F" a value, "B" its gradient, ...; after: numbers of earlier jobs of the rank
-    that must be complete; start, end: seconds from the start of the step, by the plan's costs."""
+    """A job of a rank. kind: "F", "B", "W", "SEND", "RECV", ... (include/zb/jobs.def); peer: the rank at the other end
+    of a message; carries: what a message has, "F" a value, "B" its gradient, ...; after: numbers of earlier jobs of the
+    rank that must be complete; start, end: seconds from the start of the step, by the plan's costs."""
     kind: str
     subprogram: Optional[str] = None
     stage: Optional[int] = None

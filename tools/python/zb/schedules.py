@@ -265,7 +265,8 @@ def _of_order(path: str, costs: Costs, ranks: Optional[int], micro_batches: Opti
     limits = data.problem.rank_limit_bytes or [data.problem.memory_limit_bytes] * made.ranks
     for rank, peak in enumerate(made.peaks):
         if limits[rank] and peak > limits[rank]:
-            raise Error("INFEASIBLE", "'%s' needs %d bytes on rank %d, and the limit is %d" % (path, peak, rank, limits[rank]))
+            raise Error("INFEASIBLE", "'%s' needs %d bytes on rank %d, and the limit is %d"
+                        % (path, peak, rank, limits[rank]))
     return made
 
 
