@@ -682,6 +682,58 @@ FAMILIES.update({
     "in-place": own("in-place"),
     "nanogpt": own("nanogpt"),
 })
+# Mixtures of experts: what a token takes, in the words of each configuration.
+LOCAL, COUNTED = (dict(num_experts_per_tok=2, **{name: 4}) for name in ("num_local_experts", "num_experts"))
+ROUTED = dict(n_routed_experts=4, n_shared_experts=1, num_experts_per_tok=2, moe_intermediate_size=16, n_group=1,
+              topk_group=1)
+LATENT = dict(kv_lora_rank=8, q_lora_rank=8, qk_rope_head_dim=4, qk_nope_head_dim=4, v_head_dim=4)
+NARROW = dict(moe_intermediate_size=16, head_dim=4)
+
+
+def experts(name, configuration=None, **fields):
+    return hugging(name + "ForCausalLM", (configuration or name) + "Config", LANGUAGE, **fields)
+
+
+FAMILIES.update({
+    "deepseek v2": experts("DeepseekV2", **DECODER, **LATENT, **dict(ROUTED, n_group=None, topk_group=None),
+                           first_k_dense_replace=1, topk_method="greedy"),
+    "phimoe": experts("Phimoe", **GROUPED, **LOCAL, input_jitter_noise=0.0),
+    "granitemoe": experts("GraniteMoe", **GROUPED, **LOCAL),
+    "granitemoe, shared": experts("GraniteMoeShared", **GROUPED, **LOCAL, shared_intermediate_size=16),
+    "granitemoe, hybrid": experts("GraniteMoeHybrid", **GROUPED, **LOCAL, shared_intermediate_size=16,
+                                  layer_types=["mamba", "attention"], mamba_n_heads=4, mamba_d_head=8, mamba_d_state=4,
+                                  mamba_n_groups=1, mamba_expand=2, mamba_chunk_size=4),
+    "gpt-oss": experts("GptOss", **GROUPED, **LOCAL, head_dim=8, sliding_window=4,
+                       layer_types=["sliding_attention", "full_attention"]),
+    "ernie4.5-moe": experts("Ernie4_5_Moe", **GROUPED, moe_num_experts=4, moe_k=2, moe_intermediate_size=16,
+                            moe_num_shared_experts=1, moe_layer_start_index=1),
+    "glm4-moe": experts("Glm4Moe", **GROUPED, **ROUTED, first_k_dense_replace=1, head_dim=4),
+    "glm4-moe, lite": experts("Glm4MoeLite", **DECODER, **ROUTED, **LATENT, mlp_layer_types=["dense", "sparse"]),
+    "dots1": experts("Dots1", **GROUPED, **ROUTED, first_k_dense_replace=1, head_dim=4),
+    "hunyuan-moe": experts("HunYuanMoEV1", **GROUPED, num_experts=4, moe_topk=2, head_dim=4),
+    "minimax": experts("MiniMax", **GROUPED, **LOCAL, head_dim=4, block_size=4),
+    "minimax m2": experts("MiniMaxM2", **GROUPED, **LOCAL, head_dim=4, rotary_dim=4),
+    "flex-olmo": experts("FlexOlmo", **GROUPED, **COUNTED),
+    "jamba": experts("Jamba", **GROUPED, **COUNTED, attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2,
+                     expert_layer_offset=1, use_mamba_kernels=False, mamba_d_state=4, mamba_d_conv=2, mamba_expand=1),
+    "lfm2-moe": experts("Lfm2Moe", **GROUPED, **COUNTED, moe_intermediate_size=16, num_dense_layers=1,
+                        layer_types=["conv", "full_attention"]),
+    "exaone-moe": experts("ExaoneMoe", **GROUPED, **COUNTED, moe_intermediate_size=16, sliding_window=4),
+    "afmoe": experts("Afmoe", **GROUPED, **COUNTED, **NARROW, num_dense_layers=1, sliding_window=4),
+    "qwen3.5-moe": experts("Qwen3_5Moe", "Qwen3_5MoeText", **GROUPED, **COUNTED, **NARROW,
+                           shared_expert_intermediate_size=16, linear_key_head_dim=4, linear_value_head_dim=4,
+                           linear_num_key_heads=2, linear_num_value_heads=4,
+                           layer_types=["linear_attention", "full_attention"]),
+    "cohere2-moe": experts("Cohere2Moe", **GROUPED, **COUNTED, sliding_window=4),
+    "jetmoe": experts("JetMoe", **{k: v for k, v in GROUPED.items() if k != "num_attention_heads"}, **LOCAL,
+                      kv_channels=8),
+    "dbrx": experts("Dbrx", vocab_size=VOCABULARY, d_model=WIDTH, n_heads=HEADS, n_layers=LAYERS, max_seq_len=32,
+                    attn_config=dict(kv_n_heads=2, clip_qkv=8.0, rope_theta=10000.0), use_cache=False, pad_token_id=0,
+                    ffn_config=dict(ffn_hidden_size=16, moe_num_experts=4, moe_top_k=2, hidden_size=WIDTH)),
+    "nllb-moe": hugging("NllbMoeForConditionalGeneration", "NllbMoeConfig", TRANSLATION, **SEQUENCES, num_experts=4,
+                        expert_capacity=8, encoder_sparse_step=1, decoder_sparse_step=1, attention_dropout=0.0,
+                        activation_dropout=0.0, encoder_layerdrop=0.0, decoder_layerdrop=0.0),
+})
 FAMILIES["vit (torchvision)"] = (
     lambda make=FAMILIES["vit (torchvision)"][0]: Classifier(make()), IMAGE)
 

@@ -28,7 +28,7 @@ RANKS, MICRO_BATCHES, STEPS, SECONDS = 4, 6, 4, 600
 SGD = dict(lr=0.05, momentum=0.9)
 SCHEDULES = ("1f1b", "zb-h1", "zb-v", "interleaved-1f1b", "search")
 ROWS = [("nanogpt", schedule) for schedule in SCHEDULES] + [("seq2seq", "zb-v"), ("resnet", "1f1b"),
-                                                            ("uneven", "zb-h1")]
+                                                            ("uneven", "zb-h1"), ("pair", "zb-h1")]
 MORE = [("stopped", "1f1b"), ("gpt2", "zb-h2"), ("llama", "zb-v-auto"), ("t5", "zb-h1"), ("bart", "looped-bfs"),
         ("uneven", "zb-v"),
         ("nanogpt", "eager-1f1b"), ("low-rank", "zb-h1"), ("vision", "zb")]
@@ -64,6 +64,24 @@ def uneven():
     return Uneven(), {key: ("int64", (2, 5), 0, 32) for key in "xy"}
 
 
+def pair():
+    """A module that gives what it predicts, nothing, and a loss without a name."""
+
+    class Pair(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(5))
+
+        def forward(self, x):
+            h = x
+            for layer in self.layers:
+                h = torch.tanh(layer(h))
+            return h, None, h.square().mean()
+
+    torch.manual_seed(0)
+    return Pair(), {"x": ("float32", (2, 8))}
+
+
 def shared_gpt2():
     """The one of ../shared/graphs, with shorter rows of bytes."""
     sys.path.insert(0, str(GRAPHS))
@@ -71,7 +89,7 @@ def shared_gpt2():
     return models.build("gpt2"), {key: ("int64", (2, 64), 0, 256) for key in "xy"}
 
 
-OWN = {SHARED: shared_gpt2, "uneven": uneven}
+OWN = {SHARED: shared_gpt2, "uneven": uneven, "pair": pair}
 
 
 def compiled(name, schedule):
@@ -132,7 +150,8 @@ def whole_model(module, batches):
     for batch in batches:
         parts = [{key: value.chunk(MICRO_BATCHES)[i] for key, value in batch.items()} for i in range(MICRO_BATCHES)]
         found = [module(**part) for part in parts]
-        loss = sum(one["loss"] if isinstance(one, dict) else one for one in found) / MICRO_BATCHES
+        loss = sum(one["loss"] if isinstance(one, dict) else one[-1] if isinstance(one, tuple) else one
+                   for one in found) / MICRO_BATCHES
         optimizer.zero_grad()
         loss.backward()
         if len(losses) == STEPS - 1:  # buffers of the second pass there

@@ -270,6 +270,7 @@ def gradients_of_the_graph():
     forward pass gives; hooks are refused; inference_mode stops gradients as no_grad does, which tracing sees. An apply
     that was taken from its class before (act = Reversed.apply) is seen where it looks for setup_context."""
     apply, hook, mode = vars(torch.autograd.Function)["apply"], torch.Tensor.register_hook, torch.inference_mode
+    move = torch.nn.Module.to
     losses = torch.nn.functional.ctc_loss, torch.nn.functional.multi_margin_loss
     checks = torch.distributions.Distribution._validate_args  # of values, which a graph has none of
     meta, allowed = type(torch.autograd.Function), []
@@ -298,13 +299,21 @@ def gradients_of_the_graph():
     def refuse_hook(tensor, *_, **__):
         raise ExportError("a hook on the gradient of a tensor (register_hook) cannot be written: leave it out")
 
+    def moved(module, *args, **kwargs):
+        """module.to() in forward(), which torch.export cannot do: nothing, where it changes nothing."""
+        device, dtype, _, _ = torch._C._nn._parse_to(*args, **kwargs)
+        for tensor in (*module.parameters(), *module.buffers()):
+            if dtype not in (None, tensor.dtype) and tensor.is_floating_point() or device not in (None, tensor.device):
+                return move(module, *args, **kwargs)
+        return module
+
     def stop(enabled=True):
         return torch.no_grad() if enabled is True else contextlib.nullcontext()
 
     torch.autograd.Function.apply = classmethod(trace_function)
     meta.__getattribute__ = look_at_class
     torch.Tensor.register_hook = refuse_hook
-    torch.inference_mode = stop
+    torch.inference_mode, torch.nn.Module.to = stop, moved
     torch.nn.functional.ctc_loss, torch.nn.functional.multi_margin_loss = _ctc.loss, _slopes.multi_margin_loss
     torch.distributions.Distribution.set_default_validate_args(False)
     try:
@@ -312,6 +321,7 @@ def gradients_of_the_graph():
     finally:
         torch.distributions.Distribution.set_default_validate_args(checks)
         torch.autograd.Function.apply, torch.Tensor.register_hook, torch.inference_mode = apply, hook, mode
+        torch.nn.Module.to = move
         del meta.__getattribute__
         torch.nn.functional.ctc_loss, torch.nn.functional.multi_margin_loss = losses
 

@@ -77,6 +77,7 @@ class Plan:
         self._temporary: Optional[tempfile.TemporaryDirectory] = None
         self._paths: Dict[str, Any] = {}  # of a module: where each argument was in the example (batches.Path)
         self._module: Optional[Tuple[Any, Any]] = None  # of a module: the example (zb.torch exports it again)
+        self._loss: Optional[str] = None  # which output it is, where that was said
         about = ctypes.POINTER(_c.zb_plan_about)()
         library().zb_plan_about_read(os.fsencode(self.directory), ctypes.byref(about))
         try:
@@ -310,7 +311,7 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
         known = summary.trained + summary.frozen + summary.buffers
         plan.aliases = _aliases(model, known)
         plan.constants = _constants(model, [*known, *plan.aliases]) if isinstance(model, _module_type()) else {}
-        plan._module = _example(example, kwargs)
+        plan._module, plan._loss = _example(example, kwargs), options.get("loss")
         if isinstance(model, _module_type()):
             plan._paths = _paths(plan._module, plan.arguments, model.forward)
     plan.summary, plan.diagnostics, plan._temporary = summary, diagnostics, temporary

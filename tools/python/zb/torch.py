@@ -53,6 +53,16 @@ def _node_name(shown: str) -> str:
     return inside.group(1) if inside else shown
 
 
+def _loss_of(given: Dict[str, Any], plan: Plan) -> torch.fx.Node:
+    """Of what the module gives: the loss that the compiler takes (find_loss of ir/import/aten/aten.c)."""
+    found = {name: node for name, node in given.items() if isinstance(node, torch.fx.Node) and
+             node.meta["val"].dtype == torch.float32 and node.meta["val"].dim() == 0}
+    name = plan._loss or ("loss" if "loss" in found else next(iter(found), None))
+    if name not in found:
+        raise invalid("PyTorch's runtime needs the loss among what the module gives: %s" % ", ".join(given))
+    return found[name]
+
+
 class _Cut:
     """The nodes of an exported graph by the stages of a plan."""
 
@@ -60,11 +70,8 @@ class _Cut:
         self.learned = learned
         self.nodes = [node for node in graph.nodes if node.op == "call_function"]
         self.inputs = [node for node in graph.nodes if node.op == "placeholder"]
-        given = _tensor_nodes(graph.find_nodes(op="output")[0].args)
-        losses = [node for node, name in zip(given, results) if name == "loss" or len(given) == 1]
-        if len(given) != len(results) or len(losses) != 1:
-            raise invalid("PyTorch's runtime needs the loss among what the module gives: %s" % ", ".join(results))
-        self.loss = losses[0]
+        given = torch.utils._pytree.tree_leaves(graph.find_nodes(op="output")[0].args)
+        self.loss = _loss_of(dict(zip(results, given)), plan)
         self.stages = plan.stages
         self.stage = self._stages_of_nodes(plan)
         self._keep_lists_whole()
