@@ -369,6 +369,8 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   print_values(s);
   if (s->uncompared)
     printf("warning: not compared: whether this trains as the model that it was exported from is not known\n");
+  if (s->unreached_count)
+    print_names("parameters that no gradient of the loss reaches, not trained", s->unreached, s->unreached_count);
   if (s->untrained_count) {
     print_names("constants that a gradient reaches, not trained", s->untrained, s->untrained_count);
     printf("  --train NAME trains them, --freeze NAME says that they stay\n");
@@ -498,6 +500,7 @@ static void print_json(const zb_compile_summary *s) {
   print_json_names("frozen", s->frozen, s->frozen_count);
   print_json_names("buffers", s->buffers, s->buffer_count);
   print_json_names("untrained", s->untrained, s->untrained_count);
+  print_json_names("unreached", s->unreached, s->unreached_count);
   if (s->loss_mean) {
     printf(",\"loss_mean\":");
     tool_print_json_text(s->loss_mean);

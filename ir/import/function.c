@@ -123,6 +123,7 @@ static void erase_dead_arguments(zb_import *im, MlirBlock block) {
   for (size_t i = im->argument_count; i-- > im->input_count;) {
     if (!is_unread(mlirBlockGetArgument(block, (intptr_t)i))) continue;
     if (im->arguments[i].attribute == ZB_ATTR_BUFFER) continue; /* what is updated is saved */
+    if (im->arguments[i].attribute == ZB_ATTR_PARAM) zb_import_find(im, im->arguments[i].name)->unreached = true;
     mlirBlockEraseArgument(block, (unsigned)i);
     --im->argument_count;
     memmove(&im->arguments[i], &im->arguments[i + 1], (im->argument_count - i) * sizeof *im->arguments);
@@ -256,26 +257,21 @@ static zb_result build_function(zb_import *im, const MlirValue *results, MlirMod
   return ZB_OK;
 }
 
-/* zb.untrained: initial values that a gradient reaches and that are not trained, for the summary. */
-static zb_result list_untrained(zb_import *im, MlirOperation module) {
-  MlirAttribute *names = zb_import_take(im, im->value_count * sizeof *names);
-  if (!names) return ZB_FAIL;
-  intptr_t count = 0;
-  for (size_t i = 0; i < im->value_count; ++i)
-    if (im->values[i]->untrained) names[count++] = zb_mlir_string(im->context, im->values[i]->name);
-  if (count) zb_set_attribute(module, ZB_ATTR_UNTRAINED, mlirArrayAttrGet(im->context, count, names));
-  return ZB_OK;
+static bool is_untrained(const zb_import_value *value) { return value->untrained; }
+static bool is_unreached(const zb_import_value *value) {
+  return value->unreached || (value->kind == ZB_VALUE_INITIAL && value->role == ZB_ROLE_TRAINED && !value->value.ptr);
 }
+static bool is_argument(const zb_import_value *value) { return value->kind == ZB_VALUE_INPUT && *value->name; }
 
-/* zb.arguments: all inputs in the model's order, for a batch that has them in it. */
-static zb_result list_arguments(zb_import *im, MlirOperation module) {
+/* Names of values of the source graph, in its order, as an attribute of the module. */
+static zb_result list_names(zb_import *im, MlirOperation module, const char *attribute,
+                            bool (*is_listed)(const zb_import_value *value)) {
   MlirAttribute *names = zb_import_take(im, im->value_count * sizeof *names + 1);
   if (!names) return ZB_FAIL;
   intptr_t count = 0;
   for (size_t i = 0; i < im->value_count; ++i)
-    if (im->values[i]->kind == ZB_VALUE_INPUT && *im->values[i]->name)
-      names[count++] = zb_mlir_string(im->context, im->values[i]->name);
-  if (count) zb_set_attribute(module, ZB_ATTR_ARGUMENTS, mlirArrayAttrGet(im->context, count, names));
+    if (is_listed(im->values[i])) names[count++] = zb_mlir_string(im->context, im->values[i]->name);
+  if (count) zb_set_attribute(module, attribute, mlirArrayAttrGet(im->context, count, names));
   return ZB_OK;
 }
 
@@ -290,7 +286,9 @@ zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module
   out->module = mlirModuleCreateEmpty(zb_import_file_location(im));
   MlirOperation module = mlirModuleGetOperation(out->module);
   zb_set_attribute(module, ZB_ATTR_LEVEL, zb_mlir_string(im->context, "graph"));
-  if (!list_arguments(im, module) || !list_untrained(im, module) || !build_function(im, results, out->module))
+  if (!list_names(im, module, ZB_ATTR_ARGUMENTS, is_argument) ||
+      !list_names(im, module, ZB_ATTR_UNTRAINED, is_untrained) ||
+      !list_names(im, module, ZB_ATTR_UNREACHED, is_unreached) || !build_function(im, results, out->module))
     return ZB_FAIL;
   return zb_verify_module(module);
 }

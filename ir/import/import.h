@@ -67,6 +67,7 @@ typedef struct zb_import_value {
   /* Set by zb_import_mark_values, then by zb_import_choose_parameters. */
   bool reached, read, activation; /* a gradient of the loss reaches it; a needed node reads it; depends on an input */
   bool untrained;                 /* a gradient reaches it, and nothing says that it is a parameter */
+  bool unreached;                 /* the file says that it is trained, and no gradient reaches it */
 } zb_import_value;
 
 /* A buffer: an initial value that the forward pass replaces by another for the next micro-batch. */

@@ -139,6 +139,24 @@ static zb_result choose_one(zb_import *im, zb_import_value *value, zb_import_rol
   return ZB_OK;
 }
 
+/* A gradient reaches it, and it is to be trained, but its element type is one that zbc does not train: left as it is it
+ * would be frozen without a word. */
+static zb_result check_type(zb_import *im, const zb_import_value *value, zb_import_role proposed, bool *used) {
+  const zb_import_params *p = im->params;
+  const bool is_narrow = value->is_typed && zb_dtype_is_narrow(value->type.dtype);
+  if (p->inference || value->kind != ZB_VALUE_INITIAL || !value->reached || (value->is_typed && !is_narrow))
+    return ZB_OK;
+  const int train = is_narrow ? match_names(p->train, p->train_count, value, used) : 0;
+  const int freeze = match_names(p->freeze, p->freeze_count, value, used + p->train_count);
+  if (train <= freeze && (freeze || proposed != ZB_ROLE_TRAINED)) return ZB_OK;
+  zb_text hint = {0};
+  zb_text_add(&hint, "%s; or leave it as it is with --freeze %s", im->format->types_hint, value->name);
+  zb_import_fail(im, hint.data, "parameter '%s' has the element type %s, which is not trained", value->name,
+                 value->type_text);
+  zb_text_deinit(&hint);
+  return ZB_FAIL;
+}
+
 /* What would be a parameter, were it float32: the first of them, or NULL. */
 static const zb_import_value *other_float(const zb_import *im) {
   for (size_t i = 0; i < im->value_count; ++i) {
@@ -188,6 +206,9 @@ zb_result zb_import_choose_parameters(zb_import *im) {
     if (proposed == ZB_ROLE_BUFFER && !check_buffer(im, value->name)) return ZB_FAIL;
     if (proposed == ZB_ROLE_BUFFER) continue;
     value->role = ZB_ROLE_CONSTANT;
+    value->unreached = !p->inference && value->is_listed && proposed == ZB_ROLE_TRAINED && !value->reached &&
+                       !match_names(p->freeze, p->freeze_count, value, used + p->train_count);
+    if (!is_candidate(im, value) && !check_type(im, value, proposed, used)) return ZB_FAIL;
     if (!is_candidate(im, value)) continue;
     if (!choose_one(im, value, proposed, used)) return ZB_FAIL;
     trained += value->role == ZB_ROLE_TRAINED;

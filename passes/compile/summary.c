@@ -33,15 +33,20 @@ void zb_compile_summary_destroy(zb_compile_summary *summary) {
 
 static zb_arena *arena_of(zb_compile_summary *summary) { return &((owned_summary *)summary)->arena; }
 
+static zb_status take_names(MlirOperation top, const char *attribute, zb_arena *arena, char ***out, int *out_count) {
+  MlirAttribute names = zb_get_attribute(top, attribute);
+  const int count = mlirAttributeIsNull(names) ? 0 : (int)mlirArrayAttrGetNumElements(names);
+  *out = ZB_NEW(arena, char *, count);
+  ZB_TRY(zb_arena_status(arena));
+  for (; *out_count < count; ++*out_count)
+    (*out)[*out_count] =
+        zb_arena_strdup(arena, mlirStringAttrGetValue(mlirArrayAttrGetElement(names, *out_count)).data);
+  return zb_arena_status(arena);
+}
+
 zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out) {
   MlirOperation top = mlirModuleGetOperation(module);
-  MlirAttribute names = zb_get_attribute(top, ZB_ATTR_UNTRAINED);
-  const int count = mlirAttributeIsNull(names) ? 0 : (int)mlirArrayAttrGetNumElements(names);
-  out->untrained = ZB_NEW(arena_of(out), char *, count);
-  ZB_TRY(zb_arena_status(arena_of(out)));
-  for (; out->untrained_count < count; ++out->untrained_count)
-    out->untrained[out->untrained_count] = zb_arena_strdup(
-        arena_of(out), mlirStringAttrGetValue(mlirArrayAttrGetElement(names, out->untrained_count)).data);
+  ZB_TRY(take_names(top, ZB_ATTR_UNTRAINED, arena_of(out), &out->untrained, &out->untrained_count));
   out->uncompared = zb_has_attribute(top, ZB_ATTR_UNCOMPARED);
   return zb_arena_status(arena_of(out));
 }
@@ -486,6 +491,8 @@ zb_status zb_summarize(const zb_module *program, const zb_compile_params *params
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
   ZB_TRY_GOTO(summarize_whole(program->module, out));
   ZB_TRY_GOTO(summarize_loss_mean(program->module, out));
+  ZB_TRY_GOTO(take_names(mlirModuleGetOperation(program->module), ZB_ATTR_UNREACHED, arena, &out->unreached,
+                         &out->unreached_count));
   if (!plan->inference) ZB_TRY_GOTO(summarize_order(&problem, out));
   status = zb_arena_status(arena);
 cleanup:

@@ -344,6 +344,20 @@ static zb_status add_clipping(update_plan *plan, zb_builder *b, const MlirValue 
   return NULL;
 }
 
+/* Beside those of the importer, for the summary. */
+static zb_status add_unreached(zb_arena *arena, MlirOperation module, const char *name) {
+  MlirAttribute list = zb_get_attribute(module, ZB_ATTR_UNREACHED);
+  const intptr_t count = mlirAttributeIsNull(list) ? 0 : mlirArrayAttrGetNumElements(list);
+  MlirContext context = mlirOperationGetContext(module);
+  MlirAttribute *names = ZB_NEW(arena, MlirAttribute, count + 1);
+  if (!names) return ZB_OUT_OF_MEMORY();
+  for (intptr_t i = 0; i < count; ++i)
+    names[i] = mlirArrayAttrGetElement(list, i);
+  names[count] = zb_mlir_string(context, name);
+  zb_set_attribute(module, ZB_ATTR_UNREACHED, mlirArrayAttrGet(context, count + 1, names));
+  return NULL;
+}
+
 static zb_status add_updates(zb_arena *arena, MlirOperation function, update_plan *plan,
                              const zb_parameter_uses *parameters, int parameter_count) {
   zb_function_builder *f = &plan->f;
@@ -361,10 +375,13 @@ static zb_status add_updates(zb_arena *arena, MlirOperation function, update_pla
     int argument = parameters[p].argument;
     MlirAttribute *attributes = &f->argument_attributes.items[argument];
     const zb_port port = zb_port_get(*attributes);
-    if (parameters[p].accumulates.count > 0)
+    if (parameters[p].accumulates.count > 0) {
       add_states(plan, &port, mlirValueGetType(mlirBlockGetArgument(f->block, argument)), state + p * plan->states);
-    else
+    } else {
+      ZB_TRY(add_unreached(arena, mlirOperationGetParentOperation(function),
+                           zb_argument_string(function, argument, ZB_ATTR_PARAM)));
       *attributes = frozen_dictionary(f->context, *attributes);
+    }
   }
   const zb_shape step = {.dtype = ZB_I64};
   plan->step = zb_function_argument(f, zb_shape_type(f->context, &step), zb_step_port(f->context, true));

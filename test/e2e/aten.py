@@ -404,6 +404,29 @@ class Door:
             torch.manual_seed(0)
             self.one_step(name, aten_functions.Model(call), 2e-2)
 
+    def trained(self):
+        """What the module says is trained is trained, refused by name, or named."""
+        import aten_told
+        import torch
+        import zb
+
+        x = torch.randn(2, 4)
+        for name, (model, options, trained, unreached) in aten_told.parameters().items():
+            found = zb.compile(model, (x,), **options).summary
+            self.suite.check(sorted(found.trained) == trained and sorted(found.unreached) == unreached,
+                             f"{name}: trained {found.trained}, unreached {found.unreached}")
+        for name, (model, options, words) in aten_told.refused_parameters().items():
+            try:
+                zb.compile(model, (x,), **options)
+                self.suite.check(False, f"{name} is compiled")
+            except zb.Error as error:
+                self.suite.check(words in str(error), f"{name}: {error}")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            zb.compile(aten_told.with_buffer(), (x,))
+        self.suite.check(any("'b' requires a gradient and is no parameter" in str(one.message) for one in said),
+                         "a buffer that requires a gradient")
+
     def told(self):
         """Errors say the line of forward(), and no exception of ours is told as PyTorch's; other versions are named."""
         import aten_told
@@ -502,6 +525,7 @@ def inside(door, options):
         door.errors()
         door.own_gradients()
         door.told()
+        door.trained()
         door.points()
     for name in options.only or [*families, *functions]:
         if name not in aten_models.DRAWING:

@@ -15,6 +15,12 @@ static bool is_float_tensor(const zb_import *im, const zb_import_value *value) {
   return value->kind == ZB_VALUE_INITIAL && is_float && value->type.rank > 0;
 }
 
+/* Which is refused, to be trained, instead of left as it is. */
+static bool is_narrow_tensor(const zb_import_value *value) {
+  return value->kind == ZB_VALUE_INITIAL && value->is_typed && zb_dtype_is_narrow(value->type.dtype) &&
+         value->type.rank > 0;
+}
+
 static bool has_dot(const zb_import_value *value) { return strchr(value->name, '.') != NULL; }
 
 static bool any_dotted(const zb_import *im) {
@@ -163,8 +169,8 @@ zb_result zb_onnx_propose_parameters(zb_onnx *onnx) {
     zb_import_value *value = im->values[i];
     bool table = tables[i].ends && !tables[i].mixed;
     const bool is_wanted_here = im->params->inference ? value->read && operands[value->number] : value->reached;
-    if (value->role != ZB_ROLE_BUFFER && is_float_tensor(im, value) && is_wanted_here && (has_dot(value) || !dotted) &&
-        !table)
+    const bool is_tensor = is_float_tensor(im, value) || (is_narrow_tensor(value) && has_dot(value));
+    if (value->role != ZB_ROLE_BUFFER && is_tensor && is_wanted_here && (has_dot(value) || !dotted) && !table)
       value->role = ZB_ROLE_TRAINED;
   }
   return ZB_OK;

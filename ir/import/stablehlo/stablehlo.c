@@ -199,13 +199,13 @@ static const char *unique_name(zb_import *im, const zb_stablehlo_argument *a) {
   return zb_import_take_text(im, text, strlen(text));
 }
 
-/* Names and kinds of the values of arguments; parameters and states that nothing needs stay without a name. */
+/* Names and kinds of the values of arguments; states that nothing needs stay without a name. */
 static zb_result settle_arguments(zb_stablehlo *it) {
   zb_import *im = &it->core;
   for (int i = 0; i < it->argument_count; ++i) {
     zb_stablehlo_argument *a = &it->arguments[i];
     zb_import_value *value = a->value;
-    if (!value->read && a->role != ZB_STABLEHLO_INPUT) continue;
+    if (!value->read && a->role == ZB_STABLEHLO_STATE) continue;
     if (!(value->name = unique_name(im, a)) || !zb_map_set(im->names, value->name, (int64_t)value->number))
       return zb_import_memory(im);
     if (a->role == ZB_STABLEHLO_STATE)

@@ -914,6 +914,8 @@ class zb_compile_summary(Structure):
         ("loss_mean", c_char_p),
         ("untrained", POINTER(c_char_p)),
         ("untrained_count", c_int),
+        ("unreached", POINTER(c_char_p)),
+        ("unreached_count", c_int),
         ("uncompared", c_bool),
         ("later", c_int),
         ("drawn", c_int),

@@ -652,6 +652,9 @@ class Writer:
                 row[3].append(spec.target)
                 continue
             attributes = {key_of[spec.kind]: spec.target}
+            if spec.kind != kinds.PARAMETER and tensor.requires_grad:
+                warnings.warn(f"'{spec.target}' requires a gradient and is no parameter of the module, so it is not "
+                              "trained: make it a torch.nn.Parameter", stacklevel=4)
             if spec.kind == kinds.PARAMETER and not tensor.requires_grad:
                 attributes["frozen"] = None
             row = [attributes, tensor, [node], [spec.target]]

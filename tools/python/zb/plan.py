@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _COUNTS = {"stage": "stages", "rank": "ranks", "layer": "layers", "trained": "trained_count",
            "frozen": "frozen_count", "buffers": "buffer_count", "whole": "whole_count",
-           "untrained": "untrained_count"}
+           "untrained": "untrained_count", "unreached": "unreached_count"}
 
 
 class Value(NamedTuple):
