@@ -108,6 +108,7 @@ SCRIPTS = [
     ("e2e-onnx_nodes", ["python3", "test/e2e/onnx_nodes.py", "--bin", "{build}/bin", "--jobs", "1"]),
     ("e2e-onnx_gradients", ["python3", "test/e2e/onnx_gradients.py", "--bin", "{build}/bin"]),
     ("e2e-onnx_random", ["python3", "test/e2e/onnx_random.py", "--bin", "{build}/bin"]),
+    ("e2e-points", ["python3", "test/e2e/points.py", "--bin", "{build}/bin"]),
     ("e2e-skips", ["python3", "test/e2e/skips.py", "--bin", "{build}/bin"]),
     ("e2e-joint_search", ["python3", "test/e2e/joint_search.py", "--bin", "{build}/bin"]),
     ("e2e-balance", ["python3", "test/e2e/balance.py", "--bin", "{build}/bin"]),

@@ -396,7 +396,8 @@ HAND_ROWS = {
     "differences": lambda x: x.diff(dim=1).abs().sum(1),
     "total_variation": lambda x: (x[:, 1:] - x[:, :-1]).square().sum(1).sqrt(),
 }
-CANCEL = {"entropy_of_softmax": 0.25, "group_norm": 0.01, "cross_entropy_smooth": 0.125, "cross_entropy": 0.125}
+CANCEL = {"entropy_of_softmax": 0.25, "group_norm": 0.01, "cross_entropy_smooth": 0.125, "cross_entropy": 0.125,
+          "attention": 1.0, "attention_masked": 1.0}
 for name, function in HAND_ROWS.items():
     rows("by_hand_" + name, function, ulp=16, least=CANCEL.get(name, 0.0))
 

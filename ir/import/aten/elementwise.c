@@ -127,26 +127,28 @@ static zb_operand bounded(zb_import_node *n, zb_operand x, zb_operand bound, boo
   return zb_operand_where(n, zb_operand_apply2(n, op, x, bound), bound, x);
 }
 
-static zb_operand both_hold(zb_import_node *n, zb_operand a, zb_operand b) {
-  return a && b ? zb_operand_apply2(n, "and", a, b) : a ? a : b;
-}
-
 /* clamp_backward of PyTorch: x at a bound keeps its gradient, a bound has that of x beyond it, and of equal bounds none
- * has any. low, high: operands, NULL for none. */
+ * has any, nor what is no number. Operands are chosen, since a mask would multiply an infinite gradient by 0.
+ * low, high: NULL for none. */
 static zb_result give_clamped(zb_import_node *n, zb_operand x, zb_operand low, zb_operand high, zb_dtype dtype) {
-  zb_operand value = low ? zb_operand_apply2(n, "max", x, low) : x, from_low = NULL, from_high = NULL;
+  zb_operand value = low ? zb_operand_apply2(n, "max", x, low) : x;
   if (high) value = zb_operand_apply2(n, "min", value, high);
   if (dtype == ZB_I64 || dtype == ZB_I32 || dtype == ZB_I1) return zb_operand_give(n, 0, value);
-  zb_operand own = both_hold(n, low ? zb_operand_apply2(n, "greater_equal", x, low) : NULL,
-                             high ? zb_operand_apply2(n, "less_equal", x, high) : NULL);
-  zb_operand ordered = low && high ? zb_operand_apply2(n, "less", low, high) : NULL;
-  if (low) from_low = both_hold(n, zb_operand_apply2(n, "less", x, low), ordered);
-  if (high) from_high = zb_operand_apply2(n, "greater", x, high);
-  if (low && high) from_high = zb_operand_apply2(n, "or", from_high, zb_operand_apply2(n, "less", high, low));
-  value = zb_operand_with_slope(n, zb_operand_apply1(n, "detach", value), x, zb_operand_cast(n, own, dtype));
-  if (low) value = zb_operand_with_slope(n, value, low, zb_operand_cast(n, from_low, dtype));
-  if (high) value = zb_operand_with_slope(n, value, high, zb_operand_cast(n, from_high, dtype));
-  return zb_operand_give(n, 0, value);
+  zb_operand stopped = zb_operand_apply1(n, "detach", value), out = stopped, is_x = NULL;
+  if (high) {
+    zb_operand beyond = zb_operand_apply2(n, "greater", x, high);
+    if (low) beyond = zb_operand_apply2(n, "or", beyond, zb_operand_apply2(n, "less", high, low));
+    out = zb_operand_where(n, beyond, high, out);
+    is_x = zb_operand_apply2(n, "less_equal", x, high);
+  }
+  if (low) {
+    zb_operand beyond = zb_operand_apply2(n, "less", x, low), inside = zb_operand_apply2(n, "greater_equal", x, low);
+    if (high) beyond = zb_operand_apply2(n, "and", beyond, zb_operand_apply2(n, "less", low, high));
+    out = zb_operand_where(n, beyond, low, out);
+    is_x = is_x ? zb_operand_apply2(n, "and", is_x, inside) : inside;
+  }
+  out = zb_operand_where(n, is_x, x, out);
+  return zb_operand_give(n, 0, zb_operand_where(n, zb_operand_apply1(n, "is_nan", stopped), stopped, out));
 }
 
 /* Bounds are numbers, or, as operands, tensors. */

@@ -24,6 +24,19 @@ def slope_of(x, slope):
     return torch.ops.zb_aten.slope(x, stopped(slope).to(x.dtype))
 
 
+def _slope_at(function, *numbers):
+    """Of the first number: what this PyTorch does there."""
+    with torch.enable_grad():
+        at = [torch.tensor(number, requires_grad=True) for number in numbers]
+        return torch.autograd.grad(function(*at), at[0])[0].item()
+
+
+# Rules that have changed from PyTorch 2.13 to 2.15: whether an end of clamp passes a gradient; whether equal operands
+# of fmax share it.
+_ENDS_PASS = _slope_at(lambda x: x.clamp(max=1), 1.0) == 1
+_EQUAL_SHARE = _slope_at(torch.fmax, 1.0, 1.0) == 0.5
+
+
 def negative(x):
     """Whether the sign is -, of zeros too."""
     return (x < 0) | ((x == 0) & (1 / x < 0))
@@ -64,6 +77,49 @@ def hypot(x, y):
 def copysign(x, sign):
     value = torch.where(negative(sign), -x.abs(), x.abs())
     return sloped(value, (x, torch.where(x == 0, 0.0, value / x)))
+
+
+def _greater(x, y, wins):
+    own = torch.where(wins(x, y) | (y != y), x, y)
+    return torch.where(x == y, 0.5 * x + 0.5 * y, own) if _EQUAL_SHARE and x.is_floating_point() else own
+
+
+@writes("fmax")
+def fmax(x, y):
+    return _greater(x, y, torch.ge)
+
+
+@writes("fmin")
+def fmin(x, y):
+    return _greater(x, y, torch.le)
+
+
+@writes("clamp")
+def clamp(x, min=None, max=None):  # noqa: A002
+    """Where this PyTorch has no gradient at the ends."""
+    if _ENDS_PASS or not x.is_floating_point():
+        return NotImplemented
+    value = torch.where(x != x, stopped(x), x)
+    value = value if min is None else torch.where(value <= min, min, value)
+    return value if max is None else torch.where(value >= max, max, value)
+
+
+@writes("clamp_min")
+def clamp_min(x, min):  # noqa: A002
+    return clamp(x, min)
+
+
+@writes("clamp_max")
+def clamp_max(x, max):  # noqa: A002
+    return clamp(x, None, max)
+
+
+@writes("clamp.Tensor")
+def clamp_between(x, min=None, max=None):  # noqa: A002
+    if _ENDS_PASS:
+        return NotImplemented
+    x = x if min is None else torch.maximum(x, min)
+    return x if max is None else torch.minimum(x, max)
 
 
 def _log_add(x, y, of_nothing):

@@ -65,16 +65,6 @@ def ldexp(x, exponent):
     return x * torch.exp2(floats(exponent))
 
 
-@writes("fmax")
-def fmax(x, y):
-    return torch.where((x >= y) | (y != y), x, y)
-
-
-@writes("fmin")
-def fmin(x, y):
-    return torch.where((x <= y) | (y != y), x, y)
-
-
 @writes("signbit")
 def signbit(x):
     return (x < 0) | ((x == 0) & (1 / floats(x) < 0))
