@@ -66,6 +66,29 @@ static int list_endings(const zb_importer *rows, int count, int all, zb_text *li
   return found;
 }
 
+/* Files that are given for a model. */
+static const struct {
+  const char *ending, *mark, *what, *hint;
+} others[] = {
+    {".json", "\"model_type\"", "a configuration of transformers, without its graph",
+     "make the module, AutoModelForCausalLM.from_config(...), and compile that: zb.compile(module, example), or "
+     "zb.aten.export(module, example, path=\"model.mlir\")"},
+    {".json", "\"weight_map\"", "an index of weights, without the model's graph", "it goes to --weights"},
+    {".json", "\"arguments\"", "a file of roles", "it goes to --roles, beside StableHLO text"},
+    {".json", NULL, "JSON, but no program of Paddle", "a program of Paddle has base_code and program at its top"},
+    {".pt .pth .safetensors .bin .ckpt .py .pt2", NULL, "no graph",
+     "tools/export_onnx.py makes an .onnx file of a PyTorch model, and zb.aten.export (tools/python) an .mlir file"},
+};
+
+static zb_status refuse_other(const char *path) {
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+    bool found = has_ending(path, others[i].ending);
+    if (found && others[i].mark) ZB_TRY(has_mark(path, others[i].mark, &found));
+    if (found) return zb_status_hint(ZB_ERROR(USAGE, "'%s' is %s", path, others[i].what), "%s", others[i].hint);
+  }
+  return NULL;
+}
+
 zb_status zb_importer_find(const zb_importer *rows, int count, const char *path, const zb_importer **out) {
   for (int i = 0; i < count; ++i) {
     bool found = has_ending(path, rows[i].endings);
@@ -73,10 +96,7 @@ zb_status zb_importer_find(const zb_importer *rows, int count, const char *path,
     if (found) *out = &rows[i];
     if (found) return NULL;
   }
-  if (has_ending(path, ".pt .pth .safetensors .bin .ckpt .py .pt2"))
-    return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no graph", path),
-                          "tools/export_onnx.py makes an .onnx file of a PyTorch model, and zb.aten.export "
-                          "(tools/python) an .mlir file");
+  ZB_TRY(refuse_other(path));
   zb_text list = {0};
   list_endings(rows, count, list_endings(rows, count, 0, NULL), &list);
   zb_status status = zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", path), "zbc reads %s files",
