@@ -77,39 +77,49 @@ def main():
                 total = total + self.part(name)
             return total
 
+    def of_framework(names):
+        """What the framework computes, and the values of parameters."""
+        expected, values = {}, {}
+        for dtype, kind, end in ((torch.float32, "F32", ""), (torch.float64, "F64", ".exact")):
+            model = Points(names, dtype)
+            for name in names:
+                model.part(name).backward()
+            for name, parameter in model.p.items():
+                gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+                expected["p." + name + end] = (kind, gradient.shape, gradient.contiguous().numpy().tobytes())
+                if kind == "F32":
+                    values["p." + name] = (kind, parameter.shape, parameter.detach().contiguous().numpy().tobytes())
+        return expected, values
+
+    def exported(names):
+        """The text, without places, which are those of this script, and its values."""
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "model.mlir")
+            aten.export(Points(names, torch.float32), (torch.zeros(1),), path=path)
+            with open(path) as file:
+                text = re.sub(r"^#f.*\n", "", file.read(), flags=re.M)
+            with open(os.path.join(scratch, "model.safetensors"), "rb") as file:
+                return re.sub(r' loc\("([^"]*)"(\(#f\d+\))?\)', "", text), file.read()
+
     folder = sys.argv[1] if len(sys.argv) > 1 else DATA
-    names = sys.argv[2:] or list(points_aten.CASES)
+    own = torch.export.default_decompositions
     version = ".".join(torch.__version__.split(".")[:2])
     os.makedirs(folder, exist_ok=True)
-    expected, values = {}, {}
-    for dtype, kind, end in ((torch.float32, "F32", ""), (torch.float64, "F64", ".exact")):
-        model = Points(names, dtype)
-        for name in names:
-            model.part(name).backward()
-        for name, parameter in model.p.items():
-            gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
-            expected["p." + name + end] = (kind, gradient.shape, gradient.contiguous().numpy().tobytes())
-            if kind == "F32":
-                values["p." + name] = (kind, parameter.shape, parameter.detach().contiguous().numpy().tobytes())
-    with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(scratch, "model.mlir")
-        for name in names if os.environ.get("ZB_POINTS_EACH") else []:
-            try:
-                aten.export(Points([name], torch.float32), (torch.zeros(1),), path=path)
-            except Exception as error:
-                print(f"{name}: {type(error).__name__}: {str(error)[:600]}")
-        aten.export(Points(names, torch.float32), (torch.zeros(1),), path=path)
-        with open(path) as file:
-            text = re.sub(r"^#f.*\n", "", file.read(), flags=re.M)  # places are those of this script
-        with open(os.path.join(scratch, "model.safetensors"), "rb") as file:
-            stored = file.read()
-    text = re.sub(r' loc\("([^"]*)"(\(#f\d+\))?\)', "", text)
-    ulps = {name: [points_aten.CASES[name].ulp, points_aten.CASES[name].width, points_aten.CASES[name].least]
-            for name in names}
-    path = os.path.join(folder, f"aten-{version}.zip")
-    record(path, ("model.mlir", text), values, expected, f"torch {torch.__version__.partition('+')[0]}", ulps)
-    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        archive.writestr(zipfile.ZipInfo("model.safetensors"), stored, zipfile.ZIP_DEFLATED)
+    for label, names, table in ((version, list(points_aten.CASES), own),
+                                (version + "-rows", points_aten.ROWS_ALONE, dict)):
+        names = [name for name in names if name in sys.argv[2:] or not sys.argv[2:]]
+        if not names:
+            continue
+        expected, values = of_framework(names)
+        torch.export.default_decompositions = table
+        text, stored = exported(names)
+        torch.export.default_decompositions = own
+        ulps = {name: [points_aten.CASES[name].ulp, points_aten.CASES[name].width, points_aten.CASES[name].least]
+                for name in names}
+        path = os.path.join(folder, f"aten-{label}.zip")
+        record(path, ("model.mlir", text), values, expected, f"torch {torch.__version__.partition('+')[0]}", ulps)
+        with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            archive.writestr(zipfile.ZipInfo("model.safetensors"), stored, zipfile.ZIP_DEFLATED)
 
 
 if __name__ == "__main__":

@@ -513,3 +513,34 @@ for name, function in {
                                                None, None, training=True),
 }.items():
     case("moved_" + name, function, MOVED)
+
+LINE = torch.tensor([[[0.0, 1.0, 1.0, -2.0, -0.0, 3.0]]])
+CUBE = torch.tensor([0.0, 1.0, 1.0, -1.0] * 16).view(1, 1, 4, 4, 4)
+for name, function, at in (
+    ("max_pool3d", lambda x: F.max_pool3d(x, 2), CUBE), ("avg_pool3d", lambda x: F.avg_pool3d(x, 2), CUBE),
+    ("adaptive_avg1d", lambda x: F.adaptive_avg_pool1d(x[..., :4], 2), LINE),
+    ("adaptive_avg3d", lambda x: F.adaptive_avg_pool3d(x, 2), CUBE),
+    ("adaptive_max3d", lambda x: F.adaptive_max_pool3d(x, 2), CUBE),
+    ("nearest1d", lambda x: F.interpolate(x, scale_factor=2.0), LINE),
+    ("nearest3d", lambda x: F.interpolate(x, scale_factor=0.5), CUBE),
+    ("linear1d", lambda x: F.interpolate(x[..., :4], size=6, mode="linear"), LINE),
+    ("trilinear", lambda x: F.interpolate(x, size=(3, 3, 3), mode="trilinear"), CUBE),
+):
+    case(name, function, at, ulp=16)
+flat_binary("xor", lambda x, y: (x > 0) ^ (y > 0))
+each("sum_of_all", lambda x: x.sum() + x.mean())
+case("moved_more", lambda x: x.view(2, 4, 1).squeeze(2).squeeze() + x.view(1, 8).view_as(x) + x.t().t()
+     + x.transpose(0, 1).flatten().view(4, 2).T.contiguous(), MOVED)
+case("numbers", lambda x: torch.rsub(x, 1.5) + x / 2 + torch.where(x > 0, 1.0, x) + torch.where(x > 0, x, 2.0)
+     + x.masked_fill(x > 1, 3.0), MOVED)
+
+# What PyTorch's decompositions take apart although there is a row for it: exported without them.
+ROWS_ALONE = """
+    addcmul addcdiv lerp lerp_one lerp_tensor masked_fill masked_fill_tensor where_scalar clamp_min clamp_max isfinite
+    add_scalar rsub_scalar div_zero floor_divide div_trunc any_all sum mean softmax log_softmax product_matmul
+    product_mv product_dot product_bmm product_addmm product_addmv product_baddbmm product_linear moved_views
+    moved_permute moved_expand moved_tile moved_cat moved_stack moved_split moved_unbind moved_slices
+    moved_select_scatter moved_scatter moved_index_put moved_full moved_more numbers sum_of_all avg_pool3d
+    adaptive_avg1d adaptive_max3d nearest1d nearest3d linear1d trilinear by_hand_flip_roll by_hand_nll
+    by_hand_layer_norm adaptive_avg by_hand_avg_pool prelu
+""".split()

@@ -220,13 +220,13 @@ zb_result zb_aten_binary(zb_import_node *n) {
   zb_shape shapes[2], out;
   if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
     return ZB_FAIL;
-  const double alpha = zb_aten_real(n, "alpha", 1);
-  if (alpha != 1) both[1] = zb_operand_apply2(n, "mul", both[1], zb_operand_scalar(n, out.dtype, alpha));
-  if (strcmp(n->kind, "aten.rsub.Scalar") == 0) {
+  if (strcmp(n->kind, "aten.rsub.Scalar") == 0) { /* other - alpha * self */
     zb_operand first = both[0];
     both[0] = both[1];
     both[1] = first;
   }
+  const double alpha = zb_aten_real(n, "alpha", 1);
+  if (alpha != 1) both[1] = zb_operand_apply2(n, "mul", both[1], zb_operand_scalar(n, out.dtype, alpha));
   return zb_operand_give(n, 0, zb_operand_apply2(n, of_type(n->op->argument, out.dtype), both[0], both[1]));
 }
 
@@ -351,20 +351,25 @@ zb_result zb_aten_select(zb_import_node *n) {
 zb_result zb_aten_addc(zb_import_node *n) {
   zb_shape out;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_operand product = zb_operand_apply2(n, n->op->argument, zb_operand_in(n, 1), zb_operand_in(n, 2));
+  zb_operand factor = zb_operand_in(n, 1);
   const double value = zb_aten_real(n, "value", 1);
-  if (value != 1) product = zb_operand_apply2(n, "mul", product, zb_operand_scalar(n, out.dtype, value));
+  if (value != 1) factor = zb_operand_apply2(n, "mul", factor, zb_operand_scalar(n, out.dtype, value));
+  zb_operand product = zb_operand_apply2(n, n->op->argument, factor, zb_operand_in(n, 2));
   return zb_operand_give(n, 0, zb_operand_apply2(n, "add", zb_operand_in(n, 0), product));
 }
 
-/* self + weight * (end - self). */
+/* self + weight * (end - self), and from 1/2 on end - (1 - weight) * (end - self), which is the end at 1. */
 zb_result zb_aten_lerp(zb_import_node *n) {
   zb_shape out;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_operand weight = zb_aten_has(n, "weight") ? zb_aten_number(n, "weight", out.dtype) : zb_operand_in(n, 2);
+  const double share = zb_aten_real(n, "weight", 0);
+  const bool from_end = share >= 0.5;
+  zb_operand weight =
+      !zb_aten_has(n, "weight") ? zb_operand_in(n, 2) : zb_operand_scalar(n, out.dtype, from_end ? share - 1 : share);
   zb_operand difference = zb_operand_apply2(n, "sub", zb_operand_in(n, 1), zb_operand_in(n, 0));
   return zb_operand_give(
-      n, 0, zb_operand_apply2(n, "add", zb_operand_in(n, 0), zb_operand_apply2(n, "mul", difference, weight)));
+      n, 0,
+      zb_operand_apply2(n, "add", zb_operand_in(n, from_end ? 1 : 0), zb_operand_apply2(n, "mul", difference, weight)));
 }
 
 /* ---- Types ---- */
