@@ -62,6 +62,7 @@ def options_table(folder):
         "--group": (*given("--group", "*.bias:lr=1"), RATES + r"'group=\*.bias:lr=1' in process 0 and 'not given'"),
         "--clip-norm": (*given("--clip-norm", "0.5"), "--clip-norm is '0.5' in process 0 and '0' in process 1"),
         "--non-finite": (*given("--non-finite", "skip"), "--non-finite is 'skip' in process 0 and '.*' in process 1"),
+        "--bad-batch": "of one process alone",
         "--log": (*given("--log", at("log.csv")), "--log is 'given' in process 0 and 'not given' in process 1"),
         "--tensorboard": (*given("--tensorboard", at("board")),
                           "--tensorboard is 'given' in process 0 and 'not given'"),
@@ -183,7 +184,7 @@ def options(suite, launcher, folder):
     shutil.copytree(os.path.join(folder, "saved-1"), os.path.join(folder, "copy"))
     # Over MPI starting takes seconds, and what is compared is the same.
     for option in listed if launcher.name == "tcp" else ("--steps", "--data", "--save-every", "--device", "--threads"):
-        if table.get(option, NOT_TRAINED) is NOT_TRAINED:
+        if isinstance(table.get(option, NOT_TRAINED), str):
             continue
         first, second, text = table[option]
         pair.differ(option, pair.program(first), pair.program(second), text, 2 if text else 0)
