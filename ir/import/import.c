@@ -104,7 +104,8 @@ static zb_result import_node(zb_import_node *n) {
   if (!n->folds && n->op->fold == ZB_FOLD_ONLY)
     return zb_import_refuse(n, "its inputs must not depend on the inputs of the model",
                             "it is supported on constants only");
-  if (!n->op->run(n) || im->failed || im->builder.failed) {
+  if (!n->op->run(n) || im->failed || im->builder.failed ||
+      (im->format->rules && !n->folds && !zb_import_apply_rule(n, false))) {
     im->failed = true;
     return ZB_FAIL;
   }

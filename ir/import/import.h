@@ -113,12 +113,28 @@ struct zb_import_node {
   const void *source; /* the reader's own: a message, an operation, an object */
 };
 
+/* What a formula of nodes means (rules.c): `value` is built in its place, or "" for what its nodes compute, and its
+ * operands a, b, c get these gradients, or all of them "" for those of what is built. */
+enum { ZB_IMPORT_RULE_OPERANDS = 3 };
+typedef struct zb_import_rule {
+  const char *function, *formula, *value, *slopes[ZB_IMPORT_RULE_OPERANDS];
+} zb_import_rule;
+
+typedef struct zb_import_rules {
+  const zb_import_rule *rows;
+  size_t count;
+  const char *(*kind)(const zb_import_node *n, char *room, size_t size);    /* as formulas name it; NULL: none */
+  bool (*is_within)(const zb_import_node *n, const char *function);         /* of the framework */
+  bool (*number)(zb_import *im, const zb_import_value *value, double *out); /* that all elements are */
+} zb_import_rules;
+
 /* What the core must know of a format. */
 typedef struct zb_import_format {
-  const char *initial;         /* what an initial value is called */
-  const char *types_hint;      /* what to do about an element type that is not supported */
-  const char *parameters_hint; /* what to do where there is no parameter */
-  bool takes_f64;              /* constants of f64 may stay in the program; else they are only folded */
+  const zb_import_rules *rules; /* may be NULL */
+  const char *initial;          /* what an initial value is called */
+  const char *types_hint;       /* what to do about an element type that is not supported */
+  const char *parameters_hint;  /* what to do where there is no parameter */
+  bool takes_f64;               /* constants of f64 may stay in the program; else they are only folded */
   /* Shape and data of an initial value; reports. Data NULL: a parameter whose values are not in the file. */
   zb_result (*load)(zb_import *im, const zb_import_value *value, zb_shape *shape, const void **data);
   /* Reports a suspect that is left a constant. */
@@ -181,6 +197,11 @@ zb_result zb_import_nodes(zb_import *im);
 /* Zeroed memory that lives as long as the import; NULL after out of memory was remembered. */
 void *zb_import_take(zb_import *im, size_t bytes);
 char *zb_import_take_text(zb_import *im, const char *text, size_t length);
+
+/* ---- rules.c ---- */
+/* Behind a node that was built: its result becomes what the rule of its formula says, if there is one. everywhere: also
+ * where no gradient is known to flow. */
+zb_result zb_import_apply_rule(zb_import_node *n, bool everywhere);
 
 /* ---- error.c: all return ZB_FAIL ---- */
 /* Reports "KIND: text" at the node. */

@@ -233,6 +233,26 @@ static bool axes_arguments(zb_import_node *n, int rank, bool *reduced, bool *kee
   return true;
 }
 
+/* The root of a sum of squares, whose slope is 0 where all of them are, as that of torch.linalg.vector_norm. */
+static MlirValue root(zb_builder *b, MlirValue x, zb_dtype dtype) {
+  MlirValue zero = zb_build_scalar(b, dtype, 0), out = zb_build1(b, "detach", zb_build1(b, "sqrt", x));
+  MlirValue slope = zb_build2(b, "div", zb_build_scalar(b, dtype, 0.5), out);
+  slope = zb_build(b, "where", (MlirValue[]){zb_build2(b, "equal", out, zero), zero, slope}, 3, NULL, 0);
+  return zb_build2(b, "add", out, zb_build2(b, "slope", x, slope));
+}
+
+/* As max(dim) of PyTorch, which has places, too: the first of equal elements gets all of the gradient. */
+static MlirValue of_first(zb_import_node *n, MlirValue x, MlirValue extreme, int64_t axis, bool keepdims) {
+  const zb_attr along = zb_int("axis", axis);
+  const zb_attr attrs[] = {along, zb_int("k", 1), zb_bool("largest", strcmp(n->op->argument, "reduce_max") == 0)};
+  MlirValue place = zb_build(n->b, "top_k", &x, 1, attrs, 3);
+  if (n->b->failed) return x;
+  MlirValue first = zb_build(n->b, "gather_elements", (MlirValue[]){x, place}, 2, &along, 1);
+  first = keepdims ? first : reduce(n->b, "reduce_sum", first, &axis, 1, false);
+  first = zb_build2(n->b, "slope", first, zb_import_number(n->b, first, 1));
+  return zb_build2(n->b, "add", zb_build1(n->b, "detach", extreme), first);
+}
+
 /* Reductions that are made of other operators are left to be built. */
 zb_result zb_onnx_reduce(zb_import_node *n) {
   const char *op = n->op->argument;
@@ -249,15 +269,20 @@ zb_result zb_onnx_reduce(zb_import_node *n) {
     return zb_import_give_known(n, 0, zb_import_fold_reduce(n, op, zb_import_known(n, 0), axes, count, keepdims));
   MlirValue x = zb_import_ir(n, 0);
   zb_builder *b = n->b;
-  if (basic) return zb_import_give(n, 0, reduce(b, op, x, axes, count, keepdims));
+  const bool has_places = zb_onnx_rules.is_within(n, "max.dim") || zb_onnx_rules.is_within(n, "min.dim");
+  if (basic) {
+    MlirValue out = reduce(b, op, x, axes, count, keepdims);
+    if (has_places && count == 1 && shape.dtype == ZB_F32) out = of_first(n, x, out, axes[0], keepdims);
+    return zb_import_give(n, 0, out);
+  }
   if (strcmp(op, "log_sum_exp") == 0) return zb_import_give(n, 0, log_sum_exp(b, x, &shape, axes, count, keepdims));
   if (strcmp(op, "l1") == 0)
     x = zb_build1(b, "abs", x);
   else if (strcmp(op, "log_sum") != 0)
     x = zb_build2(b, "mul", x, x); /* l2, sum_square */
   x = reduce(b, "reduce_sum", x, axes, count, keepdims);
-  const char *last = strcmp(op, "l2") == 0 ? "sqrt" : strcmp(op, "log_sum") == 0 ? "log" : NULL;
-  return zb_import_give(n, 0, last ? zb_build1(b, last, x) : x);
+  if (strcmp(op, "l2") == 0) return zb_import_give(n, 0, root(b, x, shape.dtype));
+  return zb_import_give(n, 0, strcmp(op, "log_sum") == 0 ? zb_build1(b, "log", x) : x);
 }
 
 zb_result zb_onnx_cumsum(zb_import_node *n) {

@@ -347,6 +347,7 @@ static zb_result find_all_outputs(zb_onnx *onnx) {
 }
 
 static const zb_import_format format = {
+    .rules = &zb_onnx_rules,
     .initial = "initializer",
     .types_hint = ZB_ONNX_TYPES_HINT,
     .parameters_hint = "torch.onnx.export needs export_params=True and optimize=False: see tools/export_onnx.py; or "

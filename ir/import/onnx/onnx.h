@@ -120,6 +120,9 @@ bool zb_onnx_batch_norm_trains(zb_import_node *n);
  * two dimensions, all from axis on being one. False after reporting. */
 bool zb_onnx_softmax_shape(zb_import_node *n, zb_shape *whole, zb_shape *seen, int *axis);
 
+/* ---- rules.c ---- */
+extern const zb_import_rules zb_onnx_rules;
+
 /* ---- parameters.c ---- */
 /* Reads the file's lists of parameters; without them, refuses files in which an exporter merged parameters. */
 zb_result zb_onnx_check_merged(zb_onnx *onnx);

@@ -54,7 +54,13 @@ zb_result zb_stablehlo_cbrt(zb_import_node *n) {
   return zb_import_give(n, 0, zb_build_cast(b, choose(n, usual, root, x), narrow));
 }
 
-/* atan(y / x) turned into the half plane of x; y / 0 and 0 / 0 are put in their places. */
+/* Also of -0. */
+static MlirValue is_negative(zb_import_node *n, MlirValue x, zb_dtype dtype) {
+  MlirValue zero = number(n, dtype, 0), is_zero = zb_build2(n->b, "equal", x, zero);
+  return zb_build2(n->b, "less", choose(n, is_zero, zb_build1(n->b, "reciprocal", x), x), zero);
+}
+
+/* atan(y / x) turned into the half plane of x; y / 0 and 0 / 0 are put in their places, by the signs of zeros. */
 zb_result zb_stablehlo_atan2(zb_import_node *n) {
   zb_builder *b = n->b;
   zb_dtype narrow = ZB_F32, wide = ZB_F32;
@@ -62,13 +68,17 @@ zb_result zb_stablehlo_atan2(zb_import_node *n) {
   if (!wide_operand(n, 0, &y, &narrow, &wide) || !wide_operand(n, 1, &x, &narrow, &wide)) return ZB_FAIL;
   MlirValue zero = number(n, wide, 0), one = number(n, wide, 1);
   MlirValue is_zero = zb_build2(b, "equal", x, zero), is_left = zb_build2(b, "less", x, zero);
-  MlirValue is_down = zb_build2(b, "less", y, zero);
-  MlirValue angle = zb_build1(b, "atan", zb_build2(b, "div", y, choose(n, is_zero, one, x)));
+  MlirValue is_down = is_negative(n, y, wide);
+  MlirValue are_infinite = zb_build2(b, "and", zb_build1(b, "is_inf", x), zb_build1(b, "is_inf", y));
+  MlirValue rise = choose(n, are_infinite, zb_build1(b, "sign", y), y);
+  MlirValue run = choose(n, are_infinite, zb_build1(b, "sign", x), choose(n, is_zero, one, x));
+  MlirValue angle = zb_build1(b, "atan", zb_build2(b, "div", rise, run));
   MlirValue half =
       choose(n, is_down, number(n, wide, -3.14159265358979323846), number(n, wide, 3.14159265358979323846));
   MlirValue quarter = zb_build2(b, "mul", half, number(n, wide, 0.5));
-  quarter = choose(n, zb_build2(b, "equal", y, zero), zb_build2(b, "mul", y, zero), quarter);
+  quarter = choose(n, zb_build2(b, "equal", y, zero), choose(n, is_negative(n, x, wide), half, y), quarter);
   MlirValue out = choose(n, is_left, zb_build2(b, "add", angle, half), angle);
+  quarter = choose(n, zb_build1(b, "is_nan", y), y, quarter);
   return zb_import_give(n, 0, zb_build_cast(b, choose(n, is_zero, quarter, out), narrow));
 }
 

@@ -85,7 +85,7 @@ static zb_result run_op(zb_import_node *n, zb_map *values, MlirOperation op, int
   node->source = op.ptr;
   for (intptr_t i = 0; i < results; ++i)
     outputs[i]->producer = node;
-  return zb_stablehlo_apply_rule(zb_stablehlo_of(n->im), node) ? node->op->run(node) : ZB_FAIL;
+  return row->run(node) && !n->im->failed && !n->b->failed ? zb_import_apply_rule(node, true) : ZB_FAIL;
 }
 
 static zb_result run_block(zb_import_node *n, MlirBlock block, zb_import_value *const *arguments, intptr_t count,

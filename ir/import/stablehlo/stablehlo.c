@@ -283,6 +283,7 @@ static zb_result left(zb_import *im, const zb_import_value *value) {
 }
 
 const zb_import_format zb_stablehlo_format = {
+    .rules = &zb_stablehlo_rules,
     .initial = "argument",
     .types_hint = "make parameters float32; zbc --precision bf16 then computes in bf16",
     .parameters_hint = NAMES_HINT,
@@ -302,7 +303,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   zb_stablehlo *it = zb_stablehlo_of(im);
   const bool inference = im->params->inference;
   if (!zb_stablehlo_find_main(it) || !zb_stablehlo_read_signature(it) || !zb_stablehlo_flatten(it) ||
-      !zb_stablehlo_read_step(it) || !zb_stablehlo_apply_rules(it))
+      !zb_stablehlo_read_step(it))
     return ZB_FAIL;
   zb_stablehlo_result *loss = inference ? NULL : zb_stablehlo_find_loss(it);
   if ((!inference && !loss) || !find_outputs(it, loss) || !propose_roles(it)) return ZB_FAIL;

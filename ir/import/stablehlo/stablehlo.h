@@ -175,12 +175,8 @@ bool zb_stablehlo_formula(zb_stablehlo *it, const zb_import_value *value, const 
 bool zb_stablehlo_is_end(zb_stablehlo *it, const zb_import_value *value);
 bool zb_stablehlo_value_shape(zb_stablehlo *it, const zb_import_value *value, zb_shape *out);
 
-/* ---- rules.c: slopes that are those of JAX ---- */
-/* A node, or every one, that is the last of a formula becomes the op of its rule, if that has one. */
-zb_result zb_stablehlo_apply_rule(zb_stablehlo *it, zb_import_node *n);
-zb_result zb_stablehlo_apply_rules(zb_stablehlo *it);
-zb_result
-zb_stablehlo_apply_slopes(zb_import_node *n); /* behind its row: else the result gets the slopes of its rule */
+/* ---- rules.c ---- */
+extern const zb_import_rules zb_stablehlo_rules;
 
 /* ---- step.c, optimizer.c ---- */
 /* The results that are new values of arguments, and the optimizer that makes them. A file without any is a loss. */

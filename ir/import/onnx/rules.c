@@ -1,0 +1,63 @@
+/* What rules of formulas need to know of ONNX, and those of PyTorch's exporter. Tests: test/e2e/points.py. */
+#include "ir/import/onnx/onnx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const zb_import_rule rows[] = {
+#define ZB_RULE(function, formula, value) {function, formula, value, {"", "", ""}},
+#define ZB_SLOPES(function, formula, a, b, c) {function, formula, "", {a, b, c}},
+#define ZB_EXACT(function, formula, value, a, b, c) {function, formula, value, {a, b, c}},
+#include "ir/import/onnx/rules.def"
+#undef ZB_RULE
+#undef ZB_SLOPES
+#undef ZB_EXACT
+};
+
+static const char *kind_of(const zb_import_node *n, char *room, size_t size) {
+  (void)room;
+  (void)size;
+  return n->kind;
+}
+
+/* Of constants: what they are is known by now, or is a number of the file. */
+static bool number_of(zb_import *im, const zb_import_value *value, double *out) {
+  zb_known *known = value->known;
+  if (!known && value->kind == ZB_VALUE_INITIAL && value->role == ZB_ROLE_CONSTANT &&
+      !zb_import_value_known(im, im->values[value->number], &known))
+    return false;
+  if (!known || known->elements < 1) return false;
+  *out = zb_known_real(known, 0);
+  for (int64_t i = 1; i < known->elements; ++i)
+    if (zb_known_real(known, i) != *out) return false;
+  return true;
+}
+
+/* Whether text goes on with a name, with or without a number behind it, and one of these letters. */
+static bool is_name(const char *text, const char *name, char end) {
+  const size_t length = strlen(name);
+  if (strncmp(text, name, length) != 0) return false;
+  text += length;
+  if (*text == '_') text += 1 + strspn(text + 1, "0123456789");
+  return *text == end;
+}
+
+/* The exporter says the op of aten, target=torch.ops.aten.max.dim], or the last of the scopes is its name: ['', 'act',
+ * 'relu6_1']. */
+static bool is_within(const zb_import_node *n, const char *function) {
+  const Onnx__NodeProto *node = n->source;
+  const char *op = zb_onnx_entry(node->metadata_props, node->n_metadata_props, "pkg.torch.onnx.fx_node");
+  const char *scopes = zb_onnx_entry(node->metadata_props, node->n_metadata_props, "pkg.torch.onnx.name_scopes");
+  op = op ? strstr(op, "torch.ops.aten.") : NULL;
+  if (op) op += strlen("torch.ops.aten.");
+  if (op) return is_name(op, function, strchr(function, '.') ? ']' : '.');
+  const char *end = scopes ? strrchr(scopes, '\'') : NULL;
+  if (!end) return false;
+  const char *last = end;
+  while (last > scopes && last[-1] != '\'')
+    --last;
+  return is_name(last, function, '\'');
+}
+
+const zb_import_rules zb_onnx_rules = {
+    .rows = rows, .count = sizeof rows / sizeof *rows, .kind = kind_of, .is_within = is_within, .number = number_of};
