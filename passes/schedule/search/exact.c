@@ -28,8 +28,9 @@
 
 /* Most jobs: the depth of the recursion. */
 enum { JOBS_MAX = 54 };
-/* Chains of labels. */
-enum { HEADS_MAX = 1 << 18 };
+/* Chains of labels. So many that are compared take about as long as a state, and count as one: where times differ in
+ * many places (sums over replicas) ways to a state seldom make each other needless, and chains grow long. */
+enum { HEADS_MAX = 1 << 18, COMPARED = 64 };
 
 typedef struct undo_entry {
   int64_t *where, value;
@@ -39,7 +40,7 @@ typedef struct explorer {
   zb_scheduler *w;
   const zb_direction *d;
   const int64_t *limit;
-  int64_t best, states, states_max;
+  int64_t best, states, states_max, compared;
   zb_slot *sequence, *best_sequence;
   uint64_t *weight;      /* [classes] of one more job of the class in the number of a state */
   int64_t *first, *left; /* [ranks] start of the first job, -1: none; time of what has not run */
@@ -318,6 +319,7 @@ static bool is_dominated(explorer *x) {
   int32_t *head = &x->heads[(number * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (x->head_count - 1)];
   for (int32_t i = *head; i >= 0; i = (int32_t)x->labels[(size_t)i * x->width + 1]) {
     const int64_t *other = &x->labels[(size_t)i * x->width];
+    ++x->compared;
     if ((uint64_t)other[0] == number && is_nowhere_later(x, other + 2, label + 2)) return true;
   }
   label[0] = (int64_t)number;
@@ -382,7 +384,7 @@ static bool visit(explorer *x) {
     return true;
   }
   if (is_dominated(x)) return !x->is_full;
-  if (++x->states >= x->states_max) return false;
+  if (++x->states + x->compared / COMPARED >= x->states_max) return false;
   for (int class = 0; class < x->w->classes; ++class) {
     if (!can_run(x, class)) continue;
     const int64_t at = start_of(x, class);
