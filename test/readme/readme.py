@@ -4,7 +4,7 @@
 Three rules, for every *.md of the repository:
 
 1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of
-   lines. Commands of ours without printed lines are run too, on small models called model.onnx and model.mlir, a step
+   lines. Commands of ours without printed lines are run too, on small models called model.onnx and exported.mlir, a step
    of JAX called step.mlir, a program of Paddle called main.json and a text called corpus.txt; of the others (NOT_RUN)
    the options are looked up.
 2. What stands between "<!-- printed by: COMMAND -->" and "<!-- end -->" is what that command prints. If it
@@ -169,7 +169,7 @@ def make_folder(work, build):
     os.symlink(build, os.path.join(work, "build"))
     shutil.copy(os.path.join(ROOT, "test", "data", "gpt2-tiny.onnx"), os.path.join(work, "model.onnx"))
     aten = os.path.join(ROOT, "test", "data", "aten")
-    shutil.copy(os.path.join(aten, "gpt2.mlir"), os.path.join(work, "model.mlir"))
+    shutil.copy(os.path.join(aten, "gpt2.mlir"), os.path.join(work, "exported.mlir"))
     shutil.copy(os.path.join(aten, "gpt2.safetensors"), work)  # its values, as the text names them
     jax = os.path.join(ROOT, "test", "ir", "import", "stablehlo", "Inputs")
     shutil.copy(os.path.join(jax, "adam.mlir"), os.path.join(work, "step.mlir"))
