@@ -79,6 +79,15 @@ static zb_operand clamped(zb_import_node *n, zb_operand x, int64_t size) {
   return with(n, "min", with(n, "max", x, 0), (double)(size - 1));
 }
 
+/* Without a slope at both ends, as PyTorch has it (clip_coordinates_set_grad). */
+static zb_operand clamped_place(zb_import_node *n, zb_operand x, int64_t size) {
+  zb_shape shape;
+  if (!zb_operand_shape(n, x, &shape)) return NULL;
+  zb_operand inside = zb_operand_apply2(n, "and", with(n, "greater", x, 0), with(n, "less", x, (double)(size - 1)));
+  return zb_operand_with_slope(n, zb_operand_apply1(n, "detach", clamped(n, x, size)), x,
+                               zb_operand_cast(n, inside, shape.dtype));
+}
+
 /* A way that turns round at both borders, as often as it meets them. */
 static zb_operand reflected(zb_import_node *n, const sampling *s, zb_operand x, int64_t size) {
   const double low = s->align_corners ? 0 : -0.5, width = (double)size - (s->align_corners ? 1 : 0);
@@ -100,7 +109,7 @@ static zb_operand place_of(zb_import_node *n, const sampling *s, zb_operand grid
   x = s->align_corners ? with(n, "mul", with(n, "mul", x, 0.5), (double)(size - 1))
                        : with(n, "mul", with(n, "sub", with(n, "mul", x, (double)size), 1), 0.5);
   if (s->taps == 1) x = zb_operand_apply1(n, "round", x);
-  if (s->padding == PADDING_BORDER && s->taps < TAPS_MAX) x = clamped(n, x, size);
+  if (s->padding == PADDING_BORDER && s->taps < TAPS_MAX) x = clamped_place(n, x, size);
   return s->padding == PADDING_REFLECTION ? reflected(n, s, x, size) : x;
 }
 
