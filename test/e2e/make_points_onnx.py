@@ -124,7 +124,7 @@ ROWS = torch.tensor(points_aten.ROWS)
 FINITE = ROWS[(ROWS.abs() < 1e6).all(1)]
 FEW, IMAGES, PAIR = FINITE[:4], FINITE[:8].reshape(2, 4, 2, 2), points_aten.pairs()
 WEIGHT = torch.tensor([1.0, 0.0, -0.5, 2.0])
-# Operators that no exporter of PyTorch writes, or writes for others: (operator, attributes, formula, inputs, constants).
+# Operators that no exporter of PyTorch writes, or for others: (operator, attributes, formula, inputs, constants).
 OPERATORS = {
     "shrink": ("Shrink", {"lambd": 0.5, "bias": 0.25}, lambda x: torch.where(
         x < -0.5, x + 0.25, torch.where(x > 0.5, x - 0.25, x - x)), [LINE]),
