@@ -5,8 +5,8 @@ Three rules, for every *.md of the repository:
 
 1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of
    lines. Commands of ours without printed lines are run too, on small models called model.onnx and exported.mlir, a
-   step of JAX called step.mlir, a program of Paddle called main.json and a text called corpus.txt; of the others (NOT_RUN)
-   the options are looked up.
+   step of JAX called step.mlir, a program of Paddle called main.json and a text called corpus.txt; of the others
+   (NOT_RUN) the options are looked up.
 2. What stands between "<!-- printed by: COMMAND -->" and "<!-- end -->" is what that command prints. If it
    is a fenced block, the fences stay.
 3. Options in `code` are options: of the program that the code starts with, or of any of ours or of a script.
