@@ -9,12 +9,17 @@
 enum { DEPTH_MAX = 512 };
 
 bool zb_stablehlo_value_shape(zb_stablehlo *it, const zb_import_value *value, zb_shape *out) {
-  if (value->kind == ZB_VALUE_INPUT) { /* all arguments are, so far */
+  if (value->kind == ZB_VALUE_INPUT) { /* all arguments are, before their roles are known */
     const zb_stablehlo_argument *a = &it->arguments[value->index];
     *out = a->shape;
     return a->is_typed;
   }
+  if (value->kind == ZB_VALUE_INITIAL) {
+    *out = value->type;
+    return value->is_typed;
+  }
   const zb_import_node *n = value->producer;
+  if (!n) return false; /* an argument of a region */
   for (int i = 0; i < n->output_count; ++i)
     if (n->outputs[i] == value)
       return zb_stablehlo_shape(mlirValueGetType(mlirOperationGetResult(zb_stablehlo_source(n), i)), out);

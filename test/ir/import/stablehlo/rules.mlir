@@ -1,10 +1,10 @@
 // What JAX differentiates by a rule of its own is told by its formula, or by the function that it is in. Numbers:
 // test/e2e/points.py.
-// RUN: zbc %s -o %t --ranks 1 --train w --optimizer sgd:lr=1 --dump-ir %t.dump > %t.txt && FileCheck %s < %t.dump/00_zb-canonicalize.mlir
+// RUN: zbc %s -o %t --ranks 1 --train v --train w --optimizer sgd:lr=1 --dump-ir %t.dump > %t.txt && FileCheck %s < %t.dump/00_zb-canonicalize.mlir
 
-// CHECK: func.func @model(%[[X:.*]]: tensor<8xf32> {zb.input = "x"}, %[[W:.*]]: tensor<8xf32> {zb.param = "w"})
+// CHECK: func.func @model(%[[X:.*]]: tensor<8xf32> {zb.input = "x"}, %[[W:.*]]: tensor<8xf32> {zb.param = "w"}, %[[V:.*]]: tensor<1xf32> {zb.param = "v"})
 module @jit_loss {
-  func.func public @main(%w: tensor<8xf32> loc("w"), %x: tensor<8xf32> loc("x")) -> tensor<f32> {
+  func.func public @main(%v: tensor<1xf32> loc("v"), %w: tensor<8xf32> loc("w"), %x: tensor<8xf32> loc("x")) -> tensor<f32> {
     %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %0 = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<8xf32>
     // Outside of JAX's functions maximum is what it says; inside of them, with or without a number, it is relu.
@@ -33,10 +33,15 @@ module @jit_loss {
     %one = stablehlo.constant dense<1.000000e+00> : tensor<8xf32>
     %9 = stablehlo.add %8, %one : tensor<8xf32>
     %10 = stablehlo.divide %one, %9 : tensor<8xf32>
+    // A part of a formula may be a parameter itself.
+    // CHECK: "zb.max"(%[[GATE]], %[[V]])
+    %shaped = stablehlo.reshape %v : (tensor<1xf32>) -> tensor<f32>
+    %spread = stablehlo.broadcast_in_dim %shaped, dims = [] : (tensor<f32>) -> tensor<8xf32>
+    %larger = stablehlo.maximum %10, %spread : tensor<8xf32>
     // 2 / (1 + exp(-x)) is no sigmoid.
-    // CHECK: "zb.neg"(%[[GATE]])
+    // CHECK: "zb.neg"(
     // CHECK-NEXT: "zb.exp"
-    %11 = stablehlo.negate %10 : tensor<8xf32>
+    %11 = stablehlo.negate %larger : tensor<8xf32>
     %12 = stablehlo.exponential %11 : tensor<8xf32>
     %13 = stablehlo.add %12, %one : tensor<8xf32>
     %two = stablehlo.constant dense<2.000000e+00> : tensor<8xf32>
