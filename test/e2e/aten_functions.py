@@ -138,6 +138,22 @@ def heads(h, dtype):
     return h.view(1, 2, 2, 4).to(dtype)
 
 
+# What PyTorch's decompositions write with types and ops that few others need: reflected places, quantiles.
+def reflected(mode, corners):
+    return lambda s, h: F.grid_sample(h.view(1, 1, 4, 4) * s.weight, 2.5 * s.weight[None, :, :2].unsqueeze(2) + s.step,
+                                      mode, "reflection", corners).view(1, 4) * h
+
+
+def quantile(function, how):
+    return lambda s, h: h * function(h * s.weight, torch.tensor([0.1, 0.5, 0.77, 1.0]), dim=1, interpolation=how)
+
+
+WRITTEN = {
+    **{f"reflected {mode} {corners}": reflected(mode, corners) for mode in ("bilinear", "nearest", "bicubic")
+       for corners in (False, True)},
+    **{f"{function.__name__} {how}": quantile(function, how) for function in (torch.quantile, torch.nanquantile)
+       for how in ("linear", "lower", "higher", "midpoint", "nearest")},
+}
 NARROW = {
     "autocast": autocast,
     "bf16": lambda s, h: F.scaled_dot_product_attention(*[heads(h, torch.bfloat16)] * 3).float().view(4, 4),

@@ -46,6 +46,17 @@ def stopped(x):
     return torch.ops.zb_aten.detach(x)
 
 
+def widen_flips(graph):
+    """PyTorch's grid_sampler_2d counts in int8 how often a place is reflected, and reads the lowest bit, which int32
+    has as well."""
+    for node in graph.nodes:
+        if node.target is torch.ops.aten._to_copy.default and node.kwargs.get("dtype") is torch.int8 and all(
+                user.target is torch.ops.aten.bitwise_and.Scalar and 0 <= user.args[1] < 128 for user in node.users):
+            node.kwargs = {**node.kwargs, "dtype": torch.int32}
+            for each in (node, *node.users):
+                each.meta["val"] = each.meta["val"].to(torch.int32)
+
+
 # ---- Arithmetic ----
 
 
@@ -357,6 +368,51 @@ def kthvalue(x, k, dim=-1, keepdim=False):
     values, places = torch.sort(x, dim=dim, stable=True)
     values, places = values.narrow(dim, k - 1, 1), places.narrow(dim, k - 1, 1)
     return (values, places) if keepdim else (values.squeeze(dim), places.squeeze(dim))
+
+
+# What PyTorch counts ranks in: f64 in newer versions, where 0.1 as f32 is a little more than a tenth.
+RANKS = torch.float64 if torch.quantile(torch.arange(11.0), 0.1, interpolation="higher") > 1 else torch.float32
+
+
+def _ranks(q, counts, how):
+    """[count, quantile] places among so many sorted values, those of the next ones, and the share of these."""
+    ranks = q.flatten().to(RANKS) * (counts - 1).clamp(min=0)[:, None]
+    rounded = {"lower": torch.floor, "higher": torch.ceil, "nearest": torch.round}.get(how)
+    if rounded:
+        return rounded(ranks).long(), None, None
+    share = torch.full_like(ranks, 0.5) if how == "midpoint" else ranks - ranks.floor()
+    return ranks.floor().long(), ranks.ceil().long(), share.float()
+
+
+def _quantile(x, q, dim, keepdim, how, skips):
+    q = q if isinstance(q, torch.Tensor) else torch.full((), q, dtype=x.dtype)
+    rank = x.dim()
+    values = x.movedim(dim, -1) if dim is not None else x.reshape(-1)
+    size, missing = values.shape[-1], values != values
+    values = values.sort(-1)[0]
+    count = (~missing).sum(-1) if skips else torch.zeros(values.shape[:-1], dtype=torch.int64)
+    counts = torch.arange(size + 1) if skips else torch.full((1,), size)
+    below, above, share = (None if table is None else table.index_select(0, count.reshape(-1)).reshape(*count.shape, -1)
+                           for table in _ranks(q, counts, how))
+    found = values.gather(-1, below)
+    if above is not None:
+        found = torch.lerp(found, values.gather(-1, above), share.to(x.dtype))
+    if not skips:
+        found = torch.where(missing.any(-1, keepdim=True), torch.nan, found)
+    found = found.movedim(-1, 0)
+    if keepdim:
+        found = found.unsqueeze(dim % rank + 1) if dim is not None else found.reshape(-1, *[1] * rank)
+    return found if q.dim() else found.squeeze(0)
+
+
+@writes("quantile", "quantile.scalar")
+def quantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
+    return _quantile(x, q, dim, keepdim, interpolation, False)
+
+
+@writes("nanquantile", "nanquantile.scalar")
+def nanquantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
+    return _quantile(x, q, dim, keepdim, interpolation, True)
 
 
 # ---- Counts and groups ----

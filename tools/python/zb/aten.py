@@ -229,6 +229,7 @@ def decomposed(program):
         keep_stops(program.graph_module, restores)
         program = _complex.separate(program.run_decompositions(table), ExportError)
         _random.raise_drop_path(program.graph)
+        _written.widen_flips(program.graph)
         return program
     finally:
         for restore in restores:
