@@ -498,7 +498,7 @@ static inline int tiny_run(const char *name, CU_TestInfo *tests) {
 
 /* As a new file: one that a session reads must not change. */
 static inline void tiny_write(const char *path, const void *bytes, size_t count) {
-  char temporary[1024];
+  char temporary[2048];
   snprintf(temporary, sizeof temporary, "%s.new", path);
   FILE *file = fopen(temporary, "wb");
   CU_ASSERT_PTR_NOT_NULL_FATAL(file);
