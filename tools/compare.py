@@ -7,6 +7,7 @@ word for them.
 """
 
 import contextlib
+import functools
 import inspect
 import linecache
 import math
@@ -545,12 +546,24 @@ class Call:
         return f"{self.name}() in {self.where}{more}{note_of(self.place)}"
 
 
+@functools.lru_cache(maxsize=None)
+def function_of(code):
+    """The name of the autograd.Function whose forward() has that code, or None."""
+    todo = [torch.autograd.Function]
+    while todo:
+        todo += todo[0].__subclasses__()
+        function = todo.pop(0)
+        if getattr(function.forward, "__code__", None) is code:
+            return function.__name__
+    return None
+
+
 def own_function():
     """The name of the autograd.Function whose forward() runs, or None."""
-    frame, path = sys._getframe(1), torch.autograd.function.__file__
+    frame = sys._getframe(1)
     while frame:
-        if frame.f_code.co_name == "apply" and frame.f_code.co_filename == path:
-            return frame.f_locals["cls"].__name__
+        if frame.f_code.co_name == "forward" and function_of(frame.f_code):
+            return function_of(frame.f_code)
         frame = frame.f_back
     return None
 

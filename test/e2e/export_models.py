@@ -737,6 +737,8 @@ class AttentionOverDepth(nn.Module):
     """Attention residuals (Kimi Team 2026, arXiv 2603.15031): every stage of a pipeline needs what all stages before it
     made."""
 
+    inputs = "x:int64:4x16 y:int64:4x16"
+
     def __init__(self, blocks=12, dim=16):
         super().__init__()
         torch.manual_seed(0)
