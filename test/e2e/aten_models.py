@@ -587,6 +587,17 @@ class Noisy(torch.nn.Module):
         return F.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
 
 
+class WeightNorm(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = torch.nn.Embedding(VOCABULARY, WIDTH), torch.nn.Linear(WIDTH, VOCABULARY)
+        self.layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(WIDTH, WIDTH))
+        self.other = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(WIDTH, WIDTH), dim=None)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.head(self.other(self.layer(self.embed(x)).tanh())).flatten(0, 1), y.flatten())
+
+
 TEXT = {"x": TOKENS, "y": TOKENS}
 FUNCTION_INPUTS = {"x": ("float32", (4, 6)), "i": ("int64", (4,), 0, 4)}
 OWN = {
@@ -601,6 +612,7 @@ OWN = {
     "gru": (lambda: Recurrent("GRU", True), TEXT),
     "seq2seq": (Seq2Seq, TEXT),
     "low-rank": (LowRank, TEXT),
+    "weight-norm": (WeightNorm, TEXT),
     "in-place": (InPlace, TEXT),
     "checkpoints": (Again, TEXT),
     "flow": (Flow, {"x": ("float32", (5, 6))}),

@@ -472,6 +472,9 @@ class Tests:
             self.suite.check(run.steps == 0 and
                              memoryview(run.state_dict("buffer")[list(saved)[0]]).tobytes() == saved[list(saved)[0]][2],
                              "weights of a file")
+        with self.zb.Session(self.plan, weights=found) as run:  # arrays of any library, without PyTorch
+            self.suite.check(all(memoryview(run.state_dict("buffer")[n]).tobytes() == saved[n][2] for n in saved),
+                             "weights by names")
 
     # ---- What is wrong ----
 

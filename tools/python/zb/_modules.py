@@ -2,7 +2,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import json
+import math
 import os
+import struct
 import tempfile
 from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Tuple
 
@@ -32,23 +36,44 @@ def prefixes(ours: Iterable[str], theirs: Iterable[str]) -> Tuple[str, str]:
     return "", ""
 
 
+def _write(path: str, values: Mapping[str, arrays.View]) -> None:
+    """A safetensors file: length of the header, header, data."""
+    header: Dict[str, Any] = {}
+    sizes: Dict[str, int] = {}
+    total = 0
+    for name, value in values.items():
+        bits = 8 if value.dtype == "i1" else int(value.dtype.lstrip("bfi"))
+        sizes[name] = math.prod(value.shape) * bits // 8
+        header[name] = {"dtype": "BOOL" if value.dtype == "i1" else value.dtype.upper(), "shape": list(value.shape),
+                        "data_offsets": [total, total + sizes[name]]}
+        total += sizes[name]
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for name, value in values.items():
+            if sizes[name]:
+                file.write((ctypes.c_char * sizes[name]).from_address(value.address))
+
+
 @contextlib.contextmanager
 def weights_file(weights: Any) -> Iterator[Any]:
     """A path as it is; of a module, or of tensors by names, a file of their values for the time being."""
     if weights is None or isinstance(weights, (str, os.PathLike)):
         yield weights
         return
-    from . import _meta, aten  # import torch
     found = weights.state_dict() if hasattr(weights, "state_dict") else weights
     if not isinstance(found, Mapping):
         raise usage("weights: expected a path, a module or tensors by names, got a %s" % type(weights).__name__)
-    empty = [name for name, value in found.items() if _meta.has_no_value(value)]
+    empty = [name for name, value in found.items() if getattr(value, "is_meta", False)]
     if empty:
         raise invalid("weights: '%s' has no value: it is on the device meta" % empty[0])
+    kinds = set(arrays.TORCH.values())  # a module may have others, of which no plan has any
+    views = {name: arrays.view(value.cpu() if hasattr(value, "cpu") else value, "weights: '%s'" % name)
+             for name, value in found.items() if str(getattr(value, "dtype", "bool")).rpartition(".")[2] in kinds}
     with tempfile.TemporaryDirectory(prefix="zb-") as folder:
         path = os.path.join(folder, "weights.safetensors")
-        aten.write_values(path, {name: value for name, value in found.items()
-                                 if aten.DTYPES.get(value.dtype) in aten.STORED})
+        _write(path, views)
         yield path
 
 
