@@ -543,7 +543,8 @@ static zb_status parse(int count, char **words, options *out) {
   if (!out->params.model)
     return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
   if (!out->params.output && !out->params.timeline && !out->params.csv)
-    return zb_status_hint(ZB_ERROR(USAGE, "no folder to write to is given"), "add -o DIR");
+    return zb_status_hint(ZB_ERROR(USAGE, "no %s to write to is given", out->params.import_only ? "file" : "folder"),
+                          out->params.import_only ? "add -o FILE.mlir" : "add -o DIR");
   return check_outputs(&out->params);
 }
 
