@@ -697,6 +697,7 @@ def experts(name, configuration=None, **fields):
 FAMILIES.update({
     "deepseek v2": experts("DeepseekV2", **DECODER, **LATENT, **dict(ROUTED, n_group=None, topk_group=None),
                            first_k_dense_replace=1, topk_method="greedy"),
+    "phimoe": experts("Phimoe", **GROUPED, **LOCAL, input_jitter_noise=0.0, router_jitter_noise=0.0),  # else it draws
     "granitemoe": experts("GraniteMoe", **GROUPED, **LOCAL),
     "granitemoe, shared": experts("GraniteMoeShared", **GROUPED, **LOCAL, shared_intermediate_size=16),
     "granitemoe, hybrid": experts("GraniteMoeHybrid", **GROUPED, **LOCAL, shared_intermediate_size=16,
