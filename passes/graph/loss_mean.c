@@ -120,14 +120,22 @@ static MlirValue bounded_operand(MlirOperation op) {
   return (MlirValue){0};
 }
 
+/* The formula of a value whose slope is given beside it, detach(formula) + zb.slope; null: it is no such value. */
+static MlirValue formula_of(MlirOperation op) {
+  if (!zb_op_is(op, "zb.add") || !zb_op_is(zb_producer(mlirOperationGetOperand(op, 1)), "zb.slope"))
+    return (MlirValue){0};
+  const MlirOperation stopped = zb_producer(mlirOperationGetOperand(op, 0));
+  return zb_op_is(stopped, "zb.detach") ? mlirOperationGetOperand(stopped, 0) : mlirOperationGetOperand(op, 0);
+}
+
 /* Without a lower bound, which a count of the whole step does not need. */
 static MlirValue unbounded(MlirValue value, bool *was_bounded) {
   for (MlirOperation op = zb_producer(value); !mlirOperationIsNull(op); op = zb_producer(value)) {
-    const MlirValue inner = bounded_operand(op);
+    const MlirValue bounded = bounded_operand(op), formula = formula_of(op);
     const bool moves = zb_op_is(op, "zb.reshape") || zb_op_is(op, "zb.cast");
-    if (mlirValueIsNull(inner) && !moves) break;
-    *was_bounded |= !mlirValueIsNull(inner);
-    value = mlirValueIsNull(inner) ? mlirOperationGetOperand(op, 0) : inner;
+    if (mlirValueIsNull(bounded) && mlirValueIsNull(formula) && !moves) break;
+    *was_bounded |= !mlirValueIsNull(bounded);
+    value = !mlirValueIsNull(bounded) ? bounded : moves ? mlirOperationGetOperand(op, 0) : formula;
   }
   return value;
 }

@@ -95,9 +95,9 @@ static void check_kernel(zb_import *im, const char *op, const zb_known *folded, 
 
 /* Ops whose formula has one rounding at each place, the same in every kernel. */
 static bool is_exact(const char *op) {
-  static const char *const exact[] = {"abs",   "neg",   "relu", "reciprocal", "rsqrt", "sqrt", "clip",  "leaky_relu",
-                                      "add",   "sub",   "mul",  "div",        "max",   "min",  "prelu", "sign",
-                                      "where", "round", "ceil", "floor",      "cast",  "equal"};
+  static const char *const exact[] = {"abs",  "neg",   "relu",  "reciprocal", "sqrt",  "clip", "leaky_relu",
+                                      "add",  "sub",   "mul",   "div",        "max",   "min",  "prelu",
+                                      "sign", "where", "round", "ceil",       "floor", "cast", "equal"};
   for (size_t i = 0; i < sizeof exact / sizeof *exact; ++i)
     if (strcmp(op, exact[i]) == 0) return true;
   return false;

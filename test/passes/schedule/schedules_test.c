@@ -198,8 +198,9 @@ static void check_limit(const zb_schedule_def *schedule, fixture *x, int64_t mos
   if (most <= 1) return;
   x->problem.memory_limit_bytes = most - 1;
   zb_status status = run_row(schedule, &x->problem, &order);
-  char needed[64] = " bytes";
-  if (!schedule->keeps_limit) snprintf(needed, sizeof needed, "needs %lld bytes on rank", (long long)most);
+  char needed[96] = " bytes", bytes[64];
+  if (!schedule->keeps_limit)
+    snprintf(needed, sizeof needed, "needs %s on rank", zb_bytes_exact_text((uint64_t)most, bytes));
   if (status || !schedule->keeps_limit) {
     CU_ASSERT_PTR_NULL(order.jobs);
     expect_status(status, ZB_INFEASIBLE, needed);

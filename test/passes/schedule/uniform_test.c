@@ -56,7 +56,7 @@ static void test_problem(void) {
     CU_ASSERT_EQUAL(data.rank_limit_bytes[3], (2 << 20) + 6 * (6 << 20));
     CU_ASSERT_PTR_NULL(zb_problem_limit(&data, "64M", false));
     CU_ASSERT(data.problem.memory_limit_bytes == 64 << 20 && !data.rank_limit_bytes);
-    expect(zb_problem_limit(&data, "64MB", false), "expected bytes like");
+    expect(zb_problem_limit(&data, "64XB", false), "expected bytes like");
     expect(zb_problem_limit(&data, "0p", false), "expected bytes like");
     zb_problem_data_deinit(&data);
   }
