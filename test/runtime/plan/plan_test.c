@@ -57,8 +57,7 @@ static void test_print(void) {
               "\nrank 0: 17 jobs, 6 messages, arena 4,928 bytes\n"
               "  parameters 576   state 512   gradients 640   constants 64   step 64   slots 2,816   workspace 256\n");
   expect_line(
-      text,
-      "\n  parameter tied 16xf32 at parameters+512 trained, gradient at gradients+512, its value comes later\n");
+      text, "\n  parameter tied 16xf32 at parameters+512 trained, gradient at gradients+512, its value comes later\n");
   expect_line(text, "\n  constant one f32 at constants+0 inline 0000803f\n");
   expect_line(text, "\n  subprogram B: B of stage 1, time 20 ps, flops 0, products 0, workspace 256\n"
                     "    bases  fb 256  bw 128  dx 256\n");
