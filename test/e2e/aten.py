@@ -205,8 +205,8 @@ class Door:
                "share a part of their elements")
         hollow = Open()
         hollow.w = torch.nn.Parameter(torch.randn(4, device="meta"))
-        refuse("no values", lambda: aten.export(hollow, (torch.randn(4, device="meta"),), path=self.path("e.mlir")),
-               "has no values")
+        refuse("an input without values", lambda: aten.export(hollow, (torch.randn(4, device="meta"),), path=self.path("e.mlir")),
+               "inputs and what forward() makes must be on the CPU")
         small = Open()
         small.w = torch.nn.Parameter(torch.randn(4))
         small.register_buffer("unread", torch.zeros(3, dtype=torch.int8))

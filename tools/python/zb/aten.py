@@ -389,7 +389,7 @@ HINTS = (
                             "not in a graph: torch.where(condition, a, b) decides for each element"),
     ("unexpected keyword argument", "the example has other names than the arguments of forward()"),
     ("missing", "the example lacks an argument of forward()"),
-    ("device meta", "parameters may be on the device meta; inputs and what forward() makes must be on the CPU"),
+    ("FakeTensorDeviceMismatch", "parameters may be on the device meta; inputs and what forward() makes must be on the CPU"),
 )
 
 
