@@ -205,7 +205,8 @@ class Door:
                "share a part of their elements")
         hollow = Open()
         hollow.w = torch.nn.Parameter(torch.randn(4, device="meta"))
-        refuse("an input without values", lambda: aten.export(hollow, (torch.randn(4, device="meta"),), path=self.path("e.mlir")),
+        refuse("an input without values", lambda: aten.export(
+            hollow, (torch.randn(4, device="meta"),), path=self.path("e.mlir")),
                "inputs and what forward() makes must be on the CPU")
         small = Open()
         small.w = torch.nn.Parameter(torch.randn(4))

@@ -389,7 +389,8 @@ HINTS = (
                             "not in a graph: torch.where(condition, a, b) decides for each element"),
     ("unexpected keyword argument", "the example has other names than the arguments of forward()"),
     ("missing", "the example lacks an argument of forward()"),
-    ("FakeTensorDeviceMismatch", "parameters may be on the device meta; inputs and what forward() makes must be on the CPU"),
+    ("FakeTensorDeviceMismatch",
+     "parameters may be on the device meta; inputs and what forward() makes must be on the CPU"),
 )
 
 
