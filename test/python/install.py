@@ -54,6 +54,10 @@ def main():
         suite.check(set(sources) < set(names), "all files: %s" % sorted(set(sources) - set(names)))
         suite.check({"zb/py.typed", "zb/_checkout.py"} <= set(names), "types and the checkout")
         suite.check(not any(name.endswith(".so") for name in names), "no library")
+        (folder / "plain" / "zb" / "_c.py").rename(folder / "_c.py")
+        errors = show([folder / "plain"])[3]
+        suite.check("ninja -C build" in errors.strip().splitlines()[-1], "what the build writes is named: " + errors)
+        (folder / "_c.py").rename(folder / "plain" / "zb" / "_c.py")
         # By the variable, else in the checkout's build folder (which is not there where another one is tested).
         status, library, file, errors = show([folder / "plain"], ZB_LIBRARY=str(build / "lib"))
         suite.check(status == 0 and file.startswith(str(folder / "plain")), "it is installed: %s %s" % (file, errors))

@@ -94,12 +94,14 @@ foreach(module zb-mpi zb-cuda)
   endif()
 endforeach()
 # The wheel of the Python package with that library and its modules.
-find_package(Python3 QUIET COMPONENTS Interpreter)
 add_custom_target(zb-wheel DEPENDS zb-package
   COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --component portable --strip
     --prefix ${CMAKE_BINARY_DIR}/portable/root
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/python/backend.py ${CMAKE_BINARY_DIR}
     ${CMAKE_BINARY_DIR}/portable/root/lib VERBATIM)
+if(TARGET zb-python)
+  add_dependencies(zb-wheel zb-python)
+endif()
 
 set(CPACK_GENERATOR TGZ)
 find_program(ZB_DPKG dpkg-deb)

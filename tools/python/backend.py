@@ -1,8 +1,8 @@
 """Builds the wheel of the package (PEP 517, PEP 660) with the standard library alone, so that `pip install
-./tools/python` needs no network. There is nothing to compile: a wheel is the Python files of zb, and where the checkout
-is that they come from, in whose build folder libzb is then looked for. The libraries themselves come along with
-`pip install ./tools/python -C libraries=build/lib`; of packages that need the C library alone (tools/install) they make
-a wheel for any Linux that has it:
+./tools/python` needs no network. There is nothing to compile: a wheel is the Python files of zb (bindings.py writes two
+of them here where no build has), and where the checkout is that they come from, in whose build folder libzb is then
+looked for. The libraries themselves come along with `pip install ./tools/python -C libraries=build/lib`; of packages
+that need the C library alone (tools/install) they make a wheel for any Linux that has it:
 
 usage: backend.py FOLDER LIBRARIES      writes the wheel with these libraries into the folder
 """
@@ -11,6 +11,7 @@ import hashlib
 import pathlib
 import platform
 import re
+import subprocess
 import sys
 import zipfile
 
@@ -82,8 +83,15 @@ def _write(directory, files):
     return wheel
 
 
+def _written():
+    """The folder of the package, with what the build writes."""
+    if not all((HERE / "zb" / name).exists() for name in ("_c.py", "options.py")):
+        subprocess.run([sys.executable, str(HERE / "bindings.py")], check=True)
+    return HERE / "zb"
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    files = {"zb/" + path.name: path.read_text() for path in sorted((HERE / "zb").glob("*.py"))}
+    files = {"zb/" + path.name: path.read_text() for path in sorted(_written().glob("*.py"))}
     files["zb/_checkout.py"] = _checkout()
     files["zb/py.typed"] = ""
     libraries = (config_settings or {}).get("libraries")
@@ -93,7 +101,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    return _write(wheel_directory, {"zb.pth": str(HERE) + "\n"})
+    return _write(wheel_directory, {"zb.pth": str(_written().parent) + "\n"})
 
 
 def get_requires_for_build_wheel(config_settings=None):

@@ -3,14 +3,16 @@
 
 usage: bindings.py [--check]
 
-Types come from the preprocessed headers (cc -E), so that tables (*.def) are expanded; docstrings of options come from
-the comments in the headers. --check writes nothing, and fails where a file is not what it would write: a field that is
-added to the C structs and not here is found by test/python/bindings.py.
+The build runs it (target zb-python); neither file is in git. Types come from the preprocessed headers ($CC -E), so that
+tables (*.def) are expanded; docstrings of options come from the comments in the headers. --check writes nothing, and
+fails where a file is not what it would write. Test: test/python/bindings.py.
 """
 import argparse
+import os
 import pathlib
 import pprint
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -54,7 +56,7 @@ class Types:
 
 def preprocess():
     text = "".join('#include "zb/%s"\n' % name for name in HEADERS)
-    command = ["cc", "-E", "-P", "-I", str(ROOT / "include"), "-"]
+    command = shlex.split(os.environ.get("CC", "cc")) + ["-E", "-P", "-I", str(ROOT / "include"), "-"]
     text = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
     return re.sub(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)", " ", text)
 
@@ -192,7 +194,7 @@ def wrapped(prefix, items, end):
 def c_module(types, structs, functions):
     lines = ['"""The C API as ctypes sees it: structs, constants and functions of include/zb.',
              "",
-             "Written by bindings.py from the headers: change those, and run it again.",
+             "Written by bindings.py from the headers when zbc is built.",
              '"""',
              "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int,",
              "                    c_int32, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p)",
@@ -345,7 +347,7 @@ def option_class(struct, header, title, structs):
 def options_module(structs):
     lines = ['"""Options of compile() and Session(), with the words of the C API.',
              "",
-             "Written by bindings.py from the headers: change those, and run it again.",
+             "Written by bindings.py from the headers when zbc is built.",
              '"""',
              "from __future__ import annotations",
              "",
@@ -371,18 +373,23 @@ def made():
             HERE / "zb" / "options.py": options_module(structs)}
 
 
+def write():
+    """Whole files take the place of others at once: tests of another build folder may be reading them."""
+    for path, text in made().items():
+        new = path.with_suffix(".%d" % os.getpid())
+        new.write_text(text)
+        new.replace(path)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("--check", action="store_true", help="fail where a file is not up to date")
-    check = arguments.parse_args().check
-    stale = 0
-    for path, text in made().items():
-        if check and (not path.exists() or path.read_text() != text):
-            print("%s is not what include/zb says: run tools/python/bindings.py" % path.relative_to(ROOT))
-            stale = 1
-        elif not check:
-            path.write_text(text)
-    return stale
+    if not arguments.parse_args().check:
+        return write()
+    stale = [path for path, text in made().items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        print("%s is not what include/zb says: run tools/python/bindings.py" % path.relative_to(ROOT))
+    return bool(stale)
 
 
 if __name__ == "__main__":

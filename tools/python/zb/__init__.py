@@ -11,6 +11,11 @@
 zb.compile takes a torch.nn.Module, or an .onnx or .mlir file; zb.Session trains with the plan; zb.schedule makes
 schedules alone. All of it is the C API of libzb, which is looked for when it is first needed: see zb/README.md.
 """
+try:
+    from . import _c, options  # noqa: F401
+except ImportError:
+    raise ImportError("zb/_c.py and zb/options.py are not there: the build writes them "
+                      "(cmake --preset release && ninja -C build, or tools/python/bindings.py alone)") from None
 from ._library import Error, library
 from .options import CompileOptions, SessionOptions
 from .plan import Plan, Value, compile, optimizers, without_values
