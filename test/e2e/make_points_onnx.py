@@ -124,7 +124,27 @@ ROWS = torch.tensor(points_aten.ROWS)
 FINITE = ROWS[(ROWS.abs() < 1e6).all(1)]
 FEW, IMAGES, PAIR = FINITE[:4], FINITE[:8].reshape(2, 4, 2, 2), points_aten.pairs()
 WEIGHT = torch.tensor([1.0, 0.0, -0.5, 2.0])
-# Operators that no exporter of PyTorch writes, or for others: (operator, attributes, formula, inputs, constants).
+
+
+def branch(x):
+    return x.sum().log() * x if x.sum() > 0 else x.tanh()
+
+
+def branches(name, operands):
+    """branch as If: the logarithm is NaN where the other branch is taken."""
+    make, x = onnx.helper.make_node, operands[0]
+    total, greater, yes, no = (f"{name}_{part}" for part in ("total", "greater", "yes", "no"))
+    zero = onnx.numpy_helper.from_array(torch.tensor(0.0).numpy())
+    logarithm = [make("Log", [total], [yes + "_log"]), make("Mul", [yes + "_log", x], [yes])]
+    bodies = [onnx.helper.make_graph(nodes, out, [], [onnx.helper.make_tensor_value_info(out, 1, None)])
+              for out, nodes in ((yes, logarithm), (no, [make("Tanh", [x], [no])]))]
+    return [make("ReduceSum", [x], [total], keepdims=0), make("Constant", [], [name + "_zero"], value=zero),
+            make("Greater", [total, name + "_zero"], [greater]),
+            make("If", [greater], [name], then_branch=bodies[0], else_branch=bodies[1])]
+
+
+# Operators that no exporter of PyTorch writes, or for others: (operator, attributes, formula, inputs, constants). In
+# place of an operator: a function that gives the nodes.
 OPERATORS = {
     "shrink": ("Shrink", {"lambd": 0.5, "bias": 0.25}, lambda x: torch.where(
         x < -0.5, x + 0.25, torch.where(x > 0.5, x - 0.25, x - x)), [LINE]),
@@ -158,6 +178,8 @@ OPERATORS = {
     "depth_to_space": ("DepthToSpace", {"blocksize": 2}, lambda x: torch.nn.functional.pixel_shuffle(x, 2), [IMAGES]),
     "space_to_depth": ("SpaceToDepth", {"blocksize": 2}, lambda x: x.reshape(2, 4, 4).transpose(1, 2).reshape(
         2, 16, 1, 1), [IMAGES]),
+    "if_yes": (branches, {}, branch, [FEW.abs()]),
+    "if_no": (branches, {}, branch, [-FEW.abs()]),
     "conv_transpose": ("ConvTranspose", {}, torch.nn.functional.conv_transpose2d, [IMAGES, IMAGES.transpose(0, 1)]),
 }
 
@@ -174,8 +196,8 @@ def operators():
         for i, constant in enumerate(constants[0] if constants else ()):
             operands.append(f"{name}_constant{i}")
             initializers.append(numpy_helper.from_array(torch.tensor(constant).numpy(), operands[-1]))
-        nodes += [helper.make_node(kind, operands, [name], **attributes),
-                  helper.make_node("Mul", [name, f"p.{name}__g"], [name + "_weighted"]),
+        nodes += kind(name, operands) if callable(kind) else [helper.make_node(kind, operands, [name], **attributes)]
+        nodes += [helper.make_node("Mul", [name, f"p.{name}__g"], [name + "_weighted"]),
                   helper.make_node("ReduceSum", [name + "_weighted"], [name + "_sum"], keepdims=0),
                   helper.make_node("Add", [f"total{k}", name + "_sum"], [f"total{k + 1}"])]
         initializers += [numpy_helper.from_array(x.detach().numpy(), "p." + key)

@@ -1,5 +1,6 @@
-/* If with a known condition; Loop and Scan with a known number of rounds: bodies written out. Values of the body are
- * new in every round; what a round hands on is an input of the next, and what it lists is stacked behind the last.
+/* If: the branch that a known condition takes, else both and a choice; Loop and Scan with a known number of rounds:
+ * bodies written out. Values of the body are new in every round; what a round hands on is an input of the next, and
+ * what it lists is stacked behind the last.
  * Tests: test/ir/import/import_test.c, test/e2e/onnx_nodes.py. */
 #include "ir/import/onnx/control.h"
 
@@ -36,22 +37,28 @@ static zb_result add_initializers(zb_import_node *n, const zb_onnx_scope *scope,
   return ZB_OK;
 }
 
+/* Names of own are bound already. */
+static zb_result add_nodes(zb_import_node *n, zb_onnx_scope *own, const Onnx__GraphProto *graph,
+                           zb_import_value **out) {
+  own->nodes = graph->node;
+  own->node_count = graph->n_node;
+  if (!add_initializers(n, own, graph) || !zb_onnx_add_scope(zb_onnx_of(n->im), own)) return ZB_FAIL;
+  for (size_t o = 0; o < graph->n_output; ++o) {
+    out[o] = zb_onnx_scope_find(n->im, own, graph->output[o]->name);
+    if (!out[o])
+      return zb_import_refuse(n, NULL, "output '%s' of its graph is made by no node", graph->output[o]->name);
+  }
+  return ZB_OK;
+}
+
 /* One instance of a body: its inputs are these, its outputs come into out. */
 static zb_result add_body(zb_import_node *n, const zb_onnx_scope *scope, const Onnx__GraphProto *graph,
                           zb_import_value *const *inputs, zb_import_value **out) {
   zb_onnx_scope own;
   if (!zb_onnx_scope_open(n, scope, true, &own)) return ZB_FAIL;
-  own.nodes = graph->node;
-  own.node_count = graph->n_node;
   for (size_t i = 0; i < graph->n_input; ++i)
     if (!zb_onnx_scope_bind(n->im, &own, graph->input[i]->name, inputs[i])) return ZB_FAIL;
-  if (!add_initializers(n, &own, graph) || !zb_onnx_add_scope(zb_onnx_of(n->im), &own)) return ZB_FAIL;
-  for (size_t o = 0; o < graph->n_output; ++o) {
-    out[o] = zb_onnx_scope_find(n->im, &own, graph->output[o]->name);
-    if (!out[o])
-      return zb_import_refuse(n, NULL, "output '%s' of its graph is made by no node", graph->output[o]->name);
-  }
-  return ZB_OK;
+  return add_nodes(n, &own, graph, out);
 }
 
 static zb_import_value *number(zb_import_node *n, zb_dtype dtype, int64_t number) {
@@ -120,18 +127,95 @@ static zb_import_value *stack(zb_import_node *n, const zb_onnx_scope *scope, zb_
 
 /* ---- If ---- */
 
-static zb_result add_if(zb_import_node *n, const zb_onnx_scope *scope) {
-  int64_t condition;
+/* (condition, x): x where the branch is taken, else 0. (condition, yes, no): the choice of both. */
+zb_result zb_onnx_if(zb_import_node *n) {
+  zb_shape condition, yes, no;
+  char shapes[2][96];
+  if (!zb_import_shape(n, 0, &condition) || !zb_import_shape(n, 1, &yes)) return ZB_FAIL;
+  if (zb_shape_elements(&condition) != 1) return zb_import_refuse(n, NULL, "the condition is not one value");
+  no = yes;
+  if (n->input_count == 3 && !zb_import_shape(n, 2, &no)) return ZB_FAIL;
+  if (!zb_shape_equal(&yes, &no))
+    return zb_import_refuse(n, "control flow that depends on values has a static graph if both branches give one shape",
+                            "the condition is not a constant, and its branches give %s and %s",
+                            zb_shape_text(&yes, shapes[0]), zb_shape_text(&no, shapes[1]));
+  MlirValue other = n->input_count == 3 ? zb_import_ir(n, 2) : zb_build_scalar(n->b, yes.dtype, 0);
+  MlirValue here = zb_import_reshaped(n->b, zb_import_ir(n, 0), NULL, 0);
+  return zb_import_give(n, 0, zb_build(n->b, "where", (MlirValue[]){here, zb_import_ir(n, 1), other}, 3, NULL, 0));
+}
+
+static zb_import_value *choice(zb_import_node *n, const zb_onnx_scope *scope, zb_import_value *const *inputs,
+                               size_t count) {
+  static const char *const none[] = {NULL};
+  return make(n, scope, "If", inputs, count, none, NULL);
+}
+
+/* Whether a gradient comes back to this value, which was made before the branch. */
+static bool takes_gradient(const zb_import_value *value) {
+  return value && value->kind != ZB_VALUE_INPUT && !zb_onnx_folds(value);
+}
+
+/* A branch that is not taken computes as well, maybe NaN, and 0 times NaN would be its gradient: what it reads with a
+ * gradient is read through a choice, whose gradient is 0 there. */
+static zb_result guard_reads(zb_import_node *n, zb_onnx_scope *own, const Onnx__GraphProto *graph,
+                             zb_import_value *taken) {
+  for (size_t k = 0; k < graph->n_node; ++k) {
+    const Onnx__NodeProto *node = graph->node[k];
+    const zb_import_op *op = zb_onnx_is_control(node) ? NULL : zb_onnx_op_find(node->op_type);
+    for (size_t i = 0; i < node->n_input; ++i) {
+      if (!*node->input[i] || (op && !(op->gradient >> i & 1))) continue;
+      zb_import_value *value = zb_onnx_scope_find(n->im, own, node->input[i]);
+      if (!takes_gradient(value) || value != zb_onnx_scope_find(n->im, own->parent, node->input[i])) continue;
+      zb_import_value *guarded = choice(n, own->parent, (zb_import_value *[]){taken, value}, 2);
+      if (!guarded || !zb_onnx_scope_bind(n->im, own, node->input[i], guarded)) return ZB_FAIL;
+    }
+    for (size_t a = 0; a < node->n_attribute; ++a) {
+      const Onnx__GraphProto *inner =
+          node->attribute[a]->has_g ? zb_onnx_graph_unpack(n, &node->attribute[a]->g) : NULL;
+      if (node->attribute[a]->has_g && (!inner || !guard_reads(n, own, inner, taken))) return ZB_FAIL;
+    }
+  }
+  return ZB_OK;
+}
+
+static zb_result add_branch(zb_import_node *n, const zb_onnx_scope *scope, const char *name, zb_import_value *taken,
+                            zb_import_value **out) {
+  zb_onnx_scope own;
   const Onnx__NodeProto *proto = n->source;
-  zb_import_value *out[VALUES_MAX];
-  if (n->input_count != 1) return zb_import_refuse(n, NULL, "it has %d inputs, expected 1", n->input_count);
-  if (!zb_onnx_know(n, n->inputs[0], "the condition", &condition)) return ZB_FAIL;
-  const Onnx__GraphProto *graph = graph_of(n, condition ? "then_branch" : "else_branch");
+  const Onnx__GraphProto *graph = graph_of(n, name);
   if (!graph) return ZB_FAIL;
   if (graph->n_output > VALUES_MAX || graph->n_output < proto->n_output || graph->n_input)
     return zb_import_refuse(n, NULL, "its branch has %zu inputs and %zu outputs, expected none and %zu", graph->n_input,
                             graph->n_output, proto->n_output);
-  if (!add_body(n, scope, graph, NULL, out)) return ZB_FAIL;
+  if (!zb_onnx_scope_open(n, scope, true, &own)) return ZB_FAIL;
+  if (taken && !guard_reads(n, &own, graph, taken)) return ZB_FAIL;
+  return add_nodes(n, &own, graph, out);
+}
+
+/* Both branches, and what the condition chooses of them. */
+static zb_result add_both(zb_import_node *n, const zb_onnx_scope *scope, zb_import_value **out) {
+  static const char *const none[] = {NULL};
+  const Onnx__NodeProto *proto = n->source;
+  zb_import_value *const condition = n->inputs[0], *other = make(n, scope, "Not", &condition, 1, none, NULL);
+  zb_import_value *no[VALUES_MAX];
+  if (!other || !add_branch(n, scope, "then_branch", condition, out) || !add_branch(n, scope, "else_branch", other, no))
+    return ZB_FAIL;
+  for (size_t o = 0; o < proto->n_output; ++o)
+    if (!(out[o] = choice(n, scope, (zb_import_value *[]){condition, out[o], no[o]}, 3))) return ZB_FAIL;
+  return ZB_OK;
+}
+
+static zb_result add_if(zb_import_node *n, const zb_onnx_scope *scope) {
+  int64_t condition = 0;
+  const Onnx__NodeProto *proto = n->source;
+  zb_import_value *out[VALUES_MAX];
+  if (n->input_count != 1) return zb_import_refuse(n, NULL, "it has %d inputs, expected 1", n->input_count);
+  if (!zb_onnx_folds(n->inputs[0])) {
+    if (n->im->failed || !add_both(n, scope, out)) return ZB_FAIL;
+  } else if (!zb_onnx_know(n, n->inputs[0], "the condition", &condition) ||
+             !add_branch(n, scope, condition ? "then_branch" : "else_branch", NULL, out)) {
+    return ZB_FAIL;
+  }
   for (size_t o = 0; o < proto->n_output; ++o)
     if (!zb_onnx_give_output(n, scope, o, out[o])) return ZB_FAIL;
   return ZB_OK;

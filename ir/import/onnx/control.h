@@ -28,6 +28,8 @@ zb_import_node *zb_onnx_node_made(zb_import_node *of, const zb_onnx_scope *scope
                                   zb_import_value *const *inputs);
 /* What was written out for n gives this as its output. */
 zb_result zb_onnx_give_output(zb_import_node *n, const zb_onnx_scope *scope, size_t output, zb_import_value *value);
+/* Whether it is computed of constants alone, which it then is; what is trained is none. */
+bool zb_onnx_folds(zb_import_value *value);
 /* The one number that a value is, folded before all others; false after reporting that it is not known. */
 bool zb_onnx_know(zb_import_node *n, zb_import_value *value, const char *what, int64_t *out);
 

@@ -1,5 +1,5 @@
-/* Nodes of the model, with functions and control flow written out: a function is its nodes, If with a known condition
- * is its branch, Loop and Scan with a known number of rounds (control.c) are their bodies, one behind the other.
+/* Nodes of the model, with functions and control flow written out: a function is its nodes, If its branch or a choice
+ * of both, Loop and Scan with a known number of rounds (control.c) are their bodies, one behind the other.
  *
  *   y = F(x)   with   F(a) { t = Exp(a); b = Neg(t) }    ->    #1/t = Exp(x); #1/b = Neg(#1/t); y = Identity(#1/b)
  *
@@ -210,9 +210,11 @@ static bool fold_value(zb_import_value *value, int depth) {
          value->known;
 }
 
+bool zb_onnx_folds(zb_import_value *value) { return fold_value(value, FOLD_DEPTH_MAX); }
+
 bool zb_onnx_know(zb_import_node *n, zb_import_value *value, const char *what, int64_t *out) {
   zb_known *known = NULL;
-  const bool folds = value && fold_value(value, FOLD_DEPTH_MAX);
+  const bool folds = value && zb_onnx_folds(value);
   if (n->im->failed) return false;
   if (folds && zb_import_value_known(n->im, value, &known) && known && known->elements == 1) {
     *out = zb_known_is_float(known) ? (int64_t)zb_known_real(known, 0) : zb_known_integer(known, 0);

@@ -112,9 +112,10 @@ static void add_supported(zb_text *text) {
       text,
       "\nElement types: float32, int64, int32 and bool; double in constants that are folded away; with --inference\n"
       "also double, float16 and bfloat16. Shapes are static (--dim binds dynamic ones), of at most %d dimensions.\n"
-      "Functions of the model are written out, If with a constant condition is its branch, Loop and Scan with a\n"
-      "constant number of rounds are unrolled. Attributes that are not named here are errors. A gradient flows to the\n"
-      "inputs that are numbered, from 0.\n\n"
+      "Functions of the model are written out. If with a constant condition is its branch; on data both branches are\n"
+      "computed, must give one shape, and the condition chooses. Loop and Scan with a constant number of rounds are\n"
+      "unrolled. Attributes that are not named here are errors. A gradient flows to the inputs that are numbered, from "
+      "0.\n\n"
       "| operator | attributes | gradient | to inputs |\n|---|---|---|---|\n",
       ZB_DIMS_MAX);
   for (int i = 0; i < ROW_COUNT; ++i) {

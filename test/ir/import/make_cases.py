@@ -835,13 +835,19 @@ def errors():
     m = plain()
     m.training_info.add()
     bad("training-info", m, "training_info is not supported")
-    body = helper.make_graph([node("Relu", "x", "o")], "body", [], [helper.make_tensor_value_info("o", 1, [2, 3])])
+    body = lambda op: helper.make_graph([node(op, "x", "o")], "body", [], [helper.make_tensor_value_info("o", 1, None)])
     bad(
         "if",
         model([node("ReduceMax", "x", "t", keepdims=0), node("Cast", "t", "c", to=TensorProto.BOOL),
-               node("If", "c", "y", then_branch=body, else_branch=body)]),
-        "If: the condition is not a constant",
-        "torch.where",
+               node("If", "c", "y", then_branch=body("Relu"), else_branch=body("ReduceSum"))]),
+        "If: the condition is not a constant, and its branches give 2x3xf32 and 1x1xf32",
+        "one shape",
+    )
+    bad(
+        "if-of-many",
+        model([node("Cast", "x", "c", to=TensorProto.BOOL),
+               node("If", "c", "y", then_branch=body("Relu"), else_branch=body("Neg"))]),
+        "If: the condition is not one value",
     )
     m = plain()
     m.graph.node[0].name = "a\0b"
@@ -1565,10 +1571,23 @@ def negative_pads():
              error=["of dimension 1"])
 
 
+def branches_on_data():
+    x, out = numbers(3, 2), helper.make_tensor_value_info("o", TensorProto.FLOAT, None)
+    body = lambda name, *nodes: helper.make_graph(nodes, name, [], [out])
+    inner = node("If", "c1", "t", then_branch=body("inner", node("Mul", "e m.f", "o")),
+                 else_branch=body("other", node("Identity", "m.f", "i"), node("Add", "e i", "o")))
+    for name, low, high in (("first", -9, -9), ("second", -9, 9), ("last", 9, 9)):
+        good("if-data-" + name, [
+            node("ReduceSum", "x", "sum"), node("Greater", "sum low", "c0"), node("Greater", "sum high", "c1"),
+            node("If", "c0", "y", then_branch=body("yes", node("Exp", "x", "e"), inner, node("Neg", "t", "o")),
+                 else_branch=body("no", node("Mul", "x m.f", "o")))],
+            {"x": x}, {"m.f": numbers(2), "low": np.array(low, F), "high": np.array(high, F)})
+
+
 def main():
     for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
                  listed_cases, narrow_casts, indexing, dropouts, batch_norms, windows, chosen, control, recurrent,
-                 resizes, attentions, sampled, old_opsets, negative_pads):
+                 resizes, attentions, sampled, old_opsets, negative_pads, branches_on_data):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")
