@@ -1,4 +1,5 @@
-/* Norms of vectors, and the powers of numbers that they are made of, for every door. Tests: test/e2e/points.py. */
+/* Norms of vectors, the powers of numbers that they are made of, and variances, for every door. Tests:
+ * test/e2e/points.py. */
 #include "ir/import/operand.h"
 
 #include <float.h>
@@ -60,10 +61,47 @@ static zb_operand norm_slope(zb_import_node *n, zb_operand x, zb_operand norm, d
   return zb_operand_apply2(n, "mul", own, zero_where(n, is_zero, share));
 }
 
+/* A value that is reduced from x, with that gradient. */
+static zb_operand reduced_with_slope(zb_import_node *n, zb_operand value, zb_operand x, zb_operand slope,
+                                     const int64_t *axes, int count) {
+  slope = zb_operand_apply2(n, "slope", x, zb_operand_apply1(n, "detach", slope));
+  slope = zb_operand_reduce(n, "reduce_sum", slope, axes, count, true);
+  return zb_operand_apply2(n, "add", zb_operand_apply1(n, "detach", value), slope);
+}
+
 zb_operand zb_operand_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count) {
   zb_operand norm = norm_value(n, x, order, axes, count);
   if (order == 0 || order == 1) return norm;
-  zb_operand slope = zb_operand_apply1(n, "detach", norm_slope(n, x, norm, order, axes, count));
-  slope = zb_operand_reduce(n, "reduce_sum", zb_operand_apply2(n, "slope", x, slope), axes, count, true);
-  return zb_operand_apply2(n, "add", zb_operand_apply1(n, "detach", norm), slope);
+  return reduced_with_slope(n, norm, x, norm_slope(n, x, norm, order, axes, count), axes, count);
+}
+
+/* By a power of two, so that squares neither overflow nor vanish, even those of the last digits of x. */
+static zb_operand in_units(zb_import_node *n, zb_operand x, const int64_t *axes, int count, zb_operand *unit) {
+  zb_operand size = zb_operand_reduce(n, "reduce_max", zb_operand_apply1(n, "abs", x), axes, count, true);
+  zb_operand is_large = zb_operand_apply2(n, "greater", size, zb_operand_scalar(n, ZB_F32, 0x1p40));
+  zb_operand is_small = zb_operand_apply2(n, "less", size, zb_operand_scalar(n, ZB_F32, 0x1p-36));
+  zb_operand usual = zb_operand_scalar(n, ZB_F32, 1), small = zb_operand_scalar(n, ZB_F32, 0x1p-88);
+  *unit = zb_operand_where(n, is_small, small, usual);
+  *unit = zb_operand_where(n, is_large, zb_operand_scalar(n, ZB_F32, 0x1p72), *unit);
+  return zb_operand_apply2(n, "div", x, *unit);
+}
+
+zb_operand zb_operand_variance(zb_import_node *n, zb_operand x, bool is_root, double freedom, const int64_t *axes,
+                               int count) {
+  zb_operand unit, part = in_units(n, x, axes, count, &unit), share = zb_operand_scalar(n, ZB_F32, freedom);
+  for (int i = 0; i < 2; ++i) /* the second time what the first mean was rounded by */
+    part = zb_operand_apply2(n, "sub", part, zb_operand_reduce(n, "reduce_mean", part, axes, count, true));
+  zb_operand value = zb_operand_reduce(n, "reduce_sum", zb_operand_apply2(n, "mul", part, part), axes, count, true);
+  value = zb_operand_apply2(n, "div", value, share);
+  if (is_root) value = zb_operand_apply1(n, "sqrt", value);
+  zb_operand slope = zb_operand_apply2(n, "div", part, share), zero = zb_operand_scalar(n, ZB_F32, 0);
+  zb_operand scaled = zb_operand_apply2(n, "mul", value, unit);
+  if (is_root) {
+    slope = zb_operand_apply2(n, "div", slope, value);
+    slope = zero_where(n, zb_operand_apply2(n, "equal", value, zero), slope);
+  } else {
+    scaled = zb_operand_apply2(n, "mul", scaled, unit);
+    slope = zb_operand_apply2(n, "mul", zb_operand_apply2(n, "add", slope, slope), unit);
+  }
+  return reduced_with_slope(n, scaled, x, slope, axes, count);
 }

@@ -32,6 +32,9 @@ zb_operand zb_operand_with_slope(zb_import_node *n, zb_operand value, zb_operand
 zb_operand zb_operand_sign(zb_import_node *n, zb_operand x);
 zb_operand zb_operand_power(zb_import_node *n, zb_operand x, double y);
 zb_operand zb_operand_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count);
+/* The sum of squares beside the mean over `freedom`, or its root, whose gradient is zero at zero; dimensions stay. */
+zb_operand zb_operand_variance(zb_import_node *n, zb_operand x, bool is_root, double freedom, const int64_t *axes,
+                               int count);
 zb_operand zb_operand_matmul(zb_import_node *n, zb_operand a, zb_operand b);
 /* x with its last two dimensions swapped, if it has two. */
 zb_operand zb_operand_swapped(zb_import_node *n, zb_operand x);

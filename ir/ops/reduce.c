@@ -111,7 +111,6 @@ static MlirValue split_extreme(const parts *p) {
   return zb_build2(p->b, "mul", mask, zb_build2(p->b, "div", dout, count));
 }
 
-/* dout * out / x, where x is not 0. */
 /* The product of all others: of a single zero that of all that are not zero, of two none. */
 static MlirValue split_prod(const parts *p) {
   zb_builder *b = p->b;
@@ -124,7 +123,7 @@ static MlirValue split_prod(const parts *p) {
   /* How many zeros are among the others. */
   MlirValue others = zb_build2(b, "sub", zeros, zb_build_cast(b, is_zero, p->shape.dtype));
   MlirValue slope = zb_build2(b, "div", product, x);
-  MlirValue none = zb_build2(b, "mul", product, zero); /* of infinite others no number */
+  MlirValue none = ZB_BUILD(b, "reduce_sum", zb_build2(b, "mul", x, zero), axes, keeps); /* of infinite ones none */
   slope = zb_build(b, "where", (MlirValue[]){zb_build2(b, "equal", others, zero), slope, none}, 3, NULL, 0);
   return zb_build2(b, "mul", kept(p, 2), slope);
 }

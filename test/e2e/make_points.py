@@ -49,53 +49,11 @@ def main():
 
     warnings.simplefilter("ignore")
 
-    class Points(torch.nn.Module):
-        def __init__(self, names, dtype):
-            super().__init__()
-            self.p, self.names = torch.nn.ParameterDict(), names
-            for name in names:
-                case = points_aten.CASES[name]
-                inputs = [x.to(dtype) if x.is_floating_point() else x for x in case.inputs]
-                with torch.no_grad():
-                    y = case.function(*inputs)
-                weights = torch.tensor([1.0, -0.75, 0.5, -1.0, 0.625], dtype=dtype).repeat(y.numel() // 5 + 1)
-                self.p[name + "__g"] = torch.nn.Parameter(weights[:y.numel()].view(y.shape).clone())
-                for i, x in enumerate(inputs):
-                    if x.is_floating_point():
-                        self.p[f"{name}__x{i}"] = torch.nn.Parameter(x.clone())
-                    else:
-                        self.register_buffer(f"{name}__x{i}", x)
-
-        def part(self, name):
-            inputs = [self.p[key] if key in self.p else getattr(self, key) for key in (
-                f"{name}__x{i}" for i in range(len(points_aten.CASES[name].inputs)))]
-            return (points_aten.CASES[name].function(*inputs) * self.p[name + "__g"]).sum()
-
-        def forward(self, x):
-            total = x.sum()  # an input of every model
-            for name in self.names:
-                total = total + self.part(name)
-            return total
-
-    def of_framework(names):
-        """What the framework computes, and the values of parameters."""
-        expected, values = {}, {}
-        for dtype, kind, end in ((torch.float32, "F32", ""), (torch.float64, "F64", ".exact")):
-            model = Points(names, dtype)
-            for name in names:
-                model.part(name).backward()
-            for name, parameter in model.p.items():
-                gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
-                expected["p." + name + end] = (kind, gradient.shape, gradient.contiguous().numpy().tobytes())
-                if kind == "F32":
-                    values["p." + name] = (kind, parameter.shape, parameter.detach().contiguous().numpy().tobytes())
-        return expected, values
-
     def exported(names):
         """The text, without places, which are those of this script, and its values."""
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "model.mlir")
-            aten.export(Points(names, torch.float32), (torch.zeros(1),), path=path)
+            aten.export(points_aten.Points(names, torch.float32), (torch.zeros(1),), path=path)
             with open(path) as file:
                 text = re.sub(r"^#f.*\n", "", file.read(), flags=re.M)
             with open(os.path.join(scratch, "model.safetensors"), "rb") as file:
@@ -110,12 +68,10 @@ def main():
         names = [name for name in names if name in sys.argv[2:] or not sys.argv[2:]]
         if not names:
             continue
-        expected, values = of_framework(names)
+        expected, values, ulps = points_aten.of_framework(names)
         torch.export.default_decompositions = table
         text, stored = exported(names)
         torch.export.default_decompositions = own
-        ulps = {name: [points_aten.CASES[name].ulp, points_aten.CASES[name].width, points_aten.CASES[name].least]
-                for name in names}
         path = os.path.join(folder, f"aten-{label}.zip")
         record(path, ("model.mlir", text), values, expected, f"torch {torch.__version__.partition('+')[0]}", ulps)
         with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

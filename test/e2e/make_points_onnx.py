@@ -35,37 +35,10 @@ LEFT_OUT += ("by_hand_cross_entropy_smooth",)
 KEPT = ("pkg.torch.onnx.fx_node", "pkg.torch.onnx.name_scopes")
 
 
-class Points(torch.nn.Module):
-    def __init__(self, names, dtype):
-        super().__init__()
-        self.p, self.names = torch.nn.ParameterDict(), names
-        for name in names:
-            inputs = [x.to(dtype) if x.is_floating_point() else x for x in points_aten.CASES[name].inputs]
-            with torch.no_grad():
-                y = points_aten.CASES[name].function(*inputs)
-            weights = torch.tensor([1.0, -0.75, 0.5, -1.0, 0.625], dtype=dtype).repeat(y.numel() // 5 + 1)
-            self.p[name + "__g"] = torch.nn.Parameter(weights[:y.numel()].view(y.shape).clone())
-            for i, x in enumerate(inputs):
-                if x.is_floating_point():
-                    self.p[f"{name}__x{i}"] = torch.nn.Parameter(x.clone())
-                else:
-                    self.register_buffer(f"{name}__x{i}", x)
-
-    def value(self, name):
-        keys = (f"{name}__x{i}" for i in range(len(points_aten.CASES[name].inputs)))
-        return points_aten.CASES[name].function(*(self.p[k] if k in self.p else getattr(self, k) for k in keys))
-
-    def forward(self, x):
-        total = x.sum()  # an input of every model
-        for name in self.names:
-            total = total + (self.value(name) * self.p[name + "__g"]).sum()
-        return total
-
-
 def exported(names, path):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        torch.onnx.export(Points(names, torch.float32), (torch.zeros(1),), path, dynamo=True, optimize=False,
-                          external_data=False)
+        model = points_aten.Points(names, torch.float32)
+        torch.onnx.export(model, (torch.zeros(1),), path, dynamo=True, optimize=False, external_data=False)
     model = onnx.load(path)
     for node in [*model.graph.node, *(node for function in model.functions for node in function.node)]:
         kept = [(entry.key, entry.value) for entry in node.metadata_props if entry.key in KEPT]
@@ -78,21 +51,9 @@ def exported(names, path):
 
 
 def write(names, path, model):
-    expected, values = {}, {}
-    for dtype, kind, end in ((torch.float32, "F32", ""), (torch.float64, "F64", ".exact")):
-        module = Points(names, dtype)
-        for name in names:
-            (module.value(name) * module.p[name + "__g"]).sum().backward()
-        for name, parameter in module.p.items():
-            gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
-            expected["p." + name + end] = (kind, gradient.shape, gradient.contiguous().numpy().tobytes())
-            if kind == "F32":
-                values["p." + name] = (kind, parameter.shape, parameter.detach().contiguous().numpy().tobytes())
-    cases = {name: points_aten.CASES[name] for name in names}
+    expected, values, ulps = points_aten.of_framework(names)
     record(path, ("model.onnx", model.SerializeToString()), values, expected,
-           f"torch {torch.__version__.partition('+')[0]}",
-           {name: [case.ulp, case.width, case.least] for name, case in cases.items()},
-           ["--train", "p.*"])
+           f"torch {torch.__version__.partition('+')[0]}", ulps, ["--train", "p.*"])
 
 
 def write_all(names, folder, scratch, numbers):
@@ -191,7 +152,7 @@ def operators():
     for k, (name, (kind, attributes, function, inputs, *constants)) in enumerate(OPERATORS.items()):
         name = "operator_" + name
         names.append(name)
-        points_aten.CASES[name] = points_aten.Case(function, inputs, 64, 0, 0.0)
+        points_aten.case(name, function, *inputs, ulp=64)
         operands = [f"p.{name}__x{i}" for i in range(len(inputs))]
         for i, constant in enumerate(constants[0] if constants else ()):
             operands.append(f"{name}_constant{i}")
@@ -201,7 +162,7 @@ def operators():
                   helper.make_node("ReduceSum", [name + "_weighted"], [name + "_sum"], keepdims=0),
                   helper.make_node("Add", [f"total{k}", name + "_sum"], [f"total{k + 1}"])]
         initializers += [numpy_helper.from_array(x.detach().numpy(), "p." + key)
-                         for key, x in Points([name], torch.float32).p.items()]
+                         for key, x in points_aten.Points([name], torch.float32).p.items()]
     graph = helper.make_graph(nodes, "operators", [helper.make_tensor_value_info("x", 1, [1])],
                               [helper.make_tensor_value_info(f"total{len(OPERATORS)}", 1, [])], initializers)
     return names, helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)], ir_version=11)

@@ -7,70 +7,65 @@ import math
 import torch
 import torch.nn.functional as F
 
-I, NAN = math.inf, math.nan
-TINY, LEAST, MOST = 1.1754943508222875e-38, 1.401298464324817e-45, 3.4028234663852886e38
-UP, DOWN = 1 + 2**-23, 1 - 2**-24  # neighbours of 1
-# Zeros, denormal numbers, the smallest normal one, around 1, where exponentials run over, the greatest, infinities.
-COMMON = [0.0, -0.0, LEAST, -LEAST, TINY, -TINY, 1e-20, -1e-20, 1e-8, -1e-8, 1e-4, -1e-4, 0.5, -0.5, DOWN, -DOWN, 1.0,
-          -1.0, UP, -UP, 2.5, -2.5, 10.0, -10.0, 17.0, -17.0, 20.5, -20.5, 88.0, -88.0, 89.5, -89.5, 104.5, -104.5,
-          1e4, -1e4, 1e20, -1e20, MOST, -MOST, I, -I, NAN]
-PAIRS = [0.0, -0.0, 1.0, -1.0, 2.0, -2.5, 0.5, LEAST, -TINY, MOST, -MOST, I, -I, NAN]
-ROWS = [[0.0] * 4, [-0.0, 0.0, -0.0, -0.0], [1.0] * 4, [3.0] * 4, [-0.1] * 4, [0.0, 0.0, 1.0, 1.0],
-        [2.0, 2.0, -1.0, 2.0], [-1.0, -1.0, 0.0, 3.0], [3.0, -4.0, 3.0, -4.0], [0.0, 2.0, 3.0, 1.0],
-        [0.0, 0.0, 3.0, 1.0], [5.0, -0.0, 0.0, 1.0], [-2.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3, 0.4], [I, 1.0, 2.0, 3.0],
-        [1.0, -I, 2.0, 3.0], [I, -I, 0.0, 1.0], [I] * 4, [-I] * 4, [-I, -I, 0.0, 0.0], [I, I, 0.0, 1.0],
-        [NAN, 1.0, 0.0, 2.0], [1.0, NAN, I, NAN], [NAN] * 4, [MOST] * 4, [MOST, -MOST, 0.0, 0.0],
-        [LEAST, -LEAST, 0.0, LEAST], [TINY, -TINY, TINY, 0.0], [1e-20, 2e-20, -3e-20, 0.0], [1e20, -2e20, 3e20, 1.0],
-        [88.0, 89.0, 100.0, -100.0], [1e4, -1e4, 0.0, 20.0], [1.0, 1.0, UP, DOWN]]
-CASES = {}
+from points_lists import COMMON, DOWN, I, LEAST, MOST, NAN, PAIRS, ROWS, TINY, UP, Cases, around
+from points_lists import pairs as listed
+
+CASES = Cases(lambda x: x if isinstance(x, torch.Tensor) else torch.tensor(x),
+              lambda flags, x: torch.stack([flags.to(x.dtype), x]))
+case, unary, flat, binary, rows = CASES.case, CASES.unary, CASES.flat, CASES.binary, CASES.rows
 
 
-class Case:
-    """ulp, width, least: as record() of make_points.py has them."""
+class Points(torch.nn.Module):
+    """Cases as one model, as make_points.py says."""
 
-    def __init__(self, function, inputs, ulp, width, least):
-        self.function, self.inputs, self.ulp, self.width, self.least = function, inputs, ulp, width, least
+    def __init__(self, names, dtype):
+        super().__init__()
+        self.p, self.names = torch.nn.ParameterDict(), names
+        for name in names:
+            inputs = [x.to(dtype) if x.is_floating_point() else x for x in CASES[name].inputs]
+            with torch.no_grad():
+                y = CASES[name].function(*inputs)
+            weights = torch.tensor([1.0, -0.75, 0.5, -1.0, 0.625], dtype=dtype).repeat(y.numel() // 5 + 1)
+            self.p[name + "__g"] = torch.nn.Parameter(weights[:y.numel()].view(y.shape).clone())
+            for i, x in enumerate(inputs):
+                if x.is_floating_point():
+                    self.p[f"{name}__x{i}"] = torch.nn.Parameter(x.clone())
+                else:
+                    self.register_buffer(f"{name}__x{i}", x)
 
+    def part(self, name):
+        keys = (f"{name}__x{i}" for i in range(len(CASES[name].inputs)))
+        y = CASES[name].function(*(self.p[key] if key in self.p else getattr(self, key) for key in keys))
+        return (y * self.p[name + "__g"]).sum()
 
-def case(name, function, *inputs, ulp=4, width=0, least=0.0):
-    assert name not in CASES and "__" not in name, name
-    inputs = [x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in inputs]
-    CASES[name] = Case(function, inputs, ulp, width, least)
-
-
-def around(*ends):
-    """Each end and its neighbours."""
-    found = []
-    for end in ends:
-        at = torch.tensor(float(end))
-        found += [at.item(), torch.nextafter(at, torch.tensor(I)).item(), torch.nextafter(at, torch.tensor(-I)).item()]
-    return found
-
-
-def unary(name, function, *ends, **accuracy):
-    case(name, function, torch.tensor(COMMON + around(*ends)), **accuracy)
-
-
-def flat(name, function, *ends):
-    """What has no gradient; x beside it is trained."""
-    case(name, lambda x: torch.stack([function(x).to(x.dtype), x]), torch.tensor(COMMON + around(*ends)))
-
-
-def pairs(xs=PAIRS, ys=None):
-    grid = torch.cartesian_prod(torch.tensor(xs), torch.tensor(xs if ys is None else ys))
-    return grid[:, 0].clone(), grid[:, 1].clone()
+    def forward(self, x):
+        total = x.sum()  # an input of every model
+        for name in self.names:
+            total = total + self.part(name)
+        return total
 
 
-def binary(name, function, xs=PAIRS, ys=None, **accuracy):
-    case(name, function, *pairs(xs, ys), **accuracy)
+def of_framework(names):
+    """(what PyTorch computes, the values of parameters, what may be off), as record() of make_points.py has them."""
+    expected, values = {}, {}
+    for dtype, kind, end in ((torch.float32, "F32", ""), (torch.float64, "F64", ".exact")):
+        model = Points(names, dtype)
+        for name in names:
+            model.part(name).backward()
+        for name, parameter in model.p.items():
+            gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+            expected["p." + name + end] = (kind, gradient.shape, gradient.contiguous().numpy().tobytes())
+            if kind == "F32":
+                values["p." + name] = (kind, parameter.shape, parameter.detach().contiguous().numpy().tobytes())
+    return expected, values, {name: [CASES[name].ulp, CASES[name].width, CASES[name].least] for name in names}
+
+
+def pairs(*given):
+    return [torch.tensor(x) for x in listed(*given)]
 
 
 def flat_binary(name, function):
     case(name, lambda x, y: torch.stack([function(x, y).to(x.dtype), x, y]), *pairs())
-
-
-def rows(name, function, at=ROWS, **accuracy):
-    case(name, function, torch.tensor(at), width=len(at[0]), **accuracy)
 
 
 def each(name, function, at=ROWS, **accuracy):
@@ -426,6 +421,8 @@ for name, function in {
 binary("loss_huber_delta", lambda x, y: F.huber_loss(x, y, reduction="none", delta=2.0), FAR)
 binary("loss_smooth_l1_beta", lambda x, y: F.smooth_l1_loss(x, y, reduction="none", beta=0.5), FAR)
 binary("loss_smooth_l1_zero", lambda x, y: F.smooth_l1_loss(x, y, reduction="none", beta=0.0), FAR)
+binary("loss_bce_logits_weighted", lambda x, y: F.binary_cross_entropy_with_logits(
+    x, y, torch.full_like(x, 0.5), torch.full_like(x, 3.0), reduction="none"), FAR, ulp=16)
 binary("loss_gaussian", lambda x, y: 0.5 * (y.abs().clamp(min=1e-6).log() + x * x / y.abs().clamp(min=1e-6)), FAR,
        ulp=16)
 binary("loss_margin_ranking", lambda x, y: F.margin_ranking_loss(x, y, torch.ones_like(x), reduction="none"), FAR)

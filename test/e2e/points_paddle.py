@@ -6,40 +6,16 @@ import numpy as np
 import paddle
 import paddle.nn.functional as F
 
-from points_lists import COMMON, DOWN, I, LEAST, MOST, NAN, PAIRS, ROWS, TINY, UP, around, pairs
-
-CASES = {}
+from points_lists import COMMON, DOWN, I, LEAST, MOST, NAN, PAIRS, ROWS, TINY, UP, Cases, around, pairs
 
 
-class Case:
-    """ulp, width, least: as record() of make_points.py has them."""
-
-    def __init__(self, function, inputs, ulp, width, least):
-        self.function, self.inputs, self.ulp, self.width, self.least = function, inputs, ulp, width, least
+def tensor(x):
+    x = np.asarray(x)
+    return x.astype("float32" if x.dtype.kind == "f" else "int64")
 
 
-def case(name, function, *inputs, ulp=4, width=0, least=0.0):
-    assert name not in CASES and "__" not in name, name
-    arrays = [np.asarray(x) for x in inputs]
-    CASES[name] = Case(function, [x.astype("float32") if x.dtype.kind == "f" else x.astype("int64") for x in arrays],
-                       ulp, width, least)
-
-
-def unary(name, function, *ends, **accuracy):
-    case(name, function, COMMON + around(*ends), **accuracy)
-
-
-def flat(name, function, *ends):
-    """What has no gradient; x beside it is trained."""
-    case(name, lambda x: paddle.stack([paddle.cast(function(x), x.dtype), x]), COMMON + around(*ends))
-
-
-def binary(name, function, xs=PAIRS, ys=None, **accuracy):
-    case(name, function, *pairs(xs, ys), **accuracy)
-
-
-def rows(name, function, at=ROWS, ulp=4):
-    case(name, function, at, ulp=ulp, width=4)
+CASES = Cases(tensor, lambda flags, x: paddle.stack([paddle.cast(flags, x.dtype), x]))
+case, unary, flat, binary, rows = CASES.case, CASES.unary, CASES.flat, CASES.binary, CASES.rows
 
 
 def whole(x, value):

@@ -430,38 +430,27 @@ zb_result zb_aten_truth(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, "greater_equal", x, zb_operand_scalar(n, ZB_I64, least)));
 }
 
-/* The square root; of zero with the gradient zero in place of an infinite one. */
-static zb_operand root(zb_import_node *n, zb_operand x) {
-  zb_operand zero = zb_operand_scalar(n, ZB_F32, 0), one = zb_operand_scalar(n, ZB_F32, 1);
-  zb_operand is_zero = zb_operand_apply2(n, "equal", x, zero), other = zb_operand_where(n, is_zero, one, x);
-  return zb_operand_where(n, is_zero, zero, zb_operand_apply1(n, "sqrt", other));
-}
-
-static zb_operand scaled(zb_import_node *n, zb_operand x, double factor) {
-  return zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, factor));
-}
-
-/* Variance, and standard deviation: sums of squares beside the mean over count - correction. */
+/* Variance, and standard deviation. One that norms are made of is a mean of squares, which zb-raise knows. */
 zb_result zb_aten_variance(zb_import_node *n) {
-  zb_shape in;
+  zb_shape in, out;
   int64_t axes[ZB_DIMS_MAX];
   int count;
   double elements = 1;
-  zb_operand x = zb_operand_in(n, 0);
-  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  zb_operand x = zb_operand_in(n, 0), variance;
+  if (!zb_operand_shape(n, x, &in) || !zb_aten_result_shape(n, 0, &out) || !read_axes(n, &in, axes, &count))
+    return ZB_FAIL;
   for (int i = 0; i < count; ++i)
     elements *= (double)in.dims[axes[i]];
-  const bool keeps = zb_aten_flag(n, "keepdim", false);
   const double freedom = elements - zb_aten_real(n, "correction", 1);
   if (!(freedom > 0)) return zb_import_refuse(n, NULL, "%g elements are too few", elements);
   zb_operand mean = zb_operand_reduce(n, "reduce_mean", x, axes, count, true);
-  zb_operand centered = zb_operand_apply2(n, "sub", x, mean), square = zb_operand_apply2(n, "mul", centered, centered);
-  zb_operand variance = zb_operand_reduce(n, "reduce_mean", square, axes, count, keeps);
-  if (freedom != elements) variance = scaled(n, variance, elements / freedom);
-  if (is(n, "std")) variance = root(n, variance);
-  if (zb_import_wants(n, 1) &&
-      !zb_operand_give(n, 1, keeps ? mean : zb_operand_reduce(n, "reduce_mean", x, axes, count, false)))
-    return ZB_FAIL;
+  if (freedom == elements && zb_aten_flag(n, "keepdim", false) && !is(n, "std")) {
+    zb_operand centered = zb_operand_apply2(n, "sub", x, mean);
+    variance = zb_operand_reduce(n, "reduce_mean", zb_operand_apply2(n, "mul", centered, centered), axes, count, true);
+  } else {
+    variance = zb_operand_reshape(n, zb_operand_variance(n, x, is(n, "std"), freedom, axes, count), &out);
+  }
+  if (zb_import_wants(n, 1) && !zb_operand_give(n, 1, zb_operand_reshape(n, mean, &out))) return ZB_FAIL;
   return zb_operand_give(n, 0, variance);
 }
 

@@ -127,7 +127,7 @@ def _log_add(x, y, of_nothing):
     apart = torch.where(x == y, 0.0, x - y)
     value = torch.maximum(x, y) + torch.log1p(torch.exp(-apart.abs()))
     nothing = (x == y) & (x == -torch.inf)
-    slopes = [torch.where(nothing, of_nothing, 1 / (1 + torch.exp(b - a))) for a, b in ((x, y), (y, x))]
+    slopes = [torch.where(nothing, of_nothing, torch.sigmoid(a - b)) for a, b in ((x, y), (y, x))]
     return sloped(value, (x, slopes[0]), (y, slopes[1]))
 
 
@@ -282,6 +282,20 @@ def binary_cross_entropy(x, target, weight=None, reduction=1):
     """Logarithms are at least -100, and the slope is finite at 0 and 1."""
     loss = (target - 1) * torch.log1p(-x).clamp(min=-100) - target * x.log().clamp(min=-100)
     loss = sloped(loss, (x, (x - target) / ((1 - x) * x).clamp(min=1e-12)))
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+@writes("binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(x, target, weight=None, pos_weight=None, reduction=1):
+    """The slope is one difference."""
+    yes, no = (torch.nn.functional.logsigmoid(each) for each in (x, -x))
+    if pos_weight is None:
+        loss, slope, of_target = (1 - target) * x - yes, torch.sigmoid(x) - target, -x
+    else:
+        positive = pos_weight * target
+        loss = (1 - target) * x - ((pos_weight - 1) * target + 1) * yes
+        slope, of_target = (positive + 1 - target) * torch.sigmoid(x) - positive, no - pos_weight * yes
+    loss = sloped(loss, (x, slope), (target, of_target)).to(target.dtype)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
