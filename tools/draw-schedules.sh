@@ -1,6 +1,7 @@
 #!/bin/sh
-# Draws tools/pictures: schedules.svg, the picture in passes/schedule/README.md, schedules on one scale of time and of
-# memory; and zb-h1.svg, the step of the quickstart's plan on a virtual clock, that of the README.
+# Draws tools/pictures: schedules.svg, the picture in docs/schedules.md and passes/schedule/README.md, schedules on one
+# scale of time and of memory; and zb-h1.svg, the step of the quickstart's plan on a virtual clock, that of README.md
+# and docs/parallelism.md. The other pictures there are drawn by hand.
 #
 # usage: tools/draw-schedules.sh [BUILD]      (build)
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes OPERATORS.md and UNSUPPORTED.md of ir/import/onnx, and the table of operators in README.md,
+"""Writes OPERATORS.md and UNSUPPORTED.md of ir/import/onnx, and the table of operators in docs/formats.md,
 as zbc prints them from its tables; and OPERATORS.md of ir/import/aten and ir/import/paddle from their tables.
 
     operator_pages.py [--bin BUILD/bin] [--check]
@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FORMATS = os.path.join("docs", "formats.md")
 BEGIN, END = "<!-- operators: tools/operator_pages.py writes these lines -->\n", "<!-- operators -->\n"
 
 
@@ -37,9 +38,9 @@ def table(operators):
     return "".join(lines[first:last])
 
 
-def readme(text, operators):
+def formats(text, operators):
     if BEGIN not in text or END not in text:
-        sys.exit(f"operator_pages.py: README.md lacks the line {BEGIN.strip()} or {END.strip()}")
+        sys.exit(f"operator_pages.py: docs/formats.md lacks the line {BEGIN.strip()} or {END.strip()}")
     return text[:text.index(BEGIN)] + BEGIN + table(operators) + text[text.index(END):]
 
 
@@ -84,7 +85,7 @@ def main():
              os.path.join("ir", "import", "aten", "OPERATORS.md"): aten_page(),
              os.path.join("ir", "import", "paddle", "OPERATORS.md"): paddle_page(),
              os.path.join("ir", "import", "onnx", "UNSUPPORTED.md"): page(given.bin, "--list-unsupported"),
-             "README.md": readme(read(os.path.join(ROOT, "README.md")), operators)}
+             FORMATS: formats(read(os.path.join(ROOT, FORMATS)), operators)}
     for name, text in files.items():
         path = os.path.join(ROOT, name)
         if read(path) == text:

@@ -11,9 +11,9 @@ layouts, optimizers, precisions, buckets and clipping, of which N cases are draw
 clipped: with clipping and parts of gradients losses, norms, weights and optimizer state are the same bits for every
 layout, and N cases of it; the norm and the factor are those that are computed here of what the gradients are.
 places: over threads, clocks, TCP and MPI, with fewer processes than ranks, too.
-bytes: optimizer state, parameters and gradients of a rank, and what a step sends, are what README.md says, to the byte,
-in the plan and in a run; the step of the device sim is that of the plan, and sums keep ranks as long as the schedule
-library says.
+bytes: optimizer state, parameters and gradients of a rank, and what a step sends, are what docs/parallelism.md says, to
+the byte, in the plan and in a run; the step of the device sim is that of the plan, and sums keep ranks as long as the
+schedule library says.
 resume: what was saved is whole, of no mesh: any number of replicas, sharing or not, goes on from it with the same bits.
 safetensors reads it.
 killed: a process that dies ends all others, which say where they were, and leaves a whole save.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the READMEs show is what the programs print today.
+"""What pages show is what the programs print today, and what they point to is there.
 
-Three rules, for every *.md of the repository:
+Five rules, for every *.md of the repository:
 
 1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of
    lines. Commands of ours without printed lines are run too, on small models called model.onnx and exported.mlir, a
@@ -10,6 +10,9 @@ Three rules, for every *.md of the repository:
 2. What stands between "<!-- printed by: COMMAND -->" and "<!-- end -->" is what that command prints. If it
    is a fenced block, the fences stay.
 3. Options in `code` are options: of the program that the code starts with, or of any of ours or of a script.
+4. Links within the repository lead to files that are there, and to headings of them. Pages of docs/ that sources name
+   are there.
+5. README.md is a page of at most 150 lines, one of docs/ has at most 200, and README.md leads to each in two clicks.
 
 What differs from machine to machine (times that were measured, rates, idle shares of a real run, the
 instruction set) is compared by shape; all else exactly: ops, bytes, parameters, simulated times, losses (within
@@ -30,6 +33,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = ("zbc", "zb-run", "zb-sched", "zb-opt")
 LIMIT_SECONDS = 200
+README_LINES_MAX, PAGE_LINES_MAX = 150, 200
 # First words of commands that are not run, and why.
 NOT_RUN = {
     "tools/quickstart.sh": "builds", "tools/test.sh": "runs this", "pip": "needs the network",
@@ -245,7 +249,88 @@ def pages():
         yield from (os.path.join(folder, name) for name in sorted(files) if name.endswith(".md"))
 
 
+# ---- Links ----
+
+LINK = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(([^()\s]+)\)")
+PAGE_IN_SOURCES = re.compile(r"(?<![\w/.-])docs/[\w./-]+\.md\b")
+
+
+def without_code(text):
+    return re.sub(r"`[^`\n]+`", "``", re.sub(r"(?ms)^```.*?^```", "", text))
+
+
+def anchors(text):
+    """Names of the headings of a page, as GitHub makes them."""
+    found = []
+    for heading in re.findall(r"(?m)^#+ +(.*)", re.sub(r"(?ms)^```.*?^```", "", text)):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+        same = sum(re.fullmatch(re.escape(name) + r"(-\d+)?", other) is not None for other in found)
+        found.append("%s-%d" % (name, same) if same else name)
+    return set(found)
+
+
+def wrong_links(name, texts, exists):
+    """Links of the page `name` (texts: of all pages by their names) that lead nowhere."""
+    wrong = []
+    for link in LINK.findall(without_code(texts[name])):
+        path, _, anchor = link.partition("#")
+        target = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+        if re.match(r"\w+:", link):
+            continue
+        if not exists(target):
+            wrong.append("%s: there is no file '%s'" % (link, target))
+        elif anchor and anchor not in anchors(texts.get(target, "")):
+            wrong.append("%s: %s has no such heading" % (link, target))
+    return wrong
+
+
+def leads_to(name, texts):
+    """Pages that a page has links to."""
+    links = (link.partition("#")[0] for link in LINK.findall(without_code(texts[name])))
+    return {os.path.normpath(os.path.join(os.path.dirname(name), path)) for path in links if path} & set(texts)
+
+
+def missing_pages_of_sources():
+    wrong = []
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [f for f in folders if not f.startswith((".", "build", "out"))]
+        for name in files:
+            if name.endswith((".c", ".h", ".def", ".py", ".sh", ".cu", ".txt", ".cmake", ".proto")):
+                path = os.path.join(folder, name)
+                text = open(path, encoding="utf-8", errors="replace").read()
+                wrong += ["%s: %s" % (os.path.relpath(path, ROOT), page) for page in PAGE_IN_SOURCES.findall(text)
+                          if not os.path.exists(os.path.join(ROOT, page))]
+    return wrong
+
+
+def check_links(paths):
+    texts = {os.path.relpath(path, ROOT): open(path, encoding="utf-8").read() for path in paths}
+    for name in texts:
+        wrong = wrong_links(name, texts, lambda target: os.path.exists(os.path.join(ROOT, target)))
+        check("%s: links" % name, not wrong, "\n".join(wrong))
+    wrong = missing_pages_of_sources()
+    check("pages that sources name", not wrong, "\n".join(wrong))
+    once = leads_to("README.md", texts)
+    twice = once.union(*(leads_to(name, texts) for name in once))
+    docs = {name for name in texts if name.startswith("docs/")}
+    check("README.md leads to each page of docs/ in two clicks", docs <= twice, docs - twice)
+    limits = {"README.md": README_LINES_MAX, **{name: PAGE_LINES_MAX for name in docs}}
+    lines = {name: texts[name].count("\n") for name, limit in limits.items() if texts[name].count("\n") > limit}
+    check("pages are short", not lines, lines)
+
+
 # ---- These rules on made-up input ----
+
+def check_link_rules():
+    texts = {"a.md": "# A `b` (c)\n## A b c\n[x](d/e.md#one-two) [y\nz](#a-b-c) [g](#a-b-c-1) [w](https://x/y)\n",
+             "d/e.md": "# One, two\n```\n# no\n```\n`[c](none)` [a](../a.md) [b](none.md) [c](#no)\n"}
+    wrong = [wrong_links(name, texts, texts.__contains__) for name in texts]
+    check("links to files and headings are followed", not wrong[0], wrong[0])
+    check("links that lead nowhere are seen", [text.split(":")[0] for text in wrong[1]] == ["none.md", "#no"], wrong[1])
+    check("pages that a page leads to", leads_to("d/e.md", texts) == {"a.md"})
+
+
 
 def check_rules():
     run_text = "gpt2: 4 ranks on cpu (avx2), 59.7 MiB\nstep 1/3  loss 5.532988  1.18 s  3.5k tokens/s  idle 19.8%\n"
@@ -277,6 +362,7 @@ def check_rules():
 def main():
     build, write = os.path.abspath(sys.argv[1]), "--write" in sys.argv[2:]
     check_rules()
+    check_link_rules()
     known, scripts = options_of_programs(build), options_of_scripts()
     check("every program has options", all(len(known[program]) > 8 for program in PROGRAMS), known)
     found = list(pages())
@@ -288,6 +374,7 @@ def main():
             if write and text != page.text:
                 open(path, "w", encoding="utf-8").write(text)
                 print("rewritten: %s" % page.name)
+    check_links(found)
     text = "".join(open(path, encoding="utf-8").read() for path in found)
     check("there are blocks with what is printed",
           len(COMMAND.findall("".join(CONSOLE.findall(text)))) >= 8, len(found))

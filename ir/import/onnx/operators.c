@@ -93,7 +93,7 @@ static int kind_of(const zb_import_op *op) {
   return op->gradient ? WITH_GRADIENT : op->fold == ZB_FOLD_ONLY ? OF_CONSTANTS : WITHOUT_GRADIENT;
 }
 
-/* The short table is also in the project's README: from its first line to its last. */
+/* The short table is also in docs/formats.md: from its first line to its last. */
 static void add_short_table(zb_text *text) {
   zb_text_add(text, "| ONNX operators, opsets %d to %d | |\n|---|---|\n", ZB_ONNX_OPSET_MIN, ZB_ONNX_OPSET_MAX);
   for (int k = 0; k < KIND_COUNT; ++k) {
