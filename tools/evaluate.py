@@ -9,6 +9,7 @@ no gradients); onnxruntime (not everywhere, and no gradients).
 
 import math
 
+import rules
 import torch
 import torch.nn.functional as F
 
@@ -86,8 +87,21 @@ def shift(a, x, y):
 
 
 def clip(a, x, low=None, high=None):
-    x = x if low is None else torch.maximum(x, low.to(x.dtype))
-    return x if high is None else torch.minimum(x, high.to(x.dtype))
+    """The gradient passes at the ends."""
+    x = torch.where(x != x, x.detach(), x)
+    x = x if low is None else torch.where(x < low, low.to(x.dtype), x)
+    return x if high is None else torch.where(x > high, high.to(x.dtype), x)
+
+
+def hard_sigmoid(x, alpha, beta):
+    """No gradient passes at the ends."""
+    y = alpha * x + beta
+    return torch.where((y > 0) & (y < 1), y, y.detach().clamp(0, 1))
+
+
+def lp_normalization(a, x):
+    norm = torch.linalg.vector_norm(x, a.get("p", 2), dim=a.get("axis", -1), keepdim=True)
+    return x / torch.where(norm == 0, 1, norm)
 
 
 def cast(a, x, like=None):
@@ -111,6 +125,21 @@ def reduction(function):
         if not axes and a.get("noop_with_empty_axes", 0):  # what stands around the reduction is done all the same
             return function(x.unsqueeze(-1), [x.dim()], False)
         return function(x, list(axes) if axes else list(range(x.dim())), bool(a.get("keepdims", 1)))
+
+    return row
+
+
+def extreme_along(function, place):
+    """The gradient goes to all of equal elements; of max(dim), which has places, to the first."""
+
+    def row(a, x, axes=None):
+        value = reduction(function)(a, x, axes)
+        axes, names = axes_of(a, axes), ("max.dim", "min.dim")
+        if not axes or len(axes) > 1 or not any(rules.is_within(a.node, name) for name in names):
+            return value
+        first = torch.as_tensor(first_of(place)(x.numpy(force=True), axes[0], True))
+        value = x.gather(axes[0], first)
+        return value if a.get("keepdims", 1) else value.squeeze(axes[0])
 
     return row
 
@@ -456,6 +485,10 @@ def unary(function):
     return lambda a, x: function(x)
 
 
+def step(function):
+    return lambda a, x: function(x.detach())
+
+
 def binary(function):
     return lambda a, x, y: function(x, y)
 
@@ -612,7 +645,7 @@ def gate_function(name, alphas, betas):
     return {
         "affine": lambda x: alpha * x + beta,
         "elu": lambda x: F.elu(x, alpha),
-        "hardsigmoid": lambda x: (alpha * x + beta).clamp(0, 1),
+        "hardsigmoid": lambda x: hard_sigmoid(x, alpha, beta),
         "leakyrelu": lambda x: F.leaky_relu(x, alpha),
         "scaledtanh": lambda x: alpha * torch.tanh(beta * x),
         "thresholdedrelu": lambda x: F.threshold(x, alpha, 0.0),
@@ -775,8 +808,9 @@ def resize(a, x, roi=None, scales=None, sizes=None):
 
 
 ROWS = dict(
-    **named(unary, "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor IsNaN Log Neg Reciprocal Relu"),
-    **named(unary, "Round Sigmoid Sign Sin Sinh Sqrt Tan Tanh"),
+    **named(unary, "Abs Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp IsNaN Log Neg Reciprocal Relu"),
+    **named(unary, "Sigmoid Sin Sinh Sqrt Tan Tanh"),
+    **named(step, "Ceil Floor Round Sign"),
     **named(binary, "Add Greater Less MatMul Mul Sub"),
     Softplus=unary(F.softplus),
     Softsign=unary(F.softsign),
@@ -789,7 +823,7 @@ ROWS = dict(
     IsInf=infinite,
     Celu=lambda a, x: F.celu(x, a.get("alpha", 1.0)),
     Elu=lambda a, x: F.elu(x, a.get("alpha", 1.0)),
-    HardSigmoid=lambda a, x: (x * a.get("alpha", 0.2) + a.get("beta", 0.5)).clamp(0, 1),
+    HardSigmoid=lambda a, x: hard_sigmoid(x, a.get("alpha", 0.2), a.get("beta", 0.5)),
     LeakyRelu=lambda a, x: F.leaky_relu(x, a.get("alpha", 0.01)),
     Selu=lambda a, x: a.get("gamma", 1.0507009873554804) * F.elu(x, a.get("alpha", 1.6732632423543772)),
     Shrink=lambda a, x: torch.where(
@@ -798,14 +832,14 @@ ROWS = dict(
         torch.where(x > a.get("lambd", 0.5), x - a.get("bias", 0.0), 0 * x),
     ),
     Swish=lambda a, x: x * torch.sigmoid(a.get("alpha", 1.0) * x),
-    ThresholdedRelu=lambda a, x: torch.where(x > a.get("alpha", 1.0), x, torch.zeros_like(x)),
+    ThresholdedRelu=lambda a, x: F.threshold(x, a.get("alpha", 1.0), 0.0),
     Clip=clip,
     Cast=cast,
     CastLike=cast,
     Dropout=dropouts,
     Div=divide,
     Pow=power,
-    PRelu=lambda a, x, slope: torch.where(x < 0, x * slope, x),
+    PRelu=lambda a, x, slope: x * torch.where(x > 0, 1, slope),
     Mod=modulo,
     And=binary(torch.logical_and),
     Or=binary(torch.logical_or),
@@ -824,8 +858,8 @@ ROWS = dict(
     Min=fold(torch.minimum),
     ReduceSum=reduction(lambda x, axes, keep: x.sum(axes, keepdim=keep, dtype=x.dtype)),
     ReduceMean=reduction(lambda x, axes, keep: x.mean(axes, keepdim=keep)),
-    ReduceMax=reduction(lambda x, axes, keep: x.amax(axes, keepdim=keep)),
-    ReduceMin=reduction(lambda x, axes, keep: x.amin(axes, keepdim=keep)),
+    ReduceMax=extreme_along(lambda x, axes, keep: x.amax(axes, keepdim=keep), "argmax"),
+    ReduceMin=extreme_along(lambda x, axes, keep: x.amin(axes, keepdim=keep), "argmin"),
     ReduceProd=reduction(product),
     ReduceL1=reduction(lambda x, axes, keep: x.abs().sum(axes, keepdim=keep)),
     ReduceL2=reduction(lambda x, axes, keep: torch.linalg.vector_norm(x, dim=axes, keepdim=keep)),
@@ -838,7 +872,7 @@ ROWS = dict(
     RMSNormalization=rms_norm,
     BatchNormalization=batch_norm,
     LRN=local_norm,
-    LpNormalization=lambda a, x: F.normalize(x, p=a.get("p", 2), dim=a.get("axis", -1)),
+    LpNormalization=lp_normalization,
     Conv=conv,
     ConvTranspose=conv_transpose,
     MaxPool=max_pool,
@@ -916,6 +950,32 @@ def find_unknown(graph):
     return found
 
 
+class Constants(dict):
+    """The tensor of a value; None where it depends on inputs or on parameters."""
+
+    def __init__(self, parameters):
+        super().__init__()
+        self.parameters = parameters
+
+    def __call__(self, value):
+        if value not in self:
+            self[value] = self.find(value)
+        return self[value]
+
+    def find(self, value):
+        node = value.producer()
+        if node is None:
+            return to_tensor(value.const_value) if value.const_value and value.name not in self.parameters else None
+        if node.op_type == "CastLike":  # the type is another, the number is not
+            return self(node.inputs[0])
+        operands = [None if own is None else self(own) for own in node.inputs]
+        known = all(tensor is not None for own, tensor in zip(node.inputs, operands) if own is not None)
+        if not known or node.op_type == "Dropout":
+            return None
+        found = ROWS[node.op_type](Attributes(node), *operands)
+        return (found if isinstance(found, (tuple, list)) else (found,))[value.index()]
+
+
 def run(graph, inputs, parameters, seen=None, masks=()):
     """The first output: see run_all."""
     return run_all(graph, inputs, parameters, seen, masks)[0]
@@ -930,9 +990,10 @@ def run_all(graph, inputs, parameters, seen=None, masks=()):
         raise Unknown(unknown)
     nodes = list(graph)
     dropouts.masks, dropouts.count = masks, 0
-    last = {}
+    matcher = rules.Matcher(Constants(parameters))
+    meant, last = [matcher.find(node) for node in nodes], {}
     for k, node in enumerate(nodes):
-        for value in node.inputs:
+        for value in [*node.inputs, *(meant[k][1].values() if meant[k] else ())]:
             last[value] = k
     values = {value: inputs[value.name] for value in graph.inputs if value.name in inputs}
     for value in graph.initializers.values():
@@ -943,10 +1004,12 @@ def run_all(graph, inputs, parameters, seen=None, masks=()):
         operands = [None if value is None else values[value] for value in node.inputs]
         found = ROWS[node.op_type](Attributes(node), *operands)
         found = found if isinstance(found, (tuple, list)) else (found,)
+        if meant[k]:
+            found = (rules.apply(meant[k][0], found[0], {letter: values[v] for letter, v in meant[k][1].items()}),)
         values.update(zip(node.outputs, found))
         if seen:
             seen(node, found)
-        for value in node.inputs:
+        for value in {*node.inputs, *(meant[k][1].values() if meant[k] else ())}:
             if value is not None and last[value] == k and value not in wanted:
                 values.pop(value, None)
     return [values[output] for output in graph.outputs]

@@ -67,7 +67,7 @@ for name in ("onnxscript", "onnx_ir"):  # what the optimizer could not fold stay
     logging.getLogger(name).setLevel(logging.CRITICAL)
 
 DTYPES = dict(int64=torch.int64, int32=torch.int32, float32=torch.float32, bool=torch.bool)
-KEPT_METADATA = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy")
+KEPT_METADATA = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.onnx.fx_node")
 
 
 def fail(message, hint=None):

@@ -79,6 +79,7 @@ static bool match_node(match *m, const char *term, const zb_import_node *n, int 
 
 static bool matches(match *m, const char *term, zb_import_value *value, int depth) {
   double number;
+  if (*term == '_') return !value;
   if (depth > DEPTH_MAX || !value) return false;
   if (isdigit((unsigned char)*term) || *term == '-') {
     const double wanted = strtod(term, NULL);
@@ -88,6 +89,7 @@ static bool matches(match *m, const char *term, zb_import_value *value, int dept
   zb_import_value **letter = &m->letters[*term - 'A'];
   if (*letter) return is_same(m, *letter, value);
   *letter = value;
+  if (isupper((unsigned char)*term) && term[1] != ':') return number_of(m, value, &number);
   return term[1] != ':' || match_node(m, term + 2, value->producer, depth);
 }
 

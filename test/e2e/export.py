@@ -6,8 +6,8 @@ PyTorch does.
 
 Every model of export_models.py: REFUSED ones end in the error that names the cause, write no OUT.onnx, and zbc
 refuses what was kept of them; TAKEN ones are written; LOSSES are trained for 5 steps on 1, 2 and 4 ranks, and each
-loss is PyTorch's within 1e-5. Then the evaluator of the exporter on the cases of test/ir/import. What needs no torch
-is checked always: that every operator of zbc has its row in the evaluator.
+loss is PyTorch's within 1e-5. Then the evaluator of the exporter on the cases of test/ir/import, and on the special
+points of points.py. What needs no torch is checked always: that every operator of zbc has its row in the evaluator.
 
 ZB_PYTHON: a Python with torch and onnx (default python3); without them the script says so and skips the rest.
 "N passed, N failed".
@@ -15,6 +15,7 @@ ZB_PYTHON: a Python with torch and onnx (default python3); without them the scri
 
 import base64
 import contextlib
+import glob
 import io
 import json
 import os
@@ -22,6 +23,7 @@ import re
 import subprocess
 import sys
 import types
+import zipfile
 
 import common
 
@@ -252,6 +254,48 @@ def check_evaluator(suite):
     print(f"evaluator: {compared} of {len(cases)} cases of test/ir/import", flush=True)
 
 
+def check_points(suite):
+    """Gradients at special points are those of PyTorch, as points.py asks of zbc; rounding is no matter here."""
+    import evaluate
+    import onnx
+    import onnx_ir
+    import points
+    import rules
+    import torch
+    from onnx_ir.passes.common import InlinePass
+
+    allowed, rows = points.allowed_rows()["onnx"], 0
+    own = {"hardsigmoid__x0": {45}, "by_hand_group_norm__g": set(range(96, 100)),  # where sums or products cancel
+           "by_hand_instance_norm__g": set(range(16, 20))}
+    for archive in sorted(glob.glob(os.path.join(points.DATA, "onnx-*.zip"))):
+        with common.scratch() as folder:
+            with zipfile.ZipFile(archive) as files:
+                files.extractall(folder)
+            model = onnx_ir.serde.deserialize_model(onnx.load(os.path.join(folder, "model.onnx")))
+            expected, metadata = common.read_safetensors(os.path.join(folder, "expected.safetensors"))
+            values = common.read_safetensors(os.path.join(folder, "values.safetensors"))[0]
+        rules.VERSION = tuple(map(int, re.findall(r"\d+", metadata["framework"])[:2]))
+        graph, ulps = InlinePass()(model).model.graph, json.loads(metadata["ulps"])
+        leaves = {name: torch.tensor(points.floats(entry)).reshape(entry[1]).requires_grad_()
+                  for name, entry in values.items()}
+        evaluate.run(graph, {"x": torch.zeros(1)}, leaves).backward()
+        for name, entry in expected.items():
+            key, theirs = name.rpartition(".")[2], points.floats(entry)
+            if name.endswith(".exact"):
+                continue
+            exact, gradient = points.floats(expected.get(name + ".exact", entry)), leaves[name].grad
+            ours = gradient.reshape(-1).tolist() if gradient is not None else [0.0] * len(theirs)
+            _, width, least = ulps.get(key.partition("__")[0], [4, 0, 0.0])
+            scales = points.scales(exact, width if key.partition("__")[2] != "g" else 0)
+            wrong = [(i, a, b) for i, (a, b, c) in enumerate(zip(ours, theirs, exact))
+                     if not points.agrees(a, b, c, 20000, max(scales[i], least))
+                     and i not in allowed.get(key, set()) | own.get(key, set())]
+            rows += len(theirs)
+            suite.check(not wrong, f"evaluator: {key} at special points: {wrong[:6]}")
+    rules.VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    print(f"evaluator: {rows} values and gradients at special points", flush=True)
+
+
 def inside(options):
     sys.path[:0] = [TOOLS]
     import export_models
@@ -261,6 +305,7 @@ def inside(options):
     check_rows(suite)
     if "evaluator" in parts:
         check_evaluator(suite)
+        check_points(suite)
 
     def wanted(cls):
         return not options.only or cls.__name__ in options.only

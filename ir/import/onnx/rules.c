@@ -35,16 +35,29 @@ static bool number_of(zb_import *im, const zb_import_value *value, double *out) 
 
 /* Whether text goes on with a name, with or without a number behind it, and one of these letters. */
 static bool is_name(const char *text, const char *name, char end) {
-  const size_t length = strlen(name);
+  const size_t length = strcspn(name, "* ");
   if (strncmp(text, name, length) != 0) return false;
   text += length;
+  if (name[length] == '*') return true;
   if (*text == '_') text += 1 + strspn(text + 1, "0123456789");
   return *text == end;
+}
+
+/* "clamp from 15": of files that PyTorch 2.15 or a newer one wrote; "clamp until 15": of others. */
+static bool is_of_version(const zb_import_node *n, const char *function) {
+  const char *written = zb_onnx_of(n->im)->file.model->producer_version, *asked = strchr(function, ' ');
+  int major = 0, minor = 0, since = 0;
+  if (!asked) return true;
+  const bool from = sscanf(asked, " from %d", &since) == 1;
+  if (!from) sscanf(asked, " until %d", &since);
+  if (written) sscanf(written, "%d.%d", &major, &minor);
+  return from == (major > 2 || (major == 2 && minor >= since));
 }
 
 /* The exporter says the op of aten, target=torch.ops.aten.max.dim], or the last of the scopes is its name: ['', 'act',
  * 'relu6_1']. */
 static bool is_within(const zb_import_node *n, const char *function) {
+  if (!is_of_version(n, function)) return false;
   const Onnx__NodeProto *node = n->source;
   const char *op = zb_onnx_entry(node->metadata_props, node->n_metadata_props, "pkg.torch.onnx.fx_node");
   const char *scopes = zb_onnx_entry(node->metadata_props, node->n_metadata_props, "pkg.torch.onnx.name_scopes");
