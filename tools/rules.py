@@ -2,6 +2,7 @@
 how they read. One table, and another reading of it than that of zbc: slopes that are wrong there part from those of the
 model that is exported, and test/e2e/points.py compares what zbc makes of them."""
 
+import ast
 import os
 import re
 
@@ -10,27 +11,15 @@ import torch.nn.functional as F
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ir", "import", "onnx", "rules.def")
 TURN = ("Add", "Mul", "Max", "Min", "And", "Or", "Equal")
-OPS = {"max": torch.maximum, "mod": torch.remainder, "equal": torch.eq, "greater_equal": torch.ge,
-       "is_nan": torch.isnan, "less_equal": torch.le, "and": torch.logical_and, "or": torch.logical_or, "softplus": F.softplus}
+OPS = {"max": torch.maximum, "mod": torch.remainder, "and_": torch.logical_and, "or_": torch.logical_or,
+       "softplus": F.softplus, "is_nan": torch.isnan, "equal": torch.eq}
+VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])  # of the exporter
 
 
-def parse(text):
-    """A number, a name, or (name, part of it that has a letter, terms)."""
-    words = re.findall(r"[A-Za-z]:|\w+(?=\()|[\w.-]+|[(),]", text)
-
-    def term():
-        letter = words.pop(0)[0] if words[0][-1] == ":" else None
-        word, terms = words.pop(0), []
-        if not words or words[0] != "(":
-            return float(word) if word[0] in "-0123456789" else word
-        while words.pop(0) in "(,":
-            terms.append(term())
-            if words[0] == ")":
-                words.pop(0)
-                break
-        return word, letter, terms
-
-    return term()
+def term_of(text):
+    """As Python reads it: the part D of D:Sub(b,c) is D == Sub(b,c)."""
+    text = re.sub(r"([A-Za-z]):", r"\1==", re.sub(r"\b(and|or)\(", r"\1_(", text.lstrip("?")))
+    return ast.parse(text, mode="eval").body if text else None
 
 
 def read_rules():
@@ -39,15 +28,13 @@ def read_rules():
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
     rules = []
     for kind, row in re.findall(r"^ZB_(\w+)\((.*?)\)$", text, re.M | re.S):
-        function, formula, *rest = ["".join(re.findall(r'"([^"]*)"', part)) for part in re.split(r'(?<="),', row)]
-        value = parse(rest.pop(0)) if kind != "SLOPES" else None
-        slopes = [(letter, parse(slope.lstrip("?"))) for letter, slope in zip("abc", rest) if slope]
-        rules.append((function, parse(formula), value, slopes))
+        function, *terms = ["".join(re.findall(r'"([^"]*)"', part)) for part in re.split(r'(?<="),', row)]
+        formula, value, *slopes = [term_of(text) for text in [terms[0], *[""] * (kind == "SLOPES"), *terms[1:]]]
+        rules.append((function, formula, value, [pair for pair in zip("abc", slopes) if pair[1]]))
     return rules
 
 
 RULES = read_rules()
-VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])  # of the exporter
 
 
 def is_within(node, function):
@@ -69,30 +56,31 @@ class Matcher:
         self.constant_of = constant_of
 
     def number(self, value):
-        tensor = self.constant_of(value)
+        tensor = None if value is None else self.constant_of(value)
         if tensor is None or tensor.numel() == 0 or (tensor != tensor.reshape(-1)[0]).any():
             return None
         return float(tensor.reshape(-1)[0])
 
     def matches(self, term, value, found):
         """What letters are, of those that are found and this term; None."""
-        if isinstance(term, float):
-            number = None if value is None else self.number(value)
-            return found if number is not None and abs(number - term) <= 1e-6 * abs(term) else None
-        letter = term if isinstance(term, str) else term[1]
-        if value is None:
-            return found if letter == "_" else None
-        if letter in found:
-            known = self.number(value)
-            same = found[letter] is value or (known is not None and known == self.number(found[letter]))
+        if isinstance(term, ast.Compare):
+            found = {**found, term.left.id: value}
+            term = term.comparators[0]
+        if isinstance(term, ast.Call):
+            return None if value is None else self.matches_node(term, value.producer(), found)
+        number = self.number(value)
+        if not isinstance(term, ast.Name):
+            wanted = ast.literal_eval(term)
+            return found if number is not None and abs(number - wanted) <= 1e-6 * abs(wanted) else None
+        if term.id == "_" or value is None:
+            return found if term.id == "_" and value is None else None
+        if term.id in found:
+            same = found[term.id] is value or (number is not None and number == self.number(found[term.id]))
             return found if same else None
-        if isinstance(term, str) and term.isupper() and self.number(value) is None:
-            return None
-        found = {**found, letter: value} if letter else found
-        return found if isinstance(term, str) else self.matches_node(term, value.producer(), found)
+        return {**found, term.id: value} if term.id.islower() or number is not None else None
 
     def matches_node(self, term, node, found):
-        name, _, terms = term
+        terms, name = term.args, term.func.id
         if node is None or node.op_type != name or len(node.inputs) != len(terms) or len(node.outputs) != 1:
             return None
         for values in [node.inputs, node.inputs[::-1]][: 2 if name in TURN and len(terms) == 2 else 1]:
@@ -106,18 +94,18 @@ class Matcher:
     def find(self, node):
         """(rule, {letter: value}) of a node, or None."""
         for rule in RULES:
-            found = self.matches_node(rule[1], node, {}) if rule[1][0] == node.op_type else None
+            found = self.matches_node(rule[1], node, {})
             if found is not None and (not rule[0] or is_within(node, rule[0])):
                 return rule, found
         return None
 
 
-def build(term, tensors):
-    if isinstance(term, float):
-        return torch.tensor(term, dtype=tensors["out"].dtype)
-    if isinstance(term, str):
-        return tensors[term]
-    return (OPS.get(term[0]) or getattr(torch, term[0]))(*(build(own, tensors) for own in term[2]))
+def build(term, given):
+    if isinstance(term, ast.Name):
+        return given[term.id]
+    if isinstance(term, ast.Call):
+        return (OPS.get(term.func.id) or getattr(torch, term.func.id))(*(build(own, given) for own in term.args))
+    return torch.tensor(ast.literal_eval(term), dtype=given["out"].dtype)
 
 
 class Sloped(torch.autograd.Function):
@@ -134,11 +122,10 @@ class Sloped(torch.autograd.Function):
 
 def apply(rule, out, given):
     """What a node gives by a rule, of what it gives without, and the tensors of letters."""
-    if not out.is_floating_point():
-        return out
     _, _, value, slopes = rule
-    out = out if value is None else build(value, {**given, "out": out})
-    if not slopes:
+    if out.is_floating_point() and value is not None:
+        out = build(value, {**given, "out": out})
+    if not out.is_floating_point() or not slopes:
         return out
     with torch.no_grad():
         fixed = {"out": out.detach()} | {letter: tensor.detach() for letter, tensor in given.items()}

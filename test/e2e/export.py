@@ -276,6 +276,8 @@ def check_points(suite):
             values = common.read_safetensors(os.path.join(folder, "values.safetensors"))[0]
         rules.VERSION = tuple(map(int, re.findall(r"\d+", metadata["framework"])[:2]))
         graph, ulps = InlinePass()(model).model.graph, json.loads(metadata["ulps"])
+        if any(op in evaluate.LATER for op in evaluate.find_unknown(graph)):
+            continue
         leaves = {name: torch.tensor(points.floats(entry)).reshape(entry[1]).requires_grad_()
                   for name, entry in values.items()}
         evaluate.run(graph, {"x": torch.zeros(1)}, leaves).backward()

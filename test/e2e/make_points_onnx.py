@@ -5,7 +5,7 @@ make_points_onnx.py [FOLDER [CASE...]], with the Python of PyTorch.
 Cases of points_aten.py become models of a few dozen, as make_points.py says, without the exporter's optimizer, which
 takes parameters for constants. A case that PyTorch cannot export is named and left out. Values are those of PyTorch in
 f64, or what onnx's reference evaluator gives of the file in f32. With PyTorch 2.15 the cases clamp, clamp_min,
-clamp_max, clamp_crossed, clamp_zero, by_hand_hinge_clamp, by_hand_log_clamp, loss_margin_ranking, hardtanh and relu6."""
+clamp_max, clamp_crossed, clamp_zero, by_hand_hinge_clamp, by_hand_log_clamp, loss_margin_ranking, hardtanh, relu6."""
 import contextlib
 import io
 import logging
