@@ -145,6 +145,8 @@ def extreme_along(function, place):
 
 
 def product(x, axes, keep):
+    if len(axes) == x.dim():
+        return x.prod().reshape([1] * x.dim() if keep else [])
     for axis in sorted((axis % max(1, x.dim()) for axis in axes), reverse=True):
         x = x.prod(axis, keepdim=keep)
     return x
