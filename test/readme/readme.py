@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What pages show is what the programs print today, and what they point to is there.
 
-Five rules, for every *.md of the repository:
+Six rules, for every *.md of the repository:
 
 1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of
    lines. Commands of ours without printed lines are run too, on small models called model.onnx and exported.mlir, a
@@ -12,7 +12,8 @@ Five rules, for every *.md of the repository:
 3. Options in `code` are options: of the program that the code starts with, or of any of ours or of a script.
 4. Links within the repository lead to files that are there, and to headings of them. Pages of docs/ that sources name
    are there.
-5. README.md is a page of at most 150 lines, one of docs/ has at most 200, and README.md leads to each in two clicks.
+5. Blocks of Python are Python, and what they call of the package zb is there and has these keyword arguments.
+6. README.md is a page of at most 150 lines, one of docs/ has at most 200, and README.md leads to each in two clicks.
 
 What differs from machine to machine (times that were measured, rates, idle shares of a real run, the
 instruction set) is compared by shape; all else exactly: ops, bytes, parameters, simulated times, losses (within
@@ -21,7 +22,9 @@ instruction set) is compared by shape; all else exactly: ops, bytes, parameters,
 usage: readme.py BUILD [--write]     --write puts what is printed today into the files; what is
                                      equal but for the machine stays as it is
 """
+import ast
 import glob
+import inspect
 import os
 import re
 import shlex
@@ -187,6 +190,43 @@ def make_folder(work, build):
         out.write(bytes(byte % 32 for byte in corpus.read()))  # the vocabulary of that model
 
 
+# ---- Python ----
+
+PYTHON = re.compile(r"(?ms)^```python\n(.*?)^```")
+
+
+def package():
+    """The package zb, without its library; __pycache__ is not written into the sources."""
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, os.path.join(ROOT, "tools", "python"))
+    import zb
+    return zb
+
+
+def keywords_of(function, zb):
+    found = {p.name for p in inspect.signature(function).parameters.values()}
+    options = {zb.compile: zb.CompileOptions, zb.Session: zb.SessionOptions}.get(function)
+    return found | set(options.__annotations__ if options else ())
+
+
+def wrong_python(code, zb):
+    """What a block calls of zb, as zb.compile, that is not there."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError as error:
+        return [str(error)]
+    wrong = []
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        name = ast.unparse(call.func)
+        if not re.fullmatch(r"zb\.\w+", name):
+            continue
+        function = getattr(zb, name[3:], None)
+        known = keywords_of(function, zb) if function else set()
+        wrong += [] if function else [name]
+        wrong += ["%s(%s=)" % (name, k.arg) for k in call.keywords if function and k.arg not in known]
+    return wrong
+
+
 # ---- The files ----
 
 CONSOLE = re.compile(r"(?ms)^```console\n(.*?)^```")
@@ -234,8 +274,14 @@ class Page:
                 if wrong:
                     check("%s: `%s`" % (self.name, code), False, "no such option: %s" % " ".join(wrong))
 
+    def check_python(self):
+        for code in PYTHON.findall(self.text):
+            wrong = wrong_python(code, package())
+            check("%s: Python: %s" % (self.name, code.strip().split("\n")[0]), not wrong, wrong)
+
     def go(self):
         self.check_code()
+        self.check_python()
         text = CONSOLE.sub(lambda block: "```console\n%s```" % COMMAND.sub(self.command, block[1]), self.text)
         text = PRINTED.sub(self.generated, text)
         left = re.findall(r"<!-- (?:printed by|end)\b[^\n]*", PRINTED.sub("", text))
@@ -356,6 +402,9 @@ def check_rules():
           wrong_options(split("mpirun -n 4 zb-run D --ranks 2"), known, set()) == ["--ranks"])
     check("options of a launcher are its own",
           not wrong_options(split("torchrun --no-python zb-run D --data text:F"), known, set()))
+    python = "zb.compile(model, ranks=2, rank=2)\nzb.Sesion(plan)\nzb.schedule(ranks=2, costs={})\nf(rank=1)\n"
+    check("a wrong name in Python is seen", wrong_python(python, package()) == ["zb.compile(rank=)", "zb.Sesion"]
+          and wrong_python("x = = 1", package()), wrong_python(python, package()))
     check("an option of nobody is seen", wrong_options(["--rank"], known, {"--ranks"}) == ["--rank"])
 
 
