@@ -9,7 +9,7 @@
 #ifndef ZB_IR_IMPORT_SPATIAL_H
 #define ZB_IR_IMPORT_SPATIAL_H
 
-#include "ir/import/import.h"
+#include "ir/import/operand.h"
 
 enum { ZB_SPATIAL_MAX = 3 };
 
@@ -64,5 +64,13 @@ typedef struct zb_spatial_resize {
 } zb_spatial_resize;
 /* As torch.nn.functional.interpolate has it. */
 MlirValue zb_spatial_interpolated(zb_import_node *n, MlirValue x, const zb_spatial *s, const zb_spatial_resize *how);
+
+typedef struct zb_spatial_sampling {
+  const char *mode, *padding; /* "bilinear" and the like; "zeros", "border", "reflection" */
+  bool align_corners;
+  bool is_paddle; /* as Paddle has it, else as ONNX */
+} zb_spatial_sampling;
+/* The image [n, c, ..] at the places of the grid [n, .., k], of -1 to 1 along each dimension, the last one first. */
+zb_operand zb_spatial_sampled(zb_import_node *n, zb_operand image, zb_operand grid, const zb_spatial_sampling *how);
 
 #endif

@@ -168,3 +168,16 @@ rows("dist_rows", lambda x: paddle.norm(x.unsqueeze(1)[:6] - x.unsqueeze(0)[:, :
 rows("swiglu", lambda x: F.silu(x[:, :2]) * x[:, 2:])
 rows("min_max_scaled", lambda x: (x - paddle.min(x, 1, True)) / (paddle.max(x, 1, True) - paddle.min(x, 1, True)))
 rows("margin", lambda x: F.relu(1 - x[:, 0] + x[:, 1]))
+
+# ---- Pictures ----
+# Corners, between pixels, halfway, at and beyond a border, reflected once and more often; and a picture of one column.
+PLACES = [[[-1.0, -1.0], [1.0, 1.0], [0.0, 0.0], [-1.5, 0.5], [2.0, 0.25], [-0.3333, 1.0001], [3.7, -4.2]]]
+IMAGE, COLUMN = np.linspace(-2, 3, 24).reshape(1, 2, 4, 3), np.linspace(-2, 3, 4).reshape(1, 1, 4, 1)
+for mode in ("bilinear", "nearest"):
+    for border in ("zeros", "border", "reflection"):
+        for aligned in (False, True):
+            for name, image in (("grid_sample", IMAGE), ("grid_sample_column", COLUMN)):
+                case(f"{name}_{mode}_{border}_{int(aligned)}", lambda x, places, m=mode, b=border, a=aligned:
+                     F.grid_sample(x, places, m, b, a), image, [PLACES], ulp=16, least=1.0)
+case("grid_sample_volume", lambda x, places: F.grid_sample(x, places), np.linspace(-2, 3, 24).reshape(1, 1, 2, 3, 4),
+     [[[[[-0.9, 0.2, 0.4], [0.6, -1.3, 0.1]]]]], ulp=16, least=1.0)

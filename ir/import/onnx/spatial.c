@@ -1,6 +1,5 @@
 /* Convolutions and pooling. Tests: test/ir/import/import_test.c, test/e2e/windows.py. */
 #include "ir/import/onnx/onnx.h"
-#include "ir/import/operand.h"
 #include "ir/import/spatial.h"
 
 #include <string.h>
@@ -241,4 +240,12 @@ zb_result zb_onnx_max_unpool(zb_import_node *n) {
     out = zb_operand_concat(n, (zb_operand[]){out, zb_operand_filled(n, &added, zero)}, 2, d);
   }
   return zb_operand_give(n, 0, out);
+}
+
+zb_result zb_onnx_grid_sample(zb_import_node *n) {
+  char mode[16], padding[16];
+  zb_onnx_string(n, "mode", "linear", mode, sizeof mode);
+  zb_onnx_string(n, "padding_mode", "zeros", padding, sizeof padding);
+  const zb_spatial_sampling how = {mode, padding, zb_onnx_int(n, "align_corners", 0) != 0, false};
+  return zb_operand_give(n, 0, zb_spatial_sampled(n, zb_operand_in(n, 0), zb_operand_in(n, 1), &how));
 }

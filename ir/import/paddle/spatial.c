@@ -264,3 +264,9 @@ zb_result zb_paddle_batch_norm(zb_import_node *n) {
     if (!zb_paddle_give(n, updated[i], trains ? running[i]->updated : running[i]->old)) return ZB_FAIL;
   return zb_paddle_give(n, "Y", out);
 }
+
+zb_result zb_paddle_grid_sample(zb_import_node *n) {
+  const zb_spatial_sampling how = {zb_paddle_text(n, "mode", "bilinear"), zb_paddle_text(n, "padding_mode", "zeros"),
+                                   zb_paddle_integer(n, "align_corners", 1) != 0, true};
+  return zb_paddle_give(n, "Output", zb_spatial_sampled(n, zb_paddle_in(n, "X"), zb_paddle_in(n, "Grid"), &how));
+}

@@ -1,13 +1,13 @@
-/* GridSample: an image read at places that are computed. What lies at the taps around each place is gathered as rows of
- * channels and weighted, so that gradients of the image and of the places, and all kernels, are those of these ops.
+/* An image read at places that are computed. What lies at the taps around each place is gathered as rows of channels
+ * and weighted, so that gradients of the image and of the places, and all kernels, are those of these ops.
  *
  *   linear: taps floor(p), floor(p) + 1 with weights 1 - f and f along each dimension, f = p - floor(p)
  *
- * Places beyond the border are moved before the taps are found, and taps beyond it in the same way, or weigh 0. Cubic
- * ones are moved tap by tap at a border that is repeated, as by PyTorch and ONNX Runtime: ONNX's reference evaluator
- * moves the place. Tests: test/e2e/onnx_nodes.py, test/e2e/onnx_random.py. */
-#include "ir/import/onnx/onnx.h"
-#include "ir/import/operand.h"
+ * ONNX moves places beyond the border before the taps are found, and taps beyond it in the same way. Cubic ones are
+ * moved tap by tap at a border that is repeated, as by PyTorch and ONNX Runtime: ONNX's reference evaluator moves the
+ * place. In Paddle taps beyond the border weigh nothing, and places at it have a slope
+ * (paddle/phi/kernels/cpu/grid_sample_grad_kernel.cc). Tests: test/e2e/onnx_nodes.py, test/e2e/onnx_random.py,
+ * test/e2e/points.py. */
 #include "ir/import/spatial.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct sampling {
   int64_t points;
   int rank, taps; /* taps along each dimension: 1 is the nearest, 2 linear, 4 cubic */
   padding padding;
-  bool align_corners;
+  bool align_corners, is_paddle;
 } sampling;
 
 /* What is read along one dimension: weights and places of each tap, [n, points, 1]. */
@@ -29,31 +29,27 @@ typedef struct line {
   zb_operand weights[TAPS_MAX], places[TAPS_MAX]; /* a weight of NULL is 1 */
 } line;
 
-/* ---- What the node says ---- */
-
-static bool read_words(zb_import_node *n, sampling *s) {
+static bool read_words(zb_import_node *n, const char *mode, const char *border, sampling *s) {
   static const struct {
     const char *word;
     int taps;
   } modes[] = {{"linear", 2}, {"nearest", 1}, {"cubic", 4}, {"bilinear", 2}, {"bicubic", 4}};
   static const char *const paddings[] = {"zeros", "border", "reflection"};
-  int found = -1;
+  int found = 0;
   for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i)
-    if (zb_onnx_string_is(n, "mode", "linear", modes[i].word)) s->taps = modes[i].taps;
-  for (int i = 0; i < 3; ++i)
-    if (zb_onnx_string_is(n, "padding_mode", "zeros", paddings[i])) found = i;
+    if (strcmp(mode, modes[i].word) == 0) s->taps = modes[i].taps;
+  while (found < 3 && strcmp(border, paddings[found]) != 0)
+    ++found;
   s->padding = (padding)found;
-  s->align_corners = zb_onnx_int(n, "align_corners", 0) != 0;
-  if (n->im->failed) return false;
   if (!s->taps) return zb_import_refuse(n, "linear, nearest and cubic are supported", "the mode is not supported");
-  return found >= 0 ||
+  return found < 3 ||
          zb_import_refuse(n, "zeros, border and reflection are supported", "the padding_mode is not supported");
 }
 
-static bool read_sampling(zb_import_node *n, zb_shape *grid, sampling *s) {
+static bool read_shapes(zb_import_node *n, zb_operand x, zb_operand given, zb_shape *grid, sampling *s) {
   char image[96], places[96];
-  *s = (sampling){.points = 1};
-  if (!zb_import_shape(n, 0, &s->x) || !zb_import_shape(n, 1, grid) || !read_words(n, s)) return false;
+  s->points = 1;
+  if (!zb_operand_shape(n, x, &s->x) || !zb_operand_shape(n, given, grid)) return false;
   s->rank = s->x.rank - 2;
   const bool fits = s->rank >= 1 && s->rank <= ZB_SPATIAL_MAX && grid->rank == s->x.rank &&
                     grid->dims[grid->rank - 1] == s->rank && grid->dims[0] == s->x.dims[0] && grid->dtype == s->x.dtype;
@@ -70,33 +66,38 @@ static bool read_sampling(zb_import_node *n, zb_shape *grid, sampling *s) {
 /* ---- Arithmetic ---- */
 
 static zb_operand with(zb_import_node *n, const char *op, zb_operand x, double number) {
-  zb_shape shape;
-  if (!zb_operand_shape(n, x, &shape)) return NULL;
-  return zb_operand_apply2(n, op, x, zb_operand_scalar(n, shape.dtype, number));
+  return zb_operand_apply2(n, op, x, zb_operand_number(n, x, number));
 }
 
 static zb_operand clamped(zb_import_node *n, zb_operand x, int64_t size) {
   return with(n, "min", with(n, "max", x, 0), (double)(size - 1));
 }
 
-/* Without a slope at both ends, as PyTorch has it (clip_coordinates_set_grad). */
-static zb_operand clamped_place(zb_import_node *n, zb_operand x, int64_t size) {
-  zb_shape shape;
-  if (!zb_operand_shape(n, x, &shape)) return NULL;
-  zb_operand inside = zb_operand_apply2(n, "and", with(n, "greater", x, 0), with(n, "less", x, (double)(size - 1)));
-  return zb_operand_with_slope(n, zb_operand_apply1(n, "detach", clamped(n, x, size)), x,
-                               zb_operand_cast(n, inside, shape.dtype));
+/* A place of the image: without a slope at both ends, as PyTorch has it (clip_coordinates_set_grad), or with one. */
+static zb_operand clamped_place(zb_import_node *n, const sampling *s, zb_operand x, int64_t size) {
+  zb_operand at = zb_operand_apply1(n, "detach", clamped(n, x, size));
+  zb_operand inside =
+      s->is_paddle ? zb_operand_apply2(n, "equal", at, x)
+                   : zb_operand_apply2(n, "and", with(n, "greater", x, 0), with(n, "less", x, (double)(size - 1)));
+  return zb_operand_with_slope(n, at, x, zb_operand_cast(n, inside, s->x.dtype));
 }
 
-/* A way that turns round at both borders, as often as it meets them. */
+/* A way that turns round at both borders, as often as it meets them. At them Paddle's has the slope of the side that
+ * it comes from. */
 static zb_operand reflected(zb_import_node *n, const sampling *s, zb_operand x, int64_t size) {
-  const double low = s->align_corners ? 0 : -0.5, width = (double)size - (s->align_corners ? 1 : 0);
+  const bool aligned = s->align_corners;
+  const double low = aligned ? 0 : -0.5, width = (double)size - (aligned ? 1 : 0);
   if (width == 0) return with(n, "mul", x, 0);
-  zb_operand way = zb_operand_apply1(n, "abs", with(n, "sub", x, low));
+  zb_operand from = with(n, "sub", x, low), way = zb_operand_apply1(n, "abs", from);
   zb_operand rounds = zb_operand_apply1(n, "floor", with(n, "div", way, 2 * width));
   zb_operand rest = zb_operand_apply2(n, "sub", way, with(n, "mul", rounds, 2 * width));
   zb_operand beyond = zb_operand_apply1(n, "abs", with(n, "sub", rest, width));
-  return with(n, "add", zb_operand_apply1(n, "neg", beyond), low + width);
+  zb_operand at = with(n, "add", zb_operand_apply1(n, "neg", beyond), low + width);
+  if (!s->is_paddle) return at;
+  zb_operand turned = zb_operand_apply2(n, "xor", with(n, "less", from, 0), with(n, "greater", rest, width));
+  zb_operand slope = with(n, "add", with(n, "mul", zb_operand_cast(n, turned, s->x.dtype), -2), 1);
+  at = zb_operand_with_slope(n, zb_operand_apply1(n, "detach", at), x, slope);
+  return aligned ? at : clamped_place(n, s, at, size);
 }
 
 /* ---- Places and taps ---- */
@@ -108,9 +109,9 @@ static zb_operand place_of(zb_import_node *n, const sampling *s, zb_operand grid
   zb_operand x = with(n, "add", zb_operand_slice(n, grid, starts, sizes, steps), 1);
   x = s->align_corners ? with(n, "mul", with(n, "mul", x, 0.5), (double)(size - 1))
                        : with(n, "mul", with(n, "sub", with(n, "mul", x, (double)size), 1), 0.5);
-  if (s->taps == 1) x = zb_operand_apply1(n, "round", x);
-  if (s->padding == PADDING_BORDER && s->taps < TAPS_MAX) x = clamped_place(n, x, size);
-  return s->padding == PADDING_REFLECTION ? reflected(n, s, x, size) : x;
+  if (s->padding == PADDING_BORDER && s->taps < TAPS_MAX) x = clamped_place(n, s, x, size);
+  if (s->padding == PADDING_REFLECTION) x = reflected(n, s, x, size);
+  return s->taps == 1 ? zb_operand_apply1(n, "round", x) : x;
 }
 
 /* a t^3 + b t^2 + c t + d. */
@@ -144,7 +145,7 @@ static void find_taps(zb_import_node *n, const sampling *s, zb_operand grid, int
   weigh(n, s, zb_operand_apply2(n, "sub", place, first), out->weights);
   for (int t = 0; t < s->taps; ++t) {
     zb_operand tap = with(n, "add", first, t - (s->taps == TAPS_MAX));
-    if (s->padding == PADDING_ZEROS) {
+    if (s->padding == PADDING_ZEROS || s->is_paddle) {
       zb_operand is_in =
           zb_operand_apply2(n, "and", with(n, "greater_equal", tap, 0), with(n, "less_equal", tap, (double)(size - 1)));
       zb_operand weight = out->weights[t] ? out->weights[t] : zb_operand_scalar(n, s->x.dtype, 1);
@@ -177,11 +178,12 @@ static zb_operand read_tap(zb_import_node *n, const sampling *s, const line *lin
   return weight ? zb_operand_apply2(n, "mul", found, weight) : found;
 }
 
-zb_result zb_onnx_grid_sample(zb_import_node *n) {
-  sampling s;
+zb_operand zb_spatial_sampled(zb_import_node *n, zb_operand image, zb_operand given, const zb_spatial_sampling *how) {
+  sampling s = {.align_corners = how->align_corners, .is_paddle = how->is_paddle};
   line lines[ZB_SPATIAL_MAX] = {0};
   zb_shape grid, out;
-  if (!read_sampling(n, &grid, &s)) return n->im->failed = true, ZB_FAIL;
+  if (!read_words(n, how->mode, how->padding, &s) || !read_shapes(n, image, given, &grid, &s))
+    return n->im->failed = true, NULL;
   int64_t to_rows[ZB_DIMS_MAX] = {0}, choices = 1;
   zb_shape rows = {.rank = 2, .dims = {s.x.dims[0], s.x.dims[1]}};
   for (int d = 0; d < s.rank; ++d) {
@@ -190,8 +192,8 @@ zb_result zb_onnx_grid_sample(zb_import_node *n) {
     choices *= s.taps;
   }
   to_rows[1 + s.rank] = 1;
-  zb_operand x = zb_operand_reshape(n, zb_operand_transpose(n, zb_operand_in(n, 0), to_rows), &rows), sum = NULL;
-  zb_operand places = zb_operand_reshape(n, zb_operand_in(n, 1), &s.places);
+  zb_operand x = zb_operand_reshape(n, zb_operand_transpose(n, image, to_rows), &rows), sum = NULL;
+  zb_operand places = zb_operand_reshape(n, given, &s.places);
   for (int d = 0; d < s.rank && !n->im->failed; ++d)
     find_taps(n, &s, places, d, &lines[d]);
   for (int64_t i = 0; i < choices && !n->im->failed; ++i) {
@@ -200,5 +202,5 @@ zb_result zb_onnx_grid_sample(zb_import_node *n) {
   }
   out = zb_subshape(&s.x, 0, s.x.rank);
   memcpy(out.dims + 2, grid.dims + 1, (size_t)s.rank * sizeof *out.dims);
-  return zb_operand_give(n, 0, zb_operand_reshape(n, zb_operand_transpose(n, sum, (int64_t[]){0, 2, 1}), &out));
+  return zb_operand_reshape(n, zb_operand_transpose(n, sum, (int64_t[]){0, 2, 1}), &out);
 }
