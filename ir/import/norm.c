@@ -1,4 +1,4 @@
-/* Norms of vectors, the powers of numbers that they are made of, and variances, for every door. Tests:
+/* Norms of vectors, the powers of numbers that they are made of, variances and the like, for every door. Tests:
  * test/e2e/points.py. */
 #include "ir/import/operand.h"
 
@@ -34,17 +34,17 @@ static zb_operand norm_value(zb_import_node *n, zb_operand x, double order, cons
 }
 
 static zb_operand zero_where(zb_import_node *n, zb_operand condition, zb_operand x) {
-  return zb_operand_where(n, condition, zb_operand_scalar(n, ZB_F32, 0), x);
+  return zb_operand_where(n, condition, zb_operand_number(n, x, 0), x);
 }
 
 /* As norm_backward of PyTorch has it: of norms that are zero the gradient is zero, of equal greatest elements it is
  * shared. */
 static zb_operand norm_slope(zb_import_node *n, zb_operand x, zb_operand norm, double order, const int64_t *axes,
                              int count) {
-  zb_operand zero = zb_operand_scalar(n, ZB_F32, 0), size = zb_operand_apply1(n, "abs", x);
-  zb_operand is_zero = zb_operand_apply2(n, "equal", norm, zero), is_nan = zb_operand_apply1(n, "is_nan", x);
-  zb_operand sign = zb_operand_sign(n, x);
+  zb_operand zero = zb_operand_number(n, x, 0), is_zero = zb_operand_apply2(n, "equal", norm, zero);
   if (order == 2) return zero_where(n, is_zero, zb_operand_apply2(n, "div", x, norm));
+  zb_operand size = zb_operand_apply1(n, "abs", x), is_nan = zb_operand_apply1(n, "is_nan", x);
+  zb_operand sign = zb_operand_sign(n, x);
   if (isinf(order)) {
     zb_operand most = zb_operand_apply2(n, "or", zb_operand_apply2(n, "equal", size, norm), is_nan);
     most = zb_operand_cast(n, most, ZB_F32);
@@ -69,10 +69,28 @@ static zb_operand reduced_with_slope(zb_import_node *n, zb_operand value, zb_ope
   return zb_operand_apply2(n, "add", zb_operand_apply1(n, "detach", value), slope);
 }
 
-zb_operand zb_operand_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count) {
+/* All but the dimensions that were reduced to one element. */
+static zb_operand without(zb_import_node *n, zb_operand x, const int64_t *axes, int count) {
+  return zb_operand_reduce(n, "reduce_sum", x, axes, count, false);
+}
+
+zb_operand zb_operand_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count,
+                           bool keepdims) {
   zb_operand norm = norm_value(n, x, order, axes, count);
-  if (order == 0 || order == 1) return norm;
-  return reduced_with_slope(n, norm, x, norm_slope(n, x, norm, order, axes, count), axes, count);
+  if (order != 0 && order != 1)
+    norm = reduced_with_slope(n, norm, x, norm_slope(n, x, norm, order, axes, count), axes, count);
+  return keepdims ? norm : without(n, norm, axes, count);
+}
+
+/* An infinite maximum is taken off as 0. No gradient passes it, since what is taken off is added again. */
+zb_operand zb_operand_log_sum_exp(zb_import_node *n, zb_operand x, bool of_infinite, const int64_t *axes, int count,
+                                  bool keepdims) {
+  zb_operand top = zb_operand_apply1(n, "detach", zb_operand_reduce(n, "reduce_max", x, axes, count, true));
+  if (of_infinite) top = zero_where(n, zb_operand_apply1(n, "is_inf", top), top);
+  zb_operand parts = zb_operand_apply1(n, "exp", zb_operand_apply2(n, "sub", x, top));
+  zb_operand sum = zb_operand_reduce(n, "reduce_sum", parts, axes, count, true);
+  sum = zb_operand_apply2(n, "add", zb_operand_apply1(n, "log", sum), top);
+  return keepdims ? sum : without(n, sum, axes, count);
 }
 
 /* By a power of two, so that squares neither overflow nor vanish, even those of the last digits of x. */
@@ -87,7 +105,7 @@ static zb_operand in_units(zb_import_node *n, zb_operand x, const int64_t *axes,
 }
 
 zb_operand zb_operand_variance(zb_import_node *n, zb_operand x, bool is_root, double freedom, const int64_t *axes,
-                               int count) {
+                               int count, bool keepdims) {
   zb_operand unit, part = in_units(n, x, axes, count, &unit), share = zb_operand_scalar(n, ZB_F32, freedom);
   for (int i = 0; i < 2; ++i) /* the second time what the first mean was rounded by */
     part = zb_operand_apply2(n, "sub", part, zb_operand_reduce(n, "reduce_mean", part, axes, count, true));
@@ -103,5 +121,6 @@ zb_operand zb_operand_variance(zb_import_node *n, zb_operand x, bool is_root, do
     scaled = zb_operand_apply2(n, "mul", scaled, unit);
     slope = zb_operand_apply2(n, "mul", zb_operand_apply2(n, "add", slope, slope), unit);
   }
-  return reduced_with_slope(n, scaled, x, slope, axes, count);
+  scaled = reduced_with_slope(n, scaled, x, slope, axes, count);
+  return keepdims ? scaled : without(n, scaled, axes, count);
 }

@@ -41,7 +41,7 @@ static zb_known *known_of(zb_import_node *n, zb_operand x) {
   return x && zb_import_value_known(n->im, x, &known) ? known : NULL;
 }
 
-/* Whether all are constants; what folding reads is counted. */
+/* Whether all are constants; what folding reads is counted, once for a node of constants alone. */
 static bool all_known(zb_import_node *n, const zb_operand *in, int count) {
   uint64_t bytes = 0;
   for (int i = 0; i < count; ++i) {
@@ -49,7 +49,7 @@ static bool all_known(zb_import_node *n, const zb_operand *in, int count) {
     if (!known) return false;
     bytes += (uint64_t)zb_shape_bytes(&known->shape);
   }
-  return zb_known_charge(n->im, bytes) || failed(n);
+  return n->folds || zb_known_charge(n->im, bytes) || failed(n);
 }
 
 static bool any_missing(zb_import_node *n, const zb_operand *in, int count) {
@@ -124,6 +124,33 @@ zb_operand zb_operand_scalar(zb_import_node *n, zb_dtype dtype, double value) {
 zb_operand zb_operand_number(zb_import_node *n, zb_operand x, double value) {
   zb_shape shape;
   return zb_operand_shape(n, x, &shape) ? zb_operand_scalar(n, shape.dtype, value) : failed(n);
+}
+
+zb_operand zb_operand_line(zb_import_node *n, zb_operand x, double factor, double shift) {
+  if (factor != 1) x = zb_operand_apply2(n, "mul", x, zb_operand_number(n, x, factor));
+  return shift != 0 ? zb_operand_apply2(n, "add", x, zb_operand_number(n, x, shift)) : x;
+}
+
+/* Rows of one op behind another, and of logarithms with what they are divided by. */
+zb_operand zb_operand_formula(zb_import_node *n, const char *name, zb_operand x) {
+  static const struct {
+    const char *name, *ops[3];
+    double divisor;
+  } rows[] = {{"rsqrt", {"sqrt", "reciprocal"}, 0},
+              {"log_sigmoid", {"neg", "softplus", "neg"}, 0},
+              {"log2", {"log"}, 0.693147180559945309417},
+              {"log10", {"log"}, 2.302585092994045684018}};
+  if (strcmp(name, "square") == 0) return zb_operand_apply2(n, "mul", x, x);
+  if (strcmp(name, "trunc") == 0)
+    return zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x),
+                             zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x)));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (strcmp(rows[i].name, name) != 0) continue;
+    for (int k = 0; k < 3 && rows[i].ops[k]; ++k)
+      x = zb_operand_apply1(n, rows[i].ops[k], x);
+    return rows[i].divisor != 0 ? zb_operand_apply2(n, "div", x, zb_operand_number(n, x, rows[i].divisor)) : x;
+  }
+  return NULL;
 }
 
 zb_operand zb_operand_filled(zb_import_node *n, const zb_shape *shape, zb_operand scalar) {
@@ -201,6 +228,7 @@ zb_operand zb_operand_product(zb_import_node *n, zb_operand a, zb_operand b) {
 zb_operand zb_operand_reduce(zb_import_node *n, const char *op, zb_operand x, const int64_t *axes, int count,
                              bool keepdims) {
   if (any_missing(n, &x, 1)) return failed(n);
+  if (count == 0) return x;
   if (all_known(n, &x, 1))
     return zb_operand_known(n, zb_import_fold_reduce(n, op, known_of(n, x), axes, count, keepdims));
   const zb_attr attrs[] = {zb_ints("axes", axes, count), zb_bool("keepdims", keepdims)};

@@ -28,19 +28,28 @@ zb_operand zb_operand_where(zb_import_node *n, zb_operand condition, zb_operand 
  * gradient is no number at some points, or not what the framework gives there. Again for each other x. */
 zb_operand zb_operand_with_slope(zb_import_node *n, zb_operand value, zb_operand x, zb_operand slope);
 /* Of f32. The sign of what is no number is 0. x to the power y. The norm of any order (0: how many are not zero,
- * infinities: the greatest and the least) with all dimensions; where it is zero its gradient is zero. */
+ * infinities: the greatest and the least), whose gradient is zero where it is zero. */
 zb_operand zb_operand_sign(zb_import_node *n, zb_operand x);
 zb_operand zb_operand_power(zb_import_node *n, zb_operand x, double y);
-zb_operand zb_operand_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count);
-/* The sum of squares beside the mean over `freedom`, or its root, whose gradient is zero at zero; dimensions stay. */
+zb_operand zb_operand_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count,
+                           bool keepdims);
+/* The sum of squares beside the mean over `freedom`, or its root, whose gradient is zero at zero. */
 zb_operand zb_operand_variance(zb_import_node *n, zb_operand x, bool is_root, double freedom, const int64_t *axes,
-                               int count);
+                               int count, bool keepdims);
+/* log(sum(exp(x))), which does not overflow. of_infinite: that of an infinite maximum is it, else no number. */
+zb_operand zb_operand_log_sum_exp(zb_import_node *n, zb_operand x, bool of_infinite, const int64_t *axes, int count,
+                                  bool keepdims);
+/* rsqrt, square, log2, log10, log_sigmoid, trunc: what functions of one variable are that are no ops; NULL: another. */
+zb_operand zb_operand_formula(zb_import_node *n, const char *name, zb_operand x);
+/* x * factor + shift. */
+zb_operand zb_operand_line(zb_import_node *n, zb_operand x, double factor, double shift);
 zb_operand zb_operand_matmul(zb_import_node *n, zb_operand a, zb_operand b);
 /* x with its last two dimensions swapped, if it has two. */
 zb_operand zb_operand_swapped(zb_import_node *n, zb_operand x);
 /* The product of matrices or batches of them; a vector on the left is a row, on the right a column, and the added
  * dimension is taken out of the result. */
 zb_operand zb_operand_product(zb_import_node *n, zb_operand a, zb_operand b);
+/* Over no axes: x itself. */
 zb_operand zb_operand_reduce(zb_import_node *n, const char *op, zb_operand x, const int64_t *axes, int count,
                              bool keepdims);
 zb_operand zb_operand_reshape(zb_import_node *n, zb_operand x, const zb_shape *shape);

@@ -67,22 +67,13 @@ zb_result zb_aten_formula(zb_import_node *n) {
   const zb_dtype dtype = out.dtype;
   if (is(n, "silu"))
     y = zb_operand_apply2(n, "mul", x, zb_operand_apply1(n, "sigmoid", x));
-  else if (is(n, "rsqrt"))
-    y = zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x));
-  else if (is(n, "log_sigmoid"))
-    y = zb_operand_apply1(n, "neg", zb_operand_apply1(n, "softplus", zb_operand_apply1(n, "neg", x)));
-  else if (is(n, "log2"))
-    y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(2)));
-  else if (is(n, "log10"))
-    y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(10)));
   else if (is(n, "exp2"))
     y = zb_operand_apply2(n, "pow", zb_operand_scalar(n, dtype, 2), x);
-  else if (is(n, "trunc"))
-    y = zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x),
-                          zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x)));
   else if (is(n, "isfinite"))
     y = zb_operand_apply1(
         n, "not", zb_operand_apply2(n, "or", zb_operand_apply1(n, "is_inf", x), zb_operand_apply1(n, "is_nan", x)));
+  else
+    y = zb_operand_formula(n, n->op->argument, x);
   return zb_operand_give(n, 0, y);
 }
 
@@ -256,11 +247,6 @@ zb_result zb_aten_power(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, "pow", both[0], both[1]));
 }
 
-static zb_operand towards_zero(zb_import_node *n, zb_operand x) {
-  return zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x),
-                           zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x)));
-}
-
 /* As Python has it: (x - fmod(x, y)) / y, one less where the rest has another sign than y; x / y by zero. */
 static zb_operand floored_quotient(zb_import_node *n, const zb_operand both[2], zb_dtype dtype) {
   const zb_attr attr = zb_bool("fmod", true);
@@ -284,8 +270,8 @@ zb_result zb_aten_modulus(zb_import_node *n) {
   const zb_attr attr = zb_bool("fmod", is(n, "fmod"));
   zb_operand rest = zb_operand_apply(n, "mod", both, 2, &attr, 1);
   if (out.dtype == ZB_I64 || out.dtype == ZB_I32) return zb_operand_give(n, 0, rest);
-  zb_operand quotient =
-      attr.i ? towards_zero(n, zb_operand_apply2(n, "div", both[0], both[1])) : floored_quotient(n, both, out.dtype);
+  zb_operand quotient = attr.i ? zb_operand_formula(n, "trunc", zb_operand_apply2(n, "div", both[0], both[1]))
+                               : floored_quotient(n, both, out.dtype);
   rest = zb_operand_apply1(n, "detach", rest);
   rest = zb_operand_with_slope(n, rest, both[1], zb_operand_apply1(n, "neg", quotient));
   return zb_operand_give(n, 0, zb_operand_with_slope(n, rest, both[0], zb_operand_scalar(n, out.dtype, 1)));
@@ -306,7 +292,7 @@ zb_result zb_aten_divide(zb_import_node *n) {
     both[0] = zb_operand_apply2(n, "sub", both[0], zb_operand_apply(n, "mod", both, 2, &attr, 1));
   if (!is_whole && is_floor) return zb_operand_give(n, 0, floored_quotient(n, both, out.dtype));
   zb_operand quotient = zb_operand_apply2(n, "div", both[0], both[1]);
-  if (!is_whole && is_trunc) quotient = towards_zero(n, quotient);
+  if (!is_whole && is_trunc) quotient = zb_operand_formula(n, "trunc", quotient);
   return zb_operand_give(n, 0, quotient);
 }
 
@@ -412,8 +398,8 @@ zb_result zb_aten_reduction(zb_import_node *n) {
   if (zb_import_wants(n, 1))
     return zb_import_refuse(n, "use torch.amax or torch.amin, which give values alone",
                             "its indices are not supported");
-  if (count > 0) x = zb_operand_reduce(n, n->op->argument, x, axes, count, zb_aten_flag(n, "keepdim", false));
-  return zb_operand_give(n, 0, x);
+  const bool keeps = zb_aten_flag(n, "keepdim", false);
+  return zb_operand_give(n, 0, zb_operand_reduce(n, n->op->argument, x, axes, count, keeps));
 }
 
 /* Whether any, or all, are true: how many are. */
@@ -425,50 +411,43 @@ zb_result zb_aten_truth(zb_import_node *n) {
   if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
   for (int i = 0; i < count; ++i)
     elements *= in.dims[axes[i]];
-  if (count > 0) x = zb_operand_reduce(n, "reduce_sum", x, axes, count, zb_aten_flag(n, "keepdim", false));
+  x = zb_operand_reduce(n, "reduce_sum", x, axes, count, zb_aten_flag(n, "keepdim", false));
   const double least = is(n, "all") ? (double)elements : 1;
   return zb_operand_give(n, 0, zb_operand_apply2(n, "greater_equal", x, zb_operand_scalar(n, ZB_I64, least)));
 }
 
 /* Variance, and standard deviation. One that norms are made of is a mean of squares, which zb-raise knows. */
 zb_result zb_aten_variance(zb_import_node *n) {
-  zb_shape in, out;
+  zb_shape in;
   int64_t axes[ZB_DIMS_MAX];
   int count;
   double elements = 1;
   zb_operand x = zb_operand_in(n, 0), variance;
-  if (!zb_operand_shape(n, x, &in) || !zb_aten_result_shape(n, 0, &out) || !read_axes(n, &in, axes, &count))
-    return ZB_FAIL;
+  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
   for (int i = 0; i < count; ++i)
     elements *= (double)in.dims[axes[i]];
+  const bool keeps = zb_aten_flag(n, "keepdim", false), is_root = is(n, "std");
   const double freedom = elements - zb_aten_real(n, "correction", 1);
   if (!(freedom > 0)) return zb_import_refuse(n, NULL, "%g elements are too few", elements);
-  zb_operand mean = zb_operand_reduce(n, "reduce_mean", x, axes, count, true);
-  if (freedom == elements && zb_aten_flag(n, "keepdim", false) && !is(n, "std")) {
-    zb_operand centered = zb_operand_apply2(n, "sub", x, mean);
-    variance = zb_operand_reduce(n, "reduce_mean", zb_operand_apply2(n, "mul", centered, centered), axes, count, true);
+  if (freedom == elements && keeps && !is_root) {
+    zb_operand mean = zb_operand_reduce(n, "reduce_mean", x, axes, count, true);
+    variance = zb_operand_formula(n, "square", zb_operand_apply2(n, "sub", x, mean));
+    variance = zb_operand_reduce(n, "reduce_mean", variance, axes, count, true);
   } else {
-    variance = zb_operand_reshape(n, zb_operand_variance(n, x, is(n, "std"), freedom, axes, count), &out);
+    variance = zb_operand_variance(n, x, is_root, freedom, axes, count, keeps);
   }
-  if (zb_import_wants(n, 1) && !zb_operand_give(n, 1, zb_operand_reshape(n, mean, &out))) return ZB_FAIL;
+  if (zb_import_wants(n, 1) && !zb_operand_give(n, 1, zb_operand_reduce(n, "reduce_mean", x, axes, count, keeps)))
+    return ZB_FAIL;
   return zb_operand_give(n, 0, variance);
 }
 
-/* log(sum(exp(x - max))) + max, which does not overflow; an infinite max is taken off as 0, so that rows of -inf give
- * -inf. */
 zb_result zb_aten_log_sum_exp(zb_import_node *n) {
-  zb_shape in, out;
+  zb_shape in;
   int64_t axes[ZB_DIMS_MAX];
   int count;
   zb_operand x = zb_operand_in(n, 0);
-  if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count))
-    return ZB_FAIL;
-  zb_operand top = zb_operand_apply1(n, "detach", zb_operand_reduce(n, "reduce_max", x, axes, count, true));
-  top = zb_operand_where(n, zb_operand_apply1(n, "is_inf", top), zb_operand_scalar(n, in.dtype, 0), top);
-  zb_operand sum = zb_operand_reduce(n, "reduce_sum", zb_operand_apply1(n, "exp", zb_operand_apply2(n, "sub", x, top)),
-                                     axes, count, true);
-  return zb_operand_give(
-      n, 0, zb_operand_reshape(n, zb_operand_apply2(n, "add", zb_operand_apply1(n, "log", sum), top), &out));
+  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_operand_log_sum_exp(n, x, true, axes, count, zb_aten_flag(n, "keepdim", false)));
 }
 
 /* The norm of vectors: of order 0 (how many are not zero), 1, 2, infinity or another number. */
@@ -480,8 +459,8 @@ zb_result zb_aten_vector_norm(zb_import_node *n) {
   zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), ZB_F32);
   if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count))
     return ZB_FAIL;
-  zb_operand norm = zb_operand_norm(n, x, order, axes, count);
-  return zb_operand_give(n, 0, zb_operand_cast(n, zb_operand_reshape(n, norm, &out), out.dtype));
+  x = zb_operand_norm(n, x, order, axes, count, zb_aten_flag(n, "keepdim", false));
+  return zb_operand_give(n, 0, zb_operand_cast(n, x, out.dtype));
 }
 
 zb_result zb_aten_cumsum(zb_import_node *n) {

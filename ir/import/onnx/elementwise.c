@@ -13,21 +13,16 @@ static zb_result power_of_integers(zb_import_node *n, MlirValue base, MlirValue 
 }
 
 /* An op of one or two operands. */
-static zb_result fold_or_build(zb_import_node *n, const char *op, int count, const zb_attr *attrs, int attr_count) {
-  if (n->folds) {
-    const zb_known *x = zb_import_known(n, 0), *y = zb_import_known(n, 1);
-    return zb_import_give_known(n, 0,
-                                count == 1 ? zb_import_fold_op(n, op, &x, 1, attrs, attr_count)
-                                           : zb_import_fold_binary(n, op, x, y, attrs, attr_count));
-  }
-  MlirValue in[2] = {zb_import_ir(n, 0), count > 1 ? zb_import_ir(n, 1) : (MlirValue){NULL}};
+static zb_result give_applied(zb_import_node *n, const char *op, int count, const zb_attr *attrs, int attr_count) {
+  zb_operand in[2] = {zb_operand_in(n, 0), count > 1 ? zb_operand_in(n, 1) : NULL};
   zb_shape lhs;
-  if (strcmp(op, "pow") == 0) {
-    if (!zb_import_ir_shape(n, in[0], &lhs)) return ZB_FAIL;
-    if (lhs.dtype == ZB_I64 || lhs.dtype == ZB_I32) return power_of_integers(n, in[0], in[1], lhs.dtype);
-    in[1] = zb_build_cast(n->b, in[1], lhs.dtype);
+  if (strcmp(op, "pow") == 0 && !n->folds) {
+    if (!zb_operand_shape(n, in[0], &lhs)) return ZB_FAIL;
+    if (lhs.dtype == ZB_I64 || lhs.dtype == ZB_I32)
+      return power_of_integers(n, zb_import_ir(n, 0), zb_import_ir(n, 1), lhs.dtype);
+    in[1] = zb_operand_cast(n, in[1], lhs.dtype);
   }
-  return zb_import_give(n, 0, zb_build(n->b, op, in, count, attrs, attr_count));
+  return zb_operand_give(n, 0, zb_operand_apply(n, op, in, count, attrs, attr_count));
 }
 
 /* The attributes of these operators have the names and defaults of the zb ops, but for one spelling. */
@@ -47,7 +42,7 @@ zb_result zb_onnx_unary(zb_import_node *n) {
     attrs[1] = zb_float("gamma", zb_onnx_float(n, "gamma", 1.0507f));
     count = 2;
   }
-  return n->im->failed ? ZB_FAIL : fold_or_build(n, n->op->argument, 1, attrs, count);
+  return n->im->failed ? ZB_FAIL : give_applied(n, n->op->argument, 1, attrs, count);
 }
 
 zb_result zb_onnx_gelu(zb_import_node *n) {
@@ -67,23 +62,18 @@ zb_result zb_onnx_clip(zb_import_node *n) {
   zb_attr attrs[2];
   int count = 0;
   zb_shape shape;
-  if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
-  const zb_known *known = n->folds ? zb_import_known(n, 0) : NULL;
-  MlirValue x = n->folds ? (MlirValue){NULL} : zb_import_ir(n, 0);
+  zb_operand x = zb_operand_in(n, 0);
+  if (!zb_operand_shape(n, x, &shape)) return ZB_FAIL;
   for (int i = 1; i <= 2; ++i) {
     const zb_known *c = zb_import_known(n, i);
     if (zb_onnx_attribute(n, names[i])) attrs[count++] = zb_float(names[i], zb_onnx_float(n, names[i], 0));
     if (!zb_import_has(n, i) || zb_onnx_attribute(n, names[i])) continue;
     if (c && c->elements == 1 && shape.dtype == ZB_F32)
       attrs[count++] = zb_float(names[i], zb_known_real(c, 0));
-    else if (n->folds)
-      known = known ? zb_import_fold_binary(n, ops[i], known, c, NULL, 0) : NULL;
     else
-      x = zb_build2(n->b, ops[i], x, zb_import_ir(n, i));
+      x = zb_operand_apply2(n, ops[i], x, zb_operand_in(n, i));
   }
-  if (n->folds) return zb_import_give_known(n, 0, known ? zb_import_fold_op(n, "clip", &known, 1, attrs, count) : NULL);
-  if (count > 0) x = zb_build(n->b, "clip", &x, 1, attrs, count);
-  return zb_import_give(n, 0, x);
+  return zb_operand_give(n, 0, count > 0 || n->folds ? zb_operand_apply(n, "clip", &x, 1, attrs, count) : x);
 }
 
 /* Before opset 7 operand 1 has the shape of operand 0, or, with `broadcast`, stands beside its dimensions from `axis`
@@ -123,37 +113,26 @@ zb_result zb_onnx_binary(zb_import_node *n) {
       return zb_import_refuse(n, "LEFT or RIGHT", "the direction is not understood");
     attrs[count++] = zb_bool("left", left);
   }
-  return n->im->failed ? ZB_FAIL : fold_or_build(n, op, 2, attrs, count);
+  return n->im->failed ? ZB_FAIL : give_applied(n, op, 2, attrs, count);
 }
 
 /* Sum, Mean, Max, Min of any number: a chain from the left. */
 zb_result zb_onnx_variadic(zb_import_node *n) {
-  bool mean = strcmp(n->op->argument, "mean") == 0;
-  const char *op = mean ? "add" : n->op->argument;
-  int count = n->input_count;
-  if (count == 1) return zb_import_give_value(n, 0, n->inputs[0]);
-  if (n->folds) {
-    zb_known *folded = zb_import_known(n, 0), *share = NULL;
-    for (int i = 1; folded && i < count; ++i)
-      folded = zb_import_fold_binary(n, op, folded, zb_import_known(n, i), NULL, 0);
-    if (!folded || !mean) return zb_import_give_known(n, 0, folded);
-    share = zb_known_new(n->im, &(zb_shape){.dtype = folded->shape.dtype == ZB_F64 ? ZB_F64 : ZB_F32});
-    if (share) zb_known_set_real(share, 0, 1.0 / count);
-    return zb_import_give_known(n, 0, share ? zb_import_fold_binary(n, "mul", folded, share, NULL, 0) : NULL);
+  const bool mean = strcmp(n->op->argument, "mean") == 0;
+  zb_operand sum = zb_operand_in(n, 0);
+  zb_shape shape;
+  if (n->input_count == 1) return zb_import_give_value(n, 0, n->inputs[0]);
+  for (int i = 1; i < n->input_count; ++i)
+    sum = zb_operand_apply2(n, mean ? "add" : n->op->argument, sum, zb_operand_in(n, i));
+  if (mean && zb_operand_shape(n, sum, &shape)) {
+    const zb_dtype dtype = n->folds && shape.dtype != ZB_F64 ? ZB_F32 : shape.dtype;
+    sum = zb_operand_apply2(n, "mul", sum, zb_operand_scalar(n, dtype, 1.0 / n->input_count));
   }
-  MlirValue sum = zb_import_ir(n, 0);
-  for (int i = 1; i < count; ++i)
-    sum = zb_build2(n->b, op, sum, zb_import_ir(n, i));
-  if (mean) sum = zb_build2(n->b, "mul", sum, zb_import_number(n->b, sum, 1.0 / count));
-  return zb_import_give(n, 0, sum);
+  return zb_operand_give(n, 0, sum);
 }
 
 zb_result zb_onnx_where(zb_import_node *n) {
-  if (n->folds)
-    return zb_import_give_known(
-        n, 0, zb_import_fold_where(n, zb_import_known(n, 0), zb_import_known(n, 1), zb_import_known(n, 2)));
-  MlirValue in[3] = {zb_import_ir(n, 0), zb_import_ir(n, 1), zb_import_ir(n, 2)};
-  return zb_import_give(n, 0, zb_build(n->b, "where", in, 3, NULL, 0));
+  return zb_operand_give(n, 0, zb_operand_where(n, zb_operand_in(n, 0), zb_operand_in(n, 1), zb_operand_in(n, 2)));
 }
 
 static bool cast_arguments(zb_import_node *n, zb_dtype *out) {
@@ -192,25 +171,6 @@ zb_result zb_onnx_cast(zb_import_node *n) {
   return zb_import_give(n, 0, zb_build_cast(n->b, zb_import_ir(n, 0), dtype));
 }
 
-/* Over no axes what stands around the reduction is done all the same. */
-static MlirValue reduce(zb_builder *b, const char *op, MlirValue x, const int64_t *axes, int count, bool keepdims) {
-  if (count == 0) return x;
-  zb_attr attrs[] = {zb_ints("axes", axes, count), zb_bool("keepdims", keepdims)};
-  return zb_build(b, op, &x, 1, attrs, 2);
-}
-
-/* log(sum(exp(x - max))) + max, which does not overflow. An infinite max is taken off as 0, so that rows of -inf give
- * -inf; no gradient passes it, since what is taken off is added again. */
-static MlirValue log_sum_exp(zb_builder *b, MlirValue x, const zb_shape *shape, const int64_t *axes, int count,
-                             bool keepdims) {
-  MlirValue zero = zb_build_scalar(b, shape->dtype, 0);
-  MlirValue top = zb_build1(b, "detach", reduce(b, "reduce_max", x, axes, count, true));
-  top = zb_build(b, "where", (MlirValue[]){zb_build1(b, "is_inf", top), zero, top}, 3, NULL, 0);
-  MlirValue sum = reduce(b, "reduce_sum", zb_build1(b, "exp", zb_build2(b, "sub", x, top)), axes, count, true);
-  MlirValue out = zb_build2(b, "add", zb_build1(b, "log", sum), top);
-  return keepdims ? out : reduce(b, "reduce_sum", out, axes, count, false);
-}
-
 /* Attribute or input 1. identity: no axes, and noop_with_empty_axes. */
 static bool axes_arguments(zb_import_node *n, int rank, bool *reduced, bool *keepdims, bool *identity) {
   int64_t axes[ZB_DIMS_MAX];
@@ -233,56 +193,42 @@ static bool axes_arguments(zb_import_node *n, int rank, bool *reduced, bool *kee
   return true;
 }
 
-/* The root of a sum of squares, whose slope is 0 where all of them are, as that of torch.linalg.vector_norm. */
-static MlirValue root(zb_builder *b, MlirValue x, zb_dtype dtype) {
-  MlirValue zero = zb_build_scalar(b, dtype, 0), out = zb_build1(b, "detach", zb_build1(b, "sqrt", x));
-  MlirValue slope = zb_build2(b, "div", zb_build_scalar(b, dtype, 0.5), out);
-  slope = zb_build(b, "where", (MlirValue[]){zb_build2(b, "equal", out, zero), zero, slope}, 3, NULL, 0);
-  return zb_build2(b, "add", out, zb_build2(b, "slope", x, slope));
-}
-
 /* As max(dim) of PyTorch, which has places, too: the first of equal elements gets all of the gradient. */
-static MlirValue of_first(zb_import_node *n, MlirValue x, MlirValue extreme, int64_t axis, bool keepdims) {
+static zb_operand of_first(zb_import_node *n, zb_operand x, zb_operand extreme, int64_t axis, bool keepdims) {
   const zb_attr along = zb_int("axis", axis);
   const zb_attr attrs[] = {along, zb_int("k", 1), zb_bool("largest", strcmp(n->op->argument, "reduce_max") == 0)};
-  MlirValue place = zb_build(n->b, "top_k", &x, 1, attrs, 3);
-  if (n->b->failed) return x;
-  MlirValue first = zb_build(n->b, "gather_elements", (MlirValue[]){x, place}, 2, &along, 1);
-  first = keepdims ? first : reduce(n->b, "reduce_sum", first, &axis, 1, false);
-  first = zb_build2(n->b, "slope", first, zb_import_number(n->b, first, 1));
-  return zb_build2(n->b, "add", zb_build1(n->b, "detach", extreme), first);
+  zb_operand place = zb_operand_build(n, "top_k", &x, 1, attrs, 3);
+  zb_operand first = zb_operand_build(n, "gather_elements", (zb_operand[]){x, place}, 2, &along, 1);
+  if (!keepdims) first = zb_operand_reduce(n, "reduce_sum", first, &axis, 1, false);
+  return zb_operand_with_slope(n, zb_operand_apply1(n, "detach", extreme), first, zb_operand_number(n, first, 1));
 }
 
-/* Reductions that are made of other operators are left to be built. */
-zb_result zb_onnx_reduce(zb_import_node *n) {
+/* What stands around a reduction is done over no axes all the same. */
+static zb_operand reduced(zb_import_node *n, zb_operand x, const int64_t *axes, int count, bool keepdims) {
   const char *op = n->op->argument;
-  bool reduced[ZB_DIMS_MAX], keepdims, identity, basic = strncmp(op, "reduce_", 7) == 0;
+  if (strcmp(op, "l2") == 0) return zb_operand_norm(n, x, 2, axes, count, keepdims);
+  if (strcmp(op, "log_sum_exp") == 0) return zb_operand_log_sum_exp(n, x, true, axes, count, keepdims);
+  if (strcmp(op, "l1") == 0) x = zb_operand_apply1(n, "abs", x);
+  if (strcmp(op, "sum_square") == 0) x = zb_operand_apply2(n, "mul", x, x);
+  x = zb_operand_reduce(n, strncmp(op, "reduce_", 7) == 0 ? op : "reduce_sum", x, axes, count, keepdims);
+  return strcmp(op, "log_sum") == 0 ? zb_operand_apply1(n, "log", x) : x;
+}
+
+zb_result zb_onnx_reduce(zb_import_node *n) {
+  bool reduces[ZB_DIMS_MAX], keepdims, identity;
+  const bool is_basic = strncmp(n->op->argument, "reduce_", 7) == 0;
   int64_t axes[ZB_DIMS_MAX];
   int count = 0;
   zb_shape shape;
-  if (!zb_import_shape(n, 0, &shape) || !axes_arguments(n, shape.rank, reduced, &keepdims, &identity)) return ZB_FAIL;
-  if (identity && basic) return zb_import_give_value(n, 0, n->inputs[0]);
-  for (int i = 0; i < shape.rank; ++i) {
-    if (reduced[i]) axes[count++] = i;
-  }
-  if (n->folds && basic)
-    return zb_import_give_known(n, 0, zb_import_fold_reduce(n, op, zb_import_known(n, 0), axes, count, keepdims));
-  MlirValue x = zb_import_ir(n, 0);
-  zb_builder *b = n->b;
+  if (!zb_import_shape(n, 0, &shape) || !axes_arguments(n, shape.rank, reduces, &keepdims, &identity)) return ZB_FAIL;
+  if (identity && is_basic) return zb_import_give_value(n, 0, n->inputs[0]);
+  for (int i = 0; i < shape.rank; ++i)
+    if (reduces[i]) axes[count++] = i;
+  zb_operand x = zb_operand_in(n, 0), out = reduced(n, x, axes, count, keepdims);
   const bool has_places = zb_onnx_rules.is_within(n, "max.dim") || zb_onnx_rules.is_within(n, "min.dim");
-  if (basic) {
-    MlirValue out = reduce(b, op, x, axes, count, keepdims);
-    if (has_places && count == 1 && shape.dtype == ZB_F32) out = of_first(n, x, out, axes[0], keepdims);
-    return zb_import_give(n, 0, out);
-  }
-  if (strcmp(op, "log_sum_exp") == 0) return zb_import_give(n, 0, log_sum_exp(b, x, &shape, axes, count, keepdims));
-  if (strcmp(op, "l1") == 0)
-    x = zb_build1(b, "abs", x);
-  else if (strcmp(op, "log_sum") != 0)
-    x = zb_build2(b, "mul", x, x); /* l2, sum_square */
-  x = reduce(b, "reduce_sum", x, axes, count, keepdims);
-  if (strcmp(op, "l2") == 0) return zb_import_give(n, 0, root(b, x, shape.dtype));
-  return zb_import_give(n, 0, strcmp(op, "log_sum") == 0 ? zb_build1(b, "log", x) : x);
+  if (has_places && !n->folds && is_basic && count == 1 && shape.dtype == ZB_F32)
+    out = of_first(n, x, out, axes[0], keepdims);
+  return zb_operand_give(n, 0, out);
 }
 
 zb_result zb_onnx_cumsum(zb_import_node *n) {
@@ -294,7 +240,7 @@ zb_result zb_onnx_cumsum(zb_import_node *n) {
   if (!zb_import_axis(n, wanted, in.rank, &axis)) return ZB_FAIL;
   bool exclusive = zb_onnx_int(n, "exclusive", 0) != 0, reverse = zb_onnx_int(n, "reverse", 0) != 0;
   zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", exclusive), zb_bool("reverse", reverse)};
-  return fold_or_build(n, "cumsum", 1, attrs, 3);
+  return give_applied(n, "cumsum", 1, attrs, 3);
 }
 
 bool zb_onnx_softmax_shape(zb_import_node *n, zb_shape *whole, zb_shape *seen, int *axis) {

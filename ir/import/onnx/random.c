@@ -19,11 +19,6 @@ static bool read_result(zb_import_node *n, bool is_like, zb_shape *out) {
   return !number || zb_onnx_dtype(number, &out->dtype) || zb_import_refuse(n, NULL, "its dtype is not supported");
 }
 
-static zb_operand scaled(zb_import_node *n, zb_operand x, double factor, double shift) {
-  x = zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, factor));
-  return zb_operand_apply2(n, "add", x, zb_operand_scalar(n, ZB_F32, shift));
-}
-
 zb_result zb_onnx_random(zb_import_node *n) {
   const bool is_normal = strncmp(n->op->argument, "normal", 6) == 0;
   zb_shape result, real;
@@ -31,9 +26,9 @@ zb_result zb_onnx_random(zb_import_node *n) {
   real = result;
   real.dtype = ZB_F32;
   const double low = zb_onnx_float(n, "low", 0), high = zb_onnx_float(n, "high", 1);
-  zb_operand x = is_normal
-                     ? scaled(n, zb_operand_normal(n, &real), zb_onnx_float(n, "scale", 1), zb_onnx_float(n, "mean", 0))
-                     : scaled(n, zb_operand_uniform(n, &real), high - low, low);
+  zb_operand x = is_normal ? zb_operand_line(n, zb_operand_normal(n, &real), zb_onnx_float(n, "scale", 1),
+                                             zb_onnx_float(n, "mean", 0))
+                           : zb_operand_line(n, zb_operand_uniform(n, &real), high - low, low);
   return zb_operand_give(n, 0, zb_operand_cast(n, x, result.dtype));
 }
 

@@ -71,27 +71,19 @@ zb_result zb_paddle_round(zb_import_node *n) {
 
 /* The formulas of several ops. */
 zb_result zb_paddle_formula(zb_import_node *n) {
-  zb_dtype dtype;
   zb_operand x = zb_paddle_in(n, "X"), y = NULL;
-  if (!x || !zb_paddle_declared(n, "Out", &dtype)) return ZB_FAIL;
+  if (!x) return ZB_FAIL;
   if (is(n, "silu") || is(n, "swish")) {
     const zb_attr alpha = zb_float("alpha", zb_paddle_real(n, "beta", 1));
     y = zb_operand_apply(n, "silu", &x, 1, &alpha, 1);
-  } else if (is(n, "rsqrt")) {
-    y = zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x));
-  } else if (is(n, "square")) {
-    y = zb_operand_apply2(n, "mul", x, x);
-  } else if (is(n, "log2") || is(n, "log10")) {
-    const double base = is(n, "log2") ? 2 : 10;
-    y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_scalar(n, dtype, log(base)));
   } else if (is(n, "tanh_shrink")) {
     zb_operand bent = zb_operand_apply1(n, "tanh", x);
     y = zb_operand_apply1(n, "detach", zb_operand_apply2(n, "sub", x, bent));
     y = zb_operand_with_slope(n, y, x, zb_operand_apply2(n, "mul", bent, bent));
   } else if (is(n, "leaky_relu") || is(n, "hard_shrink")) {
     y = with_ends(n, x);
-  } else if (is(n, "logsigmoid")) {
-    y = zb_operand_apply1(n, "neg", zb_operand_apply1(n, "softplus", zb_operand_apply1(n, "neg", x)));
+  } else {
+    y = zb_operand_formula(n, kind_of(n), x);
   }
   return zb_paddle_give(n, "Out", y);
 }
@@ -111,26 +103,20 @@ zb_result zb_paddle_softplus(zb_import_node *n) {
 
 /* x * scale + bias, or (x + bias) * scale. */
 zb_result zb_paddle_scale(zb_import_node *n) {
-  zb_shape shape;
   double factor;
   zb_operand x = zb_paddle_in(n, "X");
   const double bias = zb_paddle_real(n, "bias", 0);
   const bool is_after = zb_paddle_integer(n, "bias_after_scale", 1) != 0;
-  if (!zb_paddle_number(n, "scale", "ScaleTensor", 1, &factor) || !zb_operand_shape(n, x, &shape)) return ZB_FAIL;
-  zb_operand added = bias != 0 ? zb_operand_scalar(n, shape.dtype, bias) : NULL;
-  if (added && !is_after) x = zb_operand_apply2(n, "add", x, added);
-  if (factor != 1) x = zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, shape.dtype, factor));
-  if (added && is_after) x = zb_operand_apply2(n, "add", x, added);
-  return zb_paddle_give(n, "Out", x);
+  if (!zb_paddle_number(n, "scale", "ScaleTensor", 1, &factor)) return ZB_FAIL;
+  if (!is_after) x = zb_operand_line(n, x, 1, bias);
+  return zb_paddle_give(n, "Out", zb_operand_line(n, x, factor, is_after ? bias : 0));
 }
 
 zb_result zb_paddle_power(zb_import_node *n) {
-  zb_shape shape;
   zb_operand x = zb_paddle_in(n, "X");
   const double power = zb_paddle_real(n, "factor y", 1);
-  if (!zb_operand_shape(n, x, &shape)) return ZB_FAIL;
   if (power == 2) return zb_paddle_give(n, "Out", zb_operand_apply2(n, "mul", x, x));
-  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, shape.dtype, power)));
+  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "pow", x, zb_operand_number(n, x, power)));
 }
 
 /* relu6 between 0 and 6, hardtanh between t_min and t_max, whose ends have the slope 0. */
@@ -323,8 +309,7 @@ zb_result zb_paddle_reduction(zb_import_node *n) {
   x = zb_operand_cast(n, x, dtype);
   if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
   const bool keeps = zb_paddle_integer(n, "keep_dim keepdim", 0) != 0;
-  if (count > 0) x = zb_operand_reduce(n, kind_of(n), x, axes, count, keeps);
-  return zb_paddle_give(n, "Out", as_declared(n, x));
+  return zb_paddle_give(n, "Out", as_declared(n, zb_operand_reduce(n, kind_of(n), x, axes, count, keeps)));
 }
 
 zb_result zb_paddle_softmax(zb_import_node *n) {

@@ -15,11 +15,6 @@ static bool read_result(zb_import_node *n, zb_shape *out) {
   return true;
 }
 
-static zb_operand scaled(zb_import_node *n, zb_operand x, double factor, double shift) {
-  x = zb_operand_apply2(n, "mul", x, zb_operand_number(n, x, factor));
-  return zb_operand_apply2(n, "add", x, zb_operand_number(n, x, shift));
-}
-
 zb_result zb_paddle_uniform(zb_import_node *n) {
   zb_shape out, real;
   double low, high;
@@ -28,7 +23,7 @@ zb_result zb_paddle_uniform(zb_import_node *n) {
     return ZB_FAIL;
   real = out;
   real.dtype = ZB_F32;
-  zb_operand drawn = scaled(n, zb_operand_uniform(n, &real), high - low, low);
+  zb_operand drawn = zb_operand_line(n, zb_operand_uniform(n, &real), high - low, low);
   return zb_paddle_give(n, "Out", zb_operand_cast(n, drawn, out.dtype));
 }
 
@@ -37,7 +32,7 @@ zb_result zb_paddle_gaussian(zb_import_node *n) {
   if (!read_result(n, &out)) return ZB_FAIL;
   const double mean = zb_paddle_real(n, "mean", 0), deviation = zb_paddle_real(n, "std", 1);
   return zb_paddle_give(n, "Out",
-                        zb_operand_cast(n, scaled(n, zb_operand_normal(n, &out), deviation, mean), out.dtype));
+                        zb_operand_cast(n, zb_operand_line(n, zb_operand_normal(n, &out), deviation, mean), out.dtype));
 }
 
 /* low + floor(word * (high - low) / 2^32), in i64. */

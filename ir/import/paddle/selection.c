@@ -306,47 +306,22 @@ static bool read_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int 
   return true;
 }
 
-/* The greatest element, and the logarithm of the sum of what is left without it. */
-zb_result zb_paddle_log_sum_exp(zb_import_node *n) {
-  zb_shape in, out;
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
-  zb_operand x = zb_paddle_in(n, "X");
-  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
-  if (count < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
-  zb_operand most = zb_operand_apply1(n, "detach", zb_operand_reduce(n, "reduce_max", x, axes, count, true));
-  zb_operand rest = zb_operand_apply1(n, "exp", zb_operand_apply2(n, "sub", x, most));
-  zb_operand y = zb_operand_apply1(n, "log", zb_operand_reduce(n, "reduce_sum", rest, axes, count, true));
-  y = zb_operand_apply2(n, "add", y, most);
-  if (zb_paddle_integer(n, "keepdim", 0)) return zb_paddle_give(n, "Out", y);
-  out = (zb_shape){.dtype = in.dtype};
-  for (int i = 0, k = 0; i < in.rank; ++i) {
-    if (k < count && axes[k] == i)
-      ++k;
-    else
-      out.dims[out.rank++] = in.dims[i];
-  }
-  return zb_paddle_give(n, "Out", y ? zb_operand_reshape(n, y, &out) : NULL);
-}
-
-zb_result zb_paddle_p_norm(zb_import_node *n) {
+static zb_result reduced(zb_import_node *n, bool is_norm) {
   zb_shape in;
   int64_t axes[ZB_DIMS_MAX];
-  int count, rank = 0;
+  int count;
   const bool keeps = zb_paddle_integer(n, "keepdim", 0) != 0;
   zb_operand x = zb_paddle_in(n, "X");
   if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
   if (count < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
-  zb_operand norm = zb_operand_norm(n, x, zb_paddle_real(n, "porder", 2), axes, count);
-  for (int d = 0; d < in.rank; ++d) {
-    bool reduced = false;
-    for (int i = 0; i < count; ++i)
-      reduced = reduced || axes[i] == d;
-    if (!reduced || keeps) in.dims[rank++] = reduced ? 1 : in.dims[d];
-  }
-  in.rank = rank;
-  return zb_paddle_give(n, "Out", zb_operand_reshape(n, norm, &in));
+  return zb_paddle_give(n, "Out",
+                        is_norm ? zb_operand_norm(n, x, zb_paddle_real(n, "porder", 2), axes, count, keeps)
+                                : zb_operand_log_sum_exp(n, x, false, axes, count, keeps));
 }
+
+zb_result zb_paddle_log_sum_exp(zb_import_node *n) { return reduced(n, false); }
+
+zb_result zb_paddle_p_norm(zb_import_node *n) { return reduced(n, true); }
 
 /* The number of elements, or the dimensions, of a tensor. */
 zb_result zb_paddle_sizes(zb_import_node *n) {
