@@ -11,14 +11,11 @@ enum { SEGMENT = 512 };
 _Static_assert(ZB_TILE_ELEMENTS % SEGMENT == 0 && SEGMENT % ZB_RANDOM_GROUP == 0, "tiles are whole groups");
 
 typedef struct dropout dropout;
-/* out[i] = x[i] * factor of element first + i, for i < count; first is where a group begins. */
+/* out[i] = x[i] * factor of element first + i, or its number, for i < count; first is where a group begins. */
 typedef void (*dropout_run)(const dropout *d, float *out, const float *x, int64_t first, int64_t count);
 
-/* The numbers of elements first to first + count - 1. */
-typedef void (*uniform_run)(const zb_random_stream *stream, float *out, int64_t first, int64_t count);
-
 struct dropout {
-  const void *x;
+  const void *x; /* of zb.uniform what is not read: out */
   void *out;
   int64_t elements;
   zb_drop drop;
@@ -47,45 +44,30 @@ static void dropout_tile_bf16(void *context, int64_t tile, void *scratch) {
   }
 }
 
+static const char *run_dropout(const zb_kernel_call *call, int counter, dropout_run run) {
+  const zb_tensor *out = &call->outputs[0];
+  dropout d = {.x = counter ? call->inputs[0].data : out->data,
+               .out = out->data,
+               .elements = zb_tensor_elements(out),
+               .drop = zb_drop_of(call, counter),
+               .run = run};
+  zb_parallel_for(call->threads, zb_ceil_div(d.elements, ZB_TILE_ELEMENTS),
+                  out->dtype == ZB_BF16 ? dropout_tile_bf16 : dropout_tile, &d);
+  return NULL;
+}
+
 const char *zb_cpu_dropout(const zb_kernel_call *call) {
   static const dropout_run runs[] = ZB_ISA_ROW(dropout_run_each);
-  dropout d = {.x = call->inputs[0].data,
-               .out = call->outputs[0].data,
-               .elements = zb_tensor_elements(&call->outputs[0]),
-               .drop = zb_drop_of(call, 1),
-               .run = runs[zb_isa()]};
-  bool narrow = call->outputs[0].dtype == ZB_BF16;
-  zb_parallel_for(call->threads, zb_ceil_div(d.elements, ZB_TILE_ELEMENTS), narrow ? dropout_tile_bf16 : dropout_tile,
-                  &d);
-  return NULL;
+  return run_dropout(call, 1, runs[zb_isa()]);
 }
 
 bool zb_cpu_dropout_matches(const zb_kernel_call *call) {
   return zb_call_contiguous(call) && zb_is_f32_or_bf16(call->outputs[0].dtype);
 }
 
-typedef struct uniform {
-  float *out;
-  int64_t elements;
-  zb_random_stream stream;
-  uniform_run run;
-} uniform;
-
-static void uniform_tile(void *context, int64_t tile, void *scratch) {
-  const uniform *u = context;
-  const int64_t first = tile * ZB_TILE_ELEMENTS;
-  (void)scratch;
-  u->run(&u->stream, u->out + first, first, zb_min64(ZB_TILE_ELEMENTS, u->elements - first));
-}
-
 const char *zb_cpu_uniform(const zb_kernel_call *call) {
-  static const uniform_run runs[] = ZB_ISA_ROW(uniform_run_each);
-  uniform u = {.out = call->outputs[0].data,
-               .elements = zb_tensor_elements(&call->outputs[0]),
-               .stream = zb_random_stream_of(call->inputs[0].data, zb_attr_int(&call->attrs, "op", 0)),
-               .run = runs[zb_isa()]};
-  zb_parallel_for(call->threads, zb_ceil_div(u.elements, ZB_TILE_ELEMENTS), uniform_tile, &u);
-  return NULL;
+  static const dropout_run runs[] = ZB_ISA_ROW(uniform_run_each);
+  return run_dropout(call, 0, runs[zb_isa()]);
 }
 
 bool zb_cpu_uniform_matches(const zb_kernel_call *call) {
@@ -109,12 +91,13 @@ static void ZB_ISA(dropout_run_each)(const dropout *d, float *out, const float *
   }
 }
 
-static void ZB_ISA(uniform_run_each)(const zb_random_stream *stream, float *out, int64_t first, int64_t count) {
+static void ZB_ISA(uniform_run_each)(const dropout *d, float *out, const float *x, int64_t first, int64_t count) {
+  (void)x;
   for (int64_t at = 0; at < count; at += ZB_RANDOM_GROUP) {
     const uint64_t call = (uint64_t)(first + at) / ZB_RANDOM_GROUP * ZB_RANDOM_LANES;
     for (int lane = 0; lane < ZB_RANDOM_LANES; lane += V_LANES) {
       vu word[4];
-      draw(stream, call + (uint64_t)lane, word);
+      draw(&d->drop.stream, call + (uint64_t)lane, word);
       for (int w = 0; w < 4; ++w) {
         const int64_t i = at + w * ZB_RANDOM_LANES + lane;
         if (i < count) v_give(out, __builtin_convertvector((vi)(word[w] >> 8), vf) * (1.0f / 16777216), i, count);

@@ -5,38 +5,33 @@
 #define ZB_RANDOM_FUNCTION ZB_DEVICE
 #include "runtime/base/random.h"
 
-/* The words of this thread's call, and the place of the element that gets the first. */
-ZB_DEVICE zb_philox_block draw_words(const int64_t *counter, int64_t op, int64_t *first) {
-  const int64_t call = global_thread();
-  const zb_random_stream stream = zb_random_stream_of(counter, op);
-  *first = call / ZB_RANDOM_LANES * ZB_RANDOM_GROUP + call % ZB_RANDOM_LANES;
-  return zb_random_call(&stream, (uint64_t)call);
+/* give(i, word) for the elements of this thread's call. */
+template <typename F> ZB_DEVICE void draw_words(const int64_t *counter, int64_t op, int64_t elements, F give) {
+  int64_t call = global_thread(), first = call / ZB_RANDOM_LANES * ZB_RANDOM_GROUP + call % ZB_RANDOM_LANES;
+  if (first >= elements) return;
+  zb_random_stream stream = zb_random_stream_of(counter, op);
+  zb_philox_block block = zb_random_call(&stream, (uint64_t)call);
+  ZB_UNROLL
+  for (int w = 0; w < 4; ++w) {
+    int64_t i = first + w * ZB_RANDOM_LANES;
+    if (i < elements) give(i, block.word[w]);
+  }
 }
 
 template <typename T> ZB_DEVICE void dropout(const zb_dropout_args &a) {
-  int64_t first;
-  const zb_philox_block block = draw_words(a.counter, a.op, &first);
-  ZB_UNROLL
-  for (int w = 0; w < 4; ++w) {
-    int64_t i = first + w * ZB_RANDOM_LANES;
-    if (i >= a.elements) return;
-    float factor = (int64_t)block.word[w] < a.threshold ? (float)a.scale : 0.0f;
+  draw_words(a.counter, a.op, a.elements, [&](int64_t i, uint32_t word) {
+    float factor = (int64_t)word < a.threshold ? (float)a.scale : 0.0f;
     set(((T *)a.out)[i], value_of(((const T *)a.x)[at(a.dims, i)]) * factor);
-  }
+  });
 }
 
 ZB_KERNEL(zb_uniform, zb_uniform_args, ZB_MAP_THREADS) {
-  int64_t first;
-  const zb_philox_block block = draw_words(a.counter, a.op, &first);
-  ZB_UNROLL
-  for (int w = 0; w < 4; ++w) {
-    int64_t i = first + w * ZB_RANDOM_LANES;
-    if (i >= a.elements) return;
+  draw_words(a.counter, a.op, a.elements, [&](int64_t i, uint32_t word) {
     if (a.whole)
-      ((int64_t *)a.out)[i] = (int64_t)block.word[w];
+      ((int64_t *)a.out)[i] = (int64_t)word;
     else
-      ((float *)a.out)[i] = zb_random_real(block.word[w]);
-  }
+      ((float *)a.out)[i] = zb_random_real(word);
+  });
 }
 
 ZB_FLOAT_KERNELS(zb_dropout, zb_dropout_args, ZB_MAP_THREADS, dropout)

@@ -266,23 +266,20 @@ static bool crop(zb_import_node *n, zb_shape *shape, int64_t *before, int64_t *a
 zb_result zb_onnx_reshape(zb_import_node *n) {
   zb_shape in, out;
   if (!zb_import_shape(n, 0, &in) || !reshape_arguments(n, &in, &out)) return ZB_FAIL;
-  if (n->folds) return zb_import_give_known(n, 0, zb_known_alias(n->im, zb_import_known(n, 0), &out));
-  return zb_import_give(n, 0, zb_import_reshaped(n->b, zb_import_ir(n, 0), out.dims, out.rank));
+  return zb_operand_give(n, 0, zb_operand_reshape(n, zb_operand_in(n, 0), &out));
 }
 
 zb_result zb_onnx_transpose(zb_import_node *n) {
   zb_shape in;
   int64_t permutation[ZB_DIMS_MAX];
   if (!zb_import_shape(n, 0, &in) || !transpose_arguments(n, &in, permutation)) return ZB_FAIL;
-  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_transpose(n, zb_import_known(n, 0), permutation));
-  return zb_import_give(n, 0, zb_import_transposed(n->b, zb_import_ir(n, 0), permutation));
+  return zb_operand_give(n, 0, zb_operand_transpose(n, zb_operand_in(n, 0), permutation));
 }
 
 zb_result zb_onnx_expand(zb_import_node *n) {
   zb_shape in, out;
   if (!zb_import_shape(n, 0, &in) || !expand_arguments(n, &in, &out)) return ZB_FAIL;
-  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_expand(n, zb_import_known(n, 0), &out));
-  return zb_import_give(n, 0, zb_import_expanded(n->b, zb_import_ir(n, 0), &out));
+  return zb_operand_give(n, 0, zb_operand_expand(n, zb_operand_in(n, 0), &out));
 }
 
 /* Constant places along one dimension. */
@@ -338,22 +335,14 @@ zb_result zb_onnx_concat(zb_import_node *n) {
   if (!zb_onnx_attribute(n, "axis") && zb_onnx_of(n->im)->opset >= 4)
     return zb_import_refuse(n, NULL, "attribute 'axis' is missing");
   if (!zb_onnx_shape_axis(n, 1, &shape, &axis)) return ZB_FAIL;
-  const zb_known **folded = zb_import_take(n->im, (size_t)count * sizeof *folded);
-  MlirValue *parts = zb_import_take(n->im, (size_t)count * sizeof *parts);
-  if (!folded || !parts) return ZB_FAIL;
-  for (int i = 0; i < count; ++i) {
-    if (n->folds) {
-      folded[i] = zb_import_known(n, i);
-      continue;
-    }
-    if (!zb_import_shape(n, i, &part)) return ZB_FAIL;
-    if (part.rank == shape.rank && part.dims[axis] == 0) continue; /* joins nothing */
-    parts[used] = zb_import_ir(n, i);
-    if (!parts[used++].ptr) return ZB_FAIL;
+  zb_operand *parts = zb_import_take(n->im, (size_t)count * sizeof *parts);
+  for (int i = 0; parts && i < count; ++i) {
+    if (!n->folds && !zb_import_shape(n, i, &part)) return ZB_FAIL;
+    if (!n->folds && part.rank == shape.rank && part.dims[axis] == 0) continue; /* joins nothing */
+    parts[used++] = zb_operand_in(n, i);
   }
-  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_concat(n, folded, count, axis));
   if (used == 0) return zb_import_refuse(n, NULL, "all inputs are empty");
-  return zb_import_give(n, 0, zb_build_concat(n->b, parts, used, axis));
+  return zb_operand_give(n, 0, zb_operand_concat(n, parts, used, axis));
 }
 
 /* The parts of a computed value; one is the value itself. */

@@ -148,11 +148,6 @@ def cummin(x, dim):
     return _running_extreme(x, dim, torch.minimum, torch.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
 
 
-@writes("rrelu_with_noise_functional")
-def rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, generator=None):
-    return NotImplemented if training else (torch.nn.functional.leaky_relu(x, (lower + upper) / 2), noise)
-
-
 # ---- Losses ----
 
 
