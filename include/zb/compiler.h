@@ -184,8 +184,8 @@ typedef struct zb_compile_summary {
   int untrained_count;
   char **unreached; /* parameters that the model says are trained, and that no gradient of the loss reaches */
   int unreached_count;
-  bool uncompared; /* the model comes from tools/export_onnx.py --no-compare, or is a step of JAX that is too large to
-                      compare its gradients: nobody knows whether it is what it was exported from */
+  bool uncompared; /* the model comes from tools/export_onnx.py --no-compare, or is a loss of JAX, or a step that is
+                      too large to compare its gradients: nobody knows whether it is what it was exported from */
   int later;       /* parameters and buffers without a value, as the model has none: a run must be given them
                       (zb_session_params.weights) */
   int drawn;       /* parameters whose initial values were drawn at random, because none came with the model */

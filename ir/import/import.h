@@ -113,8 +113,9 @@ struct zb_import_node {
   const void *source; /* the reader's own: a message, an operation, an object */
 };
 
-/* What a formula of nodes means (rules.c): `value` is built in its place, or "" for what its nodes compute, and its
- * operands a, b, c get these gradients, or all of them "" for those of what is built. */
+/* What a formula of nodes means (rules.c): `value` is built in its place, or "" for what its nodes compute ("!name": it
+ * is refused by that name), and its operands a, b, c get these gradients, or all of them "" for those of what is built.
+ */
 enum { ZB_IMPORT_RULE_OPERANDS = 3 };
 typedef struct zb_import_rule {
   const char *function, *formula, *value, *slopes[ZB_IMPORT_RULE_OPERANDS];

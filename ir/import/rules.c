@@ -167,6 +167,10 @@ zb_result zb_import_apply_rule(zb_import_node *n, bool everywhere) {
   if (shape.dtype != ZB_F32 && shape.dtype != ZB_F64 && shape.dtype != ZB_BF16 && shape.dtype != ZB_F16) return ZB_OK;
   terms s = {.n = n, .m = &m, .out = out->value, .dtype = shape.dtype};
   const char *value = r->value;
+  if (*value == '!' && (n->im->params->inference || !(out->reached || everywhere))) return ZB_OK;
+  if (*value == '!')
+    return zb_import_refuse(n, "write it with functions whose gradient is that of their formula",
+                            "%s has a gradient of its own, which the text of a loss does not have", value + 1);
   bool has_slopes = false;
   for (int i = 0; i < ZB_IMPORT_RULE_OPERANDS; ++i)
     has_slopes |= *r->slopes[i] != 0;

@@ -8,9 +8,11 @@
 static const zb_import_rule rows[] = {
 #define ZB_RULE(function, formula, value) {function, formula, value, {"", "", ""}},
 #define ZB_SLOPES(function, formula, a, b, c) {function, formula, "", {a, b, c}},
+#define ZB_REFUSED ZB_RULE
 #include "ir/import/stablehlo/rules.def"
 #undef ZB_RULE
 #undef ZB_SLOPES
+#undef ZB_REFUSED
 };
 
 /* "add"; of a comparison the direction. */
@@ -28,18 +30,22 @@ static bool number_of(zb_import *im, const zb_import_value *value, double *out) 
 
 static void add_text(MlirStringRef part, void *text) { zb_text_add(text, "%.*s", (int)part.length, part.data); }
 
+bool zb_stablehlo_is_placed(MlirOperation op, const char *word) {
+  zb_text text = {0};
+  mlirLocationPrint(mlirOperationGetLocation(op), add_text, &text);
+  const bool found = text.data && strstr(text.data, word);
+  zb_text_deinit(&text);
+  return found;
+}
+
 /* Whether an op is in a function of this name, with or without a number behind it: "relu", "relu_3"; or was, and its
  * location says so: "jit(loss)/jit(relu)/max". */
 static bool is_within(const zb_import_node *n, const char *function) {
   MlirOperation op = zb_stablehlo_source(n);
   char name[256];
-  zb_text text = {0};
   const size_t length = strlen(function);
-  mlirLocationPrint(mlirOperationGetLocation(op), add_text, &text);
   snprintf(name, sizeof name, "jit(%s)/", function);
-  const bool was_within = text.data && strstr(text.data, name);
-  zb_text_deinit(&text);
-  if (was_within) return true;
+  if (zb_stablehlo_is_placed(op, name)) return true;
   for (op = mlirOperationGetParentOperation(op); op.ptr; op = mlirOperationGetParentOperation(op)) {
     if (!zb_stablehlo_string(op, "sym_name", name, sizeof name) || strncmp(name, function, length) != 0) continue;
     const char *rest = name + length;

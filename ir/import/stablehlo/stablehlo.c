@@ -254,6 +254,10 @@ zb_result zb_stablehlo_check_node(zb_import_node *n) {
                             n->op->max_inputs);
   if (n->output_count < 1 || (n->op->max_outputs >= 0 && n->output_count > n->op->max_outputs))
     return zb_import_refuse(n, NULL, "it has %d results, expected 1 to %d", n->output_count, n->op->max_outputs);
+  if (!zb_stablehlo_of(n->im)->is_step && !n->im->params->inference && zb_stablehlo_is_placed(op, "custom_vjp_call"))
+    return zb_import_refuse(
+        n, "lower the whole step (jax.value_and_grad): its gradients are compared with those made here",
+        "it is in a function of jax.custom_vjp, whose gradient the text of a loss does not have");
   return ZB_OK;
 }
 
@@ -292,11 +296,11 @@ const zb_import_format zb_stablehlo_format = {
     .left = left,
 };
 
-/* What the step does to parameters, for zb_compile. */
+/* What the step does to parameters, for zb_compile. Nothing in a loss alone says what its gradients are. */
 static zb_result mark_optimizer(zb_stablehlo *it, MlirOperation module) {
-  if (!it->update_count) return ZB_OK;
-  if (it->is_unchecked) zb_set_attribute(module, ZB_ATTR_UNCOMPARED, mlirUnitAttrGet(it->core.context));
-  return zb_import_mark_optimizer(&it->core, it->updates, it->update_count, module);
+  if (it->is_unchecked || (!it->is_step && !it->core.params->inference))
+    zb_set_attribute(module, ZB_ATTR_UNCOMPARED, mlirUnitAttrGet(it->core.context));
+  return it->update_count ? zb_import_mark_optimizer(&it->core, it->updates, it->update_count, module) : ZB_OK;
 }
 
 static zb_result import_graph(zb_import *im, zb_module *out) {

@@ -177,6 +177,8 @@ bool zb_stablehlo_value_shape(zb_stablehlo *it, const zb_import_value *value, zb
 
 /* ---- rules.c ---- */
 extern const zb_import_rules zb_stablehlo_rules;
+/* Whether the location of an op has these letters. */
+bool zb_stablehlo_is_placed(MlirOperation op, const char *word);
 
 /* ---- step.c, optimizer.c ---- */
 /* The results that are new values of arguments, and the optimizer that makes them. A file without any is a loss. */
