@@ -414,7 +414,8 @@ zb_status zb_executor_check_loss(const zb_executor *e, int64_t step, int micro_b
   if (isfinite(loss) || e->params.device_params.no_kernels || e->params.skip_non_finite) return NULL;
   return zb_status_hint(ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)step + 1,
                                  micro_batch, isnan(loss) ? "not a number" : "infinite"),
-                        "lower the learning rate, or look at the data of that step");
+                        "lower the learning rate, or look at the data of that step: where all targets of a micro-batch "
+                        "are ignored it has no mean, which zbc --loss-mean targets leaves out");
 }
 
 static zb_status take_loss(zb_executor *e, const zb_plan_job *job, const float *values) {

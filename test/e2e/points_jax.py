@@ -56,7 +56,7 @@ for op in "sinc fabs positive negative nan_to_num".split():
     unary("jnp_" + op, getattr(jnp, op), 0, 1, 0.5, ulp=64 if op == "sinc" else 4)
 for op in "logit entr log_ndtr ndtr".split():
     unary("special_" + op, getattr(special, op), 0, 1, 0.5, ulp=64 if "ndtr" in op else 4)
-unary("special_erfcx", special.erfcx, 0, 1, 9.41928, ulp=1024)
+unary("special_erfcx", special.erfcx, 0, 1, ulp=1024)
 unary("special_si", lambda x: special.sici(x)[0], 0, 1, 4, ulp=64)
 unary("log1mexp", nn.log1mexp, 0, 0.6931472, ulp=16)
 for power in (2, 3, -1, -2, -3, -4, 0.5, 1.5, 2.0, -0.5):

@@ -315,6 +315,11 @@ class Tests:
                         lambda: run.step((x, torch.full_like(y, -100))))
             found.append(run.step((x, y)).loss)
             self.check(found == wanted, "only ignored targets change nothing", found, wanted)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                loss = run.evaluate([(x, y), (x, torch.full_like(y, -100))]).loss
+            self.check(loss != loss and len(said) == 1 and "loss_mean='targets'" in str(said[0].message),
+                       "an evaluation without a mean says so", loss, said)
 
 
 def run_line(run, x):

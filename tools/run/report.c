@@ -141,6 +141,10 @@ void run_print_evaluation(const arguments *args, const zb_evaluation_result *res
   printf("%s  %s  %s tokens/s  %lld batch%s\n", result->has_loss ? "" : "inference",
          zb_time_text(result->seconds, time), run_short_number(speed, rate), (long long)result->batches,
          result->batches == 1 ? "" : "es");
+  if (result->has_loss && result->batches > 0 && !isfinite(result->loss))
+    printf(
+        "  not a finite number: where all targets of a micro-batch are ignored it has no mean, which zbc --loss-mean "
+        "targets leaves out; else weights or data are not finite\n");
 }
 
 void run_flush_or_stop(zb_session *session, zb_status *out) {
