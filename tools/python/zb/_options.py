@@ -17,6 +17,16 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return "did you mean '%s'?" % found[0] if found else "there are: " + ", ".join(names)
 
 
+def _other(name: str, names: Iterable[str], struct: type) -> str:
+    """Where a name belongs that is none of these."""
+    if struct is _c.zb_compile_params and name in ("lr", "learning_rate", "weight_decay", "betas", "eps", "momentum"):
+        return "it is of the optimizer: optimizer='adamw:lr=1e-3,weight_decay=0.1'"
+    rest = {_c.zb_compile_params: _c.zb_session_params, _c.zb_session_params: _c.zb_compile_params}[struct]
+    if name in names_of(rest):
+        return "it is an option of " + ("zb.Session" if rest is _c.zb_session_params else "zb.compile")
+    return nearest(name, names)
+
+
 def kinds_of(struct: type) -> Dict[str, Any]:
     """The types of its fields."""
     return {field[0]: field[1] for field in struct._fields_}  # type: ignore[attr-defined]
@@ -58,6 +68,10 @@ def _size(name: str, value: Any) -> int:
     return bytes_.value
 
 
+# Of the numbers, those that may be 0, which the library takes as not given, and those whose sign it does not look at.
+_FROM_ZERO, _UNCHECKED = ("delay_spread", "delays", "seed"), ("evaluation_batches", "steps")
+
+
 def _number(name: str, kind: type, value: Any) -> Any:
     value = _plain(value)
     whole = kind is not ctypes.c_double and kind is not ctypes.c_bool
@@ -70,6 +84,8 @@ def _number(name: str, kind: type, value: Any) -> Any:
         raise usage("%s: expected %s, got %r" % (name, what, value))
     if whole and kind(value).value != value:
         raise usage("%s: %d is out of range" % (name, value))
+    if kind is not ctypes.c_bool and (value == 0 or name in _UNCHECKED and value < 0) and name not in _FROM_ZERO:
+        raise usage("%s: expected %s, got %r" % (name, "at least 1" if whole else "a number above 0", value))
     return value
 
 
@@ -93,7 +109,7 @@ def fill(params: ctypes.Structure, options: Mapping[str, Any], what: str) -> Non
     keeps: List[Any] = []
     for name, value in options.items():
         if name not in names:
-            raise usage("%s has no option '%s'" % (what, name), nearest(name, names))
+            raise usage("%s has no option '%s'" % (what, name), _other(name, names, type(params)))
         if value is None:
             continue
         if name in LISTS:
