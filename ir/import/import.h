@@ -237,6 +237,8 @@ bool zb_import_dims(zb_import_node *n, int input, zb_shape *out);
 bool zb_import_join(zb_import_node *n, const zb_shape *a, const zb_shape *b, zb_shape *out);
 /* Axis in -rank..rank-1 -> 0..rank-1; false after reporting. */
 bool zb_import_axis(zb_import_node *n, int64_t axis, int rank, int *out);
+/* The dimensions of a list in their order, or all where it has none (found < 1). False after reporting. */
+bool zb_import_axes(zb_import_node *n, const int64_t *given, int found, int rank, int64_t *axes, int *count);
 zb_import_value *zb_import_sequence(zb_import_node *n, int input);              /* NULL after reporting */
 zb_result zb_import_give(zb_import_node *n, int output, MlirValue value);       /* fails on a null value */
 zb_result zb_import_give_known(zb_import_node *n, int output, zb_known *known); /* fails on NULL */

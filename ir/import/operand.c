@@ -235,6 +235,14 @@ zb_operand zb_operand_reduce(zb_import_node *n, const char *op, zb_operand x, co
   return zb_operand_build(n, op, &x, 1, attrs, 2);
 }
 
+zb_operand zb_operand_reduce_all(zb_import_node *n, const char *op, zb_operand x) {
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  zb_shape in;
+  if (!zb_operand_shape(n, x, &in) || !zb_import_axes(n, NULL, 0, in.rank, axes, &count)) return NULL;
+  return zb_operand_reduce(n, op, x, axes, count, false);
+}
+
 /* ---- Movement ---- */
 
 zb_operand zb_operand_reshape(zb_import_node *n, zb_operand x, const zb_shape *shape) {
@@ -273,8 +281,10 @@ zb_operand zb_operand_expand(zb_import_node *n, zb_operand x, const zb_shape *sh
 
 zb_operand zb_operand_slice(zb_import_node *n, zb_operand x, const int64_t *starts, const int64_t *sizes,
                             const int64_t *steps) {
+  static const int64_t ones[ZB_DIMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
   zb_shape in;
   bool is_whole = true;
+  if (!steps) steps = ones;
   if (!zb_operand_shape(n, x, &in)) return failed(n);
   if (all_known(n, &x, 1)) return zb_operand_known(n, zb_import_fold_slice(n, known_of(n, x), starts, steps, sizes));
   bool is_empty = false;
@@ -290,6 +300,15 @@ zb_operand zb_operand_slice(zb_import_node *n, zb_operand x, const int64_t *star
   const zb_attr attrs[] = {zb_ints("starts", starts, in.rank), zb_ints("sizes", sizes, in.rank),
                            zb_ints("steps", steps, in.rank)};
   return zb_operand_build(n, "slice", &x, 1, attrs, 3);
+}
+
+zb_operand zb_operand_part(zb_import_node *n, zb_operand x, int axis, int64_t begin, int64_t count) {
+  int64_t starts[ZB_DIMS_MAX] = {0};
+  zb_shape in;
+  if (!zb_operand_shape(n, x, &in)) return NULL;
+  starts[axis] = begin;
+  in.dims[axis] = count;
+  return zb_operand_slice(n, x, starts, in.dims, NULL);
 }
 
 zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int count, int axis) {
@@ -308,8 +327,7 @@ zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int cou
 }
 
 zb_operand zb_operand_pad(zb_import_node *n, zb_operand x, int axis, int64_t before, int64_t after, zb_operand fill) {
-  const int64_t pads[] = {before, after}, steps[ZB_DIMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
-  int64_t starts[ZB_DIMS_MAX] = {0};
+  const int64_t pads[] = {before, after};
   zb_shape in;
   zb_operand parts[3];
   int used = 0;
@@ -320,11 +338,10 @@ zb_operand zb_operand_pad(zb_import_node *n, zb_operand x, int axis, int64_t bef
     if (pads[side] < -in.dims[axis] || (pads[side] > 0 && zb_shape_bytes(&border) < 0))
       return zb_import_refuse(n, NULL, "a pad of dimension %d is out of range", axis), NULL;
   }
-  if (before < 0) in.dims[axis] += before, starts[axis] = -before;
-  if (after < 0) in.dims[axis] += after;
+  in.dims[axis] += (before < 0 ? before : 0) + (after < 0 ? after : 0);
   if ((before < 0 || after < 0) && in.dims[axis] < 1)
     return zb_import_refuse(n, NULL, "nothing is left of dimension %d", axis), NULL;
-  if (before < 0 || after < 0) x = zb_operand_slice(n, x, starts, in.dims, steps);
+  if (before < 0 || after < 0) x = zb_operand_part(n, x, axis, before < 0 ? -before : 0, in.dims[axis]);
   for (int side = 0; side < 2; ++side) {
     border.dims[axis] = pads[side];
     if (side == 1) parts[used++] = x;

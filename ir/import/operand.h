@@ -55,8 +55,13 @@ zb_operand zb_operand_reduce(zb_import_node *n, const char *op, zb_operand x, co
 zb_operand zb_operand_reshape(zb_import_node *n, zb_operand x, const zb_shape *shape);
 zb_operand zb_operand_transpose(zb_import_node *n, zb_operand x, const int64_t *permutation);
 zb_operand zb_operand_expand(zb_import_node *n, zb_operand x, const zb_shape *shape);
+/* steps NULL: each is 1. */
 zb_operand zb_operand_slice(zb_import_node *n, zb_operand x, const int64_t *starts, const int64_t *sizes,
                             const int64_t *steps);
+/* `count` elements of one dimension. */
+zb_operand zb_operand_part(zb_import_node *n, zb_operand x, int axis, int64_t begin, int64_t count);
+/* All dimensions reduced. */
+zb_operand zb_operand_reduce_all(zb_import_node *n, const char *op, zb_operand x);
 zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int count, int axis);
 /* So many of `fill`, a scalar, before and behind x along a dimension; negative numbers cut. */
 zb_operand zb_operand_pad(zb_import_node *n, zb_operand x, int axis, int64_t before, int64_t after, zb_operand fill);

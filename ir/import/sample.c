@@ -104,9 +104,8 @@ static zb_operand reflected(zb_import_node *n, const sampling *s, zb_operand x, 
 
 /* -1 to 1 of dimension d, of which the grid has the last one first, as a place of the image. */
 static zb_operand place_of(zb_import_node *n, const sampling *s, zb_operand grid, int d) {
-  const int64_t size = s->x.dims[2 + d], starts[] = {0, 0, s->rank - 1 - d}, steps[] = {1, 1, 1};
-  const int64_t sizes[] = {s->places.dims[0], s->points, 1};
-  zb_operand x = with(n, "add", zb_operand_slice(n, grid, starts, sizes, steps), 1);
+  const int64_t size = s->x.dims[2 + d];
+  zb_operand x = with(n, "add", zb_operand_part(n, grid, 2, s->rank - 1 - d, 1), 1);
   x = s->align_corners ? with(n, "mul", with(n, "mul", x, 0.5), (double)(size - 1))
                        : with(n, "mul", with(n, "sub", with(n, "mul", x, (double)size), 1), 0.5);
   if (s->padding == PADDING_BORDER && s->taps < TAPS_MAX) x = clamped_place(n, s, x, size);

@@ -118,6 +118,19 @@ bool zb_import_axis(zb_import_node *n, int64_t axis, int rank, int *out) {
   return true;
 }
 
+bool zb_import_axes(zb_import_node *n, const int64_t *given, int found, int rank, int64_t *axes, int *count) {
+  bool chosen[ZB_DIMS_MAX] = {false};
+  *count = 0;
+  for (int i = 0; i < found && rank > 0; ++i) {
+    int axis = 0;
+    if (!zb_import_axis(n, given[i], rank, &axis)) return false;
+    chosen[axis] = true;
+  }
+  for (int i = 0; i < rank; ++i)
+    if (chosen[i] || found <= 0) axes[(*count)++] = i;
+  return true;
+}
+
 zb_import_value *zb_import_sequence(zb_import_node *n, int input) {
   if (zb_import_has(n, input) && n->inputs[input]->kind == ZB_VALUE_SEQUENCE) return n->inputs[input];
   return zb_import_refuse(n, NULL, "input %d is no sequence", input), NULL;

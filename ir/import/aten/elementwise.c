@@ -100,16 +100,12 @@ zb_result zb_aten_threshold(zb_import_node *n) {
 zb_result zb_aten_glu(zb_import_node *n) {
   zb_shape in;
   int axis;
-  zb_operand x = zb_operand_in(n, 0), parts[2];
-  int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
+  zb_operand x = zb_operand_in(n, 0);
   if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", -1, in.rank, &axis)) return ZB_FAIL;
   if (in.dims[axis] % 2) return zb_import_refuse(n, NULL, "dimension %d cannot be halved", axis);
-  for (int i = 0; i < ZB_DIMS_MAX; ++i)
-    steps[i] = 1;
-  in.dims[axis] /= 2;
-  for (int k = 0; k < 2; ++k, starts[axis] += in.dims[axis])
-    parts[k] = zb_operand_slice(n, x, starts, in.dims, steps);
-  return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", parts[0], zb_operand_apply1(n, "sigmoid", parts[1])));
+  const int64_t half = in.dims[axis] / 2;
+  zb_operand gate = zb_operand_apply1(n, "sigmoid", zb_operand_part(n, x, axis, half, half));
+  return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", zb_operand_part(n, x, axis, 0, half), gate));
 }
 
 /* The bound where x is beyond it or at it: equal elements give no gradient to x, as PyTorch's hardtanh. */
@@ -373,19 +369,9 @@ zb_result zb_aten_identity(zb_import_node *n) { return zb_operand_give(n, 0, zb_
 /* The dimensions of `dim`; all of them where it names none. False after reporting. */
 static bool read_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count) {
   int64_t given[ZB_DIMS_MAX];
-  bool reduced[ZB_DIMS_MAX] = {false};
   int found = 0;
   zb_aten_ints(n, "dim", given, ZB_DIMS_MAX, &found);
-  if (n->im->failed) return false;
-  for (int i = 0; i < found && in->rank > 0; ++i) {
-    int axis;
-    if (!zb_import_axis(n, given[i], in->rank, &axis)) return false;
-    reduced[axis] = true;
-  }
-  *count = 0;
-  for (int i = 0; i < in->rank; ++i)
-    if (reduced[i] || found == 0) axes[(*count)++] = i;
-  return true;
+  return !n->im->failed && zb_import_axes(n, given, found, in->rank, axes, count);
 }
 
 zb_result zb_aten_reduction(zb_import_node *n) {

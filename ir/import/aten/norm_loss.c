@@ -226,16 +226,11 @@ zb_result zb_aten_loss(zb_import_node *n) {
 
 /* A loss of differences: the reduction of what each element loses. */
 static zb_result give_reduced(zb_import_node *n, zb_operand each) {
-  zb_shape shape;
-  int64_t axes[ZB_DIMS_MAX];
   const char *reduction = reduction_of(n);
-  if (!reduction || !zb_operand_shape(n, each, &shape)) return ZB_FAIL;
-  for (int i = 0; i < shape.rank; ++i)
-    axes[i] = i;
-  if (strcmp(reduction, "none") != 0 && shape.rank > 0)
-    each = zb_operand_reduce(n, strcmp(reduction, "mean") == 0 ? "reduce_mean" : "reduce_sum", each, axes, shape.rank,
-                             false);
-  return zb_operand_give(n, 0, each);
+  if (!reduction) return ZB_FAIL;
+  if (strcmp(reduction, "none") == 0) return zb_operand_give(n, 0, each);
+  return zb_operand_give(n, 0,
+                         zb_operand_reduce_all(n, strcmp(reduction, "mean") == 0 ? "reduce_mean" : "reduce_sum", each));
 }
 
 zb_result zb_aten_difference_loss(zb_import_node *n) {

@@ -151,7 +151,7 @@ static zb_import_value *choice(zb_import_node *n, const zb_onnx_scope *scope, zb
 }
 
 /* Whether a gradient comes back to this value, which was made before the branch. */
-static bool takes_gradient(const zb_import_value *value) {
+static bool takes_gradient(zb_import_value *value) {
   return value && value->kind != ZB_VALUE_INPUT && !zb_onnx_folds(value);
 }
 

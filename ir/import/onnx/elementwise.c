@@ -171,26 +171,16 @@ zb_result zb_onnx_cast(zb_import_node *n) {
   return zb_import_give(n, 0, zb_build_cast(n->b, zb_import_ir(n, 0), dtype));
 }
 
-/* Attribute or input 1. identity: no axes, and noop_with_empty_axes. */
-static bool axes_arguments(zb_import_node *n, int rank, bool *reduced, bool *keepdims, bool *identity) {
-  int64_t axes[ZB_DIMS_MAX];
-  int count = 0;
-  *keepdims = zb_onnx_int(n, "keepdims", 1) != 0;
-  bool noop = zb_onnx_int(n, "noop_with_empty_axes", 0) != 0;
-  if (zb_import_has(n, 1)) {
-    if (!zb_import_ints(n, 1, "the axes", axes, ZB_DIMS_MAX, &count)) return false;
-  } else if (!zb_onnx_ints(n, "axes", axes, ZB_DIMS_MAX, &count) && n->im->failed) {
-    return false;
-  }
-  *identity = count == 0 && noop;
-  for (int i = 0; i < rank; ++i)
-    reduced[i] = count == 0 && !noop;
-  for (int i = 0; i < count; ++i) {
-    int axis;
-    if (!zb_import_axis(n, axes[i], rank, &axis)) return false;
-    reduced[axis] = true;
-  }
-  return true;
+/* Attribute or input 1: all, or with noop_with_empty_axes none, where there is none. */
+static bool axes_arguments(zb_import_node *n, int rank, int64_t *axes, int *count) {
+  int64_t given[ZB_DIMS_MAX];
+  int found = 0;
+  const bool has_input = zb_import_has(n, 1);
+  if (has_input && !zb_import_ints(n, 1, "the axes", given, ZB_DIMS_MAX, &found)) return false;
+  if (!has_input) zb_onnx_ints(n, "axes", given, ZB_DIMS_MAX, &found);
+  *count = 0;
+  if (found == 0 && zb_onnx_int(n, "noop_with_empty_axes", 0)) return !n->im->failed;
+  return !n->im->failed && zb_import_axes(n, given, found, rank, axes, count);
 }
 
 /* As max(dim) of PyTorch, which has places, too: the first of equal elements gets all of the gradient. */
@@ -215,19 +205,14 @@ static zb_operand reduced(zb_import_node *n, zb_operand x, const int64_t *axes, 
 }
 
 zb_result zb_onnx_reduce(zb_import_node *n) {
-  bool reduces[ZB_DIMS_MAX], keepdims, identity;
-  const bool is_basic = strncmp(n->op->argument, "reduce_", 7) == 0;
+  const bool keepdims = zb_onnx_int(n, "keepdims", 1) != 0;
   int64_t axes[ZB_DIMS_MAX];
-  int count = 0;
+  int count;
   zb_shape shape;
-  if (!zb_import_shape(n, 0, &shape) || !axes_arguments(n, shape.rank, reduces, &keepdims, &identity)) return ZB_FAIL;
-  if (identity && is_basic) return zb_import_give_value(n, 0, n->inputs[0]);
-  for (int i = 0; i < shape.rank; ++i)
-    if (reduces[i]) axes[count++] = i;
+  if (!zb_import_shape(n, 0, &shape) || !axes_arguments(n, shape.rank, axes, &count)) return ZB_FAIL;
   zb_operand x = zb_operand_in(n, 0), out = reduced(n, x, axes, count, keepdims);
   const bool has_places = zb_onnx_rules.is_within(n, "max.dim") || zb_onnx_rules.is_within(n, "min.dim");
-  if (has_places && !n->folds && is_basic && count == 1 && shape.dtype == ZB_F32)
-    out = of_first(n, x, out, axes[0], keepdims);
+  if (has_places && !n->folds && count == 1 && shape.dtype == ZB_F32) out = of_first(n, x, out, axes[0], keepdims);
   return zb_operand_give(n, 0, out);
 }
 

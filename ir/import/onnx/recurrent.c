@@ -107,12 +107,12 @@ static bool cut(zb_import_node *n, zb_operand x, int axis, int64_t count, zb_ope
 /* Rows of a direction of an input [directions, ...], from `start` on, as [rows, ...]. */
 static zb_operand part_of(zb_import_node *n, int input, int direction, int64_t start, int64_t rows) {
   zb_shape shape;
-  const int64_t steps[3] = {1, 1, 1}, starts[3] = {direction, start, 0};
+  const int64_t starts[3] = {direction, start, 0};
   zb_operand x = zb_operand_in(n, input);
   if (!zb_operand_shape(n, x, &shape)) return NULL;
   shape.dims[0] = 1;
   shape.dims[1] = rows;
-  x = zb_operand_slice(n, x, starts, shape.dims, steps);
+  x = zb_operand_slice(n, x, starts, shape.dims, NULL);
   return reshaped(n, x, shape.dims + 1, shape.rank - 1);
 }
 
@@ -215,10 +215,10 @@ static bool read_functions(zb_import_node *n, const layer *l, cell *cells) {
 /* The state before the first step, [batch, hidden]: zero where it is not given. */
 static zb_operand first_state(zb_import_node *n, const layer *l, int input, int direction) {
   const zb_shape shape = {.rank = 2, .dims = {l->batch, l->hidden}};
-  const int64_t starts[3] = {0, direction, 0}, sizes[3] = {l->batch, 1, l->hidden}, steps[3] = {1, 1, 1};
+  const int64_t starts[3] = {0, direction, 0}, sizes[3] = {l->batch, 1, l->hidden};
   if (!zb_import_has(n, input)) return zb_operand_filled(n, &shape, zb_operand_scalar(n, l->x.dtype, 0));
   if (!l->batch_first) return part_of(n, input, direction, 0, l->batch);
-  return zb_operand_reshape(n, zb_operand_slice(n, n->inputs[input], starts, sizes, steps), &shape);
+  return zb_operand_reshape(n, zb_operand_slice(n, n->inputs[input], starts, sizes, NULL), &shape);
 }
 
 static bool read_cell(zb_import_node *n, const layer *l, int direction, cell *c) {
@@ -282,17 +282,16 @@ static zb_operand step_lstm(zb_import_node *n, const layer *l, const cell *c, zb
 
 /* Gates z, r and the new state, which sees the reset state, or the reset product of the state. */
 static zb_operand step_gru(zb_import_node *n, const layer *l, const cell *c, zb_operand x, zb_operand h) {
-  const int64_t starts[2] = {0, 0}, last[2] = {2 * l->hidden, 0}, steps[2] = {1, 1};
-  const int64_t two[2] = {2 * l->hidden, l->hidden}, one[2] = {l->hidden, l->hidden};
   zb_operand of_x[GATES_GRU], of_h[GATES_GRU];
-  zb_operand r = l->resets_product ? c->r : zb_operand_slice(n, c->r, starts, two, steps);
+  zb_operand r = l->resets_product ? c->r : zb_operand_part(n, c->r, 0, 0, 2 * l->hidden);
   zb_operand seen = product(n, h, r);
   if (c->bias_of_state) seen = add(n, seen, c->bias_of_state);
   if (!cut(n, x, 1, GATES_GRU, of_x) || !cut(n, seen, 1, l->resets_product ? 3 : 2, of_h)) return NULL;
   zb_operand keep = activated(n, l, &c->functions[0], add(n, of_x[0], of_h[0]));
   zb_operand reset = activated(n, l, &c->functions[0], add(n, of_x[1], of_h[1]));
-  zb_operand rest = l->resets_product ? mul(n, reset, of_h[2])
-                                      : product(n, mul(n, reset, h), zb_operand_slice(n, c->r, last, one, steps));
+  zb_operand rest = l->resets_product
+                        ? mul(n, reset, of_h[2])
+                        : product(n, mul(n, reset, h), zb_operand_part(n, c->r, 0, 2 * l->hidden, l->hidden));
   zb_operand made = activated(n, l, &c->functions[1], add(n, of_x[2], rest));
   return add(n, made, mul(n, keep, zb_operand_apply2(n, "sub", h, made)));
 }

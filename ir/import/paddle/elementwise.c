@@ -243,20 +243,15 @@ zb_result zb_paddle_prelu(zb_import_node *n) {
 zb_result zb_paddle_swiglu(zb_import_node *n) {
   zb_shape in;
   zb_operand x = zb_paddle_in(n, "X"), y = NULL;
-  int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
-  for (int i = 0; i < ZB_DIMS_MAX; ++i)
-    steps[i] = 1;
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (zb_paddle_has(n, "Y")) {
     y = zb_paddle_in(n, "Y");
   } else {
     if (in.rank < 1 || in.dims[in.rank - 1] % 2)
       return zb_import_refuse(n, NULL, "its last dimension cannot be halved");
-    in.dims[in.rank - 1] /= 2;
-    zb_operand whole = x;
-    x = zb_operand_slice(n, whole, starts, in.dims, steps);
-    starts[in.rank - 1] = in.dims[in.rank - 1];
-    y = zb_operand_slice(n, whole, starts, in.dims, steps);
+    const int64_t half = in.dims[in.rank - 1] / 2;
+    y = zb_operand_part(n, x, in.rank - 1, half, half);
+    x = zb_operand_part(n, x, in.rank - 1, 0, half);
   }
   zb_operand gate = zb_operand_apply2(n, "mul", x, zb_operand_apply1(n, "sigmoid", x));
   return zb_paddle_give(n, "Out", zb_operand_apply2(n, "mul", gate, y));
@@ -272,23 +267,12 @@ zb_result zb_paddle_sum(zb_import_node *n) {
 
 /* ---- Reductions ---- */
 
-/* The dimensions to reduce; all of them where none is named. False after reporting. */
-static bool read_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count) {
+bool zb_paddle_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count) {
   int64_t given[ZB_DIMS_MAX];
-  bool reduced[ZB_DIMS_MAX] = {false};
   int found;
   if (!zb_paddle_integers(n, "dim axis", "AxisTensor", given, ZB_DIMS_MAX, &found)) return false;
-  if (zb_paddle_integer(n, "reduce_all", 0)) found = 0;
-  for (int i = 0; i < found; ++i) {
-    int axis;
-    if (in->rank == 0) continue;
-    if (!zb_import_axis(n, given[i], in->rank, &axis)) return false;
-    reduced[axis] = true;
-  }
-  *count = 0;
-  for (int i = 0; i < in->rank; ++i)
-    if (reduced[i] || found <= 0) axes[(*count)++] = i;
-  return true;
+  if (zb_paddle_integer(n, "reduce_all asvector", 0)) found = 0;
+  return zb_import_axes(n, given, found, in->rank, axes, count);
 }
 
 /* Older versions of Paddle declare one dimension of 1 where nothing is left. */
@@ -307,7 +291,7 @@ zb_result zb_paddle_reduction(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "X");
   if (!x || !zb_paddle_declared(n, "Out", &dtype)) return ZB_FAIL;
   x = zb_operand_cast(n, x, dtype);
-  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axes(n, &in, axes, &count)) return ZB_FAIL;
   const bool keeps = zb_paddle_integer(n, "keep_dim keepdim", 0) != 0;
   return zb_paddle_give(n, "Out", as_declared(n, zb_operand_reduce(n, kind_of(n), x, axes, count, keeps)));
 }

@@ -59,18 +59,15 @@ zb_result zb_paddle_huber(zb_import_node *n) {
 /* The sum or mean of all elements; batchmean: the sum, divided by the rows. */
 static zb_operand reduced(zb_import_node *n, zb_operand each, const char *reduction) {
   zb_shape shape;
-  int64_t axes[ZB_DIMS_MAX];
   if (!zb_operand_shape(n, each, &shape)) return NULL;
-  for (int i = 0; i < shape.rank; ++i)
-    axes[i] = i;
   if (strcmp(reduction, "none") == 0 || shape.rank == 0) return each;
   const bool is_mean = strcmp(reduction, "mean") == 0, by_rows = strcmp(reduction, "batchmean") == 0;
   if (!is_mean && !by_rows && strcmp(reduction, "sum") != 0) {
     zb_paddle_refuse_attribute(n, "reduction", "none, mean, sum, batchmean");
     return n->im->failed = true, NULL;
   }
-  each = zb_operand_reduce(n, is_mean ? "reduce_mean" : "reduce_sum", each, axes, shape.rank, false);
-  return by_rows ? times(n, each, zb_operand_scalar(n, shape.dtype, 1.0 / (double)shape.dims[0])) : each;
+  each = zb_operand_reduce_all(n, is_mean ? "reduce_mean" : "reduce_sum", each);
+  return by_rows ? zb_operand_line(n, each, 1.0 / (double)shape.dims[0], 0) : each;
 }
 
 /* target (log(target) - x), 0 where the target is not above 0. */

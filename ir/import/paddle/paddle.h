@@ -152,6 +152,8 @@ zb_operand zb_paddle_in(zb_import_node *n, const char *slot);
 bool zb_paddle_number(zb_import_node *n, const char *names, const char *slot, double fallback, double *out);
 /* The same of integers; *count is -1 where there are none. */
 bool zb_paddle_integers(zb_import_node *n, const char *names, const char *slot, int64_t *out, int room, int *count);
+/* The dimensions that a reduction names, or all. False after reporting. */
+bool zb_paddle_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count);
 bool zb_paddle_axis(zb_import_node *n, const char *names, int64_t fallback, int rank, int *out);
 zb_result zb_paddle_refuse_attribute(zb_import_node *n, const char *name, const char *hint);
 /* Gives the value in a slot of outputs; those that are not wanted are left alone. */

@@ -30,22 +30,19 @@ zb_result zb_paddle_index_select(zb_import_node *n) {
 zb_result zb_paddle_gather_nd(zb_import_node *n) {
   zb_shape in, index, out, flat, one;
   zb_operand x = zb_paddle_in(n, "X"), indices = zb_paddle_in(n, "Index"), row = NULL;
-  int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX], rows = 1, stride = 1;
+  int64_t rows = 1, stride = 1;
   if (!x || !indices || !zb_operand_shape(n, x, &in) || !zb_operand_shape(n, indices, &index)) return ZB_FAIL;
   const int last = index.rank - 1;
   const int64_t count = last < 0 ? 0 : index.dims[last];
   if (count < 1 || count > in.rank || last + in.rank - count > ZB_DIMS_MAX)
     return zb_import_refuse(n, NULL, "its indices have %lld places for %d dimensions", (long long)count, in.rank);
-  for (int i = 0; i < ZB_DIMS_MAX; ++i)
-    steps[i] = 1;
   one = index;
   one.dims[last] = 1;
   indices = zb_operand_cast(n, indices, ZB_I64);
   for (int i = 0; i < count; ++i)
     rows *= in.dims[i];
   for (int i = (int)count - 1; i >= 0; stride *= in.dims[i--]) {
-    starts[last] = i;
-    zb_operand place = zb_operand_slice(n, indices, starts, one.dims, steps);
+    zb_operand place = zb_operand_part(n, indices, last, i, 1);
     zb_operand is_back = zb_operand_apply2(n, "less", place, zb_operand_scalar(n, ZB_I64, 0));
     zb_operand from_end = zb_operand_apply2(n, "add", place, zb_operand_scalar(n, ZB_I64, (double)in.dims[i]));
     place = zb_operand_where(n, is_back, from_end, place);
@@ -167,18 +164,11 @@ zb_result zb_paddle_roll(zb_import_node *n) {
   if (is_flat) x = zb_operand_reshape(n, x, &in);
   if (count != (is_flat ? 1 : axis_count)) return zb_import_refuse(n, NULL, "%d shifts of %d axes", count, axis_count);
   for (int i = 0; i < count && x; ++i) {
-    int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX];
     if (!is_flat && !zb_import_axis(n, axes[i], in.rank, &axis)) return ZB_FAIL;
     const int64_t dim = in.dims[axis], back = dim ? (dim - shifts[i] % dim) % dim : 0;
     if (back == 0) continue;
-    for (int k = 0; k < ZB_DIMS_MAX; ++k)
-      steps[k] = 1;
-    memcpy(sizes, in.dims, sizeof sizes);
-    sizes[axis] = back;
-    zb_operand tail = zb_operand_slice(n, x, starts, sizes, steps);
-    starts[axis] = back;
-    sizes[axis] = dim - back;
-    x = zb_operand_concat(n, (zb_operand[]){zb_operand_slice(n, x, starts, sizes, steps), tail}, 2, axis);
+    zb_operand parts[] = {zb_operand_part(n, x, axis, back, dim - back), zb_operand_part(n, x, axis, 0, back)};
+    x = zb_operand_concat(n, parts, 2, axis);
   }
   return zb_paddle_give(n, "Out", is_flat && x ? zb_operand_reshape(n, x, &given) : x);
 }
@@ -289,30 +279,13 @@ zb_result zb_paddle_strided_slice(zb_import_node *n) {
 
 /* ---- Reductions to a norm ---- */
 
-/* The dimensions of an attribute, or all; *count: how many. False after reporting. */
-static bool read_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count) {
-  int64_t given[ZB_DIMS_MAX];
-  bool chosen[ZB_DIMS_MAX] = {false};
-  int found, axis;
-  if (!zb_paddle_integers(n, "axis", NULL, given, ZB_DIMS_MAX, &found)) return false;
-  if (zb_paddle_integer(n, "reduce_all asvector", 0)) found = 0;
-  for (int i = 0; i < found; ++i) {
-    if (!zb_import_axis(n, given[i], in->rank, &axis)) return false;
-    chosen[axis] = true;
-  }
-  *count = 0;
-  for (int i = 0; i < in->rank; ++i)
-    if (chosen[i] || found <= 0) axes[(*count)++] = i;
-  return true;
-}
-
 static zb_result reduced(zb_import_node *n, bool is_norm) {
   zb_shape in;
   int64_t axes[ZB_DIMS_MAX];
   int count;
   const bool keeps = zb_paddle_integer(n, "keepdim", 0) != 0;
   zb_operand x = zb_paddle_in(n, "X");
-  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axes(n, &in, axes, &count)) return ZB_FAIL;
   if (count < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
   return zb_paddle_give(n, "Out",
                         is_norm ? zb_operand_norm(n, x, zb_paddle_real(n, "porder", 2), axes, count, keeps)
