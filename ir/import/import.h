@@ -121,6 +121,12 @@ typedef struct zb_import_rule {
   const char *function, *formula, *value, *slopes[ZB_IMPORT_RULE_OPERANDS];
 } zb_import_rule;
 
+/* Rows of a rules.def. */
+#define ZB_EXACT(function, formula, value, a, b, c) {function, formula, value, {a, b, c}},
+#define ZB_RULE(function, formula, value) ZB_EXACT(function, formula, value, "", "", "")
+#define ZB_REFUSED ZB_RULE
+#define ZB_SLOPES(function, formula, a, b, c) ZB_EXACT(function, formula, "", a, b, c)
+
 typedef struct zb_import_rules {
   const zb_import_rule *rows;
   size_t count;
@@ -203,6 +209,9 @@ char *zb_import_take_text(zb_import *im, const char *text, size_t length);
 /* Behind a node that was built: its result becomes what the rule of its formula says, if there is one. everywhere: also
  * where no gradient is known to flow. */
 zb_result zb_import_apply_rule(zb_import_node *n, bool everywhere);
+/* Whether the text begins with a name, with or without a number behind it ("relu_3"), and then `end`. The name goes as
+ * far as a blank, or to a star, behind which anything may stand. */
+bool zb_import_is_named(const char *text, const char *name, char end);
 
 /* ---- error.c: all return ZB_FAIL ---- */
 /* Reports "KIND: text" at the node. */

@@ -93,6 +93,15 @@ static bool matches(match *m, const char *term, zb_import_value *value, int dept
   return term[1] != ':' || match_node(m, term + 2, value->producer, depth);
 }
 
+bool zb_import_is_named(const char *text, const char *name, char end) {
+  const size_t length = strcspn(name, "* ");
+  if (strncmp(text, name, length) != 0) return false;
+  text += length;
+  if (name[length] == '*') return true;
+  if (*text == '_') text += 1 + strspn(text + 1, "0123456789");
+  return *text == end;
+}
+
 /* The rule of a node; NULL: none. */
 static const zb_import_rule *find(const zb_import_node *n, match *m) {
   const zb_import_rules *rules = n->im->format->rules;

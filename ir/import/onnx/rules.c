@@ -5,13 +5,7 @@
 #include <string.h>
 
 static const zb_import_rule rows[] = {
-#define ZB_RULE(function, formula, value) {function, formula, value, {"", "", ""}},
-#define ZB_SLOPES(function, formula, a, b, c) {function, formula, "", {a, b, c}},
-#define ZB_EXACT(function, formula, value, a, b, c) {function, formula, value, {a, b, c}},
 #include "ir/import/onnx/rules.def"
-#undef ZB_RULE
-#undef ZB_SLOPES
-#undef ZB_EXACT
 };
 
 static const char *kind_of(const zb_import_node *n, char *room, size_t size) {
@@ -31,16 +25,6 @@ static bool number_of(zb_import *im, const zb_import_value *value, double *out) 
   for (int64_t i = 1; i < known->elements; ++i)
     if (zb_known_real(known, i) != *out) return false;
   return true;
-}
-
-/* Whether text goes on with a name, with or without a number behind it, and one of these letters. */
-static bool is_name(const char *text, const char *name, char end) {
-  const size_t length = strcspn(name, "* ");
-  if (strncmp(text, name, length) != 0) return false;
-  text += length;
-  if (name[length] == '*') return true;
-  if (*text == '_') text += 1 + strspn(text + 1, "0123456789");
-  return *text == end;
 }
 
 /* "clamp from 15": of files that PyTorch 2.15 or a newer one wrote; "clamp until 15": of others. */
@@ -63,13 +47,13 @@ static bool is_within(const zb_import_node *n, const char *function) {
   const char *scopes = zb_onnx_entry(node->metadata_props, node->n_metadata_props, "pkg.torch.onnx.name_scopes");
   op = op ? strstr(op, "torch.ops.aten.") : NULL;
   if (op) op += strlen("torch.ops.aten.");
-  if (op) return is_name(op, function, strchr(function, '.') ? ']' : '.');
+  if (op) return zb_import_is_named(op, function, strchr(function, '.') ? ']' : '.');
   const char *end = scopes ? strrchr(scopes, '\'') : NULL;
   if (!end) return false;
   const char *last = end;
   while (last > scopes && last[-1] != '\'')
     --last;
-  return is_name(last, function, '\'');
+  return zb_import_is_named(last, function, '\'');
 }
 
 const zb_import_rules zb_onnx_rules = {

@@ -1,23 +1,16 @@
 /* Elementwise ops, comparisons, conversions. Both dialects give operands of one shape, so nothing is broadcast here but
  * scalars of select and clamp. Tests: test/ir/import/stablehlo. */
+#include "ir/import/operand.h"
 #include "ir/import/stablehlo/stablehlo.h"
 
 #include <string.h>
 
 /* An op of up to three operands, by its reference kernel or as IR. */
-static zb_result fold_or_build(zb_import_node *n, const char *op, int count, const zb_attr *attrs, int attr_count) {
-  if (n->folds) {
-    const zb_known *in[3] = {zb_import_known(n, 0), count > 1 ? zb_import_known(n, 1) : NULL,
-                             count > 2 ? zb_import_known(n, 2) : NULL};
-    if (count == 3) return zb_import_give_known(n, 0, zb_import_fold_where(n, in[0], in[1], in[2]));
-    return zb_import_give_known(n, 0,
-                                count == 1 ? zb_import_fold_op(n, op, in, 1, attrs, attr_count)
-                                           : zb_import_fold_binary(n, op, in[0], in[1], attrs, attr_count));
-  }
-  MlirValue in[3];
+static zb_result give_applied(zb_import_node *n, const char *op, int count, const zb_attr *attrs, int attr_count) {
+  zb_operand in[3];
   for (int i = 0; i < count; ++i)
-    in[i] = zb_import_ir(n, i);
-  return n->im->failed ? ZB_FAIL : zb_import_give(n, 0, zb_build(n->b, op, in, count, attrs, attr_count));
+    in[i] = zb_operand_in(n, i);
+  return zb_operand_give(n, 0, zb_operand_apply(n, op, in, count, attrs, attr_count));
 }
 
 static MlirValue choose(zb_import_node *n, MlirValue condition, MlirValue a, MlirValue b) {
@@ -39,7 +32,7 @@ zb_result zb_stablehlo_unary(zb_import_node *n) {
   if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
   if (strcmp(op, "not") == 0 && shape.dtype != ZB_I1) op = "bitwise_not";
   if (strcmp(op, "abs") == 0 && !n->folds && zb_stablehlo_is_float(shape.dtype)) return absolute(n, shape.dtype);
-  return fold_or_build(n, op, 1, NULL, 0);
+  return give_applied(n, op, 1, NULL, 0);
 }
 
 /* Of i1, arithmetic is logic: a sum is `or`, a product `and`. */
@@ -108,14 +101,11 @@ zb_result zb_stablehlo_binary(zb_import_node *n) {
     if (strcmp(op, "div") == 0 || strcmp(op, "mod") == 0) return divided(n, *op == 'm');
   }
   if (strcmp(op, "pow") == 0 && !zb_stablehlo_is_float(shape.dtype)) return integer_power(n, shape.dtype);
-  return fold_or_build(n, op, 2, &fmod, strcmp(op, "mod") == 0);
+  return give_applied(n, op, 2, &fmod, strcmp(op, "mod") == 0);
 }
 
 zb_result zb_stablehlo_square(zb_import_node *n) {
-  const zb_known *x = n->folds ? zb_import_known(n, 0) : NULL;
-  if (x) return zb_import_give_known(n, 0, zb_import_fold_binary(n, "mul", x, x, NULL, 0));
-  MlirValue value = zb_import_ir(n, 0);
-  return value.ptr ? zb_import_give(n, 0, zb_build2(n->b, "mul", value, value)) : ZB_FAIL;
+  return zb_operand_give(n, 0, zb_operand_formula(n, "square", zb_operand_in(n, 0)));
 }
 
 /* Half away from zero; floor(|x| + 1/2) would round what lies just below a half. */
@@ -162,18 +152,14 @@ zb_result zb_stablehlo_compare(zb_import_node *n) {
     x = is_total ? zb_stablehlo_total_order(n, x) : zb_stablehlo_ordered(n, x, integer);
     y = is_total ? zb_stablehlo_total_order(n, y) : zb_stablehlo_ordered(n, y, integer);
     if (!zb_import_give(n, 0, zb_build2(n->b, op, x, y))) return ZB_FAIL;
-  } else if (!fold_or_build(n, op, 2, NULL, 0)) {
+  } else if (!give_applied(n, op, 2, NULL, 0)) {
     return ZB_FAIL;
   }
   if (strcmp(direction, "NE") != 0) return ZB_OK;
-  zb_import_value *out = n->outputs[0];
-  if (!out) return ZB_OK;
-  if (out->known)
-    return zb_import_give_known(n, 0, zb_import_fold_op(n, "not", (const zb_known *[]){out->known}, 1, NULL, 0));
-  return zb_import_give(n, 0, zb_build1(n->b, "not", out->value));
+  return n->outputs[0] ? zb_operand_give(n, 0, zb_operand_apply1(n, "not", n->outputs[0])) : ZB_OK;
 }
 
-zb_result zb_stablehlo_select(zb_import_node *n) { return fold_or_build(n, "where", 3, NULL, 0); }
+zb_result zb_stablehlo_select(zb_import_node *n) { return give_applied(n, "where", 3, NULL, 0); }
 
 /* min, x, max: bounds are scalars or of the shape of x. */
 zb_result zb_stablehlo_clamp(zb_import_node *n) {

@@ -6,13 +6,7 @@
 #include <string.h>
 
 static const zb_import_rule rows[] = {
-#define ZB_RULE(function, formula, value) {function, formula, value, {"", "", ""}},
-#define ZB_SLOPES(function, formula, a, b, c) {function, formula, "", {a, b, c}},
-#define ZB_REFUSED ZB_RULE
 #include "ir/import/stablehlo/rules.def"
-#undef ZB_RULE
-#undef ZB_SLOPES
-#undef ZB_REFUSED
 };
 
 /* "add"; of a comparison the direction. */
@@ -43,13 +37,10 @@ bool zb_stablehlo_is_placed(MlirOperation op, const char *word) {
 static bool is_within(const zb_import_node *n, const char *function) {
   MlirOperation op = zb_stablehlo_source(n);
   char name[256];
-  const size_t length = strlen(function);
   snprintf(name, sizeof name, "jit(%s)/", function);
   if (zb_stablehlo_is_placed(op, name)) return true;
   for (op = mlirOperationGetParentOperation(op); op.ptr; op = mlirOperationGetParentOperation(op)) {
-    if (!zb_stablehlo_string(op, "sym_name", name, sizeof name) || strncmp(name, function, length) != 0) continue;
-    const char *rest = name + length;
-    if (!*rest || (*rest == '_' && rest[1] && rest[1 + strspn(rest + 1, "0123456789")] == '\0')) return true;
+    if (zb_stablehlo_string(op, "sym_name", name, sizeof name) && zb_import_is_named(name, function, '\0')) return true;
   }
   return false;
 }

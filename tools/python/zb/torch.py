@@ -41,12 +41,6 @@ def _usage(text: str) -> Error:
     return Error("USAGE", text, exit_status=2)
 
 
-def _tensor_nodes(value: Any) -> List[torch.fx.Node]:
-    found: List[torch.fx.Node] = []
-    torch.fx.map_arg(value, found.append)
-    return found
-
-
 def _node_name(shown: str) -> str:
     """The node of "transformer.h.0 (linear_3)", as names of ops are told."""
     inside = re.search(r"\(([^()]*)\)$", shown)
