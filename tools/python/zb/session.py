@@ -363,9 +363,9 @@ class Session:
                 was_finite = found.batches == 0 or math.isfinite(found.loss)
                 self._evaluate_batch(batch, found)
                 if found.has_loss and was_finite and not math.isfinite(found.loss):
-                    warnings.warn(f"the loss of batch {found.batches} of the evaluation is {found.loss}: where all targets "
-                                  "of a micro-batch are ignored it has no mean, which zb.compile(loss_mean='targets') "
-                                  "leaves out; else weights or data are not finite", stacklevel=2)
+                    warnings.warn(f"the loss of batch {found.batches} of the evaluation is {found.loss}: where all "
+                                  "targets of a micro-batch are ignored it has no mean, which zb.compile(loss_mean="
+                                  "'targets') leaves out; else weights or data are not finite", stacklevel=2)
                 if found.stopping:
                     break
         loss = found.loss if found.batches else math.nan
