@@ -118,7 +118,8 @@ static zb_status write_files(const sched_settings *s, const sched_case *c) {
   if (s->timeline) ZB_TRY(zb_order_timeline(p, &c->order, &c->simulation, title, s->timeline));
   if (s->trace) ZB_TRY(zb_order_timeline(p, &c->order, &c->simulation, title, s->trace));
   const zb_order_style compute = {.form = ZB_FORM_COMPUTE_ONLY, .idle_cells = true};
-  const zb_order_style lowered = {.form = ZB_FORM_COMPUTE_COMMS}, text = {.form = ZB_FORM_TEXT};
+  const zb_order_style lowered = {.form = ZB_FORM_COMPUTE_COMMS, .no_waits = s->no_waits};
+  const zb_order_style text = {.form = ZB_FORM_TEXT};
   if (s->csv) ZB_TRY(zb_order_write_file(p, &c->order, &compute, s->csv));
   if (s->lowered) ZB_TRY(zb_order_write_file(p, &c->order, &lowered, s->lowered));
   if (s->text) ZB_TRY(zb_order_write_file(p, &c->order, &text, s->text));

@@ -457,6 +457,8 @@ typedef struct zb_order_style {
   bool whole_backward; /* one cell where W directly follows its B; always where order.whole_backward is set */
   bool idle_cells;     /* COMPUTE_ONLY: a column is a time step, and a job stands after what it needs, with empty cells
                           before it, as PyTorch's PipelineScheduleMulti executes it; its other runtime drops them */
+  bool no_waits;       /* COMPUTE_COMMS: for PyTorch before 2.15, which does not know WAIT_REDUCE_GRAD, WAIT_SEND_F and
+                          WAIT_SEND_B; newer ones want them */
 } zb_order_style;
 
 /* Writes a valid order, with the line ends that PyTorch writes (CR LF; TEXT: LF). With communication, by

@@ -14,6 +14,7 @@ typedef enum zb_action_class {
   ZB_ACTION_WHOLE,   /* B and W as one */
   ZB_ACTION_SEND,    /* names the producing stage */
   ZB_ACTION_RECEIVE, /* names the consuming stage */
+  ZB_ACTION_WAIT,    /* for a send: nothing */
   ZB_ACTION_NONE     /* of a stage, not of a micro-batch: nothing */
 } zb_action_class;
 
@@ -29,9 +30,12 @@ typedef enum zb_action_class {
   ROW(RECV_F, ZB_ACTION_RECEIVE, ZB_F)                                                                                 \
   ROW(SEND_B, ZB_ACTION_SEND, ZB_B)                                                                                    \
   ROW(RECV_B, ZB_ACTION_RECEIVE, ZB_B)                                                                                 \
+  ROW(WAIT_SEND_F, ZB_ACTION_WAIT, ZB_F)                                                                               \
+  ROW(WAIT_SEND_B, ZB_ACTION_WAIT, ZB_B)                                                                               \
   ROW(UNSHARD, ZB_ACTION_NONE, ZB_F)                                                                                   \
   ROW(RESHARD, ZB_ACTION_NONE, ZB_F)                                                                                   \
-  ROW(REDUCE_GRAD, ZB_ACTION_NONE, ZB_W)
+  ROW(REDUCE_GRAD, ZB_ACTION_NONE, ZB_W)                                                                               \
+  ROW(WAIT_REDUCE_GRAD, ZB_ACTION_NONE, ZB_W)
 
 typedef enum zb_action {
 #define ZB_ROW(token, action_class, kind) ZB_ACTION_##token,

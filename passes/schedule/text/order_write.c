@@ -19,6 +19,7 @@ typedef struct writer {
   size_t *first, *sorted; /* transfers by rank: sorted[first[r]..first[r + 1]) in their order, both ends */
   int *left;              /* [stages] jobs that are still to come */
   int *left_w;            /* [stages] the same of W */
+  bool waits;             /* for sums of gradients and sends */
 } writer;
 
 static void add(writer *w, zb_action action, int stage, int micro_batch) {
@@ -124,6 +125,15 @@ static void add_operations(writer *w, int rank, int index, size_t *at) {
   }
 }
 
+/* For the sends of the rank, where all that its peers receive is under way. */
+static void add_waits(writer *w, int rank) {
+  for (size_t i = w->first[rank]; w->waits && i < w->first[rank + 1]; ++i) {
+    const zb_transfer *t = &w->lowering.transfers[w->sorted[i]];
+    if (w->problem->stage_rank[t->source] != rank) continue;
+    add(w, t->kind == ZB_F ? ZB_ACTION_WAIT_SEND_F : ZB_ACTION_WAIT_SEND_B, t->source, t->micro_batch);
+  }
+}
+
 static void add_unshards(writer *w, int rank) {
   for (int i = 0; i < w->order->counts[rank]; ++i) {
     const zb_job job = w->order->jobs[rank][i];
@@ -137,7 +147,10 @@ static void add_unshards(writer *w, int rank) {
 static void add_ends(writer *w, int rank, int from, int to) {
   for (int i = from; i < to; ++i) {
     const zb_job job = w->order->jobs[rank][i];
-    if (job.kind == ZB_W && --w->left_w[job.stage] == 0) add(w, ZB_ACTION_REDUCE_GRAD, job.stage, 0);
+    if (job.kind == ZB_W && --w->left_w[job.stage] == 0) {
+      add(w, ZB_ACTION_REDUCE_GRAD, job.stage, 0);
+      if (w->waits) add(w, ZB_ACTION_WAIT_REDUCE_GRAD, job.stage, 0);
+    }
     if (--w->left[job.stage] == 0) add(w, ZB_ACTION_RESHARD, job.stage, 0);
   }
 }
@@ -153,6 +166,7 @@ static void add_row_with_operations(writer *w, int rank) {
     from = i;
     add_job(w, rank, &i);
   }
+  add_waits(w, rank);
   zb_cells_end_row(&w->cells);
 }
 
@@ -217,6 +231,7 @@ zb_status zb_order_write(const zb_problem *problem, const zb_order *order, const
   view.whole_backward = order->whole_backward || style->whole_backward;
   writer w = {.problem = &chain, .order = &view};
   w.cells.form = style->form;
+  w.waits = !style->no_waits;
   w.cells.crlf = style->form != ZB_FORM_TEXT;
   w.cells.last_line_ends = true;
   zb_status status = NULL;

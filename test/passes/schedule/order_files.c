@@ -49,7 +49,8 @@ static int write_order(char **words) {
   int *stage_rank = zb_alloc((size_t)problem.stages * sizeof *stage_rank);
   zb_stage_cost *costs = zb_alloc((size_t)problem.stages * sizeof *costs);
   if (!stage_rank || !costs) return finish(ZB_OUT_OF_MEMORY());
-  zb_order_style style = {.whole_backward = strchr(words[6], 'w'), .idle_cells = strchr(words[6], 'i')};
+  zb_order_style style = {
+      .whole_backward = strchr(words[6], 'w'), .idle_cells = strchr(words[6], 'i'), .no_waits = strchr(words[6], 'o')};
   for (int form = 0; form < ZB_FORM_COUNT; ++form)
     if (!strcmp(forms[form], words[5])) style.form = (zb_order_form)form;
   zb_order order = {0};

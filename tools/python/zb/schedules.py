@@ -130,11 +130,12 @@ class Schedule:
 
     def text(self, form: str = "text") -> str:
         """The order in a file's form: "text" (zb.compile(schedule="F.txt") reads it), "csv" or "lowered" (PyTorch's
-        pipelining, the latter with sends and receives)."""
-        forms = {"text": _c.ZB_FORM_TEXT, "csv": _c.ZB_FORM_COMPUTE_ONLY, "lowered": _c.ZB_FORM_COMPUTE_COMMS}
+        pipelining, the latter with sends and receives; "lowered-old" is that for PyTorch before 2.15)."""
+        forms = {"text": _c.ZB_FORM_TEXT, "csv": _c.ZB_FORM_COMPUTE_ONLY, "lowered": _c.ZB_FORM_COMPUTE_COMMS,
+                 "lowered-old": _c.ZB_FORM_COMPUTE_COMMS}
         if form not in forms:
             raise usage("there is no form '%s'" % form, _options.nearest(form, forms))
-        style = _c.zb_order_style(forms[form], False, form == "csv")
+        style = _c.zb_order_style(forms[form], False, form == "csv", form == "lowered-old")
         out = ctypes.c_void_p()
         self._lib.zb_order_write(ctypes.byref(self._data.problem), ctypes.byref(self._order), ctypes.byref(style),
                                  ctypes.cast(ctypes.byref(out), ctypes.POINTER(ctypes.c_char_p)))
