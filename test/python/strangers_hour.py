@@ -304,6 +304,8 @@ class Tests:
             def forward(self, x, y):
                 return torch.nn.functional.cross_entropy(self.line(x), y)
 
+        self.raises("^Linear: error: no scalar float output", "errors name the module, not a folder that is gone",
+                    lambda: self.zb.compile(torch.nn.Linear(4, 1), torch.ones(2, 4)))
         torch.manual_seed(0)
         x, y = torch.randn(6, 4), torch.randint(3, (6,))
         plan = self.zb.compile(Model(), (x[:3], y[:3]), micro_batches=2)

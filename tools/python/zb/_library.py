@@ -1,6 +1,7 @@
 """Finds libzb, checks that it is the one that this package was made for, and turns its failures into exceptions."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import os
@@ -40,6 +41,17 @@ def usage(message: str, hint: Optional[str] = None) -> Error:
 
 def invalid(message: str, hint: Optional[str] = None) -> Error:
     return Error("INVALID", message, hint, exit_status=1)
+
+
+@contextlib.contextmanager
+def called(path: str, name: str) -> Iterator[None]:
+    """Errors say the name of what the user gave, not the path at which it lies for a while."""
+    try:
+        yield
+    except Error as error:
+        error.args = tuple(str(text).replace(path, name) for text in error.args)
+        error.message, error.diagnostics = error.message.replace(path, name), error.diagnostics.replace(path, name)
+        raise
 
 
 # ---- Finding it ----

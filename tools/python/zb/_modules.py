@@ -11,7 +11,7 @@ import tempfile
 from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Tuple
 
 from . import arrays
-from ._library import invalid, usage
+from ._library import called, invalid, usage
 from ._options import nearest
 
 Place = Callable[[str, Tuple[int, ...], str], int]
@@ -74,7 +74,8 @@ def weights_file(weights: Any) -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="zb-") as folder:
         path = os.path.join(folder, "weights.safetensors")
         _write(path, views)
-        yield path
+        with called(path, "weights"):
+            yield path
 
 
 def load(values: Callable[[Place], None], model: Any, aliases: Mapping[str, str]) -> None:

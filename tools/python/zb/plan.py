@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 
 from . import _c, _options, arrays
 from ._calls import call_once
-from ._library import Error, compiler, error_of, invalid, library, text_of
+from ._library import Error, called, compiler, error_of, invalid, library, text_of
 from ._progress import Progress
 from .options import CompileOptions
 
@@ -302,7 +302,10 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
         if not _is_path(model):
             progress("exporting the module")
         path = os.fspath(model) if _is_path(model) else _export(model, example, kwargs, work)
-        summary, diagnostics = _compile(path, params, progress)
+        name = path if _is_path(model) else type(model).__name__
+        with called(path, name):
+            summary, diagnostics = _compile(path, params, progress)
+        diagnostics = diagnostics.replace(path, name)
     for line in diagnostics.splitlines():
         if "warning:" in line:
             warnings.warn(line, stacklevel=2)
