@@ -169,7 +169,7 @@ zb_operand zb_operand_cast(zb_import_node *n, zb_operand x, zb_dtype dtype) {
   const bool is_narrow = dtype == ZB_BF16 || dtype == ZB_F16;
   if (!is_narrow && all_known(n, &x, 1)) return zb_operand_known(n, zb_import_fold_cast(n, known_of(n, x), dtype));
   if (dtype == ZB_F64) {
-    zb_import_refuse(n, "remove .double() from the model, or make it float32",
+    zb_import_refuse(n, "remove .double() from the model, or make it float32 (float_power is torch.pow)",
                      "a conversion to double of a value that is computed each step");
     return failed(n);
   }

@@ -193,6 +193,8 @@ POINTS = {
     "det": (lambda p: torch.det(S * p[:, :3]) + torch.det(S.flip(0) * p[:, 1:]), P + 1),
     "detzero": (lambda p: torch.det(C[:, :3]) + p, P),
     "slogdet": (lambda p: torch.linalg.slogdet(S - p[:, :3])[1] + torch.logdet(S + p[:, :1] * p[:, :1].T), P),
+    "householder": (lambda p: torch.linalg.householder_product(
+        p.T[:, :2].tril(-1), 2 / (1 + p.T[:, :2].tril(-1).square().sum(0))), P),
     "inverse": (lambda p: torch.linalg.inv(torch.stack([S.flip(0), S]) + p[:, :3]), P),
     "solve": (lambda p: torch.linalg.solve(S + p[:, :3], p) + torch.linalg.solve(S, p[:, 0])[:, None], P),
     "solveright": (lambda p: torch.linalg.solve(S + p[:, :3], p.T, left=False), P),

@@ -141,3 +141,14 @@ def matrix_exp(a):
     for i in range(20):
         result = torch.where(halvings > i, result @ result, result)
     return result
+
+
+@writes("linalg_householder_product")
+def householder_product(a, tau):
+    """The reflections one after the other, from the last, on the first columns of the identity; each is a column of a
+    below its 1 on the diagonal."""
+    rows, q = torch.arange(a.shape[-2]), torch.eye(a.shape[-2], a.shape[-1], dtype=a.dtype).expand_as(a)
+    for j in reversed(range(tau.shape[-1])):
+        v = torch.where(rows > j, a[..., j], torch.where(rows == j, 1.0, 0.0)).unsqueeze(-1)
+        q = q - tau[..., j, None, None] * torch.matmul(v, torch.matmul(v.mT, q))
+    return q
