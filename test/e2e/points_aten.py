@@ -422,7 +422,7 @@ binary("loss_huber_delta", lambda x, y: F.huber_loss(x, y, reduction="none", del
 binary("loss_smooth_l1_beta", lambda x, y: F.smooth_l1_loss(x, y, reduction="none", beta=0.5), FAR)
 binary("loss_smooth_l1_zero", lambda x, y: F.smooth_l1_loss(x, y, reduction="none", beta=0.0), FAR)
 binary("loss_bce_logits_weighted", lambda x, y: F.binary_cross_entropy_with_logits(
-    x, y, torch.full_like(x, 0.5), torch.full_like(x, 3.0), reduction="none"), FAR, ulp=16)
+    x, y, torch.full_like(x, 0.5), reduction="none", pos_weight=torch.full_like(x, 3.0)), FAR, ulp=16)
 binary("loss_gaussian", lambda x, y: 0.5 * (y.abs().clamp(min=1e-6).log() + x * x / y.abs().clamp(min=1e-6)), FAR,
        ulp=16)
 binary("loss_margin_ranking", lambda x, y: F.margin_ranking_loss(x, y, torch.ones_like(x), reduction="none"), FAR)
@@ -467,10 +467,15 @@ IMAGES = {
 for name, function in IMAGES.items():
     case(name, function, IMAGE[None], ulp=16)
 EDGES = torch.tensor([[[[-1.0, -1.0], [1.0, 1.0], [0.0, 0.0]], [[-1.5, 0.5], [2.0, 0.25], [-0.3333, 1.0001]]]])
-for border in ("zeros", "border"):
+for border in ("zeros", "border", "reflection"):
     for aligned in (False, True):
         case(f"grid_sample_{border}_{int(aligned)}", lambda x, grid, b=border, a=aligned: F.grid_sample(
             x[None, None], grid, padding_mode=b, align_corners=a), IMAGE, EDGES, ulp=16, least=1.0)
+case("grid_sample_nearest", lambda x, grid: F.grid_sample(x[None, None], grid, "nearest", "reflection"), IMAGE, EDGES)
+case("grid_sample_cubic", lambda x, grid: F.grid_sample(x[None, None], grid, "bicubic", "border"), IMAGE, EDGES, ulp=16,
+     least=4.0)
+case("grid_sample_volume", F.grid_sample, torch.linspace(-2, 3, 24).view(1, 1, 2, 3, 4),
+     [[[[[-0.9, 0.2, 0.4], [0.6, -1.3, 0.1]]]]], ulp=16, least=1.0)
 case("bilinear_layer", lambda x, y: F.bilinear(x, y, torch.ones(2, 4, 4, dtype=x.dtype)), IMAGE, IMAGE.flip(0), ulp=16)
 PRODUCTS = {
     "matmul": torch.matmul, "mv": lambda x, y: torch.mv(x, y[0]), "dot": lambda x, y: torch.dot(x[0], y[0]).view(1),

@@ -133,3 +133,12 @@ zb_result zb_aten_interpolate(zb_import_node *n) {
   if (!read_sizes(n, &s) || !read_scales(n, s.rank, how.scales)) return ZB_FAIL;
   return give(n, 0, zb_spatial_interpolated(n, zb_import_ir(n, 0), &s, &how));
 }
+
+zb_result zb_aten_grid_sample(zb_import_node *n) {
+  static const char *const modes[] = {"bilinear", "nearest", "bicubic"}, *const paddings[] = {"zeros", "border",
+                                                                                              "reflection"};
+  const int64_t mode = zb_aten_int(n, "interpolation_mode", 0), padding = zb_aten_int(n, "padding_mode", 0);
+  if (mode < 0 || mode > 2 || padding < 0 || padding > 2) return zb_aten_refuse_argument(n, "padding_mode", NULL);
+  const zb_spatial_sampling how = {modes[mode], paddings[padding], zb_aten_flag(n, "align_corners", false), false};
+  return zb_operand_give(n, 0, zb_spatial_sampled(n, zb_operand_in(n, 0), zb_operand_in(n, 1), &how));
+}

@@ -408,17 +408,3 @@ def median(x):
         return value.squeeze(0)
     shares = ((flat == value) | ((flat != flat) & (value != value))).to(x.dtype)
     return (value + slope_of(flat, shares / shares.sum()).sum()).squeeze(0)
-
-
-# ---- Pictures ----
-
-
-@writes("grid_sampler_2d")
-def grid_sampler_2d(image, grid, interpolation_mode=0, padding_mode=0, align_corners=False):
-    """PyTorch's own decomposition, but for places at a border and beyond, which have no gradient."""
-    if padding_mode == 1:
-        size = torch.stack([torch.full([], float(size)) for size in (image.shape[-1], image.shape[-2])])
-        at = (grid + 1) / 2 * (size - 1) if align_corners else ((grid + 1) * size - 1) / 2
-        grid = torch.where((at > 0) & (at < size - 1), grid, stopped(grid))
-    own = torch._decomp.decomposition_table[torch.ops.aten.grid_sampler_2d.default]
-    return own(image, grid, interpolation_mode, padding_mode, align_corners)

@@ -46,17 +46,6 @@ def stopped(x):
     return torch.ops.zb_aten.detach(x)
 
 
-def widen_flips(graph):
-    """PyTorch's grid_sampler_2d counts in int8 how often a place is reflected, and reads the lowest bit, which int32
-    has as well."""
-    for node in graph.nodes:
-        if node.target is torch.ops.aten._to_copy.default and node.kwargs.get("dtype") is torch.int8 and all(
-                user.target is torch.ops.aten.bitwise_and.Scalar and 0 <= user.args[1] < 128 for user in node.users):
-            node.kwargs = {**node.kwargs, "dtype": torch.int32}
-            for each in (node, *node.users):
-                each.meta["val"] = each.meta["val"].to(torch.int32)
-
-
 # ---- Arithmetic ----
 
 

@@ -56,12 +56,12 @@ TESTED = ((2, 13), (2, 15))
 
 # Ops that torch.export would take apart and zbc has as one (rows of ir/import/aten/aten_ops.def).
 WHOLE = """
-    adaptive_avg_pool1d adaptive_avg_pool2d celu cross_entropy_loss dropout elu eye eye.m gelu glu hardsigmoid
-    hardswish l1_loss layer_norm leaky_relu linalg_vector_norm linear log_sigmoid log_softmax.int logsumexp matmul mish
-    mse_loss nll_loss nll_loss_nd _prelu_kernel rms_norm scaled_dot_product_attention selu silu softmax.int softplus
-    softshrink stack std.correction std_mean.correction threshold tril triu upsample_bilinear2d.vec
-    upsample_linear1d.vec upsample_nearest1d.vec upsample_nearest2d.vec upsample_nearest3d.vec
-    upsample_trilinear3d.vec
+    adaptive_avg_pool1d adaptive_avg_pool2d celu cross_entropy_loss dropout elu eye eye.m gelu glu
+    grid_sampler_2d grid_sampler_3d hardsigmoid hardswish l1_loss layer_norm leaky_relu linalg_vector_norm linear
+    log_sigmoid log_softmax.int logsumexp matmul mish mse_loss nll_loss nll_loss_nd _prelu_kernel rms_norm
+    scaled_dot_product_attention selu silu softmax.int softplus softshrink stack std.correction std_mean.correction
+    threshold tril triu upsample_bilinear2d.vec upsample_linear1d.vec upsample_nearest1d.vec upsample_nearest2d.vec
+    upsample_nearest3d.vec upsample_trilinear3d.vec
 """.split()
 
 DTYPES = {
@@ -229,7 +229,6 @@ def decomposed(program):
         keep_stops(program.graph_module, restores)
         program = _complex.separate(program.run_decompositions(table), ExportError)
         _random.raise_drop_path(program.graph)
-        _written.widen_flips(program.graph)
         return program
     finally:
         for restore in restores:
