@@ -350,13 +350,21 @@ zb_operand zb_operand_pad(zb_import_node *n, zb_operand x, int axis, int64_t bef
   return used == 1 ? x : zb_operand_concat(n, parts, used, axis);
 }
 
-zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis) {
+static zb_operand gathered(zb_import_node *n, const char *op, zb_operand x, zb_operand indices, int axis,
+                           zb_known *(*fold)(zb_import_node *, const zb_known *, const zb_known *, int)) {
   const zb_operand in[] = {x, indices};
   if (any_missing(n, in, 2)) return failed(n);
-  if (all_known(n, in, 2))
-    return zb_operand_known(n, zb_import_fold_gather(n, known_of(n, x), known_of(n, indices), axis));
+  if (all_known(n, in, 2)) return zb_operand_known(n, fold(n, known_of(n, x), known_of(n, indices), axis));
   const zb_attr attr = zb_int("axis", axis);
-  return zb_operand_build(n, "gather", in, 2, &attr, 1);
+  return zb_operand_build(n, op, in, 2, &attr, 1);
+}
+
+zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis) {
+  return gathered(n, "gather", x, indices, axis, zb_import_fold_gather);
+}
+
+zb_operand zb_operand_gather_elements(zb_import_node *n, zb_operand x, zb_operand indices, int axis) {
+  return gathered(n, "gather_elements", x, indices, axis, zb_import_fold_gather_elements);
 }
 
 /* ---- Random numbers ---- */

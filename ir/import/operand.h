@@ -66,6 +66,7 @@ zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int cou
 /* So many of `fill`, a scalar, before and behind x along a dimension; negative numbers cut. */
 zb_operand zb_operand_pad(zb_import_node *n, zb_operand x, int axis, int64_t before, int64_t after, zb_operand fill);
 zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis);
+zb_operand zb_operand_gather_elements(zb_import_node *n, zb_operand x, zb_operand indices, int axis);
 zb_result zb_operand_give(zb_import_node *n, int output, zb_operand value);
 /* zb.dropout with the next number, or x itself at the rate 0; rate as the op has it. */
 zb_operand zb_operand_drop(zb_import_node *n, zb_operand x, double rate);

@@ -389,14 +389,9 @@ zb_result zb_aten_lookup(zb_import_node *n) {
 zb_result zb_aten_gather_along(zb_import_node *n) {
   zb_shape in;
   int axis;
-  zb_known *data = NULL, *places = NULL;
-  zb_operand both[2] = {zb_operand_in(n, 0), zb_operand_in(n, 1)};
-  if (!zb_operand_shape(n, both[0], &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
-  if (!zb_import_value_known(n->im, both[0], &data) || !zb_import_value_known(n->im, both[1], &places)) return ZB_FAIL;
-  if (data && places)
-    return zb_operand_give(n, 0, zb_operand_known(n, zb_import_fold_gather_elements(n, data, places, axis)));
-  const zb_attr attr = zb_int("axis", axis);
-  return zb_operand_give(n, 0, zb_operand_build(n, "gather_elements", both, 2, &attr, 1));
+  zb_operand x = zb_operand_in(n, 0), places = zb_operand_in(n, 1);
+  if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_operand_gather_elements(n, x, places, axis));
 }
 
 /* What x[i, :, j] names. */

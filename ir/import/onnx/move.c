@@ -422,14 +422,10 @@ zb_result zb_onnx_gather(zb_import_node *n) {
   zb_shape data;
   int axis;
   if (!zb_onnx_shape_axis(n, 0, &data, &axis)) return ZB_FAIL;
-  bool elements = strcmp(n->op->argument, "gather_elements") == 0;
-  if (n->folds)
-    return zb_import_give_known(n, 0,
-                                (elements ? zb_import_fold_gather_elements : zb_import_fold_gather)(
-                                    n, zb_import_known(n, 0), zb_import_known(n, 1), axis));
-  MlirValue in[2] = {zb_import_ir(n, 0), zb_import_ir(n, 1)};
-  zb_attr attr = zb_int("axis", axis);
-  return zb_import_give(n, 0, zb_build(n->b, n->op->argument, in, 2, &attr, 1));
+  const bool elements = strcmp(n->op->argument, "gather_elements") == 0;
+  return zb_operand_give(
+      n, 0,
+      (elements ? zb_operand_gather_elements : zb_operand_gather)(n, zb_operand_in(n, 0), zb_operand_in(n, 1), axis));
 }
 
 /* A repeat is an expand along a new dimension before the repeated one. */

@@ -60,22 +60,13 @@ zb_result zb_paddle_gather_nd(zb_import_node *n) {
   return zb_paddle_give(n, "Out", made ? zb_operand_reshape(n, made, &out) : NULL);
 }
 
-static zb_operand at_places(zb_import_node *n, zb_operand x, zb_operand places, int axis) {
-  zb_known *data = NULL, *known = NULL;
-  const zb_attr attr = zb_int("axis", axis);
-  if (!x || !places || !zb_import_value_known(n->im, x, &data) || !zb_import_value_known(n->im, places, &known))
-    return NULL;
-  if (data && known) return zb_operand_known(n, zb_import_fold_gather_elements(n, data, known, axis));
-  return zb_operand_build(n, "gather_elements", (zb_operand[]){x, places}, 2, &attr, 1);
-}
-
 zb_result zb_paddle_take_along(zb_import_node *n) {
   zb_shape in;
   int axis;
   zb_operand x = zb_paddle_in(n, "Input"), index = zb_paddle_in(n, "Index");
   if (!x || !index || !zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "Axis axis", 0, in.rank, &axis))
     return ZB_FAIL;
-  return zb_paddle_give(n, "Result", at_places(n, x, index, axis));
+  return zb_paddle_give(n, "Result", zb_operand_gather_elements(n, x, index, axis));
 }
 
 /* The places of the k greatest (or least) elements along an axis. */
@@ -94,7 +85,8 @@ zb_result zb_paddle_top_k(zb_import_node *n) {
     return ZB_FAIL;
   if (!(k >= 1 && k <= (double)in.dims[axis])) return zb_import_refuse(n, NULL, "k is %g", k);
   zb_operand places = ordered(n, x, axis, (int64_t)k, zb_paddle_integer(n, "largest", 1) != 0);
-  return zb_paddle_give(n, "Indices", places) ? zb_paddle_give(n, "Out", at_places(n, x, places, axis)) : ZB_FAIL;
+  return zb_paddle_give(n, "Indices", places) ? zb_paddle_give(n, "Out", zb_operand_gather_elements(n, x, places, axis))
+                                              : ZB_FAIL;
 }
 
 /* The axis that an attribute or an operand says; with `flatten` x becomes one row. False after reporting. */
