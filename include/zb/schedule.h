@@ -132,6 +132,7 @@ typedef struct zb_order {
    * frameworks time schedules that do not split it. Set by zb_schedule_run from splits_backward; cleared, the gradient
    * leaves when B ends. */
   bool whole_backward;
+  int64_t timed_jobs; /* jobs of all orders that a search has built or timed to find it; 0: by a rule */
 } zb_order;
 
 /* A whole number that a schedule can be given: "interleaved-1f1b:group=4". */

@@ -10,6 +10,7 @@
  * Test: test/e2e/joint_search.py. */
 
 #include "passes/compile/parts.h"
+#include "passes/stages/trial.h"
 #include "runtime/base/text.h"
 
 #include <math.h>
@@ -159,13 +160,14 @@ zb_status zb_cuts_text(const zb_cut_places *places, const int *cuts, zb_arena *a
   return failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(arena);
 }
 
-/* Compiles with `cuts`; *out_better: they are the best now. */
+/* Compiles with `cuts`; *out_better: they are the best now. The last trial where searches have taken long. */
 static zb_status try_cuts(climb *c, bool *out_better) {
   const char *before = c->params.cuts;
   zb_attempt next;
   --c->trials;
   ZB_TRY(zb_cuts_text(places(c), c->cuts, c->texts, &c->params.cuts));
   zb_status status = zb_attempt_run(&c->params, c->program, &next);
+  if (!zb_trial_pays(c->program->memo)) c->trials = 0;
   *out_better = !status && zb_attempt_is_better(&next, c->best);
   if (*out_better) {
     zb_attempt_deinit(c->best);

@@ -8,6 +8,7 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/recompute_auto.h"
 #include "passes/stages/step_time.h"
+#include "passes/stages/trial.h"
 #include "runtime/base/text.h"
 
 #include <string.h>
@@ -451,7 +452,8 @@ static zb_status search_without(const zb_compile_params *given, const char *spli
 
 /* The searches that auto must not be slower than. Without a memory limit --split auto is all. What a compile without
  * --recompute compares is compared with --recompute auto, too; but there none is left out where values are computed
- * again, as each such search takes several times as long. */
+ * again, as each such search takes several times as long. Where searches have taken long already the rest is left out.
+ */
 static zb_status search_others(const zb_compile_params *given, zb_open open, zb_arena *texts, const zb_module *program,
                                found *out) {
   const char *const splits[] = {given->split, "all", "products", "none"};
@@ -460,7 +462,8 @@ static zb_status search_others(const zb_compile_params *given, zb_open open, zb_
   const int last = strcmp(given->recompute, "auto") == 0 ? 1 : 0;
   for (int r = last; r >= 0; --r)
     for (int s = 0; s < (!splits_too ? 1 : r == last ? 4 : 3); ++s)
-      if (r > 0 || s > 0) ZB_TRY(search_without(given, splits[s], recomputes[r], open, texts, program, out));
+      if ((r > 0 || s > 0) && zb_trial_pays(program->memo))
+        ZB_TRY(search_without(given, splits[s], recomputes[r], open, texts, program, out));
   return NULL;
 }
 

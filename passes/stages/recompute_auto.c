@@ -391,7 +391,7 @@ static zb_status compare_searched(chooser *c) {
   choice *next;
   for (size_t i = 0; i < c->choices.count; ++i)
     c->choices.items[i].model.step_ps = zb_recompute_bound(&c->model, c->choices.items[i].picks, c->limit);
-  while ((next = most_promising(c)) && !is_too_slow(c, next->model.step_ps)) {
+  while ((next = most_promising(c)) && !is_too_slow(c, next->model.step_ps) && zb_trial_pays(c->pass->program->memo)) {
     if (next->state == CHOICE_NEW) {
       next->state = CHOICE_LOOKED_AT;
       ZB_TRY(zb_recompute_look_within(&c->model, next->picks, c->limit, &next->model));

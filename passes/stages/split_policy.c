@@ -296,6 +296,7 @@ static zb_status fit(policy *p, const char *schedule, int64_t limit, int64_t byt
     ZB_TRY(compile(p, schedule, &next));
     if (!next.plan.exists) return NULL;
     if (is_better(&next, best, limit)) *best = next;
+    if (!zb_trial_pays(p->pass->program->memo)) return NULL;
     goes_on = false;
     for (int r = 0; r < p->ranks; ++r)
       goes_on |= adjust(&ranks[r], next.plan.arena[r], bytes);
@@ -496,7 +497,7 @@ static zb_status choose(policy *p, const char *schedule, outcome *all, outcome *
   for (double share = 1; share > 0.2 && !is_hopeless(p, bytes); share /= 2) {
     ZB_TRY_GOTO(begin_again(p, schedule));
     ZB_TRY_GOTO(fit(p, schedule, bytes, bytes, share, all, best));
-    if (!p->limit || !keeps_limit(schedule)) break;
+    if (!p->limit || !keeps_limit(schedule) || !zb_trial_pays(p->pass->program->memo)) break;
   }
   for (int64_t less = bytes;
        p->w.group_count <= FEW_GROUPS && p->limit && !keeps_limit(schedule) && !is_hopeless(p, bytes);) {

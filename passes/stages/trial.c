@@ -6,6 +6,7 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
 #include "passes/stages/step_time.h"
+#include "runtime/base/memo.h"
 #include "runtime/plan/plan.h"
 
 #include <string.h>
@@ -43,6 +44,11 @@ zb_status zb_trial_copy(const zb_pass *pass, MlirModule module, zb_module *out) 
   *out = *pass->program;
   out->module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(module)));
   return mlirModuleIsNull(out->module) ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+bool zb_trial_pays(zb_memo *memo) {
+  static const int64_t timed_jobs_most = 600000000;
+  return zb_memo_spent(memo) < timed_jobs_most;
 }
 
 zb_status zb_trial_run(const zb_pipeline *pipeline, zb_module *copy, zb_compile_state *state, bool *out_exists) {

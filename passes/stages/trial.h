@@ -32,6 +32,10 @@ zb_status zb_trial_add_plan(const zb_pass *pass, const char *schedule, const cha
 /* A copy of the program of the pass; release its module. */
 zb_status zb_trial_copy(const zb_pass *pass, MlirModule module, zb_module *out) ZB_MUST_USE;
 
+/* Whether other choices are looked for: not where searches of this compile have taken some ten seconds of work, so that
+ * what has been found must do. The work is counted, so it is the same on every machine. */
+bool zb_trial_pays(struct zb_memo *memo);
+
 /* Runs the passes on a copy. *out_exists: false where the schedule has no order for it, which is no error here. */
 zb_status zb_trial_run(const zb_pipeline *pipeline, zb_module *copy, zb_compile_state *state,
                        bool *out_exists) ZB_MUST_USE;

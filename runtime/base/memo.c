@@ -20,6 +20,7 @@ typedef struct entry {
 struct zb_memo {
   pthread_mutex_t mutex;
   size_t bytes, most_bytes;
+  int64_t spent;
   entry *chains[CHAINS];
 };
 
@@ -94,4 +95,19 @@ zb_status zb_memo_keep(zb_memo *memo, const zb_question *question, const void *a
   }
   pthread_mutex_unlock(&memo->mutex);
   return NULL;
+}
+
+void zb_memo_spend(zb_memo *memo, int64_t work) {
+  if (!memo) return;
+  pthread_mutex_lock(&memo->mutex);
+  memo->spent += work;
+  pthread_mutex_unlock(&memo->mutex);
+}
+
+int64_t zb_memo_spent(zb_memo *memo) {
+  if (!memo) return 0;
+  pthread_mutex_lock(&memo->mutex);
+  const int64_t spent = memo->spent;
+  pthread_mutex_unlock(&memo->mutex);
+  return spent;
 }

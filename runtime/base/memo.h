@@ -24,4 +24,8 @@ zb_status zb_memo_find(zb_memo *memo, const zb_question *question, void **out_an
 /* Keeps copies of both. memo may be NULL. MEMORY. */
 zb_status zb_memo_keep(zb_memo *memo, const zb_question *question, const void *answer, size_t bytes) ZB_MUST_USE;
 
+/* Adds up the work that answers took, in whatever unit: for who looks for as long as it pays. memo may be NULL: 0. */
+void zb_memo_spend(zb_memo *memo, int64_t work);
+int64_t zb_memo_spent(zb_memo *memo);
+
 #endif

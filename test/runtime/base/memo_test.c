@@ -113,5 +113,16 @@ static void test_no_memory(void) {
   zb_memo_destroy(memo);
 }
 
+static void test_work(void) {
+  zb_memo *memo = zb_memo_create(1000);
+  CU_ASSERT_EQUAL(zb_memo_spent(memo), 0);
+  zb_memo_spend(memo, 5);
+  zb_memo_spend(memo, 7);
+  CU_ASSERT_EQUAL(zb_memo_spent(memo), 12);
+  zb_memo_spend(NULL, 5);
+  CU_ASSERT_EQUAL(zb_memo_spent(NULL), 0);
+  zb_memo_destroy(memo);
+}
+
 SUITE_MAIN("memo", {"found by the whole question", test_find}, {"many", test_many}, {"full", test_full},
-           {"none", test_none}, {"no memory", test_no_memory})
+           {"none", test_none}, {"no memory", test_no_memory}, {"work", test_work})
