@@ -684,6 +684,9 @@ static zb_result partition_graph(partition *p) {
   ZB_PASS_TRY(pass, check_costs(p));
   ZB_PASS_TRY(pass, collect_forward(p));
   ZB_PASS_TRY(pass, find_places(p));
+  if (p->forward_count == 0)
+    return zb_op_error_at(p->graph.function, "make the data of a batch an argument of the function whose loss it is",
+                          "the loss reads no input: a micro-batch has nothing to compute");
   if (p->place_count < p->stages)
     return zb_pass_option_error(
         pass, p->graph.function, "ranks", "use fewer ranks or chunks: each virtual stage needs at least one forward op",

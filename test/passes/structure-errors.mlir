@@ -10,8 +10,9 @@
 // RUN: not zb-opt --zb-partition=ranks=1 --zb-partition=ranks=1 %s 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not zb-opt --zb-partition=ranks=2 --zb-classify --zb-outline %s 2>&1 | FileCheck %s --check-prefix=PLAIN
 // RUN: not zb-opt --zb-clasify %s 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: sed 's/zb.input = "x"/zb.param = "x"/' %s | not zb-opt --zb-partition=ranks=1 2>&1 | FileCheck %s --check-prefix=DATA
 
-// MANY: structure-errors.mlir:[[@LINE+21]]:3: error: ranks: cannot cut 2 forward ops into 3 virtual stages (3 ranks x 1 chunks)
+// MANY: structure-errors.mlir:[[@LINE+23]]:3: error: ranks: cannot cut 2 forward ops into 3 virtual stages (3 ranks x 1 chunks)
 // MANY: hint: use fewer ranks or chunks
 // ZERO: error: ranks: expected ranks of 1 to 4096 and chunks of 1 to 256, got '0' and '1'
 // PLACEMENT: error: {{.*}}wavy
@@ -25,8 +26,10 @@
 // ALLOCATE: error: zb-allocate needs a program at level 'connected', got level 'split'
 // ALLOCATE: hint: run zb-insert-comm before it
 // TWICE: error: zb-partition needs a program at level 'split', got level 'staged'
-// PLAIN: structure-errors.mlir:[[@LINE+10]]:5: error: result 1 of the program cannot be reported: a plan reports one value, and that is result 0
+// PLAIN: structure-errors.mlir:[[@LINE+12]]:5: error: result 1 of the program cannot be reported: a plan reports one value, and that is result 0
 // PLAIN: hint: drop results that are neither the loss nor updates
+// DATA: error: the loss reads no input: a micro-batch has nothing to compute
+// DATA: hint: make the data of a batch an argument
 // NAME: error: unknown pass 'zb-clasify'
 // NAME: hint: did you mean 'zb-classify'?
 
