@@ -150,7 +150,7 @@ static zb_result check_type(zb_import *im, const zb_import_value *value, zb_impo
   const int freeze = match_names(p->freeze, p->freeze_count, value, used + p->train_count);
   if (train <= freeze && (freeze || proposed != ZB_ROLE_TRAINED)) return ZB_OK;
   zb_text hint = {0};
-  zb_text_add(&hint, "%s; or leave it as it is with --freeze %s", im->format->types_hint, value->name);
+  zb_text_add(&hint, "%s; or leave it as it is with --freeze '%s'", im->format->types_hint, value->name);
   zb_import_fail(im, hint.data, "parameter '%s' has the element type %s, which is not trained", value->name,
                  value->type_text);
   zb_text_deinit(&hint);
