@@ -60,8 +60,10 @@ FOLDERS = {
     "ir/import/onnx": [*BASE, "ir/", "ir/import/", "mlir-c", "onnx.pb-c.h"],
     "passes": [*BASE, "ir/", "mlir-c"],
     "passes/graph": PASS,
-    "passes/stages": [*PASS, "runtime/plan/", "passes/schedule/"],
-    "passes/compile": [*PASS, "ir/import/", "runtime/formats/", "runtime/plan/", "passes/stages/"],
+    # A value: what it says of a program the stages know.
+    "passes/choose": BASE,
+    "passes/stages": [*PASS, "runtime/plan/", "passes/schedule/", "passes/choose/"],
+    "passes/compile": [*PASS, "ir/import/", "runtime/formats/", "runtime/plan/", "passes/stages/", "passes/choose/"],
     "passes/mlir": [*PASS, "mlir or llvm (C++)"],
     "passes/schedule": BASE,
     "passes/schedule/rules": SCHEDULE,
