@@ -20,10 +20,12 @@ typedef struct zb_pipeline {
 
 /* What the passes of a whole compile leave for its caller. */
 typedef struct zb_compile_state {
-  struct zb_plan *plan;        /* set by zb-verify-plan; owned by the state */
-  bool proves_beside;          /* zb-verify-plan only begins the proof, and the caller ends it */
-  struct zb_plan_proof *proof; /* ended by zb_compile_proof_end */
-  zb_compile_summary *summary; /* filled as facts become known; may be NULL */
+  struct zb_plan *plan;           /* set by zb-verify-plan; owned by the state */
+  bool proves_beside;             /* zb-verify-plan only begins the proof, and the caller ends it */
+  struct zb_plan_proof *proof;    /* ended by zb_compile_proof_end */
+  zb_compile_summary *summary;    /* filled as facts become known; may be NULL */
+  const struct zb_choice *choice; /* that passes obey (passes/choose/choice.h); NULL: they decide */
+  struct zb_choice *made;         /* what they decided, or obeyed; NULL: nobody asks */
   uint64_t needed_bytes; /* of the rank that needs most, where no order was found or that is above the limit; else 0 */
   struct zb_cut_places *places; /* filled by zb-partition (passes/stages/cuts.h); NULL: nobody asks */
   zb_arena *texts;              /* of what passes leave as text; NULL: nobody asks */

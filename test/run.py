@@ -58,6 +58,7 @@ SCRIPTS = [
     ("e2e-families", ["python3", "test/e2e/families.py", "--bin", "{build}/bin"]),
     ("e2e-windows", ["python3", "test/e2e/windows.py", "--bin", "{build}/bin"]),
     ("e2e-recompute", ["python3", "test/e2e/recompute.py", "--bin", "{build}/bin"]),
+    ("e2e-choice", ["python3", "test/e2e/choice.py", "--bin", "{build}/bin", "--jobs", "1"]),
     ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin",
                            "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
     ("e2e-mpi_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "bits"]),

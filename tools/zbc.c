@@ -506,6 +506,7 @@ static void print_json(const zb_compile_summary *s) {
     tool_print_json_text(s->loss_mean);
   }
   print_json_whole(s);
+  print_json_choice("choice", s->choice);
   printf(",\"drawn\":%d,\"later\":%d,\"uncompared\":%s", s->drawn, s->later, s->uncompared ? "true" : "false");
   printf("}\n");
 }
@@ -526,11 +527,14 @@ static zb_status take_model(void *settings, const char *word) {
 
 /* -o keeps what others put into the folder. */
 static zb_status check_outputs(const zb_compile_params *p) {
-  const output_place outputs[] = {
-      {"--csv", p->csv, false}, {"--timeline", p->timeline, false}, {"-o", p->import_only ? p->output : NULL, false}};
+  const output_place outputs[] = {{"--csv", p->csv, false},
+                                  {"--timeline", p->timeline, false},
+                                  {"--choice-out", p->choice_out, false},
+                                  {"-o", p->import_only ? p->output : NULL, false}};
   const input_place inputs[] = {
       {"the model", p->model},
       {"--costs", p->costs},
+      {"--choice", p->choice},
       {"--weights", p->weights},
       {"--schedule", p->schedule},
       {"--constants", p->constants ? strchr(p->constants, ':') + (strchr(p->constants, ':') != NULL) : NULL}};
@@ -542,7 +546,7 @@ static zb_status parse(int count, char **words, options *out) {
   if (out->help || out->version || out->help_passes || out->list_operators || out->list_unsupported) return NULL;
   if (!out->params.model)
     return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
-  if (!out->params.output && !out->params.timeline && !out->params.csv)
+  if (!out->params.output && !out->params.timeline && !out->params.csv && !out->params.choice_out)
     return zb_status_hint(ZB_ERROR(USAGE, "no %s to write to is given", out->params.import_only ? "file" : "folder"),
                           out->params.import_only ? "add -o FILE.mlir" : "add -o DIR");
   return check_outputs(&out->params);

@@ -93,6 +93,12 @@ typedef struct zb_compile_params {
                          are 0 are those of a string. Not with cuts; NULL: as cuts says */
   int cut_trials;     /* how many cuts such a schedule tries at most, those by cost included; 0: by the size of the
                          program, at most 33, without a memory limit 13 */
+  /* A file that says what this compile would choose: where stages end and on which ranks they are, what is computed
+   * again, which gradients are in B, the order of jobs (passes/choose/choice.h, docs/schedules.md). Nothing is
+   * searched, and the plan is that of the compile that wrote the file. It must be of the same program; not with
+   * schedule, placement, split, recompute, cuts, layout, cut_trials, which it says. NULL: zb_compile chooses. */
+  const char *choice;
+  const char *choice_out; /* file to write such a choice to, that the plan has; or NULL */
   uint64_t fold_limit; /* bytes that folded constants of an ONNX graph may take; 0: 256 MiB and four times the model's
                           files */
   const char *csv;     /* file to write the order to that the plan has, or NULL */
@@ -206,6 +212,7 @@ typedef struct zb_compile_summary {
    * memory limit. */
   double recompute_seconds;
   uint64_t recompute_bytes;
+  char *choice;        /* what was chosen, as zb_compile_params.choice takes it; NULL: by a pipeline of the caller's */
   char *order;         /* jobs in their order, as PyTorch's pipelining reads them; NULL: of inference, or */
   char *order_refused; /* why its runtime, whose stages are one chain, cannot run this order */
   double compile_seconds;

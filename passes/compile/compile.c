@@ -165,8 +165,10 @@ zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out) {
   for (int i = 0; i < PIPELINE_LENGTH; ++i) {
     bool raises = strcmp(default_pipeline[i].pass, "zb-raise") == 0 || strcmp(default_pipeline[i].pass, "zb-fuse") == 0;
     if (p->no_raise && raises) continue;
-    if (strcmp(p->recompute, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-recompute") == 0) continue;
-    if (strcmp(p->split, "all") == 0 && strcmp(default_pipeline[i].pass, "zb-split-policy") == 0) continue;
+    if (!p->choice && strcmp(p->recompute, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-recompute") == 0)
+      continue;
+    if (!p->choice && strcmp(p->split, "all") == 0 && strcmp(default_pipeline[i].pass, "zb-split-policy") == 0)
+      continue;
     if (p->tensor_parallel == 1 && strcmp(default_pipeline[i].pass, "zb-shard") == 0) continue;
     if (strcmp(p->sharding, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-shard-optimizer") == 0) continue;
     if ((p->tensor_parallel == 1 || !p->post_validation) && strcmp(default_pipeline[i].pass, "zb-norm-sums") == 0)
@@ -358,12 +360,15 @@ static zb_status finish(const zb_compile_params *params, zb_module *program, con
   zb_status status = NULL;
   tell(params, "proving and writing the plan");
   ZB_TRY_GOTO(zb_summarize(program, params, state->plan, given, state->summary));
+  if (state->made) ZB_TRY_GOTO(zb_summarize_choice(state->made, state->summary));
   zb_module_drop_ir(program); /* nobody asks for it any more, and of a large program it takes a while */
   if (params->output) {
     ZB_TRY_GOTO(zb_gather_weights(state->plan, program->weights, given, &weights));
     ZB_TRY_GOTO(zb_plan_folder_write(params->output, state, weights, program->constants));
   }
   ZB_TRY_GOTO(zb_compile_proof_end(state));
+  if (params->choice_out)
+    ZB_TRY_GOTO(zb_file_write_atomic(params->choice_out, state->summary->choice, strlen(state->summary->choice)));
   if (params->csv) ZB_TRY_GOTO(write_csv(state->summary, params->csv));
   if (params->timeline) status = zb_plan_timeline(state->plan, params->timeline);
 cleanup:
@@ -386,9 +391,7 @@ zb_status zb_compile_check(const zb_compile_params *given) {
   if (!status && params.constants) status = open_constants(params.constants, &constants);
   if (!status && params.constants) zb_arrays_close(&constants);
   zb_store_destroy(weights);
-  zb_free(owned.placement);
-  zb_free(owned.optimizer);
-  zb_arena_deinit(&owned.arena);
+  zb_owned_texts_deinit(&owned);
   return status;
 }
 
@@ -410,11 +413,14 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
                             .options_of_zbc = !given->pipeline,
                             .proves_beside = true,
                             .lost = zb_mappings_lost()};
+  zb_choice made = {0};
   run_context context = {.params = params};
   zb_diagnostics diagnostics = {.write = params->diagnostic, .context = params->diagnostic_context};
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   if (!params->model) ZB_TRY_GOTO(ZB_ERROR(USAGE, "no model given"));
   ZB_TRY_GOTO(zb_params_complete(&completed, &owned, &open));
+  if (params->choice) state.choice = &owned.choice;
+  if (!params->pipeline) state.made = &made;
   program.context = zb_context_create(params->pipeline != NULL);
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   zb_diagnostics_attach(program.context, &diagnostics);
@@ -447,9 +453,8 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
     state.summary = NULL;
   }
 cleanup:
-  zb_free(owned.placement);
-  zb_free(owned.optimizer);
-  zb_arena_deinit(&owned.arena);
+  zb_owned_texts_deinit(&owned);
+  zb_choice_deinit(&made);
   zb_status_free(zb_compile_proof_end(&state)); /* of a compile that failed before anybody asked */
   zb_plan_destroy(state.plan);
   zb_compile_summary_destroy(state.summary);

@@ -70,9 +70,16 @@ static zb_status check_groups(const zb_compile_params *p) {
 }
 
 static zb_status check_import_only(const zb_compile_params *p) {
-  if (p->output && !p->timeline && !p->csv && !p->dump_directory) return zb_output_check("-o", p->output, ".mlir");
+  if (p->output && !p->timeline && !p->csv && !p->choice_out && !p->dump_directory)
+    return zb_output_check("-o", p->output, ".mlir");
   return zb_status_hint(ZB_ERROR(USAGE, "--import-only writes one file, and nothing else"),
                         "zbc MODEL --import-only -o FILE.mlir");
+}
+
+static zb_status check_two(const char *option, const char *path, const char *other, const char *other_path) {
+  if (!path || !other_path || strcmp(path, other_path) != 0) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "%s and %s would write the same file '%s'", option, other, path),
+                        "give each a name of its own");
 }
 
 /* Whether what is to be written can be, before the work is done. The folder itself is made at the end. */
@@ -80,9 +87,10 @@ static zb_status check_outputs(const zb_compile_params *p) {
   if (p->output && !*p->output) return ZB_ERROR(USAGE, "-o: the name of the folder is empty");
   if (p->timeline) ZB_TRY(zb_output_check("--timeline", p->timeline, ".svg .json"));
   if (p->csv) ZB_TRY(zb_output_check("--csv", p->csv, NULL));
-  if (p->csv && p->timeline && strcmp(p->csv, p->timeline) == 0)
-    return zb_status_hint(ZB_ERROR(USAGE, "--timeline and --csv would write the same file '%s'", p->csv),
-                          "give each a name of its own");
+  if (p->choice_out) ZB_TRY(zb_output_check("--choice-out", p->choice_out, NULL));
+  ZB_TRY(check_two("--timeline", p->timeline, "--csv", p->csv));
+  ZB_TRY(check_two("--timeline", p->timeline, "--choice-out", p->choice_out));
+  ZB_TRY(check_two("--csv", p->csv, "--choice-out", p->choice_out));
   if (p->dump_directory) ZB_TRY(zb_output_folder_check("--dump-ir", p->dump_directory));
   if (p->import_only) return check_import_only(p);
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
@@ -105,58 +113,65 @@ static zb_status check_inputs(const zb_compile_params *p) {
 
 /* What has no effect with an option is refused, not dropped silently: a pipeline of the caller's has options of its
  * own, and without a step there is nothing to train. */
+/* It is for the default pipeline; for steps alone; a choice says it. */
+enum { IN_PIPELINE = 1, OF_STEPS = 2, CHOSEN = 4 };
 typedef struct given_option {
   const char *option;
   bool given;
-  bool in_pipeline, of_training; /* in the default pipeline; of steps alone */
+  int says;
 } given_option;
 
 static zb_status check_options(const zb_compile_params *p) {
   const given_option options[] = {
-      {"ranks", p->ranks != 0, true, false},
-      {"chunks", p->chunks != 0, true, false},
-      {"micro-batches", p->micro_batches != 0, true, false},
-      {"schedule", p->schedule != NULL, true, true},
-      {"placement", p->placement != NULL, true, false},
-      {"metric", p->metric != NULL, true, true},
-      {"split", p->split != NULL, true, true},
-      {"recompute", p->recompute != NULL, true, true},
-      {"optimizer", p->optimizer != NULL, true, true},
-      {"group", p->group_count > 0, true, true},
-      {"clip-norm", p->clip_norm != NULL, true, true},
-      {"clip-norm-type", p->clip_norm_type != NULL, true, true},
-      {"post-validation", p->post_validation, true, true},
-      {"data-parallel", p->data_parallel != 0, true, true},
-      {"bucket-bytes", p->bucket_bytes != 0, true, true},
-      {"sharding", p->sharding != NULL, true, true},
-      {"gather", p->gather != NULL, true, true},
-      {"sum-groups", p->sum_groups != 0, true, true},
-      {"tensor-parallel", p->tensor_parallel != 0, true, false},
-      {"sequence-parallel", p->sequence_parallel, true, false},
-      {"shard", p->shard_pin_count > 0, true, false},
-      {"cuts", p->cuts != NULL, true, false},
-      {"layout", p->layout != NULL, true, false},
-      {"cut-trials", p->cut_trials != 0, true, true},
-      {"costs", p->costs != NULL, true, false},
-      {"memory-limit", p->memory_limit != 0, true, false},
-      {"no-raise", p->no_raise, true, false},
-      {"precision", p->precision != NULL, true, false},
-      {"loss", p->loss != NULL, false, true},
-      {"loss-mean", p->loss_mean != NULL, true, true},
-      {"train", p->train_count > 0, false, true},
-      {"freeze", p->freeze_count > 0, false, true},
-      {"csv", p->csv != NULL, false, true},
-      {"timeline", p->timeline != NULL, false, true},
-      {"pass-pipeline", p->pipeline != NULL, false, true},
+      {"ranks", p->ranks != 0, IN_PIPELINE},
+      {"chunks", p->chunks != 0, IN_PIPELINE},
+      {"micro-batches", p->micro_batches != 0, IN_PIPELINE},
+      {"schedule", p->schedule != NULL, IN_PIPELINE | OF_STEPS | CHOSEN},
+      {"placement", p->placement != NULL, IN_PIPELINE | CHOSEN},
+      {"metric", p->metric != NULL, IN_PIPELINE | OF_STEPS},
+      {"split", p->split != NULL, IN_PIPELINE | OF_STEPS | CHOSEN},
+      {"recompute", p->recompute != NULL, IN_PIPELINE | OF_STEPS | CHOSEN},
+      {"optimizer", p->optimizer != NULL, IN_PIPELINE | OF_STEPS},
+      {"group", p->group_count > 0, IN_PIPELINE | OF_STEPS},
+      {"clip-norm", p->clip_norm != NULL, IN_PIPELINE | OF_STEPS},
+      {"clip-norm-type", p->clip_norm_type != NULL, IN_PIPELINE | OF_STEPS},
+      {"post-validation", p->post_validation, IN_PIPELINE | OF_STEPS},
+      {"data-parallel", p->data_parallel != 0, IN_PIPELINE | OF_STEPS},
+      {"bucket-bytes", p->bucket_bytes != 0, IN_PIPELINE | OF_STEPS},
+      {"sharding", p->sharding != NULL, IN_PIPELINE | OF_STEPS},
+      {"gather", p->gather != NULL, IN_PIPELINE | OF_STEPS},
+      {"sum-groups", p->sum_groups != 0, IN_PIPELINE | OF_STEPS},
+      {"tensor-parallel", p->tensor_parallel != 0, IN_PIPELINE},
+      {"sequence-parallel", p->sequence_parallel, IN_PIPELINE},
+      {"shard", p->shard_pin_count > 0, IN_PIPELINE},
+      {"cuts", p->cuts != NULL, IN_PIPELINE | CHOSEN},
+      {"layout", p->layout != NULL, IN_PIPELINE | CHOSEN},
+      {"cut-trials", p->cut_trials != 0, IN_PIPELINE | OF_STEPS | CHOSEN},
+      {"choice", p->choice != NULL, IN_PIPELINE},
+      {"choice-out", p->choice_out != NULL, IN_PIPELINE},
+      {"costs", p->costs != NULL, IN_PIPELINE},
+      {"memory-limit", p->memory_limit != 0, IN_PIPELINE},
+      {"no-raise", p->no_raise, IN_PIPELINE},
+      {"precision", p->precision != NULL, IN_PIPELINE},
+      {"loss", p->loss != NULL, OF_STEPS},
+      {"loss-mean", p->loss_mean != NULL, IN_PIPELINE | OF_STEPS},
+      {"train", p->train_count > 0, OF_STEPS},
+      {"freeze", p->freeze_count > 0, OF_STEPS},
+      {"csv", p->csv != NULL, OF_STEPS},
+      {"timeline", p->timeline != NULL, OF_STEPS},
+      {"pass-pipeline", p->pipeline != NULL, OF_STEPS},
   };
   for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i) {
     const given_option *it = &options[i];
-    if (p->inference && it->given && it->of_training)
+    if (p->inference && it->given && (it->says & OF_STEPS))
       return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --inference", it->option),
                             "leave one of them out: with --inference nothing is trained");
-    if (p->pipeline && it->given && it->in_pipeline)
+    if (p->pipeline && it->given && (it->says & IN_PIPELINE))
       return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --pass-pipeline", it->option),
                             "write it as an option of its pass; zbc --help-passes shows the default pipeline");
+    if (p->choice && it->given && (it->says & CHOSEN))
+      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --choice", it->option),
+                            "leave it out: %s says it, and can be edited", p->choice);
   }
   return NULL;
 }
@@ -259,6 +274,38 @@ static zb_status complete_gather(zb_compile_params *p) {
   return NULL;
 }
 
+/* What a choice says. Sizes may be given, too, if they are the same. */
+static zb_status complete_choice(zb_compile_params *p, zb_owned_texts *owned) {
+  const zb_choice *choice = &owned->choice;
+  if (!p->choice) return NULL;
+  ZB_TRY(zb_choice_read_file(p->choice, &owned->choice));
+  const struct {
+    const char *option;
+    int *given, chosen;
+  } sizes[] = {{"ranks", &p->ranks, choice->ranks},
+               {"chunks", &p->chunks, choice->chunks},
+               {"micro-batches", &p->micro_batches, choice->micro_batches}};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+    if (*sizes[i].given && *sizes[i].given != sizes[i].chosen)
+      return zb_status_hint(
+          ZB_ERROR(USAGE, "--%s %d, but %s has %d", sizes[i].option, *sizes[i].given, p->choice, sizes[i].chosen),
+          "leave it out, or make another choice for it with --choice-out");
+    *sizes[i].given = sizes[i].chosen;
+  }
+  p->placement = choice->placement;
+  p->schedule = choice->schedule;
+  p->split = "all";
+  p->recompute = "none";
+  return NULL;
+}
+
+void zb_owned_texts_deinit(zb_owned_texts *owned) {
+  zb_free(owned->placement);
+  zb_free(owned->optimizer);
+  zb_choice_deinit(&owned->choice);
+  zb_arena_deinit(&owned->arena);
+}
+
 /* The names that passes of the default pipeline will ask for. */
 static zb_status check_names(const zb_compile_params *p) {
   zb_metric metric;
@@ -270,6 +317,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   *out_open = ZB_OPEN_NOTHING;
   ZB_TRY(check_inputs(p));
   ZB_TRY(check_options(p));
+  ZB_TRY(complete_choice(p, owned));
   if (p->inference) p->split = "all";
   if (!p->data_parallel) p->data_parallel = 1;
   if (!p->sum_groups) p->sum_groups = 1;
@@ -303,6 +351,7 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
                           "add --clip-norm 1.0; where nothing is clipped no step waits for another");
   ZB_TRY(check_outputs(p));
   zb_schedule_choice choice;
+  if (p->choice) return NULL;
   if (!p->schedule) p->schedule = p->inference ? "fthenb" : "zb-h1"; /* an evaluation has an order of its own */
   if (zb_schedule_is_file(p->schedule)) {
     ZB_TRY(check_trials(p, ZB_OPEN_NOTHING));

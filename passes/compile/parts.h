@@ -3,6 +3,7 @@
 #ifndef ZB_PASSES_COMPILE_PARTS_H
 #define ZB_PASSES_COMPILE_PARTS_H
 
+#include "passes/choose/choice.h"
 #include "passes/pipeline.h"
 #include "passes/stages/cuts.h"
 #include "runtime/formats/weights.h"
@@ -15,7 +16,9 @@ typedef struct zb_owned_texts {
   char *placement, *optimizer;
   const char *recompute; /* of the plan that was found: zb_compile_state.recompute; NULL: nothing was looked for */
   zb_arena arena;        /* of texts that a search found */
+  zb_choice choice;      /* that was given */
 } zb_owned_texts;
+void zb_owned_texts_deinit(zb_owned_texts *owned);
 
 enum { ZB_CUT_TRIALS_MAX = 10000 };
 
@@ -122,6 +125,8 @@ zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out);
  * before other cuts were tried, INT64_MAX: there was no plan. */
 zb_status zb_summarize_search(const zb_compile_params *given, const zb_compile_params *params, int cuts_tried,
                               int64_t first_ps, zb_compile_summary *out);
+
+zb_status zb_summarize_choice(const zb_choice *made, zb_compile_summary *out);
 
 /* What the program of the last pass and its plan say. */
 zb_status zb_summarize(const zb_module *program, const zb_compile_params *params, const zb_plan *plan,

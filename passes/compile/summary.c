@@ -444,6 +444,13 @@ static zb_status summarize_order(const zb_module_problem *problem, zb_compile_su
   return NULL;
 }
 
+zb_status zb_summarize_choice(const zb_choice *made, zb_compile_summary *out) {
+  char *text = zb_choice_text(made);
+  if (text) out->choice = zb_arena_strdup(arena_of(out), text);
+  zb_free(text);
+  return text ? zb_arena_status(arena_of(out)) : ZB_OUT_OF_MEMORY();
+}
+
 /* Names and reasons that zb-shard left. */
 static zb_status summarize_whole(MlirModule module, zb_compile_summary *out) {
   MlirAttribute pairs = zb_get_attribute(mlirModuleGetOperation(module), ZB_ATTR_WHOLE);

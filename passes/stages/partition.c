@@ -15,6 +15,7 @@
  *
  * Tests: test/passes/partition.mlir. */
 
+#include "passes/stages/chosen.h"
 #include "passes/stages/cost.h"
 #include "passes/stages/cuts.h"
 #include "passes/stages/flow.h"
@@ -83,7 +84,7 @@ static zb_status collect_forward(partition *p) {
     p->stage[node->number] = NO_STAGE;
     p->entry[node->number] = -1;
     if (id >= 0) zb_arena_map_set(arena, p->numbered, zb_id_key(id), node->number);
-    if (!(flags & ZB_FLOW_FORWARD) || (flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN))) continue;
+    if (!zb_flow_is_place(flags)) continue;
     p->entry[node->number] = p->forward_count;
     p->forward[p->forward_count++] = node->number;
   }
@@ -484,6 +485,42 @@ static zb_result layout_cuts(partition *p, const char *text) {
   return status ? layout_error(p, status) : ZB_OK;
 }
 
+/* ---- Cuts of a choice ---- */
+
+static zb_status obey_cuts(const partition *p, const zb_choice *choice) {
+  for (int s = 0; s + 1 < p->stages; ++s) {
+    const int after = choice->after[s], before = s > 0 ? choice->after[s - 1] : -1;
+    const zb_choice_at at = choice->after_at[s];
+    if (after <= before)
+      return zb_choice_error(choice, at, "stage %d ends at place %d, expected one behind %d, where stage %d ends", s,
+                             after, before, s - 1);
+    if (after + 1 >= p->forward_count)
+      return zb_choice_error(choice, at, "stage %d ends at place %d, expected one before %d, the last of the program",
+                             s, after, p->forward_count - 1);
+    if (p->kept_by[after])
+      return zb_status_hint(zb_choice_error(choice, at,
+                                            "stage %d cannot end at place %d: the buffer '%s' is read or "
+                                            "updated on both sides, and one stage has it",
+                                            s, after, p->kept_by[after]),
+                            "end it before the first op that uses the buffer, or behind the last");
+    p->cut_after[s] = after;
+  }
+  return NULL;
+}
+
+static zb_status note_cuts(const partition *p, uint64_t program, zb_choice *notes) {
+  const MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
+  ZB_TRY(zb_choice_init(notes, p->ranks, p->chunks));
+  notes->program = program;
+  notes->placement = zb_arena_strdup(&notes->arena, zb_get_string(module, ZB_ATTR_PLACEMENT));
+  for (int s = 0; s + 1 < p->stages; ++s) {
+    const char *name = zb_location_name(p->graph.nodes[p->forward[p->cut_after[s]]].op);
+    notes->after[s] = p->cut_after[s];
+    if (name) notes->after_name[s] = zb_arena_strdup(&notes->arena, name);
+  }
+  return zb_arena_status(&notes->arena);
+}
+
 /* ---- Stages of all ops ---- */
 
 static void stage_forward(partition *p) {
@@ -672,8 +709,27 @@ static zb_result read_options(partition *p, int *stage_rank) {
   return ZB_OK;
 }
 
+/* By a choice, by what the user names, or by cost. */
+static zb_result find_cuts(partition *p) {
+  zb_pass *pass = p->pass;
+  const zb_choice *choice = zb_chosen(pass);
+  zb_choice *notes = zb_chosen_notes(pass);
+  const uint64_t program = choice || notes ? zb_program_digest(&p->graph) : 0;
+  const char *cuts = zb_pass_option(pass, "cuts"), *layout = zb_pass_option(pass, "layout");
+  if (*cuts && *layout)
+    return zb_pass_option_error(pass, p->graph.function, "layout", "leave one of them out",
+                                "cuts say where stages end, too");
+  if (*cuts && !user_cuts(p, cuts)) return ZB_FAIL;
+  if (*layout && !layout_cuts(p, layout)) return ZB_FAIL;
+  if (choice) ZB_PASS_TRY(pass, obey_cuts(p, choice));
+  if (!choice && !*cuts && !*layout && p->stages > 1) ZB_PASS_TRY(pass, choose_cuts(p));
+  if (notes) ZB_PASS_TRY(pass, note_cuts(p, program, notes));
+  return ZB_OK;
+}
+
 static zb_result partition_graph(partition *p) {
   zb_pass *pass = p->pass;
+  if (zb_chosen(pass)) ZB_PASS_TRY(pass, zb_chosen_check(zb_chosen(pass), zb_program_digest(&p->graph)));
   ZB_PASS_TRY(pass, zb_flow_build(&pass->arena, &p->graph, &p->flow));
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &p->costs));
   if (p->costs && p->costs->program.ranks &&
@@ -694,13 +750,7 @@ static zb_result partition_graph(partition *p) {
         p->ranks, p->chunks, p->place_count < p->forward_count ? ", where ops that share a buffer count as one" : "");
   ZB_PASS_TRY(pass, sum_costs(p));
   ZB_PASS_TRY(pass, sum_cut_bytes(p));
-  const char *cuts = zb_pass_option(pass, "cuts"), *layout = zb_pass_option(pass, "layout");
-  if (*cuts && *layout)
-    return zb_pass_option_error(pass, p->graph.function, "layout", "leave one of them out",
-                                "cuts say where stages end, too");
-  if (*cuts && !user_cuts(p, cuts)) return ZB_FAIL;
-  if (*layout && !layout_cuts(p, layout)) return ZB_FAIL;
-  if (!*cuts && !*layout && p->stages > 1) ZB_PASS_TRY(pass, choose_cuts(p));
+  if (!find_cuts(p)) return ZB_FAIL;
   ZB_PASS_TRY(pass, tell_places(p));
   stage_forward(p);
   ZB_PASS_TRY(pass, stage_backward(p));

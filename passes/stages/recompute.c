@@ -23,6 +23,7 @@
 
 #include "passes/function.h"
 #include "passes/pipeline.h"
+#include "passes/stages/chosen.h"
 #include "passes/stages/cost.h"
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
@@ -131,14 +132,27 @@ static zb_result set_named(zb_pass *pass, MlirModule module, zb_recompute *r, co
 
 /* ---- The pass ---- */
 
+static zb_result obey(zb_pass *pass, MlirOperation function, const zb_choice *choice) {
+  zb_choice *notes = zb_chosen_notes(pass);
+  zb_recompute r;
+  if (!choice->again.count) return ZB_OK;
+  ZB_PASS_TRY(pass, zb_recompute_build(&pass->arena, function, NULL, &r));
+  ZB_PASS_TRY(pass, zb_chosen_again(choice, &r));
+  if (notes) ZB_PASS_TRY(pass, zb_chosen_note_again(&r, notes));
+  ZB_PASS_TRY(pass, zb_recompute_apply(&r, &pass->changes));
+  return ZB_OK;
+}
+
 static zb_result run(zb_pass *pass, MlirModule module) {
   const char *choice = zb_pass_option(pass, "recompute");
   MlirOperation function;
   MlirBlock block;
   zb_costs *costs = NULL;
+  zb_choice *notes = zb_chosen_notes(pass);
   zb_recompute r;
-  if (strcmp(choice, "none") == 0) return ZB_OK;
+  if (strcmp(choice, "none") == 0 && !zb_chosen(pass)) return ZB_OK;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+  if (zb_chosen(pass)) return obey(pass, function, zb_chosen(pass));
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &costs));
   zb_status status = zb_recompute_build(&pass->arena, function, costs, &r);
   zb_costs_destroy(costs);
@@ -152,6 +166,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     return ZB_FAIL;
   }
   ZB_PASS_TRY(pass, zb_recompute_choose(&r));
+  if (notes) ZB_PASS_TRY(pass, zb_chosen_note_again(&r, notes));
   ZB_PASS_TRY(pass, zb_recompute_apply(&r, &pass->changes));
   return ZB_OK;
 }

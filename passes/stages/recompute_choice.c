@@ -108,9 +108,7 @@ void zb_recompute_set(zb_recompute *r, const zb_again *modes) {
 
 /* ---- Choice ---- */
 
-/* Whether an op may run again: what nobody described may have effects, and what is added up as it is (a loss with its
- * weight) is what F reports. */
-static bool may_run_again(const zb_recompute *r, int node) {
+bool zb_recompute_may_run_again(const zb_recompute *r, int node) {
   const zb_op_def *def = r->graph.nodes[node].def;
   ZB_FOR_EACH_USER(user, &r->graph, &r->graph.nodes[node])
     if (r->flow.nodes[user] & ZB_FLOW_ACCUMULATE) return false;
@@ -123,8 +121,8 @@ static void choose_all(zb_recompute *r, int stage, value_list *stack) {
     const int value = stack->items[--stack->count], maker = r->graph.values[value].producer;
     if (is_free(r, value) || is_again(r, stage, value)) continue;
     if (maker >= 0 && !(r->flow.nodes[maker] & ZB_FLOW_FORWARD)) continue; /* a gradient */
-    if (maker >= 0 && r->stage[maker] == stage && r->mode[maker] == ZB_AGAIN_ALL && may_run_again(r, maker) &&
-        !r->crosses[value]) {
+    if (maker >= 0 && r->stage[maker] == stage && r->mode[maker] == ZB_AGAIN_ALL &&
+        zb_recompute_may_run_again(r, maker) && !r->crosses[value]) {
       r->again[value] = true;
       push_operands(r, maker, stack);
     } else {
@@ -150,7 +148,7 @@ static void find_cone(zb_recompute *r, int value, value_list *stack, cone *out) 
     r->seen[next] = search;
     if (next != value && (is_again(r, stage, next) || is_kept(r, stage, next))) continue;
     const bool expands = maker >= 0 && r->stage[maker] == stage && r->mode[maker] != ZB_AGAIN_NOTHING &&
-                         r->is_cheap[maker] && may_run_again(r, maker) && out->values.count < CHEAP_OPS;
+                         r->is_cheap[maker] && zb_recompute_may_run_again(r, maker) && out->values.count < CHEAP_OPS;
     if (!expands) {
       out->added += bytes_of(r, next);
       (void)ZB_PUSH(r->arena, &out->frontier, next);
@@ -166,7 +164,7 @@ static void choose_cheap(zb_recompute *r, value_list *stack) {
   cone found = {0};
   ZB_FOR_EACH_NODE_BACKWARD(node, &r->graph) {
     const int n = node->number;
-    if (r->mode[n] == ZB_AGAIN_NOTHING || !r->is_cheap[n] || !may_run_again(r, n)) continue;
+    if (r->mode[n] == ZB_AGAIN_NOTHING || !r->is_cheap[n] || !zb_recompute_may_run_again(r, n)) continue;
     ZB_FOR_EACH_RESULT(value, node) {
       if (!is_kept(r, r->stage[n], value)) continue;
       find_cone(r, value, stack, &found);

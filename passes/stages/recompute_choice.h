@@ -39,6 +39,10 @@ zb_status zb_recompute_build(zb_arena *arena, MlirOperation function, const zb_c
 /* Sets the mode of every op by that of its layer. modes: [layers.count]. */
 void zb_recompute_set(zb_recompute *r, const zb_again *modes);
 
+/* Whether an op may run again: what nobody described may have effects, and what is added up as it is (a loss with its
+ * weight) is what F reports. */
+bool zb_recompute_may_run_again(const zb_recompute *r, int node);
+
 /* Chooses values by the modes. */
 zb_status zb_recompute_choose(zb_recompute *r) ZB_MUST_USE;
 

@@ -23,6 +23,7 @@
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/stages/buckets.h"
+#include "passes/stages/chosen.h"
 #include "passes/stages/orders.h"
 #include "passes/stages/problem.h"
 #include "passes/stages/schedule_file.h"
@@ -34,13 +35,19 @@
 #include <string.h>
 
 typedef struct settings {
-  const char *file; /* NULL: choice */
+  const zb_choice *chosen; /* NULL: file */
+  const char *file;        /* NULL: choice */
   zb_schedule_choice choice;
   int micro_batches; /* 0: those of the file */
   uint64_t limit;
   zb_metric metric;
   bool settle;
 } settings;
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
 
 /* ---- The order on the module ---- */
 
@@ -58,8 +65,7 @@ static zb_status write_order(MlirModule module, const zb_order *order, const cha
     zb_free(text);
   }
   MlirOperation top = mlirModuleGetOperation(module);
-  const char *slash = strrchr(name, '/');
-  zb_set_string(top, ZB_ATTR_SCHEDULE, slash ? slash + 1 : name);
+  zb_set_string(top, ZB_ATTR_SCHEDULE, name);
   zb_set_i64(top, ZB_ATTR_MICRO_BATCHES, micro_batches);
   /* For --csv, which writes the order again; our passes send a gradient after its B. */
   if (order->whole_backward) zb_set_i64(top, ZB_ATTR_WHOLE_BACKWARD, 1);
@@ -105,6 +111,14 @@ cleanup:
   zb_order_deinit(&other);
   if (status) zb_order_deinit(out);
   return status;
+}
+
+static zb_status note_order(zb_choice *notes, const zb_order *order, const char *name, int micro_batches) {
+  if (!notes) return NULL;
+  notes->schedule = zb_arena_strdup(&notes->arena, name);
+  notes->micro_batches = micro_batches;
+  ZB_TRY(zb_choice_set_order(notes, order));
+  return zb_arena_status(&notes->arena);
 }
 
 /* ---- As a plan runs ---- */
@@ -439,20 +453,25 @@ static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, const 
 static zb_status schedule_module(zb_pass *pass, MlirModule module, const settings *s) {
   zb_module_problem problem;
   zb_order order = {0};
+  const zb_order *decided = s->chosen ? &s->chosen->order : &order;
+  const char *name = s->chosen ? s->chosen->schedule : s->file ? base_name(s->file) : s->choice.schedule->name;
   zb_status status = NULL;
   ZB_TRY(zb_module_problem_build(module, s->micro_batches, &problem));
   problem.problem.metric = s->metric;
   ZB_TRY_GOTO(zb_buckets_reductions(&problem, NULL));
   for (int rank = 0; rank < problem.problem.ranks && s->metric == ZB_METRIC_PERIOD; ++rank)
     problem.optimizer_ps[rank] += problem.snapshot_ps[rank];
-  if (s->file)
+  if (s->chosen)
+    ZB_TRY_GOTO(zb_choice_order_error(s->chosen, zb_order_validate(&problem.problem, decided)));
+  else if (s->file)
     ZB_TRY_GOTO(zb_schedule_file_order(s->file, &problem.problem, &order));
   else if (s->limit && s->choice.schedule->keeps_limit)
     ZB_TRY_GOTO(fit(pass, module, s, &problem.problem, &order));
   else
     ZB_TRY_GOTO(run_both(pass, module, s, &problem.problem, &order));
-  ZB_TRY_GOTO(write_order(module, &order, s->file ? s->file : s->choice.schedule->name, problem.problem.micro_batches));
-  pass->changes += order.ranks;
+  ZB_TRY_GOTO(write_order(module, decided, name, problem.problem.micro_batches));
+  ZB_TRY_GOTO(note_order(zb_chosen_notes(pass), decided, name, problem.problem.micro_batches));
+  pass->changes += decided->ranks;
 cleanup:
   zb_order_deinit(&order);
   zb_module_problem_deinit(&problem);
@@ -461,13 +480,13 @@ cleanup:
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
-  settings s = {0};
+  settings s = {.chosen = zb_chosen(pass)};
   const char *given = zb_pass_option(pass, "micro-batches"), *schedule = zb_pass_option(pass, "schedule");
   int64_t micro_batches = *given ? zb_pass_option_int(pass, "micro-batches", 0) : 1;
   if (micro_batches < 1 || micro_batches > ZB_MICRO_BATCHES_MAX)
     return zb_pass_option_error(pass, top, "micro-batches", "for example 8", "expected 1 to %d micro-batches, got '%s'",
                                 ZB_MICRO_BATCHES_MAX, given);
-  s.file = zb_schedule_is_file(schedule) ? schedule : NULL;
+  s.file = !s.chosen && zb_schedule_is_file(schedule) ? schedule : NULL;
   s.micro_batches = s.file && !*given ? 0 : (int)micro_batches;
   if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
   const char *settle = zb_pass_option(pass, "settle");
@@ -476,7 +495,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (!s.settle && strcmp(settle, "false") != 0)
     return zb_pass_option_error(pass, top, "settle", "false leaves every W where the schedule has it",
                                 "expected true or false, got '%s'", settle);
-  if (!s.file) ZB_PASS_TRY(pass, zb_schedule_to_train(schedule, &s.choice));
+  if (!s.file && !s.chosen) ZB_PASS_TRY(pass, zb_schedule_to_train(schedule, &s.choice));
   ZB_PASS_TRY(pass, schedule_module(pass, module, &s));
   return ZB_OK;
 }

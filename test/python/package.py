@@ -400,6 +400,16 @@ class Tests:
                     lambda: self.zb.compile(path, schedule="v-min", csv=csv, output=folder, **options))
         self.suite.check(self.zb.Plan(folder).schedule == "v-min", "its plan is written")
 
+    def test_choice(self):
+        """What a compile chose, written down and given again."""
+        choice, folders = self.path("a.choice"), (self.path("chosen.plan"), self.path("again.plan"))
+        made = self.zb.compile(MODEL, output=folders[0], ranks=2, micro_batches=4, memory_limit="3M", choice_out=choice)
+        self.zb.compile(MODEL, output=folders[1], choice=choice)
+        one, two = (pathlib.Path(folder, "plan.zb").read_bytes() for folder in folders)
+        self.suite.check(one == two and made.summary.choice == pathlib.Path(choice).read_text(), "the same plan")
+        self.raises("USAGE", "split has no effect with choice", "an option that the choice says",
+                    lambda: self.zb.compile(MODEL, choice=choice, split="all"))
+
     def test_evaluation(self):
         batches = [self.corpus.batch(k) for k in range(3)]
         rows = common.json_lines(self.suite.must("zb-run", self.plan.directory, "--eval", "text:" + common.CORPUS,
