@@ -28,10 +28,8 @@ typedef struct zb_compile_state {
   struct zb_choice *made;         /* what they decided, or obeyed; NULL: nobody asks */
   uint64_t needed_bytes; /* of the rank that needs most, where no order was found or that is above the limit; else 0 */
   struct zb_cut_places *places; /* filled by zb-partition (passes/stages/cuts.h); NULL: nobody asks */
-  zb_arena *texts;              /* of what passes leave as text; NULL: nobody asks */
-  const char *recompute; /* what --recompute auto chose: left by zb-recompute, or given to it, of the same program */
-  zb_status status;      /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
-  unsigned lost;         /* zb_mappings_lost() as it began */
+  zb_status status;             /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
+  unsigned lost;                /* zb_mappings_lost() as it began */
   bool options_of_zbc; /* the options of the passes are those of zbc, under the same names; false: of a pipeline's text
                         */
 } zb_compile_state;

@@ -40,8 +40,12 @@ typedef struct zb_choice_item {
 } zb_choice_item;
 typedef ZB_LIST(zb_choice_item) zb_choice_items;
 
+/* The decisions; each is made by one pass, in this order. */
+enum { ZB_CHOICE_CUTS = 1, ZB_CHOICE_AGAIN = 2, ZB_CHOICE_IN_B = 4, ZB_CHOICE_ORDER = 8, ZB_CHOICE_ALL = 15 };
+
 typedef struct zb_choice {
   zb_arena arena;   /* owns everything but the order */
+  unsigned decided; /* which of them it has; all others are open. One that was read has all */
   const char *file; /* that it was read from; NULL: a compile made it */
   uint64_t program; /* digest of the program before it is cut */
   zb_choice_at program_at;

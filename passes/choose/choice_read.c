@@ -343,7 +343,7 @@ static zb_status read_lines(reader *r, char *text, size_t bytes) {
 }
 
 zb_status zb_choice_read(const char *name, const char *text, size_t bytes, zb_choice *out) {
-  *out = (zb_choice){0};
+  *out = (zb_choice){.decided = ZB_CHOICE_ALL};
   reader r = {.out = out};
   char *copy = zb_arena_take(&out->arena, bytes + 1, 1);
   out->file = zb_arena_strdup(&out->arena, name);

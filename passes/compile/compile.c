@@ -329,11 +329,11 @@ static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, 
     if (open)
       ZB_TRY_GOTO(zb_layout_search(params, open, owned, program, diagnostics, state->summary));
     else
-      ZB_TRY_GOTO(zb_recompute_cuts_search(params, owned, program, diagnostics));
+      ZB_TRY_GOTO(zb_recompute_cuts_search(params, owned, program, diagnostics, state->summary));
     zb_pipeline_deinit(&pipeline);
     ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
     zb_pipeline_split(&pipeline, false, &part);
-    state->recompute = owned->recompute;
+    state->choice = &owned->choice;
   }
   tell(params, "ordering jobs and placing memory");
   status = zb_pipeline_run(&part, program, state, hooks);

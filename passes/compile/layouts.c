@@ -6,7 +6,6 @@
 #include "passes/compile/parts.h"
 #include "passes/function.h"
 #include "passes/stages/problem.h"
-#include "passes/stages/recompute_auto.h"
 #include "passes/stages/step_time.h"
 #include "passes/stages/trial.h"
 #include "runtime/base/text.h"
@@ -130,7 +129,7 @@ static zb_status read_plan(const zb_compile_params *params, const zb_plan *plan,
 static zb_status run_attempt(const zb_compile_params *params, const zb_module *program, zb_attempt *out) {
   zb_pipeline pipeline = {0}, rest;
   *out = (zb_attempt){.step_ps = INT64_MAX, .needed_bytes = UINT64_MAX};
-  zb_compile_state state = {.options_of_zbc = true, .places = &out->places, .texts = &out->places.arena};
+  zb_compile_state state = {.options_of_zbc = true, .summary = &out->facts, .made = &out->made, .places = &out->places};
   zb_module copy = *program;
   copy.module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(program->module)));
   zb_status status = mlirModuleIsNull(copy.module) ? ZB_OUT_OF_MEMORY() : zb_pipeline_of_params(params, &pipeline);
@@ -146,7 +145,6 @@ static zb_status run_attempt(const zb_compile_params *params, const zb_module *p
     ZB_TRY_GOTO(read_plan(params, state.plan, out));
     ZB_TRY_GOTO(read_choices(copy.module, state.plan->stage_count, out));
   }
-  out->recompute = state.recompute;
 cleanup:
   zb_pipeline_deinit(&pipeline);
   zb_plan_destroy(state.plan);
@@ -154,12 +152,13 @@ cleanup:
   return status;
 }
 
-/* The attempt `none` in the place of one with --recompute auto. */
-static zb_status take_none(zb_attempt *none, zb_attempt *out) {
-  const zb_status status = zb_recompute_text_none(out->recompute, &none->places.arena, &none->recompute);
+/* The attempt `none` in the place of one with --recompute auto, with what that says of nothing computed again. */
+static void take_none(zb_attempt *none, zb_attempt *out) {
+  none->made.decided |= ZB_CHOICE_AGAIN;
+  none->facts.recompute_seconds = out->facts.recompute_seconds;
+  none->facts.recompute_bytes = out->facts.recompute_bytes;
   zb_attempt_deinit(out);
   *out = *none;
-  return status;
 }
 
 /* With --recompute auto the plan without it is among what is compared: as the option left out gives it, with the choice
@@ -171,12 +170,17 @@ zb_status zb_attempt_run(const zb_compile_params *params, const zb_module *progr
   if (strcmp(params->recompute, "auto") != 0) return NULL;
   without.recompute = "none";
   zb_status status = run_attempt(&without, program, &none);
-  if (!status && zb_attempt_is_better(&none, out)) return take_none(&none, out);
-  zb_attempt_deinit(&none);
+  if (!status && zb_attempt_is_better(&none, out))
+    take_none(&none, out);
+  else
+    zb_attempt_deinit(&none);
   return status;
 }
 
-void zb_attempt_deinit(zb_attempt *attempt) { zb_arena_deinit(&attempt->places.arena); }
+void zb_attempt_deinit(zb_attempt *attempt) {
+  zb_choice_deinit(&attempt->made);
+  zb_arena_deinit(&attempt->places.arena);
+}
 
 bool zb_attempt_is_better(const zb_attempt *x, const zb_attempt *y) {
   if (x->step_ps != y->step_ps) return x->step_ps < y->step_ps;
@@ -354,10 +358,18 @@ cleanup:
   return status;
 }
 
-/* So that the compile itself need not choose again, with or without a plan. */
-static zb_status keep_recompute(const zb_attempt *attempt, zb_owned_texts *owned) {
-  owned->recompute = attempt->recompute ? zb_arena_strdup(&owned->arena, attempt->recompute) : NULL;
-  return zb_arena_status(&owned->arena);
+/* The compile itself obeys, with or without a plan. */
+static void keep_choice(zb_attempt *attempt, zb_owned_texts *owned, zb_compile_summary *summary) {
+  const zb_compile_summary *facts = &attempt->facts;
+  owned->choice = attempt->made;
+  attempt->made = (zb_choice){0};
+  summary->rank_bound_seconds = facts->rank_bound_seconds;
+  summary->split_seconds = facts->split_seconds;
+  summary->split_bytes = facts->split_bytes;
+  summary->split_proven = facts->split_proven;
+  summary->split_bound_seconds = facts->split_bound_seconds;
+  summary->recompute_seconds = facts->recompute_seconds;
+  summary->recompute_bytes = facts->recompute_bytes;
 }
 
 /* Other cuts that keep less, where there are any; else *cuts is NULL. */
@@ -374,7 +386,8 @@ cleanup:
   return status;
 }
 
-static zb_status compare_cuts(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program) {
+static zb_status compare_cuts(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
+                              zb_compile_summary *summary) {
   zb_compile_params few = *params;
   zb_attempt by_cost = {0}, by_bytes = {0};
   zb_status status = NULL;
@@ -383,7 +396,7 @@ static zb_status compare_cuts(zb_compile_params *params, zb_owned_texts *owned, 
   if (few.cuts) ZB_TRY_GOTO(zb_attempt_run(&few, program, &by_bytes));
   const bool are_few = few.cuts && zb_attempt_is_better(&by_bytes, &by_cost);
   if (are_few) *params = few;
-  status = keep_recompute(are_few ? &by_bytes : &by_cost, owned);
+  keep_choice(are_few ? &by_bytes : &by_cost, owned, summary);
 cleanup:
   zb_attempt_deinit(&by_cost);
   zb_attempt_deinit(&by_bytes);
@@ -391,10 +404,10 @@ cleanup:
 }
 
 zb_status zb_recompute_cuts_search(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
-                                   zb_diagnostics *diagnostics) {
+                                   zb_diagnostics *diagnostics, zb_compile_summary *summary) {
   const zb_diagnostics spoken = *diagnostics;
   diagnostics->write = discard;
-  zb_status status = compare_cuts(params, owned, program);
+  zb_status status = compare_cuts(params, owned, program, summary);
   *diagnostics = spoken;
   if (!status || zb_status_code(status) == ZB_MEMORY) return status;
   zb_status_free(status); /* the compile itself says it */
@@ -476,9 +489,9 @@ zb_status zb_layout_search(zb_compile_params *params, zb_open open, zb_owned_tex
   zb_status status = search(&given, open, &owned->arena, program, &all);
   if (status) goto cleanup;
   ZB_TRY_GOTO(search_others(&given, open, &owned->arena, program, &all));
-  const contender *chosen = best_of(&all);
+  contender *chosen = best_of(&all);
   *params = chosen->params;
-  ZB_TRY_GOTO(keep_recompute(&chosen->attempt, owned));
+  keep_choice(&chosen->attempt, owned, summary);
   status = zb_summarize_search(&given, params, all.tried ? all.tried + 1 : 0, all.first_ps, summary);
 cleanup:
   deinit(&all);

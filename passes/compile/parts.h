@@ -14,9 +14,8 @@
 /* What the completed params point to, besides what was given. */
 typedef struct zb_owned_texts {
   char *placement, *optimizer;
-  const char *recompute; /* of the plan that was found: zb_compile_state.recompute; NULL: nothing was looked for */
-  zb_arena arena;        /* of texts that a search found */
-  zb_choice choice;      /* that was given */
+  zb_arena arena;   /* of texts that a search found */
+  zb_choice choice; /* that was given, or found */
 } zb_owned_texts;
 void zb_owned_texts_deinit(zb_owned_texts *owned);
 
@@ -47,8 +46,9 @@ typedef struct zb_attempt {
   int *stage_rank;       /* [stages] */
   char *waiting;         /* for --split: the parameters whose gradients wait in W; "" where that cannot be said */
   char *again;           /* for --recompute: the ops that are computed again, or none; "" where that cannot be said */
-  const char *recompute; /* zb_compile_state.recompute */
-  zb_cut_places places;  /* its arena has these arrays, too */
+  zb_choice made;        /* as far as it came */
+  zb_compile_summary facts; /* what its passes found out */
+  zb_cut_places places;     /* its arena has these arrays, too */
 } zb_attempt;
 /* MEMORY, and what is no matter of placement or cuts. Release with zb_attempt_deinit, after a failure too. */
 zb_status zb_attempt_run(const zb_compile_params *params, const zb_module *program, zb_attempt *out);
@@ -64,7 +64,7 @@ zb_status zb_layout_search(zb_compile_params *params, zb_open open, zb_owned_tex
 
 /* --recompute auto with cuts left open: those by cost, or those of --recompute all, where they are others. */
 zb_status zb_recompute_cuts_search(zb_compile_params *params, zb_owned_texts *owned, const zb_module *program,
-                                   zb_diagnostics *diagnostics) ZB_MUST_USE;
+                                   zb_diagnostics *diagnostics, zb_compile_summary *summary) ZB_MUST_USE;
 
 /* ---- joint.c ---- */
 

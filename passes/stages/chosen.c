@@ -7,9 +7,9 @@
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
 
-const zb_choice *zb_chosen(const zb_pass *pass) {
+const zb_choice *zb_chosen(const zb_pass *pass, unsigned decision) {
   const zb_compile_state *state = pass->shared;
-  return state ? state->choice : NULL;
+  return state && state->choice && (state->choice->decided & decision) ? state->choice : NULL;
 }
 
 zb_choice *zb_chosen_notes(const zb_pass *pass) {
@@ -90,7 +90,10 @@ zb_status zb_chosen_again(const zb_choice *choice, zb_recompute *r) {
   return NULL;
 }
 
-zb_status zb_chosen_note_again(const zb_recompute *r, zb_choice *made) {
+zb_status zb_chosen_note_again(const zb_pass *pass, const zb_recompute *r) {
+  zb_choice *made = zb_chosen_notes(pass);
+  if (!made) return NULL;
+  made->decided |= ZB_CHOICE_AGAIN;
   int place = 0, joined = -1; /* joined: behind the last one, if nothing but views stood there since */
   ZB_FOR_EACH_NODE(node, &r->graph) {
     const int n = node->number;
@@ -190,7 +193,10 @@ zb_status zb_chosen_in_b(const zb_choice *choice, zb_w_groups *w) {
   return status;
 }
 
-zb_status zb_chosen_note_in_b(const zb_w_groups *w, zb_choice *made) {
+zb_status zb_chosen_note_in_b(const zb_pass *pass, const zb_w_groups *w) {
+  zb_choice *made = zb_chosen_notes(pass);
+  if (!made) return NULL;
+  made->decided |= ZB_CHOICE_IN_B;
   zb_arena arena = {0};
   bool *in_b = ZB_NEW(&arena, bool, w->graph->node_count);
   int count, *nodes = gradient_nodes(w, &arena, &count);

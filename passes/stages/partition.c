@@ -508,10 +508,13 @@ static zb_status obey_cuts(const partition *p, const zb_choice *choice) {
   return NULL;
 }
 
-static zb_status note_cuts(const partition *p, uint64_t program, zb_choice *notes) {
+static zb_status note_cuts(const partition *p) {
+  zb_choice *notes = zb_chosen_notes(p->pass);
+  if (!notes) return NULL;
+  notes->decided |= ZB_CHOICE_CUTS;
   const MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
   ZB_TRY(zb_choice_init(notes, p->ranks, p->chunks));
-  notes->program = program;
+  notes->program = zb_program_digest(&p->graph);
   notes->placement = zb_arena_strdup(&notes->arena, zb_get_string(module, ZB_ATTR_PLACEMENT));
   for (int s = 0; s + 1 < p->stages; ++s) {
     const char *name = zb_location_name(p->graph.nodes[p->forward[p->cut_after[s]]].op);
@@ -710,26 +713,26 @@ static zb_result read_options(partition *p, int *stage_rank) {
 }
 
 /* By a choice, by what the user names, or by cost. */
-static zb_result find_cuts(partition *p) {
-  zb_pass *pass = p->pass;
-  const zb_choice *choice = zb_chosen(pass);
-  zb_choice *notes = zb_chosen_notes(pass);
-  const uint64_t program = choice || notes ? zb_program_digest(&p->graph) : 0;
-  const char *cuts = zb_pass_option(pass, "cuts"), *layout = zb_pass_option(pass, "layout");
+static zb_result find_cuts(partition *p, const zb_choice *choice) {
+  const char *cuts = zb_pass_option(p->pass, "cuts"), *layout = zb_pass_option(p->pass, "layout");
   if (*cuts && *layout)
-    return zb_pass_option_error(pass, p->graph.function, "layout", "leave one of them out",
+    return zb_pass_option_error(p->pass, p->graph.function, "layout", "leave one of them out",
                                 "cuts say where stages end, too");
-  if (*cuts && !user_cuts(p, cuts)) return ZB_FAIL;
-  if (*layout && !layout_cuts(p, layout)) return ZB_FAIL;
-  if (choice) ZB_PASS_TRY(pass, obey_cuts(p, choice));
-  if (!choice && !*cuts && !*layout && p->stages > 1) ZB_PASS_TRY(pass, choose_cuts(p));
-  if (notes) ZB_PASS_TRY(pass, note_cuts(p, program, notes));
+  if (choice)
+    ZB_PASS_TRY(p->pass, obey_cuts(p, choice));
+  else if (*cuts)
+    return user_cuts(p, cuts);
+  else if (*layout)
+    return layout_cuts(p, layout);
+  else if (p->stages > 1)
+    ZB_PASS_TRY(p->pass, choose_cuts(p));
   return ZB_OK;
 }
 
 static zb_result partition_graph(partition *p) {
   zb_pass *pass = p->pass;
-  if (zb_chosen(pass)) ZB_PASS_TRY(pass, zb_chosen_check(zb_chosen(pass), zb_program_digest(&p->graph)));
+  const zb_choice *choice = zb_chosen(pass, ZB_CHOICE_CUTS);
+  if (choice) ZB_PASS_TRY(pass, zb_chosen_check(choice, zb_program_digest(&p->graph)));
   ZB_PASS_TRY(pass, zb_flow_build(&pass->arena, &p->graph, &p->flow));
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &p->costs));
   if (p->costs && p->costs->program.ranks &&
@@ -750,7 +753,8 @@ static zb_result partition_graph(partition *p) {
         p->ranks, p->chunks, p->place_count < p->forward_count ? ", where ops that share a buffer count as one" : "");
   ZB_PASS_TRY(pass, sum_costs(p));
   ZB_PASS_TRY(pass, sum_cut_bytes(p));
-  if (!find_cuts(p)) return ZB_FAIL;
+  if (!find_cuts(p, choice)) return ZB_FAIL;
+  ZB_PASS_TRY(pass, note_cuts(p));
   ZB_PASS_TRY(pass, tell_places(p));
   stage_forward(p);
   ZB_PASS_TRY(pass, stage_backward(p));

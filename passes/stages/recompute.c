@@ -132,41 +132,30 @@ static zb_result set_named(zb_pass *pass, MlirModule module, zb_recompute *r, co
 
 /* ---- The pass ---- */
 
-static zb_result obey(zb_pass *pass, MlirOperation function, const zb_choice *choice) {
-  zb_choice *notes = zb_chosen_notes(pass);
-  zb_recompute r;
-  if (!choice->again.count) return ZB_OK;
-  ZB_PASS_TRY(pass, zb_recompute_build(&pass->arena, function, NULL, &r));
-  ZB_PASS_TRY(pass, zb_chosen_again(choice, &r));
-  if (notes) ZB_PASS_TRY(pass, zb_chosen_note_again(&r, notes));
-  ZB_PASS_TRY(pass, zb_recompute_apply(&r, &pass->changes));
+static zb_result set_modes(zb_pass *pass, MlirModule module, const char *choice, zb_recompute *r) {
+  if (strcmp(choice, "auto") == 0) return zb_recompute_auto(pass, module, r);
+  if (strcmp(choice, "all") != 0) return set_named(pass, module, r, choice);
+  for (int n = 0; n < r->graph.node_count; ++n)
+    r->mode[n] = ZB_AGAIN_ALL;
   return ZB_OK;
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   const char *choice = zb_pass_option(pass, "recompute");
+  const zb_choice *chosen = zb_chosen(pass, ZB_CHOICE_AGAIN);
   MlirOperation function;
   MlirBlock block;
   zb_costs *costs = NULL;
-  zb_choice *notes = zb_chosen_notes(pass);
   zb_recompute r;
-  if (strcmp(choice, "none") == 0 && !zb_chosen(pass)) return ZB_OK;
+  if (chosen ? !chosen->again.count : strcmp(choice, "none") == 0) return ZB_OK;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  if (zb_chosen(pass)) return obey(pass, function, zb_chosen(pass));
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &costs));
   zb_status status = zb_recompute_build(&pass->arena, function, costs, &r);
   zb_costs_destroy(costs);
   ZB_PASS_TRY(pass, status);
-  if (strcmp(choice, "auto") == 0) {
-    if (!zb_recompute_auto(pass, module, &r)) return ZB_FAIL;
-  } else if (strcmp(choice, "all") == 0) {
-    for (int n = 0; n < r.graph.node_count; ++n)
-      r.mode[n] = ZB_AGAIN_ALL;
-  } else if (!set_named(pass, module, &r, choice)) {
-    return ZB_FAIL;
-  }
-  ZB_PASS_TRY(pass, zb_recompute_choose(&r));
-  if (notes) ZB_PASS_TRY(pass, zb_chosen_note_again(&r, notes));
+  if (!chosen && !set_modes(pass, module, choice, &r)) return ZB_FAIL;
+  ZB_PASS_TRY(pass, chosen ? zb_chosen_again(chosen, &r) : zb_recompute_choose(&r));
+  ZB_PASS_TRY(pass, zb_chosen_note_again(pass, &r));
   ZB_PASS_TRY(pass, zb_recompute_apply(&r, &pass->changes));
   return ZB_OK;
 }

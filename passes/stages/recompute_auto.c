@@ -414,53 +414,24 @@ static zb_status compare_plans(chooser *c) {
 
 /* ---- All ---- */
 
-/* What was chosen, with the plan of nothing: "step bytes; level of each rank; groups in B". */
-static zb_status write_choice(const chooser *c, zb_arena *arena, const char **out) {
-  zb_text text = {0};
-  zb_text_add(&text, "%lld %lld;", (long long)c->plain_plan.step_ps, (long long)c->plain_plan.most);
-  for (int r = 0; r < c->ranks; ++r)
-    zb_text_add(&text, "%s%d", r ? "," : "", c->best[r].level);
-  zb_text_add(&text, ";");
-  for (int g = 0, count = 0; g < c->best_groups; ++g)
-    if (c->best_in_b[g]) zb_text_add(&text, "%s%d", count++ ? "," : "", g);
-  *out = text.failed ? NULL : zb_arena_strdup(arena, text.data);
-  const bool failed = text.failed;
-  zb_text_deinit(&text);
-  return failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(arena);
-}
-
-/* Behind the numbers of the plan of nothing: zb-split-policy chooses, as where nothing is computed again. */
-static const char nothing[] = ";none";
-
-zb_status zb_recompute_text_none(const char *found, zb_arena *arena, const char **out) {
-  const int numbers = found ? (int)strcspn(found, ";") : 0;
-  zb_text text = {0};
-  zb_text_add(&text, "%.*s%s", numbers, found ? found : "", nothing);
-  *out = text.failed ? NULL : zb_arena_strdup(arena, text.data);
-  const bool failed = text.failed;
-  zb_text_deinit(&text);
-  return failed ? ZB_OUT_OF_MEMORY() : zb_arena_status(arena);
-}
-
-/* Does what such a text says; the groups are for zb-split-policy. */
-static zb_status apply_choice(const zb_recompute_model *model, const char *text, zb_recompute *r) {
-  const zb_compile_state *state = model->pass->shared;
-  zb_pick *picks = ZB_NEW(r->arena, zb_pick, model->ranks);
-  char *at;
-  ZB_TRY(zb_arena_status(r->arena));
-  const long long step = strtoll(text, &at, 10), most = strtoll(at, &at, 10);
+/* What was found, with the plan of nothing; the groups are for zb-split-policy. */
+static zb_status apply(const chooser *c, zb_recompute *r) {
+  const zb_compile_state *state = c->pass->shared;
+  zb_text groups = {0};
   if (state && state->summary) {
-    state->summary->recompute_seconds = 1e-12 * (double)step;
-    state->summary->recompute_bytes = (uint64_t)most;
+    state->summary->recompute_seconds = 1e-12 * (double)c->plain_plan.step_ps;
+    state->summary->recompute_bytes = (uint64_t)c->plain_plan.most;
   }
-  if (strcmp(at, nothing) == 0) return zb_recompute_set_picks(model, picks, r);
-  for (int rank = 0; rank < model->ranks; ++rank)
-    picks[rank].level = (int)strtol(at + 1, &at, 10);
-  if (model->shares > 1) zb_set_string(mlirModuleGetOperation(model->module), ZB_ATTR_GROUPS_IN_B, at + 1);
-  return zb_recompute_set_picks(model, picks, r);
+  for (int g = 0; g < c->best_groups; ++g)
+    if (c->best_in_b[g]) zb_text_add(&groups, "%s%d", groups.length ? "," : "", g);
+  if (c->model.shares > 1 && !groups.failed)
+    zb_set_string(mlirModuleGetOperation(c->model.module), ZB_ATTR_GROUPS_IN_B, groups.data ? groups.data : "");
+  const bool failed = groups.failed;
+  zb_text_deinit(&groups);
+  return failed ? ZB_OUT_OF_MEMORY() : zb_recompute_set_picks(&c->model, c->best, r);
 }
 
-static zb_status choose(chooser *c, zb_arena *texts, const char **out) {
+static zb_status choose(chooser *c) {
   c->ranks = c->model.ranks;
   c->plain = ZB_NEW(&c->pass->arena, zb_pick, c->ranks);
   c->best = c->plain;
@@ -469,19 +440,15 @@ static zb_status choose(chooser *c, zb_arena *texts, const char **out) {
   ZB_TRY(find_plain(c));
   ZB_TRY(find_good(c));
   ZB_TRY(find_choices(c));
-  ZB_TRY(compare_plans(c));
-  return write_choice(c, texts, out);
+  return compare_plans(c);
 }
 
 static zb_status run_auto(zb_pass *pass, MlirModule module, int64_t limit, zb_metric metric, zb_recompute *r) {
-  zb_compile_state *state = pass->shared;
   chooser c = {.pass = pass, .limit = limit};
-  const char *chosen = state ? state->recompute : NULL;
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_recompute_model_init(pass, module, r, metric, &c.model));
-  if (!chosen) ZB_TRY_GOTO(choose(&c, state && state->texts ? state->texts : &pass->arena, &chosen));
-  if (state && state->texts) state->recompute = chosen;
-  status = apply_choice(&c.model, chosen, r);
+  ZB_TRY_GOTO(choose(&c));
+  status = apply(&c, r);
 cleanup:
   zb_recompute_model_deinit(&c.model);
   return status;

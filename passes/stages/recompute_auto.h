@@ -13,8 +13,4 @@
  * keeps the limit; where none does, that which needs least. */
 zb_result zb_recompute_auto(zb_pass *pass, MlirModule module, zb_recompute *r);
 
-/* The text of a choice (zb_compile_state.recompute) that takes the plan that there is without recompute, with what
- * `found` says of the plan of nothing; found may be NULL. */
-zb_status zb_recompute_text_none(const char *found, zb_arena *arena, const char **out) ZB_MUST_USE;
-
 #endif

@@ -113,8 +113,10 @@ cleanup:
   return status;
 }
 
-static zb_status note_order(zb_choice *notes, const zb_order *order, const char *name, int micro_batches) {
+static zb_status note_order(const zb_pass *pass, const zb_order *order, const char *name, int micro_batches) {
+  zb_choice *notes = zb_chosen_notes(pass);
   if (!notes) return NULL;
+  notes->decided |= ZB_CHOICE_ORDER;
   notes->schedule = zb_arena_strdup(&notes->arena, name);
   notes->micro_batches = micro_batches;
   ZB_TRY(zb_choice_set_order(notes, order));
@@ -470,7 +472,7 @@ static zb_status schedule_module(zb_pass *pass, MlirModule module, const setting
   else
     ZB_TRY_GOTO(run_both(pass, module, s, &problem.problem, &order));
   ZB_TRY_GOTO(write_order(module, decided, name, problem.problem.micro_batches));
-  ZB_TRY_GOTO(note_order(zb_chosen_notes(pass), decided, name, problem.problem.micro_batches));
+  ZB_TRY_GOTO(note_order(pass, decided, name, problem.problem.micro_batches));
   pass->changes += decided->ranks;
 cleanup:
   zb_order_deinit(&order);
@@ -480,7 +482,7 @@ cleanup:
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
-  settings s = {.chosen = zb_chosen(pass)};
+  settings s = {.chosen = zb_chosen(pass, ZB_CHOICE_ORDER)};
   const char *given = zb_pass_option(pass, "micro-batches"), *schedule = zb_pass_option(pass, "schedule");
   int64_t micro_batches = *given ? zb_pass_option_int(pass, "micro-batches", 0) : 1;
   if (micro_batches < 1 || micro_batches > ZB_MICRO_BATCHES_MAX)

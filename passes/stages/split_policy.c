@@ -59,6 +59,7 @@ typedef struct known {
 typedef struct policy {
   zb_pass *pass;
   MlirModule module;
+  const zb_choice *chosen; /* NULL: it decides */
   zb_graph graph;
   zb_w_groups w;
   int64_t limit; /* 0: none given */
@@ -616,8 +617,8 @@ static zb_result apply(policy *p) {
   if (!zb_pass_option_bytes(p->pass, "memory-limit", &limit)) return ZB_FAIL;
   if (!zb_pass_option_metric(p->pass, mlirModuleGetOperation(p->module), &p->metric)) return ZB_FAIL;
   p->limit = (int64_t)limit;
-  if (zb_chosen(p->pass))
-    ZB_PASS_TRY(p->pass, zb_chosen_in_b(zb_chosen(p->pass), &p->w));
+  if (p->chosen)
+    ZB_PASS_TRY(p->pass, zb_chosen_in_b(p->chosen, &p->w));
   else if (set_chosen(p))
     zb_remove_attribute(mlirModuleGetOperation(p->module), ZB_ATTR_GROUPS_IN_B);
   else if (strcmp(split, "auto") == 0)
@@ -630,7 +631,7 @@ static zb_result apply(policy *p) {
     set_all(p, IN_B_ALL);
   else if (!split_named(p, split))
     return ZB_FAIL;
-  if (zb_chosen_notes(p->pass)) ZB_PASS_TRY(p->pass, zb_chosen_note_in_b(&p->w, zb_chosen_notes(p->pass)));
+  ZB_PASS_TRY(p->pass, zb_chosen_note_in_b(p->pass, &p->w));
   zb_w_groups_write(&p->w);
   for (int g = 0; g < p->w.group_count; ++g)
     p->pass->changes += p->w.groups[g].in_b;
@@ -638,10 +639,10 @@ static zb_result apply(policy *p) {
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
-  policy p = {.pass = pass, .module = module};
+  policy p = {.pass = pass, .module = module, .chosen = zb_chosen(pass, ZB_CHOICE_IN_B)};
   MlirOperation function;
   MlirBlock block;
-  if (zb_chosen(pass) ? !zb_chosen(pass)->in_b.count : strcmp(zb_pass_option(pass, "split"), "all") == 0) return ZB_OK;
+  if (p.chosen ? !p.chosen->in_b.count : strcmp(zb_pass_option(pass, "split"), "all") == 0) return ZB_OK;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &p.graph));
   zb_costs *costs;

@@ -6,6 +6,8 @@
   replay   compiles with each schedule that trains, each kind of option, and drawn ones: the choice, compiled again
            without the options that it says, gives the same folder and the same choice; it is small. --all: 340 more
   edited   a cut moved, gradients put into B by name, a value computed again, another order: compiled, and in the plan
+  mutated  numbers and words of a choice changed at random: a plan that is proved, or an error with its place and a
+           status of 1 to 3. --all: 1,000
   refused  what cannot be, with FILE:LINE:COLUMN and a hint; options that a choice says; another model
 """
 import json
@@ -56,7 +58,7 @@ def folder_bytes(path):
 def is_small(text):
     lines = [line for line in text.splitlines() if not line.startswith("order ")]
     stages = 1 + sum(line.startswith("stage ") for line in lines)
-    return sum(len(line) + 1 for line in lines) <= STAGE_BYTES * (stages + 1)
+    return sum(len(line) + 1 for line in lines) <= STAGE_BYTES * stages
 
 
 class Replays:
@@ -182,6 +184,42 @@ def check_edits(suite, folder):
     e.bad("--memory-limit", "^ranks", "ranks", r"needs \d+ bytes", "--memory-limit", "20K")
 
 
+def mutate(chance, text):
+    """A number or a job changed, or two of them exchanged."""
+    words = [m.span() for m in re.finditer(r"(?<=[ -])[\dFBW.]+(?=[ \n-])", text)]
+    (begin, end), (other, other_end) = sorted(chance.sample(words, 2))
+    if chance.random() < 0.3:
+        return text[:begin] + text[other:other_end] + text[end:other] + text[begin:end] + text[other_end:]
+    moved = chance.choice((-1, 1, 2))
+    word = re.sub(r"\d+", lambda m: str(max(0, int(m.group()) + moved)), text[begin:end], count=1)
+    if chance.random() < 0.3:
+        word = str(chance.choice((0, 1, 2, 3, 7, 12, 20, 33, 60, 10 ** 6)))
+    return text[:begin] + word + text[end:]
+
+
+def check_mutations(suite, folder, options):
+    chance, text_path = random.Random(options.seed), os.path.join(folder, "good.choice")
+    suite.must("zbc", GPT, "--choice-out", text_path, "--ranks", 2, "--micro-batches", 3, "--schedule", "zb-v",
+               "--recompute", "*.h.0,gelu", "--split", "*weight")
+    text, counts = open(text_path).read(), {}
+
+    def one(number, mutated):
+        path = os.path.join(folder, f"{number}.choice")
+        with open(path, "w") as file:
+            file.write(mutated)
+        done = suite.run("zbc", GPT, "-o", path + ".plan", "--choice", path)
+        counts[done.returncode] = counts.get(done.returncode, 0) + 1
+        suite.check(done.returncode in (0, 1, 2, 3) and (done.returncode == 0 or path in done.stderr or
+                                                         "error: --" in done.stderr or "placement" in done.stderr),
+                    f"exit {done.returncode}, {done.stderr[:800]}\n{mutated}")
+        shutil.rmtree(path + ".plan", ignore_errors=True)
+
+    mutations = [mutate(chance, mutate(chance, text) if chance.random() < 0.3 else text)
+                 for _ in range(1000 if options.all else 40)]
+    common.run_parallel([lambda n=n, m=m: one(n, m) for n, m in enumerate(mutations)], options.jobs)
+    print(f"{len(mutations)} mutations: exit status " + ", ".join(f"{k}: {v}" for k, v in sorted(counts.items())))
+
+
 def main():
     options = common.arguments(__doc__, ("--all", {"action": "store_true"}), ("--seed", {"type": int, "default": 38}))
     suite = common.Suite(options.bin)
@@ -190,6 +228,7 @@ def main():
     with common.scratch() as folder:
         check_replays(suite, folder, options)
         check_edits(suite, folder)
+        check_mutations(suite, folder, options)
     return suite.finish()
 
 
