@@ -133,8 +133,12 @@ char *zb_choice_text(const zb_choice *c) {
   write_head(&text, c);
   zb_text_add(&text, "\n# The last place of each stage: a forward op, counted from 0\n");
   for (int s = 0; s + 1 < c->ranks * c->chunks; ++s) {
-    zb_text_add(&text, "stage %d ends %d", s, c->after[s]);
-    if (c->after_name[s]) {
+    zb_text_add(&text, "stage %d ends ", s);
+    if (c->after[s] < 0)
+      write_word(&text, c->after_name[s], true);
+    else
+      zb_text_add(&text, "%d", c->after[s]);
+    if (c->after[s] >= 0 && c->after_name[s]) {
       zb_text_add(&text, "  # ");
       write_shown(&text, c->after_name[s]);
     }

@@ -8,7 +8,7 @@
  *   chunks 1
  *   placement plain
  *   micro-batches 4
- *   stage 0 ends 17              # h.0.mlp (gelu_1)
+ *   stage 0 ends 17              # h.0.mlp (gelu_1); or by a name, as --cuts takes it: stage 0 ends h.0
  *   again 2-5 9.1                # places whose values the backward pass computes again; 9.1: result 1 of place 9 alone
  *   in-b 0 4-7 h.0.ln_1.bias     # gradients of parameters that B computes, by number or name; the others wait in W
  *   order 0 0F0 0F1 0B0 0W0 ..
@@ -52,9 +52,9 @@ typedef struct zb_choice {
   const char *schedule;  /* the name that the plan has */
   const char *placement; /* as --placement takes it */
   int ranks, chunks, micro_batches;
-  int *after; /* [ranks * chunks - 1] the last place of each stage but the last */
+  int *after; /* [ranks * chunks - 1] the last place of each stage but the last; -1: the last of that name */
   zb_choice_at *after_at;
-  const char **after_name; /* for comments; NULL: none */
+  const char **after_name; /* of after; else for comments, NULL: none */
   zb_choice_items again, in_b;
   zb_order order;
   ZB_LIST(zb_choice_at) * job_at; /* [ranks] of order.jobs; NULL: it was not read */

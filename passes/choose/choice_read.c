@@ -7,6 +7,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ typedef struct fact {
   bool once, needed;
   int least; /* words behind the keyword */
   zb_status (*take)(reader *r, const word *words, int count);
+  size_t field; /* of the choice, where it is taken as it is */
 } fact;
 
 struct reader {
@@ -100,15 +102,11 @@ static zb_status take_program(reader *r, const word *words, int count) {
   return expected_error(r, words->at, "16 hexadecimal digits", words->text);
 }
 
-static zb_status take_schedule(reader *r, const word *words, int count) {
-  (void)count;
-  r->out->schedule = words->text;
-  return NULL;
-}
+static void *field_of(const reader *r) { return (char *)r->out + r->now->field; }
 
-static zb_status take_placement(reader *r, const word *words, int count) {
+static zb_status take_text(reader *r, const word *words, int count) {
   (void)count;
-  r->out->placement = words->text;
+  *(const char **)field_of(r) = words->text;
   return NULL;
 }
 
@@ -120,28 +118,15 @@ static zb_status make_stages(reader *r, zb_choice_at at) {
     return zb_choice_error(c, at, "expected at most %d stages, got %d ranks x %d chunks", STAGES_MAX, c->ranks,
                            c->chunks);
   ZB_TRY(zb_choice_init(c, c->ranks, c->chunks));
-  for (int s = 0; s < c->ranks * c->chunks; ++s)
-    c->after[s] = -1;
   c->job_at = zb_arena_take(&c->arena, (size_t)c->ranks, sizeof *c->job_at);
   ZB_TRY(zb_arena_status(&c->arena));
   return zb_order_init(&c->order, c->ranks);
 }
 
-static zb_status take_ranks(reader *r, const word *words, int count) {
+static zb_status take_size(reader *r, const word *words, int count) {
   (void)count;
-  ZB_TRY(read_number(r, words, 1, STAGES_MAX, &r->out->ranks));
-  return make_stages(r, words->at);
-}
-
-static zb_status take_chunks(reader *r, const word *words, int count) {
-  (void)count;
-  ZB_TRY(read_number(r, words, 1, STAGES_MAX, &r->out->chunks));
-  return make_stages(r, words->at);
-}
-
-static zb_status take_micro_batches(reader *r, const word *words, int count) {
-  (void)count;
-  return read_number(r, words, 1, NUMBER_MAX, &r->out->micro_batches);
+  ZB_TRY(read_number(r, words, 1, STAGES_MAX, field_of(r)));
+  return r->out->after ? NULL : make_stages(r, words->at);
 }
 
 /* Lines about stages and jobs stand behind those that say how many there are. */
@@ -150,7 +135,7 @@ static zb_status check_sizes(const reader *r, zb_choice_at at) {
   return zb_choice_error(r->out, at, "expected ranks, chunks and micro-batches before '%s'", r->now->keyword);
 }
 
-/* "0 ends 17" */
+/* "0 ends 17", "0 ends h.0.mlp" */
 static zb_status take_stage(reader *r, const word *words, int count) {
   zb_choice *c = r->out;
   int stage, last;
@@ -160,16 +145,18 @@ static zb_status take_stage(reader *r, const word *words, int count) {
   if (stages == 1) return zb_choice_error(c, words[0].at, "there is one stage, which ends with the program");
   ZB_TRY(read_number(r, &words[0], 0, stages - 2, &stage));
   if (strcmp(words[1].text, "ends") != 0) return expected_error(r, words[1].at, "ends", words[1].text);
-  ZB_TRY(read_number(r, &words[2], 0, NUMBER_MAX, &last));
-  if (c->after[stage] >= 0)
+  const bool is_name = words[2].quoted || *words[2].text < '0' || *words[2].text > '9';
+  if (!is_name) ZB_TRY(read_number(r, &words[2], 0, NUMBER_MAX, &last));
+  if (c->after_at[stage].line)
     return zb_choice_error(c, words[0].at, "stage %d ends twice, on line %d too", stage, c->after_at[stage].line);
-  c->after[stage] = last;
+  c->after[stage] = is_name ? -1 : last;
+  if (is_name) c->after_name[stage] = words[2].text;
   c->after_at[stage] = words[2].at;
   return NULL;
 }
 
 /* "3", "3-5", "3.1"; a name where that is one. */
-static zb_status take_item(const reader *r, const word *w, bool names, zb_choice_items *items) {
+static zb_status take_item(const reader *r, const word *w, bool names) {
   zb_choice_item item = {.result = -1, .at = w->at};
   const char *at = w->text;
   const bool is_number = !w->quoted && *at >= '0' && *at <= '9';
@@ -184,18 +171,12 @@ static zb_status take_item(const reader *r, const word *w, bool names, zb_choice
       return expected_error(r, w->at, names ? "a number, a range like 3-5 or a name" : "a place or a range like 3-5",
                             w->text);
   }
-  return ZB_PUSH(&r->out->arena, items, item) ? NULL : zb_arena_status(&r->out->arena);
+  return ZB_PUSH(&r->out->arena, (zb_choice_items *)field_of(r), item) ? NULL : zb_arena_status(&r->out->arena);
 }
 
-static zb_status take_again(reader *r, const word *words, int count) {
+static zb_status take_items(reader *r, const word *words, int count) {
   for (int i = 0; i < count; ++i)
-    ZB_TRY(take_item(r, &words[i], false, &r->out->again));
-  return NULL;
-}
-
-static zb_status take_in_b(reader *r, const word *words, int count) {
-  for (int i = 0; i < count; ++i)
-    ZB_TRY(take_item(r, &words[i], true, &r->out->in_b));
+    ZB_TRY(take_item(r, &words[i], field_of(r) == &r->out->in_b));
   return NULL;
 }
 
@@ -224,24 +205,23 @@ static zb_status take_order(reader *r, const word *words, int count) {
   return NULL;
 }
 
+#define FIELD(name) offsetof(zb_choice, name)
 static const fact facts[] = {
-    {"program", "program DIGEST", true, true, 1, take_program},
-    {"schedule", "schedule NAME", true, true, 1, take_schedule},
-    {"ranks", "ranks P", true, true, 1, take_ranks},
-    {"chunks", "chunks V", true, true, 1, take_chunks},
-    {"placement", "placement NAME, or the rank of every stage: 0,1,1,0", true, true, 1, take_placement},
-    {"micro-batches", "micro-batches M", true, true, 1, take_micro_batches},
-    {"stage", "stage N ends PLACE", false, false, 3, take_stage},
-    {"again", "again PLACE PLACE-PLACE ..", false, false, 1, take_again},
-    {"in-b", "in-b GRADIENT GRADIENT-GRADIENT PARAMETER ..", false, false, 1, take_in_b},
-    {"backward", "backward whole", true, false, 1, take_backward},
-    {"order", "order RANK JOB JOB ..", false, false, 1, take_order},
+    {"program", "program DIGEST", true, true, 1, take_program, 0},
+    {"schedule", "schedule NAME", true, true, 1, take_text, FIELD(schedule)},
+    {"ranks", "ranks P", true, true, 1, take_size, FIELD(ranks)},
+    {"chunks", "chunks V", true, true, 1, take_size, FIELD(chunks)},
+    {"placement", "placement NAME, or the rank of every stage: 0,1,1,0", true, true, 1, take_text, FIELD(placement)},
+    {"micro-batches", "micro-batches M", true, true, 1, take_size, FIELD(micro_batches)},
+    {"stage", "stage N ends PLACE, or NAME", false, false, 3, take_stage, 0},
+    {"again", "again PLACE PLACE-PLACE ..", false, false, 1, take_items, FIELD(again)},
+    {"in-b", "in-b GRADIENT GRADIENT-GRADIENT PARAMETER ..", false, false, 1, take_items, FIELD(in_b)},
+    {"backward", "backward whole", true, false, 1, take_backward, 0},
+    {"order", "order RANK JOB JOB ..", false, false, 1, take_order, 0},
 };
 enum { FACTS = sizeof facts / sizeof facts[0] };
 /* These have as many words as they like. */
-static bool is_list(const fact *it) {
-  return it->take == take_again || it->take == take_in_b || it->take == take_order;
-}
+static bool is_list(const fact *it) { return it->take == take_items || it->take == take_order; }
 
 /* ---- Lines ---- */
 
@@ -295,13 +275,14 @@ static zb_status take_line(reader *r, int *first) {
   return facts[f].take(r, words + 1, count);
 }
 
+/* The first line; none where the file has none. */
 static zb_status check_version(const reader *r) {
-  const word *words = r->words.items;
-  if (r->words.count == 2 && strcmp(words[0].text, "zbc-choice") == 0 && strcmp(words[1].text, "1") == 0) return NULL;
-  const bool is_other = r->words.count == 2 && strcmp(words[0].text, "zbc-choice") == 0;
+  const word none = {.text = "nothing", .at = {1, 1}}, *words = r->words.count ? r->words.items : &none;
+  const bool is_choice = r->words.count == 2 && strcmp(words[0].text, "zbc-choice") == 0;
+  if (is_choice && strcmp(words[1].text, "1") == 0) return NULL;
   return zb_status_hint(
-      zb_choice_error(r->out, words[is_other].at, "expected zbc-choice 1, got '%s'", words[is_other].text),
-      is_other ? "this zbc reads version 1" : "zbc --choice-out FILE writes such a file");
+      zb_choice_error(r->out, words[is_choice].at, "expected zbc-choice 1, got '%s'", words[is_choice].text),
+      is_choice ? "this zbc reads version 1" : "zbc --choice-out FILE writes such a file");
 }
 
 static zb_status check_complete(const reader *r, const int *first) {
@@ -312,7 +293,7 @@ static zb_status check_complete(const reader *r, const int *first) {
           zb_choice_error(c, (zb_choice_at){r->line, 1}, "the file ends without '%s'", facts[f].keyword),
           "the line is: %s", facts[f].form);
   for (int s = 0; s + 1 < c->ranks * c->chunks; ++s)
-    if (c->after[s] < 0)
+    if (!c->after_at[s].line)
       return zb_status_hint(
           zb_choice_error(c, (zb_choice_at){r->line, 1}, "the file does not say where stage %d ends", s),
           "%d ranks x %d chunks have %d cuts", c->ranks, c->chunks, c->ranks * c->chunks - 1);
@@ -336,9 +317,7 @@ static zb_status read_lines(reader *r, char *text, size_t bytes) {
     ZB_TRY(begun ? take_line(r, first) : check_version(r));
     begun = true;
   }
-  if (!begun)
-    return zb_status_hint(zb_choice_error(r->out, (zb_choice_at){1, 1}, "expected zbc-choice 1, got an empty file"),
-                          "zbc --choice-out FILE writes such a file");
+  if (!begun) return check_version(r);
   return check_complete(r, first);
 }
 

@@ -165,6 +165,16 @@ static zb_status find_items(const zb_choice *choice, const zb_w_groups *w, zb_ar
   return NULL;
 }
 
+/* "4 7": the gradients of a group. */
+static void add_gradients(const zb_w_groups *w, int group, zb_text *out) {
+  for (int n = 0, gradient = 0; n < w->graph->node_count; ++n) {
+    if (!(w->flow.nodes[n] & ZB_FLOW_ACCUMULATE)) continue;
+    for (size_t i = 0; i < w->groups[group].nodes.count; ++i)
+      if (w->groups[group].nodes.items[i] == n) zb_text_add(out, " %d", gradient);
+    ++gradient;
+  }
+}
+
 /* A group is in B as a whole. */
 static zb_status set_group(const zb_choice *choice, zb_w_groups *w, int group, const int *item_of) {
   int in = -1, out = -1;
@@ -175,11 +185,16 @@ static zb_status set_group(const zb_choice *choice, zb_w_groups *w, int group, c
   zb_w_group_set(w, group, in >= 0);
   if (in < 0 || out < 0) return NULL;
   const char *own = parameter_of(w, in), *other = parameter_of(w, out);
-  return zb_status_hint(zb_choice_error(choice, choice->in_b.items[item_of[in] - 1].at,
-                                        "the gradients of '%s' and '%s' are computed by the same ops, and only one of "
-                                        "them would be in B",
-                                        own ? own : "?", other ? other : "?"),
-                        "name both, or none");
+  zb_text all = {0};
+  add_gradients(w, group, &all);
+  zb_status status =
+      zb_status_hint(zb_choice_error(choice, choice->in_b.items[item_of[in] - 1].at,
+                                     "the gradients of '%s' and '%s' are computed by the same ops, and only one of "
+                                     "them would be in B",
+                                     own ? own : "?", other ? other : "?"),
+                     "give B all that these ops compute, or nothing: in-b%s", all.data ? all.data : "");
+  zb_text_deinit(&all);
+  return status;
 }
 
 zb_status zb_chosen_in_b(const zb_choice *choice, zb_w_groups *w) {

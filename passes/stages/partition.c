@@ -393,20 +393,26 @@ static bool number_matches(MlirOperation op, const char *word, size_t length) {
          strncmp(text, word, length) == 0;
 }
 
-/* "a,b": a stage ends after the last op named a, and so on. A path also names every op below it. */
+/* The last place of that name; -1: none has it. A path also names every op below it. */
+static int last_named(const partition *p, const char *word, size_t length) {
+  int found = -1;
+  for (int i = 0; i < p->forward_count; ++i)
+    if (name_matches(p->graph.nodes[p->forward[i]].op, word, length) ||
+        number_matches(p->graph.nodes[p->forward[i]].op, word, length))
+      found = i;
+  return found;
+}
+
+/* "a,b": a stage ends after the last op named a, and so on. */
 static zb_result user_cuts(partition *p, const char *text) {
   MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
   const char *all = text;
   int cut = 0, previous = -1;
   for (bool more = true; more;) {
     size_t length = strcspn(text, ",");
-    int found = -1;
     if (!length)
       return zb_pass_option_error(p->pass, module, "cuts", "write A,B,...", "a name is missing in '%s'", all);
-    for (int i = 0; i < p->forward_count; ++i)
-      if (name_matches(p->graph.nodes[p->forward[i]].op, text, length) ||
-          number_matches(p->graph.nodes[p->forward[i]].op, text, length))
-        found = i;
+    const int found = last_named(p, text, length);
     if (found < 0)
       return zb_pass_option_error(p->pass, module, "cuts",
                                   "cuts are node names, module paths, or #ID of an op (zb.id in --dump-ir); the table "
@@ -489,8 +495,13 @@ static zb_result layout_cuts(partition *p, const char *text) {
 
 static zb_status obey_cuts(const partition *p, const zb_choice *choice) {
   for (int s = 0; s + 1 < p->stages; ++s) {
-    const int after = choice->after[s], before = s > 0 ? choice->after[s - 1] : -1;
+    const char *name = choice->after_name[s];
+    const int after = choice->after[s] < 0 ? last_named(p, name, strlen(name)) : choice->after[s];
+    const int before = s > 0 ? p->cut_after[s - 1] : -1;
     const zb_choice_at at = choice->after_at[s];
+    if (after < 0)
+      return zb_status_hint(zb_choice_error(choice, at, "no op is named '%s'", name),
+                            "names are those of --cuts: nodes and module paths; or give a place by its number");
     if (after <= before)
       return zb_choice_error(choice, at, "stage %d ends at place %d, expected one behind %d, where stage %d ends", s,
                              after, before, s - 1);

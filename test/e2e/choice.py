@@ -146,6 +146,8 @@ def check_edits(suite, folder):
     suite.check(last > cut, f"places 0..{last}")
     cut_line, job = r"^stage 0 ends \d+", r"^order 0 0F0 0F1"
     e.good("a cut moved", cut_line, f"stage 0 ends {cut - 4}", lambda s, text: f"stage 0 ends {cut - 4}" in text)
+    e.good("a cut by a name", cut_line, "stage 0 ends lm.transformer.h.0",
+           lambda s, text: s["layers"][0]["last_stage"] == 0 and s["layers"][1]["stage"] == 1)
     e.good("biases in B", r"^\n# What each", "in-b *.bias # by name\n\n# What each",
            lambda s, text: sum(t["gradients_in_b"] for t in s["stages"]) > 2 and "in-b" in text)
     e.good("again", r"^\n# What each", f"again 3-{cut}\n\n# What each",
@@ -159,7 +161,8 @@ def check_edits(suite, folder):
     at = re.escape(e.path)
     for title, old, new, said in (
             ("a cut behind the end", cut_line, "stage 0 ends 99999", rf"{at}:{line}:14: stage 0 ends at place 99999"),
-            ("no number", cut_line, "stage 0 ends x", rf"{at}:{line}:14: expected a number.*got 'x'\n  hint: the line"),
+            ("no number", cut_line, "stage 0 ends 1x", rf"{at}:{line}:14: expected a number.*got '1x'\n  hint: the"),
+            ("no name", cut_line, "stage 0 ends x", rf"{at}:{line}:14: no op is named 'x'\n  hint: names are"),
             ("a cut too many", cut_line, f"stage 0 ends 3\nstage 1 ends {cut}", rf"{at}:{line + 1}:7: expected"),
             ("no cut", cut_line, "", rf"{at}:\d+:1: the file does not say where stage 0 ends"),
             ("an unknown name", r"^\n# What each", "in-b lm.transformer.h.0.ln_1.biass\n\n# What each",
@@ -170,6 +173,8 @@ def check_edits(suite, folder):
             ("a job twice", job, "order 0 0F0 0F0", rf"{at}:{order}:13: rank 0, job 1: 0F0 is there twice"),
             ("a job of another rank", job, "order 0 0F0 1F1", rf"{at}:{order}:13: rank 0, job 1: 1F1 belongs"),
             ("B before F", job, "order 0 0B0 0F0 0F1", rf"{at}:{order}:\d+: rank 0, job"),
+            ("a circle", r"^order 0 .*\norder 1 .*", "order 0 0F0 0B0 0W0 0F1 0B1 0W1\norder 1 1F0 1F1 1B0 1W0 1B1 1W1",
+             rf"deadlocks(.|\n)*note: the order of {at}"),
             ("another program", r"^program .*", "program 0123456789abcdef", rf"{at}:\d+:9: the choice is of another"),
             ("another version", r"^zbc-choice 1", "zbc-choice 2", rf"{at}:1:12: expected zbc-choice 1, got '2'"),
             ("an unknown fact", r"^chunks 1", "chunk 1",
@@ -182,6 +187,26 @@ def check_edits(suite, folder):
     e.bad("--ranks 3", "^ranks", "ranks", "--ranks 3, but .* has 2\n  hint: ", "--ranks", 3)
     e.bad("--precision", "^ranks", "ranks", r"of another program.*\n  hint: .*--precision", "--precision", "bf16")
     e.bad("--memory-limit", "^ranks", "ranks", r"needs \d+ bytes", "--memory-limit", "20K")
+
+
+def check_kinds(suite, folder):
+    """A cut through a buffer, and one of two gradients that the same ops compute."""
+    path = os.path.join(folder, "kind.choice")
+
+    def refused(kind, changed, said):
+        model = os.path.join(drawn_compiles.FOLDER, kind + ".mlir")
+        suite.must("zbc", model, "--choice-out", path, "--ranks", 2)
+        text, found = open(path).read(), []
+        for number in range(16):
+            with open(path, "w") as file:
+                file.write(changed(text, number))
+            found.append(suite.run("zbc", model, "-o", path + ".plan", "--choice", path).stderr)
+        suite.check(any(re.search(said, error) for error in found), f"{kind}: none says {said}: {set(found)}")
+
+    refused("batch_norm", lambda text, n: re.sub("ends .*", f"ends {n}", text),
+            rf"{re.escape(path)}:\d+:14: stage 0 cannot end at place \d+: the buffer '.*\n  hint: end it before")
+    refused("cell", lambda text, n: text + f"in-b {n}\n",
+            rf"{re.escape(path)}:\d+:6: the gradients of .* by the same ops.*\n  hint: .*: in-b \d+ \d+")
 
 
 def mutate(chance, text):
@@ -228,6 +253,7 @@ def main():
     with common.scratch() as folder:
         check_replays(suite, folder, options)
         check_edits(suite, folder)
+        check_kinds(suite, folder)
         check_mutations(suite, folder, options)
     return suite.finish()
 
