@@ -29,6 +29,12 @@ zb_operand zb_operand_known(zb_import_node *n, zb_known *known) {
   return out;
 }
 
+zb_operand zb_operand_named(zb_import_node *n, zb_known *known, const char *name) {
+  zb_operand out = zb_operand_known(n, known);
+  if (out) out->name = name;
+  return out;
+}
+
 zb_operand zb_operand_in(zb_import_node *n, int input) {
   if (zb_import_has(n, input)) return n->inputs[input];
   zb_import_refuse(n, NULL, "operand %d is missing", input);
@@ -94,12 +100,12 @@ zb_operand zb_operand_apply(zb_import_node *n, const char *op, const zb_operand 
   const bool folds = all_known(n, in, count);
   if (n->im->failed) return NULL;
   if (!folds) return zb_operand_build(n, op, in, count, attrs, attr_count);
-  const zb_known *known[3];
+  const zb_known *known[3] = {NULL};
   for (int i = 0; i < count; ++i)
     known[i] = known_of(n, in[i]);
-  return zb_operand_known(n, count == 3   ? zb_import_fold_where(n, known[0], known[1], known[2])
-                             : count == 2 ? zb_import_fold_binary(n, op, known[0], known[1], attrs, attr_count)
-                                          : zb_import_fold_op(n, op, known, 1, attrs, attr_count));
+  if (strcmp(op, "where") == 0) return zb_operand_known(n, zb_import_fold_where(n, known[0], known[1], known[2]));
+  return zb_operand_known(n, count == 2 ? zb_import_fold_binary(n, op, known[0], known[1], attrs, attr_count)
+                                        : zb_import_fold_op(n, op, known, count, attrs, attr_count));
 }
 
 zb_operand zb_operand_apply1(zb_import_node *n, const char *op, zb_operand x) {
@@ -124,33 +130,6 @@ zb_operand zb_operand_scalar(zb_import_node *n, zb_dtype dtype, double value) {
 zb_operand zb_operand_number(zb_import_node *n, zb_operand x, double value) {
   zb_shape shape;
   return zb_operand_shape(n, x, &shape) ? zb_operand_scalar(n, shape.dtype, value) : failed(n);
-}
-
-zb_operand zb_operand_line(zb_import_node *n, zb_operand x, double factor, double shift) {
-  if (factor != 1) x = zb_operand_apply2(n, "mul", x, zb_operand_number(n, x, factor));
-  return shift != 0 ? zb_operand_apply2(n, "add", x, zb_operand_number(n, x, shift)) : x;
-}
-
-/* Rows of one op behind another, and of logarithms with what they are divided by. */
-zb_operand zb_operand_formula(zb_import_node *n, const char *name, zb_operand x) {
-  static const struct {
-    const char *name, *ops[3];
-    double divisor;
-  } rows[] = {{"rsqrt", {"sqrt", "reciprocal"}, 0},
-              {"log_sigmoid", {"neg", "softplus", "neg"}, 0},
-              {"log2", {"log"}, 0.693147180559945309417},
-              {"log10", {"log"}, 2.302585092994045684018}};
-  if (strcmp(name, "square") == 0) return zb_operand_apply2(n, "mul", x, x);
-  if (strcmp(name, "trunc") == 0)
-    return zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x),
-                             zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x)));
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    if (strcmp(rows[i].name, name) != 0) continue;
-    for (int k = 0; k < 3 && rows[i].ops[k]; ++k)
-      x = zb_operand_apply1(n, rows[i].ops[k], x);
-    return rows[i].divisor != 0 ? zb_operand_apply2(n, "div", x, zb_operand_number(n, x, rows[i].divisor)) : x;
-  }
-  return NULL;
 }
 
 zb_operand zb_operand_filled(zb_import_node *n, const zb_shape *shape, zb_operand scalar) {
@@ -194,37 +173,6 @@ zb_operand zb_operand_matmul(zb_import_node *n, zb_operand a, zb_operand b) {
   return folded ? zb_operand_known(n, folded) : zb_operand_build(n, "matmul", (zb_operand[]){a, b}, 2, NULL, 0);
 }
 
-zb_operand zb_operand_swapped(zb_import_node *n, zb_operand x) {
-  zb_shape shape;
-  int64_t permutation[ZB_DIMS_MAX];
-  if (!zb_operand_shape(n, x, &shape)) return NULL;
-  if (shape.rank < 2) return x;
-  for (int i = 0; i < shape.rank; ++i)
-    permutation[i] = i;
-  permutation[shape.rank - 1] = shape.rank - 2;
-  permutation[shape.rank - 2] = shape.rank - 1;
-  return zb_operand_transpose(n, x, permutation);
-}
-
-zb_operand zb_operand_product(zb_import_node *n, zb_operand a, zb_operand b) {
-  zb_shape left, right, out;
-  if (!zb_operand_shape(n, a, &left) || !zb_operand_shape(n, b, &right)) return NULL;
-  if (left.rank == 0 || right.rank == 0) return zb_import_refuse(n, NULL, "an operand is a scalar"), NULL;
-  const zb_shape row = {.rank = 2, .dims = {1, left.dims[0]}}, column = {.rank = 2, .dims = {right.dims[0], 1}};
-  if (left.rank == 1) a = zb_operand_reshape(n, a, &row);
-  if (right.rank == 1) b = zb_operand_reshape(n, b, &column);
-  zb_operand made = zb_operand_matmul(n, a, b);
-  if ((left.rank > 1 && right.rank > 1) || !zb_operand_shape(n, made, &out)) return made;
-  if (right.rank == 1) --out.rank;
-  if (left.rank == 1) {
-    const int place = out.rank - (right.rank == 1 ? 1 : 2);
-    for (int i = place; i + 1 < out.rank; ++i)
-      out.dims[i] = out.dims[i + 1];
-    --out.rank;
-  }
-  return zb_operand_reshape(n, made, &out);
-}
-
 zb_operand zb_operand_reduce(zb_import_node *n, const char *op, zb_operand x, const int64_t *axes, int count,
                              bool keepdims) {
   if (any_missing(n, &x, 1)) return failed(n);
@@ -233,14 +181,6 @@ zb_operand zb_operand_reduce(zb_import_node *n, const char *op, zb_operand x, co
     return zb_operand_known(n, zb_import_fold_reduce(n, op, known_of(n, x), axes, count, keepdims));
   const zb_attr attrs[] = {zb_ints("axes", axes, count), zb_bool("keepdims", keepdims)};
   return zb_operand_build(n, op, &x, 1, attrs, 2);
-}
-
-zb_operand zb_operand_reduce_all(zb_import_node *n, const char *op, zb_operand x) {
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
-  zb_shape in;
-  if (!zb_operand_shape(n, x, &in) || !zb_import_axes(n, NULL, 0, in.rank, axes, &count)) return NULL;
-  return zb_operand_reduce(n, op, x, axes, count, false);
 }
 
 /* ---- Movement ---- */
@@ -317,37 +257,16 @@ zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int cou
   const zb_known **known = zb_import_take(n->im, (size_t)count * sizeof *known + 1);
   if (!values || !known) return NULL;
   const bool folds = all_known(n, parts, count);
+  int used = 0, last = 0;
   for (int i = 0; i < count && !n->im->failed; ++i) {
-    known[i] = folds ? known_of(n, parts[i]) : NULL;
-    values[i] = folds ? (MlirValue){NULL} : ir_of(n, parts[i]);
+    const zb_known *part = known_of(n, parts[i]);
+    if (part && part->elements == 0 && (used > 0 || i + 1 < count)) continue;
+    known[used] = part;
+    values[used++] = folds ? (MlirValue){NULL} : ir_of(n, parts[last = i]);
   }
   if (n->im->failed || n->b->failed) return failed(n);
-  if (folds) return zb_operand_known(n, zb_import_fold_concat(n, known, count, axis));
-  return zb_operand_computed(n, zb_build_concat(n->b, values, count, axis));
-}
-
-zb_operand zb_operand_pad(zb_import_node *n, zb_operand x, int axis, int64_t before, int64_t after, zb_operand fill) {
-  const int64_t pads[] = {before, after};
-  zb_shape in;
-  zb_operand parts[3];
-  int used = 0;
-  if (!zb_operand_shape(n, x, &in)) return NULL;
-  zb_shape border = in;
-  for (int side = 0; side < 2; ++side) {
-    border.dims[axis] = pads[side];
-    if (pads[side] < -in.dims[axis] || (pads[side] > 0 && zb_shape_bytes(&border) < 0))
-      return zb_import_refuse(n, NULL, "a pad of dimension %d is out of range", axis), NULL;
-  }
-  in.dims[axis] += (before < 0 ? before : 0) + (after < 0 ? after : 0);
-  if ((before < 0 || after < 0) && in.dims[axis] < 1)
-    return zb_import_refuse(n, NULL, "nothing is left of dimension %d", axis), NULL;
-  if (before < 0 || after < 0) x = zb_operand_part(n, x, axis, before < 0 ? -before : 0, in.dims[axis]);
-  for (int side = 0; side < 2; ++side) {
-    border.dims[axis] = pads[side];
-    if (side == 1) parts[used++] = x;
-    if (pads[side] > 0) parts[used++] = zb_operand_filled(n, &border, fill);
-  }
-  return used == 1 ? x : zb_operand_concat(n, parts, used, axis);
+  if (folds) return zb_operand_known(n, zb_import_fold_concat(n, known, used, axis));
+  return used == 1 ? parts[last] : zb_operand_computed(n, zb_build_concat(n->b, values, used, axis));
 }
 
 static zb_operand gathered(zb_import_node *n, const char *op, zb_operand x, zb_operand indices, int axis,
@@ -365,51 +284,4 @@ zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices
 
 zb_operand zb_operand_gather_elements(zb_import_node *n, zb_operand x, zb_operand indices, int axis) {
   return gathered(n, "gather_elements", x, indices, axis, zb_import_fold_gather_elements);
-}
-
-/* ---- Random numbers ---- */
-
-static zb_operand counter_of(zb_import_node *n) {
-  MlirValue counter = zb_import_counter(n->im);
-  return counter.ptr ? zb_operand_computed(n, counter) : failed(n);
-}
-
-zb_operand zb_operand_drop(zb_import_node *n, zb_operand x, double rate) {
-  if (rate == 0 || n->im->params->inference) return x;
-  if (!(rate > 0 && rate < 1))
-    return zb_import_refuse(n, "it is the share that is dropped", "the rate is %g, expected 0 <= rate < 1", rate), NULL;
-  const zb_attr attrs[] = {zb_float("rate", (float)rate), zb_int("op", n->im->random_ops++)};
-  zb_operand counter = counter_of(n);
-  return counter ? zb_operand_build(n, "dropout", (zb_operand[]){x, counter}, 2, attrs, 2) : NULL;
-}
-
-zb_operand zb_operand_uniform(zb_import_node *n, const zb_shape *shape) {
-  const zb_attr attrs[] = {zb_ints("shape", shape->dims, shape->rank), zb_string("dtype", zb_dtype_name(shape->dtype)),
-                           zb_int("op", n->im->random_ops++)};
-  zb_operand counter = counter_of(n);
-  return counter ? zb_operand_build(n, "uniform", &counter, 1, attrs, 3) : NULL;
-}
-
-/* By the method of G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates" (1958). */
-zb_operand zb_operand_normal(zb_import_node *n, const zb_shape *shape) {
-  zb_shape real = *shape;
-  real.dtype = ZB_F32;
-  zb_operand one = zb_operand_scalar(n, ZB_F32, 1), minus_two = zb_operand_scalar(n, ZB_F32, -2);
-  zb_operand above_zero = zb_operand_apply2(n, "sub", one, zb_operand_uniform(n, &real));
-  zb_operand square = zb_operand_apply2(n, "mul", zb_operand_apply1(n, "log", above_zero), minus_two);
-  zb_operand turn = zb_operand_scalar(n, ZB_F32, 6.283185307179586);
-  zb_operand angle = zb_operand_apply2(n, "mul", zb_operand_uniform(n, &real), turn);
-  return zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sqrt", square), zb_operand_apply1(n, "cos", angle));
-}
-
-zb_operand zb_operand_bernoulli(zb_import_node *n, zb_operand p) {
-  zb_shape shape;
-  if (!zb_operand_shape(n, p, &shape)) return failed(n);
-  shape.dtype = ZB_F32;
-  return zb_operand_cast(n, zb_operand_apply2(n, "less", zb_operand_uniform(n, &shape), p), ZB_F32);
-}
-
-zb_operand zb_operand_by_mode(zb_import_node *n, zb_operand training, zb_operand evaluation) {
-  if (n->im->params->inference) return evaluation;
-  return zb_operand_build(n, "by_mode", (zb_operand[]){training, evaluation}, 2, NULL, 0);
 }

@@ -6,7 +6,7 @@
 #ifndef ZB_IR_IMPORT_ATEN_ATEN_H
 #define ZB_IR_IMPORT_ATEN_ATEN_H
 
-#include "ir/import/operand.h"
+#include "ir/import/meaning/meaning.h"
 
 /* The form of the text that is understood (aten.format of the module). */
 enum { ZB_ATEN_FORMAT = 1 };

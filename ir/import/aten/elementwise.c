@@ -42,7 +42,7 @@ zb_result zb_aten_unary(zb_import_node *n) {
   else if (out.dtype != ZB_I1)
     x = zb_operand_cast(n, x, out.dtype);
   if (strcmp(op, "bitwise_not") == 0 && in.dtype == ZB_I1) op = "not";
-  if (strcmp(op, "sign") == 0 && out.dtype == ZB_F32) return zb_operand_give(n, 0, zb_operand_sign(n, x));
+  if (strcmp(op, "sign") == 0 && out.dtype == ZB_F32) return zb_operand_give(n, 0, zb_meaning_sign(n, x));
   if (strcmp(op, "elu") == 0 && (zb_aten_real(n, "scale", 1) != 1 || zb_aten_real(n, "input_scale", 1) != 1))
     return zb_aten_refuse_argument(n, "scale", NULL);
   const int count = unary_attributes(n, attrs);
@@ -62,31 +62,15 @@ zb_result zb_aten_rounding(zb_import_node *n) {
 zb_result zb_aten_formula(zb_import_node *n) {
   zb_shape out;
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_operand x = zb_operand_in(n, 0), y = NULL;
-  if (!is(n, "isfinite")) x = zb_operand_cast(n, x, out.dtype);
-  const zb_dtype dtype = out.dtype;
-  if (is(n, "silu"))
-    y = zb_operand_apply2(n, "mul", x, zb_operand_apply1(n, "sigmoid", x));
-  else if (is(n, "exp2"))
-    y = zb_operand_apply2(n, "pow", zb_operand_scalar(n, dtype, 2), x);
-  else if (is(n, "isfinite"))
-    y = zb_operand_apply1(
-        n, "not", zb_operand_apply2(n, "or", zb_operand_apply1(n, "is_inf", x), zb_operand_apply1(n, "is_nan", x)));
-  else
-    y = zb_operand_formula(n, n->op->argument, x);
-  return zb_operand_give(n, 0, y);
+  zb_operand x = zb_operand_in(n, 0);
+  if (!is(n, "is_finite")) x = zb_operand_cast(n, x, out.dtype);
+  if (is(n, "exp2")) return zb_operand_give(n, 0, zb_operand_apply2(n, "pow", zb_operand_scalar(n, out.dtype, 2), x));
+  return zb_operand_give(n, 0, zb_meaning_formula(n, n->op->argument, x));
 }
 
-/* softplus(beta * x) / beta; above the threshold it is x in f32, too. */
 zb_result zb_aten_softplus(zb_import_node *n) {
   const double beta = zb_aten_real(n, "beta", 1), threshold = zb_aten_real(n, "threshold", 20);
-  zb_operand x = zb_operand_in(n, 0);
-  if (threshold < 17) return zb_aten_refuse_argument(n, "threshold", "leave it at 20");
-  if (beta == 1) return zb_operand_give(n, 0, zb_operand_apply1(n, "softplus", x));
-  zb_operand factor = zb_operand_scalar(n, ZB_F32, beta);
-  return zb_operand_give(
-      n, 0,
-      zb_operand_apply2(n, "div", zb_operand_apply1(n, "softplus", zb_operand_apply2(n, "mul", x, factor)), factor));
+  return zb_operand_give(n, 0, zb_meaning_softplus(n, zb_operand_in(n, 0), beta, threshold));
 }
 
 zb_result zb_aten_threshold(zb_import_node *n) {
@@ -96,22 +80,12 @@ zb_result zb_aten_threshold(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply(n, "thresholded_relu", &x, 1, &attr, 1));
 }
 
-/* Halves of a dimension: the first times the sigmoid of the second. */
 zb_result zb_aten_glu(zb_import_node *n) {
   zb_shape in;
   int axis;
   zb_operand x = zb_operand_in(n, 0);
   if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", -1, in.rank, &axis)) return ZB_FAIL;
-  if (in.dims[axis] % 2) return zb_import_refuse(n, NULL, "dimension %d cannot be halved", axis);
-  const int64_t half = in.dims[axis] / 2;
-  zb_operand gate = zb_operand_apply1(n, "sigmoid", zb_operand_part(n, x, axis, half, half));
-  return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", zb_operand_part(n, x, axis, 0, half), gate));
-}
-
-/* The bound where x is beyond it or at it: equal elements give no gradient to x, as PyTorch's hardtanh. */
-static zb_operand bounded(zb_import_node *n, zb_operand x, zb_operand bound, bool is_upper) {
-  const char *op = is_upper ? "greater_equal" : "less_equal";
-  return zb_operand_where(n, zb_operand_apply2(n, op, x, bound), bound, x);
+  return zb_operand_give(n, 0, zb_meaning_glu(n, x, axis));
 }
 
 /* clamp_backward of PyTorch: x at a bound keeps its gradient, a bound has that of x beyond it, and of equal bounds none
@@ -140,28 +114,21 @@ static zb_result give_clamped(zb_import_node *n, zb_operand x, zb_operand low, z
 
 /* Bounds are numbers, or, as operands, tensors. */
 zb_result zb_aten_clamp(zb_import_node *n) {
-  static const char *const bounds[] = {"min", "max"}, *const ops[] = {"max", "min"};
+  static const char *const names[] = {"min", "max"};
   zb_shape out;
-  zb_attr attrs[2];
-  int count = 0;
+  double bounds[2] = {-INFINITY, INFINITY};
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
   zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype), ends[2] = {NULL, NULL};
-  const bool is_tanh = strcmp(n->kind, "aten.hardtanh") == 0;
+  if (strcmp(n->kind, "aten.hardtanh") == 0) {
+    const double low = zb_aten_real(n, "min_val", -1), high = zb_aten_real(n, "max_val", 1);
+    return zb_operand_give(n, 0, zb_meaning_hardtanh(n, x, low, high));
+  }
   for (int i = 0; i < 2; ++i) {
-    const char *name = is_tanh ? (i ? "max_val" : "min_val") : bounds[i];
-    const bool has = zb_aten_has(n, name) || is_tanh;
-    const double value = has ? zb_aten_real(n, name, i ? 1 : -1) : 0;
-    if (zb_import_has(n, i + 1))
-      ends[i] = zb_operand_cast(n, n->inputs[i + 1], out.dtype);
-    else if (is_tanh)
-      x = bounded(n, x, zb_operand_scalar(n, out.dtype, value), i == 1);
-    else if (has && out.dtype == ZB_F32)
-      attrs[count++] = zb_float(bounds[i], value);
-    else if (has)
-      x = zb_operand_apply2(n, ops[i], x, zb_operand_scalar(n, out.dtype, value));
+    bounds[i] = zb_aten_real(n, names[i], bounds[i]);
+    if (zb_import_has(n, i + 1)) ends[i] = zb_operand_cast(n, n->inputs[i + 1], out.dtype);
   }
   if (ends[0] || ends[1]) return give_clamped(n, x, ends[0], ends[1], out.dtype);
-  return zb_operand_give(n, 0, count && x ? zb_operand_apply(n, "clip", &x, 1, attrs, count) : x);
+  return zb_operand_give(n, 0, zb_meaning_clip(n, x, bounds[0], bounds[1]));
 }
 
 /* ---- Two operands ---- */
@@ -220,7 +187,7 @@ zb_result zb_aten_binary(zb_import_node *n) {
 /* A power with PyTorch's roots, which are no numbers of -infinity: x^0.5 and x^-0.5, and with y x^(y - 1). */
 static zb_operand root_or_power(zb_import_node *n, zb_operand x, double y) {
   if (y == 0.5) return zb_operand_apply1(n, "sqrt", x);
-  return y == -0.5 ? zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x)) : zb_operand_power(n, x, y);
+  return y == -0.5 ? zb_operand_apply1(n, "reciprocal", zb_operand_apply1(n, "sqrt", x)) : zb_meaning_power(n, x, y);
 }
 
 /* Powers of integers that are computed: a product where the exponent is 2. */
@@ -266,7 +233,7 @@ zb_result zb_aten_modulus(zb_import_node *n) {
   const zb_attr attr = zb_bool("fmod", is(n, "fmod"));
   zb_operand rest = zb_operand_apply(n, "mod", both, 2, &attr, 1);
   if (out.dtype == ZB_I64 || out.dtype == ZB_I32) return zb_operand_give(n, 0, rest);
-  zb_operand quotient = attr.i ? zb_operand_formula(n, "trunc", zb_operand_apply2(n, "div", both[0], both[1]))
+  zb_operand quotient = attr.i ? zb_meaning_formula(n, "trunc", zb_operand_apply2(n, "div", both[0], both[1]))
                                : floored_quotient(n, both, out.dtype);
   rest = zb_operand_apply1(n, "detach", rest);
   rest = zb_operand_with_slope(n, rest, both[1], zb_operand_apply1(n, "neg", quotient));
@@ -288,7 +255,7 @@ zb_result zb_aten_divide(zb_import_node *n) {
     both[0] = zb_operand_apply2(n, "sub", both[0], zb_operand_apply(n, "mod", both, 2, &attr, 1));
   if (!is_whole && is_floor) return zb_operand_give(n, 0, floored_quotient(n, both, out.dtype));
   zb_operand quotient = zb_operand_apply2(n, "div", both[0], both[1]);
-  if (!is_whole && is_trunc) quotient = zb_operand_formula(n, "trunc", quotient);
+  if (!is_whole && is_trunc) quotient = zb_meaning_formula(n, "trunc", quotient);
   return zb_operand_give(n, 0, quotient);
 }
 
@@ -296,9 +263,7 @@ zb_result zb_aten_compare(zb_import_node *n) {
   zb_operand both[2];
   zb_shape shapes[2];
   if (!read_operands(n, both, shapes) || !convert(n, both, zb_aten_promoted(&shapes[0], &shapes[1]))) return ZB_FAIL;
-  const bool differs = is(n, "differs");
-  zb_operand result = zb_operand_apply2(n, differs ? "equal" : n->op->argument, both[0], both[1]);
-  return zb_operand_give(n, 0, differs ? zb_operand_apply1(n, "not", result) : result);
+  return zb_operand_give(n, 0, zb_meaning_compare(n, n->op->argument, both[0], both[1]));
 }
 
 zb_result zb_aten_logic(zb_import_node *n) {
@@ -340,18 +305,14 @@ zb_result zb_aten_addc(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, "add", zb_operand_in(n, 0), product));
 }
 
-/* self + weight * (end - self), and from 1/2 on end - (1 - weight) * (end - self), which is the end at 1. */
+/* From a weight of 1/2 on it is end - (1 - weight) * (end - self), which is the end at 1. */
 zb_result zb_aten_lerp(zb_import_node *n) {
-  zb_shape out;
-  if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
   const double share = zb_aten_real(n, "weight", 0);
-  const bool from_end = share >= 0.5;
-  zb_operand weight =
-      !zb_aten_has(n, "weight") ? zb_operand_in(n, 2) : zb_operand_scalar(n, out.dtype, from_end ? share - 1 : share);
-  zb_operand difference = zb_operand_apply2(n, "sub", zb_operand_in(n, 1), zb_operand_in(n, 0));
-  return zb_operand_give(
-      n, 0,
-      zb_operand_apply2(n, "add", zb_operand_in(n, from_end ? 1 : 0), zb_operand_apply2(n, "mul", difference, weight)));
+  zb_operand start = zb_operand_in(n, 0), end = zb_operand_in(n, 1), weight;
+  if (!zb_aten_has(n, "weight")) return zb_operand_give(n, 0, zb_meaning_lerp(n, start, end, zb_operand_in(n, 2)));
+  weight = zb_operand_number(n, start, share < 0.5 ? share : 1 - share);
+  return zb_operand_give(n, 0,
+                         share < 0.5 ? zb_meaning_lerp(n, start, end, weight) : zb_meaning_lerp(n, end, start, weight));
 }
 
 /* ---- Types ---- */
@@ -417,10 +378,10 @@ zb_result zb_aten_variance(zb_import_node *n) {
   if (!(freedom > 0)) return zb_import_refuse(n, NULL, "%g elements are too few", elements);
   if (freedom == elements && keeps && !is_root) {
     zb_operand mean = zb_operand_reduce(n, "reduce_mean", x, axes, count, true);
-    variance = zb_operand_formula(n, "square", zb_operand_apply2(n, "sub", x, mean));
+    variance = zb_meaning_formula(n, "square", zb_operand_apply2(n, "sub", x, mean));
     variance = zb_operand_reduce(n, "reduce_mean", variance, axes, count, true);
   } else {
-    variance = zb_operand_variance(n, x, is_root, freedom, axes, count, keeps);
+    variance = zb_meaning_variance(n, x, is_root, freedom, axes, count, keeps);
   }
   if (zb_import_wants(n, 1) && !zb_operand_give(n, 1, zb_operand_reduce(n, "reduce_mean", x, axes, count, keeps)))
     return ZB_FAIL;
@@ -433,7 +394,7 @@ zb_result zb_aten_log_sum_exp(zb_import_node *n) {
   int count;
   zb_operand x = zb_operand_in(n, 0);
   if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
-  return zb_operand_give(n, 0, zb_operand_log_sum_exp(n, x, true, axes, count, zb_aten_flag(n, "keepdim", false)));
+  return zb_operand_give(n, 0, zb_meaning_log_sum_exp(n, x, true, axes, count, zb_aten_flag(n, "keepdim", false)));
 }
 
 /* The norm of vectors: of order 0 (how many are not zero), 1, 2, infinity or another number. */
@@ -445,7 +406,7 @@ zb_result zb_aten_vector_norm(zb_import_node *n) {
   zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), ZB_F32);
   if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count))
     return ZB_FAIL;
-  x = zb_operand_norm(n, x, order, axes, count, zb_aten_flag(n, "keepdim", false));
+  x = zb_meaning_norm(n, x, order, axes, count, zb_aten_flag(n, "keepdim", false));
   return zb_operand_give(n, 0, zb_operand_cast(n, x, out.dtype));
 }
 
@@ -457,8 +418,7 @@ zb_result zb_aten_cumsum(zb_import_node *n) {
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (in.rank == 0) return zb_operand_give(n, 0, x);
   if (!zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
-  const zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", false), zb_bool("reverse", false)};
-  return zb_operand_give(n, 0, zb_operand_apply(n, "cumsum", &x, 1, attrs, 3));
+  return zb_operand_give(n, 0, zb_meaning_cumsum(n, x, axis, false, false));
 }
 
 zb_result zb_aten_softmax(zb_import_node *n) {
@@ -467,6 +427,5 @@ zb_result zb_aten_softmax(zb_import_node *n) {
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
   zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype);
   if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", -1, in.rank, &axis)) return ZB_FAIL;
-  const zb_attr attr = zb_int("axis", axis);
-  return zb_operand_give(n, 0, zb_operand_build(n, n->op->argument, &x, 1, &attr, 1));
+  return zb_operand_give(n, 0, zb_meaning_softmax(n, n->op->argument, x, axis));
 }

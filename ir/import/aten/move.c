@@ -6,11 +6,6 @@
 #include <mlir-c/BuiltinTypes.h>
 #include <string.h>
 
-static void ones(int64_t *out) {
-  for (int i = 0; i < ZB_DIMS_MAX; ++i)
-    out[i] = 1;
-}
-
 /* ---- Shapes ---- */
 
 zb_result zb_aten_view(zb_import_node *n) {
@@ -28,74 +23,44 @@ zb_result zb_aten_broadcast(zb_import_node *n) {
 
 zb_result zb_aten_permute(zb_import_node *n) {
   zb_shape in;
-  int64_t dims[ZB_DIMS_MAX], permutation[ZB_DIMS_MAX];
+  int64_t dims[ZB_DIMS_MAX];
   int count = 0, first, second;
-  bool used[ZB_DIMS_MAX] = {false};
   zb_operand x = zb_operand_in(n, 0);
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
-  for (int i = 0; i < in.rank; ++i)
-    permutation[i] = i;
-  if (zb_aten_ints(n, "dims", dims, ZB_DIMS_MAX, &count)) {
-    if (count != in.rank) return zb_import_refuse(n, NULL, "%d dimensions of a tensor of %d", count, in.rank);
-    for (int i = 0; i < count; ++i) {
-      int axis;
-      if (!zb_import_axis(n, dims[i], in.rank, &axis)) return ZB_FAIL;
-      if (used[axis]) return zb_import_refuse(n, NULL, "dimension %d is named twice", axis);
-      used[axis] = true;
-      permutation[i] = axis;
+  if (!zb_aten_ints(n, "dims", dims, ZB_DIMS_MAX, &count)) {
+    for (count = 0; count < in.rank; ++count)
+      dims[count] = count;
+    if (in.rank > 1) {
+      if (!zb_aten_axis(n, "dim0", 0, in.rank, &first) || !zb_aten_axis(n, "dim1", 1, in.rank, &second)) return ZB_FAIL;
+      dims[first] = second;
+      dims[second] = first;
     }
-  } else if (in.rank > 1) {
-    if (!zb_aten_axis(n, "dim0", 0, in.rank, &first) || !zb_aten_axis(n, "dim1", 1, in.rank, &second)) return ZB_FAIL;
-    permutation[first] = second;
-    permutation[second] = first;
   }
-  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_operand_transpose(n, x, permutation));
+  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_meaning_permute(n, x, dims, count));
 }
 
 /* ---- Parts ---- */
 
-typedef struct part {
-  int64_t starts[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
-} part;
-
-static part whole(const zb_shape *in) {
-  part p = {.starts = {0}};
-  ones(p.steps);
-  memcpy(p.sizes, in->dims, sizeof p.sizes);
-  return p;
-}
-
-static zb_operand cut(zb_import_node *n, zb_operand x, const part *p) {
-  return zb_operand_slice(n, x, p->starts, p->sizes, p->steps);
-}
-
-static int64_t clamped(int64_t place, int64_t dim) {
-  if (place < 0) place = place < -dim ? 0 : place + dim;
-  return place > dim ? dim : place;
-}
-
-/* dim, start, end, step of a tensor. False after reporting. */
-static bool read_slice(zb_import_node *n, const zb_shape *in, int *axis, part *out) {
-  *out = whole(in);
+/* start, end and step along dim; *size: how many elements that are. False after reporting. */
+static bool read_slice(zb_import_node *n, const zb_shape *in, int *axis, int64_t *start, int64_t *step, int64_t *size) {
   if (!zb_aten_axis(n, "dim", 0, in->rank, axis)) return false;
-  const int64_t dim = in->dims[*axis], step = zb_aten_int(n, "step", 1);
-  const int64_t start = clamped(zb_aten_int(n, "start", 0), dim), end = clamped(zb_aten_int(n, "end", dim), dim);
+  const int64_t dim = in->dims[*axis], end = zb_aten_int(n, "end", dim);
+  *start = zb_aten_int(n, "start", 0);
+  *step = zb_aten_int(n, "step", 1);
   if (n->im->failed) return false;
-  if (step < 1) return zb_import_refuse(n, NULL, "the step is %lld, expected 1 or more", (long long)step);
-  out->starts[*axis] = start;
-  out->sizes[*axis] = end > start ? (end - start - 1) / step + 1 : 0;
-  out->steps[*axis] = out->sizes[*axis] > 1 ? step : 1;
-  if (out->sizes[*axis] == 0) out->starts[*axis] = 0;
+  if (*step < 1) return zb_import_refuse(n, NULL, "the step is %lld, expected 1 or more", (long long)*step);
+  *size = zb_meaning_slice_size(dim, start, end, *step);
   return true;
 }
 
 zb_result zb_aten_narrow(zb_import_node *n) {
   zb_shape in;
   int axis;
-  part p;
+  int64_t start, step, size;
   zb_operand x = zb_operand_in(n, 0);
-  if (!zb_operand_shape(n, x, &in) || !read_slice(n, &in, &axis, &p)) return ZB_FAIL;
-  return zb_operand_give(n, 0, cut(n, x, &p));
+  if (!zb_operand_shape(n, x, &in) || !read_slice(n, &in, &axis, &start, &step, &size)) return ZB_FAIL;
+  const int64_t along = axis, end = size ? start + (size - 1) * step + 1 : start;
+  return zb_operand_give(n, 0, zb_meaning_slice(n, x, &along, &start, &end, &step, 1));
 }
 
 /* The place that an index names, from 0; false after reporting. */
@@ -108,63 +73,35 @@ static bool read_index(zb_import_node *n, int64_t dim, int64_t *out) {
 zb_result zb_aten_pick(zb_import_node *n) {
   zb_shape in, out;
   int axis;
+  int64_t place;
   zb_operand x = zb_operand_in(n, 0);
   if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis))
     return ZB_FAIL;
-  part p = whole(&in);
-  if (!read_index(n, in.dims[axis], &p.starts[axis])) return ZB_FAIL;
-  p.sizes[axis] = 1;
-  return zb_operand_give(n, 0, zb_operand_reshape(n, cut(n, x, &p), &out));
+  if (!read_index(n, in.dims[axis], &place)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_operand_reshape(n, zb_operand_part(n, x, axis, place, 1), &out));
 }
 
-/* The sizes of parts along an axis: given, by one size, or 1 each. False after reporting. */
-static bool read_sizes(zb_import_node *n, int64_t dim, int64_t *sizes, int room, int *count) {
-  const char *argument = n->op->argument;
-  int64_t size = 1, sum = 0;
-  if (strcmp(argument, "sizes") == 0) {
-    if (!zb_aten_ints(n, "split_sizes", sizes, room, count)) return zb_import_refuse(n, NULL, "it has no split_sizes");
-  } else {
-    if (strcmp(argument, "size") == 0) size = zb_aten_int(n, "split_size", 1);
-    if (size < 1 || (dim + size - 1) / size > room)
-      return zb_import_refuse(n, NULL, "the number of parts is out of range");
-    *count = (int)((dim + size - 1) / size);
-    for (int i = 0; i < *count; ++i)
-      sizes[i] = i + 1 < *count ? size : dim - size * i;
-  }
-  for (int i = 0; i < *count; ++i) {
-    if (sizes[i] < 0 || sizes[i] > dim) return zb_import_refuse(n, NULL, "the size of a part is out of range");
-    sum += sizes[i];
-  }
-  return (sum == dim && *count == n->output_count) ||
-         zb_import_refuse(n, NULL, "%d parts of %lld elements, expected %d of %lld", *count, (long long)sum,
-                          n->output_count, (long long)dim);
-}
-
-/* Computed values are cut by one zb.split. */
+/* Of given sizes, of one size, or of 1 each. */
 zb_result zb_aten_split(zb_import_node *n) {
-  enum { PARTS_MAX = 256 };
   zb_shape in, out;
-  int64_t sizes[PARTS_MAX];
-  MlirValue parts[PARTS_MAX] = {{NULL}};
+  int64_t sizes[ZB_MEANING_PARTS];
+  zb_operand parts[ZB_MEANING_PARTS], x = zb_operand_in(n, 0);
+  const char *argument = n->op->argument;
   int axis, count;
-  zb_operand x = zb_operand_in(n, 0);
-  if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis) ||
-      !read_sizes(n, in.dims[axis], sizes, PARTS_MAX, &count))
-    return ZB_FAIL;
-  part p = whole(&in);
-  const zb_known *known = NULL;
-  if (!zb_import_value_known(n->im, x, (zb_known **)&known)) return ZB_FAIL;
-  if (!known) {
-    for (int i = 0; i < count; ++i)
-      if (sizes[i] == 0) return zb_import_refuse(n, NULL, "part %d is empty", i);
-    parts[0] = zb_import_value_ir(n->im, x);
-    if (parts[0].ptr && count > 1) zb_build_split(n->b, parts[0], axis, sizes, count, parts);
+  if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
+  if (strcmp(argument, "sizes") == 0) {
+    if (!zb_aten_ints(n, "split_sizes", sizes, ZB_MEANING_PARTS, &count))
+      return zb_import_refuse(n, NULL, "it has no split_sizes");
+  } else {
+    const int64_t size = strcmp(argument, "size") == 0 ? zb_aten_int(n, "split_size", 1) : 1;
+    if (!zb_meaning_parts(n, in.dims[axis], size, sizes, &count)) return ZB_FAIL;
   }
-  for (int i = 0; i < count; p.starts[axis] += sizes[i++]) {
+  if (count != n->output_count) return zb_import_refuse(n, NULL, "%d parts of %d results", count, n->output_count);
+  if (!zb_meaning_split(n, x, axis, sizes, count, parts)) return ZB_FAIL;
+  for (int i = 0; i < count; ++i) {
     if (!zb_import_wants(n, i)) continue;
-    p.sizes[axis] = sizes[i];
-    zb_operand value = known ? cut(n, x, &p) : zb_operand_computed(n, parts[i]);
-    if (!zb_aten_result_shape(n, i, &out) || !zb_operand_give(n, i, zb_operand_reshape(n, value, &out))) return ZB_FAIL;
+    if (!zb_aten_result_shape(n, i, &out) || !zb_operand_give(n, i, zb_operand_reshape(n, parts[i], &out)))
+      return ZB_FAIL;
   }
   return ZB_OK;
 }
@@ -173,76 +110,38 @@ zb_result zb_aten_split(zb_import_node *n) {
 
 /* Empty tensors join nothing. */
 zb_result zb_aten_cat(zb_import_node *n) {
-  zb_shape out, in;
-  int axis, count = 0;
+  zb_shape out;
+  int axis;
   const bool stacks = strcmp(n->op->argument, "stack") == 0;
   zb_operand *parts = zb_import_take(n->im, (size_t)n->input_count * sizeof *parts + 1);
   if (!parts || !zb_aten_result_shape(n, 0, &out) || !zb_aten_axis(n, "dim", 0, out.rank, &axis)) return ZB_FAIL;
-  for (int i = 0; i < n->input_count; ++i) {
-    zb_operand x = zb_operand_cast(n, zb_operand_in(n, i), out.dtype);
-    if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
-    if (!stacks && zb_shape_elements(&in) == 0 && zb_shape_elements(&out) > 0) continue;
-    if (stacks) {
-      zb_shape one = out;
-      one.dims[axis] = 1;
-      x = zb_operand_reshape(n, x, &one);
-    }
-    parts[count++] = x;
-  }
-  if (count == 0) return zb_import_refuse(n, NULL, "all of its tensors are empty");
-  return zb_operand_give(n, 0, zb_operand_concat(n, parts, count, axis));
+  for (int i = 0; i < n->input_count; ++i)
+    if (!(parts[i] = zb_operand_cast(n, zb_operand_in(n, i), out.dtype))) return ZB_FAIL;
+  return zb_operand_give(n, 0,
+                         stacks ? zb_meaning_stack(n, parts, n->input_count, axis)
+                                : zb_operand_concat(n, parts, n->input_count, axis));
 }
 
-/* Each repeat is an expand along a new dimension before the repeated one. */
 zb_result zb_aten_repeat(zb_import_node *n) {
-  zb_shape in, out, split, wide;
   int64_t repeats[ZB_DIMS_MAX];
   int count;
-  zb_operand x = zb_operand_in(n, 0);
-  if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (!zb_aten_ints(n, "repeats", repeats, ZB_DIMS_MAX, &count) &&
       !zb_aten_ints(n, "dims", repeats, ZB_DIMS_MAX, &count))
     return n->im->failed ? ZB_FAIL : zb_import_refuse(n, NULL, "it has no repeats");
-  split = wide = (zb_shape){.dtype = in.dtype};
-  for (int i = 0; i < out.rank; ++i) {
-    const int own = i - (out.rank - in.rank), given = i - (out.rank - count);
-    const int64_t dim = own >= 0 ? in.dims[own] : 1, times = given >= 0 ? repeats[given] : 1;
-    if (times < 1) return zb_import_refuse(n, NULL, "a repeat is below 1");
-    if (split.rank + 2 > ZB_DIMS_MAX && times > 1)
-      return zb_import_refuse(n, "use expand", "the repeats need more than %d dimensions", ZB_DIMS_MAX);
-    if (times > 1) {
-      split.dims[split.rank++] = 1;
-      wide.dims[wide.rank++] = times;
-    }
-    if (split.rank == ZB_DIMS_MAX) return zb_import_refuse(n, NULL, "it has more than %d dimensions", ZB_DIMS_MAX);
-    split.dims[split.rank++] = wide.dims[wide.rank++] = dim;
-  }
-  x = zb_operand_expand(n, zb_operand_reshape(n, x, &split), &wide);
-  return zb_operand_give(n, 0, zb_operand_reshape(n, x, &out));
+  return zb_operand_give(n, 0, zb_meaning_tile(n, zb_operand_in(n, 0), repeats, count));
 }
 
 zb_result zb_aten_flip(zb_import_node *n) {
-  zb_shape in;
   int64_t dims[ZB_DIMS_MAX];
   int count;
-  zb_operand x = zb_operand_in(n, 0);
-  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   zb_aten_ints(n, "dims", dims, ZB_DIMS_MAX, &count);
-  for (int i = 0; i < count; ++i) {
-    int axis;
-    if (!zb_import_axis(n, dims[i], in.rank, &axis)) return ZB_FAIL;
-    zb_known *order = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {in.dims[axis]}});
-    for (int64_t k = 0; order && k < order->elements; ++k)
-      zb_known_set_integer(order, k, order->elements - 1 - k);
-    x = zb_operand_gather(n, x, zb_operand_known(n, order), axis);
-  }
-  return zb_operand_give(n, 0, x);
+  return zb_operand_give(n, 0, zb_meaning_flip(n, zb_operand_in(n, 0), dims, count));
 }
 
 zb_result zb_aten_roll(zb_import_node *n) {
   zb_shape in;
   int64_t shifts[ZB_DIMS_MAX], dims[ZB_DIMS_MAX];
-  int count, dim_count;
+  int count, dim_count, axis;
   zb_operand x = zb_operand_in(n, 0);
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   zb_aten_ints(n, "shifts", shifts, ZB_DIMS_MAX, &count);
@@ -250,15 +149,8 @@ zb_result zb_aten_roll(zb_import_node *n) {
   if (count != dim_count)
     return zb_import_refuse(n, "name the dimensions", "%d shifts of %d dimensions", count, dim_count);
   for (int i = 0; i < count; ++i) {
-    int axis;
     if (!zb_import_axis(n, dims[i], in.rank, &axis)) return ZB_FAIL;
-    const int64_t dim = in.dims[axis], back = dim ? (dim - shifts[i] % dim) % dim : 0;
-    if (back == 0) continue;
-    part head = whole(&in), tail = whole(&in);
-    head.starts[axis] = back;
-    head.sizes[axis] = dim - back;
-    tail.sizes[axis] = back;
-    x = zb_operand_concat(n, (zb_operand[]){cut(n, x, &head), cut(n, x, &tail)}, 2, axis);
+    x = zb_meaning_roll(n, x, shifts[i], axis);
   }
   return zb_operand_give(n, 0, x);
 }
@@ -274,31 +166,16 @@ zb_result zb_aten_pad(zb_import_node *n) {
     return zb_import_refuse(n, NULL, "the pads are not two of each dimension");
   zb_operand fill = zb_aten_has(n, "value") ? zb_aten_number(n, "value", in.dtype) : zb_operand_scalar(n, in.dtype, 0);
   for (int i = 0; i < count / 2 && x; ++i)
-    x = zb_operand_pad(n, x, in.rank - 1 - i, pads[2 * i], pads[2 * i + 1], fill);
+    x = zb_meaning_pad(n, x, in.rank - 1 - i, pads[2 * i], pads[2 * i + 1], fill);
   return zb_operand_give(n, 0, x);
 }
 
-/* self with a part in the place of another: self before it, the part, self behind it. */
-static zb_operand replaced(zb_import_node *n, zb_operand x, zb_operand with, int axis, int64_t start, int64_t size) {
-  zb_shape in;
-  zb_operand parts[3];
-  int count = 0;
-  if (!zb_operand_shape(n, x, &in)) return NULL;
-  part before = whole(&in), behind = whole(&in);
-  before.sizes[axis] = start;
-  behind.starts[axis] = start + size;
-  behind.sizes[axis] = in.dims[axis] - start - size;
-  if (start > 0) parts[count++] = cut(n, x, &before);
-  if (size > 0) parts[count++] = with;
-  if (behind.sizes[axis] > 0) parts[count++] = cut(n, x, &behind);
-  return count == 1 ? parts[0] : zb_operand_concat(n, parts, count, axis);
-}
-
-/* The same for every step-th place: chosen from both by constant indices. */
-static zb_operand interleaved(zb_import_node *n, zb_operand x, zb_operand with, int axis, const part *p) {
+/* x with others at every step-th place: chosen from both by constant indices. */
+static zb_operand interleaved(zb_import_node *n, zb_operand x, zb_operand with, int axis, int64_t start, int64_t step,
+                              int64_t size) {
   zb_shape in;
   if (!zb_operand_shape(n, x, &in)) return NULL;
-  const int64_t dim = in.dims[axis], start = p->starts[axis], step = p->steps[axis], size = p->sizes[axis];
+  const int64_t dim = in.dims[axis];
   zb_known *order = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {dim}});
   for (int64_t i = 0; order && i < dim; ++i) {
     const int64_t place = (i - start) / step;
@@ -312,52 +189,27 @@ static zb_operand interleaved(zb_import_node *n, zb_operand x, zb_operand with, 
 zb_result zb_aten_replace(zb_import_node *n) {
   zb_shape in;
   int axis;
-  part p;
+  int64_t start, step = 1, size = 1;
+  const bool is_one = strcmp(n->op->argument, "select") == 0;
   zb_operand x = zb_operand_in(n, 0);
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   zb_operand with = zb_operand_cast(n, zb_operand_in(n, 1), in.dtype);
-  zb_shape size = in;
-  if (strcmp(n->op->argument, "select") == 0) {
-    if (!zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
-    p = whole(&in);
-    if (!read_index(n, in.dims[axis], &p.starts[axis])) return ZB_FAIL;
-    p.sizes[axis] = 1;
-    size.dims[axis] = 1;
-    with = zb_operand_reshape(n, with, &size);
-  } else {
-    if (!read_slice(n, &in, &axis, &p)) return ZB_FAIL;
-    size.dims[axis] = p.sizes[axis];
-    with = zb_operand_expand(n, with, &size);
-    if (p.steps[axis] != 1) return zb_operand_give(n, 0, interleaved(n, x, with, axis, &p));
-  }
-  return zb_operand_give(n, 0, replaced(n, x, with, axis, p.starts[axis], p.sizes[axis]));
+  zb_shape part = in;
+  if (is_one ? !zb_aten_axis(n, "dim", 0, in.rank, &axis) || !read_index(n, in.dims[axis], &start)
+             : !read_slice(n, &in, &axis, &start, &step, &size))
+    return ZB_FAIL;
+  part.dims[axis] = size;
+  with = is_one ? zb_operand_reshape(n, with, &part) : zb_operand_expand(n, with, &part);
+  if (step != 1 && size > 1) return zb_operand_give(n, 0, interleaved(n, x, with, axis, start, step, size));
+  return zb_operand_give(n, 0, zb_meaning_replace(n, x, with, axis, start, size));
 }
 
-/* The triangle is a constant, which the core writes as zb.triangle. */
 zb_result zb_aten_triangle(zb_import_node *n) {
-  zb_shape in;
-  zb_operand x = zb_operand_in(n, 0);
-  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
-  if (in.rank < 2) return zb_import_refuse(n, NULL, "the tensor has %d dimensions, expected 2 or more", in.rank);
   const bool upper = strcmp(n->op->argument, "upper") == 0;
-  const int64_t diagonal = zb_aten_int(n, "diagonal", 0), columns = in.dims[in.rank - 1];
-  zb_shape flat = {.dtype = ZB_I1, .rank = 2, .dims = {in.dims[in.rank - 2], columns}};
-  zb_known *mask = zb_known_new(n->im, &flat);
-  for (int64_t i = 0; mask && i < mask->elements; ++i) {
-    const int64_t row = i / columns, column = i % columns;
-    zb_known_set_integer(mask, i, upper ? column - row >= diagonal : column - row <= diagonal);
-  }
-  return zb_operand_give(n, 0, zb_operand_where(n, zb_operand_known(n, mask), x, zb_operand_scalar(n, in.dtype, 0)));
+  return zb_operand_give(n, 0, zb_meaning_triangle(n, zb_operand_in(n, 0), upper, zb_aten_int(n, "diagonal", 0)));
 }
 
 /* ---- Indices ---- */
-
-/* Counted from 0. */
-static zb_operand counted(zb_import_node *n, zb_operand indices, int64_t dim) {
-  zb_operand wide = zb_operand_cast(n, indices, ZB_I64), zero = zb_operand_scalar(n, ZB_I64, 0);
-  zb_operand moved = zb_operand_apply2(n, "add", wide, zb_operand_scalar(n, ZB_I64, (double)dim));
-  return zb_operand_where(n, zb_operand_apply2(n, "less", wide, zero), moved, wide);
-}
 
 /* Rows of a trained table: no gradient flows to the one of the padding token. */
 static zb_operand without_padding(zb_import_node *n, zb_operand rows, zb_operand indices, int64_t padding) {
@@ -439,20 +291,12 @@ static bool read_selection(zb_import_node *n, const zb_shape *in, int behind, se
     s->rest.dims[s->rest.rank++] = in->dims[i];
   }
   for (int k = 0; k < s->count; ++k) {
-    zb_operand index = counted(n, n->inputs[1 + s->axes[k]], s->space.dims[k]);
+    zb_operand index = zb_meaning_counted(n, n->inputs[1 + s->axes[k]], s->space.dims[k]);
     zb_operand dim = zb_operand_scalar(n, ZB_I64, (double)s->space.dims[k]);
     s->row = k == 0 ? index : zb_operand_apply2(n, "add", zb_operand_apply2(n, "mul", s->row, dim), index);
   }
   s->row = s->row ? zb_operand_expand(n, s->row, &s->rows) : NULL;
   return s->row != NULL;
-}
-
-/* Whether rows are constants 0, 1, ..., count - 1. */
-static bool in_order(const zb_known *rows, int64_t count) {
-  bool same = rows && rows->elements == count;
-  for (int64_t i = 0; same && i < count; ++i)
-    same = zb_known_integer(rows, i) == i;
-  return same;
 }
 
 /* x as rows: the dimensions with indices are one, in front. */
@@ -472,18 +316,10 @@ zb_result zb_aten_index(zb_import_node *n) {
   if (s.count == 1) return zb_operand_give(n, 0, zb_operand_gather(n, x, n->inputs[1 + s.axes[0]], s.axes[0]));
   if (!zb_import_join(n, &s.rows, &s.rest, &shape)) return ZB_FAIL;
   zb_operand rows = as_rows(n, x, &s);
-  if (!rows) return ZB_FAIL;
-  if (!in_order(s.row->known, zb_shape_elements(&s.space))) rows = zb_operand_gather(n, rows, s.row, 0);
-  rows = zb_operand_reshape(n, rows, &shape);
+  rows = zb_operand_reshape(n, zb_meaning_gather_rows(n, rows, s.row), &shape);
   for (int i = 0; i < shape.rank; ++i) /* the rows move to their place */
     permutation[i] = i < s.place ? s.rows.rank + i : i < s.place + s.rows.rank ? i - s.place : i;
   return zb_operand_give(n, 0, zb_operand_transpose(n, rows, permutation));
-}
-
-/* data with updates put at, or added to, rows. */
-static zb_operand scattered(zb_import_node *n, zb_operand data, zb_operand rows, zb_operand updates, bool adds) {
-  const zb_attr attr = zb_string("reduction", adds ? "add" : "none");
-  return zb_operand_build(n, "scatter", (zb_operand[]){data, rows, updates}, 3, &attr, 1);
 }
 
 /* What is put, as x[i, :, j] would read it, with the rows in front. */
@@ -508,7 +344,8 @@ zb_result zb_aten_index_put(zb_import_node *n) {
     return ZB_FAIL;
   zb_operand updates = zb_operand_cast(n, zb_operand_in(n, n->input_count - 1), in.dtype);
   updates = updates_by_rows(n, updates, &s, &shape);
-  zb_operand rows = scattered(n, as_rows(n, x, &s), s.row, updates, zb_aten_flag(n, "accumulate", false));
+  const char *reduction = zb_aten_flag(n, "accumulate", false) ? "add" : "none";
+  zb_operand rows = zb_meaning_scatter(n, as_rows(n, x, &s), s.row, updates, reduction);
   moved = in;
   for (int i = 0; i < in.rank; ++i) {
     moved.dims[i] = in.dims[s.order[i]];
@@ -517,46 +354,25 @@ zb_result zb_aten_index_put(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_transpose(n, zb_operand_reshape(n, rows, &moved), back));
 }
 
-/* scatter(self, dim, index, src or value): elements, numbered in row-major order. */
+/* scatter(self, dim, index, src or value): the source may be larger than the index. */
 zb_result zb_aten_scatter(zb_import_node *n) {
-  zb_shape in, shape;
+  zb_shape in, shape, source;
   int axis;
-  int64_t step;
   zb_operand x = zb_operand_in(n, 0), indices = zb_operand_in(n, 1);
   if (!zb_operand_shape(n, x, &in) || !zb_operand_shape(n, indices, &shape) ||
       !zb_aten_axis(n, "dim", 0, in.rank, &axis))
     return ZB_FAIL;
-  if (shape.rank != in.rank) return zb_import_refuse(n, NULL, "index and tensor differ in their number of dimensions");
-  for (int i = 0; i < in.rank; ++i)
-    if (i != axis && shape.dims[i] > in.dims[i])
-      return zb_import_refuse(n, NULL, "the index is larger than the tensor");
-  shape.dtype = ZB_I64;
-  zb_known *beside = zb_known_new(n->im, &shape);
-  zb_walk w = zb_walk_beside(&shape, &in, axis, &step);
-  for (int64_t i = 0; beside && i < beside->elements; ++i, zb_walk_next(&w))
-    zb_known_set_integer(beside, i, w.at[0]);
-  zb_operand places = counted(n, indices, in.dims[axis]);
-  places = zb_operand_apply2(n, "mul", places, zb_operand_scalar(n, ZB_I64, (double)step));
-  places = zb_operand_apply2(n, "add", places, zb_operand_known(n, beside));
   zb_operand updates = zb_aten_has(n, "value") ? zb_aten_number(n, "value", in.dtype) : zb_operand_in(n, 2);
-  zb_shape source, flat = {.dtype = in.dtype, .rank = 1}, wide = shape;
-  wide.dtype = in.dtype;
   if (!zb_operand_shape(n, updates, &source)) return ZB_FAIL;
-  if (source.rank == in.rank && !zb_aten_has(n, "value")) {
-    part p = whole(&source);
-    memcpy(p.sizes, shape.dims, sizeof p.sizes);
+  if (source.rank == in.rank && shape.rank == in.rank && !zb_aten_has(n, "value")) {
     for (int i = 0; i < in.rank; ++i)
       if (shape.dims[i] > source.dims[i]) return zb_import_refuse(n, NULL, "the index is larger than its source");
-    updates = cut(n, updates, &p);
+    updates = zb_operand_slice(n, updates, (int64_t[ZB_DIMS_MAX]){0}, shape.dims, NULL);
   } else {
-    updates = zb_operand_expand(n, updates, &wide);
+    shape.dtype = in.dtype;
+    updates = zb_operand_expand(n, updates, &shape);
   }
-  flat.dims[0] = zb_shape_elements(&shape);
-  updates = zb_operand_reshape(n, updates, &flat);
-  places = zb_operand_reshape(n, places, &flat);
-  flat.dims[0] = zb_shape_elements(&in);
-  zb_operand out = scattered(n, zb_operand_reshape(n, x, &flat), places, updates, strcmp(n->op->argument, "add") == 0);
-  return zb_operand_give(n, 0, zb_operand_reshape(n, out, &in));
+  return zb_operand_give(n, 0, zb_meaning_scatter_elements(n, x, indices, updates, axis, n->op->argument));
 }
 
 /* ---- Constants ---- */

@@ -7,35 +7,6 @@
 
 static bool is(const zb_import_node *n, const char *op) { return strcmp(n->op->argument, op) == 0; }
 
-/* x as a type that zb.top_k orders: what is true is greater. */
-static zb_operand ordered(zb_import_node *n, zb_operand x, zb_shape *shape) {
-  if (!zb_operand_shape(n, x, shape)) return NULL;
-  if (shape->dtype == ZB_I1) x = zb_operand_cast(n, x, shape->dtype = ZB_I64);
-  return x;
-}
-
-/* The places of the k greatest (or smallest) elements along an axis. */
-static zb_operand places(zb_import_node *n, zb_operand x, int axis, int64_t k, bool largest) {
-  zb_shape shape;
-  zb_operand found = ordered(n, x, &shape);
-  if (!found) return NULL;
-  const zb_attr attrs[] = {zb_int("axis", axis), zb_int("k", k), zb_bool("largest", largest)};
-  return zb_operand_build(n, "top_k", &found, 1, attrs, 3);
-}
-
-/* Of the least element that of the greatest of -x, so that what is no number comes first there, too. */
-static zb_operand place_of_extreme(zb_import_node *n, zb_operand x, int axis) {
-  zb_shape shape;
-  if (!zb_operand_shape(n, x, &shape)) return NULL;
-  if (is(n, "max") || shape.dtype != ZB_F32) return places(n, x, axis, 1, is(n, "max"));
-  return places(n, zb_operand_apply1(n, "neg", x), axis, 1, true);
-}
-
-static zb_operand at_places(zb_import_node *n, zb_operand x, zb_operand which, int axis) {
-  const zb_attr attr = zb_int("axis", axis);
-  return zb_operand_build(n, "gather_elements", (zb_operand[]){x, which}, 2, &attr, 1);
-}
-
 /* A tensor without dimensions is its own only element, at place 0. */
 static zb_result give_single(zb_import_node *n, zb_operand x) {
   if (zb_import_wants(n, 1) && !zb_operand_give(n, 1, zb_operand_scalar(n, ZB_I64, 0))) return ZB_FAIL;
@@ -53,12 +24,10 @@ zb_result zb_aten_sort(zb_import_node *n) {
   const bool chooses = is(n, "topk");
   const int64_t k = chooses ? zb_aten_int(n, "k", 1) : in.dims[axis];
   if (n->im->failed) return ZB_FAIL;
-  if (k < 1 || k > in.dims[axis])
-    return zb_import_refuse(n, NULL, "k is %lld of %lld elements", (long long)k, (long long)in.dims[axis]);
   const bool largest = chooses ? zb_aten_flag(n, "largest", true) : zb_aten_flag(n, "descending", false);
-  zb_operand which = places(n, x, axis, k, largest);
-  if (zb_import_wants(n, 1) && !zb_operand_give(n, 1, which)) return ZB_FAIL;
-  return zb_import_wants(n, 0) ? zb_operand_give(n, 0, at_places(n, x, which, axis)) : ZB_OK;
+  zb_operand values, places = zb_meaning_top_k(n, x, axis, k, largest, &values);
+  if (zb_import_wants(n, 1) && !zb_operand_give(n, 1, places)) return ZB_FAIL;
+  return zb_operand_give(n, 0, values);
 }
 
 /* argmax and argmin: without `dim` of all elements in their order. */
@@ -74,7 +43,7 @@ zb_result zb_aten_arg(zb_import_node *n) {
     in = (zb_shape){.dtype = in.dtype, .rank = 1, .dims = {zb_shape_elements(&in)}};
     x = zb_operand_reshape(n, x, &in);
   }
-  return zb_operand_give(n, 0, zb_operand_reshape(n, place_of_extreme(n, x, axis), &out));
+  return zb_operand_give(n, 0, zb_operand_reshape(n, zb_meaning_arg(n, x, axis, is(n, "max")), &out));
 }
 
 /* max.dim and min.dim: the value, and the place of the first of equal ones. */
@@ -85,10 +54,10 @@ zb_result zb_aten_extreme(zb_import_node *n) {
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (in.rank == 0) return give_single(n, x);
   if (!zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
-  zb_operand which = place_of_extreme(n, x, axis);
+  zb_operand which = zb_meaning_arg(n, x, axis, is(n, "max"));
   for (int i = 0; i < n->output_count; ++i) {
     if (!zb_import_wants(n, i)) continue;
-    zb_operand value = i == 0 ? at_places(n, x, which, axis) : which;
+    zb_operand value = i == 0 ? zb_operand_gather_elements(n, x, which, axis) : which;
     if (!zb_aten_result_shape(n, i, &out) || !zb_operand_give(n, i, zb_operand_reshape(n, value, &out))) return ZB_FAIL;
   }
   return ZB_OK;

@@ -5,46 +5,21 @@
 #include <string.h>
 
 zb_result zb_aten_product(zb_import_node *n) {
-  return zb_operand_give(n, 0, zb_operand_product(n, zb_operand_in(n, 0), zb_operand_in(n, 1)));
-}
-
-static zb_operand scaled(zb_import_node *n, zb_operand x, double factor) {
-  return factor == 1 || !x ? x : zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, factor));
+  return zb_operand_give(n, 0, zb_meaning_product(n, zb_operand_in(n, 0), zb_operand_in(n, 1)));
 }
 
 /* beta * self + alpha * (a @ b). */
 zb_result zb_aten_sum_product(zb_import_node *n) {
   const double alpha = zb_aten_real(n, "alpha", 1), beta = zb_aten_real(n, "beta", 1);
-  zb_operand out = scaled(n, zb_operand_product(n, zb_operand_in(n, 1), zb_operand_in(n, 2)), alpha);
-  if (beta != 0) out = zb_operand_apply2(n, "add", out, scaled(n, zb_operand_in(n, 0), beta));
-  return zb_operand_give(n, 0, out);
+  zb_operand product = zb_meaning_product(n, zb_operand_in(n, 1), zb_operand_in(n, 2));
+  return zb_operand_give(n, 0, zb_meaning_weighted_sum(n, product, alpha, zb_operand_in(n, 0), beta));
 }
 
 /* x @ weight^T + bias. */
 zb_result zb_aten_linear(zb_import_node *n) {
-  zb_operand out = zb_operand_product(n, zb_operand_in(n, 0), zb_operand_swapped(n, zb_operand_in(n, 1)));
+  zb_operand out = zb_meaning_product(n, zb_operand_in(n, 0), zb_meaning_swapped(n, zb_operand_in(n, 1)));
   if (zb_import_has(n, 2)) out = zb_operand_apply2(n, "add", out, zb_operand_in(n, 2));
   return zb_operand_give(n, 0, out);
-}
-
-/* x with dimensions of 1 where `name` says. */
-static zb_operand widened(zb_import_node *n, zb_operand x, const char *name) {
-  zb_shape in, out;
-  int64_t places[ZB_DIMS_MAX];
-  int count, next = 0;
-  bool is_new[2 * ZB_DIMS_MAX] = {false};
-  if (!zb_operand_shape(n, x, &in)) return NULL;
-  zb_aten_ints(n, name, places, ZB_DIMS_MAX, &count);
-  out = (zb_shape){.dtype = in.dtype, .rank = in.rank + count};
-  bool is_good = out.rank <= ZB_DIMS_MAX;
-  for (int i = 0; i < count && is_good; ++i) {
-    is_good = places[i] >= 0 && places[i] < out.rank && !is_new[places[i]];
-    if (is_good) is_new[places[i]] = true;
-  }
-  if (!is_good) return zb_aten_refuse_argument(n, name, NULL), NULL;
-  for (int i = 0; i < out.rank; ++i)
-    out.dims[i] = is_new[i] ? 1 : in.dims[next++];
-  return zb_operand_reshape(n, x, &out);
 }
 
 /* The sum over dimensions of a product of three, as of torch.nn.Bilinear. */
@@ -55,7 +30,8 @@ zb_result zb_aten_trilinear(zb_import_node *n) {
   static const char *const names[] = {"expand1", "expand2", "expand3"};
   zb_operand out = NULL;
   for (int i = 0; i < 3; ++i) {
-    zb_operand x = widened(n, zb_operand_in(n, i), names[i]);
+    zb_aten_ints(n, names[i], axes, ZB_DIMS_MAX, &count);
+    zb_operand x = zb_meaning_unsqueeze(n, zb_operand_in(n, i), axes, count);
     out = i == 0 ? x : zb_operand_apply2(n, "mul", out, x);
   }
   if (!zb_operand_shape(n, out, &shape)) return ZB_FAIL;
@@ -72,7 +48,7 @@ zb_result zb_aten_dropout(zb_import_node *n) {
   const double rate = zb_aten_flag(n, "train", true) ? zb_aten_real(n, "p", 0.5) : 0;
   if (zb_import_wants(n, 1))
     return zb_import_refuse(n, "use torch.nn.Dropout", "the mask of what is dropped is not supported");
-  return zb_operand_give(n, 0, zb_operand_drop(n, zb_operand_in(n, 0), rate));
+  return zb_operand_give(n, 0, zb_meaning_drop(n, zb_operand_in(n, 0), rate));
 }
 
 /* ---- Attention ---- */
@@ -125,14 +101,13 @@ zb_result zb_aten_attention(zb_import_node *n) {
     if (mask_shape.dtype == ZB_I1) boolean = mask;
   }
   zb_operand zero = zb_operand_scalar(n, ZB_F32, 0);
-  q = scaled(n, q, root);
-  k = scaled(n, zb_operand_swapped(n, k), root);
+  q = zb_meaning_line(n, q, root, 0);
+  k = zb_meaning_line(n, zb_meaning_swapped(n, k), root, 0);
   if (boolean) mask = zb_operand_where(n, boolean, zero, zb_operand_scalar(n, ZB_F32, -INFINITY));
   zb_operand scores = zb_operand_matmul(n, q, k);
   if (mask) scores = zb_operand_apply2(n, "add", scores, mask);
-  const zb_attr axis = zb_int("axis", q_shape.rank - 1);
-  zb_operand weights = zb_operand_build(n, "softmax", &scores, 1, &axis, 1);
+  zb_operand weights = zb_meaning_softmax(n, "softmax", scores, q_shape.rank - 1);
   if (boolean) weights = zb_operand_where(n, zb_operand_apply1(n, "is_nan", weights), zero, weights);
-  weights = zb_operand_drop(n, weights, zb_aten_real(n, "dropout_p", 0));
+  weights = zb_meaning_drop(n, weights, zb_aten_real(n, "dropout_p", 0));
   return zb_operand_give(n, 0, zb_operand_matmul(n, weights, v));
 }

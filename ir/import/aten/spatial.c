@@ -1,17 +1,19 @@
 /* Convolutions, pooling and interpolation. Tests: test/ir/import/aten, test/e2e/windows.py. */
 #include "ir/import/aten/aten.h"
-#include "ir/import/spatial.h"
+#include "ir/import/meaning/spatial.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
 
-static MlirValue ir_of(zb_import_node *n, int input) {
-  return zb_import_has(n, input) ? zb_import_ir(n, input) : (MlirValue){NULL};
+static zb_operand optional(const zb_import_node *n, int input) {
+  return zb_import_has(n, input) ? n->inputs[input] : NULL;
 }
 
-static zb_result give(zb_import_node *n, int output, MlirValue value) {
-  if (n->im->failed || n->b->failed) return n->im->failed = true, ZB_FAIL;
-  return zb_import_give(n, output, value);
+/* The result, and places of maxima where they are read. */
+static zb_result give_maxima(zb_import_node *n, const zb_spatial *s) {
+  zb_operand places;
+  if (!zb_operand_give(n, 0, zb_spatial_max(n, zb_operand_in(n, 0), s, &places))) return ZB_FAIL;
+  return zb_import_wants(n, 1) ? zb_operand_give(n, 1, zb_operand_cast(n, places, ZB_I64)) : ZB_OK;
 }
 
 /* An argument of one number a spatial dimension, or one for all; absent or empty: left as it is. */
@@ -46,9 +48,9 @@ zb_result zb_aten_convolution(zb_import_node *n) {
   if (!zb_spatial_start(n, is_transposed ? &made : &x, x.rank - 2, 2, &s) || !read_windows(n, &s)) return ZB_FAIL;
   memcpy(s.kernel, weight.dims + 2, (size_t)s.rank * sizeof *s.kernel);
   if (is_transposed ? !zb_spatial_fit(n, &s, x.dims + 2) : !zb_spatial_count(n, &s, false)) return ZB_FAIL;
-  MlirValue image = zb_import_ir(n, 0), filters = zb_import_ir(n, 1), bias = ir_of(n, 2);
-  if (is_transposed) return give(n, 0, zb_spatial_conv_transpose(n, image, filters, bias, &s, groups));
-  return give(n, 0, zb_spatial_conv(n, image, filters, bias, &s, groups));
+  zb_operand (*const convolve)(zb_import_node *, zb_operand, zb_operand, zb_operand, const zb_spatial *, int64_t) =
+      is_transposed ? zb_spatial_conv_transpose : zb_spatial_conv;
+  return zb_operand_give(n, 0, convolve(n, zb_operand_in(n, 0), zb_operand_in(n, 1), optional(n, 2), &s, groups));
 }
 
 /* Kernel, which strides are as large as unless they are given, and how many windows there are. */
@@ -63,26 +65,18 @@ static bool read_pool(zb_import_node *n, zb_spatial *s) {
 
 zb_result zb_aten_max_pool(zb_import_node *n) {
   zb_spatial s;
-  MlirValue places = {NULL};
-  if (!read_pool(n, &s)) return ZB_FAIL;
-  MlirValue out = zb_spatial_max(n, zb_import_ir(n, 0), &s, &places);
-  if (!give(n, 0, out)) return ZB_FAIL;
-  return zb_import_wants(n, 1) ? give(n, 1, zb_build_cast(n->b, places, ZB_I64)) : ZB_OK;
+  return read_pool(n, &s) ? give_maxima(n, &s) : ZB_FAIL;
 }
 
 zb_result zb_aten_avg_pool(zb_import_node *n) {
   zb_spatial s;
-  zb_shape x;
   const int64_t divisor = zb_aten_has(n, "divisor_override") ? zb_aten_int(n, "divisor_override", 0) : 0;
   const bool is_padded = zb_aten_flag(n, "count_include_pad", true);
-  if (!read_pool(n, &s) || !zb_import_shape(n, 0, &x)) return ZB_FAIL;
+  if (!read_pool(n, &s)) return ZB_FAIL;
   if (zb_aten_has(n, "divisor_override") && divisor == 0) return zb_aten_refuse_argument(n, "divisor_override", NULL);
-  MlirValue out = zb_spatial_pool(n, zb_import_ir(n, 0), &s,
-                                  divisor     ? ZB_SPATIAL_SUM
-                                  : is_padded ? ZB_SPATIAL_MEAN_PADDED
-                                              : ZB_SPATIAL_MEAN);
-  if (divisor && out.ptr) out = zb_build2(n->b, "mul", out, zb_build_scalar(n->b, x.dtype, 1 / (double)divisor));
-  return give(n, 0, out);
+  const zb_spatial_sum kind = divisor ? ZB_SPATIAL_SUM : is_padded ? ZB_SPATIAL_MEAN_PADDED : ZB_SPATIAL_MEAN;
+  zb_operand out = zb_spatial_pool(n, zb_operand_in(n, 0), &s, kind);
+  return zb_operand_give(n, 0, divisor ? zb_meaning_line(n, out, 1 / (double)divisor, 0) : out);
 }
 
 /* The sizes of the result are those that the text declares. */
@@ -100,16 +94,13 @@ static bool read_sizes(zb_import_node *n, zb_spatial *s) {
 
 zb_result zb_aten_adaptive_mean(zb_import_node *n) {
   zb_spatial s;
-  return read_sizes(n, &s) ? give(n, 0, zb_spatial_adaptive_mean(n, zb_import_ir(n, 0), &s)) : ZB_FAIL;
+  return read_sizes(n, &s) ? zb_operand_give(n, 0, zb_spatial_adaptive_mean(n, zb_operand_in(n, 0), &s)) : ZB_FAIL;
 }
 
 /* Maxima of parts of the image, which are windows where all of them are of one size. */
 zb_result zb_aten_adaptive_max(zb_import_node *n) {
   zb_spatial s;
-  MlirValue places = {NULL};
-  if (!read_sizes(n, &s) || !zb_spatial_part(n, &s)) return ZB_FAIL;
-  if (!give(n, 0, zb_spatial_max(n, zb_import_ir(n, 0), &s, &places))) return ZB_FAIL;
-  return zb_import_wants(n, 1) ? give(n, 1, zb_build_cast(n->b, places, ZB_I64)) : ZB_OK;
+  return read_sizes(n, &s) && zb_spatial_part(n, &s) ? give_maxima(n, &s) : ZB_FAIL;
 }
 
 /* scale_factors: a number a spatial dimension, or none. */
@@ -131,7 +122,7 @@ zb_result zb_aten_interpolate(zb_import_node *n) {
   zb_spatial_resize how = {.linear = strstr(n->op->argument, "linear") != NULL,
                            .align_corners = zb_aten_flag(n, "align_corners", false)};
   if (!read_sizes(n, &s) || !read_scales(n, s.rank, how.scales)) return ZB_FAIL;
-  return give(n, 0, zb_spatial_interpolated(n, zb_import_ir(n, 0), &s, &how));
+  return zb_operand_give(n, 0, zb_spatial_interpolated(n, zb_operand_in(n, 0), &s, &how));
 }
 
 zb_result zb_aten_grid_sample(zb_import_node *n) {

@@ -7,7 +7,6 @@
  *
  * Tests: test/ir/import/import_test.c, test/e2e/onnx_gradients.py. */
 #include "ir/import/onnx/onnx.h"
-#include "ir/import/operand.h"
 
 #include <inttypes.h>
 #include <math.h>

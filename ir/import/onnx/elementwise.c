@@ -1,25 +1,22 @@
 /* Elementwise operators, reductions, softmax: ONNX names and defaults to zb ops.
  * Tests: test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
-#include "ir/import/operand.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-/* Powers of integers are computed in f64: exact up to 2^53. */
-static zb_result power_of_integers(zb_import_node *n, MlirValue base, MlirValue exponent, zb_dtype dtype) {
-  MlirValue out = zb_build2(n->b, "pow", zb_build_cast(n->b, base, ZB_F64), zb_build_cast(n->b, exponent, ZB_F64));
-  return zb_import_give(n, 0, n->b->failed ? out : zb_build_cast(n->b, out, dtype));
-}
-
-/* An op of one or two operands. */
+/* An op of one or two operands. Powers of integers are computed in f64: exact up to 2^53. */
 static zb_result give_applied(zb_import_node *n, const char *op, int count, const zb_attr *attrs, int attr_count) {
   zb_operand in[2] = {zb_operand_in(n, 0), count > 1 ? zb_operand_in(n, 1) : NULL};
   zb_shape lhs;
   if (strcmp(op, "pow") == 0 && !n->folds) {
     if (!zb_operand_shape(n, in[0], &lhs)) return ZB_FAIL;
-    if (lhs.dtype == ZB_I64 || lhs.dtype == ZB_I32)
-      return power_of_integers(n, zb_import_ir(n, 0), zb_import_ir(n, 1), lhs.dtype);
+    if (lhs.dtype == ZB_I64 || lhs.dtype == ZB_I32) {
+      MlirValue out = zb_build2(n->b, op, zb_build_cast(n->b, zb_import_ir(n, 0), ZB_F64),
+                                zb_build_cast(n->b, zb_import_ir(n, 1), ZB_F64));
+      return zb_import_give(n, 0, n->b->failed ? out : zb_build_cast(n->b, out, lhs.dtype));
+    }
     in[1] = zb_operand_cast(n, in[1], lhs.dtype);
   }
   return zb_operand_give(n, 0, zb_operand_apply(n, op, in, count, attrs, attr_count));
@@ -51,29 +48,25 @@ zb_result zb_onnx_gelu(zb_import_node *n) {
   bool tanh_form = strcmp(form, "tanh") == 0;
   if (!tanh_form && strcmp(form, "none") != 0)
     return zb_import_refuse(n, "'none' and 'tanh' are supported", "approximate = '%s'", form);
-  MlirValue x = zb_import_ir(n, 0);
-  zb_attr attr = zb_bool("tanh", tanh_form);
-  return zb_import_give(n, 0, zb_build(n->b, "gelu", &x, 1, &attr, 1));
+  const zb_attr attr = zb_bool("tanh", tanh_form);
+  return give_applied(n, "gelu", 1, &attr, 1);
 }
 
-/* Bounds that are constants are attributes; others become max and min. */
+/* Bounds that are computed become max and min. */
 zb_result zb_onnx_clip(zb_import_node *n) {
-  static const char *const names[] = {NULL, "min", "max"}, *const ops[] = {NULL, "max", "min"};
-  zb_attr attrs[2];
-  int count = 0;
-  zb_shape shape;
+  static const char *const names[] = {"min", "max"}, *const ops[] = {"max", "min"};
+  double bounds[2] = {-INFINITY, INFINITY};
   zb_operand x = zb_operand_in(n, 0);
-  if (!zb_operand_shape(n, x, &shape)) return ZB_FAIL;
-  for (int i = 1; i <= 2; ++i) {
-    const zb_known *c = zb_import_known(n, i);
-    if (zb_onnx_attribute(n, names[i])) attrs[count++] = zb_float(names[i], zb_onnx_float(n, names[i], 0));
-    if (!zb_import_has(n, i) || zb_onnx_attribute(n, names[i])) continue;
-    if (c && c->elements == 1 && shape.dtype == ZB_F32)
-      attrs[count++] = zb_float(names[i], zb_known_real(c, 0));
+  for (int i = 0; i < 2; ++i) {
+    const zb_known *c = zb_import_known(n, i + 1);
+    bounds[i] = zb_onnx_float(n, names[i], bounds[i]);
+    if (!zb_import_has(n, i + 1) || zb_onnx_attribute(n, names[i])) continue;
+    if (c && c->elements == 1 && zb_known_is_float(c))
+      bounds[i] = zb_known_real(c, 0);
     else
-      x = zb_operand_apply2(n, ops[i], x, zb_operand_in(n, i));
+      x = zb_operand_apply2(n, ops[i], x, zb_operand_in(n, i + 1));
   }
-  return zb_operand_give(n, 0, count > 0 || n->folds ? zb_operand_apply(n, "clip", &x, 1, attrs, count) : x);
+  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_meaning_clip(n, x, bounds[0], bounds[1]));
 }
 
 /* Before opset 7 operand 1 has the shape of operand 0, or, with `broadcast`, stands beside its dimensions from `axis`
@@ -185,10 +178,8 @@ static bool axes_arguments(zb_import_node *n, int rank, int64_t *axes, int *coun
 
 /* As max(dim) of PyTorch, which has places, too: the first of equal elements gets all of the gradient. */
 static zb_operand of_first(zb_import_node *n, zb_operand x, zb_operand extreme, int64_t axis, bool keepdims) {
-  const zb_attr along = zb_int("axis", axis);
-  const zb_attr attrs[] = {along, zb_int("k", 1), zb_bool("largest", strcmp(n->op->argument, "reduce_max") == 0)};
-  zb_operand place = zb_operand_build(n, "top_k", &x, 1, attrs, 3);
-  zb_operand first = zb_operand_build(n, "gather_elements", (zb_operand[]){x, place}, 2, &along, 1);
+  zb_operand first;
+  zb_meaning_top_k(n, x, (int)axis, 1, strcmp(n->op->argument, "reduce_max") == 0, &first);
   if (!keepdims) first = zb_operand_reduce(n, "reduce_sum", first, &axis, 1, false);
   return zb_operand_with_slope(n, zb_operand_apply1(n, "detach", extreme), first, zb_operand_number(n, first, 1));
 }
@@ -196,8 +187,8 @@ static zb_operand of_first(zb_import_node *n, zb_operand x, zb_operand extreme, 
 /* What stands around a reduction is done over no axes all the same. */
 static zb_operand reduced(zb_import_node *n, zb_operand x, const int64_t *axes, int count, bool keepdims) {
   const char *op = n->op->argument;
-  if (strcmp(op, "l2") == 0) return zb_operand_norm(n, x, 2, axes, count, keepdims);
-  if (strcmp(op, "log_sum_exp") == 0) return zb_operand_log_sum_exp(n, x, true, axes, count, keepdims);
+  if (strcmp(op, "l2") == 0) return zb_meaning_norm(n, x, 2, axes, count, keepdims);
+  if (strcmp(op, "log_sum_exp") == 0) return zb_meaning_log_sum_exp(n, x, true, axes, count, keepdims);
   if (strcmp(op, "l1") == 0) x = zb_operand_apply1(n, "abs", x);
   if (strcmp(op, "sum_square") == 0) x = zb_operand_apply2(n, "mul", x, x);
   x = zb_operand_reduce(n, strncmp(op, "reduce_", 7) == 0 ? op : "reduce_sum", x, axes, count, keepdims);
@@ -223,9 +214,8 @@ zb_result zb_onnx_cumsum(zb_import_node *n) {
   if (!zb_import_shape(n, 0, &in) || !zb_import_ints(n, 1, "the axis", &wanted, 1, &count)) return ZB_FAIL;
   if (count != 1) return zb_import_refuse(n, NULL, "expected one axis, got %d", count);
   if (!zb_import_axis(n, wanted, in.rank, &axis)) return ZB_FAIL;
-  bool exclusive = zb_onnx_int(n, "exclusive", 0) != 0, reverse = zb_onnx_int(n, "reverse", 0) != 0;
-  zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", exclusive), zb_bool("reverse", reverse)};
-  return give_applied(n, "cumsum", 1, attrs, 3);
+  const bool exclusive = zb_onnx_int(n, "exclusive", 0) != 0, reverse = zb_onnx_int(n, "reverse", 0) != 0;
+  return zb_operand_give(n, 0, zb_meaning_cumsum(n, zb_operand_in(n, 0), axis, exclusive, reverse));
 }
 
 bool zb_onnx_softmax_shape(zb_import_node *n, zb_shape *whole, zb_shape *seen, int *axis) {
@@ -233,9 +223,7 @@ bool zb_onnx_softmax_shape(zb_import_node *n, zb_shape *whole, zb_shape *seen, i
   if (!zb_onnx_shape_axis(n, by_two ? 1 : -1, whole, axis)) return false;
   *seen = *whole;
   if (!by_two || *axis == whole->rank - 1) return true;
-  *seen = (zb_shape){.dtype = whole->dtype, .rank = 2, .dims = {1, 1}};
-  for (int i = 0; i < whole->rank; ++i)
-    seen->dims[i >= *axis] *= whole->dims[i];
+  *seen = zb_meaning_as_matrix(whole, *axis);
   *axis = 1;
   return true;
 }
@@ -245,11 +233,8 @@ zb_result zb_onnx_softmax(zb_import_node *n) {
   zb_shape whole, seen;
   int axis;
   if (!zb_onnx_softmax_shape(n, &whole, &seen, &axis)) return ZB_FAIL;
-  MlirValue x = zb_import_reshaped(n->b, zb_import_ir(n, 0), seen.dims, seen.rank);
-  const zb_attr attr = zb_int("axis", axis);
-  if (n->b->failed) return ZB_FAIL;
-  x = zb_build(n->b, n->op->argument, &x, 1, &attr, 1);
-  return zb_import_give(n, 0, n->b->failed ? x : zb_import_reshaped(n->b, x, whole.dims, whole.rank));
+  zb_operand x = zb_meaning_softmax(n, n->op->argument, zb_operand_reshape(n, zb_operand_in(n, 0), &seen), axis);
+  return zb_operand_give(n, 0, zb_operand_reshape(n, x, &whole));
 }
 
 /* A constant stays a constant, a sequence a sequence, a parameter the same argument. */

@@ -5,7 +5,7 @@
 #ifndef ZB_IR_IMPORT_ONNX_ONNX_H
 #define ZB_IR_IMPORT_ONNX_ONNX_H
 
-#include "ir/import/fold.h"
+#include "ir/import/meaning/meaning.h"
 #include "onnx.pb-c.h"
 
 /* Versions of the format that are understood. */

@@ -1,7 +1,6 @@
 /* Random numbers. A file does not say what an evaluation draws: so it draws what a step draws, but for Bernoulli, which
  * keeps or drops (drop path) and whose mean an evaluation has. Tests: test/ir/import/make_cases.py. */
 #include "ir/import/onnx/onnx.h"
-#include "ir/import/operand.h"
 
 #include <string.h>
 
@@ -26,9 +25,9 @@ zb_result zb_onnx_random(zb_import_node *n) {
   real = result;
   real.dtype = ZB_F32;
   const double low = zb_onnx_float(n, "low", 0), high = zb_onnx_float(n, "high", 1);
-  zb_operand x = is_normal ? zb_operand_line(n, zb_operand_normal(n, &real), zb_onnx_float(n, "scale", 1),
+  zb_operand x = is_normal ? zb_meaning_line(n, zb_meaning_normal(n, &real), zb_onnx_float(n, "scale", 1),
                                              zb_onnx_float(n, "mean", 0))
-                           : zb_operand_line(n, zb_operand_uniform(n, &real), high - low, low);
+                           : zb_meaning_line(n, zb_meaning_uniform(n, &real), high - low, low);
   return zb_operand_give(n, 0, zb_operand_cast(n, x, result.dtype));
 }
 
@@ -36,8 +35,8 @@ zb_result zb_onnx_bernoulli(zb_import_node *n) {
   zb_shape result;
   if (!read_result(n, true, &result)) return ZB_FAIL;
   zb_operand p = zb_operand_cast(n, zb_operand_in(n, 0), ZB_F32);
-  zb_operand drawn = zb_operand_cast(n, zb_operand_bernoulli(n, p), result.dtype);
+  zb_operand drawn = zb_operand_cast(n, zb_meaning_bernoulli(n, p), result.dtype);
   const bool is_whole = result.dtype == ZB_I64 || result.dtype == ZB_I32 || result.dtype == ZB_I1;
   if (is_whole) return zb_operand_give(n, 0, drawn);
-  return zb_operand_give(n, 0, zb_operand_by_mode(n, drawn, zb_operand_cast(n, p, result.dtype)));
+  return zb_operand_give(n, 0, zb_meaning_by_mode(n, drawn, zb_operand_cast(n, p, result.dtype)));
 }

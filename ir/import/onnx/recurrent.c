@@ -7,7 +7,6 @@
  * direction that begins at the last step begins each sequence at its own.
  * Tests: test/ir/import/import_test.c, test/e2e/onnx_nodes.py, test/e2e/onnx_gradients.py. */
 #include "ir/import/onnx/onnx.h"
-#include "ir/import/operand.h"
 
 #include <inttypes.h>
 #include <math.h>

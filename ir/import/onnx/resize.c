@@ -5,7 +5,7 @@
  *
  * Tests: test/ir/import/import_test.c, test/e2e/onnx_nodes.py, test/e2e/onnx_gradients.py. */
 #include "ir/import/onnx/onnx.h"
-#include "ir/import/spatial.h"
+#include "ir/import/meaning/spatial.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -267,17 +267,15 @@ static void add_weights(const resize *r, const line *l, double place, zb_known *
     }
 }
 
-static MlirValue gathered(zb_import_node *n, const resize *r, int axis, MlirValue x) {
+static zb_operand gathered(zb_import_node *n, const resize *r, int axis, zb_operand x) {
   const line *l = &r->lines[axis];
-  const zb_attr attr = zb_int("axis", axis);
-  zb_known *indices = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {l->out}});
-  for (int64_t o = 0; indices && o < l->out; ++o)
-    zb_known_set_integer(indices, o, (int64_t)clamped(l, nearest(r, place_of(r, l, o))));
-  MlirValue places = indices ? zb_import_literal_ir(n->im, indices, "places") : (MlirValue){NULL};
-  return places.ptr ? zb_build(n->b, "gather", (MlirValue[]){x, places}, 2, &attr, 1) : places;
+  int64_t *places = zb_import_take(n->im, (size_t)l->out * sizeof *places);
+  for (int64_t o = 0; places && o < l->out; ++o)
+    places[o] = (int64_t)clamped(l, nearest(r, place_of(r, l, o)));
+  return places ? zb_meaning_take(n, x, places, l->out, axis) : NULL;
 }
 
-static MlirValue weighted(zb_import_node *n, const resize *r, int axis, MlirValue x) {
+static zb_operand weighted(zb_import_node *n, const resize *r, int axis, zb_operand x) {
   const line *l = &r->lines[axis];
   const zb_dtype dtype = r->x.dtype == ZB_F64 ? ZB_F64 : ZB_F32;
   zb_known *matrix = zb_known_new(n->im, &(zb_shape){.dtype = dtype, .rank = 2, .dims = {l->out, l->in}});
@@ -287,7 +285,7 @@ static MlirValue weighted(zb_import_node *n, const resize *r, int axis, MlirValu
 }
 
 /* The value for what lies outside, along one dimension. */
-static MlirValue extrapolated(zb_import_node *n, const resize *r, int axis, MlirValue x) {
+static zb_operand extrapolated(zb_import_node *n, const resize *r, int axis, zb_operand x) {
   const line *l = &r->lines[axis];
   zb_shape shape = {.dtype = ZB_I1, .rank = r->x.rank};
   bool any = false;
@@ -299,11 +297,9 @@ static MlirValue extrapolated(zb_import_node *n, const resize *r, int axis, Mlir
     zb_known_set_integer(inside, o, is_in);
     any = any || !is_in;
   }
-  if (!inside || !any) return inside ? x : (MlirValue){NULL};
-  MlirValue mask = zb_import_literal_ir(n->im, inside, "inside");
-  MlirValue value = zb_build_scalar(n->b, r->x.dtype, r->extrapolation);
-  return mask.ptr && !n->b->failed ? zb_build(n->b, "where", (MlirValue[]){mask, x, value}, 3, NULL, 0)
-                                   : (MlirValue){NULL};
+  if (!any) return x;
+  return zb_operand_where(n, zb_operand_named(n, inside, "inside"), x,
+                          zb_operand_scalar(n, r->x.dtype, r->extrapolation));
 }
 
 zb_result zb_onnx_resize(zb_import_node *n) {
@@ -312,13 +308,13 @@ zb_result zb_onnx_resize(zb_import_node *n) {
   const bool is_real = r.x.dtype != ZB_I64 && r.x.dtype != ZB_I32 && r.x.dtype != ZB_I1;
   if (!is_real && r.mode != MODE_NEAREST)
     return zb_import_refuse(n, "cast it to float32", "integers are interpolated by 'nearest' alone");
-  MlirValue x = zb_import_ir(n, 0);
-  for (int i = 0; i < r.x.rank && x.ptr && !n->b->failed; ++i) {
+  zb_operand x = zb_operand_in(n, 0);
+  for (int i = 0; i < r.x.rank && x; ++i) {
     const line *l = &r.lines[i];
     if (l->in == l->out && l->scale == 1 && (r.places != PLACES_CROP || (l->start == 0 && l->end == 1))) continue;
     x = r.mode == MODE_NEAREST ? gathered(n, &r, i, x) : weighted(n, &r, i, x);
   }
-  for (int i = 0; i < r.x.rank && x.ptr && !n->b->failed && r.places == PLACES_CROP; ++i)
+  for (int i = 0; i < r.x.rank && x && r.places == PLACES_CROP; ++i)
     x = extrapolated(n, &r, i, x);
-  return zb_import_give(n, 0, n->b->failed ? (MlirValue){NULL} : x);
+  return zb_operand_give(n, 0, x);
 }

@@ -1,88 +1,66 @@
-/* What chooses by values: the greatest elements, one-hot rows, reversed sequences. Of existing ops, so that gradients
- * and kernels are theirs. Tests: test/e2e/onnx_nodes.py. */
+/* What chooses by values and by places: the greatest elements, one-hot rows, rows of tensors, reversed sequences.
+ * Tests: test/e2e/onnx_nodes.py, test/ir/import/import_test.c. */
 #include "ir/import/onnx/onnx.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* 0, 1, ... along one dimension of a shape, the others of size 1. */
-static MlirValue places_along(zb_builder *b, const zb_shape *shape, int axis) {
-  zb_shape line = {.dtype = ZB_I64, .rank = shape->rank};
+static zb_operand places_along(zb_import_node *n, const zb_shape *shape, int axis) {
+  zb_shape line = {.rank = shape->rank};
   for (int i = 0; i < shape->rank; ++i)
     line.dims[i] = i == axis ? shape->dims[i] : 1;
-  return zb_build_iota(b, &line, axis, 0, 1);
+  return zb_operand_reshape(n, zb_meaning_range(n, shape->dims[axis], 0, 1), &line);
 }
 
-static MlirValue reduce(zb_builder *b, const char *op, MlirValue x, int axis, bool keepdims) {
-  const int64_t axes = axis;
-  return ZB_BUILD(b, op, x, zb_ints("axes", &axes, 1), zb_bool("keepdims", keepdims));
-}
-
-static MlirValue choose(zb_builder *b, MlirValue condition, MlirValue yes, MlirValue no) {
-  return b->failed ? (MlirValue){NULL} : zb_build(b, "where", (MlirValue[]){condition, yes, no}, 3, NULL, 0);
-}
-
-/* The place of the first, or the last, of the greatest (smallest) elements: of those that are equal to the greatest.
- * A NaN is greater, and smaller, than all else, as in NumPy. */
-static MlirValue place_of_extreme(zb_builder *b, MlirValue x, const zb_shape *shape, int axis, bool greatest, bool last,
-                                  bool keepdims) {
-  MlirValue top = reduce(b, greatest ? "reduce_max" : "reduce_min", x, axis, true);
-  MlirValue here = zb_build2(b, "equal", x, top);
-  if (shape->dtype != ZB_I64 && shape->dtype != ZB_I32) here = zb_build2(b, "or", here, zb_build1(b, "is_nan", x));
-  MlirValue other = zb_build_scalar(b, ZB_I64, last ? -1 : (double)shape->dims[axis]);
-  MlirValue place = choose(b, here, places_along(b, shape, axis), other);
-  return reduce(b, last ? "reduce_max" : "reduce_min", place, axis, keepdims);
+/* The place of the last of the greatest (or least) elements: of those that are equal to it, or no number. */
+static zb_operand last_place(zb_import_node *n, zb_operand x, const zb_shape *shape, int64_t axis, bool greatest) {
+  zb_operand top = zb_operand_reduce(n, greatest ? "reduce_max" : "reduce_min", x, &axis, 1, true);
+  zb_operand here = zb_operand_apply2(n, "equal", x, top);
+  if (shape->dtype != ZB_I64 && shape->dtype != ZB_I32)
+    here = zb_operand_apply2(n, "or", here, zb_operand_apply1(n, "is_nan", x));
+  here = zb_operand_where(n, here, places_along(n, shape, (int)axis), zb_operand_scalar(n, ZB_I64, -1));
+  return zb_operand_reduce(n, "reduce_max", here, &axis, 1, true);
 }
 
 /* ArgMax and ArgMin. */
 zb_result zb_onnx_arg_extreme(zb_import_node *n) {
-  zb_shape x;
+  zb_shape shape;
   int axis;
-  if (!zb_onnx_shape_axis(n, 0, &x, &axis)) return ZB_FAIL;
-  const bool keepdims = zb_onnx_int(n, "keepdims", 1) != 0, last = zb_onnx_int(n, "select_last_index", 0) != 0;
+  if (!zb_onnx_shape_axis(n, 0, &shape, &axis)) return ZB_FAIL;
   const bool greatest = strcmp(n->op->argument, "reduce_max") == 0;
-  return zb_import_give(n, 0, place_of_extreme(n->b, zb_import_ir(n, 0), &x, axis, greatest, last, keepdims));
+  const int64_t along = axis;
+  zb_operand x = zb_operand_in(n, 0);
+  x = zb_onnx_int(n, "select_last_index", 0) ? last_place(n, x, &shape, axis, greatest)
+                                             : zb_meaning_arg(n, x, axis, greatest);
+  return zb_operand_give(n, 0, zb_onnx_int(n, "keepdims", 1) ? x : zb_meaning_squeeze(n, x, &along, 1, true));
 }
 
 /* 1 at the first greatest element, else 0. */
 zb_result zb_onnx_hardmax(zb_import_node *n) {
-  zb_shape x, whole;
+  zb_shape seen, whole;
   int axis;
-  if (!zb_onnx_softmax_shape(n, &whole, &x, &axis)) return ZB_FAIL;
-  MlirValue in = zb_import_reshaped(n->b, zb_import_ir(n, 0), x.dims, x.rank);
-  MlirValue place = place_of_extreme(n->b, in, &x, axis, true, false, true);
-  MlirValue here = zb_build2(n->b, "equal", places_along(n->b, &x, axis), place);
-  MlirValue out = zb_build_cast(n->b, here, x.dtype);
-  return zb_import_give(n, 0, zb_import_reshaped(n->b, out, whole.dims, whole.rank));
+  if (!zb_onnx_softmax_shape(n, &whole, &seen, &axis)) return ZB_FAIL;
+  zb_operand x = zb_operand_reshape(n, zb_operand_in(n, 0), &seen), place = zb_meaning_arg(n, x, axis, true);
+  zb_operand here = zb_operand_apply2(n, "equal", places_along(n, &seen, axis), place);
+  here = zb_operand_where(n, here, zb_operand_number(n, x, 1), zb_operand_number(n, x, 0));
+  return zb_operand_give(n, 0, zb_operand_reshape(n, here, &whole));
 }
 
 /* values[1] where a place along the new axis is the index, else values[0]. */
 zb_result zb_onnx_one_hot(zb_import_node *n) {
-  zb_shape indices, values, out;
+  zb_shape indices, values;
   const zb_known *known = zb_import_known(n, 1);
   int axis;
   if (!zb_import_shape(n, 0, &indices) || !zb_import_shape(n, 2, &values)) return ZB_FAIL;
   if (!known || known->elements != 1)
     return zb_import_refuse(n, NULL, "the depth (input 1) is not one constant number");
   const int64_t depth = (int64_t)zb_known_real(known, 0);
-  if (depth < 1 || depth > INT64_C(1) << 40) return zb_import_refuse(n, NULL, "the depth is out of range");
-  if (indices.rank == ZB_DIMS_MAX)
-    return zb_import_refuse(n, NULL, "the result has more than %d dimensions", ZB_DIMS_MAX);
   if (values.rank != 1 || values.dims[0] != 2) return zb_import_refuse(n, NULL, "the values are not two of a kind");
   if (!zb_import_axis(n, zb_onnx_int(n, "axis", -1), indices.rank + 1, &axis)) return ZB_FAIL;
-  out = (zb_shape){.dtype = ZB_I64, .rank = indices.rank + 1};
-  for (int i = 0; i < out.rank; ++i)
-    out.dims[i] = i == axis ? 1 : indices.dims[i - (i > axis)];
-  MlirValue place = zb_import_reshaped(n->b, zb_build_cast(n->b, zb_import_ir(n, 0), ZB_I64), out.dims, out.rank);
-  MlirValue below = zb_build2(n->b, "less", place, zb_build_scalar(n->b, ZB_I64, 0));
-  MlirValue counted = zb_build2(n->b, "add", place, zb_build_scalar(n->b, ZB_I64, (double)depth));
-  place = choose(n->b, below, counted, place);
-  out.dims[axis] = depth;
-  MlirValue here = zb_build2(n->b, "equal", place, places_along(n->b, &out, axis)), pair[2];
-  MlirValue two = zb_import_ir(n, 2);
-  if (n->b->failed) return ZB_FAIL;
-  zb_build_split(n->b, two, 0, (int64_t[]){1, 1}, 2, pair);
-  return zb_import_give(n, 0, choose(n->b, here, pair[1], pair[0]));
+  zb_operand here = zb_meaning_one_hot(n, zb_meaning_counted(n, zb_operand_in(n, 0), depth), depth, axis), pair[2];
+  if (!zb_meaning_split(n, zb_operand_in(n, 2), 0, (int64_t[]){1, 1}, 2, pair)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_operand_where(n, here, pair[1], pair[0]));
 }
 
 /* The first lengths[b] elements of each row in reverse order, by their places. */
@@ -97,18 +75,15 @@ zb_result zb_onnx_reverse_sequence(zb_import_node *n) {
   wide.rank = x.rank;
   for (int i = 0; i < x.rank; ++i)
     wide.dims[i] = i == batch ? x.dims[i] : 1;
-  MlirValue length = zb_import_reshaped(n->b, zb_build_cast(n->b, zb_import_ir(n, 1), ZB_I64), wide.dims, wide.rank);
-  MlirValue place = places_along(n->b, &x, (int)time);
-  MlirValue last = zb_build2(n->b, "sub", length, zb_build_scalar(n->b, ZB_I64, 1));
-  place = choose(n->b, zb_build2(n->b, "less", place, length), zb_build2(n->b, "sub", last, place), place);
-  wide = x;
-  wide.dtype = ZB_I64;
-  const zb_attr axis = zb_int("axis", time);
-  MlirValue in[2] = {zb_import_ir(n, 0), n->b->failed ? place : zb_import_expanded(n->b, place, &wide)};
-  return zb_import_give(n, 0, n->b->failed ? (MlirValue){NULL} : zb_build(n->b, "gather_elements", in, 2, &axis, 1));
+  zb_operand length = zb_operand_reshape(n, zb_operand_cast(n, zb_operand_in(n, 1), ZB_I64), &wide);
+  zb_operand place = places_along(n, &x, (int)time), last = zb_meaning_line(n, length, 1, -1);
+  zb_operand back = zb_operand_apply2(n, "sub", last, place);
+  place = zb_operand_where(n, zb_operand_apply2(n, "less", place, length), back, place);
+  place = zb_operand_expand(n, place, &x);
+  return zb_operand_give(n, 0, zb_operand_gather_elements(n, zb_operand_in(n, 0), place, (int)time));
 }
 
-/* Values and places, sorted whatever `sorted` says. The gradient goes to the elements that were chosen. */
+/* Values and places, sorted whatever `sorted` says. */
 zb_result zb_onnx_top_k(zb_import_node *n) {
   zb_shape x;
   int64_t k;
@@ -118,13 +93,31 @@ zb_result zb_onnx_top_k(zb_import_node *n) {
     k = zb_onnx_int(n, "k", 0);
   else if (!zb_import_ints(n, 1, "k", &k, 1, &count))
     return ZB_FAIL;
-  if (k < 1 || k > x.dims[axis])
-    return zb_import_refuse(n, NULL, "k is %" PRId64 " of %" PRId64 " elements", k, x.dims[axis]);
-  const bool largest = zb_onnx_int(n, "largest", 1) != 0;
-  MlirValue in[2] = {zb_import_ir(n, 0), {NULL}};
-  if (n->b->failed) return ZB_FAIL;
-  in[1] = ZB_BUILD(n->b, "top_k", in[0], zb_int("axis", axis), zb_int("k", k), zb_bool("largest", largest));
-  if (zb_import_wants(n, 1) && !zb_import_give(n, 1, in[1])) return ZB_FAIL;
-  const zb_attr attr = zb_int("axis", axis);
-  return zb_import_give(n, 0, n->b->failed ? in[1] : zb_build(n->b, "gather_elements", in, 2, &attr, 1));
+  zb_operand values, places;
+  places = zb_meaning_top_k(n, zb_operand_in(n, 0), axis, k, zb_onnx_int(n, "largest", 1) != 0, &values);
+  return zb_operand_give(n, 1, places) ? zb_operand_give(n, 0, values) : ZB_FAIL;
+}
+
+/* ---- Rows and elements ---- */
+
+zb_result zb_onnx_gather_nd(zb_import_node *n) {
+  const int64_t batch_dims = zb_onnx_int(n, "batch_dims", 0);
+  return zb_operand_give(n, 0, zb_meaning_gather_nd(n, zb_operand_in(n, 0), zb_operand_in(n, 1), batch_dims));
+}
+
+zb_result zb_onnx_scatter_nd(zb_import_node *n) {
+  char reduction[16];
+  zb_onnx_string(n, "reduction", "none", reduction, sizeof reduction);
+  return zb_operand_give(
+      n, 0, zb_meaning_scatter_nd(n, zb_operand_in(n, 0), zb_operand_in(n, 1), zb_operand_in(n, 2), reduction));
+}
+
+zb_result zb_onnx_scatter_elements(zb_import_node *n) {
+  char reduction[16];
+  zb_shape data;
+  int axis;
+  if (!zb_onnx_shape_axis(n, 0, &data, &axis)) return ZB_FAIL;
+  zb_onnx_string(n, "reduction", "none", reduction, sizeof reduction);
+  zb_operand x = zb_operand_in(n, 0), indices = zb_operand_in(n, 1), updates = zb_operand_in(n, 2);
+  return zb_operand_give(n, 0, zb_meaning_scatter_elements(n, x, indices, updates, axis, reduction));
 }

@@ -1,6 +1,6 @@
 /* Convolutions and pooling. Tests: test/ir/import/import_test.c, test/e2e/windows.py. */
 #include "ir/import/onnx/onnx.h"
-#include "ir/import/spatial.h"
+#include "ir/import/meaning/spatial.h"
 
 #include <string.h>
 
@@ -62,7 +62,7 @@ static bool pad_automatically(zb_import_node *n, zb_spatial *s) {
   return kind != AUTOMATIC_WRONG;
 }
 
-static MlirValue bias_of(zb_import_node *n) { return zb_import_has(n, 2) ? zb_import_ir(n, 2) : (MlirValue){NULL}; }
+static zb_operand bias_of(const zb_import_node *n) { return zb_import_has(n, 2) ? n->inputs[2] : NULL; }
 
 /* The shapes of x and weight, and x as the images of windows. */
 static bool read_operands(zb_import_node *n, zb_shape *x, zb_shape *weight, zb_spatial *s) {
@@ -78,8 +78,8 @@ zb_result zb_onnx_conv(zb_import_node *n) {
   if (!read_operands(n, &x, &weight, &s) || !read_windows(n, &weight, &s) || !pad_automatically(n, &s) ||
       !zb_spatial_count(n, &s, false))
     return ZB_FAIL;
-  MlirValue image = zb_import_ir(n, 0), filters = zb_import_ir(n, 1), bias = bias_of(n);
-  return zb_import_give(n, 0, zb_spatial_conv(n, image, filters, bias, &s, zb_onnx_int(n, "group", 1)));
+  zb_operand image = zb_operand_in(n, 0), filters = zb_operand_in(n, 1), bias = bias_of(n);
+  return zb_operand_give(n, 0, zb_spatial_conv(n, image, filters, bias, &s, zb_onnx_int(n, "group", 1)));
 }
 
 /* Sizes of the result of a transposed convolution, and pads where its result is asked for instead. */
@@ -114,8 +114,8 @@ zb_result zb_onnx_conv_transpose(zb_import_node *n) {
   if (!read_operands(n, &x, &weight, &s) || !read_windows(n, &weight, &s) || !size_transposed(n, &s) ||
       !zb_spatial_fit(n, &s, x.dims + 2))
     return ZB_FAIL;
-  MlirValue image = zb_import_ir(n, 0), filters = zb_import_ir(n, 1), bias = bias_of(n);
-  return zb_import_give(n, 0, zb_spatial_conv_transpose(n, image, filters, bias, &s, zb_onnx_int(n, "group", 1)));
+  zb_operand image = zb_operand_in(n, 0), filters = zb_operand_in(n, 1), bias = bias_of(n);
+  return zb_operand_give(n, 0, zb_spatial_conv_transpose(n, image, filters, bias, &s, zb_onnx_int(n, "group", 1)));
 }
 
 /* ---- Pooling ---- */
@@ -127,62 +127,61 @@ static bool read_pool(zb_import_node *n, zb_spatial *s) {
          zb_spatial_count(n, s, zb_onnx_int(n, "ceil_mode", 0) != 0);
 }
 
-static MlirValue with_number(zb_import_node *n, const char *op, MlirValue x, int64_t number) {
-  return zb_build2(n->b, op, x, zb_build_scalar(n->b, ZB_I64, (double)number));
+static zb_operand with_number(zb_import_node *n, const char *op, zb_operand x, int64_t number) {
+  return zb_operand_apply2(n, op, x, zb_operand_scalar(n, ZB_I64, (double)number));
 }
 
 /* Row-major places as places by columns: the first spatial dimension is that of neighbours. */
-static MlirValue by_columns(zb_import_node *n, MlirValue places, const zb_spatial *s) {
-  MlirValue rest = places, sum = {NULL};
+static zb_operand by_columns(zb_import_node *n, zb_operand places, const zb_spatial *s) {
+  zb_operand rest = places, sum = NULL;
   int64_t step = 1;
   for (int d = 0; d < s->rank; ++d)
     step *= s->in[d];
   for (int d = s->rank - 1; d >= 0; --d) {
     step /= s->in[d];
-    MlirValue own = with_number(n, "mul", with_number(n, "mod", rest, s->in[d]), step);
+    zb_operand own = with_number(n, "mul", with_number(n, "mod", rest, s->in[d]), step);
     rest = with_number(n, "div", rest, s->in[d]);
-    sum = sum.ptr ? zb_build2(n->b, "add", sum, own) : own;
+    sum = sum ? zb_operand_apply2(n, "add", sum, own) : own;
   }
   return sum;
 }
 
 /* Places in images as places in the whole tensor. */
-static MlirValue places_of_all(zb_import_node *n, MlirValue places, const zb_spatial *s) {
+static zb_operand places_of_all(zb_import_node *n, zb_operand places, const zb_spatial *s) {
   zb_shape shape;
   int64_t image = 1;
-  if (!places.ptr || !zb_import_ir_shape(n, places, &shape)) return (MlirValue){NULL};
+  if (!zb_operand_shape(n, places, &shape)) return NULL;
   for (int d = 0; d < s->rank; ++d) {
     image *= s->in[d];
     shape.dims[2 + d] = 1;
   }
-  const zb_shape flat = {.dtype = ZB_I64, .rank = 1, .dims = {shape.dims[0] * shape.dims[1]}};
-  MlirValue first = zb_build_iota(n->b, &flat, 0, 0, (double)image);
-  places = zb_build_cast(n->b, places, ZB_I64);
+  zb_operand first = zb_operand_reshape(n, zb_meaning_range(n, shape.dims[0] * shape.dims[1], 0, image), &shape);
+  places = zb_operand_cast(n, places, ZB_I64);
   if (zb_onnx_int(n, "storage_order", 0) != 0) places = by_columns(n, places, s);
-  return zb_build2(n->b, "add", places, zb_import_reshaped(n->b, first, shape.dims, shape.rank));
+  return zb_operand_apply2(n, "add", places, first);
 }
 
 zb_result zb_onnx_max_pool(zb_import_node *n) {
   zb_spatial s;
-  MlirValue places = {NULL};
+  zb_operand places;
   if (!read_pool(n, &s)) return ZB_FAIL;
-  if (!zb_import_give(n, 0, zb_spatial_max(n, zb_import_ir(n, 0), &s, &places))) return ZB_FAIL;
-  return zb_import_wants(n, 1) ? zb_import_give(n, 1, places_of_all(n, places, &s)) : ZB_OK;
+  if (!zb_operand_give(n, 0, zb_spatial_max(n, zb_operand_in(n, 0), &s, &places))) return ZB_FAIL;
+  return zb_import_wants(n, 1) ? zb_operand_give(n, 1, places_of_all(n, places, &s)) : ZB_OK;
 }
 
 zb_result zb_onnx_average_pool(zb_import_node *n) {
   zb_spatial s;
   if (!read_pool(n, &s)) return ZB_FAIL;
   const bool is_padded = zb_onnx_int(n, "count_include_pad", 0) != 0;
-  return zb_import_give(
-      n, 0, zb_spatial_pool(n, zb_import_ir(n, 0), &s, is_padded ? ZB_SPATIAL_MEAN_PADDED : ZB_SPATIAL_MEAN));
+  return zb_operand_give(
+      n, 0, zb_spatial_pool(n, zb_operand_in(n, 0), &s, is_padded ? ZB_SPATIAL_MEAN_PADDED : ZB_SPATIAL_MEAN));
 }
 
 zb_result zb_onnx_global_pool(zb_import_node *n) {
   zb_shape x;
   zb_spatial s;
   if (!zb_import_shape(n, 0, &x) || !zb_spatial_start(n, &x, x.rank - 2, 2, &s)) return ZB_FAIL;
-  return zb_import_give(n, 0, zb_spatial_global(n, zb_import_ir(n, 0), s.rank, n->op->argument));
+  return zb_operand_give(n, 0, zb_spatial_global(n, zb_operand_in(n, 0), s.rank, n->op->argument));
 }
 
 /* (sum of |x|^p)^(1/p) of windows, or of all of an image. */
@@ -194,12 +193,12 @@ zb_result zb_onnx_lp_pool(zb_import_node *n) {
   if (!zb_import_shape(n, 0, &x) || !zb_spatial_start(n, &x, x.rank - 2, 2, &s)) return ZB_FAIL;
   if (p < 1) return zb_import_refuse(n, NULL, "p is %g, expected 1 or more", p);
   if (!is_global && !read_pool(n, &s)) return ZB_FAIL;
-  MlirValue power = zb_build1(n->b, "abs", zb_import_ir(n, 0));
-  if (p > 1) power = zb_build2(n->b, "pow", power, zb_build_scalar(n->b, x.dtype, p));
-  MlirValue sum =
+  zb_operand power = zb_operand_apply1(n, "abs", zb_operand_in(n, 0));
+  if (p > 1) power = zb_operand_apply2(n, "pow", power, zb_operand_scalar(n, x.dtype, p));
+  zb_operand sum =
       is_global ? zb_spatial_global(n, power, s.rank, "reduce_sum") : zb_spatial_pool(n, power, &s, ZB_SPATIAL_SUM);
-  if (p > 1) sum = zb_build2(n->b, "pow", sum, zb_build_scalar(n->b, x.dtype, 1 / p));
-  return zb_import_give(n, 0, sum);
+  if (p > 1) sum = zb_operand_apply2(n, "pow", sum, zb_operand_scalar(n, x.dtype, 1 / p));
+  return zb_operand_give(n, 0, sum);
 }
 
 /* What pooling took, back at its places in a tensor of zeros: places are those of the whole tensor of the size that the
@@ -228,17 +227,12 @@ zb_result zb_onnx_max_unpool(zb_import_node *n) {
   const zb_shape flat = {.rank = 1, .dims = {zb_shape_elements(&x)}},
                  all = {.rank = 1, .dims = {zb_shape_elements(&whole)}};
   const zb_operand zero = zb_operand_scalar(n, x.dtype, 0);
-  const zb_attr reduction = zb_string("reduction", "none");
-  const zb_operand in[] = {zb_operand_filled(n, &all, zero), zb_operand_reshape(n, zb_operand_in(n, 1), &flat),
-                           zb_operand_reshape(n, zb_operand_in(n, 0), &flat)};
-  zb_operand out = zb_operand_reshape(n, zb_operand_build(n, "scatter", in, 3, &reduction, 1), &whole);
-  for (int d = 0; d < whole.rank && out; ++d) {
-    if (wanted.dims[d] == whole.dims[d]) continue;
-    zb_shape added = whole;
-    added.dims[d] = wanted.dims[d] - whole.dims[d];
-    whole.dims[d] = wanted.dims[d];
-    out = zb_operand_concat(n, (zb_operand[]){out, zb_operand_filled(n, &added, zero)}, 2, d);
-  }
+  zb_operand out =
+      zb_meaning_scatter(n, zb_operand_filled(n, &all, zero), zb_operand_reshape(n, zb_operand_in(n, 1), &flat),
+                         zb_operand_reshape(n, zb_operand_in(n, 0), &flat), "none");
+  out = zb_operand_reshape(n, out, &whole);
+  for (int d = 0; d < whole.rank; ++d)
+    out = zb_meaning_pad(n, out, d, 0, wanted.dims[d] - whole.dims[d], zero);
   return zb_operand_give(n, 0, out);
 }
 

@@ -62,9 +62,7 @@ static zb_operand with_ends(zb_import_node *n, zb_operand x) {
 
 zb_result zb_paddle_round(zb_import_node *n) {
   const double scale = pow(10, (double)zb_paddle_integer(n, "decimals", 0));
-  zb_operand x = zb_paddle_in(n, "X");
-  if (scale != 1) x = zb_operand_apply2(n, "mul", x, zb_operand_number(n, x, scale));
-  x = zb_operand_apply1(n, "round", x);
+  zb_operand x = zb_operand_apply1(n, "round", zb_meaning_line(n, zb_paddle_in(n, "X"), scale, 0));
   if (scale != 1) x = zb_operand_apply2(n, "div", x, zb_operand_number(n, x, scale));
   return zb_paddle_give(n, "Out", x);
 }
@@ -83,22 +81,14 @@ zb_result zb_paddle_formula(zb_import_node *n) {
   } else if (is(n, "leaky_relu") || is(n, "hard_shrink")) {
     y = with_ends(n, x);
   } else {
-    y = zb_operand_formula(n, kind_of(n), x);
+    y = zb_meaning_formula(n, kind_of(n), x);
   }
   return zb_paddle_give(n, "Out", y);
 }
 
-/* softplus(beta * x) / beta, and x where beta * x is above the threshold: in f32 it is that without a bound, too. */
 zb_result zb_paddle_softplus(zb_import_node *n) {
   const double beta = zb_paddle_real(n, "beta", 1), threshold = zb_paddle_real(n, "threshold", 20);
-  zb_operand x = zb_paddle_in(n, "X");
-  if (threshold < 17) return zb_paddle_refuse_attribute(n, "threshold", "leave it at 20");
-  if (beta == 1) return zb_paddle_give(n, "Out", zb_operand_apply1(n, "softplus", x));
-  zb_operand factor = zb_operand_scalar(n, ZB_F32, beta);
-  zb_operand inner = zb_operand_apply2(n, "mul", x, factor);
-  zb_operand y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "softplus", inner), factor);
-  zb_operand is_line = zb_operand_apply2(n, "greater", inner, zb_operand_scalar(n, ZB_F32, threshold));
-  return zb_paddle_give(n, "Out", zb_operand_where(n, is_line, x, y));
+  return zb_paddle_give(n, "Out", zb_meaning_softplus(n, zb_paddle_in(n, "X"), beta, threshold));
 }
 
 /* x * scale + bias, or (x + bias) * scale. */
@@ -108,8 +98,8 @@ zb_result zb_paddle_scale(zb_import_node *n) {
   const double bias = zb_paddle_real(n, "bias", 0);
   const bool is_after = zb_paddle_integer(n, "bias_after_scale", 1) != 0;
   if (!zb_paddle_number(n, "scale", "ScaleTensor", 1, &factor)) return ZB_FAIL;
-  if (!is_after) x = zb_operand_line(n, x, 1, bias);
-  return zb_paddle_give(n, "Out", zb_operand_line(n, x, factor, is_after ? bias : 0));
+  if (!is_after) x = zb_meaning_line(n, x, 1, bias);
+  return zb_paddle_give(n, "Out", zb_meaning_line(n, x, factor, is_after ? bias : 0));
 }
 
 zb_result zb_paddle_power(zb_import_node *n) {
@@ -119,26 +109,19 @@ zb_result zb_paddle_power(zb_import_node *n) {
   return zb_paddle_give(n, "Out", zb_operand_apply2(n, "pow", x, zb_operand_number(n, x, power)));
 }
 
-/* relu6 between 0 and 6, hardtanh between t_min and t_max, whose ends have the slope 0. */
+/* relu6 between 0 and 6, hardtanh between t_min and t_max. */
 zb_result zb_paddle_bounded(zb_import_node *n) {
   const bool is_six = is(n, "6");
-  zb_operand x = zb_paddle_in(n, "X");
-  zb_operand least = zb_operand_number(n, x, is_six ? 0 : zb_paddle_real(n, "t_min", -1));
-  zb_operand most = zb_operand_number(n, x, is_six ? zb_paddle_real(n, "threshold", 6) : zb_paddle_real(n, "t_max", 1));
-  x = zb_operand_where(n, zb_operand_apply2(n, "less_equal", x, least), least, x);
-  x = zb_operand_where(n, zb_operand_apply2(n, "greater_equal", x, most), most, x);
-  return zb_paddle_give(n, "Out", x);
+  const double least = is_six ? 0 : zb_paddle_real(n, "t_min", -1);
+  const double most = is_six ? zb_paddle_real(n, "threshold", 6) : zb_paddle_real(n, "t_max", 1);
+  return zb_paddle_give(n, "Out", zb_meaning_hardtanh(n, zb_paddle_in(n, "X"), least, most));
 }
 
-/* Between min and max, whose ends have the slope 1. */
 zb_result zb_paddle_clip(zb_import_node *n) {
   double least, most;
-  zb_operand x = zb_paddle_in(n, "X");
-  if (!zb_paddle_number(n, "min", "Min", -INFINITY, &least) || !zb_paddle_number(n, "max", "Max", INFINITY, &most)) {
+  if (!zb_paddle_number(n, "min", "Min", -INFINITY, &least) || !zb_paddle_number(n, "max", "Max", INFINITY, &most))
     return ZB_FAIL;
-  }
-  const zb_attr attrs[] = {zb_float("min", least), zb_float("max", most)};
-  return zb_paddle_give(n, "Out", zb_operand_apply(n, "clip", &x, 1, attrs, 2));
+  return zb_paddle_give(n, "Out", zb_meaning_clip(n, zb_paddle_in(n, "X"), least, most));
 }
 
 zb_result zb_paddle_cast(zb_import_node *n) {
@@ -159,9 +142,9 @@ zb_result zb_paddle_dropout(zb_import_node *n) {
   if (!zb_paddle_number(n, "dropout_prob p", "P", 0.5, &rate)) return ZB_FAIL;
   if (!(rate >= 0 && rate < 1)) return zb_paddle_refuse_attribute(n, "p", "0 <= p < 1");
   if (rate == 0 || (!trains && scales_up)) return zb_paddle_give(n, "Out", x);
-  if (!trains) return zb_paddle_give(n, "Out", zb_operand_apply2(n, "mul", x, zb_operand_scalar(n, ZB_F32, 1 - rate)));
+  if (!trains) return zb_paddle_give(n, "Out", zb_meaning_line(n, x, 1 - rate, 0));
   if (!scales_up) return zb_paddle_refuse_attribute(n, "mode", "use mode=\"upscale_in_train\", Paddle's default");
-  return zb_paddle_give(n, "Out", zb_operand_drop(n, x, rate));
+  return zb_paddle_give(n, "Out", zb_meaning_drop(n, x, rate));
 }
 
 /* ---- Two and three operands ---- */
@@ -188,10 +171,7 @@ zb_result zb_paddle_binary(zb_import_node *n) {
 zb_result zb_paddle_compare(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Y");
   if (x && y) y = aligned(n, x, y);
-  if (!x || !y) return ZB_FAIL;
-  const bool differs = is(n, "differs");
-  zb_operand result = zb_operand_apply2(n, differs ? "equal" : kind_of(n), x, y);
-  return zb_paddle_give(n, "Out", differs ? zb_operand_apply1(n, "not", result) : result);
+  return zb_paddle_give(n, "Out", zb_meaning_compare(n, kind_of(n), x, y));
 }
 
 zb_result zb_paddle_logic(zb_import_node *n) {
@@ -206,12 +186,9 @@ zb_result zb_paddle_select(zb_import_node *n) {
   return zb_paddle_give(n, "Out", zb_operand_where(n, condition, zb_paddle_in(n, "X"), zb_paddle_in(n, "Y")));
 }
 
-/* x + weight (y - x). */
 zb_result zb_paddle_lerp(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Y"), weight = zb_paddle_in(n, "Weight");
-  if (!x || !y || !weight) return ZB_FAIL;
-  zb_operand way = zb_operand_apply2(n, "mul", weight, zb_operand_apply2(n, "sub", y, x));
-  return zb_paddle_give(n, "Out", zb_operand_apply2(n, "add", x, way));
+  return zb_paddle_give(n, "Out", zb_meaning_lerp(n, x, y, weight));
 }
 
 zb_result zb_paddle_masked_fill(zb_import_node *n) {
@@ -301,6 +278,5 @@ zb_result zb_paddle_softmax(zb_import_node *n) {
   int axis;
   zb_operand x = zb_paddle_in(n, "X");
   if (!zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "axis", -1, in.rank, &axis)) return ZB_FAIL;
-  const zb_attr attr = zb_int("axis", axis);
-  return zb_paddle_give(n, "Out", zb_operand_build(n, kind_of(n), &x, 1, &attr, 1));
+  return zb_paddle_give(n, "Out", zb_meaning_softmax(n, kind_of(n), x, axis));
 }

@@ -66,8 +66,8 @@ static zb_operand reduced(zb_import_node *n, zb_operand each, const char *reduct
     zb_paddle_refuse_attribute(n, "reduction", "none, mean, sum, batchmean");
     return n->im->failed = true, NULL;
   }
-  each = zb_operand_reduce_all(n, is_mean ? "reduce_mean" : "reduce_sum", each);
-  return by_rows ? zb_operand_line(n, each, 1.0 / (double)shape.dims[0], 0) : each;
+  each = zb_meaning_reduce_all(n, is_mean ? "reduce_mean" : "reduce_sum", each);
+  return by_rows ? zb_meaning_line(n, each, 1.0 / (double)shape.dims[0], 0) : each;
 }
 
 /* target (log(target) - x), 0 where the target is not above 0. */
@@ -99,9 +99,13 @@ zb_result zb_paddle_nll(zb_import_node *n) {
                             scores.rank);
   if (strcmp(reduction, "none") && strcmp(reduction, "mean") && strcmp(reduction, "sum"))
     return zb_paddle_refuse_attribute(n, "reduction", "none, mean, sum");
-  const zb_attr attrs[] = {zb_string("reduction", reduction),
-                           zb_int("ignore_index", zb_paddle_integer(n, "ignore_index", -100))};
-  return zb_paddle_give(n, "Out", zb_operand_build(n, "nll_loss", (zb_operand[]){x, labels}, 2, attrs, 2));
+  const zb_class_loss loss = {.op = "nll_loss",
+                              .scores = x,
+                              .targets = labels,
+                              .reduction = reduction,
+                              .ignores = true,
+                              .ignored = zb_paddle_integer(n, "ignore_index", -100)};
+  return zb_paddle_give(n, "Out", zb_meaning_class_loss(n, &loss));
 }
 
 /* 1 at the place of the class, in a dimension behind all others. */
@@ -114,14 +118,7 @@ zb_result zb_paddle_one_hot(zb_import_node *n) {
       !zb_paddle_number(n, "depth", "depth_tensor", 0, &depth))
     return ZB_FAIL;
   if (!(depth >= 1 && depth < 1e9)) return zb_paddle_refuse_attribute(n, "depth", NULL);
-  if (in.rank == ZB_DIMS_MAX) return zb_import_refuse(n, NULL, "it has too many dimensions");
-  in.dims[in.rank++] = 1;
-  zb_known *classes = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {(int64_t)depth}});
-  for (int64_t i = 0; classes && i < classes->elements; ++i)
-    zb_known_set_integer(classes, i, i);
-  x = zb_operand_reshape(n, zb_operand_cast(n, x, ZB_I64), &in);
-  return zb_paddle_give(n, "Out",
-                        zb_operand_cast(n, zb_operand_apply2(n, "equal", x, zb_operand_known(n, classes)), dtype));
+  return zb_paddle_give(n, "Out", zb_operand_cast(n, zb_meaning_one_hot(n, x, (int64_t)depth, in.rank), dtype));
 }
 
 /* (1 - epsilon) x + epsilon / classes. */
@@ -138,52 +135,31 @@ zb_result zb_paddle_label_smooth(zb_import_node *n) {
   return zb_paddle_give(n, "Out", zb_operand_apply2(n, "add", part, prior));
 }
 
-/* A dimension as the last one. */
-static zb_operand last_of(zb_import_node *n, zb_operand x, int rank, int axis) {
-  int64_t order[ZB_DIMS_MAX];
-  for (int i = 0; i < rank; ++i)
-    order[i] = i < axis ? i : i < rank - 1 ? i + 1 : axis;
-  return axis == rank - 1 ? x : zb_operand_transpose(n, x, order);
-}
-
-/* Of scores whose classes are the last dimension, the loss of each row: of labels, or of a probability of each class.
- */
-static zb_operand of_rows(zb_import_node *n, zb_operand x, zb_operand targets, const zb_shape *scores, bool is_soft) {
-  const int64_t last = scores->rank - 1;
-  if (is_soft) {
-    const zb_attr axis = zb_int("axis", last);
-    zb_operand each = times(n, targets, zb_operand_build(n, "log_softmax", &x, 1, &axis, 1));
-    return negated(n, zb_operand_reduce(n, "reduce_sum", each, &last, 1, false));
-  }
-  const zb_attr attrs[] = {zb_string("reduction", "none"),
-                           zb_int("ignore_index", zb_paddle_integer(n, "ignore_index", -100))};
-  return zb_operand_build(n, "cross_entropy", (zb_operand[]){x, targets}, 2, attrs, 2);
-}
-
-/* The loss of each row of scores, with the dimension of classes as 1. */
+/* The loss of each row of scores, of labels or of a probability of each class, with the dimension of classes as 1. */
 zb_result zb_paddle_cross_entropy(zb_import_node *n) {
-  zb_shape scores, labels;
+  zb_shape scores, kept;
   int axis;
   const bool is_soft = zb_paddle_integer(n, "soft_label", 0) != 0;
   zb_operand x = zb_paddle_in(n, "Logits"), targets = zb_paddle_in(n, "Label");
-  if (!x || !targets || !zb_operand_shape(n, x, &scores) || !zb_operand_shape(n, targets, &labels)) return ZB_FAIL;
+  if (!x || !targets || !zb_operand_shape(n, x, &scores)) return ZB_FAIL;
   if (!zb_paddle_axis(n, "axis", -1, scores.rank, &axis)) return ZB_FAIL;
   if (!zb_paddle_integer(n, "use_softmax", 1))
     return zb_paddle_refuse_attribute(n, "use_softmax", "give it logits, with use_softmax=True");
   const zb_paddle_value *softmax = zb_paddle_output(zb_paddle_source(n), "Softmax");
-  const bool wants_softmax = softmax && softmax->core && softmax->core->read;
-  zb_shape rows = {.dtype = labels.dtype}, ordered = scores, kept = scores;
+  zb_shape rows = {.rank = 0};
   for (int i = 0; i < scores.rank; ++i)
     if (i != axis) rows.dims[rows.rank++] = scores.dims[i];
-  memcpy(ordered.dims, rows.dims, sizeof rows.dims);
-  ordered.dims[scores.rank - 1] = scores.dims[axis];
+  kept = scores;
   kept.dims[axis] = 1;
-  kept.dtype = ZB_F32;
-  targets = is_soft ? last_of(n, targets, scores.rank, axis) : zb_operand_reshape(n, targets, &rows);
-  zb_operand loss = of_rows(n, last_of(n, x, scores.rank, axis), targets, &ordered, is_soft);
-  if (wants_softmax) {
-    const zb_attr along = zb_int("axis", axis);
-    if (!zb_paddle_give(n, "Softmax", zb_operand_build(n, "softmax", &x, 1, &along, 1))) return ZB_FAIL;
-  }
-  return zb_paddle_give(n, "Loss", loss ? zb_operand_reshape(n, loss, &kept) : NULL);
+  const zb_class_loss loss = {.op = "cross_entropy",
+                              .scores = zb_meaning_last(n, x, axis),
+                              .targets =
+                                  is_soft ? zb_meaning_last(n, targets, axis) : zb_operand_reshape(n, targets, &rows),
+                              .reduction = "none",
+                              .ignores = true,
+                              .ignored = zb_paddle_integer(n, "ignore_index", -100)};
+  if (softmax && softmax->core && softmax->core->read &&
+      !zb_paddle_give(n, "Softmax", zb_meaning_softmax(n, "softmax", x, axis)))
+    return ZB_FAIL;
+  return zb_paddle_give(n, "Loss", zb_operand_reshape(n, zb_meaning_class_loss(n, &loss), &kept));
 }

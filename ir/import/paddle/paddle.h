@@ -7,7 +7,7 @@
 #ifndef ZB_IR_IMPORT_PADDLE_PADDLE_H
 #define ZB_IR_IMPORT_PADDLE_PADDLE_H
 
-#include "ir/import/operand.h"
+#include "ir/import/meaning/meaning.h"
 #include "ir/import/update.h"
 
 typedef enum zb_paddle_kind {

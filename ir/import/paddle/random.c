@@ -23,7 +23,7 @@ zb_result zb_paddle_uniform(zb_import_node *n) {
     return ZB_FAIL;
   real = out;
   real.dtype = ZB_F32;
-  zb_operand drawn = zb_operand_line(n, zb_operand_uniform(n, &real), high - low, low);
+  zb_operand drawn = zb_meaning_line(n, zb_meaning_uniform(n, &real), high - low, low);
   return zb_paddle_give(n, "Out", zb_operand_cast(n, drawn, out.dtype));
 }
 
@@ -32,7 +32,7 @@ zb_result zb_paddle_gaussian(zb_import_node *n) {
   if (!read_result(n, &out)) return ZB_FAIL;
   const double mean = zb_paddle_real(n, "mean", 0), deviation = zb_paddle_real(n, "std", 1);
   return zb_paddle_give(n, "Out",
-                        zb_operand_cast(n, zb_operand_line(n, zb_operand_normal(n, &out), deviation, mean), out.dtype));
+                        zb_operand_cast(n, zb_meaning_line(n, zb_meaning_normal(n, &out), deviation, mean), out.dtype));
 }
 
 /* low + floor(word * (high - low) / 2^32), in i64. */
@@ -44,7 +44,7 @@ zb_result zb_paddle_randint(zb_import_node *n) {
     return zb_paddle_refuse_attribute(n, "high", "1 to 2^31 numbers are drawn from");
   word = out;
   word.dtype = ZB_I64;
-  zb_operand drawn = zb_operand_uniform(n, &word);
+  zb_operand drawn = zb_meaning_uniform(n, &word);
   drawn = zb_operand_apply2(n, "mul", drawn, zb_operand_scalar(n, ZB_I64, (double)(high - low)));
   drawn = zb_operand_apply2(n, "div", drawn, zb_operand_scalar(n, ZB_I64, 4294967296.0));
   drawn = zb_operand_apply2(n, "add", drawn, zb_operand_scalar(n, ZB_I64, (double)low));
@@ -53,5 +53,5 @@ zb_result zb_paddle_randint(zb_import_node *n) {
 
 zb_result zb_paddle_bernoulli(zb_import_node *n) {
   zb_operand p = zb_paddle_in(n, "X");
-  return zb_paddle_give(n, "Out", zb_operand_by_mode(n, zb_operand_bernoulli(n, p), p));
+  return zb_paddle_give(n, "Out", zb_meaning_by_mode(n, zb_meaning_bernoulli(n, p), p));
 }

@@ -8,14 +8,6 @@
 
 static bool is(const zb_import_node *n, const char *op) { return strcmp(n->op->argument, op) == 0; }
 
-/* Whole numbers first, first + step, ... as a constant. */
-static zb_operand numbers(zb_import_node *n, int64_t count, int64_t first, int64_t step) {
-  zb_known *known = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {count}});
-  for (int64_t i = 0; known && i < known->elements; ++i)
-    zb_known_set_integer(known, i, first + i * step);
-  return zb_operand_known(n, known);
-}
-
 /* ---- Places ---- */
 
 zb_result zb_paddle_index_select(zb_import_node *n) {
@@ -26,38 +18,8 @@ zb_result zb_paddle_index_select(zb_import_node *n) {
   return zb_paddle_give(n, "Out", zb_operand_gather(n, x, index, axis));
 }
 
-/* The last dimension of the indices has a place in each of the first dimensions of x: together they are one. */
 zb_result zb_paddle_gather_nd(zb_import_node *n) {
-  zb_shape in, index, out, flat, one;
-  zb_operand x = zb_paddle_in(n, "X"), indices = zb_paddle_in(n, "Index"), row = NULL;
-  int64_t rows = 1, stride = 1;
-  if (!x || !indices || !zb_operand_shape(n, x, &in) || !zb_operand_shape(n, indices, &index)) return ZB_FAIL;
-  const int last = index.rank - 1;
-  const int64_t count = last < 0 ? 0 : index.dims[last];
-  if (count < 1 || count > in.rank || last + in.rank - count > ZB_DIMS_MAX)
-    return zb_import_refuse(n, NULL, "its indices have %lld places for %d dimensions", (long long)count, in.rank);
-  one = index;
-  one.dims[last] = 1;
-  indices = zb_operand_cast(n, indices, ZB_I64);
-  for (int i = 0; i < count; ++i)
-    rows *= in.dims[i];
-  for (int i = (int)count - 1; i >= 0; stride *= in.dims[i--]) {
-    zb_operand place = zb_operand_part(n, indices, last, i, 1);
-    zb_operand is_back = zb_operand_apply2(n, "less", place, zb_operand_scalar(n, ZB_I64, 0));
-    zb_operand from_end = zb_operand_apply2(n, "add", place, zb_operand_scalar(n, ZB_I64, (double)in.dims[i]));
-    place = zb_operand_where(n, is_back, from_end, place);
-    if (stride > 1) place = zb_operand_apply2(n, "mul", place, zb_operand_scalar(n, ZB_I64, (double)stride));
-    row = row ? zb_operand_apply2(n, "add", row, place) : place;
-  }
-  flat = (zb_shape){.dtype = in.dtype, .rank = 1, .dims = {rows}};
-  out = (zb_shape){.dtype = in.dtype, .rank = last};
-  memcpy(out.dims, index.dims, sizeof out.dims);
-  for (int i = (int)count; i < in.rank; ++i)
-    flat.dims[flat.rank++] = out.dims[out.rank++] = in.dims[i];
-  one.rank = last;
-  row = row ? zb_operand_reshape(n, row, &one) : NULL;
-  zb_operand made = row ? zb_operand_gather(n, zb_operand_reshape(n, x, &flat), row, 0) : NULL;
-  return zb_paddle_give(n, "Out", made ? zb_operand_reshape(n, made, &out) : NULL);
+  return zb_paddle_give(n, "Out", zb_meaning_gather_nd(n, zb_paddle_in(n, "X"), zb_paddle_in(n, "Index"), 0));
 }
 
 zb_result zb_paddle_take_along(zb_import_node *n) {
@@ -69,12 +31,6 @@ zb_result zb_paddle_take_along(zb_import_node *n) {
   return zb_paddle_give(n, "Result", zb_operand_gather_elements(n, x, index, axis));
 }
 
-/* The places of the k greatest (or least) elements along an axis. */
-static zb_operand ordered(zb_import_node *n, zb_operand x, int axis, int64_t k, bool largest) {
-  const zb_attr attrs[] = {zb_int("axis", axis), zb_int("k", k), zb_bool("largest", largest)};
-  return zb_operand_build(n, "top_k", &x, 1, attrs, 3);
-}
-
 zb_result zb_paddle_top_k(zb_import_node *n) {
   zb_shape in;
   int axis;
@@ -84,9 +40,9 @@ zb_result zb_paddle_top_k(zb_import_node *n) {
       !zb_paddle_number(n, "k", "K", 1, &k))
     return ZB_FAIL;
   if (!(k >= 1 && k <= (double)in.dims[axis])) return zb_import_refuse(n, NULL, "k is %g", k);
-  zb_operand places = ordered(n, x, axis, (int64_t)k, zb_paddle_integer(n, "largest", 1) != 0);
-  return zb_paddle_give(n, "Indices", places) ? zb_paddle_give(n, "Out", zb_operand_gather_elements(n, x, places, axis))
-                                              : ZB_FAIL;
+  zb_operand values, places;
+  places = zb_meaning_top_k(n, x, axis, (int64_t)k, zb_paddle_integer(n, "largest", 1) != 0, &values);
+  return zb_paddle_give(n, "Indices", places) ? zb_paddle_give(n, "Out", values) : ZB_FAIL;
 }
 
 /* The axis that an attribute or an operand says; with `flatten` x becomes one row. False after reporting. */
@@ -113,7 +69,7 @@ zb_result zb_paddle_arg(zb_import_node *n) {
   out = (zb_shape){.dtype = dtype};
   for (int i = 0; i < in.rank; ++i)
     if (i != axis || keeps) out.dims[out.rank++] = i == axis ? 1 : in.dims[i];
-  zb_operand places = ordered(n, x, axis, 1, is(n, "max"));
+  zb_operand places = zb_meaning_arg(n, x, axis, is(n, "max"));
   return zb_paddle_give(n, "Out", zb_operand_cast(n, zb_operand_reshape(n, places, &out), dtype));
 }
 
@@ -124,22 +80,15 @@ zb_result zb_paddle_cumsum(zb_import_node *n) {
   int axis;
   zb_operand x = zb_paddle_in(n, "X");
   if (!read_axis(n, "AxisTensor", &x, &in, &axis)) return ZB_FAIL;
-  const zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", zb_paddle_integer(n, "exclusive", 0) != 0),
-                           zb_bool("reverse", zb_paddle_integer(n, "reverse", 0) != 0)};
-  return zb_paddle_give(n, "Out", x ? zb_operand_apply(n, "cumsum", &x, 1, attrs, 3) : NULL);
+  const bool exclusive = zb_paddle_integer(n, "exclusive", 0) != 0, reverse = zb_paddle_integer(n, "reverse", 0) != 0;
+  return zb_paddle_give(n, "Out", zb_meaning_cumsum(n, x, axis, exclusive, reverse));
 }
 
 zb_result zb_paddle_flip(zb_import_node *n) {
-  zb_shape in;
   int64_t axes[ZB_DIMS_MAX];
-  int count, axis;
-  zb_operand x = zb_paddle_in(n, "X");
-  if (!zb_operand_shape(n, x, &in) || !zb_paddle_integers(n, "axis", NULL, axes, ZB_DIMS_MAX, &count)) return ZB_FAIL;
-  for (int i = 0; i < count; ++i) {
-    if (!zb_import_axis(n, axes[i], in.rank, &axis)) return ZB_FAIL;
-    x = zb_operand_gather(n, x, numbers(n, in.dims[axis], in.dims[axis] - 1, -1), axis);
-  }
-  return zb_paddle_give(n, "Out", x);
+  int count;
+  if (!zb_paddle_integers(n, "axis", NULL, axes, ZB_DIMS_MAX, &count)) return ZB_FAIL;
+  return zb_paddle_give(n, "Out", zb_meaning_flip(n, zb_paddle_in(n, "X"), axes, count));
 }
 
 /* Without axes the elements are rolled as one row. */
@@ -157,10 +106,7 @@ zb_result zb_paddle_roll(zb_import_node *n) {
   if (count != (is_flat ? 1 : axis_count)) return zb_import_refuse(n, NULL, "%d shifts of %d axes", count, axis_count);
   for (int i = 0; i < count && x; ++i) {
     if (!is_flat && !zb_import_axis(n, axes[i], in.rank, &axis)) return ZB_FAIL;
-    const int64_t dim = in.dims[axis], back = dim ? (dim - shifts[i] % dim) % dim : 0;
-    if (back == 0) continue;
-    zb_operand parts[] = {zb_operand_part(n, x, axis, back, dim - back), zb_operand_part(n, x, axis, 0, back)};
-    x = zb_operand_concat(n, parts, 2, axis);
+    x = zb_meaning_roll(n, x, shifts[i], axis);
   }
   return zb_paddle_give(n, "Out", is_flat && x ? zb_operand_reshape(n, x, &given) : x);
 }
@@ -173,12 +119,10 @@ zb_result zb_paddle_repeat_interleave(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "X");
   if (!zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "dim axis", 0, in.rank, &axis)) return ZB_FAIL;
   if (zb_paddle_has(n, "RepeatsTensor")) return zb_import_refuse(n, "repeat by a number", "repeats by a tensor");
-  if (times < 1 || times > INT32_MAX || in.rank == ZB_DIMS_MAX) return zb_paddle_refuse_attribute(n, "Repeats", NULL);
-  wide = in;
-  memmove(&wide.dims[axis + 2], &wide.dims[axis + 1], (size_t)(in.rank - axis - 1) * sizeof *wide.dims);
-  wide.dims[axis + 1] = 1;
-  ++wide.rank;
-  x = zb_operand_reshape(n, x, &wide);
+  if (times < 1 || times > INT32_MAX) return zb_paddle_refuse_attribute(n, "Repeats", NULL);
+  const int64_t behind = axis + 1;
+  x = zb_meaning_unsqueeze(n, x, &behind, 1);
+  if (!zb_operand_shape(n, x, &wide)) return ZB_FAIL;
   wide.dims[axis + 1] = times;
   if (__builtin_mul_overflow(in.dims[axis], times, &in.dims[axis]) || zb_shape_bytes(&in) < 0)
     return zb_import_refuse(n, NULL, "it is too large");
@@ -189,7 +133,7 @@ zb_result zb_paddle_repeat_interleave(zb_import_node *n) {
 static zb_result give_padded(zb_import_node *n, zb_operand x, zb_shape in, const int64_t *pads, double value) {
   zb_operand fill = zb_operand_scalar(n, in.dtype, value);
   for (int axis = 0; axis < in.rank && x; ++axis)
-    x = zb_operand_pad(n, x, axis, pads[2 * axis], pads[2 * axis + 1], fill);
+    x = zb_meaning_pad(n, x, axis, pads[2 * axis], pads[2 * axis + 1], fill);
   return zb_paddle_give(n, "Out", x);
 }
 
@@ -223,50 +167,11 @@ zb_result zb_paddle_pad_image(zb_import_node *n) {
   return give_padded(n, x, in, pads, zb_paddle_real(n, "value pad_value", 0));
 }
 
-/* [n, c r r, h, w] -> [n, c, h r, w r]. */
 zb_result zb_paddle_pixel_shuffle(zb_import_node *n) {
-  zb_shape in;
   const int64_t r = zb_paddle_integer(n, "upscale_factor", 1);
-  zb_operand x = zb_paddle_in(n, "X");
-  if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (strcmp(zb_paddle_text(n, "data_format", "NCHW"), "NCHW") != 0)
     return zb_import_refuse(n, "give it data_format=\"NCHW\"", "its data_format is not supported");
-  if (in.rank != 4 || r < 1 || r > 1024 || in.dims[1] % (r * r))
-    return zb_paddle_refuse_attribute(n, "upscale_factor", NULL);
-  const int64_t *d = in.dims, channels = d[1] / (r * r);
-  const zb_shape apart = {.dtype = in.dtype, .rank = 6, .dims = {d[0], channels, r, r, d[2], d[3]}};
-  const zb_shape out = {.dtype = in.dtype, .rank = 4, .dims = {d[0], channels, d[2] * r, d[3] * r}};
-  x = zb_operand_transpose(n, zb_operand_reshape(n, x, &apart), (int64_t[]){0, 1, 4, 2, 5, 3});
-  return zb_paddle_give(n, "Out", zb_operand_reshape(n, x, &out));
-}
-
-/* Every step-th element between two ends of a dimension, backward where the step is negative. */
-zb_result zb_paddle_strided_slice(zb_import_node *n) {
-  zb_shape in;
-  int64_t axes[ZB_DIMS_MAX], starts[ZB_DIMS_MAX], ends[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
-  int count, start_count, end_count, step_count, axis;
-  zb_operand x = zb_paddle_in(n, "Input");
-  if (!zb_operand_shape(n, x, &in) || !zb_paddle_integers(n, "axes", NULL, axes, ZB_DIMS_MAX, &count) ||
-      !zb_paddle_integers(n, "starts", "StartsTensor", starts, ZB_DIMS_MAX, &start_count) ||
-      !zb_paddle_integers(n, "ends", "EndsTensor", ends, ZB_DIMS_MAX, &end_count) ||
-      !zb_paddle_integers(n, "strides", "StridesTensor", steps, ZB_DIMS_MAX, &step_count))
-    return ZB_FAIL;
-  if (count < 0 || count != start_count || count != end_count || count != step_count)
-    return zb_import_refuse(n, NULL, "it has not one start, end and stride for each axis");
-  for (int i = 0; i < count && x; ++i) {
-    if (!zb_import_axis(n, axes[i], in.rank, &axis)) return ZB_FAIL;
-    const int64_t dim = in.dims[axis], step = steps[i], least = step < 0 ? -1 : 0, most = step < 0 ? dim - 1 : dim;
-    if (step == 0 || step < -dim || step > dim) return zb_paddle_refuse_attribute(n, "strides", NULL);
-    int64_t begin = starts[i] < 0 ? starts[i] + dim : starts[i], end = ends[i] < 0 ? ends[i] + dim : ends[i];
-    if (step < 0 && ends[i] < -dim) end = -1;
-    begin = begin < least ? least : begin > most ? most : begin;
-    end = end < least ? least : end > most ? most : end;
-    const int64_t distance = step < 0 ? begin - end : end - begin, size = step < 0 ? -step : step;
-    if (distance <= 0) return zb_import_refuse(n, NULL, "nothing is left of dimension %d", axis);
-    in.dims[axis] = (distance + size - 1) / size;
-    x = zb_operand_gather(n, x, numbers(n, in.dims[axis], begin, step), axis);
-  }
-  return zb_paddle_give(n, "Out", x);
+  return zb_paddle_give(n, "Out", zb_meaning_depth_to_space(n, zb_paddle_in(n, "X"), r, true));
 }
 
 /* ---- Reductions to a norm ---- */
@@ -280,8 +185,8 @@ static zb_result reduced(zb_import_node *n, bool is_norm) {
   if (!zb_operand_shape(n, x, &in) || !zb_paddle_axes(n, &in, axes, &count)) return ZB_FAIL;
   if (count < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
   return zb_paddle_give(n, "Out",
-                        is_norm ? zb_operand_norm(n, x, zb_paddle_real(n, "porder", 2), axes, count, keeps)
-                                : zb_operand_log_sum_exp(n, x, false, axes, count, keeps));
+                        is_norm ? zb_meaning_norm(n, x, zb_paddle_real(n, "porder", 2), axes, count, keeps)
+                                : zb_meaning_log_sum_exp(n, x, false, axes, count, keeps));
 }
 
 zb_result zb_paddle_log_sum_exp(zb_import_node *n) { return reduced(n, false); }

@@ -1,8 +1,7 @@
 /* Convolutions, pooling, and normalizations by channels. Images have the channels before them (NCHW, NCL, NCDHW).
  * Tests: test/ir/import/paddle, test/e2e/paddle.py. */
-#include "ir/import/channels.h"
 #include "ir/import/paddle/paddle.h"
-#include "ir/import/spatial.h"
+#include "ir/import/meaning/spatial.h"
 
 #include <string.h>
 
@@ -65,13 +64,6 @@ static bool declared_shape(zb_import_node *n, const char *slot, int rank, zb_sha
   return zb_import_refuse(n, n->im->format->types_hint, "its result %s has no shape of %d dimensions", slot, rank);
 }
 
-static MlirValue ir_of(zb_import_node *n, zb_operand x) { return x ? zb_import_value_ir(n->im, x) : (MlirValue){NULL}; }
-
-static zb_result give(zb_import_node *n, const char *slot, MlirValue value) {
-  if (n->im->failed || n->b->failed || !value.ptr) return n->im->failed = true, ZB_FAIL;
-  return zb_paddle_give(n, slot, zb_operand_computed(n, value));
-}
-
 /* ---- Convolutions ---- */
 
 /* Programs that passes have fused have ops of these names that do more. */
@@ -101,7 +93,7 @@ zb_result zb_paddle_convolution(zb_import_node *n) {
   if (!read_convolution(n, &image, &filters, &s) || !read_pads(n, s.in, &s) || !zb_spatial_count(n, &s, false))
     return ZB_FAIL;
   const int64_t groups = zb_paddle_integer(n, "groups", 1);
-  return give(n, "Output", zb_spatial_conv(n, ir_of(n, x), ir_of(n, weight), (MlirValue){NULL}, &s, groups));
+  return zb_paddle_give(n, "Output", zb_spatial_conv(n, x, weight, NULL, &s, groups));
 }
 
 /* Pads and windows are those of the convolution that it is the transpose of, whose image is the result. */
@@ -114,7 +106,7 @@ zb_result zb_paddle_convolution_transpose(zb_import_node *n) {
       !read_pads(n, image.dims + 2, &s) || !zb_spatial_fit(n, &s, image.dims + 2))
     return ZB_FAIL;
   const int64_t groups = zb_paddle_integer(n, "groups", 1);
-  return give(n, "Output", zb_spatial_conv_transpose(n, ir_of(n, x), ir_of(n, weight), (MlirValue){NULL}, &s, groups));
+  return zb_paddle_give(n, "Output", zb_spatial_conv_transpose(n, x, weight, NULL, &s, groups));
 }
 
 /* ---- Pooling ---- */
@@ -156,29 +148,27 @@ static bool read_pool(zb_import_node *n, pool *p) {
   return true;
 }
 
-static MlirValue maximum(zb_import_node *n, pool *p, MlirValue *places) {
-  if (p->is_adaptive && !zb_spatial_part(n, &p->s)) return (MlirValue){NULL};
-  return zb_spatial_max(n, ir_of(n, p->x), &p->s, places);
+static zb_result give_maximum(zb_import_node *n, pool *p) {
+  if (p->is_adaptive && !zb_spatial_part(n, &p->s)) return ZB_FAIL;
+  return zb_paddle_give(n, "Out", zb_spatial_max(n, p->x, &p->s, NULL));
 }
 
 zb_result zb_paddle_pool(zb_import_node *n) {
   pool p;
-  MlirValue places = {NULL};
   const char *type = zb_paddle_text(n, "pooling_type", "max");
   if (!read_pool(n, &p)) return ZB_FAIL;
-  if (strcmp(type, "max") == 0) return give(n, "Out", maximum(n, &p, &places));
+  if (strcmp(type, "max") == 0) return give_maximum(n, &p);
   if (strcmp(type, "avg") != 0) return zb_paddle_refuse_attribute(n, "pooling_type", "max and avg are supported");
-  if (p.is_adaptive) return give(n, "Out", zb_spatial_adaptive_mean(n, ir_of(n, p.x), &p.s));
+  if (p.is_adaptive) return zb_paddle_give(n, "Out", zb_spatial_adaptive_mean(n, p.x, &p.s));
   const bool leaves_out_pads = zb_paddle_integer(n, "exclusive", 1);
-  return give(n, "Out",
-              zb_spatial_pool(n, ir_of(n, p.x), &p.s, leaves_out_pads ? ZB_SPATIAL_MEAN : ZB_SPATIAL_MEAN_PADDED));
+  const zb_spatial_sum kind = leaves_out_pads ? ZB_SPATIAL_MEAN : ZB_SPATIAL_MEAN_PADDED;
+  return zb_paddle_give(n, "Out", zb_spatial_pool(n, p.x, &p.s, kind));
 }
 
 zb_result zb_paddle_max_pool(zb_import_node *n) {
   pool p;
-  MlirValue places = {NULL};
   if (!read_pool(n, &p) || !zb_paddle_check_unread(n, "Mask")) return ZB_FAIL;
-  return give(n, "Out", maximum(n, &p, &places));
+  return give_maximum(n, &p);
 }
 
 /* ---- Interpolation ---- */
@@ -208,7 +198,7 @@ zb_result zb_paddle_interpolate(zb_import_node *n) {
       how.scales[d] = scales->reals[scales->count == s.rank ? d : 0];
     if (s.out[d] < 1 || !(how.scales[d] >= 0)) return zb_paddle_refuse_attribute(n, "scale", NULL);
   }
-  return give(n, "Out", zb_spatial_interpolated(n, ir_of(n, x), &s, &how));
+  return zb_paddle_give(n, "Out", zb_spatial_interpolated(n, x, &s, &how));
 }
 
 /* ---- Normalizations ---- */
@@ -221,8 +211,8 @@ zb_result zb_paddle_group_norm(zb_import_node *n) {
   const double epsilon = zb_paddle_real(n, "epsilon", 1e-5);
   if (!check_layout(n) || !zb_paddle_check_unread(n, "Mean Variance")) return ZB_FAIL;
   return zb_paddle_give(n, "Y",
-                        zb_channels_group_norm(n, zb_paddle_in(n, "X"), zb_paddle_integer(n, "groups", 1),
-                                               optional(n, "Scale"), optional(n, "Bias"), epsilon));
+                        zb_meaning_group_norm(n, zb_paddle_in(n, "X"), zb_paddle_integer(n, "groups", 1),
+                                              optional(n, "Scale"), optional(n, "Bias"), false, epsilon));
 }
 
 /* Each channel is a group. */
@@ -232,9 +222,9 @@ zb_result zb_paddle_instance_norm(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "X");
   if (!check_layout(n) || !zb_paddle_check_unread(n, "SavedMean SavedVariance") || !zb_operand_shape(n, x, &in))
     return ZB_FAIL;
-  return zb_paddle_give(
-      n, "Y",
-      zb_channels_group_norm(n, x, in.rank > 1 ? in.dims[1] : 0, optional(n, "Scale"), optional(n, "Bias"), epsilon));
+  return zb_paddle_give(n, "Y",
+                        zb_meaning_group_norm(n, x, in.rank > 1 ? in.dims[1] : 0, optional(n, "Scale"),
+                                              optional(n, "Bias"), false, epsilon));
 }
 
 bool zb_paddle_batch_norm_trains(zb_import_node *n) {
@@ -259,7 +249,7 @@ zb_result zb_paddle_batch_norm(zb_import_node *n) {
     zb_operand old = zb_paddle_in(n, slots[i]);
     *running[i] = (zb_running){.old = old, .first = old, .keeps = keeps, .takes = 1 - keeps, .wanted = true};
   }
-  zb_operand out = zb_channels_batch_norm(n, &norm);
+  zb_operand out = zb_meaning_batch_norm(n, &norm);
   for (int i = 0; i < 2 && out; ++i)
     if (!zb_paddle_give(n, updated[i], trains ? running[i]->updated : running[i]->old)) return ZB_FAIL;
   return zb_paddle_give(n, "Y", out);

@@ -1,6 +1,5 @@
 /* Elementwise ops, comparisons, conversions. Both dialects give operands of one shape, so nothing is broadcast here but
  * scalars of select and clamp. Tests: test/ir/import/stablehlo. */
-#include "ir/import/operand.h"
 #include "ir/import/stablehlo/stablehlo.h"
 
 #include <string.h>
@@ -18,12 +17,10 @@ static MlirValue choose(zb_import_node *n, MlirValue condition, MlirValue a, Mli
 }
 
 /* JAX's slope of |x| is 1 at 0. What is added makes -0 a zero without a sign. */
-static zb_result absolute(zb_import_node *n, zb_dtype dtype) {
-  zb_builder *b = n->b;
-  MlirValue x = zb_import_ir(n, 0), zero = zb_build_scalar(b, dtype, 0);
-  if (!x.ptr) return ZB_FAIL;
-  MlirValue size = choose(n, zb_build2(b, "greater_equal", x, zero), x, zb_build1(b, "neg", x));
-  return zb_import_give(n, 0, zb_build2(b, "add", size, zero));
+static zb_operand absolute(zb_import_node *n, zb_operand x) {
+  zb_operand zero = zb_operand_number(n, x, 0), negated = zb_operand_apply1(n, "neg", x);
+  zb_operand size = zb_operand_where(n, zb_operand_apply2(n, "greater_equal", x, zero), x, negated);
+  return zb_operand_apply2(n, "add", size, zero);
 }
 
 zb_result zb_stablehlo_unary(zb_import_node *n) {
@@ -31,7 +28,8 @@ zb_result zb_stablehlo_unary(zb_import_node *n) {
   const char *op = n->op->argument;
   if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
   if (strcmp(op, "not") == 0 && shape.dtype != ZB_I1) op = "bitwise_not";
-  if (strcmp(op, "abs") == 0 && !n->folds && zb_stablehlo_is_float(shape.dtype)) return absolute(n, shape.dtype);
+  if (strcmp(op, "abs") == 0 && !n->folds && zb_stablehlo_is_float(shape.dtype))
+    return zb_operand_give(n, 0, absolute(n, zb_operand_in(n, 0)));
   return give_applied(n, op, 1, NULL, 0);
 }
 
@@ -104,36 +102,27 @@ zb_result zb_stablehlo_binary(zb_import_node *n) {
   return give_applied(n, op, 2, &fmod, strcmp(op, "mod") == 0);
 }
 
-zb_result zb_stablehlo_square(zb_import_node *n) {
-  return zb_operand_give(n, 0, zb_operand_formula(n, "square", zb_operand_in(n, 0)));
+/* square, is_finite. */
+zb_result zb_stablehlo_unary_formula(zb_import_node *n) {
+  return zb_operand_give(n, 0, zb_meaning_formula(n, n->op->argument, zb_operand_in(n, 0)));
 }
 
 /* Half away from zero; floor(|x| + 1/2) would round what lies just below a half. */
 zb_result zb_stablehlo_round_away(zb_import_node *n) {
-  zb_builder *b = n->b;
-  zb_shape shape;
-  MlirValue x = zb_import_ir(n, 0);
-  if (!zb_import_ir_shape(n, x, &shape)) return ZB_FAIL;
-  MlirValue size = zb_build1(b, "abs", x), whole = zb_build1(b, "floor", size);
-  MlirValue up = zb_build2(b, "greater_equal", zb_build2(b, "sub", size, whole), zb_build_scalar(b, shape.dtype, 0.5));
-  whole = zb_build2(b, "add", whole, zb_build_cast(b, up, shape.dtype));
-  MlirValue negative = zb_build2(b, "less", x, zb_build_scalar(b, shape.dtype, 0));
-  return zb_import_give(n, 0, choose(n, negative, zb_build1(b, "neg", whole), whole));
-}
-
-zb_result zb_stablehlo_is_finite(zb_import_node *n) {
-  zb_builder *b = n->b;
-  MlirValue x = zb_import_ir(n, 0);
-  if (!x.ptr) return ZB_FAIL;
-  MlirValue other = zb_build2(b, "or", zb_build1(b, "is_inf", x), zb_build1(b, "is_nan", x));
-  return zb_import_give(n, 0, zb_build1(b, "not", other));
+  zb_operand x = zb_operand_in(n, 0);
+  zb_operand size = zb_operand_apply1(n, "abs", x), whole = zb_operand_apply1(n, "floor", size);
+  zb_operand up =
+      zb_operand_apply2(n, "greater_equal", zb_operand_apply2(n, "sub", size, whole), zb_operand_number(n, x, 0.5));
+  whole = zb_operand_where(n, up, zb_meaning_line(n, whole, 1, 1), whole);
+  zb_operand negative = zb_operand_apply2(n, "less", x, zb_operand_number(n, x, 0));
+  return zb_operand_give(n, 0, zb_operand_where(n, negative, zb_operand_apply1(n, "neg", whole), whole));
 }
 
 /* ---- Comparisons ---- */
 
 static const struct {
   const char *direction, *op;
-} comparisons[] = {{"EQ", "equal"},   {"NE", "equal"},      {"GE", "greater_equal"},
+} comparisons[] = {{"EQ", "equal"},   {"NE", "differs"},    {"GE", "greater_equal"},
                    {"GT", "greater"}, {"LE", "less_equal"}, {"LT", "less"}};
 
 zb_result zb_stablehlo_compare(zb_import_node *n) {
@@ -146,31 +135,29 @@ zb_result zb_stablehlo_compare(zb_import_node *n) {
   if (!op) return zb_import_refuse(n, "EQ, NE, GE, GT, LE or LT", "the comparison_direction is '%s'", direction);
   const zb_stablehlo_integer integer = zb_stablehlo_operand_integer(n, 0);
   const bool is_total = strcmp(type, "TOTALORDER") == 0;
+  zb_operand x = zb_operand_in(n, 0), y = zb_operand_in(n, 1);
   if (is_total || zb_stablehlo_is_wide_unsigned(integer)) {
-    MlirValue x = zb_import_ir(n, 0), y = zb_import_ir(n, 1);
-    if (!x.ptr || !y.ptr) return ZB_FAIL;
-    x = is_total ? zb_stablehlo_total_order(n, x) : zb_stablehlo_ordered(n, x, integer);
-    y = is_total ? zb_stablehlo_total_order(n, y) : zb_stablehlo_ordered(n, y, integer);
-    if (!zb_import_give(n, 0, zb_build2(n->b, op, x, y))) return ZB_FAIL;
-  } else if (!give_applied(n, op, 2, NULL, 0)) {
-    return ZB_FAIL;
+    MlirValue both[] = {zb_import_ir(n, 0), zb_import_ir(n, 1)};
+    if (!both[0].ptr || !both[1].ptr) return ZB_FAIL;
+    for (int i = 0; i < 2; ++i)
+      both[i] = is_total ? zb_stablehlo_total_order(n, both[i]) : zb_stablehlo_ordered(n, both[i], integer);
+    x = zb_operand_computed(n, both[0]);
+    y = zb_operand_computed(n, both[1]);
   }
-  if (strcmp(direction, "NE") != 0) return ZB_OK;
-  return n->outputs[0] ? zb_operand_give(n, 0, zb_operand_apply1(n, "not", n->outputs[0])) : ZB_OK;
+  return zb_operand_give(n, 0, zb_meaning_compare(n, op, x, y));
 }
 
 zb_result zb_stablehlo_select(zb_import_node *n) { return give_applied(n, "where", 3, NULL, 0); }
 
 /* min, x, max: bounds are scalars or of the shape of x. */
 zb_result zb_stablehlo_clamp(zb_import_node *n) {
-  if (n->folds && !zb_stablehlo_is_wide_unsigned(zb_stablehlo_operand_integer(n, 1))) {
-    const zb_known *low = zb_import_fold_binary(n, "max", zb_import_known(n, 1), zb_import_known(n, 0), NULL, 0);
-    return zb_import_give_known(n, 0,
-                                low ? zb_import_fold_binary(n, "min", low, zb_import_known(n, 2), NULL, 0) : NULL);
+  const zb_stablehlo_integer type = zb_stablehlo_operand_integer(n, 1);
+  if (!zb_stablehlo_is_wide_unsigned(type)) {
+    zb_operand x = zb_operand_apply2(n, "max", zb_operand_in(n, 1), zb_operand_in(n, 0));
+    return zb_operand_give(n, 0, zb_operand_apply2(n, "min", x, zb_operand_in(n, 2)));
   }
   MlirValue x = zb_import_ir(n, 1), low = zb_import_ir(n, 0), high = zb_import_ir(n, 2);
   if (n->im->failed) return ZB_FAIL;
-  const zb_stablehlo_integer type = zb_stablehlo_operand_integer(n, 1);
   x = zb_build2(n->b, "max", zb_stablehlo_ordered(n, x, type), zb_stablehlo_ordered(n, low, type));
   x = zb_build2(n->b, "min", x, zb_stablehlo_ordered(n, high, type));
   return zb_import_give(n, 0, zb_stablehlo_ordered(n, x, type));
@@ -212,10 +199,8 @@ zb_result zb_stablehlo_identity(zb_import_node *n) {
 zb_result zb_stablehlo_custom_call(zb_import_node *n) {
   char target[128] = "";
   zb_stablehlo_string(zb_stablehlo_source(n), "call_target_name", target, sizeof target);
-  if (strcmp(target, "mhlo.erf") == 0 && n->input_count == 1 && n->output_count == 1) {
-    MlirValue x = zb_import_ir(n, 0);
-    return x.ptr ? zb_import_give(n, 0, zb_build1(n->b, "erf", x)) : ZB_FAIL;
-  }
+  if (strcmp(target, "mhlo.erf") == 0 && n->input_count == 1 && n->output_count == 1)
+    return give_applied(n, "erf", 1, NULL, 0);
   if (strcmp(target, "Sharding") == 0) return zb_stablehlo_identity(n);
   const char *hint = strncmp(target, "lapack_", 7) == 0
                          ? "matrices are not factored or solved here: write it with products, or compute it before"

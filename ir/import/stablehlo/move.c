@@ -81,9 +81,8 @@ static zb_result narrow_constant(zb_import_node *n, const zb_shape *shape, MlirA
   zb_known *known = zb_known_new(n->im, &wide);
   for (int64_t i = 0; known && i < known->elements; ++i)
     zb_known_set_real(known, i, mlirFloatAttrGetValueDouble(element_of(value, i)));
-  if (!known) return ZB_FAIL;
-  MlirValue built = zb_build_cast(n->b, zb_import_literal_ir(n->im, known, "constant"), shape->dtype);
-  return built.ptr ? zb_import_give(n, 0, zb_import_expanded(n->b, built, shape)) : ZB_FAIL;
+  zb_operand rounded = zb_operand_cast(n, zb_operand_known(n, known), shape->dtype);
+  return zb_operand_give(n, 0, zb_operand_expand(n, rounded, shape));
 }
 
 zb_result zb_stablehlo_constant(zb_import_node *n) {
@@ -120,18 +119,13 @@ zb_result zb_stablehlo_iota(zb_import_node *n) {
 
 /* ---- Shapes ---- */
 
-static zb_result same_elements(zb_import_node *n, const zb_shape *in, const zb_shape *out) {
-  char a[96], b[96];
-  if (zb_shape_elements(in) == zb_shape_elements(out)) return ZB_OK;
-  return zb_import_refuse(n, NULL, "cannot reshape %s to %s", zb_shape_text(in, a), zb_shape_text(out, b));
-}
-
 zb_result zb_stablehlo_reshape(zb_import_node *n) {
   zb_shape in, out;
-  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_result_shape(n, 0, &out) || !same_elements(n, &in, &out))
-    return ZB_FAIL;
-  if (n->folds) return zb_import_give_known(n, 0, zb_known_alias(n->im, zb_import_known(n, 0), &out));
-  return zb_import_give(n, 0, zb_import_reshaped(n->b, zb_import_ir(n, 0), out.dims, out.rank));
+  char a[96], b[96];
+  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_result_shape(n, 0, &out)) return ZB_FAIL;
+  if (zb_shape_elements(&in) != zb_shape_elements(&out))
+    return zb_import_refuse(n, NULL, "cannot reshape %s to %s", zb_shape_text(&in, a), zb_shape_text(&out, b));
+  return zb_operand_give(n, 0, zb_operand_reshape(n, zb_operand_in(n, 0), &out));
 }
 
 /* Reads a permutation or a rising list of dimensions, each once. */
@@ -167,52 +161,24 @@ zb_result zb_stablehlo_broadcast(zb_import_node *n) {
         return zb_import_refuse(n, NULL, "dimension %d of %" PRId64 " elements does not become one of %" PRId64, i,
                                 in.dims[i], out.dims[d]);
     }
-  const zb_known *known = n->folds ? zb_import_known(n, 0) : NULL;
-  const int64_t most = known && known->elements == 1 ? SPLAT_ELEMENTS : BROADCAST_ELEMENTS;
-  if (known && zb_shape_elements(&out) <= most) {
-    known = zb_import_fold_transpose(n, known, permutation);
-    if (known) known = zb_known_alias(n->im, known, &whole);
-    return zb_import_give_known(n, 0, known ? zb_import_fold_expand(n, known, &out) : NULL);
-  }
-  MlirValue x = zb_import_transposed(n->b, zb_import_ir(n, 0), permutation);
-  x = zb_import_reshaped(n->b, x, whole.dims, whole.rank);
-  return zb_import_give(n, 0, zb_import_expanded(n->b, x, &out));
+  zb_operand x = zb_operand_reshape(n, zb_operand_transpose(n, zb_operand_in(n, 0), permutation), &whole);
+  const int64_t most = zb_shape_elements(&in) == 1 ? SPLAT_ELEMENTS : BROADCAST_ELEMENTS;
+  if (!n->folds || zb_shape_elements(&out) <= most) return zb_operand_give(n, 0, zb_operand_expand(n, x, &out));
+  return x ? zb_import_give(n, 0, zb_import_expanded(n->b, zb_import_value_ir(n->im, x), &out)) : ZB_FAIL;
 }
 
 zb_result zb_stablehlo_transpose(zb_import_node *n) {
   zb_shape in;
   int64_t permutation[ZB_DIMS_MAX];
   if (!zb_import_shape(n, 0, &in) || !read_dimensions(n, "permutation", in.rank, in.rank, permutation)) return ZB_FAIL;
-  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_transpose(n, zb_import_known(n, 0), permutation));
-  return zb_import_give(n, 0, zb_import_transposed(n->b, zb_import_ir(n, 0), permutation));
+  return zb_operand_give(n, 0, zb_operand_transpose(n, zb_operand_in(n, 0), permutation));
 }
 
 /* ---- Slices ---- */
 
-static MlirValue sliced(zb_builder *b, MlirValue x, const zb_shape *in, const int64_t *starts, const int64_t *steps,
-                        const int64_t *sizes) {
-  bool whole = true;
-  for (int i = 0; i < in->rank; ++i)
-    whole = whole && sizes[i] == in->dims[i];
-  if (whole || !x.ptr) return x;
-  return ZB_BUILD(b, "slice", x, zb_ints("starts", starts, in->rank), zb_ints("sizes", sizes, in->rank),
-                  zb_ints("steps", steps, in->rank));
-}
-
-static zb_result give_slice(zb_import_node *n, const zb_shape *in, const int64_t *starts, const int64_t *steps,
-                            const int64_t *sizes) {
-  zb_shape out = {.dtype = in->dtype, .rank = in->rank};
-  memcpy(out.dims, sizes, sizeof out.dims);
-  if (zb_shape_elements(&out) == 0) /* of jnp.roll: concatenate leaves it out */
-    return zb_import_give_known(n, 0, zb_known_new(n->im, &out));
-  const zb_known *known = zb_import_known(n, 0);
-  if (known) return zb_import_give_known(n, 0, zb_import_fold_slice(n, known, starts, steps, sizes));
-  return zb_import_give(n, 0, sliced(n->b, zb_import_ir(n, 0), in, starts, steps, sizes));
-}
-
 zb_result zb_stablehlo_slice(zb_import_node *n) {
   zb_shape in;
-  int64_t starts[ZB_DIMS_MAX], limits[ZB_DIMS_MAX], steps[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX] = {0};
+  int64_t starts[ZB_DIMS_MAX], limits[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
   int counts[3];
   if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_ints(n, "start_indices", false, starts, ZB_DIMS_MAX, &counts[0]) ||
       !zb_stablehlo_ints(n, "limit_indices", false, limits, ZB_DIMS_MAX, &counts[1]) ||
@@ -224,10 +190,8 @@ zb_result zb_stablehlo_slice(zb_import_node *n) {
   for (int i = 0; i < in.rank; ++i) {
     if (starts[i] < 0 || limits[i] > in.dims[i] || starts[i] > limits[i] || steps[i] < 1)
       return zb_import_refuse(n, NULL, "the slice of dimension %d is out of range", i);
-    sizes[i] = (limits[i] - starts[i] + steps[i] - 1) / steps[i];
-    if (sizes[i] <= 1) steps[i] = 1;
   }
-  return give_slice(n, &in, starts, steps, sizes);
+  return zb_operand_give(n, 0, zb_meaning_slice(n, zb_operand_in(n, 0), NULL, starts, limits, steps, in.rank));
 }
 
 /* Operands from `first` on as indices, clamped so that a slice of these sizes fits; is_known[i]: starts[i] is it. */
@@ -249,126 +213,85 @@ static zb_result read_starts(zb_import_node *n, int first, const zb_shape *in, c
 }
 
 /* x along one dimension from a computed place on: rows are gathered, and the place is clamped first. */
-static MlirValue gathered(zb_import_node *n, MlirValue x, const zb_shape *in, int axis, int64_t size, MlirValue start) {
-  zb_builder *b = n->b;
-  zb_shape index, line = {.dtype = ZB_I32, .rank = 1, .dims = {size}};
-  if (!x.ptr || !zb_import_ir_shape(n, start, &index)) return (MlirValue){NULL};
-  line.dtype = index.dtype;
-  MlirValue low = zb_build2(b, "max", start, zb_build_scalar(b, index.dtype, 0));
-  MlirValue place = zb_build2(b, "min", low, zb_build_scalar(b, index.dtype, (double)(in->dims[axis] - size)));
+static zb_operand gathered(zb_import_node *n, zb_operand x, int axis, int64_t size, zb_operand start) {
+  zb_shape in, index;
+  if (!zb_operand_shape(n, x, &in) || !zb_operand_shape(n, start, &index)) return NULL;
+  zb_operand place = zb_operand_apply2(n, "max", start, zb_operand_number(n, start, 0));
+  place = zb_operand_apply2(n, "min", place, zb_operand_number(n, start, (double)(in.dims[axis] - size)));
   if (size > 1)
-    place = zb_build2(b, "add", zb_build_iota(b, &line, 0, 0, 1), place);
+    place = zb_operand_apply2(n, "add", zb_operand_cast(n, zb_meaning_range(n, size, 0, 1), index.dtype), place);
   else
-    place = b->failed ? place : zb_build_reshape(b, place, &size, 1);
-  zb_attr attr = zb_int("axis", axis);
-  return zb_build(b, "gather", (MlirValue[]){x, place}, 2, &attr, 1);
+    place = zb_operand_reshape(n, place, &(zb_shape){.rank = 1, .dims = {1}});
+  return zb_operand_gather(n, x, place, axis);
 }
 
 zb_result zb_stablehlo_dynamic_slice(zb_import_node *n) {
-  zb_shape in;
-  int64_t sizes[ZB_DIMS_MAX], starts[ZB_DIMS_MAX], steps[ZB_DIMS_MAX], first[ZB_DIMS_MAX];
-  bool is_known[ZB_DIMS_MAX], all = true;
+  zb_shape in, first;
+  int64_t sizes[ZB_DIMS_MAX], starts[ZB_DIMS_MAX];
+  bool is_known[ZB_DIMS_MAX];
   int count;
   if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_ints(n, "slice_sizes", false, sizes, ZB_DIMS_MAX, &count))
     return ZB_FAIL;
   if (count != in.rank) return zb_import_refuse(n, NULL, "slice_sizes has not one entry a dimension");
   if (!read_starts(n, 1, &in, sizes, starts, is_known)) return ZB_FAIL;
-  for (int i = 0; i < in.rank; ++i) {
-    all = all && is_known[i];
-    steps[i] = 1;
-    first[i] = is_known[i] ? sizes[i] : in.dims[i];
-  }
-  if (all) return give_slice(n, &in, starts, steps, sizes);
-  MlirValue x = sliced(n->b, zb_import_ir(n, 0), &in, starts, steps, first);
+  first = in;
   for (int i = 0; i < in.rank; ++i)
-    if (!is_known[i]) x = gathered(n, x, &in, i, sizes[i], zb_import_ir(n, 1 + i));
-  return zb_import_give(n, 0, x);
+    if (is_known[i]) first.dims[i] = sizes[i];
+  zb_operand x = zb_operand_slice(n, zb_operand_in(n, 0), starts, first.dims, NULL);
+  for (int i = 0; i < in.rank; ++i)
+    if (!is_known[i]) x = gathered(n, x, i, sizes[i], zb_operand_in(n, 1 + i));
+  return zb_operand_give(n, 0, x);
 }
 
 /* x with an update at a place that is computed: every element of it has the number that it gets in x. */
-static zb_result update_computed(zb_import_node *n, const zb_shape *in, const zb_shape *update) {
-  zb_builder *b = n->b;
-  zb_shape whole = *update;
-  whole.dtype = ZB_I64;
-  const int64_t total = zb_shape_elements(in), count = zb_shape_elements(update);
+static zb_operand update_computed(zb_import_node *n, const zb_shape *in, const zb_shape *update) {
+  const zb_shape whole = {.rank = update->rank}, all = {.rank = 1, .dims = {zb_shape_elements(in)}},
+                 news = {.rank = 1, .dims = {zb_shape_elements(update)}};
   int64_t strides[ZB_DIMS_MAX];
   zb_strides(in, strides);
-  MlirValue place = zb_stablehlo_scalar(n, ZB_I64, 0);
+  zb_operand place = zb_operand_scalar(n, ZB_I64, 0), zero = place;
   for (int d = 0; d < in->rank; ++d) {
     zb_shape line = whole;
     for (int k = 0; k < line.rank; ++k)
-      if (k != d) line.dims[k] = 1;
-    MlirValue start = zb_import_ir(n, 2 + d);
-    if (!start.ptr) return ZB_FAIL;
-    start = zb_build2(b, "max", zb_build_cast(b, start, ZB_I64), zb_stablehlo_scalar(n, ZB_I64, 0));
-    start = zb_build2(b, "min", start, zb_stablehlo_scalar(n, ZB_I64, in->dims[d] - update->dims[d]));
-    start = zb_build2(b, "add", zb_build_iota(b, &line, d, 0, 1), start);
-    place = zb_build2(b, "add", place, zb_build2(b, "mul", start, zb_stablehlo_scalar(n, ZB_I64, strides[d])));
+      line.dims[k] = k == d ? update->dims[d] : 1;
+    zb_operand start = zb_operand_apply2(n, "max", zb_operand_cast(n, zb_operand_in(n, 2 + d), ZB_I64), zero);
+    zb_operand most = zb_operand_scalar(n, ZB_I64, (double)(in->dims[d] - update->dims[d]));
+    start = zb_operand_apply2(n, "min", start, most);
+    zb_operand own = zb_operand_reshape(n, zb_meaning_range(n, update->dims[d], 0, 1), &line);
+    own = zb_meaning_line(n, zb_operand_apply2(n, "add", own, start), (double)strides[d], 0);
+    place = zb_operand_apply2(n, "add", place, own);
   }
-  MlirValue x = zb_import_reshaped(b, zb_import_ir(n, 0), &total, 1);
-  MlirValue news = zb_import_reshaped(b, zb_import_ir(n, 1), &count, 1);
-  if (n->im->failed || b->failed) return ZB_FAIL;
-  place = zb_import_reshaped(b, zb_import_expanded(b, place, &whole), &count, 1);
-  MlirValue out = zb_stablehlo_scattered(n, x, place, news, "none");
-  return zb_import_give(n, 0, zb_import_reshaped(b, out, in->dims, in->rank));
+  place = zb_operand_reshape(n, zb_operand_expand(n, place, update), &news);
+  zb_operand x = zb_operand_reshape(n, zb_operand_in(n, 0), &all);
+  x = zb_meaning_scatter(n, x, place, zb_operand_reshape(n, zb_operand_in(n, 1), &news), "none");
+  return zb_operand_reshape(n, x, in);
 }
 
 /* x with an update in one dimension, at a place that is known (what lax.scan writes its outputs with): three parts. */
 zb_result zb_stablehlo_dynamic_update_slice(zb_import_node *n) {
-  zb_shape in, update, part;
-  int64_t starts[ZB_DIMS_MAX], zeros[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
-  bool is_known[ZB_DIMS_MAX];
-  int axis = -1, count = 0;
-  MlirValue parts[3];
+  zb_shape in, update;
+  int64_t starts[ZB_DIMS_MAX];
+  bool is_known[ZB_DIMS_MAX], is_one = true;
+  int axis = -1;
   if (!zb_import_shape(n, 0, &in) || !zb_import_shape(n, 1, &update)) return ZB_FAIL;
   if (in.rank != update.rank) return zb_import_refuse(n, NULL, "the update has another rank");
   if (!read_starts(n, 2, &in, update.dims, starts, is_known)) return ZB_FAIL;
   for (int i = 0; i < in.rank; ++i) {
-    steps[i] = 1;
-    if (!is_known[i]) return update_computed(n, &in, &update);
-    if (update.dims[i] == in.dims[i]) continue;
-    if (axis >= 0) return update_computed(n, &in, &update);
-    axis = i;
+    is_one = is_one && is_known[i] && (update.dims[i] == in.dims[i] || axis < 0);
+    if (update.dims[i] != in.dims[i]) axis = i;
   }
-  if (axis < 0) return zb_import_give_value(n, 0, n->inputs[1]);
-  MlirValue x = zb_import_ir(n, 0), middle = zb_import_ir(n, 1);
-  part = in;
-  part.dims[axis] = starts[axis];
-  if (starts[axis] > 0) parts[count++] = sliced(n->b, x, &in, zeros, steps, part.dims);
-  parts[count++] = middle;
-  zeros[axis] = starts[axis] + update.dims[axis];
-  part.dims[axis] = in.dims[axis] - zeros[axis];
-  if (part.dims[axis] > 0) parts[count++] = sliced(n->b, x, &in, zeros, steps, part.dims);
-  if (n->b->failed || n->im->failed) return ZB_FAIL;
-  return zb_import_give(n, 0, zb_build_concat(n->b, parts, count, axis));
+  if (!is_one) return zb_operand_give(n, 0, update_computed(n, &in, &update));
+  zb_operand part = zb_operand_in(n, 1);
+  if (axis < 0) return zb_operand_give(n, 0, part);
+  part = zb_meaning_replace(n, zb_operand_in(n, 0), part, axis, starts[axis], update.dims[axis]);
+  return zb_operand_give(n, 0, part);
 }
 
-/* Rows by known indices from the last on: zb.slice has no steps back. */
 zb_result zb_stablehlo_reverse(zb_import_node *n) {
-  zb_shape in;
   int64_t axes[ZB_DIMS_MAX];
   int count;
-  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_ints(n, "dimensions", false, axes, ZB_DIMS_MAX, &count))
-    return ZB_FAIL;
-  const zb_known *known = n->folds ? zb_import_known(n, 0) : NULL;
-  MlirValue x = n->folds ? (MlirValue){NULL} : zb_import_ir(n, 0);
-  for (int i = 0; i < count; ++i) {
-    if (axes[i] < 0 || axes[i] >= in.rank)
-      return zb_import_refuse(n, NULL, "dimension %" PRId64 " is out of range", axes[i]);
-    const zb_shape line = {.dtype = ZB_I64, .rank = 1, .dims = {in.dims[axes[i]]}};
-    zb_known *places = zb_known_new(n->im, &line);
-    for (int64_t k = 0; places && k < places->elements; ++k)
-      zb_known_set_integer(places, k, places->elements - 1 - k);
-    if (!places) return ZB_FAIL;
-    zb_attr axis = zb_int("axis", axes[i]);
-    if (n->folds)
-      known = zb_import_fold_gather(n, known, places, (int)axes[i]);
-    else
-      x = zb_build(n->b, "gather", (MlirValue[]){x, zb_import_literal_ir(n->im, places, "reversed")}, 2, &axis, 1);
-    if (n->folds ? !known : !x.ptr) return ZB_FAIL;
-  }
-  if (!n->folds) return zb_import_give(n, 0, x);
-  return zb_import_give_known(n, 0, zb_known_alias(n->im, known, &known->shape));
+  if (!zb_stablehlo_ints(n, "dimensions", false, axes, ZB_DIMS_MAX, &count)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_meaning_flip(n, zb_operand_in(n, 0), axes, count));
 }
 
 /* ---- Joining ---- */
@@ -378,21 +301,10 @@ zb_result zb_stablehlo_concatenate(zb_import_node *n) {
   int64_t axis;
   if (!zb_import_shape(n, 0, &shape) || !zb_stablehlo_int(n, "dimension", &axis)) return ZB_FAIL;
   if (axis < 0 || axis >= shape.rank) return zb_import_refuse(n, NULL, "dimension %" PRId64 " is out of range", axis);
-  const zb_known **folded = zb_import_take(n->im, (size_t)n->input_count * sizeof *folded);
-  MlirValue *parts = zb_import_take(n->im, (size_t)n->input_count * sizeof *parts);
-  if (!folded || !parts) return ZB_FAIL;
-  int count = 0;
-  for (int i = 0; i < n->input_count; ++i) {
-    const zb_known *known = zb_import_known(n, i);
-    if (known && known->elements == 0 && !n->folds) continue;
-    if (n->folds)
-      folded[count++] = known;
-    else
-      parts[count++] = zb_import_ir(n, i);
-  }
-  if (n->im->failed) return ZB_FAIL;
-  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_concat(n, folded, count, (int)axis));
-  return zb_import_give(n, 0, count == 1 ? parts[0] : zb_build_concat(n->b, parts, count, axis));
+  zb_operand *parts = zb_import_take(n->im, (size_t)n->input_count * sizeof *parts);
+  for (int i = 0; parts && i < n->input_count; ++i)
+    parts[i] = zb_operand_in(n, i);
+  return parts ? zb_operand_give(n, 0, zb_operand_concat(n, parts, n->input_count, (int)axis)) : ZB_FAIL;
 }
 
 /* Splats of the padding beside x, one dimension after the other; negative padding cuts. */

@@ -143,19 +143,9 @@ static bool starts_at(const zb_known *c, double start) {
 
 /* Of i1 as i32, as zb reduces numbers. */
 static zb_result give_reduced(zb_import_node *n, const char *op, const int64_t *axes, int count, zb_dtype dtype) {
-  zb_attr attrs[] = {zb_ints("axes", axes, count), zb_bool("keepdims", false)};
-  const zb_known *known = n->folds ? zb_import_known(n, 0) : NULL;
-  if (known && dtype == ZB_I1) known = zb_import_fold_cast(n, known, ZB_I32);
-  if (known) {
-    zb_known *out = zb_import_fold_reduce(n, op, known, axes, count, false);
-    return zb_import_give_known(n, 0, out && dtype == ZB_I1 ? zb_import_fold_cast(n, out, ZB_I1) : out);
-  }
-  MlirValue x = zb_import_ir(n, 0);
-  if (!x.ptr) return ZB_FAIL;
-  if (dtype == ZB_I1) x = zb_build_cast(n->b, x, ZB_I32);
-  MlirValue out = zb_build(n->b, op, &x, 1, attrs, 2);
-  if (out.ptr && dtype == ZB_I1) out = zb_build_cast(n->b, out, ZB_I1);
-  return zb_import_give(n, 0, out);
+  zb_operand x = zb_operand_in(n, 0);
+  if (dtype == ZB_I1) x = zb_operand_cast(n, x, ZB_I32);
+  return zb_operand_give(n, 0, zb_operand_cast(n, zb_operand_reduce(n, op, x, axes, count, false), dtype));
 }
 
 /* The fast form: one value, a reduction that zb has, from the value that changes nothing. -1: it is none. */
@@ -192,6 +182,5 @@ zb_result zb_stablehlo_reduce(zb_import_node *n) {
   if (size != 1) return give_reduced(n, reductions[row].op, axes, count, in.dtype);
   if (zb_shape_elements(&in) != zb_shape_elements(&out))
     return zb_import_refuse(n, NULL, "the result has another size");
-  if (n->folds) return zb_import_give_known(n, 0, zb_known_alias(n->im, zb_import_known(n, 0), &out));
-  return zb_import_give(n, 0, zb_import_reshaped(n->b, zb_import_ir(n, 0), out.dims, out.rank));
+  return zb_operand_give(n, 0, zb_operand_reshape(n, zb_operand_in(n, 0), &out));
 }

@@ -2,7 +2,7 @@
  *
  * A dilated image (lhs_dilation) is what a transposed convolution by the reversed kernel reads: no zeros are put
  * between its elements. Tests: test/ir/import/stablehlo, test/e2e/windows.py. */
-#include "ir/import/spatial.h"
+#include "ir/import/meaning/spatial.h"
 #include "ir/import/stablehlo/stablehlo.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -103,15 +103,15 @@ static bool read_convolution(zb_import_node *n, convolution *c) {
 
 /* x with its dimension `axis`, of `size`, as `parts` and the rest of each, and that of the parts moved to be before
  * dimension `to`, with which it then becomes one again. */
-static MlirValue regrouped(zb_import_node *n, MlirValue x, int axis, int64_t parts, int to) {
+static zb_operand regrouped(zb_import_node *n, zb_operand x, int axis, int64_t parts, int to) {
   zb_shape shape;
-  int64_t dims[ZB_DIMS_MAX], permutation[ZB_DIMS_MAX];
-  if (!x.ptr || !zb_import_ir_shape(n, x, &shape) || shape.rank + 1 > ZB_DIMS_MAX) return (MlirValue){NULL};
-  for (int i = 0, k = 0; i < shape.rank; ++i) {
-    if (i == axis) dims[k++] = parts;
-    dims[k++] = i == axis ? shape.dims[i] / parts : shape.dims[i];
+  zb_shape apart = {.rank = 0};
+  int64_t permutation[ZB_DIMS_MAX];
+  if (!zb_operand_shape(n, x, &shape) || shape.rank + 1 > ZB_DIMS_MAX) return NULL;
+  for (int i = 0; i < shape.rank; ++i) {
+    if (i == axis) apart.dims[apart.rank++] = parts;
+    apart.dims[apart.rank++] = i == axis ? shape.dims[i] / parts : shape.dims[i];
   }
-  MlirValue split = zb_import_reshaped(n->b, x, dims, shape.rank + 1);
   int count = 0;
   for (int i = 0; i <= shape.rank; ++i) {
     if (i == axis) continue;
@@ -120,27 +120,24 @@ static MlirValue regrouped(zb_import_node *n, MlirValue x, int axis, int64_t par
   }
   shape.dims[axis] /= parts;
   shape.dims[to] *= parts;
-  return zb_import_reshaped(n->b, zb_import_transposed(n->b, split, permutation), shape.dims, shape.rank);
+  return zb_operand_reshape(n, zb_operand_transpose(n, zb_operand_reshape(n, x, &apart), permutation), &shape);
 }
 
 /* The weight with its spatial dimensions turned round where `turned` says. */
-static MlirValue turned_round(zb_import_node *n, MlirValue x, const convolution *c, const bool *turned) {
-  for (int d = 0; d < c->s.rank && x.ptr; ++d) {
-    if (!turned[d] || c->s.kernel[d] < 2) continue;
-    const zb_shape line = {.dtype = ZB_I64, .rank = 1, .dims = {c->s.kernel[d]}};
-    const zb_attr axis = zb_int("axis", 2 + d);
-    MlirValue back = zb_build_iota(n->b, &line, 0, (double)(c->s.kernel[d] - 1), -1);
-    x = zb_build(n->b, "gather", (MlirValue[]){x, back}, 2, &axis, 1);
+static zb_operand turned_round(zb_import_node *n, zb_operand x, const convolution *c, const bool *turned) {
+  for (int64_t d = 0; d < c->s.rank; ++d) {
+    const int64_t axis = 2 + d;
+    if (turned[d] && c->s.kernel[d] > 1) x = zb_meaning_flip(n, x, &axis, 1);
   }
   return x;
 }
 
 /* Of an image with zeros between its elements: with steps of 1, of which the wanted ones are taken. */
-static MlirValue of_dilated(zb_import_node *n, MlirValue x, MlirValue weight, const convolution *c) {
+static zb_operand of_dilated(zb_import_node *n, zb_operand x, zb_operand weight, const convolution *c) {
   zb_spatial s = c->s;
   zb_shape shape;
   bool turned[ZB_SPATIAL_MAX];
-  int64_t starts[ZB_SPATIAL_MAX + 2] = {0}, sizes[ZB_SPATIAL_MAX + 2], steps[ZB_SPATIAL_MAX + 2] = {1, 1};
+  int64_t starts[ZB_DIMS_MAX] = {0}, sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX] = {1, 1};
   bool all = true;
   for (int d = 0; d < s.rank; ++d) {
     turned[d] = !c->reversed[d];
@@ -150,17 +147,15 @@ static MlirValue of_dilated(zb_import_node *n, MlirValue x, MlirValue weight, co
     steps[2 + d] = c->s.strides[d];
     all = all && steps[2 + d] == 1;
   }
-  if (!zb_spatial_fit(n, &s, c->s.in)) return (MlirValue){NULL};
+  if (!zb_spatial_fit(n, &s, c->s.in)) return NULL;
   weight = turned_round(n, weight, c, turned);
-  if (!weight.ptr || !zb_import_ir_shape(n, weight, &shape)) return (MlirValue){NULL};
-  int64_t permutation[ZB_SPATIAL_MAX + 2] = {1, 0, 2, 3, 4}; /* [g f, c, k] -> [c, g f, k] -> [g c, f, k] */
-  weight = regrouped(n, zb_import_transposed(n->b, weight, permutation), 1, c->groups, 0);
-  MlirValue whole = zb_spatial_conv_transpose(n, x, weight, (MlirValue){NULL}, &s, c->groups);
-  if (all || !whole.ptr || !zb_import_ir_shape(n, whole, &shape)) return whole;
+  const int64_t permutation[] = {1, 0, 2, 3, 4}; /* [g f, c, k] -> [c, g f, k] -> [g c, f, k] */
+  weight = regrouped(n, zb_operand_transpose(n, weight, permutation), 1, c->groups, 0);
+  zb_operand whole = zb_spatial_conv_transpose(n, x, weight, NULL, &s, c->groups);
+  if (all || !zb_operand_shape(n, whole, &shape)) return whole;
   memcpy(sizes, shape.dims, sizeof sizes);
   memcpy(sizes + 2, c->s.out, (size_t)s.rank * sizeof *sizes);
-  return ZB_BUILD(n->b, "slice", whole, zb_ints("starts", starts, shape.rank), zb_ints("sizes", sizes, shape.rank),
-                  zb_ints("steps", steps, shape.rank));
+  return zb_operand_slice(n, whole, starts, sizes, steps);
 }
 
 /* Whether the declared result is that of the attributes, and all numbers are sane. */
@@ -186,8 +181,8 @@ zb_result zb_stablehlo_convolution(zb_import_node *n) {
   int64_t back[ZB_SPATIAL_MAX + 2];
   bool dilated = false;
   if (!read_convolution(n, &c) || !check_sizes(n, &c)) return ZB_FAIL;
-  MlirValue x = zb_import_transposed(n->b, zb_import_ir(n, 0), c.image.places);
-  MlirValue weight = zb_import_transposed(n->b, zb_import_ir(n, 1), c.kernel.places);
+  zb_operand x = zb_operand_transpose(n, zb_operand_in(n, 0), c.image.places);
+  zb_operand weight = zb_operand_transpose(n, zb_operand_in(n, 1), c.kernel.places);
   if (c.batches > 1) { /* [g n, f, ..] -> [n, g f, ..]: groups of the batch as groups of features */
     x = regrouped(n, x, 0, c.batches, 1);
     c.groups = c.batches;
@@ -198,9 +193,7 @@ zb_result zb_stablehlo_convolution(zb_import_node *n) {
   }
   back[c.result.places[0]] = 0;
   back[c.result.places[1]] = 1;
-  MlirValue out =
-      dilated ? of_dilated(n, x, weight, &c)
-              : zb_spatial_conv(n, x, turned_round(n, weight, &c, c.reversed), (MlirValue){NULL}, &c.s, c.groups);
-  if (n->im->failed || n->b->failed || !out.ptr) return n->im->failed = true, ZB_FAIL;
-  return zb_import_give(n, 0, zb_import_transposed(n->b, out, back));
+  zb_operand out = dilated ? of_dilated(n, x, weight, &c)
+                           : zb_spatial_conv(n, x, turned_round(n, weight, &c, c.reversed), NULL, &c.s, c.groups);
+  return zb_operand_give(n, 0, zb_operand_transpose(n, out, back));
 }

@@ -7,7 +7,7 @@
 #ifndef ZB_IR_IMPORT_STABLEHLO_STABLEHLO_H
 #define ZB_IR_IMPORT_STABLEHLO_STABLEHLO_H
 
-#include "ir/import/fold.h"
+#include "ir/import/meaning/meaning.h"
 #include "ir/import/update.h"
 
 /* What an argument of @main is. OPEN: nobody has said yet. */

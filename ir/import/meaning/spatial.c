@@ -1,5 +1,5 @@
 /* Convolutions, pooling and interpolation for every importer: spatial.h says what becomes of them. */
-#include "ir/import/spatial.h"
+#include "ir/import/meaning/spatial.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,81 +70,72 @@ bool zb_spatial_part(zb_import_node *n, zb_spatial *s) {
 /* ---- Convolutions ---- */
 
 /* x plus one number a channel. */
-static MlirValue with_bias(zb_import_node *n, MlirValue x, MlirValue bias, int rank) {
+static zb_operand with_bias(zb_import_node *n, zb_operand x, zb_operand bias, int rank) {
   zb_shape own;
-  if (!bias.ptr || !x.ptr || !zb_import_ir_shape(n, bias, &own)) return x;
-  const int64_t dims[ZB_DIMS_MAX] = {zb_shape_elements(&own), 1, 1, 1};
-  return zb_build2(n->b, "add", x, zb_import_reshaped(n->b, bias, dims, rank + 1));
+  if (!bias || !x || !zb_operand_shape(n, bias, &own)) return x;
+  const zb_shape column = {.rank = rank + 1, .dims = {zb_shape_elements(&own), 1, 1, 1}};
+  return zb_operand_apply2(n, "add", x, zb_operand_reshape(n, bias, &column));
 }
 
-static MlirValue convolution(zb_import_node *n, const char *op, MlirValue x, MlirValue weight, const zb_spatial *s,
-                             int64_t groups, bool is_transposed) {
+static zb_operand convolution(zb_import_node *n, const char *op, zb_operand x, zb_operand weight, const zb_spatial *s,
+                              int64_t groups, bool is_transposed) {
   int64_t pads[2 * ZB_SPATIAL_MAX];
   memcpy(pads, s->before, (size_t)s->rank * sizeof *pads);
   memcpy(pads + s->rank, s->after, (size_t)s->rank * sizeof *pads);
   const zb_attr attrs[] = {zb_ints("strides", s->strides, s->rank), zb_ints("pads", pads, 2 * s->rank),
                            zb_ints("dilations", s->dilations, s->rank), zb_int("groups", groups),
                            zb_ints("shape", s->in, s->rank)};
-  if (n->b->failed || !x.ptr || !weight.ptr) return (MlirValue){NULL};
-  return zb_build(n->b, op, (MlirValue[]){x, weight}, 2, attrs, is_transposed ? 5 : 4);
+  return zb_operand_build(n, op, (zb_operand[]){x, weight}, 2, attrs, is_transposed ? 5 : 4);
 }
 
-MlirValue zb_spatial_conv(zb_import_node *n, MlirValue x, MlirValue weight, MlirValue bias, const zb_spatial *s,
-                          int64_t groups) {
+zb_operand zb_spatial_conv(zb_import_node *n, zb_operand x, zb_operand weight, zb_operand bias, const zb_spatial *s,
+                           int64_t groups) {
   return with_bias(n, convolution(n, "conv", x, weight, s, groups, false), bias, s->rank);
 }
 
-MlirValue zb_spatial_conv_transpose(zb_import_node *n, MlirValue x, MlirValue weight, MlirValue bias,
-                                    const zb_spatial *s, int64_t groups) {
+zb_operand zb_spatial_conv_transpose(zb_import_node *n, zb_operand x, zb_operand weight, zb_operand bias,
+                                     const zb_spatial *s, int64_t groups) {
   return with_bias(n, convolution(n, "conv_transpose", x, weight, s, groups, true), bias, s->rank);
 }
 
 /* ---- Maxima ---- */
 
-/* x with its last `rank` dimensions as one. */
-static MlirValue with_flat_images(zb_import_node *n, MlirValue x, int rank) {
-  zb_shape shape;
-  if (!x.ptr || !zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
-  const int axis = shape.rank - rank;
-  for (int d = axis + 1; d < shape.rank; ++d)
-    shape.dims[axis] *= shape.dims[d];
-  return zb_import_reshaped(n->b, x, shape.dims, axis + 1);
-}
-
-MlirValue zb_spatial_max(zb_import_node *n, MlirValue x, const zb_spatial *s, MlirValue *places) {
+zb_operand zb_spatial_max(zb_import_node *n, zb_operand x, const zb_spatial *s, zb_operand *places) {
   int64_t pads[2 * ZB_SPATIAL_MAX];
   zb_shape shape;
   memcpy(pads, s->before, (size_t)s->rank * sizeof *pads);
   memcpy(pads + s->rank, s->after, (size_t)s->rank * sizeof *pads);
-  if (!x.ptr || n->b->failed) return (MlirValue){NULL};
-  MlirValue found = ZB_BUILD(n->b, "max_place", x, zb_ints("kernel", s->kernel, s->rank),
-                             zb_ints("strides", s->strides, s->rank), zb_ints("pads", pads, 2 * s->rank),
-                             zb_ints("dilations", s->dilations, s->rank), zb_ints("shape", s->out, s->rank));
-  if (!found.ptr || !zb_import_ir_shape(n, found, &shape)) return (MlirValue){NULL};
-  MlirValue operands[] = {with_flat_images(n, x, s->rank), with_flat_images(n, found, s->rank)};
-  const zb_attr axis = zb_int("axis", shape.rank - s->rank);
+  const zb_attr attrs[] = {zb_ints("kernel", s->kernel, s->rank), zb_ints("strides", s->strides, s->rank),
+                           zb_ints("pads", pads, 2 * s->rank), zb_ints("dilations", s->dilations, s->rank),
+                           zb_ints("shape", s->out, s->rank)};
+  zb_operand found = zb_operand_build(n, "max_place", &x, 1, attrs, 5);
+  if (!zb_operand_shape(n, found, &shape)) return NULL;
+  const int axis = shape.rank - s->rank;
+  zb_operand flat = zb_meaning_flatten(n, x, axis, shape.rank - 1);
+  flat = zb_operand_gather_elements(n, flat, zb_meaning_flatten(n, found, axis, shape.rank - 1), axis);
   if (places) *places = found;
-  if (!operands[0].ptr || !operands[1].ptr) return (MlirValue){NULL};
-  return zb_import_reshaped(n->b, zb_build(n->b, "gather_elements", operands, 2, &axis, 1), shape.dims, shape.rank);
+  return zb_operand_reshape(n, flat, &shape);
 }
 
 /* ---- Products along dimensions ---- */
 
-MlirValue zb_spatial_multiplied(zb_import_node *n, MlirValue x, int axis, zb_known *matrix) {
+zb_operand zb_spatial_multiplied(zb_import_node *n, zb_operand x, int axis, zb_known *matrix) {
   zb_shape shape;
-  if (!x.ptr || !matrix || !zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
-  MlirValue factor = zb_build_cast(n->b, zb_import_literal_ir(n->im, matrix, "resampling"), shape.dtype), out;
-  int64_t flat[] = {1, shape.dims[axis], 1};
+  zb_operand factor = zb_operand_named(n, matrix, "resampling"), out;
+  if (!factor || !zb_operand_shape(n, x, &shape)) return NULL;
+  factor = zb_operand_cast(n, factor, shape.dtype);
+  zb_shape flat = {.rank = 3, .dims = {1, shape.dims[axis], 1}};
   for (int d = 0; d < shape.rank; ++d)
-    if (d != axis) flat[d < axis ? 0 : 2] *= shape.dims[d];
+    if (d != axis) flat.dims[d < axis ? 0 : 2] *= shape.dims[d];
   shape.dims[axis] = matrix->shape.dims[0];
-  if (flat[2] == 1) { /* the last dimension: one product for all */
+  if (flat.dims[2] == 1) { /* the last dimension: one product for all */
     const zb_attr attr = zb_bool("transpose_rhs", true);
-    out = zb_build(n->b, "matmul", (MlirValue[]){zb_import_reshaped(n->b, x, flat, 2), factor}, 2, &attr, 1);
+    flat.rank = 2;
+    out = zb_operand_build(n, "matmul", (zb_operand[]){zb_operand_reshape(n, x, &flat), factor}, 2, &attr, 1);
   } else {
-    out = zb_build(n->b, "matmul", (MlirValue[]){factor, zb_import_reshaped(n->b, x, flat, 3)}, 2, NULL, 0);
+    out = zb_operand_build(n, "matmul", (zb_operand[]){factor, zb_operand_reshape(n, x, &flat)}, 2, NULL, 0);
   }
-  return zb_import_reshaped(n->b, out, shape.dims, shape.rank);
+  return zb_operand_reshape(n, out, &shape);
 }
 
 static zb_known *new_matrix(zb_import_node *n, int64_t out, int64_t in) {
@@ -157,9 +148,9 @@ static void add_to(zb_known *matrix, int64_t row, int64_t column, double value) 
 }
 
 /* Spatial dimension d of x. */
-static int axis_of(zb_import_node *n, MlirValue x, const zb_spatial *s, int d) {
+static int axis_of(zb_import_node *n, zb_operand x, const zb_spatial *s, int d) {
   zb_shape shape;
-  return x.ptr && zb_import_ir_shape(n, x, &shape) ? shape.rank - s->rank + d : -1;
+  return zb_operand_shape(n, x, &shape) ? shape.rank - s->rank + d : -1;
 }
 
 /* What window o of dimension d sums, divided as the kind says. */
@@ -182,28 +173,28 @@ static zb_known *pool_matrix(zb_import_node *n, const zb_spatial *s, int d, zb_s
   return matrix;
 }
 
-MlirValue zb_spatial_pool(zb_import_node *n, MlirValue x, const zb_spatial *s, zb_spatial_sum kind) {
-  for (int d = s->rank - 1; d >= 0 && x.ptr; --d)
+zb_operand zb_spatial_pool(zb_import_node *n, zb_operand x, const zb_spatial *s, zb_spatial_sum kind) {
+  for (int d = s->rank - 1; d >= 0 && x; --d)
     if (s->kernel[d] != 1 || s->in[d] != s->out[d] || s->before[d] != 0)
       x = zb_spatial_multiplied(n, x, axis_of(n, x, s, d), pool_matrix(n, s, d, kind));
   return x;
 }
 
-MlirValue zb_spatial_global(zb_import_node *n, MlirValue x, int rank, const char *reduction) {
+zb_operand zb_spatial_global(zb_import_node *n, zb_operand x, int rank, const char *reduction) {
   zb_shape shape;
   int64_t axes[ZB_DIMS_MAX];
-  if (!x.ptr || !zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
+  if (!zb_operand_shape(n, x, &shape)) return NULL;
   for (int d = 0; d < rank; ++d)
     axes[d] = shape.rank - rank + d;
-  return ZB_BUILD(n->b, reduction, x, zb_ints("axes", axes, rank), zb_bool("keepdims", true));
+  return zb_operand_reduce(n, reduction, x, axes, rank, true);
 }
 
-MlirValue zb_spatial_adaptive_mean(zb_import_node *n, MlirValue x, const zb_spatial *s) {
+zb_operand zb_spatial_adaptive_mean(zb_import_node *n, zb_operand x, const zb_spatial *s) {
   bool is_global = true;
   for (int d = 0; d < s->rank; ++d)
     is_global = is_global && s->out[d] == 1;
   if (is_global) return zb_spatial_global(n, x, s->rank, "reduce_mean");
-  for (int d = s->rank - 1; d >= 0 && x.ptr; --d) {
+  for (int d = s->rank - 1; d >= 0 && x; --d) {
     zb_known *matrix = s->in[d] == s->out[d] ? NULL : new_matrix(n, s->out[d], s->in[d]);
     if (s->in[d] == s->out[d]) continue;
     for (int64_t o = 0; matrix && o < s->out[d]; ++o) {
@@ -237,8 +228,8 @@ static zb_known *resize_matrix(zb_import_node *n, const zb_spatial *s, const zb_
   return matrix;
 }
 
-MlirValue zb_spatial_interpolated(zb_import_node *n, MlirValue x, const zb_spatial *s, const zb_spatial_resize *how) {
-  for (int d = s->rank - 1; d >= 0 && x.ptr; --d)
+zb_operand zb_spatial_interpolated(zb_import_node *n, zb_operand x, const zb_spatial *s, const zb_spatial_resize *how) {
+  for (int d = s->rank - 1; d >= 0 && x; --d)
     if (s->in[d] != s->out[d]) x = zb_spatial_multiplied(n, x, axis_of(n, x, s, d), resize_matrix(n, s, how, d));
   return x;
 }

@@ -8,7 +8,7 @@
  * place. In Paddle taps beyond the border weigh nothing, and places at it have a slope
  * (paddle/phi/kernels/cpu/grid_sample_grad_kernel.cc). Tests: test/e2e/onnx_nodes.py, test/e2e/onnx_random.py,
  * test/e2e/points.py. */
-#include "ir/import/spatial.h"
+#include "ir/import/meaning/spatial.h"
 
 #include <string.h>
 

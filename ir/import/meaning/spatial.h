@@ -1,5 +1,5 @@
 /* Convolutions, pooling and interpolation, for every importer: what an operator says of windows as plain numbers, and
- * the ops that it becomes. Functions give a null value after an error, which they report at the node.
+ * the ops that it becomes. Functions give NULL after an error, which they report at the node.
  *
  * A maximum over windows is zb.max_place and zb.gather_elements, whose gradient goes to the places. What is linear and
  * treats each spatial dimension alike (averages, sums, interpolation) is a product with a constant matrix
@@ -9,7 +9,7 @@
 #ifndef ZB_IR_IMPORT_SPATIAL_H
 #define ZB_IR_IMPORT_SPATIAL_H
 
-#include "ir/import/operand.h"
+#include "ir/import/meaning/meaning.h"
 
 enum { ZB_SPATIAL_MAX = 3 };
 
@@ -32,15 +32,15 @@ bool zb_spatial_count(zb_import_node *n, zb_spatial *s, bool round_up);
  * than none where its result is cropped. False after reporting numbers that are out of range. */
 bool zb_spatial_fit(zb_import_node *n, zb_spatial *s, const int64_t *windows);
 
-/* zb.conv of x [n, c, ..] and weight, and a bias a channel (may be null). */
-MlirValue zb_spatial_conv(zb_import_node *n, MlirValue x, MlirValue weight, MlirValue bias, const zb_spatial *s,
-                          int64_t groups);
+/* zb.conv of x [n, c, ..] and weight, and a bias a channel (may be NULL). */
+zb_operand zb_spatial_conv(zb_import_node *n, zb_operand x, zb_operand weight, zb_operand bias, const zb_spatial *s,
+                           int64_t groups);
 /* zb.conv_transpose: s->in are the sizes of the result. */
-MlirValue zb_spatial_conv_transpose(zb_import_node *n, MlirValue x, MlirValue weight, MlirValue bias,
-                                    const zb_spatial *s, int64_t groups);
+zb_operand zb_spatial_conv_transpose(zb_import_node *n, zb_operand x, zb_operand weight, zb_operand bias,
+                                     const zb_spatial *s, int64_t groups);
 
 /* The greatest element of every window; places (may be NULL): the i32 numbers of these elements in their images. */
-MlirValue zb_spatial_max(zb_import_node *n, MlirValue x, const zb_spatial *s, MlirValue *places);
+zb_operand zb_spatial_max(zb_import_node *n, zb_operand x, const zb_spatial *s, zb_operand *places);
 
 /* Sets windows as large as parts of the image, s->out along each dimension; false after reporting that these are not of
  * one size. */
@@ -48,13 +48,13 @@ bool zb_spatial_part(zb_import_node *n, zb_spatial *s);
 
 /* What windows give, along each dimension alike: a sum; a mean over what lies in the image; or in image and pads. */
 typedef enum zb_spatial_sum { ZB_SPATIAL_SUM, ZB_SPATIAL_MEAN, ZB_SPATIAL_MEAN_PADDED } zb_spatial_sum;
-MlirValue zb_spatial_pool(zb_import_node *n, MlirValue x, const zb_spatial *s, zb_spatial_sum kind);
+zb_operand zb_spatial_pool(zb_import_node *n, zb_operand x, const zb_spatial *s, zb_spatial_sum kind);
 /* The mean (zb.reduce_mean), or another reduction, of all of an image, as an image of one element. */
-MlirValue zb_spatial_global(zb_import_node *n, MlirValue x, int rank, const char *reduction);
+zb_operand zb_spatial_global(zb_import_node *n, zb_operand x, int rank, const char *reduction);
 /* x with dimension `axis` multiplied by the matrix [out, in]. */
-MlirValue zb_spatial_multiplied(zb_import_node *n, MlirValue x, int axis, zb_known *matrix);
+zb_operand zb_spatial_multiplied(zb_import_node *n, zb_operand x, int axis, zb_known *matrix);
 /* Means of parts of the image, `out` along each dimension, from floor(o * in / out) to ceil((o + 1) * in / out). */
-MlirValue zb_spatial_adaptive_mean(zb_import_node *n, MlirValue x, const zb_spatial *s);
+zb_operand zb_spatial_adaptive_mean(zb_import_node *n, zb_operand x, const zb_spatial *s);
 
 /* How sizes `in` become sizes `out`. */
 typedef struct zb_spatial_resize {
@@ -63,7 +63,7 @@ typedef struct zb_spatial_resize {
   double scales[ZB_SPATIAL_MAX]; /* out / in as the model says it, or 0: by the sizes */
 } zb_spatial_resize;
 /* As torch.nn.functional.interpolate has it. */
-MlirValue zb_spatial_interpolated(zb_import_node *n, MlirValue x, const zb_spatial *s, const zb_spatial_resize *how);
+zb_operand zb_spatial_interpolated(zb_import_node *n, zb_operand x, const zb_spatial *s, const zb_spatial_resize *how);
 
 typedef struct zb_spatial_sampling {
   const char *mode, *padding; /* "bilinear" and the like; "zeros", "border", "reflection" */

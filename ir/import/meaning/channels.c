@@ -1,5 +1,6 @@
-/* Normalizations by channels: see channels.h. */
-#include "ir/import/channels.h"
+/* Normalizations: over the last dimensions, by groups of channels, by channels with running statistics. Tests:
+ * test/e2e/meaning.py, test/ir/import. */
+#include "ir/import/meaning/meaning.h"
 
 /* One number a channel, as [C, 1, ...], which broadcasts to a tensor of that shape. */
 static zb_operand by_channel(zb_import_node *n, zb_operand numbers, const zb_shape *shape) {
@@ -20,10 +21,40 @@ static zb_operand refuse_rank(zb_import_node *n, int rank) {
   return NULL;
 }
 
+/* ---- The last dimensions ---- */
+
+/* Scale or bias of the dimensions that are normalized. */
+static zb_operand affine(zb_import_node *n, zb_operand numbers, const zb_shape *wanted) {
+  zb_shape own;
+  if (!zb_operand_shape(n, numbers, &own)) return NULL;
+  const bool is_whole = own.rank != wanted->rank && zb_shape_elements(&own) == zb_shape_elements(wanted);
+  return is_whole ? zb_operand_reshape(n, numbers, wanted) : zb_operand_expand(n, numbers, wanted);
+}
+
+bool zb_meaning_layer_norm(zb_import_node *n, const char *op, zb_operand x, zb_operand scale, zb_operand bias, int axis,
+                           double epsilon, zb_operand out[3]) {
+  zb_shape in;
+  MlirValue values[3];
+  if (!zb_operand_shape(n, x, &in)) return false;
+  const zb_shape wanted = zb_subshape(&in, axis, in.rank);
+  scale = scale ? affine(n, scale, &wanted) : zb_operand_filled(n, &wanted, zb_operand_scalar(n, in.dtype, 1));
+  if (bias && !(bias = affine(n, bias, &wanted))) return false;
+  const zb_operand operands[] = {x, scale, bias};
+  for (int i = 0; i < 3 && !n->im->failed; ++i)
+    values[i] = operands[i] ? zb_import_value_ir(n->im, operands[i]) : (MlirValue){NULL};
+  if (!scale || n->im->failed || n->b->failed) return false;
+  const zb_attr attrs[] = {zb_int("axis", axis), zb_float("epsilon", (float)epsilon)};
+  MlirOperation made = zb_build_op(n->b, op, values, bias ? 3 : 2, attrs, 2, -1);
+  if (mlirOperationIsNull(made)) return false;
+  for (intptr_t i = 0; i < 3; ++i)
+    out[i] = i < mlirOperationGetNumResults(made) ? zb_operand_computed(n, mlirOperationGetResult(made, i)) : NULL;
+  return true;
+}
+
 /* ---- Groups ---- */
 
-zb_operand zb_channels_group_norm(zb_import_node *n, zb_operand x, int64_t count, zb_operand scale, zb_operand bias,
-                                  double epsilon) {
+zb_operand zb_meaning_group_norm(zb_import_node *n, zb_operand x, int64_t count, zb_operand scale, zb_operand bias,
+                                 bool by_group, double epsilon) {
   zb_shape in, groups;
   const int64_t axis = 2;
   if (!zb_operand_shape(n, x, &in)) return NULL;
@@ -38,8 +69,9 @@ zb_operand zb_channels_group_norm(zb_import_node *n, zb_operand x, int64_t count
   zb_operand centered = zb_operand_apply2(n, "sub", flat, mean);
   zb_operand variance =
       zb_operand_reduce(n, "reduce_mean", zb_operand_apply2(n, "mul", centered, centered), &axis, 1, true);
-  variance = zb_operand_apply2(n, "add", variance, zb_operand_scalar(n, in.dtype, epsilon));
+  variance = zb_operand_apply2(n, "add", variance, zb_operand_number(n, variance, epsilon));
   zb_operand out = zb_operand_apply2(n, "mul", centered, zb_operand_apply1(n, "rsqrt", variance));
+  if (by_group) return zb_operand_reshape(n, scaled(n, out, scale, bias, &groups), &in);
   return scaled(n, zb_operand_reshape(n, out, &in), scale, bias, &in);
 }
 
@@ -54,10 +86,11 @@ static zb_operand mean_of_channels(zb_import_node *n, zb_operand x, int rank) {
 
 /* Sets new running statistics, where they are wanted. */
 static void update(zb_import_node *n, zb_running *running, zb_operand now) {
+  running->of_batch = now;
   if (!running->wanted) return;
-  zb_operand kept = zb_operand_apply2(n, "mul", running->old, zb_operand_scalar(n, ZB_F32, running->keeps));
-  zb_operand taken = zb_operand_apply2(n, "mul", now, zb_operand_scalar(n, ZB_F32, running->takes));
-  running->updated = zb_operand_apply2(n, "add", kept, taken);
+  zb_operand kept = running->keeps == 0 ? NULL : zb_meaning_line(n, running->old, running->keeps, 0);
+  running->updated = zb_meaning_line(n, now, running->takes, 0);
+  if (kept) running->updated = zb_operand_apply2(n, "add", kept, running->updated);
 }
 
 /* What an evaluation takes in place of the statistics of the batch: buffers, if they are some. */
@@ -66,7 +99,7 @@ static zb_operand unless_kept(zb_import_node *n, zb_operand buffer, zb_operand o
   return buffer && buffer->role == ZB_ROLE_BUFFER ? zb_operand_build(n, "by_mode", both, 2, NULL, 0) : of_batch;
 }
 
-zb_operand zb_channels_batch_norm(zb_import_node *n, zb_batch_norm *norm) {
+zb_operand zb_meaning_batch_norm(zb_import_node *n, zb_batch_norm *norm) {
   zb_shape in;
   zb_operand x = norm->x, mean = norm->mean.first, variance = norm->variance.first, centered = NULL;
   if (!zb_operand_shape(n, x, &in)) return NULL;
@@ -81,7 +114,7 @@ zb_operand zb_channels_batch_norm(zb_import_node *n, zb_batch_norm *norm) {
     update(n, &norm->mean, own);
     update(n, &norm->variance, square);
   }
-  zb_operand epsilon = zb_operand_scalar(n, ZB_F32, norm->epsilon);
+  zb_operand epsilon = zb_operand_number(n, variance, norm->epsilon);
   zb_operand factor = zb_operand_apply1(n, "rsqrt", zb_operand_apply2(n, "add", variance, epsilon));
   if (norm->scale) factor = zb_operand_apply2(n, "mul", factor, norm->scale);
   return scaled(n, zb_operand_apply2(n, "mul", centered, by_channel(n, factor, &in)), NULL, norm->bias, &in);

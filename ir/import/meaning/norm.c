@@ -1,24 +1,14 @@
-/* Norms of vectors, the powers of numbers that they are made of, variances and the like, for every door. Tests:
- * test/e2e/points.py. */
-#include "ir/import/operand.h"
+/* Reductions that are more than one op: norms of vectors, variances and the like. Tests: test/e2e/points.py. */
+#include "ir/import/meaning/meaning.h"
 
-#include <float.h>
 #include <math.h>
 
-zb_operand zb_operand_sign(zb_import_node *n, zb_operand x) {
-  return zb_operand_where(n, zb_operand_apply1(n, "is_nan", x), zb_operand_scalar(n, ZB_F32, 0),
-                          zb_operand_apply1(n, "sign", x));
-}
-
-/* f32 holds only the first digits of y: x^y = x^f32(y) (1 + (y - f32(y)) log x). */
-zb_operand zb_operand_power(zb_import_node *n, zb_operand x, double y) {
-  zb_operand out = zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, ZB_F32, y));
-  const double rest = y - (double)(float)y;
-  if (rest == 0 || !isfinite(y)) return out;
-  const zb_attr range[] = {zb_float("min", FLT_MIN), zb_float("max", FLT_MAX)};
-  zb_operand factor = zb_operand_apply1(n, "log", zb_operand_apply(n, "clip", &x, 1, range, 2));
-  factor = zb_operand_apply2(n, "mul", factor, zb_operand_scalar(n, ZB_F32, rest));
-  return zb_operand_apply2(n, "mul", out, zb_operand_apply2(n, "add", factor, zb_operand_scalar(n, ZB_F32, 1)));
+zb_operand zb_meaning_reduce_all(zb_import_node *n, const char *op, zb_operand x) {
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  zb_shape in;
+  if (!zb_operand_shape(n, x, &in) || !zb_import_axes(n, NULL, 0, in.rank, axes, &count)) return NULL;
+  return zb_operand_reduce(n, op, x, axes, count, false);
 }
 
 static zb_operand norm_value(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count) {
@@ -26,11 +16,11 @@ static zb_operand norm_value(zb_import_node *n, zb_operand x, double order, cons
   if (isinf(order)) return zb_operand_reduce(n, order > 0 ? "reduce_max" : "reduce_min", size, axes, count, true);
   if (order == 0) size = zb_operand_cast(n, zb_operand_cast(n, size, ZB_I1), ZB_F32);
   if (order == 2) size = zb_operand_apply2(n, "mul", x, x);
-  if (order != 0 && order != 1 && order != 2) size = zb_operand_power(n, size, order);
+  if (order != 0 && order != 1 && order != 2) size = zb_meaning_power(n, size, order);
   zb_operand sum = zb_operand_reduce(n, "reduce_sum", size, axes, count, true);
   return order == 0 || order == 1 ? sum
          : order == 2             ? zb_operand_apply1(n, "sqrt", sum)
-                                  : zb_operand_power(n, sum, 1 / order);
+                                  : zb_meaning_power(n, sum, 1 / order);
 }
 
 static zb_operand zero_where(zb_import_node *n, zb_operand condition, zb_operand x) {
@@ -44,7 +34,7 @@ static zb_operand norm_slope(zb_import_node *n, zb_operand x, zb_operand norm, d
   zb_operand zero = zb_operand_number(n, x, 0), is_zero = zb_operand_apply2(n, "equal", norm, zero);
   if (order == 2) return zero_where(n, is_zero, zb_operand_apply2(n, "div", x, norm));
   zb_operand size = zb_operand_apply1(n, "abs", x), is_nan = zb_operand_apply1(n, "is_nan", x);
-  zb_operand sign = zb_operand_sign(n, x);
+  zb_operand sign = zb_meaning_sign(n, x);
   if (isinf(order)) {
     zb_operand most = zb_operand_apply2(n, "or", zb_operand_apply2(n, "equal", size, norm), is_nan);
     most = zb_operand_cast(n, most, ZB_F32);
@@ -52,12 +42,12 @@ static zb_operand norm_slope(zb_import_node *n, zb_operand x, zb_operand norm, d
     return zb_operand_apply2(n, "mul", sign, zb_operand_apply2(n, "div", most, sharers));
   }
   if (order < 1) {
-    zb_operand own = zero_where(n, zb_operand_apply2(n, "equal", x, zero), zb_operand_power(n, size, order - 1));
-    return zb_operand_apply2(n, "mul", zb_operand_apply2(n, "mul", sign, own), zb_operand_power(n, norm, 1 - order));
+    zb_operand own = zero_where(n, zb_operand_apply2(n, "equal", x, zero), zb_meaning_power(n, size, order - 1));
+    return zb_operand_apply2(n, "mul", zb_operand_apply2(n, "mul", sign, own), zb_meaning_power(n, norm, 1 - order));
   }
-  zb_operand own = order < 2 ? zb_operand_apply2(n, "mul", sign, zb_operand_power(n, size, order - 1))
-                             : zb_operand_apply2(n, "mul", x, zb_operand_power(n, size, order - 2));
-  zb_operand share = zb_operand_apply1(n, "reciprocal", zb_operand_power(n, norm, order - 1));
+  zb_operand own = order < 2 ? zb_operand_apply2(n, "mul", sign, zb_meaning_power(n, size, order - 1))
+                             : zb_operand_apply2(n, "mul", x, zb_meaning_power(n, size, order - 2));
+  zb_operand share = zb_operand_apply1(n, "reciprocal", zb_meaning_power(n, norm, order - 1));
   return zb_operand_apply2(n, "mul", own, zero_where(n, is_zero, share));
 }
 
@@ -74,7 +64,7 @@ static zb_operand without(zb_import_node *n, zb_operand x, const int64_t *axes, 
   return zb_operand_reduce(n, "reduce_sum", x, axes, count, false);
 }
 
-zb_operand zb_operand_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count,
+zb_operand zb_meaning_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count,
                            bool keepdims) {
   zb_operand norm = norm_value(n, x, order, axes, count);
   if (order != 0 && order != 1)
@@ -83,7 +73,7 @@ zb_operand zb_operand_norm(zb_import_node *n, zb_operand x, double order, const 
 }
 
 /* An infinite maximum is taken off as 0. No gradient passes it, since what is taken off is added again. */
-zb_operand zb_operand_log_sum_exp(zb_import_node *n, zb_operand x, bool of_infinite, const int64_t *axes, int count,
+zb_operand zb_meaning_log_sum_exp(zb_import_node *n, zb_operand x, bool of_infinite, const int64_t *axes, int count,
                                   bool keepdims) {
   zb_operand top = zb_operand_apply1(n, "detach", zb_operand_reduce(n, "reduce_max", x, axes, count, true));
   if (of_infinite) top = zero_where(n, zb_operand_apply1(n, "is_inf", top), top);
@@ -104,7 +94,7 @@ static zb_operand in_units(zb_import_node *n, zb_operand x, const int64_t *axes,
   return zb_operand_apply2(n, "div", x, *unit);
 }
 
-zb_operand zb_operand_variance(zb_import_node *n, zb_operand x, bool is_root, double freedom, const int64_t *axes,
+zb_operand zb_meaning_variance(zb_import_node *n, zb_operand x, bool is_root, double freedom, const int64_t *axes,
                                int count, bool keepdims) {
   zb_operand unit, part = in_units(n, x, axes, count, &unit), share = zb_operand_scalar(n, ZB_F32, freedom);
   for (int i = 0; i < 2; ++i) /* the second time what the first mean was rounded by */
@@ -123,4 +113,14 @@ zb_operand zb_operand_variance(zb_import_node *n, zb_operand x, bool is_root, do
   }
   scaled = reduced_with_slope(n, scaled, x, slope, axes, count);
   return keepdims ? scaled : without(n, scaled, axes, count);
+}
+
+zb_operand zb_meaning_softmax(zb_import_node *n, const char *op, zb_operand x, int axis) {
+  const zb_attr attr = zb_int("axis", axis);
+  return zb_operand_build(n, op, &x, 1, &attr, 1);
+}
+
+zb_operand zb_meaning_cumsum(zb_import_node *n, zb_operand x, int axis, bool exclusive, bool reverse) {
+  const zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", exclusive), zb_bool("reverse", reverse)};
+  return zb_operand_apply(n, "cumsum", &x, 1, attrs, 3);
 }

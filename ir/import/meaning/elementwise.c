@@ -1,0 +1,102 @@
+/* Elementwise formulas that are no op of zb, or more than one. Tests: test/e2e/points.py, test/e2e/meaning.py. */
+#include "ir/import/meaning/meaning.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+zb_operand zb_meaning_line(zb_import_node *n, zb_operand x, double factor, double shift) {
+  if (factor != 1) x = zb_operand_apply2(n, "mul", x, zb_operand_number(n, x, factor));
+  return shift != 0 ? zb_operand_apply2(n, "add", x, zb_operand_number(n, x, shift)) : x;
+}
+
+/* Rows of one op behind another, and of logarithms with what they are divided by. */
+zb_operand zb_meaning_formula(zb_import_node *n, const char *name, zb_operand x) {
+  static const struct {
+    const char *name, *ops[3];
+    double divisor;
+  } rows[] = {{"log_sigmoid", {"neg", "softplus", "neg"}, 0},
+              {"log2", {"log"}, 0.693147180559945309417},
+              {"log10", {"log"}, 2.302585092994045684018}};
+  if (strcmp(name, "is_finite") == 0) {
+    zb_operand is_nan = zb_operand_apply1(n, "is_nan", x);
+    return zb_operand_apply1(n, "not", zb_operand_apply2(n, "or", zb_operand_apply1(n, "is_inf", x), is_nan));
+  }
+  if (strcmp(name, "square") == 0) return zb_operand_apply2(n, "mul", x, x);
+  if (strcmp(name, "trunc") == 0)
+    return zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x),
+                             zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x)));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (strcmp(rows[i].name, name) != 0) continue;
+    for (int k = 0; k < 3 && rows[i].ops[k]; ++k)
+      x = zb_operand_apply1(n, rows[i].ops[k], x);
+    return rows[i].divisor != 0 ? zb_operand_apply2(n, "div", x, zb_operand_number(n, x, rows[i].divisor)) : x;
+  }
+  return NULL;
+}
+
+zb_operand zb_meaning_sign(zb_import_node *n, zb_operand x) {
+  return zb_operand_where(n, zb_operand_apply1(n, "is_nan", x), zb_operand_scalar(n, ZB_F32, 0),
+                          zb_operand_apply1(n, "sign", x));
+}
+
+/* f32 holds only the first digits of y: x^y = x^f32(y) (1 + (y - f32(y)) log x). */
+zb_operand zb_meaning_power(zb_import_node *n, zb_operand x, double y) {
+  zb_operand out = zb_operand_apply2(n, "pow", x, zb_operand_scalar(n, ZB_F32, y));
+  const double rest = y - (double)(float)y;
+  if (rest == 0 || !isfinite(y)) return out;
+  const zb_attr range[] = {zb_float("min", FLT_MIN), zb_float("max", FLT_MAX)};
+  zb_operand factor = zb_operand_apply1(n, "log", zb_operand_apply(n, "clip", &x, 1, range, 2));
+  factor = zb_operand_apply2(n, "mul", factor, zb_operand_scalar(n, ZB_F32, rest));
+  return zb_operand_apply2(n, "mul", out, zb_operand_apply2(n, "add", factor, zb_operand_scalar(n, ZB_F32, 1)));
+}
+
+zb_operand zb_meaning_softplus(zb_import_node *n, zb_operand x, double beta, double threshold) {
+  if (threshold < 17)
+    return zb_import_refuse(n, "leave it at 20", "a threshold of %g is not supported", threshold), NULL;
+  if (beta == 1) return zb_operand_apply1(n, "softplus", x);
+  zb_operand factor = zb_operand_number(n, x, beta), inner = zb_operand_apply2(n, "mul", x, factor);
+  zb_operand y = zb_operand_apply2(n, "div", zb_operand_apply1(n, "softplus", inner), factor);
+  zb_operand is_line = zb_operand_apply2(n, "greater", inner, zb_operand_number(n, x, threshold));
+  return zb_operand_where(n, is_line, x, y);
+}
+
+/* zb.clip is of floats: whole numbers are compared. */
+zb_operand zb_meaning_clip(zb_import_node *n, zb_operand x, double low, double high) {
+  zb_attr attrs[2];
+  zb_shape in;
+  int count = 0;
+  if (!zb_operand_shape(n, x, &in)) return NULL;
+  const bool is_whole = in.dtype == ZB_I64 || in.dtype == ZB_I32 || in.dtype == ZB_I1;
+  if (!isinf(low)) attrs[count++] = zb_float("min", low);
+  if (!isinf(high)) attrs[count++] = zb_float("max", high);
+  if (!is_whole) return count ? zb_operand_apply(n, "clip", &x, 1, attrs, count) : x;
+  if (!isinf(low)) x = zb_operand_apply2(n, "max", x, zb_operand_number(n, x, low));
+  return isinf(high) ? x : zb_operand_apply2(n, "min", x, zb_operand_number(n, x, high));
+}
+
+zb_operand zb_meaning_hardtanh(zb_import_node *n, zb_operand x, double low, double high) {
+  zb_operand least = zb_operand_number(n, x, low), most = zb_operand_number(n, x, high);
+  x = zb_operand_where(n, zb_operand_apply2(n, "less_equal", x, least), least, x);
+  return zb_operand_where(n, zb_operand_apply2(n, "greater_equal", x, most), most, x);
+}
+
+zb_operand zb_meaning_compare(zb_import_node *n, const char *op, zb_operand a, zb_operand b) {
+  const bool differs = strcmp(op, "differs") == 0;
+  zb_operand out = zb_operand_apply2(n, differs ? "equal" : op, a, b);
+  return differs ? zb_operand_apply1(n, "not", out) : out;
+}
+
+zb_operand zb_meaning_lerp(zb_import_node *n, zb_operand start, zb_operand end, zb_operand weight) {
+  zb_operand way = zb_operand_apply2(n, "mul", zb_operand_apply2(n, "sub", end, start), weight);
+  return zb_operand_apply2(n, "add", start, way);
+}
+
+zb_operand zb_meaning_glu(zb_import_node *n, zb_operand x, int axis) {
+  zb_shape in;
+  if (!zb_operand_shape(n, x, &in)) return NULL;
+  if (in.dims[axis] % 2) return zb_import_refuse(n, NULL, "dimension %d cannot be halved", axis), NULL;
+  const int64_t half = in.dims[axis] / 2;
+  zb_operand gate = zb_operand_apply1(n, "sigmoid", zb_operand_part(n, x, axis, half, half));
+  return zb_operand_apply2(n, "mul", zb_operand_part(n, x, axis, 0, half), gate);
+}
