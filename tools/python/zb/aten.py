@@ -386,8 +386,6 @@ HINTS = (
                            "with lengths in tensors) is not in a graph: " + MASK),
     ("DataDependentOutput", "an op whose result is a number by values of tensors (torch.equal, .item()) is "
                             "not in a graph: torch.where(condition, a, b) decides for each element"),
-    ("unexpected keyword argument", "the example has other names than the arguments of forward()"),
-    ("missing", "the example lacks an argument of forward()"),
     ("FakeTensorDeviceMismatch",
      "parameters may be on the device meta; inputs and what forward() makes must be on the CPU"),
 )
@@ -417,8 +415,15 @@ def frames_of(error):
 CALLERS = ("kept", "trace_function", "exported", "decomposed")
 
 
-def not_exported(model, error):
+def not_exported(model, args, kwargs, error):
     """What torch.export said, in front of its advice, and where; raised from its error, which has all of it."""
+    signature = inspect.signature(model.forward)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as wrong:
+        return ExportError(f"forward() of {type(model).__name__} takes {len(signature.parameters)} arguments "
+                           f"({', '.join(signature.parameters)}), and the example has {len(args) + len(kwargs)}: "
+                           f"{wrong}")
     text = re.split(r"\n\s*\n|\n(?=consider using|For more information|The following call|The error above|Caused by)",
                     str(error).strip())[0]
     words = f"{type(error).__name__}: {text[:600]}" if text else type(error).__name__
@@ -465,7 +470,8 @@ def exported(model, args, kwargs):
     args, kwargs = own_tensors(tuple(args), known), own_tensors(in_order_of(model.forward, kwargs or {}), known)
     refuse_hooks(model)
     try:
-        with _meta.exported_by_shape(model):
+        with warnings.catch_warnings(), _meta.exported_by_shape(model):
+            warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)`", FutureWarning)  # PyTorch's own
             with gradients_of_the_graph(), giving_plain_parts(model):
                 program = torch.export.export(model, args, kwargs)
             program = decomposed(program)
@@ -475,7 +481,7 @@ def exported(model, args, kwargs):
     except ExportError:
         raise
     except Exception as error:  # PyTorch's have no common class
-        raise not_exported(model, error) from error
+        raise not_exported(model, args, kwargs, error) from error
 
 
 def parts(value):
@@ -626,6 +632,7 @@ class Writer:
         rows, stored, shared, unknown = [], {}, {}, []
         held, needed = self.values(), needed_nodes(self.program)
         updated = {spec.target for spec, _ in results_of(self.program)}
+        targets = {spec.target for spec in self.program.graph_signature.input_specs}
         nodes = {node.name: node for node in self.program.graph.nodes if node.op == "placeholder"}
         key_of = {kinds.PARAMETER: "parameter", kinds.BUFFER: "buffer", kinds.CONSTANT_TENSOR: "constant"}
         for spec in self.program.graph_signature.input_specs:
@@ -636,7 +643,8 @@ class Writer:
                         raise ExportError(f"input '{spec.arg.name}' has the type {node.meta['val'].dtype}, which a "
                                           "batch cannot have\n  hint: give it as int32, int64, bool or float32: "
                                           "batch.float(), batch.long()")
-                    rows.append([{"input": spec.arg.name}, node.meta["val"], [node], [spec.arg.name]])
+                    name = spec.arg.name + "_input" * (spec.arg.name in targets)  # a parameter is named so, too
+                    rows.append([{"input": name}, node.meta["val"], [node], [name]])
                 elif node is not None and node.users:
                     raise ExportError(f"input '{spec.arg.name}' is no tensor: pass it as a number when exporting")
                 continue

@@ -28,17 +28,13 @@ from torch.distributed.pipelining import PipelineStage
 from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
 from . import _meta, _pipelining, aten
-from ._library import Error, invalid
+from ._library import invalid, usage
 from .plan import Plan
 
 __all__ = ["Pipeline", "pipeline"]
 
 
 _UPDATE = torch.ops.aten.copy_.default  # of a buffer, the only op of an exported graph that changes something
-
-
-def _usage(text: str) -> Error:
-    return Error("USAGE", text, exit_status=2)
 
 
 def _node_name(shown: str) -> str:
@@ -260,18 +256,18 @@ class Pipeline:
         all micro-batches. Gradients are added to .grad, as means over micro-batches. Returns the mean loss, in every
         process. Every process of the pipeline calls it with the same batch."""
         if len(batch) > len(self._names):
-            raise _usage("the module takes %d inputs (%s), got %d" %
+            raise usage("the module takes %d inputs (%s), got %d" %
                          (len(self._names), ", ".join(self._names), len(batch)))
         inputs = dict(zip(self._names, batch))
         for name, value in named.items():
             if name not in self._names:
-                raise _usage("'%s' is no input of the module: it has %s" % (name, ", ".join(self._names)))
+                raise usage("'%s' is no input of the module: it has %s" % (name, ", ".join(self._names)))
             if name in inputs:
-                raise _usage("'%s' is given twice" % name)
+                raise usage("'%s' is given twice" % name)
             inputs[name] = value
         missing = [name for name in self._names if name not in inputs]
         if missing:
-            raise _usage("no value for input '%s'" % missing[0])
+            raise usage("no value for input '%s'" % missing[0])
         losses: List[torch.Tensor] = []
         is_last = any(stage.is_last for stage in self.stages)
         target = {"target": next(iter(inputs.values()))} if is_last else {}
@@ -295,19 +291,19 @@ class Pipeline:
 
 def _check(plan: Plan, group: Any) -> None:
     if plan.summary is None or plan._module is None:
-        raise _usage("zb.torch.pipeline needs a plan that zb.compile made of the module in this program")
+        raise usage("zb.torch.pipeline needs a plan that zb.compile made of the module in this program")
     if plan.replicas > 1 or plan.shards > 1:
-        raise _usage("a pipeline of PyTorch has no replicas or shards: compile without data_parallel and "
-                     "tensor_parallel, and wrap the modules of its stages")
+        raise usage("a pipeline of PyTorch has no replicas or shards: compile without data_parallel and "
+                    "tensor_parallel, and wrap the modules of its stages")
     if plan.summary.order is None:
         raise invalid("PyTorch's runtime cannot run the order of this plan: %s" % plan.summary.order_refused
                       if not plan.inference else "a plan for inference has no steps",
                       "zb.Session(plan) runs it; or compile with another schedule, such as 1f1b or zb-h1")
     if not dist.is_initialized():
-        raise _usage("no process group: call torch.distributed.init_process_group first")
+        raise usage("no process group: call torch.distributed.init_process_group first")
     size = dist.get_world_size(group)
     if size != plan.ranks:
-        raise _usage("the plan has %d ranks and the process group %d processes" % (plan.ranks, size))
+        raise usage("the plan has %d ranks and the process group %d processes" % (plan.ranks, size))
 
 
 def _share(cut: _Cut, attributes: Sequence[Set[str]], tensors: Dict[str, torch.Tensor], plan: Plan, rank: int,
@@ -343,8 +339,8 @@ def _agree(graph: torch.fx.Graph, plan: Plan, group: Any) -> None:
     for process, theirs in enumerate(found):
         for what, one, other in zip(("module", "cuts", "order of jobs"), found[0], theirs):
             if one != other:
-                raise Error("USAGE", "process %d compiled another %s than process 0" % (process, what), "compile the "
-                            "same module with the same options in every process of the pipeline", exit_status=2)
+                raise usage("process %d compiled another %s than process 0" % (process, what),
+                            "compile the same module with the same options in every process of the pipeline")
 
 
 def _share_values(tensors: Dict[str, torch.Tensor], device: Any, group: Any) -> None:
