@@ -424,8 +424,7 @@ class Tests:
                 run.evaluate(batches[:1])
             self.suite.check(between == self.losses([self.corpus.batch(k) for k in range(STEPS)]),
                              "training does not notice evaluations")
-            none = run.evaluate([])
-            self.suite.check(none.batches == 0 and math.isnan(none.loss), "no batches: %s" % (none,))
+            self.raises("USAGE", "got no batches", "no batches", lambda: run.evaluate([]))
         with self.zb.Session(self.plan, evaluation="text:" + common.CORPUS, evaluation_batches=3) as run:
             self.suite.check(run.evaluate().loss == rows[-1]["eval"]["loss"], "an evaluation of a file")
 

@@ -219,7 +219,132 @@ class Tests:
         self.check(re.search(r"(?s)2 ranks.*rank +jobs +memory", opened), "a plan of a folder", opened)
         self.check("\n" not in repr(self.plan), "repr is a line")
 
+    def test_calls(self):
+        """What is given to the wrong place, or in the wrong form, is told so; nothing is left out in silence."""
+        x, y = self.corpus.batch(0)
+        with self.zb.Session(self.plan) as run:
+            self.raises("no 'lr' beside a batch\n.*zb.Session", "step(batch, lr=3)", lambda: run.step((x, y), lr=3))
+            self.raises("no 'z' beside", "step(batch, z=...)", lambda: run.step((x, y), z=x))
+            self.raises("1 array: the plan reads 2", "one array", lambda: run.step(x))
+            self.raises("3 arrays: the plan reads 2", "three arrays", lambda: run.step((x, y, x)))
+            for what, one in (("a tuple", (x, y)), ("a dictionary", {"x": x, "y": y})):
+                self.raises(r"one batch\n.*\[\(x, y\)\]", "evaluate of " + what, lambda one=one: run.evaluate(one))
+                self.raises("one batch", "train of " + what, lambda one=one: list(run.train(one)))
+            self.raises("got no batches", "evaluate([])", lambda: run.evaluate([]))
+            self.raises(r"(?s)no outputs.*outputs=\[", "predict without outputs", lambda: run.predict((x, y)))
+            self.check(run.step((x, y, None)).step == 0, "None in a tuple is no array, and the session goes on")
+        for name in ("memory_limit", "bucket_bytes", "fold_limit"):
+            for zero in (0, 0.0, "0", "0G"):
+                self.raises(name + ": expected bytes", "%s=%r" % (name, zero),
+                            lambda name=name, zero=zero: self.zb.compile(package.MODEL, **{name: zero}))
+        values = {"w%d" % k: x for k in range(99)}
+        for name, words in (("weights", r"got a dict\n.*zb.Session\(plan, weights"), ("optimizer", "'sgd:lr=0.1"),
+                            ("schedule", "got a dict$"), ("memory_limit", "got a dict$"), ("ranks", "got a dict$")):
+            self.raises(words, name + " of an object, in a line",
+                        lambda name=name: self.zb.compile(package.MODEL, **{name: values}))
+        self.raises("(?s)the class Tests.*make one: Tests", "a class", lambda: self.zb.compile(Tests))
+        self.raises("no op is named 'a'", "a list of cuts", lambda: self.zb.compile(package.MODEL, ranks=2, cuts=["a"]))
+
+    def test_folders(self):
+        """Temporary plans are gone with their owner, without a warning of Python's."""
+        import gc
+        import tempfile
+        before = set(os.listdir(tempfile.gettempdir()))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            folder = self.zb.compile(package.MODEL).directory
+            self.raises("no op is named", "a compile that fails", lambda: self.zb.compile(package.MODEL, cuts="a"))
+            gc.collect()
+        left = [name for name in set(os.listdir(tempfile.gettempdir())) - before if str(folder).find(name) >= 0]
+        self.check(not folder.exists() and not left and not said, "a plan that is dropped", folder,
+                   [str(one.message) for one in said])
+
     # ---- With PyTorch ----
+
+    def test_constants(self):
+        """What was no tensor in the example is a constant: a batch that has another is refused, from wherever."""
+        if torch is None:
+            return print("constants of modules were left out: PyTorch is not installed")
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = torch.nn.Linear(3, 2)
+
+            def forward(self, x, scale, mask=None, mode="mean"):
+                out = (self.line(x) * scale).pow(2)
+                out = out if mask is None else out * mask
+                return out.mean() if mode == "mean" else out.sum()
+
+        torch.manual_seed(0)
+        x, model = torch.randn(4, 3), Model()
+        plan = self.zb.compile(model, (x, 2.0), output=self.path("constants"))
+        with self.zb.Session(plan) as run:
+            self.check(abs(run.step((x, 2.0)).loss - model(x, 2.0).item()) < 1e-6, "a constant as it was")
+            for batch in ((x,), (x, torch.tensor(2.0)), (x, 2.0, None, "mean"), {"x": x, "scale": 2.0},
+                          {"x": x, "scale": 2.0, "mode": "mean"}):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    run.evaluate([batch])
+            for words, batch in (("'scale' was 2.0 .* it is 3.0", (x, 3.0)), ("'scale' was 2.0", (x, torch.ones(()))),
+                                 ("'scale' was 2.0", {"x": x, "scale": 3.0}), ("'mode' was", (x, 2.0, None, "s")),
+                                 ("'mode' was 'mean' .* it is 's'", {"x": x, "scale": 2.0, "mode": "s"}),
+                                 ("'mask' was left out .* it is a Tensor", (x, 2.0, torch.zeros(4, 2)))):
+                self.raises(words, "another constant", lambda batch=batch: run.step(batch))
+        with self.zb.Session(self.path("constants")) as run:
+            self.raises("2 arrays: the plan reads 1(.|\n)*no tensor", "from the folder", lambda: run.step((x, 3.0)))
+            for what, plan in (("here", plan), ("from the folder", self.zb.Plan(self.path("constants")))):
+                with self.zb.Session(plan) as run, warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    run.step({"x": x, "mask": torch.zeros(4, 2)})
+                    self.check(["'mask', which is no input" in str(one.message) for one in said] == [True],
+                               "a surplus array by name, " + what, said)
+
+        def nested(self, batch, *more):
+            return self.line(batch["x"]).mul(batch["k"]).pow(2).mean() + sum(one.mean() for one in more)
+
+        whole = type("Module", (Model,), {"forward": nested})()
+        plan = self.zb.compile(whole, ({"x": x, "k": 2.0, "none": None}, x))
+        with self.zb.Session(plan) as run:
+            run.step(({"x": x, "k": 2.0, "id": "a"}, x))
+            for words, batch in ((r"'batch\['k'\]' was 2.0", ({"x": x, "k": 1.0}, x)),
+                                 (r"'batch\['none'\]' was None", ({"x": x, "none": x}, x)),
+                                 (r"'more\[1\]' was left out", ({"x": x}, x, x))):
+                self.raises(words, "another constant in a structure", lambda batch=batch: run.step(batch))
+
+    def test_modules(self):
+        """What a module and its example may be, and what a compile says of them."""
+        if torch is None:
+            return
+
+        class Named(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.x = torch.nn.Parameter(torch.ones(3))
+
+            def forward(self, x, y):
+                return (x * self.x - y).pow(2).mean()
+
+        torch.manual_seed(0)
+        model, x, y = Named(), torch.randn(2, 3), torch.randn(2, 3)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            plan = self.zb.compile(model, (x, y), optimizer="sgd:lr=0.5", output=self.path("named"))
+        self.check(not said, "a compile is silent", [str(one.message) for one in said])
+        loss = model(x, y)
+        wanted, loss = model.x.detach() - 0.5 * torch.autograd.grad(loss, model.x)[0], loss.item()
+        for what, given, batch in (("a tuple", plan, (x, y)), ("by name", plan, {"x": x, "y": y}),
+                                   ("from the folder", self.zb.Plan(self.path("named")), (x, y))):
+            with self.zb.Session(given) as run:
+                found = run.step(batch).loss
+                self.check(abs(found - loss) < 1e-6 and torch.allclose(run.state_dict()["x"], wanted),
+                           "a parameter with the name of an argument, " + what, found, loss)
+        for count, words, example in ((3, "too many", (x, y, y)), (1, "'y'", (x,)), (0, "'x'", None),
+                                      (2, "'y'", {"x": x, "labels": y})):
+            self.raises(r"takes 2 arguments \(x, y\), and the example has %d: .*%s" % (count, words),
+                        "an example of %d arguments" % count, lambda example=example: self.zb.compile(model, example))
+        plan = self.zb.compile(model, (x, y), precision=torch.bfloat16)
+        self.check(plan.precision == "bf16", "a precision of PyTorch's", plan.precision)
 
     def test_structures(self):
         """What zb.compile took as the example, a step takes as a batch."""
@@ -285,6 +410,9 @@ class Tests:
         with self.zb.Session(self.compiled(nested, Model, example)) as run:
             run.step(inner)  # the dictionary that forward() takes alone, as a loader gives it
             self.check(run.steps == 1, "the only argument of forward() by itself")
+            with self.zb.Session(self.compiled(lambda self, pair, flag=True: self.loss(pair[0], 1.0, pair[1]), Model,
+                                               ((x[:3], y[:3]),))) as pair:
+                self.check(pair.step((x, y)).step == 0, "the only argument, a tuple, by itself")
             self.raises(r"has no \['more'\]\[1\]\['scale'\], which", "a part is missing",
                         lambda: run.step(({"x": x, "more": (y, {})},)))
 

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping
 
 from . import _c
 from ._library import library, usage
+from .arrays import TORCH
 from .options import GIVEN, LISTS, SIZES
 
 
@@ -38,7 +39,13 @@ def names_of(struct: type) -> List[str]:
     return [field[0] for field in struct._fields_ if field[0] not in taken]  # type: ignore[attr-defined]
 
 
-def _plain(value: Any) -> Any:
+def brief(value: Any) -> str:
+    """A value in a line of a message."""
+    text = repr(value)
+    return "a " + type(value).__name__ if hasattr(value, "shape") or "\n" in text or len(text) > 60 else text
+
+
+def plain(value: Any) -> Any:
     """A number of NumPy's, or of a tensor with one element, as Python's."""
     if isinstance(value, (str, bytes, bool, int, float)) or not hasattr(value, "dtype") or not hasattr(value, "item"):
         return value
@@ -48,23 +55,31 @@ def _plain(value: Any) -> Any:
         return value
 
 
+_WRITTEN = {"optimizer": "write its settings: 'sgd:lr=0.1,momentum=0.9', 'adamw:lr=3e-4'",
+            "weights": "tensors go to the run: zb.Session(plan, weights=...)"}
+
+
 def _text(name: str, value: Any) -> bytes:
-    value = _plain(value)
+    value = plain(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        value = ",".join(value)
+    if type(value).__name__ == "dtype":  # torch.bfloat16
+        value = {word: ours for ours, word in TORCH.items()}.get(str(value).rpartition(".")[2], value)
     if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
-        raise usage("%s: expected a text, got %r" % (name, value))
+        raise usage("%s: expected a text, got %s" % (name, brief(value)), _WRITTEN.get(name))
     return (repr(float(value)) if isinstance(value, float) else str(os.fspath(value) if isinstance(value, os.PathLike)
                                                              else value)).encode()
 
 
 def _size(name: str, value: Any) -> int:
-    value = _plain(value)
+    value = plain(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 2e9
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 64:
         return value
     bytes_ = ctypes.c_uint64()
     if not isinstance(value, str) or not library().zb_bytes_parse(value.encode(), ctypes.byref(bytes_)):
-        raise usage("%s: expected bytes like 800, 2e9, '64M' or '1.5G', got %r" % (name, value))
+        raise usage("%s: expected bytes like 800, 2e9, '64M' or '1.5G', got %s" % (name, brief(value)))
     return bytes_.value
 
 
@@ -73,15 +88,16 @@ _FROM_ZERO, _UNCHECKED = ("delay_spread", "delays", "seed"), ("evaluation_batche
 
 
 def _number(name: str, kind: type, value: Any) -> Any:
-    value = _plain(value)
+    value = plain(value)
     whole = kind is not ctypes.c_double and kind is not ctypes.c_bool
     good = isinstance(value, bool) if kind is ctypes.c_bool else \
         isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-    if not good and hasattr(value, "__index__") and whole and not isinstance(value, bool):
+    if not good and hasattr(value, "__index__") and whole and not (isinstance(value, bool) or
+                                                                   getattr(value, "shape", ())):
         value, good = value.__index__(), True  # a number of NumPy's
     if not good:
         what = "True or False" if kind is ctypes.c_bool else "a whole number" if whole else "a number"
-        raise usage("%s: expected %s, got %r" % (name, what, value))
+        raise usage("%s: expected %s, got %s" % (name, what, brief(value)))
     if whole and kind(value).value != value:
         raise usage("%s: %d is out of range" % (name, value))
     if kind is not ctypes.c_bool and (value == 0 or name in _UNCHECKED and value < 0) and name not in _FROM_ZERO:

@@ -1,46 +1,109 @@
 """A batch of the caller's as the inputs of a plan: every name, type and shape is checked before anything runs."""
 from __future__ import annotations
 
+import inspect
 import warnings
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from . import arrays
+from . import _options, arrays
 from ._library import Error, invalid
 from .plan import Value
 
-Path = Sequence[Tuple[bool, Any]]  # of a value in a structure: whether it is an attribute, and its name or place
+Path = Tuple[Tuple[bool, Any], ...]  # of a value in a structure: whether it is an attribute, and its name or place
+_ABSENT = object()
+
+
+class Call(NamedTuple):
+    """How the example of a module was given to forward(). Paths begin with the name of an argument."""
+    signature: inspect.Signature
+    paths: Mapping[str, Path]  # of the inputs
+    fixed: Mapping[Path, Any]  # of what is no tensor, and so a constant of the plan
 
 
 def _words(inputs: Sequence[Value]) -> str:
     return ", ".join("'%s'" % value.name for value in inputs)
 
 
-def _follow(value: Any, path: Sequence[Tuple[bool, Any]]) -> Any:
+def _follow(value: Any, path: Path) -> Any:
     for is_attribute, key in path:
-        value = getattr(value, key) if is_attribute else value[key]
+        if hasattr(value, "shape"):
+            return _ABSENT  # rows of an array are no parts
+        try:
+            value = getattr(value, key) if is_attribute else value[key]
+        except (KeyError, IndexError, AttributeError, TypeError):
+            return _ABSENT
     return value
 
 
-def _as_compiled(batch: Any, inputs: Sequence[Value], paths: Mapping[str, Path]) -> Optional[Dict[str, Any]]:
-    """A batch of the structure that the example had, arguments of forward() or the only one; None: it has another."""
-    calls = [((), batch), ((batch,), {})] if isinstance(batch, Mapping) else \
-        [(batch if isinstance(batch, (tuple, list)) else (batch,), {}), ((batch,), {})]
-    for call in calls:
+def _shown(path: Path) -> str:
+    return "".join(".%s" % key if is_attribute else "[%r]" % (key,) for is_attribute, key in path)
+
+
+def _surplus(value: Any, path: Path, known: Sequence[Path]) -> Iterator[Tuple[Path, Any, bool]]:
+    """What a batch has where the example has nothing, and whether it is in a dictionary, of which forward() need not
+    read all; deeper than arguments only arrays count there."""
+    is_named = isinstance(value, Mapping)
+    for key, part in value.items() if is_named else enumerate(value) if isinstance(value, (list, tuple)) else ():
+        inner = path + ((False, key),)
+        if any(one[:len(inner)] == inner and one != inner for one in known):
+            yield from _surplus(part, inner, known)
+        elif inner not in known and (hasattr(part, "shape") or part is not None and not (path and is_named)):
+            yield inner, part, is_named
+
+
+def _check_rest(arguments: Mapping[str, Any], call: Call, by_name: bool) -> None:
+    """What is no input is as it was in the example, or forward() would compute something else. by_name: the batch is a
+    dictionary."""
+    wrong, left = [], []
+    for path, fixed in call.fixed.items():
+        value = _options.plain(_follow(arguments, path))
+        if value is not _ABSENT and value is not fixed and (hasattr(value, "shape") or value != fixed):
+            wrong.append((path, _options.brief(fixed), value))
+    for path, value, is_named in _surplus(arguments, (), [*call.paths.values(), *call.fixed]):
+        if is_named and (by_name or len(path) > 1):
+            left.append("%s%s" % (path[0][1], _shown(path[1:])))
+        else:
+            wrong.append((path, "left out", value))
+    for path, was, value in wrong:
+        raise invalid("'%s%s' was %s when the plan was compiled: in the batch it is %s" % (
+            path[0][1], _shown(path[1:]), was, _options.brief(value)),
+            "compile another plan for it; a number is an input where the example has a tensor")
+    _warn_of(left)
+
+
+def _warn_of(left: Sequence[str]) -> None:
+    if left:  # forward() with them may compute something else
+        warnings.warn("the batch has '%s', which is no input of the plan: it is not read" % "', '".join(left),
+                      stacklevel=8)
+
+
+def _forms(batch: Any, call: Call) -> Iterator[Mapping[str, Any]]:
+    """Arguments of forward() by their names: all of them, or the only one."""
+    if isinstance(batch, Mapping):
+        yield batch
+    for args in (batch, (batch,)) if isinstance(batch, (tuple, list)) else ((batch,),):
         try:
-            return {value.name: _follow(call, paths[value.name]) for value in inputs}
-        except (KeyError, IndexError, AttributeError, TypeError):
-            continue
+            yield call.signature.bind_partial(*args).arguments
+        except TypeError:  # too many
+            pass
+
+
+def _as_compiled(batch: Any, inputs: Sequence[Value], call: Call) -> Optional[Dict[str, Any]]:
+    """A batch of the structure that the example had; None: it has another."""
+    for arguments in _forms(batch, call):
+        found = {value.name: _follow(arguments, call.paths[value.name]) for value in inputs}
+        if all(value is not _ABSENT for value in found.values()):
+            _check_rest(arguments, call, arguments is batch)
+            return found
     return None
 
 
-def _missing(batch: Any, inputs: Sequence[Value], paths: Mapping[str, Path]) -> Optional[str]:
+def _missing(batch: Any, inputs: Sequence[Value], call: Call) -> Optional[str]:
     """Of a structure deeper than arguments: where its first part is that a batch has not."""
-    for value in inputs:
-        (_, is_named), rest = paths[value.name][0], paths[value.name][1:]
-        try:
-            _follow(((batch if isinstance(batch, (tuple, list)) else (batch,)), batch)[is_named], rest)
-        except (KeyError, IndexError, AttributeError, TypeError):
-            return "".join(".%s" % key if is_attribute else "[%r]" % (key,) for is_attribute, key in rest[1:]) or None
+    paths = [call.paths[value.name] for value in inputs]
+    for arguments in _forms(batch, call):
+        if any(path[0][1] in arguments for path in paths):
+            return _shown(next(path for path in paths if _follow(arguments, path) is _ABSENT)[1:]) or None
     return None
 
 
@@ -48,23 +111,19 @@ def _depth(value: Any) -> int:
     return 1 + _depth(value[0]) if isinstance(value, (list, tuple)) and value else 0
 
 
-def _by_name(batch: Any, inputs: Sequence[Value], arguments: Sequence[str],
-             paths: Mapping[str, Path]) -> Dict[str, Any]:
-    """arguments: of forward(), of which the loss may not read all; what it does not read may come and is left. paths:
-    where they were in the example of a module."""
+def _by_name(batch: Any, inputs: Sequence[Value], arguments: Sequence[str], call: Optional[Call]) -> Dict[str, Any]:
+    """arguments: of forward(), of which the loss may not read all; what it does not read may come and is left. call: of
+    a module that was compiled here."""
     names = [value.name for value in inputs]
-    if isinstance(batch, Mapping) and all(name in batch for name in names):
-        surplus = [str(name) for name in batch if name not in names and name not in arguments]
-        if surplus:  # forward() with them may compute something else
-            warnings.warn("the batch has '%s', which the plan was compiled without: it is not read" %
-                          "', '".join(surplus), stacklevel=6)
-        return dict(batch)
     if len(names) == 1 and isinstance(batch, list) and (len(batch) != 1 or _depth(batch) <= len(inputs[0].shape)):
         batch = (batch,)  # numbers
-    found = _as_compiled(batch, inputs, paths) if paths else None
+    found = _as_compiled(batch, inputs, call) if call else None
     if found is not None:
         return found
-    missing = _missing(batch, inputs, paths) if paths else None
+    if isinstance(batch, Mapping) and all(name in batch for name in names):
+        _warn_of([str(name) for name in batch if name not in names and name not in arguments])
+        return dict(batch)
+    missing = _missing(batch, inputs, call) if call else None
     if missing:
         raise invalid("the batch has no %s, which the example of the plan had" % missing,
                       "give it the structure that was compiled: " + ", ".join(names))
@@ -75,11 +134,14 @@ def _by_name(batch: Any, inputs: Sequence[Value], arguments: Sequence[str],
                       (", ".join("'%s'" % (name,) for name in batch) or "nothing"))
     if not isinstance(batch, (tuple, list)):
         batch = (batch,)
+    batch = batch if len(batch) == len(inputs) else [one for one in batch if one is not None]
     if len(batch) == len(arguments) > len(inputs):
         return dict(zip(arguments, batch))
     if len(batch) != len(inputs):
-        raise invalid("the batch has %d arrays: the plan reads %d, %s" % (len(batch), len(inputs), _words(inputs)),
-                      "a tuple has them in this order, a dictionary by name")
+        raise invalid("the batch has %d array%s: the plan reads %d, %s" % (
+            len(batch), "" if len(batch) == 1 else "s", len(inputs), _words(inputs)),
+            "a tuple has them in this order, a dictionary by name; what was no tensor when the plan was compiled is "
+            "left out")
     return dict(zip(names, batch))
 
 
@@ -93,8 +155,9 @@ def whole_shape(value: Value, micro_batches: int) -> Tuple[int, ...]:
 def _wrong(value: Value, found: arrays.View, micro_batches: int) -> Error:
     whole = whole_shape(value, micro_batches)
     needed = arrays.shape_text(whole, value.dtype)
-    message = "the input '%s' is %s: expected %s, %d micro-batches of %s" % (
-        value.name, found, needed, micro_batches, arrays.shape_text(value.shape, value.dtype))
+    message = "the input '%s' is %s: expected %s, %d micro-batch%s of %s" % (
+        value.name, found, needed, micro_batches, "" if micro_batches == 1 else "es",
+        arrays.shape_text(value.shape, value.dtype))
     if found.dtype != value.dtype:
         name = arrays.TORCH.get(value.dtype, value.dtype)
         return invalid(message, "convert it: array.astype('%s'), tensor.to(torch.%s)" % (name, name))
@@ -119,12 +182,12 @@ def _fewer(value: Value, shape: Tuple[int, ...], micro_batches: int, each: int) 
 
 
 def arranged(batch: Any, inputs: Sequence[Value], micro_batches: int, arguments: Sequence[str] = (),
-             fewer: bool = False, paths: Optional[Mapping[str, Path]] = None) -> Tuple[List[arrays.View], int]:
+             fewer: bool = False, call: Optional[Call] = None) -> Tuple[List[arrays.View], int]:
     """Contiguous memory of every input, in their order, and how many rows there are: 0 means those of all
     micro-batches, others come with `fewer` alone. INVALID names the input, what came, and what is needed."""
     found: List[arrays.View] = []
     wrong: List[Error] = []
-    by_name, each, counts = _by_name(batch, inputs, arguments, paths or {}), rows_of(inputs), set()
+    by_name, each, counts = _by_name(batch, inputs, arguments, call), rows_of(inputs), set()
     for value in inputs:
         view = arrays.view(by_name[value.name], "the input '%s'" % value.name, value.dtype)
         is_whole = view.shape in (whole_shape(value, micro_batches), (micro_batches,) + value.shape)

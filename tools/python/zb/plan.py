@@ -3,18 +3,21 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 import json
 import os
 import pathlib
 import re
+import shutil
 import tempfile
 import types
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _c, _options, arrays
 from ._calls import call_once
-from ._library import Error, called, compiler, error_of, invalid, library, text_of
+from ._library import Error, called, compiler, error_of, invalid, library, text_of, usage
 from ._progress import Progress
 from .options import CompileOptions
 
@@ -74,8 +77,8 @@ class Plan:
         self.diagnostics = ""
         self.aliases: Dict[str, str] = {}  # of a module: other names of a tied parameter, and the plan's
         self.constants: Dict[str, Any] = {}  # of a module: what its state_dict() has and no step reads or changes
-        self._temporary: Optional[tempfile.TemporaryDirectory] = None
-        self._paths: Dict[str, Any] = {}  # of a module: where each argument was in the example (batches.Path)
+        self._temporary: Any = None  # the folder that lives as long as this
+        self._call: Any = None  # of a module: how the example was given to forward() (batches.Call)
         self._module: Optional[Tuple[Any, Any]] = None  # of a module: the example (zb.torch exports it again)
         self._loss: Optional[str] = None  # which output it is, where that was said
         about = ctypes.POINTER(_c.zb_plan_about)()
@@ -187,6 +190,14 @@ def _record(struct: ctypes.Structure) -> types.SimpleNamespace:
     return types.SimpleNamespace(**found)
 
 
+class _Temporary:
+    """A folder that is gone when nobody holds this any more."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="zb-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
 def _is_path(model: Any) -> bool:
     return isinstance(model, (str, os.PathLike))
 
@@ -209,19 +220,29 @@ def _export(model: Any, example: Any, kwargs: Optional[Mapping[str, Any]], folde
         raise invalid(str(error)) from error
 
 
-def _paths(call: Tuple[Any, Any], names: Sequence[str], forward: Any) -> Dict[str, Any]:
-    """Where the arguments of these names are in a call of forward(); none where a structure does not say."""
+def _call(example: Tuple[Any, Any], names: Sequence[str], forward: Any) -> Any:
+    """Where inputs of these names, and constants, are in a call of forward(); None where a structure does not say."""
     from torch.utils import _pytree
-    from . import aten
-    args, kwargs = call
+    from .batches import Call
+
+    def leaves(arguments: Any) -> List[Tuple[Any, Any]]:
+        return [(tuple((isinstance(key, _pytree.GetAttrKey),
+                        getattr(key, "name", getattr(key, "key", getattr(key, "idx", None)))) for key in path), leaf)
+                for path, leaf in _pytree.tree_flatten_with_path(dict(arguments))[0]]
+
     try:
-        leaves, _ = _pytree.tree_flatten_with_path((args, aten.in_order_of(forward, kwargs or {})))
-    except ValueError:  # of a class that gives its parts without names
-        return {}
-    paths = [path for path, leaf in leaves if hasattr(leaf, "shape")]
-    keys = [[(isinstance(key, _pytree.GetAttrKey), getattr(key, "name", getattr(key, "key", getattr(key, "idx", None))))
-             for key in path] for path in paths]
-    return dict(zip(names, keys)) if len(keys) == len(names) else {}
+        signature = inspect.signature(forward)
+        bound = signature.bind_partial(*example[0], **(example[1] or {}))
+        for name in [one.name for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD]:
+            bound.arguments.update(bound.arguments.pop(name, {}))
+        given = leaves(bound.arguments)
+        bound.apply_defaults()
+        defaults = [(path, leaf) for path, leaf in leaves(bound.arguments) if leaf is not None]
+        fixed = {path: leaf for path, leaf in defaults + given if not hasattr(leaf, "shape")}
+    except (TypeError, ValueError):  # of a class that gives its parts without names
+        return None
+    paths = [path for path, leaf in given if hasattr(leaf, "shape")]
+    return Call(signature, dict(zip(names, paths)), fixed) if len(paths) == len(names) else None
 
 
 def _aliases(model: Any, ours: Sequence[str]) -> Dict[str, str]:
@@ -289,14 +310,14 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
 
     A program that is wrong, or cannot be compiled, is a zb.Error whose text has the diagnostics.
     """
+    if isinstance(model, type):
+        raise usage("zb.compile takes a module, got the class " + model.__name__, "make one: %s()" % model.__name__)
     if not _is_path(model) and not hasattr(model, "named_parameters"):
-        raise Error("USAGE", "zb.compile takes a torch.nn.Module or the path of a model, got a %s"
-                    % type(model).__name__, exit_status=2)
+        raise usage("zb.compile takes a torch.nn.Module or the path of a model, got a %s" % type(model).__name__)
     if _is_path(model) and (example is not None or kwargs is not None):
-        raise Error("USAGE", "'%s' has its inputs in the file: an example is for modules" % os.fspath(model),
-                    exit_status=2)
-    temporary = None if output is not None else tempfile.TemporaryDirectory(prefix="zb-")
-    folder = os.fspath(output) if output is not None else os.path.join(temporary.name, "plan")  # type: ignore
+        raise usage("'%s' has its inputs in the file: an example is for modules" % os.fspath(model))
+    temporary = _Temporary() if output is None else None
+    folder = os.fspath(output) if temporary is None else os.path.join(temporary.name, "plan")
     with tempfile.TemporaryDirectory(prefix="zb-") as work, Progress("zb.compile", verbose) as progress:
         params = _params(folder, options)
         if not _is_path(model):
@@ -316,7 +337,7 @@ def compile(model: Any, example: Any = None, *, kwargs: Optional[Mapping[str, An
         plan.constants = _constants(model, [*known, *plan.aliases]) if isinstance(model, _module_type()) else {}
         plan._module, plan._loss = _example(example, kwargs), options.get("loss")
         if isinstance(model, _module_type()):
-            plan._paths = _paths(plan._module, plan.arguments, model.forward)
+            plan._call = _call(plan._module, plan.arguments, model.forward)
     plan.summary, plan.diagnostics, plan._temporary = summary, diagnostics, temporary
     return plan
 

@@ -9,8 +9,8 @@ import threading
 import time
 import warnings
 import weakref
-from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple,
-                    Union)
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional,
+                    Tuple, Union)
 
 from . import _c, _modules, _options, arrays, batches
 from ._calls import Caller
@@ -178,7 +178,7 @@ class Session:
     def _keep(self, batch: Any, number: int, slot: _c.zb_batch, key: int) -> int:
         """Checks a batch and puts it where the session looks for it; how many rows it has, 0: all."""
         views, rows = batches.arranged(batch, self.plan.inputs, self.plan.micro_batches, self.plan.arguments, key < 0,
-                                       self.plan._paths)  # pylint: disable=protected-access
+                                       self.plan._call)  # pylint: disable=protected-access
         places = (ctypes.c_void_p * len(views))(*[view.address for view in views])
         self._kept[key] = (views, places)
         slot.data = ctypes.cast(places, ctypes.POINTER(ctypes.c_void_p))
@@ -264,6 +264,10 @@ class Session:
 
         In several processes each gives the whole batch, the same one.
         """
+        if batch is not None and named:
+            name = next(iter(named))
+            raise usage("step() takes no '%s' beside a batch" % name, "it is an option of zb.Session"
+                        if name in _options.names_of(_c.zb_session_params) else "all inputs are in the batch")
         batch = named if batch is None and named else batch
         self._check_step(batch is None)
         if not self._has_data:
@@ -300,6 +304,12 @@ class Session:
                           found.stopping, tuple(found.micro_losses[:found.micro_batches]),
                           tuple(found.idle_shares[:found.ranks]), spoken(found.refused) if found.refused else None)
 
+    def _batches_of(self, loader: Iterable[Any]) -> Iterator[Any]:
+        parts = [loader] if hasattr(loader, "shape") else loader if isinstance(loader, (tuple, list)) else ()
+        if isinstance(loader, Mapping) or len(self.plan.inputs) > 1 and any(hasattr(one, "shape") for one in parts):
+            raise usage("expected batches, as a loader gives them, got one batch", "a list of one: [(x, y)]")
+        return iter(loader)
+
     def train(self, loader: Iterable[Any]) -> Iterator[StepResult]:
         """Steps on all batches of the loader, which follow each other without a barrier: a rank that has ended its part
         of a step begins the next one, and the next batch is fetched meanwhile. The losses are those of step().
@@ -310,7 +320,7 @@ class Session:
         evaluate); a loop that is left early has trained on one more batch, the one that was fetched.
         """
         self._check_step(False)
-        coming, fetched = iter(loader), self.steps
+        coming, fetched = self._batches_of(loader), self.steps
 
         def fetch() -> None:
             nonlocal fetched
@@ -359,7 +369,7 @@ class Session:
             self._try("zb_session_evaluate", ctypes.addressof(found))
             self._stopped = found.stopping
         else:
-            for batch in loader:
+            for batch in self._batches_of(loader):
                 was_finite = found.batches == 0 or math.isfinite(found.loss)
                 self._evaluate_batch(batch, found)
                 if found.has_loss and was_finite and not math.isfinite(found.loss):
@@ -368,6 +378,8 @@ class Session:
                                   "'targets') leaves out; else weights or data are not finite", stacklevel=2)
                 if found.stopping:
                     break
+        if not found.batches and not found.stopping:
+            raise usage("evaluate() got no batches", "has the loader ended already, or fewer rows than one?")
         loss = found.loss if found.batches else math.nan
         return Evaluation(loss, found.batches, found.seconds, found.tokens)
 
@@ -375,6 +387,9 @@ class Session:
         """The outputs of the plan for a batch, by their names: rows in the order of the batch's. In several processes
         an output is where the rank that makes it is. A batch may have fewer rows; outputs without rows are then left
         out. like: "torch", "numpy" or "buffer"."""
+        if not self._outputs:
+            raise usage("there are no outputs for predict(): the plan keeps none, or this session asks for none",
+                        "zb.compile(outputs=[NAME]) keeps outputs of the model")
         rows = self._evaluate_batch(batch, _c.zb_evaluation_result())
         each, count = self._batches.rows, self.plan.micro_batches
         kind, made = arrays.framework(like), {}
