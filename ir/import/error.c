@@ -1,7 +1,9 @@
-/* Errors of importers, and the places that they name. Tests: test/ir/import/import_test.c. */
+/* Errors of importers, and the places that they name; memory that lives as long as an import. Tests:
+ * test/ir/import/import_test.c. */
 #include "ir/import/import.h"
 
 #include <stdio.h>
+#include <string.h>
 
 zb_result zb_import_memory(zb_import *im) {
   im->out_of_memory = im->failed = true;
@@ -53,4 +55,18 @@ MlirLocation zb_import_node_location(const zb_import *im, const char *path, cons
   snprintf(unnamed, sizeof unnamed, "#%u", number);
   snprintf(text, sizeof text, "%s%s(%s)", has_path ? path : "", has_path ? " " : "", *name ? name : unnamed);
   return mlirLocationNameGet(im->context, mlirStringRefCreateFromCString(text), at_file(im, number));
+}
+
+/* ---- Memory ---- */
+
+void *zb_import_take(zb_import *im, size_t bytes) {
+  void *taken = zb_arena_take(&im->memory, bytes, 1);
+  if (!taken) zb_import_memory(im);
+  return taken;
+}
+
+char *zb_import_take_text(zb_import *im, const char *text, size_t length) {
+  char *copy = zb_import_take(im, length + 1);
+  if (copy) memcpy(copy, text, length);
+  return copy;
 }

@@ -6,18 +6,6 @@
 
 /* ---- Memory ---- */
 
-void *zb_import_take(zb_import *im, size_t bytes) {
-  void *taken = zb_arena_take(&im->memory, bytes, 1);
-  if (!taken) zb_import_memory(im);
-  return taken;
-}
-
-char *zb_import_take_text(zb_import *im, const char *text, size_t length) {
-  char *copy = zb_import_take(im, length + 1);
-  if (copy) memcpy(copy, text, length);
-  return copy;
-}
-
 /* ---- Buffers ---- */
 
 zb_result zb_import_add_buffer(zb_import *im, zb_import_value *initial, zb_import_value *updated) {

@@ -5,6 +5,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+zb_operand zb_meaning_range(zb_import_node *n, int64_t count, int64_t first, int64_t step) {
+  zb_known *known = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {count}});
+  for (int64_t i = 0; known && i < known->elements; ++i)
+    zb_known_set_integer(known, i, first + i * step);
+  return zb_operand_named(n, known, "places");
+}
+
+zb_operand zb_meaning_take(zb_import_node *n, zb_operand x, const int64_t *places, int64_t count, int axis) {
+  return zb_operand_gather(n, x, zb_operand_named(n, zb_known_ints(n->im, places, count), "places"), axis);
+}
+
 /* ---- Shapes ---- */
 
 zb_operand zb_meaning_reshape(zb_import_node *n, zb_operand x, const int64_t *wanted, int rank, bool copies) {

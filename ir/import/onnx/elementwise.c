@@ -284,3 +284,20 @@ zb_result zb_onnx_dropout(zb_import_node *n) {
   }
   return zb_onnx_identity(n);
 }
+
+/* (condition, x): x where the branch is taken, else 0. (condition, yes, no): the choice of both. */
+zb_result zb_onnx_if(zb_import_node *n) {
+  zb_shape condition, yes, no;
+  char shapes[2][96];
+  if (!zb_import_shape(n, 0, &condition) || !zb_import_shape(n, 1, &yes)) return ZB_FAIL;
+  if (zb_shape_elements(&condition) != 1) return zb_import_refuse(n, NULL, "the condition is not one value");
+  no = yes;
+  if (n->input_count == 3 && !zb_import_shape(n, 2, &no)) return ZB_FAIL;
+  if (!zb_shape_equal(&yes, &no))
+    return zb_import_refuse(n, "control flow that depends on values has a static graph if both branches give one shape",
+                            "the condition is not a constant, and its branches give %s and %s",
+                            zb_shape_text(&yes, shapes[0]), zb_shape_text(&no, shapes[1]));
+  MlirValue other = n->input_count == 3 ? zb_import_ir(n, 2) : zb_build_scalar(n->b, yes.dtype, 0);
+  MlirValue here = zb_import_reshaped(n->b, zb_import_ir(n, 0), NULL, 0);
+  return zb_import_give(n, 0, zb_build(n->b, "where", (MlirValue[]){here, zb_import_ir(n, 1), other}, 3, NULL, 0));
+}

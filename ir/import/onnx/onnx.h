@@ -51,6 +51,8 @@ static inline zb_onnx *zb_onnx_of(zb_import *im) { return (zb_onnx *)im; }
 const zb_import_op *zb_onnx_op_find(const char *name);
 void zb_onnx_unknown_hint(const char *name, zb_text *why, zb_text *hint);
 void zb_onnx_domain_hint(const char *domain, zb_text *why, zb_text *hint);
+/* Whether a node is as its row says; reports. */
+zb_result zb_onnx_check_node(zb_import_node *n);
 
 /* ---- file.c ---- */
 /* Maps and parses. INVALID with the byte for a damaged file. Close in any case. */
@@ -62,8 +64,6 @@ Onnx__GraphProto *zb_onnx_graph_unpack(zb_import_node *n, const ProtobufCBinaryD
 /* ---- nodes.c ---- */
 /* The nodes of the model: functions written out, If with a known condition as its branch, Loop and Scan unrolled. */
 zb_result zb_onnx_add_nodes(zb_onnx *onnx);
-/* Whether a node is as its row says; reports. */
-zb_result zb_onnx_check_node(zb_import_node *n);
 
 /* ---- tensor.c: TensorProto -> shape and data ---- */
 /* The value of the first entry of a key; NULL: there is none. */

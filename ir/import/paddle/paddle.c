@@ -17,18 +17,6 @@
 
 /* ---- Files ---- */
 
-static bool is_json(const zb_import_source *file) {
-  size_t i = 0;
-  while (i < file->bytes && strchr(" \t\r\n", file->data[i]) && file->data[i])
-    ++i;
-  return i < file->bytes && file->data[i] == '{';
-}
-
-zb_result zb_paddle_read_program(zb_import *im, const zb_import_source *file, zb_paddle_program *out) {
-  if (file->bytes == 0) return zb_paddle_damaged(im, out, "it is empty");
-  return is_json(file) ? zb_paddle_read_pir(im, file, out) : zb_paddle_read_description(im, file, out);
-}
-
 /* ---- Values ---- */
 
 /* A value from the file beside the program; else what the startup program fills it with; else none. */

@@ -367,3 +367,17 @@ zb_result zb_paddle_read_pir(zb_import *im, const zb_import_source *file, zb_pad
   json_decref(root);
   return result;
 }
+
+/* ---- Either format ---- */
+
+static bool is_json(const zb_import_source *file) {
+  size_t i = 0;
+  while (i < file->bytes && strchr(" \t\r\n", file->data[i]) && file->data[i])
+    ++i;
+  return i < file->bytes && file->data[i] == '{';
+}
+
+zb_result zb_paddle_read_program(zb_import *im, const zb_import_source *file, zb_paddle_program *out) {
+  if (file->bytes == 0) return zb_paddle_damaged(im, out, "it is empty");
+  return is_json(file) ? zb_paddle_read_pir(im, file, out) : zb_paddle_read_description(im, file, out);
+}

@@ -237,3 +237,67 @@ zb_result zb_stablehlo_read_signature(zb_stablehlo *it) {
     if (!read_result(it, mlirFunctionTypeGetResult(function, i), i)) return ZB_FAIL;
   return im->params->roles ? read_roles(it) : ZB_OK;
 }
+
+/* ---- The loss ---- */
+
+static bool may_be_loss(const zb_stablehlo_result *r) {
+  return r->updates < 0 && r->is_typed && r->shape.rank == 0 && r->shape.dtype == ZB_F32;
+}
+
+static void describe_results(const zb_stablehlo *it, zb_text *text) {
+  enum { LISTED = 8 };
+  int listed = 0;
+  char shape[96];
+  for (int i = 0; i < it->result_count && listed < LISTED; ++i) {
+    const zb_stablehlo_result *r = &it->results[i];
+    if (r->updates < 0)
+      zb_text_add(text, "%s'%s' (%s)", listed++ ? ", " : "", r->name,
+                  r->is_typed ? zb_shape_text(&r->shape, shape) : "?");
+  }
+}
+
+zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it) {
+  zb_import *im = &it->core;
+  const char *wanted = im->params->loss;
+  zb_stablehlo_result *found = NULL;
+  int candidates = 0;
+  bool is_sure = false;
+  for (int i = 0; i < it->result_count; ++i) {
+    zb_stablehlo_result *r = &it->results[i];
+    if (wanted ? strcmp(r->name, wanted) != 0 : !may_be_loss(r)) continue;
+    if (!is_sure) found = r;
+    is_sure |= r->is_loss || strcmp(r->name, "loss") == 0; /* of several the one of that name */
+    ++candidates;
+  }
+  if (found && (candidates == 1 || is_sure)) return found;
+  zb_text list = {0};
+  describe_results(it, &list);
+  const char *all = list.data ? list.data : "none";
+  if (wanted)
+    zb_import_fail(im, "pass one of them to --loss", "%s result is named '%s': the results are %s",
+                   found ? "more than one" : "no", wanted, all);
+  else if (found)
+    zb_import_fail(im, "say which one with --loss NAME", "%d results may be the loss: %s", candidates, all);
+  else
+    zb_import_fail(im,
+                   "lower a function that returns the mean loss of the micro-batch; --inference compiles one without",
+                   "no scalar f32 result to minimize: the results are %s", all);
+  zb_text_deinit(&list);
+  return NULL;
+}
+
+/* @main, else the only function. */
+zb_result zb_stablehlo_find_main(zb_stablehlo *it) {
+  char name[256];
+  MlirOperation only = {NULL};
+  int count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(it->module)); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
+    if (strcmp(mlirIdentifierStr(mlirOperationGetName(op)).data, "func.func") != 0) continue;
+    only = op;
+    ++count;
+    if (zb_stablehlo_string(op, "sym_name", name, sizeof name) && strcmp(name, "main") == 0) it->main = op;
+  }
+  if (!it->main.ptr && count == 1) it->main = only;
+  return it->main.ptr ? ZB_OK : zb_import_fail(&it->core, ZB_STABLEHLO_TEXT_HINT, "the module has no function @main");
+}

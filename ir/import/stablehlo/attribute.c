@@ -162,3 +162,66 @@ bool zb_stablehlo_field(zb_import_node *n, const char *attribute, const char *fi
     ++at;
   }
 }
+
+/* ---- Ops: their kind, functions that they name, types of results, regions ---- */
+
+const char *zb_stablehlo_kind(MlirOperation op, bool *is_chlo) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  const char *text = name.data; /* MLIR's names end in NUL */
+  *is_chlo = strncmp(text, "chlo.", 5) == 0;
+  if (*is_chlo) return text + 5;
+  return strncmp(text, "stablehlo.", 10) == 0 ? text + 10 : NULL;
+}
+
+/* The function of a name in the module. */
+MlirOperation zb_stablehlo_function(zb_stablehlo *it, const char *name) {
+  char found[256];
+  MlirBlock body = mlirModuleGetBody(it->module);
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr; op = mlirOperationGetNextInBlock(op))
+    if (strcmp(mlirIdentifierStr(mlirOperationGetName(op)).data, "func.func") == 0 &&
+        zb_stablehlo_string(op, "sym_name", found, sizeof found) && strcmp(found, name) == 0)
+      return op;
+  return (MlirOperation){NULL};
+}
+
+bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out) {
+  if (result >= n->output_count) return zb_import_refuse(n, NULL, "it has no result %d", result);
+  MlirType type = mlirValueGetType(mlirOperationGetResult(zb_stablehlo_source(n), result));
+  if (!zb_stablehlo_shape(type, out) || zb_shape_bytes(out) < 0)
+    return zb_import_refuse(n, "tensors of floats, integers and i1 with known dimensions, at most 8, are supported",
+                            "the type of its result is not supported");
+  return zb_shape_elements(out) > 0 || zb_import_refuse(n, NULL, "its result is empty");
+}
+
+bool zb_stablehlo_region_op(const zb_import_node *n, int region, char *out, size_t room) {
+  MlirOperation op = zb_stablehlo_source(n);
+  if (region >= mlirOperationGetNumRegions(op)) return false;
+  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, region));
+  if (mlirBlockIsNull(block) || mlirBlockGetNumArguments(block) != 2) return false;
+  MlirOperation body = mlirBlockGetFirstOperation(block);
+  MlirOperation last = body.ptr ? mlirOperationGetNextInBlock(body) : body;
+  bool is_chlo;
+  if (!last.ptr || mlirOperationGetNumOperands(body) != 2 || mlirOperationGetNumResults(body) != 1 ||
+      mlirOperationGetNumOperands(last) != 1 ||
+      !mlirValueEqual(mlirOperationGetOperand(last, 0), mlirOperationGetResult(body, 0)))
+    return false;
+  MlirValue a = mlirBlockGetArgument(block, 0), b = mlirBlockGetArgument(block, 1);
+  MlirValue lhs = mlirOperationGetOperand(body, 0), rhs = mlirOperationGetOperand(body, 1);
+  const bool both =
+      (mlirValueEqual(lhs, a) && mlirValueEqual(rhs, b)) || (mlirValueEqual(lhs, b) && mlirValueEqual(rhs, a));
+  const char *kind = zb_stablehlo_kind(body, &is_chlo), *end = zb_stablehlo_kind(last, &is_chlo);
+  if (!both || !kind || !end || strcmp(end, "return") != 0 || strlen(kind) >= room) return false;
+  snprintf(out, room, "%s", kind);
+  return true;
+}
+
+zb_result zb_stablehlo_check_results(zb_import_node *n) {
+  if (zb_stablehlo_of(n->im)->in_lanes) return ZB_OK;
+  for (int i = 0; i < n->output_count; ++i) {
+    zb_shape declared;
+    const zb_import_value *out = n->outputs[i];
+    if (out && out->known && out->known->elements == 0) continue; /* a slice of nothing */
+    if (!zb_stablehlo_result_shape(n, i, &declared) || !zb_import_check_output(n, i, &declared)) return ZB_FAIL;
+  }
+  return ZB_OK;
+}

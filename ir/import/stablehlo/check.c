@@ -256,7 +256,7 @@ zb_result zb_stablehlo_check_gradients(zb_stablehlo *it, const zb_stablehlo_upda
   params.inference = true;
   params.output_count = 0;
   check c = {.it = it, .updates = updates, .gradients = gradients, .count = count, .wrong = -1};
-  c.second = (zb_stablehlo){.module = it->module};
+  c.second = (zb_stablehlo){.module = it->module, .find_row = it->find_row};
   c.second.core =
       (zb_import){.context = im->context, .params = &params, .format = im->format, .source_bytes = im->source_bytes};
   zb_module none;

@@ -15,14 +15,6 @@ enum { NODES_MAX = 1 << 18, POSITIONS_MAX = 1 << 22, DEPTH_MAX = 64, INDEX_DEPTH
 
 /* ---- Names ---- */
 
-const char *zb_stablehlo_kind(MlirOperation op, bool *is_chlo) {
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-  const char *text = name.data; /* MLIR's names end in NUL */
-  *is_chlo = strncmp(text, "chlo.", 5) == 0;
-  if (*is_chlo) return text + 5;
-  return strncmp(text, "stablehlo.", 10) == 0 ? text + 10 : NULL;
-}
-
 static bool is_named(MlirOperation op, const char *name) {
   return mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(op)), mlirStringRefCreateFromCString(name));
 }
@@ -207,17 +199,6 @@ static zb_result bind_results(zb_stablehlo *it, MlirOperation op, zb_import_valu
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
     if (!bind(it, mlirOperationGetResult(op, i), values[i])) return ZB_FAIL;
   return ZB_OK;
-}
-
-/* The function of a name in the module. */
-MlirOperation zb_stablehlo_function(zb_stablehlo *it, const char *name) {
-  char found[256];
-  MlirBlock body = mlirModuleGetBody(it->module);
-  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr; op = mlirOperationGetNextInBlock(op))
-    if (is_named(op, "func.func") && zb_stablehlo_string(op, "sym_name", found, sizeof found) &&
-        strcmp(found, name) == 0)
-      return op;
-  return (MlirOperation){NULL};
 }
 
 /* What is called at a place has its module path, where its own ops have none. */

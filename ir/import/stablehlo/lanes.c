@@ -68,7 +68,7 @@ static zb_result run_op(zb_import_node *n, zb_map *values, MlirOperation op, int
     return run_call(n, values, op, inputs, outputs, depth);
   for (intptr_t i = 0; i < results; ++i)
     if (!(outputs[i] = new_value(n, values, mlirOperationGetResult(op, i)))) return ZB_FAIL;
-  const zb_import_op *row = kind ? zb_stablehlo_op_find(kind, is_chlo) : NULL;
+  const zb_import_op *row = kind ? zb_stablehlo_of(n->im)->find_row(kind, is_chlo) : NULL;
   if (!row || operands < row->min_inputs || (row->max_inputs >= 0 && operands > row->max_inputs))
     return zb_import_refuse(n, NULL, "its region has %s, which is not supported there",
                             mlirIdentifierStr(mlirOperationGetName(op)).data);

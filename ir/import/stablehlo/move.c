@@ -327,3 +327,85 @@ zb_result zb_stablehlo_pad(zb_import_node *n) {
   }
   return n->im->failed || n->b->failed ? ZB_FAIL : zb_import_give(n, 0, x);
 }
+
+/* ---- Parts of tensors ---- */
+
+MlirValue zb_stablehlo_cut(zb_import_node *n, MlirValue x, int axis, int64_t start, int64_t size, int64_t step) {
+  zb_shape shape;
+  int64_t starts[ZB_DIMS_MAX] = {0}, sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
+  if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
+  for (int i = 0; i < shape.rank; ++i) {
+    sizes[i] = shape.dims[i];
+    steps[i] = 1;
+  }
+  if (start == 0 && size == shape.dims[axis]) return x;
+  starts[axis] = start;
+  sizes[axis] = size;
+  steps[axis] = size > 1 ? step : 1;
+  return ZB_BUILD(n->b, "slice", x, zb_ints("starts", starts, shape.rank), zb_ints("sizes", sizes, shape.rank),
+                  zb_ints("steps", steps, shape.rank));
+}
+
+/* x with `inner` elements of fill between its own along an axis: a dimension of 1 + inner behind it, without the last
+ * ones. */
+static MlirValue spread(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t inner) {
+  zb_shape shape, part;
+  if (inner == 0 || !zb_import_ir_shape(n, x, &shape) || shape.dims[axis] < 2) return x;
+  part = shape;
+  if (shape.rank == ZB_DIMS_MAX)
+    return zb_import_refuse(n, NULL, "it has too many dimensions to be spread"), (MlirValue){NULL};
+  for (int i = shape.rank; i > axis + 1; --i)
+    part.dims[i] = part.dims[i - 1];
+  part.dims[axis + 1] = 1;
+  ++part.rank;
+  MlirValue parts[2] = {zb_import_reshaped(n->b, x, part.dims, part.rank), {NULL}};
+  part.dims[axis + 1] = inner;
+  parts[1] = zb_build_expand(n->b, fill, &part);
+  if (n->b->failed) return (MlirValue){NULL};
+  x = zb_build_concat(n->b, parts, 2, axis + 1);
+  shape.dims[axis] *= 1 + inner;
+  x = zb_import_reshaped(n->b, x, shape.dims, shape.rank);
+  return zb_stablehlo_cut(n, x, axis, 0, shape.dims[axis] - inner, 1);
+}
+
+/* More is no padding of a tensor, and sums of such numbers do not overflow. */
+bool zb_stablehlo_is_pad(int64_t pad) {
+  const int64_t most = INT64_C(1) << 40;
+  return pad >= -most && pad <= most;
+}
+
+MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t low, int64_t high,
+                              int64_t inner) {
+  zb_shape shape, part;
+  x = spread(n, x, fill, axis, inner);
+  if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
+  const int64_t start = zb_stablehlo_is_pad(low) && low < 0 ? -low : 0,
+                end = zb_stablehlo_is_pad(high) && high < 0 ? -high : 0;
+  if (!zb_stablehlo_is_pad(low) || !zb_stablehlo_is_pad(high) || shape.dims[axis] - start - end < 1)
+    return zb_import_refuse(n, NULL, "the padding of dimension %d is out of range", axis), (MlirValue){NULL};
+  x = zb_stablehlo_cut(n, x, axis, start, shape.dims[axis] - start - end, 1);
+  MlirValue parts[3];
+  int count = 0;
+  part = shape;
+  part.dims[axis] = low;
+  if (low > 0) parts[count++] = zb_build_expand(n->b, fill, &part);
+  parts[count++] = x;
+  part.dims[axis] = high;
+  if (high > 0) parts[count++] = zb_build_expand(n->b, fill, &part);
+  return n->b->failed ? (MlirValue){NULL} : zb_build_concat(n->b, parts, count, axis);
+}
+
+MlirValue zb_stablehlo_scattered(zb_import_node *n, MlirValue data, MlirValue places, MlirValue updates,
+                                 const char *reduction) {
+  zb_shape shape;
+  if (!zb_import_ir_shape(n, data, &shape) || !places.ptr || !updates.ptr) return (MlirValue){NULL};
+  const bool is_logic = shape.dtype == ZB_I1 && strcmp(reduction, "none") != 0;
+  if (is_logic) { /* of i1 a sum is `or`, a product `and` */
+    data = zb_build_cast(n->b, data, ZB_I32);
+    updates = zb_build_cast(n->b, updates, ZB_I32);
+    reduction = strcmp(reduction, "add") == 0 ? "max" : strcmp(reduction, "mul") == 0 ? "min" : reduction;
+  }
+  const zb_attr attr = zb_string("reduction", reduction);
+  MlirValue out = zb_build(n->b, "scatter", (MlirValue[]){data, places, updates}, 3, &attr, 1);
+  return is_logic ? zb_build_cast(n->b, out, ZB_I1) : out;
+}

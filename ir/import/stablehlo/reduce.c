@@ -18,72 +18,6 @@
 
 enum { VALUES_MAX = ZB_STABLEHLO_LANES_MAX / 2, IN_ORDER_MAX = 16 };
 
-/* ---- Parts of tensors ---- */
-
-MlirValue zb_stablehlo_cut(zb_import_node *n, MlirValue x, int axis, int64_t start, int64_t size, int64_t step) {
-  zb_shape shape;
-  int64_t starts[ZB_DIMS_MAX] = {0}, sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
-  if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
-  for (int i = 0; i < shape.rank; ++i) {
-    sizes[i] = shape.dims[i];
-    steps[i] = 1;
-  }
-  if (start == 0 && size == shape.dims[axis]) return x;
-  starts[axis] = start;
-  sizes[axis] = size;
-  steps[axis] = size > 1 ? step : 1;
-  return ZB_BUILD(n->b, "slice", x, zb_ints("starts", starts, shape.rank), zb_ints("sizes", sizes, shape.rank),
-                  zb_ints("steps", steps, shape.rank));
-}
-
-/* x with `inner` elements of fill between its own along an axis: a dimension of 1 + inner behind it, without the last
- * ones. */
-static MlirValue spread(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t inner) {
-  zb_shape shape, part;
-  if (inner == 0 || !zb_import_ir_shape(n, x, &shape) || shape.dims[axis] < 2) return x;
-  part = shape;
-  if (shape.rank == ZB_DIMS_MAX)
-    return zb_import_refuse(n, NULL, "it has too many dimensions to be spread"), (MlirValue){NULL};
-  for (int i = shape.rank; i > axis + 1; --i)
-    part.dims[i] = part.dims[i - 1];
-  part.dims[axis + 1] = 1;
-  ++part.rank;
-  MlirValue parts[2] = {zb_import_reshaped(n->b, x, part.dims, part.rank), {NULL}};
-  part.dims[axis + 1] = inner;
-  parts[1] = zb_build_expand(n->b, fill, &part);
-  if (n->b->failed) return (MlirValue){NULL};
-  x = zb_build_concat(n->b, parts, 2, axis + 1);
-  shape.dims[axis] *= 1 + inner;
-  x = zb_import_reshaped(n->b, x, shape.dims, shape.rank);
-  return zb_stablehlo_cut(n, x, axis, 0, shape.dims[axis] - inner, 1);
-}
-
-/* More is no padding of a tensor, and sums of such numbers do not overflow. */
-static bool is_pad(int64_t pad) {
-  const int64_t most = INT64_C(1) << 40;
-  return pad >= -most && pad <= most;
-}
-
-MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t low, int64_t high,
-                              int64_t inner) {
-  zb_shape shape, part;
-  x = spread(n, x, fill, axis, inner);
-  if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
-  const int64_t start = is_pad(low) && low < 0 ? -low : 0, end = is_pad(high) && high < 0 ? -high : 0;
-  if (!is_pad(low) || !is_pad(high) || shape.dims[axis] - start - end < 1)
-    return zb_import_refuse(n, NULL, "the padding of dimension %d is out of range", axis), (MlirValue){NULL};
-  x = zb_stablehlo_cut(n, x, axis, start, shape.dims[axis] - start - end, 1);
-  MlirValue parts[3];
-  int count = 0;
-  part = shape;
-  part.dims[axis] = low;
-  if (low > 0) parts[count++] = zb_build_expand(n->b, fill, &part);
-  parts[count++] = x;
-  part.dims[axis] = high;
-  if (high > 0) parts[count++] = zb_build_expand(n->b, fill, &part);
-  return n->b->failed ? (MlirValue){NULL} : zb_build_concat(n->b, parts, count, axis);
-}
-
 /* ---- Reductions ---- */
 
 /* Whether the first `count` operands have the dimensions of the first; reports. */
@@ -235,7 +169,7 @@ static bool read_window(zb_import_node *n, int rank, zb_stablehlo_window *w) {
   for (int i = 0; i < rank; ++i) {
     w->low[i] = padding[2 * i];
     w->high[i] = padding[2 * i + 1];
-    if (!is_pad(w->low[i]) || !is_pad(w->high[i]))
+    if (!zb_stablehlo_is_pad(w->low[i]) || !zb_stablehlo_is_pad(w->high[i]))
       return zb_import_refuse(n, NULL, "the padding of dimension %d is out of range", i);
   }
   return true;

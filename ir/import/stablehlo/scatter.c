@@ -306,21 +306,6 @@ zb_result zb_stablehlo_gather_any(zb_import_node *n) {
   return zb_import_give(n, 0, zb_import_transposed(n->b, x, permutation));
 }
 
-MlirValue zb_stablehlo_scattered(zb_import_node *n, MlirValue data, MlirValue places, MlirValue updates,
-                                 const char *reduction) {
-  zb_shape shape;
-  if (!zb_import_ir_shape(n, data, &shape) || !places.ptr || !updates.ptr) return (MlirValue){NULL};
-  const bool is_logic = shape.dtype == ZB_I1 && strcmp(reduction, "none") != 0;
-  if (is_logic) { /* of i1 a sum is `or`, a product `and` */
-    data = zb_build_cast(n->b, data, ZB_I32);
-    updates = zb_build_cast(n->b, updates, ZB_I32);
-    reduction = strcmp(reduction, "add") == 0 ? "max" : strcmp(reduction, "mul") == 0 ? "min" : reduction;
-  }
-  const zb_attr attr = zb_string("reduction", reduction);
-  MlirValue out = zb_build(n->b, "scatter", (MlirValue[]){data, places, updates}, 3, &attr, 1);
-  return is_logic ? zb_build_cast(n->b, out, ZB_I1) : out;
-}
-
 /* x [rows, ...] with one row more. */
 static MlirValue with_row(zb_import_node *n, MlirValue x) {
   zb_shape row;

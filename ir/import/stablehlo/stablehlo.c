@@ -13,15 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_HINT                                                                                                      \
-  "write text: open(\"step.mlir\", \"w\").write(jax.jit(step).lower(*arguments).as_text(debug_info=True))"
-
 /* ---- The text ---- */
 
 static zb_status check_source(const zb_import_source *file, const char *path) {
   if (file->bytes >= 4 && memcmp(file->data, "ML\xEFR", 4) == 0)
     return zb_status_hint(ZB_ERROR(INVALID, "'%s' is a portable artifact (VHLO bytecode), and only text is read", path),
-                          TEXT_HINT);
+                          ZB_STABLEHLO_TEXT_HINT);
   if (file->bytes > ZB_MLIR_BYTES_MAX)
     return zb_status_hint(
         ZB_ERROR(INVALID, "'%s' has %zu bytes, and at most %ld are read", path, file->bytes, ZB_MLIR_BYTES_MAX),
@@ -43,102 +40,9 @@ static zb_status read_module(MlirContext context, const char *path, MlirModule *
   return status;
 }
 
-/* @main, else the only function. */
-zb_result zb_stablehlo_find_main(zb_stablehlo *it) {
-  char name[256];
-  MlirOperation only = {NULL};
-  int count = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(it->module)); op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
-    if (strcmp(mlirIdentifierStr(mlirOperationGetName(op)).data, "func.func") != 0) continue;
-    only = op;
-    ++count;
-    if (zb_stablehlo_string(op, "sym_name", name, sizeof name) && strcmp(name, "main") == 0) it->main = op;
-  }
-  if (!it->main.ptr && count == 1) it->main = only;
-  return it->main.ptr ? ZB_OK : zb_import_fail(&it->core, TEXT_HINT, "the module has no function @main");
-}
-
 /* ---- What rows use ---- */
 
-bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out) {
-  if (result >= n->output_count) return zb_import_refuse(n, NULL, "it has no result %d", result);
-  MlirType type = mlirValueGetType(mlirOperationGetResult(zb_stablehlo_source(n), result));
-  if (!zb_stablehlo_shape(type, out) || zb_shape_bytes(out) < 0)
-    return zb_import_refuse(n, "tensors of floats, integers and i1 with known dimensions, at most 8, are supported",
-                            "the type of its result is not supported");
-  return zb_shape_elements(out) > 0 || zb_import_refuse(n, NULL, "its result is empty");
-}
-
-bool zb_stablehlo_region_op(const zb_import_node *n, int region, char *out, size_t room) {
-  MlirOperation op = zb_stablehlo_source(n);
-  if (region >= mlirOperationGetNumRegions(op)) return false;
-  MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, region));
-  if (mlirBlockIsNull(block) || mlirBlockGetNumArguments(block) != 2) return false;
-  MlirOperation body = mlirBlockGetFirstOperation(block);
-  MlirOperation last = body.ptr ? mlirOperationGetNextInBlock(body) : body;
-  bool is_chlo;
-  if (!last.ptr || mlirOperationGetNumOperands(body) != 2 || mlirOperationGetNumResults(body) != 1 ||
-      mlirOperationGetNumOperands(last) != 1 ||
-      !mlirValueEqual(mlirOperationGetOperand(last, 0), mlirOperationGetResult(body, 0)))
-    return false;
-  MlirValue a = mlirBlockGetArgument(block, 0), b = mlirBlockGetArgument(block, 1);
-  MlirValue lhs = mlirOperationGetOperand(body, 0), rhs = mlirOperationGetOperand(body, 1);
-  const bool both =
-      (mlirValueEqual(lhs, a) && mlirValueEqual(rhs, b)) || (mlirValueEqual(lhs, b) && mlirValueEqual(rhs, a));
-  const char *kind = zb_stablehlo_kind(body, &is_chlo), *end = zb_stablehlo_kind(last, &is_chlo);
-  if (!both || !kind || !end || strcmp(end, "return") != 0 || strlen(kind) >= room) return false;
-  snprintf(out, room, "%s", kind);
-  return true;
-}
-
 /* ---- Loss and outputs ---- */
-
-static void describe_results(const zb_stablehlo *it, zb_text *text) {
-  enum { LISTED = 8 };
-  int listed = 0;
-  char shape[96];
-  for (int i = 0; i < it->result_count && listed < LISTED; ++i) {
-    const zb_stablehlo_result *r = &it->results[i];
-    if (r->updates < 0)
-      zb_text_add(text, "%s'%s' (%s)", listed++ ? ", " : "", r->name,
-                  r->is_typed ? zb_shape_text(&r->shape, shape) : "?");
-  }
-}
-
-static bool may_be_loss(const zb_stablehlo_result *r) {
-  return r->updates < 0 && r->is_typed && r->shape.rank == 0 && r->shape.dtype == ZB_F32;
-}
-
-zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it) {
-  zb_import *im = &it->core;
-  const char *wanted = im->params->loss;
-  zb_stablehlo_result *found = NULL;
-  int candidates = 0;
-  bool is_sure = false;
-  for (int i = 0; i < it->result_count; ++i) {
-    zb_stablehlo_result *r = &it->results[i];
-    if (wanted ? strcmp(r->name, wanted) != 0 : !may_be_loss(r)) continue;
-    if (!is_sure) found = r;
-    is_sure |= r->is_loss || strcmp(r->name, "loss") == 0; /* of several the one of that name */
-    ++candidates;
-  }
-  if (found && (candidates == 1 || is_sure)) return found;
-  zb_text list = {0};
-  describe_results(it, &list);
-  const char *all = list.data ? list.data : "none";
-  if (wanted)
-    zb_import_fail(im, "pass one of them to --loss", "%s result is named '%s': the results are %s",
-                   found ? "more than one" : "no", wanted, all);
-  else if (found)
-    zb_import_fail(im, "say which one with --loss NAME", "%d results may be the loss: %s", candidates, all);
-  else
-    zb_import_fail(im,
-                   "lower a function that returns the mean loss of the micro-batch; --inference compiles one without",
-                   "no scalar f32 result to minimize: the results are %s", all);
-  zb_text_deinit(&list);
-  return NULL;
-}
 
 /* The results that --keep-output names; all of them where there is no loss and none is named. */
 static zb_result find_outputs(zb_stablehlo *it, const zb_stablehlo_result *loss) {
@@ -242,36 +146,6 @@ static zb_result build_inputs(zb_stablehlo *it) {
 
 /* ---- Nodes ---- */
 
-zb_result zb_stablehlo_check_node(zb_import_node *n) {
-  bool is_chlo;
-  MlirOperation op = zb_stablehlo_source(n);
-  if (!n->op) {
-    const char *kind = zb_stablehlo_kind(op, &is_chlo);
-    return zb_import_refuse(n, zb_stablehlo_unknown_hint(kind ? kind : n->kind), "this op is not supported");
-  }
-  if (n->input_count < n->op->min_inputs || (n->op->max_inputs >= 0 && n->input_count > n->op->max_inputs))
-    return zb_import_refuse(n, NULL, "it has %d operands, expected %d to %d", n->input_count, n->op->min_inputs,
-                            n->op->max_inputs);
-  if (n->output_count < 1 || (n->op->max_outputs >= 0 && n->output_count > n->op->max_outputs))
-    return zb_import_refuse(n, NULL, "it has %d results, expected 1 to %d", n->output_count, n->op->max_outputs);
-  if (!zb_stablehlo_of(n->im)->is_step && !n->im->params->inference && zb_stablehlo_is_placed(op, "custom_vjp_call"))
-    return zb_import_refuse(
-        n, "lower the whole step (jax.value_and_grad): its gradients are compared with those made here",
-        "it is in a function of jax.custom_vjp, whose gradient the text of a loss does not have");
-  return ZB_OK;
-}
-
-zb_result zb_stablehlo_check_results(zb_import_node *n) {
-  if (zb_stablehlo_of(n->im)->in_lanes) return ZB_OK;
-  for (int i = 0; i < n->output_count; ++i) {
-    zb_shape declared;
-    const zb_import_value *out = n->outputs[i];
-    if (out && out->known && out->known->elements == 0) continue; /* a slice of nothing */
-    if (!zb_stablehlo_result_shape(n, i, &declared) || !zb_import_check_output(n, i, &declared)) return ZB_FAIL;
-  }
-  return ZB_OK;
-}
-
 /* ---- The whole ---- */
 
 /* Weights are no part of the file. */
@@ -324,7 +198,8 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
 
 zb_status zb_import_stablehlo(MlirContext context, const zb_import_params *params, zb_module *out) {
   *out = (zb_module){.context = context};
-  zb_stablehlo it = {.core = {.context = context, .params = params, .format = &zb_stablehlo_format}};
+  zb_stablehlo it = {.core = {.context = context, .params = params, .format = &zb_stablehlo_format},
+                     .find_row = zb_stablehlo_op_find};
   const bool allowed = mlirContextGetAllowUnregisteredDialects(context);
   mlirContextSetAllowUnregisteredDialects(context, true);
   zb_status status = read_module(context, params->path, &it.module, &it.core.source_bytes);

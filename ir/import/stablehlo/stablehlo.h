@@ -59,10 +59,16 @@ typedef struct zb_stablehlo {
   size_t positions;          /* ops that were walked, to bound what a small file can ask for */
   zb_import_update *updates; /* what the step does to each parameter; none: the file is a loss */
   int update_count;
+  /* zb_stablehlo_op_find, for ops of regions: rows lie above what their functions use. */
+  const zb_import_op *(*find_row)(const char *kind, bool is_chlo);
   int in_lanes; /* ops of a region are built for whole tensors: their shapes are not those that the file says */
 } zb_stablehlo;
 
 static inline zb_stablehlo *zb_stablehlo_of(zb_import *im) { return (zb_stablehlo *)im; }
+
+/* What to do about a file that is no text of a module. */
+#define ZB_STABLEHLO_TEXT_HINT                                                                                         \
+  "write text: open(\"step.mlir\", \"w\").write(jax.jit(step).lower(*arguments).as_text(debug_info=True))"
 
 /* ---- pretty.c ---- */
 /* Text in which every op of stablehlo and chlo has its generic form, on the line where it was. INVALID, reported at the
@@ -86,8 +92,32 @@ bool zb_stablehlo_field(zb_import_node *n, const char *attribute, const char *fi
 /* Copies a string or symbol attribute; false: absent. */
 bool zb_stablehlo_string(MlirOperation op, const char *name, char *out, size_t room);
 
+static inline MlirOperation zb_stablehlo_source(const zb_import_node *n) {
+  return (MlirOperation){(void *)(uintptr_t)n->source};
+}
+/* "stablehlo.add" -> "add"; NULL: another dialect. Not NUL-terminated beyond the op's own name, which is. */
+const char *zb_stablehlo_kind(MlirOperation op, bool *is_chlo);
+MlirOperation zb_stablehlo_function(zb_stablehlo *it, const char *name); /* of the module; null: none */
+/* The declared type of a result; false after reporting. */
+bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out);
+/* The name of the op that a region of two arguments (or more) applies to its first two and returns: "add". False: it
+ * does something else. */
+bool zb_stablehlo_region_op(const zb_import_node *n, int region, char *out, size_t room);
+/* Whether what a node gave has the types that the file declares; reports. */
+zb_result zb_stablehlo_check_results(zb_import_node *n);
+
 /* Elements of dense<...>, floats or integers of any width, into a tensor of that shape (move.c). */
 void zb_stablehlo_read_dense(MlirAttribute value, zb_known *out);
+
+/* ---- move.c: parts of tensors ---- */
+MlirValue zb_stablehlo_cut(zb_import_node *n, MlirValue x, int axis, int64_t start, int64_t size, int64_t step);
+/* x with `fill` before, behind and between its elements along an axis; fewer elements where low or high is negative. */
+MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t low, int64_t high,
+                              int64_t inner);
+bool zb_stablehlo_is_pad(int64_t pad); /* a number that a pad may be */
+/* zb.scatter, also of i1 by any reduction. */
+MlirValue zb_stablehlo_scattered(zb_import_node *n, MlirValue data, MlirValue places, MlirValue updates,
+                                 const char *reduction);
 
 /* ---- integers.c: integers of types that zb does not have are held in wider ones ---- */
 typedef struct zb_stablehlo_integer {
@@ -121,7 +151,6 @@ enum { ZB_STABLEHLO_LANES_MAX = 16 };
 /* A region on whole tensors of the shape `lanes`, one for each of its arguments; its results, of that shape. */
 zb_result zb_stablehlo_lanes(zb_import_node *n, int region, const MlirValue *arguments, int count,
                              const zb_shape *lanes, MlirValue *out, int out_count);
-MlirOperation zb_stablehlo_function(zb_stablehlo *it, const char *name); /* of the module (flatten.c); null: none */
 
 /* ---- reduce.c, scatter.c, sort.c ---- */
 typedef struct zb_stablehlo_window {
@@ -132,15 +161,8 @@ typedef struct zb_stablehlo_window {
 /* Whether the first `count` operands have one shape; reports. */
 bool zb_stablehlo_are_alike(zb_import_node *n, int count);
 bool zb_stablehlo_read_window(zb_import_node *n, const zb_shape *in, zb_stablehlo_window *w); /* false: reported */
-MlirValue zb_stablehlo_cut(zb_import_node *n, MlirValue x, int axis, int64_t start, int64_t size, int64_t step);
-/* x with `fill` before, behind and between its elements along an axis; fewer elements where low or high is negative. */
-MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, int axis, int64_t low, int64_t high,
-                              int64_t inner);
 zb_result zb_stablehlo_reduce_any(zb_import_node *n, const int64_t *axes, int axis_count);
 zb_result zb_stablehlo_gather_any(zb_import_node *n);
-/* zb.scatter, also of i1 by any reduction. */
-MlirValue zb_stablehlo_scattered(zb_import_node *n, MlirValue data, MlirValue places, MlirValue updates,
-                                 const char *reduction);
 MlirValue zb_stablehlo_total_order(zb_import_node *n, MlirValue x);
 static inline bool zb_stablehlo_is_float(zb_dtype dtype) {
   return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
@@ -149,12 +171,14 @@ static inline bool zb_stablehlo_is_float(zb_dtype dtype) {
 /* ---- arguments.c ---- */
 /* Arguments and results of @main, with the names and roles that the file and --roles give. */
 zb_result zb_stablehlo_read_signature(zb_stablehlo *it);
+/* Sets it->main: @main, else the only function. */
+zb_result zb_stablehlo_find_main(zb_stablehlo *it);
+/* The result to minimize; NULL after reporting. */
+zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it);
 
 /* ---- flatten.c ---- */
 /* Values for all arguments, nodes for all ops of @main. */
 zb_result zb_stablehlo_flatten(zb_stablehlo *it);
-/* "stablehlo.add" -> "add"; NULL: another dialect. Not NUL-terminated beyond the op's own name, which is. */
-const char *zb_stablehlo_kind(MlirOperation op, bool *is_chlo);
 
 /* ---- formula.c: what an elementwise part of the graph computes, of one element, in double ---- */
 /* Values with their numbers, up to which a formula is followed. */
@@ -200,6 +224,8 @@ zb_result zb_stablehlo_check_gradients(zb_stablehlo *it, const zb_stablehlo_upda
                                        const zb_import_value *const *gradients, int count);
 
 /* ---- operators.c ---- */
+/* Whether a node has a row, and as many operands and results as that says; the functions of rows rely on it. */
+zb_result zb_stablehlo_check_node(zb_import_node *n);
 const zb_import_op *zb_stablehlo_op_find(const char *kind, bool is_chlo);
 /* Why an op has no row, and what to do: a hint for the error that names it. */
 const char *zb_stablehlo_unknown_hint(const char *kind);
@@ -208,24 +234,6 @@ const char *zb_stablehlo_known_hint(const char *kind);
 
 /* ---- stablehlo.c ---- */
 extern const zb_import_format zb_stablehlo_format;
-/* Sets it->main: @main, else the only function. */
-zb_result zb_stablehlo_find_main(zb_stablehlo *it);
-/* The result to minimize; NULL after reporting. */
-zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it);
-
-/* ---- What rows use ---- */
-static inline MlirOperation zb_stablehlo_source(const zb_import_node *n) {
-  return (MlirOperation){(void *)(uintptr_t)n->source};
-}
-/* Whether what a node gave has the types that the file declares; reports. */
-zb_result zb_stablehlo_check_results(zb_import_node *n);
-/* Whether a node has a row, and as many operands and results as that says; the functions of rows rely on it. */
-zb_result zb_stablehlo_check_node(zb_import_node *n);
-/* The declared type of a result; false after reporting. */
-bool zb_stablehlo_result_shape(zb_import_node *n, int result, zb_shape *out);
-/* The name of the op that a region of two arguments (or more) applies to its first two and returns: "add". False: it
- * does something else. */
-bool zb_stablehlo_region_op(const zb_import_node *n, int region, char *out, size_t room);
 
 /* ---- The functions of ops, as the rows name them ---- */
 #define ZB_STABLEHLO(name, least, most, results, gradient, run, op, fold, range)                                       \
