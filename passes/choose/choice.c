@@ -27,15 +27,14 @@ zb_status zb_choice_init(zb_choice *choice, int ranks, int chunks) {
 zb_status zb_choice_add(zb_choice *choice, zb_choice_items *items, int number, int result, int stage,
                         const char *name) {
   zb_choice_item *last = items->count ? &items->items[items->count - 1] : NULL;
-  const char *copy = name ? zb_arena_strdup(&choice->arena, name) : NULL;
   if (last && last->stage == stage && last->end == number && last->result < 0 && result < 0) {
     ++last->end;
-    if (copy) last->last = copy;
+    if (name) last->last = name;
   } else {
     (void)ZB_PUSH(
         &choice->arena, items,
         (zb_choice_item){
-            .begin = number, .end = number + 1, .result = result, .stage = stage, .first = copy, .last = copy});
+            .begin = number, .end = number + 1, .result = result, .stage = stage, .first = name, .last = name});
   }
   return zb_arena_status(&choice->arena);
 }

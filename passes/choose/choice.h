@@ -44,7 +44,7 @@ typedef ZB_LIST(zb_choice_item) zb_choice_items;
 enum { ZB_CHOICE_CUTS = 1, ZB_CHOICE_AGAIN = 2, ZB_CHOICE_IN_B = 4, ZB_CHOICE_ORDER = 8, ZB_CHOICE_ALL = 15 };
 
 typedef struct zb_choice {
-  zb_arena arena;   /* owns everything but the order */
+  zb_arena arena;   /* owns all but the order, and what MLIR lends for as long as its context is there */
   unsigned decided; /* which of them it has; all others are open. One that was read has all */
   const char *file; /* that it was read from; NULL: a compile made it */
   uint64_t program; /* digest of the program before it is cut */
@@ -67,7 +67,7 @@ void zb_choice_deinit(zb_choice *choice);
 /* The arrays for ranks x chunks stages. MEMORY. */
 zb_status zb_choice_init(zb_choice *choice, int ranks, int chunks) ZB_MUST_USE;
 /* Adds the next number, or a result of it; numbers rise, and those of one stage that follow each other are one item.
- * name: borrowed, may be NULL. */
+ * name: for a comment, may be NULL; lent for as long as the choice is there. */
 zb_status zb_choice_add(zb_choice *choice, zb_choice_items *items, int number, int result, int stage,
                         const char *name) ZB_MUST_USE;
 /* Copies it, in the place of the one that is there. */

@@ -526,13 +526,12 @@ static zb_status note_cuts(const partition *p) {
   const MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
   ZB_TRY(zb_choice_init(notes, p->ranks, p->chunks));
   notes->program = zb_program_digest(&p->graph);
-  notes->placement = zb_arena_strdup(&notes->arena, zb_get_string(module, ZB_ATTR_PLACEMENT));
+  notes->placement = zb_get_string(module, ZB_ATTR_PLACEMENT);
   for (int s = 0; s + 1 < p->stages; ++s) {
-    const char *name = zb_location_name(p->graph.nodes[p->forward[p->cut_after[s]]].op);
     notes->after[s] = p->cut_after[s];
-    if (name) notes->after_name[s] = zb_arena_strdup(&notes->arena, name);
+    notes->after_name[s] = zb_location_name(p->graph.nodes[p->forward[p->cut_after[s]]].op);
   }
-  return zb_arena_status(&notes->arena);
+  return NULL;
 }
 
 /* ---- Stages of all ops ---- */
