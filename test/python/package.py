@@ -291,7 +291,7 @@ class Tests:
             except KeyError:
                 self.suite.check(found == wanted[:len(found)] and run.steps == 3, "an exception of the loader: %d, %d" %
                                  (len(found), run.steps))
-            self.raises("INVALID", "the batch has 1 arrays", "a wrong batch ahead",
+            self.raises("INVALID", "the batch has 1 array:", "a wrong batch ahead",
                         lambda: list(run.train([batches[3], (1,)])))
             self.suite.check([r.loss for r in run.train(batches[4:])] == wanted[4:], "the session goes on")
 
@@ -501,7 +501,7 @@ class Tests:
              "'y' is %dx%dxi32: expected %s(.|\n)*int64" % (rows, length, need)),
             ("floats", (shaped("f", [0] * rows * length, (rows, length)), y), "'x' is %dx%dxf32" % (rows, length)),
             ("transposed", (flat.cast("q", (length, rows)), y), "'x' is %dx%dxi64" % (length, rows)),
-            ("one array", x, "the batch has 1 arrays: the plan reads 2, 'x', 'y'"),
+            ("one array", x, "the batch has 1 array: the plan reads 2, 'x', 'y'"),
             ("three arrays", (x, y, y), "the batch has 3 arrays"),
             ("no arrays", (), "the batch has 0 arrays"),
             ("a name is missing", {"x": x}, "the batch has no 'y': the plan reads 'x', 'y'"),

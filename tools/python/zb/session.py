@@ -305,8 +305,8 @@ class Session:
                           tuple(found.idle_shares[:found.ranks]), spoken(found.refused) if found.refused else None)
 
     def _batches_of(self, loader: Iterable[Any]) -> Iterator[Any]:
-        parts = [loader] if hasattr(loader, "shape") else loader if isinstance(loader, (tuple, list)) else ()
-        if isinstance(loader, Mapping) or len(self.plan.inputs) > 1 and any(hasattr(one, "shape") for one in parts):
+        found = [one for one in loader if hasattr(one, "shape")] if isinstance(loader, (tuple, list)) else ()
+        if isinstance(loader, Mapping) or len(found) > 1 and len(self.plan.inputs) > 1:
             raise usage("expected batches, as a loader gives them, got one batch", "a list of one: [(x, y)]")
         return iter(loader)
 
