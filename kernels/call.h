@@ -77,6 +77,11 @@ static inline zb_tensor zb_tensor_part(const zb_tensor *x, int64_t place) {
   return part;
 }
 
+/* The least index that a gather takes of `size` places: negative ones count from the end, unless from_end is false. */
+static inline int64_t zb_least_index(const zb_kernel_call *call, int64_t size) {
+  return zb_attr_bool(&call->attrs, "from_end", true) ? -size : 0;
+}
+
 static inline bool zb_dtype_is_index(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
 
 /* A BOOL, INT or FLOAT attribute as a number. */

@@ -3,6 +3,7 @@
  * Tests: test/ir/import/aten, test/ir/import/paddle. */
 #include "ir/import/operand.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -269,19 +270,32 @@ zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int cou
   return used == 1 ? parts[last] : zb_operand_computed(n, zb_build_concat(n->b, values, used, axis));
 }
 
+/* Whether constant indices are taken; those of a run, its kernel looks at. */
+static bool all_taken(zb_import_node *n, const zb_known *indices, int64_t size, zb_indices taken) {
+  for (int64_t i = 0; indices && taken == ZB_FROM_START && i < indices->elements; ++i) {
+    const int64_t index = zb_known_integer(indices, i);
+    if (index < 0 || index >= size)
+      return zb_import_refuse(n, NULL, "index %" PRId64 " is out of range for a dimension of %" PRId64, index, size);
+  }
+  return true;
+}
+
 static zb_operand gathered(zb_import_node *n, const char *op, zb_operand x, zb_operand indices, int axis,
+                           zb_indices taken,
                            zb_known *(*fold)(zb_import_node *, const zb_known *, const zb_known *, int)) {
   const zb_operand in[] = {x, indices};
+  zb_shape shape;
   if (any_missing(n, in, 2)) return failed(n);
+  if (!zb_operand_shape(n, x, &shape) || !all_taken(n, indices->known, shape.dims[axis], taken)) return failed(n);
   if (all_known(n, in, 2)) return zb_operand_known(n, fold(n, known_of(n, x), known_of(n, indices), axis));
-  const zb_attr attr = zb_int("axis", axis);
-  return zb_operand_build(n, op, in, 2, &attr, 1);
+  const zb_attr attrs[] = {zb_int("axis", axis), zb_bool("from_end", false)};
+  return zb_operand_build(n, op, in, 2, attrs, taken == ZB_FROM_START ? 2 : 1);
 }
 
-zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis) {
-  return gathered(n, "gather", x, indices, axis, zb_import_fold_gather);
+zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis, zb_indices taken) {
+  return gathered(n, "gather", x, indices, axis, taken, zb_import_fold_gather);
 }
 
-zb_operand zb_operand_gather_elements(zb_import_node *n, zb_operand x, zb_operand indices, int axis) {
-  return gathered(n, "gather_elements", x, indices, axis, zb_import_fold_gather_elements);
+zb_operand zb_operand_gather_elements(zb_import_node *n, zb_operand x, zb_operand indices, int axis, zb_indices taken) {
+  return gathered(n, "gather_elements", x, indices, axis, taken, zb_import_fold_gather_elements);
 }

@@ -41,8 +41,10 @@ zb_operand zb_operand_slice(zb_import_node *n, zb_operand x, const int64_t *star
 /* `count` elements of one dimension. */
 zb_operand zb_operand_part(zb_import_node *n, zb_operand x, int axis, int64_t begin, int64_t count);
 zb_operand zb_operand_concat(zb_import_node *n, const zb_operand *parts, int count, int axis);
-zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis);
-zb_operand zb_operand_gather_elements(zb_import_node *n, zb_operand x, zb_operand indices, int axis);
+/* The indices that an op takes; it refuses others, where they are known or in the run. */
+typedef enum zb_indices { ZB_FROM_START, ZB_FROM_BOTH_ENDS } zb_indices;
+zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis, zb_indices taken);
+zb_operand zb_operand_gather_elements(zb_import_node *n, zb_operand x, zb_operand indices, int axis, zb_indices taken);
 zb_result zb_operand_give(zb_import_node *n, int output, zb_operand value);
 
 #endif

@@ -442,6 +442,7 @@ static zb_result infer_gather(const zb_op_view *op, zb_shape *results, zb_op_err
 }
 
 #define AXIS_ATTR {"axis", ZB_ATTR_INT, false, 0, "dimension of data that indices choose from, from 0: axis = 0 : i64"}
+#define FROM_END_ATTR {"from_end", ZB_ATTR_BOOL, true, 1, "whether negative indices count from the end, or are refused"}
 
 /* C1 to C3 of both gather gradients: (indices, dout) {axis, shape}. */
 static zb_result check_gather_grad(const zb_op_view *op, zb_shape *data, zb_op_error *error) {
@@ -498,7 +499,7 @@ static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *resu
       .doc = "C1: axis is a dimension of data. C2: indices are i64 or i32. C3: " C3 "\n",                              \
       .operands = "data, indices",                                                                                     \
       .results = "out",                                                                                                \
-      .attrs = ZB_ATTRS(AXIS_ATTR),                                                                                    \
+      .attrs = ZB_ATTRS(AXIS_ATTR, FROM_END_ATTR),                                                                     \
       .traits = ZB_TRAIT_PURE,                                                                                         \
       .mixed = ZB_MIXED_FOLLOW,                                                                                        \
       .infer = infer_##NAME,                                                                                           \
@@ -519,9 +520,11 @@ static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *resu
       .counted = ZB_OPERAND(1),                                                                                        \
   };
 
-GATHER_ROWS(gather, "Slices of data along an axis, chosen by indices; negative ones count from the end.",
-            "the result has at most 8 dimensions.", ": dout added where indices point, in index order.",
-            "dout has the shape shape[:axis] + indices + shape[axis+1:].")
+GATHER_ROWS(
+    gather,
+    "Slices of data along an axis, chosen by indices; negative ones count from the end, unless from_end is false.",
+    "the result has at most 8 dimensions.", ": dout added where indices point, in index order.",
+    "dout has the shape shape[:axis] + indices + shape[axis+1:].")
 GATHER_ROWS(gather_elements, "Element [.., indices[i, j, ..], ..] of data for every element of indices.",
             "indices have the rank of data and fit into it but in the axis.", ", added in index order.",
             "indices fit into shape, and dout has their shape.")

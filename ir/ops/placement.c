@@ -167,10 +167,11 @@ MlirValue zb_build_local_index(const zb_shard_build *s, MlirValue indices, int64
                                MlirValue *inside) {
   zb_builder *b = s->b;
   const zb_shape all = {.dtype = ZB_I64, .rank = 1, .dims = {size}};
-  zb_attr axis = zb_int("axis", 0);
+  const zb_attr *from_end = zb_attr_find(&s->op->attrs, "from_end");
+  zb_attr attrs[] = {zb_int("axis", 0), from_end ? *from_end : zb_bool("from_end", true)};
   /* Its own number: what zb.gather does not find is an error, and negative numbers count from the end. */
   MlirValue operands[] = {zb_build_iota(b, &all, 0, 0, 1), indices};
-  MlirValue number = zb_build(b, "gather", operands, 2, &axis, 1);
+  MlirValue number = zb_build(b, "gather", operands, 2, attrs, from_end ? 2 : 1);
   MlirValue zero = integer(b, 0), local = zb_build2(b, "sub", number, zb_build_first(s, part));
   *inside =
       zb_build2(b, "and", zb_build2(b, "greater_equal", local, zero), zb_build2(b, "less", local, integer(b, part)));

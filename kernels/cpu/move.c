@@ -202,6 +202,7 @@ bool zb_cpu_slice_grad_matches(const zb_kernel_call *call) {
 
 typedef struct gather {
   int64_t outer, size, inner, count; /* count: number of indices */
+  int64_t least;                     /* index that is taken */
   const zb_tensor *indices;
   const char *from;
   char *to;
@@ -222,8 +223,8 @@ static int64_t index_at(const gather *g, int64_t i) {
 static const char *check_indices(const zb_kernel_call *call, const gather *g) {
   for (int64_t i = 0; i < g->count; ++i) {
     int64_t index = given_index(g, i);
-    if (index < -g->size || index >= g->size)
-      return zb_kernel_wrong_value(call, index, index < 0 ? -g->size : 0, g->size - 1,
+    if (index < g->least || index >= g->size)
+      return zb_kernel_wrong_value(call, index, index < 0 ? g->least : 0, g->size - 1,
                                    "an index is out of range of the gathered axis");
   }
   return NULL;
@@ -246,12 +247,14 @@ static void gather_init(gather *g, const zb_tensor *data, const zb_tensor *indic
                 .inner = zb_shape_product(data, (int)axis + 1, data->rank),
                 .count = zb_tensor_elements(indices),
                 .bytes = (int)zb_dtype_bytes(data->dtype)};
+  g->least = -g->size;
   g->tile_rows = zb_tile_rows(g->inner);
 }
 
 const char *zb_cpu_gather(const zb_kernel_call *call) {
   gather g;
   gather_init(&g, &call->inputs[0], &call->inputs[1], zb_attr_int(&call->attrs, "axis", 0));
+  g.least = zb_least_index(call, g.size);
   g.from = call->inputs[0].data;
   g.to = call->outputs[0].data;
   const char *error = check_indices(call, &g);

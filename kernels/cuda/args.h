@@ -103,7 +103,7 @@ typedef struct zb_gather_args {
   void *out;
   const void *data;
   const void *indices;
-  int64_t elements, inner_size, index_count, axis_size, axis_stride;
+  int64_t elements, inner_size, index_count, axis_size, axis_stride, least; /* least: index that is taken */
   int32_t index_dtype, by_element;
   zb_cuda_fault_place fault;
   zb_cuda_dims index_dims, outer_dims, inner_dims; /* by element: index_dims and outer_dims over the whole of out */

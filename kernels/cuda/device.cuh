@@ -440,11 +440,15 @@ ZB_DEVICE void report_fault(const zb_cuda_fault_place &fault, int kind, int64_t 
   fault.record->most = most;
 }
 
-/* The place that an index names, negative ones counted from the end; -1, and a fault, where it is out of range. */
-ZB_DEVICE int64_t place_of(int64_t index, int64_t size, const zb_cuda_fault_place &fault) {
-  if (index >= -size && index < size) return index < 0 ? index + size : index;
-  report_fault(fault, ZB_FAULT_INDEX, index, index < 0 ? -size : 0, size - 1);
+/* The place that an index from `least` on names, negative ones counted from the end; -1, and a fault, where it is out
+ * of range. */
+ZB_DEVICE int64_t place_from(int64_t least, int64_t index, int64_t size, const zb_cuda_fault_place &fault) {
+  if (index >= least && index < size) return index < 0 ? index + size : index;
+  report_fault(fault, ZB_FAULT_INDEX, index, index < 0 ? least : 0, size - 1);
   return -1;
+}
+ZB_DEVICE int64_t place_of(int64_t index, int64_t size, const zb_cuda_fault_place &fault) {
+  return place_from(-size, index, size, fault);
 }
 
 /* ---- Over the threads of a block ---- */

@@ -179,6 +179,7 @@ static zb_gather_args gather_plan(const zb_kernel_call *call, zb_cuda_launcher *
                           .index_count = zb_tensor_elements(indices),
                           .axis_size = data->shape[axis],
                           .axis_stride = data->strides[axis],
+                          .least = zb_least_index(call, data->shape[axis]),
                           .index_dtype = (int32_t)indices->dtype,
                           .fault = zb_cuda_fault_of(on)};
 }

@@ -19,7 +19,8 @@ template <typename U> ZB_DEVICE void gather(const zb_gather_args &a) {
   int64_t i = global_thread();
   if (i >= a.elements) return;
   int64_t inner = i % a.inner_size, rest = i / a.inner_size, k = a.by_element ? i : rest % a.index_count;
-  int64_t place = place_of(load_integer(a.indices, a.index_dtype, at(a.index_dims, k)), a.axis_size, a.fault);
+  int64_t place =
+      place_from(a.least, load_integer(a.indices, a.index_dtype, at(a.index_dims, k)), a.axis_size, a.fault);
   int64_t from = a.by_element ? at(a.outer_dims, i) : at(a.outer_dims, rest / a.index_count) + at(a.inner_dims, inner);
   U nothing = U();
   ((U *)a.out)[i] = place < 0 ? nothing : ((const U *)a.data)[from + place * a.axis_stride];

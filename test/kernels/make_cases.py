@@ -1061,6 +1061,21 @@ def top_ks():
 # ---- Losses --------------------------------------------------------------------------------------
 
 
+def gathers_from_the_start():
+    """Without draws, so that the cases behind stay as they are."""
+    data, attrs = np.arange(12, dtype=F32).reshape(4, 3), {"axis": 0, "from_end": False}
+    for dtype in (I64, I32):
+        for op, good, bad in (("gather", [0, 3, 2], [0, 4]), ("gather", [1], [-1]), ("gather", [1], [2, -4]),
+                              ("gather_elements", [[0, 3, 2]], [[0, 1, -1]]), ("gather_elements", [[2]], [[4]])):
+            good, bad = np.array(good, dtype), np.array(bad, dtype)
+            read = torch.from_numpy(data)
+            places = torch.from_numpy(good).long()
+            expected = read.index_select(0, places) if op == "gather" else read.gather(0, places)
+            case(op, f"from the start {good.tolist()} {SHORT[dtype]}", [data, good], [expected.numpy()], attrs)
+            case(op, f"from the start {bad.tolist()} {SHORT[dtype]}", [data, bad],
+                 [np.zeros(bad.shape + ((3, ) if op == "gather" else ()), F32)], attrs, error=True)
+
+
 def losses():
     for name in ("cross_entropy", "cross_entropy_grad", "nll_loss", "nll_loss_grad"):
         tolerance(name, *SUMS)
@@ -2079,7 +2094,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
                  losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums, top_ks, dropouts,
-                 more_optimizers, clipping, stops, windows, scatter_reductions, bitcasts, unary_later, slopes):
+                 more_optimizers, clipping, stops, windows, scatter_reductions, bitcasts, unary_later, slopes,
+                 gathers_from_the_start):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

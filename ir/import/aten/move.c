@@ -183,7 +183,7 @@ static zb_operand interleaved(zb_import_node *n, zb_operand x, zb_operand with, 
     zb_known_set_integer(order, i, is_replaced ? place : size + i);
   }
   zb_operand both = zb_operand_concat(n, (zb_operand[]){with, x}, 2, axis);
-  return zb_operand_gather(n, both, zb_operand_known(n, order), axis);
+  return zb_operand_gather(n, both, zb_operand_known(n, order), axis, ZB_FROM_BOTH_ENDS);
 }
 
 zb_result zb_aten_replace(zb_import_node *n) {
@@ -231,7 +231,7 @@ zb_result zb_aten_lookup(zb_import_node *n) {
   if (is_embedding && zb_aten_flag(n, "scale_grad_by_freq", false))
     return zb_aten_refuse_argument(n, "scale_grad_by_freq", "leave it False");
   if (!is_embedding && !zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
-  zb_operand rows = zb_operand_gather(n, x, zb_operand_in(n, 1), axis);
+  zb_operand rows = zb_operand_gather(n, x, zb_operand_in(n, 1), axis, ZB_FROM_START);
   const int64_t padding = is_embedding ? zb_aten_int(n, "padding_idx", -1) : -1;
   const bool is_trained = x && (x->kind == ZB_VALUE_NODE || x->role == ZB_ROLE_TRAINED) && !n->im->params->inference;
   if (padding >= 0 && is_trained && rows && !rows->known) rows = without_padding(n, rows, zb_operand_in(n, 1), padding);
@@ -243,7 +243,7 @@ zb_result zb_aten_gather_along(zb_import_node *n) {
   int axis;
   zb_operand x = zb_operand_in(n, 0), places = zb_operand_in(n, 1);
   if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
-  return zb_operand_give(n, 0, zb_operand_gather_elements(n, x, places, axis));
+  return zb_operand_give(n, 0, zb_operand_gather_elements(n, x, places, axis, ZB_FROM_START));
 }
 
 /* What x[i, :, j] names. */
@@ -291,7 +291,7 @@ static bool read_selection(zb_import_node *n, const zb_shape *in, int behind, se
     s->rest.dims[s->rest.rank++] = in->dims[i];
   }
   for (int k = 0; k < s->count; ++k) {
-    zb_operand index = zb_meaning_counted(n, n->inputs[1 + s->axes[k]], s->space.dims[k]);
+    zb_operand index = zb_meaning_places(n, n->inputs[1 + s->axes[k]], s->space.dims[k], ZB_FROM_BOTH_ENDS);
     zb_operand dim = zb_operand_scalar(n, ZB_I64, (double)s->space.dims[k]);
     s->row = k == 0 ? index : zb_operand_apply2(n, "add", zb_operand_apply2(n, "mul", s->row, dim), index);
   }
@@ -313,7 +313,8 @@ zb_result zb_aten_index(zb_import_node *n) {
   int64_t permutation[ZB_DIMS_MAX];
   zb_operand x = zb_operand_in(n, 0);
   if (!zb_operand_shape(n, x, &in) || !read_selection(n, &in, 0, &s)) return ZB_FAIL;
-  if (s.count == 1) return zb_operand_give(n, 0, zb_operand_gather(n, x, n->inputs[1 + s.axes[0]], s.axes[0]));
+  if (s.count == 1)
+    return zb_operand_give(n, 0, zb_operand_gather(n, x, n->inputs[1 + s.axes[0]], s.axes[0], ZB_FROM_BOTH_ENDS));
   if (!zb_import_join(n, &s.rows, &s.rest, &shape)) return ZB_FAIL;
   zb_operand rows = as_rows(n, x, &s);
   rows = zb_operand_reshape(n, zb_meaning_gather_rows(n, rows, s.row), &shape);
@@ -372,6 +373,7 @@ zb_result zb_aten_scatter(zb_import_node *n) {
     shape.dtype = in.dtype;
     updates = zb_operand_expand(n, updates, &shape);
   }
+  indices = zb_meaning_places(n, indices, in.rank ? in.dims[axis] : 1, ZB_FROM_START);
   return zb_operand_give(n, 0, zb_meaning_scatter_elements(n, x, indices, updates, axis, n->op->argument));
 }
 

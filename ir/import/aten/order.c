@@ -57,7 +57,7 @@ zb_result zb_aten_extreme(zb_import_node *n) {
   zb_operand which = zb_meaning_arg(n, x, axis, is(n, "max"));
   for (int i = 0; i < n->output_count; ++i) {
     if (!zb_import_wants(n, i)) continue;
-    zb_operand value = i == 0 ? zb_operand_gather_elements(n, x, which, axis) : which;
+    zb_operand value = i == 0 ? zb_operand_gather_elements(n, x, which, axis, ZB_FROM_BOTH_ENDS) : which;
     if (!zb_aten_result_shape(n, i, &out) || !zb_operand_give(n, i, zb_operand_reshape(n, value, &out))) return ZB_FAIL;
   }
   return ZB_OK;

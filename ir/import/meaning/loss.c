@@ -43,7 +43,7 @@ static zb_operand of_labels(zb_import_node *n, const zb_class_loss *l, const zb_
     places = zb_operand_where(n, seen, labels, zb_operand_scalar(n, ZB_I64, 0));
   }
   if (l->weight) {
-    share = zb_operand_gather(n, l->weight, places, 0);
+    share = zb_operand_gather(n, l->weight, places, 0, ZB_FROM_START);
     if (seen) share = zb_operand_where(n, seen, share, zero);
     loss = zb_operand_apply2(n, "mul", loss, share);
   }

@@ -142,7 +142,9 @@ zb_operand zb_meaning_depth_to_space(zb_import_node *n, zb_operand x, int64_t r,
 zb_operand zb_meaning_range(zb_import_node *n, int64_t count, int64_t first, int64_t step);
 /* Elements at these places of a dimension. */
 zb_operand zb_meaning_take(zb_import_node *n, zb_operand x, const int64_t *places, int64_t count, int axis);
-/* Indices of a dimension, counted from its begin, as i64. */
+/* The same indices as i64, counted from the begin, once: an op that does arithmetic with indices takes these. */
+zb_operand zb_meaning_places(zb_import_node *n, zb_operand indices, int64_t dim, zb_indices taken);
+/* Indices of a dimension, counted from its begin, as i64; what is out of range stays so. */
 zb_operand zb_meaning_counted(zb_import_node *n, zb_operand indices, int64_t dim);
 /* The places of the k greatest (or least) elements along an axis, in their order, and the elements there, to which the
  * gradient goes. values may be NULL. */

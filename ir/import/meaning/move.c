@@ -13,7 +13,8 @@ zb_operand zb_meaning_range(zb_import_node *n, int64_t count, int64_t first, int
 }
 
 zb_operand zb_meaning_take(zb_import_node *n, zb_operand x, const int64_t *places, int64_t count, int axis) {
-  return zb_operand_gather(n, x, zb_operand_named(n, zb_known_ints(n->im, places, count), "places"), axis);
+  return zb_operand_gather(n, x, zb_operand_named(n, zb_known_ints(n->im, places, count), "places"), axis,
+                           ZB_FROM_BOTH_ENDS);
 }
 
 /* ---- Shapes ---- */
@@ -156,7 +157,7 @@ zb_operand zb_meaning_slice(zb_import_node *n, zb_operand x, const int64_t *axes
   for (int axis = 0; axis < in.rank && x; ++axis) {
     if (stride[axis] > 0) continue;
     const zb_operand places = zb_meaning_range(n, in.dims[axis], begin[axis], stride[axis]);
-    x = zb_operand_gather(n, x, places, axis);
+    x = zb_operand_gather(n, x, places, axis, ZB_FROM_BOTH_ENDS);
     begin[axis] = 0;
     stride[axis] = 1;
   }
@@ -243,7 +244,7 @@ zb_operand zb_meaning_flip(zb_import_node *n, zb_operand x, const int64_t *axes,
   for (int i = 0; i < count && x; ++i) {
     int axis;
     if (!zb_import_axis(n, axes[i], in.rank, &axis)) return NULL;
-    x = zb_operand_gather(n, x, zb_meaning_range(n, in.dims[axis], in.dims[axis] - 1, -1), axis);
+    x = zb_operand_gather(n, x, zb_meaning_range(n, in.dims[axis], in.dims[axis] - 1, -1), axis, ZB_FROM_BOTH_ENDS);
   }
   return x;
 }

@@ -173,7 +173,7 @@ static zb_operand read_tap(zb_import_node *n, const sampling *s, const line *lin
   for (int64_t i = 0; first && i < first->elements; ++i)
     zb_known_set_integer(first, i, i * image);
   place = zb_operand_apply2(n, "add", place, zb_operand_known(n, first));
-  zb_operand found = zb_operand_gather(n, rows, zb_operand_reshape(n, place, &flat), 0);
+  zb_operand found = zb_operand_gather(n, rows, zb_operand_reshape(n, place, &flat), 0, ZB_FROM_BOTH_ENDS);
   return weight ? zb_operand_apply2(n, "mul", found, weight) : found;
 }
 

@@ -6,6 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+zb_operand zb_meaning_places(zb_import_node *n, zb_operand indices, int64_t dim, zb_indices taken) {
+  return zb_operand_gather(n, zb_meaning_range(n, dim, 0, 1), zb_operand_cast(n, indices, ZB_I64), 0, taken);
+}
+
 zb_operand zb_meaning_counted(zb_import_node *n, zb_operand indices, int64_t dim) {
   zb_operand wide = zb_operand_cast(n, indices, ZB_I64), zero = zb_operand_scalar(n, ZB_I64, 0);
   zb_operand moved = zb_operand_apply2(n, "add", wide, zb_operand_scalar(n, ZB_I64, (double)dim));
@@ -23,7 +27,7 @@ zb_operand zb_meaning_top_k(zb_import_node *n, zb_operand x, int axis, int64_t k
   const zb_attr attrs[] = {zb_int("axis", axis), zb_int("k", k), zb_bool("largest", largest)};
   zb_operand ordered = in.dtype == ZB_I1 ? zb_operand_cast(n, x, ZB_I64) : x;
   zb_operand places = zb_operand_build(n, "top_k", &ordered, 1, attrs, 3);
-  if (values) *values = zb_operand_gather_elements(n, x, places, axis);
+  if (values) *values = zb_operand_gather_elements(n, x, places, axis, ZB_FROM_BOTH_ENDS);
   return places;
 }
 
@@ -147,7 +151,7 @@ static bool in_order(const zb_known *rows, int64_t count) {
 zb_operand zb_meaning_gather_rows(zb_import_node *n, zb_operand x, zb_operand rows) {
   zb_shape in;
   if (!rows || !zb_operand_shape(n, x, &in)) return NULL;
-  return in_order(rows->known, in.dims[0]) ? x : zb_operand_gather(n, x, rows, 0);
+  return in_order(rows->known, in.dims[0]) ? x : zb_operand_gather(n, x, rows, 0, ZB_FROM_BOTH_ENDS);
 }
 
 zb_operand zb_meaning_gather_nd(zb_import_node *n, zb_operand x, zb_operand indices, int64_t batch_dims) {

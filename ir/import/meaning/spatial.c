@@ -112,7 +112,8 @@ zb_operand zb_spatial_max(zb_import_node *n, zb_operand x, const zb_spatial *s, 
   if (!zb_operand_shape(n, found, &shape)) return NULL;
   const int axis = shape.rank - s->rank;
   zb_operand flat = zb_meaning_flatten(n, x, axis, shape.rank - 1);
-  flat = zb_operand_gather_elements(n, flat, zb_meaning_flatten(n, found, axis, shape.rank - 1), axis);
+  flat =
+      zb_operand_gather_elements(n, flat, zb_meaning_flatten(n, found, axis, shape.rank - 1), axis, ZB_FROM_BOTH_ENDS);
   if (places) *places = found;
   return zb_operand_reshape(n, flat, &shape);
 }

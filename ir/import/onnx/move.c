@@ -177,9 +177,9 @@ zb_result zb_onnx_gather(zb_import_node *n) {
   int axis;
   if (!zb_onnx_shape_axis(n, 0, &data, &axis)) return ZB_FAIL;
   const bool elements = strcmp(n->op->argument, "gather_elements") == 0;
-  return zb_operand_give(
-      n, 0,
-      (elements ? zb_operand_gather_elements : zb_operand_gather)(n, zb_operand_in(n, 0), zb_operand_in(n, 1), axis));
+  return zb_operand_give(n, 0,
+                         (elements ? zb_operand_gather_elements : zb_operand_gather)(
+                             n, zb_operand_in(n, 0), zb_operand_in(n, 1), axis, ZB_FROM_BOTH_ENDS));
 }
 
 /* Of opset 1: how often, and along which dimension. */

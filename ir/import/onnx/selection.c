@@ -80,7 +80,7 @@ zb_result zb_onnx_reverse_sequence(zb_import_node *n) {
   zb_operand back = zb_operand_apply2(n, "sub", last, place);
   place = zb_operand_where(n, zb_operand_apply2(n, "less", place, length), back, place);
   place = zb_operand_expand(n, place, &x);
-  return zb_operand_give(n, 0, zb_operand_gather_elements(n, zb_operand_in(n, 0), place, (int)time));
+  return zb_operand_give(n, 0, zb_operand_gather_elements(n, zb_operand_in(n, 0), place, (int)time, ZB_FROM_BOTH_ENDS));
 }
 
 /* Values and places, sorted whatever `sorted` says. */

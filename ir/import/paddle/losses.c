@@ -118,6 +118,7 @@ zb_result zb_paddle_one_hot(zb_import_node *n) {
       !zb_paddle_number(n, "depth", "depth_tensor", 0, &depth))
     return ZB_FAIL;
   if (!(depth >= 1 && depth < 1e9)) return zb_paddle_refuse_attribute(n, "depth", NULL);
+  if (!zb_paddle_integer(n, "allow_out_of_range", 0)) x = zb_meaning_places(n, x, (int64_t)depth, ZB_FROM_START);
   return zb_paddle_give(n, "Out", zb_operand_cast(n, zb_meaning_one_hot(n, x, (int64_t)depth, in.rank), dtype));
 }
 

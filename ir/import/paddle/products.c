@@ -44,7 +44,7 @@ zb_result zb_paddle_embedding(zb_import_node *n) {
   const int64_t behind = -1;
   zb_operand ids = zb_paddle_in(n, "Ids"), table = zb_paddle_in(n, "W");
   const int64_t padding = zb_paddle_integer(n, "padding_idx", -1);
-  zb_operand rows = ids && table ? zb_operand_gather(n, table, ids, 0) : NULL;
+  zb_operand rows = ids && table ? zb_operand_gather(n, table, ids, 0, ZB_FROM_START) : NULL;
   if (padding < 0 || !rows) return zb_paddle_give(n, "Out", rows);
   zb_operand wide = zb_meaning_unsqueeze(n, zb_operand_cast(n, ids, ZB_I64), &behind, 1);
   zb_operand is_padding = zb_operand_apply2(n, "equal", wide, zb_operand_scalar(n, ZB_I64, (double)padding));
@@ -59,7 +59,7 @@ zb_result zb_paddle_gather(zb_import_node *n) {
   if (!x || !index || !zb_operand_shape(n, x, &in) || !zb_paddle_number(n, "axis", "Axis", 0, &given)) return ZB_FAIL;
   if (in.rank < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
   if (!zb_import_axis(n, (int64_t)given, in.rank, &axis)) return ZB_FAIL;
-  return zb_paddle_give(n, "Out", zb_operand_gather(n, x, index, axis));
+  return zb_paddle_give(n, "Out", zb_operand_gather(n, x, index, axis, ZB_FROM_BOTH_ENDS));
 }
 
 /* ---- Normalizations ---- */

@@ -15,7 +15,7 @@ zb_result zb_paddle_index_select(zb_import_node *n) {
   int axis;
   zb_operand x = zb_paddle_in(n, "X"), index = zb_paddle_in(n, "Index");
   if (!x || !index || !zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "dim axis", 0, in.rank, &axis)) return ZB_FAIL;
-  return zb_paddle_give(n, "Out", zb_operand_gather(n, x, index, axis));
+  return zb_paddle_give(n, "Out", zb_operand_gather(n, x, index, axis, ZB_FROM_BOTH_ENDS));
 }
 
 zb_result zb_paddle_gather_nd(zb_import_node *n) {
@@ -28,7 +28,7 @@ zb_result zb_paddle_take_along(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "Input"), index = zb_paddle_in(n, "Index");
   if (!x || !index || !zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "Axis axis", 0, in.rank, &axis))
     return ZB_FAIL;
-  return zb_paddle_give(n, "Result", zb_operand_gather_elements(n, x, index, axis));
+  return zb_paddle_give(n, "Result", zb_operand_gather_elements(n, x, index, axis, ZB_FROM_BOTH_ENDS));
 }
 
 zb_result zb_paddle_top_k(zb_import_node *n) {

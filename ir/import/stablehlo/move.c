@@ -222,7 +222,7 @@ static zb_operand gathered(zb_import_node *n, zb_operand x, int axis, int64_t si
     place = zb_operand_apply2(n, "add", zb_operand_cast(n, zb_meaning_range(n, size, 0, 1), index.dtype), place);
   else
     place = zb_operand_reshape(n, place, &(zb_shape){.rank = 1, .dims = {1}});
-  return zb_operand_gather(n, x, place, axis);
+  return zb_operand_gather(n, x, place, axis, ZB_FROM_BOTH_ENDS);
 }
 
 zb_result zb_stablehlo_dynamic_slice(zb_import_node *n) {

@@ -181,8 +181,8 @@ static bool spread_axis(const zb_tensor *data, const zb_tensor *indices, int64_t
 }
 
 /* The place that an index names, counting negative ones from the end; -1 when it is out of range. */
-static int64_t wrap_index(int64_t index, int64_t size) {
-  if (index < -size || index >= size) return -1;
+static int64_t wrap_index(int64_t index, int64_t least, int64_t size) {
+  if (index < least || index >= size) return -1;
   return index < 0 ? index + size : index;
 }
 
@@ -195,6 +195,7 @@ static const char *run_gather(const zb_kernel_call *call, const zb_tensor *data,
                               const zb_tensor *selected, bool by_element, bool add) {
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
   if (axis < 0 || axis >= data->rank) return ZB_REF_BAD_AXIS;
+  const int64_t size = data->shape[axis], least = zb_least_index(call, size);
   if (!zb_dtype_is_index(indices->dtype) || data->dtype != selected->dtype) return ZB_REF_BAD_TYPE;
   zb_tensor spread, positions;
   if (by_element) {
@@ -215,8 +216,8 @@ static const char *run_gather(const zb_kernel_call *call, const zb_tensor *data,
   (void)zb_ref_walk_add(&walk, &positions);
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
-    int64_t index = zb_ref_get_int(indices, walk.offset[2]), size = data->shape[axis], place = wrap_index(index, size);
-    if (place < 0) return zb_kernel_wrong_value(call, index, index < 0 ? -size : 0, size - 1, BAD_INDEX);
+    int64_t index = zb_ref_get_int(indices, walk.offset[2]), place = wrap_index(index, least, size);
+    if (place < 0) return zb_kernel_wrong_value(call, index, index < 0 ? least : 0, size - 1, BAD_INDEX);
     int64_t element = walk.offset[1] + place * data->strides[axis];
     if (add)
       zb_ref_put(data, element, zb_ref_get(selected, walk.offset[0]), true);
@@ -251,7 +252,8 @@ static int64_t ravel(const zb_kernel_call *call, int64_t element, int64_t stride
                      const char **error) {
   int64_t number = 0;
   for (int i = 0; i < count; ++i) {
-    int64_t index = zb_ref_get_int(&call->inputs[0], element + i * stride), place = wrap_index(index, shape[i]);
+    int64_t index = zb_ref_get_int(&call->inputs[0], element + i * stride),
+            place = wrap_index(index, -shape[i], shape[i]);
     if (place < 0) {
       *error = zb_kernel_wrong_value(call, index, index < 0 ? -shape[i] : 0, shape[i] - 1, BAD_INDEX);
       return -1;
@@ -342,7 +344,8 @@ const char *zb_ref_scatter(const zb_kernel_call *call) {
   ZB_REF_CHECKED(call);
   copy_all(out, data);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
-    int64_t index = zb_ref_get_int(indices, walk.offset[2]), size = out->shape[0], place = wrap_index(index, size);
+    int64_t index = zb_ref_get_int(indices, walk.offset[2]), size = out->shape[0];
+    int64_t place = wrap_index(index, -size, size);
     if (place < 0) return zb_kernel_wrong_value(call, index, index < 0 ? -size : 0, size - 1, BAD_INDEX);
     scatter_one(out, walk.offset[1] + place * out->strides[0], updates, walk.offset[0], reduction);
   }

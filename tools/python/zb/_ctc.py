@@ -46,6 +46,8 @@ def loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="
     input_lengths = torch.as_tensor(input_lengths, dtype=torch.int64).reshape(-1)
     target_lengths = torch.as_tensor(target_lengths, dtype=torch.int64).reshape(-1)
     targets = _padded(targets.to(torch.int64), target_lengths)
+    is_target = torch.arange(targets.shape[1]) < target_lengths.unsqueeze(1)
+    targets = torch.where(is_target, targets, blank)  # behind them may be anything, and no class
     likelihood = _likelihood(log_probs, targets, input_lengths, target_lengths, blank)
     losses = torch.where(likelihood > _NEVER / 2, -likelihood, 0.0 if zero_infinity else torch.inf)
     if reduction == "mean":

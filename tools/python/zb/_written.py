@@ -46,6 +46,11 @@ def stopped(x):
     return torch.ops.zb_aten.detach(x)
 
 
+def places(index, size):
+    """The index itself: the read refuses what PyTorch refuses, all that is outside of 0..size-1."""
+    return torch.arange(size).index_select(0, index.reshape(-1)).reshape(index.shape)
+
+
 # ---- Arithmetic ----
 
 
@@ -270,6 +275,40 @@ def put(x, index, source, accumulate=False):
     return torch.ops.aten.index_put(x.reshape(-1), [index.reshape(-1)], source.reshape(-1), accumulate).view_as(x)
 
 
+def _at_rows(x, dim, index, source, accumulate):
+    rows = torch.ops.aten.index_put(torch.atleast_1d(x), (*[None] * (dim % max(x.dim(), 1)), torch.atleast_1d(index)),
+                                    source, accumulate)
+    return rows.reshape(x.shape)
+
+
+def _size(x, dim):
+    return x.shape[dim] if x.dim() else 1
+
+
+@writes("index_add")
+def index_add(x, dim, index, source, *, alpha=1):
+    return _at_rows(x, dim, places(index, _size(x, dim)), source if alpha == 1 else source * alpha, True)
+
+
+@writes("index_copy")
+def index_copy(x, dim, index, source):
+    return _at_rows(x, dim, places(index, _size(x, dim)), source, False)
+
+
+@writes("index_fill.int_Scalar", "index_fill.int_Tensor")
+def index_fill(x, dim, index, value):
+    """The only one of them whose negative indices PyTorch counts from the end."""
+    value = value if isinstance(value, torch.Tensor) else torch.full([], value)
+    return _at_rows(x, dim, index, value.to(x.dtype), False)
+
+
+@writes("one_hot")
+def one_hot(index, num_classes=-1):
+    if num_classes < 1:
+        return NotImplemented
+    return (places(index, num_classes).unsqueeze(-1) == torch.arange(num_classes)).to(torch.int64)
+
+
 @writes("as_strided_scatter")
 def as_strided_scatter(x, src, size, stride, storage_offset=None):
     """Of a tensor that is its whole storage, in order, as fill_diagonal_ writes."""
@@ -292,7 +331,7 @@ _EXTREMES = {"amax": (torch.amax, -torch.inf), "amin": (torch.amin, torch.inf), 
 
 def _reduced_by_places(x, dim, index, src, reduce, include_self):
     """Each place looks at all that may go there, and at what it has: equal ones share the gradient, as in PyTorch."""
-    x, index, src = x.movedim(dim, -1), index.movedim(dim, -1), src.movedim(dim, -1)
+    x, index, src = x.movedim(dim, -1), places(index, x.shape[dim]).movedim(dim, -1), src.movedim(dim, -1)
     src = src[tuple(slice(0, size) for size in index.shape)]
     if index.shape[:-1] != x.shape[:-1] or not x.is_floating_point():
         return NotImplemented

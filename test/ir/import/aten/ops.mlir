@@ -21,7 +21,7 @@ module attributes {aten.format = 1 : i64, aten.torch = "2.13.0"} {
       -> (tensor<f32> {aten.output = "loss"}, tensor<2x5x7xf32> {aten.output = "logits"}) {
     %none = "aten.none"() : () -> none
     // No gradient flows to the row of the padding token.
-    // CHECK: %[[ROWS:.*]] = "zb.gather"(%[[W]], %[[X]]) {axis = 0 : i64}
+    // CHECK: %[[ROWS:.*]] = "zb.gather"(%[[W]], %[[X]]) {axis = 0 : i64, from_end = false}
     // CHECK: %[[PAD:.*]] = "zb.equal"({{.*}})
     // CHECK: %[[STOPPED:.*]] = "zb.detach"(%[[ROWS]])
     // CHECK: %[[E:.*]] = "zb.where"(%[[PAD]], %[[STOPPED]], %[[ROWS]])
