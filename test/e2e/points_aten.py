@@ -334,6 +334,8 @@ HAND_ROWS = {
     "softmax": lambda x: torch.exp(x) / torch.exp(x).sum(1, True),
     "softmax_shifted": lambda x: torch.exp(x - x.max(1, True)[0]) / torch.exp(x - x.max(1, True)[0]).sum(1, True),
     "softmin": lambda x: F.softmin(x, 1),
+    "softmax_where": lambda x: torch.where(MASK, F.softmax(x, 1), 0.0),
+    "softmax_where_finite": lambda x: torch.where(x > -I, F.softmax(x, 1), 0.0),
     "log_of_softmax": lambda x: torch.log(F.softmax(x, 1)),
     "entropy_of_softmax": lambda x: -(F.softmax(x, 1) * F.log_softmax(x, 1)).sum(1),
     "masked_softmax": lambda x: F.softmax(x.masked_fill(MASK, -1e9), 1),
@@ -472,6 +474,13 @@ for border in ("zeros", "border", "reflection"):
         case(f"grid_sample_{border}_{int(aligned)}", lambda x, grid, b=border, a=aligned: F.grid_sample(
             x[None, None], grid, padding_mode=b, align_corners=a), IMAGE, EDGES, ulp=16, least=1.0)
 case("grid_sample_nearest", lambda x, grid: F.grid_sample(x[None, None], grid, "nearest", "reflection"), IMAGE, EDGES)
+# Places at, and beside, the middle of two pixels, turned once, twice and not at all: 6 pixels make 5 steps of 0.4.
+BETWEEN = torch.tensor([[[[x + step * 0.4, -0.52] for x in (-1.2, 1.2, -0.6, 0.2)] for step in (-13, -5, 0, 5, 10)]])
+for name, volume in (("", False), ("_volume", True)):
+    for mode in ("nearest", "bilinear"):
+        case(f"grid_sample_between_{mode}{name}", lambda x, grid, m=mode, v=volume: F.grid_sample(
+            *((x[None, None, None], F.pad(grid, (0, 1))[:, None]) if v else (x[None, None], grid)), m, "reflection", True),
+             torch.linspace(0.5, 6, 36).view(6, 6).sqrt(), BETWEEN, ulp=16, least=1.0)
 case("grid_sample_cubic", lambda x, grid: F.grid_sample(x[None, None], grid, "bicubic", "border"), IMAGE, EDGES, ulp=16,
      least=4.0)
 case("grid_sample_volume", F.grid_sample, torch.linspace(-2, 3, 24).view(1, 1, 2, 3, 4),

@@ -82,8 +82,9 @@ static zb_operand clamped_place(zb_import_node *n, const sampling *s, zb_operand
   return zb_operand_with_slope(n, at, x, zb_operand_cast(n, inside, s->x.dtype));
 }
 
-/* A way that turns round at both borders, as often as it meets them. At them Paddle's has the slope of the side that
- * it comes from. */
+/* A way that turns round at both borders, as often as it meets them: what has not turned keeps all its digits, since
+ * the nearest pixel of a place between two hangs on the last. At borders Paddle's has the slope of the side that it
+ * comes from. */
 static zb_operand reflected(zb_import_node *n, const sampling *s, zb_operand x, int64_t size) {
   const bool aligned = s->align_corners;
   const double low = aligned ? 0 : -0.5, width = (double)size - (aligned ? 1 : 0);
@@ -91,8 +92,8 @@ static zb_operand reflected(zb_import_node *n, const sampling *s, zb_operand x, 
   zb_operand from = with(n, "sub", x, low), way = zb_operand_apply1(n, "abs", from);
   zb_operand rounds = zb_operand_apply1(n, "floor", with(n, "div", way, 2 * width));
   zb_operand rest = zb_operand_apply2(n, "sub", way, with(n, "mul", rounds, 2 * width));
-  zb_operand beyond = zb_operand_apply1(n, "abs", with(n, "sub", rest, width));
-  zb_operand at = with(n, "add", zb_operand_apply1(n, "neg", beyond), low + width);
+  zb_operand back = with(n, "add", zb_operand_apply1(n, "neg", rest), 2 * width);
+  zb_operand at = with(n, "add", zb_operand_apply2(n, "min", rest, back), low);
   if (!s->is_paddle) return at;
   zb_operand turned = zb_operand_apply2(n, "xor", with(n, "less", from, 0), with(n, "greater", rest, width));
   zb_operand slope = with(n, "add", with(n, "mul", zb_operand_cast(n, turned, s->x.dtype), -2), 1);
@@ -108,8 +109,9 @@ static zb_operand place_of(zb_import_node *n, const sampling *s, zb_operand grid
   zb_operand x = with(n, "add", zb_operand_part(n, grid, 2, s->rank - 1 - d, 1), 1);
   x = s->align_corners ? with(n, "mul", with(n, "mul", x, 0.5), (double)(size - 1))
                        : with(n, "mul", with(n, "sub", with(n, "mul", x, (double)size), 1), 0.5);
-  if (s->padding == PADDING_BORDER && s->taps < TAPS_MAX) x = clamped_place(n, s, x, size);
   if (s->padding == PADDING_REFLECTION) x = reflected(n, s, x, size);
+  const bool is_clamped = s->padding == PADDING_BORDER || (s->padding == PADDING_REFLECTION && !s->is_paddle);
+  if (is_clamped && s->taps < TAPS_MAX) x = clamped_place(n, s, x, size);
   return s->taps == 1 ? zb_operand_apply1(n, "round", x) : x;
 }
 
