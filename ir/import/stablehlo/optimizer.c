@@ -204,18 +204,23 @@ static void add_fit(fits *found, const settings *s) {
   if (found->count < CUTS_MAX) found->items[found->count++] = *s;
 }
 
-/* A backward pass is linear in what comes from the loss: what is clamped there is no gradient of it. */
+/* A backward pass is linear in what comes from the loss: what is clamped there is no gradient of it. Values of the loss
+ * and arguments are factors of it, which may be. */
 static bool may_be_gradient(zb_stablehlo *it, const zb_import_value *value) {
   static const char *const kinds[] = {"abs", "clamp", "is_finite", "maximum", "minimum", "sign"};
   const zb_import_value *values[FORMULA_MAX];
   size_t count;
   zb_stablehlo_formula(it, value, values, FORMULA_MAX, &count);
-  for (size_t i = 0; i < count; ++i)
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds && values[i]->kind == ZB_VALUE_NODE; ++k) {
-      bool is_chlo;
-      const char *kind = zb_stablehlo_kind(zb_stablehlo_source(values[i]->producer), &is_chlo);
+  for (size_t i = 0; i < count; ++i) {
+    bool is_chlo, is_of_gradient = false;
+    if (!zb_stablehlo_is_behind(it, values[i])) continue;
+    const zb_import_node *n = values[i]->producer;
+    const char *kind = zb_stablehlo_kind(zb_stablehlo_source(n), &is_chlo);
+    for (int k = 0; k < n->input_count; ++k)
+      is_of_gradient = is_of_gradient || zb_stablehlo_is_behind(it, n->inputs[k]);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds && is_of_gradient; ++k)
       if (kind && strcmp(kind, kinds[k]) == 0) return false;
-    }
+  }
   return true;
 }
 

@@ -52,6 +52,7 @@ typedef struct zb_stablehlo {
   bool has_names;            /* of arguments */
   bool is_unchecked;         /* gradients of the step were not compared */
   bool is_step;              /* some results are new values of arguments */
+  bool *in_loss;             /* per value: the loss depends on it; set by step.c */
   zb_map *values;            /* MlirValue -> number in core.values; of what was inlined the last time */
   zb_map *integers;          /* value of the core -> the integer that it is known to be */
   const char *path;          /* of the call that is being inlined; NULL: none */
@@ -214,6 +215,8 @@ typedef struct zb_stablehlo_update {
   int states[ZB_STABLEHLO_STATES], counters[ZB_STABLEHLO_COUNTERS];
   int state_count, counter_count;
 } zb_stablehlo_update;
+/* Whether a value is computed behind the loss, as gradients are: no argument, no number, nothing of the loss. */
+bool zb_stablehlo_is_behind(zb_stablehlo *it, const zb_import_value *value);
 /* Sets it->updates. */
 zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_update *updates, int count);
 

@@ -110,6 +110,12 @@ static bool *loss_slice(zb_stablehlo *it) {
   return in;
 }
 
+bool zb_stablehlo_is_behind(zb_stablehlo *it, const zb_import_value *value) {
+  double number;
+  return value->kind == ZB_VALUE_NODE && !it->in_loss[value->number] &&
+         !zb_stablehlo_evaluate(it, value, &(zb_stablehlo_point){.count = 0}, &number);
+}
+
 /* A new value that has more in it than arguments and numbers: a gradient. */
 static bool has_gradient(zb_stablehlo *it, const formula *f) {
   for (size_t i = 0; i < f->count; ++i)
@@ -120,15 +126,15 @@ static bool has_gradient(zb_stablehlo *it, const formula *f) {
 static bool is_float(const zb_stablehlo_argument *a) { return a->is_typed && a->shape.dtype == ZB_F32; }
 
 /* Parameters first: what they depend on tells whose the states are. */
-static zb_result set_roles(zb_stablehlo *it, const bool *in_loss) {
+static zb_result set_roles(zb_stablehlo *it) {
   for (int i = 0; i < it->argument_count; ++i) {
     zb_stablehlo_argument *a = &it->arguments[i];
     if (a->updated_by < 0 || a->is_given) continue;
     formula f;
     read_formula(it, it->results[a->updated_by].value, &f);
     const bool is_same = it->results[a->updated_by].value == a->value; /* frozen: given back as it is */
-    a->role = is_float(a) && in_loss[a->value->number] && (has_gradient(it, &f) || is_same) ? ZB_STABLEHLO_PARAMETER
-                                                                                            : ZB_STABLEHLO_STATE;
+    a->role = is_float(a) && it->in_loss[a->value->number] && (has_gradient(it, &f) || is_same) ? ZB_STABLEHLO_PARAMETER
+                                                                                                : ZB_STABLEHLO_STATE;
   }
   return ZB_OK;
 }
@@ -189,11 +195,13 @@ static zb_result check_owners(zb_stablehlo *it, const zb_stablehlo_update *updat
   return ZB_OK;
 }
 
-/* Whether an op is a square or a magnitude of something. */
-static bool is_magnitude(const zb_import_node *n) {
+/* Whether an op is a square or a magnitude of an argument, or of what is computed behind the loss. The loss has its
+ * own, and a backward pass those of values of the loss. */
+static bool is_magnitude(zb_stablehlo *it, const zb_import_node *n) {
   bool is_chlo;
   const char *kind = zb_stablehlo_kind(zb_stablehlo_source(n), &is_chlo);
-  if (!kind || n->input_count < 1) return false;
+  if (!kind || n->input_count < 1 || it->in_loss[n->outputs[0]->number]) return false;
+  if (n->inputs[0]->kind == ZB_VALUE_NODE && !zb_stablehlo_is_behind(it, n->inputs[0])) return false;
   const bool is_product = strcmp(kind, "multiply") == 0 && n->input_count == 2 && n->inputs[0] == n->inputs[1];
   return is_product || strcmp(kind, "square") == 0 || strcmp(kind, "abs") == 0 || strcmp(kind, "power") == 0;
 }
@@ -206,16 +214,16 @@ static bool is_norm(zb_stablehlo *it, const zb_import_node *n) {
   if (!kind || n->input_count != 2) return false;
   if (strcmp(kind, "dot_general") == 0) return n->inputs[0] == n->inputs[1];
   if (strcmp(kind, "reduce") != 0 || !zb_stablehlo_region_op(n, 0, body, sizeof body)) return false;
-  if (strcmp(body, "maximum") == 0) return true;
+  if (strcmp(body, "maximum") == 0) return zb_stablehlo_is_behind(it, n->inputs[0]);
   formula f;
   read_formula(it, n->inputs[0], &f);
   for (size_t i = 0; i < f.count; ++i)
-    if (f.values[i]->kind == ZB_VALUE_NODE && is_magnitude(f.values[i]->producer)) return true;
+    if (f.values[i]->kind == ZB_VALUE_NODE && is_magnitude(it, f.values[i]->producer)) return true;
   return false;
 }
 
 /* In a backward pass no norm is taken of all elements, as clipping takes it of gradients. */
-static zb_result check_no_norms(zb_stablehlo *it, const bool *in_loss) {
+static zb_result check_no_norms(zb_stablehlo *it) {
   zb_import *im = &it->core;
   bool *in = zb_import_take(im, im->value_count + 1);
   if (!in) return ZB_FAIL;
@@ -227,7 +235,7 @@ static zb_result check_no_norms(zb_stablehlo *it, const bool *in_loss) {
     zb_shape shape;
     for (int o = 0; o < n->output_count; ++o) {
       any = any || in[n->outputs[o]->number];
-      is_forward = is_forward || in_loss[n->outputs[o]->number];
+      is_forward = is_forward || it->in_loss[n->outputs[o]->number];
     }
     if (!any || is_forward) continue;
     for (int i = 0; i < n->input_count; ++i)
@@ -250,9 +258,9 @@ zb_result zb_stablehlo_read_step(zb_stablehlo *it) {
     is_given = is_given || it->results[r].updates >= 0;
   if (!is_given) assign_donated(it);
   if (!is_given && !assign_by_dataflow(it)) return ZB_FAIL;
-  bool *in_loss = loss_slice(it);
+  it->in_loss = loss_slice(it);
   zb_stablehlo_update *updates = zb_import_take(im, ((size_t)it->argument_count + 1) * sizeof *updates);
-  if (!in_loss || !updates || !set_roles(it, in_loss)) return ZB_FAIL;
+  if (!it->in_loss || !updates || !set_roles(it)) return ZB_FAIL;
   int count = 0;
   for (int i = 0; i < it->argument_count; ++i) {
     const zb_stablehlo_argument *a = &it->arguments[i];
@@ -276,5 +284,5 @@ zb_result zb_stablehlo_read_step(zb_stablehlo *it) {
   }
   if (!check_owners(it, updates, count)) return ZB_FAIL;
   if (im->params->has_optimizer) return ZB_OK;
-  return check_no_norms(it, in_loss) ? zb_stablehlo_read_optimizer(it, updates, count) : ZB_FAIL;
+  return check_no_norms(it) ? zb_stablehlo_read_optimizer(it, updates, count) : ZB_FAIL;
 }

@@ -90,6 +90,22 @@ def penalized_loss(params, x, y):
     return mlp_loss(params, x, y) + 0.01 * jnp.sum(params["first"]["w"] ** 2)
 
 
+def alone_params():
+    return {"w": draw(21, WIDTH, CLASSES), **{name: draw(22 + i, CLASSES) for i, name in enumerate(
+        ("deviation", "shift", "mixture", "bound", "decay"))}, "heat": np.full((), 0.3, np.float32),
+            "power": np.full((), 0.2, np.float32)}
+
+
+def alone_loss(params, x, y):
+    """Formulas of a parameter alone, whose gradients have magnitudes, greatest elements and sums of the loss in them."""
+    p = params
+    deviation, least = jax.nn.softplus(p["deviation"]), jnp.clip(jnp.abs(p["bound"]), 0.1, 2.0)
+    logits = (x @ p["w"]) * jnp.minimum(jnp.exp(p["heat"]), 100.0) + jax.nn.log_softmax(p["shift"])
+    logits = logits * jax.nn.softmax(p["mixture"]) / deviation + jnp.maximum(p["decay"] - p["decay"].max(), least)
+    own = jnp.log(deviation).mean() + jnp.sum(jnp.abs(logits) ** (1.5 + p["power"])) * 1e-3
+    return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean() + own
+
+
 def step_beside(beside):
     """Returns another loss than it differentiates: without what it adds to that."""
     def step(params, x, y):
@@ -153,6 +169,8 @@ STEP_FILES = [
     ("odd", "text", odd_loss, optax.sgd(0.02)),
     ("logistic", "text", logistic_loss, optax.sgd(1.0)),
     ("penalized", "text", penalized_loss, optax.sgd(0.2)),
+    ("alone", "text", alone_loss, optax.sgd(0.2)),
+    ("alone_adam", "text", alone_loss, optax.adam(1e-2)),
 ]
 REFUSED = [
     ("clipped", optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.1)), "a norm that is taken behind the loss"),
@@ -198,8 +216,9 @@ def main():
     losses, refused = {}, {}
     mlp, tokens = mlp_batches(11), token_batches(12)
     zeros = {"w": np.zeros(WIDTH, np.float32), "b": np.zeros((), np.float32)}
-    sets = {"mlp": (mlp_params(), mlp), "scan": (scan_params(), tokens), "logistic": (zeros, mlp_batches(13))}
-    kinds = {scan_loss: "scan", logistic_loss: "logistic"}
+    sets = {"mlp": (mlp_params(), mlp), "scan": (scan_params(), tokens), "logistic": (zeros, mlp_batches(13)),
+            "alone": (alone_params(), mlp_batches(11))}
+    kinds = {scan_loss: "scan", logistic_loss: "logistic", alone_loss: "alone"}
     for kind, (params, (x, y)) in sets.items():
         write_safetensors(os.path.join(FOLDER, kind + ".params.safetensors"), dict(leaves("", params)))
         write_safetensors(os.path.join(FOLDER, kind + ".data.safetensors"), {"x": x, "y": y})
