@@ -38,17 +38,41 @@ static bool feeds_gradient(const zb_paddle *it, const zb_paddle_op *seed) {
   return false;
 }
 
+static bool is_behind_loss(const zb_paddle_op *op) {
+  const size_t length = strlen(op->kind);
+  return (op->row && op->row->class != ZB_PADDLE_FORWARD) ||
+         (length > 5 && strcmp(op->kind + length - 5, "_grad") == 0);
+}
+
+/* Marks the ops that give what an op reads. */
+static void mark_producers(const zb_paddle *it, const zb_paddle_op *op, bool *in) {
+  for (int s = 0; s < op->input_count; ++s)
+    for (int k = 0; k < op->inputs[s].count; ++k) {
+      const zb_paddle_value *value = op->inputs[s].values[k];
+      if (value && value->producer) in[value->producer - it->program.ops] = true;
+    }
+}
+
+/* From the last op on: the ones that the loss is made of, as targets are, begin no gradient. */
 static zb_result find_seed(zb_paddle *it) {
-  const zb_paddle_op *first = NULL;
-  for (size_t i = 0; i < it->program.op_count; ++i) {
+  const zb_paddle_op *last = NULL;
+  bool *in_loss = zb_import_take(&it->core, it->program.op_count + 1), has_gradients = false;
+  if (!in_loss) return ZB_FAIL;
+  for (size_t i = it->program.op_count; i-- > 0;) {
     const zb_paddle_op *op = &it->program.ops[i];
-    zb_paddle_value *loss = seeded_by(it, op);
+    has_gradients = has_gradients || is_behind_loss(op);
+    if (in_loss[i]) {
+      mark_producers(it, op, in_loss);
+      continue;
+    }
+    zb_paddle_value *loss = has_gradients ? seeded_by(it, op) : NULL;
     if (!loss || !loss->producer || !feeds_gradient(it, op)) continue;
     if (it->loss && it->loss != loss)
-      return zb_paddle_refuse(it, op, "minimize one loss: their sum", "gradients begin at '%s' and at '%s' (op %d)",
-                              it->loss->name, loss->name, first->number);
+      return zb_paddle_refuse(it, last, "minimize one loss: their sum", "gradients begin at '%s' and at '%s' (op %d)",
+                              loss->name, it->loss->name, op->number);
     it->loss = loss;
-    first = op;
+    in_loss[loss->producer - it->program.ops] = true;
+    last = op;
   }
   return ZB_OK;
 }
@@ -71,15 +95,38 @@ static bool is_read(const zb_paddle *it, const zb_paddle_value *value) {
   return false;
 }
 
+/* Per value: whether it depends on a parameter. NULL after out of memory. */
+static bool *find_reached(zb_paddle *it) {
+  const zb_paddle_program *p = &it->program;
+  bool *reached = zb_import_take(&it->core, p->value_count + 1);
+  for (size_t i = 0; reached && i < p->value_count; ++i)
+    reached[p->values[i]->number] = p->values[i]->is_parameter;
+  for (size_t i = 0; reached && i < p->op_count; ++i) {
+    const zb_paddle_op *op = &p->ops[i];
+    bool any = false;
+    for (int s = 0; s < op->input_count; ++s)
+      for (int k = 0; k < op->inputs[s].count; ++k)
+        any = any || (op->inputs[s].values[k] && reached[op->inputs[s].values[k]->number]);
+    for (int s = 0; any && s < op->output_count; ++s)
+      for (int k = 0; k < op->outputs[s].count; ++k)
+        if (op->outputs[s].values[k]) reached[op->outputs[s].values[k]->number] = true;
+  }
+  return reached;
+}
+
+/* What depends on no parameter, as a number that nothing reads, is no loss where something does. */
 static zb_result find_unread(zb_paddle *it) {
   zb_text list = {0};
   int found = 0;
-  for (size_t i = 0; i < it->program.value_count; ++i) {
-    zb_paddle_value *value = it->program.values[i];
-    if (!may_be_loss(value) || is_read(it, value)) continue;
-    zb_text_add(&list, "%s'%s'", found++ ? ", " : "", value->name);
-    it->loss = value;
-  }
+  const bool *reached = find_reached(it);
+  if (!reached) return ZB_FAIL;
+  for (int is_reached = 1; found == 0 && is_reached >= 0; --is_reached)
+    for (size_t i = 0; i < it->program.value_count; ++i) {
+      zb_paddle_value *value = it->program.values[i];
+      if (reached[value->number] != is_reached || !may_be_loss(value) || is_read(it, value)) continue;
+      zb_text_add(&list, "%s'%s'", found++ ? ", " : "", value->name);
+      it->loss = value;
+    }
   zb_result result = ZB_OK;
   if (found == 0)
     result = zb_import_fail(&it->core,

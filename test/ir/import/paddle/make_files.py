@@ -212,6 +212,17 @@ def summed():
     return F.cross_entropy(paddle.einsum("ij,jk->ik", linear("a", 5, 4)(x), paddle.ones([4, 4])), y)
 
 
+def targets():
+    """Ones as targets, which a gradient begins with as well, and the number that Paddle leaves behind such a loss."""
+    h = linear("a", 5, 4)(floats("x", [6, 5]))
+    rest = F.mse_loss(h, paddle.ones_like(h)) + F.soft_margin_loss(h, paddle.ones_like(h))
+    return F.binary_cross_entropy_with_logits(h, paddle.ones_like(rest).expand([6, 4])) + rest
+
+
+def target():
+    return F.binary_cross_entropy_with_logits(linear("a", 5, 4)(floats("x", [6, 5])), floats("y", [6, 4]))
+
+
 def ordered():
     """Three inputs of one type, read from the last to the first, and one that nobody reads."""
     early, _, late = floats("early", [2, 4]), floats("unread", [2, 4]), floats("late", [2, 4])
@@ -242,8 +253,9 @@ PROGRAMS = {
     "adam": (mlp, "adam"), "adam_decay": (mlp, "adam_decay"), "adamw": (mlp, "adamw"), "rated": (rated, "adamw"),
     "zoo": (zoo, "slow"), "llama": (llama, "adamw"), "loss": (mlp, "none"), "stopped": (stopped, "sgd"),
     "cnn": (cnn, "momentum"), "losses": (losses, "slow"), "places": (places, "slow"),
+    "targets": (targets, "sgd"),
 }
-UNTRAINED = {"ordered": (ordered, "none")}
+UNTRAINED = {"ordered": (ordered, "none"), "targets_loss": (targets, "none"), "target": (target, "none")}
 REFUSED = {"clipped": (mlp, "clipped"), "lamb": (mlp, "lamb"), "einsum": (summed, "sgd")}
 
 

@@ -97,7 +97,7 @@ def alone_params():
 
 
 def alone_loss(params, x, y):
-    """Formulas of a parameter alone, whose gradients have magnitudes, greatest elements and sums of the loss in them."""
+    """Formulas of a parameter alone: their gradients have magnitudes and sums of the loss in them."""
     p = params
     deviation, least = jax.nn.softplus(p["deviation"]), jnp.clip(jnp.abs(p["bound"]), 0.1, 2.0)
     logits = (x @ p["w"]) * jnp.minimum(jnp.exp(p["heat"]), 100.0) + jax.nn.log_softmax(p["shift"])
