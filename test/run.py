@@ -85,6 +85,7 @@ SCRIPTS = [
     *(("python-" + part, ["python3", "test/python/%s.py" % part, "{build}"])
       for part in ("bindings", "examples", "install", "package", "processes", "strangers_hour", "torch_pipeline",
                    "unseeded")),
+    ("e2e-indices", ["python3", "test/e2e/indices.py", "--bin", "{build}/bin"]),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
     ("e2e-faults", ["python3", "test/e2e/faults.py", "--bin", "{build}/bin"]),
     ("e2e-later", ["python3", "test/e2e/later.py", "--bin", "{build}/bin"]),
