@@ -479,8 +479,8 @@ BETWEEN = torch.tensor([[[[x + step * 0.4, -0.52] for x in (-1.2, 1.2, -0.6, 0.2
 for name, volume in (("", False), ("_volume", True)):
     for mode in ("nearest", "bilinear"):
         case(f"grid_sample_between_{mode}{name}", lambda x, grid, m=mode, v=volume: F.grid_sample(
-            *((x[None, None, None], F.pad(grid, (0, 1))[:, None]) if v else (x[None, None], grid)), m, "reflection", True),
-             torch.linspace(0.5, 6, 36).view(6, 6).sqrt(), BETWEEN, ulp=16, least=1.0)
+            x[None, None, None] if v else x[None, None], F.pad(grid, (0, 1))[:, None] if v else grid, m, "reflection",
+            True), torch.linspace(0.5, 6, 36).view(6, 6).sqrt(), BETWEEN, ulp=16, least=1.0)
 case("grid_sample_cubic", lambda x, grid: F.grid_sample(x[None, None], grid, "bicubic", "border"), IMAGE, EDGES, ulp=16,
      least=4.0)
 case("grid_sample_volume", F.grid_sample, torch.linspace(-2, 3, 24).view(1, 1, 2, 3, 4),

@@ -177,6 +177,8 @@ REFUSED = [
     ("scheduled", optax.sgd(optax.linear_schedule(0.1, 0.0, 10)), "no known optimizer"),
     ("rmsprop", optax.rmsprop(1e-2), "no known optimizer"),
     ("clamped", optax.chain(optax.clip(0.1), optax.adam(1e-3)), "no known optimizer"),
+    ("clamped_far", optax.chain(optax.clip(5.0), optax.sgd(0.1)), "no known optimizer"),
+    ("rectified", optax.radam(1e-2), "no known optimizer"),
     ("centralized", optax.chain(optax.centralize(), optax.adam(1e-3)), "not those of the loss that it returns"),
 ]
 OTHER = "not those of the loss that it returns"
