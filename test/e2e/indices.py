@@ -100,14 +100,14 @@ class Tests:
             self.suite.check(error.code == "INVALID" and f"got {index}, expected " in str(error), str(error))
             return None
 
-    def row(self, name, door, values, made, least, total):
+    def row(self, name, door, values, made, least, total, **options):
         path = os.path.join(self.folder, "model" + door.ending)
         with open(path, "wb") as file:
             file.write(door.file(name, values, [made]))
         shapes = {key: [int(dim) for dim in kind.split("x")[:-1]] for key, kind in (values | {"p": "2xf32"}).items()}
         tensors = os.path.join(self.folder, "values.safetensors")
         write_floats(tensors, {key: shape for key, shape in shapes.items() if key != "i"})
-        plan = self.zb.compile(path, ranks=1, micro_batches=1, output=os.path.join(self.folder, "plan"))
+        plan = self.zb.compile(path, ranks=1, micro_batches=1, output=os.path.join(self.folder, "plan"), **options)
         with self.zb.Session(plan, weights=tensors, weights_partial=True) as run:
             for index in INDICES:
                 given = array.array("q", [index] * math.prod(shapes["i"]))
@@ -123,6 +123,8 @@ class Tests:
                 self.row(*row)
             except self.zb.Error as error:
                 self.suite.check(False, f"{row[0]}: {error}")
+        for row in TABLE[0], TABLE[8]:  # shards that have some of the rows each
+            self.row("shards " + row[0], *row[1:], tensor_parallel=N, shard_pins=["w=0"])
 
 
     def modules(self):
