@@ -481,6 +481,7 @@ typedef struct zb_search_params {
 
 typedef struct zb_search_report {
   int64_t evaluations; /* orders built or timed in all */
+  int64_t states;      /* parts of orders looked at where all orders were tried */
   char start[32];      /* the schedule that the best start came from, "" where none fits the memory limit */
   int64_t start_ps;    /* its time by the metric of the problem; 0: none */
   int64_t best_ps;     /* the time of the answer */

@@ -30,6 +30,8 @@
 
 /* Levels are exact up to this number of jobs. */
 enum { SMALL_JOBS = 160 };
+/* What takes as long as to look at a state of the search of all orders: so many jobs that are timed. */
+enum { STATE_JOBS = 10 };
 /* evaluation_cost of more jobs than ZB_SEARCH_MEDIUM_JOBS, and of more than FEW_JOBS. */
 enum { WAITING_COST = 4, FEW_WAITING_COST = 2, FEW_JOBS = 800 };
 /* Jobs of all evaluations of a level of a large problem, with one chunk a rank and with several. */
@@ -304,8 +306,10 @@ static void save_memory(zb_searcher *s) {
 /* ---- The public functions ---- */
 
 static void fill_report(const zb_searcher *s, zb_search_report *report) {
-  *report = (zb_search_report){
-      .evaluations = s->w.evaluations, .best_ps = s->best_ps, .bound_ps = zb_lower_bound(s->problem)};
+  *report = (zb_search_report){.evaluations = s->w.evaluations,
+                               .states = s->states,
+                               .best_ps = s->best_ps,
+                               .bound_ps = zb_lower_bound(s->problem)};
   const bool is_optimal = s->is_complete && s->problem->metric == ZB_METRIC_BARRIER;
   const char *proof = report->best_ps <= report->bound_ps ? "; no order is faster"
                       : is_optimal                        ? "; all orders were tried, none is faster"
@@ -496,7 +500,7 @@ static zb_status emit_best(const zb_problem *problem, const int64_t *options, zb
   ZB_TRY(zb_search(problem, &params, &found, &report));
   zb_order_deinit(out);
   *out = found;
-  out->timed_jobs = report.evaluations * zb_max64(jobs, SMALL_JOBS); /* no evaluation takes less */
+  out->timed_jobs = report.evaluations * zb_max64(jobs, SMALL_JOBS) + report.states * STATE_JOBS;
   return NULL;
 }
 

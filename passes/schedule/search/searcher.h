@@ -29,6 +29,7 @@ typedef struct zb_searcher {
   bool limits_differ;
   int64_t *peak;
   zb_slot *best, *scratch;
+  int64_t states;            /* that searches of all orders looked at */
   int64_t best_ps, known_ps; /* of this placement; of others that were searched before */
   zb_judge *judge;        /* NULL: the best order is that with the shortest span; else nothing that is met is left out
                              for its span, and the judge says what is the best */
