@@ -132,7 +132,8 @@ typedef struct zb_order {
    * frameworks time schedules that do not split it. Set by zb_schedule_run from splits_backward; cleared, the gradient
    * leaves when B ends. */
   bool whole_backward;
-  int64_t timed_jobs; /* jobs of all orders that a search has built or timed to find it; 0: by a rule */
+  /* Jobs of all orders that a search has built or timed to find it, or to find none; 0: by a rule. */
+  int64_t timed_jobs;
 } zb_order;
 
 /* A whole number that a schedule can be given: "interleaved-1f1b:group=4". */

@@ -296,7 +296,7 @@ static zb_status climb(contender *at, const zb_compile_params *given, const zb_m
                        int *trials) {
   enum { CHOICES = 3 };
   bool better = true;
-  for (int i = 0; better && *trials > 0 && i < CHOICES; ++i) {
+  for (int i = 0; better && *trials > 0 && i < CHOICES && zb_trial_pays(program->memo); ++i) {
     zb_compile_params params = at->params;
     zb_cuts_tried tried = {0};
     const char *before = params.cuts;

@@ -94,8 +94,9 @@ zb_status zb_choice_order(zb_memo *memo, const zb_schedule_choice *choice, bool 
   zb_status status = NULL;
   ZB_TRY_GOTO(find_order(memo, &question, problem->ranks, out));
   if (out->jobs) goto cleanup;
-  ZB_TRY_GOTO(run_choice(choice, settled, problem, out));
+  status = run_choice(choice, settled, problem, out);
   zb_memo_spend(memo, out->timed_jobs);
+  if (status) goto cleanup;
   status = keep_order(memo, &question, out);
   if (status) zb_order_deinit(out);
 cleanup:

@@ -417,7 +417,8 @@ zb_status zb_exact_search(zb_scheduler *w, const zb_exact_params *params, zb_slo
   zb_status status = explorer_init(&x);
   if (!status) {
     const bool is_complete = visit(&x);
-    *out = (zb_exact_result){.best_ps = x.best, .states = x.states, .is_complete = is_complete};
+    *out = (zb_exact_result){
+        .best_ps = x.best, .states = x.states, .work = x.states + x.compared / COMPARED, .is_complete = is_complete};
     if (x.is_full) status = ZB_OUT_OF_MEMORY();
     if (x.is_found) zb_sequence_renumber(w, sequence, x.sequence);
   }

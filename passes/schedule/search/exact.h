@@ -16,6 +16,7 @@ typedef struct zb_exact_params {
 typedef struct zb_exact_result {
   int64_t best_ps;  /* known_ps where nothing faster was found */
   int64_t states;   /* visited */
+  int64_t work;     /* states, and comparisons of them that take as long as one */
   bool is_complete; /* no order within the limits whose classes rise is faster than best_ps; for the barrier metric none
                        at all */
 } zb_exact_result;

@@ -270,7 +270,9 @@ zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *p
   ZB_TRY(zb_order_init(out, problem->ranks));
   out->whole_backward = !schedule->splits_backward;
   zb_status status = schedule->emit(problem, choice->options, out);
+  const int64_t timed_jobs = out->timed_jobs;
   if (status) zb_order_deinit(out);
+  out->timed_jobs = timed_jobs;
   return status;
 }
 

@@ -372,6 +372,7 @@ static zb_status search_beside(const zb_problem *problem, const zb_search_params
   *order = (zb_order){0};
   zb_searcher s;
   zb_status status = searcher_init(problem, params, of, &s);
+  const bool is_made = !status;
   s.known_ps = known_ps;
   if (!status) status = search(&s);
   if (!status && s.best_ps < known_ps) save_memory(&s);
@@ -379,7 +380,7 @@ static zb_status search_beside(const zb_problem *problem, const zb_search_params
     zb_sequence_renumber(&s.w, s.best, s.scratch);
     status = zb_sequence_write(&s.w, s.best, order);
   }
-  if (!status && report) fill_report(&s, report);
+  if (is_made && report) fill_report(&s, report);
   searcher_deinit(&s);
   return status;
 }
@@ -496,12 +497,12 @@ static zb_status emit_best(const zb_problem *problem, const int64_t *options, zb
   const zb_search_params params = {.budget = options[0], .seed = (uint64_t)options[1]};
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
   zb_order found;
-  zb_search_report report;
-  ZB_TRY(zb_search(problem, &params, &found, &report));
-  zb_order_deinit(out);
-  *out = found;
+  zb_search_report report = {0};
+  zb_status status = zb_search(problem, &params, &found, &report);
+  if (!status) zb_order_deinit(out);
+  if (!status) *out = found;
   out->timed_jobs = report.evaluations * zb_max64(jobs, SMALL_JOBS) + report.states * STATE_JOBS;
-  return NULL;
+  return status;
 }
 
 static const zb_schedule_option search_options[] = {

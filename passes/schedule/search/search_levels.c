@@ -394,7 +394,7 @@ zb_status zb_searcher_try_all(zb_searcher *s, bool *is_complete) {
   zb_exact_result result;
   ZB_TRY(zb_exact_search(&s->w, &params, s->run.sequence, &result));
   s->w.evaluations += zb_max64(result.states / STATES, 1);
-  s->states += result.states;
+  s->states += result.work;
   *is_complete = result.is_complete;
   take_best(s, s->run.sequence, result.best_ps);
   return result.best_ps < known ? show(s, s->run.sequence, zb_searcher_most(s, s->run.level)) : NULL;
