@@ -112,8 +112,7 @@ static zb_status check_inputs(const zb_compile_params *p) {
 }
 
 /* What has no effect with an option is refused, not dropped silently: a pipeline of the caller's has options of its
- * own, and without a step there is nothing to train. */
-/* It is for the default pipeline; for steps alone; a choice says it. */
+ * own, without a step there is nothing to train, and a choice says what was chosen. */
 enum { IN_PIPELINE = 1, OF_STEPS = 2, CHOSEN = 4 };
 typedef struct given_option {
   const char *option;

@@ -1,5 +1,5 @@
-/* zb_choice_order with a memo: the same orders as without, whatever was asked before, and asked again without the time
- * that a search takes. */
+/* zb_choice_order with a memo: the same orders as without, whatever was asked before, and asked again without the work
+ * of a search. */
 #include "passes/stages/orders.h"
 
 #include "test/passes/schedule/fixture.h"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import torch
 
-try:
-    from ._written import stopped, writes
-except ImportError:  # python3 aten.py
-    from _written import stopped, writes
+from ._written import stopped, writes
 
 _STEPS_MAX = 64  # rows of a matrix that is taken apart
 

@@ -2,15 +2,11 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import json
-import math
 import os
-import struct
 import tempfile
 from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Tuple
 
-from . import arrays
+from . import _safetensors, arrays
 from ._library import called, invalid, usage
 from ._options import nearest
 
@@ -36,26 +32,6 @@ def prefixes(ours: Iterable[str], theirs: Iterable[str]) -> Tuple[str, str]:
     return "", ""
 
 
-def _write(path: str, values: Mapping[str, arrays.View]) -> None:
-    """A safetensors file: length of the header, header, data."""
-    header: Dict[str, Any] = {}
-    sizes: Dict[str, int] = {}
-    total = 0
-    for name, value in values.items():
-        bits = 8 if value.dtype == "i1" else int(value.dtype.lstrip("bfi"))
-        sizes[name] = math.prod(value.shape) * bits // 8
-        header[name] = {"dtype": "BOOL" if value.dtype == "i1" else value.dtype.upper(), "shape": list(value.shape),
-                        "data_offsets": [total, total + sizes[name]]}
-        total += sizes[name]
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for name, value in values.items():
-            if sizes[name]:
-                file.write((ctypes.c_char * sizes[name]).from_address(value.address))
-
-
 @contextlib.contextmanager
 def weights_file(weights: Any) -> Iterator[Any]:
     """A path as it is; of a module, or of tensors by names, a file of their values for the time being."""
@@ -73,7 +49,7 @@ def weights_file(weights: Any) -> Iterator[Any]:
              for name, value in found.items() if str(getattr(value, "dtype", "bool")).rpartition(".")[2] in kinds}
     with tempfile.TemporaryDirectory(prefix="zb-") as folder:
         path = os.path.join(folder, "weights.safetensors")
-        _write(path, views)
+        _safetensors.write(path, {name: (view.dtype, view.shape, view.address) for name, view in views.items()})
         with called(path, "weights"):
             yield path
 

@@ -15,10 +15,7 @@ import math
 
 import torch
 
-try:
-    from ._written import writes
-except ImportError:  # python3 aten.py
-    from _written import writes
+from ._written import writes
 
 LIBRARY = torch.library.Library("zb_aten", "FRAGMENT")
 LIBRARY.define("random_uniform(int[] size, *, ScalarType dtype, Device? device=None, bool training=False) -> Tensor")

@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import torch
 
-try:
-    from ._written import floats, reduced, running, stopped, writes
-except ImportError:  # python3 aten.py
-    from _written import floats, reduced, running, stopped, writes
+from ._written import floats, reduced, running, stopped, writes
 
 
 def sloped(value, *slopes):

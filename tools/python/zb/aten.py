@@ -18,12 +18,10 @@ buffer.
 
 import argparse
 import contextlib
-import ctypes
 import functools
 import importlib
 import importlib.util
 import inspect
-import json
 import linecache
 import os
 import re
@@ -38,17 +36,7 @@ try:
 except ImportError as error:
     raise ImportError("zb.aten needs PyTorch, which is not installed: pip install torch") from error
 
-try:
-    from . import _complex, _ctc, _functions, _matrices, _meta, _random, _slopes, _written
-except ImportError:  # python3 aten.py
-    import _complex
-    import _ctc
-    import _functions
-    import _matrices
-    import _meta
-    import _random
-    import _slopes
-    import _written
+from . import _complex, _ctc, _functions, _matrices, _meta, _random, _safetensors, _slopes, _written
 
 FORMAT = 1
 # The oldest and the newest PyTorch that tests run with.
@@ -79,7 +67,6 @@ DTYPES = {
     torch.complex128: "complex<f64>",
 }
 # Names of dtypes in safetensors files, of those that zbc has.
-STORED = {"f32": "F32", "f64": "F64", "bf16": "BF16", "f16": "F16", "i64": "I64", "i32": "I32", "i1": "BOOL"}
 # Arguments that say where a result lies, not what it is.
 PLACES = {"layout", "device", "pin_memory", "memory_format", "generator"}
 
@@ -675,7 +662,7 @@ class Writer:
                 is_needed = any(node in needed for node in row[2])
                 if spec.kind != kinds.PARAMETER and spec.target not in updated and is_needed:
                     unknown.append(spec.target)
-            elif DTYPES.get(tensor.dtype) in STORED:  # zbc refuses others where they are needed
+            elif DTYPES.get(tensor.dtype) in _safetensors.STORED:  # zbc refuses others where they are needed
                 stored[spec.target] = tensor
         if unknown:
             raise ExportError("the module computes '%s'%s, which no file of weights has, and on the device meta it has "
@@ -845,24 +832,13 @@ def check_overlaps(shared):
 
 
 def write_values(path, tensors):
-    """A safetensors file: length of the header, header, data."""
-    header, offset, data = {}, 0, []
+    """A safetensors file of tensors by names."""
     for name, tensor in tensors.items():
-        dtype = DTYPES.get(tensor.dtype)
-        if dtype not in STORED:
+        if DTYPES.get(tensor.dtype) not in _safetensors.STORED:
             raise ExportError(f"'{name}' has the element type {tensor.dtype}, which cannot be stored")
-        tensor = tensor.detach().cpu().contiguous()
-        size = tensor.numel() * tensor.element_size()
-        header[name] = dict(dtype=STORED[dtype], shape=list(tensor.shape), data_offsets=[offset, offset + size])
-        offset += size
-        data.append(tensor)
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for tensor in data:
-            if tensor.numel():
-                file.write((ctypes.c_char * (tensor.numel() * tensor.element_size())).from_address(tensor.data_ptr()))
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    _safetensors.write(path, {name: (DTYPES[tensor.dtype], tensor.shape, tensor.data_ptr())
+                              for name, tensor in kept.items()})
 
 
 # ---- The whole ----

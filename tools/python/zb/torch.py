@@ -257,7 +257,7 @@ class Pipeline:
         process. Every process of the pipeline calls it with the same batch."""
         if len(batch) > len(self._names):
             raise usage("the module takes %d inputs (%s), got %d" %
-                         (len(self._names), ", ".join(self._names), len(batch)))
+                        (len(self._names), ", ".join(self._names), len(batch)))
         inputs = dict(zip(self._names, batch))
         for name, value in named.items():
             if name not in self._names:
