@@ -423,7 +423,7 @@ ZB_API void zb_plan_about_destroy(zb_plan_about *about);
 ZB_API zb_status zb_plan_print_file(const char *directory, void (*write)(void *context, const char *text, size_t bytes),
                                     void *context) ZB_MUST_USE;
 /* The same as one JSON object with the jobs of every rank and what they take by the plan's costs; its keys are in
- * runtime/plan/README.md. */
+ * runtime/plan/clock/README.md. */
 ZB_API zb_status zb_plan_print_jobs_file(const char *directory,
                                          void (*write)(void *context, const char *text, size_t bytes),
                                          void *context) ZB_MUST_USE;

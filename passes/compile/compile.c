@@ -13,7 +13,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 #include "runtime/formats/arrays.h"
-#include "runtime/plan/timeline.h"
+#include "runtime/plan/clock/timeline.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "passes/pipeline.h"
 #include "passes/stages/cuts.h"
 #include "runtime/formats/weights.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 /* ---- params.c ---- */
 

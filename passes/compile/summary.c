@@ -8,7 +8,7 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/step_time.h"
 #include "passes/tables.h"
-#include "runtime/plan/simulator.h"
+#include "runtime/plan/clock/simulator.h"
 #include "zb/layers.h"
 
 #include <math.h>

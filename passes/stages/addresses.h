@@ -4,7 +4,7 @@
 #define ZB_PASSES_ADDRESSES_H
 
 #include "passes/stages/workspace.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 /* A subprogram with its packing and bases. */
 typedef struct zb_subprogram_info {

@@ -4,7 +4,7 @@
 #define ZB_PASSES_BUCKETS_H
 
 #include "passes/stages/problem.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 typedef struct zb_bucket {
   int stage;

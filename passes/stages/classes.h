@@ -4,7 +4,7 @@
 #define ZB_PASSES_CLASSES_H
 
 #include "ir/dialect.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 /* ZB_JOB_KIND_COUNT: the op has no class, or one that is not known. */
 zb_job_kind zb_class_get(MlirOperation op);

@@ -7,7 +7,7 @@
 #include "passes/graph.h"
 #include "passes/tables.h"
 #include "runtime/base/digest.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>

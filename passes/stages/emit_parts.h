@@ -4,7 +4,7 @@
 
 #include "passes/stages/addresses.h"
 #include "passes/tables.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 /* The parts of the jobs that gather a list of zb.parts into a frame at one address. */
 typedef struct zb_emitted_gather {

@@ -3,7 +3,7 @@
 #define ZB_PASSES_EMIT_PLAN_H
 
 #include "passes/pass.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 /* Builds the plan of a module of level allocated. model: base name of the model file; optimizer: its whole line (both
  * may be NULL). constants: store with the bytes of large constants (may be NULL: they are read by name when the plan is

@@ -3,7 +3,7 @@
 #include "passes/stages/flow.h"
 
 #include "passes/function.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 #include <string.h>
 

@@ -18,7 +18,7 @@
 #include "passes/pipeline.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/rank_main.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 static int *new_positions(zb_arena *arena, const zb_timetable *t) {
   const zb_problem *problem = &t->p.problem;

@@ -28,7 +28,7 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/shard_optimizer.h"
 #include "passes/tables.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 #include "passes/stages/workspace.h"
 
 #include <mlir-c/BuiltinAttributes.h>

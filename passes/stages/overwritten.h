@@ -3,7 +3,7 @@
 #define ZB_PASSES_OVERWRITTEN_H
 
 #include "passes/tables.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 /* A range of the frame that fills a region of the arena. */
 typedef struct zb_overwritten {

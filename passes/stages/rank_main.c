@@ -13,7 +13,7 @@
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
 #include "passes/stages/shard_optimizer.h"
-#include "runtime/plan/expand.h"
+#include "runtime/plan/file/collective.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@
 #include "passes/stages/step_time.h"
 #include "passes/stages/trial.h"
 #include "runtime/base/text.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

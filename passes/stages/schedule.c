@@ -30,7 +30,7 @@
 #include "passes/stages/step_time.h"
 #include "passes/stages/trial.h"
 #include "runtime/base/digest.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 #include <string.h>
 

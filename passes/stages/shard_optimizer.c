@@ -12,7 +12,7 @@
  * A tensor of n elements is cut flat into D parts of c elements, where c is n / D, rounded up so that every part begins
  * where a tensor may begin: replica r has elements r c to (r + 1) c. So zb-memory gives a trained parameter and its
  * accumulators room for D c elements, of which those from n on mean nothing and stay 0, and all replicas run one list:
- * types here are those of a part, the runtime knows which (runtime/plan/replicas.c). The parts of all replicas are
+ * types here are those of a part, the runtime knows which (runtime/plan/mesh/replicas.c). The parts of all replicas are
  * gathered behind the last UPDATE (zb-insert-comm). What is made of whole parameters waits for that: RENEW makes copies
  * of them (zb.load).
  *
@@ -45,7 +45,7 @@
 #include "passes/rewrite.h"
 #include "passes/pipeline.h"
 #include "passes/tables.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

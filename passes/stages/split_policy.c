@@ -32,7 +32,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define ZB_PASSES_STAGES_STEP_TIME_H
 
 #include "passes/pipeline.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 #include "zb/schedule.h"
 
 /* The option "metric" of a pass; false: it was reported at `at` that there is none of that name. */

@@ -3,7 +3,7 @@
 #define ZB_PASSES_TRANSFERS_H
 
 #include "passes/stages/problem.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 #include "passes/tables.h"
 
 /* The schedule with its simulated times. */

@@ -7,7 +7,7 @@
 #include "passes/stages/schedule_file.h"
 #include "passes/stages/step_time.h"
 #include "runtime/base/memo.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 #include <string.h>
 

@@ -3,7 +3,8 @@
 # usage: cmake -DROOT=source -DOUT=file -P module_id.cmake
 cmake_minimum_required(VERSION 3.25)
 file(GLOB headers RELATIVE ${ROOT}
-  ${ROOT}/include/zb/*.h ${ROOT}/include/zb/*.def ${ROOT}/runtime/*/*.h ${ROOT}/runtime/*/*.def)
+  ${ROOT}/include/zb/*.h ${ROOT}/include/zb/*.def ${ROOT}/runtime/*/*.h ${ROOT}/runtime/*/*.def
+  ${ROOT}/runtime/plan/*/*.h ${ROOT}/runtime/plan/*/*.def)
 list(SORT headers)
 set(digests)
 foreach(header ${headers})

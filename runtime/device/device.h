@@ -3,7 +3,7 @@
 #define ZB_RUNTIME_DEVICE_H
 
 #include "runtime/base/module.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 typedef struct zb_device zb_device;                 /* one a rank */
 typedef struct zb_device_program zb_device_program; /* a prepared subprogram */

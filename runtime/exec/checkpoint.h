@@ -9,7 +9,7 @@
 
 #include "runtime/base/folder.h"
 #include "runtime/formats/safetensors.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 typedef struct zb_checkpoint {
   zb_store *weights, *optimizer;

@@ -7,7 +7,7 @@
 #ifndef ZB_EXEC_DATA_H
 #define ZB_EXEC_DATA_H
 
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 #include "zb/runtime.h"
 
 typedef struct zb_data zb_data;

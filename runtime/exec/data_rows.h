@@ -11,7 +11,7 @@
 #define ZB_EXEC_DATA_ROWS_H
 
 #include "runtime/formats/arrays.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 typedef struct zb_rows {
   zb_arrays arrays;

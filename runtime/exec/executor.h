@@ -12,8 +12,8 @@
 #include "runtime/base/clock.h"
 #include "runtime/device/device.h"
 #include "runtime/exec/data.h"
-#include "runtime/plan/delays.h"
-#include "runtime/plan/liveness.h"
+#include "runtime/plan/clock/delays.h"
+#include "runtime/plan/clock/liveness.h"
 #include "runtime/transport/transport.h"
 
 #include <stdatomic.h>
@@ -100,7 +100,7 @@ typedef struct zb_executor {
   unsigned char *kept; /* buffers as they were before the step; NULL with a device with a queue */
   int first, job, end; /* first: of this run */
   uint32_t wait;       /* how many waits of the job are over */
-  bool has_second;     /* jobs beside the others (runtime/plan/expand.h) have a place of their own: */
+  bool has_second;     /* jobs beside the others (runtime/plan/mesh/expand.h) have a place of their own: */
   int second;          /* the next of them, run once it is in front of `job` */
   int second_blocked;  /* message, while it is blocked; else -1 */
   int drain;           /* after the last job: next communication job to wait for */

@@ -1,12 +1,12 @@
 /* Why ranks idled in the last step of a session (zb/explain.h): what the executors recorded becomes the pace of the
- * plan (runtime/plan/explain.h), which is then simulated without one cause after the other.
+ * plan (runtime/plan/clock/explain.h), which is then simulated without one cause after the other.
  *
  * Of a rank's time between two jobs, the part in which it waited for messages follows from the pace of all ranks; what
  * is beyond is the interpreter's. A pace takes the middle (the median) of what jobs of one subprogram took, and so on:
  * a job that took longer by chance, and all that waited for it, is noise. On a virtual clock all of them are equal, and
  * what was measured is what the plan says, to the picosecond. The first run of a subprogram in a step is kept apart.
  * Tests: test/runtime/exec/explain_test.c, test/e2e/explain.py. */
-#include "runtime/plan/explain.h"
+#include "runtime/plan/clock/explain.h"
 #include "runtime/exec/session_group.h"
 
 #include <stdlib.h>

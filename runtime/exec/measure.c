@@ -122,7 +122,8 @@ static void add_run(series *s, int64_t ps) {
 
 static int64_t length(zb_run_times times) { return times.end_ps - times.start_ps; }
 
-/* A run of a subprogram; a further part of one (runtime/plan/expand.h) belongs to the run that the first part began. */
+/* A run of a subprogram; a further part of one (runtime/plan/mesh/expand.h) belongs to the run that the first part
+ * began. */
 static void add_program_run(zb_measure *m, const zb_executor *e, int number, int64_t ps) {
   const zb_plan_subprogram *part = &e->program->subprograms[number];
   const int whole = part->part_of ? part->part_of - 1 : number;

@@ -4,7 +4,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/formats/npy.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 /* An output that a rank of this process makes. */
 typedef struct zb_output_file {

@@ -6,7 +6,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/line.h"
 #include "runtime/base/update_groups.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 #include "zb/runtime.h"
 
 typedef struct zb_rates {

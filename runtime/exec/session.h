@@ -11,7 +11,7 @@
 #include "runtime/exec/measure.h"
 #include "runtime/exec/outputs.h"
 #include "runtime/exec/rates.h"
-#include "runtime/plan/clocks.h"
+#include "runtime/plan/clock/clocks.h"
 #include "zb/runtime.h"
 
 /* A parameter that a rank of this process writes to checkpoints. */

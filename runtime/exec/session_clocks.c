@@ -1,5 +1,5 @@
-/* Steps of a session that computes nothing, of replicas and shards: times alone, by runtime/plan/clocks.h. No rank has
- * an executor, an arena or messages. Tests: test/runtime/exec/clocks_test.c, test/e2e/mesh.py. */
+/* Steps of a session that computes nothing, of replicas and shards: times alone, by runtime/plan/clock/clocks.h. No
+ * rank has an executor, an arena or messages. Tests: test/runtime/exec/clocks_test.c, test/e2e/mesh.py. */
 #include "runtime/exec/session.h"
 
 bool zb_session_wants_clocks(const zb_session *session) {

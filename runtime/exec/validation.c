@@ -7,7 +7,7 @@
  * to it already, so that every message is complete on both sides, restores the snapshot, updates with the factor (where
  * replicas update parts, they gather those and renew what is made of whole parameters, too), and runs its list from the
  * beginning again. What a step writes before its first B is cleared, reported or checked only once the verdict is
- * known. DECISIONS.md has the reasons, runtime/plan/validation.c the proof.
+ * known. DECISIONS.md has the reasons, runtime/plan/proof/validation.c the proof.
  *
  * Tests: test/e2e/validation.py.
  */

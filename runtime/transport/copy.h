@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 /* One side of a message: where its bytes lie. parts is borrowed from the plan. */
 typedef struct zb_transport_side {

@@ -7,7 +7,7 @@
 #ifndef ZB_RUNTIME_GROUP_H
 #define ZB_RUNTIME_GROUP_H
 
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 typedef struct zb_group zb_group;
 

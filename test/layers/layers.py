@@ -13,7 +13,8 @@ import tempfile
 # matching folder counts; what a folder may include it may include as a whole, with the rows' own folders
 # below it only where they are named.
 BASE = ["zb/", "runtime/base/"]
-PLAN = [*BASE, "runtime/plan/"]
+PLAN_FILE = [*BASE, "runtime/plan/file/"]
+PLAN = [*PLAN_FILE, "runtime/plan/mesh/", "runtime/plan/proof/", "runtime/plan/clock/"]
 DEVICE = [*PLAN, "runtime/device/"]
 TRANSPORT = [*DEVICE, "runtime/transport/"]
 SCHEDULE = [*BASE, "passes/schedule/"]
@@ -28,7 +29,11 @@ FOLDERS = {
     "runtime/base": ["zb/", "jansson"],
     "runtime/formats": BASE,
     "runtime/cuda": BASE,
-    "runtime/plan": [*BASE, "runtime/formats/", "plan.pb-c.h"],
+    # The file knows no reader of it; proof and clock share no code.
+    "runtime/plan/file": [*BASE, "plan.pb-c.h"],
+    "runtime/plan/mesh": PLAN_FILE,
+    "runtime/plan/proof": [*PLAN_FILE, "runtime/plan/mesh/"],
+    "runtime/plan/clock": [*PLAN_FILE, "runtime/plan/mesh/", "runtime/formats/"],
     "runtime/device": PLAN,
     # cpu and sim: sim is on the clock of the transport virtual, which runtime/exec drives.
     "runtime/device/cpu": [*TRANSPORT, "runtime/transport/virtual/", "kernels/cpu/"],
@@ -63,8 +68,8 @@ FOLDERS = {
     "passes/graph": PASS,
     # A value: what it says of a program the stages know.
     "passes/choose": BASE,
-    "passes/stages": [*PASS, "runtime/plan/", "passes/schedule/", "passes/choose/"],
-    "passes/compile": [*PASS, "ir/import/", "runtime/formats/", "runtime/plan/", "passes/stages/", "passes/choose/"],
+    "passes/stages": [*PASS, *PLAN, "passes/schedule/", "passes/choose/"],
+    "passes/compile": [*PASS, *PLAN, "ir/import/", "runtime/formats/", "passes/stages/", "passes/choose/"],
     "passes/mlir": [*PASS, "mlir or llvm (C++)"],
     "passes/schedule": BASE,
     "passes/schedule/rules": SCHEDULE,
@@ -187,10 +192,10 @@ def check_tree(root, edges=None):
 EXAMPLES = [
     ("runtime/exec/step.c", '#include "ir/op.h"',
      "runtime/exec/step.c:1: error: runtime/exec may not include ir/op.h; hint: put the shared"),
-    ("runtime/plan/a.c", "\n#include <mlir-c/IR.h>",
-     "runtime/plan/a.c:2: error: runtime/plan may not include mlir-c; hint: the runtime never"),
-    ("runtime/plan/b.c", '#include "passes/schedule/model.h"', "shares no code with the scheduler"),
-    ("passes/schedule/c.c", '#include "runtime/plan/plan.h"', "shares no code with the scheduler"),
+    ("runtime/plan/file/a.c", "\n#include <mlir-c/IR.h>",
+     "runtime/plan/file/a.c:2: error: runtime/plan/file may not include mlir-c; hint: the runtime never"),
+    ("runtime/plan/proof/b.c", '#include "passes/schedule/model.h"', "shares no code with the scheduler"),
+    ("passes/schedule/c.c", '#include "runtime/plan/file/plan.h"', "shares no code with the scheduler"),
     ("passes/schedule/d.c", "#include <mlir-c/IR.h>", "passes/schedule may not include mlir-c"),
     ("passes/graph/e.c", "#include <cuda_runtime.h>", "passes/graph may not include cuda; hint: only device code"),
     ("passes/stages/f.c", '#include "runtime/exec/session.h"', "passes/stages may not include runtime/exec/session.h"),
@@ -207,17 +212,17 @@ EXAMPLES = [
     ("ir/h.c", "#include <llvm/IR/Module.h>", "hint: zbc is C on the MLIR C API"),
     ("tools/zbc.c", '#  include "runtime/base/text.h"',
      "tools may not include runtime/base/text.h; hint: declare what the tool needs in include/zb"),
-    ("kernels/cpu/i.c", '#include "runtime/plan/plan.h"',
+    ("kernels/cpu/i.c", '#include "runtime/plan/file/plan.h"',
      "a kernel sees zb/kernel.h, kernels/call.h, kernels/window.h and runtime/base only"),
     ("runtime/transport/threads/j.c", "#include <mpi.h>", "may not include mpi"),
     ("runtime/base/k.c", "#include <curl/curl.h>", "runtime/base may not include <curl/curl.h>"),
     ("runtime/base/l.c", '#include "m.h"', "may not include m.h (without its folder)"),
     ("runtime/new/n.c", "#include <stdio.h>", "runtime/new has no row in the table of layers"),
-    ("runtime/plan/p.c", '#include "runtime/plan/../exec/executor.h"',
-     "runtime/plan may not include runtime/plan/../exec"),
-    ("runtime/plan/q.c", '#include/**/"runtime/device/device.h"', "an include that cannot be read here"),
-    ("runtime/plan/r.c", '#include_next "runtime/device/device.h"', "an include that cannot be read here"),
-    ("runtime/plan/s.c", "#include HEADER", "an include that cannot be read here"),
+    ("runtime/plan/file/p.c", '#include "runtime/plan/../exec/executor.h"',
+     "runtime/plan/file may not include runtime/plan/../exec"),
+    ("runtime/plan/file/q.c", '#include/**/"runtime/device/device.h"', "an include that cannot be read here"),
+    ("runtime/plan/file/r.c", '#include_next "runtime/device/device.h"', "an include that cannot be read here"),
+    ("runtime/plan/file/s.c", "#include HEADER", "an include that cannot be read here"),
     ("runtime/base/m.h", "#include <stdio.h>", None),
     ("passes/stages/o.c",
      '#include "passes/schedule/model.h"\n#include <mlir-c/IR.h>\n#include "ir/op.h"\n#include "zb/base.h"', None),
@@ -284,7 +289,7 @@ def check_itself():
                 file.write(text + "\n")
         edges = {}
         messages = [message for _, rows in check_tree(root, edges) for message in rows]
-    if "passes/schedule/" not in edges["passes/stages"] or "runtime/plan/" not in edges["passes/schedule"]:
+    if "passes/schedule/" not in edges["passes/stages"] or "runtime/plan/file/" not in edges["passes/schedule"]:
         wrong.append("the includes between folders are not collected")
     for path, _, expected in EXAMPLES:
         got = [message for message in messages if message.startswith(path + ":")]

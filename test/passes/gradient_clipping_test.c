@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/plan/expand.h"
+#include "runtime/plan/file/collective.h"
 #include "test/passes/plan_sums.h"
 #include "test/suite.h"
 

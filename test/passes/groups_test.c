@@ -6,7 +6,7 @@
 
 #include <CUnit/CUnit.h>
 
-#include "runtime/plan/expand.h"
+#include "runtime/plan/mesh/expand.h"
 #include "test/passes/compiled_plan.h"
 #include "test/suite.h"
 

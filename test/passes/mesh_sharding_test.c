@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/memory.h"
-#include "runtime/plan/expand.h"
+#include "runtime/plan/file/plan.h"
 #include "test/passes/plan_sums.h"
 #include "test/suite.h"
 

@@ -7,7 +7,7 @@
 
 #include <CUnit/CUnit.h>
 
-#include "runtime/plan/check.h"
+#include "runtime/plan/file/check.h"
 #include "test/passes/compiled_plan.h"
 #include "test/suite.h"
 

@@ -1,10 +1,10 @@
 /* The rule "dataflow" of replicas together says what it says of each alone: of plans as zbc makes them, and of
  * thousands with one number of one job, subprogram, rank or message changed, at a place that is drawn at random, of one
  * replica or of all of them. And what it says of parameters that are sent too soon. */
-#include "runtime/plan/same_jobs.h"
+#include "runtime/plan/proof/same_jobs.h"
+#include "runtime/plan/file/collective.h"
 
-#include "runtime/plan/expand.h"
-#include "runtime/plan/verifier.h"
+#include "runtime/plan/proof/verifier.h"
 #include "test/passes/compiled_plan.h"
 #include "test/suite.h"
 

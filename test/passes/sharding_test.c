@@ -8,7 +8,7 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/base/memory.h"
-#include "runtime/plan/check.h"
+#include "runtime/plan/file/check.h"
 #include "test/passes/compiled_plan.h"
 #include "test/passes/plan_sums.h"
 #include "test/suite.h"

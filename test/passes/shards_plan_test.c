@@ -7,7 +7,8 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/base/memory.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/collective.h"
+#include "runtime/plan/file/plan.h"
 #include "test/passes/compiled_plan.h"
 #include "test/suite.h"
 

@@ -8,7 +8,7 @@
 
 #include <CUnit/CUnit.h>
 
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 #include "test/passes/compiled_plan.h"
 #include "test/suite.h"
 

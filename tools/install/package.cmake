@@ -29,7 +29,7 @@ file(REAL_PATH ${JANSSON_LINK_LIBRARIES} jansson)
 install(FILES ${jansson} DESTINATION lib/zb RENAME libjansson.so.4 ${portable})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zb DESTINATION include ${portable} FILES_MATCHING PATTERN *.h
   PATTERN *.def PATTERN mlir.h EXCLUDE PATTERN op.h EXCLUDE)
-install(FILES ${irdl} ${PROJECT_SOURCE_DIR}/runtime/plan/plan.proto DESTINATION share/zb ${portable})
+install(FILES ${irdl} ${PROJECT_SOURCE_DIR}/runtime/plan/file/plan.proto DESTINATION share/zb ${portable})
 zb_pkg_config(zb "Compiler and runtime for zero-bubble pipeline-parallel training" FOLDER ${CMAKE_BINARY_DIR}/portable
   LIBDIR lib)
 install(FILES ${CMAKE_BINARY_DIR}/portable/zb.pc DESTINATION lib/pkgconfig ${portable})

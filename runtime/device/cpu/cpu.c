@@ -9,7 +9,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
 #include "runtime/device/device.h"
-#include "runtime/plan/calls.h"
+#include "runtime/plan/file/calls.h"
 #include "runtime/transport/virtual/virtual.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "runtime/device/cuda/edges.h"
 
 #include "runtime/base/memory.h"
-#include "runtime/plan/check.h"
-#include "runtime/plan/intervals.h"
+#include "runtime/plan/file/check.h"
+#include "runtime/plan/file/intervals.h"
 
 enum { CLEARING = 0 };      /* jobs are numbered from 1 in the maps */
 enum { PROGRESS_JOBS = 4 }; /* at most, between two events: a device that hangs must be told from one that works long */

@@ -12,7 +12,7 @@
 #define ZB_DEVICE_CUDA_EDGES_H
 
 #include "runtime/base/arena.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 typedef struct zb_cuda_edges {
   zb_arena memory; /* of event, after, messages */

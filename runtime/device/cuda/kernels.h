@@ -7,7 +7,7 @@
 #define ZB_DEVICE_CUDA_KERNELS_H
 
 #include "runtime/cuda/api.h"
-#include "runtime/plan/calls.h"
+#include "runtime/plan/file/calls.h"
 
 /* What a user may choose about the bits of results. */
 typedef struct zb_cuda_kernel_options {

@@ -10,7 +10,7 @@
 #include "runtime/transport/virtual/virtual.h"
 #include "runtime/base/arena.h"
 #include "runtime/base/assert.h"
-#include "runtime/plan/delays.h"
+#include "runtime/plan/clock/delays.h"
 #include "runtime/transport/copy.h"
 
 #include <math.h>

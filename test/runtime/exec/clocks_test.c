@@ -3,8 +3,8 @@
 #include "test/runtime/exec/tiny.h"
 #include "test/runtime/plan/collective_plan.h"
 
-#include "runtime/plan/clocks.h"
-#include "runtime/plan/explain.h"
+#include "runtime/plan/clock/clocks.h"
+#include "runtime/plan/clock/explain.h"
 
 enum { STEPS = 7, SEEDS = 150 };
 
@@ -71,7 +71,7 @@ static void test_as_all_ranks(void) {
   CU_ASSERT(with_clocks > SEEDS / 3 && with_clocks < SEEDS); /* not where ranks move the bytes */
 }
 
-/* The plan of all replicas by runtime/plan/simulator.c, which runs jobs in order of time. */
+/* The plan of all replicas by runtime/plan/clock/simulator.c, which runs jobs in order of time. */
 static int64_t simulated_ps(const zb_plan *plan, const zb_delays *delays) {
   zb_plan *all = NULL, *expanded = NULL;
   zb_plan_pace pace;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/plan/expand.h"
+#include "runtime/plan/file/collective.h"
 
 enum { COLLECTIVE_MEMBERS_MAX = 8, COLLECTIVE_VALUE = 16 }; /* elements of the value that F hands on */
 

@@ -2,6 +2,7 @@
  * is trained are all refused. Drawn by a fixed seed, so a fault that the proof lets through is the same in every run.
  */
 #include "test/runtime/plan/collective_plan.h"
+#include "runtime/plan/file/collective.h"
 
 #include "test/suite.h"
 

@@ -4,6 +4,7 @@
 #include "test/runtime/plan/sample_plan.h"
 
 #include "runtime/base/file.h"
+#include "runtime/plan/file/collective.h"
 #include "test/suite.h"
 
 #define FOLDER ZB_BINARY_DIR "/test-files/expand"

@@ -1,5 +1,5 @@
 /* Lists of byte ranges against an array with one entry a byte. */
-#include "runtime/plan/intervals.h"
+#include "runtime/plan/file/intervals.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 
 #include "runtime/base/digest.h"
 #include "runtime/base/file.h"
-#include "runtime/plan/columns.h"
-#include "runtime/plan/container.h"
+#include "runtime/plan/file/columns.h"
+#include "runtime/plan/file/container.h"
 #include "test/suite.h"
 
 #define FOLDER ZB_BINARY_DIR "/test-files/plan"

@@ -1,5 +1,5 @@
 /* Lists of a plan file as runs: what is written is read, whatever repeats; what a run repeats must be there. */
-#include "runtime/plan/runs.h"
+#include "runtime/plan/file/runs.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 
 #include "runtime/base/assert.h"
 #include "runtime/base/text.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/file/plan.h"
 
 enum {
   SAMPLE_FB = 256,

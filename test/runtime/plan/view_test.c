@@ -2,7 +2,7 @@
  * rule. */
 #include "test/runtime/plan/evaluation_plan.h"
 
-#include "runtime/plan/liveness.h"
+#include "runtime/plan/clock/liveness.h"
 #include "test/suite.h"
 
 static void expect_right(const zb_plan *plan) {

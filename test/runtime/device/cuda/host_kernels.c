@@ -3,7 +3,7 @@
 #include "test/runtime/device/cuda/host_kernels.h"
 
 #include "runtime/base/assert.h"
-#include "runtime/plan/check.h"
+#include "runtime/plan/file/check.h"
 #include "test/runtime/device/cuda/fake.h"
 
 #include <string.h>

@@ -1,0 +1,10 @@
+/* The simulated step of a plan as a picture. */
+#ifndef ZB_RUNTIME_PLAN_TIMELINE_H
+#define ZB_RUNTIME_PLAN_TIMELINE_H
+
+#include "runtime/plan/file/plan.h"
+
+/* Simulates the plan and writes SVG, or Chrome trace if the path ends in .json. USAGE for other endings. */
+zb_status zb_plan_timeline(const zb_plan *plan, const char *path) ZB_MUST_USE;
+
+#endif

@@ -1,0 +1,279 @@
+/* Plans in memory: creation, their memory, names of kinds and regions: runtime/plan/file/plan.h.
+ *
+ * All memory of a plan comes from one list of blocks and is freed at once. Blocks grow, so that a plan of any size
+ * takes few.
+ *
+ * Tests: test/runtime/plan/plan_test.c
+ */
+#include "runtime/plan/file/plan.h"
+
+#include <string.h>
+
+enum { FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = 4 << 20, BLOCK_ALIGNMENT = 16 };
+
+typedef struct plan_block {
+  struct plan_block *next;
+  size_t used, bytes; /* of what follows the struct */
+} plan_block;
+
+struct zb_plan_arena {
+  plan_block *blocks;
+  size_t next_bytes;
+};
+
+_Static_assert(sizeof(plan_block) % 8 == 0, "memory after a block's head is aligned by rounding up to 16");
+
+/* One row of zb/jobs.def. */
+static const struct job_row {
+  const char *mnemonic;
+  const char *letter;
+  zb_job_class class;
+  zb_parts_flow flow;
+} job_rows[] = {
+#define ZB_JOB(ID, mnemonic, letter, class, flow, help) {mnemonic, letter, ZB_CLASS_##class, ZB_PARTS_##flow},
+#include "zb/jobs.def"
+#undef ZB_JOB
+    {"invalid", "", ZB_CLASS_HOST, ZB_PARTS_NONE}};
+
+static const struct job_row *row_of(zb_job_kind kind) {
+  return &job_rows[(unsigned)kind < ZB_JOB_KIND_COUNT ? kind : ZB_JOB_KIND_COUNT];
+}
+
+const char *zb_job_mnemonic(zb_job_kind kind) { return row_of(kind)->mnemonic; }
+char zb_job_letter(zb_job_kind kind) { return row_of(kind)->letter[0]; }
+zb_job_class zb_job_class_of(zb_job_kind kind) { return row_of(kind)->class; }
+zb_parts_flow zb_job_flow(zb_job_kind kind) { return row_of(kind)->flow; }
+
+/* One row of transfers.def. */
+static const struct collective_row {
+  const char *name;
+  bool adds, gathers;
+  const char *op;
+} collective_rows[] = {
+#define ZB_PAYLOAD(ID, letter, help)
+#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help) {name, adds, gathers, op},
+#include "runtime/plan/file/transfers.def"
+#undef ZB_PAYLOAD
+#undef ZB_COLLECTIVE
+};
+
+const char *zb_collective_name(zb_collective_kind kind) {
+  return (unsigned)kind < ZB_COLLECTIVE_COUNT ? collective_rows[kind].name : "invalid";
+}
+bool zb_collective_adds(zb_collective_kind kind) { return collective_rows[kind].adds; }
+bool zb_collective_gathers(zb_collective_kind kind) { return collective_rows[kind].gathers; }
+zb_collective_kind zb_collective_of_op(const char *op) {
+  int kind = 0;
+  while (kind < ZB_COLLECTIVE_COUNT && strcmp(collective_rows[kind].op, op) != 0)
+    ++kind;
+  return (zb_collective_kind)kind;
+}
+
+char zb_payload_letter(zb_payload payload) {
+  static const char letters[] = {
+#define ZB_PAYLOAD(ID, letter, help) letter,
+#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help)
+#include "runtime/plan/file/transfers.def"
+#undef ZB_PAYLOAD
+#undef ZB_COLLECTIVE
+  };
+  return (unsigned)payload < ZB_PAYLOAD_COUNT ? letters[payload] : '?';
+}
+
+zb_payload zb_payload_of(char letter) {
+  int payload = 0;
+  while (payload < ZB_PAYLOAD_COUNT && zb_payload_letter((zb_payload)payload) != letter)
+    ++payload;
+  return (zb_payload)payload;
+}
+
+static const char *const sharding_names[] = {
+#define ZB_SHARDING(ID, name, scatters, each, parameters, help) name,
+#include "zb/shardings.def"
+#undef ZB_SHARDING
+};
+
+const char *zb_sharding_name(zb_sharding sharding) {
+  return (unsigned)sharding < ZB_SHARDING_COUNT ? sharding_names[sharding] : "invalid";
+}
+
+const char *zb_sharding_names(void) {
+#define ZB_SHARDING(ID, name, scatters, each, parameters, help) ", " name
+  static const char names[] =
+#include "zb/shardings.def"
+      ;
+#undef ZB_SHARDING
+  return names + 2;
+}
+
+zb_sharding zb_sharding_of(const char *name) {
+  int sharding = 0;
+  while (sharding < ZB_SHARDING_COUNT && strcmp(sharding_names[sharding], name) != 0)
+    ++sharding;
+  return (zb_sharding)sharding;
+}
+
+static const struct {
+  bool scatters, each, parameters;
+} sharding_rows[] = {
+#define ZB_SHARDING(ID, name, scatters, each, parameters, help) {scatters, each, parameters},
+#include "zb/shardings.def"
+#undef ZB_SHARDING
+    {false, false, false}, /* of no name */
+};
+
+bool zb_sharding_scatters(zb_sharding sharding) { return sharding_rows[sharding].scatters; }
+bool zb_sharding_sums_each(zb_sharding sharding) { return sharding_rows[sharding].each; }
+bool zb_sharding_of_parameters(zb_sharding sharding) { return sharding_rows[sharding].parameters; }
+
+const char *zb_region_name(zb_region_kind kind) {
+  static const char *const names[ZB_REGION_COUNT] = {
+      [ZB_REGION_PARAMETERS] = "parameters", [ZB_REGION_BUFFERS] = "buffers",     [ZB_REGION_STATE] = "state",
+      [ZB_REGION_GRADIENTS] = "gradients",   [ZB_REGION_CONSTANTS] = "constants", [ZB_REGION_STEP] = "step",
+      [ZB_REGION_SNAPSHOT] = "snapshot",     [ZB_REGION_SLOTS] = "slots",         [ZB_REGION_WORKSPACE] = "workspace"};
+  return (unsigned)kind < ZB_REGION_COUNT ? names[kind] : "invalid";
+}
+
+const zb_setting_def *zb_setting_find(zb_setting_kind kind) {
+  enum { RUN, PARAMETER };
+  static const zb_setting_def rows[] = {
+#define ZB_SETTING(ID, name, values, of, help) {name, values, of == PARAMETER},
+#include "zb/settings.def"
+  };
+  return (unsigned)kind < ZB_SETTING_COUNT ? &rows[kind] : NULL;
+}
+
+int zb_plan_find_job(const zb_plan_rank *rank, zb_job_kind kind) {
+  for (int i = rank->load_count; i < zb_plan_step_end(rank); ++i)
+    if (rank->jobs[i].kind == kind) return i;
+  return -1;
+}
+
+uint64_t zb_plan_snapshot_place(const zb_plan_rank *rank, const zb_plan_job *snapshot, uint32_t number) {
+  uint64_t at = rank->regions[ZB_REGION_SNAPSHOT].offset;
+  for (uint32_t i = 0; i < number; ++i)
+    at += zb_align(rank->pool_ranges[snapshot->parts.begin + i].bytes);
+  return at;
+}
+
+int64_t zb_plan_snapshot_ps(const zb_plan *plan, int rank) {
+  const zb_plan_rank *program = &plan->ranks[rank];
+  const int snapshot = zb_plan_find_job(program, ZB_JOB_SNAPSHOT);
+  const zb_plan_slice parts = snapshot < 0 ? (zb_plan_slice){0, 0} : program->jobs[snapshot].parts;
+  double bytes = 0;
+  for (uint32_t i = 0; i < parts.count; ++i)
+    bytes += (double)program->pool_ranges[parts.begin + i].bytes;
+  const double ps = bytes * plan->copy_ps_per_byte;
+  return ps < 9e18 ? (int64_t)ps : INT64_MAX;
+}
+
+zb_status zb_plan_mark_crossing(zb_plan *plan) {
+  enum { SENT = 1, RECEIVED = 2 };
+  unsigned char *before = zb_alloc((size_t)plan->message_count + 1);
+  if (!before) return ZB_OUT_OF_MEMORY();
+  for (int r = 0; r < plan->rank_count; ++r) {
+    const int verdict = zb_plan_find_job(&plan->ranks[r], ZB_JOB_VERDICT);
+    for (int i = 0; i < verdict; ++i)
+      if (plan->ranks[r].jobs[i].message >= 0)
+        before[plan->ranks[r].jobs[i].message] |= plan->ranks[r].jobs[i].kind == ZB_JOB_SEND ? SENT : RECEIVED;
+  }
+  for (int m = 0; m < plan->message_count; ++m)
+    plan->messages[m].crosses = before[m] == SENT;
+  zb_free(before);
+  return NULL;
+}
+
+bool zb_setting_split(const char *text, zb_setting_kind *out_kind, size_t *out_length) {
+  const size_t length = strlen(text);
+  for (int kind = 0; kind < ZB_SETTING_COUNT; ++kind) {
+    const zb_setting_def *def = zb_setting_find((zb_setting_kind)kind);
+    const size_t own = strlen(def->name) + def->of_parameter; /* with the dot */
+    *out_kind = (zb_setting_kind)kind;
+    *out_length = length - own;
+    if (length < own || (length == own) == def->of_parameter) continue;
+    if (strcmp(text + length - strlen(def->name), def->name) != 0) continue;
+    if (!def->of_parameter || text[*out_length] == '.') return true;
+  }
+  return false;
+}
+
+zb_plan *zb_plan_create(void) {
+  zb_plan *plan = zb_alloc(sizeof *plan);
+  if (!plan) return NULL;
+  plan->arena = zb_alloc(sizeof *plan->arena);
+  if (!plan->arena) {
+    zb_free(plan);
+    return NULL;
+  }
+  plan->arena->next_bytes = FIRST_BLOCK_BYTES;
+  plan->producer = plan->model = plan->schedule = plan->placement = plan->optimizer = plan->precision = "";
+  return plan;
+}
+
+void zb_plan_destroy(zb_plan *plan) {
+  if (!plan) return;
+  plan_block *block = plan->arena->blocks;
+  while (block) {
+    plan_block *next = block->next;
+    zb_free(block);
+    block = next;
+  }
+  zb_free(plan->arena);
+  zb_free(plan);
+}
+
+void zb_plan_take_memory(zb_plan *plan, zb_plan *other) {
+  if (!other) return;
+  plan_block **end = &plan->arena->blocks;
+  while (*end)
+    end = &(*end)->next;
+  *end = other->arena->blocks;
+  other->arena->blocks = NULL;
+  zb_plan_destroy(other);
+}
+
+void zb_plan_replace(zb_plan **plan, zb_plan *made) {
+  if (!made) return;
+  zb_plan_take_memory(made, *plan);
+  *plan = made;
+}
+
+/* Bytes from the start of the block's memory to the next aligned address. */
+static size_t aligned_use(const plan_block *block) {
+  uintptr_t start = (uintptr_t)(block + 1);
+  uintptr_t at = (start + block->used + (BLOCK_ALIGNMENT - 1)) & ~(uintptr_t)(BLOCK_ALIGNMENT - 1);
+  return (size_t)(at - start);
+}
+
+bool zb_plan_is_long(const zb_plan *plan) {
+  enum { LONG_JOBS = 20000 };
+  int64_t jobs = 0;
+  for (int r = 0; r < plan->rank_count; ++r)
+    jobs += plan->ranks[r].job_count;
+  return jobs >= LONG_JOBS;
+}
+
+void *zb_plan_alloc(zb_plan *plan, size_t bytes) {
+  struct zb_plan_arena *arena = plan->arena;
+  plan_block *block = arena->blocks;
+  if (!block || aligned_use(block) > block->bytes || block->bytes - aligned_use(block) < bytes) {
+    if (bytes > SIZE_MAX / 2) return NULL;
+    size_t block_bytes = bytes + BLOCK_ALIGNMENT > arena->next_bytes ? bytes + BLOCK_ALIGNMENT : arena->next_bytes;
+    plan_block *fresh = zb_alloc(sizeof *fresh + block_bytes);
+    if (!fresh) return NULL;
+    fresh->bytes = block_bytes;
+    fresh->next = block;
+    arena->blocks = block = fresh;
+    if (arena->next_bytes < LARGEST_BLOCK_BYTES) arena->next_bytes *= 2;
+  }
+  size_t at = aligned_use(block);
+  block->used = at + bytes;
+  return (char *)(block + 1) + at;
+}
+
+const char *zb_plan_strdup(zb_plan *plan, const char *text) {
+  size_t bytes = strlen(text) + 1;
+  char *copy = zb_plan_alloc(plan, bytes);
+  if (copy) memcpy(copy, text, bytes);
+  return copy;
+}
