@@ -74,6 +74,7 @@ SCRIPTS = [
     ("e2e-failing", ["python3", "test/e2e/failing.py", "--bin", "{build}/bin"]),
     ("layers", ["python3", "test/layers/layers.py"]),
     ("tidy", ["python3", "test/tidy/tidy.py"]),
+    ("rules", ["python3", "test/runtime/plan/proof/rules.py"]),
     ("headers", ["python3", "test/headers/headers.py"]),
     ("links", ["python3", "test/layers/links.py", "{build}"]),
     ("schedule-manual", ["python3", "test/passes/schedule/manual.py", "{build}"]),

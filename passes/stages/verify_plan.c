@@ -1,7 +1,7 @@
 /* zb-verify-plan: makes the plan of an allocated program and proves it right with the independent verifier of
  * runtime/plan. The program stays as it is. In a whole compile the plan goes to the caller. Tests:
  * test/passes/chunks.test, test/passes/tied.mlir, test/passes/proof.test, test/passes/proof_test.c; the verifier
- * itself: test/runtime/plan/verifier_test.c. */
+ * itself: test/runtime/plan/proof/verifier_test.c. */
 
 #include "passes/stages/emit_plan.h"
 #include "passes/pipeline.h"

@@ -1,4 +1,4 @@
-/* See explain.h. Tests: test/runtime/plan/explain_test.c. */
+/* See explain.h. Tests: test/runtime/plan/clock/explain_test.c. */
 #include "runtime/plan/clock/explain.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * same time, everything repeats from there on, and the period is exact. With link_copies steps are no maxima of sums,
  * so there is no cycle whose ratio could be computed instead (passes/schedule/period.c).
  *
- * Tests: test/runtime/plan/period_test.c
+ * Tests: test/runtime/plan/clock/period_test.c
  */
 #include <string.h>
 

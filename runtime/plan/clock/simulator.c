@@ -17,7 +17,7 @@
  * first write, or the posting of its RECV, to its last use before it is written anew, and while a SEND of it is not
  * waited for.
  *
- * Tests: test/runtime/plan/simulator_test.c
+ * Tests: test/runtime/plan/clock/simulator_test.c
  */
 #include <inttypes.h>
 #include <math.h>

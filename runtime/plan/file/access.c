@@ -4,7 +4,7 @@
  * read must lie in one region, and its bytes must all come from one place: from one instruction before it, or all from
  * outside. That finds a result that was overwritten, in part, by another one before it was read.
  *
- * Tests: test/runtime/plan/verifier_test.c
+ * Tests: test/runtime/plan/proof/verifier_test.c
  */
 #include "runtime/plan/file/access.h"
 

@@ -3,7 +3,7 @@
  * Every number of a plan that is later used as an index, a count or an address is compared here with what it refers to.
  * The checks are in the order in which they need each other: header, regions, tensors, subprograms, jobs.
  *
- * Tests: test/runtime/plan/reader_test.c (mutated files), test/runtime/plan/verifier_test.c
+ * Tests: test/runtime/plan/file/reader_test.c (mutated files), test/runtime/plan/proof/verifier_test.c
  */
 #include "runtime/plan/file/check.h"
 #include "runtime/plan/file/collective.h"

@@ -1,4 +1,4 @@
-/* Questions about collectives: collective.h. Tests: test/runtime/plan/collectives_test.c */
+/* Questions about collectives: collective.h. Tests: test/runtime/plan/proof/collectives_test.c */
 #include "runtime/plan/file/collective.h"
 
 #include <string.h>
@@ -24,6 +24,13 @@ zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective 
   const uint64_t each = elements / members, rest = elements % members, m = (uint64_t)member;
   const uint64_t begin = each * m + rest * m / members, end = each * (m + 1) + rest * (m + 1) / members;
   return (zb_plan_range){begin * element, (end - begin) * element};
+}
+
+zb_plan_range zb_collective_sum(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job,
+                                uint32_t buffer) {
+  const zb_plan_collective *collective = &plan->collectives[job->collective - 1];
+  const uint32_t behind = collective->of_micro_batch ? collective->sizes.count + 1 : 0;
+  return rank->pool_ranges[job->parts.begin + behind + buffer];
 }
 
 bool zb_collective_moves_alike(const zb_plan_collective *a, const zb_plan_collective *b) {

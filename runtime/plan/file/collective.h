@@ -19,6 +19,11 @@ static inline uint32_t zb_collective_part_count(const zb_plan *plan, const zb_pl
 int zb_collective_member(const zb_plan *plan, const zb_plan_collective *collective, int rank);
 /* The first part of a member of a collective that only gathers. */
 uint32_t zb_collective_first_part(const zb_plan *plan, const zb_plan_collective *collective, int member);
+static inline bool zb_collective_adds_gradients(const zb_plan_collective *collective) {
+  return zb_collective_adds(collective->kind) && collective->payload == ZB_PAYLOAD_GRADIENTS;
+}
+/* Where the sum of a buffer of a job is: in its place, or of a micro-batch in the gradients. */
+zb_plan_range zb_collective_sum(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job, uint32_t buffer);
 /* Whether two collectives are of one kind, and their sizes one list; is_alike: of the same members, too, so that they
  * do the same to equal lists of parts. Gathers for jobs of one function are, and sums of its micro-batches. */
 bool zb_collective_moves_alike(const zb_plan_collective *a, const zb_plan_collective *b);

@@ -1,4 +1,4 @@
-/* Fields of a plan's structs: runtime/plan/file/columns.h. Tests: test/runtime/plan/reader_test.c. */
+/* Fields of a plan's structs: runtime/plan/file/columns.h. Tests: test/runtime/plan/file/reader_test.c. */
 #include "runtime/plan/file/columns.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Lists of byte ranges: runtime/plan/file/intervals.h.
  *
- * Tests: test/runtime/plan/intervals_test.c (against an array of bytes)
+ * Tests: test/runtime/plan/file/intervals_test.c (against an array of bytes)
  */
 #include "runtime/plan/file/intervals.h"
 

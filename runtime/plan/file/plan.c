@@ -3,7 +3,7 @@
  * All memory of a plan comes from one list of blocks and is freed at once. Blocks grow, so that a plan of any size
  * takes few.
  *
- * Tests: test/runtime/plan/plan_test.c
+ * Tests: test/runtime/plan/file/plan_test.c
  */
 #include "runtime/plan/file/plan.h"
 

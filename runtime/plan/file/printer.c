@@ -5,7 +5,7 @@
  * ("parameters+64"), operands of other bases by the base's name ("fw+128"). Sizes of totals have thousands separators.
  * Nothing is allocated. An operand is PLACE:SHAPE, with {strides} where it is not contiguous.
  *
- * Tests: test/runtime/plan/plan_test.c
+ * Tests: test/runtime/plan/file/plan_test.c
  */
 #include <inttypes.h>
 #include <stdarg.h>

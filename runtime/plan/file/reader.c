@@ -6,7 +6,7 @@
  * zb_plan_check_* compares every number with what it indexes. Checksums only find accidents: each later step is safe on
  * bytes that somebody made up.
  *
- * Tests: test/runtime/plan/reader_test.c
+ * Tests: test/runtime/plan/file/reader_test.c
  */
 #include <inttypes.h>
 #include <string.h>

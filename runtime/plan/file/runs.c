@@ -6,7 +6,7 @@
  * Two rows side by side (WINDOW), as they lie to each other, are looked for among earlier ones, of which the last that
  * was noted counts; as many as agree from there on are one run, if it is longer than its own row (SHORTEST).
  *
- * Tests: test/runtime/plan/runs_test.c
+ * Tests: test/runtime/plan/file/runs_test.c
  */
 #include "runtime/plan/file/runs.h"
 

@@ -1,6 +1,7 @@
 /* Tensors of which ranks have parts: what shards have of a dimension, and replicas of what their shard has, flat.
  *
- * Tests: test/passes/shards_plan_test.c, test/passes/sharding_test.c, test/passes/mesh_sharding_test.c */
+ * Tests: test/runtime/plan/compiled/shards_plan_test.c, test/runtime/plan/compiled/sharding_test.c,
+ * test/runtime/plan/compiled/mesh_sharding_test.c */
 #include "runtime/plan/file/plan.h"
 
 #include "runtime/base/digest.h"

@@ -3,7 +3,7 @@
  * Each section is one row, of the plan or of a rank, and all that it lists, as columns.c describes it. The same plan
  * always gives the same bytes.
  *
- * Tests: test/runtime/plan/reader_test.c
+ * Tests: test/runtime/plan/file/reader_test.c
  */
 #include <inttypes.h>
 #include <string.h>

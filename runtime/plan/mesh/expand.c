@@ -1,5 +1,6 @@
 /* Collectives as messages and sums, groups of micro-batches as FOLDs: zb_plan_expand of runtime/plan/file/plan.h;
- * expand.h says which. Tests: test/runtime/plan/collectives_test.c, test/passes/groups_test.c, test/e2e/collectives.py.
+ * expand.h says which. Tests: test/runtime/plan/proof/collectives_test.c, test/runtime/plan/compiled/groups_test.c,
+ * test/e2e/collectives.py.
  */
 #include "runtime/plan/mesh/expand.h"
 

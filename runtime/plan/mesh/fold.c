@@ -22,7 +22,7 @@
  *   m of the last, too        all += total m
  *   the last micro-batch      sum = all
  *
- * Tests: test/passes/groups_test.c, test/e2e/replicas.py
+ * Tests: test/runtime/plan/compiled/groups_test.c, test/e2e/replicas.py
  */
 #include <stdio.h>
 #include <string.h>

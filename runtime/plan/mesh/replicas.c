@@ -12,7 +12,7 @@
  * parameters, too, each has its part of those in the place of replica 0's, and gathers bring them to jobs. Buffers are
  * those of replica 0, which gives them to all when a step ends.
  *
- * Tests: test/runtime/plan/replicas_test.c, test/passes/sharding_test.c
+ * Tests: test/runtime/plan/mesh/replicas_test.c, test/runtime/plan/compiled/sharding_test.c
  */
 #include "runtime/plan/file/check.h"
 

@@ -16,7 +16,7 @@
  * Of reduce_scatter the own part of p goes to y, and of gather_parts x to its place among the parts. Nothing else runs
  * on the rank meanwhile, so that the workspace of the subprogram stays as it is.
  *
- * Tests: test/passes/shards_plan_test.c, test/e2e/shards.py. */
+ * Tests: test/runtime/plan/compiled/shards_plan_test.c, test/e2e/shards.py. */
 #include "runtime/plan/file/check.h"
 #include "runtime/plan/mesh/expand.h"
 

@@ -1,4 +1,4 @@
-/* Plans of one list alone: zb_plan_view of runtime/plan/file/plan.h. Tests: test/runtime/plan/view_test.c. */
+/* Plans of one list alone: zb_plan_view of runtime/plan/file/plan.h. Tests: test/runtime/plan/mesh/view_test.c. */
 #include "runtime/plan/file/plan.h"
 
 #include <string.h>

@@ -8,13 +8,13 @@
  * An ADD behind the last post of its collective is known to be done only where something behind it on the second clock
  * is: with the collective whose posts follow it.
  *
- * Tests: test/passes/beside_test.c, test/passes/buckets_test.c */
+ * Tests: test/runtime/plan/compiled/beside_test.c, test/runtime/plan/compiled/buckets_test.c */
 #include <inttypes.h>
 #include <string.h>
 
 #include "runtime/base/memory.h"
 #include "runtime/plan/file/intervals.h"
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 typedef struct beside {
   const zb_plan *plan;
@@ -111,14 +111,14 @@ static void wait_for(beside *it, const zb_plan_job *job) {
 static zb_status touches(const beside *it, int index, uint64_t begin, uint64_t end, bool writes) {
   char text[ZB_JOB_TEXT_BYTES];
   if (writes && zb_intervals_overlap(&it->sent, begin, end))
-    return ZB_RULE("beside",
+    return ZB_RULE(beside,
                    "%s: it writes to arena bytes %" PRIu64 " to %" PRIu64
                    ", of which some are on their way in a SEND that a collective alone has waited for",
                    zb_plan_job_text(it->plan, it->rank->rank, index, text), begin, end);
   const size_t found = zb_intervals_find(&it->under_way, begin);
   if (begin == end || found >= it->under_way.count || it->under_way.items[found].begin >= end) return NULL;
   const zb_interval *other = &it->under_way.items[found];
-  return ZB_RULE("beside", "%s: it uses arena byte %" PRIu64 " while collective %d does, which it has not waited for",
+  return ZB_RULE(beside, "%s: it uses arena byte %" PRIu64 " while collective %d does, which it has not waited for",
                  zb_plan_job_text(it->plan, it->rank->rank, index, text), other->begin > begin ? other->begin : begin,
                  (int)other->writer);
 }

@@ -4,9 +4,9 @@
  * micro-batches: when a step ends each of them has the buffers of replica 0, so that what a checkpoint has is what all
  * have. That no job uses a buffer while or after it travels is the rule "dataflow".
  *
- * Tests: test/runtime/plan/verifier_test.c
+ * Tests: test/runtime/plan/proof/verifier_test.c
  */
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 /* The index of the only subprogram that writes the bytes; -1: none does, -2: several do. */
 static int find_writer(const zb_plan_rank *rank, const zb_access *accesses, uint64_t begin, uint64_t end) {
@@ -20,18 +20,18 @@ static zb_status verify_buffer(const zb_plan_rank *rank, const zb_access *access
   const char *name = buffer->tensor.name;
   const uint64_t begin = buffer->tensor.offset, end = begin + (uint64_t)zb_shape_bytes(&buffer->tensor.shape);
   if (buffer->trained || buffer->state_count > 0 || buffer->gradient_offset >= 0)
-    return ZB_RULE("buffers", "rank %d: the buffer '%s' is trained, or has a gradient or a state", rank->rank, name);
+    return ZB_RULE(buffers, "rank %d: the buffer '%s' is trained, or has a gradient or a state", rank->rank, name);
   if (begin == end) return NULL;
   const int writer = find_writer(rank, accesses, begin, end);
   if (writer < 0)
-    return ZB_RULE("buffers", "rank %d: %s F updates the buffer '%s'", rank->rank,
-                   writer == -1 ? "no" : "more than one", name);
+    return ZB_RULE(buffers, "rank %d: %s F updates the buffer '%s'", rank->rank, writer == -1 ? "no" : "more than one",
+                   name);
   if (!zb_intervals_cover(&accesses[writer].writes[0], begin, end))
-    return ZB_RULE("buffers", "rank %d: %s updates a part of the buffer '%s' only", rank->rank,
+    return ZB_RULE(buffers, "rank %d: %s updates a part of the buffer '%s' only", rank->rank,
                    rank->subprograms[writer].name, name);
   for (int s = 0; s < rank->subprogram_count; ++s)
     if (s != writer && zb_intervals_overlap(&accesses[s].reads[0], begin, end))
-      return ZB_RULE("buffers", "rank %d: %s reads the buffer '%s', which %s updates", rank->rank,
+      return ZB_RULE(buffers, "rank %d: %s reads the buffer '%s', which %s updates", rank->rank,
                      rank->subprograms[s].name, name, rank->subprograms[writer].name);
   return NULL;
 }
@@ -69,7 +69,7 @@ zb_status zb_verify_shared_buffers(const zb_plan *plan) {
       for (int j = 0; j < rank->job_count; ++j)
         if (rank->jobs[j].collective) count += count_brought(plan, rank, &rank->jobs[j], buffer);
       if (count != 1)
-        return ZB_RULE("buffers", "rank %d: the buffer '%s' does not come from replica 0 to all others once a step", r,
+        return ZB_RULE(buffers, "rank %d: the buffer '%s' does not come from replica 0 to all others once a step", r,
                        buffer->tensor.name);
     }
   }

@@ -1,5 +1,5 @@
 /* Where the memory of a rank is cut into cells for the walk of dataflow.c: see there.
- * Tests: test/runtime/plan/verifier_test.c, test/passes/same_jobs_test.c */
+ * Tests: test/runtime/plan/proof/verifier_test.c, test/runtime/plan/compiled/same_jobs_test.c */
 #include "runtime/plan/proof/cells.h"
 
 #include <inttypes.h>
@@ -112,10 +112,10 @@ static zb_status note_bases(dataflow *it, int index, boundaries *to) {
     uint64_t address = it->rank->pool_u64[job->bases.begin + i];
     if (subprogram->base_bytes[i] == 0) continue; /* nothing can be there */
     if (!in_slots(it, address, subprogram->base_bytes[i]))
-      return ZB_RULE("ranges", "%s: base '%s' at %" PRIu64 " does not lie in the slots",
+      return ZB_RULE(ranges, "%s: base '%s' at %" PRIu64 " does not lie in the slots",
                      zb_plan_job_text(it->plan, it->rank->rank, index, text), subprogram->bases[i], address);
     if (address % sizeof(int64_t) != 0)
-      return ZB_RULE("ranges", "%s: base '%s' at %" PRIu64 " is not aligned to 8 bytes",
+      return ZB_RULE(ranges, "%s: base '%s' at %" PRIu64 " is not aligned to 8 bytes",
                      zb_plan_job_text(it->plan, it->rank->rank, index, text), subprogram->bases[i], address);
     if (it->home_count >= it->home_capacity / 2 && !grow_homes(it)) return ZB_OUT_OF_MEMORY();
     uint32_t id = it->first_id[job->subprogram] + i;

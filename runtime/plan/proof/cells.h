@@ -4,7 +4,7 @@
 #define ZB_PLAN_CELLS_H
 
 #include "runtime/base/memory.h"
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 /* Of a piece of the slots, in the row of its first cell: what was written there last. Where cells begin and what is in
  * flight is in arrays of their own, since most walks read little else. */

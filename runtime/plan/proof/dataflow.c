@@ -17,14 +17,14 @@
  * Cost: jobs x pieces a job touches, as many as were written there, however many cells others make of the same memory;
  * cells are found once for each pair of subprogram base and address.
  *
- * Tests: test/runtime/plan/verifier_test.c, test/passes/same_jobs_test.c (replicas)
+ * Tests: test/runtime/plan/proof/verifier_test.c, test/runtime/plan/compiled/same_jobs_test.c (replicas)
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "runtime/plan/proof/cells.h"
 #include "runtime/plan/proof/same_jobs.h"
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 #include "runtime/base/assert.h"
 #include "runtime/base/memory.h"
@@ -48,7 +48,7 @@ static zb_status violation(const dataflow *it, int job, const char *verb, uint64
   char text[ZB_JOB_TEXT_BYTES], other_text[ZB_JOB_TEXT_BYTES];
   zb_region_kind region = zb_plan_region_of(it->rank, at, 1);
   uint64_t offset = region == ZB_REGION_COUNT ? at : at - it->rank->regions[region].offset;
-  return ZB_RULE("dataflow", "%s %s %s+%" PRIu64 "%s%s%s, %s%s", zb_plan_job_text(it->plan, it->rank->rank, job, text),
+  return ZB_RULE(dataflow, "%s %s %s+%" PRIu64 "%s%s%s, %s%s", zb_plan_job_text(it->plan, it->rank->rank, job, text),
                  verb, region == ZB_REGION_COUNT ? "arena" : zb_region_name(region), offset, base ? " (base '" : "",
                  base ? base : "", base ? "')" : "", problem,
                  other == NOBODY ? "" : zb_plan_job_text(it->plan, it->rank->rank, other, other_text));
@@ -551,7 +551,7 @@ static zb_status run_parts(dataflow *it, int index) {
                zb_plan_region_of(it->rank, part.offset, part.bytes) == ZB_REGION_BUFFERS) {
       ZB_TRY(post_buffers(it, index, part));
     } else {
-      return ZB_RULE("ranges",
+      return ZB_RULE(ranges,
                      "%s: its part %u lies neither in the slots nor, as a message may, in the gradients or, as one of "
                      "parameters or buffers, there",
                      zb_plan_job_text(it->plan, it->rank->rank, index, text), p);

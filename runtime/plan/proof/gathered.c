@@ -7,10 +7,10 @@
  * read there for every other micro-batch, of all replicas, and after it has come, is the rule "dataflow", by which W
  * reads nothing that was gathered, either.
  *
- * Tests: test/passes/parameter_sharding_test.c */
+ * Tests: test/runtime/plan/compiled/parameter_sharding_test.c */
 #include <inttypes.h>
 
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 /* Whether the range is what the rank has of a parameter, all of it. */
 static bool is_parameter(const zb_plan_rank *rank, zb_plan_range range) {
@@ -47,7 +47,7 @@ static zb_status verify_places(const zb_plan *plan, const zb_plan_rank *rank, in
   for (uint32_t p = 0; p < count && !status; ++p) {
     const uint64_t begin = parts[p].offset, end = begin + parts[p].bytes * (uint64_t)plan->replicas;
     if (begin < slots.offset || end > slots.offset + slots.bytes || zb_intervals_overlap(&taken, begin, end))
-      status = ZB_RULE("sharding", "%s: the parts of its parameter %u do not lie in the slots, or others do",
+      status = ZB_RULE(sharding, "%s: the parts of its parameter %u do not lie in the slots, or others do",
                        zb_plan_job_text(plan, rank->rank, index, text), p);
     zb_intervals_assign(&taken, begin, end, 0);
     if (!status && taken.failed) status = ZB_OUT_OF_MEMORY();
@@ -78,11 +78,11 @@ static zb_status verify_own_parts(const zb_plan *plan, const zb_plan_rank *rank,
   for (uint32_t p = 0; p < count; ++p) {
     const bool copy = is_copy(rank, own[p]);
     if (!copy && !is_parameter(rank, own[p]))
-      return ZB_RULE("sharding", "%s: what it gathers at %" PRIu64 " is no part of a parameter or of a copy of one",
+      return ZB_RULE(sharding, "%s: what it gathers at %" PRIu64 " is no part of a parameter or of a copy of one",
                      zb_plan_job_text(plan, rank->rank, index, text), own[p].offset);
     const zb_plan_subprogram *reader = copy ? reader_of(rank, own[p]) : NULL;
     if (reader)
-      return ZB_RULE("sharding",
+      return ZB_RULE(sharding,
                      "rank %d, subprogram %s reads the part of a copy of a parameter at %" PRIu64
                      ", and not what is gathered",
                      rank->rank, reader->name, own[p].offset);
@@ -104,7 +104,7 @@ static zb_status verify_gather(const zb_plan *plan, const zb_plan_rank *rank, in
   const zb_plan_collective *collective = &plan->collectives[rank->jobs[index].collective - 1];
   const uint32_t count = collective->sizes.count / collective->members.count;
   if (updated)
-    return ZB_RULE("sharding", "%s: it gathers parameters that the step has updated",
+    return ZB_RULE(sharding, "%s: it gathers parameters that the step has updated",
                    zb_plan_job_text(plan, rank->rank, index, text));
   const zb_plan_list list = index >= zb_plan_step_end(rank) ? ZB_LIST_EVALUATION : ZB_LIST_STEP;
   uint32_t *proven = &lists[rank->jobs[index].parts.begin].counts[list];
@@ -119,7 +119,7 @@ zb_status zb_verify_gathered(const zb_plan *plan, const zb_plan_rank *rank) {
   const zb_plan_subprogram *reader = reader_of(rank, rank->regions[ZB_REGION_PARAMETERS]);
   bool updated = false;
   if (reader)
-    return ZB_RULE("sharding", "rank %d, subprogram %s: a %s reads parameters where the rank has parts of them",
+    return ZB_RULE(sharding, "rank %d, subprogram %s: a %s reads parameters where the rank has parts of them",
                    rank->rank, reader->name, zb_job_mnemonic(reader->kind));
   proven_list *lists = zb_alloc(((size_t)rank->pool_range_count + 1) * sizeof *lists);
   zb_status status = lists ? NULL : ZB_OUT_OF_MEMORY();

@@ -1,9 +1,10 @@
 /* The rule "groups" of the proof: where the sums of groups of micro-batches (zbc --sum-groups) lie, and that nothing
- * but their FOLDs uses the place of their totals (runtime/plan/mesh/fold.c). Tests: test/passes/groups_test.c */
+ * but their FOLDs uses the place of their totals (runtime/plan/mesh/fold.c). Tests:
+ * test/runtime/plan/compiled/groups_test.c */
 #include <inttypes.h>
 
 #include "runtime/plan/mesh/expand.h"
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 /* What is wrong with an operand of a plan whose sums lie below `above`; NULL: nothing. */
 static const char *sum_fault(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram,
@@ -30,13 +31,13 @@ static zb_status verify_rank(const zb_plan *plan, const zb_plan_rank *rank) {
         fault = sum_fault(rank, subprogram, k < it->input_count ? &it->inputs[k] : &it->outputs[k - it->input_count],
                           gradients->offset + gradients->bytes / zb_fold_buffers(plan));
     }
-    if (fault) ZB_TRY_GOTO(ZB_RULE("groups", "rank %d: subprogram %s %s", rank->rank, subprogram->name, fault));
+    if (fault) ZB_TRY_GOTO(ZB_RULE(groups, "rank %d: subprogram %s %s", rank->rank, subprogram->name, fault));
     if (!zb_fold_adds(rank, subprogram)) continue;
     zb_intervals_deinit(&own);
     own = (zb_intervals){0};
     if (!zb_fold_sums(rank, subprogram, &own)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
     if (zb_intervals_meet(&known, &own, &where))
-      ZB_TRY_GOTO(ZB_RULE("groups", "rank %d: subprogram %s adds to arena byte %" PRIu64 ", to which another one adds",
+      ZB_TRY_GOTO(ZB_RULE(groups, "rank %d: subprogram %s adds to arena byte %" PRIu64 ", to which another one adds",
                           rank->rank, subprogram->name, where));
     for (size_t i = 0; i < own.count; ++i)
       zb_intervals_assign(&known, own.items[i].begin, own.items[i].end, 0);

@@ -5,12 +5,12 @@
  * is posted. If that stops early, each stopped rank waits for one that is stopped too, so there is a cycle, which is
  * the error message.
  *
- * Tests: test/runtime/plan/verifier_test.c
+ * Tests: test/runtime/plan/proof/verifier_test.c
  */
 #include <inttypes.h>
 
 #include "runtime/base/text.h"
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 /* Both sides of a message: the job of each, -1 if there is none. */
 typedef struct message_ends {
@@ -26,7 +26,7 @@ static zb_status match_sides(const zb_plan *plan, message_ends *ends) {
       if (job->message < 0) continue;
       int *end = job->kind == ZB_JOB_SEND ? &ends[job->message].send : &ends[job->message].recv;
       if (*end >= 0)
-        return ZB_RULE("messages", "%s: the same side of the message is posted twice, first by job %d",
+        return ZB_RULE(messages, "%s: the same side of the message is posted twice, first by job %d",
                        zb_plan_job_text(plan, r, i, text), *end);
       *end = i;
     }
@@ -52,7 +52,7 @@ static zb_status verify_rising(const zb_plan *plan) {
       const zb_plan_message *message = &plan->messages[job->message];
       int *before = job->kind == ZB_JOB_SEND ? &last[message->destination * 2] : &last[message->source * 2 + 1];
       if (job->message < *before)
-        ZB_TRY_GOTO(ZB_RULE("messages", "%s is posted after message #%d: numbers must rise on every channel",
+        ZB_TRY_GOTO(ZB_RULE(messages, "%s is posted after message #%d: numbers must rise on every channel",
                             zb_plan_job_text(plan, r, i, text), *before));
       *before = job->message;
     }
@@ -66,15 +66,15 @@ static zb_status compare_sides(const zb_plan *plan, const message_ends *ends) {
   for (int m = 0; m < plan->message_count; ++m) {
     const zb_plan_message *message = &plan->messages[m];
     if (ends[m].send < 0 || ends[m].recv < 0)
-      return ZB_RULE("messages", "message #%d from rank %d to rank %d has no %s", m, message->source,
+      return ZB_RULE(messages, "message #%d from rank %d to rank %d has no %s", m, message->source,
                      message->destination, ends[m].send < 0 ? "SEND" : "RECV");
     const zb_plan_rank *source = &plan->ranks[message->source], *destination = &plan->ranks[message->destination];
     const zb_plan_range *sent = &source->pool_ranges[source->jobs[ends[m].send].parts.begin];
     const zb_plan_range *received = &destination->pool_ranges[destination->jobs[ends[m].recv].parts.begin];
     for (int part = 0; part < message->part_count; ++part)
       if (sent[part].bytes != received[part].bytes)
-        return ZB_RULE("messages", "message #%d: part %d is sent as %" PRIu64 " bytes and received as %" PRIu64, m,
-                       part, sent[part].bytes, received[part].bytes);
+        return ZB_RULE(messages, "message #%d: part %d is sent as %" PRIu64 " bytes and received as %" PRIu64, m, part,
+                       sent[part].bytes, received[part].bytes);
   }
   return NULL;
 }
@@ -87,7 +87,7 @@ static zb_status find_loss(const zb_plan *plan, bool *out) {
       const zb_plan_subprogram *subprogram = &plan->ranks[r].subprograms[i];
       if (!subprogram->loss_base || subprogram->kind == ZB_JOB_CLIP || zb_plan_replica_of(plan, r) > 0) continue;
       if (first)
-        return ZB_RULE("reports", "rank %d: subprogram %s gives a loss, and so does %s", r, subprogram->name, first);
+        return ZB_RULE(reports, "rank %d: subprogram %s gives a loss, and so does %s", r, subprogram->name, first);
       first = subprogram->name;
     }
   *out = first != NULL;
@@ -101,7 +101,7 @@ static zb_status verify_norm_report(const zb_plan_rank *rank, int reports) {
     if (rank->subprograms[i].kind == ZB_JOB_CLIP) clips += rank->subprograms[i].loss_base ? 1 : 2;
   return clips < 2 && clips == reports
              ? NULL
-             : ZB_RULE("reports", "rank %d: one CLIP gives a norm, which is reported once", rank->rank);
+             : ZB_RULE(reports, "rank %d: one CLIP gives a norm, which is reported once", rank->rank);
 }
 
 /* Every output is left by one E, and reported once for each micro-batch, where it is. */
@@ -119,7 +119,7 @@ static zb_status verify_outputs(const zb_plan *plan) {
       for (int k = 0; k < subprogram->output_count; ++k) {
         const int output = subprogram->outputs[k].output;
         if (rank_of[output])
-          ZB_TRY_GOTO(ZB_RULE("reports", "rank %d: subprogram %s gives output '%s', and so does another", r,
+          ZB_TRY_GOTO(ZB_RULE(reports, "rank %d: subprogram %s gives output '%s', and so does another", r,
                               subprogram->name, plan->outputs[output].name));
         rank_of[output] = zb_plan_rank_in_replica(plan, r) + 1;
       }
@@ -130,12 +130,12 @@ static zb_status verify_outputs(const zb_plan *plan) {
       if (!job->output) continue;
       const size_t at = (size_t)(job->output - 1) * (size_t)plan->micro_batches + (size_t)job->micro_batch;
       if (job->micro_batch < 0 || seen[at] || rank_of[job->output - 1] != zb_plan_rank_in_replica(plan, r) + 1)
-        ZB_TRY_GOTO(ZB_RULE("reports", "%s: an output is reported once for each micro-batch, by the rank that has it",
+        ZB_TRY_GOTO(ZB_RULE(reports, "%s: an output is reported once for each micro-batch, by the rank that has it",
                             zb_plan_job_text(plan, r, i, text)));
       seen[at] = true;
       ++reported;
     }
-  if (reported != all) status = ZB_RULE("reports", "%zu of %zu outputs of micro-batches are reported", reported, all);
+  if (reported != all) status = ZB_RULE(reports, "%zu of %zu outputs of micro-batches are reported", reported, all);
 cleanup:
   zb_free(seen);
   zb_free(rank_of);
@@ -149,7 +149,7 @@ static zb_status verify_reports(const zb_plan *plan) {
   int reported = 0;
   bool has_loss = false;
   ZB_TRY(find_loss(plan, &has_loss));
-  if (has_loss && plan->inference) return ZB_RULE("reports", "the plan is for inference, but an E gives a loss");
+  if (has_loss && plan->inference) return ZB_RULE(reports, "the plan is for inference, but an E gives a loss");
   bool *seen = zb_alloc((size_t)plan->micro_batches * sizeof *seen);
   if (!seen) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r) {
@@ -162,7 +162,7 @@ static zb_status verify_reports(const zb_plan *plan) {
         continue;
       }
       if (seen[job->micro_batch])
-        ZB_TRY_GOTO(ZB_RULE("reports", "%s: a report is of one micro-batch, and there is one for each",
+        ZB_TRY_GOTO(ZB_RULE(reports, "%s: a report is of one micro-batch, and there is one for each",
                             zb_plan_job_text(plan, r, i, text)));
       seen[job->micro_batch] = true;
       ++reported;
@@ -170,7 +170,7 @@ static zb_status verify_reports(const zb_plan *plan) {
     ZB_TRY_GOTO(verify_norm_report(&plan->ranks[r], norms));
   }
   if (reported != (has_loss ? plan->micro_batches : 0))
-    status = ZB_RULE("reports", "%d of %d micro-batches are reported", reported, plan->micro_batches);
+    status = ZB_RULE(reports, "%d of %d micro-batches are reported", reported, plan->micro_batches);
 
 cleanup:
   zb_free(seen);
@@ -236,9 +236,8 @@ static zb_status describe_cycle(const progress *it, int start) {
                 zb_plan_job_text(plan, at, it->next[at], job), waited, peer);
     at = peer;
   } while (at != slow);
-  zb_status status = text.failed
-                         ? ZB_OUT_OF_MEMORY()
-                         : ZB_RULE("deadlock", "without buffering the ranks wait for each other: %s", text.data);
+  zb_status status = text.failed ? ZB_OUT_OF_MEMORY()
+                                 : ZB_RULE(deadlock, "without buffering the ranks wait for each other: %s", text.data);
   zb_text_deinit(&text);
   return status;
 }

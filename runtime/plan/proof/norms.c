@@ -8,14 +8,14 @@
  * over shards of these sums, by whichever job: so bits do not depend on where shards are summed. Of a weighted plan the
  * last two of them are the sum of what its F report of micro-batches.
  *
- * Tests: test/passes/clipping_test.c, test/passes/gradient_clipping_test.c */
+ * Tests: test/runtime/plan/compiled/clipping_test.c, test/runtime/plan/compiled/gradient_clipping_test.c */
 #include <inttypes.h>
 #include <string.h>
 
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/proof/sums.h"
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 /* What makes a number of the norm. */
 typedef struct number {
@@ -249,7 +249,7 @@ static zb_status verify_replicas(const zb_sums *it, const number *made, int64_t 
   for (int m = 0; m < zb_plan_mesh(plan) && zb_plan_sums_of_parts(plan) && !fault; ++m)
     ZB_TRY(verify_part(it, made, m, op, name, &fault));
   if (!fault) return NULL;
-  return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', %s", made->rank->rank, k, name, fault);
+  return ZB_RULE(norms, "rank %d: number %" PRId64 " of the norm is of '%s', %s", made->rank->rank, k, name, fault);
 }
 
 /* ---- The weight of a step ---- */
@@ -311,8 +311,7 @@ static zb_status verify_weight(const zb_sums *it, const zb_plan_rank *rank, zb_s
   number made;
   zb_sums_list here = {0};
   if (!follow_pair(it, rank, address, clip, &made))
-    return ZB_RULE("norms", "rank %d: the weight of the step is not what one cast of a NORM makes of a sum",
-                   rank->rank);
+    return ZB_RULE(norms, "rank %d: the weight of the step is not what one cast of a NORM makes of a sum", rank->rank);
   const zb_plan_operand *sum = &zb_sums_instruction(made.rank, made.at)->inputs[0];
   zb_sums_added_at(it, made.rank, made.at, &here);
   const bool known = all->sum.count > 0, same = !known || zb_sums_same(&all->sum, &here);
@@ -322,7 +321,7 @@ static zb_status verify_weight(const zb_sums *it, const zb_plan_rank *rank, zb_s
   zb_status status = here.failed ? ZB_OUT_OF_MEMORY() : NULL;
   if (!status && (!*shown || !same))
     status =
-        ZB_RULE("norms", "rank %d: the weight of the step is %s", rank->rank,
+        ZB_RULE(norms, "rank %d: the weight of the step is %s", rank->rank,
                 *shown ? "another sum than that of another rank" : "no sum of what F reports of every micro-batch");
   if (status || known)
     zb_free(here.items);
@@ -345,10 +344,10 @@ static zb_status verify_numbers(const zb_sums *it, const zb_plan_rank *rank, zb_
   const int64_t vector = parts->rank == 1 && zb_operand_is_contiguous(parts) ? parts->shape[0] : 0;
   const int64_t numbers = vector - (weighted ? ZB_WEIGHT_NUMBERS : 0);
   if (zb_attr_bool(&attrs, "weighted", false) != weighted || numbers < 0)
-    return ZB_RULE("norms", "rank %d: CLIP %s by a weight", rank->rank, weighted ? "does not divide" : "divides");
+    return ZB_RULE(norms, "rank %d: CLIP %s by a weight", rank->rank, weighted ? "does not divide" : "divides");
   if (weighted) ZB_TRY(verify_weight(it, rank, clip, begin + (uint64_t)numbers * sizeof(double), all));
   if (!first && numbers != *count)
-    return ZB_RULE("norms", "rank %d makes the norm of %" PRId64 " numbers, another rank of %d", rank->rank, numbers,
+    return ZB_RULE(norms, "rank %d makes the norm of %" PRId64 " numbers, another rank of %d", rank->rank, numbers,
                    *count);
   for (int64_t k = 0; k < numbers; ++k) {
     const zb_plan_parameter *parameter = NULL;
@@ -356,23 +355,23 @@ static zb_status verify_numbers(const zb_sums *it, const zb_plan_rank *rank, zb_
     int64_t place_in_order = k;
     if (!follow_number(it, rank, begin + (uint64_t)k * sizeof(double), clip, &made) || made.inside != 0 ||
         strcmp(zb_sums_instruction(made.rank, made.at)->op, op) != 0)
-      return ZB_RULE("norms", "rank %d: no %s of a NORM makes number %" PRId64 " of the norm", rank->rank, op, k);
+      return ZB_RULE(norms, "rank %d: no %s of a NORM makes number %" PRId64 " of the norm", rank->rank, op, k);
     ZB_TRY(find_gradient(it, &made, &parameter));
     if (!parameter)
-      return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is not of a gradient as its update takes it",
+      return ZB_RULE(norms, "rank %d: number %" PRId64 " of the norm is not of a gradient as its update takes it",
                      rank->rank, k);
     if (weighted && scale_of(zb_sums_instruction(made.rank, made.at), "scale") != 1)
-      return ZB_RULE("norms", "rank %d: '%s' is scaled, and divided by a weight", rank->rank, parameter->tensor.name);
+      return ZB_RULE(norms, "rank %d: '%s' is scaled, and divided by a weight", rank->rank, parameter->tensor.name);
     const char *reduction = parameter->tensor.cut ? greatest ? "max" : "sum" : "";
     if (strcmp(made.reduction ? made.reduction : "", reduction) != 0)
-      return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', %s", rank->rank, k,
+      return ZB_RULE(norms, "rank %d: number %" PRId64 " of the norm is of '%s', %s", rank->rank, k,
                      parameter->tensor.name,
                      *reduction ? "of which every shard has a part, and is not of all parts"
                                 : "which is whole on every shard, and is counted once a shard");
     ZB_TRY(verify_replicas(it, &made, k, op, parameter->tensor.name));
     const bool known = zb_map_get(order, parameter->tensor.name, &place_in_order);
     if (known == first || place_in_order != k)
-      return ZB_RULE("norms", "rank %d: number %" PRId64 " of the norm is of '%s', which %s", rank->rank, k,
+      return ZB_RULE(norms, "rank %d: number %" PRId64 " of the norm is of '%s', which %s", rank->rank, k,
                      parameter->tensor.name, first ? "is in it twice" : "has another place in that of another rank");
     if (first && !zb_map_set(order, parameter->tensor.name, k)) return ZB_OUT_OF_MEMORY();
   }
@@ -390,7 +389,7 @@ static zb_status verify_factors(const zb_sums *it, const zb_plan_rank *rank, con
         !zb_sums_writer(it, rank, parameter->tensor.offset, &updated))
       continue;
     if (!zb_map_get(order, parameter->tensor.name, NULL))
-      return ZB_RULE("norms", "rank %d: the gradient of '%s' is not in the norm", rank->rank, parameter->tensor.name);
+      return ZB_RULE(norms, "rank %d: the gradient of '%s' is not in the norm", rank->rank, parameter->tensor.name);
     const zb_plan_instruction *instruction = zb_sums_instruction(rank, updated);
     bool takes = false;
     for (int k = 0; k < instruction->input_count && clip && !takes; ++k) {
@@ -403,7 +402,7 @@ static zb_status verify_factors(const zb_sums *it, const zb_plan_rank *rank, con
               zb_sums_address(it->plan, rank, writer.job, &zb_sums_instruction(rank, writer)->outputs[0]) == address;
     }
     if (!takes)
-      return ZB_RULE("norms", "rank %d: the update of '%s' does not take the factor that CLIP makes", rank->rank,
+      return ZB_RULE(norms, "rank %d: the update of '%s' does not take the factor that CLIP makes", rank->rank,
                      parameter->tensor.name);
   }
   return NULL;
@@ -431,11 +430,11 @@ zb_status zb_verify_norms(const zb_sums *it) {
     zb_sums_place clip;
     if (!find_clip(&plan->ranks[r], &clip)) continue;
     if (!takes_max_norm(&plan->ranks[r], clip))
-      ZB_TRY_GOTO(ZB_RULE("norms", "rank %d: CLIP does not read the setting max_norm", r));
+      ZB_TRY_GOTO(ZB_RULE(norms, "rank %d: CLIP does not read the setting max_norm", r));
     ZB_TRY_GOTO(verify_numbers(it, &plan->ranks[r], clip, first, order, &count, &all));
     first = false;
   }
-  if (first && plan->weighted) ZB_TRY_GOTO(ZB_RULE("norms", "no CLIP divides by the weight of a step"));
+  if (first && plan->weighted) ZB_TRY_GOTO(ZB_RULE(norms, "no CLIP divides by the weight of a step"));
   for (int r = 0; r < plan->rank_count && !first; ++r) {
     zb_sums_place clip;
     const bool clips = find_clip(&plan->ranks[r], &clip);

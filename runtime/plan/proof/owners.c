@@ -6,11 +6,11 @@
  *   - what updates a parameter reads it, and the gradient and the settings, and reads and writes the states, that the
  *     table says are its own.
  *
- * Tests: test/runtime/plan/verifier_test.c
+ * Tests: test/runtime/plan/proof/verifier_test.c
  */
 #include <string.h>
 
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 #include "runtime/base/map.h"
 
@@ -32,20 +32,19 @@ static zb_status verify_states(const zb_plan_rank *rank) {
     for (int s = parameter->state_begin; s < parameter->state_begin + parameter->state_count; ++s) {
       const char *state = rank->states[s].name;
       if (taken[s])
-        ZB_TRY_GOTO(ZB_RULE("owners", "rank %d: the state '%s' belongs to '%s' and to another parameter", rank->rank,
+        ZB_TRY_GOTO(ZB_RULE(owners, "rank %d: the state '%s' belongs to '%s' and to another parameter", rank->rank,
                             state, parameter->tensor.name));
       if (!is_state_of(state, parameter->tensor.name))
-        ZB_TRY_GOTO(ZB_RULE("owners", "rank %d: the state '%s' is said to be of the parameter '%s'", rank->rank, state,
+        ZB_TRY_GOTO(ZB_RULE(owners, "rank %d: the state '%s' is said to be of the parameter '%s'", rank->rank, state,
                             parameter->tensor.name));
       taken[s] = true;
     }
   }
   for (int s = 0; s < rank->state_count; ++s) {
     if (!taken[s])
-      ZB_TRY_GOTO(
-          ZB_RULE("owners", "rank %d: the state '%s' belongs to no parameter", rank->rank, rank->states[s].name));
+      ZB_TRY_GOTO(ZB_RULE(owners, "rank %d: the state '%s' belongs to no parameter", rank->rank, rank->states[s].name));
     if (zb_map_get(names, rank->states[s].name, NULL))
-      ZB_TRY_GOTO(ZB_RULE("owners", "rank %d: two states have the name '%s'", rank->rank, rank->states[s].name));
+      ZB_TRY_GOTO(ZB_RULE(owners, "rank %d: two states have the name '%s'", rank->rank, rank->states[s].name));
     if (!zb_map_set(names, rank->states[s].name, s)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   }
 
@@ -112,29 +111,27 @@ static zb_status verify_update(const places *it, const zb_plan_subprogram *subpr
     const zb_plan_operand *read = &update->inputs[k];
     const zb_plan_setting *setting = setting_at(it, read);
     if (setting && *setting->name && strcmp(setting->name, parameter->tensor.name) != 0)
-      return ZB_RULE("owners", "rank %d, subprogram %s: the update of '%s' reads the settings of '%s'", rank->rank,
+      return ZB_RULE(owners, "rank %d, subprogram %s: the update of '%s' reads the settings of '%s'", rank->rank,
                      subprogram->name, parameter->tensor.name, setting->name);
     if (in_region(rank, read, ZB_REGION_PARAMETERS) && read->offset != update->outputs[0].offset)
-      return ZB_RULE("owners", "rank %d, subprogram %s: the update of '%s' reads another parameter", rank->rank,
+      return ZB_RULE(owners, "rank %d, subprogram %s: the update of '%s' reads another parameter", rank->rank,
                      subprogram->name, parameter->tensor.name);
     if (!in_region(rank, read, ZB_REGION_GRADIENTS) || zb_operand_extent(read) != bytes) continue;
     if ((int64_t)place_of(it, read) != parameter->gradient_offset)
-      return ZB_RULE("owners",
+      return ZB_RULE(owners,
                      "rank %d, subprogram %s: the update of '%s' reads a gradient that is not said to be its own",
                      rank->rank, subprogram->name, parameter->tensor.name);
   }
   for (int k = 1; k < update->output_count; ++k) {
     if (!in_region(rank, &update->outputs[k], ZB_REGION_STATE)) continue;
     if (!has_state_at(rank, parameter, update->outputs[k].offset))
-      return ZB_RULE("owners",
-                     "rank %d, subprogram %s: the update of '%s' writes a state that is not said to be its own",
+      return ZB_RULE(owners, "rank %d, subprogram %s: the update of '%s' writes a state that is not said to be its own",
                      rank->rank, subprogram->name, parameter->tensor.name);
   }
   for (int k = 0; k < update->input_count; ++k)
     if (in_region(rank, &update->inputs[k], ZB_REGION_STATE) &&
         !has_state_at(rank, parameter, update->inputs[k].offset))
-      return ZB_RULE("owners",
-                     "rank %d, subprogram %s: the update of '%s' reads a state that is not said to be its own",
+      return ZB_RULE(owners, "rank %d, subprogram %s: the update of '%s' reads a state that is not said to be its own",
                      rank->rank, subprogram->name, parameter->tensor.name);
   return NULL;
 }
@@ -175,10 +172,10 @@ static const zb_plan_parameter *parameter_of(const zb_plan *plan, const holder *
 static zb_status compare_holders(const zb_plan *plan, const holder *first, int rank, int index) {
   const zb_plan_rank *a = &plan->ranks[first->rank], *b = &plan->ranks[rank];
   const zb_plan_parameter *x = parameter_of(plan, first), *y = &b->parameters[index];
-  if (first->rank == rank) return ZB_RULE("owners", "rank %d holds the parameter '%s' twice", rank, y->tensor.name);
+  if (first->rank == rank) return ZB_RULE(owners, "rank %d holds the parameter '%s' twice", rank, y->tensor.name);
   const bool replicas = zb_plan_rank_in_replica(plan, first->rank) == zb_plan_rank_in_replica(plan, rank);
   if ((x->buffer || y->buffer) && !replicas)
-    return ZB_RULE("owners", "ranks %d and %d both hold the buffer '%s'", first->rank, rank, y->tensor.name);
+    return ZB_RULE(owners, "ranks %d and %d both hold the buffer '%s'", first->rank, rank, y->tensor.name);
   bool same = zb_shape_equal(&x->tensor.shape, &y->tensor.shape) && x->tensor.digest == y->tensor.digest &&
               x->trained == y->trained && x->state_count == y->state_count;
   for (int s = 0; same && s < x->state_count; ++s) {
@@ -186,7 +183,7 @@ static zb_status compare_holders(const zb_plan *plan, const holder *first, int r
     same = strcmp(p->name, q->name) == 0 && zb_shape_equal(&p->shape, &q->shape);
   }
   return same ? NULL
-              : ZB_RULE("owners", "the parameter '%s' is not the same on rank %d and on rank %d", y->tensor.name,
+              : ZB_RULE(owners, "the parameter '%s' is not the same on rank %d and on rank %d", y->tensor.name,
                         first->rank, rank);
 }
 
@@ -204,7 +201,7 @@ static zb_status add_holders(const zb_plan *plan, int rank, zb_map *index_of, ho
     }
     if (!parameter->owner) continue;
     if (holders[at].owner >= 0)
-      return ZB_RULE("owners", "the parameter '%s' has two owners, rank %d and rank %d", parameter->tensor.name,
+      return ZB_RULE(owners, "the parameter '%s' has two owners, rank %d and rank %d", parameter->tensor.name,
                      holders[at].owner, rank);
     holders[at].owner = rank;
   }
@@ -227,7 +224,7 @@ zb_status zb_verify_owners(const zb_plan *plan) {
   }
   for (int i = 0; i < count; ++i)
     if (holders[i].owner < 0)
-      ZB_TRY_GOTO(ZB_RULE("owners", "the parameter '%s' has no owner: no checkpoint would hold it",
+      ZB_TRY_GOTO(ZB_RULE(owners, "the parameter '%s' has no owner: no checkpoint would hold it",
                           parameter_of(plan, &holders[i])->tensor.name));
 
 cleanup:

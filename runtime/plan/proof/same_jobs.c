@@ -4,7 +4,7 @@
  * not be walked again (dataflow.c). Nothing here trusts how the copies were made: each job is compared, by all that the
  * rule "dataflow" reads of it. Both lists have messages for collectives (expand.h).
  *
- * Tests: test/passes/same_jobs_test.c. */
+ * Tests: test/runtime/plan/compiled/same_jobs_test.c. */
 #include "runtime/plan/proof/same_jobs.h"
 
 #include <string.h>

@@ -6,12 +6,12 @@
  *   - ranks that have the same setting agree on what it is where a run says nothing else.
  * That an update reads the settings of its own parameter is the rule "owners".
  *
- * Tests: test/runtime/plan/verifier_test.c */
+ * Tests: test/runtime/plan/proof/verifier_test.c */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "runtime/base/map.h"
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 bool zb_setting_places(const zb_plan_rank *rank, zb_intervals *out) {
   for (int i = 0; i < rank->setting_count; ++i) {
@@ -33,10 +33,10 @@ static zb_status place_all(const zb_plan_rank *rank, zb_intervals *out) {
     const zb_plan_setting *setting = &rank->settings[i];
     const uint64_t bytes = (uint64_t)setting->default_count * sizeof(double);
     if (zb_plan_region_of(rank, setting->offset, bytes) != ZB_REGION_STEP)
-      return ZB_RULE("settings", "rank %d: the setting %s at %" PRIu64 " does not lie in the region step", rank->rank,
+      return ZB_RULE(settings, "rank %d: the setting %s at %" PRIu64 " does not lie in the region step", rank->rank,
                      zb_setting_text(setting, text), setting->offset);
     if (zb_intervals_overlap(out, setting->offset, setting->offset + bytes))
-      return ZB_RULE("settings",
+      return ZB_RULE(settings,
                      "rank %d: the setting %s at %" PRIu64 " overlaps the number of the step or another setting",
                      rank->rank, zb_setting_text(setting, text), setting->offset);
     zb_intervals_assign(out, setting->offset, setting->offset + bytes, i);
@@ -62,7 +62,7 @@ static zb_status verify_reads(const zb_plan_rank *rank, const zb_intervals *plac
         if (x->rank < 0 || x->base != 0 || bytes == 0) continue;
         if (zb_plan_region_of(rank, x->offset, (uint64_t)bytes) != ZB_REGION_STEP || is_whole(places, x)) continue;
         return ZB_RULE(
-            "settings",
+            settings,
             "rank %d, subprogram %s, instruction %d (%s): operand %d lies in the region step, and is neither "
             "the number of the step nor one setting",
             rank->rank, subprogram->name, i, instruction->op, k);
@@ -85,7 +85,7 @@ static zb_status verify_parameters(const zb_plan_rank *rank) {
     const bool known = zb_setting_find(setting->kind)->of_parameter ? zb_map_get(trained, setting->name, NULL)
                                                                     : *setting->name == '\0';
     if (!known)
-      ZB_TRY_GOTO(ZB_RULE("settings", "rank %d: the setting %s is of no parameter that the rank trains", rank->rank,
+      ZB_TRY_GOTO(ZB_RULE(settings, "rank %d: the setting %s is of no parameter that the rank trains", rank->rank,
                           zb_setting_text(setting, text)));
   }
 cleanup:
@@ -123,9 +123,9 @@ static zb_status compare_rank(const zb_plan *plan, int r, zb_setting_kind kind, 
       continue;
     }
     const int other = (int)(met >> 32);
-    if (other == r) return ZB_RULE("settings", "rank %d has the setting %s twice", r, zb_setting_text(setting, text));
+    if (other == r) return ZB_RULE(settings, "rank %d has the setting %s twice", r, zb_setting_text(setting, text));
     if (!same_defaults(setting, &plan->ranks[other].settings[(uint32_t)met]))
-      return ZB_RULE("settings", "the setting %s has other values on rank %d than on rank %d",
+      return ZB_RULE(settings, "the setting %s has other values on rank %d than on rank %d",
                      zb_setting_text(setting, text), r, other);
   }
   return NULL;

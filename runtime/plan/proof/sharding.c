@@ -12,9 +12,9 @@
  * every one of them, in their order, is shown here, too: a part has one buffer for each micro-batch, which lies where
  * the B or W of that micro-batch left it, the same one at the same place for all.
  *
- * Tests: test/passes/sharding_test.c, test/passes/gradient_sharding_test.c */
+ * Tests: test/runtime/plan/compiled/sharding_test.c, test/runtime/plan/compiled/gradient_sharding_test.c */
 #include "runtime/base/memory.h"
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static zb_status find_gather(const zb_plan *plan, const zb_plan_rank *rank, gath
         plan->collectives[job->collective - 1].apart)
       continue;
     if (out->job >= 0)
-      return ZB_RULE("sharding", "rank %d gathers parameters twice: jobs %d, %d", rank->rank, out->job, i);
+      return ZB_RULE(sharding, "rank %d gathers parameters twice: jobs %d, %d", rank->rank, out->job, i);
     *out = (gather){&plan->collectives[job->collective - 1], i};
   }
   return NULL;
@@ -83,7 +83,7 @@ static int count_gathered(const zb_plan_rank *rank, const gather *found, uint64_
 static zb_status take_memory(const zb_plan_rank *rank, zb_intervals *taken, const char *what, uint64_t begin,
                              uint64_t bytes, zb_region_kind region) {
   if (zb_plan_region_of(rank, begin, bytes) != region || zb_intervals_overlap(taken, begin, begin + bytes))
-    return ZB_RULE("sharding", "rank %d: the parts of %s at %" PRIu64 " do not lie in the region %s, or others do",
+    return ZB_RULE(sharding, "rank %d: the parts of %s at %" PRIu64 " do not lie in the region %s, or others do",
                    rank->rank, what, begin, zb_region_name(region));
   zb_intervals_assign(taken, begin, begin + bytes, 0);
   return taken->failed ? ZB_OUT_OF_MEMORY() : NULL;
@@ -94,7 +94,7 @@ static zb_status verify_states(const zb_plan_rank *rank, const zb_plan_parameter
     const zb_shape all = zb_plan_shape_of_replicas(&parameter->tensor);
     const zb_shape of_state = zb_plan_shape_of_replicas(&rank->states[k]);
     if (!rank->states[k].flat || !zb_shape_equal(&of_state, &all))
-      return ZB_RULE("sharding", "rank %d: '%s' is no part of a state of '%s'", rank->rank, rank->states[k].name,
+      return ZB_RULE(sharding, "rank %d: '%s' is no part of a state of '%s'", rank->rank, rank->states[k].name,
                      parameter->tensor.name);
   }
   return NULL;
@@ -116,17 +116,17 @@ static zb_status verify_parameter(const zb_plan *plan, const zb_plan_rank *rank,
   if (bytes == 0) return NULL;
   const zb_region_kind region = parameter->buffer ? ZB_REGION_BUFFERS : ZB_REGION_PARAMETERS;
   if (apart != parameter->tensor.flat)
-    return ZB_RULE("sharding", "rank %d: '%s' is %s part of a parameter, and %s", rank->rank, name, apart ? "no" : "a",
+    return ZB_RULE(sharding, "rank %d: '%s' is %s part of a parameter, and %s", rank->rank, name, apart ? "no" : "a",
                    apart ? "every replica has one" : "replicas have whole ones");
   ZB_TRY(take_memory(rank, taken, name, begin, bytes, region));
   if (!shared) return NULL;
   ZB_TRY(verify_states(rank, parameter));
   if (count_updates(rank, begin, begin + bytes, part, &whole) != 1 || !whole)
-    return ZB_RULE("sharding", "rank %d: no UPDATE updates the %" PRIu64 " bytes of '%s' that each of %d replicas has",
+    return ZB_RULE(sharding, "rank %d: no UPDATE updates the %" PRIu64 " bytes of '%s' that each of %d replicas has",
                    rank->rank, part, name, plan->replicas);
   if (apart) return NULL;
   if (count_gathered(rank, found, begin, part) != 1)
-    return ZB_RULE("sharding", "rank %d: the parts of '%s' are not gathered, each once", rank->rank, name);
+    return ZB_RULE(sharding, "rank %d: the parts of '%s' are not gathered, each once", rank->rank, name);
   ++*gathered;
   return NULL;
 }
@@ -139,7 +139,7 @@ static zb_status verify_parameters(const zb_plan *plan, const zb_plan_rank *rank
     status = verify_parameter(plan, rank, found, &rank->parameters[i], &taken, &gathered);
   zb_intervals_deinit(&taken);
   if (!status && found->job >= 0 && gathered != found->collective->sizes.count)
-    status = ZB_RULE("sharding", "rank %d gathers more than parts of what it updates", rank->rank);
+    status = ZB_RULE(sharding, "rank %d gathers more than parts of what it updates", rank->rank);
   return status;
 }
 
@@ -150,7 +150,7 @@ static zb_status verify_order(const zb_plan *plan, const zb_plan_rank *rank, con
     const zb_job_kind kind = rank->jobs[i].kind;
     if (found->job < 0 ? kind == ZB_JOB_RENEW
                        : (kind == ZB_JOB_UPDATE && i > found->job) || (kind == ZB_JOB_RENEW && i < found->job))
-      return ZB_RULE("sharding", "%s stands on the wrong side of the gather of parameters (job %d)",
+      return ZB_RULE(sharding, "%s stands on the wrong side of the gather of parameters (job %d)",
                      zb_plan_job_text(plan, rank->rank, i, text), found->job);
   }
   return NULL;
@@ -165,8 +165,8 @@ static zb_status verify_sum(const zb_plan *plan, const zb_plan_rank *rank, const
   for (uint32_t b = 0; b < collective->sizes.count; ++b) {
     const zb_plan_range part = rank->pool_ranges[sum->parts.begin + b];
     if (part.bytes % ZB_ALIGNMENT != 0)
-      return ZB_RULE("sharding", "rank %d: part %u of collective %d does not end where another may begin", rank->rank,
-                     b, sum->collective - 1);
+      return ZB_RULE(sharding, "rank %d: part %u of collective %d does not end where another may begin", rank->rank, b,
+                     sum->collective - 1);
     ZB_TRY(take_memory(rank, taken, "a gradient", part.offset, part.bytes * (uint64_t)plan->replicas,
                        ZB_REGION_GRADIENTS));
   }
@@ -179,10 +179,10 @@ static zb_status verify_level(const zb_plan *plan, const zb_plan_rank *rank, int
   const int collective = rank->jobs[sum].collective - 1;
   if (!zb_sharding_scatters(plan->sharding)) return NULL;
   if (zb_collective_gathers(plan->collectives[collective].kind))
-    return ZB_RULE("sharding", "rank %d: collective %d leaves whole sums of gradients, not a part of each", rank->rank,
+    return ZB_RULE(sharding, "rank %d: collective %d leaves whole sums of gradients, not a part of each", rank->rank,
                    collective);
   if (before >= 0 && !zb_job_waits_for(rank, &rank->jobs[sum], before))
-    return ZB_RULE("sharding", "rank %d: collective %d does not wait until collective %d is added up", rank->rank,
+    return ZB_RULE(sharding, "rank %d: collective %d does not wait until collective %d is added up", rank->rank,
                    collective, rank->jobs[before].collective - 1);
   return NULL;
 }
@@ -244,7 +244,7 @@ static added *find_added(parts *it, uint64_t offset) {
 /* The part is new: this is the first micro-batch. */
 static zb_status add_part(parts *it, added what) {
   if (what.into.bytes % ZB_ALIGNMENT != 0)
-    return ZB_RULE("sharding", "rank %d: the part of a gradient at %" PRIu64 " does not end where another may begin",
+    return ZB_RULE(sharding, "rank %d: the part of a gradient at %" PRIu64 " does not end where another may begin",
                    it->rank->rank, what.into.offset);
   ZB_TRY(take_memory(it->rank, &it->taken, "a gradient", what.into.offset, what.into.bytes, ZB_REGION_GRADIENTS));
   if (!zb_grow((void **)&it->items, &it->capacity, it->count + 1, sizeof what)) return ZB_OUT_OF_MEMORY();
@@ -267,7 +267,7 @@ static zb_status verify_added(parts *it, int index, uint32_t buffer) {
     what.subprogram = made->subprogram, what.offset = all.offset - rank->pool_u64[made->bases.begin + what.base - 1];
   if (!made || made->micro_batch != m || (made->kind != ZB_JOB_B && made->kind != ZB_JOB_W) ||
       !makes_gradient(it->plan, &rank->subprograms[made->subprogram], what.base, what.offset, homes[buffer].bytes))
-    return ZB_RULE("sharding", "%s: buffer %u is no gradient that a B or W made of micro-batch %d",
+    return ZB_RULE(sharding, "%s: buffer %u is no gradient that a B or W made of micro-batch %d",
                    zb_plan_job_text(it->plan, rank->rank, index, text), buffer, m);
   added *known = find_added(it, what.into.offset);
   if (!known) {
@@ -276,7 +276,7 @@ static zb_status verify_added(parts *it, int index, uint32_t buffer) {
   }
   if (known->next++ != m || known->subprogram != what.subprogram || known->base != what.base ||
       known->offset != what.offset)
-    return ZB_RULE("sharding",
+    return ZB_RULE(sharding,
                    "%s: buffer %u: the gradients of micro-batch %d are not those that come next at %" PRIu64
                    ", or lie elsewhere than those before",
                    zb_plan_job_text(it->plan, rank->rank, index, text), buffer, m, what.into.offset);
@@ -296,7 +296,7 @@ static zb_status verify_micro_batches(const zb_plan *plan, const zb_plan_rank *r
   }
   for (size_t i = 0; i < it.count; ++i)
     if (it.items[i].next != plan->micro_batches)
-      ZB_TRY_GOTO(ZB_RULE("sharding", "rank %d: of %d micro-batches the gradients of %d are added up at %" PRIu64,
+      ZB_TRY_GOTO(ZB_RULE(sharding, "rank %d: of %d micro-batches the gradients of %d are added up at %" PRIu64,
                           rank->rank, plan->micro_batches, it.items[i].next, it.items[i].into.offset));
 cleanup:
   zb_intervals_deinit(&it.taken);

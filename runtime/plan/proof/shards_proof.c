@@ -7,9 +7,9 @@
  * parameters and their states are cut alike, on all ranks: over shards, and parameters over replicas, too, where these
  * share them (of states that is the rule "sharding").
  *
- * Tests: test/passes/shards_plan_test.c */
+ * Tests: test/runtime/plan/compiled/shards_plan_test.c */
 #include "runtime/plan/mesh/expand.h"
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 #include "runtime/plan/file/check.h"
 #include "runtime/base/map.h"
@@ -73,7 +73,7 @@ static zb_status verify_instructions(const zb_plan *plan, const zb_plan_rank *ra
       const zb_plan_instruction *instruction = &subprogram->instructions[i];
       const bool is_sum = zb_collective_of_op(instruction->op) != ZB_COLLECTIVE_COUNT;
       const char *fault = is_sum ? sum_fault(plan, instruction, subprogram->kind) : place_fault(plan, instruction);
-      if (fault) return ZB_RULE("shards", "rank %d: %s: instruction %d %s", rank->rank, subprogram->name, i, fault);
+      if (fault) return ZB_RULE(shards, "rank %d: %s: instruction %d %s", rank->rank, subprogram->name, i, fault);
     }
   return NULL;
 }
@@ -98,12 +98,12 @@ static zb_status verify_tensors(const zb_plan *plan, zb_map *first_of, int r) {
     int64_t packed;
     for (int k = 0; k < parameter->state_count; ++k)
       if (!same_cut(tensor, &rank->states[parameter->state_begin + k]))
-        return ZB_RULE("shards", "rank %d: '%s' is not cut as its parameter is", r,
+        return ZB_RULE(shards, "rank %d: '%s' is not cut as its parameter is", r,
                        rank->states[parameter->state_begin + k].name);
     if (!zb_map_get(first_of, tensor->name, &packed)) {
       if (!zb_map_set(first_of, tensor->name, (int64_t)r << 32 | i)) return ZB_OUT_OF_MEMORY();
     } else if (!same_parts(tensor, &plan->ranks[packed >> 32].parameters[packed & INT32_MAX].tensor)) {
-      return ZB_RULE("shards", "rank %d: '%s' is cut in another way than on rank %" PRId64, r, tensor->name,
+      return ZB_RULE(shards, "rank %d: '%s' is cut in another way than on rank %" PRId64, r, tensor->name,
                      packed >> 32);
     }
   }
@@ -116,7 +116,7 @@ zb_status zb_verify_shards(const zb_plan *plan) {
   for (int r = 0; r < plan->rank_count && !status; ++r) {
     status = verify_instructions(plan, &plan->ranks[r]);
     if (!status) status = verify_tensors(plan, first_of, r);
-    if (!status && zb_plan_shards(plan) > 1) status = ZB_RULE_OF("shards", zb_plan_check_shard_sums(plan, r));
+    if (!status && zb_plan_shards(plan) > 1) status = ZB_RULE_OF(shards, zb_plan_check_shard_sums(plan, r));
   }
   zb_map_destroy(first_of);
   return status;

@@ -1,5 +1,5 @@
 /* What the rules "sums" (collectives.c) and "norms" (norms.c) both look up: which sums of gradients an instruction of
- * an optimizer is made of. Private to runtime/plan. */
+ * an optimizer is made of. Private to the proof. */
 #ifndef ZB_PLAN_SUMS_H
 #define ZB_PLAN_SUMS_H
 
@@ -29,6 +29,11 @@ typedef struct zb_sums_list {
   bool failed;
 } zb_sums_list;
 
+/* -1, 0 or 1. */
+static inline int zb_sums_compare(uint64_t left, uint64_t right) { return (left > right) - (left < right); }
+/* Looks through the jobs of all ranks. zb_sums_deinit also after an error. */
+zb_status zb_sums_init(zb_sums *it, const zb_plan *plan) ZB_MUST_USE;
+void zb_sums_deinit(zb_sums *it);
 /* The job of a rank with that message (or, `collective`: with that collective); NULL: it has none. */
 const zb_plan_job *zb_sums_job(const zb_plan_rank *rank, int message, int collective);
 /* Of a part, the address that replica 0 has: so the optimizers of all replicas compare. */
@@ -44,6 +49,8 @@ void zb_sums_added_at(const zb_sums *it, const zb_plan_rank *rank, zb_sums_place
 /* The sums that the update of a parameter adds on a rank; none where the rank does not update it. */
 void zb_sums_added(const zb_sums *it, const zb_plan_rank *rank, const zb_plan_parameter *parameter, zb_sums_list *out);
 bool zb_sums_same(const zb_sums_list *a, const zb_sums_list *b);
+/* Whether a B or W of the rank adds to the sum at that offset. */
+bool zb_sums_is_added_to(const zb_sums *it, int rank, uint64_t offset);
 
 /* Rule "norms". */
 zb_status zb_verify_norms(const zb_sums *it) ZB_MUST_USE;

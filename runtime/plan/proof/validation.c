@@ -11,12 +11,12 @@
  * the parts that are sent were restored and updated before they are sent again. What other replicas bring to what is
  * kept (buffers) is there when it is copied.
  *
- * Tests: test/passes/validation_test.c, sharding_validation_test.c and gathers_validation_test.c there
+ * Tests: test/runtime/plan/compiled/validation_test.c, sharding_validation_test.c and gathers_validation_test.c there
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 /* The jobs of a rank that the rule is about; -1: there is none. */
 typedef struct marks {
@@ -34,7 +34,7 @@ typedef struct validation {
 
 static zb_status broken(const validation *it, int job, const char *what) {
   char text[ZB_JOB_TEXT_BYTES];
-  return ZB_RULE("validation", "%s %s", zb_plan_job_text(it->plan, it->index, job, text), what);
+  return ZB_RULE(validation, "%s %s", zb_plan_job_text(it->plan, it->index, job, text), what);
 }
 
 static bool carries_parameters(const zb_plan *plan, const zb_plan_job *job) {
@@ -63,8 +63,8 @@ static zb_status find_marks(const zb_plan *plan, int index, marks *out) {
     snapshots += rank->jobs[i].kind == ZB_JOB_SNAPSHOT;
   }
   if (verdicts > 1 || verdicts != snapshots)
-    return ZB_RULE("validation", "rank %d has %d VERDICT and %d SNAPSHOT: expected one of each, or none", index,
-                   verdicts, snapshots);
+    return ZB_RULE(validation, "rank %d has %d VERDICT and %d SNAPSHOT: expected one of each, or none", index, verdicts,
+                   snapshots);
   return NULL;
 }
 
@@ -241,7 +241,7 @@ static zb_status verify_marked_rank(validation *it) {
   const unsigned slots = 1u << ZB_REGION_SLOTS, overwritten = 1u << ZB_REGION_PARAMETERS | 1u << ZB_REGION_BUFFERS |
                                                               1u << ZB_REGION_STATE | 1u << ZB_REGION_CONSTANTS;
   if (it->at.clip < 0)
-    return ZB_RULE("validation", "rank %d has a VERDICT and no CLIP: it cannot know the norm", it->index);
+    return ZB_RULE(validation, "rank %d has a VERDICT and no CLIP: it cannot know the norm", it->index);
   ZB_TRY(verify_kinds(it));
   if (!parts_fit(&it->kept, rank, rank->jobs[it->at.verdict].parts, slots))
     return broken(it, it->at.verdict, "keeps what is no part of the slots, or twice");
@@ -287,11 +287,11 @@ static zb_status verify_cut(const zb_plan *plan, const marks *at) {
   for (int m = 0; m < plan->message_count && !status; ++m)
     if (sides[m] == RECEIVED_BEFORE)
       status =
-          ZB_RULE("validation", "message #%d is received before the VERDICT of rank %d and sent behind that of rank %d",
+          ZB_RULE(validation, "message #%d is received before the VERDICT of rank %d and sent behind that of rank %d",
                   m, plan->messages[m].destination, plan->messages[m].source);
   for (int m = 0; m < plan->message_count && !status; ++m)
     if (plan->messages[m].crosses != (sides[m] == SENT_BEFORE))
-      status = ZB_RULE("validation", "message #%d %s, but is marked otherwise", m,
+      status = ZB_RULE(validation, "message #%d %s, but is marked otherwise", m,
                        sides[m] == SENT_BEFORE ? "crosses the verdicts" : "does not cross the verdicts");
   zb_free(sides);
   return status;
@@ -357,8 +357,7 @@ zb_status zb_verify_validation(const zb_plan *plan) {
     marked += at[r].verdict >= 0;
   }
   if (marked > 0 && marked < plan->rank_count)
-    ZB_TRY_GOTO(
-        ZB_RULE("validation", "%d of %d ranks have a VERDICT: all need one, or none", marked, plan->rank_count));
+    ZB_TRY_GOTO(ZB_RULE(validation, "%d of %d ranks have a VERDICT: all need one, or none", marked, plan->rank_count));
   for (int r = 0; r < plan->rank_count && marked > 0; ++r)
     ZB_TRY_GOTO(verify_rank(plan, r, at[r]));
   ZB_TRY_GOTO(verify_cut(plan, at));

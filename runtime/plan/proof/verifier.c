@@ -1,10 +1,10 @@
-/* The proof that a plan is right: zb_plan_verify of runtime/plan/file/plan.h, and its rules for one rank alone. The
- * list of rules is in README.md; dataflow.c and messages.c hold the others. Nothing here is shared with the scheduler
- * or the allocator: every fact is found again from the plan.
+/* The proof that a plan is right: zb_plan_verify of runtime/plan/file/plan.h, and its rules for one rank alone:
+ * regions, ranges, load, complete, order, optimizer. rules.def lists all; the other files here hold the others. Nothing
+ * here is shared with the scheduler or the allocator: every fact is found again from the plan.
  *
- * Tests: test/runtime/plan/verifier_test.c (a plan for each rule that breaks only that rule)
+ * Tests: test/runtime/plan/proof/verifier_test.c (a plan for each rule that breaks only that rule)
  */
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 #include "runtime/plan/file/collective.h"
 
 #include <inttypes.h>
@@ -19,16 +19,16 @@ static zb_status verify_regions(const zb_plan_rank *rank) {
     zb_plan_range region = rank->regions[i];
     const char *name = zb_region_name((zb_region_kind)i);
     if (region.offset % ZB_ALIGNMENT != 0)
-      return ZB_RULE("regions", "rank %d: the region %s starts at %" PRIu64 ", not at a multiple of %d", rank->rank,
-                     name, region.offset, ZB_ALIGNMENT);
+      return ZB_RULE(regions, "rank %d: the region %s starts at %" PRIu64 ", not at a multiple of %d", rank->rank, name,
+                     region.offset, ZB_ALIGNMENT);
     if (region.offset < end)
-      return ZB_RULE("regions",
+      return ZB_RULE(regions,
                      "rank %d: the region %s starts at %" PRIu64 ", before the end %" PRIu64 " of the one before it",
                      rank->rank, name, region.offset, end);
     end = region.offset + region.bytes;
   }
   if (rank->regions[ZB_REGION_STEP].bytes < sizeof(int64_t))
-    return ZB_RULE("regions", "rank %d: the region step has no room for the step number (8 bytes)", rank->rank);
+    return ZB_RULE(regions, "rank %d: the region step has no room for the step number (8 bytes)", rank->rank);
   return NULL;
 }
 
@@ -37,10 +37,10 @@ static zb_status place_tensor(const zb_plan_rank *rank, zb_intervals *used, cons
                               int64_t bytes, zb_region_kind expected) {
   if (bytes == 0) return NULL;
   if (zb_plan_region_of(rank, offset, (uint64_t)bytes) != expected)
-    return ZB_RULE("regions", "rank %d: '%s' at %" PRIu64 " does not lie in the region %s", rank->rank, name, offset,
+    return ZB_RULE(regions, "rank %d: '%s' at %" PRIu64 " does not lie in the region %s", rank->rank, name, offset,
                    zb_region_name(expected));
   if (zb_intervals_overlap(used, offset, offset + (uint64_t)bytes))
-    return ZB_RULE("regions", "rank %d: '%s' at %" PRIu64 " overlaps another tensor of the region %s", rank->rank, name,
+    return ZB_RULE(regions, "rank %d: '%s' at %" PRIu64 " overlaps another tensor of the region %s", rank->rank, name,
                    offset, zb_region_name(expected));
   zb_intervals_assign(used, offset, offset + (uint64_t)bytes, 0);
   return used->failed ? ZB_OUT_OF_MEMORY() : NULL;
@@ -64,7 +64,7 @@ static zb_status verify_tensors(const zb_plan *plan, const zb_plan_rank *rank) {
     if (gradient < 0 || !rank->parameters[i].trained || bytes == 0) continue;
     if (zb_plan_region_of(rank, (uint64_t)gradient, gradient_bytes(plan, &rank->parameters[i])) == ZB_REGION_GRADIENTS)
       continue;
-    status = ZB_RULE("regions", "rank %d: the gradient of '%s' does not lie in the region gradients", rank->rank,
+    status = ZB_RULE(regions, "rank %d: the gradient of '%s' does not lie in the region gradients", rank->rank,
                      tensor->name);
     goto cleanup;
   }
@@ -115,7 +115,7 @@ static zb_status verify_reads(const zb_plan_rank *rank, const zb_plan_subprogram
       const zb_plan_operand *x = &instruction->inputs[k];
       const uint64_t bytes = (uint64_t)zb_operand_extent(x);
       if (bytes > 0 && x->base == 0 && zb_plan_region_of(rank, x->offset, bytes) == ZB_REGION_GRADIENTS)
-        return ZB_RULE("ranges", "rank %d, subprogram %s, instruction %d (%s): a %s may not read the region gradients",
+        return ZB_RULE(ranges, "rank %d, subprogram %s, instruction %d (%s): a %s may not read the region gradients",
                        rank->rank, subprogram->name, i, instruction->op, zb_job_mnemonic(subprogram->kind));
     }
   }
@@ -127,7 +127,7 @@ static zb_status verify_subprogram(const zb_plan_rank *rank, const zb_plan_subpr
   if (access->fault) {
     const zb_plan_instruction *instruction =
         subprogram->instruction_count > 0 ? &subprogram->instructions[access->fault_instruction] : NULL;
-    return ZB_RULE("ranges", "rank %d, subprogram %s, instruction %d (%s%s%s): %s", rank->rank, subprogram->name,
+    return ZB_RULE(ranges, "rank %d, subprogram %s, instruction %d (%s%s%s): %s", rank->rank, subprogram->name,
                    access->fault_instruction, instruction ? instruction->op : "none",
                    instruction && instruction->location[0] ? ", " : "", instruction ? instruction->location : "",
                    access->fault);
@@ -137,7 +137,7 @@ static zb_status verify_subprogram(const zb_plan_rank *rank, const zb_plan_subpr
     zb_plan_range range = rank->regions[region];
     if (may_write(subprogram->kind, (zb_region_kind)region) || region == ZB_REGION_WORKSPACE) continue;
     if (zb_intervals_overlap(writes, range.offset, range.offset + range.bytes))
-      return ZB_RULE("ranges", "rank %d, subprogram %s: a %s may not write to the region %s", rank->rank,
+      return ZB_RULE(ranges, "rank %d, subprogram %s: a %s may not write to the region %s", rank->rank,
                      subprogram->name, zb_job_mnemonic(subprogram->kind), zb_region_name((zb_region_kind)region));
   }
   return verify_reads(rank, subprogram);
@@ -212,15 +212,15 @@ static zb_status note_subprograms(const positions *it) {
     const zb_plan_subprogram *subprogram = &rank->subprograms[i];
     int kind_row = batch_row(it, subprogram->kind);
     if (kind_row >= 0 && subprogram->stage < 0)
-      return ZB_RULE("complete", "rank %d: subprogram %s has no stage", rank->rank, subprogram->name);
+      return ZB_RULE(complete, "rank %d: subprogram %s has no stage", rank->rank, subprogram->name);
     int row = subprogram->stage >= 0 ? it->row_of_stage[subprogram->stage] : -1;
     if (subprogram->stage >= 0 && row < 0)
-      return ZB_RULE("complete", "rank %d: subprogram %s is of stage %d, which is on rank %d", rank->rank,
+      return ZB_RULE(complete, "rank %d: subprogram %s is of stage %d, which is on rank %d", rank->rank,
                      subprogram->name, subprogram->stage, it->plan->stage_rank[subprogram->stage]);
     if (kind_row < 0 || subprogram->part_of) continue;
     int *entry = &it->subprograms[kind_row * it->rows + row];
     if (*entry >= 0)
-      return ZB_RULE("complete", "rank %d: stage %d has two subprograms of the kind %s", rank->rank, subprogram->stage,
+      return ZB_RULE(complete, "rank %d: stage %d has two subprograms of the kind %s", rank->rank, subprogram->stage,
                      zb_job_mnemonic(subprogram->kind));
     *entry = i;
   }
@@ -236,16 +236,16 @@ static zb_status note_jobs(const positions *it) {
     ++it->runs[job->subprogram];
     int kind_row = batch_row(it, job->kind);
     if ((kind_row >= 0) != (job->micro_batch >= 0))
-      return ZB_RULE("complete", "%s: F, B, W and E are of a micro-batch, others are not",
+      return ZB_RULE(complete, "%s: F, B, W and E are of a micro-batch, others are not",
                      zb_plan_job_text(it->plan, rank->rank, i, text));
     if (kind_row < 0) continue;
     if (job->micro_batch < it->first_micro_batch || job->micro_batch >= it->first_micro_batch + it->micro_batches)
-      return ZB_RULE("complete", "%s: that micro-batch is of another replica",
+      return ZB_RULE(complete, "%s: that micro-batch is of another replica",
                      zb_plan_job_text(it->plan, rank->rank, i, text));
     int *at = position(it, kind_row, it->row_of_stage[job->stage], job->micro_batch);
     const bool is_part = rank->subprograms[job->subprogram].part_of != 0; /* of W, which begins with the first */
     if (*at >= 0 && !is_part)
-      return ZB_RULE("complete", "%s: the same job is there twice, first as job %d",
+      return ZB_RULE(complete, "%s: the same job is there twice, first as job %d",
                      zb_plan_job_text(it->plan, rank->rank, i, text), *at);
     if (*at < 0) *at = i;
   }
@@ -271,12 +271,12 @@ static zb_status verify_complete(const positions *it) {
     int expected = batch_row(it, subprogram->kind) >= 0 && !subprogram->part_of ? it->micro_batches : 1;
     expected -= runs_in_parts(rank, i);
     if (it->runs[i] != expected)
-      return ZB_RULE("complete", "rank %d: subprogram %s runs %d times, expected %d", rank->rank, subprogram->name,
+      return ZB_RULE(complete, "rank %d: subprogram %s runs %d times, expected %d", rank->rank, subprogram->name,
                      it->runs[i], expected);
   }
   for (int stage = 0; stage < it->plan->stage_count; ++stage)
     if (it->row_of_stage[stage] >= 0 && it->subprograms[it->row_of_stage[stage]] < 0)
-      return ZB_RULE("complete", "rank %d: stage %d has no %s", rank->rank, stage, zb_job_mnemonic(it->kinds[0]));
+      return ZB_RULE(complete, "rank %d: stage %d has no %s", rank->rank, stage, zb_job_mnemonic(it->kinds[0]));
   return NULL;
 }
 
@@ -298,14 +298,14 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
         int at = *position(it, kind_row, row, micro_batch);
         for (int before = 0; before < kind_row; ++before)
           if (*position(it, before, row, micro_batch) > at)
-            return ZB_RULE("order", "%s comes before its %s", zb_plan_job_text(it->plan, it->rank->rank, at, text),
+            return ZB_RULE(order, "%s comes before its %s", zb_plan_job_text(it->plan, it->rank->rank, at, text),
                            zb_job_mnemonic(it->kinds[before]));
         bool rises = micro_batch == first || *position(it, kind_row, row, micro_batch - 1) < at;
         if (!rises && keeps)
-          return ZB_RULE("order", "%s updates buffers before micro-batch %d does",
+          return ZB_RULE(order, "%s updates buffers before micro-batch %d does",
                          zb_plan_job_text(it->plan, it->rank->rank, at, text), micro_batch - 1);
         if (!rises && (adds || it->kinds[kind_row] == ZB_JOB_W))
-          return ZB_RULE("order", "%s adds to gradients before micro-batch %d does",
+          return ZB_RULE(order, "%s adds to gradients before micro-batch %d does",
                          zb_plan_job_text(it->plan, it->rank->rank, at, text), micro_batch - 1);
       }
     }
@@ -321,9 +321,9 @@ static zb_status verify_two_optimizers(const char *text, const zb_access *own, z
                                        const zb_plan_subprogram *other, const zb_access *access, bool other_first) {
   uint64_t where = 0;
   if (zb_intervals_meet(&own->writes[0], &access->writes[0], &where))
-    return ZB_RULE("optimizer", "%s and subprogram %s both update arena byte %" PRIu64, text, other->name, where);
+    return ZB_RULE(optimizer, "%s and subprogram %s both update arena byte %" PRIu64, text, other->name, where);
   if (zb_intervals_meet(&own->reads[0], &access->writes[0], &where) && (other->kind >= kind || !other_first))
-    return ZB_RULE("optimizer", "%s reads arena byte %" PRIu64 ", which subprogram %s updates %s", text, where,
+    return ZB_RULE(optimizer, "%s reads arena byte %" PRIu64 ", which subprogram %s updates %s", text, where,
                    other->name, other_first ? "in no earlier phase" : "later");
   return NULL;
 }
@@ -344,12 +344,12 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
     }
     if (last_run[i] < at) continue;
     if (job->stage >= 0 && job->stage == other->stage)
-      return ZB_RULE("optimizer", "%s runs before the last %s of its stage (job %d)", text,
-                     zb_job_mnemonic(other->kind), last_run[i]);
+      return ZB_RULE(optimizer, "%s runs before the last %s of its stage (job %d)", text, zb_job_mnemonic(other->kind),
+                     last_run[i]);
     if (zb_intervals_meet(&own->writes[0], &accesses[i].reads[0], &where) ||
         zb_intervals_meet(&own->writes[0], &accesses[i].writes[0], &where) ||
         zb_intervals_meet(&own->reads[0], &accesses[i].writes[0], &where))
-      return ZB_RULE("optimizer", "%s runs before the last run of %s (job %d), which uses arena byte %" PRIu64 " too",
+      return ZB_RULE(optimizer, "%s runs before the last run of %s (job %d), which uses arena byte %" PRIu64 " too",
                      text, other->name, last_run[i], where);
   }
   return NULL;
@@ -386,14 +386,14 @@ static zb_status verify_updates(const zb_plan *plan, const zb_plan_rank *rank, c
       touched |= zb_intervals_overlap(&accesses[i].writes[0], begin, end);
     }
     if (parameter->trained && (parameter->gradient_offset >= 0 || touched) && !covered)
-      return ZB_RULE("optimizer", "rank %d: no UPDATE updates the trained parameter '%s'", rank->rank,
+      return ZB_RULE(optimizer, "rank %d: no UPDATE updates the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
     if (parameter->trained && parameter->gradient_offset >= 0 && !zb_sharding_sums_each(plan->sharding) &&
         !gradient_is_made(plan, rank, accesses, parameter))
-      return ZB_RULE("optimizer", "rank %d: no B or W adds to the gradient of the trained parameter '%s'", rank->rank,
+      return ZB_RULE(optimizer, "rank %d: no B or W adds to the gradient of the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
     if (!parameter->trained && touched)
-      return ZB_RULE("optimizer", "rank %d: an UPDATE updates the frozen parameter '%s'", rank->rank,
+      return ZB_RULE(optimizer, "rank %d: an UPDATE updates the frozen parameter '%s'", rank->rank,
                      parameter->tensor.name);
   }
   return NULL;
@@ -433,7 +433,7 @@ static zb_status verify_copies_written(const zb_plan_rank *rank, const zb_access
       const zb_plan_tensor *tensor = &rank->constants[i].tensor;
       uint64_t end = tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape);
       if (!rank->constants[i].computed && zb_intervals_overlap(&accesses[s].writes[0], tensor->offset, end))
-        return ZB_RULE("load", "rank %d, subprogram %s: an optimizer may not write to the constant '%s'", rank->rank,
+        return ZB_RULE(load, "rank %d, subprogram %s: an optimizer may not write to the constant '%s'", rank->rank,
                        rank->subprograms[s].name, tensor->name);
     }
   return NULL;
@@ -467,7 +467,7 @@ static zb_status verify_copies_renewed(const zb_plan_rank *rank, const zb_access
           renewed = zb_job_is_optimizer(rank->subprograms[other].kind) &&
                     zb_intervals_cover(&accesses[other].writes[0], out->offset, out->offset + bytes);
         if (!renewed)
-          return ZB_RULE("load",
+          return ZB_RULE(load,
                          "rank %d: LOAD computes %s at %" PRIu64
                          " from a parameter that is updated, but no UPDATE computes it again",
                          rank->rank, instruction->op, out->offset);
@@ -491,17 +491,17 @@ static zb_status verify_load(const zb_plan *plan, const zb_plan_rank *rank, cons
     const zb_access *access = &accesses[rank->jobs[i].subprogram];
     zb_plan_job_text(plan, rank->rank, i, text);
     if (rank->jobs[i].bases.count > 0) {
-      status = ZB_RULE("load", "%s has bases, but slots hold nothing before the first step", text);
+      status = ZB_RULE(load, "%s has bases, but slots hold nothing before the first step", text);
       goto cleanup;
     }
     if (zb_intervals_meet(&waiting, &access->reads[0], &where)) {
-      status = ZB_RULE("load", "%s reads the constant at %" PRIu64 " before it is computed", text, where);
+      status = ZB_RULE(load, "%s reads the constant at %" PRIu64 " before it is computed", text, where);
       goto cleanup;
     }
     for (size_t w = 0; w < access->writes[0].count; ++w) {
       zb_interval write = access->writes[0].items[w];
       if (!is_computed(rank, write.begin)) {
-        status = ZB_RULE("load", "%s writes at %" PRIu64 ", where no constant is computed", text, write.begin);
+        status = ZB_RULE(load, "%s writes at %" PRIu64 ", where no constant is computed", text, write.begin);
         goto cleanup;
       }
       zb_intervals_remove(&waiting, write.begin, write.end);
@@ -510,7 +510,7 @@ static zb_status verify_load(const zb_plan *plan, const zb_plan_rank *rank, cons
   if (waiting.failed)
     status = ZB_OUT_OF_MEMORY();
   else if (waiting.count > 0)
-    status = ZB_RULE("load", "rank %d: no LOAD computes the constant '%s'", rank->rank,
+    status = ZB_RULE(load, "rank %d: no LOAD computes the constant '%s'", rank->rank,
                      rank->constants[waiting.items[0].writer].tensor.name);
 
 cleanup:
@@ -520,7 +520,7 @@ cleanup:
 
 /* ---- All ---- */
 
-zb_status zb_verify_rank(const zb_plan *plan, int index, const zb_access *accesses) {
+static zb_status verify_rank(const zb_plan *plan, int index, const zb_access *accesses) {
   const zb_plan_rank *rank = &plan->ranks[index];
   ZB_TRY(verify_regions(rank));
   ZB_TRY(verify_tensors(plan, rank));
@@ -564,7 +564,7 @@ static void verify_whole_ranks(const zb_plan *plan, int first, int count, zb_sta
   zb_access *accesses[ZB_REPLICAS_PROVEN] = {NULL};
   for (int i = 0; i < count; ++i) {
     statuses[i] = zb_access_create_like(&plan->ranks[first + i], &plan->ranks[first], accesses[0], &accesses[i]);
-    if (!statuses[i]) statuses[i] = zb_verify_rank(plan, first + i, accesses[i]);
+    if (!statuses[i]) statuses[i] = verify_rank(plan, first + i, accesses[i]);
     if (!statuses[i]) statuses[i] = zb_verify_beside(plan, first + i, accesses[i]);
   }
   zb_verify_dataflow(plan, first, count, accesses, statuses);

@@ -6,10 +6,10 @@
  * F leaves a sum of losses and its weight as a pair. That bytes which a job reads are those of its micro-batch, and
  * that nothing lies over them, is the rule "dataflow".
  *
- * Tests: test/passes/loss_mean_test.c */
+ * Tests: test/runtime/plan/compiled/loss_mean_test.c */
 #include <string.h>
 
-#include "runtime/plan/proof/verifier.h"
+#include "runtime/plan/proof/rules.h"
 
 bool zb_weight_is_pair(const zb_plan_operand *operand, zb_dtype dtype) {
   return operand->rank == 1 && operand->shape[0] == ZB_WEIGHT_NUMBERS && operand->dtype == dtype &&

@@ -1,4 +1,4 @@
-// A tied embedding and head, two products and a norm of a part, for plans of shards (test/passes/shards_plan_test.c).
+// A tied embedding and head, two products and a norm of a part, for plans of shards (test/runtime/plan/compiled/shards_plan_test.c).
 func.func @shards(%x: tensor<2x3xi64> {zb.input = "x"}, %y: tensor<2x3xi64> {zb.input = "y"}, %e: tensor<33x8xf32> {zb.param = "e"},
     %u: tensor<8x16xf32> {zb.param = "u"}, %b: tensor<16xf32> {zb.param = "b"}, %s: tensor<4xf32> {zb.param = "s"}, %d: tensor<16x8xf32> {zb.param = "d"}) -> (tensor<f32> {zb.loss}) {
   %h = "zb.gather"(%e, %x) {axis = 0 : i64} : (tensor<33x8xf32>, tensor<2x3xi64>) -> tensor<2x3x8xf32>

@@ -1,5 +1,5 @@
 // A tied embedding and head, positions, two products and a norm of a part, for plans of shards by tokens
-// (test/passes/tokens_plan_test.c).
+// (test/runtime/plan/compiled/tokens_plan_test.c).
 func.func @shards(%x: tensor<2x4xi64> {zb.input = "x"}, %y: tensor<2x4xi64> {zb.input = "y"}, %e: tensor<33x8xf32> {zb.param = "e"},
     %u: tensor<8x16xf32> {zb.param = "u"}, %b: tensor<16xf32> {zb.param = "b"}, %s: tensor<4xf32> {zb.param = "s"}, %d: tensor<16x8xf32> {zb.param = "d"}, %w: tensor<4x8xf32> {zb.param = "w"}) -> (tensor<f32> {zb.loss}) {
   %g = "zb.gather"(%e, %x) {axis = 0 : i64} : (tensor<33x8xf32>, tensor<2x4xi64>) -> tensor<2x4x8xf32>

@@ -2,7 +2,7 @@
  * proof accepts them with any number of replicas, and refuses planted faults by which a replica would keep whole sums,
  * or one sum would land where another is still added up. What holds of parameters and optimizer state is
  * sharding_test.c; what they train is test/e2e/sharding.py. */
-#include "test/passes/plan_sums.h"
+#include "test/runtime/plan/compiled/plan_sums.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, REPLICAS = 4, MICRO_BATCHES = 3 };

@@ -7,7 +7,7 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/file/plan.h"
-#include "test/passes/compiled_plan.h"
+#include "test/runtime/plan/compiled/compiled_plan.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, SHARDS = 2, MICRO_BATCHES = 3 };

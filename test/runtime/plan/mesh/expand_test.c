@@ -27,7 +27,7 @@ static void test_golden(void) {
   zb_plan *expanded = expanded_of(plan);
   char *text = sample_print(expanded), *golden = NULL;
   size_t bytes = 0;
-  must(zb_file_read(ZB_SOURCE_DIR "/test/runtime/plan/expand.golden.txt", 0, &golden, &bytes));
+  must(zb_file_read(ZB_SOURCE_DIR "/test/runtime/plan/mesh/expand.golden.txt", 0, &golden, &bytes));
   if (strcmp(text, golden) != 0) {
     must(zb_make_folder(FOLDER));
     must(zb_file_write_atomic(FOLDER "/expand.golden.txt", text, strlen(text)));

@@ -8,7 +8,7 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/plan/file/plan.h"
-#include "test/passes/plan_sums.h"
+#include "test/runtime/plan/compiled/plan_sums.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, REPLICAS = 3, SHARDS = 2 };

@@ -4,8 +4,8 @@
 #include "runtime/plan/proof/same_jobs.h"
 #include "runtime/plan/file/collective.h"
 
-#include "runtime/plan/proof/verifier.h"
-#include "test/passes/compiled_plan.h"
+#include "runtime/plan/proof/rules.h"
+#include "test/runtime/plan/compiled/compiled_plan.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, REPLICAS = ZB_REPLICAS_PROVEN, MICRO_BATCHES = 5, CHANGES = 3000, BASES_MAX = 64 };

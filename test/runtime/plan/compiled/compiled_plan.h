@@ -1,4 +1,4 @@
-/* A plan that zbc makes of a model of this folder, for suites that plant faults in it: compiled_plan_open in the
+/* A plan that zbc makes of a model of test/passes, for suites that plant faults in it: compiled_plan_open in the
  * opening of a suite, compiled_plan_close in its end. */
 #ifndef ZB_TEST_COMPILED_PLAN_H
 #define ZB_TEST_COMPILED_PLAN_H

@@ -8,7 +8,7 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/file/check.h"
-#include "test/passes/compiled_plan.h"
+#include "test/runtime/plan/compiled/compiled_plan.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, REPLICAS = 5, MICRO_BATCHES = 3 };

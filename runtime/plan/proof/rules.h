@@ -1,16 +1,22 @@
-/* The parts of the verifier; private to runtime/plan. Each assumes a plan that passed zb_plan_check. */
-#ifndef ZB_PLAN_VERIFIER_H
-#define ZB_PLAN_VERIFIER_H
+/* The rules of the proof, a function or more each; private to runtime/plan. Each assumes a plan that passed
+ * zb_plan_check. */
+#ifndef ZB_PLAN_RULES_H
+#define ZB_PLAN_RULES_H
 
 #include "runtime/plan/file/access.h"
 #include "runtime/plan/file/check.h"
 
-/* Ends a message with the name of the rule, as listed in README.md. */
-#define ZB_RULE_OF(rule, status) zb_status_note(status, "rule \"%s\" of plans", rule)
+typedef enum zb_plan_rule {
+#define ZB_PLAN_RULE(name, holds) ZB_RULE_##name,
+#include "runtime/plan/proof/rules.def"
+#undef ZB_PLAN_RULE
+  ZB_RULE_COUNT
+} zb_plan_rule;
+const char *zb_rule_name(zb_plan_rule rule);
+/* Ends a message with the name of the rule: ZB_RULE(dataflow, "rank %d ..", rank). */
+#define ZB_RULE_OF(rule, status) zb_status_note(status, "rule \"%s\" of plans", zb_rule_name(ZB_RULE_##rule))
 #define ZB_RULE(rule, ...) ZB_RULE_OF(rule, ZB_ERROR(INVALID, __VA_ARGS__))
 
-/* Rules "regions", "ranges", "load", "complete", "order", "optimizer": one rank alone, without memory contents. */
-zb_status zb_verify_rank(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
 /* Rule "dataflow" for ranks first to first + count - 1, which are replicas of one (at most ZB_REPLICAS_PROVEN):
  * contents of the slots of each and what is in flight. A rank that has a status is passed over; where the first one
  * has, or gets, one, so are all others, whose jobs are mostly the same. */

@@ -7,7 +7,7 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/mesh/expand.h"
-#include "test/passes/compiled_plan.h"
+#include "test/runtime/plan/compiled/compiled_plan.h"
 #include "test/suite.h"
 
 enum { RANKS = 4, MICRO_BATCHES = 6, GROUPS = 3 };

@@ -9,8 +9,8 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/plan/file/check.h"
-#include "test/passes/compiled_plan.h"
-#include "test/passes/plan_sums.h"
+#include "test/runtime/plan/compiled/compiled_plan.h"
+#include "test/runtime/plan/compiled/plan_sums.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, REPLICAS = 5, MICRO_BATCHES = 3 };

@@ -2,7 +2,7 @@
  * zbc makes them: the proof accepts them with any number of replicas, and refuses planted faults by which a gradient
  * would be lost, counted twice, added to another one's sum, or overwritten before all of it is sent. What they train is
  * test/e2e/sharding.py. */
-#include "test/passes/plan_sums.h"
+#include "test/runtime/plan/compiled/plan_sums.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, REPLICAS = 4, MICRO_BATCHES = 3 };

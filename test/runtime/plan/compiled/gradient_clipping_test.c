@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/plan/file/collective.h"
-#include "test/passes/plan_sums.h"
+#include "test/runtime/plan/compiled/plan_sums.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, REPLICAS = 5 };

@@ -8,7 +8,7 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/file/check.h"
-#include "test/passes/compiled_plan.h"
+#include "test/runtime/plan/compiled/compiled_plan.h"
 
 enum { PLAN_SUMS_MAX = 64 };
 
