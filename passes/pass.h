@@ -6,12 +6,12 @@
 #include "ir/dialect.h"
 #include "runtime/base/arena.h"
 
-/* The most of each that options may ask for. */
-/* Replicas: a compile simulates all of them, whose sums are messages between every two. */
+/* The most of each that options may ask for. Replicas: a compile simulates all of them, whose sums are messages between
+ * every two. */
 enum { ZB_RANKS_MAX = 4096, ZB_CHUNKS_MAX = 256, ZB_MICRO_BATCHES_MAX = 1 << 16, ZB_REPLICAS_MAX = 4096 };
-enum { ZB_SHARDS_MAX = 64 };
+enum { ZB_SHARDS_MAX = 64, ZB_CUT_TRIALS_MAX = 10000 };
 
-/* An option of a pass: name{key=value}. */
+/* An option of a pass: name{key=value}. A row of zb/compile_options.def that names the pass is one, too. */
 typedef struct zb_option_def {
   const char *name;
   const char *default_value; /* "" = none */
@@ -45,6 +45,8 @@ typedef struct zb_pass_def {
 
 const char *zb_pass_option(const zb_pass *pass, const char *name); /* never NULL */
 int64_t zb_pass_option_int(const zb_pass *pass, const char *name, int64_t fallback);
+/* "true" or "false"; reports anything else. */
+zb_result zb_pass_option_flag(zb_pass *pass, const char *name, bool *out);
 /* "2G", "512M", "64K" or bytes; 0 for an empty text. Reports anything else. */
 zb_result zb_pass_option_bytes(zb_pass *pass, const char *name, uint64_t *out);
 

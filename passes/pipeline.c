@@ -7,11 +7,13 @@
 #include "ir/nesting.h"
 #include "ir/scope.h"
 #include "passes/graph.h"
+#include "passes/options.h"
 #include "runtime/base/assert.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +22,56 @@
 #include "passes/passes.def"
 #undef ZB_PASS
 
-static const zb_pass_def *const passes[] = {
+static const zb_pass_def *const rows[] = {
 #define ZB_PASS(c_name) &zb_pass_##c_name,
 #include "passes/passes.def"
 #undef ZB_PASS
 };
-enum { PASS_COUNT = sizeof passes / sizeof passes[0] };
+enum { PASS_COUNT = sizeof rows / sizeof rows[0] };
+
+/* The rows with all their options: their own, then those of a compile that name the pass. */
+static zb_pass_def passes[PASS_COUNT];
+static zb_option_def pass_options[PASS_COUNT][ZB_PASS_OPTIONS_MAX + 1];
+
+static void complete_row(int index) {
+  int count = 0;
+  passes[index] = *rows[index];
+  for (; passes[index].options && passes[index].options[count].name; ++count) {
+    ZB_ASSERT(count < ZB_PASS_OPTIONS_MAX);
+    pass_options[index][count] = passes[index].options[count];
+  }
+  for (const zb_compile_option *it = zb_compile_options; it->option; ++it) {
+    if (!it->pass || strcmp(it->pass, passes[index].name) != 0) continue;
+    ZB_ASSERT(count < ZB_PASS_OPTIONS_MAX);
+    const char *value = it->kind == ZB_OPTION_FLAG ? "false" : it->value ? it->value : "";
+    pass_options[index][count++] = (zb_option_def){it->option + 2, value, it->help};
+  }
+  passes[index].options = pass_options[index];
+}
+
+/* -1: none is called so. */
+static int row_of(const char *name) {
+  for (int i = 0; i < PASS_COUNT; ++i)
+    if (strcmp(rows[i]->name, name) == 0) return i;
+  return -1;
+}
+
+static void complete_rows(void) {
+  for (int i = 0; i < PASS_COUNT; ++i)
+    complete_row(i);
+  for (const zb_compile_option *it = zb_compile_options; it->option; ++it)
+    ZB_ASSERT(!it->pass || row_of(it->pass) >= 0);
+}
+
+static const zb_pass_def *pass_at(int index) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, complete_rows);
+  return &passes[index];
+}
 
 const zb_pass_def *zb_pass_find(const char *name) {
-  for (int i = 0; i < PASS_COUNT; ++i)
-    if (strcmp(passes[i]->name, name) == 0) return passes[i];
-  return NULL;
+  const int index = row_of(name);
+  return index < 0 ? NULL : pass_at(index);
 }
 
 int zb_module_level(MlirModule module) {
@@ -50,21 +91,23 @@ int zb_pass_count(void) { return PASS_COUNT; }
 
 /* "stages=N (default 1): how many; ..." is put together once a row, in static storage: the table is constant. */
 static const char *options_text(int index) {
-  static char texts[PASS_COUNT][1024];
+  static char texts[PASS_COUNT][4096];
   char *text = texts[index];
-  if (text[0] || !passes[index]->options) return text;
+  if (text[0]) return text;
   size_t length = 0;
-  for (const zb_option_def *option = passes[index]->options; option->name; ++option) {
-    int wrote = snprintf(text + length, sizeof texts[0] - length, "%s%s=%s  %s", length ? "\n" : "", option->name,
-                         option->default_value[0] ? option->default_value : "...", option->help);
-    if (wrote < 0 || (size_t)wrote >= sizeof texts[0] - length) break;
+  for (const zb_option_def *option = pass_at(index)->options; option->name; ++option) {
+    const int wrote = snprintf(text + length, sizeof texts[0] - length, "%s%s=%s  %s", length ? "\n" : "", option->name,
+                               option->default_value[0] ? option->default_value : "...", option->help);
+    ZB_ASSERT(wrote > 0 && (size_t)wrote < sizeof texts[0] - length);
+    for (char *end = text + length + (length > 0); (end = strchr(end, '\n'));) /* a line an option */
+      *end = ' ';
     length += (size_t)wrote;
   }
   return text;
 }
 
 zb_pass_info zb_pass_info_at(int index) {
-  const zb_pass_def *def = passes[index];
+  const zb_pass_def *def = pass_at(index);
   return (zb_pass_info){.name = def->name,
                         .summary = def->summary,
                         .options = options_text(index),
@@ -75,7 +118,7 @@ zb_pass_info zb_pass_info_at(int index) {
 /* ---- Options ---- */
 
 static int option_index(const zb_pass_def *def, const char *name) {
-  for (int i = 0; def->options && def->options[i].name; ++i)
+  for (int i = 0; def->options[i].name; ++i)
     if (strcmp(def->options[i].name, name) == 0) return i;
   return -1;
 }
@@ -83,7 +126,7 @@ static int option_index(const zb_pass_def *def, const char *name) {
 static zb_status unknown_option(const zb_pass_def *def, const char *name) {
   const char *names[ZB_PASS_OPTIONS_MAX];
   int count = 0;
-  for (; def->options && def->options[count].name; ++count)
+  for (; def->options[count].name; ++count)
     names[count] = def->options[count].name;
   zb_status status = ZB_ERROR(USAGE, "pass %s has no option '%s'", def->name, name);
   return count ? zb_hint_name(status, "option of a pass", name, names, count)
@@ -126,7 +169,7 @@ zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *o
   if (!def) {
     const char *names[PASS_COUNT];
     for (int i = 0; i < PASS_COUNT; ++i)
-      names[i] = passes[i]->name;
+      names[i] = rows[i]->name;
     const char *nearest = zb_nearest(name, names, PASS_COUNT), *meaning = zb_name_meaning("pass", name);
     zb_status status = ZB_ERROR(USAGE, "unknown pass '%s'", name);
     if (meaning) return zb_status_hint(status, "%s", meaning);
@@ -136,10 +179,8 @@ zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *o
   if (pipeline->count == ZB_PIPELINE_MAX) return ZB_ERROR(USAGE, "a pipeline has at most %d passes", ZB_PIPELINE_MAX);
   zb_pipeline_entry *entry = &pipeline->entries[pipeline->count++];
   *entry = (zb_pipeline_entry){.def = def};
-  for (int i = 0; def->options && def->options[i].name; ++i) {
-    ZB_ASSERT(i < ZB_PASS_OPTIONS_MAX);
+  for (int i = 0; def->options[i].name; ++i)
     entry->values[i] = def->options[i].default_value;
-  }
   char *copy = zb_arena_strdup(&pipeline->arena, options ? options : "");
   return copy ? parse_options(entry, copy) : ZB_OUT_OF_MEMORY();
 }
@@ -205,6 +246,14 @@ int64_t zb_pass_option_int(const zb_pass *pass, const char *name, int64_t fallba
   return *end ? fallback : (int64_t)value;
 }
 
+zb_result zb_pass_option_flag(zb_pass *pass, const char *name, bool *out) {
+  const char *text = zb_pass_option(pass, name);
+  *out = strcmp(text, "true") == 0;
+  if (*out || strcmp(text, "false") == 0) return ZB_OK;
+  return zb_pass_option_error(pass, mlirModuleGetOperation(pass->program->module), name, NULL,
+                              "expected true or false, got '%s'", text);
+}
+
 zb_result zb_pass_option_bytes(zb_pass *pass, const char *name, uint64_t *out) {
   const char *text = zb_pass_option(pass, name);
   *out = 0;
@@ -252,8 +301,7 @@ static zb_result check_level(const zb_pass_def *def, MlirModule module) {
   char hint[256];
   const char *before = NULL;
   for (int i = 0; i < PASS_COUNT && have < first; ++i)
-    if (passes[i]->ensures_level && strcmp(passes[i]->ensures_level, def->requires_level) == 0)
-      before = passes[i]->name;
+    if (rows[i]->ensures_level && strcmp(rows[i]->ensures_level, def->requires_level) == 0) before = rows[i]->name;
   if (before)
     snprintf(hint, sizeof hint, "run %s before it", before);
   else

@@ -15,8 +15,6 @@
 
 typedef struct options {
   zb_compile_params params;
-  option_list train, freeze, groups, shards, outputs, dims;
-  const char *sum_groups;
   bool json, list_operators, list_unsupported, help_passes, help, version;
 } options;
 
@@ -35,14 +33,24 @@ static void print_choices(const option_row *row, int column) {
     printf("%*s%-6s %s%s\n", column, "", zb_precision_name(i), zb_precision_help(i), i == 0 ? " (default)" : "");
 }
 
+#define PARAM(ID, field) .kind = OPTION_##ID, .offset = offsetof(options, params.field)
+#define ROW_TEXT(field) PARAM(TEXT, field)
+#define ROW_IN(field) PARAM(IN, field)
+#define ROW_OUT(field, endings) PARAM(OUT, field)
+#define ROW_FLAG(field) PARAM(FLAG, field)
+#define ROW_COUNT(field, most, hint) PARAM(COUNT, field)
+#define ROW_BYTES(field) PARAM(BYTES, field)
+#define ROW_LIST(field, count) PARAM(LIST, field), .second = offsetof(options, params.count)
+#define ROW_GROUPS(field, most, hint, inner) PARAM(GROUPS, field), .second = offsetof(options, params.inner)
+#define ROW_OWN(field) .kind = OPTION_FLAG, .offset = offsetof(options, field)
+#define HELP(help, ...) help
 static const option_row rows[] = {
-#define ROW(option, kind, field, argument, help)                                                                       \
-  {option, argument, help, OPTION_##kind, .offset = offsetof(options, field)},
+#define ROW(option, kind, argument, ...) {option, argument, HELP(__VA_ARGS__, ), ROW_##kind},
 #include "tools/command/zbc.def"
 };
+enum { ROWS = sizeof rows / sizeof rows[0] };
 static zb_status take_model(void *settings, const char *word);
-static const options_table table = {
-    TOOL_ZBC, rows, sizeof rows / sizeof rows[0], .column = 26, .word = take_model, .more = print_choices};
+static const options_table table = {TOOL_ZBC, rows, ROWS, .column = 26, .word = take_model, .more = print_choices};
 
 static void print_help(void) {
   printf("zbc " ZB_VERSION ": compiles a training graph into a pipeline-parallel plan with zero-bubble schedules\n\n"
@@ -525,20 +533,23 @@ static zb_status take_model(void *settings, const char *word) {
   return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", model, word), "one model at a time");
 }
 
-/* -o keeps what others put into the folder. */
-static zb_status check_outputs(const zb_compile_params *p) {
-  const output_place outputs[] = {{"--csv", p->csv, false},
-                                  {"--timeline", p->timeline, false},
-                                  {"--choice-out", p->choice_out, false},
-                                  {"-o", p->import_only ? p->output : NULL, false}};
-  const input_place inputs[] = {
-      {"the model", p->model},
-      {"--costs", p->costs},
-      {"--choice", p->choice},
-      {"--weights", p->weights},
-      {"--schedule", p->schedule},
-      {"--constants", p->constants ? strchr(p->constants, ':') + (strchr(p->constants, ':') != NULL) : NULL}};
-  return outputs_spare(outputs, sizeof outputs / sizeof outputs[0], inputs, sizeof inputs / sizeof inputs[0]);
+/* What is written must not be what is read. -o keeps what others put into the folder. */
+static zb_status check_files(const options *o) {
+  output_place outputs[ROWS] = {{"-o", o->params.import_only ? o->params.output : NULL, false}};
+  input_place inputs[ROWS] = {{"the model", o->params.model}};
+  int written = 1, read = 1;
+  for (int i = 0; i < ROWS; ++i) {
+    const char *const *text = (const void *)((const char *)o + rows[i].offset);
+    if (rows[i].kind == OPTION_OUT) outputs[written++] = (output_place){rows[i].option, *text, false};
+    if (rows[i].kind == OPTION_IN) inputs[read++] = (input_place){rows[i].option, *text};
+  }
+  return outputs_spare(outputs, written, inputs, read);
+}
+
+static bool writes_nothing(const options *o) {
+  for (int i = 0; i < ROWS; ++i)
+    if (rows[i].kind == OPTION_OUT && option_is_given(&rows[i], o)) return false;
+  return !o->params.output;
 }
 
 static zb_status parse(int count, char **words, options *out) {
@@ -546,42 +557,13 @@ static zb_status parse(int count, char **words, options *out) {
   if (out->help || out->version || out->help_passes || out->list_operators || out->list_unsupported) return NULL;
   if (!out->params.model)
     return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
-  if (!out->params.output && !out->params.timeline && !out->params.csv && !out->params.choice_out)
+  if (writes_nothing(out))
     return zb_status_hint(ZB_ERROR(USAGE, "no %s to write to is given", out->params.import_only ? "file" : "folder"),
                           out->params.import_only ? "add -o FILE.mlir" : "add -o DIR");
-  return check_outputs(&out->params);
-}
-
-/* "4", "4:inner" */
-static zb_status read_sum_groups(options *o) {
-  const char *text = o->sum_groups;
-  char *end = NULL;
-  const long groups = text ? strtol(text, &end, 10) : 0;
-  if (!text) return NULL;
-  if (end == text || groups < 1 || groups > INT_MAX || (*end && strcmp(end, ":inner") != 0))
-    return zb_status_hint(
-        ZB_ERROR(USAGE, "--sum-groups: expected a whole number of at least 1, with :inner behind it or not, got '%s'",
-                 text),
-        "for example --sum-groups 4, or --sum-groups 4:inner");
-  o->params.sum_groups = (int)groups;
-  o->params.sum_inner = *end != '\0';
-  return NULL;
+  return check_files(out);
 }
 
 static zb_status compile(options *o) {
-  ZB_TRY(read_sum_groups(o));
-  o->params.train = o->train.items;
-  o->params.train_count = o->train.count;
-  o->params.freeze = o->freeze.items;
-  o->params.freeze_count = o->freeze.count;
-  o->params.outputs = o->outputs.items;
-  o->params.output_count = o->outputs.count;
-  o->params.dims = o->dims.items;
-  o->params.dim_count = o->dims.count;
-  o->params.shard_pins = o->shards.items;
-  o->params.shard_pin_count = o->shards.count;
-  o->params.groups = o->groups.items;
-  o->params.group_count = o->groups.count;
   zb_compile_summary *summary = NULL;
   ZB_TRY(zb_compile(&o->params, &summary));
   if (o->params.import_only)

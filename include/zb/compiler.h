@@ -9,106 +9,25 @@
 extern "C" {
 #endif
 
+/* Options are fields of the same names and kinds as the rows of zb/compile_options.def, which say what each of them is:
+ * `const char *schedule`, `int ranks`, `bool inference`, `uint64_t memory_limit`, `const char *const *groups` with
+ * `int group_count`. NULL, 0 and false leave an option to zb_compile, as zbc does without it. */
+#define ZB_FIELD_TEXT(field) const char *field;
+#define ZB_FIELD_IN(field) const char *field;
+#define ZB_FIELD_OUT(field, endings) const char *field;
+#define ZB_FIELD_FLAG(field) bool field;
+#define ZB_FIELD_COUNT(field, most, hint) int field;
+#define ZB_FIELD_BYTES(field) uint64_t field;
+#define ZB_FIELD_LIST(field, count)                                                                                    \
+  const char *const *field;                                                                                            \
+  int count;
+#define ZB_FIELD_GROUPS(field, most, hint, flag)                                                                       \
+  int field;                                                                                                           \
+  bool flag;
 typedef struct zb_compile_params {
-  const char *model;  /* .onnx or .mlir */
-  const char *output; /* folder to write; created. Nothing is left half written. NULL: compile only */
-  /* Initial values of parameters instead of the model's own (those of an .mlir model are drawn, from their names
-     alone): a safetensors file, an index of several, or a folder with either, such as a checkpoint of Hugging Face's.
-     As zb_session_params.weights (zb/runtime.h); NULL: the model's. */
-  const char *weights;
-  bool weights_partial;  /* parameters that `weights` lacks keep the values that they would have without it; USAGE
-                            without weights */
-  int ranks;             /* P: executors, one device each; 0: 1, or those of the schedule's file */
-  int chunks;            /* v; 0: as many as the schedule is made for */
-  int micro_batches;     /* M; 0: 1, or those of the schedule's file */
-  const char *schedule;  /* "zb-h1", "NAME:option=number,...", or an order from a file: "F.csv" (PyTorch's pipelining;
-                            ranks, chunks, placement and micro_batches come from it, those
-                            given must agree); NULL: zb-h1 */
-  const char *placement; /* "plain", "looped", "v", "wave", "0,1,1,0"; NULL: what the schedule is made for, looped for
-                            other chunks */
-  const char *metric;    /* of zb/metrics.def: what schedules that search make short; NULL: "barrier" */
-  const char *split; /* which gradients of parameters wait in W: "all", "products" (of matrices alone), "none", "auto"
-                        (as many as memory allows), or "GLOB,..." of parameters; NULL: auto with a memory limit or with
-                        recompute, else all */
-  const char *recompute; /* what the backward pass computes again, in place of keeping it: "none", "all" (but inputs of
-                            layers), "auto" (as much as the memory limit asks for), or "GLOB,..." of modules, nodes or
-                            kinds of ops; NULL: none. No bit depends on it */
-  const char *optimizer; /* "adamw:lr=1e-3,...", "sgd:lr=...", a line of zb_optimizer_name; what is left out is as
-                            zb_optimizer_complete says; NULL: adamw */
-  /* Rates and weight decays of their own: "GLOB:lr=1e-4,weight_decay=0"; of several that a parameter is in the last
-     counts. A run can change them (zb_session_params.groups). */
-  const char *const *groups;
-  int group_count;
-  /* "1.0": gradients are scaled down where the norm of all of them is greater (torch.nn.utils.clip_grad_norm_); "inf":
-   * the norm is computed, and no more; NULL: neither. zb_session_params.clip_norm changes it. clip_norm_type: "2"
-   * (NULL), the root of the sum of squares, or "inf", the greatest absolute value. */
-  const char *clip_norm, *clip_norm_type;
-  bool post_validation; /* with clip_norm: a step is followed by the next one before its norm is known, and taken back
-                           where it was clipped; costs a copy of parameters and optimizer state. No bit depends on it */
-  int data_parallel;    /* replicas of all ranks, each with `micro_batches` of its own; 0 or 1: none beside it */
-  int sum_groups;       /* as many groups of micro-batches are summed apart, then in their order: the bits of as many
-                           replicas with a part of the micro-batches each; 0 or 1: one */
-  bool sum_inner;       /* with sum_groups: first the micro-batches that are the same one of each group are summed, in
-                           the order of groups, then their sums; instead of each group, then their totals */
-  /* Of replicas: sums of a stage travel together once they have so many bytes; 0: 25 MiB. */
-  uint64_t bucket_bytes;
-  const char *sharding;   /* a name of zb/shardings.def; NULL: "none". Bits are those of "none", but of the levels
-                             ":micro-batch", which are those of sum_inner */
-  const char *gather;     /* with a sharding of parameters: a name of zb/gathers.def; NULL: "job" */
-  bool sequence_parallel; /* with tensor_parallel: between products activations are cut by tokens */
-  int tensor_parallel;    /* shards that compute each micro-batch together, for each rank; 0 or 1: one */
-  /* Where parameters are cut over shards: "GLOB=DIM", "GLOB=whole"; of several that fit the last counts. Others are
-   * where the ops that read them are best computed. USAGE for what no op can keep. */
-  const char *const *shard_pins;
-  int shard_pin_count;
-  const char *const *train; /* globs */
-  int train_count;
-  const char *const *freeze;
-  int freeze_count;
-  const char *roles; /* of StableHLO: a JSON file that says which arguments are parameters, optimizer state and inputs,
-                        and which results are the loss and new values; NULL: as the file says */
-  const char *startup; /* of Paddle: the startup program, which says learning rates; NULL: the file beside the program
-                          with startup for main in its name, if there is one */
-  const char *loss;    /* name of the output to minimize; NULL: the only scalar one, of several the one
-                          named "loss" */
-  /* "micro-batches" (NULL): the loss of a step is the mean of those of its micro-batches, as with gradient accumulation
-   * in PyTorch; "targets": where the loss is a mean over targets that are not ignored, it is that over those of the
-   * whole step, of all micro-batches and replicas. */
-  const char *loss_mean;
-  /* Of ONNX: sizes of dynamic dimensions, "batch=4"; and a source of arrays, "npz:FILE" or "safetensors:FILE": an input
-   * of which it has an array of that name is no input of the plan, but always has that value. NULL: none. */
-  const char *const *dims;
-  int dim_count;
-  const char *constants;
-  bool inference; /* without a loss: the plan has an evaluation alone, which hands out these outputs, or all */
-  const char *const *outputs; /* names of other outputs that an evaluation can hand out; none is computed in a step */
-  int output_count;
-  uint64_t memory_limit; /* bytes per rank; 0: none */
-  const char *costs;  /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
-  const char *cuts;   /* names of nodes after which a stage ends, or "#ID" (zb.id in the dumped IR), comma separated;
-                         NULL:   chosen by cost, and by trying others where the schedule searches */
-  const char *layout; /* which layers each stage has, as zb/layers.h says: "even:first=5", "Et*3|(tt|)*4L". A layer is a
-                         module of the list that most ops are in ("transformer.h.0", "transformer.h.1"); what stands
-                         before the first is the embedding, what stands behind the last the loss. Ranks and chunks that
-                         are 0 are those of a string. Not with cuts; NULL: as cuts says */
-  int cut_trials;     /* how many cuts such a schedule tries at most, those by cost included; 0: by the size of the
-                         program, at most 33, without a memory limit 13 */
-  /* A file that says what this compile would choose: where stages end and on which ranks they are, what is computed
-   * again, which gradients are in B, the order of jobs (passes/choose/choice.h, docs/schedules.md). Nothing is
-   * searched, and the plan is that of the compile that wrote the file. It must be of the same program; not with
-   * schedule, placement, split, recompute, cuts, layout, cut_trials, which it says. NULL: zb_compile chooses. */
-  const char *choice;
-  const char *choice_out; /* file to write such a choice to, that the plan has; or NULL */
-  uint64_t fold_limit; /* bytes that folded constants of an ONNX graph may take; 0: 256 MiB and four times the model's
-                          files */
-  const char *csv;     /* file to write the order to that the plan has, or NULL */
-  const char
-      *timeline; /* file to draw the simulated step to, SVG or Chrome trace by its ending .svg or .json, or NULL */
-  const char *precision; /* a name of zb/precisions.def: "f32", "bf16"; NULL: f32 */
-  bool no_raise;
-  bool import_only;           /* no pass runs: `output` is a file, for the program in zb's dialect; no summary */
-  const char *dump_directory; /* IR after each pass, or NULL */
-  const char *pipeline;       /* NULL: the default one */
+  const char *model; /* .onnx, .mlir, .pdmodel, ... (docs/formats.md) */
+#define ZB_COMPILE_OPTION(option, kind, ...) ZB_FIELD_##kind
+#include "zb/compile_options.def"
   /* Diagnostics as text, one call each; NULL: standard error. */
   void (*diagnostic)(void *context, const char *text);
   void *diagnostic_context;

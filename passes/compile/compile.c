@@ -5,6 +5,7 @@
 #include "passes/compile/parts.h"
 #include "passes/function.h"
 #include "passes/graph.h"
+#include "passes/options.h"
 #include "runtime/base/assert.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/file.h"
@@ -21,65 +22,55 @@
 
 /* ---- The default pipeline ---- */
 
-/* $words are replaced by values of zb_compile_params. A pass option that takes its value from an option of zbc has the
- * same name as that option, because zb_pass_option_error reports it as "--NAME". */
+/* Passes that change nothing without something of the parameters are left out then. */
+typedef enum need { ALWAYS, RAISES, HAS_SHARDS, MIXES, COMPUTES_AGAIN, SPLITS, VALIDATES_SHARDS, SHARES_STATE } need;
+
 static const struct {
-  const char *pass, *options;
+  const char *pass;
+  need needs;
 } default_pipeline[] = {
-    {"zb-canonicalize", NULL},
-    {"zb-cse", NULL},
-    {"zb-dce", NULL},
-    {"zb-raise", NULL}, /* left out by --no-raise */
-    {"zb-canonicalize", NULL},
-    {"zb-cse", NULL},
-    {"zb-dce", NULL},
-    {"zb-loss-mean", "loss-mean=$loss_mean"},
-    {"zb-shard", "tensor-parallel=$tensor_parallel,sequence-parallel=$sequence_parallel,"
-                 "shard=\"$shard_pins\""},          /* left out by --tensor-parallel 1 */
-    {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
-    {"zb-autodiff",
-     "optimizer=\"$optimizer\",group=\"$groups\",clip-norm=\"$clip_norm\",clip-norm-type=\"$clip_norm_type\","
-     "post-validation=\"$post_validation\",micro-batches=$micro_batches,replicas=$replicas,"
-     "bucket-bytes=$bucket_bytes,sum-groups=$sum_groups,sum-inner=\"$sum_inner\""},
-    {"zb-split-grad", NULL},
-    {"zb-canonicalize", NULL},
-    {"zb-cse", NULL},
-    {"zb-dce", NULL},
-    {"zb-fuse", NULL}, /* left out by --no-raise */
-    {"zb-layout", NULL},
-    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",layout=\"$layout\",costs="
-                     "\"$costs\",micro-batches=$micro_batches,recompute=\"$recompute\""},
-    {"zb-recompute",
-     "recompute=\"$recompute\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
-     "metric=$metric,split=\"$split\",costs=\"$costs\",sharding=$sharding,gather=$gather,"
-     "gathers=\"$gathers\""}, /* left out by --recompute none */
-    {"zb-classify", "gathers=\"$gathers\""},
-    {"zb-split-policy",
-     "split=\"$split\",schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,"
-     "metric=$metric,costs=\"$costs\",sharding=$sharding,gather=$gather"}, /* left out by --split all */
-    {"zb-outline", NULL},
-    {"zb-norm-sums", NULL}, /* left out by --tensor-parallel 1, and without --post-validation */
-    {"zb-shard-optimizer", "sharding=$sharding,gather=$gather"}, /* left out by --sharding none */
-    {"zb-memory", "costs=\"$costs\""},
-    {"zb-schedule", "schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,metric=$metric"},
-    {"zb-insert-comm", NULL},
-    {"zb-allocate", "memory-limit=$memory_limit"},
-    {"zb-verify-plan", "model=\"$model\",optimizer=\"$optimizer\""},
+    {"zb-canonicalize", ALWAYS},
+    {"zb-cse", ALWAYS},
+    {"zb-dce", ALWAYS},
+    {"zb-raise", RAISES},
+    {"zb-canonicalize", ALWAYS},
+    {"zb-cse", ALWAYS},
+    {"zb-dce", ALWAYS},
+    {"zb-loss-mean", ALWAYS},
+    {"zb-shard", HAS_SHARDS},
+    {"zb-mixed-precision", MIXES},
+    {"zb-autodiff", ALWAYS},
+    {"zb-split-grad", ALWAYS},
+    {"zb-canonicalize", ALWAYS},
+    {"zb-cse", ALWAYS},
+    {"zb-dce", ALWAYS},
+    {"zb-fuse", RAISES},
+    {"zb-layout", ALWAYS},
+    {"zb-partition", ALWAYS},
+    {"zb-recompute", COMPUTES_AGAIN},
+    {"zb-classify", ALWAYS},
+    {"zb-split-policy", SPLITS},
+    {"zb-outline", ALWAYS},
+    {"zb-norm-sums", VALIDATES_SHARDS},
+    {"zb-shard-optimizer", SHARES_STATE},
+    {"zb-memory", ALWAYS},
+    {"zb-schedule", ALWAYS},
+    {"zb-insert-comm", ALWAYS},
+    {"zb-allocate", ALWAYS},
+    {"zb-verify-plan", ALWAYS},
 };
 enum { PIPELINE_LENGTH = sizeof default_pipeline / sizeof default_pipeline[0] };
 
-const char *zb_default_pipeline(void) {
-  static char text[2048];
-  if (text[0]) return text;
-  size_t length = (size_t)snprintf(text, sizeof text, "builtin.module(");
-  for (int i = 0; i < PIPELINE_LENGTH; ++i) {
-    const char *options = default_pipeline[i].options;
-    length +=
-        (size_t)snprintf(text + length, sizeof text - length, "%s%s%s%s%s", i ? "," : "", default_pipeline[i].pass,
-                         options ? "{" : "", options ? options : "", options ? "}" : "");
-  }
-  snprintf(text + length, sizeof text - length, ")");
-  return text;
+static bool has(const zb_compile_params *p, need what) {
+  const bool known[] = {[ALWAYS] = true,
+                        [RAISES] = !p->no_raise,
+                        [HAS_SHARDS] = p->tensor_parallel > 1,
+                        [MIXES] = strcmp(p->precision, "f32") != 0,
+                        [COMPUTES_AGAIN] = p->choice || strcmp(p->recompute, "none") != 0,
+                        [SPLITS] = p->choice || strcmp(p->split, "all") != 0,
+                        [VALIDATES_SHARDS] = p->tensor_parallel > 1 && p->post_validation,
+                        [SHARES_STATE] = strcmp(p->sharding, "none") != 0};
+  return known[what];
 }
 
 static const char *base_name(const char *path) {
@@ -87,74 +78,49 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static const char *decimal(uint64_t value, char out[24]) {
-  snprintf(out, 24, "%llu", (unsigned long long)value);
-  return out;
+static const char *model_text(const zb_compile_params *p, zb_arena *arena) {
+  return zb_arena_strdup(arena, base_name(p->model));
 }
 
-/* As options of passes take them; NULL: out of memory. */
-static const char *join(zb_arena *arena, const char *const *items, int count) {
-  zb_text text = {0};
-  for (int i = 0; i < count; ++i)
-    zb_text_add(&text, "%s%s", i ? ";" : "", items[i]);
-  const char *joined = text.failed ? NULL : zb_arena_strdup(arena, text.data ? text.data : "");
-  arena->failed |= text.failed;
-  zb_text_deinit(&text);
-  return joined;
+static const char *replicas_text(const zb_compile_params *p, zb_arena *arena) {
+  return zb_option_text(zb_option_find("data-parallel"), p, arena);
 }
 
-/* Text of one $word, in the arena. NULL: out of memory. */
-static const char *word_text(zb_arena *arena, const char *word, const zb_compile_params *p) {
-  char number[8][24];
-  const char *groups = join(arena, p->groups, p->group_count);
-  const char *pins = join(arena, p->shard_pins, p->shard_pin_count);
-  const struct {
-    const char *word, *text;
-  } words[] = {
-      {"$optimizer", p->optimizer},
-      {"$groups", groups},
-      {"$shard_pins", pins},
-      {"$clip_norm", p->clip_norm ? p->clip_norm : ""},
-      {"$clip_norm_type", p->clip_norm_type ? p->clip_norm_type : ""},
-      {"$sequence_parallel", p->sequence_parallel ? "true" : "false"},
-      {"$post_validation", p->post_validation ? "true" : ""},
-      {"$placement", p->placement},
-      {"$cuts", p->cuts ? p->cuts : ""},
-      {"$layout", p->layout ? p->layout : ""},
-      {"$costs", p->costs ? p->costs : ""},
-      {"$schedule", p->schedule},
-      {"$split", p->split},
-      {"$loss_mean", p->loss_mean ? p->loss_mean : "micro-batches"},
-      {"$recompute", p->recompute},
-      {"$precision", p->precision},
-      {"$metric", p->metric ? p->metric : "barrier"},
-      {"$model", base_name(p->model)},
-      {"$ranks", decimal((uint64_t)p->ranks, number[0])},
-      {"$chunks", decimal((uint64_t)p->chunks, number[1])},
-      {"$micro_batches", decimal((uint64_t)p->micro_batches, number[2])},
-      {"$memory_limit", decimal(p->memory_limit, number[3])},
-      {"$replicas", decimal((uint64_t)p->data_parallel, number[4])},
-      {"$bucket_bytes", decimal(p->bucket_bytes, number[6])},
-      {"$sum_groups", decimal((uint64_t)p->sum_groups, number[5])},
-      {"$sum_inner", p->sum_inner ? "true" : ""},
-      {"$sharding", p->sharding},
-      {"$gather", p->gather},
-      {"$gathers", zb_sharding_of_parameters(zb_sharding_of(p->sharding)) ? "true" : ""},
-      {"$tensor_parallel", decimal((uint64_t)p->tensor_parallel, number[7])},
-  };
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
-    if (strcmp(word, words[i].word) == 0) return words[i].text ? zb_arena_strdup(arena, words[i].text) : NULL;
-  ZB_ASSERT(!"a word of default_pipeline");
-  return NULL;
+static const char *inner_text(const zb_compile_params *p, zb_arena *arena) {
+  (void)arena;
+  return p->sum_inner ? "true" : "";
 }
 
-/* Words are filled in as values, not as text of the pipeline: a quote in a name stays a quote. */
-static zb_status add_default(zb_pipeline *pipeline, const char *pass, const char *options, const zb_compile_params *p) {
-  ZB_TRY(zb_pipeline_add(pipeline, pass, options));
+static const char *gathers_text(const zb_compile_params *p, zb_arena *arena) {
+  (void)arena;
+  return zb_sharding_of_parameters(zb_sharding_of(p->sharding)) ? "true" : "";
+}
+
+/* Options of passes that are no option of zbc. All others that are to have a value have the name of one, because
+ * zb_pass_option_error reports them as "--NAME". */
+static const struct {
+  const char *name;
+  const char *(*text)(const zb_compile_params *p, zb_arena *arena);
+} derived[] = {
+    {"model", model_text}, {"replicas", replicas_text}, {"sum-inner", inner_text}, {"gathers", gathers_text}};
+enum { DERIVED = sizeof derived / sizeof derived[0] };
+
+static int find_derived(const char *name) {
+  for (int i = 0; i < DERIVED; ++i)
+    if (strcmp(derived[i].name, name) == 0) return i;
+  return -1;
+}
+
+/* Options are filled in as values, not as text of the pipeline: a quote in a name stays a quote. */
+static zb_status add_default(zb_pipeline *pipeline, const char *pass, const zb_compile_params *p) {
+  ZB_TRY(zb_pipeline_add(pipeline, pass, NULL));
   zb_pipeline_entry *entry = &pipeline->entries[pipeline->count - 1];
-  for (int i = 0; i < ZB_PASS_OPTIONS_MAX; ++i)
-    if (entry->values[i] && entry->values[i][0] == '$')
-      entry->values[i] = word_text(&pipeline->arena, entry->values[i], p);
+  for (int i = 0; entry->def->options[i].name; ++i) {
+    const zb_compile_option *option = zb_option_find(entry->def->options[i].name);
+    const int at = find_derived(entry->def->options[i].name);
+    if (option) entry->values[i] = zb_option_text(option, p, &pipeline->arena);
+    if (at >= 0) entry->values[i] = derived[at].text(p, &pipeline->arena);
+  }
   return zb_arena_status(&pipeline->arena);
 }
 
@@ -162,21 +128,33 @@ zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out) {
   if (p->costs && strchr(p->costs, '"'))
     return ZB_ERROR(USAGE, "the path of a file of costs cannot hold a double quote: %s", p->costs);
   if (p->pipeline) return zb_pipeline_parse(p->pipeline, out);
-  for (int i = 0; i < PIPELINE_LENGTH; ++i) {
-    bool raises = strcmp(default_pipeline[i].pass, "zb-raise") == 0 || strcmp(default_pipeline[i].pass, "zb-fuse") == 0;
-    if (p->no_raise && raises) continue;
-    if (!p->choice && strcmp(p->recompute, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-recompute") == 0)
-      continue;
-    if (!p->choice && strcmp(p->split, "all") == 0 && strcmp(default_pipeline[i].pass, "zb-split-policy") == 0)
-      continue;
-    if (p->tensor_parallel == 1 && strcmp(default_pipeline[i].pass, "zb-shard") == 0) continue;
-    if (strcmp(p->sharding, "none") == 0 && strcmp(default_pipeline[i].pass, "zb-shard-optimizer") == 0) continue;
-    if ((p->tensor_parallel == 1 || !p->post_validation) && strcmp(default_pipeline[i].pass, "zb-norm-sums") == 0)
-      continue;
-    if (strcmp(p->precision, "f32") == 0 && strcmp(default_pipeline[i].pass, "zb-mixed-precision") == 0) continue;
-    ZB_TRY(add_default(out, default_pipeline[i].pass, default_pipeline[i].options, p));
-  }
+  for (int i = 0; i < PIPELINE_LENGTH; ++i)
+    if (has(p, default_pipeline[i].needs)) ZB_TRY(add_default(out, default_pipeline[i].pass, p));
   return NULL;
+}
+
+/* "zb-partition{ranks="$ranks",chunks="$chunks"}": with the options that add_default gives it. */
+static size_t print_pass(const char *pass, char *out, size_t room) {
+  size_t length = (size_t)snprintf(out, room, "%s", pass);
+  const char *before = "{";
+  for (const zb_option_def *it = zb_pass_find(pass)->options; it->name; ++it) {
+    if (!zb_option_find(it->name) && find_derived(it->name) < 0) continue;
+    length += (size_t)snprintf(out + length, room - length, "%s%s=\"$%s\"", before, it->name, it->name);
+    before = ",";
+  }
+  return length + (size_t)snprintf(out + length, room - length, "%s", *before == ',' ? "}" : "");
+}
+
+const char *zb_default_pipeline(void) {
+  static char text[4096];
+  if (text[0]) return text;
+  size_t length = (size_t)snprintf(text, sizeof text, "builtin.module(");
+  for (int i = 0; i < PIPELINE_LENGTH; ++i) {
+    length += (size_t)snprintf(text + length, sizeof text - length, "%s", i ? "," : "");
+    length += print_pass(default_pipeline[i].pass, text + length, sizeof text - length);
+  }
+  snprintf(text + length, sizeof text - length, ")");
+  return text;
 }
 
 /* ---- Running it ---- */

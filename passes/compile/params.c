@@ -2,6 +2,7 @@
  * test/tools/zbc-schedule.test. */
 
 #include "passes/compile/parts.h"
+#include "passes/options.h"
 #include "passes/stages/problem.h"
 #include "passes/stages/recompute_auto.h"
 #include "passes/stages/schedule_file.h"
@@ -12,35 +13,9 @@
 #include "zb/costs.h"
 #include "zb/layers.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { BUCKET_BYTES = 25 << 20 }; /* as bucket_cap_mb of PyTorch's DistributedDataParallel */
-
-/* The numbers; 0 is what is left open. */
-static zb_status check_counts(const zb_compile_params *p) {
-  const struct {
-    const char *option;
-    int got, most;
-    const char *hint;
-  } counts[] = {
-      {"ranks", p->ranks, ZB_RANKS_MAX, "it is how many executors train together, for example --ranks 4"},
-      {"chunks", p->chunks, ZB_CHUNKS_MAX, "it is how many virtual stages a rank has, for example --chunks 2"},
-      {"micro-batches", p->micro_batches, ZB_MICRO_BATCHES_MAX,
-       "use at least as many as ranks, for example --micro-batches 8"},
-      {"data-parallel", p->data_parallel, ZB_REPLICAS_MAX, "it is how many replicas of all ranks train together"},
-      {"sum-groups", p->sum_groups, ZB_MICRO_BATCHES_MAX, "it is how many groups of micro-batches are summed apart"},
-      {"tensor-parallel", p->tensor_parallel, ZB_SHARDS_MAX,
-       "it is how many shards of each rank compute a micro-batch together, for example --tensor-parallel 2"},
-      {"cut-trials", p->cut_trials, ZB_CUT_TRIALS_MAX, "each takes as long as one compile with its search"},
-  };
-  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i)
-    if (counts[i].got < 0 || counts[i].got > counts[i].most)
-      return zb_status_hint(
-          ZB_ERROR(USAGE, "--%s: expected 1 to %d, got %d", counts[i].option, counts[i].most, counts[i].got), "%s",
-          counts[i].hint);
-  return NULL;
-}
 
 /* A wrong line, with the option that it was given to. Takes and returns ownership. */
 static zb_status name_option(const char *option, zb_status status) {
@@ -69,28 +44,35 @@ static zb_status check_groups(const zb_compile_params *p) {
   return NULL;
 }
 
+static bool writes_files(const zb_compile_params *p) {
+  bool any = p->dump_directory != NULL;
+  for (const zb_compile_option *it = zb_compile_options; it->option; ++it)
+    any |= it->kind == ZB_OPTION_OUT && zb_option_is_given(it, p);
+  return any;
+}
+
 static zb_status check_import_only(const zb_compile_params *p) {
-  if (p->output && !p->timeline && !p->csv && !p->choice_out && !p->dump_directory)
-    return zb_output_check("-o", p->output, ".mlir");
+  if (p->output && !writes_files(p)) return zb_output_check("-o", p->output, ".mlir");
   return zb_status_hint(ZB_ERROR(USAGE, "--import-only writes one file, and nothing else"),
                         "zbc MODEL --import-only -o FILE.mlir");
 }
 
-static zb_status check_two(const char *option, const char *path, const char *other, const char *other_path) {
-  if (!path || !other_path || strcmp(path, other_path) != 0) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "%s and %s would write the same file '%s'", option, other, path),
-                        "give each a name of its own");
+/* One file, and that no row before it names the same. */
+static zb_status check_file(const zb_compile_params *p, const zb_compile_option *row) {
+  const char *path = zb_option_path(row, p);
+  ZB_TRY(zb_output_check(row->option, path, row->endings));
+  for (const zb_compile_option *it = zb_compile_options; it < row; ++it)
+    if (it->kind == ZB_OPTION_OUT && zb_option_is_given(it, p) && strcmp(path, zb_option_path(it, p)) == 0)
+      return zb_status_hint(ZB_ERROR(USAGE, "%s and %s would write the same file '%s'", it->option, row->option, path),
+                            "give each a name of its own");
+  return NULL;
 }
 
 /* Whether what is to be written can be, before the work is done. The folder itself is made at the end. */
 static zb_status check_outputs(const zb_compile_params *p) {
   if (p->output && !*p->output) return ZB_ERROR(USAGE, "-o: the name of the folder is empty");
-  if (p->timeline) ZB_TRY(zb_output_check("--timeline", p->timeline, ".svg .json"));
-  if (p->csv) ZB_TRY(zb_output_check("--csv", p->csv, NULL));
-  if (p->choice_out) ZB_TRY(zb_output_check("--choice-out", p->choice_out, NULL));
-  ZB_TRY(check_two("--timeline", p->timeline, "--csv", p->csv));
-  ZB_TRY(check_two("--timeline", p->timeline, "--choice-out", p->choice_out));
-  ZB_TRY(check_two("--csv", p->csv, "--choice-out", p->choice_out));
+  for (const zb_compile_option *it = zb_compile_options; it->option; ++it)
+    if (it->kind == ZB_OPTION_OUT && zb_option_is_given(it, p)) ZB_TRY(check_file(p, it));
   if (p->dump_directory) ZB_TRY(zb_output_folder_check("--dump-ir", p->dump_directory));
   if (p->import_only) return check_import_only(p);
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
@@ -108,70 +90,6 @@ static zb_status check_inputs(const zb_compile_params *p) {
   zb_costs *costs = NULL;
   ZB_TRY(p->costs ? zb_costs_read(p->costs, &costs) : NULL);
   zb_costs_destroy(costs);
-  return NULL;
-}
-
-/* What has no effect with an option is refused, not dropped silently: a pipeline of the caller's has options of its
- * own, without a step there is nothing to train, and a choice says what was chosen. */
-enum { IN_PIPELINE = 1, OF_STEPS = 2, CHOSEN = 4 };
-typedef struct given_option {
-  const char *option;
-  bool given;
-  int says;
-} given_option;
-
-static zb_status check_options(const zb_compile_params *p) {
-  const given_option options[] = {
-      {"ranks", p->ranks != 0, IN_PIPELINE},
-      {"chunks", p->chunks != 0, IN_PIPELINE},
-      {"micro-batches", p->micro_batches != 0, IN_PIPELINE},
-      {"schedule", p->schedule != NULL, IN_PIPELINE | OF_STEPS | CHOSEN},
-      {"placement", p->placement != NULL, IN_PIPELINE | CHOSEN},
-      {"metric", p->metric != NULL, IN_PIPELINE | OF_STEPS},
-      {"split", p->split != NULL, IN_PIPELINE | OF_STEPS | CHOSEN},
-      {"recompute", p->recompute != NULL, IN_PIPELINE | OF_STEPS | CHOSEN},
-      {"optimizer", p->optimizer != NULL, IN_PIPELINE | OF_STEPS},
-      {"group", p->group_count > 0, IN_PIPELINE | OF_STEPS},
-      {"clip-norm", p->clip_norm != NULL, IN_PIPELINE | OF_STEPS},
-      {"clip-norm-type", p->clip_norm_type != NULL, IN_PIPELINE | OF_STEPS},
-      {"post-validation", p->post_validation, IN_PIPELINE | OF_STEPS},
-      {"data-parallel", p->data_parallel != 0, IN_PIPELINE | OF_STEPS},
-      {"bucket-bytes", p->bucket_bytes != 0, IN_PIPELINE | OF_STEPS},
-      {"sharding", p->sharding != NULL, IN_PIPELINE | OF_STEPS},
-      {"gather", p->gather != NULL, IN_PIPELINE | OF_STEPS},
-      {"sum-groups", p->sum_groups != 0, IN_PIPELINE | OF_STEPS},
-      {"tensor-parallel", p->tensor_parallel != 0, IN_PIPELINE},
-      {"sequence-parallel", p->sequence_parallel, IN_PIPELINE},
-      {"shard", p->shard_pin_count > 0, IN_PIPELINE},
-      {"cuts", p->cuts != NULL, IN_PIPELINE | CHOSEN},
-      {"layout", p->layout != NULL, IN_PIPELINE | CHOSEN},
-      {"cut-trials", p->cut_trials != 0, IN_PIPELINE | OF_STEPS | CHOSEN},
-      {"choice", p->choice != NULL, IN_PIPELINE},
-      {"choice-out", p->choice_out != NULL, IN_PIPELINE},
-      {"costs", p->costs != NULL, IN_PIPELINE},
-      {"memory-limit", p->memory_limit != 0, IN_PIPELINE},
-      {"no-raise", p->no_raise, IN_PIPELINE},
-      {"precision", p->precision != NULL, IN_PIPELINE},
-      {"loss", p->loss != NULL, OF_STEPS},
-      {"loss-mean", p->loss_mean != NULL, IN_PIPELINE | OF_STEPS},
-      {"train", p->train_count > 0, OF_STEPS},
-      {"freeze", p->freeze_count > 0, OF_STEPS},
-      {"csv", p->csv != NULL, OF_STEPS},
-      {"timeline", p->timeline != NULL, OF_STEPS},
-      {"pass-pipeline", p->pipeline != NULL, OF_STEPS},
-  };
-  for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i) {
-    const given_option *it = &options[i];
-    if (p->inference && it->given && (it->says & OF_STEPS))
-      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --inference", it->option),
-                            "leave one of them out: with --inference nothing is trained");
-    if (p->pipeline && it->given && (it->says & IN_PIPELINE))
-      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --pass-pipeline", it->option),
-                            "write it as an option of its pass; zbc --help-passes shows the default pipeline");
-    if (p->choice && it->given && (it->says & CHOSEN))
-      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --choice", it->option),
-                            "leave it out: %s says it, and can be edited", p->choice);
-  }
   return NULL;
 }
 
@@ -204,11 +122,11 @@ static zb_status complete_layout(zb_compile_params *p) {
   p->ranks = layout.ranks;
   p->chunks = layout.chunks;
   zb_layer_layout_deinit(&layout);
-  return check_counts(p);
+  return zb_options_check_counts(p);
 }
 
-/* What cannot be had at once yet. */
-static zb_status check_together(const zb_compile_params *p) {
+/* What is wrong with a text is said before the model is read. */
+static zb_status check_pins(const zb_compile_params *p) {
   for (int i = 0; i < p->shard_pin_count; ++i) {
     if (strchr(p->shard_pins[i], ';'))
       return zb_status_hint(ZB_ERROR(USAGE, "--shard: '%s' has a semicolon", p->shard_pins[i]), "write ? in its place");
@@ -216,61 +134,44 @@ static zb_status check_together(const zb_compile_params *p) {
       return zb_status_hint(ZB_ERROR(USAGE, "--shard: expected GLOB=DIM or GLOB=whole, got '%s'", p->shard_pins[i]),
                             "for example 'h.*.mlp.c_fc.weight=1' (its columns), or 'h.0.*=whole'");
   }
-  const char *alone = p->sequence_parallel ? "sequence-parallel" : p->shard_pin_count > 0 ? "shard" : NULL;
-  if (alone && p->tensor_parallel == 1 && !p->pipeline)
-    return zb_status_hint(ZB_ERROR(USAGE, "--%s without --tensor-parallel", alone), "add --tensor-parallel 2");
   return NULL;
+}
+
+/* NULL: it is not given. hint: where no name is like it. */
+static zb_status check_name(const char *option, const char *given, const char *const *names, int count,
+                            const char *expected, const char *hint) {
+  for (int i = 0; i < count; ++i)
+    if (!given || strcmp(given, names[i]) == 0) return NULL;
+  const char *nearest = zb_nearest(given, names, count);
+  zb_status status = ZB_ERROR(USAGE, "%s: expected %s got '%s'", option, expected, given);
+  return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest) : zb_status_hint(status, "%s", hint);
 }
 
 /* Of targets it is known with the norm of gradients, before which a step updates nothing. */
 static zb_status check_loss_mean(const zb_compile_params *p) {
   static const char *const means[] = {"micro-batches", "targets"};
-  if (!p->loss_mean || strcmp(p->loss_mean, means[0]) == 0) return NULL;
-  if (strcmp(p->loss_mean, means[1]) != 0) {
-    const char *nearest = zb_nearest(p->loss_mean, means, 2);
-    return zb_status_hint(
-        ZB_ERROR(USAGE, "--loss-mean: expected micro-batches or targets, got '%s'", p->loss_mean),
-        nearest ? "did you mean '%s'?" : "targets: every target of a step that is not ignored counts alike", nearest);
-  }
-  if (p->post_validation)
-    return zb_status_hint(ZB_ERROR(USAGE, "--loss-mean targets and --post-validation are not possible together"),
-                          "leave --post-validation out: a step must know how many targets it has before it updates");
-  return NULL;
+  ZB_TRY(check_name("--loss-mean", p->loss_mean, means, 2, "micro-batches or targets,",
+                    "targets: every target of a step that is not ignored counts alike"));
+  if (!p->loss_mean || strcmp(p->loss_mean, "targets") != 0 || !p->post_validation) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "--loss-mean targets and --post-validation are not possible together"),
+                        "leave --post-validation out: a step must know how many targets it has before it updates");
 }
 
-/* Known by the rows of zb/shardings.def; and only replicas can share. */
-static zb_status complete_sharding(zb_compile_params *p) {
-  const char *names[ZB_SHARDING_COUNT];
-  if (!p->sharding) p->sharding = zb_sharding_name(ZB_SHARDING_NONE);
+/* Known by the rows of zb/shardings.def and zb/gathers.def. Only parameters that are in parts are gathered for jobs. */
+static zb_status check_sharding(const zb_compile_params *p) {
+  const char *names[ZB_SHARDING_COUNT], *kept[ZB_GATHERED_COUNT];
+  char expected[160];
   for (int i = 0; i < ZB_SHARDING_COUNT; ++i)
     names[i] = zb_sharding_name((zb_sharding)i);
-  const zb_sharding sharding = zb_sharding_of(p->sharding);
-  if (sharding == ZB_SHARDING_COUNT) {
-    const char *nearest = zb_nearest(p->sharding, names, ZB_SHARDING_COUNT);
-    return zb_status_hint(ZB_ERROR(USAGE, "--sharding: expected one of %s; got '%s'", zb_sharding_names(), p->sharding),
-                          nearest ? "did you mean '%s'?" : "optimizer is ZeRO's first stage", nearest);
-  }
-  if (sharding != ZB_SHARDING_NONE && p->data_parallel == 1 && !p->pipeline)
-    return zb_status_hint(ZB_ERROR(USAGE, "--sharding without --data-parallel"),
-                          "add --data-parallel 2; one replica alone has all there is");
-  return NULL;
-}
-
-/* Known by the rows of zb/gathers.def; and only parameters that are in parts are gathered for jobs. */
-static zb_status complete_gather(zb_compile_params *p) {
-  const char *names[ZB_GATHERED_COUNT];
   for (int i = 0; i < ZB_GATHERED_COUNT; ++i)
-    names[i] = zb_gathered_name((zb_gathered)i);
-  if (p->gather && zb_gathered_of(p->gather) == ZB_GATHERED_COUNT) {
-    const char *nearest = zb_nearest(p->gather, names, ZB_GATHERED_COUNT);
-    return zb_status_hint(ZB_ERROR(USAGE, "--gather: expected one of %s; got '%s'", zb_gathered_names(), p->gather),
-                          nearest ? "did you mean '%s'?" : "job keeps the least", nearest);
-  }
-  if (p->gather && !zb_sharding_of_parameters(zb_sharding_of(p->sharding)) && !p->pipeline)
-    return zb_status_hint(ZB_ERROR(USAGE, "--gather without a sharding of parameters"),
-                          "add --sharding parameters:step; otherwise every replica has all parameters");
-  if (!p->gather) p->gather = zb_gathered_name(ZB_GATHERED_JOB);
-  return NULL;
+    kept[i] = zb_gathered_name((zb_gathered)i);
+  snprintf(expected, sizeof expected, "one of %s;", zb_sharding_names());
+  ZB_TRY(check_name("--sharding", p->sharding, names, ZB_SHARDING_COUNT, expected, "optimizer is ZeRO's first stage"));
+  snprintf(expected, sizeof expected, "one of %s;", zb_gathered_names());
+  ZB_TRY(check_name("--gather", p->gather, kept, ZB_GATHERED_COUNT, expected, "job keeps the least"));
+  if (!p->gather || (p->sharding && zb_sharding_of_parameters(zb_sharding_of(p->sharding)))) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "--gather without a sharding of parameters"),
+                        "add --sharding parameters:step; otherwise every replica has all parameters");
 }
 
 /* What a choice says. Sizes may be given, too, if they are the same. */
@@ -305,60 +206,51 @@ void zb_owned_texts_deinit(zb_owned_texts *owned) {
   zb_arena_deinit(&owned->arena);
 }
 
-/* The names that passes of the default pipeline will ask for. */
-static zb_status check_names(const zb_compile_params *p) {
+/* The texts of what is given. */
+static zb_status check_texts(const zb_compile_params *p) {
   zb_metric metric;
+  if (p->sum_inner && p->sum_groups == 1)
+    return zb_status_hint(ZB_ERROR(USAGE, "--sum-groups 1:inner: one group has nothing to be summed with"),
+                          "name as many groups as there are replicas, 2 or more");
+  ZB_TRY(check_sharding(p));
+  ZB_TRY(check_pins(p));
+  ZB_TRY(check_loss_mean(p));
   if (p->metric) ZB_TRY(name_option("--metric", zb_metric_parse(p->metric, &metric)));
   return zb_precision_check(p->precision);
 }
 
+/* Of what depends on others. An evaluation has an order of its own. */
+static zb_status complete_dependent(zb_compile_params *p) {
+  const bool again = p->recompute && strcmp(p->recompute, "none") != 0;
+  if (again && strcmp(p->recompute, "auto") == 0 && !p->memory_limit)
+    return zb_status_hint(ZB_ERROR(USAGE, "--recompute: " ZB_RECOMPUTE_AUTO_ALONE), ZB_RECOMPUTE_AUTO_HINT);
+  if (!p->split && !p->inference && (p->memory_limit || again)) p->split = "auto";
+  if (!p->schedule && p->inference) p->schedule = "fthenb";
+  return NULL;
+}
+
 zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_open *out_open) {
+  zb_schedule_choice choice;
   *out_open = ZB_OPEN_NOTHING;
   ZB_TRY(check_inputs(p));
-  ZB_TRY(check_options(p));
+  ZB_TRY(zb_options_check_beside(p));
   ZB_TRY(complete_choice(p, owned));
-  if (p->inference) p->split = "all";
-  if (!p->data_parallel) p->data_parallel = 1;
-  if (!p->sum_groups) p->sum_groups = 1;
-  if (p->sum_inner && p->sum_groups == 1 && !p->pipeline)
-    return zb_status_hint(ZB_ERROR(USAGE, "--sum-groups 1:inner: one group has nothing to be summed with"),
-                          "name as many groups as there are replicas, 2 or more");
-  if (p->bucket_bytes && p->data_parallel == 1 && !p->pipeline)
-    return zb_status_hint(ZB_ERROR(USAGE, "--bucket-bytes without --data-parallel"),
-                          "add --data-parallel 2; without replicas no gradients are summed over them");
-  if (!p->bucket_bytes) p->bucket_bytes = BUCKET_BYTES;
-  ZB_TRY(complete_sharding(p));
-  ZB_TRY(complete_gather(p));
-  if (!p->tensor_parallel) p->tensor_parallel = 1;
-  ZB_TRY(check_together(p));
-  if (!p->pipeline) ZB_TRY(check_loss_mean(p));
-  if (!p->precision) p->precision = "f32";
-  if (!p->pipeline) ZB_TRY(check_names(p));
-  if (!p->recompute) p->recompute = "none";
-  if (!p->split) p->split = p->memory_limit || strcmp(p->recompute, "none") != 0 ? "auto" : "all";
-  if (strcmp(p->recompute, "auto") == 0 && !p->memory_limit && !p->pipeline)
-    return zb_status_hint(ZB_ERROR(USAGE, "--recompute: " ZB_RECOMPUTE_AUTO_ALONE), ZB_RECOMPUTE_AUTO_HINT);
-  ZB_TRY(check_counts(p));
+  ZB_TRY(check_texts(p));
+  ZB_TRY(zb_options_check_needs(p));
+  ZB_TRY(complete_dependent(p));
+  ZB_TRY(zb_options_check_counts(p));
   ZB_TRY(complete_layout(p));
-  if (p->weights_partial && !p->weights)
-    return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
   ZB_TRY(complete_optimizer(p, owned));
   ZB_TRY(check_groups(p));
   ZB_TRY(zb_clip_norm_check(p->clip_norm, p->clip_norm_type));
-  if (p->post_validation && !p->clip_norm && !p->pipeline)
-    return zb_status_hint(ZB_ERROR(USAGE, "--post-validation without --clip-norm"),
-                          "add --clip-norm 1.0; where nothing is clipped no step waits for another");
   ZB_TRY(check_outputs(p));
-  zb_schedule_choice choice;
+  const bool from_file = !p->choice && p->schedule && zb_schedule_is_file(p->schedule);
+  if (from_file)
+    ZB_TRY(zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement,
+                                   &owned->placement));
+  zb_options_complete(p);
   if (p->choice) return NULL;
-  if (!p->schedule) p->schedule = p->inference ? "fthenb" : "zb-h1"; /* an evaluation has an order of its own */
-  if (zb_schedule_is_file(p->schedule)) {
-    ZB_TRY(check_trials(p, ZB_OPEN_NOTHING));
-    return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement,
-                                   &owned->placement);
-  }
-  if (!p->ranks) p->ranks = 1;
-  if (!p->micro_batches) p->micro_batches = 1;
+  if (from_file) return check_trials(p, ZB_OPEN_NOTHING);
   ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
   *out_open = find_open(p, choice.schedule);
   ZB_TRY(check_trials(p, *out_open));

@@ -19,8 +19,6 @@ typedef struct zb_owned_texts {
 } zb_owned_texts;
 void zb_owned_texts_deinit(zb_owned_texts *owned);
 
-enum { ZB_CUT_TRIALS_MAX = 10000 };
-
 /* What a schedule that searches is compiled with more than once for. */
 typedef enum zb_open { ZB_OPEN_NOTHING, ZB_OPEN_CUTS, ZB_OPEN_PLACEMENT } zb_open;
 

@@ -320,12 +320,11 @@ static zb_result read_options(zb_pass *pass, MlirOperation function, zb_update_r
     return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_clipping_parse(zb_pass_option(pass, "clip-norm"), zb_pass_option(pass, "clip-norm-type"),
                                       &out->clipping));
-  const char *validates = zb_pass_option(pass, "post-validation");
-  if (*validates && strcmp(validates, "true") != 0)
-    return zb_pass_option_error(pass, function, "post-validation", NULL, "expected true, got '%s'", validates);
-  if (*validates && out->clipping.max_norm == 0)
+  bool validates = false;
+  if (!zb_pass_option_flag(pass, "post-validation", &validates)) return ZB_FAIL;
+  if (validates && out->clipping.max_norm == 0)
     return zb_pass_option_error(pass, function, "post-validation", "add clip-norm", "nothing is clipped");
-  if (*validates)
+  if (validates)
     zb_set_attribute(mlirModuleGetOperation(pass->program->module), ZB_ATTR_POST_VALIDATION,
                      mlirUnitAttrGet(mlirOperationGetContext(function)));
   return fail_option(pass, function, "group",
@@ -372,7 +371,7 @@ static zb_result read_groups(zb_pass *pass, MlirOperation function, const zb_upd
 
 /* The mean is made where the norm is: both need numbers of all ranks. */
 static zb_result read_weighted(zb_pass *pass, MlirOperation function, zb_update_rules *rules) {
-  if (*zb_pass_option(pass, "post-validation"))
+  if (zb_has_attribute(mlirModuleGetOperation(pass->program->module), ZB_ATTR_POST_VALIDATION))
     return zb_pass_option_error(
         pass, function, "post-validation", "leave one of both out",
         "a mean over the targets of a step (--loss-mean targets) divides by their number, which "
@@ -423,13 +422,8 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
 static const zb_option_def options[] = {
     {"optimizer", "adamw", "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or another line that zbc --help shows"},
     {"group", "", "GLOB:lr=,weight_decay=;GLOB:...: defaults of these parameters; the last that fits counts"},
-    {"clip-norm", "",
-     "greatest norm of all gradients together; inf: it is measured, and no more; default: no clipping"},
-    {"clip-norm-type", "", "2: the root of the sum of squares (default), inf: the greatest absolute value"},
-    {"post-validation", "", "true: a step is followed by the next before it is known whether it was clipped"},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
     {"replicas", "1", "D: of the whole program, each with M micro-batches: by 1/(D M)"},
-    {"bucket-bytes", "25M", "with replicas: gradients of a stage are summed together once they have so many bytes"},
     {"sum-groups", "1", "D: groups of the M micro-batches, which are summed apart, and then in their order"},
     {"sum-inner", "", "true: the same micro-batch of all groups is summed first, then all of them in their order"},
     {0},

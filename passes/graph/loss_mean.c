@@ -391,16 +391,9 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
   return targets ? rewrite(&it) : ZB_OK;
 }
 
-static const zb_option_def options[] = {
-    {"loss-mean", "micro-batches",
-     "of what the loss of a step is the mean: micro-batches, of which each counts alike, or targets of the whole step"},
-    {0},
-};
-
 const zb_pass_def zb_pass_loss_mean = {
     .name = "zb-loss-mean",
     .summary = "make a loss that is a mean over targets a sum with its weight, so that a step divides by all of them",
-    .options = options,
     .requires_level = "graph",
     .run_on_function = run,
 };

@@ -66,7 +66,7 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
     return zb_pass_option_error(pass, function, "tensor-parallel", NULL, "expected a number from 1 to %d, got '%s'",
                                 ZB_SHARDS_MAX, zb_pass_option(pass, "tensor-parallel"));
   if (s.shards == 1) return ZB_OK;
-  s.sequence = strcmp(zb_pass_option(pass, "sequence-parallel"), "true") == 0;
+  if (!zb_pass_option_flag(pass, "sequence-parallel", &s.sequence)) return ZB_FAIL;
   if (!init(&s, function) || !check_forward(&s.graph)) return ZB_FAIL;
   zb_set_i64(mlirModuleGetOperation(pass->program->module), ZB_ATTR_SHARDS, s.shards);
   if (!zb_shard_read_pins(&s)) return ZB_FAIL;
@@ -78,8 +78,6 @@ static zb_result run(zb_pass *pass, MlirOperation function) {
 }
 
 static const zb_option_def options[] = {
-    {"tensor-parallel", "1", "T: how many shards compute the program together"},
-    {"sequence-parallel", "false", "between products that are cut, activations are cut by tokens"},
     {"shard", "", "GLOB=DIM;GLOB=whole;...: where these parameters are cut; of several that fit the last counts"},
     {0},
 };

@@ -663,15 +663,9 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   return result;
 }
 
-static const zb_option_def options[] = {
-    {"costs", "", "file of costs that zb-run --profile or --calibrate wrote (default: the built-in model)"},
-    {0},
-};
-
 const zb_pass_def zb_pass_memory = {
     .name = "zb-memory",
     .summary = "Pack what stages keep between jobs into frames; compute the bytes of each and the workspace.",
-    .options = options,
     .requires_level = "outlined",
     .ensures_level = "framed",
     .run = run,

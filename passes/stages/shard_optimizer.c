@@ -309,18 +309,9 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   return ZB_OK;
 }
 
-static const zb_option_def options[] = {
-    {"sharding", "none",
-     "what replicas have a part of each: none, optimizer (its state), gradients:step, gradients:micro-batch (those, "
-     "too), parameters:step, parameters:micro-batch (and those)"},
-    {"gather", "job", "how long parameters that were gathered are kept: job, micro-batch, step"},
-    {0},
-};
-
 const zb_pass_def zb_pass_shard_optimizer = {
     .name = "zb-shard-optimizer",
     .summary = "Let each replica update a part of every parameter, with the optimizer state of that part alone.",
-    .options = options,
     .requires_level = "outlined",
     .run = run,
 };

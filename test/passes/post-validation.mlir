@@ -43,7 +43,7 @@
 
 // NOTHING: error: post-validation: nothing is clipped
 // NOTHING: hint: add clip-norm
-// YES: error: post-validation: expected true, got 'yes'
+// YES: error: post-validation: expected true or false, got 'yes'
 // FROZEN: error: post-validation: rank 1 trains no parameter, so it gets no norm
 // FROZEN: hint: leave --post-validation out, or use fewer ranks or other --cuts
 module attributes {zb.level = "graph"} {

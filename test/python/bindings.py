@@ -114,8 +114,10 @@ def check_changes(suite, folder):
     shutil.copytree(ROOT / "tools" / "command", tree / "tools" / "command")
     shutil.copytree(ROOT / "tools" / "python", tree / "tools" / "python",
                     ignore=shutil.ignore_patterns("__pycache__"))
-    suite.check(stale(tree, ("compiler.h", "int ranks;", "int ranks;")) == 0, "the files are up to date")
-    for change in (("compiler.h", "  int chunks;", "  int added;\n  int chunks;"),
+    suite.check(stale(tree, ("compiler.h", "int ranks", "int ranks")) == 0, "the files are up to date")
+    for change in (("compiler.h", "  int cuts_tried;", "  int added;\n  int cuts_tried;"),
+                   ("compile_options.def", 'ZB_COMPILE_OPTION("--train"',
+                    'ZB_COMPILE_OPTION("--added", FLAG(added), "", "more")\nZB_COMPILE_OPTION("--train"'),
                    ("runtime.h", "  bool trace;", "  bool added, trace;"),
                    ("runtime.h", "  bool trace; ", "  int trace; "),
                    ("runtime.h", "  const char *save; ", "  const char *saved; "),
@@ -124,7 +126,8 @@ def check_changes(suite, folder):
                    ("status.h", "ZB_API void zb_status_free(zb_status status);",
                     "ZB_API void zb_status_free(zb_status status, int added);"),
                    ("structs.def", "ZB_STRUCT(zb_edge)\n", ""),
-                   ("../../tools/command/zbc.def", "executors, one device each", "executors")):
+                   ("compile_options.def", "executors, one device each", "executors"),
+                   ("compile_options.def", "FLAG(no_raise)", "COUNT(no_raise, 2, \"\")")):
         suite.check(stale(tree, change) == 1, "a change of %s is noticed: %r" % (change[0], change[2]))
 
 

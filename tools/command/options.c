@@ -44,21 +44,43 @@ static zb_status set_bytes(const option_row *row, const char *value, uint64_t *o
       "for example %s 2G, which is 2 GiB, 2 x 2^30 bytes", row->option);
 }
 
-static zb_status add_to_list(const option_row *row, const char *value, option_list *list) {
-  if (list->count == OPTION_LIST_MAX)
+/* Where the items of lists are, which a command line has once in a program. */
+static const char *list_items[OPTION_LISTS_MAX][OPTION_LIST_MAX];
+static int lists_begun;
+
+static zb_status add_to_list(const option_row *row, const char *value, void *settings) {
+  const char **items = *(const char ***)((char *)settings + row->offset);
+  int *count = (int *)((char *)settings + (row->second ? row->second : row->offset + offsetof(option_list, count)));
+  if (*count == OPTION_LIST_MAX || lists_begun == OPTION_LISTS_MAX)
     return zb_status_hint(ZB_ERROR(USAGE, "%s is given more than %d times", row->option, OPTION_LIST_MAX),
                           "name more parameters at once with * and ?");
-  list->items[list->count++] = value;
+  if (!items) *(const char ***)((char *)settings + row->offset) = items = list_items[lists_begun++];
+  items[(*count)++] = value;
   return NULL;
 }
 
-static zb_status set_value(const options_table *table, const option_row *row, const char *value, void *field) {
+static zb_status set_groups(const option_row *row, const char *value, void *settings) {
+  char *end = NULL;
+  const long groups = strtol(value, &end, 10);
+  if (end == value || groups < 1 || groups > INT_MAX || (*end && strcmp(end, ":inner") != 0))
+    return zb_status_hint(ZB_ERROR(USAGE,
+                                   "%s: expected a whole number of at least 1, with :inner behind it or not, got '%s'",
+                                   row->option, value),
+                          "for example %s 4, or %s 4:inner", row->option, row->option);
+  *(int *)((char *)settings + row->offset) = (int)groups;
+  *(bool *)((char *)settings + row->second) = *end != '\0';
+  return NULL;
+}
+
+static zb_status set_value(const options_table *table, const option_row *row, const char *value, void *settings) {
+  void *field = (char *)settings + row->offset;
   if (!value || !value[0])
     return zb_status_hint(ZB_ERROR(USAGE, "%s needs a value", row->option), "write %s %s; %s --help says what it is",
                           row->option, row->argument, tool_programs[table->program].name);
   if (row->kind == OPTION_COUNT || row->kind == OPTION_NUMBER) return set_number(row, value, field);
   if (row->kind == OPTION_BYTES) return set_bytes(row, value, field);
-  if (row->kind == OPTION_LIST) return add_to_list(row, value, field);
+  if (row->kind == OPTION_LIST) return add_to_list(row, value, settings);
+  if (row->kind == OPTION_GROUPS) return set_groups(row, value, settings);
   *(const char **)field = value;
   return NULL;
 }
@@ -77,17 +99,17 @@ static zb_status parse_option(const options_table *table, int count, char **word
   const option_row *row = find_row(table, word, equals ? (size_t)(equals - word) : strlen(word));
   if (!row || row->kind == OPTION_OTHER)
     return table->other ? table->other(settings, word) : tool_unknown_option(table->program, word);
-  void *field = (char *)settings + row->offset;
   if (row->kind != OPTION_FLAG)
-    return set_value(table, row, equals ? equals + 1 : *index + 1 < count ? words[++*index] : NULL, field);
+    return set_value(table, row, equals ? equals + 1 : *index + 1 < count ? words[++*index] : NULL, settings);
   if (equals)
     return zb_status_hint(ZB_ERROR(USAGE, "%s takes no value, got '%s'", row->option, equals + 1), "write %s alone",
                           row->option);
-  *(bool *)field = true;
+  *(bool *)((char *)settings + row->offset) = true;
   return NULL;
 }
 
 zb_status options_parse(const options_table *table, int count, char **words, void *settings) {
+  lists_begun = 0;
   for (int i = 1; i < count && words[i]; ++i) { /* the list ends with NULL, which sanitizers like to be told */
     if (words[i][0] == '-' && words[i][1])
       ZB_TRY(parse_option(table, count, words, &i, settings));
@@ -100,7 +122,7 @@ zb_status options_parse(const options_table *table, int count, char **words, voi
 bool option_is_given(const option_row *row, const void *settings) {
   const void *field = (const char *)settings + row->offset;
   if (row->kind == OPTION_FLAG) return *(const bool *)field;
-  if (row->kind == OPTION_COUNT) return *(const int *)field != 0;
+  if (row->kind == OPTION_COUNT || row->kind == OPTION_GROUPS) return *(const int *)field != 0;
   return row->kind == OPTION_NUMBER ? *(const int64_t *)field != 0 : *(const char *const *)field != NULL;
 }
 

@@ -6,9 +6,9 @@
 #include "tools/command/programs.h"
 
 /* Options that are given again and again. */
-enum { OPTION_LIST_MAX = 256 };
+enum { OPTION_LIST_MAX = 256, OPTION_LISTS_MAX = 16 };
 typedef struct option_list {
-  const char *items[OPTION_LIST_MAX];
+  const char *const *items; /* good until the next options_parse */
   int count;
 } option_list;
 
@@ -20,11 +20,14 @@ typedef int64_t option_NUMBER;
 typedef option_list option_LIST;
 typedef enum option_kind {
   OPTION_TEXT,
+  OPTION_IN,  /* of a file that is read, */
+  OPTION_OUT, /* or written */
   OPTION_FLAG,
   OPTION_COUNT,  /* int */
   OPTION_NUMBER, /* int64_t */
   OPTION_BYTES,  /* uint64_t: "2G" */
-  OPTION_LIST,   /* option_list */
+  OPTION_LIST,   /* option_list, or its two fields apart: offset and second */
+  OPTION_GROUPS, /* "4" or "4:inner": int at offset, bool at second */
   OPTION_OTHER,  /* the program reads it itself: options_table.other */
 } option_kind;
 
@@ -34,6 +37,7 @@ typedef struct option_row {
   size_t offset;           /* of the field */
   int64_t lowest, highest; /* of COUNT and NUMBER; both 0: 1 and INT_MAX */
   const char *group;       /* a line before it in the list; NULL or "": none */
+  size_t second;           /* offset of what goes with the field */
 } option_row;
 
 typedef struct options_table {

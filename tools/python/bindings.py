@@ -234,7 +234,7 @@ def documented_fields(header, struct):
             break
         gap, piece = body[at:match.start(1)], match[1]
         if piece.startswith("/*"):
-            words = " ".join(re.sub(r"\n\s*\* ?", "\n", piece[2:-2]).split())
+            words = without_stars(piece[2:-2])
             if found and "\n" not in gap:
                 found[-1][1] = (found[-1][1] + " " + words).strip()
             else:
@@ -249,10 +249,35 @@ def documented_fields(header, struct):
     return found
 
 
-LISTS = {"groups": "group_count", "train": "train_count", "freeze": "freeze_count", "outputs": "output_count",
-         "dims": "dim_count",
-         "shard_pins": "shard_pin_count"}
-SIZES = {"memory_limit", "bucket_bytes", "fold_limit"}
+STRINGS = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
+# Of compile_options.def: comment, option, kind, field, what else the kind has, help.
+COMPILE_ROW = re.compile(r'(?:^/\*((?:[^*]|\*(?!/))*)\*/\n)?^ZB_COMPILE_OPTION\("(-[^"]+)",\s*(\w+)\((\w+)'
+                         r'((?:[^()"]|"[^"]*")*)\),\s*"[^"]*",\s*' + STRINGS, re.M)
+
+
+def said(strings):
+    """What literals of C say, in one line."""
+    return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', strings)).replace("\\n", " ").replace('\\"', '"')
+
+
+def without_stars(comment):
+    return " ".join(re.sub(r"\n\s*\* ?", "\n", comment).split())
+
+
+def compile_rows():
+    """(option, kind, field, the last thing that its kind has, comment, help) of each."""
+    text = (ROOT / "include/zb/compile_options.def").read_text()
+    rows = [(option, kind, field, rest.split(",")[-1].strip(), without_stars(comment), said(helped))
+            for comment, option, kind, field, rest, helped in COMPILE_ROW.findall(text)]
+    if len(rows) != text.count("\nZB_COMPILE_OPTION("):
+        raise SystemExit("compile_options.def: %d rows of %d are understood" % (len(rows),
+                                                                               text.count("\nZB_COMPILE_OPTION(")))
+    return rows
+
+
+ROWS = compile_rows()
+LISTS = {field: count for _, kind, field, count, _, _ in ROWS if kind == "LIST"}
+SIZES = {field for _, kind, field, *_ in ROWS if kind == "BYTES"}
 NUMBERS = {"clip_norm", "clip_norm_type", "lr", "weight_decay"}
 
 
@@ -268,24 +293,21 @@ def annotation(name, kind):
 
 # ---- Options as the programs have them ----
 
-# Fields of C that rows of the programs fill by another way than one of the same name: the field of the row, and ours.
-RENAMED = {"zbc": {"shards": "shard_pins"},
-           "zb-run": {"eval": "evaluation", "eval_steps": "evaluation_batches", "timeout": "timeout_ms",
-                      "profile": "costs", "profile_ops": "profile"}}
+# Fields of C that rows of zb-run fill by another way than one of the same name: the field of the row, and ours.
+RENAMED = {"eval": "evaluation", "eval_steps": "evaluation_batches", "timeout": "timeout_ms", "profile": "costs",
+           "profile_ops": "profile"}
 # Options of sessions that differ from those of zb-run: the comments of the header say what they are.
-OWN = {*RENAMED["zb-run"].values(), "delays", "outputs", "steps", "memory", "seed", "trace", "explain"}
+OWN = {*RENAMED.values(), "delays", "outputs", "steps", "memory", "seed", "trace", "explain"}
 PROGRAMS = {"zb_compile_params": "zbc", "zb_session_params": "zb-run"}
-ROW = re.compile(r'^ROW\("(-[^"]+)", (\w+), (?:params\.)?(\w+),.*?((?:"(?:[^"\\]|\\.)*"\s*)+)\)$', re.M | re.S)
+RUN_ROW = re.compile(r'^ROW\("(-[^"]+)", (\w+),.*?' + STRINGS + r"\)$", re.M | re.S)
 
 
 def program_rows(program):
-    """(option, our name, help) of the rows of a program; those of zb-run have their kind behind the field."""
+    """(option, our name, help) of the rows of a program."""
+    if program == "zbc":
+        return [(option, field, helped) for option, _, field, _, _, helped in ROWS]
     text = (ROOT / "tools" / "command" / (program + ".def")).read_text()
-    if program == "zb-run":
-        text = re.sub(r'^(ROW\("[^"]+"), (\w+), (\w+),', r"\1, \3, \2,", text, flags=re.M)
-    for option, _, field, words in ROW.findall(text):
-        helped = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', words)).replace("\\n", " ").replace('\\"', '"')
-        yield option, RENAMED[program].get(field, field), helped
+    return [(option, RENAMED.get(field, field), said(words)) for option, field, words in RUN_ROW.findall(text)]
 
 
 def spoken(structs):
@@ -318,12 +340,19 @@ def default_of(name, kind, text):
     return {"c_bool": "False", "c_int": "0"}.get(kind, "None") if name not in LISTS else "()", text
 
 
+def fields_with_words(struct, header):
+    """As documented_fields, of a struct whose options are rows, too."""
+    if struct != "zb_compile_params":
+        return documented_fields(header, struct)
+    return [([field] + [more] * (kind == "GROUPS"), comment) for _, kind, field, more, comment, _ in ROWS]
+
+
 def option_class(struct, header, title, structs):
     """A class with an attribute an option, and all of them in its docstring, which is what help() shows."""
     kinds, helps = dict(structs[struct]), {name: text for _, name, text in program_rows(PROGRAMS[struct])}
     dashed = spoken(structs)
     listed, attributes = [], []
-    for names, text in documented_fields(header, struct):
+    for names, text in fields_with_words(struct, header):
         for name in names:
             if name in GIVEN[struct] or name in LISTS.values():
                 continue
@@ -352,7 +381,7 @@ def options_module(structs):
              "from __future__ import annotations",
              "",
              "from typing import Sequence, TypedDict, Union"]
-    lines += option_class("zb_compile_params", "compiler.h", "CompileOptions", structs)
+    lines += option_class("zb_compile_params", "compile_options.def", "CompileOptions", structs)
     lines += option_class("zb_session_params", "runtime.h", "SessionOptions", structs)
     options = "{" + ",\n           ".join('"%s": "%s"' % item for item in sorted(spoken(structs).items())) + "}"
     flags = sorted({name for struct in PROGRAMS for name, kind in structs[struct] if kind == "c_bool"})

@@ -14,10 +14,10 @@ static const option_row rows[] = {
    value,                                                                                                              \
    help_text,                                                                                                          \
    OPTION_##kind,                                                                                                      \
-   offsetof(sched_settings, field),                                                                                    \
-   1,                                                                                                                  \
-   OPTION_##kind == OPTION_NUMBER ? INT_MAX : COUNT_MAX,                                                               \
-   group_of},
+   .offset = offsetof(sched_settings, field),                                                                          \
+   .lowest = 1,                                                                                                        \
+   .highest = OPTION_##kind == OPTION_NUMBER ? INT_MAX : COUNT_MAX,                                                    \
+   .group = group_of},
 #include "tools/command/zb-sched.def"
 };
 /* What each option goes with, as the table says. */
