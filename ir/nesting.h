@@ -3,7 +3,7 @@
 #ifndef ZB_IR_NESTING_H
 #define ZB_IR_NESTING_H
 
-#include "ir/dialect.h"
+#include "zb/op.h"
 
 #include <mlir-c/Diagnostics.h>
 

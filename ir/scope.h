@@ -9,7 +9,7 @@
 #ifndef ZB_IR_SCOPE_H
 #define ZB_IR_SCOPE_H
 
-#include "ir/op.h"
+#include "zb/op.h"
 
 /* A time within which a context lives. number 0: none. */
 typedef struct zb_scope {

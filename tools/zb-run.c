@@ -251,13 +251,10 @@ static zb_status find_launcher(const arguments *args, zb_bootstrap *out) {
   return status;
 }
 
-/* *out_printed: the error that comes back was printed, while other processes still ran. */
-static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_printed) {
-  zb_session *session = NULL;
-  zb_setting settings[RUN_OPTIONS];
-  char numbers[RUN_OPTIONS][RUN_NUMBER_BYTES];
-  opening called = {.args = args};
-  zb_session_params params = {
+/* What the command line asks of a session; settings and numbers hold what it points to. */
+static zb_session_params params_of(arguments *args, zb_bootstrap *bootstrap, zb_setting settings[RUN_OPTIONS],
+                                   char numbers[RUN_OPTIONS][RUN_NUMBER_BYTES], opening *called) {
+  return (zb_session_params){
       .directory = args->directory,
       .data = args->data,
       .evaluation = args->eval,
@@ -295,10 +292,19 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .bootstrap = bootstrap,
       .opened = run_print_header,
       .say = run_say_line,
-      .progress_context = &called,
+      .progress_context = called,
       .check = check_outputs,
       .check_context = args,
   };
+}
+
+/* *out_printed: the error that comes back was printed, while other processes still ran. */
+static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_printed) {
+  zb_session *session = NULL;
+  zb_setting settings[RUN_OPTIONS];
+  char numbers[RUN_OPTIONS][RUN_NUMBER_BYTES];
+  opening called = {.args = args};
+  zb_session_params params = params_of(args, bootstrap, settings, numbers, &called);
   run_set_simulation(args, &params);
   ZB_TRY(find_launcher(args, bootstrap));
   if (bootstrap->warning[0] && !args->launch) fprintf(stderr, "zb-run: warning: %s\n", bootstrap->warning);

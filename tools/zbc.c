@@ -441,8 +441,7 @@ static void print_json_sums(const zb_compile_summary *s) {
   }
 }
 
-static void print_json(const zb_compile_summary *s) {
-  printf("{\"ranks\":%d,\"inference\":%s,\"stages\":[", s->ranks, s->inference ? "true" : "false");
+static void print_json_stages(const zb_compile_summary *s) {
   for (int i = 0; i < s->stages; ++i) {
     const zb_stage_summary *t = &s->stage[i];
     printf("%s{\"stage\":%d,\"rank\":%d,\"chunk\":%d,\"ops\":%d,\"parameters\":%llu,\"parameter_bytes\":%llu,\"f_"
@@ -457,6 +456,11 @@ static void print_json(const zb_compile_summary *s) {
            (unsigned long long)t->bw_bytes, (unsigned long long)t->received_bytes, t->recomputed, t->gradients,
            t->gradients_in_b);
   }
+}
+
+static void print_json(const zb_compile_summary *s) {
+  printf("{\"ranks\":%d,\"inference\":%s,\"stages\":[", s->ranks, s->inference ? "true" : "false");
+  print_json_stages(s);
   printf("]");
   print_json_layers(s);
   printf(",\"memory\":[");

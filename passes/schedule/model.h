@@ -134,6 +134,8 @@ static inline bool zb_order_sends(const zb_order *order, int rank, int index, zb
   return job == ZB_W ? zb_order_is_whole(order, rank, index - 1) : !zb_order_is_whole(order, rank, index);
 }
 
+/* Adds the lists around job `index` of a rank to a status (-1: around none). */
+zb_status zb_order_with_chart(zb_status status, const zb_order *order, int rank, int index);
 /* Where each job stands in its rank's list: index[zb_model_job], -1 if nowhere, in the arena. INVALID for a job that
  * does not exist, stands on a rank that does not own its stage, or stands twice. */
 zb_status zb_order_index(const zb_model *model, const zb_order *order, zb_arena *arena, int32_t **out) ZB_MUST_USE;

@@ -23,13 +23,13 @@
  * Tests: test/passes/allocate.mlir, test/passes/allocate-early.mlir. */
 
 #include "passes/stages/addresses.h"
-#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
 #include "passes/stages/overwritten.h"
 #include "passes/function.h"
 #include "passes/stages/pack.h"
 #include "passes/pipeline.h"
+#include "passes/stages/replicas.h"
 #include "passes/tables.h"
 #include "zb/schedule.h"
 
@@ -60,7 +60,7 @@ typedef struct allocator {
   zb_plan_range evaluation_slots, evaluation_workspace;
   uint64_t sum_buffers;                 /* of gradients: zb_sum_buffers */
   uint64_t replicas;                    /* of all ranks */
-  bool adds_early;                      /* a sum over replicas is added up before the next one: zb_buckets_add_early */
+  bool adds_early;                      /* a sum over replicas is added up before the next one: zb_replicas_add_early */
   zb_overwritten_list overwritten;      /* with post-validation; else empty */
   int posts_read, times_read, first_op; /* of the lists before: rows that are used up, numbers of ops */
   /* ---- of the list at hand: @main or @evaluate ---- */
@@ -801,7 +801,7 @@ static zb_status allocate_rank(allocator *a, MlirOperation module, zb_rank_work 
   a->members = zb_members_get(module);
   a->parts = zb_parts_get(module);
   a->sum_buffers = (uint64_t)zb_sum_buffers(module, (int)zb_get_i64(module, ZB_ATTR_MICRO_BATCHES, 1));
-  a->adds_early = zb_buckets_add_early(module);
+  a->adds_early = zb_replicas_add_early(module);
   a->replicas = (uint64_t)zb_get_i64(module, ZB_ATTR_REPLICAS, 1);
   if (zb_has_attribute(module, ZB_ATTR_POST_VALIDATION))
     ZB_TRY(zb_overwritten_find(a->arena, module, a->rank_op, &a->overwritten));

@@ -15,62 +15,11 @@
 #include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
 #include "passes/stages/frames.h"
+#include "passes/stages/replicas.h"
 #include "passes/tables.h"
 
 #include <math.h>
 #include <string.h>
-
-int64_t zb_sum_buffers(MlirOperation top, int micro_batches) {
-  const int64_t groups = zb_get_i64(top, ZB_ATTR_SUM_GROUPS, 1);
-  if (groups == 1) return 1;
-  return zb_has_attribute(top, ZB_ATTR_SUM_INNER) ? 2 + micro_batches / groups : 2;
-}
-
-int zb_buckets_parts(MlirOperation top) {
-  return zb_has_attribute(top, ZB_ATTR_SHARDING) ? (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1) : 1;
-}
-
-bool zb_buckets_scatter(MlirOperation top) {
-  return zb_has_attribute(top, ZB_ATTR_SHARDING) && !zb_has_attribute(top, ZB_ATTR_WHOLE_SUMS);
-}
-
-bool zb_buckets_add_early(MlirOperation top) {
-  const char *sharding = zb_get_string(top, ZB_ATTR_SHARDING);
-  return sharding && zb_sharding_scatters(zb_sharding_of(sharding));
-}
-
-bool zb_buckets_of_micro_batch(MlirOperation top) {
-  const char *sharding = zb_get_string(top, ZB_ATTR_SHARDING);
-  return sharding && zb_sharding_sums_each(zb_sharding_of(sharding));
-}
-
-zb_collective_kind zb_buckets_kind_of(MlirOperation top, zb_payload payload, bool of_replicas) {
-  if (!of_replicas || payload == ZB_PAYLOAD_PARAMETERS || payload == ZB_PAYLOAD_BUFFERS)
-    return ZB_COLLECTIVE_ALL_GATHER;
-  return payload == ZB_PAYLOAD_GRADIENTS && zb_buckets_scatter(top) ? ZB_COLLECTIVE_REDUCE_SCATTER
-                                                                    : ZB_COLLECTIVE_ALL_REDUCE;
-}
-
-/* All ranks make the same norm: the first says which. */
-bool zb_buckets_give_greatest(MlirOperation top, zb_payload payload) {
-  if (payload != ZB_PAYLOAD_NORMS) return false;
-  ZB_FOR_EACH_OP(rank, zb_function_block(top)) {
-    if (!zb_op_is(rank, "builtin.module")) continue;
-    ZB_FOR_EACH_OP(function, zb_function_block(rank)) {
-      if (zb_class_get(function) != ZB_JOB_CLIP) continue;
-      ZB_FOR_EACH_OP(op, zb_function_block(function)) {
-        const char *type = zb_op_is(op, "zb.clip_scale") ? zb_get_string(op, "norm_type") : NULL;
-        if (type) return strcmp(type, "inf") == 0;
-      }
-    }
-  }
-  return false;
-}
-
-bool zb_buckets_moves_parts(MlirOperation top, zb_payload payload, bool of_replicas) {
-  if (payload == ZB_PAYLOAD_NORMS || payload == ZB_PAYLOAD_BUFFERS) return false;
-  return of_replicas ? zb_buckets_parts(top) > 1 : zb_buckets_scatter(top) && payload == ZB_PAYLOAD_GRADIENTS;
-}
 
 /* The accumulator of a zb.accumulate: its place in the frame of gradients, of parts that of the first. */
 static zb_status read_part(MlirOperation op, int parts, zb_plan_range *out) {
@@ -122,12 +71,12 @@ static zb_status find_of_job(zb_arena *arena, const zb_module_problem *p, int st
                              zb_buckets *out) {
   const MlirOperation function = p->functions[stage * ZB_KIND_COUNT + (int)kind];
   if (mlirOperationIsNull(function)) return NULL;
-  const int parts = zb_buckets_parts(p->top);
+  const int parts = zb_replicas_parts(p->top);
   const size_t first = out->count;
   zb_map *sums = NULL;
   int64_t done = 0; /* what ops take up to the last that was looked at; it matters in W alone */
   bool open = false;
-  if (zb_buckets_of_micro_batch(p->top)) ZB_TRY(find_sums(arena, p->ranks[p->stage_rank[stage]], &sums));
+  if (zb_replicas_sum_each(p->top)) ZB_TRY(find_sums(arena, p->ranks[p->stage_rank[stage]], &sums));
   ZB_FOR_EACH_OP(op, zb_function_block(function)) {
     if (kind == ZB_W && !zb_op_is(op, "func.return")) done += zb_cost_of(op, zb_op_find(op), NULL).time_ps;
     if (!zb_op_is(op, "zb.accumulate")) continue;
@@ -157,7 +106,7 @@ zb_status zb_buckets_find(zb_arena *arena, const zb_module_problem *p, int64_t l
 
 /* Bytes of the last shard of a sum, the largest; bytes: of the sum, or of parts the part. */
 static int64_t shard_of(const zb_module_problem *p, int64_t bytes, int64_t replicas) {
-  if (zb_buckets_parts(p->top) > 1) return bytes;
+  if (zb_replicas_parts(p->top) > 1) return bytes;
   const int64_t elements = bytes / (int64_t)sizeof(float), each = elements / replicas, rest = elements % replicas;
   return (int64_t)sizeof(float) * (elements - each * (replicas - 1) - rest * (replicas - 1) / replicas);
 }
@@ -171,14 +120,14 @@ static int64_t shard_bytes(const zb_module_problem *p, const zb_bucket *bucket, 
 
 /* bytes: what a rank sends in one. */
 static int64_t all_phases(const zb_module_problem *p, int64_t bytes) {
-  return (zb_buckets_scatter(p->top) ? 1 : 2) *
+  return (zb_replicas_scatter(p->top) ? 1 : 2) *
          (p->problem.link_latency_ps + llround((double)bytes * p->problem.link_ps_per_byte));
 }
 
 int64_t zb_buckets_at_end_ps(const zb_module_problem *p, int rank, int64_t replicas) {
   const zb_entries entries = zb_entries_get(p->ranks[rank], pool_tables[POOL_GRADIENTS]);
   int64_t bytes = 0;
-  const int parts = zb_buckets_parts(p->top);
+  const int parts = zb_replicas_parts(p->top);
   for (int i = 0; i < entries.count; ++i) {
     zb_shape shape;
     const zb_entry entry = zb_entries_at(entries, i);
@@ -216,7 +165,7 @@ zb_status zb_buckets_reductions(zb_module_problem *p, const zb_order *order) {
   zb_buckets buckets = {0};
   if (replicas < 2 || p->problem.micro_batches < 1) return NULL;
   ZB_TRY(zb_buckets_find(&p->arena, p, zb_get_i64(p->top, ZB_ATTR_BUCKET_BYTES, INT64_MAX), &buckets));
-  const int last = p->problem.micro_batches - 1, first = zb_buckets_of_micro_batch(p->top) ? 0 : last;
+  const int last = p->problem.micro_batches - 1, first = zb_replicas_sum_each(p->top) ? 0 : last;
   const size_t count = buckets.count * (size_t)(last - first + 1);
   zb_reduction *reductions = ZB_NEW(&p->arena, zb_reduction, count);
   int *places = ZB_NEW(&p->arena, int, count);

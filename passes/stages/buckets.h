@@ -23,25 +23,6 @@ typedef ZB_LIST(zb_bucket) zb_buckets;
  * stages, functions and costs. INVALID where an accumulator is not of f32. */
 zb_status zb_buckets_find(zb_arena *arena, const zb_module_problem *p, int64_t least, zb_buckets *out) ZB_MUST_USE;
 
-/* How many buffers as large as the gradients a rank has: more than one where groups of its micro-batches are added up
- * apart (zb.sum_groups, zb.sum_inner). */
-int64_t zb_sum_buffers(MlirOperation top, int micro_batches);
-
-/* How many replicas have a part of a parameter's update each; 1: every one makes all of it. */
-int zb_buckets_parts(MlirOperation top);
-/* Whether each gets the sum of its own part alone. */
-bool zb_buckets_scatter(MlirOperation top);
-/* Whether each bucket is added up before the next one of its rank is sent. */
-bool zb_buckets_add_early(MlirOperation top);
-/* Whether the gradients of each micro-batch are summed over replicas, into parts; else those of all of a step. */
-bool zb_buckets_of_micro_batch(MlirOperation top);
-/* How a collective gives its members what it carries: replicas add up gradients, and numbers of the norm. */
-zb_collective_kind zb_buckets_kind_of(MlirOperation top, zb_payload payload, bool of_replicas);
-/* Whether one that adds gives the greatest: of numbers of the norm, where the norm is that. */
-bool zb_buckets_give_greatest(MlirOperation top, zb_payload payload);
-/* Whether a collective is one of parts (zb_plan_collective.of_parts). */
-bool zb_buckets_moves_parts(MlirOperation top, zb_payload payload, bool of_replicas);
-
 /* Gives the problem its sums over replicas as reductions, in the order in which each rank runs them: that of the
  * buckets, or, by an order, that in which they are complete. A program without replicas has none. What B completes
  * counts as complete when W of its stage and micro-batch begins, or before. */

@@ -4,12 +4,12 @@
 
 #include "passes/stages/emit_plan.h"
 #include "passes/stages/emit_parts.h"
-#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
 #include "passes/function.h"
 #include "passes/stages/frames.h"
 #include "passes/stages/problem.h"
+#include "passes/stages/replicas.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/random.h"
@@ -160,17 +160,17 @@ static zb_status emit_collective(zb_emitter *e, int number, const zb_messages_ro
     pool[count + m] = (uint64_t)row.values;
   }
   const bool of_replicas = count == 1;
-  const bool adds = zb_collective_adds(zb_buckets_kind_of(e->module, payload, of_replicas));
+  const bool adds = zb_collective_adds(zb_replicas_collective(e->module, payload, of_replicas));
   plan->collectives[plan->collective_count++] =
-      (zb_plan_collective){.kind = zb_buckets_kind_of(e->module, payload, of_replicas),
+      (zb_plan_collective){.kind = zb_replicas_collective(e->module, payload, of_replicas),
                            .coordinate = of_replicas,
-                           .of_parts = zb_buckets_moves_parts(e->module, payload, of_replicas),
+                           .of_parts = zb_replicas_move_parts(e->module, payload, of_replicas),
                            .payload = payload,
                            .dtype = payload == ZB_PAYLOAD_NORMS ? ZB_F64 : ZB_F32,
                            .before = plan->message_count,
                            .apart = payload == ZB_PAYLOAD_PARAMETERS && zb_has_attribute(e->module, ZB_ATTR_GATHER),
                            .of_micro_batch = (int32_t)message->micro_batch + 1,
-                           .greatest = adds && zb_buckets_give_greatest(e->module, payload),
+                           .greatest = adds && zb_replicas_give_greatest(e->module, payload),
                            .lead_ps = zb_members_at(e->members, own.begin).lead_ps,
                            .members = {plan->pool_u64_count, count},
                            .counts = {plan->pool_u64_count + count, adds ? 0 : count}};

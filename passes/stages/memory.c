@@ -19,7 +19,6 @@
  *
  * Tests: test/passes/memory.mlir. */
 
-#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
 #include "passes/stages/frames.h"
@@ -28,6 +27,8 @@
 #include "passes/stages/problem.h"
 #include "passes/stages/shard_optimizer.h"
 #include "passes/tables.h"
+#include "passes/stages/replicas.h"
+#include "passes/stages/parts.h"
 #include "runtime/plan/file/plan.h"
 #include "passes/stages/workspace.h"
 
@@ -647,8 +648,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   memory m = {.pass = pass, .arena = &pass->arena, .context = mlirOperationGetContext(top)};
   m.parts = zb_has_attribute(top, ZB_ATTR_SHARDING) ? (int)zb_get_i64(top, ZB_ATTR_REPLICAS, 1) : 1;
-  m.of_micro_batch = zb_buckets_of_micro_batch(top);
-  m.sums_of_parts = zb_buckets_scatter(top);
+  m.of_micro_batch = zb_replicas_sum_each(top);
+  m.sums_of_parts = zb_replicas_scatter(top);
   m.of_parameters = zb_has_attribute(top, ZB_ATTR_GATHER);
   if (m.of_parameters) m.kept = zb_gathered_of(zb_get_string(top, ZB_ATTR_GATHER));
   m.stage_rank = zb_stage_ranks(m.arena, top, &m.stage_count);

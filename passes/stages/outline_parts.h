@@ -1,4 +1,5 @@
-/* The parts of zb-outline: functions under construction (outline.c), those of an evaluation (outline_evaluation.c). */
+/* The parts of zb-outline: functions under construction (outline_functions.c), those of an evaluation
+ * (outline_evaluation.c). */
 #ifndef ZB_PASSES_OUTLINE_PARTS_H
 #define ZB_PASSES_OUTLINE_PARTS_H
 
@@ -61,6 +62,23 @@ static inline bool is_by_mode(const zb_node *node) { return zb_node_is(node, "zb
 
 static inline int evaluation_sub(int stage) { return stage * SUBS_OF_STAGE + SUB_EVALUATION; }
 
+static inline int load_sub(const outline *o, int rank) { return o->stages * SUBS_OF_STAGE + rank; }
+static inline int clip_sub(const outline *o, int rank) { return load_sub(o, rank) + o->ranks; }
+static inline int tied_sub(const outline *o, int group, int rank, bool before_clip) {
+  return o->stages * SUBS_OF_STAGE + 2 * o->ranks + 2 * (group * o->ranks + rank) + !before_clip;
+}
+
+/* Whether an op, or a function, of that kind is of the optimizer and runs before CLIP. */
+static inline bool before_clip(const outline *o, zb_job_kind kind) {
+  return o->apart && zb_job_is_optimizer(kind) && kind < ZB_JOB_CLIP;
+}
+
+static inline bool is_common(const outline *o, int node) { return node >= 0 && (o->flow.nodes[node] & ZB_FLOW_COMMON); }
+
+static inline void *memo_key(const outline *o, int sub, int value) {
+  return (void *)((uintptr_t)sub * (uintptr_t)o->graph.value_count + (uintptr_t)value + 1);
+}
+
 /* ---- Functions under construction; false: out of memory ---- */
 
 /* The function an op lives in, -1 for those that are cloned where needed. */
@@ -72,6 +90,15 @@ bool zb_outline_remember(outline *o, int sub, int value, MlirValue local);
 bool zb_outline_clone(outline *o, int sub, int node_index);
 /* Makes `value` available in a function. */
 bool zb_outline_resolve(outline *o, int sub, int value);
+/* What crosses is a result of one function and an argument of others. */
+MlirAttribute zb_outline_value_port(const outline *o, int value);
+MlirAttribute zb_outline_sum_port(outline *o, MlirOperation accumulate);
+/* The function that makes a value of the optimizer for a rank (any, where one stage has it). */
+int zb_outline_sub_of(const outline *o, int value, int rank);
+bool zb_outline_set_operands(outline *o, int sub, const zb_node *node, MlirOperation op);
+/* The marks of zb-autodiff have done their work. Without them the attributes of equal layers are equal again, which
+ * MLIR keeps once. */
+void zb_outline_drop_marks(MlirOperation op);
 
 /* ---- Evaluation ---- */
 

@@ -3,9 +3,9 @@
 #include "passes/stages/overwritten.h"
 
 #include "passes/function.h"
-#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
+#include "passes/stages/replicas.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void join_neighbours(zb_overwritten_list *list) {
 }
 
 zb_status zb_overwritten_find(zb_arena *arena, MlirOperation top, MlirOperation rank, zb_overwritten_list *out) {
-  const int parts = zb_has_attribute(top, ZB_ATTR_GATHER) ? 1 : zb_buckets_parts(top);
+  const int parts = zb_has_attribute(top, ZB_ATTR_GATHER) ? 1 : zb_replicas_parts(top);
   *out = (zb_overwritten_list){0};
   ZB_FOR_EACH_OP(function, zb_function_block(rank)) {
     const zb_job_kind kind = zb_class_get(function);

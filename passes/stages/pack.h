@@ -2,22 +2,9 @@
 #ifndef ZB_PASSES_PACK_H
 #define ZB_PASSES_PACK_H
 
+#include "passes/stages/piece.h"
 #include "runtime/base/memo.h"
 #include "zb/status.h"
-
-/* Bytes [begin, end) of a piece. */
-typedef struct zb_piece_part {
-  uint64_t begin, end;
-} zb_piece_part;
-
-/* A piece is held whole from start to end, a part of it before that from `first` on, and another after that until
- * `last`. All times are included; first = start, last = end: no part. */
-typedef struct zb_piece {
-  uint64_t bytes;
-  int first, start, end, last;
-  zb_piece_part before, after;
-  uint64_t offset; /* the answer */
-} zb_piece;
 
 /* Gives every piece an offset so that no two overlap in memory and time, and *out_bytes that all of them take.
  * Deterministic. Up to 1,024 pieces are packed in several orders until no byte is wasted or the budget of tries is used

@@ -3,7 +3,7 @@
 #ifndef ZB_PASSES_PACK_WITHIN_H
 #define ZB_PASSES_PACK_WITHIN_H
 
-#include "passes/stages/pack.h"
+#include "passes/stages/piece.h"
 #include "runtime/base/arena.h"
 
 /* What is held of a piece at a time: bytes [begin, end) of it from `from` to `to`. */

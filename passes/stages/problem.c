@@ -1,7 +1,6 @@
 /* The schedule problem of a framed module: see passes/stages/problem.h. Tested through test/passes/schedule.mlir. */
 
 #include "passes/stages/problem.h"
-#include "passes/stages/buckets.h"
 
 #include "passes/stages/overwritten.h"
 
@@ -12,6 +11,7 @@
 #include "passes/stages/shard_optimizer.h"
 #include "passes/function.h"
 #include "passes/tables.h"
+#include "passes/stages/replicas.h"
 #include "runtime/base/map.h"
 #include "runtime/base/text.h"
 

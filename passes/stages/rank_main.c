@@ -9,10 +9,10 @@
 
 #include "passes/stages/rank_main.h"
 
-#include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
 #include "passes/stages/shard_optimizer.h"
+#include "passes/stages/replicas.h"
 #include "runtime/plan/file/collective.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -357,7 +357,7 @@ static void build_reduction(rank_main *r, const zb_gather *g, int message) {
   uint64_t *sizes = ZB_NEW(r->arena, uint64_t, own->parts.count);
   if (!sizes) return;
   for (size_t i = 0; i < own->parts.count; ++i)
-    sizes[i] = own->parts.items[i].bytes * (uint64_t)zb_buckets_parts(r->c->t.p.top);
+    sizes[i] = own->parts.items[i].bytes * (uint64_t)zb_replicas_parts(r->c->t.p.top);
   MlirValue *frame = &r->pools[POOL_GRADIENTS];
   MlirType types[2] = {mlirValueGetType(*frame), landing_type(r, sizes, own->parts.count, ZB_F32)};
   MlirValue operands[2] = {*frame};

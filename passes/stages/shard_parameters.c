@@ -15,6 +15,7 @@
  *
  * Tests: test/passes/shard-parameters.test, test/e2e/sharding.py. */
 
+#include "passes/stages/parts.h"
 #include "passes/stages/shard_optimizer.h"
 
 #include "passes/function.h"

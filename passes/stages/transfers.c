@@ -28,6 +28,8 @@
 #include "passes/stages/buckets.h"
 #include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
+#include "passes/stages/parts.h"
+#include "passes/stages/replicas.h"
 #include "passes/stages/shard_optimizer.h"
 
 #include <limits.h>
@@ -80,7 +82,7 @@ static bool needs_sum(const zb_timetable *t, int rank, const char *parameter) {
 static zb_status add_member(zb_arena *arena, const zb_timetable *t, zb_gather *g, int rank) {
   zb_gather_member m = {.rank = rank};
   const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_GRADIENTS]);
-  const bool scatters = zb_buckets_scatter(t->p.top);
+  const bool scatters = zb_replicas_scatter(t->p.top);
   for (int i = 0; i < entries.count; ++i) {
     const zb_entry entry = zb_entries_at(entries, i);
     if (!entry.port.sum || zb_port_is_summed(&entry.port) || strcmp(entry.port.sum, g->parameter) != 0) continue;
@@ -140,7 +142,7 @@ static void add_reduction(zb_arena *arena, const zb_bucket *bucket, int rank, in
  * part: so a sum is that of one accumulator, whatever lies beside it. */
 static zb_status add_reductions(zb_arena *arena, const zb_timetable *t, const zb_buckets *buckets, int rank,
                                 zb_transfers *out) {
-  const bool each = zb_buckets_of_micro_batch(t->p.top);
+  const bool each = zb_replicas_sum_each(t->p.top);
   for (int i = 0; i < t->order.counts[rank]; ++i) {
     const zb_job job = t->order.jobs[rank][i];
     if (!each && job.micro_batch != t->p.problem.micro_batches - 1) continue;
@@ -198,7 +200,7 @@ static bool clips(MlirOperation rank) {
 
 /* Of parts of gradients every replica has other numbers. */
 static void find_norm_sums(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
-  for (int rank = 0; rank < t->p.problem.ranks && zb_buckets_scatter(t->p.top); ++rank) {
+  for (int rank = 0; rank < t->p.problem.ranks && zb_replicas_scatter(t->p.top); ++rank) {
     zb_gather g = {.kind = ZB_REDUCE_NORM};
     if (clips(t->p.ranks[rank])) add_norm_member(arena, t, rank, &g);
     if (g.members.count && g.members.items[0].parts.count) (void)ZB_PUSH(arena, &out->gathers, g);
@@ -233,7 +235,7 @@ static void find_buffer_gathers(zb_arena *arena, const zb_timetable *t, zb_trans
 
 static void find_parameter_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
   if (zb_has_attribute(t->p.top, ZB_ATTR_GATHER)) return; /* they stay parts */
-  for (int rank = 0; rank < t->p.problem.ranks && zb_buckets_parts(t->p.top) > 1; ++rank) {
+  for (int rank = 0; rank < t->p.problem.ranks && zb_replicas_parts(t->p.top) > 1; ++rank) {
     const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_PARAMETERS]);
     zb_gather g = {.kind = ZB_GATHER_PARAMETERS};
     zb_gather_member m = {.rank = rank};
@@ -461,8 +463,8 @@ static int64_t bytes_of(const zb_timetable *t, const zb_rank_transfer *m) {
   uint64_t total = 0, least = UINT64_MAX;
   if (m->gather->kind == ZB_GATHER_BUFFERS)
     return (int64_t)((uint64_t)(t->replicas - 1) * given_by(m->gather, &m->gather->members.items[0]));
-  if (zb_buckets_parts(t->p.top) > 1 && m->gather->members.count == 1 && m->gather->kind != ZB_REDUCE_NORM) {
-    const bool one = m->gather->kind != ZB_REDUCE_SUMS || zb_buckets_scatter(t->p.top);
+  if (zb_replicas_parts(t->p.top) > 1 && m->gather->members.count == 1 && m->gather->kind != ZB_REDUCE_NORM) {
+    const bool one = m->gather->kind != ZB_REDUCE_SUMS || zb_replicas_scatter(t->p.top);
     total = given_by(m->gather, &m->gather->members.items[0]);
     return (int64_t)((one ? 1 : 2) * (uint64_t)(t->replicas - 1) * total);
   }
@@ -491,7 +493,7 @@ static zb_payload payload_of(const zb_rank_transfer *m) {
  * last one is complete. */
 static int64_t complete_ps(const zb_timetable *t, const zb_rank_transfer *m, int64_t bytes, int64_t *sums) {
   const int64_t takes = t->p.problem.link_latency_ps + (int64_t)(t->p.problem.link_ps_per_byte * (double)bytes);
-  if (m->hop || m->gather->kind != ZB_REDUCE_SUMS || !zb_buckets_add_early(t->p.top)) return m->time + takes;
+  if (m->hop || m->gather->kind != ZB_REDUCE_SUMS || !zb_replicas_add_early(t->p.top)) return m->time + takes;
   int64_t *before = &sums[m->gather->members.items[0].rank];
   *before = (*before > m->time ? *before : m->time) + takes;
   return *before;

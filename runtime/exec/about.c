@@ -2,7 +2,8 @@
  * test/runtime/exec/about_test.c. */
 #include "runtime/base/arena.h"
 #include "runtime/exec/data.h"
-#include "runtime/exec/session.h"
+#include "runtime/exec/data_rows.h"
+#include "runtime/exec/session_parts.h"
 
 typedef struct owned_about {
   zb_plan_about about; /* first: it is what the caller has */

@@ -5,7 +5,7 @@
  * 8, as many as cores allow, so that cores are busy as in training, and is measured as any plan (measure.h). Tests:
  * test/runtime/exec/measure_test.c, test/e2e/costs.py.
  */
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
 
 #include <stdio.h>
 #include <string.h>

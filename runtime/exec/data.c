@@ -6,7 +6,7 @@
 #include "runtime/base/random.h"
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
-#include "runtime/exec/agreement.h"
+#include "runtime/exec/facts.h"
 #include "runtime/exec/data_rows.h"
 
 #include <inttypes.h>
@@ -134,8 +134,6 @@ static zb_status check_kind(const char *option, const format *f, const char *pat
 static bool is_integer(const zb_plan_input *input) {
   return input->shape.dtype == ZB_I64 || input->shape.dtype == ZB_I32;
 }
-
-bool zb_data_is_counter(const zb_plan_input *input) { return strcmp(input->name, ZB_COUNTER_INPUT) == 0; }
 
 bool zb_data_has_counter(const zb_plan *plan) {
   for (int i = 0; i < plan->input_count; ++i)

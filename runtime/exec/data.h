@@ -25,8 +25,7 @@ typedef struct zb_data_params {
   uint64_t shuffle; /* rows of arrays come in an order drawn by it, another one in each epoch; 0: as in the file */
 } zb_data_params;
 
-/* Whether the session itself fills the input. */
-bool zb_data_is_counter(const zb_plan_input *input);
+/* Whether the session itself fills an input. */
 bool zb_data_has_counter(const zb_plan *plan);
 /* The first input that data feeds; NULL: there is none. */
 const zb_plan_input *zb_data_first_input(const zb_plan *plan);
@@ -53,8 +52,6 @@ int64_t zb_data_rows(const zb_data *data);
 int64_t zb_data_left_out(const zb_data *data);
 /* Rows of a micro-batch. */
 int64_t zb_data_rows_at_once(const zb_data *data);
-/* Of each input in a micro-batch, where all have as many; else 1: whole micro-batches are the rows. */
-int64_t zb_data_rows_of_plan(const zb_plan *plan);
 /* Rows taken after this number of steps; 0 when the data is no file. */
 int64_t zb_data_position(const zb_data *data, int64_t steps);
 

@@ -3,7 +3,6 @@
 
 #include "runtime/base/random.h"
 #include "runtime/base/words.h"
-#include "runtime/exec/data.h"
 
 #include <string.h>
 

@@ -12,6 +12,15 @@
 
 #include "runtime/formats/arrays.h"
 #include "runtime/plan/file/plan.h"
+#include "runtime/base/random.h"
+
+#include <string.h>
+
+/* Whether the session itself fills the input. */
+static inline bool zb_data_is_counter(const zb_plan_input *input) { return strcmp(input->name, ZB_COUNTER_INPUT) == 0; }
+
+/* Rows of each input in a micro-batch, where all have as many; else 1: whole micro-batches are the rows. */
+int64_t zb_data_rows_of_plan(const zb_plan *plan);
 
 typedef struct zb_rows {
   zb_arrays arrays;

@@ -1,5 +1,7 @@
 /* Sessions: from a folder to ranks that run, and steps. Tests: test/runtime/exec. */
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
+
+#include "runtime/exec/agreement.h"
 
 #include "runtime/exec/session_group.h"
 #include "runtime/exec/values.h"
@@ -321,7 +323,7 @@ static zb_status agree_on_options(zb_session *session, const zb_session_params *
   zb_facts facts = {0};
   ZB_TRY(zb_session_agree(session, status));
   if (session->group) zb_facts_add_params(&facts, session, params);
-  status = zb_facts_compare(session, &facts);
+  status = zb_session_compare_facts(session, &facts);
   zb_facts_deinit(&facts);
   if (!status)
     status = zb_session_agree(session, params->check ? params->check(params->check_context, session->process) : NULL);

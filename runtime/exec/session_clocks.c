@@ -1,6 +1,6 @@
 /* Steps of a session that computes nothing, of replicas and shards: times alone, by runtime/plan/clock/clocks.h. No
  * rank has an executor, an arena or messages. Tests: test/runtime/exec/clocks_test.c, test/e2e/mesh.py. */
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
 
 bool zb_session_wants_clocks(const zb_session *session) {
   const zb_session_params *params = &session->params;

@@ -1,6 +1,7 @@
 /* Evaluations of a session, and what they have in common with its steps. Tests: test/runtime/exec/evaluation_test.c,
  * test/e2e/evaluation.py. */
 #include "runtime/exec/session_group.h"
+#include "runtime/exec/data_rows.h"
 
 #include <math.h>
 

@@ -169,6 +169,24 @@ static zb_status make_record(zb_session *session) {
   return zb_arena_status(&session->memory);
 }
 
+zb_status zb_session_compare_facts(zb_session *session, const zb_facts *facts) {
+  if (!session->group) return NULL;
+  void *all = NULL;
+  size_t bytes = 0;
+  uint64_t length = facts->records.length;
+  zb_text mine;
+  zb_text_init(&mine);
+  zb_text_add_bytes(&mine, (const char *)&length, sizeof length);
+  zb_text_add_bytes(&mine, facts->records.data, facts->records.length);
+  zb_status status = zb_session_agree(session, mine.failed || facts->records.failed ? ZB_OUT_OF_MEMORY() : NULL);
+  if (!status) status = zb_session_gather(session, mine.data, mine.length, &all, &bytes);
+  if (!status)
+    status = zb_session_agree(session, all ? zb_facts_compare_all(facts, session->processes, all, bytes) : NULL);
+  zb_text_deinit(&mine);
+  zb_free(all);
+  return status;
+}
+
 zb_status zb_session_agree_start(zb_session *session, zb_status status) {
   state_record record = {.digest_process = NOBODY, .set_process = NOBODY};
   if (!status) status = make_record(session);
@@ -179,7 +197,7 @@ zb_status zb_session_agree_start(zb_session *session, zb_status status) {
                             "give all processes the same folder, on a file system that all of them see");
     return session->process == 0 ? status : zb_status_set_told(status);
   }
-  ZB_TRY(zb_facts_compare(session, &session->contents));
+  ZB_TRY(zb_session_compare_facts(session, &session->contents));
   zb_facts_deinit(&session->contents);
   if (record.set_process != NOBODY)
     snprintf(session->mixed, sizeof session->mixed,

@@ -4,7 +4,7 @@
 #ifndef ZB_EXEC_SESSION_GROUP_H
 #define ZB_EXEC_SESSION_GROUP_H
 
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
 
 /* Finds the other processes, if the transport has any, and which ranks are here (plan->rank_count is not known yet:
  * zb_session_ranks_of). */
@@ -14,6 +14,8 @@ zb_status zb_session_ranks_of(zb_session *session, int rank_count) ZB_MUST_USE;
 /* One status for all: NULL if every process gives NULL. Of several failures that of the lowest process is what all get;
  * there it is the status itself, elsewhere a copy that is marked as told. Takes and returns ownership. */
 zb_status zb_session_agree(zb_session *session, zb_status status) ZB_MUST_USE;
+/* One status for all. USAGE where a fact differs; process 0 tells. */
+zb_status zb_session_compare_facts(zb_session *session, const zb_facts *facts) ZB_MUST_USE;
 /* The same at the start: whether all read the same plan, data and checkpoint, and what the others must know of this
  * process. */
 zb_status zb_session_agree_start(zb_session *session, zb_status status) ZB_MUST_USE;

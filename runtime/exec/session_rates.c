@@ -1,6 +1,6 @@
 /* The rates of a session (rates.h): opened, set before each step, told to the other processes. Tests:
  * test/e2e/rates.py, test/runtime/exec/session_test.c. */
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
 
 #include "runtime/base/digest.h"
 

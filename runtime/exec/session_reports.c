@@ -1,6 +1,6 @@
 /* What the steps of a session report: the losses of micro-batches and the norm of gradients, and what becomes of a step
  * whose gradients are not finite. Tests: test/e2e/clipping.py, test/tools/clipping.test, test/runtime/exec. */
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
 
 #include "runtime/base/words.h"
 

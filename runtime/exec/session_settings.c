@@ -1,10 +1,11 @@
 /* What a checkpoint keeps of how a run was trained, and what of it the plan and the options of a run that goes on with
  * it change: that is said, as a run may be meant to change, but not unseen. Tests: test/e2e/faults.py. */
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
 
 #include "runtime/base/digest.h"
 #include "runtime/base/map.h"
 #include "runtime/base/text.h"
+#include "runtime/exec/data_rows.h"
 
 #include <inttypes.h>
 #include <math.h>

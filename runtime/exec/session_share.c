@@ -103,7 +103,7 @@ static zb_status compare_programs(zb_session *session, const zb_plan *plan, cons
   zb_facts_add(&facts, "the digest of the names and shapes of parameters", text, hint);
   snprintf(text, sizeof text, "%016" PRIx64, code);
   zb_facts_add(&facts, "the digest of the program that the module became", text, hint);
-  zb_status status = zb_facts_compare(session, &facts);
+  zb_status status = zb_session_compare_facts(session, &facts);
   zb_facts_deinit(&facts);
   return status;
 }

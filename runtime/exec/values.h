@@ -4,7 +4,7 @@
 #define ZB_EXEC_VALUES_H
 
 #include "runtime/formats/weights.h"
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
 
 /* What values may be that a run begins with or saves: of what never changes all; of buffers also infinities; of what
  * is trained, and of its state, numbers alone. */

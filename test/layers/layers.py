@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Who may include whom: every include directive of the rooms against the table below (ARCHITECTURE.md: the plan is the
-waist, tools use the public API only, CUDA and MPI are modules).
+waist, tools use the public API only, CUDA and MPI are modules). No folders, and within a folder no files, need each
+other in a circle. A file is NAME.c and NAME.h: it needs the files whose headers it includes, and those whose functions
+it calls.
 
 usage: layers.py [ROOT]     checks a tree, one line a folder; ends with checks of itself on made-up trees
 """
@@ -231,25 +233,98 @@ EXAMPLES = [
 ]
 
 
-def circles(folders):
+# Circles of files that there are, by what makes them and their first file, with the names of the others. Rows may only
+# leave, or lose names.
+CIRCLES_LEFT = {
+    ("call", "ir/import/function"): "literal value",
+    ("call", "ir/import/onnx/control"): "nodes",
+    ("call", "passes/compile/compile"): "joint layouts",
+    ("call", "passes/stages/cuts"): "cuts_by_rank",
+    ("call", "runtime/base/base"): "memory status text",
+    ("call", "runtime/exec/executor"): "validation",
+    ("call", "runtime/exec/session"): "session_clocks session_evaluate session_overlap session_rates session_reports "
+                                      "session_save session_settings session_share",
+    ("include", "runtime/exec/executor"): "executor_parts",
+}
+DEFINED = re.compile(r"^(?!static\b|typedef\b)[A-Za-z][\w *]*?[ *](\w+)\([^;{}]*\)\s*\{|"
+                     r"^const [\w ]+[ *](\w+)(?:\[\w*\])* = ", re.M)
+OWN = re.compile(r"^static [\w *]*?[ *](\w+)\(", re.M)
+BLANKED = re.compile(r"/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|^\s*#\s*define(?:[^\n]*\\\n)*[^\n]*",
+                     re.S | re.M)
+
+
+def circles(graph):
+    """The circles of a graph {name: names}: sorted lists of names each of which leads to all others of its list."""
+    reaches = {}
+    for name in graph:
+        reached, open_ = set(), [name]
+        while open_:
+            for target in graph.get(open_.pop(), ()):
+                if target not in reached:
+                    reached.add(target)
+                    open_.append(target)
+        reaches[name] = reached
+    found = {tuple(sorted(other for other in reached if name in reaches.get(other, ())))
+             for name, reached in reaches.items() if name in reached}
+    return [list(circle) for circle in sorted(found) if len(circle) > 1]
+
+
+def folder_circles(folders):
     """The circles among the folders of a table, each as a text."""
-    reaches = {folder: {entry[:-1] for entry in allowed if entry[:-1] in folders and entry[:-1] != folder}
-               for folder, allowed in folders.items()}
-    found, state = [], {}
+    graph = {folder: {entry[:-1] for entry in allowed if entry[:-1] in folders and entry[:-1] != folder}
+             for folder, allowed in folders.items()}
+    return [" and ".join(circle) + " include each other" for circle in circles(graph)]
 
-    def visit(folder, path):
-        state[folder] = "open"
-        for target in sorted(reaches[folder]):
-            if state.get(target) == "open":
-                found.append(" -> ".join([*path[path.index(target):], target]))
-            elif target not in state:
-                visit(target, [*path, target])
-        state[folder] = "done"
 
-    for folder in sorted(folders):
-        if folder not in state:
-            visit(folder, [folder])
+def needs(texts):
+    """The files of one folder {NAME.c or NAME.h: text}: two graphs {NAME: names}, by includes and by calls."""
+    includes, calls, homes = {}, {}, {}
+    names = {os.path.splitext(path)[0] for path in texts}
+    for path, text in texts.items():
+        name = os.path.splitext(path)[0]
+        found = {os.path.splitext(os.path.normpath(header))[0]
+                 for header in re.findall(r'^\s*#\s*include\s*"([^"]+)\.h"', text, re.M)}
+        includes.setdefault(name, set()).update((found & names) - {name})
+    blanked = {path: BLANKED.sub(" ", text) for path, text in texts.items()}
+    for path, text in blanked.items():
+        if path.endswith(".c"):
+            homes.update({a or b: os.path.splitext(path)[0] for a, b in DEFINED.findall(text)})
+    for path, text in blanked.items():
+        name, own = os.path.splitext(path)[0], set(OWN.findall(text))
+        used = {homes[word] for word in set(re.findall(r"(?<![\w.>])\w+", text)) - own if word in homes}
+        calls.setdefault(name, set()).update(used - {name} if path.endswith(".c") else ())
+    return includes, calls
+
+
+def file_circles(root):
+    """The circles of files within each folder of the rooms."""
+    found = []
+    for room in ROOMS:
+        for place, folders, files in os.walk(os.path.join(root, room)):
+            folders.sort()
+            texts = {}
+            for name in sorted(f for f in files if f.endswith((".c", ".h"))):
+                with open(os.path.join(place, name), encoding="utf-8", errors="replace") as file:
+                    texts[os.path.relpath(os.path.join(place, name), root)] = file.read()
+            for how, graph in zip(("include", "call"), needs(texts)):
+                found += [(how, circle) for circle in circles(graph)]
     return found
+
+
+def circle_messages(found, left):
+    """What is wrong with the circles that are found, against the list of those that are left."""
+    messages, seen = [], {}
+    for how, circle in found:
+        key = (how, circle[0])
+        row = [circle[0], *(os.path.join(os.path.dirname(circle[0]), name) for name in left.get(key, "").split())]
+        seen[key] = circle
+        if not set(circle) <= set(row):
+            messages.append("%s.c:1: error: it and %s %s each other in a circle; hint: move what they share into a "
+                            "file below them" % (circle[0], " ".join(map(os.path.basename, circle[1:])), how))
+        elif len(circle) < len(row):
+            messages.append("test/layers/layers.py:1: error: the row %s, %s names files of no circle any more" % key)
+    return messages + ["test/layers/layers.py:1: error: the row %s, %s is of no circle any more" % key
+                       for key in left if key not in seen]
 
 
 def planted():
@@ -268,6 +343,36 @@ def planted():
     return [("%s/planted_%d.c" % (folder, i), include, may) for i, (folder, include, may) in enumerate(rows)]
 
 
+FILES = {
+    "x/a.c": '#include "x/a.h"\n#include "x/b.h"\nint a(void) {\n  return b(); /* c() */\n}\n',
+    "x/a.h": '#include "x/all.h"\n',
+    "x/b.c": '#include "x/b.h"\n\nstatic int c(void) { return 1; }\nint b(void) {\n  return c() + it.d + "e";\n}\n',
+    "x/b.h": '#include "zb/base.h"\n',
+    "x/c.c": '#include "x/d.h"\nint c(void) {\n  return d();\n}\n',
+    "x/d.c": "int d(void) {\n  return e;\n}\n",
+    "x/d.h": '#include "x/c.h"\n',
+    "x/e.c": "#define OTHER b()\nconst int e = 1;\nint f(void) { return c(); }\n",
+}
+
+
+def check_circles():
+    """What is wrong with the circles of made-up files: c includes d.h, which includes c.h; c calls d, d reads e, and e
+    calls c; but b has a c of its own, a only speaks of c, and a macro of e belongs to who uses it."""
+    includes, calls = needs(FILES)
+    found = [("include", circle) for circle in circles(includes)] + [("call", circle) for circle in circles(calls)]
+    if found != [("include", ["x/c", "x/d"]), ("call", ["x/c", "x/d", "x/e"])]:
+        return ["circles of files: %s" % found]
+    left = {("include", "x/c"): "d"}
+    messages = [circle_messages(found, {**left, ("call", "x/c"): "d e"}), circle_messages(found[:1], left),
+                circle_messages(found, left), circle_messages(found[:1], {("include", "x/c"): "d e"}),
+                circle_messages([], left)]
+    expected = [None, None, "x/c.c:1: error: it and d e call each other in a circle", "names files of no circle",
+                "is of no circle any more"]
+    return ["%s: expected %s" % (got, text) for got, text in zip(messages, expected)
+            if got if text is None or not (len(got) == 1 and text in got[0])] + \
+        ["nothing, expected %s" % text for got, text in zip(messages, expected) if text and not got]
+
+
 def check_itself():
     """What is wrong with this script's answers on the made-up tree."""
     wrong = []
@@ -280,8 +385,10 @@ def check_itself():
         refused = {message.split(":")[0] for _, messages in check_tree(root) for message in messages}
     wrong += ["%s with #include %s: expected %s" % (path, include, "nothing" if may else "an error")
               for path, include, may in plants if may == (path in refused)]
-    if circles({"a": ["b/"], "b": ["c/", "zb/"], "c": ["a/"], "d": ["a/"]}) != ["a -> b -> c -> a"]:
+    made_up = {"a": ["b/"], "b": ["c/", "zb/"], "c": ["a/"], "d": ["a/"]}
+    if folder_circles(made_up) != ["a and b and c include each other"]:
         wrong.append("a circle a, b, c is not found")
+    wrong += check_circles()
     with tempfile.TemporaryDirectory() as root:
         for path, text, _ in EXAMPLES:
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
@@ -302,9 +409,11 @@ def main():
     own_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     root = sys.argv[1] if len(sys.argv) > 1 else own_root
     edges = {}
-    checks = check_tree(root, edges) + [("no circle between folders", circles(FOLDERS)),
-                                 ("no circle between folders as they are", circles(edges)),
-                                 ("finds what it should find", check_itself())]
+    checks = check_tree(root, edges) + [("no circle between folders", folder_circles(FOLDERS)),
+                                        ("no circle between folders as they are", folder_circles(edges)),
+                                        ("no circle between files of a folder, but those that are left",
+                                         circle_messages(file_circles(root), CIRCLES_LEFT)),
+                                        ("finds what it should find", check_itself())]
     for name, messages in checks:
         print("%s - layers: %s" % ("not ok" if messages else "ok", name))
         for message in messages:

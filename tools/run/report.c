@@ -56,10 +56,6 @@ zb_status run_find_norm(zb_session *session, double *out) {
   return NULL;
 }
 
-static double per_second(double tokens, double seconds) { return seconds > 0 ? tokens / seconds : (double)NAN; }
-
-double run_tokens_per_second(const zb_step_result *result) { return per_second(result->tokens, result->seconds); }
-
 static zb_status print_step_json(zb_session *session, const arguments *args, const zb_step_result *result, norms *all) {
   printf("{\"step\":%lld", (long long)result->step);
   print_json_number("loss", result->loss);
@@ -82,16 +78,6 @@ static zb_status print_step_json(zb_session *session, const arguments *args, con
   }
   printf("}\n");
   return status;
-}
-
-const char *run_short_number(double value, char text[32]) {
-  static const char *const units[] = {"", "k", "M", "G", "T"};
-  size_t unit = 0;
-  if (!isfinite(value)) return "-";
-  while (value >= 999.95 && unit + 1 < sizeof units / sizeof units[0])
-    value /= 1000, ++unit;
-  snprintf(text, 32, "%.1f%s", value, units[unit]);
-  return text;
 }
 
 static zb_status print_step_text(zb_session *session, const arguments *args, const zb_step_result *result, int64_t last,
@@ -125,7 +111,7 @@ zb_status run_print_step(zb_session *session, const arguments *args, const zb_st
 
 void run_print_evaluation(const arguments *args, const zb_evaluation_result *result, bool last) {
   char rate[32], time[32], loss[32] = "-";
-  const double speed = per_second(result->tokens, result->seconds);
+  const double speed = run_per_second(result->tokens, result->seconds);
   if (args->quiet && !last) return;
   run_progress_make_room();
   if (args->json) {

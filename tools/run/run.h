@@ -66,6 +66,8 @@ zb_status run_print_step(zb_session *session, const arguments *args, const zb_st
                          double *out_norm) ZB_MUST_USE;
 /* The L2 norm of all gradients of the last step. Called by all processes. */
 zb_status run_find_norm(zb_session *session, double *out) ZB_MUST_USE;
+/* NaN: in no time. */
+double run_per_second(double tokens, double seconds);
 double run_tokens_per_second(const zb_step_result *result);
 /* "41.0k": three digits that a person can read. */
 const char *run_short_number(double value, char text[32]);

@@ -81,6 +81,11 @@ static zb_status take_word(void *settings, const char *word) {
   return sched_see_help(ZB_ERROR(USAGE, "expected an option, got '%s'", word));
 }
 
+bool sched_costs_is_file(const char *text) {
+  const size_t length = strlen(text);
+  return !strchr(text, '=') || (length > 5 && !strcmp(text + length - 5, ".json"));
+}
+
 /* ---- What fits together ---- */
 
 static bool ends_with(const char *text, const char *ending) {

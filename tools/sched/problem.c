@@ -17,11 +17,6 @@ static zb_status see_help(zb_status status) {
 
 /* ---- Files ---- */
 
-bool sched_costs_is_file(const char *text) {
-  const size_t length = strlen(text);
-  return !strchr(text, '=') || (length > 5 && !strcmp(text + length - 5, ".json"));
-}
-
 static zb_status read_profile(const char *path, int micro_batches, zb_problem_data *out) {
   zb_costs *costs = NULL;
   zb_status status = zb_costs_read(path, &costs);

@@ -168,3 +168,9 @@ bool zb_stablehlo_formula(zb_stablehlo *it, const zb_import_value *value, const 
   }
   return true;
 }
+
+bool zb_stablehlo_is_behind(zb_stablehlo *it, const zb_import_value *value) {
+  double number;
+  return value->kind == ZB_VALUE_NODE && !it->in_loss[value->number] &&
+         !zb_stablehlo_evaluate(it, value, &(zb_stablehlo_point){.count = 0}, &number);
+}

@@ -205,6 +205,9 @@ extern const zb_import_rules zb_stablehlo_rules;
 /* Whether the location of an op has these letters. */
 bool zb_stablehlo_is_placed(MlirOperation op, const char *word);
 
+/* Whether a value is computed behind the loss, as gradients are: no argument, no number, nothing of the loss. */
+bool zb_stablehlo_is_behind(zb_stablehlo *it, const zb_import_value *value);
+
 /* ---- step.c, optimizer.c ---- */
 /* The results that are new values of arguments, and the optimizer that makes them. A file without any is a loss. */
 zb_result zb_stablehlo_read_step(zb_stablehlo *it);
@@ -215,8 +218,6 @@ typedef struct zb_stablehlo_update {
   int states[ZB_STABLEHLO_STATES], counters[ZB_STABLEHLO_COUNTERS];
   int state_count, counter_count;
 } zb_stablehlo_update;
-/* Whether a value is computed behind the loss, as gradients are: no argument, no number, nothing of the loss. */
-bool zb_stablehlo_is_behind(zb_stablehlo *it, const zb_import_value *value);
 /* Sets it->updates. */
 zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_update *updates, int count);
 

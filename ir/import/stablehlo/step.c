@@ -110,12 +110,6 @@ static bool *loss_slice(zb_stablehlo *it) {
   return in;
 }
 
-bool zb_stablehlo_is_behind(zb_stablehlo *it, const zb_import_value *value) {
-  double number;
-  return value->kind == ZB_VALUE_NODE && !it->in_loss[value->number] &&
-         !zb_stablehlo_evaluate(it, value, &(zb_stablehlo_point){.count = 0}, &number);
-}
-
 /* A new value that has more in it than arguments and numbers: a gradient. */
 static bool has_gradient(zb_stablehlo *it, const formula *f) {
   for (size_t i = 0; i < f->count; ++i)

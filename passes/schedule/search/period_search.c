@@ -5,8 +5,8 @@
  * them: so the many orders are looked at by their spans, and a few of each level of memory by their periods. Mostly
  * that is enough, since an order whose longest rank never waits has the least period, too.
  *
- * More memory is not worse here either: what a level shows the judge does not depend on the limit (search.c), and a
- * level is left out only where nothing within it has a shorter period.
+ * More memory is not worse here either: what a level shows the judge does not depend on the limit (search_span.c), and
+ * a level is left out only where nothing within it has a shorter period.
  *
  * Tests: test/passes/schedule/period_search_test.c
  */

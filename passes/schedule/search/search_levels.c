@@ -1,6 +1,7 @@
 /* The runs of a search at levels of memory: which levels, in which order, and what is asked at each.
  *
- * Why more memory is never worse by that: search.c. Tests: test/passes/schedule/search_test.c, search_exact_test.c.
+ * Why more memory is never worse by that: search_span.c. Tests: test/passes/schedule/search_test.c,
+ * search_exact_test.c.
  */
 #include "passes/schedule/search/exact.h"
 #include "passes/schedule/search/registry.h"

@@ -164,8 +164,8 @@ void zb_run_fixed_rules(zb_run *run) {
   }
 }
 
-/* Tries a rule made from random numbers. With exact levels (search.c) only tests of a limit may depend on the limits:
- * there the caps are made from a random number of micro-batches, `held`, instead of from run->level. */
+/* Tries a rule made from random numbers. With exact levels (search_span.c) only tests of a limit may depend on the
+ * limits: there the caps are made from a random number of micro-batches, `held`, instead of from run->level. */
 static void try_random_rule(zb_run *run) {
   static const int patiences[] = {0, 0, 64, 64, 128, 192};
   static const int shares[] = {-1, -1, 0, 0, 1, 2, 4, 8};

@@ -18,7 +18,7 @@ typedef struct zb_run {
   zb_improver improver;
   zb_priority_rules rules;
   int64_t *level;    /* [ranks] limits of the run */
-  bool is_exact;     /* nothing but a test of a limit may depend on the limits (search.c) */
+  bool is_exact;     /* nothing but a test of a limit may depend on the limits (search_span.c) */
   bool is_perturbed; /* it perturbs orders: for placements whose best orders lie far from every rule */
   int64_t idle_ps;   /* what the lower bound leaves a rank idle; for exact levels the bound without limits */
   int64_t bound_ps;  /* of the limits: nothing is better */

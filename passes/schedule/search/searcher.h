@@ -1,5 +1,5 @@
-/* What a search knows: its problem, its starts, the best order so far. Between search.c, which begins and ends a
- * search, and search_levels.c, which tries the levels of memory.
+/* What a search knows: its problem, its starts, the best order so far. Between search_span.c, which begins and
+ * ends a search, and search_levels.c, which tries the levels of memory.
  */
 #ifndef ZB_PASSES_SCHEDULE_SEARCHER_H
 #define ZB_PASSES_SCHEDULE_SEARCHER_H
@@ -47,9 +47,17 @@ typedef struct zb_searcher {
 enum { ZB_SEARCH_MEDIUM_JOBS = 2000 };
 /* Levels below the memory of 1F1B have this part of the default budget. */
 enum { ZB_SEARCH_LESS_BUDGET = 4 };
+/* Levels are exact up to this number of jobs. */
+enum { ZB_SEARCH_SMALL_JOBS = 160 };
 
-/* ---- search.c ---- */
+/* ---- budget.c ---- */
 
+/* Searches that share a default budget: one of so many placements, one of so many metrics. */
+typedef struct zb_search_shares {
+  int placements, metrics;
+} zb_search_shares;
+/* The budget and the patience of a search whose scheduler is there. */
+void zb_searcher_set_budget(zb_searcher *searcher, const zb_search_params *params, zb_search_shares of);
 /* Problems larger than every published setting, on looped and wave placement. */
 bool zb_searcher_is_huge(const zb_problem *problem);
 /* Evaluations for a level of so many bytes. */
@@ -57,6 +65,18 @@ int64_t zb_searcher_budget(const zb_searcher *searcher, int64_t bytes);
 /* What an evaluation of local search takes where messages wait for their channel, in evaluations where none does, at
  * most. */
 int zb_searcher_evaluation_cost(const zb_searcher *searcher);
+
+/* ---- search_span.c ---- */
+
+/* The search of one placement by its metric, which is not the period. An order of another placement that takes known_ps
+ * is there already (INT64_MAX: none is): only a faster one is looked for. */
+zb_status zb_search_span(const zb_problem *problem, const zb_search_params *params, zb_search_shares of,
+                         int64_t known_ps, zb_order *order, zb_search_report *report) ZB_MUST_USE;
+static inline bool zb_all_alike(const int64_t *values, int count) {
+  for (int i = 1; values && i < count; ++i)
+    if (values[i] != values[0]) return false;
+  return true;
+}
 
 /* ---- search_levels.c ---- */
 

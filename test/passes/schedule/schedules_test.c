@@ -275,6 +275,48 @@ static void test_other_placement(void) {
   }
 }
 
+static const struct {
+  const char *typed, *name;
+} aliases[] = {
+    {"gpipe", "fthenb"},
+    {"GPipe", "fthenb"},
+    {"ScheduleGPipe", "fthenb"},
+    {"FThenB", "fthenb"},
+    {"F-then-B", "fthenb"},
+    {"1F1B", "1f1b"},
+    {"Schedule1F1B", "1f1b"},
+    {"dapple", "1f1b"},
+    {"DAPPLE", "1f1b"},
+    {"PipeDream-Flush", "1f1b"},
+    {"TrainSchedule", "1f1b"},
+    {"Eager1F1B", "eager-1f1b"},
+    {"interleaved", "interleaved-1f1b"},
+    {"Interleaved1F1B", "interleaved-1f1b"},
+    {"VPP", "interleaved-1f1b"},
+    {"ScheduleInterleaved1F1B", "interleaved-1f1b"},
+    {"interleaved_1f1b", "interleaved-1f1b"},
+    {"LoopedBFS", "looped-bfs"},
+    {"ScheduleLoopedBFS", "looped-bfs"},
+    {"InterleavedZeroBubble", "interleaved-zb"},
+    {"ScheduleInterleavedZeroBubble", "interleaved-zb"},
+    {"ZBH1", "zb-h1"},
+    {"zb_h1", "zb-h1"},
+    {"zbh2", "zb-h2"},
+    {"ZBV", "zb-v"},
+    {"ZBVZeroBubble", "zb-v"},
+    {"ScheduleZBVZeroBubble", "zb-v"},
+    {"ZBVPP", "zb-v-auto"},
+    {"v-half", "v-half"},
+    {"VHalf", "v-half"},
+    {"V_Min", "v-min"},
+    {"DualPipeV", "dualpipev"},
+    {"ScheduleDualPipeV", "dualpipev"},
+    {"DualPipe", "dualpipe"},
+    {"ZB-1P", "zb-1p"},
+    {"zb2p", "zb-2p"},
+    {"Search", "search"},
+};
+
 static void test_table(void) {
   const char *nearest = NULL;
   CU_ASSERT(zb_schedule_count() >= 3);
@@ -288,47 +330,6 @@ static void test_table(void) {
   }
   CU_ASSERT_PTR_NULL(zb_schedule_at(-1));
   CU_ASSERT_PTR_NULL(zb_schedule_at(zb_schedule_count()));
-  static const struct {
-    const char *typed, *name;
-  } aliases[] = {
-      {"gpipe", "fthenb"},
-      {"GPipe", "fthenb"},
-      {"ScheduleGPipe", "fthenb"},
-      {"FThenB", "fthenb"},
-      {"F-then-B", "fthenb"},
-      {"1F1B", "1f1b"},
-      {"Schedule1F1B", "1f1b"},
-      {"dapple", "1f1b"},
-      {"DAPPLE", "1f1b"},
-      {"PipeDream-Flush", "1f1b"},
-      {"TrainSchedule", "1f1b"},
-      {"Eager1F1B", "eager-1f1b"},
-      {"interleaved", "interleaved-1f1b"},
-      {"Interleaved1F1B", "interleaved-1f1b"},
-      {"VPP", "interleaved-1f1b"},
-      {"ScheduleInterleaved1F1B", "interleaved-1f1b"},
-      {"interleaved_1f1b", "interleaved-1f1b"},
-      {"LoopedBFS", "looped-bfs"},
-      {"ScheduleLoopedBFS", "looped-bfs"},
-      {"InterleavedZeroBubble", "interleaved-zb"},
-      {"ScheduleInterleavedZeroBubble", "interleaved-zb"},
-      {"ZBH1", "zb-h1"},
-      {"zb_h1", "zb-h1"},
-      {"zbh2", "zb-h2"},
-      {"ZBV", "zb-v"},
-      {"ZBVZeroBubble", "zb-v"},
-      {"ScheduleZBVZeroBubble", "zb-v"},
-      {"ZBVPP", "zb-v-auto"},
-      {"v-half", "v-half"},
-      {"VHalf", "v-half"},
-      {"V_Min", "v-min"},
-      {"DualPipeV", "dualpipev"},
-      {"ScheduleDualPipeV", "dualpipev"},
-      {"DualPipe", "dualpipe"},
-      {"ZB-1P", "zb-1p"},
-      {"zb2p", "zb-2p"},
-      {"Search", "search"},
-  };
   for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; ++i) {
     const zb_schedule_def *found = zb_schedule_find(aliases[i].typed, NULL);
     CU_ASSERT_TRUE(found && !strcmp(found->name, aliases[i].name));

@@ -12,7 +12,7 @@
 #define ZB_TEST_EXEC_TINY_H
 
 #include "runtime/base/file.h"
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
 #include "test/suite.h"
 
 #include <stdio.h>

@@ -16,7 +16,7 @@
  *            leaves out one wait of a step after the other, or every second: "waits N, found N of N that matter, N of
  *            messages, missed N of messages"
  */
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_parts.h"
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/emulated_kernels.h"
 #include "test/runtime/device/cuda/host_kernels.h"

@@ -1,13 +1,13 @@
 /* A session from the inside: what session.c, session_save.c and record.c share. Tests make sessions of hand-written
  * plans with zb_session_create_from. */
-#ifndef ZB_EXEC_SESSION_H
-#define ZB_EXEC_SESSION_H
+#ifndef ZB_EXEC_SESSION_PARTS_H
+#define ZB_EXEC_SESSION_PARTS_H
 
 #include "runtime/base/arena.h"
 #include "runtime/formats/safetensors.h"
-#include "runtime/exec/agreement.h"
 #include "runtime/exec/checkpoint.h"
 #include "runtime/exec/driver.h"
+#include "runtime/exec/facts.h"
 #include "runtime/exec/measure.h"
 #include "runtime/exec/outputs.h"
 #include "runtime/exec/rates.h"
