@@ -18,7 +18,7 @@ import sys
 import warnings
 
 import common
-from meaning import Aten, Onnx, Paddle, I
+from meaning_doors import Aten, I, Onnx, Paddle
 
 try:
     import torch

@@ -210,34 +210,12 @@ zb_result zb_aten_power(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, "pow", both[0], both[1]));
 }
 
-/* As Python has it: (x - fmod(x, y)) / y, one less where the rest has another sign than y; x / y by zero. */
-static zb_operand floored_quotient(zb_import_node *n, const zb_operand both[2], zb_dtype dtype) {
-  const zb_attr attr = zb_bool("fmod", true);
-  zb_operand x = both[0], y = both[1], zero = zb_operand_scalar(n, dtype, 0), one = zb_operand_scalar(n, dtype, 1);
-  zb_operand rest = zb_operand_apply(n, "mod", both, 2, &attr, 1);
-  zb_operand whole = zb_operand_apply2(n, "div", zb_operand_apply2(n, "sub", x, rest), y);
-  zb_operand differs = zb_operand_apply2(
-      n, "less", zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", rest), zb_operand_apply1(n, "sign", y)),
-      zero);
-  whole = zb_operand_where(n, differs, zb_operand_apply2(n, "sub", whole, one), whole);
-  zb_operand by_zero = zb_operand_apply2(n, "equal", y, zero);
-  return zb_operand_where(n, by_zero, zb_operand_apply2(n, "div", x, y), zb_operand_apply1(n, "round", whole));
-}
-
-/* Sign of the divisor (remainder), or of the dividend (fmod). Each is x - q y, of which q does not change. */
 zb_result zb_aten_modulus(zb_import_node *n) {
   zb_operand both[2];
   zb_shape shapes[2], out;
   if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
     return ZB_FAIL;
-  const zb_attr attr = zb_bool("fmod", is(n, "fmod"));
-  zb_operand rest = zb_operand_apply(n, "mod", both, 2, &attr, 1);
-  if (out.dtype == ZB_I64 || out.dtype == ZB_I32) return zb_operand_give(n, 0, rest);
-  zb_operand quotient = attr.i ? zb_meaning_formula(n, "trunc", zb_operand_apply2(n, "div", both[0], both[1]))
-                               : floored_quotient(n, both, out.dtype);
-  rest = zb_operand_apply1(n, "detach", rest);
-  rest = zb_operand_with_slope(n, rest, both[1], zb_operand_apply1(n, "neg", quotient));
-  return zb_operand_give(n, 0, zb_operand_with_slope(n, rest, both[0], zb_operand_scalar(n, out.dtype, 1)));
+  return zb_operand_give(n, 0, zb_meaning_rest(n, both[0], both[1], is(n, "fmod")));
 }
 
 /* floor, trunc or the quotient itself; of integers (a - mod(a, b)) / b, which is whole. */
@@ -253,7 +231,7 @@ zb_result zb_aten_divide(zb_import_node *n) {
   const zb_attr attr = zb_bool("fmod", false);
   if (is_whole && is_floor)
     both[0] = zb_operand_apply2(n, "sub", both[0], zb_operand_apply(n, "mod", both, 2, &attr, 1));
-  if (!is_whole && is_floor) return zb_operand_give(n, 0, floored_quotient(n, both, out.dtype));
+  if (!is_whole && is_floor) return zb_operand_give(n, 0, zb_meaning_floored_quotient(n, both[0], both[1]));
   zb_operand quotient = zb_operand_apply2(n, "div", both[0], both[1]);
   if (!is_whole && is_trunc) quotient = zb_meaning_formula(n, "trunc", quotient);
   return zb_operand_give(n, 0, quotient);
@@ -305,14 +283,10 @@ zb_result zb_aten_addc(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_apply2(n, "add", zb_operand_in(n, 0), product));
 }
 
-/* From a weight of 1/2 on it is end - (1 - weight) * (end - self), which is the end at 1. */
 zb_result zb_aten_lerp(zb_import_node *n) {
-  const double share = zb_aten_real(n, "weight", 0);
   zb_operand start = zb_operand_in(n, 0), end = zb_operand_in(n, 1), weight;
-  if (!zb_aten_has(n, "weight")) return zb_operand_give(n, 0, zb_meaning_lerp(n, start, end, zb_operand_in(n, 2)));
-  weight = zb_operand_number(n, start, share < 0.5 ? share : 1 - share);
-  return zb_operand_give(n, 0,
-                         share < 0.5 ? zb_meaning_lerp(n, start, end, weight) : zb_meaning_lerp(n, end, start, weight));
+  weight = zb_aten_has(n, "weight") ? zb_operand_number(n, start, zb_aten_real(n, "weight", 0)) : zb_operand_in(n, 2);
+  return zb_operand_give(n, 0, zb_meaning_lerp(n, start, end, weight));
 }
 
 /* ---- Types ---- */
@@ -349,18 +323,13 @@ zb_result zb_aten_reduction(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_operand_reduce(n, n->op->argument, x, axes, count, keeps));
 }
 
-/* Whether any, or all, are true: how many are. */
 zb_result zb_aten_truth(zb_import_node *n) {
   zb_shape in;
-  int64_t axes[ZB_DIMS_MAX], elements = 1;
+  int64_t axes[ZB_DIMS_MAX];
   int count;
-  zb_operand x = zb_operand_cast(n, zb_operand_cast(n, zb_operand_in(n, 0), ZB_I1), ZB_I64);
+  zb_operand x = zb_operand_in(n, 0);
   if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
-  for (int i = 0; i < count; ++i)
-    elements *= in.dims[axes[i]];
-  x = zb_operand_reduce(n, "reduce_sum", x, axes, count, zb_aten_flag(n, "keepdim", false));
-  const double least = is(n, "all") ? (double)elements : 1;
-  return zb_operand_give(n, 0, zb_operand_apply2(n, "greater_equal", x, zb_operand_scalar(n, ZB_I64, least)));
+  return zb_operand_give(n, 0, zb_meaning_truth(n, x, is(n, "all"), axes, count, zb_aten_flag(n, "keepdim", false)));
 }
 
 /* Variance, and standard deviation. One that norms are made of is a mean of squares, which zb-raise knows. */

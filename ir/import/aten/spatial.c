@@ -119,10 +119,11 @@ static bool read_scales(zb_import_node *n, int rank, double *out) {
 
 zb_result zb_aten_interpolate(zb_import_node *n) {
   zb_spatial s;
-  zb_spatial_resize how = {.linear = strstr(n->op->argument, "linear") != NULL,
-                           .align_corners = zb_aten_flag(n, "align_corners", false)};
-  if (!read_sizes(n, &s) || !read_scales(n, s.rank, how.scales)) return ZB_FAIL;
-  return zb_operand_give(n, 0, zb_spatial_interpolated(n, zb_operand_in(n, 0), &s, &how));
+  double scales[ZB_SPATIAL_MAX] = {0};
+  const bool is_linear = strstr(n->op->argument, "linear") != NULL;
+  const bool aligns = zb_aten_flag(n, "align_corners", false);
+  if (!read_sizes(n, &s) || !read_scales(n, s.rank, scales)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_spatial_interpolated(n, zb_operand_in(n, 0), &s, is_linear, aligns, scales));
 }
 
 zb_result zb_aten_grid_sample(zb_import_node *n) {

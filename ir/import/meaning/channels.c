@@ -21,6 +21,19 @@ static zb_operand refuse_rank(zb_import_node *n, int rank) {
   return NULL;
 }
 
+/* x beside its mean, without what that was rounded by, too, which has no gradient: of numbers that lie close beside
+ * each other, far from 0, the first difference has lost the digits that count. */
+static zb_operand centered(zb_import_node *n, zb_operand x, const int64_t *axes, int count, zb_operand *mean) {
+  *mean = zb_operand_reduce(n, "reduce_mean", x, axes, count, true);
+  zb_operand beside = zb_operand_apply2(n, "sub", x, *mean);
+  zb_operand rest = zb_operand_apply1(n, "detach", zb_operand_reduce(n, "reduce_mean", beside, axes, count, true));
+  return zb_operand_apply2(n, "sub", beside, rest);
+}
+
+static zb_operand mean_of_squares(zb_import_node *n, zb_operand x, const int64_t *axes, int count) {
+  return zb_operand_reduce(n, "reduce_mean", zb_operand_apply2(n, "mul", x, x), axes, count, true);
+}
+
 /* ---- The last dimensions ---- */
 
 /* Scale or bias of the dimensions that are normalized. */
@@ -65,24 +78,14 @@ zb_operand zb_meaning_group_norm(zb_import_node *n, zb_operand x, int64_t count,
   }
   groups = (zb_shape){.dtype = in.dtype, .rank = 3, .dims = {in.dims[0], count, 0}};
   groups.dims[2] = zb_shape_elements(&in) / (in.dims[0] * count);
-  zb_operand flat = zb_operand_reshape(n, x, &groups), mean = zb_operand_reduce(n, "reduce_mean", flat, &axis, 1, true);
-  zb_operand centered = zb_operand_apply2(n, "sub", flat, mean);
-  zb_operand variance =
-      zb_operand_reduce(n, "reduce_mean", zb_operand_apply2(n, "mul", centered, centered), &axis, 1, true);
-  variance = zb_operand_apply2(n, "add", variance, zb_operand_number(n, variance, epsilon));
-  zb_operand out = zb_operand_apply2(n, "mul", centered, zb_operand_apply1(n, "rsqrt", variance));
+  zb_operand mean, beside = centered(n, zb_operand_reshape(n, x, &groups), &axis, 1, &mean);
+  zb_operand variance = zb_meaning_line(n, mean_of_squares(n, beside, &axis, 1), 1, epsilon);
+  zb_operand out = zb_operand_apply2(n, "mul", beside, zb_operand_apply1(n, "rsqrt", variance));
   if (by_group) return zb_operand_reshape(n, scaled(n, out, scale, bias, &groups), &in);
   return scaled(n, zb_operand_reshape(n, out, &in), scale, bias, &in);
 }
 
 /* ---- Batches ---- */
-
-static zb_operand mean_of_channels(zb_import_node *n, zb_operand x, int rank) {
-  int64_t axes[ZB_DIMS_MAX] = {0};
-  for (int i = 2; i < rank; ++i)
-    axes[i - 1] = i;
-  return zb_operand_reduce(n, "reduce_mean", x, axes, rank - 1, false);
-}
 
 /* Sets new running statistics, where they are wanted. */
 static void update(zb_import_node *n, zb_running *running, zb_operand now) {
@@ -101,21 +104,23 @@ static zb_operand unless_kept(zb_import_node *n, zb_operand buffer, zb_operand o
 
 zb_operand zb_meaning_batch_norm(zb_import_node *n, zb_batch_norm *norm) {
   zb_shape in;
-  zb_operand x = norm->x, mean = norm->mean.first, variance = norm->variance.first, centered = NULL;
+  zb_operand x = norm->x, mean = norm->mean.first, variance = norm->variance.first, out = NULL;
   if (!zb_operand_shape(n, x, &in)) return NULL;
   if (in.rank < 2) return refuse_rank(n, in.rank);
-  if (mean) centered = zb_operand_apply2(n, "sub", x, by_channel(n, mean, &in));
+  if (mean) out = zb_operand_apply2(n, "sub", x, by_channel(n, mean, &in));
   if (norm->trains) {
-    zb_operand own = mean_of_channels(n, x, in.rank);
-    zb_operand beside = zb_operand_apply2(n, "sub", x, by_channel(n, own, &in));
-    zb_operand square = mean_of_channels(n, zb_operand_apply2(n, "mul", beside, beside), in.rank);
-    centered = unless_kept(n, mean, beside, centered);
+    const zb_shape channels = {.rank = 1, .dims = {in.dims[1]}};
+    int64_t axes[ZB_DIMS_MAX] = {0};
+    for (int i = 2; i < in.rank; ++i)
+      axes[i - 1] = i;
+    zb_operand own, beside = centered(n, x, axes, in.rank - 1, &own);
+    zb_operand square = zb_operand_reshape(n, mean_of_squares(n, beside, axes, in.rank - 1), &channels);
+    out = unless_kept(n, mean, beside, out);
     variance = unless_kept(n, variance, square, variance);
-    update(n, &norm->mean, own);
+    update(n, &norm->mean, zb_operand_reshape(n, own, &channels));
     update(n, &norm->variance, square);
   }
-  zb_operand epsilon = zb_operand_number(n, variance, norm->epsilon);
-  zb_operand factor = zb_operand_apply1(n, "rsqrt", zb_operand_apply2(n, "add", variance, epsilon));
+  zb_operand factor = zb_operand_apply1(n, "rsqrt", zb_meaning_line(n, variance, 1, norm->epsilon));
   if (norm->scale) factor = zb_operand_apply2(n, "mul", factor, norm->scale);
-  return scaled(n, zb_operand_apply2(n, "mul", centered, by_channel(n, factor, &in)), NULL, norm->bias, &in);
+  return scaled(n, zb_operand_apply2(n, "mul", out, by_channel(n, factor, &in)), NULL, norm->bias, &in);
 }

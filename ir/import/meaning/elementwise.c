@@ -87,9 +87,45 @@ zb_operand zb_meaning_compare(zb_import_node *n, const char *op, zb_operand a, z
   return differs ? zb_operand_apply1(n, "not", out) : out;
 }
 
+zb_operand zb_meaning_floored_quotient(zb_import_node *n, zb_operand x, zb_operand y) {
+  const zb_attr attr = zb_bool("fmod", true);
+  zb_operand zero = zb_operand_number(n, y, 0), one = zb_operand_number(n, y, 1);
+  zb_operand rest = zb_operand_apply(n, "mod", (zb_operand[]){x, y}, 2, &attr, 1);
+  zb_operand whole = zb_operand_apply2(n, "div", zb_operand_apply2(n, "sub", x, rest), y);
+  zb_operand signs = zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", rest), zb_operand_apply1(n, "sign", y));
+  whole =
+      zb_operand_where(n, zb_operand_apply2(n, "less", signs, zero), zb_operand_apply2(n, "sub", whole, one), whole);
+  zb_operand by_zero = zb_operand_apply2(n, "equal", y, zero);
+  return zb_operand_where(n, by_zero, zb_operand_apply2(n, "div", x, y), zb_operand_apply1(n, "round", whole));
+}
+
+zb_operand zb_meaning_rest(zb_import_node *n, zb_operand x, zb_operand y, bool is_truncated) {
+  const zb_attr attr = zb_bool("fmod", is_truncated);
+  zb_shape shape;
+  zb_operand rest = zb_operand_apply(n, "mod", (zb_operand[]){x, y}, 2, &attr, 1), quotient;
+  if (!rest || !zb_operand_shape(n, rest, &shape)) return NULL;
+  if (rest->known || shape.dtype == ZB_I64 || shape.dtype == ZB_I32) return rest;
+  quotient = is_truncated ? zb_meaning_formula(n, "trunc", zb_operand_apply2(n, "div", x, y))
+                          : zb_meaning_floored_quotient(n, x, y);
+  rest = zb_operand_with_slope(n, zb_operand_apply1(n, "detach", rest), x, zb_operand_scalar(n, shape.dtype, 1));
+  return zb_operand_with_slope(n, rest, y, zb_operand_apply1(n, "neg", quotient));
+}
+
+/* From a weight of 1/2 on from the end, which it is at 1: an end and a share of the way are chosen, so that what is not
+ * taken has no gradient. */
 zb_operand zb_meaning_lerp(zb_import_node *n, zb_operand start, zb_operand end, zb_operand weight) {
-  zb_operand way = zb_operand_apply2(n, "mul", zb_operand_apply2(n, "sub", end, start), weight);
-  return zb_operand_apply2(n, "add", start, way);
+  zb_operand way = zb_operand_apply2(n, "sub", end, start);
+  if (!weight) return NULL;
+  if (weight->known && weight->known->elements == 1) {
+    const double share = zb_known_real(weight->known, 0);
+    const bool is_near = fabs(share) < 0.5;
+    way = zb_operand_apply2(n, "mul", way, zb_operand_number(n, start, is_near ? share : share - 1));
+    return zb_operand_apply2(n, "add", is_near ? start : end, way);
+  }
+  zb_operand half = zb_operand_number(n, weight, 0.5), rest = zb_meaning_line(n, weight, 1, -1);
+  zb_operand is_near = zb_operand_apply2(n, "less", zb_operand_apply1(n, "abs", weight), half);
+  way = zb_operand_apply2(n, "mul", way, zb_operand_where(n, is_near, weight, rest));
+  return zb_operand_apply2(n, "add", zb_operand_where(n, is_near, start, end), way);
 }
 
 zb_operand zb_meaning_glu(zb_import_node *n, zb_operand x, int axis) {

@@ -24,6 +24,11 @@ zb_operand zb_meaning_clip(zb_import_node *n, zb_operand x, double low, double h
 zb_operand zb_meaning_hardtanh(zb_import_node *n, zb_operand x, double low, double high);
 /* equal, differs, less, less_equal, greater, greater_equal: of one type, as i1. */
 zb_operand zb_meaning_compare(zb_import_node *n, const char *op, zb_operand a, zb_operand b);
+/* As Python has it: (x - fmod(x, y)) / y, one less where the rest has another sign than y; x / y by zero. */
+zb_operand zb_meaning_floored_quotient(zb_import_node *n, zb_operand x, zb_operand y);
+/* x - q y, whose gradient takes q for a constant: of the quotient that is truncated, with the sign of x, or floored,
+ * with that of y. */
+zb_operand zb_meaning_rest(zb_import_node *n, zb_operand x, zb_operand y, bool is_truncated);
 /* start + weight * (end - start). */
 zb_operand zb_meaning_lerp(zb_import_node *n, zb_operand start, zb_operand end, zb_operand weight);
 /* The first half of a dimension times the sigmoid of the second. */
@@ -31,6 +36,8 @@ zb_operand zb_meaning_glu(zb_import_node *n, zb_operand x, int axis);
 
 /* ---- norm.c: reductions over axes ---- */
 zb_operand zb_meaning_reduce_all(zb_import_node *n, const char *op, zb_operand x); /* of all dimensions */
+/* Whether any is true, or all are. */
+zb_operand zb_meaning_truth(zb_import_node *n, zb_operand x, bool all, const int64_t *axes, int count, bool keepdims);
 /* The norm of any order (0: how many are not zero, infinities: the greatest and the least), whose gradient is zero
  * where it is zero. */
 zb_operand zb_meaning_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count,

@@ -11,16 +11,32 @@ zb_operand zb_meaning_reduce_all(zb_import_node *n, const char *op, zb_operand x
   return zb_operand_reduce(n, op, x, axes, count, false);
 }
 
+/* Of order 0 and 1 without a power. */
+static zb_operand plain_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count,
+                             bool keepdims) {
+  zb_operand size = zb_operand_apply1(n, "abs", x);
+  if (order == 0) size = zb_operand_cast(n, zb_operand_cast(n, size, ZB_I1), ZB_F32);
+  return zb_operand_reduce(n, "reduce_sum", size, axes, count, keepdims);
+}
+
 static zb_operand norm_value(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count) {
   zb_operand size = zb_operand_apply1(n, "abs", x);
   if (isinf(order)) return zb_operand_reduce(n, order > 0 ? "reduce_max" : "reduce_min", size, axes, count, true);
-  if (order == 0) size = zb_operand_cast(n, zb_operand_cast(n, size, ZB_I1), ZB_F32);
-  if (order == 2) size = zb_operand_apply2(n, "mul", x, x);
-  if (order != 0 && order != 1 && order != 2) size = zb_meaning_power(n, size, order);
+  size = order == 2 ? zb_operand_apply2(n, "mul", x, x) : zb_meaning_power(n, size, order);
   zb_operand sum = zb_operand_reduce(n, "reduce_sum", size, axes, count, true);
-  return order == 0 || order == 1 ? sum
-         : order == 2             ? zb_operand_apply1(n, "sqrt", sum)
-                                  : zb_meaning_power(n, sum, 1 / order);
+  return order == 2 ? zb_operand_apply1(n, "sqrt", sum) : zb_meaning_power(n, sum, 1 / order);
+}
+
+/* How many are true. */
+zb_operand zb_meaning_truth(zb_import_node *n, zb_operand x, bool all, const int64_t *axes, int count, bool keepdims) {
+  zb_shape in;
+  int64_t least = 1;
+  x = zb_operand_cast(n, zb_operand_cast(n, x, ZB_I1), ZB_I64);
+  if (!zb_operand_shape(n, x, &in)) return NULL;
+  for (int i = 0; i < count && all; ++i)
+    least *= in.dims[axes[i]];
+  x = zb_operand_reduce(n, "reduce_sum", x, axes, count, keepdims);
+  return zb_operand_apply2(n, "greater_equal", x, zb_operand_scalar(n, ZB_I64, (double)least));
 }
 
 static zb_operand zero_where(zb_import_node *n, zb_operand condition, zb_operand x) {
@@ -66,9 +82,9 @@ static zb_operand without(zb_import_node *n, zb_operand x, const int64_t *axes, 
 
 zb_operand zb_meaning_norm(zb_import_node *n, zb_operand x, double order, const int64_t *axes, int count,
                            bool keepdims) {
+  if (order == 0 || order == 1) return plain_norm(n, x, order, axes, count, keepdims);
   zb_operand norm = norm_value(n, x, order, axes, count);
-  if (order != 0 && order != 1)
-    norm = reduced_with_slope(n, norm, x, norm_slope(n, x, norm, order, axes, count), axes, count);
+  norm = reduced_with_slope(n, norm, x, norm_slope(n, x, norm, order, axes, count), axes, count);
   return keepdims ? norm : without(n, norm, axes, count);
 }
 

@@ -1,7 +1,6 @@
 /* Convolutions, pooling and interpolation for every importer: spatial.h says what becomes of them. */
 #include "ir/import/meaning/spatial.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Sizes, strides and pads that are sane; sums and products of two of them do not overflow. */
@@ -205,32 +204,5 @@ zb_operand zb_spatial_adaptive_mean(zb_import_node *n, zb_operand x, const zb_sp
     }
     x = zb_spatial_multiplied(n, x, axis_of(n, x, s, d), matrix);
   }
-  return x;
-}
-
-/* ---- Interpolation: places are computed in f32, as PyTorch does ---- */
-
-static float source_step(const zb_spatial *s, const zb_spatial_resize *how, int d) {
-  if (how->linear && how->align_corners) return s->out[d] > 1 ? (float)(s->in[d] - 1) / (float)(s->out[d] - 1) : 0;
-  return how->scales[d] > 0 ? (float)(1 / how->scales[d]) : (float)s->in[d] / (float)s->out[d];
-}
-
-static zb_known *resize_matrix(zb_import_node *n, const zb_spatial *s, const zb_spatial_resize *how, int d) {
-  zb_known *matrix = new_matrix(n, s->out[d], s->in[d]);
-  const float step = source_step(s, how, d);
-  for (int64_t o = 0; matrix && o < s->out[d]; ++o) {
-    float place = step * (float)o;
-    if (how->linear && !how->align_corners) place = fmaxf(step * ((float)o + 0.5f) - 0.5f, 0);
-    const int64_t first = place < (float)(s->in[d] - 1) ? (int64_t)place : s->in[d] - 1;
-    const float share = how->linear && first < s->in[d] - 1 ? place - (float)first : 0;
-    add_to(matrix, o, first, (double)(1 - share));
-    if (share > 0) add_to(matrix, o, first + 1, (double)share);
-  }
-  return matrix;
-}
-
-zb_operand zb_spatial_interpolated(zb_import_node *n, zb_operand x, const zb_spatial *s, const zb_spatial_resize *how) {
-  for (int d = s->rank - 1; d >= 0 && x; --d)
-    if (s->in[d] != s->out[d]) x = zb_spatial_multiplied(n, x, axis_of(n, x, s, d), resize_matrix(n, s, how, d));
   return x;
 }

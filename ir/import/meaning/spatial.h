@@ -56,14 +56,43 @@ zb_operand zb_spatial_multiplied(zb_import_node *n, zb_operand x, int axis, zb_k
 /* Means of parts of the image, `out` along each dimension, from floor(o * in / out) to ceil((o + 1) * in / out). */
 zb_operand zb_spatial_adaptive_mean(zb_import_node *n, zb_operand x, const zb_spatial *s);
 
-/* How sizes `in` become sizes `out`. */
-typedef struct zb_spatial_resize {
-  bool linear; /* else the nearest */
-  bool align_corners;
-  double scales[ZB_SPATIAL_MAX]; /* out / in as the model says it, or 0: by the sizes */
-} zb_spatial_resize;
-/* As torch.nn.functional.interpolate has it. */
-zb_operand zb_spatial_interpolated(zb_import_node *n, zb_operand x, const zb_spatial *s, const zb_spatial_resize *how);
+typedef enum zb_resize_mode { ZB_RESIZE_NEAREST, ZB_RESIZE_LINEAR, ZB_RESIZE_CUBIC } zb_resize_mode;
+typedef enum zb_resize_rounding {
+  ZB_ROUND_PREFER_FLOOR,
+  ZB_ROUND_PREFER_CEIL,
+  ZB_ROUND_FLOOR,
+  ZB_ROUND_CEIL
+} zb_resize_rounding;
+/* Where an element of the result lies, as ONNX's coordinate_transformation_mode names it. */
+typedef enum zb_resize_places {
+  ZB_PLACES_HALF_PIXEL,
+  ZB_PLACES_HALF_PIXEL_SYMMETRIC,
+  ZB_PLACES_PYTORCH_HALF_PIXEL,
+  ZB_PLACES_ALIGN_CORNERS,
+  ZB_PLACES_ASYMMETRIC,
+  ZB_PLACES_CROP,
+  ZB_PLACES_HALF_PIXEL_NEAREST
+} zb_resize_places;
+enum { ZB_RESIZE_MAX = 1 << 30 }; /* elements of a dimension */
+/* One dimension: sizes, out / in as the model says it, and the part of it that is seen, of ZB_PLACES_CROP. step above
+ * 0: element o lies at o * step, in f32. */
+typedef struct zb_resize_line {
+  int64_t in, out;
+  double scale, start, end;
+  float step;
+} zb_resize_line;
+typedef struct zb_resize {
+  zb_resize_mode mode;
+  zb_resize_rounding rounding; /* of the nearest */
+  zb_resize_places places;
+  bool antialias, excludes_outside;
+  double cubic, extrapolation; /* the parameter of cubic weights; what lies outside of ZB_PLACES_CROP */
+  zb_resize_line lines[ZB_DIMS_MAX];
+} zb_resize;
+zb_operand zb_spatial_resized(zb_import_node *n, zb_operand x, const zb_resize *r);
+/* As torch.nn.functional.interpolate has it, of sizes s->in to s->out; scales[d]: as the model says it, or 0. */
+zb_operand zb_spatial_interpolated(zb_import_node *n, zb_operand x, const zb_spatial *s, bool is_linear,
+                                   bool align_corners, const double *scales);
 
 typedef struct zb_spatial_sampling {
   const char *mode, *padding; /* "bilinear" and the like; "zeros", "border", "reflection" */

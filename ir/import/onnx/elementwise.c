@@ -99,7 +99,9 @@ zb_result zb_onnx_binary(zb_import_node *n) {
   int count = 0;
   const char *op = n->op->argument;
   if (!align_old(n)) return ZB_FAIL;
-  if (strcmp(op, "mod") == 0) attrs[count++] = zb_bool("fmod", zb_onnx_int(n, "fmod", 0) != 0);
+  if (strcmp(op, "mod") == 0)
+    return zb_operand_give(
+        n, 0, zb_meaning_rest(n, zb_operand_in(n, 0), zb_operand_in(n, 1), zb_onnx_int(n, "fmod", 0) != 0));
   if (strcmp(op, "bit_shift") == 0) {
     bool left = zb_onnx_string_is(n, "direction", "", "LEFT");
     if (!left && !zb_onnx_string_is(n, "direction", "", "RIGHT"))
@@ -187,9 +189,8 @@ static zb_operand of_first(zb_import_node *n, zb_operand x, zb_operand extreme, 
 /* What stands around a reduction is done over no axes all the same. */
 static zb_operand reduced(zb_import_node *n, zb_operand x, const int64_t *axes, int count, bool keepdims) {
   const char *op = n->op->argument;
-  if (strcmp(op, "l2") == 0) return zb_meaning_norm(n, x, 2, axes, count, keepdims);
+  if (*op == 'l' && strlen(op) == 2) return zb_meaning_norm(n, x, op[1] - '0', axes, count, keepdims); /* l1, l2 */
   if (strcmp(op, "log_sum_exp") == 0) return zb_meaning_log_sum_exp(n, x, true, axes, count, keepdims);
-  if (strcmp(op, "l1") == 0) x = zb_operand_apply1(n, "abs", x);
   if (strcmp(op, "sum_square") == 0) x = zb_operand_apply2(n, "mul", x, x);
   x = zb_operand_reduce(n, strncmp(op, "reduce_", 7) == 0 ? op : "reduce_sum", x, axes, count, keepdims);
   return strcmp(op, "log_sum") == 0 ? zb_operand_apply1(n, "log", x) : x;

@@ -273,6 +273,16 @@ zb_result zb_paddle_reduction(zb_import_node *n) {
   return zb_paddle_give(n, "Out", as_declared(n, zb_operand_reduce(n, kind_of(n), x, axes, count, keeps)));
 }
 
+zb_result zb_paddle_truth(zb_import_node *n) {
+  zb_shape in;
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  zb_operand x = zb_paddle_in(n, "X");
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axes(n, &in, axes, &count)) return ZB_FAIL;
+  const bool keeps = zb_paddle_integer(n, "keep_dim keepdim", 0) != 0;
+  return zb_paddle_give(n, "Out", as_declared(n, zb_meaning_truth(n, x, is(n, "all"), axes, count, keeps)));
+}
+
 zb_result zb_paddle_softmax(zb_import_node *n) {
   zb_shape in;
   int axis;

@@ -45,6 +45,40 @@ zb_result zb_paddle_top_k(zb_import_node *n) {
   return zb_paddle_give(n, "Indices", places) ? zb_paddle_give(n, "Out", values) : ZB_FAIL;
 }
 
+/* All elements in their order, and their places. */
+zb_result zb_paddle_sort(zb_import_node *n) {
+  zb_shape in;
+  int axis;
+  zb_operand x = zb_paddle_in(n, "X"), values, places;
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "axis", -1, in.rank, &axis)) return ZB_FAIL;
+  places = zb_meaning_top_k(n, x, axis, in.dims[axis], zb_paddle_integer(n, "descending", 0) != 0, &values);
+  return zb_paddle_give(n, "Indices", places) ? zb_paddle_give(n, "Out", values) : ZB_FAIL;
+}
+
+/* Of all elements, or along one dimension: of an even number the mean of the two in the middle, or the lesser of them;
+ * no number where any is none. */
+zb_result zb_paddle_median(zb_import_node *n) {
+  zb_shape in;
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  zb_operand x = zb_paddle_in(n, "X"), ordered;
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axes(n, &in, axes, &count)) return ZB_FAIL;
+  if (count != 1) return zb_import_refuse(n, "flatten it first", "a median over %d dimensions", count);
+  if (!zb_paddle_check_unread(n, "MedianIndex")) return ZB_FAIL;
+  const int64_t size = in.dims[axes[0]];
+  const int axis = (int)axes[0];
+  const bool is_least = strcmp(zb_paddle_text(n, "mode", "avg"), "min") == 0;
+  zb_operand is_none = zb_meaning_truth(n, zb_operand_apply1(n, "is_nan", x), false, axes, 1, true);
+  zb_meaning_top_k(n, x, axis, size, false, &ordered);
+  zb_operand middle = zb_operand_part(n, ordered, axis, (size - 1) / 2, 1);
+  if (size % 2 == 0 && !is_least)
+    middle =
+        zb_meaning_line(n, zb_operand_apply2(n, "add", middle, zb_operand_part(n, ordered, axis, size / 2, 1)), 0.5, 0);
+  middle = zb_operand_where(n, is_none, zb_operand_number(n, x, NAN), middle);
+  return zb_paddle_give(n, "Out",
+                        zb_paddle_integer(n, "keepdim", 0) ? middle : zb_meaning_squeeze(n, middle, axes, 1, true));
+}
+
 /* The axis that an attribute or an operand says; with `flatten` x becomes one row. False after reporting. */
 static bool read_axis(zb_import_node *n, const char *slot, zb_operand *x, zb_shape *in, int *axis) {
   double given;

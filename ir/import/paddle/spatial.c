@@ -178,27 +178,28 @@ zb_result zb_paddle_interpolate(zb_import_node *n) {
   static const char *const slots[] = {"OutSize", "SizeTensor", "Scale"};
   zb_shape in;
   zb_spatial s;
-  zb_spatial_resize how = {.linear = strcmp(n->op->argument, "linear") == 0,
-                           .align_corners = zb_paddle_integer(n, "align_corners", 0) != 0};
+  double scales[ZB_SPATIAL_MAX] = {0};
+  const bool is_linear = strcmp(n->op->argument, "linear") == 0;
+  const bool aligns = zb_paddle_integer(n, "align_corners", 0) != 0;
   zb_operand x = zb_paddle_in(n, "X");
   const zb_paddle_value *out = zb_paddle_output(zb_paddle_source(n), "Out");
-  const zb_paddle_attribute *scales = zb_paddle_find(zb_paddle_source(n), "scale");
+  const zb_paddle_attribute *given = zb_paddle_find(zb_paddle_source(n), "scale");
   if (!check_layout(n) || !zb_operand_shape(n, x, &in)) return ZB_FAIL;
   for (size_t i = 0; i < sizeof slots / sizeof *slots; ++i)
     if (zb_paddle_has(n, slots[i]))
       return zb_import_refuse(n, "give sizes and scales as numbers", "its operand %s is not supported", slots[i]);
-  if (how.linear && !how.align_corners && zb_paddle_integer(n, "align_mode", 1) != 0)
+  if (is_linear && !aligns && zb_paddle_integer(n, "align_mode", 1) != 0)
     return zb_paddle_refuse_attribute(n, "align_mode", "0");
   if (in.rank < 3 || !out || !out->is_static || out->shape.rank != in.rank)
     return zb_import_refuse(n, NULL, "the sizes of its result are not known");
   if (!zb_spatial_start(n, &in, in.rank - 2, 2, &s)) return ZB_FAIL;
   for (int d = 0; d < s.rank; ++d) {
     s.out[d] = out->shape.dims[d + 2];
-    if (scales && scales->kind == ZB_PADDLE_REALS && scales->count > 0)
-      how.scales[d] = scales->reals[scales->count == s.rank ? d : 0];
-    if (s.out[d] < 1 || !(how.scales[d] >= 0)) return zb_paddle_refuse_attribute(n, "scale", NULL);
+    if (given && given->kind == ZB_PADDLE_REALS && given->count > 0)
+      scales[d] = given->reals[given->count == s.rank ? d : 0];
+    if (s.out[d] < 1 || !(scales[d] >= 0)) return zb_paddle_refuse_attribute(n, "scale", NULL);
   }
-  return zb_paddle_give(n, "Out", zb_spatial_interpolated(n, x, &s, &how));
+  return zb_paddle_give(n, "Out", zb_spatial_interpolated(n, x, &s, is_linear, aligns, scales));
 }
 
 /* ---- Normalizations ---- */

@@ -5,11 +5,11 @@
 #include <string.h>
 
 /* An op of up to three operands, by its reference kernel or as IR. */
-static zb_result give_applied(zb_import_node *n, const char *op, int count, const zb_attr *attrs, int attr_count) {
+static zb_result give_applied(zb_import_node *n, const char *op, int count) {
   zb_operand in[3];
   for (int i = 0; i < count; ++i)
     in[i] = zb_operand_in(n, i);
-  return zb_operand_give(n, 0, zb_operand_apply(n, op, in, count, attrs, attr_count));
+  return zb_operand_give(n, 0, zb_operand_apply(n, op, in, count, NULL, 0));
 }
 
 static MlirValue choose(zb_import_node *n, MlirValue condition, MlirValue a, MlirValue b) {
@@ -30,7 +30,7 @@ zb_result zb_stablehlo_unary(zb_import_node *n) {
   if (strcmp(op, "not") == 0 && shape.dtype != ZB_I1) op = "bitwise_not";
   if (strcmp(op, "abs") == 0 && !n->folds && zb_stablehlo_is_float(shape.dtype))
     return zb_operand_give(n, 0, absolute(n, zb_operand_in(n, 0)));
-  return give_applied(n, op, 1, NULL, 0);
+  return give_applied(n, op, 1);
 }
 
 /* Of i1, arithmetic is logic: a sum is `or`, a product `and`. */
@@ -91,7 +91,6 @@ static zb_result integer_power(zb_import_node *n, zb_dtype dtype) {
 zb_result zb_stablehlo_binary(zb_import_node *n) {
   zb_shape shape;
   const char *op = n->op->argument;
-  const zb_attr fmod = zb_bool("fmod", true);
   if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
   op = shape.dtype == ZB_I1 ? of_logic(op) : of_integers(op);
   if (zb_stablehlo_is_wide_unsigned(zb_stablehlo_operand_integer(n, 0))) {
@@ -99,7 +98,9 @@ zb_result zb_stablehlo_binary(zb_import_node *n) {
     if (strcmp(op, "div") == 0 || strcmp(op, "mod") == 0) return divided(n, *op == 'm');
   }
   if (strcmp(op, "pow") == 0 && !zb_stablehlo_is_float(shape.dtype)) return integer_power(n, shape.dtype);
-  return give_applied(n, op, 2, &fmod, strcmp(op, "mod") == 0);
+  if (strcmp(op, "mod") == 0)
+    return zb_operand_give(n, 0, zb_meaning_rest(n, zb_operand_in(n, 0), zb_operand_in(n, 1), true));
+  return give_applied(n, op, 2);
 }
 
 /* square, is_finite. */
@@ -147,7 +148,7 @@ zb_result zb_stablehlo_compare(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_meaning_compare(n, op, x, y));
 }
 
-zb_result zb_stablehlo_select(zb_import_node *n) { return give_applied(n, "where", 3, NULL, 0); }
+zb_result zb_stablehlo_select(zb_import_node *n) { return give_applied(n, "where", 3); }
 
 /* min, x, max: bounds are scalars or of the shape of x. */
 zb_result zb_stablehlo_clamp(zb_import_node *n) {
@@ -199,8 +200,7 @@ zb_result zb_stablehlo_identity(zb_import_node *n) {
 zb_result zb_stablehlo_custom_call(zb_import_node *n) {
   char target[128] = "";
   zb_stablehlo_string(zb_stablehlo_source(n), "call_target_name", target, sizeof target);
-  if (strcmp(target, "mhlo.erf") == 0 && n->input_count == 1 && n->output_count == 1)
-    return give_applied(n, "erf", 1, NULL, 0);
+  if (strcmp(target, "mhlo.erf") == 0 && n->input_count == 1 && n->output_count == 1) return give_applied(n, "erf", 1);
   if (strcmp(target, "Sharding") == 0) return zb_stablehlo_identity(n);
   const char *hint = strncmp(target, "lapack_", 7) == 0
                          ? "matrices are not factored or solved here: write it with products, or compute it before"

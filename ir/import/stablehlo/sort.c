@@ -4,8 +4,7 @@
  *   stablehlo.sort(%x [4, 8]) {dimension = 1} (less)     before [4, 8, 8] = less(x_j, x_i) or not less(x_i, x_j), j < i
  *                                                        zb.scatter(.., row * 8 + sum of before over j, x)
  *
- * That is the square of the dimension, so that only short ones are sorted. chlo.top_k is the first of a falling order.
- * Tests: test/e2e/stablehlo_testdata.py, on
+ * That is the square of the dimension, so that only short ones are sorted. Tests: test/e2e/stablehlo_testdata.py, on
  * test/ir/import/stablehlo/Inputs/checked. */
 #include "ir/import/stablehlo/stablehlo.h"
 
@@ -123,33 +122,20 @@ zb_result zb_stablehlo_sort(zb_import_node *n) {
   return n->b->failed ? ZB_FAIL : ZB_OK;
 }
 
-/* The k largest of the last dimension, and where they were. */
+/* The k largest of the last dimension in the total order, and where they were. */
 zb_result zb_stablehlo_top_k(zb_import_node *n) {
-  zb_builder *b = n->b;
   zb_shape shape, out;
   int64_t k;
   if (!zb_import_shape(n, 0, &shape) || !zb_stablehlo_int(n, "k", &k) || !zb_stablehlo_result_shape(n, 1, &out))
     return ZB_FAIL;
-  if (shape.rank < 1 || n->output_count != 2 || k < 1 || k > shape.dims[shape.rank - 1])
-    return zb_import_refuse(n, NULL, "k is out of range");
-  const int axis = shape.rank - 1;
-  const int64_t size = shape.dims[axis];
-  if (!is_short(n, &shape, size)) return ZB_FAIL;
-  MlirValue x = zb_import_ir(n, 0), key = x;
-  if (!x.ptr) return ZB_FAIL;
-  if (shape.dtype == ZB_I1) key = zb_build_cast(b, x, ZB_I32);
-  if (zb_stablehlo_is_float(shape.dtype)) key = zb_stablehlo_total_order(n, x);
-  key = zb_stablehlo_ordered(n, key, zb_stablehlo_operand_integer(n, 0));
-  MlirValue first = zb_build2(b, "greater", pairs(n, key, true, size), pairs(n, key, false, size));
-  MlirValue to = b->failed ? (MlirValue){NULL} : places(n, first, &shape);
-  zb_shape line = shape;
-  line.dtype = out.dtype;
-  for (int d = 0; d < axis; ++d)
-    line.dims[d] = 1;
-  zb_shape whole = shape;
-  whole.dtype = out.dtype;
-  MlirValue numbers = zb_import_expanded(b, zb_build_iota(b, &line, axis, 0, 1), &whole);
-  MlirValue values = zb_stablehlo_cut(n, moved(n, x, to, &shape), axis, 0, k, 1);
-  numbers = zb_stablehlo_cut(n, moved(n, numbers, to, &whole), axis, 0, k, 1);
-  return b->failed ? ZB_FAIL : zb_import_give(n, 0, values) && zb_import_give(n, 1, numbers);
+  if (shape.rank < 1 || n->output_count != 2) return zb_import_refuse(n, NULL, "its operands or results do not fit");
+  zb_operand x = zb_operand_in(n, 0), key = x;
+  if (zb_stablehlo_is_float(shape.dtype)) key = zb_operand_computed(n, zb_stablehlo_total_order(n, zb_import_ir(n, 0)));
+  if (zb_stablehlo_is_wide_unsigned(zb_stablehlo_operand_integer(n, 0)))
+    key = zb_operand_computed(n, zb_stablehlo_ordered(n, zb_import_ir(n, 0), zb_stablehlo_operand_integer(n, 0)));
+  zb_operand places = zb_meaning_top_k(n, key, shape.rank - 1, k, true, NULL);
+  return zb_operand_give(n, 0, zb_operand_gather_elements(n, x, places, shape.rank - 1, ZB_FROM_BOTH_ENDS)) &&
+                 zb_operand_give(n, 1, zb_operand_cast(n, places, out.dtype))
+             ? ZB_OK
+             : ZB_FAIL;
 }
