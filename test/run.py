@@ -56,6 +56,7 @@ SCRIPTS = [
     ("e2e-paddle", ["python3", "test/e2e/paddle.py", "--bin", "{build}/bin"]),
     ("e2e-aten", ["python3", "test/e2e/aten.py", "--bin", "{build}/bin"]),
     ("e2e-meaning", ["python3", "test/e2e/meaning.py", "--bin", "{build}/bin"]),
+    ("e2e-careful", ["python3", "test/e2e/careful.py", "--bin", "{build}/bin"]),
     ("e2e-families", ["python3", "test/e2e/families.py", "--bin", "{build}/bin"]),
     ("e2e-windows", ["python3", "test/e2e/windows.py", "--bin", "{build}/bin"]),
     ("e2e-recompute", ["python3", "test/e2e/recompute.py", "--bin", "{build}/bin"]),

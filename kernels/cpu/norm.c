@@ -11,7 +11,8 @@
 
 #include <math.h>
 
-enum { BLOCK_ROWS = 64, TILE_COLUMNS = 128 };
+/* Of rows that lie farther than the root of FAR deviations from 0 what their mean was rounded by is taken off, too. */
+enum { BLOCK_ROWS = 64, TILE_COLUMNS = 128, FAR = 64 };
 
 typedef struct norm {
   int64_t rows, width, tile_rows;
@@ -105,12 +106,16 @@ static void ZB_ISA(norm_tile)(void *context, int64_t tile, void *scratch) {
     const float *x = n.x + r * n.width;
     float *out = n.out + r * n.width;
     float mean = n.centered ? ZB_ISA(row_moment)(x, n.width, 0.0f, false) / (float)n.width : 0.0f;
-    float variance = ZB_ISA(row_moment)(x, n.width, mean, true) / (float)n.width;
+    float variance = ZB_ISA(row_moment)(x, n.width, mean, true) / (float)n.width, rest = 0;
+    if (mean * mean > FAR * variance) {
+      rest = ZB_ISA(row_moment)(x, n.width, mean, false) / (float)n.width;
+      variance = fmaxf(variance - rest * rest, 0);
+    }
     float rstd = 1.0f / sqrtf(variance + n.epsilon);
     if (n.mean_out) n.mean_out[r] = mean;
     n.rstd_out[r] = rstd;
     for (int64_t i = 0; i < n.width; i += V_LANES) {
-      vf y = (v_take(x, i, n.width) - v_set(mean)) * v_set(rstd) * v_take(n.scale, i, n.width);
+      vf y = (v_take(x, i, n.width) - v_set(mean) - v_set(rest)) * v_set(rstd) * v_take(n.scale, i, n.width);
       if (n.bias) y = y + v_take(n.bias, i, n.width);
       v_give(out, y, i, n.width);
     }
